@@ -1,0 +1,583 @@
+/*
+ * faina.h - the whole public interface of libfaina, a durable task engine.
+ *
+ * Open an engine by its URL, then submit, claim and finish tasks:
+ *
+ *     struct faina_error err;
+ *     struct faina *engine;
+ *     struct faina_task *task;
+ *
+ *     if (faina_open(&engine, "sqlite:faina.db", NULL, &err) != FAINA_OK)
+ *         return fprintf(stderr, "%s\n", err.message), 1;
+ *     struct faina_submit mail = { .type = "mail.send", .input = "{\"to\":\"ann@example.com\"}" };
+ *     if (faina_submit(engine, &mail, &task, &err) == FAINA_OK)
+ *         puts(task->id);
+ *     faina_free(task);
+ *     faina_close(engine);
+ *
+ * Rules that hold for every function:
+ *   - It returns a faina_code. FAINA_OK means done, and for a change: on disk.
+ *   - `err` may be NULL. When the code isn't FAINA_OK, it holds a sentence for people.
+ *   - Out parameters are written only on FAINA_OK. What they point to is yours: give it to
+ *     faina_free, which takes NULL too. A NULL out parameter means "I don't need the answer".
+ *   - What you pass in is lent for the call and never kept.
+ *   - Text is UTF-8 and ends with a NUL byte. Times are microseconds since 1970 UTC, 0 for none.
+ *     Durations are milliseconds. Payloads are JSON text.
+ *   - Every function may be called from any thread, but faina_close only after all others returned.
+ *   - A request struct that is all zeroes but for the fields you set asks for the defaults.
+ */
+#ifndef FAINA_H
+#define FAINA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FAINA_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define FAINA_API __attribute__((visibility("default")))
+#else
+#define FAINA_API
+#endif
+
+/* ------------------------------------------------------------------------------------------
+ * Codes
+ */
+
+/*
+ * X(NAME, wire name, HTTP status, exit code of the command line, sentence).
+ * A new row also needs a row in docs/errors.md (a test compares them).
+ */
+#define FAINA_CODE_LIST(X)                                                                         \
+    X(OK, "ok", 200, 0, "Done.")                                                                   \
+    X(TASK_NOT_FOUND, "task_not_found", 404, 3, "There is no such task.")                          \
+    X(NOT_FOUND, "not_found", 404, 3, "There is no such thing.")                                   \
+    X(TASK_ALREADY_CLAIMED, "task_already_claimed", 409, 4, "Another worker holds the task.")      \
+    X(TASK_NOT_CLAIMED, "task_not_claimed", 409, 4, "No worker has claimed the task.")             \
+    X(TASK_COMPLETED, "task_completed", 409, 4, "The task has already completed.")                 \
+    X(TASK_FAILED, "task_failed", 409, 4, "The task has already failed for good.")                 \
+    X(MAX_ATTEMPTS_REACHED, "max_attempts_reached", 409, 4, "The task has no attempts left.")      \
+    X(WRONG_WORKER, "wrong_worker", 409, 4, "The task is held by somebody else.")                  \
+    X(TASK_ACTIVE, "task_active", 409, 4, "The task has not ended yet.")                           \
+    X(CONFLICT, "conflict", 409, 4, "Something with this name is there already.")                  \
+    X(VERSION_CONFLICT, "version_conflict", 412, 4, "The task has changed since you read it.")     \
+    X(INVALID_TASK, "invalid_task", 400, 2, "The task is not valid.")                              \
+    X(INVALID_WORKER_ID, "invalid_worker_id", 400, 2, "The worker id is not valid.")               \
+    X(INVALID_TRANSITION, "invalid_transition", 400, 4, "The task's status does not allow this.")  \
+    X(INVALID_REQUEST, "invalid_request", 400, 2, "The request is not valid.")                     \
+    X(PAYLOAD_TOO_LARGE, "payload_too_large", 413, 2, "A value is larger than its limit.")         \
+    X(UNAUTHORIZED, "unauthorized", 401, 1, "A valid token is needed.")                            \
+    X(FORBIDDEN, "forbidden", 403, 1, "The token does not allow this.")                            \
+    X(NOT_SUPPORTED, "not_supported", 501, 1, "This engine can't do that.")                        \
+    X(OVERLOADED, "overloaded", 429, 1, "There is no capacity for this now; try again later.")     \
+    X(STORE_CLOSED, "store_closed", 503, 6, "The engine is closed.")                               \
+    X(UNAVAILABLE, "unavailable", 503, 6, "The engine can't be reached.")                          \
+    X(TIMEOUT, "timeout", 504, 5, "The time ran out.")                                             \
+    X(INTERNAL, "internal", 500, 1, "Something is wrong inside the engine.")
+
+enum faina_code {
+#define FAINA_CODE_ENUM(name, wire, http, exit_code, sentence) FAINA_##name,
+    FAINA_CODE_LIST(FAINA_CODE_ENUM)
+#undef FAINA_CODE_ENUM
+    FAINA_CODE_COUNT
+};
+
+/* The wire name of a code, such as "task_not_found". Static; never NULL. */
+FAINA_API const char *faina_code_name(enum faina_code code);
+
+/* What went wrong, for programs and for people. Plain memory of the caller's. */
+struct faina_error {
+    enum faina_code code;
+    int line, column;   /* where in the text, from 1; 0 when it has no place */
+    char field[64];     /* which field of the request, "" when none */
+    char message[512];  /* one sentence */
+};
+
+/* ------------------------------------------------------------------------------------------
+ * Tasks
+ */
+
+/* X(NAME, wire name). The order is stored in files: add at the end only. */
+#define FAINA_STATUS_LIST(X)                                                                       \
+    X(PENDING, "pending")         /* waits to be claimed, maybe for its time */                    \
+    X(CLAIMED, "claimed")         /* a worker holds it and has not started */                      \
+    X(RUNNING, "running")         /* a worker runs it */                                           \
+    X(BLOCKED, "blocked")         /* waits for subtasks or dependencies; nobody holds it */        \
+    X(BACKGROUND, "background")   /* goes on elsewhere; ends by a call or at its deadline */       \
+    X(COMPLETED, "completed")     /* ended well */                                                 \
+    X(FAILED, "failed")           /* ended by an error that no retry helps */                      \
+    X(DEAD_LETTER, "dead_letter") /* ended because its attempts were used up */                    \
+    X(CANCELLED, "cancelled")     /* ended by somebody's wish */
+
+enum faina_status {
+#define FAINA_STATUS_ENUM(name, wire) FAINA_##name,
+    FAINA_STATUS_LIST(FAINA_STATUS_ENUM)
+#undef FAINA_STATUS_ENUM
+    FAINA_STATUS_COUNT
+};
+
+/* The wire name of a status, such as "dead_letter". Static; never NULL. */
+FAINA_API const char *faina_status_name(enum faina_status status);
+
+/* Which entry of a handler a claimed task calls for. */
+enum faina_phase {
+    FAINA_PHASE_START,  /* from the beginning */
+    FAINA_PHASE_RESUME, /* its subtasks have all completed */
+    FAINA_PHASE_ERROR,  /* a subtask or dependency ended badly */
+};
+
+/* How long to wait before the next attempt: a random time up to
+ * min(max, base * factor^(attempt-1)). Zero in a field means its default. */
+struct faina_retry_policy {
+    int64_t base_ms; /* 1 second */
+    double factor;   /* 2 */
+    int64_t max_ms;  /* 1 hour */
+};
+
+#define FAINA_ID_SIZE 37        /* a task id as text, with its NUL */
+#define FAINA_UNLIMITED (-1)    /* for max_attempts: retry for ever */
+
+/* A task as it is at one moment. Text that is unset is NULL, ids that are unset are "". */
+struct faina_task {
+    char id[FAINA_ID_SIZE];
+    const char *ns;   /* namespace */
+    const char *type;
+    const char *name;
+    enum faina_status status;
+    enum faina_phase phase;
+    const char *state; /* free text for people */
+    int progress;      /* 0..100 */
+    int priority;      /* higher first */
+    const char *input, *output, *error, *metadata, *spec; /* JSON */
+    const char *idempotency_key;
+    const char *input_hash; /* hex, with dedupe_input only */
+    int64_t attempts, max_attempts; /* max_attempts 0: no limit */
+    int64_t run_at_us;
+    const char *worker_id;
+    int64_t lease_expires_us;
+    int64_t fence; /* grows with each claim */
+    char parent_id[FAINA_ID_SIZE];
+    const char *const *depends_on; /* task ids */
+    size_t depends_on_count;
+    const char *const *resources; /* sorted, without repeats */
+    size_t resource_count;
+    struct faina_retry_policy retry;
+    int64_t expires_us; /* deadline of background work */
+    char team_id[FAINA_ID_SIZE];
+    const char *created_by;
+    int64_t version; /* +1 with each change */
+    int64_t created_us, updated_us, claimed_us, started_us, completed_us, deleted_us;
+    /* Only in the answer to a submit: */
+    bool existing;       /* the key was known: this is the first task, unchanged */
+    bool input_mismatch; /* ... and its input was another one */
+};
+
+/* What to submit. Only `type` is required, or else `name` (then the type is "default"). */
+struct faina_submit {
+    const char *ns;   /* NULL: "default" */
+    const char *type; /* up to 255 bytes, as is `name` */
+    const char *name; /* NULL: the type */
+    const char *input, *metadata, *spec; /* JSON; NULL: none */
+    int priority;     /* -32768..32767 */
+    int max_attempts; /* 0: the default of 4; FAINA_UNLIMITED: no limit */
+    int64_t delay_ms;  /* not before this long from now, by the engine's clock ... */
+    int64_t run_at_us; /* ... or not before this time; not both */
+    const char *idempotency_key; /* up to 512 bytes; unique per namespace and type */
+    bool dedupe_input;           /* the key is the hash of the canonical input; not with a key */
+    const char *const *depends_on; /* ids of tasks that must complete first */
+    size_t depends_on_count;
+    const char *const *resources; /* what it uses while held */
+    size_t resource_count;
+    struct faina_retry_policy retry;
+    const char *team_id;
+    const char *created_by;
+};
+
+/* Who acts on a task, and what it believes. All zero: a person, about no matter which state. */
+struct faina_by {
+    const char *worker_id; /* the worker that holds the task; NULL: not a worker */
+    int64_t fence;         /* from the claim; 0: not checked */
+    int64_t version;       /* the version that must still be; 0: not checked */
+};
+
+/* ------------------------------------------------------------------------------------------
+ * Opening and closing
+ */
+
+struct faina; /* an open engine */
+
+struct faina_options {
+    int64_t open_timeout_ms; /* how long to wait for a file that another process owns; 0: 2 s,
+                                negative: not at all */
+    int64_t input_size_max;  /* bytes of an input or output; 0: 1 MiB */
+    int64_t cache_kib;       /* page cache of the SQLite writer; 0: 64 MiB */
+};
+
+/*
+ * Opens the engine behind `url`: "sqlite:PATH" (the file is made when it is not there),
+ * "memory:", or NULL for the default, "sqlite:faina.db". Brings an older file up to date.
+ * UNAVAILABLE: the file can't be opened, isn't ours, is newer than this library, or belongs to
+ * another process (the message names its pid). INVALID_REQUEST: the URL makes no sense.
+ * NOT_SUPPORTED: no such engine in this build.
+ */
+FAINA_API enum faina_code faina_open(struct faina **out, const char *url,
+                                     const struct faina_options *options, struct faina_error *err);
+
+/* Finishes what is under way, then closes. NULL is fine. */
+FAINA_API void faina_close(struct faina *engine);
+
+/* Frees what any function here returned through an out parameter (not engines). NULL is fine. */
+FAINA_API void faina_free(void *answer);
+
+/* ------------------------------------------------------------------------------------------
+ * Submitting
+ */
+
+/*
+ * Stores a task. When its key is known, the answer is the first task with `existing` set, and
+ * nothing changes. INVALID_TASK: a field is wrong (err->field names it; for JSON, line and column
+ * too). PAYLOAD_TOO_LARGE: a field is over its limit.
+ */
+FAINA_API enum faina_code faina_submit(struct faina *engine, const struct faina_submit *task,
+                                       struct faina_task **out, struct faina_error *err);
+
+/* The answer to one of many. */
+struct faina_item {
+    enum faina_code code;
+    struct faina_error error; /* when code isn't FAINA_OK */
+    char id[FAINA_ID_SIZE];
+    bool existing;
+    struct faina_task *task; /* NULL where the function doesn't give it */
+};
+
+struct faina_items {
+    size_t count;
+    struct faina_item *items; /* in the order of the request */
+};
+
+/* Stores many tasks in one transaction, each accepted or refused by itself: up to 10,000.
+ * The code is FAINA_OK when the items were answered, even if some were refused. */
+FAINA_API enum faina_code faina_submit_many(struct faina *engine, const struct faina_submit *tasks,
+                                            size_t count, struct faina_items **out,
+                                            struct faina_error *err);
+
+/* ------------------------------------------------------------------------------------------
+ * Working
+ */
+
+/* What to claim. Only worker_id is required. */
+struct faina_claim {
+    const char *worker_id;
+    const char *const *types; /* NULL: any */
+    size_t type_count;
+    const char *const *namespaces; /* NULL: all */
+    size_t namespace_count;
+    const char *const *services; /* resources this worker can reach; NULL: all of them */
+    size_t service_count;        /* with services != NULL, 0 means none */
+    int limit;                   /* 0: 1; up to 1,000 */
+    int64_t lease_ms;            /* 0: 30 s */
+    int64_t wait_ms;             /* how long to wait for work when there is none; 0: not at all */
+};
+
+struct faina_tasks {
+    size_t count;
+    struct faina_task *items;
+    const char *next_cursor; /* NULL: this was the last page */
+};
+
+/* Claims up to `limit` ready tasks: highest priority first, then oldest. None is FAINA_OK with
+ * a count of 0. INVALID_WORKER_ID: no worker id, or one over 255 bytes. */
+FAINA_API enum faina_code faina_claim_next(struct faina *engine, const struct faina_claim *claim,
+                                           struct faina_tasks **out, struct faina_error *err);
+
+/* Claims this very task, even ahead of its time. The same worker again: FAINA_OK, nothing changes.
+ * TASK_ALREADY_CLAIMED, TASK_COMPLETED, TASK_FAILED, INVALID_TRANSITION: it isn't to be had.
+ * OVERLOADED: a resource it needs is at its limit. */
+FAINA_API enum faina_code faina_claim(struct faina *engine, const char *id, const char *worker_id,
+                                      int64_t lease_ms, struct faina_task **out,
+                                      struct faina_error *err);
+
+/* The task runs now. From pending it is claimed and started at once. WRONG_WORKER: `by` doesn't
+ * hold it. */
+FAINA_API enum faina_code faina_start(struct faina *engine, const char *id,
+                                      const struct faina_by *by, struct faina_task **out,
+                                      struct faina_error *err);
+
+/* What to tell about a task under way. Unset fields stay as they are. */
+struct faina_report {
+    bool has_progress;
+    int progress;         /* 0..100 */
+    const char *state;    /* NULL: unchanged; up to 1,024 bytes */
+    const char *metadata; /* NULL: unchanged; else it replaces the metadata */
+};
+
+/* Tells how far a claimed, running or background task is. Also renews the lease. */
+FAINA_API enum faina_code faina_progress(struct faina *engine, const char *id,
+                                         const struct faina_by *by,
+                                         const struct faina_report *report,
+                                         struct faina_task **out, struct faina_error *err);
+
+/* A task that a worker believes to hold. */
+struct faina_held {
+    const char *id;
+    int64_t fence; /* 0: not checked */
+};
+
+/* Renews the leases of what a worker holds, in one call. Each item's code is FAINA_OK, or tells
+ * why it is lost: TASK_NOT_FOUND, WRONG_WORKER, TASK_COMPLETED, TASK_FAILED, INVALID_TRANSITION
+ * (cancelled): stop working on it. */
+FAINA_API enum faina_code faina_heartbeat(struct faina *engine, const char *worker_id,
+                                          const struct faina_held *held, size_t count,
+                                          int64_t lease_ms, struct faina_items **out,
+                                          struct faina_error *err);
+
+/* Ends a task well. The same worker with the same output again: FAINA_OK, nothing changes.
+ * TASK_NOT_CLAIMED, WRONG_WORKER, TASK_COMPLETED, TASK_FAILED, INVALID_TRANSITION: refused. */
+FAINA_API enum faina_code faina_complete(struct faina *engine, const char *id,
+                                         const struct faina_by *by, const char *output,
+                                         struct faina_task **out, struct faina_error *err);
+
+/* Why an attempt failed. */
+struct faina_failure {
+    const char *message; /* required */
+    const char *kind;    /* a short name of the sort of error */
+    const char *detail;  /* JSON */
+    bool permanent;      /* no retry helps */
+};
+
+/* Ends an attempt badly: pending again after a backoff, or dead_letter when no attempt is left,
+ * or failed when it is permanent. Codes as for faina_complete. */
+FAINA_API enum faina_code faina_fail(struct faina *engine, const char *id,
+                                     const struct faina_by *by, const struct faina_failure *failure,
+                                     struct faina_task **out, struct faina_error *err);
+
+/* Stores subtasks and blocks a running task until they have ended, in one transaction. A child
+ * with the same name (or, unnamed, the same place in the list) as an earlier one is that one: kept
+ * when it lives or completed, queued again when it ended badly. Children get the parent's
+ * namespace. With fail_fast the parent goes on as soon as one ends badly. */
+FAINA_API enum faina_code faina_block(struct faina *engine, const char *id,
+                                      const struct faina_by *by,
+                                      const struct faina_submit *subtasks, size_t count,
+                                      bool fail_fast, struct faina_task **out,
+                                      struct faina_error *err);
+
+/* The work of a running task goes on elsewhere: no worker holds it, its resources stay taken, and
+ * faina_complete or faina_fail without a worker ends it. After timeout_ms (0: 1 hour) the attempt
+ * has failed. */
+FAINA_API enum faina_code faina_background(struct faina *engine, const char *id,
+                                           const struct faina_by *by, const char *reason,
+                                           int64_t timeout_ms, struct faina_task **out,
+                                           struct faina_error *err);
+
+/* Gives a claimed task back unstarted, without spending an attempt. */
+FAINA_API enum faina_code faina_release(struct faina *engine, const char *id,
+                                        const struct faina_by *by, struct faina_task **out,
+                                        struct faina_error *err);
+
+/* ------------------------------------------------------------------------------------------
+ * Managing
+ */
+
+/* Cancels a task and everything that lives below it. A cancelled task again: FAINA_OK. */
+FAINA_API enum faina_code faina_cancel(struct faina *engine, const char *id,
+                                       const struct faina_by *by, struct faina_task **out,
+                                       struct faina_error *err);
+
+/* Puts a failed, dead_letter, cancelled, claimed or running task back in line, with its attempts
+ * at 0 or (keep_attempts) as they are. MAX_ATTEMPTS_REACHED: none is left to keep. */
+FAINA_API enum faina_code faina_retry(struct faina *engine, const char *id,
+                                      const struct faina_by *by, bool keep_attempts,
+                                      struct faina_task **out, struct faina_error *err);
+
+struct faina_removal {
+    bool cancel; /* cancel it first when it lives */
+    bool purge;  /* remove its rows too; works on deleted tasks as well */
+};
+
+/* Takes an ended task out of view and frees its key. TASK_ACTIVE: it has not ended. */
+FAINA_API enum faina_code faina_delete(struct faina *engine, const char *id,
+                                       const struct faina_by *by,
+                                       const struct faina_removal *removal,
+                                       struct faina_error *err);
+
+/* Which ended tasks to remove for good. */
+struct faina_purge {
+    const char *ns;           /* NULL: all namespaces */
+    const char *type;         /* NULL: all types */
+    unsigned statuses;        /* set of (1u << status); 0: every ended one */
+    int64_t ended_before_us;  /* 0: no matter when */
+    bool deleted_only;        /* only those already taken out of view */
+    int64_t limit;            /* at most so many in this call; 0: 1,000 */
+};
+
+/* Removes the rows of ended tasks, some at a time. *removed tells how many; call again until 0. */
+FAINA_API enum faina_code faina_purge(struct faina *engine, const struct faina_purge *purge,
+                                      int64_t *removed, struct faina_error *err);
+
+/* Stops, or lets go on, handing out tasks of a type in a namespace (NULL: "default"). Tasks that
+ * are held go on. */
+FAINA_API enum faina_code faina_pause(struct faina *engine, const char *ns, const char *type,
+                                      struct faina_error *err);
+FAINA_API enum faina_code faina_resume(struct faina *engine, const char *ns, const char *type,
+                                       struct faina_error *err);
+
+/* ------------------------------------------------------------------------------------------
+ * Looking
+ */
+
+FAINA_API enum faina_code faina_get(struct faina *engine, const char *id, struct faina_task **out,
+                                    struct faina_error *err);
+
+/* By idempotency key; ended tasks are found too. ns NULL: "default". */
+FAINA_API enum faina_code faina_get_by_key(struct faina *engine, const char *ns, const char *type,
+                                           const char *key, struct faina_task **out,
+                                           struct faina_error *err);
+
+struct faina_query {
+    const char *ns;    /* NULL: "default"; "*": all */
+    unsigned statuses; /* set of (1u << status); 0: any */
+    const char *type, *team_id, *parent_id, *created_by, *idempotency_key; /* NULL: any */
+    int64_t created_after_us;  /* at or after; 0: any */
+    int64_t created_before_us; /* before; 0: any */
+    int limit;                 /* 0: 100; up to 1,000 */
+    const char *cursor;        /* next_cursor of the page before */
+    bool brief;                /* leave out input, output, metadata and spec */
+};
+
+/* Newest first. */
+FAINA_API enum faina_code faina_list(struct faina *engine, const struct faina_query *query,
+                                     struct faina_tasks **out, struct faina_error *err);
+
+/* The subtasks of a task, oldest first; `cursor` as in faina_query. limit 0: 1,000. */
+FAINA_API enum faina_code faina_children(struct faina *engine, const char *id, int limit,
+                                         const char *cursor, struct faina_tasks **out,
+                                         struct faina_error *err);
+
+enum faina_actor { FAINA_ACTOR_API, FAINA_ACTOR_WORKER, FAINA_ACTOR_SYSTEM };
+
+/* The wire name of an actor, such as "WORKER". Static; never NULL. */
+FAINA_API const char *faina_actor_name(enum faina_actor actor);
+
+/* One thing that happened to a task. */
+struct faina_event {
+    int64_t at_us; /* unique within the task, and so its id */
+    const char *what; /* "created", "claimed", "retry", "late_result", ... */
+    enum faina_status status; /* the task's status after it */
+    enum faina_actor actor;
+    const char *state;
+    const char *worker_id;
+    const char *detail; /* JSON */
+};
+
+struct faina_events {
+    size_t count;
+    struct faina_event *items;
+};
+
+/* The newest `limit` events of a task (0: 100, up to 1,000), newest first. */
+FAINA_API enum faina_code faina_events(struct faina *engine, const char *id, int limit,
+                                       struct faina_events **out, struct faina_error *err);
+
+/* Waits until the task has ended. FAINA_OK: it has, whichever way; see its status.
+ * TIMEOUT: it has not within timeout_ms (negative: no limit); *out is written all the same. */
+FAINA_API enum faina_code faina_wait(struct faina *engine, const char *id, int64_t timeout_ms,
+                                     struct faina_task **out, struct faina_error *err);
+
+/* One thing that keeps a task from running. */
+struct faina_reason {
+    const char *kind; /* "due", "dependency", "resource", "paused", "held", "background", "ended" */
+    const char *message; /* one sentence */
+    int64_t until_us;    /* when it will be over, where that can be known */
+};
+
+struct faina_explanation {
+    struct faina_task task;
+    const char *summary; /* one sentence: why the task is not running */
+    size_t count;
+    struct faina_reason *reasons;
+};
+
+FAINA_API enum faina_code faina_explain(struct faina *engine, const char *id,
+                                        struct faina_explanation **out, struct faina_error *err);
+
+/* ------------------------------------------------------------------------------------------
+ * Resources, teams, numbers
+ */
+
+struct faina_resource {
+    const char *name;
+    int64_t max_concurrency; /* -1: no limit */
+    int64_t in_use;
+    size_t holder_count;
+    const char *const *holders; /* task ids; at most 100 */
+};
+
+struct faina_resources {
+    size_t count;
+    struct faina_resource *items;
+};
+
+/* Sets how many tasks may hold a resource at once (0: none, -1: no limit). A lower limit takes
+ * effect as holders finish. */
+FAINA_API enum faina_code faina_resource_set(struct faina *engine, const char *name,
+                                             int64_t max_concurrency, struct faina_error *err);
+
+/* The resource `name`, or all of them (NULL), with their holders. */
+FAINA_API enum faina_code faina_resource_list(struct faina *engine, const char *name,
+                                              struct faina_resources **out,
+                                              struct faina_error *err);
+
+/* Removes a limit. Tasks that name the resource then run without one. */
+FAINA_API enum faina_code faina_resource_remove(struct faina *engine, const char *name,
+                                                struct faina_error *err);
+
+struct faina_team {
+    char id[FAINA_ID_SIZE]; /* "" when creating */
+    const char *ns;         /* NULL when creating: "default" */
+    const char *name;
+    const char *spec; /* JSON */
+    int64_t created_us, updated_us;
+};
+
+struct faina_teams {
+    size_t count;
+    struct faina_team *items;
+};
+
+/* Creates a team, or changes the one with this id. CONFLICT: the name is taken. */
+FAINA_API enum faina_code faina_team_put(struct faina *engine, const struct faina_team *team,
+                                         struct faina_team **out, struct faina_error *err);
+/* The team with this id, or (NULL) all of a namespace ("*": of all namespaces). */
+FAINA_API enum faina_code faina_team_list(struct faina *engine, const char *ns, const char *id,
+                                          struct faina_teams **out, struct faina_error *err);
+/* Removes a team; its tasks stay, with no team. */
+FAINA_API enum faina_code faina_team_remove(struct faina *engine, const char *id,
+                                            struct faina_error *err);
+
+/* Counts of one namespace and type. */
+struct faina_count {
+    const char *ns, *type;
+    bool is_paused;
+    int64_t by_status[FAINA_STATUS_COUNT];
+};
+
+struct faina_stats {
+    int64_t by_status[FAINA_STATUS_COUNT];
+    size_t count;
+    struct faina_count *types;
+};
+
+/* How many tasks there are, by status and by type. Deleted ones are not counted. */
+FAINA_API enum faina_code faina_stats(struct faina *engine, const char *ns,
+                                      struct faina_stats **out, struct faina_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * bytes.h - slices, arenas and growing buffers: the three ways we hold memory.
+ *
+ * A slice (fa_bytes) owns nothing. An arena (fa_arena) owns everything that was taken from it, and
+ * gives it back whole. A buffer (fa_buf) grows up to a maximum that its maker names.
+ *
+ *   M1  Memory from an arena is aligned for any type and lives until fa_arena_finish.
+ *   M2  A buffer never grows past its maximum; it remembers that it would have (`overflow`).
+ *   M3  Out of memory ends the process with a message: nothing acknowledged is lost by that.
+ *
+ * Threads: each object belongs to one thread at a time.
+ */
+#ifndef FA_BYTES_H
+#define FA_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define FA_MUST_CHECK __attribute__((warn_unused_result))
+#define FA_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#define FA_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Bytes that somebody else owns. NUL bytes are allowed inside. */
+struct fa_bytes {
+    const char *ptr;
+    size_t len;
+};
+
+#define FA_LIT(text) ((struct fa_bytes){(text), sizeof(text) - 1})
+
+static inline struct fa_bytes fa_str(const char *text) /* NULL gives an empty slice */
+{
+    return (struct fa_bytes){text, text ? strlen(text) : 0};
+}
+
+bool fa_bytes_equal(struct fa_bytes a, struct fa_bytes b);
+/* As memcmp, then the shorter one first. */
+int fa_bytes_compare(struct fa_bytes a, struct fa_bytes b);
+
+/* malloc and friends that end the process when there is no memory (M3). */
+void *fa_alloc(size_t size);
+void *fa_alloc_zero(size_t count, size_t size);
+void *fa_realloc(void *ptr, size_t size);
+
+struct fa_arena_block;
+
+/* All zero is an empty arena. */
+struct fa_arena {
+    struct fa_arena_block *blocks;
+    char *next, *end;
+    size_t next_size;
+};
+
+void *fa_arena_take(struct fa_arena *arena, size_t size);                      /* not zeroed */
+void *fa_arena_zero(struct fa_arena *arena, size_t count, size_t size);        /* zeroed */
+char *fa_arena_copy(struct fa_arena *arena, const char *ptr, size_t len);      /* adds a NUL */
+char *fa_arena_strdup(struct fa_arena *arena, const char *text);               /* NULL gives NULL */
+char *fa_arena_printf(struct fa_arena *arena, const char *format, ...) FA_PRINTF(2, 3);
+void fa_arena_finish(struct fa_arena *arena); /* frees all; the arena is empty again */
+void fa_arena_reset(struct fa_arena *arena);  /* as finish, but keeps one block for reuse */
+
+/* Text being built. Always ends with a NUL that `len` doesn't count, once anything was added. */
+struct fa_buf {
+    char *ptr;
+    size_t len, size, max;
+    bool overflow; /* something did not fit (M2) */
+};
+
+void fa_buf_init(struct fa_buf *buf, size_t max);
+void fa_buf_add(struct fa_buf *buf, const char *ptr, size_t len);
+void fa_buf_add_str(struct fa_buf *buf, const char *text);
+void fa_buf_add_char(struct fa_buf *buf, char c);
+void fa_buf_printf(struct fa_buf *buf, const char *format, ...) FA_PRINTF(2, 3);
+void fa_buf_clear(struct fa_buf *buf); /* empties it, keeps its memory */
+void fa_buf_finish(struct fa_buf *buf);
+
+#endif

@@ -1,0 +1,13 @@
+/*
+ * clock.h - the two clocks. Rules (model/) never call these: they take times as arguments.
+ */
+#ifndef FA_CLOCK_H
+#define FA_CLOCK_H
+
+#include <stdint.h>
+
+int64_t fa_clock_now_us(void);  /* wall clock, microseconds since 1970 UTC */
+int64_t fa_clock_mono_us(void); /* monotonic, for time-outs */
+int64_t fa_clock_mono_ns(void); /* monotonic, for measuring */
+
+#endif

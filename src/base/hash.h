@@ -1,0 +1,17 @@
+/*
+ * hash.h - SHA-256 (OpenSSL) and its hexadecimal form.
+ */
+#ifndef FA_HASH_H
+#define FA_HASH_H
+
+#include "base/bytes.h"
+
+#define FA_SHA256_SIZE 32
+#define FA_SHA256_HEX_SIZE 65 /* with its NUL */
+
+void fa_sha256(struct fa_bytes data, uint8_t out[FA_SHA256_SIZE]);
+/* Hashes several parts, each preceded by its length, so that ("ab","c") differs from ("a","bc"). */
+void fa_sha256_parts(const struct fa_bytes *parts, size_t count, uint8_t out[FA_SHA256_SIZE]);
+void fa_hex(const uint8_t *bytes, size_t count, char *out); /* lower case; out has 2*count+1 */
+
+#endif

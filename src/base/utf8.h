@@ -1,0 +1,12 @@
+/*
+ * utf8.h - is it well-formed UTF-8, and how wide is it on a terminal.
+ */
+#ifndef FA_UTF8_H
+#define FA_UTF8_H
+
+#include "base/bytes.h"
+
+/* Well-formed: no overlong forms, no surrogates, nothing above U+10FFFF. */
+bool fa_utf8_is_valid(struct fa_bytes text);
+
+#endif

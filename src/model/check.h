@@ -1,0 +1,33 @@
+/*
+ * check.h - is a request within the rules? Pure: no store, no clock.
+ *
+ * Every field of every request is checked here, against limits.h, before the engine sees it. So
+ * whatever is past this door is well-formed UTF-8, valid JSON and within its limits.
+ */
+#ifndef FA_CHECK_H
+#define FA_CHECK_H
+
+#include "base/error.h"
+
+/* A name: 1..max bytes of UTF-8 without control characters. */
+FA_MUST_CHECK enum faina_code fa_check_name(const char *text, size_t max, const char *field,
+                                            enum faina_code code, struct faina_error *err);
+/* Free text: up to max bytes of UTF-8. */
+FA_MUST_CHECK enum faina_code fa_check_text(const char *text, size_t max, const char *field,
+                                            enum faina_code code, struct faina_error *err);
+/* JSON of up to max bytes; NULL is fine. */
+FA_MUST_CHECK enum faina_code fa_check_json(const char *json, size_t max, const char *field,
+                                            enum faina_code code, struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_check_submit(const struct faina_submit *task, size_t input_max,
+                                              struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_check_worker(const char *worker_id, struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_check_claim(const struct faina_claim *claim,
+                                             struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_check_report(const struct faina_report *report,
+                                              struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_check_failure(const struct faina_failure *failure,
+                                               struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_check_query(const struct faina_query *query,
+                                             struct faina_error *err);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * id.h - task ids: UUIDv7, of which the first half is also the task's key in the store.
+ *
+ * Layout (RFC 9562, with the 12 bits after the version as a finer clock):
+ *
+ *      48 bits                4     12 bits            2     62 bits
+ *     | milliseconds 1970.. | 7 | 1/4096 of a ms ..  | 2 | random                       |
+ *     '----------- key: 60 bits ------------'
+ *
+ *   I1  Keys from one generator only grow, even when the clock steps back.
+ *   I2  The time in a key is never earlier than the time it was made at.
+ *   I3  Time order of ids is key order, so an index on them only appends.
+ *
+ * Threads: a generator belongs to one thread at a time.
+ */
+#ifndef FA_ID_H
+#define FA_ID_H
+
+#include "base/bytes.h"
+#include "base/random.h"
+
+#include <faina.h>
+
+struct fa_id {
+    int64_t key;  /* milliseconds << 12 | fraction; > 0 in every valid id */
+    int64_t tail; /* the 62 random bits; >= 0 */
+};
+
+struct fa_id_source {
+    int64_t last_key; /* start with the greatest key in the store */
+    struct fa_random random;
+};
+
+struct fa_id fa_id_next(struct fa_id_source *source, int64_t now_us);
+void fa_id_format(struct fa_id id, char out[FAINA_ID_SIZE]); /* lower case, with dashes */
+/* Accepts upper case too. False: not a UUIDv7, so no task has it. */
+bool fa_id_parse(const char *text, struct fa_id *out);
+bool fa_id_equal(struct fa_id a, struct fa_id b);
+/* The smallest key whose time is not before `us`. */
+int64_t fa_id_key_at(int64_t us);
+/* The time in a key, rounded down to microseconds. */
+int64_t fa_id_key_us(int64_t key);
+
+#endif

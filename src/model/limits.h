@@ -1,0 +1,43 @@
+/*
+ * limits.h - the limit of every field, in one place. Sizes are bytes.
+ *
+ * docs/limits.md shows the same table to users; a test compares the two.
+ */
+#ifndef FA_LIMITS_H
+#define FA_LIMITS_H
+
+#define FA_TYPE_SIZE_MAX 255
+#define FA_NAME_SIZE_MAX 255
+#define FA_NAMESPACE_SIZE_MAX 255
+#define FA_WORKER_ID_SIZE_MAX 255
+#define FA_CREATED_BY_SIZE_MAX 255
+#define FA_RESOURCE_NAME_SIZE_MAX 255
+#define FA_KEY_SIZE_MAX 512
+#define FA_STATE_SIZE_MAX 1024
+#define FA_INPUT_SIZE_DEFAULT (1024 * 1024) /* input and output; an option changes it */
+#define FA_INPUT_SIZE_CEILING (256 * 1024 * 1024)
+#define FA_METADATA_SIZE_MAX (64 * 1024)
+#define FA_SPEC_SIZE_MAX (64 * 1024)
+#define FA_ERROR_MESSAGE_SIZE_MAX (8 * 1024)
+#define FA_ERROR_KIND_SIZE_MAX 255
+#define FA_ERROR_DETAIL_SIZE_MAX (64 * 1024)
+#define FA_JSON_DEPTH_MAX 64
+#define FA_CHILDREN_MAX 10000
+#define FA_SUBTASK_DEPTH_MAX 32
+#define FA_DEPENDS_ON_MAX 1000
+#define FA_RESOURCES_MAX 16
+#define FA_PRIORITY_MIN (-32768)
+#define FA_PRIORITY_MAX 32767
+#define FA_ATTEMPTS_DEFAULT 4
+#define FA_ATTEMPTS_MAX 1000000
+#define FA_BATCH_MAX 10000
+#define FA_CLAIM_LIMIT_MAX 1000
+#define FA_LIST_LIMIT_DEFAULT 100
+#define FA_LIST_LIMIT_MAX 1000
+#define FA_LEASE_MS_DEFAULT 30000
+#define FA_LEASE_MS_MAX (24LL * 3600 * 1000)
+#define FA_BACKGROUND_MS_DEFAULT (3600LL * 1000)
+#define FA_DURATION_MS_MAX (100LL * 366 * 24 * 3600 * 1000)
+#define FA_CONCURRENCY_MAX 1000000
+
+#endif

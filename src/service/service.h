@@ -1,0 +1,196 @@
+/*
+ * service.h - THE seam: every task operation, batched.
+ *
+ * Above it: the public C functions, the command line, later the HTTP server and the worker pool.
+ * Below it: one implementation per family of engines (sql/, later kv/ and remote/). A caller fills
+ * in operations and runs them together; nothing above knows SQL, nothing below knows HTTP.
+ *
+ *   O1  fa_service_run answers each operation by itself: op->code, and op->error when it isn't OK.
+ *   O2  The changes among them happen in order, in one transaction, and are on disk when it
+ *       returns. A read in the same call sees what is committed when it runs.
+ *   O3  A refused operation has changed nothing (but may have left a `late_result` event).
+ *   O4  Requests are checked (model/check.h) before an engine sees them.
+ *   O5  Answers live in op->arena, which is the caller's.
+ *
+ * Threads: any, at any time between open and close.
+ */
+#ifndef FA_SERVICE_H
+#define FA_SERVICE_H
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+struct fa_service;
+
+/* X(NAME, wire name, changes something). */
+#define FA_OP_LIST(X)                                                                              \
+    X(SUBMIT, "submit", true)                                                                      \
+    X(CLAIM, "claim", true)                                                                        \
+    X(CLAIM_NEXT, "claim next", true)                                                              \
+    X(START, "start", true)                                                                        \
+    X(PROGRESS, "progress", true)                                                                  \
+    X(HEARTBEAT, "heartbeat", true)                                                                \
+    X(COMPLETE, "complete", true)                                                                  \
+    X(FAIL, "fail", true)                                                                          \
+    X(BLOCK, "block", true)                                                                        \
+    X(BACKGROUND, "background", true)                                                              \
+    X(RELEASE, "release", true)                                                                    \
+    X(CANCEL, "cancel", true)                                                                      \
+    X(RETRY, "retry", true)                                                                        \
+    X(DELETE, "delete", true)                                                                      \
+    X(PURGE, "purge", true)                                                                        \
+    X(PAUSE, "pause", true)                                                                        \
+    X(RESUME, "resume", true)                                                                      \
+    X(RESOURCE_SET, "resource set", true)                                                          \
+    X(RESOURCE_REMOVE, "resource remove", true)                                                    \
+    X(TEAM_PUT, "team put", true)                                                                  \
+    X(TEAM_REMOVE, "team remove", true)                                                            \
+    X(GET, "get", false)                                                                           \
+    X(GET_BY_KEY, "get by key", false)                                                             \
+    X(LIST, "list", false)                                                                         \
+    X(CHILDREN, "children", false)                                                                 \
+    X(EVENTS, "events", false)                                                                     \
+    X(EXPLAIN, "explain", false)                                                                   \
+    X(RESOURCE_LIST, "resource list", false)                                                       \
+    X(TEAM_LIST, "team list", false)                                                               \
+    X(STATS, "stats", false)
+
+enum fa_op_kind {
+#define FA_OP_ENUM(name, text, writes) FA_OP_##name,
+    FA_OP_LIST(FA_OP_ENUM)
+#undef FA_OP_ENUM
+    FA_OP_COUNT
+};
+
+/* One operation: the question, then the answer. All zero but for what the kind needs. */
+struct fa_op {
+    enum fa_op_kind kind;
+
+    /* The question. Lent for the call. */
+    const char *id;      /* the task, or the team (TEAM_REMOVE, TEAM_LIST) */
+    struct faina_by by;  /* who acts */
+    bool wants_task;     /* a change answers with the whole task, not only with its id */
+    union {
+        const struct faina_submit *submit;   /* SUBMIT */
+        const struct faina_claim *claim;     /* CLAIM_NEXT (wait_ms is the caller's affair) */
+        int64_t lease_ms;                    /* CLAIM, START, HEARTBEAT; 0: the default */
+        const struct faina_report *report;   /* PROGRESS */
+        const char *output;                  /* COMPLETE; NULL: none */
+        const struct faina_failure *failure; /* FAIL */
+        struct {
+            const struct faina_submit *subtasks;
+            size_t count;
+            bool fail_fast;
+        } block; /* BLOCK */
+        struct {
+            const char *reason;
+            int64_t timeout_ms;
+        } background;                        /* BACKGROUND */
+        bool keep_attempts;                  /* RETRY */
+        struct faina_removal removal;        /* DELETE */
+        const struct faina_purge *purge;     /* PURGE */
+        struct {
+            const char *ns, *type, *key;
+        } name;                              /* PAUSE, RESUME, GET_BY_KEY, STATS (ns), TEAM_LIST (ns) */
+        struct {
+            const char *name; /* RESOURCE_LIST: NULL for all */
+            int64_t max_concurrency;
+        } resource;                          /* RESOURCE_* */
+        const struct faina_team *team;       /* TEAM_PUT */
+        const struct faina_query *query;     /* LIST */
+        struct {
+            int limit;
+            const char *cursor;
+        } page;                              /* CHILDREN, EVENTS (limit) */
+    };
+
+    /* The answer. */
+    enum faina_code code;
+    struct faina_error error;
+    struct fa_arena *arena; /* the caller's: where the answer lives */
+    char task_id[FAINA_ID_SIZE]; /* SUBMIT, and every change of one task */
+    bool existing;               /* SUBMIT: the key was known */
+    bool input_mismatch;
+    int64_t count;               /* PURGE: rows removed; CANCEL: tasks cancelled */
+    union {
+        struct faina_task *task;   /* changes with wants_task, GET, GET_BY_KEY */
+        struct faina_tasks *tasks; /* CLAIM_NEXT, LIST, CHILDREN */
+        struct faina_events *events;
+        struct faina_explanation *explanation;
+        struct faina_resources *resources;
+        struct faina_team *team_answer; /* TEAM_PUT */
+        struct faina_teams *teams;
+        struct faina_stats *stats;
+    };
+};
+
+/* What `faina doctor` and `faina db status` show. */
+struct fa_service_info {
+    const char *engine;         /* "sqlite", "memory" */
+    const char *location;       /* path or address; no secrets */
+    const char *engine_version; /* of SQLite, PostgreSQL ... */
+    int schema_version;         /* newest migration applied */
+    size_t migration_count;
+    struct fa_service_migration {
+        const char *id, *description;
+        int64_t executed_us;
+    } *migrations;
+    int64_t size_bytes;      /* on disk, logs included; -1: unknown */
+    int64_t commits, operations; /* since it was opened */
+    size_t finding_count;
+    const char **findings; /* what the engine's own checks found wrong; sentences */
+};
+
+/* The table of an engine. The wrappers below check arguments and requests, once for all. */
+struct fa_service_ops {
+    const char *name;
+
+    /* Required. O1, O2, O3. Returns only after every op has its code; never waits for anything
+     * but the store. */
+    void (*run)(struct fa_service *service, struct fa_op *ops, size_t count);
+
+    /* Required. Blocks until the task `id` has ended, or `timeout_ms` passed, or something else
+     * happened: may wake for nothing, never misses an end. */
+    void (*wait_end)(struct fa_service *service, const char *id, int64_t timeout_ms);
+
+    /* Required. A number that grows when there may be more to claim ... */
+    uint64_t (*ready_mark)(struct fa_service *service);
+    /* ... and a wait until it is another than `mark`, or the time is over, or for nothing. */
+    void (*wait_ready)(struct fa_service *service, uint64_t mark, int64_t timeout_ms);
+
+    /* Required. With `thorough` it also checks the store itself, which takes time. */
+    enum faina_code (*info)(struct fa_service *service, bool thorough, struct fa_arena *arena,
+                            struct fa_service_info *out, struct faina_error *err);
+
+    void (*close)(struct fa_service *service); /* Required. */
+};
+
+/* The first member of every engine. */
+struct fa_service {
+    const struct fa_service_ops *ops;
+    size_t input_size_max;
+};
+
+/* URL -> engine. Codes as for faina_open. */
+FA_MUST_CHECK enum faina_code fa_service_open(struct fa_service **out, const char *url,
+                                              const struct faina_options *options,
+                                              struct faina_error *err);
+void fa_service_close(struct fa_service *service); /* NULL is fine */
+
+void fa_service_run(struct fa_service *service, struct fa_op *ops, size_t count);
+/* One operation; copies op->error to `err` and returns op->code. */
+enum faina_code fa_service_run_one(struct fa_service *service, struct fa_op *op,
+                                   struct faina_error *err);
+/* CLAIM_NEXT that waits up to claim->wait_ms for work. */
+enum faina_code fa_service_claim_wait(struct fa_service *service, struct fa_op *op,
+                                      struct faina_error *err);
+/* GET that waits until the task has ended. TIMEOUT: op->task is its present state. */
+enum faina_code fa_service_wait(struct fa_service *service, struct fa_op *op, int64_t timeout_ms,
+                                struct faina_error *err);
+enum faina_code fa_service_info(struct fa_service *service, bool thorough, struct fa_arena *arena,
+                                struct fa_service_info *out, struct faina_error *err);
+
+const char *fa_op_name(enum fa_op_kind kind);
+bool fa_op_writes(enum fa_op_kind kind);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * wire.h - tasks and requests as JSON, in the names of the contract (camelCase).
+ *
+ * One place for the command line, the HTTP server and the remote engine. Writing never fails.
+ * Reading refuses unknown fields by name (and tells the nearest known one), and fields that only
+ * the engine sets.
+ */
+#ifndef FA_WIRE_H
+#define FA_WIRE_H
+
+#include "base/json.h"
+
+#include <faina.h>
+
+/* Every field of a task, null where unset. `existing` and `inputMismatch` only when true. */
+void fa_wire_put_task(struct fa_json_writer *w, const struct faina_task *task);
+void fa_wire_put_tasks(struct fa_json_writer *w, const struct faina_tasks *tasks); /* {items, nextCursor} */
+void fa_wire_put_event(struct fa_json_writer *w, const struct faina_event *event, const char *task_id);
+void fa_wire_put_explanation(struct fa_json_writer *w, const struct faina_explanation *explanation);
+void fa_wire_put_resource(struct fa_json_writer *w, const struct faina_resource *resource);
+void fa_wire_put_team(struct fa_json_writer *w, const struct faina_team *team);
+void fa_wire_put_stats(struct fa_json_writer *w, const struct faina_stats *stats);
+/* {type, title, status, detail, code}, and errors: [{field, message}] when a field is named. */
+void fa_wire_put_problem(struct fa_json_writer *w, const struct faina_error *error);
+void fa_wire_put_time(struct fa_json_writer *w, int64_t us); /* 0 writes null */
+
+/* A submit body: checks the JSON, then fills `out` with pointers into `arena`. Knows every field
+ * of contract.md's submit: namespace type name input metadata spec priority maxAttempts maxRetries
+ * delay runAt idempotencyKey dedupe dependsOn resources retry teamId(team_id) createdBy. */
+FA_MUST_CHECK enum faina_code fa_wire_read_submit(struct fa_bytes json, struct fa_arena *arena,
+                                                  struct faina_submit *out, struct faina_error *err);
+
+/* The name in `names` (NULL-terminated) nearest to `word`, or NULL when none is near. */
+const char *fa_wire_nearest(const char *word, const char *const *names);
+
+#endif
