@@ -1,0 +1,532 @@
+/*
+ * service.c - the door in front of every engine: URL to engine, checks, and the waits.
+ *
+ * An engine sees only requests that passed model/check.h (O4). When some operations of a batch are
+ * refused here, the others are run together all the same, in their order: a compact copy of them
+ * goes to the engine, so that an engine never meets a hole in its batch.
+ */
+#include "service/service.h"
+
+#include "base/clock.h"
+#include "model/check.h"
+#include "model/codes.h"
+#include "model/id.h"
+#include "model/limits.h"
+#include "model/states.h"
+#include "sql/engine.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* A wait looks again after this long even when nobody woke it: a lost wake-up may cost time, but
+ * it never hangs anybody. */
+#define WAIT_SLICE_MS 5000
+
+const char *fa_op_name(enum fa_op_kind kind)
+{
+    static const char *const names[FA_OP_COUNT] = {
+#define FA_OP_NAME(name, text, writes) [FA_OP_##name] = (text),
+        FA_OP_LIST(FA_OP_NAME)
+#undef FA_OP_NAME
+    };
+    assert(kind < FA_OP_COUNT);
+    return names[kind];
+}
+
+bool fa_op_writes(enum fa_op_kind kind)
+{
+    static const bool changes[FA_OP_COUNT] = {
+#define FA_OP_WRITES(name, text, writes) [FA_OP_##name] = (writes),
+        FA_OP_LIST(FA_OP_WRITES)
+#undef FA_OP_WRITES
+    };
+    assert(kind < FA_OP_COUNT);
+    return changes[kind];
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Opening
+ */
+
+#define URL_EXAMPLES "sqlite:faina.db, sqlite:/var/lib/faina/faina.db or memory:"
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* The file behind "sqlite:PATH". Two slashes begin a host name in other URLs, so we take them only
+ * where they can mean nothing else than an absolute path. */
+static enum faina_code sqlite_path(const char *url, const char **out, struct faina_error *err)
+{
+    const char *path = url + strlen("sqlite:");
+
+    if (starts_with(path, "//")) {
+        if (path[2] != '/')
+            return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
+                                  "\"%.200s\" is ambiguous: write sqlite:%.200s for a file in this "
+                                  "folder, or sqlite:/folder/file for an absolute path",
+                                  url, path + 2);
+        path += 2;
+    }
+    if (strcmp(path, ":memory:") == 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
+                              "an engine in memory has the URL memory:");
+    if (path[0] == '\0')
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
+                              "the URL names no file: write sqlite:faina.db, for example");
+    *out = path;
+    return FAINA_OK;
+}
+
+static enum faina_code check_options(const struct faina_options *options, struct faina_error *err)
+{
+    if (!options)
+        return FAINA_OK;
+    if (options->input_size_max < 0 || options->input_size_max > FA_INPUT_SIZE_CEILING)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "input_size_max",
+                              "input_size_max must be between 0 and %d bytes",
+                              FA_INPUT_SIZE_CEILING);
+    if (options->cache_kib < 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "cache_kib",
+                              "cache_kib can't be negative");
+    return FAINA_OK;
+}
+
+static enum faina_code unknown_url(const char *url, struct faina_error *err)
+{
+    static const struct {
+        const char *scheme, *engine;
+    } later[] = {
+        {"postgres://", "PostgreSQL"}, {"postgresql://", "PostgreSQL"}, {"nats://", "NATS"},
+        {"http://", "remote"},         {"https://", "remote"},
+    };
+
+    for (size_t i = 0; i < FA_COUNT(later); i++) {
+        if (starts_with(url, later[i].scheme))
+            return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
+                                  "this build has no %s engine; use a URL such as " URL_EXAMPLES,
+                                  later[i].engine);
+    }
+    /* The URL isn't repeated here when it may hold a password. */
+    if (strchr(url, '@'))
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
+                              "the engine's URL is of no known kind; examples are " URL_EXAMPLES);
+    return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
+                          "\"%.200s\" is not the URL of an engine; examples are " URL_EXAMPLES,
+                          url);
+}
+
+enum faina_code fa_service_open(struct fa_service **out, const char *url,
+                                const struct faina_options *options, struct faina_error *err)
+{
+    struct fa_service *service = NULL;
+    const char *path = NULL; /* NULL: memory */
+    enum faina_code code;
+
+    assert(out);
+    code = check_options(options, err);
+    if (code != FAINA_OK)
+        return code;
+    if (!url)
+        path = "faina.db";
+    else if (starts_with(url, "sqlite:"))
+        code = sqlite_path(url, &path, err);
+    else if (strcmp(url, "memory:") != 0)
+        code = unknown_url(url, err);
+    if (code != FAINA_OK)
+        return code;
+
+    code = fa_engine_open(&service, path, options, err);
+    if (code != FAINA_OK)
+        return code;
+    service->input_size_max = options && options->input_size_max > 0
+                                  ? (size_t)options->input_size_max
+                                  : FA_INPUT_SIZE_DEFAULT;
+    *out = service;
+    return FAINA_OK;
+}
+
+void fa_service_close(struct fa_service *service)
+{
+    if (service)
+        service->ops->close(service);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Checking a request
+ */
+
+/* Text that isn't an id can't be any task's, so the answer is "not found" and not "invalid": a
+ * caller has one case less to tell apart. */
+static enum faina_code check_id(const char *id, const char *noun, enum faina_code missing,
+                                struct faina_error *err)
+{
+    struct fa_id parsed;
+
+    if (!id || id[0] == '\0')
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "id", "the %s's id is missing", noun);
+    if (!fa_id_parse(id, &parsed))
+        return fa_error_set(err, missing, "there is no %s \"%.64s\": that is not an id", noun, id);
+    return FAINA_OK;
+}
+
+static enum faina_code check_by(const struct faina_by *by, bool needs_worker,
+                                struct faina_error *err)
+{
+    if (by->fence < 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "fence", "fence can't be negative");
+    if (by->version < 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "version", "version can't be negative");
+    if (!needs_worker && !by->worker_id)
+        return FAINA_OK;
+    return fa_check_worker(by->worker_id, err);
+}
+
+static enum faina_code check_range(int64_t value, int64_t max, const char *field,
+                                   struct faina_error *err)
+{
+    if (value < 0 || value > max)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, field,
+                              "%s must be between 0 and %lld, not %lld", field, (long long)max,
+                              (long long)value);
+    return FAINA_OK;
+}
+
+/* A name that may be left out. */
+static enum faina_code check_optional(const char *text, size_t max, const char *field,
+                                      struct faina_error *err)
+{
+    return text ? fa_check_name(text, max, field, FAINA_INVALID_REQUEST, err) : FAINA_OK;
+}
+
+static enum faina_code check_block(const struct fa_service *service, const struct fa_op *op,
+                                   struct faina_error *err)
+{
+    if (op->block.count == 0 || !op->block.subtasks)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "subtasks",
+                              "there is nothing to wait for: give at least one subtask");
+    if (op->block.count > FA_CHILDREN_MAX)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "subtasks",
+                              "a task can have at most %d subtasks, not %zu", FA_CHILDREN_MAX,
+                              op->block.count);
+    for (size_t i = 0; i < op->block.count; i++) {
+        struct faina_error inner;
+        enum faina_code code;
+
+        fa_error_clear(&inner);
+        code = fa_check_submit(&op->block.subtasks[i], service->input_size_max, &inner);
+        if (code == FAINA_OK)
+            continue;
+        fa_error_field(err, code, "subtasks", "subtask %zu: %.480s", i + 1, inner.message);
+        if (err) {
+            err->line = inner.line;
+            err->column = inner.column;
+        }
+        return code;
+    }
+    return FAINA_OK;
+}
+
+static enum faina_code check_background(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_range(op->background.timeout_ms, FA_DURATION_MS_MAX, "timeout",
+                                       err);
+
+    if (code == FAINA_OK && op->background.reason)
+        code = fa_check_text(op->background.reason, FA_STATE_SIZE_MAX, "reason",
+                             FAINA_INVALID_REQUEST, err);
+    return code;
+}
+
+static enum faina_code check_purge(const struct faina_purge *purge, struct faina_error *err)
+{
+    enum faina_code code;
+
+    assert(purge);
+    for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++) {
+        if ((purge->statuses & (1u << status)) && !fa_status_is_ended(status))
+            return fa_error_field(err, FAINA_INVALID_REQUEST, "statuses",
+                                  "only ended tasks can be purged, and %s is not an end",
+                                  faina_status_name(status));
+    }
+    if (purge->statuses >> FAINA_STATUS_COUNT)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "statuses",
+                              "the set of statuses holds one that doesn't exist");
+    code = check_optional(purge->ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+    if (code == FAINA_OK)
+        code = check_optional(purge->type, FA_TYPE_SIZE_MAX, "type", err);
+    if (code == FAINA_OK)
+        code = check_range(purge->limit, INT64_MAX, "limit", err);
+    return code;
+}
+
+/* Namespace and type of PAUSE, RESUME, GET_BY_KEY, STATS and TEAM_LIST. */
+static enum faina_code check_lane(const struct fa_op *op, bool needs_type, struct faina_error *err)
+{
+    enum faina_code code = check_optional(op->name.ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+
+    if (code == FAINA_OK && needs_type)
+        code = fa_check_name(op->name.type, FA_TYPE_SIZE_MAX, "type", FAINA_INVALID_REQUEST, err);
+    return code;
+}
+
+static enum faina_code check_resource_set(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = fa_check_name(op->resource.name, FA_RESOURCE_NAME_SIZE_MAX, "name",
+                                         FAINA_INVALID_REQUEST, err);
+
+    if (code != FAINA_OK)
+        return code;
+    if (op->resource.max_concurrency < -1 || op->resource.max_concurrency > FA_CONCURRENCY_MAX)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "maxConcurrency",
+                              "maxConcurrency must be between 0 and %d, or no limit",
+                              FA_CONCURRENCY_MAX);
+    return FAINA_OK;
+}
+
+static enum faina_code check_team(const struct faina_team *team, struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    assert(team);
+    if (team->id[0])
+        code = check_id(team->id, "team", FAINA_NOT_FOUND, err);
+    if (code == FAINA_OK)
+        code = check_optional(team->ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+    if (code == FAINA_OK)
+        code = fa_check_name(team->name, FA_NAME_SIZE_MAX, "name", FAINA_INVALID_REQUEST, err);
+    if (code == FAINA_OK)
+        code = fa_check_json(team->spec, FA_SPEC_SIZE_MAX, "spec", FAINA_INVALID_REQUEST, err);
+    return code;
+}
+
+/* Operations on one task, past the check of its id. */
+static enum faina_code check_task_op(const struct fa_service *service, const struct fa_op *op,
+                                     struct faina_error *err)
+{
+    bool needs_worker = op->kind == FA_OP_CLAIM || op->kind == FA_OP_HEARTBEAT;
+    enum faina_code code = check_by(&op->by, needs_worker, err);
+
+    if (code != FAINA_OK)
+        return code;
+    switch (op->kind) {
+    case FA_OP_CLAIM:
+    case FA_OP_START:
+    case FA_OP_HEARTBEAT:
+        return check_range(op->lease_ms, FA_LEASE_MS_MAX, "lease", err);
+    case FA_OP_PROGRESS:
+        return fa_check_report(op->report, err);
+    case FA_OP_COMPLETE:
+        return fa_check_json(op->output, service->input_size_max, "output", FAINA_INVALID_REQUEST,
+                             err);
+    case FA_OP_FAIL:
+        return fa_check_failure(op->failure, err);
+    case FA_OP_BLOCK:
+        return check_block(service, op, err);
+    case FA_OP_BACKGROUND:
+        return check_background(op, err);
+    case FA_OP_CHILDREN:
+    case FA_OP_EVENTS:
+        return check_range(op->page.limit, FA_LIST_LIMIT_MAX, "limit", err);
+    default: /* RELEASE, CANCEL, RETRY, DELETE, GET, EXPLAIN: id and actor say it all. */
+        return FAINA_OK;
+    }
+}
+
+static enum faina_code check_op(const struct fa_service *service, const struct fa_op *op,
+                                struct faina_error *err)
+{
+    enum faina_code code;
+
+    switch (op->kind) {
+    case FA_OP_SUBMIT:
+        return fa_check_submit(op->submit, service->input_size_max, err);
+    case FA_OP_CLAIM_NEXT:
+        return fa_check_claim(op->claim, err);
+    case FA_OP_PURGE:
+        return check_purge(op->purge, err);
+    case FA_OP_PAUSE:
+    case FA_OP_RESUME:
+        return check_lane(op, true, err);
+    case FA_OP_STATS:
+        return check_lane(op, false, err);
+    case FA_OP_GET_BY_KEY:
+        code = check_lane(op, true, err);
+        return code == FAINA_OK ? fa_check_name(op->name.key, FA_KEY_SIZE_MAX, "idempotencyKey",
+                                                FAINA_INVALID_REQUEST, err)
+                                : code;
+    case FA_OP_RESOURCE_SET:
+        return check_resource_set(op, err);
+    case FA_OP_RESOURCE_REMOVE:
+        return fa_check_name(op->resource.name, FA_RESOURCE_NAME_SIZE_MAX, "name",
+                             FAINA_INVALID_REQUEST, err);
+    case FA_OP_RESOURCE_LIST:
+        return check_optional(op->resource.name, FA_RESOURCE_NAME_SIZE_MAX, "name", err);
+    case FA_OP_TEAM_PUT:
+        return check_team(op->team, err);
+    case FA_OP_TEAM_REMOVE:
+        return check_id(op->id, "team", FAINA_NOT_FOUND, err);
+    case FA_OP_TEAM_LIST:
+        code = check_lane(op, false, err);
+        return code == FAINA_OK && op->id ? check_id(op->id, "team", FAINA_NOT_FOUND, err) : code;
+    case FA_OP_LIST:
+        return fa_check_query(op->query, err);
+    default: /* everything else is about one task */
+        code = check_id(op->id, "task", FAINA_TASK_NOT_FOUND, err);
+        return code == FAINA_OK ? check_task_op(service, op, err) : code;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Running
+ */
+
+/* Runs those operations whose code is still OK, `good` of them. */
+static void run_accepted(struct fa_service *service, struct fa_op *ops, size_t count, size_t good)
+{
+    struct fa_op *accepted = fa_alloc_zero(good, sizeof(*accepted));
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (ops[i].code == FAINA_OK)
+            accepted[n++] = ops[i];
+    assert(n == good);
+    service->ops->run(service, accepted, n);
+    n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (ops[i].code == FAINA_OK)
+            ops[i] = accepted[n++];
+    free(accepted);
+}
+
+/* What is the same for every engine about an answer. */
+static void finish_op(struct fa_op *op)
+{
+    assert(op->code < FAINA_CODE_COUNT);
+    if (op->code != FAINA_OK) {
+        op->error.code = op->code;
+        if (op->error.message[0] == '\0')
+            fa_error_set(&op->error, op->code, "%s", fa_code_sentence(op->code));
+    } else if (op->kind == FA_OP_SUBMIT && op->wants_task) {
+        op->task->existing = op->existing;
+        op->task->input_mismatch = op->input_mismatch;
+    }
+}
+
+void fa_service_run(struct fa_service *service, struct fa_op *ops, size_t count)
+{
+    size_t good = 0;
+
+    assert(service);
+    assert(ops || count == 0);
+    for (size_t i = 0; i < count; i++) {
+        assert(ops[i].kind < FA_OP_COUNT);
+        assert(ops[i].arena);
+        fa_error_clear(&ops[i].error);
+        ops[i].code = check_op(service, &ops[i], &ops[i].error);
+        good += ops[i].code == FAINA_OK;
+    }
+    if (good == count && count > 0)
+        service->ops->run(service, ops, count);
+    else if (good > 0)
+        run_accepted(service, ops, count, good);
+    for (size_t i = 0; i < count; i++)
+        finish_op(&ops[i]);
+}
+
+enum faina_code fa_service_run_one(struct fa_service *service, struct fa_op *op,
+                                   struct faina_error *err)
+{
+    fa_service_run(service, op, 1);
+    if (err && op->code != FAINA_OK)
+        *err = op->error;
+    return op->code;
+}
+
+/* What is left of `timeout_ms` since `start_us`; negative time-outs never end. */
+static int64_t time_left_ms(int64_t start_us, int64_t timeout_ms)
+{
+    int64_t passed_ms = (fa_clock_mono_us() - start_us) / 1000;
+
+    if (timeout_ms < 0)
+        return WAIT_SLICE_MS;
+    return passed_ms >= timeout_ms ? 0 : timeout_ms - passed_ms;
+}
+
+enum faina_code fa_service_claim_wait(struct fa_service *service, struct fa_op *op,
+                                      struct faina_error *err)
+{
+    int64_t start_us = fa_clock_mono_us();
+
+    assert(op->kind == FA_OP_CLAIM_NEXT);
+    for (;;) {
+        /* The mark comes first: what gets ready after it wakes us, what came before is claimed. */
+        uint64_t mark = service->ops->ready_mark(service);
+        enum faina_code code = fa_service_run_one(service, op, err);
+        int64_t left_ms;
+
+        if (code != FAINA_OK || op->tasks->count > 0 || op->claim->wait_ms <= 0)
+            return code;
+        left_ms = time_left_ms(start_us, op->claim->wait_ms);
+        if (left_ms == 0)
+            return FAINA_OK;
+        service->ops->wait_ready(service, mark, left_ms < WAIT_SLICE_MS ? left_ms : WAIT_SLICE_MS);
+    }
+}
+
+/* Looks at the task without keeping it: a wait may look thousands of times, and the caller's
+ * arena gives nothing back before its end. */
+static enum faina_code probe_ended(struct fa_service *service, const char *id, bool *is_ended,
+                                   struct faina_error *err)
+{
+    struct fa_arena scratch = {0};
+    struct fa_op probe = {.kind = FA_OP_GET, .id = id, .arena = &scratch};
+    enum faina_code code = fa_service_run_one(service, &probe, err);
+
+    if (code == FAINA_OK)
+        *is_ended = fa_status_is_ended(probe.task->status);
+    fa_arena_finish(&scratch);
+    return code;
+}
+
+enum faina_code fa_service_wait(struct fa_service *service, struct fa_op *op, int64_t timeout_ms,
+                                struct faina_error *err)
+{
+    int64_t start_us = fa_clock_mono_us();
+
+    assert(op->kind == FA_OP_GET);
+    for (;;) {
+        bool is_ended = false;
+        int64_t left_ms;
+        enum faina_code code = probe_ended(service, op->id, &is_ended, err);
+
+        if (code != FAINA_OK)
+            return op->code = code;
+        left_ms = time_left_ms(start_us, timeout_ms);
+        if (is_ended || left_ms == 0) {
+            /* The task may have been queued again, or have ended, since the look above. */
+            code = fa_service_run_one(service, op, err);
+            if (code != FAINA_OK || fa_status_is_ended(op->task->status))
+                return code;
+            if (left_ms == 0) {
+                op->code = fa_error_set(&op->error, FAINA_TIMEOUT,
+                                        "the time ran out; task %.64s is still %s", op->id,
+                                        faina_status_name(op->task->status));
+                if (err)
+                    *err = op->error;
+                return op->code;
+            }
+            continue;
+        }
+        service->ops->wait_end(service, op->id, left_ms < WAIT_SLICE_MS ? left_ms : WAIT_SLICE_MS);
+    }
+}
+
+enum faina_code fa_service_info(struct fa_service *service, bool thorough, struct fa_arena *arena,
+                                struct fa_service_info *out, struct faina_error *err)
+{
+    assert(service && arena && out);
+    *out = (struct fa_service_info){0};
+    return service->ops->info(service, thorough, arena, out, err);
+}
