@@ -1,0 +1,69 @@
+# Faina. A thin front: tools/build knows meson, tools/run-tests knows the suites. `make help`.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+export BUILD ?= build
+ONLY ?=
+FLAVOURS ?= plain asan tsan
+FUZZ_SECONDS ?= 60
+BENCH_ARGS ?=
+
+.PHONY: all build tests test check-style format bench fuzz soak install clean help
+.DEFAULT_GOAL := all
+
+all: build
+
+build:
+	@tools/install-deps build
+	@tools/build plain all
+
+tests:
+	@tools/install-deps build test
+	@tools/build plain all tests
+
+test:
+	@tools/install-deps build test
+	@tools/run-tests --flavours "$(FLAVOURS)" $(ONLY)
+
+check-style:
+	@tools/install-deps build style
+	@tools/check-style
+
+format:
+	@tools/install-deps style
+	@tools/check-style --format
+
+bench:
+	@tools/install-deps build bench
+	@tools/build plain all bench
+	@tools/run-bench $(BENCH_ARGS)
+
+fuzz:
+	@tools/install-deps build fuzz
+	@tools/build fuzz tests
+	@tools/run-fuzz --seconds $(FUZZ_SECONDS) $(ONLY)
+
+soak:
+	@tools/install-deps build test
+	@tools/run-tests --soak --flavours "$(FLAVOURS)" $(ONLY)
+
+install: build
+	@tools/install "$(PREFIX)" "$(DESTDIR)"
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-tsan $(BUILD)-fuzz
+
+help:
+	@echo 'make                build/faina, build/libfaina.so, build/libfaina.a'
+	@echo 'make test           every suite, plain and under ASan+UBSan and TSan'
+	@echo '                    ONLY=unit/base runs what has this in its name, FLAVOURS=plain one build'
+	@echo 'make tests          only build the test programs, plain: build/tests/'
+	@echo 'make check-style    formatting, include direction, banned calls'
+	@echo 'make format         let clang-format rewrite the sources'
+	@echo 'make bench          measure; BENCH_ARGS=... goes to the benchmarks'
+	@echo 'make fuzz           each fuzz target for FUZZ_SECONDS=60; ONLY=json one of them'
+	@echo 'make soak           the kill and property tests for hours rather than seconds'
+	@echo 'make install        PREFIX=/usr/local DESTDIR='
+	@echo 'make clean          remove the build folders'
+	@echo
+	@echo 'BUILD=dir uses another folder than build/ (and dir-asan/, dir-tsan/, dir-fuzz/).'
