@@ -1,0 +1,2 @@
+-- By primary key.
+DELETE FROM ended WHERE id = ?1

@@ -1,0 +1,8 @@
+-- Ended tasks that may go, oldest first, after the id ?1. Walks the primary key; a task can't have
+-- ended before it was made, so the walk stops at the id of that time (?2).
+SELECT id FROM ended
+WHERE id > ?1 AND id < ?2 AND completed_us < ?3 AND (?4 >> status) & 1
+  AND (NOT ?5 OR deleted_us IS NOT NULL)
+  AND (?6 IS NULL OR lane IN (SELECT value FROM json_each(?6)))
+ORDER BY id
+LIMIT ?7

@@ -1,0 +1,2 @@
+-- By primary key.
+DELETE FROM held WHERE id = ?1

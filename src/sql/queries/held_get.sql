@@ -1,0 +1,5 @@
+-- How a held task stands, by primary key.
+SELECT tail, lane, rank, status, version, fence, attempts, flags, progress, updated_us, claimed_us,
+       started_us, lease_us, worker, state, error, metadata
+FROM held
+WHERE id = ?1

@@ -1,0 +1,2 @@
+-- When the next lease ends. Reads `held` whole.
+SELECT min(lease_us) FROM held

@@ -1,0 +1,2 @@
+-- Permits taken, by resource.
+SELECT resource, count(*) FROM hold GROUP BY resource

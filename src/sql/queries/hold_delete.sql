@@ -1,0 +1,2 @@
+-- Gives a permit back.
+DELETE FROM hold WHERE resource = ?1 AND task = ?2

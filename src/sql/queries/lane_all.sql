@@ -1,0 +1,2 @@
+-- Every lane, for the cache.
+SELECT id, namespace, type, resources FROM lane

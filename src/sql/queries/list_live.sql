@@ -1,0 +1,11 @@
+-- Tasks that have not ended, newest first. Reads what lives and keeps the ?4 newest; ?5 is the set
+-- of statuses.
+SELECT id FROM (
+    SELECT id, lane FROM ready WHERE ?5 & 1
+    UNION ALL
+    SELECT id, lane FROM held WHERE (?5 >> status) & 1
+    UNION ALL
+    SELECT id, lane FROM parked WHERE (?5 >> status) & 1)
+WHERE id < ?1 AND id >= ?2 AND (?3 IS NULL OR lane IN (SELECT value FROM json_each(?3)))
+ORDER BY id DESC
+LIMIT ?4

@@ -1,0 +1,2 @@
+-- By primary key.
+DELETE FROM parked WHERE id = ?1

@@ -1,0 +1,2 @@
+-- Every paused type, for the cache.
+SELECT namespace, type FROM paused

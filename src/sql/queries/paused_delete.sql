@@ -1,0 +1,2 @@
+-- Lets a type go on.
+DELETE FROM paused WHERE namespace = ?1 AND type = ?2

@@ -1,0 +1,2 @@
+-- Pauses a type.
+INSERT OR IGNORE INTO paused (namespace, type) VALUES (?1, ?2)

@@ -1,0 +1,13 @@
+-- The best tasks of one lane after a place in it, with what was asked for. Walks the primary key
+-- of `ready` from there and reads no more than ?4 rows, however many wait.
+SELECT t.id, t.tail, t.lane, t.rank, t.created_us, t.max_attempts, t.input, t.run_at_us, t.name,
+       t.metadata, t.spec, t.key, t.input_hash, t.parent, t.child, t.depth,
+       (SELECT team.id FROM team WHERE team.id = t.team), t.created_by, t.retry_base_ms,
+       t.retry_factor, t.retry_max_ms,
+       r.version, r.fence, r.attempts, r.flags, r.progress, r.state, r.updated_us, r.claimed_us,
+       r.started_us, r.error, r.metadata
+FROM ready r
+CROSS JOIN task t ON t.id = r.id
+WHERE r.lane = ?1 AND (r.rank, r.id) > (?2, ?3)
+ORDER BY r.rank, r.id
+LIMIT ?4

@@ -1,0 +1,7 @@
+-- The counts of every lane, by namespace and type.
+SELECT l.namespace, l.type, t.status, sum(t.n),
+       EXISTS (SELECT 1 FROM paused p WHERE p.namespace = l.namespace AND p.type = l.type)
+FROM tally t
+JOIN lane l ON l.id = t.lane
+WHERE ?1 IS NULL OR l.namespace = ?1
+GROUP BY l.namespace, l.type, t.status

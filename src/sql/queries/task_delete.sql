@@ -1,0 +1,2 @@
+-- Removes a task for good, by primary key.
+DELETE FROM task WHERE id = ?1
