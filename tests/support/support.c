@@ -1,0 +1,319 @@
+/*
+ * support.c - one engine per test, and checks that say what they saw.
+ */
+#include "support/support.h"
+
+#include "base/clock.h"
+
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define URLS_DEFAULT "sqlite:{dir}/faina.db memory:"
+
+/* What cmocka hands to a test's set-up. */
+struct plan {
+    const struct fa_t_case *test;
+    char url[FA_T_PATH_SIZE];
+    char name[FA_T_PATH_SIZE];
+};
+
+/* ------------------------------------------------------------------------------------------
+ * Checks
+ */
+
+void fa_t_fail(const char *file, int line, const char *format, ...)
+{
+    char text[8192];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    if (syscall(SYS_gettid) == getpid()) {
+        print_error("%s\n", text);
+        _fail(file, line);
+    }
+    fprintf(stderr, "%s:%d: %s (on a thread of its own)\n", file, line, text);
+    abort();
+}
+
+void fa_t_check_code(const struct fa_t *t, enum faina_code got, enum faina_code want,
+                     const char *what, const char *file, int line)
+{
+    if (got == want)
+        return;
+    fa_t_fail(file, line, "%s answered %s (%s), wanted %s", what, faina_code_name(got),
+              t->op.error.message, faina_code_name(want));
+}
+
+void fa_t_check_int(int64_t got, int64_t want, const char *what, const char *file, int line)
+{
+    if (got != want)
+        fa_t_fail(file, line, "%s is %lld, wanted %lld", what, (long long)got, (long long)want);
+}
+
+void fa_t_check_str(const char *got, const char *want, const char *what, const char *file,
+                    int line)
+{
+    if (got == NULL && want == NULL)
+        return;
+    if (got == NULL || want == NULL || strcmp(got, want) != 0)
+        fa_t_fail(file, line, "%s is\n  %s\nwanted\n  %s", what, got ? got : "(null)",
+                  want ? want : "(null)");
+}
+
+void fa_t_check_status(enum faina_status got, enum faina_status want, const char *what,
+                       const char *file, int line)
+{
+    if (got != want)
+        fa_t_fail(file, line, "%s is %s, wanted %s", what, faina_status_name(got),
+                  faina_status_name(want));
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Folders and settings
+ */
+
+void fa_t_temp_dir(char out[FA_T_PATH_SIZE])
+{
+    const char *base = getenv("TMPDIR");
+
+    snprintf(out, FA_T_PATH_SIZE, "%s/faina-test-XXXXXX", base && *base ? base : "/tmp");
+    if (mkdtemp(out) == NULL)
+        fa_t_fail(__FILE__, __LINE__, "can't make a folder like %s", out);
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+void fa_t_remove_tree(const char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *fa_t_path(struct fa_t *t, const char *name)
+{
+    return fa_arena_printf(&t->arena, "%s/%s", t->dir, name);
+}
+
+int64_t fa_t_env_int(const char *name, int64_t otherwise)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? strtoll(text, NULL, 0) : otherwise;
+}
+
+uint64_t fa_t_seed(void)
+{
+    return (uint64_t)fa_t_env_int("FA_SEED", fa_clock_now_us() & 0x7fffffff);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * A test's engine
+ */
+
+void fa_t_init(struct fa_t *t)
+{
+    memset(t, 0, sizeof *t);
+    fa_t_temp_dir(t->dir);
+}
+
+enum faina_code fa_t_try_open(struct fa_t *t, struct faina_error *err)
+{
+    enum faina_code code = fa_service_open(&t->svc, t->url, &t->options, err);
+
+    if (code != FAINA_OK)
+        t->svc = NULL;
+    return code;
+}
+
+void fa_t_open(struct fa_t *t)
+{
+    struct faina_error err = {0};
+
+    if (fa_t_try_open(t, &err) != FAINA_OK)
+        fa_t_fail(__FILE__, __LINE__, "can't open %s: %s (%s)", t->url, err.message,
+                  faina_code_name(err.code));
+}
+
+void fa_t_close(struct fa_t *t)
+{
+    fa_service_close(t->svc);
+    t->svc = NULL;
+}
+
+void fa_t_reopen(struct fa_t *t)
+{
+    CHECK(t->is_durable, "%s keeps nothing when it is closed", t->url);
+    fa_t_close(t);
+    fa_t_open(t);
+}
+
+void fa_t_finish(struct fa_t *t)
+{
+    fa_t_close(t);
+    fa_arena_finish(&t->arena);
+    fa_t_remove_tree(t->dir);
+}
+
+void fa_t_share(struct fa_t *mine, const struct fa_t *t)
+{
+    *mine = *t;
+    mine->arena = (struct fa_arena){0};
+    mine->op = (struct fa_op){0};
+    mine->task = NULL;
+}
+
+void fa_t_unshare(struct fa_t *mine)
+{
+    fa_arena_finish(&mine->arena);
+}
+
+void fa_t_forget(struct fa_t *t)
+{
+    fa_arena_reset(&t->arena);
+    t->op = (struct fa_op){0};
+    t->task = NULL;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Running a suite
+ */
+
+/* Appends `text` to `out`, with {dir} and {name} filled in. */
+static void expand_url(const char *text, const char *dir, char out[FA_T_PATH_SIZE])
+{
+    const char *name = strrchr(dir, '/') + 1;
+    size_t len = 0;
+
+    while (*text != '\0' && len + 1 < FA_T_PATH_SIZE) {
+        const char *value = NULL;
+        size_t taken = 1;
+
+        if (strncmp(text, "{dir}", 5) == 0) {
+            value = dir;
+            taken = 5;
+        } else if (strncmp(text, "{name}", 6) == 0) {
+            value = name;
+            taken = 6;
+        }
+        if (value)
+            len += (size_t)snprintf(out + len, FA_T_PATH_SIZE - len, "%s", value);
+        else
+            out[len++] = *text;
+        text += taken;
+    }
+    out[len < FA_T_PATH_SIZE ? len : FA_T_PATH_SIZE - 1] = '\0';
+}
+
+static bool is_durable_url(const char *url)
+{
+    return strncmp(url, "memory:", 7) != 0;
+}
+
+static int set_up(void **state)
+{
+    const struct plan *plan = *state;
+    struct fa_t *t = fa_alloc_zero(1, sizeof *t);
+
+    fa_t_init(t);
+    t->test = plan->test;
+    t->is_durable = is_durable_url(plan->url);
+    expand_url(plan->url, t->dir, t->url);
+    fa_t_open(t);
+    *state = t;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fa_t *t = *state;
+
+    fa_t_finish(t);
+    free(t);
+    return 0;
+}
+
+static void run_case(void **state)
+{
+    struct fa_t *t = *state;
+
+    t->test->run(t);
+}
+
+/* Fills in one plan for each case that `url` can run; returns how many. */
+static size_t plan_url(struct plan *plans, const char *url, const struct fa_t_case *cases,
+                       size_t count)
+{
+    size_t used = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct plan *plan = &plans[used];
+
+        if ((cases[i].needs & FA_T_DURABLE) && !is_durable_url(url))
+            continue;
+        plan->test = &cases[i];
+        snprintf(plan->url, sizeof plan->url, "%s", url);
+        snprintf(plan->name, sizeof plan->name, "%s [%.*s]", cases[i].name,
+                 (int)strcspn(url, ":"), url);
+        used++;
+    }
+    return used;
+}
+
+int fa_t_main(int argc, char **argv, const char *suite, const struct fa_t_case *cases,
+              size_t count)
+{
+    const char *setting = getenv("FA_CONFORMANCE_URLS");
+    char *urls = strdup(setting && *setting ? setting : URLS_DEFAULT);
+    char *rest = NULL;
+    size_t url_count = 1, used = 0;
+    struct plan *plans;
+    struct CMUnitTest *tests;
+    int failed;
+
+    for (const char *at = urls; *at; at++)
+        url_count += *at == ' ';
+    plans = fa_alloc_zero(url_count * count, sizeof *plans);
+    for (char *url = strtok_r(urls, " ", &rest); url; url = strtok_r(NULL, " ", &rest))
+        used += plan_url(plans + used, url, cases, count);
+    tests = fa_alloc_zero(used ? used : 1, sizeof *tests);
+    for (size_t i = 0; i < used; i++)
+        tests[i] = (struct CMUnitTest){plans[i].name, run_case, set_up, tear_down, &plans[i]};
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    failed = _cmocka_run_group_tests(suite, tests, used, NULL, NULL);
+    free(tests);
+    free(plans);
+    free(urls);
+    return failed;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Waiting
+ */
+
+void fa_t_wait_until(bool (*fact)(struct fa_t *t, void *arg), struct fa_t *t, void *arg,
+                     const char *what)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    int64_t deadline = fa_clock_mono_us() + FA_T_DEADLINE_MS * 1000;
+
+    while (!fact(t, arg)) {
+        CHECK(fa_clock_mono_us() < deadline, "waited %d ms in vain until %s", FA_T_DEADLINE_MS,
+              what);
+        nanosleep(&pause, NULL);
+    }
+}

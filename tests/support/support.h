@@ -1,0 +1,119 @@
+/*
+ * support.h - what every suite shares: an engine of its own for each test, checks that say what
+ * they saw, temporary folders, and waiting for a fact.
+ *
+ * A suite is a table of functions that take a `struct fa_t *`. fa_t_main runs each of them once per
+ * engine URL, each time with a new engine in a new folder, and removes the folder afterwards.
+ *
+ * Threads: a struct fa_t belongs to one thread. crew.h gives each further thread one of its own
+ * that shares the engine.
+ */
+#ifndef FA_TEST_SUPPORT_H
+#define FA_TEST_SUPPORT_H
+
+#include "service/service.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define FA_T_PATH_SIZE 512
+
+struct fa_t_case;
+
+/* One test's world. */
+struct fa_t {
+    struct fa_service *svc;
+    char dir[FA_T_PATH_SIZE]; /* this test's folder, inside TMPDIR; no '/' at the end */
+    char url[FA_T_PATH_SIZE]; /* of the engine */
+    bool is_durable;          /* what was stored is there again after fa_t_reopen */
+    struct faina_options options;
+    struct fa_arena arena;    /* all answers of this test live here */
+    struct fa_op op;          /* the newest operation with its answer ... */
+    struct faina_task *task;  /* ... and its task, where it has one */
+    const struct fa_t_case *test;
+};
+
+/* What a test needs from an engine. */
+enum fa_t_need {
+    FA_T_ANY = 0,
+    FA_T_DURABLE = 1 << 0, /* tasks survive closing */
+};
+
+struct fa_t_case {
+    const char *name;
+    void (*run)(struct fa_t *t);
+    enum fa_t_need needs;
+};
+
+#define FA_T_CASE(function) {#function, function, FA_T_ANY}
+#define FA_T_CASE_DURABLE(function) {#function, function, FA_T_DURABLE}
+
+/*
+ * Runs every case on every engine and returns the number that failed. argv[1] picks tests by name
+ * (`*` and `?` are wild). FA_CONFORMANCE_URLS replaces the list of engines: URLs separated by
+ * spaces, in which {dir} becomes the test's folder and {name} a name that no other test has.
+ */
+int fa_t_main(int argc, char **argv, const char *suite, const struct fa_t_case *cases,
+              size_t count);
+
+/* For suites that make their engines themselves: a folder, no engine yet. */
+void fa_t_init(struct fa_t *t);
+void fa_t_finish(struct fa_t *t); /* closes, removes the folder */
+void fa_t_open(struct fa_t *t);   /* the engine at t->url; the test fails when it can't */
+enum faina_code fa_t_try_open(struct fa_t *t, struct faina_error *err);
+void fa_t_close(struct fa_t *t);
+void fa_t_reopen(struct fa_t *t); /* durable engines only */
+
+/* Another context on the same engine, for another thread. Only its arena is its own. */
+void fa_t_share(struct fa_t *mine, const struct fa_t *t);
+void fa_t_unshare(struct fa_t *mine);
+
+/* Forgets all answers so far. For long loops that keep nothing. */
+void fa_t_forget(struct fa_t *t);
+
+/* Folders and settings. */
+void fa_t_temp_dir(char out[FA_T_PATH_SIZE]); /* made in TMPDIR, else /tmp */
+void fa_t_remove_tree(const char *path);
+const char *fa_t_path(struct fa_t *t, const char *name); /* a file in the test's folder */
+int64_t fa_t_env_int(const char *name, int64_t otherwise);
+/* FA_SEED when set, else one from the clock. */
+uint64_t fa_t_seed(void);
+
+/* ------------------------------------------------------------------------------------------
+ * Checks. On the test's own thread a failed one ends the test; on another thread it ends the
+ * program, since a test can't be left from there.
+ */
+
+void fa_t_fail(const char *file, int line, const char *format, ...) FA_PRINTF(3, 4)
+    __attribute__((noreturn));
+void fa_t_check_code(const struct fa_t *t, enum faina_code got, enum faina_code want,
+                     const char *what, const char *file, int line);
+void fa_t_check_int(int64_t got, int64_t want, const char *what, const char *file, int line);
+void fa_t_check_str(const char *got, const char *want, const char *what, const char *file,
+                    int line);
+void fa_t_check_status(enum faina_status got, enum faina_status want, const char *what,
+                       const char *file, int line);
+
+#define CHECK(condition, ...)                                                                      \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            fa_t_fail(__FILE__, __LINE__, __VA_ARGS__);                                            \
+    } while (0)
+#define CHECK_CODE(t, call, want) fa_t_check_code(t, call, want, #call, __FILE__, __LINE__)
+#define CHECK_OK(t, call) CHECK_CODE(t, call, FAINA_OK)
+#define CHECK_INT(got, want) fa_t_check_int((int64_t)(got), (int64_t)(want), #got, __FILE__, __LINE__)
+#define CHECK_STR(got, want) fa_t_check_str(got, want, #got, __FILE__, __LINE__)
+#define CHECK_STATUS(got, want) fa_t_check_status(got, want, #got, __FILE__, __LINE__)
+#define CHECK_TRUE(condition) CHECK(condition, "not true: %s", #condition)
+
+/* ------------------------------------------------------------------------------------------
+ * Waiting for a fact
+ */
+
+#define FA_T_DEADLINE_MS 20000 /* long enough for a sanitizer build on a busy machine */
+
+/* Asks again and again until `fact` is true. The test fails after FA_T_DEADLINE_MS. */
+void fa_t_wait_until(bool (*fact)(struct fa_t *t, void *arg), struct fa_t *t, void *arg,
+                     const char *what);
+
+#endif
