@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""tools/check-includes and tools/check-style find what they are there for."""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../support"))
+sys.dont_write_bytecode = True
+from checks import ROOT, check, equal, finish  # noqa: E402
+
+TOP = "/*\n * A file.\n */\n"
+
+
+def findings(tool, files):
+    """What the tool says about a tree that holds only these files."""
+    temp = tempfile.mkdtemp()
+    os.mkdir(f"{temp}/tools")
+    for name in ("check-includes", "check-style", "embed-sql"):
+        shutil.copy(f"{ROOT}/tools/{name}", f"{temp}/tools/{name}")
+    shutil.copy(f"{ROOT}/.clang-format", temp)
+    files = {"include/faina/faina.h": "", "src/base/bytes.h": "", "src/model/states.h": "",
+             "src/service/service.h": "", "src/service/wire.h": "", "src/sql/engine.h": "",
+             "src/sql/db.h": "", "src/cli/cli.h": "", **files}
+    for path, text in files.items():
+        os.makedirs(os.path.dirname(f"{temp}/{path}"), exist_ok=True)
+        with open(f"{temp}/{path}", "w", encoding="utf-8") as file:
+            file.write(text if path.endswith(".sql") else TOP + text)
+    done = subprocess.run([f"{temp}/tools/{tool}"], capture_output=True, text=True, check=False)
+    equal(f"{tool}: the exit code fits", done.returncode, 1 if done.stdout else 0)
+    return done.stdout.splitlines()
+
+
+def include(tree_path, line):
+    return findings("check-includes", {tree_path: line + "\n"})
+
+
+equal("a clean tree", findings("check-includes", {}), [])
+
+for path, line, is_fine in (
+        ("src/base/a.c", '#include "base/bytes.h"', True),
+        ("src/base/a.c", '#include "model/states.h"', False),
+        ("src/base/a.c", "#include <yajl/yajl_parse.h>", True),
+        ("src/model/a.c", '#include "base/bytes.h"', True),
+        ("src/model/a.c", '#include "service/service.h"', False),
+        ("src/model/a.c", "#include <yajl/yajl_parse.h>", False),
+        ("src/sql/a.c", '#include "service/service.h"', True),
+        ("src/sql/a.c", '#include "service/wire.h"', False),
+        ("src/sql/a.c", '#include "generated/sql_statements.h"', True),
+        ("src/sql/a.c", "#include <sqlite3.h>", False),
+        ("src/sql/sqlite/a.c", "#include <sqlite3.h>", True),
+        ("src/sql/sqlite/a.c", '#include "sql/db.h"', True),
+        ("src/sql/sqlite/a.c", '#include "service/service.h"', False),
+        ("src/service/a.c", '#include "sql/engine.h"', False),
+        ("src/service/service.c", '#include "service/service.h"\n#include "sql/engine.h"', True),
+        ("src/service/service.c", '#include "service/service.h"\n#include "sql/db.h"', False),
+        ("src/cli/a.c", '#include "service/service.h"', True),
+        ("src/cli/a.c", '#include "sql/engine.h"', False),
+        ("src/cli/a.c", "#include <sqlite3.h>", False),
+        ("src/other/a.c", "", False),
+        ("src/base/a.c", '#include "bytes.h"', False),
+        ("examples/a.c", '#include "base/bytes.h"', False),
+        ("include/faina/faina.h", '#include "base/bytes.h"', False)):
+    found = include(path, line)
+    check(f"{path} with {line}: {'allowed' if is_fine else 'refused'}",
+          bool(found) != is_fine and all(f.startswith(path + ":") for f in found), found)
+
+found = findings("check-includes", {"src/base/bytes.c": '#include <stdio.h>\n#include "base/bytes.h"\n'})
+equal("the own header comes first", found, ['src/base/bytes.c:4: "base/bytes.h" comes first'])
+found = findings("check-includes", {"src/base/a.h": "size_t a(void);\n"})
+check("a header must compile alone",
+      len(found) == 1 and found[0].startswith("src/base/a.h:1: does not compile alone"), found)
+
+equal("style: a clean tree", findings("check-style", {"src/base/a.c": "int a;\n"}), [])
+for path, text, wanted in (
+        ("src/base/a.c", "int  a;\n", ":4: not as clang-format writes it (`make format`)"),
+        ("src/base/a.c", "int a = atoi(b);\n", ":4: no atoi(); use strtol with checks"),
+        ("tests/unit/a.c", "/* FIX" + "ME later */\n", ":4: finish it, or make an issue of it"),
+        ("src/base/a.c", "/* " + "x" * 100 + " */\n", ":4: 106 columns, more than 100"),
+        ("src/sql/queries/a.sql", "SELECT 1;\n", ":1: no comment on top: what it does, which index "
+                                                 "it uses, what it locks")):
+    found = findings("check-style", {path: text})
+    check(f"style: {wanted}", path + wanted in found, found)
+for text in ("int a; /* no atoi() here */\n", 'const char *a = "system(1)";\n',
+             "int my_system(int a);\n"):
+    equal(f"style: {text.strip()} is fine", findings("check-style", {"src/base/a.c": text}), [])
+finish()
