@@ -8,5 +8,7 @@
 
 /* Well-formed: no overlong forms, no surrogates, nothing above U+10FFFF. */
 bool fa_utf8_is_valid(struct fa_bytes text);
+/* How many bytes at the start are well-formed: where the first mistake is. */
+size_t fa_utf8_valid_length(struct fa_bytes text);
 
 #endif

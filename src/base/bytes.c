@@ -1,0 +1,299 @@
+/*
+ * bytes.c - arenas hand out slices of growing blocks; buffers double up to their maximum.
+ *
+ * An arena's blocks form a list whose head is the one being filled:
+ *
+ *     blocks -> [header | taken ... | next ..... end] -> [full block] -> [big request] -> NULL
+ *
+ * A request too big for a normal block gets a block of its own behind the head, so that what is
+ * left of the head stays in use.
+ */
+#include "base/bytes.h"
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define ARENA_BLOCK_MIN ((size_t)1024)
+#define ARENA_BLOCK_MAX ((size_t)256 * 1024)
+#define BUF_SIZE_MIN ((size_t)64)
+
+struct fa_arena_block {
+    struct fa_arena_block *behind;
+    size_t size; /* of the data alone */
+    alignas(max_align_t) char data[];
+};
+
+/* M3. There is nothing to clean up: what was acknowledged is on disk already. */
+static _Noreturn void die(const char *why)
+{
+    fprintf(stderr, "faina: %s\n", why);
+    abort();
+}
+
+static size_t size_add(size_t a, size_t b)
+{
+    size_t sum;
+
+    if (__builtin_add_overflow(a, b, &sum))
+        die("a size does not fit in memory");
+    return sum;
+}
+
+static size_t size_multiply(size_t a, size_t b)
+{
+    size_t product;
+
+    if (__builtin_mul_overflow(a, b, &product))
+        die("a size does not fit in memory");
+    return product;
+}
+
+bool fa_bytes_equal(struct fa_bytes a, struct fa_bytes b)
+{
+    /* The length test comes first also because memcmp must not see the NULL of an empty slice. */
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+int fa_bytes_compare(struct fa_bytes a, struct fa_bytes b)
+{
+    size_t common = a.len < b.len ? a.len : b.len;
+    int order = common ? memcmp(a.ptr, b.ptr, common) : 0;
+
+    if (order != 0)
+        return order;
+    return (a.len > b.len) - (a.len < b.len);
+}
+
+void *fa_alloc(size_t size)
+{
+    void *ptr = malloc(size ? size : 1);
+
+    if (!ptr)
+        die("out of memory");
+    return ptr;
+}
+
+void *fa_alloc_zero(size_t count, size_t size)
+{
+    void *ptr = count && size ? calloc(count, size) : calloc(1, 1);
+
+    if (!ptr)
+        die("out of memory");
+    return ptr;
+}
+
+void *fa_realloc(void *ptr, size_t size)
+{
+    void *moved = realloc(ptr, size ? size : 1);
+
+    if (!moved)
+        die("out of memory");
+    return moved;
+}
+
+static struct fa_arena_block *block_create(size_t size)
+{
+    struct fa_arena_block *block = fa_alloc(size_add(sizeof(*block), size));
+
+    block->behind = NULL;
+    block->size = size;
+    return block;
+}
+
+static void *take_own_block(struct fa_arena *arena, size_t size)
+{
+    struct fa_arena_block *block = block_create(size);
+
+    if (arena->blocks) {
+        block->behind = arena->blocks->behind;
+        arena->blocks->behind = block;
+    } else {
+        arena->blocks = block;
+    }
+    return block->data;
+}
+
+static void add_block(struct fa_arena *arena)
+{
+    size_t size = arena->next_size ? arena->next_size : ARENA_BLOCK_MIN;
+    struct fa_arena_block *block = block_create(size);
+
+    block->behind = arena->blocks;
+    arena->blocks = block;
+    arena->next = block->data;
+    arena->end = block->data + size;
+    arena->next_size = size < ARENA_BLOCK_MAX ? size * 2 : size;
+}
+
+void *fa_arena_take(struct fa_arena *arena, size_t size)
+{
+    size_t rounded = size_add(size, alignof(max_align_t) - 1) & ~(alignof(max_align_t) - 1);
+    char *taken;
+
+    /* An empty request still gets an address of its own. */
+    if (rounded == 0)
+        rounded = alignof(max_align_t);
+    if (rounded > (size_t)(arena->end - arena->next)) {
+        if (rounded > ARENA_BLOCK_MAX / 2)
+            return take_own_block(arena, rounded);
+        while (arena->next_size < rounded)
+            arena->next_size = arena->next_size ? arena->next_size * 2 : ARENA_BLOCK_MIN;
+        add_block(arena);
+    }
+    taken = arena->next;
+    arena->next += rounded;
+    return taken;
+}
+
+void *fa_arena_zero(struct fa_arena *arena, size_t count, size_t size)
+{
+    size_t total = size_multiply(count, size);
+
+    return memset(fa_arena_take(arena, total), 0, total);
+}
+
+char *fa_arena_copy(struct fa_arena *arena, const char *ptr, size_t len)
+{
+    char *copy = fa_arena_take(arena, size_add(len, 1));
+
+    if (len)
+        memcpy(copy, ptr, len);
+    copy[len] = '\0';
+    return copy;
+}
+
+char *fa_arena_strdup(struct fa_arena *arena, const char *text)
+{
+    return text ? fa_arena_copy(arena, text, strlen(text)) : NULL;
+}
+
+char *fa_arena_printf(struct fa_arena *arena, const char *format, ...)
+{
+    va_list args;
+    char *text;
+    int len;
+
+    va_start(args, format);
+    len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    assert(len >= 0);
+    text = fa_arena_take(arena, (size_t)len + 1);
+    va_start(args, format);
+    vsnprintf(text, (size_t)len + 1, format, args);
+    va_end(args);
+    return text;
+}
+
+static void free_blocks(struct fa_arena_block *block)
+{
+    while (block) {
+        struct fa_arena_block *behind = block->behind;
+
+        free(block);
+        block = behind;
+    }
+}
+
+void fa_arena_finish(struct fa_arena *arena)
+{
+    free_blocks(arena->blocks);
+    *arena = (struct fa_arena){0};
+}
+
+void fa_arena_reset(struct fa_arena *arena)
+{
+    struct fa_arena_block *kept = arena->blocks;
+
+    /* The head is the largest of the normal blocks. When it is none (only a big request came),
+     * keeping it would hoard memory. */
+    if (!kept || kept->size > ARENA_BLOCK_MAX) {
+        fa_arena_finish(arena);
+        return;
+    }
+    free_blocks(kept->behind);
+    kept->behind = NULL;
+    arena->next = kept->data;
+    arena->end = kept->data + kept->size;
+}
+
+void fa_buf_init(struct fa_buf *buf, size_t max)
+{
+    *buf = (struct fa_buf){.max = max};
+}
+
+/* Makes room for `len` more bytes and a NUL. False: that would be more than the maximum (M2). What
+ * did not fit leaves no gap: nothing is added after it either. */
+static bool make_room(struct fa_buf *buf, size_t len)
+{
+    size_t needed, size;
+
+    if (buf->overflow || len > buf->max - buf->len) {
+        buf->overflow = true;
+        return false;
+    }
+    needed = size_add(buf->len + len, 1);
+    if (needed <= buf->size)
+        return true;
+    size = buf->size ? buf->size : BUF_SIZE_MIN;
+    while (size < needed)
+        size = size_multiply(size, 2);
+    if (size - 1 > buf->max)
+        size = size_add(buf->max, 1);
+    buf->ptr = fa_realloc(buf->ptr, size);
+    buf->size = size;
+    return true;
+}
+
+void fa_buf_add(struct fa_buf *buf, const char *ptr, size_t len)
+{
+    if (!make_room(buf, len))
+        return;
+    if (len)
+        memcpy(buf->ptr + buf->len, ptr, len);
+    buf->len += len;
+    buf->ptr[buf->len] = '\0';
+}
+
+void fa_buf_add_str(struct fa_buf *buf, const char *text)
+{
+    fa_buf_add(buf, text, strlen(text));
+}
+
+void fa_buf_add_char(struct fa_buf *buf, char c)
+{
+    fa_buf_add(buf, &c, 1);
+}
+
+void fa_buf_printf(struct fa_buf *buf, const char *format, ...)
+{
+    va_list args;
+    int len;
+
+    va_start(args, format);
+    len = vsnprintf(NULL, 0, format, args);
+    va_end(args);
+    assert(len >= 0);
+    if (!make_room(buf, (size_t)len))
+        return;
+    va_start(args, format);
+    vsnprintf(buf->ptr + buf->len, (size_t)len + 1, format, args);
+    va_end(args);
+    buf->len += (size_t)len;
+}
+
+void fa_buf_clear(struct fa_buf *buf)
+{
+    buf->len = 0;
+    buf->overflow = false;
+    if (buf->ptr)
+        buf->ptr[0] = '\0';
+}
+
+void fa_buf_finish(struct fa_buf *buf)
+{
+    free(buf->ptr);
+    *buf = (struct fa_buf){.max = buf->max};
+}

@@ -1,0 +1,77 @@
+/*
+ * codes.c - FAINA_CODE_LIST and the lists of statuses and actors, as tables.
+ */
+#include "model/codes.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int http, exit;
+    const char *sentence;
+} codes[] = {
+#define ROW(id, wire, http_status, exit_code, text)                                                \
+    [FAINA_##id] = {wire, http_status, exit_code, text},
+    FAINA_CODE_LIST(ROW)
+#undef ROW
+};
+
+static const char *const statuses[] = {
+#define ROW(id, wire) [FAINA_##id] = wire,
+    FAINA_STATUS_LIST(ROW)
+#undef ROW
+};
+
+static const char *const actors[] = {
+    [FAINA_ACTOR_API] = "API",
+    [FAINA_ACTOR_WORKER] = "WORKER",
+    [FAINA_ACTOR_SYSTEM] = "SYSTEM",
+};
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+/* The three names are public, so they bear any number; the unsigned cast catches negative ones. */
+const char *faina_code_name(enum faina_code code)
+{
+    return (unsigned)code < COUNT(codes) ? codes[code].name : "unknown";
+}
+
+const char *faina_status_name(enum faina_status status)
+{
+    return (unsigned)status < COUNT(statuses) ? statuses[status] : "unknown";
+}
+
+const char *faina_actor_name(enum faina_actor actor)
+{
+    return (unsigned)actor < COUNT(actors) ? actors[actor] : "UNKNOWN";
+}
+
+int fa_code_http(enum faina_code code)
+{
+    assert((unsigned)code < COUNT(codes));
+    return codes[code].http;
+}
+
+int fa_code_exit(enum faina_code code)
+{
+    assert((unsigned)code < COUNT(codes));
+    return codes[code].exit;
+}
+
+const char *fa_code_sentence(enum faina_code code)
+{
+    assert((unsigned)code < COUNT(codes));
+    return codes[code].sentence;
+}
+
+bool fa_code_parse(const char *wire, enum faina_code *out)
+{
+    for (size_t i = 0; wire && i < COUNT(codes); i++) {
+        if (strcmp(codes[i].name, wire) == 0) {
+            *out = (enum faina_code)i;
+            return true;
+        }
+    }
+    return false;
+}
