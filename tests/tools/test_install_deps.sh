@@ -20,7 +20,7 @@ equal() { # NAME GOT WANTED
 # A PATH with these programs only, and those that a test puts in front.
 mkdir "$temp/bin" "$temp/own"
 for name in bash env cat true tail; do
-    ln -s "$(command -v "$name")" "$temp/bin/$name"
+    ln -s "$(type -P "$name")" "$temp/bin/$name"
 done
 fake() { # NAME SCRIPT
     printf '#!/bin/bash\n%s\n' "$2" >"$temp/own/$1"
