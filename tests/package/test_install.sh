@@ -45,7 +45,7 @@ export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$top
 check "pkg-config knows it" test "$(pkg-config --modversion faina)" = "$version"
 read -ra cflags <<<"$(pkg-config --cflags faina)"
 read -ra libs <<<"$(pkg-config --libs faina)"
-read -ra static_libs <<<"$(PKG_CONFIG_SYSROOT_DIR="" pkg-config --static --libs-only-l faina)"
+read -ra others <<<"$(pkg-config --static --libs-only-l faina | sed 's/-lfaina //')"
 check "a shared link needs no other library" test "${libs[*]: -1}" = -lfaina
 
 # The header alone, as strict C and as C++.
@@ -67,7 +67,7 @@ for source in "$root"/examples/*.c; do
         -o "$temp/$name"
     check "$name links the archive" \
         cc -std=c11 -Wall -Wextra -Werror "${cflags[@]}" "$source" -L"$lib" \
-        -Wl,-Bstatic -lfaina -Wl,-Bdynamic "${static_libs[@]/#-lfaina/}" -pthread \
+        -Wl,-Bstatic -lfaina -Wl,-Bdynamic "${others[@]}" -pthread \
         -o "$temp/$name-static"
     check "$name-static needs no libfaina.so" \
         bash -c "! readelf -d '$temp/$name-static' | grep -q libfaina"

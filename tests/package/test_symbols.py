@@ -14,16 +14,13 @@ def output(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-def without_comments(text):
-    return re.sub(r"/\*.*?\*/", "", text, flags=re.S)
-
-
 library = f"{BUILD}/libfaina.so.0"
 with open(f"{ROOT}/include/faina/faina.h", encoding="utf-8") as file:
-    header = without_comments(file.read())
+    header = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+code = re.sub(r"^#(?:.*\\\n)*.*$", "", header, flags=re.M)
 
-declared = set(re.findall(r"\bFAINA_API\b[^;]*?\b(\w+)\s*\(", header))
-unmarked = set(re.findall(r"^[a-z][^;{}#]*?\b(faina_\w+)\s*\([^;{}]*\)\s*;", header, re.M)) - declared
+declared = set(re.findall(r"\bFAINA_API\b[^;]*?\b(\w+)\s*\(", code))
+unmarked = set(re.findall(r"^[a-z][^;{}#]*?\b(faina_\w+)\s*\([^;{}]*\)\s*;", code, re.M)) - declared
 exported = {line.split()[-1].split("@")[0]
             for line in output("nm", "-D", "--defined-only", library).splitlines()}
 
