@@ -41,6 +41,13 @@ strangers=$(find "$top" -type f -not -path "$top$prefix/*")
 check "nothing lies outside the prefix" test -z "$strangers"
 check "the program runs" "$top$prefix/bin/faina" version
 
+share=$top$prefix/share
+check "the completion is bash" bash -n "$share/bash-completion/completions/faina"
+check "the completion is zsh" zsh -n "$share/zsh/site-functions/_faina"
+check "the completion is fish" fish --no-execute "$share/fish/vendor_completions.d/faina.fish"
+check "the manual page has no mistakes" \
+    test -z "$(man --warnings -E UTF-8 -l "$share/man/man1/faina.1" 2>&1 >/dev/null)"
+
 export PKG_CONFIG_PATH=$lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$top
 check "pkg-config knows it" test "$(pkg-config --modversion faina)" = "$version"
 read -ra cflags <<<"$(pkg-config --cflags faina)"
