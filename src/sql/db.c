@@ -1,0 +1,101 @@
+/* db.c - the wrappers of db.h: what every database shares. */
+#include "sql/db.h"
+
+#include <assert.h>
+
+static const struct {
+    const char *name, *text;
+} statements[FA_SQL_COUNT] = {
+#define FA_SQL_ROW(name, text_name, text) [FA_SQL_##name] = {text_name, text},
+    FA_SQL_LIST(FA_SQL_ROW)
+#undef FA_SQL_ROW
+};
+
+const char *fa_sql_name(enum fa_sql sql)
+{
+    assert(sql < FA_SQL_COUNT);
+    return statements[sql].name;
+}
+
+const char *fa_sql_text(enum fa_sql sql)
+{
+    assert(sql < FA_SQL_COUNT);
+    return statements[sql].text;
+}
+
+char *fa_value_dup(const struct fa_value *value, struct fa_arena *arena)
+{
+    if (value->kind != FA_TEXT)
+        return NULL;
+    return fa_arena_copy(arena, value->text.ptr, value->text.len);
+}
+
+struct one_row {
+    const struct fa_value *params;
+    size_t count;
+};
+
+static void bind_one(void *ctx, size_t row, struct fa_value *params)
+{
+    const struct one_row *one = ctx;
+
+    (void)row;
+    if (one->count > 0)
+        memcpy(params, one->params, one->count * sizeof(*params));
+}
+
+enum faina_code fa_db_one(struct fa_db *db, enum fa_sql sql, const struct fa_value *params,
+                          size_t param_count, fa_db_sink_fn *sink, void *sink_ctx,
+                          struct faina_error *err)
+{
+    struct one_row one = {params, param_count};
+    struct fa_db_call call = {
+        .sql = sql,
+        .rows = 1,
+        .param_count = param_count,
+        .bind = bind_one,
+        .bind_ctx = &one,
+        .sink = sink,
+        .sink_ctx = sink_ctx,
+    };
+
+    return fa_db_run(db, &call, err);
+}
+
+enum faina_code fa_db_run(struct fa_db *db, const struct fa_db_call *call, struct faina_error *err)
+{
+    assert(call->sql < FA_SQL_COUNT);
+    assert(call->param_count <= FA_VALUES_MAX);
+    if (call->rows == 0)
+        return FAINA_OK;
+    return db->ops->run(db, call, err);
+}
+
+enum faina_code fa_db_begin(struct fa_db *db, bool for_writing, struct faina_error *err)
+{
+    return db->ops->begin(db, for_writing, err);
+}
+
+enum faina_code fa_db_commit(struct fa_db *db, struct faina_error *err)
+{
+    return db->ops->commit(db, err);
+}
+
+void fa_db_rollback(struct fa_db *db)
+{
+    db->ops->rollback(db);
+}
+
+void fa_db_close(struct fa_db *db)
+{
+    if (db != NULL)
+        db->ops->close(db);
+}
+
+void fa_db_sink_int(void *ctx, size_t row, const struct fa_value *columns)
+{
+    int64_t *out = ctx;
+
+    (void)row;
+    *out = fa_value_as_int(&columns[0]);
+}

@@ -1,0 +1,130 @@
+/*
+ * db.h - the seam to a database: named statements, run for many rows at once.
+ *
+ * Operations above it never hold SQL text; they name a statement (queries/NAME.sql is FA_SQL_NAME)
+ * and hand over rows of parameters one by one when asked. SQLite steps through them; a database
+ * behind a network may send them all in one round trip. Rows that come back carry the number of
+ * the parameter row they answer.
+ *
+ *   D1  Between begin and commit everything is one transaction; after a failed run, only rollback.
+ *   D2  Values given to a sink live until it returns.
+ *   D3  Commit returns FAINA_OK only when the transaction is on disk.
+ *
+ * Threads: a connection belongs to one thread at a time.
+ */
+#ifndef FA_DB_H
+#define FA_DB_H
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "generated/sql_statements.h"
+
+enum fa_sql {
+#define FA_SQL_ENUM(name, text_name, text) FA_SQL_##name,
+    FA_SQL_LIST(FA_SQL_ENUM)
+#undef FA_SQL_ENUM
+    FA_SQL_COUNT
+};
+
+enum fa_value_kind { FA_NULL, FA_INT, FA_REAL, FA_TEXT };
+
+struct fa_value {
+    enum fa_value_kind kind;
+    union {
+        int64_t i;
+        double d;
+        struct fa_bytes text;
+    };
+};
+
+#define FA_VALUES_MAX 36 /* most parameters or columns of a statement */
+
+static inline struct fa_value fa_value_int(int64_t i)
+{
+    return (struct fa_value){.kind = FA_INT, .i = i};
+}
+
+static inline struct fa_value fa_value_text(const char *text) /* NULL gives null */
+{
+    struct fa_value value = {.kind = text ? FA_TEXT : FA_NULL};
+    value.text = fa_str(text);
+    return value;
+}
+
+static inline struct fa_value fa_value_int_or_null(int64_t i) /* 0 gives null */
+{
+    return (struct fa_value){.kind = i ? FA_INT : FA_NULL, .i = i};
+}
+
+/* A null reads as 0. */
+static inline int64_t fa_value_as_int(const struct fa_value *value)
+{
+    return value->kind == FA_INT ? value->i : 0;
+}
+
+/* Copies text into the arena; null gives NULL. */
+char *fa_value_dup(const struct fa_value *value, struct fa_arena *arena);
+
+/* Fills in the parameters of row number `row`. What they point to must live until run returns. */
+typedef void fa_db_bind_fn(void *ctx, size_t row, struct fa_value *params);
+/* Takes one row of results. */
+typedef void fa_db_sink_fn(void *ctx, size_t row, const struct fa_value *columns);
+
+/* A statement to run. */
+struct fa_db_call {
+    enum fa_sql sql;
+    size_t rows;        /* how many rows of parameters */
+    size_t param_count; /* in each */
+    fa_db_bind_fn *bind;
+    void *bind_ctx;
+    fa_db_sink_fn *sink; /* NULL: no results are wanted */
+    void *sink_ctx;
+};
+
+struct fa_db;
+
+struct fa_db_ops {
+    const char *name;
+
+    /* Required. */
+    enum faina_code (*begin)(struct fa_db *db, bool for_writing, struct faina_error *err);
+    /* Required. On failure the transaction is gone: nothing of it is visible, but whether it may
+     * come back after a crash is unknown, and the sentence says so where it is. */
+    enum faina_code (*commit)(struct fa_db *db, struct faina_error *err);
+    /* Required. Does nothing outside a transaction; can't fail. */
+    void (*rollback)(struct fa_db *db);
+    /* Required. */
+    enum faina_code (*run)(struct fa_db *db, const struct fa_db_call *call,
+                           struct faina_error *err);
+    /* Required. Several statements without parameters: a migration. */
+    enum faina_code (*script)(struct fa_db *db, const char *text, struct faina_error *err);
+    /* Required. */
+    void (*close)(struct fa_db *db);
+};
+
+/* The first member of every connection. */
+struct fa_db {
+    const struct fa_db_ops *ops;
+};
+
+/* One row of parameters. */
+FA_MUST_CHECK enum faina_code fa_db_one(struct fa_db *db, enum fa_sql sql,
+                                        const struct fa_value *params, size_t param_count,
+                                        fa_db_sink_fn *sink, void *sink_ctx,
+                                        struct faina_error *err);
+/* Many rows. */
+FA_MUST_CHECK enum faina_code fa_db_run(struct fa_db *db, const struct fa_db_call *call,
+                                        struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_db_begin(struct fa_db *db, bool for_writing,
+                                          struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_db_commit(struct fa_db *db, struct faina_error *err);
+void fa_db_rollback(struct fa_db *db);
+void fa_db_close(struct fa_db *db); /* NULL is fine */
+
+/* A sink that keeps the first column of the last row as an integer (ctx: int64_t *). */
+void fa_db_sink_int(void *ctx, size_t row, const struct fa_value *columns);
+
+const char *fa_sql_name(enum fa_sql sql);
+const char *fa_sql_text(enum fa_sql sql);
+
+#endif

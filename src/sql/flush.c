@@ -1,0 +1,339 @@
+/*
+ * flush.c - writes a unit: each kind of change for all its rows at once.
+ *
+ * A dirty row leaves the table that it was in and enters the one that its status asks for. When
+ * both are the same the row is replaced in place.
+ */
+#include "sql/flush.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* A task that nobody has touched: its row in `ready` is all nulls. */
+static bool is_untouched(const struct fa_row *row)
+{
+    return row->version == 1 && row->fence == 0 && row->flags == 0 && row->state == NULL &&
+           row->error == NULL && row->metadata == NULL;
+}
+
+static enum fa_home home_for(const struct fa_row *row)
+{
+    if (row->is_purged)
+        return FA_HOME_NONE;
+    if (fa_status_is_ended(row->status))
+        return FA_HOME_ENDED;
+    if (fa_status_is_held(row->status))
+        return FA_HOME_HELD;
+    if (row->status == FAINA_PENDING && row->at_us == 0)
+        return FA_HOME_READY;
+    return FA_HOME_PARKED;
+}
+
+/* Binding ---------------------------------------------------------------------------------- */
+
+static void bind_task(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct fa_row *row = ((struct fa_row **)ctx)[n];
+
+    v[0] = fa_value_int(row->id.key);
+    v[1] = fa_value_int(row->id.tail);
+    v[2] = fa_value_int(row->lane->id);
+    v[3] = fa_value_int(row->rank);
+    v[4] = fa_value_int(row->created_us);
+    v[5] = fa_value_int(row->max_attempts);
+    v[6] = fa_value_text(row->input);
+    v[7] = fa_value_int_or_null(row->run_at_us);
+    v[8] = fa_value_text(row->name);
+    v[9] = fa_value_text(row->first_metadata);
+    v[10] = fa_value_text(row->spec);
+    v[11] = fa_value_text(row->key);
+    v[12] = fa_value_text(row->input_hash);
+    v[13] = fa_value_int_or_null(row->parent);
+    v[14] = fa_value_text(row->child);
+    v[15] = fa_value_int_or_null(row->depth);
+    v[16] = fa_value_text(row->team);
+    v[17] = fa_value_text(row->created_by);
+    v[18] = fa_value_int_or_null(row->retry.base_ms);
+    v[19] = (struct fa_value){.kind = FA_NULL};
+    if (row->retry.factor > 0)
+        v[19] = (struct fa_value){.kind = FA_REAL, .d = row->retry.factor};
+    v[20] = fa_value_int_or_null(row->retry.max_ms);
+}
+
+static void bind_key(void *ctx, size_t n, struct fa_value *v)
+{
+    v[0] = fa_value_int(((struct fa_row **)ctx)[n]->id.key);
+}
+
+static void bind_ready_key(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct fa_row *row = ((struct fa_row **)ctx)[n];
+
+    v[0] = fa_value_int(row->lane->id);
+    v[1] = fa_value_int(row->rank);
+    v[2] = fa_value_int(row->id.key);
+}
+
+static void bind_ready(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct fa_row *row = ((struct fa_row **)ctx)[n];
+
+    bind_ready_key(ctx, n, v);
+    if (is_untouched(row)) {
+        for (int i = 3; i < 14; i++)
+            v[i].kind = FA_NULL;
+        return;
+    }
+    v[3] = fa_value_int(row->version);
+    v[4] = fa_value_int(row->fence);
+    v[5] = fa_value_int(row->attempts);
+    v[6] = fa_value_int(row->flags);
+    v[7] = fa_value_int(row->progress);
+    v[8] = fa_value_text(row->state);
+    v[9] = fa_value_int(row->updated_us);
+    v[10] = fa_value_int_or_null(row->claimed_us);
+    v[11] = fa_value_int_or_null(row->started_us);
+    v[12] = fa_value_text(row->error);
+    v[13] = fa_value_text(row->metadata);
+}
+
+static void bind_held(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct fa_row *row = ((struct fa_row **)ctx)[n];
+
+    v[0] = fa_value_int(row->id.key);
+    v[1] = fa_value_int(row->id.tail);
+    v[2] = fa_value_int(row->lane->id);
+    v[3] = fa_value_int(row->rank);
+    v[4] = fa_value_int(row->status);
+    v[5] = fa_value_int(row->version);
+    v[6] = fa_value_int(row->fence);
+    v[7] = fa_value_int(row->attempts);
+    v[8] = fa_value_int(row->flags);
+    v[9] = fa_value_int(row->progress);
+    v[10] = fa_value_int(row->updated_us);
+    v[11] = fa_value_int_or_null(row->claimed_us);
+    v[12] = fa_value_int_or_null(row->started_us);
+    v[13] = fa_value_int_or_null(row->at_us);
+    v[14] = fa_value_text(row->worker);
+    v[15] = fa_value_text(row->state);
+    v[16] = fa_value_text(row->error);
+    v[17] = fa_value_text(row->metadata);
+}
+
+static void bind_parked(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct fa_row *row = ((struct fa_row **)ctx)[n];
+
+    v[0] = fa_value_int(row->id.key);
+    v[1] = fa_value_int(row->lane->id);
+    v[2] = fa_value_int(row->status);
+    v[3] = fa_value_int_or_null(row->at_us);
+    v[4] = fa_value_int(row->version);
+    v[5] = fa_value_int(row->fence);
+    v[6] = fa_value_int(row->attempts);
+    v[7] = fa_value_int(row->flags);
+    v[8] = fa_value_int(row->deps_left);
+    v[9] = fa_value_int(row->deps_bad);
+    v[10] = fa_value_int(row->progress);
+    v[11] = fa_value_int(row->updated_us);
+    v[12] = fa_value_int_or_null(row->claimed_us);
+    v[13] = fa_value_int_or_null(row->started_us);
+    v[14] = fa_value_text(row->state);
+    v[15] = fa_value_text(row->error);
+    v[16] = fa_value_text(row->metadata);
+}
+
+static void bind_ended(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct fa_row *row = ((struct fa_row **)ctx)[n];
+
+    v[0] = fa_value_int(row->id.key);
+    v[1] = fa_value_int(row->lane->id);
+    v[2] = fa_value_int(row->status);
+    v[3] = fa_value_int(row->version);
+    v[4] = fa_value_int(row->fence);
+    v[5] = fa_value_int(row->attempts);
+    v[6] = fa_value_int(row->flags);
+    v[7] = fa_value_int(row->progress);
+    v[8] = fa_value_int(row->updated_us);
+    v[9] = fa_value_int_or_null(row->claimed_us);
+    v[10] = fa_value_int_or_null(row->started_us);
+    v[11] = fa_value_int(row->completed_us);
+    v[12] = fa_value_int_or_null(row->deleted_us);
+    v[13] = fa_value_text(row->worker);
+    v[14] = fa_value_text(row->state);
+    v[15] = fa_value_text(row->error);
+    v[16] = fa_value_text(row->metadata);
+    v[17] = fa_value_text(row->output);
+}
+
+static void bind_event(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct fa_unit_event *event = &((struct fa_unit_event *)ctx)[n];
+
+    v[0] = fa_value_int(event->task);
+    v[1] = fa_value_int(event->at_us);
+    v[2] = fa_value_text(event->what);
+    v[3] = fa_value_int(event->status);
+    v[4] = fa_value_int(event->actor);
+    v[5] = fa_value_text(event->state);
+    v[6] = fa_value_text(event->worker);
+    v[7] = fa_value_text(event->detail);
+}
+
+/* Rows of tasks ---------------------------------------------------------------------------- */
+
+/* What may be done to a row, in the order it is done in. */
+enum move {
+    INSERT_TASK,
+    LEAVE_READY,
+    LEAVE_HELD,
+    LEAVE_PARKED,
+    LEAVE_ENDED,
+    ENTER_READY,
+    ENTER_HELD,
+    ENTER_PARKED,
+    ENTER_ENDED,
+    FORGET_TASK,
+    FORGET_EVENTS,
+    FORGET_DEPS,
+    MOVE_COUNT
+};
+
+static const struct {
+    enum fa_sql sql;
+    size_t param_count;
+    fa_db_bind_fn *bind;
+} moves[MOVE_COUNT] = {
+    [INSERT_TASK] = {FA_SQL_TASK_INSERT, 21, bind_task},
+    [LEAVE_READY] = {FA_SQL_READY_DELETE, 3, bind_ready_key},
+    [LEAVE_HELD] = {FA_SQL_HELD_DELETE, 1, bind_key},
+    [LEAVE_PARKED] = {FA_SQL_PARKED_DELETE, 1, bind_key},
+    [LEAVE_ENDED] = {FA_SQL_ENDED_DELETE, 1, bind_key},
+    [ENTER_READY] = {FA_SQL_READY_INSERT, 14, bind_ready},
+    [ENTER_HELD] = {FA_SQL_HELD_PUT, 18, bind_held},
+    [ENTER_PARKED] = {FA_SQL_PARKED_PUT, 17, bind_parked},
+    [ENTER_ENDED] = {FA_SQL_ENDED_PUT, 18, bind_ended},
+    [FORGET_TASK] = {FA_SQL_TASK_DELETE, 1, bind_key},
+    [FORGET_EVENTS] = {FA_SQL_EVENT_DELETE, 1, bind_key},
+    [FORGET_DEPS] = {FA_SQL_DEP_DELETE, 1, bind_key},
+};
+
+/* The moves of one row, as a set of (1u << move). */
+static unsigned moves_of(const struct fa_row *row, enum fa_home to)
+{
+    static const enum move leave[] = {
+        [FA_HOME_READY] = LEAVE_READY,
+        [FA_HOME_HELD] = LEAVE_HELD,
+        [FA_HOME_PARKED] = LEAVE_PARKED,
+        [FA_HOME_ENDED] = LEAVE_ENDED,
+    };
+    static const enum move enter[] = {
+        [FA_HOME_READY] = ENTER_READY,
+        [FA_HOME_HELD] = ENTER_HELD,
+        [FA_HOME_PARKED] = ENTER_PARKED,
+        [FA_HOME_ENDED] = ENTER_ENDED,
+    };
+    unsigned set = 0;
+
+    if (row->is_new)
+        set |= 1u << INSERT_TASK;
+    /* `ready` has its order as its key and is inserted into; the others replace in place. */
+    if (row->home != FA_HOME_NONE && (row->home != to || to == FA_HOME_READY))
+        set |= 1u << leave[row->home];
+    if (to != FA_HOME_NONE)
+        set |= 1u << enter[to];
+    else
+        set |= 1u << FORGET_TASK | 1u << FORGET_EVENTS | 1u << FORGET_DEPS;
+    return set;
+}
+
+static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_home to)
+{
+    if (to == FA_HOME_READY) {
+        row->lane->may_have_ready = true;
+        unit->has_ready = true;
+        unit->epoch++;
+    }
+    row->home = to;
+    row->is_new = false;
+    row->is_dirty = false;
+}
+
+static enum faina_code flush_rows(struct fa_unit *unit, struct faina_error *err)
+{
+    size_t count = unit->dirty_count;
+    struct fa_row **group = fa_alloc((count + 1) * sizeof(*group));
+    unsigned *sets = fa_alloc((count + 1) * sizeof(*sets));
+    enum faina_code code = FAINA_OK;
+    unsigned all = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        sets[i] = moves_of(unit->dirty[i], home_for(unit->dirty[i]));
+        all |= sets[i];
+    }
+    for (int move = 0; code == FAINA_OK && move < MOVE_COUNT; move++) {
+        struct fa_db_call call = {.sql = moves[move].sql, .param_count = moves[move].param_count,
+                                  .bind = moves[move].bind, .bind_ctx = group};
+
+        if (!(all & 1u << move))
+            continue;
+        for (size_t i = 0; i < count; i++) {
+            if (sets[i] & 1u << move)
+                group[call.rows++] = unit->dirty[i];
+        }
+        code = fa_db_run(unit->source.db, &call, err);
+    }
+    for (size_t i = 0; code == FAINA_OK && i < count; i++)
+        settle(unit, unit->dirty[i], home_for(unit->dirty[i]));
+    unit->dirty_count = 0;
+    free(group);
+    free(sets);
+    return code;
+}
+
+/* Everything else -------------------------------------------------------------------------- */
+
+static enum faina_code flush_events(struct fa_unit *unit, struct faina_error *err)
+{
+    struct fa_db_call call = {.sql = FA_SQL_EVENT_INSERT, .rows = unit->event_count,
+                              .param_count = 8, .bind = bind_event, .bind_ctx = unit->events};
+
+    unit->event_count = 0;
+    return fa_db_run(unit->source.db, &call, err);
+}
+
+/* In the order they came: a permit may be taken, given back and taken again in one batch. */
+static enum faina_code flush_links(struct fa_unit *unit, struct faina_error *err)
+{
+    static const enum fa_sql sql[] = {
+        [FA_LINK_KEY] = FA_SQL_KEY_INSERT,   [FA_UNLINK_KEY] = FA_SQL_KEY_DELETE,
+        [FA_LINK_DEP] = FA_SQL_DEP_INSERT,   [FA_LINK_HOLD] = FA_SQL_HOLD_INSERT,
+        [FA_UNLINK_HOLD] = FA_SQL_HOLD_DELETE,
+    };
+    enum faina_code code = FAINA_OK;
+
+    for (size_t i = 0; code == FAINA_OK && i < unit->link_count; i++) {
+        const struct fa_unit_link *link = &unit->links[i];
+
+        code = fa_db_one(unit->source.db, sql[link->kind],
+                         (struct fa_value[]){fa_value_int(link->a), fa_value_int(link->b)}, 2, NULL,
+                         NULL, err);
+    }
+    unit->link_count = 0;
+    return code;
+}
+
+enum faina_code fa_unit_flush(struct fa_unit *unit, struct faina_error *err)
+{
+    enum faina_code code = fa_lanes_flush(unit->source.lanes, unit->source.db, err);
+
+    if (code == FAINA_OK && unit->dirty_count > 0)
+        code = flush_rows(unit, err);
+    if (code == FAINA_OK && unit->event_count > 0)
+        code = flush_events(unit, err);
+    if (code == FAINA_OK && unit->link_count > 0)
+        code = flush_links(unit, err);
+    return code;
+}

@@ -1,0 +1,24 @@
+/*
+ * flush.h - what a unit keeps to be written, besides rows of tasks.
+ */
+#ifndef FA_FLUSH_H
+#define FA_FLUSH_H
+
+#include "sql/unit.h"
+
+/* A row of `event`. */
+struct fa_unit_event {
+    int64_t task, at_us;
+    const char *what;
+    enum faina_status status;
+    enum faina_actor actor;
+    const char *state, *worker, *detail;
+};
+
+/* A row of task_key (hash, task), task_dep (task, needs) or hold (resource, task). */
+struct fa_unit_link {
+    enum fa_link kind;
+    int64_t a, b;
+};
+
+#endif

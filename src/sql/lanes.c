@@ -1,0 +1,463 @@
+/*
+ * lanes.c - lanes, resources and pauses in memory.
+ *
+ * Lanes are found by a hash table over (namespace, type, resources as JSON). Ids are handed out
+ * here, one after the greatest that the store has.
+ */
+#include "sql/lanes.h"
+
+#include "base/json.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct pause {
+    char *ns, *type;
+    struct pause *next;
+};
+
+struct fa_lanes {
+    struct fa_lane **lanes;
+    size_t count, size;
+    struct fa_lane **by_name; /* open addressing; a power of two */
+    size_t by_name_size;
+    struct fa_lane **by_id; /* index is the id; ids are small and dense */
+    size_t by_id_size;
+    struct fa_resource **resources;
+    size_t resource_count, resource_size;
+    struct pause *pauses;
+    int64_t last_lane_id, last_resource_id;
+};
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+    return (hash ^ 0xff) * 0x100000001b3u; /* a separator that no UTF-8 has */
+}
+
+static uint64_t hash_lane(const char *ns, const char *type, const char *resources)
+{
+    uint64_t hash = hash_text(hash_text(hash_text(0xcbf29ce484222325u, ns), type), resources);
+
+    return hash ^ (hash >> 32);
+}
+
+static void free_lane(struct fa_lane *lane)
+{
+    free(lane->ns);
+    free(lane->type);
+    free(lane->resources_json);
+    free(lane->resources);
+    free(lane->resource_names);
+    free(lane->peek);
+    free(lane);
+}
+
+static void clear(struct fa_lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->count; i++)
+        free_lane(lanes->lanes[i]);
+    for (size_t i = 0; i < lanes->resource_count; i++) {
+        free(lanes->resources[i]->name);
+        free(lanes->resources[i]);
+    }
+    while (lanes->pauses != NULL) {
+        struct pause *next = lanes->pauses->next;
+
+        free(lanes->pauses->ns);
+        free(lanes->pauses->type);
+        free(lanes->pauses);
+        lanes->pauses = next;
+    }
+    free(lanes->lanes);
+    free(lanes->by_name);
+    free(lanes->by_id);
+    free(lanes->resources);
+    *lanes = (struct fa_lanes){0};
+}
+
+struct fa_lanes *fa_lanes_create(void)
+{
+    return fa_alloc_zero(1, sizeof(struct fa_lanes));
+}
+
+void fa_lanes_destroy(struct fa_lanes *lanes)
+{
+    if (lanes == NULL)
+        return;
+    clear(lanes);
+    free(lanes);
+}
+
+static char *copy_text(const char *text)
+{
+    size_t size = strlen(text) + 1;
+
+    return memcpy(fa_alloc(size), text, size);
+}
+
+static struct fa_lane **find_slot(struct fa_lanes *lanes, const char *ns, const char *type,
+                                  const char *resources)
+{
+    size_t mask = lanes->by_name_size - 1;
+    size_t at = hash_lane(ns, type, resources) & mask;
+
+    for (;; at = (at + 1) & mask) {
+        struct fa_lane *lane = lanes->by_name[at];
+
+        if (lane == NULL || (strcmp(lane->type, type) == 0 && strcmp(lane->ns, ns) == 0 &&
+                             strcmp(lane->resources_json, resources) == 0))
+            return &lanes->by_name[at];
+    }
+}
+
+static void grow_names(struct fa_lanes *lanes)
+{
+    size_t size = lanes->by_name_size ? lanes->by_name_size * 2 : 64;
+
+    free(lanes->by_name);
+    lanes->by_name = fa_alloc_zero(size, sizeof(struct fa_lane *));
+    lanes->by_name_size = size;
+    for (size_t i = 0; i < lanes->count; i++) {
+        struct fa_lane *lane = lanes->lanes[i];
+
+        *find_slot(lanes, lane->ns, lane->type, lane->resources_json) = lane;
+    }
+}
+
+static bool is_paused(const struct fa_lanes *lanes, const char *ns, const char *type)
+{
+    for (const struct pause *p = lanes->pauses; p != NULL; p = p->next) {
+        if (strcmp(p->ns, ns) == 0 && strcmp(p->type, type) == 0)
+            return true;
+    }
+    return false;
+}
+
+struct fa_resource *fa_lanes_find_resource(struct fa_lanes *lanes, const char *name)
+{
+    for (size_t i = 0; i < lanes->resource_count; i++) {
+        if (strcmp(lanes->resources[i]->name, name) == 0)
+            return lanes->resources[i];
+    }
+    return NULL;
+}
+
+struct fa_resource *fa_lanes_resource(struct fa_lanes *lanes, const char *name)
+{
+    struct fa_resource *resource = fa_lanes_find_resource(lanes, name);
+
+    if (resource != NULL)
+        return resource;
+    if (lanes->resource_count == lanes->resource_size) {
+        lanes->resource_size = lanes->resource_size ? lanes->resource_size * 2 : 16;
+        lanes->resources =
+            fa_realloc(lanes->resources, lanes->resource_size * sizeof(struct fa_resource *));
+    }
+    resource = fa_alloc_zero(1, sizeof(*resource));
+    resource->id = ++lanes->last_resource_id;
+    resource->name = copy_text(name);
+    resource->max = -1;
+    lanes->resources[lanes->resource_count++] = resource;
+    return resource;
+}
+
+/* Reads the names back from the lane's JSON, which this module wrote. */
+static void link_resources(struct fa_lanes *lanes, struct fa_lane *lane)
+{
+    struct fa_arena scratch = {0};
+    struct fa_json value;
+    struct fa_json_iter it = fa_json_iter(fa_json_value(fa_str(lane->resources_json)));
+
+    while (fa_json_next(&it, NULL, &value))
+        lane->resource_count++;
+    if (lane->resource_count == 0)
+        return;
+    lane->resources = fa_alloc_zero(lane->resource_count, sizeof(struct fa_resource *));
+    lane->resource_names = fa_alloc_zero(lane->resource_count, sizeof(char *));
+    it = fa_json_iter(fa_json_value(fa_str(lane->resources_json)));
+    for (size_t i = 0; fa_json_next(&it, NULL, &value); i++) {
+        lane->resources[i] = fa_lanes_resource(lanes, fa_json_text(value, &scratch));
+        lane->resource_names[i] = lane->resources[i]->name;
+    }
+    fa_arena_finish(&scratch);
+}
+
+static struct fa_lane *add_lane(struct fa_lanes *lanes, int64_t id, const char *ns,
+                                const char *type, const char *resources_json)
+{
+    struct fa_lane *lane = fa_alloc_zero(1, sizeof(*lane));
+
+    lane->id = id;
+    lane->ns = copy_text(ns);
+    lane->type = copy_text(type);
+    lane->resources_json = copy_text(resources_json);
+    lane->is_paused = is_paused(lanes, ns, type);
+    link_resources(lanes, lane);
+    if ((lanes->count + 1) * 2 > lanes->by_name_size)
+        grow_names(lanes);
+    if (lanes->count == lanes->size) {
+        lanes->size = lanes->size ? lanes->size * 2 : 32;
+        lanes->lanes = fa_realloc(lanes->lanes, lanes->size * sizeof(struct fa_lane *));
+    }
+    while ((size_t)id >= lanes->by_id_size) {
+        size_t size = lanes->by_id_size ? lanes->by_id_size * 2 : 32;
+
+        lanes->by_id = fa_realloc(lanes->by_id, size * sizeof(struct fa_lane *));
+        memset(lanes->by_id + lanes->by_id_size, 0,
+               (size - lanes->by_id_size) * sizeof(struct fa_lane *));
+        lanes->by_id_size = size;
+    }
+    lanes->lanes[lanes->count++] = lane;
+    lanes->by_id[id] = lane;
+    *find_slot(lanes, ns, type, resources_json) = lane;
+    if (id > lanes->last_lane_id)
+        lanes->last_lane_id = id;
+    return lane;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void write_names(const char *const *names, size_t count, struct fa_buf *out)
+{
+    const char **sorted = fa_alloc(count * sizeof(char *));
+    struct fa_json_writer writer;
+
+    memcpy(sorted, names, count * sizeof(char *));
+    qsort(sorted, count, sizeof(char *), compare_names);
+    fa_json_writer_init(&writer, out, 0);
+    fa_json_begin_array(&writer);
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || strcmp(sorted[i], sorted[i - 1]) != 0)
+            fa_json_put_str(&writer, sorted[i]);
+    }
+    fa_json_end_array(&writer);
+    free(sorted);
+}
+
+struct fa_lane *fa_lanes_get(struct fa_lanes *lanes, const char *ns, const char *type,
+                             const char *const *names, size_t name_count)
+{
+    struct fa_buf json;
+    const char *resources = "[]";
+    struct fa_lane *lane = NULL;
+
+    fa_buf_init(&json, 64 * 1024);
+    if (name_count > 0) {
+        write_names(names, name_count, &json);
+        resources = json.ptr;
+    }
+    if (lanes->by_name_size > 0)
+        lane = *find_slot(lanes, ns, type, resources);
+    if (lane == NULL)
+        lane = add_lane(lanes, lanes->last_lane_id + 1, ns, type, resources);
+    fa_buf_finish(&json);
+    return lane;
+}
+
+struct fa_lane *fa_lanes_by_id(struct fa_lanes *lanes, int64_t id)
+{
+    if (id < 0 || (size_t)id >= lanes->by_id_size)
+        return NULL;
+    return lanes->by_id[id];
+}
+
+struct fa_lane **fa_lanes_all(struct fa_lanes *lanes, size_t *count)
+{
+    *count = lanes->count;
+    return lanes->lanes;
+}
+
+void fa_lanes_set_paused(struct fa_lanes *lanes, const char *ns, const char *type, bool paused)
+{
+    struct pause **at = &lanes->pauses;
+
+    while (*at != NULL && (strcmp((*at)->ns, ns) != 0 || strcmp((*at)->type, type) != 0))
+        at = &(*at)->next;
+    if (paused && *at == NULL) {
+        *at = fa_alloc_zero(1, sizeof(**at));
+        (*at)->ns = copy_text(ns);
+        (*at)->type = copy_text(type);
+    } else if (!paused && *at != NULL) {
+        struct pause *gone = *at;
+
+        *at = gone->next;
+        free(gone->ns);
+        free(gone->type);
+        free(gone);
+    }
+    for (size_t i = 0; i < lanes->count; i++) {
+        struct fa_lane *lane = lanes->lanes[i];
+
+        if (strcmp(lane->ns, ns) == 0 && strcmp(lane->type, type) == 0)
+            lane->is_paused = paused;
+    }
+}
+
+bool fa_lane_has_permits(const struct fa_lane *lane)
+{
+    for (size_t i = 0; i < lane->resource_count; i++) {
+        const struct fa_resource *resource = lane->resources[i];
+
+        if (resource->max >= 0 && resource->in_use >= resource->max)
+            return false;
+    }
+    return true;
+}
+
+void fa_lane_count(struct fa_lane *lane, int from, int to)
+{
+    if (from >= 0)
+        lane->tally[from]--;
+    if (to >= 0)
+        lane->tally[to]++;
+    lane->has_tally = true;
+}
+
+/* Loading ---------------------------------------------------------------------------------- */
+
+struct load {
+    struct fa_lanes *lanes;
+    struct fa_arena scratch;
+};
+
+static void load_resource(void *ctx, size_t row, const struct fa_value *columns)
+{
+    struct load *load = ctx;
+    struct fa_resource *resource;
+    char *name = fa_value_dup(&columns[1], &load->scratch);
+
+    (void)row;
+    resource = fa_lanes_resource(load->lanes, name);
+    resource->id = columns[0].i;
+    resource->max = columns[2].kind == FA_INT ? columns[2].i : -1;
+    resource->is_set = fa_value_as_int(&columns[3]) != 0;
+    resource->in_use = fa_value_as_int(&columns[4]);
+    resource->is_stored = true;
+    if (resource->id > load->lanes->last_resource_id)
+        load->lanes->last_resource_id = resource->id;
+}
+
+static void load_pause(void *ctx, size_t row, const struct fa_value *columns)
+{
+    struct load *load = ctx;
+
+    (void)row;
+    fa_lanes_set_paused(load->lanes, fa_value_dup(&columns[0], &load->scratch),
+                        fa_value_dup(&columns[1], &load->scratch), true);
+}
+
+static void load_lane(void *ctx, size_t row, const struct fa_value *columns)
+{
+    struct load *load = ctx;
+
+    (void)row;
+    add_lane(load->lanes, columns[0].i, fa_value_dup(&columns[1], &load->scratch),
+             fa_value_dup(&columns[2], &load->scratch), fa_value_dup(&columns[3], &load->scratch))
+        ->is_stored = true;
+}
+
+enum faina_code fa_lanes_read(struct fa_lanes *lanes, struct fa_db *db, int64_t id,
+                              struct fa_lane **out, struct faina_error *err)
+{
+    struct fa_lane *lane = fa_lanes_by_id(lanes, id);
+    struct load load = {.lanes = lanes};
+    enum faina_code code = FAINA_OK;
+    struct fa_value param = fa_value_int(id);
+
+    if (lane == NULL) {
+        code = fa_db_one(db, FA_SQL_LANE_GET, &param, 1, load_lane, &load, err);
+        fa_arena_finish(&load.scratch);
+        lane = fa_lanes_by_id(lanes, id);
+    }
+    if (code == FAINA_OK && lane == NULL)
+        code = fa_error_set(err, FAINA_INTERNAL, "the store has no lane %lld", (long long)id);
+    if (code == FAINA_OK)
+        *out = lane;
+    return code;
+}
+
+static void load_ready(void *ctx, size_t row, const struct fa_value *columns)
+{
+    struct load *load = ctx;
+    struct fa_lane *lane = fa_lanes_by_id(load->lanes, fa_value_as_int(&columns[0]));
+
+    (void)row;
+    if (lane != NULL)
+        lane->may_have_ready = true;
+}
+
+enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
+{
+    struct load load = {.lanes = lanes};
+    struct fa_value any = {.kind = FA_NULL};
+    enum faina_code code;
+
+    clear(lanes);
+    code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load, err);
+    if (code == FAINA_OK)
+        code = fa_db_one(db, FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load, err);
+    if (code == FAINA_OK)
+        code = fa_db_one(db, FA_SQL_LANE_ALL, NULL, 0, load_lane, &load, err);
+    if (code == FAINA_OK)
+        code = fa_db_one(db, FA_SQL_READY_LANES, NULL, 0, load_ready, &load, err);
+    fa_arena_finish(&load.scratch);
+    return code;
+}
+
+/* Flushing --------------------------------------------------------------------------------- */
+
+static enum faina_code flush_tally(struct fa_lane *lane, struct fa_db *db, struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    for (int status = 0; code == FAINA_OK && status < FAINA_STATUS_COUNT; status++) {
+        if (lane->tally[status] == 0)
+            continue;
+        code = fa_db_one(db, FA_SQL_TALLY_ADD,
+                         (struct fa_value[]){fa_value_int(lane->id), fa_value_int(status),
+                                             fa_value_int(lane->tally[status])},
+                         3, NULL, NULL, err);
+        lane->tally[status] = 0;
+    }
+    lane->has_tally = false;
+    return code;
+}
+
+enum faina_code fa_lanes_flush(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    for (size_t i = 0; code == FAINA_OK && i < lanes->resource_count; i++) {
+        struct fa_resource *resource = lanes->resources[i];
+
+        if (resource->is_stored)
+            continue;
+        code = fa_db_one(db, FA_SQL_RESOURCE_PUT,
+                         (struct fa_value[]){
+                             fa_value_int(resource->id), fa_value_text(resource->name),
+                             {.kind = resource->max < 0 ? FA_NULL : FA_INT, .i = resource->max},
+                             fa_value_int(resource->is_set)},
+                         4, NULL, NULL, err);
+        resource->is_stored = true;
+    }
+    for (size_t i = 0; code == FAINA_OK && i < lanes->count; i++) {
+        struct fa_lane *lane = lanes->lanes[i];
+
+        if (!lane->is_stored) {
+            code = fa_db_one(db, FA_SQL_LANE_INSERT,
+                             (struct fa_value[]){fa_value_int(lane->id), fa_value_text(lane->ns),
+                                                 fa_value_text(lane->type),
+                                                 fa_value_text(lane->resources_json)},
+                             4, NULL, NULL, err);
+            lane->is_stored = true;
+        }
+        if (code == FAINA_OK && lane->has_tally)
+            code = flush_tally(lane, db, err);
+    }
+    return code;
+}

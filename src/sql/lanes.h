@@ -1,0 +1,78 @@
+/*
+ * lanes.h - what a claim needs to know about the whole store, kept in memory by the writer.
+ *
+ * A lane is (namespace, type, set of resources): tasks that can be claimed under exactly the same
+ * conditions. The cache also knows each resource's limit and use, and which types are paused.
+ *
+ *   L1  It mirrors the tables lane, resource, hold and paused as of the open transaction.
+ *   L2  After a rollback it is loaded anew: nothing in it outlives what the store refused.
+ *   L3  A lane with tasks in line has may_have_ready set; one without may have it too.
+ *
+ * Threads: whoever leads the batch.
+ */
+#ifndef FA_LANES_H
+#define FA_LANES_H
+
+#include "sql/db.h"
+
+struct fa_row;
+
+struct fa_resource {
+    int64_t id;
+    char *name;
+    int64_t max; /* -1: no limit */
+    int64_t in_use;
+    bool is_set;    /* by somebody; not only named by a task */
+    bool is_stored; /* has its row */
+};
+
+struct fa_lane {
+    int64_t id;
+    char *ns, *type, *resources_json;
+    struct fa_resource **resources; /* sorted by name */
+    const char **resource_names;    /* the same, for answers */
+    size_t resource_count;
+    bool is_stored;
+    bool is_paused;
+    bool may_have_ready;
+    int64_t tally[FAINA_STATUS_COUNT]; /* changes of the open transaction, not yet written */
+    bool has_tally;
+    /* What the open transaction has read from the lane's line and not yet taken. */
+    struct fa_row **peek;
+    size_t peek_count, peek_next, peek_size;
+    uint64_t peek_epoch;
+    bool peek_is_last; /* the line has no more after these */
+};
+
+struct fa_lanes;
+
+struct fa_lanes *fa_lanes_create(void);
+void fa_lanes_destroy(struct fa_lanes *lanes);
+/* Reads everything from the store, forgetting what was there (L2). */
+FA_MUST_CHECK enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db,
+                                            struct faina_error *err);
+
+/* The lane for these conditions, made when it isn't there. `names` in any order, maybe repeated. */
+struct fa_lane *fa_lanes_get(struct fa_lanes *lanes, const char *ns, const char *type,
+                             const char *const *names, size_t name_count);
+struct fa_lane *fa_lanes_by_id(struct fa_lanes *lanes, int64_t id); /* NULL: no such lane */
+/* The same, asking the store about lanes that the cache doesn't know yet: for readers, whose cache
+ * starts empty. Lanes never change once they are stored. */
+FA_MUST_CHECK enum faina_code fa_lanes_read(struct fa_lanes *lanes, struct fa_db *db, int64_t id,
+                                            struct fa_lane **out, struct faina_error *err);
+struct fa_lane **fa_lanes_all(struct fa_lanes *lanes, size_t *count);
+/* The resource of this name, made when it isn't there. */
+struct fa_resource *fa_lanes_resource(struct fa_lanes *lanes, const char *name);
+struct fa_resource *fa_lanes_find_resource(struct fa_lanes *lanes, const char *name);
+void fa_lanes_set_paused(struct fa_lanes *lanes, const char *ns, const char *type, bool is_paused);
+
+/* Whether each resource of the lane has a permit left. */
+bool fa_lane_has_permits(const struct fa_lane *lane);
+/* Counts one task from one status to another; -1 for none. */
+void fa_lane_count(struct fa_lane *lane, int from, int to);
+
+/* Writes new lanes and resources, and the counts. Part of flushing the unit. */
+FA_MUST_CHECK enum faina_code fa_lanes_flush(struct fa_lanes *lanes, struct fa_db *db,
+                                             struct faina_error *err);
+
+#endif

@@ -1,0 +1,382 @@
+/*
+ * row.c - reading tasks.
+ *
+ * The place of a column in its statement is fixed in queries/; the readers below follow the same
+ * order, one function per statement.
+ */
+#include "sql/row.h"
+
+#include <assert.h>
+
+struct sink {
+    struct fa_row *row;
+    struct fa_arena *arena;
+    int64_t lane_id;
+    bool found;
+};
+
+static void read_task(const struct fa_value *c, struct fa_arena *arena, struct fa_row *row)
+{
+    row->id.key = c[0].i;
+    row->id.tail = c[1].i;
+    row->rank = c[3].i;
+    row->created_us = c[4].i;
+    row->max_attempts = c[5].i;
+    row->input = fa_value_dup(&c[6], arena);
+    row->run_at_us = fa_value_as_int(&c[7]);
+    row->name = fa_value_dup(&c[8], arena);
+    row->first_metadata = fa_value_dup(&c[9], arena);
+    row->spec = fa_value_dup(&c[10], arena);
+    row->key = fa_value_dup(&c[11], arena);
+    row->input_hash = fa_value_dup(&c[12], arena);
+    row->parent = fa_value_as_int(&c[13]);
+    row->child = fa_value_dup(&c[14], arena);
+    row->depth = fa_value_as_int(&c[15]);
+    row->team = fa_value_dup(&c[16], arena);
+    row->created_by = fa_value_dup(&c[17], arena);
+    row->retry.base_ms = fa_value_as_int(&c[18]);
+    row->retry.factor = c[19].kind == FA_REAL ? c[19].d : 0;
+    row->retry.max_ms = fa_value_as_int(&c[20]);
+    row->has_task = true;
+}
+
+/* A task that nobody has touched has nulls for all of these. */
+static void read_ready(const struct fa_value *c, struct fa_arena *arena, struct fa_row *row)
+{
+    row->home = FA_HOME_READY;
+    row->status = FAINA_PENDING;
+    row->version = c[0].kind == FA_INT ? c[0].i : 1;
+    row->fence = fa_value_as_int(&c[1]);
+    row->attempts = fa_value_as_int(&c[2]);
+    row->flags = fa_value_as_int(&c[3]);
+    row->progress = fa_value_as_int(&c[4]);
+    row->state = fa_value_dup(&c[5], arena);
+    row->updated_us = c[6].kind == FA_INT ? c[6].i : row->created_us;
+    row->claimed_us = fa_value_as_int(&c[7]);
+    row->started_us = fa_value_as_int(&c[8]);
+    row->error = fa_value_dup(&c[9], arena);
+    row->metadata = fa_value_dup(&c[10], arena);
+}
+
+void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *arena,
+                            struct fa_row *out)
+{
+    *out = (struct fa_row){0};
+    read_task(columns, arena, out);
+    read_ready(columns + 21, arena, out);
+}
+
+static void sink_task(void *ctx, size_t n, const struct fa_value *columns)
+{
+    struct sink *sink = ctx;
+
+    (void)n;
+    read_task(columns, sink->arena, sink->row);
+    sink->lane_id = columns[2].i;
+    sink->found = true;
+}
+
+static void sink_ready(void *ctx, size_t n, const struct fa_value *columns)
+{
+    struct sink *sink = ctx;
+
+    (void)n;
+    read_ready(columns, sink->arena, sink->row);
+    sink->found = true;
+}
+
+static void sink_held(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct sink *sink = ctx;
+    struct fa_row *row = sink->row;
+
+    (void)n;
+    row->home = FA_HOME_HELD;
+    row->id.tail = c[0].i;
+    sink->lane_id = c[1].i;
+    row->rank = c[2].i;
+    row->status = (enum faina_status)c[3].i;
+    row->version = c[4].i;
+    row->fence = c[5].i;
+    row->attempts = c[6].i;
+    row->flags = c[7].i;
+    row->progress = c[8].i;
+    row->updated_us = c[9].i;
+    row->claimed_us = fa_value_as_int(&c[10]);
+    row->started_us = fa_value_as_int(&c[11]);
+    row->at_us = fa_value_as_int(&c[12]);
+    row->worker = fa_value_dup(&c[13], sink->arena);
+    row->state = fa_value_dup(&c[14], sink->arena);
+    row->error = fa_value_dup(&c[15], sink->arena);
+    row->metadata = fa_value_dup(&c[16], sink->arena);
+    sink->found = true;
+}
+
+static void sink_parked(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct sink *sink = ctx;
+    struct fa_row *row = sink->row;
+
+    (void)n;
+    row->home = FA_HOME_PARKED;
+    row->status = (enum faina_status)c[0].i;
+    row->at_us = fa_value_as_int(&c[1]);
+    row->version = c[2].i;
+    row->fence = c[3].i;
+    row->attempts = c[4].i;
+    row->flags = c[5].i;
+    row->deps_left = c[6].i;
+    row->deps_bad = c[7].i;
+    row->progress = c[8].i;
+    row->updated_us = c[9].i;
+    row->claimed_us = fa_value_as_int(&c[10]);
+    row->started_us = fa_value_as_int(&c[11]);
+    row->state = fa_value_dup(&c[12], sink->arena);
+    row->error = fa_value_dup(&c[13], sink->arena);
+    row->metadata = fa_value_dup(&c[14], sink->arena);
+    sink->found = true;
+}
+
+static void sink_ended(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct sink *sink = ctx;
+    struct fa_row *row = sink->row;
+
+    (void)n;
+    row->home = FA_HOME_ENDED;
+    row->status = (enum faina_status)c[0].i;
+    row->version = c[1].i;
+    row->fence = c[2].i;
+    row->attempts = c[3].i;
+    row->flags = c[4].i;
+    row->progress = c[5].i;
+    row->updated_us = c[6].i;
+    row->claimed_us = fa_value_as_int(&c[7]);
+    row->started_us = fa_value_as_int(&c[8]);
+    row->completed_us = c[9].i;
+    row->deleted_us = fa_value_as_int(&c[10]);
+    row->worker = fa_value_dup(&c[11], sink->arena);
+    row->state = fa_value_dup(&c[12], sink->arena);
+    row->error = fa_value_dup(&c[13], sink->arena);
+    row->metadata = fa_value_dup(&c[14], sink->arena);
+    row->output = fa_value_dup(&c[15], sink->arena);
+    sink->found = true;
+}
+
+enum faina_code fa_row_load_task(struct fa_source *source, struct fa_row *row,
+                                 struct fa_arena *arena, struct faina_error *err)
+{
+    struct sink sink = {.row = row, .arena = arena};
+    struct fa_value key = fa_value_int(row->id.key);
+    enum faina_code code;
+
+    if (row->has_task)
+        return FAINA_OK;
+    code = fa_db_one(source->db, FA_SQL_TASK_GET, &key, 1, sink_task, &sink, err);
+    if (code == FAINA_OK && !sink.found)
+        code = fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no such task");
+    if (code == FAINA_OK)
+        code = fa_lanes_read(source->lanes, source->db, sink.lane_id, &row->lane, err);
+    return code;
+}
+
+enum faina_code fa_row_load_held(struct fa_source *source, int64_t key, struct fa_arena *arena,
+                                 struct fa_row *out, bool *found, struct faina_error *err)
+{
+    struct sink sink = {.row = out, .arena = arena};
+    struct fa_value param = fa_value_int(key);
+    enum faina_code code;
+
+    *out = (struct fa_row){.id.key = key};
+    code = fa_db_one(source->db, FA_SQL_HELD_GET, &param, 1, sink_held, &sink, err);
+    if (code == FAINA_OK && sink.found)
+        code = fa_lanes_read(source->lanes, source->db, sink.lane_id, &out->lane, err);
+    *found = sink.found;
+    return code;
+}
+
+/* Where a task stands is not known before looking; the commonest places come first. */
+static enum faina_code load_standing(struct fa_source *source, struct sink *sink,
+                                     struct faina_error *err)
+{
+    struct fa_row *row = sink->row;
+    struct fa_value key = fa_value_int(row->id.key);
+    struct fa_value place[3] = {fa_value_int(row->lane->id), fa_value_int(row->rank), key};
+    enum faina_code code;
+
+    sink->found = false;
+    code = fa_db_one(source->db, FA_SQL_ENDED_GET, &key, 1, sink_ended, sink, err);
+    if (code == FAINA_OK && !sink->found)
+        code = fa_db_one(source->db, FA_SQL_READY_GET, place, 3, sink_ready, sink, err);
+    if (code == FAINA_OK && !sink->found)
+        code = fa_db_one(source->db, FA_SQL_PARKED_GET, &key, 1, sink_parked, sink, err);
+    if (code == FAINA_OK && !sink->found)
+        code = fa_db_one(source->db, FA_SQL_HELD_GET, &key, 1, sink_held, sink, err);
+    if (code == FAINA_OK && !sink->found)
+        code = fa_error_set(err, FAINA_INTERNAL, "a task is in none of the places it can be in");
+    return code;
+}
+
+enum faina_code fa_row_load(struct fa_source *source, int64_t key, struct fa_arena *arena,
+                            struct fa_row *out, struct faina_error *err)
+{
+    struct sink sink = {.row = out, .arena = arena};
+    enum faina_code code;
+
+    *out = (struct fa_row){.id.key = key};
+    code = fa_row_load_task(source, out, arena, err);
+    if (code == FAINA_OK)
+        code = load_standing(source, &sink, err);
+    return code;
+}
+
+enum faina_phase fa_row_phase(const struct fa_row *row)
+{
+    return (enum faina_phase)(row->flags & FA_PHASE_MASK);
+}
+
+const char *fa_row_state(const struct fa_row *row)
+{
+    static const char *const states[FAINA_STATUS_COUNT] = {
+        [FAINA_PENDING] = "Queued",
+        [FAINA_CLAIMED] = "Claimed",
+        [FAINA_RUNNING] = "Running",
+        [FAINA_BLOCKED] = "Waiting for other tasks",
+        [FAINA_BACKGROUND] = "In the background",
+        [FAINA_COMPLETED] = "Completed",
+        [FAINA_FAILED] = "Failed",
+        [FAINA_DEAD_LETTER] = "Out of attempts",
+        [FAINA_CANCELLED] = "Cancelled by user",
+    };
+
+    return row->state != NULL ? row->state : states[row->status];
+}
+
+/* Ids of other tasks, as text. */
+struct id_list {
+    struct fa_arena *arena;
+    const char **ids;
+    size_t count, size;
+};
+
+static void sink_id(void *ctx, size_t n, const struct fa_value *columns)
+{
+    struct id_list *list = ctx;
+    char *text = fa_arena_take(list->arena, FAINA_ID_SIZE);
+
+    (void)n;
+    fa_id_format((struct fa_id){columns[0].i, columns[1].i}, text);
+    if (list->count == list->size) {
+        const char **more;
+
+        list->size = list->size ? list->size * 2 : 4;
+        more = fa_arena_take(list->arena, list->size * sizeof(char *));
+        if (list->count > 0)
+            memcpy(more, list->ids, list->count * sizeof(char *));
+        list->ids = more;
+    }
+    list->ids[list->count++] = text;
+}
+
+static enum faina_code read_links(struct fa_source *source, const struct fa_row *row,
+                                  struct fa_arena *arena, struct faina_task *out,
+                                  struct faina_error *err)
+{
+    struct id_list deps = {.arena = arena};
+    struct fa_value key = fa_value_int(row->id.key);
+    enum faina_code code;
+
+    if (row->parent != 0) {
+        struct fa_row parent = {.id.key = row->parent};
+        struct fa_arena scratch = {0};
+
+        code = fa_row_load_task(source, &parent, &scratch, err);
+        fa_arena_finish(&scratch);
+        if (code == FAINA_OK)
+            fa_id_format(parent.id, out->parent_id);
+        else if (code != FAINA_TASK_NOT_FOUND) /* a purged parent is no parent any more */
+            return code;
+    }
+    if (row->flags & FA_FLAG_HAS_DEPS) {
+        code = fa_db_one(source->db, FA_SQL_DEP_LIST, &key, 1, sink_id, &deps, err);
+        if (code != FAINA_OK)
+            return code;
+        out->depends_on = deps.ids;
+        out->depends_on_count = deps.count;
+    }
+    return FAINA_OK;
+}
+
+static const char *lend_or_copy(const char *text, struct fa_arena *arena, bool lend)
+{
+    return lend ? text : fa_arena_strdup(arena, text);
+}
+
+static void put_lane(const struct fa_lane *lane, struct fa_arena *arena, struct faina_task *out)
+{
+    out->ns = fa_arena_strdup(arena, lane->ns);
+    out->type = fa_arena_strdup(arena, lane->type);
+    if (lane->resource_count > 0) {
+        const char **names = fa_arena_take(arena, lane->resource_count * sizeof(char *));
+
+        for (size_t i = 0; i < lane->resource_count; i++)
+            names[i] = fa_arena_strdup(arena, lane->resource_names[i]);
+        out->resources = names;
+        out->resource_count = lane->resource_count;
+    }
+}
+
+static void put_times(const struct fa_row *row, struct faina_task *out)
+{
+    out->run_at_us = row->run_at_us;
+    if (row->status == FAINA_PENDING && row->at_us != 0)
+        out->run_at_us = row->at_us;
+    if (row->status == FAINA_CLAIMED || row->status == FAINA_RUNNING)
+        out->lease_expires_us = row->at_us;
+    if (row->status == FAINA_BACKGROUND)
+        out->expires_us = row->at_us;
+    out->created_us = row->created_us;
+    out->updated_us = row->updated_us;
+    out->claimed_us = row->claimed_us;
+    out->started_us = row->started_us;
+    out->completed_us = row->completed_us;
+    out->deleted_us = row->deleted_us;
+}
+
+enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row,
+                               struct fa_arena *arena, bool lend, bool brief,
+                               struct faina_task *out, struct faina_error *err)
+{
+    assert(row->has_task);
+    *out = (struct faina_task){
+        .status = row->status,
+        .phase = fa_row_phase(row),
+        .progress = (int)row->progress,
+        .priority = (int)-row->rank,
+        .attempts = row->attempts,
+        .max_attempts = row->max_attempts,
+        .fence = row->fence,
+        .retry = row->retry,
+        .version = row->version,
+    };
+    fa_id_format(row->id, out->id);
+    put_lane(row->lane, arena, out);
+    put_times(row, out);
+    out->name = row->name ? lend_or_copy(row->name, arena, lend) : out->type;
+    out->state = lend_or_copy(fa_row_state(row), arena, lend);
+    out->error = lend_or_copy(row->error, arena, lend);
+    out->idempotency_key = lend_or_copy(row->key, arena, lend);
+    out->input_hash = lend_or_copy(row->input_hash, arena, lend);
+    out->worker_id = lend_or_copy(row->worker, arena, lend);
+    out->created_by = lend_or_copy(row->created_by, arena, lend);
+    if (!brief) {
+        out->input = lend_or_copy(row->input, arena, lend);
+        out->output = lend_or_copy(row->output, arena, lend);
+        out->spec = lend_or_copy(row->spec, arena, lend);
+        out->metadata =
+            lend_or_copy(row->metadata ? row->metadata : row->first_metadata, arena, lend);
+    }
+    if (row->team != NULL && strlen(row->team) < sizeof(out->team_id))
+        memcpy(out->team_id, row->team, strlen(row->team) + 1);
+    return read_links(source, row, arena, out, err);
+}

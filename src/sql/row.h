@@ -1,0 +1,94 @@
+/*
+ * row.h - a task as the store holds it: what was asked for, and how it stands.
+ *
+ * Reads use it directly; changes go through a unit (unit.h), which keeps one row per task.
+ *
+ *   R1  A task has exactly one standing row, in the table that `home` names.
+ *   R2  `has_task` is false only for a held task of which just the standing was read.
+ */
+#ifndef FA_ROW_H
+#define FA_ROW_H
+
+#include "model/id.h"
+#include "sql/lanes.h"
+
+/* The table of the standing row. */
+enum fa_home { FA_HOME_NONE, FA_HOME_READY, FA_HOME_HELD, FA_HOME_PARKED, FA_HOME_ENDED };
+
+/* Bits of `flags`. Stored; the view task_events knows the two EVENT ones and the actor. */
+enum fa_flag {
+    FA_PHASE_MASK = 3,             /* enum faina_phase */
+    FA_FLAG_CONTINUES = 1 << 2,    /* the next claim goes on with an attempt that was blocked */
+    FA_FLAG_FAIL_FAST = 1 << 3,    /* unblock as soon as one child ends badly */
+    FA_FLAG_CLAIM_EVENT = 1 << 4,  /* claimed_us is an event that was not written */
+    FA_FLAG_START_EVENT = 1 << 5,  /* the same for started_us */
+    FA_FLAG_HAS_PARENT = 1 << 6,
+    FA_FLAG_HAS_CHILDREN = 1 << 7,
+    FA_END_ACTOR_SHIFT = 8,        /* two bits: enum faina_actor of the end */
+    FA_END_ACTOR_MASK = 3 << 8,
+    FA_FLAG_HAS_DEPENDENTS = 1 << 10, /* somebody has named it in dependsOn */
+    FA_FLAG_WAITS_CHILDREN = 1 << 11, /* blocked by its children, not by dependsOn */
+    FA_FLAG_HAS_DEPS = 1 << 12,       /* has a dependsOn of its own */
+};
+
+struct fa_row {
+    struct fa_id id;
+    struct fa_lane *lane;
+    int64_t rank; /* minus the priority */
+
+    /* What was asked for; never changes. */
+    bool has_task;
+    int64_t created_us, max_attempts, run_at_us;
+    const char *input, *name, *first_metadata, *spec, *key, *input_hash;
+    int64_t parent; /* 0: none */
+    const char *child;
+    int64_t depth;
+    const char *team, *created_by;
+    struct faina_retry_policy retry;
+
+    /* How it stands. */
+    enum fa_home home;
+    enum faina_status status;
+    int64_t version, fence, attempts, flags, deps_left, deps_bad, progress;
+    int64_t updated_us, claimed_us, started_us, completed_us, deleted_us;
+    int64_t at_us; /* pending: not before; held: end of the lease; background: deadline; 0: none */
+    const char *worker, *state, *error, *metadata, *output;
+
+    /* The unit's own. */
+    bool is_dirty, is_new, is_purged;
+    struct fa_row *next_in_bucket;
+};
+
+/* Where answers and reads come from: a connection and its cache of lanes. */
+struct fa_source {
+    struct fa_db *db;
+    struct fa_lanes *lanes;
+};
+
+/* Reads a task whole. TASK_NOT_FOUND: there is none with this key. Deleted ones are found. */
+FA_MUST_CHECK enum faina_code fa_row_load(struct fa_source *source, int64_t key,
+                                          struct fa_arena *arena, struct fa_row *out,
+                                          struct faina_error *err);
+/* Reads the standing of a held task only; *found tells whether it is held. */
+FA_MUST_CHECK enum faina_code fa_row_load_held(struct fa_source *source, int64_t key,
+                                               struct fa_arena *arena, struct fa_row *out,
+                                               bool *found, struct faina_error *err);
+/* Reads what was asked for, when it wasn't yet (R2). */
+FA_MUST_CHECK enum faina_code fa_row_load_task(struct fa_source *source, struct fa_row *row,
+                                               struct fa_arena *arena, struct faina_error *err);
+
+/* Takes apart a row of ready_scan. The lane is the caller's to set. */
+void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *arena,
+                            struct fa_row *out);
+
+/* The task as users see it. With `lend` its text points to the row's; else it is copied. */
+FA_MUST_CHECK enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row,
+                                             struct fa_arena *arena, bool lend, bool brief,
+                                             struct faina_task *out, struct faina_error *err);
+
+/* What people see when nobody said otherwise. */
+const char *fa_row_state(const struct fa_row *row);
+
+enum faina_phase fa_row_phase(const struct fa_row *row);
+
+#endif

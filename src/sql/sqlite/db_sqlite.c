@@ -1,0 +1,394 @@
+/*
+ * db_sqlite.c - db.h over SQLite.
+ *
+ * Statements are prepared when they are first used and kept. The connections are not shared
+ * between threads at the same time, so SQLite's own mutexes are off (SQLITE_OPEN_NOMUTEX).
+ */
+#include "sql/sqlite/db_sqlite.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define APPLICATION_ID 0x4661696e    /* "Fain", in the header of the file */
+#define CHECKPOINT_PAGES 20000       /* measured: twice the inserts of SQLite's 1,000 */
+#define BUSY_MS 5000
+
+struct db_sqlite {
+    struct fa_db base;
+    sqlite3 *handle;
+    char *path; /* NULL: in memory */
+    int log_pages; /* in the write-ahead log, as of the last commit */
+    sqlite3_stmt *statements[FA_SQL_COUNT];
+};
+
+static const struct fa_db_ops sqlite_ops;
+
+static struct db_sqlite *downcast(struct fa_db *db)
+{
+    assert(db->ops == &sqlite_ops);
+    return (struct db_sqlite *)db;
+}
+
+/* One sentence for each way that SQLite fails, in the words of somebody who has to mend it. */
+static enum faina_code refuse(struct db_sqlite *db, int rc, const char *doing,
+                              struct faina_error *err)
+{
+    const char *path = db->path ? db->path : "the memory store";
+    const char *detail = db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(rc);
+
+    switch (rc & 0xff) {
+    case SQLITE_FULL:
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%s: the disk is full", path);
+    case SQLITE_NOTADB:
+        return fa_error_set(err, FAINA_UNAVAILABLE,
+                            "%s is not a Faina database (nor any SQLite database)", path);
+    case SQLITE_CORRUPT:
+        return fa_error_set(err, FAINA_UNAVAILABLE,
+                            "%s is damaged (%s); restore a backup, or try `sqlite3 FILE .recover`",
+                            path, detail);
+    case SQLITE_READONLY:
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%s or its folder can't be written", path);
+    case SQLITE_CANTOPEN:
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%s can't be opened: %s", path,
+                            db->handle && sqlite3_system_errno(db->handle)
+                                ? strerror(sqlite3_system_errno(db->handle))
+                                : detail);
+    case SQLITE_NOMEM:
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%s: out of memory while %s", path, doing);
+    case SQLITE_IOERR:
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%s: the disk failed while %s (%s)", path,
+                            doing, detail);
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%s is locked by another program", path);
+    default:
+        return fa_error_set(err, FAINA_INTERNAL, "%s: SQLite error %d while %s: %s", path, rc,
+                            doing, detail);
+    }
+}
+
+static int exec(struct db_sqlite *db, const char *sql)
+{
+    return sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
+}
+
+static enum faina_code prepare(struct db_sqlite *db, enum fa_sql sql, sqlite3_stmt **out,
+                               struct faina_error *err)
+{
+    int rc;
+
+    if (db->statements[sql] == NULL) {
+        rc = sqlite3_prepare_v3(db->handle, fa_sql_text(sql), -1, SQLITE_PREPARE_PERSISTENT,
+                                &db->statements[sql], NULL);
+        if (rc != SQLITE_OK)
+            return refuse(db, rc, fa_sql_name(sql), err);
+    }
+    *out = db->statements[sql];
+    return FAINA_OK;
+}
+
+static int bind(sqlite3_stmt *stmt, const struct fa_value *params, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct fa_value *value = &params[i];
+        int n = (int)i + 1, rc = SQLITE_OK;
+
+        switch (value->kind) {
+        case FA_NULL:
+            rc = sqlite3_bind_null(stmt, n);
+            break;
+        case FA_INT:
+            rc = sqlite3_bind_int64(stmt, n, value->i);
+            break;
+        case FA_REAL:
+            rc = sqlite3_bind_double(stmt, n, value->d);
+            break;
+        case FA_TEXT:
+            rc = sqlite3_bind_text64(stmt, n, value->text.ptr, value->text.len, SQLITE_STATIC,
+                                     SQLITE_UTF8);
+            break;
+        }
+        if (rc != SQLITE_OK)
+            return rc;
+    }
+    return SQLITE_OK;
+}
+
+/* False: SQLite had no memory for the text of a column. */
+static bool read_columns(sqlite3_stmt *stmt, struct fa_value *columns)
+{
+    int count = sqlite3_column_count(stmt);
+
+    assert(count <= FA_VALUES_MAX);
+    for (int i = 0; i < count; i++) {
+        struct fa_value *value = &columns[i];
+
+        switch (sqlite3_column_type(stmt, i)) {
+        case SQLITE_INTEGER:
+            *value = fa_value_int(sqlite3_column_int64(stmt, i));
+            break;
+        case SQLITE_FLOAT:
+            value->kind = FA_REAL;
+            value->d = sqlite3_column_double(stmt, i);
+            break;
+        case SQLITE_NULL:
+            value->kind = FA_NULL;
+            break;
+        default:
+            value->kind = FA_TEXT;
+            value->text.ptr = (const char *)sqlite3_column_text(stmt, i);
+            value->text.len = (size_t)sqlite3_column_bytes(stmt, i);
+            if (value->text.ptr == NULL)
+                return false;
+        }
+    }
+    return true;
+}
+
+static enum faina_code sqlite_run(struct fa_db *base, const struct fa_db_call *call,
+                                  struct faina_error *err)
+{
+    struct db_sqlite *db = downcast(base);
+    struct fa_value values[FA_VALUES_MAX];
+    enum faina_code code;
+    sqlite3_stmt *stmt;
+    int rc = SQLITE_DONE;
+
+    code = prepare(db, call->sql, &stmt, err);
+    if (code != FAINA_OK)
+        return code;
+    for (size_t row = 0; row < call->rows; row++) {
+        if (call->param_count > 0) {
+            call->bind(call->bind_ctx, row, values);
+            rc = bind(stmt, values, call->param_count);
+            if (rc != SQLITE_OK)
+                break;
+        }
+        while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+            if (call->sink == NULL)
+                continue;
+            if (!read_columns(stmt, values)) {
+                rc = SQLITE_NOMEM;
+                break;
+            }
+            call->sink(call->sink_ctx, row, values);
+        }
+        if (rc != SQLITE_DONE)
+            break;
+        sqlite3_reset(stmt);
+    }
+    if (rc != SQLITE_DONE) {
+        code = refuse(db, rc, fa_sql_name(call->sql), err);
+        sqlite3_reset(stmt);
+    }
+    return code;
+}
+
+static enum faina_code sqlite_begin(struct fa_db *base, bool for_writing, struct faina_error *err)
+{
+    struct db_sqlite *db = downcast(base);
+    int rc = exec(db, for_writing ? "BEGIN IMMEDIATE" : "BEGIN");
+
+    return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, "beginning a transaction", err);
+}
+
+static void sqlite_rollback(struct fa_db *base)
+{
+    struct db_sqlite *db = downcast(base);
+
+    if (!sqlite3_get_autocommit(db->handle))
+        exec(db, "ROLLBACK");
+}
+
+/*
+ * A commit that failed has not happened for this process: SQLite forgets its pages. But when the
+ * flush to disk was what failed, they may be in the log, and a crash before the next commit
+ * overwrites them could bring them back. So the answer is "unknown", never "stored".
+ */
+static enum faina_code sqlite_commit(struct fa_db *base, struct faina_error *err)
+{
+    struct db_sqlite *db = downcast(base);
+    int rc = exec(db, "COMMIT");
+
+    if (rc == SQLITE_OK)
+        return FAINA_OK;
+    (void)refuse(db, rc, "committing", err);
+    if ((rc & 0xff) == SQLITE_IOERR && err != NULL) {
+        size_t used = strlen(err->message);
+
+        snprintf(err->message + used, sizeof(err->message) - used,
+                 "; whether the change survives is unknown: send it again");
+    }
+    sqlite_rollback(base);
+    return err != NULL ? err->code : FAINA_UNAVAILABLE;
+}
+
+static enum faina_code sqlite_script(struct fa_db *base, const char *text, struct faina_error *err)
+{
+    struct db_sqlite *db = downcast(base);
+    int rc = exec(db, text);
+
+    return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, "changing the schema", err);
+}
+
+static void sqlite_close(struct fa_db *base)
+{
+    struct db_sqlite *db = downcast(base);
+
+    for (int i = 0; i < FA_SQL_COUNT; i++)
+        sqlite3_finalize(db->statements[i]);
+    sqlite3_close_v2(db->handle);
+    free(db->path);
+    free(db);
+}
+
+static const struct fa_db_ops sqlite_ops = {
+    .name = "sqlite",
+    .begin = sqlite_begin,
+    .commit = sqlite_commit,
+    .rollback = sqlite_rollback,
+    .run = sqlite_run,
+    .script = sqlite_script,
+    .close = sqlite_close,
+};
+
+/* SQLite tells how long the log is after each commit; we checkpoint when we choose to. */
+static int on_commit(void *ctx, sqlite3 *handle, const char *schema, int pages)
+{
+    struct db_sqlite *db = ctx;
+
+    (void)handle;
+    (void)schema;
+    db->log_pages = pages;
+    return SQLITE_OK;
+}
+
+static int read_int(sqlite3 *handle, const char *sql, int64_t *out)
+{
+    sqlite3_stmt *stmt;
+    int rc = sqlite3_prepare_v2(handle, sql, -1, &stmt, NULL);
+
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW) {
+        *out = sqlite3_column_int64(stmt, 0);
+        rc = SQLITE_OK;
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+/* A file that holds tables but not our mark belongs to some other program: keep off. */
+static enum faina_code check_mark(struct db_sqlite *db, bool *has_mark, struct faina_error *err)
+{
+    int64_t mark = 0, tables = 0;
+    int rc = read_int(db->handle, "PRAGMA application_id", &mark);
+
+    *has_mark = mark == APPLICATION_ID;
+    if (rc == SQLITE_OK && *has_mark)
+        return FAINA_OK;
+    if (rc == SQLITE_OK)
+        rc = read_int(db->handle, "SELECT count(*) FROM sqlite_schema", &tables);
+    if (rc != SQLITE_OK)
+        return refuse(db, rc, "reading the header", err);
+    if (mark != 0 || tables != 0)
+        return fa_error_set(err, FAINA_UNAVAILABLE,
+                            "%s is a SQLite database of another program, not of Faina", db->path);
+    return FAINA_OK;
+}
+
+static enum faina_code configure(struct db_sqlite *db, const struct fa_sqlite_options *options,
+                                 struct faina_error *err)
+{
+    bool has_mark = false;
+    char text[512];
+    int rc;
+
+    sqlite3_busy_timeout(db->handle, BUSY_MS);
+    if (options->path != NULL) {
+        enum faina_code code = check_mark(db, &has_mark, err);
+
+        if (code != FAINA_OK)
+            return code;
+    }
+    snprintf(text, sizeof(text),
+             "PRAGMA cache_size = -%lld; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF;",
+             (long long)options->cache_kib);
+    rc = exec(db, text);
+    if (rc == SQLITE_OK && options->is_reader)
+        rc = exec(db, "PRAGMA query_only = ON");
+    if (rc == SQLITE_OK && options->path != NULL && !options->is_reader) {
+        snprintf(text, sizeof(text), "PRAGMA application_id = %d", APPLICATION_ID);
+        rc = exec(db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+        if (rc == SQLITE_OK && !has_mark) /* setting it again would cost a flush */
+            rc = exec(db, text);
+    }
+    if (rc != SQLITE_OK)
+        return refuse(db, rc, "opening", err);
+    sqlite3_wal_autocheckpoint(db->handle, 0);
+    sqlite3_wal_hook(db->handle, on_commit, db);
+    return FAINA_OK;
+}
+
+enum faina_code fa_sqlite_open(struct fa_db **out, const struct fa_sqlite_options *options,
+                               struct faina_error *err)
+{
+    struct db_sqlite *db = fa_alloc_zero(1, sizeof(*db));
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    enum faina_code code;
+    int rc;
+
+    db->base.ops = &sqlite_ops;
+    if (options->path != NULL)
+        db->path = strdup(options->path);
+    if (!options->is_reader)
+        flags |= SQLITE_OPEN_CREATE;
+    rc = sqlite3_open_v2(options->path ? options->path : ":memory:", &db->handle, flags, NULL);
+    code = rc == SQLITE_OK ? configure(db, options, err) : refuse(db, rc, "opening", err);
+    if (code != FAINA_OK) {
+        sqlite_close(&db->base);
+        return code;
+    }
+    *out = &db->base;
+    return FAINA_OK;
+}
+
+void fa_sqlite_checkpoint(struct fa_db *base)
+{
+    struct db_sqlite *db = downcast(base);
+
+    if (db->log_pages < CHECKPOINT_PAGES)
+        return;
+    /* Passive: moves what no reader still needs, and waits for nobody. */
+    if (sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL) ==
+        SQLITE_OK)
+        db->log_pages = 0;
+}
+
+enum faina_code fa_sqlite_check(struct fa_db *base, void (*found)(void *ctx, const char *sentence),
+                                void *ctx, struct faina_error *err)
+{
+    struct db_sqlite *db = downcast(base);
+    sqlite3_stmt *stmt;
+    int rc = sqlite3_prepare_v2(db->handle, "PRAGMA integrity_check", -1, &stmt, NULL);
+
+    if (rc != SQLITE_OK)
+        return refuse(db, rc, "checking", err);
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char *sentence = (const char *)sqlite3_column_text(stmt, 0);
+
+        if (sentence != NULL && strcmp(sentence, "ok") != 0)
+            found(ctx, sentence);
+    }
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_DONE ? FAINA_OK : refuse(db, rc, "checking", err);
+}
+
+const char *fa_sqlite_version(void)
+{
+    return sqlite3_libversion();
+}

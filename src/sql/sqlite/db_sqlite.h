@@ -1,0 +1,35 @@
+/*
+ * db_sqlite.h - db.h over SQLite.
+ *
+ * A file has one writing connection, which is also the only one that checkpoints (SQLite 3.40 can
+ * corrupt a log that two connections write and checkpoint at once), and any number of reading
+ * ones, which never wait for it. A memory store has one connection for both.
+ */
+#ifndef FA_DB_SQLITE_H
+#define FA_DB_SQLITE_H
+
+#include "sql/db.h"
+
+struct fa_sqlite_options {
+    const char *path;   /* NULL: in memory */
+    bool is_reader;
+    int64_t cache_kib;
+};
+
+/* UNAVAILABLE: the file can't be opened, or isn't a database; the sentence says which file. */
+FA_MUST_CHECK enum faina_code fa_sqlite_open(struct fa_db **out,
+                                             const struct fa_sqlite_options *options,
+                                             struct faina_error *err);
+
+/* Moves the log into the file when it has grown past its size for that. Between transactions of
+ * the writing connection only; a failure costs nothing but a longer log. */
+void fa_sqlite_checkpoint(struct fa_db *db);
+
+/* SQLite's own check of the whole file: calls `found` with each sentence it has to say. */
+FA_MUST_CHECK enum faina_code fa_sqlite_check(struct fa_db *db,
+                                              void (*found)(void *ctx, const char *sentence),
+                                              void *ctx, struct faina_error *err);
+
+const char *fa_sqlite_version(void);
+
+#endif

@@ -1,0 +1,85 @@
+/* owner.c - the lock file beside a SQLite file. */
+#include "sql/sqlite/owner.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RETRY_MS 5
+
+static bool try_lock(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    return fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+static enum faina_code refuse_owned(int fd, const char *path, struct faina_error *err)
+{
+    char text[32] = "";
+    ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+    long pid = got > 0 ? strtol(text, NULL, 10) : 0;
+
+    if (pid == (long)getpid())
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%s is already open in this process", path);
+    if (pid > 0)
+        return fa_error_set(err, FAINA_UNAVAILABLE,
+                            "%s is in use by process %ld, and a file has one owner at a time", path,
+                            pid);
+    return fa_error_set(err, FAINA_UNAVAILABLE, "%s is in use by another process", path);
+}
+
+/* The pid is for people and errors only; the lock alone decides, so a failed write is no matter. */
+static void write_pid(int fd)
+{
+    char text[32];
+    int len = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
+
+    if (ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)len, 0) != len)
+        (void)ftruncate(fd, 0);
+}
+
+enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64_t timeout_ms,
+                                 struct faina_error *err)
+{
+    int64_t deadline = fa_clock_mono_us() + timeout_ms * 1000;
+    const struct timespec pause = {.tv_nsec = RETRY_MS * 1000000L};
+    enum faina_code code;
+    char lock_path[PATH_MAX];
+    int fd;
+
+    owner->fd = -1;
+    if (snprintf(lock_path, sizeof(lock_path), "%s.lock", path) >= (int)sizeof(lock_path))
+        return fa_error_set(err, FAINA_INVALID_REQUEST, "the path is too long");
+    fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%s can't be opened: %s", lock_path,
+                            strerror(errno));
+    while (!try_lock(fd)) {
+        if (fa_clock_mono_us() >= deadline) {
+            code = refuse_owned(fd, path, err);
+            close(fd);
+            return code;
+        }
+        nanosleep(&pause, NULL);
+    }
+    write_pid(fd);
+    owner->fd = fd;
+    return FAINA_OK;
+}
+
+void fa_owner_release(struct fa_owner *owner)
+{
+    if (owner->fd < 0)
+        return;
+    /* An empty file: whoever waits would otherwise read the pid of a process that has gone. */
+    (void)!ftruncate(owner->fd, 0);
+    close(owner->fd);
+    owner->fd = -1;
+}

@@ -1,0 +1,24 @@
+/*
+ * owner.h - one owner process per file: a lock file beside it.
+ *
+ * FILE.lock is locked (an open-file-description lock, so a second open in the same process is
+ * refused too) for as long as the owner lives, and holds its pid. The kernel drops the lock with
+ * the process, however it ends; the file itself stays, because removing it would race with the
+ * next opener.
+ */
+#ifndef FA_OWNER_H
+#define FA_OWNER_H
+
+#include "base/error.h"
+
+struct fa_owner {
+    int fd; /* -1: not the owner */
+};
+
+/* Waits up to timeout_ms for the present owner to go. UNAVAILABLE: it did not (the sentence names
+ * its pid), or the lock file can't be made. */
+FA_MUST_CHECK enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path,
+                                               int64_t timeout_ms, struct faina_error *err);
+void fa_owner_release(struct fa_owner *owner);
+
+#endif

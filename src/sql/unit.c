@@ -1,0 +1,502 @@
+/*
+ * unit.c - rows in memory, and the one function that moves them.
+ *
+ * Writing them out is flush.c.
+ */
+#include "sql/unit.h"
+
+#include "model/backoff.h"
+#include "sql/flush.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+void fa_unit_init(struct fa_unit *unit, struct fa_source source, struct fa_id_source *ids,
+                  struct fa_random *random)
+{
+    *unit = (struct fa_unit){
+        .source = source,
+        .ids = ids,
+        .random = random,
+        .next_us = INT64_MAX,
+        .epoch = 1,
+        .bucket_count = 1024,
+    };
+    unit->buckets = fa_alloc_zero(unit->bucket_count, sizeof(struct fa_row *));
+}
+
+void fa_unit_reset(struct fa_unit *unit)
+{
+    fa_arena_reset(&unit->arena);
+    memset(unit->buckets, 0, unit->bucket_count * sizeof(struct fa_row *));
+    unit->row_count = 0;
+    unit->dirty_count = 0;
+    unit->event_count = 0;
+    unit->link_count = 0;
+    unit->ended_count = 0;
+    unit->has_ready = false;
+    unit->next_us = INT64_MAX;
+    unit->claim_demand = 0;
+    unit->epoch++;
+}
+
+void fa_unit_finish(struct fa_unit *unit)
+{
+    fa_arena_finish(&unit->arena);
+    free(unit->buckets);
+    free(unit->dirty);
+    free(unit->events);
+    free(unit->links);
+    free(unit->ended);
+}
+
+const char *fa_unit_text(struct fa_unit *unit, const char *text)
+{
+    return fa_arena_strdup(&unit->arena, text);
+}
+
+/* Rows ------------------------------------------------------------------------------------- */
+
+static size_t bucket_of(const struct fa_unit *unit, int64_t key)
+{
+    return (size_t)((uint64_t)key * 0x9e3779b97f4a7c15u >> 32) & (unit->bucket_count - 1);
+}
+
+struct fa_row *fa_unit_known(struct fa_unit *unit, int64_t key)
+{
+    struct fa_row *row = unit->buckets[bucket_of(unit, key)];
+
+    while (row != NULL && row->id.key != key)
+        row = row->next_in_bucket;
+    return row;
+}
+
+static void grow_buckets(struct fa_unit *unit)
+{
+    struct fa_row **old = unit->buckets;
+    size_t old_count = unit->bucket_count;
+
+    unit->bucket_count *= 4;
+    unit->buckets = fa_alloc_zero(unit->bucket_count, sizeof(struct fa_row *));
+    for (size_t i = 0; i < old_count; i++) {
+        for (struct fa_row *row = old[i], *next; row != NULL; row = next) {
+            size_t at = bucket_of(unit, row->id.key);
+
+            next = row->next_in_bucket;
+            row->next_in_bucket = unit->buckets[at];
+            unit->buckets[at] = row;
+        }
+    }
+    free(old);
+}
+
+static struct fa_row *keep(struct fa_unit *unit, const struct fa_row *row)
+{
+    struct fa_row *kept = fa_arena_take(&unit->arena, sizeof(*kept));
+    size_t at;
+
+    if (unit->row_count++ >= unit->bucket_count)
+        grow_buckets(unit);
+    at = bucket_of(unit, row->id.key);
+    *kept = *row;
+    kept->next_in_bucket = unit->buckets[at];
+    unit->buckets[at] = kept;
+    return kept;
+}
+
+struct fa_row *fa_unit_adopt(struct fa_unit *unit, const struct fa_row *row)
+{
+    struct fa_row *known = fa_unit_known(unit, row->id.key);
+
+    return known != NULL ? known : keep(unit, row);
+}
+
+struct fa_row *fa_unit_add(struct fa_unit *unit, struct fa_id id)
+{
+    struct fa_row row = {.id = id, .has_task = true, .is_new = true};
+
+    return keep(unit, &row);
+}
+
+static enum faina_code load(struct fa_unit *unit, int64_t key, bool whole, struct fa_row **out,
+                            struct faina_error *err)
+{
+    struct fa_row *row = fa_unit_known(unit, key);
+    enum faina_code code = FAINA_OK;
+    struct fa_row loaded;
+    bool found = false;
+
+    if (row == NULL) {
+        /* Most calls are about a task under way, and need no more than its standing. */
+        code = fa_row_load_held(&unit->source, key, &unit->arena, &loaded, &found, err);
+        if (code == FAINA_OK && !found)
+            code = fa_row_load(&unit->source, key, &unit->arena, &loaded, err);
+        if (code != FAINA_OK)
+            return code;
+        row = keep(unit, &loaded);
+    }
+    if (row->is_purged)
+        return fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no such task");
+    if (whole)
+        code = fa_unit_whole(unit, row, err);
+    if (code == FAINA_OK)
+        *out = row;
+    return code;
+}
+
+enum faina_code fa_unit_whole(struct fa_unit *unit, struct fa_row *row, struct faina_error *err)
+{
+    return fa_row_load_task(&unit->source, row, &unit->arena, err);
+}
+
+enum faina_code fa_unit_get(struct fa_unit *unit, int64_t key, bool whole, struct fa_row **out,
+                            struct faina_error *err)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = load(unit, key, whole, &row, err);
+
+    if (code == FAINA_OK && row->deleted_us != 0)
+        code = fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no such task");
+    if (code == FAINA_OK)
+        *out = row;
+    return code;
+}
+
+enum faina_code fa_unit_find_any(struct fa_unit *unit, const char *id, struct fa_row **out,
+                                 struct faina_error *err)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code;
+    struct fa_id parsed;
+
+    if (!fa_id_parse(id, &parsed))
+        return fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no task %.64s", id);
+    code = load(unit, parsed.key, false, &row, err);
+    if (code == FAINA_TASK_NOT_FOUND || (code == FAINA_OK && row->id.tail != parsed.tail))
+        return fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no task %s", id);
+    if (code == FAINA_OK)
+        *out = row;
+    return code;
+}
+
+enum faina_code fa_unit_find(struct fa_unit *unit, const char *id, bool whole, struct fa_row **out,
+                             struct faina_error *err)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = fa_unit_find_any(unit, id, &row, err);
+
+    if (code == FAINA_OK && row->deleted_us != 0)
+        code = fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no task %s", id);
+    if (code == FAINA_OK && whole)
+        code = fa_unit_whole(unit, row, err);
+    if (code == FAINA_OK)
+        *out = row;
+    return code;
+}
+
+void fa_unit_touch(struct fa_unit *unit, struct fa_row *row)
+{
+    if (row->is_dirty)
+        return;
+    row->is_dirty = true;
+    if (unit->dirty_count == unit->dirty_size) {
+        unit->dirty_size = unit->dirty_size ? unit->dirty_size * 2 : 256;
+        unit->dirty = fa_realloc(unit->dirty, unit->dirty_size * sizeof(struct fa_row *));
+    }
+    unit->dirty[unit->dirty_count++] = row;
+}
+
+int64_t fa_unit_change(struct fa_unit *unit, struct fa_row *row)
+{
+    fa_unit_touch(unit, row);
+    row->version++;
+    row->updated_us = unit->now_us > row->updated_us ? unit->now_us : row->updated_us + 1;
+    return row->updated_us;
+}
+
+/* Events ----------------------------------------------------------------------------------- */
+
+static void note(struct fa_unit *unit, const struct fa_unit_event *event)
+{
+    if (unit->event_count == unit->event_size) {
+        unit->event_size = unit->event_size ? unit->event_size * 2 : 64;
+        unit->events = fa_realloc(unit->events, unit->event_size * sizeof(*unit->events));
+    }
+    unit->events[unit->event_count++] = *event;
+}
+
+void fa_unit_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
+                   enum faina_actor actor, const char *worker, const char *detail)
+{
+    note(unit, &(struct fa_unit_event){
+                   .task = row->id.key,
+                   .at_us = row->updated_us,
+                   .what = what,
+                   .status = row->status,
+                   .actor = actor,
+                   .state = row->state,
+                   .worker = fa_unit_text(unit, worker),
+                   .detail = fa_unit_text(unit, detail),
+               });
+}
+
+/* U5: writes out what the row alone has told so far, because it is about to forget it. */
+static void write_out(struct fa_unit *unit, struct fa_row *row)
+{
+    enum faina_actor by = row->worker != NULL ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API;
+
+    if (row->flags & FA_FLAG_CLAIM_EVENT)
+        note(unit, &(struct fa_unit_event){.task = row->id.key, .at_us = row->claimed_us,
+                                           .what = "claimed", .status = FAINA_CLAIMED,
+                                           .actor = FAINA_ACTOR_WORKER, .worker = row->worker});
+    if (row->flags & FA_FLAG_START_EVENT)
+        note(unit, &(struct fa_unit_event){.task = row->id.key, .at_us = row->started_us,
+                                           .what = "started", .status = FAINA_RUNNING,
+                                           .actor = by, .worker = row->worker});
+    row->flags &= ~(FA_FLAG_CLAIM_EVENT | FA_FLAG_START_EVENT);
+    if (fa_status_is_ended(row->status))
+        note(unit, &(struct fa_unit_event){
+                       .task = row->id.key, .at_us = row->completed_us,
+                       .what = faina_status_name(row->status), .status = row->status,
+                       .actor = (enum faina_actor)((row->flags & FA_END_ACTOR_MASK) >>
+                                                   FA_END_ACTOR_SHIFT),
+                       .state = row->state, .worker = row->worker, .detail = row->error});
+}
+
+/* Moving ----------------------------------------------------------------------------------- */
+
+static void take_permits(struct fa_unit *unit, struct fa_row *row)
+{
+    for (size_t i = 0; i < row->lane->resource_count; i++) {
+        row->lane->resources[i]->in_use++;
+        fa_unit_link(unit, FA_LINK_HOLD, row->lane->resources[i]->id, row->id.key);
+    }
+}
+
+static void give_permits(struct fa_unit *unit, struct fa_row *row)
+{
+    for (size_t i = 0; i < row->lane->resource_count; i++) {
+        struct fa_resource *resource = row->lane->resources[i];
+
+        assert(resource->in_use > 0);
+        resource->in_use--;
+        fa_unit_link(unit, FA_UNLINK_HOLD, resource->id, row->id.key);
+        if (resource->max >= 0)
+            unit->has_ready = true; /* a throttled lane may be open again */
+    }
+}
+
+static void note_end(struct fa_unit *unit, const struct fa_row *row)
+{
+    if (unit->ended_count == unit->ended_size) {
+        unit->ended_size = unit->ended_size ? unit->ended_size * 2 : 64;
+        unit->ended = fa_realloc(unit->ended, unit->ended_size * sizeof(*unit->ended));
+    }
+    unit->ended[unit->ended_count++] = row->id;
+}
+
+static void take_lease(struct fa_unit *unit, struct fa_row *row, const struct fa_change *change,
+                       int64_t now)
+{
+    row->fence++;
+    row->worker = fa_unit_text(unit, change->worker);
+    row->at_us = change->lease_us > 0 && change->worker != NULL ? unit->now_us + change->lease_us : 0;
+    row->claimed_us = change->worker != NULL ? now : 0;
+    row->started_us = 0;
+    row->flags &= ~(FA_FLAG_CLAIM_EVENT | FA_FLAG_START_EVENT);
+    if (change->worker != NULL)
+        row->flags |= FA_FLAG_CLAIM_EVENT;
+    if (!(row->flags & FA_FLAG_CONTINUES))
+        row->attempts++;
+    row->flags &= ~FA_FLAG_CONTINUES;
+}
+
+static void end_or_reopen(struct fa_unit *unit, struct fa_row *row, unsigned effects,
+                          enum faina_actor actor, int64_t now)
+{
+    if (effects & FA_END) {
+        row->completed_us = now;
+        row->at_us = 0;
+        row->flags &= ~(FA_END_ACTOR_MASK | FA_FLAG_CONTINUES);
+        row->flags |= (int64_t)actor << FA_END_ACTOR_SHIFT;
+        note_end(unit, row);
+    }
+    if (effects & FA_REOPEN) {
+        row->completed_us = 0;
+        row->error = NULL;
+        row->output = NULL;
+        row->progress = 0;
+        row->at_us = 0;
+        row->flags &= ~(FA_PHASE_MASK | FA_FLAG_CONTINUES | FA_END_ACTOR_MASK);
+    }
+}
+
+/* A task that nobody holds any more: back in line (maybe later), or blocked. */
+static void step_back(struct fa_unit *unit, struct fa_row *row, unsigned effects)
+{
+    row->worker = NULL;
+    row->at_us = 0;
+    if (effects & FA_UNCOUNT)
+        row->attempts--;
+    if (effects & FA_BACK_OFF) {
+        assert(row->has_task); /* the policy is part of what was asked for */
+        row->at_us = unit->now_us + fa_backoff_us(row->retry, row->attempts, unit->random);
+    }
+}
+
+void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_change *change)
+{
+    const struct fa_rule *rule = fa_rule_find(row->status, change->trigger);
+    enum faina_status old = row->status;
+    unsigned effects;
+    int64_t now;
+
+    assert(rule != NULL);
+    assert(row->deleted_us == 0);
+    effects = rule->effects;
+    if (change->trigger == FA_START && old == FAINA_CLAIMED)
+        effects &= ~(unsigned)(FA_TAKE_LEASE | FA_COUNT_ATTEMPT);
+    if (change->what != NULL)
+        write_out(unit, row);
+    now = fa_unit_change(unit, row);
+    row->status = (effects & FA_KEEP_STATUS) ? old : rule->to;
+    if (row->status != old)
+        row->state = NULL;
+    if (effects & FA_TAKE_LEASE)
+        take_lease(unit, row, change, now);
+    if (change->trigger == FA_START) {
+        if (row->flags & FA_FLAG_CLAIM_EVENT && row->claimed_us == now)
+            now = row->updated_us = now + 1; /* claimed, then started */
+        row->started_us = now;
+        row->flags |= FA_FLAG_START_EVENT;
+    }
+    if (!fa_status_uses(old) && fa_status_uses(row->status))
+        take_permits(unit, row);
+    else if (fa_status_uses(old) && !fa_status_uses(row->status))
+        give_permits(unit, row);
+    end_or_reopen(unit, row, effects, change->actor, now);
+    if (row->status == FAINA_PENDING || row->status == FAINA_BLOCKED)
+        step_back(unit, row, effects);
+    if (row->status == FAINA_BACKGROUND && old != FAINA_BACKGROUND) {
+        row->worker = NULL;
+        row->at_us = unit->now_us + change->lease_us;
+    }
+    if (row->status != old)
+        fa_lane_count(row->lane, (int)old, (int)row->status);
+    if (row->at_us != 0 && row->at_us < unit->next_us)
+        unit->next_us = row->at_us;
+    if (change->what != NULL)
+        fa_unit_event(unit, row, change->what, change->actor,
+                      change->event_worker ? change->event_worker : change->worker, change->detail);
+}
+
+/* Waiting tasks ---------------------------------------------------------------------------- */
+
+void fa_unit_unblock_if_free(struct fa_unit *unit, struct fa_row *row)
+{
+    bool is_bad = row->deps_bad > 0;
+
+    if (row->status != FAINA_BLOCKED)
+        return;
+    if (row->deps_left > 0 && !(is_bad && row->flags & FA_FLAG_FAIL_FAST))
+        return;
+    row->flags &= ~FA_PHASE_MASK;
+    if (row->flags & FA_FLAG_WAITS_CHILDREN)
+        row->flags |= FA_FLAG_CONTINUES | (is_bad ? FAINA_PHASE_ERROR : FAINA_PHASE_RESUME);
+    else if (is_bad)
+        row->flags |= FAINA_PHASE_ERROR;
+    fa_unit_apply(unit, row,
+                  &(struct fa_change){.trigger = FA_UNBLOCK, .actor = FAINA_ACTOR_SYSTEM,
+                                      .what = "unblocked"});
+    row->flags &= ~(FA_FLAG_WAITS_CHILDREN | FA_FLAG_FAIL_FAST);
+    if (row->run_at_us > unit->now_us && !(row->flags & FA_FLAG_CONTINUES)) {
+        row->at_us = row->run_at_us;
+        if (row->at_us < unit->next_us)
+            unit->next_us = row->at_us;
+    }
+}
+
+static enum faina_code recount(struct fa_unit *unit, int64_t key, bool by_child,
+                               const struct fa_row *row, bool is_end, struct faina_error *err)
+{
+    struct fa_row *waiting = NULL;
+    enum faina_code code = fa_unit_get(unit, key, false, &waiting, err);
+    int step = is_end ? 1 : -1;
+
+    if (code == FAINA_TASK_NOT_FOUND)
+        return FAINA_OK;
+    if (code != FAINA_OK)
+        return code;
+    if (waiting->status != FAINA_BLOCKED ||
+        by_child != !!(waiting->flags & FA_FLAG_WAITS_CHILDREN))
+        return FAINA_OK;
+    fa_unit_touch(unit, waiting);
+    waiting->deps_left -= step;
+    if (row->status != FAINA_COMPLETED)
+        waiting->deps_bad += step;
+    assert(waiting->deps_left >= 0);
+    assert(waiting->deps_bad >= 0);
+    fa_unit_unblock_if_free(unit, waiting);
+    return FAINA_OK;
+}
+
+struct key_list {
+    struct fa_arena *arena;
+    int64_t *keys;
+    size_t count, size;
+};
+
+static void sink_key(void *ctx, size_t n, const struct fa_value *columns)
+{
+    struct key_list *list = ctx;
+
+    (void)n;
+    if (list->count == list->size) {
+        int64_t *more;
+
+        list->size = list->size ? list->size * 2 : 8;
+        more = fa_arena_take(list->arena, list->size * sizeof(*more));
+        if (list->count > 0)
+            memcpy(more, list->keys, list->count * sizeof(*more));
+        list->keys = more;
+    }
+    list->keys[list->count++] = columns[0].i;
+}
+
+enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, bool is_end,
+                             struct faina_error *err)
+{
+    struct key_list waiting = {.arena = &unit->arena};
+    struct fa_value key = fa_value_int(row->id.key);
+    enum faina_code code = FAINA_OK;
+
+    if (row->flags & FA_FLAG_HAS_PARENT) {
+        code = fa_unit_whole(unit, row, err);
+        if (code == FAINA_OK && row->parent != 0)
+            code = recount(unit, row->parent, true, row, is_end, err);
+    }
+    if (code == FAINA_OK && row->flags & FA_FLAG_HAS_DEPENDENTS) {
+        code = fa_unit_flush(unit, err); /* so that the query sees every link */
+        if (code == FAINA_OK)
+            code = fa_db_one(unit->source.db, FA_SQL_DEP_WAITING, &key, 1, sink_key, &waiting, err);
+        for (size_t i = 0; code == FAINA_OK && i < waiting.count; i++)
+            code = recount(unit, waiting.keys[i], false, row, is_end, err);
+    }
+    return code;
+}
+
+/* Links ------------------------------------------------------------------------------------ */
+
+void fa_unit_link(struct fa_unit *unit, enum fa_link kind, int64_t a, int64_t b)
+{
+    if (unit->link_count == unit->link_size) {
+        unit->link_size = unit->link_size ? unit->link_size * 2 : 64;
+        unit->links = fa_realloc(unit->links, unit->link_size * sizeof(*unit->links));
+    }
+    unit->links[unit->link_count++] = (struct fa_unit_link){kind, a, b};
+}
+
+bool fa_unit_is_dirty(const struct fa_unit *unit)
+{
+    return unit->dirty_count > 0 || unit->event_count > 0 || unit->link_count > 0;
+}

@@ -1,0 +1,124 @@
+/*
+ * unit.h - one transaction's work: the tasks it has read, and what it will write.
+ *
+ * Operations read tasks through the unit, decide by the rules of model/, change the rows in memory,
+ * and are answered. Nothing is written before fa_unit_flush, which then writes each kind of change
+ * for all rows at once. So operations of one batch see each other's changes, a refused one leaves
+ * nothing behind, and a row that several operations touched is written once.
+ *
+ *   U1  At most one fa_row per task; whoever asks for a task gets that one.
+ *   U2  A row is changed by fa_unit_apply and the few functions here, which mark it dirty.
+ *   U3  A status changes only by fa_unit_apply, which asks the table in model/states.h.
+ *   U4  Every change of a task gets an event whose time is unique and growing within the task.
+ *   U5  The claim and start of the latest attempt and the end are events told by the row itself.
+ *       They are written out as rows of `event` when the row is about to forget them.
+ *
+ * Threads: whoever leads the batch.
+ */
+#ifndef FA_UNIT_H
+#define FA_UNIT_H
+
+#include "model/states.h"
+#include "sql/row.h"
+
+struct fa_unit_event;
+struct fa_unit_link;
+
+struct fa_unit {
+    struct fa_source source;
+    struct fa_arena arena;
+    struct fa_id_source *ids;
+    struct fa_random *random;
+    int64_t now_us; /* the time of the operation being run */
+
+    /* What there may be to do after the commit. */
+    bool has_ready;       /* something may be claimed that could not before */
+    int64_t next_us;      /* earliest new deadline; INT64_MAX: none */
+    struct fa_id *ended;  /* tasks that ended */
+    size_t ended_count, ended_size;
+
+    uint64_t epoch;       /* grows whenever the line of ready tasks gets new ones */
+    int64_t claim_demand; /* how many tasks the claims of this batch want in all */
+
+    /* Rows, by key. */
+    struct fa_row **buckets;
+    size_t bucket_count, row_count;
+    struct fa_row **dirty;
+    size_t dirty_count, dirty_size;
+    /* Writes that are no rows of tasks. */
+    struct fa_unit_event *events;
+    size_t event_count, event_size;
+    struct fa_unit_link *links;
+    size_t link_count, link_size;
+};
+
+void fa_unit_init(struct fa_unit *unit, struct fa_source source, struct fa_id_source *ids,
+                  struct fa_random *random);
+void fa_unit_reset(struct fa_unit *unit); /* for the next transaction; keeps its memory */
+void fa_unit_finish(struct fa_unit *unit);
+
+/* The task with this key. TASK_NOT_FOUND: none, or deleted. With `whole` its payload is read too. */
+FA_MUST_CHECK enum faina_code fa_unit_get(struct fa_unit *unit, int64_t key, bool whole,
+                                          struct fa_row **out, struct faina_error *err);
+/* The same by id as text; also checks that the id is the task's. */
+FA_MUST_CHECK enum faina_code fa_unit_find(struct fa_unit *unit, const char *id, bool whole,
+                                           struct fa_row **out, struct faina_error *err);
+/* As fa_unit_find, but finds deleted tasks too. */
+FA_MUST_CHECK enum faina_code fa_unit_find_any(struct fa_unit *unit, const char *id,
+                                               struct fa_row **out, struct faina_error *err);
+/* A new row, known to the unit from now on. */
+struct fa_row *fa_unit_add(struct fa_unit *unit, struct fa_id id);
+/* The row that the unit has for a key, or NULL. */
+struct fa_row *fa_unit_known(struct fa_unit *unit, int64_t key);
+/* A row that was read by the caller: the unit's own one, when it has it (U1). */
+struct fa_row *fa_unit_adopt(struct fa_unit *unit, const struct fa_row *row);
+FA_MUST_CHECK enum faina_code fa_unit_whole(struct fa_unit *unit, struct fa_row *row,
+                                            struct faina_error *err);
+
+/* The row will be written. */
+void fa_unit_touch(struct fa_unit *unit, struct fa_row *row);
+/* version+1 and a new, unique time in row->updated_us, which is also returned. */
+int64_t fa_unit_change(struct fa_unit *unit, struct fa_row *row);
+
+/* What a transition needs besides its rule. */
+struct fa_change {
+    enum fa_trigger trigger;
+    enum faina_actor actor;
+    const char *worker; /* who takes it (claim), or who says so */
+    int64_t lease_us;   /* claim and background: how long; 0: no limit */
+    const char *what;   /* the event's name; NULL: told by the row itself (U5) */
+    const char *detail; /* JSON for the event */
+    const char *event_worker;
+};
+
+/*
+ * Moves a task by the table: the status, and the effects that its rule names. The trigger must be
+ * allowed (fa_rule_find); asserts it. The caller has checked everything before: this can't refuse.
+ * Waking parents and dependents is fa_unit_wake's.
+ */
+void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_change *change);
+
+/* Notes an event at the row's updated_us. */
+void fa_unit_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
+                   enum faina_actor actor, const char *worker, const char *detail);
+
+/* Tells whoever waits for this task, which has just ended (is_end) or come back to life, so that
+ * their counts are right; unblocks those that wait for nothing more. */
+FA_MUST_CHECK enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, bool is_end,
+                                           struct faina_error *err);
+/* Unblocks a blocked task when it waits for nothing more (or, failing fast, one ended badly). */
+void fa_unit_unblock_if_free(struct fa_unit *unit, struct fa_row *row);
+
+/* Rows of the link tables. */
+enum fa_link { FA_LINK_KEY, FA_UNLINK_KEY, FA_LINK_DEP, FA_LINK_HOLD, FA_UNLINK_HOLD };
+void fa_unit_link(struct fa_unit *unit, enum fa_link kind, int64_t a, int64_t b);
+
+/* Whether new rows wait to be written that a query of this transaction would miss. */
+bool fa_unit_is_dirty(const struct fa_unit *unit);
+/* Writes everything. After it, queries see what the unit knows. */
+FA_MUST_CHECK enum faina_code fa_unit_flush(struct fa_unit *unit, struct faina_error *err);
+
+/* The worker, error and so on must outlive the request: copies into the unit. NULL gives NULL. */
+const char *fa_unit_text(struct fa_unit *unit, const char *text);
+
+#endif
