@@ -1,0 +1,282 @@
+/*
+ * json.c - walking JSON that was checked, and reading its strings.
+ *
+ * The walk builds nothing: a value is where its bytes are, and going to the next one means skipping
+ * those bytes. It trusts fa_json_check, but stops at the end of the text whatever it holds.
+ */
+#include "base/json.h"
+
+#include "base/json_inner.h"
+
+#include <assert.h>
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+static const char *skip_space(const char *at, const char *end)
+{
+    while (at < end && is_space(*at))
+        at++;
+    return at;
+}
+
+/* From an opening quote to behind the closing one. */
+static const char *skip_string(const char *at, const char *end)
+{
+    for (at++; at < end && *at != '"'; at++) {
+        if (*at == '\\' && at + 1 < end)
+            at++;
+    }
+    return at < end ? at + 1 : end;
+}
+
+/* From an opening bracket to behind its closing one. */
+static const char *skip_container(const char *at, const char *end)
+{
+    size_t depth = 0;
+
+    while (at < end) {
+        switch (*at) {
+        case '"':
+            at = skip_string(at, end);
+            continue;
+        case '[':
+        case '{':
+            depth++;
+            break;
+        case ']':
+        case '}':
+            if (--depth == 0)
+                return at + 1;
+            break;
+        }
+        at++;
+    }
+    return end;
+}
+
+/* A number or a word ends where something else begins. */
+static const char *skip_plain(const char *at, const char *end)
+{
+    while (at < end && !is_space(*at) && *at != ',' && *at != ']' && *at != '}')
+        at++;
+    return at;
+}
+
+static const char *read_value(const char *at, const char *end, struct fa_json *out)
+{
+    const char *start = at;
+
+    assert(at < end);
+    switch (*at) {
+    case '{':
+        out->type = FA_JSON_OBJECT;
+        at = skip_container(at, end);
+        break;
+    case '[':
+        out->type = FA_JSON_ARRAY;
+        at = skip_container(at, end);
+        break;
+    case '"':
+        out->type = FA_JSON_STRING;
+        at = skip_string(at, end);
+        break;
+    case 't':
+        out->type = FA_JSON_TRUE;
+        at = skip_plain(at, end);
+        break;
+    case 'f':
+        out->type = FA_JSON_FALSE;
+        at = skip_plain(at, end);
+        break;
+    case 'n':
+        out->type = FA_JSON_NULL;
+        at = skip_plain(at, end);
+        break;
+    default:
+        out->type = FA_JSON_NUMBER;
+        at = skip_plain(at, end);
+        break;
+    }
+    out->raw = (struct fa_bytes){start, (size_t)(at - start)};
+    return at;
+}
+
+struct fa_json fa_json_value(struct fa_bytes text)
+{
+    const char *end = text.ptr + text.len;
+    struct fa_json value;
+
+    read_value(skip_space(text.ptr, end), end, &value);
+    return value;
+}
+
+struct fa_json_iter fa_json_iter(struct fa_json container)
+{
+    struct fa_json_iter it;
+
+    assert(container.type == FA_JSON_ARRAY || container.type == FA_JSON_OBJECT);
+    it.at = container.raw.ptr + 1;
+    it.end = container.raw.ptr + container.raw.len - 1; /* the closing bracket */
+    it.is_object = container.type == FA_JSON_OBJECT;
+    return it;
+}
+
+bool fa_json_next(struct fa_json_iter *it, struct fa_bytes *key, struct fa_json *value)
+{
+    const char *at = skip_space(it->at, it->end);
+
+    if (at < it->end && *at == ',')
+        at = skip_space(at + 1, it->end);
+    if (at >= it->end) {
+        it->at = it->end;
+        return false;
+    }
+    if (it->is_object) {
+        const char *key_end = skip_string(at, it->end);
+
+        if (key)
+            *key = (struct fa_bytes){at + 1, (size_t)(key_end - at) - 2};
+        at = skip_space(key_end, it->end);
+        assert(at < it->end && *at == ':');
+        at = skip_space(at + 1, it->end);
+    } else if (key) {
+        *key = FA_LIT("");
+    }
+    it->at = read_value(at, it->end, value);
+    return true;
+}
+
+bool fa_json_member(struct fa_json object, const char *name, struct fa_json *value)
+{
+    struct fa_json_iter it = fa_json_iter(object);
+    struct fa_bytes wanted = fa_str(name), key;
+    struct fa_json found;
+
+    while (fa_json_next(&it, &key, &found)) {
+        bool is_it = fa_bytes_equal(key, wanted);
+
+        if (!is_it && fa_json_has_escapes(key)) {
+            struct fa_arena scratch = {0};
+
+            is_it = strcmp(fa_json_unescape(key, &scratch), name) == 0;
+            fa_arena_finish(&scratch);
+        }
+        if (is_it) {
+            *value = found;
+            return true;
+        }
+    }
+    return false;
+}
+
+static unsigned read_hex4(const char *at)
+{
+    unsigned value = 0;
+
+    for (int i = 0; i < 4; i++) {
+        unsigned c = (unsigned char)at[i];
+
+        value = value << 4 | (c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
+    }
+    return value;
+}
+
+static char *put_utf8(char *at, unsigned c)
+{
+    if (c < 0x80) {
+        *at++ = (char)c;
+    } else if (c < 0x800) {
+        *at++ = (char)(0xc0 | c >> 6);
+        *at++ = (char)(0x80 | (c & 63));
+    } else if (c < 0x10000) {
+        *at++ = (char)(0xe0 | c >> 12);
+        *at++ = (char)(0x80 | (c >> 6 & 63));
+        *at++ = (char)(0x80 | (c & 63));
+    } else {
+        *at++ = (char)(0xf0 | c >> 18);
+        *at++ = (char)(0x80 | (c >> 12 & 63));
+        *at++ = (char)(0x80 | (c >> 6 & 63));
+        *at++ = (char)(0x80 | (c & 63));
+    }
+    return at;
+}
+
+/* Resolves the escape whose backslash is at *from; moves *from behind it. */
+static char *put_escaped(char *to, const char **from)
+{
+    const char *at = *from + 1;
+    unsigned c;
+
+    *from = at + 1;
+    switch (*at) {
+    case 'b':
+        *to++ = '\b';
+        return to;
+    case 'f':
+        *to++ = '\f';
+        return to;
+    case 'n':
+        *to++ = '\n';
+        return to;
+    case 'r':
+        *to++ = '\r';
+        return to;
+    case 't':
+        *to++ = '\t';
+        return to;
+    case 'u':
+        break;
+    default: /* a quote, a backslash, a slash */
+        *to++ = *at;
+        return to;
+    }
+    c = read_hex4(at + 1);
+    *from = at + 5;
+    if (c >= 0xd800 && c < 0xdc00) {
+        c = 0x10000 + ((c - 0xd800) << 10) + (read_hex4(at + 7) - 0xdc00);
+        *from = at + 11;
+    }
+    return put_utf8(to, c);
+}
+
+char *fa_json_unescape(struct fa_bytes raw, struct fa_arena *arena)
+{
+    const char *at = raw.ptr, *end = raw.ptr + raw.len;
+    char *text, *to;
+
+    if (!fa_json_has_escapes(raw))
+        return fa_arena_copy(arena, raw.ptr, raw.len);
+    /* An escape is never shorter than what it stands for. */
+    text = to = fa_arena_take(arena, raw.len + 1);
+    while (at < end) {
+        const char *slash = memchr(at, '\\', (size_t)(end - at));
+        size_t plain = (size_t)((slash ? slash : end) - at);
+
+        memcpy(to, at, plain);
+        to += plain;
+        at += plain;
+        if (slash)
+            to = put_escaped(to, &at);
+    }
+    *to = '\0';
+    return text;
+}
+
+char *fa_json_text(struct fa_json string, struct fa_arena *arena)
+{
+    assert(string.type == FA_JSON_STRING);
+    return fa_json_unescape((struct fa_bytes){string.raw.ptr + 1, string.raw.len - 2}, arena);
+}
+
+bool fa_json_int(struct fa_json number, int64_t *out)
+{
+    return number.type == FA_JSON_NUMBER && fa_json_read_int64(number.raw, out);
+}
+
+bool fa_json_double(struct fa_json number, double *out)
+{
+    return number.type == FA_JSON_NUMBER && fa_json_read_double(number.raw, out);
+}

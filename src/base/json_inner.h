@@ -1,0 +1,25 @@
+/*
+ * json_inner.h - what the files of json.h share with each other, and with nobody else.
+ */
+#ifndef FA_JSON_INNER_H
+#define FA_JSON_INNER_H
+
+#include "base/json.h"
+
+/* Whether the raw bytes between quotes hold an escape. */
+static inline bool fa_json_has_escapes(struct fa_bytes raw)
+{
+    return raw.len && memchr(raw.ptr, '\\', raw.len);
+}
+
+/* Adds well-formed UTF-8 in quotes, with the shortest escapes (RFC 8785, 3.2.2.2). */
+void fa_json_add_string(struct fa_buf *out, struct fa_bytes text);
+/* Adds a finite number as ECMAScript prints it (RFC 8785, 3.2.2.3). */
+void fa_json_add_double(struct fa_buf *out, double value);
+/* Whether the token is an integer, and its value when it fits: "-0" is, "1.0" and "1e3" are not. */
+bool fa_json_read_int64(struct fa_bytes token, int64_t *out);
+bool fa_json_read_uint64(struct fa_bytes token, uint64_t *out);
+/* False: too large for a double. Doesn't depend on the locale. */
+bool fa_json_read_double(struct fa_bytes token, double *out);
+
+#endif
