@@ -1,5 +1,5 @@
 /*
- * json_canonical.c - the canonical form, written in one pass.
+ * json_canonical.c - the canonical form: what means the same has the same bytes.
  *
  * Members are written as they come, each noted with its key and its place in the output. At the end
  * of an object whose keys came out of order, its output is put together again in order; since that

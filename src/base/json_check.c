@@ -1,12 +1,12 @@
 /*
  * json_check.c - fa_json_check: yajl's grammar, and what yajl leaves open.
  *
- * First the raw text is scanned for what is never allowed and what yajl lets pass: bad UTF-8, \u0000,
- * lone surrogates, vertical tabs and form feeds. Then yajl reads the text up to the first such place.
+ * First the raw text is scanned for what is never allowed but passes yajl: bad UTF-8, \u0000, lone
+ * surrogates, vertical tabs and form feeds. Then yajl reads the text up to the first such place.
  * Its callbacks watch the depth and the keys; so the first mistake in the text is the one reported.
  *
- * yajl tells where it stopped, not where the mistake begins. Finding that is left to the refusal: it
- * walks the tokens again, which costs nothing to a text that is fine.
+ * yajl tells where it stopped, not where the mistake begins. Finding that is left to the refusal:
+ * it walks the tokens again, which costs nothing to a text that is fine.
  *
  * Keys. The first few of an object are compared with each other as they come. In a larger object
  * they are only gathered, then sorted at its end and neighbours compared: no input makes that

@@ -16,6 +16,7 @@
 #define DIGITS_MAX 17       /* enough to tell any two doubles apart */
 #define DIGITS_SAFE DBL_DIG /* any decimal of so many digits survives the way to double and back */
 #define EXPONENT_CAP 100000000 /* beyond any double, and far from overflow */
+#define EXPONENT_SIZE 24       /* "e-9223372036854775808" and its NUL */
 #define TOKEN_SIZE 64          /* longer tokens go through the heap */
 
 /* A number d.ddd * 10^exponent, all digits in one string. */
@@ -74,7 +75,8 @@ static long read_exponent(const char *at, const char *end)
     return is_negative ? -value : value;
 }
 
-/* Writes the token without its decimal point, NUL-terminated. `out` has room for token.len + 16. */
+/* Writes the token without its decimal point, NUL-terminated. `out` has room for
+ * EXPONENT_SIZE more. */
 static void drop_point(struct fa_bytes token, char *out)
 {
     const char *at = token.ptr, *end = token.ptr + token.len;
@@ -91,13 +93,13 @@ static void drop_point(struct fa_bytes token, char *out)
     }
     if (at < end)
         exponent += read_exponent(at + 1, end);
-    snprintf(out, 16, "e%ld", exponent);
+    snprintf(out, EXPONENT_SIZE, "e%ld", exponent);
 }
 
 bool fa_json_read_double(struct fa_bytes token, double *out)
 {
-    char small[TOKEN_SIZE + 16];
-    char *text = token.len <= TOKEN_SIZE ? small : fa_alloc(token.len + 16);
+    char small[TOKEN_SIZE + EXPONENT_SIZE];
+    char *text = token.len <= TOKEN_SIZE ? small : fa_alloc(token.len + EXPONENT_SIZE);
     double value;
 
     drop_point(token, text);

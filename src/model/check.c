@@ -1,0 +1,334 @@
+/*
+ * check.c - is a request within the rules?
+ *
+ * A request is checked field by field by a checker, which keeps the first refusal and lets the
+ * checks after it pass: so a request's function reads like the list of its fields. Fields go by
+ * their names on the wire, which is what a user of HTTP or the command line sees.
+ */
+#include "model/check.h"
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "model/id.h"
+#include "model/limits.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#define ID_SHAPE "a UUIDv7 such as 01890a5d-ac96-774b-bcce-b302099a8057"
+#define TIME_US_MAX (INT64_C(253402300800) * 1000000 - 1) /* the end of the year 9999 */
+
+struct checker {
+    enum faina_code refusal; /* the code for what is wrong in this request */
+    struct faina_error *err;
+    enum faina_code result; /* FAINA_OK so far, or the first refusal */
+};
+
+/* ------------------------------------------------------------------------------------------
+ * Text
+ */
+
+static bool has_control(const char *text)
+{
+    for (; *text; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            return true;
+    }
+    return false;
+}
+
+static enum faina_code too_long(size_t len, size_t max, const char *field, enum faina_code code,
+                                struct faina_error *err)
+{
+    return fa_error_field(err, code, field, "%s is %zu bytes long; the limit is %zu", field, len,
+                          max);
+}
+
+enum faina_code fa_check_text(const char *text, size_t max, const char *field, enum faina_code code,
+                              struct faina_error *err)
+{
+    struct fa_bytes bytes = fa_str(text);
+
+    if (bytes.len > max)
+        return too_long(bytes.len, max, field, code, err);
+    if (!fa_utf8_is_valid(bytes))
+        return fa_error_field(err, code, field, "%s is not valid UTF-8", field);
+    return FAINA_OK;
+}
+
+enum faina_code fa_check_name(const char *text, size_t max, const char *field, enum faina_code code,
+                              struct faina_error *err)
+{
+    enum faina_code result;
+
+    if (!text)
+        return fa_error_field(err, code, field, "%s is missing", field);
+    if (*text == '\0')
+        return fa_error_field(err, code, field, "%s is empty", field);
+    result = fa_check_text(text, max, field, code, err);
+    if (result == FAINA_OK && has_control(text))
+        result = fa_error_field(err, code, field, "%s has a control character in it", field);
+    return result;
+}
+
+enum faina_code fa_check_json(const char *json, size_t max, const char *field, enum faina_code code,
+                              struct faina_error *err)
+{
+    struct fa_bytes text = fa_str(json);
+
+    if (!json)
+        return FAINA_OK;
+    if (text.len > max)
+        return too_long(text.len, max, field, FAINA_PAYLOAD_TOO_LARGE, err);
+    return fa_json_check(text, FA_JSON_DEPTH_MAX, field, code, err);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Fields. Where text may be NULL, it is unset and fine.
+ */
+
+static void name(struct checker *c, const char *text, size_t max, const char *field)
+{
+    if (c->result == FAINA_OK)
+        c->result = fa_check_name(text, max, field, c->refusal, c->err);
+}
+
+static void name_if_set(struct checker *c, const char *text, size_t max, const char *field)
+{
+    if (text)
+        name(c, text, max, field);
+}
+
+static void text_up_to(struct checker *c, const char *text, size_t max, const char *field)
+{
+    if (c->result == FAINA_OK)
+        c->result = fa_check_text(text, max, field, c->refusal, c->err);
+}
+
+static void json(struct checker *c, const char *text, size_t max, const char *field)
+{
+    if (c->result == FAINA_OK)
+        c->result = fa_check_json(text, max, field, c->refusal, c->err);
+}
+
+static void object(struct checker *c, const char *text, size_t max, const char *field)
+{
+    json(c, text, max, field);
+    if (c->result != FAINA_OK || !text)
+        return;
+    if (fa_json_value(fa_str(text)).type != FA_JSON_OBJECT)
+        c->result = fa_error_field(c->err, c->refusal, field, "%s must be a JSON object", field);
+}
+
+static void id_if_set(struct checker *c, const char *text, const char *field)
+{
+    struct fa_id id;
+
+    if (c->result == FAINA_OK && text && !fa_id_parse(text, &id))
+        c->result =
+            fa_error_field(c->err, c->refusal, field, "%s is not an id, which is " ID_SHAPE, field);
+}
+
+static void range(struct checker *c, int64_t value, int64_t min, int64_t max, const char *field)
+{
+    if (c->result == FAINA_OK && (value < min || value > max))
+        c->result = fa_error_field(c->err, c->refusal, field,
+                                   "%s is %" PRId64 "; it must be %" PRId64 " to %" PRId64, field,
+                                   value, min, max);
+}
+
+/* In the request these are milliseconds, but people think in seconds. */
+static void duration(struct checker *c, int64_t ms, int64_t max_ms, const char *field)
+{
+    if (c->result != FAINA_OK)
+        return;
+    if (ms < 0)
+        c->result = fa_error_field(c->err, c->refusal, field, "%s must not be negative", field);
+    else if (ms > max_ms)
+        c->result = fa_error_field(c->err, c->refusal, field,
+                                   "%s is longer than %" PRId64 " seconds", field, max_ms / 1000);
+}
+
+static void time_if_set(struct checker *c, int64_t us, const char *field)
+{
+    if (c->result == FAINA_OK && (us < 0 || us > TIME_US_MAX))
+        c->result = fa_error_field(c->err, c->refusal, field,
+                                   "%s must be in the years 1970 to 9999", field);
+}
+
+static void count(struct checker *c, const void *list, size_t items, size_t max, const char *field)
+{
+    if (c->result != FAINA_OK)
+        return;
+    if (items > 0 && !list)
+        c->result = fa_error_field(c->err, c->refusal, field, "%s is NULL, but its count is %zu",
+                                   field, items);
+    else if (items > max)
+        c->result = fa_error_field(c->err, c->refusal, field, "%s has %zu items; the limit is %zu",
+                                   field, items, max);
+}
+
+static void names(struct checker *c, const char *const *list, size_t items, size_t items_max,
+                  size_t size_max, const char *field)
+{
+    count(c, list, items, items_max, field);
+    for (size_t i = 0; c->result == FAINA_OK && i < items; i++) {
+        char item[64];
+
+        /* The sentence names the item, and the error the field. */
+        if (fa_check_name(list[i], size_max, field, c->refusal, NULL) == FAINA_OK)
+            continue;
+        snprintf(item, sizeof(item), "%s[%zu]", field, i);
+        name(c, list[i], size_max, item);
+        if (c->err)
+            snprintf(c->err->field, sizeof(c->err->field), "%s", field);
+    }
+}
+
+static void ids(struct checker *c, const char *const *list, size_t items, size_t items_max,
+                const char *field)
+{
+    struct fa_id id;
+
+    count(c, list, items, items_max, field);
+    for (size_t i = 0; c->result == FAINA_OK && i < items; i++) {
+        if (!fa_id_parse(list[i], &id))
+            c->result = fa_error_field(c->err, c->refusal, field,
+                                       "%s[%zu] is not a task id, which is " ID_SHAPE, field, i);
+    }
+}
+
+/* "*" means all of them wherever a namespace is asked for, so none can be called that. */
+static void namespace_if_set(struct checker *c, const char *text)
+{
+    name_if_set(c, text, FA_NAMESPACE_SIZE_MAX, "namespace");
+    if (c->result == FAINA_OK && text && strcmp(text, "*") == 0)
+        c->result = fa_error_field(c->err, c->refusal, "namespace",
+                                   "namespace is \"*\", which stands for all namespaces");
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Requests
+ */
+
+static void retry_policy(struct checker *c, const struct faina_retry_policy *policy)
+{
+    duration(c, policy->base_ms, FA_DURATION_MS_MAX, "retry.base");
+    duration(c, policy->max_ms, FA_DURATION_MS_MAX, "retry.max");
+    /* Below 1 the waits would shrink. 0 asks for the default. */
+    if (c->result == FAINA_OK && policy->factor != 0 &&
+        !(policy->factor >= 1 && isfinite(policy->factor)))
+        c->result = fa_error_field(c->err, c->refusal, "retry.factor",
+                                   "retry.factor must be a number from 1 on");
+}
+
+/* When it may run, and how often. */
+static void schedule(struct checker *c, const struct faina_submit *task)
+{
+    range(c, task->priority, FA_PRIORITY_MIN, FA_PRIORITY_MAX, "priority");
+    if (c->result == FAINA_OK && task->max_attempts != FAINA_UNLIMITED &&
+        (task->max_attempts < 0 || task->max_attempts > FA_ATTEMPTS_MAX))
+        c->result = fa_error_field(
+            c->err, c->refusal, "maxAttempts",
+            "maxAttempts is %d; it must be 1 to %d, 0 for the default, or %d for no limit",
+            task->max_attempts, FA_ATTEMPTS_MAX, FAINA_UNLIMITED);
+    duration(c, task->delay_ms, FA_DURATION_MS_MAX, "delay");
+    time_if_set(c, task->run_at_us, "runAt");
+    if (c->result == FAINA_OK && task->delay_ms != 0 && task->run_at_us != 0)
+        c->result = fa_error_field(c->err, c->refusal, "runAt",
+                                   "runAt and delay are both set; only one of them can be");
+    retry_policy(c, &task->retry);
+}
+
+enum faina_code fa_check_submit(const struct faina_submit *task, size_t input_max,
+                                struct faina_error *err)
+{
+    struct checker c = {.refusal = FAINA_INVALID_TASK, .err = err};
+
+    /* A name alone will do: then the type is "default". */
+    if (task->type || !task->name)
+        name(&c, task->type, FA_TYPE_SIZE_MAX, "type");
+    name_if_set(&c, task->name, FA_NAME_SIZE_MAX, "name");
+    namespace_if_set(&c, task->ns);
+    json(&c, task->input, input_max, "input");
+    object(&c, task->metadata, FA_METADATA_SIZE_MAX, "metadata");
+    json(&c, task->spec, FA_SPEC_SIZE_MAX, "spec");
+    schedule(&c, task);
+    name_if_set(&c, task->idempotency_key, FA_KEY_SIZE_MAX, "idempotencyKey");
+    if (c.result == FAINA_OK && task->idempotency_key && task->dedupe_input)
+        c.result =
+            fa_error_field(err, c.refusal, "dedupe",
+                           "dedupe and idempotencyKey are both set; only one of them can be");
+    ids(&c, task->depends_on, task->depends_on_count, FA_DEPENDS_ON_MAX, "dependsOn");
+    names(&c, task->resources, task->resource_count, FA_RESOURCES_MAX, FA_RESOURCE_NAME_SIZE_MAX,
+          "resources");
+    id_if_set(&c, task->team_id, "teamId");
+    name_if_set(&c, task->created_by, FA_CREATED_BY_SIZE_MAX, "createdBy");
+    return c.result;
+}
+
+enum faina_code fa_check_worker(const char *worker_id, struct faina_error *err)
+{
+    return fa_check_name(worker_id, FA_WORKER_ID_SIZE_MAX, "workerId", FAINA_INVALID_WORKER_ID,
+                         err);
+}
+
+enum faina_code fa_check_claim(const struct faina_claim *claim, struct faina_error *err)
+{
+    struct checker c = {.refusal = FAINA_INVALID_REQUEST, .err = err};
+
+    c.result = fa_check_worker(claim->worker_id, err);
+    names(&c, claim->types, claim->type_count, FA_CLAIM_NAMES_MAX, FA_TYPE_SIZE_MAX, "types");
+    names(&c, claim->namespaces, claim->namespace_count, FA_CLAIM_NAMES_MAX, FA_NAMESPACE_SIZE_MAX,
+          "namespaces");
+    names(&c, claim->services, claim->service_count, FA_CLAIM_NAMES_MAX, FA_RESOURCE_NAME_SIZE_MAX,
+          "services");
+    range(&c, claim->limit, 0, FA_CLAIM_LIMIT_MAX, "limit");
+    duration(&c, claim->lease_ms, FA_LEASE_MS_MAX, "leaseSeconds");
+    duration(&c, claim->wait_ms, FA_DURATION_MS_MAX, "waitSeconds");
+    return c.result;
+}
+
+enum faina_code fa_check_report(const struct faina_report *report, struct faina_error *err)
+{
+    struct checker c = {.refusal = FAINA_INVALID_REQUEST, .err = err};
+
+    if (report->has_progress)
+        range(&c, report->progress, 0, 100, "progress");
+    text_up_to(&c, report->state, FA_STATE_SIZE_MAX, "state");
+    object(&c, report->metadata, FA_METADATA_SIZE_MAX, "metadata");
+    return c.result;
+}
+
+enum faina_code fa_check_failure(const struct faina_failure *failure, struct faina_error *err)
+{
+    struct checker c = {.refusal = FAINA_INVALID_REQUEST, .err = err};
+
+    if (!failure->message || *failure->message == '\0')
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "error.message",
+                              "error.message is missing; it tells why the attempt failed");
+    text_up_to(&c, failure->message, FA_ERROR_MESSAGE_SIZE_MAX, "error.message");
+    name_if_set(&c, failure->kind, FA_ERROR_KIND_SIZE_MAX, "error.kind");
+    json(&c, failure->detail, FA_ERROR_DETAIL_SIZE_MAX, "error.detail");
+    return c.result;
+}
+
+enum faina_code fa_check_query(const struct faina_query *query, struct faina_error *err)
+{
+    struct checker c = {.refusal = FAINA_INVALID_REQUEST, .err = err};
+
+    name_if_set(&c, query->ns, FA_NAMESPACE_SIZE_MAX, "namespace");
+    if (c.result == FAINA_OK && query->statuses >> FAINA_STATUS_COUNT)
+        c.result = fa_error_field(err, c.refusal, "status", "status names one that there isn't");
+    name_if_set(&c, query->type, FA_TYPE_SIZE_MAX, "type");
+    id_if_set(&c, query->team_id, "teamId");
+    id_if_set(&c, query->parent_id, "parentId");
+    name_if_set(&c, query->created_by, FA_CREATED_BY_SIZE_MAX, "createdBy");
+    name_if_set(&c, query->idempotency_key, FA_KEY_SIZE_MAX, "idempotencyKey");
+    time_if_set(&c, query->created_after_us, "createdAfter");
+    time_if_set(&c, query->created_before_us, "createdBefore");
+    range(&c, query->limit, 0, FA_LIST_LIMIT_MAX, "limit");
+    name_if_set(&c, query->cursor, FA_CURSOR_SIZE_MAX, "cursor");
+    return c.result;
+}
