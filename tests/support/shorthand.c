@@ -49,7 +49,8 @@ void fa_t_finish_task(struct fa_t *t, const char *id)
 
 const char *fa_t_make(struct fa_t *t, enum faina_status status, const char *worker_id)
 {
-    const char *id = fa_t_submit(t, .type = "made", .max_attempts = 1);
+    const char *id =
+        fa_t_submit(t, .type = "made", .max_attempts = status == FAINA_DEAD_LETTER ? 1 : 0);
     struct faina_submit child = {.type = "made.child"};
 
     switch (status) {

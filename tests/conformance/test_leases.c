@@ -1,0 +1,283 @@
+/*
+ * test_leases.c - what time does to held and background tasks.
+ *
+ * Nothing here sleeps. Where a test must know that time has passed, a second task is the witness:
+ * its lease ended at the same moment, and nobody renewed it.
+ */
+#include "support/ops.h"
+
+#include "base/clock.h"
+
+#define SHORT_MS 60
+
+/* The newest event but for progress. */
+static const struct faina_event *newest_event(struct fa_t *t, const char *id)
+{
+    CHECK_OK(t, fa_t_events(t, id, 1));
+    CHECK_INT(t->op.events->count, 1);
+    return &t->op.events->items[0];
+}
+
+static void check_lost(struct fa_t *t, const char *id, const char *what, enum faina_status status)
+{
+    const struct faina_event *event = newest_event(t, id);
+
+    CHECK_STR(event->what, what);
+    CHECK_STATUS(event->status, status);
+    CHECK_INT(event->actor, FAINA_ACTOR_SYSTEM);
+}
+
+static void test_lease__claimed_task_comes_back(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x", .retry = {.base_ms = 1, .max_ms = 1});
+    int64_t lease_us;
+
+    CHECK_OK(t, fa_t_claim_for(t, id, "w", SHORT_MS));
+    lease_us = t->task->lease_expires_us;
+    fa_t_wait_status(t, id, FAINA_PENDING);
+    CHECK(t->task->updated_us >= lease_us, "it came back %lld us before its lease ended",
+          (long long)(lease_us - t->task->updated_us));
+    CHECK_INT(t->task->attempts, 1);
+    CHECK_STR(t->task->worker_id, NULL);
+    check_lost(t, id, "lease_lost", FAINA_PENDING);
+    CHECK_STR(t->op.events->items[0].worker_id, "w");
+    CHECK_OK(t, fa_t_claim(t, id, "v"));
+    CHECK_INT(t->task->attempts, 2);
+    CHECK_STORY(t, id, "created claimed lease_lost claimed");
+}
+
+static void test_lease__running_task_comes_back(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x");
+
+    CHECK_OK(t, fa_t_claim_for(t, id, "w", SHORT_MS));
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_START, .id = id, .by = BY("w"),
+                                            .lease_ms = SHORT_MS}));
+    fa_t_wait_status(t, id, FAINA_PENDING);
+    CHECK_INT(t->task->attempts, 1);
+    CHECK_STORY(t, id, "created claimed started lease_lost");
+}
+
+static void test_lease__last_attempt_ends_in_dead_letter(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x", .max_attempts = 1);
+
+    CHECK_OK(t, fa_t_claim_for(t, id, "w", SHORT_MS));
+    fa_t_wait_status(t, id, FAINA_DEAD_LETTER);
+    CHECK_INT(t->task->attempts, 1);
+    CHECK(t->task->error != NULL, "a dead letter without an error");
+    check_lost(t, id, "lease_lost", FAINA_DEAD_LETTER);
+}
+
+static void test_lease__claim_next_takes_one_too(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x");
+
+    CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w", .lease_ms = SHORT_MS));
+    CHECK_INT(t->op.tasks->count, 1);
+    fa_t_wait_status(t, id, FAINA_PENDING);
+}
+
+static void test_lease__frees_the_resource(struct fa_t *t)
+{
+    const char *gpu = "gpu";
+    const char *id = fa_t_submit(t, .type = "x", .resources = &gpu, .resource_count = 1);
+
+    CHECK_OK(t, fa_t_resource_set(t, "gpu", 1));
+    CHECK_OK(t, fa_t_claim_for(t, id, "w", SHORT_MS));
+    CHECK_INT(fa_t_in_use(t, "gpu"), 1);
+    fa_t_wait_status(t, id, FAINA_PENDING);
+    CHECK_INT(fa_t_in_use(t, "gpu"), 0);
+}
+
+/* Three tasks with the same short lease: one is renewed by a heartbeat, one by progress, and the
+ * third is the witness. */
+static void test_lease__heartbeat_and_progress_renew(struct fa_t *t)
+{
+    const char *beating = fa_t_submit(t, .type = "x");
+    const char *telling = fa_t_submit(t, .type = "x");
+    const char *witness = fa_t_submit(t, .type = "x");
+    int64_t version;
+
+    CHECK_OK(t, fa_t_claim_for(t, beating, "w", 300));
+    version = t->task->version;
+    CHECK_OK(t, fa_t_claim_for(t, telling, "w", 300));
+    CHECK_OK(t, fa_t_claim_for(t, witness, "w", 300));
+    CHECK_OK(t, fa_t_heartbeat(t, beating, BY("w"), 60000));
+    CHECK_OK(t, fa_t_progress(t, telling, BY("w"), 10));
+    fa_t_wait_status(t, witness, FAINA_PENDING);
+    CHECK_STATUS(fa_t_task(t, beating)->status, FAINA_CLAIMED);
+    CHECK_INT(t->task->version, version);
+    CHECK(t->task->lease_expires_us > fa_clock_now_us() + 20 * 1000000, "not 60 s more");
+    CHECK_STATUS(fa_t_task(t, telling)->status, FAINA_CLAIMED);
+    CHECK_STORY(t, beating, "created claimed");
+}
+
+static void test_lease__heartbeat_of_many_answers_each(struct fa_t *t)
+{
+    const char *held = fa_t_make(t, FAINA_RUNNING, "w");
+    const char *cancelled = fa_t_make(t, FAINA_RUNNING, "w");
+    const char *taken = fa_t_make(t, FAINA_RUNNING, "v");
+    const char *completed = fa_t_make(t, FAINA_COMPLETED, "w");
+    const char *failed = fa_t_make(t, FAINA_DEAD_LETTER, "w");
+    const char *deleted = fa_t_make(t, FAINA_COMPLETED, "w");
+    const char *again = fa_t_make(t, FAINA_RUNNING, "w");
+    int64_t fence = fa_t_task(t, again)->fence;
+
+    CHECK_OK(t, fa_t_cancel(t, cancelled, NOBODY));
+    CHECK_OK(t, fa_t_delete(t, deleted));
+    CHECK_OK(t, fa_t_retry(t, again, NOBODY));
+    fa_t_take(t, again, "w");
+    struct fa_op ops[] = {
+        {.kind = FA_OP_HEARTBEAT, .id = held, .by = BY("w")},
+        {.kind = FA_OP_HEARTBEAT, .id = cancelled, .by = BY("w")},
+        {.kind = FA_OP_HEARTBEAT, .id = taken, .by = BY("w")},
+        {.kind = FA_OP_HEARTBEAT, .id = completed, .by = BY("w")},
+        {.kind = FA_OP_HEARTBEAT, .id = failed, .by = BY("w")},
+        {.kind = FA_OP_HEARTBEAT, .id = deleted, .by = BY("w")},
+        {.kind = FA_OP_HEARTBEAT, .id = again, .by = BY("w", .fence = fence)},
+        {.kind = FA_OP_HEARTBEAT, .id = again, .by = BY("w", .fence = t->task->fence)},
+    };
+    static const enum faina_code wanted[] = {
+        FAINA_OK,          FAINA_INVALID_TRANSITION, FAINA_WRONG_WORKER, FAINA_TASK_COMPLETED,
+        FAINA_TASK_FAILED, FAINA_TASK_NOT_FOUND,     FAINA_WRONG_WORKER, FAINA_OK,
+    };
+
+    fa_t_run_all(t, ops, FA_COUNT(ops));
+    for (size_t i = 0; i < FA_COUNT(ops); i++)
+        CHECK(ops[i].code == wanted[i], "heartbeat %zu: %s, wanted %s", i,
+              faina_code_name(ops[i].code), faina_code_name(wanted[i]));
+}
+
+static void test_lease__lost_worker_is_told(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x");
+
+    CHECK_OK(t, fa_t_claim_for(t, id, "w", SHORT_MS));
+    fa_t_wait_status(t, id, FAINA_PENDING);
+    CHECK_CODE(t, fa_t_heartbeat(t, id, BY("w"), 0), FAINA_WRONG_WORKER);
+    CHECK_CODE(t, fa_t_complete(t, id, BY("w"), "1"), FAINA_TASK_NOT_CLAIMED);
+    CHECK_STR(newest_event(t, id)->what, "late_result");
+    CHECK_OK(t, fa_t_claim(t, id, "v"));
+    CHECK_CODE(t, fa_t_heartbeat(t, id, BY("w"), 0), FAINA_WRONG_WORKER);
+    CHECK_CODE(t, fa_t_complete(t, id, BY("w"), "1"), FAINA_WRONG_WORKER);
+    CHECK_NOW(t, id, FAINA_CLAIMED);
+}
+
+static bool clock_is_past(struct fa_t *t, void *arg)
+{
+    (void)t;
+    return fa_clock_now_us() > *(int64_t *)arg;
+}
+
+static void test_lease__survives_reopening(struct fa_t *t)
+{
+    const char *kept = fa_t_submit(t, .type = "x");
+    const char *lost = fa_t_submit(t, .type = "x");
+    const char *before;
+    int64_t lease_us;
+
+    CHECK_OK(t, fa_t_claim_for(t, kept, "w", 60000));
+    CHECK_OK(t, fa_t_claim_for(t, lost, "w", SHORT_MS));
+    lease_us = t->task->lease_expires_us;
+    before = fa_t_picture(t, kept);
+    fa_t_close(t);
+    fa_t_wait_until(clock_is_past, t, &lease_us, "the lease is over");
+    fa_t_open(t);
+    CHECK_STR(fa_t_picture(t, kept), before);
+    fa_t_wait_status(t, lost, FAINA_PENDING);
+    CHECK_STORY(t, lost, "created claimed lease_lost");
+    CHECK_OK(t, fa_t_complete(t, kept, BY("w"), "1"));
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Background
+ */
+
+static void test_background__expires_into_a_failed_attempt(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x", .retry = {.base_ms = 1, .max_ms = 1});
+
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_background(t, id, BY("w"), SHORT_MS));
+    fa_t_wait_status(t, id, FAINA_PENDING);
+    CHECK_INT(t->task->attempts, 1);
+    CHECK_INT(t->task->expires_us, 0);
+    check_lost(t, id, "expired", FAINA_PENDING);
+    CHECK_CODE(t, fa_t_complete(t, id, NOBODY, "1"), FAINA_TASK_NOT_CLAIMED);
+    CHECK_OK(t, fa_t_claim(t, id, "v"));
+    CHECK_INT(t->task->attempts, 2);
+    CHECK_CODE(t, fa_t_complete(t, id, NOBODY, "1"), FAINA_WRONG_WORKER);
+    CHECK_STR(newest_event(t, id)->what, "late_result");
+    CHECK_NOW(t, id, FAINA_CLAIMED);
+}
+
+static void test_background__last_attempt_ends_in_dead_letter(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x", .max_attempts = 1);
+
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_background(t, id, BY("w"), SHORT_MS));
+    fa_t_wait_status(t, id, FAINA_DEAD_LETTER);
+    check_lost(t, id, "expired", FAINA_DEAD_LETTER);
+    CHECK_CODE(t, fa_t_complete(t, id, NOBODY, "1"), FAINA_TASK_FAILED);
+}
+
+static void test_background__has_no_lease_to_lose(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x");
+    const char *witness = fa_t_submit(t, .type = "x");
+
+    CHECK_OK(t, fa_t_claim_for(t, id, "w", 300));
+    CHECK_OK(t, fa_t_start(t, id, BY("w")));
+    CHECK_OK(t, fa_t_background(t, id, BY("w"), 60000));
+    CHECK_OK(t, fa_t_claim_for(t, witness, "w", 300));
+    fa_t_wait_status(t, witness, FAINA_PENDING);
+    CHECK_NOW(t, id, FAINA_BACKGROUND);
+    CHECK_OK(t, fa_t_complete(t, id, NOBODY, "{\"from\":\"outside\"}"));
+    CHECK_STR(fa_t_task(t, id)->output, "{\"from\":\"outside\"}");
+}
+
+static void test_background__fails_from_outside(struct fa_t *t)
+{
+    const char *id = fa_t_make(t, FAINA_BACKGROUND, "w");
+
+    CHECK_OK(t, fa_t_fail_attempt(t, id, NOBODY, "no"));
+    CHECK_NOW(t, id, FAINA_PENDING);
+    CHECK_STORY(t, id, "created claimed started background retry_scheduled");
+}
+
+static void test_background__expires_after_reopening(struct fa_t *t)
+{
+    const char *id = fa_t_make(t, FAINA_RUNNING, "w");
+    int64_t expires_us;
+
+    CHECK_OK(t, fa_t_background(t, id, BY("w"), SHORT_MS));
+    expires_us = t->task->expires_us;
+    fa_t_close(t);
+    fa_t_wait_until(clock_is_past, t, &expires_us, "the deadline is over");
+    fa_t_open(t);
+    fa_t_wait_status(t, id, FAINA_PENDING);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct fa_t_case cases[] = {
+        FA_T_CASE(test_lease__claimed_task_comes_back),
+        FA_T_CASE(test_lease__running_task_comes_back),
+        FA_T_CASE(test_lease__last_attempt_ends_in_dead_letter),
+        FA_T_CASE(test_lease__claim_next_takes_one_too),
+        FA_T_CASE(test_lease__frees_the_resource),
+        FA_T_CASE(test_lease__heartbeat_and_progress_renew),
+        FA_T_CASE(test_lease__heartbeat_of_many_answers_each),
+        FA_T_CASE(test_lease__lost_worker_is_told),
+        FA_T_CASE_DURABLE(test_lease__survives_reopening),
+        FA_T_CASE(test_background__expires_into_a_failed_attempt),
+        FA_T_CASE(test_background__last_attempt_ends_in_dead_letter),
+        FA_T_CASE(test_background__has_no_lease_to_lose),
+        FA_T_CASE(test_background__fails_from_outside),
+        FA_T_CASE_DURABLE(test_background__expires_after_reopening),
+    };
+
+    return fa_t_main(argc, argv, "leases", cases, FA_COUNT(cases));
+}

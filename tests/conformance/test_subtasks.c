@@ -1,0 +1,441 @@
+/*
+ * test_subtasks.c - a task waits for its children, and goes on exactly when it should.
+ */
+#include "support/ops.h"
+
+#define MANY {.type = "child"}, {.type = "child"}, {.type = "child"}
+
+/* A running task, held by "w", that then blocks on `count` children named a, b, c ... */
+static const char *make_parent(struct fa_t *t, size_t count, bool fail_fast)
+{
+    static const char *const names[] = {"a", "b", "c", "d", "e"};
+    struct faina_submit children[FA_COUNT(names)];
+    const char *id = fa_t_submit(t, .type = "parent", .retry = {.base_ms = 1, .max_ms = 1});
+
+    for (size_t i = 0; i < count; i++)
+        children[i] = (struct faina_submit){.type = "child", .name = names[i], .max_attempts = 1};
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fail_fast ? fa_t_block_fast(t, id, BY("w"), children, count)
+                          : fa_t_block(t, id, BY("w"), children, count));
+    return id;
+}
+
+static void fail_task(struct fa_t *t, const char *id)
+{
+    CHECK_OK(t, fa_t_fail_final(t, id, NOBODY, "made to fail"));
+}
+
+static void check_goes_on(struct fa_t *t, const char *id, enum faina_phase phase)
+{
+    CHECK_STATUS(fa_t_task(t, id)->status, FAINA_PENDING);
+    CHECK_INT(t->task->phase, phase);
+    CHECK_INT(t->task->attempts, 1);
+    CHECK_OK(t, fa_t_claim(t, id, "v"));
+    CHECK_INT(t->task->phase, phase);
+    CHECK_INT(t->task->attempts, 1); /* the same attempt goes on */
+    CHECK_OK(t, fa_t_start(t, id, BY("v")));
+    CHECK_INT(t->task->phase, phase);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Blocking
+ */
+
+static void test_block__creates_children_and_frees_the_worker(struct fa_t *t)
+{
+    struct faina_submit children[] = {
+        {.type = "x", .name = "first", .input = "{\"n\":1}"},
+        {.type = "y", .priority = 9, .max_attempts = 2, .metadata = "[]"},
+    };
+    const char *id = fa_t_submit(t, .ns = "acme", .type = "parent", .priority = 77);
+    const struct faina_task *items;
+
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), children, 2));
+    CHECK_STATUS(t->task->status, FAINA_BLOCKED);
+    CHECK_STR(t->task->worker_id, NULL);
+    CHECK_INT(t->task->attempts, 1);
+    CHECK_OK(t, fa_t_children(t, id, 0, NULL));
+    CHECK_INT(t->op.tasks->count, 2);
+    CHECK_STR(t->op.tasks->next_cursor, NULL);
+    items = t->op.tasks->items;
+    for (size_t i = 0; i < 2; i++) {
+        CHECK_STR(items[i].parent_id, id);
+        CHECK_STR(items[i].ns, "acme");
+        CHECK_STATUS(items[i].status, FAINA_PENDING);
+        CHECK_INT(items[i].attempts, 0);
+    }
+    CHECK_STR(items[0].type, "x");
+    CHECK_STR(items[0].name, "first");
+    CHECK_STR(items[0].input, "{\"n\":1}");
+    CHECK_INT(items[0].priority, 0); /* not the parent's */
+    CHECK_INT(items[0].max_attempts, 4);
+    CHECK_STR(items[1].name, "y");
+    CHECK_INT(items[1].priority, 9);
+    CHECK_INT(items[1].max_attempts, 2);
+    CHECK_STR(items[1].metadata, "[]");
+    CHECK_STORY(t, id, "created claimed started blocked");
+}
+
+static void test_block__bad_child_changes_nothing(struct fa_t *t)
+{
+    struct faina_submit children[] = {MANY};
+    const char *id = fa_t_make(t, FAINA_RUNNING, "w");
+    const char *before = fa_t_picture(t, id);
+    const char *nowhere = "01890a5d-ac96-774b-bcce-b302099a8057";
+
+    children[1].input = "{";
+    CHECK_CODE(t, fa_t_block(t, id, BY("w"), children, 3), FAINA_INVALID_TASK);
+    children[1].input = NULL;
+    children[2].depends_on = &nowhere;
+    children[2].depends_on_count = 1;
+    CHECK_CODE(t, fa_t_block(t, id, BY("w"), children, 3), FAINA_INVALID_TASK);
+    children[2].depends_on_count = 0;
+    children[2].team_id = nowhere;
+    CHECK_CODE(t, fa_t_block(t, id, BY("w"), children, 3), FAINA_INVALID_TASK);
+    CHECK_STR(fa_t_picture(t, id), before);
+    CHECK_OK(t, fa_t_children(t, id, 0, NULL));
+    CHECK_INT(t->op.tasks->count, 0);
+    CHECK_OK(t, fa_t_list(t, .type = "child"));
+    CHECK_INT(t->op.tasks->count, 0);
+}
+
+static void test_block__without_children_is_refused(struct fa_t *t)
+{
+    const char *id = fa_t_make(t, FAINA_RUNNING, "w");
+
+    CHECK_CODE(t, fa_t_block(t, id, BY("w"), NULL, 0), FAINA_INVALID_REQUEST);
+    CHECK_NOW(t, id, FAINA_RUNNING);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Going on
+ */
+
+static void test_block__resumes_when_all_completed(struct fa_t *t)
+{
+    const char *id = make_parent(t, 3, false);
+
+    fa_t_finish_task(t, fa_t_child(t, id, 1));
+    CHECK_NOW(t, id, FAINA_BLOCKED);
+    fa_t_finish_task(t, fa_t_child(t, id, 0));
+    CHECK_NOW(t, id, FAINA_BLOCKED);
+    fa_t_finish_task(t, fa_t_child(t, id, 2));
+    CHECK_STORY(t, id, "created claimed started blocked unblocked");
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_OK(t, fa_t_complete(t, id, BY("v"), "1"));
+    CHECK_STORY(t, id, "created claimed started blocked unblocked claimed started completed");
+}
+
+/* One child ends badly, in each way there is: the parent hears of it when all have ended. */
+static void test_block__bad_end_gives_phase_error_after_all_ended(struct fa_t *t)
+{
+    for (int way = 0; way < 3; way++) {
+        const char *id = make_parent(t, 3, false);
+        const char *bad = fa_t_child(t, id, 0);
+
+        if (way == 0)
+            fail_task(t, bad);
+        if (way == 1)
+            CHECK_OK(t, fa_t_cancel(t, bad, NOBODY));
+        if (way == 2) {
+            fa_t_take(t, bad, "x");
+            CHECK_OK(t, fa_t_fail_attempt(t, bad, BY("x"), "no"));
+            CHECK_STATUS(t->task->status, FAINA_DEAD_LETTER);
+        }
+        CHECK_NOW(t, id, FAINA_BLOCKED);
+        fa_t_finish_task(t, fa_t_child(t, id, 1));
+        CHECK_NOW(t, id, FAINA_BLOCKED);
+        fa_t_finish_task(t, fa_t_child(t, id, 2));
+        check_goes_on(t, id, FAINA_PHASE_ERROR);
+    }
+}
+
+static void test_block__fail_fast_goes_on_at_once(struct fa_t *t)
+{
+    const char *id = make_parent(t, 3, true);
+
+    fa_t_finish_task(t, fa_t_child(t, id, 0));
+    CHECK_NOW(t, id, FAINA_BLOCKED);
+    fail_task(t, fa_t_child(t, id, 1));
+    CHECK_NOW(t, fa_t_child(t, id, 2), FAINA_PENDING); /* it lives on */
+    check_goes_on(t, id, FAINA_PHASE_ERROR);
+    /* The last child's end finds a parent that waits no longer. */
+    fa_t_finish_task(t, fa_t_child(t, id, 2));
+    CHECK_STATUS(fa_t_task(t, id)->status, FAINA_RUNNING);
+    CHECK_STORY(t, id, "created claimed started blocked unblocked claimed started");
+}
+
+static void test_block__fail_fast_resumes_when_all_completed(struct fa_t *t)
+{
+    const char *id = make_parent(t, 2, true);
+
+    fa_t_finish_task(t, fa_t_child(t, id, 0));
+    fa_t_finish_task(t, fa_t_child(t, id, 1));
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+}
+
+static void test_block__failed_attempt_of_a_child_is_not_its_end(struct fa_t *t)
+{
+    struct faina_submit child = {.type = "child", .retry = {.base_ms = 1, .max_ms = 1}};
+    const char *id = fa_t_make(t, FAINA_RUNNING, "w");
+    const char *kid;
+
+    CHECK_OK(t, fa_t_block_fast(t, id, BY("w"), &child, 1));
+    kid = fa_t_child(t, id, 0);
+    fa_t_take(t, kid, "w");
+    CHECK_OK(t, fa_t_fail_attempt(t, kid, BY("w"), "no"));
+    CHECK_NOW(t, id, FAINA_BLOCKED);
+    fa_t_finish_task(t, kid);
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+}
+
+static void test_block__retried_child_counts_again(struct fa_t *t)
+{
+    const char *id = make_parent(t, 2, false);
+    const char *first = fa_t_child(t, id, 0), *second = fa_t_child(t, id, 1);
+
+    fail_task(t, first);
+    CHECK_OK(t, fa_t_retry(t, first, NOBODY));
+    fa_t_finish_task(t, second);
+    CHECK_NOW(t, id, FAINA_BLOCKED);
+    fa_t_finish_task(t, first);
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+}
+
+static void test_block__retried_child_after_the_parent_went_on(struct fa_t *t)
+{
+    const char *id = make_parent(t, 1, false);
+    const char *kid = fa_t_child(t, id, 0);
+
+    fail_task(t, kid);
+    check_goes_on(t, id, FAINA_PHASE_ERROR);
+    CHECK_OK(t, fa_t_retry(t, kid, NOBODY));
+    fa_t_finish_task(t, kid);
+    CHECK_STATUS(fa_t_task(t, id)->status, FAINA_RUNNING);
+    CHECK_OK(t, fa_t_complete(t, id, BY("v"), NULL));
+}
+
+static void test_block__deleted_child_still_counts_as_completed(struct fa_t *t)
+{
+    const char *id = make_parent(t, 2, false);
+    const char *first = fa_t_child(t, id, 0), *second = fa_t_child(t, id, 1);
+
+    fa_t_finish_task(t, first);
+    CHECK_OK(t, fa_t_delete(t, first));
+    fa_t_finish_task(t, second);
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+}
+
+static void test_block__living_child_removed_with_cancel_ends_badly(struct fa_t *t)
+{
+    const char *id = make_parent(t, 1, false);
+    struct faina_removal removal = {.cancel = true, .purge = true};
+
+    CHECK_OK(t, fa_t_delete_with(t, fa_t_child(t, id, 0), NOBODY, removal));
+    check_goes_on(t, id, FAINA_PHASE_ERROR);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Blocking again
+ */
+
+static void test_block__again_reuses_children_by_name(struct fa_t *t)
+{
+    struct faina_submit children[] = {
+        {.type = "child", .name = "a"}, {.type = "child", .name = "b"},
+        {.type = "child", .name = "c"}, {.type = "child", .name = "new"}};
+    const char *id = make_parent(t, 3, true);
+    const char *a = fa_t_child(t, id, 0), *b = fa_t_child(t, id, 1), *c = fa_t_child(t, id, 2);
+
+    fa_t_finish_task(t, a);
+    fail_task(t, b); /* fail_fast: the parent goes on while c lives */
+    check_goes_on(t, id, FAINA_PHASE_ERROR);
+    CHECK_OK(t, fa_t_block(t, id, BY("v"), children, 4));
+    CHECK_OK(t, fa_t_children(t, id, 0, NULL));
+    CHECK_STR(fa_t_names(t, t->op.tasks), "a b c new");
+    CHECK_NOW(t, a, FAINA_COMPLETED); /* kept */
+    CHECK_NOW(t, b, FAINA_PENDING);   /* queued again */
+    CHECK_INT(t->task->attempts, 0);
+    CHECK_NOW(t, c, FAINA_PENDING); /* kept */
+    CHECK_INT(t->task->version, 1);
+    fa_t_finish_task(t, b);
+    fa_t_finish_task(t, c);
+    CHECK_NOW(t, id, FAINA_BLOCKED);
+    fa_t_finish_task(t, fa_t_child(t, id, 3));
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+}
+
+static void test_block__again_reuses_children_by_place(struct fa_t *t)
+{
+    struct faina_submit children[] = {MANY};
+    const char *id = fa_t_submit(t, .type = "parent", .retry = {.base_ms = 1, .max_ms = 1});
+    const char *first;
+
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), children, 2));
+    first = fa_t_child(t, id, 0);
+    fa_t_finish_task(t, first);
+    fa_t_finish_task(t, fa_t_child(t, id, 1));
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_OK(t, fa_t_block(t, id, BY("v"), children, 3));
+    CHECK_OK(t, fa_t_children(t, id, 0, NULL));
+    CHECK_INT(t->op.tasks->count, 3);
+    CHECK_STR(t->op.tasks->items[0].id, first);
+    CHECK_NOW(t, id, FAINA_BLOCKED);
+    fa_t_finish_task(t, fa_t_child(t, id, 2));
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+}
+
+static void test_block__again_with_all_completed_goes_on_at_once(struct fa_t *t)
+{
+    struct faina_submit children[] = {{.type = "child", .name = "a"},
+                                      {.type = "child", .name = "b"}};
+    const char *id = make_parent(t, 2, false);
+
+    fa_t_finish_task(t, fa_t_child(t, id, 0));
+    fa_t_finish_task(t, fa_t_child(t, id, 1));
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_OK(t, fa_t_block(t, id, BY("v"), children, 2));
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_OK(t, fa_t_children(t, id, 0, NULL));
+    CHECK_INT(t->op.tasks->count, 2);
+}
+
+/* The parent's attempt fails after its children completed: the next attempt finds them again. */
+static void test_block__next_attempt_finds_its_children(struct fa_t *t)
+{
+    struct faina_submit children[] = {{.type = "child", .name = "a"},
+                                      {.type = "child", .name = "b"}};
+    const char *id = make_parent(t, 2, false);
+
+    fa_t_finish_task(t, fa_t_child(t, id, 0));
+    fail_task(t, fa_t_child(t, id, 1));
+    check_goes_on(t, id, FAINA_PHASE_ERROR);
+    CHECK_OK(t, fa_t_fail_attempt(t, id, BY("v"), "no"));
+    CHECK_OK(t, fa_t_claim(t, id, "w"));
+    CHECK_INT(t->task->attempts, 2);
+    CHECK_INT(t->task->phase, FAINA_PHASE_START);
+    CHECK_OK(t, fa_t_start(t, id, BY("w")));
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), children, 2));
+    CHECK_STATUS(t->task->status, FAINA_BLOCKED);
+    fa_t_finish_task(t, fa_t_child(t, id, 1));
+    CHECK_STATUS(fa_t_task(t, id)->status, FAINA_PENDING);
+    CHECK_INT(t->task->phase, FAINA_PHASE_RESUME);
+    CHECK_INT(t->task->attempts, 2);
+    CHECK_OK(t, fa_t_children(t, id, 0, NULL));
+    CHECK_INT(t->op.tasks->count, 2);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Trees
+ */
+
+static void test_block__tree_folds_up(struct fa_t *t)
+{
+    struct faina_submit two[] = {{.type = "child"}, {.type = "child"}};
+    const char *root = fa_t_make(t, FAINA_RUNNING, "w");
+    const char *left;
+
+    CHECK_OK(t, fa_t_block(t, root, BY("w"), two, 2));
+    left = fa_t_child(t, root, 0);
+    fa_t_finish_task(t, fa_t_child(t, root, 1));
+    fa_t_take(t, left, "w");
+    CHECK_OK(t, fa_t_block(t, left, BY("w"), two, 2));
+    fa_t_finish_task(t, fa_t_child(t, left, 0));
+    fa_t_finish_task(t, fa_t_child(t, left, 1));
+    CHECK_NOW(t, root, FAINA_BLOCKED);
+    CHECK_NOW(t, left, FAINA_PENDING);
+    fa_t_finish_task(t, left);
+    check_goes_on(t, root, FAINA_PHASE_RESUME);
+}
+
+static void test_block__cancel_takes_the_whole_tree(struct fa_t *t)
+{
+    struct faina_submit two[] = {{.type = "child"}, {.type = "child"}};
+    const char *root = fa_t_make(t, FAINA_RUNNING, "w");
+    const char *left, *right, *leaf, *done;
+
+    CHECK_OK(t, fa_t_block(t, root, BY("w"), two, 2));
+    left = fa_t_child(t, root, 0);
+    right = fa_t_child(t, root, 1);
+    fa_t_take(t, left, "w");
+    CHECK_OK(t, fa_t_block(t, left, BY("w"), two, 2));
+    done = fa_t_child(t, left, 0);
+    leaf = fa_t_child(t, left, 1);
+    fa_t_finish_task(t, done);
+    fa_t_take(t, leaf, "w");
+    CHECK_OK(t, fa_t_cancel(t, root, NOBODY));
+    CHECK_INT(t->op.count, 4);
+    CHECK_NOW(t, root, FAINA_CANCELLED);
+    CHECK_NOW(t, left, FAINA_CANCELLED);
+    CHECK_NOW(t, right, FAINA_CANCELLED);
+    CHECK_NOW(t, leaf, FAINA_CANCELLED);
+    CHECK_NOW(t, done, FAINA_COMPLETED);
+    CHECK_STORY(t, leaf, "created claimed started cancelled");
+    CHECK_STORY(t, root, "created claimed started blocked cancelled"); /* not unblocked */
+    CHECK_CODE(t, fa_t_complete(t, leaf, BY("w"), NULL), FAINA_INVALID_TRANSITION);
+}
+
+static void test_block__retry_of_a_cancelled_parent_starts_anew(struct fa_t *t)
+{
+    struct faina_submit children[] = {{.type = "child", .name = "a"},
+                                      {.type = "child", .name = "b"}};
+    const char *id = make_parent(t, 2, false);
+    const char *a = fa_t_child(t, id, 0);
+
+    fa_t_finish_task(t, a);
+    CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
+    CHECK_OK(t, fa_t_retry(t, id, NOBODY));
+    CHECK_STATUS(t->task->status, FAINA_PENDING);
+    CHECK_INT(t->task->phase, FAINA_PHASE_START);
+    CHECK_INT(t->task->attempts, 0);
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), children, 2));
+    CHECK_NOW(t, id, FAINA_BLOCKED);
+    CHECK_NOW(t, a, FAINA_COMPLETED);
+    fa_t_finish_task(t, fa_t_child(t, id, 1));
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+}
+
+static void test_block__survives_reopening(struct fa_t *t)
+{
+    const char *id = make_parent(t, 3, false);
+
+    fa_t_finish_task(t, fa_t_child(t, id, 0));
+    fa_t_reopen(t);
+    fail_task(t, fa_t_child(t, id, 1));
+    fa_t_reopen(t);
+    CHECK_NOW(t, id, FAINA_BLOCKED);
+    fa_t_finish_task(t, fa_t_child(t, id, 2));
+    fa_t_reopen(t);
+    check_goes_on(t, id, FAINA_PHASE_ERROR);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct fa_t_case cases[] = {
+        FA_T_CASE(test_block__creates_children_and_frees_the_worker),
+        FA_T_CASE(test_block__bad_child_changes_nothing),
+        FA_T_CASE(test_block__without_children_is_refused),
+        FA_T_CASE(test_block__resumes_when_all_completed),
+        FA_T_CASE(test_block__bad_end_gives_phase_error_after_all_ended),
+        FA_T_CASE(test_block__fail_fast_goes_on_at_once),
+        FA_T_CASE(test_block__fail_fast_resumes_when_all_completed),
+        FA_T_CASE(test_block__failed_attempt_of_a_child_is_not_its_end),
+        FA_T_CASE(test_block__retried_child_counts_again),
+        FA_T_CASE(test_block__retried_child_after_the_parent_went_on),
+        FA_T_CASE(test_block__deleted_child_still_counts_as_completed),
+        FA_T_CASE(test_block__living_child_removed_with_cancel_ends_badly),
+        FA_T_CASE(test_block__again_reuses_children_by_name),
+        FA_T_CASE(test_block__again_reuses_children_by_place),
+        FA_T_CASE(test_block__again_with_all_completed_goes_on_at_once),
+        FA_T_CASE(test_block__next_attempt_finds_its_children),
+        FA_T_CASE(test_block__tree_folds_up),
+        FA_T_CASE(test_block__cancel_takes_the_whole_tree),
+        FA_T_CASE(test_block__retry_of_a_cancelled_parent_starts_anew),
+        FA_T_CASE_DURABLE(test_block__survives_reopening),
+    };
+
+    return fa_t_main(argc, argv, "subtasks", cases, FA_COUNT(cases));
+}
