@@ -1,0 +1,364 @@
+/*
+ * bench.c - reading the arguments, and running the parts in a process of their own.
+ *
+ * The first process makes the temporary folder, starts the second, which measures, and removes the
+ * folder however the second ended: done, stopped by Ctrl-C, or dead.
+ */
+#include "cli/bench.h"
+
+#include "base/clock.h"
+#include "cli/bench_run.h"
+#include "cli/cli.h"
+#include "model/codes.h"
+#include "service/wire.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUNDS_DEFAULT 5
+#define QUICK_ROUNDS_DEFAULT 2
+#define SPACE_MIB 3000 /* what a run needs on disk, roughly; with --huge as much again and more */
+#define HUGE_SPACE_MIB 10000
+
+static const struct fa_bench_part parts[] = {
+    {"life-1", "submit, claim and complete, one task at a time", fa_bench_life},
+    {"life-100", "the same in batches of 100; and 64 callers with one task at a time",
+     fa_bench_life},
+    {"life-1000", "the same in batches of 1,000", fa_bench_life},
+    {"life-key", "the same with a random key on each task", fa_bench_life},
+    {"claim", "how long a claim of 100 takes, whatever else is stored", fa_bench_claim},
+    {"memory", "what a million waiting tasks add to the process", fa_bench_memory},
+};
+
+struct arguments {
+    const char *only, *dir, *json, *url;
+    int rounds; /* 0: the default */
+    bool is_quick, is_huge, is_without_raw, is_help;
+};
+
+/* ------------------------------------------------------------------------------------------
+ * Arguments
+ */
+
+enum argument { ONLY, ROUNDS, QUICK, HUGE_SETS, DIR, JSON, URL, NO_RAW, HELP, ARGUMENT_COUNT };
+
+static const struct {
+    const char *name, *value, *what;
+} known[ARGUMENT_COUNT] = {
+    [ONLY] = {"only", "PARTS", "run these parts, by name or by the beginning of it: life,claim"},
+    [ROUNDS] = {"rounds", "N", "how often each comparison is made (5)"},
+    [QUICK] = {"quick", NULL, "small sizes: a few seconds, shows that it works, not how fast"},
+    [HUGE_SETS] = {"huge", NULL, "also claim from 10 million waiting tasks; 10 GB of disk"},
+    [DIR] = {"dir", "DIR", "put the temporary folder here (the current folder)"},
+    [JSON] = {"json", "FILE", "also write all numbers as JSON"},
+    [URL] = {"url", "URL", "sqlite: (files in the temporary folder) or memory: (no raw parts)"},
+    [NO_RAW] = {"no-raw", NULL, "leave out raw SQLite, and what is compared with it"},
+    [HELP] = {"help", NULL, "show this"},
+};
+
+static void print_help(void)
+{
+    puts("Usage: faina bench [FLAGS]\n\n"
+         "Measures the engine against raw SQLite on this machine, in rounds that take turns, and\n"
+         "prints rates, times and ratios. See docs/benchmarks.md for how to read them.\n\nFlags:");
+    for (size_t i = 0; i < ARGUMENT_COUNT; i++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "--%s %s", known[i].name, known[i].value ? known[i].value : "");
+        printf("  %-14s %s\n", name, known[i].what);
+    }
+    puts("\nParts:");
+    for (size_t i = 0; i < FA_COUNT(parts); i++)
+        printf("  %-14s %s\n", parts[i].name, parts[i].what);
+}
+
+static int usage_error(const char *format, ...) FA_PRINTF(1, 2);
+static int usage_error(const char *format, ...)
+{
+    va_list args;
+
+    fputs("faina: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputs("\nTry `faina bench --help`.\n", stderr);
+    return FA_EXIT_USAGE;
+}
+
+static int unknown_argument(const char *word)
+{
+    const char *names[ARGUMENT_COUNT + 1] = {NULL};
+    const char *nearest;
+
+    for (size_t i = 0; i < ARGUMENT_COUNT; i++)
+        names[i] = known[i].name;
+    if (strncmp(word, "--", 2) != 0)
+        return usage_error("bench takes no argument \"%.100s\"", word);
+    nearest = fa_wire_nearest(word + 2, names);
+    if (nearest)
+        return usage_error("bench has no flag %.100s; did you mean --%s?", word, nearest);
+    return usage_error("bench has no flag %.100s", word);
+}
+
+static bool is_selected(const char *only, const char *part)
+{
+    while (only && *only) {
+        size_t len = strcspn(only, ",");
+
+        if (len > 0 && strncmp(only, part, len) == 0)
+            return true;
+        only += len + (only[len] == ',');
+    }
+    return !only;
+}
+
+/* Every name that --only gives must be the beginning of some part's. */
+static int check_only(const char *only)
+{
+    for (const char *at = only; at && *at;) {
+        size_t len = strcspn(at, ","), i = 0;
+
+        while (i < FA_COUNT(parts) && strncmp(at, parts[i].name, len) != 0)
+            i++;
+        if (len == 0 || i == FA_COUNT(parts))
+            return usage_error("--only: there is no part \"%.*s\"; --help lists them", (int)len,
+                               at);
+        at += len + (at[len] == ',');
+    }
+    return only && !*only ? usage_error("--only names no part") : FA_EXIT_OK;
+}
+
+static int take_argument(struct arguments *out, enum argument which, const char *value)
+{
+    char *end;
+    long number;
+
+    switch (which) {
+    case ONLY:
+        out->only = value;
+        return check_only(value);
+    case ROUNDS:
+        number = strtol(value, &end, 10);
+        if (end == value || *end || number < 1 || number > FA_BENCH_ROUNDS_MAX)
+            return usage_error("--rounds is a whole number from 1 to %d, not \"%.100s\"",
+                               FA_BENCH_ROUNDS_MAX, value);
+        out->rounds = (int)number;
+        break;
+    case QUICK:
+        out->is_quick = true;
+        break;
+    case HUGE_SETS:
+        out->is_huge = true;
+        break;
+    case DIR:
+        out->dir = value;
+        break;
+    case JSON:
+        out->json = value;
+        break;
+    case URL:
+        /* A store that somebody uses is no place for a million tasks. */
+        if (strcmp(value, "sqlite:") != 0 && strcmp(value, "memory:") != 0)
+            return usage_error("--url is sqlite: or memory:, since bench makes stores of its own; "
+                               "--dir names the place");
+        out->url = value;
+        break;
+    case NO_RAW:
+        out->is_without_raw = true;
+        break;
+    case HELP:
+        out->is_help = true;
+        break;
+    case ARGUMENT_COUNT:
+        assert(false);
+    }
+    return FA_EXIT_OK;
+}
+
+static int parse(struct arguments *out, int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++) {
+        const char *word = argv[i], *value = strchr(word, '=');
+        size_t len = value ? (size_t)(value - word) : strlen(word), which = 0;
+        int code;
+
+        while (which < ARGUMENT_COUNT &&
+               (strncmp(word, "--", 2) != 0 || len - 2 != strlen(known[which].name) ||
+                strncmp(word + 2, known[which].name, len - 2) != 0))
+            which++;
+        if (strcmp(word, "-h") == 0)
+            which = HELP;
+        if (which == ARGUMENT_COUNT)
+            return unknown_argument(word);
+        if (value && !known[which].value)
+            return usage_error("--%s takes no value", known[which].name);
+        value = value ? value + 1 : NULL;
+        if (known[which].value && !value) {
+            if (i + 1 == argc)
+                return usage_error("--%s needs a value: --%s %s", known[which].name,
+                                   known[which].name, known[which].value);
+            value = argv[++i];
+        }
+        code = take_argument(out, (enum argument)which, value);
+        if (code != FA_EXIT_OK)
+            return code;
+    }
+    return FA_EXIT_OK;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Measuring
+ */
+
+static int fail(const struct fa_bench *bench, const struct faina_error *err)
+{
+    fa_bench_tell_done(bench);
+    fprintf(stderr, "faina: %s\n", err->message);
+    return fa_code_exit(err->code);
+}
+
+static int measure(struct fa_bench *bench, const struct arguments *arguments)
+{
+    struct fa_bench_report *report = &bench->report;
+    struct faina_error err = {0};
+    int64_t start = fa_clock_mono_us();
+
+    fa_bench_inputs_init(&bench->inputs);
+    if (fa_bench_machine_read(&report->machine, bench->dir, &err) != FAINA_OK)
+        return fail(bench, &err);
+    for (size_t i = 0; i < FA_COUNT(parts); i++) {
+        if (is_selected(arguments->only, parts[i].name) &&
+            parts[i].run(bench, parts[i].name, &err) != FAINA_OK)
+            return fail(bench, &err);
+    }
+    report->seconds = (double)(fa_clock_mono_us() - start) / 1e6;
+    fa_bench_report_print(report, stdout);
+    if (fflush(stdout) != 0)
+        return FA_EXIT_FAILURE;
+    if (arguments->json && fa_bench_report_write_json(report, arguments->json, &err) != FAINA_OK)
+        return fail(bench, &err);
+    return FA_EXIT_OK;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Two processes
+ */
+
+/* Waits for the child, passing on what asks this process to stop. Returns the exit code. */
+static int attend(pid_t child, const sigset_t *signals)
+{
+    for (;;) {
+        int number = sigwaitinfo(signals, NULL), status;
+
+        if (number == SIGINT || number == SIGTERM || number == SIGHUP)
+            kill(child, SIGTERM);
+        if (waitpid(child, &status, WNOHANG) != child)
+            continue;
+        if (WIFEXITED(status))
+            return WEXITSTATUS(status);
+        fprintf(stderr, "faina: the benchmark was stopped by signal %d\n", WTERMSIG(status));
+        return 128 + WTERMSIG(status);
+    }
+}
+
+static int run_apart(struct fa_bench *bench, const struct arguments *arguments)
+{
+    sigset_t signals, before;
+    pid_t child;
+    int code;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &signals, &before);
+    fflush(NULL);
+    child = fork();
+    if (child == 0) {
+        sigprocmask(SIG_SETMASK, &before, NULL);
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        code = measure(bench, arguments);
+        free(bench);
+        exit(code);
+    }
+    if (child < 0) {
+        fprintf(stderr, "faina: can't start a process: %s\n", strerror(errno));
+        code = FA_EXIT_FAILURE;
+    } else {
+        code = attend(child, &signals);
+    }
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return code;
+}
+
+/* A folder for the run, on a disk with room for it. */
+static int make_dir(struct fa_bench *bench, const char *parent)
+{
+    int64_t needed_mib = bench->is_quick ? 100 : bench->is_huge ? HUGE_SPACE_MIB : SPACE_MIB;
+    struct statvfs disk;
+    char *full = realpath(parent, NULL);
+    int len;
+
+    if (!full || statvfs(full, &disk) != 0) {
+        fprintf(stderr, "faina: can't use the folder %s: %s\n", parent, strerror(errno));
+        free(full);
+        return FA_EXIT_FAILURE;
+    }
+    len = snprintf(bench->dir, sizeof bench->dir, "%s/faina-bench-XXXXXX", full);
+    free(full);
+    if (len < 0 || (size_t)len >= sizeof bench->dir)
+        return usage_error("--dir: the name is too long");
+    if ((int64_t)(disk.f_bavail * (disk.f_frsize / 512) / 2048) < needed_mib) {
+        fprintf(stderr, "faina: %s has less than %lld MiB free; --dir names another folder\n",
+                parent, (long long)needed_mib);
+        return FA_EXIT_FAILURE;
+    }
+    if (!mkdtemp(bench->dir)) {
+        fprintf(stderr, "faina: can't make a folder in %s: %s\n", parent, strerror(errno));
+        return FA_EXIT_FAILURE;
+    }
+    return FA_EXIT_OK;
+}
+
+int fa_bench_run(int argc, char **argv)
+{
+    struct arguments arguments = {.url = "sqlite:", .dir = "."};
+    int code = parse(&arguments, argc, argv);
+    struct fa_bench *bench;
+
+    if (code != FA_EXIT_OK)
+        return code;
+    if (arguments.is_help) {
+        print_help();
+        return FA_EXIT_OK;
+    }
+    bench = fa_alloc_zero(1, sizeof *bench);
+    bench->url = arguments.url;
+    bench->is_quick = arguments.is_quick;
+    bench->is_huge = arguments.is_huge;
+    bench->has_raw = !arguments.is_without_raw && strcmp(arguments.url, "sqlite:") == 0;
+    bench->has_terminal = isatty(STDERR_FILENO);
+    bench->rounds = arguments.rounds     ? arguments.rounds
+                    : arguments.is_quick ? QUICK_ROUNDS_DEFAULT
+                                         : ROUNDS_DEFAULT;
+    bench->report.url = bench->url;
+    bench->report.is_quick = bench->is_quick;
+    bench->report.rounds = bench->rounds;
+    bench->report.cache_kib = FA_BENCH_CACHE_KIB;
+    bench->report.input_size = FA_BENCH_INPUT_SIZE;
+    code = make_dir(bench, arguments.dir);
+    if (code == FA_EXIT_OK) {
+        code = run_apart(bench, &arguments);
+        fa_bench_dir_remove(bench->dir);
+    }
+    free(bench);
+    return code;
+}

@@ -1,0 +1,267 @@
+/*
+ * bench_claim.c - does a claim cost the same however much lies around it?
+ *
+ * Each set is an engine of its own, all open together. A sample is one claim of 100; what it
+ * claimed is then completed and as many are submitted, outside of the time, so that every claim
+ * finds the same backlog and none finds tasks that an earlier one has just read. The sets take
+ * turns claim by claim.
+ */
+#include "base/clock.h"
+#include "cli/bench_driver.h"
+#include "cli/text.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define CLAIM_SIZE 100
+#define BUILD_BATCH 10000 /* as many as a submit may bring */
+#define CLAIM_MAX 1000    /* as many as a claim may take */
+#define SAMPLES 200
+#define QUICK_SAMPLES 20
+#define WARM_UP 10
+#define RESOURCE "bench.full"
+#define FEW 10000
+#define LIMIT 1.3
+
+/* Sizes of --quick are divided by this. */
+#define QUICK_DIVISOR 100
+
+enum set { FEW_WAIT, MANY_WAIT, THROTTLED, ENDED, HUGE_WAIT, SET_COUNT };
+
+/* The first is what the others are compared with. */
+static const struct {
+    int64_t waiting, throttled, ended;
+} sets[SET_COUNT] = {
+    [FEW_WAIT] = {.waiting = FEW},
+    [MANY_WAIT] = {.waiting = 1000000},
+    [THROTTLED] = {.waiting = FEW, .throttled = 1000000},
+    [ENDED] = {.waiting = FEW, .ended = 1000000},
+    [HUGE_WAIT] = {.waiting = 10000000},
+};
+
+static const struct faina_submit plain = {.type = FA_BENCH_TYPE};
+
+struct claim_set {
+    enum set kind;
+    struct fa_bench_latency *row;
+    struct fa_service *service;
+    struct fa_bench_driver driver;
+    double *samples_us;
+    size_t sample_count;
+};
+
+/* ------------------------------------------------------------------------------------------
+ * Building
+ */
+
+static enum faina_code submit_many(const struct fa_bench *bench, struct claim_set *set,
+                                   const struct faina_submit *like, int64_t count,
+                                   struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    for (int64_t done = 0; code == FAINA_OK && done < count;) {
+        int64_t batch = count - done < BUILD_BATCH ? count - done : BUILD_BATCH;
+
+        fa_bench_tell_bar(bench, set->row->name, done, count);
+        code = fa_bench_driver_submit(&set->driver, like, (size_t)batch, false, err);
+        done += batch;
+    }
+    return code;
+}
+
+/* Lets `count` tasks live and end. */
+static enum faina_code end_many(const struct fa_bench *bench, struct claim_set *set, int64_t count,
+                                struct faina_error *err)
+{
+    struct fa_bench_driver *driver = &set->driver;
+    enum faina_code code = FAINA_OK;
+
+    for (int64_t done = 0; code == FAINA_OK && done < count;) {
+        size_t batch = (size_t)(count - done < BUILD_BATCH ? count - done : BUILD_BATCH);
+
+        fa_bench_tell_bar(bench, set->row->name, done, count);
+        code = fa_bench_driver_submit(driver, &plain, batch, false, err);
+        while (code == FAINA_OK && fa_bench_driver_holds(driver) < batch) {
+            size_t left = batch - fa_bench_driver_holds(driver);
+
+            code = fa_bench_driver_claim(driver, left < CLAIM_MAX ? left : CLAIM_MAX, err);
+        }
+        if (code == FAINA_OK)
+            code = fa_bench_driver_complete(driver, batch, err);
+        done += (int64_t)batch;
+    }
+    return code;
+}
+
+/* A resource with one permit that is taken, and tasks that want it: more urgent and older than
+ * all that come after. */
+static enum faina_code throttle_many(const struct fa_bench *bench, struct claim_set *set,
+                                     int64_t count, struct faina_error *err)
+{
+    static const char *const resources[] = {RESOURCE};
+    const struct faina_submit like = {
+        .type = FA_BENCH_TYPE, .priority = 100, .resources = resources, .resource_count = 1};
+    struct fa_op op = {
+        .kind = FA_OP_RESOURCE_SET,
+        .resource = {.name = RESOURCE, .max_concurrency = 1},
+        .arena = &set->driver.arena,
+    };
+    enum faina_code code;
+
+    if (count == 0)
+        return FAINA_OK;
+    code = fa_service_run_one(set->service, &op, err);
+    if (code == FAINA_OK)
+        code = submit_many(bench, set, &like, count, err);
+    if (code == FAINA_OK)
+        code = fa_bench_driver_claim(&set->driver, CLAIM_SIZE, err);
+    if (code != FAINA_OK)
+        return code;
+    if (fa_bench_driver_holds(&set->driver) != 1)
+        return fa_error_set(err, FAINA_INTERNAL, "%zu tasks hold the one permit",
+                            fa_bench_driver_holds(&set->driver));
+    set->driver.held_end = 0; /* it stays taken until the end */
+    return FAINA_OK;
+}
+
+static enum faina_code build(const struct fa_bench *bench, struct claim_set *set, const char *dir,
+                             struct faina_error *err)
+{
+    const struct fa_bench_latency *row = set->row;
+    char name[32];
+    enum faina_code code;
+
+    snprintf(name, sizeof name, "%d", (int)set->kind);
+    code = fa_bench_service_open(&set->service, bench->url, dir, name, err);
+    if (code != FAINA_OK)
+        return code;
+    fa_bench_driver_init(&set->driver, set->service, &bench->inputs, 1, BUILD_BATCH, BUILD_BATCH);
+    set->samples_us = fa_alloc_zero(SAMPLES, sizeof *set->samples_us);
+    code = end_many(bench, set, row->ended, err);
+    if (code == FAINA_OK)
+        code = throttle_many(bench, set, row->throttled, err);
+    if (code == FAINA_OK)
+        code = submit_many(bench, set, &plain, row->waiting, err);
+    return code;
+}
+
+static void set_finish(struct claim_set *set)
+{
+    if (!set->service)
+        return;
+    fa_bench_driver_finish(&set->driver);
+    fa_service_close(set->service);
+    free(set->samples_us);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Measuring
+ */
+
+static enum faina_code sample(struct claim_set *set, bool is_kept, struct faina_error *err)
+{
+    int64_t start = fa_clock_mono_ns(), end;
+    enum faina_code code = fa_bench_driver_claim(&set->driver, CLAIM_SIZE, err);
+
+    end = fa_clock_mono_ns();
+    if (code != FAINA_OK)
+        return code;
+    if (fa_bench_driver_holds(&set->driver) != CLAIM_SIZE)
+        return fa_error_set(err, FAINA_INTERNAL, "a claim of %d found only %zu", CLAIM_SIZE,
+                            fa_bench_driver_holds(&set->driver));
+    if (is_kept)
+        set->samples_us[set->sample_count++] = (double)(end - start) / 1000;
+    return fa_bench_driver_replace(&set->driver, &plain, err);
+}
+
+static enum faina_code measure(const struct fa_bench *bench, struct claim_set *all, size_t count,
+                               struct faina_error *err)
+{
+    const int samples = bench->is_quick ? QUICK_SAMPLES : SAMPLES;
+
+    for (int i = -WARM_UP; i < samples; i++) {
+        fa_bench_tell_bar(bench, "claims of 100", i < 0 ? 0 : i, samples);
+        for (size_t s = 0; s < count; s++) {
+            /* Whoever comes after a long one finds the processor's caches cold: not always the
+             * same. */
+            struct claim_set *set = &all[(s + (size_t)(i + WARM_UP)) % count];
+            enum faina_code code = sample(set, i >= 0, err);
+
+            if (code != FAINA_OK)
+                return code;
+        }
+    }
+    return FAINA_OK;
+}
+
+/* The samples of a set: cut into rounds, each with its median, and then all together. */
+static void summarize(const struct fa_bench *bench, struct claim_set *set)
+{
+    struct fa_bench_latency *row = set->row;
+    size_t rounds = (size_t)bench->rounds;
+
+    if (rounds > set->sample_count)
+        rounds = set->sample_count;
+    for (size_t i = 0; i < rounds; i++) {
+        size_t from = set->sample_count * i / rounds, to = set->sample_count * (i + 1) / rounds;
+
+        fa_bench_rounds_add(&row->medians_us,
+                            fa_bench_quantile(set->samples_us + from, to - from, 0.5));
+    }
+    row->samples = set->sample_count;
+    row->median_us = fa_bench_quantile(set->samples_us, set->sample_count, 0.5);
+    row->p99_us = fa_bench_quantile(set->samples_us, set->sample_count, 0.99);
+}
+
+static void row_init(const struct fa_bench *bench, struct fa_bench_latency *row, enum set kind)
+{
+    int64_t divisor = bench->is_quick ? QUICK_DIVISOR : 1;
+    char waiting[FA_TEXT_COUNT_SIZE], others[FA_TEXT_COUNT_SIZE];
+
+    row->waiting = sets[kind].waiting / divisor;
+    row->throttled = sets[kind].throttled / divisor;
+    row->ended = sets[kind].ended / divisor;
+    if (row->waiting < 2 * CLAIM_SIZE)
+        row->waiting = 2 * CLAIM_SIZE; /* never too few for a claim */
+    fa_text_count(row->waiting, waiting);
+    fa_text_count(row->throttled + row->ended, others);
+    if (row->throttled > 0)
+        snprintf(row->name, sizeof row->name, "%s waiting behind %s throttled", waiting, others);
+    else if (row->ended > 0)
+        snprintf(row->name, sizeof row->name, "%s waiting beside %s ended", waiting, others);
+    else
+        snprintf(row->name, sizeof row->name, "%s waiting", waiting);
+}
+
+enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct faina_error *err)
+{
+    struct fa_bench_report *report = &bench->report;
+    struct claim_set all[SET_COUNT] = {0};
+    size_t count = bench->is_huge ? SET_COUNT : HUGE_WAIT;
+    char dir[4100];
+    enum faina_code code = fa_bench_dir_make(bench, name, dir, sizeof dir, err);
+
+    if (code != FAINA_OK)
+        return code;
+    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
+        assert(report->latency_count < FA_BENCH_ROWS_MAX);
+        all[i].kind = (enum set)i;
+        all[i].row = &report->latencies[report->latency_count++];
+        row_init(bench, all[i].row, all[i].kind);
+        code = build(bench, &all[i], dir, err);
+    }
+    if (code == FAINA_OK)
+        code = measure(bench, all, count, err);
+    fa_bench_tell_done(bench);
+    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
+        summarize(bench, &all[i]);
+        if (i > 0)
+            fa_bench_ratio_add(report, &all[i].row->medians_us, &all[0].row->medians_us,
+                               FA_BENCH_AT_MOST, LIMIT, "claim of 100: %s", all[i].row->name);
+    }
+    for (size_t i = 0; i < count; i++)
+        set_finish(&all[i]);
+    fa_bench_dir_remove(dir);
+    return code;
+}

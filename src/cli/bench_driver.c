@@ -1,0 +1,151 @@
+#include "cli/bench_driver.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum faina_code fa_bench_service_open(struct fa_service **out, const char *url, const char *dir,
+                                      const char *name, struct faina_error *err)
+{
+    const struct faina_options options = {.cache_kib = FA_BENCH_CACHE_KIB};
+    char full[4300];
+
+    if (strcmp(url, "sqlite:") != 0)
+        return fa_service_open(out, url, &options, err);
+    snprintf(full, sizeof full, "sqlite:%s/%s.db", dir, name);
+    return fa_service_open(out, full, &options, err);
+}
+
+void fa_bench_driver_init(struct fa_bench_driver *driver, struct fa_service *service,
+                          const struct fa_bench_inputs *inputs, int number, size_t batch_max,
+                          size_t held_max)
+{
+    memset(driver, 0, sizeof *driver);
+    driver->service = service;
+    driver->inputs = inputs;
+    snprintf(driver->worker_id, sizeof driver->worker_id, "bench-%d", number);
+    driver->batch_max = batch_max;
+    driver->held_max = held_max;
+    driver->submitted = (uint64_t)number;
+    fa_random_seed_system(&driver->random);
+    driver->ops = fa_alloc_zero(2 * batch_max, sizeof *driver->ops);
+    driver->submits = fa_alloc_zero(batch_max, sizeof *driver->submits);
+    driver->keys = fa_alloc_zero(batch_max, sizeof *driver->keys);
+    driver->held = fa_alloc_zero(held_max ? held_max : 1, sizeof *driver->held);
+}
+
+void fa_bench_driver_finish(struct fa_bench_driver *driver)
+{
+    fa_arena_finish(&driver->arena);
+    free(driver->ops);
+    free(driver->submits);
+    free(driver->keys);
+    free(driver->held);
+}
+
+static void fill_submit(struct fa_bench_driver *driver, struct fa_op *op, size_t i,
+                        const struct faina_submit *like, bool has_key)
+{
+    struct faina_submit *submit = &driver->submits[i];
+
+    *submit = *like;
+    submit->input = fa_bench_input(driver->inputs, driver->submitted++);
+    if (has_key) {
+        fa_bench_key(&driver->random, driver->keys[i]);
+        submit->idempotency_key = driver->keys[i];
+    }
+    *op = (struct fa_op){.kind = FA_OP_SUBMIT, .submit = submit, .arena = &driver->arena};
+}
+
+static void fill_complete(struct fa_bench_driver *driver, struct fa_op *op,
+                          const struct fa_bench_held *held)
+{
+    *op = (struct fa_op){
+        .kind = FA_OP_COMPLETE,
+        .id = held->id,
+        .by = {.worker_id = driver->worker_id, .fence = held->fence},
+        .output = FA_BENCH_OUTPUT,
+        .arena = &driver->arena,
+    };
+}
+
+/* Runs what is filled in. A benchmark with a refused operation in it measures nothing. */
+static enum faina_code run(struct fa_bench_driver *driver, size_t count, struct faina_error *err)
+{
+    fa_service_run(driver->service, driver->ops, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct fa_op *op = &driver->ops[i];
+
+        if (op->code != FAINA_OK)
+            return fa_error_set(err, op->code, "%s was refused: %s", fa_op_name(op->kind),
+                                op->error.message);
+    }
+    return FAINA_OK;
+}
+
+enum faina_code fa_bench_driver_submit(struct fa_bench_driver *driver,
+                                       const struct faina_submit *like, size_t count, bool has_key,
+                                       struct faina_error *err)
+{
+    assert(count <= driver->batch_max);
+    fa_arena_reset(&driver->arena);
+    for (size_t i = 0; i < count; i++)
+        fill_submit(driver, &driver->ops[i], i, like, has_key);
+    return run(driver, count, err);
+}
+
+enum faina_code fa_bench_driver_claim(struct fa_bench_driver *driver, size_t count,
+                                      struct faina_error *err)
+{
+    const struct faina_claim claim = {
+        .worker_id = driver->worker_id,
+        .limit = (int)count,
+        .lease_ms = FA_BENCH_LEASE_MS,
+    };
+    const struct faina_tasks *tasks;
+    enum faina_code code;
+
+    if (fa_bench_driver_holds(driver) == 0)
+        driver->held_first = driver->held_end = 0;
+    assert(driver->held_end + count <= driver->held_max);
+    fa_arena_reset(&driver->arena);
+    driver->ops[0] =
+        (struct fa_op){.kind = FA_OP_CLAIM_NEXT, .claim = &claim, .arena = &driver->arena};
+    code = run(driver, 1, err);
+    if (code != FAINA_OK)
+        return code;
+    tasks = driver->ops[0].tasks;
+    if (!tasks || tasks->count == 0)
+        return fa_error_set(err, FAINA_INTERNAL, "a claim found no task, though some wait");
+    for (size_t i = 0; i < tasks->count; i++) {
+        struct fa_bench_held *held = &driver->held[driver->held_end++];
+
+        memcpy(held->id, tasks->items[i].id, sizeof held->id);
+        held->fence = tasks->items[i].fence;
+    }
+    return FAINA_OK;
+}
+
+enum faina_code fa_bench_driver_complete(struct fa_bench_driver *driver, size_t count,
+                                         struct faina_error *err)
+{
+    assert(count <= fa_bench_driver_holds(driver));
+    assert(count <= driver->batch_max);
+    fa_arena_reset(&driver->arena);
+    for (size_t i = 0; i < count; i++)
+        fill_complete(driver, &driver->ops[i], &driver->held[driver->held_first++]);
+    return run(driver, count, err);
+}
+
+enum faina_code fa_bench_driver_replace(struct fa_bench_driver *driver,
+                                        const struct faina_submit *like, struct faina_error *err)
+{
+    size_t count = fa_bench_driver_holds(driver);
+
+    assert(count <= driver->batch_max);
+    fa_arena_reset(&driver->arena);
+    for (size_t i = 0; i < count; i++) {
+        fill_complete(driver, &driver->ops[2 * i], &driver->held[driver->held_first++]);
+        fill_submit(driver, &driver->ops[2 * i + 1], i, like, false);
+    }
+    return run(driver, 2 * count, err);
+}

@@ -1,0 +1,68 @@
+/*
+ * bench_driver.h - one caller of the engine: submits, claims and completes in batches, and keeps
+ * what it claimed until it completes it.
+ *
+ * Its buffers are made once; a call spends no more time on itself than any caller of service.h
+ * must.
+ *
+ * Threads: a driver belongs to one thread; many drivers may share a service.
+ */
+#ifndef FA_BENCH_DRIVER_H
+#define FA_BENCH_DRIVER_H
+
+#include "cli/bench_run.h"
+#include "service/service.h"
+
+struct fa_bench_held {
+    char id[FAINA_ID_SIZE];
+    int64_t fence;
+};
+
+struct fa_bench_driver {
+    struct fa_service *service;
+    const struct fa_bench_inputs *inputs;
+    char worker_id[32];
+    size_t batch_max;
+    struct fa_random random;
+    uint64_t submitted;
+    struct fa_arena arena;
+    struct fa_op *ops; /* 2 * batch_max: a complete and a submit for each */
+    struct faina_submit *submits;
+    char (*keys)[FA_BENCH_KEY_SIZE];
+    struct fa_bench_held *held;  /* those not yet completed are ... */
+    size_t held_first, held_end; /* ... held[held_first] .. held[held_end - 1] */
+    size_t held_max;
+};
+
+static inline size_t fa_bench_driver_holds(const struct fa_bench_driver *driver)
+{
+    return driver->held_end - driver->held_first;
+}
+
+/* Opens an engine of its own for `url`, in the folder `dir` under `name` when it has files. */
+FA_MUST_CHECK enum faina_code fa_bench_service_open(struct fa_service **out, const char *url,
+                                                    const char *dir, const char *name,
+                                                    struct faina_error *err);
+
+/* `held_max`: how many tasks it may hold at once. */
+void fa_bench_driver_init(struct fa_bench_driver *driver, struct fa_service *service,
+                          const struct fa_bench_inputs *inputs, int number, size_t batch_max,
+                          size_t held_max);
+void fa_bench_driver_finish(struct fa_bench_driver *driver);
+
+/* Each is one fa_service_run. `like` is what is the same in all tasks; their inputs differ. */
+FA_MUST_CHECK enum faina_code fa_bench_driver_submit(struct fa_bench_driver *driver,
+                                                     const struct faina_submit *like, size_t count,
+                                                     bool has_key, struct faina_error *err);
+/* Claims up to `count`; FAINA_INTERNAL when there is nothing, since there should be. */
+FA_MUST_CHECK enum faina_code fa_bench_driver_claim(struct fa_bench_driver *driver, size_t count,
+                                                    struct faina_error *err);
+/* Completes the `count` tasks that it has held longest. */
+FA_MUST_CHECK enum faina_code fa_bench_driver_complete(struct fa_bench_driver *driver, size_t count,
+                                                       struct faina_error *err);
+/* Completes all it holds and submits as many: the backlog is as long as before the claim. */
+FA_MUST_CHECK enum faina_code fa_bench_driver_replace(struct fa_bench_driver *driver,
+                                                      const struct faina_submit *like,
+                                                      struct faina_error *err);
+
+#endif

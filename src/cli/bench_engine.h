@@ -1,0 +1,27 @@
+/*
+ * bench_engine.h - the engine as a subject: its callers, each a thread of its own, move tasks
+ * through their steps together.
+ *
+ * Threads: a struct fa_bench_engine is used by one thread; its callers are its own affair.
+ */
+#ifndef FA_BENCH_ENGINE_H
+#define FA_BENCH_ENGINE_H
+
+#include "cli/bench_run.h"
+
+struct fa_bench_engine;
+
+/* Opens an engine for what `speed` describes, in the folder `dir` under `name`. */
+FA_MUST_CHECK enum faina_code fa_bench_engine_open(struct fa_bench_engine **out, const char *url,
+                                                   const char *dir, const char *name,
+                                                   const struct fa_bench_speed *speed,
+                                                   const struct fa_bench_inputs *inputs,
+                                                   struct faina_error *err);
+void fa_bench_engine_close(struct fa_bench_engine *engine); /* NULL is fine */
+
+/* Lets speed->tasks tasks live through all their steps; writes how long each step took. */
+FA_MUST_CHECK enum faina_code fa_bench_engine_round(struct fa_bench_engine *engine,
+                                                    int64_t out_ns[FA_BENCH_STEPS],
+                                                    struct faina_error *err);
+
+#endif

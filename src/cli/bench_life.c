@@ -1,0 +1,208 @@
+/*
+ * bench_life.c - how fast tasks go from submit to completed: raw SQLite and the engine, in rounds
+ * that take turns.
+ *
+ * The subjects of a part are open together. A round lets each of them move its tasks through all
+ * steps, the next round begins with another one; what their files have grown to, and when they
+ * checkpoint, is therefore as in a store that has been at work for a while, and the same for all.
+ */
+#include "cli/bench_driver.h"
+#include "cli/bench_engine.h"
+#include "cli/bench_raw.h"
+
+#include <assert.h>
+
+enum row {
+    LEAN_1,
+    OWN_1,
+    ENGINE_1,
+    ENGINE_1_8_CALLERS,
+    LEAN_100,
+    OWN_100,
+    ENGINE_100,
+    ENGINE_1_64_CALLERS,
+    ENGINE_100_8_CALLERS,
+    ENGINE_100_64_CALLERS,
+    LEAN_1000,
+    OWN_1000,
+    ENGINE_1000,
+    ENGINE_1000_8_CALLERS,
+    ENGINE_1000_64_CALLERS,
+    OWN_KEY,
+    ENGINE_1000_AGAIN,
+    ENGINE_KEY,
+    ROW_COUNT
+};
+
+/* Tasks are a multiple of callers times batch (quick: of callers), and as many as take a second or
+ * so: long enough for checkpoints to be part of it. What is compared stands in the same part. */
+static const struct {
+    struct fa_bench_speed speed;
+    int64_t quick_tasks;
+} rows[ROW_COUNT] = {
+    /*                            part         subject        callers batch has_key tasks, quick */
+    [LEAN_1] =                 {{"life-1",    FA_BENCH_LEAN,    1,    1, false,   1500},    50},
+    [OWN_1] =                  {{"life-1",    FA_BENCH_OWN,     1,    1, false,   1500},    50},
+    [ENGINE_1] =               {{"life-1",    FA_BENCH_ENGINE,  1,    1, false,   1500},    50},
+    [ENGINE_1_8_CALLERS] =     {{"life-1",    FA_BENCH_ENGINE,  8,    1, false,   4000},   200},
+    [LEAN_100] =               {{"life-100",  FA_BENCH_LEAN,    1,  100, false,  30000},   500},
+    [OWN_100] =                {{"life-100",  FA_BENCH_OWN,     1,  100, false,  30000},   500},
+    [ENGINE_100] =             {{"life-100",  FA_BENCH_ENGINE,  1,  100, false,  30000},   500},
+    [ENGINE_1_64_CALLERS] =    {{"life-100",  FA_BENCH_ENGINE, 64,    1, false,  16000},   640},
+    [ENGINE_100_8_CALLERS] =   {{"life-100",  FA_BENCH_ENGINE,  8,  100, false,  32000},   800},
+    [ENGINE_100_64_CALLERS] =  {{"life-100",  FA_BENCH_ENGINE, 64,  100, false,  32000},  1280},
+    [LEAN_1000] =              {{"life-1000", FA_BENCH_LEAN,    1, 1000, false,  60000},  2000},
+    [OWN_1000] =               {{"life-1000", FA_BENCH_OWN,     1, 1000, false,  60000},  2000},
+    [ENGINE_1000] =            {{"life-1000", FA_BENCH_ENGINE,  1, 1000, false,  60000},  2000},
+    [ENGINE_1000_8_CALLERS] =  {{"life-1000", FA_BENCH_ENGINE,  8, 1000, false,  64000},  4000},
+    [ENGINE_1000_64_CALLERS] = {{"life-1000", FA_BENCH_ENGINE, 64, 1000, false,  64000},  6400},
+    [OWN_KEY] =                {{"life-key",  FA_BENCH_OWN,     1, 1000, true,   60000},  2000},
+    [ENGINE_1000_AGAIN] =      {{"life-key",  FA_BENCH_ENGINE,  1, 1000, false,  60000},  2000},
+    [ENGINE_KEY] =             {{"life-key",  FA_BENCH_ENGINE,  1, 1000, true,   60000},  2000},
+};
+
+/* What is compared with what. Without a target: how far which step is from the raw statements. */
+static const struct {
+    enum row above, below;
+    int rate;
+    enum fa_bench_aim aim;
+    double target;
+    const char *name;
+} ratios[] = {
+    {ENGINE_1000, LEAN_1000, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.35,
+     "whole life by 1,000: engine / raw lean table"},
+    {ENGINE_1000, OWN_1000, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.8,
+     "whole life by 1,000: engine / raw on our schema"},
+    {ENGINE_1000, OWN_1000, FA_BENCH_SUBMIT, FA_BENCH_NO_AIM, 0,
+     "    submit by 1,000: engine / raw on our schema"},
+    {ENGINE_1000, OWN_1000, FA_BENCH_CLAIM, FA_BENCH_NO_AIM, 0,
+     "    claim by 1,000: engine / raw on our schema"},
+    {ENGINE_1000, OWN_1000, FA_BENCH_COMPLETE, FA_BENCH_NO_AIM, 0,
+     "    complete by 1,000: engine / raw on our schema"},
+    {ENGINE_100, OWN_100, FA_BENCH_LIFE, FA_BENCH_NO_AIM, 0,
+     "whole life by 100: engine / raw on our schema"},
+    {ENGINE_1, OWN_1, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.85,
+     "one caller, one at a time: engine / raw on our schema"},
+    {ENGINE_1_64_CALLERS, ENGINE_100, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.6,
+     "64 callers, one at a time / one caller by 100"},
+    {ENGINE_KEY, ENGINE_1000_AGAIN, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.5,
+     "random keys / without keys"},
+    {ENGINE_KEY, OWN_KEY, FA_BENCH_LIFE, FA_BENCH_NO_AIM, 0,
+     "random keys: engine / raw on our schema"},
+};
+
+struct subject {
+    struct fa_bench_speed *speed;
+    struct fa_bench_raw *raw; /* one of the two */
+    struct fa_bench_engine *engine;
+};
+
+static enum faina_code subject_open(const struct fa_bench *bench, struct subject *subject,
+                                    const char *dir, size_t number, struct faina_error *err)
+{
+    const struct fa_bench_speed *speed = subject->speed;
+    char name[32], path[4200];
+
+    snprintf(name, sizeof name, "%zu", number);
+    if (speed->subject == FA_BENCH_ENGINE)
+        return fa_bench_engine_open(&subject->engine, bench->url, dir, name, speed, &bench->inputs,
+                                    err);
+    snprintf(path, sizeof path, "%s/%s.db", dir, name);
+    return fa_bench_raw_open(&subject->raw, path, speed, &bench->inputs, err);
+}
+
+static void subject_close(struct subject *subject)
+{
+    fa_bench_engine_close(subject->engine);
+    fa_bench_raw_close(subject->raw);
+}
+
+static enum faina_code subject_round(struct subject *subject, bool is_kept, struct faina_error *err)
+{
+    struct fa_bench_speed *speed = subject->speed;
+    int64_t ns[FA_BENCH_STEPS], life_ns = 0;
+    enum faina_code code = subject->engine ? fa_bench_engine_round(subject->engine, ns, err)
+                                           : fa_bench_raw_round(subject->raw, ns, err);
+
+    if (code != FAINA_OK || !is_kept)
+        return code;
+    for (size_t i = 0; i < FA_BENCH_STEPS; i++) {
+        fa_bench_rounds_add(&speed->rates[i], (double)speed->tasks * 1e9 / (double)ns[i]);
+        life_ns += ns[i];
+    }
+    fa_bench_rounds_add(&speed->rates[FA_BENCH_LIFE],
+                        (double)speed->tasks * 1e9 / (double)life_ns);
+    return FAINA_OK;
+}
+
+/* One round more than asked for: in the first, files grow and caches fill, so it isn't kept. */
+static enum faina_code run_rounds(const struct fa_bench *bench, const char *part,
+                                  struct subject *subjects, size_t count, struct faina_error *err)
+{
+    for (int round = 0; round <= bench->rounds; round++) {
+        for (size_t i = 0; i < count; i++) {
+            struct subject *subject = &subjects[(i + (size_t)round) % count];
+            enum faina_code code;
+
+            if (round == 0)
+                fa_bench_tell(bench, "%s: warming up, %zu of %zu", part, i + 1, count);
+            else
+                fa_bench_tell(bench, "%s: round %d of %d, %zu of %zu", part, round, bench->rounds,
+                              i + 1, count);
+            code = subject_round(subject, round > 0, err);
+            if (code != FAINA_OK)
+                return code;
+        }
+    }
+    return FAINA_OK;
+}
+
+static void add_ratios(struct fa_bench_report *report,
+                       const struct fa_bench_speed *const measured[ROW_COUNT])
+{
+    for (size_t i = 0; i < FA_COUNT(ratios); i++) {
+        const struct fa_bench_speed *above = measured[ratios[i].above];
+        const struct fa_bench_speed *below = measured[ratios[i].below];
+
+        if (above && below)
+            fa_bench_ratio_add(report, &above->rates[ratios[i].rate], &below->rates[ratios[i].rate],
+                               ratios[i].aim, ratios[i].target, "%s", ratios[i].name);
+    }
+}
+
+enum faina_code fa_bench_life(struct fa_bench *bench, const char *name, struct faina_error *err)
+{
+    struct subject subjects[ROW_COUNT] = {0};
+    const struct fa_bench_speed *measured[ROW_COUNT] = {0};
+    size_t count = 0;
+    char dir[4100];
+    enum faina_code code = fa_bench_dir_make(bench, name, dir, sizeof dir, err);
+
+    if (code != FAINA_OK)
+        return code;
+    for (size_t i = 0; code == FAINA_OK && i < ROW_COUNT; i++) {
+        struct fa_bench_speed *speed = &bench->report.speeds[bench->report.speed_count];
+
+        if (strcmp(rows[i].speed.part, name) != 0 ||
+            (rows[i].speed.subject != FA_BENCH_ENGINE && !bench->has_raw))
+            continue;
+        assert(bench->report.speed_count < FA_BENCH_ROWS_MAX);
+        bench->report.speed_count++;
+        *speed = rows[i].speed;
+        if (bench->is_quick)
+            speed->tasks = rows[i].quick_tasks;
+        measured[i] = speed;
+        subjects[count].speed = speed;
+        code = subject_open(bench, &subjects[count], dir, count, err);
+        count++;
+    }
+    if (code == FAINA_OK)
+        code = run_rounds(bench, name, subjects, count, err);
+    fa_bench_tell_done(bench);
+    for (size_t i = 0; i < count; i++)
+        subject_close(&subjects[i]);
+    if (code == FAINA_OK)
+        add_ratios(&bench->report, measured);
+    fa_bench_dir_remove(dir);
+    return code;
+}

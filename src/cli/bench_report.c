@@ -1,0 +1,396 @@
+#include "cli/bench_report.h"
+
+#include "base/json.h"
+#include "cli/text.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#define JSON_SIZE_MAX (4 * 1024 * 1024)
+
+/* ------------------------------------------------------------------------------------------
+ * Numbers
+ */
+
+static int compare_doubles(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+
+    return (a > b) - (a < b);
+}
+
+double fa_bench_quantile(double *values, size_t count, double share)
+{
+    double place, part;
+    size_t below;
+
+    assert(share >= 0 && share <= 1);
+    if (count == 0)
+        return 0;
+    qsort(values, count, sizeof *values, compare_doubles);
+    place = share * (double)(count - 1);
+    below = (size_t)place;
+    part = place - (double)below;
+    return below + 1 < count ? values[below] + part * (values[below + 1] - values[below])
+                             : values[below];
+}
+
+void fa_bench_rounds_add(struct fa_bench_rounds *rounds, double value)
+{
+    assert(rounds->count < FA_BENCH_ROUNDS_MAX);
+    rounds->values[rounds->count++] = value;
+}
+
+double fa_bench_median(const struct fa_bench_rounds *rounds)
+{
+    struct fa_bench_rounds copy = *rounds;
+
+    return fa_bench_quantile(copy.values, copy.count, 0.5);
+}
+
+void fa_bench_ratio_add(struct fa_bench_report *report, const struct fa_bench_rounds *above,
+                        const struct fa_bench_rounds *below, enum fa_bench_aim aim, double target,
+                        const char *format, ...)
+{
+    struct fa_bench_ratio *ratio = &report->ratios[report->ratio_count];
+    va_list args;
+
+    assert(report->ratio_count < FA_BENCH_ROWS_MAX);
+    assert(above->count == below->count);
+    report->ratio_count++;
+    va_start(args, format);
+    vsnprintf(ratio->name, sizeof ratio->name, format, args);
+    va_end(args);
+    ratio->aim = aim;
+    ratio->target = target;
+    for (size_t i = 0; i < above->count; i++)
+        fa_bench_rounds_add(&ratio->rounds,
+                            below->values[i] > 0 ? above->values[i] / below->values[i] : 0);
+}
+
+const char *fa_bench_verdict(const struct fa_bench_ratio *ratio)
+{
+    double value = fa_bench_median(&ratio->rounds);
+
+    switch (ratio->aim) {
+    case FA_BENCH_NO_AIM:
+        return "";
+    case FA_BENCH_AT_LEAST:
+        return value >= ratio->target ? "met" : "missed";
+    case FA_BENCH_AT_MOST:
+        return value <= ratio->target ? "met" : "missed";
+    }
+    return "";
+}
+
+static const char *subject_name(enum fa_bench_subject subject)
+{
+    switch (subject) {
+    case FA_BENCH_LEAN:
+        return "raw SQLite, lean table";
+    case FA_BENCH_OWN:
+        return "raw SQLite, our schema";
+    case FA_BENCH_ENGINE:
+        return "engine";
+    }
+    return "";
+}
+
+static const char *aim_name(enum fa_bench_aim aim)
+{
+    switch (aim) {
+    case FA_BENCH_NO_AIM:
+        return "";
+    case FA_BENCH_AT_LEAST:
+        return "at least";
+    case FA_BENCH_AT_MOST:
+        return "at most";
+    }
+    return "";
+}
+
+/* ------------------------------------------------------------------------------------------
+ * For people
+ */
+
+/* The median as "1,234,567". */
+static const char *rate_text(const struct fa_bench_rounds *rounds, char out[FA_TEXT_COUNT_SIZE])
+{
+    return fa_text_count((int64_t)(fa_bench_median(rounds) + 0.5), out);
+}
+
+static void print_machine(const struct fa_bench_report *report, FILE *out)
+{
+    const struct fa_bench_machine *machine = &report->machine;
+
+    fprintf(out, "%d cores (%s), %s, SQLite %s, %s\n", machine->cores, machine->cpu,
+            machine->kernel, machine->sqlite, machine->filesystem);
+    fprintf(out, "fdatasync of one page: %.0f microseconds (median)\n", machine->fdatasync_us);
+    fprintf(out, "%s, %d rounds, input %zu bytes, cache %lld MiB, %.0f seconds in all\n",
+            report->url, report->rounds, report->input_size, (long long)report->cache_kib / 1024,
+            report->seconds);
+    if (strcmp(machine->filesystem, "tmpfs") == 0)
+        fputs("Careful: tmpfs never reaches a disk. Name a folder on one with --dir.\n", out);
+    if (report->is_quick)
+        fputs("Careful: --quick is too small to judge by. It only shows that all of it runs.\n",
+              out);
+}
+
+static void print_speeds(const struct fa_bench_report *report, FILE *out)
+{
+    if (report->speed_count == 0)
+        return;
+    fprintf(out, "\n%-30s %7s %6s %10s %10s %10s %11s\n", "Tasks per second", "callers", "batch",
+            "submit", "claim", "complete", "whole life");
+    for (size_t i = 0; i < report->speed_count; i++) {
+        const struct fa_bench_speed *speed = &report->speeds[i];
+        char name[64], text[FA_BENCH_STEPS + 1][FA_TEXT_COUNT_SIZE];
+
+        if (i > 0 && strcmp(speed->part, report->speeds[i - 1].part) != 0)
+            fputc('\n', out);
+        snprintf(name, sizeof name, "%s%s", subject_name(speed->subject),
+                 speed->has_key ? ", keys" : "");
+        fprintf(out, "%-30s %7d %6d %10s %10s %10s %11s\n", name, speed->callers, speed->batch,
+                rate_text(&speed->rates[FA_BENCH_SUBMIT], text[0]),
+                rate_text(&speed->rates[FA_BENCH_CLAIM], text[1]),
+                rate_text(&speed->rates[FA_BENCH_COMPLETE], text[2]),
+                rate_text(&speed->rates[FA_BENCH_LIFE], text[3]));
+    }
+}
+
+static void print_latencies(const struct fa_bench_report *report, FILE *out)
+{
+    if (report->latency_count == 0)
+        return;
+    fprintf(out, "\n%-50s %8s %10s %10s\n", "Claim of 100, milliseconds", "samples", "median",
+            "p99");
+    for (size_t i = 0; i < report->latency_count; i++) {
+        const struct fa_bench_latency *row = &report->latencies[i];
+
+        fprintf(out, "%-50s %8zu %10.3f %10.3f\n", row->name, row->samples, row->median_us / 1000,
+                row->p99_us / 1000);
+    }
+}
+
+static void print_memory(const struct fa_bench_memory *memory, FILE *out)
+{
+    char tasks[FA_TEXT_COUNT_SIZE];
+
+    if (!memory->is_measured)
+        return;
+    fprintf(out, "\n%-50s %8s %10s %10s\n", "Resident memory, MiB", "before", "after", "growth");
+    fprintf(out, "%s waiting, page cache %.0f\n", fa_text_count(memory->tasks, tasks),
+            (double)memory->cache_kib / 1024);
+    fprintf(out, "%-50s %8.1f %10.1f %10.1f\n", "  all of it (VmRSS)",
+            (double)memory->rss_before_kib / 1024, (double)memory->rss_after_kib / 1024,
+            (double)(memory->rss_after_kib - memory->rss_before_kib) / 1024);
+    fprintf(out, "%-50s %8.1f %10.1f %10.1f\n", "  its own (RssAnon)",
+            (double)memory->anon_before_kib / 1024, (double)memory->anon_after_kib / 1024,
+            (double)(memory->anon_after_kib - memory->anon_before_kib) / 1024);
+}
+
+static void print_ratios(const struct fa_bench_report *report, FILE *out)
+{
+    if (report->ratio_count == 0)
+        return;
+    fprintf(out, "\n%-66s %8s %15s\n", "Ratio", "measured", "target");
+    for (size_t i = 0; i < report->ratio_count; i++) {
+        const struct fa_bench_ratio *ratio = &report->ratios[i];
+
+        fprintf(out, "%-66s %8.2f", ratio->name, fa_bench_median(&ratio->rounds));
+        if (ratio->aim != FA_BENCH_NO_AIM)
+            fprintf(out, "  %8s %4.2f  %s", aim_name(ratio->aim), ratio->target,
+                    fa_bench_verdict(ratio));
+        fputc('\n', out);
+    }
+}
+
+void fa_bench_report_print(const struct fa_bench_report *report, FILE *out)
+{
+    print_machine(report, out);
+    print_speeds(report, out);
+    print_latencies(report, out);
+    print_memory(&report->memory, out);
+    print_ratios(report, out);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * For programs
+ */
+
+static void put_str(struct fa_json_writer *w, const char *key, const char *text)
+{
+    fa_json_key(w, key);
+    fa_json_put_str(w, text);
+}
+
+static void put_int(struct fa_json_writer *w, const char *key, int64_t value)
+{
+    fa_json_key(w, key);
+    fa_json_put_int(w, value);
+}
+
+static void put_double(struct fa_json_writer *w, const char *key, double value)
+{
+    fa_json_key(w, key);
+    fa_json_put_double(w, value);
+}
+
+static void put_bool(struct fa_json_writer *w, const char *key, bool value)
+{
+    fa_json_key(w, key);
+    fa_json_put_bool(w, value);
+}
+
+static void put_rounds(struct fa_json_writer *w, const char *key,
+                       const struct fa_bench_rounds *rounds)
+{
+    fa_json_key(w, key);
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < rounds->count; i++)
+        fa_json_put_double(w, rounds->values[i]);
+    fa_json_end_array(w);
+}
+
+static void write_head(struct fa_json_writer *w, const struct fa_bench_report *report)
+{
+    const struct fa_bench_machine *machine = &report->machine;
+
+    put_str(w, "version", FAINA_VERSION);
+    put_str(w, "url", report->url);
+    put_bool(w, "quick", report->is_quick);
+    put_int(w, "rounds", report->rounds);
+    put_int(w, "cacheKib", report->cache_kib);
+    put_int(w, "inputBytes", (int64_t)report->input_size);
+    put_double(w, "seconds", report->seconds);
+    fa_json_key(w, "machine");
+    fa_json_begin_object(w);
+    put_int(w, "cores", machine->cores);
+    put_str(w, "cpu", machine->cpu);
+    put_str(w, "kernel", machine->kernel);
+    put_str(w, "sqlite", machine->sqlite);
+    put_str(w, "filesystem", machine->filesystem);
+    put_double(w, "fdatasyncUs", machine->fdatasync_us);
+    fa_json_end_object(w);
+}
+
+static void write_speed(struct fa_json_writer *w, const struct fa_bench_speed *speed)
+{
+    static const char *const names[] = {"submit", "claim", "complete", "life"};
+    static const char *const subjects[] = {
+        [FA_BENCH_LEAN] = "raw-lean",
+        [FA_BENCH_OWN] = "raw-own",
+        [FA_BENCH_ENGINE] = "engine",
+    };
+
+    fa_json_begin_object(w);
+    put_str(w, "part", speed->part);
+    put_str(w, "subject", subjects[speed->subject]);
+    put_int(w, "callers", speed->callers);
+    put_int(w, "batch", speed->batch);
+    put_bool(w, "keys", speed->has_key);
+    put_int(w, "tasks", speed->tasks);
+    for (size_t i = 0; i <= FA_BENCH_STEPS; i++) {
+        fa_json_key(w, names[i]);
+        fa_json_begin_object(w);
+        put_double(w, "perSecond", fa_bench_median(&speed->rates[i]));
+        put_rounds(w, "rounds", &speed->rates[i]);
+        fa_json_end_object(w);
+    }
+    fa_json_end_object(w);
+}
+
+static void write_latency(struct fa_json_writer *w, const struct fa_bench_latency *row)
+{
+    fa_json_begin_object(w);
+    put_str(w, "name", row->name);
+    put_int(w, "waiting", row->waiting);
+    put_int(w, "throttled", row->throttled);
+    put_int(w, "ended", row->ended);
+    put_int(w, "samples", (int64_t)row->samples);
+    put_double(w, "medianUs", row->median_us);
+    put_double(w, "p99Us", row->p99_us);
+    put_rounds(w, "rounds", &row->medians_us);
+    fa_json_end_object(w);
+}
+
+static void write_memory(struct fa_json_writer *w, const struct fa_bench_memory *memory)
+{
+    fa_json_key(w, "memory");
+    if (!memory->is_measured) {
+        fa_json_put_null(w);
+        return;
+    }
+    fa_json_begin_object(w);
+    put_int(w, "tasks", memory->tasks);
+    put_int(w, "cacheKib", memory->cache_kib);
+    put_int(w, "rssBeforeKib", memory->rss_before_kib);
+    put_int(w, "rssAfterKib", memory->rss_after_kib);
+    put_int(w, "anonBeforeKib", memory->anon_before_kib);
+    put_int(w, "anonAfterKib", memory->anon_after_kib);
+    fa_json_end_object(w);
+}
+
+static void write_ratio(struct fa_json_writer *w, const struct fa_bench_ratio *ratio)
+{
+    fa_json_begin_object(w);
+    put_str(w, "name", ratio->name);
+    put_double(w, "value", fa_bench_median(&ratio->rounds));
+    put_rounds(w, "rounds", &ratio->rounds);
+    if (ratio->aim != FA_BENCH_NO_AIM) {
+        put_str(w, "aim", aim_name(ratio->aim));
+        put_double(w, "target", ratio->target);
+        put_str(w, "verdict", fa_bench_verdict(ratio));
+    }
+    fa_json_end_object(w);
+}
+
+static void write_report(struct fa_json_writer *w, const struct fa_bench_report *report)
+{
+    fa_json_begin_object(w);
+    write_head(w, report);
+    fa_json_key(w, "speeds");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < report->speed_count; i++)
+        write_speed(w, &report->speeds[i]);
+    fa_json_end_array(w);
+    fa_json_key(w, "claims");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < report->latency_count; i++)
+        write_latency(w, &report->latencies[i]);
+    fa_json_end_array(w);
+    write_memory(w, &report->memory);
+    fa_json_key(w, "ratios");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < report->ratio_count; i++)
+        write_ratio(w, &report->ratios[i]);
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+}
+
+enum faina_code fa_bench_report_write_json(const struct fa_bench_report *report, const char *path,
+                                           struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+    struct fa_json_writer writer;
+    struct fa_buf buf;
+    FILE *file;
+    bool is_good;
+
+    fa_buf_init(&buf, JSON_SIZE_MAX);
+    fa_json_writer_init(&writer, &buf, 2);
+    write_report(&writer, report);
+    fa_buf_add_char(&buf, '\n');
+    assert(!buf.overflow);
+    file = fopen(path, "we");
+    is_good = file && fwrite(buf.ptr, 1, buf.len, file) == buf.len;
+    if (file && fclose(file) != 0)
+        is_good = false;
+    if (!is_good)
+        code = fa_error_set(err, FAINA_UNAVAILABLE, "can't write %.300s: %s", path,
+                            strerror(errno));
+    fa_buf_finish(&buf);
+    return code;
+}

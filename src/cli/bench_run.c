@@ -1,0 +1,114 @@
+#include "cli/bench_run.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+
+/* ------------------------------------------------------------------------------------------
+ * Inputs and keys
+ */
+
+/* An order as JSON, filled up to its size with a note, so that every input is equally long. */
+void fa_bench_inputs_init(struct fa_bench_inputs *inputs)
+{
+    struct fa_random random;
+
+    fa_random_seed(&random, 1);
+    for (size_t i = 0; i < FA_BENCH_INPUTS; i++) {
+        char *text = inputs->texts[i];
+        int len = snprintf(text, FA_BENCH_INPUT_SIZE,
+                           "{\"order\":%u,\"customer\":\"c-%06x\",\"items\":[{\"sku\":\"%08x\","
+                           "\"count\":%u},{\"sku\":\"%08x\",\"count\":%u}],\"express\":%s,"
+                           "\"note\":\"",
+                           (unsigned)fa_random_below(&random, 1000000000),
+                           (unsigned)fa_random_below(&random, 1 << 24),
+                           (unsigned)fa_random_next(&random),
+                           (unsigned)fa_random_below(&random, 100),
+                           (unsigned)fa_random_next(&random),
+                           (unsigned)fa_random_below(&random, 100), i % 2 ? "true" : "false");
+
+        for (; len < FA_BENCH_INPUT_SIZE - 2; len++)
+            text[len] = (char)('a' + fa_random_below(&random, 26));
+        memcpy(text + FA_BENCH_INPUT_SIZE - 2, "\"}", 3);
+    }
+}
+
+void fa_bench_key(struct fa_random *random, char out[FA_BENCH_KEY_SIZE])
+{
+    static const char digits[] = "0123456789abcdef";
+    uint64_t bits = 0;
+
+    for (int i = 0; i < FA_BENCH_KEY_SIZE - 1; i++) {
+        if (i % 16 == 0)
+            bits = fa_random_next(random);
+        out[i] = digits[bits & 15];
+        bits >>= 4;
+    }
+    out[FA_BENCH_KEY_SIZE - 1] = '\0';
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Progress
+ */
+
+#define LINE_START "\r\033[K"
+
+void fa_bench_tell(const struct fa_bench *bench, const char *format, ...)
+{
+    va_list args;
+
+    if (!bench->has_terminal)
+        return;
+    fputs(LINE_START, stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fflush(stderr);
+}
+
+void fa_bench_tell_bar(const struct fa_bench *bench, const char *what, int64_t done, int64_t total)
+{
+    static const char full[] = "##############################";
+    static const char empty[] = "..............................";
+    const int width = (int)sizeof full - 1;
+    int filled = total > 0 ? (int)(done * width / total) : width;
+
+    fa_bench_tell(bench, "%s [%.*s%.*s] %d %%", what, filled, full, width - filled, empty,
+                  total > 0 ? (int)(done * 100 / total) : 100);
+}
+
+void fa_bench_tell_done(const struct fa_bench *bench)
+{
+    fa_bench_tell(bench, "%s", "");
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Folders
+ */
+
+enum faina_code fa_bench_dir_make(const struct fa_bench *bench, const char *name, char *out,
+                                  size_t size, struct faina_error *err)
+{
+    int len = snprintf(out, size, "%s/%s", bench->dir, name);
+
+    if (len < 0 || (size_t)len >= size)
+        return fa_error_set(err, FAINA_INVALID_REQUEST, "the name of the folder is too long");
+    if (mkdir(out, 0700) != 0)
+        return fa_error_set(err, FAINA_UNAVAILABLE, "can't make the folder %.300s: %s", out,
+                            strerror(errno));
+    return FAINA_OK;
+}
+
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+void fa_bench_dir_remove(const char *path)
+{
+    nftw(path, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}

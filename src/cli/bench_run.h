@@ -1,0 +1,67 @@
+/*
+ * bench_run.h - what the parts of the benchmark share: the run's settings, progress on the
+ * terminal, and the inputs that all subjects are given alike.
+ *
+ * Threads: a struct fa_bench belongs to the main thread; inputs don't change once made.
+ */
+#ifndef FA_BENCH_RUN_H
+#define FA_BENCH_RUN_H
+
+#include "base/random.h"
+#include "cli/bench_report.h"
+
+/* The same for every subject, so that only the work differs. */
+#define FA_BENCH_CACHE_KIB (64 * 1024)
+#define FA_BENCH_CHECKPOINT_PAGES 20000
+#define FA_BENCH_TYPE "bench.task"
+#define FA_BENCH_OUTPUT "{\"ok\":true}"
+#define FA_BENCH_LEASE_MS (3600 * 1000) /* no lease may end while it is measured */
+
+#define FA_BENCH_INPUTS 256
+#define FA_BENCH_INPUT_SIZE 200
+#define FA_BENCH_KEY_SIZE 33 /* 32 hex digits and a NUL */
+
+/* Ready-made inputs: making them must cost nobody time. */
+struct fa_bench_inputs {
+    char texts[FA_BENCH_INPUTS][FA_BENCH_INPUT_SIZE + 1];
+};
+
+struct fa_bench {
+    const char *url; /* "sqlite:" or "memory:" */
+    char dir[4096];  /* where the files go */
+    int rounds;
+    bool is_quick, is_huge;
+    bool has_raw; /* also measure raw SQLite */
+    bool has_terminal;
+    struct fa_bench_inputs inputs;
+    struct fa_bench_report report;
+};
+
+/* One part of the run; `only` picks them by the beginning of their name. */
+struct fa_bench_part {
+    const char *name, *what;
+    enum faina_code (*run)(struct fa_bench *bench, const char *name, struct faina_error *err);
+};
+
+enum faina_code fa_bench_life(struct fa_bench *bench, const char *name, struct faina_error *err);
+enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct faina_error *err);
+enum faina_code fa_bench_memory(struct fa_bench *bench, const char *name, struct faina_error *err);
+
+void fa_bench_inputs_init(struct fa_bench_inputs *inputs);
+static inline const char *fa_bench_input(const struct fa_bench_inputs *inputs, uint64_t number)
+{
+    return inputs->texts[number % FA_BENCH_INPUTS];
+}
+void fa_bench_key(struct fa_random *random, char out[FA_BENCH_KEY_SIZE]);
+
+/* On a terminal: one line on stderr that the next call overwrites. */
+void fa_bench_tell(const struct fa_bench *bench, const char *format, ...) FA_PRINTF(2, 3);
+void fa_bench_tell_bar(const struct fa_bench *bench, const char *what, int64_t done, int64_t total);
+void fa_bench_tell_done(const struct fa_bench *bench);
+
+/* A folder inside the run's, for one part; and its end. */
+enum faina_code fa_bench_dir_make(const struct fa_bench *bench, const char *name, char *out,
+                                  size_t size, struct faina_error *err);
+void fa_bench_dir_remove(const char *path);
+
+#endif
