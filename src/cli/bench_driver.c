@@ -1,3 +1,6 @@
+/*
+ * bench_driver.c - fills in operations, runs them together, and takes a refusal for the end.
+ */
 #include "cli/bench_driver.h"
 
 #include <assert.h>

@@ -54,8 +54,9 @@ static enum faina_code run_share(struct caller *caller)
     switch (engine->step) {
     case FA_BENCH_SUBMIT:
         for (size_t done = 0; code == FAINA_OK && done < engine->share; done += engine->batch)
-            code = fa_bench_driver_submit(driver, &like, at_most(engine->batch, engine->share - done),
-                                          engine->has_key, &caller->error);
+            code =
+                fa_bench_driver_submit(driver, &like, at_most(engine->batch, engine->share - done),
+                                       engine->has_key, &caller->error);
         break;
     case FA_BENCH_CLAIM:
         while (code == FAINA_OK && fa_bench_driver_holds(driver) < engine->share)

@@ -34,6 +34,7 @@ enum row {
     ROW_COUNT
 };
 
+/* clang-format off */
 /* Tasks are a multiple of callers times batch (quick: of callers), and as many as take a second or
  * so: long enough for checkpoints to be part of it. What is compared stands in the same part. */
 static const struct {
@@ -60,6 +61,7 @@ static const struct {
     [ENGINE_1000_AGAIN] =      {{"life-key",  FA_BENCH_ENGINE,  1, 1000, false,  60000},  2000},
     [ENGINE_KEY] =             {{"life-key",  FA_BENCH_ENGINE,  1, 1000, true,   60000},  2000},
 };
+/* clang-format on */
 
 /* What is compared with what. Without a target: how far which step is from the raw statements. */
 static const struct {
@@ -130,8 +132,7 @@ static enum faina_code subject_round(struct subject *subject, bool is_kept, stru
         fa_bench_rounds_add(&speed->rates[i], (double)speed->tasks * 1e9 / (double)ns[i]);
         life_ns += ns[i];
     }
-    fa_bench_rounds_add(&speed->rates[FA_BENCH_LIFE],
-                        (double)speed->tasks * 1e9 / (double)life_ns);
+    fa_bench_rounds_add(&speed->rates[FA_BENCH_LIFE], (double)speed->tasks * 1e9 / (double)life_ns);
     return FAINA_OK;
 }
 

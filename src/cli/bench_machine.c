@@ -1,14 +1,12 @@
 /*
  * bench_machine.c - the facts about a machine without which its numbers say nothing.
  */
-#include "cli/bench_report.h"
-
 #include "base/clock.h"
+#include "cli/bench_raw.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/utsname.h>
 #include <sys/vfs.h>
@@ -42,10 +40,9 @@ static void read_filesystem(const char *dir, char *out, size_t size)
         long magic;
         const char *name;
     } known[] = {
-        {EXT4_SUPER_MAGIC, "ext4"},   {XFS_SUPER_MAGIC, "xfs"},
-        {BTRFS_SUPER_MAGIC, "btrfs"}, {TMPFS_MAGIC, "tmpfs"},
-        {F2FS_SUPER_MAGIC, "f2fs"},   {OVERLAYFS_SUPER_MAGIC, "overlay"},
-        {NFS_SUPER_MAGIC, "nfs"},     {0x2fc12fc1, "zfs"},
+        {EXT4_SUPER_MAGIC, "ext4"}, {XFS_SUPER_MAGIC, "xfs"},   {BTRFS_SUPER_MAGIC, "btrfs"},
+        {TMPFS_MAGIC, "tmpfs"},     {F2FS_SUPER_MAGIC, "f2fs"}, {OVERLAYFS_SUPER_MAGIC, "overlay"},
+        {NFS_SUPER_MAGIC, "nfs"},   {0x2fc12fc1, "zfs"},
     };
     struct statfs info;
 
@@ -96,7 +93,7 @@ enum faina_code fa_bench_machine_read(struct fa_bench_machine *out, const char *
     struct utsname name;
 
     out->cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    out->sqlite = sqlite3_libversion();
+    out->sqlite = fa_bench_raw_version();
     read_cpu(out->cpu, sizeof out->cpu);
     if (uname(&name) == 0)
         snprintf(out->kernel, sizeof out->kernel, "%.30s %.60s", name.sysname, name.release);

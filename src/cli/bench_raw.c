@@ -337,6 +337,11 @@ static enum faina_code sqlite_error(struct fa_bench_raw *raw, const char *what,
                         raw->db ? sqlite3_errmsg(raw->db) : "out of memory");
 }
 
+const char *fa_bench_raw_version(void)
+{
+    return sqlite3_libversion();
+}
+
 static bool make_schema(struct fa_bench_raw *raw)
 {
     if (raw->flavour->schema)
@@ -345,8 +350,9 @@ static bool make_schema(struct fa_bench_raw *raw)
         if (sqlite3_exec(raw->db, migrations[i], NULL, NULL, NULL) != SQLITE_OK)
             return false;
     }
-    return sqlite3_exec(raw->db, "INSERT INTO lane VALUES (1, 'default', '" FA_BENCH_TYPE "', '[]')",
-                        NULL, NULL, NULL) == SQLITE_OK;
+    return sqlite3_exec(raw->db,
+                        "INSERT INTO lane VALUES (1, 'default', '" FA_BENCH_TYPE "', '[]')", NULL,
+                        NULL, NULL) == SQLITE_OK;
 }
 
 static bool set_up(struct fa_bench_raw *raw)

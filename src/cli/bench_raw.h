@@ -19,6 +19,9 @@
 
 struct fa_bench_raw;
 
+/* Of the SQLite library. */
+const char *fa_bench_raw_version(void);
+
 /* Makes the file `path` for what `speed` describes. */
 FA_MUST_CHECK enum faina_code fa_bench_raw_open(struct fa_bench_raw **out, const char *path,
                                                 const struct fa_bench_speed *speed,

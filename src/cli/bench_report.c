@@ -1,3 +1,6 @@
+/*
+ * bench_report.c - medians and ratios; then the same report twice, as a table and as JSON.
+ */
 #include "cli/bench_report.h"
 
 #include "base/json.h"
@@ -389,8 +392,8 @@ enum faina_code fa_bench_report_write_json(const struct fa_bench_report *report,
     if (file && fclose(file) != 0)
         is_good = false;
     if (!is_good)
-        code = fa_error_set(err, FAINA_UNAVAILABLE, "can't write %.300s: %s", path,
-                            strerror(errno));
+        code =
+            fa_error_set(err, FAINA_UNAVAILABLE, "can't write %.300s: %s", path, strerror(errno));
     fa_buf_finish(&buf);
     return code;
 }

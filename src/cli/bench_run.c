@@ -1,3 +1,6 @@
+/*
+ * bench_run.c - inputs, progress and folders.
+ */
 #include "cli/bench_run.h"
 
 #include <errno.h>
@@ -17,16 +20,15 @@ void fa_bench_inputs_init(struct fa_bench_inputs *inputs)
     fa_random_seed(&random, 1);
     for (size_t i = 0; i < FA_BENCH_INPUTS; i++) {
         char *text = inputs->texts[i];
-        int len = snprintf(text, FA_BENCH_INPUT_SIZE,
-                           "{\"order\":%u,\"customer\":\"c-%06x\",\"items\":[{\"sku\":\"%08x\","
-                           "\"count\":%u},{\"sku\":\"%08x\",\"count\":%u}],\"express\":%s,"
-                           "\"note\":\"",
-                           (unsigned)fa_random_below(&random, 1000000000),
-                           (unsigned)fa_random_below(&random, 1 << 24),
-                           (unsigned)fa_random_next(&random),
-                           (unsigned)fa_random_below(&random, 100),
-                           (unsigned)fa_random_next(&random),
-                           (unsigned)fa_random_below(&random, 100), i % 2 ? "true" : "false");
+        int len =
+            snprintf(text, FA_BENCH_INPUT_SIZE,
+                     "{\"order\":%u,\"customer\":\"c-%06x\",\"items\":[{\"sku\":\"%08x\","
+                     "\"count\":%u},{\"sku\":\"%08x\",\"count\":%u}],\"express\":%s,"
+                     "\"note\":\"",
+                     (unsigned)fa_random_below(&random, 1000000000),
+                     (unsigned)fa_random_below(&random, 1 << 24), (unsigned)fa_random_next(&random),
+                     (unsigned)fa_random_below(&random, 100), (unsigned)fa_random_next(&random),
+                     (unsigned)fa_random_below(&random, 100), i % 2 ? "true" : "false");
 
         for (; len < FA_BENCH_INPUT_SIZE - 2; len++)
             text[len] = (char)('a' + fa_random_below(&random, 26));
