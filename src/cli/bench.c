@@ -224,7 +224,7 @@ static int fail(const struct fa_bench *bench, const struct faina_error *err)
     return fa_code_exit(err->code);
 }
 
-static int measure(struct fa_bench *bench, const struct arguments *arguments)
+static int measure(struct fa_bench *bench, const char *only)
 {
     struct fa_bench_report *report = &bench->report;
     struct faina_error err = {0};
@@ -234,17 +234,31 @@ static int measure(struct fa_bench *bench, const struct arguments *arguments)
     if (fa_bench_machine_read(&report->machine, bench->dir, &err) != FAINA_OK)
         return fail(bench, &err);
     for (size_t i = 0; i < FA_COUNT(parts); i++) {
-        if (is_selected(arguments->only, parts[i].name) &&
+        if (is_selected(only, parts[i].name) &&
             parts[i].run(bench, parts[i].name, &err) != FAINA_OK)
             return fail(bench, &err);
     }
     report->seconds = (double)(fa_clock_mono_us() - start) / 1e6;
     fa_bench_report_print(report, stdout);
-    if (fflush(stdout) != 0)
-        return FA_EXIT_FAILURE;
-    if (arguments->json && fa_bench_report_write_json(report, arguments->json, &err) != FAINA_OK)
-        return fail(bench, &err);
-    return FA_EXIT_OK;
+    return fflush(stdout) == 0 ? FA_EXIT_OK : FA_EXIT_FAILURE;
+}
+
+/* The file is opened first: minutes later is late for telling that it can't be written. */
+static int measure_and_write(struct fa_bench *bench, const struct arguments *arguments)
+{
+    FILE *json = arguments->json ? fopen(arguments->json, "we") : NULL;
+    bool is_good = !arguments->json || json;
+    int code = is_good ? measure(bench, arguments->only) : FA_EXIT_FAILURE;
+
+    if (json && code == FA_EXIT_OK)
+        is_good = fa_bench_report_write_json(&bench->report, json);
+    if (!is_good) {
+        fprintf(stderr, "faina: can't write %s: %s\n", arguments->json, strerror(errno));
+        code = FA_EXIT_FAILURE;
+    }
+    if (json)
+        fclose(json);
+    return code;
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -285,7 +299,7 @@ static int run_apart(struct fa_bench *bench, const struct arguments *arguments)
     if (child == 0) {
         sigprocmask(SIG_SETMASK, &before, NULL);
         prctl(PR_SET_PDEATHSIG, SIGTERM);
-        code = measure(bench, arguments);
+        code = measure_and_write(bench, arguments);
         free(bench);
         exit(code);
     }

@@ -7,7 +7,6 @@
 #include "cli/text.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 
@@ -373,13 +372,10 @@ static void write_report(struct fa_json_writer *w, const struct fa_bench_report 
     fa_json_end_object(w);
 }
 
-enum faina_code fa_bench_report_write_json(const struct fa_bench_report *report, const char *path,
-                                           struct faina_error *err)
+bool fa_bench_report_write_json(const struct fa_bench_report *report, FILE *out)
 {
-    enum faina_code code = FAINA_OK;
     struct fa_json_writer writer;
     struct fa_buf buf;
-    FILE *file;
     bool is_good;
 
     fa_buf_init(&buf, JSON_SIZE_MAX);
@@ -387,13 +383,7 @@ enum faina_code fa_bench_report_write_json(const struct fa_bench_report *report,
     write_report(&writer, report);
     fa_buf_add_char(&buf, '\n');
     assert(!buf.overflow);
-    file = fopen(path, "we");
-    is_good = file && fwrite(buf.ptr, 1, buf.len, file) == buf.len;
-    if (file && fclose(file) != 0)
-        is_good = false;
-    if (!is_good)
-        code =
-            fa_error_set(err, FAINA_UNAVAILABLE, "can't write %.300s: %s", path, strerror(errno));
+    is_good = fwrite(buf.ptr, 1, buf.len, out) == buf.len && fflush(out) == 0;
     fa_buf_finish(&buf);
-    return code;
+    return is_good;
 }

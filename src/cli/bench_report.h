@@ -108,7 +108,7 @@ enum faina_code fa_bench_machine_read(struct fa_bench_machine *out, const char *
                                       struct faina_error *err);
 
 void fa_bench_report_print(const struct fa_bench_report *report, FILE *out);
-enum faina_code fa_bench_report_write_json(const struct fa_bench_report *report, const char *path,
-                                           struct faina_error *err);
+/* False: not all of it could be written; errno tells why. */
+FA_MUST_CHECK bool fa_bench_report_write_json(const struct fa_bench_report *report, FILE *out);
 
 #endif

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+"""`faina bench`: all rows are there, ratios are what they say, nothing is left behind.
+
+How fast anything is isn't tested here: that is what people run the benchmark for.
+"""
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+FAINA = os.environ.get("FAINA_BIN", "build/faina")
+
+# (subject, callers, batch, keys) of every row, in order.
+RAW = [(subject, 1, batch, False) for batch in (1, 100, 1000) for subject in ("raw-lean", "raw-own")]
+RAW += [("raw-own", 1, 1000, True)]
+ENGINE = [("engine", callers, batch, False) for callers in (1, 8, 64) for batch in (1, 100, 1000)]
+ENGINE += [("engine", 1, 1000, True), ("engine", 1, 1000, False)]  # without keys again, beside them
+
+# Every ratio with a target: its beginning, the direction, the target.
+TARGETS = [
+    ("one caller, one at a time: engine / raw on our schema", "at least", 0.85),
+    ("64 callers, one at a time / one caller by 100", "at least", 0.6),
+    ("whole life by 1,000: engine / raw lean table", "at least", 0.35),
+    ("whole life by 1,000: engine / raw on our schema", "at least", 0.8),
+    ("random keys / without keys", "at least", 0.5),
+    ("claim of 100: 10,000 waiting", "at most", 1.3),
+    ("claim of 100: 200 waiting behind 10,000 throttled", "at most", 1.3),
+    ("claim of 100: 200 waiting beside 10,000 ended", "at most", 1.3),
+    ("memory: growth with 10,000 waiting", "at most", 1.05),
+]
+
+
+def bench(*args, code=0):
+    done = subprocess.run([FAINA, "bench", *args], capture_output=True, text=True, check=False)
+    assert done.returncode == code, f"exit code {done.returncode}: {done.stderr}"
+    return done
+
+
+def quick(folder, *args):
+    """A quick run: its table, and its JSON."""
+    path = os.path.join(folder, "bench.json")
+    done = bench("--quick", "--dir", folder, "--json", path, *args)
+    assert done.stderr == "", done.stderr
+    with open(path, encoding="utf-8") as file:
+        report = json.load(file)
+    assert os.listdir(folder) == ["bench.json"], os.listdir(folder)
+    return done.stdout, report
+
+
+def rows(report):
+    return [(r["subject"], r["callers"], r["batch"], r["keys"]) for r in report["speeds"]]
+
+
+def near(left, right):
+    return abs(left - right) <= 1e-6 * max(abs(left), abs(right))
+
+
+def check_speed(row, rounds):
+    for step in ("submit", "claim", "complete", "life"):
+        values = row[step]["rounds"]
+        assert len(values) == rounds, row
+        assert all(value > 0 for value in values), row
+        assert near(row[step]["perSecond"], statistics.median(values)), row
+    for i in range(rounds):
+        seconds = sum(1 / row[step]["rounds"][i] for step in ("submit", "claim", "complete"))
+        assert near(row["life"]["rounds"][i], 1 / seconds), row
+
+
+def check_ratio(ratio):
+    assert near(ratio["value"], statistics.median(ratio["rounds"])), ratio
+    if "target" in ratio:
+        meets = {"at least": ratio["value"] >= ratio["target"],
+                 "at most": ratio["value"] <= ratio["target"]}[ratio["aim"]]
+        assert ratio["verdict"] == ("met" if meets else "missed"), ratio
+
+
+def test_bench__every_row_and_every_ratio(folder):
+    table, report = quick(folder, "--rounds", "3")
+    assert report["quick"] is True and report["rounds"] == 3
+    assert report["machine"]["cores"] > 0 and report["machine"]["fdatasyncUs"] > 0
+    assert report["machine"]["sqlite"].startswith("3.")
+    assert sorted(rows(report)) == sorted(RAW + ENGINE), rows(report)
+    for row in report["speeds"]:
+        check_speed(row, 3)
+    assert [(c["waiting"], c["throttled"], c["ended"]) for c in report["claims"]] == [
+        (200, 0, 0), (10000, 0, 0), (200, 10000, 0), (200, 0, 10000)]
+    for claim in report["claims"]:
+        assert 0 < claim["medianUs"] <= claim["p99Us"] and claim["samples"] == 20, claim
+        assert claim["name"] in table, claim
+    assert report["memory"]["rssAfterKib"] > 0 and report["memory"]["cacheKib"] == 65536
+    for name, aim, target in TARGETS:
+        found = [r for r in report["ratios"] if r["name"].startswith(name)]
+        assert len(found) == 1, name
+        assert (found[0]["aim"], found[0]["target"]) == (aim, target), found
+    for ratio in report["ratios"]:
+        check_ratio(ratio)
+        assert ratio["name"] in table, ratio
+    assert table.count("raw SQLite, ") == len(RAW)
+    assert table.count("\nengine") == len(ENGINE)
+
+
+def test_bench__a_ratio_is_made_of_its_two_rows(folder):
+    _, report = quick(folder, "--only", "life-1000,life-key", "--rounds", "2")
+    speeds = {(r["part"], *key): r for r, key in zip(report["speeds"], rows(report))}
+    ratios = {r["name"]: r for r in report["ratios"]}
+
+    def check(name, above, below):
+        pairs = zip(speeds[above]["life"]["rounds"], speeds[below]["life"]["rounds"])
+        for got, (top, bottom) in zip(ratios[name]["rounds"], pairs):
+            assert near(got, top / bottom), name
+
+    engine = ("life-1000", "engine", 1, 1000, False)
+    check("whole life by 1,000: engine / raw lean table", engine,
+          ("life-1000", "raw-lean", 1, 1000, False))
+    check("whole life by 1,000: engine / raw on our schema", engine,
+          ("life-1000", "raw-own", 1, 1000, False))
+    check("random keys / without keys", ("life-key", "engine", 1, 1000, True),
+          ("life-key", "engine", 1, 1000, False))
+
+
+def test_bench__memory_has_no_raw_parts(folder):
+    table, report = quick(folder, "--url", "memory:", "--rounds", "1")
+    assert sorted(rows(report)) == sorted(ENGINE), rows(report)
+    assert report["memory"] is None and len(report["claims"]) == 4
+    assert "raw" not in table, table
+
+
+def test_bench__wrong_arguments(folder):
+    for args, words in (
+        (["--round", "3"], "did you mean --rounds?"),
+        (["--rounds", "0"], "from 1 to 99"),
+        (["--rounds", "3x"], "from 1 to 99"),
+        (["--rounds"], "needs a value"),
+        (["--quick=1"], "takes no value"),
+        (["--only", "lifes"], 'no part "lifes"'),
+        (["--only", ""], "names no part"),
+        (["--url", "sqlite:mine.db"], "stores of its own"),
+        (["everything"], 'no argument "everything"'),
+    ):
+        done = bench(*args, code=2)
+        assert words in done.stderr and done.stdout == "", (args, done.stderr)
+    done = bench("--quick", "--dir", os.path.join(folder, "nowhere"), code=1)
+    assert "nowhere" in done.stderr, done.stderr
+    done = bench("--quick", "--dir", folder, "--only", "memory", "--json", f"{folder}/no/x.json",
+                 code=1)
+    assert "no/x.json" in done.stderr, done.stderr
+    assert "life-1000" in bench("--help").stdout
+
+
+def test_bench__a_stopped_run_leaves_nothing(folder):
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with subprocess.Popen([FAINA, "bench", "--dir", folder, "--only", "life"],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            deadline = time.monotonic() + 60
+            while not any(names for _, _, names in os.walk(folder)):
+                assert process.poll() is None and time.monotonic() < deadline
+                time.sleep(0.01)
+            process.send_signal(number)
+            process.communicate(timeout=60)
+        assert process.returncode != 0
+        assert os.listdir(folder) == [], os.listdir(folder)
+
+
+def main():
+    failed = 0
+    tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
+    for name, test in tests:
+        with tempfile.TemporaryDirectory(prefix="faina-bench-") as folder:
+            try:
+                test(folder)
+                print(f"ok {name}")
+            except AssertionError as error:
+                failed += 1
+                print(f"not ok {name}: line {error.__traceback__.tb_lineno}: {error}")
+    print(f"{len(tests) - failed} passed, {failed} failed, 0 skipped")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
