@@ -475,7 +475,6 @@ static const struct {
     const char *theirs, *ours;
     enum { AT_OFFSET, BEFORE_OFFSET, AT_TOKEN, AFTER_MEMBER, TRAILING } place;
 } mistakes[] = {
-    {"premature EOF", "the text ends too early", AT_OFFSET},
     {"trailing garbage", "something follows the value", TRAILING},
     {"unallowed token", "a value was expected", AT_TOKEN},
     {"invalid object key", "a key in quotes was expected", AT_TOKEN},
@@ -491,29 +490,42 @@ static const struct {
     {"after the decimal point", "a digit is missing after the decimal point", AT_OFFSET},
     {"after the minus sign", "a digit is missing after the minus sign", AT_OFFSET},
     {"probable comment", "comments are not allowed", AT_OFFSET},
+    {"", "not JSON", AT_OFFSET}, /* whatever a later yajl may say */
 };
 
-/* Turns yajl's refusal into ours. `is_whole`: it came at the end of the text. */
-static void refuse_by_yajl(struct check *check, struct fa_bytes text, bool is_whole)
+/* Turns the refusal at the end of the text into ours. There yajl was given a space, so what was cut
+ * short has many names; and it tells no offset. */
+static void refuse_end(struct check *check, struct fa_bytes text, bool is_trailing)
 {
-    /* At the end yajl counts from there on: everything but trailing text is wrong just there. */
-    size_t offset = is_whole ? text.len : yajl_get_bytes_consumed(check->parser);
-    unsigned char *message = yajl_get_error(check->parser, 0, NULL, 0);
     struct token token;
+
+    if (is_trailing)
+        refuse(check, find_trailing(text), "something follows the value");
+    else if (next_token(text, 0, &token))
+        refuse(check, text.len, "the text ends too early");
+    else
+        refuse(check, text.len, "the text is empty");
+}
+
+/* Turns yajl's refusal into ours. */
+static void refuse_by_yajl(struct check *check, struct fa_bytes text, bool is_end)
+{
+    size_t offset = yajl_get_bytes_consumed(check->parser);
+    unsigned char *message = yajl_get_error(check->parser, 0, NULL, 0);
     size_t i = 0;
 
     while (i < FA_COUNT(mistakes) - 1 && !strstr((const char *)message, mistakes[i].theirs))
         i++;
     yajl_free_error(check->parser, message);
-    if (is_whole && !next_token(text, 0, &token)) {
-        refuse(check, offset, "the text is empty");
+    if (is_end) {
+        refuse_end(check, text, mistakes[i].place == TRAILING);
         return;
     }
     switch (mistakes[i].place) {
     case AT_OFFSET:
         break;
     case BEFORE_OFFSET:
-        offset -= !is_whole;
+        offset--;
         break;
     case AT_TOKEN:
         offset = find_token_to(text, offset);
@@ -545,17 +557,17 @@ static void read_text(struct check *check, struct fa_bytes text)
     yajl_alloc_funcs memory = {pool_malloc, pool_realloc, pool_free, &check->pool};
     bool is_part = text.len < check->input.len;
     yajl_status status;
-    bool is_whole = false;
+    bool is_end = false;
 
     check->parser = yajl_alloc(&callbacks, &memory, check);
     yajl_config(check->parser, yajl_dont_validate_strings, 1); /* done already, and better */
     status = yajl_parse(check->parser, (const unsigned char *)text.ptr, text.len);
     if (status == yajl_status_ok && !is_part) {
-        is_whole = true;
+        is_end = true;
         status = yajl_complete_parse(check->parser);
     }
     if (status == yajl_status_error)
-        refuse_by_yajl(check, text, is_whole);
+        refuse_by_yajl(check, text, is_end);
     yajl_free(check->parser);
 
     /* The keys of objects still open were not compared yet, and come before any other mistake. */
