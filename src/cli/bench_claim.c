@@ -231,7 +231,8 @@ static void row_init(const struct fa_bench *bench, struct fa_bench_latency *row,
     else if (row->ended > 0)
         snprintf(row->name, sizeof row->name, "%s waiting beside %s ended", waiting, others);
     else
-        snprintf(row->name, sizeof row->name, "%s waiting", waiting);
+        snprintf(row->name, sizeof row->name, "%s waiting%s", waiting,
+                 kind == FEW_WAIT ? " (base)" : "");
 }
 
 enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct faina_error *err)
@@ -258,7 +259,8 @@ enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct 
         summarize(bench, &all[i]);
         if (i > 0)
             fa_bench_ratio_add(report, &all[i].row->medians_us, &all[0].row->medians_us,
-                               FA_BENCH_AT_MOST, LIMIT, "claim of 100: %s", all[i].row->name);
+                               FA_BENCH_AT_MOST, LIMIT, "claim of 100: %s / base",
+                               all[i].row->name);
     }
     for (size_t i = 0; i < count; i++)
         set_finish(&all[i]);
