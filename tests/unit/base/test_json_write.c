@@ -1,0 +1,130 @@
+/*
+ * test_json_write.c - the writer: commas, quotes, lines.
+ */
+#include "unit/base/unit.h"
+
+#include "base/json.h"
+
+#include <math.h>
+
+static void write_sample(struct fa_json_writer *w)
+{
+    fa_json_begin_object(w);
+    fa_json_key(w, "text");
+    fa_json_put_str(w, "a\"b");
+    fa_json_key(w, "none");
+    fa_json_put_str(w, NULL);
+    fa_json_key(w, "list");
+    fa_json_begin_array(w);
+    fa_json_put_int(w, INT64_MIN);
+    fa_json_put_double(w, 0.5);
+    fa_json_put_bool(w, true);
+    fa_json_put_bool(w, false);
+    fa_json_put_null(w);
+    fa_json_begin_object(w);
+    fa_json_end_object(w);
+    fa_json_begin_array(w);
+    fa_json_end_array(w);
+    fa_json_end_array(w);
+    fa_json_key(w, "raw");
+    fa_json_put_raw(w, "{\"x\": 1}");
+    fa_json_key(w, "no raw");
+    fa_json_put_raw(w, NULL);
+    fa_json_end_object(w);
+}
+
+static void test_writer__compact(void **state)
+{
+    struct fa_json_writer w;
+    struct fa_buf out;
+
+    fa_buf_init(&out, 1000);
+    fa_json_writer_init(&w, &out, 0);
+    write_sample(&w);
+    assert_string_equal(out.ptr, "{\"text\":\"a\\\"b\",\"none\":null,"
+                                 "\"list\":[-9223372036854775808,0.5,true,false,null,{},[]],"
+                                 "\"raw\":{\"x\": 1},\"no raw\":null}");
+    assert_int_equal(fa_json_check(fa_str(out.ptr), 64, "x", FAINA_INTERNAL, NULL), FAINA_OK);
+    fa_buf_finish(&out);
+}
+
+static void test_writer__for_people(void **state)
+{
+    struct fa_json_writer w;
+    struct fa_buf out;
+
+    fa_buf_init(&out, 1000);
+    fa_json_writer_init(&w, &out, 2);
+    write_sample(&w);
+    assert_string_equal(out.ptr, "{\n"
+                                 "  \"text\": \"a\\\"b\",\n"
+                                 "  \"none\": null,\n"
+                                 "  \"list\": [\n"
+                                 "    -9223372036854775808,\n"
+                                 "    0.5,\n"
+                                 "    true,\n"
+                                 "    false,\n"
+                                 "    null,\n"
+                                 "    {},\n"
+                                 "    []\n"
+                                 "  ],\n"
+                                 "  \"raw\": {\"x\": 1},\n"
+                                 "  \"no raw\": null\n"
+                                 "}");
+    fa_buf_finish(&out);
+}
+
+static void test_writer__strings(void **state)
+{
+    static const struct {
+        struct fa_bytes text;
+        const char *expected;
+    } cases[] = {
+        {{"", 0}, "\"\""},
+        {{"a/b", 3}, "\"a/b\""},
+        {{"\b\t\n\f\r\"\\", 7}, "\"\\b\\t\\n\\f\\r\\\"\\\\\""},
+        {{"\x01\x1f\x7f", 3}, "\"\\u0001\\u001f\x7f\""},
+        {{"a\0b", 3}, "\"a\\u0000b\""},
+        {{"\xc3\xa9", 2}, "\"\xc3\xa9\""},
+        {{"a\xff\xc3z", 4}, "\"a\xef\xbf\xbd\xef\xbf\xbdz\""},
+        {{"\xff", 1}, "\"\xef\xbf\xbd\""},
+    };
+    struct fa_buf out;
+
+    for (size_t i = 0; i < FA_COUNT(cases); i++) {
+        struct fa_json_writer w;
+
+        fa_buf_init(&out, 1000);
+        fa_json_writer_init(&w, &out, 0);
+        fa_json_put_bytes(&w, cases[i].text);
+        check_str(cases[i].expected, out.ptr, cases[i].expected);
+        fa_buf_finish(&out);
+    }
+}
+
+static void test_writer__what_is_no_number_is_null(void **state)
+{
+    struct fa_json_writer w;
+    struct fa_buf out;
+
+    fa_buf_init(&out, 1000);
+    fa_json_writer_init(&w, &out, 0);
+    fa_json_begin_array(&w);
+    fa_json_put_double(&w, NAN);
+    fa_json_put_double(&w, -INFINITY);
+    fa_json_end_array(&w);
+    assert_string_equal(out.ptr, "[null,null]");
+    fa_buf_finish(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_writer__compact),
+        cmocka_unit_test(test_writer__for_people),
+        cmocka_unit_test(test_writer__strings),
+        cmocka_unit_test(test_writer__what_is_no_number_is_null),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
