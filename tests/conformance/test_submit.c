@@ -55,7 +55,7 @@ static void test_submit__keeps_every_field(struct fa_t *t)
 
     CHECK_OK(t, fa_t_team_put(t, &(struct faina_team){.ns = "acme", .name = "red"}));
     id = fa_t_submit(t, .ns = "acme", .type = "mail.send", .name = "to Ann",
-                     .input = "{\"b\": 1,\n \"a\": 9007199254740993}", .metadata = "[1, 2.50]",
+                     .input = "{\"b\": 1,\n \"a\": 9007199254740993}", .metadata = "{\"n\": 2.50}",
                      .spec = "\"x\"", .priority = -7, .max_attempts = 9, .idempotency_key = "k 1",
                      .depends_on = &needs, .depends_on_count = 1, .resources = resources,
                      .resource_count = 3, .retry = {.base_ms = 5, .factor = 1.5, .max_ms = 700},
@@ -68,7 +68,7 @@ static void test_submit__keeps_every_field(struct fa_t *t)
         CHECK_STR(task->type, "mail.send");
         CHECK_STR(task->name, "to Ann");
         CHECK_STR(task->input, "{\"b\": 1,\n \"a\": 9007199254740993}");
-        CHECK_STR(task->metadata, "[1, 2.50]");
+        CHECK_STR(task->metadata, "{\"n\": 2.50}");
         CHECK_STR(task->spec, "\"x\"");
         CHECK_INT(task->priority, -7);
         CHECK_INT(task->max_attempts, 9);

@@ -45,7 +45,7 @@ static void test_block__creates_children_and_frees_the_worker(struct fa_t *t)
 {
     struct faina_submit children[] = {
         {.type = "x", .name = "first", .input = "{\"n\":1}"},
-        {.type = "y", .priority = 9, .max_attempts = 2, .metadata = "[]"},
+        {.type = "y", .priority = 9, .max_attempts = 2, .metadata = "{}"},
     };
     const char *id = fa_t_submit(t, .ns = "acme", .type = "parent", .priority = 77);
     const struct faina_task *items;
@@ -73,7 +73,7 @@ static void test_block__creates_children_and_frees_the_worker(struct fa_t *t)
     CHECK_STR(items[1].name, "y");
     CHECK_INT(items[1].priority, 9);
     CHECK_INT(items[1].max_attempts, 2);
-    CHECK_STR(items[1].metadata, "[]");
+    CHECK_STR(items[1].metadata, "{}");
     CHECK_STORY(t, id, "created claimed started blocked");
 }
 

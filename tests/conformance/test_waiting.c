@@ -1,0 +1,313 @@
+/*
+ * test_waiting.c - waiting for work, and waiting for an end.
+ *
+ * The waiting side runs on a thread of its own. How a test knows that the other side waits by now:
+ * it doesn't; whichever comes first, the answer must be the same.
+ */
+#include "support/crew.h"
+#include "support/ops.h"
+
+#include "base/clock.h"
+
+#include <stdatomic.h>
+
+/* Sooner than any poll that an engine may keep as its safety net. */
+#define WOKEN_MS 4000
+
+/* ------------------------------------------------------------------------------------------
+ * For work
+ */
+
+struct claimed {
+    struct faina_claim claim;
+    enum faina_code code;
+    size_t count;
+    char id[FAINA_ID_SIZE];
+    atomic_bool has_ended;
+};
+
+static void wait_for_work(struct fa_t *mine, size_t index, void *arg)
+{
+    struct claimed *claimed = arg;
+
+    (void)index;
+    claimed->code = fa_t_claim_wait(mine, &claimed->claim);
+    if (claimed->code == FAINA_OK) {
+        claimed->count = mine->op.tasks->count;
+        if (claimed->count > 0)
+            memcpy(claimed->id, mine->op.tasks->items[0].id, sizeof claimed->id);
+    }
+    claimed->has_ended = true;
+}
+
+/* Starts a waiting claim, calls `wake`, and expects the claim to return with `id`. */
+static void check_wakes(struct fa_t *t, const char *id, void (*wake)(struct fa_t *t, const char *id))
+{
+    struct claimed claimed = {.claim = {.worker_id = "waiter", .wait_ms = FA_T_DEADLINE_MS}};
+    int64_t start_us = fa_clock_mono_us();
+    struct fa_t_crew *crew = fa_t_crew_start(t, 1, wait_for_work, &claimed);
+
+    wake(t, id);
+    fa_t_crew_join(crew);
+    CHECK_INT(claimed.code, FAINA_OK);
+    CHECK_INT(claimed.count, 1);
+    if (id)
+        CHECK_STR(claimed.id, id);
+    CHECK(fa_clock_mono_us() - start_us < WOKEN_MS * 1000, "the wait was not woken");
+}
+
+static void wake_submit(struct fa_t *t, const char *id)
+{
+    (void)id;
+    fa_t_submit(t, .type = "x");
+}
+
+static void wake_release(struct fa_t *t, const char *id)
+{
+    CHECK_OK(t, fa_t_release(t, id, BY("w")));
+}
+
+static void wake_retry(struct fa_t *t, const char *id)
+{
+    CHECK_OK(t, fa_t_retry(t, id, NOBODY));
+}
+
+static void wake_fail(struct fa_t *t, const char *id)
+{
+    CHECK_OK(t, fa_t_fail_attempt(t, id, BY("w"), "no"));
+}
+
+static void wake_resume(struct fa_t *t, const char *id)
+{
+    (void)id;
+    CHECK_OK(t, fa_t_resume(t, NULL, "paused"));
+}
+
+static void wake_limit(struct fa_t *t, const char *id)
+{
+    (void)id;
+    CHECK_OK(t, fa_t_resource_set(t, "gpu", 1));
+}
+
+static void wake_remove_limit(struct fa_t *t, const char *id)
+{
+    (void)id;
+    CHECK_OK(t, fa_t_resource_remove(t, "gpu"));
+}
+
+static void wake_nothing(struct fa_t *t, const char *id)
+{
+    (void)t;
+    (void)id;
+}
+
+static void test_claim_wait__woken_by_a_submit(struct fa_t *t)
+{
+    check_wakes(t, NULL, wake_submit);
+}
+
+static void test_claim_wait__woken_by_what_comes_back(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x", .retry = {.base_ms = 1, .max_ms = 1});
+
+    CHECK_OK(t, fa_t_claim(t, id, "w"));
+    check_wakes(t, id, wake_release);
+    CHECK_OK(t, fa_t_release(t, id, BY("waiter")));
+    CHECK_OK(t, fa_t_claim(t, id, "w"));
+    check_wakes(t, id, wake_fail);
+    CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
+    check_wakes(t, id, wake_retry);
+}
+
+static void test_claim_wait__woken_by_resume_and_limits(struct fa_t *t)
+{
+    const char *gpu = "gpu";
+    const char *id = fa_t_submit(t, .type = "paused");
+
+    CHECK_OK(t, fa_t_pause(t, NULL, "paused"));
+    check_wakes(t, id, wake_resume);
+    CHECK_OK(t, fa_t_resource_set(t, "gpu", 0));
+    id = fa_t_submit(t, .type = "x", .resources = &gpu, .resource_count = 1);
+    check_wakes(t, id, wake_limit);
+    CHECK_OK(t, fa_t_complete(t, id, BY("waiter"), NULL));
+    CHECK_OK(t, fa_t_resource_set(t, "gpu", 0));
+    id = fa_t_submit(t, .type = "x", .resources = &gpu, .resource_count = 1);
+    check_wakes(t, id, wake_remove_limit);
+}
+
+static void wake_free(struct fa_t *t, const char *id)
+{
+    (void)id;
+    CHECK_OK(t, fa_t_get_by_key(t, NULL, "x", "holder"));
+    CHECK_OK(t, fa_t_complete(t, t->task->id, BY("w"), NULL));
+}
+
+static void test_claim_wait__woken_by_a_freed_resource(struct fa_t *t)
+{
+    const char *gpu = "gpu";
+    const char *holder = fa_t_submit(t, .type = "x", .resources = &gpu, .resource_count = 1,
+                                     .idempotency_key = "holder");
+    const char *id = fa_t_submit(t, .type = "x", .resources = &gpu, .resource_count = 1);
+
+    CHECK_OK(t, fa_t_resource_set(t, "gpu", 1));
+    CHECK_OK(t, fa_t_claim(t, holder, "w"));
+    check_wakes(t, id, wake_free);
+}
+
+static void test_claim_wait__woken_by_time(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x", .delay_ms = 60);
+
+    check_wakes(t, id, wake_nothing);
+    CHECK_OK(t, fa_t_release(t, id, BY("waiter")));
+    CHECK_OK(t, fa_t_claim_for(t, id, "w", 60)); /* the lease will end */
+    check_wakes(t, id, wake_nothing);
+    CHECK_OK(t, fa_t_start(t, id, BY("waiter")));
+    CHECK_OK(t, fa_t_background(t, id, BY("waiter"), 60)); /* the deadline will pass */
+    check_wakes(t, id, wake_nothing);
+}
+
+static void wake_parent(struct fa_t *t, const char *id)
+{
+    fa_t_finish_task(t, fa_t_child(t, id, 0));
+}
+
+static void test_claim_wait__woken_by_the_last_child(struct fa_t *t)
+{
+    const char *id = fa_t_make(t, FAINA_BLOCKED, "w");
+    const char *kid = fa_t_child(t, id, 0);
+
+    CHECK_OK(t, fa_t_claim(t, kid, "finisher")); /* not for the waiter */
+    check_wakes(t, id, wake_parent);
+}
+
+static void test_claim_wait__times_out_empty(struct fa_t *t)
+{
+    const char *types[] = {"y"};
+    struct faina_claim claim = {.worker_id = "w", .types = types, .type_count = 1, .wait_ms = 40};
+    int64_t start_us = fa_clock_mono_us();
+
+    fa_t_submit(t, .type = "x"); /* not for this worker */
+    CHECK_OK(t, fa_t_claim_wait(t, &claim));
+    CHECK_INT(t->op.tasks->count, 0);
+    CHECK(fa_clock_mono_us() - start_us >= 40 * 1000, "it gave up after %lld us",
+          (long long)(fa_clock_mono_us() - start_us));
+    claim.wait_ms = 0;
+    CHECK_OK(t, fa_t_claim_wait(t, &claim));
+    CHECK_INT(t->op.tasks->count, 0);
+}
+
+static void test_claim_wait__refuses_bad_requests_at_once(struct fa_t *t)
+{
+    CHECK_CODE(t, fa_t_claim_wait(t, &(struct faina_claim){.wait_ms = FA_T_DEADLINE_MS}),
+               FAINA_INVALID_WORKER_ID);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * For an end
+ */
+
+struct waited {
+    const char *id;
+    int64_t timeout_ms;
+    enum faina_code code;
+    enum faina_status status;
+};
+
+static void wait_for_end(struct fa_t *mine, size_t index, void *arg)
+{
+    struct waited *waited = (struct waited *)arg + index;
+
+    waited->code = fa_t_wait(mine, waited->id, waited->timeout_ms);
+    if (mine->task)
+        waited->status = mine->task->status;
+}
+
+static void test_wait__every_end(struct fa_t *t)
+{
+    enum { ENDS = 4, WAITERS = 3 };
+    static const enum faina_status ends[ENDS] = {FAINA_COMPLETED, FAINA_FAILED, FAINA_DEAD_LETTER,
+                                                 FAINA_CANCELLED};
+
+    for (size_t i = 0; i < ENDS; i++) {
+        const char *id = fa_t_submit(t, .type = "x", .max_attempts = 1);
+        struct waited waited[WAITERS];
+        struct fa_t_crew *crew;
+
+        for (size_t j = 0; j < WAITERS; j++)
+            waited[j] = (struct waited){.id = id, .timeout_ms = j ? FA_T_DEADLINE_MS : -1};
+        fa_t_take(t, id, "w");
+        crew = fa_t_crew_start(t, WAITERS, wait_for_end, waited);
+        if (ends[i] == FAINA_COMPLETED)
+            CHECK_OK(t, fa_t_complete(t, id, BY("w"), "1"));
+        if (ends[i] == FAINA_FAILED)
+            CHECK_OK(t, fa_t_fail_final(t, id, BY("w"), "no"));
+        if (ends[i] == FAINA_DEAD_LETTER)
+            CHECK_OK(t, fa_t_fail_attempt(t, id, BY("w"), "no"));
+        if (ends[i] == FAINA_CANCELLED)
+            CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
+        fa_t_crew_join(crew);
+        for (size_t j = 0; j < WAITERS; j++) {
+            CHECK_INT(waited[j].code, FAINA_OK);
+            CHECK_STATUS(waited[j].status, ends[i]);
+        }
+    }
+}
+
+static void test_wait__ended_already(struct fa_t *t)
+{
+    for (enum faina_status s = FAINA_COMPLETED; s < FAINA_STATUS_COUNT; s++) {
+        CHECK_OK(t, fa_t_wait(t, fa_t_make(t, s, "w"), 0));
+        CHECK_STATUS(t->task->status, s);
+    }
+}
+
+static void test_wait__times_out_with_the_present_state(struct fa_t *t)
+{
+    for (enum faina_status s = FAINA_PENDING; s < FAINA_COMPLETED; s++) {
+        const char *id = fa_t_make(t, s, "w");
+        int64_t start_us = fa_clock_mono_us();
+
+        CHECK_CODE(t, fa_t_wait(t, id, 30), FAINA_TIMEOUT);
+        CHECK(fa_clock_mono_us() - start_us >= 30 * 1000, "it gave up too early");
+        CHECK_STATUS(t->task->status, s);
+        CHECK_STR(t->task->id, id);
+        CHECK_CODE(t, fa_t_wait(t, id, 0), FAINA_TIMEOUT);
+    }
+}
+
+static void test_wait__no_task(struct fa_t *t)
+{
+    CHECK_CODE(t, fa_t_wait(t, "01890a5d-ac96-774b-bcce-b302099a8057", -1), FAINA_TASK_NOT_FOUND);
+}
+
+static void test_wait__task_is_deleted_meanwhile(struct fa_t *t)
+{
+    struct waited waited = {.id = fa_t_submit(t, .type = "x"), .timeout_ms = FA_T_DEADLINE_MS};
+    struct fa_t_crew *crew = fa_t_crew_start(t, 1, wait_for_end, &waited);
+
+    CHECK_OK(t, fa_t_delete_with(t, waited.id, NOBODY, (struct faina_removal){.cancel = true}));
+    fa_t_crew_join(crew);
+    CHECK_INT(waited.code, FAINA_TASK_NOT_FOUND);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct fa_t_case cases[] = {
+        FA_T_CASE(test_claim_wait__woken_by_a_submit),
+        FA_T_CASE(test_claim_wait__woken_by_what_comes_back),
+        FA_T_CASE(test_claim_wait__woken_by_resume_and_limits),
+        FA_T_CASE(test_claim_wait__woken_by_a_freed_resource),
+        FA_T_CASE(test_claim_wait__woken_by_time),
+        FA_T_CASE(test_claim_wait__woken_by_the_last_child),
+        FA_T_CASE(test_claim_wait__times_out_empty),
+        FA_T_CASE(test_claim_wait__refuses_bad_requests_at_once),
+        FA_T_CASE(test_wait__every_end),
+        FA_T_CASE(test_wait__ended_already),
+        FA_T_CASE(test_wait__times_out_with_the_present_state),
+        FA_T_CASE(test_wait__no_task),
+        FA_T_CASE(test_wait__task_is_deleted_meanwhile),
+    };
+
+    return fa_t_main(argc, argv, "waiting", cases, FA_COUNT(cases));
+}
