@@ -230,8 +230,8 @@ static enum faina_code check_block(const struct fa_service *service, const struc
 
 static enum faina_code check_background(const struct fa_op *op, struct faina_error *err)
 {
-    enum faina_code code = check_range(op->background.timeout_ms, FA_DURATION_MS_MAX, "timeout",
-                                       err);
+    enum faina_code code =
+        check_range(op->background.timeout_ms, FA_DURATION_MS_MAX, "timeout", err);
 
     if (code == FAINA_OK && op->background.reason)
         code = fa_check_text(op->background.reason, FA_STATE_SIZE_MAX, "reason",

@@ -421,8 +421,8 @@ static enum faina_code read_priority(struct reader *r, const struct field *field
 {
     int64_t number;
 
-    if (value.type != FA_JSON_NUMBER || !fa_json_int(value, &number) ||
-        number < FA_PRIORITY_MIN || number > FA_PRIORITY_MAX)
+    if (value.type != FA_JSON_NUMBER || !fa_json_int(value, &number) || number < FA_PRIORITY_MIN ||
+        number > FA_PRIORITY_MAX)
         return refuse(r, field, "a whole number between -32768 and 32767");
     r->out->priority = (int)number;
     return FAINA_OK;
@@ -544,8 +544,7 @@ static enum faina_code read_retry(struct reader *r, const struct field *field, s
             code = fa_error_field(r->err, FAINA_INVALID_TASK, field->name,
                                   "retry has the members %s, %s and %s, and no other", names[0],
                                   names[1], names[2]);
-        else if (member.type != FA_JSON_NUMBER ||
-                 !fa_json_double(member, &r->out->retry.factor))
+        else if (member.type != FA_JSON_NUMBER || !fa_json_double(member, &r->out->retry.factor))
             code = fa_error_field(r->err, FAINA_INVALID_TASK, "retry.factor",
                                   "retry.factor must be a number");
         if (code != FAINA_OK)
@@ -554,8 +553,14 @@ static enum faina_code read_retry(struct reader *r, const struct field *field, s
     return FAINA_OK;
 }
 
-#define TEXT(name, member) {name, read_text, offsetof(struct faina_submit, member)}
-#define JSON(name, member) {name, read_json, offsetof(struct faina_submit, member)}
+#define TEXT(name, member)                                                                         \
+    {                                                                                              \
+        name, read_text, offsetof(struct faina_submit, member)                                     \
+    }
+#define JSON(name, member)                                                                         \
+    {                                                                                              \
+        name, read_json, offsetof(struct faina_submit, member)                                     \
+    }
 
 static const struct field fields[] = {
     TEXT("namespace", ns),
@@ -580,10 +585,10 @@ static const struct field fields[] = {
 };
 
 static const char *const engine_fields[] = {
-    "id",        "status",    "state",      "progress",      "output",    "error",
-    "inputHash", "attempts",  "workerId",   "leaseExpiresAt", "fence",    "phase",
-    "parentId",  "expiresAt", "version",    "createdAt",     "updatedAt", "claimedAt",
-    "startedAt", "completedAt", "deletedAt", "existing",     "inputMismatch",
+    "id",        "status",      "state",     "progress",       "output",        "error",
+    "inputHash", "attempts",    "workerId",  "leaseExpiresAt", "fence",         "phase",
+    "parentId",  "expiresAt",   "version",   "createdAt",      "updatedAt",     "claimedAt",
+    "startedAt", "completedAt", "deletedAt", "existing",       "inputMismatch",
 };
 
 static enum faina_code refuse_field(const char *key, struct faina_error *err)

@@ -1,0 +1,425 @@
+/*
+ * admin.c - pause, resume, resources, teams, stats.
+ */
+#include "cli/verbs.h"
+
+#include "cli/table.h"
+#include "cli/text.h"
+#include "model/limits.h"
+#include "service/wire.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* ------------------------------------------------------------------------------------------
+ * Lanes
+ */
+
+static int set_paused(struct fa_cli *cli, enum fa_op_kind kind)
+{
+    struct fa_op op = {.kind = kind};
+    bool is_paused = kind == FA_OP_PAUSE;
+    struct fa_out_json json;
+    int code;
+
+    op.name.ns = cli->ns;
+    op.name.type = cli->args[0];
+    code = fa_cli_run(cli, &op);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->format == FA_CLI_TABLE) {
+        fa_outf(cli, "%s %s\n", is_paused ? "paused" : "resumed", cli->args[0]);
+        return code;
+    }
+    fa_out_json_begin(cli, &json);
+    fa_json_begin_object(&json.writer);
+    fa_json_key(&json.writer, "namespace");
+    fa_json_put_str(&json.writer, cli->ns);
+    fa_json_key(&json.writer, "type");
+    fa_json_put_str(&json.writer, cli->args[0]);
+    fa_json_key(&json.writer, "paused");
+    fa_json_put_bool(&json.writer, is_paused);
+    fa_json_end_object(&json.writer);
+    fa_out_json_end(cli, &json);
+    return code;
+}
+
+int fa_verb_pause(struct fa_cli *cli)
+{
+    return set_paused(cli, FA_OP_PAUSE);
+}
+
+int fa_verb_resume(struct fa_cli *cli)
+{
+    return set_paused(cli, FA_OP_RESUME);
+}
+
+/* {"deleted":1}, or a line for people. */
+static void print_removed(struct fa_cli *cli, const char *what, const char *name)
+{
+    if (cli->format == FA_CLI_TABLE)
+        fa_outf(cli, "removed %s %s\n", what, name);
+    else
+        fa_outf(cli, "{\"deleted\":1}\n");
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Resources
+ */
+
+static void print_resource_table(struct fa_cli *cli, const struct faina_resources *resources)
+{
+    static const struct fa_column columns[] = {
+        {"NAME", 0},
+        {"LIMIT", FA_COLUMN_RIGHT},
+        {"IN USE", FA_COLUMN_RIGHT},
+        {"HOLDERS", FA_COLUMN_FLEXIBLE},
+    };
+    struct fa_table table;
+
+    if (resources->count == 0) {
+        fa_cli_note(cli, "No resource has a limit.");
+        return;
+    }
+    fa_table_init(&table, columns, FA_COUNT(columns));
+    for (size_t i = 0; i < resources->count; i++) {
+        const struct faina_resource *resource = &resources->items[i];
+        struct fa_buf holders;
+
+        fa_table_add(&table, FA_PLAIN, resource->name);
+        if (resource->max_concurrency < 0)
+            fa_table_add(&table, FA_PLAIN, "none");
+        else
+            fa_table_addf(&table, "%lld", (long long)resource->max_concurrency);
+        fa_table_addf(&table, "%lld", (long long)resource->in_use);
+        fa_buf_init(&holders, 64 * 1024);
+        fa_buf_add(&holders, "", 0);
+        for (size_t h = 0; h < resource->holder_count; h++)
+            fa_buf_printf(&holders, "%s%s", h > 0 ? " " : "", resource->holders[h]);
+        fa_table_add(&table, FA_PLAIN, holders.ptr ? holders.ptr : "");
+        fa_buf_finish(&holders);
+    }
+    fa_table_print(&table, cli, 0);
+    fa_table_finish(&table);
+}
+
+static void print_resources(struct fa_cli *cli, const struct faina_resources *resources,
+                            bool is_one)
+{
+    struct fa_out_json json;
+
+    if (cli->format == FA_CLI_TABLE) {
+        print_resource_table(cli, resources);
+        return;
+    }
+    if (is_one || cli->format == FA_CLI_JSONL) {
+        for (size_t i = 0; i < resources->count; i++) {
+            fa_out_json_begin(cli, &json);
+            fa_wire_put_resource(&json.writer, &resources->items[i]);
+            fa_out_json_end(cli, &json);
+        }
+        return;
+    }
+    fa_out_json_begin(cli, &json);
+    fa_json_begin_object(&json.writer);
+    fa_json_key(&json.writer, "items");
+    fa_json_begin_array(&json.writer);
+    for (size_t i = 0; i < resources->count; i++)
+        fa_wire_put_resource(&json.writer, &resources->items[i]);
+    fa_json_end_array(&json.writer);
+    fa_json_end_object(&json.writer);
+    fa_out_json_end(cli, &json);
+}
+
+static int list_resources(struct fa_cli *cli, const char *name)
+{
+    struct fa_op op = {.kind = FA_OP_RESOURCE_LIST};
+    int code;
+
+    op.resource.name = name;
+    code = fa_cli_run(cli, &op);
+    if (code == FA_EXIT_OK)
+        print_resources(cli, op.resources, name != NULL);
+    return code;
+}
+
+int fa_verb_resource_ls(struct fa_cli *cli)
+{
+    return list_resources(cli, cli->arg_count > 0 ? cli->args[0] : NULL);
+}
+
+int fa_verb_resource_set(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_RESOURCE_SET};
+    const char *text = cli->args[1];
+    char *end;
+    int code;
+
+    op.resource.name = cli->args[0];
+    op.resource.max_concurrency = -1;
+    if (strcmp(text, "none") != 0) {
+        errno = 0;
+        op.resource.max_concurrency = strtoll(text, &end, 10);
+        if (end == text || *end != '\0' || errno != 0 || op.resource.max_concurrency < 0 ||
+            op.resource.max_concurrency > FA_CONCURRENCY_MAX)
+            return fa_cli_usage(cli, "N is a whole number from 0 to %d, or none; not \"%.100s\"",
+                                FA_CONCURRENCY_MAX, text);
+    }
+    code = fa_cli_run(cli, &op);
+    return code == FA_EXIT_OK ? list_resources(cli, cli->args[0]) : code;
+}
+
+int fa_verb_resource_rm(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_RESOURCE_REMOVE};
+    int code;
+
+    op.resource.name = cli->args[0];
+    code = fa_cli_run(cli, &op);
+    if (code == FA_EXIT_OK)
+        print_removed(cli, "the limit of", cli->args[0]);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Teams
+ */
+
+static void print_team(struct fa_cli *cli, const struct faina_team *team)
+{
+    struct fa_out_json json;
+
+    if (cli->format == FA_CLI_TABLE) {
+        fa_record_line(cli, "id", FA_PLAIN, team->id);
+        fa_record_line(cli, "name", FA_PLAIN, team->name);
+        fa_record_line(cli, "namespace", FA_PLAIN, team->ns);
+        fa_record_line(cli, "spec", FA_PLAIN, team->spec);
+        return;
+    }
+    fa_out_json_begin(cli, &json);
+    fa_wire_put_team(&json.writer, team);
+    fa_out_json_end(cli, &json);
+}
+
+static void print_team_table(struct fa_cli *cli, const struct faina_teams *teams)
+{
+    static const struct fa_column columns[] = {
+        {"ID", 0},
+        {"NAME", FA_COLUMN_FLEXIBLE},
+        {"NAMESPACE", FA_COLUMN_FLEXIBLE},
+        {"SPEC", FA_COLUMN_FLEXIBLE},
+    };
+    struct fa_table table;
+
+    if (teams->count == 0) {
+        fa_cli_note(cli, "No teams.");
+        return;
+    }
+    fa_table_init(&table, columns, FA_COUNT(columns));
+    for (size_t i = 0; i < teams->count; i++) {
+        fa_table_add(&table, FA_PLAIN, teams->items[i].id);
+        fa_table_add(&table, FA_PLAIN, teams->items[i].name);
+        fa_table_add(&table, FA_PLAIN, teams->items[i].ns);
+        fa_table_add(&table, FA_PLAIN, teams->items[i].spec);
+    }
+    fa_table_print(&table, cli, 0);
+    fa_table_finish(&table);
+}
+
+int fa_verb_team_ls(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_TEAM_LIST};
+    struct fa_out_json json;
+    int code;
+
+    op.name.ns = cli->ns;
+    code = fa_cli_run(cli, &op);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->format == FA_CLI_TABLE) {
+        print_team_table(cli, op.teams);
+    } else if (cli->format == FA_CLI_JSONL) {
+        for (size_t i = 0; i < op.teams->count; i++)
+            print_team(cli, &op.teams->items[i]);
+    } else {
+        fa_out_json_begin(cli, &json);
+        fa_json_begin_object(&json.writer);
+        fa_json_key(&json.writer, "items");
+        fa_json_begin_array(&json.writer);
+        for (size_t i = 0; i < op.teams->count; i++)
+            fa_wire_put_team(&json.writer, &op.teams->items[i]);
+        fa_json_end_array(&json.writer);
+        fa_json_end_object(&json.writer);
+        fa_out_json_end(cli, &json);
+    }
+    return code;
+}
+
+/* The team with the id of the first word. */
+static int find_team(struct fa_cli *cli, const struct faina_team **out)
+{
+    struct fa_op op = {.kind = FA_OP_TEAM_LIST, .id = cli->args[0]};
+    struct faina_error err;
+    int code = fa_cli_run(cli, &op);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    if (op.teams->count == 0) {
+        fa_error_set(&err, FAINA_NOT_FOUND, "there is no team %.64s", cli->args[0]);
+        return fa_cli_fail(cli, &err);
+    }
+    *out = &op.teams->items[0];
+    return FA_EXIT_OK;
+}
+
+int fa_verb_team_get(struct fa_cli *cli)
+{
+    const struct faina_team *team;
+    int code = find_team(cli, &team);
+
+    if (code == FA_EXIT_OK)
+        print_team(cli, team);
+    return code;
+}
+
+int fa_verb_team_create(struct fa_cli *cli)
+{
+    struct faina_team team = {.ns = cli->ns, .name = cli->args[0]};
+    struct fa_op op = {.kind = FA_OP_TEAM_PUT, .team = &team};
+    int code = fa_flag_json(cli, "spec", &team.spec);
+
+    if (code == FA_EXIT_OK)
+        code = fa_cli_run(cli, &op);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->has_format && cli->format != FA_CLI_TABLE)
+        print_team(cli, op.team_answer);
+    else
+        fa_outf(cli, "%s\n", op.team_answer->id);
+    return code;
+}
+
+int fa_verb_team_set(struct fa_cli *cli)
+{
+    const struct faina_team *old;
+    struct faina_team team;
+    struct fa_op op = {.kind = FA_OP_TEAM_PUT, .team = &team};
+    const char *spec = NULL;
+    int code;
+
+    if (!fa_flag(cli, "name") && !fa_flag(cli, "spec"))
+        return fa_cli_usage(cli, "there is nothing to change: give --name or --spec");
+    code = fa_flag_json(cli, "spec", &spec);
+    if (code == FA_EXIT_OK)
+        code = find_team(cli, &old);
+    if (code != FA_EXIT_OK)
+        return code;
+    team = *old;
+    if (fa_flag(cli, "name"))
+        team.name = fa_flag(cli, "name");
+    if (spec)
+        team.spec = spec;
+    code = fa_cli_run(cli, &op);
+    if (code == FA_EXIT_OK)
+        print_team(cli, op.team_answer);
+    return code;
+}
+
+int fa_verb_team_rm(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_TEAM_REMOVE, .id = cli->args[0]};
+    int code = fa_cli_run(cli, &op);
+
+    if (code == FA_EXIT_OK)
+        print_removed(cli, "team", cli->args[0]);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Numbers
+ */
+
+#define STATS_COLUMN_MAX (FAINA_STATUS_COUNT + 2)
+
+/* The columns that say something: the usual statuses, and whichever else is not 0. */
+static size_t pick_columns(const struct faina_stats *stats, struct fa_column *columns,
+                           enum faina_status *statuses, struct fa_arena *arena)
+{
+    const unsigned usual =
+        1u << FAINA_PENDING | 1u << FAINA_RUNNING | 1u << FAINA_COMPLETED | 1u << FAINA_FAILED;
+    size_t count = 0;
+
+    for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++) {
+        char *title;
+
+        if (stats->by_status[status] == 0 && !(usual & (1u << status)))
+            continue;
+        title = fa_arena_strdup(arena, faina_status_name(status));
+        for (char *at = title; *at; at++)
+            *at = *at == '_' ? ' ' : (char)(*at - 'a' + 'A');
+        columns[count] = (struct fa_column){title, FA_COLUMN_RIGHT};
+        statuses[count++] = status;
+    }
+    return count;
+}
+
+static void add_counts(struct fa_table *table, const int64_t *by_status,
+                       const enum faina_status *statuses, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        char text[FA_TEXT_COUNT_SIZE];
+        int64_t n = by_status[statuses[i]];
+
+        fa_table_add(table, n == 0 ? FA_DIM : fa_style_of(statuses[i]), fa_text_count(n, text));
+    }
+}
+
+static void print_stats_table(struct fa_cli *cli, const struct faina_stats *stats)
+{
+    struct fa_column columns[STATS_COLUMN_MAX] = {{"TYPE", 0}};
+    enum faina_status statuses[FAINA_STATUS_COUNT];
+    bool has_ns = strcmp(cli->ns, "*") == 0;
+    struct fa_table table;
+    size_t count;
+
+    if (has_ns)
+        columns[1] = (struct fa_column){"NAMESPACE", FA_COLUMN_FLEXIBLE};
+    count = pick_columns(stats, columns + 1 + has_ns, statuses, &cli->arena);
+    fa_table_init(&table, columns, 1 + has_ns + count);
+    for (size_t i = 0; i < stats->count; i++) {
+        const struct faina_count *row = &stats->types[i];
+
+        fa_table_add(&table, row->is_paused ? FA_YELLOW : FA_PLAIN,
+                     row->is_paused ? fa_arena_printf(&table.arena, "%s (paused)", row->type)
+                                    : row->type);
+        if (has_ns)
+            fa_table_add(&table, FA_PLAIN, row->ns);
+        add_counts(&table, row->by_status, statuses, count);
+    }
+    fa_table_add(&table, FA_BOLD, "total");
+    if (has_ns)
+        fa_table_add(&table, FA_PLAIN, "");
+    add_counts(&table, stats->by_status, statuses, count);
+    fa_table_print(&table, cli, 0);
+    fa_table_finish(&table);
+}
+
+int fa_verb_stats(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_STATS};
+    struct fa_out_json json;
+    int code;
+
+    op.name.ns = cli->ns;
+    code = fa_cli_run(cli, &op);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->format == FA_CLI_TABLE) {
+        print_stats_table(cli, op.stats);
+        return code;
+    }
+    fa_out_json_begin(cli, &json);
+    fa_wire_put_stats(&json.writer, op.stats);
+    fa_out_json_end(cli, &json);
+    return code;
+}

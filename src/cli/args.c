@@ -1,0 +1,497 @@
+/*
+ * args.c - the words of the command line: the verb, its arguments, its flags.
+ *
+ * Flags may stand anywhere, even before the verb. So the verb is looked for first, and whether a
+ * flag takes a value must not depend on the verb (see verbs.h).
+ */
+#include "cli/cli.h"
+
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "cli/verbs.h"
+#include "model/states.h"
+#include "model/times.h"
+#include "service/wire.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+
+/* "-5" is a number and "-" is stdin; neither is a flag. */
+static bool looks_like_flag(const char *word)
+{
+    return word[0] == '-' && word[1] != '\0' && !isdigit((unsigned char)word[1]);
+}
+
+/* The name of "--name" or "--name=value", in `out`. Too long a name is no flag of ours. */
+static void flag_name(const char *word, char out[64])
+{
+    size_t len = strcspn(word + 2, "=");
+
+    if (len > 63)
+        len = 63;
+    memcpy(out, word + 2, len);
+    out[len] = '\0';
+}
+
+/* How many words the flag at argv[i] takes, itself included, by what any verb says. */
+static int flag_words(char **argv, int i)
+{
+    const struct fa_flag *flag = NULL;
+    const char *word = argv[i];
+    char name[64];
+
+    if (word[1] == '-') {
+        if (strchr(word, '='))
+            return 1;
+        flag_name(word, name);
+        flag = fa_verb_any_flag(name);
+    } else {
+        for (size_t v = 0; v < fa_verb_count && !flag; v++)
+            flag = fa_verb_letter(&fa_verbs[v], word[1]);
+        if (word[2] != '\0')
+            return 1;
+    }
+    return flag && flag->value && !flag->is_optional ? 2 : 1;
+}
+
+/* The first word from `i` on that isn't a flag or its value; argc when there is none. */
+static int next_word(int argc, char **argv, int i)
+{
+    while (i < argc && looks_like_flag(argv[i])) {
+        if (strcmp(argv[i], "--") == 0)
+            return i + 1 < argc ? i + 1 : argc;
+        i += flag_words(argv, i);
+    }
+    return i < argc ? i : argc;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Finding the verb
+ */
+
+/* All verbs that begin with `noun` and a space, without them; or, with no noun, the first words. */
+static const char *const *verb_names(struct fa_cli *cli, const char *noun)
+{
+    const char **names = fa_arena_zero(&cli->arena, fa_verb_count + 1, sizeof(*names));
+    size_t count = 0, skip = noun ? strlen(noun) + 1 : 0;
+
+    for (size_t i = 0; i < fa_verb_count; i++) {
+        const char *name = fa_verbs[i].name;
+        const char *space = strchr(name, ' ');
+
+        if (noun && (!space || strncmp(name, noun, skip - 1) != 0 || name[skip - 1] != ' '))
+            continue;
+        names[count++] =
+            noun ? name + skip
+                 : fa_arena_copy(&cli->arena, name, space ? (size_t)(space - name) : strlen(name));
+    }
+    return names;
+}
+
+static int unknown_verb(struct fa_cli *cli, const char *noun, const char *word)
+{
+    const char *nearest = fa_wire_nearest(word, verb_names(cli, noun));
+    const char *lead = noun ? noun : "", *gap = noun ? " " : "";
+
+    if (nearest)
+        return fa_cli_usage(cli, "unknown verb \"%s%s%.100s\"; did you mean \"%s%s%s\"?", lead, gap,
+                            word, lead, gap, nearest);
+    return fa_cli_usage(cli, "unknown verb \"%s%s%.100s\"", lead, gap, word);
+}
+
+/* Whether --help is among the words before any "--". */
+static bool asks_help(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+/* Finds the verb; its words are at *first and *second (argc: none). -1: found. */
+static int find_verb(struct fa_cli *cli, int argc, char **argv, int *first, int *second)
+{
+    const char *word;
+
+    *second = argc;
+    *first = next_word(argc, argv, 1);
+    if (*first == argc) {
+        for (int i = 1; i < argc; i++) {
+            if (strcmp(argv[i], "--version") == 0 || strcmp(argv[i], "-V") == 0) {
+                cli->verb = fa_verb_find("version");
+                return -1;
+            }
+        }
+        fa_help_general(cli, asks_help(argc, argv) ? stdout : stderr);
+        return asks_help(argc, argv) ? FA_EXIT_OK : FA_EXIT_USAGE;
+    }
+    word = argv[*first];
+    if (!fa_verb_is_noun(word)) {
+        cli->verb = fa_verb_find(word);
+        return cli->verb ? -1 : unknown_verb(cli, NULL, word);
+    }
+    *second = next_word(argc, argv, *first + 1);
+    if (*second == argc) {
+        fa_help_noun(cli, word, asks_help(argc, argv) ? stdout : stderr);
+        return asks_help(argc, argv) ? FA_EXIT_OK : FA_EXIT_USAGE;
+    }
+    cli->verb = fa_verb_find(fa_arena_printf(&cli->arena, "%s %s", word, argv[*second]));
+    return cli->verb ? -1 : unknown_verb(cli, word, argv[*second]);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The flags
+ */
+
+static int unknown_flag(struct fa_cli *cli, const char *name)
+{
+    const char *names[64];
+    const char *nearest;
+    size_t count = 0;
+
+    for (const struct fa_flag *f = cli->verb->flags; f && f->name; f++)
+        names[count++] = f->name;
+    for (const struct fa_flag *f = fa_common_flags; f->name; f++)
+        names[count++] = f->name;
+    assert(count < FA_COUNT(names));
+    names[count] = NULL;
+    nearest = fa_wire_nearest(name, names);
+    if (nearest)
+        return fa_cli_usage(cli, "%s has no flag --%s; did you mean --%s?", cli->verb->name, name,
+                            nearest);
+    return fa_cli_usage(cli, "%s has no flag --%s", cli->verb->name, name);
+}
+
+/* Whether `value` is among the words of `choices`. */
+static bool is_choice(const char *choices, const char *value)
+{
+    size_t len = strlen(value);
+
+    for (const char *at = choices; *at; at += strspn(at, " ")) {
+        size_t word = strcspn(at, " ");
+        if (word == len && memcmp(at, value, len) == 0)
+            return true;
+        at += word;
+    }
+    return false;
+}
+
+static int take_common(struct fa_cli *cli, const struct fa_flag *flag, const char *value)
+{
+    if (strcmp(flag->name, "help") == 0) {
+        cli->is_help = true;
+    } else if (strcmp(flag->name, "url") == 0) {
+        cli->url = value;
+    } else if (strcmp(flag->name, "namespace") == 0) {
+        cli->ns = value;
+        cli->has_ns = true;
+    } else {
+        assert(strcmp(flag->name, "output") == 0);
+        cli->has_format = true;
+        cli->format = strcmp(value, "table") == 0  ? FA_CLI_TABLE
+                      : strcmp(value, "json") == 0 ? FA_CLI_JSON
+                                                   : FA_CLI_JSONL;
+    }
+    return FA_EXIT_OK;
+}
+
+static int take_flag(struct fa_cli *cli, const struct fa_flag *flag, const char *value)
+{
+    /* A list of statuses is read by fa_flag_statuses, which knows commas. */
+    if (value && flag->choices && !flag->is_repeatable && !is_choice(flag->choices, value))
+        return fa_cli_usage(cli, "--%s is one of: %s; not \"%.100s\"", flag->name, flag->choices,
+                            value);
+    for (const struct fa_flag *f = fa_common_flags; f->name; f++)
+        if (f == flag)
+            return take_common(cli, flag, value);
+    for (size_t i = 0; i < cli->given_count; i++)
+        if (cli->given[i].flag == flag && !flag->is_repeatable && flag->value)
+            return fa_cli_usage(cli, "--%s is given twice", flag->name);
+    cli->given[cli->given_count++] = (struct fa_given){flag, value};
+    return FA_EXIT_OK;
+}
+
+/* The flag at argv[*i], with its value, which may be the next word. */
+static int parse_flag(struct fa_cli *cli, int argc, char **argv, int *i, int first, int second)
+{
+    const char *word = argv[*i], *value = NULL;
+    const struct fa_flag *flag;
+    char name[64];
+
+    if (word[1] == '-') {
+        flag_name(word, name);
+        flag = fa_verb_flag(cli->verb, name);
+        value = strchr(word, '=');
+        value = value ? value + 1 : NULL;
+    } else {
+        flag = fa_verb_letter(cli->verb, word[1]);
+        snprintf(name, sizeof(name), "%c", word[1]);
+        value = word[2] ? word + 2 + (word[2] == '=') : NULL;
+    }
+    if (!flag && word[1] != '-')
+        return fa_cli_usage(cli, "%s has no flag -%s", cli->verb->name, name);
+    if (!flag)
+        return unknown_flag(cli, name);
+    if (!flag->value && value)
+        return fa_cli_usage(cli, "--%s takes no value", flag->name);
+    if (flag->value && !value) {
+        int next = *i + 1;
+        bool has_next = next < argc && next != first && next != second;
+
+        if (flag->is_optional)
+            has_next = has_next && !looks_like_flag(argv[next]);
+        if (has_next) {
+            value = argv[next];
+            (*i)++;
+        } else if (!flag->is_optional) {
+            return fa_cli_usage(cli, "--%s needs a value: --%s %s", flag->name, flag->name,
+                                flag->value);
+        }
+    }
+    return take_flag(cli, flag, value);
+}
+
+/* Everything is shown to people and put into JSON, so it has to be text. */
+static int check_utf8(struct fa_cli *cli, int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (!fa_utf8_is_valid(fa_str(argv[i])))
+            return fa_cli_usage(cli, "argument %d is not UTF-8 text", i);
+    return FA_EXIT_OK;
+}
+
+static int check_words(struct fa_cli *cli)
+{
+    const struct fa_verb *verb = cli->verb;
+
+    if ((int)cli->arg_count < verb->arg_min)
+        return fa_cli_usage(cli, "something is missing: faina %s %s", verb->name, verb->arguments);
+    if (verb->arg_max >= 0 && (int)cli->arg_count > verb->arg_max)
+        return fa_cli_usage(cli, "\"%.100s\" is one word too many: faina %s %s",
+                            cli->args[verb->arg_max], verb->name, verb->arguments);
+    return FA_EXIT_OK;
+}
+
+static int parse_words(struct fa_cli *cli, int argc, char **argv, int first, int second)
+{
+    bool is_over = false; /* "--" was seen */
+
+    cli->args = fa_arena_zero(&cli->arena, (size_t)argc + 1, sizeof(*cli->args));
+    cli->given = fa_arena_zero(&cli->arena, (size_t)argc + 1, sizeof(*cli->given));
+    for (int i = 1; i < argc; i++) {
+        if (i == first || i == second)
+            continue;
+        if (cli->verb->is_raw && i > first) {
+            cli->args[cli->arg_count++] = argv[i];
+        } else if (!is_over && strcmp(argv[i], "--") == 0) {
+            is_over = true;
+        } else if (is_over || !looks_like_flag(argv[i])) {
+            cli->args[cli->arg_count++] = argv[i];
+        } else if (strcmp(cli->verb->name, "version") != 0 || strcmp(argv[i], "--version") != 0) {
+            int code = parse_flag(cli, argc, argv, &i, first, second);
+            if (code != FA_EXIT_OK)
+                return code;
+        }
+    }
+    return FA_EXIT_OK;
+}
+
+int fa_cli_parse(struct fa_cli *cli, int argc, char **argv)
+{
+    int first = argc, second = argc;
+    int code = check_utf8(cli, argc, argv);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    code = find_verb(cli, argc, argv, &first, &second);
+    if (code >= 0)
+        return code;
+    code = parse_words(cli, argc, argv, first, second);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->is_help) {
+        fa_help_verb(cli, cli->verb, stdout);
+        return FA_EXIT_OK;
+    }
+    code = check_words(cli);
+    return code == FA_EXIT_OK ? -1 : code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Asking for what was given
+ */
+
+const char *fa_flag(const struct fa_cli *cli, const char *name)
+{
+    assert(fa_verb_flag(cli->verb, name));
+    for (size_t i = cli->given_count; i > 0; i--)
+        if (strcmp(cli->given[i - 1].flag->name, name) == 0)
+            return cli->given[i - 1].value;
+    return NULL;
+}
+
+bool fa_flag_is_given(const struct fa_cli *cli, const char *name)
+{
+    assert(fa_verb_flag(cli->verb, name));
+    for (size_t i = 0; i < cli->given_count; i++)
+        if (strcmp(cli->given[i].flag->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Calls for each part between commas; empty parts don't count. Returns how many there are. */
+static size_t split(struct fa_cli *cli, const char *text, const char **out)
+{
+    size_t count = 0;
+
+    while (*text) {
+        size_t len = strcspn(text, ",");
+        if (len > 0) {
+            if (out)
+                out[count] = fa_arena_copy(&cli->arena, text, len);
+            count++;
+        }
+        text += len + (text[len] == ',');
+    }
+    return count;
+}
+
+const char *const *fa_flag_list(struct fa_cli *cli, const char *name, size_t *count)
+{
+    const char **list;
+    size_t total = 0;
+
+    if (!fa_flag_is_given(cli, name)) {
+        *count = 0;
+        return NULL;
+    }
+    for (size_t i = 0; i < cli->given_count; i++)
+        if (strcmp(cli->given[i].flag->name, name) == 0)
+            total += split(cli, cli->given[i].value, NULL);
+    list = fa_arena_zero(&cli->arena, total + 1, sizeof(*list));
+    *count = 0;
+    for (size_t i = 0; i < cli->given_count; i++)
+        if (strcmp(cli->given[i].flag->name, name) == 0)
+            *count += split(cli, cli->given[i].value, list + *count);
+    return list;
+}
+
+int fa_flag_int(struct fa_cli *cli, const char *name, int64_t min, int64_t max, int64_t *out)
+{
+    const char *text = fa_flag(cli, name);
+    long long number;
+    char *end;
+
+    if (!text)
+        return FA_EXIT_OK;
+    errno = 0;
+    number = strtoll(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || isspace((unsigned char)text[0]) ||
+        number < min || number > max) {
+        if (max == INT64_MAX)
+            return fa_cli_usage(cli, "--%s is a whole number from %lld on, not \"%.100s\"", name,
+                                (long long)min, text);
+        return fa_cli_usage(cli, "--%s is a whole number from %lld to %lld, not \"%.100s\"", name,
+                            (long long)min, (long long)max, text);
+    }
+    *out = number;
+    return FA_EXIT_OK;
+}
+
+int fa_flag_duration(struct fa_cli *cli, const char *name, int64_t *out_ms)
+{
+    const char *text = fa_flag(cli, name);
+    struct faina_error err;
+    char flag[64];
+
+    if (!text)
+        return FA_EXIT_OK;
+    snprintf(flag, sizeof(flag), "--%s", name);
+    if (fa_duration_parse(text, flag, out_ms, &err) == FAINA_OK)
+        return FA_EXIT_OK;
+    return fa_cli_fail(cli, &err);
+}
+
+int fa_flag_time(struct fa_cli *cli, const char *name, bool may_be_ago, int64_t *out_us)
+{
+    const char *text = fa_flag(cli, name);
+    struct faina_error err;
+    int64_t ago_ms;
+    char flag[64];
+
+    if (!text)
+        return FA_EXIT_OK;
+    snprintf(flag, sizeof(flag), "--%s", name);
+    if (may_be_ago && fa_duration_parse(text, flag, &ago_ms, NULL) == FAINA_OK) {
+        *out_us = fa_clock_now_us() - ago_ms * 1000;
+        return FA_EXIT_OK;
+    }
+    if (fa_time_parse(text, flag, out_us, &err) == FAINA_OK)
+        return FA_EXIT_OK;
+    return fa_cli_fail(cli, &err);
+}
+
+int fa_flag_statuses(struct fa_cli *cli, unsigned *out)
+{
+    size_t count;
+    const char *const *names = fa_flag_list(cli, "status", &count);
+
+    for (size_t i = 0; i < count; i++) {
+        const char *known[FAINA_STATUS_COUNT + 1] = {NULL};
+        const char *nearest;
+        enum faina_status status;
+
+        if (fa_status_parse(names[i], &status)) {
+            *out |= 1u << status;
+            continue;
+        }
+        for (enum faina_status s = 0; s < FAINA_STATUS_COUNT; s++)
+            known[s] = faina_status_name(s);
+        nearest = fa_wire_nearest(names[i], known);
+        if (nearest)
+            return fa_cli_usage(cli, "there is no status \"%.100s\"; did you mean \"%s\"?",
+                                names[i], nearest);
+        return fa_cli_usage(cli, "there is no status \"%.100s\"; there are %s", names[i],
+                            fa_verb_flag(cli->verb, "status")->choices);
+    }
+    if (names && count == 0)
+        return fa_cli_usage(cli, "--status names no status");
+    return FA_EXIT_OK;
+}
+
+static int json_of(struct fa_cli *cli, const char *arg, const char *what, const char **out)
+{
+    struct fa_bytes text;
+    int code = fa_input_read(cli, arg, what, &text);
+
+    if (code == FA_EXIT_OK)
+        code = fa_input_check(cli, text, what);
+    if (code == FA_EXIT_OK)
+        *out = text.ptr;
+    return code;
+}
+
+int fa_flag_json(struct fa_cli *cli, const char *name, const char **out)
+{
+    const char *text = fa_flag(cli, name);
+
+    return text ? json_of(cli, text, name, out) : FA_EXIT_OK;
+}
+
+int fa_arg_json(struct fa_cli *cli, size_t index, const char *what, const char **out)
+{
+    return index < cli->arg_count ? json_of(cli, cli->args[index], what, out) : FA_EXIT_OK;
+}
+
+int fa_flag_by(struct fa_cli *cli, struct faina_by *out)
+{
+    int code = fa_flag_int(cli, "fence", 1, INT64_MAX, &out->fence);
+
+    if (code == FA_EXIT_OK)
+        code = fa_flag_int(cli, "if-version", 1, INT64_MAX, &out->version);
+    out->worker_id = fa_flag(cli, "worker");
+    return code;
+}

@@ -1,0 +1,147 @@
+/*
+ * cli.h - what every verb of the command line shares: the parsed words, the terminal, the engine.
+ *
+ *   C1  On an error nothing is written to stdout, and stderr says why in one sentence.
+ *   C2  A function that returns an `int` exit code has already told the user when it isn't 0.
+ *   C3  Whatever a user could misspell is checked before the engine is opened.
+ *
+ * Threads: one.
+ */
+#ifndef FA_CLI_H
+#define FA_CLI_H
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "service/service.h"
+
+#include <stdio.h>
+
+/* Exit codes that belong to no faina_code. */
+enum { FA_EXIT_OK = 0, FA_EXIT_FAILURE = 1, FA_EXIT_USAGE = 2 };
+
+enum fa_cli_format { FA_CLI_TABLE, FA_CLI_JSON, FA_CLI_JSONL };
+
+/* A flag that was given, with its value (NULL for a switch). */
+struct fa_given {
+    const struct fa_flag *flag;
+    const char *value;
+};
+
+struct fa_cli {
+    /* args.c fills these in. */
+    const struct fa_verb *verb;
+    const char **args; /* the words that are neither verb nor flags */
+    size_t arg_count;
+    struct fa_given *given;
+    size_t given_count;
+    bool is_help;    /* --help */
+    const char *url; /* --url, else NULL */
+    const char *ns;  /* --namespace, else FAINA_NAMESPACE, else "default" */
+    bool has_ns;     /* it was named */
+    enum fa_cli_format format;
+    bool has_format; /* -o was given */
+
+    /* The terminal. */
+    bool in_is_tty, out_is_tty, err_is_tty;
+    bool has_colour, has_err_colour; /* on stdout, on stderr */
+    int width;                       /* columns */
+    int out_errno;                   /* why stdout took no more; 0: it did */
+
+    struct fa_service *service; /* NULL until fa_cli_open */
+    struct fa_arena arena;      /* lives as long as the program */
+};
+
+/* ---- engine.c: the engine ---- */
+
+/* Opens the engine that the flags and the environment name, once. */
+FA_MUST_CHECK int fa_cli_open(struct fa_cli *cli);
+/* The same, without a word when it fails: `err` tells. */
+FA_MUST_CHECK enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err);
+void fa_cli_close(struct fa_cli *cli);
+/* The URL to open; never NULL. NOT_SUPPORTED: the environment asks for PostgreSQL. */
+FA_MUST_CHECK enum faina_code fa_cli_url(const struct fa_cli *cli, const char **out,
+                                         struct faina_error *err);
+/* Opens when need be, runs one operation (its arena may be NULL: the program's). */
+FA_MUST_CHECK int fa_cli_run(struct fa_cli *cli, struct fa_op *op);
+/*
+ * Waits in steps and lets go of the engine between them. A SQLite file has one owner at a time, so
+ * a command that waits must not keep others from doing the work it waits for. `look` returns true
+ * when the wait is over. False: the time ran out (timeout_ms < 0: never).
+ */
+typedef bool (*fa_cli_look)(struct fa_cli *cli, void *context, int *exit_code);
+bool fa_cli_wait_for(struct fa_cli *cli, int64_t timeout_ms, fa_cli_look look, void *context,
+                     int *exit_code);
+/* Waits until the task has ended. *task lives in `arena`. */
+FA_MUST_CHECK int fa_cli_wait_end(struct fa_cli *cli, const char *id, int64_t timeout_ms,
+                                  struct fa_arena *arena, struct faina_task **task);
+
+/* ---- out.c: saying things ---- */
+
+void fa_out(struct fa_cli *cli, const char *ptr, size_t len);
+void fa_outf(struct fa_cli *cli, const char *format, ...) FA_PRINTF(2, 3);
+/* True when stdout takes no more (a closed pipe, a full disk): stop working for it. */
+bool fa_out_is_broken(const struct fa_cli *cli);
+/* Writes out what is buffered. Not 0: it could not be written. */
+int fa_out_finish(struct fa_cli *cli);
+
+/* A JSON answer: begin, write with the writer, end. Long lists may flush in between. */
+struct fa_out_json {
+    struct fa_buf buf;
+    struct fa_json_writer writer;
+};
+void fa_out_json_begin(struct fa_cli *cli, struct fa_out_json *json);
+void fa_out_json_flush(struct fa_cli *cli, struct fa_out_json *json);
+void fa_out_json_end(struct fa_cli *cli, struct fa_out_json *json);
+
+/* "faina: <sentence>" on stderr, and the problem as JSON when -o json was given. Returns the exit
+ * code that belongs to the code. */
+int fa_cli_fail(struct fa_cli *cli, const struct faina_error *err);
+/* A wrong use of the command line: the sentence and where to read more. Returns FA_EXIT_USAGE. */
+int fa_cli_usage(struct fa_cli *cli, const char *format, ...) FA_PRINTF(2, 3);
+/* Asks "<question> [y/N]" on the terminal. True: yes. */
+bool fa_cli_ask(struct fa_cli *cli, const char *format, ...) FA_PRINTF(2, 3);
+/* A note on stderr, for people. */
+void fa_cli_note(struct fa_cli *cli, const char *format, ...) FA_PRINTF(2, 3);
+
+/* The escape sequence of a style, "" when there is no colour. */
+enum fa_style { FA_PLAIN, FA_BOLD, FA_DIM, FA_RED, FA_GREEN, FA_YELLOW, FA_CYAN, FA_MAGENTA };
+const char *fa_style_on(const struct fa_cli *cli, enum fa_style style);
+const char *fa_style_off(const struct fa_cli *cli, enum fa_style style);
+enum fa_style fa_style_of(enum faina_status status);
+
+/* ---- args.c: reading the command line ---- */
+
+/* Parses; -1: go on and run cli->verb, else the exit code. */
+FA_MUST_CHECK int fa_cli_parse(struct fa_cli *cli, int argc, char **argv);
+
+/* The last value of a flag, NULL when it wasn't given. The verb must know the flag. */
+const char *fa_flag(const struct fa_cli *cli, const char *name);
+bool fa_flag_is_given(const struct fa_cli *cli, const char *name);
+/* All values of a flag, commas splitting them further; NULL when there is none. */
+const char *const *fa_flag_list(struct fa_cli *cli, const char *name, size_t *count);
+/* These leave *out alone when the flag isn't given. */
+FA_MUST_CHECK int fa_flag_int(struct fa_cli *cli, const char *name, int64_t min, int64_t max,
+                              int64_t *out);
+FA_MUST_CHECK int fa_flag_duration(struct fa_cli *cli, const char *name, int64_t *out_ms);
+/* With may_be_ago, a duration counts back from now. */
+FA_MUST_CHECK int fa_flag_time(struct fa_cli *cli, const char *name, bool may_be_ago,
+                               int64_t *out_us);
+FA_MUST_CHECK int fa_flag_statuses(struct fa_cli *cli, unsigned *out);
+/* A flag whose value is JSON (or @FILE, or -): checked, NULL when it isn't given. */
+FA_MUST_CHECK int fa_flag_json(struct fa_cli *cli, const char *name, const char **out);
+/* The argument at `index` as JSON: the text itself, @FILE, or - for stdin. NULL when it isn't
+ * there. `what` names it in messages. */
+FA_MUST_CHECK int fa_arg_json(struct fa_cli *cli, size_t index, const char *what, const char **out);
+/* --worker, --fence, --if-version. */
+FA_MUST_CHECK int fa_flag_by(struct fa_cli *cli, struct faina_by *out);
+
+/* ---- input.c: payloads ---- */
+
+/* The text that `arg` stands for, in the program's arena: itself, @FILE, or - for stdin. */
+FA_MUST_CHECK int fa_input_read(struct fa_cli *cli, const char *arg, const char *what,
+                                struct fa_bytes *out);
+/* Is it JSON? When not: the sentence, and on a terminal the place with a caret below it. */
+FA_MUST_CHECK int fa_input_check(struct fa_cli *cli, struct fa_bytes text, const char *what);
+
+#endif

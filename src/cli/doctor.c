@@ -1,0 +1,253 @@
+/*
+ * doctor.c - `faina doctor`: what is wrong, what soon might be, and what is fine.
+ */
+#include "cli/verbs.h"
+
+#include "base/clock.h"
+#include "cli/text.h"
+#include "service/wire.h"
+
+#include <stdlib.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#define DISK_WRONG_BYTES ((uint64_t)64 << 20)
+#define DISK_WARNING_BYTES ((uint64_t)1 << 30)
+#define CHECK_COUNT_MAX 64
+#define CLOCK_AHEAD_US (60 * 1000000LL)
+
+enum level { LEVEL_OK, LEVEL_WARNING, LEVEL_WRONG };
+
+struct check {
+    const char *name;
+    enum level level;
+    const char *message;
+};
+
+struct doctor {
+    struct fa_cli *cli;
+    struct check checks[CHECK_COUNT_MAX];
+    size_t count;
+    enum level worst;
+};
+
+static void add(struct doctor *doctor, const char *name, enum level level, const char *message)
+{
+    if (level > doctor->worst)
+        doctor->worst = level;
+    if (doctor->count < CHECK_COUNT_MAX)
+        doctor->checks[doctor->count++] = (struct check){name, level, message};
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The checks
+ */
+
+/* A misspelled variable is silently ignored by everything else. */
+static void check_environment(struct doctor *doctor)
+{
+    static const char *const known[] = {"FAINA_URL",       "FAINA_LISTEN",   "FAINA_TOKEN",
+                                        "FAINA_NAMESPACE", "FAINA_HANDLERS", "FAINA_WORKFLOWS",
+                                        "FAINA_BROKER",    "FAINA_LOG",      NULL};
+    static const char *const own[] = {
+        "FAINA_TASK_ID",     "FAINA_TASK_TYPE", "FAINA_ATTEMPT", "FAINA_PHASE",
+        "FAINA_TRACEPARENT", "FAINA_FENCE",     "FAINA_BIN",     NULL};
+    struct fa_arena *arena = &doctor->cli->arena;
+    bool is_fine = true;
+
+    for (char **at = environ; at && *at; at++) {
+        char *name = fa_arena_copy(arena, *at, strcspn(*at, "="));
+        size_t len = strlen(name);
+        bool is_known = strncmp(name, "FAINA_", 6) != 0;
+        const char *nearest;
+
+        /* Each secret may also come as NAME_FILE. */
+        if (len > 5 && strcmp(name + len - 5, "_FILE") == 0)
+            name[len - 5] = '\0';
+        for (size_t i = 0; known[i] && !is_known; i++)
+            is_known = strcmp(name, known[i]) == 0;
+        for (size_t i = 0; own[i] && !is_known; i++)
+            is_known = strcmp(name, own[i]) == 0;
+        if (is_known)
+            continue;
+        nearest = fa_wire_nearest(name, known);
+        add(doctor, "environment", LEVEL_WARNING,
+            nearest
+                ? fa_arena_printf(arena, "%s means nothing here; did you mean %s?", name, nearest)
+                : fa_arena_printf(arena, "%s means nothing here", name));
+        is_fine = false;
+    }
+    if (is_fine)
+        add(doctor, "environment", LEVEL_OK, "every FAINA_ variable is a known one");
+}
+
+static void check_disk(struct doctor *doctor, const char *path)
+{
+    struct fa_arena *arena = &doctor->cli->arena;
+    struct statvfs disk;
+    uint64_t left;
+    const char *text;
+
+    if (statvfs(path, &disk) != 0)
+        return;
+    left = (uint64_t)disk.f_bavail * disk.f_frsize;
+    text = fa_text_size(arena, (int64_t)left);
+    if (left < DISK_WRONG_BYTES)
+        add(doctor, "disk", LEVEL_WRONG, fa_arena_printf(arena, "only %s are left", text));
+    else if (left < DISK_WARNING_BYTES)
+        add(doctor, "disk", LEVEL_WARNING, fa_arena_printf(arena, "only %s are left", text));
+    else
+        add(doctor, "disk", LEVEL_OK, fa_arena_printf(arena, "%s are left", text));
+}
+
+static void check_store(struct doctor *doctor)
+{
+    struct fa_cli *cli = doctor->cli;
+    struct fa_arena *arena = &cli->arena;
+    struct fa_service_info info;
+    struct faina_error err;
+
+    fa_error_clear(&err);
+    if (fa_service_info(cli->service, true, arena, &info, &err) != FAINA_OK) {
+        add(doctor, "store", LEVEL_WRONG, fa_arena_strdup(arena, err.message));
+        return;
+    }
+    add(doctor, "engine", LEVEL_OK,
+        fa_arena_printf(arena, "%s %s, %s, %s", info.engine,
+                        info.engine_version ? info.engine_version : "",
+                        info.location ? info.location : "-", fa_text_size(arena, info.size_bytes)));
+    add(doctor, "schema", LEVEL_OK,
+        fa_arena_printf(arena, "version %d, %s", info.schema_version,
+                        fa_text_plural(arena, (int64_t)info.migration_count, "migration")));
+    for (size_t i = 0; i < info.finding_count; i++)
+        add(doctor, "store", LEVEL_WRONG, info.findings[i]);
+    if (info.finding_count == 0)
+        add(doctor, "store", LEVEL_OK, "sound: nothing was found wrong");
+    if (info.location && strcmp(info.engine, "sqlite") == 0)
+        check_disk(doctor, info.location);
+}
+
+static void check_tasks(struct doctor *doctor)
+{
+    struct fa_cli *cli = doctor->cli;
+    struct fa_arena *arena = &cli->arena;
+    struct fa_op op = {.kind = FA_OP_STATS, .arena = arena};
+    int64_t total = 0, dead;
+
+    op.name.ns = "*";
+    if (fa_service_run_one(cli->service, &op, NULL) != FAINA_OK) {
+        add(doctor, "tasks", LEVEL_WRONG, fa_arena_strdup(arena, op.error.message));
+        return;
+    }
+    for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++)
+        total += op.stats->by_status[status];
+    add(doctor, "tasks", LEVEL_OK,
+        fa_arena_printf(arena, "%s, of which %lld wait", fa_text_plural(arena, total, "task"),
+                        (long long)op.stats->by_status[FAINA_PENDING]));
+    dead = op.stats->by_status[FAINA_DEAD_LETTER];
+    if (dead > 0)
+        add(doctor, "tasks", LEVEL_WARNING,
+            fa_arena_printf(arena, "%s used up all attempts: faina ls --status dead_letter",
+                            fa_text_plural(arena, dead, "task")));
+    for (size_t i = 0; i < op.stats->count; i++) {
+        const struct faina_count *row = &op.stats->types[i];
+
+        if (row->is_paused && row->by_status[FAINA_PENDING] > 0)
+            add(doctor, "tasks", LEVEL_WARNING,
+                fa_arena_printf(arena, "%s of type %s wait because the type is paused",
+                                fa_text_plural(arena, row->by_status[FAINA_PENDING], "task"),
+                                row->type));
+    }
+}
+
+/* A clock that was set back delays everything that is due. */
+static void check_clock(struct doctor *doctor)
+{
+    struct faina_query query = {.ns = "*", .limit = 1, .brief = true};
+    struct fa_op op = {.kind = FA_OP_LIST, .query = &query, .arena = &doctor->cli->arena};
+
+    if (fa_service_run_one(doctor->cli->service, &op, NULL) != FAINA_OK)
+        return;
+    if (op.tasks->count > 0 && op.tasks->items[0].created_us > fa_clock_now_us() + CLOCK_AHEAD_US)
+        add(doctor, "clock", LEVEL_WARNING,
+            "the newest task is from the future: was the clock set back?");
+    else
+        add(doctor, "clock", LEVEL_OK, "not behind the newest task");
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The report
+ */
+
+static const char *level_name(enum level level)
+{
+    static const char *const names[] = {"ok", "warning", "wrong"};
+
+    return names[level];
+}
+
+static void print_json(struct fa_cli *cli, const struct doctor *doctor)
+{
+    struct fa_out_json json;
+    struct fa_json_writer *w = &json.writer;
+
+    fa_out_json_begin(cli, &json);
+    fa_json_begin_object(w);
+    fa_json_key(w, "verdict");
+    fa_json_put_str(w, level_name(doctor->worst));
+    fa_json_key(w, "checks");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < doctor->count; i++) {
+        fa_json_begin_object(w);
+        fa_json_key(w, "name");
+        fa_json_put_str(w, doctor->checks[i].name);
+        fa_json_key(w, "level");
+        fa_json_put_str(w, level_name(doctor->checks[i].level));
+        fa_json_key(w, "message");
+        fa_json_put_str(w, doctor->checks[i].message);
+        fa_json_end_object(w);
+    }
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+    fa_out_json_end(cli, &json);
+}
+
+static void print_lines(struct fa_cli *cli, const struct doctor *doctor)
+{
+    static const enum fa_style styles[] = {FA_GREEN, FA_YELLOW, FA_RED};
+    static const char *const verdicts[] = {
+        "All is well.",
+        "It works, but look at the warnings.",
+        "Something is wrong.",
+    };
+
+    for (size_t i = 0; i < doctor->count; i++) {
+        const struct check *check = &doctor->checks[i];
+        enum fa_style style = styles[check->level];
+
+        fa_outf(cli, "%s%-7s%s  %-11s  %s\n", fa_style_on(cli, style), level_name(check->level),
+                fa_style_off(cli, style), check->name, fa_text_clean(&cli->arena, check->message));
+    }
+    fa_outf(cli, "%s%s%s\n", fa_style_on(cli, styles[doctor->worst]), verdicts[doctor->worst],
+            fa_style_off(cli, styles[doctor->worst]));
+}
+
+int fa_verb_doctor(struct fa_cli *cli)
+{
+    struct doctor doctor = {.cli = cli};
+    struct faina_error err;
+
+    check_environment(&doctor);
+    if (fa_cli_try_open(cli, &err) != FAINA_OK) {
+        add(&doctor, "engine", LEVEL_WRONG, err.message);
+    } else {
+        check_store(&doctor);
+        check_tasks(&doctor);
+        check_clock(&doctor);
+    }
+    if (cli->format == FA_CLI_TABLE)
+        print_lines(cli, &doctor);
+    else
+        print_json(cli, &doctor);
+    return doctor.worst == LEVEL_WRONG ? FA_EXIT_FAILURE : FA_EXIT_OK;
+}

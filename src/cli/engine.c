@@ -1,0 +1,151 @@
+/*
+ * engine.c - opening the engine for a verb, running operations, and waiting politely.
+ */
+#include "cli/cli.h"
+
+#include "base/clock.h"
+#include "model/states.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+/* The first looks come quickly, later ones spare the disk. */
+#define WAIT_STEP_MIN_MS 50
+#define WAIT_STEP_MAX_MS 500
+
+static const char *environment(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && value[0] ? value : NULL;
+}
+
+enum faina_code fa_cli_url(const struct fa_cli *cli, const char **out, struct faina_error *err)
+{
+    static const char *const hosts[] = {"DB_HOST", "API_PG_DB_HOST"};
+
+    *out = cli->url ? cli->url : environment("FAINA_URL");
+    if (*out)
+        return FAINA_OK;
+    for (size_t i = 0; i < FA_COUNT(hosts); i++) {
+        if (environment(hosts[i]))
+            return fa_error_set(err, FAINA_NOT_SUPPORTED,
+                                "%s is set, which asks for PostgreSQL, and this build has no "
+                                "PostgreSQL engine; name another with --url or FAINA_URL, such as "
+                                "sqlite:faina.db",
+                                hosts[i]);
+    }
+    *out = "sqlite:faina.db";
+    return FAINA_OK;
+}
+
+enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
+{
+    const char *url;
+    enum faina_code code;
+
+    fa_error_clear(err);
+    if (cli->service)
+        return FAINA_OK;
+    code = fa_cli_url(cli, &url, err);
+    if (code == FAINA_OK)
+        code = fa_service_open(&cli->service, url, NULL, err);
+    return code;
+}
+
+int fa_cli_open(struct fa_cli *cli)
+{
+    struct faina_error err;
+
+    return fa_cli_try_open(cli, &err) == FAINA_OK ? FA_EXIT_OK : fa_cli_fail(cli, &err);
+}
+
+void fa_cli_close(struct fa_cli *cli)
+{
+    fa_service_close(cli->service);
+    cli->service = NULL;
+}
+
+int fa_cli_run(struct fa_cli *cli, struct fa_op *op)
+{
+    int code = fa_cli_open(cli);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    if (!op->arena)
+        op->arena = &cli->arena;
+    fa_service_run(cli->service, op, 1);
+    return op->code == FAINA_OK ? FA_EXIT_OK : fa_cli_fail(cli, &op->error);
+}
+
+static void sleep_ms(int64_t ms)
+{
+    struct timespec time = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
+
+    nanosleep(&time, NULL); /* woken early, the look comes early */
+}
+
+/* What is in memory dies with the engine, and nobody else can reach it anyhow. */
+static bool is_in_memory(const struct fa_cli *cli)
+{
+    const char *url;
+
+    return fa_cli_url(cli, &url, NULL) == FAINA_OK && strcmp(url, "memory:") == 0;
+}
+
+bool fa_cli_wait_for(struct fa_cli *cli, int64_t timeout_ms, fa_cli_look look, void *context,
+                     int *exit_code)
+{
+    int64_t start_us = fa_clock_mono_us();
+    int64_t step_ms = WAIT_STEP_MIN_MS;
+
+    for (;;) {
+        int64_t left_ms;
+
+        *exit_code = fa_cli_open(cli);
+        if (*exit_code != FA_EXIT_OK || look(cli, context, exit_code))
+            return true;
+        left_ms = timeout_ms - (fa_clock_mono_us() - start_us) / 1000;
+        if (timeout_ms >= 0 && left_ms <= 0)
+            return false;
+        if (!is_in_memory(cli))
+            fa_cli_close(cli);
+        sleep_ms(timeout_ms >= 0 && left_ms < step_ms ? left_ms : step_ms);
+        step_ms = step_ms * 2 > WAIT_STEP_MAX_MS ? WAIT_STEP_MAX_MS : step_ms * 2;
+    }
+}
+
+struct wait_end {
+    const char *id;
+    struct fa_arena *arena;
+    struct faina_task *task;
+};
+
+static bool has_ended(struct fa_cli *cli, void *context, int *exit_code)
+{
+    struct wait_end *wait = context;
+    struct fa_op op = {.kind = FA_OP_GET, .id = wait->id, .arena = wait->arena};
+
+    fa_arena_reset(wait->arena);
+    *exit_code = fa_cli_run(cli, &op);
+    if (*exit_code != FA_EXIT_OK)
+        return true;
+    wait->task = op.task;
+    return fa_status_is_ended(op.task->status);
+}
+
+int fa_cli_wait_end(struct fa_cli *cli, const char *id, int64_t timeout_ms, struct fa_arena *arena,
+                    struct faina_task **task)
+{
+    struct wait_end wait = {.id = id, .arena = arena};
+    struct faina_error err;
+    int code;
+
+    if (fa_cli_wait_for(cli, timeout_ms, has_ended, &wait, &code)) {
+        *task = wait.task;
+        return code;
+    }
+    fa_error_set(&err, FAINA_TIMEOUT, "the time ran out; task %s is still %s", id,
+                 faina_status_name(wait.task->status));
+    return fa_cli_fail(cli, &err);
+}

@@ -1,0 +1,152 @@
+/*
+ * help.c - help texts, made from the table of verbs and wrapped to the terminal.
+ */
+#include "cli/verbs.h"
+
+#include "cli/text.h"
+
+#define WIDTH_MAX 96 /* wider lines are hard to read */
+#define FLAG_COLUMN 26
+
+static int help_width(const struct fa_cli *cli)
+{
+    return cli->width > WIDTH_MAX ? WIDTH_MAX : cli->width < 40 ? 40 : cli->width;
+}
+
+/* Prints `text` wrapped between `indent` and the right edge; the first line is at `column`. */
+static void print_wrapped(const struct fa_cli *cli, FILE *to, const char *text, int indent,
+                          int column)
+{
+    int width = help_width(cli);
+
+    while (*text) {
+        int len = (int)strcspn(text, " \n");
+
+        if (column > indent && column + len > width) {
+            fprintf(to, "\n%*s", indent, "");
+            column = indent;
+        }
+        fprintf(to, "%.*s", len, text);
+        column += len;
+        text += len;
+        if (*text == '\n') {
+            fprintf(to, "\n\n%*s", indent, "");
+            column = indent;
+            text++;
+        } else if (*text == ' ') {
+            if (column < width)
+                fputc(' ', to);
+            column++;
+            text++;
+        }
+    }
+    fputc('\n', to);
+}
+
+static void print_flag(const struct fa_cli *cli, FILE *to, const struct fa_flag *flag)
+{
+    char left[80];
+    char letter[5] = "    ";
+
+    if (flag->letter)
+        snprintf(letter, sizeof(letter), "-%c, ", flag->letter);
+    snprintf(left, sizeof(left), "  %s--%s%s%s%s", letter, flag->name,
+             !flag->value        ? ""
+             : flag->is_optional ? " ["
+                                 : " ",
+             flag->value ? flag->value : "", flag->is_optional ? "]" : "");
+    fprintf(to, "%-*s", FLAG_COLUMN, left);
+    if (strlen(left) + 2 > FLAG_COLUMN)
+        fprintf(to, "\n%*s", FLAG_COLUMN, "");
+    print_wrapped(cli, to, flag->help, FLAG_COLUMN, FLAG_COLUMN);
+}
+
+static void print_group(FILE *to, enum fa_verb_group group)
+{
+    fprintf(to, "\n%s:\n", fa_verb_group_title(group));
+    for (size_t i = 0; i < fa_verb_count; i++)
+        if (fa_verbs[i].group == group)
+            fprintf(to, "  %-14s  %s\n", fa_verbs[i].name, fa_verbs[i].help);
+}
+
+void fa_help_general(struct fa_cli *cli, FILE *to)
+{
+    fprintf(to, "Usage: faina VERB [arguments] [flags]\n\n");
+    print_wrapped(cli, to,
+                  "Faina keeps tasks: it queues, schedules, retries, throttles and remembers "
+                  "background work, in a SQLite file and with no set-up.",
+                  0, 0);
+    for (enum fa_verb_group group = 0; group < FA_GROUP_COUNT; group++)
+        print_group(to, group);
+    fprintf(to, "\nFlags of every verb (flags may stand anywhere; -- ends them):\n");
+    for (const struct fa_flag *flag = fa_common_flags; flag->name; flag++)
+        print_flag(cli, to, flag);
+    fprintf(to, "\nExit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 5 timeout,\n"
+                "6 the engine can't be reached.\n"
+                "\nfaina VERB --help says more about a verb, and man faina everything.\n");
+}
+
+void fa_help_noun(struct fa_cli *cli, const char *noun, FILE *to)
+{
+    size_t len = strlen(noun);
+
+    (void)cli;
+    fprintf(to, "Usage: faina %s VERB [arguments] [flags]\n\n", noun);
+    for (size_t i = 0; i < fa_verb_count; i++) {
+        const struct fa_verb *verb = &fa_verbs[i];
+
+        if (strncmp(verb->name, noun, len) == 0 && verb->name[len] == ' ')
+            fprintf(to, "  %-14s  %-10s  %s\n", verb->name, verb->arguments, verb->help);
+    }
+    fprintf(to, "\nfaina %s VERB --help says more.\n", noun);
+}
+
+void fa_help_verb(struct fa_cli *cli, const struct fa_verb *verb, FILE *to)
+{
+    const char *line;
+
+    fprintf(to, "Usage: faina %s%s%s%s\n\n%c%s.\n", verb->name, verb->arguments[0] ? " " : "",
+            verb->arguments, verb->is_raw ? "" : " [flags]", verb->help[0] - 'a' + 'A',
+            verb->help + 1);
+    if (verb->details) {
+        fputc('\n', to);
+        print_wrapped(cli, to, verb->details, 0, 0);
+    }
+    if (verb->flags) {
+        fprintf(to, "\nFlags:\n");
+        for (const struct fa_flag *flag = verb->flags; flag->name; flag++)
+            print_flag(cli, to, flag);
+    }
+    if (!verb->is_raw) {
+        fprintf(to, "\nFlags of every verb:\n");
+        for (const struct fa_flag *flag = fa_common_flags; flag->name; flag++)
+            print_flag(cli, to, flag);
+    }
+    if (!verb->examples)
+        return;
+    fprintf(to, "\nExamples:\n");
+    for (line = verb->examples; *line; line += strcspn(line, "\n") + (strchr(line, '\n') != NULL))
+        fprintf(to, "  %.*s\n", (int)strcspn(line, "\n"), line);
+}
+
+int fa_verb_help(struct fa_cli *cli)
+{
+    const struct fa_verb *verb;
+    const char *name = NULL;
+
+    if (cli->arg_count == 0) {
+        fa_help_general(cli, stdout);
+        return FA_EXIT_OK;
+    }
+    if (cli->arg_count == 1 && fa_verb_is_noun(cli->args[0])) {
+        fa_help_noun(cli, cli->args[0], stdout);
+        return FA_EXIT_OK;
+    }
+    name = cli->arg_count == 1 ? cli->args[0]
+                               : fa_arena_printf(&cli->arena, "%s %s", cli->args[0], cli->args[1]);
+    verb = fa_verb_find(name);
+    if (!verb)
+        return fa_cli_usage(cli, "there is no verb \"%.100s\"; faina help lists them", name);
+    fa_help_verb(cli, verb, stdout);
+    return FA_EXIT_OK;
+}

@@ -1,0 +1,314 @@
+/*
+ * look.c - verbs that only look: get, ls, children, events, result, wait, explain.
+ */
+#include "cli/verbs.h"
+
+#include "base/clock.h"
+#include "cli/print.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "model/limits.h"
+#include "model/states.h"
+#include "model/times.h"
+#include "service/wire.h"
+
+int fa_verb_get(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_GET};
+    const char *key = fa_flag(cli, "key"), *type = fa_flag(cli, "type");
+    int code;
+
+    if (cli->arg_count == 1 && (key || type))
+        return fa_cli_usage(cli, "give an ID, or --type and --key, not both");
+    if (cli->arg_count == 0 && (!key || !type))
+        return fa_cli_usage(cli, "which task? Give its ID, or --type and --key");
+    if (cli->arg_count == 1) {
+        op.id = cli->args[0];
+    } else {
+        op.kind = FA_OP_GET_BY_KEY;
+        op.name.ns = cli->ns;
+        op.name.type = type;
+        op.name.key = key;
+    }
+    code = fa_cli_run(cli, &op);
+    if (code == FA_EXIT_OK)
+        fa_print_task(cli, op.task);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Lists
+ */
+
+struct listing {
+    struct fa_cli *cli;
+    struct fa_out_json json;
+    size_t count;
+};
+
+static void list_begin(struct listing *list, struct fa_cli *cli)
+{
+    *list = (struct listing){.cli = cli};
+    if (cli->format != FA_CLI_JSON)
+        return;
+    fa_out_json_begin(cli, &list->json);
+    fa_json_begin_object(&list->json.writer);
+    fa_json_key(&list->json.writer, "items");
+    fa_json_begin_array(&list->json.writer);
+}
+
+static void list_page(struct listing *list, const struct faina_tasks *tasks)
+{
+    struct fa_cli *cli = list->cli;
+
+    list->count += tasks->count;
+    if (cli->format == FA_CLI_TABLE) {
+        if (tasks->count > 0)
+            fa_print_task_table(cli, tasks->items, tasks->count, 0);
+        return;
+    }
+    for (size_t i = 0; i < tasks->count && !fa_out_is_broken(cli); i++) {
+        if (cli->format == FA_CLI_JSONL) {
+            fa_print_task_json(cli, &tasks->items[i]);
+            continue;
+        }
+        fa_wire_put_task(&list->json.writer, &tasks->items[i]);
+        fa_out_json_flush(cli, &list->json);
+    }
+}
+
+static void list_end(struct listing *list, const char *next_cursor)
+{
+    struct fa_cli *cli = list->cli;
+
+    if (cli->format == FA_CLI_JSON) {
+        fa_json_end_array(&list->json.writer);
+        fa_json_key(&list->json.writer, "nextCursor");
+        fa_json_put_str(&list->json.writer, next_cursor);
+        fa_json_end_object(&list->json.writer);
+        fa_out_json_end(cli, &list->json);
+    } else if (cli->format == FA_CLI_TABLE) {
+        fflush(stdout); /* keep the order when both are the same terminal */
+        if (list->count == 0)
+            fa_cli_note(cli, "No tasks.");
+        else if (next_cursor)
+            fa_cli_note(cli, "There are more: --all, or --cursor %s", next_cursor);
+    }
+}
+
+/* Runs the operation (LIST or CHILDREN) page by page, and prints. */
+static int list_all(struct fa_cli *cli, struct fa_op *op, const char **cursor, bool is_all)
+{
+    struct fa_arena pages[2] = {{0}, {0}}; /* the cursor of one page is needed for the next */
+    struct listing list;
+    size_t page = 0;
+    int code = fa_cli_open(cli);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    op->arena = &pages[0];
+    code = fa_cli_run(cli, op);
+    if (code != FA_EXIT_OK)
+        goto out;
+    list_begin(&list, cli);
+    for (;;) {
+        list_page(&list, op->tasks);
+        if (!is_all || !op->tasks->next_cursor || fa_out_is_broken(cli))
+            break;
+        *cursor = op->tasks->next_cursor;
+        page++;
+        op->arena = &pages[page % 2];
+        fa_arena_reset(op->arena);
+        code = fa_cli_run(cli, op);
+        if (code != FA_EXIT_OK)
+            break;
+    }
+    list_end(&list, code == FA_EXIT_OK ? op->tasks->next_cursor : *cursor);
+out:
+    fa_arena_finish(&pages[0]);
+    fa_arena_finish(&pages[1]);
+    return code;
+}
+
+int fa_verb_ls(struct fa_cli *cli)
+{
+    struct faina_query query = {.ns = cli->ns, .brief = cli->format == FA_CLI_TABLE};
+    struct fa_op op = {.kind = FA_OP_LIST, .query = &query};
+    bool is_all = fa_flag_is_given(cli, "all");
+    int64_t limit = is_all ? FA_LIST_LIMIT_MAX : 0;
+    int code = fa_flag_statuses(cli, &query.statuses);
+
+    if (code == FA_EXIT_OK)
+        code = fa_flag_int(cli, "limit", 1, FA_LIST_LIMIT_MAX, &limit);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_time(cli, "after", true, &query.created_after_us);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_time(cli, "before", true, &query.created_before_us);
+    if (code != FA_EXIT_OK)
+        return code;
+    query.limit = (int)limit;
+    query.type = fa_flag(cli, "type");
+    query.team_id = fa_flag(cli, "team");
+    query.parent_id = fa_flag(cli, "parent");
+    query.created_by = fa_flag(cli, "created-by");
+    query.idempotency_key = fa_flag(cli, "key");
+    query.cursor = fa_flag(cli, "cursor");
+    return list_all(cli, &op, &query.cursor, is_all);
+}
+
+int fa_verb_children(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_CHILDREN, .id = cli->args[0]};
+    int64_t limit = 0;
+    int code = fa_flag_int(cli, "limit", 1, FA_LIST_LIMIT_MAX, &limit);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    op.page.limit = (int)limit;
+    op.page.cursor = fa_flag(cli, "cursor");
+    return list_all(cli, &op, &op.page.cursor, false);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Events
+ */
+
+static void print_event_table(struct fa_cli *cli, const struct faina_events *events)
+{
+    static const struct fa_column columns[] = {
+        {"TIME", 0},
+        {"EVENT", 0},
+        {"STATUS", 0},
+        {"ACTOR", 0},
+        {"STATE", FA_COLUMN_FLEXIBLE},
+        {"WORKER", FA_COLUMN_FLEXIBLE},
+        {"DETAIL", FA_COLUMN_FLEXIBLE},
+    };
+    struct fa_table table;
+
+    fa_table_init(&table, columns, FA_COUNT(columns));
+    for (size_t i = 0; i < events->count; i++) {
+        const struct faina_event *event = &events->items[i];
+        char time[FA_TIME_SIZE];
+
+        fa_time_format(event->at_us, time);
+        fa_table_addf(&table, "%.10s %.12s", time, time + 11);
+        fa_table_add(&table, FA_PLAIN, event->what);
+        fa_table_add(&table, fa_style_of(event->status), faina_status_name(event->status));
+        fa_table_add(&table, FA_PLAIN, faina_actor_name(event->actor));
+        fa_table_add(&table, FA_PLAIN, event->state);
+        fa_table_add(&table, FA_PLAIN, event->worker_id);
+        fa_table_add(&table, FA_PLAIN, event->detail);
+    }
+    fa_table_print(&table, cli, 0);
+    fa_table_finish(&table);
+}
+
+static void print_events_json(struct fa_cli *cli, const struct faina_events *events, const char *id)
+{
+    struct fa_out_json json;
+
+    fa_out_json_begin(cli, &json);
+    fa_json_begin_object(&json.writer);
+    fa_json_key(&json.writer, "items");
+    fa_json_begin_array(&json.writer);
+    for (size_t i = 0; i < events->count; i++)
+        fa_wire_put_event(&json.writer, &events->items[i], id);
+    fa_json_end_array(&json.writer);
+    fa_json_end_object(&json.writer);
+    fa_out_json_end(cli, &json);
+}
+
+int fa_verb_events(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_EVENTS, .id = cli->args[0]};
+    int64_t limit = 0;
+    int code = fa_flag_int(cli, "limit", 1, FA_LIST_LIMIT_MAX, &limit);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    op.page.limit = (int)limit;
+    code = fa_cli_run(cli, &op);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->format == FA_CLI_TABLE) {
+        print_event_table(cli, op.events);
+    } else if (cli->format == FA_CLI_JSON) {
+        print_events_json(cli, op.events, op.id);
+    } else {
+        for (size_t i = 0; i < op.events->count; i++) {
+            struct fa_out_json json;
+            fa_out_json_begin(cli, &json);
+            fa_wire_put_event(&json.writer, &op.events->items[i], op.id);
+            fa_out_json_end(cli, &json);
+        }
+    }
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * One task
+ */
+
+int fa_verb_result(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_GET, .id = cli->args[0]};
+    struct faina_error err;
+    const char *message;
+    int code = fa_cli_run(cli, &op);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    if (op.task->status == FAINA_COMPLETED) {
+        fa_outf(cli, "%s\n", op.task->output ? op.task->output : "null");
+        return FA_EXIT_OK;
+    }
+    message = fa_print_error_message(&cli->arena, op.task);
+    if (!fa_status_is_ended(op.task->status))
+        fa_error_set(&err, FAINA_TASK_ACTIVE, "task %s has no result yet: it is %s", op.id,
+                     faina_status_name(op.task->status));
+    else if (op.task->status == FAINA_CANCELLED)
+        fa_error_set(&err, FAINA_TASK_FAILED, "task %s has no result: it was cancelled", op.id);
+    else
+        fa_error_set(&err, FAINA_TASK_FAILED, "task %s has no result: it failed: %.300s", op.id,
+                     message ? message : "no reason was given");
+    return fa_cli_fail(cli, &err);
+}
+
+int fa_verb_wait(struct fa_cli *cli)
+{
+    struct fa_arena arena = {0};
+    struct faina_task *task = NULL;
+    int64_t timeout_ms = -1;
+    int code = fa_flag_duration(cli, "timeout", &timeout_ms);
+
+    if (code == FA_EXIT_OK)
+        code = fa_cli_wait_end(cli, cli->args[0], timeout_ms, &arena, &task);
+    if (code == FA_EXIT_OK) {
+        fa_print_change(cli, task);
+        code = task->status == FAINA_COMPLETED ? FA_EXIT_OK : FA_EXIT_FAILURE;
+    }
+    fa_arena_finish(&arena);
+    return code;
+}
+
+int fa_verb_explain(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_EXPLAIN, .id = cli->args[0]};
+    int code = fa_cli_run(cli, &op);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->format != FA_CLI_TABLE) {
+        struct fa_out_json json;
+        fa_out_json_begin(cli, &json);
+        fa_wire_put_explanation(&json.writer, op.explanation);
+        fa_out_json_end(cli, &json);
+        return code;
+    }
+    fa_outf(cli, "%s\n", fa_text_clean(&cli->arena, op.explanation->summary));
+    /* One reason is what the summary says. */
+    for (size_t i = 0; op.explanation->count > 1 && i < op.explanation->count; i++)
+        fa_outf(cli, "  - %s\n", fa_text_clean(&cli->arena, op.explanation->reasons[i].message));
+    return code;
+}

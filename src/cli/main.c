@@ -1,0 +1,69 @@
+/*
+ * main.c - the program: looks at the terminal, parses, runs the verb, closes.
+ */
+#include "cli/cli.h"
+
+#include "cli/verbs.h"
+
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+static int terminal_width(void)
+{
+    const char *columns = getenv("COLUMNS");
+    struct winsize size;
+    int width = columns ? atoi(columns) : 0;
+
+    if (width > 0)
+        return width;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return 80;
+}
+
+/* https://no-color.org: any value but an empty one. */
+static bool allows_colour(void)
+{
+    const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+
+    return !(no_color && no_color[0]) && !(term && strcmp(term, "dumb") == 0);
+}
+
+static void look_around(struct fa_cli *cli)
+{
+    const char *ns = getenv("FAINA_NAMESPACE");
+
+    cli->in_is_tty = isatty(STDIN_FILENO);
+    cli->out_is_tty = isatty(STDOUT_FILENO);
+    cli->err_is_tty = isatty(STDERR_FILENO);
+    cli->has_colour = cli->out_is_tty && allows_colour();
+    cli->has_err_colour = cli->err_is_tty && allows_colour();
+    cli->width = terminal_width();
+    cli->format = cli->out_is_tty ? FA_CLI_TABLE : FA_CLI_JSON;
+    cli->has_ns = ns && ns[0];
+    cli->ns = cli->has_ns ? ns : "default";
+}
+
+int main(int argc, char **argv)
+{
+    struct fa_cli cli = {0};
+    int code, out_code;
+
+    /* Widths of characters must be those of UTF-8, whatever the user's language. */
+    if (!setlocale(LC_CTYPE, "C.UTF-8"))
+        setlocale(LC_CTYPE, "");
+    signal(SIGPIPE, SIG_IGN); /* writing then tells, and we end in order */
+    look_around(&cli);
+    code = fa_cli_parse(&cli, argc, argv);
+    if (code < 0)
+        code = cli.verb->run(&cli);
+    fa_cli_close(&cli);
+    out_code = fa_out_finish(&cli);
+    fa_arena_finish(&cli.arena);
+    return code != FA_EXIT_OK ? code : out_code;
+}

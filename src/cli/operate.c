@@ -1,0 +1,263 @@
+/*
+ * operate.c - db status, db migrate, db purge, bench, version.
+ */
+#include "cli/verbs.h"
+
+#include "base/clock.h"
+#include "cli/bench.h"
+#include "cli/progress.h"
+#include "cli/scratch.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "model/limits.h"
+#include "model/times.h"
+#include "service/wire.h"
+
+static int get_info(struct fa_cli *cli, struct fa_service *service, struct fa_service_info *info)
+{
+    struct faina_error err;
+
+    fa_error_clear(&err);
+    if (fa_service_info(service, false, &cli->arena, info, &err) == FAINA_OK)
+        return FA_EXIT_OK;
+    return fa_cli_fail(cli, &err);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * db status
+ */
+
+static void put_str(struct fa_json_writer *w, const char *key, const char *text)
+{
+    fa_json_key(w, key);
+    fa_json_put_str(w, text);
+}
+
+static void put_migrations(struct fa_json_writer *w, const struct fa_service_info *info)
+{
+    fa_json_key(w, "migrations");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < info->migration_count; i++) {
+        fa_json_begin_object(w);
+        put_str(w, "id", info->migrations[i].id);
+        put_str(w, "description", info->migrations[i].description);
+        fa_json_key(w, "executedAt");
+        fa_wire_put_time(w, info->migrations[i].executed_us);
+        fa_json_end_object(w);
+    }
+    fa_json_end_array(w);
+}
+
+static void print_status_json(struct fa_cli *cli, const struct fa_service_info *info)
+{
+    struct fa_out_json json;
+    struct fa_json_writer *w = &json.writer;
+
+    fa_out_json_begin(cli, &json);
+    fa_json_begin_object(w);
+    put_str(w, "engine", info->engine);
+    put_str(w, "location", info->location);
+    put_str(w, "engineVersion", info->engine_version);
+    fa_json_key(w, "schemaVersion");
+    fa_json_put_int(w, info->schema_version);
+    fa_json_key(w, "sizeBytes");
+    if (info->size_bytes >= 0)
+        fa_json_put_int(w, info->size_bytes);
+    else
+        fa_json_put_null(w);
+    put_migrations(w, info);
+    fa_json_end_object(w);
+    fa_out_json_end(cli, &json);
+}
+
+int fa_verb_db_status(struct fa_cli *cli)
+{
+    struct fa_service_info info;
+    struct fa_arena *arena = &cli->arena;
+    int code = fa_cli_open(cli);
+
+    if (code == FA_EXIT_OK)
+        code = get_info(cli, cli->service, &info);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->format != FA_CLI_TABLE) {
+        print_status_json(cli, &info);
+        return code;
+    }
+    fa_record_line(cli, "engine", FA_PLAIN,
+                   fa_arena_printf(arena, "%s %s", info.engine,
+                                   info.engine_version ? info.engine_version : ""));
+    fa_record_line(cli, "location", FA_PLAIN, info.location);
+    fa_record_line(cli, "schema", FA_PLAIN,
+                   fa_arena_printf(arena, "version %d", info.schema_version));
+    fa_record_line(cli, "size", FA_PLAIN, fa_text_size(arena, info.size_bytes));
+    for (size_t i = 0; i < info.migration_count; i++)
+        fa_record_line(
+            cli, i == 0 ? "migrations" : "", FA_PLAIN,
+            fa_arena_printf(arena, "%s  %s  (%s)", info.migrations[i].id,
+                            info.migrations[i].description,
+                            fa_text_age(arena, info.migrations[i].executed_us, fa_clock_now_us())));
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * db migrate
+ */
+
+/* Tells which migrations were applied since `since_us`. */
+static void print_migrated(struct fa_cli *cli, const struct fa_service_info *info, int64_t since_us,
+                           bool is_dry)
+{
+    struct fa_out_json json;
+    size_t applied = 0;
+
+    for (size_t i = 0; i < info->migration_count; i++)
+        applied += info->migrations[i].executed_us >= since_us;
+    if (cli->format == FA_CLI_TABLE) {
+        for (size_t i = 0; i < info->migration_count; i++)
+            if (info->migrations[i].executed_us >= since_us)
+                fa_outf(cli, "%s %s  %s\n", is_dry ? "would apply" : "applied",
+                        info->migrations[i].id, info->migrations[i].description);
+        if (applied == 0)
+            fa_outf(cli, "up to date: schema version %d\n", info->schema_version);
+        return;
+    }
+    fa_out_json_begin(cli, &json);
+    fa_json_begin_object(&json.writer);
+    fa_json_key(&json.writer, "schemaVersion");
+    fa_json_put_int(&json.writer, info->schema_version);
+    fa_json_key(&json.writer, is_dry ? "wouldApply" : "applied");
+    fa_json_begin_array(&json.writer);
+    for (size_t i = 0; i < info->migration_count; i++)
+        if (info->migrations[i].executed_us >= since_us)
+            fa_json_put_str(&json.writer, info->migrations[i].id);
+    fa_json_end_array(&json.writer);
+    fa_json_end_object(&json.writer);
+    fa_out_json_end(cli, &json);
+}
+
+/* Migrates a copy of the store, and looks at what happened to it: nothing else tells as surely
+ * what would happen to the store itself. */
+static int dry_run(struct fa_cli *cli)
+{
+    struct fa_service_info info;
+    struct fa_service *service = NULL;
+    struct faina_error err;
+    struct fa_scratch scratch;
+    const char *url;
+    int64_t since_us = fa_clock_now_us();
+    int code;
+
+    fa_error_clear(&err);
+    if (fa_cli_url(cli, &url, &err) != FAINA_OK)
+        return fa_cli_fail(cli, &err);
+    if (fa_scratch_copy(&scratch, url, &err) != FAINA_OK)
+        return fa_cli_fail(cli, &err);
+    if (fa_service_open(&service, scratch.url, NULL, &err) != FAINA_OK)
+        code = fa_cli_fail(cli, &err);
+    else
+        code = get_info(cli, service, &info);
+    if (code == FA_EXIT_OK)
+        print_migrated(cli, &info, since_us, true);
+    fa_service_close(service);
+    fa_scratch_remove(&scratch);
+    return code;
+}
+
+int fa_verb_db_migrate(struct fa_cli *cli)
+{
+    struct fa_service_info info;
+    int64_t since_us = fa_clock_now_us();
+    int code;
+
+    if (fa_flag_is_given(cli, "dry-run"))
+        return dry_run(cli);
+    code = fa_cli_open(cli);
+    if (code == FA_EXIT_OK)
+        code = get_info(cli, cli->service, &info);
+    if (code == FA_EXIT_OK)
+        print_migrated(cli, &info, since_us, false);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * db purge
+ */
+
+static int read_purge(struct fa_cli *cli, struct faina_purge *purge)
+{
+    int64_t age_ms = 0;
+    int code = fa_flag_statuses(cli, &purge->statuses);
+
+    if (code == FA_EXIT_OK)
+        code = fa_flag_duration(cli, "older-than", &age_ms);
+    if (code != FA_EXIT_OK)
+        return code;
+    purge->ns = cli->has_ns && strcmp(cli->ns, "*") != 0 ? cli->ns : NULL;
+    purge->type = fa_flag(cli, "type");
+    if (fa_flag(cli, "older-than"))
+        purge->ended_before_us = fa_clock_now_us() - age_ms * 1000;
+    /* With no flag at all, only what was already removed from view: the mildest reading. */
+    purge->deleted_only = fa_flag_is_given(cli, "deleted") ||
+                          (purge->statuses == 0 && !purge->type && !fa_flag(cli, "older-than"));
+    purge->limit = FA_LIST_LIMIT_MAX;
+    return FA_EXIT_OK;
+}
+
+int fa_verb_db_purge(struct fa_cli *cli)
+{
+    struct faina_purge purge = {0};
+    struct fa_progress progress;
+    int64_t removed = 0, round;
+    int code = read_purge(cli, &purge);
+
+    if (code == FA_EXIT_OK)
+        code = fa_cli_open(cli);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->in_is_tty && cli->err_is_tty && !fa_flag_is_given(cli, "yes") &&
+        !fa_cli_ask(cli, "Remove these %s tasks for good, history and all?",
+                    purge.deleted_only ? "deleted" : "ended"))
+        return FA_EXIT_FAILURE;
+    fa_progress_start(&progress, cli, "Purging", 0);
+    do {
+        struct fa_op op = {.kind = FA_OP_PURGE, .purge = &purge};
+        code = fa_cli_run(cli, &op);
+        round = code == FA_EXIT_OK ? op.count : 0;
+        removed += round;
+        fa_progress_show(&progress, removed);
+    } while (round > 0);
+    fa_progress_stop(&progress);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->format == FA_CLI_TABLE)
+        fa_outf(cli, "purged %s\n", fa_text_plural(&cli->arena, removed, "task"));
+    else
+        fa_outf(cli, "{\"purged\":%lld}\n", (long long)removed);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * bench, version
+ */
+
+int fa_verb_bench(struct fa_cli *cli)
+{
+    char **argv = fa_arena_zero(&cli->arena, cli->arg_count + 2, sizeof(*argv));
+
+    for (size_t i = 0; i < cli->arg_count; i++)
+        argv[i] = fa_arena_strdup(&cli->arena, cli->args[i]);
+    return fa_bench_run((int)cli->arg_count, argv);
+}
+
+int fa_verb_version(struct fa_cli *cli)
+{
+    /* People and scripts alike expect one plain line, so JSON only when it was asked for. */
+    if (cli->has_format && cli->format != FA_CLI_TABLE)
+        fa_outf(cli,
+                "{\"name\":\"faina\",\"version\":\"%s\",\"engines\":[\"sqlite\",\"memory\"]}\n",
+                FAINA_VERSION);
+    else
+        fa_outf(cli, "faina %s\n", FAINA_VERSION);
+    return FA_EXIT_OK;
+}

@@ -1,0 +1,204 @@
+/*
+ * out.c - answers on stdout, notes and errors on stderr.
+ */
+#include "cli/cli.h"
+
+#include "cli/text.h"
+#include "cli/verbs.h"
+#include "model/codes.h"
+#include "service/wire.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#define JSON_SIZE_MAX ((size_t)8 << 30) /* a page of the largest tasks; the machine ends earlier */
+
+/* The reason must be kept at once: a later call that works would hide it. */
+static void check_out(struct fa_cli *cli)
+{
+    if (ferror(stdout) && cli->out_errno == 0)
+        cli->out_errno = errno ? errno : EIO;
+}
+
+void fa_out(struct fa_cli *cli, const char *ptr, size_t len)
+{
+    if (len > 0)
+        fwrite(ptr, 1, len, stdout);
+    check_out(cli);
+}
+
+void fa_outf(struct fa_cli *cli, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vfprintf(stdout, format, args);
+    va_end(args);
+    check_out(cli);
+}
+
+bool fa_out_is_broken(const struct fa_cli *cli)
+{
+    return cli->out_errno != 0;
+}
+
+int fa_out_finish(struct fa_cli *cli)
+{
+    if (cli->out_errno == 0 && fflush(stdout) != 0)
+        cli->out_errno = errno;
+    if (cli->out_errno == 0)
+        return FA_EXIT_OK;
+    /* A reader that has seen enough (`| head`) is no news. */
+    if (cli->out_errno != EPIPE)
+        fprintf(stderr, "faina: the output could not be written: %s\n", strerror(cli->out_errno));
+    return FA_EXIT_FAILURE;
+}
+
+void fa_out_json_begin(struct fa_cli *cli, struct fa_out_json *json)
+{
+    bool is_pretty = cli->format == FA_CLI_JSON && cli->out_is_tty;
+
+    fa_buf_init(&json->buf, JSON_SIZE_MAX);
+    fa_json_writer_init(&json->writer, &json->buf, is_pretty ? 2 : 0);
+}
+
+void fa_out_json_flush(struct fa_cli *cli, struct fa_out_json *json)
+{
+    fa_out(cli, json->buf.ptr, json->buf.len);
+    fa_buf_clear(&json->buf);
+}
+
+void fa_out_json_end(struct fa_cli *cli, struct fa_out_json *json)
+{
+    fa_buf_add_char(&json->buf, '\n');
+    fa_out_json_flush(cli, json);
+    fa_buf_finish(&json->buf);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Errors
+ */
+
+static void print_problem(const struct faina_error *err)
+{
+    struct fa_buf buf;
+    struct fa_json_writer writer;
+
+    fa_buf_init(&buf, 64 * 1024);
+    fa_json_writer_init(&writer, &buf, 0);
+    fa_wire_put_problem(&writer, err);
+    fprintf(stderr, "%s\n", buf.ptr);
+    fa_buf_finish(&buf);
+}
+
+static const char *red(const struct fa_cli *cli)
+{
+    return cli->has_err_colour ? "\033[31m" : "";
+}
+
+static const char *plain(const struct fa_cli *cli)
+{
+    return red(cli)[0] ? "\033[0m" : "";
+}
+
+int fa_cli_fail(struct fa_cli *cli, const struct faina_error *err)
+{
+    const char *message = err->message[0] ? err->message : fa_code_sentence(err->code);
+
+    fprintf(stderr, "%sfaina:%s %s\n", red(cli), plain(cli), fa_text_clean(&cli->arena, message));
+    if (cli->has_format && cli->format != FA_CLI_TABLE)
+        print_problem(err);
+    return fa_code_exit(err->code);
+}
+
+int fa_cli_usage(struct fa_cli *cli, const char *format, ...)
+{
+    struct faina_error err = {.code = FAINA_INVALID_REQUEST};
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(err.message, sizeof(err.message), format, args);
+    va_end(args);
+    fa_cli_fail(cli, &err);
+    if (cli->verb)
+        fprintf(stderr, "See faina %s --help.\n", cli->verb->name);
+    else
+        fprintf(stderr, "See faina --help.\n");
+    return FA_EXIT_USAGE;
+}
+
+bool fa_cli_ask(struct fa_cli *cli, const char *format, ...)
+{
+    char *line = NULL;
+    size_t size = 0;
+    bool is_yes;
+    va_list args;
+
+    fflush(stdout);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, " [y/N] ");
+    fflush(stderr);
+    is_yes = getline(&line, &size, stdin) > 0 && (line[0] == 'y' || line[0] == 'Y');
+    free(line);
+    if (!is_yes)
+        fa_cli_note(cli, "Nothing was changed.");
+    return is_yes;
+}
+
+void fa_cli_note(struct fa_cli *cli, const char *format, ...)
+{
+    va_list args;
+
+    (void)cli;
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Colour
+ */
+
+const char *fa_style_on(const struct fa_cli *cli, enum fa_style style)
+{
+    static const char *const codes[] = {
+        [FA_PLAIN] = "",        [FA_BOLD] = "\033[1m",     [FA_DIM] = "\033[2m",
+        [FA_RED] = "\033[31m",  [FA_GREEN] = "\033[32m",   [FA_YELLOW] = "\033[33m",
+        [FA_CYAN] = "\033[36m", [FA_MAGENTA] = "\033[35m",
+    };
+
+    return cli->has_colour ? codes[style] : "";
+}
+
+const char *fa_style_off(const struct fa_cli *cli, enum fa_style style)
+{
+    return cli->has_colour && style != FA_PLAIN ? "\033[0m" : "";
+}
+
+enum fa_style fa_style_of(enum faina_status status)
+{
+    switch (status) {
+    case FAINA_PENDING:
+        return FA_PLAIN;
+    case FAINA_CLAIMED:
+    case FAINA_RUNNING:
+        return FA_CYAN;
+    case FAINA_BLOCKED:
+    case FAINA_BACKGROUND:
+        return FA_MAGENTA;
+    case FAINA_COMPLETED:
+        return FA_GREEN;
+    case FAINA_FAILED:
+    case FAINA_DEAD_LETTER:
+        return FA_RED;
+    case FAINA_CANCELLED:
+        return FA_DIM;
+    case FAINA_STATUS_COUNT:
+        break;
+    }
+    return FA_PLAIN;
+}

@@ -1,0 +1,256 @@
+/*
+ * print.c - tasks on stdout.
+ */
+#include "cli/print.h"
+
+#include "base/clock.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "model/states.h"
+#include "model/times.h"
+#include "service/wire.h"
+
+const char *fa_print_error_message(struct fa_arena *arena, const struct faina_task *task)
+{
+    struct fa_json error, message;
+
+    if (!task->error)
+        return NULL;
+    error = fa_json_value(fa_str(task->error));
+    if (error.type == FA_JSON_STRING)
+        return fa_json_text(error, arena);
+    if (error.type != FA_JSON_OBJECT || !fa_json_member(error, "message", &message) ||
+        message.type != FA_JSON_STRING)
+        return NULL;
+    return fa_json_text(message, arena);
+}
+
+static const char *attempt_of(struct fa_arena *arena, const struct faina_task *task)
+{
+    if (task->max_attempts <= 0)
+        return fa_arena_printf(arena, "attempt %lld", (long long)task->attempts);
+    return fa_arena_printf(arena, "attempt %lld of %lld", (long long)task->attempts,
+                           (long long)task->max_attempts);
+}
+
+static const char *pending_remark(struct fa_arena *arena, const struct faina_task *task)
+{
+    int64_t now_us = fa_clock_now_us();
+    const char *attempts = "";
+
+    if (task->attempts > 0)
+        attempts = fa_arena_printf(arena, "%s made", attempt_of(arena, task));
+    if (task->run_at_us > now_us)
+        return fa_arena_printf(arena, "%s%sdue %s", attempts, attempts[0] ? ", " : "",
+                               fa_text_age(arena, task->run_at_us, now_us));
+    return attempts;
+}
+
+const char *fa_print_remark(struct fa_arena *arena, const struct faina_task *task)
+{
+    const char *message = fa_print_error_message(arena, task);
+
+    switch (task->status) {
+    case FAINA_PENDING:
+        return pending_remark(arena, task);
+    case FAINA_CLAIMED:
+        return attempt_of(arena, task);
+    case FAINA_RUNNING:
+        if (task->progress > 0)
+            return fa_arena_printf(arena, "%s, %d %%", attempt_of(arena, task), task->progress);
+        return attempt_of(arena, task);
+    case FAINA_BLOCKED:
+        return "waits for other tasks";
+    case FAINA_BACKGROUND:
+        return fa_arena_printf(arena, "ends %s at the latest",
+                               fa_text_age(arena, task->expires_us, fa_clock_now_us()));
+    case FAINA_DEAD_LETTER:
+        return fa_arena_printf(arena, "after %s%s%s",
+                               fa_text_plural(arena, task->attempts, "attempt"),
+                               message ? ": " : "", message ? message : "");
+    case FAINA_FAILED:
+        return message ? message : "";
+    case FAINA_COMPLETED:
+    case FAINA_CANCELLED:
+    case FAINA_STATUS_COUNT:
+        break;
+    }
+    return "";
+}
+
+void fa_print_task_json(struct fa_cli *cli, const struct faina_task *task)
+{
+    struct fa_out_json json;
+
+    fa_out_json_begin(cli, &json);
+    fa_wire_put_task(&json.writer, task);
+    fa_out_json_end(cli, &json);
+}
+
+void fa_print_change(struct fa_cli *cli, const struct faina_task *task)
+{
+    struct fa_arena scratch = {0};
+    enum fa_style style = fa_style_of(task->status);
+    const char *remark;
+
+    if (cli->format != FA_CLI_TABLE) {
+        fa_print_task_json(cli, task);
+        return;
+    }
+    remark = fa_text_clean(&scratch, fa_print_remark(&scratch, task));
+    fa_outf(cli, "%s%s%s %s%s%s%s\n", fa_style_on(cli, style), faina_status_name(task->status),
+            fa_style_off(cli, style), task->id, remark[0] ? " (" : "", remark,
+            remark[0] ? ")" : "");
+    fa_arena_finish(&scratch);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * A record
+ */
+
+static const char *join(struct fa_arena *arena, const char *const *texts, size_t count)
+{
+    struct fa_buf buf;
+    const char *joined;
+
+    if (count == 0)
+        return NULL;
+    fa_buf_init(&buf, SIZE_MAX / 2);
+    for (size_t i = 0; i < count; i++)
+        fa_buf_printf(&buf, "%s%s", i > 0 ? ", " : "", texts[i]);
+    joined = fa_arena_copy(arena, buf.ptr, buf.len);
+    fa_buf_finish(&buf);
+    return joined;
+}
+
+/* "2030-01-31T12:00:00.000000Z (4 min ago)" */
+static const char *time_and_age(struct fa_arena *arena, int64_t us)
+{
+    char text[FA_TIME_SIZE];
+
+    if (us == 0)
+        return NULL;
+    fa_time_format(us, text);
+    return fa_arena_printf(arena, "%s (%s)", text, fa_text_age(arena, us, fa_clock_now_us()));
+}
+
+/* How long it ran, or has been running. */
+static const char *run_time(struct fa_arena *arena, const struct faina_task *task)
+{
+    int64_t end_us = task->completed_us;
+    char text[FA_TIME_SIZE];
+
+    if (task->started_us == 0 || (end_us == 0 && !fa_status_uses(task->status)))
+        return NULL;
+    if (end_us == 0)
+        end_us = fa_clock_now_us();
+    fa_duration_format(end_us - task->started_us, text);
+    return fa_arena_strdup(arena, text);
+}
+
+static void print_record(struct fa_cli *cli, const struct faina_task *task)
+{
+    struct fa_arena *arena = &cli->arena;
+    const char *remark = fa_print_remark(arena, task);
+    const char *id_or_null = task->parent_id[0] ? task->parent_id : NULL;
+
+    fa_record_line(cli, "id", FA_PLAIN, task->id);
+    fa_record_line(cli, "type", FA_PLAIN, task->type);
+    if (task->name && strcmp(task->name, task->type) != 0)
+        fa_record_line(cli, "name", FA_PLAIN, task->name);
+    fa_record_line(cli, "namespace", FA_PLAIN, task->ns);
+    fa_record_line(cli, "status", fa_style_of(task->status),
+                   fa_arena_printf(arena, "%s%s%s%s", faina_status_name(task->status),
+                                   remark[0] ? " (" : "", remark, remark[0] ? ")" : ""));
+    fa_record_line(cli, "state", FA_PLAIN, task->state);
+    fa_record_line(cli, "priority", FA_PLAIN, fa_arena_printf(arena, "%d", task->priority));
+    fa_record_line(cli, "attempts", FA_PLAIN,
+                   task->max_attempts > 0
+                       ? fa_arena_printf(arena, "%lld of %lld", (long long)task->attempts,
+                                         (long long)task->max_attempts)
+                       : fa_arena_printf(arena, "%lld, no limit", (long long)task->attempts));
+    fa_record_line(cli, "key", FA_PLAIN, task->idempotency_key);
+    fa_record_line(cli, "inputHash", FA_PLAIN, task->input_hash);
+    fa_record_line(cli, "input", FA_PLAIN, task->input);
+    fa_record_line(cli, "output", FA_PLAIN, task->output);
+    fa_record_line(cli, "error", FA_RED, task->error);
+    fa_record_line(cli, "metadata", FA_PLAIN, task->metadata);
+    fa_record_line(cli, "spec", FA_PLAIN, task->spec);
+    fa_record_line(cli, "resources", FA_PLAIN, join(arena, task->resources, task->resource_count));
+    fa_record_line(cli, "dependsOn", FA_PLAIN,
+                   join(arena, task->depends_on, task->depends_on_count));
+    fa_record_line(cli, "parent", FA_PLAIN, id_or_null);
+    fa_record_line(cli, "team", FA_PLAIN, task->team_id[0] ? task->team_id : NULL);
+    fa_record_line(cli, "createdBy", FA_PLAIN, task->created_by);
+    fa_record_line(cli, "worker", FA_PLAIN, task->worker_id);
+    fa_record_line(cli, "lease until", FA_PLAIN, time_and_age(arena, task->lease_expires_us));
+    fa_record_line(cli, "run at", FA_PLAIN, time_and_age(arena, task->run_at_us));
+    fa_record_line(cli, "expires", FA_PLAIN, time_and_age(arena, task->expires_us));
+    fa_record_line(cli, "created", FA_PLAIN, time_and_age(arena, task->created_us));
+    fa_record_line(cli, "claimed", FA_PLAIN, time_and_age(arena, task->claimed_us));
+    fa_record_line(cli, "started", FA_PLAIN, time_and_age(arena, task->started_us));
+    fa_record_line(cli, "ended", FA_PLAIN, time_and_age(arena, task->completed_us));
+    fa_record_line(cli, "run time", FA_PLAIN, run_time(arena, task));
+    fa_record_line(cli, "version", FA_PLAIN,
+                   fa_arena_printf(arena, "%lld", (long long)task->version));
+}
+
+void fa_print_task(struct fa_cli *cli, const struct faina_task *task)
+{
+    if (cli->format == FA_CLI_TABLE)
+        print_record(cli, task);
+    else
+        fa_print_task_json(cli, task);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * A table
+ */
+
+/* The most telling free text of a task, for the last column. */
+static const char *note_of(struct fa_arena *arena, const struct faina_task *task)
+{
+    const char *message = fa_print_error_message(arena, task);
+
+    if (message)
+        return message;
+    if (task->status == FAINA_RUNNING && task->progress > 0)
+        return fa_arena_printf(arena, "%d %% %s", task->progress, task->state ? task->state : "");
+    return task->state;
+}
+
+void fa_print_task_table(struct fa_cli *cli, const struct faina_task *tasks, size_t count,
+                         size_t row_max)
+{
+    static const struct fa_column columns[] = {
+        {"ID", 0},
+        {"STATUS", 0},
+        {"AGE", 0},
+        {"TYPE", FA_COLUMN_FLEXIBLE},
+        {"NOTE", FA_COLUMN_FLEXIBLE},
+        {"TRIES", FA_COLUMN_RIGHT},
+        {"NAME", FA_COLUMN_FLEXIBLE},
+    };
+    int64_t now_us = fa_clock_now_us();
+    struct fa_table table;
+
+    fa_table_init(&table, columns, FA_COUNT(columns));
+    for (size_t i = 0; i < count; i++) {
+        const struct faina_task *task = &tasks[i];
+
+        fa_table_add(&table, FA_PLAIN, task->id);
+        fa_table_add(&table, fa_style_of(task->status), faina_status_name(task->status));
+        fa_table_add(&table, FA_PLAIN, fa_text_age(&table.arena, task->created_us, now_us));
+        fa_table_add(&table, FA_PLAIN, task->type);
+        fa_table_add(&table, FA_PLAIN, note_of(&table.arena, task));
+        if (task->max_attempts > 0)
+            fa_table_addf(&table, "%lld/%lld", (long long)task->attempts,
+                          (long long)task->max_attempts);
+        else
+            fa_table_addf(&table, "%lld", (long long)task->attempts);
+        fa_table_add(&table, FA_PLAIN,
+                     task->name && strcmp(task->name, task->type) != 0 ? task->name : "");
+    }
+    fa_table_print(&table, cli, row_max);
+    fa_table_finish(&table);
+}

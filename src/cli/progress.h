@@ -1,0 +1,25 @@
+/*
+ * progress.h - how far a long command is: a bar on stderr when that is a terminal, else nothing.
+ */
+#ifndef FA_PROGRESS_H
+#define FA_PROGRESS_H
+
+#include "cli/cli.h"
+
+struct fa_progress {
+    struct fa_cli *cli;
+    const char *label;
+    int64_t total; /* 0: unknown */
+    int64_t start_us, shown_us;
+    bool is_shown;
+};
+
+void fa_progress_start(struct fa_progress *progress, struct fa_cli *cli, const char *label,
+                       int64_t total);
+/* Draws at most ten times a second. */
+void fa_progress_show(struct fa_progress *progress, int64_t done);
+void fa_progress_stop(struct fa_progress *progress); /* takes the bar away */
+/* Seconds since the start, never 0. */
+double fa_progress_seconds(const struct fa_progress *progress);
+
+#endif

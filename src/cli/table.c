@@ -1,0 +1,134 @@
+/*
+ * table.c - rows and columns that fit the terminal.
+ */
+#include "cli/table.h"
+
+#include "cli/text.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#define GAP 2          /* spaces between columns */
+#define FLEXIBLE_MIN 8 /* columns below this say nothing any more */
+#define COLUMN_COUNT_MAX 16
+#define RECORD_LABEL_WIDTH 12
+
+void fa_table_init(struct fa_table *table, const struct fa_column *columns, size_t count)
+{
+    assert(count > 0 && count <= COLUMN_COUNT_MAX);
+    *table = (struct fa_table){.columns = columns, .column_count = count};
+}
+
+void fa_table_add(struct fa_table *table, enum fa_style style, const char *text)
+{
+    if (table->cell_count == table->cell_size) {
+        table->cell_size = table->cell_size ? table->cell_size * 2 : 256;
+        table->cells = fa_realloc(table->cells, table->cell_size * sizeof(*table->cells));
+    }
+    table->cells[table->cell_count++] =
+        (struct fa_cell){fa_text_clean(&table->arena, text ? text : "-"), style};
+}
+
+void fa_table_addf(struct fa_table *table, const char *format, ...)
+{
+    char text[256];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    fa_table_add(table, FA_PLAIN, text);
+}
+
+static int total_width(const int *widths, size_t count)
+{
+    int total = 0;
+
+    for (size_t i = 0; i < count; i++)
+        total += widths[i] + (i > 0 ? GAP : 0);
+    return total;
+}
+
+/* Fits the columns into the terminal (T2). Returns how many are left. */
+static size_t fit(const struct fa_table *table, int *widths, int room)
+{
+    size_t count = table->column_count;
+
+    for (;;) {
+        for (size_t i = count; i > 1; i--) {
+            int excess = total_width(widths, count) - room;
+            int spare = widths[i - 1] - FLEXIBLE_MIN;
+
+            if (excess <= 0)
+                return count;
+            if ((table->columns[i - 1].flags & FA_COLUMN_FLEXIBLE) && spare > 0)
+                widths[i - 1] -= spare < excess ? spare : excess;
+        }
+        if (count == 1 || total_width(widths, count) <= room)
+            return count;
+        count--;
+    }
+}
+
+static void print_cell(struct fa_cli *cli, struct fa_arena *arena, const struct fa_column *column,
+                       struct fa_cell cell, int width, bool is_last)
+{
+    const char *text = fa_text_clip(arena, cell.text, width);
+    int pad = width - fa_text_width(text);
+    const char *on = fa_style_on(cli, cell.style), *off = fa_style_off(cli, cell.style);
+
+    if (pad < 0)
+        pad = 0;
+    if (column->flags & FA_COLUMN_RIGHT)
+        fa_outf(cli, "%*s%s%s%s", pad, "", on, text, off);
+    else
+        fa_outf(cli, "%s%s%s%*s", on, text, off, is_last ? 0 : pad, "");
+    if (!is_last)
+        fa_outf(cli, "%*s", GAP, "");
+}
+
+void fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max)
+{
+    size_t count = table->column_count, rows = table->cell_count / count, shown;
+    int widths[COLUMN_COUNT_MAX];
+
+    assert(table->cell_count % count == 0);
+    if (row_max > 0 && rows > row_max)
+        rows = row_max;
+    for (size_t c = 0; c < count; c++) {
+        widths[c] = fa_text_width(table->columns[c].title);
+        for (size_t r = 0; r < rows; r++) {
+            int width = fa_text_width(table->cells[r * count + c].text);
+            if (width > widths[c])
+                widths[c] = width;
+        }
+    }
+    shown = fit(table, widths, cli->width);
+    for (size_t c = 0; c < shown; c++)
+        print_cell(cli, &table->arena, &table->columns[c],
+                   (struct fa_cell){table->columns[c].title, FA_BOLD}, widths[c], c + 1 == shown);
+    fa_outf(cli, "\n");
+    for (size_t r = 0; r < rows; r++) {
+        for (size_t c = 0; c < shown; c++)
+            print_cell(cli, &table->arena, &table->columns[c], table->cells[r * count + c],
+                       widths[c], c + 1 == shown);
+        fa_outf(cli, "\n");
+    }
+}
+
+void fa_table_finish(struct fa_table *table)
+{
+    free(table->cells);
+    fa_arena_finish(&table->arena);
+    *table = (struct fa_table){0};
+}
+
+void fa_record_line(struct fa_cli *cli, const char *label, enum fa_style style, const char *text)
+{
+    if (!text)
+        return;
+    fa_outf(cli, "%s%-*s%s  %s%s%s\n", fa_style_on(cli, FA_BOLD), RECORD_LABEL_WIDTH, label,
+            fa_style_off(cli, FA_BOLD), fa_style_on(cli, style), fa_text_clean(&cli->arena, text),
+            fa_style_off(cli, style));
+}

@@ -1,0 +1,44 @@
+/*
+ * table.h - rows and columns that fit the terminal.
+ *
+ *   T1  The first column is never cut: it holds the id or the name that the user wants to copy.
+ *   T2  When the rows are too wide, flexible columns are cut, the last one first; then columns are
+ *       left out, from the right.
+ */
+#ifndef FA_TABLE_H
+#define FA_TABLE_H
+
+#include "cli/cli.h"
+
+enum { FA_COLUMN_RIGHT = 1, FA_COLUMN_FLEXIBLE = 2 };
+
+struct fa_column {
+    const char *title;
+    unsigned flags;
+};
+
+struct fa_cell {
+    const char *text;
+    enum fa_style style;
+};
+
+struct fa_table {
+    const struct fa_column *columns;
+    size_t column_count;
+    struct fa_cell *cells; /* row after row */
+    size_t cell_count, cell_size;
+    struct fa_arena arena;
+};
+
+void fa_table_init(struct fa_table *table, const struct fa_column *columns, size_t count);
+/* The next cell, from left to right, row after row. NULL is shown as "-". */
+void fa_table_add(struct fa_table *table, enum fa_style style, const char *text);
+void fa_table_addf(struct fa_table *table, const char *format, ...) FA_PRINTF(2, 3);
+/* Prints the title line and the rows; and with row_max > 0 no more than so many. */
+void fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max);
+void fa_table_finish(struct fa_table *table);
+
+/* One line of a record: a label and its text. Nothing when the text is NULL. */
+void fa_record_line(struct fa_cli *cli, const char *label, enum fa_style style, const char *text);
+
+#endif

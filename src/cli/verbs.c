@@ -1,0 +1,352 @@
+/*
+ * verbs.c - the table of verbs and their flags.
+ */
+#include "cli/verbs.h"
+
+#define STATUSES "pending claimed running blocked background completed failed dead_letter cancelled"
+#define ENDS "completed failed dead_letter cancelled"
+
+/* Flags that several verbs share. */
+/* clang-format off */
+#define F_TYPE      {"type", 't', "TYPE", "only tasks of this type"}
+#define F_STATUS    {"status", 's', "S,...", "only tasks in these statuses", STATUSES, true}
+#define F_TEAM      {"team", 0, "ID", "only tasks of this team"}
+#define F_PARENT    {"parent", 0, "ID", "only subtasks of this task"}
+#define F_LIMIT     {"limit", 'n', "N", "at most this many, up to 1000"}
+#define F_CURSOR    {"cursor", 0, "C", "go on after the page that gave this cursor"}
+#define F_WORKER    {"worker", 'w', "W", "the worker that acts, and holds the task"}
+#define F_FENCE     {"fence", 0, "N", "refuse when the task was claimed anew since this fence"}
+#define F_VERSION   {"if-version", 0, "N", "refuse when the task has another version by now"}
+#define F_LEASE     {"lease", 0, "DURATION", "how long the worker holds it (default 30s)"}
+#define F_BY        F_WORKER, F_FENCE, F_VERSION
+#define F_ALL       {"all", 'a', NULL, "every task that --status and --type leave"}
+#define F_YES       {"yes", 'y', NULL, "don't ask"}
+#define F_METADATA  {"metadata", 'm', "JSON", "notes to keep with the task; also @FILE"}
+#define F_TIMEOUT   {"timeout", 0, "DURATION", "give up after this long (default: never)"}
+#define F_END       {NULL}
+
+const struct fa_flag fa_common_flags[] = {
+    {"output", 'o', "FORMAT", "table (on a terminal), json (otherwise) or jsonl",
+     "table json jsonl"},
+    {"url", 0, "URL", "the engine: sqlite:PATH or memory: (default $FAINA_URL, else sqlite:faina.db)"},
+    {"namespace", 0, "NS", "the namespace (default $FAINA_NAMESPACE, else default)"},
+    {"help", 'h', NULL, "show this help"},
+    F_END,
+};
+
+static const struct fa_flag submit_flags[] = {
+    {"name", 0, "TEXT", "a label for people (default: the type)"},
+    {"priority", 'p', "N", "higher first (default 0)"},
+    {"delay", 0, "DURATION", "not before this long from now: 50ms, 90s, 5m, 1h, 2d"},
+    {"run-at", 0, "TIME", "not before this time: 2030-01-31T12:00:00Z"},
+    {"key", 'k', "KEY", "idempotency key: the same key again gives the first task"},
+    {"dedupe", 0, "input", "the same input again gives the first task", "input"},
+    {"max-attempts", 0, "N", "how often to try (default 4; 0: for ever)"},
+    {"max-retries", 0, "N", "the same, not counting the first try"},
+    {"resource", 'r', "R", "what it uses while it is held; repeat, or list with commas", NULL, true},
+    {"depends-on", 0, "ID", "a task that must complete first; repeat, or list with commas", NULL, true},
+    F_METADATA,
+    {"spec", 0, "JSON", "settings to keep with the task; also @FILE"},
+    {"team", 0, "ID", "the team it belongs to"},
+    {"created-by", 0, "WHO", "who submits it"},
+    {"wait", 0, NULL, "wait until it has ended"},
+    F_TIMEOUT,
+    {"bulk", 0, "FILE", "one task per line of JSON, from FILE or stdin", NULL, false, true},
+    F_END,
+};
+
+static const struct fa_flag get_flags[] = {
+    {"key", 'k', "KEY", "the task with this idempotency key (and --type)"},
+    {"type", 't', "TYPE", "the type that belongs to --key"},
+    F_END,
+};
+
+static const struct fa_flag ls_flags[] = {
+    F_STATUS, F_TYPE, F_TEAM, F_PARENT,
+    {"created-by", 0, "WHO", "only tasks that this one submitted"},
+    {"key", 'k', "KEY", "only tasks with this idempotency key"},
+    {"after", 0, "TIME", "created at this time or later; a duration counts back from now"},
+    {"before", 0, "TIME", "created before this time; a duration counts back from now"},
+    F_LIMIT, F_CURSOR,
+    {"all", 'a', NULL, "all pages, not only the first"},
+    F_END,
+};
+
+static const struct fa_flag watch_flags[] = {
+    F_STATUS, F_TYPE, F_TEAM, F_PARENT, F_LIMIT,
+    {"interval", 0, "DURATION", "how often to look (default 1s)"},
+    F_END,
+};
+
+static const struct fa_flag page_flags[] = {F_LIMIT, F_CURSOR, F_END};
+static const struct fa_flag limit_flags[] = {F_LIMIT, F_END};
+static const struct fa_flag timeout_flags[] = {F_TIMEOUT, F_END};
+static const struct fa_flag by_flags[] = {F_BY, F_END};
+
+static const struct fa_flag claim_flags[] = {
+    {"worker", 'w', "W", "the name of the worker that claims"},
+    {"types", 't', "A,B", "only these types (default: any)", NULL, true},
+    {"services", 0, "X,Y", "the resources this worker can reach (default: all)", NULL, true},
+    F_LIMIT, F_LEASE,
+    {"wait", 0, NULL, "wait for work when there is none"},
+    F_TIMEOUT, F_END,
+};
+
+static const struct fa_flag start_flags[] = {F_BY, F_LEASE, F_END};
+
+static const struct fa_flag fail_flags[] = {
+    {"error", 'e', "TEXT", "what went wrong"},
+    {"kind", 0, "WORD", "the sort of error"},
+    {"detail", 0, "JSON", "more about it; also @FILE"},
+    {"permanent", 0, NULL, "no retry helps: the task has failed for good"},
+    F_BY, F_END,
+};
+
+static const struct fa_flag progress_flags[] = {
+    {"state", 0, "TEXT", "a word for people about what it is doing"},
+    F_METADATA, F_BY, F_END,
+};
+
+static const struct fa_flag heartbeat_flags[] = {F_WORKER, F_FENCE, F_LEASE, F_END};
+
+static const struct fa_flag block_flags[] = {
+    {"fail-fast", 0, NULL, "go on as soon as one subtask ends badly"},
+    F_BY, F_END,
+};
+
+static const struct fa_flag background_flags[] = {
+    {"reason", 0, "TEXT", "what it waits for"},
+    {"timeout", 0, "DURATION", "the attempt has failed after this long (default 1h)"},
+    F_BY, F_END,
+};
+
+static const struct fa_flag cancel_flags[] = {F_ALL, F_STATUS, F_TYPE, F_YES, F_VERSION, F_END};
+
+static const struct fa_flag retry_flags[] = {
+    {"keep-attempts", 0, NULL, "count on from the attempts made so far"},
+    F_ALL, F_STATUS, F_TYPE, F_YES, F_VERSION, F_END,
+};
+
+static const struct fa_flag rm_flags[] = {
+    {"purge", 0, NULL, "remove it from the store, history and all"},
+    {"cancel", 0, NULL, "cancel it first when it has not ended"},
+    F_ALL, F_STATUS, F_TYPE, F_YES, F_VERSION, F_END,
+};
+
+static const struct fa_flag team_create_flags[] = {
+    {"spec", 0, "JSON", "settings of the team; also @FILE"}, F_END,
+};
+
+static const struct fa_flag team_set_flags[] = {
+    {"name", 0, "TEXT", "its new name"},
+    {"spec", 0, "JSON", "settings of the team; also @FILE"},
+    F_END,
+};
+
+static const struct fa_flag migrate_flags[] = {
+    {"dry-run", 0, NULL, "only tell what would be done"}, F_END,
+};
+
+static const struct fa_flag purge_flags[] = {
+    {"older-than", 0, "DURATION", "ended longer ago than this: 7d"},
+    {"status", 's', "S,...", "only tasks in these statuses", ENDS, true},
+    F_TYPE,
+    {"deleted", 0, NULL, "only tasks already removed with rm"},
+    F_YES, F_END,
+};
+
+#define ID_EXAMPLE "0190c4a2-6f1e-7b3d-8a5c-1f2e3d4c5b6a"
+
+const struct fa_verb fa_verbs[] = {
+    {"submit", FA_GROUP_LOOK, "TYPE [INPUT|@FILE|-]", "store a task and print its id",
+     "INPUT is JSON: the text itself, @FILE, or - for stdin. The id is all that is printed; -o json "
+     "prints the whole task. A task that is there already (--key, --dedupe) gives its id again.\n"
+     "With --bulk each line of FILE, or of stdin, is a JSON object with the fields namespace, type, name, "
+     "input, metadata, spec, priority, maxAttempts, maxRetries, delay, runAt, idempotencyKey, "
+     "dedupe, dependsOn, resources, retry, teamId and createdBy; TYPE is for lines without one. "
+     "Lines that are refused are reported with their number, and the others are stored.\n"
+     "With --wait the exit code is 0 when the task completed, 1 when it ended otherwise, and 5 "
+     "when the time ran out.",
+     "faina submit mail.send '{\"to\":\"ann@example.com\"}'\n"
+     "faina submit report @report.json --priority 10 --delay 5m --key report-2030-01\n"
+     "faina submit train '{}' --resource gpu --max-attempts 2 --wait --timeout 1h\n"
+     "faina submit mail.send --bulk mails.jsonl",
+     0, 2, fa_verb_submit, submit_flags},
+    {"get", FA_GROUP_LOOK, "ID", "show a task", NULL,
+     "faina get " ID_EXAMPLE "\n"
+     "faina get --type mail.send --key order-17", 0, 1, fa_verb_get, get_flags},
+    {"ls", FA_GROUP_LOOK, "", "list tasks, newest first",
+     "--namespace '*' lists those of all namespaces.",
+     "faina ls --status failed,dead_letter\n"
+     "faina ls --type mail.send --after 1h -o jsonl", 0, 0, fa_verb_ls, ls_flags},
+    {"children", FA_GROUP_LOOK, "ID", "list the subtasks of a task, oldest first", NULL, NULL,
+     1, 1, fa_verb_children, page_flags},
+    {"events", FA_GROUP_LOOK, "ID", "show what happened to a task, newest first", NULL, NULL,
+     1, 1, fa_verb_events, limit_flags},
+    {"result", FA_GROUP_LOOK, "ID", "print the output of a completed task",
+     "Exits with 4 when the task has not ended, or did not end well.",
+     "faina result " ID_EXAMPLE " | jq .url", 1, 1, fa_verb_result, NULL},
+    {"wait", FA_GROUP_LOOK, "ID", "wait until a task has ended, then show it",
+     "The exit code is 0 when it completed, 1 when it ended otherwise, and 5 when the time ran out.",
+     "faina wait " ID_EXAMPLE " --timeout 30s", 1, 1, fa_verb_wait, timeout_flags},
+    {"watch", FA_GROUP_LOOK, "", "show changes as they happen, until Ctrl-C",
+     "A table that is drawn anew on a terminal; otherwise each task that appears or changes, as a "
+     "line of JSON. Follows the newest tasks that the flags leave (--limit, default 1000).",
+     "faina watch --status running,failed\n"
+     "faina watch -o jsonl | jq -r '.status + \" \" + .id'", 0, 0, fa_verb_watch, watch_flags},
+    {"explain", FA_GROUP_LOOK, "ID", "say why a task is not running", NULL, NULL,
+     1, 1, fa_verb_explain, NULL},
+
+    {"claim", FA_GROUP_WORK, "[ID] --worker W", "take the next task, or this one",
+     "Highest priority first, then oldest. With nothing to claim the answer is empty, and the exit "
+     "code is 0 all the same. Tasks of the namespace only; --namespace '*' claims from all.",
+     "faina claim --worker me --types mail.send --limit 10\n"
+     "faina claim " ID_EXAMPLE " --worker me", 0, 1, fa_verb_claim, claim_flags},
+    {"start", FA_GROUP_WORK, "ID --worker W", "say that work on a task has begun",
+     "A pending task is claimed first.", NULL, 1, 1, fa_verb_start, start_flags},
+    {"complete", FA_GROUP_WORK, "ID [OUTPUT|@FILE|-] --worker W", "end a task well",
+     "OUTPUT is JSON. A task that no worker holds (background) needs no --worker.",
+     "faina complete " ID_EXAMPLE " '{\"pages\":12}' --worker me",
+     1, 2, fa_verb_complete, by_flags},
+    {"fail", FA_GROUP_WORK, "ID --error TEXT --worker W", "end an attempt badly",
+     "The task is tried again after a while, or ends as dead_letter when no attempt is left, or as "
+     "failed with --permanent.",
+     "faina fail " ID_EXAMPLE " --error 'no such host' --kind network --worker me",
+     1, 1, fa_verb_fail, fail_flags},
+    {"progress", FA_GROUP_WORK, "ID [PERCENT] [STATE] --worker W", "say how far a task is",
+     "Also renews the lease. PERCENT is 0 to 100, or - to leave it as it is.",
+     "faina progress " ID_EXAMPLE " 40 decoding --worker me",
+     1, 3, fa_verb_progress, progress_flags},
+    {"heartbeat", FA_GROUP_WORK, "ID... --worker W", "renew the leases of held tasks",
+     "Tells for each task whether it is still held; the exit code is that of the first that is not.",
+     NULL, 1, -1, fa_verb_heartbeat, heartbeat_flags},
+    {"block", FA_GROUP_WORK, "ID SUBTASKS|@FILE|- --worker W", "wait for subtasks",
+     "SUBTASKS is a JSON array of objects as for submit --bulk. They are stored and the task is "
+     "blocked in one go; it is pending again when they have all ended.",
+     "faina block " ID_EXAMPLE " '[{\"type\":\"page\",\"input\":1}]' --worker me",
+     2, 2, fa_verb_block, block_flags},
+    {"background", FA_GROUP_WORK, "ID --worker W", "let a running task go on elsewhere",
+     "No worker holds it any more; complete or fail without --worker ends it.", NULL,
+     1, 1, fa_verb_background, background_flags},
+    {"release", FA_GROUP_WORK, "ID --worker W", "give a claimed task back, unstarted",
+     "Spends no attempt.", NULL, 1, 1, fa_verb_release, by_flags},
+
+    {"cancel", FA_GROUP_MANAGE, "ID... | --all", "cancel tasks and their subtasks",
+     "--all takes every task that has not ended and that --status and --type leave; it tells how "
+     "many and asks. Without a terminal it needs --yes.",
+     "faina cancel " ID_EXAMPLE "\n"
+     "faina cancel --all --type mail.send --status pending", 0, -1, fa_verb_cancel, cancel_flags},
+    {"retry", FA_GROUP_MANAGE, "ID... | --all", "put ended or held tasks back in line",
+     "Attempts start at 0 again unless --keep-attempts is given. --all takes those that failed or "
+     "are dead, unless --status says otherwise.",
+     "faina retry --all --status dead_letter --yes", 0, -1, fa_verb_retry, retry_flags},
+    {"rm", FA_GROUP_MANAGE, "ID... | --all", "remove ended tasks from view",
+     "Frees their keys. The rows stay until db purge, or go at once with --purge.",
+     "faina rm --all --status completed --purge", 0, -1, fa_verb_rm, rm_flags},
+
+    {"pause", FA_GROUP_ADMIN, "TYPE", "hand out no more tasks of a type", NULL, NULL,
+     1, 1, fa_verb_pause, NULL},
+    {"resume", FA_GROUP_ADMIN, "TYPE", "hand out tasks of a type again", NULL, NULL,
+     1, 1, fa_verb_resume, NULL},
+    {"resource ls", FA_GROUP_ADMIN, "[NAME]", "list resources, their limits and holders", NULL,
+     NULL, 0, 1, fa_verb_resource_ls, NULL},
+    {"resource set", FA_GROUP_ADMIN, "NAME N", "limit how many tasks use a resource at once",
+     "N is a number, or none for no limit.", "faina resource set gpu 2",
+     2, 2, fa_verb_resource_set, NULL},
+    {"resource rm", FA_GROUP_ADMIN, "NAME", "remove the limit of a resource", NULL, NULL,
+     1, 1, fa_verb_resource_rm, NULL},
+    {"team ls", FA_GROUP_ADMIN, "", "list teams", NULL, NULL, 0, 0, fa_verb_team_ls, NULL},
+    {"team get", FA_GROUP_ADMIN, "ID", "show a team", NULL, NULL, 1, 1, fa_verb_team_get, NULL},
+    {"team create", FA_GROUP_ADMIN, "NAME", "create a team and print its id", NULL,
+     "faina team create billing --spec '{\"room\":12}'",
+     1, 1, fa_verb_team_create, team_create_flags},
+    {"team set", FA_GROUP_ADMIN, "ID", "change a team", "What isn't given stays as it is.", NULL,
+     1, 1, fa_verb_team_set, team_set_flags},
+    {"team rm", FA_GROUP_ADMIN, "ID", "remove a team; its tasks stay", NULL, NULL,
+     1, 1, fa_verb_team_rm, NULL},
+
+    {"stats", FA_GROUP_OPERATE, "", "count tasks by status and type",
+     "Those of the namespace; --namespace '*' counts all.", NULL, 0, 0, fa_verb_stats, NULL},
+    {"db status", FA_GROUP_OPERATE, "", "show the store: version, size, migrations", NULL, NULL,
+     0, 0, fa_verb_db_status, NULL},
+    {"db migrate", FA_GROUP_OPERATE, "", "bring the store up to date",
+     "Every other verb does the same when it opens the store; this one tells what was done.", NULL,
+     0, 0, fa_verb_db_migrate, migrate_flags},
+    {"db purge", FA_GROUP_OPERATE, "", "remove ended tasks from the store for good",
+     "In all namespaces unless --namespace is given. Asks first; without a terminal it needs --yes.",
+     "faina db purge --older-than 7d --status completed --yes", 0, 0, fa_verb_db_purge, purge_flags},
+    {"bench", FA_GROUP_OPERATE, "[FLAGS]", "measure the engine against raw SQLite", NULL, NULL,
+     0, -1, fa_verb_bench, NULL, NULL, true},
+    {"doctor", FA_GROUP_OPERATE, "", "check the store and the surroundings",
+     "Exits with 1 when something is wrong.", NULL, 0, 0, fa_verb_doctor, NULL},
+    {"version", FA_GROUP_OPERATE, "", "show the version", NULL, NULL, 0, 0, fa_verb_version, NULL},
+    {"completion", FA_GROUP_OPERATE, "bash|zsh|fish", "print a completion script for a shell", NULL,
+     "source <(faina completion bash)\n"
+     "faina completion fish > ~/.config/fish/completions/faina.fish",
+     1, 1, fa_verb_completion, NULL, "bash zsh fish"},
+    {"help", FA_GROUP_OPERATE, "[VERB]", "show help about a verb", NULL, NULL,
+     0, 2, fa_verb_help, NULL},
+};
+/* clang-format on */
+
+const size_t fa_verb_count = FA_COUNT(fa_verbs);
+
+const char *fa_verb_group_title(enum fa_verb_group group)
+{
+    static const char *const titles[FA_GROUP_COUNT] = {
+        [FA_GROUP_LOOK] = "Submit and look", [FA_GROUP_WORK] = "Work by hand",
+        [FA_GROUP_MANAGE] = "Manage",        [FA_GROUP_ADMIN] = "Administer",
+        [FA_GROUP_OPERATE] = "Operate",
+    };
+
+    return titles[group];
+}
+
+static const struct fa_flag *find_flag(const struct fa_flag *flags, const char *name, char letter)
+{
+    for (; flags && flags->name; flags++)
+        if (name ? strcmp(flags->name, name) == 0 : flags->letter == letter)
+            return flags;
+    return NULL;
+}
+
+const struct fa_flag *fa_verb_flag(const struct fa_verb *verb, const char *name)
+{
+    const struct fa_flag *flag = find_flag(verb->flags, name, 0);
+
+    return flag ? flag : find_flag(fa_common_flags, name, 0);
+}
+
+const struct fa_flag *fa_verb_letter(const struct fa_verb *verb, char letter)
+{
+    const struct fa_flag *flag = find_flag(verb->flags, NULL, letter);
+
+    return flag ? flag : find_flag(fa_common_flags, NULL, letter);
+}
+
+const struct fa_flag *fa_verb_any_flag(const char *name)
+{
+    const struct fa_flag *flag = NULL;
+
+    for (size_t i = 0; i < fa_verb_count && !flag; i++)
+        flag = fa_verb_flag(&fa_verbs[i], name);
+    return flag;
+}
+
+const struct fa_verb *fa_verb_find(const char *name)
+{
+    for (size_t i = 0; i < fa_verb_count; i++)
+        if (strcmp(fa_verbs[i].name, name) == 0)
+            return &fa_verbs[i];
+    return NULL;
+}
+
+bool fa_verb_is_noun(const char *word)
+{
+    size_t len = strlen(word);
+
+    for (size_t i = 0; i < fa_verb_count; i++)
+        if (strncmp(fa_verbs[i].name, word, len) == 0 && fa_verbs[i].name[len] == ' ')
+            return true;
+    return false;
+}

@@ -1,0 +1,109 @@
+/*
+ * verbs.h - the one table of verbs. Parsing, help, completions and "did you mean" all come from it.
+ *
+ * A new verb needs: a row in verbs.c, its function, a section in docs/faina.1.scd (a test compares),
+ * and `make completions` to print completions/ anew (a test compares these, too).
+ */
+#ifndef FA_VERBS_H
+#define FA_VERBS_H
+
+#include "cli/cli.h"
+
+/* A flag takes a value or not by its name alone, whichever the verb: words before the verb can
+ * then be told apart. A test holds the table to that. */
+struct fa_flag {
+    const char *name;  /* without its dashes; NULL ends a list */
+    char letter;       /* 0: no short form */
+    const char *value; /* what the value is called in the help; NULL: a switch */
+    const char *help;
+    const char *choices; /* the possible values, with spaces between; NULL: anything */
+    bool is_repeatable;
+    bool is_optional; /* the value may be left out */
+};
+
+enum fa_verb_group {
+    FA_GROUP_LOOK,
+    FA_GROUP_WORK,
+    FA_GROUP_MANAGE,
+    FA_GROUP_ADMIN,
+    FA_GROUP_OPERATE,
+    FA_GROUP_COUNT
+};
+
+struct fa_verb {
+    const char *name; /* "submit", "resource set" */
+    enum fa_verb_group group;
+    const char *arguments; /* for the usage line */
+    const char *help;      /* one line */
+    const char *details;   /* paragraphs; NULL: none */
+    const char *examples;  /* lines; NULL: none */
+    int arg_min, arg_max;  /* how many words; arg_max -1: any number */
+    int (*run)(struct fa_cli *cli);
+    const struct fa_flag *flags; /* NULL: none of its own */
+    const char *arg_choices;     /* possible first words, for completion; NULL: anything */
+    bool is_raw;                 /* reads its own flags: everything after the verb is a word */
+};
+
+extern const struct fa_verb fa_verbs[];
+extern const size_t fa_verb_count;
+/* The flags that every verb has. */
+extern const struct fa_flag fa_common_flags[];
+
+/* The flag with this name among those of the verb and the common ones; NULL: none. */
+const struct fa_flag *fa_verb_flag(const struct fa_verb *verb, const char *name);
+const struct fa_flag *fa_verb_letter(const struct fa_verb *verb, char letter);
+const struct fa_verb *fa_verb_find(const char *name);
+/* Whether verbs such as "resource set" begin with this word. */
+bool fa_verb_is_noun(const char *word);
+/* A flag of any verb. */
+const struct fa_flag *fa_verb_any_flag(const char *name);
+const char *fa_verb_group_title(enum fa_verb_group group);
+
+/* help.c */
+void fa_help_general(struct fa_cli *cli, FILE *to);
+void fa_help_verb(struct fa_cli *cli, const struct fa_verb *verb, FILE *to);
+void fa_help_noun(struct fa_cli *cli, const char *noun, FILE *to);
+
+/* The verbs. Each returns the exit code. */
+int fa_verb_submit(struct fa_cli *cli); /* submit.c */
+int fa_verb_get(struct fa_cli *cli);    /* look.c */
+int fa_verb_ls(struct fa_cli *cli);
+int fa_verb_children(struct fa_cli *cli);
+int fa_verb_events(struct fa_cli *cli);
+int fa_verb_result(struct fa_cli *cli);
+int fa_verb_wait(struct fa_cli *cli);
+int fa_verb_explain(struct fa_cli *cli);
+int fa_verb_watch(struct fa_cli *cli); /* watch.c */
+int fa_verb_claim(struct fa_cli *cli); /* work.c */
+int fa_verb_start(struct fa_cli *cli);
+int fa_verb_complete(struct fa_cli *cli);
+int fa_verb_fail(struct fa_cli *cli);
+int fa_verb_progress(struct fa_cli *cli);
+int fa_verb_heartbeat(struct fa_cli *cli);
+int fa_verb_block(struct fa_cli *cli);
+int fa_verb_background(struct fa_cli *cli);
+int fa_verb_release(struct fa_cli *cli);
+int fa_verb_cancel(struct fa_cli *cli); /* manage.c */
+int fa_verb_retry(struct fa_cli *cli);
+int fa_verb_rm(struct fa_cli *cli);
+int fa_verb_pause(struct fa_cli *cli); /* admin.c */
+int fa_verb_resume(struct fa_cli *cli);
+int fa_verb_resource_ls(struct fa_cli *cli);
+int fa_verb_resource_set(struct fa_cli *cli);
+int fa_verb_resource_rm(struct fa_cli *cli);
+int fa_verb_team_ls(struct fa_cli *cli);
+int fa_verb_team_get(struct fa_cli *cli);
+int fa_verb_team_create(struct fa_cli *cli);
+int fa_verb_team_set(struct fa_cli *cli);
+int fa_verb_team_rm(struct fa_cli *cli);
+int fa_verb_stats(struct fa_cli *cli);
+int fa_verb_db_status(struct fa_cli *cli); /* operate.c */
+int fa_verb_db_migrate(struct fa_cli *cli);
+int fa_verb_db_purge(struct fa_cli *cli);
+int fa_verb_bench(struct fa_cli *cli);
+int fa_verb_doctor(struct fa_cli *cli);
+int fa_verb_version(struct fa_cli *cli);
+int fa_verb_completion(struct fa_cli *cli); /* completion.c */
+int fa_verb_help(struct fa_cli *cli);       /* help.c */
+
+#endif
