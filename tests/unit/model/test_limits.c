@@ -1,0 +1,145 @@
+/*
+ * test_limits.c - the manual's table of limits says what limits.h says.
+ */
+#include "unit/base/unit.h"
+
+#include "model/limits.h"
+
+enum unit { BYTES, COUNT, NUMBER, MS };
+
+/* Every limit, and what the manual calls it. */
+static const struct {
+    const char *constant, *label;
+    enum unit unit;
+    int64_t value;
+} limits[] = {
+#define ROW(constant, label, unit)                                                                 \
+    {                                                                                              \
+#constant, label, unit, constant                                                           \
+    }
+    ROW(FA_TYPE_SIZE_MAX, "`type`", BYTES),
+    ROW(FA_NAME_SIZE_MAX, "`name`", BYTES),
+    ROW(FA_NAMESPACE_SIZE_MAX, "`namespace`", BYTES),
+    ROW(FA_WORKER_ID_SIZE_MAX, "`workerId`", BYTES),
+    ROW(FA_CREATED_BY_SIZE_MAX, "`createdBy`", BYTES),
+    ROW(FA_RESOURCE_NAME_SIZE_MAX, "name of a resource", BYTES),
+    ROW(FA_KEY_SIZE_MAX, "`idempotencyKey`", BYTES),
+    ROW(FA_STATE_SIZE_MAX, "`state`", BYTES),
+    ROW(FA_INPUT_SIZE_DEFAULT, "`input` and `output`, unless set otherwise", BYTES),
+    ROW(FA_INPUT_SIZE_CEILING, "`input` and `output`, however set", BYTES),
+    ROW(FA_METADATA_SIZE_MAX, "`metadata`", BYTES),
+    ROW(FA_SPEC_SIZE_MAX, "`spec`", BYTES),
+    ROW(FA_ERROR_MESSAGE_SIZE_MAX, "`error.message`", BYTES),
+    ROW(FA_ERROR_KIND_SIZE_MAX, "`error.kind`", BYTES),
+    ROW(FA_ERROR_DETAIL_SIZE_MAX, "`error.detail`", BYTES),
+    ROW(FA_JSON_DEPTH_MAX, "levels of arrays and objects in JSON", COUNT),
+    ROW(FA_CHILDREN_MAX, "subtasks of a task", COUNT),
+    ROW(FA_SUBTASK_DEPTH_MAX, "levels of subtasks", COUNT),
+    ROW(FA_DEPENDS_ON_MAX, "items of `dependsOn`", COUNT),
+    ROW(FA_RESOURCES_MAX, "items of `resources`", COUNT),
+    ROW(FA_PRIORITY_MIN, "lowest `priority`", NUMBER),
+    ROW(FA_PRIORITY_MAX, "highest `priority`", NUMBER),
+    ROW(FA_ATTEMPTS_DEFAULT, "`maxAttempts`, unless set otherwise", COUNT),
+    ROW(FA_ATTEMPTS_MAX, "`maxAttempts`, when there is a limit", COUNT),
+    ROW(FA_BATCH_MAX, "tasks in one batch", COUNT),
+    ROW(FA_CLAIM_LIMIT_MAX, "tasks in one claim", COUNT),
+    ROW(FA_CLAIM_NAMES_MAX, "types, namespaces or services named in one claim", COUNT),
+    ROW(FA_LIST_LIMIT_DEFAULT, "items of a page, unless set otherwise", COUNT),
+    ROW(FA_LIST_LIMIT_MAX, "items of a page", COUNT),
+    ROW(FA_CURSOR_SIZE_MAX, "`cursor`", BYTES),
+    ROW(FA_LEASE_MS_DEFAULT, "lease, unless set otherwise", MS),
+    ROW(FA_LEASE_MS_MAX, "lease", MS),
+    ROW(FA_BACKGROUND_MS_DEFAULT, "background work, unless set otherwise", MS),
+    ROW(FA_DURATION_MS_MAX, "any duration", MS),
+    ROW(FA_CONCURRENCY_MAX, "`maxConcurrency` of a resource, when there is a limit", COUNT),
+#undef ROW
+};
+
+static void put_count(char *out, size_t size, int64_t value)
+{
+    if (value >= 1000000)
+        snprintf(out, size, "%lld,%03lld,%03lld", (long long)(value / 1000000),
+                 (long long)(value / 1000 % 1000), (long long)(value % 1000));
+    else if (value >= 1000)
+        snprintf(out, size, "%lld,%03lld", (long long)(value / 1000), (long long)(value % 1000));
+    else
+        snprintf(out, size, "%lld", (long long)value);
+}
+
+static void put_value(char *out, size_t size, enum unit unit, int64_t value)
+{
+    const int64_t hour_ms = 3600 * 1000, year_ms = hour_ms * 24 * 366;
+
+    switch (unit) {
+    case BYTES:
+        if (value % (1024 * 1024) == 0)
+            snprintf(out, size, "%lld MiB", (long long)(value / (1024 * 1024)));
+        else if (value % 1024 == 0)
+            snprintf(out, size, "%lld KiB", (long long)(value / 1024));
+        else
+            snprintf(out, size, "%lld bytes", (long long)value);
+        break;
+    case COUNT:
+        put_count(out, size, value);
+        break;
+    case NUMBER:
+        snprintf(out, size, "%lld", (long long)value);
+        break;
+    case MS:
+        if (value % year_ms == 0)
+            snprintf(out, size, "%lld years", (long long)(value / year_ms));
+        else if (value % hour_ms == 0)
+            snprintf(out, size, "%lld h", (long long)(value / hour_ms));
+        else
+            snprintf(out, size, "%lld s", (long long)(value / 1000));
+        break;
+    }
+}
+
+static void test_limits__the_manual_has_the_table(void **state)
+{
+    char *manual = read_source("docs/limits.md");
+    size_t rows = 0;
+
+    for (size_t i = 0; i < FA_COUNT(limits); i++) {
+        char value[64], row[256];
+
+        put_value(value, sizeof(value), limits[i].unit, limits[i].value);
+        snprintf(row, sizeof(row), "\n| %s | %s |", limits[i].label, value);
+        if (!strstr(manual, row))
+            fail_msg("docs/limits.md lacks the row%s", row);
+    }
+    for (const char *at = manual; (at = strstr(at, "\n| ")) != NULL; at++)
+        rows++;
+    assert_int_equal(rows, FA_COUNT(limits) + 1); /* and the heading */
+    free(manual);
+}
+
+/* A new limit needs a row above, and so in the manual. */
+static void test_limits__none_is_forgotten(void **state)
+{
+    char *header = read_source("src/model/limits.h");
+
+    for (const char *at = header; (at = strstr(at, "\n#define FA_")) != NULL; at++) {
+        const char *name = at + strlen("\n#define ");
+        size_t len = strcspn(name, " \n");
+        bool is_known = strncmp(name, "FA_LIMITS_H", len) == 0;
+
+        for (size_t i = 0; i < FA_COUNT(limits); i++)
+            is_known = is_known || (strlen(limits[i].constant) == len &&
+                                    strncmp(limits[i].constant, name, len) == 0);
+        if (!is_known)
+            fail_msg("%.*s is not in this test's table", (int)len, name);
+    }
+    free(header);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_limits__the_manual_has_the_table),
+        cmocka_unit_test(test_limits__none_is_forgotten),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
