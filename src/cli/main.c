@@ -15,10 +15,10 @@ static int terminal_width(void)
 {
     const char *columns = getenv("COLUMNS");
     struct winsize size;
-    int width = columns ? atoi(columns) : 0;
+    long width = columns ? strtol(columns, NULL, 10) : 0;
 
-    if (width > 0)
-        return width;
+    if (width > 0 && width < 10000)
+        return (int)width;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)

@@ -28,7 +28,8 @@
 const struct fa_flag fa_common_flags[] = {
     {"output", 'o', "FORMAT", "table (on a terminal), json (otherwise) or jsonl",
      "table json jsonl"},
-    {"url", 0, "URL", "the engine: sqlite:PATH or memory: (default $FAINA_URL, else sqlite:faina.db)"},
+    {"url", 0, "URL",
+     "the engine: sqlite:PATH or memory: (default $FAINA_URL, else sqlite:faina.db)"},
     {"namespace", 0, "NS", "the namespace (default $FAINA_NAMESPACE, else default)"},
     {"help", 'h', NULL, "show this help"},
     F_END,
@@ -43,8 +44,10 @@ static const struct fa_flag submit_flags[] = {
     {"dedupe", 0, "input", "the same input again gives the first task", "input"},
     {"max-attempts", 0, "N", "how often to try (default 4; 0: for ever)"},
     {"max-retries", 0, "N", "the same, not counting the first try"},
-    {"resource", 'r', "R", "what it uses while it is held; repeat, or list with commas", NULL, true},
-    {"depends-on", 0, "ID", "a task that must complete first; repeat, or list with commas", NULL, true},
+    {"resource", 'r', "R", "what it uses while it is held; repeat, or list with commas", NULL,
+     true},
+    {"depends-on", 0, "ID", "a task that must complete first; repeat, or list with commas", NULL,
+     true},
     F_METADATA,
     {"spec", 0, "JSON", "settings to keep with the task; also @FILE"},
     {"team", 0, "ID", "the team it belongs to"},
@@ -159,10 +162,11 @@ static const struct fa_flag purge_flags[] = {
 
 const struct fa_verb fa_verbs[] = {
     {"submit", FA_GROUP_LOOK, "TYPE [INPUT|@FILE|-]", "store a task and print its id",
-     "INPUT is JSON: the text itself, @FILE, or - for stdin. The id is all that is printed; -o json "
-     "prints the whole task. A task that is there already (--key, --dedupe) gives its id again.\n"
-     "With --bulk each line of FILE, or of stdin, is a JSON object with the fields namespace, type, name, "
-     "input, metadata, spec, priority, maxAttempts, maxRetries, delay, runAt, idempotencyKey, "
+     "INPUT is JSON: the text itself, @FILE, or - for stdin. The id is all that is printed; "
+     "-o json prints the whole task. A task that is there already (--key, --dedupe) gives its id "
+     "again.\n"
+     "With --bulk each line of FILE, or of stdin, is a JSON object with the fields namespace, "
+     "type, name, input, metadata, spec, priority, maxAttempts, maxRetries, delay, runAt, idempotencyKey, "
      "dedupe, dependsOn, resources, retry, teamId and createdBy; TYPE is for lines without one. "
      "Lines that are refused are reported with their number, and the others are stored.\n"
      "With --wait the exit code is 0 when the task completed, 1 when it ended otherwise, and 5 "
@@ -187,7 +191,8 @@ const struct fa_verb fa_verbs[] = {
      "Exits with 4 when the task has not ended, or did not end well.",
      "faina result " ID_EXAMPLE " | jq .url", 1, 1, fa_verb_result, NULL},
     {"wait", FA_GROUP_LOOK, "ID", "wait until a task has ended, then show it",
-     "The exit code is 0 when it completed, 1 when it ended otherwise, and 5 when the time ran out.",
+     "The exit code is 0 when it completed, 1 when it ended otherwise, and 5 when the time ran "
+     "out.",
      "faina wait " ID_EXAMPLE " --timeout 30s", 1, 1, fa_verb_wait, timeout_flags},
     {"watch", FA_GROUP_LOOK, "", "show changes as they happen, until Ctrl-C",
      "A table that is drawn anew on a terminal; otherwise each task that appears or changes, as a "
@@ -218,7 +223,8 @@ const struct fa_verb fa_verbs[] = {
      "faina progress " ID_EXAMPLE " 40 decoding --worker me",
      1, 3, fa_verb_progress, progress_flags},
     {"heartbeat", FA_GROUP_WORK, "ID... --worker W", "renew the leases of held tasks",
-     "Tells for each task whether it is still held; the exit code is that of the first that is not.",
+     "Tells for each task whether it is still held; the exit code is that of the first that is "
+     "not.",
      NULL, 1, -1, fa_verb_heartbeat, heartbeat_flags},
     {"block", FA_GROUP_WORK, "ID SUBTASKS|@FILE|- --worker W", "wait for subtasks",
      "SUBTASKS is a JSON array of objects as for submit --bulk. They are stored and the task is "
@@ -273,8 +279,10 @@ const struct fa_verb fa_verbs[] = {
      "Every other verb does the same when it opens the store; this one tells what was done.", NULL,
      0, 0, fa_verb_db_migrate, migrate_flags},
     {"db purge", FA_GROUP_OPERATE, "", "remove ended tasks from the store for good",
-     "In all namespaces unless --namespace is given. Asks first; without a terminal it needs --yes.",
-     "faina db purge --older-than 7d --status completed --yes", 0, 0, fa_verb_db_purge, purge_flags},
+     "With no flag, those that rm has removed from view; with flags, all ended tasks that they "
+     "leave. In all namespaces unless --namespace is given. Asks first on a terminal.",
+     "faina db purge --older-than 7d --status completed --yes",
+     0, 0, fa_verb_db_purge, purge_flags},
     {"bench", FA_GROUP_OPERATE, "[FLAGS]", "measure the engine against raw SQLite", NULL, NULL,
      0, -1, fa_verb_bench, NULL, NULL, true},
     {"doctor", FA_GROUP_OPERATE, "", "check the store and the surroundings",

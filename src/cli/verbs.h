@@ -1,8 +1,8 @@
 /*
  * verbs.h - the one table of verbs. Parsing, help, completions and "did you mean" all come from it.
  *
- * A new verb needs: a row in verbs.c, its function, a section in docs/faina.1.scd (a test compares),
- * and `make completions` to print completions/ anew (a test compares these, too).
+ * A new verb needs: a row in verbs.c, its function, a section in docs/faina.1.scd, and completions/
+ * printed anew (`faina completion bash > completions/faina.bash`, ...). Tests compare both.
  */
 #ifndef FA_VERBS_H
 #define FA_VERBS_H
