@@ -197,6 +197,20 @@ static void free_blocks(struct fa_arena_block *block)
     }
 }
 
+void *fa_arena_grow(struct fa_arena *arena, void *items, size_t count, size_t *size,
+                    size_t item_size)
+{
+    void *more;
+
+    if (count < *size)
+        return items;
+    *size = *size ? *size * 2 : 8;
+    more = fa_arena_zero(arena, *size, item_size);
+    if (count > 0)
+        memcpy(more, items, count * item_size);
+    return more;
+}
+
 void fa_arena_finish(struct fa_arena *arena)
 {
     free_blocks(arena->blocks);

@@ -58,6 +58,9 @@ void *fa_arena_zero(struct fa_arena *arena, size_t count, size_t size);        /
 char *fa_arena_copy(struct fa_arena *arena, const char *ptr, size_t len);      /* adds a NUL */
 char *fa_arena_strdup(struct fa_arena *arena, const char *text);               /* NULL gives NULL */
 char *fa_arena_printf(struct fa_arena *arena, const char *format, ...) FA_PRINTF(2, 3);
+/* An array with room for one more than `count` items: `items` itself, or a larger, zeroed copy. */
+void *fa_arena_grow(struct fa_arena *arena, void *items, size_t count, size_t *size,
+                    size_t item_size);
 void fa_arena_finish(struct fa_arena *arena); /* frees all; the arena is empty again */
 void fa_arena_reset(struct fa_arena *arena);  /* as finish, but keeps one block for reuse */
 

@@ -98,6 +98,14 @@ struct fa_db_ops {
                            struct faina_error *err);
     /* Required. Several statements without parameters: a migration. */
     enum faina_code (*script)(struct fa_db *db, const char *text, struct faina_error *err);
+    /* Optional. Housekeeping of the writing connection between transactions: the log goes into the
+     * file when it has grown long enough. A failure costs nothing but a longer log. */
+    void (*tend)(struct fa_db *db);
+    /* Required. The store's own check of itself: calls `found` with each sentence it has to say. */
+    enum faina_code (*check)(struct fa_db *db, void (*found)(void *ctx, const char *sentence),
+                             void *ctx, struct faina_error *err);
+    /* Required. Of the database software. */
+    const char *(*version)(struct fa_db *db);
     /* Required. */
     void (*close)(struct fa_db *db);
 };

@@ -288,6 +288,7 @@ static enum faina_code flush_rows(struct fa_unit *unit, struct faina_error *err)
     for (size_t i = 0; code == FAINA_OK && i < count; i++)
         settle(unit, unit->dirty[i], home_for(unit->dirty[i]));
     unit->dirty_count = 0;
+    unit->has_arrivals = false;
     free(group);
     free(sets);
     return code;

@@ -8,6 +8,15 @@
 
 #include <assert.h>
 
+void fa_keys_sink(void *ctx, size_t n, const struct fa_value *columns)
+{
+    struct fa_keys *list = ctx;
+
+    (void)n;
+    list->keys = fa_arena_grow(list->arena, list->keys, list->count, &list->size, sizeof(int64_t));
+    list->keys[list->count++] = columns[0].i;
+}
+
 struct sink {
     struct fa_row *row;
     struct fa_arena *arena;
@@ -266,15 +275,7 @@ static void sink_id(void *ctx, size_t n, const struct fa_value *columns)
 
     (void)n;
     fa_id_format((struct fa_id){columns[0].i, columns[1].i}, text);
-    if (list->count == list->size) {
-        const char **more;
-
-        list->size = list->size ? list->size * 2 : 4;
-        more = fa_arena_take(list->arena, list->size * sizeof(char *));
-        if (list->count > 0)
-            memcpy(more, list->ids, list->count * sizeof(char *));
-        list->ids = more;
-    }
+    list->ids = fa_arena_grow(list->arena, list->ids, list->count, &list->size, sizeof(char *));
     list->ids[list->count++] = text;
 }
 

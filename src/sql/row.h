@@ -29,6 +29,7 @@ enum fa_flag {
     FA_FLAG_HAS_DEPENDENTS = 1 << 10, /* somebody has named it in dependsOn */
     FA_FLAG_WAITS_CHILDREN = 1 << 11, /* blocked by its children, not by dependsOn */
     FA_FLAG_HAS_DEPS = 1 << 12,       /* has a dependsOn of its own */
+    FA_FLAG_NOT_COUNTED = 1 << 13,    /* the present claim went on with an attempt */
 };
 
 struct fa_row {
@@ -64,6 +65,14 @@ struct fa_source {
     struct fa_db *db;
     struct fa_lanes *lanes;
 };
+
+/* Keys of tasks, growing in an arena; fa_keys_sink adds the first column of a row. */
+struct fa_keys {
+    struct fa_arena *arena;
+    int64_t *keys;
+    size_t count, size;
+};
+void fa_keys_sink(void *ctx, size_t row, const struct fa_value *columns);
 
 /* Reads a task whole. TASK_NOT_FOUND: there is none with this key. Deleted ones are found. */
 FA_MUST_CHECK enum faina_code fa_row_load(struct fa_source *source, int64_t key,

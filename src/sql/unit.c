@@ -33,8 +33,12 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->dirty_count = 0;
     unit->event_count = 0;
     unit->link_count = 0;
+    unit->key_count = 0;
+    if (unit->key_size > 0)
+        memset(unit->keys, 0, unit->key_size * sizeof(*unit->keys));
     unit->ended_count = 0;
     unit->has_ready = false;
+    unit->has_arrivals = false;
     unit->next_us = INT64_MAX;
     unit->claim_demand = 0;
     unit->epoch++;
@@ -47,6 +51,7 @@ void fa_unit_finish(struct fa_unit *unit)
     free(unit->dirty);
     free(unit->events);
     free(unit->links);
+    free(unit->keys);
     free(unit->ended);
 }
 
@@ -115,6 +120,7 @@ struct fa_row *fa_unit_add(struct fa_unit *unit, struct fa_id id)
 {
     struct fa_row row = {.id = id, .has_task = true, .is_new = true};
 
+    unit->has_arrivals = true;
     return keep(unit, &row);
 }
 
@@ -306,8 +312,12 @@ static void take_lease(struct fa_unit *unit, struct fa_row *row, const struct fa
     row->flags &= ~(FA_FLAG_CLAIM_EVENT | FA_FLAG_START_EVENT);
     if (change->worker != NULL)
         row->flags |= FA_FLAG_CLAIM_EVENT;
-    if (!(row->flags & FA_FLAG_CONTINUES))
+    if (row->flags & FA_FLAG_CONTINUES) {
+        row->flags |= FA_FLAG_NOT_COUNTED;
+    } else {
         row->attempts++;
+        row->flags &= ~FA_FLAG_NOT_COUNTED;
+    }
     row->flags &= ~FA_FLAG_CONTINUES;
 }
 
@@ -336,8 +346,12 @@ static void step_back(struct fa_unit *unit, struct fa_row *row, unsigned effects
 {
     row->worker = NULL;
     row->at_us = 0;
-    if (effects & FA_UNCOUNT)
-        row->attempts--;
+    if (effects & FA_UNCOUNT) {
+        if (row->flags & FA_FLAG_NOT_COUNTED)
+            row->flags |= FA_FLAG_CONTINUES;
+        else
+            row->attempts--;
+    }
     if (effects & FA_BACK_OFF) {
         assert(row->has_task); /* the policy is part of what was asked for */
         row->at_us = unit->now_us + fa_backoff_us(row->retry, row->attempts, unit->random);
@@ -361,7 +375,7 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
     now = fa_unit_change(unit, row);
     row->status = (effects & FA_KEEP_STATUS) ? old : rule->to;
     if (row->status != old)
-        row->state = NULL;
+        row->state = change->state;
     if (effects & FA_TAKE_LEASE)
         take_lease(unit, row, change, now);
     if (change->trigger == FA_START) {
@@ -381,6 +395,8 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
         row->worker = NULL;
         row->at_us = unit->now_us + change->lease_us;
     }
+    if (row->status == FAINA_PENDING)
+        unit->has_arrivals = true;
     if (row->status != old)
         fa_lane_count(row->lane, (int)old, (int)row->status);
     if (row->at_us != 0 && row->at_us < unit->next_us)
@@ -440,33 +456,10 @@ static enum faina_code recount(struct fa_unit *unit, int64_t key, bool by_child,
     return FAINA_OK;
 }
 
-struct key_list {
-    struct fa_arena *arena;
-    int64_t *keys;
-    size_t count, size;
-};
-
-static void sink_key(void *ctx, size_t n, const struct fa_value *columns)
-{
-    struct key_list *list = ctx;
-
-    (void)n;
-    if (list->count == list->size) {
-        int64_t *more;
-
-        list->size = list->size ? list->size * 2 : 8;
-        more = fa_arena_take(list->arena, list->size * sizeof(*more));
-        if (list->count > 0)
-            memcpy(more, list->keys, list->count * sizeof(*more));
-        list->keys = more;
-    }
-    list->keys[list->count++] = columns[0].i;
-}
-
 enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, bool is_end,
                              struct faina_error *err)
 {
-    struct key_list waiting = {.arena = &unit->arena};
+    struct fa_keys waiting = {.arena = &unit->arena};
     struct fa_value key = fa_value_int(row->id.key);
     enum faina_code code = FAINA_OK;
 
@@ -478,9 +471,81 @@ enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, bool is_e
     if (code == FAINA_OK && row->flags & FA_FLAG_HAS_DEPENDENTS) {
         code = fa_unit_flush(unit, err); /* so that the query sees every link */
         if (code == FAINA_OK)
-            code = fa_db_one(unit->source.db, FA_SQL_DEP_WAITING, &key, 1, sink_key, &waiting, err);
+            code = fa_db_one(unit->source.db, FA_SQL_DEP_WAITING, &key, 1, fa_keys_sink, &waiting, err);
         for (size_t i = 0; code == FAINA_OK && i < waiting.count; i++)
             code = recount(unit, waiting.keys[i], false, row, is_end, err);
+    }
+    return code;
+}
+
+/* Keys ------------------------------------------------------------------------------------- */
+
+static void put_key(struct fa_unit *unit, int64_t hash, struct fa_row *row)
+{
+    size_t mask = unit->key_size - 1, at = (size_t)hash & mask;
+
+    while (unit->keys[at].row != NULL)
+        at = (at + 1) & mask;
+    unit->keys[at] = (struct fa_unit_key){hash, row};
+}
+
+void fa_unit_take_key(struct fa_unit *unit, int64_t hash, struct fa_row *row)
+{
+    if ((unit->key_count + 1) * 2 > unit->key_size) {
+        struct fa_unit_key *old = unit->keys;
+        size_t old_size = unit->key_size;
+
+        unit->key_size = old_size ? old_size * 2 : 64;
+        unit->keys = fa_alloc_zero(unit->key_size, sizeof(*unit->keys));
+        for (size_t i = 0; i < old_size; i++) {
+            if (old[i].row != NULL)
+                put_key(unit, old[i].hash, old[i].row);
+        }
+        free(old);
+    }
+    put_key(unit, hash, row);
+    unit->key_count++;
+    fa_unit_link(unit, FA_LINK_KEY, hash, row->id.key);
+}
+
+static bool has_key(const struct fa_row *row, fa_unit_key_fn *is_it, const void *ctx)
+{
+    return !row->is_purged && row->deleted_us == 0 && is_it(row, ctx);
+}
+
+struct fa_row *fa_unit_known_key(struct fa_unit *unit, int64_t hash, fa_unit_key_fn *is_it,
+                                 const void *ctx)
+{
+    size_t mask = unit->key_size - 1, at = (size_t)hash & mask;
+
+    if (unit->key_size == 0)
+        return NULL;
+    for (; unit->keys[at].row != NULL; at = (at + 1) & mask) {
+        if (unit->keys[at].hash == hash && has_key(unit->keys[at].row, is_it, ctx))
+            return unit->keys[at].row;
+    }
+    return NULL;
+}
+
+enum faina_code fa_unit_find_key(struct fa_unit *unit, int64_t hash, fa_unit_key_fn *is_it,
+                                 const void *ctx, struct fa_row **out, struct faina_error *err)
+{
+    struct fa_keys found = {.arena = &unit->arena};
+    struct fa_value param = fa_value_int(hash);
+    enum faina_code code;
+
+    *out = fa_unit_known_key(unit, hash, is_it, ctx);
+    if (*out != NULL)
+        return FAINA_OK;
+    code = fa_db_one(unit->source.db, FA_SQL_KEY_FIND, &param, 1, fa_keys_sink, &found, err);
+    for (size_t i = 0; code == FAINA_OK && *out == NULL && i < found.count; i++) {
+        struct fa_row *row = NULL;
+
+        code = load(unit, found.keys[i], true, &row, err);
+        if (code == FAINA_TASK_NOT_FOUND)
+            code = FAINA_OK;
+        else if (code == FAINA_OK && has_key(row, is_it, ctx))
+            *out = row;
     }
     return code;
 }
@@ -494,9 +559,4 @@ void fa_unit_link(struct fa_unit *unit, enum fa_link kind, int64_t a, int64_t b)
         unit->links = fa_realloc(unit->links, unit->link_size * sizeof(*unit->links));
     }
     unit->links[unit->link_count++] = (struct fa_unit_link){kind, a, b};
-}
-
-bool fa_unit_is_dirty(const struct fa_unit *unit)
-{
-    return unit->dirty_count > 0 || unit->event_count > 0 || unit->link_count > 0;
 }

@@ -37,6 +37,7 @@ struct fa_unit {
     struct fa_id *ended;  /* tasks that ended */
     size_t ended_count, ended_size;
 
+    bool has_arrivals;    /* a row that is not yet written may belong in line */
     uint64_t epoch;       /* grows whenever the line of ready tasks gets new ones */
     int64_t claim_demand; /* how many tasks the claims of this batch want in all */
 
@@ -50,6 +51,12 @@ struct fa_unit {
     size_t event_count, event_size;
     struct fa_unit_link *links;
     size_t link_count, link_size;
+    /* Keys that this transaction has taken: open addressing over a power of two. */
+    struct fa_unit_key {
+        int64_t hash;
+        struct fa_row *row; /* NULL: free */
+    } *keys;
+    size_t key_count, key_size;
 };
 
 void fa_unit_init(struct fa_unit *unit, struct fa_source source, struct fa_id_source *ids,
@@ -87,6 +94,7 @@ struct fa_change {
     const char *worker; /* who takes it (claim), or who says so */
     int64_t lease_us;   /* claim and background: how long; 0: no limit */
     const char *what;   /* the event's name; NULL: told by the row itself (U5) */
+    const char *state;  /* what people see from now on; NULL: the status's own words */
     const char *detail; /* JSON for the event */
     const char *event_worker;
 };
@@ -109,12 +117,21 @@ FA_MUST_CHECK enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *
 /* Unblocks a blocked task when it waits for nothing more (or, failing fast, one ended badly). */
 void fa_unit_unblock_if_free(struct fa_unit *unit, struct fa_row *row);
 
+/* Whether a row has the key that is looked for; a hash alone does not prove it. */
+typedef bool fa_unit_key_fn(const struct fa_row *row, const void *ctx);
+/* The task that has a key; *out is NULL when none has. */
+FA_MUST_CHECK enum faina_code fa_unit_find_key(struct fa_unit *unit, int64_t hash,
+                                               fa_unit_key_fn *is_it, const void *ctx,
+                                               struct fa_row **out, struct faina_error *err);
+/* The same among the keys that this transaction has taken. */
+struct fa_row *fa_unit_known_key(struct fa_unit *unit, int64_t hash, fa_unit_key_fn *is_it,
+                                 const void *ctx);
+void fa_unit_take_key(struct fa_unit *unit, int64_t hash, struct fa_row *row);
+
 /* Rows of the link tables. */
 enum fa_link { FA_LINK_KEY, FA_UNLINK_KEY, FA_LINK_DEP, FA_LINK_HOLD, FA_UNLINK_HOLD };
 void fa_unit_link(struct fa_unit *unit, enum fa_link kind, int64_t a, int64_t b);
 
-/* Whether new rows wait to be written that a query of this transaction would miss. */
-bool fa_unit_is_dirty(const struct fa_unit *unit);
 /* Writes everything. After it, queries see what the unit knows. */
 FA_MUST_CHECK enum faina_code fa_unit_flush(struct fa_unit *unit, struct faina_error *err);
 

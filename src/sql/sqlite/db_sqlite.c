@@ -154,7 +154,7 @@ static enum faina_code sqlite_run(struct fa_db *base, const struct fa_db_call *c
     struct db_sqlite *db = downcast(base);
     struct fa_value values[FA_VALUES_MAX];
     enum faina_code code;
-    sqlite3_stmt *stmt;
+    sqlite3_stmt *stmt = NULL;
     int rc = SQLITE_DONE;
 
     code = prepare(db, call->sql, &stmt, err);
@@ -234,6 +234,44 @@ static enum faina_code sqlite_script(struct fa_db *base, const char *text, struc
     return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, "changing the schema", err);
 }
 
+static void sqlite_tend(struct fa_db *base)
+{
+    struct db_sqlite *db = downcast(base);
+
+    if (db->log_pages < CHECKPOINT_PAGES)
+        return;
+    /* Passive: moves what no reader still needs, and waits for nobody. */
+    if (sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL) ==
+        SQLITE_OK)
+        db->log_pages = 0;
+}
+
+static enum faina_code sqlite_check(struct fa_db *base,
+                                    void (*found)(void *ctx, const char *sentence), void *ctx,
+                                    struct faina_error *err)
+{
+    struct db_sqlite *db = downcast(base);
+    sqlite3_stmt *stmt;
+    int rc = sqlite3_prepare_v2(db->handle, "PRAGMA integrity_check", -1, &stmt, NULL);
+
+    if (rc != SQLITE_OK)
+        return refuse(db, rc, "checking", err);
+    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        const char *sentence = (const char *)sqlite3_column_text(stmt, 0);
+
+        if (sentence != NULL && strcmp(sentence, "ok") != 0)
+            found(ctx, sentence);
+    }
+    sqlite3_finalize(stmt);
+    return rc == SQLITE_DONE ? FAINA_OK : refuse(db, rc, "checking", err);
+}
+
+static const char *sqlite_version(struct fa_db *base)
+{
+    (void)base;
+    return sqlite3_libversion();
+}
+
 static void sqlite_close(struct fa_db *base)
 {
     struct db_sqlite *db = downcast(base);
@@ -252,6 +290,9 @@ static const struct fa_db_ops sqlite_ops = {
     .rollback = sqlite_rollback,
     .run = sqlite_run,
     .script = sqlite_script,
+    .tend = sqlite_tend,
+    .check = sqlite_check,
+    .version = sqlite_version,
     .close = sqlite_close,
 };
 
@@ -355,40 +396,4 @@ enum faina_code fa_sqlite_open(struct fa_db **out, const struct fa_sqlite_option
     }
     *out = &db->base;
     return FAINA_OK;
-}
-
-void fa_sqlite_checkpoint(struct fa_db *base)
-{
-    struct db_sqlite *db = downcast(base);
-
-    if (db->log_pages < CHECKPOINT_PAGES)
-        return;
-    /* Passive: moves what no reader still needs, and waits for nobody. */
-    if (sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL) ==
-        SQLITE_OK)
-        db->log_pages = 0;
-}
-
-enum faina_code fa_sqlite_check(struct fa_db *base, void (*found)(void *ctx, const char *sentence),
-                                void *ctx, struct faina_error *err)
-{
-    struct db_sqlite *db = downcast(base);
-    sqlite3_stmt *stmt;
-    int rc = sqlite3_prepare_v2(db->handle, "PRAGMA integrity_check", -1, &stmt, NULL);
-
-    if (rc != SQLITE_OK)
-        return refuse(db, rc, "checking", err);
-    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
-        const char *sentence = (const char *)sqlite3_column_text(stmt, 0);
-
-        if (sentence != NULL && strcmp(sentence, "ok") != 0)
-            found(ctx, sentence);
-    }
-    sqlite3_finalize(stmt);
-    return rc == SQLITE_DONE ? FAINA_OK : refuse(db, rc, "checking", err);
-}
-
-const char *fa_sqlite_version(void)
-{
-    return sqlite3_libversion();
 }

@@ -21,15 +21,4 @@ FA_MUST_CHECK enum faina_code fa_sqlite_open(struct fa_db **out,
                                              const struct fa_sqlite_options *options,
                                              struct faina_error *err);
 
-/* Moves the log into the file when it has grown past its size for that. Between transactions of
- * the writing connection only; a failure costs nothing but a longer log. */
-void fa_sqlite_checkpoint(struct fa_db *db);
-
-/* SQLite's own check of the whole file: calls `found` with each sentence it has to say. */
-FA_MUST_CHECK enum faina_code fa_sqlite_check(struct fa_db *db,
-                                              void (*found)(void *ctx, const char *sentence),
-                                              void *ctx, struct faina_error *err);
-
-const char *fa_sqlite_version(void);
-
 #endif

@@ -41,8 +41,8 @@ static void write_pid(int fd)
     char text[32];
     int len = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
 
-    if (ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)len, 0) != len)
-        (void)ftruncate(fd, 0);
+    if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)len, 0) != len)
+        return;
 }
 
 enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64_t timeout_ms,
@@ -79,7 +79,8 @@ void fa_owner_release(struct fa_owner *owner)
     if (owner->fd < 0)
         return;
     /* An empty file: whoever waits would otherwise read the pid of a process that has gone. */
-    (void)!ftruncate(owner->fd, 0);
+    if (ftruncate(owner->fd, 0) != 0)
+        errno = 0;
     close(owner->fd);
     owner->fd = -1;
 }

@@ -1,0 +1,165 @@
+/* admin.c - pauses, resources and teams. */
+#include "sql/ops.h"
+
+#include "model/limits.h"
+
+/* Pauses ----------------------------------------------------------------------------------- */
+
+static enum faina_code set_paused(struct fa_unit *unit, struct fa_op *op, bool is_paused)
+{
+    const char *ns = op->name.ns ? op->name.ns : "default";
+    struct fa_value params[2] = {fa_value_text(ns), fa_value_text(op->name.type)};
+    enum faina_code code;
+
+    code = fa_db_one(unit->source.db, is_paused ? FA_SQL_PAUSED_INSERT : FA_SQL_PAUSED_DELETE,
+                     params, 2, NULL, NULL, &op->error);
+    if (code != FAINA_OK)
+        return code;
+    fa_lanes_set_paused(unit->source.lanes, ns, op->name.type, is_paused);
+    unit->has_ready |= !is_paused;
+    return FAINA_OK;
+}
+
+enum faina_code fa_do_pause(struct fa_unit *unit, struct fa_op *op)
+{
+    return set_paused(unit, op, true);
+}
+
+enum faina_code fa_do_resume(struct fa_unit *unit, struct fa_op *op)
+{
+    return set_paused(unit, op, false);
+}
+
+/* Resources -------------------------------------------------------------------------------- */
+
+enum faina_code fa_do_resource_set(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_resource *resource = fa_lanes_resource(unit->source.lanes, op->resource.name);
+
+    resource->max = op->resource.max_concurrency;
+    resource->is_set = true;
+    resource->is_stored = false; /* the flush writes it */
+    unit->has_ready = true;
+    return FAINA_OK;
+}
+
+enum faina_code fa_do_resource_remove(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_resource *resource = fa_lanes_find_resource(unit->source.lanes, op->resource.name);
+
+    if (resource == NULL || !resource->is_set)
+        return fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no resource %.255s",
+                            op->resource.name);
+    resource->max = -1;
+    resource->is_set = false;
+    resource->is_stored = false;
+    unit->has_ready = true;
+    return FAINA_OK;
+}
+
+/* Teams ------------------------------------------------------------------------------------ */
+
+struct team_sink {
+    struct fa_arena *arena;
+    struct faina_team *team; /* NULL until found */
+};
+
+static void sink_team(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct team_sink *sink = ctx;
+    struct faina_team *team = fa_arena_zero(sink->arena, 1, sizeof(*team));
+
+    (void)n;
+    if (c[0].text.len < sizeof(team->id))
+        memcpy(team->id, c[0].text.ptr, c[0].text.len);
+    team->ns = fa_value_dup(&c[1], sink->arena);
+    team->name = fa_value_dup(&c[2], sink->arena);
+    team->spec = fa_value_dup(&c[3], sink->arena);
+    team->created_us = c[4].i;
+    team->updated_us = c[5].i;
+    sink->team = team;
+}
+
+static enum faina_code get_team(struct fa_unit *unit, struct fa_op *op, const char *id,
+                                struct faina_team **out)
+{
+    struct team_sink sink = {.arena = op->arena};
+    struct fa_value param = fa_value_text(id);
+    enum faina_code code;
+
+    code = fa_db_one(unit->source.db, FA_SQL_TEAM_GET, &param, 1, sink_team, &sink, &op->error);
+    if (code == FAINA_OK && sink.team == NULL)
+        code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no team %.64s", id);
+    *out = sink.team;
+    return code;
+}
+
+struct name_sink {
+    char id[FAINA_ID_SIZE];
+};
+
+static void sink_name(void *ctx, size_t n, const struct fa_value *columns)
+{
+    struct name_sink *sink = ctx;
+
+    (void)n;
+    if (columns[0].text.len < sizeof(sink->id))
+        memcpy(sink->id, columns[0].text.ptr, columns[0].text.len);
+}
+
+static enum faina_code check_team_name(struct fa_unit *unit, struct fa_op *op,
+                                       const struct faina_team *team)
+{
+    struct fa_value params[2] = {fa_value_text(team->ns), fa_value_text(team->name)};
+    struct name_sink sink = {{0}};
+    enum faina_code code = fa_db_one(unit->source.db, FA_SQL_TEAM_BY_NAME, params, 2, sink_name,
+                                     &sink, &op->error);
+
+    if (code == FAINA_OK && sink.id[0] != '\0' && strcmp(sink.id, team->id) != 0)
+        code = fa_error_field(&op->error, FAINA_CONFLICT, "name",
+                              "namespace %.100s already has a team named %.255s", team->ns,
+                              team->name);
+    return code;
+}
+
+enum faina_code fa_do_team_put(struct fa_unit *unit, struct fa_op *op)
+{
+    struct faina_team *team = NULL;
+    enum faina_code code = FAINA_OK;
+
+    if (op->team->id[0] != '\0') {
+        code = get_team(unit, op, op->team->id, &team);
+        if (code != FAINA_OK)
+            return code;
+    } else {
+        team = fa_arena_zero(op->arena, 1, sizeof(*team));
+        fa_id_format(fa_id_next(unit->ids, unit->now_us), team->id);
+        team->ns = fa_arena_strdup(op->arena, op->team->ns ? op->team->ns : "default");
+        team->created_us = unit->now_us;
+    }
+    team->name = fa_arena_strdup(op->arena, op->team->name);
+    team->spec = fa_arena_strdup(op->arena, op->team->spec);
+    team->updated_us = unit->now_us;
+    code = check_team_name(unit, op, team);
+    if (code == FAINA_OK)
+        code = fa_db_one(unit->source.db, FA_SQL_TEAM_PUT,
+                         (struct fa_value[]){fa_value_text(team->id), fa_value_text(team->ns),
+                                             fa_value_text(team->name), fa_value_text(team->spec),
+                                             fa_value_int(team->created_us),
+                                             fa_value_int(team->updated_us)},
+                         6, NULL, NULL, &op->error);
+    if (code == FAINA_OK)
+        op->team_answer = team;
+    return code;
+}
+
+enum faina_code fa_do_team_remove(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_value param = fa_value_text(op->id);
+    struct faina_team *team;
+    enum faina_code code = get_team(unit, op, op->id, &team);
+
+    if (code != FAINA_OK)
+        return code;
+    return fa_db_one(unit->source.db, FA_SQL_TEAM_DELETE, &param, 1, NULL, NULL, &op->error);
+}

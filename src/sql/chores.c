@@ -1,0 +1,128 @@
+/*
+ * chores.c - what the clock asks for: due tasks into line, lost leases back, background work that
+ * is over its time.
+ *
+ * None of it scans the backlog: parked tasks are found by index parked_at, and `held` is as small
+ * as the number of tasks under way. Each chore is idempotent: it looks at the row again before it
+ * changes it.
+ */
+#include "sql/ops.h"
+
+#include "base/json.h"
+
+#include <assert.h>
+
+static enum faina_code find_due(struct fa_unit *unit, enum fa_sql sql, int64_t limit,
+                                struct fa_keys *out, struct faina_error *err)
+{
+    struct fa_value params[2] = {fa_value_int(unit->now_us), fa_value_int(limit)};
+
+    *out = (struct fa_keys){.arena = &unit->arena};
+    return fa_db_one(unit->source.db, sql, params, 2, fa_keys_sink, out, err);
+}
+
+static const char *lost_error(struct fa_unit *unit, const char *kind, const char *message)
+{
+    struct fa_json_writer writer;
+    const char *text;
+    struct fa_buf buf;
+
+    fa_buf_init(&buf, 4096);
+    fa_json_writer_init(&writer, &buf, 0);
+    fa_json_begin_object(&writer);
+    fa_json_key(&writer, "message");
+    fa_json_put_str(&writer, message);
+    fa_json_key(&writer, "kind");
+    fa_json_put_str(&writer, kind);
+    fa_json_key(&writer, "detail");
+    fa_json_put_null(&writer);
+    fa_json_key(&writer, "retryable");
+    fa_json_put_bool(&writer, true);
+    fa_json_end_object(&writer);
+    text = fa_unit_text(unit, buf.ptr);
+    fa_buf_finish(&buf);
+    return text;
+}
+
+static enum faina_code lose_lease(struct fa_unit *unit, struct fa_row *row, struct faina_error *err)
+{
+    const char *worker = row->worker;
+    const char *message = fa_arena_printf(
+        &unit->arena, "worker %s did not renew its lease", worker ? worker : "(none)");
+
+    return fa_end_attempt(unit, row, true, "lease_lost", FAINA_ACTOR_SYSTEM, worker,
+                          lost_error(unit, "lease_lost", message), err);
+}
+
+static enum faina_code expire(struct fa_unit *unit, struct fa_row *row, struct faina_error *err)
+{
+    return fa_end_attempt(unit, row, true, "expired", FAINA_ACTOR_SYSTEM, NULL,
+                          lost_error(unit, "expired", "the background work was not finished in time"),
+                          err);
+}
+
+/* One task whose time has come. */
+static enum faina_code tend(struct fa_unit *unit, int64_t key, struct faina_error *err)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = fa_unit_get(unit, key, true, &row, err);
+
+    if (code == FAINA_TASK_NOT_FOUND)
+        return FAINA_OK;
+    if (code != FAINA_OK || row->at_us == 0 || row->at_us > unit->now_us)
+        return code;
+    switch (row->status) {
+    case FAINA_PENDING: /* nothing that a user sees changes: no version, no event */
+        row->at_us = 0;
+        unit->has_arrivals = true;
+        fa_unit_touch(unit, row);
+        return FAINA_OK;
+    case FAINA_CLAIMED:
+    case FAINA_RUNNING:
+        return lose_lease(unit, row, err);
+    case FAINA_BACKGROUND:
+        return expire(unit, row, err);
+    case FAINA_BLOCKED:
+    case FAINA_COMPLETED:
+    case FAINA_FAILED:
+    case FAINA_DEAD_LETTER:
+    case FAINA_CANCELLED:
+    case FAINA_STATUS_COUNT:
+        break;
+    }
+    return FAINA_OK;
+}
+
+static enum faina_code next_of(struct fa_unit *unit, enum fa_sql sql, int64_t *next_us,
+                               struct faina_error *err)
+{
+    int64_t at = 0;
+    enum faina_code code = fa_db_one(unit->source.db, sql, NULL, 0, fa_db_sink_int, &at, err);
+
+    if (code == FAINA_OK && at != 0 && at < *next_us)
+        *next_us = at;
+    return code;
+}
+
+enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next_us,
+                              struct faina_error *err)
+{
+    static const enum fa_sql due[] = {FA_SQL_PARKED_DUE, FA_SQL_HELD_LOST};
+    enum faina_code code = fa_unit_flush(unit, err);
+
+    for (size_t i = 0; code == FAINA_OK && i < FA_COUNT(due); i++) {
+        struct fa_keys found;
+
+        code = find_due(unit, due[i], limit, &found, err);
+        for (size_t k = 0; code == FAINA_OK && k < found.count; k++)
+            code = tend(unit, found.keys[k], err);
+    }
+    if (code == FAINA_OK)
+        code = fa_unit_flush(unit, err);
+    *next_us = INT64_MAX;
+    if (code == FAINA_OK)
+        code = next_of(unit, FA_SQL_PARKED_NEXT, next_us, err);
+    if (code == FAINA_OK)
+        code = next_of(unit, FA_SQL_HELD_NEXT, next_us, err);
+    return code;
+}

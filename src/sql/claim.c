@@ -1,0 +1,332 @@
+/*
+ * claim.c - handing tasks to workers.
+ *
+ * claim next: (1) finds the open lanes in the cache; (2) reads the best few of each from the
+ * primary key of `ready`; (3) takes the best of all heads, again and again; (4) claims them. The
+ * cost depends on the number of open lanes and on the limit, never on how many tasks wait.
+ *
+ * What was read from a lane and not taken is kept for the next claim of the same transaction
+ * (lane->peek), until new tasks have come into line.
+ */
+#include "sql/ops.h"
+
+#include "model/limits.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static int64_t lease_us(int64_t lease_ms)
+{
+    return (lease_ms > 0 ? lease_ms : FA_LEASE_MS_DEFAULT) * 1000;
+}
+
+static bool is_in(const char *text, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(list[i], text) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool can_reach(const struct faina_claim *claim, const struct fa_lane *lane)
+{
+    if (claim->services == NULL)
+        return true;
+    for (size_t i = 0; i < lane->resource_count; i++) {
+        if (!is_in(lane->resource_names[i], claim->services, claim->service_count))
+            return false;
+    }
+    return true;
+}
+
+static bool is_open(const struct faina_claim *claim, const struct fa_lane *lane)
+{
+    return lane->may_have_ready && !lane->is_paused &&
+           (claim->types == NULL || is_in(lane->type, claim->types, claim->type_count)) &&
+           (claim->namespaces == NULL ||
+            is_in(lane->ns, claim->namespaces, claim->namespace_count)) &&
+           can_reach(claim, lane) && fa_lane_has_permits(lane);
+}
+
+/* Reading ahead ---------------------------------------------------------------------------- */
+
+struct peek_sink {
+    struct fa_unit *unit;
+    struct fa_lane *lane;
+};
+
+static void sink_peek(void *ctx, size_t n, const struct fa_value *columns)
+{
+    struct peek_sink *sink = ctx;
+    struct fa_lane *lane = sink->lane;
+    struct fa_row *row = fa_unit_known(sink->unit, columns[0].i);
+
+    (void)n;
+    if (row == NULL) {
+        struct fa_row read;
+
+        fa_row_from_ready_scan(columns, &sink->unit->arena, &read);
+        read.lane = lane;
+        row = fa_unit_adopt(sink->unit, &read);
+    }
+    if (lane->peek_count == lane->peek_size) {
+        lane->peek_size = lane->peek_size ? lane->peek_size * 2 : 16;
+        lane->peek = fa_realloc(lane->peek, lane->peek_size * sizeof(struct fa_row *));
+    }
+    lane->peek[lane->peek_count++] = row;
+}
+
+static enum faina_code read_ahead(struct fa_unit *unit, struct fa_lane *lane, int64_t want,
+                                  struct faina_error *err)
+{
+    struct peek_sink sink = {unit, lane};
+    int64_t after_rank = INT64_MIN, after_id = 0;
+    enum faina_code code;
+
+    if (lane->peek_count > 0) {
+        after_rank = lane->peek[lane->peek_count - 1]->rank;
+        after_id = lane->peek[lane->peek_count - 1]->id.key;
+    }
+    lane->peek_count = lane->peek_next = 0;
+    code = fa_db_one(unit->source.db, FA_SQL_READY_SCAN,
+                     (struct fa_value[]){fa_value_int(lane->id), fa_value_int(after_rank),
+                                         fa_value_int(after_id), fa_value_int(want)},
+                     4, sink_peek, &sink, err);
+    lane->peek_is_last = (int64_t)lane->peek_count < want;
+    return code;
+}
+
+/* The best task of a lane that is still in line, or NULL when it has none. */
+static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64_t want,
+                               struct fa_row **out, struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    *out = NULL;
+    if (lane->peek_epoch != unit->epoch) {
+        lane->peek_count = lane->peek_next = 0;
+        lane->peek_is_last = false;
+        lane->peek_epoch = unit->epoch;
+    }
+    for (;;) {
+        while (lane->peek_next < lane->peek_count) {
+            struct fa_row *row = lane->peek[lane->peek_next];
+
+            if (row->status == FAINA_PENDING && row->at_us == 0 && !row->is_purged) {
+                *out = row;
+                return FAINA_OK;
+            }
+            lane->peek_next++;
+        }
+        if (lane->peek_is_last)
+            break;
+        code = read_ahead(unit, lane, want, err);
+        if (code != FAINA_OK)
+            return code;
+    }
+    lane->may_have_ready = false; /* set again when a task comes into line */
+    return FAINA_OK;
+}
+
+/* Claim next ------------------------------------------------------------------------------- */
+
+struct head {
+    struct fa_lane *lane;
+    struct fa_row *row; /* its best */
+};
+
+static bool is_before(const struct fa_row *a, const struct fa_row *b)
+{
+    return a->rank != b->rank ? a->rank < b->rank : a->id.key < b->id.key;
+}
+
+static enum faina_code open_lanes(struct fa_unit *unit, const struct faina_claim *claim,
+                                  int64_t limit, struct head **out, size_t *out_count,
+                                  struct faina_error *err)
+{
+    size_t lane_count, count = 0, kept = 0;
+    struct fa_lane **lanes = fa_lanes_all(unit->source.lanes, &lane_count);
+    struct head *heads = fa_arena_take(&unit->arena, (lane_count + 1) * sizeof(*heads));
+    enum faina_code code = FAINA_OK;
+    int64_t want;
+
+    for (size_t i = 0; i < lane_count; i++) {
+        if (is_open(claim, lanes[i]))
+            heads[count++].lane = lanes[i];
+    }
+    /* A single lane gives all; of many, a few each are enough to begin with. */
+    want = unit->claim_demand > limit ? unit->claim_demand : limit;
+    if (count > 1)
+        want = want / (int64_t)count + 4;
+    if (want > FA_CLAIM_LIMIT_MAX)
+        want = FA_CLAIM_LIMIT_MAX;
+    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
+        struct head head = {.lane = heads[i].lane};
+
+        code = best_of(unit, head.lane, want, &head.row, err);
+        if (head.row != NULL)
+            heads[kept++] = head;
+    }
+    *out = heads;
+    *out_count = kept;
+    return code;
+}
+
+static void take(struct fa_unit *unit, struct fa_row *row, const char *worker, int64_t lease)
+{
+    fa_unit_apply(unit, row,
+                  &(struct fa_change){.trigger = FA_CLAIM, .actor = FAINA_ACTOR_WORKER,
+                                      .worker = worker, .lease_us = lease});
+}
+
+/* Takes the best of all heads until `limit`, and moves each lane's head on. */
+static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct head *heads,
+                                 size_t count, int64_t limit, struct fa_row **taken,
+                                 size_t *taken_count)
+{
+    enum faina_code code = FAINA_OK;
+    int64_t lease = lease_us(op->claim->lease_ms);
+    size_t n = 0;
+
+    while (code == FAINA_OK && (int64_t)n < limit && count > 0) {
+        size_t best = 0;
+
+        for (size_t i = 1; i < count; i++) {
+            if (is_before(heads[i].row, heads[best].row))
+                best = i;
+        }
+        if (fa_lane_has_permits(heads[best].lane)) {
+            taken[n++] = heads[best].row;
+            take(unit, heads[best].row, op->claim->worker_id, lease);
+            code = best_of(unit, heads[best].lane, limit - (int64_t)n + 1, &heads[best].row,
+                           &op->error);
+        } else {
+            heads[best].row = NULL; /* throttled now; it keeps may_have_ready */
+        }
+        if (heads[best].row == NULL)
+            heads[best] = heads[--count];
+    }
+    *taken_count = n;
+    return code;
+}
+
+enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
+{
+    int64_t limit = op->claim->limit > 0 ? op->claim->limit : 1;
+    enum faina_code code = FAINA_OK;
+    struct faina_tasks *tasks;
+    struct fa_row **taken;
+    struct head *heads;
+    size_t count;
+
+    /* What this batch has put in line must be in the table before it is read. Claims themselves
+     * only take away, so they leave what was read ahead valid. */
+    if (unit->has_arrivals)
+        code = fa_unit_flush(unit, &op->error);
+    if (code == FAINA_OK)
+        code = open_lanes(unit, op->claim, limit, &heads, &count, &op->error);
+    if (code != FAINA_OK)
+        return code;
+    tasks = fa_arena_zero(op->arena, 1, sizeof(*tasks));
+    taken = fa_arena_take(&unit->arena, (size_t)limit * sizeof(struct fa_row *));
+    code = take_best(unit, op, heads, count, limit, taken, &tasks->count);
+    if (code != FAINA_OK)
+        return code;
+    unit->claim_demand -= limit < unit->claim_demand ? limit : unit->claim_demand;
+    tasks->items = fa_arena_take(op->arena, (tasks->count + 1) * sizeof(*tasks->items));
+    for (size_t i = 0; code == FAINA_OK && i < tasks->count; i++)
+        code = fa_row_to_task(&unit->source, taken[i], op->arena, false, false, &tasks->items[i],
+                              &op->error);
+    op->tasks = tasks;
+    op->count = (int64_t)tasks->count;
+    return code;
+}
+
+/* Claim this one, start, release ----------------------------------------------------------- */
+
+enum faina_code fa_check_permits(const struct fa_row *row, struct fa_op *op)
+{
+    for (size_t i = 0; i < row->lane->resource_count; i++) {
+        const struct fa_resource *resource = row->lane->resources[i];
+
+        if (resource->max >= 0 && resource->in_use >= resource->max)
+            return fa_error_set(&op->error, FAINA_OVERLOADED,
+                                "resource %.200s is at its limit (%lld of %lld in use)",
+                                resource->name, (long long)resource->in_use,
+                                (long long)resource->max);
+    }
+    return FAINA_OK;
+}
+
+static bool is_held_by(const struct fa_row *row, const char *worker)
+{
+    return fa_status_is_held(row->status) && row->worker != NULL && worker != NULL &&
+           strcmp(row->worker, worker) == 0;
+}
+
+enum faina_code fa_do_claim(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = fa_unit_find(unit, op->id, op->wants_task, &row, &op->error);
+
+    if (code == FAINA_OK)
+        code = fa_check_version(row, op);
+    if (code != FAINA_OK)
+        return code;
+    if (is_held_by(row, op->by.worker_id))
+        return fa_answer(unit, op, row);
+    if (fa_rule_find(row->status, FA_CLAIM) == NULL)
+        return fa_refuse(row, FA_CLAIM, op);
+    code = fa_check_permits(row, op);
+    if (code != FAINA_OK)
+        return code;
+    take(unit, row, op->by.worker_id, lease_us(op->lease_ms));
+    return fa_answer(unit, op, row);
+}
+
+enum faina_code fa_do_start(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = fa_unit_find(unit, op->id, op->wants_task, &row, &op->error);
+
+    if (code == FAINA_OK)
+        code = fa_check_version(row, op);
+    if (code != FAINA_OK)
+        return code;
+    if (row->status == FAINA_RUNNING && is_held_by(row, op->by.worker_id) &&
+        (op->by.fence == 0 || op->by.fence == row->fence))
+        return fa_answer(unit, op, row); /* the answer was lost, and it asks again */
+    if (fa_rule_find(row->status, FA_START) == NULL)
+        return fa_refuse(row, FA_START, op);
+    code = row->status == FAINA_CLAIMED ? fa_check_holder(row, op) : fa_check_permits(row, op);
+    if (code != FAINA_OK)
+        return code;
+    fa_unit_apply(unit, row,
+                  &(struct fa_change){
+                      .trigger = FA_START,
+                      .actor = op->by.worker_id ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API,
+                      .worker = op->by.worker_id,
+                      .lease_us = lease_us(op->lease_ms)});
+    return fa_answer(unit, op, row);
+}
+
+enum faina_code fa_do_release(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = fa_unit_find(unit, op->id, op->wants_task, &row, &op->error);
+
+    if (code == FAINA_OK)
+        code = fa_check_version(row, op);
+    if (code != FAINA_OK)
+        return code;
+    if (fa_rule_find(row->status, FA_RELEASE) == NULL)
+        return fa_refuse(row, FA_RELEASE, op);
+    code = fa_check_holder(row, op);
+    if (code != FAINA_OK)
+        return code;
+    fa_unit_apply(unit, row,
+                  &(struct fa_change){.trigger = FA_RELEASE, .actor = FAINA_ACTOR_WORKER,
+                                      .worker = op->by.worker_id, .what = "released"});
+    return fa_answer(unit, op, row);
+}

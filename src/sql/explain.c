@@ -1,0 +1,243 @@
+/* explain.c - why a task is not running, in sentences. */
+#include "sql/look.h"
+
+#include "model/states.h"
+#include "model/times.h"
+
+#include <stdlib.h>
+
+struct explain {
+    struct fa_source *source;
+    struct fa_op *op;
+    struct fa_arena *arena;
+    struct fa_row *row;
+    int64_t now_us;
+    struct faina_explanation *out;
+    size_t size;
+};
+
+static void add(struct explain *x, const char *kind, int64_t until_us, const char *message)
+{
+    struct faina_explanation *out = x->out;
+
+    out->reasons =
+        fa_arena_grow(x->arena, out->reasons, out->count, &x->size, sizeof(*out->reasons));
+    out->reasons[out->count++] =
+        (struct faina_reason){.kind = kind, .message = message, .until_us = until_us};
+}
+
+static const char *in_time(struct explain *x, int64_t at_us)
+{
+    char text[FA_TIME_SIZE];
+
+    if (at_us <= x->now_us)
+        return "now";
+    fa_duration_format(at_us - x->now_us, text);
+    return fa_arena_printf(x->arena, "in %s", text);
+}
+
+/* The names of up to a few other tasks: "3 tasks: a (running), b (pending), ..." */
+#define NAMED_MAX 5
+
+struct others {
+    struct explain *x;
+    struct fa_buf names;
+    int64_t left, bad, named;
+};
+
+static enum faina_code add_other(struct others *others, int64_t key)
+{
+    struct explain *x = others->x;
+    char id[FAINA_ID_SIZE];
+    struct fa_row row;
+    enum faina_code code = fa_row_load(x->source, key, x->arena, &row, &x->op->error);
+
+    if (code == FAINA_TASK_NOT_FOUND)
+        return FAINA_OK;
+    if (code != FAINA_OK || row.deleted_us != 0)
+        return code;
+    if (fa_status_is_ended(row.status)) {
+        others->bad += row.status != FAINA_COMPLETED;
+        return FAINA_OK;
+    }
+    others->left++;
+    if (others->named++ >= NAMED_MAX)
+        return FAINA_OK;
+    fa_id_format(row.id, id);
+    fa_buf_printf(&others->names, "%s%s %s (%s)", others->names.len ? ", " : "",
+                  row.name ? row.name : row.lane->type, id, faina_status_name(row.status));
+    return FAINA_OK;
+}
+
+static enum faina_code explain_blocked(struct explain *x)
+{
+    bool by_children = x->row->flags & FA_FLAG_WAITS_CHILDREN;
+    struct fa_keys keys = {.arena = x->arena};
+    struct others others = {.x = x};
+    struct fa_value params[3] = {fa_value_int(x->row->id.key), fa_value_int(0),
+                                 fa_value_int(INT64_MAX)};
+    enum faina_code code;
+
+    fa_buf_init(&others.names, 16 * 1024);
+    code = fa_db_one(x->source->db, by_children ? FA_SQL_CHILD_LIST : FA_SQL_DEP_LIST, params,
+                     by_children ? 3 : 1, fa_keys_sink, &keys, &x->op->error);
+    for (size_t i = 0; code == FAINA_OK && i < keys.count; i++)
+        code = add_other(&others, keys.keys[i]);
+    if (code == FAINA_OK)
+        add(x, "dependency", 0,
+            fa_arena_printf(x->arena, "it waits for %lld %s: %s%s", (long long)others.left,
+                            by_children ? "of its subtasks" : "of the tasks it depends on",
+                            others.names.len ? others.names.ptr : "",
+                            others.named > NAMED_MAX ? ", ..." : ""));
+    if (code == FAINA_OK && others.bad > 0)
+        add(x, "dependency", 0,
+            fa_arena_printf(x->arena, "%lld of them ended badly, so it will go on in its error phase",
+                            (long long)others.bad));
+    fa_buf_finish(&others.names);
+    return code;
+}
+
+struct resource_row {
+    int64_t id, max, in_use;
+    bool found;
+};
+
+static void sink_resource(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct resource_row *row = ctx;
+
+    (void)n;
+    row->id = c[0].i;
+    row->max = c[2].kind == FA_INT ? c[2].i : -1;
+    row->in_use = fa_value_as_int(&c[4]);
+    row->found = true;
+}
+
+static enum faina_code explain_resource(struct explain *x, const char *name)
+{
+    struct resource_row resource = {.max = -1};
+    struct fa_value param = fa_value_text(name);
+    const char *const *holders;
+    struct fa_buf names;
+    size_t count;
+    enum faina_code code = fa_db_one(x->source->db, FA_SQL_RESOURCE_ALL, &param, 1, sink_resource,
+                                     &resource, &x->op->error);
+
+    if (code != FAINA_OK || resource.max < 0 || resource.in_use < resource.max)
+        return code;
+    code = fa_look_holders(x->source, resource.id, NAMED_MAX, x->arena, &holders, &count,
+                           &x->op->error);
+    if (code != FAINA_OK)
+        return code;
+    fa_buf_init(&names, 4096);
+    for (size_t i = 0; i < count; i++)
+        fa_buf_printf(&names, "%s%s", i ? ", " : "", holders[i]);
+    add(x, "resource", 0,
+        fa_arena_printf(x->arena, "resource %s is at its limit (%lld of %lld)%s%s%s", name,
+                        (long long)resource.in_use, (long long)resource.max,
+                        count ? ", held by " : "", count ? names.ptr : "",
+                        resource.in_use > (int64_t)count ? ", ..." : ""));
+    fa_buf_finish(&names);
+    return FAINA_OK;
+}
+
+static void sink_found(void *ctx, size_t n, const struct fa_value *columns)
+{
+    (void)n;
+    (void)columns;
+    *(bool *)ctx = true;
+}
+
+static enum faina_code explain_pending(struct explain *x)
+{
+    const struct fa_row *row = x->row;
+    struct fa_value lane[2] = {fa_value_text(row->lane->ns), fa_value_text(row->lane->type)};
+    bool is_paused = false;
+    enum faina_code code;
+
+    if (row->at_us > x->now_us) {
+        if (row->error != NULL)
+            add(x, "due", row->at_us,
+                fa_arena_printf(x->arena,
+                                "attempt %lld failed, and the next one is due %s; the error was %s",
+                                (long long)row->attempts, in_time(x, row->at_us), row->error));
+        else
+            add(x, "due", row->at_us,
+                fa_arena_printf(x->arena, "it is due %s", in_time(x, row->at_us)));
+    }
+    code = fa_db_one(x->source->db, FA_SQL_PAUSED_GET, lane, 2, sink_found, &is_paused,
+                     &x->op->error);
+    if (code == FAINA_OK && is_paused)
+        add(x, "paused", 0,
+            fa_arena_printf(x->arena, "type %s is paused in namespace %s", row->lane->type,
+                            row->lane->ns));
+    for (size_t i = 0; code == FAINA_OK && i < row->lane->resource_count; i++)
+        code = explain_resource(x, row->lane->resource_names[i]);
+    if (code == FAINA_OK && x->out->count == 0)
+        add(x, "ready", 0, "it is ready, and waits for a worker to claim it");
+    return code;
+}
+
+static void explain_held(struct explain *x)
+{
+    const struct fa_row *row = x->row;
+    const char *until = row->at_us != 0 ? in_time(x, row->at_us) : NULL;
+
+    add(x, "held", row->at_us,
+        fa_arena_printf(x->arena, "it is %s%s%s%s%s%s", faina_status_name(row->status),
+                        row->worker ? " by worker " : "", row->worker ? row->worker : "",
+                        until ? ", whose lease ends " : "", until ? until : "",
+                        row->worker ? "" : " by nobody in particular, without a lease"));
+}
+
+static void explain_ended(struct explain *x)
+{
+    const struct fa_row *row = x->row;
+
+    add(x, "ended", 0,
+        fa_arena_printf(x->arena, "it has ended: %s%s%s", faina_status_name(row->status),
+                        row->error ? ", with the error " : "", row->error ? row->error : ""));
+}
+
+static const char *summarise(struct explain *x)
+{
+    struct fa_buf text;
+    const char *summary;
+
+    fa_buf_init(&text, 64 * 1024);
+    for (size_t i = 0; i < x->out->count; i++)
+        fa_buf_printf(&text, "%s%s", i ? "; " : "", x->out->reasons[i].message);
+    summary = fa_arena_copy(x->arena, text.ptr, text.len);
+    fa_buf_finish(&text);
+    return summary;
+}
+
+enum faina_code fa_look_explain(struct fa_source *source, struct fa_op *op, int64_t now_us)
+{
+    struct fa_row row;
+    struct explain x = {.source = source, .op = op, .arena = op->arena, .row = &row,
+                        .now_us = now_us};
+    enum faina_code code = fa_look_find(source, op->id, op->arena, &row, &op->error);
+
+    if (code != FAINA_OK)
+        return code;
+    x.out = fa_arena_zero(op->arena, 1, sizeof(*x.out));
+    code = fa_row_to_task(source, &row, op->arena, true, false, &x.out->task, &op->error);
+    if (code != FAINA_OK)
+        return code;
+    if (row.status == FAINA_PENDING)
+        code = explain_pending(&x);
+    else if (row.status == FAINA_BLOCKED)
+        code = explain_blocked(&x);
+    else if (row.status == FAINA_BACKGROUND)
+        add(&x, "background", row.at_us,
+            fa_arena_printf(x.arena, "its work goes on elsewhere; it expires %s",
+                            in_time(&x, row.at_us)));
+    else if (fa_status_is_held(row.status))
+        explain_held(&x);
+    else
+        explain_ended(&x);
+    x.out->summary = summarise(&x);
+    op->explanation = x.out;
+    return code;
+}

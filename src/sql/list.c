@@ -1,0 +1,323 @@
+/*
+ * list.c - lists of tasks, newest first.
+ *
+ * A filter picks one of a few statements that walk an index and give candidates; each candidate is
+ * then read and held against the whole filter. So any combination of filters works, and the common
+ * ones read little more than they show.
+ */
+#include "sql/look.h"
+
+#include "base/json.h"
+#include "model/limits.h"
+#include "model/states.h"
+#include "sql/ops.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LIVE_GATHER_MAX 200000 /* more living tasks than this are not gathered and sorted */
+#define LIVE_STATUSES ((1u << FAINA_COMPLETED) - 1)
+#define BAD_STATUSES (1u << FAINA_FAILED | 1u << FAINA_DEAD_LETTER | 1u << FAINA_CANCELLED)
+
+/* Cursors: the key of the last task shown, in hexadecimal. Opaque to users. */
+
+static const char *write_cursor(int64_t key, struct fa_arena *arena)
+{
+    return fa_arena_printf(arena, "%016llx", (unsigned long long)key);
+}
+
+static enum faina_code read_cursor(const char *cursor, int64_t none, int64_t *out,
+                                   struct faina_error *err)
+{
+    char *end;
+
+    *out = none;
+    if (cursor == NULL)
+        return FAINA_OK;
+    if (strlen(cursor) == 16 && strspn(cursor, "0123456789abcdef") == 16) {
+        unsigned long long key = strtoull(cursor, &end, 16);
+
+        if (key <= INT64_MAX) {
+            *out = (int64_t)key;
+            return FAINA_OK;
+        }
+    }
+    return fa_error_field(err, FAINA_INVALID_REQUEST, "cursor",
+                          "the cursor is not one that a list has given");
+}
+
+/* Lanes -------------------------------------------------------------------------------------- */
+
+struct lane_filter {
+    const struct faina_query *query;
+    struct fa_arena *arena;
+    struct fa_json_writer writer;
+    struct fa_buf json;
+    /* With a key to look for: one hash per type of the namespace. */
+    struct fa_keys hashes;
+};
+
+static bool is_namespace(const char *want, struct fa_bytes ns)
+{
+    if (want != NULL && strcmp(want, "*") == 0)
+        return true;
+    return fa_bytes_equal(ns, fa_str(want ? want : "default"));
+}
+
+static void sink_lane(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct lane_filter *filter = ctx;
+    const struct faina_query *query = filter->query;
+
+    (void)n;
+    if (!is_namespace(query->ns, c[1].text))
+        return;
+    if (query->type != NULL && !fa_bytes_equal(c[2].text, fa_str(query->type)))
+        return;
+    fa_json_put_int(&filter->writer, c[0].i);
+    if (query->idempotency_key != NULL) {
+        struct fa_value hash =
+            fa_value_int(fa_key_hash(fa_value_dup(&c[1], filter->arena),
+                                     fa_value_dup(&c[2], filter->arena), query->idempotency_key));
+        fa_keys_sink(&filter->hashes, 0, &hash);
+    }
+}
+
+/* The ids of the lanes that fit namespace and type, as a JSON array. */
+static enum faina_code find_lanes(struct fa_source *source, struct lane_filter *filter,
+                                  struct faina_error *err)
+{
+    enum faina_code code;
+
+    fa_buf_init(&filter->json, SIZE_MAX / 2);
+    fa_json_writer_init(&filter->writer, &filter->json, 0);
+    fa_json_begin_array(&filter->writer);
+    code = fa_db_one(source->db, FA_SQL_LANE_ALL, NULL, 0, sink_lane, filter, err);
+    fa_json_end_array(&filter->writer);
+    return code;
+}
+
+/* The filter --------------------------------------------------------------------------------- */
+
+static bool is_or_any(const char *want, const char *have)
+{
+    return want == NULL || (have != NULL && strcmp(want, have) == 0);
+}
+
+static bool fits(const struct faina_query *query, int64_t parent, const struct fa_row *row)
+{
+    return row->deleted_us == 0 && (query->statuses == 0 || query->statuses >> row->status & 1) &&
+           is_namespace(query->ns, fa_str(row->lane->ns)) &&
+           is_or_any(query->type, row->lane->type) && is_or_any(query->team_id, row->team) &&
+           is_or_any(query->created_by, row->created_by) &&
+           is_or_any(query->idempotency_key, row->key) &&
+           (query->parent_id == NULL || row->parent == parent) &&
+           (query->created_after_us == 0 || row->created_us >= query->created_after_us) &&
+           (query->created_before_us == 0 || row->created_us < query->created_before_us);
+}
+
+/* What to walk. */
+struct walk {
+    enum fa_sql sql;
+    struct fa_value extra; /* parameter 6 */
+    bool has_extra, has_set;
+};
+
+static enum faina_code choose_walk(struct fa_source *source, const struct faina_query *query,
+                                   int64_t parent, struct walk *out, struct faina_error *err)
+{
+    int64_t live = 0;
+    enum faina_code code = FAINA_OK;
+
+    *out = (struct walk){.sql = FA_SQL_LIST_ALL};
+    if (query->parent_id != NULL) {
+        *out = (struct walk){FA_SQL_LIST_PARENT, fa_value_int(parent), true, true};
+    } else if (query->team_id != NULL) {
+        *out = (struct walk){FA_SQL_LIST_TEAM, fa_value_text(query->team_id), true, true};
+    } else if (query->created_by != NULL) {
+        *out = (struct walk){FA_SQL_LIST_CREATED_BY, fa_value_text(query->created_by), true, true};
+    } else if (query->statuses != 0 && (query->statuses & ~BAD_STATUSES) == 0) {
+        *out = (struct walk){.sql = FA_SQL_LIST_ENDED_BADLY, .has_set = true};
+    } else if (query->statuses == 1u << FAINA_COMPLETED) {
+        *out = (struct walk){.sql = FA_SQL_LIST_ENDED};
+    } else if (query->statuses != 0 && (query->statuses & ~LIVE_STATUSES) == 0) {
+        code = fa_db_one(source->db, FA_SQL_LIVE_COUNT, NULL, 0, fa_db_sink_int, &live, err);
+        if (live <= LIVE_GATHER_MAX || !(query->statuses & 1u << FAINA_PENDING))
+            *out = (struct walk){.sql = FA_SQL_LIST_LIVE, .has_set = true};
+    }
+    return code;
+}
+
+/* The next candidates before `before`. */
+static enum faina_code next_keys(struct fa_source *source, const struct faina_query *query,
+                                 const struct walk *walk, const struct lane_filter *lanes,
+                                 int64_t before, int64_t want, struct fa_keys *out,
+                                 struct faina_error *err)
+{
+    /* A task's id is never older than the task, so the time bounds the walk from below. */
+    int64_t floor = query->created_after_us > 0 ? fa_id_key_at(query->created_after_us) : 0;
+    struct fa_value params[6] = {
+        fa_value_int(before),
+        fa_value_int(floor),
+        {.kind = FA_TEXT, .text = {lanes->json.ptr, lanes->json.len}},
+        fa_value_int(want),
+        fa_value_int(query->statuses),
+        walk->extra,
+    };
+
+    if (query->type == NULL && query->ns != NULL && strcmp(query->ns, "*") == 0)
+        params[2].kind = FA_NULL; /* every lane fits */
+    out->count = 0;
+    return fa_db_one(source->db, walk->sql, params, walk->has_extra ? 6 : walk->has_set ? 5 : 4,
+                     fa_keys_sink, out, err);
+}
+
+/* Adds a task to the page when it fits; *is_full when it would be one too many. */
+static enum faina_code add(struct fa_source *source, struct fa_op *op, int64_t parent, int64_t key,
+                           size_t limit, bool *is_full)
+{
+    struct faina_tasks *tasks = op->tasks;
+    struct fa_arena scratch = {0};
+    struct fa_row row;
+    enum faina_code code = fa_row_load(source, key, &scratch, &row, &op->error);
+
+    if (code == FAINA_OK && fits(op->query, parent, &row)) {
+        *is_full = tasks->count == limit;
+        if (!*is_full)
+            code = fa_row_to_task(source, &row, op->arena, false, op->query->brief,
+                                  &tasks->items[tasks->count++], &op->error);
+    }
+    if (code == FAINA_TASK_NOT_FOUND)
+        code = FAINA_OK;
+    fa_arena_finish(&scratch);
+    return code;
+}
+
+static void end_page(struct fa_op *op)
+{
+    struct fa_id last;
+
+    if (fa_id_parse(op->tasks->items[op->tasks->count - 1].id, &last))
+        op->tasks->next_cursor = write_cursor(last.key, op->arena);
+}
+
+static enum faina_code walk_list(struct fa_source *source, struct fa_op *op, int64_t before,
+                                 int64_t parent, const struct lane_filter *lanes)
+{
+    size_t limit = op->query->limit > 0 ? (size_t)op->query->limit : FA_LIST_LIMIT_DEFAULT;
+    struct fa_keys keys = {.arena = op->arena};
+    bool is_full = false;
+    struct walk walk;
+    enum faina_code code = choose_walk(source, op->query, parent, &walk, &op->error);
+
+    while (code == FAINA_OK && !is_full) {
+        int64_t want = (int64_t)(limit - op->tasks->count) + 16;
+
+        code = next_keys(source, op->query, &walk, lanes, before, want, &keys, &op->error);
+        for (size_t i = 0; code == FAINA_OK && !is_full && i < keys.count; i++) {
+            code = add(source, op, parent, keys.keys[i], limit, &is_full);
+            before = keys.keys[i];
+        }
+        if ((int64_t)keys.count < want)
+            break;
+    }
+    if (code == FAINA_OK && is_full)
+        end_page(op);
+    return code;
+}
+
+static int descending(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/* A key is found by its hash, in each type that the filter allows. */
+static enum faina_code list_by_key(struct fa_source *source, struct fa_op *op, int64_t before,
+                                   int64_t parent, const struct lane_filter *lanes)
+{
+    size_t limit = op->query->limit > 0 ? (size_t)op->query->limit : FA_LIST_LIMIT_DEFAULT;
+    struct fa_keys found = {.arena = op->arena};
+    enum faina_code code = FAINA_OK;
+    int64_t last = INT64_MAX;
+    bool is_full = false;
+
+    for (size_t i = 0; code == FAINA_OK && i < lanes->hashes.count; i++) {
+        struct fa_value hash = fa_value_int(lanes->hashes.keys[i]);
+
+        code = fa_db_one(source->db, FA_SQL_KEY_FIND, &hash, 1, fa_keys_sink, &found, &op->error);
+    }
+    if (found.count > 0)
+        qsort(found.keys, found.count, sizeof(int64_t), descending);
+    for (size_t i = 0; code == FAINA_OK && !is_full && i < found.count; i++) {
+        if (found.keys[i] >= before || found.keys[i] == last)
+            continue; /* lanes that differ in resources only share their hash */
+        last = found.keys[i];
+        code = add(source, op, parent, last, limit, &is_full);
+    }
+    if (code == FAINA_OK && is_full)
+        end_page(op);
+    return code;
+}
+
+enum faina_code fa_look_list(struct fa_source *source, struct fa_op *op)
+{
+    size_t limit = op->query->limit > 0 ? (size_t)op->query->limit : FA_LIST_LIMIT_DEFAULT;
+    struct lane_filter lanes = {.query = op->query, .arena = op->arena};
+    struct fa_id parent = {0};
+    enum faina_code code;
+    int64_t before;
+
+    code = read_cursor(op->query->cursor, INT64_MAX, &before, &op->error);
+    if (code != FAINA_OK)
+        return code;
+    op->tasks = fa_arena_zero(op->arena, 1, sizeof(*op->tasks));
+    op->tasks->items = fa_arena_take(op->arena, (limit + 1) * sizeof(struct faina_task));
+    if (op->query->parent_id != NULL && !fa_id_parse(op->query->parent_id, &parent))
+        return FAINA_OK; /* no task has that parent */
+    lanes.hashes.arena = op->arena;
+    code = find_lanes(source, &lanes, &op->error);
+    if (code == FAINA_OK)
+        code = op->query->idempotency_key != NULL
+                   ? list_by_key(source, op, before, parent.key, &lanes)
+                   : walk_list(source, op, before, parent.key, &lanes);
+    fa_buf_finish(&lanes.json);
+    return code;
+}
+
+/* Children, oldest first --------------------------------------------------------------------- */
+
+enum faina_code fa_look_children(struct fa_source *source, struct fa_op *op)
+{
+    size_t limit = op->page.limit > 0 ? (size_t)op->page.limit : FA_LIST_LIMIT_MAX;
+    struct fa_keys keys = {.arena = op->arena};
+    struct fa_row row;
+    enum faina_code code;
+    int64_t after;
+    size_t i;
+
+    code = read_cursor(op->page.cursor, 0, &after, &op->error);
+    if (code == FAINA_OK)
+        code = fa_look_find(source, op->id, op->arena, &row, &op->error);
+    if (code == FAINA_OK)
+        code = fa_db_one(source->db, FA_SQL_CHILD_LIST,
+                         (struct fa_value[]){fa_value_int(row.id.key), fa_value_int(after),
+                                             fa_value_int((int64_t)limit + 1)},
+                         3, fa_keys_sink, &keys, &op->error);
+    if (code != FAINA_OK)
+        return code;
+    op->tasks = fa_arena_zero(op->arena, 1, sizeof(*op->tasks));
+    op->tasks->items = fa_arena_take(op->arena, (limit + 1) * sizeof(struct faina_task));
+    for (i = 0; code == FAINA_OK && i < keys.count && i < limit; i++) {
+        struct fa_row child;
+
+        code = fa_row_load(source, keys.keys[i], op->arena, &child, &op->error);
+        if (code == FAINA_OK && child.deleted_us == 0)
+            code = fa_row_to_task(source, &child, op->arena, true, false,
+                                  &op->tasks->items[op->tasks->count++], &op->error);
+    }
+    if (code == FAINA_OK && i < keys.count)
+        op->tasks->next_cursor = write_cursor(keys.keys[i - 1], op->arena);
+    return code;
+}

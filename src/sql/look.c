@@ -1,0 +1,351 @@
+/* look.c - reading: one task, its events, resources, teams and counts. */
+#include "sql/look.h"
+
+#include "model/limits.h"
+#include "model/states.h"
+#include "sql/ops.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define HOLDERS_MAX 100
+
+enum faina_code fa_look_find(struct fa_source *source, const char *id, struct fa_arena *arena,
+                             struct fa_row *out, struct faina_error *err)
+{
+    enum faina_code code;
+    struct fa_id parsed;
+
+    if (!fa_id_parse(id, &parsed))
+        return fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no task %.64s", id);
+    code = fa_row_load(source, parsed.key, arena, out, err);
+    if (code == FAINA_TASK_NOT_FOUND ||
+        (code == FAINA_OK && (out->id.tail != parsed.tail || out->deleted_us != 0)))
+        return fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no task %s", id);
+    return code;
+}
+
+static enum faina_code answer(struct fa_source *source, struct fa_op *op, struct fa_row *row)
+{
+    op->task = fa_arena_take(op->arena, sizeof(*op->task));
+    fa_id_format(row->id, op->task_id);
+    return fa_row_to_task(source, row, op->arena, true, false, op->task, &op->error);
+}
+
+static enum faina_code look_get(struct fa_source *source, struct fa_op *op)
+{
+    struct fa_row row;
+    enum faina_code code = fa_look_find(source, op->id, op->arena, &row, &op->error);
+
+    return code == FAINA_OK ? answer(source, op, &row) : code;
+}
+
+/* Ids ---------------------------------------------------------------------------------------- */
+
+static enum faina_code look_get_by_key(struct fa_source *source, struct fa_op *op)
+{
+    const char *ns = op->name.ns ? op->name.ns : "default";
+    struct fa_value hash = fa_value_int(fa_key_hash(ns, op->name.type, op->name.key));
+    struct fa_keys found = {.arena = op->arena};
+    enum faina_code code =
+        fa_db_one(source->db, FA_SQL_KEY_FIND, &hash, 1, fa_keys_sink, &found, &op->error);
+
+    for (size_t i = 0; code == FAINA_OK && i < found.count; i++) {
+        struct fa_row row;
+
+        code = fa_row_load(source, found.keys[i], op->arena, &row, &op->error);
+        if (code == FAINA_OK && row.key != NULL && strcmp(row.key, op->name.key) == 0 &&
+            strcmp(row.lane->type, op->name.type) == 0 && strcmp(row.lane->ns, ns) == 0)
+            return answer(source, op, &row);
+    }
+    if (code == FAINA_OK)
+        code = fa_error_set(&op->error, FAINA_TASK_NOT_FOUND,
+                            "namespace %.100s has no task of type %.100s with the key %.200s", ns,
+                            op->name.type, op->name.key);
+    return code;
+}
+
+/* Events ------------------------------------------------------------------------------------- */
+
+struct event_list {
+    struct fa_arena *arena;
+    struct faina_event *items;
+    size_t count, size;
+};
+
+static void sink_event(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct event_list *list = ctx;
+
+    (void)n;
+    assert(list->count < list->size);
+    list->items[list->count++] = (struct faina_event){
+        .at_us = c[0].i,
+        .what = fa_value_dup(&c[1], list->arena),
+        .status = (enum faina_status)c[2].i,
+        .actor = (enum faina_actor)c[3].i,
+        .state = fa_value_dup(&c[4], list->arena),
+        .worker_id = fa_value_dup(&c[5], list->arena),
+        .detail = fa_value_dup(&c[6], list->arena),
+    };
+}
+
+/* The events that the task's own rows tell (unit.h, U5). */
+static void add_own_events(const struct fa_row *row, struct event_list *list)
+{
+    enum faina_actor by = row->worker ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API;
+
+    list->items[list->count++] = (struct faina_event){
+        .at_us = row->created_us,
+        .what = "created",
+        .status = row->flags & FA_FLAG_HAS_DEPS && row->version == 1 ? row->status : FAINA_PENDING,
+        .actor = FAINA_ACTOR_API,
+        .state = "Queued"};
+    if (row->flags & FA_FLAG_CLAIM_EVENT)
+        list->items[list->count++] = (struct faina_event){
+            .at_us = row->claimed_us, .what = "claimed", .status = FAINA_CLAIMED,
+            .actor = FAINA_ACTOR_WORKER, .worker_id = row->worker};
+    if (row->flags & FA_FLAG_START_EVENT)
+        list->items[list->count++] = (struct faina_event){
+            .at_us = row->started_us, .what = "started", .status = FAINA_RUNNING, .actor = by,
+            .worker_id = row->worker};
+    if (fa_status_is_ended(row->status))
+        list->items[list->count++] = (struct faina_event){
+            .at_us = row->completed_us, .what = faina_status_name(row->status),
+            .status = row->status,
+            .actor = (enum faina_actor)((row->flags & FA_END_ACTOR_MASK) >> FA_END_ACTOR_SHIFT),
+            .state = row->state, .worker_id = row->worker, .detail = row->error};
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    int64_t x = ((const struct faina_event *)a)->at_us, y = ((const struct faina_event *)b)->at_us;
+
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static enum faina_code look_events(struct fa_source *source, struct fa_op *op)
+{
+    size_t limit = op->page.limit > 0 ? (size_t)op->page.limit : FA_LIST_LIMIT_DEFAULT;
+    struct event_list list = {.arena = op->arena, .size = limit + 4};
+    struct fa_row row;
+    enum faina_code code = fa_look_find(source, op->id, op->arena, &row, &op->error);
+
+    if (code != FAINA_OK)
+        return code;
+    list.items = fa_arena_take(op->arena, list.size * sizeof(*list.items));
+    code = fa_db_one(source->db, FA_SQL_EVENT_LIST,
+                     (struct fa_value[]){fa_value_int(row.id.key), fa_value_int((int64_t)limit)}, 2,
+                     sink_event, &list, &op->error);
+    if (code != FAINA_OK)
+        return code;
+    add_own_events(&row, &list);
+    qsort(list.items, list.count, sizeof(*list.items), newest_first);
+    op->events = fa_arena_zero(op->arena, 1, sizeof(*op->events));
+    op->events->items = list.items;
+    op->events->count = list.count < limit ? list.count : limit;
+    return FAINA_OK;
+}
+
+/* Resources ---------------------------------------------------------------------------------- */
+
+struct id_list {
+    struct fa_arena *arena;
+    const char **ids;
+    size_t count;
+};
+
+static void sink_holder(void *ctx, size_t n, const struct fa_value *columns)
+{
+    struct id_list *list = ctx;
+    char *text = fa_arena_take(list->arena, FAINA_ID_SIZE);
+
+    (void)n;
+    fa_id_format((struct fa_id){columns[0].i, columns[1].i}, text);
+    list->ids[list->count++] = text;
+}
+
+enum faina_code fa_look_holders(struct fa_source *source, int64_t resource, int64_t limit,
+                                struct fa_arena *arena, const char *const **out, size_t *count,
+                                struct faina_error *err)
+{
+    struct id_list list = {.arena = arena};
+    enum faina_code code;
+
+    list.ids = fa_arena_take(arena, (size_t)limit * sizeof(char *));
+    code = fa_db_one(source->db, FA_SQL_HOLD_LIST,
+                     (struct fa_value[]){fa_value_int(resource), fa_value_int(limit)}, 2,
+                     sink_holder, &list, err);
+    *out = list.ids;
+    *count = list.count;
+    return code;
+}
+
+struct resource_list {
+    struct fa_arena *arena;
+    struct faina_resource *items;
+    int64_t *ids;
+    size_t count, size, id_size;
+};
+
+static void sink_resource(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct resource_list *list = ctx;
+
+    (void)n;
+    if (!fa_value_as_int(&c[3]) && fa_value_as_int(&c[4]) == 0)
+        return; /* only ever named by a task, and not in use: nothing to show */
+    list->items =
+        fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
+    list->ids =
+        fa_arena_grow(list->arena, list->ids, list->count, &list->id_size, sizeof(*list->ids));
+    list->ids[list->count] = c[0].i;
+    list->items[list->count++] = (struct faina_resource){
+        .name = fa_value_dup(&c[1], list->arena),
+        .max_concurrency = c[2].kind == FA_INT ? c[2].i : -1,
+        .in_use = fa_value_as_int(&c[4]),
+    };
+}
+
+static enum faina_code look_resources(struct fa_source *source, struct fa_op *op)
+{
+    struct resource_list list = {.arena = op->arena};
+    struct fa_value name = fa_value_text(op->resource.name);
+    enum faina_code code =
+        fa_db_one(source->db, FA_SQL_RESOURCE_ALL, &name, 1, sink_resource, &list, &op->error);
+
+    for (size_t i = 0; code == FAINA_OK && i < list.count; i++)
+        code = fa_look_holders(source, list.ids[i], HOLDERS_MAX, op->arena, &list.items[i].holders,
+                               &list.items[i].holder_count, &op->error);
+    if (code == FAINA_OK && op->resource.name != NULL && list.count == 0)
+        code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no resource %.255s",
+                            op->resource.name);
+    if (code != FAINA_OK)
+        return code;
+    op->resources = fa_arena_zero(op->arena, 1, sizeof(*op->resources));
+    op->resources->items = list.items;
+    op->resources->count = list.count;
+    return FAINA_OK;
+}
+
+/* Teams -------------------------------------------------------------------------------------- */
+
+struct team_list {
+    struct fa_arena *arena;
+    struct faina_team *items;
+    size_t count, size;
+};
+
+static void sink_team(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct team_list *list = ctx;
+    struct faina_team *team;
+
+    (void)n;
+    list->items =
+        fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
+    team = &list->items[list->count++];
+    if (c[0].text.len < sizeof(team->id))
+        memcpy(team->id, c[0].text.ptr, c[0].text.len);
+    team->ns = fa_value_dup(&c[1], list->arena);
+    team->name = fa_value_dup(&c[2], list->arena);
+    team->spec = fa_value_dup(&c[3], list->arena);
+    team->created_us = c[4].i;
+    team->updated_us = c[5].i;
+}
+
+/* NULL asks for the default namespace, "*" for all: null in the statement. */
+static struct fa_value namespace_param(const char *ns)
+{
+    if (ns == NULL)
+        return fa_value_text("default");
+    return strcmp(ns, "*") == 0 ? (struct fa_value){.kind = FA_NULL} : fa_value_text(ns);
+}
+
+static enum faina_code look_teams(struct fa_source *source, struct fa_op *op)
+{
+    struct team_list list = {.arena = op->arena};
+    struct fa_value param = op->id ? fa_value_text(op->id) : namespace_param(op->name.ns);
+    enum faina_code code = fa_db_one(source->db, op->id ? FA_SQL_TEAM_GET : FA_SQL_TEAM_LIST,
+                                     &param, 1, sink_team, &list, &op->error);
+
+    if (code == FAINA_OK && op->id != NULL && list.count == 0)
+        code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no team %.64s", op->id);
+    if (code != FAINA_OK)
+        return code;
+    op->teams = fa_arena_zero(op->arena, 1, sizeof(*op->teams));
+    op->teams->items = list.items;
+    op->teams->count = list.count;
+    return FAINA_OK;
+}
+
+/* Counts ------------------------------------------------------------------------------------- */
+
+struct count_list {
+    struct fa_arena *arena;
+    struct faina_stats *stats;
+    size_t size;
+};
+
+static void sink_count(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct count_list *list = ctx;
+    struct faina_stats *stats = list->stats;
+    struct faina_count *last = stats->count > 0 ? &stats->types[stats->count - 1] : NULL;
+    int64_t status = c[2].i;
+
+    (void)n;
+    assert(status >= 0);
+    assert(status < FAINA_STATUS_COUNT);
+    /* Rows come by namespace and type, so a new type is unlike the last one. */
+    if (last == NULL || !fa_bytes_equal(fa_str(last->ns), c[0].text) ||
+        !fa_bytes_equal(fa_str(last->type), c[1].text)) {
+        stats->types = fa_arena_grow(list->arena, stats->types, stats->count, &list->size,
+                                     sizeof(*stats->types));
+        last = &stats->types[stats->count++];
+        last->ns = fa_value_dup(&c[0], list->arena);
+        last->type = fa_value_dup(&c[1], list->arena);
+        last->is_paused = fa_value_as_int(&c[4]) != 0;
+    }
+    last->by_status[status] = fa_value_as_int(&c[3]);
+    stats->by_status[status] += fa_value_as_int(&c[3]);
+}
+
+static enum faina_code look_stats(struct fa_source *source, struct fa_op *op)
+{
+    struct fa_value ns = namespace_param(op->name.ns);
+    struct count_list list = {.arena = op->arena};
+    enum faina_code code;
+
+    list.stats = fa_arena_zero(op->arena, 1, sizeof(*list.stats));
+    code = fa_db_one(source->db, FA_SQL_TALLY_ALL, &ns, 1, sink_count, &list, &op->error);
+    op->stats = list.stats;
+    return code;
+}
+
+enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_us)
+{
+    assert(!fa_op_writes(op->kind));
+    switch ((int)op->kind) {
+    case FA_OP_GET:
+        return look_get(source, op);
+    case FA_OP_GET_BY_KEY:
+        return look_get_by_key(source, op);
+    case FA_OP_LIST:
+        return fa_look_list(source, op);
+    case FA_OP_CHILDREN:
+        return fa_look_children(source, op);
+    case FA_OP_EVENTS:
+        return look_events(source, op);
+    case FA_OP_EXPLAIN:
+        return fa_look_explain(source, op, now_us);
+    case FA_OP_RESOURCE_LIST:
+        return look_resources(source, op);
+    case FA_OP_TEAM_LIST:
+        return look_teams(source, op);
+    case FA_OP_STATS:
+        return look_stats(source, op);
+    default:
+        return fa_error_set(&op->error, FAINA_INTERNAL, "%s is not a read", fa_op_name(op->kind));
+    }
+}

@@ -1,0 +1,30 @@
+/*
+ * look.h - the operations that only read, over any connection.
+ *
+ * Each runs inside a transaction that its caller has begun, so that what it reads fits together.
+ */
+#ifndef FA_LOOK_H
+#define FA_LOOK_H
+
+#include "service/service.h"
+#include "sql/row.h"
+
+/* Any operation that doesn't write; fills in its answer and returns its code. */
+enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_us);
+
+/* By file: look.c (get, events, resources, teams, stats), list.c, explain.c. */
+enum faina_code fa_look_list(struct fa_source *source, struct fa_op *op);
+enum faina_code fa_look_children(struct fa_source *source, struct fa_op *op);
+enum faina_code fa_look_explain(struct fa_source *source, struct fa_op *op, int64_t now_us);
+
+/* A task that users may see, by its id as text. */
+FA_MUST_CHECK enum faina_code fa_look_find(struct fa_source *source, const char *id,
+                                           struct fa_arena *arena, struct fa_row *out,
+                                           struct faina_error *err);
+/* The tasks that hold a resource, as ids. */
+FA_MUST_CHECK enum faina_code fa_look_holders(struct fa_source *source, int64_t resource,
+                                              int64_t limit, struct fa_arena *arena,
+                                              const char *const **out, size_t *count,
+                                              struct faina_error *err);
+
+#endif

@@ -1,0 +1,226 @@
+/* manage.c - what people do to tasks: cancel, retry, delete, purge. */
+#include "sql/ops.h"
+
+#include "base/json.h"
+#include "model/limits.h"
+
+#include <stdlib.h>
+
+#define CHILD_PAGE 1000
+
+static enum faina_code find(struct fa_unit *unit, struct fa_op *op, struct fa_row **out)
+{
+    enum faina_code code = fa_unit_find(unit, op->id, true, out, &op->error);
+
+    return code == FAINA_OK ? fa_check_version(*out, op) : code;
+}
+
+/* Tasks still to be cancelled. */
+struct stack {
+    struct fa_row **rows;
+    size_t count, size;
+};
+
+static void push(struct stack *stack, struct fa_row *row)
+{
+    if (stack->count == stack->size) {
+        stack->size = stack->size ? stack->size * 2 : 64;
+        stack->rows = fa_realloc(stack->rows, stack->size * sizeof(struct fa_row *));
+    }
+    stack->rows[stack->count++] = row;
+}
+
+static enum faina_code push_children(struct fa_unit *unit, struct stack *stack, struct fa_row *row,
+                                     struct faina_error *err)
+{
+    enum faina_code code;
+    int64_t after = 0;
+    size_t count;
+
+    do {
+        struct fa_row **children;
+
+        code = fa_children_of(unit, row->id.key, after, CHILD_PAGE, &children, &count, err);
+        for (size_t i = 0; code == FAINA_OK && i < count; i++) {
+            if (!fa_status_is_ended(children[i]->status))
+                push(stack, children[i]);
+            after = children[i]->id.key;
+        }
+    } while (code == FAINA_OK && count > 0);
+    return code;
+}
+
+/* A parent goes before its children, so that none of them wakes it. */
+static enum faina_code cancel_tree(struct fa_unit *unit, struct fa_row *root, int64_t *count,
+                                   struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+    struct stack stack = {0};
+
+    *count = 0;
+    push(&stack, root);
+    while (code == FAINA_OK && stack.count > 0) {
+        struct fa_row *row = stack.rows[--stack.count];
+
+        if (fa_status_is_ended(row->status))
+            continue;
+        fa_unit_apply(unit, row,
+                      &(struct fa_change){
+                          .trigger = FA_CANCEL, .actor = FAINA_ACTOR_API,
+                          .state = row == root ? NULL : "Cancelled with its parent"});
+        ++*count;
+        code = fa_unit_wake(unit, row, true, err);
+        if (code == FAINA_OK && row->flags & FA_FLAG_HAS_CHILDREN)
+            code = push_children(unit, &stack, row, err);
+    }
+    free(stack.rows);
+    return code;
+}
+
+enum faina_code fa_do_cancel(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = find(unit, op, &row);
+
+    if (code != FAINA_OK)
+        return code;
+    if (row->status == FAINA_CANCELLED)
+        return fa_answer(unit, op, row);
+    if (fa_rule_find(row->status, FA_CANCEL) == NULL)
+        return fa_refuse(row, FA_CANCEL, op);
+    code = cancel_tree(unit, row, &op->count, &op->error);
+    return code == FAINA_OK ? fa_answer(unit, op, row) : code;
+}
+
+enum faina_code fa_do_retry(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = find(unit, op, &row);
+    bool had_ended;
+
+    if (code != FAINA_OK)
+        return code;
+    if (fa_rule_find(row->status, FA_RETRY) == NULL)
+        return fa_refuse(row, FA_RETRY, op);
+    if (op->keep_attempts && row->max_attempts > 0 && row->attempts >= row->max_attempts)
+        return fa_error_set(&op->error, FAINA_MAX_ATTEMPTS_REACHED,
+                            "all %lld attempts are used up; retry without keeping them",
+                            (long long)row->max_attempts);
+    had_ended = fa_status_is_ended(row->status);
+    fa_unit_apply(unit, row, &(struct fa_change){.trigger = FA_RETRY, .actor = FAINA_ACTOR_API,
+                                                 .what = "retried"});
+    if (!op->keep_attempts)
+        row->attempts = 0;
+    if (had_ended)
+        code = fa_unit_wake(unit, row, false, &op->error);
+    return code == FAINA_OK ? fa_answer(unit, op, row) : code;
+}
+
+static void purge(struct fa_unit *unit, struct fa_row *row)
+{
+    if (row->deleted_us == 0) {
+        fa_free_keys(unit, row);
+        fa_lane_count(row->lane, (int)row->status, -1);
+    }
+    row->is_purged = true;
+    fa_unit_touch(unit, row);
+}
+
+static void delete(struct fa_unit *unit, struct fa_row *row)
+{
+    fa_free_keys(unit, row);
+    fa_unit_change(unit, row);
+    row->deleted_us = row->updated_us;
+    fa_unit_event(unit, row, "deleted", FAINA_ACTOR_API, NULL, NULL);
+    fa_lane_count(row->lane, (int)row->status, -1);
+}
+
+enum faina_code fa_do_delete(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = fa_unit_find_any(unit, op->id, &row, &op->error);
+
+    if (code == FAINA_OK)
+        code = fa_unit_whole(unit, row, &op->error);
+    if (code == FAINA_OK && row->deleted_us != 0 && !op->removal.purge)
+        code = fa_error_set(&op->error, FAINA_TASK_NOT_FOUND, "there is no task %s", op->id);
+    if (code == FAINA_OK)
+        code = fa_check_version(row, op);
+    if (code == FAINA_OK && op->removal.cancel && !fa_status_is_ended(row->status))
+        code = cancel_tree(unit, row, &op->count, &op->error);
+    if (code == FAINA_OK && fa_rule_find(row->status, FA_DELETE) == NULL)
+        code = fa_refuse(row, FA_DELETE, op);
+    if (code != FAINA_OK)
+        return code;
+    fa_id_format(row->id, op->task_id);
+    if (op->removal.purge)
+        purge(unit, row);
+    else
+        delete (unit, row);
+    return FAINA_OK;
+}
+
+/* Purging many ----------------------------------------------------------------------------- */
+
+/* The lanes of a namespace and type as a JSON array of their ids, or NULL for all. */
+static const char *lanes_json(struct fa_unit *unit, const char *ns, const char *type)
+{
+    struct fa_lane **lanes;
+    struct fa_json_writer writer;
+    const char *text;
+    struct fa_buf buf;
+    size_t count;
+
+    if (ns == NULL && type == NULL)
+        return NULL;
+    lanes = fa_lanes_all(unit->source.lanes, &count);
+    fa_buf_init(&buf, SIZE_MAX / 2);
+    fa_json_writer_init(&writer, &buf, 0);
+    fa_json_begin_array(&writer);
+    for (size_t i = 0; i < count; i++) {
+        if ((ns == NULL || strcmp(ns, lanes[i]->ns) == 0) &&
+            (type == NULL || strcmp(type, lanes[i]->type) == 0))
+            fa_json_put_int(&writer, lanes[i]->id);
+    }
+    fa_json_end_array(&writer);
+    text = fa_unit_text(unit, buf.ptr);
+    fa_buf_finish(&buf);
+    return text;
+}
+
+enum faina_code fa_do_purge(struct fa_unit *unit, struct fa_op *op)
+{
+    const struct faina_purge *want = op->purge;
+    int64_t limit = want->limit > 0 && want->limit < FA_BATCH_MAX ? want->limit : 1000;
+    int64_t before = want->ended_before_us > 0 ? want->ended_before_us : INT64_MAX;
+    struct fa_keys found = {.arena = &unit->arena};
+    enum faina_code code = fa_unit_flush(unit, &op->error);
+
+    if (code == FAINA_OK)
+        code = fa_db_one(
+            unit->source.db, FA_SQL_ENDED_PURGE,
+            (struct fa_value[]){
+                fa_value_int(0),
+                fa_value_int(before == INT64_MAX ? INT64_MAX : fa_id_key_at(before)),
+                fa_value_int(before), fa_value_int(want->statuses ? want->statuses : ~0u),
+                fa_value_int(want->deleted_only),
+                fa_value_text(lanes_json(unit, want->ns, want->type)), fa_value_int(limit)},
+            7, fa_keys_sink, &found, &op->error);
+    for (size_t i = 0; code == FAINA_OK && i < found.count; i++) {
+        struct fa_row *row = fa_unit_known(unit, found.keys[i]);
+
+        if (row == NULL) {
+            struct fa_row read;
+
+            code = fa_row_load(&unit->source, found.keys[i], &unit->arena, &read, &op->error);
+            if (code == FAINA_OK)
+                row = fa_unit_adopt(unit, &read);
+        }
+        if (code == FAINA_OK)
+            code = fa_unit_whole(unit, row, &op->error);
+        if (code == FAINA_OK && fa_status_is_ended(row->status) && !row->is_purged)
+            purge(unit, row);
+    }
+    op->count = (int64_t)found.count;
+    return code;
+}

@@ -1,0 +1,85 @@
+/* ops.c - what the operations share: answers and refusals. */
+#include "sql/ops.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+enum faina_code fa_answer(struct fa_unit *unit, struct fa_op *op, struct fa_row *row)
+{
+    enum faina_code code;
+
+    fa_id_format(row->id, op->task_id);
+    if (!op->wants_task)
+        return FAINA_OK;
+    code = fa_unit_whole(unit, row, &op->error);
+    if (code == FAINA_OK && row->is_new && row->flags & FA_FLAG_HAS_DEPS)
+        code = fa_unit_flush(unit, &op->error); /* its links are read back below */
+    if (code != FAINA_OK)
+        return code;
+    op->task = fa_arena_take(op->arena, sizeof(*op->task));
+    code = fa_row_to_task(&unit->source, row, op->arena, false, false, op->task, &op->error);
+    op->task->existing = op->existing;
+    op->task->input_mismatch = op->input_mismatch;
+    return code;
+}
+
+enum faina_code fa_check_version(const struct fa_row *row, struct fa_op *op)
+{
+    if (op->by.version == 0 || op->by.version == row->version)
+        return FAINA_OK;
+    return fa_error_set(&op->error, FAINA_VERSION_CONFLICT,
+                        "the task is at version %lld, not %lld", (long long)row->version,
+                        (long long)op->by.version);
+}
+
+enum faina_code fa_check_holder(const struct fa_row *row, struct fa_op *op)
+{
+    if (op->by.fence != 0 && op->by.fence != row->fence)
+        return fa_error_set(&op->error, FAINA_WRONG_WORKER,
+                            "the task has been claimed again since (fence %lld, not %lld)",
+                            (long long)row->fence, (long long)op->by.fence);
+    if (row->worker == NULL || !fa_status_is_held(row->status))
+        return FAINA_OK;
+    if (op->by.worker_id == NULL)
+        return fa_error_set(&op->error, FAINA_WRONG_WORKER,
+                            "worker %.255s holds the task: say which worker you are", row->worker);
+    if (strcmp(op->by.worker_id, row->worker) != 0)
+        return fa_error_set(&op->error, FAINA_WRONG_WORKER,
+                            "worker %.200s holds the task, not %.200s", row->worker,
+                            op->by.worker_id);
+    return FAINA_OK;
+}
+
+enum faina_code fa_refuse(const struct fa_row *row, enum fa_trigger trigger, struct fa_op *op)
+{
+    enum faina_code code = fa_rule_refusal(row->status, trigger);
+
+    if (code == FAINA_TASK_ALREADY_CLAIMED && row->worker != NULL)
+        return fa_error_set(&op->error, code, "worker %.255s holds the task", row->worker);
+    return fa_error_set(&op->error, code, "the task is %s, which does not allow: %s",
+                        faina_status_name(row->status), fa_op_name(op->kind));
+}
+
+enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row *row, bool is_lost,
+                               const char *what, enum faina_actor actor, const char *worker,
+                               const char *error, struct faina_error *err)
+{
+    bool has_left = row->max_attempts == 0 || row->attempts < row->max_attempts;
+    struct fa_change change = {.actor = actor, .event_worker = worker, .detail = error};
+
+    assert(row->has_task);
+    row->error = fa_unit_text(unit, error);
+    if (has_left) {
+        change.trigger = is_lost ? FA_LOSE_RETRY : FA_FAIL_RETRY;
+        change.what = what;
+        fa_unit_apply(unit, row, &change);
+        return FAINA_OK;
+    }
+    if (is_lost) { /* the end says dead_letter; what led to it is an event of its own */
+        fa_unit_change(unit, row);
+        fa_unit_event(unit, row, what, actor, worker, error);
+    }
+    change.trigger = is_lost ? FA_LOSE_LAST : FA_FAIL_LAST;
+    fa_unit_apply(unit, row, &change);
+    return fa_unit_wake(unit, row, true, err);
+}

@@ -1,0 +1,80 @@
+/*
+ * ops.h - the operations that change something, each over a unit.
+ *
+ * An operation checks everything first, then changes; so a refusal has changed nothing. It returns
+ * its code with the sentence in op->error. UNAVAILABLE and INTERNAL mean that the store failed, and
+ * end the whole batch; every other code concerns this operation alone.
+ *
+ * By file: submit.c; claim.c (claim, claim next, start, release); outcome.c (progress, heartbeat,
+ * complete, fail, block, background); manage.c (cancel, retry, delete, purge); admin.c (pauses,
+ * resources, teams); chores.c (what the clock asks for).
+ */
+#ifndef FA_OPS_H
+#define FA_OPS_H
+
+#include "service/service.h"
+#include "sql/unit.h"
+
+typedef enum faina_code fa_do_fn(struct fa_unit *unit, struct fa_op *op);
+
+fa_do_fn fa_do_submit;
+fa_do_fn fa_do_claim, fa_do_claim_next, fa_do_start, fa_do_release;
+fa_do_fn fa_do_progress, fa_do_heartbeat, fa_do_complete, fa_do_fail, fa_do_block, fa_do_background;
+fa_do_fn fa_do_cancel, fa_do_retry, fa_do_delete, fa_do_purge;
+fa_do_fn fa_do_pause, fa_do_resume, fa_do_resource_set, fa_do_resource_remove;
+fa_do_fn fa_do_team_put, fa_do_team_remove;
+
+/* Promotes what is due, takes back what lost its lease, ends what is over its time: up to `limit`
+ * of each. *next_us is when to look again (INT64_MAX: nothing has a time). */
+FA_MUST_CHECK enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next_us,
+                                            struct faina_error *err);
+
+/* Shared by the files above ------------------------------------------------------------------ */
+
+/* Fills in the answer about one task. */
+FA_MUST_CHECK enum faina_code fa_answer(struct fa_unit *unit, struct fa_op *op, struct fa_row *row);
+
+/* Is op->by.version, when given, still the task's? */
+FA_MUST_CHECK enum faina_code fa_check_version(const struct fa_row *row, struct fa_op *op);
+/* May op->by act as the one who holds the task? */
+FA_MUST_CHECK enum faina_code fa_check_holder(const struct fa_row *row, struct fa_op *op);
+/* The refusal of a trigger that the table doesn't allow, with its sentence. */
+enum faina_code fa_refuse(const struct fa_row *row, enum fa_trigger trigger, struct fa_op *op);
+/* OVERLOADED when a resource of the task is at its limit. */
+FA_MUST_CHECK enum faina_code fa_check_permits(const struct fa_row *row, struct fa_op *op);
+
+/* Ends a failed attempt: back in line or, with none left, dead. The row must be whole. */
+FA_MUST_CHECK enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row *row,
+                                             bool is_lost, const char *what, enum faina_actor actor,
+                                             const char *worker, const char *error,
+                                             struct faina_error *err);
+
+/* A task to be made, all checks done. */
+struct fa_plan {
+    const struct faina_submit *submit;
+    const char *ns, *type;
+    struct fa_row *existing; /* the key is known: this is the task */
+    int64_t key_hash;        /* 0: no key */
+    char input_hash[65];     /* "" unless dedupe_input */
+    struct fa_row **needs;
+    size_t need_count;
+    int64_t needs_left, needs_bad;
+    /* As a child: */
+    struct fa_row *parent;
+    const char *child;
+};
+FA_MUST_CHECK enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *submit,
+                                           struct fa_row *parent, size_t ordinal,
+                                           struct fa_plan *out, struct faina_error *err);
+struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *plan);
+/* Frees every key that a task has. The row must be whole. */
+void fa_free_keys(struct fa_unit *unit, const struct fa_row *row);
+/* The hash under which task_key finds an idempotency key. */
+int64_t fa_key_hash(const char *ns, const char *type, const char *key);
+
+/* The subtasks of a task, oldest first, as the unit's rows. */
+FA_MUST_CHECK enum faina_code fa_children_of(struct fa_unit *unit, int64_t parent, int64_t after,
+                                             size_t limit, struct fa_row ***out, size_t *count,
+                                             struct faina_error *err);
+
+#endif

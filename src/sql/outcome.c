@@ -1,0 +1,420 @@
+/*
+ * outcome.c - what workers say about the tasks they hold.
+ *
+ * An outcome that comes too late (the task was cancelled, lost or claimed again) is refused and
+ * noted as a `late_result` event, so that people can see why work was done for nothing.
+ */
+#include "sql/ops.h"
+
+#include "base/json.h"
+#include "model/limits.h"
+
+#include <assert.h>
+
+static enum faina_actor actor_of(const struct fa_op *op)
+{
+    return op->by.worker_id != NULL ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API;
+}
+
+/* Finds the task and checks the version: how every operation here begins. */
+static enum faina_code find(struct fa_unit *unit, struct fa_op *op, bool whole, struct fa_row **out)
+{
+    enum faina_code code = fa_unit_find(unit, op->id, whole || op->wants_task, out, &op->error);
+
+    return code == FAINA_OK ? fa_check_version(*out, op) : code;
+}
+
+/* Notes a refused outcome, unless nobody can have been working on the task. */
+static enum faina_code refuse_late(struct fa_unit *unit, struct fa_op *op, struct fa_row *row,
+                                   enum faina_code code)
+{
+    struct fa_json_writer writer;
+    struct fa_buf detail;
+
+    if (row->fence == 0 || (op->by.worker_id == NULL && op->by.fence == 0 &&
+                            row->status != FAINA_DEAD_LETTER && row->status != FAINA_PENDING))
+        return code;
+    fa_buf_init(&detail, 4096);
+    fa_json_writer_init(&writer, &detail, 0);
+    fa_json_begin_object(&writer);
+    fa_json_key(&writer, "outcome");
+    fa_json_put_str(&writer, fa_op_name(op->kind));
+    fa_json_key(&writer, "fence");
+    if (op->by.fence != 0)
+        fa_json_put_int(&writer, op->by.fence);
+    else
+        fa_json_put_null(&writer);
+    fa_json_key(&writer, "refused");
+    fa_json_put_str(&writer, faina_code_name(code));
+    fa_json_end_object(&writer);
+    fa_unit_touch(unit, row);
+    row->updated_us = unit->now_us > row->updated_us ? unit->now_us : row->updated_us + 1;
+    fa_unit_event(unit, row, "late_result", actor_of(op), op->by.worker_id, detail.ptr);
+    fa_buf_finish(&detail);
+    return code;
+}
+
+static bool is_by(const struct fa_row *row, const struct fa_op *op)
+{
+    if (op->by.fence != 0 && op->by.fence != row->fence)
+        return false;
+    if (row->worker == NULL || op->by.worker_id == NULL)
+        return row->worker == NULL && op->by.worker_id == NULL;
+    return strcmp(row->worker, op->by.worker_id) == 0;
+}
+
+static bool is_same_json(const char *a, const char *b)
+{
+    if (a == NULL || b == NULL)
+        return a == b;
+    return fa_json_same(fa_str(a), fa_str(b));
+}
+
+/* Complete --------------------------------------------------------------------------------- */
+
+enum faina_code fa_do_complete(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = find(unit, op, false, &row);
+
+    if (code != FAINA_OK)
+        return code;
+    if (row->status == FAINA_COMPLETED && is_by(row, op) && is_same_json(row->output, op->output))
+        return fa_answer(unit, op, row); /* the answer was lost, and it says so again */
+    if (fa_rule_find(row->status, FA_COMPLETE) == NULL)
+        return refuse_late(unit, op, row, fa_refuse(row, FA_COMPLETE, op));
+    code = fa_check_holder(row, op);
+    if (code != FAINA_OK)
+        return refuse_late(unit, op, row, code);
+    row->output = op->output;
+    row->error = NULL;
+    row->progress = 100;
+    if (row->worker == NULL)
+        row->worker = fa_unit_text(unit, op->by.worker_id);
+    fa_unit_apply(unit, row, &(struct fa_change){.trigger = FA_COMPLETE, .actor = actor_of(op)});
+    code = fa_unit_wake(unit, row, true, &op->error);
+    return code == FAINA_OK ? fa_answer(unit, op, row) : code;
+}
+
+/* Fail ------------------------------------------------------------------------------------- */
+
+static const char *error_json(struct fa_unit *unit, const struct faina_failure *failure)
+{
+    struct fa_json_writer writer;
+    const char *text;
+    struct fa_buf buf;
+
+    fa_buf_init(&buf, FA_ERROR_MESSAGE_SIZE_MAX * 6 + FA_ERROR_KIND_SIZE_MAX * 6 +
+                          FA_ERROR_DETAIL_SIZE_MAX + 256);
+    fa_json_writer_init(&writer, &buf, 0);
+    fa_json_begin_object(&writer);
+    fa_json_key(&writer, "message");
+    fa_json_put_str(&writer, failure->message);
+    fa_json_key(&writer, "kind");
+    fa_json_put_str(&writer, failure->kind);
+    fa_json_key(&writer, "detail");
+    fa_json_put_raw(&writer, failure->detail);
+    fa_json_key(&writer, "retryable");
+    fa_json_put_bool(&writer, !failure->permanent);
+    fa_json_end_object(&writer);
+    assert(!buf.overflow);
+    text = fa_unit_text(unit, buf.ptr);
+    fa_buf_finish(&buf);
+    return text;
+}
+
+struct last_event {
+    struct fa_arena *arena;
+    const char *what, *worker;
+};
+
+static void sink_last(void *ctx, size_t n, const struct fa_value *columns)
+{
+    struct last_event *last = ctx;
+
+    (void)n;
+    last->what = fa_value_dup(&columns[1], last->arena);
+    last->worker = fa_value_dup(&columns[5], last->arena);
+}
+
+/* Whether this very failure has been told before and nothing has happened since. */
+static enum faina_code is_repeated(struct fa_unit *unit, struct fa_op *op, struct fa_row *row,
+                                   const char *error, bool *out)
+{
+    struct last_event last = {.arena = &unit->arena};
+    struct fa_value params[2] = {fa_value_int(row->id.key), fa_value_int(1)};
+    enum faina_code code;
+
+    *out = false;
+    if ((op->by.fence != 0 && op->by.fence != row->fence) || !is_same_json(row->error, error))
+        return FAINA_OK;
+    if (row->status == FAINA_FAILED || row->status == FAINA_DEAD_LETTER) {
+        *out = is_by(row, op);
+        return FAINA_OK;
+    }
+    if (row->status != FAINA_PENDING || op->by.worker_id == NULL)
+        return FAINA_OK;
+    code = fa_unit_flush(unit, &op->error);
+    if (code == FAINA_OK)
+        code = fa_db_one(unit->source.db, FA_SQL_EVENT_LIST, params, 2, sink_last, &last,
+                         &op->error);
+    *out = last.what != NULL && strcmp(last.what, "retry_scheduled") == 0 && last.worker != NULL &&
+           strcmp(last.worker, op->by.worker_id) == 0;
+    return code;
+}
+
+static enum faina_code fail_for_good(struct fa_unit *unit, struct fa_op *op, struct fa_row *row,
+                                     const char *error)
+{
+    row->error = error;
+    fa_unit_apply(unit, row, &(struct fa_change){.trigger = FA_FAIL_FINAL, .actor = actor_of(op)});
+    return fa_unit_wake(unit, row, true, &op->error);
+}
+
+enum faina_code fa_do_fail(struct fa_unit *unit, struct fa_op *op)
+{
+    enum fa_trigger trigger = op->failure->permanent ? FA_FAIL_FINAL : FA_FAIL_RETRY;
+    struct fa_row *row = NULL;
+    enum faina_code code = find(unit, op, true, &row);
+    const char *error;
+    bool repeated;
+
+    if (code != FAINA_OK)
+        return code;
+    error = error_json(unit, op->failure);
+    if (fa_rule_find(row->status, trigger) == NULL || fa_status_is_ended(row->status) ||
+        (row->status == FAINA_PENDING && row->fence > 0)) {
+        code = is_repeated(unit, op, row, error, &repeated);
+        if (code != FAINA_OK)
+            return code;
+        if (repeated)
+            return fa_answer(unit, op, row);
+    }
+    if (fa_rule_find(row->status, trigger) == NULL)
+        return refuse_late(unit, op, row, fa_refuse(row, trigger, op));
+    code = fa_check_holder(row, op);
+    if (code != FAINA_OK)
+        return refuse_late(unit, op, row, code);
+    if (op->failure->permanent)
+        code = fail_for_good(unit, op, row, error);
+    else
+        code = fa_end_attempt(unit, row, false, "retry_scheduled", actor_of(op), op->by.worker_id,
+                              error, &op->error);
+    return code == FAINA_OK ? fa_answer(unit, op, row) : code;
+}
+
+/* While it runs ---------------------------------------------------------------------------- */
+
+static void renew(struct fa_unit *unit, struct fa_row *row, int64_t lease_ms)
+{
+    int64_t until = unit->now_us + (lease_ms > 0 ? lease_ms : FA_LEASE_MS_DEFAULT) * 1000;
+
+    if (!fa_status_is_held(row->status) || row->worker == NULL)
+        return;
+    row->at_us = until;
+    fa_unit_touch(unit, row);
+    if (until < unit->next_us)
+        unit->next_us = until;
+}
+
+/* A progress report renews the lease, but never makes a longer one shorter. */
+static void renew_at_least(struct fa_unit *unit, struct fa_row *row)
+{
+    if (row->at_us < unit->now_us + FA_LEASE_MS_DEFAULT * 1000)
+        renew(unit, row, 0);
+}
+
+enum faina_code fa_do_heartbeat(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = find(unit, op, false, &row);
+
+    if (code != FAINA_OK)
+        return code;
+    if (fa_status_is_ended(row->status))
+        return fa_refuse(row, FA_PROGRESS, op);
+    if (!fa_status_is_held(row->status) || row->worker == NULL)
+        return fa_error_set(&op->error, FAINA_WRONG_WORKER, "the task is %s; no worker holds it",
+                            faina_status_name(row->status));
+    code = fa_check_holder(row, op);
+    if (code != FAINA_OK)
+        return code;
+    renew(unit, row, op->lease_ms);
+    return fa_answer(unit, op, row);
+}
+
+static const char *report_json(struct fa_unit *unit, const struct faina_report *report)
+{
+    if (!report->has_progress)
+        return NULL;
+    return fa_arena_printf(&unit->arena, "{\"progress\":%d}", report->progress);
+}
+
+enum faina_code fa_do_progress(struct fa_unit *unit, struct fa_op *op)
+{
+    const struct faina_report *report = op->report;
+    struct fa_row *row = NULL;
+    enum faina_code code = find(unit, op, false, &row);
+
+    if (code != FAINA_OK)
+        return code;
+    if (fa_rule_find(row->status, FA_PROGRESS) == NULL)
+        return fa_refuse(row, FA_PROGRESS, op);
+    code = fa_check_holder(row, op);
+    if (code != FAINA_OK)
+        return code;
+    fa_unit_change(unit, row);
+    if (report->has_progress)
+        row->progress = report->progress;
+    if (report->state != NULL)
+        row->state = report->state;
+    if (report->metadata != NULL)
+        row->metadata = report->metadata;
+    renew_at_least(unit, row);
+    fa_unit_event(unit, row, "progress", actor_of(op), op->by.worker_id,
+                  report_json(unit, report));
+    return fa_answer(unit, op, row);
+}
+
+/* Going on elsewhere ----------------------------------------------------------------------- */
+
+enum faina_code fa_do_background(struct fa_unit *unit, struct fa_op *op)
+{
+    int64_t timeout_ms = op->background.timeout_ms;
+    struct fa_row *row = NULL;
+    enum faina_code code = find(unit, op, false, &row);
+
+    if (code != FAINA_OK)
+        return code;
+    if (fa_rule_find(row->status, FA_BACKGROUND) == NULL)
+        return fa_refuse(row, FA_BACKGROUND, op);
+    code = fa_check_holder(row, op);
+    if (code != FAINA_OK)
+        return code;
+    if (timeout_ms <= 0)
+        timeout_ms = FA_BACKGROUND_MS_DEFAULT;
+    fa_unit_apply(unit, row,
+                  &(struct fa_change){.trigger = FA_BACKGROUND, .actor = actor_of(op),
+                                      .event_worker = op->by.worker_id, .what = "background",
+                                      .lease_us = timeout_ms * 1000,
+                                      .state = op->background.reason});
+    return fa_answer(unit, op, row);
+}
+
+/* Block ------------------------------------------------------------------------------------ */
+
+enum faina_code fa_children_of(struct fa_unit *unit, int64_t parent, int64_t after, size_t limit,
+                               struct fa_row ***out, size_t *count, struct faina_error *err)
+{
+    struct fa_keys list = {.arena = &unit->arena};
+    enum faina_code code = fa_unit_flush(unit, err); /* children of this batch count too */
+    struct fa_row **rows;
+
+    rows = fa_arena_take(&unit->arena, limit * sizeof(struct fa_row *));
+    if (code == FAINA_OK)
+        code = fa_db_one(unit->source.db, FA_SQL_CHILD_LIST,
+                         (struct fa_value[]){fa_value_int(parent), fa_value_int(after),
+                                             fa_value_int((int64_t)limit)},
+                         3, fa_keys_sink, &list, err);
+    *count = 0;
+    for (size_t i = 0; code == FAINA_OK && i < list.count; i++) {
+        code = fa_unit_get(unit, list.keys[i], false, &rows[*count], err);
+        if (code == FAINA_OK)
+            (*count)++;
+        else if (code == FAINA_TASK_NOT_FOUND) /* deleted: out of view */
+            code = FAINA_OK;
+    }
+    *out = rows;
+    return code;
+}
+
+static enum faina_code count_children(struct fa_unit *unit, struct fa_row *parent, int64_t *total,
+                                      int64_t *live, struct faina_error *err)
+{
+    struct fa_row **children;
+    enum faina_code code;
+    size_t count;
+
+    *total = *live = 0;
+    if (!(parent->flags & FA_FLAG_HAS_CHILDREN))
+        return FAINA_OK;
+    code = fa_children_of(unit, parent->id.key, 0, FA_CHILDREN_MAX + 1, &children, &count, err);
+    *total = (int64_t)count;
+    for (size_t i = 0; code == FAINA_OK && i < count; i++)
+        *live += !fa_status_is_ended(children[i]->status);
+    return code;
+}
+
+/* Plans every subtask; nothing has changed when one is refused. */
+static enum faina_code plan_children(struct fa_unit *unit, struct fa_op *op, struct fa_row *parent,
+                                     struct fa_plan **out)
+{
+    size_t count = op->block.count;
+    struct fa_plan *plans = fa_arena_take(&unit->arena, (count + 1) * sizeof(*plans));
+    enum faina_code code;
+    int64_t total, live, made = 0;
+
+    code = count_children(unit, parent, &total, &live, &op->error);
+    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
+        code = fa_plan_make(unit, &op->block.subtasks[i], parent, i, &plans[i], &op->error);
+        made += plans[i].existing == NULL;
+    }
+    if (code == FAINA_OK && total + made > FA_CHILDREN_MAX)
+        code = fa_error_field(&op->error, FAINA_INVALID_TASK, "subtasks",
+                              "a task can have %d subtasks; this would make %lld", FA_CHILDREN_MAX,
+                              (long long)(total + made));
+    if (code == FAINA_OK && total + made == 0)
+        code = fa_error_field(&op->error, FAINA_INVALID_REQUEST, "subtasks",
+                              "a task is blocked by at least one subtask");
+    *out = plans;
+    return code;
+}
+
+/* A child that ended badly in an earlier attempt of the parent gets another go. */
+static void requeue(struct fa_unit *unit, struct fa_row *child)
+{
+    if (!fa_status_is_ended(child->status) || child->status == FAINA_COMPLETED)
+        return;
+    fa_unit_apply(unit, child, &(struct fa_change){.trigger = FA_RETRY,
+                                                   .actor = FAINA_ACTOR_SYSTEM,
+                                                   .what = "retried"});
+    child->attempts = 0;
+}
+
+enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = find(unit, op, true, &row);
+    struct fa_plan *plans;
+    int64_t total, live;
+
+    if (code != FAINA_OK)
+        return code;
+    if (fa_rule_find(row->status, FA_BLOCK) == NULL)
+        return fa_refuse(row, FA_BLOCK, op);
+    code = fa_check_holder(row, op);
+    if (code == FAINA_OK)
+        code = plan_children(unit, op, row, &plans);
+    if (code != FAINA_OK)
+        return code;
+    for (size_t i = 0; i < op->block.count; i++) {
+        if (plans[i].existing != NULL)
+            requeue(unit, plans[i].existing);
+        else
+            fa_plan_carry_out(unit, &plans[i]);
+    }
+    row->flags |= FA_FLAG_HAS_CHILDREN;
+    code = count_children(unit, row, &total, &live, &op->error);
+    if (code != FAINA_OK)
+        return code;
+    fa_unit_apply(unit, row,
+                  &(struct fa_change){.trigger = FA_BLOCK, .actor = actor_of(op),
+                                      .event_worker = op->by.worker_id, .what = "blocked"});
+    row->flags |= FA_FLAG_WAITS_CHILDREN;
+    if (op->block.fail_fast)
+        row->flags |= FA_FLAG_FAIL_FAST;
+    row->deps_left = live;
+    row->deps_bad = 0;
+    fa_unit_unblock_if_free(unit, row);
+    return fa_answer(unit, op, row);
+}

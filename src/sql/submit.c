@@ -1,0 +1,319 @@
+/*
+ * submit.c - making tasks.
+ *
+ * A plan holds everything that may be refused; carrying it out can't fail. Blocking with subtasks
+ * plans all of them first, so that one bad subtask changes nothing.
+ */
+#include "sql/ops.h"
+
+#include "base/hash.h"
+#include "base/json.h"
+#include "model/limits.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* The first 64 bits of a SHA-256 over the kind of key and its parts. */
+static int64_t hash_key(const char *kind, const char *a, const char *b, const char *c)
+{
+    struct fa_bytes parts[4] = {fa_str(kind), fa_str(a), fa_str(b), fa_str(c)};
+    uint8_t digest[FA_SHA256_SIZE];
+    int64_t hash;
+
+    fa_sha256_parts(parts, 4, digest);
+    memcpy(&hash, digest, sizeof(hash));
+    return hash ? hash : 1;
+}
+
+int64_t fa_key_hash(const char *ns, const char *type, const char *key)
+{
+    return hash_key("key", ns, type, key);
+}
+
+static int64_t child_hash(const struct fa_row *parent, const char *child)
+{
+    char id[FAINA_ID_SIZE];
+
+    fa_id_format(parent->id, id);
+    return hash_key("child", id, child, "");
+}
+
+static bool is_same_lane(const struct fa_row *row, const struct fa_plan *plan)
+{
+    return strcmp(row->lane->type, plan->type) == 0 && strcmp(row->lane->ns, plan->ns) == 0;
+}
+
+static bool has_this_key(const struct fa_row *row, const void *ctx)
+{
+    const struct fa_plan *plan = ctx;
+
+    return row->key != NULL && strcmp(row->key, plan->submit->idempotency_key) == 0 &&
+           is_same_lane(row, plan);
+}
+
+static bool has_this_input(const struct fa_row *row, const void *ctx)
+{
+    const struct fa_plan *plan = ctx;
+
+    return row->input_hash != NULL && strcmp(row->input_hash, plan->input_hash) == 0 &&
+           is_same_lane(row, plan);
+}
+
+static bool is_this_child(const struct fa_row *row, const void *ctx)
+{
+    const struct fa_plan *plan = ctx;
+
+    return row->parent == plan->parent->id.key && row->child != NULL &&
+           strcmp(row->child, plan->child) == 0;
+}
+
+static void hash_input(const char *input, char out[FA_SHA256_HEX_SIZE])
+{
+    uint8_t digest[FA_SHA256_SIZE];
+    struct fa_buf canonical;
+
+    fa_buf_init(&canonical, SIZE_MAX / 2);
+    fa_json_canonical(fa_str(input ? input : "null"), &canonical);
+    fa_sha256((struct fa_bytes){canonical.ptr, canonical.len}, digest);
+    fa_hex(digest, sizeof(digest), out);
+    fa_buf_finish(&canonical);
+}
+
+static enum faina_code find_existing(struct fa_unit *unit, struct fa_plan *plan,
+                                     struct faina_error *err)
+{
+    const struct faina_submit *submit = plan->submit;
+
+    if (plan->parent != NULL) {
+        plan->key_hash = child_hash(plan->parent, plan->child);
+        return fa_unit_find_key(unit, plan->key_hash, is_this_child, plan, &plan->existing, err);
+    }
+    if (submit->idempotency_key != NULL) {
+        plan->key_hash = fa_key_hash(plan->ns, plan->type, submit->idempotency_key);
+        return fa_unit_find_key(unit, plan->key_hash, has_this_key, plan, &plan->existing, err);
+    }
+    if (submit->dedupe_input) {
+        hash_input(submit->input, plan->input_hash);
+        plan->key_hash = hash_key("input", plan->ns, plan->type, plan->input_hash);
+        return fa_unit_find_key(unit, plan->key_hash, has_this_input, plan, &plan->existing, err);
+    }
+    return FAINA_OK;
+}
+
+static enum faina_code find_needs(struct fa_unit *unit, struct fa_plan *plan,
+                                  struct faina_error *err)
+{
+    const struct faina_submit *submit = plan->submit;
+
+    if (submit->depends_on_count == 0)
+        return FAINA_OK;
+    plan->needs = fa_arena_take(&unit->arena, submit->depends_on_count * sizeof(struct fa_row *));
+    for (size_t i = 0; i < submit->depends_on_count; i++) {
+        struct fa_row *need = NULL;
+        enum faina_code code = fa_unit_find(unit, submit->depends_on[i], false, &need, err);
+        bool is_repeat = false;
+
+        if (code == FAINA_TASK_NOT_FOUND)
+            return fa_error_field(err, FAINA_INVALID_TASK, "dependsOn",
+                                  "dependsOn names a task that does not exist: %.64s",
+                                  submit->depends_on[i]);
+        if (code != FAINA_OK)
+            return code;
+        for (size_t j = 0; j < plan->need_count; j++)
+            is_repeat |= plan->needs[j] == need;
+        if (is_repeat)
+            continue;
+        plan->needs[plan->need_count++] = need;
+        if (!fa_status_is_ended(need->status))
+            plan->needs_left++;
+        else if (need->status != FAINA_COMPLETED)
+            plan->needs_bad++;
+    }
+    return FAINA_OK;
+}
+
+static void sink_found(void *ctx, size_t n, const struct fa_value *columns)
+{
+    (void)n;
+    (void)columns;
+    *(bool *)ctx = true;
+}
+
+static enum faina_code check_team(struct fa_unit *unit, const struct faina_submit *submit,
+                                  struct faina_error *err)
+{
+    struct fa_value id = fa_value_text(submit->team_id);
+    bool found = false;
+    enum faina_code code;
+
+    if (submit->team_id == NULL)
+        return FAINA_OK;
+    code = fa_db_one(unit->source.db, FA_SQL_TEAM_GET, &id, 1, sink_found, &found, err);
+    if (code == FAINA_OK && !found)
+        code = fa_error_field(err, FAINA_INVALID_TASK, "teamId", "there is no team %.64s",
+                              submit->team_id);
+    return code;
+}
+
+static enum faina_code check_child(const struct faina_submit *submit, const struct fa_row *parent,
+                                   struct faina_error *err)
+{
+    if (submit->idempotency_key != NULL || submit->dedupe_input)
+        return fa_error_field(err, FAINA_INVALID_TASK, "idempotencyKey",
+                              "a subtask has no key of its own: its name among its siblings is one");
+    if (submit->ns != NULL && strcmp(submit->ns, parent->lane->ns) != 0)
+        return fa_error_field(err, FAINA_INVALID_TASK, "namespace",
+                              "a subtask is in its parent's namespace, %.200s", parent->lane->ns);
+    if (parent->depth + 1 > FA_SUBTASK_DEPTH_MAX)
+        return fa_error_field(err, FAINA_INVALID_TASK, "subtasks",
+                              "subtasks can be nested %d deep, and this task is at that depth",
+                              FA_SUBTASK_DEPTH_MAX);
+    return FAINA_OK;
+}
+
+enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *submit,
+                             struct fa_row *parent, size_t ordinal, struct fa_plan *out,
+                             struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    *out = (struct fa_plan){.submit = submit, .parent = parent};
+    out->type = submit->type ? submit->type : "default";
+    out->ns = submit->ns ? submit->ns : "default";
+    if (parent != NULL) {
+        out->ns = parent->lane->ns;
+        out->child = submit->name ? submit->name : fa_arena_printf(&unit->arena, "#%zu", ordinal);
+        code = check_child(submit, parent, err);
+    }
+    if (code == FAINA_OK)
+        code = find_existing(unit, out, err);
+    if (code != FAINA_OK || out->existing != NULL)
+        return code;
+    code = find_needs(unit, out, err);
+    if (code == FAINA_OK)
+        code = check_team(unit, submit, err);
+    return code;
+}
+
+static void set_times(struct fa_unit *unit, struct fa_row *row, const struct faina_submit *submit)
+{
+    row->created_us = row->updated_us = unit->now_us;
+    if (submit->delay_ms > 0)
+        row->run_at_us = unit->now_us + submit->delay_ms * 1000;
+    else
+        row->run_at_us = submit->run_at_us;
+    if (row->status == FAINA_PENDING && row->run_at_us > unit->now_us)
+        row->at_us = row->run_at_us;
+    if (row->at_us != 0 && row->at_us < unit->next_us)
+        unit->next_us = row->at_us;
+}
+
+static void link_needs(struct fa_unit *unit, const struct fa_plan *plan, struct fa_row *row)
+{
+    row->flags |= FA_FLAG_HAS_DEPS;
+    row->deps_left = plan->needs_left;
+    row->deps_bad = plan->needs_bad;
+    if (plan->needs_left > 0)
+        row->status = FAINA_BLOCKED;
+    else if (plan->needs_bad > 0)
+        row->flags |= FAINA_PHASE_ERROR;
+    for (size_t i = 0; i < plan->need_count; i++) {
+        struct fa_row *need = plan->needs[i];
+
+        fa_unit_link(unit, FA_LINK_DEP, row->id.key, need->id.key);
+        if (!(need->flags & FA_FLAG_HAS_DEPENDENTS)) {
+            need->flags |= FA_FLAG_HAS_DEPENDENTS;
+            fa_unit_touch(unit, need);
+        }
+    }
+}
+
+/* Two of one name in one list of subtasks are one child. */
+static struct fa_row *find_twin(struct fa_unit *unit, const struct fa_plan *plan)
+{
+    if (plan->parent == NULL)
+        return NULL;
+    return fa_unit_known_key(unit, plan->key_hash, is_this_child, plan);
+}
+
+/* The request's text is lent until the batch is answered, which is after it was written: no copies
+ * are needed. */
+struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *plan)
+{
+    const struct faina_submit *submit = plan->submit;
+    struct fa_row *row = find_twin(unit, plan);
+
+    assert(plan->existing == NULL);
+    if (row != NULL)
+        return row;
+    row = fa_unit_add(unit, fa_id_next(unit->ids, unit->now_us));
+    row->lane = fa_lanes_get(unit->source.lanes, plan->ns, plan->type, submit->resources,
+                             submit->resource_count);
+    row->rank = -(int64_t)submit->priority;
+    row->version = 1;
+    row->max_attempts = submit->max_attempts == 0             ? FA_ATTEMPTS_DEFAULT
+                        : submit->max_attempts == FAINA_UNLIMITED ? 0
+                                                                  : submit->max_attempts;
+    row->input = submit->input;
+    row->first_metadata = submit->metadata;
+    row->spec = submit->spec;
+    row->key = submit->idempotency_key;
+    row->team = submit->team_id;
+    row->created_by = submit->created_by;
+    row->retry = submit->retry;
+    if (submit->name != NULL && strcmp(submit->name, plan->type) != 0)
+        row->name = submit->name;
+    if (plan->input_hash[0] != '\0')
+        row->input_hash = fa_unit_text(unit, plan->input_hash);
+    if (plan->parent != NULL) {
+        row->parent = plan->parent->id.key;
+        row->depth = plan->parent->depth + 1;
+        row->child = plan->child;
+        row->flags |= FA_FLAG_HAS_PARENT;
+    }
+    row->status = FAINA_PENDING;
+    if (plan->need_count > 0)
+        link_needs(unit, plan, row);
+    set_times(unit, row, submit);
+    if (plan->key_hash != 0)
+        fa_unit_take_key(unit, plan->key_hash, row);
+    fa_unit_touch(unit, row);
+    fa_lane_count(row->lane, -1, (int)row->status);
+    return row;
+}
+
+enum faina_code fa_do_submit(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_plan plan;
+    struct fa_row *row;
+    enum faina_code code = fa_plan_make(unit, op->submit, NULL, 0, &plan, &op->error);
+
+    if (code != FAINA_OK)
+        return code;
+    if (plan.existing != NULL) {
+        row = plan.existing;
+        op->existing = true;
+        op->input_mismatch = !fa_json_same(fa_str(row->input ? row->input : "null"),
+                                           fa_str(op->submit->input ? op->submit->input : "null"));
+    } else {
+        row = fa_plan_carry_out(unit, &plan);
+    }
+    return fa_answer(unit, op, row);
+}
+
+void fa_free_keys(struct fa_unit *unit, const struct fa_row *row)
+{
+    struct fa_row parent = {.id.key = row->parent};
+
+    assert(row->has_task);
+    if (row->key != NULL)
+        fa_unit_link(unit, FA_UNLINK_KEY, fa_key_hash(row->lane->ns, row->lane->type, row->key),
+                     row->id.key);
+    if (row->input_hash != NULL)
+        fa_unit_link(unit, FA_UNLINK_KEY,
+                     hash_key("input", row->lane->ns, row->lane->type, row->input_hash),
+                     row->id.key);
+    if (row->child != NULL &&
+        fa_row_load_task(&unit->source, &parent, &unit->arena, NULL) == FAINA_OK)
+        fa_unit_link(unit, FA_UNLINK_KEY, child_hash(&parent, row->child), row->id.key);
+}

@@ -1,0 +1,169 @@
+/*
+ * waiters.c - a hash table of waiters by task, and one mark for all who look for work.
+ *
+ * Waiters for tasks share one condition per bucket: thousands may wait, and an end wakes only
+ * those few that fell into the same bucket.
+ */
+#include "sql/waiters.h"
+
+#include "base/clock.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define BUCKETS 1024
+
+struct bucket {
+    struct fa_waiter *first;
+    pthread_cond_t cond;
+};
+
+struct fa_waiters {
+    pthread_mutex_t mutex;
+    struct bucket buckets[BUCKETS];
+    size_t count;
+    pthread_cond_t ready;
+    uint64_t ready_mark;
+    size_t ready_sleepers;
+    bool is_closed;
+};
+
+static struct bucket *bucket_of(struct fa_waiters *waiters, struct fa_id id)
+{
+    return &waiters->buckets[(uint64_t)id.key * 0x9e3779b97f4a7c15u >> 54];
+}
+
+struct fa_waiters *fa_waiters_create(void)
+{
+    struct fa_waiters *waiters = fa_alloc_zero(1, sizeof(*waiters));
+    pthread_condattr_t attr;
+
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&waiters->mutex, NULL);
+    pthread_cond_init(&waiters->ready, &attr);
+    for (size_t i = 0; i < BUCKETS; i++)
+        pthread_cond_init(&waiters->buckets[i].cond, &attr);
+    pthread_condattr_destroy(&attr);
+    return waiters;
+}
+
+void fa_waiters_destroy(struct fa_waiters *waiters)
+{
+    if (waiters == NULL)
+        return;
+    for (size_t i = 0; i < BUCKETS; i++)
+        pthread_cond_destroy(&waiters->buckets[i].cond);
+    pthread_cond_destroy(&waiters->ready);
+    pthread_mutex_destroy(&waiters->mutex);
+    free(waiters);
+}
+
+static struct timespec deadline_in(int64_t timeout_ms)
+{
+    int64_t at = fa_clock_mono_us() + timeout_ms * 1000;
+
+    return (struct timespec){.tv_sec = at / 1000000, .tv_nsec = at % 1000000 * 1000};
+}
+
+void fa_waiter_begin(struct fa_waiter *waiter, struct fa_waiters *waiters, struct fa_id id)
+{
+    struct bucket *bucket = bucket_of(waiters, id);
+
+    *waiter = (struct fa_waiter){.id = id, .waiters = waiters};
+    pthread_mutex_lock(&waiters->mutex);
+    waiter->next = bucket->first;
+    waiter->link = &bucket->first;
+    if (bucket->first != NULL)
+        bucket->first->link = &waiter->next;
+    bucket->first = waiter;
+    waiters->count++;
+    pthread_mutex_unlock(&waiters->mutex);
+}
+
+void fa_waiter_sleep(struct fa_waiter *waiter, int64_t timeout_ms)
+{
+    struct fa_waiters *waiters = waiter->waiters;
+    struct timespec deadline = deadline_in(timeout_ms);
+    int rc = 0;
+
+    pthread_mutex_lock(&waiters->mutex);
+    while (rc == 0 && !waiter->is_woken && !waiters->is_closed)
+        rc = pthread_cond_timedwait(&bucket_of(waiters, waiter->id)->cond, &waiters->mutex,
+                                    &deadline);
+    pthread_mutex_unlock(&waiters->mutex);
+}
+
+void fa_waiter_end(struct fa_waiter *waiter)
+{
+    struct fa_waiters *waiters = waiter->waiters;
+
+    pthread_mutex_lock(&waiters->mutex);
+    *waiter->link = waiter->next;
+    if (waiter->next != NULL)
+        waiter->next->link = waiter->link;
+    waiters->count--;
+    pthread_mutex_unlock(&waiters->mutex);
+}
+
+void fa_waiters_tell_ended(struct fa_waiters *waiters, const struct fa_id *ids, size_t count)
+{
+    if (count == 0)
+        return;
+    pthread_mutex_lock(&waiters->mutex);
+    for (size_t i = 0; waiters->count > 0 && i < count; i++) {
+        struct bucket *bucket = bucket_of(waiters, ids[i]);
+        bool found = false;
+
+        for (struct fa_waiter *waiter = bucket->first; waiter != NULL; waiter = waiter->next) {
+            if (fa_id_equal(waiter->id, ids[i]))
+                waiter->is_woken = found = true;
+        }
+        if (found)
+            pthread_cond_broadcast(&bucket->cond);
+    }
+    pthread_mutex_unlock(&waiters->mutex);
+}
+
+void fa_waiters_tell_ready(struct fa_waiters *waiters)
+{
+    pthread_mutex_lock(&waiters->mutex);
+    waiters->ready_mark++;
+    if (waiters->ready_sleepers > 0)
+        pthread_cond_broadcast(&waiters->ready);
+    pthread_mutex_unlock(&waiters->mutex);
+}
+
+uint64_t fa_waiters_ready_mark(struct fa_waiters *waiters)
+{
+    uint64_t mark;
+
+    pthread_mutex_lock(&waiters->mutex);
+    mark = waiters->ready_mark;
+    pthread_mutex_unlock(&waiters->mutex);
+    return mark;
+}
+
+void fa_waiters_wait_ready(struct fa_waiters *waiters, uint64_t mark, int64_t timeout_ms)
+{
+    struct timespec deadline = deadline_in(timeout_ms);
+    int rc = 0;
+
+    pthread_mutex_lock(&waiters->mutex);
+    waiters->ready_sleepers++;
+    while (rc == 0 && waiters->ready_mark == mark && !waiters->is_closed)
+        rc = pthread_cond_timedwait(&waiters->ready, &waiters->mutex, &deadline);
+    waiters->ready_sleepers--;
+    pthread_mutex_unlock(&waiters->mutex);
+}
+
+void fa_waiters_close(struct fa_waiters *waiters)
+{
+    pthread_mutex_lock(&waiters->mutex);
+    waiters->is_closed = true;
+    for (size_t i = 0; i < BUCKETS; i++)
+        pthread_cond_broadcast(&waiters->buckets[i].cond);
+    pthread_cond_broadcast(&waiters->ready);
+    pthread_mutex_unlock(&waiters->mutex);
+}

@@ -1,0 +1,41 @@
+/*
+ * waiters.h - sleeping until a task has ended, or until there may be work.
+ *
+ *   W1  Who registers before looking at the task never misses its end.
+ *   W2  fa_waiters_close wakes everybody, and nobody sleeps after it.
+ *
+ * Threads: any. The mutex guards everything; nothing blocks while it is held.
+ */
+#ifndef FA_WAITERS_H
+#define FA_WAITERS_H
+
+#include "model/id.h"
+
+struct fa_waiters;
+
+/* One who waits for a task; the caller's memory. */
+struct fa_waiter {
+    struct fa_id id;
+    bool is_woken;
+    struct fa_waiter *next, **link;
+    struct fa_waiters *waiters;
+};
+
+struct fa_waiters *fa_waiters_create(void);
+void fa_waiters_destroy(struct fa_waiters *waiters);
+
+void fa_waiter_begin(struct fa_waiter *waiter, struct fa_waiters *waiters, struct fa_id id);
+void fa_waiter_sleep(struct fa_waiter *waiter, int64_t timeout_ms);
+void fa_waiter_end(struct fa_waiter *waiter);
+
+/* These tasks have ended. */
+void fa_waiters_tell_ended(struct fa_waiters *waiters, const struct fa_id *ids, size_t count);
+
+/* There may be more to claim. */
+void fa_waiters_tell_ready(struct fa_waiters *waiters);
+uint64_t fa_waiters_ready_mark(struct fa_waiters *waiters);
+void fa_waiters_wait_ready(struct fa_waiters *waiters, uint64_t mark, int64_t timeout_ms);
+
+void fa_waiters_close(struct fa_waiters *waiters);
+
+#endif
