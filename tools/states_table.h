@@ -1,8 +1,8 @@
 /*
  * states_table.h - the table of docs/states.md, printed from the rules.
  *
- * Shared by tools/print-states.c, which prints it, and tests/unit/model/test_states.c, which compares
- * it with the manual.
+ * Shared by tools/print-states.c, which prints it, and tests/unit/model/test_states.c, which
+ * compares it with the manual.
  */
 #ifndef FA_STATES_TABLE_H
 #define FA_STATES_TABLE_H

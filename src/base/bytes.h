@@ -53,10 +53,10 @@ struct fa_arena {
     size_t next_size;
 };
 
-void *fa_arena_take(struct fa_arena *arena, size_t size);                      /* not zeroed */
-void *fa_arena_zero(struct fa_arena *arena, size_t count, size_t size);        /* zeroed */
-char *fa_arena_copy(struct fa_arena *arena, const char *ptr, size_t len);      /* adds a NUL */
-char *fa_arena_strdup(struct fa_arena *arena, const char *text);               /* NULL gives NULL */
+void *fa_arena_take(struct fa_arena *arena, size_t size);                 /* not zeroed */
+void *fa_arena_zero(struct fa_arena *arena, size_t count, size_t size);   /* zeroed */
+char *fa_arena_copy(struct fa_arena *arena, const char *ptr, size_t len); /* adds a NUL */
+char *fa_arena_strdup(struct fa_arena *arena, const char *text);          /* NULL gives NULL */
 char *fa_arena_printf(struct fa_arena *arena, const char *format, ...) FA_PRINTF(2, 3);
 /* An array with room for one more than `count` items: `items` itself, or a larger, zeroed copy. */
 void *fa_arena_grow(struct fa_arena *arena, void *items, size_t count, size_t *size,

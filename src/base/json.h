@@ -16,8 +16,9 @@
 /* Checks one whole JSON text. On refusal: `code`, and a sentence that starts with `what`
  * ("input: duplicate key \"a\" at line 1, column 9"); err->line, err->column and err->field
  * (= what) are set. */
-FA_MUST_CHECK enum faina_code fa_json_check(struct fa_bytes text, size_t depth_max, const char *what,
-                                            enum faina_code code, struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_json_check(struct fa_bytes text, size_t depth_max,
+                                            const char *what, enum faina_code code,
+                                            struct faina_error *err);
 
 enum fa_json_type {
     FA_JSON_NULL,

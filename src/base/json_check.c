@@ -23,6 +23,7 @@
 #include <yajl/yajl_parse.h>
 
 #define NOWHERE SIZE_MAX
+#define TRAILING_TEXT "something follows the value"
 #define KEYS_COMPARED_MAX 16 /* in larger objects keys are sorted */
 #define KEYS_AT_FIRST 64
 #define FRAMES_AT_FIRST 16
@@ -62,6 +63,7 @@ struct check {
     size_t key_count, key_size;
     struct frame *frames;
     size_t depth, frame_size;
+    size_t value_end; /* behind the outermost array or object; 0 when there is none */
 
     size_t refused_at; /* NOWHERE: nothing was refused so far */
     const char *why;
@@ -373,6 +375,8 @@ static int on_close(void *context)
     }
     check->key_count = frame->first_key;
     check->depth--;
+    if (check->depth == 0)
+        check->value_end = yajl_get_bytes_consumed(check->parser);
     return 1;
 }
 
@@ -475,7 +479,7 @@ static const struct {
     const char *theirs, *ours;
     enum { AT_OFFSET, BEFORE_OFFSET, AT_TOKEN, AFTER_MEMBER, TRAILING } place;
 } mistakes[] = {
-    {"trailing garbage", "something follows the value", TRAILING},
+    {"trailing garbage", TRAILING_TEXT, TRAILING},
     {"unallowed token", "a value was expected", AT_TOKEN},
     {"invalid object key", "a key in quotes was expected", AT_TOKEN},
     {"must be separated by a colon", "\":\" was expected", AT_TOKEN},
@@ -493,6 +497,16 @@ static const struct {
     {"", "not JSON", AT_OFFSET}, /* whatever a later yajl may say */
 };
 
+/* yajl overlooks what follows the value when that is cut short itself, as the quote in `1"` is. */
+static void refuse_trailing(struct check *check, struct fa_bytes text)
+{
+    size_t at =
+        check->value_end ? skip_set(text, check->value_end, " \t\r\n") : find_trailing(text);
+
+    if (at < text.len)
+        refuse(check, at, TRAILING_TEXT);
+}
+
 /* Turns the refusal at the end of the text into ours. There yajl was given a space, so what was cut
  * short has many names; and it tells no offset. */
 static void refuse_end(struct check *check, struct fa_bytes text, bool is_trailing)
@@ -500,7 +514,7 @@ static void refuse_end(struct check *check, struct fa_bytes text, bool is_traili
     struct token token;
 
     if (is_trailing)
-        refuse(check, find_trailing(text), "something follows the value");
+        refuse(check, find_trailing(text), TRAILING_TEXT);
     else if (next_token(text, 0, &token))
         refuse(check, text.len, "the text ends too early");
     else
@@ -568,6 +582,8 @@ static void read_text(struct check *check, struct fa_bytes text)
     }
     if (status == yajl_status_error)
         refuse_by_yajl(check, text, is_end);
+    else if (status == yajl_status_ok && is_end)
+        refuse_trailing(check, text);
     yajl_free(check->parser);
 
     /* The keys of objects still open were not compared yet, and come before any other mistake. */
@@ -619,6 +635,7 @@ static void check_init(struct check *check, struct fa_bytes input, size_t depth_
     check->frames = check->frames_at_first;
     check->depth = 0;
     check->frame_size = FRAMES_AT_FIRST;
+    check->value_end = 0;
     check->refused_at = NOWHERE;
     check->why = NULL;
     check->pool.used = 0;

@@ -37,15 +37,15 @@ enum fa_trigger {
 #define FA_TRIGGER_ENUM(name, text) FA_##name,
     FA_TRIGGER_LIST(FA_TRIGGER_ENUM)
 #undef FA_TRIGGER_ENUM
-    FA_TRIGGER_COUNT
+        FA_TRIGGER_COUNT
 };
 
 /* What a transition does besides changing the status. */
 enum fa_effect {
-    FA_TAKE_LEASE = 1 << 0,  /* worker, lease and a new fence; takes the resources */
+    FA_TAKE_LEASE = 1 << 0, /* worker, lease and a new fence; takes the resources */
     FA_COUNT_ATTEMPT = 1 << 1,
-    FA_UNCOUNT = 1 << 2,     /* gives the attempt back */
-    FA_DROP_LEASE = 1 << 3,  /* no worker, no lease */
+    FA_UNCOUNT = 1 << 2,    /* gives the attempt back */
+    FA_DROP_LEASE = 1 << 3, /* no worker, no lease */
     FA_DROP_RESOURCES = 1 << 4,
     FA_BACK_OFF = 1 << 5,    /* run_at = now + backoff */
     FA_WAKE = 1 << 6,        /* tell the parent, the dependents and whoever waits */
@@ -68,8 +68,8 @@ enum faina_code fa_rule_refusal(enum faina_status from, enum fa_trigger trigger)
 
 const char *fa_trigger_name(enum fa_trigger trigger);
 bool fa_status_is_ended(enum faina_status status);
-bool fa_status_is_held(enum faina_status status);    /* claimed, running */
-bool fa_status_uses(enum faina_status status);       /* holds resources: held, background */
+bool fa_status_is_held(enum faina_status status); /* claimed, running */
+bool fa_status_uses(enum faina_status status);    /* holds resources: held, background */
 bool fa_status_parse(const char *name, enum faina_status *out);
 
 #endif
