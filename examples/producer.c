@@ -19,7 +19,7 @@
 static enum faina_code submit_batch(struct faina *engine, int first, int count,
                                     struct faina_error *err)
 {
-    static char inputs[BATCH][64], keys[BATCH][64];
+    char inputs[BATCH][64], keys[BATCH][64];
     struct faina_submit tasks[BATCH] = {{0}};
     struct faina_items *answer;
     enum faina_code code;

@@ -341,12 +341,11 @@ int fa_verb_team_rm(struct fa_cli *cli)
 
 #define STATS_COLUMN_MAX (FAINA_STATUS_COUNT + 2)
 
-/* The columns that say something: the usual statuses, and whichever else is not 0. */
+/* The columns that say something: pending and completed, and whichever else is not 0. */
 static size_t pick_columns(const struct faina_stats *stats, struct fa_column *columns,
                            enum faina_status *statuses, struct fa_arena *arena)
 {
-    const unsigned usual =
-        1u << FAINA_PENDING | 1u << FAINA_RUNNING | 1u << FAINA_COMPLETED | 1u << FAINA_FAILED;
+    const unsigned usual = 1u << FAINA_PENDING | 1u << FAINA_COMPLETED;
     size_t count = 0;
 
     for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++) {
@@ -355,8 +354,9 @@ static size_t pick_columns(const struct faina_stats *stats, struct fa_column *co
         if (stats->by_status[status] == 0 && !(usual & (1u << status)))
             continue;
         title = fa_arena_strdup(arena, faina_status_name(status));
+        title[strcspn(title, "_")] = '\0'; /* "dead" is enough */
         for (char *at = title; *at; at++)
-            *at = *at == '_' ? ' ' : (char)(*at - 'a' + 'A');
+            *at = (char)(*at - 'a' + 'A');
         columns[count] = (struct fa_column){title, FA_COLUMN_RIGHT};
         statuses[count++] = status;
     }
@@ -380,7 +380,7 @@ static void print_stats_table(struct fa_cli *cli, const struct faina_stats *stat
     enum faina_status statuses[FAINA_STATUS_COUNT];
     bool has_ns = strcmp(cli->ns, "*") == 0;
     struct fa_table table;
-    size_t count;
+    size_t count, shown;
 
     if (has_ns)
         columns[1] = (struct fa_column){"NAMESPACE", FA_COLUMN_FLEXIBLE};
@@ -400,7 +400,13 @@ static void print_stats_table(struct fa_cli *cli, const struct faina_stats *stat
     if (has_ns)
         fa_table_add(&table, FA_PLAIN, "");
     add_counts(&table, stats->by_status, statuses, count);
-    fa_table_print(&table, cli, 0);
+    shown = fa_table_print(&table, cli, 0);
+    /* A number that is missing must not be taken for 0. */
+    if (shown < table.column_count) {
+        fflush(stdout);
+        fa_cli_note(cli, "The terminal is too narrow for the columns from %s on.",
+                    table.columns[shown].title);
+    }
     fa_table_finish(&table);
 }
 

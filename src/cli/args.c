@@ -111,6 +111,12 @@ static bool asks_help(int argc, char **argv)
     return false;
 }
 
+/* "faina --version" stands for "faina version", with no verb in sight. */
+static bool asks_version(const char *word)
+{
+    return strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0;
+}
+
 /* Finds the verb; its words are at *first and *second (argc: none). -1: found. */
 static int find_verb(struct fa_cli *cli, int argc, char **argv, int *first, int *second)
 {
@@ -120,7 +126,7 @@ static int find_verb(struct fa_cli *cli, int argc, char **argv, int *first, int 
     *first = next_word(argc, argv, 1);
     if (*first == argc) {
         for (int i = 1; i < argc; i++) {
-            if (strcmp(argv[i], "--version") == 0 || strcmp(argv[i], "-V") == 0) {
+            if (asks_version(argv[i])) {
                 cli->verb = fa_verb_find("version");
                 return -1;
             }
@@ -270,8 +276,9 @@ static int check_words(struct fa_cli *cli)
     if ((int)cli->arg_count < verb->arg_min)
         return fa_cli_usage(cli, "something is missing: faina %s %s", verb->name, verb->arguments);
     if (verb->arg_max >= 0 && (int)cli->arg_count > verb->arg_max)
-        return fa_cli_usage(cli, "\"%.100s\" is one word too many: faina %s %s",
-                            cli->args[verb->arg_max], verb->name, verb->arguments);
+        return fa_cli_usage(cli, "\"%.100s\" is one word too many: faina %s%s%s",
+                            cli->args[verb->arg_max], verb->name, verb->arguments[0] ? " " : "",
+                            verb->arguments);
     return FA_EXIT_OK;
 }
 
@@ -290,7 +297,7 @@ static int parse_words(struct fa_cli *cli, int argc, char **argv, int first, int
             is_over = true;
         } else if (is_over || !looks_like_flag(argv[i])) {
             cli->args[cli->arg_count++] = argv[i];
-        } else if (strcmp(cli->verb->name, "version") != 0 || strcmp(argv[i], "--version") != 0) {
+        } else if (first < argc || !asks_version(argv[i])) {
             int code = parse_flag(cli, argc, argv, &i, first, second);
             if (code != FA_EXIT_OK)
                 return code;

@@ -113,9 +113,9 @@ static void bash_flags(struct fa_cli *cli, const struct fa_verb *verb)
     fa_outf(cli, "            \"%s\") flags=\"", verb->name);
     for (const struct fa_flag *f = verb->flags; f && f->name; f++)
         fa_outf(cli, "--%s ", f->name);
-    for (const struct fa_flag *f = fa_common_flags; f->name; f++)
+    for (const struct fa_flag *f = fa_common_flags; f->name && !verb->is_raw; f++)
         fa_outf(cli, "%s--%s", f == fa_common_flags ? "" : " ", f->name);
-    fa_outf(cli, "\" ;;\n");
+    fa_outf(cli, "%s\" ;;\n", verb->is_raw ? "--help" : "");
 }
 
 static void bash_words(struct fa_cli *cli)
@@ -223,7 +223,7 @@ static void zsh_help(struct fa_cli *cli, const char *help)
 /* '(-o --output)'{-o,--output}'[help]:FORMAT:(table json jsonl)' */
 static void zsh_flag(struct fa_cli *cli, const struct fa_flag *flag)
 {
-    fa_outf(cli, "            ");
+    fa_outf(cli, "        ");
     if (flag->is_repeatable && flag->letter)
         fa_outf(cli, "'*'{-%c,--%s}'", flag->letter, flag->name);
     else if (flag->is_repeatable)
@@ -358,6 +358,18 @@ static void fish_flag(struct fa_cli *cli, const struct fa_flag *flag)
     fa_outf(cli, "'\n");
 }
 
+/* Whether a verb with a noun ends with this word. */
+static bool is_second_word(const char *word)
+{
+    for (size_t i = 0; i < fa_verb_count; i++) {
+        const char *space = strchr(fa_verbs[i].name, ' ');
+
+        if (space && strcmp(space + 1, word) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The condition under which a verb's flags apply. */
 static void fish_condition(struct fa_cli *cli, const struct fa_verb *verb)
 {
@@ -366,6 +378,11 @@ static void fish_condition(struct fa_cli *cli, const struct fa_verb *verb)
     fa_outf(cli, "complete -c faina -n '__fish_seen_subcommand_from %.*s", (int)len, verb->name);
     if (verb->name[len] == ' ')
         fa_outf(cli, "; and __fish_seen_subcommand_from %s", verb->name + len + 1);
+    if (verb->name[len] == '\0' && is_second_word(verb->name)) {
+        /* "ls", but not that of "team ls" */
+        fa_outf(cli, "; and not __fish_seen_subcommand_from ");
+        put_nouns(cli, " ");
+    }
     fa_outf(cli, "'");
 }
 

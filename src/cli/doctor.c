@@ -142,7 +142,7 @@ static void check_tasks(struct doctor *doctor)
     for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++)
         total += op.stats->by_status[status];
     add(doctor, "tasks", LEVEL_OK,
-        fa_arena_printf(arena, "%s, of which %lld wait", fa_text_plural(arena, total, "task"),
+        fa_arena_printf(arena, "%s, %lld pending", fa_text_plural(arena, total, "task"),
                         (long long)op.stats->by_status[FAINA_PENDING]));
     dead = op.stats->by_status[FAINA_DEAD_LETTER];
     if (dead > 0)

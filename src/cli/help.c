@@ -13,32 +13,29 @@ static int help_width(const struct fa_cli *cli)
     return cli->width > WIDTH_MAX ? WIDTH_MAX : cli->width < 40 ? 40 : cli->width;
 }
 
-/* Prints `text` wrapped between `indent` and the right edge; the first line is at `column`. */
-static void print_wrapped(const struct fa_cli *cli, FILE *to, const char *text, int indent,
-                          int column)
+/* Prints `text` wrapped between `indent` and the right edge, with an empty line for each newline in
+ * it. The cursor is at `indent`. */
+static void print_wrapped(const struct fa_cli *cli, FILE *to, const char *text, int indent)
 {
-    int width = help_width(cli);
+    int width = help_width(cli), column = indent;
 
     while (*text) {
         int len = (int)strcspn(text, " \n");
+        int gap = column > indent ? 1 : 0;
 
-        if (column > indent && column + len > width) {
+        if (gap && column + gap + len > width) {
             fprintf(to, "\n%*s", indent, "");
             column = indent;
+            gap = 0;
         }
-        fprintf(to, "%.*s", len, text);
-        column += len;
+        fprintf(to, "%*s%.*s", gap, "", len, text);
+        column += gap + len;
         text += len;
         if (*text == '\n') {
             fprintf(to, "\n\n%*s", indent, "");
             column = indent;
-            text++;
-        } else if (*text == ' ') {
-            if (column < width)
-                fputc(' ', to);
-            column++;
-            text++;
         }
+        text += *text != '\0';
     }
     fputc('\n', to);
 }
@@ -58,7 +55,7 @@ static void print_flag(const struct fa_cli *cli, FILE *to, const struct fa_flag 
     fprintf(to, "%-*s", FLAG_COLUMN, left);
     if (strlen(left) + 2 > FLAG_COLUMN)
         fprintf(to, "\n%*s", FLAG_COLUMN, "");
-    print_wrapped(cli, to, flag->help, FLAG_COLUMN, FLAG_COLUMN);
+    print_wrapped(cli, to, flag->help, FLAG_COLUMN);
 }
 
 static void print_group(FILE *to, enum fa_verb_group group)
@@ -75,7 +72,7 @@ void fa_help_general(struct fa_cli *cli, FILE *to)
     print_wrapped(cli, to,
                   "Faina keeps tasks: it queues, schedules, retries, throttles and remembers "
                   "background work, in a SQLite file and with no set-up.",
-                  0, 0);
+                  0);
     for (enum fa_verb_group group = 0; group < FA_GROUP_COUNT; group++)
         print_group(to, group);
     fprintf(to, "\nFlags of every verb (flags may stand anywhere; -- ends them):\n");
@@ -110,7 +107,7 @@ void fa_help_verb(struct fa_cli *cli, const struct fa_verb *verb, FILE *to)
             verb->help + 1);
     if (verb->details) {
         fputc('\n', to);
-        print_wrapped(cli, to, verb->details, 0, 0);
+        print_wrapped(cli, to, verb->details, 0);
     }
     if (verb->flags) {
         fprintf(to, "\nFlags:\n");

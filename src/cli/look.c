@@ -292,6 +292,17 @@ int fa_verb_wait(struct fa_cli *cli)
     return code;
 }
 
+/* "it is due in 4 min" as a sentence of its own. */
+static void print_sentence(struct fa_cli *cli, const char *text)
+{
+    char *clean = fa_text_clean(&cli->arena, text);
+    size_t len = strlen(clean);
+
+    if (clean[0] >= 'a' && clean[0] <= 'z')
+        clean[0] = (char)(clean[0] - 'a' + 'A');
+    fa_outf(cli, "%s%s\n", clean, len > 0 && clean[len - 1] == '.' ? "" : ".");
+}
+
 int fa_verb_explain(struct fa_cli *cli)
 {
     struct fa_op op = {.kind = FA_OP_EXPLAIN, .id = cli->args[0]};
@@ -306,7 +317,7 @@ int fa_verb_explain(struct fa_cli *cli)
         fa_out_json_end(cli, &json);
         return code;
     }
-    fa_outf(cli, "%s\n", fa_text_clean(&cli->arena, op.explanation->summary));
+    print_sentence(cli, op.explanation->summary);
     /* One reason is what the summary says. */
     for (size_t i = 0; op.explanation->count > 1 && i < op.explanation->count; i++)
         fa_outf(cli, "  - %s\n", fa_text_clean(&cli->arena, op.explanation->reasons[i].message));

@@ -50,25 +50,31 @@ static int total_width(const int *widths, size_t count)
     return total;
 }
 
+/* The last flexible column of the first `count`, the first column aside (T1); 0: none. */
+static size_t last_flexible(const struct fa_table *table, size_t count)
+{
+    while (count > 1 && !(table->columns[count - 1].flags & FA_COLUMN_FLEXIBLE))
+        count--;
+    return count - 1;
+}
+
 /* Fits the columns into the terminal (T2). Returns how many are left. */
 static size_t fit(const struct fa_table *table, int *widths, int room)
 {
     size_t count = table->column_count;
 
-    for (;;) {
-        for (size_t i = count; i > 1; i--) {
-            int excess = total_width(widths, count) - room;
-            int spare = widths[i - 1] - FLEXIBLE_MIN;
+    for (; count > 1; count--) {
+        int excess = total_width(widths, count) - room;
+        size_t last = last_flexible(table, count);
 
-            if (excess <= 0)
-                return count;
-            if ((table->columns[i - 1].flags & FA_COLUMN_FLEXIBLE) && spare > 0)
-                widths[i - 1] -= spare < excess ? spare : excess;
+        if (excess <= 0)
+            break;
+        if (last > 0 && widths[last] - excess >= FLEXIBLE_MIN) {
+            widths[last] -= excess;
+            break;
         }
-        if (count == 1 || total_width(widths, count) <= room)
-            return count;
-        count--;
     }
+    return count;
 }
 
 static void print_cell(struct fa_cli *cli, struct fa_arena *arena, const struct fa_column *column,
@@ -88,7 +94,7 @@ static void print_cell(struct fa_cli *cli, struct fa_arena *arena, const struct 
         fa_outf(cli, "%*s", GAP, "");
 }
 
-void fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max)
+size_t fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max)
 {
     size_t count = table->column_count, rows = table->cell_count / count, shown;
     int widths[COLUMN_COUNT_MAX];
@@ -115,6 +121,7 @@ void fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max)
                        widths[c], c + 1 == shown);
         fa_outf(cli, "\n");
     }
+    return shown;
 }
 
 void fa_table_finish(struct fa_table *table)

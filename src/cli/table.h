@@ -2,8 +2,8 @@
  * table.h - rows and columns that fit the terminal.
  *
  *   T1  The first column is never cut: it holds the id or the name that the user wants to copy.
- *   T2  When the rows are too wide, flexible columns are cut, the last one first; then columns are
- *       left out, from the right.
+ *   T2  When the rows are too wide, the last flexible column is cut, to no less than says
+ *       something; when that is not enough, the last column is left out, and so on.
  */
 #ifndef FA_TABLE_H
 #define FA_TABLE_H
@@ -34,8 +34,9 @@ void fa_table_init(struct fa_table *table, const struct fa_column *columns, size
 /* The next cell, from left to right, row after row. NULL is shown as "-". */
 void fa_table_add(struct fa_table *table, enum fa_style style, const char *text);
 void fa_table_addf(struct fa_table *table, const char *format, ...) FA_PRINTF(2, 3);
-/* Prints the title line and the rows; and with row_max > 0 no more than so many. */
-void fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max);
+/* Prints the title line and the rows; and with row_max > 0 no more than so many. Returns how many
+ * columns there was room for. */
+size_t fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max);
 void fa_table_finish(struct fa_table *table);
 
 /* One line of a record: a label and its text. Nothing when the text is NULL. */

@@ -1,0 +1,104 @@
+# Completion of faina for bash, printed by: faina completion bash
+
+_faina()
+{
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+    local verb="" words="" flags="" word i
+
+    COMPREPLY=()
+    for ((i = 1; i < COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        case $word in
+            --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--older-than) ((i++)) ;;
+            -*) ;;
+            *)
+                case $verb in
+                    "") verb=$word ;;
+                    resource|team|db) verb="$verb $word" ;;
+                esac
+                ;;
+        esac
+    done
+
+    case $prev in
+        --output|-o)
+            COMPREPLY=($(compgen -W "table json jsonl" -- "$cur"))
+            return
+            ;;
+        --dedupe)
+            COMPREPLY=($(compgen -W "input" -- "$cur"))
+            return
+            ;;
+        --status|-s)
+            COMPREPLY=($(compgen -W "pending claimed running blocked background completed failed dead_letter cancelled" -- "$cur"))
+            return
+            ;;
+        --bulk)
+            COMPREPLY=($(compgen -f -- "$cur"))
+            return
+            ;;
+    esac
+
+    if [[ $cur == @* ]]; then
+        COMPREPLY=($(compgen -f -P @ -- "${cur#@}"))
+        return
+    fi
+    if [[ $cur == -* ]]; then
+        case $verb in
+            "submit") flags="--name --priority --delay --run-at --key --dedupe --max-attempts --max-retries --resource --depends-on --metadata --spec --team --created-by --wait --timeout --bulk --output --url --namespace --help" ;;
+            "get") flags="--key --type --output --url --namespace --help" ;;
+            "ls") flags="--status --type --team --parent --created-by --key --after --before --limit --cursor --all --output --url --namespace --help" ;;
+            "children") flags="--limit --cursor --output --url --namespace --help" ;;
+            "events") flags="--limit --output --url --namespace --help" ;;
+            "result") flags="--output --url --namespace --help" ;;
+            "wait") flags="--timeout --output --url --namespace --help" ;;
+            "watch") flags="--status --type --team --parent --limit --interval --output --url --namespace --help" ;;
+            "explain") flags="--output --url --namespace --help" ;;
+            "claim") flags="--worker --types --services --limit --lease --wait --timeout --output --url --namespace --help" ;;
+            "start") flags="--worker --fence --if-version --lease --output --url --namespace --help" ;;
+            "complete") flags="--worker --fence --if-version --output --url --namespace --help" ;;
+            "fail") flags="--error --kind --detail --permanent --worker --fence --if-version --output --url --namespace --help" ;;
+            "progress") flags="--state --metadata --worker --fence --if-version --output --url --namespace --help" ;;
+            "heartbeat") flags="--worker --fence --lease --output --url --namespace --help" ;;
+            "block") flags="--fail-fast --worker --fence --if-version --output --url --namespace --help" ;;
+            "background") flags="--reason --timeout --worker --fence --if-version --output --url --namespace --help" ;;
+            "release") flags="--worker --fence --if-version --output --url --namespace --help" ;;
+            "cancel") flags="--all --status --type --yes --if-version --output --url --namespace --help" ;;
+            "retry") flags="--keep-attempts --all --status --type --yes --if-version --output --url --namespace --help" ;;
+            "rm") flags="--purge --cancel --all --status --type --yes --if-version --output --url --namespace --help" ;;
+            "pause") flags="--output --url --namespace --help" ;;
+            "resume") flags="--output --url --namespace --help" ;;
+            "resource ls") flags="--output --url --namespace --help" ;;
+            "resource set") flags="--output --url --namespace --help" ;;
+            "resource rm") flags="--output --url --namespace --help" ;;
+            "team ls") flags="--output --url --namespace --help" ;;
+            "team get") flags="--output --url --namespace --help" ;;
+            "team create") flags="--spec --output --url --namespace --help" ;;
+            "team set") flags="--name --spec --output --url --namespace --help" ;;
+            "team rm") flags="--output --url --namespace --help" ;;
+            "stats") flags="--output --url --namespace --help" ;;
+            "db status") flags="--output --url --namespace --help" ;;
+            "db migrate") flags="--dry-run --output --url --namespace --help" ;;
+            "db purge") flags="--older-than --status --type --deleted --yes --output --url --namespace --help" ;;
+            "bench") flags="--help" ;;
+            "doctor") flags="--output --url --namespace --help" ;;
+            "version") flags="--output --url --namespace --help" ;;
+            "completion") flags="--output --url --namespace --help" ;;
+            "help") flags="--output --url --namespace --help" ;;
+        esac
+        COMPREPLY=($(compgen -W "$flags" -- "$cur"))
+        return
+    fi
+    case $verb in
+        ""|help)
+            words="submit get ls children events result wait watch explain claim start complete fail progress heartbeat block background release cancel retry rm pause resume resource team stats db bench doctor version completion help"
+            ;;
+        resource) words="ls set rm" ;;
+        team) words="ls get create set rm" ;;
+        db) words="status migrate purge" ;;
+        "completion") words="bash zsh fish" ;;
+    esac
+    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+}
+
+complete -F _faina faina
