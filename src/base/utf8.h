@@ -1,5 +1,5 @@
 /*
- * utf8.h - is it well-formed UTF-8, and how wide is it on a terminal.
+ * utf8.h - is it well-formed UTF-8?
  */
 #ifndef FA_UTF8_H
 #define FA_UTF8_H

@@ -97,6 +97,23 @@ static void test_arena__a_big_request_leaves_the_block_in_use(void **state)
     fa_arena_finish(&arena);
 }
 
+static void test_arena__grow_keeps_items_and_zeroes_the_rest(void **state)
+{
+    struct fa_arena arena = {0};
+    size_t size = 0;
+    int *items = NULL;
+
+    for (int i = 0; i < 1000; i++) {
+        items = fa_arena_grow(&arena, items, (size_t)i, &size, sizeof(*items));
+        assert_true(size > (size_t)i);
+        assert_int_equal(items[size - 1], 0);
+        items[i] = i + 1;
+    }
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(items[i], i + 1);
+    fa_arena_finish(&arena);
+}
+
 static void test_buf__grows_up_to_its_maximum(void **state)
 {
     struct fa_buf buf;
@@ -146,6 +163,7 @@ int main(void)
         cmocka_unit_test(test_arena__zero_copy_strdup_printf),
         cmocka_unit_test(test_arena__reset_keeps_one_block),
         cmocka_unit_test(test_arena__a_big_request_leaves_the_block_in_use),
+        cmocka_unit_test(test_arena__grow_keeps_items_and_zeroes_the_rest),
         cmocka_unit_test(test_buf__grows_up_to_its_maximum),
         cmocka_unit_test(test_buf__nothing_follows_what_did_not_fit),
     };
