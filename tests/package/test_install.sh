@@ -66,19 +66,25 @@ if command -v c++ >/dev/null; then
         c++ -x c++ -Wall -Wextra -Werror "${cflags[@]}" -fsyntax-only "$temp/use.c"
 fi
 
-# The examples, built from the installed files only: shared, then static.
+# The examples, built from the installed files only: shared, then static. Then they must work.
 for source in "$root"/examples/*.c; do
     name=$(basename "$source" .c)
     check "$name links the shared library" \
-        cc -std=c11 -Wall -Wextra -Werror "${cflags[@]}" "$source" "${libs[@]}" -pthread \
+        cc -Wall -Wextra -Werror "${cflags[@]}" "$source" "${libs[@]}" -pthread \
         -o "$temp/$name"
     check "$name links the archive" \
-        cc -std=c11 -Wall -Wextra -Werror "${cflags[@]}" "$source" -L"$lib" \
+        cc -Wall -Wextra -Werror "${cflags[@]}" "$source" -L"$lib" \
         -Wl,-Bstatic -lfaina -Wl,-Bdynamic "${others[@]}" -pthread \
         -o "$temp/$name-static"
     check "$name-static needs no libfaina.so" \
         bash -c "! readelf -d '$temp/$name-static' | grep -q libfaina"
 done
+check "the examples run with the shared library" \
+    env LD_LIBRARY_PATH="$lib" PRODUCER="$temp/producer" WORKER="$temp/worker" \
+    "$root/tests/examples/test_examples.sh"
+check "the examples run with the archive inside" \
+    env PRODUCER="$temp/producer-static" WORKER="$temp/worker-static" \
+    "$root/tests/examples/test_examples.sh"
 
 echo "$passed passed, $failed failed, 0 skipped"
 ((failed == 0))
