@@ -26,24 +26,36 @@ struct bulk {
     FILE *file;
     const char *file_name;
 
-    /* The batch. */
+    /* The batch: a line is in it even when it was refused, so that reports keep the order. */
     struct fa_arena arena;
+    struct entry {
+        int64_t line;
+        struct fa_op *op; /* NULL: refused before it came to an operation */
+        struct faina_error error;
+    } entries[BATCH];
+    size_t count;
     struct faina_submit submits[BATCH];
     struct fa_op ops[BATCH];
-    int64_t lines[BATCH];
-    size_t count;
+    size_t op_count;
 
     int64_t line, stored, existing, refused;
     int exit_code; /* once the store has failed */
     struct fa_progress progress;
 };
 
+/* "line 4, column 2: ...": the place within the line is told together with the line. */
 static void report(struct bulk *bulk, int64_t line, const struct faina_error *err)
 {
+    const char *message = err->message[0] ? err->message : fa_code_sentence(err->code);
+    const char *place = strstr(message, " at line 1, column ");
+    int len = place && err->line == 1 ? (int)(place - message) : (int)strlen(message);
+
     fa_progress_stop(&bulk->progress);
-    fprintf(
-        stderr, "faina: line %lld: %s\n", (long long)line,
-        fa_text_clean(&bulk->arena, err->message[0] ? err->message : fa_code_sentence(err->code)));
+    fprintf(stderr, "faina: line %lld", (long long)line);
+    if (err->line == 1 && err->column > 0)
+        fprintf(stderr, ", column %d", err->column);
+    fprintf(stderr, ": %s\n",
+            fa_text_clean(&bulk->arena, fa_arena_printf(&bulk->arena, "%.*s", len, message)));
     bulk->refused++;
 }
 
@@ -74,35 +86,40 @@ static void print_answer(struct bulk *bulk, const struct fa_op *op, int64_t line
     }
 }
 
+/* Tells what became of one line. False: the store has failed. */
+static bool answer_line(struct bulk *bulk, const struct entry *entry)
+{
+    const struct fa_op *op = entry->op;
+
+    if (!op) {
+        report(bulk, entry->line, &entry->error);
+    } else if (op->code == FAINA_OK) {
+        bulk->stored += !op->existing;
+        bulk->existing += op->existing;
+        print_answer(bulk, op, entry->line);
+    } else if (!is_store_error(op->code)) {
+        report(bulk, entry->line, &op->error);
+    } else {
+        fa_progress_stop(&bulk->progress);
+        bulk->exit_code = fa_cli_fail(bulk->cli, &op->error);
+        fa_cli_note(bulk->cli, "faina: nothing from line %lld on is stored",
+                    (long long)entry->line);
+        return false;
+    }
+    return true;
+}
+
 /* Sends the batch and reports each line's answer. */
 static void flush_batch(struct bulk *bulk)
 {
-    struct fa_cli *cli = bulk->cli;
-
-    if (bulk->count == 0)
-        return;
-    fa_service_run(cli->service, bulk->ops, bulk->count);
-    if (cli->out_is_tty)
+    fa_service_run(bulk->cli->service, bulk->ops, bulk->op_count);
+    if (bulk->cli->out_is_tty)
         fa_progress_stop(&bulk->progress);
-    for (size_t i = 0; i < bulk->count; i++) {
-        const struct fa_op *op = &bulk->ops[i];
-
-        if (op->code == FAINA_OK) {
-            bulk->stored += !op->existing;
-            bulk->existing += op->existing;
-            print_answer(bulk, op, bulk->lines[i]);
-        } else if (is_store_error(op->code)) {
-            fa_progress_stop(&bulk->progress);
-            bulk->exit_code = fa_cli_fail(cli, &op->error);
-            fa_cli_note(cli, "faina: nothing from line %lld on is stored",
-                        (long long)bulk->lines[i]);
-            break;
-        } else {
-            report(bulk, bulk->lines[i], &op->error);
-        }
-    }
+    for (size_t i = 0; i < bulk->count && answer_line(bulk, &bulk->entries[i]); i++)
+        ;
     fflush(stdout);
     bulk->count = 0;
+    bulk->op_count = 0;
     fa_arena_reset(&bulk->arena);
     fa_progress_show(&bulk->progress, bulk->line);
 }
@@ -148,23 +165,23 @@ static void fill_in(const struct bulk *bulk, struct faina_submit *submit)
 
 static void add_line(struct bulk *bulk, const char *text, size_t len)
 {
-    struct faina_submit *submit = &bulk->submits[bulk->count];
-    struct faina_error err;
+    struct faina_submit *submit = &bulk->submits[bulk->op_count];
+    struct entry *entry = &bulk->entries[bulk->count];
 
     while (len > 0 && (text[len - 1] == '\n' || text[len - 1] == '\r' || text[len - 1] == ' '))
         len--;
     if (len == 0)
         return;
-    fa_error_clear(&err);
-    if (fa_wire_read_submit((struct fa_bytes){text, len}, &bulk->arena, submit, &err) != FAINA_OK) {
-        report(bulk, bulk->line, &err);
-        return;
-    }
-    fill_in(bulk, submit);
-    bulk->lines[bulk->count] = bulk->line;
-    bulk->ops[bulk->count] =
-        (struct fa_op){.kind = FA_OP_SUBMIT, .submit = submit, .arena = &bulk->arena};
+    entry->line = bulk->line;
+    entry->op = NULL;
+    fa_error_clear(&entry->error);
     bulk->count++;
+    if (fa_wire_read_submit((struct fa_bytes){text, len}, &bulk->arena, submit, &entry->error) ==
+        FAINA_OK) {
+        fill_in(bulk, submit);
+        entry->op = &bulk->ops[bulk->op_count++];
+        *entry->op = (struct fa_op){.kind = FA_OP_SUBMIT, .submit = submit, .arena = &bulk->arena};
+    }
     if (bulk->count == BATCH)
         flush_batch(bulk);
 }

@@ -5,11 +5,24 @@
 
 #include "cli/verbs.h"
 
+#include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+/*
+ * A program may be started with stdin, stdout or stderr closed. The next file that is opened, the
+ * store, would then get that number, and what is printed would be written into it. So the numbers
+ * are taken by something that refuses the wrong direction: a write to it fails, as it should.
+ */
+static void guard_standard_files(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0)
+            (void)!open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
 
 static int terminal_width(void)
 {
@@ -54,6 +67,7 @@ int main(int argc, char **argv)
     struct fa_cli cli = {0};
     int code, out_code;
 
+    guard_standard_files();
     /* Widths of characters must be those of UTF-8, whatever the user's language. */
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
         setlocale(LC_CTYPE, "");

@@ -148,6 +148,12 @@ static const char *run_time(struct fa_arena *arena, const struct faina_task *tas
     return fa_arena_strdup(arena, text);
 }
 
+/* A name that only repeats the type is no news. */
+static bool has_own_name(const struct faina_task *task)
+{
+    return task->name && strcmp(task->name, task->type) != 0;
+}
+
 static void print_record(struct fa_cli *cli, const struct faina_task *task)
 {
     struct fa_arena *arena = &cli->arena;
@@ -156,7 +162,7 @@ static void print_record(struct fa_cli *cli, const struct faina_task *task)
 
     fa_record_line(cli, "id", FA_PLAIN, task->id);
     fa_record_line(cli, "type", FA_PLAIN, task->type);
-    if (task->name && strcmp(task->name, task->type) != 0)
+    if (has_own_name(task))
         fa_record_line(cli, "name", FA_PLAIN, task->name);
     fa_record_line(cli, "namespace", FA_PLAIN, task->ns);
     fa_record_line(cli, "status", fa_style_of(task->status),
@@ -232,9 +238,12 @@ void fa_print_task_table(struct fa_cli *cli, const struct faina_task *tasks, siz
         {"NAME", FA_COLUMN_FLEXIBLE},
     };
     int64_t now_us = fa_clock_now_us();
+    bool has_names = false;
     struct fa_table table;
 
-    fa_table_init(&table, columns, FA_COUNT(columns));
+    for (size_t i = 0; i < count; i++)
+        has_names |= has_own_name(&tasks[i]);
+    fa_table_init(&table, columns, FA_COUNT(columns) - !has_names);
     for (size_t i = 0; i < count; i++) {
         const struct faina_task *task = &tasks[i];
 
@@ -248,8 +257,8 @@ void fa_print_task_table(struct fa_cli *cli, const struct faina_task *tasks, siz
                           (long long)task->max_attempts);
         else
             fa_table_addf(&table, "%lld", (long long)task->attempts);
-        fa_table_add(&table, FA_PLAIN,
-                     task->name && strcmp(task->name, task->type) != 0 ? task->name : "");
+        if (has_names)
+            fa_table_add(&table, FA_PLAIN, has_own_name(task) ? task->name : "");
     }
     fa_table_print(&table, cli, row_max);
     fa_table_finish(&table);

@@ -22,6 +22,7 @@
 
 #define INTERVAL_MS_DEFAULT 1000
 #define INTERVAL_MS_MIN 50
+#define SCREEN_SIZE (256 * 1024)
 
 struct seen {
     char id[FAINA_ID_SIZE];
@@ -174,6 +175,7 @@ int fa_verb_watch(struct fa_cli *cli)
     watch.query.parent_id = fa_flag(cli, "parent");
     watch.query.brief = cli->format == FA_CLI_TABLE;
     block_signals(&signals);
+    setvbuf(stdout, NULL, _IOFBF, SCREEN_SIZE); /* a screen in one write doesn't flicker */
     do {
         code = look(&watch);
     } while (code == FA_EXIT_OK && !fa_out_is_broken(cli) &&
