@@ -37,7 +37,7 @@ struct fa_json {
     struct fa_bytes raw;
 };
 
-/* The value that `text` holds. The text must have passed fa_json_check: the walk below trusts it. */
+/* The value that `text` holds. The text must have passed fa_json_check: the walk trusts it. */
 struct fa_json fa_json_value(struct fa_bytes text);
 
 /* Walks the members of an object (key and value) or the elements of an array (value only):
