@@ -112,8 +112,8 @@ static enum faina_code check_team_name(struct fa_unit *unit, struct fa_op *op,
 {
     struct fa_value params[2] = {fa_value_text(team->ns), fa_value_text(team->name)};
     struct name_sink sink = {{0}};
-    enum faina_code code = fa_db_one(unit->source.db, FA_SQL_TEAM_BY_NAME, params, 2, sink_name,
-                                     &sink, &op->error);
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_TEAM_BY_NAME, params, 2, sink_name, &sink, &op->error);
 
     if (code == FAINA_OK && sink.id[0] != '\0' && strcmp(sink.id, team->id) != 0)
         code = fa_error_field(&op->error, FAINA_CONFLICT, "name",

@@ -35,8 +35,8 @@ struct fa_batch {
     struct fa_job *first, *last;
     size_t queued;
     bool has_leader, is_closed;
-    size_t last_jobs;      /* how many the last transaction had */
-    pthread_cond_t idle;   /* no leader and no job */
+    size_t last_jobs;    /* how many the last transaction had */
+    pthread_cond_t idle; /* no leader and no job */
 };
 
 static void sleep_while(struct fa_job *job, uint32_t state)

@@ -47,8 +47,8 @@ static const char *lost_error(struct fa_unit *unit, const char *kind, const char
 static enum faina_code lose_lease(struct fa_unit *unit, struct fa_row *row, struct faina_error *err)
 {
     const char *worker = row->worker;
-    const char *message = fa_arena_printf(
-        &unit->arena, "worker %s did not renew its lease", worker ? worker : "(none)");
+    const char *message = fa_arena_printf(&unit->arena, "worker %s did not renew its lease",
+                                          worker ? worker : "(none)");
 
     return fa_end_attempt(unit, row, true, "lease_lost", FAINA_ACTOR_SYSTEM, worker,
                           lost_error(unit, "lease_lost", message), err);
@@ -56,9 +56,9 @@ static enum faina_code lose_lease(struct fa_unit *unit, struct fa_row *row, stru
 
 static enum faina_code expire(struct fa_unit *unit, struct fa_row *row, struct faina_error *err)
 {
-    return fa_end_attempt(unit, row, true, "expired", FAINA_ACTOR_SYSTEM, NULL,
-                          lost_error(unit, "expired", "the background work was not finished in time"),
-                          err);
+    return fa_end_attempt(
+        unit, row, true, "expired", FAINA_ACTOR_SYSTEM, NULL,
+        lost_error(unit, "expired", "the background work was not finished in time"), err);
 }
 
 /* One task whose time has come. */
@@ -73,6 +73,7 @@ static enum faina_code tend(struct fa_unit *unit, int64_t key, struct faina_erro
         return code;
     switch (row->status) {
     case FAINA_PENDING: /* nothing that a user sees changes: no version, no event */
+        row->due_us = row->at_us;
         row->at_us = 0;
         unit->has_arrivals = true;
         fa_unit_touch(unit, row);

@@ -175,9 +175,10 @@ static enum faina_code open_lanes(struct fa_unit *unit, const struct faina_claim
 
 static void take(struct fa_unit *unit, struct fa_row *row, const char *worker, int64_t lease)
 {
-    fa_unit_apply(unit, row,
-                  &(struct fa_change){.trigger = FA_CLAIM, .actor = FAINA_ACTOR_WORKER,
-                                      .worker = worker, .lease_us = lease});
+    fa_unit_apply(
+        unit, row,
+        &(struct fa_change){
+            .trigger = FA_CLAIM, .actor = FAINA_ACTOR_WORKER, .worker = worker, .lease_us = lease});
 }
 
 /* Takes the best of all heads until `limit`, and moves each lane's head on. */
@@ -252,9 +253,8 @@ enum faina_code fa_check_permits(const struct fa_row *row, struct fa_op *op)
 
         if (resource->max >= 0 && resource->in_use >= resource->max)
             return fa_error_set(&op->error, FAINA_OVERLOADED,
-                                "resource %.200s is at its limit (%lld of %lld in use)",
-                                resource->name, (long long)resource->in_use,
-                                (long long)resource->max);
+                                "resource %.200s is at its limit, %lld/%lld", resource->name,
+                                (long long)resource->in_use, (long long)resource->max);
     }
     return FAINA_OK;
 }
@@ -294,20 +294,21 @@ enum faina_code fa_do_start(struct fa_unit *unit, struct fa_op *op)
         code = fa_check_version(row, op);
     if (code != FAINA_OK)
         return code;
-    if (row->status == FAINA_RUNNING && is_held_by(row, op->by.worker_id) &&
-        (op->by.fence == 0 || op->by.fence == row->fence))
-        return fa_answer(unit, op, row); /* the answer was lost, and it asks again */
+    if (row->status == FAINA_RUNNING && row->worker != NULL) {
+        code = fa_check_holder(row, op);
+        return code == FAINA_OK ? fa_answer(unit, op, row) : code; /* its answer was lost */
+    }
     if (fa_rule_find(row->status, FA_START) == NULL)
         return fa_refuse(row, FA_START, op);
     code = row->status == FAINA_CLAIMED ? fa_check_holder(row, op) : fa_check_permits(row, op);
     if (code != FAINA_OK)
         return code;
-    fa_unit_apply(unit, row,
-                  &(struct fa_change){
-                      .trigger = FA_START,
-                      .actor = op->by.worker_id ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API,
-                      .worker = op->by.worker_id,
-                      .lease_us = lease_us(op->lease_ms)});
+    fa_unit_apply(
+        unit, row,
+        &(struct fa_change){.trigger = FA_START,
+                            .actor = op->by.worker_id ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API,
+                            .worker = op->by.worker_id,
+                            .lease_us = lease_us(op->lease_ms)});
     return fa_answer(unit, op, row);
 }
 
@@ -326,7 +327,9 @@ enum faina_code fa_do_release(struct fa_unit *unit, struct fa_op *op)
     if (code != FAINA_OK)
         return code;
     fa_unit_apply(unit, row,
-                  &(struct fa_change){.trigger = FA_RELEASE, .actor = FAINA_ACTOR_WORKER,
-                                      .worker = op->by.worker_id, .what = "released"});
+                  &(struct fa_change){.trigger = FA_RELEASE,
+                                      .actor = FAINA_ACTOR_WORKER,
+                                      .worker = op->by.worker_id,
+                                      .what = "released"});
     return fa_answer(unit, op, row);
 }

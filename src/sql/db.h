@@ -23,7 +23,7 @@ enum fa_sql {
 #define FA_SQL_ENUM(name, text_name, text) FA_SQL_##name,
     FA_SQL_LIST(FA_SQL_ENUM)
 #undef FA_SQL_ENUM
-    FA_SQL_COUNT
+        FA_SQL_COUNT
 };
 
 enum fa_value_kind { FA_NULL, FA_INT, FA_REAL, FA_TEXT };

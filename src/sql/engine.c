@@ -37,7 +37,7 @@
 #include <time.h>
 
 #define BATCH_WEIGHT_MAX 10000
-#define CHORES_MAX 1000         /* of each kind in one transaction */
+#define CHORES_MAX 1000 /* of each kind in one transaction */
 #define OPEN_TIMEOUT_MS 2000
 #define CACHE_KIB 65536
 #define RETRY_CHORES_US 1000000 /* after a failure */
@@ -158,8 +158,7 @@ static int64_t claim_demand(const struct op_job *jobs)
 {
     int64_t sum = 0;
 
-    for (const struct op_job *job = jobs; job != NULL;
-         job = (const struct op_job *)job->job.next) {
+    for (const struct op_job *job = jobs; job != NULL; job = (const struct op_job *)job->job.next) {
         for (size_t i = 0; i < job->count; i++) {
             if (job->ops[i].kind == FA_OP_CLAIM_NEXT)
                 sum += job->ops[i].claim->limit > 0 ? job->ops[i].claim->limit : 1;
@@ -477,8 +476,8 @@ static enum faina_code engine_info(struct fa_service *service, bool thorough,
         out->migrations = fa_arena_zero(arena, count, sizeof(*out->migrations));
         out->migration_count = count;
         for (size_t i = 0; i < count; i++)
-            out->migrations[i] = (struct fa_service_migration){known[i].id, known[i].description,
-                                                               engine->opened_us};
+            out->migrations[i] =
+                (struct fa_service_migration){known[i].id, known[i].description, engine->opened_us};
         return FAINA_OK;
     }
     out->size_bytes = file_size(engine->path, "") + file_size(engine->path, "-wal");

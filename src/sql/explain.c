@@ -91,7 +91,8 @@ static enum faina_code explain_blocked(struct explain *x)
                             others.named > NAMED_MAX ? ", ..." : ""));
     if (code == FAINA_OK && others.bad > 0)
         add(x, "dependency", 0,
-            fa_arena_printf(x->arena, "%lld of them ended badly, so it will go on in its error phase",
+            fa_arena_printf(x->arena,
+                            "%lld of them ended badly, so it will go on in its error phase",
                             (long long)others.bad));
     fa_buf_finish(&others.names);
     return code;
@@ -133,7 +134,7 @@ static enum faina_code explain_resource(struct explain *x, const char *name)
     for (size_t i = 0; i < count; i++)
         fa_buf_printf(&names, "%s%s", i ? ", " : "", holders[i]);
     add(x, "resource", 0,
-        fa_arena_printf(x->arena, "resource %s is at its limit (%lld of %lld)%s%s%s", name,
+        fa_arena_printf(x->arena, "resource %s is at %lld/%lld%s%s%s", name,
                         (long long)resource.in_use, (long long)resource.max,
                         count ? ", held by " : "", count ? names.ptr : "",
                         resource.in_use > (int64_t)count ? ", ..." : ""));
@@ -165,8 +166,8 @@ static enum faina_code explain_pending(struct explain *x)
             add(x, "due", row->at_us,
                 fa_arena_printf(x->arena, "it is due %s", in_time(x, row->at_us)));
     }
-    code = fa_db_one(x->source->db, FA_SQL_PAUSED_GET, lane, 2, sink_found, &is_paused,
-                     &x->op->error);
+    code =
+        fa_db_one(x->source->db, FA_SQL_PAUSED_GET, lane, 2, sink_found, &is_paused, &x->op->error);
     if (code == FAINA_OK && is_paused)
         add(x, "paused", 0,
             fa_arena_printf(x->arena, "type %s is paused in namespace %s", row->lane->type,
@@ -215,8 +216,8 @@ static const char *summarise(struct explain *x)
 enum faina_code fa_look_explain(struct fa_source *source, struct fa_op *op, int64_t now_us)
 {
     struct fa_row row;
-    struct explain x = {.source = source, .op = op, .arena = op->arena, .row = &row,
-                        .now_us = now_us};
+    struct explain x = {
+        .source = source, .op = op, .arena = op->arena, .row = &row, .now_us = now_us};
     enum faina_code code = fa_look_find(source, op->id, op->arena, &row, &op->error);
 
     if (code != FAINA_OK)

@@ -80,7 +80,7 @@ static void bind_ready(void *ctx, size_t n, struct fa_value *v)
 
     bind_ready_key(ctx, n, v);
     if (is_untouched(row)) {
-        for (int i = 3; i < 14; i++)
+        for (int i = 3; i < 15; i++)
             v[i].kind = FA_NULL;
         return;
     }
@@ -95,6 +95,7 @@ static void bind_ready(void *ctx, size_t n, struct fa_value *v)
     v[11] = fa_value_int_or_null(row->started_us);
     v[12] = fa_value_text(row->error);
     v[13] = fa_value_text(row->metadata);
+    v[14] = fa_value_int_or_null(row->due_us);
 }
 
 static void bind_held(void *ctx, size_t n, struct fa_value *v)
@@ -211,7 +212,7 @@ static const struct {
     [LEAVE_HELD] = {FA_SQL_HELD_DELETE, 1, bind_key},
     [LEAVE_PARKED] = {FA_SQL_PARKED_DELETE, 1, bind_key},
     [LEAVE_ENDED] = {FA_SQL_ENDED_DELETE, 1, bind_key},
-    [ENTER_READY] = {FA_SQL_READY_INSERT, 14, bind_ready},
+    [ENTER_READY] = {FA_SQL_READY_INSERT, 15, bind_ready},
     [ENTER_HELD] = {FA_SQL_HELD_PUT, 18, bind_held},
     [ENTER_PARKED] = {FA_SQL_PARKED_PUT, 17, bind_parked},
     [ENTER_ENDED] = {FA_SQL_ENDED_PUT, 18, bind_ended},
@@ -274,8 +275,10 @@ static enum faina_code flush_rows(struct fa_unit *unit, struct faina_error *err)
         all |= sets[i];
     }
     for (int move = 0; code == FAINA_OK && move < MOVE_COUNT; move++) {
-        struct fa_db_call call = {.sql = moves[move].sql, .param_count = moves[move].param_count,
-                                  .bind = moves[move].bind, .bind_ctx = group};
+        struct fa_db_call call = {.sql = moves[move].sql,
+                                  .param_count = moves[move].param_count,
+                                  .bind = moves[move].bind,
+                                  .bind_ctx = group};
 
         if (!(all & 1u << move))
             continue;
@@ -298,8 +301,11 @@ static enum faina_code flush_rows(struct fa_unit *unit, struct faina_error *err)
 
 static enum faina_code flush_events(struct fa_unit *unit, struct faina_error *err)
 {
-    struct fa_db_call call = {.sql = FA_SQL_EVENT_INSERT, .rows = unit->event_count,
-                              .param_count = 8, .bind = bind_event, .bind_ctx = unit->events};
+    struct fa_db_call call = {.sql = FA_SQL_EVENT_INSERT,
+                              .rows = unit->event_count,
+                              .param_count = 8,
+                              .bind = bind_event,
+                              .bind_ctx = unit->events};
 
     unit->event_count = 0;
     return fa_db_run(unit->source.db, &call, err);
@@ -309,8 +315,8 @@ static enum faina_code flush_events(struct fa_unit *unit, struct faina_error *er
 static enum faina_code flush_links(struct fa_unit *unit, struct faina_error *err)
 {
     static const enum fa_sql sql[] = {
-        [FA_LINK_KEY] = FA_SQL_KEY_INSERT,   [FA_UNLINK_KEY] = FA_SQL_KEY_DELETE,
-        [FA_LINK_DEP] = FA_SQL_DEP_INSERT,   [FA_LINK_HOLD] = FA_SQL_HOLD_INSERT,
+        [FA_LINK_KEY] = FA_SQL_KEY_INSERT,     [FA_UNLINK_KEY] = FA_SQL_KEY_DELETE,
+        [FA_LINK_DEP] = FA_SQL_DEP_INSERT,     [FA_LINK_HOLD] = FA_SQL_HOLD_INSERT,
         [FA_UNLINK_HOLD] = FA_SQL_HOLD_DELETE,
     };
     enum faina_code code = FAINA_OK;

@@ -437,12 +437,13 @@ enum faina_code fa_lanes_flush(struct fa_lanes *lanes, struct fa_db *db, struct 
 
         if (resource->is_stored)
             continue;
-        code = fa_db_one(db, FA_SQL_RESOURCE_PUT,
-                         (struct fa_value[]){
-                             fa_value_int(resource->id), fa_value_text(resource->name),
-                             {.kind = resource->max < 0 ? FA_NULL : FA_INT, .i = resource->max},
-                             fa_value_int(resource->is_set)},
-                         4, NULL, NULL, err);
+        code = fa_db_one(
+            db, FA_SQL_RESOURCE_PUT,
+            (struct fa_value[]){fa_value_int(resource->id),
+                                fa_value_text(resource->name),
+                                {.kind = resource->max < 0 ? FA_NULL : FA_INT, .i = resource->max},
+                                fa_value_int(resource->is_set)},
+            4, NULL, NULL, err);
         resource->is_stored = true;
     }
     for (size_t i = 0; code == FAINA_OK && i < lanes->count; i++) {

@@ -168,7 +168,10 @@ static enum faina_code next_keys(struct fa_source *source, const struct faina_qu
     if (query->type == NULL && query->ns != NULL && strcmp(query->ns, "*") == 0)
         params[2].kind = FA_NULL; /* every lane fits */
     out->count = 0;
-    return fa_db_one(source->db, walk->sql, params, walk->has_extra ? 6 : walk->has_set ? 5 : 4,
+    return fa_db_one(source->db, walk->sql, params,
+                     walk->has_extra ? 6
+                     : walk->has_set ? 5
+                                     : 4,
                      fa_keys_sink, out, err);
 }
 

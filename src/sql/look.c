@@ -98,23 +98,30 @@ static void add_own_events(const struct fa_row *row, struct event_list *list)
     list->items[list->count++] = (struct faina_event){
         .at_us = row->created_us,
         .what = "created",
-        .status = row->flags & FA_FLAG_HAS_DEPS && row->version == 1 ? row->status : FAINA_PENDING,
+        .status = row->flags & FA_FLAG_BORN_BLOCKED ? FAINA_BLOCKED : FAINA_PENDING,
         .actor = FAINA_ACTOR_API,
         .state = "Queued"};
     if (row->flags & FA_FLAG_CLAIM_EVENT)
-        list->items[list->count++] = (struct faina_event){
-            .at_us = row->claimed_us, .what = "claimed", .status = FAINA_CLAIMED,
-            .actor = FAINA_ACTOR_WORKER, .worker_id = row->worker};
+        list->items[list->count++] = (struct faina_event){.at_us = row->claimed_us,
+                                                          .what = "claimed",
+                                                          .status = FAINA_CLAIMED,
+                                                          .actor = FAINA_ACTOR_WORKER,
+                                                          .worker_id = row->worker};
     if (row->flags & FA_FLAG_START_EVENT)
-        list->items[list->count++] = (struct faina_event){
-            .at_us = row->started_us, .what = "started", .status = FAINA_RUNNING, .actor = by,
-            .worker_id = row->worker};
+        list->items[list->count++] = (struct faina_event){.at_us = row->started_us,
+                                                          .what = "started",
+                                                          .status = FAINA_RUNNING,
+                                                          .actor = by,
+                                                          .worker_id = row->worker};
     if (fa_status_is_ended(row->status))
         list->items[list->count++] = (struct faina_event){
-            .at_us = row->completed_us, .what = faina_status_name(row->status),
+            .at_us = row->completed_us,
+            .what = faina_status_name(row->status),
             .status = row->status,
             .actor = (enum faina_actor)((row->flags & FA_END_ACTOR_MASK) >> FA_END_ACTOR_SHIFT),
-            .state = row->state, .worker_id = row->worker, .detail = row->error};
+            .state = row->state,
+            .worker_id = row->worker,
+            .detail = row->error};
 }
 
 static int newest_first(const void *a, const void *b)

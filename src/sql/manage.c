@@ -64,10 +64,11 @@ static enum faina_code cancel_tree(struct fa_unit *unit, struct fa_row *root, in
 
         if (fa_status_is_ended(row->status))
             continue;
-        fa_unit_apply(unit, row,
-                      &(struct fa_change){
-                          .trigger = FA_CANCEL, .actor = FAINA_ACTOR_API,
-                          .state = row == root ? NULL : "Cancelled with its parent"});
+        fa_unit_apply(
+            unit, row,
+            &(struct fa_change){.trigger = FA_CANCEL,
+                                .actor = FAINA_ACTOR_API,
+                                .state = row == root ? NULL : "Cancelled with its parent"});
         ++*count;
         code = fa_unit_wake(unit, row, true, err);
         if (code == FAINA_OK && row->flags & FA_FLAG_HAS_CHILDREN)
@@ -92,6 +93,33 @@ enum faina_code fa_do_cancel(struct fa_unit *unit, struct fa_op *op)
     return code == FAINA_OK ? fa_answer(unit, op, row) : code;
 }
 
+/* Whether a task that it depends on has ended badly, and not come back since. */
+static enum faina_code set_phase(struct fa_unit *unit, struct fa_row *row, struct faina_error *err)
+{
+    struct fa_keys needs = {.arena = &unit->arena};
+    struct fa_value key = fa_value_int(row->id.key);
+    enum faina_code code = FAINA_OK;
+
+    if (!(row->flags & FA_FLAG_HAS_DEPS) || row->flags & FA_FLAG_HAS_CHILDREN)
+        return FAINA_OK;
+    code = fa_unit_flush(unit, err);
+    if (code == FAINA_OK)
+        code = fa_db_one(unit->source.db, FA_SQL_DEP_LIST, &key, 1, fa_keys_sink, &needs, err);
+    row->flags &= ~FA_PHASE_MASK;
+    for (size_t i = 0; code == FAINA_OK && i < needs.count; i++) {
+        struct fa_row *need = NULL;
+
+        code = fa_unit_get(unit, needs.keys[i], false, &need, err);
+        if (code == FAINA_TASK_NOT_FOUND)
+            code = FAINA_OK; /* deleted: it says nothing any more */
+        else if (code == FAINA_OK && fa_status_is_ended(need->status) &&
+                 need->status != FAINA_COMPLETED)
+            row->flags |= FAINA_PHASE_ERROR;
+    }
+    fa_unit_touch(unit, row);
+    return code;
+}
+
 enum faina_code fa_do_retry(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
@@ -107,11 +135,13 @@ enum faina_code fa_do_retry(struct fa_unit *unit, struct fa_op *op)
                             "all %lld attempts are used up; retry without keeping them",
                             (long long)row->max_attempts);
     had_ended = fa_status_is_ended(row->status);
-    fa_unit_apply(unit, row, &(struct fa_change){.trigger = FA_RETRY, .actor = FAINA_ACTOR_API,
-                                                 .what = "retried"});
+    fa_unit_apply(
+        unit, row,
+        &(struct fa_change){.trigger = FA_RETRY, .actor = FAINA_ACTOR_API, .what = "retried"});
     if (!op->keep_attempts)
         row->attempts = 0;
-    if (had_ended)
+    code = set_phase(unit, row, &op->error);
+    if (code == FAINA_OK && had_ended)
         code = fa_unit_wake(unit, row, false, &op->error);
     return code == FAINA_OK ? fa_answer(unit, op, row) : code;
 }
@@ -126,7 +156,7 @@ static void purge(struct fa_unit *unit, struct fa_row *row)
     fa_unit_touch(unit, row);
 }
 
-static void delete(struct fa_unit *unit, struct fa_row *row)
+static void delete (struct fa_unit *unit, struct fa_row *row)
 {
     fa_free_keys(unit, row);
     fa_unit_change(unit, row);

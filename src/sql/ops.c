@@ -27,9 +27,8 @@ enum faina_code fa_check_version(const struct fa_row *row, struct fa_op *op)
 {
     if (op->by.version == 0 || op->by.version == row->version)
         return FAINA_OK;
-    return fa_error_set(&op->error, FAINA_VERSION_CONFLICT,
-                        "the task is at version %lld, not %lld", (long long)row->version,
-                        (long long)op->by.version);
+    return fa_error_set(&op->error, FAINA_VERSION_CONFLICT, "the task is at version %lld, not %lld",
+                        (long long)row->version, (long long)op->by.version);
 }
 
 enum faina_code fa_check_holder(const struct fa_row *row, struct fa_op *op)

@@ -44,8 +44,8 @@ enum faina_code fa_refuse(const struct fa_row *row, enum fa_trigger trigger, str
 FA_MUST_CHECK enum faina_code fa_check_permits(const struct fa_row *row, struct fa_op *op);
 
 /* Ends a failed attempt: back in line or, with none left, dead. The row must be whole. */
-FA_MUST_CHECK enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row *row,
-                                             bool is_lost, const char *what, enum faina_actor actor,
+FA_MUST_CHECK enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row *row, bool is_lost,
+                                             const char *what, enum faina_actor actor,
                                              const char *worker, const char *error,
                                              struct faina_error *err);
 

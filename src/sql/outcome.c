@@ -31,8 +31,7 @@ static enum faina_code refuse_late(struct fa_unit *unit, struct fa_op *op, struc
     struct fa_json_writer writer;
     struct fa_buf detail;
 
-    if (row->fence == 0 || (op->by.worker_id == NULL && op->by.fence == 0 &&
-                            row->status != FAINA_DEAD_LETTER && row->status != FAINA_PENDING))
+    if (row->fence == 0)
         return code;
     fa_buf_init(&detail, 4096);
     fa_json_writer_init(&writer, &detail, 0);
@@ -47,9 +46,7 @@ static enum faina_code refuse_late(struct fa_unit *unit, struct fa_op *op, struc
     fa_json_key(&writer, "refused");
     fa_json_put_str(&writer, faina_code_name(code));
     fa_json_end_object(&writer);
-    fa_unit_touch(unit, row);
-    row->updated_us = unit->now_us > row->updated_us ? unit->now_us : row->updated_us + 1;
-    fa_unit_event(unit, row, "late_result", actor_of(op), op->by.worker_id, detail.ptr);
+    fa_unit_note(unit, row, "late_result", actor_of(op), op->by.worker_id, detail.ptr);
     fa_buf_finish(&detail);
     return code;
 }
@@ -156,8 +153,8 @@ static enum faina_code is_repeated(struct fa_unit *unit, struct fa_op *op, struc
         return FAINA_OK;
     code = fa_unit_flush(unit, &op->error);
     if (code == FAINA_OK)
-        code = fa_db_one(unit->source.db, FA_SQL_EVENT_LIST, params, 2, sink_last, &last,
-                         &op->error);
+        code =
+            fa_db_one(unit->source.db, FA_SQL_EVENT_LIST, params, 2, sink_last, &last, &op->error);
     *out = last.what != NULL && strcmp(last.what, "retry_scheduled") == 0 && last.worker != NULL &&
            strcmp(last.worker, op->by.worker_id) == 0;
     return code;
@@ -271,8 +268,7 @@ enum faina_code fa_do_progress(struct fa_unit *unit, struct fa_op *op)
     if (report->metadata != NULL)
         row->metadata = report->metadata;
     renew_at_least(unit, row);
-    fa_unit_event(unit, row, "progress", actor_of(op), op->by.worker_id,
-                  report_json(unit, report));
+    fa_unit_event(unit, row, "progress", actor_of(op), op->by.worker_id, report_json(unit, report));
     return fa_answer(unit, op, row);
 }
 
@@ -294,8 +290,10 @@ enum faina_code fa_do_background(struct fa_unit *unit, struct fa_op *op)
     if (timeout_ms <= 0)
         timeout_ms = FA_BACKGROUND_MS_DEFAULT;
     fa_unit_apply(unit, row,
-                  &(struct fa_change){.trigger = FA_BACKGROUND, .actor = actor_of(op),
-                                      .event_worker = op->by.worker_id, .what = "background",
+                  &(struct fa_change){.trigger = FA_BACKGROUND,
+                                      .actor = actor_of(op),
+                                      .event_worker = op->by.worker_id,
+                                      .what = "background",
                                       .lease_us = timeout_ms * 1000,
                                       .state = op->background.reason});
     return fa_answer(unit, op, row);
@@ -375,9 +373,9 @@ static void requeue(struct fa_unit *unit, struct fa_row *child)
 {
     if (!fa_status_is_ended(child->status) || child->status == FAINA_COMPLETED)
         return;
-    fa_unit_apply(unit, child, &(struct fa_change){.trigger = FA_RETRY,
-                                                   .actor = FAINA_ACTOR_SYSTEM,
-                                                   .what = "retried"});
+    fa_unit_apply(
+        unit, child,
+        &(struct fa_change){.trigger = FA_RETRY, .actor = FAINA_ACTOR_SYSTEM, .what = "retried"});
     child->attempts = 0;
 }
 
@@ -408,8 +406,10 @@ enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
     if (code != FAINA_OK)
         return code;
     fa_unit_apply(unit, row,
-                  &(struct fa_change){.trigger = FA_BLOCK, .actor = actor_of(op),
-                                      .event_worker = op->by.worker_id, .what = "blocked"});
+                  &(struct fa_change){.trigger = FA_BLOCK,
+                                      .actor = actor_of(op),
+                                      .event_worker = op->by.worker_id,
+                                      .what = "blocked"});
     row->flags |= FA_FLAG_WAITS_CHILDREN;
     if (op->block.fail_fast)
         row->flags |= FA_FLAG_FAIL_FAST;

@@ -6,6 +6,8 @@
  */
 #include "sql/row.h"
 
+#include "model/states.h"
+
 #include <assert.h>
 
 void fa_keys_sink(void *ctx, size_t n, const struct fa_value *columns)
@@ -65,6 +67,7 @@ static void read_ready(const struct fa_value *c, struct fa_arena *arena, struct 
     row->started_us = fa_value_as_int(&c[8]);
     row->error = fa_value_dup(&c[9], arena);
     row->metadata = fa_value_dup(&c[10], arena);
+    row->due_us = fa_value_as_int(&c[11]);
 }
 
 void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *arena,
@@ -330,8 +333,8 @@ static void put_lane(const struct fa_lane *lane, struct fa_arena *arena, struct 
 static void put_times(const struct fa_row *row, struct faina_task *out)
 {
     out->run_at_us = row->run_at_us;
-    if (row->status == FAINA_PENDING && row->at_us != 0)
-        out->run_at_us = row->at_us;
+    if (row->status == FAINA_PENDING && (row->at_us | row->due_us) != 0)
+        out->run_at_us = row->at_us ? row->at_us : row->due_us;
     if (row->status == FAINA_CLAIMED || row->status == FAINA_RUNNING)
         out->lease_expires_us = row->at_us;
     if (row->status == FAINA_BACKGROUND)
@@ -344,9 +347,9 @@ static void put_times(const struct fa_row *row, struct faina_task *out)
     out->deleted_us = row->deleted_us;
 }
 
-enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row,
-                               struct fa_arena *arena, bool lend, bool brief,
-                               struct faina_task *out, struct faina_error *err)
+enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row, struct fa_arena *arena,
+                               bool lend, bool brief, struct faina_task *out,
+                               struct faina_error *err)
 {
     assert(row->has_task);
     *out = (struct faina_task){
@@ -368,7 +371,8 @@ enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row,
     out->error = lend_or_copy(row->error, arena, lend);
     out->idempotency_key = lend_or_copy(row->key, arena, lend);
     out->input_hash = lend_or_copy(row->input_hash, arena, lend);
-    out->worker_id = lend_or_copy(row->worker, arena, lend);
+    if (fa_status_is_held(row->status)) /* an ended task remembers who had it, for its events */
+        out->worker_id = lend_or_copy(row->worker, arena, lend);
     out->created_by = lend_or_copy(row->created_by, arena, lend);
     if (!brief) {
         out->input = lend_or_copy(row->input, arena, lend);

@@ -15,21 +15,23 @@
 /* The table of the standing row. */
 enum fa_home { FA_HOME_NONE, FA_HOME_READY, FA_HOME_HELD, FA_HOME_PARKED, FA_HOME_ENDED };
 
-/* Bits of `flags`. Stored; the view task_events knows the two EVENT ones and the actor. */
+/* Bits of `flags`. Stored; the view task_events knows the two EVENT ones, BORN_BLOCKED and the
+ * actor. */
 enum fa_flag {
-    FA_PHASE_MASK = 3,             /* enum faina_phase */
-    FA_FLAG_CONTINUES = 1 << 2,    /* the next claim goes on with an attempt that was blocked */
-    FA_FLAG_FAIL_FAST = 1 << 3,    /* unblock as soon as one child ends badly */
-    FA_FLAG_CLAIM_EVENT = 1 << 4,  /* claimed_us is an event that was not written */
-    FA_FLAG_START_EVENT = 1 << 5,  /* the same for started_us */
+    FA_PHASE_MASK = 3,            /* enum faina_phase */
+    FA_FLAG_CONTINUES = 1 << 2,   /* the next claim goes on with an attempt that was blocked */
+    FA_FLAG_FAIL_FAST = 1 << 3,   /* unblock as soon as one child ends badly */
+    FA_FLAG_CLAIM_EVENT = 1 << 4, /* claimed_us is an event that was not written */
+    FA_FLAG_START_EVENT = 1 << 5, /* the same for started_us */
     FA_FLAG_HAS_PARENT = 1 << 6,
     FA_FLAG_HAS_CHILDREN = 1 << 7,
-    FA_END_ACTOR_SHIFT = 8,        /* two bits: enum faina_actor of the end */
+    FA_END_ACTOR_SHIFT = 8, /* two bits: enum faina_actor of the end */
     FA_END_ACTOR_MASK = 3 << 8,
     FA_FLAG_HAS_DEPENDENTS = 1 << 10, /* somebody has named it in dependsOn */
     FA_FLAG_WAITS_CHILDREN = 1 << 11, /* blocked by its children, not by dependsOn */
     FA_FLAG_HAS_DEPS = 1 << 12,       /* has a dependsOn of its own */
     FA_FLAG_NOT_COUNTED = 1 << 13,    /* the present claim went on with an attempt */
+    FA_FLAG_BORN_BLOCKED = 1 << 14,   /* it had to wait from the first */
 };
 
 struct fa_row {
@@ -52,11 +54,13 @@ struct fa_row {
     enum faina_status status;
     int64_t version, fence, attempts, flags, deps_left, deps_bad, progress;
     int64_t updated_us, claimed_us, started_us, completed_us, deleted_us;
-    int64_t at_us; /* pending: not before; held: end of the lease; background: deadline; 0: none */
+    int64_t at_us;  /* pending: not before; held: end of the lease; background: deadline; 0: none */
+    int64_t due_us; /* pending and due: what at_us was before */
     const char *worker, *state, *error, *metadata, *output;
 
     /* The unit's own. */
     bool is_dirty, is_new, is_purged;
+    int64_t noted_us; /* of the last event that did not change the task */
     struct fa_row *next_in_bucket;
 };
 

@@ -159,8 +159,9 @@ static enum faina_code check_child(const struct faina_submit *submit, const stru
                                    struct faina_error *err)
 {
     if (submit->idempotency_key != NULL || submit->dedupe_input)
-        return fa_error_field(err, FAINA_INVALID_TASK, "idempotencyKey",
-                              "a subtask has no key of its own: its name among its siblings is one");
+        return fa_error_field(
+            err, FAINA_INVALID_TASK, "idempotencyKey",
+            "a subtask has no key of its own: its name among its siblings is one");
     if (submit->ns != NULL && strcmp(submit->ns, parent->lane->ns) != 0)
         return fa_error_field(err, FAINA_INVALID_TASK, "namespace",
                               "a subtask is in its parent's namespace, %.200s", parent->lane->ns);
@@ -213,10 +214,12 @@ static void link_needs(struct fa_unit *unit, const struct fa_plan *plan, struct 
     row->flags |= FA_FLAG_HAS_DEPS;
     row->deps_left = plan->needs_left;
     row->deps_bad = plan->needs_bad;
-    if (plan->needs_left > 0)
+    if (plan->needs_left > 0) {
         row->status = FAINA_BLOCKED;
-    else if (plan->needs_bad > 0)
+        row->flags |= FA_FLAG_BORN_BLOCKED;
+    } else if (plan->needs_bad > 0) {
         row->flags |= FAINA_PHASE_ERROR;
+    }
     for (size_t i = 0; i < plan->need_count; i++) {
         struct fa_row *need = plan->needs[i];
 
@@ -251,7 +254,7 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
                              submit->resource_count);
     row->rank = -(int64_t)submit->priority;
     row->version = 1;
-    row->max_attempts = submit->max_attempts == 0             ? FA_ATTEMPTS_DEFAULT
+    row->max_attempts = submit->max_attempts == 0                 ? FA_ATTEMPTS_DEFAULT
                         : submit->max_attempts == FAINA_UNLIMITED ? 0
                                                                   : submit->max_attempts;
     row->input = submit->input;

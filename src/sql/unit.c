@@ -212,11 +212,19 @@ void fa_unit_touch(struct fa_unit *unit, struct fa_row *row)
     unit->dirty[unit->dirty_count++] = row;
 }
 
+/* Now, or just after the last event of the task (U4). */
+static int64_t next_time(const struct fa_unit *unit, const struct fa_row *row)
+{
+    int64_t last = row->updated_us > row->noted_us ? row->updated_us : row->noted_us;
+
+    return unit->now_us > last ? unit->now_us : last + 1;
+}
+
 int64_t fa_unit_change(struct fa_unit *unit, struct fa_row *row)
 {
     fa_unit_touch(unit, row);
     row->version++;
-    row->updated_us = unit->now_us > row->updated_us ? unit->now_us : row->updated_us + 1;
+    row->updated_us = next_time(unit, row);
     return row->updated_us;
 }
 
@@ -246,27 +254,52 @@ void fa_unit_event(struct fa_unit *unit, const struct fa_row *row, const char *w
                });
 }
 
+void fa_unit_note(struct fa_unit *unit, struct fa_row *row, const char *what,
+                  enum faina_actor actor, const char *worker, const char *detail)
+{
+    row->noted_us = next_time(unit, row);
+    note(unit, &(struct fa_unit_event){
+                   .task = row->id.key,
+                   .at_us = row->noted_us,
+                   .what = what,
+                   .status = row->status,
+                   .actor = actor,
+                   .worker = fa_unit_text(unit, worker),
+                   .detail = fa_unit_text(unit, detail),
+               });
+}
+
 /* U5: writes out what the row alone has told so far, because it is about to forget it. */
 static void write_out(struct fa_unit *unit, struct fa_row *row)
 {
     enum faina_actor by = row->worker != NULL ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API;
 
     if (row->flags & FA_FLAG_CLAIM_EVENT)
-        note(unit, &(struct fa_unit_event){.task = row->id.key, .at_us = row->claimed_us,
-                                           .what = "claimed", .status = FAINA_CLAIMED,
-                                           .actor = FAINA_ACTOR_WORKER, .worker = row->worker});
+        note(unit, &(struct fa_unit_event){.task = row->id.key,
+                                           .at_us = row->claimed_us,
+                                           .what = "claimed",
+                                           .status = FAINA_CLAIMED,
+                                           .actor = FAINA_ACTOR_WORKER,
+                                           .worker = row->worker});
     if (row->flags & FA_FLAG_START_EVENT)
-        note(unit, &(struct fa_unit_event){.task = row->id.key, .at_us = row->started_us,
-                                           .what = "started", .status = FAINA_RUNNING,
-                                           .actor = by, .worker = row->worker});
+        note(unit, &(struct fa_unit_event){.task = row->id.key,
+                                           .at_us = row->started_us,
+                                           .what = "started",
+                                           .status = FAINA_RUNNING,
+                                           .actor = by,
+                                           .worker = row->worker});
     row->flags &= ~(FA_FLAG_CLAIM_EVENT | FA_FLAG_START_EVENT);
     if (fa_status_is_ended(row->status))
-        note(unit, &(struct fa_unit_event){
-                       .task = row->id.key, .at_us = row->completed_us,
-                       .what = faina_status_name(row->status), .status = row->status,
-                       .actor = (enum faina_actor)((row->flags & FA_END_ACTOR_MASK) >>
-                                                   FA_END_ACTOR_SHIFT),
-                       .state = row->state, .worker = row->worker, .detail = row->error});
+        note(unit,
+             &(struct fa_unit_event){.task = row->id.key,
+                                     .at_us = row->completed_us,
+                                     .what = faina_status_name(row->status),
+                                     .status = row->status,
+                                     .actor = (enum faina_actor)((row->flags & FA_END_ACTOR_MASK) >>
+                                                                 FA_END_ACTOR_SHIFT),
+                                     .state = row->state,
+                                     .worker = row->worker,
+                                     .detail = row->error});
 }
 
 /* Moving ----------------------------------------------------------------------------------- */
@@ -306,7 +339,8 @@ static void take_lease(struct fa_unit *unit, struct fa_row *row, const struct fa
 {
     row->fence++;
     row->worker = fa_unit_text(unit, change->worker);
-    row->at_us = change->lease_us > 0 && change->worker != NULL ? unit->now_us + change->lease_us : 0;
+    row->at_us =
+        change->lease_us > 0 && change->worker != NULL ? unit->now_us + change->lease_us : 0;
     row->claimed_us = change->worker != NULL ? now : 0;
     row->started_us = 0;
     row->flags &= ~(FA_FLAG_CLAIM_EVENT | FA_FLAG_START_EVENT);
@@ -337,8 +371,13 @@ static void end_or_reopen(struct fa_unit *unit, struct fa_row *row, unsigned eff
         row->output = NULL;
         row->progress = 0;
         row->at_us = 0;
-        row->flags &= ~(FA_PHASE_MASK | FA_FLAG_CONTINUES | FA_END_ACTOR_MASK);
+        row->flags &= ~(FA_FLAG_CONTINUES | FA_END_ACTOR_MASK);
     }
+    /* A new attempt of a parent starts anew and finds its children. What a dependency's bad end
+     * means for a task doesn't change with its attempts. */
+    if (effects & (FA_REOPEN | FA_BACK_OFF) &&
+        (row->flags & FA_FLAG_HAS_CHILDREN || !(row->flags & FA_FLAG_HAS_DEPS)))
+        row->flags &= ~FA_PHASE_MASK;
 }
 
 /* A task that nobody holds any more: back in line (maybe later), or blocked. */
@@ -374,6 +413,7 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
         write_out(unit, row);
     now = fa_unit_change(unit, row);
     row->status = (effects & FA_KEEP_STATUS) ? old : rule->to;
+    row->due_us = 0;
     if (row->status != old)
         row->state = change->state;
     if (effects & FA_TAKE_LEASE)
@@ -422,8 +462,8 @@ void fa_unit_unblock_if_free(struct fa_unit *unit, struct fa_row *row)
     else if (is_bad)
         row->flags |= FAINA_PHASE_ERROR;
     fa_unit_apply(unit, row,
-                  &(struct fa_change){.trigger = FA_UNBLOCK, .actor = FAINA_ACTOR_SYSTEM,
-                                      .what = "unblocked"});
+                  &(struct fa_change){
+                      .trigger = FA_UNBLOCK, .actor = FAINA_ACTOR_SYSTEM, .what = "unblocked"});
     row->flags &= ~(FA_FLAG_WAITS_CHILDREN | FA_FLAG_FAIL_FAST);
     if (row->run_at_us > unit->now_us && !(row->flags & FA_FLAG_CONTINUES)) {
         row->at_us = row->run_at_us;
@@ -443,8 +483,7 @@ static enum faina_code recount(struct fa_unit *unit, int64_t key, bool by_child,
         return FAINA_OK;
     if (code != FAINA_OK)
         return code;
-    if (waiting->status != FAINA_BLOCKED ||
-        by_child != !!(waiting->flags & FA_FLAG_WAITS_CHILDREN))
+    if (waiting->status != FAINA_BLOCKED || by_child != !!(waiting->flags & FA_FLAG_WAITS_CHILDREN))
         return FAINA_OK;
     fa_unit_touch(unit, waiting);
     waiting->deps_left -= step;
@@ -471,7 +510,8 @@ enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, bool is_e
     if (code == FAINA_OK && row->flags & FA_FLAG_HAS_DEPENDENTS) {
         code = fa_unit_flush(unit, err); /* so that the query sees every link */
         if (code == FAINA_OK)
-            code = fa_db_one(unit->source.db, FA_SQL_DEP_WAITING, &key, 1, fa_keys_sink, &waiting, err);
+            code = fa_db_one(unit->source.db, FA_SQL_DEP_WAITING, &key, 1, fa_keys_sink, &waiting,
+                             err);
         for (size_t i = 0; code == FAINA_OK && i < waiting.count; i++)
             code = recount(unit, waiting.keys[i], false, row, is_end, err);
     }

@@ -32,9 +32,9 @@ struct fa_unit {
     int64_t now_us; /* the time of the operation being run */
 
     /* What there may be to do after the commit. */
-    bool has_ready;       /* something may be claimed that could not before */
-    int64_t next_us;      /* earliest new deadline; INT64_MAX: none */
-    struct fa_id *ended;  /* tasks that ended */
+    bool has_ready;      /* something may be claimed that could not before */
+    int64_t next_us;     /* earliest new deadline; INT64_MAX: none */
+    struct fa_id *ended; /* tasks that ended */
     size_t ended_count, ended_size;
 
     bool has_arrivals;    /* a row that is not yet written may belong in line */
@@ -55,7 +55,7 @@ struct fa_unit {
     struct fa_unit_key {
         int64_t hash;
         struct fa_row *row; /* NULL: free */
-    } *keys;
+    } * keys;
     size_t key_count, key_size;
 };
 
@@ -109,6 +109,10 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
 /* Notes an event at the row's updated_us. */
 void fa_unit_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
                    enum faina_actor actor, const char *worker, const char *detail);
+
+/* Notes an event that is no change of the task: the row stays as it is. */
+void fa_unit_note(struct fa_unit *unit, struct fa_row *row, const char *what,
+                  enum faina_actor actor, const char *worker, const char *detail);
 
 /* Tells whoever waits for this task, which has just ended (is_end) or come back to life, so that
  * their counts are right; unblocks those that wait for nothing more. */

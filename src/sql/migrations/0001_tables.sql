@@ -62,6 +62,7 @@ CREATE TABLE ready (
     started_us INTEGER,
     error      TEXT,
     metadata   TEXT,
+    run_at_us  INTEGER, -- when it came due, after a backoff
     PRIMARY KEY (lane, rank, id)
 ) WITHOUT ROWID;
 
@@ -152,14 +153,14 @@ CREATE INDEX task_dep_needs ON task_dep (needs, task);
 -- attempt, are read from the task's own rows (view task_events).
 CREATE TABLE event (
     task   INTEGER NOT NULL,
-    at_us  INTEGER NOT NULL, -- unique within the task
+    at_us  INTEGER NOT NULL, -- grows within the task
     what   TEXT NOT NULL,
     status INTEGER NOT NULL,
     actor  INTEGER NOT NULL,
     state  TEXT,
     worker TEXT,
     detail TEXT,
-    PRIMARY KEY (task, at_us)
+    PRIMARY KEY (task, at_us, what)
 ) WITHOUT ROWID;
 
 CREATE TABLE resource (
@@ -203,7 +204,7 @@ CREATE TABLE tally (
 -- For people ------------------------------------------------------------------------------------
 
 CREATE VIEW task_standing AS
-    SELECT lane, id, 0 AS status, NULL AS at_us, version, fence, attempts, flags, progress, state,
+    SELECT lane, id, 0 AS status, run_at_us AS at_us, version, fence, attempts, flags, progress, state,
            updated_us, claimed_us, started_us, NULL AS completed_us, NULL AS deleted_us,
            NULL AS worker, error, metadata, NULL AS output
     FROM ready
@@ -238,7 +239,7 @@ CREATE VIEW tasks AS
            t.max_attempts,
            strftime('%Y-%m-%dT%H:%M:%fZ', coalesce(CASE WHEN s.status = 0 THEN s.at_us END,
                                                    t.run_at_us) / 1e6, 'unixepoch') AS run_at,
-           s.worker AS worker_id,
+           CASE WHEN s.status IN (1, 2) THEN s.worker END AS worker_id,
            strftime('%Y-%m-%dT%H:%M:%fZ', CASE WHEN s.status IN (1, 2) THEN s.at_us END / 1e6,
                     'unixepoch') AS lease_expires_at,
            p.uuid AS parent_id, l.resources, tm.id AS team_id, t.created_by,
@@ -266,7 +267,8 @@ CREATE VIEW task_results AS
     FROM ended e JOIN task_id u ON u.id = e.id
     WHERE e.output IS NOT NULL;
 
--- flags & 16: the claim, & 32: the start is told by the row itself; (flags >> 8) & 3: who ended it.
+-- flags & 16: the claim, & 32: the start is told by the row itself; & 16384: it was blocked from the
+-- first; (flags >> 8) & 3: who ended it.
 CREATE VIEW task_events AS
     SELECT u.uuid AS task_id, x.what, n.name AS status, x.state,
            CASE x.actor WHEN 0 THEN 'API' WHEN 1 THEN 'WORKER' ELSE 'SYSTEM' END AS actor,
@@ -274,7 +276,9 @@ CREATE VIEW task_events AS
            strftime('%Y-%m-%dT%H:%M:%fZ', x.at_us / 1e6, 'unixepoch') AS created_at
     FROM (SELECT task, at_us, what, status, actor, state, worker, detail FROM event
           UNION ALL
-          SELECT id, created_us, 'created', 0, 0, 'Queued', NULL, NULL FROM task
+          SELECT t.id, t.created_us, 'created', CASE WHEN s.flags & 16384 THEN 3 ELSE 0 END, 0,
+                 'Queued', NULL, NULL
+          FROM task t JOIN task_standing s ON s.id = t.id
           UNION ALL
           SELECT id, claimed_us, 'claimed', 1, 1, NULL, worker, NULL FROM held WHERE flags & 16
           UNION ALL

@@ -1,3 +1,3 @@
--- Notes what happened. Primary key (task, time).
-INSERT INTO event (task, at_us, what, status, actor, state, worker, detail)
+-- Notes what happened. Primary key (task, time, what).
+INSERT OR REPLACE INTO event (task, at_us, what, status, actor, state, worker, detail)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)

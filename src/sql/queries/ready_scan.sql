@@ -5,7 +5,7 @@ SELECT t.id, t.tail, t.lane, t.rank, t.created_us, t.max_attempts, t.input, t.ru
        (SELECT team.id FROM team WHERE team.id = t.team), t.created_by, t.retry_base_ms,
        t.retry_factor, t.retry_max_ms,
        r.version, r.fence, r.attempts, r.flags, r.progress, r.state, r.updated_us, r.claimed_us,
-       r.started_us, r.error, r.metadata
+       r.started_us, r.error, r.metadata, r.run_at_us
 FROM ready r
 CROSS JOIN task t ON t.id = r.id
 WHERE r.lane = ?1 AND (r.rank, r.id) > (?2, ?3)

@@ -12,14 +12,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define APPLICATION_ID 0x4661696e    /* "Fain", in the header of the file */
-#define CHECKPOINT_PAGES 20000       /* measured: twice the inserts of SQLite's 1,000 */
+#define APPLICATION_ID 0x4661696e /* "Fain", in the header of the file */
+#define CHECKPOINT_PAGES 20000    /* measured: twice the inserts of SQLite's 1,000 */
 #define BUSY_MS 5000
 
 struct db_sqlite {
     struct fa_db base;
     sqlite3 *handle;
-    char *path; /* NULL: in memory */
+    char *path;    /* NULL: in memory */
     int log_pages; /* in the write-ahead log, as of the last commit */
     sqlite3_stmt *statements[FA_SQL_COUNT];
 };

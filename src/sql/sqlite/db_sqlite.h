@@ -11,7 +11,7 @@
 #include "sql/db.h"
 
 struct fa_sqlite_options {
-    const char *path;   /* NULL: in memory */
+    const char *path; /* NULL: in memory */
     bool is_reader;
     int64_t cache_kib;
 };
