@@ -23,18 +23,20 @@
 #include <unistd.h>
 
 #define ROUNDS_DEFAULT 5
+#define ROUNDS_MAX 99
 #define QUICK_ROUNDS_DEFAULT 2
 #define SPACE_MIB 3000 /* what a run needs on disk, roughly; with --huge as much again and more */
 #define HUGE_SPACE_MIB 10000
 
+/* Memory comes first, before anything else has grown the heap that its process inherits. */
 static const struct fa_bench_part parts[] = {
+    {"memory", "what a million waiting tasks add to the process", fa_bench_memory},
     {"life-1", "submit, claim and complete, one task at a time", fa_bench_life},
     {"life-100", "the same in batches of 100; and 64 callers with one task at a time",
      fa_bench_life},
     {"life-1000", "the same in batches of 1,000", fa_bench_life},
     {"life-key", "the same with a random key on each task", fa_bench_life},
     {"claim", "how long a claim of 100 takes, whatever else is stored", fa_bench_claim},
-    {"memory", "what a million waiting tasks add to the process", fa_bench_memory},
 };
 
 struct arguments {
@@ -107,32 +109,43 @@ static int unknown_argument(const char *word)
     return usage_error("bench has no flag %.100s", word);
 }
 
+/* Whether `name` (of `len` bytes) picks a part: the whole name of one picks that one only, the
+ * beginning of several picks them all. */
+static bool picks(const char *name, size_t len, const char *part)
+{
+    for (size_t i = 0; i < FA_COUNT(parts); i++) {
+        if (strlen(parts[i].name) == len && strncmp(name, parts[i].name, len) == 0)
+            return strcmp(parts[i].name, part) == 0;
+    }
+    return len > 0 && strncmp(name, part, len) == 0;
+}
+
+/* NULL selects all. */
 static bool is_selected(const char *only, const char *part)
 {
-    while (only && *only) {
-        size_t len = strcspn(only, ",");
+    for (const char *at = only; at && *at;) {
+        size_t len = strcspn(at, ",");
 
-        if (len > 0 && strncmp(only, part, len) == 0)
+        if (picks(at, len, part))
             return true;
-        only += len + (only[len] == ',');
+        at += len + (at[len] == ',');
     }
     return !only;
 }
 
-/* Every name that --only gives must be the beginning of some part's. */
 static int check_only(const char *only)
 {
-    for (const char *at = only; at && *at;) {
+    for (const char *at = only; *at;) {
         size_t len = strcspn(at, ","), i = 0;
 
-        while (i < FA_COUNT(parts) && strncmp(at, parts[i].name, len) != 0)
+        while (i < FA_COUNT(parts) && !picks(at, len, parts[i].name))
             i++;
-        if (len == 0 || i == FA_COUNT(parts))
+        if (i == FA_COUNT(parts))
             return usage_error("--only: there is no part \"%.*s\"; --help lists them", (int)len,
                                at);
         at += len + (at[len] == ',');
     }
-    return only && !*only ? usage_error("--only names no part") : FA_EXIT_OK;
+    return *only ? FA_EXIT_OK : usage_error("--only names no part");
 }
 
 static int take_argument(struct arguments *out, enum argument which, const char *value)
@@ -146,9 +159,9 @@ static int take_argument(struct arguments *out, enum argument which, const char 
         return check_only(value);
     case ROUNDS:
         number = strtol(value, &end, 10);
-        if (end == value || *end || number < 1 || number > FA_BENCH_ROUNDS_MAX)
+        if (end == value || *end || number < 1 || number > ROUNDS_MAX)
             return usage_error("--rounds is a whole number from 1 to %d, not \"%.100s\"",
-                               FA_BENCH_ROUNDS_MAX, value);
+                               ROUNDS_MAX, value);
         out->rounds = (int)number;
         break;
     case QUICK:

@@ -138,7 +138,10 @@ static enum faina_code build(const struct fa_bench *bench, struct claim_set *set
         return code;
     fa_bench_driver_init(&set->driver, set->service, &bench->inputs, 1, BUILD_BATCH, BUILD_BATCH);
     set->samples_us = fa_alloc_zero(SAMPLES, sizeof *set->samples_us);
-    code = end_many(bench, set, row->ended, err);
+    if (!bench->is_quick && strcmp(bench->url, "sqlite:") == 0)
+        code = fa_bench_driver_grow_log(&set->driver, err);
+    if (code == FAINA_OK)
+        code = end_many(bench, set, row->ended, err);
     if (code == FAINA_OK)
         code = throttle_many(bench, set, row->throttled, err);
     if (code == FAINA_OK)

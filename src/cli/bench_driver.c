@@ -152,3 +152,44 @@ enum faina_code fa_bench_driver_replace(struct fa_bench_driver *driver,
     }
     return run(driver, 2 * count, err);
 }
+
+/* Ended tasks, all of them, some at a time. */
+static enum faina_code purge(struct fa_bench_driver *driver, struct faina_error *err)
+{
+    static const struct faina_purge all = {0};
+    enum faina_code code;
+
+    do {
+        fa_arena_reset(&driver->arena);
+        driver->ops[0] =
+            (struct fa_op){.kind = FA_OP_PURGE, .purge = &all, .arena = &driver->arena};
+        code = run(driver, 1, err);
+    } while (code == FAINA_OK && driver->ops[0].count > 0);
+    return code;
+}
+
+enum faina_code fa_bench_driver_grow_log(struct fa_bench_driver *driver, struct faina_error *err)
+{
+    char *input = fa_alloc(FA_BENCH_GROW_SIZE + 1);
+    const struct faina_submit submit = {.type = FA_BENCH_TYPE, .input = input};
+    enum faina_code code = FAINA_OK;
+
+    memset(input, 'x', FA_BENCH_GROW_SIZE);
+    input[0] = input[FA_BENCH_GROW_SIZE - 1] = '"';
+    input[FA_BENCH_GROW_SIZE] = '\0';
+    for (int i = 0; code == FAINA_OK && i < FA_BENCH_GROW_COUNT; i++) {
+        fa_arena_reset(&driver->arena);
+        driver->ops[0] =
+            (struct fa_op){.kind = FA_OP_SUBMIT, .submit = &submit, .arena = &driver->arena};
+        code = run(driver, 1, err);
+        if (code == FAINA_OK)
+            code = fa_bench_driver_claim(driver, 1, err);
+        if (code == FAINA_OK)
+            code = fa_bench_driver_complete(driver, 1, err);
+    }
+    if (code == FAINA_OK)
+        code = purge(driver, err);
+    fa_arena_finish(&driver->arena);
+    free(input);
+    return code;
+}

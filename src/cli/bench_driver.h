@@ -50,6 +50,10 @@ void fa_bench_driver_init(struct fa_bench_driver *driver, struct fa_service *ser
                           size_t held_max);
 void fa_bench_driver_finish(struct fa_bench_driver *driver);
 
+/* Brings the log of a new store to its size (bench_run.h); leaves no task behind. */
+FA_MUST_CHECK enum faina_code fa_bench_driver_grow_log(struct fa_bench_driver *driver,
+                                                       struct faina_error *err);
+
 /* Each is one fa_service_run. `like` is what is the same in all tasks; their inputs differ. */
 FA_MUST_CHECK enum faina_code fa_bench_driver_submit(struct fa_bench_driver *driver,
                                                      const struct faina_submit *like, size_t count,

@@ -119,6 +119,12 @@ enum faina_code fa_bench_engine_round(struct fa_bench_engine *engine,
     return code;
 }
 
+/* The callers wait meanwhile, so one's driver may be borrowed. */
+enum faina_code fa_bench_engine_grow_log(struct fa_bench_engine *engine, struct faina_error *err)
+{
+    return fa_bench_driver_grow_log(&engine->callers[0].driver, err);
+}
+
 static void start_callers(struct fa_bench_engine *engine, const struct fa_bench_inputs *inputs)
 {
     pthread_barrier_init(&engine->begin, NULL, (unsigned)engine->caller_count + 1);

@@ -19,6 +19,10 @@ FA_MUST_CHECK enum faina_code fa_bench_engine_open(struct fa_bench_engine **out,
                                                    struct faina_error *err);
 void fa_bench_engine_close(struct fa_bench_engine *engine); /* NULL is fine */
 
+/* Brings the log to its size (bench_run.h). */
+FA_MUST_CHECK enum faina_code fa_bench_engine_grow_log(struct fa_bench_engine *engine,
+                                                       struct faina_error *err);
+
 /* Lets speed->tasks tasks live through all their steps; writes how long each step took. */
 FA_MUST_CHECK enum faina_code fa_bench_engine_round(struct fa_bench_engine *engine,
                                                     int64_t out_ns[FA_BENCH_STEPS],

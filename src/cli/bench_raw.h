@@ -29,6 +29,10 @@ FA_MUST_CHECK enum faina_code fa_bench_raw_open(struct fa_bench_raw **out, const
                                                 struct faina_error *err);
 void fa_bench_raw_close(struct fa_bench_raw *raw); /* NULL is fine */
 
+/* Brings the log to its size (bench_run.h). */
+FA_MUST_CHECK enum faina_code fa_bench_raw_grow_log(struct fa_bench_raw *raw,
+                                                    struct faina_error *err);
+
 /* Lets speed->tasks tasks live through all their steps; writes how long each step took. */
 FA_MUST_CHECK enum faina_code fa_bench_raw_round(struct fa_bench_raw *raw,
                                                  int64_t out_ns[FA_BENCH_STEPS],

@@ -12,7 +12,7 @@
 
 #include <stdio.h>
 
-#define FA_BENCH_ROUNDS_MAX 99
+#define FA_BENCH_ROUNDS_MAX 1000
 #define FA_BENCH_ROWS_MAX 32
 
 enum fa_bench_subject {
