@@ -159,7 +159,7 @@ static void test_bad__actors(struct fa_t *t)
 
 static void test_bad__ids(struct fa_t *t)
 {
-    static const char *const bad[] = {"", "x", "01890a5d-ac96-774b-bcce-b302099a805",
+    static const char *const bad[] = {"x", "01890a5d-ac96-774b-bcce-b302099a805",
                                       "01890a5d-ac96-774b-bcce-b302099a8057 ",
                                       "01890a5dac96774bbcceb302099a8057",
                                       "01890a5d-ac96-474b-bcce-b302099a8057",
@@ -172,7 +172,8 @@ static void test_bad__ids(struct fa_t *t)
         CHECK_CODE(t, fa_t_wait(t, bad[i], 0), FAINA_TASK_NOT_FOUND);
         CHECK_CODE(t, fa_t_children(t, bad[i], 0, NULL), FAINA_TASK_NOT_FOUND);
     }
-    CHECK_CODE(t, fa_t_get(t, NULL), FAINA_TASK_NOT_FOUND);
+    CHECK_CODE(t, fa_t_get(t, NULL), FAINA_INVALID_REQUEST);
+    CHECK_CODE(t, fa_t_get(t, ""), FAINA_INVALID_REQUEST);
     /* Upper case is the same id. */
     const char *id = fa_t_submit(t, .type = "x");
     char *upper = fa_arena_strdup(&t->arena, id);

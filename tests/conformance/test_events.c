@@ -164,7 +164,8 @@ static void test_events__lost_lease(struct fa_t *t)
                          "claimed claimed WORKER w\n"
                          "lease_lost pending SYSTEM w\n"
                          "claimed claimed WORKER v\n"
-                         "lease_lost dead_letter SYSTEM v\n");
+                         "lease_lost claimed SYSTEM v\n" /* what led to the end ... */
+                         "dead_letter dead_letter SYSTEM v\n");
 }
 
 static void test_events__submit_with_dependency(struct fa_t *t)

@@ -66,7 +66,8 @@ static void test_lease__last_attempt_ends_in_dead_letter(struct fa_t *t)
     fa_t_wait_status(t, id, FAINA_DEAD_LETTER);
     CHECK_INT(t->task->attempts, 1);
     CHECK(t->task->error != NULL, "a dead letter without an error");
-    check_lost(t, id, "lease_lost", FAINA_DEAD_LETTER);
+    check_lost(t, id, "dead_letter", FAINA_DEAD_LETTER);
+    CHECK_STORY(t, id, "created claimed lease_lost dead_letter");
 }
 
 static void test_lease__claim_next_takes_one_too(struct fa_t *t)
@@ -205,10 +206,10 @@ static void test_background__expires_into_a_failed_attempt(struct fa_t *t)
     CHECK_INT(t->task->expires_us, 0);
     check_lost(t, id, "expired", FAINA_PENDING);
     CHECK_CODE(t, fa_t_complete(t, id, NOBODY, "1"), FAINA_TASK_NOT_CLAIMED);
+    CHECK_STR(newest_event(t, id)->what, "late_result");
     CHECK_OK(t, fa_t_claim(t, id, "v"));
     CHECK_INT(t->task->attempts, 2);
     CHECK_CODE(t, fa_t_complete(t, id, NOBODY, "1"), FAINA_WRONG_WORKER);
-    CHECK_STR(newest_event(t, id)->what, "late_result");
     CHECK_NOW(t, id, FAINA_CLAIMED);
 }
 
@@ -219,8 +220,10 @@ static void test_background__last_attempt_ends_in_dead_letter(struct fa_t *t)
     fa_t_take(t, id, "w");
     CHECK_OK(t, fa_t_background(t, id, BY("w"), SHORT_MS));
     fa_t_wait_status(t, id, FAINA_DEAD_LETTER);
-    check_lost(t, id, "expired", FAINA_DEAD_LETTER);
+    check_lost(t, id, "dead_letter", FAINA_DEAD_LETTER);
+    CHECK_STORY(t, id, "created claimed started background expired dead_letter");
     CHECK_CODE(t, fa_t_complete(t, id, NOBODY, "1"), FAINA_TASK_FAILED);
+    CHECK_STR(newest_event(t, id)->what, "late_result");
 }
 
 static void test_background__has_no_lease_to_lose(struct fa_t *t)

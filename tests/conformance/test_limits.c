@@ -209,7 +209,7 @@ static void test_limits__dependencies_of_a_task(struct fa_t *t)
         ops[i] = (struct fa_op){.kind = FA_OP_SUBMIT, .submit = &submit};
     fa_t_run_all(t, ops, FA_DEPENDS_ON_MAX + 1);
     for (size_t i = 0; i < FA_DEPENDS_ON_MAX + 1; i++)
-        ids[i] = ops[i].task_id;
+        ids[i] = fa_arena_strdup(&t->arena, ops[i].task_id);
     CHECK_CODE(t, fa_t_try_submit(t, .type = "y", .depends_on = ids,
                                   .depends_on_count = FA_DEPENDS_ON_MAX + 1),
                FAINA_INVALID_TASK);

@@ -6,6 +6,9 @@
 #include "base/json.h"
 
 #define FAST {.base_ms = 1, .factor = 1, .max_ms = 1}
+/* A random wait below a year is, all but surely, not over within a test. */
+#define YEAR_MS (365LL * 24 * 3600 * 1000)
+#define SLOW {.base_ms = YEAR_MS, .max_ms = YEAR_MS}
 
 /* The member of a task's error, as raw JSON; "(none)" when it isn't there. */
 static const char *error_member(struct fa_t *t, const char *error, const char *name)
@@ -142,9 +145,7 @@ static void test_fail__backs_off_within_the_ceiling(struct fa_t *t)
 
 static void test_fail__is_not_handed_out_before_its_time(struct fa_t *t)
 {
-    /* A random wait below a year is, all but surely, not over within this test. */
-    int64_t year_ms = 365LL * 24 * 3600 * 1000;
-    const char *id = fa_t_submit(t, .type = "x", .retry = {.base_ms = year_ms, .max_ms = year_ms});
+    const char *id = fa_t_submit(t, .type = "x", .retry = SLOW);
 
     fa_t_take(t, id, "w");
     CHECK_OK(t, fa_t_fail_attempt(t, id, BY("w"), "no"));
@@ -232,7 +233,7 @@ static void test_fail__last_attempt_from_each_status(struct fa_t *t)
 
 static void test_fail__same_again_is_ok_until_somebody_claims(struct fa_t *t)
 {
-    const char *id = fa_t_submit(t, .type = "x", .retry = FAST);
+    const char *id = fa_t_submit(t, .type = "x", .retry = SLOW);
     const char *before;
     int64_t fence;
 

@@ -59,14 +59,35 @@ void fa_t_check_int(int64_t got, int64_t want, const char *what, const char *fil
         fa_t_fail(file, line, "%s is %lld, wanted %lld", what, (long long)got, (long long)want);
 }
 
+/* Where two texts first differ: the beginning of that line. */
+static const char *differing_line(const char *a, const char *b)
+{
+    const char *line = a;
+
+    for (const char *at = a; *at && *at == *b; at++, b++)
+        if (*at == '\n')
+            line = at + 1;
+    return line;
+}
+
 void fa_t_check_str(const char *got, const char *want, const char *what, const char *file,
                     int line)
 {
+    const char *got_line, *want_line;
+
     if (got == NULL && want == NULL)
         return;
-    if (got == NULL || want == NULL || strcmp(got, want) != 0)
-        fa_t_fail(file, line, "%s is\n  %s\nwanted\n  %s", what, got ? got : "(null)",
+    if (got == NULL || want == NULL)
+        fa_t_fail(file, line, "%s is %s, wanted %s", what, got ? got : "(null)",
                   want ? want : "(null)");
+    if (strcmp(got, want) == 0)
+        return;
+    got_line = differing_line(got, want);
+    want_line = differing_line(want, got);
+    if (got_line == got && strchr(got, '\n') == NULL)
+        fa_t_fail(file, line, "%s is \"%s\", wanted \"%s\"", what, got, want);
+    fa_t_fail(file, line, "%s differs:\n- %.*s\n+ %.*s", what, (int)strcspn(want_line, "\n"),
+              want_line, (int)strcspn(got_line, "\n"), got_line);
 }
 
 void fa_t_check_status(enum faina_status got, enum faina_status want, const char *what,
