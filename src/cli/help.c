@@ -6,7 +6,7 @@
 #include "cli/text.h"
 
 #define WIDTH_MAX 96 /* wider lines are hard to read */
-#define FLAG_COLUMN 26
+#define FLAG_COLUMN 28
 
 static int help_width(const struct fa_cli *cli)
 {
@@ -52,9 +52,10 @@ static void print_flag(const struct fa_cli *cli, FILE *to, const struct fa_flag 
              : flag->is_optional ? " ["
                                  : " ",
              flag->value ? flag->value : "", flag->is_optional ? "]" : "");
-    fprintf(to, "%-*s", FLAG_COLUMN, left);
     if (strlen(left) + 2 > FLAG_COLUMN)
-        fprintf(to, "\n%*s", FLAG_COLUMN, "");
+        fprintf(to, "%s\n%*s", left, FLAG_COLUMN, "");
+    else
+        fprintf(to, "%-*s", FLAG_COLUMN, left);
     print_wrapped(cli, to, flag->help, FLAG_COLUMN);
 }
 

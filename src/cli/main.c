@@ -71,7 +71,9 @@ int main(int argc, char **argv)
     /* Widths of characters must be those of UTF-8, whatever the user's language. */
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
         setlocale(LC_CTYPE, "");
-    signal(SIGPIPE, SIG_IGN); /* writing then tells, and we end in order */
+    /* Writing then tells what is wrong, and we end in order. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     look_around(&cli);
     code = fa_cli_parse(&cli, argc, argv);
     if (code < 0)

@@ -180,7 +180,7 @@ const struct fa_verb fa_verbs[] = {
      "faina get " ID_EXAMPLE "\n"
      "faina get --type mail.send --key order-17", 0, 1, fa_verb_get, get_flags},
     {"ls", FA_GROUP_LOOK, "", "list tasks, newest first",
-     "--namespace '*' lists those of all namespaces.",
+     "Those of the namespace; --namespace '*' lists all.",
      "faina ls --status failed,dead_letter\n"
      "faina ls --type mail.send --after 1h -o jsonl", 0, 0, fa_verb_ls, ls_flags},
     {"children", FA_GROUP_LOOK, "ID", "list the subtasks of a task, oldest first", NULL, NULL,
@@ -216,7 +216,7 @@ const struct fa_verb fa_verbs[] = {
     {"fail", FA_GROUP_WORK, "ID --error TEXT --worker W", "end an attempt badly",
      "The task is tried again after a while, or ends as dead_letter when no attempt is left, or as "
      "failed with --permanent.",
-     "faina fail " ID_EXAMPLE " --error 'no such host' --kind network --worker me",
+     "faina fail " ID_EXAMPLE " --error 'no such host' --worker me",
      1, 1, fa_verb_fail, fail_flags},
     {"progress", FA_GROUP_WORK, "ID [PERCENT] [STATE] --worker W", "say how far a task is",
      "Also renews the lease. PERCENT is 0 to 100, or - to leave it as it is.",
@@ -238,7 +238,7 @@ const struct fa_verb fa_verbs[] = {
      "Spends no attempt.", NULL, 1, 1, fa_verb_release, by_flags},
 
     {"cancel", FA_GROUP_MANAGE, "ID... | --all", "cancel tasks and their subtasks",
-     "--all takes every task that has not ended and that --status and --type leave; it tells how "
+     "With --all every task that has not ended and that --status and --type leave: it tells how "
      "many and asks. Without a terminal it needs --yes.",
      "faina cancel " ID_EXAMPLE "\n"
      "faina cancel --all --type mail.send --status pending", 0, -1, fa_verb_cancel, cancel_flags},

@@ -2,7 +2,8 @@
  * wire.c - tasks and requests as JSON.
  *
  * Reading a submit is one table, `fields`: name, how to read it, where it goes. A new field needs a
- * row there, and a line in docs/cli.md. Fields that only the engine sets are in `engine_fields`.
+ * row there, and to be named in the help of submit (cli/verbs.c). Fields that only the engine sets
+ * are in `engine_fields`.
  */
 #include "service/wire.h"
 

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Completions and the manual page: they parse, and they say what the program says."""
+import os
+import re
+import shutil
+import subprocess
+
+from helper_cli import BIN, ROOT, Skip, contains, environment, equal, is_true, run, verbs
+
+FILES = {"bash": "faina.bash", "zsh": "_faina", "fish": "faina.fish"}
+
+
+def test_completions_are_as_the_program_prints_them(cli):
+    for shell, name in FILES.items():
+        with open(f"{ROOT}/completions/{name}", encoding="utf-8") as file:
+            is_true(file.read() == cli("completion", shell).out,
+                    f"print completions/{name} anew: faina completion {shell}")
+
+
+def test_completions_parse(cli):
+    for shell, command in (("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]),
+                           ("fish", ["fish", "--no-execute"])):
+        if not shutil.which(shell):
+            raise Skip(f"no {shell} here")
+        done = subprocess.run([*command, f"{ROOT}/completions/{FILES[shell]}"], text=True,
+                              capture_output=True, check=False)
+        equal((done.returncode, done.stdout, done.stderr), (0, "", ""), shell)
+
+
+def complete(cli, *words):
+    """What bash offers for the last word."""
+    quoted = " ".join(f"'{word}'" for word in words)
+    script = (f"source {ROOT}/completions/faina.bash; COMP_WORDS=({quoted}); "
+              f"COMP_CWORD={len(words) - 1}; _faina; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+    done = subprocess.run(["bash", "-c", script], cwd=cli.folder, capture_output=True, text=True,
+                          check=True)
+    equal(done.stderr, "")
+    return done.stdout.split()
+
+
+def test_bash_completes(cli):
+    cli.write("tasks.jsonl", "")
+    equal(complete(cli, "faina", "su"), ["submit"])
+    equal(complete(cli, "faina", "--url", "memory:", "expl"), ["explain"])
+    equal(complete(cli, "faina", "team", ""), ["ls", "get", "create", "set", "rm"])
+    equal(complete(cli, "faina", "submit", "x", "--prio"), ["--priority"])
+    equal(complete(cli, "faina", "db", "purge", "--older"), ["--older-than"])
+    equal(complete(cli, "faina", "ls", "--status", "dead"), ["dead_letter"])
+    equal(complete(cli, "faina", "ls", "-o", "j"), ["json", "jsonl"])
+    equal(complete(cli, "faina", "completion", "z"), ["zsh"])
+    equal(complete(cli, "faina", "submit", "x", "@ta"), ["@tasks.jsonl"])
+    equal(complete(cli, "faina", "submit", "--bulk", "ta"), ["tasks.jsonl"])
+
+
+def test_fish_completes(cli):
+    if not shutil.which("fish"):
+        raise Skip("no fish here")
+
+    def offers(line):
+        done = subprocess.run(
+            ["fish", "--no-config", "-c",
+             f"source {ROOT}/completions/faina.fish; complete -C '{line}'"],
+            cwd=cli.folder, capture_output=True, text=True, env=environment(HOME=cli.folder),
+            check=False)
+        equal(done.stderr, "")
+        return [row.split("\t")[0] for row in done.stdout.splitlines()]
+
+    contains(offers("faina su"), "submit")
+    equal(sorted(offers("faina team ")), ["create", "get", "ls", "rm", "set"])
+    contains(offers("faina ls --sta"), "--status")
+    is_true("--status" not in offers("faina team ls --sta"))
+
+
+def page():
+    with open(f"{ROOT}/docs/faina.1.scd", encoding="utf-8") as file:
+        return file.read()
+
+
+def test_the_manual_page_renders(cli):
+    if not shutil.which("scdoc") or not shutil.which("man"):
+        raise Skip("no scdoc or man here")
+    done = subprocess.run(["scdoc"], input=page(), capture_output=True, text=True, check=False)
+    equal((done.returncode, done.stderr), (0, ""))
+    cli.write("faina.1", done.stdout)
+    shown = subprocess.run(["man", "--warnings", "-l", "-Tutf8", cli.path("faina.1")], text=True,
+                           capture_output=True, env=environment(MANWIDTH="80"), check=False)
+    equal((shown.returncode, shown.stderr), (0, ""))
+    text = re.sub(r"\x1b\[[0-9;]*m|.\x08", "", shown.stdout)
+    for title in ("NAME", "SYNOPSIS", "EXIT STATUS", "ENVIRONMENT", "EXAMPLES"):
+        contains(text, title)
+
+
+def test_the_manual_page_has_every_verb_and_flag(cli):
+    text = page()
+    sections = dict(re.findall(r"^\*([a-z]+(?: [a-z]+)?)\*[^\n]*\n((?:\t[^\n]*\n|\n)*)", text, re.M))
+    for verb in verbs():
+        is_true(verb in sections, f"no section on {verb}")
+        if verb == "bench":
+            continue
+        help_text = cli(*verb.split(), "--help").out
+        own = help_text.split("Flags of every verb:")[0]
+        flags = set(re.findall(r"^ .{5}(--[a-z-]+)", own, re.M))
+        told = set(re.findall(r"\*(--[a-z-]+)\*", sections[verb]))
+        equal(told, flags, verb)
+    for flag in ("--output", "--url", "--namespace", "--help"):
+        contains(text, f"*{flag}*")
+
+
+def test_the_manual_page_has_every_exit_code(cli):
+    codes = re.search(r"# EXIT STATUS\n(.*?)\n# ", page(), re.S)[1]
+    equal(re.findall(r"^\*(\d)\*$", codes, re.M), list("0123456"))
+
+
+def test_examples_in_the_help_are_valid(cli):
+    """Each flag in an example belongs to its verb."""
+    for verb in verbs():
+        if verb == "bench":
+            continue
+        text = cli(*verb.split(), "--help").out
+        for line in text.partition("Examples:\n")[2].splitlines():
+            if not line.strip().startswith("faina " + verb):
+                continue
+            for flag in re.findall(r"(?<= )--[a-z-]+", line):
+                is_true(re.search(rf" {flag}\b", text.partition("Examples:")[0]), line, flag)
+
+
+def test_the_program_is_where_the_tests_look(cli):
+    is_true(os.access(BIN, os.X_OK), BIN)
+    contains(cli("version").out, "faina ")
+
+
+run(globals())

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""Files that are damaged, foreign, newer, read-only, or somebody else's."""
+import os
+import shutil
+import sqlite3
+import subprocess
+
+from helper_cli import BIN, contains, environment, equal, is_true, run
+
+
+def test_a_text_file_is_left_alone(cli):
+    text = "These are my notes, and they are mine.\n" * 200
+    cli.write("notes.txt", text)
+    contains(cli("ls", "--url", "sqlite:notes.txt", code=6).err, "notes.txt is not a Faina database")
+    cli("submit", "x", "--url", "sqlite:notes.txt", code=6)
+    equal(open(cli.path("notes.txt"), encoding="ascii").read(), text)
+
+
+def test_the_database_of_another_program_is_left_alone(cli):
+    with sqlite3.connect(cli.path("other.db")) as db:
+        db.execute("CREATE TABLE recipes (name TEXT)")
+        db.execute("INSERT INTO recipes VALUES ('soup')")
+    db.close()
+    contains(cli("submit", "x", "--url", "sqlite:other.db", code=6).err, "another program")
+    with sqlite3.connect(cli.path("other.db")) as db:
+        equal(db.execute("SELECT name FROM sqlite_master").fetchall(), [("recipes",)])
+
+
+def test_a_folder_is_no_file(cli):
+    os.mkdir(cli.path("folder"))
+    contains(cli("ls", "--url", "sqlite:folder", code=6).err, "folder")
+    cli("ls", "--url", "sqlite:no/such/place.db", code=6)
+
+
+def test_a_damaged_file(cli):
+    for n in range(20):
+        cli.submit("x", '"' + "a" * 3000 + '"', "--key", f"k{n}")
+    with open(cli.path("faina.db"), "r+b") as file:
+        size = os.path.getsize(cli.path("faina.db"))
+        file.seek(4096)
+        file.write(b"\xa5" * (size - 8192))
+    result = cli("ls", code=None)
+    equal(result.code, 6, result)
+    contains(result.err, "damaged")
+    doctor = cli("doctor", code=1)
+    equal(doctor.json()["verdict"], "wrong")
+    contains(cli("doctor", "-o", "table", code=1).out, "Something is wrong.")
+
+
+def test_an_empty_file_becomes_a_store(cli):
+    cli.write("faina.db", "")
+    cli.submit("x")
+    equal(len(cli("ls").json()["items"]), 1)
+
+
+def test_a_file_from_a_newer_version(cli):
+    cli.submit("x")
+    with sqlite3.connect(cli.path("faina.db")) as db:
+        columns = len(db.execute("PRAGMA table_info(schema_migrations)").fetchall())
+        row = ["9999_from_the_future", "From the future.", "2099-01-01T00:00:00Z"]
+        row += [None] * (columns - 3)
+        db.execute(f"INSERT INTO schema_migrations VALUES ({','.join('?' * columns)})", row)
+    db.close()
+    before = open(cli.path("faina.db"), "rb").read()
+    err = cli("ls", code=6).err
+    contains(err, "newer")
+    contains(err, "9999_from_the_future")
+    equal(open(cli.path("faina.db"), "rb").read(), before)
+
+
+def test_the_owner_is_named(cli):
+    cli.submit("x")
+    owner = cli.start("submit", "t", "--bulk", stdin=subprocess.PIPE)
+    owner.stdin.write('{"type":"first"}\n')
+    owner.stdin.flush()
+    while not os.path.exists(cli.path("faina.db-wal")): # it has the file open
+        pass
+    contains(cli("ls", code=6).err, f"process {owner.pid}")
+    out, err = owner.communicate(timeout=60)
+    equal(owner.returncode, 0, out, err)
+    equal(len(cli("ls").json()["items"]), 2)
+
+
+def test_short_commands_wait_for_each_other(cli):
+    running = [cli.start("submit", "t", str(n)) for n in range(8)]
+    for one in running:
+        out, err = one.communicate(timeout=60)
+        equal(one.returncode, 0, out, err)
+    equal(sorted(task["input"] for task in cli("ls").json()["items"]), list(range(8)))
+
+
+def test_a_read_only_folder(cli):
+    cli.give_up_root()
+    os.chmod(cli.folder, 0o500)
+    result = cli("submit", "x", code=6)
+    is_true("Permission denied" in result.err or "read-only" in result.err, result)
+
+
+def test_a_read_only_file(cli):
+    cli.give_up_root()
+    cli.submit("x")
+    os.chmod(cli.path("faina.db"), 0o400)
+    cli("submit", "x", code=6)
+    os.chmod(cli.path("faina.db"), 0o600)
+    cli.submit("x")
+    equal(len(cli("ls").json()["items"]), 2)
+
+
+def test_a_full_disk_and_then_room_again(cli):
+    """A limit on the size of files stands in for the full disk."""
+    cli.submit("x")
+    size = os.path.getsize(cli.path("faina.db")) // 1024 + 64
+    text = '{"type":"t","input":"' + "a" * 4000 + '"}\n'
+    cli.write("many.jsonl", text * 500)
+    done = subprocess.run(["bash", "-c", f'ulimit -f {size}; "$FAINA" submit --bulk many.jsonl'],
+                          cwd=cli.folder, capture_output=True, text=True,
+                          env=environment(FAINA=BIN), check=False)
+    is_true(done.returncode in (1, 6), done)
+    contains(done.stderr, "faina: ")
+    stored = len(done.stdout.split())
+    listed = cli("ls", "--all", "-o", "jsonl").lines()
+    is_true(len(listed) >= stored + 1, len(listed), stored)
+    cli("submit", "--bulk", "many.jsonl")
+    equal(cli("doctor").json()["verdict"], "ok")
+
+
+def test_a_store_that_was_copied(cli):
+    task = cli.submit("x")
+    shutil.copy(cli.path("faina.db"), cli.path("copy.db"))
+    equal(cli("get", task, "--url", "sqlite:copy.db").json()["id"], task)
+
+
+run(globals())

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""On a terminal: tables that fit, colours, questions, progress bars, the caret below a mistake."""
+import re
+import sqlite3
+import unicodedata
+
+from helper_cli import ID, contains, equal, is_true, run
+
+
+def width(line):
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+               for c in line)
+
+
+def fill(cli):
+    cli("resource", "set", "gpu", "1")
+    cli.submit("mail.send", '{"to":"ann"}', "--name", "ein langer Name über 日本語 und mehr " * 3)
+    cli.submit("a-type-with-a-long-name.and.more.of.it", "--resource", "gpu")
+    task = cli.submit("fails", "--max-attempts", "1")
+    cli("claim", task, "-w", "w")
+    cli("fail", task, "-w", "w", "--error", "a long story about what went wrong " * 5)
+    cli("cancel", cli.submit("x"))
+    return task
+
+
+def test_tables_fit_the_terminal(cli):
+    task = fill(cli)
+    for columns in (40, 60, 80, 100, 132, 200):
+        for args in (("ls",), ("events", task), ("stats",), ("stats", "--namespace", "*"),
+                     ("resource", "ls"), ("team", "ls")):
+            text = cli.on_terminal(*args, width=columns).plain()
+            if args[0] in ("events", "stats"):
+                continue # their first column alone may be wider
+            for line in text.splitlines():
+                is_true(width(line) <= max(columns, 36), columns, args, line, width(line))
+        equal(len(ID.findall(cli.on_terminal("ls", width=columns).plain())), 4)
+
+
+def test_long_text_is_cut_with_a_mark(cli):
+    fill(cli)
+    text = cli.on_terminal("ls", width=90).plain()
+    contains(text, "…")
+    is_true("  \n" not in text and not re.search(r" +$", text, re.M), repr(text))
+    wide = cli.on_terminal("ls", width=900).plain()
+    is_true("…" not in wide, wide)
+    contains(wide, "日本語")
+    for line in wide.splitlines()[1:]:
+        contains(line, "now" if "now" in line else " ago")
+
+
+def test_stats_never_hides_a_number_silently(cli):
+    fill(cli)
+    contains(cli.on_terminal("stats", width=45).plain(), "too narrow for the columns from")
+    contains(cli.on_terminal("stats", width=120).plain(), "CANCELLED")
+
+
+def test_colours_only_on_a_terminal(cli):
+    fill(cli)
+    contains(cli.on_terminal("ls").out, "\x1b[31mdead_letter\x1b[0m")
+    for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        is_true("\x1b" not in cli.on_terminal("ls", env=env).out)
+    contains(cli.on_terminal("ls", env={"NO_COLOR": ""}).out, "\x1b[31m")
+    is_true("\x1b" not in cli("ls", "-o", "table").out)
+    contains(cli.on_terminal("get", "nonsense").out, "\x1b[31mfaina:")
+
+
+def test_columns_variable(cli):
+    fill(cli)
+    text = cli.on_terminal("ls", width=200, env={"COLUMNS": "60"}).plain()
+    is_true(max(map(width, text.splitlines())) <= 60, text)
+
+
+def test_json_on_a_terminal_is_for_reading(cli):
+    task = cli.submit("x")
+    text = cli.on_terminal("get", task, "-o", "json").out
+    contains(text, f'\n  "id": "{task}"')
+    equal(len(cli.on_terminal("get", task, "-o", "jsonl").out.splitlines()), 1)
+
+
+def test_transitions_in_a_line(cli):
+    task = cli.submit("x", "--max-attempts", "2")
+
+    def line(*args):
+        return cli.on_terminal(*args).plain().strip()
+
+    equal(line("claim", "-w", "w"), f"claimed {task} (attempt 1 of 2)")
+    equal(line("start", task, "-w", "w"), f"running {task} (attempt 1 of 2)")
+    equal(line("progress", task, "40%", "half", "-w", "w"), f"running {task} (attempt 1 of 2, 40 %)")
+    contains(line("fail", task, "--error", "boom", "-w", "w"), f"pending {task} (attempt 1 of 2 made")
+    line("claim", task, "-w", "w")
+    equal(line("fail", task, "--error", "boom", "-w", "w"),
+          f"dead_letter {task} (after 2 attempts: boom)")
+    equal(line("retry", task), f"pending {task}")
+    equal(line("cancel", task), f"cancelled {task}")
+    equal(line("rm", task), "removed 1 task")
+    equal(line("claim", "-w", "w"), "Nothing to claim.")
+    equal(line("ls"), "No tasks.")
+    equal(line("submit", "x"), cli("ls").json()["items"][0]["id"])
+    equal(line("pause", "x"), "paused x")
+    contains(line("explain", cli("ls").json()["items"][0]["id"]), "paused")
+
+
+def test_records(cli):
+    task = fill(cli)
+    text = cli.on_terminal("get", task).plain()
+    for part in (f"id            {task}", "status        dead_letter (after 1 attempt: a long",
+                 "attempts      1 of 1", "(now)"):
+        contains(text, part) if part != "(now)" else is_true("(now)" in text or " ago)" in text)
+    contains(cli.on_terminal("db", "status").plain(), "schema        version")
+    contains(cli.on_terminal("doctor").plain(), "It works, but look at the warnings.")
+
+
+def test_control_characters_do_not_reach_the_terminal(cli):
+    """Whoever may submit a task must not be able to draw on the screen of whoever lists it."""
+    cli.submit("x", '"\\u001b[2J"', "--name", "a")
+    task = cli("ls").json()["items"][0]["id"]
+    cli("claim", task, "-w", "w")
+    cli("fail", task, "-w", "w", "--error", "bad \x1b[2Jnews\x07 \u009b2J")
+    for args in (("ls",), ("get", task), ("events", task)):
+        out = cli.on_terminal(*args, width=300).out
+        is_true("\x1b[2J" not in out and "\x07" not in out and "\u009b" not in out, repr(out))
+
+
+def test_a_question_before_many_changes(cli):
+    cli("submit", "--bulk", stdin='{"type":"x"}\n' * 1234)
+    asked = cli.on_terminal("cancel", "--all", replies=[("[y/N]", "n\n")])
+    contains(asked.plain(), "Cancel 1,234 tasks? [y/N]")
+    contains(asked.plain(), "Nothing was changed.")
+    equal(asked.code, 1)
+    equal(cli.on_terminal("cancel", "--all", replies=[("[y/N]", "\n")]).code, 1)
+    equal(cli("stats").json()["byStatus"]["pending"], 1234)
+    done = cli.on_terminal("cancel", "--all", replies=[("[y/N]", "y\n")])
+    equal(done.code, 0)
+    contains(done.plain(), "cancelled 1,234 tasks")
+    is_true("[y/N]" not in cli.on_terminal("retry", "--all", "--status", "cancelled", "--yes").out)
+    purged = cli.on_terminal("db", "purge", "--older-than", "0s", replies=[("[y/N]", "n\n")])
+    equal(purged.code, 1)
+
+
+def test_progress_bars(cli):
+    cli.write("many.jsonl", '{"type":"x"}\n' * 5000)
+    bar = cli.on_terminal(shell='"$FAINA" submit --bulk many.jsonl > ids')
+    contains(bar.out, "█" if "█" in bar.out else "░")
+    contains(bar.plain(), "of 5,000")
+    contains(bar.plain(), "stored 5,000 tasks")
+    equal(len(open(cli.path("ids"), encoding="ascii").read().split()), 5000)
+    bar = cli.on_terminal("cancel", "--all", "--yes")
+    contains(bar.plain(), "Cancelling")
+    is_true("Cancelling" not in cli("retry", "--all", "--status", "cancelled", "-y").err)
+
+
+def test_the_place_of_a_mistake(cli):
+    text = cli.on_terminal("submit", "x", '{"to": "ann", cc: true}').plain()
+    lines = text.splitlines()
+    equal(lines[1], '    {"to": "ann", cc: true}')
+    equal(lines[2].index("^"), lines[1].index("cc"))
+    long_line = "[" + "1," * 500 + "oops," + "2," * 500 + "3]"
+    lines = cli.on_terminal("submit", "x", long_line, width=80).plain().splitlines()
+    is_true(width(lines[1]) <= 80, lines[1])
+    equal(lines[1][lines[2].index("^"):][:4], "oops")
+    lines = cli.on_terminal("submit", "x", '{"ä": "日本", x}').plain().splitlines()
+    equal(width(lines[1][:lines[1].index("x}")]), lines[2].index("^"))
+
+
+def test_watch_draws_until_ctrl_c(cli):
+    task = cli.submit("x")
+    seen = cli.on_terminal("watch", "--interval", "100ms", until=task)
+    equal(seen.code, 0, seen)
+    contains(seen.plain(), "1 pending")
+    with sqlite3.connect(cli.path("faina.db")) as db: # it was closed in order
+        equal(db.execute("SELECT count(*) FROM tasks").fetchone()[0], 1)
+
+
+def test_help_fits_the_terminal(cli):
+    for columns in (50, 80):
+        for verb in ("submit", "ls", "cancel"):
+            text = cli.on_terminal(verb, "--help", width=columns).plain().split("Examples:")[0]
+            is_true(max(map(width, text.splitlines())) <= columns, text)
+
+
+run(globals())
