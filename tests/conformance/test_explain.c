@@ -25,10 +25,8 @@ static const struct faina_reason *check_reason(struct fa_t *t, const char *id, c
 /* Nothing but a worker is missing. */
 static void check_ready(struct fa_t *t, const char *id)
 {
-    CHECK_OK(t, fa_t_explain(t, id));
-    CHECK(t->op.explanation->summary && t->op.explanation->summary[0], "%s: no summary", id);
-    CHECK(t->op.explanation->count == 0, "%s: a reason of kind %s", id,
-          t->op.explanation->reasons[0].kind);
+    check_reason(t, id, "ready");
+    CHECK_INT(t->op.explanation->count, 1);
 }
 
 static void check_says(const char *text, const char *part)

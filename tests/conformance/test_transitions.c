@@ -82,8 +82,8 @@ static const struct row {
      {TO(CLAIMED), NO(TASK_ALREADY_CLAIMED), NO(TASK_ALREADY_CLAIMED), NO(INVALID_TRANSITION),
       NO(TASK_ALREADY_CLAIMED), ENDED_ROW}},
     {"start", fa_t_start,
-     {TO(RUNNING), TO(RUNNING), NO(INVALID_TRANSITION), NO(INVALID_TRANSITION),
-      NO(INVALID_TRANSITION), ENDED_ROW}},
+     {TO(RUNNING), TO(RUNNING), STAY, NO(INVALID_TRANSITION), NO(INVALID_TRANSITION),
+      ENDED_ROW}},
     {"progress", do_progress,
      {NO(TASK_NOT_CLAIMED), STAY, STAY, NO(INVALID_TRANSITION), STAY, ENDED_ROW}},
     {"release", fa_t_release,
@@ -323,6 +323,19 @@ static void test_transitions__start_from_pending_claims_too(struct fa_t *t)
     CHECK_OK(t, fa_t_complete(t, id, BY("w"), NULL));
 }
 
+/* A client that lost the answer says it again. */
+static void test_transitions__start_again_changes_nothing(struct fa_t *t)
+{
+    const char *id = fa_t_make(t, FAINA_RUNNING, "w");
+    const char *before = fa_t_picture(t, id);
+
+    CHECK_OK(t, fa_t_start(t, id, BY("w")));
+    CHECK_STR(fa_t_picture(t, id), before);
+    CHECK_STORY(t, id, "created claimed started");
+    CHECK_CODE(t, fa_t_start(t, id, BY("v")), FAINA_WRONG_WORKER);
+    CHECK_STR(fa_t_picture(t, id), before);
+}
+
 static void test_transitions__start_without_worker_is_held_by_nobody(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "x");
@@ -424,6 +437,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_transitions__version_must_match),
         FA_T_CASE(test_transitions__version_grows_by_one),
         FA_T_CASE(test_transitions__start_from_pending_claims_too),
+        FA_T_CASE(test_transitions__start_again_changes_nothing),
         FA_T_CASE(test_transitions__start_without_worker_is_held_by_nobody),
         FA_T_CASE(test_transitions__release_gives_the_attempt_back),
         FA_T_CASE(test_transitions__progress_tells_and_renews),
