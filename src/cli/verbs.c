@@ -167,7 +167,8 @@ const struct fa_verb fa_verbs[] = {
      "again.\n"
      "With --bulk each line of FILE, or of stdin, is a JSON object with the fields namespace, "
      "type, name, input, metadata, spec, priority, maxAttempts, maxRetries, delay, runAt, "
-     "idempotencyKey, dedupe, dependsOn, resources, retry, teamId and createdBy; TYPE is for lines without one. "
+     "idempotencyKey, dedupe, dependsOn, resources, retry, teamId and createdBy; TYPE is for "
+     "lines without one. "
      "Lines that are refused are reported with their number, and the others are stored.\n"
      "With --wait the exit code is 0 when the task completed, 1 when it ended otherwise, and 5 "
      "when the time ran out.",
