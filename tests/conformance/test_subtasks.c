@@ -327,6 +327,45 @@ static void test_block__next_attempt_finds_its_children(struct fa_t *t)
     CHECK_INT(t->op.tasks->count, 2);
 }
 
+/* A child that is queued again by its parent's second block counts again for everybody: here for
+ * a task that depends on it and on another one. */
+static void test_block__requeued_child_counts_again_for_dependents(struct fa_t *t)
+{
+    struct faina_submit again = {.type = "child", .name = "a"};
+    const char *id = make_parent(t, 1, false);
+    const char *kid = fa_t_child(t, id, 0), *other = fa_t_submit(t, .type = "x");
+    const char *needs[] = {kid, other};
+    const char *after = fa_t_submit(t, .type = "y", .depends_on = needs, .depends_on_count = 2);
+
+    fail_task(t, kid);
+    check_goes_on(t, id, FAINA_PHASE_ERROR);
+    CHECK_OK(t, fa_t_block(t, id, BY("v"), &again, 1));
+    CHECK_NOW(t, kid, FAINA_PENDING);
+    fa_t_finish_task(t, kid);
+    CHECK_NOW(t, after, FAINA_BLOCKED);
+    fa_t_finish_task(t, other);
+    CHECK_STATUS(fa_t_task(t, after)->status, FAINA_PENDING);
+    CHECK_INT(t->task->phase, FAINA_PHASE_START);
+}
+
+/* A child of the first block, not named in the second one, comes back to life meanwhile: the
+ * parent waits for it too. */
+static void test_block__child_of_an_earlier_block_is_retried(struct fa_t *t)
+{
+    struct faina_submit next = {.type = "child", .name = "next"};
+    const char *id = make_parent(t, 1, false);
+    const char *kid = fa_t_child(t, id, 0);
+
+    fail_task(t, kid);
+    check_goes_on(t, id, FAINA_PHASE_ERROR);
+    CHECK_OK(t, fa_t_block(t, id, BY("v"), &next, 1));
+    CHECK_OK(t, fa_t_retry(t, kid, NOBODY));
+    fa_t_finish_task(t, fa_t_child(t, id, 1));
+    CHECK_NOW(t, id, FAINA_BLOCKED);
+    fa_t_finish_task(t, kid);
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+}
+
 /* ------------------------------------------------------------------------------------------
  * Trees
  */
@@ -375,6 +414,36 @@ static void test_block__cancel_takes_the_whole_tree(struct fa_t *t)
     CHECK_STORY(t, leaf, "created claimed started cancelled");
     CHECK_STORY(t, root, "created claimed started blocked cancelled"); /* not unblocked */
     CHECK_CODE(t, fa_t_complete(t, leaf, BY("w"), NULL), FAINA_INVALID_TRANSITION);
+}
+
+/* Enough deleted children to fill any page that an engine may read them by. */
+static void test_block__cancel_finds_children_behind_deleted_ones(struct fa_t *t)
+{
+    enum { DELETED = 2500, LEFT = 3 };
+    struct faina_submit *children =
+        fa_arena_zero(&t->arena, DELETED + LEFT, sizeof(struct faina_submit));
+    struct fa_op *ops = fa_arena_zero(&t->arena, DELETED, sizeof(struct fa_op));
+    const char *id = fa_t_make(t, FAINA_RUNNING, "w");
+    const char *cursor = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < DELETED + LEFT; i++)
+        children[i].type = "child";
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), children, DELETED + LEFT));
+    do {
+        CHECK_OK(t, fa_t_children(t, id, 1000, cursor));
+        for (size_t i = 0; i < t->op.tasks->count && count < DELETED; i++)
+            ops[count++] = (struct fa_op){.kind = FA_OP_DELETE,
+                                          .id = t->op.tasks->items[i].id,
+                                          .removal = {.cancel = true}};
+        cursor = t->op.tasks->next_cursor;
+    } while (cursor);
+    fa_t_run_all(t, ops, DELETED);
+    CHECK_OK(t, fa_t_children(t, id, 0, NULL));
+    CHECK_INT(t->op.tasks->count, LEFT);
+    CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
+    CHECK_INT(t->op.count, 1 + LEFT);
+    CHECK_NOW(t, fa_t_child(t, id, LEFT - 1), FAINA_CANCELLED);
 }
 
 static void test_block__retry_of_a_cancelled_parent_starts_anew(struct fa_t *t)
@@ -431,8 +500,11 @@ int main(int argc, char **argv)
         FA_T_CASE(test_block__again_reuses_children_by_place),
         FA_T_CASE(test_block__again_with_all_completed_goes_on_at_once),
         FA_T_CASE(test_block__next_attempt_finds_its_children),
+        FA_T_CASE(test_block__requeued_child_counts_again_for_dependents),
+        FA_T_CASE(test_block__child_of_an_earlier_block_is_retried),
         FA_T_CASE(test_block__tree_folds_up),
         FA_T_CASE(test_block__cancel_takes_the_whole_tree),
+        FA_T_CASE(test_block__cancel_finds_children_behind_deleted_ones),
         FA_T_CASE(test_block__retry_of_a_cancelled_parent_starts_anew),
         FA_T_CASE_DURABLE(test_block__survives_reopening),
     };
