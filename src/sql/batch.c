@@ -1,13 +1,13 @@
 /*
- * batch.c - group commit by a lead that is passed on.
+ * batch.c - group commit.
  *
  * A waiting caller sleeps on its own job's state word (a futex), so that waking it wakes nobody
- * else. The leader passes the lead on first and tells the others afterwards: the next transaction
- * begins while they wake up.
+ * else. The leader wakes only one of those that are done, the herald, which wakes the others while
+ * the leader is already running the next transaction.
  *
- * A leader that would start with far fewer jobs than the last transaction had gives those that
- * have just been woken a moment to come back: else every second transaction would be nearly empty.
- * A lone caller never waits for that.
+ * Callers that were just answered tend to come back at once. A leader that has run far fewer jobs
+ * than the last transaction had gives them a moment before it commits: else every other transaction
+ * would be nearly empty. A lone caller never waits for that.
  */
 #include "sql/batch.h"
 
@@ -17,26 +17,33 @@
 #include <assert.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { WAITS, LEADS, DONE };
+enum { WAITS, HERALD, DONE };
 
-#define REGROUP_US_MAX 200 /* a fraction of a flush */
-#define REGROUP_JOBS_MIN 4
+#define REGROUP_US_MAX 100 /* a fraction of a flush */
+#define REGROUP_JOBS_MIN 8
 
 struct fa_batch {
     fa_batch_fn *run;
     void *ctx;
     size_t weight_max;
+    pthread_t writer;
+
+    /* The leader's own. */
+    struct fa_job *taken_last; /* end of the list that is being run */
+    size_t taken_jobs, taken_weight;
+    size_t last_jobs; /* how many the last transaction had */
 
     pthread_mutex_t mutex; /* guards what follows; nothing blocks while it is held */
     struct fa_job *first, *last;
-    size_t queued;
-    bool has_leader, is_closed;
-    size_t last_jobs;    /* how many the last transaction had */
-    pthread_cond_t idle; /* no leader and no job */
+    atomic_size_t queued; /* written under the mutex, peeked at without it */
+    bool has_leader, writer_leads, is_closed, is_over;
+    pthread_cond_t writer_cond; /* the writer is to lead, or to end */
+    pthread_cond_t idle_cond;   /* nobody leads and no job waits */
 };
 
 static void sleep_while(struct fa_job *job, uint32_t state)
@@ -53,95 +60,135 @@ static void tell(struct fa_job *job, uint32_t state)
     syscall(SYS_futex, &job->state, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-struct fa_batch *fa_batch_create(fa_batch_fn *run, void *ctx, size_t weight_max)
+static void tell_all(struct fa_job *jobs)
 {
-    struct fa_batch *batch = fa_alloc_zero(1, sizeof(*batch));
-
-    batch->run = run;
-    batch->ctx = ctx;
-    batch->weight_max = weight_max;
-    pthread_mutex_init(&batch->mutex, NULL);
-    pthread_cond_init(&batch->idle, NULL);
-    return batch;
-}
-
-void fa_batch_destroy(struct fa_batch *batch)
-{
-    if (batch == NULL)
-        return;
-    assert(batch->first == NULL);
-    pthread_cond_destroy(&batch->idle);
-    pthread_mutex_destroy(&batch->mutex);
-    free(batch);
-}
-
-/* Takes the jobs of the next transaction off the queue: at least one, up to the weight. */
-static struct fa_job *take(struct fa_batch *batch, size_t *count)
-{
-    struct fa_job *first = batch->first, *end = first;
-    size_t weight = first->weight;
-
-    *count = 1;
-    while (end->next != NULL && weight + end->next->weight <= batch->weight_max) {
-        end = end->next;
-        weight += end->weight;
-        ++*count;
+    for (struct fa_job *job = jobs, *next; job != NULL; job = next) {
+        next = job->next;
+        tell(job, DONE);
     }
+}
+
+/* Taking jobs -------------------------------------------------------------------------------- */
+
+/* Moves jobs from the queue to the list being run; at least one when the list is empty. */
+static struct fa_job *take(struct fa_batch *batch)
+{
+    struct fa_job *first = batch->first, *end = NULL;
+    size_t count = 0;
+
+    for (struct fa_job *job = first; job != NULL; job = job->next) {
+        if (batch->taken_jobs > 0 && batch->taken_weight + job->weight > batch->weight_max)
+            break;
+        batch->taken_weight += job->weight;
+        batch->taken_jobs++;
+        count++;
+        end = job;
+    }
+    if (end == NULL)
+        return NULL;
     batch->first = end->next;
     if (batch->first == NULL)
         batch->last = NULL;
-    batch->queued -= *count;
     end->next = NULL;
+    if (batch->taken_last != NULL)
+        batch->taken_last->next = first;
+    batch->taken_last = end;
+    atomic_fetch_sub_explicit(&batch->queued, count, memory_order_relaxed);
     return first;
 }
 
-/* Lets callers that the last transaction has answered come back with their next job. */
-static void regroup(struct fa_batch *batch, size_t expected)
+static struct fa_job *take_locked(struct fa_batch *batch)
 {
-    int64_t until = fa_clock_mono_us() + REGROUP_US_MAX;
-    size_t queued;
+    struct fa_job *jobs;
 
-    do {
-        sched_yield();
-        pthread_mutex_lock(&batch->mutex);
-        queued = batch->queued;
-        pthread_mutex_unlock(&batch->mutex);
-    } while (queued < expected && fa_clock_mono_us() < until);
+    pthread_mutex_lock(&batch->mutex);
+    jobs = take(batch);
+    pthread_mutex_unlock(&batch->mutex);
+    return jobs;
 }
 
-/* Runs one transaction and passes the lead on. The caller's own job is among its jobs. */
+static bool has_queued(struct fa_batch *batch)
+{
+    return atomic_load_explicit(&batch->queued, memory_order_relaxed) > 0;
+}
+
+struct fa_job *fa_batch_more(struct fa_batch *batch)
+{
+    int64_t until;
+
+    if (has_queued(batch))
+        return take_locked(batch);
+    if (batch->last_jobs < REGROUP_JOBS_MIN || batch->taken_jobs >= batch->last_jobs / 4 * 3)
+        return NULL;
+    until = fa_clock_mono_us() + REGROUP_US_MAX;
+    do {
+        sched_yield();
+        if (has_queued(batch))
+            return take_locked(batch);
+    } while (fa_clock_mono_us() < until);
+    return NULL;
+}
+
+/* Leading ------------------------------------------------------------------------------------ */
+
+/* One transaction. `own` is the leader's own job, which needs no telling; the writer has none. */
+static void lead_once(struct fa_batch *batch, struct fa_job *own)
+{
+    struct fa_job *jobs, *done;
+
+    batch->taken_last = NULL;
+    batch->taken_jobs = batch->taken_weight = 0;
+    jobs = take_locked(batch);
+    assert(jobs != NULL);
+    assert(own == NULL || own == jobs);
+    batch->run(batch->ctx, jobs);
+    batch->last_jobs = batch->taken_jobs;
+    done = own != NULL ? own->next : jobs;
+    if (done != NULL && done->next != NULL)
+        tell(done, HERALD);
+    else
+        tell_all(done);
+}
+
+static void lay_down(struct fa_batch *batch)
+{
+    batch->has_leader = batch->writer_leads = false;
+    pthread_cond_broadcast(&batch->idle_cond);
+}
+
+static void *run_writer(void *ctx)
+{
+    struct fa_batch *batch = ctx;
+
+    pthread_mutex_lock(&batch->mutex);
+    for (;;) {
+        while (!batch->writer_leads && !batch->is_over)
+            pthread_cond_wait(&batch->writer_cond, &batch->mutex);
+        if (!batch->writer_leads)
+            break;
+        while (batch->first != NULL) {
+            pthread_mutex_unlock(&batch->mutex);
+            lead_once(batch, NULL);
+            pthread_mutex_lock(&batch->mutex);
+        }
+        lay_down(batch);
+    }
+    pthread_mutex_unlock(&batch->mutex);
+    return NULL;
+}
+
+/* A caller leads for its own job, and leaves the rest to the writer. */
 static void lead(struct fa_batch *batch, struct fa_job *own)
 {
-    struct fa_job *jobs, *next;
-    size_t count, expected;
-
-    pthread_mutex_lock(&batch->mutex);
-    expected = batch->last_jobs >= REGROUP_JOBS_MIN ? batch->last_jobs - batch->last_jobs / 8 : 0;
-    if (batch->queued < expected) {
-        pthread_mutex_unlock(&batch->mutex);
-        regroup(batch, expected);
-        pthread_mutex_lock(&batch->mutex);
-    }
-    assert(batch->first == own);
-    jobs = take(batch, &count);
-    batch->last_jobs = count;
-    pthread_mutex_unlock(&batch->mutex);
-
-    batch->run(batch->ctx, jobs, count);
-
+    lead_once(batch, own);
     pthread_mutex_lock(&batch->mutex);
     if (batch->first != NULL) {
-        tell(batch->first, LEADS);
+        batch->writer_leads = true;
+        pthread_cond_signal(&batch->writer_cond);
     } else {
-        batch->has_leader = false;
-        pthread_cond_broadcast(&batch->idle);
+        lay_down(batch);
     }
     pthread_mutex_unlock(&batch->mutex);
-    for (struct fa_job *job = jobs; job != NULL; job = next) {
-        next = job->next;
-        if (job != own)
-            tell(job, DONE);
-    }
 }
 
 bool fa_batch_run(struct fa_batch *batch, struct fa_job *job)
@@ -160,17 +207,37 @@ bool fa_batch_run(struct fa_batch *batch, struct fa_job *job)
     else
         batch->first = job;
     batch->last = job;
-    batch->queued++;
+    atomic_fetch_add_explicit(&batch->queued, 1, memory_order_relaxed);
     if (!batch->has_leader)
         is_leader = batch->has_leader = true;
     pthread_mutex_unlock(&batch->mutex);
-    if (!is_leader) {
-        sleep_while(job, WAITS);
-        if (atomic_load_explicit(&job->state, memory_order_acquire) == DONE)
-            return true;
+    if (is_leader) {
+        lead(batch, job);
+        return true;
     }
-    lead(batch, job);
+    sleep_while(job, WAITS);
+    if (atomic_load_explicit(&job->state, memory_order_acquire) == HERALD)
+        tell_all(job->next);
     return true;
+}
+
+/* Life --------------------------------------------------------------------------------------- */
+
+struct fa_batch *fa_batch_create(fa_batch_fn *run, void *ctx, size_t weight_max)
+{
+    struct fa_batch *batch = fa_alloc_zero(1, sizeof(*batch));
+
+    batch->run = run;
+    batch->ctx = ctx;
+    batch->weight_max = weight_max;
+    pthread_mutex_init(&batch->mutex, NULL);
+    pthread_cond_init(&batch->writer_cond, NULL);
+    pthread_cond_init(&batch->idle_cond, NULL);
+    if (pthread_create(&batch->writer, NULL, run_writer, batch) != 0) {
+        free(batch);
+        return NULL;
+    }
+    return batch;
 }
 
 void fa_batch_close(struct fa_batch *batch)
@@ -178,6 +245,22 @@ void fa_batch_close(struct fa_batch *batch)
     pthread_mutex_lock(&batch->mutex);
     batch->is_closed = true;
     while (batch->has_leader || batch->first != NULL)
-        pthread_cond_wait(&batch->idle, &batch->mutex);
+        pthread_cond_wait(&batch->idle_cond, &batch->mutex);
     pthread_mutex_unlock(&batch->mutex);
+}
+
+void fa_batch_destroy(struct fa_batch *batch)
+{
+    if (batch == NULL)
+        return;
+    assert(batch->first == NULL);
+    pthread_mutex_lock(&batch->mutex);
+    batch->is_over = true;
+    pthread_cond_signal(&batch->writer_cond);
+    pthread_mutex_unlock(&batch->mutex);
+    pthread_join(batch->writer, NULL);
+    pthread_cond_destroy(&batch->idle_cond);
+    pthread_cond_destroy(&batch->writer_cond);
+    pthread_mutex_destroy(&batch->mutex);
+    free(batch);
 }

@@ -1,15 +1,17 @@
 /*
  * batch.h - group commit: many callers, one transaction.
  *
- * A caller hands in a job and gets it back done. What arrived while the last transaction was
- * committing rides in the next one. There is no thread that writes: one of the waiting callers
- * leads, runs the jobs of all that wait, and passes the lead on. So a lone caller pays for no hand
- * over (measured: two thread switches are a fifth of a commit here), and a thousand callers pay for
- * one flush.
+ * A caller hands in a job and gets it back done. What arrives while a transaction is being run
+ * still rides in it; what arrives while it commits rides in the next one.
+ *
+ * One at a time leads: it runs the jobs of all that wait, and commits. A caller that finds nobody
+ * leading does it itself, so a lone caller pays for no hand-over (two thread switches are a good
+ * part of a commit). When more jobs have come meanwhile, the writer thread takes the lead and keeps
+ * it until there are none.
  *
  *   B1  A caller returns only after the transaction that holds its job is on disk, or failed.
- *   B2  At most one caller leads at a time; jobs keep their order of arrival.
- *   B3  Every job is run, also while closing: fa_batch_close returns when all are.
+ *   B2  At most one leads at a time; jobs keep their order of arrival.
+ *   B3  Every job that was taken in is run, also while closing.
  *
  * Threads: any; create and destroy from the owner's.
  */
@@ -30,14 +32,21 @@ struct fa_job {
     _Atomic uint32_t state;
 };
 
-/* Runs a list of jobs (linked by `next`) as one transaction. */
-typedef void fa_batch_fn(void *ctx, struct fa_job *jobs, size_t job_count);
+/* Runs a list of jobs (linked by `next`) as one transaction. Before it commits, it may ask
+ * fa_batch_more for those that came meanwhile, and must run them in the same transaction. */
+typedef void fa_batch_fn(void *ctx, struct fa_job *jobs);
 
+/* NULL: no thread can be started. */
 struct fa_batch *fa_batch_create(fa_batch_fn *run, void *ctx, size_t weight_max);
-void fa_batch_destroy(struct fa_batch *batch); /* nobody may be inside */
+void fa_batch_destroy(struct fa_batch *batch); /* closed, and nobody inside; NULL is fine */
 
 /* Blocks until the job was run. False: the batch is closed and the job was not run. */
 bool fa_batch_run(struct fa_batch *batch, struct fa_job *job);
+
+/* For the leader, inside `run`: takes jobs that came meanwhile, up to the weight, and links them
+ * behind the ones it has. NULL: there are none, so commit. */
+struct fa_job *fa_batch_more(struct fa_batch *batch);
+
 /* Refuses new jobs, and waits until all are done. */
 void fa_batch_close(struct fa_batch *batch);
 

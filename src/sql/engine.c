@@ -154,21 +154,38 @@ static enum faina_code run_chores(struct engine *engine, struct faina_error *err
 }
 
 /* How many tasks the claims want together: read ahead once for all of them. */
-static int64_t claim_demand(const struct op_job *jobs)
+static void add_demand(struct engine *engine, const struct op_job *jobs)
 {
-    int64_t sum = 0;
-
     for (const struct op_job *job = jobs; job != NULL; job = (const struct op_job *)job->job.next) {
         for (size_t i = 0; i < job->count; i++) {
             if (job->ops[i].kind == FA_OP_CLAIM_NEXT)
-                sum += job->ops[i].claim->limit > 0 ? job->ops[i].claim->limit : 1;
+                engine->unit.claim_demand +=
+                    job->ops[i].claim->limit > 0 ? job->ops[i].claim->limit : 1;
         }
     }
-    return sum;
 }
 
-/* One transaction. On failure nothing of it has happened, and the cause is in `err`. */
-static enum faina_code transact(struct engine *engine, struct op_job *jobs, struct faina_error *err)
+static enum faina_code run_ops(struct engine *engine, struct op_job *jobs, struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    add_demand(engine, jobs);
+    for (struct op_job *job = jobs; code == FAINA_OK && job != NULL;
+         job = (struct op_job *)job->job.next) {
+        for (size_t i = 0; code == FAINA_OK && i < job->count; i++) {
+            if (takes_part(job, &job->ops[i]) && is_store_failure(run_op(engine, &job->ops[i]))) {
+                code = job->ops[i].code;
+                *err = job->ops[i].error;
+            }
+        }
+    }
+    return code;
+}
+
+/* One transaction. On failure nothing of it has happened, and the cause is in `err`. With
+ * `is_open` it takes in jobs that come while it runs: they are linked behind `jobs`. */
+static enum faina_code transact(struct engine *engine, struct op_job *jobs, bool is_open,
+                                struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
 
@@ -181,16 +198,13 @@ static enum faina_code transact(struct engine *engine, struct op_job *jobs, stru
     if (code != FAINA_OK)
         return code;
     fa_unit_reset(&engine->unit);
-    engine->unit.claim_demand = claim_demand(jobs);
     code = run_chores(engine, err);
-    for (struct op_job *job = jobs; code == FAINA_OK && job != NULL;
-         job = (struct op_job *)job->job.next) {
-        for (size_t i = 0; code == FAINA_OK && i < job->count; i++) {
-            if (takes_part(job, &job->ops[i]) && is_store_failure(run_op(engine, &job->ops[i]))) {
-                code = job->ops[i].code;
-                *err = job->ops[i].error;
-            }
-        }
+    while (code == FAINA_OK && jobs != NULL) {
+        code = run_ops(engine, jobs, err);
+        if (code == FAINA_OK && is_open)
+            jobs = (struct op_job *)fa_batch_more(engine->batch);
+        else
+            jobs = NULL;
     }
     if (code == FAINA_OK)
         code = fa_unit_flush(&engine->unit, err);
@@ -238,33 +252,40 @@ static void after_commit(struct engine *engine)
     set_next(engine, unit->next_us);
 }
 
+static enum faina_code transact_and_tell(struct engine *engine, struct op_job *jobs, bool is_open,
+                                         struct faina_error *err)
+{
+    enum faina_code code = transact(engine, jobs, is_open, err);
+
+    if (code == FAINA_OK)
+        after_commit(engine);
+    else /* what the chores did is undone too; but a broken store must not make the timer spin */
+        atomic_store(&engine->next_us, fa_clock_now_us() + RETRY_CHORES_US);
+    return code;
+}
+
 /* One bad operation must not make the others fail: when a transaction failed for a reason that is
  * not the disk's, each job is tried by itself. */
-static void run_jobs(void *ctx, struct fa_job *first, size_t job_count)
+static void run_jobs(void *ctx, struct fa_job *jobs)
 {
     struct engine *engine = ctx;
-    struct op_job *jobs = (struct op_job *)first;
     struct faina_error err = {0};
     enum faina_code code;
 
     if (engine->db->ops->tend != NULL)
         engine->db->ops->tend(engine->db);
-    code = transact(engine, jobs, &err);
-    /* What the chores did is undone too; but a store that can't be written must not make the timer
-     * spin. */
-    if (code != FAINA_OK)
-        atomic_store(&engine->next_us, fa_clock_now_us() + RETRY_CHORES_US);
-    if (code == FAINA_OK) {
-        after_commit(engine);
-    } else if (code == FAINA_INTERNAL && job_count > 1) {
-        for (struct fa_job *job = first, *next; job != NULL; job = next) {
+    code = transact_and_tell(engine, (struct op_job *)jobs, true, &err);
+    if (code == FAINA_INTERNAL && jobs->next != NULL) {
+        for (struct fa_job *job = jobs, *next; job != NULL; job = next) {
             next = job->next;
             job->next = NULL;
-            run_jobs(engine, job, 1);
+            code = transact_and_tell(engine, (struct op_job *)job, false, &err);
+            if (code != FAINA_OK)
+                answer_all((struct op_job *)job, code, &err);
             job->next = next;
         }
-    } else {
-        answer_all(jobs, code, &err);
+    } else if (code != FAINA_OK) {
+        answer_all((struct op_job *)jobs, code, &err);
     }
 }
 

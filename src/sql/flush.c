@@ -196,6 +196,7 @@ enum move {
     ENTER_HELD,
     ENTER_PARKED,
     ENTER_ENDED,
+    STAY_ENDED,
     FORGET_TASK,
     FORGET_EVENTS,
     FORGET_DEPS,
@@ -215,7 +216,8 @@ static const struct {
     [ENTER_READY] = {FA_SQL_READY_INSERT, 15, bind_ready},
     [ENTER_HELD] = {FA_SQL_HELD_PUT, 18, bind_held},
     [ENTER_PARKED] = {FA_SQL_PARKED_PUT, 17, bind_parked},
-    [ENTER_ENDED] = {FA_SQL_ENDED_PUT, 18, bind_ended},
+    [ENTER_ENDED] = {FA_SQL_ENDED_INSERT, 18, bind_ended},
+    [STAY_ENDED] = {FA_SQL_ENDED_PUT, 18, bind_ended},
     [FORGET_TASK] = {FA_SQL_TASK_DELETE, 1, bind_key},
     [FORGET_EVENTS] = {FA_SQL_EVENT_DELETE, 1, bind_key},
     [FORGET_DEPS] = {FA_SQL_DEP_DELETE, 1, bind_key},
@@ -243,7 +245,9 @@ static unsigned moves_of(const struct fa_row *row, enum fa_home to)
     /* `ready` has its order as its key and is inserted into; the others replace in place. */
     if (row->home != FA_HOME_NONE && (row->home != to || to == FA_HOME_READY))
         set |= 1u << leave[row->home];
-    if (to != FA_HOME_NONE)
+    if (to == FA_HOME_ENDED && row->home == FA_HOME_ENDED)
+        set |= 1u << STAY_ENDED;
+    else if (to != FA_HOME_NONE)
         set |= 1u << enter[to];
     else
         set |= 1u << FORGET_TASK | 1u << FORGET_EVENTS | 1u << FORGET_DEPS;

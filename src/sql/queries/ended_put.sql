@@ -1,4 +1,4 @@
--- Stores how a task ended, new or changed. Primary key, and ended_badly unless it completed.
+-- Stores how an ended task stands now. Not used for new ones: looking for the old row costs time.
 INSERT OR REPLACE INTO ended (id, lane, status, version, fence, attempts, flags, progress,
                               updated_us, claimed_us, started_us, completed_us, deleted_us, worker,
                               state, error, metadata, output)
