@@ -81,10 +81,10 @@ for source in "$root"/examples/*.c; do
 done
 check "the examples run with the shared library" \
     env LD_LIBRARY_PATH="$lib" PRODUCER="$temp/producer" WORKER="$temp/worker" \
-    "$root/tests/examples/test_examples.sh"
+    "$root/tests/package/helper_examples.sh"
 check "the examples run with the archive inside" \
     env PRODUCER="$temp/producer-static" WORKER="$temp/worker-static" \
-    "$root/tests/examples/test_examples.sh"
+    "$root/tests/package/helper_examples.sh"
 
 echo "$passed passed, $failed failed, 0 skipped"
 ((failed == 0))

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The examples do what their comments say: a producer stores tasks, a worker completes them.
+# The examples at $PRODUCER and $WORKER do what their comments say. test_install.sh calls this for
+# those that it has built from the installed files; e2e/test_examples.py looks closer.
 set -euo pipefail
 
-build=${FA_BUILD:-build}
-producer=${PRODUCER:-$build/tests/example-producer}
-worker=${WORKER:-$build/tests/example-worker}
+producer=$PRODUCER
+worker=$WORKER
 temp=$(mktemp -d)
 trap 'rm -rf "$temp"' EXIT
 url=sqlite:$temp/example.db
