@@ -53,8 +53,15 @@ static void check_environment(struct doctor *doctor)
         "FAINA_TASK_ID",     "FAINA_TASK_TYPE", "FAINA_ATTEMPT", "FAINA_PHASE",
         "FAINA_TRACEPARENT", "FAINA_FENCE",     "FAINA_BIN",     NULL};
     struct fa_arena *arena = &doctor->cli->arena;
+    const char *log = getenv("FAINA_LOG");
     bool is_fine = true;
 
+    if (log && log[0] && strcmp(log, "error") != 0 && strcmp(log, "warn") != 0 &&
+        strcmp(log, "info") != 0 && strcmp(log, "debug") != 0) {
+        add(doctor, "environment", LEVEL_WARNING,
+            fa_arena_printf(arena, "FAINA_LOG is error, warn, info or debug, not %s", log));
+        is_fine = false;
+    }
     for (char **at = environ; at && *at; at++) {
         char *name = fa_arena_copy(arena, *at, strcspn(*at, "="));
         size_t len = strlen(name);

@@ -98,13 +98,22 @@ bool fa_cli_wait_for(struct fa_cli *cli, int64_t timeout_ms, fa_cli_look look, v
 {
     int64_t start_us = fa_clock_mono_us();
     int64_t step_ms = WAIT_STEP_MIN_MS;
+    bool has_looked = false;
 
     for (;;) {
+        struct faina_error err;
+        enum faina_code code = fa_cli_try_open(cli, &err);
         int64_t left_ms;
 
-        *exit_code = fa_cli_open(cli);
-        if (*exit_code != FA_EXIT_OK || look(cli, context, exit_code))
+        /* Whoever does the work may own the file for a while: after a first look, that is no
+         * reason to give up. */
+        if (code != FAINA_OK && !(code == FAINA_UNAVAILABLE && has_looked)) {
+            *exit_code = fa_cli_fail(cli, &err);
             return true;
+        }
+        if (code == FAINA_OK && look(cli, context, exit_code))
+            return true;
+        has_looked = true;
         left_ms = timeout_ms - (fa_clock_mono_us() - start_us) / 1000;
         if (timeout_ms >= 0 && left_ms <= 0)
             return false;

@@ -228,11 +228,12 @@ static const char *note_of(struct fa_arena *arena, const struct faina_task *task
 void fa_print_task_table(struct fa_cli *cli, const struct faina_task *tasks, size_t count,
                          size_t row_max)
 {
-    static const struct fa_column columns[] = {
+    const bool has_ns = strcmp(cli->ns, "*") == 0;
+    struct fa_column columns[] = {
         {"ID", 0},
         {"STATUS", 0},
         {"AGE", 0},
-        {"TYPE", FA_COLUMN_FLEXIBLE},
+        {has_ns ? "NAMESPACE/TYPE" : "TYPE", FA_COLUMN_FLEXIBLE},
         {"NOTE", FA_COLUMN_FLEXIBLE},
         {"TRIES", FA_COLUMN_RIGHT},
         {"NAME", FA_COLUMN_FLEXIBLE},
@@ -250,7 +251,9 @@ void fa_print_task_table(struct fa_cli *cli, const struct faina_task *tasks, siz
         fa_table_add(&table, FA_PLAIN, task->id);
         fa_table_add(&table, fa_style_of(task->status), faina_status_name(task->status));
         fa_table_add(&table, FA_PLAIN, fa_text_age(&table.arena, task->created_us, now_us));
-        fa_table_add(&table, FA_PLAIN, task->type);
+        fa_table_add(&table, FA_PLAIN,
+                     has_ns ? fa_arena_printf(&table.arena, "%s/%s", task->ns, task->type)
+                            : task->type);
         fa_table_add(&table, FA_PLAIN, note_of(&table.arena, task));
         if (task->max_attempts > 0)
             fa_table_addf(&table, "%lld/%lld", (long long)task->attempts,

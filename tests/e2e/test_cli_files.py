@@ -69,16 +69,25 @@ def test_a_file_from_a_newer_version(cli):
 
 
 def test_the_owner_is_named(cli):
-    cli.submit("x")
-    owner = cli.start("submit", "t", "--bulk", stdin=subprocess.PIPE)
-    owner.stdin.write('{"type":"first"}\n')
-    owner.stdin.flush()
-    while not os.path.exists(cli.path("faina.db-wal")): # it has the file open
-        pass
+    owner = cli.own()
     contains(cli("ls", code=6).err, f"process {owner.pid}")
     out, err = owner.communicate(timeout=60)
     equal(owner.returncode, 0, out, err)
-    equal(len(cli("ls").json()["items"]), 2)
+    equal(cli("stats").json()["total"], 1000)
+
+
+def test_a_wait_outlives_another_owner(cli):
+    waiter = cli.start("submit", "x", "--wait", "--timeout", "60s")
+    task = waiter.stdout.readline().strip()
+    owner = cli.own()
+    for _ in range(2): # each gives up after two seconds; the waiter doesn't
+        cli("ls", code=6)
+    owner.communicate(timeout=60)
+    equal(waiter.poll(), None)
+    cli("claim", task, "-w", "w")
+    cli("complete", task, "-w", "w")
+    out, err = waiter.communicate(timeout=60)
+    equal((waiter.returncode, out, err), (0, "", ""))
 
 
 def test_short_commands_wait_for_each_other(cli):
