@@ -19,12 +19,14 @@ MIXED = ("[==========] Running 3 test(s).\n[  PASSED  ] 1 test(s).\n"
 NAMED = ("[==========] states: Running 2 test(s).\n[==========] states: 2 test(s) run.\n"
          "[  PASSED  ] 2 test(s).\n")
 CRASHED = "[==========] Running 3 test(s).\n[ RUN      ] test_a\n"
+LATER = CRASHED + "[       OK ] test_a\n[ RUN      ] test_b\n"
 
 for name, output, code, timed_out, wanted in (
         ("cmocka, all well", GOOD, 0, False, (3, 0, 0)),
         ("cmocka, one of each", MIXED, 1, False, (1, 1, 1)),
         ("cmocka, two groups", GOOD + NAMED, 0, False, (5, 0, 0)),
         ("cmocka, a crash", CRASHED, -11, False, (0, 1, 0)),
+        ("cmocka, a crash in the second", LATER, -11, False, (1, 1, 0)),
         ("cmocka, gone without a word", CRASHED, 0, False, (0, 1, 0)),
         ("cmocka, a leak found at exit", GOOD, 99, False, (3, 1, 0)),
         ("a time-out", CRASHED, -9, True, (0, 1, 0)),
