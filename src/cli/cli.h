@@ -97,6 +97,8 @@ void fa_out_json_end(struct fa_cli *cli, struct fa_out_json *json);
 /* "faina: <sentence>" on stderr, and the problem as JSON when -o json was given. Returns the exit
  * code that belongs to the code. */
 int fa_cli_fail(struct fa_cli *cli, const struct faina_error *err);
+/* The same for one of several tasks: the sentence begins with its id. */
+int fa_cli_fail_for(struct fa_cli *cli, const char *id, const struct faina_error *err);
 /* A wrong use of the command line: the sentence and where to read more. Returns FA_EXIT_USAGE. */
 int fa_cli_usage(struct fa_cli *cli, const char *format, ...) FA_PRINTF(2, 3);
 /* Asks "<question> [y/N]" on the terminal. True: yes. */

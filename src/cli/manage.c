@@ -143,7 +143,8 @@ static int act_on_ids(struct fa_cli *cli, const struct action *action)
     fflush(stdout); /* before what follows on stderr */
     for (size_t i = 0; i < count; i++) {
         if (ops[i].code != FAINA_OK) {
-            int refused = fa_cli_fail(cli, &ops[i].error);
+            int refused = count > 1 ? fa_cli_fail_for(cli, ops[i].id, &ops[i].error)
+                                    : fa_cli_fail(cli, &ops[i].error);
             code = code == FA_EXIT_OK ? refused : code;
         }
     }

@@ -112,6 +112,15 @@ int fa_cli_fail(struct fa_cli *cli, const struct faina_error *err)
     return fa_code_exit(err->code);
 }
 
+int fa_cli_fail_for(struct fa_cli *cli, const char *id, const struct faina_error *err)
+{
+    struct faina_error named = *err;
+
+    if (!strstr(err->message, id))
+        snprintf(named.message, sizeof(named.message), "%.64s: %.440s", id, err->message);
+    return fa_cli_fail(cli, &named);
+}
+
 int fa_cli_usage(struct fa_cli *cli, const char *format, ...)
 {
     struct faina_error err = {.code = FAINA_INVALID_REQUEST};

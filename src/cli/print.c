@@ -154,6 +154,15 @@ static bool has_own_name(const struct faina_task *task)
     return task->name && strcmp(task->name, task->type) != 0;
 }
 
+/* The state, unless it only says what the status says. */
+static const char *own_state(const struct faina_task *task)
+{
+    if (!task->state || strcasecmp(task->state, faina_status_name(task->status)) == 0 ||
+        (task->status == FAINA_PENDING && strcmp(task->state, "Queued") == 0))
+        return "";
+    return task->state;
+}
+
 static void print_record(struct fa_cli *cli, const struct faina_task *task)
 {
     struct fa_arena *arena = &cli->arena;
@@ -168,7 +177,8 @@ static void print_record(struct fa_cli *cli, const struct faina_task *task)
     fa_record_line(cli, "status", fa_style_of(task->status),
                    fa_arena_printf(arena, "%s%s%s%s", faina_status_name(task->status),
                                    remark[0] ? " (" : "", remark, remark[0] ? ")" : ""));
-    fa_record_line(cli, "state", FA_PLAIN, task->state);
+    if (own_state(task)[0])
+        fa_record_line(cli, "state", FA_PLAIN, task->state);
     fa_record_line(cli, "priority", FA_PLAIN, fa_arena_printf(arena, "%d", task->priority));
     fa_record_line(cli, "attempts", FA_PLAIN,
                    task->max_attempts > 0
@@ -213,56 +223,81 @@ void fa_print_task(struct fa_cli *cli, const struct faina_task *task)
  * A table
  */
 
-/* The most telling free text of a task, for the last column. */
+/* The most telling free text of a task; "" when there is none. */
 static const char *note_of(struct fa_arena *arena, const struct faina_task *task)
 {
     const char *message = fa_print_error_message(arena, task);
+    const char *state = own_state(task);
 
     if (message)
         return message;
-    if (task->status == FAINA_RUNNING && task->progress > 0)
-        return fa_arena_printf(arena, "%d %% %s", task->progress, task->state ? task->state : "");
-    return task->state;
+    if (fa_status_is_held(task->status) && task->progress > 0)
+        return fa_arena_printf(arena, "%d %%%s%s", task->progress, state[0] ? " " : "", state);
+    return state;
+}
+
+/* What a table of these tasks needs besides the columns that are always there. */
+struct extras {
+    bool has_ns, has_notes, has_names;
+};
+
+static struct extras find_extras(const struct fa_cli *cli, const struct faina_task *tasks,
+                                 size_t count)
+{
+    struct extras extras = {.has_ns = strcmp(cli->ns, "*") == 0};
+    struct fa_arena scratch = {0};
+
+    for (size_t i = 0; i < count; i++) {
+        extras.has_notes |= note_of(&scratch, &tasks[i])[0] != '\0';
+        extras.has_names |= has_own_name(&tasks[i]);
+    }
+    fa_arena_finish(&scratch);
+    return extras;
+}
+
+static void add_row(struct fa_table *table, const struct faina_task *task, struct extras extras,
+                    int64_t now_us)
+{
+    struct fa_arena *arena = &table->arena;
+
+    fa_table_add(table, FA_PLAIN, task->id);
+    fa_table_add(table, fa_style_of(task->status), faina_status_name(task->status));
+    fa_table_add(table, FA_PLAIN, fa_text_age(arena, task->created_us, now_us));
+    fa_table_add(table, FA_PLAIN,
+                 extras.has_ns ? fa_arena_printf(arena, "%s/%s", task->ns, task->type)
+                               : task->type);
+    if (task->max_attempts > 0)
+        fa_table_addf(table, "%lld/%lld", (long long)task->attempts, (long long)task->max_attempts);
+    else
+        fa_table_addf(table, "%lld", (long long)task->attempts);
+    if (extras.has_notes)
+        fa_table_add(table, FA_PLAIN, note_of(arena, task));
+    if (extras.has_names)
+        fa_table_add(table, FA_PLAIN, has_own_name(task) ? task->name : "");
 }
 
 void fa_print_task_table(struct fa_cli *cli, const struct faina_task *tasks, size_t count,
                          size_t row_max)
 {
-    const bool has_ns = strcmp(cli->ns, "*") == 0;
-    struct fa_column columns[] = {
+    struct extras extras = find_extras(cli, tasks, count);
+    struct fa_column columns[7] = {
         {"ID", 0},
         {"STATUS", 0},
         {"AGE", 0},
-        {has_ns ? "NAMESPACE/TYPE" : "TYPE", FA_COLUMN_FLEXIBLE},
-        {"NOTE", FA_COLUMN_FLEXIBLE},
+        {extras.has_ns ? "NAMESPACE/TYPE" : "TYPE", FA_COLUMN_FLEXIBLE},
         {"TRIES", FA_COLUMN_RIGHT},
-        {"NAME", FA_COLUMN_FLEXIBLE},
     };
+    size_t column_count = 5;
     int64_t now_us = fa_clock_now_us();
-    bool has_names = false;
     struct fa_table table;
 
+    if (extras.has_notes)
+        columns[column_count++] = (struct fa_column){"NOTE", FA_COLUMN_FLEXIBLE};
+    if (extras.has_names)
+        columns[column_count++] = (struct fa_column){"NAME", FA_COLUMN_FLEXIBLE};
+    fa_table_init(&table, columns, column_count);
     for (size_t i = 0; i < count; i++)
-        has_names |= has_own_name(&tasks[i]);
-    fa_table_init(&table, columns, FA_COUNT(columns) - !has_names);
-    for (size_t i = 0; i < count; i++) {
-        const struct faina_task *task = &tasks[i];
-
-        fa_table_add(&table, FA_PLAIN, task->id);
-        fa_table_add(&table, fa_style_of(task->status), faina_status_name(task->status));
-        fa_table_add(&table, FA_PLAIN, fa_text_age(&table.arena, task->created_us, now_us));
-        fa_table_add(&table, FA_PLAIN,
-                     has_ns ? fa_arena_printf(&table.arena, "%s/%s", task->ns, task->type)
-                            : task->type);
-        fa_table_add(&table, FA_PLAIN, note_of(&table.arena, task));
-        if (task->max_attempts > 0)
-            fa_table_addf(&table, "%lld/%lld", (long long)task->attempts,
-                          (long long)task->max_attempts);
-        else
-            fa_table_addf(&table, "%lld", (long long)task->attempts);
-        if (has_names)
-            fa_table_add(&table, FA_PLAIN, has_own_name(task) ? task->name : "");
-    }
+        add_row(&table, &tasks[i], extras, now_us);
     fa_table_print(&table, cli, row_max);
     fa_table_finish(&table);
 }

@@ -94,10 +94,22 @@ static void print_cell(struct fa_cli *cli, struct fa_arena *arena, const struct 
         fa_outf(cli, "%*s", GAP, "");
 }
 
+/* Prints the cells of a row, as far as there is something in them: no spaces at the end. */
+static void print_row(struct fa_cli *cli, struct fa_table *table, const struct fa_cell *cells,
+                      const int *widths, size_t count)
+{
+    while (count > 0 && cells[count - 1].text[0] == '\0')
+        count--;
+    for (size_t c = 0; c < count; c++)
+        print_cell(cli, &table->arena, &table->columns[c], cells[c], widths[c], c + 1 == count);
+    fa_outf(cli, "\n");
+}
+
 size_t fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max)
 {
     size_t count = table->column_count, rows = table->cell_count / count, shown;
-    int widths[COLUMN_COUNT_MAX];
+    struct fa_cell titles[COLUMN_COUNT_MAX] = {{0}};
+    int widths[COLUMN_COUNT_MAX] = {0};
 
     assert(table->cell_count % count == 0);
     if (row_max > 0 && rows > row_max)
@@ -111,16 +123,11 @@ size_t fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max
         }
     }
     shown = fit(table, widths, cli->width);
-    for (size_t c = 0; c < shown; c++)
-        print_cell(cli, &table->arena, &table->columns[c],
-                   (struct fa_cell){table->columns[c].title, FA_BOLD}, widths[c], c + 1 == shown);
-    fa_outf(cli, "\n");
-    for (size_t r = 0; r < rows; r++) {
-        for (size_t c = 0; c < shown; c++)
-            print_cell(cli, &table->arena, &table->columns[c], table->cells[r * count + c],
-                       widths[c], c + 1 == shown);
-        fa_outf(cli, "\n");
-    }
+    for (size_t c = 0; c < count; c++)
+        titles[c] = (struct fa_cell){table->columns[c].title, FA_BOLD};
+    print_row(cli, table, titles, widths, shown);
+    for (size_t r = 0; r < rows; r++)
+        print_row(cli, table, &table->cells[r * count], widths, shown);
     return shown;
 }
 

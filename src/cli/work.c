@@ -231,7 +231,8 @@ static int print_heartbeats(struct fa_cli *cli, const struct fa_op *ops, size_t 
             fa_out_json_begin(cli, &json);
         }
         if (ops[i].code != FAINA_OK) {
-            int lost = fa_cli_fail(cli, &ops[i].error);
+            int lost = count > 1 ? fa_cli_fail_for(cli, ops[i].id, &ops[i].error)
+                                 : fa_cli_fail(cli, &ops[i].error);
             code = code == FA_EXIT_OK ? lost : code;
         }
     }

@@ -17,6 +17,7 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <time.h>
 
 /* A wait looks again after this long even when nobody woke it: a lost wake-up may cost time, but
  * it never hangs anybody. */
@@ -147,10 +148,27 @@ enum faina_code fa_service_open(struct fa_service **out, const char *url,
     return FAINA_OK;
 }
 
+/* Callers are counted so that closing can wait for those who were inside when it began. */
+static void enter(struct fa_service *service)
+{
+    atomic_fetch_add(&service->inside, 1);
+}
+
+static void leave(struct fa_service *service)
+{
+    atomic_fetch_sub(&service->inside, 1);
+}
+
 void fa_service_close(struct fa_service *service)
 {
-    if (service)
-        service->ops->close(service);
+    const struct timespec moment = {.tv_nsec = 1000000};
+
+    if (!service)
+        return;
+    service->ops->shut(service);
+    while (atomic_load(&service->inside) > 0)
+        nanosleep(&moment, NULL);
+    service->ops->close(service);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -301,49 +319,89 @@ static enum faina_code check_team(const struct faina_team *team, struct faina_er
     return code;
 }
 
-/* Operations on one task, past the check of its id. */
-static enum faina_code check_task_op(const struct fa_service *service, const struct fa_op *op,
-                                     struct faina_error *err)
+/* An operation on one task. */
+static enum faina_code check_task(const struct fa_op *op, bool needs_worker,
+                                  struct faina_error *err)
+{
+    enum faina_code code = check_id(op->id, "task", FAINA_TASK_NOT_FOUND, err);
+
+    return code == FAINA_OK ? check_by(&op->by, needs_worker, err) : code;
+}
+
+/* What an operation on one task says besides the task and the actor. */
+static enum faina_code check_change(const struct fa_service *service, const struct fa_op *op,
+                                    struct faina_error *err)
 {
     bool needs_worker = op->kind == FA_OP_CLAIM || op->kind == FA_OP_HEARTBEAT;
-    enum faina_code code = check_by(&op->by, needs_worker, err);
+    enum faina_code code = check_task(op, needs_worker, err);
 
     if (code != FAINA_OK)
         return code;
-    switch (op->kind) {
-    case FA_OP_CLAIM:
-    case FA_OP_START:
-    case FA_OP_HEARTBEAT:
-        return check_range(op->lease_ms, FA_LEASE_MS_MAX, "lease", err);
-    case FA_OP_PROGRESS:
+    if (op->kind == FA_OP_PROGRESS)
         return fa_check_report(op->report, err);
-    case FA_OP_COMPLETE:
+    if (op->kind == FA_OP_COMPLETE)
         return fa_check_json(op->output, service->input_size_max, "output", FAINA_INVALID_REQUEST,
                              err);
-    case FA_OP_FAIL:
+    if (op->kind == FA_OP_FAIL)
         return fa_check_failure(op->failure, err);
-    case FA_OP_BLOCK:
+    if (op->kind == FA_OP_BLOCK)
         return check_block(service, op, err);
-    case FA_OP_BACKGROUND:
+    if (op->kind == FA_OP_BACKGROUND)
         return check_background(op, err);
-    case FA_OP_CHILDREN:
-    case FA_OP_EVENTS:
-        return check_range(op->page.limit, FA_LIST_LIMIT_MAX, "limit", err);
-    default: /* RELEASE, CANCEL, RETRY, DELETE, GET, EXPLAIN: id and actor say it all. */
-        return FAINA_OK;
-    }
+    assert(op->kind == FA_OP_CLAIM || op->kind == FA_OP_START || op->kind == FA_OP_HEARTBEAT);
+    return check_range(op->lease_ms, FA_LEASE_MS_MAX, "lease", err);
+}
+
+static enum faina_code check_page(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_task(op, false, err);
+
+    return code == FAINA_OK ? check_range(op->page.limit, FA_LIST_LIMIT_MAX, "limit", err) : code;
+}
+
+static enum faina_code check_key(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_lane(op, true, err);
+
+    return code == FAINA_OK ? fa_check_name(op->name.key, FA_KEY_SIZE_MAX, "idempotencyKey",
+                                            FAINA_INVALID_REQUEST, err)
+                            : code;
+}
+
+static enum faina_code check_team_list(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_lane(op, false, err);
+
+    return code == FAINA_OK && op->id ? check_id(op->id, "team", FAINA_NOT_FOUND, err) : code;
 }
 
 static enum faina_code check_op(const struct fa_service *service, const struct fa_op *op,
                                 struct faina_error *err)
 {
-    enum faina_code code;
-
     switch (op->kind) {
     case FA_OP_SUBMIT:
         return fa_check_submit(op->submit, service->input_size_max, err);
     case FA_OP_CLAIM_NEXT:
         return fa_check_claim(op->claim, err);
+    case FA_OP_CLAIM:
+    case FA_OP_START:
+    case FA_OP_PROGRESS:
+    case FA_OP_HEARTBEAT:
+    case FA_OP_COMPLETE:
+    case FA_OP_FAIL:
+    case FA_OP_BLOCK:
+    case FA_OP_BACKGROUND:
+        return check_change(service, op, err);
+    case FA_OP_RELEASE:
+    case FA_OP_CANCEL:
+    case FA_OP_RETRY:
+    case FA_OP_DELETE:
+    case FA_OP_GET:
+    case FA_OP_EXPLAIN:
+        return check_task(op, false, err);
+    case FA_OP_CHILDREN:
+    case FA_OP_EVENTS:
+        return check_page(op, err);
     case FA_OP_PURGE:
         return check_purge(op->purge, err);
     case FA_OP_PAUSE:
@@ -352,10 +410,7 @@ static enum faina_code check_op(const struct fa_service *service, const struct f
     case FA_OP_STATS:
         return check_lane(op, false, err);
     case FA_OP_GET_BY_KEY:
-        code = check_lane(op, true, err);
-        return code == FAINA_OK ? fa_check_name(op->name.key, FA_KEY_SIZE_MAX, "idempotencyKey",
-                                                FAINA_INVALID_REQUEST, err)
-                                : code;
+        return check_key(op, err);
     case FA_OP_RESOURCE_SET:
         return check_resource_set(op, err);
     case FA_OP_RESOURCE_REMOVE:
@@ -368,14 +423,14 @@ static enum faina_code check_op(const struct fa_service *service, const struct f
     case FA_OP_TEAM_REMOVE:
         return check_id(op->id, "team", FAINA_NOT_FOUND, err);
     case FA_OP_TEAM_LIST:
-        code = check_lane(op, false, err);
-        return code == FAINA_OK && op->id ? check_id(op->id, "team", FAINA_NOT_FOUND, err) : code;
+        return check_team_list(op, err);
     case FA_OP_LIST:
         return fa_check_query(op->query, err);
-    default: /* everything else is about one task */
-        code = check_id(op->id, "task", FAINA_TASK_NOT_FOUND, err);
-        return code == FAINA_OK ? check_task_op(service, op, err) : code;
+    case FA_OP_COUNT:
+        break;
     }
+    assert(!"an operation of no known kind");
+    return FAINA_INTERNAL;
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -414,7 +469,7 @@ static void finish_op(struct fa_op *op)
     }
 }
 
-void fa_service_run(struct fa_service *service, struct fa_op *ops, size_t count)
+static void run_all(struct fa_service *service, struct fa_op *ops, size_t count)
 {
     size_t good = 0;
 
@@ -435,13 +490,31 @@ void fa_service_run(struct fa_service *service, struct fa_op *ops, size_t count)
         finish_op(&ops[i]);
 }
 
-enum faina_code fa_service_run_one(struct fa_service *service, struct fa_op *op,
-                                   struct faina_error *err)
+void fa_service_run(struct fa_service *service, struct fa_op *ops, size_t count)
 {
-    fa_service_run(service, op, 1);
+    enter(service);
+    run_all(service, ops, count);
+    leave(service);
+}
+
+static enum faina_code run_one(struct fa_service *service, struct fa_op *op,
+                               struct faina_error *err)
+{
+    run_all(service, op, 1);
     if (err && op->code != FAINA_OK)
         *err = op->error;
     return op->code;
+}
+
+enum faina_code fa_service_run_one(struct fa_service *service, struct fa_op *op,
+                                   struct faina_error *err)
+{
+    enum faina_code code;
+
+    enter(service);
+    code = run_one(service, op, err);
+    leave(service);
+    return code;
 }
 
 /* What is left of `timeout_ms` since `start_us`; negative time-outs never end. */
@@ -454,8 +527,8 @@ static int64_t time_left_ms(int64_t start_us, int64_t timeout_ms)
     return passed_ms >= timeout_ms ? 0 : timeout_ms - passed_ms;
 }
 
-enum faina_code fa_service_claim_wait(struct fa_service *service, struct fa_op *op,
-                                      struct faina_error *err)
+static enum faina_code claim_wait(struct fa_service *service, struct fa_op *op,
+                                  struct faina_error *err)
 {
     int64_t start_us = fa_clock_mono_us();
 
@@ -463,7 +536,7 @@ enum faina_code fa_service_claim_wait(struct fa_service *service, struct fa_op *
     for (;;) {
         /* The mark comes first: what gets ready after it wakes us, what came before is claimed. */
         uint64_t mark = service->ops->ready_mark(service);
-        enum faina_code code = fa_service_run_one(service, op, err);
+        enum faina_code code = run_one(service, op, err);
         int64_t left_ms;
 
         if (code != FAINA_OK || op->tasks->count > 0 || op->claim->wait_ms <= 0)
@@ -475,6 +548,17 @@ enum faina_code fa_service_claim_wait(struct fa_service *service, struct fa_op *
     }
 }
 
+enum faina_code fa_service_claim_wait(struct fa_service *service, struct fa_op *op,
+                                      struct faina_error *err)
+{
+    enum faina_code code;
+
+    enter(service);
+    code = claim_wait(service, op, err);
+    leave(service);
+    return code;
+}
+
 /* Looks at the task without keeping it: a wait may look thousands of times, and the caller's
  * arena gives nothing back before its end. */
 static enum faina_code probe_ended(struct fa_service *service, const char *id, bool *is_ended,
@@ -482,7 +566,7 @@ static enum faina_code probe_ended(struct fa_service *service, const char *id, b
 {
     struct fa_arena scratch = {0};
     struct fa_op probe = {.kind = FA_OP_GET, .id = id, .arena = &scratch};
-    enum faina_code code = fa_service_run_one(service, &probe, err);
+    enum faina_code code = run_one(service, &probe, err);
 
     if (code == FAINA_OK)
         *is_ended = fa_status_is_ended(probe.task->status);
@@ -490,8 +574,8 @@ static enum faina_code probe_ended(struct fa_service *service, const char *id, b
     return code;
 }
 
-enum faina_code fa_service_wait(struct fa_service *service, struct fa_op *op, int64_t timeout_ms,
-                                struct faina_error *err)
+static enum faina_code wait_ended(struct fa_service *service, struct fa_op *op, int64_t timeout_ms,
+                                  struct faina_error *err)
 {
     int64_t start_us = fa_clock_mono_us();
 
@@ -506,7 +590,7 @@ enum faina_code fa_service_wait(struct fa_service *service, struct fa_op *op, in
         left_ms = time_left_ms(start_us, timeout_ms);
         if (is_ended || left_ms == 0) {
             /* The task may have been queued again, or have ended, since the look above. */
-            code = fa_service_run_one(service, op, err);
+            code = run_one(service, op, err);
             if (code != FAINA_OK || fa_status_is_ended(op->task->status))
                 return code;
             if (left_ms == 0) {
@@ -523,10 +607,26 @@ enum faina_code fa_service_wait(struct fa_service *service, struct fa_op *op, in
     }
 }
 
+enum faina_code fa_service_wait(struct fa_service *service, struct fa_op *op, int64_t timeout_ms,
+                                struct faina_error *err)
+{
+    enum faina_code code;
+
+    enter(service);
+    code = wait_ended(service, op, timeout_ms, err);
+    leave(service);
+    return code;
+}
+
 enum faina_code fa_service_info(struct fa_service *service, bool thorough, struct fa_arena *arena,
                                 struct fa_service_info *out, struct faina_error *err)
 {
+    enum faina_code code;
+
     assert(service && arena && out);
     *out = (struct fa_service_info){0};
-    return service->ops->info(service, thorough, arena, out, err);
+    enter(service);
+    code = service->ops->info(service, thorough, arena, out, err);
+    leave(service);
+    return code;
 }
