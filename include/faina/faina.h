@@ -23,7 +23,8 @@
  *   - What you pass in is lent for the call and never kept.
  *   - Text is UTF-8 and ends with a NUL byte. Times are microseconds since 1970 UTC, 0 for none.
  *     Durations are milliseconds. Payloads are JSON text.
- *   - Every function may be called from any thread, but faina_close only after all others returned.
+ *   - Every function may be called from any thread. None may begin after faina_close has; those
+ *     that wait when it begins return with FAINA_STORE_CLOSED.
  *   - A request struct that is all zeroes but for the fields you set asks for the defaults.
  */
 #ifndef FAINA_H
@@ -84,7 +85,7 @@ enum faina_code {
 #define FAINA_CODE_ENUM(name, wire, http, exit_code, sentence) FAINA_##name,
     FAINA_CODE_LIST(FAINA_CODE_ENUM)
 #undef FAINA_CODE_ENUM
-    FAINA_CODE_COUNT
+        FAINA_CODE_COUNT
 };
 
 /* The wire name of a code, such as "task_not_found". Static; never NULL. */
@@ -93,9 +94,9 @@ FAINA_API const char *faina_code_name(enum faina_code code);
 /* What went wrong, for programs and for people. Plain memory of the caller's. */
 struct faina_error {
     enum faina_code code;
-    int line, column;   /* where in the text, from 1; 0 when it has no place */
-    char field[64];     /* which field of the request, "" when none */
-    char message[512];  /* one sentence */
+    int line, column;  /* where in the text, from 1; 0 when it has no place */
+    char field[64];    /* which field of the request, "" when none */
+    char message[512]; /* one sentence */
 };
 
 /* ------------------------------------------------------------------------------------------
@@ -118,7 +119,7 @@ enum faina_status {
 #define FAINA_STATUS_ENUM(name, wire) FAINA_##name,
     FAINA_STATUS_LIST(FAINA_STATUS_ENUM)
 #undef FAINA_STATUS_ENUM
-    FAINA_STATUS_COUNT
+        FAINA_STATUS_COUNT
 };
 
 /* The wire name of a status, such as "dead_letter". Static; never NULL. */
@@ -139,23 +140,23 @@ struct faina_retry_policy {
     int64_t max_ms;  /* 1 hour */
 };
 
-#define FAINA_ID_SIZE 37        /* a task id as text, with its NUL */
-#define FAINA_UNLIMITED (-1)    /* for max_attempts: retry for ever */
+#define FAINA_ID_SIZE 37     /* a task id as text, with its NUL */
+#define FAINA_UNLIMITED (-1) /* for max_attempts: retry for ever */
 
 /* A task as it is at one moment. Text that is unset is NULL, ids that are unset are "". */
 struct faina_task {
     char id[FAINA_ID_SIZE];
-    const char *ns;   /* namespace */
+    const char *ns; /* namespace */
     const char *type;
     const char *name;
     enum faina_status status;
     enum faina_phase phase;
-    const char *state; /* free text for people */
-    int progress;      /* 0..100 */
-    int priority;      /* higher first */
+    const char *state;                                    /* free text for people */
+    int progress;                                         /* 0..100 */
+    int priority;                                         /* higher first */
     const char *input, *output, *error, *metadata, *spec; /* JSON */
     const char *idempotency_key;
-    const char *input_hash; /* hex, with dedupe_input only */
+    const char *input_hash;         /* hex, with dedupe_input only */
     int64_t attempts, max_attempts; /* max_attempts 0: no limit */
     int64_t run_at_us;
     const char *worker_id;
@@ -179,16 +180,16 @@ struct faina_task {
 
 /* What to submit. Only `type` is required, or else `name` (then the type is "default"). */
 struct faina_submit {
-    const char *ns;   /* NULL: "default" */
-    const char *type; /* up to 255 bytes, as is `name` */
-    const char *name; /* NULL: the type */
+    const char *ns;                      /* NULL: "default" */
+    const char *type;                    /* up to 255 bytes, as is `name` */
+    const char *name;                    /* NULL: the type */
     const char *input, *metadata, *spec; /* JSON; NULL: none */
-    int priority;     /* -32768..32767 */
-    int max_attempts; /* 0: the default of 4; FAINA_UNLIMITED: no limit */
-    int64_t delay_ms;  /* not before this long from now, by the engine's clock ... */
-    int64_t run_at_us; /* ... or not before this time; not both */
-    const char *idempotency_key; /* up to 512 bytes; unique per namespace and type */
-    bool dedupe_input;           /* the key is the hash of the canonical input; not with a key */
+    int priority;                        /* -32768..32767 */
+    int max_attempts;                    /* 0: the default of 4; FAINA_UNLIMITED: no limit */
+    int64_t delay_ms;              /* not before this long from now, by the engine's clock ... */
+    int64_t run_at_us;             /* ... or not before this time; not both */
+    const char *idempotency_key;   /* up to 512 bytes; unique per namespace and type */
+    bool dedupe_input;             /* the key is the hash of the canonical input; not with a key */
     const char *const *depends_on; /* ids of tasks that must complete first */
     size_t depends_on_count;
     const char *const *resources; /* what it uses while held */
@@ -302,8 +303,8 @@ FAINA_API enum faina_code faina_claim(struct faina *engine, const char *id, cons
                                       int64_t lease_ms, struct faina_task **out,
                                       struct faina_error *err);
 
-/* The task runs now. From pending it is claimed and started at once. WRONG_WORKER: `by` doesn't
- * hold it. */
+/* The task runs now. From pending it is claimed and started at once. The same worker again:
+ * FAINA_OK, nothing changes. WRONG_WORKER: `by` doesn't hold it. */
 FAINA_API enum faina_code faina_start(struct faina *engine, const char *id,
                                       const struct faina_by *by, struct faina_task **out,
                                       struct faina_error *err);
@@ -319,8 +320,8 @@ struct faina_report {
 /* Tells how far a claimed, running or background task is. Also renews the lease. */
 FAINA_API enum faina_code faina_progress(struct faina *engine, const char *id,
                                          const struct faina_by *by,
-                                         const struct faina_report *report,
-                                         struct faina_task **out, struct faina_error *err);
+                                         const struct faina_report *report, struct faina_task **out,
+                                         struct faina_error *err);
 
 /* A task that a worker believes to hold. */
 struct faina_held {
@@ -407,12 +408,12 @@ FAINA_API enum faina_code faina_delete(struct faina *engine, const char *id,
 
 /* Which ended tasks to remove for good. */
 struct faina_purge {
-    const char *ns;           /* NULL: all namespaces */
-    const char *type;         /* NULL: all types */
-    unsigned statuses;        /* set of (1u << status); 0: every ended one */
-    int64_t ended_before_us;  /* 0: no matter when */
-    bool deleted_only;        /* only those already taken out of view */
-    int64_t limit;            /* at most so many in this call; 0: 1,000 */
+    const char *ns;          /* NULL: all namespaces */
+    const char *type;        /* NULL: all types */
+    unsigned statuses;       /* set of (1u << status); 0: every ended one */
+    int64_t ended_before_us; /* 0: no matter when */
+    bool deleted_only;       /* only those already taken out of view */
+    int64_t limit;           /* at most so many in this call; 0: 1,000 */
 };
 
 /* Removes the rows of ended tasks, some at a time. *removed tells how many; call again until 0. */
@@ -442,11 +443,11 @@ struct faina_query {
     const char *ns;    /* NULL: "default"; "*": all */
     unsigned statuses; /* set of (1u << status); 0: any */
     const char *type, *team_id, *parent_id, *created_by, *idempotency_key; /* NULL: any */
-    int64_t created_after_us;  /* at or after; 0: any */
-    int64_t created_before_us; /* before; 0: any */
-    int limit;                 /* 0: 100; up to 1,000 */
-    const char *cursor;        /* next_cursor of the page before */
-    bool brief;                /* leave out input, output, metadata and spec */
+    int64_t created_after_us;                                              /* at or after; 0: any */
+    int64_t created_before_us;                                             /* before; 0: any */
+    int limit;                                                             /* 0: 100; up to 1,000 */
+    const char *cursor; /* next_cursor of the page before */
+    bool brief;         /* leave out input, output, metadata and spec */
 };
 
 /* Newest first. */
@@ -465,8 +466,8 @@ FAINA_API const char *faina_actor_name(enum faina_actor actor);
 
 /* One thing that happened to a task. */
 struct faina_event {
-    int64_t at_us; /* unique within the task, and so its id */
-    const char *what; /* "created", "claimed", "retry", "late_result", ... */
+    int64_t at_us;            /* unique within the task, and so its id */
+    const char *what;         /* "created", "claimed", "retry", "late_result", ... */
     enum faina_status status; /* the task's status after it */
     enum faina_actor actor;
     const char *state;
@@ -490,7 +491,8 @@ FAINA_API enum faina_code faina_wait(struct faina *engine, const char *id, int64
 
 /* One thing that keeps a task from running. */
 struct faina_reason {
-    const char *kind; /* "due", "dependency", "resource", "paused", "held", "background", "ended" */
+    const char *kind;    /* "ready" (only a worker is missing), "due", "dependency", "resource",
+                            "paused", "held", "background", "ended" */
     const char *message; /* one sentence */
     int64_t until_us;    /* when it will be over, where that can be known */
 };

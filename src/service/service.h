@@ -20,6 +20,8 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
+#include <stdatomic.h>
+
 struct fa_service;
 
 /* X(NAME, wire name, changes something). */
@@ -59,7 +61,7 @@ enum fa_op_kind {
 #define FA_OP_ENUM(name, text, writes) FA_OP_##name,
     FA_OP_LIST(FA_OP_ENUM)
 #undef FA_OP_ENUM
-    FA_OP_COUNT
+        FA_OP_COUNT
 };
 
 /* One operation: the question, then the answer. All zero but for what the kind needs. */
@@ -67,9 +69,9 @@ struct fa_op {
     enum fa_op_kind kind;
 
     /* The question. Lent for the call. */
-    const char *id;      /* the task, or the team (TEAM_REMOVE, TEAM_LIST) */
-    struct faina_by by;  /* who acts */
-    bool wants_task;     /* a change answers with the whole task, not only with its id */
+    const char *id;     /* the task, or the team (TEAM_REMOVE, TEAM_LIST) */
+    struct faina_by by; /* who acts */
+    bool wants_task;    /* a change answers with the whole task, not only with its id */
     union {
         const struct faina_submit *submit;   /* SUBMIT */
         const struct faina_claim *claim;     /* CLAIM_NEXT (wait_ms is the caller's affair) */
@@ -85,33 +87,33 @@ struct fa_op {
         struct {
             const char *reason;
             int64_t timeout_ms;
-        } background;                        /* BACKGROUND */
-        bool keep_attempts;                  /* RETRY */
-        struct faina_removal removal;        /* DELETE */
-        const struct faina_purge *purge;     /* PURGE */
+        } background;                    /* BACKGROUND */
+        bool keep_attempts;              /* RETRY */
+        struct faina_removal removal;    /* DELETE */
+        const struct faina_purge *purge; /* PURGE */
         struct {
             const char *ns, *type, *key;
-        } name;                              /* PAUSE, RESUME, GET_BY_KEY, STATS (ns), TEAM_LIST (ns) */
+        } name; /* PAUSE, RESUME, GET_BY_KEY, STATS (ns), TEAM_LIST (ns) */
         struct {
             const char *name; /* RESOURCE_LIST: NULL for all */
             int64_t max_concurrency;
-        } resource;                          /* RESOURCE_* */
-        const struct faina_team *team;       /* TEAM_PUT */
-        const struct faina_query *query;     /* LIST */
+        } resource;                      /* RESOURCE_* */
+        const struct faina_team *team;   /* TEAM_PUT */
+        const struct faina_query *query; /* LIST */
         struct {
             int limit;
             const char *cursor;
-        } page;                              /* CHILDREN, EVENTS (limit) */
+        } page; /* CHILDREN, EVENTS (limit) */
     };
 
     /* The answer. */
     enum faina_code code;
     struct faina_error error;
-    struct fa_arena *arena; /* the caller's: where the answer lives */
+    struct fa_arena *arena;      /* the caller's: where the answer lives */
     char task_id[FAINA_ID_SIZE]; /* SUBMIT, and every change of one task */
     bool existing;               /* SUBMIT: the key was known */
     bool input_mismatch;
-    int64_t count;               /* PURGE: rows removed; CANCEL: tasks cancelled */
+    int64_t count; /* PURGE: rows removed; CANCEL: tasks cancelled */
     union {
         struct faina_task *task;   /* changes with wants_task, GET, GET_BY_KEY */
         struct faina_tasks *tasks; /* CLAIM_NEXT, LIST, CHILDREN */
@@ -134,8 +136,8 @@ struct fa_service_info {
     struct fa_service_migration {
         const char *id, *description;
         int64_t executed_us;
-    } *migrations;
-    int64_t size_bytes;      /* on disk, logs included; -1: unknown */
+    } * migrations;
+    int64_t size_bytes;          /* on disk, logs included; -1: unknown */
     int64_t commits, operations; /* since it was opened */
     size_t finding_count;
     const char **findings; /* what the engine's own checks found wrong; sentences */
@@ -162,20 +164,27 @@ struct fa_service_ops {
     enum faina_code (*info)(struct fa_service *service, bool thorough, struct fa_arena *arena,
                             struct fa_service_info *out, struct faina_error *err);
 
-    void (*close)(struct fa_service *service); /* Required. */
+    /* Required. From now on every operation answers STORE_CLOSED and every wait returns at once.
+     * Returns when what is under way is done. */
+    void (*shut)(struct fa_service *service);
+
+    /* Required. After `shut`, when nobody is inside any more. */
+    void (*close)(struct fa_service *service);
 };
 
 /* The first member of every engine. */
 struct fa_service {
     const struct fa_service_ops *ops;
     size_t input_size_max;
+    atomic_int inside; /* callers between a wrapper's first and last line */
 };
 
 /* URL -> engine. Codes as for faina_open. */
 FA_MUST_CHECK enum faina_code fa_service_open(struct fa_service **out, const char *url,
                                               const struct faina_options *options,
                                               struct faina_error *err);
-void fa_service_close(struct fa_service *service); /* NULL is fine */
+/* Lets callers inside finish; those that wait return with STORE_CLOSED. NULL is fine. */
+void fa_service_close(struct fa_service *service);
 
 void fa_service_run(struct fa_service *service, struct fa_op *ops, size_t count);
 /* One operation; copies op->error to `err` and returns op->code. */

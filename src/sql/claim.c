@@ -315,7 +315,7 @@ enum faina_code fa_do_start(struct fa_unit *unit, struct fa_op *op)
 enum faina_code fa_do_release(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
-    enum faina_code code = fa_unit_find(unit, op->id, op->wants_task, &row, &op->error);
+    enum faina_code code = fa_unit_find(unit, op->id, true, &row, &op->error);
 
     if (code == FAINA_OK)
         code = fa_check_version(row, op);
@@ -331,5 +331,6 @@ enum faina_code fa_do_release(struct fa_unit *unit, struct fa_op *op)
                                       .actor = FAINA_ACTOR_WORKER,
                                       .worker = op->by.worker_id,
                                       .what = "released"});
+    fa_unit_park_until(unit, row, row->run_at_us); /* it may have been claimed ahead of its time */
     return fa_answer(unit, op, row);
 }

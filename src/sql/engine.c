@@ -61,6 +61,7 @@ struct engine {
     int64_t opened_us;
     atomic_llong next_us; /* when the clock asks for something; INT64_MAX: never */
     atomic_llong commits, operations;
+    atomic_bool is_shut;
 
     pthread_t timer;
     bool has_timer;
@@ -307,8 +308,12 @@ static void run_reads(struct engine *engine, struct fa_op *ops, size_t count)
 {
     struct fa_reader *reader = NULL;
     struct faina_error err = {0};
-    enum faina_code code = fa_readers_begin(engine->readers, &reader, &err);
+    enum faina_code code;
 
+    if (atomic_load(&engine->is_shut))
+        code = fa_error_set(&err, FAINA_STORE_CLOSED, "the engine is closed");
+    else
+        code = fa_readers_begin(engine->readers, &reader, &err);
     for (size_t i = 0; i < count; i++) {
         if (fa_op_writes(ops[i].kind))
             continue;
@@ -512,21 +517,28 @@ static enum faina_code engine_info(struct fa_service *service, bool thorough,
 
 /* Opening and closing ------------------------------------------------------------------------ */
 
-static void engine_close(struct fa_service *service)
+static void engine_shut(struct fa_service *service)
 {
     struct engine *engine = downcast(service);
 
-    if (engine->waiters != NULL)
-        fa_waiters_close(engine->waiters);
+    atomic_store(&engine->is_shut, true);
+    fa_waiters_close(engine->waiters);
     if (engine->has_timer) {
         pthread_mutex_lock(&engine->timer_mutex);
         engine->is_closing = true;
         pthread_cond_signal(&engine->timer_cond);
         pthread_mutex_unlock(&engine->timer_mutex);
         pthread_join(engine->timer, NULL);
+        engine->has_timer = false;
     }
     if (engine->batch != NULL)
         fa_batch_close(engine->batch);
+}
+
+static void engine_close(struct fa_service *service)
+{
+    struct engine *engine = downcast(service);
+
     fa_batch_destroy(engine->batch);
     fa_readers_destroy(engine->readers);
     fa_unit_finish(&engine->unit);
@@ -547,6 +559,7 @@ static const struct fa_service_ops engine_ops = {
     .ready_mark = engine_ready_mark,
     .wait_ready = engine_wait_ready,
     .info = engine_info,
+    .shut = engine_shut,
     .close = engine_close,
 };
 
@@ -620,7 +633,8 @@ enum faina_code fa_engine_open(struct fa_service **out, const char *path,
     pthread_cond_init(&engine->timer_cond, NULL);
     fa_random_seed_system(&engine->random);
     fa_random_seed_system(&engine->ids.random);
-    code = open_store(engine, options, err);
+    code = engine->batch ? open_store(engine, options, err)
+                         : fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started");
     if (code == FAINA_OK) {
         fa_unit_init(&engine->unit, (struct fa_source){engine->db, engine->lanes}, &engine->ids,
                      &engine->random);
@@ -629,6 +643,7 @@ enum faina_code fa_engine_open(struct fa_service **out, const char *path,
         code = start_timer(engine, err);
     }
     if (code != FAINA_OK) {
+        engine_shut(&engine->base);
         engine_close(&engine->base);
         return code;
     }

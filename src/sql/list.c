@@ -291,36 +291,52 @@ enum faina_code fa_look_list(struct fa_source *source, struct fa_op *op)
 
 /* Children, oldest first --------------------------------------------------------------------- */
 
+/* Reads the children after *after until the page is full or there are no more. */
+static enum faina_code walk_children(struct fa_source *source, struct fa_op *op, int64_t parent,
+                                     int64_t after, size_t limit)
+{
+    struct fa_keys keys = {.arena = op->arena};
+    enum faina_code code = FAINA_OK;
+    bool is_full = false;
+
+    do {
+        struct fa_value params[3] = {fa_value_int(parent), fa_value_int(after),
+                                     fa_value_int((int64_t)limit + 1)};
+
+        keys.count = 0;
+        code = fa_db_one(source->db, FA_SQL_CHILD_LIST, params, 3, fa_keys_sink, &keys, &op->error);
+        for (size_t i = 0; code == FAINA_OK && !is_full && i < keys.count; i++) {
+            struct fa_row child;
+
+            code = fa_row_load(source, keys.keys[i], op->arena, &child, &op->error);
+            if (code != FAINA_OK || child.deleted_us != 0)
+                continue;
+            is_full = op->tasks->count == limit;
+            if (!is_full)
+                code = fa_row_to_task(source, &child, op->arena, true, false,
+                                      &op->tasks->items[op->tasks->count++], &op->error);
+        }
+        if (keys.count > 0)
+            after = keys.keys[keys.count - 1];
+    } while (code == FAINA_OK && !is_full && keys.count == limit + 1);
+    if (code == FAINA_OK && is_full)
+        end_page(op);
+    return code;
+}
+
 enum faina_code fa_look_children(struct fa_source *source, struct fa_op *op)
 {
     size_t limit = op->page.limit > 0 ? (size_t)op->page.limit : FA_LIST_LIMIT_MAX;
-    struct fa_keys keys = {.arena = op->arena};
     struct fa_row row;
     enum faina_code code;
     int64_t after;
-    size_t i;
 
     code = read_cursor(op->page.cursor, 0, &after, &op->error);
     if (code == FAINA_OK)
         code = fa_look_find(source, op->id, op->arena, &row, &op->error);
-    if (code == FAINA_OK)
-        code = fa_db_one(source->db, FA_SQL_CHILD_LIST,
-                         (struct fa_value[]){fa_value_int(row.id.key), fa_value_int(after),
-                                             fa_value_int((int64_t)limit + 1)},
-                         3, fa_keys_sink, &keys, &op->error);
     if (code != FAINA_OK)
         return code;
     op->tasks = fa_arena_zero(op->arena, 1, sizeof(*op->tasks));
     op->tasks->items = fa_arena_take(op->arena, (limit + 1) * sizeof(struct faina_task));
-    for (i = 0; code == FAINA_OK && i < keys.count && i < limit; i++) {
-        struct fa_row child;
-
-        code = fa_row_load(source, keys.keys[i], op->arena, &child, &op->error);
-        if (code == FAINA_OK && child.deleted_us == 0)
-            code = fa_row_to_task(source, &child, op->arena, true, false,
-                                  &op->tasks->items[op->tasks->count++], &op->error);
-    }
-    if (code == FAINA_OK && i < keys.count)
-        op->tasks->next_cursor = write_cursor(keys.keys[i - 1], op->arena);
-    return code;
+    return walk_children(source, op, row.id.key, after, limit);
 }

@@ -35,18 +35,17 @@ static enum faina_code push_children(struct fa_unit *unit, struct stack *stack, 
 {
     enum faina_code code;
     int64_t after = 0;
-    size_t count;
 
     do {
         struct fa_row **children;
+        size_t count;
 
-        code = fa_children_of(unit, row->id.key, after, CHILD_PAGE, &children, &count, err);
+        code = fa_children_of(unit, row->id.key, &after, CHILD_PAGE, &children, &count, err);
         for (size_t i = 0; code == FAINA_OK && i < count; i++) {
             if (!fa_status_is_ended(children[i]->status))
                 push(stack, children[i]);
-            after = children[i]->id.key;
         }
-    } while (code == FAINA_OK && count > 0);
+    } while (code == FAINA_OK && after != 0);
     return code;
 }
 
@@ -70,7 +69,7 @@ static enum faina_code cancel_tree(struct fa_unit *unit, struct fa_row *root, in
                                 .actor = FAINA_ACTOR_API,
                                 .state = row == root ? NULL : "Cancelled with its parent"});
         ++*count;
-        code = fa_unit_wake(unit, row, true, err);
+        code = fa_unit_wake(unit, row, 0, err);
         if (code == FAINA_OK && row->flags & FA_FLAG_HAS_CHILDREN)
             code = push_children(unit, &stack, row, err);
     }
@@ -124,7 +123,7 @@ enum faina_code fa_do_retry(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
     enum faina_code code = find(unit, op, &row);
-    bool had_ended;
+    int64_t ended_us;
 
     if (code != FAINA_OK)
         return code;
@@ -134,15 +133,15 @@ enum faina_code fa_do_retry(struct fa_unit *unit, struct fa_op *op)
         return fa_error_set(&op->error, FAINA_MAX_ATTEMPTS_REACHED,
                             "all %lld attempts are used up; retry without keeping them",
                             (long long)row->max_attempts);
-    had_ended = fa_status_is_ended(row->status);
+    ended_us = row->completed_us;
     fa_unit_apply(
         unit, row,
         &(struct fa_change){.trigger = FA_RETRY, .actor = FAINA_ACTOR_API, .what = "retried"});
     if (!op->keep_attempts)
         row->attempts = 0;
     code = set_phase(unit, row, &op->error);
-    if (code == FAINA_OK && had_ended)
-        code = fa_unit_wake(unit, row, false, &op->error);
+    if (code == FAINA_OK && ended_us != 0)
+        code = fa_unit_wake(unit, row, ended_us, &op->error);
     return code == FAINA_OK ? fa_answer(unit, op, row) : code;
 }
 

@@ -72,8 +72,9 @@ void fa_free_keys(struct fa_unit *unit, const struct fa_row *row);
 /* The hash under which task_key finds an idempotency key. */
 int64_t fa_key_hash(const char *ns, const char *type, const char *key);
 
-/* The subtasks of a task, oldest first, as the unit's rows. */
-FA_MUST_CHECK enum faina_code fa_children_of(struct fa_unit *unit, int64_t parent, int64_t after,
+/* The subtasks of a task, oldest first, as the unit's rows: those among the `limit` next ones after
+ * *after that are not deleted. *after moves on, and is 0 when there are no more. */
+FA_MUST_CHECK enum faina_code fa_children_of(struct fa_unit *unit, int64_t parent, int64_t *after,
                                              size_t limit, struct fa_row ***out, size_t *count,
                                              struct faina_error *err);
 

@@ -11,6 +11,8 @@
 
 #include <assert.h>
 
+#define CHILD_PAGE 1000
+
 static enum faina_actor actor_of(const struct fa_op *op)
 {
     return op->by.worker_id != NULL ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API;
@@ -89,7 +91,7 @@ enum faina_code fa_do_complete(struct fa_unit *unit, struct fa_op *op)
     if (row->worker == NULL)
         row->worker = fa_unit_text(unit, op->by.worker_id);
     fa_unit_apply(unit, row, &(struct fa_change){.trigger = FA_COMPLETE, .actor = actor_of(op)});
-    code = fa_unit_wake(unit, row, true, &op->error);
+    code = fa_unit_wake(unit, row, 0, &op->error);
     return code == FAINA_OK ? fa_answer(unit, op, row) : code;
 }
 
@@ -165,7 +167,7 @@ static enum faina_code fail_for_good(struct fa_unit *unit, struct fa_op *op, str
 {
     row->error = error;
     fa_unit_apply(unit, row, &(struct fa_change){.trigger = FA_FAIL_FINAL, .actor = actor_of(op)});
-    return fa_unit_wake(unit, row, true, &op->error);
+    return fa_unit_wake(unit, row, 0, &op->error);
 }
 
 enum faina_code fa_do_fail(struct fa_unit *unit, struct fa_op *op)
@@ -301,7 +303,7 @@ enum faina_code fa_do_background(struct fa_unit *unit, struct fa_op *op)
 
 /* Block ------------------------------------------------------------------------------------ */
 
-enum faina_code fa_children_of(struct fa_unit *unit, int64_t parent, int64_t after, size_t limit,
+enum faina_code fa_children_of(struct fa_unit *unit, int64_t parent, int64_t *after, size_t limit,
                                struct fa_row ***out, size_t *count, struct faina_error *err)
 {
     struct fa_keys list = {.arena = &unit->arena};
@@ -311,7 +313,7 @@ enum faina_code fa_children_of(struct fa_unit *unit, int64_t parent, int64_t aft
     rows = fa_arena_take(&unit->arena, limit * sizeof(struct fa_row *));
     if (code == FAINA_OK)
         code = fa_db_one(unit->source.db, FA_SQL_CHILD_LIST,
-                         (struct fa_value[]){fa_value_int(parent), fa_value_int(after),
+                         (struct fa_value[]){fa_value_int(parent), fa_value_int(*after),
                                              fa_value_int((int64_t)limit)},
                          3, fa_keys_sink, &list, err);
     *count = 0;
@@ -322,6 +324,7 @@ enum faina_code fa_children_of(struct fa_unit *unit, int64_t parent, int64_t aft
         else if (code == FAINA_TASK_NOT_FOUND) /* deleted: out of view */
             code = FAINA_OK;
     }
+    *after = list.count == limit ? list.keys[list.count - 1] : 0;
     *out = rows;
     return code;
 }
@@ -329,17 +332,21 @@ enum faina_code fa_children_of(struct fa_unit *unit, int64_t parent, int64_t aft
 static enum faina_code count_children(struct fa_unit *unit, struct fa_row *parent, int64_t *total,
                                       int64_t *live, struct faina_error *err)
 {
-    struct fa_row **children;
-    enum faina_code code;
-    size_t count;
+    enum faina_code code = FAINA_OK;
+    int64_t after = 0;
 
     *total = *live = 0;
     if (!(parent->flags & FA_FLAG_HAS_CHILDREN))
         return FAINA_OK;
-    code = fa_children_of(unit, parent->id.key, 0, FA_CHILDREN_MAX + 1, &children, &count, err);
-    *total = (int64_t)count;
-    for (size_t i = 0; code == FAINA_OK && i < count; i++)
-        *live += !fa_status_is_ended(children[i]->status);
+    do {
+        struct fa_row **children;
+        size_t count;
+
+        code = fa_children_of(unit, parent->id.key, &after, CHILD_PAGE, &children, &count, err);
+        *total += (int64_t)count;
+        for (size_t i = 0; code == FAINA_OK && i < count; i++)
+            *live += !fa_status_is_ended(children[i]->status);
+    } while (code == FAINA_OK && after != 0);
     return code;
 }
 
@@ -369,14 +376,17 @@ static enum faina_code plan_children(struct fa_unit *unit, struct fa_op *op, str
 }
 
 /* A child that ended badly in an earlier attempt of the parent gets another go. */
-static void requeue(struct fa_unit *unit, struct fa_row *child)
+static enum faina_code requeue(struct fa_unit *unit, struct fa_row *child, struct faina_error *err)
 {
+    int64_t ended_us = child->completed_us;
+
     if (!fa_status_is_ended(child->status) || child->status == FAINA_COMPLETED)
-        return;
+        return FAINA_OK;
     fa_unit_apply(
         unit, child,
         &(struct fa_change){.trigger = FA_RETRY, .actor = FAINA_ACTOR_SYSTEM, .what = "retried"});
     child->attempts = 0;
+    return fa_unit_wake(unit, child, ended_us, err);
 }
 
 enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
@@ -395,14 +405,15 @@ enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
         code = plan_children(unit, op, row, &plans);
     if (code != FAINA_OK)
         return code;
-    for (size_t i = 0; i < op->block.count; i++) {
+    for (size_t i = 0; code == FAINA_OK && i < op->block.count; i++) {
         if (plans[i].existing != NULL)
-            requeue(unit, plans[i].existing);
+            code = requeue(unit, plans[i].existing, &op->error);
         else
             fa_plan_carry_out(unit, &plans[i]);
     }
     row->flags |= FA_FLAG_HAS_CHILDREN;
-    code = count_children(unit, row, &total, &live, &op->error);
+    if (code == FAINA_OK)
+        code = count_children(unit, row, &total, &live, &op->error);
     if (code != FAINA_OK)
         return code;
     fa_unit_apply(unit, row,

@@ -448,6 +448,16 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
 
 /* Waiting tasks ---------------------------------------------------------------------------- */
 
+void fa_unit_park_until(struct fa_unit *unit, struct fa_row *row, int64_t at_us)
+{
+    assert(row->status == FAINA_PENDING);
+    if (at_us <= unit->now_us)
+        return;
+    row->at_us = at_us;
+    if (at_us < unit->next_us)
+        unit->next_us = at_us;
+}
+
 void fa_unit_unblock_if_free(struct fa_unit *unit, struct fa_row *row)
 {
     bool is_bad = row->deps_bad > 0;
@@ -465,19 +475,23 @@ void fa_unit_unblock_if_free(struct fa_unit *unit, struct fa_row *row)
                   &(struct fa_change){
                       .trigger = FA_UNBLOCK, .actor = FAINA_ACTOR_SYSTEM, .what = "unblocked"});
     row->flags &= ~(FA_FLAG_WAITS_CHILDREN | FA_FLAG_FAIL_FAST);
-    if (row->run_at_us > unit->now_us && !(row->flags & FA_FLAG_CONTINUES)) {
-        row->at_us = row->run_at_us;
-        if (row->at_us < unit->next_us)
-            unit->next_us = row->at_us;
-    }
+    if (!(row->flags & FA_FLAG_CONTINUES))
+        fa_unit_park_until(unit, row, row->run_at_us);
 }
 
+/* A bad end that was not counted: of a child, before its parent blocked. */
+static bool was_before(const struct fa_row *waiting, bool by_child, int64_t ended_us)
+{
+    return by_child && ended_us < waiting->updated_us;
+}
+
+/* `ended_us`: when a task that comes back to life had ended; 0: it ends now. */
 static enum faina_code recount(struct fa_unit *unit, int64_t key, bool by_child,
-                               const struct fa_row *row, bool is_end, struct faina_error *err)
+                               const struct fa_row *row, int64_t ended_us, struct faina_error *err)
 {
     struct fa_row *waiting = NULL;
     enum faina_code code = fa_unit_get(unit, key, false, &waiting, err);
-    int step = is_end ? 1 : -1;
+    int step = ended_us == 0 ? 1 : -1;
 
     if (code == FAINA_TASK_NOT_FOUND)
         return FAINA_OK;
@@ -487,7 +501,7 @@ static enum faina_code recount(struct fa_unit *unit, int64_t key, bool by_child,
         return FAINA_OK;
     fa_unit_touch(unit, waiting);
     waiting->deps_left -= step;
-    if (row->status != FAINA_COMPLETED)
+    if (row->status != FAINA_COMPLETED && !(ended_us && was_before(waiting, by_child, ended_us)))
         waiting->deps_bad += step;
     assert(waiting->deps_left >= 0);
     assert(waiting->deps_bad >= 0);
@@ -495,7 +509,7 @@ static enum faina_code recount(struct fa_unit *unit, int64_t key, bool by_child,
     return FAINA_OK;
 }
 
-enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, bool is_end,
+enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, int64_t ended_us,
                              struct faina_error *err)
 {
     struct fa_keys waiting = {.arena = &unit->arena};
@@ -505,7 +519,7 @@ enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, bool is_e
     if (row->flags & FA_FLAG_HAS_PARENT) {
         code = fa_unit_whole(unit, row, err);
         if (code == FAINA_OK && row->parent != 0)
-            code = recount(unit, row->parent, true, row, is_end, err);
+            code = recount(unit, row->parent, true, row, ended_us, err);
     }
     if (code == FAINA_OK && row->flags & FA_FLAG_HAS_DEPENDENTS) {
         code = fa_unit_flush(unit, err); /* so that the query sees every link */
@@ -513,7 +527,7 @@ enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, bool is_e
             code = fa_db_one(unit->source.db, FA_SQL_DEP_WAITING, &key, 1, fa_keys_sink, &waiting,
                              err);
         for (size_t i = 0; code == FAINA_OK && i < waiting.count; i++)
-            code = recount(unit, waiting.keys[i], false, row, is_end, err);
+            code = recount(unit, waiting.keys[i], false, row, ended_us, err);
     }
     return code;
 }
