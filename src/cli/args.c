@@ -386,6 +386,14 @@ const char *const *fa_flag_list(struct fa_cli *cli, const char *name, size_t *co
     return list;
 }
 
+int fa_flag_names(struct fa_cli *cli, const char *name, const char *const **out, size_t *count)
+{
+    *out = fa_flag_list(cli, name, count);
+    if (*out && *count == 0)
+        return fa_cli_usage(cli, "--%s names nothing", name);
+    return FA_EXIT_OK;
+}
+
 int fa_flag_int(struct fa_cli *cli, const char *name, int64_t min, int64_t max, int64_t *out)
 {
     const char *text = fa_flag(cli, name);
@@ -443,9 +451,12 @@ int fa_flag_time(struct fa_cli *cli, const char *name, bool may_be_ago, int64_t 
 
 int fa_flag_statuses(struct fa_cli *cli, unsigned *out)
 {
+    const char *const *names;
     size_t count;
-    const char *const *names = fa_flag_list(cli, "status", &count);
+    int code = fa_flag_names(cli, "status", &names, &count);
 
+    if (code != FA_EXIT_OK)
+        return code;
     for (size_t i = 0; i < count; i++) {
         const char *known[FAINA_STATUS_COUNT + 1] = {NULL};
         const char *nearest;
@@ -464,8 +475,6 @@ int fa_flag_statuses(struct fa_cli *cli, unsigned *out)
         return fa_cli_usage(cli, "there is no status \"%.100s\"; there are %s", names[i],
                             fa_verb_flag(cli->verb, "status")->choices);
     }
-    if (names && count == 0)
-        return fa_cli_usage(cli, "--status names no status");
     return FA_EXIT_OK;
 }
 

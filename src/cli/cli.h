@@ -122,6 +122,9 @@ const char *fa_flag(const struct fa_cli *cli, const char *name);
 bool fa_flag_is_given(const struct fa_cli *cli, const char *name);
 /* All values of a flag, commas splitting them further; NULL when there is none. */
 const char *const *fa_flag_list(struct fa_cli *cli, const char *name, size_t *count);
+/* The same, but an empty list is refused. */
+FA_MUST_CHECK int fa_flag_names(struct fa_cli *cli, const char *name, const char *const **out,
+                                size_t *count);
 /* These leave *out alone when the flag isn't given. */
 FA_MUST_CHECK int fa_flag_int(struct fa_cli *cli, const char *name, int64_t min, int64_t max,
                               int64_t *out);

@@ -7,6 +7,7 @@
 #include "model/limits.h"
 #include "model/codes.h"
 
+#include <ctype.h>
 #include <errno.h>
 
 /* Reads a whole stream. Larger than any payload may be is refused while reading. */
@@ -99,6 +100,17 @@ static void show_place(struct fa_cli *cli, struct fa_bytes text, const struct fa
             fa_text_width(before), "");
 }
 
+/* A word without its quotes is the commonest mistake on a command line. */
+static void hint_at_quotes(struct fa_cli *cli, struct fa_bytes text)
+{
+    if (text.len > 0 && text.len <= 60 && isalpha((unsigned char)text.ptr[0]) &&
+        !memchr(text.ptr, '\n', text.len) && !memchr(text.ptr, '"', text.len))
+        fa_cli_note(cli,
+                    "Text has double quotes in JSON, and the shell needs others around them: "
+                    "'\"%.*s\"'",
+                    (int)text.len, text.ptr);
+}
+
 int fa_input_check(struct fa_cli *cli, struct fa_bytes text, const char *what)
 {
     struct faina_error err;
@@ -110,5 +122,6 @@ int fa_input_check(struct fa_cli *cli, struct fa_bytes text, const char *what)
     exit_code = fa_cli_fail(cli, &err);
     if (cli->err_is_tty && err.line > 0 && err.column > 0)
         show_place(cli, text, &err);
+    hint_at_quotes(cli, text);
     return exit_code;
 }

@@ -55,9 +55,10 @@ static int read_flags(struct fa_cli *cli, struct faina_submit *submit)
     submit->dedupe_input = fa_flag_is_given(cli, "dedupe");
     submit->team_id = fa_flag(cli, "team");
     submit->created_by = fa_flag(cli, "created-by");
-    submit->resources = fa_flag_list(cli, "resource", &submit->resource_count);
-    submit->depends_on = fa_flag_list(cli, "depends-on", &submit->depends_on_count);
-    return FA_EXIT_OK;
+    code = fa_flag_names(cli, "resource", &submit->resources, &submit->resource_count);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_names(cli, "depends-on", &submit->depends_on, &submit->depends_on_count);
+    return code;
 }
 
 /* The rest of `submit --wait`: the exit code tells how the task ended. */

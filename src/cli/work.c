@@ -71,13 +71,14 @@ static int claim_next(struct fa_cli *cli, int64_t lease_ms)
 
     if (code == FA_EXIT_OK)
         code = fa_flag_duration(cli, "timeout", &timeout_ms);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_names(cli, "types", &claim.types, &claim.type_count);
     if (code != FA_EXIT_OK)
         return code;
     if (fa_flag(cli, "timeout") && !waits)
         return fa_cli_usage(cli, "--timeout belongs to --wait");
     claim.limit = (int)limit;
-    claim.types = fa_flag_list(cli, "types", &claim.type_count);
-    claim.services = fa_flag_list(cli, "services", &claim.service_count);
+    claim.services = fa_flag_list(cli, "services", &claim.service_count); /* "": reaches none */
     if (strcmp(cli->ns, "*") != 0) {
         claim.namespaces = &cli->ns;
         claim.namespace_count = 1;
