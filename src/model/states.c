@@ -34,6 +34,7 @@ static const struct fa_rule rules[FA_TRIGGER_COUNT] = {
     [FA_FAIL_LAST]  = {USING,                      FAINA_DEAD_LETTER, FINISH},
     [FA_FAIL_FINAL] = {IN(PENDING) | USING,        FAINA_FAILED,      FINISH},
     [FA_BLOCK]      = {IN(RUNNING),                FAINA_BLOCKED,     LET_GO},
+    [FA_WAIT]       = {IN(PENDING),                FAINA_BLOCKED,     0},
     [FA_UNBLOCK]    = {IN(BLOCKED),                FAINA_PENDING,     0},
     [FA_BACKGROUND] = {IN(RUNNING),                FAINA_BACKGROUND,  FA_DROP_LEASE},
     [FA_LOSE_RETRY] = {USING,                      FAINA_PENDING,     LET_GO | FA_BACK_OFF},
@@ -81,6 +82,7 @@ static bool is_work(enum fa_trigger trigger)
     case FA_BLOCK:
     case FA_BACKGROUND:
         return true;
+    case FA_WAIT:
     case FA_UNBLOCK:
     case FA_LOSE_RETRY:
     case FA_LOSE_LAST:

@@ -25,6 +25,7 @@
     X(FAIL_LAST, "fail, none left")                                                                \
     X(FAIL_FINAL, "fail, not retryable")                                                           \
     X(BLOCK, "block")                                                                              \
+    X(WAIT, "retry, dependencies unmet")                                                           \
     X(UNBLOCK, "unblock")                                                                          \
     X(BACKGROUND, "go background")                                                                 \
     X(LOSE_RETRY, "lease lost or expired, attempts left")                                          \

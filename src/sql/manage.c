@@ -92,30 +92,38 @@ enum faina_code fa_do_cancel(struct fa_unit *unit, struct fa_op *op)
     return code == FAINA_OK ? fa_answer(unit, op, row) : code;
 }
 
-/* Whether a task that it depends on has ended badly, and not come back since. */
-static enum faina_code set_phase(struct fa_unit *unit, struct fa_row *row, struct faina_error *err)
+/* A task that is back in line waits for its dependencies again, and knows how they stand now. */
+static enum faina_code wait_again(struct fa_unit *unit, struct fa_row *row, struct faina_error *err)
 {
     struct fa_keys needs = {.arena = &unit->arena};
     struct fa_value key = fa_value_int(row->id.key);
     enum faina_code code = FAINA_OK;
 
-    if (!(row->flags & FA_FLAG_HAS_DEPS) || row->flags & FA_FLAG_HAS_CHILDREN)
+    if (!(row->flags & FA_FLAG_HAS_DEPS))
         return FAINA_OK;
     code = fa_unit_flush(unit, err);
     if (code == FAINA_OK)
         code = fa_db_one(unit->source.db, FA_SQL_DEP_LIST, &key, 1, fa_keys_sink, &needs, err);
     row->flags &= ~FA_PHASE_MASK;
+    row->deps_left = row->deps_bad = 0;
     for (size_t i = 0; code == FAINA_OK && i < needs.count; i++) {
         struct fa_row *need = NULL;
 
         code = fa_unit_get(unit, needs.keys[i], false, &need, err);
         if (code == FAINA_TASK_NOT_FOUND)
             code = FAINA_OK; /* deleted: it says nothing any more */
-        else if (code == FAINA_OK && fa_status_is_ended(need->status) &&
-                 need->status != FAINA_COMPLETED)
-            row->flags |= FAINA_PHASE_ERROR;
+        else if (code == FAINA_OK && !fa_status_is_ended(need->status))
+            row->deps_left++;
+        else if (code == FAINA_OK)
+            row->deps_bad += need->status != FAINA_COMPLETED;
     }
     fa_unit_touch(unit, row);
+    if (code == FAINA_OK && row->deps_left > 0)
+        fa_unit_apply(unit, row,
+                      &(struct fa_change){
+                          .trigger = FA_WAIT, .actor = FAINA_ACTOR_SYSTEM, .what = "blocked"});
+    else if (row->deps_bad > 0 && !(row->flags & FA_FLAG_HAS_CHILDREN))
+        row->flags |= FAINA_PHASE_ERROR;
     return code;
 }
 
@@ -139,7 +147,7 @@ enum faina_code fa_do_retry(struct fa_unit *unit, struct fa_op *op)
         &(struct fa_change){.trigger = FA_RETRY, .actor = FAINA_ACTOR_API, .what = "retried"});
     if (!op->keep_attempts)
         row->attempts = 0;
-    code = set_phase(unit, row, &op->error);
+    code = wait_again(unit, row, &op->error);
     if (code == FAINA_OK && ended_us != 0)
         code = fa_unit_wake(unit, row, ended_us, &op->error);
     return code == FAINA_OK ? fa_answer(unit, op, row) : code;
