@@ -306,9 +306,11 @@ static void zsh_own_flags(struct fa_cli *cli)
         for (const struct fa_flag *f = verb->flags; f && f->name; f++)
             zsh_flag(cli, f);
         if (verb->arg_choices)
-            fa_outf(cli, "            '1:word:(%s)'\n", verb->arg_choices);
+            fa_outf(cli, "        '1:word:(%s)'\n", verb->arg_choices);
+        if (strstr(verb->arguments, "FILE"))
+            fa_outf(cli, "        '*:argument:_files'\n");
         if (is_help)
-            fa_outf(cli, "            \"1:verb:(${verbs%%%%:*})\"\n");
+            fa_outf(cli, "        \"1:verb:(${verbs%%%%:*})\"\n");
         fa_outf(cli, "        )\n        ;;\n");
     }
     fa_outf(cli, "    esac\n");
@@ -334,7 +336,7 @@ static void print_zsh(struct fa_cli *cli)
                  "    verb=$words[1]\n");
     zsh_nouns(cli);
     zsh_own_flags(cli);
-    fa_outf(cli, "    _arguments $common $own '*:argument:_files'\n}\n\n_faina \"$@\"\n");
+    fa_outf(cli, "    _arguments $common $own\n}\n\n_faina \"$@\"\n");
 }
 
 /* ------------------------------------------------------------------------------------------
