@@ -295,7 +295,7 @@ static void zsh_nouns(struct fa_cli *cli)
 
 static void zsh_own_flags(struct fa_cli *cli)
 {
-    fa_outf(cli, "    own=()\n    case $verb in\n");
+    fa_outf(cli, "    own=('*:argument: ')\n    case $verb in\n");
     for (size_t i = 0; i < fa_verb_count; i++) {
         const struct fa_verb *verb = &fa_verbs[i];
         bool is_help = strcmp(verb->name, "help") == 0;
@@ -307,8 +307,7 @@ static void zsh_own_flags(struct fa_cli *cli)
             zsh_flag(cli, f);
         if (verb->arg_choices)
             fa_outf(cli, "        '1:word:(%s)'\n", verb->arg_choices);
-        if (strstr(verb->arguments, "FILE"))
-            fa_outf(cli, "        '*:argument:_files'\n");
+        fa_outf(cli, "        '*:argument:%s'\n", strstr(verb->arguments, "FILE") ? "_files" : " ");
         if (is_help)
             fa_outf(cli, "        \"1:verb:(${verbs%%%%:*})\"\n");
         fa_outf(cli, "        )\n        ;;\n");
