@@ -36,9 +36,7 @@ enum faina_code fa_do_resource_set(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_resource *resource = fa_lanes_resource(unit->source.lanes, op->resource.name);
 
-    resource->max = op->resource.max_concurrency;
-    resource->is_set = true;
-    resource->is_stored = false; /* the flush writes it */
+    fa_lanes_limit(unit->source.lanes, resource, op->resource.max_concurrency, true);
     unit->has_ready = true;
     return FAINA_OK;
 }
@@ -50,9 +48,7 @@ enum faina_code fa_do_resource_remove(struct fa_unit *unit, struct fa_op *op)
     if (resource == NULL || !resource->is_set)
         return fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no resource %.255s",
                             op->resource.name);
-    resource->max = -1;
-    resource->is_set = false;
-    resource->is_stored = false;
+    fa_lanes_limit(unit->source.lanes, resource, -1, false);
     unit->has_ready = true;
     return FAINA_OK;
 }

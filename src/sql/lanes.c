@@ -27,6 +27,8 @@ struct fa_lanes {
     size_t resource_count, resource_size;
     struct pause *pauses;
     int64_t last_lane_id, last_resource_id;
+    struct fa_lane *dirty;
+    bool has_new_resources; /* new or changed: not stored */
 };
 
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -159,6 +161,7 @@ struct fa_resource *fa_lanes_resource(struct fa_lanes *lanes, const char *name)
     resource->id = ++lanes->last_resource_id;
     resource->name = copy_text(name);
     resource->max = -1;
+    lanes->has_new_resources = true;
     lanes->resources[lanes->resource_count++] = resource;
     return resource;
 }
@@ -184,12 +187,22 @@ static void link_resources(struct fa_lanes *lanes, struct fa_lane *lane)
     fa_arena_finish(&scratch);
 }
 
+static void touch(struct fa_lane *lane)
+{
+    if (lane->is_dirty)
+        return;
+    lane->is_dirty = true;
+    lane->next_dirty = lane->lanes->dirty;
+    lane->lanes->dirty = lane;
+}
+
 static struct fa_lane *add_lane(struct fa_lanes *lanes, int64_t id, const char *ns,
                                 const char *type, const char *resources_json)
 {
     struct fa_lane *lane = fa_alloc_zero(1, sizeof(*lane));
 
     lane->id = id;
+    lane->lanes = lanes;
     lane->ns = copy_text(ns);
     lane->type = copy_text(type);
     lane->resources_json = copy_text(resources_json);
@@ -253,8 +266,10 @@ struct fa_lane *fa_lanes_get(struct fa_lanes *lanes, const char *ns, const char 
     }
     if (lanes->by_name_size > 0)
         lane = *find_slot(lanes, ns, type, resources);
-    if (lane == NULL)
+    if (lane == NULL) {
         lane = add_lane(lanes, lanes->last_lane_id + 1, ns, type, resources);
+        touch(lane);
+    }
     fa_buf_finish(&json);
     return lane;
 }
@@ -315,7 +330,7 @@ void fa_lane_count(struct fa_lane *lane, int from, int to)
         lane->tally[from]--;
     if (to >= 0)
         lane->tally[to]++;
-    lane->has_tally = true;
+    touch(lane);
 }
 
 /* Loading ---------------------------------------------------------------------------------- */
@@ -411,10 +426,18 @@ enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct f
 
 /* Flushing --------------------------------------------------------------------------------- */
 
-static enum faina_code flush_tally(struct fa_lane *lane, struct fa_db *db, struct faina_error *err)
+static enum faina_code flush_lane(struct fa_lane *lane, struct fa_db *db, struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
 
+    if (!lane->is_stored) {
+        code = fa_db_one(db, FA_SQL_LANE_INSERT,
+                         (struct fa_value[]){fa_value_int(lane->id), fa_value_text(lane->ns),
+                                             fa_value_text(lane->type),
+                                             fa_value_text(lane->resources_json)},
+                         4, NULL, NULL, err);
+        lane->is_stored = true;
+    }
     for (int status = 0; code == FAINA_OK && status < FAINA_STATUS_COUNT; status++) {
         if (lane->tally[status] == 0)
             continue;
@@ -424,41 +447,51 @@ static enum faina_code flush_tally(struct fa_lane *lane, struct fa_db *db, struc
                          3, NULL, NULL, err);
         lane->tally[status] = 0;
     }
-    lane->has_tally = false;
     return code;
+}
+
+static enum faina_code flush_resources(struct fa_lanes *lanes, struct fa_db *db,
+                                       struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    for (size_t i = 0; code == FAINA_OK && i < lanes->resource_count; i++) {
+        struct fa_resource *resource = lanes->resources[i];
+        struct fa_value max = {.kind = resource->max < 0 ? FA_NULL : FA_INT, .i = resource->max};
+
+        if (resource->is_stored)
+            continue;
+        code = fa_db_one(db, FA_SQL_RESOURCE_PUT,
+                         (struct fa_value[]){fa_value_int(resource->id),
+                                             fa_value_text(resource->name), max,
+                                             fa_value_int(resource->is_set)},
+                         4, NULL, NULL, err);
+        resource->is_stored = true;
+    }
+    lanes->has_new_resources = false;
+    return code;
+}
+
+void fa_lanes_limit(struct fa_lanes *lanes, struct fa_resource *resource, int64_t max, bool is_set)
+{
+    resource->max = max;
+    resource->is_set = is_set;
+    resource->is_stored = false;
+    lanes->has_new_resources = true;
 }
 
 enum faina_code fa_lanes_flush(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
 
-    for (size_t i = 0; code == FAINA_OK && i < lanes->resource_count; i++) {
-        struct fa_resource *resource = lanes->resources[i];
+    if (lanes->has_new_resources)
+        code = flush_resources(lanes, db, err);
+    while (code == FAINA_OK && lanes->dirty != NULL) {
+        struct fa_lane *lane = lanes->dirty;
 
-        if (resource->is_stored)
-            continue;
-        code = fa_db_one(
-            db, FA_SQL_RESOURCE_PUT,
-            (struct fa_value[]){fa_value_int(resource->id),
-                                fa_value_text(resource->name),
-                                {.kind = resource->max < 0 ? FA_NULL : FA_INT, .i = resource->max},
-                                fa_value_int(resource->is_set)},
-            4, NULL, NULL, err);
-        resource->is_stored = true;
-    }
-    for (size_t i = 0; code == FAINA_OK && i < lanes->count; i++) {
-        struct fa_lane *lane = lanes->lanes[i];
-
-        if (!lane->is_stored) {
-            code = fa_db_one(db, FA_SQL_LANE_INSERT,
-                             (struct fa_value[]){fa_value_int(lane->id), fa_value_text(lane->ns),
-                                                 fa_value_text(lane->type),
-                                                 fa_value_text(lane->resources_json)},
-                             4, NULL, NULL, err);
-            lane->is_stored = true;
-        }
-        if (code == FAINA_OK && lane->has_tally)
-            code = flush_tally(lane, db, err);
+        lanes->dirty = lane->next_dirty;
+        lane->is_dirty = false;
+        code = flush_lane(lane, db, err);
     }
     return code;
 }

@@ -36,7 +36,9 @@ struct fa_lane {
     bool is_paused;
     bool may_have_ready;
     int64_t tally[FAINA_STATUS_COUNT]; /* changes of the open transaction, not yet written */
-    bool has_tally;
+    struct fa_lanes *lanes;
+    bool is_dirty; /* has something to be written, and is in the list of those */
+    struct fa_lane *next_dirty;
     /* What the open transaction has read from the lane's line and not yet taken. */
     struct fa_row **peek;
     size_t peek_count, peek_next, peek_size;
@@ -64,6 +66,8 @@ struct fa_lane **fa_lanes_all(struct fa_lanes *lanes, size_t *count);
 /* The resource of this name, made when it isn't there. */
 struct fa_resource *fa_lanes_resource(struct fa_lanes *lanes, const char *name);
 struct fa_resource *fa_lanes_find_resource(struct fa_lanes *lanes, const char *name);
+/* Changes a resource's limit; the flush writes it. */
+void fa_lanes_limit(struct fa_lanes *lanes, struct fa_resource *resource, int64_t max, bool is_set);
 void fa_lanes_set_paused(struct fa_lanes *lanes, const char *ns, const char *type, bool is_paused);
 
 /* Whether each resource of the lane has a permit left. */

@@ -11,6 +11,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#define BUCKETS_MIN 256 /* a power of two */
+
 void fa_unit_init(struct fa_unit *unit, struct fa_source source, struct fa_id_source *ids,
                   struct fa_random *random)
 {
@@ -20,22 +22,36 @@ void fa_unit_init(struct fa_unit *unit, struct fa_source source, struct fa_id_so
         .random = random,
         .next_us = INT64_MAX,
         .epoch = 1,
-        .bucket_count = 1024,
+        .bucket_count = BUCKETS_MIN,
     };
     unit->buckets = fa_alloc_zero(unit->bucket_count, sizeof(struct fa_row *));
+}
+
+/* A large transaction must not make all small ones after it clear its large tables. */
+static void clear_tables(struct fa_unit *unit)
+{
+    if (unit->bucket_count > BUCKETS_MIN) {
+        free(unit->buckets);
+        unit->bucket_count = BUCKETS_MIN;
+        unit->buckets = fa_alloc_zero(unit->bucket_count, sizeof(struct fa_row *));
+    } else if (unit->row_count > 0) {
+        memset(unit->buckets, 0, unit->bucket_count * sizeof(struct fa_row *));
+    }
+    if (unit->key_count > 0) {
+        free(unit->keys);
+        unit->keys = NULL;
+        unit->key_count = unit->key_size = 0;
+    }
 }
 
 void fa_unit_reset(struct fa_unit *unit)
 {
     fa_arena_reset(&unit->arena);
-    memset(unit->buckets, 0, unit->bucket_count * sizeof(struct fa_row *));
+    clear_tables(unit);
     unit->row_count = 0;
     unit->dirty_count = 0;
     unit->event_count = 0;
     unit->link_count = 0;
-    unit->key_count = 0;
-    if (unit->key_size > 0)
-        memset(unit->keys, 0, unit->key_size * sizeof(*unit->keys));
     unit->ended_count = 0;
     unit->has_ready = false;
     unit->has_arrivals = false;

@@ -45,21 +45,42 @@ static void write_pid(int fd)
         return;
 }
 
+/* The file's own name, whatever links lead to it: two names must not mean two owners. */
+static bool real_name(const char *path, char out[PATH_MAX])
+{
+    char folder[PATH_MAX], copy[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    size_t len = slash != NULL ? (size_t)(slash - path) : 0;
+
+    if (realpath(path, out) != NULL)
+        return true;
+    /* Not there yet: its folder's own name, and the name as it is. */
+    if (len >= sizeof(copy))
+        return false;
+    memcpy(copy, path, len);
+    copy[len] = '\0';
+    if (realpath(slash == NULL ? "." : len == 0 ? "/" : copy, folder) == NULL)
+        return false;
+    return snprintf(out, PATH_MAX, "%s/%s", folder, slash ? slash + 1 : path) < PATH_MAX;
+}
+
 enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64_t timeout_ms,
                                  struct faina_error *err)
 {
     int64_t deadline = fa_clock_mono_us() + timeout_ms * 1000;
     const struct timespec pause = {.tv_nsec = RETRY_MS * 1000000L};
     enum faina_code code;
-    char lock_path[PATH_MAX];
+    char real[PATH_MAX], lock_path[PATH_MAX + 8];
     int fd;
 
     owner->fd = -1;
-    if (snprintf(lock_path, sizeof(lock_path), "%s.lock", path) >= (int)sizeof(lock_path))
-        return fa_error_set(err, FAINA_INVALID_REQUEST, "the path is too long");
+    if (!real_name(path, real))
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%s can't be opened: %s", path,
+                            strerror(errno));
+    snprintf(lock_path, sizeof(lock_path), "%s.lock", real);
     fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0)
-        return fa_error_set(err, FAINA_UNAVAILABLE, "%s can't be opened: %s", lock_path,
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%s.lock can't be opened: %s", path,
                             strerror(errno));
     while (!try_lock(fd)) {
         if (fa_clock_mono_us() >= deadline) {
