@@ -309,7 +309,7 @@ static void zsh_own_flags(struct fa_cli *cli)
             fa_outf(cli, "        '1:word:(%s)'\n", verb->arg_choices);
         fa_outf(cli, "        '*:argument:%s'\n", strstr(verb->arguments, "FILE") ? "_files" : " ");
         if (is_help)
-            fa_outf(cli, "        \"1:verb:(${verbs%%%%:*})\"\n");
+            fa_outf(cli, "        \"1:verb:(${(j. .)${(@)verbs%%%%:*}})\"\n");
         fa_outf(cli, "        )\n        ;;\n");
     }
     fa_outf(cli, "    esac\n");
