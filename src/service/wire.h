@@ -14,8 +14,10 @@
 
 /* Every field of a task, null where unset. `existing` and `inputMismatch` only when true. */
 void fa_wire_put_task(struct fa_json_writer *w, const struct faina_task *task);
-void fa_wire_put_tasks(struct fa_json_writer *w, const struct faina_tasks *tasks); /* {items, nextCursor} */
-void fa_wire_put_event(struct fa_json_writer *w, const struct faina_event *event, const char *task_id);
+/* {items, nextCursor} */
+void fa_wire_put_tasks(struct fa_json_writer *w, const struct faina_tasks *tasks);
+void fa_wire_put_event(struct fa_json_writer *w, const struct faina_event *event,
+                       const char *task_id);
 void fa_wire_put_explanation(struct fa_json_writer *w, const struct faina_explanation *explanation);
 void fa_wire_put_resource(struct fa_json_writer *w, const struct faina_resource *resource);
 void fa_wire_put_team(struct fa_json_writer *w, const struct faina_team *team);
@@ -28,7 +30,8 @@ void fa_wire_put_time(struct fa_json_writer *w, int64_t us); /* 0 writes null */
  * of contract.md's submit: namespace type name input metadata spec priority maxAttempts maxRetries
  * delay runAt idempotencyKey dedupe dependsOn resources retry teamId(team_id) createdBy. */
 FA_MUST_CHECK enum faina_code fa_wire_read_submit(struct fa_bytes json, struct fa_arena *arena,
-                                                  struct faina_submit *out, struct faina_error *err);
+                                                  struct faina_submit *out,
+                                                  struct faina_error *err);
 
 /* The name in `names` (NULL-terminated) nearest to `word`, or NULL when none is near. */
 const char *fa_wire_nearest(const char *word, const char *const *names);
