@@ -117,7 +117,7 @@ static bool takes_part(const struct op_job *job, const struct fa_op *op)
     return job->which == ALL || fa_op_writes(op->kind) == (job->which == WRITES);
 }
 
-/* The store failed, which concerns the whole transaction. Everything else concerns one operation. */
+/* The store failed, which concerns the whole transaction. Other codes concern one operation. */
 static bool is_store_failure(enum faina_code code)
 {
     return code == FAINA_UNAVAILABLE || code == FAINA_INTERNAL || code == FAINA_STORE_CLOSED;

@@ -461,11 +461,11 @@ static enum faina_code flush_resources(struct fa_lanes *lanes, struct fa_db *db,
 
         if (resource->is_stored)
             continue;
-        code = fa_db_one(db, FA_SQL_RESOURCE_PUT,
-                         (struct fa_value[]){fa_value_int(resource->id),
-                                             fa_value_text(resource->name), max,
-                                             fa_value_int(resource->is_set)},
-                         4, NULL, NULL, err);
+        code =
+            fa_db_one(db, FA_SQL_RESOURCE_PUT,
+                      (struct fa_value[]){fa_value_int(resource->id), fa_value_text(resource->name),
+                                          max, fa_value_int(resource->is_set)},
+                      4, NULL, NULL, err);
         resource->is_stored = true;
     }
     lanes->has_new_resources = false;

@@ -132,8 +132,8 @@ static void sink_last(void *ctx, size_t n, const struct fa_value *columns)
     struct last_event *last = ctx;
 
     (void)n;
-    last->what = fa_value_dup(&columns[1], last->arena);
-    last->worker = fa_value_dup(&columns[5], last->arena);
+    last->what = fa_value_dup(&columns[0], last->arena);
+    last->worker = fa_value_dup(&columns[1], last->arena);
 }
 
 /* Whether this very failure has been told before and nothing has happened since. */
@@ -141,7 +141,7 @@ static enum faina_code is_repeated(struct fa_unit *unit, struct fa_op *op, struc
                                    const char *error, bool *out)
 {
     struct last_event last = {.arena = &unit->arena};
-    struct fa_value params[2] = {fa_value_int(row->id.key), fa_value_int(1)};
+    struct fa_value key = fa_value_int(row->id.key);
     enum faina_code code;
 
     *out = false;
@@ -155,8 +155,7 @@ static enum faina_code is_repeated(struct fa_unit *unit, struct fa_op *op, struc
         return FAINA_OK;
     code = fa_unit_flush(unit, &op->error);
     if (code == FAINA_OK)
-        code =
-            fa_db_one(unit->source.db, FA_SQL_EVENT_LIST, params, 2, sink_last, &last, &op->error);
+        code = fa_db_one(unit->source.db, FA_SQL_EVENT_LAST, &key, 1, sink_last, &last, &op->error);
     *out = last.what != NULL && strcmp(last.what, "retry_scheduled") == 0 && last.worker != NULL &&
            strcmp(last.worker, op->by.worker_id) == 0;
     return code;

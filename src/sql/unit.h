@@ -64,7 +64,7 @@ void fa_unit_init(struct fa_unit *unit, struct fa_source source, struct fa_id_so
 void fa_unit_reset(struct fa_unit *unit); /* for the next transaction; keeps its memory */
 void fa_unit_finish(struct fa_unit *unit);
 
-/* The task with this key. TASK_NOT_FOUND: none, or deleted. With `whole` its payload is read too. */
+/* The task with this key. TASK_NOT_FOUND: none, or deleted. `whole`: its payload is read too. */
 FA_MUST_CHECK enum faina_code fa_unit_get(struct fa_unit *unit, int64_t key, bool whole,
                                           struct fa_row **out, struct faina_error *err);
 /* The same by id as text; also checks that the id is the task's. */

@@ -204,7 +204,7 @@ CREATE TABLE tally (
 -- For people ------------------------------------------------------------------------------------
 
 CREATE VIEW task_standing AS
-    SELECT lane, id, 0 AS status, run_at_us AS at_us, version, fence, attempts, flags, progress, state,
+-- For people --------------------------------------------------------------------------------
            updated_us, claimed_us, started_us, NULL AS completed_us, NULL AS deleted_us,
            NULL AS worker, error, metadata, NULL AS output
     FROM ready
@@ -267,8 +267,8 @@ CREATE VIEW task_results AS
     FROM ended e JOIN task_id u ON u.id = e.id
     WHERE e.output IS NOT NULL;
 
--- flags & 16: the claim, & 32: the start is told by the row itself; & 16384: it was blocked from the
--- first; (flags >> 8) & 3: who ended it.
+-- flags & 16: the claim, & 32: the start is told by the row itself; & 16384: it was blocked from
+-- the first; (flags >> 8) & 3: who ended it.
 CREATE VIEW task_events AS
     SELECT u.uuid AS task_id, x.what, n.name AS status, x.state,
            CASE x.actor WHEN 0 THEN 'API' WHEN 1 THEN 'WORKER' ELSE 'SYSTEM' END AS actor,
