@@ -204,7 +204,8 @@ CREATE TABLE tally (
 -- For people ------------------------------------------------------------------------------------
 
 CREATE VIEW task_standing AS
--- For people --------------------------------------------------------------------------------
+    SELECT lane, id, 0 AS status, run_at_us AS at_us, version, fence, attempts, flags, progress,
+           state,
            updated_us, claimed_us, started_us, NULL AS completed_us, NULL AS deleted_us,
            NULL AS worker, error, metadata, NULL AS output
     FROM ready
