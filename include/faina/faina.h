@@ -574,7 +574,8 @@ struct faina_stats {
     struct faina_count *types;
 };
 
-/* How many tasks there are, by status and by type. Deleted ones are not counted. */
+/* How many tasks there are in a namespace (NULL: "default"; "*": in all), by status and by type.
+ * Deleted ones are not counted. */
 FAINA_API enum faina_code faina_stats(struct faina *engine, const char *ns,
                                       struct faina_stats **out, struct faina_error *err);
 

@@ -35,6 +35,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BATCH_WEIGHT_MAX 10000
 #define CHORES_MAX 1000 /* of each kind in one transaction */
@@ -568,8 +569,14 @@ static enum faina_code check_path(const char *path, struct faina_error *err)
 {
     struct stat st;
 
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+    if (stat(path, &st) != 0)
+        return FAINA_OK; /* it is not there yet */
+    if (!S_ISREG(st.st_mode))
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s is not a file", path);
+    /* SQLite would open it for reading, and leave a log beside it that nobody can write to. */
+    if (access(path, R_OK | W_OK) != 0)
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%s can't be written: %s", path,
+                            strerror(errno));
     return FAINA_OK;
 }
 

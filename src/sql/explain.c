@@ -1,6 +1,7 @@
 /* explain.c - why a task is not running, in sentences. */
 #include "sql/look.h"
 
+#include "base/json.h"
 #include "model/states.h"
 #include "model/times.h"
 
@@ -24,6 +25,17 @@ static void add(struct explain *x, const char *kind, int64_t until_us, const cha
         fa_arena_grow(x->arena, out->reasons, out->count, &x->size, sizeof(*out->reasons));
     out->reasons[out->count++] =
         (struct faina_reason){.kind = kind, .message = message, .until_us = until_us};
+}
+
+/* What an error says, out of its JSON. */
+static const char *error_text(struct explain *x)
+{
+    struct fa_json message;
+
+    if (fa_json_member(fa_json_value(fa_str(x->row->error)), "message", &message) &&
+        message.type == FA_JSON_STRING)
+        return fa_json_text(message, x->arena);
+    return x->row->error;
 }
 
 static const char *in_time(struct explain *x, int64_t at_us)
@@ -159,9 +171,9 @@ static enum faina_code explain_pending(struct explain *x)
     if (row->at_us > x->now_us) {
         if (row->error != NULL)
             add(x, "due", row->at_us,
-                fa_arena_printf(x->arena,
-                                "attempt %lld failed, and the next one is due %s; the error was %s",
-                                (long long)row->attempts, in_time(x, row->at_us), row->error));
+                fa_arena_printf(
+                    x->arena, "attempt %lld failed, and the next one is due %s; the error was: %s",
+                    (long long)row->attempts, in_time(x, row->at_us), error_text(x)));
         else
             add(x, "due", row->at_us,
                 fa_arena_printf(x->arena, "it is due %s", in_time(x, row->at_us)));
@@ -197,7 +209,7 @@ static void explain_ended(struct explain *x)
 
     add(x, "ended", 0,
         fa_arena_printf(x->arena, "it has ended: %s%s%s", faina_status_name(row->status),
-                        row->error ? ", with the error " : "", row->error ? row->error : ""));
+                        row->error ? ", with the error: " : "", row->error ? error_text(x) : ""));
 }
 
 static const char *summarise(struct explain *x)
