@@ -158,7 +158,7 @@ static enum faina_code open_lanes(struct fa_unit *unit, const struct faina_claim
     /* A single lane gives all; of many, a few each are enough to begin with. */
     want = unit->claim_demand > limit ? unit->claim_demand : limit;
     if (count > 1)
-        want = want / (int64_t)count + 4;
+        want = want / (int64_t)count + (count < 32 ? 4 : 1);
     if (want > FA_CLAIM_LIMIT_MAX)
         want = FA_CLAIM_LIMIT_MAX;
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
