@@ -77,6 +77,21 @@ static void test_claim__by_id_is_ahead_of_its_time(struct fa_t *t)
     CHECK_OK(t, fa_t_complete(t, id, BY("w"), NULL));
 }
 
+static void test_claim__early_claim_given_back_waits_for_its_time(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x", .run_at_us = fa_clock_now_us() + HOUR_US);
+
+    CHECK_OK(t, fa_t_claim(t, id, "w"));
+    CHECK_OK(t, fa_t_release(t, id, BY("w")));
+    CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w"));
+    CHECK_INT(t->op.tasks->count, 0);
+    /* A retry is somebody's wish, and means now. */
+    CHECK_OK(t, fa_t_claim(t, id, "w"));
+    CHECK_OK(t, fa_t_retry(t, id, NOBODY));
+    CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w"));
+    CHECK_INT(t->op.tasks->count, 1);
+}
+
 static void test_claim__by_id_works_on_a_paused_type(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "x");
@@ -346,6 +361,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_claim__same_worker_again_changes_nothing),
         FA_T_CASE(test_claim__another_worker_is_refused),
         FA_T_CASE(test_claim__by_id_is_ahead_of_its_time),
+        FA_T_CASE(test_claim__early_claim_given_back_waits_for_its_time),
         FA_T_CASE(test_claim__by_id_works_on_a_paused_type),
         FA_T_CASE(test_claim__by_id_needs_a_free_resource),
         FA_T_CASE(test_claim__fence_grows_with_each_claim),

@@ -145,6 +145,25 @@ static void test_depends__retried_one_counts_again(struct fa_t *t)
     CHECK_INT(t->task->phase, FAINA_PHASE_START);
 }
 
+static void test_depends__retry_waits_again(struct fa_t *t)
+{
+    const char *a = fa_t_submit(t, .type = "x");
+    const char *id = submit_after(t, a, NULL);
+
+    CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
+    CHECK_OK(t, fa_t_retry(t, id, NOBODY));
+    CHECK_STATUS(t->task->status, FAINA_BLOCKED);
+    CHECK_STORY(t, id, "created cancelled retried blocked");
+    CHECK_CODE(t, fa_t_claim(t, id, "w"), FAINA_INVALID_TRANSITION);
+    fa_t_finish_task(t, a);
+    CHECK_STATUS(fa_t_task(t, id)->status, FAINA_PENDING);
+    CHECK_INT(t->task->phase, FAINA_PHASE_START);
+    /* Met by now: a second retry goes straight into line. */
+    CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
+    CHECK_OK(t, fa_t_retry(t, id, NOBODY));
+    CHECK_STATUS(t->task->status, FAINA_PENDING);
+}
+
 static void test_depends__run_at_still_holds(struct fa_t *t)
 {
     const char *a = fa_t_submit(t, .type = "x");
@@ -228,6 +247,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_depends__bad_end_before_the_submit),
         FA_T_CASE(test_depends__bad_end_waits_for_the_others),
         FA_T_CASE(test_depends__retried_one_counts_again),
+        FA_T_CASE(test_depends__retry_waits_again),
         FA_T_CASE(test_depends__run_at_still_holds),
         FA_T_CASE(test_depends__diamond),
         FA_T_CASE(test_depends__cancel_leaves_what_it_waits_for),
