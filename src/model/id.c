@@ -78,48 +78,42 @@ void fa_id_format(struct fa_id id, char out[FAINA_ID_SIZE])
     *out = '\0';
 }
 
-static int hex_digit(char c)
+/* One more than the value of a hexadecimal digit; 0 for everything else. */
+static const uint8_t digits[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
+};
+
+/* Takes `count` digits and what follows them, a dash or the end; NULL: it is something else. */
+static const char *take_digits(const char *at, int count, char after, uint64_t *bits)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
+    for (int i = 0; i < count; i++, at++) {
+        unsigned digit = digits[(unsigned char)*at]; /* the end of the text is no digit either */
+
+        if (digit == 0)
+            return NULL;
+        *bits = *bits << 4 | (digit - 1);
+    }
+    return *at == after ? at + 1 : NULL;
 }
 
 bool fa_id_parse(const char *text, struct fa_id *out)
 {
-    uint64_t half[2] = {0, 0};
-    int digits = 0;
+    uint64_t first = 0, second = 0;
     int64_t key;
 
-    if (!text)
+    if (text == NULL || !(text = take_digits(text, 8, '-', &first)) ||
+        !(text = take_digits(text, 4, '-', &first)) ||
+        !(text = take_digits(text, 4, '-', &first)) ||
+        !(text = take_digits(text, 4, '-', &second)) || !take_digits(text, 12, '\0', &second))
         return false;
-    /* A NUL is neither a dash nor a digit, so this never reads past the end. */
-    for (int i = 0; i < TEXT_LENGTH; i++) {
-        int digit;
-
-        if (i == 8 || i == 13 || i == 18 || i == 23) {
-            if (text[i] != '-')
-                return false;
-            continue;
-        }
-        digit = hex_digit(text[i]);
-        if (digit < 0)
-            return false;
-        half[digits / 16] = half[digits / 16] << 4 | (uint64_t)digit;
-        digits++;
-    }
-    if (text[TEXT_LENGTH] != '\0')
+    if ((first >> FRACTION_BITS & 15) != VERSION || second >> TAIL_BITS != VARIANT)
         return false;
-    if ((half[0] >> FRACTION_BITS & 15) != VERSION || half[1] >> TAIL_BITS != VARIANT)
-        return false;
-    key = (int64_t)(half[0] >> 16 << FRACTION_BITS | (half[0] & FRACTION_MASK));
+    key = (int64_t)(first >> 16 << FRACTION_BITS | (first & FRACTION_MASK));
     if (key == 0)
         return false;
-    *out = (struct fa_id){key, (int64_t)(half[1] & TAIL_MASK)};
+    *out = (struct fa_id){key, (int64_t)(second & TAIL_MASK)};
     return true;
 }
 

@@ -69,6 +69,13 @@ static bool is_same_json(const char *a, const char *b)
     return fa_json_same(fa_str(a), fa_str(b));
 }
 
+/* Who says how a task ended that nobody held: the same one may say it again. */
+static void remember_teller(struct fa_unit *unit, const struct fa_op *op, struct fa_row *row)
+{
+    if (row->worker == NULL)
+        row->worker = fa_unit_text(unit, op->by.worker_id);
+}
+
 /* Complete --------------------------------------------------------------------------------- */
 
 enum faina_code fa_do_complete(struct fa_unit *unit, struct fa_op *op)
@@ -88,8 +95,7 @@ enum faina_code fa_do_complete(struct fa_unit *unit, struct fa_op *op)
     row->output = op->output;
     row->error = NULL;
     row->progress = 100;
-    if (row->worker == NULL)
-        row->worker = fa_unit_text(unit, op->by.worker_id);
+    remember_teller(unit, op, row);
     fa_unit_apply(unit, row, &(struct fa_change){.trigger = FA_COMPLETE, .actor = actor_of(op)});
     code = fa_unit_wake(unit, row, 0, &op->error);
     return code == FAINA_OK ? fa_answer(unit, op, row) : code;
@@ -193,6 +199,7 @@ enum faina_code fa_do_fail(struct fa_unit *unit, struct fa_op *op)
     code = fa_check_holder(row, op);
     if (code != FAINA_OK)
         return refuse_late(unit, op, row, code);
+    remember_teller(unit, op, row);
     if (op->failure->permanent)
         code = fail_for_good(unit, op, row, error);
     else

@@ -2,8 +2,8 @@
 -- of `ready` from there and reads no more than ?4 rows, however many wait.
 SELECT t.id, t.tail, t.lane, t.rank, t.created_us, t.max_attempts, t.input, t.run_at_us, t.name,
        t.metadata, t.spec, t.key, t.input_hash, t.parent, t.child, t.depth,
-       (SELECT team.id FROM team WHERE team.id = t.team), t.created_by, t.retry_base_ms,
-       t.retry_factor, t.retry_max_ms,
+       CASE WHEN t.team IS NOT NULL THEN (SELECT m.id FROM team m WHERE m.id = t.team) END,
+       t.created_by, t.retry_base_ms, t.retry_factor, t.retry_max_ms,
        r.version, r.fence, r.attempts, r.flags, r.progress, r.state, r.updated_us, r.claimed_us,
        r.started_us, r.error, r.metadata, r.run_at_us
 FROM ready r

@@ -19,10 +19,16 @@
 struct db_sqlite {
     struct fa_db base;
     sqlite3 *handle;
-    char *path;    /* NULL: in memory */
-    int log_pages; /* in the write-ahead log, as of the last commit */
-    sqlite3_stmt *statements[FA_SQL_COUNT];
+    char *path;                      /* NULL: in memory */
+    int log_pages;                   /* in the write-ahead log, as of the last commit */
+    sqlite3_stmt *begin[2], *commit; /* for reading, for writing */
+    struct kept {
+        sqlite3_stmt *stmt;
+        uint64_t nulls; /* parameters that are null already, by the binding before */
+    } kept[FA_SQL_COUNT];
 };
+
+static_assert(FA_VALUES_MAX <= 64, "a set of parameters must fit in 64 bits");
 
 static const struct fa_db_ops sqlite_ops;
 
@@ -75,72 +81,95 @@ static int exec(struct db_sqlite *db, const char *sql)
     return sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
 }
 
-static enum faina_code prepare(struct db_sqlite *db, enum fa_sql sql, sqlite3_stmt **out,
+/* Runs a statement without parameters and results that is prepared once. */
+static int exec_kept(struct db_sqlite *db, sqlite3_stmt **stmt, const char *sql)
+{
+    int rc = SQLITE_OK;
+
+    if (*stmt == NULL)
+        rc = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
+    if (rc != SQLITE_OK)
+        return rc;
+    sqlite3_step(*stmt);
+    return sqlite3_reset(*stmt);
+}
+
+static enum faina_code prepare(struct db_sqlite *db, enum fa_sql sql, struct kept **out,
                                struct faina_error *err)
 {
-    int rc;
+    struct kept *kept = &db->kept[sql];
 
-    if (db->statements[sql] == NULL) {
-        rc = sqlite3_prepare_v3(db->handle, fa_sql_text(sql), -1, SQLITE_PREPARE_PERSISTENT,
-                                &db->statements[sql], NULL);
+    if (kept->stmt == NULL) {
+        int rc = sqlite3_prepare_v3(db->handle, fa_sql_text(sql), -1, SQLITE_PREPARE_PERSISTENT,
+                                    &kept->stmt, NULL);
+
         if (rc != SQLITE_OK)
             return refuse(db, rc, fa_sql_name(sql), err);
+        kept->nulls = UINT64_MAX;
     }
-    *out = db->statements[sql];
+    *out = kept;
     return FAINA_OK;
 }
 
-static int bind(sqlite3_stmt *stmt, const struct fa_value *params, size_t count)
+/* Most columns of most tasks are null, and stay null from one row to the next. */
+static int bind(struct kept *kept, const struct fa_value *params, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct fa_value *value = &params[i];
-        int n = (int)i + 1, rc = SQLITE_OK;
+    int rc = SQLITE_OK;
 
+    for (size_t i = 0; rc == SQLITE_OK && i < count; i++) {
+        const struct fa_value *value = &params[i];
+        uint64_t bit = UINT64_C(1) << i;
+        int n = (int)i + 1;
+
+        if (value->kind == FA_NULL && kept->nulls & bit)
+            continue;
+        kept->nulls &= ~bit;
         switch (value->kind) {
         case FA_NULL:
-            rc = sqlite3_bind_null(stmt, n);
+            rc = sqlite3_bind_null(kept->stmt, n);
+            kept->nulls |= bit;
             break;
         case FA_INT:
-            rc = sqlite3_bind_int64(stmt, n, value->i);
+            rc = sqlite3_bind_int64(kept->stmt, n, value->i);
             break;
         case FA_REAL:
-            rc = sqlite3_bind_double(stmt, n, value->d);
+            rc = sqlite3_bind_double(kept->stmt, n, value->d);
             break;
         case FA_TEXT:
-            rc = sqlite3_bind_text64(stmt, n, value->text.ptr, value->text.len, SQLITE_STATIC,
+            rc = sqlite3_bind_text64(kept->stmt, n, value->text.ptr, value->text.len, SQLITE_STATIC,
                                      SQLITE_UTF8);
             break;
         }
-        if (rc != SQLITE_OK)
-            return rc;
     }
-    return SQLITE_OK;
+    return rc;
 }
 
 /* False: SQLite had no memory for the text of a column. */
 static bool read_columns(sqlite3_stmt *stmt, struct fa_value *columns)
 {
-    int count = sqlite3_column_count(stmt);
+    int count = sqlite3_data_count(stmt);
 
     assert(count <= FA_VALUES_MAX);
     for (int i = 0; i < count; i++) {
+        sqlite3_value *from = sqlite3_column_value(stmt, i);
         struct fa_value *value = &columns[i];
 
-        switch (sqlite3_column_type(stmt, i)) {
+        switch (sqlite3_value_type(from)) {
         case SQLITE_INTEGER:
-            *value = fa_value_int(sqlite3_column_int64(stmt, i));
+            value->kind = FA_INT;
+            value->i = sqlite3_value_int64(from);
             break;
         case SQLITE_FLOAT:
             value->kind = FA_REAL;
-            value->d = sqlite3_column_double(stmt, i);
+            value->d = sqlite3_value_double(from);
             break;
         case SQLITE_NULL:
             value->kind = FA_NULL;
             break;
         default:
             value->kind = FA_TEXT;
-            value->text.ptr = (const char *)sqlite3_column_text(stmt, i);
-            value->text.len = (size_t)sqlite3_column_bytes(stmt, i);
+            value->text.ptr = (const char *)sqlite3_value_text(from);
+            value->text.len = (size_t)sqlite3_value_bytes(from);
             if (value->text.ptr == NULL)
                 return false;
         }
@@ -154,23 +183,23 @@ static enum faina_code sqlite_run(struct fa_db *base, const struct fa_db_call *c
     struct db_sqlite *db = downcast(base);
     struct fa_value values[FA_VALUES_MAX];
     enum faina_code code;
-    sqlite3_stmt *stmt = NULL;
+    struct kept *kept = NULL;
     int rc = SQLITE_DONE;
 
-    code = prepare(db, call->sql, &stmt, err);
+    code = prepare(db, call->sql, &kept, err);
     if (code != FAINA_OK)
         return code;
     for (size_t row = 0; row < call->rows; row++) {
         if (call->param_count > 0) {
             call->bind(call->bind_ctx, row, values);
-            rc = bind(stmt, values, call->param_count);
+            rc = bind(kept, values, call->param_count);
             if (rc != SQLITE_OK)
                 break;
         }
-        while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+        while ((rc = sqlite3_step(kept->stmt)) == SQLITE_ROW) {
             if (call->sink == NULL)
                 continue;
-            if (!read_columns(stmt, values)) {
+            if (!read_columns(kept->stmt, values)) {
                 rc = SQLITE_NOMEM;
                 break;
             }
@@ -178,11 +207,11 @@ static enum faina_code sqlite_run(struct fa_db *base, const struct fa_db_call *c
         }
         if (rc != SQLITE_DONE)
             break;
-        sqlite3_reset(stmt);
+        sqlite3_reset(kept->stmt);
     }
     if (rc != SQLITE_DONE) {
         code = refuse(db, rc, fa_sql_name(call->sql), err);
-        sqlite3_reset(stmt);
+        sqlite3_reset(kept->stmt);
     }
     return code;
 }
@@ -190,7 +219,7 @@ static enum faina_code sqlite_run(struct fa_db *base, const struct fa_db_call *c
 static enum faina_code sqlite_begin(struct fa_db *base, bool for_writing, struct faina_error *err)
 {
     struct db_sqlite *db = downcast(base);
-    int rc = exec(db, for_writing ? "BEGIN IMMEDIATE" : "BEGIN");
+    int rc = exec_kept(db, &db->begin[for_writing], for_writing ? "BEGIN IMMEDIATE" : "BEGIN");
 
     return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, "beginning a transaction", err);
 }
@@ -211,7 +240,7 @@ static void sqlite_rollback(struct fa_db *base)
 static enum faina_code sqlite_commit(struct fa_db *base, struct faina_error *err)
 {
     struct db_sqlite *db = downcast(base);
-    int rc = exec(db, "COMMIT");
+    int rc = exec_kept(db, &db->commit, "COMMIT");
 
     if (rc == SQLITE_OK)
         return FAINA_OK;
@@ -277,7 +306,10 @@ static void sqlite_close(struct fa_db *base)
     struct db_sqlite *db = downcast(base);
 
     for (int i = 0; i < FA_SQL_COUNT; i++)
-        sqlite3_finalize(db->statements[i]);
+        sqlite3_finalize(db->kept[i].stmt);
+    sqlite3_finalize(db->begin[false]);
+    sqlite3_finalize(db->begin[true]);
+    sqlite3_finalize(db->commit);
     sqlite3_close_v2(db->handle);
     free(db->path);
     free(db);
