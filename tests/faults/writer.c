@@ -1,0 +1,370 @@
+/*
+ * writer.c - a process that is busy with tasks until it is killed.
+ */
+#include "faults/writer.h"
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "support/crew.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define THREADS 4
+#define GPU_LIMIT 3
+#define LEASE_MS (24LL * 3600 * 1000)
+#define LIFETIME_S 60 /* should the test die before it has killed us */
+#define YEAR_MS (365LL * 24 * 3600 * 1000)
+
+static const char mark[] = "--writer";
+
+/* ------------------------------------------------------------------------------------------
+ * In the writer
+ */
+
+struct work {
+    int fd;
+    uint64_t seed;
+    atomic_int next; /* the number of the next task */
+};
+
+/* One task's life, in one thread. */
+struct life {
+    struct fa_t *t;
+    struct work *work;
+    struct fa_random *random;
+    const char *worker;
+    int32_t number;
+    bool uses_gpu;
+    char id[FAINA_ID_SIZE];
+};
+
+static void tell(int fd, const struct fa_l_record *records, size_t count)
+{
+    size_t size = count * sizeof *records;
+
+    if (write(fd, records, size) != (ssize_t)size)
+        _exit(0); /* the test has gone */
+}
+
+static bool chance(struct life *life, int percent)
+{
+    return (int)fa_random_below(life->random, 100) < percent;
+}
+
+static struct fa_l_record record(const struct life *life, int32_t number, int status, int attempts)
+{
+    return (struct fa_l_record){
+        .number = number,
+        .parent = number == life->number ? -1 : life->number,
+        .uses_gpu = number == life->number && life->uses_gpu,
+        .state = {.status = (int8_t)status, .attempts = (int8_t)attempts, .output = -1},
+    };
+}
+
+/* Says what will be, does it, and says that it is. A refusal with `or_else` is no surprise. */
+static bool act(struct life *life, struct fa_l_record *records, size_t count,
+                const struct fa_op *op, enum faina_code or_else)
+{
+    enum faina_code code;
+
+    for (size_t i = 0; i < count; i++)
+        records[i].kind = 'i';
+    tell(life->work->fd, records, count);
+    code = fa_t_run(life->t, op);
+    CHECK(code == FAINA_OK || code == or_else, "%s of n%d: %s (%s)", fa_op_name(op->kind),
+          (int)records[0].number, faina_code_name(code), life->t->op.error.message);
+    for (size_t i = 0; i < count; i++)
+        records[i].kind = code == FAINA_OK ? 'a' : 'n';
+    tell(life->work->fd, records, count);
+    return code == FAINA_OK;
+}
+
+static bool act_on_one(struct life *life, struct fa_l_state state, const struct fa_op *op,
+                       enum faina_code or_else)
+{
+    struct fa_l_record one = record(life, life->number, state.status, state.attempts);
+
+    one.state = state;
+    return act(life, &one, 1, op, or_else);
+}
+
+#define STATE(s, a, o) ((struct fa_l_state){FAINA_##s, a, o})
+
+static void submit(struct life *life)
+{
+    const char *gpu = "gpu";
+    char key[32];
+    struct faina_submit task = {
+        .type = "kept",
+        .idempotency_key = key,
+        .input = "{\"some\":\"input of a length that a real one may have\"}",
+        .resources = &gpu,
+        .resource_count = life->uses_gpu,
+        .retry = {.base_ms = YEAR_MS, .max_ms = YEAR_MS},
+    };
+
+    fa_l_key(life->number, key);
+    act_on_one(life, STATE(PENDING, 0, -1), &(struct fa_op){.kind = FA_OP_SUBMIT, .submit = &task},
+               FAINA_OK);
+    memcpy(life->id, life->t->op.task_id, sizeof life->id);
+}
+
+static bool claim(struct life *life)
+{
+    return act_on_one(life, STATE(CLAIMED, 1, -1),
+                      &(struct fa_op){.kind = FA_OP_CLAIM, .id = life->id,
+                                      .by = BY(life->worker), .lease_ms = LEASE_MS},
+                      FAINA_OVERLOADED);
+}
+
+static void start(struct life *life)
+{
+    act_on_one(life, STATE(RUNNING, 1, -1),
+               &(struct fa_op){.kind = FA_OP_START, .id = life->id, .by = BY(life->worker),
+                               .lease_ms = LEASE_MS},
+               FAINA_OK);
+}
+
+static void complete(struct life *life, struct faina_by by)
+{
+    int value = (int)fa_random_below(life->random, 30000);
+    const char *output = fa_arena_printf(&life->t->arena, "%d", value);
+
+    act_on_one(life, STATE(COMPLETED, 1, (int16_t)value),
+               &(struct fa_op){.kind = FA_OP_COMPLETE, .id = life->id, .by = by, .output = output},
+               FAINA_OK);
+}
+
+static void fail(struct life *life, bool permanent)
+{
+    struct faina_failure failure = {.message = "it broke", .permanent = permanent};
+
+    act_on_one(life, permanent ? STATE(FAILED, 1, -1) : STATE(PENDING, 1, -1),
+               &(struct fa_op){.kind = FA_OP_FAIL, .id = life->id, .by = BY(life->worker),
+                               .failure = &failure},
+               FAINA_OK);
+}
+
+/* Completes child number `which` (1 or 2); with the last one the parent goes on. */
+static void finish_child(struct life *life, int which, const char *id, bool is_last)
+{
+    struct fa_l_record records[2] = {
+        record(life, life->number + which, FAINA_RUNNING, 1),
+        record(life, life->number, FAINA_PENDING, 1),
+    };
+
+    act(life, records, 1,
+        &(struct fa_op){.kind = FA_OP_START, .id = id, .by = BY(life->worker),
+                        .lease_ms = LEASE_MS},
+        FAINA_OK);
+    records[0].state = STATE(COMPLETED, 1, -1);
+    act(life, records, is_last ? 2 : 1,
+        &(struct fa_op){.kind = FA_OP_COMPLETE, .id = id, .by = BY(life->worker)}, FAINA_OK);
+}
+
+static void block(struct life *life)
+{
+    char names[2][32];
+    char ids[2][FAINA_ID_SIZE];
+    struct faina_submit children[2];
+    struct fa_l_record records[3] = {
+        record(life, life->number, FAINA_BLOCKED, 1),
+        record(life, life->number + 1, FAINA_PENDING, 0),
+        record(life, life->number + 2, FAINA_PENDING, 0),
+    };
+
+    for (int i = 0; i < 2; i++) {
+        fa_l_key(life->number + 1 + i, names[i]);
+        children[i] = (struct faina_submit){.type = "child", .name = names[i]};
+    }
+    act(life, records, 3,
+        &(struct fa_op){.kind = FA_OP_BLOCK, .id = life->id, .by = BY(life->worker),
+                        .block = {children, 2, false}},
+        FAINA_OK);
+    for (size_t i = 0; i < 2; i++)
+        memcpy(ids[i], fa_t_child(life->t, life->id, i), FAINA_ID_SIZE);
+    if (chance(life, 10))
+        return;
+    finish_child(life, 1, ids[0], false);
+    if (chance(life, 10))
+        return;
+    finish_child(life, 2, ids[1], true);
+    if (claim(life)) {
+        start(life);
+        complete(life, BY(life->worker));
+    }
+}
+
+static void end(struct life *life)
+{
+    int roll = (int)fa_random_below(life->random, 100);
+
+    if (roll < 35) {
+        complete(life, BY(life->worker));
+    } else if (roll < 50) {
+        fail(life, false);
+    } else if (roll < 60) {
+        fail(life, true);
+    } else if (roll < 70) {
+        act_on_one(life, STATE(CANCELLED, 1, -1),
+                   &(struct fa_op){.kind = FA_OP_CANCEL, .id = life->id}, FAINA_OK);
+    } else if (roll < 90) {
+        block(life);
+        return;
+    } else {
+        act_on_one(life, STATE(BACKGROUND, 1, -1),
+                   &(struct fa_op){.kind = FA_OP_BACKGROUND, .id = life->id,
+                                   .by = BY(life->worker), .background = {"away", YEAR_MS}},
+                   FAINA_OK);
+        if (chance(life, 60))
+            complete(life, NOBODY);
+        return;
+    }
+    if (roll >= 50 && chance(life, 30))
+        act_on_one(life, (struct fa_l_state){FA_L_ABSENT, 0, -1},
+                   &(struct fa_op){.kind = FA_OP_DELETE, .id = life->id,
+                                   .removal = {.cancel = true, .purge = chance(life, 50)}},
+                   FAINA_OK);
+}
+
+static void live(struct life *life)
+{
+    life->number = atomic_fetch_add(&life->work->next, 3);
+    life->uses_gpu = chance(life, 30);
+    submit(life);
+    if (chance(life, 10) || !claim(life) || chance(life, 5))
+        return;
+    if (chance(life, 10)) {
+        act_on_one(life, STATE(PENDING, 0, -1),
+                   &(struct fa_op){.kind = FA_OP_RELEASE, .id = life->id, .by = BY(life->worker)},
+                   FAINA_OK);
+        return;
+    }
+    start(life);
+    end(life);
+}
+
+static void work_until_killed(struct fa_t *mine, size_t index, void *arg)
+{
+    struct work *work = arg;
+    struct fa_random random;
+    char worker[32];
+
+    fa_random_seed(&random, work->seed + index);
+    snprintf(worker, sizeof worker, "w%zu", index);
+    for (;;) {
+        struct life life = {.t = mine, .work = work, .random = &random, .worker = worker};
+
+        live(&life);
+        fa_t_forget(mine);
+    }
+}
+
+static __attribute__((noreturn)) void open_and_close(struct fa_t *t, int fd)
+{
+    for (;;) {
+        tell(fd, &(struct fa_l_record){.kind = 'r'}, 1);
+        fa_t_open(t);
+        fa_t_close(t);
+    }
+}
+
+bool fa_w_is_writer(int argc, char **argv)
+{
+    return argc == 7 && strcmp(argv[1], mark) == 0;
+}
+
+int fa_w_main(char **argv)
+{
+    enum fa_w_role role = (enum fa_w_role)atoi(argv[2]);
+    struct work work = {.fd = atoi(argv[4]), .seed = strtoull(argv[6], NULL, 10)};
+    struct fa_t t = {0};
+
+    alarm(LIFETIME_S);
+    atomic_init(&work.next, atoi(argv[5]));
+    snprintf(t.url, sizeof t.url, "sqlite:%s", argv[3]);
+    if (role == FA_W_OPEN)
+        open_and_close(&t, work.fd);
+    fa_t_open(&t);
+    tell(work.fd, &(struct fa_l_record){.kind = 'r'}, 1);
+    if (role == FA_W_HOLD)
+        return pause();
+    CHECK_OK(&t, fa_t_resource_set(&t, "gpu", GPU_LIMIT));
+    fa_t_crew_join(fa_t_crew_start(&t, THREADS, work_until_killed, &work));
+    return 0;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * In the test
+ */
+
+void fa_w_start(struct fa_w *writer, enum fa_w_role role, const char *path, int32_t first,
+                uint64_t seed)
+{
+    char texts[4][32];
+    int ends[2];
+
+    CHECK(pipe2(ends, O_CLOEXEC) == 0, "no pipe: %s", strerror(errno));
+    snprintf(texts[0], sizeof texts[0], "%d", (int)role);
+    snprintf(texts[1], sizeof texts[1], "%d", ends[1]);
+    snprintf(texts[2], sizeof texts[2], "%d", (int)first);
+    snprintf(texts[3], sizeof texts[3], "%llu", (unsigned long long)seed);
+    *writer = (struct fa_w){.fd = ends[0], .pid = vfork()};
+    CHECK(writer->pid >= 0, "no process: %s", strerror(errno));
+    if (writer->pid == 0) {
+        fcntl(ends[1], F_SETFD, 0);
+        execl("/proc/self/exe", "writer", mark, texts[0], path, texts[1], texts[2], texts[3],
+              (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+}
+
+bool fa_w_read(struct fa_w *writer, int64_t timeout_us,
+               void (*on_record)(void *ctx, const struct fa_l_record *record), void *ctx)
+{
+    struct pollfd poll_fd = {.fd = writer->fd, .events = POLLIN};
+    struct timespec timeout = {timeout_us / 1000000, timeout_us % 1000000 * 1000};
+    struct fa_l_record records[256];
+    ssize_t got;
+    size_t have;
+
+    if (ppoll(&poll_fd, 1, &timeout, NULL) <= 0)
+        return true;
+    memcpy(records, &writer->rest, writer->rest_size);
+    got = read(writer->fd, (char *)records + writer->rest_size,
+               sizeof records - writer->rest_size);
+    if (got <= 0)
+        return false;
+    have = writer->rest_size + (size_t)got;
+    for (size_t i = 0; i < have / sizeof records[0]; i++)
+        if (on_record)
+            on_record(ctx, &records[i]);
+    writer->rest_size = have % sizeof records[0];
+    memcpy(&writer->rest, &records[have / sizeof records[0]], writer->rest_size);
+    return true;
+}
+
+void fa_w_kill(struct fa_w *writer,
+               void (*on_record)(void *ctx, const struct fa_l_record *record), void *ctx)
+{
+    int status = 0;
+
+    kill(writer->pid, SIGKILL);
+    waitpid(writer->pid, &status, 0);
+    while (fa_w_read(writer, 0, on_record, ctx)) {
+        /* The pipe's other end is closed: there is something to read, or it is the end. */
+    }
+    close(writer->fd);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
+          "the writer was not killed by us: status %x", (unsigned)status);
+    CHECK(writer->rest_size == 0, "half a record in the pipe");
+}

@@ -1,0 +1,41 @@
+/*
+ * writer.h - a process that is busy with tasks until it is killed.
+ *
+ * The test starts its own program again with fa_w_start; that one calls fa_w_main from its main
+ * when fa_w_is_writer says so.
+ */
+#ifndef FA_TEST_WRITER_H
+#define FA_TEST_WRITER_H
+
+#include "faults/ledger.h"
+
+#include <sys/types.h>
+
+enum fa_w_role {
+    FA_W_BUSY, /* opens the file and works with several threads */
+    FA_W_OPEN, /* opens and closes the file, again and again */
+    FA_W_HOLD, /* opens the file and waits */
+};
+
+bool fa_w_is_writer(int argc, char **argv);
+int fa_w_main(char **argv);
+
+struct fa_w {
+    pid_t pid;
+    int fd; /* records come from here */
+    struct fa_l_record rest;
+    size_t rest_size; /* of a record that has come in part */
+};
+
+/* Starts one on this file. Its tasks are numbered from `first` on. */
+void fa_w_start(struct fa_w *writer, enum fa_w_role role, const char *path, int32_t first,
+                uint64_t seed);
+/* Reads what there is, for up to timeout_us; false when the writer has ended. `on_record` may be
+ * called any number of times. */
+bool fa_w_read(struct fa_w *writer, int64_t timeout_us,
+               void (*on_record)(void *ctx, const struct fa_l_record *record), void *ctx);
+/* SIGKILL, then what it had still told. The test fails when it had ended otherwise before. */
+void fa_w_kill(struct fa_w *writer,
+               void (*on_record)(void *ctx, const struct fa_l_record *record), void *ctx);
+
+#endif
