@@ -69,7 +69,7 @@ static enum faina_code cancel_tree(struct fa_unit *unit, struct fa_row *root, in
                                 .actor = FAINA_ACTOR_API,
                                 .state = row == root ? NULL : "Cancelled with its parent"});
         ++*count;
-        code = fa_unit_wake(unit, row, 0, err);
+        code = fa_unit_wake(unit, row, true, err);
         if (code == FAINA_OK && row->flags & FA_FLAG_HAS_CHILDREN)
             code = push_children(unit, &stack, row, err);
     }
@@ -131,7 +131,7 @@ enum faina_code fa_do_retry(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
     enum faina_code code = find(unit, op, &row);
-    int64_t ended_us;
+    bool had_ended;
 
     if (code != FAINA_OK)
         return code;
@@ -141,15 +141,15 @@ enum faina_code fa_do_retry(struct fa_unit *unit, struct fa_op *op)
         return fa_error_set(&op->error, FAINA_MAX_ATTEMPTS_REACHED,
                             "all %lld attempts are used up; retry without keeping them",
                             (long long)row->max_attempts);
-    ended_us = row->completed_us;
+    had_ended = fa_status_is_ended(row->status);
     fa_unit_apply(
         unit, row,
         &(struct fa_change){.trigger = FA_RETRY, .actor = FAINA_ACTOR_API, .what = "retried"});
     if (!op->keep_attempts)
         row->attempts = 0;
     code = wait_again(unit, row, &op->error);
-    if (code == FAINA_OK && ended_us != 0)
-        code = fa_unit_wake(unit, row, ended_us, &op->error);
+    if (code == FAINA_OK && had_ended)
+        code = fa_unit_wake(unit, row, false, &op->error);
     return code == FAINA_OK ? fa_answer(unit, op, row) : code;
 }
 

@@ -80,5 +80,5 @@ enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row *row, bool is
     }
     change.trigger = is_lost ? FA_LOSE_LAST : FA_FAIL_LAST;
     fa_unit_apply(unit, row, &change);
-    return fa_unit_wake(unit, row, 0, err);
+    return fa_unit_wake(unit, row, true, err);
 }

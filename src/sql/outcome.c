@@ -97,7 +97,7 @@ enum faina_code fa_do_complete(struct fa_unit *unit, struct fa_op *op)
     row->progress = 100;
     remember_teller(unit, op, row);
     fa_unit_apply(unit, row, &(struct fa_change){.trigger = FA_COMPLETE, .actor = actor_of(op)});
-    code = fa_unit_wake(unit, row, 0, &op->error);
+    code = fa_unit_wake(unit, row, true, &op->error);
     return code == FAINA_OK ? fa_answer(unit, op, row) : code;
 }
 
@@ -172,7 +172,7 @@ static enum faina_code fail_for_good(struct fa_unit *unit, struct fa_op *op, str
 {
     row->error = error;
     fa_unit_apply(unit, row, &(struct fa_change){.trigger = FA_FAIL_FINAL, .actor = actor_of(op)});
-    return fa_unit_wake(unit, row, 0, &op->error);
+    return fa_unit_wake(unit, row, true, &op->error);
 }
 
 enum faina_code fa_do_fail(struct fa_unit *unit, struct fa_op *op)
@@ -335,13 +335,26 @@ enum faina_code fa_children_of(struct fa_unit *unit, int64_t parent, int64_t *af
     return code;
 }
 
+/* Children that live are awaited from now on; those that have ended are not. */
+static void set_awaited(struct fa_unit *unit, struct fa_row *child, bool is_awaited)
+{
+    if (!(child->flags & FA_FLAG_AWAITED) == !is_awaited)
+        return;
+    child->flags ^= FA_FLAG_AWAITED;
+    fa_unit_touch(unit, child);
+}
+
+/* Goes through the children: how many there are, and, with `live`, how many the parent is going to
+ * wait for, which are marked. */
 static enum faina_code count_children(struct fa_unit *unit, struct fa_row *parent, int64_t *total,
                                       int64_t *live, struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
     int64_t after = 0;
 
-    *total = *live = 0;
+    *total = 0;
+    if (live != NULL)
+        *live = 0;
     if (!(parent->flags & FA_FLAG_HAS_CHILDREN))
         return FAINA_OK;
     do {
@@ -350,8 +363,12 @@ static enum faina_code count_children(struct fa_unit *unit, struct fa_row *paren
 
         code = fa_children_of(unit, parent->id.key, &after, CHILD_PAGE, &children, &count, err);
         *total += (int64_t)count;
-        for (size_t i = 0; code == FAINA_OK && i < count; i++)
-            *live += !fa_status_is_ended(children[i]->status);
+        for (size_t i = 0; code == FAINA_OK && live != NULL && i < count; i++) {
+            bool is_live = !fa_status_is_ended(children[i]->status);
+
+            set_awaited(unit, children[i], is_live);
+            *live += is_live;
+        }
     } while (code == FAINA_OK && after != 0);
     return code;
 }
@@ -363,9 +380,9 @@ static enum faina_code plan_children(struct fa_unit *unit, struct fa_op *op, str
     size_t count = op->block.count;
     struct fa_plan *plans = fa_arena_take(&unit->arena, (count + 1) * sizeof(*plans));
     enum faina_code code;
-    int64_t total, live, made = 0;
+    int64_t total, made = 0;
 
-    code = count_children(unit, parent, &total, &live, &op->error);
+    code = count_children(unit, parent, &total, NULL, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
         code = fa_plan_make(unit, &op->block.subtasks[i], parent, i, &plans[i], &op->error);
         made += plans[i].existing == NULL;
@@ -384,15 +401,13 @@ static enum faina_code plan_children(struct fa_unit *unit, struct fa_op *op, str
 /* A child that ended badly in an earlier attempt of the parent gets another go. */
 static enum faina_code requeue(struct fa_unit *unit, struct fa_row *child, struct faina_error *err)
 {
-    int64_t ended_us = child->completed_us;
-
     if (!fa_status_is_ended(child->status) || child->status == FAINA_COMPLETED)
         return FAINA_OK;
     fa_unit_apply(
         unit, child,
         &(struct fa_change){.trigger = FA_RETRY, .actor = FAINA_ACTOR_SYSTEM, .what = "retried"});
     child->attempts = 0;
-    return fa_unit_wake(unit, child, ended_us, err);
+    return fa_unit_wake(unit, child, false, err);
 }
 
 enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
@@ -427,9 +442,8 @@ enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
                                       .actor = actor_of(op),
                                       .event_worker = op->by.worker_id,
                                       .what = "blocked"});
-    row->flags |= FA_FLAG_WAITS_CHILDREN;
-    if (op->block.fail_fast)
-        row->flags |= FA_FLAG_FAIL_FAST;
+    row->flags &= ~FA_FLAG_FAIL_FAST;
+    row->flags |= FA_FLAG_WAITS_CHILDREN | (op->block.fail_fast ? FA_FLAG_FAIL_FAST : 0);
     row->deps_left = live;
     row->deps_bad = 0;
     fa_unit_unblock_if_free(unit, row);

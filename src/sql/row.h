@@ -32,6 +32,7 @@ enum fa_flag {
     FA_FLAG_HAS_DEPS = 1 << 12,       /* has a dependsOn of its own */
     FA_FLAG_NOT_COUNTED = 1 << 13,    /* the present claim went on with an attempt */
     FA_FLAG_BORN_BLOCKED = 1 << 14,   /* it had to wait from the first */
+    FA_FLAG_AWAITED = 1 << 15,        /* a child that counts in its parent's present block */
 };
 
 struct fa_row {

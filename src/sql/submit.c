@@ -272,7 +272,7 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
         row->parent = plan->parent->id.key;
         row->depth = plan->parent->depth + 1;
         row->child = plan->child;
-        row->flags |= FA_FLAG_HAS_PARENT;
+        row->flags |= FA_FLAG_HAS_PARENT | FA_FLAG_AWAITED;
     }
     row->status = FAINA_PENDING;
     if (plan->need_count > 0)

@@ -389,6 +389,8 @@ static void end_or_reopen(struct fa_unit *unit, struct fa_row *row, unsigned eff
         row->at_us = 0;
         row->flags &= ~(FA_FLAG_CONTINUES | FA_END_ACTOR_MASK);
     }
+    if (effects & (FA_END | FA_REOPEN))
+        row->flags &= ~(FA_FLAG_WAITS_CHILDREN | FA_FLAG_FAIL_FAST);
     /* A new attempt of a parent starts anew and finds its children. What a dependency's bad end
      * means for a task doesn't change with its attempts. */
     if (effects & (FA_REOPEN | FA_BACK_OFF) &&
@@ -495,19 +497,25 @@ void fa_unit_unblock_if_free(struct fa_unit *unit, struct fa_row *row)
         fa_unit_park_until(unit, row, row->run_at_us);
 }
 
-/* A bad end that was not counted: of a child, before its parent blocked. */
-static bool was_before(const struct fa_row *waiting, bool by_child, int64_t ended_us)
+/* Whether an end counts for the one who waits. A child that had ended before its parent blocked
+ * doesn't, until it comes back to life. */
+static bool is_awaited(struct fa_unit *unit, struct fa_row *row, bool by_child, bool is_end)
 {
-    return by_child && ended_us < waiting->updated_us;
+    bool was = !by_child || row->flags & FA_FLAG_AWAITED;
+
+    if (!was && !is_end) {
+        row->flags |= FA_FLAG_AWAITED;
+        fa_unit_touch(unit, row);
+    }
+    return was;
 }
 
-/* `ended_us`: when a task that comes back to life had ended; 0: it ends now. */
-static enum faina_code recount(struct fa_unit *unit, int64_t key, bool by_child,
-                               const struct fa_row *row, int64_t ended_us, struct faina_error *err)
+static enum faina_code recount(struct fa_unit *unit, int64_t key, bool by_child, struct fa_row *row,
+                               bool is_end, struct faina_error *err)
 {
     struct fa_row *waiting = NULL;
     enum faina_code code = fa_unit_get(unit, key, false, &waiting, err);
-    int step = ended_us == 0 ? 1 : -1;
+    bool counted;
 
     if (code == FAINA_TASK_NOT_FOUND)
         return FAINA_OK;
@@ -515,17 +523,22 @@ static enum faina_code recount(struct fa_unit *unit, int64_t key, bool by_child,
         return code;
     if (waiting->status != FAINA_BLOCKED || by_child != !!(waiting->flags & FA_FLAG_WAITS_CHILDREN))
         return FAINA_OK;
+    counted = is_awaited(unit, row, by_child, is_end);
+    if (is_end && !counted)
+        return FAINA_OK;
     fa_unit_touch(unit, waiting);
-    waiting->deps_left -= step;
-    if (row->status != FAINA_COMPLETED && !(ended_us && was_before(waiting, by_child, ended_us)))
-        waiting->deps_bad += step;
+    waiting->deps_left += is_end ? -1 : 1;
+    if (is_end)
+        waiting->deps_bad += row->status != FAINA_COMPLETED;
+    else
+        waiting->deps_bad -= counted; /* only what ended badly comes back */
     assert(waiting->deps_left >= 0);
     assert(waiting->deps_bad >= 0);
     fa_unit_unblock_if_free(unit, waiting);
     return FAINA_OK;
 }
 
-enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, int64_t ended_us,
+enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, bool is_end,
                              struct faina_error *err)
 {
     struct fa_keys waiting = {.arena = &unit->arena};
@@ -535,7 +548,7 @@ enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, int64_t e
     if (row->flags & FA_FLAG_HAS_PARENT) {
         code = fa_unit_whole(unit, row, err);
         if (code == FAINA_OK && row->parent != 0)
-            code = recount(unit, row->parent, true, row, ended_us, err);
+            code = recount(unit, row->parent, true, row, is_end, err);
     }
     if (code == FAINA_OK && row->flags & FA_FLAG_HAS_DEPENDENTS) {
         code = fa_unit_flush(unit, err); /* so that the query sees every link */
@@ -543,7 +556,7 @@ enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, int64_t e
             code = fa_db_one(unit->source.db, FA_SQL_DEP_WAITING, &key, 1, fa_keys_sink, &waiting,
                              err);
         for (size_t i = 0; code == FAINA_OK && i < waiting.count; i++)
-            code = recount(unit, waiting.keys[i], false, row, ended_us, err);
+            code = recount(unit, waiting.keys[i], false, row, is_end, err);
     }
     return code;
 }

@@ -114,11 +114,11 @@ void fa_unit_event(struct fa_unit *unit, const struct fa_row *row, const char *w
 void fa_unit_note(struct fa_unit *unit, struct fa_row *row, const char *what,
                   enum faina_actor actor, const char *worker, const char *detail);
 
-/* Tells whoever waits for this task that it has just ended (ended_us 0), or come back to life after
- * it had ended at that time: their counts are right afterwards, and those that wait for nothing
- * more are unblocked. */
-FA_MUST_CHECK enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row,
-                                           int64_t ended_us, struct faina_error *err);
+/* Tells whoever waits for this task that it has just ended (is_end), or come back to life after it
+ * had ended badly: their counts are right afterwards, and those that wait for nothing more are
+ * unblocked. */
+FA_MUST_CHECK enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, bool is_end,
+                                           struct faina_error *err);
 /* A pending task that has just been changed waits until then; nothing happens when that is past. */
 void fa_unit_park_until(struct fa_unit *unit, struct fa_row *row, int64_t at_us);
 
