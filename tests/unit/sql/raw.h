@@ -69,12 +69,12 @@ static inline const char *raw_text(sqlite3 *raw, const char *sql, struct fa_aren
     return text;
 }
 
-/* Everything that the engine's tables hold, as text to compare. */
+/* Everything that the engine's tables hold, as text to compare. A count of 0 is as good as none. */
 static inline const char *raw_dump(sqlite3 *raw, struct fa_arena *arena)
 {
     static const char *const tables[] = {
         "lane",     "task",  "ready",    "held", "parked", "ended", "task_key",
-        "task_dep", "event", "resource", "hold", "paused", "team",  "tally",
+        "task_dep", "event", "resource", "hold", "paused", "team",  "tally WHERE n <> 0",
     };
     char *text = fa_arena_strdup(arena, "");
 

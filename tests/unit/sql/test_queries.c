@@ -1,0 +1,199 @@
+/*
+ * test_queries.c - every statement fits the schema, and none that runs often reads a large table.
+ */
+#include "unit/sql/store.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static const char *plan_of(struct store *store, enum fa_sql sql)
+{
+    sqlite3_stmt *stmt = raw_prepare(
+        store->raw, fa_arena_printf(&store->arena, "EXPLAIN QUERY PLAN %s", fa_sql_text(sql)));
+    char *text = fa_arena_strdup(&store->arena, "");
+
+    while (sqlite3_step(stmt) == SQLITE_ROW)
+        text = fa_arena_printf(&store->arena, "%s%s\n", text, sqlite3_column_text(stmt, 3));
+    sqlite3_finalize(stmt);
+    return text;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The list
+ */
+
+static void test_queries__every_file_is_a_statement(void **state)
+{
+    DIR *dir = opendir(FA_SOURCE_ROOT "/src/sql/queries");
+    const struct dirent *entry;
+    size_t files = 0;
+
+    assert_non_null(dir);
+    while ((entry = readdir(dir)) != NULL) {
+        size_t len = strlen(entry->d_name);
+        bool found = false;
+
+        if (len <= 4 || strcmp(entry->d_name + len - 4, ".sql") != 0)
+            continue;
+        for (int sql = 0; sql < FA_SQL_COUNT; sql++) {
+            const char *name = fa_sql_name((enum fa_sql)sql);
+
+            if (strlen(name) == len - 4 && strncmp(name, entry->d_name, len - 4) == 0)
+                found = true;
+        }
+        CHECK(found, "%s is no statement", entry->d_name);
+        files++;
+    }
+    closedir(dir);
+    CHECK_INT(files, FA_SQL_COUNT);
+}
+
+static void test_queries__every_statement_prepares(void **state)
+{
+    struct store store;
+
+    store_open(&store);
+    for (int sql = 0; sql < FA_SQL_COUNT; sql++) {
+        const char *tail = NULL;
+        sqlite3_stmt *stmt = NULL;
+
+        CHECK(sqlite3_prepare_v2(store.raw, fa_sql_text((enum fa_sql)sql), -1, &stmt, &tail) ==
+                  SQLITE_OK,
+              "%s: %s", fa_sql_name((enum fa_sql)sql), sqlite3_errmsg(store.raw));
+        CHECK(stmt != NULL, "%s is empty", fa_sql_name((enum fa_sql)sql));
+        CHECK(tail[strspn(tail, " \n;")] == '\0', "%s is more than one statement",
+              fa_sql_name((enum fa_sql)sql));
+        CHECK_TRUE(sqlite3_bind_parameter_count(stmt) <= FA_VALUES_MAX);
+        CHECK_TRUE(sqlite3_column_count(stmt) <= FA_VALUES_MAX);
+        sqlite3_finalize(stmt);
+    }
+    store_close(&store);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Plans
+ */
+
+/* Statements that read much, by intent; their comments say so. */
+static bool may_scan(enum fa_sql sql)
+{
+    static const enum fa_sql many[] = {
+        FA_SQL_AUDIT_PLACES, FA_SQL_AUDIT_HOLDS,   FA_SQL_AUDIT_TALLY,
+        FA_SQL_AUDIT_KEYS,   FA_SQL_AUDIT_BLOCKED, FA_SQL_LIST_LIVE, /* reads what lives */
+    };
+
+    for (size_t i = 0; i < FA_COUNT(many); i++) {
+        if (many[i] == sql)
+            return true;
+    }
+    return false;
+}
+
+/* A table that grows with the number of tasks, by its name or its alias in our statements. */
+static bool is_large(const char *name)
+{
+    static const char *const large[] = {"task",  "t",        "ready",    "r",
+                                        "ended", "task_key", "task_dep", "event"};
+
+    for (size_t i = 0; i < FA_COUNT(large); i++) {
+        size_t len = strlen(large[i]);
+
+        if (strncmp(name, large[i], len) == 0 && (name[len] == ' ' || name[len] == '\n'))
+            return true;
+    }
+    return false;
+}
+
+static bool is_of_a_small_table(enum fa_sql sql) /* where r and t are resource and tally */
+{
+    return sql == FA_SQL_RESOURCE_ALL || sql == FA_SQL_TALLY_ALL;
+}
+
+static void test_queries__no_large_table_is_read_whole(void **state)
+{
+    struct store store;
+
+    store_open(&store);
+    for (int i = 0; i < FA_SQL_COUNT; i++) {
+        enum fa_sql sql = (enum fa_sql)i;
+        const char *plan = plan_of(&store, sql);
+
+        if (may_scan(sql) || is_of_a_small_table(sql))
+            continue;
+        for (const char *at = plan; (at = strstr(at, "SCAN ")) != NULL; at += 5)
+            CHECK(!is_large(at + 5), "%s reads a large table whole:\n%s", fa_sql_name(sql), plan);
+    }
+    store_close(&store);
+}
+
+static void test_queries__the_right_index_is_used(void **state)
+{
+    static const struct {
+        enum fa_sql sql;
+        const char *plan;
+        bool is_sorted; /* by the index, not afterwards */
+    } cases[] = {
+        {FA_SQL_READY_SCAN, "SEARCH r USING PRIMARY KEY (lane=? AND (rank,id)>(?,?))", true},
+        {FA_SQL_READY_SCAN, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)", true},
+        {FA_SQL_READY_GET, "SEARCH ready USING PRIMARY KEY (lane=? AND rank=? AND id=?)", true},
+        {FA_SQL_READY_DELETE, "SEARCH ready USING PRIMARY KEY (lane=? AND rank=? AND id=?)", true},
+        {FA_SQL_READY_LANES, "SEARCH ready USING PRIMARY KEY (lane>?)", true},
+        {FA_SQL_TASK_GET, "SEARCH task USING INTEGER PRIMARY KEY (rowid=?)", true},
+        {FA_SQL_TASK_DELETE, "SEARCH task USING INTEGER PRIMARY KEY (rowid=?)", true},
+        {FA_SQL_TASK_LAST, "SEARCH task", true},
+        {FA_SQL_HELD_GET, "SEARCH held USING INTEGER PRIMARY KEY (rowid=?)", true},
+        {FA_SQL_HELD_DELETE, "SEARCH held USING INTEGER PRIMARY KEY (rowid=?)", true},
+        {FA_SQL_PARKED_GET, "SEARCH parked USING INTEGER PRIMARY KEY (rowid=?)", true},
+        {FA_SQL_PARKED_DELETE, "SEARCH parked USING INTEGER PRIMARY KEY (rowid=?)", true},
+        {FA_SQL_PARKED_DUE, "INDEX parked_at (at_us<?)", true},
+        {FA_SQL_PARKED_NEXT, "INDEX parked_at", true},
+        {FA_SQL_ENDED_GET, "SEARCH ended USING INTEGER PRIMARY KEY (rowid=?)", true},
+        {FA_SQL_ENDED_DELETE, "SEARCH ended USING INTEGER PRIMARY KEY (rowid=?)", true},
+        {FA_SQL_ENDED_PURGE, "SEARCH ended USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", true},
+        {FA_SQL_KEY_FIND, "SEARCH task_key USING PRIMARY KEY (hash=?)", true},
+        {FA_SQL_KEY_DELETE, "SEARCH task_key USING PRIMARY KEY (hash=? AND task=?)", true},
+        {FA_SQL_DEP_WAITING, "INDEX task_dep_needs (needs=?)", true},
+        {FA_SQL_DEP_LIST, "SEARCH d USING PRIMARY KEY (task=?)", false},
+        {FA_SQL_DEP_DELETE, "INDEX task_dep_needs (needs=?)", true},
+        {FA_SQL_EVENT_LIST, "SEARCH event USING PRIMARY KEY (task=?)", true},
+        {FA_SQL_EVENT_DELETE, "SEARCH event USING PRIMARY KEY (task=?)", true},
+        {FA_SQL_HOLD_LIST, "SEARCH h USING PRIMARY KEY (resource=?)", true},
+        {FA_SQL_HOLD_DELETE, "SEARCH hold USING PRIMARY KEY (resource=? AND task=?)", true},
+        {FA_SQL_CHILD_LIST, "INDEX task_parent (parent=? AND rowid>?)", true},
+        {FA_SQL_CHILD_COUNT, "INDEX task_parent (parent=?)", true},
+        {FA_SQL_LIST_ALL, "SEARCH task USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", true},
+        {FA_SQL_LIST_ENDED, "SEARCH ended USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", true},
+        {FA_SQL_LIST_ENDED_BADLY, "INDEX ended_badly (status=? AND rowid>? AND rowid<?)", false},
+        {FA_SQL_LIST_PARENT, "INDEX task_parent (parent=? AND rowid>? AND rowid<?)", true},
+        {FA_SQL_LIST_TEAM, "INDEX task_team (team=? AND rowid>? AND rowid<?)", true},
+        {FA_SQL_LIST_CREATED_BY, "INDEX task_created_by (created_by=? AND rowid>? AND rowid<?)",
+         true},
+    };
+    struct store store;
+
+    store_open(&store);
+    for (size_t i = 0; i < FA_COUNT(cases); i++) {
+        const char *plan = plan_of(&store, cases[i].sql);
+
+        CHECK(strstr(plan, cases[i].plan) != NULL, "%s: wanted %s in\n%s",
+              fa_sql_name(cases[i].sql), cases[i].plan, plan);
+        CHECK(!cases[i].is_sorted || strstr(plan, "TEMP B-TREE") == NULL, "%s sorts:\n%s",
+              fa_sql_name(cases[i].sql), plan);
+    }
+    store_close(&store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_queries__every_file_is_a_statement),
+        cmocka_unit_test(test_queries__every_statement_prepares),
+        cmocka_unit_test(test_queries__no_large_table_is_read_whole),
+        cmocka_unit_test(test_queries__the_right_index_is_used),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
