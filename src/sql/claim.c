@@ -54,6 +54,8 @@ static bool is_open(const struct faina_claim *claim, const struct fa_lane *lane)
 struct peek_sink {
     struct fa_unit *unit;
     struct fa_lane *lane;
+    bool is_plain;   /* the statement is ready_scan_plain */
+    bool found_rich; /* ... and a row is not for it */
 };
 
 static void sink_peek(void *ctx, size_t n, const struct fa_value *columns)
@@ -66,7 +68,12 @@ static void sink_peek(void *ctx, size_t n, const struct fa_value *columns)
     if (row == NULL) {
         struct fa_row read;
 
-        fa_row_from_ready_scan(columns, &sink->unit->arena, &read);
+        if (!sink->is_plain)
+            fa_row_from_ready_scan(columns, &sink->unit->arena, &read);
+        else if (!fa_row_from_plain_scan(columns, &sink->unit->arena, &read))
+            sink->found_rich = true;
+        if (sink->found_rich)
+            return;
         read.lane = lane;
         row = fa_unit_adopt(sink->unit, &read);
     }
@@ -77,22 +84,29 @@ static void sink_peek(void *ctx, size_t n, const struct fa_value *columns)
     lane->peek[lane->peek_count++] = row;
 }
 
+/* Most lines hold only plain tasks, which are read with few columns. One that is not plain makes
+ * its lane be read with all of them until its line is empty. */
 static enum faina_code read_ahead(struct fa_unit *unit, struct fa_lane *lane, int64_t want,
                                   struct faina_error *err)
 {
-    struct peek_sink sink = {unit, lane};
-    int64_t after_rank = INT64_MIN, after_id = 0;
+    struct peek_sink sink = {.unit = unit, .lane = lane, .is_plain = !lane->has_rich};
+    struct fa_value params[4] = {fa_value_int(lane->id), fa_value_int(INT64_MIN), fa_value_int(0),
+                                 fa_value_int(want)};
     enum faina_code code;
 
     if (lane->peek_count > 0) {
-        after_rank = lane->peek[lane->peek_count - 1]->rank;
-        after_id = lane->peek[lane->peek_count - 1]->id.key;
+        params[1] = fa_value_int(lane->peek[lane->peek_count - 1]->rank);
+        params[2] = fa_value_int(lane->peek[lane->peek_count - 1]->id.key);
     }
     lane->peek_count = lane->peek_next = 0;
-    code = fa_db_one(unit->source.db, FA_SQL_READY_SCAN,
-                     (struct fa_value[]){fa_value_int(lane->id), fa_value_int(after_rank),
-                                         fa_value_int(after_id), fa_value_int(want)},
-                     4, sink_peek, &sink, err);
+    code = fa_db_one(unit->source.db, sink.is_plain ? FA_SQL_READY_SCAN_PLAIN : FA_SQL_READY_SCAN,
+                     params, 4, sink_peek, &sink, err);
+    if (code == FAINA_OK && sink.found_rich) {
+        lane->has_rich = true;
+        lane->peek_count = 0;
+        sink.is_plain = sink.found_rich = false;
+        code = fa_db_one(unit->source.db, FA_SQL_READY_SCAN, params, 4, sink_peek, &sink, err);
+    }
     lane->peek_is_last = (int64_t)lane->peek_count < want;
     return code;
 }
@@ -125,7 +139,7 @@ static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64
         if (code != FAINA_OK)
             return code;
     }
-    lane->may_have_ready = false; /* set again when a task comes into line */
+    lane->may_have_ready = lane->has_rich = false; /* until a task comes into line */
     return FAINA_OK;
 }
 

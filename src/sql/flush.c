@@ -9,11 +9,20 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* A task that nobody has touched: its row in `ready` is all nulls. */
+/* Whether what was asked for fits task_insert_plain. */
+static bool is_plain(const struct fa_row *row)
+{
+    return row->run_at_us == 0 && row->first_metadata == NULL && row->spec == NULL &&
+           row->input_hash == NULL && row->parent == 0 && row->team == NULL &&
+           row->created_by == NULL && row->retry.base_ms == 0 && row->retry.factor == 0 &&
+           row->retry.max_ms == 0;
+}
+
+/* A plain task that nobody has touched: its row in `ready` is all nulls, which is what
+ * ready_scan_plain goes by. */
 static bool is_untouched(const struct fa_row *row)
 {
-    return row->version == 1 && row->fence == 0 && row->flags == 0 && row->state == NULL &&
-           row->error == NULL && row->metadata == NULL;
+    return row->is_new && row->version == 1 && row->flags == 0 && is_plain(row);
 }
 
 static enum fa_home home_for(const struct fa_row *row)
@@ -60,6 +69,21 @@ static void bind_task(void *ctx, size_t n, struct fa_value *v)
     v[20] = fa_value_int_or_null(row->retry.max_ms);
 }
 
+static void bind_plain_task(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct fa_row *row = ((struct fa_row **)ctx)[n];
+
+    v[0] = fa_value_int(row->id.key);
+    v[1] = fa_value_int(row->id.tail);
+    v[2] = fa_value_int(row->lane->id);
+    v[3] = fa_value_int(row->rank);
+    v[4] = fa_value_int(row->created_us);
+    v[5] = fa_value_int(row->max_attempts);
+    v[6] = fa_value_text(row->input);
+    v[7] = fa_value_text(row->name);
+    v[8] = fa_value_text(row->key);
+}
+
 static void bind_key(void *ctx, size_t n, struct fa_value *v)
 {
     v[0] = fa_value_int(((struct fa_row **)ctx)[n]->id.key);
@@ -79,11 +103,6 @@ static void bind_ready(void *ctx, size_t n, struct fa_value *v)
     const struct fa_row *row = ((struct fa_row **)ctx)[n];
 
     bind_ready_key(ctx, n, v);
-    if (is_untouched(row)) {
-        for (int i = 3; i < 15; i++)
-            v[i].kind = FA_NULL;
-        return;
-    }
     v[3] = fa_value_int(row->version);
     v[4] = fa_value_int(row->fence);
     v[5] = fa_value_int(row->attempts);
@@ -188,11 +207,13 @@ static void bind_event(void *ctx, size_t n, struct fa_value *v)
 /* What may be done to a row, in the order it is done in. */
 enum move {
     INSERT_TASK,
+    INSERT_PLAIN_TASK,
     LEAVE_READY,
     LEAVE_HELD,
     LEAVE_PARKED,
     LEAVE_ENDED,
     ENTER_READY,
+    ENTER_READY_PLAIN,
     ENTER_HELD,
     ENTER_PARKED,
     ENTER_ENDED,
@@ -209,11 +230,13 @@ static const struct {
     fa_db_bind_fn *bind;
 } moves[MOVE_COUNT] = {
     [INSERT_TASK] = {FA_SQL_TASK_INSERT, 21, bind_task},
+    [INSERT_PLAIN_TASK] = {FA_SQL_TASK_INSERT_PLAIN, 9, bind_plain_task},
     [LEAVE_READY] = {FA_SQL_READY_DELETE, 3, bind_ready_key},
     [LEAVE_HELD] = {FA_SQL_HELD_DELETE, 1, bind_key},
     [LEAVE_PARKED] = {FA_SQL_PARKED_DELETE, 1, bind_key},
     [LEAVE_ENDED] = {FA_SQL_ENDED_DELETE, 1, bind_key},
     [ENTER_READY] = {FA_SQL_READY_INSERT, 15, bind_ready},
+    [ENTER_READY_PLAIN] = {FA_SQL_READY_INSERT_PLAIN, 3, bind_ready_key},
     [ENTER_HELD] = {FA_SQL_HELD_PUT, 18, bind_held},
     [ENTER_PARKED] = {FA_SQL_PARKED_PUT, 17, bind_parked},
     [ENTER_ENDED] = {FA_SQL_ENDED_INSERT, 18, bind_ended},
@@ -241,11 +264,13 @@ static unsigned moves_of(const struct fa_row *row, enum fa_home to)
     unsigned set = 0;
 
     if (row->is_new)
-        set |= 1u << INSERT_TASK;
+        set |= is_plain(row) ? 1u << INSERT_PLAIN_TASK : 1u << INSERT_TASK;
     /* `ready` has its order as its key and is inserted into; the others replace in place. */
     if (row->home != FA_HOME_NONE && (row->home != to || to == FA_HOME_READY))
         set |= 1u << leave[row->home];
-    if (to == FA_HOME_ENDED && row->home == FA_HOME_ENDED)
+    if (to == FA_HOME_READY && is_untouched(row))
+        set |= 1u << ENTER_READY_PLAIN;
+    else if (to == FA_HOME_ENDED && row->home == FA_HOME_ENDED)
         set |= 1u << STAY_ENDED;
     else if (to != FA_HOME_NONE)
         set |= 1u << enter[to];

@@ -51,7 +51,7 @@ static void read_task(const struct fa_value *c, struct fa_arena *arena, struct f
     row->has_task = true;
 }
 
-/* A task that nobody has touched has nulls for all of these. */
+/* A plain task that nobody has touched has nulls for all of these. */
 static void read_ready(const struct fa_value *c, struct fa_arena *arena, struct fa_row *row)
 {
     row->home = FA_HOME_READY;
@@ -76,6 +76,27 @@ void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *are
     *out = (struct fa_row){0};
     read_task(columns, arena, out);
     read_ready(columns + 21, arena, out);
+}
+
+bool fa_row_from_plain_scan(const struct fa_value *c, struct fa_arena *arena, struct fa_row *out)
+{
+    if (c[8].kind != FA_NULL)
+        return false;
+    *out = (struct fa_row){
+        .id = {c[0].i, c[1].i},
+        .rank = c[2].i,
+        .has_task = true,
+        .created_us = c[3].i,
+        .updated_us = c[3].i,
+        .max_attempts = c[4].i,
+        .input = fa_value_dup(&c[5], arena),
+        .name = fa_value_dup(&c[6], arena),
+        .key = fa_value_dup(&c[7], arena),
+        .home = FA_HOME_READY,
+        .status = FAINA_PENDING,
+        .version = 1,
+    };
+    return true;
 }
 
 static void sink_task(void *ctx, size_t n, const struct fa_value *columns)

@@ -94,6 +94,9 @@ FA_MUST_CHECK enum faina_code fa_row_load_task(struct fa_source *source, struct 
 /* Takes apart a row of ready_scan. The lane is the caller's to set. */
 void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *arena,
                             struct fa_row *out);
+/* The same for ready_scan_plain. False: the task is not plain, and needs ready_scan. */
+bool fa_row_from_plain_scan(const struct fa_value *columns, struct fa_arena *arena,
+                            struct fa_row *out);
 
 /* The task as users see it. With `lend` its text points to the row's; else it is copied. */
 FA_MUST_CHECK enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row,

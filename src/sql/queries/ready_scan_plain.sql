@@ -1,0 +1,8 @@
+-- As ready_scan, with only the columns that plain tasks have. `version` is null for these: a row
+-- with a version was touched or has more, and the lane is then read with ready_scan.
+SELECT t.id, t.tail, t.rank, t.created_us, t.max_attempts, t.input, t.name, t.key, r.version
+FROM ready r
+CROSS JOIN task t ON t.id = r.id
+WHERE r.lane = ?1 AND (r.rank, r.id) > (?2, ?3)
+ORDER BY r.rank, r.id
+LIMIT ?4

@@ -1,0 +1,4 @@
+-- Stores what was asked for when it is no more than a type, a priority, an input, a key and a name:
+-- most tasks. The columns left out are null. Appends.
+INSERT INTO task (id, tail, lane, rank, created_us, max_attempts, input, name, key)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
