@@ -176,21 +176,27 @@ static void print_latencies(const struct fa_bench_report *report, FILE *out)
     }
 }
 
+static void print_resident(const char *name, int64_t before, int64_t quarter, int64_t after,
+                           FILE *out)
+{
+    fprintf(out, "%-46s %8.1f %10.1f %8.1f %8.1f\n", name, (double)before / 1024,
+            (double)quarter / 1024, (double)after / 1024, (double)(after - before) / 1024);
+}
+
 static void print_memory(const struct fa_bench_memory *memory, FILE *out)
 {
     char tasks[FA_TEXT_COUNT_SIZE];
 
     if (!memory->is_measured)
         return;
-    fprintf(out, "\n%-50s %8s %10s %10s\n", "Resident memory, MiB", "before", "after", "growth");
-    fprintf(out, "%s waiting, page cache %.0f\n", fa_text_count(memory->tasks, tasks),
+    fprintf(out, "\n%-46s %8s %10s %8s %8s\n", "Resident memory, MiB", "before", "at quarter",
+            "after", "growth");
+    fprintf(out, "%s waiting, page cache %.0f MiB\n", fa_text_count(memory->tasks, tasks),
             (double)memory->cache_kib / 1024);
-    fprintf(out, "%-50s %8.1f %10.1f %10.1f\n", "  all of it (VmRSS)",
-            (double)memory->rss_before_kib / 1024, (double)memory->rss_after_kib / 1024,
-            (double)(memory->rss_after_kib - memory->rss_before_kib) / 1024);
-    fprintf(out, "%-50s %8.1f %10.1f %10.1f\n", "  its own (RssAnon)",
-            (double)memory->anon_before_kib / 1024, (double)memory->anon_after_kib / 1024,
-            (double)(memory->anon_after_kib - memory->anon_before_kib) / 1024);
+    print_resident("  all of it (VmRSS)", memory->before.rss_kib, memory->quarter.rss_kib,
+                   memory->after.rss_kib, out);
+    print_resident("  its own (RssAnon)", memory->before.anon_kib, memory->quarter.anon_kib,
+                   memory->after.anon_kib, out);
 }
 
 static void print_ratios(const struct fa_bench_report *report, FILE *out)
@@ -318,6 +324,16 @@ static void write_latency(struct fa_json_writer *w, const struct fa_bench_latenc
     fa_json_end_object(w);
 }
 
+static void write_resident(struct fa_json_writer *w, const char *key,
+                           const struct fa_bench_resident *resident)
+{
+    fa_json_key(w, key);
+    fa_json_begin_object(w);
+    put_int(w, "rssKib", resident->rss_kib);
+    put_int(w, "anonKib", resident->anon_kib);
+    fa_json_end_object(w);
+}
+
 static void write_memory(struct fa_json_writer *w, const struct fa_bench_memory *memory)
 {
     fa_json_key(w, "memory");
@@ -328,10 +344,9 @@ static void write_memory(struct fa_json_writer *w, const struct fa_bench_memory 
     fa_json_begin_object(w);
     put_int(w, "tasks", memory->tasks);
     put_int(w, "cacheKib", memory->cache_kib);
-    put_int(w, "rssBeforeKib", memory->rss_before_kib);
-    put_int(w, "rssAfterKib", memory->rss_after_kib);
-    put_int(w, "anonBeforeKib", memory->anon_before_kib);
-    put_int(w, "anonAfterKib", memory->anon_after_kib);
+    write_resident(w, "before", &memory->before);
+    write_resident(w, "quarter", &memory->quarter);
+    write_resident(w, "after", &memory->after);
     fa_json_end_object(w);
 }
 

@@ -53,9 +53,11 @@ struct fa_bench_latency {
 struct fa_bench_memory {
     bool is_measured;
     int64_t tasks;
-    int64_t cache_kib;                     /* the bound: what SQLite may keep */
-    int64_t rss_before_kib, rss_after_kib; /* VmRSS */
-    int64_t anon_before_kib, anon_after_kib;
+    int64_t cache_kib; /* the bound: what SQLite may keep */
+    /* After the first batch, with a quarter of the tasks, and with all of them. */
+    struct fa_bench_resident {
+        int64_t rss_kib, anon_kib; /* VmRSS, RssAnon */
+    } before, quarter, after;
 };
 
 enum fa_bench_aim { FA_BENCH_NO_AIM, FA_BENCH_AT_LEAST, FA_BENCH_AT_MOST };
