@@ -6,6 +6,13 @@
 
 #include "base/json.h"
 
+/* Certainly valid, seen at a glance. False says nothing: the text may be valid all the same. */
+bool fa_json_is_plain(struct fa_bytes text, size_t depth_max);
+/* fa_json_check without that glance. */
+FA_MUST_CHECK enum faina_code fa_json_check_long(struct fa_bytes text, size_t depth_max,
+                                                 const char *what, enum faina_code code,
+                                                 struct faina_error *err);
+
 /* Whether the raw bytes between quotes hold an escape. */
 static inline bool fa_json_has_escapes(struct fa_bytes raw)
 {

@@ -1,12 +1,15 @@
 /*
  * fuzz_json.c - whatever bytes come, fa_json_check decides; and what it accepts keeps its promises.
  *
+ *   - What the short way accepts, the long way accepts.
  *   - A refusal tells a place inside the text, or right behind it.
  *   - The canonical form is accepted too, is its own canonical form, and means the same.
  *   - The walk visits values that are accepted by themselves.
  *   - A string written again by the writer reads back the same.
  */
 #include "base/json.h"
+
+#include "base/json_inner.h"
 
 #include "base/utf8.h"
 
@@ -107,11 +110,18 @@ static void check_place(struct fa_bytes text, const struct faina_error *err)
     require(start + (size_t)err->column - 1 <= text.len);
 }
 
+static void check_short_way(struct fa_bytes text)
+{
+    if (fa_json_is_plain(text, DEPTH))
+        require(fa_json_check_long(text, DEPTH, "x", FAINA_INVALID_TASK, NULL) == FAINA_OK);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fa_bytes text = {(const char *)data, size};
     struct faina_error err = {0};
 
+    check_short_way(text);
     if (fa_json_check(text, DEPTH, "x", FAINA_INVALID_TASK, &err) != FAINA_OK) {
         require(err.line >= 1);
         require(fa_utf8_is_valid(fa_str(err.message)));

