@@ -1,8 +1,8 @@
 /*
  * asleep.h - the fact that another thread sleeps, so that no test has to guess how long it takes.
  *
- * The thread calls fa_t_publish right before the call that blocks; fa_t_wait_asleep returns when the
- * kernel says that it sleeps.
+ * The thread calls fa_t_publish right before the call that blocks; fa_t_wait_asleep returns when
+ * the kernel says that it sleeps.
  */
 #ifndef FA_TEST_ASLEEP_H
 #define FA_TEST_ASLEEP_H
@@ -43,6 +43,7 @@ static inline bool fa_t_has_fallen_asleep(struct fa_t *t, void *arg)
 {
     int tid = atomic_load((atomic_int *)arg);
 
+    (void)t;
     return tid != 0 && fa_t_is_asleep(tid);
 }
 

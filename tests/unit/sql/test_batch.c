@@ -1,8 +1,8 @@
 /*
  * test_batch.c - group commit: who leads, who rides along, who is woken.
  *
- * The jobs here only count. Their fields are plain: a second leader at the same time would be a data
- * race, which the TSan build sees (B2).
+ * The jobs here only count. Their fields are plain: a second leader at the same time would be a
+ * data race, which the TSan build sees (B2).
  */
 #include "unit/sql/asleep.h"
 

@@ -42,15 +42,21 @@ static void test_flush__rows_of_a_kind_are_written_together(void **state)
     store_begin(&store);
     for (int i = 0; i < 500; i++)
         store_submit(&store, .type = i % 2 ? "odd" : "even");
+    for (int i = 0; i < 70; i++)
+        store_submit(&store, .type = "odd", .metadata = "{}");
     spy_forget(&store.spy);
     store_commit(&store);
+    CHECK_INT(store.spy.runs[FA_SQL_TASK_INSERT_PLAIN], 1);
+    CHECK_INT(store.spy.rows[FA_SQL_TASK_INSERT_PLAIN], 500);
     CHECK_INT(store.spy.runs[FA_SQL_TASK_INSERT], 1);
-    CHECK_INT(store.spy.rows[FA_SQL_TASK_INSERT], 500);
+    CHECK_INT(store.spy.rows[FA_SQL_TASK_INSERT], 70);
+    CHECK_INT(store.spy.runs[FA_SQL_READY_INSERT_PLAIN], 1);
+    CHECK_INT(store.spy.rows[FA_SQL_READY_INSERT_PLAIN], 500);
     CHECK_INT(store.spy.runs[FA_SQL_READY_INSERT], 1);
-    CHECK_INT(store.spy.rows[FA_SQL_READY_INSERT], 500);
+    CHECK_INT(store.spy.rows[FA_SQL_READY_INSERT], 70);
     CHECK_INT(store.spy.rows[FA_SQL_LANE_INSERT], 2);
     CHECK_INT(store.spy.rows[FA_SQL_TALLY_ADD], 2);
-    CHECK_INT(store.spy.calls, 6);
+    CHECK_INT(store.spy.calls, 8);
     check_audit(&store);
     store_close(&store);
 }
@@ -85,9 +91,10 @@ static void test_flush__only_the_last_place_is_written(void **state)
     must_run(&store, (struct fa_op){.kind = FA_OP_COMPLETE, .output = "1"}, id);
     spy_forget(&store.spy);
     store_commit(&store);
-    CHECK_INT(store.spy.rows[FA_SQL_TASK_INSERT], 1);
+    CHECK_INT(store.spy.rows[FA_SQL_TASK_INSERT_PLAIN], 1);
     CHECK_INT(store.spy.rows[FA_SQL_ENDED_INSERT], 1);
     CHECK_INT(store.spy.rows[FA_SQL_READY_INSERT], 0);
+    CHECK_INT(store.spy.rows[FA_SQL_READY_INSERT_PLAIN], 0);
     CHECK_INT(store.spy.rows[FA_SQL_HELD_PUT], 0);
     CHECK_INT(store.spy.rows[FA_SQL_EVENT_INSERT], 0);
     check_audit(&store);

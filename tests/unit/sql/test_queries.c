@@ -138,6 +138,8 @@ static void test_queries__the_right_index_is_used(void **state)
     } cases[] = {
         {FA_SQL_READY_SCAN, "SEARCH r USING PRIMARY KEY (lane=? AND (rank,id)>(?,?))", true},
         {FA_SQL_READY_SCAN, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)", true},
+        {FA_SQL_READY_SCAN_PLAIN, "SEARCH r USING PRIMARY KEY (lane=? AND (rank,id)>(?,?))", true},
+        {FA_SQL_READY_SCAN_PLAIN, "SEARCH t USING INTEGER PRIMARY KEY (rowid=?)", true},
         {FA_SQL_READY_GET, "SEARCH ready USING PRIMARY KEY (lane=? AND rank=? AND id=?)", true},
         {FA_SQL_READY_DELETE, "SEARCH ready USING PRIMARY KEY (lane=? AND rank=? AND id=?)", true},
         {FA_SQL_READY_LANES, "SEARCH ready USING PRIMARY KEY (lane>?)", true},
@@ -159,6 +161,7 @@ static void test_queries__the_right_index_is_used(void **state)
         {FA_SQL_DEP_LIST, "SEARCH d USING PRIMARY KEY (task=?)", false},
         {FA_SQL_DEP_DELETE, "INDEX task_dep_needs (needs=?)", true},
         {FA_SQL_EVENT_LIST, "SEARCH event USING PRIMARY KEY (task=?)", true},
+        {FA_SQL_EVENT_LAST, "SEARCH event USING PRIMARY KEY (task=?)", true},
         {FA_SQL_EVENT_DELETE, "SEARCH event USING PRIMARY KEY (task=?)", true},
         {FA_SQL_HOLD_LIST, "SEARCH h USING PRIMARY KEY (resource=?)", true},
         {FA_SQL_HOLD_DELETE, "SEARCH hold USING PRIMARY KEY (resource=? AND task=?)", true},

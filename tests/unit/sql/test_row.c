@@ -240,6 +240,61 @@ static void test_row__the_line_tells_the_same(void **state)
     store_close(&store);
 }
 
+static void sink_plain_scan(void *ctx, size_t n, const struct fa_value *columns)
+{
+    struct scan *scan = ctx;
+
+    scan->count += fa_row_from_plain_scan(columns, scan->arena, &scan->row);
+}
+
+/* Each way of not being plain: the short statement says that it doesn't tell all. */
+static void test_row__the_short_line_tells_the_same_or_declines(void **state)
+{
+    static const struct {
+        const char *name;
+        struct faina_submit submit;
+        bool is_plain;
+    } cases[] = {
+        {"nothing", {.type = "t"}, true},
+        {"all that is plain",
+         {.type = "t", .priority = 5, .input = "[1]", .idempotency_key = "k", .name = "n"},
+         true},
+        {"metadata", {.type = "t", .metadata = "{}"}, false},
+        {"spec", {.type = "t", .spec = "[]"}, false},
+        {"a time that is past", {.type = "t", .run_at_us = 1}, false},
+        {"a hash", {.type = "t", .dedupe_input = true, .input = "1"}, false},
+        {"a maker", {.type = "t", .created_by = "ann"}, false},
+        {"a base", {.type = "t", .retry.base_ms = 1}, false},
+        {"a factor", {.type = "t", .retry.factor = 2}, false},
+        {"a cap", {.type = "t", .retry.max_ms = 1}, false},
+    };
+
+    for (size_t i = 0; i < FA_COUNT(cases); i++) {
+        struct store store;
+        struct faina_error err = {0};
+        struct scan scan = {.arena = &store.arena};
+        struct fa_row *row;
+
+        store_open(&store);
+        store_begin(&store);
+        row = store_submit_row(&store, &cases[i].submit);
+        store_commit(&store);
+        CHECK_INT(
+            fa_db_one(store.db, FA_SQL_READY_SCAN_PLAIN,
+                      (struct fa_value[]){fa_value_int(row->lane->id), fa_value_int(INT64_MIN),
+                                          fa_value_int(0), fa_value_int(10)},
+                      4, sink_plain_scan, &scan, &err),
+            FAINA_OK);
+        CHECK(scan.count == cases[i].is_plain, "%s", cases[i].name);
+        if (scan.count > 0) {
+            scan.row.lane = row->lane;
+            check_asked(&scan.row, row);
+            check_standing(&scan.row, row);
+        }
+        store_close(&store);
+    }
+}
+
 static void test_row__what_is_not_there(void **state)
 {
     struct store store;
@@ -394,6 +449,7 @@ int main(void)
         cmocka_unit_test(test_row__nothing_comes_back_as_nothing),
         cmocka_unit_test(test_row__a_held_task_can_be_read_in_part),
         cmocka_unit_test(test_row__the_line_tells_the_same),
+        cmocka_unit_test(test_row__the_short_line_tells_the_same_or_declines),
         cmocka_unit_test(test_row__what_is_not_there),
         cmocka_unit_test(test_row__keys_are_collected),
         cmocka_unit_test(test_row__text_is_lent_or_copied),

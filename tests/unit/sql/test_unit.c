@@ -65,6 +65,7 @@ static void test_unit__many_rows_are_all_known(void **state)
     enum { ROWS = 3000 };
     static struct fa_row *rows[ROWS];
     struct store store;
+    int64_t first;
 
     store_open(&store);
     store_begin(&store);
@@ -75,10 +76,11 @@ static void test_unit__many_rows_are_all_known(void **state)
     CHECK_TRUE(fa_unit_known(&store.unit, 1) == NULL);
     CHECK_INT(store.unit.row_count, ROWS);
     CHECK_INT(store.unit.dirty_count, ROWS);
+    first = rows[0]->id.key;
     store_commit(&store);
     store_begin(&store); /* a large transaction leaves nothing in the next one */
     CHECK_INT(store.unit.row_count, 0);
-    CHECK_TRUE(fa_unit_known(&store.unit, rows[0]->id.key) == NULL);
+    CHECK_TRUE(fa_unit_known(&store.unit, first) == NULL);
     store_rollback(&store);
     CHECK_INT(raw_int(store.raw, "SELECT count(*) FROM ready"), ROWS);
     store_close(&store);
