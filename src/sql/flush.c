@@ -188,6 +188,18 @@ static void bind_ended(void *ctx, size_t n, struct fa_value *v)
     v[17] = fa_value_text(row->output);
 }
 
+/* What can change about a task that has ended, and stays so. */
+static void bind_ended_update(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct fa_row *row = ((struct fa_row **)ctx)[n];
+
+    v[0] = fa_value_int(row->id.key);
+    v[1] = fa_value_int(row->version);
+    v[2] = fa_value_int(row->flags);
+    v[3] = fa_value_int(row->updated_us);
+    v[4] = fa_value_int_or_null(row->deleted_us);
+}
+
 static void bind_event(void *ctx, size_t n, struct fa_value *v)
 {
     const struct fa_unit_event *event = &((struct fa_unit_event *)ctx)[n];
@@ -240,7 +252,7 @@ static const struct {
     [ENTER_HELD] = {FA_SQL_HELD_PUT, 18, bind_held},
     [ENTER_PARKED] = {FA_SQL_PARKED_PUT, 17, bind_parked},
     [ENTER_ENDED] = {FA_SQL_ENDED_INSERT, 18, bind_ended},
-    [STAY_ENDED] = {FA_SQL_ENDED_PUT, 18, bind_ended},
+    [STAY_ENDED] = {FA_SQL_ENDED_UPDATE, 5, bind_ended_update},
     [FORGET_TASK] = {FA_SQL_TASK_DELETE, 1, bind_key},
     [FORGET_EVENTS] = {FA_SQL_EVENT_DELETE, 1, bind_key},
     [FORGET_DEPS] = {FA_SQL_DEP_DELETE, 1, bind_key},

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #define LIVE_GATHER_MAX 200000 /* more living tasks than this are not gathered and sorted */
+#define WALK_MAX 8192          /* keys read at a time */
 #define LIVE_STATUSES ((1u << FAINA_COMPLETED) - 1)
 #define BAD_STATUSES (1u << FAINA_FAILED | 1u << FAINA_DEAD_LETTER | 1u << FAINA_CANCELLED)
 
@@ -209,13 +210,12 @@ static enum faina_code walk_list(struct fa_source *source, struct fa_op *op, int
 {
     size_t limit = op->query->limit > 0 ? (size_t)op->query->limit : FA_LIST_LIMIT_DEFAULT;
     struct fa_keys keys = {.arena = op->arena};
+    int64_t want = (int64_t)limit + 16;
     bool is_full = false;
     struct walk walk;
     enum faina_code code = choose_walk(source, op->query, parent, &walk, &op->error);
 
     while (code == FAINA_OK && !is_full) {
-        int64_t want = (int64_t)(limit - op->tasks->count) + 16;
-
         code = next_keys(source, op->query, &walk, lanes, before, want, &keys, &op->error);
         for (size_t i = 0; code == FAINA_OK && !is_full && i < keys.count; i++) {
             code = add(source, op, parent, keys.keys[i], limit, &is_full);
@@ -223,6 +223,8 @@ static enum faina_code walk_list(struct fa_source *source, struct fa_op *op, int
         }
         if ((int64_t)keys.count < want)
             break;
+        if (want < WALK_MAX)
+            want *= 2; /* few fit: read more at a time */
     }
     if (code == FAINA_OK && is_full)
         end_page(op);

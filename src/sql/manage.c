@@ -228,7 +228,9 @@ static const char *lanes_json(struct fa_unit *unit, const char *ns, const char *
 enum faina_code fa_do_purge(struct fa_unit *unit, struct fa_op *op)
 {
     const struct faina_purge *want = op->purge;
-    int64_t limit = want->limit > 0 && want->limit < FA_BATCH_MAX ? want->limit : 1000;
+    int64_t limit = want->limit > FA_BATCH_MAX ? FA_BATCH_MAX
+                    : want->limit > 0          ? want->limit
+                                               : 1000;
     int64_t before = want->ended_before_us > 0 ? want->ended_before_us : INT64_MAX;
     struct fa_keys found = {.arena = &unit->arena};
     enum faina_code code = fa_unit_flush(unit, &op->error);

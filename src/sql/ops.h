@@ -58,7 +58,6 @@ struct fa_plan {
     char input_hash[65];     /* "" unless dedupe_input */
     struct fa_row **needs;
     size_t need_count;
-    int64_t needs_left, needs_bad;
     /* As a child: */
     struct fa_row *parent;
     const char *child;

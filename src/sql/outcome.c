@@ -83,6 +83,8 @@ enum faina_code fa_do_complete(struct fa_unit *unit, struct fa_op *op)
     struct fa_row *row = NULL;
     enum faina_code code = find(unit, op, false, &row);
 
+    if (code == FAINA_OK && row->status == FAINA_COMPLETED && is_by(row, op))
+        code = fa_row_load_payload(&unit->source, row, &unit->arena, &op->error);
     if (code != FAINA_OK)
         return code;
     if (row->status == FAINA_COMPLETED && is_by(row, op) && is_same_json(row->output, op->output))

@@ -24,7 +24,17 @@ struct sink {
     struct fa_arena *arena;
     int64_t lane_id;
     bool found;
+    bool is_damaged; /* a value that we never write */
 };
+
+/* A status out of the file, which somebody may have edited. */
+static void read_status(struct sink *sink, const struct fa_value *value)
+{
+    if (value->kind == FA_INT && value->i >= 0 && value->i < FAINA_STATUS_COUNT)
+        sink->row->status = (enum faina_status)value->i;
+    else
+        sink->is_damaged = true;
+}
 
 static void read_task(const struct fa_value *c, struct fa_arena *arena, struct fa_row *row)
 {
@@ -33,21 +43,18 @@ static void read_task(const struct fa_value *c, struct fa_arena *arena, struct f
     row->rank = c[3].i;
     row->created_us = c[4].i;
     row->max_attempts = c[5].i;
-    row->input = fa_value_dup(&c[6], arena);
-    row->run_at_us = fa_value_as_int(&c[7]);
-    row->name = fa_value_dup(&c[8], arena);
-    row->first_metadata = fa_value_dup(&c[9], arena);
-    row->spec = fa_value_dup(&c[10], arena);
-    row->key = fa_value_dup(&c[11], arena);
-    row->input_hash = fa_value_dup(&c[12], arena);
-    row->parent = fa_value_as_int(&c[13]);
-    row->child = fa_value_dup(&c[14], arena);
-    row->depth = fa_value_as_int(&c[15]);
-    row->team = fa_value_dup(&c[16], arena);
-    row->created_by = fa_value_dup(&c[17], arena);
-    row->retry.base_ms = fa_value_as_int(&c[18]);
-    row->retry.factor = c[19].kind == FA_REAL ? c[19].d : 0;
-    row->retry.max_ms = fa_value_as_int(&c[20]);
+    row->run_at_us = fa_value_as_int(&c[6]);
+    row->name = fa_value_dup(&c[7], arena);
+    row->key = fa_value_dup(&c[8], arena);
+    row->input_hash = fa_value_dup(&c[9], arena);
+    row->parent = fa_value_as_int(&c[10]);
+    row->child = fa_value_dup(&c[11], arena);
+    row->depth = fa_value_as_int(&c[12]);
+    row->team = fa_value_dup(&c[13], arena);
+    row->created_by = fa_value_dup(&c[14], arena);
+    row->retry.base_ms = fa_value_as_int(&c[15]);
+    row->retry.factor = c[16].kind == FA_REAL ? c[16].d : 0;
+    row->retry.max_ms = fa_value_as_int(&c[17]);
     row->has_task = true;
 }
 
@@ -75,7 +82,7 @@ void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *are
 {
     *out = (struct fa_row){0};
     read_task(columns, arena, out);
-    read_ready(columns + 21, arena, out);
+    read_ready(columns + 18, arena, out);
 }
 
 bool fa_row_from_plain_scan(const struct fa_value *c, struct fa_arena *arena, struct fa_row *out)
@@ -86,6 +93,7 @@ bool fa_row_from_plain_scan(const struct fa_value *c, struct fa_arena *arena, st
         .id = {c[0].i, c[1].i},
         .rank = c[2].i,
         .has_task = true,
+        .has_payload = true,
         .created_us = c[3].i,
         .updated_us = c[3].i,
         .max_attempts = c[4].i,
@@ -128,7 +136,7 @@ static void sink_held(void *ctx, size_t n, const struct fa_value *c)
     row->id.tail = c[0].i;
     sink->lane_id = c[1].i;
     row->rank = c[2].i;
-    row->status = (enum faina_status)c[3].i;
+    read_status(sink, &c[3]);
     row->version = c[4].i;
     row->fence = c[5].i;
     row->attempts = c[6].i;
@@ -152,7 +160,7 @@ static void sink_parked(void *ctx, size_t n, const struct fa_value *c)
 
     (void)n;
     row->home = FA_HOME_PARKED;
-    row->status = (enum faina_status)c[0].i;
+    read_status(sink, &c[0]);
     row->at_us = fa_value_as_int(&c[1]);
     row->version = c[2].i;
     row->fence = c[3].i;
@@ -177,7 +185,7 @@ static void sink_ended(void *ctx, size_t n, const struct fa_value *c)
 
     (void)n;
     row->home = FA_HOME_ENDED;
-    row->status = (enum faina_status)c[0].i;
+    read_status(sink, &c[0]);
     row->version = c[1].i;
     row->fence = c[2].i;
     row->attempts = c[3].i;
@@ -192,7 +200,6 @@ static void sink_ended(void *ctx, size_t n, const struct fa_value *c)
     row->state = fa_value_dup(&c[12], sink->arena);
     row->error = fa_value_dup(&c[13], sink->arena);
     row->metadata = fa_value_dup(&c[14], sink->arena);
-    row->output = fa_value_dup(&c[15], sink->arena);
     sink->found = true;
 }
 
@@ -213,6 +220,30 @@ enum faina_code fa_row_load_task(struct fa_source *source, struct fa_row *row,
     return code;
 }
 
+static void sink_payload(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct sink *sink = ctx;
+
+    (void)n;
+    sink->row->input = fa_value_dup(&c[0], sink->arena);
+    sink->row->first_metadata = fa_value_dup(&c[1], sink->arena);
+    sink->row->spec = fa_value_dup(&c[2], sink->arena);
+    if (sink->row->output == NULL)
+        sink->row->output = fa_value_dup(&c[3], sink->arena);
+    sink->row->has_payload = true;
+}
+
+enum faina_code fa_row_load_payload(struct fa_source *source, struct fa_row *row,
+                                    struct fa_arena *arena, struct faina_error *err)
+{
+    struct sink sink = {.row = row, .arena = arena};
+    struct fa_value key = fa_value_int(row->id.key);
+
+    if (row->has_payload)
+        return FAINA_OK;
+    return fa_db_one(source->db, FA_SQL_TASK_PAYLOAD, &key, 1, sink_payload, &sink, err);
+}
+
 enum faina_code fa_row_load_held(struct fa_source *source, int64_t key, struct fa_arena *arena,
                                  struct fa_row *out, bool *found, struct faina_error *err)
 {
@@ -222,6 +253,8 @@ enum faina_code fa_row_load_held(struct fa_source *source, int64_t key, struct f
 
     *out = (struct fa_row){.id.key = key};
     code = fa_db_one(source->db, FA_SQL_HELD_GET, &param, 1, sink_held, &sink, err);
+    if (code == FAINA_OK && sink.is_damaged)
+        code = fa_error_set(err, FAINA_INTERNAL, "a task has a status that there is not");
     if (code == FAINA_OK && sink.found)
         code = fa_lanes_read(source->lanes, source->db, sink.lane_id, &out->lane, err);
     *found = sink.found;
@@ -245,8 +278,9 @@ static enum faina_code load_standing(struct fa_source *source, struct sink *sink
         code = fa_db_one(source->db, FA_SQL_PARKED_GET, &key, 1, sink_parked, sink, err);
     if (code == FAINA_OK && !sink->found)
         code = fa_db_one(source->db, FA_SQL_HELD_GET, &key, 1, sink_held, sink, err);
-    if (code == FAINA_OK && !sink->found)
-        code = fa_error_set(err, FAINA_INTERNAL, "a task is in none of the places it can be in");
+    if (code == FAINA_OK && (!sink->found || sink->is_damaged))
+        code = fa_error_set(err, FAINA_INTERNAL,
+                            "a task's rows don't fit together; faina doctor says more");
     return code;
 }
 
@@ -312,15 +346,14 @@ static enum faina_code read_links(struct fa_source *source, const struct fa_row 
     enum faina_code code;
 
     if (row->parent != 0) {
-        struct fa_row parent = {.id.key = row->parent};
-        struct fa_arena scratch = {0};
+        struct fa_value parent = fa_value_int(row->parent);
+        int64_t tail = -1;
 
-        code = fa_row_load_task(source, &parent, &scratch, err);
-        fa_arena_finish(&scratch);
-        if (code == FAINA_OK)
-            fa_id_format(parent.id, out->parent_id);
-        else if (code != FAINA_TASK_NOT_FOUND) /* a purged parent is no parent any more */
+        code = fa_db_one(source->db, FA_SQL_TASK_TAIL, &parent, 1, fa_db_sink_int, &tail, err);
+        if (code != FAINA_OK)
             return code;
+        if (tail >= 0) /* a purged parent is no parent any more */
+            fa_id_format((struct fa_id){row->parent, tail}, out->parent_id);
     }
     if (row->flags & FA_FLAG_HAS_DEPS) {
         code = fa_db_one(source->db, FA_SQL_DEP_LIST, &key, 1, sink_id, &deps, err);
@@ -368,10 +401,33 @@ static void put_times(const struct fa_row *row, struct faina_task *out)
     out->deleted_us = row->deleted_us;
 }
 
+/* Straight into the answer's arena: a payload is copied once. */
+static enum faina_code put_payload(struct fa_source *source, const struct fa_row *row,
+                                   struct fa_arena *arena, bool lend, struct faina_task *out,
+                                   struct faina_error *err)
+{
+    struct fa_row read = *row;
+    enum faina_code code = fa_row_load_payload(source, &read, arena, err);
+    bool is_there = lend || !row->has_payload;
+
+    if (code != FAINA_OK)
+        return code;
+    out->input = lend_or_copy(read.input, arena, is_there);
+    out->spec = lend_or_copy(read.spec, arena, is_there);
+    out->output = lend_or_copy(read.output, arena, is_there && row->output == NULL);
+    if (row->metadata != NULL)
+        out->metadata = lend_or_copy(row->metadata, arena, lend);
+    else
+        out->metadata = lend_or_copy(read.first_metadata, arena, is_there);
+    return FAINA_OK;
+}
+
 enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row, struct fa_arena *arena,
                                bool lend, bool brief, struct faina_task *out,
                                struct faina_error *err)
 {
+    enum faina_code code;
+
     assert(row->has_task);
     *out = (struct faina_task){
         .status = row->status,
@@ -395,14 +451,8 @@ enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row, str
     if (fa_status_is_held(row->status)) /* an ended task remembers who had it, for its events */
         out->worker_id = lend_or_copy(row->worker, arena, lend);
     out->created_by = lend_or_copy(row->created_by, arena, lend);
-    if (!brief) {
-        out->input = lend_or_copy(row->input, arena, lend);
-        out->output = lend_or_copy(row->output, arena, lend);
-        out->spec = lend_or_copy(row->spec, arena, lend);
-        out->metadata =
-            lend_or_copy(row->metadata ? row->metadata : row->first_metadata, arena, lend);
-    }
     if (row->team != NULL && strlen(row->team) < sizeof(out->team_id))
         memcpy(out->team_id, row->team, strlen(row->team) + 1);
-    return read_links(source, row, arena, out, err);
+    code = brief ? FAINA_OK : put_payload(source, row, arena, lend, out, err);
+    return code == FAINA_OK ? read_links(source, row, arena, out, err) : code;
 }

@@ -5,6 +5,8 @@
  *
  *   R1  A task has exactly one standing row, in the table that `home` names.
  *   R2  `has_task` is false only for a held task of which just the standing was read.
+ *   R3  Payloads (input, metadata, spec, output) are read where they are shown or compared, and
+ *       nowhere else: `has_payload`. A cancelled tree of large tasks must not fill the memory.
  */
 #ifndef FA_ROW_H
 #define FA_ROW_H
@@ -41,9 +43,10 @@ struct fa_row {
     int64_t rank; /* minus the priority */
 
     /* What was asked for; never changes. */
-    bool has_task;
+    bool has_task, has_payload;
     int64_t created_us, max_attempts, run_at_us;
-    const char *input, *name, *first_metadata, *spec, *key, *input_hash;
+    const char *input, *first_metadata, *spec; /* with has_payload */
+    const char *name, *key, *input_hash;
     int64_t parent; /* 0: none */
     const char *child;
     int64_t depth;
@@ -57,7 +60,8 @@ struct fa_row {
     int64_t updated_us, claimed_us, started_us, completed_us, deleted_us;
     int64_t at_us;  /* pending: not before; held: end of the lease; background: deadline; 0: none */
     int64_t due_us; /* pending and due: what at_us was before */
-    const char *worker, *state, *error, *metadata, *output;
+    const char *worker, *state, *error, *metadata;
+    const char *output; /* with has_payload, or just completed */
 
     /* The unit's own. */
     bool is_dirty, is_new, is_purged;
@@ -79,7 +83,8 @@ struct fa_keys {
 };
 void fa_keys_sink(void *ctx, size_t row, const struct fa_value *columns);
 
-/* Reads a task whole. TASK_NOT_FOUND: there is none with this key. Deleted ones are found. */
+/* Reads a task without its payload. TASK_NOT_FOUND: there is none with this key. Deleted ones are
+ * found. */
 FA_MUST_CHECK enum faina_code fa_row_load(struct fa_source *source, int64_t key,
                                           struct fa_arena *arena, struct fa_row *out,
                                           struct faina_error *err);
@@ -91,14 +96,19 @@ FA_MUST_CHECK enum faina_code fa_row_load_held(struct fa_source *source, int64_t
 FA_MUST_CHECK enum faina_code fa_row_load_task(struct fa_source *source, struct fa_row *row,
                                                struct fa_arena *arena, struct faina_error *err);
 
+/* Reads the payload, when it wasn't yet (R3). */
+FA_MUST_CHECK enum faina_code fa_row_load_payload(struct fa_source *source, struct fa_row *row,
+                                                  struct fa_arena *arena, struct faina_error *err);
+
 /* Takes apart a row of ready_scan. The lane is the caller's to set. */
 void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *arena,
                             struct fa_row *out);
-/* The same for ready_scan_plain. False: the task is not plain, and needs ready_scan. */
+/* The same for ready_scan_plain, which has the payload too. False: the task is not plain, and needs ready_scan. */
 bool fa_row_from_plain_scan(const struct fa_value *columns, struct fa_arena *arena,
                             struct fa_row *out);
 
-/* The task as users see it. With `lend` its text points to the row's; else it is copied. */
+/* The task as users see it. With `lend` its text points to the row's; else it is copied. A payload
+ * that the row doesn't have is read into `arena`, unless `brief`. */
 FA_MUST_CHECK enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row,
                                              struct fa_arena *arena, bool lend, bool brief,
                                              struct faina_task *out, struct faina_error *err);

@@ -30,12 +30,12 @@ int64_t fa_key_hash(const char *ns, const char *type, const char *key)
     return hash_key("key", ns, type, key);
 }
 
-static int64_t child_hash(const struct fa_row *parent, const char *child)
+static int64_t child_hash(int64_t parent, const char *child)
 {
-    char id[FAINA_ID_SIZE];
+    char key[32];
 
-    fa_id_format(parent->id, id);
-    return hash_key("child", id, child, "");
+    snprintf(key, sizeof(key), "%lld", (long long)parent);
+    return hash_key("child", key, child, "");
 }
 
 static bool is_same_lane(const struct fa_row *row, const struct fa_plan *plan)
@@ -85,7 +85,7 @@ static enum faina_code find_existing(struct fa_unit *unit, struct fa_plan *plan,
     const struct faina_submit *submit = plan->submit;
 
     if (plan->parent != NULL) {
-        plan->key_hash = child_hash(plan->parent, plan->child);
+        plan->key_hash = child_hash(plan->parent->id.key, plan->child);
         return fa_unit_find_key(unit, plan->key_hash, is_this_child, plan, &plan->existing, err);
     }
     if (submit->idempotency_key != NULL) {
@@ -124,34 +124,37 @@ static enum faina_code find_needs(struct fa_unit *unit, struct fa_plan *plan,
         if (is_repeat)
             continue;
         plan->needs[plan->need_count++] = need;
-        if (!fa_status_is_ended(need->status))
-            plan->needs_left++;
-        else if (need->status != FAINA_COMPLETED)
-            plan->needs_bad++;
     }
     return FAINA_OK;
 }
 
-static void sink_found(void *ctx, size_t n, const struct fa_value *columns)
+/* Finds the team, in the namespace that is looked for. */
+struct team_search {
+    const char *ns;
+    bool found;
+};
+
+static void sink_team(void *ctx, size_t n, const struct fa_value *columns)
 {
+    struct team_search *search = ctx;
+
     (void)n;
-    (void)columns;
-    *(bool *)ctx = true;
+    search->found = fa_bytes_equal(columns[1].text, fa_str(search->ns));
 }
 
 static enum faina_code check_team(struct fa_unit *unit, const struct faina_submit *submit,
-                                  struct faina_error *err)
+                                  const char *ns, struct faina_error *err)
 {
     struct fa_value id = fa_value_text(submit->team_id);
-    bool found = false;
+    struct team_search search = {.ns = ns};
     enum faina_code code;
 
     if (submit->team_id == NULL)
         return FAINA_OK;
-    code = fa_db_one(unit->source.db, FA_SQL_TEAM_GET, &id, 1, sink_found, &found, err);
-    if (code == FAINA_OK && !found)
-        code = fa_error_field(err, FAINA_INVALID_TASK, "teamId", "there is no team %.64s",
-                              submit->team_id);
+    code = fa_db_one(unit->source.db, FA_SQL_TEAM_GET, &id, 1, sink_team, &search, err);
+    if (code == FAINA_OK && !search.found)
+        code = fa_error_field(err, FAINA_INVALID_TASK, "teamId",
+                              "namespace %.100s has no team %.64s", ns, submit->team_id);
     return code;
 }
 
@@ -192,7 +195,7 @@ enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *su
         return code;
     code = find_needs(unit, out, err);
     if (code == FAINA_OK)
-        code = check_team(unit, submit, err);
+        code = check_team(unit, submit, out->ns, err);
     return code;
 }
 
@@ -212,22 +215,25 @@ static void set_times(struct fa_unit *unit, struct fa_row *row, const struct fai
 static void link_needs(struct fa_unit *unit, const struct fa_plan *plan, struct fa_row *row)
 {
     row->flags |= FA_FLAG_HAS_DEPS;
-    row->deps_left = plan->needs_left;
-    row->deps_bad = plan->needs_bad;
-    if (plan->needs_left > 0) {
-        row->status = FAINA_BLOCKED;
-        row->flags |= FA_FLAG_BORN_BLOCKED;
-    } else if (plan->needs_bad > 0) {
-        row->flags |= FAINA_PHASE_ERROR;
-    }
     for (size_t i = 0; i < plan->need_count; i++) {
         struct fa_row *need = plan->needs[i];
+        bool has_ended = fa_status_is_ended(need->status);
+
+        /* Counted here and not in the plan: a sibling may have been queued again since. */
+        row->deps_left += !has_ended;
+        row->deps_bad += has_ended && need->status != FAINA_COMPLETED;
 
         fa_unit_link(unit, FA_LINK_DEP, row->id.key, need->id.key);
         if (!(need->flags & FA_FLAG_HAS_DEPENDENTS)) {
             need->flags |= FA_FLAG_HAS_DEPENDENTS;
             fa_unit_touch(unit, need);
         }
+    }
+    if (row->deps_left > 0) {
+        row->status = FAINA_BLOCKED;
+        row->flags |= FA_FLAG_BORN_BLOCKED;
+    } else if (row->deps_bad > 0) {
+        row->flags |= FAINA_PHASE_ERROR;
     }
 }
 
@@ -296,6 +302,9 @@ enum faina_code fa_do_submit(struct fa_unit *unit, struct fa_op *op)
     if (plan.existing != NULL) {
         row = plan.existing;
         op->existing = true;
+        code = fa_row_load_payload(&unit->source, row, &unit->arena, &op->error);
+        if (code != FAINA_OK)
+            return code;
         op->input_mismatch = !fa_json_same(fa_str(row->input ? row->input : "null"),
                                            fa_str(op->submit->input ? op->submit->input : "null"));
     } else {
@@ -306,8 +315,6 @@ enum faina_code fa_do_submit(struct fa_unit *unit, struct fa_op *op)
 
 void fa_free_keys(struct fa_unit *unit, const struct fa_row *row)
 {
-    struct fa_row parent = {.id.key = row->parent};
-
     assert(row->has_task);
     if (row->key != NULL)
         fa_unit_link(unit, FA_UNLINK_KEY, fa_key_hash(row->lane->ns, row->lane->type, row->key),
@@ -316,7 +323,6 @@ void fa_free_keys(struct fa_unit *unit, const struct fa_row *row)
         fa_unit_link(unit, FA_UNLINK_KEY,
                      hash_key("input", row->lane->ns, row->lane->type, row->input_hash),
                      row->id.key);
-    if (row->child != NULL &&
-        fa_row_load_task(&unit->source, &parent, &unit->arena, NULL) == FAINA_OK)
-        fa_unit_link(unit, FA_UNLINK_KEY, child_hash(&parent, row->child), row->id.key);
+    if (row->child != NULL)
+        fa_unit_link(unit, FA_UNLINK_KEY, child_hash(row->parent, row->child), row->id.key);
 }

@@ -134,7 +134,7 @@ struct fa_row *fa_unit_adopt(struct fa_unit *unit, const struct fa_row *row)
 
 struct fa_row *fa_unit_add(struct fa_unit *unit, struct fa_id id)
 {
-    struct fa_row row = {.id = id, .has_task = true, .is_new = true};
+    struct fa_row row = {.id = id, .has_task = true, .has_payload = true, .is_new = true};
 
     unit->has_arrivals = true;
     return keep(unit, &row);

@@ -64,7 +64,7 @@ void fa_unit_init(struct fa_unit *unit, struct fa_source source, struct fa_id_so
 void fa_unit_reset(struct fa_unit *unit); /* for the next transaction; keeps its memory */
 void fa_unit_finish(struct fa_unit *unit);
 
-/* The task with this key. TASK_NOT_FOUND: none, or deleted. `whole`: its payload is read too. */
+/* The task with this key. TASK_NOT_FOUND: none, or deleted. `whole`: also if it is held. */
 FA_MUST_CHECK enum faina_code fa_unit_get(struct fa_unit *unit, int64_t key, bool whole,
                                           struct fa_row **out, struct faina_error *err);
 /* The same by id as text; also checks that the id is the task's. */
@@ -79,6 +79,7 @@ struct fa_row *fa_unit_add(struct fa_unit *unit, struct fa_id id);
 struct fa_row *fa_unit_known(struct fa_unit *unit, int64_t key);
 /* A row that was read by the caller: the unit's own one, when it has it (U1). */
 struct fa_row *fa_unit_adopt(struct fa_unit *unit, const struct fa_row *row);
+/* Reads what was asked for (row.h, R2), without the payload. */
 FA_MUST_CHECK enum faina_code fa_unit_whole(struct fa_unit *unit, struct fa_row *row,
                                             struct faina_error *err);
 

@@ -1,2 +1,2 @@
--- How many subtasks a task has had. Index task_parent.
+-- How many subtasks a task has. Index task_parent.
 SELECT count(*) FROM task WHERE parent = ?1

@@ -1,7 +1,7 @@
--- The best tasks of one lane after a place in it, with what was asked for. Walks the primary key
--- of `ready` from there and reads no more than ?4 rows, however many wait.
-SELECT t.id, t.tail, t.lane, t.rank, t.created_us, t.max_attempts, t.input, t.run_at_us, t.name,
-       t.metadata, t.spec, t.key, t.input_hash, t.parent, t.child, t.depth,
+-- The best tasks of one lane after a place in it, without their payloads. Walks the primary key of
+-- `ready` from there and reads no more than ?4 rows, however many wait.
+SELECT t.id, t.tail, t.lane, t.rank, t.created_us, t.max_attempts, t.run_at_us, t.name, t.key,
+       t.input_hash, t.parent, t.child, t.depth,
        CASE WHEN t.team IS NOT NULL THEN (SELECT m.id FROM team m WHERE m.id = t.team) END,
        t.created_by, t.retry_base_ms, t.retry_factor, t.retry_max_ms,
        r.version, r.fence, r.attempts, r.flags, r.progress, r.state, r.updated_us, r.claimed_us,

@@ -1,6 +1,6 @@
--- What was asked for, by primary key. The team is null once it is gone.
-SELECT id, tail, lane, rank, created_us, max_attempts, input, run_at_us, name, metadata, spec, key,
-       input_hash, parent, child, depth,
+-- What was asked for, without its payload, by primary key. The team is null once it is gone.
+SELECT id, tail, lane, rank, created_us, max_attempts, run_at_us, name, key, input_hash, parent,
+       child, depth,
        CASE WHEN team IS NOT NULL THEN (SELECT m.id FROM team m WHERE m.id = task.team) END,
        created_by, retry_base_ms, retry_factor, retry_max_ms
 FROM task

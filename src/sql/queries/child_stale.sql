@@ -1,0 +1,2 @@
+-- Ended subtasks that are still marked as awaited (flags & 32768). Index task_parent.
+SELECT t.id FROM task t JOIN ended e ON e.id = t.id WHERE t.parent = ?1 AND e.flags & 32768

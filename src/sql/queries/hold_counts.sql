@@ -1,2 +1,0 @@
--- Permits taken, by resource.
-SELECT resource, count(*) FROM hold GROUP BY resource

@@ -1,0 +1,5 @@
+-- What may be large about a task, read only where it is shown. Primary keys.
+SELECT t.input, t.metadata, t.spec, e.output
+FROM task t
+LEFT JOIN ended e ON e.id = t.id
+WHERE t.id = ?1
