@@ -95,7 +95,7 @@ static bool may_scan(enum fa_sql sql)
 /* A table that grows with the number of tasks, by its name or its alias in our statements. */
 static bool is_large(const char *name)
 {
-    static const char *const large[] = {"task",  "t",        "ready",    "r",
+    static const char *const large[] = {"e",     "task",     "t",        "ready", "r",
                                         "ended", "task_key", "task_dep", "event"};
 
     for (size_t i = 0; i < FA_COUNT(large); i++) {
@@ -166,6 +166,10 @@ static void test_queries__the_right_index_is_used(void **state)
         {FA_SQL_HOLD_LIST, "SEARCH h USING PRIMARY KEY (resource=?)", true},
         {FA_SQL_HOLD_DELETE, "SEARCH hold USING PRIMARY KEY (resource=? AND task=?)", true},
         {FA_SQL_CHILD_LIST, "INDEX task_parent (parent=? AND rowid>?)", true},
+        {FA_SQL_CHILD_LIVE, "INDEX task_parent (parent=?)", true},
+        {FA_SQL_CHILD_STALE, "INDEX task_parent (parent=?)", true},
+        {FA_SQL_TASK_PAYLOAD, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)", true},
+        {FA_SQL_ENDED_UPDATE, "SEARCH ended USING INTEGER PRIMARY KEY (rowid=?)", true},
         {FA_SQL_CHILD_COUNT, "INDEX task_parent (parent=?)", true},
         {FA_SQL_LIST_ALL, "SEARCH task USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", true},
         {FA_SQL_LIST_ENDED, "SEARCH ended USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)", true},

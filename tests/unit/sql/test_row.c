@@ -88,10 +88,7 @@ static void check_asked(const struct fa_row *got, const struct fa_row *want)
     CHECK_INT(got->created_us, want->created_us);
     CHECK_INT(got->max_attempts, want->max_attempts);
     CHECK_INT(got->run_at_us, want->run_at_us);
-    CHECK_STR(got->input, want->input);
     CHECK_STR(got->name, want->name);
-    CHECK_STR(got->first_metadata, want->first_metadata);
-    CHECK_STR(got->spec, want->spec);
     CHECK_STR(got->key, want->key);
     CHECK_STR(got->input_hash, want->input_hash);
     CHECK_INT(got->parent, want->parent);
@@ -126,6 +123,14 @@ static void check_standing(const struct fa_row *got, const struct fa_row *want)
     CHECK_STR(got->state, want->state);
     CHECK_STR(got->error, want->error);
     CHECK_STR(got->metadata, want->metadata);
+}
+
+static void check_payload(const struct fa_row *got, const struct fa_row *want)
+{
+    CHECK_TRUE(got->has_payload);
+    CHECK_STR(got->input, want->input);
+    CHECK_STR(got->first_metadata, want->first_metadata);
+    CHECK_STR(got->spec, want->spec);
     CHECK_STR(got->output, want->output);
 }
 
@@ -133,7 +138,7 @@ static void check_standing(const struct fa_row *got, const struct fa_row *want)
  * Reading
  */
 
-/* R1 */
+/* R1, R3 */
 static void test_row__every_field_comes_back_from_every_place(void **state)
 {
     for (size_t i = 0; i < FA_COUNT(places); i++) {
@@ -150,6 +155,12 @@ static void test_row__every_field_comes_back_from_every_place(void **state)
         check_asked(&got, row);
         check_standing(&got, row);
         CHECK_TRUE(!got.is_new && !got.is_dirty && !got.is_purged);
+        CHECK_TRUE(!got.has_payload && got.input == NULL && got.output == NULL); /* R3 */
+        CHECK_INT(fa_row_load_payload(&store.unit.source, &got, &store.arena, &err), FAINA_OK);
+        check_payload(&got, row);
+        spy_forget(&store.spy);
+        CHECK_INT(fa_row_load_payload(&store.unit.source, &got, &store.arena, &err), FAINA_OK);
+        CHECK_INT(store.spy.calls, 0); /* once is enough */
         store_close(&store);
     }
 }
@@ -167,6 +178,8 @@ static void test_row__nothing_comes_back_as_nothing(void **state)
     CHECK_INT(fa_row_load(&store.unit.source, row->id.key, &store.arena, &got, &err), FAINA_OK);
     check_asked(&got, row);
     check_standing(&got, row);
+    CHECK_INT(fa_row_load_payload(&store.unit.source, &got, &store.arena, &err), FAINA_OK);
+    check_payload(&got, row);
     CHECK_TRUE(got.input == NULL && got.name == NULL && got.key == NULL && got.state == NULL);
     CHECK_INT(got.version, 1);
     CHECK_INT(got.updated_us, got.created_us);
@@ -290,6 +303,7 @@ static void test_row__the_short_line_tells_the_same_or_declines(void **state)
             scan.row.lane = row->lane;
             check_asked(&scan.row, row);
             check_standing(&scan.row, row);
+            check_payload(&scan.row, row);
         }
         store_close(&store);
     }
@@ -311,8 +325,34 @@ static void test_row__what_is_not_there(void **state)
     key = store_make(&store, FAINA_PENDING);
     raw_exec(store.raw, "DELETE FROM ready");
     CHECK_INT(fa_row_load(&store.unit.source, key, &store.arena, &got, &err), FAINA_INTERNAL);
-    CHECK_STR(err.message, "a task is in none of the places it can be in");
+    CHECK_STR(err.message, "a task's rows don't fit together; faina doctor says more");
     store_close(&store);
+}
+
+static void test_row__a_status_that_there_is_not_is_refused(void **state)
+{
+    static const struct {
+        enum faina_status status;
+        const char *sql;
+    } cases[] = {
+        {FAINA_RUNNING, "UPDATE held SET status = 9"},
+        {FAINA_BACKGROUND, "UPDATE parked SET status = -1"},
+        {FAINA_COMPLETED, "UPDATE ended SET status = 'completed'"},
+    };
+
+    for (size_t i = 0; i < FA_COUNT(cases); i++) {
+        struct store store;
+        struct fa_row *row = NULL;
+        int64_t key;
+
+        store_open(&store);
+        key = store_make(&store, cases[i].status);
+        raw_exec(store.raw, cases[i].sql);
+        store_begin(&store);
+        CHECK_INT(fa_unit_get(&store.unit, key, false, &row, NULL), FAINA_INTERNAL);
+        store_rollback(&store);
+        store_close(&store);
+    }
 }
 
 static void test_row__keys_are_collected(void **state)
@@ -451,6 +491,7 @@ int main(void)
         cmocka_unit_test(test_row__the_line_tells_the_same),
         cmocka_unit_test(test_row__the_short_line_tells_the_same_or_declines),
         cmocka_unit_test(test_row__what_is_not_there),
+        cmocka_unit_test(test_row__a_status_that_there_is_not_is_refused),
         cmocka_unit_test(test_row__keys_are_collected),
         cmocka_unit_test(test_row__text_is_lent_or_copied),
         cmocka_unit_test(test_row__a_brief_answer_has_no_payload),

@@ -216,8 +216,8 @@ static void sink_task(void *ctx, size_t row, const struct fa_value *columns)
     CHECK_INT(columns[0].i, row + 1);
     CHECK_INT(columns[5].i, row * 5);
     CHECK_INT(columns[6].kind, FA_NULL);
-    CHECK_INT(columns[19].kind, FA_REAL);
-    rows->factors += columns[19].d;
+    CHECK_INT(columns[16].kind, FA_REAL);
+    rows->factors += columns[16].d;
     rows->count++;
 }
 
