@@ -25,10 +25,10 @@ static void test_bad__submit_fields(struct fa_t *t)
         {{.type = "a\tb"}, "type"},
         {{.type = "a\x7f"}, "type"},
         {{.type = "\xff"}, "type"},
-        {{.type = "\xc0\xaf"}, "type"},                          /* overlong */
-        {{.type = "\xed\xa0\x80"}, "type"},                      /* a surrogate */
-        {{.type = "\xf4\x90\x80\x80"}, "type"},                  /* beyond U+10FFFF */
-        {{.type = "x\xe2\x82"}, "type"},                         /* cut short */
+        {{.type = "\xc0\xaf"}, "type"},         /* overlong */
+        {{.type = "\xed\xa0\x80"}, "type"},     /* a surrogate */
+        {{.type = "\xf4\x90\x80\x80"}, "type"}, /* beyond U+10FFFF */
+        {{.type = "x\xe2\x82"}, "type"},        /* cut short */
         {{.type = "x", .name = ""}, "name"},
         {{.type = "x", .name = "a\rb"}, "name"},
         {{.type = "x", .ns = ""}, "namespace"},
@@ -159,12 +159,14 @@ static void test_bad__actors(struct fa_t *t)
 
 static void test_bad__ids(struct fa_t *t)
 {
-    static const char *const bad[] = {"x", "01890a5d-ac96-774b-bcce-b302099a805",
+    static const char *const bad[] = {"x",
+                                      "01890a5d-ac96-774b-bcce-b302099a805",
                                       "01890a5d-ac96-774b-bcce-b302099a8057 ",
                                       "01890a5dac96774bbcceb302099a8057",
                                       "01890a5d-ac96-474b-bcce-b302099a8057",
                                       "01890a5d-ac96-774b-fcce-b302099a8057",
-                                      "\xff\xff", "' OR 1=1 --"};
+                                      "\xff\xff",
+                                      "' OR 1=1 --"};
 
     for (size_t i = 0; i < FA_COUNT(bad); i++) {
         CHECK_CODE(t, fa_t_get(t, bad[i]), FAINA_TASK_NOT_FOUND);
@@ -197,8 +199,9 @@ static void test_bad__id_of_the_same_moment(struct fa_t *t)
     CHECK_CODE(t, fa_t_cancel(t, other, NOBODY), FAINA_TASK_NOT_FOUND);
     CHECK_CODE(t, fa_t_events(t, other, 0), FAINA_TASK_NOT_FOUND);
     CHECK_CODE(t, fa_t_delete(t, other), FAINA_TASK_NOT_FOUND);
-    CHECK_CODE(t, fa_t_try_submit(t, .type = "y", .depends_on = (const char *const[]){other},
-                                  .depends_on_count = 1),
+    CHECK_CODE(t,
+               fa_t_try_submit(t, .type = "y", .depends_on = (const char *const[]){other},
+                               .depends_on_count = 1),
                FAINA_INVALID_TASK);
     CHECK_NOW(t, id, FAINA_PENDING);
 }
@@ -249,14 +252,15 @@ static void test_bad__names_of_things(struct fa_t *t)
 /* Text that would hurt a careless SQL or JSON writer is kept as it is. */
 static void test_bad__odd_text_is_kept(struct fa_t *t)
 {
-    static const char *const odd[] = {"' OR '1'='1", "a\"b\\c", "%s%n", "\xf0\x9f\x9a\xa2 navio",
-                                      "x; DROP TABLE task", "[\"a\"]", " leading", "*?", "{}"};
+    static const char *const odd[] = {
+        "' OR '1'='1", "a\"b\\c", "%s%n", "\xf0\x9f\x9a\xa2 navio", "x; DROP TABLE task", "[\"a\"]",
+        " leading",    "*?",      "{}"};
 
     for (size_t i = 0; i < FA_COUNT(odd); i++) {
         const char *const resources[] = {odd[i]};
-        const char *id = fa_t_submit(t, .ns = odd[i], .type = odd[i], .name = odd[i],
-                                     .idempotency_key = odd[i], .created_by = odd[i],
-                                     .resources = resources, .resource_count = 1);
+        const char *id =
+            fa_t_submit(t, .ns = odd[i], .type = odd[i], .name = odd[i], .idempotency_key = odd[i],
+                        .created_by = odd[i], .resources = resources, .resource_count = 1);
         const struct faina_task *task;
 
         fa_t_take(t, id, odd[i]);

@@ -135,8 +135,7 @@ static void test_claim__fence_grows_with_each_claim(struct fa_t *t)
             CHECK_OK(t, fa_t_fail_attempt(t, id, BY("w"), "again"));
         if (i % 3 == 2)
             CHECK_OK(t, fa_t_retry(t, id, NOBODY));
-        CHECK(fa_t_task(t, id)->fence >= last, "the fence fell to %lld",
-              (long long)t->task->fence);
+        CHECK(fa_t_task(t, id)->fence >= last, "the fence fell to %lld", (long long)t->task->fence);
     }
 }
 
@@ -151,7 +150,7 @@ static void test_claim__priority_then_age(struct fa_t *t)
         const char *type;
         int priority;
     } tasks[] = {
-        {"a", "x", 0},  {"b", "y", 0},  {"c", "x", 5},     {"d", "y", 5},      {"e", "z", 32767},
+        {"a", "x", 0},  {"b", "y", 0},  {"c", "x", 5},      {"d", "y", 5}, {"e", "z", 32767},
         {"f", "x", -1}, {"g", "y", -1}, {"h", "z", -32768}, {"i", "x", 5},
     };
 
@@ -331,8 +330,8 @@ static void test_claim__services(struct fa_t *t)
     /* With a list, even an empty one, only tasks all of whose resources are in it. */
     CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w", .services = none, .service_count = 0));
     CHECK_STR(fa_t_names(t, t->op.tasks), "free");
-    CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w", .services = gpu, .service_count = 1,
-                                .limit = 9));
+    CHECK_OK(t,
+             fa_t_claim_next(t, .worker_id = "w", .services = gpu, .service_count = 1, .limit = 9));
     CHECK_STR(fa_t_names(t, t->op.tasks), "gpu free2");
     CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w", .services = both, .service_count = 2));
     CHECK_STR(fa_t_names(t, t->op.tasks), "both");

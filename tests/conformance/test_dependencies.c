@@ -63,8 +63,8 @@ static void test_depends__unknown_id_is_refused(struct fa_t *t)
         CHECK_STR(t->op.error.field, "dependsOn");
     }
     CHECK_OK(t, fa_t_delete(t, deleted));
-    CHECK_CODE(t, fa_t_try_submit(t, .type = "after", .depends_on = &deleted,
-                                  .depends_on_count = 1),
+    CHECK_CODE(t,
+               fa_t_try_submit(t, .type = "after", .depends_on = &deleted, .depends_on_count = 1),
                FAINA_INVALID_TASK);
     CHECK_OK(t, fa_t_list(t, .type = "after"));
     CHECK_INT(t->op.tasks->count, 0);

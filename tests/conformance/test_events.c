@@ -6,7 +6,7 @@
  */
 #include "support/ops.h"
 
-#define FAST {.base_ms = 1, .factor = 1, .max_ms = 1}
+#define FAST ((struct faina_retry_policy){.base_ms = 1, .factor = 1, .max_ms = 1})
 
 #define CHECK_HISTORY(t, id, want) CHECK_STR(fa_t_history(t, id), want)
 
@@ -16,14 +16,16 @@ static void test_events__whole_life(struct fa_t *t)
 
     CHECK_HISTORY(t, id, "created pending API -\n");
     CHECK_OK(t, fa_t_claim(t, id, "w"));
-    CHECK_HISTORY(t, id, "created pending API -\n"
-                         "claimed claimed WORKER w\n");
+    CHECK_HISTORY(t, id,
+                  "created pending API -\n"
+                  "claimed claimed WORKER w\n");
     CHECK_OK(t, fa_t_start(t, id, BY("w")));
     CHECK_OK(t, fa_t_complete(t, id, BY("w"), "{}"));
-    CHECK_HISTORY(t, id, "created pending API -\n"
-                         "claimed claimed WORKER w\n"
-                         "started running WORKER w\n"
-                         "completed completed WORKER w\n");
+    CHECK_HISTORY(t, id,
+                  "created pending API -\n"
+                  "claimed claimed WORKER w\n"
+                  "started running WORKER w\n"
+                  "completed completed WORKER w\n");
 }
 
 static void test_events__start_from_pending(struct fa_t *t)
@@ -31,9 +33,10 @@ static void test_events__start_from_pending(struct fa_t *t)
     const char *id = fa_t_submit(t, .type = "x");
 
     CHECK_OK(t, fa_t_start(t, id, BY("w")));
-    CHECK_HISTORY(t, id, "created pending API -\n"
-                         "claimed claimed WORKER w\n"
-                         "started running WORKER w\n");
+    CHECK_HISTORY(t, id,
+                  "created pending API -\n"
+                  "claimed claimed WORKER w\n"
+                  "started running WORKER w\n");
 }
 
 static void test_events__claim_next_is_a_claim(struct fa_t *t)
@@ -41,8 +44,9 @@ static void test_events__claim_next_is_a_claim(struct fa_t *t)
     const char *id = fa_t_submit(t, .type = "x");
 
     CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w"));
-    CHECK_HISTORY(t, id, "created pending API -\n"
-                         "claimed claimed WORKER w\n");
+    CHECK_HISTORY(t, id,
+                  "created pending API -\n"
+                  "claimed claimed WORKER w\n");
 }
 
 /* Earlier attempts stay readable after later ones, whichever way they ended. */
@@ -61,21 +65,22 @@ static void test_events__several_attempts(struct fa_t *t)
     CHECK_OK(t, fa_t_retry(t, id, NOBODY));
     fa_t_take(t, id, "w5");
     CHECK_OK(t, fa_t_complete(t, id, BY("w5"), NULL));
-    CHECK_HISTORY(t, id, "created pending API -\n"
-                         "claimed claimed WORKER w1\n"
-                         "started running WORKER w1\n"
-                         "retry_scheduled pending WORKER w1\n"
-                         "claimed claimed WORKER w2\n"
-                         "released pending WORKER w2\n"
-                         "claimed claimed WORKER w3\n"
-                         "retry_scheduled pending WORKER w3\n"
-                         "claimed claimed WORKER w4\n"
-                         "started running WORKER w4\n"
-                         "dead_letter dead_letter WORKER w4\n"
-                         "retried pending API -\n"
-                         "claimed claimed WORKER w5\n"
-                         "started running WORKER w5\n"
-                         "completed completed WORKER w5\n");
+    CHECK_HISTORY(t, id,
+                  "created pending API -\n"
+                  "claimed claimed WORKER w1\n"
+                  "started running WORKER w1\n"
+                  "retry_scheduled pending WORKER w1\n"
+                  "claimed claimed WORKER w2\n"
+                  "released pending WORKER w2\n"
+                  "claimed claimed WORKER w3\n"
+                  "retry_scheduled pending WORKER w3\n"
+                  "claimed claimed WORKER w4\n"
+                  "started running WORKER w4\n"
+                  "dead_letter dead_letter WORKER w4\n"
+                  "retried pending API -\n"
+                  "claimed claimed WORKER w5\n"
+                  "started running WORKER w5\n"
+                  "completed completed WORKER w5\n");
 }
 
 static void test_events__final_failure_by_worker_and_by_person(struct fa_t *t)
@@ -84,12 +89,14 @@ static void test_events__final_failure_by_worker_and_by_person(struct fa_t *t)
     const char *pending = fa_t_submit(t, .type = "x");
 
     CHECK_OK(t, fa_t_fail_final(t, held, BY("w"), "no"));
-    CHECK_HISTORY(t, held, "created pending API -\n"
-                           "claimed claimed WORKER w\n"
-                           "failed failed WORKER w\n");
+    CHECK_HISTORY(t, held,
+                  "created pending API -\n"
+                  "claimed claimed WORKER w\n"
+                  "failed failed WORKER w\n");
     CHECK_OK(t, fa_t_fail_final(t, pending, NOBODY, "no"));
-    CHECK_HISTORY(t, pending, "created pending API -\n"
-                              "failed failed API -\n");
+    CHECK_HISTORY(t, pending,
+                  "created pending API -\n"
+                  "failed failed API -\n");
 }
 
 static void test_events__cancel_and_retry(struct fa_t *t)
@@ -111,14 +118,15 @@ static void test_events__progress_and_state(struct fa_t *t)
     const char *id = fa_t_make(t, FAINA_RUNNING, "w");
 
     CHECK_OK(t, fa_t_report(t, id, BY("w"),
-                            &(struct faina_report){.has_progress = true, .progress = 5,
-                                                   .state = "reading"}));
+                            &(struct faina_report){
+                                .has_progress = true, .progress = 5, .state = "reading"}));
     CHECK_OK(t, fa_t_report(t, id, BY("w"), &(struct faina_report){.state = "writing"}));
-    CHECK_HISTORY(t, id, "created pending API -\n"
-                         "claimed claimed WORKER w\n"
-                         "started running WORKER w\n"
-                         "progress running WORKER w\n"
-                         "progress running WORKER w\n");
+    CHECK_HISTORY(t, id,
+                  "created pending API -\n"
+                  "claimed claimed WORKER w\n"
+                  "started running WORKER w\n"
+                  "progress running WORKER w\n"
+                  "progress running WORKER w\n");
     CHECK_OK(t, fa_t_events(t, id, 0));
     CHECK_STR(t->op.events->items[0].state, "writing");
     CHECK_STR(t->op.events->items[1].state, "reading");
@@ -133,11 +141,12 @@ static void test_events__block_and_unblock(struct fa_t *t)
 
     CHECK_STORY(t, kid, "created");
     fa_t_finish_task(t, kid);
-    CHECK_HISTORY(t, id, "created pending API -\n"
-                         "claimed claimed WORKER w\n"
-                         "started running WORKER w\n"
-                         "blocked blocked WORKER w\n"
-                         "unblocked pending SYSTEM -\n");
+    CHECK_HISTORY(t, id,
+                  "created pending API -\n"
+                  "claimed claimed WORKER w\n"
+                  "started running WORKER w\n"
+                  "blocked blocked WORKER w\n"
+                  "unblocked pending SYSTEM -\n");
 }
 
 static void test_events__background(struct fa_t *t)
@@ -145,11 +154,12 @@ static void test_events__background(struct fa_t *t)
     const char *id = fa_t_make(t, FAINA_BACKGROUND, "w");
 
     CHECK_OK(t, fa_t_complete(t, id, NOBODY, NULL));
-    CHECK_HISTORY(t, id, "created pending API -\n"
-                         "claimed claimed WORKER w\n"
-                         "started running WORKER w\n"
-                         "background background WORKER w\n"
-                         "completed completed API -\n");
+    CHECK_HISTORY(t, id,
+                  "created pending API -\n"
+                  "claimed claimed WORKER w\n"
+                  "started running WORKER w\n"
+                  "background background WORKER w\n"
+                  "completed completed API -\n");
 }
 
 static void test_events__lost_lease(struct fa_t *t)
@@ -160,12 +170,13 @@ static void test_events__lost_lease(struct fa_t *t)
     fa_t_wait_status(t, id, FAINA_PENDING);
     CHECK_OK(t, fa_t_claim_for(t, id, "v", 40));
     fa_t_wait_status(t, id, FAINA_DEAD_LETTER);
-    CHECK_HISTORY(t, id, "created pending API -\n"
-                         "claimed claimed WORKER w\n"
-                         "lease_lost pending SYSTEM w\n"
-                         "claimed claimed WORKER v\n"
-                         "lease_lost claimed SYSTEM v\n" /* what led to the end ... */
-                         "dead_letter dead_letter SYSTEM v\n");
+    CHECK_HISTORY(t, id,
+                  "created pending API -\n"
+                  "claimed claimed WORKER w\n"
+                  "lease_lost pending SYSTEM w\n"
+                  "claimed claimed WORKER v\n"
+                  "lease_lost claimed SYSTEM v\n" /* what led to the end ... */
+                  "dead_letter dead_letter SYSTEM v\n");
 }
 
 static void test_events__submit_with_dependency(struct fa_t *t)
@@ -175,8 +186,9 @@ static void test_events__submit_with_dependency(struct fa_t *t)
 
     CHECK_HISTORY(t, id, "created blocked API -\n");
     fa_t_finish_task(t, a);
-    CHECK_HISTORY(t, id, "created blocked API -\n"
-                         "unblocked pending SYSTEM -\n");
+    CHECK_HISTORY(t, id,
+                  "created blocked API -\n"
+                  "unblocked pending SYSTEM -\n");
 }
 
 static void test_events__times_fit_the_task(struct fa_t *t)
@@ -213,8 +225,9 @@ static void test_events__one_batch_keeps_the_order(struct fa_t *t)
     };
 
     fa_t_run_all(t, ops, FA_COUNT(ops));
-    CHECK_STORY(t, id, "created claimed started progress retry_scheduled claimed released claimed "
-                       "started completed");
+    CHECK_STORY(t, id,
+                "created claimed started progress retry_scheduled claimed released claimed "
+                "started completed");
 }
 
 static void test_events__limit(struct fa_t *t)

@@ -51,8 +51,9 @@ static void test_lease__running_task_comes_back(struct fa_t *t)
     const char *id = fa_t_submit(t, .type = "x");
 
     CHECK_OK(t, fa_t_claim_for(t, id, "w", SHORT_MS));
-    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_START, .id = id, .by = BY("w"),
-                                            .lease_ms = SHORT_MS}));
+    CHECK_OK(t,
+             fa_t_run(t, &(struct fa_op){
+                             .kind = FA_OP_START, .id = id, .by = BY("w"), .lease_ms = SHORT_MS}));
     fa_t_wait_status(t, id, FAINA_PENDING);
     CHECK_INT(t->task->attempts, 1);
     CHECK_STORY(t, id, "created claimed started lease_lost");

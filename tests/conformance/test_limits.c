@@ -163,9 +163,9 @@ static void test_limits__numbers_of_a_submit(struct fa_t *t)
 /* However steep the policy, the wait after many attempts is a sane number. */
 static void test_limits__backoff_never_overflows(struct fa_t *t)
 {
-    const char *id = fa_t_submit(t, .type = "x", .max_attempts = FAINA_UNLIMITED,
-                                 .retry = {.base_ms = FA_DURATION_MS_MAX, .factor = 1e300,
-                                           .max_ms = FA_DURATION_MS_MAX});
+    const char *id = fa_t_submit(
+        t, .type = "x", .max_attempts = FAINA_UNLIMITED,
+        .retry = {.base_ms = FA_DURATION_MS_MAX, .factor = 1e300, .max_ms = FA_DURATION_MS_MAX});
 
     for (int i = 0; i < 5; i++) {
         int64_t wait_us;
@@ -184,12 +184,13 @@ static void test_limits__resources_of_a_task(struct fa_t *t)
 
     for (size_t i = 0; i < FA_COUNT(names); i++)
         names[i] = fa_arena_printf(&t->arena, "r%02zu", i);
-    CHECK_OK(t, fa_t_try_submit(t, .type = "x", .resources = names,
-                                .resource_count = FA_RESOURCES_MAX));
+    CHECK_OK(
+        t, fa_t_try_submit(t, .type = "x", .resources = names, .resource_count = FA_RESOURCES_MAX));
     CHECK_INT(t->task->resource_count, FA_RESOURCES_MAX);
-    CHECK_CODE(t, fa_t_try_submit(t, .type = "x", .resources = names,
-                                  .resource_count = FA_RESOURCES_MAX + 1),
-               FAINA_INVALID_TASK);
+    CHECK_CODE(
+        t,
+        fa_t_try_submit(t, .type = "x", .resources = names, .resource_count = FA_RESOURCES_MAX + 1),
+        FAINA_INVALID_TASK);
     CHECK_STR(t->op.error.field, "resources");
     names[0] = text_of(t, FA_RESOURCE_NAME_SIZE_MAX);
     CHECK_OK(t, fa_t_try_submit(t, .type = "x", .resources = names, .resource_count = 1));
@@ -210,8 +211,9 @@ static void test_limits__dependencies_of_a_task(struct fa_t *t)
     fa_t_run_all(t, ops, FA_DEPENDS_ON_MAX + 1);
     for (size_t i = 0; i < FA_DEPENDS_ON_MAX + 1; i++)
         ids[i] = fa_arena_strdup(&t->arena, ops[i].task_id);
-    CHECK_CODE(t, fa_t_try_submit(t, .type = "y", .depends_on = ids,
-                                  .depends_on_count = FA_DEPENDS_ON_MAX + 1),
+    CHECK_CODE(t,
+               fa_t_try_submit(t, .type = "y", .depends_on = ids,
+                               .depends_on_count = FA_DEPENDS_ON_MAX + 1),
                FAINA_INVALID_TASK);
     CHECK_STR(t->op.error.field, "dependsOn");
     id = fa_t_submit(t, .type = "y", .depends_on = ids, .depends_on_count = FA_DEPENDS_ON_MAX);
@@ -335,8 +337,8 @@ static void test_limits__output_and_failure(struct fa_t *t)
 
     for (size_t i = 0; i < FA_COUNT(cases); i++) {
         CHECK_OK(t, fa_t_claim(t, id, "w"));
-        CHECK(fa_t_fail_with(t, id, BY("w"), &cases[i].failure) == cases[i].code,
-              "failure %zu: %s", i, faina_code_name(t->op.code));
+        CHECK(fa_t_fail_with(t, id, BY("w"), &cases[i].failure) == cases[i].code, "failure %zu: %s",
+              i, faina_code_name(t->op.code));
     }
     CHECK_OK(t, fa_t_claim(t, id, "w"));
     CHECK_CODE(t, fa_t_complete(t, id, BY("w"), object_of(t, FA_INPUT_SIZE_DEFAULT + 1)),
@@ -357,8 +359,7 @@ static void test_limits__background(struct fa_t *t)
 
 static void test_limits__children(struct fa_t *t)
 {
-    struct faina_submit *children =
-        fa_arena_zero(&t->arena, FA_CHILDREN_MAX + 1, sizeof *children);
+    struct faina_submit *children = fa_arena_zero(&t->arena, FA_CHILDREN_MAX + 1, sizeof *children);
     const char *id = fa_t_make(t, FAINA_RUNNING, "w");
 
     for (size_t i = 0; i < FA_CHILDREN_MAX + 1; i++)
@@ -405,8 +406,9 @@ static void test_limits__resources_and_teams(struct fa_t *t)
                                                       .spec = object_of(t, FA_SPEC_SIZE_MAX)}));
     CHECK_CODE(t, fa_t_team_put(t, &(struct faina_team){.name = text_of(t, FA_NAME_SIZE_MAX + 1)}),
                FAINA_INVALID_REQUEST);
-    CHECK_CODE(t, fa_t_team_put(t, &(struct faina_team){.name = "n",
-                                                        .spec = object_of(t, FA_SPEC_SIZE_MAX + 1)}),
+    CHECK_CODE(t,
+               fa_t_team_put(t, &(struct faina_team){.name = "n",
+                                                     .spec = object_of(t, FA_SPEC_SIZE_MAX + 1)}),
                FAINA_PAYLOAD_TOO_LARGE);
 }
 

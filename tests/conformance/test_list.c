@@ -95,10 +95,12 @@ static void test_list__every_filter(struct fa_t *t)
         struct faina_query query;
         const char *names;
     } cases[] = {
-        {{.ns = NULL}, "later cancelled failed claimed done keyed child2 child1 parent red2 red1 "
-                       "ann plain"},
-        {{.ns = "*"}, "later cancelled failed claimed done keyed child2 child1 parent red2 red1 "
-                      "far ann plain"},
+        {{.ns = NULL},
+         "later cancelled failed claimed done keyed child2 child1 parent red2 red1 "
+         "ann plain"},
+        {{.ns = "*"},
+         "later cancelled failed claimed done keyed child2 child1 parent red2 red1 "
+         "far ann plain"},
         {{.ns = "other"}, "far"},
         {{.ns = "nowhere"}, ""},
         {{.type = "x"}, "cancelled done keyed child1 parent red1 plain"},
@@ -159,11 +161,16 @@ static void test_list__by_time(struct fa_t *t)
         int64_t after, before;
         const char *type, *names;
     } cases[] = {
-        {times[2], 0, NULL, "n5 n4 n3 n2"}, {times[2] + 1, 0, NULL, "n5 n4 n3"},
-        {0, times[2], NULL, "n1 n0"},       {0, times[2] + 1, NULL, "n2 n1 n0"},
-        {times[1], times[4], NULL, "n3 n2 n1"}, {times[1], times[4], "x", "n3 n1"},
-        {times[3], times[3], NULL, ""},     {times[5] + 1, 0, NULL, ""},
-        {0, times[0], NULL, ""},            {times[0], times[5] + 1, NULL, "n5 n4 n3 n2 n1 n0"},
+        {times[2], 0, NULL, "n5 n4 n3 n2"},
+        {times[2] + 1, 0, NULL, "n5 n4 n3"},
+        {0, times[2], NULL, "n1 n0"},
+        {0, times[2] + 1, NULL, "n2 n1 n0"},
+        {times[1], times[4], NULL, "n3 n2 n1"},
+        {times[1], times[4], "x", "n3 n1"},
+        {times[3], times[3], NULL, ""},
+        {times[5] + 1, 0, NULL, ""},
+        {0, times[0], NULL, ""},
+        {times[0], times[5] + 1, NULL, "n5 n4 n3 n2 n1 n0"},
     };
 
     for (size_t i = 0; i < FA_COUNT(cases); i++) {
@@ -232,13 +239,14 @@ static void test_list__pages_without_gaps_or_repeats(struct fa_t *t)
         CHECK_INT(walk_pages(t, (struct faina_query){.limit = limit, .type = "x"}, NULL), 30);
         CHECK_INT(walk_pages(t, (struct faina_query){.limit = limit, .created_by = "ann"}, NULL),
                   60);
-        CHECK_INT(walk_pages(t, (struct faina_query){.limit = limit, .statuses = S(CANCELLED)},
-                             NULL),
-                  20);
-        CHECK_INT(walk_pages(t, (struct faina_query){.limit = limit,
-                                                     .statuses = S(PENDING) | S(CANCELLED)},
-                             NULL),
-                  40);
+        CHECK_INT(
+            walk_pages(t, (struct faina_query){.limit = limit, .statuses = S(CANCELLED)}, NULL),
+            20);
+        CHECK_INT(
+            walk_pages(t,
+                       (struct faina_query){.limit = limit, .statuses = S(PENDING) | S(CANCELLED)},
+                       NULL),
+            40);
     }
 }
 
@@ -263,8 +271,8 @@ static void test_list__last_page_has_no_cursor(struct fa_t *t)
 
 static void test_list__limits_and_bad_cursors(struct fa_t *t)
 {
-    static const char *const cursors[] = {"x", "123", "AAAA", "!!!", "0", "-1",
-                                          "99999999999999999999999"};
+    static const char *const cursors[] = {
+        "x", "123", "AAAA", "!!!", "0", "-1", "99999999999999999999999"};
 
     fa_t_submit(t, .type = "x");
     CHECK_OK(t, fa_t_list(t, .limit = 1000));
@@ -291,8 +299,8 @@ static void test_children__oldest_first_in_pages(struct fa_t *t)
     int seen = 0;
 
     for (int i = 0; i < COUNT; i++)
-        children[i] = (struct faina_submit){.type = "child",
-                                            .name = fa_arena_printf(&t->arena, "n%d", i)};
+        children[i] =
+            (struct faina_submit){.type = "child", .name = fa_arena_printf(&t->arena, "n%d", i)};
     CHECK_OK(t, fa_t_children(t, id, 0, NULL));
     CHECK_INT(t->op.tasks->count, 0);
     CHECK_OK(t, fa_t_block(t, id, BY("w"), children, COUNT));

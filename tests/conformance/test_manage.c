@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 
-#define FAST {.base_ms = 1, .factor = 1, .max_ms = 1}
+#define FAST ((struct faina_retry_policy){.base_ms = 1, .factor = 1, .max_ms = 1})
 
 /* ------------------------------------------------------------------------------------------
  * Cancel
@@ -43,8 +43,8 @@ static void test_cancel__delayed_task(struct fa_t *t)
     const char *witness = fa_t_submit(t, .type = "x", .delay_ms = 50);
 
     CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
-    CHECK_OK(t, fa_t_claim_wait(t, &(struct faina_claim){.worker_id = "w", .limit = 2,
-                                                         .wait_ms = FA_T_DEADLINE_MS}));
+    CHECK_OK(t, fa_t_claim_wait(t, &(struct faina_claim){
+                                       .worker_id = "w", .limit = 2, .wait_ms = FA_T_DEADLINE_MS}));
     CHECK_INT(t->op.tasks->count, 1);
     CHECK_STR(t->op.tasks->items[0].id, witness);
     CHECK_NOW(t, id, FAINA_CANCELLED);
@@ -84,8 +84,9 @@ static void test_retry__starts_anew(struct fa_t *t)
     CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w"));
     CHECK_INT(t->op.tasks->count, 1);
     CHECK_INT(t->op.tasks->items[0].attempts, 1);
-    CHECK_STORY(t, id, "created claimed started progress retry_scheduled claimed started progress "
-                       "dead_letter retried claimed");
+    CHECK_STORY(t, id,
+                "created claimed started progress retry_scheduled claimed started progress "
+                "dead_letter retried claimed");
 }
 
 static void test_retry__from_every_status_it_may(struct fa_t *t)

@@ -5,10 +5,10 @@
 
 #include "base/json.h"
 
-#define FAST {.base_ms = 1, .factor = 1, .max_ms = 1}
+#define FAST ((struct faina_retry_policy){.base_ms = 1, .factor = 1, .max_ms = 1})
 /* A random wait below a year is, all but surely, not over within a test. */
 #define YEAR_MS (365LL * 24 * 3600 * 1000)
-#define SLOW {.base_ms = YEAR_MS, .max_ms = YEAR_MS}
+#define SLOW ((struct faina_retry_policy){.base_ms = YEAR_MS, .max_ms = YEAR_MS})
 
 /* The member of a task's error, as raw JSON; "(none)" when it isn't there. */
 static const char *error_member(struct fa_t *t, const char *error, const char *name)
@@ -29,8 +29,8 @@ static const char *error_member(struct fa_t *t, const char *error, const char *n
 
 static void test_complete__stores_the_output(struct fa_t *t)
 {
-    static const char *const outputs[] = {"{\"a\": [1, 2.50]}", "null", "\"text\"", "[]", "-0.0",
-                                          NULL};
+    static const char *const outputs[] = {
+        "{\"a\": [1, 2.50]}", "null", "\"text\"", "[]", "-0.0", NULL};
 
     for (size_t i = 0; i < FA_COUNT(outputs); i++) {
         const char *id = fa_t_make(t, FAINA_RUNNING, "w");
@@ -135,8 +135,8 @@ static void test_fail__backs_off_within_the_ceiling(struct fa_t *t)
         fa_t_take(t, id, "w");
         CHECK_OK(t, fa_t_fail_attempt(t, id, BY("w"), "no"));
         wait_us = t->task->run_at_us - t->task->updated_us;
-        CHECK(wait_us >= 0 && wait_us <= ceiling_us, "attempt %d waits %lld us, at most %lld", i + 1,
-              (long long)wait_us, (long long)ceiling_us);
+        CHECK(wait_us >= 0 && wait_us <= ceiling_us, "attempt %d waits %lld us, at most %lld",
+              i + 1, (long long)wait_us, (long long)ceiling_us);
         seen_us = wait_us > seen_us ? wait_us : seen_us;
         ceiling_us = ceiling_us * 3 > 20000000 ? 20000000 : ceiling_us * 3;
     }
@@ -185,8 +185,9 @@ static void test_fail__default_is_four_attempts(struct fa_t *t)
         CHECK_STATUS(t->task->status, attempt < 4 ? FAINA_PENDING : FAINA_DEAD_LETTER);
         CHECK_STR(error_member(t, t->task->error, "message"), "\"no\"");
     }
-    CHECK_STORY(t, id, "created claimed started retry_scheduled claimed started retry_scheduled "
-                       "claimed started retry_scheduled claimed started dead_letter");
+    CHECK_STORY(t, id,
+                "created claimed started retry_scheduled claimed started retry_scheduled "
+                "claimed started retry_scheduled claimed started dead_letter");
 }
 
 static void test_fail__unlimited_never_ends_in_dead_letter(struct fa_t *t)
@@ -296,11 +297,13 @@ static void test_late__old_fence_is_refused_and_noted(struct fa_t *t)
     CHECK_CODE(t, fa_t_fail_attempt(t, id, BY("w", .fence = old), "x"), FAINA_WRONG_WORKER);
     check_late(t, id, "w");
     CHECK_STR(fa_t_picture(t, id), before);
-    CHECK_STORY(t, id, "created claimed started retry_scheduled claimed started late_result "
-                       "late_result");
+    CHECK_STORY(t, id,
+                "created claimed started retry_scheduled claimed started late_result "
+                "late_result");
     CHECK_OK(t, fa_t_complete(t, id, BY("w", .fence = fa_t_task(t, id)->fence), "1"));
-    CHECK_STORY(t, id, "created claimed started retry_scheduled claimed started late_result "
-                       "late_result completed");
+    CHECK_STORY(t, id,
+                "created claimed started retry_scheduled claimed started late_result "
+                "late_result completed");
 }
 
 static void test_late__reassigned_task(struct fa_t *t)

@@ -104,8 +104,8 @@ static void end_block(struct fa_t *t, const char *id)
 
 static void end_removal(struct fa_t *t, const char *id)
 {
-    CHECK_OK(t, fa_t_delete_with(t, id, NOBODY,
-                                 (struct faina_removal){.cancel = true, .purge = true}));
+    CHECK_OK(
+        t, fa_t_delete_with(t, id, NOBODY, (struct faina_removal){.cancel = true, .purge = true}));
 }
 
 static void end_background(struct fa_t *t, const char *id)
@@ -127,11 +127,16 @@ static void test_resource__is_free_after_every_end(struct fa_t *t)
         const char *name;
         void (*end)(struct fa_t *t, const char *id);
     } ways[] = {
-        {"complete", end_complete},       {"fail", end_fail},
-        {"fail for good", end_fail_final}, {"dead letter", end_dead_letter},
-        {"cancel", end_cancel},           {"retry", end_retry},
-        {"block", end_block},             {"removal", end_removal},
-        {"background", end_background},   {"expired", end_expired},
+        {"complete", end_complete},
+        {"fail", end_fail},
+        {"fail for good", end_fail_final},
+        {"dead letter", end_dead_letter},
+        {"cancel", end_cancel},
+        {"retry", end_retry},
+        {"block", end_block},
+        {"removal", end_removal},
+        {"background", end_background},
+        {"expired", end_expired},
     };
 
     CHECK_OK(t, fa_t_resource_set(t, "gpu", 1));

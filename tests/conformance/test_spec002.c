@@ -6,12 +6,13 @@
  */
 #include "support/ops.h"
 
-#define FAST {.base_ms = 1, .factor = 1, .max_ms = 1}
+#define FAST ((struct faina_retry_policy){.base_ms = 1, .factor = 1, .max_ms = 1})
 
 static const char *submit(struct fa_t *t, const char *key, int max_attempts)
 {
-    return fa_t_submit(t, .type = "order", .idempotency_key = key, .input = "{\"order_id\":\"123\"}",
-                       .max_attempts = max_attempts, .retry = FAST);
+    return fa_t_submit(t, .type = "order", .idempotency_key = key,
+                       .input = "{\"order_id\":\"123\"}", .max_attempts = max_attempts,
+                       .retry = FAST);
 }
 
 /* "State Transitions" */

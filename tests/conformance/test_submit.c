@@ -122,9 +122,9 @@ static void test_submit__known_key_changes_nothing(struct fa_t *t)
     const char *before = fa_t_picture(t, id);
 
     CHECK_TRUE(!t->op.existing);
-    CHECK_STR(fa_t_submit(t, .type = "x", .idempotency_key = "k", .input = "{ \"a\": 1 }",
-                          .priority = 3),
-              id);
+    CHECK_STR(
+        fa_t_submit(t, .type = "x", .idempotency_key = "k", .input = "{ \"a\": 1 }", .priority = 3),
+        id);
     CHECK_TRUE(t->op.existing && t->task->existing);
     CHECK_TRUE(!t->op.input_mismatch && !t->task->input_mismatch);
     CHECK_INT(t->task->priority, 0);
@@ -154,7 +154,7 @@ static void test_submit__key_is_per_namespace_and_type(struct fa_t *t)
     static const struct {
         const char *ns, *type, *key;
     } places[] = {
-        {NULL, "x", "k"}, {NULL, "y", "k"}, {"other", "x", "k"},
+        {NULL, "x", "k"}, {NULL, "y", "k"},  {"other", "x", "k"},
         {NULL, "x", "K"}, {NULL, "x", "k "}, {"x", "k", "k"},
     };
     const char *ids[FA_COUNT(places)];
@@ -312,8 +312,8 @@ static void test_submit__batch_keeps_order_and_answers_each(struct fa_t *t)
     struct fa_op ops[COUNT];
 
     for (size_t i = 0; i < COUNT; i++) {
-        submits[i] = (struct faina_submit){
-            .type = "x", .name = fa_arena_printf(&t->arena, "n%zu", i)};
+        submits[i] =
+            (struct faina_submit){.type = "x", .name = fa_arena_printf(&t->arena, "n%zu", i)};
         ops[i] = (struct fa_op){.kind = FA_OP_SUBMIT, .submit = &submits[i]};
     }
     submits[20].input = "{not json";
@@ -371,8 +371,9 @@ static void test_submit__batch_of_different_operations_runs_in_order(struct fa_t
         {.kind = FA_OP_RETRY, .id = other},
     };
     static const enum faina_code wanted[] = {
-        FAINA_TASK_NOT_CLAIMED, FAINA_OK, FAINA_OK, FAINA_TASK_ALREADY_CLAIMED,
-        FAINA_OK,               FAINA_OK, FAINA_INVALID_TRANSITION, FAINA_OK,
+        FAINA_TASK_NOT_CLAIMED,     FAINA_OK, FAINA_OK,
+        FAINA_TASK_ALREADY_CLAIMED, FAINA_OK, FAINA_OK,
+        FAINA_INVALID_TRANSITION,   FAINA_OK,
     };
 
     fa_t_run_all(t, ops, FA_COUNT(ops));

@@ -3,8 +3,6 @@
  */
 #include "support/ops.h"
 
-#define MANY {.type = "child"}, {.type = "child"}, {.type = "child"}
-
 /* A running task, held by "w", that then blocks on `count` children named a, b, c ... */
 static const char *make_parent(struct fa_t *t, size_t count, bool fail_fast)
 {
@@ -79,7 +77,7 @@ static void test_block__creates_children_and_frees_the_worker(struct fa_t *t)
 
 static void test_block__bad_child_changes_nothing(struct fa_t *t)
 {
-    struct faina_submit children[] = {MANY};
+    struct faina_submit children[] = {{.type = "child"}, {.type = "child"}, {.type = "child"}};
     const char *id = fa_t_make(t, FAINA_RUNNING, "w");
     const char *before = fa_t_picture(t, id);
     const char *nowhere = "01890a5d-ac96-774b-bcce-b302099a8057";
@@ -242,9 +240,10 @@ static void test_block__living_child_removed_with_cancel_ends_badly(struct fa_t 
 
 static void test_block__again_reuses_children_by_name(struct fa_t *t)
 {
-    struct faina_submit children[] = {
-        {.type = "child", .name = "a"}, {.type = "child", .name = "b"},
-        {.type = "child", .name = "c"}, {.type = "child", .name = "new"}};
+    struct faina_submit children[] = {{.type = "child", .name = "a"},
+                                      {.type = "child", .name = "b"},
+                                      {.type = "child", .name = "c"},
+                                      {.type = "child", .name = "new"}};
     const char *id = make_parent(t, 3, true);
     const char *a = fa_t_child(t, id, 0), *b = fa_t_child(t, id, 1), *c = fa_t_child(t, id, 2);
 
@@ -268,7 +267,7 @@ static void test_block__again_reuses_children_by_name(struct fa_t *t)
 
 static void test_block__again_reuses_children_by_place(struct fa_t *t)
 {
-    struct faina_submit children[] = {MANY};
+    struct faina_submit children[] = {{.type = "child"}, {.type = "child"}, {.type = "child"}};
     const char *id = fa_t_submit(t, .type = "parent", .retry = {.base_ms = 1, .max_ms = 1});
     const char *first;
 
@@ -433,9 +432,8 @@ static void test_block__cancel_finds_children_behind_deleted_ones(struct fa_t *t
     do {
         CHECK_OK(t, fa_t_children(t, id, 1000, cursor));
         for (size_t i = 0; i < t->op.tasks->count && count < DELETED; i++)
-            ops[count++] = (struct fa_op){.kind = FA_OP_DELETE,
-                                          .id = t->op.tasks->items[i].id,
-                                          .removal = {.cancel = true}};
+            ops[count++] = (struct fa_op){
+                .kind = FA_OP_DELETE, .id = t->op.tasks->items[i].id, .removal = {.cancel = true}};
         cursor = t->op.tasks->next_cursor;
     } while (cursor);
     fa_t_run_all(t, ops, DELETED);

@@ -62,10 +62,12 @@ static enum faina_code do_heartbeat(struct fa_t *t, const char *id, struct faina
 }
 
 /* A cell: allowed, and then in which status; or refused, and with which code. */
+/* clang-format off */
 #define TO(status) {FAINA_OK, FAINA_##status}
 #define NO(code) {FAINA_##code, FAINA_STATUS_COUNT}
 #define STAY {FAINA_OK, FAINA_STATUS_COUNT}
 #define GONE {FAINA_OK, -1}
+/* clang-format on */
 #define ENDED_ROW NO(TASK_COMPLETED), NO(TASK_FAILED), NO(TASK_FAILED), NO(INVALID_TRANSITION)
 
 static const struct row {
@@ -142,8 +144,8 @@ static void walk_cell(struct fa_t *t, const struct row *row, enum faina_status f
     const char *id = fa_t_make(t, from, HOLDER);
     const char *picture = fa_t_picture(t, id);
     const char *story = fa_t_story(t, id);
-    const char *pair = fa_arena_printf(&t->arena, "%s from %s", row->trigger,
-                                       faina_status_name(from));
+    const char *pair =
+        fa_arena_printf(&t->arena, "%s from %s", row->trigger, faina_status_name(from));
     int64_t version = fa_t_task(t, id)->version;
     int to = row->from[from].to;
     enum faina_code code = row->act(t, id, actor(row, from));
@@ -381,8 +383,8 @@ static void test_transitions__progress_tells_and_renews(struct fa_t *t)
     lease_us = t->task->lease_expires_us;
     CHECK_OK(t, fa_t_start(t, id, BY("w")));
     CHECK_OK(t, fa_t_report(t, id, BY("w"),
-                            &(struct faina_report){.has_progress = true, .progress = 40,
-                                                   .state = "decoding"}));
+                            &(struct faina_report){
+                                .has_progress = true, .progress = 40, .state = "decoding"}));
     CHECK_INT(t->task->progress, 40);
     CHECK_STR(t->task->state, "decoding");
     CHECK_STR(t->task->metadata, "{\"a\":1}");

@@ -41,7 +41,8 @@ static void wait_for_work(struct fa_t *mine, size_t index, void *arg)
 }
 
 /* Starts a waiting claim, calls `wake`, and expects the claim to return with `id`. */
-static void check_wakes(struct fa_t *t, const char *id, void (*wake)(struct fa_t *t, const char *id))
+static void check_wakes(struct fa_t *t, const char *id,
+                        void (*wake)(struct fa_t *t, const char *id))
 {
     struct claimed claimed = {.claim = {.worker_id = "waiter", .wait_ms = FA_T_DEADLINE_MS}};
     int64_t start_us = fa_clock_mono_us();

@@ -67,7 +67,7 @@ static struct fa_l_state state_of(const struct faina_task *task)
     return (struct fa_l_state){
         .status = (int8_t)task->status,
         .attempts = (int8_t)task->attempts,
-        .output = (int16_t)(task->output ? atoi(task->output) : -1),
+        .output = (int16_t)(task->output ? fa_t_int(task->output) : -1),
     };
 }
 
@@ -85,7 +85,7 @@ static void look(struct fa_l *ledger, struct fa_t *t)
         for (size_t i = 0; i < t->op.tasks->count; i++) {
             const struct faina_task *task = &t->op.tasks->items[i];
             const char *text = task->idempotency_key ? task->idempotency_key : task->name;
-            int32_t number = text[0] == 'n' ? atoi(text + 1) : -1;
+            int32_t number = text[0] == 'n' ? (int32_t)fa_t_int(text + 1) : -1;
 
             CHECK(number >= 0 && number < ledger->count, "task %s (%s): nobody asked for it",
                   task->id, text);
@@ -160,8 +160,9 @@ static void check_counts(const struct fa_l *ledger, struct fa_t *t)
     }
     CHECK_OK(t, fa_t_stats(t, "*"));
     for (enum faina_status s = 0; s < FAINA_STATUS_COUNT; s++)
-        CHECK(t->op.stats->by_status[s] == by_status[s], "stats count %lld %s tasks, there are %lld",
-              (long long)t->op.stats->by_status[s], faina_status_name(s), (long long)by_status[s]);
+        CHECK(t->op.stats->by_status[s] == by_status[s],
+              "stats count %lld %s tasks, there are %lld", (long long)t->op.stats->by_status[s],
+              faina_status_name(s), (long long)by_status[s]);
     if (fa_t_resource_list(t, "gpu") == FAINA_NOT_FOUND)
         return;
     CHECK_INT(t->op.code, FAINA_OK);

@@ -15,8 +15,10 @@ struct promise {
     struct fa_l_state state;
 };
 
+/* clang-format off */
 #define STATE(s, a, o) {FAINA_##s, a, o}
 #define GONE {FA_L_ABSENT, 0, -1}
+/* clang-format on */
 
 void fa_l_copy(struct fa_l *to, const struct fa_l *from)
 {
@@ -65,8 +67,11 @@ static void submit(struct fa_moves *moves, int32_t number, const char *input, bo
 {
     const char *gpu = "gpu";
     char key[32];
-    struct faina_submit task = {.type = "kept", .idempotency_key = key, .input = input,
-                                .resources = &gpu, .resource_count = uses_gpu};
+    struct faina_submit task = {.type = "kept",
+                                .idempotency_key = key,
+                                .input = input,
+                                .resources = &gpu,
+                                .resource_count = uses_gpu};
 
     fa_l_key(number, key);
     move(moves, &(struct fa_op){.kind = FA_OP_SUBMIT, .submit = &task},
@@ -77,17 +82,17 @@ static void submit(struct fa_moves *moves, int32_t number, const char *input, bo
 static void start(struct fa_moves *moves, int32_t number, int32_t parent)
 {
     move(moves,
-         &(struct fa_op){.kind = FA_OP_START, .id = moves->ids[number], .by = BY("w"),
-                         .lease_ms = LEASE_MS},
+         &(struct fa_op){
+             .kind = FA_OP_START, .id = moves->ids[number], .by = BY("w"), .lease_ms = LEASE_MS},
          &(struct promise){number, parent, STATE(RUNNING, 1, -1)}, 1);
 }
 
 static void complete(struct fa_moves *moves, int32_t number, const char *output)
 {
     move(moves,
-         &(struct fa_op){.kind = FA_OP_COMPLETE, .id = moves->ids[number], .by = BY("w"),
-                         .output = output},
-         &(struct promise){number, -1, STATE(COMPLETED, 1, (int16_t)atoi(output))}, 1);
+         &(struct fa_op){
+             .kind = FA_OP_COMPLETE, .id = moves->ids[number], .by = BY("w"), .output = output},
+         &(struct promise){number, -1, STATE(COMPLETED, 1, (int16_t)fa_t_int(output))}, 1);
 }
 
 /* Task 3 waits for 4 and 5, and goes on after them. */
@@ -101,10 +106,11 @@ static void block_and_resume(struct fa_moves *moves)
     static const struct promise resumed[] = {{5, 3, STATE(COMPLETED, 1, -1)},
                                              {3, -1, STATE(PENDING, 1, -1)}};
 
-    move(moves,
-         &(struct fa_op){.kind = FA_OP_BLOCK, .id = moves->ids[3], .by = BY("w"),
-                         .block = {children, 2, false}},
-         blocked, 3);
+    move(
+        moves,
+        &(struct fa_op){
+            .kind = FA_OP_BLOCK, .id = moves->ids[3], .by = BY("w"), .block = {children, 2, false}},
+        blocked, 3);
     move(moves, &(struct fa_op){.kind = FA_OP_CHILDREN, .id = moves->ids[3]}, NULL, 0);
     CHECK_INT(moves->t->op.tasks->count, 2);
     for (size_t i = 0; i < 2; i++)
@@ -140,8 +146,8 @@ void fa_moves_run(struct fa_moves *moves)
     submit(moves, 3, NULL, false);
     submit(moves, 6, "[]", false);
     move(moves,
-         &(struct fa_op){.kind = FA_OP_CLAIM, .id = moves->ids[0], .by = BY("w"),
-                         .lease_ms = LEASE_MS},
+         &(struct fa_op){
+             .kind = FA_OP_CLAIM, .id = moves->ids[0], .by = BY("w"), .lease_ms = LEASE_MS},
          &(struct promise){0, -1, STATE(CLAIMED, 1, -1)}, 1);
     start(moves, 0, -1);
     start(moves, 3, -1);

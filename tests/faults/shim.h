@@ -25,16 +25,16 @@ enum fa_shim_call {
 
 struct fa_shim_fault {
     enum fa_shim_call call;
-    long nth;       /* from 1 */
-    bool goes_on;   /* this one and all after it */
-    int code;       /* what SQLite is told: SQLITE_IOERR_WRITE, SQLITE_FULL, ... */
-    bool is_torn;   /* a write: half of it happens */
+    long nth;     /* from 1 */
+    bool goes_on; /* this one and all after it */
+    int code;     /* what SQLite is told: SQLITE_IOERR_WRITE, SQLITE_FULL, ... */
+    bool is_torn; /* a write: half of it happens */
 };
 
-void fa_shim_install(void); /* before the first engine */
+void fa_shim_install(void);                          /* before the first engine */
 void fa_shim_arm(const struct fa_shim_fault *fault); /* counts start at 0 again */
 void fa_shim_disarm(void);
-bool fa_shim_has_failed(void); /* since it was armed */
+bool fa_shim_has_failed(void);              /* since it was armed */
 long fa_shim_count(enum fa_shim_call call); /* since it was armed or disarmed */
 
 #endif

@@ -71,7 +71,8 @@ static void test_files__not_a_database(void **state)
 {
     static const char *const contents[] = {
         "This is a letter, and no database at all. It goes on for a while, as letters do.\n",
-        "\x7f" "ELF\x02\x01\x01 something that looks like a program",
+        "\x7f"
+        "ELF\x02\x01\x01 something that looks like a program",
     };
     struct fa_t t;
 

@@ -65,7 +65,7 @@ static void check_crashed(struct round *round)
     fa_l_copy(&ledger, &round->moves.ledger);
     fa_t_open(&copy);
     if (fa_t_get_by_key(&copy, NULL, "kept", "not now") == FAINA_OK) {
-        /* It was refused; whether with "unknown" was not noted, so only a flush may have done it. */
+        /* It was refused; whether with "unknown" was not noted, so only a flush may keep it. */
         CHECK_INT(round->fault.call, FA_SHIM_SYNC);
         CHECK_OK(&copy, fa_t_delete_with(&copy, copy.task->id, NOBODY,
                                          (struct faina_removal){.cancel = true, .purge = true}));

@@ -119,18 +119,20 @@ static void submit(struct life *life)
 
 static bool claim(struct life *life)
 {
-    return act_on_one(life, STATE(CLAIMED, 1, -1),
-                      &(struct fa_op){.kind = FA_OP_CLAIM, .id = life->id,
-                                      .by = BY(life->worker), .lease_ms = LEASE_MS},
-                      FAINA_OVERLOADED);
+    return act_on_one(
+        life, STATE(CLAIMED, 1, -1),
+        &(struct fa_op){
+            .kind = FA_OP_CLAIM, .id = life->id, .by = BY(life->worker), .lease_ms = LEASE_MS},
+        FAINA_OVERLOADED);
 }
 
 static void start(struct life *life)
 {
-    act_on_one(life, STATE(RUNNING, 1, -1),
-               &(struct fa_op){.kind = FA_OP_START, .id = life->id, .by = BY(life->worker),
-                               .lease_ms = LEASE_MS},
-               FAINA_OK);
+    act_on_one(
+        life, STATE(RUNNING, 1, -1),
+        &(struct fa_op){
+            .kind = FA_OP_START, .id = life->id, .by = BY(life->worker), .lease_ms = LEASE_MS},
+        FAINA_OK);
 }
 
 static void complete(struct life *life, struct faina_by by)
@@ -148,8 +150,8 @@ static void fail(struct life *life, bool permanent)
     struct faina_failure failure = {.message = "it broke", .permanent = permanent};
 
     act_on_one(life, permanent ? STATE(FAILED, 1, -1) : STATE(PENDING, 1, -1),
-               &(struct fa_op){.kind = FA_OP_FAIL, .id = life->id, .by = BY(life->worker),
-                               .failure = &failure},
+               &(struct fa_op){
+                   .kind = FA_OP_FAIL, .id = life->id, .by = BY(life->worker), .failure = &failure},
                FAINA_OK);
 }
 
@@ -162,8 +164,8 @@ static void finish_child(struct life *life, int which, const char *id, bool is_l
     };
 
     act(life, records, 1,
-        &(struct fa_op){.kind = FA_OP_START, .id = id, .by = BY(life->worker),
-                        .lease_ms = LEASE_MS},
+        &(struct fa_op){
+            .kind = FA_OP_START, .id = id, .by = BY(life->worker), .lease_ms = LEASE_MS},
         FAINA_OK);
     records[0].state = STATE(COMPLETED, 1, -1);
     act(life, records, is_last ? 2 : 1,
@@ -186,7 +188,9 @@ static void block(struct life *life)
         children[i] = (struct faina_submit){.type = "child", .name = names[i]};
     }
     act(life, records, 3,
-        &(struct fa_op){.kind = FA_OP_BLOCK, .id = life->id, .by = BY(life->worker),
+        &(struct fa_op){.kind = FA_OP_BLOCK,
+                        .id = life->id,
+                        .by = BY(life->worker),
                         .block = {children, 2, false}},
         FAINA_OK);
     for (size_t i = 0; i < 2; i++)
@@ -221,8 +225,10 @@ static void end(struct life *life)
         return;
     } else {
         act_on_one(life, STATE(BACKGROUND, 1, -1),
-                   &(struct fa_op){.kind = FA_OP_BACKGROUND, .id = life->id,
-                                   .by = BY(life->worker), .background = {"away", YEAR_MS}},
+                   &(struct fa_op){.kind = FA_OP_BACKGROUND,
+                                   .id = life->id,
+                                   .by = BY(life->worker),
+                                   .background = {"away", YEAR_MS}},
                    FAINA_OK);
         if (chance(life, 60))
             complete(life, NOBODY);
@@ -230,7 +236,8 @@ static void end(struct life *life)
     }
     if (roll >= 50 && chance(life, 30))
         act_on_one(life, (struct fa_l_state){FA_L_ABSENT, 0, -1},
-                   &(struct fa_op){.kind = FA_OP_DELETE, .id = life->id,
+                   &(struct fa_op){.kind = FA_OP_DELETE,
+                                   .id = life->id,
                                    .removal = {.cancel = true, .purge = chance(life, 50)}},
                    FAINA_OK);
 }
@@ -284,12 +291,12 @@ bool fa_w_is_writer(int argc, char **argv)
 
 int fa_w_main(char **argv)
 {
-    enum fa_w_role role = (enum fa_w_role)atoi(argv[2]);
-    struct work work = {.fd = atoi(argv[4]), .seed = strtoull(argv[6], NULL, 10)};
+    enum fa_w_role role = (enum fa_w_role)fa_t_int(argv[2]);
+    struct work work = {.fd = (int)fa_t_int(argv[4]), .seed = (uint64_t)fa_t_int(argv[6])};
     struct fa_t t = {0};
 
     alarm(LIFETIME_S);
-    atomic_init(&work.next, atoi(argv[5]));
+    atomic_init(&work.next, (int)fa_t_int(argv[5]));
     snprintf(t.url, sizeof t.url, "sqlite:%s", argv[3]);
     if (role == FA_W_OPEN)
         open_and_close(&t, work.fd);
@@ -340,8 +347,7 @@ bool fa_w_read(struct fa_w *writer, int64_t timeout_us,
     if (ppoll(&poll_fd, 1, &timeout, NULL) <= 0)
         return true;
     memcpy(records, &writer->rest, writer->rest_size);
-    got = read(writer->fd, (char *)records + writer->rest_size,
-               sizeof records - writer->rest_size);
+    got = read(writer->fd, (char *)records + writer->rest_size, sizeof records - writer->rest_size);
     if (got <= 0)
         return false;
     have = writer->rest_size + (size_t)got;
@@ -353,8 +359,8 @@ bool fa_w_read(struct fa_w *writer, int64_t timeout_us,
     return true;
 }
 
-void fa_w_kill(struct fa_w *writer,
-               void (*on_record)(void *ctx, const struct fa_l_record *record), void *ctx)
+void fa_w_kill(struct fa_w *writer, void (*on_record)(void *ctx, const struct fa_l_record *record),
+               void *ctx)
 {
     int status = 0;
 

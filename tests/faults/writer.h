@@ -35,7 +35,7 @@ void fa_w_start(struct fa_w *writer, enum fa_w_role role, const char *path, int3
 bool fa_w_read(struct fa_w *writer, int64_t timeout_us,
                void (*on_record)(void *ctx, const struct fa_l_record *record), void *ctx);
 /* SIGKILL, then what it had still told. The test fails when it had ended otherwise before. */
-void fa_w_kill(struct fa_w *writer,
-               void (*on_record)(void *ctx, const struct fa_l_record *record), void *ctx);
+void fa_w_kill(struct fa_w *writer, void (*on_record)(void *ctx, const struct fa_l_record *record),
+               void *ctx);
 
 #endif

@@ -287,8 +287,8 @@ static void do_claim(struct fa_m *model, struct fa_m_step *step, struct fa_m_tas
     if (step->code != FAINA_OK)
         return;
     if (task->status != FAINA_PENDING)
-        step->code = task->status == FAINA_BLOCKED ? FAINA_INVALID_TRANSITION
-                                                   : FAINA_TASK_ALREADY_CLAIMED;
+        step->code =
+            task->status == FAINA_BLOCKED ? FAINA_INVALID_TRANSITION : FAINA_TASK_ALREADY_CLAIMED;
     else if (!has_permits(model, task->resources))
         step->code = FAINA_OVERLOADED;
     else
@@ -351,8 +351,7 @@ static void do_claim_next(struct fa_m *model, struct fa_m_step *step)
 static bool is_repeat(const struct fa_m_task *task, const struct fa_m_step *step)
 {
     return task->has_outcome && task->outcome_worker == step->worker &&
-           task->outcome_value == step->value &&
-           (step->fence == 0 || step->fence == task->fence);
+           task->outcome_value == step->value && (step->fence == 0 || step->fence == task->fence);
 }
 
 static void note_outcome(struct fa_m_task *task, const struct fa_m_step *step)

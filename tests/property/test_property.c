@@ -37,7 +37,7 @@ struct run {
     struct fa_m_step steps[BATCH_MAX];
     struct fa_op ops[BATCH_MAX];
     int step_count;
-    int known; /* tasks whose ids are known: those before this batch */
+    int known;             /* tasks whose ids are known: those before this batch */
     struct fa_arena arena; /* requests of this batch */
     char log[LOG_LINES][160];
     int logged;
@@ -172,15 +172,24 @@ static void choose_step(struct run *run, struct fa_m_step *step)
         int weight;
         bool needs_task;
     } kinds[] = {
-        {FA_OP_SUBMIT, 22, false},      {FA_OP_CLAIM_NEXT, 14, false},
-        {FA_OP_CLAIM, 9, true},         {FA_OP_START, 12, true},
-        {FA_OP_COMPLETE, 14, true},     {FA_OP_FAIL, 10, true},
-        {FA_OP_BLOCK, 7, true},         {FA_OP_BACKGROUND, 3, true},
-        {FA_OP_RELEASE, 4, true},       {FA_OP_PROGRESS, 3, true},
-        {FA_OP_HEARTBEAT, 3, true},     {FA_OP_CANCEL, 4, true},
-        {FA_OP_RETRY, 6, true},         {FA_OP_DELETE, 4, true},
-        {FA_OP_PURGE, 1, false},        {FA_OP_PAUSE, 1, false},
-        {FA_OP_RESUME, 2, false},       {FA_OP_RESOURCE_SET, 2, false},
+        {FA_OP_SUBMIT, 22, false},
+        {FA_OP_CLAIM_NEXT, 14, false},
+        {FA_OP_CLAIM, 9, true},
+        {FA_OP_START, 12, true},
+        {FA_OP_COMPLETE, 14, true},
+        {FA_OP_FAIL, 10, true},
+        {FA_OP_BLOCK, 7, true},
+        {FA_OP_BACKGROUND, 3, true},
+        {FA_OP_RELEASE, 4, true},
+        {FA_OP_PROGRESS, 3, true},
+        {FA_OP_HEARTBEAT, 3, true},
+        {FA_OP_CANCEL, 4, true},
+        {FA_OP_RETRY, 6, true},
+        {FA_OP_DELETE, 4, true},
+        {FA_OP_PURGE, 1, false},
+        {FA_OP_PAUSE, 1, false},
+        {FA_OP_RESUME, 2, false},
+        {FA_OP_RESOURCE_SET, 2, false},
         {FA_OP_RESOURCE_REMOVE, 1, false},
     };
     int roll, at = 0, sum = 0;
@@ -241,8 +250,8 @@ static struct faina_submit make_submit(struct run *run, const struct fa_m_submit
 
     if (from->key >= 0)
         submit.idempotency_key = fa_arena_printf(&run->arena, "key %d", from->key);
-    submit.resources = pick_names(run, resource_names, FA_M_RESOURCES, from->resources,
-                                  &submit.resource_count);
+    submit.resources =
+        pick_names(run, resource_names, FA_M_RESOURCES, from->resources, &submit.resource_count);
     for (int i = 0; i < from->dep_count; i++)
         deps[submit.depends_on_count++] = run->model->tasks[from->deps[i]].id;
     submit.depends_on = deps;
@@ -257,14 +266,14 @@ static void make_claim(struct run *run, const struct fa_m_step *step, struct fa_
     claim->limit = step->limit;
     claim->lease_ms = LEASE_MS;
     if (step->claim_types)
-        claim->types = pick_names(run, type_names, FA_M_TYPES, step->claim_types,
-                                  &claim->type_count);
+        claim->types =
+            pick_names(run, type_names, FA_M_TYPES, step->claim_types, &claim->type_count);
     if (step->claim_namespaces)
-        claim->namespaces = pick_names(run, ns_names, FA_M_NS, step->claim_namespaces,
-                                       &claim->namespace_count);
+        claim->namespaces =
+            pick_names(run, ns_names, FA_M_NS, step->claim_namespaces, &claim->namespace_count);
     if (step->has_services)
-        claim->services = pick_names(run, resource_names, FA_M_RESOURCES, step->services,
-                                     &claim->service_count);
+        claim->services =
+            pick_names(run, resource_names, FA_M_RESOURCES, step->services, &claim->service_count);
     op->claim = claim;
 }
 
@@ -324,8 +333,8 @@ static void make_op(struct run *run, const struct fa_m_step *step, struct fa_op 
         make_work(run, step, op);
         return;
     }
-    *purge = (struct faina_purge){.type = type_names[step->type], .deleted_only = step->value,
-                                  .limit = FA_M_TASKS_MAX + 1};
+    *purge = (struct faina_purge){
+        .type = type_names[step->type], .deleted_only = step->value, .limit = FA_M_TASKS_MAX + 1};
     if (step->kind == FA_OP_SUBMIT) {
         *submit = make_submit(run, &step->submits[0], false);
         op->submit = submit;
@@ -347,15 +356,14 @@ static void log_step(struct run *run, const struct fa_m_step *step, int place)
     char *line = run->log[run->logged++ % LOG_LINES];
     const struct fa_m_task *task = step->task >= 0 ? &run->model->tasks[step->task] : NULL;
 
-    snprintf(line, sizeof run->log[0], "%s%s #%d (now %s) w%d fence %lld value %d%s%s%s%s -> %s",
-             place > 0 ? "+ " : "", fa_op_name(step->kind),
-             step->task >= 0 ? step->task : step->answer,
-             task ? faina_status_name(task->status) : "", step->worker, (long long)step->fence,
-             step->value, step->kind == FA_OP_FAIL && step->is_permanent ? " permanent" : "",
-             step->kind == FA_OP_RETRY && step->keeps ? " keep" : "",
-             step->kind == FA_OP_DELETE && step->cancels ? " cancel" : "",
-             step->kind == FA_OP_DELETE && step->purges ? " purge" : "",
-             faina_code_name(step->code));
+    snprintf(
+        line, sizeof run->log[0], "%s%s #%d (now %s) w%d fence %lld value %d%s%s%s%s -> %s",
+        place > 0 ? "+ " : "", fa_op_name(step->kind), step->task >= 0 ? step->task : step->answer,
+        task ? faina_status_name(task->status) : "", step->worker, (long long)step->fence,
+        step->value, step->kind == FA_OP_FAIL && step->is_permanent ? " permanent" : "",
+        step->kind == FA_OP_RETRY && step->keeps ? " keep" : "",
+        step->kind == FA_OP_DELETE && step->cancels ? " cancel" : "",
+        step->kind == FA_OP_DELETE && step->purges ? " purge" : "", faina_code_name(step->code));
 }
 
 /* ------------------------------------------------------------------------------------------

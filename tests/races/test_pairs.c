@@ -52,8 +52,7 @@ static int times_in(const char *story, const char *word)
 
 static const char *worker_name(size_t index)
 {
-    static const char *const names[SESSIONS_MAX] = {"w0", "w1", "w2", "w3",
-                                                    "w4", "w5", "w6", "w7"};
+    static const char *const names[SESSIONS_MAX] = {"w0", "w1", "w2", "w3", "w4", "w5", "w6", "w7"};
 
     return names[index];
 }
@@ -123,9 +122,8 @@ static void do_submit(struct fa_t *mine, size_t index, void *arg)
 {
     struct round *round = arg;
 
-    round->codes[index] =
-        fa_t_try_submit(mine, .type = "x", .idempotency_key = round->id,
-                        .input = fa_arena_printf(&mine->arena, "%zu", index));
+    round->codes[index] = fa_t_try_submit(mine, .type = "x", .idempotency_key = round->id,
+                                          .input = fa_arena_printf(&mine->arena, "%zu", index));
     round->existing[index] = mine->op.existing;
     memcpy(round->ids[index], mine->op.task_id, FAINA_ID_SIZE);
 }
@@ -372,7 +370,7 @@ static void cancel_parent(struct fa_t *mine, size_t index, void *arg)
     do_cancel(mine, index, arg);
 }
 
-/* Two children end while the parent is cancelled: it is never both cancelled and unblocked later. */
+/* Two children end while the parent is cancelled: nothing follows the cancel. */
 static void test_race__children_end_while_parent_is_cancelled(struct fa_t *t)
 {
     fa_t_part *const parts[] = {do_finish_child, do_finish_child, cancel_parent};

@@ -18,14 +18,13 @@
 struct storm {
     size_t tasks;
     atomic_int handed_out[TASKS_MAX];
-    atomic_size_t left;   /* tasks not yet done */
-    atomic_int held;      /* of the limited resource, by what the workers know */
+    atomic_size_t left; /* tasks not yet done */
+    atomic_int held;    /* of the limited resource, by what the workers know */
     atomic_int held_most;
     int limit;
 };
 
-static void submit_numbered(struct fa_t *t, struct storm *storm, size_t count,
-                            const char *resource)
+static void submit_numbered(struct fa_t *t, struct storm *storm, size_t count, const char *resource)
 {
     struct faina_submit *submits = fa_arena_zero(&t->arena, count, sizeof *submits);
     struct fa_op *ops = fa_arena_zero(&t->arena, count, sizeof *ops);
@@ -239,7 +238,7 @@ static void test_storm__nothing_is_handed_out_after_pause(struct fa_t *t)
 
 static void submit_many_times(struct fa_t *mine, size_t index, void *arg)
 {
-    char (*ids)[FAINA_ID_SIZE] = arg;
+    char(*ids)[FAINA_ID_SIZE] = arg;
 
     for (size_t i = 0; i < 20; i++) {
         const char *id = fa_t_submit(mine, .type = "x",

@@ -61,8 +61,8 @@ void fa_t_check_task(const struct faina_task *task)
           (long long)task->max_attempts);
     for (size_t i = 1; i < task->resource_count; i++)
         CHECK(strcmp(task->resources[i - 1], task->resources[i]) < 0,
-              "%s: resources are not sorted, or repeat: %s, %s", task->id,
-              task->resources[i - 1], task->resources[i]);
+              "%s: resources are not sorted, or repeat: %s, %s", task->id, task->resources[i - 1],
+              task->resources[i]);
     check_holder(task);
     check_times(task);
 }
@@ -202,11 +202,9 @@ enum faina_code fa_t_start(struct fa_t *t, const char *id, struct faina_by by)
 enum faina_code fa_t_report(struct fa_t *t, const char *id, struct faina_by by,
                             const struct faina_report *report)
 {
-    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_PROGRESS,
-                                       .id = id,
-                                       .by = by,
-                                       .wants_task = true,
-                                       .report = report});
+    return fa_t_run(
+        t, &(struct fa_op){
+               .kind = FA_OP_PROGRESS, .id = id, .by = by, .wants_task = true, .report = report});
 }
 
 enum faina_code fa_t_progress(struct fa_t *t, const char *id, struct faina_by by, int progress)
@@ -215,8 +213,7 @@ enum faina_code fa_t_progress(struct fa_t *t, const char *id, struct faina_by by
                        &(struct faina_report){.has_progress = true, .progress = progress});
 }
 
-enum faina_code fa_t_heartbeat(struct fa_t *t, const char *id, struct faina_by by,
-                               int64_t lease_ms)
+enum faina_code fa_t_heartbeat(struct fa_t *t, const char *id, struct faina_by by, int64_t lease_ms)
 {
     return fa_t_run(
         t, &(struct fa_op){.kind = FA_OP_HEARTBEAT, .id = id, .by = by, .lease_ms = lease_ms});
@@ -225,21 +222,17 @@ enum faina_code fa_t_heartbeat(struct fa_t *t, const char *id, struct faina_by b
 enum faina_code fa_t_complete(struct fa_t *t, const char *id, struct faina_by by,
                               const char *output)
 {
-    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_COMPLETE,
-                                       .id = id,
-                                       .by = by,
-                                       .wants_task = true,
-                                       .output = output});
+    return fa_t_run(
+        t, &(struct fa_op){
+               .kind = FA_OP_COMPLETE, .id = id, .by = by, .wants_task = true, .output = output});
 }
 
 enum faina_code fa_t_fail_with(struct fa_t *t, const char *id, struct faina_by by,
                                const struct faina_failure *failure)
 {
-    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_FAIL,
-                                       .id = id,
-                                       .by = by,
-                                       .wants_task = true,
-                                       .failure = failure});
+    return fa_t_run(
+        t, &(struct fa_op){
+               .kind = FA_OP_FAIL, .id = id, .by = by, .wants_task = true, .failure = failure});
 }
 
 enum faina_code fa_t_fail_attempt(struct fa_t *t, const char *id, struct faina_by by,
@@ -304,11 +297,9 @@ enum faina_code fa_t_retry(struct fa_t *t, const char *id, struct faina_by by)
 
 enum faina_code fa_t_retry_keep(struct fa_t *t, const char *id, struct faina_by by)
 {
-    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_RETRY,
-                                       .id = id,
-                                       .by = by,
-                                       .wants_task = true,
-                                       .keep_attempts = true});
+    return fa_t_run(
+        t, &(struct fa_op){
+               .kind = FA_OP_RETRY, .id = id, .by = by, .wants_task = true, .keep_attempts = true});
 }
 
 enum faina_code fa_t_delete_with(struct fa_t *t, const char *id, struct faina_by by,

@@ -70,8 +70,7 @@ static const char *differing_line(const char *a, const char *b)
     return line;
 }
 
-void fa_t_check_str(const char *got, const char *want, const char *what, const char *file,
-                    int line)
+void fa_t_check_str(const char *got, const char *want, const char *what, const char *file, int line)
 {
     const char *got_line, *want_line;
 
@@ -129,11 +128,20 @@ const char *fa_t_path(struct fa_t *t, const char *name)
     return fa_arena_printf(&t->arena, "%s/%s", t->dir, name);
 }
 
+int64_t fa_t_int(const char *text)
+{
+    char *end;
+    long long value = strtoll(text, &end, 0);
+
+    CHECK(end != text && *end == '\0', "\"%s\" is not a number", text);
+    return value;
+}
+
 int64_t fa_t_env_int(const char *name, int64_t otherwise)
 {
     const char *text = getenv(name);
 
-    return text && *text ? strtoll(text, NULL, 0) : otherwise;
+    return text && *text ? fa_t_int(text) : otherwise;
 }
 
 uint64_t fa_t_seed(void)
@@ -287,15 +295,14 @@ static size_t plan_url(struct plan *plans, const char *url, const struct fa_t_ca
             continue;
         plan->test = &cases[i];
         snprintf(plan->url, sizeof plan->url, "%s", url);
-        snprintf(plan->name, sizeof plan->name, "%s [%.*s]", cases[i].name,
-                 (int)strcspn(url, ":"), url);
+        snprintf(plan->name, sizeof plan->name, "%s [%.*s]", cases[i].name, (int)strcspn(url, ":"),
+                 url);
         used++;
     }
     return used;
 }
 
-int fa_t_main(int argc, char **argv, const char *suite, const struct fa_t_case *cases,
-              size_t count)
+int fa_t_main(int argc, char **argv, const char *suite, const struct fa_t_case *cases, size_t count)
 {
     const char *setting = getenv("FA_CONFORMANCE_URLS");
     char *urls = strdup(setting && *setting ? setting : URLS_DEFAULT);

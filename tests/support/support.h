@@ -27,9 +27,9 @@ struct fa_t {
     char url[FA_T_PATH_SIZE]; /* of the engine */
     bool is_durable;          /* what was stored is there again after fa_t_reopen */
     struct faina_options options;
-    struct fa_arena arena;    /* all answers of this test live here */
-    struct fa_op op;          /* the newest operation with its answer ... */
-    struct faina_task *task;  /* ... and its task, where it has one */
+    struct fa_arena arena;   /* all answers of this test live here */
+    struct fa_op op;         /* the newest operation with its answer ... */
+    struct faina_task *task; /* ... and its task, where it has one */
     const struct fa_t_case *test;
 };
 
@@ -45,8 +45,14 @@ struct fa_t_case {
     enum fa_t_need needs;
 };
 
-#define FA_T_CASE(function) {#function, function, FA_T_ANY}
-#define FA_T_CASE_DURABLE(function) {#function, function, FA_T_DURABLE}
+#define FA_T_CASE(function)                                                                        \
+    {                                                                                              \
+#function, function, FA_T_ANY                                                              \
+    }
+#define FA_T_CASE_DURABLE(function)                                                                \
+    {                                                                                              \
+#function, function, FA_T_DURABLE                                                          \
+    }
 
 /*
  * Runs every case on every engine and returns the number that failed. argv[1] picks tests by name
@@ -75,6 +81,7 @@ void fa_t_forget(struct fa_t *t);
 void fa_t_temp_dir(char out[FA_T_PATH_SIZE]); /* made in TMPDIR, else /tmp */
 void fa_t_remove_tree(const char *path);
 const char *fa_t_path(struct fa_t *t, const char *name); /* a file in the test's folder */
+int64_t fa_t_int(const char *text); /* the whole text is a number, or the test fails */
 int64_t fa_t_env_int(const char *name, int64_t otherwise);
 /* FA_SEED when set, else one from the clock. */
 uint64_t fa_t_seed(void);
@@ -101,7 +108,8 @@ void fa_t_check_status(enum faina_status got, enum faina_status want, const char
     } while (0)
 #define CHECK_CODE(t, call, want) fa_t_check_code(t, call, want, #call, __FILE__, __LINE__)
 #define CHECK_OK(t, call) CHECK_CODE(t, call, FAINA_OK)
-#define CHECK_INT(got, want) fa_t_check_int((int64_t)(got), (int64_t)(want), #got, __FILE__, __LINE__)
+#define CHECK_INT(got, want)                                                                       \
+    fa_t_check_int((int64_t)(got), (int64_t)(want), #got, __FILE__, __LINE__)
 #define CHECK_STR(got, want) fa_t_check_str(got, want, #got, __FILE__, __LINE__)
 #define CHECK_STATUS(got, want) fa_t_check_status(got, want, #got, __FILE__, __LINE__)
 #define CHECK_TRUE(condition) CHECK(condition, "not true: %s", #condition)
