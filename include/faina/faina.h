@@ -467,7 +467,7 @@ FAINA_API const char *faina_actor_name(enum faina_actor actor);
 /* One thing that happened to a task. */
 struct faina_event {
     int64_t at_us;            /* unique within the task, and so its id */
-    const char *what;         /* "created", "claimed", "retry", "late_result", ... */
+    const char *what;         /* "created", "claimed", "retry_scheduled", "late_result", ... */
     enum faina_status status; /* the task's status after it */
     enum faina_actor actor;
     const char *state;

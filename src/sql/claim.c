@@ -118,10 +118,11 @@ static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64
     enum faina_code code = FAINA_OK;
 
     *out = NULL;
-    if (lane->peek_epoch != unit->epoch) {
+    if (lane->peek_epoch != unit->epoch || lane->peek_arrivals != lane->arrivals) {
         lane->peek_count = lane->peek_next = 0;
         lane->peek_is_last = false;
         lane->peek_epoch = unit->epoch;
+        lane->peek_arrivals = lane->arrivals;
     }
     for (;;) {
         while (lane->peek_next < lane->peek_count) {

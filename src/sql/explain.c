@@ -54,7 +54,7 @@ static const char *in_time(struct explain *x, int64_t at_us)
 struct others {
     struct explain *x;
     struct fa_buf names;
-    int64_t left, bad, named;
+    int64_t left, named;
 };
 
 static enum faina_code add_other(struct others *others, int64_t key)
@@ -68,10 +68,8 @@ static enum faina_code add_other(struct others *others, int64_t key)
         return FAINA_OK;
     if (code != FAINA_OK || row.deleted_us != 0)
         return code;
-    if (fa_status_is_ended(row.status)) {
-        others->bad += row.status != FAINA_COMPLETED;
+    if (fa_status_is_ended(row.status))
         return FAINA_OK;
-    }
     others->left++;
     if (others->named++ >= NAMED_MAX)
         return FAINA_OK;
@@ -101,11 +99,10 @@ static enum faina_code explain_blocked(struct explain *x)
                             by_children ? "of its subtasks" : "of the tasks it depends on",
                             others.names.len ? others.names.ptr : "",
                             others.named > NAMED_MAX ? ", ..." : ""));
-    if (code == FAINA_OK && others.bad > 0)
+    if (code == FAINA_OK && x->row->deps_bad > 0)
         add(x, "dependency", 0,
-            fa_arena_printf(x->arena,
-                            "%lld of them ended badly, so it will go on in its error phase",
-                            (long long)others.bad));
+            fa_arena_printf(x->arena, "%lld ended badly, so it will go on in its error phase",
+                            (long long)x->row->deps_bad));
     fa_buf_finish(&others.names);
     return code;
 }

@@ -295,8 +295,8 @@ static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_home to)
 {
     if (to == FA_HOME_READY) {
         row->lane->may_have_ready = true;
+        row->lane->arrivals++;
         unit->has_ready = true;
-        unit->epoch++;
     }
     row->home = to;
     row->is_new = false;

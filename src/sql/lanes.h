@@ -43,8 +43,9 @@ struct fa_lane {
     /* What the open transaction has read from the lane's line and not yet taken. */
     struct fa_row **peek;
     size_t peek_count, peek_next, peek_size;
-    uint64_t peek_epoch;
-    bool peek_is_last; /* the line has no more after these */
+    uint64_t peek_epoch, peek_arrivals; /* void when the unit's epoch or `arrivals` is another */
+    uint64_t arrivals;                  /* grows whenever tasks come into line */
+    bool peek_is_last;                  /* the line has no more after these */
 };
 
 struct fa_lanes;

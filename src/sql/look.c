@@ -114,14 +114,7 @@ static void add_own_events(const struct fa_row *row, struct event_list *list)
                                                           .actor = by,
                                                           .worker_id = row->worker};
     if (fa_status_is_ended(row->status))
-        list->items[list->count++] = (struct faina_event){
-            .at_us = row->completed_us,
-            .what = faina_status_name(row->status),
-            .status = row->status,
-            .actor = (enum faina_actor)((row->flags & FA_END_ACTOR_MASK) >> FA_END_ACTOR_SHIFT),
-            .state = row->state,
-            .worker_id = row->worker,
-            .detail = row->error};
+        list->items[list->count++] = fa_row_end_event(row);
 }
 
 static int newest_first(const void *a, const void *b)

@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-#define CHILD_PAGE 1000
-
 static enum faina_code find(struct fa_unit *unit, struct fa_op *op, struct fa_row **out)
 {
     enum faina_code code = fa_unit_find(unit, op->id, true, out, &op->error);
@@ -33,19 +31,12 @@ static void push(struct stack *stack, struct fa_row *row)
 static enum faina_code push_children(struct fa_unit *unit, struct stack *stack, struct fa_row *row,
                                      struct faina_error *err)
 {
-    enum faina_code code;
-    int64_t after = 0;
+    struct fa_row **children;
+    size_t count;
+    enum faina_code code = fa_children_of(unit, row, FA_SQL_CHILD_LIVE, &children, &count, err);
 
-    do {
-        struct fa_row **children;
-        size_t count;
-
-        code = fa_children_of(unit, row->id.key, &after, CHILD_PAGE, &children, &count, err);
-        for (size_t i = 0; code == FAINA_OK && i < count; i++) {
-            if (!fa_status_is_ended(children[i]->status))
-                push(stack, children[i]);
-        }
-    } while (code == FAINA_OK && after != 0);
+    for (size_t i = 0; code == FAINA_OK && i < count; i++)
+        push(stack, children[i]);
     return code;
 }
 
@@ -127,11 +118,26 @@ static enum faina_code wait_again(struct fa_unit *unit, struct fa_row *row, stru
     return code;
 }
 
+enum faina_code fa_reopen(struct fa_unit *unit, struct fa_row *row, enum faina_actor actor,
+                          bool keep_attempts, struct faina_error *err)
+{
+    bool had_ended = fa_status_is_ended(row->status);
+    enum faina_code code;
+
+    fa_unit_apply(unit, row,
+                  &(struct fa_change){.trigger = FA_RETRY, .actor = actor, .what = "retried"});
+    if (!keep_attempts)
+        row->attempts = 0;
+    code = wait_again(unit, row, err);
+    if (code == FAINA_OK && had_ended)
+        code = fa_unit_wake(unit, row, false, err);
+    return code;
+}
+
 enum faina_code fa_do_retry(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
     enum faina_code code = find(unit, op, &row);
-    bool had_ended;
 
     if (code != FAINA_OK)
         return code;
@@ -141,15 +147,7 @@ enum faina_code fa_do_retry(struct fa_unit *unit, struct fa_op *op)
         return fa_error_set(&op->error, FAINA_MAX_ATTEMPTS_REACHED,
                             "all %lld attempts are used up; retry without keeping them",
                             (long long)row->max_attempts);
-    had_ended = fa_status_is_ended(row->status);
-    fa_unit_apply(
-        unit, row,
-        &(struct fa_change){.trigger = FA_RETRY, .actor = FAINA_ACTOR_API, .what = "retried"});
-    if (!op->keep_attempts)
-        row->attempts = 0;
-    code = wait_again(unit, row, &op->error);
-    if (code == FAINA_OK && had_ended)
-        code = fa_unit_wake(unit, row, false, &op->error);
+    code = fa_reopen(unit, row, FAINA_ACTOR_API, op->keep_attempts, &op->error);
     return code == FAINA_OK ? fa_answer(unit, op, row) : code;
 }
 

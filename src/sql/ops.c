@@ -75,8 +75,7 @@ enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row *row, bool is
         return FAINA_OK;
     }
     if (is_lost) { /* the end says dead_letter; what led to it is an event of its own */
-        fa_unit_change(unit, row);
-        fa_unit_event(unit, row, what, actor, worker, error);
+        fa_unit_note(unit, row, what, actor, worker, error);
     }
     change.trigger = is_lost ? FA_LOSE_LAST : FA_FAIL_LAST;
     fa_unit_apply(unit, row, &change);

@@ -1,8 +1,8 @@
 /*
  * ops.h - the operations that change something, each over a unit.
  *
- * An operation checks everything first, then changes; so a refusal has changed nothing. It returns
- * its code with the sentence in op->error. UNAVAILABLE and INTERNAL mean that the store failed, and
+ * An operation checks everything first, then changes; so a refusal has changed nothing (a late
+ * outcome leaves a note among the events). It returns its code with the sentence in op->error. UNAVAILABLE and INTERNAL mean that the store failed, and
  * end the whole batch; every other code concerns this operation alone.
  *
  * By file: submit.c; claim.c (claim, claim next, start, release); outcome.c (progress, heartbeat,
@@ -71,10 +71,15 @@ void fa_free_keys(struct fa_unit *unit, const struct fa_row *row);
 /* The hash under which task_key finds an idempotency key. */
 int64_t fa_key_hash(const char *ns, const char *type, const char *key);
 
-/* The subtasks of a task, oldest first, as the unit's rows: those among the `limit` next ones after
- * *after that are not deleted. *after moves on, and is 0 when there are no more. */
-FA_MUST_CHECK enum faina_code fa_children_of(struct fa_unit *unit, int64_t parent, int64_t *after,
-                                             size_t limit, struct fa_row ***out, size_t *count,
+/* Subtasks of a task as the unit's rows: those that child_live or child_stale names. */
+FA_MUST_CHECK enum faina_code fa_children_of(struct fa_unit *unit, const struct fa_row *parent,
+                                             enum fa_sql which, struct fa_row ***out, size_t *count,
                                              struct faina_error *err);
+
+/* Puts an ended or held task back in line (FA_RETRY must be allowed): it waits for its dependencies
+ * again, and whoever waits for it counts it again. */
+FA_MUST_CHECK enum faina_code fa_reopen(struct fa_unit *unit, struct fa_row *row,
+                                        enum faina_actor actor, bool keep_attempts,
+                                        struct faina_error *err);
 
 #endif

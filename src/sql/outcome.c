@@ -11,8 +11,6 @@
 
 #include <assert.h>
 
-#define CHILD_PAGE 1000
-
 static enum faina_actor actor_of(const struct fa_op *op)
 {
     return op->by.worker_id != NULL ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API;
@@ -24,6 +22,42 @@ static enum faina_code find(struct fa_unit *unit, struct fa_op *op, bool whole, 
     enum faina_code code = fa_unit_find(unit, op->id, whole || op->wants_task, out, &op->error);
 
     return code == FAINA_OK ? fa_check_version(*out, op) : code;
+}
+
+/* Whether the newest event is this very note: who asks in a loop must not fill the disk. */
+struct newest_event {
+    struct fa_arena *arena;
+    const char *what, *worker, *detail;
+};
+
+static void sink_newest(void *ctx, size_t n, const struct fa_value *columns)
+{
+    struct newest_event *newest = ctx;
+
+    (void)n;
+    newest->what = fa_value_dup(&columns[1], newest->arena);
+    newest->worker = fa_value_dup(&columns[5], newest->arena);
+    newest->detail = fa_value_dup(&columns[6], newest->arena);
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+static bool was_noted(struct fa_unit *unit, struct fa_op *op, struct fa_row *row,
+                      const char *detail)
+{
+    struct newest_event newest = {.arena = &unit->arena};
+    struct fa_value params[2] = {fa_value_int(row->id.key), fa_value_int(1)};
+
+    /* A failure to look costs one more note. */
+    if (fa_unit_flush(unit, NULL) != FAINA_OK ||
+        fa_db_one(unit->source.db, FA_SQL_EVENT_LIST, params, 2, sink_newest, &newest, NULL) !=
+            FAINA_OK)
+        return false;
+    return newest.what != NULL && strcmp(newest.what, "late_result") == 0 &&
+           is_same_text(newest.worker, op->by.worker_id) && is_same_text(newest.detail, detail);
 }
 
 /* Notes a refused outcome, unless nobody can have been working on the task. */
@@ -48,7 +82,8 @@ static enum faina_code refuse_late(struct fa_unit *unit, struct fa_op *op, struc
     fa_json_key(&writer, "refused");
     fa_json_put_str(&writer, faina_code_name(code));
     fa_json_end_object(&writer);
-    fa_unit_note(unit, row, "late_result", actor_of(op), op->by.worker_id, detail.ptr);
+    if (!was_noted(unit, op, row, detail.ptr))
+        fa_unit_note(unit, row, "late_result", actor_of(op), op->by.worker_id, detail.ptr);
     fa_buf_finish(&detail);
     return code;
 }
@@ -72,8 +107,10 @@ static bool is_same_json(const char *a, const char *b)
 /* Who says how a task ended that nobody held: the same one may say it again. */
 static void remember_teller(struct fa_unit *unit, const struct fa_op *op, struct fa_row *row)
 {
-    if (row->worker == NULL)
-        row->worker = fa_unit_text(unit, op->by.worker_id);
+    if (row->worker != NULL || op->by.worker_id == NULL)
+        return;
+    fa_unit_write_out(unit, row); /* a start without a worker stays one */
+    row->worker = fa_unit_text(unit, op->by.worker_id);
 }
 
 /* Complete --------------------------------------------------------------------------------- */
@@ -196,6 +233,10 @@ enum faina_code fa_do_fail(struct fa_unit *unit, struct fa_op *op)
         if (repeated)
             return fa_answer(unit, op, row);
     }
+    /* A pending task may be given up by a person, not by a worker that has lost it. */
+    if (row->status == FAINA_PENDING && row->fence > 0 &&
+        (op->by.worker_id != NULL || op->by.fence != 0))
+        return refuse_late(unit, op, row, fa_refuse(row, FA_FAIL_RETRY, op));
     if (fa_rule_find(row->status, trigger) == NULL)
         return refuse_late(unit, op, row, fa_refuse(row, trigger, op));
     code = fa_check_holder(row, op);
@@ -224,7 +265,7 @@ static void renew(struct fa_unit *unit, struct fa_row *row, int64_t lease_ms)
         unit->next_us = until;
 }
 
-/* A progress report renews the lease, but never makes a longer one shorter. */
+/* The default renewal never makes a longer lease shorter. */
 static void renew_at_least(struct fa_unit *unit, struct fa_row *row)
 {
     if (row->at_us < unit->now_us + FA_LEASE_MS_DEFAULT * 1000)
@@ -246,7 +287,10 @@ enum faina_code fa_do_heartbeat(struct fa_unit *unit, struct fa_op *op)
     code = fa_check_holder(row, op);
     if (code != FAINA_OK)
         return code;
-    renew(unit, row, op->lease_ms);
+    if (op->lease_ms > 0)
+        renew(unit, row, op->lease_ms);
+    else
+        renew_at_least(unit, row);
     return fa_answer(unit, op, row);
 }
 
@@ -311,68 +355,74 @@ enum faina_code fa_do_background(struct fa_unit *unit, struct fa_op *op)
 
 /* Block ------------------------------------------------------------------------------------ */
 
-enum faina_code fa_children_of(struct fa_unit *unit, int64_t parent, int64_t *after, size_t limit,
+enum faina_code fa_children_of(struct fa_unit *unit, const struct fa_row *parent, enum fa_sql which,
                                struct fa_row ***out, size_t *count, struct faina_error *err)
 {
     struct fa_keys list = {.arena = &unit->arena};
-    enum faina_code code = fa_unit_flush(unit, err); /* children of this batch count too */
-    struct fa_row **rows;
+    struct fa_value key = fa_value_int(parent->id.key);
+    enum faina_code code = FAINA_OK;
 
-    rows = fa_arena_take(&unit->arena, limit * sizeof(struct fa_row *));
-    if (code == FAINA_OK)
-        code = fa_db_one(unit->source.db, FA_SQL_CHILD_LIST,
-                         (struct fa_value[]){fa_value_int(parent), fa_value_int(*after),
-                                             fa_value_int((int64_t)limit)},
-                         3, fa_keys_sink, &list, err);
     *count = 0;
+    if (!(parent->flags & FA_FLAG_HAS_CHILDREN))
+        return FAINA_OK;
+    code = fa_unit_flush(unit, err); /* children of this batch count too */
+    if (code == FAINA_OK)
+        code = fa_db_one(unit->source.db, which, &key, 1, fa_keys_sink, &list, err);
+    *out = fa_arena_take(&unit->arena, (list.count + 1) * sizeof(struct fa_row *));
     for (size_t i = 0; code == FAINA_OK && i < list.count; i++) {
-        code = fa_unit_get(unit, list.keys[i], false, &rows[*count], err);
+        code = fa_unit_get(unit, list.keys[i], false, &(*out)[*count], err);
         if (code == FAINA_OK)
             (*count)++;
         else if (code == FAINA_TASK_NOT_FOUND) /* deleted: out of view */
             code = FAINA_OK;
     }
-    *after = list.count == limit ? list.keys[list.count - 1] : 0;
-    *out = rows;
     return code;
+}
+
+static enum faina_code count_children(struct fa_unit *unit, struct fa_row *parent, int64_t *out,
+                                      struct faina_error *err)
+{
+    struct fa_value key = fa_value_int(parent->id.key);
+    enum faina_code code;
+
+    *out = 0;
+    if (!(parent->flags & FA_FLAG_HAS_CHILDREN))
+        return FAINA_OK;
+    code = fa_unit_flush(unit, err);
+    if (code == FAINA_OK)
+        code = fa_db_one(unit->source.db, FA_SQL_CHILD_COUNT, &key, 1, fa_db_sink_int, out, err);
+    return code;
+}
+
+static void mark_children(struct fa_unit *unit, struct fa_row **children, size_t count,
+                          int64_t mark)
+{
+    for (size_t i = 0; i < count; i++) {
+        if ((children[i]->flags & FA_FLAG_AWAITED) == mark)
+            continue;
+        children[i]->flags ^= FA_FLAG_AWAITED;
+        fa_unit_touch(unit, children[i]);
+    }
 }
 
 /* Children that live are awaited from now on; those that have ended are not. */
-static void set_awaited(struct fa_unit *unit, struct fa_row *child, bool is_awaited)
+static enum faina_code await_children(struct fa_unit *unit, struct fa_row *parent, int64_t *live,
+                                      struct faina_error *err)
 {
-    if (!(child->flags & FA_FLAG_AWAITED) == !is_awaited)
-        return;
-    child->flags ^= FA_FLAG_AWAITED;
-    fa_unit_touch(unit, child);
-}
+    struct fa_row **children = NULL;
+    size_t count = 0;
+    enum faina_code code;
 
-/* Goes through the children: how many there are, and, with `live`, how many the parent is going to
- * wait for, which are marked. */
-static enum faina_code count_children(struct fa_unit *unit, struct fa_row *parent, int64_t *total,
-                                      int64_t *live, struct faina_error *err)
-{
-    enum faina_code code = FAINA_OK;
-    int64_t after = 0;
-
-    *total = 0;
-    if (live != NULL)
-        *live = 0;
-    if (!(parent->flags & FA_FLAG_HAS_CHILDREN))
-        return FAINA_OK;
-    do {
-        struct fa_row **children;
-        size_t count;
-
-        code = fa_children_of(unit, parent->id.key, &after, CHILD_PAGE, &children, &count, err);
-        *total += (int64_t)count;
-        for (size_t i = 0; code == FAINA_OK && live != NULL && i < count; i++) {
-            bool is_live = !fa_status_is_ended(children[i]->status);
-
-            set_awaited(unit, children[i], is_live);
-            *live += is_live;
-        }
-    } while (code == FAINA_OK && after != 0);
-    return code;
+    code = fa_children_of(unit, parent, FA_SQL_CHILD_STALE, &children, &count, err);
+    if (code != FAINA_OK)
+        return code;
+    mark_children(unit, children, count, 0);
+    code = fa_children_of(unit, parent, FA_SQL_CHILD_LIVE, &children, &count, err);
+    if (code != FAINA_OK)
+        return code;
+    mark_children(unit, children, count, FA_FLAG_AWAITED);
+    *live = (int64_t)count;
+    return FAINA_OK;
 }
 
 /* Plans every subtask; nothing has changed when one is refused. */
@@ -384,7 +434,7 @@ static enum faina_code plan_children(struct fa_unit *unit, struct fa_op *op, str
     enum faina_code code;
     int64_t total, made = 0;
 
-    code = count_children(unit, parent, &total, NULL, &op->error);
+    code = count_children(unit, parent, &total, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
         code = fa_plan_make(unit, &op->block.subtasks[i], parent, i, &plans[i], &op->error);
         made += plans[i].existing == NULL;
@@ -405,11 +455,7 @@ static enum faina_code requeue(struct fa_unit *unit, struct fa_row *child, struc
 {
     if (!fa_status_is_ended(child->status) || child->status == FAINA_COMPLETED)
         return FAINA_OK;
-    fa_unit_apply(
-        unit, child,
-        &(struct fa_change){.trigger = FA_RETRY, .actor = FAINA_ACTOR_SYSTEM, .what = "retried"});
-    child->attempts = 0;
-    return fa_unit_wake(unit, child, false, err);
+    return fa_reopen(unit, child, FAINA_ACTOR_SYSTEM, false, err);
 }
 
 enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
@@ -417,7 +463,7 @@ enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
     struct fa_row *row = NULL;
     enum faina_code code = find(unit, op, true, &row);
     struct fa_plan *plans;
-    int64_t total, live;
+    int64_t live = 0;
 
     if (code != FAINA_OK)
         return code;
@@ -436,7 +482,7 @@ enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
     }
     row->flags |= FA_FLAG_HAS_CHILDREN;
     if (code == FAINA_OK)
-        code = count_children(unit, row, &total, &live, &op->error);
+        code = await_children(unit, row, &live, &op->error);
     if (code != FAINA_OK)
         return code;
     fa_unit_apply(unit, row,

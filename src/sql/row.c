@@ -319,6 +319,22 @@ const char *fa_row_state(const struct fa_row *row)
     return row->state != NULL ? row->state : states[row->status];
 }
 
+/* Who cancels a task isn't the worker that had it, and the error of an earlier attempt isn't why. */
+struct faina_event fa_row_end_event(const struct fa_row *row)
+{
+    bool is_cancelled = row->status == FAINA_CANCELLED;
+
+    return (struct faina_event){
+        .at_us = row->completed_us,
+        .what = faina_status_name(row->status),
+        .status = row->status,
+        .actor = (enum faina_actor)((row->flags & FA_END_ACTOR_MASK) >> FA_END_ACTOR_SHIFT),
+        .state = row->state,
+        .worker_id = is_cancelled ? NULL : row->worker,
+        .detail = is_cancelled ? NULL : row->error,
+    };
+}
+
 /* Ids of other tasks, as text. */
 struct id_list {
     struct fa_arena *arena;

@@ -113,6 +113,9 @@ FA_MUST_CHECK enum faina_code fa_row_to_task(struct fa_source *source, struct fa
                                              struct fa_arena *arena, bool lend, bool brief,
                                              struct faina_task *out, struct faina_error *err);
 
+/* The event that an ended task's row tells. */
+struct faina_event fa_row_end_event(const struct fa_row *row);
+
 /* What people see when nobody said otherwise. */
 const char *fa_row_state(const struct fa_row *row);
 

@@ -286,7 +286,7 @@ void fa_unit_note(struct fa_unit *unit, struct fa_row *row, const char *what,
 }
 
 /* U5: writes out what the row alone has told so far, because it is about to forget it. */
-static void write_out(struct fa_unit *unit, struct fa_row *row)
+void fa_unit_write_out(struct fa_unit *unit, struct fa_row *row)
 {
     enum faina_actor by = row->worker != NULL ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API;
 
@@ -305,17 +305,18 @@ static void write_out(struct fa_unit *unit, struct fa_row *row)
                                            .actor = by,
                                            .worker = row->worker});
     row->flags &= ~(FA_FLAG_CLAIM_EVENT | FA_FLAG_START_EVENT);
-    if (fa_status_is_ended(row->status))
-        note(unit,
-             &(struct fa_unit_event){.task = row->id.key,
-                                     .at_us = row->completed_us,
-                                     .what = faina_status_name(row->status),
-                                     .status = row->status,
-                                     .actor = (enum faina_actor)((row->flags & FA_END_ACTOR_MASK) >>
-                                                                 FA_END_ACTOR_SHIFT),
-                                     .state = row->state,
-                                     .worker = row->worker,
-                                     .detail = row->error});
+    if (fa_status_is_ended(row->status)) {
+        struct faina_event end = fa_row_end_event(row);
+
+        note(unit, &(struct fa_unit_event){.task = row->id.key,
+                                           .at_us = end.at_us,
+                                           .what = end.what,
+                                           .status = end.status,
+                                           .actor = end.actor,
+                                           .state = end.state,
+                                           .worker = end.worker_id,
+                                           .detail = end.detail});
+    }
 }
 
 /* Moving ----------------------------------------------------------------------------------- */
@@ -428,7 +429,7 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
     if (change->trigger == FA_START && old == FAINA_CLAIMED)
         effects &= ~(unsigned)(FA_TAKE_LEASE | FA_COUNT_ATTEMPT);
     if (change->what != NULL)
-        write_out(unit, row);
+        fa_unit_write_out(unit, row);
     now = fa_unit_change(unit, row);
     row->status = (effects & FA_KEEP_STATUS) ? old : rule->to;
     row->due_us = 0;

@@ -7,7 +7,9 @@
  * nothing behind, and a row that several operations touched is written once.
  *
  *   U1  At most one fa_row per task; whoever asks for a task gets that one.
- *   U2  A row is changed by fa_unit_apply and the few functions here, which mark it dirty.
+ *   U2  Who changes a row marks it dirty: fa_unit_apply and fa_unit_change do; operations that set
+ *       output, error, progress, state, metadata, attempts or at_us themselves call one of them, or
+ *       fa_unit_touch.
  *   U3  A status changes only by fa_unit_apply, which asks the table in model/states.h.
  *   U4  Every change of a task gets an event whose time is unique and growing within the task.
  *   U5  The claim and start of the latest attempt and the end are events told by the row itself.
@@ -38,7 +40,7 @@ struct fa_unit {
     size_t ended_count, ended_size;
 
     bool has_arrivals;    /* a row that is not yet written may belong in line */
-    uint64_t epoch;       /* grows whenever the line of ready tasks gets new ones */
+    uint64_t epoch;       /* grows with each transaction: what was read ahead before is void */
     int64_t claim_demand; /* how many tasks the claims of this batch want in all */
 
     /* Rows, by key. */
@@ -110,6 +112,9 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
 /* Notes an event at the row's updated_us. */
 void fa_unit_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
                    enum faina_actor actor, const char *worker, const char *detail);
+
+/* U5: writes out what the row alone has told so far, because it is about to forget it. */
+void fa_unit_write_out(struct fa_unit *unit, struct fa_row *row);
 
 /* Notes an event that is no change of the task: the row stays as it is. */
 void fa_unit_note(struct fa_unit *unit, struct fa_row *row, const char *what,

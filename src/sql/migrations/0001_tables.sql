@@ -294,7 +294,8 @@ CREATE VIEW task_events AS
           SELECT id, completed_us,
                  CASE status WHEN 5 THEN 'completed' WHEN 6 THEN 'failed'
                              WHEN 7 THEN 'dead_letter' ELSE 'cancelled' END,
-                 status, (flags >> 8) & 3, state, worker, error
+                 status, (flags >> 8) & 3, state, CASE WHEN status <> 8 THEN worker END,
+                 CASE WHEN status <> 8 THEN error END
           FROM ended) x
     JOIN task_id u ON u.id = x.task
     JOIN status_name n ON n.status = x.status;

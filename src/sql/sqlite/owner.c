@@ -45,23 +45,21 @@ static void write_pid(int fd)
         return;
 }
 
-/* The file's own name, whatever links lead to it: two names must not mean two owners. */
+/* The file's own name, whatever links lead to it: two names must not mean two owners. A file that
+ * isn't there yet is made first, because a link to nowhere has no own name. */
 static bool real_name(const char *path, char out[PATH_MAX])
 {
-    char folder[PATH_MAX], copy[PATH_MAX];
-    const char *slash = strrchr(path, '/');
-    size_t len = slash != NULL ? (size_t)(slash - path) : 0;
+    int fd;
 
     if (realpath(path, out) != NULL)
         return true;
-    /* Not there yet: its folder's own name, and the name as it is. */
-    if (len >= sizeof(copy))
+    if (errno != ENOENT)
         return false;
-    memcpy(copy, path, len);
-    copy[len] = '\0';
-    if (realpath(slash == NULL ? "." : len == 0 ? "/" : copy, folder) == NULL)
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0)
         return false;
-    return snprintf(out, PATH_MAX, "%s/%s", folder, slash ? slash + 1 : path) < PATH_MAX;
+    close(fd);
+    return realpath(path, out) != NULL;
 }
 
 enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64_t timeout_ms,
