@@ -213,6 +213,34 @@ static void test_flush__one_transaction_or_many_leave_the_same(void **state)
     store_close(&many);
 }
 
+/* Payloads are not read for this (R3 of row.h), and must not be forgotten either. */
+static void test_flush__an_ended_task_keeps_its_payload(void **state)
+{
+    static const char sql[] =
+        "SELECT status, attempts, worker, output, deleted_us IS NULL, flags & "
+        "1024, completed_us FROM ended";
+    struct store store;
+    const char *id, *before, *after;
+    int64_t key;
+
+    store_open(&store);
+    key = store_make(&store, FAINA_COMPLETED);
+    before = raw_text(store.raw, sql, &store.arena);
+    CHECK(strncmp(before, "5|1|w|{}|1|0|", 13) == 0, "%s", before);
+    store_begin(&store);
+    id = store_id(&store, store_get(&store, key));
+    store_submit(&store, .type = "u", .depends_on = &id, .depends_on_count = 1);
+    store_commit(&store);
+    store_begin(&store);
+    must_run(&store, (struct fa_op){.kind = FA_OP_DELETE}, id);
+    store_commit(&store);
+    after = raw_text(store.raw, sql, &store.arena);
+    CHECK(strncmp(after, "5|1|w|{}|0|1024|", 16) == 0, "%s", after);
+    CHECK_STR(strrchr(after, '|'), strrchr(before, '|'));
+    check_audit(&store);
+    store_close(&store);
+}
+
 static void test_flush__a_purged_task_leaves_nothing(void **state)
 {
     static const char *const tables[] = {"task",  "ready",    "held",     "parked",
@@ -292,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_flush__a_task_that_nobody_touched_is_all_nulls),
         cmocka_unit_test(test_flush__each_status_has_its_table),
         cmocka_unit_test(test_flush__one_transaction_or_many_leave_the_same),
+        cmocka_unit_test(test_flush__an_ended_task_keeps_its_payload),
         cmocka_unit_test(test_flush__a_purged_task_leaves_nothing),
         cmocka_unit_test(test_flush__a_failure_leaves_nothing),
     };
