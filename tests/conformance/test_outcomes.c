@@ -246,7 +246,9 @@ static void test_fail__same_again_is_ok_until_somebody_claims(struct fa_t *t)
     CHECK_OK(t, fa_t_fail_attempt(t, id, BY("w"), "no"));
     CHECK_STR(fa_t_picture(t, id), before);
     CHECK_STORY(t, id, "created claimed started retry_scheduled");
+    /* Somebody else's late word in between makes no difference. */
     CHECK_CODE(t, fa_t_fail_attempt(t, id, BY("v"), "no"), FAINA_TASK_NOT_CLAIMED);
+    CHECK_OK(t, fa_t_fail_attempt(t, id, BY("w"), "no"));
 
     CHECK_OK(t, fa_t_claim(t, id, "v"));
     before = fa_t_picture(t, id);
@@ -306,6 +308,22 @@ static void test_late__old_fence_is_refused_and_noted(struct fa_t *t)
                 "late_result completed");
 }
 
+/* A person may give up a task that waits for its next attempt; a worker that has lost it may not. */
+static void test_late__lost_task_is_not_the_workers_to_give_up(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x", .retry = SLOW);
+    const char *before;
+
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_retry(t, id, NOBODY));
+    before = fa_t_picture(t, id);
+    CHECK_CODE(t, fa_t_fail_final(t, id, BY("w"), "no"), FAINA_TASK_NOT_CLAIMED);
+    check_late(t, id, "w");
+    CHECK_STR(fa_t_picture(t, id), before);
+    CHECK_OK(t, fa_t_fail_final(t, id, NOBODY, "no"));
+    CHECK_NOW(t, id, FAINA_FAILED);
+}
+
 static void test_late__reassigned_task(struct fa_t *t)
 {
     const char *id = fa_t_make(t, FAINA_RUNNING, "w");
@@ -354,6 +372,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_fail__same_again_is_ok_until_somebody_claims),
         FA_T_CASE(test_fail__same_again_after_the_end_is_ok),
         FA_T_CASE(test_late__old_fence_is_refused_and_noted),
+        FA_T_CASE(test_late__lost_task_is_not_the_workers_to_give_up),
         FA_T_CASE(test_late__reassigned_task),
         FA_T_CASE(test_late__cancelled_task),
     };

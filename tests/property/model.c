@@ -79,7 +79,7 @@ static void take(struct fa_m_task *task, int worker, enum faina_status status)
         task->attempts++;
     task->continues = task->is_later = false;
     task->has_outcome = false;
-    task->is_touched = task->is_claimed = true;
+    task->is_touched = task->is_claimed = task->was_claimed = true;
 }
 
 static void put_in_line(struct fa_m_task *task)
@@ -383,7 +383,12 @@ static void do_fail(struct fa_m *model, struct fa_m_step *step, struct fa_m_task
     if ((has_failed || (task->status == FAINA_PENDING && step->worker != FA_M_NOBODY)) &&
         is_repeat(task, step) && task->outcome_permanent == step->is_permanent)
         return;
-    step->code = check_work(task, step, USING | (step->is_permanent ? IN(PENDING) : 0));
+    /* A pending task may be given up by a person, but not by a worker that has lost it. */
+    if (task->status == FAINA_PENDING && task->was_claimed &&
+        (step->worker != FA_M_NOBODY || step->fence != 0))
+        step->code = FAINA_TASK_NOT_CLAIMED;
+    else
+        step->code = check_work(task, step, USING | (step->is_permanent ? IN(PENDING) : 0));
     if (step->code != FAINA_OK)
         return;
     note_outcome(task, step);

@@ -40,10 +40,11 @@ struct fa_m_task {
     bool is_later;   /* waits for a time */
     bool has_run_at; /* was submitted with one */
     bool is_deleted, is_purged;
-    bool continues;  /* the next claim goes on with the same attempt */
-    bool is_resumed; /* the present claim did */
-    int parent;      /* -1: none */
-    int child;       /* its name among its siblings: 0.. named, -1.. by place */
+    bool was_claimed; /* ever */
+    bool continues;   /* the next claim goes on with the same attempt */
+    bool is_resumed;  /* the present claim did */
+    int parent;       /* -1: none */
+    int child;        /* its name among its siblings: 0.. named, -1.. by place */
     bool has_children, waits_for_children, fail_fast;
     int blocked_at, ended_at; /* step numbers */
     int deps[FA_M_DEPS_MAX];
