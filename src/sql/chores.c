@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 
-#include <assert.h>
+#define SKIP_US 1000000
 
 static enum faina_code find_due(struct fa_unit *unit, enum fa_sql sql, int64_t limit,
                                 struct fa_keys *out, struct faina_error *err)
@@ -110,13 +110,20 @@ enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next
 {
     static const enum fa_sql due[] = {FA_SQL_PARKED_DUE, FA_SQL_HELD_LOST};
     enum faina_code code = fa_unit_flush(unit, err);
+    bool was_skipped = false;
 
     for (size_t i = 0; code == FAINA_OK && i < FA_COUNT(due); i++) {
         struct fa_keys found;
 
         code = find_due(unit, due[i], limit, &found, err);
-        for (size_t k = 0; code == FAINA_OK && k < found.count; k++)
+        for (size_t k = 0; code == FAINA_OK && k < found.count; k++) {
             code = tend(unit, found.keys[k], err);
+            if (code ==
+                FAINA_INTERNAL) { /* its rows are damaged; the others must not wait for it */
+                code = FAINA_OK;
+                was_skipped = true;
+            }
+        }
     }
     if (code == FAINA_OK)
         code = fa_unit_flush(unit, err);
@@ -125,5 +132,7 @@ enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next
         code = next_of(unit, FA_SQL_PARKED_NEXT, next_us, err);
     if (code == FAINA_OK)
         code = next_of(unit, FA_SQL_HELD_NEXT, next_us, err);
+    if (was_skipped && *next_us < unit->now_us + SKIP_US)
+        *next_us = unit->now_us + SKIP_US; /* not again and again */
     return code;
 }

@@ -15,6 +15,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#define PAYLOAD_ROWS_MIN 8 /* fewer rows are read without their payloads */
+
 static int64_t lease_us(int64_t lease_ms)
 {
     return (lease_ms > 0 ? lease_ms : FA_LEASE_MS_DEFAULT) * 1000;
@@ -84,12 +86,14 @@ static void sink_peek(void *ctx, size_t n, const struct fa_value *columns)
     lane->peek[lane->peek_count++] = row;
 }
 
-/* Most lines hold only plain tasks, which are read with few columns. One that is not plain makes
+/* Most lines hold only plain tasks, which are read with few columns and their payload. Where only a
+ * few are wanted of each of many lanes, most are not taken, and payloads would be read in vain. One that is not plain makes
  * its lane be read with all of them until its line is empty. */
 static enum faina_code read_ahead(struct fa_unit *unit, struct fa_lane *lane, int64_t want,
                                   struct faina_error *err)
 {
-    struct peek_sink sink = {.unit = unit, .lane = lane, .is_plain = !lane->has_rich};
+    struct peek_sink sink = {
+        .unit = unit, .lane = lane, .is_plain = !lane->has_rich && want >= PAYLOAD_ROWS_MIN};
     struct fa_value params[4] = {fa_value_int(lane->id), fa_value_int(INT64_MIN), fa_value_int(0),
                                  fa_value_int(want)};
     enum faina_code code;
@@ -144,6 +148,18 @@ static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64
     return FAINA_OK;
 }
 
+/* No more than there are permits for. */
+static int64_t wanted_of(const struct fa_lane *lane, int64_t want)
+{
+    for (size_t i = 0; i < lane->resource_count; i++) {
+        const struct fa_resource *resource = lane->resources[i];
+
+        if (resource->max >= 0 && resource->max - resource->in_use < want)
+            want = resource->max - resource->in_use;
+    }
+    return want > 0 ? want : 1;
+}
+
 /* Claim next ------------------------------------------------------------------------------- */
 
 struct head {
@@ -179,7 +195,7 @@ static enum faina_code open_lanes(struct fa_unit *unit, const struct faina_claim
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
         struct head head = {.lane = heads[i].lane};
 
-        code = best_of(unit, head.lane, want, &head.row, err);
+        code = best_of(unit, head.lane, wanted_of(head.lane, want), &head.row, err);
         if (head.row != NULL)
             heads[kept++] = head;
     }

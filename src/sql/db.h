@@ -99,8 +99,10 @@ struct fa_db_ops {
     /* Required. Several statements without parameters: a migration. */
     enum faina_code (*script)(struct fa_db *db, const char *text, struct faina_error *err);
     /* Optional. Housekeeping of the writing connection between transactions: the log goes into the
-     * file when it has grown long enough. A failure costs nothing but a longer log. */
-    void (*tend)(struct fa_db *db);
+     * file when it has grown long enough. True: it has grown too long because of readers, and wants
+     * to be called again with `is_quiet` while nobody reads. A failure costs nothing but a longer
+     * log. */
+    bool (*tend)(struct fa_db *db, bool is_quiet);
     /* Required. The store's own check of itself: calls `found` with each sentence it has to say. */
     enum faina_code (*check)(struct fa_db *db, void (*found)(void *ctx, const char *sentence),
                              void *ctx, struct faina_error *err);

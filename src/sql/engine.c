@@ -42,6 +42,7 @@
 #define OPEN_TIMEOUT_MS 2000
 #define CACHE_KIB 65536
 #define RETRY_CHORES_US 1000000 /* after a failure */
+#define READERS_HOLD_MS 500
 
 struct engine {
     struct fa_service base;
@@ -266,18 +267,30 @@ static enum faina_code transact_and_tell(struct engine *engine, struct op_job *j
     return code;
 }
 
+/* Between transactions, before the next one: those of the last one have their answers by now. */
+static void tend_store(struct engine *engine)
+{
+    bool (*tend)(struct fa_db *, bool) = engine->db->ops->tend;
+
+    if (tend == NULL || !tend(engine->db, false) || engine->readers == NULL)
+        return;
+    if (fa_readers_hold(engine->readers, READERS_HOLD_MS))
+        tend(engine->db, true);
+    fa_readers_let_go(engine->readers);
+}
+
 /* One bad operation must not make the others fail: when a transaction failed for a reason that is
- * not the disk's, each job is tried by itself. */
+ * not the disk's, each job is tried by itself. Chores that are due are then left for later, so one
+ * that fails doesn't stop everybody either. */
 static void run_jobs(void *ctx, struct fa_job *jobs)
 {
     struct engine *engine = ctx;
     struct faina_error err = {0};
     enum faina_code code;
 
-    if (engine->db->ops->tend != NULL)
-        engine->db->ops->tend(engine->db);
+    tend_store(engine);
     code = transact_and_tell(engine, (struct op_job *)jobs, true, &err);
-    if (code == FAINA_INTERNAL && jobs->next != NULL) {
+    if (code == FAINA_INTERNAL) {
         for (struct fa_job *job = jobs, *next; job != NULL; job = next) {
             next = job->next;
             job->next = NULL;
@@ -296,6 +309,10 @@ static void run_in_batch(struct engine *engine, struct op_job *job)
     struct faina_error err;
 
     job->job.weight = job->count;
+    for (size_t i = 0; i < job->count; i++) {
+        if (job->ops[i].kind == FA_OP_BLOCK)
+            job->job.weight += job->ops[i].block.count;
+    }
     if (fa_batch_run(engine->batch, &job->job))
         return;
     fa_error_set(&err, FAINA_STORE_CLOSED, "the engine is closed");

@@ -1,10 +1,12 @@
 /* readers.c - see readers.h. */
 #include "sql/readers.h"
 
+#include "base/clock.h"
 #include "sql/sqlite/db_sqlite.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define IDLE_MAX 8
 #define CACHE_KIB 4096
@@ -14,14 +16,23 @@ struct fa_readers {
     pthread_mutex_t mutex;
     struct fa_reader *idle;
     size_t idle_count;
+    size_t active;       /* between begin and end */
+    bool is_held;        /* nobody may begin */
+    pthread_cond_t cond; /* one of the two has changed */
 };
 
 struct fa_readers *fa_readers_create(const char *path)
 {
     struct fa_readers *readers = fa_alloc_zero(1, sizeof(*readers));
 
+    pthread_condattr_t attr;
+
     readers->path = strdup(path);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&readers->mutex, NULL);
+    pthread_cond_init(&readers->cond, &attr);
+    pthread_condattr_destroy(&attr);
     return readers;
 }
 
@@ -42,6 +53,7 @@ void fa_readers_destroy(struct fa_readers *readers)
         destroy_reader(readers->idle);
         readers->idle = next;
     }
+    pthread_cond_destroy(&readers->cond);
     pthread_mutex_destroy(&readers->mutex);
     free(readers->path);
     free(readers);
@@ -64,6 +76,25 @@ static enum faina_code open_reader(struct fa_readers *readers, struct fa_reader 
     return FAINA_OK;
 }
 
+/* One reader less. False: its connection (when it has one) is not kept. */
+static bool leave(struct fa_readers *readers, struct fa_reader *reader)
+{
+    bool is_kept;
+
+    pthread_mutex_lock(&readers->mutex);
+    is_kept = reader != NULL && readers->idle_count < IDLE_MAX;
+    if (is_kept) {
+        reader->next = readers->idle;
+        readers->idle = reader;
+        readers->idle_count++;
+    }
+    readers->active--;
+    if (readers->is_held && readers->active == 0)
+        pthread_cond_broadcast(&readers->cond);
+    pthread_mutex_unlock(&readers->mutex);
+    return is_kept;
+}
+
 enum faina_code fa_readers_begin(struct fa_readers *readers, struct fa_reader **out,
                                  struct faina_error *err)
 {
@@ -71,6 +102,9 @@ enum faina_code fa_readers_begin(struct fa_readers *readers, struct fa_reader **
     enum faina_code code = FAINA_OK;
 
     pthread_mutex_lock(&readers->mutex);
+    while (readers->is_held)
+        pthread_cond_wait(&readers->cond, &readers->mutex);
+    readers->active++;
     reader = readers->idle;
     if (reader != NULL) {
         readers->idle = reader->next;
@@ -79,11 +113,13 @@ enum faina_code fa_readers_begin(struct fa_readers *readers, struct fa_reader **
     pthread_mutex_unlock(&readers->mutex);
     if (reader == NULL)
         code = open_reader(readers, &reader, err);
-    if (code != FAINA_OK)
-        return code;
-    code = fa_db_begin(reader->source.db, false, err);
+    if (code == FAINA_OK) {
+        code = fa_db_begin(reader->source.db, false, err);
+        if (code != FAINA_OK)
+            destroy_reader(reader);
+    }
     if (code != FAINA_OK) {
-        destroy_reader(reader);
+        leave(readers, NULL);
         return code;
     }
     *out = reader;
@@ -92,17 +128,31 @@ enum faina_code fa_readers_begin(struct fa_readers *readers, struct fa_reader **
 
 void fa_readers_end(struct fa_readers *readers, struct fa_reader *reader)
 {
-    bool is_kept;
-
     fa_db_rollback(reader->source.db);
-    pthread_mutex_lock(&readers->mutex);
-    is_kept = readers->idle_count < IDLE_MAX;
-    if (is_kept) {
-        reader->next = readers->idle;
-        readers->idle = reader;
-        readers->idle_count++;
-    }
-    pthread_mutex_unlock(&readers->mutex);
-    if (!is_kept)
+    if (!leave(readers, reader))
         destroy_reader(reader);
+}
+
+bool fa_readers_hold(struct fa_readers *readers, int64_t timeout_ms)
+{
+    int64_t until = fa_clock_mono_us() + timeout_ms * 1000;
+    struct timespec deadline = {.tv_sec = until / 1000000, .tv_nsec = until % 1000000 * 1000};
+    bool is_quiet;
+    int rc = 0;
+
+    pthread_mutex_lock(&readers->mutex);
+    readers->is_held = true;
+    while (rc == 0 && readers->active > 0)
+        rc = pthread_cond_timedwait(&readers->cond, &readers->mutex, &deadline);
+    is_quiet = readers->active == 0;
+    pthread_mutex_unlock(&readers->mutex);
+    return is_quiet;
+}
+
+void fa_readers_let_go(struct fa_readers *readers)
+{
+    pthread_mutex_lock(&readers->mutex);
+    readers->is_held = false;
+    pthread_cond_broadcast(&readers->cond);
+    pthread_mutex_unlock(&readers->mutex);
 }

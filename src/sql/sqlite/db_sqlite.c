@@ -12,15 +12,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define APPLICATION_ID 0x4661696e /* "Fain", in the header of the file */
-#define CHECKPOINT_PAGES 20000    /* measured: twice the inserts of SQLite's 1,000 */
+#define APPLICATION_ID 0x4661696e            /* "Fain", in the header of the file */
+#define CHECKPOINT_PAGES 20000               /* measured: twice the inserts of SQLite's 1,000 */
+#define LOG_PAGES_MAX (4 * CHECKPOINT_PAGES) /* longer: readers have to pause for a moment */
 #define BUSY_MS 5000
 
 struct db_sqlite {
     struct fa_db base;
     sqlite3 *handle;
     char *path;                      /* NULL: in memory */
-    int log_pages;                   /* in the write-ahead log, as of the last commit */
+    int log_pages; /* in the write-ahead log, as of the last commit */
+    int try_at;    /* the next checkpoint is tried at this length */
     sqlite3_stmt *begin[2], *commit; /* for reading, for writing */
     struct kept {
         sqlite3_stmt *stmt;
@@ -263,16 +265,21 @@ static enum faina_code sqlite_script(struct fa_db *base, const char *text, struc
     return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, "changing the schema", err);
 }
 
-static void sqlite_tend(struct fa_db *base)
+/*
+ * A passive checkpoint moves what no reader still needs, and waits for nobody. When the whole log was
+ * moved and no reader uses it, the next commit starts it anew. Readers that always overlap would
+ * keep that from ever happening, so beyond a length we ask for a moment without them.
+ */
+static bool sqlite_tend(struct fa_db *base, bool is_quiet)
 {
     struct db_sqlite *db = downcast(base);
+    int mode = is_quiet ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
 
-    if (db->log_pages < CHECKPOINT_PAGES)
-        return;
-    /* Passive: moves what no reader still needs, and waits for nobody. */
-    if (sqlite3_wal_checkpoint_v2(db->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL) ==
-        SQLITE_OK)
-        db->log_pages = 0;
+    if (db->log_pages < db->try_at && !is_quiet)
+        return false;
+    sqlite3_wal_checkpoint_v2(db->handle, NULL, mode, NULL, NULL);
+    db->try_at = db->log_pages + CHECKPOINT_PAGES;
+    return !is_quiet && db->log_pages >= LOG_PAGES_MAX;
 }
 
 static enum faina_code sqlite_check(struct fa_db *base,
@@ -335,6 +342,8 @@ static int on_commit(void *ctx, sqlite3 *handle, const char *schema, int pages)
 
     (void)handle;
     (void)schema;
+    if (pages < db->log_pages)
+        db->try_at = CHECKPOINT_PAGES; /* the log has started anew */
     db->log_pages = pages;
     return SQLITE_OK;
 }
@@ -416,6 +425,7 @@ enum faina_code fa_sqlite_open(struct fa_db **out, const struct fa_sqlite_option
     int rc;
 
     db->base.ops = &sqlite_ops;
+    db->try_at = CHECKPOINT_PAGES;
     if (options->path != NULL)
         db->path = strdup(options->path);
     if (!options->is_reader)
