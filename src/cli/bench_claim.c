@@ -178,18 +178,31 @@ static enum faina_code sample(struct claim_set *set, bool is_kept, struct faina_
     return fa_bench_driver_replace(&set->driver, &plain, err);
 }
 
+/* Whoever comes after a certain other finds the processor's caches in a certain state; so the
+ * order is drawn anew each time. */
+static void shuffle(size_t *order, size_t count, struct fa_random *random)
+{
+    for (size_t i = 0; i < count; i++) {
+        size_t other = (size_t)fa_random_below(random, i + 1);
+
+        order[i] = order[other];
+        order[other] = i;
+    }
+}
+
 static enum faina_code measure(const struct fa_bench *bench, struct claim_set *all, size_t count,
                                struct faina_error *err)
 {
     const int samples = bench->is_quick ? QUICK_SAMPLES : SAMPLES;
+    struct fa_random random;
+    size_t order[SET_COUNT];
 
+    fa_random_seed_system(&random);
     for (int i = -WARM_UP; i < samples; i++) {
         fa_bench_tell_bar(bench, "claims of 100", i < 0 ? 0 : i, samples);
+        shuffle(order, count, &random);
         for (size_t s = 0; s < count; s++) {
-            /* Whoever comes after a long one finds the processor's caches cold: not always the
-             * same. */
-            struct claim_set *set = &all[(s + (size_t)(i + WARM_UP)) % count];
-            enum faina_code code = sample(set, i >= 0, err);
+            enum faina_code code = sample(&all[order[s]], i >= 0, err);
 
             if (code != FAINA_OK)
                 return code;

@@ -427,13 +427,14 @@ void fa_bench_raw_close(struct fa_bench_raw *raw)
 
 enum faina_code fa_bench_raw_grow_log(struct fa_bench_raw *raw, struct faina_error *err)
 {
-    char insert[80];
-    int rc = sqlite3_exec(raw->db, "CREATE TABLE scratch (value)", NULL, NULL, NULL);
+    char update[80];
+    int rc = sqlite3_exec(raw->db, "CREATE TABLE scratch (value); INSERT INTO scratch VALUES (0)",
+                          NULL, NULL, NULL);
 
-    snprintf(insert, sizeof insert, "INSERT INTO scratch VALUES (zeroblob(%d))",
+    snprintf(update, sizeof update, "UPDATE scratch SET value = randomblob(%d)",
              FA_BENCH_GROW_SIZE);
     for (int i = 0; rc == SQLITE_OK && i < FA_BENCH_GROW_COUNT; i++)
-        rc = sqlite3_exec(raw->db, insert, NULL, NULL, NULL);
+        rc = sqlite3_exec(raw->db, update, NULL, NULL, NULL);
     if (rc == SQLITE_OK)
         rc = sqlite3_exec(raw->db, "DROP TABLE scratch", NULL, NULL, NULL);
     return rc == SQLITE_OK ? FAINA_OK : sqlite_error(raw, "grow its log", err);

@@ -10,7 +10,7 @@ static const struct {
     {FA_SQL_AUDIT_PLACES, "%lld tasks are in no place, or in more than one"},
     {FA_SQL_AUDIT_HOLDS, "%lld permits are held by tasks that don't use them, or are missing"},
     {FA_SQL_AUDIT_TALLY, "%lld counts differ from what they count"},
-    {FA_SQL_AUDIT_KEYS, "%lld keys belong to no task"},
+    {FA_SQL_AUDIT_KEYS, "%lld keys belong to no task, or are missing"},
     {FA_SQL_AUDIT_BLOCKED, "%lld blocked tasks wait for another number of tasks than there is"},
 };
 

@@ -622,7 +622,14 @@ static enum faina_code open_store(struct engine *engine, const struct faina_opti
     if (code == FAINA_OK)
         code = fa_db_one(engine->db, FA_SQL_TASK_LAST, NULL, 0, fa_db_sink_int,
                          &engine->ids.last_key, err);
-    return code;
+    if (code == FAINA_INTERNAL && err != NULL) { /* whatever the store says that makes no sense */
+        char said[200];
+
+        snprintf(said, sizeof(said), "%s", err->message);
+        code = fa_error_set(err, FAINA_UNAVAILABLE, "%s is damaged, or not a Faina database (%s)",
+                            engine->path, said);
+    }
+    return code == FAINA_INTERNAL ? FAINA_UNAVAILABLE : code;
 }
 
 static enum faina_code start_timer(struct engine *engine, struct faina_error *err)

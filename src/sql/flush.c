@@ -278,11 +278,11 @@ static unsigned moves_of(const struct fa_row *row, enum fa_home to)
     if (row->is_new)
         set |= is_plain(row) ? 1u << INSERT_PLAIN_TASK : 1u << INSERT_TASK;
     /* `ready` has its order as its key and is inserted into; the others replace in place. */
-    if (row->home != FA_HOME_NONE && (row->home != to || to == FA_HOME_READY))
+    if (row->home != FA_HOME_NONE && (row->home != to || to == FA_HOME_READY || row->has_left))
         set |= 1u << leave[row->home];
     if (to == FA_HOME_READY && is_untouched(row))
         set |= 1u << ENTER_READY_PLAIN;
-    else if (to == FA_HOME_ENDED && row->home == FA_HOME_ENDED)
+    else if (to == FA_HOME_ENDED && row->home == FA_HOME_ENDED && !row->has_left)
         set |= 1u << STAY_ENDED;
     else if (to != FA_HOME_NONE)
         set |= 1u << enter[to];
@@ -299,6 +299,7 @@ static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_home to)
         unit->has_ready = true;
     }
     row->home = to;
+    row->has_left = false;
     row->is_new = false;
     row->is_dirty = false;
 }

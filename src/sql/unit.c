@@ -383,6 +383,7 @@ static void end_or_reopen(struct fa_unit *unit, struct fa_row *row, unsigned eff
         note_end(unit, row);
     }
     if (effects & FA_REOPEN) {
+        row->has_left = row->home == FA_HOME_ENDED;
         row->completed_us = 0;
         row->error = NULL;
         row->output = NULL;

@@ -228,13 +228,15 @@ CREATE VIEW task_id (id, uuid) AS
                       0x8000 | (tail >> 48), tail & 0xffffffffffff)
     FROM task;
 
-CREATE VIEW status_name (status, name) AS
-    VALUES (0, 'pending'), (1, 'claimed'), (2, 'running'), (3, 'blocked'), (4, 'background'),
-           (5, 'completed'), (6, 'failed'), (7, 'dead_letter'), (8, 'cancelled');
+CREATE VIEW status_name (status, name, state) AS
+    VALUES (0, 'pending', 'Queued'), (1, 'claimed', 'Claimed'), (2, 'running', 'Running'),
+           (3, 'blocked', 'Waiting for other tasks'), (4, 'background', 'In the background'),
+           (5, 'completed', 'Completed'), (6, 'failed', 'Failed'),
+           (7, 'dead_letter', 'Out of attempts'), (8, 'cancelled', 'Cancelled by user');
 
 CREATE VIEW tasks AS
     SELECT u.uuid AS id, l.namespace, l.type, coalesce(t.name, l.type) AS name, n.name AS status,
-           s.state, coalesce(s.progress, 0) AS progress, -t.rank AS priority, t.input, s.output,
+           coalesce(s.state, n.state) AS state, coalesce(s.progress, 0) AS progress, -t.rank AS priority, t.input, s.output,
            s.error, coalesce(s.metadata, t.metadata) AS metadata, t.spec,
            t.key AS idempotency_key, t.input_hash, coalesce(s.attempts, 0) AS attempts,
            t.max_attempts,

@@ -1,2 +1,2 @@
 -- What a task needs, as ids. Primary key.
-SELECT t.id, t.tail FROM task_dep d JOIN task t ON t.id = d.needs WHERE d.task = ?1 ORDER BY t.id
+SELECT t.id, t.tail FROM task_dep d JOIN task t ON t.id = d.needs WHERE d.task = ?1 ORDER BY d.needs

@@ -14,15 +14,15 @@
 
 #define APPLICATION_ID 0x4661696e            /* "Fain", in the header of the file */
 #define CHECKPOINT_PAGES 20000               /* measured: twice the inserts of SQLite's 1,000 */
-#define LOG_PAGES_MAX (4 * CHECKPOINT_PAGES) /* longer: readers have to pause for a moment */
+#define LOG_PAGES_MAX (2 * CHECKPOINT_PAGES) /* longer: readers have to pause for a moment */
 #define BUSY_MS 5000
 
 struct db_sqlite {
     struct fa_db base;
     sqlite3 *handle;
     char *path;                      /* NULL: in memory */
-    int log_pages; /* in the write-ahead log, as of the last commit */
-    int try_at;    /* the next checkpoint is tried at this length */
+    int log_pages;                   /* in the write-ahead log, as of the last commit */
+    int try_at;                      /* the next checkpoint is tried at this length */
     sqlite3_stmt *begin[2], *commit; /* for reading, for writing */
     struct kept {
         sqlite3_stmt *stmt;

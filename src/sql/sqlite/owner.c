@@ -100,6 +100,8 @@ void fa_owner_release(struct fa_owner *owner)
     /* An empty file: whoever waits would otherwise read the pid of a process that has gone. */
     if (ftruncate(owner->fd, 0) != 0)
         errno = 0;
+    /* A forked child may have a copy of the descriptor; closing ours alone would not unlock. */
+    fcntl(owner->fd, F_OFD_SETLK, &(struct flock){.l_type = F_UNLCK, .l_whence = SEEK_SET});
     close(owner->fd);
     owner->fd = -1;
 }

@@ -67,7 +67,7 @@ static void test_audit__a_sound_store_has_no_findings(void **state)
 #define PLACES "tasks are in no place, or in more than one"
 #define HOLDS "permits are held by tasks that don't use them, or are missing"
 #define TALLY "counts differ from what they count"
-#define KEYS "keys belong to no task"
+#define KEYS "keys belong to no task, or are missing"
 #define BLOCKED "blocked tasks wait for another number of tasks than there is"
 
 static void test_audit__each_broken_promise_is_found(void **state)

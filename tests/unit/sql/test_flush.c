@@ -213,6 +213,36 @@ static void test_flush__one_transaction_or_many_leave_the_same(void **state)
     store_close(&many);
 }
 
+/* Out of its table and back into it within one transaction: nothing of the first stay is left. */
+static void test_flush__a_round_trip_is_written_whole(void **state)
+{
+    const struct fa_op again[] = {
+        {.kind = FA_OP_RETRY},
+        {.kind = FA_OP_CLAIM},
+        {.kind = FA_OP_START},
+        {.kind = FA_OP_COMPLETE, .output = "[2]"},
+    };
+    struct store store;
+    const char *id;
+    int64_t key;
+
+    store_open(&store);
+    key = store_make(&store, FAINA_FAILED);
+    store_begin(&store);
+    id = store_id(&store, store_get(&store, key));
+    for (size_t i = 0; i < FA_COUNT(again); i++)
+        must_run(&store, again[i], id);
+    store_commit(&store);
+    CHECK_STR(raw_text(store.raw,
+                       "SELECT status, error, output, completed_us = updated_us, claimed_us < "
+                       "completed_us, (SELECT count(*) FROM event WHERE at_us > claimed_us) "
+                       "FROM ended",
+                       &store.arena),
+              "5||[2]|1|1|0");
+    check_audit(&store);
+    store_close(&store);
+}
+
 /* Payloads are not read for this (R3 of row.h), and must not be forgotten either. */
 static void test_flush__an_ended_task_keeps_its_payload(void **state)
 {
@@ -320,6 +350,7 @@ int main(void)
         cmocka_unit_test(test_flush__a_task_that_nobody_touched_is_all_nulls),
         cmocka_unit_test(test_flush__each_status_has_its_table),
         cmocka_unit_test(test_flush__one_transaction_or_many_leave_the_same),
+        cmocka_unit_test(test_flush__a_round_trip_is_written_whole),
         cmocka_unit_test(test_flush__an_ended_task_keeps_its_payload),
         cmocka_unit_test(test_flush__a_purged_task_leaves_nothing),
         cmocka_unit_test(test_flush__a_failure_leaves_nothing),
