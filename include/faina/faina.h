@@ -389,8 +389,8 @@ FAINA_API enum faina_code faina_cancel(struct faina *engine, const char *id,
                                        const struct faina_by *by, struct faina_task **out,
                                        struct faina_error *err);
 
-/* Puts a failed, dead_letter, cancelled, claimed or running task back in line at once, even ahead of
- * its time, with its attempts at 0 or (keep_attempts) as they are. It waits for its dependencies
+/* Puts a failed, dead_letter, cancelled, claimed or running task back in line at once, even ahead
+ * of its time, with its attempts at 0 or (keep_attempts) as they are. It waits for its dependencies
  * again. MAX_ATTEMPTS_REACHED: none is left to keep. */
 FAINA_API enum faina_code faina_retry(struct faina *engine, const char *id,
                                       const struct faina_by *by, bool keep_attempts,

@@ -1,9 +1,10 @@
 /*
  * json_check.c - fa_json_check: yajl's grammar, and what yajl leaves open.
  *
- * Plain texts are seen to be fine by json_plain.c, and never come here. Of the others, first the raw text is scanned for what is never allowed but passes yajl: bad UTF-8, \u0000, lone
- * surrogates, vertical tabs and form feeds. Then yajl reads the text up to the first such place.
- * Its callbacks watch the depth and the keys; so the first mistake in the text is the one reported.
+ * Plain texts are seen to be fine by json_plain.c, and never come here. In others, first the raw
+ * text is scanned for what is never allowed but passes yajl: bad UTF-8, \u0000, lone surrogates,
+ * vertical tabs and form feeds. Then yajl reads the text up to the first such place. Its callbacks
+ * watch the depth and the keys; so the first mistake in the text is the one reported.
  *
  * yajl tells where it stopped, not where the mistake begins. Finding that is left to the refusal:
  * it walks the tokens again, which costs nothing to a text that is fine.

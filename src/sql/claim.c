@@ -87,8 +87,8 @@ static void sink_peek(void *ctx, size_t n, const struct fa_value *columns)
 }
 
 /* Most lines hold only plain tasks, which are read with few columns and their payload. Where only a
- * few are wanted of each of many lanes, most are not taken, and payloads would be read in vain. One that is not plain makes
- * its lane be read with all of them until its line is empty. */
+ * few are wanted of each of many lanes, most are not taken, and payloads would be read in vain. A
+ * task that is not plain makes its lane be read with all columns until its line is empty. */
 static enum faina_code read_ahead(struct fa_unit *unit, struct fa_lane *lane, int64_t want,
                                   struct faina_error *err)
 {

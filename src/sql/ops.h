@@ -2,8 +2,9 @@
  * ops.h - the operations that change something, each over a unit.
  *
  * An operation checks everything first, then changes; so a refusal has changed nothing (a late
- * outcome leaves a note among the events). It returns its code with the sentence in op->error. UNAVAILABLE and INTERNAL mean that the store failed, and
- * end the whole batch; every other code concerns this operation alone.
+ * outcome leaves a note among the events). It returns its code with the sentence in op->error.
+ * UNAVAILABLE and INTERNAL mean that the store failed, and end the whole batch; every other code
+ * concerns this operation alone.
  *
  * By file: submit.c; claim.c (claim, claim next, start, release); outcome.c (progress, heartbeat,
  * complete, fail, block, background); manage.c (cancel, retry, delete, purge); admin.c (pauses,

@@ -27,8 +27,8 @@ FA_MUST_CHECK enum faina_code fa_readers_begin(struct fa_readers *readers, struc
                                                struct faina_error *err);
 void fa_readers_end(struct fa_readers *readers, struct fa_reader *reader);
 
-/* Lets nobody begin to read, and waits until nobody reads any more. False: somebody still does after
- * timeout_ms. Either way, fa_readers_let_go must follow. */
+/* Lets nobody begin to read, and waits until nobody reads any more. False: somebody still does
+ * after timeout_ms. Either way, fa_readers_let_go must follow. */
 bool fa_readers_hold(struct fa_readers *readers, int64_t timeout_ms);
 void fa_readers_let_go(struct fa_readers *readers);
 

@@ -319,7 +319,7 @@ const char *fa_row_state(const struct fa_row *row)
     return row->state != NULL ? row->state : states[row->status];
 }
 
-/* Who cancels a task isn't the worker that had it, and the error of an earlier attempt isn't why. */
+/* Who cancels a task isn't the worker that had it; nor is the error of an earlier attempt why. */
 struct faina_event fa_row_end_event(const struct fa_row *row)
 {
     bool is_cancelled = row->status == FAINA_CANCELLED;

@@ -104,7 +104,8 @@ FA_MUST_CHECK enum faina_code fa_row_load_payload(struct fa_source *source, stru
 /* Takes apart a row of ready_scan. The lane is the caller's to set. */
 void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *arena,
                             struct fa_row *out);
-/* The same for ready_scan_plain, which has the payload too. False: the task is not plain, and needs ready_scan. */
+/* The same for ready_scan_plain, which has the payload too. False: the task is not plain, and needs
+ * ready_scan. */
 bool fa_row_from_plain_scan(const struct fa_value *columns, struct fa_arena *arena,
                             struct fa_row *out);
 

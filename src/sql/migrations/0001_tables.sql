@@ -236,7 +236,8 @@ CREATE VIEW status_name (status, name, state) AS
 
 CREATE VIEW tasks AS
     SELECT u.uuid AS id, l.namespace, l.type, coalesce(t.name, l.type) AS name, n.name AS status,
-           coalesce(s.state, n.state) AS state, coalesce(s.progress, 0) AS progress, -t.rank AS priority, t.input, s.output,
+           coalesce(s.state, n.state) AS state, coalesce(s.progress, 0) AS progress,
+           -t.rank AS priority, t.input, s.output,
            s.error, coalesce(s.metadata, t.metadata) AS metadata, t.spec,
            t.key AS idempotency_key, t.input_hash, coalesce(s.attempts, 0) AS attempts,
            t.max_attempts,

@@ -1,5 +1,5 @@
 -- Permits that no task has which uses their resource, and permits that such a task should have. A
--- task uses its lane's resources while it is claimed, running or in the background. Reads everything.
+-- task uses its lane's resources while it is claimed, running or in the background. Reads all.
 WITH used (resource, task) AS (
     SELECT r.id, u.id
     FROM (SELECT id, lane FROM held UNION ALL SELECT id, lane FROM parked WHERE status = 4) u

@@ -266,9 +266,9 @@ static enum faina_code sqlite_script(struct fa_db *base, const char *text, struc
 }
 
 /*
- * A passive checkpoint moves what no reader still needs, and waits for nobody. When the whole log was
- * moved and no reader uses it, the next commit starts it anew. Readers that always overlap would
- * keep that from ever happening, so beyond a length we ask for a moment without them.
+ * A passive checkpoint moves what no reader still needs, and waits for nobody. When the whole log
+ * was moved and no reader uses it, the next commit starts it anew. Readers that always overlap
+ * would keep that from ever happening, so beyond a length we ask for a moment without them.
  */
 static bool sqlite_tend(struct fa_db *base, bool is_quiet)
 {
