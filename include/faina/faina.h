@@ -5,7 +5,7 @@
  *
  *     struct faina_error err;
  *     struct faina *engine;
- *     struct faina_task *task;
+ *     struct faina_task *task = NULL;
  *
  *     if (faina_open(&engine, "sqlite:faina.db", NULL, &err) != FAINA_OK)
  *         return fprintf(stderr, "%s\n", err.message), 1;
