@@ -1,8 +1,8 @@
 /*
  * test_waiting.c - waiting for work, and waiting for an end.
  *
- * The waiting side runs on a thread of its own. How a test knows that the other side waits by now:
- * it doesn't; whichever comes first, the answer must be the same.
+ * The waiting side runs on a thread of its own, and the test goes on only when it sleeps there. So
+ * what follows must wake it: an engine that only looks now and then fails.
  */
 #include "support/crew.h"
 #include "support/ops.h"
@@ -40,14 +40,24 @@ static void wait_for_work(struct fa_t *mine, size_t index, void *arg)
     claimed->has_ended = true;
 }
 
+/* Time will do it. */
+static void wake_nothing(struct fa_t *t, const char *id)
+{
+    (void)t;
+    (void)id;
+}
+
 /* Starts a waiting claim, calls `wake`, and expects the claim to return with `id`. */
 static void check_wakes(struct fa_t *t, const char *id,
                         void (*wake)(struct fa_t *t, const char *id))
 {
     struct claimed claimed = {.claim = {.worker_id = "waiter", .wait_ms = FA_T_DEADLINE_MS}};
-    int64_t start_us = fa_clock_mono_us();
     struct fa_t_crew *crew = fa_t_crew_start(t, 1, wait_for_work, &claimed);
+    int64_t start_us;
 
+    if (wake != wake_nothing)
+        fa_t_crew_wait_asleep(crew, t);
+    start_us = fa_clock_mono_us();
     wake(t, id);
     fa_t_crew_join(crew);
     CHECK_INT(claimed.code, FAINA_OK);
@@ -94,12 +104,6 @@ static void wake_remove_limit(struct fa_t *t, const char *id)
 {
     (void)id;
     CHECK_OK(t, fa_t_resource_remove(t, "gpu"));
-}
-
-static void wake_nothing(struct fa_t *t, const char *id)
-{
-    (void)t;
-    (void)id;
 }
 
 static void test_claim_wait__woken_by_a_submit(struct fa_t *t)
@@ -234,11 +238,14 @@ static void test_wait__every_end(struct fa_t *t)
         const char *id = fa_t_submit(t, .type = "x", .max_attempts = 1);
         struct waited waited[WAITERS];
         struct fa_t_crew *crew;
+        int64_t start_us;
 
         for (size_t j = 0; j < WAITERS; j++)
             waited[j] = (struct waited){.id = id, .timeout_ms = j ? FA_T_DEADLINE_MS : -1};
         fa_t_take(t, id, "w");
         crew = fa_t_crew_start(t, WAITERS, wait_for_end, waited);
+        fa_t_crew_wait_asleep(crew, t);
+        start_us = fa_clock_mono_us();
         if (ends[i] == FAINA_COMPLETED)
             CHECK_OK(t, fa_t_complete(t, id, BY("w"), "1"));
         if (ends[i] == FAINA_FAILED)
@@ -248,6 +255,7 @@ static void test_wait__every_end(struct fa_t *t)
         if (ends[i] == FAINA_CANCELLED)
             CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
         fa_t_crew_join(crew);
+        CHECK(fa_clock_mono_us() - start_us < WOKEN_MS * 1000, "the wait was not woken");
         for (size_t j = 0; j < WAITERS; j++) {
             CHECK_INT(waited[j].code, FAINA_OK);
             CHECK_STATUS(waited[j].status, ends[i]);
@@ -287,6 +295,7 @@ static void test_wait__task_is_deleted_meanwhile(struct fa_t *t)
     struct waited waited = {.id = fa_t_submit(t, .type = "x"), .timeout_ms = FA_T_DEADLINE_MS};
     struct fa_t_crew *crew = fa_t_crew_start(t, 1, wait_for_end, &waited);
 
+    fa_t_crew_wait_asleep(crew, t);
     CHECK_OK(t, fa_t_delete_with(t, waited.id, NOBODY, (struct faina_removal){.cancel = true}));
     fa_t_crew_join(crew);
     CHECK_INT(waited.code, FAINA_TASK_NOT_FOUND);

@@ -8,9 +8,6 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #define TASKS_MAX 4000
 
@@ -271,7 +268,6 @@ enum { CLOSE_WAITERS = 6 };
 
 struct close_race {
     const char *id;
-    atomic_int tids[CLOSE_WAITERS];
     enum faina_code codes[CLOSE_WAITERS];
     size_t counts[CLOSE_WAITERS];
 };
@@ -281,7 +277,6 @@ static void wait_for_close(struct fa_t *mine, size_t index, void *arg)
     struct close_race *race = arg;
     struct faina_claim claim = {.worker_id = "w", .wait_ms = 10 * FA_T_DEADLINE_MS};
 
-    race->tids[index] = (int)syscall(SYS_gettid);
     if (index % 2) {
         race->codes[index] = fa_t_wait(mine, race->id, -1);
     } else {
@@ -291,50 +286,6 @@ static void wait_for_close(struct fa_t *mine, size_t index, void *arg)
     }
 }
 
-static bool is_asleep(int tid)
-{
-    char path[64], text[512] = "";
-    const char *end;
-    FILE *file;
-
-    if (tid == 0)
-        return false;
-    snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
-    file = fopen(path, "r");
-    if (file == NULL)
-        return false;
-    if (fgets(text, sizeof text, file) == NULL)
-        text[0] = '\0';
-    fclose(file);
-    end = strrchr(text, ')');
-    return end && end[1] == ' ' && end[2] == 'S';
-}
-
-static bool all_asleep(struct fa_t *t, void *arg)
-{
-    struct close_race *race = arg;
-
-    (void)t;
-    for (size_t i = 0; i < CLOSE_WAITERS; i++)
-        if (!is_asleep(race->tids[i]))
-            return false;
-    return true;
-}
-
-/* A thread that sleeps after it told its number sleeps inside the wait; ten looks in a row make
- * sure that it isn't a short sleep on the way there. */
-static bool all_wait(struct fa_t *t, void *arg)
-{
-    const struct timespec pause = {.tv_nsec = 2000000};
-
-    for (int look = 0; look < 10; look++) {
-        if (!all_asleep(t, arg))
-            return false;
-        nanosleep(&pause, NULL);
-    }
-    return true;
-}
-
 static void test_storm__close_wakes_all_waiters(struct fa_t *t)
 {
     for (int round = 0; round < 5; round++) {
@@ -342,7 +293,7 @@ static void test_storm__close_wakes_all_waiters(struct fa_t *t)
         int64_t start_us = fa_clock_mono_us();
         struct fa_t_crew *crew = fa_t_crew_start(t, CLOSE_WAITERS, wait_for_close, &race);
 
-        fa_t_wait_until(all_wait, t, &race, "all of them wait");
+        fa_t_crew_wait_asleep(crew, t);
         fa_t_close(t);
         fa_t_crew_join(crew);
         CHECK(fa_clock_mono_us() - start_us < FA_T_DEADLINE_MS * 1000, "they were not woken");

@@ -4,7 +4,11 @@
 #include "support/crew.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 struct member {
     struct fa_t t;
@@ -12,6 +16,7 @@ struct member {
     fa_t_part *part;
     size_t index;
     pthread_t thread;
+    atomic_int tid; /* 0: it has not begun */
 };
 
 struct fa_t_crew {
@@ -28,6 +33,7 @@ static void *run_member(void *arg)
 
     if (member->crew->has_gate)
         pthread_barrier_wait(&member->crew->gate);
+    member->tid = (int)syscall(SYS_gettid);
     member->part(&member->t, member->index, member->crew->arg);
     return NULL;
 }
@@ -70,6 +76,46 @@ void fa_t_crew_join(struct fa_t_crew *crew)
     if (crew->has_gate)
         pthread_barrier_destroy(&crew->gate);
     free(crew);
+}
+
+static bool is_asleep(int tid)
+{
+    char path[64], text[512] = "";
+    const char *end;
+    FILE *file;
+
+    if (tid == 0)
+        return false;
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", tid);
+    file = fopen(path, "r");
+    if (file == NULL)
+        return false;
+    if (fgets(text, sizeof text, file) == NULL)
+        text[0] = '\0';
+    fclose(file);
+    end = strrchr(text, ')');
+    return end && end[1] == ' ' && end[2] == 'S';
+}
+
+/* Ten looks in a row make sure that it isn't a short sleep on the way. */
+static bool all_asleep(struct fa_t *t, void *arg)
+{
+    const struct timespec pause = {.tv_nsec = 1000000};
+    struct fa_t_crew *crew = arg;
+
+    (void)t;
+    for (int look = 0; look < 10; look++) {
+        for (size_t i = 0; i < crew->count; i++)
+            if (!is_asleep(crew->members[i].tid))
+                return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
+void fa_t_crew_wait_asleep(struct fa_t_crew *crew, struct fa_t *t)
+{
+    fa_t_wait_until(all_asleep, t, crew, "all threads wait");
 }
 
 void fa_t_together(struct fa_t *t, size_t count, fa_t_part *part, void *arg)

@@ -22,5 +22,7 @@ void fa_t_against(struct fa_t *t, fa_t_part *const *parts, size_t count, void *a
 struct fa_t_crew;
 struct fa_t_crew *fa_t_crew_start(struct fa_t *t, size_t count, fa_t_part *part, void *arg);
 void fa_t_crew_join(struct fa_t_crew *crew);
+/* Waits until every thread of the crew sleeps: then each is inside the call that it waits in. */
+void fa_t_crew_wait_asleep(struct fa_t_crew *crew, struct fa_t *t);
 
 #endif
