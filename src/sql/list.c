@@ -121,7 +121,7 @@ static bool fits(const struct faina_query *query, int64_t parent, const struct f
 struct walk {
     enum fa_sql sql;
     struct fa_value extra; /* parameter 6 */
-    bool has_extra, has_set;
+    size_t param_count;
 };
 
 static enum faina_code choose_walk(struct fa_source *source, const struct faina_query *query,
@@ -130,21 +130,21 @@ static enum faina_code choose_walk(struct fa_source *source, const struct faina_
     int64_t live = 0;
     enum faina_code code = FAINA_OK;
 
-    *out = (struct walk){.sql = FA_SQL_LIST_ALL};
+    *out = (struct walk){.sql = FA_SQL_LIST_ALL, .param_count = 7};
     if (query->parent_id != NULL) {
-        *out = (struct walk){FA_SQL_LIST_PARENT, fa_value_int(parent), true, true};
+        *out = (struct walk){FA_SQL_LIST_PARENT, fa_value_int(parent), 7};
     } else if (query->team_id != NULL) {
-        *out = (struct walk){FA_SQL_LIST_TEAM, fa_value_text(query->team_id), true, true};
+        *out = (struct walk){FA_SQL_LIST_TEAM, fa_value_text(query->team_id), 7};
     } else if (query->created_by != NULL) {
-        *out = (struct walk){FA_SQL_LIST_CREATED_BY, fa_value_text(query->created_by), true, true};
+        *out = (struct walk){FA_SQL_LIST_CREATED_BY, fa_value_text(query->created_by), 7};
     } else if (query->statuses != 0 && (query->statuses & ~BAD_STATUSES) == 0) {
-        *out = (struct walk){.sql = FA_SQL_LIST_ENDED_BADLY, .has_set = true};
+        *out = (struct walk){.sql = FA_SQL_LIST_ENDED_BADLY, .param_count = 5};
     } else if (query->statuses == 1u << FAINA_COMPLETED) {
-        *out = (struct walk){.sql = FA_SQL_LIST_ENDED};
+        *out = (struct walk){.sql = FA_SQL_LIST_ENDED, .param_count = 4};
     } else if (query->statuses != 0 && (query->statuses & ~LIVE_STATUSES) == 0) {
         code = fa_db_one(source->db, FA_SQL_LIVE_COUNT, NULL, 0, fa_db_sink_int, &live, err);
         if (live <= LIVE_GATHER_MAX || !(query->statuses & 1u << FAINA_PENDING))
-            *out = (struct walk){.sql = FA_SQL_LIST_LIVE, .has_set = true};
+            *out = (struct walk){.sql = FA_SQL_LIST_LIVE, .param_count = 5};
     }
     return code;
 }
@@ -157,23 +157,20 @@ static enum faina_code next_keys(struct fa_source *source, const struct faina_qu
 {
     /* A task's id is never older than the task, so the time bounds the walk from below. */
     int64_t floor = query->created_after_us > 0 ? fa_id_key_at(query->created_after_us) : 0;
-    struct fa_value params[6] = {
+    struct fa_value params[7] = {
         fa_value_int(before),
         fa_value_int(floor),
         {.kind = FA_TEXT, .text = {lanes->json.ptr, lanes->json.len}},
         fa_value_int(want),
         fa_value_int(query->statuses),
         walk->extra,
+        fa_value_int(query->created_before_us),
     };
 
     if (query->type == NULL && query->ns != NULL && strcmp(query->ns, "*") == 0)
         params[2].kind = FA_NULL; /* every lane fits */
     out->count = 0;
-    return fa_db_one(source->db, walk->sql, params,
-                     walk->has_extra ? 6
-                     : walk->has_set ? 5
-                                     : 4,
-                     fa_keys_sink, out, err);
+    return fa_db_one(source->db, walk->sql, params, walk->param_count, fa_keys_sink, out, err);
 }
 
 /* Adds a task to the page when it fits; *is_full when it would be one too many. */
