@@ -24,7 +24,8 @@ void fa_l_copy(struct fa_l *to, const struct fa_l *from)
 {
     *to = *from;
     to->entries = fa_alloc((size_t)from->size * sizeof(struct fa_l_entry));
-    memcpy(to->entries, from->entries, (size_t)from->count * sizeof(struct fa_l_entry));
+    if (from->count > 0)
+        memcpy(to->entries, from->entries, (size_t)from->count * sizeof(struct fa_l_entry));
 }
 
 static void note(struct fa_moves *moves, char kind, const struct promise *promises, size_t count)

@@ -9,12 +9,10 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define TASKS_MAX 4000
-
 /* How often each task was handed out; a task's input is its number here. */
 struct storm {
     size_t tasks;
-    atomic_int handed_out[TASKS_MAX];
+    atomic_int *handed_out;
     atomic_size_t left; /* tasks not yet done */
     atomic_int held;    /* of the limited resource, by what the workers know */
     atomic_int held_most;
@@ -41,6 +39,7 @@ static void submit_numbered(struct fa_t *t, struct storm *storm, size_t count, c
     fa_t_run_all(t, ops, count);
     for (size_t i = 0; i < count; i++)
         CHECK_INT(ops[i].code, FAINA_OK);
+    storm->handed_out = fa_arena_zero(&t->arena, count, sizeof *storm->handed_out);
     storm->tasks = count;
     storm->left = count;
 }
