@@ -166,6 +166,56 @@ static void test_lease__lost_worker_is_told(struct fa_t *t)
     CHECK_NOW(t, id, FAINA_CLAIMED);
 }
 
+struct counted {
+    enum faina_status status;
+    int64_t count;
+};
+
+static bool has_counted(struct fa_t *t, void *arg)
+{
+    const struct counted *counted = arg;
+
+    CHECK_OK(t, fa_t_stats(t, NULL));
+    return t->op.stats->by_status[counted->status] == counted->count;
+}
+
+/* More than any engine looks at in one go. */
+static void test_lease__thousands_end_at_once(struct fa_t *t)
+{
+    enum { COUNT = 2500 };
+    struct faina_submit submit = {.type = "x", .max_attempts = 1};
+    struct fa_op *ops = fa_arena_zero(&t->arena, COUNT, sizeof *ops);
+    struct counted claimed = {FAINA_CLAIMED, COUNT}, dead = {FAINA_DEAD_LETTER, COUNT};
+
+    for (size_t i = 0; i < COUNT; i++)
+        ops[i] = (struct fa_op){.kind = FA_OP_SUBMIT, .submit = &submit};
+    fa_t_run_all(t, ops, COUNT);
+    for (int i = 0; i < 3; i++)
+        CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w", .limit = 1000, .lease_ms = 2000));
+    CHECK_TRUE(has_counted(t, &claimed));
+    fa_t_wait_until(has_counted, t, &dead, "all leases have ended");
+}
+
+static void test_delay__thousands_are_due_at_once(struct fa_t *t)
+{
+    enum { COUNT = 2500 };
+    struct faina_submit submit = {.type = "x", .run_at_us = fa_clock_now_us() + 600000};
+    struct fa_op *ops = fa_arena_zero(&t->arena, COUNT, sizeof *ops);
+    size_t claimed = 0;
+
+    for (size_t i = 0; i < COUNT; i++)
+        ops[i] = (struct fa_op){.kind = FA_OP_SUBMIT, .submit = &submit};
+    fa_t_run_all(t, ops, COUNT);
+    while (claimed < COUNT) {
+        struct faina_claim claim = {.worker_id = "w", .limit = 1000, .wait_ms = FA_T_DEADLINE_MS};
+
+        CHECK_OK(t, fa_t_claim_wait(t, &claim));
+        CHECK(t->op.tasks->count > 0, "%zu of %d became due", claimed, COUNT);
+        CHECK_TRUE(t->op.tasks->items[0].claimed_us >= submit.run_at_us);
+        claimed += t->op.tasks->count;
+    }
+}
+
 static bool clock_is_past(struct fa_t *t, void *arg)
 {
     (void)t;
@@ -275,6 +325,8 @@ int main(int argc, char **argv)
         FA_T_CASE(test_lease__heartbeat_and_progress_renew),
         FA_T_CASE(test_lease__heartbeat_of_many_answers_each),
         FA_T_CASE(test_lease__lost_worker_is_told),
+        FA_T_CASE(test_lease__thousands_end_at_once),
+        FA_T_CASE(test_delay__thousands_are_due_at_once),
         FA_T_CASE_DURABLE(test_lease__survives_reopening),
         FA_T_CASE(test_background__expires_into_a_failed_attempt),
         FA_T_CASE(test_background__last_attempt_ends_in_dead_letter),

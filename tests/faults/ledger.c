@@ -194,6 +194,7 @@ void fa_l_check(struct fa_l *ledger, struct fa_t *t)
     }
     check_families(ledger);
     check_counts(ledger, t);
+    fa_t_check_sound(t);
     fa_t_forget(t);
 }
 

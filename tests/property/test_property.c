@@ -521,6 +521,7 @@ static void compare_all(struct run *run)
     compare_stats(run);
     compare_resources(run);
     compare_list(run);
+    fa_t_check_sound(run->t);
     fa_t_forget(run->t);
 }
 

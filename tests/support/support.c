@@ -190,6 +190,16 @@ void fa_t_reopen(struct fa_t *t)
     fa_t_open(t);
 }
 
+void fa_t_check_sound(struct fa_t *t)
+{
+    struct fa_service_info info = {0};
+    struct faina_error err = {0};
+    enum faina_code code = fa_service_info(t->svc, true, &t->arena, &info, &err);
+
+    CHECK(code == FAINA_OK, "the engine can't check itself: %s", err.message);
+    CHECK(info.finding_count == 0, "the engine finds: %s", info.findings[0]);
+}
+
 void fa_t_finish(struct fa_t *t)
 {
     fa_t_close(t);
@@ -280,6 +290,8 @@ static void run_case(void **state)
     struct fa_t *t = *state;
 
     t->test->run(t);
+    if (t->svc)
+        fa_t_check_sound(t);
 }
 
 /* Fills in one plan for each case that `url` can run; returns how many. */

@@ -69,6 +69,8 @@ void fa_t_open(struct fa_t *t);   /* the engine at t->url; the test fails when i
 enum faina_code fa_t_try_open(struct fa_t *t, struct faina_error *err);
 void fa_t_close(struct fa_t *t);
 void fa_t_reopen(struct fa_t *t); /* durable engines only */
+/* The engine's own checks of its store find nothing wrong. fa_t_main does this after every test. */
+void fa_t_check_sound(struct fa_t *t);
 
 /* Another context on the same engine, for another thread. Only its arena is its own. */
 void fa_t_share(struct fa_t *mine, const struct fa_t *t);
