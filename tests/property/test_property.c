@@ -18,7 +18,7 @@
 
 #define STEPS_DEFAULT 8000
 #define STEPS_PER_RUN 2000
-#define BATCH_MAX 6
+#define BATCH_MAX 10
 #define COMPARE_EVERY 60
 #define LOG_LINES 60
 #define LEASE_MS (24LL * 3600 * 1000)
@@ -37,6 +37,7 @@ struct run {
     struct fa_m_step steps[BATCH_MAX];
     struct fa_op ops[BATCH_MAX];
     int step_count;
+    int focus;             /* the task that most steps of this batch are about; -1: none */
     int known;             /* tasks whose ids are known: those before this batch */
     struct fa_arena arena; /* requests of this batch */
     char log[LOG_LINES][160];
@@ -77,6 +78,8 @@ static bool chance(struct run *run, int percent)
 /* A task that was there before this batch: mostly a recent one that lives. */
 static int choose_task(struct run *run)
 {
+    if (run->focus >= 0 && chance(run, 75))
+        return run->focus;
     for (int attempt = 0; attempt < 8; attempt++) {
         int span = run->known < 60 ? run->known : 60;
         int index = chance(run, 85) ? run->known - 1 - below(run, span) : below(run, run->known);
@@ -597,6 +600,9 @@ static void take_steps(struct run *run)
 
     run->known = run->model->count;
     run->step_count = 0;
+    run->focus = -1;
+    if (want > 1 && run->known > 0 && chance(run, 50))
+        run->focus = choose_task(run);
     fa_arena_reset(&run->arena);
     while (run->step_count < want) {
         struct fa_m_step *step = &run->steps[run->step_count];
