@@ -84,7 +84,7 @@ static int choose_task(struct run *run)
         int span = run->known < 60 ? run->known : 60;
         int index = chance(run, 85) ? run->known - 1 - below(run, span) : below(run, run->known);
 
-        if (!fa_m_has_ended(run->model->tasks[index].status) || chance(run, 15))
+        if (!fa_m_has_ended(run->model->tasks[index].status) || chance(run, 25))
             return index;
     }
     return below(run, run->known);
@@ -168,6 +168,24 @@ static void choose_details(struct run *run, struct fa_m_step *step)
     }
 }
 
+/* What one would do next with a task in this status: so that tasks come far, and come back. */
+static enum fa_op_kind sensible_kind(struct run *run, enum faina_status status)
+{
+    static const enum fa_op_kind next[FAINA_STATUS_COUNT][4] = {
+        [FAINA_PENDING] = {FA_OP_CLAIM, FA_OP_START, FA_OP_START, FA_OP_CANCEL},
+        [FAINA_CLAIMED] = {FA_OP_START, FA_OP_START, FA_OP_COMPLETE, FA_OP_RELEASE},
+        [FAINA_RUNNING] = {FA_OP_COMPLETE, FA_OP_FAIL, FA_OP_BLOCK, FA_OP_BACKGROUND},
+        [FAINA_BLOCKED] = {FA_OP_CANCEL, FA_OP_HEARTBEAT, FA_OP_RETRY, FA_OP_CLAIM},
+        [FAINA_BACKGROUND] = {FA_OP_COMPLETE, FA_OP_COMPLETE, FA_OP_FAIL, FA_OP_PROGRESS},
+        [FAINA_COMPLETED] = {FA_OP_COMPLETE, FA_OP_RETRY, FA_OP_DELETE, FA_OP_FAIL},
+        [FAINA_FAILED] = {FA_OP_RETRY, FA_OP_RETRY, FA_OP_FAIL, FA_OP_DELETE},
+        [FAINA_DEAD_LETTER] = {FA_OP_RETRY, FA_OP_RETRY, FA_OP_FAIL, FA_OP_DELETE},
+        [FAINA_CANCELLED] = {FA_OP_RETRY, FA_OP_RETRY, FA_OP_CANCEL, FA_OP_DELETE},
+    };
+
+    return next[status][below(run, 4)];
+}
+
 static void choose_step(struct run *run, struct fa_m_step *step)
 {
     static const struct {
@@ -216,6 +234,8 @@ static void choose_step(struct run *run, struct fa_m_step *step)
         choose_claim_next(run, step);
     } else if (kinds[at].needs_task) {
         step->task = choose_task(run);
+        if (chance(run, 50))
+            step->kind = sensible_kind(run, run->model->tasks[step->task].status);
         choose_details(run, step);
     }
 }
