@@ -16,7 +16,7 @@
 
 #include <stdlib.h>
 
-#define STEPS_DEFAULT 8000
+#define STEPS_DEFAULT 16000
 #define STEPS_PER_RUN 2000
 #define BATCH_MAX 10
 #define COMPARE_EVERY 60
