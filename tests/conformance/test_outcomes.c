@@ -308,7 +308,7 @@ static void test_late__old_fence_is_refused_and_noted(struct fa_t *t)
                 "late_result completed");
 }
 
-/* A person may give up a task that waits for its next attempt; a worker that has lost it may not. */
+/* A person may give up a task that waits in line; a worker that has lost it may not. */
 static void test_late__lost_task_is_not_the_workers_to_give_up(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "x", .retry = SLOW);
