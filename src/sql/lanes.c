@@ -335,10 +335,37 @@ void fa_lane_count(struct fa_lane *lane, int from, int to)
 
 /* Loading ---------------------------------------------------------------------------------- */
 
+#define LANE_ID_MAX 10000000 /* ids are handed out one by one; a greater one is no lane's */
+
 struct load {
     struct fa_lanes *lanes;
     struct fa_arena scratch;
+    bool is_damaged; /* a row that we never write */
 };
+
+/* An array of names, as write_names makes it. */
+static bool is_names(struct fa_bytes json)
+{
+    struct fa_json value, array;
+    struct fa_json_iter it;
+
+    if (fa_json_check(json, 2, "resources", FAINA_INTERNAL, NULL) != FAINA_OK)
+        return false;
+    array = fa_json_value(json);
+    if (array.type != FA_JSON_ARRAY)
+        return false;
+    it = fa_json_iter(array);
+    while (fa_json_next(&it, NULL, &value)) {
+        if (value.type != FA_JSON_STRING)
+            return false;
+    }
+    return true;
+}
+
+static enum faina_code refuse_damage(struct faina_error *err)
+{
+    return fa_error_set(err, FAINA_INTERNAL, "the tables of lanes and resources are damaged");
+}
 
 static void load_resource(void *ctx, size_t row, const struct fa_value *columns)
 {
@@ -347,6 +374,10 @@ static void load_resource(void *ctx, size_t row, const struct fa_value *columns)
     char *name = fa_value_dup(&columns[1], &load->scratch);
 
     (void)row;
+    if (name == NULL || columns[0].kind != FA_INT || columns[0].i < 1) {
+        load->is_damaged = true;
+        return;
+    }
     resource = fa_lanes_resource(load->lanes, name);
     resource->id = columns[0].i;
     resource->max = columns[2].kind == FA_INT ? columns[2].i : -1;
@@ -362,6 +393,10 @@ static void load_pause(void *ctx, size_t row, const struct fa_value *columns)
     struct load *load = ctx;
 
     (void)row;
+    if (columns[0].kind != FA_TEXT || columns[1].kind != FA_TEXT) {
+        load->is_damaged = true;
+        return;
+    }
     fa_lanes_set_paused(load->lanes, fa_value_dup(&columns[0], &load->scratch),
                         fa_value_dup(&columns[1], &load->scratch), true);
 }
@@ -371,6 +406,12 @@ static void load_lane(void *ctx, size_t row, const struct fa_value *columns)
     struct load *load = ctx;
 
     (void)row;
+    if (columns[0].kind != FA_INT || columns[0].i < 1 || columns[0].i > LANE_ID_MAX ||
+        columns[1].kind != FA_TEXT || columns[2].kind != FA_TEXT || columns[3].kind != FA_TEXT ||
+        !is_names(columns[3].text)) {
+        load->is_damaged = true;
+        return;
+    }
     add_lane(load->lanes, columns[0].i, fa_value_dup(&columns[1], &load->scratch),
              fa_value_dup(&columns[2], &load->scratch), fa_value_dup(&columns[3], &load->scratch))
         ->is_stored = true;
@@ -389,6 +430,8 @@ enum faina_code fa_lanes_read(struct fa_lanes *lanes, struct fa_db *db, int64_t 
         fa_arena_finish(&load.scratch);
         lane = fa_lanes_by_id(lanes, id);
     }
+    if (code == FAINA_OK && load.is_damaged)
+        code = refuse_damage(err);
     if (code == FAINA_OK && lane == NULL)
         code = fa_error_set(err, FAINA_INTERNAL, "the store has no lane %lld", (long long)id);
     if (code == FAINA_OK)
@@ -421,7 +464,7 @@ enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct f
     if (code == FAINA_OK)
         code = fa_db_one(db, FA_SQL_READY_LANES, NULL, 0, load_ready, &load, err);
     fa_arena_finish(&load.scratch);
-    return code;
+    return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
 }
 
 /* Flushing --------------------------------------------------------------------------------- */

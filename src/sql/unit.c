@@ -334,8 +334,9 @@ static void give_permits(struct fa_unit *unit, struct fa_row *row)
     for (size_t i = 0; i < row->lane->resource_count; i++) {
         struct fa_resource *resource = row->lane->resources[i];
 
-        assert(resource->in_use > 0);
-        resource->in_use--;
+        /* Counts come from the file, which somebody may have edited: clamped, never asserted. */
+        if (resource->in_use > 0)
+            resource->in_use--;
         fa_unit_link(unit, FA_UNLINK_HOLD, resource->id, row->id.key);
         if (resource->max >= 0)
             unit->has_ready = true; /* a throttled lane may be open again */
@@ -534,8 +535,10 @@ static enum faina_code recount(struct fa_unit *unit, int64_t key, bool by_child,
         waiting->deps_bad += row->status != FAINA_COMPLETED;
     else
         waiting->deps_bad -= counted; /* only what ended badly comes back */
-    assert(waiting->deps_left >= 0);
-    assert(waiting->deps_bad >= 0);
+    if (waiting->deps_left < 0)       /* an edited file; doctor reports it */
+        waiting->deps_left = 0;
+    if (waiting->deps_bad < 0)
+        waiting->deps_bad = 0;
     fa_unit_unblock_if_free(unit, waiting);
     return FAINA_OK;
 }
