@@ -71,7 +71,7 @@ bool fa_json_double(struct fa_json number, double *out);
  */
 void fa_json_canonical(struct fa_bytes text, struct fa_buf *out);
 
-/* Whether two checked texts mean the same value: equal bytes, or equal canonical forms. */
+/* Whether two texts mean the same value: equal bytes, or valid with equal canonical forms. */
 bool fa_json_same(struct fa_bytes a, struct fa_bytes b);
 
 /*

@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#define SAME_DEPTH_MAX 256 /* deeper than anything that is ever stored */
+
 struct member {
     struct fa_bytes key; /* escapes resolved */
     size_t start, len;   /* of "key":value in the output */
@@ -179,6 +181,9 @@ bool fa_json_same(struct fa_bytes a, struct fa_bytes b)
 
     if (fa_bytes_equal(a, b))
         return true;
+    if (fa_json_check(a, SAME_DEPTH_MAX, "", FAINA_INTERNAL, NULL) != FAINA_OK ||
+        fa_json_check(b, SAME_DEPTH_MAX, "", FAINA_INTERNAL, NULL) != FAINA_OK)
+        return false;
     fa_buf_init(&left, SIZE_MAX - 1);
     fa_buf_init(&right, SIZE_MAX - 1);
     fa_json_canonical(a, &left);

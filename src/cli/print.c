@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "model/limits.h"
 #include "model/states.h"
 #include "model/times.h"
 #include "service/wire.h"
@@ -16,6 +17,10 @@ const char *fa_print_error_message(struct fa_arena *arena, const struct faina_ta
 
     if (!task->error)
         return NULL;
+    /* It was valid when it was stored; a damaged file may say anything. */
+    if (fa_json_check(fa_str(task->error), FA_JSON_DEPTH_MAX + 1, "error", FAINA_INTERNAL, NULL) !=
+        FAINA_OK)
+        return task->error;
     error = fa_json_value(fa_str(task->error));
     if (error.type == FA_JSON_STRING)
         return fa_json_text(error, arena);

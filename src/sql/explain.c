@@ -2,6 +2,7 @@
 #include "sql/look.h"
 
 #include "base/json.h"
+#include "model/limits.h"
 #include "model/states.h"
 #include "model/times.h"
 
@@ -30,9 +31,14 @@ static void add(struct explain *x, const char *kind, int64_t until_us, const cha
 /* What an error says, out of its JSON. */
 static const char *error_text(struct explain *x)
 {
-    struct fa_json message;
+    struct fa_json error, message;
 
-    if (fa_json_member(fa_json_value(fa_str(x->row->error)), "message", &message) &&
+    /* It was valid when it was stored; a damaged file may say anything. */
+    if (fa_json_check(fa_str(x->row->error), FA_JSON_DEPTH_MAX + 1, "error", FAINA_INTERNAL,
+                      NULL) != FAINA_OK)
+        return x->row->error;
+    error = fa_json_value(fa_str(x->row->error));
+    if (error.type == FA_JSON_OBJECT && fa_json_member(error, "message", &message) &&
         message.type == FA_JSON_STRING)
         return fa_json_text(message, x->arena);
     return x->row->error;
