@@ -101,6 +101,15 @@ void fa_f_exec(const char *path, const char *sql)
     sqlite3_close(db);
 }
 
+bool fa_f_try_exec(const char *path, const char *sql)
+{
+    sqlite3 *db = open_file(path);
+    int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+
+    sqlite3_close(db);
+    return rc == SQLITE_OK;
+}
+
 /* ------------------------------------------------------------------------------------------
  * Copies
  */

@@ -15,8 +15,9 @@ void fa_f_check_sound(const char *path, const char *when);
 
 /* The first column of the first row; -1 when there is none. */
 int64_t fa_f_query_int(const char *path, const char *sql);
-/* Runs statements on the file. */
+/* Runs statements on the file; fa_f_try_exec says whether they went well. */
 void fa_f_exec(const char *path, const char *sql);
+bool fa_f_try_exec(const char *path, const char *sql);
 
 /* What a crash would leave: copies the file and its log, but not what is shared memory only. */
 void fa_f_copy_crashed(const char *from, const char *to);

@@ -227,6 +227,30 @@ static void test_files__read_only_folder(void **state)
  * Damaged
  */
 
+/* Everything there is to do with a task, on each of these. */
+static int poke_tasks(struct fa_t *t, const struct faina_tasks *tasks)
+{
+    static const enum fa_op_kind kinds[] = {
+        FA_OP_GET,       FA_OP_EVENTS,   FA_OP_EXPLAIN, FA_OP_CHILDREN, FA_OP_CLAIM,  FA_OP_START,
+        FA_OP_HEARTBEAT, FA_OP_COMPLETE, FA_OP_CANCEL,  FA_OP_RETRY,    FA_OP_DELETE,
+    };
+    int refused = 0;
+
+    for (size_t i = 0; i < tasks->count; i++) {
+        for (size_t k = 0; k < FA_COUNT(kinds); k++) {
+            struct fa_op op = {
+                .kind = kinds[k], .id = tasks->items[i].id, .wants_task = true, .arena = &t->arena};
+
+            op.by.worker_id = fa_op_writes(op.kind) ? "w" : NULL;
+            fa_service_run(t->svc, &op, 1);
+            CHECK(op.code == FAINA_OK || op.error.message[0], "%s without a sentence",
+                  faina_code_name(op.code));
+            refused += op.code == FAINA_UNAVAILABLE || op.code == FAINA_INTERNAL;
+        }
+    }
+    return refused;
+}
+
 /* Opens a damaged file and does a little of everything. Whatever comes back, it is an answer. */
 static int poke(struct fa_t *t)
 {
@@ -252,6 +276,8 @@ static int poke(struct fa_t *t)
 
         /* Not through fa_t_run: what a damaged file holds may break every rule. */
         fa_service_run(t->svc, ops, FA_COUNT(ops));
+        if (i == 0 && ops[2].code == FAINA_OK)
+            refused += poke_tasks(t, ops[2].tasks);
         for (size_t j = 0; j < FA_COUNT(ops); j++) {
             CHECK(ops[j].code == FAINA_OK || ops[j].error.message[0], "%s without a sentence",
                   faina_code_name(ops[j].code));
@@ -260,6 +286,29 @@ static int poke(struct fa_t *t)
     }
     fa_t_close(t);
     return refused;
+}
+
+/* Something in every table. */
+static void populate(struct fa_t *t)
+{
+    const char *gpu = "gpu";
+    const char *id;
+
+    for (enum faina_status s = 0; s < FAINA_STATUS_COUNT; s++)
+        fa_t_make(t, s, "w");
+    CHECK_OK(t, fa_t_resource_set(t, "gpu", 3));
+    for (int i = 0; i < 4; i++) {
+        id = fa_t_submit(t, .type = "using", .resources = &gpu, .resource_count = 1);
+        if (i % 2)
+            fa_t_take(t, id, "w");
+    }
+    fa_t_submit(t, .type = "after", .depends_on = &id, .depends_on_count = 1, .delay_ms = 60000);
+    id = fa_t_submit(t, .type = "again");
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_fail_attempt(t, id, BY("w"), "no"));
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_pause(t, NULL, "paused"));
+    CHECK_OK(t, fa_t_team_put(t, &(struct faina_team){.name = "red"}));
 }
 
 static void write_damaged(struct fa_t *t, const char *data, size_t size)
@@ -319,6 +368,77 @@ static void test_files__damaged_pages(void **state)
         fa_t_forget(&t);
     }
     CHECK(refused > 0, "no damage was ever noticed");
+    free(data);
+    fa_t_finish(&t);
+}
+
+/* A file whose pages are sound, but that says things which the engine never wrote. */
+static void test_files__nonsense_in_rows(void **state)
+{
+    static const char *const nonsense[] = {
+        "UPDATE lane SET resources = '{\"a\"' || id",
+        "UPDATE lane SET resources = 'null' || id",
+        "UPDATE lane SET resources = '[1, {}, ' || id || ']'",
+        "UPDATE lane SET resources = '\"gpu\"' WHERE id = 1",
+        "UPDATE lane SET resources = '' WHERE id = 1",
+        "UPDATE lane SET id = -id",
+        "UPDATE lane SET id = id + 1152921504606846976",
+        "UPDATE lane SET id = 0 WHERE id = 1",
+        "UPDATE lane SET namespace = x'ff00fe', type = x'00' WHERE id = 1",
+        "DELETE FROM lane",
+        "UPDATE task SET lane = 999",
+        "UPDATE task SET tail = -1",
+        "UPDATE task SET id = -id",
+        "UPDATE task SET parent = id",
+        "UPDATE task SET input = '{', metadata = 7, key = x'ff'",
+        "UPDATE task SET max_attempts = -3, rank = 'high', retry_factor = -1e308",
+        "DELETE FROM task",
+        "UPDATE ready SET lane = lane + 100",
+        "UPDATE ready SET id = id + 1",
+        "UPDATE ready SET version = 'x', attempts = -1, flags = -1, fence = -5",
+        "UPDATE held SET status = 77",
+        "UPDATE held SET lane = 12345, worker = NULL",
+        "UPDATE held SET lease_us = -1, flags = 1073741823",
+        "UPDATE parked SET status = -2",
+        "UPDATE parked SET deps_left = -9, deps_bad = 100",
+        "UPDATE parked SET status = 3, at_us = 1",
+        "UPDATE ended SET status = 1",
+        "UPDATE ended SET status = 99, output = '{'",
+        "UPDATE ended SET completed_us = NULL WHERE 0; DELETE FROM ended",
+        "INSERT INTO ended SELECT * FROM ended LIMIT 0; DELETE FROM ready; DELETE FROM held",
+        "UPDATE tally SET n = -5",
+        "UPDATE tally SET status = 50, lane = -1",
+        "DELETE FROM tally",
+        "UPDATE resource SET max_concurrency = -77, name = ''",
+        "UPDATE resource SET id = -id",
+        "DELETE FROM resource",
+        "DELETE FROM hold",
+        "UPDATE hold SET task = 5",
+        "DELETE FROM task_key",
+        "UPDATE task_key SET task = 3",
+        "UPDATE task_dep SET needs = task",
+        "DELETE FROM task_dep",
+        "UPDATE event SET what = NULL WHERE 0; UPDATE event SET status = 66, actor = 9, at_us = -1",
+        "UPDATE schema_migrations SET executed_at = 'yesterday', description = x'ff'",
+    };
+    struct fa_t t;
+    size_t size;
+    char *data;
+
+    (void)state;
+    fa_t_init(&t);
+    make_file(&t, "sound.db");
+    fa_t_open(&t);
+    populate(&t);
+    fa_t_close(&t);
+    data = fa_f_read_file(fa_t_path(&t, "sound.db"), &size);
+    set_file(&t, "damaged.db");
+    for (size_t i = 0; i < FA_COUNT(nonsense); i++) {
+        write_damaged(&t, data, size);
+        if (fa_f_try_exec(fa_t_path(&t, "damaged.db"), nonsense[i]))
+            poke(&t);
+        fa_t_forget(&t);
+    }
     free(data);
     fa_t_finish(&t);
 }
@@ -456,6 +576,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_files__read_only_folder, make_world, unmount_world),
         cmocka_unit_test(test_files__damaged_header),
         cmocka_unit_test(test_files__damaged_pages),
+        cmocka_unit_test(test_files__nonsense_in_rows),
         cmocka_unit_test(test_files__cut_short),
         cmocka_unit_test(test_files__second_opener_in_this_process),
         cmocka_unit_test(test_files__owned_by_another_process),
