@@ -22,6 +22,7 @@
 #define LEASE_MS (24LL * 3600 * 1000)
 #define LIFETIME_S 60 /* should the test die before it has killed us */
 #define YEAR_MS (365LL * 24 * 3600 * 1000)
+#define HEAVY_SIZE 60000
 
 static const char mark[] = "--writer";
 
@@ -284,6 +285,58 @@ static __attribute__((noreturn)) void open_and_close(struct fa_t *t, int fd)
     }
 }
 
+/* ------------------------------------------------------------------------------------------
+ * Large rows, rewritten: a log that grows fast, and a file that doesn't
+ */
+
+void fa_w_make_heavy(struct fa_t *t, char ids[FA_W_HEAVY_TASKS][FAINA_ID_SIZE])
+{
+    for (int i = 0; i < FA_W_HEAVY_TASKS; i++) {
+        const char *key = fa_arena_printf(&t->arena, "heavy %d", i);
+        const char *id = fa_t_submit(t, .type = "heavy", .idempotency_key = key);
+
+        if (!t->op.existing)
+            CHECK_OK(t, fa_t_start(t, id, NOBODY)); /* nobody's lease ends */
+        memcpy(ids[i], id, FAINA_ID_SIZE);
+    }
+}
+
+enum faina_code fa_w_rewrite(struct fa_t *t, char ids[FA_W_HEAVY_TASKS][FAINA_ID_SIZE],
+                             int32_t round)
+{
+    char *pad = fa_arena_take(&t->arena, HEAVY_SIZE + 1);
+    struct faina_report report;
+    struct fa_op ops[FA_W_HEAVY_TASKS];
+
+    memset(pad, 'x', HEAVY_SIZE);
+    pad[HEAVY_SIZE] = '\0';
+    report = (struct faina_report){
+        .metadata = fa_arena_printf(&t->arena, "{\"round\":%d,\"pad\":\"%s\"}", (int)round, pad)};
+    for (int i = 0; i < FA_W_HEAVY_TASKS; i++)
+        ops[i] = (struct fa_op){.kind = FA_OP_PROGRESS, .id = ids[i], .report = &report};
+    fa_t_run_all(t, ops, FA_W_HEAVY_TASKS);
+    for (int i = 0; i < FA_W_HEAVY_TASKS; i++)
+        if (ops[i].code != FAINA_OK)
+            return ops[i].code;
+    return FAINA_OK;
+}
+
+static __attribute__((noreturn)) void rewrite_until_killed(struct fa_t *t, struct work *work)
+{
+    char ids[FA_W_HEAVY_TASKS][FAINA_ID_SIZE];
+
+    fa_w_make_heavy(t, ids);
+    for (;;) {
+        struct fa_l_record told = {.number = work->next++, .kind = 'i'};
+
+        tell(work->fd, &told, 1);
+        CHECK_INT(fa_w_rewrite(t, ids, told.number), FAINA_OK);
+        told.kind = 'a';
+        tell(work->fd, &told, 1);
+        fa_t_forget(t);
+    }
+}
+
 bool fa_w_is_writer(int argc, char **argv)
 {
     return argc == 7 && strcmp(argv[1], mark) == 0;
@@ -304,6 +357,8 @@ int fa_w_main(char **argv)
     tell(work.fd, &(struct fa_l_record){.kind = 'r'}, 1);
     if (role == FA_W_HOLD)
         return pause();
+    if (role == FA_W_HEAVY)
+        rewrite_until_killed(&t, &work);
     CHECK_OK(&t, fa_t_resource_set(&t, "gpu", GPU_LIMIT));
     fa_t_crew_join(fa_t_crew_start(&t, THREADS, work_until_killed, &work));
     return 0;

@@ -12,13 +12,22 @@
 #include <sys/types.h>
 
 enum fa_w_role {
-    FA_W_BUSY, /* opens the file and works with several threads */
-    FA_W_OPEN, /* opens and closes the file, again and again */
-    FA_W_HOLD, /* opens the file and waits */
+    FA_W_BUSY,  /* opens the file and works with several threads */
+    FA_W_OPEN,  /* opens and closes the file, again and again */
+    FA_W_HOLD,  /* opens the file and waits */
+    FA_W_HEAVY, /* rewrites a few large tasks again and again: see fa_w_rewrite */
 };
 
 bool fa_w_is_writer(int argc, char **argv);
 int fa_w_main(char **argv);
+
+#define FA_W_HEAVY_TASKS 20
+
+/* Makes the tasks of FA_W_HEAVY, unless they are there; all of them running. */
+void fa_w_make_heavy(struct fa_t *t, char ids[FA_W_HEAVY_TASKS][FAINA_ID_SIZE]);
+/* Gives all of them metadata of some 64 KiB that begins with `round`, in one transaction. */
+enum faina_code fa_w_rewrite(struct fa_t *t, char ids[FA_W_HEAVY_TASKS][FAINA_ID_SIZE],
+                             int32_t round);
 
 struct fa_w {
     pid_t pid;
