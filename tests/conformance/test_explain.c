@@ -47,6 +47,19 @@ static void test_explain__not_yet_due(struct fa_t *t)
               run_at_us);
 }
 
+static void test_explain__waits_for_its_next_attempt(struct fa_t *t)
+{
+    int64_t year_ms = 365LL * 24 * 3600 * 1000;
+    const char *id = fa_t_submit(t, .type = "x", .retry = {.base_ms = year_ms, .max_ms = year_ms});
+    const struct faina_reason *reason;
+
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_fail_attempt(t, id, BY("w"), "no route"));
+    reason = check_reason(t, id, "due");
+    check_says(reason->message, "no route");
+    CHECK_INT(reason->until_us, fa_t_task(t, id)->run_at_us);
+}
+
 static void test_explain__dependencies_and_subtasks(struct fa_t *t)
 {
     const char *ids[] = {fa_t_submit(t, .type = "x"), fa_t_submit(t, .type = "x")};
@@ -124,6 +137,7 @@ int main(int argc, char **argv)
     static const struct fa_t_case cases[] = {
         FA_T_CASE(test_explain__ready_task_only_lacks_a_worker),
         FA_T_CASE(test_explain__not_yet_due),
+        FA_T_CASE(test_explain__waits_for_its_next_attempt),
         FA_T_CASE(test_explain__dependencies_and_subtasks),
         FA_T_CASE(test_explain__resource_at_its_limit),
         FA_T_CASE(test_explain__paused),

@@ -374,6 +374,25 @@ static void test_limits__children(struct fa_t *t)
     CHECK_INT(t->op.count, FA_CHILDREN_MAX + 1);
 }
 
+/* The limit is on all children of a task, however many blocks they came with. */
+static void test_limits__children_of_two_blocks(struct fa_t *t)
+{
+    struct faina_submit first = {.type = "child", .name = "first"};
+    struct faina_submit *more = fa_arena_zero(&t->arena, FA_CHILDREN_MAX, sizeof *more);
+    const char *id = fa_t_make(t, FAINA_RUNNING, "w");
+
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), &first, 1));
+    fa_t_finish_task(t, fa_t_child(t, id, 0));
+    fa_t_take(t, id, "w");
+    for (size_t i = 0; i < FA_CHILDREN_MAX; i++)
+        more[i].type = "child";
+    CHECK_CODE(t, fa_t_block(t, id, BY("w"), more, FA_CHILDREN_MAX), FAINA_INVALID_TASK);
+    CHECK_STR(t->op.error.field, "subtasks");
+    CHECK_NOW(t, id, FAINA_RUNNING);
+    more[0].name = "first"; /* there already: one less to make */
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), more, FA_CHILDREN_MAX));
+}
+
 static void test_limits__depth_of_subtasks(struct fa_t *t)
 {
     struct faina_submit child = {.type = "child"};
@@ -431,6 +450,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_limits__output_and_failure),
         FA_T_CASE(test_limits__background),
         FA_T_CASE(test_limits__children),
+        FA_T_CASE(test_limits__children_of_two_blocks),
         FA_T_CASE(test_limits__depth_of_subtasks),
         FA_T_CASE(test_limits__resources_and_teams),
     };

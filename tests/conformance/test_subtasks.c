@@ -98,6 +98,27 @@ static void test_block__bad_child_changes_nothing(struct fa_t *t)
     CHECK_INT(t->op.tasks->count, 0);
 }
 
+static void test_block__child_has_its_parents_namespace_and_no_key(struct fa_t *t)
+{
+    const struct {
+        struct faina_submit child;
+        const char *field; /* NULL: accepted */
+    } cases[] = {
+        {{.type = "child", .ns = "other"}, "namespace"},
+        {{.type = "child", .idempotency_key = "k"}, "idempotencyKey"},
+        {{.type = "child", .dedupe_input = true, .input = "1"}, "idempotencyKey"},
+        {{.type = "child", .ns = "default"}, NULL},
+    };
+    const char *id = fa_t_make(t, FAINA_RUNNING, "w");
+
+    for (size_t i = 0; i < FA_COUNT(cases); i++) {
+        CHECK_CODE(t, fa_t_block(t, id, BY("w"), &cases[i].child, 1),
+                   cases[i].field ? FAINA_INVALID_TASK : FAINA_OK);
+        if (cases[i].field)
+            CHECK_STR(t->op.error.field, cases[i].field);
+    }
+}
+
 static void test_block__without_children_is_refused(struct fa_t *t)
 {
     const char *id = fa_t_make(t, FAINA_RUNNING, "w");
@@ -484,6 +505,7 @@ int main(int argc, char **argv)
     static const struct fa_t_case cases[] = {
         FA_T_CASE(test_block__creates_children_and_frees_the_worker),
         FA_T_CASE(test_block__bad_child_changes_nothing),
+        FA_T_CASE(test_block__child_has_its_parents_namespace_and_no_key),
         FA_T_CASE(test_block__without_children_is_refused),
         FA_T_CASE(test_block__resumes_when_all_completed),
         FA_T_CASE(test_block__bad_end_gives_phase_error_after_all_ended),
