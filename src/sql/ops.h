@@ -42,7 +42,8 @@ FA_MUST_CHECK enum faina_code fa_check_holder(const struct fa_row *row, struct f
 /* The refusal of a trigger that the table doesn't allow, with its sentence. */
 enum faina_code fa_refuse(const struct fa_row *row, enum fa_trigger trigger, struct fa_op *op);
 /* OVERLOADED when a resource of the task is at its limit. */
-FA_MUST_CHECK enum faina_code fa_check_permits(const struct fa_row *row, struct fa_op *op);
+FA_MUST_CHECK enum faina_code fa_check_permits(struct fa_unit *unit, const struct fa_row *row,
+                                               struct fa_op *op);
 
 /* Ends a failed attempt: back in line or, with none left, dead. The row must be whole. */
 FA_MUST_CHECK enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row *row, bool is_lost,
@@ -54,8 +55,9 @@ FA_MUST_CHECK enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row
 struct fa_plan {
     const struct faina_submit *submit;
     const char *ns, *type;
+    struct fa_lane *lane;
     struct fa_row *existing; /* the key is known: this is the task */
-    int64_t key_hash;        /* 0: no key */
+    struct fa_key key;       /* its hash is 0: no key */
     char input_hash[65];     /* "" unless dedupe_input */
     struct fa_row **needs;
     size_t need_count;
@@ -70,7 +72,7 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
 /* Frees every key that a task has. The row must be whole. */
 void fa_free_keys(struct fa_unit *unit, const struct fa_row *row);
 /* The hash under which task_key finds an idempotency key. */
-int64_t fa_key_hash(const char *ns, const char *type, const char *key);
+struct fa_key fa_key_hash(const char *ns, const char *type, const char *key);
 
 /* Subtasks of a task as the unit's rows: those that child_live or child_stale names. */
 FA_MUST_CHECK enum faina_code fa_children_of(struct fa_unit *unit, const struct fa_row *parent,
