@@ -342,10 +342,14 @@ int fa_verb_team_rm(struct fa_cli *cli)
 
 static const char *join(struct fa_arena *arena, const char *const *names, size_t count)
 {
-    const char *text = "";
+    const char *text;
+    struct fa_buf buf;
 
+    fa_buf_init(&buf, FA_CLAIM_NAMES_MAX * (FA_TYPE_SIZE_MAX + 1));
     for (size_t i = 0; i < count; i++)
-        text = fa_arena_printf(arena, "%s%s%s", text, i > 0 ? " " : "", names[i]);
+        fa_buf_printf(&buf, "%s%s", i > 0 ? " " : "", names[i]);
+    text = fa_arena_copy(arena, buf.ptr, buf.len);
+    fa_buf_finish(&buf);
     return text;
 }
 
@@ -354,9 +358,7 @@ static void add_worker(struct fa_table *table, const struct faina_worker *worker
     struct fa_arena *arena = &table->arena;
     int64_t now_us = fa_clock_now_us();
 
-    fa_table_add(table, worker->is_leader ? FA_BOLD : FA_PLAIN,
-                 worker->is_leader ? fa_arena_printf(arena, "%s (leader)", worker->id)
-                                   : worker->id);
+    fa_table_add(table, FA_PLAIN, worker->id);
     fa_table_add(table, FA_PLAIN, fa_text_age(arena, worker->last_heartbeat_us, now_us));
     if (worker->pool_size > 0)
         fa_table_addf(table, "%lld/%d", (long long)worker->held, worker->pool_size);
@@ -371,6 +373,7 @@ static void add_worker(struct fa_table *table, const struct faina_worker *worker
     fa_table_add(table, FA_PLAIN, fa_text_age(arena, worker->started_us, now_us));
     fa_table_add(table, FA_PLAIN, worker->version);
     fa_table_add(table, FA_PLAIN, worker->hostname);
+    fa_table_add(table, FA_PLAIN, worker->is_leader ? "yes" : NULL);
 }
 
 static void print_worker_table(struct fa_cli *cli, const struct faina_workers *workers)
@@ -384,6 +387,7 @@ static void print_worker_table(struct fa_cli *cli, const struct faina_workers *w
         {"STARTED", 0},
         {"VERSION", FA_COLUMN_FLEXIBLE},
         {"HOST", FA_COLUMN_FLEXIBLE},
+        {"LEADER", 0},
     };
     struct fa_table table;
 
