@@ -633,7 +633,8 @@ struct faina_beat {
 };
 
 /* Registers a worker, or says that it lives: after 60 s without a word it is forgotten. When it is
- * known, what is unset (NULL, 0) stays as it was; types != NULL with a count of 0 means any.
+ * known, what is unset (NULL, 0) stays as it was; types != NULL with a count of 0 means any. Best
+ * tell everything each time: one that was forgotten, after a long pause, is then whole again.
  * Renews the leases of `held`, the tasks it believes to hold (up to 10,000), in one go; lease_ms 0:
  * the default, which makes no lease shorter. The answer names those that it doesn't hold. */
 FAINA_API enum faina_code faina_worker_put(struct faina *engine, const struct faina_worker *worker,

@@ -27,7 +27,8 @@ fa_do_fn fa_do_team_put, fa_do_team_remove;
 fa_do_fn fa_do_worker_put, fa_do_worker_remove;
 
 /* Promotes what is due, takes back what lost its lease, ends what is over its time (up to `limit`
- * of each), and forgets silent workers. *next_us is when to look again (INT64_MAX: nothing has a time). */
+ * of each), and forgets silent workers. *next_us is when to look again (INT64_MAX: nothing has a
+ * time). */
 FA_MUST_CHECK enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next_us,
                                             struct faina_error *err);
 

@@ -260,7 +260,7 @@ enum faina_code fa_workers_forget(struct fa_unit *unit, int64_t *next_us, struct
             code = fa_db_one(unit->source.db, FA_SQL_WORKER_OLDEST, NULL, 0, fa_db_sink_int,
                              &oldest, err);
     }
-    if (code == FAINA_OK && oldest != 0 && oldest + DEAD_US < *next_us)
+    if (code == FAINA_OK && oldest != 0 && oldest < *next_us - DEAD_US)
         *next_us = oldest + DEAD_US;
     return code;
 }
