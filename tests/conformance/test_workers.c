@@ -294,6 +294,26 @@ static void test_workers__heartbeat_among_other_changes(struct fa_t *t)
     CHECK_TRUE(t->task->lease_expires_us > fa_clock_now_us() + HOUR_US * 3 / 2);
 }
 
+/* A row that was read before the renewal and is written after it must not bring the old lease
+ * back. */
+static void test_workers__a_renewal_is_not_undone_by_a_later_change(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x");
+    struct faina_held held = {id, 0};
+    struct faina_worker self = {.id = "w"};
+    struct faina_report report = {.has_progress = true, .progress = 5};
+    struct fa_op ops[] = {
+        {.kind = FA_OP_CLAIM, .id = id, .by = BY("w"), .lease_ms = 1000},
+        {.kind = FA_OP_WORKER_PUT, .worker = {&self, &held, 1, HOUR_MS}},
+        {.kind = FA_OP_PROGRESS, .id = id, .by = BY("w"), .report = &report},
+    };
+
+    fa_t_run_all(t, ops, FA_COUNT(ops));
+    CHECK_INT(ops[1].beat->renewed_count, 1);
+    CHECK_INT(fa_t_task(t, id)->progress, 5);
+    CHECK_TRUE(t->task->lease_expires_us > fa_clock_now_us() + HOUR_US / 2);
+}
+
 static void test_workers__thousands_in_one_heartbeat(struct fa_t *t)
 {
     struct faina_submit submit = {.type = "x"};
@@ -492,6 +512,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_workers__heartbeat_names_what_is_cancelled_or_lost),
         FA_T_CASE(test_workers__a_lost_lease_is_told),
         FA_T_CASE(test_workers__heartbeat_among_other_changes),
+        FA_T_CASE(test_workers__a_renewal_is_not_undone_by_a_later_change),
         FA_T_CASE(test_workers__thousands_in_one_heartbeat),
         FA_T_CASE(test_workers__sign_off_gives_back_what_was_not_started),
         FA_T_CASE(test_workers__sign_off_of_a_stranger_changes_nothing),
