@@ -1,0 +1,246 @@
+/*
+ * postgres.c - plain sessions beside the engine.
+ */
+#include "support/postgres.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <libpq-fe.h>
+
+static const char *setting(const char *name)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? text : NULL;
+}
+
+const char *fa_pg_url(void)
+{
+    return setting("FA_POSTGRES_URL");
+}
+
+const char *fa_pg_admin_url(void)
+{
+    return setting("FA_POSTGRES_ADMIN_URL");
+}
+
+void fa_pg_need(void)
+{
+    if (fa_pg_url())
+        return;
+    print_message("no PostgreSQL here: run it through tools/test-postgres\n");
+    skip();
+}
+
+/* ------------------------------------------------------------------------------------------
+ * URLs
+ */
+
+void fa_pg_split(const char *url, char out[FA_T_PATH_SIZE], char schema[64])
+{
+    const char *at = strchr(url, '?');
+    const char *rest;
+
+    while (at && strncmp(at + 1, "schema=", 7) != 0)
+        at = strchr(at + 1, '&');
+    schema[0] = '\0';
+    snprintf(out, FA_T_PATH_SIZE, "%s", url);
+    if (at == NULL)
+        return;
+    rest = strchr(at + 1, '&');
+    snprintf(schema, 64, "%.*s", (int)strcspn(at + 8, "&"), at + 8);
+    snprintf(out + (at - url), FA_T_PATH_SIZE - (size_t)(at - url), "%s", rest ? rest : "");
+    if (rest && *at == '?')
+        out[at - url] = '?';
+}
+
+void fa_pg_through(const char *url, int port, char out[FA_T_PATH_SIZE])
+{
+    const char *host = strrchr(url, '@');
+    const char *path;
+
+    CHECK(host != NULL, "no user in %s", url);
+    path = strchr(host, '/');
+    CHECK(path != NULL, "no database in %s", url);
+    snprintf(out, FA_T_PATH_SIZE, "%.*s@127.0.0.1:%d%s", (int)(host - url), url, port, path);
+}
+
+void fa_pg_with(const char *url, const char *key, const char *value, char out[FA_T_PATH_SIZE])
+{
+    char whole[FA_T_PATH_SIZE];
+
+    snprintf(whole, sizeof whole, "%s%c%s=%s", url, strchr(url, '?') ? '&' : '?', key, value);
+    memcpy(out, whole, sizeof whole);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Sessions
+ */
+
+static void ignore_notice(void *arg, const char *message)
+{
+    (void)arg;
+    (void)message;
+}
+
+PGconn *fa_pg_try_connect(const char *url)
+{
+    char plain[FA_T_PATH_SIZE], schema[64];
+    PGconn *conn;
+
+    fa_pg_split(url, plain, schema);
+    conn = PQconnectdb(plain);
+    if (PQstatus(conn) != CONNECTION_OK) {
+        PQfinish(conn);
+        return NULL;
+    }
+    PQsetNoticeProcessor(conn, ignore_notice, NULL);
+    if (schema[0])
+        fa_pg_exec(conn, "SET search_path = \"%s\"", schema);
+    return conn;
+}
+
+PGconn *fa_pg_connect(const char *url)
+{
+    PGconn *conn = fa_pg_try_connect(url);
+
+    CHECK(conn != NULL, "can't connect to %s", url);
+    return conn;
+}
+
+void fa_pg_close(PGconn *conn)
+{
+    if (conn)
+        PQfinish(conn);
+}
+
+static PGresult *run(PGconn *conn, const char *format, va_list args)
+{
+    char sql[8192];
+    int len = vsnprintf(sql, sizeof sql, format, args);
+
+    CHECK(len < (int)sizeof sql, "a statement of %d bytes", len);
+    return PQexec(conn, sql);
+}
+
+static bool is_fine(const PGresult *result)
+{
+    ExecStatusType status = PQresultStatus(result);
+
+    return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
+}
+
+void fa_pg_exec(PGconn *conn, const char *format, ...)
+{
+    va_list args;
+    PGresult *result;
+
+    va_start(args, format);
+    result = run(conn, format, args);
+    va_end(args);
+    CHECK(is_fine(result), "%s: %s", format, PQerrorMessage(conn));
+    PQclear(result);
+}
+
+const char *fa_pg_try(PGconn *conn, char state[8], const char *format, ...)
+{
+    const char *found;
+    va_list args;
+    PGresult *result;
+
+    va_start(args, format);
+    result = run(conn, format, args);
+    va_end(args);
+    found = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    snprintf(state, 8, "%s", is_fine(result) ? "" : found ? found : "lost");
+    PQclear(result);
+    return state;
+}
+
+int64_t fa_pg_int(PGconn *conn, const char *format, ...)
+{
+    int64_t value = -1;
+    va_list args;
+    PGresult *result;
+
+    va_start(args, format);
+    result = run(conn, format, args);
+    va_end(args);
+    CHECK(PQresultStatus(result) == PGRES_TUPLES_OK, "%s: %s", format, PQerrorMessage(conn));
+    if (PQntuples(result) > 0 && !PQgetisnull(result, 0, 0))
+        value = fa_t_int(PQgetvalue(result, 0, 0));
+    PQclear(result);
+    return value;
+}
+
+void fa_pg_text(PGconn *conn, char out[FA_PG_TEXT_SIZE], const char *format, ...)
+{
+    va_list args;
+    PGresult *result;
+
+    va_start(args, format);
+    result = run(conn, format, args);
+    va_end(args);
+    CHECK(PQresultStatus(result) == PGRES_TUPLES_OK, "%s: %s", format, PQerrorMessage(conn));
+    snprintf(out, FA_PG_TEXT_SIZE, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
+    PQclear(result);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Steps that wait
+ */
+
+void fa_pg_send(PGconn *conn, const char *sql)
+{
+    CHECK(PQsendQuery(conn, sql) == 1, "%s: %s", sql, PQerrorMessage(conn));
+}
+
+void fa_pg_await(PGconn *conn)
+{
+    PGresult *result;
+
+    while ((result = PQgetResult(conn))) {
+        CHECK(is_fine(result), "a step failed: %s", PQerrorMessage(conn));
+        PQclear(result);
+    }
+}
+
+struct pair {
+    PGconn *watch, *conn;
+};
+
+static bool is_blocked(struct fa_t *t, void *arg)
+{
+    const struct pair *pair = arg;
+
+    (void)t;
+    return fa_pg_int(pair->watch,
+                     "SELECT count(*) FROM pg_stat_activity WHERE pid = %d AND "
+                     "wait_event_type = 'Lock'",
+                     PQbackendPID(pair->conn)) == 1;
+}
+
+void fa_pg_await_blocked(PGconn *watch, PGconn *conn)
+{
+    struct pair pair = {watch, conn};
+
+    fa_t_wait_until(is_blocked, NULL, &pair, "a session waits for a lock");
+}
+
+void fa_pg_drop_schema(const char *url)
+{
+    char plain[FA_T_PATH_SIZE], schema[64], state[8];
+    PGconn *conn;
+
+    fa_pg_split(url, plain, schema);
+    if (schema[0] == '\0')
+        return;
+    conn = fa_pg_connect(plain);
+    fa_pg_exec(conn, "SET lock_timeout = %d", FA_T_DEADLINE_MS);
+    fa_pg_try(conn, state, "DROP SCHEMA IF EXISTS \"%s\" CASCADE", schema);
+    CHECK(state[0] == '\0', "schema %s can't be dropped (%s): does a session still use it?", schema,
+          state);
+    fa_pg_close(conn);
+}
