@@ -3,7 +3,7 @@
  * to, and a server of our own stops, dies, fills up and is promoted. Without an engine.
  */
 #include "support/pgserver.h"
-#include "support/postgres.h"
+#include "support/psql.h"
 #include "support/proxy.h"
 
 #include "base/clock.h"
@@ -34,11 +34,11 @@ static void test_tools__urls(void **state)
 
     (void)state;
     for (size_t i = 0; i < FA_COUNT(cases); i++) {
-        fa_pg_split(cases[i].url, plain, schema);
+        fa_psql_split(cases[i].url, plain, schema);
         CHECK_STR(plain, cases[i].plain);
         CHECK_STR(schema, cases[i].schema);
     }
-    fa_pg_through("postgres://u:p@h:1/d?schema=s", 77, plain);
+    fa_psql_through("postgres://u:p@h:1/d?schema=s", 77, plain);
     CHECK_STR(plain, "postgres://u:p@127.0.0.1:77/d?schema=s");
 }
 
@@ -68,14 +68,14 @@ static int set_up(void **state)
     char schema[32];
 
     *state = world;
-    if (fa_pg_url() == NULL)
+    if (fa_psql_url() == NULL)
         return 0;
     snprintf(schema, sizeof schema, "tools_%d", (int)getpid());
-    world->proxy = fa_proxy_start(port_of(fa_pg_url()));
-    fa_pg_with(fa_pg_url(), "schema", schema, world->schema_url);
-    fa_pg_through(world->schema_url, fa_proxy_port(world->proxy), world->url);
-    world->direct = fa_pg_connect(world->schema_url);
-    fa_pg_exec(world->direct, "CREATE SCHEMA %s; CREATE TABLE n (i int)", schema);
+    world->proxy = fa_proxy_start(port_of(fa_psql_url()));
+    fa_psql_with(fa_psql_url(), "schema", schema, world->schema_url);
+    fa_psql_through(world->schema_url, fa_proxy_port(world->proxy), world->url);
+    world->direct = fa_psql_connect(world->schema_url);
+    fa_psql_exec(world->direct, "CREATE SCHEMA %s; CREATE TABLE n (i int)", schema);
     return 0;
 }
 
@@ -85,8 +85,8 @@ static int tear_down(void **state)
 
     if (world->direct) {
         fa_proxy_stop(world->proxy);
-        fa_pg_close(world->direct);
-        fa_pg_drop_schema(world->schema_url);
+        fa_psql_close(world->direct);
+        fa_psql_drop_schema(world->schema_url);
     }
     free(world);
     return 0;
@@ -98,9 +98,9 @@ static bool is_quiet(struct fa_t *t, void *arg)
 
     (void)t;
     return fa_proxy_connections(world->proxy) == 0 &&
-           fa_pg_int(world->direct, "SELECT count(*) FROM pg_stat_activity WHERE pid <> "
-                                    "pg_backend_pid() AND datname = current_database() AND "
-                                    "application_name = 'proxied'") == 0;
+           fa_psql_int(world->direct, "SELECT count(*) FROM pg_stat_activity WHERE pid <> "
+                                      "pg_backend_pid() AND datname = current_database() AND "
+                                      "application_name = 'proxied'") == 0;
 }
 
 /* BEGIN, INSERT and COMMIT in one go, prepared before, as an engine does it. */
@@ -128,9 +128,9 @@ static bool insert_in_pipeline(PGconn *conn, int value)
 
 static PGconn *connect_prepared(struct world *world)
 {
-    PGconn *conn = fa_pg_connect(world->url);
+    PGconn *conn = fa_psql_connect(world->url);
 
-    fa_pg_exec(conn, "SET application_name = 'proxied'");
+    fa_psql_exec(conn, "SET application_name = 'proxied'");
     PQclear(PQprepare(conn, "b", "BEGIN", 0, NULL));
     PQclear(PQprepare(conn, "i", "INSERT INTO n VALUES ($1::int)", 1, NULL));
     PQclear(PQprepare(conn, "c", "COMMIT", 0, NULL));
@@ -158,7 +158,7 @@ static void test_tools__cuts_around_commit(void **state)
     };
     struct world *world = *state;
 
-    fa_pg_need();
+    fa_psql_need();
     for (size_t i = 0; i < FA_COUNT(cases); i++) {
         PGconn *conn;
         bool is_told;
@@ -170,9 +170,9 @@ static void test_tools__cuts_around_commit(void **state)
         CHECK(is_told == cases[i].is_told, "%s: told %d", cases[i].name, is_told);
         CHECK(fa_proxy_hits(world->proxy) == (i > 0), "%s: the rule acted %d times", cases[i].name,
               fa_proxy_hits(world->proxy));
-        fa_pg_close(conn);
+        fa_psql_close(conn);
         fa_t_wait_until(is_quiet, NULL, world, "the server has ended the session");
-        CHECK(fa_pg_int(world->direct, "SELECT count(*) FROM n WHERE i = %zu", i) ==
+        CHECK(fa_psql_int(world->direct, "SELECT count(*) FROM n WHERE i = %zu", i) ==
                   cases[i].is_there,
               "%s: it is %sthere", cases[i].name, cases[i].is_there ? "not " : "");
     }
@@ -186,24 +186,24 @@ static void test_tools__drops_and_counts(void **state)
     PGnotify *heard;
     PGconn *conn;
 
-    fa_pg_need();
-    conn = fa_pg_connect(world->url);
-    fa_pg_exec(conn, "LISTEN x");
+    fa_psql_need();
+    conn = fa_psql_connect(world->url);
+    fa_psql_exec(conn, "LISTEN x");
     fa_proxy_add(world->proxy, &deaf);
-    fa_pg_exec(world->direct, "NOTIFY x, 'lost'");
+    fa_psql_exec(world->direct, "NOTIFY x, 'lost'");
     while (fa_proxy_hits(world->proxy) == 0)
-        fa_pg_exec(conn, "SELECT 1");
+        fa_psql_exec(conn, "SELECT 1");
     fa_proxy_clear(world->proxy);
     CHECK_TRUE(PQnotifies(conn) == NULL);
-    fa_pg_exec(world->direct, "NOTIFY x, 'heard'");
+    fa_psql_exec(world->direct, "NOTIFY x, 'heard'");
     while ((heard = PQnotifies(conn)) == NULL)
-        fa_pg_exec(conn, "SELECT 1");
+        fa_psql_exec(conn, "SELECT 1");
     CHECK_STR(heard->extra, "heard");
     PQfreemem(heard);
     CHECK_INT(fa_proxy_count(world->proxy, FA_PROXY_SERVER, 'A'), 2);
     CHECK_TRUE(fa_proxy_count(world->proxy, FA_PROXY_CLIENT, 'Q') >= 3);
     CHECK_INT(fa_proxy_connections(world->proxy), 1);
-    fa_pg_close(conn);
+    fa_psql_close(conn);
 }
 
 static void test_tools__stalls_refuses_freezes(void **state)
@@ -218,20 +218,20 @@ static void test_tools__stalls_refuses_freezes(void **state)
     int64_t begin_us;
     PGconn *conn;
 
-    fa_pg_need();
-    conn = fa_pg_connect(world->url);
+    fa_psql_need();
+    conn = fa_psql_connect(world->url);
     fa_proxy_add(world->proxy, &slow);
     begin_us = fa_clock_mono_us();
-    CHECK_INT(fa_pg_int(conn, "SELECT 7 /* slow */"), 7);
+    CHECK_INT(fa_psql_int(conn, "SELECT 7 /* slow */"), 7);
     CHECK_TRUE(fa_clock_mono_us() - begin_us >= 80000);
 
     fa_proxy_refuse(world->proxy, true);
-    CHECK_TRUE(fa_pg_try_connect(world->url) == NULL);
-    CHECK_INT(fa_pg_int(conn, "SELECT 8"), 8); /* an old one goes on */
+    CHECK_TRUE(fa_psql_try_connect(world->url) == NULL);
+    CHECK_INT(fa_psql_int(conn, "SELECT 8"), 8); /* an old one goes on */
     fa_proxy_refuse(world->proxy, false);
 
     fa_proxy_freeze(world->proxy, true);
-    fa_pg_send(conn, "SELECT 9");
+    fa_psql_send(conn, "SELECT 9");
     PQsetnonblocking(conn, 1);
     begin_us = fa_clock_mono_us();
     while (fa_clock_mono_us() - begin_us < 50000) {
@@ -239,15 +239,15 @@ static void test_tools__stalls_refuses_freezes(void **state)
         CHECK_TRUE(PQisBusy(conn));
     }
     fa_proxy_freeze(world->proxy, false);
-    fa_pg_await(conn);
+    fa_psql_await(conn);
 
     fa_proxy_cut_all(world->proxy);
     PQsetnonblocking(conn, 0);
-    fa_pg_try(conn, code, "SELECT 10");
+    fa_psql_try(conn, code, "SELECT 10");
     CHECK_STR(code, "lost");
-    fa_pg_close(conn);
-    conn = fa_pg_connect(world->url);
-    fa_pg_close(conn);
+    fa_psql_close(conn);
+    conn = fa_psql_connect(world->url);
+    fa_psql_close(conn);
 }
 
 static void test_tools__large_messages_pass(void **state)
@@ -255,12 +255,12 @@ static void test_tools__large_messages_pass(void **state)
     struct world *world = *state;
     PGconn *conn;
 
-    fa_pg_need();
-    conn = fa_pg_connect(world->url);
-    CHECK_INT(fa_pg_int(conn, "SELECT length(repeat('x', 9000000) || repeat('y', 9000000))"),
+    fa_psql_need();
+    conn = fa_psql_connect(world->url);
+    CHECK_INT(fa_psql_int(conn, "SELECT length(repeat('x', 9000000) || repeat('y', 9000000))"),
               18000000);
-    fa_pg_exec(conn, "SELECT repeat('x', 9000000)");
-    fa_pg_close(conn);
+    fa_psql_exec(conn, "SELECT repeat('x', 9000000)");
+    fa_psql_close(conn);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -279,19 +279,19 @@ static void test_tools__server_restarts(void **state)
     fa_pgs_set(&server, "statement_timeout = 4321");
     for (size_t i = 0; i < FA_COUNT(ends); i++) {
         fa_pgs_start(&server);
-        conn = fa_pg_connect(server.url);
-        CHECK_STR(fa_pg_try(conn, code, "SELECT pg_reload_conf()"), "42501"); /* no superuser */
-        CHECK_INT(fa_pg_int(conn, "SELECT setting FROM pg_settings WHERE name = "
-                                  "'statement_timeout'"),
+        conn = fa_psql_connect(server.url);
+        CHECK_STR(fa_psql_try(conn, code, "SELECT pg_reload_conf()"), "42501"); /* no superuser */
+        CHECK_INT(fa_psql_int(conn, "SELECT setting FROM pg_settings WHERE name = "
+                                    "'statement_timeout'"),
                   4321);
-        fa_pg_exec(conn, "CREATE TABLE IF NOT EXISTS public.kept (i int)");
-        fa_pg_exec(conn, "INSERT INTO public.kept VALUES (1)");
-        CHECK_INT(fa_pg_int(conn, "SELECT count(*) FROM public.kept"), i + 1);
+        fa_psql_exec(conn, "CREATE TABLE IF NOT EXISTS public.kept (i int)");
+        fa_psql_exec(conn, "INSERT INTO public.kept VALUES (1)");
+        CHECK_INT(fa_psql_int(conn, "SELECT count(*) FROM public.kept"), i + 1);
         ends[i](&server);
-        fa_pg_try(conn, code, "SELECT 1");
+        fa_psql_try(conn, code, "SELECT 1");
         CHECK_TRUE(strcmp(code, "lost") == 0 || strncmp(code, "57P", 3) == 0);
-        fa_pg_close(conn);
-        CHECK_TRUE(fa_pg_try_connect(server.url) == NULL);
+        fa_psql_close(conn);
+        CHECK_TRUE(fa_psql_try_connect(server.url) == NULL);
     }
     fa_pgs_finish(&server);
 }
@@ -305,24 +305,24 @@ static void test_tools__server_pauses(void **state)
     (void)state;
     fa_pgs_init(&server);
     fa_pgs_start(&server);
-    conn = fa_pg_connect(server.url);
+    conn = fa_psql_connect(server.url);
     fa_pgs_pause(&server);
-    fa_pg_send(conn, "SELECT 1");
+    fa_psql_send(conn, "SELECT 1");
     begin_us = fa_clock_mono_us();
     while (fa_clock_mono_us() - begin_us < 50000) {
         CHECK_INT(PQconsumeInput(conn), 1);
         CHECK_TRUE(PQisBusy(conn));
     }
     fa_pgs_resume(&server);
-    fa_pg_await(conn);
-    fa_pg_close(conn);
+    fa_psql_await(conn);
+    fa_psql_close(conn);
     fa_pgs_finish(&server);
 }
 
 static bool has_row(struct fa_t *t, void *arg)
 {
     (void)t;
-    return fa_pg_int(arg, "SELECT count(*) FROM pg_tables WHERE tablename = 'copied'") == 1;
+    return fa_psql_int(arg, "SELECT count(*) FROM pg_tables WHERE tablename = 'copied'") == 1;
 }
 
 static void test_tools__standby_is_promoted(void **state)
@@ -336,16 +336,16 @@ static void test_tools__standby_is_promoted(void **state)
     fa_pgs_start(&primary);
     fa_pgs_init_standby(&standby, &primary);
     fa_pgs_start(&standby);
-    conn = fa_pg_connect(primary.admin_url);
-    other = fa_pg_connect(standby.admin_url);
-    fa_pg_exec(conn, "CREATE TABLE copied (i int)");
+    conn = fa_psql_connect(primary.admin_url);
+    other = fa_psql_connect(standby.admin_url);
+    fa_psql_exec(conn, "CREATE TABLE copied (i int)");
     fa_t_wait_until(has_row, NULL, other, "the standby has the table");
-    CHECK_STR(fa_pg_try(other, code, "INSERT INTO copied VALUES (1)"), "25006");
+    CHECK_STR(fa_psql_try(other, code, "INSERT INTO copied VALUES (1)"), "25006");
     fa_pgs_kill(&primary);
     fa_pgs_promote(&standby);
-    fa_pg_exec(other, "INSERT INTO copied VALUES (1)");
-    fa_pg_close(conn);
-    fa_pg_close(other);
+    fa_psql_exec(other, "INSERT INTO copied VALUES (1)");
+    fa_psql_close(conn);
+    fa_psql_close(other);
     fa_pgs_finish(&standby);
     fa_pgs_finish(&primary);
 }
@@ -359,21 +359,22 @@ static void test_tools__disk_fills_up(void **state)
     (void)state;
     fa_pgs_init_small(&server, 160);
     fa_pgs_start(&server);
-    conn = fa_pg_connect(server.url);
-    fa_pg_exec(conn, "CREATE TABLE public.kept (t text)");
+    conn = fa_psql_connect(server.url);
+    fa_psql_exec(conn, "CREATE TABLE public.kept (t text)");
     fa_pgs_fill_disk(&server);
     for (int i = 0; i < 200 && code[0] == '\0'; i++)
-        fa_pg_try(conn, code,
-                  "INSERT INTO public.kept SELECT repeat('x', 500) FROM generate_series(1, 1000)");
+        fa_psql_try(
+            conn, code,
+            "INSERT INTO public.kept SELECT repeat('x', 500) FROM generate_series(1, 1000)");
     CHECK_TRUE(strcmp(code, "53100") == 0 || strcmp(code, "lost") == 0 ||
                strcmp(code, "57P02") == 0);
     fa_pgs_free_disk(&server);
-    fa_pg_close(conn);
+    fa_psql_close(conn);
     fa_pgs_stop(&server);
     fa_pgs_start(&server);
-    conn = fa_pg_connect(server.url);
-    fa_pg_exec(conn, "INSERT INTO public.kept VALUES ('y')");
-    fa_pg_close(conn);
+    conn = fa_psql_connect(server.url);
+    fa_psql_exec(conn, "INSERT INTO public.kept VALUES ('y')");
+    fa_psql_close(conn);
     fa_pgs_finish(&server);
 }
 

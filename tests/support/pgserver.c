@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "support/postgres.h"
+#include "support/psql.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -161,7 +161,7 @@ static void make_folder(struct fa_pgs *server, int mib)
     char data[FA_T_PATH_SIZE + 8], size[32];
 
     memset(server, 0, sizeof *server);
-    fa_pg_need();
+    fa_psql_need();
     snprintf(server->dir, sizeof server->dir, "%s/XXXXXX", setting("FA_POSTGRES_DIR"));
     CHECK(mkdtemp(server->dir) != NULL, "%s: %s", server->dir, strerror(errno));
     CHECK(chmod(server->dir, 0755) == 0, "%s: %s", server->dir, strerror(errno));
@@ -176,8 +176,8 @@ static void make_folder(struct fa_pgs *server, int mib)
     }
     own(data);
     server->port = free_port();
-    fa_pg_through(fa_pg_url(), server->port, server->url);
-    fa_pg_through(fa_pg_admin_url(), server->port, server->admin_url);
+    fa_psql_through(fa_psql_url(), server->port, server->url);
+    fa_psql_through(fa_psql_admin_url(), server->port, server->admin_url);
 }
 
 static void copy_template(struct fa_pgs *server)
@@ -386,12 +386,12 @@ void fa_pgs_init_standby(struct fa_pgs *standby, struct fa_pgs *primary)
 
 void fa_pgs_promote(struct fa_pgs *standby)
 {
-    PGconn *conn = fa_pg_connect(standby->admin_url);
+    PGconn *conn = fa_psql_connect(standby->admin_url);
 
-    CHECK_INT(
-        fa_pg_int(conn, "SELECT CASE WHEN pg_promote(true, %d) THEN 1 ELSE 0 END", START_MS / 1000),
-        1);
-    fa_pg_close(conn);
+    CHECK_INT(fa_psql_int(conn, "SELECT CASE WHEN pg_promote(true, %d) THEN 1 ELSE 0 END",
+                          START_MS / 1000),
+              1);
+    fa_psql_close(conn);
 }
 
 /* ------------------------------------------------------------------------------------------

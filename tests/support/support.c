@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "support/postgres.h"
+#include "support/psql.h"
 
 #include <ftw.h>
 #include <setjmp.h>
@@ -206,7 +206,7 @@ void fa_t_finish(struct fa_t *t)
 {
     fa_t_close(t);
     if (t->owns_schema)
-        fa_pg_drop_schema(t->url);
+        fa_psql_drop_schema(t->url);
     fa_arena_finish(&t->arena);
     fa_t_remove_tree(t->dir);
 }
@@ -254,7 +254,7 @@ static const char *word_value(const char *text, const char *dir, const char *nam
 {
     const struct {
         const char *word, *value;
-    } words[] = {{"{dir}", dir}, {"{name}", name}, {"{postgres}", fa_pg_url()}};
+    } words[] = {{"{dir}", dir}, {"{name}", name}, {"{postgres}", fa_psql_url()}};
 
     for (size_t i = 0; i < FA_COUNT(words); i++) {
         *taken = strlen(words[i].word);
@@ -333,7 +333,7 @@ static size_t plan_url(struct plan *plans, const char *url, const struct fa_t_ca
     size_t used = 0;
     char kind[32];
 
-    if (strstr(url, "{postgres}") && fa_pg_url() == NULL) {
+    if (strstr(url, "{postgres}") && fa_psql_url() == NULL) {
         print_message("no PostgreSQL here: run it through tools/test-postgres\n");
         return 0;
     }

@@ -1,7 +1,7 @@
 /*
- * postgres.c - plain sessions beside the engine.
+ * psql.c - plain sessions beside the engine.
  */
-#include "support/postgres.h"
+#include "support/psql.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -16,19 +16,19 @@ static const char *setting(const char *name)
     return text && *text ? text : NULL;
 }
 
-const char *fa_pg_url(void)
+const char *fa_psql_url(void)
 {
     return setting("FA_POSTGRES_URL");
 }
 
-const char *fa_pg_admin_url(void)
+const char *fa_psql_admin_url(void)
 {
     return setting("FA_POSTGRES_ADMIN_URL");
 }
 
-void fa_pg_need(void)
+void fa_psql_need(void)
 {
-    if (fa_pg_url())
+    if (fa_psql_url())
         return;
     print_message("no PostgreSQL here: run it through tools/test-postgres\n");
     skip();
@@ -38,7 +38,7 @@ void fa_pg_need(void)
  * URLs
  */
 
-void fa_pg_split(const char *url, char out[FA_T_PATH_SIZE], char schema[64])
+void fa_psql_split(const char *url, char out[FA_T_PATH_SIZE], char schema[64])
 {
     const char *at = strchr(url, '?');
     const char *rest;
@@ -56,7 +56,7 @@ void fa_pg_split(const char *url, char out[FA_T_PATH_SIZE], char schema[64])
         out[at - url] = '?';
 }
 
-void fa_pg_through(const char *url, int port, char out[FA_T_PATH_SIZE])
+void fa_psql_through(const char *url, int port, char out[FA_T_PATH_SIZE])
 {
     const char *host = strrchr(url, '@');
     const char *path;
@@ -67,7 +67,7 @@ void fa_pg_through(const char *url, int port, char out[FA_T_PATH_SIZE])
     snprintf(out, FA_T_PATH_SIZE, "%.*s@127.0.0.1:%d%s", (int)(host - url), url, port, path);
 }
 
-void fa_pg_with(const char *url, const char *key, const char *value, char out[FA_T_PATH_SIZE])
+void fa_psql_with(const char *url, const char *key, const char *value, char out[FA_T_PATH_SIZE])
 {
     char whole[FA_T_PATH_SIZE];
 
@@ -85,12 +85,12 @@ static void ignore_notice(void *arg, const char *message)
     (void)message;
 }
 
-PGconn *fa_pg_try_connect(const char *url)
+PGconn *fa_psql_try_connect(const char *url)
 {
     char plain[FA_T_PATH_SIZE], schema[64];
     PGconn *conn;
 
-    fa_pg_split(url, plain, schema);
+    fa_psql_split(url, plain, schema);
     conn = PQconnectdb(plain);
     if (PQstatus(conn) != CONNECTION_OK) {
         PQfinish(conn);
@@ -98,19 +98,19 @@ PGconn *fa_pg_try_connect(const char *url)
     }
     PQsetNoticeProcessor(conn, ignore_notice, NULL);
     if (schema[0])
-        fa_pg_exec(conn, "SET search_path = \"%s\"", schema);
+        fa_psql_exec(conn, "SET search_path = \"%s\"", schema);
     return conn;
 }
 
-PGconn *fa_pg_connect(const char *url)
+PGconn *fa_psql_connect(const char *url)
 {
-    PGconn *conn = fa_pg_try_connect(url);
+    PGconn *conn = fa_psql_try_connect(url);
 
     CHECK(conn != NULL, "can't connect to %s", url);
     return conn;
 }
 
-void fa_pg_close(PGconn *conn)
+void fa_psql_close(PGconn *conn)
 {
     if (conn)
         PQfinish(conn);
@@ -132,7 +132,7 @@ static bool is_fine(const PGresult *result)
     return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK;
 }
 
-void fa_pg_exec(PGconn *conn, const char *format, ...)
+void fa_psql_exec(PGconn *conn, const char *format, ...)
 {
     va_list args;
     PGresult *result;
@@ -144,7 +144,7 @@ void fa_pg_exec(PGconn *conn, const char *format, ...)
     PQclear(result);
 }
 
-const char *fa_pg_try(PGconn *conn, char state[8], const char *format, ...)
+const char *fa_psql_try(PGconn *conn, char state[8], const char *format, ...)
 {
     const char *found;
     va_list args;
@@ -159,7 +159,7 @@ const char *fa_pg_try(PGconn *conn, char state[8], const char *format, ...)
     return state;
 }
 
-int64_t fa_pg_int(PGconn *conn, const char *format, ...)
+int64_t fa_psql_int(PGconn *conn, const char *format, ...)
 {
     int64_t value = -1;
     va_list args;
@@ -175,7 +175,7 @@ int64_t fa_pg_int(PGconn *conn, const char *format, ...)
     return value;
 }
 
-void fa_pg_text(PGconn *conn, char out[FA_PG_TEXT_SIZE], const char *format, ...)
+void fa_psql_text(PGconn *conn, char out[FA_PSQL_TEXT_SIZE], const char *format, ...)
 {
     va_list args;
     PGresult *result;
@@ -184,7 +184,7 @@ void fa_pg_text(PGconn *conn, char out[FA_PG_TEXT_SIZE], const char *format, ...
     result = run(conn, format, args);
     va_end(args);
     CHECK(PQresultStatus(result) == PGRES_TUPLES_OK, "%s: %s", format, PQerrorMessage(conn));
-    snprintf(out, FA_PG_TEXT_SIZE, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
+    snprintf(out, FA_PSQL_TEXT_SIZE, "%s", PQntuples(result) > 0 ? PQgetvalue(result, 0, 0) : "");
     PQclear(result);
 }
 
@@ -192,12 +192,12 @@ void fa_pg_text(PGconn *conn, char out[FA_PG_TEXT_SIZE], const char *format, ...
  * Steps that wait
  */
 
-void fa_pg_send(PGconn *conn, const char *sql)
+void fa_psql_send(PGconn *conn, const char *sql)
 {
     CHECK(PQsendQuery(conn, sql) == 1, "%s: %s", sql, PQerrorMessage(conn));
 }
 
-void fa_pg_await(PGconn *conn)
+void fa_psql_await(PGconn *conn)
 {
     PGresult *result;
 
@@ -216,31 +216,31 @@ static bool is_blocked(struct fa_t *t, void *arg)
     const struct pair *pair = arg;
 
     (void)t;
-    return fa_pg_int(pair->watch,
-                     "SELECT count(*) FROM pg_stat_activity WHERE pid = %d AND "
-                     "wait_event_type = 'Lock'",
-                     PQbackendPID(pair->conn)) == 1;
+    return fa_psql_int(pair->watch,
+                       "SELECT count(*) FROM pg_stat_activity WHERE pid = %d AND "
+                       "wait_event_type = 'Lock'",
+                       PQbackendPID(pair->conn)) == 1;
 }
 
-void fa_pg_await_blocked(PGconn *watch, PGconn *conn)
+void fa_psql_await_blocked(PGconn *watch, PGconn *conn)
 {
     struct pair pair = {watch, conn};
 
     fa_t_wait_until(is_blocked, NULL, &pair, "a session waits for a lock");
 }
 
-void fa_pg_drop_schema(const char *url)
+void fa_psql_drop_schema(const char *url)
 {
     char plain[FA_T_PATH_SIZE], schema[64], state[8];
     PGconn *conn;
 
-    fa_pg_split(url, plain, schema);
+    fa_psql_split(url, plain, schema);
     if (schema[0] == '\0')
         return;
-    conn = fa_pg_connect(plain);
-    fa_pg_exec(conn, "SET lock_timeout = %d", FA_T_DEADLINE_MS);
-    fa_pg_try(conn, state, "DROP SCHEMA IF EXISTS \"%s\" CASCADE", schema);
+    conn = fa_psql_connect(plain);
+    fa_psql_exec(conn, "SET lock_timeout = %d", FA_T_DEADLINE_MS);
+    fa_psql_try(conn, state, "DROP SCHEMA IF EXISTS \"%s\" CASCADE", schema);
     CHECK(state[0] == '\0', "schema %s can't be dropped (%s): does a session still use it?", schema,
           state);
-    fa_pg_close(conn);
+    fa_psql_close(conn);
 }
