@@ -53,15 +53,6 @@ struct world {
     char schema_url[FA_T_PATH_SIZE];
 };
 
-static int port_of(const char *url)
-{
-    const char *port = strrchr(strrchr(url, '@'), ':') + 1;
-    char text[16];
-
-    snprintf(text, sizeof text, "%.*s", (int)strcspn(port, "/"), port);
-    return (int)fa_t_int(text);
-}
-
 static int set_up(void **state)
 {
     struct world *world = fa_alloc_zero(1, sizeof *world);
@@ -71,7 +62,7 @@ static int set_up(void **state)
     if (fa_psql_url() == NULL)
         return 0;
     snprintf(schema, sizeof schema, "tools_%d", (int)getpid());
-    world->proxy = fa_proxy_start(port_of(fa_psql_url()));
+    world->proxy = fa_proxy_start(fa_psql_port(fa_psql_url()));
     fa_psql_with(fa_psql_url(), "schema", schema, world->schema_url);
     fa_psql_through(world->schema_url, fa_proxy_port(world->proxy), world->url);
     world->direct = fa_psql_connect(world->schema_url);

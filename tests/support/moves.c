@@ -51,7 +51,7 @@ static void move(struct fa_moves *moves, const struct fa_op *op, const struct pr
             note(moves, 'a', promises, count);
             return;
         }
-        CHECK(code == (moves->refusal ? moves->refusal : FAINA_UNAVAILABLE),
+        CHECK(moves->is_remote ? fa_l_is_away(code) : code == FAINA_UNAVAILABLE,
               "%s is refused with %s (%s)", fa_op_name(op->kind), faina_code_name(code),
               moves->t->op.error.message);
         if (!fa_l_is_unknown(&moves->t->op.error))

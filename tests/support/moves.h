@@ -1,7 +1,7 @@
 /*
  * moves.h - a fixed piece of work that meets faults: every kind of change once, one after another.
  *
- * Each move is tried until it is acknowledged. A refusal must be `refusal`; the ledger notes
+ * Each move is tried until it is acknowledged. A refusal must be UNAVAILABLE; the ledger notes
  * whether it said that the outcome is unknown, and the test is asked what to do about the fault.
  */
 #ifndef FA_TEST_MOVES_H
@@ -15,7 +15,7 @@ struct fa_moves {
     /* Called after each refusal, before the next try. */
     void (*on_refusal)(void *ctx, struct fa_moves *moves);
     void *ctx;
-    enum faina_code refusal; /* 0: UNAVAILABLE */
+    bool is_remote; /* other codes of a store that is away are fine too */
     int refused;
     char ids[16][FAINA_ID_SIZE]; /* by number */
 };

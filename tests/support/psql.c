@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <libpq-fe.h>
@@ -34,6 +35,15 @@ void fa_psql_need(void)
     skip();
 }
 
+void fa_psql_need_engine(void)
+{
+    fa_psql_need();
+    if (access(FA_SOURCE_ROOT "/src/sql/postgres/db_postgres.c", R_OK) == 0)
+        return;
+    print_message("this build has no PostgreSQL engine\n");
+    skip();
+}
+
 /* ------------------------------------------------------------------------------------------
  * URLs
  */
@@ -54,6 +64,17 @@ void fa_psql_split(const char *url, char out[FA_T_PATH_SIZE], char schema[64])
     snprintf(out + (at - url), FA_T_PATH_SIZE - (size_t)(at - url), "%s", rest ? rest : "");
     if (rest && *at == '?')
         out[at - url] = '?';
+}
+
+int fa_psql_port(const char *url)
+{
+    const char *host = strrchr(url, '@');
+    const char *port = host ? strchr(host, ':') : NULL;
+    char text[16];
+
+    CHECK(port != NULL, "no port in %s", url);
+    snprintf(text, sizeof text, "%.*s", (int)strcspn(port + 1, "/"), port + 1);
+    return (int)fa_t_int(text);
 }
 
 void fa_psql_through(const char *url, int port, char out[FA_T_PATH_SIZE])

@@ -19,11 +19,13 @@ typedef struct pg_conn PGconn; /* libpq's */
 /* FA_POSTGRES_URL (or the superuser's), or NULL when there is no server. */
 const char *fa_psql_url(void);
 const char *fa_psql_admin_url(void);
-/* Skips the cmocka test when there is no server. */
+/* Skips the cmocka test when there is no server; or no engine that speaks to it. */
 void fa_psql_need(void);
+void fa_psql_need_engine(void);
 
 /* `url` as libpq wants it, without the schema; `schema` gets that, or "". */
 void fa_psql_split(const char *url, char out[FA_T_PATH_SIZE], char schema[64]);
+int fa_psql_port(const char *url);
 /* `url` with another host and port: through a proxy, for example. */
 void fa_psql_through(const char *url, int port, char out[FA_T_PATH_SIZE]);
 /* Adds ?key=value or &key=value. `out` may be `url`. */
