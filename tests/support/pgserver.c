@@ -336,6 +336,12 @@ void fa_pgs_resume(struct fa_pgs *server)
     kill(server->pid, SIGCONT);
 }
 
+void fa_pgs_kill_session(struct fa_pgs *server, pid_t pid)
+{
+    CHECK(server->pid != 0 && pid > 1, "no session %d", (int)pid);
+    CHECK(kill(pid, SIGKILL) == 0, "session %d: %s", (int)pid, strerror(errno));
+}
+
 /* A killed server leaves the small piece of shared memory that shows that it runs. */
 static void drop_shared_memory(struct fa_pgs *server)
 {

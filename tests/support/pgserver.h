@@ -40,6 +40,8 @@ void fa_pgs_shut_down(struct fa_pgs *server); /* fast: disconnects everyone, the
 void fa_pgs_kill(struct fa_pgs *server);      /* SIGKILL of the postmaster and of all it started */
 void fa_pgs_pause(struct fa_pgs *server);     /* SIGSTOP, of all of them */
 void fa_pgs_resume(struct fa_pgs *server);
+/* SIGKILL of one session: the server throws out all others and recovers. */
+void fa_pgs_kill_session(struct fa_pgs *server, pid_t pid);
 
 /* A copy of a running server that follows it; not started. */
 void fa_pgs_init_standby(struct fa_pgs *standby, struct fa_pgs *primary);
