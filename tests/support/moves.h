@@ -7,7 +7,7 @@
 #ifndef FA_TEST_MOVES_H
 #define FA_TEST_MOVES_H
 
-#include "faults/ledger.h"
+#include "support/ledger.h"
 
 struct fa_moves {
     struct fa_t *t;
@@ -15,6 +15,7 @@ struct fa_moves {
     /* Called after each refusal, before the next try. */
     void (*on_refusal)(void *ctx, struct fa_moves *moves);
     void *ctx;
+    bool is_remote; /* other codes of a store that is away are fine too */
     int refused;
     char ids[16][FAINA_ID_SIZE]; /* by number */
 };

@@ -1,7 +1,7 @@
 /*
  * writer.c - a process that is busy with tasks until it is killed.
  */
-#include "faults/writer.h"
+#include "support/writer.h"
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define THREADS 4
@@ -33,6 +34,8 @@ static const char mark[] = "--writer";
 struct work {
     int fd;
     uint64_t seed;
+    bool is_patient;
+    int step;
     atomic_int next; /* the number of the next task */
 };
 
@@ -44,6 +47,7 @@ struct life {
     const char *worker;
     int32_t number;
     bool uses_gpu;
+    bool is_lost; /* nobody knows how it stands, so nothing more is done to it */
     char id[FAINA_ID_SIZE];
 };
 
@@ -70,22 +74,50 @@ static struct fa_l_record record(const struct life *life, int32_t number, int st
     };
 }
 
+static void tell_all(struct life *life, struct fa_l_record *records, size_t count, char kind)
+{
+    for (size_t i = 0; i < count; i++)
+        records[i].kind = kind;
+    tell(life->work->fd, records, count);
+}
+
+static void rest(void)
+{
+    nanosleep(&(const struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
 /* Says what will be, does it, and says that it is. A refusal with `or_else` is no surprise. */
 static bool act(struct life *life, struct fa_l_record *records, size_t count,
                 const struct fa_op *op, enum faina_code or_else)
 {
     enum faina_code code;
 
-    for (size_t i = 0; i < count; i++)
-        records[i].kind = 'i';
-    tell(life->work->fd, records, count);
-    code = fa_t_run(life->t, op);
+    if (life->is_lost)
+        return false;
+    for (;;) {
+        tell_all(life, records, count, 'i');
+        code = fa_t_run(life->t, op);
+        if (code == or_else || !life->work->is_patient || !fa_l_is_away(code))
+            break;
+        life->is_lost = fa_l_is_unknown(&life->t->op.error);
+        if (life->is_lost)
+            return false;
+        tell_all(life, records, count, 'n');
+        rest();
+    }
     CHECK(code == FAINA_OK || code == or_else, "%s of n%d: %s (%s)", fa_op_name(op->kind),
           (int)records[0].number, faina_code_name(code), life->t->op.error.message);
-    for (size_t i = 0; i < count; i++)
-        records[i].kind = code == FAINA_OK ? 'a' : 'n';
-    tell(life->work->fd, records, count);
+    tell_all(life, records, count, code == FAINA_OK ? 'a' : 'n');
     return code == FAINA_OK;
+}
+
+/* The ids of a task's two children. */
+static void read_children(struct life *life, char ids[2][FAINA_ID_SIZE])
+{
+    while (life->work->is_patient && fa_l_is_away(fa_t_children(life->t, life->id, 2, NULL)))
+        rest();
+    for (size_t i = 0; i < 2; i++)
+        memcpy(ids[i], fa_t_child(life->t, life->id, i), FAINA_ID_SIZE);
 }
 
 static bool act_on_one(struct life *life, struct fa_l_state state, const struct fa_op *op,
@@ -113,8 +145,9 @@ static void submit(struct life *life)
     };
 
     fa_l_key(life->number, key);
-    act_on_one(life, STATE(PENDING, 0, -1), &(struct fa_op){.kind = FA_OP_SUBMIT, .submit = &task},
-               FAINA_OK);
+    if (!act_on_one(life, STATE(PENDING, 0, -1),
+                    &(struct fa_op){.kind = FA_OP_SUBMIT, .submit = &task}, FAINA_OK))
+        return;
     memcpy(life->id, life->t->op.task_id, sizeof life->id);
 }
 
@@ -188,14 +221,14 @@ static void block(struct life *life)
         fa_l_key(life->number + 1 + i, names[i]);
         children[i] = (struct faina_submit){.type = "child", .name = names[i]};
     }
-    act(life, records, 3,
-        &(struct fa_op){.kind = FA_OP_BLOCK,
-                        .id = life->id,
-                        .by = BY(life->worker),
-                        .block = {children, 2, false}},
-        FAINA_OK);
-    for (size_t i = 0; i < 2; i++)
-        memcpy(ids[i], fa_t_child(life->t, life->id, i), FAINA_ID_SIZE);
+    if (!act(life, records, 3,
+             &(struct fa_op){.kind = FA_OP_BLOCK,
+                             .id = life->id,
+                             .by = BY(life->worker),
+                             .block = {children, 2, false}},
+             FAINA_OK))
+        return;
+    read_children(life, ids);
     if (chance(life, 10))
         return;
     finish_child(life, 1, ids[0], false);
@@ -245,7 +278,7 @@ static void end(struct life *life)
 
 static void live(struct life *life)
 {
-    life->number = atomic_fetch_add(&life->work->next, 3);
+    life->number = atomic_fetch_add(&life->work->next, life->work->step);
     life->uses_gpu = chance(life, 30);
     submit(life);
     if (chance(life, 10) || !claim(life) || chance(life, 5))
@@ -339,27 +372,37 @@ static __attribute__((noreturn)) void rewrite_until_killed(struct fa_t *t, struc
 
 bool fa_w_is_writer(int argc, char **argv)
 {
-    return argc == 7 && strcmp(argv[1], mark) == 0;
+    return argc == 9 && strcmp(argv[1], mark) == 0;
 }
 
 int fa_w_main(char **argv)
 {
     enum fa_w_role role = (enum fa_w_role)fa_t_int(argv[2]);
-    struct work work = {.fd = (int)fa_t_int(argv[4]), .seed = (uint64_t)fa_t_int(argv[6])};
+    struct work work = {.fd = (int)fa_t_int(argv[4]),
+                        .step = (int)fa_t_int(argv[6]),
+                        .seed = (uint64_t)fa_t_int(argv[7]),
+                        .is_patient = fa_t_int(argv[8]) != 0};
+    struct faina_error err = {0};
     struct fa_t t = {0};
 
     alarm(LIFETIME_S);
     atomic_init(&work.next, (int)fa_t_int(argv[5]));
-    snprintf(t.url, sizeof t.url, "sqlite:%s", argv[3]);
+    snprintf(t.url, sizeof t.url, "%s", argv[3]);
     if (role == FA_W_OPEN)
         open_and_close(&t, work.fd);
-    fa_t_open(&t);
+    while (work.is_patient && fa_l_is_away(fa_t_try_open(&t, &err)))
+        rest();
+    if (t.svc == NULL)
+        fa_t_open(&t);
     tell(work.fd, &(struct fa_l_record){.kind = 'r'}, 1);
     if (role == FA_W_HOLD)
         return pause();
     if (role == FA_W_HEAVY)
         rewrite_until_killed(&t, &work);
-    CHECK_OK(&t, fa_t_resource_set(&t, "gpu", GPU_LIMIT));
+    while (fa_t_resource_set(&t, "gpu", GPU_LIMIT) != FAINA_OK) {
+        CHECK(work.is_patient && fa_l_is_away(t.op.code), "no gpu: %s", t.op.error.message);
+        rest();
+    }
     fa_t_crew_join(fa_t_crew_start(&t, THREADS, work_until_killed, &work));
     return 0;
 }
@@ -368,23 +411,24 @@ int fa_w_main(char **argv)
  * In the test
  */
 
-void fa_w_start(struct fa_w *writer, enum fa_w_role role, const char *path, int32_t first,
-                uint64_t seed)
+void fa_w_start(struct fa_w *writer, const struct fa_w_plan *plan)
 {
-    char texts[4][32];
+    char texts[6][32];
     int ends[2];
 
     CHECK(pipe2(ends, O_CLOEXEC) == 0, "no pipe: %s", strerror(errno));
-    snprintf(texts[0], sizeof texts[0], "%d", (int)role);
+    snprintf(texts[0], sizeof texts[0], "%d", (int)plan->role);
     snprintf(texts[1], sizeof texts[1], "%d", ends[1]);
-    snprintf(texts[2], sizeof texts[2], "%d", (int)first);
-    snprintf(texts[3], sizeof texts[3], "%llu", (unsigned long long)seed);
+    snprintf(texts[2], sizeof texts[2], "%d", (int)plan->first);
+    snprintf(texts[3], sizeof texts[3], "%d", plan->step ? (int)plan->step : 3);
+    snprintf(texts[4], sizeof texts[4], "%llu", (unsigned long long)plan->seed);
+    snprintf(texts[5], sizeof texts[5], "%d", plan->is_patient);
     *writer = (struct fa_w){.fd = ends[0], .pid = vfork()};
     CHECK(writer->pid >= 0, "no process: %s", strerror(errno));
     if (writer->pid == 0) {
         fcntl(ends[1], F_SETFD, 0);
-        execl("/proc/self/exe", "writer", mark, texts[0], path, texts[1], texts[2], texts[3],
-              (char *)NULL);
+        execl("/proc/self/exe", "writer", mark, texts[0], plan->url, texts[1], texts[2], texts[3],
+              texts[4], texts[5], (char *)NULL);
         _exit(127);
     }
     close(ends[1]);

@@ -45,6 +45,11 @@ void fa_l_clear(struct fa_l *ledger);
 /* Key or name under which the engine knows a task, and the number in it. */
 void fa_l_key(int32_t number, char out[32]);
 
+/* The store is away: nothing is known to be wrong with the request. */
+bool fa_l_is_away(enum faina_code code);
+/* The answer leaves open whether it was done. */
+bool fa_l_is_unknown(const struct faina_error *error);
+
 /* Every task is as it was promised; what was in doubt is settled by what is there. */
 void fa_l_check(struct fa_l *ledger, struct fa_t *t);
 /* Gives up what a dead writer still holds, so that the next one finds free resources. */

@@ -1,7 +1,7 @@
 /*
  * moves.c - a fixed piece of work that meets faults.
  */
-#include "faults/moves.h"
+#include "support/moves.h"
 
 #include <stdlib.h>
 
@@ -51,9 +51,10 @@ static void move(struct fa_moves *moves, const struct fa_op *op, const struct pr
             note(moves, 'a', promises, count);
             return;
         }
-        CHECK(code == FAINA_UNAVAILABLE, "%s is refused with %s (%s)", fa_op_name(op->kind),
-              faina_code_name(code), moves->t->op.error.message);
-        if (strstr(moves->t->op.error.message, "unknown") == NULL)
+        CHECK(moves->is_remote ? fa_l_is_away(code) : code == FAINA_UNAVAILABLE,
+              "%s is refused with %s (%s)", fa_op_name(op->kind), faina_code_name(code),
+              moves->t->op.error.message);
+        if (!fa_l_is_unknown(&moves->t->op.error))
             note(moves, 'n', promises, count);
         moves->refused++;
         CHECK(moves->on_refusal != NULL, "%s is refused: %s", fa_op_name(op->kind),

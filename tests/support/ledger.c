@@ -1,7 +1,7 @@
 /*
  * ledger.c - who was promised what.
  */
-#include "faults/ledger.h"
+#include "support/ledger.h"
 
 #include <stdlib.h>
 
@@ -10,6 +10,16 @@ static const struct fa_l_state absent = {.status = FA_L_ABSENT, .output = -1};
 void fa_l_key(int32_t number, char out[32])
 {
     snprintf(out, 32, "n%d", (int)number);
+}
+
+bool fa_l_is_away(enum faina_code code)
+{
+    return code == FAINA_UNAVAILABLE || code == FAINA_STORE_CLOSED || code == FAINA_OVERLOADED;
+}
+
+bool fa_l_is_unknown(const struct faina_error *error)
+{
+    return strstr(error->message, "unknown") || strstr(error->message, "not known");
 }
 
 static struct fa_l_entry *entry_of(struct fa_l *ledger, int32_t number)

@@ -7,14 +7,14 @@
 #ifndef FA_TEST_WRITER_H
 #define FA_TEST_WRITER_H
 
-#include "faults/ledger.h"
+#include "support/ledger.h"
 
 #include <sys/types.h>
 
 enum fa_w_role {
-    FA_W_BUSY,  /* opens the file and works with several threads */
-    FA_W_OPEN,  /* opens and closes the file, again and again */
-    FA_W_HOLD,  /* opens the file and waits */
+    FA_W_BUSY,  /* opens the store and works with several threads */
+    FA_W_OPEN,  /* opens and closes it, again and again */
+    FA_W_HOLD,  /* opens it and waits */
     FA_W_HEAVY, /* rewrites a few large tasks again and again: see fa_w_rewrite */
 };
 
@@ -29,6 +29,17 @@ void fa_w_make_heavy(struct fa_t *t, char ids[FA_W_HEAVY_TASKS][FAINA_ID_SIZE]);
 enum faina_code fa_w_rewrite(struct fa_t *t, char ids[FA_W_HEAVY_TASKS][FAINA_ID_SIZE],
                              int32_t round);
 
+/* What a writer is to do. */
+struct fa_w_plan {
+    enum fa_w_role role;
+    const char *url;
+    int32_t first, step; /* its tasks' numbers: `first`, and `step` more each time (0: 3) */
+    uint64_t seed;
+    /* The store may go away and come back: what is refused because of that is tried again, and a
+     * task of which the writer can't know how it stands is left alone. */
+    bool is_patient;
+};
+
 struct fa_w {
     pid_t pid;
     int fd; /* records come from here */
@@ -36,9 +47,7 @@ struct fa_w {
     size_t rest_size; /* of a record that has come in part */
 };
 
-/* Starts one on this file. Its tasks are numbered from `first` on. */
-void fa_w_start(struct fa_w *writer, enum fa_w_role role, const char *path, int32_t first,
-                uint64_t seed);
+void fa_w_start(struct fa_w *writer, const struct fa_w_plan *plan);
 /* Reads what there is, for up to timeout_us; false when the writer has ended. `on_record` may be
  * called any number of times. */
 bool fa_w_read(struct fa_w *writer, int64_t timeout_us,
