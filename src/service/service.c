@@ -647,3 +647,18 @@ enum faina_code fa_service_info(struct fa_service *service, bool thorough, struc
     leave(service);
     return code;
 }
+
+bool fa_service_listen(struct fa_service *service, struct fa_listener *listener)
+{
+    assert(service && listener && listener->tell);
+    if (!service->ops->listen)
+        return false;
+    service->ops->listen(service, listener);
+    return true;
+}
+
+void fa_service_unlisten(struct fa_service *service, struct fa_listener *listener)
+{
+    if (service->ops->unlisten)
+        service->ops->unlisten(service, listener);
+}

@@ -23,6 +23,7 @@
 #include <stdatomic.h>
 
 struct fa_service;
+struct fa_id;
 
 /* X(NAME, wire name, changes something). */
 #define FA_OP_LIST(X)                                                                              \
@@ -155,6 +156,20 @@ struct fa_service_info {
     const char **findings; /* what the engine's own checks found wrong; sentences */
 };
 
+/* What a commit has changed, for those who wait without a thread of their own. */
+struct fa_news {
+    const struct fa_id *ended; /* tasks that have ended (model/id.h) */
+    size_t ended_count;
+    bool has_ready; /* something may be claimed that could not be before */
+};
+
+/* One who wants to hear of commits; the caller's memory, from listen to unlisten. */
+struct fa_listener {
+    void (*tell)(void *ctx, const struct fa_news *news); /* quick; never calls the service */
+    void *ctx;
+    struct fa_listener *next; /* the engine's */
+};
+
 /* The table of an engine. The wrappers below check arguments and requests, once for all. */
 struct fa_service_ops {
     const char *name;
@@ -171,6 +186,11 @@ struct fa_service_ops {
     uint64_t (*ready_mark)(struct fa_service *service);
     /* ... and a wait until it is another than `mark`, or the time is over, or for nothing. */
     void (*wait_ready)(struct fa_service *service, uint64_t mark, int64_t timeout_ms);
+
+    /* Optional, both or neither. After each commit every listener is told, in the thread that
+     * committed. After unlisten has returned it is told nothing more. */
+    void (*listen)(struct fa_service *service, struct fa_listener *listener);
+    void (*unlisten)(struct fa_service *service, struct fa_listener *listener);
 
     /* Required. With `thorough` it also checks the store itself, which takes time. */
     enum faina_code (*info)(struct fa_service *service, bool thorough, struct fa_arena *arena,
@@ -210,6 +230,10 @@ enum faina_code fa_service_wait(struct fa_service *service, struct fa_op *op, in
                                 struct faina_error *err);
 enum faina_code fa_service_info(struct fa_service *service, bool thorough, struct fa_arena *arena,
                                 struct fa_service_info *out, struct faina_error *err);
+
+/* False: this engine tells nobody; look from time to time. */
+bool fa_service_listen(struct fa_service *service, struct fa_listener *listener);
+void fa_service_unlisten(struct fa_service *service, struct fa_listener *listener);
 
 const char *fa_op_name(enum fa_op_kind kind);
 bool fa_op_writes(enum fa_op_kind kind);

@@ -516,6 +516,16 @@ static void engine_wait_ready(struct fa_service *service, uint64_t mark, int64_t
     fa_waiters_wait_ready(engine->waiters, mark, bound_wait(engine, timeout_ms));
 }
 
+static void engine_listen(struct fa_service *service, struct fa_listener *listener)
+{
+    fa_waiters_listen(downcast(service)->waiters, listener);
+}
+
+static void engine_unlisten(struct fa_service *service, struct fa_listener *listener)
+{
+    fa_waiters_unlisten(downcast(service)->waiters, listener);
+}
+
 /* The timer (E4) ----------------------------------------------------------------------------- */
 
 static void *run_timer(void *ctx)
@@ -717,6 +727,8 @@ static const struct fa_service_ops engine_ops = {
     .wait_end = engine_wait_end,
     .ready_mark = engine_ready_mark,
     .wait_ready = engine_wait_ready,
+    .listen = engine_listen,
+    .unlisten = engine_unlisten,
     .info = engine_info,
     .shut = engine_shut,
     .close = engine_close,
