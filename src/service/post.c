@@ -4,7 +4,7 @@
  *     fa_post -> writes -> [writer] -> fa_service_run -> done
  *             -> reads  -> [readers] ->
  *
- * A claim that waits is in one of two lists. `hungry` are those to be asked; `asleep` are those that
+ * A claim that waits is in one of two rings. `hungry` are those to be asked; `asleep` those that
  * were asked since the last news and got nothing. News moves all of `asleep` behind `hungry`, which
  * is why each is asked in its turn (P4). With each group the writer asks a few hungry ones.
  *

@@ -2,10 +2,10 @@
  * post.h - handing in operations without waiting for them.
  *
  * A server that answers thousands of connections from one thread can't call fa_service_run, which
- * sleeps until the transaction is on disk. Here operations are posted, and a function is called when
- * they are answered. One thread runs the changes: everything that was posted while it was committing
- * goes into the next transaction. Two more run the reads, so that they never wait for the writer.
- * A wait (for a task's end, or for work) costs memory but no thread.
+ * sleeps until the transaction is on disk. Here operations are posted, and a function is called
+ * when they are answered. One thread runs the changes: what was posted while it was committing goes
+ * into the next transaction. Two more run the reads, so that they never wait for the writer. A wait
+ * (for a task's end, or for work) costs memory but no thread.
  *
  *   P1  What was accepted is run, and `done` is called exactly once for it, also while closing.
  *   P2  `done` comes after the transaction is on disk, from one of post's threads, with no lock
