@@ -113,10 +113,19 @@ void fa_waiter_end(struct fa_waiter *waiter)
     pthread_mutex_unlock(&waiters->mutex);
 }
 
+static void tell_news(struct fa_waiters *waiters, const struct fa_news *news)
+{
+    pthread_mutex_lock(&waiters->listeners_mutex);
+    for (struct fa_listener *listener = waiters->listeners; listener; listener = listener->next)
+        listener->tell(listener->ctx, news);
+    pthread_mutex_unlock(&waiters->listeners_mutex);
+}
+
 void fa_waiters_tell_ended(struct fa_waiters *waiters, const struct fa_id *ids, size_t count)
 {
     if (count == 0)
         return;
+    tell_news(waiters, &(struct fa_news){.ended = ids, .ended_count = count});
     pthread_mutex_lock(&waiters->mutex);
     for (size_t i = 0; waiters->count > 0 && i < count; i++) {
         struct bucket *bucket = bucket_of(waiters, ids[i]);
@@ -146,6 +155,7 @@ void fa_waiters_tell_all(struct fa_waiters *waiters)
 
 void fa_waiters_tell_ready(struct fa_waiters *waiters)
 {
+    tell_news(waiters, &(struct fa_news){.has_ready = true});
     pthread_mutex_lock(&waiters->mutex);
     waiters->ready_mark++;
     if (waiters->ready_sleepers > 0)
@@ -193,14 +203,6 @@ void fa_waiters_unlisten(struct fa_waiters *waiters, struct fa_listener *listene
             break;
         }
     }
-    pthread_mutex_unlock(&waiters->listeners_mutex);
-}
-
-void fa_waiters_tell_news(struct fa_waiters *waiters, const struct fa_news *news)
-{
-    pthread_mutex_lock(&waiters->listeners_mutex);
-    for (struct fa_listener *listener = waiters->listeners; listener; listener = listener->next)
-        listener->tell(listener->ctx, news);
     pthread_mutex_unlock(&waiters->listeners_mutex);
 }
 

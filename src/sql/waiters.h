@@ -16,7 +16,6 @@
 
 struct fa_waiters;
 struct fa_listener;
-struct fa_news;
 
 /* One who waits for a task; the caller's memory. */
 struct fa_waiter {
@@ -44,10 +43,9 @@ void fa_waiters_tell_ready(struct fa_waiters *waiters);
 uint64_t fa_waiters_ready_mark(struct fa_waiters *waiters);
 void fa_waiters_wait_ready(struct fa_waiters *waiters, uint64_t mark, int64_t timeout_ms);
 
-/* Those who wait without a thread (service.h). */
+/* Those who wait without a thread (service.h) are told whatever the others are. */
 void fa_waiters_listen(struct fa_waiters *waiters, struct fa_listener *listener);
 void fa_waiters_unlisten(struct fa_waiters *waiters, struct fa_listener *listener);
-void fa_waiters_tell_news(struct fa_waiters *waiters, const struct fa_news *news);
 
 void fa_waiters_close(struct fa_waiters *waiters);
 
