@@ -570,6 +570,14 @@ static void look_again(struct fa_post *post, struct fa_posted *posted)
         posted->is_told = true;
 }
 
+static void look_again_at_all(struct fa_post *post)
+{
+    for (size_t i = 0; post->task_waits > 0 && i < BUCKETS; i++) {
+        for (struct fa_posted *posted = post->buckets[i]; posted; posted = posted->bucket_next)
+            look_again(post, posted);
+    }
+}
+
 static void on_news(void *ctx, const struct fa_news *news)
 {
     struct fa_post *post = ctx;
@@ -579,6 +587,8 @@ static void on_news(void *ctx, const struct fa_news *news)
         post->ready_mark++;
         make_hungry(post);
     }
+    if (news->has_any_ended)
+        look_again_at_all(post);
     for (size_t i = 0; post->task_waits > 0 && i < news->ended_count; i++) {
         for (struct fa_posted *posted = *bucket_of(post, news->ended[i]); posted;
              posted = posted->bucket_next) {
@@ -632,10 +642,7 @@ static void expire_until(struct fa_post *post, int64_t now_us)
 static void relook(struct fa_post *post)
 {
     make_hungry(post);
-    for (size_t i = 0; post->task_waits > 0 && i < BUCKETS; i++) {
-        for (struct fa_posted *posted = post->buckets[i]; posted; posted = posted->bucket_next)
-            look_again(post, posted);
-    }
+    look_again_at_all(post);
 }
 
 static void *run_clock(void *ctx)

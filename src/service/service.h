@@ -160,7 +160,8 @@ struct fa_service_info {
 struct fa_news {
     const struct fa_id *ended; /* tasks that have ended (model/id.h) */
     size_t ended_count;
-    bool has_ready; /* something may be claimed that could not be before */
+    bool has_any_ended; /* any task may have ended: look at those you wait for */
+    bool has_ready;     /* something may be claimed that could not be before */
 };
 
 /* One who wants to hear of commits; the caller's memory, from listen to unlisten. */

@@ -143,6 +143,7 @@ void fa_waiters_tell_ended(struct fa_waiters *waiters, const struct fa_id *ids, 
 
 void fa_waiters_tell_all(struct fa_waiters *waiters)
 {
+    tell_news(waiters, &(struct fa_news){.has_any_ended = true});
     pthread_mutex_lock(&waiters->mutex);
     for (size_t i = 0; i < BUCKETS; i++) {
         for (struct fa_waiter *waiter = waiters->buckets[i].first; waiter != NULL;
