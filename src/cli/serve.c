@@ -149,6 +149,30 @@ static void wait_for_end(struct fa_server *server, const sigset_t *signals,
     }
 }
 
+/* A SQLite file is served beside it too: the process that opens it second finds the address in the
+ * lock file. NULL: the engine is no file, or its name is too long for a socket. */
+static const char *beside_file(struct fa_cli *cli, const struct fa_log *log)
+{
+    const size_t size_max = sizeof(((struct sockaddr_un *)NULL)->sun_path);
+    struct fa_service_info info;
+    const char *address;
+    char *real;
+
+    if (fa_service_info(cli->service, false, &cli->arena, &info, NULL) != FAINA_OK ||
+        strcmp(info.engine, "sqlite") != 0)
+        return NULL;
+    real = realpath(info.location, NULL);
+    if (!real)
+        return NULL;
+    address = fa_arena_printf(&cli->arena, "unix:%s.sock", real);
+    free(real);
+    if (strlen(address) - 5 < size_max)
+        return address;
+    FA_LOG(log, FA_LOG_WARN, "the file's name is too long for a socket beside it",
+           {"file", info.location});
+    return NULL;
+}
+
 static void tell_addresses(const struct fa_server *server, const struct fa_server_options *options,
                            const struct fa_log *log, const char *url)
 {
@@ -169,7 +193,7 @@ static void tell_addresses(const struct fa_server *server, const struct fa_serve
     }
 }
 
-static int serve(struct fa_cli *cli, const struct fa_server_options *options, int64_t drain_ms)
+static int serve(struct fa_cli *cli, struct fa_server_options *options, int64_t drain_ms)
 {
     struct fa_server *server;
     struct faina_error err;
@@ -186,13 +210,17 @@ static int serve(struct fa_cli *cli, const struct fa_server_options *options, in
     code = fa_cli_open(cli);
     if (code != FA_EXIT_OK)
         return code;
+    options->beside = beside_file(cli, options->log);
     if (fa_server_start(&server, cli->service, options, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
+    if (options->beside && fa_server_listens_on(server, options->beside))
+        fa_service_advertise(cli->service, options->beside);
     if (fa_cli_url(cli, &url, &err) == FAINA_OK)
         tell_addresses(server, options, options->log, url);
     notify("READY=1\nSTATUS=Serving");
     wait_for_end(server, &signals, options->log);
     notify("STOPPING=1");
+    fa_service_advertise(cli->service, NULL);
     FA_LOG(options->log, FA_LOG_INFO, "going down", {NULL, NULL});
     if (!fa_server_stop(server, drain_ms))
         FA_LOG(options->log, FA_LOG_WARN, "some clients were cut off", {NULL, NULL});

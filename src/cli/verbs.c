@@ -146,6 +146,13 @@ static const struct fa_flag team_set_flags[] = {
     F_END,
 };
 
+static const struct fa_flag token_flags[] = {
+    {"scope", 0, "S,...", "what it allows", "read submit work admin", true},
+    {"expires", 0, "DURATION", "how long it is good for: 30d (default: for ever)"},
+    {"name", 0, "TEXT", "a label for people"},
+    F_END,
+};
+
 static const struct fa_flag serve_flags[] = {
     {"listen", 'l', "ADDRESS", "where to listen (default $FAINA_LISTEN, else 127.0.0.1:7070); "
      "also unix:PATH; repeat for several", NULL, true},
@@ -288,6 +295,17 @@ const struct fa_verb fa_verbs[] = {
     {"worker-list", FA_GROUP_ADMIN, "[ID]", "list the workers that live, newest heartbeat first",
      "Those that have registered. One that was silent for 60 seconds is forgotten.", NULL,
      0, 1, fa_verb_worker_list, NULL},
+
+    {"token create", FA_GROUP_ADMIN, "--scope S,...", "make a token for the HTTP interface",
+     "Prints the token, this once: the store has its hash only. The scopes are read, submit (also "
+     "cancel and retry), work, and admin, which includes the others. With --namespace the token "
+     "is for that namespace alone; several with commas between. As soon as there is one token, "
+     "the server asks everybody for one.",
+     "faina token create --scope read,submit --namespace shop --expires 30d",
+     0, 0, fa_verb_token_create, token_flags},
+    {"token ls", FA_GROUP_ADMIN, "", "list tokens", NULL, NULL, 0, 0, fa_verb_token_ls, NULL},
+    {"token revoke", FA_GROUP_ADMIN, "ID...", "remove tokens",
+     "A running server notices within seconds.", NULL, 1, -1, fa_verb_token_revoke, NULL},
 
     {"serve", FA_GROUP_OPERATE, "", "serve the HTTP interface, until SIGTERM or Ctrl-C",
      "Without a token stored it listens on this machine only, and trusts whoever reaches it. "

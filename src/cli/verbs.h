@@ -99,6 +99,9 @@ int fa_verb_team_set(struct fa_cli *cli);
 int fa_verb_team_rm(struct fa_cli *cli);
 int fa_verb_worker_list(struct fa_cli *cli);
 int fa_verb_stats(struct fa_cli *cli);
+int fa_verb_token_create(struct fa_cli *cli); /* token.c */
+int fa_verb_token_ls(struct fa_cli *cli);
+int fa_verb_token_revoke(struct fa_cli *cli);
 int fa_verb_db_status(struct fa_cli *cli); /* operate.c */
 int fa_verb_db_migrate(struct fa_cli *cli);
 int fa_verb_db_purge(struct fa_cli *cli);

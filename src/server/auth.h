@@ -16,14 +16,6 @@
 #include "service/body.h"
 #include "service/service.h"
 
-enum fa_scope {
-    FA_SCOPE_NONE = 0, /* everybody, even without a token */
-    FA_SCOPE_READ = 1 << 0,
-    FA_SCOPE_SUBMIT = 1 << 1,
-    FA_SCOPE_WORK = 1 << 2,
-    FA_SCOPE_ADMIN = 1 << 3,
-};
-
 /* What one request may do. */
 struct fa_grant {
     bool has_token;

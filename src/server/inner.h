@@ -26,6 +26,7 @@ struct fa_listener_socket {
     char address[160];
     char path[108]; /* of a Unix socket that is ours to remove; "" otherwise */
     bool is_unix;
+    bool is_trusted; /* a Unix socket that we made, for our own user alone */
 };
 
 struct fa_server {

@@ -115,7 +115,7 @@ static enum faina_code open_unix(const char *path, struct fa_listener_socket *ou
         return FAINA_UNAVAILABLE;
     }
     out->fd = fd;
-    out->is_unix = true;
+    out->is_unix = out->is_trusted = true;
     snprintf(out->path, sizeof(out->path), "%s", path);
     snprintf(out->address, sizeof(out->address), "unix:%s", path);
     return FAINA_OK;

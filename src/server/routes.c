@@ -144,6 +144,20 @@ const struct fa_route fa_routes[] = {
      "curl $URL" FA_API "/heartbeats" JSON
      "'{\"workerId\":\"me\",\"items\":[{\"id\":\"'$ID'\"}]}'"},
 
+    {"GET", FA_API "/workers", READ, fa_handle_workers, 0, NULL, NULL, NULL, "WorkerList", 200,
+     "Workers that live, newest heartbeat first", NULL, "curl $URL" FA_API "/workers"},
+    {"PUT", FA_API "/workers/{name}", WORK, fa_handle_worker_put, FA_ROUTE_LARGE, NULL, NULL,
+     "WorkerBody", "WorkerBeat", 200, "Register a worker, and say that it lives",
+     "Renews the leases of `tasks`, which it holds: ids, or `{id, fence}`. The answer names those "
+     "that were cancelled or lost: stop working on them.",
+     "curl -X PUT $URL" FA_API "/workers/me" JSON "'{\"poolSize\":4,\"types\":[\"mail.send\"]}'"},
+    {"GET", FA_API "/workers/{name}", READ, fa_handle_worker, 0, NULL, NULL, NULL, "Worker", 200,
+     "One worker", NULL, "curl $URL" FA_API "/workers/me"},
+    {"DELETE", FA_API "/workers/{name}", WORK, fa_handle_worker_delete, 0, NULL, NULL, NULL, NULL,
+     204, "Sign a worker off",
+     "What it has claimed and not started goes back in line without spending an attempt.",
+     "curl -X DELETE $URL" FA_API "/workers/me"},
+
     {"GET", FA_API "/resources", READ, fa_handle_resources, 0, NULL, NULL, NULL, "ResourceList",
     200,
      "Resources, their limits and holders", NULL, "curl $URL" FA_API "/resources"},
@@ -184,6 +198,19 @@ const struct fa_route fa_routes[] = {
      "curl $URL" FA_API "/lanes:resume" JSON "'{\"type\":\"mail.send\"}'"},
     {"GET", FA_API "/info", READ, fa_handle_info, 0, NULL, NULL, NULL, "Info", 200,
      "The engine behind the server", NULL, "curl $URL" FA_API "/info"},
+
+    {"GET", FA_API "/tokens", ADMIN, fa_handle_tokens, 0, NULL, NULL, NULL, "TokenList", 200,
+     "Tokens, without their secrets", NULL, "curl $URL" FA_API "/tokens"},
+    {"POST", FA_API "/tokens", ADMIN, fa_handle_token_post, FA_ROUTE_AUDIT, NULL, NULL, "TokenBody",
+     "NewToken", 201, "Make a token",
+     "`token` in the answer is the secret, shown this once. Who makes the secret itself gives "
+     "`hash` "
+     "instead: its SHA-256 in hexadecimal. As soon as there is one token, everybody needs one.",
+     "curl $URL" FA_API "/tokens" JSON
+     "'{\"name\":\"ci\",\"scopes\":[\"read\",\"submit\"],\"expires\":\"30d\"}'"},
+    {"DELETE", FA_API "/tokens/{id}", ADMIN, fa_handle_token_delete, FA_ROUTE_AUDIT, NULL, NULL,
+    NULL,
+     NULL, 204, "Revoke a token", NULL, "curl -X DELETE $URL" FA_API "/tokens/$ID"},
 
     {"GET", "/healthz", FA_SCOPE_NONE, fa_handle_healthz, 0, NULL, NULL, NULL, "Health", 200,
      "Is the process alive?", NULL, "curl $URL/healthz"},

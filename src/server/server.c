@@ -135,13 +135,19 @@ static enum faina_code open_listeners(struct fa_server *server, struct faina_err
     const struct fa_server_options *options = &server->options;
     enum faina_code code = FAINA_OK;
 
-    if (options->listen_count + options->socket_count > FA_SERVER_LISTEN_MAX)
+    if (options->listen_count + options->socket_count >= FA_SERVER_LISTEN_MAX)
         return fa_error_field(err, FAINA_INVALID_REQUEST, "listen",
-                              "a server listens on at most %d addresses", FA_SERVER_LISTEN_MAX);
+                              "a server listens on at most %d addresses", FA_SERVER_LISTEN_MAX - 1);
     for (size_t i = 0; code == FAINA_OK && i < options->socket_count; i++)
         code = open_listener(server, NULL, options->sockets[i], err);
     for (size_t i = 0; code == FAINA_OK && i < options->listen_count; i++)
         code = open_listener(server, options->listen[i], -1, err);
+    if (code == FAINA_OK && options->beside) {
+        struct faina_error why;
+
+        if (open_listener(server, options->beside, -1, &why) != FAINA_OK)
+            FA_LOG(server->log, FA_LOG_WARN, "no socket beside the file", {"why", why.message});
+    }
     return code;
 }
 
@@ -302,6 +308,14 @@ enum faina_code fa_server_reload(struct fa_server *server, struct faina_error *e
 const char *fa_server_address(const struct fa_server *server, size_t index)
 {
     return index < server->listener_count ? server->listeners[index]->address : NULL;
+}
+
+bool fa_server_listens_on(const struct fa_server *server, const char *address)
+{
+    for (size_t i = 0; i < server->listener_count; i++)
+        if (strcmp(server->listeners[i]->address, address) == 0)
+            return true;
+    return false;
 }
 
 static bool wait_for_requests(struct fa_server *server, int64_t until_us)

@@ -24,6 +24,7 @@ struct fa_server_options {
     /* "127.0.0.1:7070", "[::1]:7070", "localhost:7070", "unix:/run/faina.sock"; port 0: any. */
     const char *listen[FA_SERVER_LISTEN_MAX];
     size_t listen_count;
+    const char *beside; /* one more address, which it can do without; NULL: none */
     const int *sockets; /* listening already (socket activation) */
     size_t socket_count;
     const char *tls_certificate, *tls_key; /* PEM files; NULL: no TLS */
@@ -56,5 +57,6 @@ FA_MUST_CHECK enum faina_code fa_server_refresh(struct fa_server *server, struct
 bool fa_server_stop(struct fa_server *server, int64_t timeout_ms);
 /* The address of the n-th listener as it turned out ("127.0.0.1:7070"); NULL: no such. */
 const char *fa_server_address(const struct fa_server *server, size_t index);
+bool fa_server_listens_on(const struct fa_server *server, const char *address);
 
 #endif

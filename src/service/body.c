@@ -501,3 +501,13 @@ static const struct fa_body_field purge_fields[] = {
     {"limit", FA_BODY_INT, offsetof(struct fa_purge_body, limit), 1, FA_BATCH_MAX, NULL},
 };
 BODY(purge);
+
+static const struct fa_body_field token_fields[] = {
+    {"name", FA_BODY_TEXT, offsetof(struct fa_token_body, name), 0, 0, NULL},
+    {"hash", FA_BODY_TEXT, offsetof(struct fa_token_body, hash), 0, 0, NULL},
+    {"scopes", FA_BODY_TEXTS, offsetof(struct fa_token_body, scopes), 0, 0, NULL},
+    {"namespaces", FA_BODY_TEXTS, offsetof(struct fa_token_body, namespaces), 0, 0, NULL},
+    {"expires", FA_BODY_DURATION, offsetof(struct fa_token_body, expires_ms), 0, 0, NULL},
+    {"expiresAt", FA_BODY_TIME, offsetof(struct fa_token_body, expires_us), 0, 0, NULL},
+};
+BODY(token);

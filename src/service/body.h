@@ -138,4 +138,12 @@ struct fa_purge_body {
 };
 extern const struct fa_body fa_body_purge;
 
+/* POST /tokens */
+struct fa_token_body {
+    const char *name, *hash;
+    struct fa_texts scopes, namespaces;
+    int64_t expires_ms, expires_us; /* from now, or at a time */
+};
+extern const struct fa_body fa_body_token;
+
 #endif

@@ -50,6 +50,8 @@ struct fa_id;
     X(TEAM_REMOVE, "team remove", true)                                                            \
     X(WORKER_PUT, "worker put", true)                                                              \
     X(WORKER_REMOVE, "worker remove", true)                                                        \
+    X(TOKEN_PUT, "token put", true)                                                                \
+    X(TOKEN_REMOVE, "token remove", true)                                                          \
     X(GET, "get", false)                                                                           \
     X(GET_BY_KEY, "get by key", false)                                                             \
     X(LIST, "list", false)                                                                         \
@@ -59,6 +61,7 @@ struct fa_id;
     X(RESOURCE_LIST, "resource list", false)                                                       \
     X(TEAM_LIST, "team list", false)                                                               \
     X(WORKER_LIST, "worker list", false)                                                           \
+    X(TOKEN_LIST, "token list", false)                                                             \
     X(STATS, "stats", false)
 
 enum fa_op_kind {
@@ -68,13 +71,38 @@ enum fa_op_kind {
         FA_OP_COUNT
 };
 
+/* What a token of the HTTP interface allows; a set. */
+enum fa_scope {
+    FA_SCOPE_NONE = 0,
+    FA_SCOPE_READ = 1 << 0,
+    FA_SCOPE_SUBMIT = 1 << 1,
+    FA_SCOPE_WORK = 1 << 2,
+    FA_SCOPE_ADMIN = 1 << 3, /* and the others */
+    FA_SCOPE_ALL = (1 << 4) - 1,
+};
+
+/* A token as the store has it. Its secret is nowhere. */
+struct fa_token {
+    char id[FAINA_ID_SIZE]; /* "" when creating */
+    const char *name;
+    const char *hash;               /* SHA-256 of the secret, 64 hexadecimal digits */
+    unsigned scopes;                /* set of fa_scope */
+    const char *namespaces;         /* JSON array of names; NULL: all */
+    int64_t created_us, expires_us; /* expires 0: never */
+};
+
+struct fa_tokens {
+    size_t count;
+    struct fa_token *items;
+};
+
 /* One operation: the question, then the answer. All zero but for what the kind needs. */
 struct fa_op {
     enum fa_op_kind kind;
 
     /* The question. Lent for the call. */
     const char *id;     /* the task, the team (TEAM_REMOVE, TEAM_LIST) or the worker
-                           (WORKER_REMOVE; WORKER_LIST: NULL for all) */
+                           (WORKER_REMOVE; WORKER_LIST: NULL for all) or the token (TOKEN_REMOVE) */
     struct faina_by by; /* who acts */
     bool wants_task;    /* a change answers with the whole task, not only with its id */
     union {
@@ -110,6 +138,7 @@ struct fa_op {
             size_t held_count;
             int64_t lease_ms;            /* 0: the default */
         } worker;                        /* WORKER_PUT */
+        const struct fa_token *token;    /* TOKEN_PUT */
         const struct faina_query *query; /* LIST */
         struct {
             int limit;
@@ -136,6 +165,8 @@ struct fa_op {
         struct faina_stats *stats;
         struct faina_beat *beat; /* WORKER_PUT */
         struct faina_workers *workers;
+        struct fa_token *token_answer; /* TOKEN_PUT */
+        struct fa_tokens *tokens;
     };
 };
 
@@ -193,6 +224,10 @@ struct fa_service_ops {
     void (*listen)(struct fa_service *service, struct fa_listener *listener);
     void (*unlisten)(struct fa_service *service, struct fa_listener *listener);
 
+    /* Optional. Tells processes that can't open the engine themselves where it is served; NULL:
+     * nowhere any more. */
+    void (*advertise)(struct fa_service *service, const char *address);
+
     /* Required. With `thorough` it also checks the store itself, which takes time. */
     enum faina_code (*info)(struct fa_service *service, bool thorough, struct fa_arena *arena,
                             struct fa_service_info *out, struct faina_error *err);
@@ -235,6 +270,8 @@ enum faina_code fa_service_info(struct fa_service *service, bool thorough, struc
 /* False: this engine tells nobody; look from time to time. */
 bool fa_service_listen(struct fa_service *service, struct fa_listener *listener);
 void fa_service_unlisten(struct fa_service *service, struct fa_listener *listener);
+
+void fa_service_advertise(struct fa_service *service, const char *address);
 
 const char *fa_op_name(enum fa_op_kind kind);
 bool fa_op_writes(enum fa_op_kind kind);
