@@ -243,7 +243,8 @@ static enum MHD_Result send_answer(struct fa_request *req)
         MHD_add_response_header(response, "traceparent", trace);
     MHD_add_response_header(response, "Cache-Control", "no-store");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-    if (atomic_load(&req->server->is_draining) || atomic_load(&req->listener->is_retired))
+    if (req->must_close || atomic_load(&req->server->is_draining) ||
+        atomic_load(&req->listener->is_retired))
         MHD_add_response_header(response, "Connection", "close");
     note(req);
     result = MHD_queue_response(req->connection, (unsigned)req->status, response);
@@ -358,12 +359,66 @@ static bool swallows(const struct fa_request *req)
            strtoull(length, NULL, 10) <= SWALLOW_SIZE_MAX;
 }
 
-static enum MHD_Result on_head(struct fa_request *req, const char *method)
+/* What the head says about where the request ends. */
+struct framing {
+    size_t lengths, encodings, hosts;
+    bool is_odd;
+};
+
+static bool is_token(const char *text)
+{
+    size_t len = strlen(text);
+
+    return len > 0 && strspn(text, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
+                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == len;
+}
+
+static enum MHD_Result see_field(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                 const char *value)
+{
+    struct framing *framing = ctx;
+
+    (void)kind;
+    value = value ? value : "";
+    if (!is_token(name)) {
+        framing->is_odd = true;
+    } else if (strcasecmp(name, "Content-Length") == 0) {
+        framing->lengths++;
+        framing->is_odd |= value[0] == '\0' || strspn(value, "0123456789") != strlen(value);
+    } else if (strcasecmp(name, "Transfer-Encoding") == 0) {
+        framing->encodings++;
+        framing->is_odd |= strcasecmp(value, "chunked") != 0;
+    } else if (strcasecmp(name, "Host") == 0) {
+        framing->hosts++;
+    }
+    return MHD_YES;
+}
+
+/* A proxy in front of us may cut the stream into requests in another way than the library does, and
+ * let somebody hide one request in another. So whatever can be cut in two ways is refused. */
+static bool is_framed(struct fa_request *req, const char *version)
+{
+    bool is_new = strcmp(version, "HTTP/1.1") == 0;
+    struct framing framing = {0};
+
+    MHD_get_connection_values(req->connection, MHD_HEADER_KIND, see_field, &framing);
+    return (is_new || strcmp(version, "HTTP/1.0") == 0) && !framing.is_odd &&
+           framing.lengths + framing.encodings <= 1 && framing.hosts <= 1 &&
+           framing.hosts >= (is_new ? 1 : 0);
+}
+
+static enum MHD_Result on_head(struct fa_request *req, const char *method, const char *version)
 {
     req->has_head = true;
     req->peer = connection_of(req->connection);
-    fa_request_head(req, method);
     set_until(req->server, req->peer, FA_SERVER_BODY_SECONDS);
+    if (!is_framed(req, version)) {
+        req->must_close = true;
+        fa_answer_refusal(req, 400, FAINA_INVALID_REQUEST,
+                          "the head of the request is malformed or ambiguous");
+        return send_answer(req);
+    }
+    fa_request_head(req, method);
     if (req->state == FA_REQUEST_ANSWERS && !swallows(req) &&
         (fa_request_header(req, "Content-Length") || fa_request_header(req, "Transfer-Encoding")))
         return send_answer(req);
@@ -379,9 +434,8 @@ static enum MHD_Result on_access(void *ctx, struct MHD_Connection *connection, c
     (void)ctx;
     (void)connection;
     (void)url;
-    (void)version;
     if (!req->has_head)
-        return on_head(req, method);
+        return on_head(req, method, version);
     if (*size > 0) {
         take_body(req, data, *size);
         *size = 0;
@@ -444,7 +498,7 @@ enum faina_code fa_http_start(struct fa_listener_socket *listener, struct faina_
         MHD_OPTION_URI_LOG_CALLBACK, on_target, listener, MHD_OPTION_UNESCAPE_CALLBACK,
         keep_escapes, listener, MHD_OPTION_NOTIFY_COMPLETED, on_completed, listener,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+        MHD_OPTION_ARRAY, items, MHD_OPTION_END);
     if (!listener->daemon)
         return fa_error_set(err, FAINA_UNAVAILABLE, "the server can't be started on %s",
                             listener->address);

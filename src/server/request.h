@@ -51,7 +51,7 @@ struct fa_request {
     char id[FA_REQUEST_ID_SIZE];
     int64_t begun_ns;
     bool is_head; /* HEAD: answered as a GET */
-    bool has_head, is_body_over, is_too_large;
+    bool has_head, is_body_over, is_too_large, must_close;
     size_t body_counted; /* what the server's sum of bodies knows of it */
 
     /* On its way. */
