@@ -125,27 +125,24 @@ static enum faina_code open_unix(const char *path, struct fa_listener_socket *ou
 static enum faina_code split(const char *text, char host[256], char port[16],
                              struct faina_error *err)
 {
-    const char *rest = text;
-    size_t len;
+    bool is_v6 = text[0] == '[';
+    size_t len = strcspn(text, is_v6 ? "]" : ":");
+    const char *name = is_v6 ? text + 1 : text;
+    const char *rest = text + len + (is_v6 && text[len] == ']');
+    bool has_port = rest[0] == ':';
 
-    if (text[0] == '[') {
-        len = strcspn(text, "]");
-        rest = text + len + (text[len] == ']');
-        text++;
-        len--;
-    } else {
-        len = strcspn(text, ":");
-        rest = text + len;
-    }
-    if (len >= 256 || (rest[0] != '\0' && (rest[0] != ':' || strlen(rest) > 6)) ||
-        (rest[0] == ':' && (rest[1] == '\0' || strspn(rest + 1, "0123456789") != strlen(rest + 1))))
+    if ((is_v6 && text[len] != ']') || len >= 256 || (rest[0] != '\0' && !has_port) ||
+        (has_port && (strlen(rest) < 2 || strlen(rest) > 6 ||
+                      strspn(rest + 1, "0123456789") != strlen(rest + 1) ||
+                      strtol(rest + 1, NULL, 10) > 65535)))
         return fa_error_field(err, FAINA_INVALID_REQUEST, "listen",
                               "\"%.100s\" is no address; examples are 127.0.0.1:7070, [::1]:7070 "
                               "and unix:/run/faina.sock",
                               text);
-    memcpy(host, text, len);
+    len -= is_v6;
+    memcpy(host, name, len);
     host[len] = '\0';
-    snprintf(port, 16, "%s", rest[0] == ':' ? rest + 1 : PORT_DEFAULT);
+    snprintf(port, 16, "%s", has_port ? rest + 1 : PORT_DEFAULT);
     return FAINA_OK;
 }
 
