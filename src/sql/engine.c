@@ -123,6 +123,8 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_TEAM_REMOVE] = fa_do_team_remove,
     [FA_OP_WORKER_PUT] = fa_do_worker_put,
     [FA_OP_WORKER_REMOVE] = fa_do_worker_remove,
+    [FA_OP_TOKEN_PUT] = fa_do_token_put,
+    [FA_OP_TOKEN_REMOVE] = fa_do_token_remove,
 };
 
 static bool takes_part(const struct op_job *job, const struct fa_op *op)
@@ -532,6 +534,24 @@ static void engine_wait_ready(struct fa_service *service, uint64_t mark, int64_t
     fa_waiters_wait_ready(engine->waiters, mark, bound_wait(engine, timeout_ms));
 }
 
+static void engine_listen(struct fa_service *service, struct fa_listener *listener)
+{
+    fa_waiters_listen(downcast(service)->waiters, listener);
+}
+
+static void engine_unlisten(struct fa_service *service, struct fa_listener *listener)
+{
+    fa_waiters_unlisten(downcast(service)->waiters, listener);
+}
+
+static void engine_advertise(struct fa_service *service, const char *address)
+{
+    struct fa_store *store = downcast(service)->store;
+
+    if (store->ops->advertise != NULL)
+        store->ops->advertise(store, address);
+}
+
 /* The timer (E4) ----------------------------------------------------------------------------- */
 
 static void *run_timer(void *ctx)
@@ -733,6 +753,9 @@ static const struct fa_service_ops engine_ops = {
     .wait_end = engine_wait_end,
     .ready_mark = engine_ready_mark,
     .wait_ready = engine_wait_ready,
+    .listen = engine_listen,
+    .unlisten = engine_unlisten,
+    .advertise = engine_advertise,
     .info = engine_info,
     .shut = engine_shut,
     .close = engine_close,
