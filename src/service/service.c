@@ -462,6 +462,8 @@ static enum faina_code check_op(const struct fa_service *service, const struct f
     case FA_OP_CHILDREN:
     case FA_OP_EVENTS:
         return check_page(op, err);
+    case FA_OP_FOLLOW:
+        return check_range(op->page.limit, FA_LIST_LIMIT_MAX, "limit", err);
     case FA_OP_PURGE:
         return check_purge(op->purge, err);
     case FA_OP_PAUSE:

@@ -58,6 +58,7 @@ struct fa_id;
     X(CHILDREN, "children", false)                                                                 \
     X(EVENTS, "events", false)                                                                     \
     X(EXPLAIN, "explain", false)                                                                   \
+    X(FOLLOW, "follow", false)                                                                     \
     X(RESOURCE_LIST, "resource list", false)                                                       \
     X(TEAM_LIST, "team list", false)                                                               \
     X(WORKER_LIST, "worker list", false)                                                           \
@@ -94,6 +95,27 @@ struct fa_token {
 struct fa_tokens {
     size_t count;
     struct fa_token *items;
+};
+
+/* Something that happened to a task, with what decides who may hear of it. */
+struct fa_follow_item {
+    const char *cursor; /* the place after it */
+    char task_id[FAINA_ID_SIZE];
+    const char *ns, *type, *name, *team_id, *created_by; /* the last two may be NULL */
+    const char *what;                                    /* as in events */
+    enum faina_status status;
+    int64_t at_us;
+    bool has_parent;
+    int64_t parent_key; /* of the parent's id (model/id.h) */
+};
+
+/* A piece of the log, in the order of commits. */
+struct fa_followed {
+    size_t count;
+    struct fa_follow_item *items;
+    const char *next; /* where to go on */
+    bool has_more;    /* there is more already */
+    bool is_gap;      /* between the place asked for and the first item something was forgotten */
 };
 
 /* One operation: the question, then the answer. All zero but for what the kind needs. */
@@ -143,7 +165,7 @@ struct fa_op {
         struct {
             int limit;
             const char *cursor;
-        } page; /* CHILDREN, EVENTS (limit) */
+        } page; /* CHILDREN, EVENTS (limit), FOLLOW (cursor NULL: gives the place of now) */
     };
 
     /* The answer. */
@@ -167,6 +189,7 @@ struct fa_op {
         struct faina_workers *workers;
         struct fa_token *token_answer; /* TOKEN_PUT */
         struct fa_tokens *tokens;
+        struct fa_followed *followed; /* FOLLOW */
     };
 };
 
