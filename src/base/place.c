@@ -31,10 +31,8 @@ const char *fa_snippet(struct fa_bytes text, char out[FA_SNIPPET_SIZE])
 {
     size_t room = FA_SNIPPET_SIZE - sizeof(CUT_MARK);
     bool is_cut = text.len > room;
-    size_t shown = is_cut ? room : text.len;
+    size_t shown = fa_utf8_clip(text, room);
 
-    while (is_cut && shown > 0 && ((unsigned char)text.ptr[shown] & 0xc0) == 0x80)
-        shown--;
     if (shown > 0)
         memcpy(out, text.ptr, shown);
     for (size_t i = 0; i < shown; i++) {

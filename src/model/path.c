@@ -80,12 +80,15 @@ static bool read_name(struct reader *r, const char *expected)
 static bool read_index(struct reader *r)
 {
     uint64_t index = 0;
+    size_t from = r->at;
     struct fa_path_step *step;
 
     for (; is_digit(peek(r)); r->at++) {
         index = index * 10 + (unsigned)(peek(r) - '0');
-        if (index > INDEX_MAX)
+        if (index > INDEX_MAX) {
+            r->at = from;
             return refuse(r, "a smaller index");
+        }
     }
     step = add_step(r);
     *step = (struct fa_path_step){.is_index = true, .index = (size_t)index};

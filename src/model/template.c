@@ -9,6 +9,7 @@
 
 #include "base/json_compare.h"
 #include "base/place.h"
+#include "base/utf8.h"
 #include "model/limits.h"
 
 #include <assert.h>
@@ -372,6 +373,39 @@ enum faina_code fa_template_compile(struct fa_bytes json, const struct fa_templa
     return FAINA_OK;
 }
 
+static bool begins_path(struct fa_bytes text)
+{
+    for (size_t at = 0, count = 0; at < text.len; at += count ? count : 1) {
+        bool is_path = false;
+
+        count_dollars(text, at, &count, &is_path);
+        if (is_path)
+            return true;
+    }
+    return false;
+}
+
+bool fa_template_is_needed(struct fa_json value)
+{
+    struct fa_arena scratch = {0};
+    bool is_needed = false;
+    size_t end;
+
+    for (size_t at = 0; at < value.raw.len && !is_needed; at = end) {
+        const char *quote = memchr(value.raw.ptr + at, '"', value.raw.len - at);
+        struct fa_bytes raw;
+
+        if (!quote)
+            break;
+        at = (size_t)(quote - value.raw.ptr);
+        end = string_end(value.raw, at);
+        raw = (struct fa_bytes){quote + 1, end - at - 2};
+        is_needed = holds_dollar(raw) && begins_path(fa_str(fa_json_unescape(raw, &scratch)));
+    }
+    fa_arena_finish(&scratch);
+    return is_needed;
+}
+
 size_t fa_template_path_count(const struct fa_template *compiled)
 {
     return compiled->path_count;
@@ -417,12 +451,8 @@ bool fa_template_lookup_members(void *context, const struct fa_template_path *pa
 static enum faina_code refuse_render(const struct fa_template_path *path, const char *why,
                                      struct faina_error *err)
 {
-    size_t shown = path->text.len;
+    size_t shown = fa_utf8_clip(path->text, WHERE_SIZE_MAX);
 
-    /* Not in the middle of a character. */
-    if (shown > WHERE_SIZE_MAX)
-        for (shown = WHERE_SIZE_MAX; shown > 0 && (path->text.ptr[shown] & 0xc0) == 0x80;)
-            shown--;
     return fa_error_set(err, FAINA_INVALID_REQUEST, "${%.*s%s} %s", (int)shown, path->text.ptr,
                         shown < path->text.len ? "..." : "", why);
 }

@@ -59,6 +59,9 @@ FA_MUST_CHECK enum faina_code fa_template_compile(struct fa_bytes json,
                                                   fa_template_report *report, void *context,
                                                   struct faina_error *err);
 
+/* Whether there is a `${path}` in a string of this value: then only rendering tells what it is. */
+bool fa_template_is_needed(struct fa_json value);
+
 size_t fa_template_path_count(const struct fa_template *compiled);
 const struct fa_template_path *fa_template_path(const struct fa_template *compiled, size_t index);
 
