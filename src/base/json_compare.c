@@ -93,7 +93,12 @@ uint32_t fa_json_chars_hash(struct fa_json_chars text)
     struct cursor c = cursor_init(text);
     uint32_t hash = HASH_BASIS;
 
-    for (int byte; (byte = next_byte(&c, text.has_escapes)) >= 0;)
+    if (!text.has_escapes) {
+        for (size_t i = 0; i < text.bytes.len; i++)
+            hash = (hash ^ (unsigned char)text.bytes.ptr[i]) * HASH_PRIME;
+        return hash;
+    }
+    for (int byte; (byte = next_byte(&c, true)) >= 0;)
         hash = (hash ^ (unsigned)byte) * HASH_PRIME;
     return hash;
 }

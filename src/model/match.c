@@ -26,9 +26,26 @@ struct fa_bytes fa_match_source(const struct fa_match *match)
     return match->source;
 }
 
+/* The value of the whole text. For an object or array that is the text without the space around it:
+ * to walk to its end would cost as much as the index itself. */
+static struct fa_json whole_value(struct fa_bytes json)
+{
+    while (json.len > 0 && strchr(" \t\r\n", json.ptr[json.len - 1]))
+        json.len--;
+    while (json.len > 0 && strchr(" \t\r\n", *json.ptr)) {
+        json.ptr++;
+        json.len--;
+    }
+    if (json.len > 0 && *json.ptr == '{')
+        return (struct fa_json){FA_JSON_OBJECT, json};
+    if (json.len > 0 && *json.ptr == '[')
+        return (struct fa_json){FA_JSON_ARRAY, json};
+    return fa_json_value(json);
+}
+
 void fa_match_data_init(struct fa_match_data *data, struct fa_bytes json)
 {
-    data->root = fa_json_value(json);
+    data->root = whole_value(json);
     data->count = 0;
     data->rest = (struct fa_json_iter){0};
     if (data->root.type != FA_JSON_OBJECT)

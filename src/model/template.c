@@ -48,6 +48,7 @@ struct compiler {
     void *context;
     struct faina_error *err;
     bool is_refused;
+    bool is_full; /* has more paths than allowed, which was reported */
 };
 
 /* ------------------------------------------------------------------------------------------
@@ -58,17 +59,16 @@ struct compiler {
 static void refuse(struct compiler *c, size_t at, const char *message)
 {
     size_t offset = c->has_escapes ? c->string_at : c->string_at + at;
-    struct fa_place place = fa_place_find(c->source, offset);
 
     if (c->report)
         c->report(c->context, offset, message);
-    if (!c->is_refused) {
+    if (!c->is_refused && c->err) {
+        struct fa_place place = fa_place_find(c->source, offset);
+
         fa_error_set(c->err, FAINA_INVALID_REQUEST, "%s at line %d, column %d", message, place.line,
                      place.column);
-        if (c->err) {
-            c->err->line = place.line;
-            c->err->column = place.column;
-        }
+        c->err->line = place.line;
+        c->err->column = place.column;
     }
     c->is_refused = true;
 }
@@ -224,10 +224,12 @@ static void add_path(struct compiler *c, size_t at, struct fa_template_path path
 {
     struct fa_template *t = c->out;
 
-    if (t->path_count == FA_TEMPLATE_PATHS_MAX) {
+    if (t->path_count == FA_TEMPLATE_PATHS_MAX && !c->is_full)
         refuse(
             c, at,
             fa_arena_printf(c->arena, "more than %d paths in one template", FA_TEMPLATE_PATHS_MAX));
+    if (t->path_count == FA_TEMPLATE_PATHS_MAX) {
+        c->is_full = true;
         return;
     }
     flush(c);

@@ -148,7 +148,8 @@ static void refuse_member(struct fa_workflow_reader *r, const char *at, const ch
 
     for (size_t i = 0; i < count; i++)
         names[i] = members[i].name;
-    nearest = fa_nearest(key, names);
+    /* Nobody would read the suggestion, and to find it takes its time. */
+    nearest = r->mistakes->count < FA_WORKFLOW_MISTAKES_MAX ? fa_nearest(key, names) : NULL;
     if (nearest)
         fa_workflow_mistake(r, at, NULL, " is not a known field; did you mean \"%s\"?", nearest);
     else

@@ -295,7 +295,13 @@ static void test_template__output_is_bounded(void **state)
     assert_string_equal(err.message, "what the template makes is larger than 36 bytes");
 }
 
-static enum faina_code compile_many(size_t paths, size_t path_size)
+/* Counts the mistakes in its context. */
+static void count_only(void *context, size_t offset, const char *message)
+{
+    ++*(int *)context;
+}
+
+static enum faina_code compile_many(size_t paths, size_t path_size, int *mistakes)
 {
     struct fa_arena arena = {0};
     const struct fa_template *compiled;
@@ -312,7 +318,7 @@ static enum faina_code compile_many(size_t paths, size_t path_size)
     }
     fa_buf_add_char(&source, '"');
     code = fa_template_compile((struct fa_bytes){source.ptr, source.len}, NULL, &arena, &compiled,
-                               NULL, NULL, NULL);
+                               count_only, mistakes, NULL);
     fa_buf_finish(&source);
     fa_arena_finish(&arena);
     return code;
@@ -320,10 +326,18 @@ static enum faina_code compile_many(size_t paths, size_t path_size)
 
 static void test_template__limits(void **state)
 {
-    assert_int_equal(compile_many(FA_TEMPLATE_PATHS_MAX, 1), FAINA_OK);
-    assert_int_equal(compile_many(FA_TEMPLATE_PATHS_MAX + 1, 1), FAINA_INVALID_REQUEST);
-    assert_int_equal(compile_many(1, FA_TEMPLATE_PATH_SIZE_MAX), FAINA_OK);
-    assert_int_equal(compile_many(1, FA_TEMPLATE_PATH_SIZE_MAX + 1), FAINA_INVALID_REQUEST);
+    int mistakes = 0;
+
+    assert_int_equal(compile_many(FA_TEMPLATE_PATHS_MAX, 1, &mistakes), FAINA_OK);
+    assert_int_equal(mistakes, 0);
+    assert_int_equal(compile_many(FA_TEMPLATE_PATHS_MAX + 1, 1, &mistakes), FAINA_INVALID_REQUEST);
+    assert_int_equal(mistakes, 1);
+    mistakes = 0;
+    assert_int_equal(compile_many(2 * FA_TEMPLATE_PATHS_MAX, 1, &mistakes), FAINA_INVALID_REQUEST);
+    assert_int_equal(mistakes, 1); /* is said once */
+    assert_int_equal(compile_many(1, FA_TEMPLATE_PATH_SIZE_MAX, &mistakes), FAINA_OK);
+    assert_int_equal(compile_many(1, FA_TEMPLATE_PATH_SIZE_MAX + 1, &mistakes),
+                     FAINA_INVALID_REQUEST);
 }
 
 int main(void)
