@@ -34,7 +34,8 @@ struct fa_yaml {
     size_t mark_count;
 };
 
-/* INVALID_REQUEST: the sentence starts with `what`. The result lives in `arena`. */
+/* INVALID_REQUEST: the sentence starts with `what`. The result lives in `arena`. How large the
+ * source may be is for the caller to say. */
 FA_MUST_CHECK enum faina_code fa_yaml_read(struct fa_bytes source, size_t depth_max,
                                            const char *what, struct fa_arena *arena,
                                            struct fa_yaml *out, struct faina_error *err);

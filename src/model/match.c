@@ -261,7 +261,7 @@ enum faina_code fa_match_run(const struct fa_match *match, const struct fa_match
         assert(at < match->count);
         verdict.clause_holds = run_clause(&run, clause);
         if (--run.budget <= 0)
-            return fa_error_field(err, FAINA_OVERLOADED, "match",
+            return fa_error_field(err, FAINA_PAYLOAD_TOO_LARGE, "match",
                                   "match takes more than %d steps on this data",
                                   FA_MATCH_STEPS_MAX);
         verdict.from = clause->from;

@@ -72,7 +72,7 @@ struct fa_match_verdict {
     size_t from, to;
 };
 
-/* OVERLOADED: it takes more steps than allowed (X3). */
+/* PAYLOAD_TOO_LARGE: it would take more steps than allowed (X3). */
 FA_MUST_CHECK enum faina_code fa_match_run(const struct fa_match *match,
                                            const struct fa_match_data *data,
                                            struct fa_match_verdict *out, struct faina_error *err);

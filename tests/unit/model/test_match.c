@@ -231,7 +231,7 @@ static void test_match__step_budget(void **state)
         fa_buf_add_str(&source, " OR l[9999] = 1");
     assert_false(source.overflow);
     assert_int_equal(fa_match_compile(fa_str(source.ptr), &arena, &match, &err), FAINA_OK);
-    assert_int_equal(fa_match_run(match, &data, &verdict, &err), FAINA_OVERLOADED);
+    assert_int_equal(fa_match_run(match, &data, &verdict, &err), FAINA_PAYLOAD_TOO_LARGE);
     assert_string_equal(err.message, "match takes more than 1000000 steps on this data");
     fa_buf_finish(&json);
     fa_buf_finish(&source);
