@@ -6,20 +6,6 @@
 #include "model/limits.h"
 #include "model/workflow.h"
 
-/* The example of the manual. */
-static const char example[] = "workflow: content-analysis\n"
-                              "triggers:\n"
-                              "  - name: mp3\n"
-                              "    on: object.created\n"
-                              "    match: mimeType = 'audio/mpeg'\n"
-                              "    task: { type: extract.id3, priority: 150, "
-                              "input: { hash: \"${hash}\" } }\n"
-                              "joins:\n"
-                              "  - name: post-enrichment\n"
-                              "    taskTypes: [extract.id3, extract.exif]\n"
-                              "    joinKey: hash              # a field of each task's input\n"
-                              "    task: { type: build.search, input: { hash: \"${key}\" } }\n";
-
 static const struct fa_workflow *read_fine(const char *text, enum fa_workflow_format format,
                                            struct fa_arena *arena)
 {
@@ -44,10 +30,26 @@ static void check_rendered(const struct fa_template *task, fa_template_lookup *l
     fa_buf_finish(&out);
 }
 
+/* The first block of YAML in the manual; free it. */
+static char *read_example(void)
+{
+    char *manual = read_source("docs/workflows.md");
+    const char *from = strstr(manual, "```yaml\n"), *to;
+    char *text;
+
+    assert_non_null(from);
+    from += strlen("```yaml\n");
+    to = strstr(from, "```");
+    assert_non_null(to);
+    text = strndup(from, (size_t)(to - from));
+    free(manual);
+    return text;
+}
+
 static void test_workflow__the_example(void **state)
 {
     struct fa_arena arena = {0};
-    char *text = strdup(example);
+    char *text = read_example();
     const struct fa_workflow *workflow = read_fine(text, FA_WORKFLOW_YAML, &arena);
     const struct fa_trigger *mp3 = &workflow->triggers[0];
     const struct fa_join *join = &workflow->joins[0];
