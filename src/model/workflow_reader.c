@@ -69,7 +69,7 @@ static bool step_down(struct fa_workflow_reader *r, struct fa_json *value, const
         else
             fa_buf_printf(path, "[%zu]", i);
         *value = item;
-        return at != item.raw.ptr && at != from;
+        return at != from;
     }
     return false;
 }
