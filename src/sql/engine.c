@@ -9,7 +9,8 @@
  *   E2  After a failed transaction the caches are loaded anew before the next one.
  *   E3  Nothing is told to waiters before the commit.
  *   E4  Chores that are due run at the head of a transaction; the timer thread makes one happen
- *       when nobody else does. Where there are several nodes, only the one that leads does them.
+ *       when nobody else does. Where there are several nodes, only the one that leads does them,
+ *       and only in transactions that its timer began: they take time over a network.
  *
  * A store in memory has one connection, so its reads take part in the batch as well.
  */
@@ -276,7 +277,7 @@ static enum faina_code transact(struct writer *writer, struct op_job *jobs, bool
         writer->needs_load = code != FAINA_OK;
     }
     fa_unit_reset(&writer->unit);
-    if (code == FAINA_OK)
+    if (code == FAINA_OK && (writer->engine->fleet == NULL || jobs->count == 0))
         code = run_chores(writer, err);
     while (code == FAINA_OK && jobs != NULL) {
         code = run_ops(writer, jobs, err);

@@ -485,15 +485,28 @@ enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct f
 
 /* Sharing the store -------------------------------------------------------------------------- */
 
+#define LANES_FEW 16     /* so many lines are looked at without asking whether they are empty */
+#define LANE_ID_SLACK 50 /* lanes whose ids were given out earlier may be committed later */
+
+/* With few lanes: each may have tasks in line, and new ones are asked for. */
+static struct fa_db_call ask_new_lanes(struct fa_lanes *lanes, struct fa_value *after,
+                                       struct load *load)
+{
+    *after = fa_value_int(lanes->last_lane_id - LANE_ID_SLACK);
+    return fa_db_call_one(FA_SQL_LANE_AFTER, after, 1, load_lane, load);
+}
+
 enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
 {
+    bool is_few = lanes->count > 0 && lanes->count <= LANES_FEW;
     struct load load = {.lanes = lanes};
     struct fa_keys ready = {.arena = &load.scratch};
-    struct fa_value any = {.kind = FA_NULL};
+    struct fa_value any = {.kind = FA_NULL}, after;
     struct fa_db_call calls[3] = {
         fa_db_call_one(FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load),
         fa_db_call_one(FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load),
-        fa_db_call_one(FA_SQL_READY_LANES, NULL, 0, fa_keys_sink, &ready),
+        is_few ? ask_new_lanes(lanes, &after, &load)
+               : fa_db_call_one(FA_SQL_READY_LANES, NULL, 0, fa_keys_sink, &ready),
     };
     enum faina_code code;
 
@@ -501,6 +514,8 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, struc
     for (size_t i = 0; i < lanes->count; i++)
         lanes->lanes[i]->is_paused = lanes->lanes[i]->may_have_ready = false;
     code = fa_db_run_all(db, calls, FA_COUNT(calls), err);
+    if (code == FAINA_OK)
+        code = learn_resources(lanes, db, &load, err);
     for (size_t i = 0; code == FAINA_OK && i < ready.count; i++) {
         struct fa_lane *lane = NULL;
 
@@ -508,6 +523,8 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, struc
         if (code == FAINA_OK)
             lane->may_have_ready = true;
     }
+    for (size_t i = 0; is_few && i < lanes->count; i++)
+        lanes->lanes[i]->may_have_ready = true;
     fa_arena_finish(&load.scratch);
     return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
 }
