@@ -564,6 +564,14 @@ static void engine_unlisten(struct fa_service *service, struct fa_listener *list
     fa_waiters_unlisten(downcast(service)->waiters, listener);
 }
 
+static void engine_expect(struct fa_service *service, const struct fa_id *id)
+{
+    struct engine *engine = downcast(service);
+
+    if (engine->fleet != NULL)
+        fa_fleet_await(engine->fleet, *id);
+}
+
 static void engine_advertise(struct fa_service *service, const char *address)
 {
     struct fa_store *store = downcast(service)->store;
@@ -775,6 +783,7 @@ static const struct fa_service_ops engine_ops = {
     .wait_ready = engine_wait_ready,
     .listen = engine_listen,
     .unlisten = engine_unlisten,
+    .expect = engine_expect,
     .advertise = engine_advertise,
     .info = engine_info,
     .shut = engine_shut,

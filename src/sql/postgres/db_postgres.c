@@ -22,6 +22,7 @@
 #define RESOLVE_US_MAX 10000000 /* how long to ask what became of a commit */
 #define RESOLVE_PAUSE_MS 50
 #define NAME_SIZE 64
+#define CLOCK_SAMPLES 3
 
 enum oid { OID_BOOL = 16, OID_INT8 = 20, OID_INT2 = 21, OID_INT4 = 23, OID_TEXT = 25 };
 enum array_oid { OID_FLOAT8 = 701, OID_TEXTS = 1009, OID_INT8S = 1016, OID_FLOAT8S = 1022 };
@@ -529,7 +530,7 @@ static enum faina_code connect_again(struct pg *pg, struct faina_error *err)
     }
     pg->backend_pid = PQbackendPID(pg->conn);
     if (pg->role == FA_PG_WRITER)
-        fa_pg_read_clock(pg->target, pg->conn);
+        fa_pg_read_clock(pg->target, pg->conn, CLOCK_SAMPLES);
     return FAINA_OK;
 }
 

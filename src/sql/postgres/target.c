@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CLOCK_SAMPLES 3
-
 /* Taking the URL apart ------------------------------------------------------------------------ */
 
 static int hex_digit(char c)
@@ -280,11 +278,11 @@ enum faina_code fa_pg_connect(struct fa_pg_target *target, enum fa_pg_role role,
 
 /* The clock ----------------------------------------------------------------------------------- */
 
-void fa_pg_read_clock(struct fa_pg_target *target, PGconn *conn)
+void fa_pg_read_clock(struct fa_pg_target *target, PGconn *conn, int samples)
 {
     int64_t best = INT64_MAX;
 
-    for (int i = 0; i < CLOCK_SAMPLES; i++) {
+    for (int i = 0; i < samples; i++) {
         int64_t before = fa_clock_mono_us(), after;
         PGresult *result =
             PQexec(conn, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
