@@ -271,6 +271,9 @@ const struct fa_verb fa_verbs[] = {
      1, 1, fa_verb_team_set, team_set_flags},
     {"team rm", FA_GROUP_ADMIN, "ID", "remove a team; its tasks stay", NULL, NULL,
      1, 1, fa_verb_team_rm, NULL},
+    {"worker-list", FA_GROUP_ADMIN, "[ID]", "list the workers that live, newest heartbeat first",
+     "Those that have registered. One that was silent for 60 seconds is forgotten.", NULL,
+     0, 1, fa_verb_worker_list, NULL},
 
     {"stats", FA_GROUP_OPERATE, "", "count tasks by status and type",
      "Those of the namespace; --namespace '*' counts all.", NULL, 0, 0, fa_verb_stats, NULL},

@@ -49,7 +49,8 @@ bool fa_op_writes(enum fa_op_kind kind)
  * Opening
  */
 
-#define URL_EXAMPLES "sqlite:faina.db, sqlite:/var/lib/faina/faina.db or memory:"
+#define URL_EXAMPLES                                                                               \
+    "sqlite:faina.db, sqlite:/var/lib/faina/faina.db, memory: or postgres://user@host/database"
 
 static bool starts_with(const char *text, const char *prefix)
 {
@@ -99,8 +100,9 @@ static enum faina_code unknown_url(const char *url, struct faina_error *err)
     static const struct {
         const char *scheme, *engine;
     } later[] = {
-        {"postgres://", "PostgreSQL"}, {"postgresql://", "PostgreSQL"}, {"nats://", "NATS"},
-        {"http://", "remote"},         {"https://", "remote"},
+        {"nats://", "NATS"},
+        {"http://", "remote"},
+        {"https://", "remote"},
     };
 
     for (size_t i = 0; i < FA_COUNT(later); i++) {
@@ -118,27 +120,35 @@ static enum faina_code unknown_url(const char *url, struct faina_error *err)
                           url);
 }
 
+static enum faina_code open_store(const char *url, const struct faina_options *options,
+                                  struct fa_store **out, struct faina_error *err)
+{
+    const char *path = NULL; /* NULL: memory */
+    enum faina_code code = FAINA_OK;
+
+    if (starts_with(url, "postgres://") || starts_with(url, "postgresql://"))
+        return fa_store_open_postgres(out, url, err);
+    if (starts_with(url, "sqlite:"))
+        code = sqlite_path(url, &path, err);
+    else if (strcmp(url, "memory:") != 0)
+        code = unknown_url(url, err);
+    return code == FAINA_OK ? fa_store_open_sqlite(out, path, options, err) : code;
+}
+
 enum faina_code fa_service_open(struct fa_service **out, const char *url,
                                 const struct faina_options *options, struct faina_error *err)
 {
     struct fa_service *service = NULL;
-    const char *path = NULL; /* NULL: memory */
+    struct fa_store *store = NULL;
     enum faina_code code;
 
     assert(out);
     code = check_options(options, err);
+    if (code == FAINA_OK)
+        code = open_store(url ? url : "sqlite:faina.db", options, &store, err);
     if (code != FAINA_OK)
         return code;
-    if (!url)
-        path = "faina.db";
-    else if (starts_with(url, "sqlite:"))
-        code = sqlite_path(url, &path, err);
-    else if (strcmp(url, "memory:") != 0)
-        code = unknown_url(url, err);
-    if (code != FAINA_OK)
-        return code;
-
-    code = fa_engine_open(&service, path, options, err);
+    code = fa_engine_open(&service, store, err);
     if (code != FAINA_OK)
         return code;
     service->input_size_max = options && options->input_size_max > 0
@@ -424,6 +434,13 @@ static enum faina_code check_op(const struct fa_service *service, const struct f
         return check_id(op->id, "team", FAINA_NOT_FOUND, err);
     case FA_OP_TEAM_LIST:
         return check_team_list(op, err);
+    case FA_OP_WORKER_PUT:
+        return fa_check_beat(op->worker.self, op->worker.held, op->worker.held_count,
+                             op->worker.lease_ms, err);
+    case FA_OP_WORKER_REMOVE:
+        return fa_check_worker(op->id, err);
+    case FA_OP_WORKER_LIST:
+        return op->id ? fa_check_worker(op->id, err) : FAINA_OK;
     case FA_OP_LIST:
         return fa_check_query(op->query, err);
     case FA_OP_COUNT:

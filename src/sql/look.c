@@ -45,7 +45,7 @@ static enum faina_code look_get(struct fa_source *source, struct fa_op *op)
 static enum faina_code look_get_by_key(struct fa_source *source, struct fa_op *op)
 {
     const char *ns = op->name.ns ? op->name.ns : "default";
-    struct fa_value hash = fa_value_int(fa_key_hash(ns, op->name.type, op->name.key));
+    struct fa_value hash = fa_value_int(fa_key_hash(ns, op->name.type, op->name.key).hash);
     struct fa_keys found = {.arena = op->arena};
     enum faina_code code =
         fa_db_one(source->db, FA_SQL_KEY_FIND, &hash, 1, fa_keys_sink, &found, &op->error);
@@ -343,6 +343,8 @@ enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_
         return look_resources(source, op);
     case FA_OP_TEAM_LIST:
         return look_teams(source, op);
+    case FA_OP_WORKER_LIST:
+        return fa_look_workers(source, op, now_us);
     case FA_OP_STATS:
         return look_stats(source, op);
     default:

@@ -53,8 +53,11 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->event_count = 0;
     unit->link_count = 0;
     unit->ended_count = 0;
-    unit->has_ready = false;
+    unit->has_ready = unit->has_leftover = false;
     unit->has_arrivals = false;
+    unit->looked = NULL;
+    unit->found = NULL;
+    unit->looked_count = unit->found_count = unit->found_size = 0;
     unit->next_us = INT64_MAX;
     unit->claim_demand = 0;
     unit->epoch++;
@@ -216,6 +219,143 @@ enum faina_code fa_unit_find(struct fa_unit *unit, const char *id, bool whole, s
     return code;
 }
 
+/* Many at once ----------------------------------------------------------------------------- */
+
+static void adopt(void *ctx, const struct fa_row *row)
+{
+    fa_unit_adopt(ctx, row);
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* A sorted copy without repetitions. */
+static int64_t *sort_ints(struct fa_unit *unit, const int64_t *ints, size_t *count)
+{
+    int64_t *sorted = fa_arena_take(&unit->arena, (*count + 1) * sizeof(*sorted));
+    size_t kept = 0;
+
+    if (*count > 0)
+        memcpy(sorted, ints, *count * sizeof(*sorted));
+    qsort(sorted, *count, sizeof(*sorted), compare_ints);
+    for (size_t i = 0; i < *count; i++) {
+        if (kept == 0 || sorted[i] != sorted[kept - 1])
+            sorted[kept++] = sorted[i];
+    }
+    *count = kept;
+    return sorted;
+}
+
+enum faina_code fa_unit_prefetch(struct fa_unit *unit, const int64_t *keys, size_t count,
+                                 struct fa_rows_wish wish, struct faina_error *err)
+{
+    int64_t *unknown = sort_ints(unit, keys, &count);
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (fa_unit_known(unit, unknown[i]) == NULL)
+            unknown[n++] = unknown[i];
+    }
+    if (n == 0)
+        return FAINA_OK;
+    return fa_rows_load(&unit->source, unknown, n, wish, &unit->arena, adopt, unit, err);
+}
+
+enum faina_code fa_unit_whole_many(struct fa_unit *unit, const int64_t *keys, size_t count,
+                                   struct faina_error *err)
+{
+    struct fa_row **rows = fa_arena_take(&unit->arena, (count + 1) * sizeof(struct fa_row *));
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct fa_row *row = fa_unit_known(unit, keys[i]);
+
+        if (row != NULL && !row->has_task)
+            rows[n++] = row;
+    }
+    return fa_rows_load_tasks(&unit->source, rows, n, &unit->arena, err);
+}
+
+static void bind_hash(void *ctx, size_t row, struct fa_value *params)
+{
+    params[0] = fa_value_int(((const struct fa_unit *)ctx)->looked[row]);
+}
+
+static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
+{
+    struct fa_unit *unit = ctx;
+
+    unit->found = fa_arena_grow(&unit->arena, unit->found, unit->found_count, &unit->found_size,
+                                sizeof(*unit->found));
+    unit->found[unit->found_count++] =
+        (struct fa_unit_found){unit->looked[row], fa_value_as_int(&columns[0])};
+}
+
+enum faina_code fa_unit_look_up(struct fa_unit *unit, const int64_t *hashes, size_t count,
+                                struct faina_error *err)
+{
+    struct fa_db_call call = {.sql = FA_SQL_KEY_FIND,
+                              .param_count = 1,
+                              .bind = bind_hash,
+                              .bind_ctx = unit,
+                              .sink = sink_found,
+                              .sink_ctx = unit};
+    int64_t *tasks;
+    enum faina_code code;
+
+    unit->looked = sort_ints(unit, hashes, &count);
+    unit->looked_count = call.rows = count;
+    code = fa_db_run(unit->source.db, &call, err);
+    tasks = fa_arena_take(&unit->arena, (unit->found_count + 1) * sizeof(*tasks));
+    for (size_t i = 0; i < unit->found_count; i++)
+        tasks[i] = unit->found[i].task;
+    if (code == FAINA_OK)
+        code = fa_unit_prefetch(unit, tasks, unit->found_count,
+                                (struct fa_rows_wish){.whole = true, .payload = true}, err);
+    return code;
+}
+
+/* Who may have a key. */
+static enum faina_code find_holders(struct fa_unit *unit, int64_t hash, struct fa_keys *out,
+                                    struct faina_error *err)
+{
+    struct fa_value param = fa_value_int(hash);
+
+    if (unit->looked_count == 0 ||
+        bsearch(&hash, unit->looked, unit->looked_count, sizeof(int64_t), compare_ints) == NULL)
+        return fa_db_one(unit->source.db, FA_SQL_KEY_FIND, &param, 1, fa_keys_sink, out, err);
+    for (size_t i = 0; i < unit->found_count; i++) {
+        struct fa_value task = fa_value_int(unit->found[i].task);
+
+        if (unit->found[i].hash == hash)
+            fa_keys_sink(out, 0, &task);
+    }
+    return FAINA_OK;
+}
+
+enum faina_code fa_unit_expect(struct fa_unit *unit, const int64_t *keys, size_t count,
+                               struct faina_error *err)
+{
+    if (!unit->source.db->is_shared || count == 0)
+        return FAINA_OK;
+    return fa_unit_prefetch(unit, keys, count, (struct fa_rows_wish){0}, err);
+}
+
+enum faina_code fa_unit_share(struct fa_unit *unit, struct faina_error *err)
+{
+    enum faina_code code;
+
+    if (!unit->source.db->is_shared || unit->share_epoch == unit->epoch)
+        return FAINA_OK;
+    unit->share_epoch = unit->epoch;
+    code = fa_unit_flush(unit, err);
+    return code == FAINA_OK ? fa_lanes_refresh(unit->source.lanes, unit->source.db, err) : code;
+}
+
 void fa_unit_touch(struct fa_unit *unit, struct fa_row *row)
 {
     if (row->is_dirty)
@@ -325,7 +465,7 @@ static void take_permits(struct fa_unit *unit, struct fa_row *row)
 {
     for (size_t i = 0; i < row->lane->resource_count; i++) {
         row->lane->resources[i]->in_use++;
-        fa_unit_link(unit, FA_LINK_HOLD, row->lane->resources[i]->id, row->id.key);
+        fa_unit_link(unit, FA_LINK_HOLD, row->lane->resources[i]->id, row->id.key, 0);
     }
 }
 
@@ -337,7 +477,7 @@ static void give_permits(struct fa_unit *unit, struct fa_row *row)
         /* Counts come from the file, which somebody may have edited: clamped, never asserted. */
         if (resource->in_use > 0)
             resource->in_use--;
-        fa_unit_link(unit, FA_UNLINK_HOLD, resource->id, row->id.key);
+        fa_unit_link(unit, FA_UNLINK_HOLD, resource->id, row->id.key, 0);
         if (resource->max >= 0)
             unit->has_ready = true; /* a throttled lane may be open again */
     }
@@ -560,6 +700,8 @@ enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, bool is_e
         if (code == FAINA_OK)
             code = fa_db_one(unit->source.db, FA_SQL_DEP_WAITING, &key, 1, fa_keys_sink, &waiting,
                              err);
+        if (code == FAINA_OK)
+            code = fa_unit_expect(unit, waiting.keys, waiting.count, err);
         for (size_t i = 0; code == FAINA_OK && i < waiting.count; i++)
             code = recount(unit, waiting.keys[i], false, row, is_end, err);
     }
@@ -577,7 +719,7 @@ static void put_key(struct fa_unit *unit, int64_t hash, struct fa_row *row)
     unit->keys[at] = (struct fa_unit_key){hash, row};
 }
 
-void fa_unit_take_key(struct fa_unit *unit, int64_t hash, struct fa_row *row)
+void fa_unit_take_key(struct fa_unit *unit, struct fa_key key, struct fa_row *row)
 {
     if ((unit->key_count + 1) * 2 > unit->key_size) {
         struct fa_unit_key *old = unit->keys;
@@ -591,9 +733,9 @@ void fa_unit_take_key(struct fa_unit *unit, int64_t hash, struct fa_row *row)
         }
         free(old);
     }
-    put_key(unit, hash, row);
+    put_key(unit, key.hash, row);
     unit->key_count++;
-    fa_unit_link(unit, FA_LINK_KEY, hash, row->id.key);
+    fa_unit_link(unit, FA_LINK_KEY, key.hash, row->id.key, key.more);
 }
 
 static bool has_key(const struct fa_row *row, fa_unit_key_fn *is_it, const void *ctx)
@@ -619,13 +761,12 @@ enum faina_code fa_unit_find_key(struct fa_unit *unit, int64_t hash, fa_unit_key
                                  const void *ctx, struct fa_row **out, struct faina_error *err)
 {
     struct fa_keys found = {.arena = &unit->arena};
-    struct fa_value param = fa_value_int(hash);
     enum faina_code code;
 
     *out = fa_unit_known_key(unit, hash, is_it, ctx);
     if (*out != NULL)
         return FAINA_OK;
-    code = fa_db_one(unit->source.db, FA_SQL_KEY_FIND, &param, 1, fa_keys_sink, &found, err);
+    code = find_holders(unit, hash, &found, err);
     for (size_t i = 0; code == FAINA_OK && *out == NULL && i < found.count; i++) {
         struct fa_row *row = NULL;
 
@@ -640,11 +781,11 @@ enum faina_code fa_unit_find_key(struct fa_unit *unit, int64_t hash, fa_unit_key
 
 /* Links ------------------------------------------------------------------------------------ */
 
-void fa_unit_link(struct fa_unit *unit, enum fa_link kind, int64_t a, int64_t b)
+void fa_unit_link(struct fa_unit *unit, enum fa_link kind, int64_t a, int64_t b, int64_t c)
 {
     if (unit->link_count == unit->link_size) {
         unit->link_size = unit->link_size ? unit->link_size * 2 : 64;
         unit->links = fa_realloc(unit->links, unit->link_size * sizeof(*unit->links));
     }
-    unit->links[unit->link_count++] = (struct fa_unit_link){kind, a, b};
+    unit->links[unit->link_count++] = (struct fa_unit_link){kind, a, b, c};
 }

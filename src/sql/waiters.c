@@ -126,6 +126,18 @@ void fa_waiters_tell_ended(struct fa_waiters *waiters, const struct fa_id *ids, 
     pthread_mutex_unlock(&waiters->mutex);
 }
 
+void fa_waiters_tell_all(struct fa_waiters *waiters)
+{
+    pthread_mutex_lock(&waiters->mutex);
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (struct fa_waiter *waiter = waiters->buckets[i].first; waiter != NULL;
+             waiter = waiter->next)
+            waiter->is_woken = true;
+        pthread_cond_broadcast(&waiters->buckets[i].cond);
+    }
+    pthread_mutex_unlock(&waiters->mutex);
+}
+
 void fa_waiters_tell_ready(struct fa_waiters *waiters)
 {
     pthread_mutex_lock(&waiters->mutex);

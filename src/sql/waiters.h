@@ -31,6 +31,9 @@ void fa_waiter_end(struct fa_waiter *waiter);
 /* These tasks have ended. */
 void fa_waiters_tell_ended(struct fa_waiters *waiters, const struct fa_id *ids, size_t count);
 
+/* Any task may have ended. */
+void fa_waiters_tell_all(struct fa_waiters *waiters);
+
 /* There may be more to claim. */
 void fa_waiters_tell_ready(struct fa_waiters *waiters);
 uint64_t fa_waiters_ready_mark(struct fa_waiters *waiters);

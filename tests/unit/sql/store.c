@@ -93,7 +93,10 @@ static const struct fa_db_ops spy_ops = {
 
 void spy_init(struct spy *spy, struct fa_db *inner)
 {
-    *spy = (struct spy){.base.ops = &spy_ops, .inner = inner};
+    *spy = (struct spy){.ops = spy_ops, .inner = inner};
+    spy->ops.migrations = inner->ops->migrations;
+    spy->ops.migration_count = inner->ops->migration_count;
+    spy->base.ops = &spy->ops;
 }
 
 void spy_forget(struct spy *spy)
@@ -186,6 +189,8 @@ enum faina_code store_run(struct store *store, const struct fa_op *op)
         [FA_OP_RESOURCE_REMOVE] = fa_do_resource_remove,
         [FA_OP_TEAM_PUT] = fa_do_team_put,
         [FA_OP_TEAM_REMOVE] = fa_do_team_remove,
+        [FA_OP_WORKER_PUT] = fa_do_worker_put,
+        [FA_OP_WORKER_REMOVE] = fa_do_worker_remove,
     };
 
     store->op = *op;
