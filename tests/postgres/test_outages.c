@@ -236,6 +236,7 @@ static void crash_one_session(struct fa_pgs *server)
     while (strcmp(fa_psql_try(conn, code, "SELECT 1"), "") == 0)
         rest_us(1000);
     fa_psql_close(conn);
+    fa_pgs_await(server);
 }
 
 static void test_outages__one_session_crashes(void **state)
@@ -384,10 +385,12 @@ static void test_outages__serialization_failures(void **state)
     fa_l_check(&moves.ledger, &world->t);
     fa_l_clear(&moves.ledger);
     fa_t_close(&world->t);
+    new_schema(world, 1);
     start_writers(world, false);
     await_ready(world);
     let_work(world, 0, 300000);
     kill_writers(world);
+    check_all(world);
     destroy_world(world);
 }
 
