@@ -42,6 +42,7 @@
 #define WRITERS_MAX 4
 #define TRIES_MAX 10 /* of a transaction that others were in the way of */
 #define SLOT_BITS 6  /* of an id that say which connection made it */
+#define PARTITIONS_US (3600 * INT64_C(1000000)) /* how often to look whether days are missing */
 
 struct engine;
 
@@ -68,7 +69,8 @@ struct engine {
     size_t writer_count;
 
     int64_t opened_us;
-    atomic_llong next_us; /* when the clock asks for something; INT64_MAX: never */
+    atomic_llong next_us;       /* when the clock asks for something; INT64_MAX: never */
+    atomic_llong partitions_us; /* when to make the partitions of the coming days */
     atomic_llong commits, operations;
     atomic_bool is_shut;
 
@@ -154,13 +156,25 @@ static enum faina_code run_op(struct writer *writer, struct fa_op *op)
     return op->code;
 }
 
+/* Keeps some days ahead of the clock where history is kept by day. */
+static enum faina_code make_partitions(struct writer *writer, struct faina_error *err)
+{
+    struct engine *engine = writer->engine;
+    int64_t now = writer->unit.now_us;
+
+    if (!writer->db->is_shared || now < atomic_load(&engine->partitions_us))
+        return FAINA_OK;
+    atomic_store(&engine->partitions_us, now + PARTITIONS_US);
+    return fa_db_one(writer->db, FA_SQL_PARTITIONS_MAKE, NULL, 0, NULL, NULL, err);
+}
+
 static enum faina_code run_chores(struct writer *writer, struct faina_error *err)
 {
     struct engine *engine = writer->engine;
     int64_t poll_us = engine->store->ops->poll_ms * 1000;
     enum faina_code code = FAINA_OK;
     bool leads = true;
-    int64_t next;
+    int64_t next = INT64_MAX;
 
     writer->unit.now_us = fa_db_now(writer->db);
     if (writer->unit.now_us < atomic_load(&engine->next_us))
@@ -171,7 +185,9 @@ static enum faina_code run_chores(struct writer *writer, struct faina_error *err
         atomic_store(&engine->next_us, INT64_MAX);
     if (code != FAINA_OK || !leads)
         return code;
-    code = fa_chores_run(&writer->unit, CHORES_MAX, &next, err);
+    code = make_partitions(writer, err);
+    if (code == FAINA_OK)
+        code = fa_chores_run(&writer->unit, CHORES_MAX, &next, err);
     if (poll_us > 0 && next > writer->unit.now_us + poll_us)
         next = writer->unit.now_us + poll_us;
     if (code == FAINA_OK)

@@ -439,6 +439,19 @@ enum faina_code fa_lanes_read(struct fa_lanes *lanes, struct fa_db *db, int64_t 
     return code;
 }
 
+enum faina_code fa_lanes_learn(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
+{
+    struct load load = {.lanes = lanes};
+    enum faina_code code = FAINA_OK;
+
+    if (db->is_shared)
+        code = fa_db_one(db, FA_SQL_LANE_ALL, NULL, 0, load_lane, &load, err);
+    if (code == FAINA_OK)
+        code = learn_resources(lanes, db, &load, err);
+    fa_arena_finish(&load.scratch);
+    return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
+}
+
 static void load_ready(void *ctx, size_t row, const struct fa_value *columns)
 {
     struct load *load = ctx;

@@ -81,6 +81,9 @@ struct fa_lane *fa_lanes_by_id(struct fa_lanes *lanes, int64_t id); /* NULL: no 
  * starts empty. Lanes never change once they are stored. */
 FA_MUST_CHECK enum faina_code fa_lanes_read(struct fa_lanes *lanes, struct fa_db *db, int64_t id,
                                             struct fa_lane **out, struct faina_error *err);
+/* Where the store is shared: learns of every lane that others have made. */
+FA_MUST_CHECK enum faina_code fa_lanes_learn(struct fa_lanes *lanes, struct fa_db *db,
+                                             struct faina_error *err);
 struct fa_lane **fa_lanes_all(struct fa_lanes *lanes, size_t *count);
 /* The resource of this name, made when it isn't there. */
 FA_MUST_CHECK enum faina_code fa_lanes_resource(struct fa_lanes *lanes, struct fa_db *db,

@@ -234,6 +234,8 @@ enum faina_code fa_do_purge(struct fa_unit *unit, struct fa_op *op)
     enum faina_code code = fa_unit_flush(unit, &op->error);
 
     if (code == FAINA_OK)
+        code = fa_lanes_learn(unit->source.lanes, unit->source.db, &op->error);
+    if (code == FAINA_OK)
         code = fa_db_one(
             unit->source.db, FA_SQL_ENDED_PURGE,
             (struct fa_value[]){

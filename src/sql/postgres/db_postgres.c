@@ -321,6 +321,19 @@ static bool read_to_sync(struct pg *pg)
     return true;
 }
 
+/* Ends the pipeline: the sync is sent, unless it was, and everything before it is read. */
+static bool end_pipeline(struct pg *pg)
+{
+    if (!pg->in_pipeline)
+        return true;
+    if (!pg->owes_sync && !PQpipelineSync(pg->conn)) {
+        drop_connection(pg);
+        return false;
+    }
+    pg->owes_sync = true;
+    return read_to_sync(pg);
+}
+
 /* Sending ------------------------------------------------------------------------------------- */
 
 static void note_sent(struct pg *pg, struct sent sent)
@@ -554,7 +567,7 @@ static enum faina_code pg_begin(struct fa_db *db, bool for_writing, struct faina
     assert(!pg->in_transaction);
     db->has_failed = db->should_retry = false;
     if (pg->owes_sync)
-        read_to_sync(pg);
+        end_pipeline(pg);
     code = connect_again(pg, err);
     if (code != FAINA_OK) {
         db->has_failed = true;
@@ -628,11 +641,8 @@ static void pg_rollback(struct fa_db *db)
     if (db->has_failed) {
         PGresult *result;
 
-        if (!PQpipelineSync(pg->conn) || !read_to_sync(pg)) {
-            if (pg->conn != NULL)
-                drop_connection(pg);
+        if (!end_pipeline(pg))
             return;
-        }
         result = PQexec(pg->conn, "ROLLBACK");
         if (PQresultStatus(result) != PGRES_COMMAND_OK)
             drop_connection(pg);
@@ -703,14 +713,14 @@ static enum faina_code pg_commit(struct fa_db *db, struct faina_error *err)
         lose(pg, err);
         return resolve(pg, err);
     }
+    pg->owes_sync = true;
     code = read_answers(pg, pg->sent_count, err);
     if (code != FAINA_OK && pg->conn == NULL)
         return pg->is_committed ? FAINA_OK : resolve(pg, err);
     if (code != FAINA_OK)
         return code; /* the rollback comes */
     pg->in_transaction = false;
-    pg->owes_sync = true;
-    if (!read_to_sync(pg) && !pg->is_committed)
+    if (!end_pipeline(pg) && !pg->is_committed)
         return resolve(pg, err);
     if (!pg->is_committed) {
         db->has_failed = true;
@@ -725,25 +735,27 @@ static enum faina_code pg_commit(struct fa_db *db, struct faina_error *err)
  * takes. */
 static enum faina_code run_script(struct pg *pg, const char *text, struct faina_error *err)
 {
-    enum faina_code code = read_answers(pg, pg->sent_count, err);
+    enum faina_code code;
     PGresult *result;
 
+    if (!PQpipelineSync(pg->conn))
+        return lose(pg, err);
+    pg->owes_sync = true;
+    code = read_answers(pg, pg->sent_count, err);
     if (code != FAINA_OK)
         return code;
-    if (pg->in_pipeline) {
-        if (!PQpipelineSync(pg->conn) || !read_to_sync(pg))
-            return lose(pg, err);
-    }
+    if (!end_pipeline(pg))
+        return lose(pg, err);
     result = PQexec(pg->conn, text);
     if (PQresultStatus(result) != PGRES_COMMAND_OK && PQresultStatus(result) != PGRES_TUPLES_OK)
         code = refuse(pg, result, "a change of the schema", err);
     PQclear(result);
-    if (pg->conn == NULL)
+    if (code != FAINA_OK)
         return code;
     if (!PQenterPipelineMode(pg->conn))
         return lose(pg, err);
     pg->in_pipeline = true;
-    return code;
+    return FAINA_OK;
 }
 
 static enum faina_code pg_script(struct fa_db *db, const char *text, struct faina_error *err)

@@ -226,7 +226,7 @@ static void test_migrate__every_older_file_is_brought_up_to_date(void **state)
 static void test_migrate__a_file_without_workers_keeps_its_tasks(void **state)
 {
     size_t count;
-    const struct fa_migration *steps = fa_migrations(&count);
+    const struct fa_migration *steps = fa_sqlite_migrations(&count);
     struct file file;
     sqlite3 *raw;
 

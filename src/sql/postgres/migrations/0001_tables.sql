@@ -418,4 +418,4 @@ CREATE OR REPLACE VIEW task_events AS
     JOIN task t ON t.id = x.task
     JOIN status_name n ON n.status = x.status;
 
-SELECT make_partitions(7);
+SELECT make_partitions(1);
