@@ -91,8 +91,8 @@ static void test_cuts__around_each_commit(void **state)
         const char *name;
         struct fa_proxy_rule rule;
     } cases[] = {
-        {"before COMMIT", {FA_PROXY_CLIENT, FA_PROXY_CUT_BEFORE, 'B', "COMMIT"}},
-        {"COMMIT sent, no answer", {FA_PROXY_CLIENT, FA_PROXY_CUT_AFTER, 'B', "COMMIT"}},
+        {"before COMMIT", {FA_PROXY_CLIENT, FA_PROXY_CUT_BEFORE, .sql = "COMMIT"}},
+        {"COMMIT sent, no answer", {FA_PROXY_CLIENT, FA_PROXY_CUT_AFTER, .sql = "COMMIT"}},
         {"answer lost", {FA_PROXY_SERVER, FA_PROXY_CUT_BEFORE, 'C', "COMMIT"}},
         {"half an answer", {FA_PROXY_SERVER, FA_PROXY_CUT_INSIDE, 'C', "COMMIT"}},
         {"after the answer", {FA_PROXY_SERVER, FA_PROXY_CUT_AFTER, 'C', "COMMIT"}},

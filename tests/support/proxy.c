@@ -289,6 +289,9 @@ static bool fits(struct link *link, const struct rule *rule, const struct messag
         return rule->bytes + (int64_t)message->size > rule->is.after_bytes;
     if (rule->is.type && (unsigned char)rule->is.type != message->type)
         return false;
+    if (rule->is.sql)
+        return message->from == FA_PROXY_CLIENT && message->type == 'B' &&
+               strcmp(bound_sql(link, message), rule->is.sql) == 0;
     if (text == NULL || memmem(message->body, message->body_size, text, strlen(text)))
         return true;
     return message->from == FA_PROXY_CLIENT && message->type == 'B' &&

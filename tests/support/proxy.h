@@ -33,6 +33,7 @@ struct fa_proxy_rule {
     enum fa_proxy_action action;
     char type;           /* 'Q', 'P', 'B', 'C', 'A' ...; 0: any */
     const char *text;    /* somewhere in it, or in the statement that it binds; must outlive it */
+    const char *sql;     /* it binds exactly this statement */
     int64_t after_bytes; /* not a message, but the place: this many bytes since the rule came */
     int skip;            /* how many that fit are let pass first */
     int times;           /* how often it acts; 0: always */
