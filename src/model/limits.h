@@ -46,4 +46,7 @@
 #define FA_POOL_SIZE_MAX 100000
 #define FA_WORKER_DEAD_MS 60000 /* a worker that was silent for this long is forgotten */
 
+/* How long the log of all events can be followed from an old place. */
+#define FA_LOG_KEEP_MS (3600 * 1000)
+
 #endif

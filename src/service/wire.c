@@ -11,6 +11,7 @@
 #include "model/codes.h"
 #include "model/limits.h"
 #include "model/times.h"
+#include "service/body.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -319,7 +320,8 @@ void fa_wire_put_stats(struct fa_json_writer *w, const struct faina_stats *stats
     fa_json_end_object(w);
 }
 
-void fa_wire_put_problem(struct fa_json_writer *w, const struct faina_error *error)
+void fa_wire_put_problem_as(struct fa_json_writer *w, const struct faina_error *error, int status,
+                            const char *task_id)
 {
     char type[96];
 
@@ -327,9 +329,11 @@ void fa_wire_put_problem(struct fa_json_writer *w, const struct faina_error *err
     fa_json_begin_object(w);
     put_str(w, "type", type);
     put_str(w, "title", fa_code_sentence(error->code));
-    put_int(w, "status", fa_code_http(error->code));
+    put_int(w, "status", status);
     put_str(w, "detail", error->message[0] ? error->message : fa_code_sentence(error->code));
     put_str(w, "code", faina_code_name(error->code));
+    if (task_id)
+        put_str(w, "id", task_id);
     if (error->field[0]) {
         fa_json_key(w, "errors");
         fa_json_begin_array(w);
@@ -344,6 +348,11 @@ void fa_wire_put_problem(struct fa_json_writer *w, const struct faina_error *err
         fa_json_end_array(w);
     }
     fa_json_end_object(w);
+}
+
+void fa_wire_put_problem(struct fa_json_writer *w, const struct faina_error *error)
+{
+    fa_wire_put_problem_as(w, error, fa_code_http(error->code), NULL);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -494,21 +503,10 @@ static enum faina_code read_attempts(struct reader *r, const struct field *field
     return FAINA_OK;
 }
 
-/* A duration as text, or as a number of seconds. */
 static enum faina_code read_duration(struct reader *r, const char *name, struct fa_json value,
                                      int64_t *out_ms)
 {
-    char *text;
-
-    if (value.type == FA_JSON_STRING)
-        text = fa_json_text(value, r->arena);
-    else if (value.type == FA_JSON_NUMBER)
-        text = fa_arena_copy(r->arena, value.raw.ptr, value.raw.len);
-    else
-        return fa_error_field(r->err, FAINA_INVALID_TASK, name,
-                              "%s must be a duration such as \"90s\", or a number of seconds",
-                              name);
-    return fa_duration_parse(text, name, out_ms, r->err);
+    return fa_body_duration(name, value, FAINA_INVALID_TASK, r->arena, out_ms, r->err);
 }
 
 static enum faina_code read_delay(struct reader *r, const struct field *field, struct fa_json value)

@@ -20,6 +20,7 @@
 #include "model/times.h"
 #include "sql/audit.h"
 #include "sql/batch.h"
+#include "sql/journal.h"
 #include "sql/look.h"
 #include "sql/migrate.h"
 #include "sql/ops.h"
@@ -40,8 +41,9 @@
 #define RETRY_CHORES_US 1000000 /* after a failure */
 #define READERS_HOLD_MS 500
 #define WRITERS_MAX 4
-#define TRIES_MAX 10 /* of a transaction that others were in the way of */
-#define SLOT_BITS 6  /* of an id that say which connection made it */
+#define TRIES_MAX 10       /* of a transaction that others were in the way of */
+#define SLOT_BITS 6        /* of an id that say which connection made it */
+#define FORGET_US 10000000 /* how often the log is looked through */
 #define PARTITIONS_US (3600 * INT64_C(1000000)) /* how often to look whether days are missing */
 
 struct engine;
@@ -70,6 +72,7 @@ struct engine {
 
     int64_t opened_us;
     atomic_llong next_us;       /* when the clock asks for something; INT64_MAX: never */
+    atomic_llong forget_us;     /* when to forget the oldest of the log */
     atomic_llong partitions_us; /* when to make the partitions of the coming days */
     atomic_llong commits, operations;
     atomic_bool is_shut;
@@ -123,6 +126,8 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_TEAM_REMOVE] = fa_do_team_remove,
     [FA_OP_WORKER_PUT] = fa_do_worker_put,
     [FA_OP_WORKER_REMOVE] = fa_do_worker_remove,
+    [FA_OP_TOKEN_PUT] = fa_do_token_put,
+    [FA_OP_TOKEN_REMOVE] = fa_do_token_remove,
 };
 
 static bool takes_part(const struct op_job *job, const struct fa_op *op)
@@ -156,6 +161,18 @@ static enum faina_code run_op(struct writer *writer, struct fa_op *op)
     return op->code;
 }
 
+/* Now and then: old lines of the log go. */
+static enum faina_code forget_log(struct writer *writer, struct faina_error *err)
+{
+    struct engine *engine = writer->engine;
+    int64_t now = writer->unit.now_us;
+
+    if (now < atomic_load(&engine->forget_us))
+        return FAINA_OK;
+    atomic_store(&engine->forget_us, now + FORGET_US);
+    return fa_journal_forget(&writer->unit, err);
+}
+
 /* Keeps some days ahead of the clock where history is kept by day. */
 static enum faina_code make_partitions(struct writer *writer, struct faina_error *err)
 {
@@ -186,6 +203,8 @@ static enum faina_code run_chores(struct writer *writer, struct faina_error *err
     if (code != FAINA_OK || !leads)
         return code;
     code = make_partitions(writer, err);
+    if (code == FAINA_OK)
+        code = forget_log(writer, err);
     if (code == FAINA_OK)
         code = fa_chores_run(&writer->unit, CHORES_MAX, &next, err);
     if (poll_us > 0 && next > writer->unit.now_us + poll_us)
@@ -268,6 +287,8 @@ static enum faina_code transact(struct writer *writer, struct op_job *jobs, bool
     }
     if (code == FAINA_OK)
         code = fa_unit_flush(&writer->unit, err);
+    if (code == FAINA_OK)
+        code = fa_journal_write(&writer->unit, err);
     if (code == FAINA_OK)
         code = fa_db_commit(writer->db, err);
     if (code != FAINA_OK) {
@@ -532,6 +553,24 @@ static void engine_wait_ready(struct fa_service *service, uint64_t mark, int64_t
     fa_waiters_wait_ready(engine->waiters, mark, bound_wait(engine, timeout_ms));
 }
 
+static void engine_listen(struct fa_service *service, struct fa_listener *listener)
+{
+    fa_waiters_listen(downcast(service)->waiters, listener);
+}
+
+static void engine_unlisten(struct fa_service *service, struct fa_listener *listener)
+{
+    fa_waiters_unlisten(downcast(service)->waiters, listener);
+}
+
+static void engine_advertise(struct fa_service *service, const char *address)
+{
+    struct fa_store *store = downcast(service)->store;
+
+    if (store->ops->advertise != NULL)
+        store->ops->advertise(store, address);
+}
+
 /* The timer (E4) ----------------------------------------------------------------------------- */
 
 static void *run_timer(void *ctx)
@@ -733,6 +772,9 @@ static const struct fa_service_ops engine_ops = {
     .wait_end = engine_wait_end,
     .ready_mark = engine_ready_mark,
     .wait_ready = engine_wait_ready,
+    .listen = engine_listen,
+    .unlisten = engine_unlisten,
+    .advertise = engine_advertise,
     .info = engine_info,
     .shut = engine_shut,
     .close = engine_close,

@@ -29,7 +29,8 @@ struct fa_lanes {
     struct pause *pauses;
     int64_t last_lane_id, last_resource_id;
     struct fa_lane *dirty;
-    bool has_new_resources; /* new or changed: not stored */
+    bool has_changed; /* resources, to be written */
+    bool has_unknown; /* resources, that only a lane has named */
 };
 
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -167,7 +168,7 @@ static struct fa_resource *add_resource(struct fa_lanes *lanes, const char *name
     resource->id = ++lanes->last_resource_id;
     resource->name = copy_text(name);
     resource->max = -1;
-    lanes->has_new_resources = true;
+    lanes->has_unknown = true;
     lanes->resources[lanes->resource_count++] = resource;
     return resource;
 }
@@ -364,10 +365,12 @@ static void load_resource(void *ctx, size_t row, const struct fa_value *columns)
     }
     resource = add_resource(load->lanes, name);
     resource->id = columns[0].i;
-    resource->max = columns[2].kind == FA_INT ? columns[2].i : -1;
-    resource->is_set = fa_value_as_int(&columns[3]) != 0;
+    if (!resource->is_changed) {
+        resource->max = columns[2].kind == FA_INT ? columns[2].i : -1;
+        resource->is_set = fa_value_as_int(&columns[3]) != 0;
+    }
     resource->in_use = fa_value_as_int(&columns[4]);
-    resource->is_stored = true;
+    resource->is_known = true;
     if (resource->id > load->lanes->last_resource_id)
         load->lanes->last_resource_id = resource->id;
 }
@@ -409,9 +412,9 @@ static enum faina_code learn_resources(struct fa_lanes *lanes, struct fa_db *db,
 {
     struct fa_value any = {.kind = FA_NULL};
 
-    if (!db->is_shared || !lanes->has_new_resources)
+    if (!db->is_shared || !lanes->has_unknown)
         return FAINA_OK;
-    lanes->has_new_resources = false;
+    lanes->has_unknown = false;
     return fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, load, err);
 }
 
@@ -593,7 +596,6 @@ enum faina_code fa_lanes_resource(struct fa_lanes *lanes, struct fa_db *db, cons
             code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &param, 1, load_resource, &load, err);
         *out = fa_lanes_find_resource(lanes, name);
     }
-    lanes->has_new_resources = lanes->has_new_resources && !db->is_shared;
     fa_arena_finish(&load.scratch);
     if (code == FAINA_OK && *out == NULL)
         code = fa_error_set(err, FAINA_INTERNAL, "the resource %.100s can't be made", name);
@@ -703,16 +705,17 @@ static enum faina_code flush_resources(struct fa_lanes *lanes, struct fa_db *db,
         struct fa_resource *resource = lanes->resources[i];
         struct fa_value max = {.kind = resource->max < 0 ? FA_NULL : FA_INT, .i = resource->max};
 
-        if (resource->is_stored)
+        if (resource->is_known && !resource->is_changed)
             continue;
         code =
             fa_db_one(db, FA_SQL_RESOURCE_PUT,
                       (struct fa_value[]){fa_value_int(resource->id), fa_value_text(resource->name),
                                           max, fa_value_int(resource->is_set)},
                       4, NULL, NULL, err);
-        resource->is_stored = true;
+        resource->is_known = true;
+        resource->is_changed = false;
     }
-    lanes->has_new_resources = false;
+    lanes->has_changed = lanes->has_unknown = false;
     return code;
 }
 
@@ -720,8 +723,8 @@ void fa_lanes_limit(struct fa_lanes *lanes, struct fa_resource *resource, int64_
 {
     resource->max = max;
     resource->is_set = is_set;
-    resource->is_stored = false;
-    lanes->has_new_resources = true;
+    resource->is_changed = true;
+    lanes->has_changed = true;
 }
 
 enum faina_code fa_lanes_flush(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
@@ -731,7 +734,7 @@ enum faina_code fa_lanes_flush(struct fa_lanes *lanes, struct fa_db *db, struct 
         .sql = FA_SQL_TALLY_ADD, .param_count = 3, .bind = bind_count, .bind_ctx = counts};
     enum faina_code code = FAINA_OK;
 
-    if (lanes->has_new_resources)
+    if (lanes->has_changed || (lanes->has_unknown && !db->is_shared))
         code = flush_resources(lanes, db, err);
     while (code == FAINA_OK && lanes->dirty != NULL) {
         struct fa_lane *lane = lanes->dirty;
