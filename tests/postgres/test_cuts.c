@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #define ROUNDS_MAX 2000
+#define STEP_DEFAULT 37
 
 struct round {
     struct fa_proxy *proxy;
@@ -108,7 +109,7 @@ static void test_cuts__at_any_message(void **state)
 {
     const struct fa_proxy_rule from_client = {FA_PROXY_CLIENT, FA_PROXY_CUT_INSIDE, 0, NULL};
     const struct fa_proxy_rule from_server = {FA_PROXY_SERVER, FA_PROXY_CUT_INSIDE, 0, NULL};
-    int step = (int)fa_t_env_int("FA_CUT_STEP", 13);
+    int step = (int)fa_t_env_int("FA_CUT_STEP", STEP_DEFAULT);
 
     (void)state;
     fa_psql_need_engine();
@@ -119,7 +120,7 @@ static void test_cuts__at_any_message(void **state)
 /* A step of the migrations is lost: opening fails cleanly or goes on, and works the next time. */
 static void test_cuts__while_opening(void **state)
 {
-    int step = (int)fa_t_env_int("FA_CUT_STEP", 13);
+    int step = (int)fa_t_env_int("FA_CUT_STEP", STEP_DEFAULT);
     int nth = 0;
     bool has_acted = true;
 
