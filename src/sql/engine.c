@@ -45,7 +45,6 @@
 #define TRIES_MAX 10       /* of a transaction that others were in the way of */
 #define SLOT_BITS 6        /* of an id that say which connection made it */
 #define FORGET_US 10000000 /* how often the log is looked through */
-#define PARTITIONS_US (3600 * INT64_C(1000000)) /* how often to look whether days are missing */
 
 struct engine;
 
@@ -72,9 +71,8 @@ struct engine {
     size_t writer_count;
 
     int64_t opened_us;
-    atomic_llong next_us;       /* when the clock asks for something; INT64_MAX: never */
-    atomic_llong forget_us;     /* when to forget the oldest of the log */
-    atomic_llong partitions_us; /* when to make the partitions of the coming days */
+    atomic_llong next_us;   /* when the clock asks for something; INT64_MAX: never */
+    atomic_llong forget_us; /* when to forget the oldest of the log */
     atomic_llong commits, operations;
     atomic_bool is_shut;
 
@@ -174,18 +172,6 @@ static enum faina_code forget_log(struct writer *writer, struct faina_error *err
     return fa_journal_forget(&writer->unit, err);
 }
 
-/* Keeps some days ahead of the clock where history is kept by day. */
-static enum faina_code make_partitions(struct writer *writer, struct faina_error *err)
-{
-    struct engine *engine = writer->engine;
-    int64_t now = writer->unit.now_us;
-
-    if (!writer->db->is_shared || now < atomic_load(&engine->partitions_us))
-        return FAINA_OK;
-    atomic_store(&engine->partitions_us, now + PARTITIONS_US);
-    return fa_db_one(writer->db, FA_SQL_PARTITIONS_MAKE, NULL, 0, NULL, NULL, err);
-}
-
 static enum faina_code run_chores(struct writer *writer, struct faina_error *err)
 {
     struct engine *engine = writer->engine;
@@ -203,9 +189,7 @@ static enum faina_code run_chores(struct writer *writer, struct faina_error *err
         atomic_store(&engine->next_us, INT64_MAX);
     if (code != FAINA_OK || !leads)
         return code;
-    code = make_partitions(writer, err);
-    if (code == FAINA_OK)
-        code = forget_log(writer, err);
+    code = forget_log(writer, err);
     if (code == FAINA_OK)
         code = fa_chores_run(&writer->unit, CHORES_MAX, &next, err);
     if (poll_us > 0 && next > writer->unit.now_us + poll_us)

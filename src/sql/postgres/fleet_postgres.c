@@ -24,6 +24,7 @@
 
 #define LEASE_US 15000000
 #define RENEW_US 5000000
+#define PARTITIONS_US (3600 * INT64_C(1000000)) /* how often to look whether days are missing */
 #define RECONNECT_MIN_US 100000
 #define RECONNECT_MAX_US 3000000
 #define LEFTOVER_US 20000     /* tasks that were kept from others are theirs after this */
@@ -81,7 +82,7 @@ struct fa_fleet {
     /* The thread's own; times are monotonic. */
     PGconn *conn;
     int64_t connect_at, connect_pause;
-    int64_t renew_at, await_said_at, due_told_us;
+    int64_t renew_at, await_said_at, due_told_us, partitions_at;
 };
 
 static void ids_add(struct ids *ids, const struct fa_id *more, size_t count)
@@ -436,6 +437,15 @@ static void renew_lead(struct fa_fleet *fleet)
     fleet->renew_at = fa_clock_mono_us() + RENEW_US;
 }
 
+/* Keeps some days ahead of the clock, where history is kept by day. */
+static void make_partitions(struct fa_fleet *fleet)
+{
+    if (!fa_fleet_leads(fleet) || fa_clock_mono_us() < fleet->partitions_at)
+        return;
+    fleet->partitions_at = fa_clock_mono_us() + PARTITIONS_US;
+    PQclear(ask(fleet, FA_SQL_PARTITIONS_MAKE, NULL, 0));
+}
+
 /* The thread ----------------------------------------------------------------------------------- */
 
 static bool listen_all(struct fa_fleet *fleet)
@@ -522,6 +532,7 @@ static void *run_fleet(void *ctx)
         empty_outbox(fleet);
         if (fleet->conn != NULL && fa_clock_mono_us() >= fleet->renew_at)
             renew_lead(fleet);
+        make_partitions(fleet);
         hear_all(fleet);
     }
     return NULL;

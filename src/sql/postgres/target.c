@@ -195,7 +195,7 @@ const char *fa_pg_message(const char *message, char *out, size_t size)
  */
 static const char *const settings[] = {
     [FA_PG_WRITER] = "-c synchronous_commit=on -c statement_timeout=30s -c lock_timeout=10s "
-                     "-c idle_in_transaction_session_timeout=10s -c jit=off "
+                     "-c idle_in_transaction_session_timeout=5s -c jit=off "
                      "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off "
                      "-c enable_hashjoin=off -c enable_mergejoin=off -c enable_material=off "
                      "-c enable_bitmapscan=off -c enable_memoize=off -c "
