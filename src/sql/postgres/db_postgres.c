@@ -707,9 +707,9 @@ static bool ask_proof(struct pg *pg, enum fa_sql sql, int64_t param, int64_t non
 }
 
 /*
- * What is in our row of `proof`: our number, and it was committed; the number before, and it was not
- * yet. Then the row gets a number that keeps it from ever being committed, should it still be on its
- * way. True: it is settled, and *is_committed tells how.
+ * What is in our row of `proof`: our number, and it was committed; the number before, and it was
+ * not yet. Then the row gets a number that keeps it from ever being committed, should it still be
+ * on its way. True: it is settled, and *is_committed tells how.
  */
 static bool settle_proof(struct pg *pg, bool *is_committed)
 {
