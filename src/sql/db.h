@@ -156,7 +156,8 @@ struct fa_db_ops {
 /* The first member of every connection. */
 struct fa_db {
     const struct fa_db_ops *ops;
-    bool is_shared; /* other connections change the store too, at the same time */
+    bool is_shared;  /* other connections change the store too, at the same time */
+    bool is_writing; /* the present transaction may change something */
     /* About the last failure of a transaction: */
     bool has_failed;   /* it concerns the whole transaction, whatever its code */
     bool should_retry; /* run again from the start it may well succeed */
