@@ -148,15 +148,10 @@ static enum faina_code next_of(struct fa_unit *unit, enum fa_sql sql, int64_t *n
 static enum faina_code fold_counts(struct fa_unit *unit, struct faina_error *err)
 {
     struct fa_value most = fa_value_int(FOLD_MAX);
-    int64_t folded = 0;
-    enum faina_code code;
 
     if (!unit->source.db->is_shared)
         return FAINA_OK;
-    code = fa_db_one(unit->source.db, FA_SQL_TALLY_FOLD, &most, 1, fa_db_sink_int, &folded, err);
-    if (code == FAINA_OK && folded > 0)
-        code = fa_lanes_learn(unit->source.lanes, unit->source.db, err);
-    return code;
+    return fa_db_one(unit->source.db, FA_SQL_TALLY_FOLD, &most, 1, NULL, NULL, err);
 }
 
 enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next_us,

@@ -313,7 +313,7 @@ AS $$
 DECLARE
     gate CONSTANT bigint := hashtextextended('faina submit ' || current_schema(), 0);
     at_clock CONSTANT bigint :=
-        ((now_us / 1000 << 12) + ((now_us % 1000 << 12) + 999) / 1000) | 63;
+        (((now_us / 1000) << 12) + (((now_us % 1000) << 12) + 999) / 1000) | 63;
     first bigint;
 BEGIN
     PERFORM pg_advisory_lock(gate);
@@ -347,10 +347,10 @@ END $$;
 -- Eight bytes as the engine reads them from memory: the first is the lowest.
 CREATE OR REPLACE FUNCTION submit_int8(bytes bytea, at integer) RETURNS bigint
 LANGUAGE sql IMMUTABLE
-AS $$ SELECT get_byte(bytes, at)::bigint | get_byte(bytes, at + 1)::bigint << 8 |
-             get_byte(bytes, at + 2)::bigint << 16 | get_byte(bytes, at + 3)::bigint << 24 |
-             get_byte(bytes, at + 4)::bigint << 32 | get_byte(bytes, at + 5)::bigint << 40 |
-             get_byte(bytes, at + 6)::bigint << 48 | get_byte(bytes, at + 7)::bigint << 56 $$;
+AS $$ SELECT get_byte(bytes, at)::bigint | (get_byte(bytes, at + 1)::bigint << 8) |
+             (get_byte(bytes, at + 2)::bigint << 16) | (get_byte(bytes, at + 3)::bigint << 24) |
+             (get_byte(bytes, at + 4)::bigint << 32) | (get_byte(bytes, at + 5)::bigint << 40) |
+             (get_byte(bytes, at + 6)::bigint << 48) | (get_byte(bytes, at + 7)::bigint << 56) $$;
 
 -- Takes the key for task.id, or finds the task that has it. Who comes second waits here.
 CREATE OR REPLACE FUNCTION submit_take_key(ns text, kind text, INOUT task new_task)
@@ -443,7 +443,9 @@ BEGIN
         PERFORM submit_refuse(place, 'maxRetries', 'and maxAttempts are both set',
                               'Give one of them; an attempt is a try, a retry is one more.');
     END IF;
-    task.max_attempts := coalesce(task.max_attempts, least(attempts + 1, 1000000), 4);
+    task.max_attempts := coalesce(task.max_attempts,
+                                  CASE WHEN attempts < 1000000 THEN attempts + 1 ELSE attempts END,
+                                  4);
     delay_ms := submit_duration(place, 'delay', body -> 'delay');
     task.run_at_us := submit_time(place, 'runAt', body -> 'runAt');
     IF delay_ms > 0 AND task.run_at_us IS NOT NULL THEN
