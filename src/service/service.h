@@ -153,6 +153,8 @@ struct fa_service_info {
     int64_t commits, operations; /* since it was opened */
     size_t finding_count;
     const char **findings; /* what the engine's own checks found wrong; sentences */
+    size_t warning_count;
+    const char **warnings; /* what works, but might soon not; sentences that say what to do */
 };
 
 /* The table of an engine. The wrappers below check arguments and requests, once for all. */

@@ -143,6 +143,9 @@ struct fa_db_ops {
     /* Required. The store's own check of itself: calls `found` with each sentence it has to say. */
     enum faina_code (*check)(struct fa_db *db, void (*found)(void *ctx, const char *sentence),
                              void *ctx, struct faina_error *err);
+    /* Optional. What is not wrong but might soon be: calls `found` with each sentence. */
+    enum faina_code (*advise)(struct fa_db *db, void (*found)(void *ctx, const char *sentence),
+                              void *ctx, struct faina_error *err);
     /* Optional. Keeps every other program from changing the schema until the transaction ends. */
     enum faina_code (*lock_schema)(struct fa_db *db, struct faina_error *err);
     /* Optional. The database's own clock. */
