@@ -267,6 +267,39 @@ static void test_doctor__a_slot_without_a_standby(void **state)
     check_silent(world);
 }
 
+static bool has_xmin(struct fa_t *t, void *conn)
+{
+    (void)t;
+    return fa_psql_int(conn, "SELECT count(*) FROM pg_replication_slots WHERE xmin IS NOT NULL") >
+           0;
+}
+
+/* A report on a standby that asks its primary to keep what it reads. */
+static void test_doctor__a_standby_that_holds_rows(void **state)
+{
+    struct world *world = *state;
+    struct fa_pgs standby = {0};
+    PGconn *reader;
+
+    fa_psql_need_engine();
+    fa_psql_exec(world->admin, "SELECT pg_create_physical_replication_slot('standby')");
+    fa_pgs_init_standby(&standby, &world->server);
+    fa_pgs_set(&standby, "primary_slot_name = 'standby'");
+    fa_pgs_set(&standby, "hot_standby_feedback = on");
+    fa_pgs_set(&standby, "wal_receiver_status_interval = 1");
+    fa_pgs_start(&standby);
+    reader = fa_psql_connect(standby.admin_url);
+    fa_psql_exec(reader, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pg_class");
+    fa_t_wait_until(has_xmin, &world->t, world->admin, "the slot has an xmin");
+    burn_transactions(world);
+    check_warns(world, "the replication slot standby keeps dead rows from being removed, since 1");
+    fa_psql_close(reader);
+    fa_pgs_finish(&standby);
+    check_warns(world, "nobody uses the replication slot standby, and it keeps ");
+    fa_psql_exec(world->admin, "SELECT pg_drop_replication_slot('standby')");
+    check_silent(world);
+}
+
 static void test_doctor__a_role_that_sees_little(void **state)
 {
     struct world *world = *state;
@@ -375,6 +408,7 @@ int main(int argc, char **argv)
         TEST(few_connections_left),
         TEST(dead_rows_are_kept),
         TEST(a_slot_without_a_standby),
+        TEST(a_standby_that_holds_rows),
         TEST(a_role_that_sees_little),
         TEST(dead_rows_and_empty_pages),
         TEST(clocks_differ),
