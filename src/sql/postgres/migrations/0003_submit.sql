@@ -1,4 +1,4 @@
--- Functions submit and submit_many, for use inside the caller's own transaction.
+-- Functions for SQL: submit and submit_many in one's own transaction, drop_partitions.
 --
 --     BEGIN;
 --     INSERT INTO orders ...;
@@ -648,8 +648,66 @@ BEGIN
                at_us, needs, deps_left, deps_bad, n);
 END $$;
 
+-- Retention: removes the tasks of whole days before the given one (UTC), and returns how many days.
+-- A day stays while a task of it has not ended, or has subtasks in a day that stays. Its locks stop
+-- the queue until the commit, so give it a transaction of its own; it gives up when it must wait.
+CREATE OR REPLACE FUNCTION drop_partitions(before date)
+RETURNS integer LANGUAGE plpgsql SET lock_timeout = '2s'
+AS $$
+DECLARE
+    day date;
+    low bigint;
+    high bigint;
+    part text;
+    is_busy boolean;
+    dropped integer := 0;
+BEGIN
+    IF before > (clock_timestamp() AT TIME ZONE 'UTC')::date THEN
+        PERFORM submit_refuse('', 'before', 'is in the future', 'Today and later always stay.');
+    END IF;
+    PERFORM pg_advisory_xact_lock(hashtext(current_schema() || '.make_partitions'));
+    FOR day IN SELECT to_date(right(c.relname, 8), 'YYYYMMDD') AS d
+               FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+               WHERE i.inhparent = 'task'::regclass AND c.relname ~ '^task_[0-9]{8}$'
+                 AND to_date(right(c.relname, 8), 'YYYYMMDD') < before
+               ORDER BY d DESC LOOP
+        low := (extract(epoch FROM day) * 1000)::bigint << 12;
+        high := (extract(epoch FROM day + 1) * 1000)::bigint << 12;
+        -- Once to see, and once more when nobody can change it.
+        FOR is_locked IN 0..1 LOOP
+            IF is_locked = 1 THEN
+                LOCK TABLE task, ended, event IN ACCESS EXCLUSIVE MODE;
+            END IF;
+            SELECT EXISTS (SELECT 1 FROM task t WHERE t.id >= low AND t.id < high
+                           AND NOT EXISTS (SELECT 1 FROM ended e WHERE e.id = t.id))
+                OR EXISTS (SELECT 1 FROM task c
+                           WHERE c.parent >= low AND c.parent < high AND c.id >= high)
+            INTO is_busy;
+            EXIT WHEN is_busy;
+        END LOOP;
+        CONTINUE WHEN is_busy;
+        INSERT INTO tally (lane, status, shard, n)
+        SELECT e.lane, e.status, low, -count(*) FROM ended e
+        WHERE e.id >= low AND e.id < high AND e.deleted_us IS NULL
+        GROUP BY e.lane, e.status;
+        DELETE FROM task_key k USING task t
+        WHERE t.id = k.task AND t.id >= low AND t.id < high;
+        DELETE FROM task_dep d WHERE d.task >= low AND d.task < high;
+        DELETE FROM task_dep d WHERE d.needs >= low AND d.needs < high;
+        FOREACH part IN ARRAY ARRAY['event', 'ended', 'task'] LOOP
+            EXECUTE format('DROP TABLE IF EXISTS %I', part || '_' || to_char(day, 'YYYYMMDD'));
+        END LOOP;
+        DELETE FROM event_default WHERE task >= low AND task < high;
+        DELETE FROM ended_default WHERE id >= low AND id < high;
+        dropped := dropped + 1;
+    END LOOP;
+    RETURN dropped;
+END $$;
+
 -- Called from anywhere, they see this schema's tables and nobody's temporary ones.
 DO $$ BEGIN
     EXECUTE format('ALTER FUNCTION submit SET search_path = %I, pg_temp', current_schema());
     EXECUTE format('ALTER FUNCTION submit_many SET search_path = %I, pg_temp', current_schema());
+    EXECUTE format('ALTER FUNCTION drop_partitions SET search_path = %I, pg_temp',
+                   current_schema());
 END $$;
