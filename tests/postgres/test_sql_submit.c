@@ -586,6 +586,29 @@ static void test_sql_submit__goes_with_its_transaction(void **state)
     fa_t_check_sound(t);
 }
 
+/* A clock that was wrong for a while doesn't put all later tasks into the future. */
+static void test_sql_submit__ids_follow_the_clock(void **state)
+{
+    struct world *world = *state;
+    char said[FA_PSQL_TEXT_SIZE];
+
+    open_world(world);
+    /* Ids of one moment go on where the last one ended ... */
+    fa_psql_exec(world->one, "SELECT setval('submit_key', task_key_of(submit('a')) + 64 * 64000)");
+    fa_psql_text(world->one, said,
+                 "SELECT (task_key_of(submit('a')) >> 12) - clock_us() / 1000 "
+                 "BETWEEN 500 AND 1000");
+    CHECK_STR(said, "t");
+    /* ... but not after a year. */
+    fa_psql_exec(world->one, "SELECT setval('submit_key', "
+                             "(clock_us() / 1000 + 365 * 86400000::bigint) << 12)");
+    fa_psql_text(world->one, said,
+                 "SELECT (task_key_of(submit('a')) >> 12) - clock_us() / 1000 "
+                 "BETWEEN -1000 AND 1");
+    CHECK_STR(said, "t");
+    fa_t_check_sound(&world->t);
+}
+
 /* Who may not write is told so, and leaves no lock behind. */
 static void test_sql_submit__refused_without_a_trace(void **state)
 {
@@ -596,7 +619,12 @@ static void test_sql_submit__refused_without_a_trace(void **state)
     fa_psql_exec(world->one, "BEGIN READ ONLY");
     CHECK_STR(fa_psql_try(world->one, failure, "SELECT submit('a')"), "25006");
     fa_psql_exec(world->one, "ROLLBACK");
-    fa_psql_exec(world->two, "SET lock_timeout = '1s'; SELECT submit('a')");
+    fa_psql_exec(world->two, "SELECT pg_advisory_lock(hashtextextended('faina submit %s', 0))",
+                 world->schema);
+    fa_psql_exec(world->one, "SET lock_timeout = '100ms'");
+    CHECK_STR(fa_psql_try(world->one, failure, "SELECT submit('a')"), "55P03");
+    fa_psql_exec(world->two, "SELECT pg_advisory_unlock_all(); SET lock_timeout = '1s'; "
+                             "SELECT submit('a')");
     CHECK_INT(fa_psql_int(world->two,
                           "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' "
                           "AND pid = %d",
@@ -870,6 +898,7 @@ int main(int argc, char **argv)
         TEST(a_frozen_view_must_retry),
         TEST(an_open_transaction_blocks_nobody),
         TEST(goes_with_its_transaction),
+        TEST(ids_follow_the_clock),
         TEST(refused_without_a_trace),
         TEST(waits_for_others),
         TEST(links_race_with_ends),

@@ -306,7 +306,8 @@ END $$;
 -- Making -----------------------------------------------------------------------------------------
 
 -- Hands out `count` keys, each 64 after the one before, and returns the first. Nobody else gets
--- them, and nobody waits for our commit: the lock is the session's, and let go at once.
+-- them, and nobody waits for our commit: the lock is the session's, and let go at once. Keys may run
+-- ahead of the clock, which has room for 64 in a millisecond; an hour ahead, the clock was set back.
 CREATE OR REPLACE FUNCTION submit_keys(count integer, now_us bigint)
 RETURNS bigint LANGUAGE plpgsql
 AS $$
@@ -317,7 +318,10 @@ DECLARE
     first bigint;
 BEGIN
     PERFORM pg_advisory_lock(gate);
-    first := greatest(coalesce(pg_sequence_last_value('submit_key'), 0) + 64, at_clock);
+    first := coalesce(pg_sequence_last_value('submit_key'), 0) + 64;
+    IF first < at_clock OR first > at_clock + (3600000::bigint << 12) THEN
+        first := at_clock;
+    END IF;
     PERFORM setval('submit_key', first + 64 * (count - 1));
     PERFORM pg_advisory_unlock(gate);
     RETURN first;
