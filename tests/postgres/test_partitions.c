@@ -176,6 +176,37 @@ static void test_partitions__it_does_not_wait_for_long(void **state)
     fa_psql_close(reader);
 }
 
+static bool has_days(struct fa_t *t, void *conn)
+{
+    (void)t;
+    return fa_psql_int(conn, "SELECT count(*) FROM pg_inherits i JOIN pg_class c ON "
+                             "c.oid = i.inhrelid WHERE inhparent = 'task'::regclass AND relname > "
+                             "'task_' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD') "
+                             "AND relname ~ '[0-9]$'") == 7;
+}
+
+/* The node that leads sees to the coming days, and goes on when somebody was in its way. */
+static void test_partitions__the_leader_makes_new_days(void **state)
+{
+    struct world *world = *state;
+    struct fa_t *t = &world->t;
+
+    open_world(world, 1);
+    fa_t_wait_until(has_days, t, world->conn, "the coming days have partitions");
+    fa_t_close(t);
+    fa_psql_exec(world->conn,
+                 "DO $$ DECLARE part text; BEGIN FOR part IN SELECT relname FROM pg_class c "
+                 "JOIN pg_inherits i ON i.inhrelid = c.oid AND c.relkind = 'r' AND c.relname ~ "
+                 "'_[0-9]{8}$' WHERE relname > 'task_' || to_char(clock_timestamp() AT TIME ZONE "
+                 "'UTC', 'YYYYMMDD') AND relname ~ '^task' LOOP EXECUTE format('DROP TABLE %%I', "
+                 "part); END LOOP; END $$");
+    CHECK_TRUE(!has_days(t, world->conn));
+    fa_t_open(t);
+    fa_t_wait_until(has_days, t, world->conn, "the coming days have partitions again");
+    fa_t_finish_task(t, fa_t_submit(t, .type = "a"));
+    fa_t_check_sound(t);
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_partitions__##name, set_up, tear_down)
@@ -184,6 +215,7 @@ int main(int argc, char **argv)
         TEST(a_live_task_keeps_its_day),
         TEST(a_parent_goes_after_its_children),
         TEST(it_does_not_wait_for_long),
+        TEST(the_leader_makes_new_days),
     };
 
     if (argc > 1)

@@ -652,6 +652,9 @@ BEGIN
                at_us, needs, deps_left, deps_bad, n);
 END $$;
 
+-- It stops the queue while it waits for its locks, so it doesn't wait for long: it is run again.
+ALTER FUNCTION make_partitions(integer) SET lock_timeout = '200ms';
+
 -- Retention: removes the tasks of whole days before the given one (UTC), and returns how many days.
 -- A day stays while a task of it has not ended, or has subtasks in a day that stays. Its locks stop
 -- the queue until the commit, so give it a transaction of its own; it gives up when it must wait.
