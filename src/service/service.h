@@ -208,6 +208,8 @@ struct fa_service_info {
     int64_t commits, operations; /* since it was opened */
     size_t finding_count;
     const char **findings; /* what the engine's own checks found wrong; sentences */
+    size_t warning_count;
+    const char **warnings; /* what works, but might soon not; sentences that say what to do */
 };
 
 /* What a commit has changed, for those who wait without a thread of their own. */

@@ -663,7 +663,7 @@ static enum faina_code read_info(struct fa_db *db, bool thorough, struct fa_aren
                                  struct fa_service_info *out, struct faina_error *err)
 {
     struct migration_list migrations = {.arena = arena};
-    struct finding_list findings = {.arena = arena};
+    struct finding_list findings = {.arena = arena}, warnings = {.arena = arena};
     enum faina_code code =
         fa_db_one(db, FA_SQL_MIGRATION_ALL, NULL, 0, sink_migration, &migrations, err);
 
@@ -671,12 +671,16 @@ static enum faina_code read_info(struct fa_db *db, bool thorough, struct fa_aren
         code = db->ops->check(db, add_finding, &findings, err);
     if (code == FAINA_OK && thorough)
         code = fa_audit(db, add_finding, &findings, err);
+    if (code == FAINA_OK && thorough && db->ops->advise != NULL)
+        code = db->ops->advise(db, add_finding, &warnings, err);
     out->engine_version = db->ops->version(db);
     out->migrations = migrations.items;
     out->migration_count = migrations.count;
     out->schema_version = (int)migrations.count;
     out->findings = findings.items;
     out->finding_count = findings.count;
+    out->warnings = warnings.items;
+    out->warning_count = warnings.count;
     return code;
 }
 

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "generated/postgres_migrations.h"
+#include "sql/postgres/doctor_postgres.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -854,6 +855,7 @@ static int64_t pg_now(struct fa_db *db)
     return fa_pg_now(downcast(db)->target);
 }
 
+/* The server checks its own pages (data_checksums); the audit does the rest. */
 static enum faina_code pg_check(struct fa_db *db, void (*found)(void *ctx, const char *sentence),
                                 void *ctx, struct faina_error *err)
 {
@@ -862,6 +864,14 @@ static enum faina_code pg_check(struct fa_db *db, void (*found)(void *ctx, const
     (void)ctx;
     (void)err;
     return FAINA_OK;
+}
+
+static enum faina_code pg_advise(struct fa_db *db, void (*found)(void *ctx, const char *sentence),
+                                 void *ctx, struct faina_error *err)
+{
+    int64_t skew_us = fa_pg_now(downcast(db)->target) - fa_clock_now_us();
+
+    return fa_pg_advise(db, skew_us, found, ctx, err);
 }
 
 static const char *pg_version(struct fa_db *db)
@@ -908,6 +918,7 @@ static const struct fa_db_ops postgres_ops = {
     .lock_schema = pg_lock_schema,
     .now = pg_now,
     .check = pg_check,
+    .advise = pg_advise,
     .version = pg_version,
     .close = pg_close,
 };

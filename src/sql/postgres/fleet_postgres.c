@@ -7,6 +7,9 @@
  *
  * Ends of tasks are only told while somebody on another node waits for a task: who begins to wait
  * says so on the channel task_awaited, and in the table `awaited`.
+ *
+ * The leader's thread also makes the partitions of the coming days: their locks must not be held by
+ * a transaction of the engine.
  */
 #include "sql/postgres/fleet_postgres.h"
 
@@ -24,14 +27,15 @@
 
 #define LEASE_US 15000000
 #define RENEW_US 5000000
-#define PARTITIONS_US (3600 * INT64_C(1000000)) /* how often to look whether days are missing */
 #define RECONNECT_MIN_US 100000
 #define RECONNECT_MAX_US 3000000
-#define LEFTOVER_US 20000     /* tasks that were kept from others are theirs after this */
-#define AWAIT_US 60000000     /* how long others remember that we wait */
-#define AWAIT_SAY_US 20000000 /* how often we say that we do */
-#define ENDED_MAX 65536       /* more ends than this at once: waiters find out by looking */
-#define PAYLOAD_MAX 7000      /* a notification holds less than 8,000 bytes */
+#define LEFTOVER_US 20000      /* tasks that were kept from others are theirs after this */
+#define DAYS_US 3600000000LL   /* how often the leader sees to the partitions ... */
+#define DAYS_AGAIN_US 60000000 /* ... and after somebody was in the way */
+#define AWAIT_US 60000000      /* how long others remember that we wait */
+#define AWAIT_SAY_US 20000000  /* how often we say that we do */
+#define ENDED_MAX 65536        /* more ends than this at once: waiters find out by looking */
+#define PAYLOAD_MAX 7000       /* a notification holds less than 8,000 bytes */
 
 enum channel { AVAILABLE, COMPLETED, DUE, AWAITED, CHANNEL_COUNT };
 
@@ -82,7 +86,7 @@ struct fa_fleet {
     /* The thread's own; times are monotonic. */
     PGconn *conn;
     int64_t connect_at, connect_pause;
-    int64_t renew_at, await_said_at, due_told_us, partitions_at;
+    int64_t renew_at, await_said_at, due_told_us, days_at;
 };
 
 static void ids_add(struct ids *ids, const struct fa_id *more, size_t count)
@@ -437,13 +441,16 @@ static void renew_lead(struct fa_fleet *fleet)
     fleet->renew_at = fa_clock_mono_us() + RENEW_US;
 }
 
-/* Keeps some days ahead of the clock, where history is kept by day. */
-static void make_partitions(struct fa_fleet *fleet)
+/* Nearly always there is nothing to make. */
+static void make_days(struct fa_fleet *fleet)
 {
-    if (!fa_fleet_leads(fleet) || fa_clock_mono_us() < fleet->partitions_at)
+    PGresult *result;
+
+    if (!fa_fleet_leads(fleet) || fa_clock_mono_us() < fleet->days_at)
         return;
-    fleet->partitions_at = fa_clock_mono_us() + PARTITIONS_US;
-    PQclear(ask(fleet, FA_SQL_PARTITIONS_MAKE, NULL, 0));
+    result = ask(fleet, FA_SQL_PARTITIONS_MAKE, NULL, 0);
+    fleet->days_at = fa_clock_mono_us() + (result != NULL ? DAYS_US : DAYS_AGAIN_US);
+    PQclear(result);
 }
 
 /* The thread ----------------------------------------------------------------------------------- */
@@ -530,9 +537,10 @@ static void *run_fleet(void *ctx)
             disconnect(fleet);
         hear_all(fleet);
         empty_outbox(fleet);
-        if (fleet->conn != NULL && fa_clock_mono_us() >= fleet->renew_at)
+        if (fleet->conn != NULL && fa_clock_mono_us() >= fleet->renew_at) {
             renew_lead(fleet);
-        make_partitions(fleet);
+            make_days(fleet);
+        }
         hear_all(fleet);
     }
     return NULL;

@@ -2,18 +2,22 @@
 -- where $6 is 1 a later end stays. Nothing but the lease changes. Primary key; the update is HOT. A
 -- task that is named twice is renewed once and answered twice.
 WITH p AS (
-    SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[],
-                         $6::bigint[])
-                  WITH ORDINALITY AS p (id, tail, worker, fence, until_us, at_least, n)
+    SELECT id, tail, worker, max(until_us) AS until_us, min(at_least) AS at_least,
+           array_agg(fence) AS fences, array_agg(n) AS numbers
+    FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])
+         WITH ORDINALITY AS a (id, tail, worker, fence, until_us, at_least, n)
+    GROUP BY id, tail, worker
 ), renewed AS (
     UPDATE held s
     SET lease_us = CASE WHEN p.at_least = 1 AND s.lease_us > p.until_us THEN s.lease_us
                         ELSE p.until_us END
     FROM p
     WHERE s.id = p.id AND s.tail = p.tail AND s.worker = p.worker
-      AND (p.fence = 0 OR s.fence = p.fence)
-    RETURNING s.id, s.tail, s.fence, s.lease_us
+      AND (0 = ANY (p.fences) OR s.fence = ANY (p.fences))
+    RETURNING s.id, s.fence, s.lease_us, p.fences, p.numbers
 )
-SELECT p.n, r.id, r.lease_us
-FROM p
-JOIN renewed r ON r.id = p.id AND r.tail = p.tail AND (p.fence = 0 OR r.fence = p.fence)
+SELECT a.n, r.id, r.lease_us
+FROM renewed r
+CROSS JOIN LATERAL unnest(r.fences, r.numbers) AS a (fence, n)
+WHERE a.fence = 0 OR a.fence = r.fence
+ORDER BY a.n
