@@ -42,7 +42,8 @@
 #define RETRY_CHORES_US 1000000 /* after a failure */
 #define READERS_HOLD_MS 500
 #define WRITERS_MAX 4
-#define TRIES_MAX 10       /* of a transaction that others were in the way of */
+#define TRIES_MAX 10 /* of a transaction that others were in the way of */
+#define LOAD_LIGHT 200
 #define SLOT_BITS 6        /* of an id that say which connection made it */
 #define FORGET_US 10000000 /* how often the log is looked through */
 
@@ -52,13 +53,14 @@ struct engine;
 struct writer {
     struct engine *engine;
     struct fa_batch *batch;
-    atomic_int busy; /* jobs handed in and not yet done */
+    atomic_size_t load; /* weight of the jobs that were handed in and are not done */
     struct fa_db *db;
     struct fa_lanes *lanes;
     struct fa_id_source ids;
     struct fa_random random;
     struct fa_unit unit;
-    bool needs_load; /* E2 */
+    bool needs_load;   /* E2 */
+    bool is_announced; /* the transaction itself tells other nodes of work */
 };
 
 struct engine {
@@ -252,7 +254,7 @@ static enum faina_code transact(struct writer *writer, struct op_job *jobs, bool
 {
     enum faina_code code = FAINA_OK;
 
-    writer->db->has_failed = writer->db->should_retry = false;
+    writer->db->has_failed = writer->db->should_retry = writer->is_announced = false;
     code = fa_db_begin(writer->db, true, err);
     if (code != FAINA_OK)
         return code;
@@ -274,6 +276,8 @@ static enum faina_code transact(struct writer *writer, struct op_job *jobs, bool
         code = fa_unit_flush(&writer->unit, err);
     if (code == FAINA_OK)
         code = fa_journal_write(&writer->unit, err);
+    if (code == FAINA_OK && writer->unit.has_ready && writer->engine->fleet != NULL)
+        code = fa_fleet_announce(writer->engine->fleet, writer->db, &writer->is_announced, err);
     if (code == FAINA_OK)
         code = fa_db_commit(writer->db, err);
     if (code != FAINA_OK) {
@@ -317,11 +321,12 @@ static void after_commit(struct writer *writer)
     if (unit->has_ready)
         fa_waiters_tell_ready(engine->waiters);
     if (engine->fleet != NULL)
-        fa_fleet_tell(engine->fleet, &(struct fa_fleet_news){.has_ready = unit->has_ready,
-                                                             .has_leftover = unit->has_leftover,
-                                                             .ended = unit->ended,
-                                                             .ended_count = unit->ended_count,
-                                                             .due_us = unit->next_us});
+        fa_fleet_tell(engine->fleet,
+                      &(struct fa_fleet_news){.has_ready = unit->has_ready && !writer->is_announced,
+                                              .has_leftover = unit->has_leftover,
+                                              .ended = unit->ended,
+                                              .ended_count = unit->ended_count,
+                                              .due_us = unit->next_us});
     if (engine->fleet == NULL || fa_fleet_leads(engine->fleet))
         set_next(engine, unit->next_us);
 }
@@ -392,15 +397,19 @@ static void run_jobs(void *ctx, struct fa_job *jobs)
     }
 }
 
-/* The writer with the fewest jobs; the first of those, so that a lone caller stays with one. */
+/* The first one that is not heavily loaded: small jobs go together into few large transactions. */
 static struct writer *choose_writer(struct engine *engine)
 {
     struct writer *best = &engine->writers[0];
 
-    for (size_t i = 1; i < engine->writer_count; i++) {
-        if (atomic_load_explicit(&engine->writers[i].busy, memory_order_relaxed) <
-            atomic_load_explicit(&best->busy, memory_order_relaxed))
-            best = &engine->writers[i];
+    for (size_t i = 0; i < engine->writer_count; i++) {
+        struct writer *writer = &engine->writers[i];
+
+        if (atomic_load_explicit(&writer->load, memory_order_relaxed) < LOAD_LIGHT)
+            return writer;
+        if (atomic_load_explicit(&writer->load, memory_order_relaxed) <
+            atomic_load_explicit(&best->load, memory_order_relaxed))
+            best = writer;
     }
     return best;
 }
@@ -410,9 +419,9 @@ static bool run_job(struct engine *engine, struct fa_job *job)
     struct writer *writer = choose_writer(engine);
     bool was_run;
 
-    atomic_fetch_add_explicit(&writer->busy, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&writer->load, job->weight, memory_order_relaxed);
     was_run = fa_batch_run(writer->batch, job);
-    atomic_fetch_sub_explicit(&writer->busy, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&writer->load, job->weight, memory_order_relaxed);
     return was_run;
 }
 

@@ -62,7 +62,7 @@ struct pg {
     size_t sent_count, sent_next, sent_size;
     uint8_t prepared[FA_SQL_COUNT]; /* bit 0: as it is, bit 1: for change */
     struct fa_buf columns[FA_VALUES_MAX];
-    struct fa_arena scratch;
+    struct fa_arena scratch, answers;
     char version[64];
 };
 
@@ -229,22 +229,73 @@ static bool is_many(enum fa_sql sql)
     return first != '\0' && strchr("itf", first) != NULL;
 }
 
-static void give_rows(const struct sent *sent, const PGresult *result)
+/* Where a statement tells rows apart by their first parameter (a column `key`): which row that is.
+ */
+struct keyed {
+    int64_t key;
+    size_t row;
+};
+
+static int compare_keyed(const void *a, const void *b)
+{
+    const struct keyed *x = a, *y = b;
+
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static struct keyed *sort_keys(struct pg *pg, const struct fa_db_call *call)
+{
+    struct keyed *keys = fa_arena_take(&pg->answers, (call->rows + 1) * sizeof(*keys));
+    struct fa_value values[FA_VALUES_MAX];
+
+    for (size_t row = 0; row < call->rows; row++) {
+        fa_db_bind(call, row, values);
+        keys[row] = (struct keyed){values[0].i, row};
+    }
+    qsort(keys, call->rows, sizeof(*keys), compare_keyed);
+    return keys;
+}
+
+/* The first row with this key; call->rows when there is none. */
+static size_t find_key(const struct keyed *keys, size_t count, int64_t key)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (keys[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void give_rows(struct pg *pg, const struct sent *sent, const PGresult *result)
 {
     const struct fa_db_call *call = sent->call;
     int rows = PQntuples(result), columns = PQnfields(result), first = is_many(sent->sql);
+    bool is_keyed = first && strcmp(PQfname(result, 0), "key") == 0;
+    struct keyed *keys = is_keyed ? sort_keys(pg, call) : NULL;
 
     assert(columns <= FA_VALUES_MAX);
     for (int row = 0; row < rows; row++) {
         struct fa_value values[FA_VALUES_MAX];
-        size_t n = sent->row;
+        int64_t id = first ? read_value(result, row, 0).i : 0;
 
-        if (first)
-            n = (size_t)read_value(result, row, 0).i - 1;
         for (int i = first; i < columns; i++)
             values[i - first] = read_value(result, row, i);
-        call->sink(call->sink_ctx, n, values);
+        if (!is_keyed) {
+            call->sink(call->sink_ctx, first ? (size_t)id - 1 : sent->row, values);
+            continue;
+        }
+        for (size_t i = find_key(keys, call->rows, id); i < call->rows && keys[i].key == id; i++)
+            call->sink(call->sink_ctx, keys[i].row, values);
     }
+    fa_arena_reset(&pg->answers);
 }
 
 static const char *name_of(const struct sent *sent)
@@ -265,7 +316,7 @@ static void take_answer(struct pg *pg, const struct sent *sent, PGresult *result
     switch (sent->what) {
     case SENT_CALL:
         if (sent->call != NULL)
-            give_rows(sent, result);
+            give_rows(pg, sent, result);
         break;
     case SENT_COMMIT:
         pg->is_committed = strcmp(PQcmdStatus(result), "COMMIT") == 0;
@@ -468,12 +519,20 @@ static void bind_row(struct pg *pg, const struct fa_db_call *call, size_t row, s
     }
 }
 
-/* The text of a statement; who reads to change locks the rows of its table `s`. */
+#define LOCK_HERE "/* lock */"
+
+/* The text of a statement; who reads to change locks the rows of its table `s`, or those of an
+ * inner part that says where. */
 static const char *text_of(struct pg *pg, enum fa_sql sql, bool for_change)
 {
-    const char *text = fa_sql_postgres(sql, NULL);
+    const char *text = fa_sql_postgres(sql, NULL), *place = strstr(text, LOCK_HERE);
 
-    return for_change ? fa_arena_printf(&pg->scratch, "%s\nFOR UPDATE OF s", text) : text;
+    if (!for_change)
+        return text;
+    if (place == NULL)
+        return fa_arena_printf(&pg->scratch, "%s\nFOR UPDATE OF s", text);
+    return fa_arena_printf(&pg->scratch, "%.*sFOR UPDATE%s", (int)(place - text), text,
+                           place + strlen(LOCK_HERE));
 }
 
 static bool send_one(struct pg *pg, const struct fa_db_call *call, size_t row,
@@ -895,6 +954,7 @@ static void pg_close(struct fa_db *db)
     for (size_t i = 0; i < FA_VALUES_MAX; i++)
         fa_buf_finish(&pg->columns[i]);
     fa_arena_finish(&pg->scratch);
+    fa_arena_finish(&pg->answers);
     free(pg->sent);
     free(pg);
 }

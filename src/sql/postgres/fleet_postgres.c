@@ -29,6 +29,7 @@
 #define RENEW_US 5000000
 #define RECONNECT_MIN_US 100000
 #define RECONNECT_MAX_US 3000000
+#define ANNOUNCE_US 5000       /* not more than this often by the transactions themselves */
 #define LEFTOVER_US 20000      /* tasks that were kept from others are theirs after this */
 #define DAYS_US 3600000000LL   /* how often the leader sees to the partitions ... */
 #define DAYS_AGAIN_US 60000000 /* ... and after somebody was in the way */
@@ -80,6 +81,8 @@ struct fa_fleet {
     int64_t leftover_us; /* monotonic; 0: none */
     bool is_closing;
 
+    char announcement[256];         /* the schema, and who says it */
+    atomic_llong announced_at;      /* monotonic */
     atomic_llong epoch;             /* 0: we don't lead */
     atomic_llong others_wait_until; /* monotonic */
 
@@ -174,6 +177,20 @@ void fa_fleet_tell(struct fa_fleet *fleet, const struct fa_fleet_news *news)
         fleet->outbox.due_us = news->due_us;
     pthread_mutex_unlock(&fleet->mutex);
     wake(fleet);
+}
+
+enum faina_code fa_fleet_announce(struct fa_fleet *fleet, struct fa_db *db, bool *is_done,
+                                  struct faina_error *err)
+{
+    struct fa_value params[2] = {fa_value_text(channels[AVAILABLE]),
+                                 fa_value_text(fleet->announcement)};
+    long long last = atomic_load(&fleet->announced_at), now = fa_clock_mono_us();
+
+    *is_done = now - last > ANNOUNCE_US &&
+               atomic_compare_exchange_strong(&fleet->announced_at, &last, now);
+    if (!*is_done)
+        return FAINA_OK;
+    return fa_db_one(db, FA_SQL_NOTIFY, params, 2, NULL, NULL, err);
 }
 
 void fa_fleet_await(struct fa_fleet *fleet, struct fa_id id)
@@ -407,6 +424,7 @@ static void hear_all(struct fa_fleet *fleet)
     while (fleet->conn != NULL && (note = PQnotifies(fleet->conn)) != NULL) {
         const char *text = note->extra;
         bool is_ours = note->be_pid != PQbackendPID(fleet->conn) &&
+                       strcmp(text, fleet->announcement) != 0 &&
                        strncmp(text, fleet->target->schema, schema_len) == 0 &&
                        (text[schema_len] == ' ' || text[schema_len] == '\0');
 
@@ -425,19 +443,20 @@ static void renew_lead(struct fa_fleet *fleet)
     char lease[24];
     const char *params[3] = {fleet->node, lease, FAINA_VERSION};
     bool led = fa_fleet_leads(fleet);
-    int64_t epoch = 0;
+    int64_t epoch = 0, before;
     PGresult *result;
 
     snprintf(lease, sizeof(lease), "%d", LEASE_US);
+    before = fa_clock_mono_us();
     result = ask(fleet, FA_SQL_LEADER_HOLD, params, 3);
-    if (PQntuples(result) == 1)
+    if (PQntuples(result) == 1) {
         epoch = atoll(PQgetvalue(result, 0, 0));
+        fa_pg_set_clock(fleet->target, before, atoll(PQgetvalue(result, 0, 1)));
+    }
     PQclear(result);
     atomic_store(&fleet->epoch, epoch);
     if (epoch != 0 && !led)
         fleet->events.due(fleet->events.ctx, 0);
-    if (fleet->conn != NULL)
-        fa_pg_read_clock(fleet->target, fleet->conn, 1);
     fleet->renew_at = fa_clock_mono_us() + RENEW_US;
 }
 
@@ -569,6 +588,8 @@ enum faina_code fa_fleet_join_postgres(struct fa_pg_target *target,
     fleet->outbox.due_us = INT64_MAX;
     fleet->connect_pause = RECONNECT_MIN_US;
     make_node_name(fleet);
+    snprintf(fleet->announcement, sizeof(fleet->announcement), "%s %s", target->schema,
+             fleet->node);
     pthread_mutex_init(&fleet->mutex, NULL);
     fleet->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     rc = fleet->wake_fd < 0 ? errno : pthread_create(&fleet->thread, NULL, run_fleet, fleet);

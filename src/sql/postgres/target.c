@@ -278,6 +278,17 @@ enum faina_code fa_pg_connect(struct fa_pg_target *target, enum fa_pg_role role,
 
 /* The clock ----------------------------------------------------------------------------------- */
 
+#define CLOCK_SLACK_US 2000 /* an answer that took longer says less than what we have */
+
+void fa_pg_set_clock(struct fa_pg_target *target, int64_t before, int64_t server_us)
+{
+    int64_t after = fa_clock_mono_us(), offset = server_us - (before + after) / 2;
+    int64_t change = offset - atomic_load(&target->clock_offset_us);
+
+    if (after - before < CLOCK_SLACK_US || change > after - before || -change > after - before)
+        atomic_store(&target->clock_offset_us, offset);
+}
+
 void fa_pg_read_clock(struct fa_pg_target *target, PGconn *conn, int samples)
 {
     int64_t best = INT64_MAX;
