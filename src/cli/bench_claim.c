@@ -125,7 +125,7 @@ static enum faina_code throttle_many(const struct fa_bench *bench, struct claim_
     return FAINA_OK;
 }
 
-static enum faina_code build(const struct fa_bench *bench, struct claim_set *set, const char *dir,
+static enum faina_code build(const struct fa_bench *bench, struct claim_set *set, const char *place,
                              struct faina_error *err)
 {
     const struct fa_bench_latency *row = set->row;
@@ -133,7 +133,7 @@ static enum faina_code build(const struct fa_bench *bench, struct claim_set *set
     enum faina_code code;
 
     snprintf(name, sizeof name, "%d", (int)set->kind);
-    code = fa_bench_service_open(&set->service, bench->url, dir, name, err);
+    code = fa_bench_service_open(&set->service, bench, place, name, err);
     if (code != FAINA_OK)
         return code;
     fa_bench_driver_init(&set->driver, set->service, &bench->inputs, 1, BUILD_BATCH, BUILD_BATCH);
@@ -256,8 +256,8 @@ enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct 
     struct fa_bench_report *report = &bench->report;
     struct claim_set all[SET_COUNT] = {0};
     size_t count = bench->is_huge ? SET_COUNT : HUGE_WAIT;
-    char dir[4100];
-    enum faina_code code = fa_bench_dir_make(bench, name, dir, sizeof dir, err);
+    char place[4100];
+    enum faina_code code = fa_bench_place_make(bench, name, place, sizeof place, err);
 
     if (code != FAINA_OK)
         return code;
@@ -266,7 +266,7 @@ enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct 
         all[i].kind = (enum set)i;
         all[i].row = &report->latencies[report->latency_count++];
         row_init(bench, all[i].row, all[i].kind);
-        code = build(bench, &all[i], dir, err);
+        code = build(bench, &all[i], place, err);
     }
     if (code == FAINA_OK)
         code = measure(bench, all, count, err);
@@ -280,6 +280,6 @@ enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct 
     }
     for (size_t i = 0; i < count; i++)
         set_finish(&all[i]);
-    fa_bench_dir_remove(dir);
+    fa_bench_place_remove(bench, place);
     return code;
 }
