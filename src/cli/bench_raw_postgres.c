@@ -483,3 +483,141 @@ void fa_bench_lean_close(struct fa_bench_lean *lean)
     free(lean->clients);
     free(lean);
 }
+
+/* ------------------------------------------------------------------------------------------
+ * The bell
+ */
+
+#define CHANNEL "faina_bench"
+
+/* One thread does both sides' work, so nothing but the server and the sockets takes time. */
+struct fa_bench_bell {
+    const struct fa_bench_inputs *inputs;
+    struct client here, there;
+    int64_t next_id;
+};
+
+/* Sends NOTIFY without waiting for its answer; notify_end reads it. */
+static bool notify_begin(struct client *client)
+{
+    return PQsendQueryPrepared(client->session->conn, "notify", 0, NULL, NULL, NULL, 0) == 1;
+}
+
+static bool notify_end(struct client *client)
+{
+    PGconn *conn = client->session->conn;
+    bool is_good = true;
+    PGresult *result;
+
+    while ((result = PQgetResult(conn)) != NULL) {
+        is_good = is_good && PQresultStatus(result) == PGRES_COMMAND_OK;
+        PQclear(result);
+    }
+    return is_good;
+}
+
+/* Waits for the notification that somebody else sent; one's own is heard too, and skipped. */
+static bool hear(struct client *client, const struct client *from)
+{
+    PGconn *conn = client->session->conn;
+    int64_t until = fa_clock_mono_ns() + ANSWER_MS * INT64_C(1000000);
+
+    while (fa_clock_mono_ns() < until) {
+        struct pollfd file = {.fd = PQsocket(conn), .events = POLLIN};
+        PGnotify *note;
+
+        if (!PQconsumeInput(conn))
+            return false;
+        while ((note = PQnotifies(conn)) != NULL) {
+            int pid = note->be_pid;
+
+            PQfreemem(note);
+            if (pid == PQbackendPID(from->session->conn))
+                return true;
+        }
+        poll(&file, 1, ANSWER_MS);
+    }
+    return false;
+}
+
+static enum faina_code time_notify(struct fa_bench_bell *bell, struct fa_bench_ring *out,
+                                   struct faina_error *err)
+{
+    int64_t start = fa_clock_mono_ns();
+    bool is_good = notify_begin(&bell->here) && hear(&bell->there, &bell->here);
+
+    out->there_ns = fa_clock_mono_ns() - start;
+    is_good = is_good && notify_begin(&bell->there) && notify_end(&bell->here) &&
+              hear(&bell->here, &bell->there);
+    out->back_ns = fa_clock_mono_ns() - start;
+    is_good = is_good && notify_end(&bell->there);
+    return is_good ? FAINA_OK : refuse(bell->here.session->conn, "notify", err);
+}
+
+enum faina_code fa_bench_bell_ring(struct fa_bench_bell *bell, struct fa_bench_ring *out,
+                                   struct faina_error *err)
+{
+    enum faina_code code = insert(&bell->here, bell->next_id++, 1, bell->inputs, err);
+    int64_t start;
+
+    if (code == FAINA_OK)
+        code = time_notify(bell, out, err);
+    if (code != FAINA_OK)
+        return code;
+    bell->there.first = bell->there.last = 0;
+    start = fa_clock_mono_ns();
+    code = claim(&bell->there, 1, err);
+    out->claim_ns = fa_clock_mono_ns() - start;
+    if (code == FAINA_OK && bell->there.last != 1)
+        code = fa_error_set(err, FAINA_INTERNAL, "a raw claim found no row, though one waits");
+    return code == FAINA_OK ? end(&bell->there, 1, err) : code;
+}
+
+static enum faina_code listen_and_prepare(struct client *client, struct faina_error *err)
+{
+    PGresult *done;
+    enum faina_code code = fa_bench_session_run(client->session, "LISTEN " CHANNEL, NULL, err);
+
+    if (code != FAINA_OK)
+        return code;
+    done = PQprepare(client->session->conn, "notify", "NOTIFY " CHANNEL, 0, NULL);
+    if (PQresultStatus(done) != PGRES_COMMAND_OK)
+        code = refuse(client->session->conn, "prepare a statement", err);
+    PQclear(done);
+    return code;
+}
+
+enum faina_code fa_bench_bell_open(struct fa_bench_bell **out, const struct fa_bench *bench,
+                                   const char *place, const char *name, struct faina_error *err)
+{
+    struct fa_bench_bell *bell = fa_alloc_zero(1, sizeof *bell);
+    char schema[128];
+    enum faina_code code;
+
+    snprintf(schema, sizeof schema, "%.90s_%.20s", place, name);
+    bell->inputs = &bench->inputs;
+    code = make_table(bench, schema, err);
+    if (code == FAINA_OK)
+        code = client_open(&bell->here, bench, schema, 1, err);
+    if (code == FAINA_OK)
+        code = client_open(&bell->there, bench, schema, 1, err);
+    if (code == FAINA_OK)
+        code = listen_and_prepare(&bell->here, err);
+    if (code == FAINA_OK)
+        code = listen_and_prepare(&bell->there, err);
+    if (code != FAINA_OK) {
+        fa_bench_bell_close(bell);
+        return code;
+    }
+    *out = bell;
+    return FAINA_OK;
+}
+
+void fa_bench_bell_close(struct fa_bench_bell *bell)
+{
+    if (!bell)
+        return;
+    client_close(&bell->here);
+    client_close(&bell->there);
+    free(bell);
+}

@@ -191,6 +191,20 @@ static void print_latencies(const struct fa_bench_report *report, FILE *out)
     }
 }
 
+static void print_wakes(const struct fa_bench_report *report, FILE *out)
+{
+    if (report->wake_count == 0)
+        return;
+    fprintf(out, "\n%-50s %8s %10s %10s\n", "Start on another node, milliseconds", "samples",
+            "median", "p99");
+    for (size_t i = 0; i < report->wake_count; i++) {
+        const struct fa_bench_wake *row = &report->wakes[i];
+
+        fprintf(out, "%-50s %8zu %10.3f %10.3f\n", row->name, row->samples,
+                fa_bench_median(&row->medians_us) / 1000, fa_bench_median(&row->p99s_us) / 1000);
+    }
+}
+
 static void print_resident(const char *name, int64_t before, int64_t quarter, int64_t after,
                            FILE *out)
 {
@@ -235,6 +249,7 @@ void fa_bench_report_print(const struct fa_bench_report *report, FILE *out)
     print_machine(report, out);
     print_speeds(report, out);
     print_latencies(report, out);
+    print_wakes(report, out);
     print_memory(&report->memory, out);
     print_ratios(report, out);
 }
@@ -352,6 +367,18 @@ static void write_latency(struct fa_json_writer *w, const struct fa_bench_latenc
     fa_json_end_object(w);
 }
 
+static void write_wake(struct fa_json_writer *w, const struct fa_bench_wake *row)
+{
+    fa_json_begin_object(w);
+    put_str(w, "name", row->name);
+    put_int(w, "samples", (int64_t)row->samples);
+    put_double(w, "medianUs", fa_bench_median(&row->medians_us));
+    put_double(w, "p99Us", fa_bench_median(&row->p99s_us));
+    put_rounds(w, "medians", &row->medians_us);
+    put_rounds(w, "p99s", &row->p99s_us);
+    fa_json_end_object(w);
+}
+
 static void write_resident(struct fa_json_writer *w, const char *key,
                            const struct fa_bench_resident *resident)
 {
@@ -405,6 +432,11 @@ static void write_report(struct fa_json_writer *w, const struct fa_bench_report 
     fa_json_begin_array(w);
     for (size_t i = 0; i < report->latency_count; i++)
         write_latency(w, &report->latencies[i]);
+    fa_json_end_array(w);
+    fa_json_key(w, "starts");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < report->wake_count; i++)
+        write_wake(w, &report->wakes[i]);
     fa_json_end_array(w);
     write_memory(w, &report->memory);
     fa_json_key(w, "ratios");

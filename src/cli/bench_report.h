@@ -50,6 +50,13 @@ struct fa_bench_latency {
     struct fa_bench_rounds medians_us;
 };
 
+/* How long one side takes to act on what the other has done. */
+struct fa_bench_wake {
+    const char *name;
+    size_t samples;
+    struct fa_bench_rounds medians_us, p99s_us;
+};
+
 struct fa_bench_memory {
     bool is_measured;
     int64_t tasks;
@@ -94,6 +101,8 @@ struct fa_bench_report {
     size_t speed_count;
     struct fa_bench_latency latencies[FA_BENCH_ROWS_MAX];
     size_t latency_count;
+    struct fa_bench_wake wakes[3];
+    size_t wake_count;
     struct fa_bench_memory memory;
     struct fa_bench_ratio ratios[FA_BENCH_ROWS_MAX];
     size_t ratio_count;
