@@ -183,7 +183,7 @@ static int check_url(const char *url)
     return FA_EXIT_OK;
 }
 
-/* Whether anything is left to do. */
+/* Whether anything is left to do; what --only names may be for another engine. */
 static int check_parts(const struct arguments *arguments)
 {
     for (size_t i = 0; i < FA_COUNT(parts); i++) {
@@ -191,7 +191,10 @@ static int check_parts(const struct arguments *arguments)
             parts[i].engines & kind_of(arguments->url))
             return FA_EXIT_OK;
     }
-    return usage_error("--only: no such part is for --url %.8s...", arguments->url);
+    fprintf(stderr, "faina: --only: %s is for %s\n", arguments->only,
+            kind_of(arguments->url) == FA_BENCH_POSTGRES ? "SQLite only"
+                                                         : "PostgreSQL only; name one with --url");
+    return fa_code_exit(FAINA_NOT_FOUND);
 }
 
 static int take_argument(struct arguments *out, enum argument which, const char *value)
