@@ -291,8 +291,6 @@ static int measure(struct fa_bench *bench, const char *only)
     fa_bench_inputs_init(&bench->inputs);
     if (fa_bench_machine_read(&report->machine, bench->dir, &err) != FAINA_OK)
         return fail(bench, &err);
-    if (fa_bench_is_postgres(bench) && fa_bench_server_read(bench, &err) != FAINA_OK)
-        return fail(bench, &err);
     for (size_t i = 0; i < FA_COUNT(parts); i++) {
         if (is_selected(only, parts[i].name) && parts[i].engines & kind_of(bench->url) &&
             parts[i].run(bench, parts[i].name, &err) != FAINA_OK)
@@ -414,6 +412,16 @@ static void make_mark(struct fa_bench *bench)
              (unsigned)fa_random_next(&random));
 }
 
+/* Before anything is made: there may be no server. */
+static int meet_server(struct fa_bench *bench)
+{
+    struct faina_error err;
+
+    if (!fa_bench_is_postgres(bench) || fa_bench_server_read(bench, &err) == FAINA_OK)
+        return FA_EXIT_OK;
+    return fail(bench, &err);
+}
+
 /* What a run that was stopped has left in the database; one that ended well has left nothing. */
 static int clean_up(const struct fa_bench *bench)
 {
@@ -457,7 +465,9 @@ int fa_bench_run(int argc, char **argv)
     bench->report.rounds = bench->rounds;
     bench->report.cache_kib = FA_BENCH_CACHE_KIB;
     bench->report.input_size = FA_BENCH_INPUT_SIZE;
-    code = make_dir(bench, arguments.dir);
+    code = meet_server(bench);
+    if (code == FA_EXIT_OK)
+        code = make_dir(bench, arguments.dir);
     if (code == FA_EXIT_OK) {
         int cleaned;
 
