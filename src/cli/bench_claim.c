@@ -1,11 +1,11 @@
 /*
  * bench_claim.c - does a claim cost the same however much lies around it?
  *
- * Each set is an engine of its own, all open together; on PostgreSQL, those with many tasks are filled
- * by the server (bench_fill_postgres.h). A sample is one claim of 100; what it
- * claimed is then completed and as many are submitted, outside of the time, so that every claim
- * finds the same backlog and none finds tasks that an earlier one has just read. The sets take
- * turns claim by claim.
+ * Each set is an engine of its own, all open together; on PostgreSQL, those with many tasks are
+ * filled by the server (bench_fill_postgres.h). A sample is one claim of 100; what it claimed is
+ * then completed and as many are submitted, outside of the time, so that every claim finds the same
+ * backlog and none finds tasks that an earlier one has just read. The sets take turns claim by
+ * claim.
  */
 #include "base/clock.h"
 #include "cli/bench_driver.h"

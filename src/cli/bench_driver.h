@@ -59,8 +59,8 @@ FA_MUST_CHECK enum faina_code fa_bench_driver_grow_log(struct fa_bench_driver *d
 FA_MUST_CHECK enum faina_code fa_bench_driver_submit(struct fa_bench_driver *driver,
                                                      const struct faina_submit *like, size_t count,
                                                      bool has_key, struct faina_error *err);
-/* Claims up to `count`; FAINA_INTERNAL when there is nothing, since there should be. Others may have
- * locked the last ones for a moment: it waits as a worker would. */
+/* Claims up to `count`; FAINA_INTERNAL when there is nothing, since there should be. Others may
+ * have locked the last ones for a moment: it waits as a worker would. */
 FA_MUST_CHECK enum faina_code fa_bench_driver_claim(struct fa_bench_driver *driver, size_t count,
                                                     struct faina_error *err);
 /* Completes the `count` tasks that it has held longest. */

@@ -1,6 +1,6 @@
 /*
- * bench_life.c - how fast tasks go from submit to completed: raw statements and the engine, in rounds
- * that take turns.
+ * bench_life.c - how fast tasks go from submit to completed: raw statements and the engine, in
+ * rounds that take turns.
  *
  * The subjects of a part are open together. A round lets each of them move its tasks through all
  * steps, the next round begins with another one; what their files have grown to, and when they

@@ -32,7 +32,7 @@ FA_MUST_CHECK enum faina_code fa_bench_session_run(struct fa_bench_session *sess
 
 /* Reads where the server is and what it is, into the report. */
 FA_MUST_CHECK enum faina_code fa_bench_server_read(struct fa_bench *bench, struct faina_error *err);
-/* Ends our sessions that are left (with_sessions) and drops the schemas that begin with `prefix`. */
+/* Ends our sessions that are left (with_sessions), drops the schemas that begin with `prefix`. */
 FA_MUST_CHECK enum faina_code fa_bench_schemas_drop(const struct fa_bench *bench,
                                                     const char *prefix, bool with_sessions,
                                                     struct faina_error *err);
