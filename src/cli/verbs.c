@@ -29,7 +29,7 @@ const struct fa_flag fa_common_flags[] = {
     {"output", 'o', "FORMAT", "table (on a terminal), json (otherwise) or jsonl",
      "table json jsonl"},
     {"url", 0, "URL",
-     "the engine: sqlite:PATH or memory: (default $FAINA_URL, else sqlite:faina.db)"},
+     "the engine: sqlite:PATH, postgres://... or memory: (default: by the environment)"},
     {"namespace", 0, "NS", "the namespace (default $FAINA_NAMESPACE, else default)"},
     {"help", 'h', NULL, "show this help"},
     F_END,
