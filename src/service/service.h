@@ -198,6 +198,19 @@ FA_MUST_CHECK enum faina_code fa_service_open(struct fa_service **out, const cha
 /* Lets callers inside finish; those that wait return with STORE_CLOSED. NULL is fine. */
 void fa_service_close(struct fa_service *service);
 
+/* What opening a store would do to its schema. */
+struct fa_service_plan {
+    int schema_version; /* now */
+    size_t step_count;  /* the steps that are missing */
+    const char **ids, **descriptions;
+    const char *script; /* does them by hand, with the database's own program; twice is harmless */
+};
+
+/* Changes nothing. NOT_SUPPORTED: the store is none that is changed by hand. UNAVAILABLE: it is
+ * newer than this program. */
+FA_MUST_CHECK enum faina_code fa_service_plan(const char *url, struct fa_arena *arena,
+                                              struct fa_service_plan *out, struct faina_error *err);
+
 void fa_service_run(struct fa_service *service, struct fa_op *ops, size_t count);
 /* One operation; copies op->error to `err` and returns op->code. */
 enum faina_code fa_service_run_one(struct fa_service *service, struct fa_op *op,
