@@ -6,12 +6,14 @@
 
 #include "model/limits.h"
 #include "service/address.h"
+#include "sql/copy.h"
 #include "sql/engine.h"
 #include "sql/migrate.h"
 #include "sql/store.h"
 
 #include <assert.h>
-#include <stdlib.h>
+#include <errno.h>
+#include <unistd.h>
 
 #define URL_EXAMPLES                                                                               \
     "sqlite:faina.db, sqlite:/var/lib/faina/faina.db, memory: or postgres://user@host/database"
@@ -165,5 +167,51 @@ enum faina_code fa_service_plan(const char *url, struct fa_arena *arena,
         return code;
     code = read_plan(store, arena, out, err);
     store->ops->close(store);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Copying
+ */
+
+static enum faina_code open_copied(const char *url, struct fa_store **out, struct faina_error *err)
+{
+    if (strcmp(url, "memory:") == 0)
+        return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
+                              "a store in memory is gone with its process, so it can't be copied");
+    return open_store(url, NULL, out, err);
+}
+
+/* Opening a file makes it; a source that isn't there must stay so. */
+static enum faina_code check_source(const char *url, struct faina_error *err)
+{
+    const char *path;
+    enum faina_code code;
+
+    if (!starts_with(url, "sqlite:"))
+        return FAINA_OK;
+    code = sqlite_path(url, &path, err);
+    if (code == FAINA_OK && access(path, F_OK) != 0 && errno == ENOENT)
+        code = fa_error_set(err, FAINA_NOT_FOUND, "there is no store to copy at %.200s", path);
+    return code;
+}
+
+enum faina_code fa_service_copy(const char *from, const char *to, const struct fa_copy_watch *watch,
+                                struct fa_arena *arena, struct fa_copy_report *out,
+                                struct faina_error *err)
+{
+    struct fa_store *source = NULL, *target = NULL;
+    enum faina_code code = check_source(from, err);
+
+    if (code == FAINA_OK)
+        code = open_copied(from, &source, err);
+    if (code == FAINA_OK)
+        code = open_copied(to, &target, err);
+    if (code == FAINA_OK)
+        code = fa_copy_run(source, target, watch, arena, out, err);
+    if (target != NULL)
+        target->ops->close(target);
+    if (source != NULL)
+        source->ops->close(source);
     return code;
 }

@@ -10,6 +10,8 @@
 struct seen {
     const struct fa_db_ops *ops;
     bool applied[MIGRATIONS_MAX];
+    bool is_copying;   /* it has the mark of a copy */
+    bool for_copy;     /* ... which is fine */
     char unknown[128]; /* a step of a newer program */
 };
 
@@ -19,6 +21,10 @@ static void see(void *ctx, size_t row, const struct fa_value *columns)
     struct fa_bytes id = columns[0].text;
 
     (void)row;
+    if (fa_bytes_equal(id, FA_LIT(FA_MIGRATE_COPYING))) {
+        seen->is_copying = true;
+        return;
+    }
     for (size_t i = 0; i < seen->ops->migration_count; i++) {
         if (fa_bytes_equal(id, fa_str(seen->ops->migrations[i].id))) {
             seen->applied[i] = true;
@@ -40,6 +46,10 @@ static enum faina_code read_applied(struct fa_db *db, struct seen *seen, struct 
                             "the store is newer than this program: it has the migration %s; "
                             "use a newer faina",
                             seen->unknown);
+    else if (code == FAINA_OK && seen->is_copying && !seen->for_copy)
+        code = fa_error_set(err, FAINA_UNAVAILABLE,
+                            "a copy into this store was begun and is not finished: run `faina db "
+                            "copy` again");
     return code;
 }
 
@@ -60,9 +70,10 @@ static enum faina_code apply(struct fa_db *db, const struct fa_migration *step, 
 }
 
 /* All steps in one transaction: opening a new file costs one flush, and G1 holds all the more. */
-enum faina_code fa_migrate(struct fa_db *db, int64_t now_us, struct faina_error *err)
+static enum faina_code migrate(struct fa_db *db, int64_t now_us, bool for_copy,
+                               struct faina_error *err)
 {
-    struct seen seen = {.ops = db->ops};
+    struct seen seen = {.ops = db->ops, .for_copy = for_copy};
     enum faina_code code;
 
     assert(db->ops->migration_count <= MIGRATIONS_MAX);
@@ -84,6 +95,16 @@ enum faina_code fa_migrate(struct fa_db *db, int64_t now_us, struct faina_error 
         return fa_db_commit(db, err);
     fa_db_rollback(db);
     return code;
+}
+
+enum faina_code fa_migrate(struct fa_db *db, int64_t now_us, struct faina_error *err)
+{
+    return migrate(db, now_us, false, err);
+}
+
+enum faina_code fa_migrate_for_copy(struct fa_db *db, int64_t now_us, struct faina_error *err)
+{
+    return migrate(db, now_us, true, err);
 }
 
 /* By hand ------------------------------------------------------------------------------------- */
