@@ -285,10 +285,10 @@ const struct fa_verb fa_verbs[] = {
      "faina db migrate --dry-run --url postgres://faina@db.example.com/faina > schema.sql",
      0, 0, fa_verb_db_migrate, migrate_flags},
     {"db copy", FA_GROUP_OPERATE, "FROM TO", "copy a store into another one",
-     "FROM and TO are URLs, sqlite:PATH or postgres://..., in any combination. All tasks are copied "
-     "with their ids, events, keys, limits and times; workers are not. TO must be empty. A copy that "
-     "was interrupted goes on when the same command is given again; until it is done, TO can't be "
-     "opened. In the end both sides are compared.",
+     "FROM and TO are URLs, sqlite:PATH or postgres://..., in any combination. All tasks are "
+     "copied with their ids, events, keys, limits and times; workers are not. TO must be empty. A "
+     "copy that was interrupted goes on when the same command is given again; until it is done, TO "
+     "can't be opened. In the end both sides are compared.",
      "faina db copy sqlite:faina.db postgres://faina@db.example.com/faina",
      2, 2, fa_verb_db_copy, NULL},
     {"db purge", FA_GROUP_OPERATE, "", "remove ended tasks from the store for good",

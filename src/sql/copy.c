@@ -380,30 +380,44 @@ static enum faina_code begin_anew(struct copy *copy, struct faina_error *err)
     return code;
 }
 
+/* Whether the names in the target are those of the source. */
+static enum faina_code match_names(struct copy *copy, bool *is_whole, struct faina_error *err)
+{
+    struct faina_error ignored;
+    enum faina_code code = fa_db_begin(copy->to.db, false, err);
+
+    if (code == FAINA_OK)
+        code = fa_copy_names_load(&copy->to, err);
+    fa_db_rollback(copy->to.db);
+    if (code == FAINA_OK)
+        *is_whole = fa_copy_names_match(&copy->from, &copy->to, &ignored) == FAINA_OK;
+    return code;
+}
+
 /* Where to begin: C3. */
 static enum faina_code begin_or_resume(struct copy *copy, struct faina_error *err)
 {
     uint64_t stamp = make_stamp(copy);
+    bool is_of_use;
     struct mark mark;
     enum faina_code code = FAINA_OK;
 
     copy->mark.stamp = stamp;
     if (copy->mark_text[0] == '\0')
         return begin_anew(copy, err);
-    if (!mark_parse(copy->mark_text, &mark) || mark.stamp != stamp) {
-        copy->report->is_restarted = true;
-        code = clear(copy, err);
-        return code == FAINA_OK ? begin_anew(copy, err) : code;
+    is_of_use = mark_parse(copy->mark_text, &mark) && mark.stamp == stamp;
+    if (is_of_use)
+        code = match_names(copy, &is_of_use, err);
+    if (code != FAINA_OK)
+        return code;
+    if (is_of_use) {
+        copy->report->is_resumed = true;
+        copy->mark = mark;
+        return FAINA_OK;
     }
-    copy->report->is_resumed = true;
-    copy->mark = mark;
-    code = fa_db_begin(copy->to.db, false, err);
-    if (code == FAINA_OK)
-        code = fa_copy_names_load(&copy->to, err);
-    fa_db_rollback(copy->to.db);
-    if (code == FAINA_OK)
-        code = fa_copy_names_match(&copy->from, &copy->to, err);
-    return code;
+    copy->report->is_restarted = true;
+    code = clear(copy, err);
+    return code == FAINA_OK ? begin_anew(copy, err) : code;
 }
 
 /* Some pages of the mark's table in one transaction. */
