@@ -13,7 +13,7 @@
 
 #define PAGES_PER_COMMIT 8
 #define MARK_SIZE 256
-#define MARK_BROKEN "broken: it differed from its source"
+#define MARK_BROKEN "unusable copy: it begins anew"
 
 /* How far a copy has come: `table` is the one that is being written, its rows up to `position`
  * are there. Behind the last one: everything is there. */
@@ -94,7 +94,8 @@ static enum faina_code mark_read(struct copy *copy, struct faina_error *err)
 
 static enum faina_code others_copy(struct faina_error *err)
 {
-    return fa_error_set(err, FAINA_CONFLICT, "another copy into the target is running");
+    return fa_error_set(err, FAINA_CONFLICT,
+                        "another copy into the target is running, or was until a moment ago");
 }
 
 /* Inside a transaction. C4. */
