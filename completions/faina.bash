@@ -88,6 +88,7 @@ _faina()
             "stats") flags="--output --url --namespace --help" ;;
             "db status") flags="--output --url --namespace --help" ;;
             "db migrate") flags="--dry-run --output --url --namespace --help" ;;
+            "db copy") flags="--output --url --namespace --help" ;;
             "db purge") flags="--older-than --status --type --deleted --yes --output --url --namespace --help" ;;
             "bench") flags="--help" ;;
             "doctor") flags="--output --url --namespace --help" ;;
@@ -105,7 +106,7 @@ _faina()
         resource) words="ls set rm" ;;
         team) words="ls get create set rm" ;;
         token) words="create ls revoke" ;;
-        db) words="status migrate purge" ;;
+        db) words="status migrate copy purge" ;;
         "completion") words="bash zsh fish" ;;
     esac
     COMPREPLY=($(compgen -W "$words" -- "$cur"))

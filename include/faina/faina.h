@@ -220,8 +220,10 @@ struct faina_options {
 };
 
 /*
- * Opens the engine behind `url`: "sqlite:PATH" (the file is made when it is not there),
- * "memory:", or NULL for the default, "sqlite:faina.db". Brings an older file up to date.
+ * Opens the engine behind `url`: "sqlite:PATH" (the file is made when it is not there), "memory:",
+ * or "postgres://user@host/database?schema=faina". With NULL the environment says which one:
+ * FAINA_URL, else DB_HOST, DB_PORT, DB_USER, DB_PASSWORD, DB_NAME and DB_SCHEMA, else the same with
+ * the prefix API_PG_, else it is "sqlite:faina.db". Brings an older store up to date.
  * UNAVAILABLE: the file can't be opened, isn't ours, is newer than this library, or belongs to
  * another process (the message names its pid). INVALID_REQUEST: the URL makes no sense.
  * NOT_SUPPORTED: no such engine in this build.

@@ -3,6 +3,7 @@
  */
 #include "cli/cli.h"
 
+#include "cli/hide.h"
 #include "cli/verbs.h"
 
 #include <fcntl.h>
@@ -75,6 +76,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     look_around(&cli);
+    fa_hide_passwords(argc, argv, &cli.arena);
     code = fa_cli_parse(&cli, argc, argv);
     if (code < 0)
         code = cli.verb->run(&cli);

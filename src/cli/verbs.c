@@ -29,7 +29,7 @@ const struct fa_flag fa_common_flags[] = {
     {"output", 'o', "FORMAT", "table (on a terminal), json (otherwise) or jsonl",
      "table json jsonl"},
     {"url", 0, "URL",
-     "the engine: sqlite:PATH or memory: (default $FAINA_URL, else sqlite:faina.db)"},
+     "the engine: sqlite:PATH, postgres://... or memory: (default: by the environment)"},
     {"namespace", 0, "NS", "the namespace (default $FAINA_NAMESPACE, else default)"},
     {"help", 'h', NULL, "show this help"},
     F_END,
@@ -322,8 +322,17 @@ const struct fa_verb fa_verbs[] = {
     {"db status", FA_GROUP_OPERATE, "", "show the store: version, size, migrations", NULL, NULL,
      0, 0, fa_verb_db_status, NULL},
     {"db migrate", FA_GROUP_OPERATE, "", "bring the store up to date",
-     "Every other verb does the same when it opens the store; this one tells what was done.", NULL,
+     "Every other verb does the same when it opens the store; this one tells what was done. With "
+     "--dry-run on PostgreSQL it prints the SQL, to be applied with psql.",
+     "faina db migrate --dry-run --url postgres://faina@db.example.com/faina > schema.sql",
      0, 0, fa_verb_db_migrate, migrate_flags},
+    {"db copy", FA_GROUP_OPERATE, "FROM TO", "copy a store into another one",
+     "FROM and TO are URLs, sqlite:PATH or postgres://..., in any combination. All tasks are "
+     "copied with their ids, events, keys, limits and times; workers are not. TO must be empty. A "
+     "copy that was interrupted goes on when the same command is given again; until it is done, TO "
+     "can't be opened. In the end both sides are compared.",
+     "faina db copy sqlite:faina.db postgres://faina@db.example.com/faina",
+     2, 2, fa_verb_db_copy, NULL},
     {"db purge", FA_GROUP_OPERATE, "", "remove ended tasks from the store for good",
      "With no flag, those that rm has removed from view; with flags, all ended tasks that they "
      "leave. In all namespaces unless --namespace is given. Asks first on a terminal.",

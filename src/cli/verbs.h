@@ -104,6 +104,7 @@ int fa_verb_token_ls(struct fa_cli *cli);
 int fa_verb_token_revoke(struct fa_cli *cli);
 int fa_verb_db_status(struct fa_cli *cli); /* operate.c */
 int fa_verb_db_migrate(struct fa_cli *cli);
+int fa_verb_db_copy(struct fa_cli *cli);
 int fa_verb_db_purge(struct fa_cli *cli);
 int fa_verb_bench(struct fa_cli *cli);
 int fa_verb_doctor(struct fa_cli *cli);

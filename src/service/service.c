@@ -1,5 +1,5 @@
 /*
- * service.c - the door in front of every engine: URL to engine, checks, and the waits.
+ * service.c - the door in front of every engine: checks, and the waits.
  *
  * An engine sees only requests that passed model/check.h (O4). When some operations of a batch are
  * refused here, the others are run together all the same, in their order: a compact copy of them
@@ -14,7 +14,6 @@
 #include "model/id.h"
 #include "model/limits.h"
 #include "model/states.h"
-#include "sql/engine.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -47,117 +46,8 @@ bool fa_op_writes(enum fa_op_kind kind)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Opening
+ * Closing
  */
-
-#define URL_EXAMPLES                                                                               \
-    "sqlite:faina.db, sqlite:/var/lib/faina/faina.db, memory: or postgres://user@host/database"
-
-static bool starts_with(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-/* The file behind "sqlite:PATH". Two slashes begin a host name in other URLs, so we take them only
- * where they can mean nothing else than an absolute path. */
-static enum faina_code sqlite_path(const char *url, const char **out, struct faina_error *err)
-{
-    const char *path = url + strlen("sqlite:");
-
-    if (starts_with(path, "//")) {
-        if (path[2] != '/')
-            return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
-                                  "\"%.200s\" is ambiguous: write sqlite:%.200s for a file in this "
-                                  "folder, or sqlite:/folder/file for an absolute path",
-                                  url, path + 2);
-        path += 2;
-    }
-    if (strcmp(path, ":memory:") == 0)
-        return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
-                              "an engine in memory has the URL memory:");
-    if (path[0] == '\0')
-        return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
-                              "the URL names no file: write sqlite:faina.db, for example");
-    *out = path;
-    return FAINA_OK;
-}
-
-static enum faina_code check_options(const struct faina_options *options, struct faina_error *err)
-{
-    if (!options)
-        return FAINA_OK;
-    if (options->input_size_max < 0 || options->input_size_max > FA_INPUT_SIZE_CEILING)
-        return fa_error_field(err, FAINA_INVALID_REQUEST, "input_size_max",
-                              "input_size_max must be between 0 and %d bytes",
-                              FA_INPUT_SIZE_CEILING);
-    if (options->cache_kib < 0)
-        return fa_error_field(err, FAINA_INVALID_REQUEST, "cache_kib",
-                              "cache_kib can't be negative");
-    return FAINA_OK;
-}
-
-static enum faina_code unknown_url(const char *url, struct faina_error *err)
-{
-    static const struct {
-        const char *scheme, *engine;
-    } later[] = {
-        {"nats://", "NATS"},
-        {"http://", "remote"},
-        {"https://", "remote"},
-    };
-
-    for (size_t i = 0; i < FA_COUNT(later); i++) {
-        if (starts_with(url, later[i].scheme))
-            return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
-                                  "this build has no %s engine; use a URL such as " URL_EXAMPLES,
-                                  later[i].engine);
-    }
-    /* The URL isn't repeated here when it may hold a password. */
-    if (strchr(url, '@'))
-        return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
-                              "the engine's URL is of no known kind; examples are " URL_EXAMPLES);
-    return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
-                          "\"%.200s\" is not the URL of an engine; examples are " URL_EXAMPLES,
-                          url);
-}
-
-static enum faina_code open_store(const char *url, const struct faina_options *options,
-                                  struct fa_store **out, struct faina_error *err)
-{
-    const char *path = NULL; /* NULL: memory */
-    enum faina_code code = FAINA_OK;
-
-    if (starts_with(url, "postgres://") || starts_with(url, "postgresql://"))
-        return fa_store_open_postgres(out, url, err);
-    if (starts_with(url, "sqlite:"))
-        code = sqlite_path(url, &path, err);
-    else if (strcmp(url, "memory:") != 0)
-        code = unknown_url(url, err);
-    return code == FAINA_OK ? fa_store_open_sqlite(out, path, options, err) : code;
-}
-
-enum faina_code fa_service_open(struct fa_service **out, const char *url,
-                                const struct faina_options *options, struct faina_error *err)
-{
-    struct fa_service *service = NULL;
-    struct fa_store *store = NULL;
-    enum faina_code code;
-
-    assert(out);
-    code = check_options(options, err);
-    if (code == FAINA_OK)
-        code = open_store(url ? url : "sqlite:faina.db", options, &store, err);
-    if (code != FAINA_OK)
-        return code;
-    code = fa_engine_open(&service, store, err);
-    if (code != FAINA_OK)
-        return code;
-    service->input_size_max = options && options->input_size_max > 0
-                                  ? (size_t)options->input_size_max
-                                  : FA_INPUT_SIZE_DEFAULT;
-    *out = service;
-    return FAINA_OK;
-}
 
 /* Callers are counted so that closing can wait for those who were inside when it began. */
 static void enter(struct fa_service *service)

@@ -282,6 +282,53 @@ FA_MUST_CHECK enum faina_code fa_service_open(struct fa_service **out, const cha
 /* Lets callers inside finish; those that wait return with STORE_CLOSED. NULL is fine. */
 void fa_service_close(struct fa_service *service);
 
+/* What opening a store would do to its schema. */
+struct fa_service_plan {
+    int schema_version; /* now */
+    size_t step_count;  /* the steps that are missing */
+    const char **ids, **descriptions;
+    const char *script; /* does them by hand, with the database's own program; twice is harmless */
+};
+
+/* Changes nothing. NOT_SUPPORTED: the store is none that is changed by hand. UNAVAILABLE: it is
+ * newer than this program. */
+FA_MUST_CHECK enum faina_code fa_service_plan(const char *url, struct fa_arena *arena,
+                                              struct fa_service_plan *out, struct faina_error *err);
+
+/* Copying a store. */
+enum fa_copy_phase { FA_COPY_READING, FA_COPY_WRITING, FA_COPY_CHECKING };
+
+struct fa_copy_report {
+    const char *from, *to; /* for people; no secrets */
+    bool is_resumed;       /* it went on with a copy that was begun before */
+    bool is_restarted;     /* it threw such a copy away: the source has changed since */
+    const char *user;      /* a node that had the source open; NULL: none */
+    size_t table_count;
+    struct fa_copy_sum {
+        const char *name;
+        int64_t rows;
+        uint64_t checksum; /* the same on both sides */
+    } * tables;
+};
+
+/* Called now and then. `done` counts rows of the phase; total is 0 while it is not known. */
+struct fa_copy_watch {
+    void *ctx;
+    void (*moved)(void *ctx, enum fa_copy_phase phase, const char *table, int64_t done,
+                  int64_t total);
+};
+
+/*
+ * Copies everything but the workers from one store into another that is empty, or into which a
+ * copy was begun: then it goes on. Until it is done nobody can open the target. The source stays
+ * as it is. CONFLICT: the target holds something, or is in use. NOT_FOUND: no store at `from`.
+ * NOT_SUPPORTED: a store in memory.
+ */
+FA_MUST_CHECK enum faina_code fa_service_copy(const char *from, const char *to,
+                                              const struct fa_copy_watch *watch,
+                                              struct fa_arena *arena, struct fa_copy_report *out,
+                                              struct faina_error *err);
+
 void fa_service_run(struct fa_service *service, struct fa_op *ops, size_t count);
 /* One operation; copies op->error to `err` and returns op->code. */
 enum faina_code fa_service_run_one(struct fa_service *service, struct fa_op *op,

@@ -81,6 +81,14 @@ FA_MUST_CHECK enum faina_code fa_plan_make(struct fa_unit *unit, const struct fa
 struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *plan);
 /* Frees every key that a task has. The row must be whole. */
 void fa_free_keys(struct fa_unit *unit, const struct fa_row *row);
+/* The keys that a task has, from what they are made of. Returns how many. */
+#define FA_KEYS_MAX 3
+struct fa_key_parts {
+    const char *ns, *type;
+    const char *key, *input_hash, *child; /* NULL: it has none of the kind */
+    int64_t parent;
+};
+size_t fa_keys_of(const struct fa_key_parts *task, struct fa_key out[FA_KEYS_MAX]);
 /* The hash under which task_key finds an idempotency key. */
 struct fa_key fa_key_hash(const char *ns, const char *type, const char *key);
 
