@@ -306,8 +306,9 @@ END $$;
 -- Making -----------------------------------------------------------------------------------------
 
 -- Hands out `count` keys, each 64 after the one before, and returns the first. Nobody else gets
--- them, and nobody waits for our commit: the lock is the session's, and let go at once. Keys may run
--- ahead of the clock, which has room for 64 in a millisecond; an hour ahead, the clock was set back.
+-- them, and nobody waits for our commit: the lock is the session's, and let go at once. Keys may
+-- run ahead of the clock, which has room for 64 in a millisecond; when they are an hour ahead, the
+-- clock was set back.
 CREATE OR REPLACE FUNCTION submit_keys(count integer, now_us bigint)
 RETURNS bigint LANGUAGE plpgsql
 AS $$
