@@ -8,8 +8,8 @@
  * Ends of tasks are only told while somebody on another node waits for a task: who begins to wait
  * says so on the channel task_awaited, and in the table `awaited`.
  *
- * The leader's thread also makes the partitions of the coming days: no transaction of the engine may
- * hold their locks.
+ * The leader's thread also makes the partitions of the coming days: no transaction of the engine
+ * may hold their locks.
  */
 #include "sql/postgres/fleet_postgres.h"
 
