@@ -9,7 +9,8 @@
  *   E2  After a failed transaction the caches are loaded anew before the next one.
  *   E3  Nothing is told to waiters before the commit.
  *   E4  Chores that are due run at the head of a transaction; the timer thread makes one happen
- *       when nobody else does. Where there are several nodes, only the one that leads does them.
+ *       when nobody else does. Where there are several nodes, only the one that leads does them,
+ *       and only in transactions that its timer began: they take time over a network.
  *
  * A store in memory has one connection, so its reads take part in the batch as well.
  */
@@ -20,6 +21,7 @@
 #include "model/times.h"
 #include "sql/audit.h"
 #include "sql/batch.h"
+#include "sql/journal.h"
 #include "sql/look.h"
 #include "sql/migrate.h"
 #include "sql/ops.h"
@@ -40,8 +42,9 @@
 #define RETRY_CHORES_US 1000000 /* after a failure */
 #define READERS_HOLD_MS 500
 #define WRITERS_MAX 4
-#define TRIES_MAX 10 /* of a transaction that others were in the way of */
-#define SLOT_BITS 6  /* of an id that say which connection made it */
+#define TRIES_MAX 10       /* of a transaction that others were in the way of */
+#define SLOT_BITS 6        /* of an id that say which connection made it */
+#define FORGET_US 10000000 /* how often the log is looked through */
 
 struct engine;
 
@@ -68,7 +71,8 @@ struct engine {
     size_t writer_count;
 
     int64_t opened_us;
-    atomic_llong next_us; /* when the clock asks for something; INT64_MAX: never */
+    atomic_llong next_us;   /* when the clock asks for something; INT64_MAX: never */
+    atomic_llong forget_us; /* when to forget the oldest of the log */
     atomic_llong commits, operations;
     atomic_bool is_shut;
 
@@ -121,6 +125,8 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_TEAM_REMOVE] = fa_do_team_remove,
     [FA_OP_WORKER_PUT] = fa_do_worker_put,
     [FA_OP_WORKER_REMOVE] = fa_do_worker_remove,
+    [FA_OP_TOKEN_PUT] = fa_do_token_put,
+    [FA_OP_TOKEN_REMOVE] = fa_do_token_remove,
 };
 
 static bool takes_part(const struct op_job *job, const struct fa_op *op)
@@ -154,13 +160,25 @@ static enum faina_code run_op(struct writer *writer, struct fa_op *op)
     return op->code;
 }
 
+/* Now and then: old lines of the log go. */
+static enum faina_code forget_log(struct writer *writer, struct faina_error *err)
+{
+    struct engine *engine = writer->engine;
+    int64_t now = writer->unit.now_us;
+
+    if (now < atomic_load(&engine->forget_us))
+        return FAINA_OK;
+    atomic_store(&engine->forget_us, now + FORGET_US);
+    return fa_journal_forget(&writer->unit, err);
+}
+
 static enum faina_code run_chores(struct writer *writer, struct faina_error *err)
 {
     struct engine *engine = writer->engine;
     int64_t poll_us = engine->store->ops->poll_ms * 1000;
     enum faina_code code = FAINA_OK;
     bool leads = true;
-    int64_t next;
+    int64_t next = INT64_MAX;
 
     writer->unit.now_us = fa_db_now(writer->db);
     if (writer->unit.now_us < atomic_load(&engine->next_us))
@@ -171,7 +189,9 @@ static enum faina_code run_chores(struct writer *writer, struct faina_error *err
         atomic_store(&engine->next_us, INT64_MAX);
     if (code != FAINA_OK || !leads)
         return code;
-    code = fa_chores_run(&writer->unit, CHORES_MAX, &next, err);
+    code = forget_log(writer, err);
+    if (code == FAINA_OK)
+        code = fa_chores_run(&writer->unit, CHORES_MAX, &next, err);
     if (poll_us > 0 && next > writer->unit.now_us + poll_us)
         next = writer->unit.now_us + poll_us;
     if (code == FAINA_OK)
@@ -241,7 +261,7 @@ static enum faina_code transact(struct writer *writer, struct op_job *jobs, bool
         writer->needs_load = code != FAINA_OK;
     }
     fa_unit_reset(&writer->unit);
-    if (code == FAINA_OK)
+    if (code == FAINA_OK && (writer->engine->fleet == NULL || jobs->count == 0))
         code = run_chores(writer, err);
     while (code == FAINA_OK && jobs != NULL) {
         code = run_ops(writer, jobs, err);
@@ -252,6 +272,8 @@ static enum faina_code transact(struct writer *writer, struct op_job *jobs, bool
     }
     if (code == FAINA_OK)
         code = fa_unit_flush(&writer->unit, err);
+    if (code == FAINA_OK)
+        code = fa_journal_write(&writer->unit, err);
     if (code == FAINA_OK)
         code = fa_db_commit(writer->db, err);
     if (code != FAINA_OK) {
@@ -516,6 +538,32 @@ static void engine_wait_ready(struct fa_service *service, uint64_t mark, int64_t
     fa_waiters_wait_ready(engine->waiters, mark, bound_wait(engine, timeout_ms));
 }
 
+static void engine_listen(struct fa_service *service, struct fa_listener *listener)
+{
+    fa_waiters_listen(downcast(service)->waiters, listener);
+}
+
+static void engine_unlisten(struct fa_service *service, struct fa_listener *listener)
+{
+    fa_waiters_unlisten(downcast(service)->waiters, listener);
+}
+
+static void engine_expect(struct fa_service *service, const struct fa_id *id)
+{
+    struct engine *engine = downcast(service);
+
+    if (engine->fleet != NULL)
+        fa_fleet_await(engine->fleet, *id);
+}
+
+static void engine_advertise(struct fa_service *service, const char *address)
+{
+    struct fa_store *store = downcast(service)->store;
+
+    if (store->ops->advertise != NULL)
+        store->ops->advertise(store, address);
+}
+
 /* The timer (E4) ----------------------------------------------------------------------------- */
 
 static void *run_timer(void *ctx)
@@ -721,6 +769,10 @@ static const struct fa_service_ops engine_ops = {
     .wait_end = engine_wait_end,
     .ready_mark = engine_ready_mark,
     .wait_ready = engine_wait_ready,
+    .listen = engine_listen,
+    .unlisten = engine_unlisten,
+    .expect = engine_expect,
+    .advertise = engine_advertise,
     .info = engine_info,
     .shut = engine_shut,
     .close = engine_close,

@@ -29,8 +29,8 @@ struct fa_lanes {
     struct pause *pauses;
     int64_t last_lane_id, last_resource_id;
     struct fa_lane *dirty;
-    bool has_new_resources; /* new or changed: not stored */
-    bool has_strangers;     /* resources that a lane names and of which the row wasn't read */
+    bool has_changed; /* resources, to be written */
+    bool has_unknown; /* resources, that only a lane has named */
 };
 
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -174,7 +174,7 @@ static struct fa_resource *add_resource(struct fa_lanes *lanes, const char *name
     resource->id = ++lanes->last_resource_id;
     resource->name = copy_text(name);
     resource->max = -1;
-    lanes->has_new_resources = true;
+    lanes->has_unknown = true;
     lanes->resources[lanes->resource_count++] = resource;
     return resource;
 }
@@ -196,7 +196,7 @@ static void link_resources(struct fa_lanes *lanes, struct fa_lane *lane)
     for (size_t i = 0; fa_json_next(&it, NULL, &value); i++) {
         lane->resources[i] = add_resource(lanes, fa_json_text(value, &scratch));
         lane->resource_names[i] = lane->resources[i]->name;
-        lanes->has_strangers |= !lane->resources[i]->has_row;
+        lanes->has_unknown |= !lane->resources[i]->is_known;
     }
     fa_arena_finish(&scratch);
 }
@@ -372,12 +372,12 @@ static void load_resource(void *ctx, size_t row, const struct fa_value *columns)
     }
     resource = add_resource(load->lanes, name);
     resource->id = columns[0].i;
-    resource->in_use = fa_value_as_int(&columns[4]);
-    if (!resource->has_row || resource->is_stored) { /* else we have changed it ourselves */
+    if (!resource->is_changed) {
         resource->max = columns[2].kind == FA_INT ? columns[2].i : -1;
         resource->is_set = fa_value_as_int(&columns[3]) != 0;
-        resource->is_stored = resource->has_row = true;
     }
+    resource->in_use = fa_value_as_int(&columns[4]);
+    resource->is_known = true;
     if (resource->id > load->lanes->last_resource_id)
         load->lanes->last_resource_id = resource->id;
 }
@@ -423,7 +423,7 @@ static enum faina_code make_resource(struct fa_db *db, const char *name, struct 
     enum faina_code code = FAINA_OK;
 
     *out = fa_lanes_find_resource(load->lanes, name);
-    for (int i = 0; code == FAINA_OK && (*out == NULL || !(*out)->has_row); i++) {
+    for (int i = 0; code == FAINA_OK && (*out == NULL || !(*out)->is_known); i++) {
         if (i == MAKE_TRIES_MAX)
             return fa_error_set(err, FAINA_INTERNAL, "the resource %.100s can't be made", name);
         code = fa_db_one(db, FA_SQL_RESOURCE_MAKE, &param, 1, NULL, NULL, err);
@@ -442,9 +442,9 @@ static enum faina_code learn_resources(struct fa_lanes *lanes, struct fa_db *db,
     struct fa_value any = {.kind = FA_NULL};
     enum faina_code code;
 
-    if (!db->is_shared || !lanes->has_strangers)
+    if (!db->is_shared || !lanes->has_unknown)
         return FAINA_OK;
-    lanes->has_strangers = false;
+    lanes->has_unknown = false;
     code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, load, err);
     for (size_t i = 0; code == FAINA_OK && db->is_writing && i < lanes->resource_count; i++) {
         struct fa_resource *resource = lanes->resources[i];
@@ -523,15 +523,28 @@ enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct f
 
 /* Sharing the store -------------------------------------------------------------------------- */
 
+#define LANES_FEW 16     /* so many lines are looked at without asking whether they are empty */
+#define LANE_ID_SLACK 50 /* lanes whose ids were given out earlier may be committed later */
+
+/* With few lanes: each may have tasks in line, and new ones are asked for. */
+static struct fa_db_call ask_new_lanes(struct fa_lanes *lanes, struct fa_value *after,
+                                       struct load *load)
+{
+    *after = fa_value_int(lanes->last_lane_id - LANE_ID_SLACK);
+    return fa_db_call_one(FA_SQL_LANE_AFTER, after, 1, load_lane, load);
+}
+
 enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
 {
+    bool is_few = lanes->count > 0 && lanes->count <= LANES_FEW;
     struct load load = {.lanes = lanes};
     struct fa_keys ready = {.arena = &load.scratch};
-    struct fa_value any = {.kind = FA_NULL};
+    struct fa_value any = {.kind = FA_NULL}, after;
     struct fa_db_call calls[3] = {
         fa_db_call_one(FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load),
         fa_db_call_one(FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load),
-        fa_db_call_one(FA_SQL_READY_LANES, NULL, 0, fa_keys_sink, &ready),
+        is_few ? ask_new_lanes(lanes, &after, &load)
+               : fa_db_call_one(FA_SQL_READY_LANES, NULL, 0, fa_keys_sink, &ready),
     };
     enum faina_code code;
 
@@ -539,6 +552,8 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, struc
     for (size_t i = 0; i < lanes->count; i++)
         lanes->lanes[i]->is_paused = lanes->lanes[i]->may_have_ready = false;
     code = fa_db_run_all(db, calls, FA_COUNT(calls), err);
+    if (code == FAINA_OK)
+        code = learn_resources(lanes, db, &load, err);
     for (size_t i = 0; code == FAINA_OK && i < ready.count; i++) {
         struct fa_lane *lane = NULL;
 
@@ -546,6 +561,8 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, struc
         if (code == FAINA_OK)
             lane->may_have_ready = true;
     }
+    for (size_t i = 0; is_few && i < lanes->count; i++)
+        lanes->lanes[i]->may_have_ready = true;
     fa_arena_finish(&load.scratch);
     return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
 }
@@ -734,16 +751,17 @@ static enum faina_code flush_resources(struct fa_lanes *lanes, struct fa_db *db,
         struct fa_resource *resource = lanes->resources[i];
         struct fa_value max = {.kind = resource->max < 0 ? FA_NULL : FA_INT, .i = resource->max};
 
-        if (resource->is_stored)
+        if (resource->is_known && !resource->is_changed)
             continue;
         code =
             fa_db_one(db, FA_SQL_RESOURCE_PUT,
                       (struct fa_value[]){fa_value_int(resource->id), fa_value_text(resource->name),
                                           max, fa_value_int(resource->is_set)},
                       4, NULL, NULL, err);
-        resource->is_stored = true;
+        resource->is_known = true;
+        resource->is_changed = false;
     }
-    lanes->has_new_resources = false;
+    lanes->has_changed = lanes->has_unknown = false;
     return code;
 }
 
@@ -751,8 +769,8 @@ void fa_lanes_limit(struct fa_lanes *lanes, struct fa_resource *resource, int64_
 {
     resource->max = max;
     resource->is_set = is_set;
-    resource->is_stored = false;
-    lanes->has_new_resources = true;
+    resource->is_changed = true;
+    lanes->has_changed = true;
 }
 
 enum faina_code fa_lanes_flush(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
@@ -762,7 +780,7 @@ enum faina_code fa_lanes_flush(struct fa_lanes *lanes, struct fa_db *db, struct 
         .sql = FA_SQL_TALLY_ADD, .param_count = 3, .bind = bind_count, .bind_ctx = counts};
     enum faina_code code = FAINA_OK;
 
-    if (lanes->has_new_resources)
+    if (lanes->has_changed || (lanes->has_unknown && !db->is_shared))
         code = flush_resources(lanes, db, err);
     while (code == FAINA_OK && lanes->dirty != NULL) {
         struct fa_lane *lane = lanes->dirty;

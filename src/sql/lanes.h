@@ -25,8 +25,8 @@ struct fa_resource {
     int64_t max; /* -1: no limit */
     int64_t in_use;
     bool is_set;         /* by somebody; not only named by a task */
-    bool is_stored;      /* its row is as it is here */
-    bool has_row;        /* where the store is shared: the id is the store's */
+    bool is_known;       /* to the store: its id is the store's */
+    bool is_changed;     /* has something to be written */
     uint64_t lock_epoch; /* of the transaction that has it locked (L4) */
 };
 

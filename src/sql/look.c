@@ -3,6 +3,7 @@
 
 #include "model/limits.h"
 #include "model/states.h"
+#include "sql/journal.h"
 #include "sql/ops.h"
 
 #include <assert.h>
@@ -337,6 +338,8 @@ enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_
         return fa_look_children(source, op);
     case FA_OP_EVENTS:
         return look_events(source, op);
+    case FA_OP_FOLLOW:
+        return fa_look_follow(source, op);
     case FA_OP_EXPLAIN:
         return fa_look_explain(source, op, now_us);
     case FA_OP_RESOURCE_LIST:
@@ -345,6 +348,8 @@ enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_
         return look_teams(source, op);
     case FA_OP_WORKER_LIST:
         return fa_look_workers(source, op, now_us);
+    case FA_OP_TOKEN_LIST:
+        return fa_look_tokens(source, op);
     case FA_OP_STATS:
         return look_stats(source, op);
     default:

@@ -25,6 +25,7 @@ void fa_unit_init(struct fa_unit *unit, struct fa_source source, struct fa_id_so
         .bucket_count = BUCKETS_MIN,
     };
     unit->buckets = fa_alloc_zero(unit->bucket_count, sizeof(struct fa_row *));
+    fa_buf_init(&unit->journal, SIZE_MAX / 2);
 }
 
 /* A large transaction must not make all small ones after it clear its large tables. */
@@ -48,6 +49,7 @@ void fa_unit_reset(struct fa_unit *unit)
 {
     fa_arena_reset(&unit->arena);
     clear_tables(unit);
+    fa_buf_clear(&unit->journal);
     unit->row_count = 0;
     unit->dirty_count = 0;
     unit->event_count = 0;
@@ -66,6 +68,7 @@ void fa_unit_reset(struct fa_unit *unit)
 void fa_unit_finish(struct fa_unit *unit)
 {
     fa_arena_finish(&unit->arena);
+    fa_buf_finish(&unit->journal);
     free(unit->buckets);
     free(unit->dirty);
     free(unit->events);
@@ -395,9 +398,39 @@ static void note(struct fa_unit *unit, const struct fa_unit_event *event)
     unit->events[unit->event_count++] = *event;
 }
 
+static char *put_hex(char *at, uint64_t bits)
+{
+    int shift = 60;
+
+    while (shift > 0 && bits >> shift == 0)
+        shift -= 4;
+    for (; shift >= 0; shift -= 4)
+        *at++ = "0123456789abcdef"[bits >> shift & 15];
+    return at;
+}
+
+void fa_unit_journal(struct fa_unit *unit, const struct fa_row *row, const char *what,
+                     int64_t at_us)
+{
+    char line[96], *at = put_hex(line, (uint64_t)row->id.key);
+    size_t len = strlen(what);
+
+    assert(len < 32);
+    *at++ = ' ';
+    at = put_hex(at, (uint64_t)at_us);
+    *at++ = ' ';
+    *at++ = (char)('0' + row->status);
+    *at++ = ' ';
+    memcpy(at, what, len);
+    at += len;
+    *at++ = '\n';
+    fa_buf_add(&unit->journal, line, (size_t)(at - line));
+}
+
 void fa_unit_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
                    enum faina_actor actor, const char *worker, const char *detail)
 {
+    fa_unit_journal(unit, row, what, row->updated_us);
     note(unit, &(struct fa_unit_event){
                    .task = row->id.key,
                    .at_us = row->updated_us,
@@ -414,6 +447,7 @@ void fa_unit_note(struct fa_unit *unit, struct fa_row *row, const char *what,
                   enum faina_actor actor, const char *worker, const char *detail)
 {
     row->noted_us = next_time(unit, row);
+    fa_unit_journal(unit, row, what, row->noted_us);
     note(unit, &(struct fa_unit_event){
                    .task = row->id.key,
                    .at_us = row->noted_us,
@@ -558,6 +592,18 @@ static void step_back(struct fa_unit *unit, struct fa_row *row, unsigned effects
     }
 }
 
+/* What the row tells by itself (U5) is in the log all the same. */
+static void journal_told(struct fa_unit *unit, const struct fa_row *row, unsigned effects,
+                         enum fa_trigger trigger)
+{
+    if (effects & FA_TAKE_LEASE && row->flags & FA_FLAG_CLAIM_EVENT)
+        fa_unit_journal(unit, row, "claimed", row->claimed_us);
+    if (trigger == FA_START)
+        fa_unit_journal(unit, row, "started", row->started_us);
+    if (effects & FA_END)
+        fa_unit_journal(unit, row, faina_status_name(row->status), row->completed_us);
+}
+
 void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_change *change)
 {
     const struct fa_rule *rule = fa_rule_find(row->status, change->trigger);
@@ -605,6 +651,8 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
     if (change->what != NULL)
         fa_unit_event(unit, row, change->what, change->actor,
                       change->event_worker ? change->event_worker : change->worker, change->detail);
+    else
+        journal_told(unit, row, effects, change->trigger);
 }
 
 /* Waiting tasks ---------------------------------------------------------------------------- */

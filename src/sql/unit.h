@@ -47,6 +47,8 @@ struct fa_unit {
     struct fa_id *ended; /* tasks that ended */
     size_t ended_count, ended_size;
 
+    struct fa_buf journal; /* what happened, for the log */
+
     bool has_arrivals;    /* a row that is not yet written may belong in line */
     uint64_t epoch;       /* grows with each transaction: what was read ahead before is void */
     int64_t claim_demand; /* how many tasks the claims of this batch want in all */
@@ -143,6 +145,10 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
 /* Notes an event at the row's updated_us. */
 void fa_unit_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
                    enum faina_actor actor, const char *worker, const char *detail);
+
+/* A line for the log: something happened to the task. */
+void fa_unit_journal(struct fa_unit *unit, const struct fa_row *row, const char *what,
+                     int64_t at_us);
 
 /* U5: writes out what the row alone has told so far, because it is about to forget it. */
 void fa_unit_write_out(struct fa_unit *unit, struct fa_row *row);

@@ -1,5 +1,5 @@
 /*
- * test_sql_submit.c - submit and submit_many in SQL (migration 0003) do what the engine's submit
+ * test_sql_submit.c - submit and submit_many in SQL (migration 0005) do what the engine's submit
  * does: the same tasks, limits and keys, in the caller's transaction, and in nobody's way.
  */
 #include "support/crew.h"
@@ -855,7 +855,7 @@ static void test_sql_submit__wakes_who_waits(void **state)
 static void test_sql_submit__applies_twice(void **state)
 {
     struct world *world = *state;
-    const char *path = FA_SOURCE_ROOT "/src/sql/postgres/migrations/0003_submit.sql";
+    const char *path = FA_SOURCE_ROOT "/src/sql/postgres/migrations/0005_submit.sql";
     char *text;
     FILE *file;
     size_t len;

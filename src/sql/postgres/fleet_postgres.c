@@ -8,8 +8,8 @@
  * Ends of tasks are only told while somebody on another node waits for a task: who begins to wait
  * says so on the channel task_awaited, and in the table `awaited`.
  *
- * The leader's thread also makes the partitions of the coming days: no transaction of the engine
- * may hold their locks.
+ * The leader's thread also makes the partitions of the coming days: their locks must not be held by
+ * a transaction of the engine.
  */
 #include "sql/postgres/fleet_postgres.h"
 
@@ -59,6 +59,14 @@ struct outbox {
     int64_t due_us;
 };
 
+/* Tasks that the others know we wait for: open addressing over a power of two. */
+struct known {
+    struct known_item {
+        int64_t key, until; /* monotonic; the others may have forgotten it after that */
+    } * items;
+    size_t count, size;
+};
+
 struct fa_fleet {
     struct fa_pg_target *target;
     struct fa_fleet_events events;
@@ -66,8 +74,9 @@ struct fa_fleet {
     pthread_t thread;
     int wake_fd;
 
-    pthread_mutex_t mutex; /* guards the outbox, leftover_us and is_closing */
+    pthread_mutex_t mutex; /* guards the outbox, known, leftover_us and is_closing */
     struct outbox outbox;
+    struct known known;
     int64_t leftover_us; /* monotonic; 0: none */
     bool is_closing;
 
@@ -89,6 +98,52 @@ static void ids_add(struct ids *ids, const struct fa_id *more, size_t count)
     if (count > 0)
         memcpy(ids->items + ids->count, more, count * sizeof(*more));
     ids->count += count;
+}
+
+static struct known_item *known_slot(const struct known *known, int64_t key)
+{
+    size_t at = (size_t)((uint64_t)key * 0x9e3779b97f4a7c15u >> 20) & (known->size - 1);
+
+    while (known->items[at].key != 0 && known->items[at].key != key)
+        at = (at + 1) & (known->size - 1);
+    return &known->items[at];
+}
+
+/* Makes room for one more, and forgets what is over. */
+static void known_grow(struct known *known, int64_t now)
+{
+    struct known old = *known;
+    size_t living = 0;
+
+    for (size_t i = 0; i < old.size; i++)
+        living += old.items[i].key != 0 && old.items[i].until > now;
+    *known = (struct known){.size = 64};
+    while (known->size < (living + 1) * 4)
+        known->size *= 2;
+    known->items = fa_alloc_zero(known->size, sizeof(*known->items));
+    for (size_t i = 0; i < old.size; i++) {
+        if (old.items[i].key != 0 && old.items[i].until > now) {
+            *known_slot(known, old.items[i].key) = old.items[i];
+            known->count++;
+        }
+    }
+    free(old.items);
+}
+
+/* False: it was known already. */
+static bool known_add(struct known *known, int64_t key)
+{
+    int64_t now = fa_clock_mono_us();
+    struct known_item *slot;
+
+    if ((known->count + 1) * 2 > known->size)
+        known_grow(known, now);
+    slot = known_slot(known, key);
+    if (slot->key == key && slot->until > now)
+        return false;
+    known->count += slot->key == 0;
+    *slot = (struct known_item){key, now + AWAIT_US / 2};
+    return true;
 }
 
 /* What others call ---------------------------------------------------------------------------- */
@@ -123,10 +178,15 @@ void fa_fleet_tell(struct fa_fleet *fleet, const struct fa_fleet_news *news)
 
 void fa_fleet_await(struct fa_fleet *fleet, struct fa_id id)
 {
+    bool is_new;
+
     pthread_mutex_lock(&fleet->mutex);
-    ids_add(&fleet->outbox.awaits, &id, 1);
+    is_new = known_add(&fleet->known, id.key);
+    if (is_new)
+        ids_add(&fleet->outbox.awaits, &id, 1);
     pthread_mutex_unlock(&fleet->mutex);
-    wake(fleet);
+    if (is_new)
+        wake(fleet);
 }
 
 bool fa_fleet_leads(struct fa_fleet *fleet)
@@ -377,7 +437,7 @@ static void renew_lead(struct fa_fleet *fleet)
     if (epoch != 0 && !led)
         fleet->events.due(fleet->events.ctx, 0);
     if (fleet->conn != NULL)
-        fa_pg_read_clock(fleet->target, fleet->conn);
+        fa_pg_read_clock(fleet->target, fleet->conn, 1);
     fleet->renew_at = fa_clock_mono_us() + RENEW_US;
 }
 
@@ -428,6 +488,10 @@ static void connect_if_due(struct fa_fleet *fleet)
         return;
     }
     fleet->connect_pause = RECONNECT_MIN_US;
+    pthread_mutex_lock(&fleet->mutex); /* what was said may be lost */
+    free(fleet->known.items);
+    fleet->known = (struct known){0};
+    pthread_mutex_unlock(&fleet->mutex);
     fleet->await_said_at = -AWAIT_SAY_US;
     fleet->due_told_us = 0;
     atomic_store(&fleet->others_wait_until, now + AWAIT_US);
@@ -537,6 +601,7 @@ void fa_fleet_leave(struct fa_fleet *fleet)
     }
     PQfinish(fleet->conn);
     close(fleet->wake_fd);
+    free(fleet->known.items);
     free(fleet->outbox.ended.items);
     free(fleet->outbox.awaits.items);
     pthread_mutex_destroy(&fleet->mutex);

@@ -70,6 +70,11 @@ static const char *store_location(struct fa_store *base)
     return downcast(base)->path;
 }
 
+static void store_advertise(struct fa_store *base, const char *address)
+{
+    fa_owner_advertise(&downcast(base)->owner, address);
+}
+
 static void store_close(struct fa_store *base)
 {
     struct store_sqlite *store = downcast(base);
@@ -86,6 +91,7 @@ static const struct fa_store_ops file_ops = {
     .connect = store_connect,
     .size = store_size,
     .location = store_location,
+    .advertise = store_advertise,
     .close = store_close,
 };
 

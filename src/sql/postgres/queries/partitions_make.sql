@@ -1,3 +1,3 @@
--- Makes the partitions of today and of a week after it, where they are missing. Fails when somebody
--- is in the way for too long.
+-- Makes the partitions of the coming days; nearly always they are there. By itself, never inside a
+-- transaction that waits for us: it locks tables.
 SELECT make_partitions(7)

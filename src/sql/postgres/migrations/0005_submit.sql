@@ -307,8 +307,8 @@ END $$;
 
 -- Hands out `count` keys, each 64 after the one before, and returns the first. Nobody else gets
 -- them, and nobody waits for our commit: the lock is the session's, and let go at once. Keys may
--- run ahead of the clock, which has room for 64 in a millisecond; when they are an hour ahead, the
--- clock was set back.
+-- run ahead of the clock, which has room for 64 in a millisecond; an hour ahead, the clock was set
+-- back.
 CREATE OR REPLACE FUNCTION submit_keys(count integer, now_us bigint)
 RETURNS bigint LANGUAGE plpgsql
 AS $$
@@ -570,6 +570,13 @@ BEGIN
     SELECT n.lane, n.status, min(min(n.id)) OVER (), count(*)
     FROM unnest(tasks) AS n WHERE NOT n.existing
     GROUP BY n.lane, n.status;
+
+    -- The lines that src/sql/unit.c writes: task, time, status, what.
+    INSERT INTO log (at_us, events)
+    SELECT now_us, string_agg(format('%s %s %s created', to_hex(n.id), to_hex(now_us), n.status),
+                              E'\n' ORDER BY n.id) || E'\n'
+    FROM unnest(tasks) AS n WHERE NOT n.existing
+    HAVING count(*) > 0;
 END $$;
 
 -- For everybody ----------------------------------------------------------------------------------
