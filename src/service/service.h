@@ -32,6 +32,7 @@ struct fa_service;
     X(START, "start", true)                                                                        \
     X(PROGRESS, "progress", true)                                                                  \
     X(HEARTBEAT, "heartbeat", true)                                                                \
+    X(NOTE, "note", true)                                                                          \
     X(COMPLETE, "complete", true)                                                                  \
     X(FAIL, "fail", true)                                                                          \
     X(BLOCK, "block", true)                                                                        \
@@ -72,11 +73,17 @@ struct fa_op {
     const char *id;     /* the task, or the team (TEAM_REMOVE, TEAM_LIST) */
     struct faina_by by; /* who acts */
     bool wants_task;    /* a change answers with the whole task, not only with its id */
+    const atomic_bool *give_up; /* fa_service_claim_wait: come back early once this is set and
+                                   fa_service_wake was called; NULL: never */
     union {
         const struct faina_submit *submit;   /* SUBMIT */
         const struct faina_claim *claim;     /* CLAIM_NEXT (wait_ms is the caller's affair) */
         int64_t lease_ms;                    /* CLAIM, START, HEARTBEAT; 0: the default */
         const struct faina_report *report;   /* PROGRESS */
+        struct {
+            const char *what;   /* the event's name */
+            const char *detail; /* JSON; NULL: none */
+        } note;                 /* NOTE: an event that changes nothing else, by who holds the task */
         const char *output;                  /* COMPLETE; NULL: none */
         const struct faina_failure *failure; /* FAIL */
         struct {
@@ -160,6 +167,9 @@ struct fa_service_ops {
     /* ... and a wait until it is another than `mark`, or the time is over, or for nothing. */
     void (*wait_ready)(struct fa_service *service, uint64_t mark, int64_t timeout_ms);
 
+    /* Optional. Makes every wait_ready under way return; without it they last up to their slice. */
+    void (*wake)(struct fa_service *service);
+
     /* Required. With `thorough` it also checks the store itself, which takes time. */
     enum faina_code (*info)(struct fa_service *service, bool thorough, struct fa_arena *arena,
                             struct fa_service_info *out, struct faina_error *err);
@@ -193,6 +203,8 @@ enum faina_code fa_service_run_one(struct fa_service *service, struct fa_op *op,
 /* CLAIM_NEXT that waits up to claim->wait_ms for work. */
 enum faina_code fa_service_claim_wait(struct fa_service *service, struct fa_op *op,
                                       struct faina_error *err);
+/* Lets those inside fa_service_claim_wait look at their `give_up`. */
+void fa_service_wake(struct fa_service *service);
 /* GET that waits until the task has ended. TIMEOUT: op->task is its present state. */
 enum faina_code fa_service_wait(struct fa_service *service, struct fa_op *op, int64_t timeout_ms,
                                 struct faina_error *err);

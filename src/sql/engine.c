@@ -97,6 +97,7 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_START] = fa_do_start,
     [FA_OP_PROGRESS] = fa_do_progress,
     [FA_OP_HEARTBEAT] = fa_do_heartbeat,
+    [FA_OP_NOTE] = fa_do_note,
     [FA_OP_COMPLETE] = fa_do_complete,
     [FA_OP_FAIL] = fa_do_fail,
     [FA_OP_BLOCK] = fa_do_block,
@@ -392,6 +393,11 @@ static uint64_t engine_ready_mark(struct fa_service *service)
     return fa_waiters_ready_mark(downcast(service)->waiters);
 }
 
+static void engine_wake(struct fa_service *service)
+{
+    fa_waiters_tell_ready(downcast(service)->waiters);
+}
+
 static void engine_wait_ready(struct fa_service *service, uint64_t mark, int64_t timeout_ms)
 {
     fa_waiters_wait_ready(downcast(service)->waiters, mark, timeout_ms);
@@ -576,6 +582,7 @@ static const struct fa_service_ops engine_ops = {
     .wait_end = engine_wait_end,
     .ready_mark = engine_ready_mark,
     .wait_ready = engine_wait_ready,
+    .wake = engine_wake,
     .info = engine_info,
     .shut = engine_shut,
     .close = engine_close,
