@@ -103,6 +103,9 @@ struct fa_job {
 void fa_job_end(struct fa_job *job, const struct fa_outcome *outcome);
 /* Progress, state, metadata; told to the engine when it is time. Copies. */
 void fa_job_report(struct fa_job *job, const struct faina_report *report);
+/* Keeps the job's memory, also after its end. */
+void fa_job_ref(struct fa_job *job);
+void fa_job_unref(struct fa_job *job);
 enum fa_stop fa_job_stop(const struct fa_job *job);
 const char *fa_job_worker(const struct fa_job *job);
 size_t fa_job_output_max(const struct fa_job *job); /* bytes of an output that the engine takes */

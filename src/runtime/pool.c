@@ -231,6 +231,22 @@ void fa_job_report(struct fa_job *job, const struct faina_report *report)
     pthread_mutex_unlock(&pool->mutex);
 }
 
+void fa_job_ref(struct fa_job *job)
+{
+    pthread_mutex_lock(&job->pool->mutex);
+    job->refs++;
+    pthread_mutex_unlock(&job->pool->mutex);
+}
+
+void fa_job_unref(struct fa_job *job)
+{
+    struct fa_pool *pool = job->pool;
+
+    pthread_mutex_lock(&pool->mutex);
+    fa_pool_unref(job);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
 enum fa_stop fa_job_stop(const struct fa_job *job)
 {
     return (enum fa_stop)atomic_load(&job->stop);

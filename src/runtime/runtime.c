@@ -1,0 +1,115 @@
+/*
+ * runtime.c - joins the parts. They are started from the bottom up and stopped from the top down;
+ * the loop goes before the memory of those that it called.
+ */
+#include "runtime/runtime.h"
+
+#include "runtime/folder.h"
+#include "runtime/spawn.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+struct fa_runtime {
+    struct fa_loop *loop;
+    struct fa_spawner *spawner;
+    struct fa_pool *pool;
+    struct fa_folder *folder;
+};
+
+static int default_concurrency(void)
+{
+    long count = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return count > 0 ? (int)count : 1;
+}
+
+static enum faina_code start_pool(struct fa_runtime *runtime, struct fa_service *service,
+                                  const struct fa_runtime_config *config, struct faina_error *err)
+{
+    struct fa_pool_config pool = {
+        .worker_id = config->worker_id,
+        .concurrency = config->concurrency > 0 ? config->concurrency : default_concurrency(),
+        .lease_ms = config->lease_ms,
+        .namespaces = config->namespaces,
+        .namespace_count = config->namespace_count,
+        .log = config->log,
+    };
+    enum faina_code code = fa_pool_create(&runtime->pool, service, runtime->loop, &pool, err);
+
+    if (code == FAINA_OK && config->services)
+        fa_pool_set_services(runtime->pool, config->services, config->service_count);
+    return code;
+}
+
+static enum faina_code start_folder(struct fa_runtime *runtime,
+                                    const struct fa_runtime_config *config, struct faina_error *err)
+{
+    struct fa_folder_config folder = {
+        .path = config->handlers,
+        .must_exist = config->needs_handlers,
+        .types = config->types,
+        .type_count = config->type_count,
+        .kill_after_ms = config->kill_after_ms,
+        .log = config->log,
+    };
+
+    if (!config->handlers)
+        return FAINA_OK;
+    return fa_folder_create(&runtime->folder, runtime->pool, runtime->loop, runtime->spawner,
+                            &folder, err);
+}
+
+enum faina_code fa_runtime_start(struct fa_runtime **out, struct fa_service *service,
+                                 const struct fa_runtime_config *config, struct faina_error *err)
+{
+    struct fa_runtime *runtime = fa_alloc_zero(1, sizeof(*runtime));
+    enum faina_code code = fa_loop_create(&runtime->loop, err);
+
+    if (code == FAINA_OK)
+        code = fa_spawner_create(&runtime->spawner, runtime->loop, config->owns_process, err);
+    if (code == FAINA_OK)
+        code = start_pool(runtime, service, config, err);
+    if (code == FAINA_OK)
+        code = start_folder(runtime, config, err);
+    if (code != FAINA_OK) {
+        fa_runtime_stop(runtime, 0);
+        fa_runtime_destroy(runtime);
+        return code;
+    }
+    *out = runtime;
+    return FAINA_OK;
+}
+
+void fa_runtime_stop(struct fa_runtime *runtime, int64_t grace_ms)
+{
+    if (runtime->pool)
+        fa_pool_stop(runtime->pool, grace_ms);
+    fa_loop_destroy(runtime->loop);
+    runtime->loop = NULL;
+}
+
+void fa_runtime_hurry(struct fa_runtime *runtime)
+{
+    fa_pool_hurry(runtime->pool);
+}
+
+void fa_runtime_destroy(struct fa_runtime *runtime)
+{
+    if (!runtime)
+        return;
+    fa_folder_destroy(runtime->folder);
+    fa_pool_destroy(runtime->pool);
+    fa_spawner_destroy(runtime->spawner);
+    free(runtime);
+}
+
+struct fa_pool *fa_runtime_pool(struct fa_runtime *runtime)
+{
+    return runtime->pool;
+}
+
+void fa_runtime_stats(struct fa_runtime *runtime, struct fa_pool_stats *out)
+{
+    fa_pool_stats(runtime->pool, out);
+}
