@@ -263,8 +263,8 @@ static enum faina_code check_note(const struct fa_op *op, struct faina_error *er
         fa_check_name(op->note.what, FA_NAME_SIZE_MAX, "what", FAINA_INVALID_REQUEST, err);
 
     if (code == FAINA_OK)
-        code = fa_check_json(op->note.detail, FA_NOTE_SIZE_MAX, "detail", FAINA_INVALID_REQUEST,
-                             err);
+        code =
+            fa_check_json(op->note.detail, FA_NOTE_SIZE_MAX, "detail", FAINA_INVALID_REQUEST, err);
     return code;
 }
 
@@ -343,8 +343,8 @@ static enum faina_code check_task(const struct fa_op *op, bool needs_worker,
 static enum faina_code check_change(const struct fa_service *service, const struct fa_op *op,
                                     struct faina_error *err)
 {
-    bool needs_worker = op->kind == FA_OP_CLAIM || op->kind == FA_OP_HEARTBEAT ||
-                        op->kind == FA_OP_NOTE;
+    bool needs_worker =
+        op->kind == FA_OP_CLAIM || op->kind == FA_OP_HEARTBEAT || op->kind == FA_OP_NOTE;
     enum faina_code code = check_task(op, needs_worker, err);
 
     if (code != FAINA_OK)

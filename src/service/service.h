@@ -70,21 +70,21 @@ struct fa_op {
     enum fa_op_kind kind;
 
     /* The question. Lent for the call. */
-    const char *id;     /* the task, or the team (TEAM_REMOVE, TEAM_LIST) */
-    struct faina_by by; /* who acts */
-    bool wants_task;    /* a change answers with the whole task, not only with its id */
+    const char *id;             /* the task, or the team (TEAM_REMOVE, TEAM_LIST) */
+    struct faina_by by;         /* who acts */
+    bool wants_task;            /* a change answers with the whole task, not only with its id */
     const atomic_bool *give_up; /* fa_service_claim_wait: come back early once this is set and
                                    fa_service_wake was called; NULL: never */
     union {
-        const struct faina_submit *submit;   /* SUBMIT */
-        const struct faina_claim *claim;     /* CLAIM_NEXT (wait_ms is the caller's affair) */
-        int64_t lease_ms;                    /* CLAIM, START, HEARTBEAT; 0: the default */
-        const struct faina_report *report;   /* PROGRESS */
+        const struct faina_submit *submit; /* SUBMIT */
+        const struct faina_claim *claim;   /* CLAIM_NEXT (wait_ms is the caller's affair) */
+        int64_t lease_ms;                  /* CLAIM, START, HEARTBEAT; 0: the default */
+        const struct faina_report *report; /* PROGRESS */
         struct {
             const char *what;   /* the event's name */
             const char *detail; /* JSON; NULL: none */
-        } note;                 /* NOTE: an event that changes nothing else, by who holds the task */
-        const char *output;                  /* COMPLETE; NULL: none */
+        } note;             /* NOTE: an event that changes nothing else, by who holds the task */
+        const char *output; /* COMPLETE; NULL: none */
         const struct faina_failure *failure; /* FAIL */
         struct {
             const struct faina_submit *subtasks;
