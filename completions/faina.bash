@@ -76,6 +76,7 @@ _faina()
             "team create") flags="--spec --output --url --namespace --help" ;;
             "team set") flags="--name --spec --output --url --namespace --help" ;;
             "team rm") flags="--output --url --namespace --help" ;;
+            "worker-list") flags="--output --url --namespace --help" ;;
             "stats") flags="--output --url --namespace --help" ;;
             "db status") flags="--output --url --namespace --help" ;;
             "db migrate") flags="--dry-run --output --url --namespace --help" ;;
@@ -91,7 +92,7 @@ _faina()
     fi
     case $verb in
         ""|help)
-            words="submit get ls children events result wait watch explain claim start complete fail progress heartbeat block background release cancel retry rm pause resume resource team stats db bench doctor version completion help"
+            words="submit get ls children events result wait watch explain claim start complete fail progress heartbeat block background release cancel retry rm pause resume resource team worker-list stats db bench doctor version completion help"
             ;;
         resource) words="ls set rm" ;;
         team) words="ls get create set rm" ;;

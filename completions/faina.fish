@@ -140,6 +140,7 @@ complete -c faina -n '__fish_seen_subcommand_from team; and not __fish_seen_subc
 complete -c faina -n '__fish_seen_subcommand_from team; and __fish_seen_subcommand_from set' -l name -x -d 'its new name'
 complete -c faina -n '__fish_seen_subcommand_from team; and __fish_seen_subcommand_from set' -l spec -x -d 'settings of the team; also @FILE'
 complete -c faina -n '__fish_seen_subcommand_from team; and not __fish_seen_subcommand_from ls get create set rm' -a rm -d 'remove a team; its tasks stay'
+complete -c faina -n __fish_use_subcommand -a worker-list -d 'list the workers that live, newest heartbeat first'
 complete -c faina -n __fish_use_subcommand -a stats -d 'count tasks by status and type'
 complete -c faina -n __fish_use_subcommand -a db -d 'one of status migrate purge'
 complete -c faina -n '__fish_seen_subcommand_from db; and not __fish_seen_subcommand_from status migrate purge' -a status -d 'show the store: version, size, migrations'

@@ -493,7 +493,8 @@ FAINA_API enum faina_code faina_wait(struct faina *engine, const char *id, int64
 /* One thing that keeps a task from running. */
 struct faina_reason {
     const char *kind;    /* "ready" (only a worker is missing), "due", "dependency", "resource",
-                            "paused", "held", "background", "ended" */
+                            "paused", "worker" (none that lives handles its type), "service"
+                            (none of those reaches a resource), "held", "background", "ended" */
     const char *message; /* one sentence */
     int64_t until_us;    /* when it will be over, where that can be known */
 };
@@ -579,6 +580,77 @@ struct faina_stats {
  * Deleted ones are not counted. */
 FAINA_API enum faina_code faina_stats(struct faina *engine, const char *ns,
                                       struct faina_stats **out, struct faina_error *err);
+
+/* ------------------------------------------------------------------------------------------
+ * Workers
+ *
+ * Registering is optional: any worker id may claim. Who registers is seen, and is told at each
+ * heartbeat what to stop.
+ */
+
+/* A worker as it is at one moment; and, in faina_worker_put, what one tells about itself. */
+struct faina_worker {
+    const char *id;           /* hostname-pid-random, made by the worker; up to 255 bytes */
+    const char *hostname;     /* NULL: unknown */
+    int pool_size;            /* how many tasks it works on at once; 0: unknown */
+    const char *const *types; /* that it handles; none: any */
+    size_t type_count;
+    const char *const *services; /* resources that it can reach; NULL: all of them */
+    size_t service_count;        /* with services != NULL, 0 means none */
+    const char *version;         /* of the worker's program; NULL: unknown */
+    /* Set by the engine: */
+    int64_t started_us, last_heartbeat_us;
+    bool is_leader; /* it does the chores of a fleet ... */
+    int64_t leader_until_us;
+    int64_t held; /* how many tasks it holds */
+};
+
+struct faina_workers {
+    size_t count;
+    struct faina_worker *items;
+};
+
+/* Why a worker must stop working on a task. */
+enum faina_loss {
+    FAINA_LOSS_LOST,      /* its lease ran out, somebody else has it, or it has ended */
+    FAINA_LOSS_CANCELLED, /* somebody cancelled it */
+};
+
+/* The wire name of a loss: "lost", "cancelled". Static; never NULL. */
+FAINA_API const char *faina_loss_name(enum faina_loss loss);
+
+struct faina_lost {
+    char id[FAINA_ID_SIZE];
+    int64_t fence; /* as it was given */
+    enum faina_loss why;
+};
+
+/* The answer to a worker's heartbeat. */
+struct faina_beat {
+    size_t renewed_count;     /* how many leases were renewed */
+    size_t lost_count;        /* ... and the others, in the order of the request */
+    struct faina_lost *items; /* lost_count of them */
+};
+
+/* Registers a worker, or says that it lives: after 60 s without a word it is forgotten. When it is
+ * known, what is unset (NULL, 0) stays as it was; types != NULL with a count of 0 means any. Best
+ * tell everything each time: one that was forgotten, after a long pause, is then whole again.
+ * Renews the leases of `held`, the tasks it believes to hold (up to 10,000), in one go; lease_ms 0:
+ * the default, which makes no lease shorter. The answer names those that it doesn't hold. */
+FAINA_API enum faina_code faina_worker_put(struct faina *engine, const struct faina_worker *worker,
+                                           const struct faina_held *held, size_t held_count,
+                                           int64_t lease_ms, struct faina_beat **out,
+                                           struct faina_error *err);
+
+/* Signs a worker off. Tasks that it has claimed and not started go back in line without spending
+ * an attempt; *released tells how many. Those that run are left to their lease. NOT_FOUND: it is
+ * not registered. */
+FAINA_API enum faina_code faina_worker_remove(struct faina *engine, const char *id,
+                                              int64_t *released, struct faina_error *err);
+
+/* The worker with this id, or (NULL) all that live, newest heartbeat first. */
+FAINA_API enum faina_code faina_workers(struct faina *engine, const char *id,
+                                        struct faina_workers **out, struct faina_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,9 @@
 /*
- * admin.c - pause, resume, resources, teams, stats.
+ * admin.c - pause, resume, resources, teams, workers, stats.
  */
 #include "cli/verbs.h"
 
+#include "base/clock.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "model/limits.h"
@@ -332,6 +333,104 @@ int fa_verb_team_rm(struct fa_cli *cli)
 
     if (code == FA_EXIT_OK)
         print_removed(cli, "team", cli->args[0]);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Workers
+ */
+
+static const char *join(struct fa_arena *arena, const char *const *names, size_t count)
+{
+    const char *text;
+    struct fa_buf buf;
+
+    fa_buf_init(&buf, FA_CLAIM_NAMES_MAX * (FA_TYPE_SIZE_MAX + 1));
+    for (size_t i = 0; i < count; i++)
+        fa_buf_printf(&buf, "%s%s", i > 0 ? " " : "", names[i]);
+    text = fa_arena_copy(arena, buf.ptr, buf.len);
+    fa_buf_finish(&buf);
+    return text;
+}
+
+static void add_worker(struct fa_table *table, const struct faina_worker *worker)
+{
+    struct fa_arena *arena = &table->arena;
+    int64_t now_us = fa_clock_now_us();
+
+    fa_table_add(table, FA_PLAIN, worker->id);
+    fa_table_add(table, FA_PLAIN, fa_text_age(arena, worker->last_heartbeat_us, now_us));
+    if (worker->pool_size > 0)
+        fa_table_addf(table, "%lld/%d", (long long)worker->held, worker->pool_size);
+    else
+        fa_table_addf(table, "%lld", (long long)worker->held);
+    fa_table_add(table, FA_PLAIN,
+                 worker->type_count > 0 ? join(arena, worker->types, worker->type_count) : "any");
+    fa_table_add(table, FA_PLAIN,
+                 !worker->services           ? "all"
+                 : worker->service_count > 0 ? join(arena, worker->services, worker->service_count)
+                                             : "none");
+    fa_table_add(table, FA_PLAIN, fa_text_age(arena, worker->started_us, now_us));
+    fa_table_add(table, FA_PLAIN, worker->version);
+    fa_table_add(table, FA_PLAIN, worker->hostname);
+    fa_table_add(table, FA_PLAIN, worker->is_leader ? "yes" : NULL);
+}
+
+static void print_worker_table(struct fa_cli *cli, const struct faina_workers *workers)
+{
+    static const struct fa_column columns[] = {
+        {"ID", 0},
+        {"HEARD", 0},
+        {"HELD", FA_COLUMN_RIGHT},
+        {"TYPES", FA_COLUMN_FLEXIBLE},
+        {"SERVICES", FA_COLUMN_FLEXIBLE},
+        {"STARTED", 0},
+        {"VERSION", FA_COLUMN_FLEXIBLE},
+        {"HOST", FA_COLUMN_FLEXIBLE},
+        {"LEADER", 0},
+    };
+    struct fa_table table;
+
+    if (workers->count == 0) {
+        fa_cli_note(cli, "No worker has registered.");
+        return;
+    }
+    fa_table_init(&table, columns, FA_COUNT(columns));
+    for (size_t i = 0; i < workers->count; i++)
+        add_worker(&table, &workers->items[i]);
+    fa_table_print(&table, cli, 0);
+    fa_table_finish(&table);
+}
+
+int fa_verb_worker_list(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_WORKER_LIST, .id = cli->arg_count > 0 ? cli->args[0] : NULL};
+    struct fa_out_json json;
+    int code = fa_cli_run(cli, &op);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->format == FA_CLI_TABLE) {
+        print_worker_table(cli, op.workers);
+        return code;
+    }
+    if (op.id || cli->format == FA_CLI_JSONL) {
+        for (size_t i = 0; i < op.workers->count; i++) {
+            fa_out_json_begin(cli, &json);
+            fa_wire_put_worker(&json.writer, &op.workers->items[i]);
+            fa_out_json_end(cli, &json);
+        }
+        return code;
+    }
+    fa_out_json_begin(cli, &json);
+    fa_json_begin_object(&json.writer);
+    fa_json_key(&json.writer, "items");
+    fa_json_begin_array(&json.writer);
+    for (size_t i = 0; i < op.workers->count; i++)
+        fa_wire_put_worker(&json.writer, &op.workers->items[i]);
+    fa_json_end_array(&json.writer);
+    fa_json_end_object(&json.writer);
+    fa_out_json_end(cli, &json);
     return code;
 }
 

@@ -254,12 +254,13 @@ const struct fa_verb fa_verbs[] = {
      "Spends no attempt.", NULL, 1, 1, fa_verb_release, by_flags},
 
     {"worker", FA_GROUP_WORK, "", "run a worker pool for the handlers folder",
-     "An executable DIR/TYPE handles tasks of the type TYPE; docs/handlers.md tells how. Runs until "
-     "SIGTERM or Ctrl-C, then finishes what it can and gives back the rest.\n"
+     "An executable DIR/TYPE handles tasks of the type TYPE; docs/handlers.md tells how. Runs "
+     "until SIGTERM or Ctrl-C, then finishes what it can and gives back the rest.\n"
      "CHECK is tcp:HOST:PORT, or a command that exits with 0. Tasks of all namespaces unless "
      "--namespace is given. What it does is told on stderr ($FAINA_LOG: error, warn, info, debug).",
      "faina worker --concurrency 8\n"
-     "faina worker --types image.resize --service gpu=nvidia-smi --service ollama=tcp:localhost:11434",
+     "faina worker --types image.resize --service gpu=nvidia-smi\n"
+     "faina worker --service ollama=tcp:localhost:11434",
      0, 0, fa_verb_worker, worker_flags},
 
     {"cancel", FA_GROUP_MANAGE, "ID... | --all", "cancel tasks and their subtasks",
@@ -295,6 +296,9 @@ const struct fa_verb fa_verbs[] = {
      1, 1, fa_verb_team_set, team_set_flags},
     {"team rm", FA_GROUP_ADMIN, "ID", "remove a team; its tasks stay", NULL, NULL,
      1, 1, fa_verb_team_rm, NULL},
+    {"worker-list", FA_GROUP_ADMIN, "[ID]", "list the workers that live, newest heartbeat first",
+     "Those that have registered. One that was silent for 60 seconds is forgotten.", NULL,
+     0, 1, fa_verb_worker_list, NULL},
 
     {"stats", FA_GROUP_OPERATE, "", "count tasks by status and type",
      "Those of the namespace; --namespace '*' counts all.", NULL, 0, 0, fa_verb_stats, NULL},

@@ -97,6 +97,7 @@ int fa_verb_team_get(struct fa_cli *cli);
 int fa_verb_team_create(struct fa_cli *cli);
 int fa_verb_team_set(struct fa_cli *cli);
 int fa_verb_team_rm(struct fa_cli *cli);
+int fa_verb_worker_list(struct fa_cli *cli);
 int fa_verb_stats(struct fa_cli *cli);
 int fa_verb_db_status(struct fa_cli *cli); /* operate.c */
 int fa_verb_db_migrate(struct fa_cli *cli);

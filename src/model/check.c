@@ -290,6 +290,38 @@ enum faina_code fa_check_claim(const struct faina_claim *claim, struct faina_err
     return c.result;
 }
 
+static void held_tasks(struct checker *c, const struct faina_held *held, size_t items)
+{
+    struct fa_id id;
+
+    count(c, held, items, FA_BATCH_MAX, "tasks");
+    for (size_t i = 0; c->result == FAINA_OK && i < items; i++) {
+        if (!held[i].id || !fa_id_parse(held[i].id, &id))
+            c->result = fa_error_field(c->err, c->refusal, "tasks",
+                                       "tasks[%zu] is not a task id, which is " ID_SHAPE, i);
+        else if (held[i].fence < 0)
+            c->result = fa_error_field(c->err, c->refusal, "tasks",
+                                       "the fence of tasks[%zu] must not be negative", i);
+    }
+}
+
+enum faina_code fa_check_beat(const struct faina_worker *worker, const struct faina_held *held,
+                              size_t held_count, int64_t lease_ms, struct faina_error *err)
+{
+    struct checker c = {.refusal = FAINA_INVALID_REQUEST, .err = err};
+
+    c.result = fa_check_worker(worker->id, err);
+    name_if_set(&c, worker->hostname, FA_HOSTNAME_SIZE_MAX, "hostname");
+    range(&c, worker->pool_size, 0, FA_POOL_SIZE_MAX, "poolSize");
+    names(&c, worker->types, worker->type_count, FA_CLAIM_NAMES_MAX, FA_TYPE_SIZE_MAX, "types");
+    names(&c, worker->services, worker->service_count, FA_CLAIM_NAMES_MAX,
+          FA_RESOURCE_NAME_SIZE_MAX, "services");
+    name_if_set(&c, worker->version, FA_WORKER_VERSION_SIZE_MAX, "version");
+    held_tasks(&c, held, held_count);
+    duration(&c, lease_ms, FA_LEASE_MS_MAX, "leaseSeconds");
+    return c.result;
+}
+
 enum faina_code fa_check_report(const struct faina_report *report, struct faina_error *err)
 {
     struct checker c = {.refusal = FAINA_INVALID_REQUEST, .err = err};

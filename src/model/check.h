@@ -21,6 +21,10 @@ FA_MUST_CHECK enum faina_code fa_check_json(const char *json, size_t max, const 
 FA_MUST_CHECK enum faina_code fa_check_submit(const struct faina_submit *task, size_t input_max,
                                               struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_check_worker(const char *worker_id, struct faina_error *err);
+/* What a worker tells about itself, and the tasks it believes to hold. */
+FA_MUST_CHECK enum faina_code fa_check_beat(const struct faina_worker *worker,
+                                            const struct faina_held *held, size_t held_count,
+                                            int64_t lease_ms, struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_check_claim(const struct faina_claim *claim,
                                              struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_check_report(const struct faina_report *report,

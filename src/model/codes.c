@@ -47,6 +47,11 @@ const char *faina_actor_name(enum faina_actor actor)
     return (unsigned)actor < COUNT(actors) ? actors[actor] : "UNKNOWN";
 }
 
+const char *faina_loss_name(enum faina_loss loss)
+{
+    return loss == FAINA_LOSS_CANCELLED ? "cancelled" : "lost";
+}
+
 int fa_code_http(enum faina_code code)
 {
     assert((unsigned)code < COUNT(codes));

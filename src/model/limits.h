@@ -33,7 +33,7 @@
 #define FA_ATTEMPTS_MAX 1000000
 #define FA_BATCH_MAX 10000
 #define FA_CLAIM_LIMIT_MAX 1000
-#define FA_CLAIM_NAMES_MAX 1000 /* types, namespaces or services of one claim */
+#define FA_CLAIM_NAMES_MAX 1000 /* types, namespaces or services of one claim or worker */
 #define FA_LIST_LIMIT_DEFAULT 100
 #define FA_LIST_LIMIT_MAX 1000
 #define FA_CURSOR_SIZE_MAX 255
@@ -42,5 +42,9 @@
 #define FA_BACKGROUND_MS_DEFAULT (3600LL * 1000)
 #define FA_DURATION_MS_MAX (100LL * 366 * 24 * 3600 * 1000)
 #define FA_CONCURRENCY_MAX 1000000
+#define FA_HOSTNAME_SIZE_MAX 255
+#define FA_WORKER_VERSION_SIZE_MAX 255
+#define FA_POOL_SIZE_MAX 100000
+#define FA_WORKER_DEAD_MS 60000 /* a worker that was silent for this long is forgotten */
 
 #endif

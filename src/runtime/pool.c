@@ -4,12 +4,13 @@
  * A job has one reference as long as it is held, and one more while a thread deals with it outside
  * the mutex.
  */
-#include "runtime/pool_inner.h"
+#include "runtime/pool.h"
 
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/utf8.h"
 #include "model/limits.h"
+#include "runtime/pool_inner.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -522,3 +522,41 @@ enum faina_code faina_stats(struct faina *engine, const char *ns, struct faina_s
     op.name.ns = ns;
     return run(engine, &op, out, sizeof(**out), err);
 }
+
+/* ------------------------------------------------------------------------------------------
+ * Workers
+ */
+
+enum faina_code faina_worker_put(struct faina *engine, const struct faina_worker *worker,
+                                 const struct faina_held *held, size_t held_count, int64_t lease_ms,
+                                 struct faina_beat **out, struct faina_error *err)
+{
+    struct fa_op op = {.kind = FA_OP_WORKER_PUT};
+
+    if (!worker)
+        return missing("worker", err);
+    op.worker.self = worker;
+    op.worker.held = held;
+    op.worker.held_count = held_count;
+    op.worker.lease_ms = lease_ms;
+    return run(engine, &op, out, sizeof(**out), err);
+}
+
+enum faina_code faina_worker_remove(struct faina *engine, const char *id, int64_t *released,
+                                    struct faina_error *err)
+{
+    struct fa_op op = {.kind = FA_OP_WORKER_REMOVE, .id = id};
+    enum faina_code code = run(engine, &op, NULL, 0, err);
+
+    if (code == FAINA_OK && released)
+        *released = op.count;
+    return code;
+}
+
+enum faina_code faina_workers(struct faina *engine, const char *id, struct faina_workers **out,
+                              struct faina_error *err)
+{
+    struct fa_op op = {.kind = FA_OP_WORKER_LIST, .id = id};
+
+    return run(engine, &op, out, sizeof(**out), err);
+}

@@ -439,6 +439,13 @@ static enum faina_code check_op(const struct fa_service *service, const struct f
         return check_id(op->id, "team", FAINA_NOT_FOUND, err);
     case FA_OP_TEAM_LIST:
         return check_team_list(op, err);
+    case FA_OP_WORKER_PUT:
+        return fa_check_beat(op->worker.self, op->worker.held, op->worker.held_count,
+                             op->worker.lease_ms, err);
+    case FA_OP_WORKER_REMOVE:
+        return fa_check_worker(op->id, err);
+    case FA_OP_WORKER_LIST:
+        return op->id ? fa_check_worker(op->id, err) : FAINA_OK;
     case FA_OP_LIST:
         return fa_check_query(op->query, err);
     case FA_OP_COUNT:

@@ -48,6 +48,8 @@ struct fa_service;
     X(RESOURCE_REMOVE, "resource remove", true)                                                    \
     X(TEAM_PUT, "team put", true)                                                                  \
     X(TEAM_REMOVE, "team remove", true)                                                            \
+    X(WORKER_PUT, "worker put", true)                                                              \
+    X(WORKER_REMOVE, "worker remove", true)                                                        \
     X(GET, "get", false)                                                                           \
     X(GET_BY_KEY, "get by key", false)                                                             \
     X(LIST, "list", false)                                                                         \
@@ -56,6 +58,7 @@ struct fa_service;
     X(EXPLAIN, "explain", false)                                                                   \
     X(RESOURCE_LIST, "resource list", false)                                                       \
     X(TEAM_LIST, "team list", false)                                                               \
+    X(WORKER_LIST, "worker list", false)                                                           \
     X(STATS, "stats", false)
 
 enum fa_op_kind {
@@ -70,22 +73,22 @@ struct fa_op {
     enum fa_op_kind kind;
 
     /* The question. Lent for the call. */
-    const char *id;             /* the task, or the team (TEAM_REMOVE, TEAM_LIST) */
-    struct faina_by by;         /* who acts */
-    bool wants_task;            /* a change answers with the whole task, not only with its id */
-    const atomic_bool *give_up; /* fa_service_claim_wait: come back early once this is set and
-                                   fa_service_wake was called; NULL: never */
+    const char *id;     /* the task, the team (TEAM_REMOVE, TEAM_LIST) or the worker
+                           (WORKER_REMOVE; WORKER_LIST: NULL for all) */
+    struct faina_by by; /* who acts */
+    bool wants_task;    /* a change answers with the whole task, not only with its id */
+    /* fa_service_claim_wait: come back early once this is set and fa_service_wake was called. */
+    const atomic_bool *give_up;
     union {
-        const struct faina_submit *submit; /* SUBMIT */
-        const struct faina_claim *claim;   /* CLAIM_NEXT (wait_ms is the caller's affair) */
-        int64_t lease_ms;                  /* CLAIM, START, HEARTBEAT; 0: the default */
-        const struct faina_report *report; /* PROGRESS */
-        struct {
-            const char *what;   /* the event's name */
-            const char *detail; /* JSON; NULL: none */
-        } note;             /* NOTE: an event that changes nothing else, by who holds the task */
-        const char *output; /* COMPLETE; NULL: none */
+        const struct faina_submit *submit;   /* SUBMIT */
+        const struct faina_claim *claim;     /* CLAIM_NEXT (wait_ms is the caller's affair) */
+        int64_t lease_ms;                    /* CLAIM, START, HEARTBEAT; 0: the default */
+        const struct faina_report *report;   /* PROGRESS */
+        const char *output;                  /* COMPLETE; NULL: none */
         const struct faina_failure *failure; /* FAIL */
+        struct {
+            const char *what, *detail; /* the event's name, and JSON or NULL */
+        } note; /* NOTE: an event that changes nothing else, by who holds the task */
         struct {
             const struct faina_submit *subtasks;
             size_t count;
@@ -104,8 +107,14 @@ struct fa_op {
         struct {
             const char *name; /* RESOURCE_LIST: NULL for all */
             int64_t max_concurrency;
-        } resource;                      /* RESOURCE_* */
-        const struct faina_team *team;   /* TEAM_PUT */
+        } resource;                    /* RESOURCE_* */
+        const struct faina_team *team; /* TEAM_PUT */
+        struct {
+            const struct faina_worker *self;
+            const struct faina_held *held;
+            size_t held_count;
+            int64_t lease_ms;            /* 0: the default */
+        } worker;                        /* WORKER_PUT */
         const struct faina_query *query; /* LIST */
         struct {
             int limit;
@@ -120,7 +129,7 @@ struct fa_op {
     char task_id[FAINA_ID_SIZE]; /* SUBMIT, and every change of one task */
     bool existing;               /* SUBMIT: the key was known */
     bool input_mismatch;
-    int64_t count; /* PURGE: rows removed; CANCEL: tasks cancelled */
+    int64_t count; /* PURGE: rows removed; CANCEL: tasks cancelled; WORKER_REMOVE: given back */
     union {
         struct faina_task *task;   /* changes with wants_task, GET, GET_BY_KEY */
         struct faina_tasks *tasks; /* CLAIM_NEXT, LIST, CHILDREN */
@@ -130,6 +139,8 @@ struct fa_op {
         struct faina_team *team_answer; /* TEAM_PUT */
         struct faina_teams *teams;
         struct faina_stats *stats;
+        struct faina_beat *beat; /* WORKER_PUT */
+        struct faina_workers *workers;
     };
 };
 

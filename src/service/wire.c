@@ -242,6 +242,51 @@ void fa_wire_put_team(struct fa_json_writer *w, const struct faina_team *team)
     fa_json_end_object(w);
 }
 
+static void put_worker_fields(struct fa_json_writer *w, const struct faina_worker *worker)
+{
+    put_str(w, "id", worker->id);
+    put_str(w, "hostname", worker->hostname);
+    put_time(w, "startedAt", worker->started_us);
+    put_time(w, "lastHeartbeat", worker->last_heartbeat_us);
+    put_int(w, "poolSize", worker->pool_size);
+    put_texts(w, "types", worker->types, worker->type_count);
+    if (worker->services)
+        put_texts(w, "services", worker->services, worker->service_count);
+    else
+        put_str(w, "services", NULL); /* all of them, which is not none */
+    put_str(w, "version", worker->version);
+    put_bool(w, "isLeader", worker->is_leader);
+    put_time(w, "leaderUntil", worker->leader_until_us);
+    put_int(w, "held", worker->held);
+}
+
+void fa_wire_put_worker(struct fa_json_writer *w, const struct faina_worker *worker)
+{
+    fa_json_begin_object(w);
+    put_worker_fields(w, worker);
+    fa_json_end_object(w);
+}
+
+static void put_losses(struct fa_json_writer *w, const struct faina_beat *beat, enum faina_loss why)
+{
+    fa_json_key(w, faina_loss_name(why));
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < beat->lost_count; i++)
+        if (beat->items[i].why == why)
+            fa_json_put_str(w, beat->items[i].id);
+    fa_json_end_array(w);
+}
+
+void fa_wire_put_beat(struct fa_json_writer *w, const struct faina_worker *worker,
+                      const struct faina_beat *beat)
+{
+    fa_json_begin_object(w);
+    put_worker_fields(w, worker);
+    put_losses(w, beat, FAINA_LOSS_CANCELLED);
+    put_losses(w, beat, FAINA_LOSS_LOST);
+    fa_json_end_object(w);
+}
+
 static void put_counts(struct fa_json_writer *w, const int64_t by_status[FAINA_STATUS_COUNT])
 {
     int64_t total = 0;

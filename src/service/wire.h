@@ -21,6 +21,10 @@ void fa_wire_put_event(struct fa_json_writer *w, const struct faina_event *event
 void fa_wire_put_explanation(struct fa_json_writer *w, const struct faina_explanation *explanation);
 void fa_wire_put_resource(struct fa_json_writer *w, const struct faina_resource *resource);
 void fa_wire_put_team(struct fa_json_writer *w, const struct faina_team *team);
+void fa_wire_put_worker(struct fa_json_writer *w, const struct faina_worker *worker);
+/* A worker's answer to its heartbeat: the worker, and the ids in `cancelled` and `lost`. */
+void fa_wire_put_beat(struct fa_json_writer *w, const struct faina_worker *worker,
+                      const struct faina_beat *beat);
 void fa_wire_put_stats(struct fa_json_writer *w, const struct faina_stats *stats);
 /* {type, title, status, detail, code}, and errors: [{field, message}] when a field is named. */
 void fa_wire_put_problem(struct fa_json_writer *w, const struct faina_error *error);
@@ -32,6 +36,18 @@ void fa_wire_put_time(struct fa_json_writer *w, int64_t us); /* 0 writes null */
 FA_MUST_CHECK enum faina_code fa_wire_read_submit(struct fa_bytes json, struct fa_arena *arena,
                                                   struct faina_submit *out,
                                                   struct faina_error *err);
+
+/* A worker's registration or heartbeat. */
+struct fa_wire_beat {
+    struct faina_worker worker;
+    const struct faina_held *held;
+    size_t held_count;
+    int64_t lease_ms; /* 0: not given */
+};
+/* Checks the JSON, then fills `out` with pointers into `arena`. Knows id hostname poolSize types
+ * services version, tasks (an array of {id, fence}, or of ids) and leaseSeconds. */
+FA_MUST_CHECK enum faina_code fa_wire_read_beat(struct fa_bytes json, struct fa_arena *arena,
+                                                struct fa_wire_beat *out, struct faina_error *err);
 
 /* The name in `names` (NULL-terminated) nearest to `word`, or NULL when none is near. */
 const char *fa_wire_nearest(const char *word, const char *const *names);

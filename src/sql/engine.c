@@ -113,6 +113,8 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_RESOURCE_REMOVE] = fa_do_resource_remove,
     [FA_OP_TEAM_PUT] = fa_do_team_put,
     [FA_OP_TEAM_REMOVE] = fa_do_team_remove,
+    [FA_OP_WORKER_PUT] = fa_do_worker_put,
+    [FA_OP_WORKER_REMOVE] = fa_do_worker_remove,
 };
 
 static bool takes_part(const struct op_job *job, const struct fa_op *op)
@@ -313,6 +315,8 @@ static void run_in_batch(struct engine *engine, struct op_job *job)
     for (size_t i = 0; i < job->count; i++) {
         if (job->ops[i].kind == FA_OP_BLOCK)
             job->job.weight += job->ops[i].block.count;
+        else if (job->ops[i].kind == FA_OP_WORKER_PUT)
+            job->job.weight += job->ops[i].worker.held_count;
     }
     if (fa_batch_run(engine->batch, &job->job))
         return;

@@ -164,6 +164,25 @@ static void sink_found(void *ctx, size_t n, const struct fa_value *columns)
     *(bool *)ctx = true;
 }
 
+/* Registering is optional, so nothing is said where nobody has. */
+static enum faina_code explain_crew(struct explain *x)
+{
+    struct fa_crew crew;
+    enum faina_code code = fa_look_crew(x->source, x->row->lane, x->now_us, &crew, &x->op->error);
+
+    if (code != FAINA_OK || crew.live == 0)
+        return code;
+    if (crew.handling == 0)
+        add(x, "worker", 0,
+            fa_arena_printf(x->arena, "no live worker handles its type, %s", x->row->lane->type));
+    else if (crew.lacks_service)
+        add(x, "service", 0,
+            fa_arena_printf(x->arena, "no live worker that handles its type reaches %s%s",
+                            crew.missing ? "resource " : "all of its resources",
+                            crew.missing ? crew.missing : ""));
+    return FAINA_OK;
+}
+
 static enum faina_code explain_pending(struct explain *x)
 {
     const struct fa_row *row = x->row;
@@ -189,6 +208,8 @@ static enum faina_code explain_pending(struct explain *x)
                             row->lane->ns));
     for (size_t i = 0; code == FAINA_OK && i < row->lane->resource_count; i++)
         code = explain_resource(x, row->lane->resource_names[i]);
+    if (code == FAINA_OK)
+        code = explain_crew(x);
     if (code == FAINA_OK && x->out->count == 0)
         add(x, "ready", 0, "it is ready, and waits for a worker to claim it");
     return code;

@@ -343,6 +343,8 @@ enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_
         return look_resources(source, op);
     case FA_OP_TEAM_LIST:
         return look_teams(source, op);
+    case FA_OP_WORKER_LIST:
+        return fa_look_workers(source, op, now_us);
     case FA_OP_STATS:
         return look_stats(source, op);
     default:

@@ -12,10 +12,22 @@
 /* Any operation that doesn't write; fills in its answer and returns its code. */
 enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_us);
 
-/* By file: look.c (get, events, resources, teams, stats), list.c, explain.c. */
+/* By file: look.c (get, events, resources, teams, stats), list.c, explain.c, workers.c. */
 enum faina_code fa_look_list(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_children(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_explain(struct fa_source *source, struct fa_op *op, int64_t now_us);
+enum faina_code fa_look_workers(struct fa_source *source, struct fa_op *op, int64_t now_us);
+
+/* Who could do the tasks of a lane. */
+struct fa_crew {
+    size_t live;         /* workers that live */
+    size_t handling;     /* ... and handle the type */
+    bool lacks_service;  /* ... but none of these reaches all resources of the lane */
+    const char *missing; /* one that none of them reaches; NULL: each is reached by somebody */
+};
+FA_MUST_CHECK enum faina_code fa_look_crew(struct fa_source *source, const struct fa_lane *lane,
+                                           int64_t now_us, struct fa_crew *out,
+                                           struct faina_error *err);
 
 /* A task that users may see, by its id as text. */
 FA_MUST_CHECK enum faina_code fa_look_find(struct fa_source *source, const char *id,

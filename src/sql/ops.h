@@ -7,8 +7,8 @@
  * concerns this operation alone.
  *
  * By file: submit.c; claim.c (claim, claim next, start, release); outcome.c (progress, heartbeat,
- * complete, fail, block, background, note); manage.c (cancel, retry, delete, purge); admin.c (pauses,
- * resources, teams); chores.c (what the clock asks for).
+ * note, complete, fail, block, background); manage.c (cancel, retry, delete, purge); admin.c
+ * (pauses, resources, teams); workers.c; chores.c (what the clock asks for).
  */
 #ifndef FA_OPS_H
 #define FA_OPS_H
@@ -25,9 +25,11 @@ fa_do_fn fa_do_note;
 fa_do_fn fa_do_cancel, fa_do_retry, fa_do_delete, fa_do_purge;
 fa_do_fn fa_do_pause, fa_do_resume, fa_do_resource_set, fa_do_resource_remove;
 fa_do_fn fa_do_team_put, fa_do_team_remove;
+fa_do_fn fa_do_worker_put, fa_do_worker_remove;
 
-/* Promotes what is due, takes back what lost its lease, ends what is over its time: up to `limit`
- * of each. *next_us is when to look again (INT64_MAX: nothing has a time). */
+/* Promotes what is due, takes back what lost its lease, ends what is over its time (up to `limit`
+ * of each), and forgets silent workers. *next_us is when to look again (INT64_MAX: nothing has a
+ * time). */
 FA_MUST_CHECK enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next_us,
                                             struct faina_error *err);
 
@@ -42,6 +44,13 @@ FA_MUST_CHECK enum faina_code fa_check_version(const struct fa_row *row, struct 
 FA_MUST_CHECK enum faina_code fa_check_holder(const struct fa_row *row, struct fa_op *op);
 /* The refusal of a trigger that the table doesn't allow, with its sentence. */
 enum faina_code fa_refuse(const struct fa_row *row, enum fa_trigger trigger, struct fa_op *op);
+/* Puts a claimed task back in line without spending an attempt. FA_RELEASE must be allowed, and the
+ * row whole. */
+void fa_give_back(struct fa_unit *unit, struct fa_row *row, const char *worker);
+/* Forgets the workers that were silent for too long; *next_us becomes the time of the next such
+ * look, when that is earlier. */
+FA_MUST_CHECK enum faina_code fa_workers_forget(struct fa_unit *unit, int64_t *next_us,
+                                                struct faina_error *err);
 /* OVERLOADED when a resource of the task is at its limit. */
 FA_MUST_CHECK enum faina_code fa_check_permits(const struct fa_row *row, struct fa_op *op);
 

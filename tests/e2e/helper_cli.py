@@ -167,7 +167,7 @@ def verbs():
     """The names of all verbs, from the general help."""
     out = subprocess.run([BIN, "--help"], capture_output=True, text=True, env=environment(),
                          check=True).stdout
-    return re.findall(r"^  ([a-z]+(?: [a-z]+)?) {2,}[a-z]", out.split("Flags of every")[0], re.M)
+    return re.findall(r"^  ([a-z-]+(?: [a-z]+)?) {2,}[a-z]", out.split("Flags of every")[0], re.M)
 
 
 def run(names):

@@ -92,7 +92,7 @@ def test_the_manual_page_renders(cli):
 
 def test_the_manual_page_has_every_verb_and_flag(cli):
     text = page()
-    sections = dict(re.findall(r"^\*([a-z]+(?: [a-z]+)?)\*[^\n]*\n((?:\t[^\n]*\n|\n)*)", text, re.M))
+    sections = dict(re.findall(r"^\*([a-z-]+(?: [a-z]+)?)\*[^\n]*\n((?:\t[^\n]*\n|\n)*)", text, re.M))
     for verb in verbs():
         is_true(verb in sections, f"no section on {verb}")
         if verb == "bench":

@@ -2,6 +2,7 @@
 """The life of tasks, by the command line alone: every task verb, its answer and its exit code."""
 import json
 import select
+import sqlite3
 import time
 
 from helper_cli import ID, contains, equal, is_true, run
@@ -284,6 +285,37 @@ def test_pause_and_resume(cli):
     equal(cli("stats").json()["types"][0]["paused"], True)
     equal(cli("resume", "x").json()["paused"], False)
     equal(len(cli("claim", "-w", "w").json()["tasks"]), 1)
+
+
+def test_worker_list(cli):
+    equal(cli("worker-list").json(), {"items": []})
+    contains(cli("worker-list", "-o", "table").err, "No worker has registered")
+    cli("worker-list", "nobody", code=3)
+    task = cli.submit("x")
+    cli("claim", "-w", "host-1-a")
+    now = int(time.time() * 1e6)
+    with sqlite3.connect(cli.path("faina.db")) as db:
+        db.execute("INSERT INTO worker VALUES ('host-1-a', 'host', ?, ?, 4, '[\"mail\"]', '[]', "
+                   "'1.0', 0, NULL)", (now, now))
+        db.execute("INSERT INTO worker VALUES ('host-2-b', NULL, ?, ?, 0, NULL, NULL, NULL, 0, "
+                   "NULL)", (now, now + 1))
+    db.close()
+    items = cli("worker-list").json()["items"]
+    equal([item["id"] for item in items], ["host-2-b", "host-1-a"])
+    one = cli("worker-list", "host-1-a").json()
+    equal(one, items[1])
+    is_true(one.pop("startedAt") == one.pop("lastHeartbeat"))
+    equal(one, {"id": "host-1-a", "hostname": "host", "poolSize": 4, "types": ["mail"],
+                "services": [], "version": "1.0", "isLeader": False, "leaderUntil": None,
+                "held": 1})
+    equal((items[0]["types"], items[0]["services"]), ([], None))
+    table = cli("worker-list", "-o", "table").out.splitlines()
+    equal(table[1].split()[0], "host-2-b")
+    contains(table[2], "1/4")
+    contains(table[2], "none")
+    equal(len(cli("worker-list", "-o", "jsonl").out.splitlines()), 2)
+    cli("release", task, "-w", "host-1-a")
+    equal(cli("worker-list", "host-1-a").json()["held"], 0)
 
 
 def test_resources(cli):

@@ -229,6 +229,28 @@ static void test_files__read_only_folder(void **state)
  */
 
 /* Everything there is to do with a task, on each of these. */
+/* A worker that believes to hold them all lives, and signs off. */
+static int poke_worker(struct fa_t *t, const struct faina_tasks *tasks)
+{
+    struct faina_held *held = fa_arena_zero(&t->arena, tasks->count + 1, sizeof(*held));
+    struct faina_worker self = {.id = "w"};
+    struct fa_op ops[] = {
+        {.kind = FA_OP_WORKER_PUT, .arena = &t->arena, .worker = {&self, held, tasks->count, 0}},
+        {.kind = FA_OP_WORKER_REMOVE, .arena = &t->arena, .id = "w"},
+    };
+    int refused = 0;
+
+    for (size_t i = 0; i < tasks->count; i++)
+        held[i].id = tasks->items[i].id;
+    for (size_t i = 0; i < FA_COUNT(ops); i++) {
+        fa_service_run(t->svc, &ops[i], 1);
+        CHECK(ops[i].code == FAINA_OK || ops[i].error.message[0], "%s without a sentence",
+              faina_code_name(ops[i].code));
+        refused += ops[i].code == FAINA_UNAVAILABLE || ops[i].code == FAINA_INTERNAL;
+    }
+    return refused;
+}
+
 static int poke_tasks(struct fa_t *t, const struct faina_tasks *tasks)
 {
     static const enum fa_op_kind kinds[] = {
@@ -249,7 +271,7 @@ static int poke_tasks(struct fa_t *t, const struct faina_tasks *tasks)
             refused += op.code == FAINA_UNAVAILABLE || op.code == FAINA_INTERNAL;
         }
     }
-    return refused;
+    return refused + poke_worker(t, tasks);
 }
 
 /* Opens a damaged file and does a little of everything. Whatever comes back, it is an answer. */
@@ -273,6 +295,7 @@ static int poke(struct fa_t *t)
             {.kind = FA_OP_CLAIM_NEXT, .claim = &claim, .arena = &t->arena},
             {.kind = FA_OP_LIST, .query = &query, .arena = &t->arena},
             {.kind = FA_OP_STATS, .name = {"*", NULL, NULL}, .arena = &t->arena},
+            {.kind = FA_OP_WORKER_LIST, .arena = &t->arena},
         };
 
         /* Not through fa_t_run: what a damaged file holds may break every rule. */
@@ -308,6 +331,8 @@ static void populate(struct fa_t *t)
     fa_t_take(t, id, "w");
     CHECK_OK(t, fa_t_fail_attempt(t, id, BY("w"), "no"));
     fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_WORKER_PUT,
+                                            .worker = {.self = &(struct faina_worker){"w"}}}));
     CHECK_OK(t, fa_t_pause(t, NULL, "paused"));
     CHECK_OK(t, fa_t_team_put(t, &(struct faina_team){.name = "red"}));
 }
@@ -420,6 +445,10 @@ static void test_files__nonsense_in_rows(void **state)
         "UPDATE task_dep SET needs = task",
         "DELETE FROM task_dep",
         "UPDATE event SET what = NULL WHERE 0; UPDATE event SET status = 66, actor = 9, at_us = -1",
+        "UPDATE worker SET last_heartbeat_us = 9223372036854775807, pool_size = 'x'",
+        "UPDATE worker SET last_heartbeat_us = 'x', started_us = -1, is_leader = 9",
+        "UPDATE worker SET types = '[1,{', services = x'ff', last_heartbeat_us = -5",
+        "UPDATE worker SET types = '{}', services = '[7,null]', version = x'00'",
         "UPDATE schema_migrations SET executed_at = 'yesterday', description = x'ff'",
     };
     struct fa_t t;

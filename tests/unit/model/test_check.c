@@ -426,6 +426,50 @@ static void test_check__claim(void **state)
     assert_int_equal(fa_check_claim(&claim, &err), FAINA_INVALID_REQUEST);
 }
 
+static enum faina_code check_worker(struct faina_worker worker, struct faina_error *err)
+{
+    worker.id = worker.id ? worker.id : "w";
+    return fa_check_beat(&worker, NULL, 0, 0, err);
+}
+
+/* At each limit, and one beyond. */
+static void test_check__beat(void **state)
+{
+    struct text *text = fa_alloc(sizeof(*text));
+    const char *many[FA_CLAIM_NAMES_MAX + 1];
+    struct faina_worker names = {.types = many, .type_count = FA_CLAIM_NAMES_MAX};
+    struct faina_error err;
+
+    for (size_t i = 0; i < FA_COUNT(many); i++)
+        many[i] = "t";
+    letters(text, FA_HOSTNAME_SIZE_MAX);
+    assert_int_equal(FA_WORKER_VERSION_SIZE_MAX, FA_HOSTNAME_SIZE_MAX);
+    assert_int_equal(FA_WORKER_ID_SIZE_MAX, FA_HOSTNAME_SIZE_MAX);
+    assert_int_equal(check_worker((struct faina_worker){.id = text->bytes,
+                                                        .hostname = text->bytes,
+                                                        .version = text->bytes,
+                                                        .pool_size = FA_POOL_SIZE_MAX},
+                                  &err),
+                     FAINA_OK);
+    letters(text, FA_HOSTNAME_SIZE_MAX + 1);
+    check_refused("id", check_worker((struct faina_worker){.id = text->bytes}, &err), &err,
+                  FAINA_INVALID_WORKER_ID, "workerId",
+                  "workerId is 256 bytes long; the limit is 255");
+    check_refused("hostname", check_worker((struct faina_worker){.hostname = text->bytes}, &err),
+                  &err, FAINA_INVALID_REQUEST, "hostname",
+                  "hostname is 256 bytes long; the limit is 255");
+    check_refused("version", check_worker((struct faina_worker){.version = text->bytes}, &err),
+                  &err, FAINA_INVALID_REQUEST, "version",
+                  "version is 256 bytes long; the limit is 255");
+    check_refused("pool", check_worker((struct faina_worker){.pool_size = 100001}, &err), &err,
+                  FAINA_INVALID_REQUEST, "poolSize", "poolSize is 100001; it must be 0 to 100000");
+    assert_int_equal(check_worker(names, &err), FAINA_OK);
+    names.type_count++;
+    check_refused("types", check_worker(names, &err), &err, FAINA_INVALID_REQUEST, "types",
+                  "types has 1001 items; the limit is 1000");
+    free(text);
+}
+
 static void test_check__report(void **state)
 {
     struct text *text = fa_alloc(sizeof(*text));
@@ -548,6 +592,7 @@ int main(void)
         cmocka_unit_test(test_check_submit__resource_name_size),
         cmocka_unit_test(test_check__worker),
         cmocka_unit_test(test_check__claim),
+        cmocka_unit_test(test_check__beat),
         cmocka_unit_test(test_check__report),
         cmocka_unit_test(test_check__failure),
         cmocka_unit_test(test_check__query),

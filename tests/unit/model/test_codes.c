@@ -76,6 +76,8 @@ static void test_codes__as_the_contract_says(void **state)
     assert_string_equal(faina_actor_name(FAINA_ACTOR_API), "API");
     assert_string_equal(faina_actor_name(FAINA_ACTOR_WORKER), "WORKER");
     assert_string_equal(faina_actor_name(FAINA_ACTOR_SYSTEM), "SYSTEM");
+    assert_string_equal(faina_loss_name(FAINA_LOSS_LOST), "lost");
+    assert_string_equal(faina_loss_name(FAINA_LOSS_CANCELLED), "cancelled");
 }
 
 static void test_codes__sentences_are_sentences(void **state)

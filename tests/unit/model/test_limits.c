@@ -42,9 +42,10 @@ static const struct {
     ROW(FA_PRIORITY_MAX, "highest `priority`", NUMBER),
     ROW(FA_ATTEMPTS_DEFAULT, "`maxAttempts`, unless set otherwise", COUNT),
     ROW(FA_ATTEMPTS_MAX, "`maxAttempts`, when there is a limit", COUNT),
-    ROW(FA_BATCH_MAX, "tasks in one batch", COUNT),
+    ROW(FA_BATCH_MAX, "tasks in one batch, or in one heartbeat", COUNT),
     ROW(FA_CLAIM_LIMIT_MAX, "tasks in one claim", COUNT),
-    ROW(FA_CLAIM_NAMES_MAX, "types, namespaces or services named in one claim", COUNT),
+    ROW(FA_CLAIM_NAMES_MAX, "types, namespaces or services named in one claim or by one worker",
+        COUNT),
     ROW(FA_LIST_LIMIT_DEFAULT, "items of a page, unless set otherwise", COUNT),
     ROW(FA_LIST_LIMIT_MAX, "items of a page", COUNT),
     ROW(FA_CURSOR_SIZE_MAX, "`cursor`", BYTES),
@@ -53,6 +54,10 @@ static const struct {
     ROW(FA_BACKGROUND_MS_DEFAULT, "background work, unless set otherwise", MS),
     ROW(FA_DURATION_MS_MAX, "any duration", MS),
     ROW(FA_CONCURRENCY_MAX, "`maxConcurrency` of a resource, when there is a limit", COUNT),
+    ROW(FA_HOSTNAME_SIZE_MAX, "`hostname` of a worker", BYTES),
+    ROW(FA_WORKER_VERSION_SIZE_MAX, "`version` of a worker", BYTES),
+    ROW(FA_POOL_SIZE_MAX, "`poolSize` of a worker", COUNT),
+    ROW(FA_WORKER_DEAD_MS, "silence after which a worker is forgotten", MS),
 #undef ROW
 };
 

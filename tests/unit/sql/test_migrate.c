@@ -128,7 +128,8 @@ static void test_migrate__the_sqlite3_library_alone_runs_them(void **state)
 
     for (size_t i = 0; i < count; i++)
         raw_exec(raw, steps[i].text);
-    raw_exec(raw, "SELECT * FROM tasks; SELECT * FROM task_events; SELECT * FROM task_results");
+    raw_exec(raw, "SELECT * FROM tasks; SELECT * FROM task_events; SELECT * FROM task_results; "
+                  "SELECT * FROM workers");
     raw_close(raw);
 }
 
@@ -220,6 +221,43 @@ static void test_migrate__every_older_file_is_brought_up_to_date(void **state)
         tear_down(&file);
     }
     fa_arena_finish(&arena);
+}
+
+/* Tasks of a file without workers stay as they are, and its holders can register. */
+static void test_migrate__a_file_without_workers_keeps_its_tasks(void **state)
+{
+    size_t count;
+    const struct fa_migration *steps = fa_migrations(&count);
+    struct file file;
+    sqlite3 *raw;
+
+    set_up(&file);
+    fa_db_close(open_db(&file));
+    raw = raw_open(file.path);
+    raw_exec(raw, "CREATE TABLE schema_migrations (id TEXT PRIMARY KEY, "
+                  "description TEXT NOT NULL, executed_at TEXT NOT NULL)");
+    raw_exec(raw, steps[0].text);
+    raw_exec(raw,
+             fa_arena_printf(&file.arena, "INSERT INTO schema_migrations VALUES ('%s', 'd', 'e')",
+                             steps[0].id));
+    raw_exec(raw, "INSERT INTO lane VALUES (1, 'default', 'x', '[]');"
+                  "INSERT INTO task (id, tail, lane, rank, created_us, max_attempts) "
+                  "VALUES (7, 1, 1, 0, 1, 4);"
+                  "INSERT INTO held (id, tail, lane, rank, status, version, fence, attempts, flags,"
+                  " progress, updated_us, worker) VALUES (7, 1, 1, 0, 2, 2, 1, 1, 0, 0, 1, 'w')");
+    raw_close(raw);
+    migrate_file(&file);
+    raw = raw_open(file.path);
+    CHECK_STR(raw_text(raw, "SELECT type, status, worker_id FROM tasks", &file.arena),
+              "x|running|w");
+    CHECK_INT(raw_int(raw, "SELECT count(*) FROM workers"), 0);
+    raw_exec(raw, "INSERT INTO worker (id, started_us, last_heartbeat_us, pool_size, is_leader) "
+                  "VALUES ('w', 1000000, 2000000, 4, 0)");
+    CHECK_STR(
+        raw_text(raw, "SELECT started_at, last_heartbeat, types, held FROM workers", &file.arena),
+        "1970-01-01T00:00:01.000Z|1970-01-01T00:00:02.000Z|[]|1");
+    raw_close(raw);
+    tear_down(&file);
 }
 
 /* G2 */
@@ -340,6 +378,7 @@ int main(void)
         cmocka_unit_test(test_migrate__a_new_file_gets_every_step),
         cmocka_unit_test(test_migrate__a_second_run_does_nothing),
         cmocka_unit_test(test_migrate__every_older_file_is_brought_up_to_date),
+        cmocka_unit_test(test_migrate__a_file_without_workers_keeps_its_tasks),
         cmocka_unit_test(test_migrate__a_newer_file_is_refused_untouched),
         cmocka_unit_test(test_migrate__a_failure_is_rolled_back),
         cmocka_unit_test(test_migrate__a_killed_one_has_not_happened),

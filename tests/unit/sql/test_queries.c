@@ -148,6 +148,8 @@ static void test_queries__the_right_index_is_used(void **state)
         {FA_SQL_TASK_LAST, "SEARCH task", true},
         {FA_SQL_HELD_GET, "SEARCH held USING INTEGER PRIMARY KEY (rowid=?)", true},
         {FA_SQL_HELD_DELETE, "SEARCH held USING INTEGER PRIMARY KEY (rowid=?)", true},
+        {FA_SQL_HELD_RENEW, "SEARCH held USING INTEGER PRIMARY KEY (rowid=?)", true},
+        {FA_SQL_WORKER_DELETE, "SEARCH worker USING PRIMARY KEY (id=?)", true},
         {FA_SQL_PARKED_GET, "SEARCH parked USING INTEGER PRIMARY KEY (rowid=?)", true},
         {FA_SQL_PARKED_DELETE, "SEARCH parked USING INTEGER PRIMARY KEY (rowid=?)", true},
         {FA_SQL_PARKED_DUE, "INDEX parked_at (at_us<?)", true},

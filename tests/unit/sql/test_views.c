@@ -315,6 +315,34 @@ static void test_views__deleted_tasks_are_marked(void **state)
     fa_t_finish(&t);
 }
 
+static void test_views__workers_are_told_as_the_engine_tells_them(void **state)
+{
+    static const char *const types[] = {"a", "b"};
+    struct faina_worker self = {.id = "w", .hostname = "h", .pool_size = 4, .types = types};
+    const struct faina_worker *told;
+    struct fa_t t;
+    sqlite3 *raw;
+
+    set_up(&t);
+    self.type_count = 2;
+    fa_t_make(&t, FAINA_RUNNING, "w");
+    fa_t_make(&t, FAINA_CLAIMED, "w");
+    CHECK_OK(&t,
+             fa_t_run(&t, &(struct fa_op){.kind = FA_OP_WORKER_PUT, .worker = {.self = &self}}));
+    CHECK_OK(&t, fa_t_run(&t, &(struct fa_op){.kind = FA_OP_WORKER_LIST, .id = "w"}));
+    told = &t.op.workers->items[0];
+    raw = raw_open(t.url + strlen("sqlite:"));
+    CHECK_STR(column(&t, raw, "id, hostname, pool_size, types, services, version, is_leader, held",
+                     "workers"),
+              "w|h|4|[\"a\",\"b\"]|||0|2");
+    check_time(column(&t, raw, "started_at", "workers"), told->started_us, "started_at");
+    check_time(column(&t, raw, "last_heartbeat", "workers"), told->last_heartbeat_us,
+               "last_heartbeat");
+    check_time(column(&t, raw, "leader_until", "workers"), 0, "leader_until");
+    raw_close(raw);
+    fa_t_finish(&t);
+}
+
 /* The names in the view status_name are those of faina.h. */
 static void test_views__statuses_have_their_names(void **state)
 {
@@ -343,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_views__a_long_life_is_told_as_the_engine_tells_it),
         cmocka_unit_test(test_views__a_child_of_a_purged_parent_has_none),
         cmocka_unit_test(test_views__deleted_tasks_are_marked),
+        cmocka_unit_test(test_views__workers_are_told_as_the_engine_tells_them),
         cmocka_unit_test(test_views__statuses_have_their_names),
     };
 

@@ -1,0 +1,365 @@
+/*
+ * workers.c - workers that register, live, and sign off; and who of them could do a task.
+ *
+ * A heartbeat renews all leases of a worker with one statement, held_renew. It goes around the rows
+ * of the unit, because a renewal is no change of the task: neither version nor event. So the unit
+ * is flushed before, and rows that it knows are told afterwards.
+ */
+#include "sql/look.h"
+#include "sql/ops.h"
+
+#include "base/json.h"
+#include "model/limits.h"
+
+#include <assert.h>
+
+#define DEAD_US (FA_WORKER_DEAD_MS * 1000LL)
+#define NAMES_JSON_MAX (FA_CLAIM_NAMES_MAX * (6 * FA_TYPE_SIZE_MAX + 4)) /* all of it escaped */
+
+/* Lists of names as JSON ------------------------------------------------------------------- */
+
+/* NULL gives NULL: not told. */
+static const char *names_json(struct fa_arena *arena, const char *const *names, size_t count)
+{
+    struct fa_json_writer writer;
+    const char *text;
+    struct fa_buf buf;
+
+    if (names == NULL)
+        return NULL;
+    fa_buf_init(&buf, NAMES_JSON_MAX);
+    fa_json_writer_init(&writer, &buf, 0);
+    fa_json_begin_array(&writer);
+    for (size_t i = 0; i < count; i++)
+        fa_json_put_str(&writer, names[i]);
+    fa_json_end_array(&writer);
+    text = fa_arena_copy(arena, buf.ptr, buf.len);
+    fa_buf_finish(&buf);
+    return text;
+}
+
+struct names {
+    const char *const *items; /* NULL: not told */
+    size_t count;
+};
+
+/* What names_json wrote. A damaged file may say anything: then it tells nothing. */
+static struct names read_names(const struct fa_value *value, struct fa_arena *arena)
+{
+    struct fa_json array, item;
+    struct fa_json_iter it;
+    const char **items = NULL;
+    size_t count = 0, size = 0;
+
+    if (value->kind != FA_TEXT ||
+        fa_json_check(value->text, 2, "names", FAINA_INTERNAL, NULL) != FAINA_OK)
+        return (struct names){0};
+    array = fa_json_value(value->text);
+    if (array.type != FA_JSON_ARRAY)
+        return (struct names){0};
+    items = fa_arena_grow(arena, items, count, &size, sizeof(*items)); /* never NULL */
+    for (it = fa_json_iter(array); fa_json_next(&it, NULL, &item);) {
+        if (item.type != FA_JSON_STRING)
+            continue;
+        items = fa_arena_grow(arena, items, count, &size, sizeof(*items));
+        items[count++] = fa_json_text(item, arena);
+    }
+    return (struct names){items, count};
+}
+
+static bool has_name(const struct names *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++) {
+        if (strcmp(names->items[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Registering and living ------------------------------------------------------------------- */
+
+struct renewal {
+    struct fa_unit *unit;
+    const struct fa_op *op;
+    struct fa_id *ids;
+    bool *is_renewed;
+    int64_t until_us;
+    bool at_least; /* a lease that ends later stays */
+};
+
+static void bind_renewal(void *ctx, size_t row, struct fa_value *params)
+{
+    struct renewal *renewal = ctx;
+
+    params[0] = fa_value_int(renewal->ids[row].key);
+    params[1] = fa_value_int(renewal->ids[row].tail);
+    params[2] = fa_value_text(renewal->op->worker.self->id);
+    params[3] = fa_value_int(renewal->op->worker.held[row].fence);
+    params[4] = fa_value_int(renewal->until_us);
+    params[5] = fa_value_int(renewal->at_least);
+}
+
+static void sink_renewal(void *ctx, size_t row, const struct fa_value *columns)
+{
+    struct renewal *renewal = ctx;
+    struct fa_row *known = fa_unit_known(renewal->unit, columns[0].i);
+
+    renewal->is_renewed[row] = true;
+    if (known != NULL)
+        known->at_us = columns[1].i;
+}
+
+static enum faina_code renew_all(struct fa_unit *unit, struct fa_op *op, struct renewal *renewal)
+{
+    size_t count = op->worker.held_count;
+    int64_t lease_ms = op->worker.lease_ms > 0 ? op->worker.lease_ms : FA_LEASE_MS_DEFAULT;
+    enum faina_code code;
+
+    *renewal = (struct renewal){
+        .unit = unit,
+        .op = op,
+        .ids = fa_arena_zero(&unit->arena, count + 1, sizeof(*renewal->ids)),
+        .is_renewed = fa_arena_zero(&unit->arena, count + 1, sizeof(*renewal->is_renewed)),
+        .until_us = unit->now_us + lease_ms * 1000,
+        .at_least = op->worker.lease_ms == 0,
+    };
+    for (size_t i = 0; i < count; i++) {
+        bool is_id = fa_id_parse(op->worker.held[i].id, &renewal->ids[i]);
+
+        assert(is_id); /* fa_check_beat */
+        (void)is_id;
+    }
+    code = fa_unit_flush(unit, &op->error);
+    if (code != FAINA_OK || count == 0)
+        return code;
+    if (renewal->until_us < unit->next_us)
+        unit->next_us = renewal->until_us;
+    return fa_db_run(unit->source.db,
+                     &(struct fa_db_call){.sql = FA_SQL_HELD_RENEW,
+                                          .rows = count,
+                                          .param_count = 6,
+                                          .bind = bind_renewal,
+                                          .bind_ctx = renewal,
+                                          .sink = sink_renewal,
+                                          .sink_ctx = renewal},
+                     &op->error);
+}
+
+/* Why a task could not be renewed. */
+static enum faina_code find_loss(struct fa_unit *unit, const struct faina_held *held,
+                                 struct faina_lost *out, struct faina_error *err)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = fa_unit_find(unit, held->id, false, &row, err);
+
+    *out = (struct faina_lost){.fence = held->fence, .why = FAINA_LOSS_LOST};
+    memcpy(out->id, held->id, sizeof(out->id));
+    if (code == FAINA_OK && row->status == FAINA_CANCELLED &&
+        (held->fence == 0 || held->fence == row->fence))
+        out->why = FAINA_LOSS_CANCELLED;
+    /* One that is gone or damaged must not cost the worker its others. */
+    return code == FAINA_TASK_NOT_FOUND || code == FAINA_INTERNAL ? FAINA_OK : code;
+}
+
+static enum faina_code answer_beat(struct fa_unit *unit, struct fa_op *op,
+                                   const struct renewal *renewal)
+{
+    size_t count = op->worker.held_count;
+    struct faina_beat *beat = fa_arena_zero(op->arena, 1, sizeof(*beat));
+    struct faina_error err = {0};
+    enum faina_code code = FAINA_OK;
+
+    for (size_t i = 0; i < count; i++)
+        beat->renewed_count += renewal->is_renewed[i];
+    beat->items = fa_arena_zero(op->arena, count - beat->renewed_count + 1, sizeof(*beat->items));
+    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
+        if (!renewal->is_renewed[i])
+            code = find_loss(unit, &op->worker.held[i], &beat->items[beat->lost_count++], &err);
+    }
+    if (code == FAINA_OK)
+        op->beat = beat;
+    else
+        op->error = err;
+    return code;
+}
+
+enum faina_code fa_do_worker_put(struct fa_unit *unit, struct fa_op *op)
+{
+    const struct faina_worker *self = op->worker.self;
+    struct fa_value params[7] = {
+        fa_value_text(self->id),
+        fa_value_text(self->hostname),
+        fa_value_int(unit->now_us),
+        fa_value_int(self->pool_size),
+        fa_value_text(names_json(&unit->arena, self->types, self->type_count)),
+        fa_value_text(names_json(&unit->arena, self->services, self->service_count)),
+        fa_value_text(self->version),
+    };
+    struct renewal renewal;
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_WORKER_PUT, params, 7, NULL, NULL, &op->error);
+
+    if (code == FAINA_OK)
+        code = renew_all(unit, op, &renewal);
+    if (code == FAINA_OK)
+        code = answer_beat(unit, op, &renewal);
+    if (unit->now_us + DEAD_US < unit->next_us)
+        unit->next_us = unit->now_us + DEAD_US;
+    return code;
+}
+
+/* Signing off, and falling silent ---------------------------------------------------------- */
+
+static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
+{
+    (void)row;
+    (void)columns;
+    *(bool *)ctx = true;
+}
+
+enum faina_code fa_do_worker_remove(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_value id = fa_value_text(op->id);
+    struct fa_keys unstarted = {.arena = &unit->arena};
+    bool found = false;
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_WORKER_DELETE, &id, 1, sink_found, &found, &op->error);
+
+    if (code == FAINA_OK && !found)
+        return fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no worker %.255s", op->id);
+    if (code == FAINA_OK)
+        code = fa_unit_flush(unit, &op->error); /* claims of this batch count too */
+    if (code == FAINA_OK)
+        code = fa_db_one(unit->source.db, FA_SQL_HELD_UNSTARTED, &id, 1, fa_keys_sink, &unstarted,
+                         &op->error);
+    for (size_t i = 0; code == FAINA_OK && i < unstarted.count; i++) {
+        struct fa_row *row = NULL;
+
+        code = fa_unit_get(unit, unstarted.keys[i], true, &row, &op->error);
+        if (code == FAINA_OK && fa_rule_find(row->status, FA_RELEASE) != NULL) {
+            fa_give_back(unit, row, op->id);
+            op->count++;
+        } else if (code == FAINA_TASK_NOT_FOUND || code == FAINA_INTERNAL) {
+            code = FAINA_OK; /* its rows are damaged; its lease will end */
+        }
+    }
+    return code;
+}
+
+enum faina_code fa_workers_forget(struct fa_unit *unit, int64_t *next_us, struct faina_error *err)
+{
+    struct fa_value limit = fa_value_int(unit->now_us - DEAD_US);
+    int64_t oldest = 0;
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_WORKER_OLDEST, NULL, 0, fa_db_sink_int, &oldest, err);
+
+    if (code == FAINA_OK && oldest != 0 && oldest <= limit.i) {
+        code = fa_db_one(unit->source.db, FA_SQL_WORKER_DEAD, &limit, 1, NULL, NULL, err);
+        oldest = 0;
+        if (code == FAINA_OK)
+            code = fa_db_one(unit->source.db, FA_SQL_WORKER_OLDEST, NULL, 0, fa_db_sink_int,
+                             &oldest, err);
+    }
+    if (code == FAINA_OK && oldest != 0 && oldest < *next_us - DEAD_US)
+        *next_us = oldest + DEAD_US;
+    return code;
+}
+
+/* Looking ---------------------------------------------------------------------------------- */
+
+struct worker_list {
+    struct fa_arena *arena;
+    struct faina_worker *items;
+    size_t count, size;
+};
+
+static void sink_worker(void *ctx, size_t row, const struct fa_value *c)
+{
+    struct worker_list *list = ctx;
+    struct names types = read_names(&c[5], list->arena);
+    struct names services = read_names(&c[6], list->arena);
+
+    (void)row;
+    list->items =
+        fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
+    list->items[list->count++] = (struct faina_worker){
+        .id = fa_value_dup(&c[0], list->arena),
+        .hostname = fa_value_dup(&c[1], list->arena),
+        .started_us = fa_value_as_int(&c[2]),
+        .last_heartbeat_us = fa_value_as_int(&c[3]),
+        .pool_size = (int)fa_value_as_int(&c[4]),
+        .types = types.items,
+        .type_count = types.count,
+        .services = services.items,
+        .service_count = services.count,
+        .version = fa_value_dup(&c[7], list->arena),
+        .is_leader = fa_value_as_int(&c[8]) != 0,
+        .leader_until_us = fa_value_as_int(&c[9]),
+        .held = fa_value_as_int(&c[10]),
+    };
+}
+
+enum faina_code fa_look_workers(struct fa_source *source, struct fa_op *op, int64_t now_us)
+{
+    struct worker_list list = {.arena = op->arena};
+    struct fa_value params[2] = {fa_value_int(now_us - DEAD_US), fa_value_text(op->id)};
+    enum faina_code code =
+        fa_db_one(source->db, FA_SQL_WORKER_LIST, params, 2, sink_worker, &list, &op->error);
+
+    if (code == FAINA_OK && op->id != NULL && list.count == 0)
+        code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no worker %.255s", op->id);
+    if (code != FAINA_OK)
+        return code;
+    op->workers = fa_arena_zero(op->arena, 1, sizeof(*op->workers));
+    op->workers->items = list.items;
+    op->workers->count = list.count;
+    return FAINA_OK;
+}
+
+struct skills {
+    struct fa_arena scratch;
+    const struct fa_lane *lane;
+    struct fa_crew crew;
+    bool *is_reached; /* each resource of the lane, by somebody who handles the type */
+    bool is_whole;    /* all of them by one worker */
+};
+
+static void sink_skills(void *ctx, size_t row, const struct fa_value *c)
+{
+    struct skills *skills = ctx;
+    struct names types = read_names(&c[0], &skills->scratch);
+    struct names services = read_names(&c[1], &skills->scratch);
+    bool reaches_all = true;
+
+    (void)row;
+    skills->crew.live++;
+    if (types.count > 0 && !has_name(&types, skills->lane->type))
+        return;
+    skills->crew.handling++;
+    for (size_t i = 0; i < skills->lane->resource_count; i++) {
+        if (services.items == NULL || has_name(&services, skills->lane->resource_names[i]))
+            skills->is_reached[i] = true;
+        else
+            reaches_all = false;
+    }
+    skills->is_whole |= reaches_all;
+}
+
+enum faina_code fa_look_crew(struct fa_source *source, const struct fa_lane *lane, int64_t now_us,
+                             struct fa_crew *out, struct faina_error *err)
+{
+    struct fa_value since = fa_value_int(now_us - DEAD_US);
+    struct skills skills = {.lane = lane};
+    enum faina_code code;
+
+    skills.is_reached = fa_arena_zero(&skills.scratch, lane->resource_count + 1, sizeof(bool));
+    code = fa_db_one(source->db, FA_SQL_WORKER_SKILLS, &since, 1, sink_skills, &skills, err);
+    *out = skills.crew;
+    out->lacks_service = skills.crew.handling > 0 && !skills.is_whole;
+    for (size_t i = 0; out->lacks_service && i < lane->resource_count; i++) {
+        if (!skills.is_reached[i])
+            out->missing = lane->resource_names[i];
+    }
+    fa_arena_finish(&skills.scratch);
+    return code;
+}
