@@ -200,12 +200,13 @@ static struct fa_outcome bad_end(struct child *child, int status)
     bool is_final = WIFEXITED(status) && is_final_exit(WEXITSTATUS(status));
 
     if (WIFSIGNALED(status))
-        outcome =
-            fa_outcome_fail(job, "signal", false, "the handler was ended by signal %d (%s)%s%s",
-                            WTERMSIG(status), strsignal(WTERMSIG(status)), colon, words);
+        outcome = fa_outcome_fail(&job->arena, "signal", false,
+                                  "the handler was ended by signal %d (%s)%s%s", WTERMSIG(status),
+                                  strsignal(WTERMSIG(status)), colon, words);
     else
-        outcome = fa_outcome_fail(job, "exit", is_final, "the handler exited with code %d%s%s",
-                                  WEXITSTATUS(status), colon, words);
+        outcome =
+            fa_outcome_fail(&job->arena, "exit", is_final, "the handler exited with code %d%s%s",
+                            WEXITSTATUS(status), colon, words);
     if (child->said.has_error) {
         outcome.failure = child->said.failure;
         if (!child->said.has_retryable)
@@ -240,11 +241,11 @@ static struct fa_outcome judge(struct child *child, bool is_known, int status)
         return (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = fa_stop_failure(job, stop)};
     if (child->output_is_cut)
         return fa_outcome_fail(
-            job, "output_too_large", true,
+            &job->arena, "output_too_large", true,
             "the handler printed more than the %zu bytes that an output may have",
             fa_job_output_max(job));
     if (!is_known)
-        return fa_outcome_fail(job, "lost", false,
+        return fa_outcome_fail(&job->arena, "lost", false,
                                "how the handler ended is not known: this program ignores SIGCHLD");
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return fa_said_outcome(&child->said, output_of(child));
@@ -450,7 +451,7 @@ static void start_child(struct fa_post *post)
         end_child(child, (struct fa_outcome){.kind = FA_OUTCOME_FAIL,
                                              .failure = fa_stop_failure(job, stop)});
     else if (spawn_child(child, &err) != FAINA_OK)
-        end_child(child, fa_outcome_fail(job, "spawn", false, "%s", err.message));
+        end_child(child, fa_outcome_fail(&job->arena, "spawn", false, "%s", err.message));
     else
         job->run = child;
 }

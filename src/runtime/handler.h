@@ -112,9 +112,9 @@ size_t fa_job_output_max(const struct fa_job *job); /* bytes of an output that t
 
 /* The failure of an attempt that was stopped: by time-out, or because the worker ends. */
 struct faina_failure fa_stop_failure(struct fa_job *job, enum fa_stop stop);
-/* An outcome of failing, for short. The message is copied into the job's arena and made fit: valid
- * UTF-8, within its limit. */
-struct fa_outcome fa_outcome_fail(struct fa_job *job, const char *kind, bool is_permanent,
+/* An outcome of failing, for short. The message is copied into the arena and made fit: valid UTF-8,
+ * within its limit. */
+struct fa_outcome fa_outcome_fail(struct fa_arena *arena, const char *kind, bool is_permanent,
                                   const char *format, ...) FA_PRINTF(4, 5);
 
 #endif

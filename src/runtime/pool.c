@@ -180,6 +180,14 @@ static void restart_claim(struct fa_pool *pool)
     fa_service_wake(pool->service);
 }
 
+/* The worker's types or services are others now. With the mutex held. */
+static void note_change(struct fa_pool *pool)
+{
+    pool->is_changed = true;
+    pthread_cond_signal(&pool->beater_cond);
+    pthread_cond_signal(&pool->claimer_cond);
+}
+
 void fa_job_end(struct fa_job *job, const struct fa_outcome *outcome)
 {
     struct fa_pool *pool = job->pool;
@@ -272,10 +280,10 @@ static void make_fit(char *text, size_t max)
     text[len] = '\0';
 }
 
-struct fa_outcome fa_outcome_fail(struct fa_job *job, const char *kind, bool is_permanent,
+struct fa_outcome fa_outcome_fail(struct fa_arena *arena, const char *kind, bool is_permanent,
                                   const char *format, ...)
 {
-    char *message = fa_arena_take(&job->arena, FA_ERROR_MESSAGE_SIZE_MAX + 1);
+    char *message = fa_arena_take(arena, FA_ERROR_MESSAGE_SIZE_MAX + 1);
     va_list args;
 
     va_start(args, format);
@@ -294,10 +302,11 @@ struct faina_failure fa_stop_failure(struct fa_job *job, enum fa_stop stop)
 
     if (stop == FA_STOP_TIMEOUT) {
         snprintf(took, sizeof(took), "%.3g s", (double)job->handler->timeout_ms / 1000);
-        return fa_outcome_fail(job, "timeout", false, "the attempt took longer than %s", took)
+        return fa_outcome_fail(&job->arena, "timeout", false, "the attempt took longer than %s",
+                               took)
             .failure;
     }
-    return fa_outcome_fail(job, "stopped", false, "the worker was stopped").failure;
+    return fa_outcome_fail(&job->arena, "stopped", false, "the worker was stopped").failure;
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -517,7 +526,7 @@ enum faina_code fa_pool_put(struct fa_pool *pool, struct fa_handler *take_handle
                             FA_CLAIM_NAMES_MAX, take_handler->type);
         fa_pool_handler_unref(take_handler);
     }
-    pthread_cond_signal(&pool->claimer_cond);
+    note_change(pool);
     pthread_mutex_unlock(&pool->mutex);
     restart_claim(pool);
     return code;
@@ -537,6 +546,7 @@ void fa_pool_remove(struct fa_pool *pool, const struct fa_handler *handler)
         memmove(&pool->handlers[place], &pool->handlers[place + 1],
                 (pool->handler_count - place) * sizeof(struct fa_handler *));
         fa_pool_handler_unref(gone);
+        note_change(pool);
     }
     pthread_mutex_unlock(&pool->mutex);
     restart_claim(pool);
@@ -562,6 +572,7 @@ void fa_pool_set_services(struct fa_pool *pool, const char *const *names, size_t
     free(pool->services);
     pool->services = copy;
     pool->service_count = count;
+    note_change(pool);
     pthread_mutex_unlock(&pool->mutex);
     restart_claim(pool);
 }

@@ -185,7 +185,7 @@ static bool prepare(struct fa_pool *pool, struct fa_job *job, struct fa_outcome 
     if (code == FAINA_OK && !buf.overflow)
         job->subtasks = fa_arena_copy(&job->arena, buf.ptr, buf.len);
     else if (code == FAINA_OK)
-        *outcome = fa_outcome_fail(job, "subtasks", true,
+        *outcome = fa_outcome_fail(&job->arena, "subtasks", true,
                                    "the outputs of the subtasks are larger than %zu MiB in all",
                                    CHILDREN_SIZE_MAX >> 20);
     else
@@ -250,7 +250,6 @@ static void take_job(struct fa_pool *pool, struct fa_job *job)
     } else {
         fa_pool_settle(job, &outcome);
     }
-    pthread_cond_signal(&pool->beater_cond);
     pthread_mutex_unlock(&pool->mutex);
     fa_pool_start(list);
 }

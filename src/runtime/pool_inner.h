@@ -52,6 +52,8 @@ struct fa_pool {
     bool is_ending;      /* sender and beater end when they have nothing to do */
     atomic_bool give_up; /* the claim that waits shall be made anew, or not at all */
     bool is_claiming;
+    bool is_changed;                    /* what the worker can do: the engine shall know */
+    bool is_registered, has_no_workers; /* the beater's own */
 
     int64_t end_us;   /* when the last attempt ended; 0: none has */
     int64_t gap_us;   /* between two ends, on a sliding average */

@@ -183,8 +183,8 @@ static void replace_outcome(struct fa_job *job, const struct fa_op *op)
     const char *note = job->outcome.note;
 
     job->is_cut = true;
-    job->outcome = fa_outcome_fail(job, "refused", true, "the engine refused the outcome: %s",
-                                   op->error.message);
+    job->outcome = fa_outcome_fail(&job->arena, "refused", true,
+                                   "the engine refused the outcome: %s", op->error.message);
     job->outcome.note = note;
     fa_pool_dirty(job);
 }

@@ -5,6 +5,7 @@
 #include "runtime/runtime.h"
 
 #include "runtime/folder.h"
+#include "runtime/services.h"
 #include "runtime/spawn.h"
 
 #include <stdlib.h>
@@ -15,12 +16,15 @@ struct fa_runtime {
     struct fa_spawner *spawner;
     struct fa_pool *pool;
     struct fa_folder *folder;
+    struct fa_services *services;
 };
 
-static int default_concurrency(void)
+int fa_runtime_concurrency(const struct fa_runtime_config *config)
 {
     long count = sysconf(_SC_NPROCESSORS_ONLN);
 
+    if (config->concurrency > 0)
+        return config->concurrency;
     return count > 0 ? (int)count : 1;
 }
 
@@ -29,7 +33,7 @@ static enum faina_code start_pool(struct fa_runtime *runtime, struct fa_service 
 {
     struct fa_pool_config pool = {
         .worker_id = config->worker_id,
-        .concurrency = config->concurrency > 0 ? config->concurrency : default_concurrency(),
+        .concurrency = fa_runtime_concurrency(config),
         .lease_ms = config->lease_ms,
         .namespaces = config->namespaces,
         .namespace_count = config->namespace_count,
@@ -37,7 +41,12 @@ static enum faina_code start_pool(struct fa_runtime *runtime, struct fa_service 
     };
     enum faina_code code = fa_pool_create(&runtime->pool, service, runtime->loop, &pool, err);
 
-    if (code == FAINA_OK && config->services)
+    if (code != FAINA_OK)
+        return code;
+    if (config->check_count > 0)
+        return fa_services_create(&runtime->services, runtime->pool, runtime->loop,
+                                  runtime->spawner, config, err);
+    if (config->services)
         fa_pool_set_services(runtime->pool, config->services, config->service_count);
     return code;
 }
@@ -85,6 +94,7 @@ void fa_runtime_stop(struct fa_runtime *runtime, int64_t grace_ms)
 {
     if (runtime->pool)
         fa_pool_stop(runtime->pool, grace_ms);
+    fa_services_stop(runtime->services);
     fa_loop_destroy(runtime->loop);
     runtime->loop = NULL;
 }
@@ -99,6 +109,7 @@ void fa_runtime_destroy(struct fa_runtime *runtime)
     if (!runtime)
         return;
     fa_folder_destroy(runtime->folder);
+    fa_services_destroy(runtime->services);
     fa_pool_destroy(runtime->pool);
     fa_spawner_destroy(runtime->spawner);
     free(runtime);

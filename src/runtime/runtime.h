@@ -39,6 +39,7 @@ struct fa_runtime_config {
     const char *handlers;      /* the folder; NULL: none */
     bool needs_handlers;       /* it is an error when the folder isn't there */
     bool owns_process;         /* the process is ours: reap what handlers leave behind */
+    bool has_no_plugins;       /* leave plugins in the folder alone */
     const char *program;       /* that hosts plugins; NULL: this one, which must be faina */
     int64_t kill_after_ms;     /* from SIGTERM to SIGKILL; 0: 10 s */
     struct fa_log log;
@@ -52,6 +53,8 @@ void fa_runtime_stop(struct fa_runtime *runtime, int64_t grace_ms);
 void fa_runtime_hurry(struct fa_runtime *runtime);   /* the grace time is over now */
 void fa_runtime_destroy(struct fa_runtime *runtime); /* after fa_runtime_stop; NULL is fine */
 
+/* How many slots a configuration gives. */
+int fa_runtime_concurrency(const struct fa_runtime_config *config);
 struct fa_pool *fa_runtime_pool(struct fa_runtime *runtime);
 void fa_runtime_stats(struct fa_runtime *runtime, struct fa_pool_stats *out);
 

@@ -278,19 +278,19 @@ static struct fa_outcome complete(struct fa_said *said, const char *output)
 
     fa_error_clear(&err);
     if (fa_check_json(output, max, "output", FAINA_INVALID_REQUEST, &err) != FAINA_OK)
-        return fa_outcome_fail(said->job, "bad_output", true, "the output can't be taken: %s",
-                               err.message);
+        return fa_outcome_fail(&said->job->arena, "bad_output", true,
+                               "the output can't be taken: %s", err.message);
     return (struct fa_outcome){.kind = FA_OUTCOME_COMPLETE, .output = output};
 }
 
 struct fa_outcome fa_said_outcome(struct fa_said *said, const char *output)
 {
     if (said->is_wrong)
-        return fa_outcome_fail(said->job, "protocol", true, "%s", said->wrong);
+        return fa_outcome_fail(&said->job->arena, "protocol", true, "%s", said->wrong);
     if (said->has_error)
         return (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = said->failure};
     if (said->has_background && said->subtask_count > 0)
-        return fa_outcome_fail(said->job, "protocol", true,
+        return fa_outcome_fail(&said->job->arena, "protocol", true,
                                "an attempt can go on in the background or wait for subtasks, not "
                                "both");
     if (said->has_background)
