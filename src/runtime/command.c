@@ -304,6 +304,8 @@ static void on_exit_of_child(struct fa_process *process)
     note.log_len = child->log_text.len;
     note.is_cut = child->log_is_cut;
     outcome.note = fa_note_json(&job->arena, &note);
+    if (outcome.kind == FA_OUTCOME_FAIL && !outcome.failure.detail)
+        outcome.failure.detail = fa_note_error(&job->arena, &note);
     end_child(child, outcome);
 }
 

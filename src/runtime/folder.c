@@ -138,6 +138,16 @@ static enum faina_code load_settings(const char *path, const struct stat *st,
     return code;
 }
 
+enum faina_code fa_folder_settings(const char *path, const char *ending, struct fa_arena *arena,
+                                   struct fa_settings *out, struct faina_error *err)
+{
+    const char *place =
+        fa_arena_printf(arena, "%.*s.json", (int)(strlen(path) - strlen(ending)), path);
+    struct stat st;
+
+    return load_settings(place, stat(place, &st) == 0 ? &st : NULL, arena, out, err);
+}
+
 /* Makes the handler and puts it into the pool. */
 static enum faina_code load(struct fa_folder *folder, struct entry *entry, const char *path,
                             const struct stat *program, const struct stat *settings_stat,

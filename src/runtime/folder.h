@@ -14,6 +14,7 @@
 #define FA_FOLDER_H
 
 #include "runtime/pool.h"
+#include "runtime/settings.h"
 #include "runtime/spawn.h"
 
 #include <sys/stat.h>
@@ -40,6 +41,11 @@ void fa_folder_destroy(struct fa_folder *folder); /* after the loop; NULL is fin
 /* D1 for one file or folder. */
 FA_MUST_CHECK enum faina_code fa_folder_check(const char *path, const struct stat *st,
                                               struct faina_error *err);
+/* The settings beside a file: what is in PATH (less `ending`) with ".json"; all zero when there are
+ * none. */
+FA_MUST_CHECK enum faina_code fa_folder_settings(const char *path, const char *ending,
+                                                 struct fa_arena *arena, struct fa_settings *out,
+                                                 struct faina_error *err);
 /* Whether `type` is among `types`; NULL: all are. */
 bool fa_folder_wants(const char *type, const char *const *types, size_t count);
 

@@ -5,6 +5,7 @@
 #include "runtime/runtime.h"
 
 #include "runtime/folder.h"
+#include "runtime/plugin.h"
 #include "runtime/services.h"
 #include "runtime/spawn.h"
 
@@ -16,6 +17,7 @@ struct fa_runtime {
     struct fa_spawner *spawner;
     struct fa_pool *pool;
     struct fa_folder *folder;
+    struct fa_plugins *plugins;
     struct fa_services *services;
 };
 
@@ -62,11 +64,16 @@ static enum faina_code start_folder(struct fa_runtime *runtime,
         .kill_after_ms = config->kill_after_ms,
         .log = config->log,
     };
+    enum faina_code code;
 
     if (!config->handlers)
         return FAINA_OK;
-    return fa_folder_create(&runtime->folder, runtime->pool, runtime->loop, runtime->spawner,
+    code = fa_folder_create(&runtime->folder, runtime->pool, runtime->loop, runtime->spawner,
                             &folder, err);
+    if (code == FAINA_OK && !config->has_no_plugins)
+        code = fa_plugins_create(&runtime->plugins, runtime->pool, runtime->loop, runtime->spawner,
+                                 config, err);
+    return code;
 }
 
 enum faina_code fa_runtime_start(struct fa_runtime **out, struct fa_service *service,
@@ -94,6 +101,7 @@ void fa_runtime_stop(struct fa_runtime *runtime, int64_t grace_ms)
 {
     if (runtime->pool)
         fa_pool_stop(runtime->pool, grace_ms);
+    fa_plugins_stop(runtime->plugins);
     fa_services_stop(runtime->services);
     fa_loop_destroy(runtime->loop);
     runtime->loop = NULL;
@@ -111,6 +119,7 @@ void fa_runtime_destroy(struct fa_runtime *runtime)
     fa_folder_destroy(runtime->folder);
     fa_services_destroy(runtime->services);
     fa_pool_destroy(runtime->pool);
+    fa_plugins_destroy(runtime->plugins);
     fa_spawner_destroy(runtime->spawner);
     free(runtime);
 }
