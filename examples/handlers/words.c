@@ -93,9 +93,4 @@ static const struct faina_plugin plugin = {
     .types = types,
 };
 
-const struct faina_plugin *faina_plugin(void);
-
-const struct faina_plugin *faina_plugin(void)
-{
-    return &plugin;
-}
+FAINA_PLUGIN(plugin)

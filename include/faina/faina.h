@@ -773,7 +773,7 @@ FAINA_API void faina_stop(struct faina *engine);
 /* ------------------------------------------------------------------------------------------
  * Plugins: handlers in a shared object, in the handlers folder
  *
- * A plugin defines one function, faina_plugin, and is built with
+ * A plugin says what it handles with FAINA_PLUGIN, and is built with
  *     cc -shared -fPIC -o handlers/image.so image.c $(pkg-config --cflags faina)
  * It runs in a process of its own: when it crashes, its attempts have failed, and nothing else.
  */
@@ -794,9 +794,21 @@ struct faina_plugin {
     const struct faina_plugin_type *types;
 };
 
-/* The plugin's entry. What it returns lives as long as the process. NULL: it can't be used here. */
+/* The plugin's entry, the function faina_plugin: what it returns lives as long as the process; NULL:
+ * it can't be used here. FAINA_PLUGIN(it) defines one that returns &it. */
 typedef const struct faina_plugin *faina_plugin_fn(void);
 #define FAINA_PLUGIN_ENTRY "faina_plugin"
+#ifdef __cplusplus
+#define FAINA_PLUGIN_LINKAGE extern "C" FAINA_API
+#else
+#define FAINA_PLUGIN_LINKAGE extern FAINA_API
+#endif
+#define FAINA_PLUGIN(it)                                                                           \
+    FAINA_PLUGIN_LINKAGE faina_plugin_fn faina_plugin;                                             \
+    const struct faina_plugin *faina_plugin(void)                                                  \
+    {                                                                                              \
+        return &(it);                                                                              \
+    }
 
 #ifdef __cplusplus
 }

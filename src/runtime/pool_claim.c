@@ -202,7 +202,6 @@ static struct fa_job *make_job(struct fa_pool *pool, struct fa_claimed *claimed,
     job->pool = pool;
     job->task = task;
     job->claimed = claimed;
-    claimed->refs++;
     job->refs = 1;
     job->lease_us = lease_us;
     job->timeout_us = INT64_MAX;
@@ -284,10 +283,10 @@ static int claim(struct fa_pool *pool, const struct round *round, const char *co
     count = code == FAINA_OK ? (int)op.tasks->count : -1;
     /* The lease began before now; how long before is not known when it waited, but the wait ends
      * with the claim. A margin covers that, and the first heartbeat is soon. */
+    claimed->refs = count > 0 ? (size_t)count + 1 : 0; /* the jobs', and ours while we go through */
     for (int i = 0; i < count; i++) {
         int64_t lease_us = fa_clock_mono_us() + pool->lease_us - pool->margin_us;
 
-        claimed->refs = claimed->refs ? claimed->refs : 1;
         take_job(pool, make_job(pool, claimed, &op.tasks->items[i], lease_us));
     }
     if (count <= 0) {
