@@ -691,6 +691,11 @@ struct faina_handler {
     faina_handler_fn *on_error;  /* a subtask ended badly; NULL: fail with its error */
     int64_t timeout_ms;          /* the attempt has failed after this long; 0: no limit */
     int concurrency;             /* at most so many at once in this pool; 0: no limit of its own */
+    /* For tasks that were submitted without their own: */
+    int max_attempts; /* 0: the default of 4; FAINA_UNLIMITED: no limit */
+    struct faina_retry_policy retry;
+    const char *const *resources; /* what each task of the type uses; added to its own */
+    size_t resource_count;
 };
 
 /* The task as it was claimed. Lives as long as the attempt. In a plugin only these are set: id, ns,

@@ -224,6 +224,7 @@ enum faina_code fa_context_check(const char *type, const struct faina_handler *h
 {
     enum faina_code code =
         fa_check_name(type, FA_TYPE_SIZE_MAX, "type", FAINA_INVALID_REQUEST, err);
+    struct faina_submit wish;
 
     if (code != FAINA_OK)
         return code;
@@ -234,7 +235,24 @@ enum faina_code fa_context_check(const char *type, const struct faina_handler *h
         return fa_error_field(err, FAINA_INVALID_REQUEST, "handler",
                               "the handler of %.255s has a negative timeout_ms or concurrency",
                               type);
-    return FAINA_OK;
+    wish = (struct faina_submit){
+        .type = type,
+        .max_attempts = handler->max_attempts,
+        .retry = handler->retry,
+        .resources = handler->resources,
+        .resource_count = handler->resource_count,
+    };
+    return fa_check_submit(&wish, FA_INPUT_SIZE_DEFAULT, err);
+}
+
+struct faina_submit fa_context_wish(struct fa_arena *arena, const struct faina_handler *handler)
+{
+    return (struct faina_submit){
+        .max_attempts = handler->max_attempts,
+        .retry = handler->retry,
+        .resources = copy_list(arena, handler->resources, handler->resource_count),
+        .resource_count = handler->resource_count,
+    };
 }
 
 static bool is_bad(enum faina_status status)

@@ -42,6 +42,8 @@ struct faina_context {
 /* Calls the entry that the task's phase asks for. The outcome lives in the context's arena. */
 struct fa_outcome fa_context_run(struct faina_context *context, const struct faina_handler *handler,
                                  void *user);
+/* What the handler says about tasks of its type, as a submit; copied into `arena`. */
+struct faina_submit fa_context_wish(struct fa_arena *arena, const struct faina_handler *handler);
 /* A handler that can be called, within its limits? */
 FA_MUST_CHECK enum faina_code fa_context_check(const char *type,
                                                const struct faina_handler *handler,

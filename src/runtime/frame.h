@@ -3,7 +3,7 @@
  * kind, the number of an attempt, and JSON.
  *
  *     pool -> host   START  the task, its phase and its subtasks      STOP  (nothing)
- *     host -> pool   HELLO  {"types":[{type, timeoutMs, concurrency}]}, or {"error":...}
+ *     host -> pool   HELLO  {"types":[{type, timeoutMs, concurrency, wish}]}, or {"error":...}
  *                    SAID   one line as on descriptor 3 of a command (said.h)
  *                    END    {"outcome":..., "output":..., "cpuSeconds":..., "memoryBytes":...}
  *

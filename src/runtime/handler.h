@@ -36,8 +36,9 @@ enum fa_stop {
 struct fa_handler {
     const struct fa_handler_ops *ops;
     char *type;
-    int64_t timeout_ms; /* of an attempt; 0: none */
-    int concurrency;    /* how many at once in this pool; 0: as many as there are slots */
+    int64_t timeout_ms;       /* of an attempt; 0: none */
+    int concurrency;          /* how many at once in this pool; 0: as many as there are slots */
+    struct faina_submit wish; /* max_attempts, retry and resources: see AMEND in service.h */
 
     /* The pool's, under its mutex. */
     int held, running; /* jobs in line or running; running */
@@ -57,6 +58,7 @@ enum fa_outcome_kind {
     FA_OUTCOME_BACKGROUND,
     FA_OUTCOME_FAIL,
     FA_OUTCOME_RELEASE, /* not started after all: no attempt is spent */
+    FA_OUTCOME_AMEND,   /* the same, and it gets the resources of its handler's wish */
 };
 
 /* How an attempt ended. What it points to lives in the job's arena. */
@@ -88,7 +90,7 @@ struct fa_job {
     struct fa_claimed *claimed;  /* the claim it came with, and its memory */
     size_t refs;
     int state;
-    bool is_dirty, needs_start, has_report;
+    bool is_dirty, needs_amend, needs_start, has_report;
     bool is_cut; /* an outcome was refused as invalid and has been replaced by a failure */
     atomic_int stop;
     struct faina_report report; /* the newest that was not told; its texts are malloc'ed */

@@ -551,6 +551,14 @@ static void say_hello(struct host *host, const struct faina_error *err)
         fa_json_put_int(&message.w, type->handler.timeout_ms);
         fa_json_key(&message.w, "concurrency");
         fa_json_put_int(&message.w, type->handler.concurrency);
+        fa_json_key(&message.w, "wish");
+        put_submit(&message.w, &(struct faina_submit){
+                                   .type = type->type,
+                                   .max_attempts = type->handler.max_attempts,
+                                   .retry = type->handler.retry,
+                                   .resources = type->handler.resources,
+                                   .resource_count = type->handler.resource_count,
+                               });
         fa_json_end_object(&message.w);
     }
     fa_json_end_array(&message.w);

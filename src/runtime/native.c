@@ -18,6 +18,7 @@ struct fa_crew {
 
 struct native {
     struct fa_handler handler;
+    struct fa_arena arena;
     struct fa_crew *crew;
     struct faina_handler functions;
     void *user;
@@ -154,7 +155,7 @@ static void native_stop(struct fa_handler *handler, struct fa_job *job)
 
 static void native_destroy(struct fa_handler *handler)
 {
-    free(handler->type);
+    fa_arena_finish(&((struct native *)handler)->arena);
     free(handler);
 }
 
@@ -168,16 +169,16 @@ struct fa_handler *fa_native_create(struct fa_crew *crew, const char *type,
                                     const struct faina_handler *functions, void *user)
 {
     struct native *native = fa_alloc_zero(1, sizeof(*native));
-    size_t size = strlen(type) + 1;
 
     native->crew = crew;
     native->functions = *functions;
     native->user = user;
     native->handler = (struct fa_handler){
         .ops = &native_ops,
-        .type = memcpy(fa_alloc(size), type, size),
+        .type = fa_arena_strdup(&native->arena, type),
         .timeout_ms = functions->timeout_ms,
         .concurrency = functions->concurrency,
+        .wish = fa_context_wish(&native->arena, functions),
     };
     return &native->handler;
 }

@@ -13,6 +13,7 @@
 #include "runtime/frame.h"
 #include "runtime/note.h"
 #include "runtime/said.h"
+#include "service/wire.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -47,6 +48,7 @@ struct attempt {
 
 struct plugin_handler {
     struct fa_handler handler;
+    struct fa_arena arena;
     struct plugin *plugin;
 };
 
@@ -288,7 +290,7 @@ static void plugin_stop(struct fa_handler *handler, struct fa_job *job)
 
 static void plugin_destroy(struct fa_handler *handler)
 {
-    free(handler->type);
+    fa_arena_finish(&((struct plugin_handler *)handler)->arena);
     free(handler);
 }
 
@@ -340,11 +342,13 @@ static void put_handler(struct plugin *plugin, struct fa_json item)
         handler->plugin = plugin;
         handler->handler = (struct fa_handler){
             .ops = &plugin_ops,
-            .type = memcpy(fa_alloc(strlen(type) + 1), type, strlen(type) + 1),
+            .type = fa_arena_strdup(&handler->arena, type),
             .timeout_ms = get_int(item, "timeoutMs"),
             .concurrency = (int)get_int(item, "concurrency"),
         };
         fa_error_clear(&err);
+        if (fa_json_member(item, "wish", &value))
+            (void)!fa_wire_read_submit(value.raw, &handler->arena, &handler->handler.wish, &err);
         if (fa_pool_put(plugins->pool, &handler->handler, &err) == FAINA_OK)
             fa_log(&plugins->log, FA_LOG_INFO, "handles %s by %s", type, plugin->path);
         else

@@ -102,12 +102,26 @@ static bool has_slot(const struct fa_pool *pool, const struct fa_job *job)
            (handler->concurrency == 0 || handler->running < handler->concurrency);
 }
 
+/* Whether the type's settings say something that the task's submit left open. */
+static bool lacks_policy(const struct fa_job *job)
+{
+    const struct faina_submit *wish = &job->handler->wish;
+    const struct faina_retry_policy *has = &job->task->retry, *may = &wish->retry;
+
+    if (wish->max_attempts != 0 && job->task->max_attempts == FA_ATTEMPTS_DEFAULT &&
+        wish->max_attempts != FA_ATTEMPTS_DEFAULT)
+        return true;
+    return has->base_ms == 0 && has->max_ms == 0 && has->factor <= 0 &&
+           (may->base_ms != 0 || may->max_ms != 0 || may->factor > 0);
+}
+
 static void give_slot(struct fa_pool *pool, struct fa_job *job)
 {
     pool->running++;
     job->handler->running++;
     job->state = FA_JOB_RUNNING;
     job->needs_start = true;
+    job->needs_amend = !pool->has_no_amend && lacks_policy(job);
     job->start_us = fa_clock_mono_us();
     if (job->handler->timeout_ms > 0) {
         job->timeout_us = job->start_us + job->handler->timeout_ms * 1000;

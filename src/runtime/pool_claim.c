@@ -231,6 +231,22 @@ static void enqueue(struct fa_pool *pool, struct fa_job *job)
     job->handler->held++;
 }
 
+/* Whether its type needs a resource that it doesn't hold. */
+static bool lacks_resources(const struct fa_job *job)
+{
+    const struct faina_submit *wish = &job->handler->wish;
+
+    for (size_t i = 0; i < wish->resource_count; i++) {
+        bool has = false;
+
+        for (size_t k = 0; k < job->task->resource_count; k++)
+            has |= strcmp(job->task->resources[k], wish->resources[i]) == 0;
+        if (!has)
+            return true;
+    }
+    return false;
+}
+
 static void take_job(struct fa_pool *pool, struct fa_job *job)
 {
     struct fa_outcome outcome = {.kind = FA_OUTCOME_RELEASE};
@@ -243,7 +259,9 @@ static void take_job(struct fa_pool *pool, struct fa_job *job)
     hold(pool, job, handler ? handler : &pool->nobody);
     pool->stats.claimed++;
     fa_pool_watch(pool, job->lease_us);
-    if (is_ready && handler && !pool->is_draining) {
+    if (is_ready && handler && !pool->has_no_amend && lacks_resources(job))
+        outcome.kind = FA_OUTCOME_AMEND;
+    if (is_ready && handler && !pool->is_draining && outcome.kind != FA_OUTCOME_AMEND) {
         enqueue(pool, job);
         list = fa_pool_dispatch(pool);
     } else {

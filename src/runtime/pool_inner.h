@@ -53,6 +53,7 @@ struct fa_pool {
     atomic_bool give_up; /* the claim that waits shall be made anew, or not at all */
     bool is_claiming;
     bool is_changed;                    /* what the worker can do: the engine shall know */
+    bool has_no_amend;                  /* the engine can't do that */
     bool is_registered, has_no_workers; /* the beater's own */
 
     int64_t end_us;   /* when the last attempt ended; 0: none has */

@@ -2,7 +2,7 @@
  * pool_send.c - the sender: tells the engine what was started, reported and ended.
  *
  * Whatever came up while the last call was under way goes together in the next one. For one job
- * the order is: start, progress, a note about the attempt, its end.
+ * the order is: amend, start, progress, a note about the attempt, its end.
  */
 #include "runtime/pool_inner.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #define OPS_MAX 2048
-#define OPS_PER_JOB 4
+#define OPS_PER_JOB 5
 #define PAUSE_MIN_US 50000
 #define PAUSE_MAX_US 2000000
 #define REPORT_INTERVAL_US 200000 /* a handler that tells each percent must not fill the disk */
@@ -68,7 +68,7 @@ static void pack_end(struct sender *s, struct fa_job *job)
     static const enum fa_op_kind kinds[] = {
         [FA_OUTCOME_COMPLETE] = FA_OP_COMPLETE,     [FA_OUTCOME_BLOCK] = FA_OP_BLOCK,
         [FA_OUTCOME_BACKGROUND] = FA_OP_BACKGROUND, [FA_OUTCOME_FAIL] = FA_OP_FAIL,
-        [FA_OUTCOME_RELEASE] = FA_OP_RELEASE,
+        [FA_OUTCOME_RELEASE] = FA_OP_RELEASE,       [FA_OUTCOME_AMEND] = FA_OP_AMEND,
     };
     const struct fa_outcome *outcome = &job->outcome;
     struct fa_op *op = pack(s, job, kinds[outcome->kind]);
@@ -89,6 +89,9 @@ static void pack_end(struct sender *s, struct fa_job *job)
     case FA_OUTCOME_FAIL:
         op->failure = &outcome->failure;
         break;
+    case FA_OUTCOME_AMEND:
+        op->submit = &job->handler->wish;
+        break;
     case FA_OUTCOME_RELEASE:
         break;
     }
@@ -107,6 +110,10 @@ static bool pack_job(struct sender *s, struct fa_job *job, int64_t now_us, int64
 {
     bool has_ended = job->state == FA_JOB_ENDED;
 
+    if (job->needs_amend) {
+        pack(s, job, FA_OP_AMEND)->submit = &job->handler->wish;
+        job->needs_amend = false;
+    }
     if (job->needs_start) {
         pack(s, job, FA_OP_START)->lease_ms = s->pool->config.lease_ms;
         job->needs_start = false;
@@ -172,6 +179,7 @@ static void count_end(struct fa_pool *pool, const struct fa_job *job)
         [FA_OUTCOME_BACKGROUND] = &pool->stats.background,
         [FA_OUTCOME_FAIL] = &pool->stats.failed,
         [FA_OUTCOME_RELEASE] = &pool->stats.released,
+        [FA_OUTCOME_AMEND] = &pool->stats.released,
     };
 
     ++*counts[job->outcome.kind];
@@ -189,12 +197,30 @@ static void replace_outcome(struct fa_job *job, const struct fa_op *op)
     fa_pool_dirty(job);
 }
 
+/* The engine can't change tasks: those of the type run without what its settings say. */
+static void give_up_amending(struct fa_pool *pool, struct fa_job *job)
+{
+    if (!pool->has_no_amend)
+        fa_log(&pool->config.log, FA_LOG_WARN,
+               "this engine does not mind the maxAttempts, retry and resources of a handler's "
+               "settings; give them when you submit");
+    pool->has_no_amend = true;
+    if (job->state == FA_JOB_ENDED) {
+        job->outcome.kind = FA_OUTCOME_RELEASE;
+        fa_pool_dirty(job);
+    }
+}
+
 /* The answer to the end of a job. True: tell it again. */
 static bool answer_end(struct fa_pool *pool, struct fa_job *job, const struct fa_op *op)
 {
     if (fa_pool_is_transient(op->code)) {
         fa_pool_dirty(job);
         return true;
+    }
+    if (op->code == FAINA_NOT_SUPPORTED && op->kind == FA_OP_AMEND) {
+        give_up_amending(pool, job);
+        return false;
     }
     if (op->code == FAINA_OK) {
         count_end(pool, job);
@@ -225,7 +251,9 @@ static bool answer_other(struct fa_job *job, const struct fa_op *op, bool *is_st
         }
         return true; /* a report that was lost is made up for by the next one */
     }
-    if (fa_pool_is_loss(op->code) && op->kind != FA_OP_NOTE)
+    if (op->kind == FA_OP_AMEND && op->code == FAINA_NOT_SUPPORTED)
+        give_up_amending(job->pool, job);
+    else if (fa_pool_is_loss(op->code) && op->kind != FA_OP_NOTE)
         *is_stopped = fa_pool_mark_stop(
             job, op->code == FAINA_INVALID_TRANSITION ? FA_STOP_CANCELLED : FA_STOP_LOST);
     else

@@ -281,3 +281,17 @@ enum faina_code fa_settings_read(struct fa_bytes text, struct fa_arena *arena,
         *out = settings;
     return code;
 }
+
+struct faina_submit fa_settings_wish(struct fa_arena *arena, const struct fa_settings *settings)
+{
+    const char **names = fa_arena_zero(arena, settings->resource_count + 1, sizeof(char *));
+
+    for (size_t i = 0; i < settings->resource_count; i++)
+        names[i] = fa_arena_strdup(arena, settings->resources[i]);
+    return (struct faina_submit){
+        .max_attempts = settings->max_attempts,
+        .retry = settings->retry,
+        .resources = names,
+        .resource_count = settings->resource_count,
+    };
+}

@@ -27,6 +27,8 @@ struct fa_settings {
     size_t env_count;
 };
 
+/* What the settings say about tasks of the type, as a submit; copied into `arena`. */
+struct faina_submit fa_settings_wish(struct fa_arena *arena, const struct fa_settings *settings);
 /* Reads the text of the file; what it says lives in `arena`. */
 FA_MUST_CHECK enum faina_code fa_settings_read(struct fa_bytes text, struct fa_arena *arena,
                                                struct fa_settings *out, struct faina_error *err);

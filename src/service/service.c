@@ -268,6 +268,20 @@ static enum faina_code check_note(const struct fa_op *op, struct faina_error *er
     return code;
 }
 
+/* Only what AMEND takes of it is looked at. */
+static enum faina_code check_amend(const struct fa_op *op, struct faina_error *err)
+{
+    struct faina_submit wish = {
+        .type = "any",
+        .max_attempts = op->submit->max_attempts,
+        .retry = op->submit->retry,
+        .resources = op->submit->resources,
+        .resource_count = op->submit->resource_count,
+    };
+
+    return fa_check_submit(&wish, FA_INPUT_SIZE_DEFAULT, err);
+}
+
 static enum faina_code check_purge(const struct faina_purge *purge, struct faina_error *err)
 {
     enum faina_code code;
@@ -343,8 +357,8 @@ static enum faina_code check_task(const struct fa_op *op, bool needs_worker,
 static enum faina_code check_change(const struct fa_service *service, const struct fa_op *op,
                                     struct faina_error *err)
 {
-    bool needs_worker =
-        op->kind == FA_OP_CLAIM || op->kind == FA_OP_HEARTBEAT || op->kind == FA_OP_NOTE;
+    bool needs_worker = op->kind == FA_OP_CLAIM || op->kind == FA_OP_HEARTBEAT ||
+                        op->kind == FA_OP_NOTE || op->kind == FA_OP_AMEND;
     enum faina_code code = check_task(op, needs_worker, err);
 
     if (code != FAINA_OK)
@@ -362,6 +376,8 @@ static enum faina_code check_change(const struct fa_service *service, const stru
         return check_background(op, err);
     if (op->kind == FA_OP_NOTE)
         return check_note(op, err);
+    if (op->kind == FA_OP_AMEND)
+        return check_amend(op, err);
     assert(op->kind == FA_OP_CLAIM || op->kind == FA_OP_START || op->kind == FA_OP_HEARTBEAT);
     return check_range(op->lease_ms, FA_LEASE_MS_MAX, "lease", err);
 }
@@ -402,6 +418,7 @@ static enum faina_code check_op(const struct fa_service *service, const struct f
     case FA_OP_PROGRESS:
     case FA_OP_HEARTBEAT:
     case FA_OP_NOTE:
+    case FA_OP_AMEND:
     case FA_OP_COMPLETE:
     case FA_OP_FAIL:
     case FA_OP_BLOCK:

@@ -33,6 +33,7 @@ struct fa_service;
     X(PROGRESS, "progress", true)                                                                  \
     X(HEARTBEAT, "heartbeat", true)                                                                \
     X(NOTE, "note", true)                                                                          \
+    X(AMEND, "amend", true)                                                                        \
     X(COMPLETE, "complete", true)                                                                  \
     X(FAIL, "fail", true)                                                                          \
     X(BLOCK, "block", true)                                                                        \
@@ -68,6 +69,13 @@ enum fa_op_kind {
         FA_OP_COUNT
 };
 
+/*
+ * AMEND gives a task, by who holds it, what its type's settings say where the submit left it open:
+ * of op->submit it takes max_attempts (when the task has the default), retry (when it has none) and
+ * resources. More resources can't be had while it is held: for them a claimed task goes back in
+ * line, without spending an attempt.
+ */
+
 /* One operation: the question, then the answer. All zero but for what the kind needs. */
 struct fa_op {
     enum fa_op_kind kind;
@@ -80,7 +88,7 @@ struct fa_op {
     /* fa_service_claim_wait: come back early once this is set and fa_service_wake was called. */
     const atomic_bool *give_up;
     union {
-        const struct faina_submit *submit;   /* SUBMIT */
+        const struct faina_submit *submit;   /* SUBMIT; AMEND: see there */
         const struct faina_claim *claim;     /* CLAIM_NEXT (wait_ms is the caller's affair) */
         int64_t lease_ms;                    /* CLAIM, START, HEARTBEAT; 0: the default */
         const struct faina_report *report;   /* PROGRESS */

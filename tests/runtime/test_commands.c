@@ -563,6 +563,34 @@ static void test_commands__bad_settings(struct fa_t *t)
     world_close(&w);
 }
 
+static void test_commands__settings_for_tasks(struct fa_t *t)
+{
+    struct faina_task *task;
+    const char *ids[10];
+    struct world w;
+
+    world_open(&w, t);
+    world_script(&w, "poor", "exit 75");
+    world_file(&w, "poor.json", "{\"maxAttempts\":2,\"retry\":{\"base\":\"1ms\",\"max\":\"2ms\"}}",
+               0644);
+    world_script(&w, "greedy", "mkdir busy || exit 64; sleep 0.02; rmdir busy; echo 1");
+    world_file(&w, "greedy.json", "{\"resources\":[\"lathe\"]}", 0644);
+    CHECK_OK(t, fa_t_resource_set(t, "lathe", 1));
+    for (int i = 0; i < 10; i++)
+        ids[i] = fa_t_submit(t, .type = "greedy");
+    world_start(&w);
+    task = world_try(&w, "poor", NULL, 0, FAINA_DEAD_LETTER);
+    CHECK_INT(task->attempts, 2);
+    CHECK_INT(task->max_attempts, 2);
+    CHECK_INT(world_try(&w, "poor", NULL, 3, FAINA_DEAD_LETTER)->attempts, 3); /* its own */
+    for (int i = 0; i < 10; i++) {
+        task = world_await(&w, ids[i], FAINA_COMPLETED);
+        CHECK_STR(task->resources[0], "lathe");
+        CHECK_INT(task->attempts, 1);
+    }
+    world_close(&w);
+}
+
 static void test_commands__what_others_could_change_is_refused(struct fa_t *t)
 {
     struct faina_error err;
@@ -628,6 +656,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_commands__concurrency_of_a_type),
         FA_T_CASE(test_commands__files_come_and_go),
         FA_T_CASE(test_commands__bad_settings),
+        FA_T_CASE(test_commands__settings_for_tasks),
         FA_T_CASE(test_commands__what_others_could_change_is_refused),
         FA_T_CASE(test_commands__what_can_not_be_run),
     };
