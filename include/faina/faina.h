@@ -799,8 +799,8 @@ struct faina_plugin {
     const struct faina_plugin_type *types;
 };
 
-/* The plugin's entry, the function faina_plugin: what it returns lives as long as the process; NULL:
- * it can't be used here. FAINA_PLUGIN(it) defines one that returns &it. */
+/* The plugin's entry, the function faina_plugin. What it returns lives as long as the process;
+ * NULL: it can't be used here. FAINA_PLUGIN(it) defines one that returns &it. */
 typedef const struct faina_plugin *faina_plugin_fn(void);
 #define FAINA_PLUGIN_ENTRY "faina_plugin"
 #ifdef __cplusplus
