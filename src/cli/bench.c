@@ -37,6 +37,10 @@ static const struct fa_bench_part parts[] = {
     {"life-1000", "the same in batches of 1,000", fa_bench_life},
     {"life-key", "the same with a random key on each task", fa_bench_life},
     {"claim", "how long a claim of 100 takes, whatever else is stored", fa_bench_claim},
+    {"pool-drain", "functions in the worker pool against the engine's own claims", fa_bench_pool},
+    {"pool-start", "from submit to start on an idle pool", fa_bench_pool},
+    {"pool-spawn", "command handlers against bare processes", fa_bench_pool},
+    {"pool-tree", "subtasks of one parent against plain tasks", fa_bench_pool},
 };
 
 struct arguments {

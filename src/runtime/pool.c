@@ -506,6 +506,16 @@ struct fa_handler *fa_pool_find(struct fa_pool *pool, const char *type)
     return is_there ? pool->handlers[place] : NULL;
 }
 
+bool fa_pool_handles(struct fa_pool *pool, const char *type)
+{
+    bool is_there;
+
+    pthread_mutex_lock(&pool->mutex);
+    is_there = type ? fa_pool_find(pool, type) != NULL : pool->handler_count > 0;
+    pthread_mutex_unlock(&pool->mutex);
+    return is_there;
+}
+
 static void insert_handler(struct fa_pool *pool, size_t place, struct fa_handler *handler)
 {
     if (pool->handler_count == pool->handler_size) {

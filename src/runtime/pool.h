@@ -64,6 +64,8 @@ void fa_pool_remove(struct fa_pool *pool, const struct fa_handler *handler);
 /* The services that can be reached; NULL: all. Copies. */
 void fa_pool_set_services(struct fa_pool *pool, const char *const *names, size_t count);
 
+/* Whether there is a handler for the type; NULL: for any. */
+bool fa_pool_handles(struct fa_pool *pool, const char *type);
 const char *fa_pool_worker(const struct fa_pool *pool);
 void fa_pool_stats(struct fa_pool *pool, struct fa_pool_stats *out);
 

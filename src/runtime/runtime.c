@@ -10,7 +10,11 @@
 #include "runtime/spawn.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
+
+#define FDS_PER_TASK 4 /* three pipes and the process */
+#define FDS_BESIDE 64
 
 struct fa_runtime {
     struct fa_loop *loop;
@@ -76,6 +80,27 @@ static enum faina_code start_folder(struct fa_runtime *runtime,
     return code;
 }
 
+/* What will keep it from working, told at the start rather than found out. */
+static void tell_doubts(struct fa_runtime *runtime, const struct fa_runtime_config *config)
+{
+    int64_t needed = (int64_t)fa_runtime_concurrency(config) * FDS_PER_TASK + FDS_BESIDE;
+    struct rlimit files;
+
+    if (!config->handlers)
+        return;
+    if (!fa_pool_handles(runtime->pool, NULL))
+        fa_log(&config->log, FA_LOG_WARN,
+               "there is no handler in %s yet; what is added is picked up", config->handlers);
+    for (size_t i = 0; i < config->type_count; i++)
+        if (!fa_pool_handles(runtime->pool, config->types[i]))
+            fa_log(&config->log, FA_LOG_WARN, "there is no handler for %s in %s yet",
+                   config->types[i], config->handlers);
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && (int64_t)files.rlim_cur < needed)
+        fa_log(&config->log, FA_LOG_WARN,
+               "%d tasks at once need up to %lld open files, and the limit is %lld",
+               fa_runtime_concurrency(config), (long long)needed, (long long)files.rlim_cur);
+}
+
 enum faina_code fa_runtime_start(struct fa_runtime **out, struct fa_service *service,
                                  const struct fa_runtime_config *config, struct faina_error *err)
 {
@@ -93,6 +118,7 @@ enum faina_code fa_runtime_start(struct fa_runtime **out, struct fa_service *ser
         fa_runtime_destroy(runtime);
         return code;
     }
+    tell_doubts(runtime, config);
     *out = runtime;
     return FAINA_OK;
 }
