@@ -238,6 +238,7 @@ int fa_verb_worker(struct fa_cli *cli)
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
     sigaddset(&signals, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread is there to take them */
     code = fa_cli_open(cli);

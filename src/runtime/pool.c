@@ -327,11 +327,31 @@ struct faina_failure fa_stop_failure(struct fa_job *job, enum fa_stop stop)
  * Stopping a job
  */
 
+/* Takes a job out of the line for slots. */
+static void leave_queue(struct fa_pool *pool, struct fa_job *job)
+{
+    for (struct fa_job **at = &pool->queue; *at; at = &(*at)->queue_next) {
+        if (*at != job)
+            continue;
+        *at = job->queue_next;
+        if (!*at)
+            pool->queue_last = at;
+        pool->queue_count--;
+        job->handler->held--;
+        return;
+    }
+}
+
 /* A job in line ends at once; one that runs is its handler's to stop. */
 bool fa_pool_mark_stop(struct fa_job *job, enum fa_stop stop)
 {
     int none = FA_STOP_NONE;
 
+    if (job->state == FA_JOB_QUEUED) {
+        atomic_store(&job->stop, (int)stop);
+        leave_queue(job->pool, job);
+        fa_pool_settle(job, &(struct fa_outcome){.kind = FA_OUTCOME_RELEASE});
+    }
     if (job->state != FA_JOB_RUNNING)
         return false;
     if (!atomic_compare_exchange_strong(&job->stop, &none, (int)stop))
@@ -350,21 +370,6 @@ void fa_pool_tell_stop(struct fa_job *job)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Takes a job out of the line for slots. */
-static void leave_queue(struct fa_pool *pool, struct fa_job *job)
-{
-    for (struct fa_job **at = &pool->queue; *at; at = &(*at)->queue_next) {
-        if (*at != job)
-            continue;
-        *at = job->queue_next;
-        if (!*at)
-            pool->queue_last = at;
-        pool->queue_count--;
-        job->handler->held--;
-        return;
-    }
-}
-
 /* Stops every job that `wants` says so about. */
 static void stop_jobs(struct fa_pool *pool, enum fa_stop (*wants)(struct fa_job *, int64_t),
                       int64_t now_us)
@@ -380,12 +385,8 @@ static void stop_jobs(struct fa_pool *pool, enum fa_stop (*wants)(struct fa_job 
         next = job->next;
         if (stop == FA_STOP_NONE)
             continue;
-        if (job->state == FA_JOB_QUEUED) {
-            leave_queue(pool, job);
-            fa_pool_settle(job, &(struct fa_outcome){.kind = FA_OUTCOME_RELEASE});
-        } else if (fa_pool_mark_stop(job, stop)) {
+        if (fa_pool_mark_stop(job, stop))
             told[count++] = job;
-        }
     }
     pthread_mutex_unlock(&pool->mutex);
     for (size_t i = 0; i < count; i++)

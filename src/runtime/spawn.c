@@ -29,7 +29,7 @@ struct fa_spawner {
     struct fa_loop *loop;
     struct rlimit files; /* as they were when we started */
     struct fa_process *processes;
-    bool reaps_orphans;
+    bool owns_process;
     struct fa_timer reap_timer;
     struct fa_post begin;
 };
@@ -258,24 +258,25 @@ static void begin_reaping(struct fa_post *post)
     fa_timer_set(spawner->loop, &spawner->reap_timer, fa_clock_mono_us() + REAP_INTERVAL_US);
 }
 
-enum faina_code fa_spawner_create(struct fa_spawner **out, struct fa_loop *loop, bool reaps_orphans,
+enum faina_code fa_spawner_create(struct fa_spawner **out, struct fa_loop *loop, bool owns_process,
                                   struct faina_error *err)
 {
     struct fa_spawner *spawner = fa_alloc_zero(1, sizeof(*spawner));
     struct rlimit more;
 
     spawner->loop = loop;
-    spawner->reaps_orphans = reaps_orphans;
+    spawner->owns_process = owns_process;
     spawner->reap_timer.fire = reap_orphans;
     spawner->begin.run = begin_reaping;
     if (getrlimit(RLIMIT_NOFILE, &spawner->files) != 0) {
         free(spawner);
         return fa_error_set(err, FAINA_UNAVAILABLE, "can't read the limits: %s", strerror(errno));
     }
-    more = spawner->files; /* each child costs four descriptors */
+    more = spawner->files;
     more.rlim_cur = more.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &more);
-    if (reaps_orphans && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+    if (owns_process)
+        setrlimit(RLIMIT_NOFILE, &more); /* each child costs four descriptors */
+    if (owns_process && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
         fa_loop_post(loop, &spawner->begin);
     *out = spawner;
     return FAINA_OK;
@@ -285,7 +286,8 @@ void fa_spawner_destroy(struct fa_spawner *spawner)
 {
     if (!spawner)
         return;
-    setrlimit(RLIMIT_NOFILE, &spawner->files);
+    if (spawner->owns_process)
+        setrlimit(RLIMIT_NOFILE, &spawner->files);
     free(spawner);
 }
 

@@ -7,7 +7,7 @@
  *       killed when our loop's thread ends.
  *   X3  on_exit is called once, when the child has ended and before it is reaped: its process id
  *       and group are still its own. fa_process_reap must follow.
- *   X4  With `reaps_orphans` we also reap what our children left behind.
+ *   X4  With `owns_process` we also reap what our children left behind, and may open more files.
  *
  * Threads: the loop's, but for create and destroy.
  */
@@ -47,7 +47,7 @@ struct fa_process {
 };
 
 FA_MUST_CHECK enum faina_code fa_spawner_create(struct fa_spawner **out, struct fa_loop *loop,
-                                                bool reaps_orphans, struct faina_error *err);
+                                                bool owns_process, struct faina_error *err);
 void fa_spawner_destroy(struct fa_spawner *spawner); /* after the loop; NULL is fine */
 
 /* Starts a child. process->on_exit is set by the caller. What can't be executed still starts, tells

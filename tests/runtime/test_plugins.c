@@ -141,6 +141,23 @@ static void test_plugins__a_crash_costs_its_attempts_and_nothing_else(struct fa_
     world_close(&w);
 }
 
+static void test_plugins__one_that_leaks_meets_its_limit(struct fa_t *t)
+{
+    const char *flavour = getenv("FA_FLAVOUR");
+    struct world w;
+
+    if (flavour && strcmp(flavour, "plain") != 0)
+        return; /* a sanitizer needs more address space than any limit leaves */
+    world_open(&w, t);
+    build(&w, "bad", "bad.so", "-DX");
+    world_file(&w, "bad.json", "{\"limits\":{\"memory\":\"1GiB\"}}", 0644);
+    world_start(&w);
+    CHECK_HAS(world_try(&w, "bad.leak", NULL, 1, FAINA_DEAD_LETTER)->error,
+              "the plugin crashed by signal 6");
+    world_try(&w, "bad.fine", NULL, 1, FAINA_COMPLETED);
+    world_close(&w);
+}
+
 static void test_plugins__unusable_ones_are_told(struct fa_t *t)
 {
     static const struct {
@@ -182,6 +199,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_plugins__cancellation_and_shutdown),
         FA_T_CASE(test_plugins__many_at_once),
         FA_T_CASE(test_plugins__a_crash_costs_its_attempts_and_nothing_else),
+        FA_T_CASE(test_plugins__one_that_leaks_meets_its_limit),
         FA_T_CASE(test_plugins__unusable_ones_are_told),
     };
 

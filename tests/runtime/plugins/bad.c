@@ -67,6 +67,18 @@ static enum faina_outcome rubbish(struct faina_context *context, void *user)
         usleep(1000);
 }
 
+static enum faina_outcome leak(struct faina_context *context, void *user)
+{
+    (void)user;
+    for (;;) {
+        char *room = malloc(16 << 20);
+
+        if (!room || faina_context_cancelled(context))
+            abort();
+        room[0] = 1;
+    }
+}
+
 static enum faina_outcome fine(struct faina_context *context, void *user)
 {
     (void)user;
@@ -81,6 +93,7 @@ static const struct faina_plugin_type types[] = {
     {.type = "bad.overflow", .handler = {.on_start = overflow}},
     {.type = "bad.loop", .handler = {.on_start = loop, .timeout_ms = 100}},
     {.type = "bad.rubbish", .handler = {.on_start = rubbish}},
+    {.type = "bad.leak", .handler = {.on_start = leak, .timeout_ms = 20000}},
     {.type = "bad.fine", .handler = {.on_start = fine}},
 };
 
