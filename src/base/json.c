@@ -204,8 +204,7 @@ static char *put_utf8(char *at, unsigned c)
     return at;
 }
 
-/* Resolves the escape whose backslash is at *from; moves *from behind it. */
-static char *put_escaped(char *to, const char **from)
+char *fa_json_put_escaped(char *to, const char **from)
 {
     const char *at = *from + 1;
     unsigned c;
@@ -259,7 +258,7 @@ char *fa_json_unescape(struct fa_bytes raw, struct fa_arena *arena)
         to += plain;
         at += plain;
         if (slash)
-            to = put_escaped(to, &at);
+            to = fa_json_put_escaped(to, &at);
     }
     *to = '\0';
     return text;

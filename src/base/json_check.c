@@ -16,10 +16,10 @@
 #include "base/json.h"
 
 #include "base/json_inner.h"
+#include "base/place.h"
 #include "base/utf8.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <stdalign.h>
 #include <stdlib.h>
 #include <yajl/yajl_parse.h>
@@ -596,32 +596,18 @@ static void read_text(struct check *check, struct fa_bytes text)
     }
 }
 
-/* Line and column of an offset, both from 1; columns count bytes. */
-static void find_place(struct fa_bytes text, size_t offset, int *line, int *column)
-{
-    size_t lines = 1, start = 0;
-
-    for (size_t i = 0; i < offset; i++) {
-        if (text.ptr[i] == '\n') {
-            lines++;
-            start = i + 1;
-        }
-    }
-    *line = lines < INT_MAX ? (int)lines : INT_MAX;
-    *column = offset - start < INT_MAX ? (int)(offset - start + 1) : INT_MAX;
-}
-
 static void report(const struct check *check, const char *what, enum faina_code code,
                    struct faina_error *err)
 {
-    int line, column;
+    struct fa_place place;
 
     if (!err)
         return;
-    find_place(check->input, check->refused_at, &line, &column);
-    fa_error_field(err, code, what, "%s: %s at line %d, column %d", what, check->why, line, column);
-    err->line = line;
-    err->column = column;
+    place = fa_place_find(check->input, check->refused_at);
+    fa_error_field(err, code, what, "%s: %s at line %d, column %d", what, check->why, place.line,
+                   place.column);
+    err->line = place.line;
+    err->column = place.column;
 }
 
 /* Field by field: clearing the large arrays would cost as much as a small text does. */

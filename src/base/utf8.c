@@ -66,3 +66,12 @@ bool fa_utf8_is_valid(struct fa_bytes text)
 {
     return fa_utf8_valid_length(text) == text.len;
 }
+
+size_t fa_utf8_clip(struct fa_bytes text, size_t max)
+{
+    if (text.len <= max)
+        return text.len;
+    while (max > 0 && is_tail((unsigned char)text.ptr[max]))
+        max--;
+    return max;
+}

@@ -10,5 +10,7 @@
 bool fa_utf8_is_valid(struct fa_bytes text);
 /* How many bytes at the start are well-formed: where the first mistake is. */
 size_t fa_utf8_valid_length(struct fa_bytes text);
+/* How many bytes of well-formed text, at most `max`, without cutting a character in two. */
+size_t fa_utf8_clip(struct fa_bytes text, size_t max);
 
 #endif

@@ -5,7 +5,7 @@
 #include "cli/bench_raw.h"
 
 #include "base/clock.h"
-#include "generated/sql_migrations.h"
+#include "generated/sqlite_migrations.h"
 
 #include <assert.h>
 #include <sqlite3.h>
@@ -321,8 +321,8 @@ static const struct flavour own = {
 };
 
 static const char *const migrations[] = {
-#define MIGRATION_TEXT(number, id, description, text) text,
-    FA_MIGRATION_LIST(MIGRATION_TEXT)
+#define MIGRATION_TEXT(id, description, text) text,
+    FA_SQLITE_MIGRATIONS_LIST(MIGRATION_TEXT)
 #undef MIGRATION_TEXT
 };
 

@@ -161,6 +161,27 @@ static const struct fa_flag team_set_flags[] = {
     F_END,
 };
 
+static const struct fa_flag token_flags[] = {
+    {"scope", 0, "S,...", "what it allows", "read submit work admin", true},
+    {"expires", 0, "DURATION", "how long it is good for: 30d (default: for ever)"},
+    {"name", 0, "TEXT", "a label for people"},
+    F_END,
+};
+
+static const struct fa_flag serve_flags[] = {
+    {"listen", 'l', "ADDRESS", "where to listen (default $FAINA_LISTEN, else 127.0.0.1:7070); "
+     "also unix:PATH; repeat for several", NULL, true},
+    {"workers", 0, "N", "how many tasks of the handlers folder to run at once (default 0)"},
+    {"no-ui", 0, NULL, "no dashboard"},
+    {"insecure", 0, NULL, "let other machines in without a token"},
+    {"host", 0, "NAME", "a further name that clients may call this server by; repeat", NULL, true},
+    {"tls-cert", 0, "FILE", "the certificate, in PEM"},
+    {"tls-key", 0, "FILE", "its key, in PEM"},
+    {"drain", 0, "DURATION", "how long to let requests finish at the end (default 25s)"},
+    {"print-api", 0, NULL, "print the page docs/api.md, and serve nothing"},
+    F_END,
+};
+
 static const struct fa_flag migrate_flags[] = {
     {"dry-run", 0, NULL, "only tell what would be done"}, F_END,
 };
@@ -300,6 +321,27 @@ const struct fa_verb fa_verbs[] = {
      "Those that have registered. One that was silent for 60 seconds is forgotten.", NULL,
      0, 1, fa_verb_worker_list, NULL},
 
+    {"token create", FA_GROUP_ADMIN, "--scope S,...", "make a token for the HTTP interface",
+     "Prints the token, this once: the store has its hash only. The scopes are read, submit (also "
+     "cancel and retry), work, and admin, which includes the others. With --namespace the token "
+     "is for that namespace alone; several with commas between. As soon as there is one token, "
+     "the server asks everybody for one.",
+     "faina token create --scope read,submit --namespace shop --expires 30d",
+     0, 0, fa_verb_token_create, token_flags},
+    {"token ls", FA_GROUP_ADMIN, "", "list tokens", NULL, NULL, 0, 0, fa_verb_token_ls, NULL},
+    {"token revoke", FA_GROUP_ADMIN, "ID...", "remove tokens",
+     "A running server notices within seconds.", NULL, 1, -1, fa_verb_token_revoke, NULL},
+
+    {"serve", FA_GROUP_OPERATE, "", "serve the HTTP interface, until SIGTERM or Ctrl-C",
+     "Without a token stored it listens on this machine only, and trusts whoever reaches it. "
+     "SIGTERM "
+     "and Ctrl-C finish what is under way; SIGHUP reads certificates and tokens anew. A SQLite "
+     "file "
+     "is also served on FILE.sock, for other processes of the same user.",
+     "faina serve\n"
+     "faina serve --url sqlite:/var/lib/faina/faina.db --listen 127.0.0.1:8080\n"
+     "faina serve --listen 0.0.0.0:7070 --tls-cert cert.pem --tls-key key.pem",
+     0, 0, fa_verb_serve, serve_flags},
     {"stats", FA_GROUP_OPERATE, "", "count tasks by status and type",
      "Those of the namespace; --namespace '*' counts all.", NULL, 0, 0, fa_verb_stats, NULL},
     {"db status", FA_GROUP_OPERATE, "", "show the store: version, size, migrations", NULL, NULL,

@@ -65,6 +65,7 @@ void fa_help_verb(struct fa_cli *cli, const struct fa_verb *verb, FILE *to);
 void fa_help_noun(struct fa_cli *cli, const char *noun, FILE *to);
 
 /* The verbs. Each returns the exit code. */
+int fa_verb_serve(struct fa_cli *cli);  /* serve.c */
 int fa_verb_submit(struct fa_cli *cli); /* submit.c */
 int fa_verb_get(struct fa_cli *cli);    /* look.c */
 int fa_verb_ls(struct fa_cli *cli);
@@ -99,6 +100,9 @@ int fa_verb_team_set(struct fa_cli *cli);
 int fa_verb_team_rm(struct fa_cli *cli);
 int fa_verb_worker_list(struct fa_cli *cli);
 int fa_verb_stats(struct fa_cli *cli);
+int fa_verb_token_create(struct fa_cli *cli); /* token.c */
+int fa_verb_token_ls(struct fa_cli *cli);
+int fa_verb_token_revoke(struct fa_cli *cli);
 int fa_verb_db_status(struct fa_cli *cli); /* operate.c */
 int fa_verb_db_migrate(struct fa_cli *cli);
 int fa_verb_db_purge(struct fa_cli *cli);

@@ -37,6 +37,14 @@ int64_t fa_id_key_us(int64_t key)
     return (key >> FRACTION_BITS) * 1000 + ((key & FRACTION_MASK) * 1000 >> FRACTION_BITS);
 }
 
+/* The smallest key of the generator's slot that is not below `key` (I4). */
+static int64_t next_in_slot(const struct fa_id_source *source, int64_t key)
+{
+    int64_t step = INT64_C(1) << source->slot_bits, found = (key & -step) + source->slot;
+
+    return found < key ? found + step : found;
+}
+
 struct fa_id fa_id_next(struct fa_id_source *source, int64_t now_us)
 {
     int64_t key = fa_id_key_at(now_us);
@@ -44,6 +52,7 @@ struct fa_id fa_id_next(struct fa_id_source *source, int64_t now_us)
     /* When the clock stands still or steps back, the keys run ahead of it (I1). */
     if (key <= source->last_key)
         key = source->last_key + 1;
+    key = next_in_slot(source, key);
     assert(key > 0);
     assert(key < KEY_END);
     source->last_key = key;

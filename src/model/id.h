@@ -10,6 +10,7 @@
  *   I1  Keys from one generator only grow, even when the clock steps back.
  *   I2  The time in a key is never earlier than the time it was made at.
  *   I3  Time order of ids is key order, so an index on them only appends.
+ *   I4  Generators with different slots never make the same key.
  *
  * Threads: a generator belongs to one thread at a time.
  */
@@ -29,6 +30,10 @@ struct fa_id {
 struct fa_id_source {
     int64_t last_key; /* start with the greatest key in the store */
     struct fa_random random;
+    /* Where several generators feed one store: every key ends with these bits, so that no two
+     * generators make the same one. */
+    int slot_bits;
+    int64_t slot;
 };
 
 struct fa_id fa_id_next(struct fa_id_source *source, int64_t now_us);

@@ -46,5 +46,17 @@
 #define FA_WORKER_VERSION_SIZE_MAX 255
 #define FA_POOL_SIZE_MAX 100000
 #define FA_WORKER_DEAD_MS 60000 /* a worker that was silent for this long is forgotten */
+#define FA_MATCH_SIZE_MAX (4 * 1024)
+#define FA_MATCH_DEPTH_MAX 64
+#define FA_MATCH_STEPS_MAX 1000000
+#define FA_TEMPLATE_PATHS_MAX 256
+#define FA_TEMPLATE_PATH_SIZE_MAX 1024
+#define FA_CRON_SIZE_MAX 255
+#define FA_WORKFLOW_SIZE_MAX (1024 * 1024)
+#define FA_WORKFLOW_TRIGGERS_MAX 1000
+#define FA_WORKFLOW_JOINS_MAX 100
+#define FA_WORKFLOW_MISTAKES_MAX 100
+#define FA_JOIN_TYPES_MAX 64
+#define FA_LOG_KEEP_MS (3600LL * 1000) /* how long the log of all events can be followed */
 
 #endif

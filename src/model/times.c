@@ -2,66 +2,20 @@
  * times.c - the calendar by arithmetic, and durations.
  *
  * The C library's calendar functions are not used: some depend on the locale or the time zone, and
- * none reads fractions. Days are counted in years that begin on March 1st, so that the leap day is
- * the last of its year.
+ * none reads fractions.
  */
 #include "model/times.h"
 
+#include "base/calendar.h"
 #include "model/limits.h"
 
 #include <stdio.h>
 
 #define SECOND_US INT64_C(1000000)
-#define DAY_SECONDS 86400
 #define TIME_US_MIN (INT64_C(-62167219200) * SECOND_US) /* 0000-01-01T00:00:00Z */
 #define TIME_US_MAX (INT64_C(253402300800) * SECOND_US - 1)
-#define DAYS_TO_1970 719468 /* from 0000-03-01 */
-#define DAYS_IN_400_YEARS 146097
 #define FRACTION_DIGITS_MAX 9
 #define QUOTE_SIZE 48
-
-struct date {
-    int year, month, day;
-};
-
-static int64_t days_from_date(struct date date)
-{
-    /* January and February belong to the year before. */
-    int64_t year = date.month <= 2 ? date.year - 1 : date.year;
-    int64_t era = (year >= 0 ? year : year - 399) / 400;
-    int64_t year_of_era = year - era * 400;
-    int64_t month = (date.month + 9) % 12; /* March is 0 */
-    int64_t day_of_year = (153 * month + 2) / 5 + date.day - 1;
-
-    return era * DAYS_IN_400_YEARS + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 +
-           day_of_year - DAYS_TO_1970;
-}
-
-static struct date date_from_days(int64_t days)
-{
-    int64_t shifted = days + DAYS_TO_1970;
-    int64_t era = (shifted >= 0 ? shifted : shifted - (DAYS_IN_400_YEARS - 1)) / DAYS_IN_400_YEARS;
-    int64_t day_of_era = shifted - era * DAYS_IN_400_YEARS;
-    int64_t year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
-    int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    int64_t month = (5 * day_of_year + 2) / 153;
-    struct date date;
-
-    date.day = (int)(day_of_year - (153 * month + 2) / 5 + 1);
-    date.month = (int)(month < 10 ? month + 3 : month - 9);
-    date.year = (int)(year_of_era + era * 400 + (date.month <= 2));
-    return date;
-}
-
-static int days_in_month(int year, int month)
-{
-    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-
-    if (month == 2 && year % 4 == 0 && (year % 100 != 0 || year % 400 == 0))
-        return 29;
-    return days[month - 1];
-}
 
 /* Writes exactly `count` decimal digits: several times faster than snprintf, and lists are full of
  * times. */
@@ -77,20 +31,20 @@ static char *put_digits(char *at, int64_t value, int count)
 void fa_time_format(int64_t us, char out[FA_TIME_SIZE])
 {
     int64_t days, rest;
-    struct date date;
+    struct fa_date date;
     char *at = out;
 
     if (us < TIME_US_MIN)
         us = TIME_US_MIN;
     if (us > TIME_US_MAX)
         us = TIME_US_MAX;
-    days = us / (DAY_SECONDS * SECOND_US);
-    rest = us % (DAY_SECONDS * SECOND_US);
+    days = us / (FA_DAY_SECONDS * SECOND_US);
+    rest = us % (FA_DAY_SECONDS * SECOND_US);
     if (rest < 0) {
         days--;
-        rest += DAY_SECONDS * SECOND_US;
+        rest += FA_DAY_SECONDS * SECOND_US;
     }
-    date = date_from_days(days);
+    date = fa_date_from_days(days);
     at = put_digits(at, date.year, 4);
     *at++ = '-';
     at = put_digits(at, date.month, 2);
@@ -183,23 +137,24 @@ static bool read_offset(const char **at, int *seconds)
 
 static bool read_time(const char *at, int64_t *out_us)
 {
-    struct date date;
-    int hour, minute, second, fraction_us, offset;
+    struct fa_date date;
+    int year, hour, minute, second, fraction_us, offset;
     int64_t seconds;
 
-    if (!read_digits(&at, 4, &date.year) || !read_char(&at, "-") ||
-        !read_digits(&at, 2, &date.month) || !read_char(&at, "-") ||
-        !read_digits(&at, 2, &date.day) || !read_char(&at, "Tt ") || !read_digits(&at, 2, &hour) ||
-        !read_char(&at, ":") || !read_digits(&at, 2, &minute) || !read_char(&at, ":") ||
-        !read_digits(&at, 2, &second) || !read_fraction(&at, &fraction_us) ||
-        !read_offset(&at, &offset) || *at != '\0')
+    if (!read_digits(&at, 4, &year) || !read_char(&at, "-") || !read_digits(&at, 2, &date.month) ||
+        !read_char(&at, "-") || !read_digits(&at, 2, &date.day) || !read_char(&at, "Tt ") ||
+        !read_digits(&at, 2, &hour) || !read_char(&at, ":") || !read_digits(&at, 2, &minute) ||
+        !read_char(&at, ":") || !read_digits(&at, 2, &second) ||
+        !read_fraction(&at, &fraction_us) || !read_offset(&at, &offset) || *at != '\0')
         return false;
+    date.year = year;
     if (date.month < 1 || date.month > 12 || date.day < 1 ||
-        date.day > days_in_month(date.year, date.month) || hour > 23 || minute > 59 || second > 60)
+        date.day > fa_days_in_month(date.year, date.month) || hour > 23 || minute > 59 ||
+        second > 60)
         return false;
-    seconds = days_from_date(date) * DAY_SECONDS + hour * 3600 + minute * 60 + second - offset;
+    seconds = fa_date_to_days(date) * FA_DAY_SECONDS + hour * 3600 + minute * 60 + second - offset;
     /* A leap second is the last of a UTC day. */
-    if (second == 60 && seconds % DAY_SECONDS != 0)
+    if (second == 60 && seconds % FA_DAY_SECONDS != 0)
         return false;
     *out_us = seconds * SECOND_US + fraction_us;
     return *out_us >= TIME_US_MIN && *out_us <= TIME_US_MAX;
@@ -359,9 +314,9 @@ void fa_duration_format(int64_t us, char out[FA_TIME_SIZE])
         put_tenths(out, sign, size_us / 100000, 600, "s");
     else if (seconds < 3600)
         put_two(out, sign, seconds / 60, "min", seconds % 60, "s");
-    else if (seconds < DAY_SECONDS)
+    else if (seconds < FA_DAY_SECONDS)
         put_two(out, sign, seconds / 3600, "h", seconds / 60 % 60, "min");
     else
-        put_two(out, sign, seconds / DAY_SECONDS, seconds < 2 * DAY_SECONDS ? "day" : "days",
+        put_two(out, sign, seconds / FA_DAY_SECONDS, seconds < 2 * FA_DAY_SECONDS ? "day" : "days",
                 seconds / 3600 % 24, "h");
 }

@@ -8,6 +8,7 @@
 #include "service/service.h"
 
 #include "base/clock.h"
+#include "base/json.h"
 #include "model/check.h"
 #include "model/codes.h"
 #include "model/id.h"
@@ -49,7 +50,8 @@ bool fa_op_writes(enum fa_op_kind kind)
  * Opening
  */
 
-#define URL_EXAMPLES "sqlite:faina.db, sqlite:/var/lib/faina/faina.db or memory:"
+#define URL_EXAMPLES                                                                               \
+    "sqlite:faina.db, sqlite:/var/lib/faina/faina.db, memory: or postgres://user@host/database"
 
 static bool starts_with(const char *text, const char *prefix)
 {
@@ -99,8 +101,9 @@ static enum faina_code unknown_url(const char *url, struct faina_error *err)
     static const struct {
         const char *scheme, *engine;
     } later[] = {
-        {"postgres://", "PostgreSQL"}, {"postgresql://", "PostgreSQL"}, {"nats://", "NATS"},
-        {"http://", "remote"},         {"https://", "remote"},
+        {"nats://", "NATS"},
+        {"http://", "remote"},
+        {"https://", "remote"},
     };
 
     for (size_t i = 0; i < FA_COUNT(later); i++) {
@@ -118,27 +121,35 @@ static enum faina_code unknown_url(const char *url, struct faina_error *err)
                           url);
 }
 
+static enum faina_code open_store(const char *url, const struct faina_options *options,
+                                  struct fa_store **out, struct faina_error *err)
+{
+    const char *path = NULL; /* NULL: memory */
+    enum faina_code code = FAINA_OK;
+
+    if (starts_with(url, "postgres://") || starts_with(url, "postgresql://"))
+        return fa_store_open_postgres(out, url, err);
+    if (starts_with(url, "sqlite:"))
+        code = sqlite_path(url, &path, err);
+    else if (strcmp(url, "memory:") != 0)
+        code = unknown_url(url, err);
+    return code == FAINA_OK ? fa_store_open_sqlite(out, path, options, err) : code;
+}
+
 enum faina_code fa_service_open(struct fa_service **out, const char *url,
                                 const struct faina_options *options, struct faina_error *err)
 {
     struct fa_service *service = NULL;
-    const char *path = NULL; /* NULL: memory */
+    struct fa_store *store = NULL;
     enum faina_code code;
 
     assert(out);
     code = check_options(options, err);
+    if (code == FAINA_OK)
+        code = open_store(url ? url : "sqlite:faina.db", options, &store, err);
     if (code != FAINA_OK)
         return code;
-    if (!url)
-        path = "faina.db";
-    else if (starts_with(url, "sqlite:"))
-        code = sqlite_path(url, &path, err);
-    else if (strcmp(url, "memory:") != 0)
-        code = unknown_url(url, err);
-    if (code != FAINA_OK)
-        return code;
-
-    code = fa_engine_open(&service, path, options, err);
+    code = fa_engine_open(&service, store, err);
     if (code != FAINA_OK)
         return code;
     service->input_size_max = options && options->input_size_max > 0
@@ -344,6 +355,55 @@ static enum faina_code check_team(const struct faina_team *team, struct faina_er
     return code;
 }
 
+static bool is_hash(const char *text)
+{
+    return text && strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
+}
+
+static enum faina_code check_namespaces(const char *json, struct faina_error *err)
+{
+    struct fa_arena scratch = {0};
+    struct fa_json_iter it;
+    struct fa_json value, item;
+    enum faina_code code;
+    size_t count = 0;
+
+    code = fa_check_json(json, FA_SPEC_SIZE_MAX, "namespaces", FAINA_INVALID_REQUEST, err);
+    if (code != FAINA_OK || !json)
+        return code;
+    value = fa_json_value(fa_str(json));
+    if (value.type == FA_JSON_ARRAY) {
+        for (it = fa_json_iter(value); code == FAINA_OK && fa_json_next(&it, NULL, &item); count++)
+            code = item.type == FA_JSON_STRING
+                       ? fa_check_name(fa_json_text(item, &scratch), FA_NAMESPACE_SIZE_MAX,
+                                       "namespaces", FAINA_INVALID_REQUEST, err)
+                       : FAINA_INVALID_REQUEST;
+    }
+    fa_arena_finish(&scratch);
+    if (count == 0 || code != FAINA_OK)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "namespaces",
+                              "namespaces must be one or more names");
+    return FAINA_OK;
+}
+
+static enum faina_code check_token(const struct fa_token *token, struct faina_error *err)
+{
+    enum faina_code code =
+        fa_check_name(token->name, FA_NAME_SIZE_MAX, "name", FAINA_INVALID_REQUEST, err);
+
+    if (code != FAINA_OK)
+        return code;
+    if (!is_hash(token->hash))
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "hash",
+                              "hash must be 64 hexadecimal digits in lower case");
+    if (token->scopes == 0 || token->scopes & ~(unsigned)FA_SCOPE_ALL)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "scopes",
+                              "scopes must be one or more of read, submit, work and admin");
+    if (token->expires_us < 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "expires", "expires can't be negative");
+    return check_namespaces(token->namespaces, err);
+}
+
 /* An operation on one task. */
 static enum faina_code check_task(const struct fa_op *op, bool needs_worker,
                                   struct faina_error *err)
@@ -434,6 +494,8 @@ static enum faina_code check_op(const struct fa_service *service, const struct f
     case FA_OP_CHILDREN:
     case FA_OP_EVENTS:
         return check_page(op, err);
+    case FA_OP_FOLLOW:
+        return check_range(op->page.limit, FA_LIST_LIMIT_MAX, "limit", err);
     case FA_OP_PURGE:
         return check_purge(op->purge, err);
     case FA_OP_PAUSE:
@@ -463,6 +525,12 @@ static enum faina_code check_op(const struct fa_service *service, const struct f
         return fa_check_worker(op->id, err);
     case FA_OP_WORKER_LIST:
         return op->id ? fa_check_worker(op->id, err) : FAINA_OK;
+    case FA_OP_TOKEN_PUT:
+        return check_token(op->token, err);
+    case FA_OP_TOKEN_REMOVE:
+        return check_id(op->id, "token", FAINA_NOT_FOUND, err);
+    case FA_OP_TOKEN_LIST:
+        return FAINA_OK;
     case FA_OP_LIST:
         return fa_check_query(op->query, err);
     case FA_OP_COUNT:
@@ -676,4 +744,31 @@ enum faina_code fa_service_info(struct fa_service *service, bool thorough, struc
     code = service->ops->info(service, thorough, arena, out, err);
     leave(service);
     return code;
+}
+
+bool fa_service_listen(struct fa_service *service, struct fa_listener *listener)
+{
+    assert(service && listener && listener->tell);
+    if (!service->ops->listen)
+        return false;
+    service->ops->listen(service, listener);
+    return true;
+}
+
+void fa_service_expect(struct fa_service *service, const struct fa_id *id)
+{
+    if (service->ops->expect != NULL)
+        service->ops->expect(service, id);
+}
+
+void fa_service_unlisten(struct fa_service *service, struct fa_listener *listener)
+{
+    if (service->ops->unlisten)
+        service->ops->unlisten(service, listener);
+}
+
+void fa_service_advertise(struct fa_service *service, const char *address)
+{
+    if (service->ops->advertise)
+        service->ops->advertise(service, address);
 }

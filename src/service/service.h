@@ -23,6 +23,7 @@
 #include <stdatomic.h>
 
 struct fa_service;
+struct fa_id;
 
 /* X(NAME, wire name, changes something). */
 #define FA_OP_LIST(X)                                                                              \
@@ -51,15 +52,19 @@ struct fa_service;
     X(TEAM_REMOVE, "team remove", true)                                                            \
     X(WORKER_PUT, "worker put", true)                                                              \
     X(WORKER_REMOVE, "worker remove", true)                                                        \
+    X(TOKEN_PUT, "token put", true)                                                                \
+    X(TOKEN_REMOVE, "token remove", true)                                                          \
     X(GET, "get", false)                                                                           \
     X(GET_BY_KEY, "get by key", false)                                                             \
     X(LIST, "list", false)                                                                         \
     X(CHILDREN, "children", false)                                                                 \
     X(EVENTS, "events", false)                                                                     \
     X(EXPLAIN, "explain", false)                                                                   \
+    X(FOLLOW, "follow", false)                                                                     \
     X(RESOURCE_LIST, "resource list", false)                                                       \
     X(TEAM_LIST, "team list", false)                                                               \
     X(WORKER_LIST, "worker list", false)                                                           \
+    X(TOKEN_LIST, "token list", false)                                                             \
     X(STATS, "stats", false)
 
 enum fa_op_kind {
@@ -67,6 +72,52 @@ enum fa_op_kind {
     FA_OP_LIST(FA_OP_ENUM)
 #undef FA_OP_ENUM
         FA_OP_COUNT
+};
+
+/* What a token of the HTTP interface allows; a set. */
+enum fa_scope {
+    FA_SCOPE_NONE = 0,
+    FA_SCOPE_READ = 1 << 0,
+    FA_SCOPE_SUBMIT = 1 << 1,
+    FA_SCOPE_WORK = 1 << 2,
+    FA_SCOPE_ADMIN = 1 << 3, /* and the others */
+    FA_SCOPE_ALL = (1 << 4) - 1,
+};
+
+/* A token as the store has it. Its secret is nowhere. */
+struct fa_token {
+    char id[FAINA_ID_SIZE]; /* "" when creating */
+    const char *name;
+    const char *hash;               /* SHA-256 of the secret, 64 hexadecimal digits */
+    unsigned scopes;                /* set of fa_scope */
+    const char *namespaces;         /* JSON array of names; NULL: all */
+    int64_t created_us, expires_us; /* expires 0: never */
+};
+
+struct fa_tokens {
+    size_t count;
+    struct fa_token *items;
+};
+
+/* Something that happened to a task, with what decides who may hear of it. */
+struct fa_follow_item {
+    const char *cursor; /* the place after it */
+    char task_id[FAINA_ID_SIZE];
+    const char *ns, *type, *name, *team_id, *created_by; /* the last two may be NULL */
+    const char *what;                                    /* as in events */
+    enum faina_status status;
+    int64_t at_us;
+    bool has_parent;
+    int64_t parent_key; /* of the parent's id (model/id.h) */
+};
+
+/* A piece of the log, in the order of commits. */
+struct fa_followed {
+    size_t count;
+    struct fa_follow_item *items;
+    const char *next; /* where to go on */
+    bool has_more;    /* there is more already */
+    bool is_gap;      /* between the place asked for and the first item something was forgotten */
 };
 
 /*
@@ -82,7 +133,7 @@ struct fa_op {
 
     /* The question. Lent for the call. */
     const char *id;     /* the task, the team (TEAM_REMOVE, TEAM_LIST) or the worker
-                           (WORKER_REMOVE; WORKER_LIST: NULL for all) */
+                           (WORKER_REMOVE; WORKER_LIST: NULL for all) or the token (TOKEN_REMOVE) */
     struct faina_by by; /* who acts */
     bool wants_task;    /* a change answers with the whole task, not only with its id */
     /* fa_service_claim_wait: come back early once this is set and fa_service_wake was called. */
@@ -123,11 +174,12 @@ struct fa_op {
             size_t held_count;
             int64_t lease_ms;            /* 0: the default */
         } worker;                        /* WORKER_PUT */
+        const struct fa_token *token;    /* TOKEN_PUT */
         const struct faina_query *query; /* LIST */
         struct {
             int limit;
             const char *cursor;
-        } page; /* CHILDREN, EVENTS (limit) */
+        } page; /* CHILDREN, EVENTS (limit), FOLLOW (cursor NULL: gives the place of now) */
     };
 
     /* The answer. */
@@ -149,6 +201,9 @@ struct fa_op {
         struct faina_stats *stats;
         struct faina_beat *beat; /* WORKER_PUT */
         struct faina_workers *workers;
+        struct fa_token *token_answer; /* TOKEN_PUT */
+        struct fa_tokens *tokens;
+        struct fa_followed *followed; /* FOLLOW */
     };
 };
 
@@ -167,6 +222,21 @@ struct fa_service_info {
     int64_t commits, operations; /* since it was opened */
     size_t finding_count;
     const char **findings; /* what the engine's own checks found wrong; sentences */
+};
+
+/* What a commit has changed, for those who wait without a thread of their own. */
+struct fa_news {
+    const struct fa_id *ended; /* tasks that have ended (model/id.h) */
+    size_t ended_count;
+    bool has_any_ended; /* any task may have ended: look at those you wait for */
+    bool has_ready;     /* something may be claimed that could not be before */
+};
+
+/* One who wants to hear of commits; the caller's memory, from listen to unlisten. */
+struct fa_listener {
+    void (*tell)(void *ctx, const struct fa_news *news); /* quick; never calls the service */
+    void *ctx;
+    struct fa_listener *next; /* the engine's */
 };
 
 /* The table of an engine. The wrappers below check arguments and requests, once for all. */
@@ -188,6 +258,18 @@ struct fa_service_ops {
 
     /* Optional. Makes every wait_ready under way return; without it they last up to their slice. */
     void (*wake)(struct fa_service *service);
+
+    /* Optional, both or neither. After each commit every listener is told, in the thread that
+     * committed. After unlisten has returned it is told nothing more. */
+    void (*listen)(struct fa_service *service, struct fa_listener *listener);
+    void (*unlisten)(struct fa_service *service, struct fa_listener *listener);
+    /* Optional. Somebody waits for this task and hears of its end by `listen`; it may also be told
+     * of it once too early. Holds for half a minute. */
+    void (*expect)(struct fa_service *service, const struct fa_id *id);
+
+    /* Optional. Tells processes that can't open the engine themselves where it is served; NULL:
+     * nowhere any more. */
+    void (*advertise)(struct fa_service *service, const char *address);
 
     /* Required. With `thorough` it also checks the store itself, which takes time. */
     enum faina_code (*info)(struct fa_service *service, bool thorough, struct fa_arena *arena,
@@ -229,6 +311,13 @@ enum faina_code fa_service_wait(struct fa_service *service, struct fa_op *op, in
                                 struct faina_error *err);
 enum faina_code fa_service_info(struct fa_service *service, bool thorough, struct fa_arena *arena,
                                 struct fa_service_info *out, struct faina_error *err);
+
+/* False: this engine tells nobody; look from time to time. */
+bool fa_service_listen(struct fa_service *service, struct fa_listener *listener);
+void fa_service_unlisten(struct fa_service *service, struct fa_listener *listener);
+void fa_service_expect(struct fa_service *service, const struct fa_id *id);
+
+void fa_service_advertise(struct fa_service *service, const char *address);
 
 const char *fa_op_name(enum fa_op_kind kind);
 bool fa_op_writes(enum fa_op_kind kind);

@@ -7,12 +7,13 @@
  */
 #include "service/wire.h"
 
+#include "base/nearest.h"
 #include "model/backoff.h"
 #include "model/codes.h"
 #include "model/limits.h"
 #include "model/times.h"
+#include "service/body.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 
@@ -319,7 +320,8 @@ void fa_wire_put_stats(struct fa_json_writer *w, const struct faina_stats *stats
     fa_json_end_object(w);
 }
 
-void fa_wire_put_problem(struct fa_json_writer *w, const struct faina_error *error)
+void fa_wire_put_problem_as(struct fa_json_writer *w, const struct faina_error *error, int status,
+                            const char *task_id)
 {
     char type[96];
 
@@ -327,9 +329,11 @@ void fa_wire_put_problem(struct fa_json_writer *w, const struct faina_error *err
     fa_json_begin_object(w);
     put_str(w, "type", type);
     put_str(w, "title", fa_code_sentence(error->code));
-    put_int(w, "status", fa_code_http(error->code));
+    put_int(w, "status", status);
     put_str(w, "detail", error->message[0] ? error->message : fa_code_sentence(error->code));
     put_str(w, "code", faina_code_name(error->code));
+    if (task_id)
+        put_str(w, "id", task_id);
     if (error->field[0]) {
         fa_json_key(w, "errors");
         fa_json_begin_array(w);
@@ -346,73 +350,14 @@ void fa_wire_put_problem(struct fa_json_writer *w, const struct faina_error *err
     fa_json_end_object(w);
 }
 
-/* ------------------------------------------------------------------------------------------
- * The nearest name
- */
-
-#define WORD_SIZE_MAX 40 /* longer words are no misspelling of ours */
-
-/* How many letters must be changed, added, dropped or swapped with their neighbour to make `a` into
- * `b`; case doesn't count, nor does a dash against an underscore. (Optimal string alignment.) */
-static size_t edit_distance(const char *a, const char *b)
+void fa_wire_put_problem(struct fa_json_writer *w, const struct faina_error *error)
 {
-    size_t rows[3][WORD_SIZE_MAX + 1]; /* the last two rows and the present one, in turn */
-    size_t na = strlen(a), nb = strlen(b);
-
-    for (size_t j = 0; j <= nb; j++)
-        rows[0][j] = j;
-    for (size_t i = 1; i <= na; i++) {
-        size_t *row = rows[i % 3], *above = rows[(i + 2) % 3], *before = rows[(i + 1) % 3];
-
-        row[0] = i;
-        for (size_t j = 1; j <= nb; j++) {
-            int ca = tolower((unsigned char)a[i - 1]), cb = tolower((unsigned char)b[j - 1]);
-            bool is_same = ca == cb || (ca == '_' && cb == '-') || (ca == '-' && cb == '_');
-            size_t best = above[j - 1] + (is_same ? 0 : 1);
-
-            if (above[j] + 1 < best)
-                best = above[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            if (i > 1 && j > 1 && ca == tolower((unsigned char)b[j - 2]) &&
-                cb == tolower((unsigned char)a[i - 2]) && before[j - 2] + 1 < best)
-                best = before[j - 2] + 1;
-            row[j] = best;
-        }
-    }
-    return rows[na % 3][nb];
-}
-
-/* A word that was begun and not finished is near, too: "prio" means "priority". */
-static bool is_beginning(const char *word, const char *name)
-{
-    size_t len = strlen(word);
-
-    return len >= 3 && strncasecmp(word, name, len) == 0;
+    fa_wire_put_problem_as(w, error, fa_code_http(error->code), NULL);
 }
 
 const char *fa_wire_nearest(const char *word, const char *const *names)
 {
-    const char *nearest = NULL, *begun = NULL;
-    size_t len = strlen(word);
-    size_t best = (len >= 6 ? len / 3 : 1) + 1; /* up to a third of the letters may be wrong */
-
-    if (len > WORD_SIZE_MAX)
-        return NULL;
-    for (; *names; names++) {
-        size_t distance;
-
-        if (strlen(*names) > WORD_SIZE_MAX)
-            continue;
-        if (!begun && is_beginning(word, *names))
-            begun = *names;
-        distance = edit_distance(word, *names);
-        if (distance < best && distance < len) {
-            best = distance;
-            nearest = *names;
-        }
-    }
-    return begun && best > 1 ? begun : nearest; /* one wrong letter is likelier than a short form */
+    return fa_nearest(word, names);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -494,21 +439,10 @@ static enum faina_code read_attempts(struct reader *r, const struct field *field
     return FAINA_OK;
 }
 
-/* A duration as text, or as a number of seconds. */
 static enum faina_code read_duration(struct reader *r, const char *name, struct fa_json value,
                                      int64_t *out_ms)
 {
-    char *text;
-
-    if (value.type == FA_JSON_STRING)
-        text = fa_json_text(value, r->arena);
-    else if (value.type == FA_JSON_NUMBER)
-        text = fa_arena_copy(r->arena, value.raw.ptr, value.raw.len);
-    else
-        return fa_error_field(r->err, FAINA_INVALID_TASK, name,
-                              "%s must be a duration such as \"90s\", or a number of seconds",
-                              name);
-    return fa_duration_parse(text, name, out_ms, r->err);
+    return fa_body_duration(name, value, FAINA_INVALID_TASK, r->arena, out_ms, r->err);
 }
 
 static enum faina_code read_delay(struct reader *r, const struct field *field, struct fa_json value)
@@ -646,7 +580,7 @@ static enum faina_code refuse_field(const char *key, struct faina_error *err)
         if (strcmp(key, engine_fields[i]) == 0)
             return fa_error_field(err, FAINA_INVALID_TASK, key,
                                   "%s is set by the engine and can't be submitted", key);
-    if (strlen(key) > WORD_SIZE_MAX) /* too long to be repeated */
+    if (strlen(key) > FA_NEAREST_SIZE_MAX) /* too long to be repeated */
         return fa_error_set(err, FAINA_INVALID_TASK,
                             "the task has an unknown field with a name of %zu bytes", strlen(key));
     for (size_t i = 0; i < FA_COUNT(fields); i++)

@@ -28,6 +28,9 @@ void fa_wire_put_beat(struct fa_json_writer *w, const struct faina_worker *worke
 void fa_wire_put_stats(struct fa_json_writer *w, const struct faina_stats *stats);
 /* {type, title, status, detail, code}, and errors: [{field, message}] when a field is named. */
 void fa_wire_put_problem(struct fa_json_writer *w, const struct faina_error *error);
+/* The same with a status other than the code's, and (when not NULL) the id of the task. */
+void fa_wire_put_problem_as(struct fa_json_writer *w, const struct faina_error *error, int status,
+                            const char *task_id);
 void fa_wire_put_time(struct fa_json_writer *w, int64_t us); /* 0 writes null */
 
 /* A submit body: checks the JSON, then fills `out` with pointers into `arena`. Knows every field

@@ -34,8 +34,14 @@ enum faina_code fa_do_resume(struct fa_unit *unit, struct fa_op *op)
 
 enum faina_code fa_do_resource_set(struct fa_unit *unit, struct fa_op *op)
 {
-    struct fa_resource *resource = fa_lanes_resource(unit->source.lanes, op->resource.name);
+    struct fa_resource *resource;
+    enum faina_code code = fa_unit_share(unit, &op->error);
 
+    if (code == FAINA_OK)
+        code = fa_lanes_resource(unit->source.lanes, unit->source.db, op->resource.name, &resource,
+                                 &op->error);
+    if (code != FAINA_OK)
+        return code;
     fa_lanes_limit(unit->source.lanes, resource, op->resource.max_concurrency, true);
     unit->has_ready = true;
     return FAINA_OK;
@@ -43,8 +49,12 @@ enum faina_code fa_do_resource_set(struct fa_unit *unit, struct fa_op *op)
 
 enum faina_code fa_do_resource_remove(struct fa_unit *unit, struct fa_op *op)
 {
-    struct fa_resource *resource = fa_lanes_find_resource(unit->source.lanes, op->resource.name);
+    struct fa_resource *resource;
+    enum faina_code code = fa_unit_share(unit, &op->error);
 
+    if (code != FAINA_OK)
+        return code;
+    resource = fa_lanes_find_resource(unit->source.lanes, op->resource.name);
     if (resource == NULL || !resource->is_set)
         return fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no resource %.255s",
                             op->resource.name);

@@ -25,8 +25,9 @@ static bool has_resources(const struct fa_lane *lane, const struct faina_submit 
 }
 
 /* The lane with the resources of both. */
-static struct fa_lane *widen(struct fa_unit *unit, const struct fa_lane *lane,
-                             const struct faina_submit *wish)
+static enum faina_code widen(struct fa_unit *unit, const struct fa_lane *lane,
+                             const struct faina_submit *wish, struct fa_lane **out,
+                             struct faina_error *err)
 {
     size_t count = 0;
     const char **names = fa_arena_zero(
@@ -36,7 +37,8 @@ static struct fa_lane *widen(struct fa_unit *unit, const struct fa_lane *lane,
         names[count++] = lane->resource_names[i];
     for (size_t i = 0; i < wish->resource_count; i++)
         names[count++] = wish->resources[i];
-    return fa_lanes_get(unit->source.lanes, lane->ns, lane->type, names, count);
+    return fa_lanes_get(unit->source.lanes, unit->source.db, lane->ns, lane->type, names, count,
+                        out, err);
 }
 
 static bool has_no_retry(const struct faina_retry_policy *retry)
@@ -113,8 +115,11 @@ enum faina_code fa_do_amend(struct fa_unit *unit, struct fa_op *op)
         code = fa_check_version(row, op);
     if (code != FAINA_OK)
         return code;
-    lane = has_resources(row->lane, op->submit) ? row->lane : widen(unit, row->lane, op->submit);
-    code = check(row, lane, op);
+    lane = row->lane;
+    if (!has_resources(row->lane, op->submit))
+        code = widen(unit, row->lane, op->submit, &lane, &op->error);
+    if (code == FAINA_OK)
+        code = check(row, lane, op);
     if (code == FAINA_OK)
         code = fa_unit_flush(unit, &op->error); /* it and its new lane have their rows */
     if (code != FAINA_OK)

@@ -116,6 +116,8 @@ enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next
         struct fa_keys found;
 
         code = find_due(unit, due[i], limit, &found, err);
+        if (code == FAINA_OK)
+            code = fa_unit_expect(unit, found.keys, found.count, err);
         for (size_t k = 0; code == FAINA_OK && k < found.count; k++) {
             code = tend(unit, found.keys[k], err);
             if (code ==

@@ -53,31 +53,44 @@ static bool is_open(const struct faina_claim *claim, const struct fa_lane *lane)
 
 /* Reading ahead ---------------------------------------------------------------------------- */
 
-struct peek_sink {
+/* Lanes whose lines are read, and how much of each. */
+struct reading {
     struct fa_unit *unit;
-    struct fa_lane *lane;
-    bool is_plain;   /* the statement is ready_scan_plain */
-    bool found_rich; /* ... and a row is not for it */
+    struct fa_lane **lanes;
+    int64_t *wants;
+    size_t count;
+    bool is_plain; /* the statement is ready_scan_plain */
 };
 
-static void sink_peek(void *ctx, size_t n, const struct fa_value *columns)
+static void bind_scan(void *ctx, size_t n, struct fa_value *v)
 {
-    struct peek_sink *sink = ctx;
-    struct fa_lane *lane = sink->lane;
-    struct fa_row *row = fa_unit_known(sink->unit, columns[0].i);
+    const struct reading *reading = ctx;
+    const struct fa_lane *lane = reading->lanes[n];
 
-    (void)n;
+    v[0] = fa_value_int(lane->id);
+    v[1] = fa_value_int(lane->peek_rank);
+    v[2] = fa_value_int(lane->peek_key);
+    v[3] = fa_value_int(reading->wants[n]);
+}
+
+static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
+{
+    struct reading *reading = ctx;
+    struct fa_unit *unit = reading->unit;
+    struct fa_lane *lane = reading->lanes[n];
+    struct fa_row *row = fa_unit_known(unit, columns[0].i);
+
     if (row == NULL) {
         struct fa_row read;
 
-        if (!sink->is_plain)
-            fa_row_from_ready_scan(columns, &sink->unit->arena, &read);
-        else if (!fa_row_from_plain_scan(columns, &sink->unit->arena, &read))
-            sink->found_rich = true;
-        if (sink->found_rich)
+        if (!reading->is_plain)
+            fa_row_from_ready_scan(columns, &unit->arena, &read);
+        else if (!fa_row_from_plain_scan(columns, &unit->arena, &read))
+            lane->has_rich = true;
+        if (reading->is_plain && lane->has_rich)
             return;
         read.lane = lane;
-        row = fa_unit_adopt(sink->unit, &read);
+        row = fa_unit_adopt(unit, &read);
     }
     if (lane->peek_count == lane->peek_size) {
         lane->peek_size = lane->peek_size ? lane->peek_size * 2 : 16;
@@ -86,33 +99,84 @@ static void sink_peek(void *ctx, size_t n, const struct fa_value *columns)
     lane->peek[lane->peek_count++] = row;
 }
 
+static void add_reading(struct reading *to, struct fa_lane *lane, int64_t want)
+{
+    lane->peek_count = lane->peek_next = 0;
+    to->lanes[to->count] = lane;
+    to->wants[to->count++] = want;
+}
+
+static struct reading new_reading(struct fa_unit *unit, size_t count, bool is_plain)
+{
+    return (struct reading){
+        .unit = unit,
+        .lanes = fa_arena_take(&unit->arena, (count + 1) * sizeof(struct fa_lane *)),
+        .wants = fa_arena_take(&unit->arena, (count + 1) * sizeof(int64_t)),
+        .is_plain = is_plain,
+    };
+}
+
+static struct fa_db_call scan(struct reading *reading)
+{
+    return (struct fa_db_call){.sql =
+                                   reading->is_plain ? FA_SQL_READY_SCAN_PLAIN : FA_SQL_READY_SCAN,
+                               .rows = reading->count,
+                               .param_count = 4,
+                               .bind = bind_scan,
+                               .bind_ctx = reading,
+                               .sink = sink_scan,
+                               .sink_ctx = reading};
+}
+
+/* Where the next reading of a lane's line begins. */
+static void note_place(struct fa_lane *lane, int64_t want)
+{
+    lane->peek_is_last = (int64_t)lane->peek_count < want;
+    if (lane->peek_count == 0)
+        return;
+    lane->peek_rank = lane->peek[lane->peek_count - 1]->rank;
+    lane->peek_key = lane->peek[lane->peek_count - 1]->id.key;
+}
+
 /* Most lines hold only plain tasks, which are read with few columns and their payload. Where only a
  * few are wanted of each of many lanes, most are not taken, and payloads would be read in vain. A
  * task that is not plain makes its lane be read with all columns until its line is empty. */
-static enum faina_code read_ahead(struct fa_unit *unit, struct fa_lane *lane, int64_t want,
-                                  struct faina_error *err)
+static enum faina_code read_ahead(struct fa_unit *unit, struct fa_lane *const *lanes,
+                                  const int64_t *wants, size_t count, struct faina_error *err)
 {
-    struct peek_sink sink = {
-        .unit = unit, .lane = lane, .is_plain = !lane->has_rich && want >= PAYLOAD_ROWS_MIN};
-    struct fa_value params[4] = {fa_value_int(lane->id), fa_value_int(INT64_MIN), fa_value_int(0),
-                                 fa_value_int(want)};
+    struct reading plain = new_reading(unit, count, true), rich = new_reading(unit, count, false);
     enum faina_code code;
 
-    if (lane->peek_count > 0) {
-        params[1] = fa_value_int(lane->peek[lane->peek_count - 1]->rank);
-        params[2] = fa_value_int(lane->peek[lane->peek_count - 1]->id.key);
+    for (size_t i = 0; i < count; i++)
+        add_reading(!lanes[i]->has_rich && wants[i] >= PAYLOAD_ROWS_MIN ? &plain : &rich, lanes[i],
+                    wants[i]);
+    code = fa_db_run_all(unit->source.db, (struct fa_db_call[]){scan(&plain), scan(&rich)}, 2, err);
+    rich.count = 0;
+    for (size_t i = 0; i < plain.count; i++) {
+        if (plain.lanes[i]->has_rich)
+            add_reading(&rich, plain.lanes[i], plain.wants[i]);
     }
-    lane->peek_count = lane->peek_next = 0;
-    code = fa_db_one(unit->source.db, sink.is_plain ? FA_SQL_READY_SCAN_PLAIN : FA_SQL_READY_SCAN,
-                     params, 4, sink_peek, &sink, err);
-    if (code == FAINA_OK && sink.found_rich) {
-        lane->has_rich = true;
-        lane->peek_count = 0;
-        sink.is_plain = sink.found_rich = false;
-        code = fa_db_one(unit->source.db, FA_SQL_READY_SCAN, params, 4, sink_peek, &sink, err);
+    if (code == FAINA_OK && rich.count > 0) {
+        struct fa_db_call call = scan(&rich);
+
+        code = fa_db_run(unit->source.db, &call, err);
     }
-    lane->peek_is_last = (int64_t)lane->peek_count < want;
+    for (size_t i = 0; code == FAINA_OK && i < count; i++)
+        note_place(lanes[i], wants[i]);
     return code;
+}
+
+/* What was read before may be void. */
+static void check_peek(const struct fa_unit *unit, struct fa_lane *lane)
+{
+    if (lane->peek_epoch == unit->epoch && lane->peek_arrivals == lane->arrivals)
+        return;
+    lane->peek_count = lane->peek_next = 0;
+    lane->peek_is_last = false;
+    lane->peek_rank = INT64_MIN;
+    lane->peek_key = 0;
+    lane->peek_epoch = unit->epoch;
+    lane->peek_arrivals = lane->arrivals;
 }
 
 /* The best task of a lane that is still in line, or NULL when it has none. */
@@ -122,12 +186,7 @@ static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64
     enum faina_code code = FAINA_OK;
 
     *out = NULL;
-    if (lane->peek_epoch != unit->epoch || lane->peek_arrivals != lane->arrivals) {
-        lane->peek_count = lane->peek_next = 0;
-        lane->peek_is_last = false;
-        lane->peek_epoch = unit->epoch;
-        lane->peek_arrivals = lane->arrivals;
-    }
+    check_peek(unit, lane);
     for (;;) {
         while (lane->peek_next < lane->peek_count) {
             struct fa_row *row = lane->peek[lane->peek_next];
@@ -140,7 +199,7 @@ static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64
         }
         if (lane->peek_is_last)
             break;
-        code = read_ahead(unit, lane, want, err);
+        code = read_ahead(unit, &lane, &want, 1, err);
         if (code != FAINA_OK)
             return code;
     }
@@ -172,28 +231,80 @@ static bool is_before(const struct fa_row *a, const struct fa_row *b)
     return a->rank != b->rank ? a->rank < b->rank : a->id.key < b->id.key;
 }
 
+/* Those of the lanes that this claim may take from now. */
+static size_t filter_lanes(const struct faina_claim *claim, struct fa_lane *const *lanes,
+                           size_t count, struct fa_lane **out)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (is_open(claim, lanes[i]))
+            out[kept++] = lanes[i];
+    }
+    return kept;
+}
+
+/* Permits are the same for all nodes: who takes one has locked its resource. */
+static enum faina_code lock_lanes(struct fa_unit *unit, const struct faina_claim *claim,
+                                  struct fa_lane **open, size_t *count, struct faina_error *err)
+{
+    bool needs_lock = false;
+    enum faina_code code;
+
+    for (size_t i = 0; i < *count; i++)
+        needs_lock |= fa_lane_needs_lock(open[i], unit->epoch);
+    if (!needs_lock || !unit->source.db->is_shared)
+        return FAINA_OK;
+    code = fa_unit_flush(unit, err);
+    if (code == FAINA_OK)
+        code = fa_lanes_lock(open, *count, unit->epoch, unit->source.db, err);
+    *count = filter_lanes(claim, open, *count, open);
+    return code;
+}
+
+/* Reads the lines of those lanes that nothing is known of, all at once. */
+static enum faina_code read_lines(struct fa_unit *unit, struct fa_lane *const *open, size_t count,
+                                  int64_t want, struct faina_error *err)
+{
+    struct fa_lane **unread = fa_arena_take(&unit->arena, (count + 1) * sizeof(struct fa_lane *));
+    int64_t *wants = fa_arena_take(&unit->arena, (count + 1) * sizeof(int64_t));
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        check_peek(unit, open[i]);
+        if (open[i]->peek_count > 0 || open[i]->peek_is_last)
+            continue;
+        wants[n] = wanted_of(open[i], want);
+        unread[n++] = open[i];
+    }
+    return n > 0 ? read_ahead(unit, unread, wants, n, err) : FAINA_OK;
+}
+
 static enum faina_code open_lanes(struct fa_unit *unit, const struct faina_claim *claim,
                                   int64_t limit, struct head **out, size_t *out_count,
                                   struct faina_error *err)
 {
-    size_t lane_count, count = 0, kept = 0;
+    size_t lane_count, count, kept = 0;
     struct fa_lane **lanes = fa_lanes_all(unit->source.lanes, &lane_count);
-    struct head *heads = fa_arena_take(&unit->arena, (lane_count + 1) * sizeof(*heads));
-    enum faina_code code = FAINA_OK;
+    struct fa_lane **open =
+        fa_arena_take(&unit->arena, (lane_count + 1) * sizeof(struct fa_lane *));
+    enum faina_code code;
+    struct head *heads;
     int64_t want;
 
-    for (size_t i = 0; i < lane_count; i++) {
-        if (is_open(claim, lanes[i]))
-            heads[count++].lane = lanes[i];
-    }
+    count = filter_lanes(claim, lanes, lane_count, open);
+    code = lock_lanes(unit, claim, open, &count, err);
     /* A single lane gives all; of many, a few each are enough to begin with. */
     want = unit->claim_demand > limit ? unit->claim_demand : limit;
     if (count > 1)
         want = want / (int64_t)count + (count < 32 ? 4 : 1);
     if (want > FA_CLAIM_LIMIT_MAX)
         want = FA_CLAIM_LIMIT_MAX;
+    if (code == FAINA_OK)
+        code = read_lines(unit, open, count, want, err);
+    heads = fa_arena_take(&unit->arena, (count + 1) * sizeof(*heads));
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
-        struct head head = {.lane = heads[i].lane};
+        struct head head = {.lane = open[i]};
 
         code = best_of(unit, head.lane, wanted_of(head.lane, want), &head.row, err);
         if (head.row != NULL)
@@ -212,6 +323,20 @@ static void take(struct fa_unit *unit, struct fa_row *row, const char *worker, i
             .trigger = FA_CLAIM, .actor = FAINA_ACTOR_WORKER, .worker = worker, .lease_us = lease});
 }
 
+/* Whether tasks were read from a line that this claim leaves there. */
+static bool has_leftover(const struct head *heads, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct fa_lane *lane = heads[i].lane;
+
+        for (size_t k = lane->peek_next; k < lane->peek_count; k++) {
+            if (lane->peek[k]->status == FAINA_PENDING)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Takes the best of all heads until `limit`, and moves each lane's head on. */
 static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct head *heads,
                                  size_t count, int64_t limit, struct fa_row **taken,
@@ -221,7 +346,7 @@ static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct 
     int64_t lease = lease_us(op->claim->lease_ms);
     size_t n = 0;
 
-    while (code == FAINA_OK && (int64_t)n < limit && count > 0) {
+    while (code == FAINA_OK && count > 0) {
         size_t best = 0;
 
         for (size_t i = 1; i < count; i++) {
@@ -231,14 +356,17 @@ static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct 
         if (fa_lane_has_permits(heads[best].lane)) {
             taken[n++] = heads[best].row;
             take(unit, heads[best].row, op->claim->worker_id, lease);
-            code = best_of(unit, heads[best].lane, limit - (int64_t)n + 1, &heads[best].row,
-                           &op->error);
+            if ((int64_t)n == limit)
+                break;
+            code =
+                best_of(unit, heads[best].lane, limit - (int64_t)n, &heads[best].row, &op->error);
         } else {
             heads[best].row = NULL; /* throttled now; it keeps may_have_ready */
         }
         if (heads[best].row == NULL)
             heads[best] = heads[--count];
     }
+    unit->has_leftover |= has_leftover(heads, count);
     *taken_count = n;
     return code;
 }
@@ -256,6 +384,8 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
      * only take away, so they leave what was read ahead valid. */
     if (unit->has_arrivals)
         code = fa_unit_flush(unit, &op->error);
+    if (code == FAINA_OK)
+        code = fa_unit_share(unit, &op->error);
     if (code == FAINA_OK)
         code = open_lanes(unit, op->claim, limit, &heads, &count, &op->error);
     if (code != FAINA_OK)
@@ -277,8 +407,20 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
 
 /* Claim this one, start, release ----------------------------------------------------------- */
 
-enum faina_code fa_check_permits(const struct fa_row *row, struct fa_op *op)
+enum faina_code fa_check_permits(struct fa_unit *unit, const struct fa_row *row, struct fa_op *op)
 {
+    enum faina_code code = FAINA_OK;
+
+    if (row->lane->resource_count > 0)
+        code = fa_unit_share(unit, &op->error);
+    if (code == FAINA_OK && unit->source.db->is_shared &&
+        fa_lane_needs_lock(row->lane, unit->epoch)) {
+        code = fa_unit_flush(unit, &op->error);
+        if (code == FAINA_OK)
+            code = fa_lanes_lock(&row->lane, 1, unit->epoch, unit->source.db, &op->error);
+    }
+    if (code != FAINA_OK)
+        return code;
     for (size_t i = 0; i < row->lane->resource_count; i++) {
         const struct fa_resource *resource = row->lane->resources[i];
 
@@ -309,7 +451,7 @@ enum faina_code fa_do_claim(struct fa_unit *unit, struct fa_op *op)
         return fa_answer(unit, op, row);
     if (fa_rule_find(row->status, FA_CLAIM) == NULL)
         return fa_refuse(row, FA_CLAIM, op);
-    code = fa_check_permits(row, op);
+    code = fa_check_permits(unit, row, op);
     if (code != FAINA_OK)
         return code;
     take(unit, row, op->by.worker_id, lease_us(op->lease_ms));
@@ -331,7 +473,8 @@ enum faina_code fa_do_start(struct fa_unit *unit, struct fa_op *op)
     }
     if (fa_rule_find(row->status, FA_START) == NULL)
         return fa_refuse(row, FA_START, op);
-    code = row->status == FAINA_CLAIMED ? fa_check_holder(row, op) : fa_check_permits(row, op);
+    code =
+        row->status == FAINA_CLAIMED ? fa_check_holder(row, op) : fa_check_permits(unit, row, op);
     if (code != FAINA_OK)
         return code;
     fa_unit_apply(

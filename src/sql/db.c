@@ -1,12 +1,15 @@
 /* db.c - the wrappers of db.h: what every database shares. */
 #include "sql/db.h"
 
+#include "base/clock.h"
+
 #include <assert.h>
 
 static const struct {
-    const char *name, *text;
+    const char *name, *sqlite, *postgres, *types;
 } statements[FA_SQL_COUNT] = {
-#define FA_SQL_ROW(name, text_name, text) [FA_SQL_##name] = {text_name, text},
+#define FA_SQL_ROW(name, text_name, sqlite, postgres, types)                                       \
+    [FA_SQL_##name] = {text_name, sqlite, postgres, types},
     FA_SQL_LIST(FA_SQL_ROW)
 #undef FA_SQL_ROW
 };
@@ -20,7 +23,15 @@ const char *fa_sql_name(enum fa_sql sql)
 const char *fa_sql_text(enum fa_sql sql)
 {
     assert(sql < FA_SQL_COUNT);
-    return statements[sql].text;
+    return statements[sql].sqlite;
+}
+
+const char *fa_sql_postgres(enum fa_sql sql, const char **types)
+{
+    assert(sql < FA_SQL_COUNT);
+    if (types != NULL)
+        *types = statements[sql].types;
+    return statements[sql].postgres;
 }
 
 char *fa_value_dup(const struct fa_value *value, struct fa_arena *arena)
@@ -30,34 +41,11 @@ char *fa_value_dup(const struct fa_value *value, struct fa_arena *arena)
     return fa_arena_copy(arena, value->text.ptr, value->text.len);
 }
 
-struct one_row {
-    const struct fa_value *params;
-    size_t count;
-};
-
-static void bind_one(void *ctx, size_t row, struct fa_value *params)
-{
-    const struct one_row *one = ctx;
-
-    (void)row;
-    if (one->count > 0)
-        memcpy(params, one->params, one->count * sizeof(*params));
-}
-
 enum faina_code fa_db_one(struct fa_db *db, enum fa_sql sql, const struct fa_value *params,
                           size_t param_count, fa_db_sink_fn *sink, void *sink_ctx,
                           struct faina_error *err)
 {
-    struct one_row one = {params, param_count};
-    struct fa_db_call call = {
-        .sql = sql,
-        .rows = 1,
-        .param_count = param_count,
-        .bind = bind_one,
-        .bind_ctx = &one,
-        .sink = sink,
-        .sink_ctx = sink_ctx,
-    };
+    struct fa_db_call call = fa_db_call_one(sql, params, param_count, sink, sink_ctx);
 
     return fa_db_run(db, &call, err);
 }
@@ -69,6 +57,18 @@ enum faina_code fa_db_run(struct fa_db *db, const struct fa_db_call *call, struc
     if (call->rows == 0)
         return FAINA_OK;
     return db->ops->run(db, call, err);
+}
+
+enum faina_code fa_db_run_all(struct fa_db *db, const struct fa_db_call *calls, size_t count,
+                              struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    if (db->ops->run_all != NULL)
+        return db->ops->run_all(db, calls, count, err);
+    for (size_t i = 0; code == FAINA_OK && i < count; i++)
+        code = fa_db_run(db, &calls[i], err);
+    return code;
 }
 
 enum faina_code fa_db_begin(struct fa_db *db, bool for_writing, struct faina_error *err)
@@ -90,6 +90,11 @@ void fa_db_close(struct fa_db *db)
 {
     if (db != NULL)
         db->ops->close(db);
+}
+
+int64_t fa_db_now(struct fa_db *db)
+{
+    return db->ops->now != NULL ? db->ops->now(db) : fa_clock_now_us();
 }
 
 void fa_db_sink_int(void *ctx, size_t row, const struct fa_value *columns)

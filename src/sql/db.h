@@ -2,13 +2,14 @@
  * db.h - the seam to a database: named statements, run for many rows at once.
  *
  * Operations above it never hold SQL text; they name a statement (queries/NAME.sql is FA_SQL_NAME)
- * and hand over rows of parameters one by one when asked. SQLite steps through them; a database
- * behind a network may send them all in one round trip. Rows that come back carry the number of
- * the parameter row they answer.
+ * and hand over rows of parameters one by one when asked. SQLite steps through them; PostgreSQL
+ * gets them all at once. Rows that come back carry the number of the parameter row they answer.
  *
  *   D1  Between begin and commit everything is one transaction; after a failed run, only rollback.
  *   D2  Values given to a sink live until it returns.
  *   D3  Commit returns FAINA_OK only when the transaction is on disk.
+ *   D4  A statement without a sink may be sent later, and its failure be told by a later call; it
+ *       is never later than the commit, and always in order.
  *
  * Threads: a connection belongs to one thread at a time.
  */
@@ -19,8 +20,10 @@
 #include "base/error.h"
 #include "generated/sql_statements.h"
 
+#include <string.h>
+
 enum fa_sql {
-#define FA_SQL_ENUM(name, text_name, text) FA_SQL_##name,
+#define FA_SQL_ENUM(name, text_name, sqlite, postgres, types) FA_SQL_##name,
     FA_SQL_LIST(FA_SQL_ENUM)
 #undef FA_SQL_ENUM
         FA_SQL_COUNT
@@ -77,14 +80,45 @@ struct fa_db_call {
     size_t param_count; /* in each */
     fa_db_bind_fn *bind;
     void *bind_ctx;
-    fa_db_sink_fn *sink; /* NULL: no results are wanted */
+    const struct fa_value *one; /* instead of `bind`: the parameters of the only row */
+    fa_db_sink_fn *sink;        /* NULL: no results are wanted */
     void *sink_ctx;
+    bool for_change; /* nobody else may change the rows that come back before we are done */
+};
+
+/* A statement to run once. The parameters are lent. */
+static inline struct fa_db_call fa_db_call_one(enum fa_sql sql, const struct fa_value *params,
+                                               size_t param_count, fa_db_sink_fn *sink,
+                                               void *sink_ctx)
+{
+    return (struct fa_db_call){.sql = sql,
+                               .rows = 1,
+                               .param_count = param_count,
+                               .one = params,
+                               .sink = sink,
+                               .sink_ctx = sink_ctx};
+}
+
+/* For databases: fills in a row's parameters. */
+static inline void fa_db_bind(const struct fa_db_call *call, size_t row, struct fa_value *params)
+{
+    if (call->bind != NULL)
+        call->bind(call->bind_ctx, row, params);
+    else if (call->param_count > 0)
+        memcpy(params, call->one, call->param_count * sizeof(*params));
+}
+
+/* A step that brings the schema forward. */
+struct fa_migration {
+    const char *id, *description, *text;
 };
 
 struct fa_db;
 
 struct fa_db_ops {
     const char *name;
+    const struct fa_migration *migrations; /* every step that this program knows, in order */
+    size_t migration_count;
 
     /* Required. */
     enum faina_code (*begin)(struct fa_db *db, bool for_writing, struct faina_error *err);
@@ -96,6 +130,9 @@ struct fa_db_ops {
     /* Required. */
     enum faina_code (*run)(struct fa_db *db, const struct fa_db_call *call,
                            struct faina_error *err);
+    /* Optional. Several calls at once, answered in order: one round trip where there is one. */
+    enum faina_code (*run_all)(struct fa_db *db, const struct fa_db_call *calls, size_t count,
+                               struct faina_error *err);
     /* Required. Several statements without parameters: a migration. */
     enum faina_code (*script)(struct fa_db *db, const char *text, struct faina_error *err);
     /* Optional. Housekeeping of the writing connection between transactions: the log goes into the
@@ -106,6 +143,10 @@ struct fa_db_ops {
     /* Required. The store's own check of itself: calls `found` with each sentence it has to say. */
     enum faina_code (*check)(struct fa_db *db, void (*found)(void *ctx, const char *sentence),
                              void *ctx, struct faina_error *err);
+    /* Optional. Keeps every other program from changing the schema until the transaction ends. */
+    enum faina_code (*lock_schema)(struct fa_db *db, struct faina_error *err);
+    /* Optional. The database's own clock. */
+    int64_t (*now)(struct fa_db *db);
     /* Required. Of the database software. */
     const char *(*version)(struct fa_db *db);
     /* Required. */
@@ -115,6 +156,10 @@ struct fa_db_ops {
 /* The first member of every connection. */
 struct fa_db {
     const struct fa_db_ops *ops;
+    bool is_shared; /* other connections change the store too, at the same time */
+    /* About the last failure of a transaction: */
+    bool has_failed;   /* it concerns the whole transaction, whatever its code */
+    bool should_retry; /* run again from the start it may well succeed */
 };
 
 /* One row of parameters. */
@@ -125,16 +170,21 @@ FA_MUST_CHECK enum faina_code fa_db_one(struct fa_db *db, enum fa_sql sql,
 /* Many rows. */
 FA_MUST_CHECK enum faina_code fa_db_run(struct fa_db *db, const struct fa_db_call *call,
                                         struct faina_error *err);
+/* Several calls, answered in order. */
+FA_MUST_CHECK enum faina_code fa_db_run_all(struct fa_db *db, const struct fa_db_call *calls,
+                                            size_t count, struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_db_begin(struct fa_db *db, bool for_writing,
                                           struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_db_commit(struct fa_db *db, struct faina_error *err);
 void fa_db_rollback(struct fa_db *db);
-void fa_db_close(struct fa_db *db); /* NULL is fine */
+void fa_db_close(struct fa_db *db);  /* NULL is fine */
+int64_t fa_db_now(struct fa_db *db); /* microseconds since 1970 UTC, by the store's clock */
 
 /* A sink that keeps the first column of the last row as an integer (ctx: int64_t *). */
 void fa_db_sink_int(void *ctx, size_t row, const struct fa_value *columns);
 
 const char *fa_sql_name(enum fa_sql sql);
-const char *fa_sql_text(enum fa_sql sql);
+const char *fa_sql_text(enum fa_sql sql); /* for SQLite; NULL: only PostgreSQL has it */
+const char *fa_sql_postgres(enum fa_sql sql, const char **types); /* for PostgreSQL */
 
 #endif

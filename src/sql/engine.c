@@ -4,11 +4,13 @@
  *     run ----> changes --> batch.c --> [leader] ops over a unit --> flush --> commit --> wake
  *          '--> reads   --> readers.c --> look.c
  *
- *   E1  Changes run in the leader's thread, inside its transaction, on the one writing connection.
+ *   E1  Changes run in the leader's thread, inside its transaction, on its writer's connection. A
+ *       store that others share (PostgreSQL) has several writers, which know nothing of each other.
  *   E2  After a failed transaction the caches are loaded anew before the next one.
  *   E3  Nothing is told to waiters before the commit.
  *   E4  Chores that are due run at the head of a transaction; the timer thread makes one happen
- *       when nobody else does.
+ *       when nobody else does. Where there are several nodes, only the one that leads does them,
+ *       and only in transactions that its timer began: they take time over a network.
  *
  * A store in memory has one connection, so its reads take part in the batch as well.
  */
@@ -19,49 +21,60 @@
 #include "model/times.h"
 #include "sql/audit.h"
 #include "sql/batch.h"
+#include "sql/journal.h"
 #include "sql/look.h"
 #include "sql/migrate.h"
 #include "sql/ops.h"
+#include "sql/prefetch.h"
 #include "sql/readers.h"
-#include "sql/sqlite/db_sqlite.h"
-#include "sql/sqlite/owner.h"
+#include "sql/store.h"
 #include "sql/waiters.h"
 
 #include <assert.h>
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #define BATCH_WEIGHT_MAX 10000
-#define CHORES_MAX 1000 /* of each kind in one transaction */
-#define OPEN_TIMEOUT_MS 2000
-#define CACHE_KIB 65536
+#define CHORES_MAX 1000         /* of each kind in one transaction */
 #define RETRY_CHORES_US 1000000 /* after a failure */
 #define READERS_HOLD_MS 500
+#define WRITERS_MAX 4
+#define TRIES_MAX 10       /* of a transaction that others were in the way of */
+#define SLOT_BITS 6        /* of an id that say which connection made it */
+#define FORGET_US 10000000 /* how often the log is looked through */
+#define PARTITIONS_US (3600 * INT64_C(1000000)) /* how often to look whether days are missing */
 
-struct engine {
-    struct fa_service base;
-    char *path; /* NULL: in memory */
-    struct fa_owner owner;
-    struct fa_readers *readers; /* NULL: in memory */
-    struct fa_waiters *waiters;
+struct engine;
+
+/* A connection that changes something, and what belongs to its transactions (E1). */
+struct writer {
+    struct engine *engine;
     struct fa_batch *batch;
-
-    /* The leader's (E1). */
+    atomic_int busy; /* jobs handed in and not yet done */
     struct fa_db *db;
     struct fa_lanes *lanes;
     struct fa_id_source ids;
     struct fa_random random;
     struct fa_unit unit;
     bool needs_load; /* E2 */
+};
+
+struct engine {
+    struct fa_service base;
+    struct fa_store *store;
+    struct fa_readers *readers; /* NULL: in memory */
+    struct fa_waiters *waiters;
+    struct fa_fleet *fleet; /* NULL: there are no other nodes */
+    struct writer writers[WRITERS_MAX];
+    size_t writer_count;
 
     int64_t opened_us;
-    atomic_llong next_us; /* when the clock asks for something; INT64_MAX: never */
+    atomic_llong next_us;       /* when the clock asks for something; INT64_MAX: never */
+    atomic_llong forget_us;     /* when to forget the oldest of the log */
+    atomic_llong partitions_us; /* when to make the partitions of the coming days */
     atomic_llong commits, operations;
     atomic_bool is_shut;
 
@@ -116,6 +129,8 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_TEAM_REMOVE] = fa_do_team_remove,
     [FA_OP_WORKER_PUT] = fa_do_worker_put,
     [FA_OP_WORKER_REMOVE] = fa_do_worker_remove,
+    [FA_OP_TOKEN_PUT] = fa_do_token_put,
+    [FA_OP_TOKEN_REMOVE] = fa_do_token_remove,
 };
 
 static bool takes_part(const struct op_job *job, const struct fa_op *op)
@@ -129,60 +144,119 @@ static bool is_store_failure(enum faina_code code)
     return code == FAINA_UNAVAILABLE || code == FAINA_INTERNAL || code == FAINA_STORE_CLOSED;
 }
 
-static enum faina_code run_op(struct engine *engine, struct fa_op *op)
+static enum faina_code run_op(struct writer *writer, struct fa_op *op)
 {
+    struct fa_unit *unit = &writer->unit;
+
     op->task_id[0] = '\0';
     op->existing = op->input_mismatch = false;
     op->count = 0;
     op->task = NULL;
-    engine->unit.now_us = fa_clock_now_us();
+    fa_error_clear(&op->error);
+    unit->now_us = fa_db_now(writer->db);
     if (fa_op_writes(op->kind)) {
-        op->code = do_fns[op->kind](&engine->unit, op);
+        op->code = do_fns[op->kind](unit, op);
     } else {
-        op->code = fa_unit_flush(&engine->unit, &op->error);
+        op->code = fa_unit_flush(unit, &op->error);
         if (op->code == FAINA_OK)
-            op->code = fa_look(&engine->unit.source, op, engine->unit.now_us);
+            op->code = fa_look(&unit->source, op, unit->now_us);
     }
     return op->code;
 }
 
-static enum faina_code run_chores(struct engine *engine, struct faina_error *err)
+/* Now and then: old lines of the log go. */
+static enum faina_code forget_log(struct writer *writer, struct faina_error *err)
 {
-    int64_t next;
-    enum faina_code code;
+    struct engine *engine = writer->engine;
+    int64_t now = writer->unit.now_us;
 
-    engine->unit.now_us = fa_clock_now_us();
-    if (engine->unit.now_us < atomic_load(&engine->next_us))
+    if (now < atomic_load(&engine->forget_us))
         return FAINA_OK;
-    code = fa_chores_run(&engine->unit, CHORES_MAX, &next, err);
+    atomic_store(&engine->forget_us, now + FORGET_US);
+    return fa_journal_forget(&writer->unit, err);
+}
+
+/* Keeps some days ahead of the clock where history is kept by day. */
+static enum faina_code make_partitions(struct writer *writer, struct faina_error *err)
+{
+    struct engine *engine = writer->engine;
+    int64_t now = writer->unit.now_us;
+
+    if (!writer->db->is_shared || now < atomic_load(&engine->partitions_us))
+        return FAINA_OK;
+    atomic_store(&engine->partitions_us, now + PARTITIONS_US);
+    return fa_db_one(writer->db, FA_SQL_PARTITIONS_MAKE, NULL, 0, NULL, NULL, err);
+}
+
+static enum faina_code run_chores(struct writer *writer, struct faina_error *err)
+{
+    struct engine *engine = writer->engine;
+    int64_t poll_us = engine->store->ops->poll_ms * 1000;
+    enum faina_code code = FAINA_OK;
+    bool leads = true;
+    int64_t next = INT64_MAX;
+
+    writer->unit.now_us = fa_db_now(writer->db);
+    if (writer->unit.now_us < atomic_load(&engine->next_us))
+        return FAINA_OK;
+    if (engine->fleet != NULL)
+        code = fa_fleet_fence(engine->fleet, writer->db, &leads, err);
+    if (code == FAINA_OK && !leads)
+        atomic_store(&engine->next_us, INT64_MAX);
+    if (code != FAINA_OK || !leads)
+        return code;
+    code = make_partitions(writer, err);
+    if (code == FAINA_OK)
+        code = forget_log(writer, err);
+    if (code == FAINA_OK)
+        code = fa_chores_run(&writer->unit, CHORES_MAX, &next, err);
+    if (poll_us > 0 && next > writer->unit.now_us + poll_us)
+        next = writer->unit.now_us + poll_us;
     if (code == FAINA_OK)
         atomic_store(&engine->next_us, next);
     return code;
 }
 
 /* How many tasks the claims want together: read ahead once for all of them. */
-static void add_demand(struct engine *engine, const struct op_job *jobs)
+static void add_demand(struct writer *writer, const struct op_job *jobs)
 {
     for (const struct op_job *job = jobs; job != NULL; job = (const struct op_job *)job->job.next) {
         for (size_t i = 0; i < job->count; i++) {
             if (job->ops[i].kind == FA_OP_CLAIM_NEXT)
-                engine->unit.claim_demand +=
+                writer->unit.claim_demand +=
                     job->ops[i].claim->limit > 0 ? job->ops[i].claim->limit : 1;
         }
     }
 }
 
-static enum faina_code run_ops(struct engine *engine, struct op_job *jobs, struct faina_error *err)
+/* Over a network, what the operations are going to ask for is read with few questions. */
+static enum faina_code prefetch(struct writer *writer, const struct op_job *jobs,
+                                struct faina_error *err)
 {
-    enum faina_code code = FAINA_OK;
+    struct fa_prefetch wants = {.unit = &writer->unit};
 
-    add_demand(engine, jobs);
+    if (!writer->db->is_shared)
+        return FAINA_OK;
+    for (const struct op_job *job = jobs; job != NULL; job = (const struct op_job *)job->job.next)
+        for (size_t i = 0; i < job->count; i++)
+            fa_prefetch_add(&wants, &job->ops[i]);
+    return fa_prefetch_run(&wants, err);
+}
+
+static enum faina_code run_ops(struct writer *writer, struct op_job *jobs, struct faina_error *err)
+{
+    enum faina_code code = prefetch(writer, jobs, err);
+
+    add_demand(writer, jobs);
     for (struct op_job *job = jobs; code == FAINA_OK && job != NULL;
          job = (struct op_job *)job->job.next) {
         for (size_t i = 0; code == FAINA_OK && i < job->count; i++) {
-            if (takes_part(job, &job->ops[i]) && is_store_failure(run_op(engine, &job->ops[i]))) {
-                code = job->ops[i].code;
-                *err = job->ops[i].error;
+            struct fa_op *op = &job->ops[i];
+
+            if (takes_part(job, op) &&
+                (is_store_failure(run_op(writer, op)) || writer->db->has_failed)) {
+                code = op->code != FAINA_OK ? op->code : FAINA_INTERNAL;
+                *err = op->error;
             }
         }
     }
@@ -191,35 +265,38 @@ static enum faina_code run_ops(struct engine *engine, struct op_job *jobs, struc
 
 /* One transaction. On failure nothing of it has happened, and the cause is in `err`. With
  * `is_open` it takes in jobs that come while it runs: they are linked behind `jobs`. */
-static enum faina_code transact(struct engine *engine, struct op_job *jobs, bool is_open,
+static enum faina_code transact(struct writer *writer, struct op_job *jobs, bool is_open,
                                 struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
 
-    if (engine->needs_load) {
-        code = fa_lanes_load(engine->lanes, engine->db, err);
-        engine->needs_load = code != FAINA_OK;
-    }
-    if (code == FAINA_OK)
-        code = fa_db_begin(engine->db, true, err);
+    writer->db->has_failed = writer->db->should_retry = false;
+    code = fa_db_begin(writer->db, true, err);
     if (code != FAINA_OK)
         return code;
-    fa_unit_reset(&engine->unit);
-    code = run_chores(engine, err);
+    if (writer->needs_load) {
+        code = fa_lanes_load(writer->lanes, writer->db, err);
+        writer->needs_load = code != FAINA_OK;
+    }
+    fa_unit_reset(&writer->unit);
+    if (code == FAINA_OK && (writer->engine->fleet == NULL || jobs->count == 0))
+        code = run_chores(writer, err);
     while (code == FAINA_OK && jobs != NULL) {
-        code = run_ops(engine, jobs, err);
+        code = run_ops(writer, jobs, err);
         if (code == FAINA_OK && is_open)
-            jobs = (struct op_job *)fa_batch_more(engine->batch);
+            jobs = (struct op_job *)fa_batch_more(writer->batch);
         else
             jobs = NULL;
     }
     if (code == FAINA_OK)
-        code = fa_unit_flush(&engine->unit, err);
+        code = fa_unit_flush(&writer->unit, err);
     if (code == FAINA_OK)
-        code = fa_db_commit(engine->db, err);
+        code = fa_journal_write(&writer->unit, err);
+    if (code == FAINA_OK)
+        code = fa_db_commit(writer->db, err);
     if (code != FAINA_OK) {
-        fa_db_rollback(engine->db);
-        engine->needs_load = true;
+        fa_db_rollback(writer->db);
+        writer->needs_load = true;
     }
     return code;
 }
@@ -248,39 +325,64 @@ static void set_next(struct engine *engine, int64_t at_us)
 }
 
 /* E3: after the commit, only what can't fail. */
-static void after_commit(struct engine *engine)
+static void after_commit(struct writer *writer)
 {
-    struct fa_unit *unit = &engine->unit;
+    struct engine *engine = writer->engine;
+    struct fa_unit *unit = &writer->unit;
 
     atomic_fetch_add(&engine->commits, 1);
     fa_waiters_tell_ended(engine->waiters, unit->ended, unit->ended_count);
     if (unit->has_ready)
         fa_waiters_tell_ready(engine->waiters);
-    set_next(engine, unit->next_us);
+    if (engine->fleet != NULL)
+        fa_fleet_tell(engine->fleet, &(struct fa_fleet_news){.has_ready = unit->has_ready,
+                                                             .has_leftover = unit->has_leftover,
+                                                             .ended = unit->ended,
+                                                             .ended_count = unit->ended_count,
+                                                             .due_us = unit->next_us});
+    if (engine->fleet == NULL || fa_fleet_leads(engine->fleet))
+        set_next(engine, unit->next_us);
 }
 
-static enum faina_code transact_and_tell(struct engine *engine, struct op_job *jobs, bool is_open,
+static void pause_ms(int64_t ms)
+{
+    struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    nanosleep(&time, NULL);
+}
+
+/* Others may be in the way: a deadlock, a key that another node takes at the same moment, a
+ * connection that breaks. Then everything is run once more from the start. */
+static enum faina_code transact_and_tell(struct writer *writer, struct op_job *jobs, bool is_open,
                                          struct faina_error *err)
 {
-    enum faina_code code = transact(engine, jobs, is_open, err);
+    enum faina_code code = FAINA_OK;
 
+    for (int i = 0; i < TRIES_MAX; i++) {
+        if (i > 0)
+            pause_ms((int64_t)(fa_random_next(&writer->random) % (uint64_t)(4 * i)));
+        code = transact(writer, jobs, is_open, err);
+        if (code == FAINA_OK || !writer->db->should_retry)
+            break;
+    }
     if (code == FAINA_OK)
-        after_commit(engine);
+        after_commit(writer);
     else /* what the chores did is undone too; but a broken store must not make the timer spin */
-        atomic_store(&engine->next_us, fa_clock_now_us() + RETRY_CHORES_US);
+        atomic_store(&writer->engine->next_us, fa_db_now(writer->db) + RETRY_CHORES_US);
     return code;
 }
 
 /* Between transactions, before the next one: those of the last one have their answers by now. */
-static void tend_store(struct engine *engine)
+static void tend_store(struct writer *writer)
 {
-    bool (*tend)(struct fa_db *, bool) = engine->db->ops->tend;
+    struct fa_readers *readers = writer->engine->readers;
+    bool (*tend)(struct fa_db *, bool) = writer->db->ops->tend;
 
-    if (tend == NULL || !tend(engine->db, false) || engine->readers == NULL)
+    if (tend == NULL || !tend(writer->db, false) || readers == NULL)
         return;
-    if (fa_readers_hold(engine->readers, READERS_HOLD_MS))
-        tend(engine->db, true);
-    fa_readers_let_go(engine->readers);
+    if (fa_readers_hold(readers, READERS_HOLD_MS))
+        tend(writer->db, true);
+    fa_readers_let_go(readers);
 }
 
 /* One bad operation must not make the others fail: when a transaction failed for a reason that is
@@ -288,17 +390,17 @@ static void tend_store(struct engine *engine)
  * that fails doesn't stop everybody either. */
 static void run_jobs(void *ctx, struct fa_job *jobs)
 {
-    struct engine *engine = ctx;
+    struct writer *writer = ctx;
     struct faina_error err = {0};
     enum faina_code code;
 
-    tend_store(engine);
-    code = transact_and_tell(engine, (struct op_job *)jobs, true, &err);
+    tend_store(writer);
+    code = transact_and_tell(writer, (struct op_job *)jobs, true, &err);
     if (code == FAINA_INTERNAL) {
         for (struct fa_job *job = jobs, *next; job != NULL; job = next) {
             next = job->next;
             job->next = NULL;
-            code = transact_and_tell(engine, (struct op_job *)job, false, &err);
+            code = transact_and_tell(writer, (struct op_job *)job, false, &err);
             if (code != FAINA_OK)
                 answer_all((struct op_job *)job, code, &err);
             job->next = next;
@@ -306,6 +408,30 @@ static void run_jobs(void *ctx, struct fa_job *jobs)
     } else if (code != FAINA_OK) {
         answer_all((struct op_job *)jobs, code, &err);
     }
+}
+
+/* The writer with the fewest jobs; the first of those, so that a lone caller stays with one. */
+static struct writer *choose_writer(struct engine *engine)
+{
+    struct writer *best = &engine->writers[0];
+
+    for (size_t i = 1; i < engine->writer_count; i++) {
+        if (atomic_load_explicit(&engine->writers[i].busy, memory_order_relaxed) <
+            atomic_load_explicit(&best->busy, memory_order_relaxed))
+            best = &engine->writers[i];
+    }
+    return best;
+}
+
+static bool run_job(struct engine *engine, struct fa_job *job)
+{
+    struct writer *writer = choose_writer(engine);
+    bool was_run;
+
+    atomic_fetch_add_explicit(&writer->busy, 1, memory_order_relaxed);
+    was_run = fa_batch_run(writer->batch, job);
+    atomic_fetch_sub_explicit(&writer->busy, 1, memory_order_relaxed);
+    return was_run;
 }
 
 static void run_in_batch(struct engine *engine, struct op_job *job)
@@ -319,7 +445,7 @@ static void run_in_batch(struct engine *engine, struct op_job *job)
         else if (job->ops[i].kind == FA_OP_WORKER_PUT)
             job->job.weight += job->ops[i].worker.held_count;
     }
-    if (fa_batch_run(engine->batch, &job->job))
+    if (run_job(engine, &job->job))
         return;
     fa_error_set(&err, FAINA_STORE_CLOSED, "the engine is closed");
     job->job.next = NULL;
@@ -328,12 +454,15 @@ static void run_in_batch(struct engine *engine, struct op_job *job)
 
 /* Reading ------------------------------------------------------------------------------------ */
 
-static void run_reads(struct engine *engine, struct fa_op *ops, size_t count)
+/* Runs the reads among the operations in one view of the store. *is_lost: the connection broke on
+ * the way. */
+static void read_once(struct engine *engine, struct fa_op *ops, size_t count, bool *is_lost)
 {
     struct fa_reader *reader = NULL;
     struct faina_error err = {0};
     enum faina_code code;
 
+    *is_lost = false;
     if (atomic_load(&engine->is_shut))
         code = fa_error_set(&err, FAINA_STORE_CLOSED, "the engine is closed");
     else
@@ -342,14 +471,26 @@ static void run_reads(struct engine *engine, struct fa_op *ops, size_t count)
         if (fa_op_writes(ops[i].kind))
             continue;
         if (code == FAINA_OK) {
-            ops[i].code = fa_look(&reader->source, &ops[i], fa_clock_now_us());
+            fa_error_clear(&ops[i].error);
+            ops[i].code = fa_look(&reader->source, &ops[i], fa_db_now(reader->source.db));
         } else {
             ops[i].code = code;
             ops[i].error = err;
         }
     }
-    if (code == FAINA_OK)
-        fa_readers_end(engine->readers, reader);
+    if (code != FAINA_OK)
+        return;
+    *is_lost = reader->source.db->should_retry;
+    fa_readers_end(engine->readers, reader);
+}
+
+static void run_reads(struct engine *engine, struct fa_op *ops, size_t count)
+{
+    bool is_lost;
+
+    read_once(engine, ops, count, &is_lost);
+    if (is_lost)
+        read_once(engine, ops, count, &is_lost);
 }
 
 static void engine_run(struct fa_service *service, struct fa_op *ops, size_t count)
@@ -375,6 +516,14 @@ static void engine_run(struct fa_service *service, struct fa_op *ops, size_t cou
 
 /* Waiting ------------------------------------------------------------------------------------ */
 
+/* Where others may fail to tell us, nobody sleeps longer than this. */
+static int64_t bound_wait(const struct engine *engine, int64_t timeout_ms)
+{
+    int64_t poll_ms = engine->store->ops->poll_ms;
+
+    return poll_ms > 0 && timeout_ms > poll_ms ? poll_ms : timeout_ms;
+}
+
 static void engine_wait_end(struct fa_service *service, const char *id, int64_t timeout_ms)
 {
     struct engine *engine = downcast(service);
@@ -386,9 +535,11 @@ static void engine_wait_end(struct fa_service *service, const char *id, int64_t 
     if (!fa_id_parse(id, &parsed))
         return;
     fa_waiter_begin(&waiter, engine->waiters, parsed);
+    if (engine->fleet != NULL)
+        fa_fleet_await(engine->fleet, parsed);
     engine_run(service, &op, 1); /* it may have ended before we registered (W1) */
     if (op.code == FAINA_OK && !fa_status_is_ended(op.task->status))
-        fa_waiter_sleep(&waiter, timeout_ms);
+        fa_waiter_sleep(&waiter, bound_wait(engine, timeout_ms));
     fa_waiter_end(&waiter);
     fa_arena_finish(&arena);
 }
@@ -405,7 +556,35 @@ static void engine_wake(struct fa_service *service)
 
 static void engine_wait_ready(struct fa_service *service, uint64_t mark, int64_t timeout_ms)
 {
-    fa_waiters_wait_ready(downcast(service)->waiters, mark, timeout_ms);
+    struct engine *engine = downcast(service);
+
+    fa_waiters_wait_ready(engine->waiters, mark, bound_wait(engine, timeout_ms));
+}
+
+static void engine_listen(struct fa_service *service, struct fa_listener *listener)
+{
+    fa_waiters_listen(downcast(service)->waiters, listener);
+}
+
+static void engine_unlisten(struct fa_service *service, struct fa_listener *listener)
+{
+    fa_waiters_unlisten(downcast(service)->waiters, listener);
+}
+
+static void engine_expect(struct fa_service *service, const struct fa_id *id)
+{
+    struct engine *engine = downcast(service);
+
+    if (engine->fleet != NULL)
+        fa_fleet_await(engine->fleet, *id);
+}
+
+static void engine_advertise(struct fa_service *service, const char *address)
+{
+    struct fa_store *store = downcast(service)->store;
+
+    if (store->ops->advertise != NULL)
+        store->ops->advertise(store, address);
 }
 
 /* The timer (E4) ----------------------------------------------------------------------------- */
@@ -413,10 +592,11 @@ static void engine_wait_ready(struct fa_service *service, uint64_t mark, int64_t
 static void *run_timer(void *ctx)
 {
     struct engine *engine = ctx;
+    struct fa_db *clock = engine->writers[0].db;
 
     pthread_mutex_lock(&engine->timer_mutex);
     while (!engine->is_closing) {
-        int64_t next = atomic_load(&engine->next_us), now = fa_clock_now_us();
+        int64_t next = atomic_load(&engine->next_us), now = fa_db_now(clock), until_us;
         struct op_job job = {0};
         struct timespec until;
 
@@ -424,31 +604,47 @@ static void *run_timer(void *ctx)
             pthread_cond_wait(&engine->timer_cond, &engine->timer_mutex);
             continue;
         }
-        if (next > now) {
-            until = (struct timespec){.tv_sec = next / 1000000, .tv_nsec = next % 1000000 * 1000};
+        if (next > now) { /* by our own clock, which may differ from the store's */
+            until_us = fa_clock_now_us() + next - now;
+            until = (struct timespec){.tv_sec = until_us / 1000000,
+                                      .tv_nsec = until_us % 1000000 * 1000};
             pthread_cond_timedwait(&engine->timer_cond, &engine->timer_mutex, &until);
             continue;
         }
         pthread_mutex_unlock(&engine->timer_mutex);
-        fa_batch_run(engine->batch, &job.job);
+        run_job(engine, &job.job);
         pthread_mutex_lock(&engine->timer_mutex);
     }
     pthread_mutex_unlock(&engine->timer_mutex);
     return NULL;
 }
 
-/* What it is --------------------------------------------------------------------------------- */
+/* What other nodes tell us --------------------------------------------------------------------- */
 
-static int64_t file_size(const char *path, const char *suffix)
+static void hear_ready(void *ctx)
 {
-    char name[4096];
-    struct stat st;
-
-    if (snprintf(name, sizeof(name), "%s%s", path, suffix) >= (int)sizeof(name) ||
-        stat(name, &st) != 0)
-        return 0;
-    return st.st_size;
+    fa_waiters_tell_ready(((struct engine *)ctx)->waiters);
 }
+
+static void hear_ended(void *ctx, const struct fa_id *ids, size_t count)
+{
+    fa_waiters_tell_ended(((struct engine *)ctx)->waiters, ids, count);
+}
+
+static void hear_due(void *ctx, int64_t at_us)
+{
+    set_next(ctx, at_us);
+}
+
+static void hear_all(void *ctx)
+{
+    struct engine *engine = ctx;
+
+    fa_waiters_tell_ready(engine->waiters);
+    fa_waiters_tell_all(engine->waiters);
+}
+
+/* What it is --------------------------------------------------------------------------------- */
 
 struct finding_list {
     struct fa_arena *arena;
@@ -516,30 +712,29 @@ static enum faina_code engine_info(struct fa_service *service, bool thorough,
     enum faina_code code;
 
     *out = (struct fa_service_info){
-        .engine = engine->path ? "sqlite" : "memory",
-        .location = fa_arena_strdup(arena, engine->path),
-        .size_bytes = -1,
+        .engine = engine->store->ops->name,
+        .location = fa_arena_strdup(arena, engine->store->ops->location(engine->store)),
+        .size_bytes = engine->store->ops->size(engine->store),
         .commits = atomic_load(&engine->commits),
         .operations = atomic_load(&engine->operations),
     };
-    if (engine->path == NULL) {
-        size_t count;
-        const struct fa_migration *known = fa_migrations(&count);
+    if (engine->readers == NULL) {
+        const struct fa_db_ops *ops = engine->writers[0].db->ops;
 
-        out->engine_version = engine->db->ops->version(engine->db);
-        out->schema_version = (int)count;
-        out->migrations = fa_arena_zero(arena, count, sizeof(*out->migrations));
-        out->migration_count = count;
-        for (size_t i = 0; i < count; i++)
-            out->migrations[i] =
-                (struct fa_service_migration){known[i].id, known[i].description, engine->opened_us};
+        out->engine_version = ops->version(engine->writers[0].db);
+        out->schema_version = (int)ops->migration_count;
+        out->migrations = fa_arena_zero(arena, ops->migration_count, sizeof(*out->migrations));
+        out->migration_count = ops->migration_count;
+        for (size_t i = 0; i < ops->migration_count; i++)
+            out->migrations[i] = (struct fa_service_migration){
+                ops->migrations[i].id, ops->migrations[i].description, engine->opened_us};
         return FAINA_OK;
     }
-    out->size_bytes = file_size(engine->path, "") + file_size(engine->path, "-wal");
     code = fa_readers_begin(engine->readers, &reader, err);
     if (code != FAINA_OK)
         return code;
     code = read_info(reader->source.db, thorough, arena, out, err);
+    out->engine_version = fa_arena_strdup(arena, out->engine_version);
     fa_readers_end(engine->readers, reader);
     return code;
 }
@@ -560,24 +755,30 @@ static void engine_shut(struct fa_service *service)
         pthread_join(engine->timer, NULL);
         engine->has_timer = false;
     }
-    if (engine->batch != NULL)
-        fa_batch_close(engine->batch);
+    for (size_t i = 0; i < engine->writer_count; i++) {
+        if (engine->writers[i].batch != NULL)
+            fa_batch_close(engine->writers[i].batch);
+    }
 }
 
 static void engine_close(struct fa_service *service)
 {
     struct engine *engine = downcast(service);
 
-    fa_batch_destroy(engine->batch);
+    fa_fleet_leave(engine->fleet);
+    for (size_t i = 0; i < engine->writer_count; i++) {
+        struct writer *writer = &engine->writers[i];
+
+        fa_batch_destroy(writer->batch);
+        fa_unit_finish(&writer->unit);
+        fa_lanes_destroy(writer->lanes);
+        fa_db_close(writer->db);
+    }
     fa_readers_destroy(engine->readers);
-    fa_unit_finish(&engine->unit);
-    fa_lanes_destroy(engine->lanes);
-    fa_db_close(engine->db);
     fa_waiters_destroy(engine->waiters);
-    fa_owner_release(&engine->owner);
+    engine->store->ops->close(engine->store);
     pthread_cond_destroy(&engine->timer_cond);
     pthread_mutex_destroy(&engine->timer_mutex);
-    free(engine->path);
     free(engine);
 }
 
@@ -588,60 +789,84 @@ static const struct fa_service_ops engine_ops = {
     .ready_mark = engine_ready_mark,
     .wait_ready = engine_wait_ready,
     .wake = engine_wake,
+    .listen = engine_listen,
+    .unlisten = engine_unlisten,
+    .expect = engine_expect,
+    .advertise = engine_advertise,
     .info = engine_info,
     .shut = engine_shut,
     .close = engine_close,
 };
 
 /* The folder and the file, by their own names, before SQLite speaks of them in its words. */
-static enum faina_code check_path(const char *path, struct faina_error *err)
+/* Whatever the store says that makes no sense while it is opened. */
+static enum faina_code refuse_store(struct engine *engine, struct faina_error *err)
 {
-    struct stat st;
+    const char *location = engine->store->ops->location(engine->store);
+    char said[200] = "";
 
-    if (stat(path, &st) != 0)
-        return FAINA_OK; /* it is not there yet */
-    if (!S_ISREG(st.st_mode))
-        return fa_error_set(err, FAINA_UNAVAILABLE, "%s is not a file", path);
-    /* SQLite would open it for reading, and leave a log beside it that nobody can write to. */
-    if (access(path, R_OK | W_OK) != 0)
-        return fa_error_set(err, FAINA_UNAVAILABLE, "%s can't be written: %s", path,
-                            strerror(errno));
-    return FAINA_OK;
+    if (err != NULL)
+        snprintf(said, sizeof(said), "%s", err->message);
+    return fa_error_set(err, FAINA_UNAVAILABLE, "%s is damaged, or not a Faina database (%s)",
+                        location ? location : "the memory store", said);
 }
 
-static enum faina_code open_store(struct engine *engine, const struct faina_options *options,
-                                  struct faina_error *err)
+/* Where the ids of this writer go on. */
+static enum faina_code start_ids(struct writer *writer, struct faina_error *err)
 {
-    struct fa_sqlite_options sqlite = {.path = engine->path, .cache_kib = CACHE_KIB};
-    int64_t timeout_ms = OPEN_TIMEOUT_MS;
+    struct fa_id_source *ids = &writer->ids;
+    enum faina_code code;
+
+    if (!writer->db->is_shared)
+        return fa_db_one(writer->db, FA_SQL_TASK_LAST, NULL, 0, fa_db_sink_int, &ids->last_key,
+                         err);
+    ids->slot_bits = SLOT_BITS;
+    code = fa_db_begin(writer->db, true, err);
+    if (code == FAINA_OK)
+        code = fa_db_one(writer->db, FA_SQL_NODE_SLOT, NULL, 0, fa_db_sink_int, &ids->slot, err);
+    if (code == FAINA_OK)
+        code = fa_db_commit(writer->db, err);
+    ids->slot &= (1 << SLOT_BITS) - 1;
+    return code;
+}
+
+static enum faina_code open_writer(struct engine *engine, struct writer *writer,
+                                   struct faina_error *err)
+{
+    bool is_first = writer == &engine->writers[0];
+    enum faina_code code;
+
+    writer->engine = engine;
+    writer->lanes = fa_lanes_create();
+    fa_random_seed_system(&writer->random);
+    fa_random_seed_system(&writer->ids.random);
+    writer->batch = fa_batch_create(run_jobs, writer, BATCH_WEIGHT_MAX);
+    if (writer->batch == NULL)
+        return fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started");
+    code = engine->store->ops->connect(engine->store, false, &writer->db, err);
+    if (code == FAINA_OK && is_first)
+        code = fa_migrate(writer->db, fa_db_now(writer->db), err);
+    if (code == FAINA_OK)
+        code = start_ids(writer, err);
+    if (code == FAINA_OK && !writer->db->is_shared)
+        code = fa_lanes_load(writer->lanes, writer->db, err);
+    if (code == FAINA_INTERNAL)
+        code = refuse_store(engine, err);
+    if (code == FAINA_OK)
+        fa_unit_init(&writer->unit,
+                     (struct fa_source){writer->db, writer->lanes, .for_change = true},
+                     &writer->ids, &writer->random);
+    return code;
+}
+
+static enum faina_code open_writers(struct engine *engine, struct faina_error *err)
+{
     enum faina_code code = FAINA_OK;
 
-    if (options != NULL && options->cache_kib > 0)
-        sqlite.cache_kib = options->cache_kib;
-    if (options != NULL && options->open_timeout_ms != 0)
-        timeout_ms = options->open_timeout_ms > 0 ? options->open_timeout_ms : 0;
-    if (engine->path != NULL) {
-        code = check_path(engine->path, err);
-        if (code == FAINA_OK)
-            code = fa_owner_acquire(&engine->owner, engine->path, timeout_ms, err);
-    }
-    if (code == FAINA_OK)
-        code = fa_sqlite_open(&engine->db, &sqlite, err);
-    if (code == FAINA_OK)
-        code = fa_migrate(engine->db, fa_clock_now_us(), err);
-    if (code == FAINA_OK)
-        code = fa_lanes_load(engine->lanes, engine->db, err);
-    if (code == FAINA_OK)
-        code = fa_db_one(engine->db, FA_SQL_TASK_LAST, NULL, 0, fa_db_sink_int,
-                         &engine->ids.last_key, err);
-    if (code == FAINA_INTERNAL && err != NULL) { /* whatever the store says that makes no sense */
-        char said[200];
-
-        snprintf(said, sizeof(said), "%s", err->message);
-        code = fa_error_set(err, FAINA_UNAVAILABLE, "%s is damaged, or not a Faina database (%s)",
-                            engine->path, said);
-    }
-    return code == FAINA_INTERNAL ? FAINA_UNAVAILABLE : code;
+    assert(engine->store->ops->writers <= WRITERS_MAX);
+    while (code == FAINA_OK && engine->writer_count < engine->store->ops->writers)
+        code = open_writer(engine, &engine->writers[engine->writer_count++], err);
+    return code;
 }
 
 static enum faina_code start_timer(struct engine *engine, struct faina_error *err)
@@ -650,8 +875,9 @@ static enum faina_code start_timer(struct engine *engine, struct faina_error *er
     int rc;
 
     /* The first transaction does what came due while nobody had the store open. */
-    atomic_store(&engine->next_us, 0);
-    fa_batch_run(engine->batch, &job.job);
+    atomic_store(&engine->next_us, engine->fleet != NULL ? INT64_MAX : 0);
+    if (engine->fleet == NULL)
+        run_job(engine, &job.job);
     rc = pthread_create(&engine->timer, NULL, run_timer, engine);
     if (rc != 0)
         return fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started: %s", strerror(rc));
@@ -659,32 +885,36 @@ static enum faina_code start_timer(struct engine *engine, struct faina_error *er
     return FAINA_OK;
 }
 
-enum faina_code fa_engine_open(struct fa_service **out, const char *path,
-                               const struct faina_options *options, struct faina_error *err)
+static enum faina_code join_fleet(struct engine *engine, struct faina_error *err)
+{
+    struct fa_fleet_events events = {engine, hear_ready, hear_ended, hear_due, hear_all};
+
+    if (engine->store->ops->join == NULL)
+        return FAINA_OK;
+    return engine->store->ops->join(engine->store, &events, &engine->fleet, err);
+}
+
+enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
+                               struct faina_error *err)
 {
     struct engine *engine = fa_alloc_zero(1, sizeof(*engine));
     enum faina_code code;
 
     engine->base.ops = &engine_ops;
-    engine->owner.fd = -1;
-    engine->path = path ? strdup(path) : NULL;
+    engine->store = store;
     engine->opened_us = fa_clock_now_us();
-    engine->lanes = fa_lanes_create();
     engine->waiters = fa_waiters_create();
-    engine->batch = fa_batch_create(run_jobs, engine, BATCH_WEIGHT_MAX);
     pthread_mutex_init(&engine->timer_mutex, NULL);
     pthread_cond_init(&engine->timer_cond, NULL);
-    fa_random_seed_system(&engine->random);
-    fa_random_seed_system(&engine->ids.random);
-    code = engine->batch ? open_store(engine, options, err)
-                         : fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started");
+    atomic_store(&engine->next_us, INT64_MAX);
+    code = open_writers(engine, err);
     if (code == FAINA_OK) {
-        fa_unit_init(&engine->unit, (struct fa_source){engine->db, engine->lanes}, &engine->ids,
-                     &engine->random);
-        if (path != NULL)
-            engine->readers = fa_readers_create(path);
-        code = start_timer(engine, err);
+        if (store->ops->has_readers)
+            engine->readers = fa_readers_create(store);
+        code = join_fleet(engine, err);
     }
+    if (code == FAINA_OK)
+        code = start_timer(engine, err);
     if (code != FAINA_OK) {
         engine_shut(&engine->base);
         engine_close(&engine->base);

@@ -5,10 +5,10 @@
 #define FA_ENGINE_H
 
 #include "service/service.h"
+#include "sql/store.h"
 
-/* Opens a SQLite file, or (path NULL) a store in memory. Codes as for faina_open. */
-FA_MUST_CHECK enum faina_code fa_engine_open(struct fa_service **out, const char *path,
-                                             const struct faina_options *options,
+/* An engine over a store, which it closes, also when it fails. Codes as for faina_open. */
+FA_MUST_CHECK enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
                                              struct faina_error *err);
 
 #endif

@@ -229,6 +229,8 @@ enum move {
     ENTER_HELD,
     ENTER_PARKED,
     ENTER_ENDED,
+    STAY_HELD,
+    STAY_PARKED,
     STAY_ENDED,
     FORGET_TASK,
     FORGET_EVENTS,
@@ -249,9 +251,11 @@ static const struct {
     [LEAVE_ENDED] = {FA_SQL_ENDED_DELETE, 1, bind_key},
     [ENTER_READY] = {FA_SQL_READY_INSERT, 15, bind_ready},
     [ENTER_READY_PLAIN] = {FA_SQL_READY_INSERT_PLAIN, 3, bind_ready_key},
-    [ENTER_HELD] = {FA_SQL_HELD_PUT, 18, bind_held},
-    [ENTER_PARKED] = {FA_SQL_PARKED_PUT, 17, bind_parked},
+    [ENTER_HELD] = {FA_SQL_HELD_INSERT, 18, bind_held},
+    [ENTER_PARKED] = {FA_SQL_PARKED_INSERT, 17, bind_parked},
     [ENTER_ENDED] = {FA_SQL_ENDED_INSERT, 18, bind_ended},
+    [STAY_HELD] = {FA_SQL_HELD_UPDATE, 18, bind_held},
+    [STAY_PARKED] = {FA_SQL_PARKED_UPDATE, 17, bind_parked},
     [STAY_ENDED] = {FA_SQL_ENDED_UPDATE, 5, bind_ended_update},
     [FORGET_TASK] = {FA_SQL_TASK_DELETE, 1, bind_key},
     [FORGET_EVENTS] = {FA_SQL_EVENT_DELETE, 1, bind_key},
@@ -273,17 +277,22 @@ static unsigned moves_of(const struct fa_row *row, enum fa_home to)
         [FA_HOME_PARKED] = ENTER_PARKED,
         [FA_HOME_ENDED] = ENTER_ENDED,
     };
+    static const enum move stay[] = {
+        [FA_HOME_HELD] = STAY_HELD,
+        [FA_HOME_PARKED] = STAY_PARKED,
+        [FA_HOME_ENDED] = STAY_ENDED,
+    };
     unsigned set = 0;
 
     if (row->is_new)
         set |= is_plain(row) ? 1u << INSERT_PLAIN_TASK : 1u << INSERT_TASK;
-    /* `ready` has its order as its key and is inserted into; the others replace in place. */
+    /* `ready` has nothing but its order to be found by; the others are changed in place. */
     if (row->home != FA_HOME_NONE && (row->home != to || to == FA_HOME_READY || row->has_left))
         set |= 1u << leave[row->home];
     if (to == FA_HOME_READY && is_untouched(row))
         set |= 1u << ENTER_READY_PLAIN;
-    else if (to == FA_HOME_ENDED && row->home == FA_HOME_ENDED && !row->has_left)
-        set |= 1u << STAY_ENDED;
+    else if (to != FA_HOME_NONE && to != FA_HOME_READY && row->home == to && !row->has_left)
+        set |= 1u << stay[to];
     else if (to != FA_HOME_NONE)
         set |= 1u << enter[to];
     else
@@ -353,7 +362,17 @@ static enum faina_code flush_events(struct fa_unit *unit, struct faina_error *er
     return fa_db_run(unit->source.db, &call, err);
 }
 
-/* In the order they came: a permit may be taken, given back and taken again in one batch. */
+static void bind_link(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct fa_unit_link *link = &((struct fa_unit_link *)ctx)[n];
+
+    v[0] = fa_value_int(link->a);
+    v[1] = fa_value_int(link->b);
+    v[2] = fa_value_int(link->c);
+}
+
+/* In the order they came: a permit may be taken, given back and taken again in one batch. Those of
+ * one kind that follow each other are written at once. */
 static enum faina_code flush_links(struct fa_unit *unit, struct faina_error *err)
 {
     static const enum fa_sql sql[] = {
@@ -361,14 +380,19 @@ static enum faina_code flush_links(struct fa_unit *unit, struct faina_error *err
         [FA_LINK_DEP] = FA_SQL_DEP_INSERT,     [FA_LINK_HOLD] = FA_SQL_HOLD_INSERT,
         [FA_UNLINK_HOLD] = FA_SQL_HOLD_DELETE,
     };
+    struct fa_db *db = unit->source.db;
     enum faina_code code = FAINA_OK;
 
-    for (size_t i = 0; code == FAINA_OK && i < unit->link_count; i++) {
-        const struct fa_unit_link *link = &unit->links[i];
+    for (size_t i = 0, end; code == FAINA_OK && i < unit->link_count; i = end) {
+        enum fa_link kind = unit->links[i].kind;
+        struct fa_db_call call = {.sql = sql[kind],
+                                  .param_count = kind == FA_LINK_KEY && db->is_shared ? 3 : 2,
+                                  .bind = bind_link,
+                                  .bind_ctx = &unit->links[i]};
 
-        code = fa_db_one(unit->source.db, sql[link->kind],
-                         (struct fa_value[]){fa_value_int(link->a), fa_value_int(link->b)}, 2, NULL,
-                         NULL, err);
+        for (end = i; end < unit->link_count && unit->links[end].kind == kind; end++)
+            call.rows++;
+        code = fa_db_run(db, &call, err);
     }
     unit->link_count = 0;
     return code;

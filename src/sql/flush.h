@@ -15,10 +15,10 @@ struct fa_unit_event {
     const char *state, *worker, *detail;
 };
 
-/* A row of task_key (hash, task), task_dep (task, needs) or hold (resource, task). */
+/* A row of task_key (hash, task, more), task_dep (task, needs) or hold (resource, task). */
 struct fa_unit_link {
     enum fa_link kind;
-    int64_t a, b;
+    int64_t a, b, c;
 };
 
 #endif

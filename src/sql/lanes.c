@@ -7,6 +7,7 @@
 #include "sql/lanes.h"
 
 #include "base/json.h"
+#include "sql/row.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -28,7 +29,8 @@ struct fa_lanes {
     struct pause *pauses;
     int64_t last_lane_id, last_resource_id;
     struct fa_lane *dirty;
-    bool has_new_resources; /* new or changed: not stored */
+    bool has_changed; /* resources, to be written */
+    bool has_unknown; /* resources, that only a lane has named */
 };
 
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -56,14 +58,8 @@ static void free_lane(struct fa_lane *lane)
     free(lane);
 }
 
-static void clear(struct fa_lanes *lanes)
+static void clear_pauses(struct fa_lanes *lanes)
 {
-    for (size_t i = 0; i < lanes->count; i++)
-        free_lane(lanes->lanes[i]);
-    for (size_t i = 0; i < lanes->resource_count; i++) {
-        free(lanes->resources[i]->name);
-        free(lanes->resources[i]);
-    }
     while (lanes->pauses != NULL) {
         struct pause *next = lanes->pauses->next;
 
@@ -72,6 +68,17 @@ static void clear(struct fa_lanes *lanes)
         free(lanes->pauses);
         lanes->pauses = next;
     }
+}
+
+static void clear(struct fa_lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->count; i++)
+        free_lane(lanes->lanes[i]);
+    for (size_t i = 0; i < lanes->resource_count; i++) {
+        free(lanes->resources[i]->name);
+        free(lanes->resources[i]);
+    }
+    clear_pauses(lanes);
     free(lanes->lanes);
     free(lanes->by_name);
     free(lanes->by_id);
@@ -146,7 +153,7 @@ struct fa_resource *fa_lanes_find_resource(struct fa_lanes *lanes, const char *n
     return NULL;
 }
 
-struct fa_resource *fa_lanes_resource(struct fa_lanes *lanes, const char *name)
+static struct fa_resource *add_resource(struct fa_lanes *lanes, const char *name)
 {
     struct fa_resource *resource = fa_lanes_find_resource(lanes, name);
 
@@ -161,7 +168,7 @@ struct fa_resource *fa_lanes_resource(struct fa_lanes *lanes, const char *name)
     resource->id = ++lanes->last_resource_id;
     resource->name = copy_text(name);
     resource->max = -1;
-    lanes->has_new_resources = true;
+    lanes->has_unknown = true;
     lanes->resources[lanes->resource_count++] = resource;
     return resource;
 }
@@ -181,7 +188,7 @@ static void link_resources(struct fa_lanes *lanes, struct fa_lane *lane)
     lane->resource_names = fa_alloc_zero(lane->resource_count, sizeof(char *));
     it = fa_json_iter(fa_json_value(fa_str(lane->resources_json)));
     for (size_t i = 0; fa_json_next(&it, NULL, &value); i++) {
-        lane->resources[i] = fa_lanes_resource(lanes, fa_json_text(value, &scratch));
+        lane->resources[i] = add_resource(lanes, fa_json_text(value, &scratch));
         lane->resource_names[i] = lane->resources[i]->name;
     }
     fa_arena_finish(&scratch);
@@ -250,28 +257,6 @@ static void write_names(const char *const *names, size_t count, struct fa_buf *o
     }
     fa_json_end_array(&writer);
     free(sorted);
-}
-
-struct fa_lane *fa_lanes_get(struct fa_lanes *lanes, const char *ns, const char *type,
-                             const char *const *names, size_t name_count)
-{
-    struct fa_buf json;
-    const char *resources = "[]";
-    struct fa_lane *lane = NULL;
-
-    fa_buf_init(&json, 64 * 1024);
-    if (name_count > 0) {
-        write_names(names, name_count, &json);
-        resources = json.ptr;
-    }
-    if (lanes->by_name_size > 0)
-        lane = *find_slot(lanes, ns, type, resources);
-    if (lane == NULL) {
-        lane = add_lane(lanes, lanes->last_lane_id + 1, ns, type, resources);
-        touch(lane);
-    }
-    fa_buf_finish(&json);
-    return lane;
 }
 
 struct fa_lane *fa_lanes_by_id(struct fa_lanes *lanes, int64_t id)
@@ -378,12 +363,14 @@ static void load_resource(void *ctx, size_t row, const struct fa_value *columns)
         load->is_damaged = true;
         return;
     }
-    resource = fa_lanes_resource(load->lanes, name);
+    resource = add_resource(load->lanes, name);
     resource->id = columns[0].i;
-    resource->max = columns[2].kind == FA_INT ? columns[2].i : -1;
-    resource->is_set = fa_value_as_int(&columns[3]) != 0;
+    if (!resource->is_changed) {
+        resource->max = columns[2].kind == FA_INT ? columns[2].i : -1;
+        resource->is_set = fa_value_as_int(&columns[3]) != 0;
+    }
     resource->in_use = fa_value_as_int(&columns[4]);
-    resource->is_stored = true;
+    resource->is_known = true;
     if (resource->id > load->lanes->last_resource_id)
         load->lanes->last_resource_id = resource->id;
 }
@@ -412,9 +399,23 @@ static void load_lane(void *ctx, size_t row, const struct fa_value *columns)
         load->is_damaged = true;
         return;
     }
+    if (fa_lanes_by_id(load->lanes, columns[0].i) != NULL)
+        return; /* another way to the same lane */
     add_lane(load->lanes, columns[0].i, fa_value_dup(&columns[1], &load->scratch),
              fa_value_dup(&columns[2], &load->scratch), fa_value_dup(&columns[3], &load->scratch))
         ->is_stored = true;
+}
+
+/* A lane that another node made may name resources that the cache doesn't know. */
+static enum faina_code learn_resources(struct fa_lanes *lanes, struct fa_db *db, struct load *load,
+                                       struct faina_error *err)
+{
+    struct fa_value any = {.kind = FA_NULL};
+
+    if (!db->is_shared || !lanes->has_unknown)
+        return FAINA_OK;
+    lanes->has_unknown = false;
+    return fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, load, err);
 }
 
 enum faina_code fa_lanes_read(struct fa_lanes *lanes, struct fa_db *db, int64_t id,
@@ -427,6 +428,8 @@ enum faina_code fa_lanes_read(struct fa_lanes *lanes, struct fa_db *db, int64_t 
 
     if (lane == NULL) {
         code = fa_db_one(db, FA_SQL_LANE_GET, &param, 1, load_lane, &load, err);
+        if (code == FAINA_OK)
+            code = learn_resources(lanes, db, &load, err);
         fa_arena_finish(&load.scratch);
         lane = fa_lanes_by_id(lanes, id);
     }
@@ -437,6 +440,19 @@ enum faina_code fa_lanes_read(struct fa_lanes *lanes, struct fa_db *db, int64_t 
     if (code == FAINA_OK)
         *out = lane;
     return code;
+}
+
+enum faina_code fa_lanes_learn(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
+{
+    struct load load = {.lanes = lanes};
+    enum faina_code code = FAINA_OK;
+
+    if (db->is_shared)
+        code = fa_db_one(db, FA_SQL_LANE_ALL, NULL, 0, load_lane, &load, err);
+    if (code == FAINA_OK)
+        code = learn_resources(lanes, db, &load, err);
+    fa_arena_finish(&load.scratch);
+    return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
 }
 
 static void load_ready(void *ctx, size_t row, const struct fa_value *columns)
@@ -467,6 +483,190 @@ enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct f
     return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
 }
 
+/* Sharing the store -------------------------------------------------------------------------- */
+
+#define LANES_FEW 16     /* so many lines are looked at without asking whether they are empty */
+#define LANE_ID_SLACK 50 /* lanes whose ids were given out earlier may be committed later */
+
+/* With few lanes: each may have tasks in line, and new ones are asked for. */
+static struct fa_db_call ask_new_lanes(struct fa_lanes *lanes, struct fa_value *after,
+                                       struct load *load)
+{
+    *after = fa_value_int(lanes->last_lane_id - LANE_ID_SLACK);
+    return fa_db_call_one(FA_SQL_LANE_AFTER, after, 1, load_lane, load);
+}
+
+enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
+{
+    bool is_few = lanes->count > 0 && lanes->count <= LANES_FEW;
+    struct load load = {.lanes = lanes};
+    struct fa_keys ready = {.arena = &load.scratch};
+    struct fa_value any = {.kind = FA_NULL}, after;
+    struct fa_db_call calls[3] = {
+        fa_db_call_one(FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load),
+        fa_db_call_one(FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load),
+        is_few ? ask_new_lanes(lanes, &after, &load)
+               : fa_db_call_one(FA_SQL_READY_LANES, NULL, 0, fa_keys_sink, &ready),
+    };
+    enum faina_code code;
+
+    clear_pauses(lanes);
+    for (size_t i = 0; i < lanes->count; i++)
+        lanes->lanes[i]->is_paused = lanes->lanes[i]->may_have_ready = false;
+    code = fa_db_run_all(db, calls, FA_COUNT(calls), err);
+    if (code == FAINA_OK)
+        code = learn_resources(lanes, db, &load, err);
+    for (size_t i = 0; code == FAINA_OK && i < ready.count; i++) {
+        struct fa_lane *lane = NULL;
+
+        code = fa_lanes_read(lanes, db, ready.keys[i], &lane, err);
+        if (code == FAINA_OK)
+            lane->may_have_ready = true;
+    }
+    for (size_t i = 0; is_few && i < lanes->count; i++)
+        lanes->lanes[i]->may_have_ready = true;
+    fa_arena_finish(&load.scratch);
+    return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
+}
+
+struct lock {
+    struct fa_resource **resources;
+    size_t count;
+};
+
+static void bind_resource(void *ctx, size_t row, struct fa_value *params)
+{
+    params[0] = fa_value_int(((struct lock *)ctx)->resources[row]->id);
+}
+
+static void sink_limit(void *ctx, size_t row, const struct fa_value *columns)
+{
+    struct fa_resource *resource = ((struct lock *)ctx)->resources[row];
+
+    resource->max = columns[1].kind == FA_INT ? columns[1].i : -1;
+}
+
+static void sink_use(void *ctx, size_t row, const struct fa_value *columns)
+{
+    ((struct lock *)ctx)->resources[row]->in_use = fa_value_as_int(&columns[0]);
+}
+
+bool fa_lane_needs_lock(const struct fa_lane *lane, uint64_t epoch)
+{
+    for (size_t i = 0; i < lane->resource_count; i++) {
+        if (lane->resources[i]->max >= 0 && lane->resources[i]->lock_epoch != epoch)
+            return true;
+    }
+    return false;
+}
+
+enum faina_code fa_lanes_lock(struct fa_lane *const *lanes, size_t count, uint64_t epoch,
+                              struct fa_db *db, struct faina_error *err)
+{
+    struct fa_arena scratch = {0};
+    struct lock lock = {0};
+    struct fa_db_call calls[2] = {{.sql = FA_SQL_RESOURCE_LOCK, .sink = sink_limit},
+                                  {.sql = FA_SQL_RESOURCE_USE, .sink = sink_use}};
+    size_t size = 0;
+    enum faina_code code;
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < lanes[i]->resource_count; k++) {
+            struct fa_resource *resource = lanes[i]->resources[k];
+
+            if (resource->max < 0 || resource->lock_epoch == epoch)
+                continue;
+            lock.resources = fa_arena_grow(&scratch, lock.resources, lock.count, &size,
+                                           sizeof(struct fa_resource *));
+            lock.resources[lock.count++] = resource;
+            resource->lock_epoch = epoch;
+        }
+    }
+    for (size_t i = 0; i < FA_COUNT(calls); i++) {
+        calls[i].rows = lock.count;
+        calls[i].param_count = 1;
+        calls[i].bind = bind_resource;
+        calls[i].bind_ctx = calls[i].sink_ctx = &lock;
+    }
+    code = fa_db_run_all(db, calls, FA_COUNT(calls), err);
+    fa_arena_finish(&scratch);
+    return code;
+}
+
+/* Making lanes and resources ----------------------------------------------------------------- */
+
+#define MAKE_TRIES_MAX 100
+
+enum faina_code fa_lanes_resource(struct fa_lanes *lanes, struct fa_db *db, const char *name,
+                                  struct fa_resource **out, struct faina_error *err)
+{
+    struct fa_value param = fa_value_text(name);
+    struct load load = {.lanes = lanes};
+    enum faina_code code = FAINA_OK;
+
+    *out = fa_lanes_find_resource(lanes, name);
+    if (*out == NULL && !db->is_shared)
+        *out = add_resource(lanes, name);
+    for (int i = 0; code == FAINA_OK && *out == NULL && i < MAKE_TRIES_MAX; i++) {
+        code = fa_db_one(db, FA_SQL_RESOURCE_MAKE, &param, 1, NULL, NULL, err);
+        if (code == FAINA_OK)
+            code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &param, 1, load_resource, &load, err);
+        *out = fa_lanes_find_resource(lanes, name);
+    }
+    fa_arena_finish(&load.scratch);
+    if (code == FAINA_OK && *out == NULL)
+        code = fa_error_set(err, FAINA_INTERNAL, "the resource %.100s can't be made", name);
+    return code;
+}
+
+static enum faina_code make_lane(struct fa_lanes *lanes, struct fa_db *db, const char *ns,
+                                 const char *type, const char *resources, const char *const *names,
+                                 size_t name_count, struct fa_lane **out, struct faina_error *err)
+{
+    struct fa_value params[3] = {fa_value_text(ns), fa_value_text(type), fa_value_text(resources)};
+    struct load load = {.lanes = lanes};
+    struct fa_resource *resource;
+    enum faina_code code = FAINA_OK;
+
+    for (size_t i = 0; code == FAINA_OK && i < name_count; i++)
+        code = fa_lanes_resource(lanes, db, names[i], &resource, err);
+    for (int i = 0; code == FAINA_OK && *out == NULL && i < MAKE_TRIES_MAX; i++) {
+        code = fa_db_one(db, FA_SQL_LANE_MAKE, params, 3, load_lane, &load, err);
+        if (lanes->by_name_size > 0)
+            *out = *find_slot(lanes, ns, type, resources);
+    }
+    fa_arena_finish(&load.scratch);
+    if (code == FAINA_OK && *out == NULL)
+        code = fa_error_set(err, FAINA_INTERNAL, "a lane for type %.100s can't be made", type);
+    return code;
+}
+
+enum faina_code fa_lanes_get(struct fa_lanes *lanes, struct fa_db *db, const char *ns,
+                             const char *type, const char *const *names, size_t name_count,
+                             struct fa_lane **out, struct faina_error *err)
+{
+    struct fa_buf json;
+    const char *resources = "[]";
+    enum faina_code code = FAINA_OK;
+
+    *out = NULL;
+    fa_buf_init(&json, 64 * 1024);
+    if (name_count > 0) {
+        write_names(names, name_count, &json);
+        resources = json.ptr;
+    }
+    if (lanes->by_name_size > 0)
+        *out = *find_slot(lanes, ns, type, resources);
+    if (*out == NULL && db->is_shared) {
+        code = make_lane(lanes, db, ns, type, resources, names, name_count, out, err);
+    } else if (*out == NULL) {
+        *out = add_lane(lanes, lanes->last_lane_id + 1, ns, type, resources);
+        touch(*out);
+    }
+    fa_buf_finish(&json);
+    return code;
+}
+
 /* Flushing --------------------------------------------------------------------------------- */
 
 static enum faina_code flush_lane(struct fa_lane *lane, struct fa_db *db, struct faina_error *err)
@@ -481,16 +681,36 @@ static enum faina_code flush_lane(struct fa_lane *lane, struct fa_db *db, struct
                          4, NULL, NULL, err);
         lane->is_stored = true;
     }
-    for (int status = 0; code == FAINA_OK && status < FAINA_STATUS_COUNT; status++) {
-        if (lane->tally[status] == 0)
-            continue;
-        code = fa_db_one(db, FA_SQL_TALLY_ADD,
-                         (struct fa_value[]){fa_value_int(lane->id), fa_value_int(status),
-                                             fa_value_int(lane->tally[status])},
-                         3, NULL, NULL, err);
+    return code;
+}
+
+#define COUNTS_AT_ONCE 64
+
+/* Counts of one lane and status. */
+struct count {
+    int64_t lane, status, n;
+};
+
+static void bind_count(void *ctx, size_t row, struct fa_value *params)
+{
+    const struct count *count = &((struct count *)ctx)[row];
+
+    params[0] = fa_value_int(count->lane);
+    params[1] = fa_value_int(count->status);
+    params[2] = fa_value_int(count->n);
+}
+
+/* Takes the lane's counts over. */
+static size_t take_counts(struct fa_lane *lane, struct count *out)
+{
+    size_t n = 0;
+
+    for (int status = 0; status < FAINA_STATUS_COUNT; status++) {
+        if (lane->tally[status] != 0)
+            out[n++] = (struct count){lane->id, status, lane->tally[status]};
         lane->tally[status] = 0;
     }
-    return code;
+    return n;
 }
 
 static enum faina_code flush_resources(struct fa_lanes *lanes, struct fa_db *db,
@@ -502,16 +722,17 @@ static enum faina_code flush_resources(struct fa_lanes *lanes, struct fa_db *db,
         struct fa_resource *resource = lanes->resources[i];
         struct fa_value max = {.kind = resource->max < 0 ? FA_NULL : FA_INT, .i = resource->max};
 
-        if (resource->is_stored)
+        if (resource->is_known && !resource->is_changed)
             continue;
         code =
             fa_db_one(db, FA_SQL_RESOURCE_PUT,
                       (struct fa_value[]){fa_value_int(resource->id), fa_value_text(resource->name),
                                           max, fa_value_int(resource->is_set)},
                       4, NULL, NULL, err);
-        resource->is_stored = true;
+        resource->is_known = true;
+        resource->is_changed = false;
     }
-    lanes->has_new_resources = false;
+    lanes->has_changed = lanes->has_unknown = false;
     return code;
 }
 
@@ -519,15 +740,18 @@ void fa_lanes_limit(struct fa_lanes *lanes, struct fa_resource *resource, int64_
 {
     resource->max = max;
     resource->is_set = is_set;
-    resource->is_stored = false;
-    lanes->has_new_resources = true;
+    resource->is_changed = true;
+    lanes->has_changed = true;
 }
 
 enum faina_code fa_lanes_flush(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
 {
+    struct count counts[COUNTS_AT_ONCE + FAINA_STATUS_COUNT];
+    struct fa_db_call call = {
+        .sql = FA_SQL_TALLY_ADD, .param_count = 3, .bind = bind_count, .bind_ctx = counts};
     enum faina_code code = FAINA_OK;
 
-    if (lanes->has_new_resources)
+    if (lanes->has_changed || (lanes->has_unknown && !db->is_shared))
         code = flush_resources(lanes, db, err);
     while (code == FAINA_OK && lanes->dirty != NULL) {
         struct fa_lane *lane = lanes->dirty;
@@ -535,6 +759,11 @@ enum faina_code fa_lanes_flush(struct fa_lanes *lanes, struct fa_db *db, struct 
         lanes->dirty = lane->next_dirty;
         lane->is_dirty = false;
         code = flush_lane(lane, db, err);
+        call.rows += take_counts(lane, &counts[call.rows]);
+        if (code == FAINA_OK && (call.rows >= COUNTS_AT_ONCE || lanes->dirty == NULL)) {
+            code = fa_db_run(db, &call, err);
+            call.rows = 0;
+        }
     }
     return code;
 }

@@ -7,6 +7,8 @@
  *   L1  It mirrors the tables lane, resource, hold and paused as of the open transaction.
  *   L2  After a rollback it is loaded anew: nothing in it outlives what the store refused.
  *   L3  A lane with tasks in line has may_have_ready set; one without may have it too.
+ *   L4  Where others write to the store too (db->is_shared), L1 and L3 hold from fa_lanes_refresh
+ *       on, in its transaction; and the use of a limited resource from fa_lanes_lock on.
  *
  * Threads: whoever leads the batch.
  */
@@ -22,8 +24,10 @@ struct fa_resource {
     char *name;
     int64_t max; /* -1: no limit */
     int64_t in_use;
-    bool is_set;    /* by somebody; not only named by a task */
-    bool is_stored; /* has its row */
+    bool is_set;         /* by somebody; not only named by a task */
+    bool is_known;       /* to the store: its id is the store's */
+    bool is_changed;     /* has something to be written */
+    uint64_t lock_epoch; /* of the transaction that has it locked (L4) */
 };
 
 struct fa_lane {
@@ -46,6 +50,7 @@ struct fa_lane {
     uint64_t peek_epoch, peek_arrivals; /* void when the unit's epoch or `arrivals` is another */
     uint64_t arrivals;                  /* grows whenever tasks come into line */
     bool peek_is_last;                  /* the line has no more after these */
+    int64_t peek_rank, peek_key;        /* the place in line up to which it was read */
 };
 
 struct fa_lanes;
@@ -56,17 +61,35 @@ void fa_lanes_destroy(struct fa_lanes *lanes);
 FA_MUST_CHECK enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db,
                                             struct faina_error *err);
 
+/* Reads what others may have changed: pauses, limits, and which lanes have tasks in line (L4). */
+FA_MUST_CHECK enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db,
+                                               struct faina_error *err);
+/* Locks the limited resources among these lanes' that transaction `epoch` hasn't locked yet, and
+ * counts their use anew (L4). Everything must have been flushed before. */
+FA_MUST_CHECK enum faina_code fa_lanes_lock(struct fa_lane *const *lanes, size_t count,
+                                            uint64_t epoch, struct fa_db *db,
+                                            struct faina_error *err);
+/* Whether fa_lanes_lock has something to do. */
+bool fa_lane_needs_lock(const struct fa_lane *lane, uint64_t epoch);
+
 /* The lane for these conditions, made when it isn't there. `names` in any order, maybe repeated. */
-struct fa_lane *fa_lanes_get(struct fa_lanes *lanes, const char *ns, const char *type,
-                             const char *const *names, size_t name_count);
+FA_MUST_CHECK enum faina_code fa_lanes_get(struct fa_lanes *lanes, struct fa_db *db, const char *ns,
+                                           const char *type, const char *const *names,
+                                           size_t name_count, struct fa_lane **out,
+                                           struct faina_error *err);
 struct fa_lane *fa_lanes_by_id(struct fa_lanes *lanes, int64_t id); /* NULL: no such lane */
 /* The same, asking the store about lanes that the cache doesn't know yet: for readers, whose cache
  * starts empty. Lanes never change once they are stored. */
 FA_MUST_CHECK enum faina_code fa_lanes_read(struct fa_lanes *lanes, struct fa_db *db, int64_t id,
                                             struct fa_lane **out, struct faina_error *err);
+/* Where the store is shared: learns of every lane that others have made. */
+FA_MUST_CHECK enum faina_code fa_lanes_learn(struct fa_lanes *lanes, struct fa_db *db,
+                                             struct faina_error *err);
 struct fa_lane **fa_lanes_all(struct fa_lanes *lanes, size_t *count);
 /* The resource of this name, made when it isn't there. */
-struct fa_resource *fa_lanes_resource(struct fa_lanes *lanes, const char *name);
+FA_MUST_CHECK enum faina_code fa_lanes_resource(struct fa_lanes *lanes, struct fa_db *db,
+                                                const char *name, struct fa_resource **out,
+                                                struct faina_error *err);
 struct fa_resource *fa_lanes_find_resource(struct fa_lanes *lanes, const char *name);
 /* Changes a resource's limit; the flush writes it. */
 void fa_lanes_limit(struct fa_lanes *lanes, struct fa_resource *resource, int64_t max, bool is_set);

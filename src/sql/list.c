@@ -79,7 +79,8 @@ static void sink_lane(void *ctx, size_t n, const struct fa_value *c)
     if (query->idempotency_key != NULL) {
         struct fa_value hash =
             fa_value_int(fa_key_hash(fa_value_dup(&c[1], filter->arena),
-                                     fa_value_dup(&c[2], filter->arena), query->idempotency_key));
+                                     fa_value_dup(&c[2], filter->arena), query->idempotency_key)
+                             .hash);
         fa_keys_sink(&filter->hashes, 0, &hash);
     }
 }

@@ -3,6 +3,7 @@
 
 #include "model/limits.h"
 #include "model/states.h"
+#include "sql/journal.h"
 #include "sql/ops.h"
 
 #include <assert.h>
@@ -45,7 +46,7 @@ static enum faina_code look_get(struct fa_source *source, struct fa_op *op)
 static enum faina_code look_get_by_key(struct fa_source *source, struct fa_op *op)
 {
     const char *ns = op->name.ns ? op->name.ns : "default";
-    struct fa_value hash = fa_value_int(fa_key_hash(ns, op->name.type, op->name.key));
+    struct fa_value hash = fa_value_int(fa_key_hash(ns, op->name.type, op->name.key).hash);
     struct fa_keys found = {.arena = op->arena};
     enum faina_code code =
         fa_db_one(source->db, FA_SQL_KEY_FIND, &hash, 1, fa_keys_sink, &found, &op->error);
@@ -337,6 +338,8 @@ enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_
         return fa_look_children(source, op);
     case FA_OP_EVENTS:
         return look_events(source, op);
+    case FA_OP_FOLLOW:
+        return fa_look_follow(source, op);
     case FA_OP_EXPLAIN:
         return fa_look_explain(source, op, now_us);
     case FA_OP_RESOURCE_LIST:
@@ -345,6 +348,8 @@ enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_
         return look_teams(source, op);
     case FA_OP_WORKER_LIST:
         return fa_look_workers(source, op, now_us);
+    case FA_OP_TOKEN_LIST:
+        return fa_look_tokens(source, op);
     case FA_OP_STATS:
         return look_stats(source, op);
     default:

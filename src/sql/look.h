@@ -12,10 +12,12 @@
 /* Any operation that doesn't write; fills in its answer and returns its code. */
 enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_us);
 
-/* By file: look.c (get, events, resources, teams, stats), list.c, explain.c, workers.c. */
+/* By file: look.c (get, events, resources, teams, stats), list.c, explain.c, workers.c,
+ * tokens.c. */
 enum faina_code fa_look_list(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_children(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_explain(struct fa_source *source, struct fa_op *op, int64_t now_us);
+enum faina_code fa_look_tokens(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_workers(struct fa_source *source, struct fa_op *op, int64_t now_us);
 
 /* Who could do the tasks of a lane. */

@@ -234,6 +234,8 @@ enum faina_code fa_do_purge(struct fa_unit *unit, struct fa_op *op)
     enum faina_code code = fa_unit_flush(unit, &op->error);
 
     if (code == FAINA_OK)
+        code = fa_lanes_learn(unit->source.lanes, unit->source.db, &op->error);
+    if (code == FAINA_OK)
         code = fa_db_one(
             unit->source.db, FA_SQL_ENDED_PURGE,
             (struct fa_value[]){
@@ -243,6 +245,8 @@ enum faina_code fa_do_purge(struct fa_unit *unit, struct fa_op *op)
                 fa_value_int(want->deleted_only),
                 fa_value_text(lanes_json(unit, want->ns, want->type)), fa_value_int(limit)},
             7, fa_keys_sink, &found, &op->error);
+    if (code == FAINA_OK)
+        code = fa_unit_expect(unit, found.keys, found.count, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < found.count; i++) {
         struct fa_row *row = fa_unit_known(unit, found.keys[i]);
 

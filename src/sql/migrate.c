@@ -1,23 +1,15 @@
 /* migrate.c - see migrate.h. */
 #include "sql/migrate.h"
 
-#include "generated/sql_migrations.h"
 #include "model/times.h"
 
-static const struct fa_migration migrations[] = {
-#define FA_MIGRATION_ROW(number, id, description, text) {number, id, description, text},
-    FA_MIGRATION_LIST(FA_MIGRATION_ROW)
-#undef FA_MIGRATION_ROW
-};
+#include <assert.h>
 
-const struct fa_migration *fa_migrations(size_t *count)
-{
-    *count = FA_COUNT(migrations);
-    return migrations;
-}
+#define MIGRATIONS_MAX 256
 
 struct seen {
-    bool applied[FA_COUNT(migrations)];
+    const struct fa_db_ops *ops;
+    bool applied[MIGRATIONS_MAX];
     char unknown[128]; /* a step of a newer program */
 };
 
@@ -27,8 +19,8 @@ static void see(void *ctx, size_t row, const struct fa_value *columns)
     struct fa_bytes id = columns[0].text;
 
     (void)row;
-    for (size_t i = 0; i < FA_COUNT(migrations); i++) {
-        if (fa_bytes_equal(id, fa_str(migrations[i].id))) {
+    for (size_t i = 0; i < seen->ops->migration_count; i++) {
+        if (fa_bytes_equal(id, fa_str(seen->ops->migrations[i].id))) {
             seen->applied[i] = true;
             return;
         }
@@ -58,11 +50,14 @@ static enum faina_code apply(struct fa_db *db, const struct fa_migration *step, 
 /* All steps in one transaction: opening a new file costs one flush, and G1 holds all the more. */
 enum faina_code fa_migrate(struct fa_db *db, int64_t now_us, struct faina_error *err)
 {
-    struct seen seen = {0};
+    struct seen seen = {.ops = db->ops};
     enum faina_code code;
 
+    assert(db->ops->migration_count <= MIGRATIONS_MAX);
     code = fa_db_begin(db, true, err);
-    if (code == FAINA_OK)
+    if (code == FAINA_OK && db->ops->lock_schema != NULL)
+        code = db->ops->lock_schema(db, err);
+    else if (code == FAINA_OK)
         code = db->ops->script(db,
                                "CREATE TABLE IF NOT EXISTS schema_migrations (id TEXT PRIMARY KEY, "
                                "description TEXT NOT NULL, executed_at TEXT NOT NULL)",
@@ -74,9 +69,9 @@ enum faina_code fa_migrate(struct fa_db *db, int64_t now_us, struct faina_error 
                             "the store is newer than this program: it has the migration %s; "
                             "use a newer faina",
                             seen.unknown);
-    for (size_t i = 0; code == FAINA_OK && i < FA_COUNT(migrations); i++) {
+    for (size_t i = 0; code == FAINA_OK && i < db->ops->migration_count; i++) {
         if (!seen.applied[i])
-            code = apply(db, &migrations[i], now_us, err);
+            code = apply(db, &db->ops->migrations[i], now_us, err);
     }
     if (code == FAINA_OK)
         return fa_db_commit(db, err);

@@ -11,15 +11,7 @@
 
 #include "sql/db.h"
 
-struct fa_migration {
-    int number;
-    const char *id, *description, *text;
-};
-
 /* Applies what is missing. UNAVAILABLE: the store is newer than this program. */
 FA_MUST_CHECK enum faina_code fa_migrate(struct fa_db *db, int64_t now_us, struct faina_error *err);
-
-/* Every step that this program knows, in order. */
-const struct fa_migration *fa_migrations(size_t *count);
 
 #endif

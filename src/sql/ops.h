@@ -8,7 +8,7 @@
  *
  * By file: submit.c; claim.c (claim, claim next, start, release); outcome.c (progress, heartbeat,
  * note, complete, fail, block, background); manage.c (cancel, retry, delete, purge); admin.c
- * (pauses, resources, teams); workers.c; amend.c; chores.c (what the clock asks for).
+ * (pauses, resources, teams); workers.c; tokens.c; amend.c; chores.c (what the clock asks for).
  */
 #ifndef FA_OPS_H
 #define FA_OPS_H
@@ -26,6 +26,7 @@ fa_do_fn fa_do_cancel, fa_do_retry, fa_do_delete, fa_do_purge;
 fa_do_fn fa_do_pause, fa_do_resume, fa_do_resource_set, fa_do_resource_remove;
 fa_do_fn fa_do_team_put, fa_do_team_remove;
 fa_do_fn fa_do_worker_put, fa_do_worker_remove;
+fa_do_fn fa_do_token_put, fa_do_token_remove;
 
 /* Promotes what is due, takes back what lost its lease, ends what is over its time (up to `limit`
  * of each), and forgets silent workers. *next_us is when to look again (INT64_MAX: nothing has a
@@ -52,7 +53,8 @@ void fa_give_back(struct fa_unit *unit, struct fa_row *row, const char *worker);
 FA_MUST_CHECK enum faina_code fa_workers_forget(struct fa_unit *unit, int64_t *next_us,
                                                 struct faina_error *err);
 /* OVERLOADED when a resource of the task is at its limit. */
-FA_MUST_CHECK enum faina_code fa_check_permits(const struct fa_row *row, struct fa_op *op);
+FA_MUST_CHECK enum faina_code fa_check_permits(struct fa_unit *unit, const struct fa_row *row,
+                                               struct fa_op *op);
 
 /* Ends a failed attempt: back in line or, with none left, dead. The row must be whole. */
 FA_MUST_CHECK enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row *row, bool is_lost,
@@ -64,8 +66,9 @@ FA_MUST_CHECK enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row
 struct fa_plan {
     const struct faina_submit *submit;
     const char *ns, *type;
+    struct fa_lane *lane;
     struct fa_row *existing; /* the key is known: this is the task */
-    int64_t key_hash;        /* 0: no key */
+    struct fa_key key;       /* its hash is 0: no key */
     char input_hash[65];     /* "" unless dedupe_input */
     struct fa_row **needs;
     size_t need_count;
@@ -80,7 +83,7 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
 /* Frees every key that a task has. The row must be whole. */
 void fa_free_keys(struct fa_unit *unit, const struct fa_row *row);
 /* The hash under which task_key finds an idempotency key. */
-int64_t fa_key_hash(const char *ns, const char *type, const char *key);
+struct fa_key fa_key_hash(const char *ns, const char *type, const char *key);
 
 /* Subtasks of a task as the unit's rows: those that child_live or child_stale names. */
 FA_MUST_CHECK enum faina_code fa_children_of(struct fa_unit *unit, const struct fa_row *parent,

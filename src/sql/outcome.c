@@ -384,6 +384,8 @@ enum faina_code fa_children_of(struct fa_unit *unit, const struct fa_row *parent
     code = fa_unit_flush(unit, err); /* children of this batch count too */
     if (code == FAINA_OK)
         code = fa_db_one(unit->source.db, which, &key, 1, fa_keys_sink, &list, err);
+    if (code == FAINA_OK)
+        code = fa_unit_expect(unit, list.keys, list.count, err);
     *out = fa_arena_take(&unit->arena, (list.count + 1) * sizeof(struct fa_row *));
     for (size_t i = 0; code == FAINA_OK && i < list.count; i++) {
         code = fa_unit_get(unit, list.keys[i], false, &(*out)[*count], err);

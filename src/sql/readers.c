@@ -2,17 +2,15 @@
 #include "sql/readers.h"
 
 #include "base/clock.h"
-#include "sql/sqlite/db_sqlite.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
 #define IDLE_MAX 8
-#define CACHE_KIB 4096
 
 struct fa_readers {
-    char *path;
+    struct fa_store *store;
     pthread_mutex_t mutex;
     struct fa_reader *idle;
     size_t idle_count;
@@ -21,13 +19,13 @@ struct fa_readers {
     pthread_cond_t cond; /* one of the two has changed */
 };
 
-struct fa_readers *fa_readers_create(const char *path)
+struct fa_readers *fa_readers_create(struct fa_store *store)
 {
     struct fa_readers *readers = fa_alloc_zero(1, sizeof(*readers));
 
     pthread_condattr_t attr;
 
-    readers->path = strdup(path);
+    readers->store = store;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&readers->mutex, NULL);
@@ -55,17 +53,15 @@ void fa_readers_destroy(struct fa_readers *readers)
     }
     pthread_cond_destroy(&readers->cond);
     pthread_mutex_destroy(&readers->mutex);
-    free(readers->path);
     free(readers);
 }
 
 static enum faina_code open_reader(struct fa_readers *readers, struct fa_reader **out,
                                    struct faina_error *err)
 {
-    struct fa_sqlite_options options = {
-        .path = readers->path, .is_reader = true, .cache_kib = CACHE_KIB};
     struct fa_reader *reader = fa_alloc_zero(1, sizeof(*reader));
-    enum faina_code code = fa_sqlite_open(&reader->source.db, &options, err);
+    enum faina_code code =
+        readers->store->ops->connect(readers->store, true, &reader->source.db, err);
 
     if (code != FAINA_OK) {
         free(reader);

@@ -1,7 +1,7 @@
 /*
  * readers.h - connections that only read. They don't wait for the writer.
  *
- * A file has as many as are in use at once, up to a few kept for later. The one exception to not
+ * A store has as many as are in use at once, up to a few kept for later. The one exception to not
  * waiting: when the write-ahead log has grown far too long, because there was always somebody
  * reading it, the leader asks for a moment without readers (fa_readers_hold).
  *
@@ -11,6 +11,7 @@
 #define FA_READERS_H
 
 #include "sql/row.h"
+#include "sql/store.h"
 
 struct fa_readers;
 
@@ -19,7 +20,7 @@ struct fa_reader {
     struct fa_reader *next;
 };
 
-struct fa_readers *fa_readers_create(const char *path);
+struct fa_readers *fa_readers_create(struct fa_store *store);
 void fa_readers_destroy(struct fa_readers *readers); /* nobody may be reading */
 
 /* A connection inside a read transaction. */

@@ -9,6 +9,7 @@
 #include "model/states.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 void fa_keys_sink(void *ctx, size_t n, const struct fa_value *columns)
 {
@@ -19,19 +20,19 @@ void fa_keys_sink(void *ctx, size_t n, const struct fa_value *columns)
     list->keys[list->count++] = columns[0].i;
 }
 
+/* Rows being read: number n of the call is rows[n]. */
 struct sink {
-    struct fa_row *row;
+    struct fa_row **rows;
     struct fa_arena *arena;
-    int64_t lane_id;
-    bool found;
+    int64_t *lane_ids;
     bool is_damaged; /* a value that we never write */
 };
 
 /* A status out of the file, which somebody may have edited. */
-static void read_status(struct sink *sink, const struct fa_value *value)
+static void read_status(struct sink *sink, struct fa_row *row, const struct fa_value *value)
 {
     if (value->kind == FA_INT && value->i >= 0 && value->i < FAINA_STATUS_COUNT)
-        sink->row->status = (enum faina_status)value->i;
+        row->status = (enum faina_status)value->i;
     else
         sink->is_damaged = true;
 }
@@ -111,32 +112,27 @@ static void sink_task(void *ctx, size_t n, const struct fa_value *columns)
 {
     struct sink *sink = ctx;
 
-    (void)n;
-    read_task(columns, sink->arena, sink->row);
-    sink->lane_id = columns[2].i;
-    sink->found = true;
+    read_task(columns, sink->arena, sink->rows[n]);
+    sink->lane_ids[n] = columns[2].i;
 }
 
 static void sink_ready(void *ctx, size_t n, const struct fa_value *columns)
 {
     struct sink *sink = ctx;
 
-    (void)n;
-    read_ready(columns, sink->arena, sink->row);
-    sink->found = true;
+    read_ready(columns, sink->arena, sink->rows[n]);
 }
 
 static void sink_held(void *ctx, size_t n, const struct fa_value *c)
 {
     struct sink *sink = ctx;
-    struct fa_row *row = sink->row;
+    struct fa_row *row = sink->rows[n];
 
-    (void)n;
     row->home = FA_HOME_HELD;
     row->id.tail = c[0].i;
-    sink->lane_id = c[1].i;
+    sink->lane_ids[n] = c[1].i;
     row->rank = c[2].i;
-    read_status(sink, &c[3]);
+    read_status(sink, row, &c[3]);
     row->version = c[4].i;
     row->fence = c[5].i;
     row->attempts = c[6].i;
@@ -150,17 +146,15 @@ static void sink_held(void *ctx, size_t n, const struct fa_value *c)
     row->state = fa_value_dup(&c[14], sink->arena);
     row->error = fa_value_dup(&c[15], sink->arena);
     row->metadata = fa_value_dup(&c[16], sink->arena);
-    sink->found = true;
 }
 
 static void sink_parked(void *ctx, size_t n, const struct fa_value *c)
 {
     struct sink *sink = ctx;
-    struct fa_row *row = sink->row;
+    struct fa_row *row = sink->rows[n];
 
-    (void)n;
     row->home = FA_HOME_PARKED;
-    read_status(sink, &c[0]);
+    read_status(sink, row, &c[0]);
     row->at_us = fa_value_as_int(&c[1]);
     row->version = c[2].i;
     row->fence = c[3].i;
@@ -175,17 +169,15 @@ static void sink_parked(void *ctx, size_t n, const struct fa_value *c)
     row->state = fa_value_dup(&c[12], sink->arena);
     row->error = fa_value_dup(&c[13], sink->arena);
     row->metadata = fa_value_dup(&c[14], sink->arena);
-    sink->found = true;
 }
 
 static void sink_ended(void *ctx, size_t n, const struct fa_value *c)
 {
     struct sink *sink = ctx;
-    struct fa_row *row = sink->row;
+    struct fa_row *row = sink->rows[n];
 
-    (void)n;
     row->home = FA_HOME_ENDED;
-    read_status(sink, &c[0]);
+    read_status(sink, row, &c[0]);
     row->version = c[1].i;
     row->fence = c[2].i;
     row->attempts = c[3].i;
@@ -200,100 +192,284 @@ static void sink_ended(void *ctx, size_t n, const struct fa_value *c)
     row->state = fa_value_dup(&c[12], sink->arena);
     row->error = fa_value_dup(&c[13], sink->arena);
     row->metadata = fa_value_dup(&c[14], sink->arena);
-    sink->found = true;
-}
-
-enum faina_code fa_row_load_task(struct fa_source *source, struct fa_row *row,
-                                 struct fa_arena *arena, struct faina_error *err)
-{
-    struct sink sink = {.row = row, .arena = arena};
-    struct fa_value key = fa_value_int(row->id.key);
-    enum faina_code code;
-
-    if (row->has_task)
-        return FAINA_OK;
-    code = fa_db_one(source->db, FA_SQL_TASK_GET, &key, 1, sink_task, &sink, err);
-    if (code == FAINA_OK && !sink.found)
-        code = fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no such task");
-    if (code == FAINA_OK)
-        code = fa_lanes_read(source->lanes, source->db, sink.lane_id, &row->lane, err);
-    return code;
 }
 
 static void sink_payload(void *ctx, size_t n, const struct fa_value *c)
 {
     struct sink *sink = ctx;
+    struct fa_row *row = sink->rows[n];
 
-    (void)n;
-    sink->row->input = fa_value_dup(&c[0], sink->arena);
-    sink->row->first_metadata = fa_value_dup(&c[1], sink->arena);
-    sink->row->spec = fa_value_dup(&c[2], sink->arena);
-    if (sink->row->output == NULL)
-        sink->row->output = fa_value_dup(&c[3], sink->arena);
-    sink->row->has_payload = true;
+    row->input = fa_value_dup(&c[0], sink->arena);
+    row->first_metadata = fa_value_dup(&c[1], sink->arena);
+    row->spec = fa_value_dup(&c[2], sink->arena);
+    if (row->output == NULL)
+        row->output = fa_value_dup(&c[3], sink->arena);
+    row->has_payload = true;
+}
+
+static void bind_key(void *ctx, size_t n, struct fa_value *v)
+{
+    v[0] = fa_value_int(((struct sink *)ctx)->rows[n]->id.key);
+}
+
+static void bind_place(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct fa_row *row = ((struct sink *)ctx)->rows[n];
+
+    v[0] = fa_value_int(row->lane->id);
+    v[1] = fa_value_int(row->rank);
+    v[2] = fa_value_int(row->id.key);
+}
+
+/* One of the statements that read tasks by their keys. */
+static struct fa_db_call call_for(enum fa_sql sql, struct sink *sink, size_t count,
+                                  fa_db_sink_fn *take, bool for_change)
+{
+    bool is_place = sql == FA_SQL_READY_GET;
+
+    return (struct fa_db_call){.sql = sql,
+                               .rows = count,
+                               .param_count = is_place ? 3 : 1,
+                               .bind = is_place ? bind_place : bind_key,
+                               .bind_ctx = sink,
+                               .sink = take,
+                               .sink_ctx = sink,
+                               .for_change = for_change};
+}
+
+/* Reads what was asked for, for rows that don't have it; `lane` stays NULL for tasks that are not
+ * there. */
+static enum faina_code load_tasks(struct fa_source *source, struct sink *sink, size_t count,
+                                  struct faina_error *err)
+{
+    struct fa_db_call call = call_for(FA_SQL_TASK_GET, sink, count, sink_task, false);
+    enum faina_code code;
+
+    for (size_t i = 0; i < count; i++)
+        sink->lane_ids[i] = 0;
+    code = fa_db_run(source->db, &call, err);
+    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
+        if (sink->rows[i]->has_task)
+            code = fa_lanes_read(source->lanes, source->db, sink->lane_ids[i], &sink->rows[i]->lane,
+                                 err);
+    }
+    return code;
+}
+
+static enum faina_code check_damage(const struct sink *sink, struct faina_error *err)
+{
+    if (!sink->is_damaged)
+        return FAINA_OK;
+    return fa_error_set(err, FAINA_INTERNAL, "a task has a status that there is not");
+}
+
+enum faina_code fa_row_load_task(struct fa_source *source, struct fa_row *row,
+                                 struct fa_arena *arena, struct faina_error *err)
+{
+    int64_t lane_id;
+    struct sink sink = {.rows = &row, .arena = arena, .lane_ids = &lane_id};
+    enum faina_code code;
+
+    if (row->has_task)
+        return FAINA_OK;
+    code = load_tasks(source, &sink, 1, err);
+    if (code == FAINA_OK && !row->has_task)
+        code = fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no such task");
+    return code;
+}
+
+enum faina_code fa_rows_load_tasks(struct fa_source *source, struct fa_row **rows, size_t count,
+                                   struct fa_arena *arena, struct faina_error *err)
+{
+    struct sink sink = {.rows = rows, .arena = arena};
+
+    if (count == 0)
+        return FAINA_OK;
+    sink.lane_ids = fa_arena_zero(arena, count, sizeof(int64_t));
+    return load_tasks(source, &sink, count, err);
 }
 
 enum faina_code fa_row_load_payload(struct fa_source *source, struct fa_row *row,
                                     struct fa_arena *arena, struct faina_error *err)
 {
-    struct sink sink = {.row = row, .arena = arena};
-    struct fa_value key = fa_value_int(row->id.key);
+    struct sink sink = {.rows = &row, .arena = arena};
+    struct fa_db_call call = call_for(FA_SQL_TASK_PAYLOAD, &sink, 1, sink_payload, false);
 
-    if (row->has_payload)
-        return FAINA_OK;
-    return fa_db_one(source->db, FA_SQL_TASK_PAYLOAD, &key, 1, sink_payload, &sink, err);
+    return row->has_payload ? FAINA_OK : fa_db_run(source->db, &call, err);
+}
+
+/* Reads the standing of rows if they are held. */
+static enum faina_code load_held(struct fa_source *source, struct sink *sink, size_t count,
+                                 struct faina_error *err)
+{
+    struct fa_db_call call = call_for(FA_SQL_HELD_GET, sink, count, sink_held, source->for_change);
+    enum faina_code code = fa_db_run(source->db, &call, err);
+
+    if (code == FAINA_OK)
+        code = check_damage(sink, err);
+    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
+        if (sink->rows[i]->home == FA_HOME_HELD)
+            code = fa_lanes_read(source->lanes, source->db, sink->lane_ids[i], &sink->rows[i]->lane,
+                                 err);
+    }
+    return code;
 }
 
 enum faina_code fa_row_load_held(struct fa_source *source, int64_t key, struct fa_arena *arena,
                                  struct fa_row *out, bool *found, struct faina_error *err)
 {
-    struct sink sink = {.row = out, .arena = arena};
-    struct fa_value param = fa_value_int(key);
+    int64_t lane_id;
+    struct sink sink = {.rows = &out, .arena = arena, .lane_ids = &lane_id};
     enum faina_code code;
 
     *out = (struct fa_row){.id.key = key};
-    code = fa_db_one(source->db, FA_SQL_HELD_GET, &param, 1, sink_held, &sink, err);
-    if (code == FAINA_OK && sink.is_damaged)
-        code = fa_error_set(err, FAINA_INTERNAL, "a task has a status that there is not");
-    if (code == FAINA_OK && sink.found)
-        code = fa_lanes_read(source->lanes, source->db, sink.lane_id, &out->lane, err);
-    *found = sink.found;
+    code = load_held(source, &sink, 1, err);
+    *found = out->home == FA_HOME_HELD;
     return code;
 }
 
-/* Where a task stands is not known before looking; the commonest places come first. */
-static enum faina_code load_standing(struct fa_source *source, struct sink *sink,
-                                     struct faina_error *err)
+/* Where a task stands is not known before looking; the commonest places come first. Over a network
+ * all places are asked at once. */
+static enum faina_code load_standings(struct fa_source *source, struct sink *sink, size_t count,
+                                      struct faina_error *err)
 {
-    struct fa_row *row = sink->row;
-    struct fa_value key = fa_value_int(row->id.key);
-    struct fa_value place[3] = {fa_value_int(row->lane->id), fa_value_int(row->rank), key};
-    enum faina_code code;
+    bool lock = source->for_change;
+    struct fa_db_call calls[] = {
+        call_for(FA_SQL_ENDED_GET, sink, count, sink_ended, lock),
+        call_for(FA_SQL_READY_GET, sink, count, sink_ready, lock),
+        call_for(FA_SQL_PARKED_GET, sink, count, sink_parked, lock),
+        call_for(FA_SQL_HELD_GET, sink, count, sink_held, lock),
+    };
+    enum faina_code code = FAINA_OK;
 
-    sink->found = false;
-    code = fa_db_one(source->db, FA_SQL_ENDED_GET, &key, 1, sink_ended, sink, err);
-    if (code == FAINA_OK && !sink->found)
-        code = fa_db_one(source->db, FA_SQL_READY_GET, place, 3, sink_ready, sink, err);
-    if (code == FAINA_OK && !sink->found)
-        code = fa_db_one(source->db, FA_SQL_PARKED_GET, &key, 1, sink_parked, sink, err);
-    if (code == FAINA_OK && !sink->found)
-        code = fa_db_one(source->db, FA_SQL_HELD_GET, &key, 1, sink_held, sink, err);
-    if (code == FAINA_OK && (!sink->found || sink->is_damaged))
-        code = fa_error_set(err, FAINA_INTERNAL,
-                            "a task's rows don't fit together; faina doctor says more");
-    return code;
+    if (source->db->is_shared)
+        code = fa_db_run_all(source->db, calls, FA_COUNT(calls), err);
+    else
+        for (size_t i = 0;
+             code == FAINA_OK && i < FA_COUNT(calls) && sink->rows[0]->home == FA_HOME_NONE; i++)
+            code = fa_db_run(source->db, &calls[i], err);
+    return code == FAINA_OK ? check_damage(sink, err) : code;
 }
+
+static enum faina_code refuse_places(struct faina_error *err)
+{
+    return fa_error_set(err, FAINA_INTERNAL,
+                        "a task's rows don't fit together; faina doctor says more");
+}
+
+#define PLACE_TRIES_MAX 50 /* a task that moves on each time we look */
 
 enum faina_code fa_row_load(struct fa_source *source, int64_t key, struct fa_arena *arena,
                             struct fa_row *out, struct faina_error *err)
 {
-    struct sink sink = {.row = out, .arena = arena};
-    enum faina_code code;
+    int64_t lane_id;
+    struct sink sink = {.rows = &out, .arena = arena, .lane_ids = &lane_id};
+    int tries = source->db->is_shared && source->for_change ? PLACE_TRIES_MAX : 1;
+    enum faina_code code = FAINA_OK;
 
-    *out = (struct fa_row){.id.key = key};
-    code = fa_row_load_task(source, out, arena, err);
+    /* Each statement sees what is committed when it begins: a task that another node moves
+     * meanwhile may be in none of its places. Once it is locked it stays. */
+    for (int i = 0; i < tries; i++) {
+        *out = (struct fa_row){.id.key = key};
+        code = fa_row_load_task(source, out, arena, err);
+        if (code == FAINA_OK)
+            code = load_standings(source, &sink, 1, err);
+        if (code != FAINA_OK || out->home != FA_HOME_NONE)
+            return code;
+    }
+    return refuse_places(err);
+}
+
+/* Many at once ------------------------------------------------------------------------------- */
+
+static int compare_keys(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* Moves the rows for which `home` is known (or not) to the front; gives their number. */
+static size_t select_rows(struct fa_row **rows, size_t count, bool is_known)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if ((rows[i]->home != FA_HOME_NONE) == is_known) {
+            struct fa_row *row = rows[i];
+
+            rows[i] = rows[kept];
+            rows[kept++] = row;
+        }
+    }
+    return kept;
+}
+
+static size_t select_tasks(struct fa_row **rows, size_t count, bool has_task)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i]->has_task == has_task) {
+            struct fa_row *row = rows[i];
+
+            rows[i] = rows[kept];
+            rows[kept++] = row;
+        }
+    }
+    return kept;
+}
+
+/* Standing and task of those that are not held. Who has moved meanwhile is left out; whoever needs
+ * it asks for it by itself. */
+static enum faina_code load_others(struct fa_source *source, struct sink *sink, size_t count,
+                                   struct faina_error *err)
+{
+    size_t missing = select_rows(sink->rows, count, false);
+    enum faina_code code = FAINA_OK;
+
+    if (missing > 0)
+        code = load_tasks(source, sink, missing, err);
     if (code == FAINA_OK)
-        code = load_standing(source, &sink, err);
+        missing = select_tasks(sink->rows, missing, true);
+    if (code == FAINA_OK && missing > 0)
+        code = load_standings(source, sink, missing, err);
+    return code;
+}
+
+enum faina_code fa_rows_load(struct fa_source *source, int64_t *keys, size_t count,
+                             struct fa_rows_wish wish, struct fa_arena *arena,
+                             fa_row_found_fn *found, void *ctx, struct faina_error *err)
+{
+    struct fa_row *rows = fa_arena_zero(arena, count + 1, sizeof(*rows));
+    struct sink sink = {.arena = arena};
+    enum faina_code code;
+    size_t n;
+
+    qsort(keys, count, sizeof(*keys), compare_keys); /* everybody locks in the same order */
+    sink.rows = fa_arena_take(arena, (count + 1) * sizeof(struct fa_row *));
+    sink.lane_ids = fa_arena_zero(arena, count + 1, sizeof(int64_t));
+    for (size_t i = 0; i < count; i++) {
+        rows[i].id.key = keys[i];
+        sink.rows[i] = &rows[i];
+    }
+    code = load_held(source, &sink, count, err);
+    if (code == FAINA_OK)
+        code = load_others(source, &sink, count, err);
+    n = select_rows(sink.rows, count, true);
+    if (code == FAINA_OK && wish.whole) {
+        size_t bare = select_tasks(sink.rows, n, false);
+
+        if (bare > 0)
+            code = load_tasks(source, &sink, bare, err);
+    }
+    if (code == FAINA_OK && wish.payload && n > 0) {
+        struct fa_db_call call = call_for(FA_SQL_TASK_PAYLOAD, &sink, n, sink_payload, false);
+
+        code = fa_db_run(source->db, &call, err);
+    }
+    for (size_t i = 0; code == FAINA_OK && i < n; i++)
+        found(ctx, sink.rows[i]);
     return code;
 }
 

@@ -74,6 +74,7 @@ struct fa_row {
 struct fa_source {
     struct fa_db *db;
     struct fa_lanes *lanes;
+    bool for_change; /* standings are read to be changed: nobody else may change them meanwhile */
 };
 
 /* Keys of tasks, growing in an arena; fa_keys_sink adds the first column of a row. */
@@ -97,9 +98,28 @@ FA_MUST_CHECK enum faina_code fa_row_load_held(struct fa_source *source, int64_t
 FA_MUST_CHECK enum faina_code fa_row_load_task(struct fa_source *source, struct fa_row *row,
                                                struct fa_arena *arena, struct faina_error *err);
 
+/* The same for many; those that are gone stay as they are. */
+FA_MUST_CHECK enum faina_code fa_rows_load_tasks(struct fa_source *source, struct fa_row **rows,
+                                                 size_t count, struct fa_arena *arena,
+                                                 struct faina_error *err);
+
 /* Reads the payload, when it wasn't yet (R3). */
 FA_MUST_CHECK enum faina_code fa_row_load_payload(struct fa_source *source, struct fa_row *row,
                                                   struct fa_arena *arena, struct faina_error *err);
+
+/*
+ * Reads many tasks with as few statements as there can be, and gives each to `found`. Those that
+ * are not there are left out. Keys must be unique; they are sorted. With `whole`, held ones have
+ * what was asked for too; with `payload`, all have their payload.
+ */
+typedef void fa_row_found_fn(void *ctx, const struct fa_row *row);
+struct fa_rows_wish {
+    bool whole, payload;
+};
+FA_MUST_CHECK enum faina_code fa_rows_load(struct fa_source *source, int64_t *keys, size_t count,
+                                           struct fa_rows_wish wish, struct fa_arena *arena,
+                                           fa_row_found_fn *found, void *ctx,
+                                           struct faina_error *err);
 
 /* Takes apart a row of ready_scan. The lane is the caller's to set. */
 void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *arena,

@@ -13,24 +13,27 @@
 #include <assert.h>
 #include <stdio.h>
 
-/* The first 64 bits of a SHA-256 over the kind of key and its parts. */
-static int64_t hash_key(const char *kind, const char *a, const char *b, const char *c)
+/* The first bits of a SHA-256 over the kind of key and its parts. */
+static struct fa_key hash_key(const char *kind, const char *a, const char *b, const char *c)
 {
     struct fa_bytes parts[4] = {fa_str(kind), fa_str(a), fa_str(b), fa_str(c)};
     uint8_t digest[FA_SHA256_SIZE];
-    int64_t hash;
+    struct fa_key key;
 
     fa_sha256_parts(parts, 4, digest);
-    memcpy(&hash, digest, sizeof(hash));
-    return hash ? hash : 1;
+    memcpy(&key.hash, digest, sizeof(key.hash));
+    memcpy(&key.more, digest + sizeof(key.hash), sizeof(key.more));
+    if (key.hash == 0)
+        key.hash = 1;
+    return key;
 }
 
-int64_t fa_key_hash(const char *ns, const char *type, const char *key)
+struct fa_key fa_key_hash(const char *ns, const char *type, const char *key)
 {
     return hash_key("key", ns, type, key);
 }
 
-static int64_t child_hash(int64_t parent, const char *child)
+static struct fa_key child_hash(int64_t parent, const char *child)
 {
     char key[32];
 
@@ -85,17 +88,17 @@ static enum faina_code find_existing(struct fa_unit *unit, struct fa_plan *plan,
     const struct faina_submit *submit = plan->submit;
 
     if (plan->parent != NULL) {
-        plan->key_hash = child_hash(plan->parent->id.key, plan->child);
-        return fa_unit_find_key(unit, plan->key_hash, is_this_child, plan, &plan->existing, err);
+        plan->key = child_hash(plan->parent->id.key, plan->child);
+        return fa_unit_find_key(unit, plan->key.hash, is_this_child, plan, &plan->existing, err);
     }
     if (submit->idempotency_key != NULL) {
-        plan->key_hash = fa_key_hash(plan->ns, plan->type, submit->idempotency_key);
-        return fa_unit_find_key(unit, plan->key_hash, has_this_key, plan, &plan->existing, err);
+        plan->key = fa_key_hash(plan->ns, plan->type, submit->idempotency_key);
+        return fa_unit_find_key(unit, plan->key.hash, has_this_key, plan, &plan->existing, err);
     }
     if (submit->dedupe_input) {
         hash_input(submit->input, plan->input_hash);
-        plan->key_hash = hash_key("input", plan->ns, plan->type, plan->input_hash);
-        return fa_unit_find_key(unit, plan->key_hash, has_this_input, plan, &plan->existing, err);
+        plan->key = hash_key("input", plan->ns, plan->type, plan->input_hash);
+        return fa_unit_find_key(unit, plan->key.hash, has_this_input, plan, &plan->existing, err);
     }
     return FAINA_OK;
 }
@@ -196,6 +199,9 @@ enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *su
     code = find_needs(unit, out, err);
     if (code == FAINA_OK)
         code = check_team(unit, submit, out->ns, err);
+    if (code == FAINA_OK)
+        code = fa_lanes_get(unit->source.lanes, unit->source.db, out->ns, out->type,
+                            submit->resources, submit->resource_count, &out->lane, err);
     return code;
 }
 
@@ -223,7 +229,7 @@ static void link_needs(struct fa_unit *unit, const struct fa_plan *plan, struct 
         row->deps_left += !has_ended;
         row->deps_bad += has_ended && need->status != FAINA_COMPLETED;
 
-        fa_unit_link(unit, FA_LINK_DEP, row->id.key, need->id.key);
+        fa_unit_link(unit, FA_LINK_DEP, row->id.key, need->id.key, 0);
         if (!(need->flags & FA_FLAG_HAS_DEPENDENTS)) {
             need->flags |= FA_FLAG_HAS_DEPENDENTS;
             fa_unit_touch(unit, need);
@@ -242,7 +248,7 @@ static struct fa_row *find_twin(struct fa_unit *unit, const struct fa_plan *plan
 {
     if (plan->parent == NULL)
         return NULL;
-    return fa_unit_known_key(unit, plan->key_hash, is_this_child, plan);
+    return fa_unit_known_key(unit, plan->key.hash, is_this_child, plan);
 }
 
 /* The request's text is lent until the batch is answered, which is after it was written: no copies
@@ -256,8 +262,7 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
     if (row != NULL)
         return row;
     row = fa_unit_add(unit, fa_id_next(unit->ids, unit->now_us));
-    row->lane = fa_lanes_get(unit->source.lanes, plan->ns, plan->type, submit->resources,
-                             submit->resource_count);
+    row->lane = plan->lane;
     row->rank = -(int64_t)submit->priority;
     row->version = 1;
     row->max_attempts = submit->max_attempts == 0                 ? FA_ATTEMPTS_DEFAULT
@@ -284,10 +289,11 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
     if (plan->need_count > 0)
         link_needs(unit, plan, row);
     set_times(unit, row, submit);
-    if (plan->key_hash != 0)
-        fa_unit_take_key(unit, plan->key_hash, row);
+    if (plan->key.hash != 0)
+        fa_unit_take_key(unit, plan->key, row);
     fa_unit_touch(unit, row);
     fa_lane_count(row->lane, -1, (int)row->status);
+    fa_unit_journal(unit, row, "created", row->created_us);
     return row;
 }
 
@@ -313,16 +319,20 @@ enum faina_code fa_do_submit(struct fa_unit *unit, struct fa_op *op)
     return fa_answer(unit, op, row);
 }
 
+static void free_key(struct fa_unit *unit, struct fa_key key, const struct fa_row *row)
+{
+    fa_unit_link(unit, FA_UNLINK_KEY, key.hash, row->id.key, key.more);
+}
+
 void fa_free_keys(struct fa_unit *unit, const struct fa_row *row)
 {
+    const struct fa_lane *lane = row->lane;
+
     assert(row->has_task);
     if (row->key != NULL)
-        fa_unit_link(unit, FA_UNLINK_KEY, fa_key_hash(row->lane->ns, row->lane->type, row->key),
-                     row->id.key);
+        free_key(unit, fa_key_hash(lane->ns, lane->type, row->key), row);
     if (row->input_hash != NULL)
-        fa_unit_link(unit, FA_UNLINK_KEY,
-                     hash_key("input", row->lane->ns, row->lane->type, row->input_hash),
-                     row->id.key);
+        free_key(unit, hash_key("input", lane->ns, lane->type, row->input_hash), row);
     if (row->child != NULL)
-        fa_unit_link(unit, FA_UNLINK_KEY, child_hash(row->parent, row->child), row->id.key);
+        free_key(unit, child_hash(row->parent, row->child), row);
 }

@@ -25,6 +25,7 @@ void fa_unit_init(struct fa_unit *unit, struct fa_source source, struct fa_id_so
         .bucket_count = BUCKETS_MIN,
     };
     unit->buckets = fa_alloc_zero(unit->bucket_count, sizeof(struct fa_row *));
+    fa_buf_init(&unit->journal, SIZE_MAX / 2);
 }
 
 /* A large transaction must not make all small ones after it clear its large tables. */
@@ -48,13 +49,17 @@ void fa_unit_reset(struct fa_unit *unit)
 {
     fa_arena_reset(&unit->arena);
     clear_tables(unit);
+    fa_buf_clear(&unit->journal);
     unit->row_count = 0;
     unit->dirty_count = 0;
     unit->event_count = 0;
     unit->link_count = 0;
     unit->ended_count = 0;
-    unit->has_ready = false;
+    unit->has_ready = unit->has_leftover = false;
     unit->has_arrivals = false;
+    unit->looked = NULL;
+    unit->found = NULL;
+    unit->looked_count = unit->found_count = unit->found_size = 0;
     unit->next_us = INT64_MAX;
     unit->claim_demand = 0;
     unit->epoch++;
@@ -63,6 +68,7 @@ void fa_unit_reset(struct fa_unit *unit)
 void fa_unit_finish(struct fa_unit *unit)
 {
     fa_arena_finish(&unit->arena);
+    fa_buf_finish(&unit->journal);
     free(unit->buckets);
     free(unit->dirty);
     free(unit->events);
@@ -216,6 +222,143 @@ enum faina_code fa_unit_find(struct fa_unit *unit, const char *id, bool whole, s
     return code;
 }
 
+/* Many at once ----------------------------------------------------------------------------- */
+
+static void adopt(void *ctx, const struct fa_row *row)
+{
+    fa_unit_adopt(ctx, row);
+}
+
+static int compare_ints(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* A sorted copy without repetitions. */
+static int64_t *sort_ints(struct fa_unit *unit, const int64_t *ints, size_t *count)
+{
+    int64_t *sorted = fa_arena_take(&unit->arena, (*count + 1) * sizeof(*sorted));
+    size_t kept = 0;
+
+    if (*count > 0)
+        memcpy(sorted, ints, *count * sizeof(*sorted));
+    qsort(sorted, *count, sizeof(*sorted), compare_ints);
+    for (size_t i = 0; i < *count; i++) {
+        if (kept == 0 || sorted[i] != sorted[kept - 1])
+            sorted[kept++] = sorted[i];
+    }
+    *count = kept;
+    return sorted;
+}
+
+enum faina_code fa_unit_prefetch(struct fa_unit *unit, const int64_t *keys, size_t count,
+                                 struct fa_rows_wish wish, struct faina_error *err)
+{
+    int64_t *unknown = sort_ints(unit, keys, &count);
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (fa_unit_known(unit, unknown[i]) == NULL)
+            unknown[n++] = unknown[i];
+    }
+    if (n == 0)
+        return FAINA_OK;
+    return fa_rows_load(&unit->source, unknown, n, wish, &unit->arena, adopt, unit, err);
+}
+
+enum faina_code fa_unit_whole_many(struct fa_unit *unit, const int64_t *keys, size_t count,
+                                   struct faina_error *err)
+{
+    struct fa_row **rows = fa_arena_take(&unit->arena, (count + 1) * sizeof(struct fa_row *));
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct fa_row *row = fa_unit_known(unit, keys[i]);
+
+        if (row != NULL && !row->has_task)
+            rows[n++] = row;
+    }
+    return fa_rows_load_tasks(&unit->source, rows, n, &unit->arena, err);
+}
+
+static void bind_hash(void *ctx, size_t row, struct fa_value *params)
+{
+    params[0] = fa_value_int(((const struct fa_unit *)ctx)->looked[row]);
+}
+
+static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
+{
+    struct fa_unit *unit = ctx;
+
+    unit->found = fa_arena_grow(&unit->arena, unit->found, unit->found_count, &unit->found_size,
+                                sizeof(*unit->found));
+    unit->found[unit->found_count++] =
+        (struct fa_unit_found){unit->looked[row], fa_value_as_int(&columns[0])};
+}
+
+enum faina_code fa_unit_look_up(struct fa_unit *unit, const int64_t *hashes, size_t count,
+                                struct faina_error *err)
+{
+    struct fa_db_call call = {.sql = FA_SQL_KEY_FIND,
+                              .param_count = 1,
+                              .bind = bind_hash,
+                              .bind_ctx = unit,
+                              .sink = sink_found,
+                              .sink_ctx = unit};
+    int64_t *tasks;
+    enum faina_code code;
+
+    unit->looked = sort_ints(unit, hashes, &count);
+    unit->looked_count = call.rows = count;
+    code = fa_db_run(unit->source.db, &call, err);
+    tasks = fa_arena_take(&unit->arena, (unit->found_count + 1) * sizeof(*tasks));
+    for (size_t i = 0; i < unit->found_count; i++)
+        tasks[i] = unit->found[i].task;
+    if (code == FAINA_OK)
+        code = fa_unit_prefetch(unit, tasks, unit->found_count,
+                                (struct fa_rows_wish){.whole = true, .payload = true}, err);
+    return code;
+}
+
+/* Who may have a key. */
+static enum faina_code find_holders(struct fa_unit *unit, int64_t hash, struct fa_keys *out,
+                                    struct faina_error *err)
+{
+    struct fa_value param = fa_value_int(hash);
+
+    if (unit->looked_count == 0 ||
+        bsearch(&hash, unit->looked, unit->looked_count, sizeof(int64_t), compare_ints) == NULL)
+        return fa_db_one(unit->source.db, FA_SQL_KEY_FIND, &param, 1, fa_keys_sink, out, err);
+    for (size_t i = 0; i < unit->found_count; i++) {
+        struct fa_value task = fa_value_int(unit->found[i].task);
+
+        if (unit->found[i].hash == hash)
+            fa_keys_sink(out, 0, &task);
+    }
+    return FAINA_OK;
+}
+
+enum faina_code fa_unit_expect(struct fa_unit *unit, const int64_t *keys, size_t count,
+                               struct faina_error *err)
+{
+    if (!unit->source.db->is_shared || count == 0)
+        return FAINA_OK;
+    return fa_unit_prefetch(unit, keys, count, (struct fa_rows_wish){0}, err);
+}
+
+enum faina_code fa_unit_share(struct fa_unit *unit, struct faina_error *err)
+{
+    enum faina_code code;
+
+    if (!unit->source.db->is_shared || unit->share_epoch == unit->epoch)
+        return FAINA_OK;
+    unit->share_epoch = unit->epoch;
+    code = fa_unit_flush(unit, err);
+    return code == FAINA_OK ? fa_lanes_refresh(unit->source.lanes, unit->source.db, err) : code;
+}
+
 void fa_unit_touch(struct fa_unit *unit, struct fa_row *row)
 {
     if (row->is_dirty)
@@ -255,9 +398,39 @@ static void note(struct fa_unit *unit, const struct fa_unit_event *event)
     unit->events[unit->event_count++] = *event;
 }
 
+static char *put_hex(char *at, uint64_t bits)
+{
+    int shift = 60;
+
+    while (shift > 0 && bits >> shift == 0)
+        shift -= 4;
+    for (; shift >= 0; shift -= 4)
+        *at++ = "0123456789abcdef"[bits >> shift & 15];
+    return at;
+}
+
+void fa_unit_journal(struct fa_unit *unit, const struct fa_row *row, const char *what,
+                     int64_t at_us)
+{
+    char line[96], *at = put_hex(line, (uint64_t)row->id.key);
+    size_t len = strlen(what);
+
+    assert(len < 32);
+    *at++ = ' ';
+    at = put_hex(at, (uint64_t)at_us);
+    *at++ = ' ';
+    *at++ = (char)('0' + row->status);
+    *at++ = ' ';
+    memcpy(at, what, len);
+    at += len;
+    *at++ = '\n';
+    fa_buf_add(&unit->journal, line, (size_t)(at - line));
+}
+
 void fa_unit_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
                    enum faina_actor actor, const char *worker, const char *detail)
 {
+    fa_unit_journal(unit, row, what, row->updated_us);
     note(unit, &(struct fa_unit_event){
                    .task = row->id.key,
                    .at_us = row->updated_us,
@@ -274,6 +447,7 @@ void fa_unit_note(struct fa_unit *unit, struct fa_row *row, const char *what,
                   enum faina_actor actor, const char *worker, const char *detail)
 {
     row->noted_us = next_time(unit, row);
+    fa_unit_journal(unit, row, what, row->noted_us);
     note(unit, &(struct fa_unit_event){
                    .task = row->id.key,
                    .at_us = row->noted_us,
@@ -325,7 +499,7 @@ static void take_permits(struct fa_unit *unit, struct fa_row *row)
 {
     for (size_t i = 0; i < row->lane->resource_count; i++) {
         row->lane->resources[i]->in_use++;
-        fa_unit_link(unit, FA_LINK_HOLD, row->lane->resources[i]->id, row->id.key);
+        fa_unit_link(unit, FA_LINK_HOLD, row->lane->resources[i]->id, row->id.key, 0);
     }
 }
 
@@ -337,7 +511,7 @@ static void give_permits(struct fa_unit *unit, struct fa_row *row)
         /* Counts come from the file, which somebody may have edited: clamped, never asserted. */
         if (resource->in_use > 0)
             resource->in_use--;
-        fa_unit_link(unit, FA_UNLINK_HOLD, resource->id, row->id.key);
+        fa_unit_link(unit, FA_UNLINK_HOLD, resource->id, row->id.key, 0);
         if (resource->max >= 0)
             unit->has_ready = true; /* a throttled lane may be open again */
     }
@@ -418,6 +592,18 @@ static void step_back(struct fa_unit *unit, struct fa_row *row, unsigned effects
     }
 }
 
+/* What the row tells by itself (U5) is in the log all the same. */
+static void journal_told(struct fa_unit *unit, const struct fa_row *row, unsigned effects,
+                         enum fa_trigger trigger)
+{
+    if (effects & FA_TAKE_LEASE && row->flags & FA_FLAG_CLAIM_EVENT)
+        fa_unit_journal(unit, row, "claimed", row->claimed_us);
+    if (trigger == FA_START)
+        fa_unit_journal(unit, row, "started", row->started_us);
+    if (effects & FA_END)
+        fa_unit_journal(unit, row, faina_status_name(row->status), row->completed_us);
+}
+
 void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_change *change)
 {
     const struct fa_rule *rule = fa_rule_find(row->status, change->trigger);
@@ -465,6 +651,8 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
     if (change->what != NULL)
         fa_unit_event(unit, row, change->what, change->actor,
                       change->event_worker ? change->event_worker : change->worker, change->detail);
+    else
+        journal_told(unit, row, effects, change->trigger);
 }
 
 /* Waiting tasks ---------------------------------------------------------------------------- */
@@ -560,6 +748,8 @@ enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, bool is_e
         if (code == FAINA_OK)
             code = fa_db_one(unit->source.db, FA_SQL_DEP_WAITING, &key, 1, fa_keys_sink, &waiting,
                              err);
+        if (code == FAINA_OK)
+            code = fa_unit_expect(unit, waiting.keys, waiting.count, err);
         for (size_t i = 0; code == FAINA_OK && i < waiting.count; i++)
             code = recount(unit, waiting.keys[i], false, row, is_end, err);
     }
@@ -577,7 +767,7 @@ static void put_key(struct fa_unit *unit, int64_t hash, struct fa_row *row)
     unit->keys[at] = (struct fa_unit_key){hash, row};
 }
 
-void fa_unit_take_key(struct fa_unit *unit, int64_t hash, struct fa_row *row)
+void fa_unit_take_key(struct fa_unit *unit, struct fa_key key, struct fa_row *row)
 {
     if ((unit->key_count + 1) * 2 > unit->key_size) {
         struct fa_unit_key *old = unit->keys;
@@ -591,9 +781,9 @@ void fa_unit_take_key(struct fa_unit *unit, int64_t hash, struct fa_row *row)
         }
         free(old);
     }
-    put_key(unit, hash, row);
+    put_key(unit, key.hash, row);
     unit->key_count++;
-    fa_unit_link(unit, FA_LINK_KEY, hash, row->id.key);
+    fa_unit_link(unit, FA_LINK_KEY, key.hash, row->id.key, key.more);
 }
 
 static bool has_key(const struct fa_row *row, fa_unit_key_fn *is_it, const void *ctx)
@@ -619,13 +809,12 @@ enum faina_code fa_unit_find_key(struct fa_unit *unit, int64_t hash, fa_unit_key
                                  const void *ctx, struct fa_row **out, struct faina_error *err)
 {
     struct fa_keys found = {.arena = &unit->arena};
-    struct fa_value param = fa_value_int(hash);
     enum faina_code code;
 
     *out = fa_unit_known_key(unit, hash, is_it, ctx);
     if (*out != NULL)
         return FAINA_OK;
-    code = fa_db_one(unit->source.db, FA_SQL_KEY_FIND, &param, 1, fa_keys_sink, &found, err);
+    code = find_holders(unit, hash, &found, err);
     for (size_t i = 0; code == FAINA_OK && *out == NULL && i < found.count; i++) {
         struct fa_row *row = NULL;
 
@@ -640,11 +829,11 @@ enum faina_code fa_unit_find_key(struct fa_unit *unit, int64_t hash, fa_unit_key
 
 /* Links ------------------------------------------------------------------------------------ */
 
-void fa_unit_link(struct fa_unit *unit, enum fa_link kind, int64_t a, int64_t b)
+void fa_unit_link(struct fa_unit *unit, enum fa_link kind, int64_t a, int64_t b, int64_t c)
 {
     if (unit->link_count == unit->link_size) {
         unit->link_size = unit->link_size ? unit->link_size * 2 : 64;
         unit->links = fa_realloc(unit->links, unit->link_size * sizeof(*unit->links));
     }
-    unit->links[unit->link_count++] = (struct fa_unit_link){kind, a, b};
+    unit->links[unit->link_count++] = (struct fa_unit_link){kind, a, b, c};
 }

@@ -26,6 +26,13 @@
 struct fa_unit_event;
 struct fa_unit_link;
 
+/* A hash of a key. SQLite finds by the first half and lets the task decide; PostgreSQL holds both
+ * halves unique. */
+struct fa_key {
+    int64_t hash; /* never 0 */
+    int64_t more;
+};
+
 struct fa_unit {
     struct fa_source source;
     struct fa_arena arena;
@@ -35,13 +42,17 @@ struct fa_unit {
 
     /* What there may be to do after the commit. */
     bool has_ready;      /* something may be claimed that could not before */
+    bool has_leftover;   /* tasks in line were kept from other nodes, and not taken */
     int64_t next_us;     /* earliest new deadline; INT64_MAX: none */
     struct fa_id *ended; /* tasks that ended */
     size_t ended_count, ended_size;
 
+    struct fa_buf journal; /* what happened, for the log */
+
     bool has_arrivals;    /* a row that is not yet written may belong in line */
     uint64_t epoch;       /* grows with each transaction: what was read ahead before is void */
     int64_t claim_demand; /* how many tasks the claims of this batch want in all */
+    uint64_t share_epoch; /* of the transaction that has refreshed the lanes */
 
     /* Rows, by key. */
     struct fa_row **buckets;
@@ -59,6 +70,12 @@ struct fa_unit {
         struct fa_row *row; /* NULL: free */
     } * keys;
     size_t key_count, key_size;
+    /* Keys that were looked up before they are asked for, by hash. */
+    int64_t *looked;
+    struct fa_unit_found {
+        int64_t hash, task;
+    } * found;
+    size_t looked_count, found_count, found_size;
 };
 
 void fa_unit_init(struct fa_unit *unit, struct fa_source source, struct fa_id_source *ids,
@@ -84,6 +101,22 @@ struct fa_row *fa_unit_adopt(struct fa_unit *unit, const struct fa_row *row);
 /* Reads what was asked for (row.h, R2), without the payload. */
 FA_MUST_CHECK enum faina_code fa_unit_whole(struct fa_unit *unit, struct fa_row *row,
                                             struct faina_error *err);
+
+/* Reads tasks that the unit doesn't know yet, all at once. */
+FA_MUST_CHECK enum faina_code fa_unit_prefetch(struct fa_unit *unit, const int64_t *keys,
+                                               size_t count, struct fa_rows_wish wish,
+                                               struct faina_error *err);
+/* fa_unit_whole for many that the unit knows. */
+FA_MUST_CHECK enum faina_code fa_unit_whole_many(struct fa_unit *unit, const int64_t *keys,
+                                                 size_t count, struct faina_error *err);
+/* fa_unit_prefetch where it saves round trips: the tasks are about to be asked for one by one. */
+FA_MUST_CHECK enum faina_code fa_unit_expect(struct fa_unit *unit, const int64_t *keys,
+                                             size_t count, struct faina_error *err);
+/* Looks up keys all at once: fa_unit_find_key then knows about them. */
+FA_MUST_CHECK enum faina_code fa_unit_look_up(struct fa_unit *unit, const int64_t *hashes,
+                                              size_t count, struct faina_error *err);
+/* Where the store is shared: from now on in this transaction the lanes are as others left them. */
+FA_MUST_CHECK enum faina_code fa_unit_share(struct fa_unit *unit, struct faina_error *err);
 
 /* The row will be written. */
 void fa_unit_touch(struct fa_unit *unit, struct fa_row *row);
@@ -113,6 +146,10 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
 void fa_unit_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
                    enum faina_actor actor, const char *worker, const char *detail);
 
+/* A line for the log: something happened to the task. */
+void fa_unit_journal(struct fa_unit *unit, const struct fa_row *row, const char *what,
+                     int64_t at_us);
+
 /* U5: writes out what the row alone has told so far, because it is about to forget it. */
 void fa_unit_write_out(struct fa_unit *unit, struct fa_row *row);
 
@@ -140,11 +177,11 @@ FA_MUST_CHECK enum faina_code fa_unit_find_key(struct fa_unit *unit, int64_t has
 /* The same among the keys that this transaction has taken. */
 struct fa_row *fa_unit_known_key(struct fa_unit *unit, int64_t hash, fa_unit_key_fn *is_it,
                                  const void *ctx);
-void fa_unit_take_key(struct fa_unit *unit, int64_t hash, struct fa_row *row);
+void fa_unit_take_key(struct fa_unit *unit, struct fa_key key, struct fa_row *row);
 
 /* Rows of the link tables. */
 enum fa_link { FA_LINK_KEY, FA_UNLINK_KEY, FA_LINK_DEP, FA_LINK_HOLD, FA_UNLINK_HOLD };
-void fa_unit_link(struct fa_unit *unit, enum fa_link kind, int64_t a, int64_t b);
+void fa_unit_link(struct fa_unit *unit, enum fa_link kind, int64_t a, int64_t b, int64_t c);
 
 /* Writes everything. After it, queries see what the unit knows. */
 FA_MUST_CHECK enum faina_code fa_unit_flush(struct fa_unit *unit, struct faina_error *err);

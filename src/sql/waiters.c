@@ -7,6 +7,7 @@
 #include "sql/waiters.h"
 
 #include "base/clock.h"
+#include "service/service.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -27,6 +28,9 @@ struct fa_waiters {
     uint64_t ready_mark;
     size_t ready_sleepers;
     bool is_closed;
+
+    pthread_mutex_t listeners_mutex; /* guards the list, also while they are told (W3) */
+    struct fa_listener *listeners;
 };
 
 static struct bucket *bucket_of(struct fa_waiters *waiters, struct fa_id id)
@@ -42,6 +46,7 @@ struct fa_waiters *fa_waiters_create(void)
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&waiters->mutex, NULL);
+    pthread_mutex_init(&waiters->listeners_mutex, NULL);
     pthread_cond_init(&waiters->ready, &attr);
     for (size_t i = 0; i < BUCKETS; i++)
         pthread_cond_init(&waiters->buckets[i].cond, &attr);
@@ -56,6 +61,7 @@ void fa_waiters_destroy(struct fa_waiters *waiters)
     for (size_t i = 0; i < BUCKETS; i++)
         pthread_cond_destroy(&waiters->buckets[i].cond);
     pthread_cond_destroy(&waiters->ready);
+    pthread_mutex_destroy(&waiters->listeners_mutex);
     pthread_mutex_destroy(&waiters->mutex);
     free(waiters);
 }
@@ -107,10 +113,19 @@ void fa_waiter_end(struct fa_waiter *waiter)
     pthread_mutex_unlock(&waiters->mutex);
 }
 
+static void tell_news(struct fa_waiters *waiters, const struct fa_news *news)
+{
+    pthread_mutex_lock(&waiters->listeners_mutex);
+    for (struct fa_listener *listener = waiters->listeners; listener; listener = listener->next)
+        listener->tell(listener->ctx, news);
+    pthread_mutex_unlock(&waiters->listeners_mutex);
+}
+
 void fa_waiters_tell_ended(struct fa_waiters *waiters, const struct fa_id *ids, size_t count)
 {
     if (count == 0)
         return;
+    tell_news(waiters, &(struct fa_news){.ended = ids, .ended_count = count});
     pthread_mutex_lock(&waiters->mutex);
     for (size_t i = 0; waiters->count > 0 && i < count; i++) {
         struct bucket *bucket = bucket_of(waiters, ids[i]);
@@ -126,8 +141,22 @@ void fa_waiters_tell_ended(struct fa_waiters *waiters, const struct fa_id *ids, 
     pthread_mutex_unlock(&waiters->mutex);
 }
 
+void fa_waiters_tell_all(struct fa_waiters *waiters)
+{
+    tell_news(waiters, &(struct fa_news){.has_any_ended = true});
+    pthread_mutex_lock(&waiters->mutex);
+    for (size_t i = 0; i < BUCKETS; i++) {
+        for (struct fa_waiter *waiter = waiters->buckets[i].first; waiter != NULL;
+             waiter = waiter->next)
+            waiter->is_woken = true;
+        pthread_cond_broadcast(&waiters->buckets[i].cond);
+    }
+    pthread_mutex_unlock(&waiters->mutex);
+}
+
 void fa_waiters_tell_ready(struct fa_waiters *waiters)
 {
+    tell_news(waiters, &(struct fa_news){.has_ready = true});
     pthread_mutex_lock(&waiters->mutex);
     waiters->ready_mark++;
     if (waiters->ready_sleepers > 0)
@@ -156,6 +185,26 @@ void fa_waiters_wait_ready(struct fa_waiters *waiters, uint64_t mark, int64_t ti
         rc = pthread_cond_timedwait(&waiters->ready, &waiters->mutex, &deadline);
     waiters->ready_sleepers--;
     pthread_mutex_unlock(&waiters->mutex);
+}
+
+void fa_waiters_listen(struct fa_waiters *waiters, struct fa_listener *listener)
+{
+    pthread_mutex_lock(&waiters->listeners_mutex);
+    listener->next = waiters->listeners;
+    waiters->listeners = listener;
+    pthread_mutex_unlock(&waiters->listeners_mutex);
+}
+
+void fa_waiters_unlisten(struct fa_waiters *waiters, struct fa_listener *listener)
+{
+    pthread_mutex_lock(&waiters->listeners_mutex);
+    for (struct fa_listener **link = &waiters->listeners; *link != NULL; link = &(*link)->next) {
+        if (*link == listener) {
+            *link = listener->next;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&waiters->listeners_mutex);
 }
 
 void fa_waiters_close(struct fa_waiters *waiters)

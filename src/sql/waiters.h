@@ -4,7 +4,10 @@
  *   W1  Who registers before looking at the task never misses its end.
  *   W2  fa_waiters_close wakes everybody, and nobody sleeps after it.
  *
- * Threads: any. The mutex guards everything; nothing blocks while it is held.
+ *   W3  A listener is told nothing after fa_waiters_unlisten has returned.
+ *
+ * Threads: any. The mutex guards everything but the listeners; nothing blocks while it is held.
+ * Listeners have a mutex of their own, held while they are told: they must be quick.
  */
 #ifndef FA_WAITERS_H
 #define FA_WAITERS_H
@@ -12,6 +15,7 @@
 #include "model/id.h"
 
 struct fa_waiters;
+struct fa_listener;
 
 /* One who waits for a task; the caller's memory. */
 struct fa_waiter {
@@ -31,10 +35,17 @@ void fa_waiter_end(struct fa_waiter *waiter);
 /* These tasks have ended. */
 void fa_waiters_tell_ended(struct fa_waiters *waiters, const struct fa_id *ids, size_t count);
 
+/* Any task may have ended. */
+void fa_waiters_tell_all(struct fa_waiters *waiters);
+
 /* There may be more to claim. */
 void fa_waiters_tell_ready(struct fa_waiters *waiters);
 uint64_t fa_waiters_ready_mark(struct fa_waiters *waiters);
 void fa_waiters_wait_ready(struct fa_waiters *waiters, uint64_t mark, int64_t timeout_ms);
+
+/* Those who wait without a thread (service.h) are told whatever the others are. */
+void fa_waiters_listen(struct fa_waiters *waiters, struct fa_listener *listener);
+void fa_waiters_unlisten(struct fa_waiters *waiters, struct fa_listener *listener);
 
 void fa_waiters_close(struct fa_waiters *waiters);
 

@@ -3,7 +3,7 @@
  */
 #include "faults/inspect.h"
 #include "faults/shim.h"
-#include "faults/writer.h"
+#include "support/writer.h"
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -533,7 +533,7 @@ static void test_files__owned_by_another_process(void **state)
     (void)state;
     fa_t_init(&t);
     set_file(&t, "owned.db");
-    fa_w_start(&holder, FA_W_HOLD, fa_t_path(&t, "owned.db"), 0, 0);
+    fa_w_start(&holder, &(struct fa_w_plan){.role = FA_W_HOLD, .url = t.url});
     CHECK(fa_w_read(&holder, FA_T_DEADLINE_MS * 1000, ignore_record, NULL), "it has ended");
     snprintf(pid, sizeof pid, "%d", (int)holder.pid);
     check_refused(&t, pid);
@@ -561,7 +561,7 @@ static void test_files__waits_for_the_owner_to_go(void **state)
     (void)state;
     fa_t_init(&t);
     set_file(&t, "owned.db");
-    fa_w_start(&holder, FA_W_HOLD, fa_t_path(&t, "owned.db"), 0, 0);
+    fa_w_start(&holder, &(struct fa_w_plan){.role = FA_W_HOLD, .url = t.url});
     CHECK(fa_w_read(&holder, FA_T_DEADLINE_MS * 1000, ignore_record, NULL), "it has ended");
     t.options.open_timeout_ms = 50;
     start_us = fa_clock_mono_us();

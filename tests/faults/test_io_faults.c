@@ -10,7 +10,7 @@
  *   - in the end everything is there, also after opening again, and the file is sound.
  */
 #include "faults/inspect.h"
-#include "faults/moves.h"
+#include "support/moves.h"
 #include "faults/shim.h"
 
 #include <setjmp.h>

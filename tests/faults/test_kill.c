@@ -8,7 +8,7 @@
  * FA_KILLS sets how many kills; FA_SEED replays the moments, as far as the machine allows.
  */
 #include "faults/inspect.h"
-#include "faults/writer.h"
+#include "support/writer.h"
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -70,7 +70,7 @@ static void kill_opener(struct chain *chain)
 {
     struct fa_w writer;
 
-    fa_w_start(&writer, FA_W_OPEN, chain->path, 0, 0);
+    fa_w_start(&writer, &(struct fa_w_plan){.role = FA_W_OPEN, .url = chain->t.url});
     CHECK(fa_w_read(&writer, FA_T_DEADLINE_MS * 1000, on_record, chain), "it has ended by itself");
     read_until(chain, &writer, fa_clock_mono_us() + (int64_t)fa_random_below(&chain->random, 6000));
     fa_w_kill(&writer, on_record, chain);
@@ -86,8 +86,10 @@ static void kill_once(struct chain *chain, int number)
     char when[64];
 
     chain->is_ready = false;
-    fa_w_start(&writer, FA_W_BUSY, chain->path, chain->ledger.count,
-               fa_random_next(&chain->random) >> 1);
+    fa_w_start(&writer, &(struct fa_w_plan){.role = FA_W_BUSY,
+                                            .url = chain->t.url,
+                                            .first = chain->ledger.count,
+                                            .seed = fa_random_next(&chain->random) >> 1});
     deadline_us = fa_clock_mono_us() + FA_T_DEADLINE_MS * 1000;
     while (!is_early && !chain->is_ready && fa_clock_mono_us() < deadline_us)
         CHECK(fa_w_read(&writer, 1000000, on_record, chain), "the writer has ended by itself");
@@ -149,7 +151,7 @@ static void test_kill__while_opening(void **state)
 
         if (i % 3 == 0) /* and some go on with a half-made one */
             new_file(chain, i);
-        fa_w_start(&writer, FA_W_OPEN, chain->path, 0, 0);
+        fa_w_start(&writer, &(struct fa_w_plan){.role = FA_W_OPEN, .url = chain->t.url});
         CHECK(fa_w_read(&writer, FA_T_DEADLINE_MS * 1000, on_record, chain), "it has ended");
         read_until(chain, &writer,
                    fa_clock_mono_us() + (int64_t)fa_random_below(&chain->random, 5000));

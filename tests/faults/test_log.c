@@ -6,7 +6,7 @@
  * FA_KILLS sets how many kills.
  */
 #include "faults/inspect.h"
-#include "faults/writer.h"
+#include "support/writer.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -178,7 +178,9 @@ static void test_log__killed_in_a_checkpoint(void **state)
         struct fa_w writer;
         int64_t until_us;
 
-        fa_w_start(&writer, FA_W_HEAVY, world.path, promised.done + 1, 0);
+        fa_w_start(&writer, &(struct fa_w_plan){.role = FA_W_HEAVY,
+                                                .url = world.t.url,
+                                                .first = promised.done + 1});
         until_us = fa_clock_mono_us() + (int64_t)fa_random_below(&random, 900000);
         while (fa_clock_mono_us() < until_us)
             CHECK(fa_w_read(&writer, until_us - fa_clock_mono_us(), on_record, &promised),

@@ -9,7 +9,7 @@
  * FA_MEMORY_ROUNDS sets how many of all n are tried, spread evenly.
  */
 #include "faults/inspect.h"
-#include "faults/moves.h"
+#include "support/moves.h"
 #include "faults/shim.h"
 
 #include <setjmp.h>

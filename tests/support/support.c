@@ -4,6 +4,8 @@
 #include "support/support.h"
 
 #include "base/clock.h"
+#include "base/random.h"
+#include "support/psql.h"
 
 #include <ftw.h>
 #include <setjmp.h>
@@ -15,7 +17,7 @@
 
 #include <cmocka.h>
 
-#define URLS_DEFAULT "sqlite:{dir}/faina.db memory:"
+#define URLS_DEFAULT FA_T_SQLITE " " FA_T_MEMORY
 
 /* What cmocka hands to a test's set-up. */
 struct plan {
@@ -203,6 +205,8 @@ void fa_t_check_sound(struct fa_t *t)
 void fa_t_finish(struct fa_t *t)
 {
     fa_t_close(t);
+    if (t->owns_schema)
+        fa_psql_drop_schema(t->url);
     fa_arena_finish(&t->arena);
     fa_t_remove_tree(t->dir);
 }
@@ -231,35 +235,55 @@ void fa_t_forget(struct fa_t *t)
  * Running a suite
  */
 
-/* Appends `text` to `out`, with {dir} and {name} filled in. */
-static void expand_url(const char *text, const char *dir, char out[FA_T_PATH_SIZE])
-{
-    const char *name = strrchr(dir, '/') + 1;
-    size_t len = 0;
-
-    while (*text != '\0' && len + 1 < FA_T_PATH_SIZE) {
-        const char *value = NULL;
-        size_t taken = 1;
-
-        if (strncmp(text, "{dir}", 5) == 0) {
-            value = dir;
-            taken = 5;
-        } else if (strncmp(text, "{name}", 6) == 0) {
-            value = name;
-            taken = 6;
-        }
-        if (value)
-            len += (size_t)snprintf(out + len, FA_T_PATH_SIZE - len, "%s", value);
-        else
-            out[len++] = *text;
-        text += taken;
-    }
-    out[len < FA_T_PATH_SIZE ? len : FA_T_PATH_SIZE - 1] = '\0';
-}
-
 static bool is_durable_url(const char *url)
 {
     return strncmp(url, "memory:", 7) != 0;
+}
+
+/* A name that is one for every kind of store: small letters and digits. */
+static void make_name(char out[32])
+{
+    struct fa_random random;
+
+    fa_random_seed_system(&random);
+    snprintf(out, 32, "t_%016llx", (unsigned long long)fa_random_next(&random));
+}
+
+/* The value of a word in braces at `text`, and how long the word is. */
+static const char *word_value(const char *text, const char *dir, const char *name, size_t *taken)
+{
+    const struct {
+        const char *word, *value;
+    } words[] = {{"{dir}", dir}, {"{name}", name}, {"{postgres}", fa_psql_url()}};
+
+    for (size_t i = 0; i < FA_COUNT(words); i++) {
+        *taken = strlen(words[i].word);
+        if (strncmp(text, words[i].word, *taken) == 0)
+            return words[i].value;
+    }
+    return NULL;
+}
+
+void fa_t_set_url(struct fa_t *t, const char *url)
+{
+    char name[32];
+    size_t len = 0, taken;
+
+    make_name(name);
+    while (*url != '\0' && len + 1 < sizeof t->url) {
+        const char *value = word_value(url, t->dir, name, &taken);
+
+        if (value) {
+            len += (size_t)snprintf(t->url + len, sizeof t->url - len, "%s", value);
+            url += taken;
+        } else {
+            t->url[len++] = *url++;
+        }
+    }
+    CHECK(len < sizeof t->url, "a URL that is too long: %s", t->url);
+    t->url[len] = '\0';
+    t->is_durable = is_durable_url(t->url);
+    t->owns_schema = strncmp(t->url, "postgres", 8) == 0 && strstr(t->url, name);
 }
 
 static int set_up(void **state)
@@ -269,8 +293,7 @@ static int set_up(void **state)
 
     fa_t_init(t);
     t->test = plan->test;
-    t->is_durable = is_durable_url(plan->url);
-    expand_url(plan->url, t->dir, t->url);
+    fa_t_set_url(t, plan->url);
     fa_t_open(t);
     *state = t;
     return 0;
@@ -294,12 +317,27 @@ static void run_case(void **state)
         fa_t_check_sound(t);
 }
 
+/* The engine's kind, for people: what is before the colon. */
+static void kind_of(const char *url, char out[32])
+{
+    if (strncmp(url, "{postgres}", 10) == 0)
+        snprintf(out, 32, "postgres");
+    else
+        snprintf(out, 32, "%.*s", (int)strcspn(url, ":"), url);
+}
+
 /* Fills in one plan for each case that `url` can run; returns how many. */
 static size_t plan_url(struct plan *plans, const char *url, const struct fa_t_case *cases,
                        size_t count)
 {
     size_t used = 0;
+    char kind[32];
 
+    if (strstr(url, "{postgres}") && fa_psql_url() == NULL) {
+        print_message("no PostgreSQL here: run it through tools/test-postgres\n");
+        return 0;
+    }
+    kind_of(url, kind);
     for (size_t i = 0; i < count; i++) {
         struct plan *plan = &plans[used];
 
@@ -307,8 +345,7 @@ static size_t plan_url(struct plan *plans, const char *url, const struct fa_t_ca
             continue;
         plan->test = &cases[i];
         snprintf(plan->url, sizeof plan->url, "%s", url);
-        snprintf(plan->name, sizeof plan->name, "%s [%.*s]", cases[i].name, (int)strcspn(url, ":"),
-                 url);
+        snprintf(plan->name, sizeof plan->name, "%s [%s]", cases[i].name, kind);
         used++;
     }
     return used;

@@ -26,6 +26,7 @@ struct fa_t {
     char dir[FA_T_PATH_SIZE]; /* this test's folder, inside TMPDIR; no '/' at the end */
     char url[FA_T_PATH_SIZE]; /* of the engine */
     bool is_durable;          /* what was stored is there again after fa_t_reopen */
+    bool owns_schema;         /* the schema in `url` goes when the test ends */
     struct faina_options options;
     struct fa_arena arena;   /* all answers of this test live here */
     struct fa_op op;         /* the newest operation with its answer ... */
@@ -55,17 +56,27 @@ struct fa_t_case {
     }
 
 /*
+ * Where a test's engine is. {dir} becomes the test's folder, {name} a name that no other test has,
+ * and {postgres} the server of tools/test-postgres.
+ */
+#define FA_T_SQLITE "sqlite:{dir}/faina.db"
+#define FA_T_MEMORY "memory:"
+#define FA_T_POSTGRES "{postgres}?schema={name}" /* the engine makes the schema, we drop it */
+
+/*
  * Runs every case on every engine and returns the number that failed. argv[1] picks tests by name
- * (`*` and `?` are wild). FA_CONFORMANCE_URLS replaces the list of engines: URLs separated by
- * spaces, in which {dir} becomes the test's folder and {name} a name that no other test has.
+ * (`*` and `?` are wild). FA_CONFORMANCE_URLS replaces the list of engines: URLs as above,
+ * separated by spaces. One with {postgres} is left out when there is no server.
  */
 int fa_t_main(int argc, char **argv, const char *suite, const struct fa_t_case *cases,
               size_t count);
 
 /* For suites that make their engines themselves: a folder, no engine yet. */
 void fa_t_init(struct fa_t *t);
-void fa_t_finish(struct fa_t *t); /* closes, removes the folder */
-void fa_t_open(struct fa_t *t);   /* the engine at t->url; the test fails when it can't */
+void fa_t_finish(struct fa_t *t); /* closes, removes the folder and the schema */
+/* t->url from one of the above: a new store, not opened yet. */
+void fa_t_set_url(struct fa_t *t, const char *url);
+void fa_t_open(struct fa_t *t); /* the engine at t->url; the test fails when it can't */
 enum faina_code fa_t_try_open(struct fa_t *t, struct faina_error *err);
 void fa_t_close(struct fa_t *t);
 void fa_t_reopen(struct fa_t *t); /* durable engines only */

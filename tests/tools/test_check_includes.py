@@ -45,6 +45,8 @@ for path, line, is_fine in (
         ("src/model/a.c", '#include "base/bytes.h"', True),
         ("src/model/a.c", '#include "service/service.h"', False),
         ("src/model/a.c", "#include <yajl/yajl_parse.h>", False),
+        ("src/base/yaml.c", "#include <yaml.h>", True),
+        ("src/base/a.c", "#include <yaml.h>", False),
         ("src/sql/a.c", '#include "service/service.h"', True),
         ("src/sql/a.c", '#include "service/wire.h"', False),
         ("src/sql/a.c", '#include "generated/sql_statements.h"', True),

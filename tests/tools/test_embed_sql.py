@@ -41,13 +41,13 @@ int main(void) {{ {macro}(SHOW) return 0; }}
     return [row for row in out.split("\n~\n") if row]
 
 
-STATEMENT = ("name", "text", "text")
-MIGRATION = ("int", "text", "text", "text")
+STATEMENT = ("name", "text", "text", "text", "text")
+MIGRATION = ("text", "text", "text")
 
 equal("no statements", embed("statements"), (0, ""))
 equal("no statements, no rows", rows("FA_SQL_LIST", STATEMENT), [])
 equal("no migrations", embed("migrations"), (0, ""))
-equal("no migrations, no rows", rows("FA_MIGRATION_LIST", MIGRATION), [])
+equal("no migrations, no rows", rows("FA_OUT_LIST", MIGRATION), [])
 
 get = write("task_get.sql", "-- Finds a task.\n-- Index: primary key.\n\nSELECT *\n  FROM task\n"
                             " WHERE key = ?1; -- one row\n")
@@ -55,16 +55,29 @@ odd = write("odd.sql", "-- Odd bytes.\nSELECT '\"\\n\\\\', '??(', 'ä', '\t', '%
 equal("statements", embed("statements", get, odd), (0, ""))
 equal("comment lines on top are left out, the rest stays, in the order of names",
       rows("FA_SQL_LIST", STATEMENT),
-      ["ODD|odd|SELECT '\"\\n\\\\', '??(', 'ä', '\t', '%d';|",
-       "TASK_GET|task_get|SELECT *\n  FROM task\n WHERE key = ?1; -- one row|"])
+      ["ODD|odd|SELECT '\"\\n\\\\', '??(', 'ä', '\t', '%d';|"
+       "SELECT '\"\\n\\\\', '??(', 'ä', '\t', '%d';||",
+       "TASK_GET|task_get|SELECT *\n  FROM task\n WHERE key = ?1; -- one row|"
+       "SELECT *\n  FROM task\n WHERE key = $1; -- one row|.|"])
+
+os.makedirs(f"{temp}/postgres")
+many = write("postgres/task_get.sql",
+             "-- Finds tasks.\nSELECT * FROM unnest($1::bigint[], $2::text[]) WHERE $1 IS NULL\n")
+only = write("postgres/only.sql", "-- One.\nSELECT $3, $1\n")
+equal("both", embed("statements", get, many, only), (0, ""))
+equal("PostgreSQL has its own text, and the types of its parameters",
+      rows("FA_SQL_LIST", STATEMENT),
+      ["ONLY|only|(null)|SELECT $3, $1|.-.|",
+       "TASK_GET|task_get|SELECT *\n  FROM task\n WHERE key = ?1; -- one row|"
+       "SELECT * FROM unnest($1::bigint[], $2::text[]) WHERE $1 IS NULL|it|"])
 
 one = write("0001_start.sql", "-- The first \"tables\".\nCREATE TABLE a (b);\n")
 two = write("0002_more.sql", "-- More.\nCREATE TABLE c (d);\n\nCREATE TABLE e (f);\n")
 equal("migrations", embed("migrations", two, one), (0, ""))
 equal("migrations come in order, with their description",
-      rows("FA_MIGRATION_LIST", MIGRATION),
-      ["1|0001_start|The first \"tables\".|CREATE TABLE a (b);|",
-       "2|0002_more|More.|CREATE TABLE c (d);\nCREATE TABLE e (f);|"])
+      rows("FA_OUT_LIST", MIGRATION),
+      ["0001_start|The first \"tables\".|CREATE TABLE a (b);|",
+       "0002_more|More.|CREATE TABLE c (d);\nCREATE TABLE e (f);|"])
 
 for name, kind, text, wanted in (
         ("bare.sql", "statements", "SELECT 1;\n", "no comment at the top that tells what it does"),

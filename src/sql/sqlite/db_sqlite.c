@@ -6,6 +6,8 @@
  */
 #include "sql/sqlite/db_sqlite.h"
 
+#include "generated/sqlite_migrations.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <sqlite3.h>
@@ -193,7 +195,7 @@ static enum faina_code sqlite_run(struct fa_db *base, const struct fa_db_call *c
         return code;
     for (size_t row = 0; row < call->rows; row++) {
         if (call->param_count > 0) {
-            call->bind(call->bind_ctx, row, values);
+            fa_db_bind(call, row, values);
             rc = bind(kept, values, call->param_count);
             if (rc != SQLITE_OK)
                 break;
@@ -322,7 +324,21 @@ static void sqlite_close(struct fa_db *base)
     free(db);
 }
 
+static const struct fa_migration migrations[] = {
+#define FA_MIGRATION_ROW(id, description, text) {id, description, text},
+    FA_SQLITE_MIGRATIONS_LIST(FA_MIGRATION_ROW)
+#undef FA_MIGRATION_ROW
+};
+
+const struct fa_migration *fa_sqlite_migrations(size_t *count)
+{
+    *count = FA_COUNT(migrations);
+    return migrations;
+}
+
 static const struct fa_db_ops sqlite_ops = {
+    .migrations = migrations,
+    .migration_count = FA_COUNT(migrations),
     .name = "sqlite",
     .begin = sqlite_begin,
     .commit = sqlite_commit,

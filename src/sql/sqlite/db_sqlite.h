@@ -20,5 +20,7 @@ struct fa_sqlite_options {
 FA_MUST_CHECK enum faina_code fa_sqlite_open(struct fa_db **out,
                                              const struct fa_sqlite_options *options,
                                              struct faina_error *err);
+/* Every step that this program knows, in order. */
+const struct fa_migration *fa_sqlite_migrations(size_t *count);
 
 #endif

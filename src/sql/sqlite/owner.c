@@ -36,13 +36,21 @@ static enum faina_code refuse_owned(int fd, const char *path, struct faina_error
 }
 
 /* The pid is for people and errors only; the lock alone decides, so a failed write is no matter. */
-static void write_pid(int fd)
+static void write_owner(int fd, const char *address)
 {
-    char text[32];
-    int len = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
+    char text[PATH_MAX + 64];
+    int len = snprintf(text, sizeof(text), "%ld\n%s%s", (long)getpid(), address ? address : "",
+                       address ? "\n" : "");
 
-    if (ftruncate(fd, 0) != 0 || pwrite(fd, text, (size_t)len, 0) != len)
+    if (len >= (int)sizeof(text) || ftruncate(fd, 0) != 0 ||
+        pwrite(fd, text, (size_t)len, 0) != len)
         return;
+}
+
+void fa_owner_advertise(struct fa_owner *owner, const char *address)
+{
+    if (owner->fd >= 0)
+        write_owner(owner->fd, address);
 }
 
 /* The file's own name, whatever links lead to it: two names must not mean two owners. A file that
@@ -88,7 +96,7 @@ enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64
         }
         nanosleep(&pause, NULL);
     }
-    write_pid(fd);
+    write_owner(fd, NULL);
     owner->fd = fd;
     return FAINA_OK;
 }

@@ -2,9 +2,9 @@
  * owner.h - one owner process per file: a lock file beside it.
  *
  * FILE.lock is locked (an open-file-description lock, so a second open in the same process is
- * refused too) for as long as the owner lives, and holds its pid. The kernel drops the lock with
- * the process, however it ends; the file itself stays, because removing it would race with the
- * next opener.
+ * refused too) for as long as the owner lives, and holds its pid and, on a second line, the address
+ * that it serves the file at, if it does. The kernel drops the lock with the process, however it
+ * ends; the file itself stays, because removing it would race with the next opener.
  */
 #ifndef FA_OWNER_H
 #define FA_OWNER_H
@@ -20,5 +20,8 @@ struct fa_owner {
 FA_MUST_CHECK enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path,
                                                int64_t timeout_ms, struct faina_error *err);
 void fa_owner_release(struct fa_owner *owner);
+/* Writes down where the owner serves the file ("unix:/path/faina.db.sock"); NULL: nowhere any
+ * more. */
+void fa_owner_advertise(struct fa_owner *owner, const char *address);
 
 #endif

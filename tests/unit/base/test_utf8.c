@@ -71,9 +71,19 @@ static void test_utf8__all_pairs(void **state)
     }
 }
 
+static void test_utf8__clipped_between_characters(void **state)
+{
+    struct fa_bytes text = FA_LIT("a\xc3\xa9\xf0\x9f\x98\x80");
+    static const size_t expected[] = {0, 1, 1, 3, 3, 3, 3, 7, 7};
+
+    for (size_t max = 0; max < FA_COUNT(expected); max++)
+        assert_int_equal(fa_utf8_clip(text, max), expected[max]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_utf8__clipped_between_characters),
         cmocka_unit_test(test_utf8__valid_and_not),
         cmocka_unit_test(test_utf8__all_pairs),
     };

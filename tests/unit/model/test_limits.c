@@ -58,6 +58,18 @@ static const struct {
     ROW(FA_WORKER_VERSION_SIZE_MAX, "`version` of a worker", BYTES),
     ROW(FA_POOL_SIZE_MAX, "`poolSize` of a worker", COUNT),
     ROW(FA_WORKER_DEAD_MS, "silence after which a worker is forgotten", MS),
+    ROW(FA_MATCH_SIZE_MAX, "match expression", BYTES),
+    ROW(FA_MATCH_DEPTH_MAX, "levels of `( )` and `NOT` in a match expression", COUNT),
+    ROW(FA_MATCH_STEPS_MAX, "steps that a match expression takes on one event", COUNT),
+    ROW(FA_TEMPLATE_PATHS_MAX, "`${path}`s in the task of a trigger or join", COUNT),
+    ROW(FA_TEMPLATE_PATH_SIZE_MAX, "the path in `${path}`", BYTES),
+    ROW(FA_CRON_SIZE_MAX, "`schedule`", BYTES),
+    ROW(FA_WORKFLOW_SIZE_MAX, "workflow definition", BYTES),
+    ROW(FA_WORKFLOW_TRIGGERS_MAX, "triggers of a workflow", COUNT),
+    ROW(FA_WORKFLOW_JOINS_MAX, "joins of a workflow", COUNT),
+    ROW(FA_WORKFLOW_MISTAKES_MAX, "mistakes of a definition that are reported at once", COUNT),
+    ROW(FA_JOIN_TYPES_MAX, "items of a join's `taskTypes`", COUNT),
+    ROW(FA_LOG_KEEP_MS, "how old a place in the stream of events may be", MS),
 #undef ROW
 };
 

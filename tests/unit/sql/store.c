@@ -93,7 +93,10 @@ static const struct fa_db_ops spy_ops = {
 
 void spy_init(struct spy *spy, struct fa_db *inner)
 {
-    *spy = (struct spy){.base.ops = &spy_ops, .inner = inner};
+    *spy = (struct spy){.ops = spy_ops, .inner = inner};
+    spy->ops.migrations = inner->ops->migrations;
+    spy->ops.migration_count = inner->ops->migration_count;
+    spy->base.ops = &spy->ops;
 }
 
 void spy_forget(struct spy *spy)

@@ -17,6 +17,7 @@
 
 struct spy {
     struct fa_db base; /* first member */
+    struct fa_db_ops ops;
     struct fa_db *inner;
     int64_t calls;                 /* of run and script */
     size_t rows[FA_SQL_COUNT];     /* how many rows of parameters each statement was given ... */

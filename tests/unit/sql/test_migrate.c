@@ -103,15 +103,14 @@ static void test_migrate__every_file_is_a_step(void **state)
 {
     struct dirent **entries = NULL;
     size_t count;
-    const struct fa_migration *steps = fa_migrations(&count);
+    const struct fa_migration *steps = fa_sqlite_migrations(&count);
     int files = scandir(FA_SOURCE_ROOT "/src/sql/migrations", &entries, is_sql, by_name);
 
     CHECK_INT(files, count);
     for (size_t i = 0; i < count; i++) {
         char number[8];
 
-        CHECK_INT(steps[i].number, i + 1);
-        snprintf(number, sizeof(number), "%04d_", steps[i].number);
+        snprintf(number, sizeof(number), "%04zu_", i + 1);
         CHECK_TRUE(strncmp(entries[i]->d_name, number, 5) == 0);
         CHECK_TRUE(strncmp(entries[i]->d_name, steps[i].id, strlen(steps[i].id)) == 0);
         CHECK_TRUE(steps[i].description[0] != '\0');
@@ -123,7 +122,7 @@ static void test_migrate__every_file_is_a_step(void **state)
 static void test_migrate__the_sqlite3_library_alone_runs_them(void **state)
 {
     size_t count;
-    const struct fa_migration *steps = fa_migrations(&count);
+    const struct fa_migration *steps = fa_sqlite_migrations(&count);
     sqlite3 *raw = raw_open(":memory:");
 
     for (size_t i = 0; i < count; i++)
@@ -141,7 +140,7 @@ static void test_migrate__a_new_file_gets_every_step(void **state)
 {
     struct file file;
     size_t count;
-    const struct fa_migration *steps = fa_migrations(&count);
+    const struct fa_migration *steps = fa_sqlite_migrations(&count);
     sqlite3 *raw;
 
     set_up(&file);
@@ -192,7 +191,7 @@ static void test_migrate__every_older_file_is_brought_up_to_date(void **state)
     struct fa_arena arena = {0};
     const char *whole = whole_schema(&arena);
     size_t count;
-    const struct fa_migration *steps = fa_migrations(&count);
+    const struct fa_migration *steps = fa_sqlite_migrations(&count);
 
     for (size_t known = 0; known <= count; known++) {
         struct file file;
@@ -227,7 +226,7 @@ static void test_migrate__every_older_file_is_brought_up_to_date(void **state)
 static void test_migrate__a_file_without_workers_keeps_its_tasks(void **state)
 {
     size_t count;
-    const struct fa_migration *steps = fa_migrations(&count);
+    const struct fa_migration *steps = fa_sqlite_migrations(&count);
     struct file file;
     sqlite3 *raw;
 

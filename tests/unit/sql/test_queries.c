@@ -48,7 +48,9 @@ static void test_queries__every_file_is_a_statement(void **state)
         files++;
     }
     closedir(dir);
-    CHECK_INT(files, FA_SQL_COUNT);
+    for (int sql = 0; sql < FA_SQL_COUNT; sql++)
+        files -= fa_sql_text((enum fa_sql)sql) != NULL;
+    CHECK_INT(files, 0);
 }
 
 static void test_queries__every_statement_prepares(void **state)
@@ -60,6 +62,8 @@ static void test_queries__every_statement_prepares(void **state)
         const char *tail = NULL;
         sqlite3_stmt *stmt = NULL;
 
+        if (fa_sql_text((enum fa_sql)sql) == NULL)
+            continue; /* PostgreSQL's */
         CHECK(sqlite3_prepare_v2(store.raw, fa_sql_text((enum fa_sql)sql), -1, &stmt, &tail) ==
                   SQLITE_OK,
               "%s: %s", fa_sql_name((enum fa_sql)sql), sqlite3_errmsg(store.raw));
@@ -119,10 +123,11 @@ static void test_queries__no_large_table_is_read_whole(void **state)
     store_open(&store);
     for (int i = 0; i < FA_SQL_COUNT; i++) {
         enum fa_sql sql = (enum fa_sql)i;
-        const char *plan = plan_of(&store, sql);
+        const char *plan;
 
-        if (may_scan(sql) || is_of_a_small_table(sql))
+        if (fa_sql_text(sql) == NULL || may_scan(sql) || is_of_a_small_table(sql))
             continue;
+        plan = plan_of(&store, sql);
         for (const char *at = plan; (at = strstr(at, "SCAN ")) != NULL; at += 5)
             CHECK(!is_large(at + 5), "%s reads a large table whole:\n%s", fa_sql_name(sql), plan);
     }

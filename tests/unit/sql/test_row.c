@@ -32,7 +32,8 @@ static struct fa_row *add_full(struct store *store, size_t place)
     struct fa_row *row =
         fa_unit_add(&store->unit, fa_id_next(&store->ids, STORE_NOW + (int64_t)place));
 
-    row->lane = fa_lanes_get(store->lanes, "ns", "t\"ype", names, 2);
+    CHECK_INT(fa_lanes_get(store->lanes, store->db, "ns", "t\"ype", names, 2, &row->lane, NULL),
+              FAINA_OK);
     row->rank = -32767;
     row->created_us = STORE_NOW - 1;
     row->max_attempts = 7;

@@ -180,7 +180,7 @@ static void test_unit__a_key_is_known_before_it_is_written(void **state)
     store_begin(&store);
     CHECK_TRUE(fa_unit_known_key(&store.unit, 77, is_named, "a") == NULL);
     row = store_submit(&store, .name = "a");
-    fa_unit_take_key(&store.unit, 77, row);
+    fa_unit_take_key(&store.unit, (struct fa_key){.hash = 77}, row);
     CHECK_TRUE(fa_unit_known_key(&store.unit, 77, is_named, "a") == row);
     CHECK_TRUE(fa_unit_known_key(&store.unit, 77, is_named, "b") == NULL); /* a hash is no proof */
     CHECK_TRUE(fa_unit_known_key(&store.unit, 78, is_named, "a") == NULL);
@@ -206,11 +206,11 @@ static void test_unit__keys_of_one_hash_are_told_apart(void **state)
 
     store_open(&store);
     store_begin(&store);
-    fa_unit_take_key(&store.unit, -5, store_submit(&store, .name = "a"));
+    fa_unit_take_key(&store.unit, (struct fa_key){.hash = -5}, store_submit(&store, .name = "a"));
     store_commit(&store);
     store_begin(&store);
     b = store_submit(&store, .name = "b");
-    fa_unit_take_key(&store.unit, -5, b);
+    fa_unit_take_key(&store.unit, (struct fa_key){.hash = -5}, b);
     CHECK_INT(fa_unit_find_key(&store.unit, -5, is_named, "b", &found, &err), FAINA_OK);
     CHECK_TRUE(found == b);
     CHECK_INT(fa_unit_find_key(&store.unit, -5, is_named, "a", &a, &err), FAINA_OK);
@@ -237,7 +237,7 @@ static void test_unit__many_keys_are_all_known(void **state)
         store_begin(&store);
         row = store_submit(&store, .name = "a");
         for (int64_t i = 1; i <= KEYS; i++)
-            fa_unit_take_key(&store.unit, i * spread[s], row);
+            fa_unit_take_key(&store.unit, (struct fa_key){.hash = i * spread[s]}, row);
         for (int64_t i = 1; i <= KEYS; i++)
             CHECK_TRUE(fa_unit_known_key(&store.unit, i * spread[s], is_named, "a") == row);
         CHECK_TRUE(fa_unit_known_key(&store.unit, (KEYS + 1) * spread[s], is_named, "a") == NULL);

@@ -1,0 +1,255 @@
+/*
+ * serve.c - `faina serve`: opens the engine, serves it, and ends in order.
+ *
+ * Signals are taken by this thread alone, in one loop: SIGTERM and SIGINT drain, SIGHUP reloads.
+ * What systemd asks for is here too: sockets that it hands over, and telling it when we are ready.
+ */
+#include "cli/verbs.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "server/route.h"
+#include "server/server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define DRAIN_MS_DEFAULT 25000
+#define REFRESH_SECONDS 5
+#define FIRST_GIVEN_FD 3 /* of socket activation */
+
+/* ------------------------------------------------------------------------------------------
+ * systemd
+ */
+
+/* Tells the supervisor that started us, if there is one. */
+static void notify(const char *state)
+{
+    const char *path = getenv("NOTIFY_SOCKET");
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t len = path ? strlen(path) : 0;
+    int fd;
+
+    if (len == 0 || len >= sizeof(address.sun_path) || (path[0] != '/' && path[0] != '@'))
+        return;
+    memcpy(address.sun_path, path, len);
+    if (path[0] == '@')
+        address.sun_path[0] = '\0';
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return;
+    (void)!sendto(fd, state, strlen(state), MSG_NOSIGNAL, (const struct sockaddr *)&address,
+                  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+    close(fd);
+}
+
+/* The sockets that were handed over; how many. */
+static size_t given_sockets(int fds[FA_SERVER_LISTEN_MAX])
+{
+    const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
+    long n = pid && count && strtol(pid, NULL, 10) == (long)getpid() ? strtol(count, NULL, 10) : 0;
+
+    for (long i = 0; i < n && i < FA_SERVER_LISTEN_MAX; i++)
+        fds[i] = FIRST_GIVEN_FD + (int)i;
+    unsetenv("LISTEN_PID");
+    unsetenv("LISTEN_FDS");
+    unsetenv("LISTEN_FDNAMES");
+    return n > 0 ? (size_t)(n < FA_SERVER_LISTEN_MAX ? n : FA_SERVER_LISTEN_MAX) : 0;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Options
+ */
+
+static int read_addresses(struct fa_cli *cli, struct fa_server_options *options)
+{
+    const char *from_environment = getenv("FAINA_LISTEN");
+    const char *const *listed;
+    size_t count = 0;
+
+    listed = fa_flag_list(cli, "listen", &count);
+    if (count > FA_SERVER_LISTEN_MAX - 1)
+        return fa_cli_usage(cli, "--listen can be given %d times at most",
+                            FA_SERVER_LISTEN_MAX - 1);
+    for (size_t i = 0; i < count; i++)
+        options->listen[options->listen_count++] = listed[i];
+    if (count == 0 && options->socket_count == 0)
+        options->listen[options->listen_count++] =
+            from_environment && from_environment[0] ? from_environment : "127.0.0.1:7070";
+    return FA_EXIT_OK;
+}
+
+static int read_options(struct fa_cli *cli, struct fa_server_options *options, int64_t *drain_ms)
+{
+    int64_t workers = 0;
+    int code = fa_flag_int(cli, "workers", 0, 10000, &workers);
+
+    if (code == FA_EXIT_OK)
+        code = fa_flag_duration(cli, "drain", drain_ms);
+    if (code == FA_EXIT_OK)
+        code = read_addresses(cli, options);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (workers > 0)
+        return fa_cli_usage(cli, "this build has no worker pool: leave out --workers, and let "
+                                 "workers claim tasks over HTTP");
+    options->has_ui = !fa_flag_is_given(cli, "no-ui");
+    options->is_insecure = fa_flag_is_given(cli, "insecure");
+    options->hosts = fa_flag_list(cli, "host", &options->host_count);
+    options->tls_certificate = fa_flag(cli, "tls-cert");
+    options->tls_key = fa_flag(cli, "tls-key");
+    if (!options->tls_certificate != !options->tls_key)
+        return fa_cli_usage(cli, "--tls-cert and --tls-key belong together");
+    return FA_EXIT_OK;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Serving
+ */
+
+static void reload(struct fa_server *server, const struct fa_log *log)
+{
+    struct faina_error err;
+
+    notify("RELOADING=1");
+    if (fa_server_reload(server, &err) == FAINA_OK)
+        FA_LOG(log, FA_LOG_INFO, "reloaded", {NULL, NULL});
+    else
+        FA_LOG(log, FA_LOG_ERROR, "reloading failed; what was there stays", {"why", err.message});
+    notify("READY=1");
+}
+
+static void refresh(struct fa_server *server, const struct fa_log *log)
+{
+    struct faina_error err;
+
+    if (fa_server_refresh(server, &err) != FAINA_OK)
+        FA_LOG(log, FA_LOG_WARN, "the tokens can't be read", {"why", err.message});
+}
+
+/* Until a signal says that it is enough. */
+static void wait_for_end(struct fa_server *server, const sigset_t *signals,
+                         const struct fa_log *log)
+{
+    const struct timespec interval = {.tv_sec = REFRESH_SECONDS};
+
+    for (;;) {
+        int got = sigtimedwait(signals, NULL, &interval);
+
+        if (got == SIGTERM || got == SIGINT)
+            return;
+        if (got == SIGHUP)
+            reload(server, log);
+        else if (got < 0 && errno == EAGAIN)
+            refresh(server, log);
+    }
+}
+
+/* A SQLite file is served beside it too: the process that opens it second finds the address in the
+ * lock file. NULL: the engine is no file, or its name is too long for a socket. */
+static const char *beside_file(struct fa_cli *cli, const struct fa_log *log)
+{
+    const size_t size_max = sizeof(((struct sockaddr_un *)NULL)->sun_path);
+    struct fa_service_info info;
+    const char *address;
+    char *real;
+
+    if (fa_service_info(cli->service, false, &cli->arena, &info, NULL) != FAINA_OK ||
+        strcmp(info.engine, "sqlite") != 0)
+        return NULL;
+    real = realpath(info.location, NULL);
+    if (!real)
+        return NULL;
+    address = fa_arena_printf(&cli->arena, "unix:%s.sock", real);
+    free(real);
+    if (strlen(address) - 5 < size_max)
+        return address;
+    FA_LOG(log, FA_LOG_WARN, "the file's name is too long for a socket beside it",
+           {"file", info.location});
+    return NULL;
+}
+
+static void tell_addresses(const struct fa_server *server, const struct fa_server_options *options,
+                           const struct fa_log *log, const char *url)
+{
+    const char *address;
+
+    for (size_t i = 0; (address = fa_server_address(server, i)) != NULL; i++) {
+        bool is_unix = strncmp(address, "unix:", 5) == 0;
+        struct fa_buf text;
+
+        fa_buf_init(&text, 512);
+        fa_buf_printf(&text, "%s%s",
+                      is_unix                    ? ""
+                      : options->tls_certificate ? "https://"
+                                                 : "http://",
+                      address);
+        FA_LOG(log, FA_LOG_INFO, "listening", {"address", text.ptr}, {"engine", url});
+        fa_buf_finish(&text);
+    }
+}
+
+static int serve(struct fa_cli *cli, struct fa_server_options *options, int64_t drain_ms)
+{
+    struct fa_server *server;
+    struct faina_error err;
+    sigset_t signals;
+    const char *url;
+    int code;
+
+    /* Blocked before any thread starts, so that none but this one takes them. */
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    code = fa_cli_open(cli);
+    if (code != FA_EXIT_OK)
+        return code;
+    options->beside = beside_file(cli, options->log);
+    if (fa_server_start(&server, cli->service, options, &err) != FAINA_OK)
+        return fa_cli_fail(cli, &err);
+    if (options->beside && fa_server_listens_on(server, options->beside))
+        fa_service_advertise(cli->service, options->beside);
+    if (fa_cli_url(cli, &url, &err) == FAINA_OK)
+        tell_addresses(server, options, options->log, url);
+    notify("READY=1\nSTATUS=Serving");
+    wait_for_end(server, &signals, options->log);
+    notify("STOPPING=1");
+    fa_service_advertise(cli->service, NULL);
+    FA_LOG(options->log, FA_LOG_INFO, "going down", {NULL, NULL});
+    if (!fa_server_stop(server, drain_ms))
+        FA_LOG(options->log, FA_LOG_WARN, "some clients were cut off", {NULL, NULL});
+    fa_cli_close(cli);
+    FA_LOG(options->log, FA_LOG_INFO, "ended", {NULL, NULL});
+    return FA_EXIT_OK;
+}
+
+int fa_verb_serve(struct fa_cli *cli)
+{
+    int fds[FA_SERVER_LISTEN_MAX];
+    struct fa_server_options options = {.sockets = fds};
+    int64_t drain_ms = DRAIN_MS_DEFAULT;
+    struct fa_log log;
+    int code;
+
+    if (fa_flag_is_given(cli, "print-api")) {
+        struct fa_buf page;
+
+        fa_buf_init(&page, (size_t)1024 * 1024);
+        fa_api_page_write(&page);
+        fa_out(cli, page.ptr, page.len);
+        fa_buf_finish(&page);
+        return FA_EXIT_OK;
+    }
+    options.socket_count = given_sockets(fds);
+    if (!fa_log_init(&log, getenv("FAINA_LOG")))
+        return fa_cli_usage(cli, "FAINA_LOG must be error, warn, info or debug");
+    options.log = &log;
+    code = read_options(cli, &options, &drain_ms);
+    return code == FA_EXIT_OK ? serve(cli, &options, drain_ms) : code;
+}

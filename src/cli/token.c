@@ -1,0 +1,167 @@
+/*
+ * token.c - tokens of the HTTP interface: create, list, revoke.
+ */
+#include "cli/verbs.h"
+
+#include "base/clock.h"
+#include "cli/table.h"
+#include "model/times.h"
+#include "service/token.h"
+
+/* The namespaces that were named, as a JSON array; NULL: all. */
+static const char *named_namespaces(struct fa_cli *cli)
+{
+    struct fa_json_writer w;
+    const char *at = cli->ns;
+    struct fa_buf text;
+    const char *json;
+
+    if (!cli->has_ns || strcmp(cli->ns, "*") == 0)
+        return NULL;
+    fa_buf_init(&text, (size_t)64 * 1024);
+    fa_json_writer_init(&w, &text, 0);
+    fa_json_begin_array(&w);
+    while (*at) {
+        size_t len = strcspn(at, ",");
+
+        fa_json_put_bytes(&w, (struct fa_bytes){at, len});
+        at += len + (at[len] == ',');
+    }
+    fa_json_end_array(&w);
+    json = fa_arena_copy(&cli->arena, text.ptr, text.len);
+    fa_buf_finish(&text);
+    return json;
+}
+
+static void print_token(struct fa_cli *cli, const struct fa_token *token, const char *secret)
+{
+    struct fa_out_json json;
+
+    fa_out_json_begin(cli, &json);
+    fa_token_put(&json.writer, token, secret);
+    fa_out_json_end(cli, &json);
+}
+
+int fa_verb_token_create(struct fa_cli *cli)
+{
+    char secret[FA_TOKEN_SIZE], hash[FA_SHA256_HEX_SIZE];
+    struct fa_token token = {.hash = hash, .namespaces = named_namespaces(cli)};
+    struct fa_op op = {.kind = FA_OP_TOKEN_PUT, .token = &token};
+    const char *const *scopes;
+    struct faina_error err;
+    int64_t expires_ms = 0;
+    size_t count;
+    int code;
+
+    if (!fa_flag(cli, "scope"))
+        return fa_cli_usage(cli, "say what the token is for: --scope read,submit,work,admin, or "
+                                 "some of them");
+    code = fa_flag_names(cli, "scope", &scopes, &count);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_duration(cli, "expires", &expires_ms);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (fa_scope_parse(scopes, count, &token.scopes, &err) != FAINA_OK)
+        return fa_cli_usage(cli, "%s", err.message);
+    token.name = fa_flag(cli, "name") ? fa_flag(cli, "name") : "token";
+    if (expires_ms > 0)
+        token.expires_us = fa_clock_now_us() + expires_ms * 1000;
+    if (fa_token_make(secret, hash, &err) != FAINA_OK)
+        return fa_cli_fail(cli, &err);
+    code = fa_cli_run(cli, &op);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->has_format && cli->format != FA_CLI_TABLE) {
+        print_token(cli, op.token_answer, secret);
+    } else {
+        fa_outf(cli, "%s\n", secret);
+        fa_cli_note(cli, "It is shown this once. Its id is %s.", op.token_answer->id);
+    }
+    return code;
+}
+
+static const char *scopes_text(struct fa_arena *arena, unsigned scopes)
+{
+    const char *text = "";
+
+    for (size_t i = 0; fa_scope_name(i); i++)
+        if (scopes & 1u << i)
+            text = fa_arena_printf(arena, "%s%s%s", text, text[0] ? "," : "", fa_scope_name(i));
+    return text;
+}
+
+static void print_table(struct fa_cli *cli, const struct fa_tokens *tokens)
+{
+    static const struct fa_column columns[] = {
+        {"ID", 0},      {"NAME", FA_COLUMN_FLEXIBLE},
+        {"SCOPES", 0},  {"NAMESPACES", FA_COLUMN_FLEXIBLE},
+        {"EXPIRES", 0},
+    };
+    struct fa_table table;
+
+    if (tokens->count == 0) {
+        fa_cli_note(cli, "No tokens.");
+        return;
+    }
+    fa_table_init(&table, columns, FA_COUNT(columns));
+    for (size_t i = 0; i < tokens->count; i++) {
+        const struct fa_token *token = &tokens->items[i];
+        bool is_over = token->expires_us != 0 && token->expires_us <= fa_clock_now_us();
+        char time[FA_TIME_SIZE] = "never";
+
+        if (token->expires_us != 0)
+            fa_time_format(token->expires_us, time);
+        fa_table_add(&table, FA_PLAIN, token->id);
+        fa_table_add(&table, FA_PLAIN, token->name);
+        fa_table_add(&table, FA_PLAIN, scopes_text(&table.arena, token->scopes));
+        fa_table_add(&table, FA_PLAIN, token->namespaces ? token->namespaces : "all");
+        fa_table_add(&table, is_over ? FA_RED : FA_PLAIN, is_over ? "expired" : time);
+    }
+    fa_table_print(&table, cli, 0);
+    fa_table_finish(&table);
+}
+
+int fa_verb_token_ls(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_TOKEN_LIST};
+    struct fa_out_json json;
+    int code = fa_cli_run(cli, &op);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->format == FA_CLI_TABLE) {
+        print_table(cli, op.tokens);
+    } else if (cli->format == FA_CLI_JSONL) {
+        for (size_t i = 0; i < op.tokens->count; i++)
+            print_token(cli, &op.tokens->items[i], NULL);
+    } else {
+        fa_out_json_begin(cli, &json);
+        fa_json_begin_object(&json.writer);
+        fa_json_key(&json.writer, "items");
+        fa_json_begin_array(&json.writer);
+        for (size_t i = 0; i < op.tokens->count; i++)
+            fa_token_put(&json.writer, &op.tokens->items[i], NULL);
+        fa_json_end_array(&json.writer);
+        fa_json_end_object(&json.writer);
+        fa_out_json_end(cli, &json);
+    }
+    return code;
+}
+
+int fa_verb_token_revoke(struct fa_cli *cli)
+{
+    int code = FA_EXIT_OK;
+
+    for (size_t i = 0; i < cli->arg_count && code == FA_EXIT_OK; i++) {
+        struct fa_op op = {.kind = FA_OP_TOKEN_REMOVE, .id = cli->args[i]};
+
+        code = fa_cli_run(cli, &op);
+        if (code != FA_EXIT_OK)
+            break;
+        if (cli->format == FA_CLI_TABLE)
+            fa_outf(cli, "revoked token %s\n", cli->args[i]);
+    }
+    if (code == FA_EXIT_OK && cli->format != FA_CLI_TABLE)
+        fa_outf(cli, "{\"deleted\":%zu}\n", cli->arg_count);
+    return code;
+}

@@ -1,0 +1,556 @@
+/*
+ * cron.c - reading schedules, and finding the next and the previous time.
+ *
+ * Fields are sets of bits, so the next value that fits is a shift and a count of zeroes. A search
+ * goes from the day down to the second in local time; zone.h says when that is. Since it never says
+ * an earlier time for a later local time, the first local time whose moment is late enough is the
+ * answer.
+ */
+#include "model/cron.h"
+
+#include "base/calendar.h"
+#include "base/place.h"
+#include "model/limits.h"
+#include "model/times.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <strings.h>
+
+#define SECOND_US INT64_C(1000000)
+#define TIME_MAX (INT64_C(253402300800) - 1) /* the last second of the year 9999 */
+#define SEARCH_DAYS INT64_C(146097)          /* 400 years: then the calendar repeats */
+#define STEP_MAX 100000
+
+/* ------------------------------------------------------------------------------------------
+ * Reading
+ */
+
+static const char *const month_names[] = {"JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL",
+                                          "AUG", "SEP", "OCT", "NOV", "DEC", NULL};
+static const char *const weekday_names[] = {"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT", NULL};
+
+struct field {
+    const char *name;
+    int min, max;
+    const char *const *names; /* of the values from `min` on; NULL: none */
+    const char *names_text;   /* for messages */
+    bool is_day;              /* may be "?" */
+};
+
+enum { SECOND, MINUTE, HOUR, DAY, MONTH, WEEKDAY, FIELD_COUNT };
+
+static const struct field fields[FIELD_COUNT] = {
+    [SECOND] = {"second", 0, 59, NULL, "", false},
+    [MINUTE] = {"minute", 0, 59, NULL, "", false},
+    [HOUR] = {"hour", 0, 23, NULL, "", false},
+    [DAY] = {"day of the month", 1, 31, NULL, "", true},
+    [MONTH] = {"month", 1, 12, month_names, " or JAN to DEC", false},
+    [WEEKDAY] = {"day of the week", 0, 7, weekday_names, " or SUN to SAT", true},
+};
+
+static const struct {
+    const char *name, *fields;
+} macros[] = {
+    {"@yearly", "0 0 1 1 *"}, {"@annually", "0 0 1 1 *"}, {"@monthly", "0 0 1 * *"},
+    {"@weekly", "0 0 * * 0"}, {"@daily", "0 0 * * *"},    {"@midnight", "0 0 * * *"},
+    {"@hourly", "0 * * * *"},
+};
+
+#define MACROS_TEXT "@yearly, @monthly, @weekly, @daily, @hourly or @every 5m"
+
+struct reader {
+    const char *text, *at;
+    const char *field; /* the name of the request's field, for errors */
+    struct faina_error *err;
+    const struct field *now; /* the field being read */
+    bool is_starred[FIELD_COUNT];
+    uint64_t sets[FIELD_COUNT];
+};
+
+static enum faina_code refuse(struct reader *r, const char *at, const char *what)
+{
+    int column = (int)(at - r->text) + 1;
+
+    fa_error_field(r->err, FAINA_INVALID_REQUEST, r->field, "%s: %s at column %d", r->field, what,
+                   column);
+    if (r->err) {
+        r->err->line = 1;
+        r->err->column = column;
+    }
+    return FAINA_INVALID_REQUEST;
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static const char *word_end(const char *at)
+{
+    while (*at && !is_space(*at))
+        at++;
+    return at;
+}
+
+/* Says what the field takes, and what there was instead. */
+static enum faina_code refuse_value(struct reader *r, const char *at)
+{
+    const struct field *f = r->now;
+    char what[256], shown[FA_SNIPPET_SIZE];
+
+    snprintf(what, sizeof(what), "expected %d to %d%s%s for the %s, found %s", f->min, f->max,
+             f->names_text, f->is_day ? ", * or ?" : " or *", f->name,
+             *at && !is_space(*at)
+                 ? fa_snippet((struct fa_bytes){at, (size_t)(word_end(at) - at)}, shown)
+                 : "nothing");
+    return refuse(r, at, what);
+}
+
+/* L, W and # of other schedulers: known, and not had. */
+static enum faina_code refuse_special(struct reader *r, const char *at)
+{
+    char what[128];
+
+    snprintf(what, sizeof(what), "%c is not supported in the %s", *at, r->now->name);
+    return refuse(r, at, what);
+}
+
+/* A number, or one of the field's names. */
+static enum faina_code read_value(struct reader *r, int *out)
+{
+    const struct field *f = r->now;
+    const char *from = r->at;
+    int value = 0;
+
+    if (is_digit(*r->at)) {
+        for (; is_digit(*r->at); r->at++)
+            value = value <= f->max ? value * 10 + (*r->at - '0') : value;
+        if (value < f->min || value > f->max)
+            return refuse_value(r, from);
+        *out = value;
+        return FAINA_OK;
+    }
+    while (is_letter(*r->at))
+        r->at++;
+    for (int i = 0; f->names && f->names[i]; i++) {
+        if (r->at - from == 3 && strncasecmp(from, f->names[i], 3) == 0) {
+            *out = f->min + i;
+            return FAINA_OK;
+        }
+    }
+    if (f->is_day && r->at - from <= 2 && (*from == 'L' || *from == 'W'))
+        return refuse_special(r, from);
+    return refuse_value(r, from);
+}
+
+static enum faina_code read_step(struct reader *r, int *out)
+{
+    const char *from = ++r->at;
+    int step = 0;
+
+    for (; is_digit(*r->at); r->at++)
+        step = step < STEP_MAX ? step * 10 + (*r->at - '0') : step;
+    if (step == 0)
+        return refuse(r, from, "expected a step of 1 or more after /");
+    if (step > r->now->max - r->now->min + 1) {
+        char what[128];
+
+        snprintf(what, sizeof(what), "a step of %.*s is longer than the %s",
+                 (int)(r->at - from < 20 ? r->at - from : 20), from, r->now->name);
+        return refuse(r, from, what);
+    }
+    *out = step;
+    return FAINA_OK;
+}
+
+/* "a-b", once a and the dash were seen. */
+static enum faina_code read_range_end(struct reader *r, int low, int *high)
+{
+    const char *from = ++r->at;
+    enum faina_code code = read_value(r, high);
+    char what[128];
+
+    if (code != FAINA_OK)
+        return code;
+    if (r->now == &fields[WEEKDAY] && *high == 0 && low > 0)
+        *high = 7; /* MON-SUN */
+    if (*high >= low)
+        return FAINA_OK;
+    snprintf(what, sizeof(what), "the range for the %s ends before it begins", r->now->name);
+    return refuse(r, from, what);
+}
+
+/* One item of a list. */
+static enum faina_code read_item(struct reader *r, uint64_t *set)
+{
+    const struct field *f = r->now;
+    int low = f->min, high = f->max, step = 1;
+    bool is_single = false;
+    enum faina_code code = FAINA_OK;
+
+    if (*r->at == '*' || (*r->at == '?' && f->is_day)) {
+        r->at++;
+        if (f == &fields[WEEKDAY])
+            high = 6;
+    } else {
+        code = read_value(r, &low);
+        is_single = *r->at != '-';
+        if (code == FAINA_OK && !is_single)
+            code = read_range_end(r, low, &high);
+    }
+    if (code != FAINA_OK)
+        return code;
+    if (*r->at == '/')
+        code = read_step(r, &step);
+    else if (is_single)
+        high = low;
+    for (int value = low; value <= high; value += step)
+        *set |= UINT64_C(1) << value;
+    return code;
+}
+
+static enum faina_code read_field(struct reader *r, int index)
+{
+    const char *from = r->at;
+
+    r->now = &fields[index];
+    r->is_starred[index] = *from == '*' || *from == '?';
+    for (;;) {
+        enum faina_code code = read_item(r, &r->sets[index]);
+
+        if (code != FAINA_OK)
+            return code;
+        if (*r->at != ',')
+            break;
+        r->at++;
+    }
+    if (*r->at == '\0' || is_space(*r->at))
+        return FAINA_OK;
+    if (r->now->is_day && strchr("LW#", *r->at))
+        return refuse_special(r, r->at);
+    return refuse(r, r->at, "expected a comma, a dash, a slash or the end of the field");
+}
+
+static int count_fields(const char *at)
+{
+    int count = 0;
+
+    while (*at) {
+        while (is_space(*at))
+            at++;
+        count += *at != '\0';
+        at = word_end(at);
+    }
+    return count;
+}
+
+static enum faina_code read_fields(struct reader *r, struct fa_cron *out)
+{
+    int count = count_fields(r->at);
+    enum faina_code code = FAINA_OK;
+    char what[128];
+
+    if (count != 5 && count != 6) {
+        snprintf(what, sizeof(what),
+                 "expected 5 fields, or 6 with seconds, or " MACROS_TEXT ", found %d", count);
+        return refuse(r, r->text, what);
+    }
+    r->sets[SECOND] = 1;
+    for (int i = count == 6 ? SECOND : MINUTE; i < FIELD_COUNT && code == FAINA_OK; i++) {
+        if (i == SECOND)
+            r->sets[SECOND] = 0;
+        while (is_space(*r->at))
+            r->at++;
+        code = read_field(r, i);
+    }
+    if (code != FAINA_OK)
+        return code;
+    *out = (struct fa_cron){
+        .seconds = r->sets[SECOND],
+        .minutes = r->sets[MINUTE],
+        .hours = (uint32_t)r->sets[HOUR],
+        .days = (uint32_t)r->sets[DAY],
+        .months = (uint32_t)r->sets[MONTH],
+        .weekdays = (uint8_t)((r->sets[WEEKDAY] | r->sets[WEEKDAY] >> 7) & 0x7f),
+        .is_either_day = !r->is_starred[DAY] && !r->is_starred[WEEKDAY],
+    };
+    return FAINA_OK;
+}
+
+/* "@every 5m": the words after it are a duration. */
+static enum faina_code read_every(struct reader *r, struct fa_cron *out)
+{
+    struct faina_error why;
+    char duration[FA_CRON_SIZE_MAX + 1];
+    int64_t ms;
+    size_t len;
+
+    while (is_space(*r->at))
+        r->at++;
+    len = (size_t)(word_end(r->at) - r->at);
+    snprintf(duration, sizeof(duration), "%.*s", (int)len, r->at);
+    if (fa_duration_parse(duration, "@every", &ms, &why) != FAINA_OK)
+        return refuse(r, r->at, why.message);
+    if (ms < 1000 || ms % 1000 != 0)
+        return refuse(r, r->at, "expected a duration of whole seconds after @every");
+    for (r->at += len; is_space(*r->at);)
+        r->at++;
+    if (*r->at)
+        return refuse(r, r->at, "expected nothing after the duration");
+    *out = (struct fa_cron){.every_s = ms / 1000};
+    return FAINA_OK;
+}
+
+static enum faina_code read_macro(struct reader *r, struct fa_cron *out)
+{
+    const char *from = r->at, *end = word_end(from), *rest = end;
+    size_t len = (size_t)(end - from);
+    char what[256], shown[FA_SNIPPET_SIZE];
+
+    while (is_space(*rest))
+        rest++;
+    if (len == strlen("@every") && strncasecmp(from, "@every", len) == 0) {
+        r->at = end;
+        return read_every(r, out);
+    }
+    for (size_t i = 0; i < FA_COUNT(macros); i++) {
+        struct reader inner = {.text = macros[i].fields, .at = macros[i].fields};
+
+        if (strlen(macros[i].name) != len || strncasecmp(from, macros[i].name, len) != 0)
+            continue;
+        if (*rest)
+            return refuse(r, rest, "expected nothing after the word");
+        return read_fields(&inner, out);
+    }
+    snprintf(what, sizeof(what), "expected " MACROS_TEXT ", found %s",
+             fa_snippet((struct fa_bytes){from, len}, shown));
+    return refuse(r, from, what);
+}
+
+static bool find_day(const struct fa_cron *cron, int64_t *days, int direction);
+
+enum faina_code fa_cron_parse(const char *text, const char *field, struct fa_cron *out,
+                              struct faina_error *err)
+{
+    struct reader r = {.text = text, .at = text, .field = field, .err = err};
+    struct fa_cron cron;
+    enum faina_code code;
+    int64_t days = 0;
+
+    if (!text)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, field, "%s is missing", field);
+    if (strlen(text) > FA_CRON_SIZE_MAX)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, field,
+                              "%s is %zu bytes long; the limit is %d", field, strlen(text),
+                              FA_CRON_SIZE_MAX);
+    while (is_space(*r.at))
+        r.at++;
+    code = *r.at == '@' ? read_macro(&r, &cron) : read_fields(&r, &cron);
+    if (code != FAINA_OK)
+        return code;
+    if (cron.every_s == 0 && !find_day(&cron, &days, 1)) /* K3 */
+        return refuse(&r, text, "never happens, because no month has such a day,");
+    *out = cron;
+    return FAINA_OK;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Searching, in local time
+ */
+
+/* The lowest value of a set from `value` on; -1 when there is none. */
+static int bit_from(uint64_t set, int value)
+{
+    set = value < 64 ? set >> value : 0;
+    return set ? value + __builtin_ctzll(set) : -1;
+}
+
+/* The highest value of a set up to `value`; -1 when there is none. */
+static int bit_until(uint64_t set, int value)
+{
+    if (value < 0)
+        return -1;
+    set &= UINT64_MAX >> (63 - value);
+    return set ? 63 - __builtin_clzll(set) : -1;
+}
+
+static int bit_toward(uint64_t set, int value, int direction)
+{
+    return direction > 0 ? bit_from(set, value) : bit_until(set, value);
+}
+
+static bool is_day(const struct fa_cron *cron, int64_t days, int day)
+{
+    bool fits_day = cron->days >> day & 1, fits_weekday = cron->weekdays >> fa_weekday(days) & 1;
+
+    return cron->is_either_day ? fits_day || fits_weekday : fits_day && fits_weekday;
+}
+
+/* Moves to the nearest day that fits, from *days on forward or backward. */
+static bool find_day(const struct fa_cron *cron, int64_t *days, int direction)
+{
+    int64_t end = *days + direction * SEARCH_DAYS, at = *days;
+
+    while (direction > 0 ? at <= end : at >= end) {
+        struct fa_date date = fa_date_from_days(at);
+        int last = fa_days_in_month(date.year, date.month);
+
+        if (!(cron->months >> date.month & 1)) { /* skip the month */
+            at += direction > 0 ? last - date.day + 1 : -date.day;
+            continue;
+        }
+        for (; date.day >= 1 && date.day <= last; date.day += direction, at += direction) {
+            if (is_day(cron, at, date.day)) {
+                *days = at;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Finds the nearest second of a day that fits, from *second on. Forward that is the smallest not
+ * less than it, backward the largest not more than it. */
+static bool find_second(const struct fa_cron *cron, int *second, int direction)
+{
+    int edge = direction > 0 ? 0 : 59; /* where a lower unit starts when a higher one moved */
+    int start = *second, hour = start / 3600;
+
+    for (; (hour = bit_toward(cron->hours, hour, direction)) >= 0; hour += direction) {
+        int minute = hour == start / 3600 ? start / 60 % 60 : edge;
+
+        for (; (minute = bit_toward(cron->minutes, minute, direction)) >= 0; minute += direction) {
+            bool is_start = hour == start / 3600 && minute == start / 60 % 60;
+            int found = bit_toward(cron->seconds, is_start ? start % 60 : edge, direction);
+
+            if (found >= 0) {
+                *second = hour * 3600 + minute * 60 + found;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The nearest local time that fits, from *local on. */
+static bool find_local(const struct fa_cron *cron, int64_t *local, int direction)
+{
+    int64_t days = *local / FA_DAY_SECONDS;
+    int second = (int)(*local % FA_DAY_SECONDS);
+    int64_t first;
+
+    if (second < 0) {
+        second += FA_DAY_SECONDS;
+        days--;
+    }
+    first = days;
+    /* The second time round the day is another one, and begins at its edge: that always fits. */
+    for (int i = 0; i < 2; i++) {
+        if (!find_day(cron, &days, direction))
+            return false;
+        if (days != first)
+            second = direction > 0 ? 0 : FA_DAY_SECONDS - 1;
+        if (find_second(cron, &second, direction)) {
+            *local = days * FA_DAY_SECONDS + second;
+            return true;
+        }
+        days += direction;
+        first = INT64_MIN;
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Times
+ */
+
+static int64_t floor_seconds(int64_t us)
+{
+    return us / SECOND_US - (us % SECOND_US < 0);
+}
+
+static bool put_time(int64_t seconds, int64_t *out_us)
+{
+    if (seconds < 0 || seconds > TIME_MAX)
+        return false;
+    *out_us = seconds * SECOND_US;
+    return true;
+}
+
+bool fa_cron_next(const struct fa_cron *cron, const struct fa_zone *zone, int64_t after_us,
+                  int64_t *out_us)
+{
+    int64_t after = floor_seconds(after_us), local, time;
+
+    if (after > TIME_MAX)
+        return false;
+    if (after < -1)
+        after = -1;
+    if (cron->every_s > 0)
+        return put_time((after - (after < 0) * (cron->every_s - 1)) / cron->every_s *
+                                cron->every_s +
+                            cron->every_s,
+                        out_us);
+    local = fa_zone_to_local(zone, after);
+    do {
+        local++;
+        if (!find_local(cron, &local, 1))
+            return false;
+        time = fa_zone_from_local(zone, local);
+    } while (time <= after); /* a local time that comes for the second time */
+    return put_time(time, out_us);
+}
+
+bool fa_cron_previous(const struct fa_cron *cron, const struct fa_zone *zone, int64_t until_us,
+                      int64_t *out_us)
+{
+    int64_t until = floor_seconds(until_us), local, time, before;
+    struct fa_zone_span span;
+
+    if (until < 0)
+        return false;
+    if (until > TIME_MAX)
+        until = TIME_MAX;
+    if (cron->every_s > 0)
+        return put_time(until - until % cron->every_s, out_us);
+    /* After clocks went back, local times were reached before that are still to come again. */
+    span = fa_zone_span_at(zone, until);
+    local = until + span.offset;
+    if (span.from > 0) {
+        before = fa_zone_to_local(zone, span.from - 1);
+        if (before > local)
+            local = before;
+    }
+    for (;; local--) {
+        if (!find_local(cron, &local, -1))
+            return false;
+        time = fa_zone_from_local(zone, local);
+        if (time <= until)
+            return put_time(time, out_us);
+    }
+}
+
+size_t fa_cron_missed(const struct fa_cron *cron, const struct fa_zone *zone, int64_t after_us,
+                      int64_t until_us, size_t max, int64_t *times_us)
+{
+    size_t count = 0;
+    int64_t time_us = after_us;
+
+    while (count < max && fa_cron_next(cron, zone, time_us, &time_us) && time_us <= until_us) {
+        if (times_us)
+            times_us[count] = time_us;
+        count++;
+    }
+    return count;
+}

@@ -1,0 +1,80 @@
+/*
+ * match.h - match expressions: does an event's data fulfil a condition?
+ *
+ *     mimeType startsWith 'image/' AND NOT (size > 1048576 OR meta.tags[0] in ('raw', 'draft'))
+ *
+ *     expression  = both { OR both }
+ *     both        = one { AND one }
+ *     one         = NOT one | "(" expression ")" | clause
+ *     clause      = value ( = | != | < | <= | > | >= ) value
+ *                 | path ( startsWith | endsWith | contains ) 'text'
+ *                 | path in "(" literal { "," literal } ")"
+ *     value       = path | literal
+ *     literal     = 'text' (a quote doubled inside) | a JSON number | true | false | null
+ *
+ * Words are case-insensitive, fields are not. Paths are path.h's; a field called like a word of the
+ * language is written ['in']. `#` begins a comment that ends with its line.
+ *
+ * What it means:
+ *   - A field that is missing is null. With null every clause is false, but `= null` and `!= null`
+ *     with the word null ask whether there is something.
+ *   - Text compares by its bytes after escapes, numbers exactly (json_compare.h).
+ *   - Values of different types are not equal: = is false, != is true, and < <= > >= are false, as
+ *     they are for true and false. An array or an object equals nothing.
+ *   - `in` is = with one of the list. `contains` looks for the text inside a text, or for an
+ *     element of an array that equals it.
+ *
+ *   X1  A compiled expression never changes. Running it allocates nothing, and never goes back:
+ *       each clause is looked at no more than once.
+ *   X2  Running looks only at the clauses that it needs, from left to right (short circuit). The
+ *       last one that it looked at decided.
+ *   X3  Running ends: it takes at most FA_MATCH_STEPS_MAX steps, or refuses.
+ *   X4  A refusal of the source names the line, the column and what was expected there.
+ *
+ * Threads: pure functions; a compiled expression may be run by many threads at once.
+ */
+#ifndef FA_MATCH_H
+#define FA_MATCH_H
+
+#include "base/json.h"
+
+struct fa_match;
+
+/* Compiles `source` into `arena`; keeps no pointer to `source`. INVALID_REQUEST: err has line,
+ * column and the field "match". */
+FA_MUST_CHECK enum faina_code fa_match_compile(struct fa_bytes source, struct fa_arena *arena,
+                                               const struct fa_match **out,
+                                               struct faina_error *err);
+
+/* The text that it was compiled from. */
+struct fa_bytes fa_match_source(const struct fa_match *match);
+
+/*
+ * Data to match against: its first members are indexed, so that many expressions can be run against
+ * one event and each finds its fields at once.
+ */
+#define FA_MATCH_INDEX_SIZE 64
+struct fa_match_data {
+    struct fa_json root;
+    size_t count;
+    uint32_t hashes[FA_MATCH_INDEX_SIZE]; /* of the keys */
+    struct fa_bytes keys[FA_MATCH_INDEX_SIZE];
+    struct fa_json values[FA_MATCH_INDEX_SIZE];
+    struct fa_json_iter rest; /* the members behind the indexed ones */
+};
+/* `json` has passed fa_json_check, and outlives `data`. */
+void fa_match_data_init(struct fa_match_data *data, struct fa_bytes json);
+
+/* The answer, and the clause that decided (X2): source bytes `from` to `to`. */
+struct fa_match_verdict {
+    bool is_match;
+    bool clause_holds; /* by itself; under a NOT it isn't what it leads to */
+    size_t from, to;
+};
+
+/* PAYLOAD_TOO_LARGE: it would take more steps than allowed (X3). */
+FA_MUST_CHECK enum faina_code fa_match_run(const struct fa_match *match,
+                                           const struct fa_match_data *data,
+                                           struct fa_match_verdict *out, struct faina_error *err);
+
+#endif

@@ -1,0 +1,95 @@
+/*
+ * workflow.h - the definition of a workflow: its triggers and joins, read from JSON or YAML.
+ *
+ *     workflow: content-analysis
+ *     enabled: true                     # the default
+ *     triggers:
+ *       - name: mp3
+ *         on: object.created            # the type of the event
+ *         match: mimeType = 'audio/mpeg'   # match.h; without it every event of the type will do
+ *         task: { type: extract.id3, input: { hash: "${hash}" } }    # template.h over a submit
+ *     joins:
+ *       - name: post-enrichment
+ *         taskTypes: [extract.id3, extract.exif]
+ *         joinKey: hash                 # a path into each task's input
+ *         onFailure: drop               # or fire: what to do when a member ends badly
+ *         deadline: 1h                  # how long to wait for the others; without it for ever
+ *         task: { type: build.search, input: { hash: "${key}" } }
+ *
+ *   W1  A definition is taken whole or not at all: with one mistake there is no workflow.
+ *   W2  Every mistake is reported, up to FA_WORKFLOW_MISTAKES_MAX, with its JSON path and its
+ *       place. Only when the text is no JSON or YAML at all is there just one.
+ *   W3  Names of triggers and joins are unique within the workflow.
+ *   W4  A task template is checked as a submit is, as far as it can be without the values: the task
+ *       that is rendered from it is checked again when it is submitted.
+ *
+ * Threads: pure functions; a workflow never changes.
+ */
+#ifndef FA_WORKFLOW_H
+#define FA_WORKFLOW_H
+
+#include "model/match.h"
+#include "model/path.h"
+#include "model/template.h"
+
+struct fa_trigger {
+    const char *name;
+    const char *on;
+    const struct fa_match *match;   /* NULL: matches every event */
+    const struct fa_template *task; /* over the event's data; renders a submit body */
+};
+
+enum fa_join_failure {
+    FA_JOIN_DROP, /* a member that ends badly ends the round, without a task */
+    FA_JOIN_FIRE, /* it counts like one that completed */
+};
+
+struct fa_join {
+    const char *name;
+    const char *const *task_types; /* template paths number them by this order */
+    size_t task_type_count;
+    const char *key_text; /* "hash" */
+    struct fa_path key;   /* into each task's input */
+    enum fa_join_failure on_failure;
+    int64_t deadline_ms; /* 0: none */
+    const struct fa_template *task;
+};
+
+struct fa_workflow {
+    const char *name;
+    bool is_enabled;
+    const struct fa_trigger *triggers;
+    size_t trigger_count;
+    const struct fa_join *joins;
+    size_t join_count;
+    struct fa_bytes json; /* the definition as JSON, whatever it was written in */
+};
+
+struct fa_mistake {
+    const char *path;    /* "triggers[0].task.priority"; "" for the whole */
+    int line, column;    /* in the text as it was given */
+    const char *message; /* a sentence that names the path */
+};
+
+struct fa_mistakes {
+    struct fa_mistake *items;
+    size_t count, size;
+};
+
+enum fa_workflow_format { FA_WORKFLOW_JSON, FA_WORKFLOW_YAML };
+
+/* By the end of a file's name: .yaml and .yml are YAML, .json is JSON; false for others. */
+bool fa_workflow_format_of(const char *file, enum fa_workflow_format *out);
+
+/*
+ * Reads a definition. All that comes back lives in `arena`, and nothing points into `text`.
+ * INVALID_REQUEST: `mistakes` (all zero before) has them all; err has the first, and tells how many
+ * more there are.
+ */
+FA_MUST_CHECK enum faina_code fa_workflow_read(struct fa_bytes text, enum fa_workflow_format format,
+                                               struct fa_arena *arena,
+                                               const struct fa_workflow **out,
+                                               struct fa_mistakes *mistakes,
+                                               struct faina_error *err);
+
+#endif

@@ -1,0 +1,58 @@
+/*
+ * workflow_inner.h - what the files of workflow.h share: a reader that gathers mistakes.
+ */
+#ifndef FA_WORKFLOW_INNER_H
+#define FA_WORKFLOW_INNER_H
+
+#include "base/yaml.h"
+#include "model/workflow.h"
+
+struct fa_workflow_reader {
+    struct fa_arena *arena;
+    struct fa_bytes json;
+    const struct fa_yaml *yaml; /* NULL: the JSON is the source */
+    struct fa_mistakes *mistakes;
+    size_t unreported; /* beyond the maximum */
+};
+
+/* Notes a mistake at a byte of the JSON. The sentence is the path and then `format`, which so
+ * begins with a space or a colon. A path may go one `name` further than there is JSON; NULL: it
+ * doesn't. */
+void fa_workflow_mistake(struct fa_workflow_reader *r, const char *at, const char *name,
+                         const char *format, ...) FA_PRINTF(4, 5);
+
+/* A member that an object may have. With neither function anything will do. */
+struct fa_workflow_member {
+    const char *name;
+    bool is_required;
+    /* Reads it into the target. */
+    void (*read)(struct fa_workflow_reader *r, struct fa_json value, void *target);
+    /* Only says what is wrong. Not called for a value with a ${path} in it; with `is_deep` it is,
+     * unless the value is such a string itself. */
+    void (*check)(struct fa_workflow_reader *r, struct fa_json value);
+    bool is_deep;
+};
+#define FA_WORKFLOW_MEMBERS_MAX 32
+
+/* Reads an object member by member into `target`. Members that are null count as not there; unknown
+ * ones are mistakes. Returns which members were there, bit by bit. */
+uint32_t fa_workflow_members(struct fa_workflow_reader *r, struct fa_json object,
+                             const struct fa_workflow_member *members, size_t count, void *target);
+
+/* A name of up to `max` bytes; NULL, and a mistake, when it isn't one. */
+const char *fa_workflow_name(struct fa_workflow_reader *r, struct fa_json value, size_t max);
+/* A duration as text or in seconds; false, and a mistake, when it isn't one. */
+bool fa_workflow_duration(struct fa_workflow_reader *r, struct fa_json value, int64_t *out_ms);
+/* How many elements there are; 0 when it isn't an array. */
+size_t fa_workflow_count(struct fa_json value);
+/* Calls `read` for each element; a mistake when it isn't an array, or longer than `max`. */
+void fa_workflow_elements(struct fa_workflow_reader *r, struct fa_json value, size_t max,
+                          void (*read)(struct fa_workflow_reader *r, struct fa_json item,
+                                       void *target),
+                          void *target);
+
+/* The template of a task; NULL, and mistakes, when it isn't one. */
+const struct fa_template *fa_workflow_task(struct fa_workflow_reader *r, struct fa_json value,
+                                           const struct fa_template_join *join);
+
+#endif

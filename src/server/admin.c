@@ -1,0 +1,369 @@
+/*
+ * admin.c - routes for resources, teams, lanes and counts.
+ */
+#include "server/route.h"
+
+#include "model/limits.h"
+#include "server/inner.h"
+#include "service/wire.h"
+
+static struct fa_op *ask(struct fa_request *req, enum fa_op_kind kind)
+{
+    struct fa_op *op = fa_request_ops(req, 1);
+
+    op->kind = kind;
+    return op;
+}
+
+static void after_removal(struct fa_request *req)
+{
+    if (!fa_request_refused(req))
+        fa_answer_empty(req, 204);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Resources
+ */
+
+/* Who holds a resource is other namespaces' affair for a token of some. */
+static void put_resource(struct fa_request *req, struct fa_json_writer *w,
+                         struct faina_resource *resource)
+{
+    if (req->grant.namespaces.items)
+        resource->holder_count = 0;
+    fa_wire_put_resource(w, resource);
+}
+
+static void after_resources(struct fa_request *req)
+{
+    const struct faina_resources *resources = req->posted.ops[0].resources;
+    struct fa_json_writer *w;
+
+    if (fa_request_refused(req))
+        return;
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_json_key(w, "items");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < resources->count; i++)
+        put_resource(req, w, &resources->items[i]);
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
+void fa_handle_resources(struct fa_request *req)
+{
+    ask(req, FA_OP_RESOURCE_LIST);
+    fa_request_run(req, after_resources);
+}
+
+static void after_resource(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return;
+    put_resource(req, fa_answer_begin(req, 200), &req->posted.ops[0].resources->items[0]);
+    fa_answer_end(req);
+}
+
+void fa_handle_resource(struct fa_request *req)
+{
+    ask(req, FA_OP_RESOURCE_LIST)->resource.name = req->part;
+    fa_request_run(req, after_resource);
+}
+
+static void after_resource_put(struct fa_request *req)
+{
+    if (!fa_request_refused(req))
+        fa_handle_resource(req);
+}
+
+void fa_handle_resource_put(struct fa_request *req)
+{
+    struct fa_limit_body body = {0};
+    struct faina_error err;
+    struct fa_op *op;
+
+    if (!fa_request_is_global(req) || !fa_request_read(req, &fa_body_limit, &body))
+        return;
+    if (!body.has_limit) {
+        fa_error_field(&err, FAINA_INVALID_REQUEST, "maxConcurrency",
+                       "maxConcurrency is missing: give a number, or null for no limit");
+        fa_answer_problem(req, &err);
+        return;
+    }
+    op = ask(req, FA_OP_RESOURCE_SET);
+    op->resource.name = req->part;
+    op->resource.max_concurrency = body.max_concurrency;
+    fa_request_run(req, after_resource_put);
+}
+
+void fa_handle_resource_delete(struct fa_request *req)
+{
+    if (!fa_request_is_global(req))
+        return;
+    ask(req, FA_OP_RESOURCE_REMOVE)->resource.name = req->part;
+    fa_request_run(req, after_removal);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Teams
+ */
+
+static void after_teams(struct fa_request *req)
+{
+    const struct faina_teams *teams = req->posted.ops[0].teams;
+    struct fa_json_writer *w;
+
+    if (fa_request_refused(req))
+        return;
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_json_key(w, "items");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < teams->count; i++)
+        fa_wire_put_team(w, &teams->items[i]);
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
+void fa_handle_teams(struct fa_request *req)
+{
+    const char *ns = fa_url_param(&req->url, "namespace");
+
+    if (!fa_request_namespace(req, &ns, true))
+        return;
+    ask(req, FA_OP_TEAM_LIST)->name.ns = ns;
+    fa_request_run(req, after_teams);
+}
+
+/* The team of the path, then `then`; a token of other namespaces doesn't find it. */
+static void find_team(struct fa_request *req, fa_handler *then)
+{
+    ask(req, FA_OP_TEAM_LIST)->id = req->part;
+    fa_request_run(req, then);
+}
+
+static const struct faina_team *found_team(struct fa_request *req)
+{
+    const struct faina_team *team;
+
+    if (fa_request_refused(req))
+        return NULL;
+    team = &req->posted.ops[0].teams->items[0];
+    if (fa_grant_reaches(&req->grant, team->ns))
+        return team;
+    fa_answer_refusal(req, 404, FAINA_NOT_FOUND, "there is no team %.64s", req->part);
+    return NULL;
+}
+
+static void after_team(struct fa_request *req)
+{
+    const struct faina_team *team = found_team(req);
+
+    if (!team)
+        return;
+    fa_wire_put_team(fa_answer_begin(req, 200), team);
+    fa_answer_end(req);
+}
+
+void fa_handle_team(struct fa_request *req)
+{
+    find_team(req, after_team);
+}
+
+static bool read_team(struct fa_request *req, struct fa_team_body *body)
+{
+    struct faina_error err;
+
+    if (!fa_request_read(req, &fa_body_team, body))
+        return false;
+    if (body->name)
+        return true;
+    fa_error_field(&err, FAINA_INVALID_REQUEST, "name", "name is missing");
+    fa_answer_problem(req, &err);
+    return false;
+}
+
+static void after_team_post(struct fa_request *req)
+{
+    const struct faina_team *team = req->posted.ops[0].team_answer;
+
+    if (fa_request_refused(req))
+        return;
+    fa_answer_header(req, "Location", fa_arena_printf(&req->arena, FA_API "/teams/%s", team->id));
+    fa_wire_put_team(fa_answer_begin(req, 201), team);
+    fa_answer_end(req);
+}
+
+void fa_handle_team_post(struct fa_request *req)
+{
+    struct faina_team *team = fa_arena_zero(&req->arena, 1, sizeof(*team));
+    struct fa_team_body body = {0};
+
+    if (!read_team(req, &body) || !fa_request_namespace(req, &body.ns, false))
+        return;
+    team->ns = body.ns;
+    team->name = body.name;
+    team->spec = body.spec;
+    ask(req, FA_OP_TEAM_PUT)->team = team;
+    fa_request_run(req, after_team_post);
+}
+
+static void after_team_put(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return;
+    fa_wire_put_team(fa_answer_begin(req, 200), req->posted.ops[0].team_answer);
+    fa_answer_end(req);
+}
+
+static void put_found_team(struct fa_request *req)
+{
+    const struct faina_team *old = found_team(req);
+    struct fa_team_body body = {0};
+    struct faina_error err;
+    struct faina_team *team;
+
+    if (!old || !read_team(req, &body))
+        return;
+    if (body.ns && strcmp(body.ns, old->ns) != 0) {
+        fa_error_field(&err, FAINA_INVALID_REQUEST, "namespace",
+                       "a team can't be moved to another namespace");
+        fa_answer_problem(req, &err);
+        return;
+    }
+    team = fa_arena_zero(&req->arena, 1, sizeof(*team));
+    memcpy(team->id, old->id, sizeof(team->id));
+    team->ns = old->ns;
+    team->name = body.name;
+    team->spec = body.spec;
+    ask(req, FA_OP_TEAM_PUT)->team = team;
+    fa_request_run(req, after_team_put);
+}
+
+void fa_handle_team_put(struct fa_request *req)
+{
+    find_team(req, put_found_team);
+}
+
+static void delete_found_team(struct fa_request *req)
+{
+    if (!found_team(req))
+        return;
+    ask(req, FA_OP_TEAM_REMOVE)->id = req->part;
+    fa_request_run(req, after_removal);
+}
+
+void fa_handle_team_delete(struct fa_request *req)
+{
+    find_team(req, delete_found_team);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Lanes and counts
+ */
+
+static void ask_stats(struct fa_request *req, fa_handler *then)
+{
+    const char *ns = fa_url_param(&req->url, "namespace");
+
+    if (!fa_request_namespace(req, &ns, true))
+        return;
+    ask(req, FA_OP_STATS)->name.ns = ns;
+    fa_request_run(req, then);
+}
+
+static void after_stats(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return;
+    fa_wire_put_stats(fa_answer_begin(req, 200), req->posted.ops[0].stats);
+    fa_answer_end(req);
+}
+
+void fa_handle_stats(struct fa_request *req)
+{
+    ask_stats(req, after_stats);
+}
+
+static void put_lane(struct fa_json_writer *w, const char *ns, const char *type, bool is_paused)
+{
+    fa_json_key(w, "namespace");
+    fa_json_put_str(w, ns);
+    fa_json_key(w, "type");
+    fa_json_put_str(w, type);
+    fa_json_key(w, "paused");
+    fa_json_put_bool(w, is_paused);
+}
+
+static void after_lanes(struct fa_request *req)
+{
+    const struct faina_stats *stats = req->posted.ops[0].stats;
+    struct fa_json_writer *w;
+
+    if (fa_request_refused(req))
+        return;
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_json_key(w, "items");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < stats->count; i++) {
+        const struct faina_count *count = &stats->types[i];
+
+        fa_json_begin_object(w);
+        put_lane(w, count->ns, count->type, count->is_paused);
+        fa_json_key(w, "pending");
+        fa_json_put_int(w, count->by_status[FAINA_PENDING]);
+        fa_json_key(w, "active");
+        fa_json_put_int(w, count->by_status[FAINA_CLAIMED] + count->by_status[FAINA_RUNNING] +
+                               count->by_status[FAINA_BACKGROUND]);
+        fa_json_end_object(w);
+    }
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
+void fa_handle_lanes(struct fa_request *req)
+{
+    ask_stats(req, after_lanes);
+}
+
+static void after_lane(struct fa_request *req)
+{
+    const struct fa_op *op = &req->posted.ops[0];
+    struct fa_json_writer *w;
+
+    if (fa_request_refused(req))
+        return;
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    put_lane(w, op->name.ns, op->name.type, op->kind == FA_OP_PAUSE);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
+static void set_paused(struct fa_request *req, enum fa_op_kind kind)
+{
+    struct fa_lane_body body = {0};
+    struct fa_op *op;
+
+    if (!fa_request_read(req, &fa_body_lane, &body) || !fa_request_namespace(req, &body.ns, false))
+        return;
+    op = ask(req, kind);
+    op->name.ns = body.ns;
+    op->name.type = body.type ? body.type : "";
+    fa_request_run(req, after_lane);
+}
+
+void fa_handle_lane_pause(struct fa_request *req)
+{
+    set_paused(req, FA_OP_PAUSE);
+}
+
+void fa_handle_lane_resume(struct fa_request *req)
+{
+    set_paused(req, FA_OP_RESUME);
+}

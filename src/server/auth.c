@@ -1,0 +1,197 @@
+/*
+ * auth.c - tokens as the server keeps them: a table of hashes, read anew from time to time.
+ */
+#include "server/auth.h"
+
+#include "base/clock.h"
+#include "base/secret.h"
+#include "service/token.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <strings.h>
+
+struct fa_auth {
+    pthread_mutex_t loading; /* one at a time, so that an older list never replaces a newer one */
+    pthread_rwlock_t lock;   /* guards what follows */
+    struct fa_tokens tokens; /* in the arena */
+    struct fa_arena arena;
+};
+
+struct fa_auth *fa_auth_create(void)
+{
+    struct fa_auth *auth = fa_alloc_zero(1, sizeof(*auth));
+
+    pthread_mutex_init(&auth->loading, NULL);
+    pthread_rwlock_init(&auth->lock, NULL);
+    return auth;
+}
+
+void fa_auth_destroy(struct fa_auth *auth)
+{
+    if (!auth)
+        return;
+    fa_arena_finish(&auth->arena);
+    pthread_rwlock_destroy(&auth->lock);
+    pthread_mutex_destroy(&auth->loading);
+    free(auth);
+}
+
+enum faina_code fa_auth_load(struct fa_auth *auth, struct fa_service *service,
+                             struct faina_error *err)
+{
+    struct fa_arena arena = {0}, old;
+    struct fa_op op = {.kind = FA_OP_TOKEN_LIST, .arena = &arena};
+    enum faina_code code;
+
+    pthread_mutex_lock(&auth->loading);
+    code = fa_service_run_one(service, &op, err);
+    if (code == FAINA_OK) {
+        pthread_rwlock_wrlock(&auth->lock);
+        old = auth->arena;
+        auth->arena = arena;
+        auth->tokens = *op.tokens;
+        pthread_rwlock_unlock(&auth->lock);
+        arena = old;
+    }
+    pthread_mutex_unlock(&auth->loading);
+    fa_arena_finish(&arena);
+    return code;
+}
+
+bool fa_auth_has_tokens(struct fa_auth *auth)
+{
+    bool has_tokens;
+
+    pthread_rwlock_rdlock(&auth->lock);
+    has_tokens = auth->tokens.count > 0;
+    pthread_rwlock_unlock(&auth->lock);
+    return has_tokens;
+}
+
+/* The token in "Bearer <token>"; NULL: the header says something else. */
+static const char *bearer(const char *authorization)
+{
+    if (!authorization || strncasecmp(authorization, "Bearer", 6) != 0 || authorization[6] != ' ')
+        return NULL;
+    authorization += 6;
+    while (*authorization == ' ')
+        authorization++;
+    return authorization;
+}
+
+/* A1: every token is compared, whichever it is. The lock is held. */
+static const struct fa_token *find(const struct fa_auth *auth, const char *secret)
+{
+    const struct fa_token *found = NULL;
+    char hash[FA_SHA256_HEX_SIZE];
+
+    fa_token_hash(secret, hash);
+    for (size_t i = 0; i < auth->tokens.count; i++) {
+        const char *known = auth->tokens.items[i].hash;
+
+        if (known && strlen(known) == sizeof(hash) - 1 &&
+            fa_secret_equal(known, hash, sizeof(hash) - 1))
+            found = &auth->tokens.items[i];
+    }
+    return found;
+}
+
+/* A2. What can't be read allows nothing. */
+static struct fa_texts copy_namespaces(const char *json, struct fa_arena *arena)
+{
+    struct fa_texts none = {fa_arena_zero(arena, 1, sizeof(char *)), 0};
+    struct fa_json_iter it;
+    struct fa_json array, item;
+    const char **items;
+    size_t count = 0;
+
+    if (!json)
+        return (struct fa_texts){0};
+    if (fa_json_check(fa_str(json), 2, "namespaces", FAINA_INTERNAL, NULL) != FAINA_OK)
+        return none;
+    array = fa_json_value(fa_str(json));
+    if (array.type != FA_JSON_ARRAY)
+        return none;
+    for (it = fa_json_iter(array); fa_json_next(&it, NULL, &item);)
+        count += item.type == FA_JSON_STRING;
+    items = fa_arena_zero(arena, count + 1, sizeof(*items));
+    count = 0;
+    for (it = fa_json_iter(array); fa_json_next(&it, NULL, &item);)
+        if (item.type == FA_JSON_STRING)
+            items[count++] = fa_json_text(item, arena);
+    return (struct fa_texts){items, count};
+}
+
+static void grant_all(struct fa_grant *out)
+{
+    *out = (struct fa_grant){.scopes = FA_SCOPE_ALL};
+}
+
+/* The lock is held. */
+static enum faina_code check(struct fa_auth *auth, const char *secret, unsigned scope,
+                             struct fa_arena *arena, struct fa_grant *out, struct faina_error *err)
+{
+    const struct fa_token *token;
+
+    if (!secret)
+        return fa_error_set(err, FAINA_UNAUTHORIZED,
+                            "this needs a token, in the header Authorization: Bearer ...");
+    token = find(auth, secret);
+    if (!token)
+        return fa_error_set(err, FAINA_UNAUTHORIZED, "the token is not known");
+    if (token->expires_us != 0 && token->expires_us <= fa_clock_now_us())
+        return fa_error_set(err, FAINA_UNAUTHORIZED, "the token has expired");
+    if (scope != FA_SCOPE_NONE && !(token->scopes & (scope | FA_SCOPE_ADMIN)))
+        return fa_error_set(err, FAINA_FORBIDDEN, "the token does not have the scope \"%s\"",
+                            fa_scope_name((size_t)__builtin_ctz(scope)));
+    *out = (struct fa_grant){
+        .has_token = true,
+        .token_id = fa_arena_strdup(arena, token->id),
+        .scopes = token->scopes,
+        .namespaces = copy_namespaces(token->namespaces, arena),
+    };
+    return FAINA_OK;
+}
+
+enum faina_code fa_auth_check(struct fa_auth *auth, const char *authorization, unsigned scope,
+                              struct fa_arena *arena, struct fa_grant *out, struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    grant_all(out);
+    if (scope == FA_SCOPE_NONE)
+        return FAINA_OK;
+    pthread_rwlock_rdlock(&auth->lock);
+    if (auth->tokens.count > 0)
+        code = check(auth, bearer(authorization), scope, arena, out, err);
+    pthread_rwlock_unlock(&auth->lock);
+    return code;
+}
+
+bool fa_grant_reaches(const struct fa_grant *grant, const char *ns)
+{
+    if (!grant->namespaces.items)
+        return true;
+    for (size_t i = 0; i < grant->namespaces.count; i++)
+        if (strcmp(grant->namespaces.items[i], ns) == 0)
+            return true;
+    return false;
+}
+
+enum faina_code fa_grant_namespace(const struct fa_grant *grant, const char **ns, bool may_be_all,
+                                   struct faina_error *err)
+{
+    if (!*ns) {
+        bool has_one = grant->namespaces.items && grant->namespaces.count == 1;
+
+        *ns = has_one ? grant->namespaces.items[0] : "default";
+    }
+    if (fa_grant_reaches(grant, *ns))
+        return FAINA_OK;
+    if (may_be_all && strcmp(*ns, "*") == 0)
+        return fa_error_field(err, FAINA_FORBIDDEN, "namespace",
+                              "the token is for some namespaces only: name one of them");
+    return fa_error_field(err, FAINA_FORBIDDEN, "namespace",
+                          "the token is not for the namespace \"%.100s\"", *ns);
+}

@@ -1,0 +1,49 @@
+/*
+ * auth.h - who may do what: bearer tokens, scopes, namespaces.
+ *
+ * Without any token stored, the server trusts whoever reaches it, and listens on this machine alone
+ * unless told otherwise (server.h). As soon as there is one, every request needs one.
+ *
+ *   A1  The server knows hashes of tokens only, and compares them in constant time.
+ *   A2  A grant is a copy: what a request may do is decided once, at its head.
+ *   A3  The scope `admin` includes the others.
+ *
+ * Threads: any.
+ */
+#ifndef FA_AUTH_H
+#define FA_AUTH_H
+
+#include "service/body.h"
+#include "service/service.h"
+
+/* What one request may do. */
+struct fa_grant {
+    bool has_token;
+    const char *token_id;       /* for the log; NULL: none */
+    unsigned scopes;            /* set of fa_scope */
+    struct fa_texts namespaces; /* items NULL: all */
+};
+
+struct fa_auth;
+
+struct fa_auth *fa_auth_create(void);
+void fa_auth_destroy(struct fa_auth *auth); /* NULL is fine */
+
+/* Reads the tokens anew. On failure the old ones stay. */
+FA_MUST_CHECK enum faina_code fa_auth_load(struct fa_auth *auth, struct fa_service *service,
+                                           struct faina_error *err);
+bool fa_auth_has_tokens(struct fa_auth *auth);
+
+/* What the header `Authorization` (NULL: none) grants. UNAUTHORIZED, FORBIDDEN. */
+FA_MUST_CHECK enum faina_code fa_auth_check(struct fa_auth *auth, const char *authorization,
+                                            unsigned scope, struct fa_arena *arena,
+                                            struct fa_grant *out, struct faina_error *err);
+
+/* Whether a grant reaches a namespace. */
+bool fa_grant_reaches(const struct fa_grant *grant, const char *ns);
+/* Fills in the namespace of a request that names none: the only one of the grant, else "default".
+ * FORBIDDEN: the grant doesn't reach it. With `may_be_all`, "*" asks for all. */
+FA_MUST_CHECK enum faina_code fa_grant_namespace(const struct fa_grant *grant, const char **ns,
+                                                 bool may_be_all, struct faina_error *err);
+
+#endif

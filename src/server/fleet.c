@@ -1,0 +1,254 @@
+/*
+ * fleet.c - routes for workers and tokens: who works, and who may.
+ */
+#include "server/route.h"
+
+#include "base/clock.h"
+#include "server/inner.h"
+#include "service/token.h"
+#include "service/wire.h"
+
+static struct fa_op *ask(struct fa_request *req, enum fa_op_kind kind)
+{
+    struct fa_op *op = fa_request_ops(req, 1);
+
+    op->kind = kind;
+    op->id = req->part;
+    return op;
+}
+
+static void after_removal(struct fa_request *req)
+{
+    if (!fa_request_refused(req))
+        fa_answer_empty(req, 204);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Workers
+ */
+
+static void after_workers(struct fa_request *req)
+{
+    const struct faina_workers *workers = req->posted.ops[0].workers;
+    struct fa_json_writer *w;
+
+    if (fa_request_refused(req))
+        return;
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_json_key(w, "items");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < workers->count; i++)
+        fa_wire_put_worker(w, &workers->items[i]);
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
+void fa_handle_workers(struct fa_request *req)
+{
+    ask(req, FA_OP_WORKER_LIST);
+    fa_request_run(req, after_workers);
+}
+
+static void after_worker(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return;
+    fa_wire_put_worker(fa_answer_begin(req, 200), &req->posted.ops[0].workers->items[0]);
+    fa_answer_end(req);
+}
+
+void fa_handle_worker(struct fa_request *req)
+{
+    ask(req, FA_OP_WORKER_LIST);
+    fa_request_run(req, after_worker);
+}
+
+static void after_look(struct fa_request *req)
+{
+    const struct faina_beat *beat = req->data;
+
+    if (fa_request_refused(req))
+        return;
+    fa_wire_put_beat(fa_answer_begin(req, 200), &req->posted.ops[0].workers->items[0], beat);
+    fa_answer_end(req);
+}
+
+static void after_beat(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return;
+    req->data = req->posted.ops[0].beat;
+    ask(req, FA_OP_WORKER_LIST);
+    fa_request_run(req, after_look);
+}
+
+void fa_handle_worker_put(struct fa_request *req)
+{
+    struct fa_wire_beat *beat = fa_arena_zero(&req->arena, 1, sizeof(*beat));
+    struct fa_bytes body = fa_request_body(req);
+    struct faina_error err;
+    struct fa_op *op;
+
+    fa_error_clear(&err);
+    if (body.len == 0)
+        body = FA_LIT("{}");
+    if (fa_wire_read_beat(body, &req->arena, beat, &err) != FAINA_OK) {
+        fa_answer_problem(req, &err);
+        return;
+    }
+    if (beat->worker.id && strcmp(beat->worker.id, req->part) != 0) {
+        fa_error_field(&err, FAINA_INVALID_REQUEST, "id", "id is not the one in the path");
+        fa_answer_problem(req, &err);
+        return;
+    }
+    beat->worker.id = req->part;
+    op = ask(req, FA_OP_WORKER_PUT);
+    op->worker.self = &beat->worker;
+    op->worker.held = beat->held;
+    op->worker.held_count = beat->held_count;
+    op->worker.lease_ms = beat->lease_ms;
+    fa_request_run(req, after_beat);
+}
+
+void fa_handle_worker_delete(struct fa_request *req)
+{
+    ask(req, FA_OP_WORKER_REMOVE);
+    fa_request_run(req, after_removal);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Tokens
+ */
+
+static void after_tokens(struct fa_request *req)
+{
+    const struct fa_tokens *tokens = req->posted.ops[0].tokens;
+    struct fa_json_writer *w;
+
+    if (fa_request_refused(req))
+        return;
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_json_key(w, "items");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < tokens->count; i++)
+        fa_token_put(w, &tokens->items[i], NULL);
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
+void fa_handle_tokens(struct fa_request *req)
+{
+    if (!fa_request_is_global(req))
+        return;
+    ask(req, FA_OP_TOKEN_LIST);
+    fa_request_run(req, after_tokens);
+}
+
+/* The server's own copy is read anew before the answer: from then on the change counts. */
+static void reload(struct fa_posted *posted)
+{
+    struct fa_request *req = (struct fa_request *)posted;
+    struct faina_error err;
+
+    if (fa_auth_load(req->server->auth, req->server->service, &err) != FAINA_OK)
+        FA_LOG(req->server->log, FA_LOG_WARN, "the tokens can't be read", {"why", err.message});
+}
+
+struct new_token {
+    struct fa_token token;
+    char secret[FA_TOKEN_SIZE], hash[FA_SHA256_HEX_SIZE];
+    bool has_secret;
+    const struct fa_token *stored;
+};
+
+static void answer_token(struct fa_request *req)
+{
+    struct new_token *new = req->data;
+
+    fa_token_put(fa_answer_begin(req, 201), new->stored, new->has_secret ? new->secret : NULL);
+    explicit_bzero(new->secret, sizeof(new->secret));
+    fa_answer_end(req);
+}
+
+static void after_token_post(struct fa_request *req)
+{
+    struct new_token *new = req->data;
+
+    if (fa_request_refused(req))
+        return;
+    new->stored = req->posted.ops[0].token_answer;
+    fa_request_work(req, reload, answer_token);
+}
+
+static const char *names_json(struct fa_request *req, const struct fa_texts *names)
+{
+    struct fa_json_writer w;
+    struct fa_buf text;
+    const char *json;
+
+    if (!names->items)
+        return NULL;
+    fa_buf_init(&text, FA_SERVER_BATCH_SIZE_MAX);
+    fa_json_writer_init(&w, &text, 0);
+    fa_json_begin_array(&w);
+    for (size_t i = 0; i < names->count; i++)
+        fa_json_put_str(&w, names->items[i]);
+    fa_json_end_array(&w);
+    json = fa_arena_copy(&req->arena, text.ptr, text.len);
+    fa_buf_finish(&text);
+    return json;
+}
+
+void fa_handle_token_post(struct fa_request *req)
+{
+    struct new_token *new = fa_arena_zero(&req->arena, 1, sizeof(*new));
+    struct fa_token_body body = {0};
+    struct faina_error err;
+    enum faina_code code;
+
+    if (!fa_request_is_global(req) || !fa_request_read(req, &fa_body_token, &body))
+        return;
+    fa_error_clear(&err);
+    code = fa_scope_parse(body.scopes.items, body.scopes.count, &new->token.scopes, &err);
+    if (code == FAINA_OK && !body.hash) {
+        code = fa_token_make(new->secret, new->hash, &err);
+        new->has_secret = true;
+        body.hash = new->hash;
+    }
+    if (code != FAINA_OK) {
+        fa_answer_problem(req, &err);
+        return;
+    }
+    new->token.name = body.name ? body.name : "token";
+    new->token.hash = body.hash;
+    new->token.namespaces = names_json(req, &body.namespaces);
+    new->token.expires_us = body.expires_us;
+    if (body.expires_ms > 0)
+        new->token.expires_us = fa_clock_now_us() + body.expires_ms * 1000;
+    req->data = new;
+    ask(req, FA_OP_TOKEN_PUT)->token = &new->token;
+    fa_request_run(req, after_token_post);
+}
+
+static void answer_revoked(struct fa_request *req)
+{
+    fa_answer_empty(req, 204);
+}
+
+static void after_token_delete(struct fa_request *req)
+{
+    if (!fa_request_refused(req))
+        fa_request_work(req, reload, answer_revoked);
+}
+
+void fa_handle_token_delete(struct fa_request *req)
+{
+    if (!fa_request_is_global(req))
+        return;
+    ask(req, FA_OP_TOKEN_REMOVE);
+    fa_request_run(req, after_token_delete);
+}

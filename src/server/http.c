@@ -1,0 +1,548 @@
+/*
+ * http.c - between libmicrohttpd and requests.
+ *
+ * The library calls `on_access` for the head, for each piece of the body, at its end, and again
+ * after a suspended connection was resumed. A request that has operations to run suspends its
+ * connection first and posts them then; whoever has run them resumes it.
+ *
+ * The library gives up on a connection that is silent, but not on one that sends a byte now and
+ * then. So every connection is in a list with the time by which it must have got on, and a sweeper
+ * shuts the sockets of those that have not.
+ */
+#include "server/inner.h"
+
+#include "base/clock.h"
+#include "server/route.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <microhttpd.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#define SILENT_SECONDS 60
+#define SWEEP_MS 1000
+#define GZIP_SIZE_MIN 2048
+#define SWALLOW_SIZE_MAX (64 * 1024) /* of a body that nobody wants */
+
+struct fa_connection {
+    struct fa_connection *next, **link;
+    int fd;
+    int64_t until_us; /* monotonic; INT64_MAX: it is our turn */
+};
+
+/* ------------------------------------------------------------------------------------------
+ * Connections
+ */
+
+static struct fa_connection *connection_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+    return info ? *(void *const *)(const void *)&info->socket_context : NULL;
+}
+
+static void set_until(struct fa_server *server, struct fa_connection *peer, int64_t seconds)
+{
+    int64_t until = seconds > 0 ? fa_clock_mono_us() + seconds * 1000000 : INT64_MAX;
+
+    if (!peer)
+        return;
+    pthread_mutex_lock(&server->mutex);
+    peer->until_us = until;
+    pthread_mutex_unlock(&server->mutex);
+}
+
+static void connection_begin(struct fa_server *server, struct MHD_Connection *connection,
+                             void **context)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    struct fa_connection *peer = fa_alloc_zero(1, sizeof(*peer));
+
+    peer->fd = info ? info->connect_fd : -1;
+    peer->until_us = fa_clock_mono_us() + FA_SERVER_HEAD_SECONDS * 1000000LL;
+    pthread_mutex_lock(&server->mutex);
+    peer->next = server->connections;
+    peer->link = &server->connections;
+    if (peer->next)
+        peer->next->link = &peer->next;
+    server->connections = peer;
+    server->connection_count++;
+    pthread_mutex_unlock(&server->mutex);
+    *context = peer;
+}
+
+static void connection_end(struct fa_server *server, void **context)
+{
+    struct fa_connection *peer = *context;
+
+    if (!peer)
+        return;
+    pthread_mutex_lock(&server->mutex);
+    *peer->link = peer->next;
+    if (peer->next)
+        peer->next->link = peer->link;
+    server->connection_count--;
+    pthread_mutex_unlock(&server->mutex);
+    *context = NULL;
+    free(peer);
+}
+
+static void on_connection(void *ctx, struct MHD_Connection *connection, void **context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct fa_listener_socket *listener = ctx;
+
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        connection_begin(listener->server, connection, context);
+    else
+        connection_end(listener->server, context);
+}
+
+static void *run_sweeper(void *ctx)
+{
+    struct fa_server *server = ctx;
+
+    pthread_mutex_lock(&server->mutex);
+    while (!server->is_over) {
+        int64_t now_us = fa_clock_mono_us(), next_us = now_us + SWEEP_MS * 1000;
+        struct timespec until = {.tv_sec = next_us / 1000000, .tv_nsec = next_us % 1000000 * 1000};
+
+        for (struct fa_connection *peer = server->connections; peer; peer = peer->next) {
+            /* The library sees the end of the stream, and closes. */
+            if (peer->until_us <= now_us) {
+                shutdown(peer->fd, SHUT_RDWR);
+                peer->until_us = INT64_MAX;
+            }
+        }
+        pthread_cond_timedwait(&server->sweeper_cond, &server->mutex, &until);
+    }
+    pthread_mutex_unlock(&server->mutex);
+    return NULL;
+}
+
+void fa_http_cut(struct fa_server *server)
+{
+    pthread_mutex_lock(&server->mutex);
+    for (struct fa_connection *peer = server->connections; peer; peer = peer->next)
+        shutdown(peer->fd, SHUT_RDWR);
+    pthread_mutex_unlock(&server->mutex);
+}
+
+enum faina_code fa_http_start_sweeper(struct fa_server *server, struct faina_error *err)
+{
+    int rc = pthread_create(&server->sweeper, NULL, run_sweeper, server);
+
+    if (rc != 0)
+        return fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started: %s", strerror(rc));
+    server->has_sweeper = true;
+    return FAINA_OK;
+}
+
+void fa_http_stop_sweeper(struct fa_server *server)
+{
+    if (!server->has_sweeper)
+        return;
+    pthread_mutex_lock(&server->mutex);
+    server->is_over = true;
+    pthread_cond_signal(&server->sweeper_cond);
+    pthread_mutex_unlock(&server->mutex);
+    pthread_join(server->sweeper, NULL);
+    server->has_sweeper = false;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Sending
+ */
+
+const char *fa_request_header(const struct fa_request *req, const char *name)
+{
+    return MHD_lookup_connection_value(req->connection, MHD_HEADER_KIND, name);
+}
+
+/* Packs req->out when the client takes that and it is worth it. */
+static bool pack(struct fa_request *req)
+{
+    const char *accepted = fa_request_header(req, "Accept-Encoding");
+    z_stream z = {0};
+    struct fa_buf packed;
+    int rc;
+
+    if (req->out.len < GZIP_SIZE_MIN || !accepted || !strstr(accepted, "gzip"))
+        return false;
+    if (deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return false;
+    fa_buf_init(&packed, SIZE_MAX / 2);
+    packed.size = deflateBound(&z, req->out.len) + 1;
+    packed.ptr = fa_alloc(packed.size);
+    z.next_in = (unsigned char *)req->out.ptr;
+    z.avail_in = (unsigned)req->out.len;
+    z.next_out = (unsigned char *)packed.ptr;
+    z.avail_out = (unsigned)packed.size;
+    rc = deflate(&z, Z_FINISH);
+    packed.len = z.total_out;
+    deflateEnd(&z);
+    if (rc != Z_STREAM_END) {
+        fa_buf_finish(&packed);
+        return false;
+    }
+    fa_buf_finish(&req->out);
+    req->out = packed;
+    return true;
+}
+
+static size_t route_index(const struct fa_request *req)
+{
+    return req->route ? (size_t)(req->route - fa_routes) : fa_route_count;
+}
+
+static void note(struct fa_request *req)
+{
+    enum fa_log_level level = req->status >= 500 ? FA_LOG_WARN : FA_LOG_DEBUG;
+    int64_t ns = fa_clock_mono_ns() - req->begun_ns;
+    char status[16], ms[32];
+
+    fa_metrics_request(req->server->metrics, route_index(req), req->status, ns);
+    if (!fa_log_takes(req->server->log, level))
+        return;
+    snprintf(status, sizeof(status), "%d", req->status);
+    snprintf(ms, sizeof(ms), "%.3f", (double)ns / 1e6);
+    FA_LOG(req->server->log, level, "request", {"request", req->id},
+           {"method", req->route ? req->route->method : NULL}, {"path", req->url.path},
+           {"status", status}, {"ms", ms}, {"token", req->grant.token_id});
+}
+
+static enum MHD_Result send_answer(struct fa_request *req)
+{
+    bool is_packed = req->content_type && pack(req);
+    struct MHD_Response *response;
+    enum MHD_Result result;
+    const char *trace = fa_request_header(req, "traceparent");
+
+    /* The memory goes to the library with the answer. */
+    response = MHD_create_response_from_buffer(
+        req->out.len, req->out.ptr, req->out.ptr ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    if (!response)
+        return MHD_NO;
+    req->out.ptr = NULL;
+    fa_buf_init(&req->out, 0);
+    if (req->content_type)
+        MHD_add_response_header(response, "Content-Type", req->content_type);
+    if (is_packed)
+        MHD_add_response_header(response, "Content-Encoding", "gzip");
+    for (size_t i = 0; i < req->header_count; i++)
+        MHD_add_response_header(response, req->headers[i].name, req->headers[i].value);
+    MHD_add_response_header(response, "X-Request-Id", req->id);
+    if (trace)
+        MHD_add_response_header(response, "traceparent", trace);
+    MHD_add_response_header(response, "Cache-Control", "no-store");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (req->must_close || atomic_load(&req->server->is_draining) ||
+        atomic_load(&req->listener->is_retired))
+        MHD_add_response_header(response, "Connection", "close");
+    note(req);
+    result = MHD_queue_response(req->connection, (unsigned)req->status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Running
+ */
+
+static void on_done(struct fa_posted *posted)
+{
+    MHD_resume_connection(((struct fa_request *)posted)->connection);
+}
+
+static bool is_gone(const struct fa_posted *posted)
+{
+    const struct fa_request *req = (const struct fa_request *)posted;
+    struct pollfd poller = {.fd = req->peer ? req->peer->fd : -1, .events = POLLRDHUP};
+
+    return poller.fd >= 0 && poll(&poller, 1, 0) > 0 &&
+           poller.revents & (POLLRDHUP | POLLHUP | POLLERR);
+}
+
+static enum faina_code post(struct fa_request *req)
+{
+    req->posted.done = on_done;
+    req->posted.is_gone = is_gone;
+    if (req->how == FA_RUN_CLAIM_WAIT)
+        return fa_post_claim_wait(req->server->post, &req->posted);
+    if (req->how == FA_RUN_TASK_WAIT)
+        return fa_post_wait(req->server->post, &req->posted, req->wait_ms);
+    return fa_post(req->server->post, &req->posted);
+}
+
+/* The connection is suspended before the post: the answer may be there at once. */
+static void run(struct fa_request *req)
+{
+    enum faina_code code;
+
+    req->state = FA_REQUEST_RETURNS;
+    MHD_suspend_connection(req->connection);
+    code = post(req);
+    if (code == FAINA_OK)
+        return;
+    fa_answer_refusal(req, code == FAINA_OVERLOADED ? 429 : 503, code,
+                      code == FAINA_OVERLOADED ? "too much is queued already; try again later"
+                                               : "the server is going down");
+    MHD_resume_connection(req->connection);
+}
+
+static enum MHD_Result go_on(struct fa_request *req)
+{
+    if (req->state == FA_REQUEST_RETURNS)
+        req->then(req);
+    if (req->state == FA_REQUEST_RUNS) {
+        run(req);
+        return MHD_YES;
+    }
+    return send_answer(req);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * What the library calls
+ */
+
+static void *on_target(void *ctx, const char *uri, struct MHD_Connection *connection)
+{
+    struct fa_listener_socket *listener = ctx;
+
+    atomic_fetch_add(&listener->server->active, 1);
+    return fa_request_create(listener, connection, uri);
+}
+
+static void on_completed(void *ctx, struct MHD_Connection *connection, void **context,
+                         enum MHD_RequestTerminationCode code)
+{
+    struct fa_server *server = ((struct fa_listener_socket *)ctx)->server;
+    struct fa_request *req = *context;
+
+    (void)code;
+    if (!req)
+        return;
+    *context = NULL;
+    fa_request_destroy(req);
+    set_until(server, connection_of(connection), FA_SERVER_HEAD_SECONDS);
+    atomic_fetch_sub(&server->active, 1);
+}
+
+static void take_body(struct fa_request *req, const char *data, size_t size)
+{
+    if (req->state == FA_REQUEST_ANSWERS || req->is_too_large)
+        return; /* it is refused already: what comes is only read away */
+    if (req->body.len + size > req->body.max ||
+        atomic_load(&req->server->body_bytes) + (long long)size > FA_SERVER_BODIES_SIZE_MAX) {
+        req->is_too_large = true;
+        return;
+    }
+    fa_buf_add(&req->body, data, size);
+    req->body_counted += size;
+    atomic_fetch_add(&req->server->body_bytes, (long long)size);
+}
+
+/* A refused request: a small body is read away, so that the connection can be used again. */
+static bool swallows(const struct fa_request *req)
+{
+    const char *length = fa_request_header(req, "Content-Length");
+
+    return fa_request_header(req, "Transfer-Encoding") == NULL &&
+           fa_request_header(req, "Expect") == NULL && length &&
+           strtoull(length, NULL, 10) <= SWALLOW_SIZE_MAX;
+}
+
+/* What the head says about where the request ends. */
+struct framing {
+    size_t lengths, encodings, hosts;
+    bool is_odd;
+};
+
+static bool is_token(const char *text)
+{
+    size_t len = strlen(text);
+
+    return len > 0 && strspn(text, "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz"
+                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == len;
+}
+
+static enum MHD_Result see_field(void *ctx, enum MHD_ValueKind kind, const char *name,
+                                 const char *value)
+{
+    struct framing *framing = ctx;
+
+    (void)kind;
+    value = value ? value : "";
+    if (!is_token(name)) {
+        framing->is_odd = true;
+    } else if (strcasecmp(name, "Content-Length") == 0) {
+        framing->lengths++;
+        framing->is_odd |= value[0] == '\0' || strspn(value, "0123456789") != strlen(value);
+    } else if (strcasecmp(name, "Transfer-Encoding") == 0) {
+        framing->encodings++;
+        framing->is_odd |= strcasecmp(value, "chunked") != 0;
+    } else if (strcasecmp(name, "Host") == 0) {
+        framing->hosts++;
+    }
+    return MHD_YES;
+}
+
+/* A proxy in front of us may cut the stream into requests in another way than the library does, and
+ * let somebody hide one request in another. So whatever can be cut in two ways is refused. */
+static bool is_framed(struct fa_request *req, const char *version)
+{
+    bool is_new = strcmp(version, "HTTP/1.1") == 0;
+    struct framing framing = {0};
+
+    MHD_get_connection_values(req->connection, MHD_HEADER_KIND, see_field, &framing);
+    return (is_new || strcmp(version, "HTTP/1.0") == 0) && !framing.is_odd &&
+           framing.lengths + framing.encodings <= 1 && framing.hosts <= 1 &&
+           framing.hosts >= (is_new ? 1 : 0);
+}
+
+static enum MHD_Result on_head(struct fa_request *req, const char *method, const char *version)
+{
+    req->has_head = true;
+    req->peer = connection_of(req->connection);
+    set_until(req->server, req->peer, FA_SERVER_BODY_SECONDS);
+    if (!is_framed(req, version)) {
+        req->must_close = true;
+        fa_answer_refusal(req, 400, FAINA_INVALID_REQUEST,
+                          "the head of the request is malformed or ambiguous");
+        return send_answer(req);
+    }
+    fa_request_head(req, method);
+    if (req->state == FA_REQUEST_ANSWERS && !swallows(req) &&
+        (fa_request_header(req, "Content-Length") || fa_request_header(req, "Transfer-Encoding")))
+        return send_answer(req);
+    return MHD_YES;
+}
+
+static enum MHD_Result on_access(void *ctx, struct MHD_Connection *connection, const char *url,
+                                 const char *method, const char *version, const char *data,
+                                 size_t *size, void **context)
+{
+    struct fa_request *req = *context;
+
+    (void)ctx;
+    (void)connection;
+    (void)url;
+    if (!req->has_head)
+        return on_head(req, method, version);
+    if (*size > 0) {
+        take_body(req, data, *size);
+        *size = 0;
+        return MHD_YES;
+    }
+    if (!req->is_body_over) {
+        req->is_body_over = true;
+        set_until(req->server, req->peer, 0);
+        if (req->state != FA_REQUEST_ANSWERS)
+            fa_request_go(req);
+    }
+    return go_on(req);
+}
+
+/* Paths and queries are ours to decode (url.h). */
+static size_t keep_escapes(void *ctx, struct MHD_Connection *connection, char *text)
+{
+    (void)ctx;
+    (void)connection;
+    return strlen(text);
+}
+
+static void on_log(void *ctx, const char *format, va_list args)
+{
+    struct fa_server *server = ((struct fa_listener_socket *)ctx)->server;
+    char text[512];
+
+    vsnprintf(text, sizeof(text), format, args);
+    text[strcspn(text, "\n")] = '\0';
+    FA_LOG(server->log, FA_LOG_DEBUG, "http library", {"text", text});
+}
+
+/* TLS's options, or none. */
+static void tls_items(const struct fa_server *server, bool has_tls, struct MHD_OptionItem items[3])
+{
+    size_t n = 0;
+
+    if (has_tls) {
+        items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, server->certificate};
+        items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, server->key};
+    }
+    items[n] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+}
+
+enum faina_code fa_http_start(struct fa_listener_socket *listener, struct faina_error *err)
+{
+    unsigned flags =
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC;
+    bool has_tls = listener->server->certificate && !listener->is_unix;
+    struct MHD_OptionItem items[3];
+
+    tls_items(listener->server, has_tls, items);
+    if (has_tls)
+        flags |= MHD_USE_TLS;
+    listener->daemon = MHD_start_daemon(
+        flags, 0, NULL, NULL, on_access, listener, MHD_OPTION_EXTERNAL_LOGGER, on_log, listener,
+        MHD_OPTION_LISTEN_SOCKET, listener->fd, MHD_OPTION_CONNECTION_LIMIT,
+        (unsigned)FA_SERVER_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)FA_SERVER_HEAD_SIZE_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENT_SECONDS,
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, listener, MHD_OPTION_UNESCAPE_CALLBACK,
+        keep_escapes, listener, MHD_OPTION_NOTIFY_COMPLETED, on_completed, listener,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
+        MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+    if (!listener->daemon)
+        return fa_error_set(err, FAINA_UNAVAILABLE, "the server can't be started on %s",
+                            listener->address);
+    return FAINA_OK;
+}
+
+bool fa_http_has_good_tls(const struct fa_server *server)
+{
+    struct MHD_OptionItem items[3];
+    struct MHD_Daemon *daemon;
+
+    tls_items(server, true, items);
+    daemon = MHD_start_daemon(
+        MHD_USE_TLS | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC | MHD_USE_EPOLL_INTERNAL_THREAD, 0,
+        NULL, NULL, on_access, NULL, MHD_OPTION_ARRAY, items, MHD_OPTION_END);
+    if (daemon)
+        MHD_stop_daemon(daemon);
+    return daemon != NULL;
+}
+
+int fa_http_quiesce(struct fa_listener_socket *listener)
+{
+    int fd = listener->daemon ? MHD_quiesce_daemon(listener->daemon) : listener->fd;
+
+    listener->fd = -1;
+    return fd;
+}
+
+bool fa_http_is_idle(const struct fa_listener_socket *listener)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+
+    return !info || info->num_connections == 0;
+}
+
+void fa_http_stop(struct fa_listener_socket *listener)
+{
+    if (listener->daemon)
+        MHD_stop_daemon(listener->daemon);
+    else if (listener->fd >= 0)
+        close(listener->fd);
+    listener->daemon = NULL;
+    listener->fd = -1;
+    if (listener->path[0])
+        unlink(listener->path);
+}

@@ -1,0 +1,95 @@
+/*
+ * inner.h - what the files of the server share with each other, and with nobody else.
+ */
+#ifndef FA_SERVER_INNER_H
+#define FA_SERVER_INNER_H
+
+#include "server/auth.h"
+#include "server/metrics.h"
+#include "server/request.h"
+#include "server/server.h"
+#include "service/post.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct MHD_Daemon;
+
+/* One address that it listens on. When certificates change, a new one takes over the socket, and
+ * the old one is retired: it serves the connections that it has. */
+struct fa_listener_socket {
+    struct fa_server *server;
+    struct MHD_Daemon *daemon;
+    struct fa_listener_socket *next; /* of the retired ones */
+    atomic_bool is_retired;
+    int fd;
+    char address[160];
+    char path[108]; /* of a Unix socket that is ours to remove; "" otherwise */
+    bool is_unix;
+    bool is_trusted; /* a Unix socket that we made, for our own user alone */
+};
+
+struct fa_server {
+    struct fa_service *service;
+    struct fa_post *post;
+    struct fa_auth *auth;
+    struct fa_metrics *metrics;
+    char *certificate, *key; /* PEM; NULL: no TLS */
+    const struct fa_log *log;
+    struct fa_server_options options;
+    struct fa_listener_socket *listeners[FA_SERVER_LISTEN_MAX];
+    size_t listener_count;
+    struct fa_listener_socket *retired;
+    char *openapi; /* the document, made once */
+    char openapi_etag[40];
+
+    atomic_bool is_draining;
+    atomic_int active;           /* requests between their head and the end of their answer */
+    atomic_llong body_bytes;     /* of all requests */
+    atomic_ullong request_count; /* numbers for request ids */
+    uint64_t id_seed;
+
+    /* http.c: the connections, for the sweeper. */
+    pthread_mutex_t mutex;
+    struct fa_connection *connections;
+    size_t connection_count;
+    pthread_t sweeper;
+    pthread_cond_t sweeper_cond;
+    bool has_sweeper, is_over;
+};
+
+/* ---- http.c: between the HTTP library and requests ---- */
+
+FA_MUST_CHECK enum faina_code fa_http_start(struct fa_listener_socket *listener,
+                                            struct faina_error *err);
+/* Whether the server's certificate and key fit together. */
+bool fa_http_has_good_tls(const struct fa_server *server);
+/* Takes no more connections; the socket is the caller's. */
+int fa_http_quiesce(struct fa_listener_socket *listener);
+bool fa_http_is_idle(const struct fa_listener_socket *listener);
+/* Every request must have ended. */
+void fa_http_stop(struct fa_listener_socket *listener);
+FA_MUST_CHECK enum faina_code fa_http_start_sweeper(struct fa_server *server,
+                                                    struct faina_error *err);
+void fa_http_stop_sweeper(struct fa_server *server);
+/* Closes every connection, for the end of a drain that takes too long. */
+void fa_http_cut(struct fa_server *server);
+
+/* ---- listen.c: sockets ---- */
+
+FA_MUST_CHECK enum faina_code fa_listen_open(const char *address, struct fa_listener_socket *out,
+                                             bool *is_local, struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_listen_given(int fd, struct fa_listener_socket *out,
+                                              bool *is_local, struct faina_error *err);
+
+/* ---- request.c ---- */
+
+struct fa_request *fa_request_create(struct fa_listener_socket *listener,
+                                     struct MHD_Connection *connection, const char *target);
+void fa_request_destroy(struct fa_request *req);
+/* The head is whole: finds the route and checks who asks. Answers when something is wrong. */
+void fa_request_head(struct fa_request *req, const char *method);
+/* The body is whole. */
+void fa_request_go(struct fa_request *req);
+
+#endif

@@ -1,0 +1,240 @@
+/*
+ * metrics.c - counters and histograms, and their text.
+ */
+#include "server/metrics.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define TYPES_MAX 200 /* N1: what comes after them is counted as "other" */
+#define CLASSES 6     /* 0: other, 1xx .. 5xx */
+
+static const double time_bounds[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                     0.25,   0.5,   1,      2.5,   5,    10,    30,   60};
+static const double size_bounds[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000};
+
+#define BUCKETS_MAX 17
+_Static_assert(FA_COUNT(time_bounds) < BUCKETS_MAX, "one more for +Inf");
+_Static_assert(FA_COUNT(size_bounds) < BUCKETS_MAX, "one more for +Inf");
+
+struct histogram {
+    atomic_ullong counts[BUCKETS_MAX];
+    atomic_ullong sum; /* in millionths */
+};
+
+struct type_counts {
+    char *type;
+    uint64_t submitted, finished[FAINA_STATUS_COUNT];
+};
+
+struct fa_metrics {
+    size_t route_count;
+    struct histogram *requests; /* [route_count + 1][CLASSES] */
+    struct histogram groups, waits, runs;
+
+    pthread_mutex_t mutex; /* guards the types */
+    struct type_counts types[TYPES_MAX + 1];
+    size_t type_count;
+};
+
+struct fa_metrics *fa_metrics_create(size_t route_count)
+{
+    struct fa_metrics *metrics = fa_alloc_zero(1, sizeof(*metrics));
+
+    metrics->route_count = route_count;
+    metrics->requests = fa_alloc_zero((route_count + 1) * CLASSES, sizeof(*metrics->requests));
+    pthread_mutex_init(&metrics->mutex, NULL);
+    return metrics;
+}
+
+void fa_metrics_destroy(struct fa_metrics *metrics)
+{
+    if (!metrics)
+        return;
+    for (size_t i = 0; i < metrics->type_count; i++)
+        free(metrics->types[i].type);
+    pthread_mutex_destroy(&metrics->mutex);
+    free(metrics->requests);
+    free(metrics);
+}
+
+static void observe(struct histogram *histogram, const double *bounds, size_t count, double value)
+{
+    size_t i = 0;
+
+    while (i < count && value > bounds[i])
+        i++;
+    atomic_fetch_add_explicit(&histogram->counts[i], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&histogram->sum, (unsigned long long)(value * 1e6),
+                              memory_order_relaxed);
+}
+
+static void observe_us(struct histogram *histogram, int64_t us)
+{
+    observe(histogram, time_bounds, FA_COUNT(time_bounds), us > 0 ? (double)us / 1e6 : 0);
+}
+
+void fa_metrics_request(struct fa_metrics *metrics, size_t route, int status, int64_t ns)
+{
+    size_t class = status >= 100 && status < 600 ? (size_t)status / 100 : 0;
+
+    observe(&metrics->requests[route * CLASSES + class], time_bounds, FA_COUNT(time_bounds),
+            (double)ns / 1e9);
+}
+
+void fa_metrics_group(struct fa_metrics *metrics, size_t ops)
+{
+    observe(&metrics->groups, size_bounds, FA_COUNT(size_bounds), (double)ops);
+}
+
+/* The mutex is held. */
+static struct type_counts *counts_of(struct fa_metrics *metrics, const char *type)
+{
+    size_t i = 0;
+
+    while (i < metrics->type_count && strcmp(metrics->types[i].type, type) != 0)
+        i++;
+    if (i == metrics->type_count) {
+        if (i >= TYPES_MAX)
+            type = "other";
+        if (i > TYPES_MAX)
+            return &metrics->types[TYPES_MAX];
+        metrics->types[i].type = strdup(type);
+        metrics->type_count++;
+    }
+    return &metrics->types[i];
+}
+
+void fa_metrics_submitted(struct fa_metrics *metrics, const char *type)
+{
+    pthread_mutex_lock(&metrics->mutex);
+    counts_of(metrics, type)->submitted++;
+    pthread_mutex_unlock(&metrics->mutex);
+}
+
+void fa_metrics_ended(struct fa_metrics *metrics, const char *type, enum faina_status status,
+                      int64_t wait_us, int64_t run_us)
+{
+    pthread_mutex_lock(&metrics->mutex);
+    counts_of(metrics, type)->finished[status]++;
+    pthread_mutex_unlock(&metrics->mutex);
+    if (wait_us >= 0)
+        observe_us(&metrics->waits, wait_us);
+    if (run_us >= 0)
+        observe_us(&metrics->runs, run_us);
+}
+
+/* Text -------------------------------------------------------------------------------------- */
+
+static void head(struct fa_buf *out, const char *name, const char *kind, const char *help)
+{
+    fa_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
+}
+
+void fa_metrics_label(struct fa_buf *out, const char *name, const char *value)
+{
+    fa_buf_printf(out, "%s=\"", name);
+    for (; *value; value++) {
+        if (*value == '\n')
+            fa_buf_add_str(out, "\\n");
+        else if (*value == '"' || *value == '\\')
+            fa_buf_printf(out, "\\%c", *value);
+        else
+            fa_buf_add_char(out, *value);
+    }
+    fa_buf_add_char(out, '"');
+}
+
+static void put_histogram(struct fa_buf *out, struct histogram *histogram, const double *bounds,
+                          size_t count, const char *name, const char *labels)
+{
+    const char *comma = labels[0] ? "," : "";
+    unsigned long long total = 0;
+
+    for (size_t i = 0; i <= count; i++) {
+        total += atomic_load_explicit(&histogram->counts[i], memory_order_relaxed);
+        if (i < count)
+            fa_buf_printf(out, "%s_bucket{%s%sle=\"%g\"} %llu\n", name, labels, comma, bounds[i],
+                          total);
+        else
+            fa_buf_printf(out, "%s_bucket{%s%sle=\"+Inf\"} %llu\n", name, labels, comma, total);
+    }
+    fa_buf_printf(out, "%s_sum%s%s%s %.6f\n", name, labels[0] ? "{" : "", labels,
+                  labels[0] ? "}" : "",
+                  (double)atomic_load_explicit(&histogram->sum, memory_order_relaxed) / 1e6);
+    fa_buf_printf(out, "%s_count%s%s%s %llu\n", name, labels[0] ? "{" : "", labels,
+                  labels[0] ? "}" : "", total);
+}
+
+static bool is_used(struct histogram *histogram)
+{
+    for (size_t i = 0; i < BUCKETS_MAX; i++)
+        if (atomic_load_explicit(&histogram->counts[i], memory_order_relaxed) > 0)
+            return true;
+    return false;
+}
+
+static void write_requests(struct fa_metrics *metrics, struct fa_buf *out,
+                           const char *(*name)(size_t route))
+{
+    head(out, "faina_http_request_seconds", "histogram",
+         "Time from a request's head to its answer, by route and class of status.");
+    for (size_t i = 0; i < (metrics->route_count + 1) * CLASSES; i++) {
+        struct fa_buf labels;
+
+        if (!is_used(&metrics->requests[i]))
+            continue;
+        fa_buf_init(&labels, 4096);
+        fa_metrics_label(&labels, "route", name(i / CLASSES));
+        fa_buf_printf(&labels, ",code=\"%zuxx\"", i % CLASSES);
+        put_histogram(out, &metrics->requests[i], time_bounds, FA_COUNT(time_bounds),
+                      "faina_http_request_seconds", labels.ptr);
+        fa_buf_finish(&labels);
+    }
+}
+
+static void write_types(struct fa_metrics *metrics, struct fa_buf *out)
+{
+    pthread_mutex_lock(&metrics->mutex);
+    head(out, "faina_tasks_submitted_total", "counter", "Tasks that were stored.");
+    for (size_t i = 0; i < metrics->type_count; i++) {
+        if (metrics->types[i].submitted == 0)
+            continue;
+        fa_buf_add_str(out, "faina_tasks_submitted_total{");
+        fa_metrics_label(out, "type", metrics->types[i].type);
+        fa_buf_printf(out, "} %llu\n", (unsigned long long)metrics->types[i].submitted);
+    }
+    head(out, "faina_tasks_finished_total", "counter",
+         "Tasks that have ended, by the way they did.");
+    for (size_t i = 0; i < metrics->type_count; i++) {
+        for (int status = 0; status < FAINA_STATUS_COUNT; status++) {
+            if (metrics->types[i].finished[status] == 0)
+                continue;
+            fa_buf_add_str(out, "faina_tasks_finished_total{");
+            fa_metrics_label(out, "type", metrics->types[i].type);
+            fa_buf_printf(out, ",outcome=\"%s\"} %llu\n",
+                          faina_status_name((enum faina_status)status),
+                          (unsigned long long)metrics->types[i].finished[status]);
+        }
+    }
+    pthread_mutex_unlock(&metrics->mutex);
+}
+
+void fa_metrics_write(struct fa_metrics *metrics, struct fa_buf *out,
+                      const char *(*name)(size_t route))
+{
+    write_types(metrics, out);
+    head(out, "faina_task_wait_seconds", "histogram", "From submit to the first claim.");
+    put_histogram(out, &metrics->waits, time_bounds, FA_COUNT(time_bounds),
+                  "faina_task_wait_seconds", "");
+    head(out, "faina_task_run_seconds", "histogram",
+         "From the claim of the last attempt to its end.");
+    put_histogram(out, &metrics->runs, time_bounds, FA_COUNT(time_bounds), "faina_task_run_seconds",
+                  "");
+    head(out, "faina_commit_batch_size", "histogram", "Operations in one transaction.");
+    put_histogram(out, &metrics->groups, size_bounds, FA_COUNT(size_bounds),
+                  "faina_commit_batch_size", "");
+    write_requests(metrics, out, name);
+}

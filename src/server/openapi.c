@@ -1,0 +1,294 @@
+/*
+ * openapi.c - the route table as an OpenAPI document, and as a page for people.
+ *
+ * Paths come from the table (routes.c), schemas from schemas.json.
+ */
+#include "server/route.h"
+
+#include "generated/schemas.h"
+
+#include <ctype.h>
+#include <stdio.h>
+
+static void put_text(struct fa_json_writer *w, const char *key, const char *text)
+{
+    fa_json_key(w, key);
+    fa_json_put_str(w, text);
+}
+
+static void put_reference(struct fa_json_writer *w, const char *schema)
+{
+    char path[96];
+
+    snprintf(path, sizeof(path), "#/components/schemas/%s", schema);
+    fa_json_begin_object(w);
+    put_text(w, "$ref", path);
+    fa_json_end_object(w);
+}
+
+static void put_content(struct fa_json_writer *w, const char *type, const char *schema)
+{
+    fa_json_key(w, type);
+    fa_json_begin_object(w);
+    fa_json_key(w, "schema");
+    put_reference(w, schema);
+    fa_json_end_object(w);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * One operation
+ */
+
+/* "POST /api/v1/tasks/{id}:claim" is "postTasksIdClaim". */
+static void put_operation_id(struct fa_json_writer *w, const struct fa_route *route)
+{
+    const char *path = route->path;
+    bool is_upper = true;
+    struct fa_buf id;
+
+    fa_buf_init(&id, 256);
+    for (const char *at = route->method; *at; at++)
+        fa_buf_add_char(&id, (char)tolower((unsigned char)*at));
+    if (strncmp(path, FA_API, strlen(FA_API)) == 0)
+        path += strlen(FA_API);
+    for (; *path; path++) {
+        if (!isalnum((unsigned char)*path)) {
+            is_upper = true;
+            continue;
+        }
+        fa_buf_add_char(&id, is_upper ? (char)toupper((unsigned char)*path) : *path);
+        is_upper = false;
+    }
+    put_text(w, "operationId", id.ptr);
+    fa_buf_finish(&id);
+}
+
+static void put_parameter(struct fa_json_writer *w, struct fa_bytes name, const char *where)
+{
+    fa_json_begin_object(w);
+    fa_json_key(w, "name");
+    fa_json_put_bytes(w, name);
+    put_text(w, "in", where);
+    if (strcmp(where, "path") == 0) {
+        fa_json_key(w, "required");
+        fa_json_put_bool(w, true);
+    }
+    fa_json_key(w, "schema");
+    fa_json_put_raw(w, "{\"type\":\"string\"}");
+    fa_json_end_object(w);
+}
+
+static void put_parameters(struct fa_json_writer *w, const struct fa_route *route)
+{
+    const char *open = strchr(route->path, '{');
+
+    fa_json_key(w, "parameters");
+    fa_json_begin_array(w);
+    if (open)
+        put_parameter(w, (struct fa_bytes){open + 1, strcspn(open + 1, "}")}, "path");
+    for (const char *at = route->query; at && *at; at += *at == ' ') {
+        size_t len = strcspn(at, " ");
+
+        put_parameter(w, (struct fa_bytes){at, len}, "query");
+        at += len;
+    }
+    fa_json_end_array(w);
+}
+
+static void put_request(struct fa_json_writer *w, const struct fa_route *route)
+{
+    if (!route->request)
+        return;
+    fa_json_key(w, "requestBody");
+    fa_json_begin_object(w);
+    fa_json_key(w, "content");
+    fa_json_begin_object(w);
+    put_content(w, "application/json", route->request);
+    if (route->flags & FA_ROUTE_LINES)
+        put_content(w, "application/x-ndjson", "Text");
+    fa_json_end_object(w);
+    fa_json_end_object(w);
+}
+
+static void put_response(struct fa_json_writer *w, const struct fa_route *route, int status)
+{
+    char code[16];
+
+    snprintf(code, sizeof(code), "%d", status);
+    fa_json_key(w, code);
+    fa_json_begin_object(w);
+    put_text(w, "description", route->title);
+    if (route->response) {
+        bool is_text = strcmp(route->response, "Text") == 0;
+
+        fa_json_key(w, "content");
+        fa_json_begin_object(w);
+        put_content(w, is_text ? "text/plain" : "application/json", route->response);
+        fa_json_end_object(w);
+    }
+    fa_json_end_object(w);
+}
+
+static void put_responses(struct fa_json_writer *w, const struct fa_route *route)
+{
+    fa_json_key(w, "responses");
+    fa_json_begin_object(w);
+    put_response(w, route, route->status);
+    if (route->handle == fa_handle_submit)
+        put_response(w, route, 200);
+    fa_json_key(w, "default");
+    fa_json_put_raw(w, "{\"description\":\"A problem\",\"content\":{\"application/problem+json\":"
+                       "{\"schema\":{\"$ref\":\"#/components/schemas/Problem\"}}}}");
+    fa_json_end_object(w);
+}
+
+static const char *scope_name(unsigned scope)
+{
+    return scope == FA_SCOPE_READ     ? "read"
+           : scope == FA_SCOPE_SUBMIT ? "submit"
+           : scope == FA_SCOPE_WORK   ? "work"
+           : scope == FA_SCOPE_ADMIN  ? "admin"
+                                      : NULL;
+}
+
+static void put_operation(struct fa_json_writer *w, const struct fa_route *route)
+{
+    char method[16] = "";
+
+    for (size_t i = 0; route->method[i] && i < sizeof(method) - 1; i++)
+        method[i] = (char)tolower((unsigned char)route->method[i]);
+    fa_json_key(w, method);
+    fa_json_begin_object(w);
+    put_operation_id(w, route);
+    put_text(w, "summary", route->title);
+    if (route->details)
+        put_text(w, "description", route->details);
+    put_parameters(w, route);
+    put_request(w, route);
+    put_responses(w, route);
+    fa_json_key(w, "security");
+    fa_json_begin_array(w);
+    if (route->scope != FA_SCOPE_NONE) {
+        fa_json_put_raw(w, "{}"); /* a server without tokens asks for none */
+        fa_json_begin_object(w);
+        fa_json_key(w, "token");
+        fa_json_begin_array(w);
+        fa_json_put_str(w, scope_name(route->scope));
+        fa_json_end_array(w);
+        fa_json_end_object(w);
+    }
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The document
+ */
+
+static bool is_first(size_t index)
+{
+    for (size_t i = 0; i < index; i++)
+        if (strcmp(fa_routes[i].path, fa_routes[index].path) == 0)
+            return false;
+    return true;
+}
+
+static void put_paths(struct fa_json_writer *w)
+{
+    fa_json_key(w, "paths");
+    fa_json_begin_object(w);
+    for (size_t i = 0; i < fa_route_count; i++) {
+        if (!is_first(i))
+            continue;
+        fa_json_key(w, fa_routes[i].path);
+        fa_json_begin_object(w);
+        for (size_t k = i; k < fa_route_count; k++)
+            if (strcmp(fa_routes[k].path, fa_routes[i].path) == 0)
+                put_operation(w, &fa_routes[k]);
+        fa_json_end_object(w);
+    }
+    fa_json_end_object(w);
+}
+
+void fa_openapi_write(struct fa_buf *out)
+{
+    struct fa_json_writer w;
+
+    fa_json_writer_init(&w, out, 0);
+    fa_json_begin_object(&w);
+    put_text(&w, "openapi", "3.1.0");
+    fa_json_key(&w, "info");
+    fa_json_begin_object(&w);
+    put_text(&w, "title", "Faina");
+    put_text(&w, "version", FAINA_VERSION);
+    put_text(&w, "description", "A durable task engine.");
+    fa_json_key(&w, "license");
+    fa_json_put_raw(&w, "{\"name\":\"MIT\",\"identifier\":\"MIT\"}");
+    fa_json_end_object(&w);
+    fa_json_key(&w, "servers");
+    fa_json_put_raw(&w, "[{\"url\":\"/\"}]");
+    put_paths(&w);
+    fa_json_key(&w, "components");
+    fa_json_begin_object(&w);
+    fa_json_key(&w, "securitySchemes");
+    fa_json_put_raw(&w, "{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}}");
+    fa_json_key(&w, "schemas");
+    fa_json_put_raw(&w, fa_schemas);
+    fa_json_end_object(&w);
+    fa_json_end_object(&w);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The page
+ */
+
+static const char page_head[] =
+    "# The HTTP interface\n"
+    "\n"
+    "This page is printed from the server's table of routes (`faina serve --print-api`); a test "
+    "runs every\n"
+    "example. `/openapi.json` says the same to programs.\n"
+    "\n"
+    "    faina serve                                   # 127.0.0.1:7070, sqlite:faina.db\n"
+    "    URL=http://localhost:7070\n"
+    "\n"
+    "Bodies are JSON in camelCase, with `Content-Type: application/json`. Times are RFC 3339 in "
+    "UTC,\n"
+    "durations are `\"50ms\"`, `\"90s\"`, `\"5m\"`, `\"1h\"` or seconds. Unknown fields and "
+    "unknown\n"
+    "parameters are refused by name. A change is answered after it is on disk.\n"
+    "\n"
+    "- **Errors** are `application/problem+json`: `{type, title, status, detail, code}`, and\n"
+    "  `errors: [{field, message}]` when a field is to blame. [errors.md](errors.md) lists the "
+    "codes.\n"
+    "  With 429 and 503 comes `Retry-After`.\n"
+    "- **Versions.** The `ETag` of a task is its version. `If-Match` on a change refuses with 412 "
+    "when\n"
+    "  the task has changed since.\n"
+    "- **Lists** are `{items, nextCursor}`. Large answers are packed for who accepts gzip.\n"
+    "- **Tokens** go into `Authorization: Bearer ...`. Each route needs the scope that it names;\n"
+    "  `admin` includes the others. Without any token stored, none is needed.\n"
+    "- **Namespaces.** A request that names none is about `default`, or about the only one of its\n"
+    "  token. Tasks of namespaces that a token doesn't reach are not found.\n"
+    "- Every answer has an `X-Request-Id`, which is also in the server's log.\n";
+
+void fa_api_page_write(struct fa_buf *out)
+{
+    fa_buf_add_str(out, page_head);
+    for (size_t i = 0; i < fa_route_count; i++) {
+        const struct fa_route *route = &fa_routes[i];
+
+        fa_buf_printf(out, "\n## %s %s\n\n%s.", route->method, route->path, route->title);
+        if (route->details)
+            fa_buf_printf(out, " %s", route->details);
+        if (scope_name(route->scope))
+            fa_buf_printf(out, " Scope `%s`.", scope_name(route->scope));
+        if (route->query) {
+            fa_buf_add_str(out, "\n\nParameters: `");
+            for (const char *at = route->query; *at; at++)
+                fa_buf_add_str(out, *at == ' ' ? "`, `" : (char[]){*at, '\0'});
+            fa_buf_add_str(out, "`.");
+        }
+        fa_buf_printf(out, "\n\n```sh\n%s\n```\n", route->example);
+    }
+}

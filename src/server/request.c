@@ -1,0 +1,651 @@
+/*
+ * request.c - one request: its head, its body, its runs and its answer.
+ */
+#include "server/request.h"
+
+#include "base/clock.h"
+#include "base/utf8.h"
+#include "model/codes.h"
+#include "model/limits.h"
+#include "model/states.h"
+#include "model/times.h"
+#include "server/inner.h"
+#include "server/route.h"
+#include "service/wire.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#define ANSWER_SIZE_MAX ((size_t)1024 * 1024 * 1024)
+#define RETRY_AFTER_SECONDS "1"
+
+/* ------------------------------------------------------------------------------------------
+ * Life
+ */
+
+/* The client's own id when it gives a harmless one, else one of ours. */
+static void set_id(struct fa_request *req)
+{
+    unsigned long long count = atomic_fetch_add(&req->server->request_count, 1);
+
+    snprintf(req->id, sizeof(req->id), "%08llx-%llx",
+             (unsigned long long)(req->server->id_seed & 0xffffffffu), count);
+}
+
+struct fa_request *fa_request_create(struct fa_listener_socket *listener,
+                                     struct MHD_Connection *connection, const char *target)
+{
+    struct fa_request *req = fa_alloc_zero(1, sizeof(*req));
+
+    req->server = listener->server;
+    req->listener = listener;
+    req->connection = connection;
+    req->begun_ns = fa_clock_mono_ns();
+    req->target = fa_arena_strdup(&req->arena, target);
+    fa_buf_init(&req->out, ANSWER_SIZE_MAX);
+    set_id(req);
+    return req;
+}
+
+void fa_request_destroy(struct fa_request *req)
+{
+    if (!req)
+        return;
+    atomic_fetch_sub(&req->server->body_bytes, (long long)req->body_counted);
+    fa_arena_finish(&req->posted.answers);
+    fa_arena_finish(&req->arena);
+    fa_buf_finish(&req->body);
+    fa_buf_finish(&req->out);
+    free(req);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The head
+ */
+
+static bool is_write(const char *method)
+{
+    return strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0 &&
+           strcmp(method, "OPTIONS") != 0;
+}
+
+static bool is_name_char(char c)
+{
+    return isalnum((unsigned char)c) || c == '-' || c == '_' || c == '.';
+}
+
+static void adopt_id(struct fa_request *req)
+{
+    const char *id = fa_request_header(req, "X-Request-Id");
+    size_t len = id ? strlen(id) : 0;
+
+    if (len == 0 || len >= sizeof(req->id))
+        return;
+    for (size_t i = 0; i < len; i++)
+        if (!is_name_char(id[i]))
+            return;
+    memcpy(req->id, id, len + 1);
+}
+
+/* The name in "name:port" and "[v6]:port". */
+static struct fa_bytes host_name(const char *host)
+{
+    if (host[0] == '[') {
+        size_t len = strcspn(host, "]");
+
+        return (struct fa_bytes){host, host[len] == ']' ? len + 1 : len};
+    }
+    return (struct fa_bytes){host, strcspn(host, ":")};
+}
+
+static bool same_text(struct fa_bytes a, const char *b)
+{
+    return strlen(b) == a.len && strncasecmp(a.ptr, b, a.len) == 0;
+}
+
+/*
+ * A page of another site can make a browser send requests here, under a name of its own that leads
+ * to this machine. So the name must be one that means us: this machine, an address that is written
+ * as a number, or a name that the owner has told.
+ */
+static bool is_our_host(const struct fa_request *req, const char *host)
+{
+    const struct fa_server_options *options = &req->server->options;
+    struct fa_bytes name = host_name(host);
+    bool is_number = name.len > 0;
+
+    if (same_text(name, "localhost") || (name.len > 0 && name.ptr[0] == '['))
+        return true;
+    for (size_t i = 0; i < name.len; i++)
+        is_number = is_number && (isdigit((unsigned char)name.ptr[i]) || name.ptr[i] == '.');
+    if (is_number)
+        return true;
+    for (size_t i = 0; i < options->host_count; i++)
+        if (same_text(name, options->hosts[i]))
+            return true;
+    /* The names that we were told to listen on. */
+    for (size_t i = 0; i < options->listen_count; i++)
+        if (fa_bytes_equal(name, host_name(options->listen[i])))
+            return true;
+    return false;
+}
+
+static bool check_host(struct fa_request *req)
+{
+    const char *host = fa_request_header(req, "Host");
+
+    if (!host || req->listener->is_unix || is_our_host(req, host))
+        return true;
+    fa_answer_refusal(req, 403, FAINA_FORBIDDEN,
+                      "this server does not answer to the name \"%.100s\"; its owner can allow "
+                      "it with --host",
+                      host);
+    return false;
+}
+
+/* A browser says where a page is from. Only pages of our own may change things. */
+static bool check_origin(struct fa_request *req, const char *method)
+{
+    const char *origin = fa_request_header(req, "Origin"), *host = fa_request_header(req, "Host");
+    const char *name;
+
+    if (!origin || !is_write(method))
+        return true;
+    name = strstr(origin, "://");
+    if (name && host && strcasecmp(name + 3, host) == 0)
+        return true;
+    fa_answer_refusal(req, 403, FAINA_FORBIDDEN, "requests from pages of \"%.100s\" are refused",
+                      origin);
+    return false;
+}
+
+static bool find_route(struct fa_request *req, const char *method)
+{
+    struct fa_bytes parts[FA_URL_PARTS_MAX] = {{0}};
+    struct fa_buf allow;
+    bool is_found;
+
+    fa_buf_init(&allow, 256);
+    req->is_head = strcmp(method, "HEAD") == 0;
+    req->route = fa_route_find(method, req->url.path, parts, &allow);
+    is_found = req->route != NULL;
+    if (is_found && parts[0].ptr) {
+        req->part = fa_url_decode(parts[0], false, &req->arena);
+        if (!req->part) {
+            fa_answer_refusal(req, 400, FAINA_INVALID_REQUEST,
+                              "the path is not percent-encoded UTF-8 text");
+            is_found = false;
+        }
+    } else if (!is_found && allow.len > 0) {
+        fa_answer_header(req, "Allow", fa_arena_strdup(&req->arena, allow.ptr));
+        if (strcmp(method, "OPTIONS") == 0)
+            fa_answer_empty(req, 204);
+        else
+            fa_answer_refusal(req, 405, FAINA_INVALID_REQUEST,
+                              "%.20s is not possible here, only %s", method, allow.ptr);
+    } else if (!is_found) {
+        fa_answer_refusal(req, 404, FAINA_NOT_FOUND, "there is nothing at %.200s", req->url.path);
+    }
+    fa_buf_finish(&allow);
+    return is_found;
+}
+
+static bool is_in_words(const char *words, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *at = words; at && *at; at += strcspn(at, " "), at += *at == ' ')
+        if (strcspn(at, " ") == len && memcmp(at, word, len) == 0)
+            return true;
+    return false;
+}
+
+static bool check_query(struct fa_request *req)
+{
+    for (size_t i = 0; i < req->url.param_count; i++) {
+        const char *name = req->url.params[i].name;
+        struct faina_error err;
+
+        if (is_in_words(req->route->query, name))
+            continue;
+        fa_error_field(&err, FAINA_INVALID_REQUEST, name, "unknown parameter \"%.40s\"; %s%s", name,
+                       req->route->query ? "there are: " : "there is none here",
+                       req->route->query ? req->route->query : "");
+        fa_answer_problem(req, &err);
+        return false;
+    }
+    return true;
+}
+
+static bool check_grant(struct fa_request *req)
+{
+    struct faina_error err;
+    enum faina_code code;
+
+    /* A socket that only our own user can reach; whoever can, can read the file too. */
+    if (req->listener->is_trusted) {
+        req->grant = (struct fa_grant){.scopes = FA_SCOPE_ALL};
+        return true;
+    }
+    code = fa_auth_check(req->server->auth, fa_request_header(req, "Authorization"),
+                         req->route->scope, &req->arena, &req->grant, &err);
+    if (code == FAINA_OK)
+        return true;
+    if (code == FAINA_UNAUTHORIZED)
+        fa_answer_header(req, "WWW-Authenticate", "Bearer realm=\"faina\"");
+    fa_answer_problem(req, &err);
+    return false;
+}
+
+static size_t body_size_max(const struct fa_request *req)
+{
+    if (req->route && req->route->flags & FA_ROUTE_LARGE)
+        return FA_SERVER_BATCH_SIZE_MAX;
+    return req->server->service->input_size_max + FA_SERVER_BODY_SIZE_EXTRA;
+}
+
+static bool check_length(struct fa_request *req)
+{
+    const char *text = fa_request_header(req, "Content-Length");
+    size_t max = body_size_max(req);
+
+    if (!text || strtoull(text, NULL, 10) <= max)
+        return true;
+    fa_answer_refusal(req, 413, FAINA_PAYLOAD_TOO_LARGE,
+                      "the body is larger than %zu bytes, the limit here", max);
+    return false;
+}
+
+static bool check_type(struct fa_request *req)
+{
+    if (!is_write(req->route->method) || fa_request_is_type(req, "application/json"))
+        return true;
+    if (req->route->flags & FA_ROUTE_LINES && (fa_request_is_type(req, "application/x-ndjson") ||
+                                               fa_request_is_type(req, "application/jsonl")))
+        return true;
+    /* Without a body there is no type to have. */
+    if (!fa_request_header(req, "Content-Type") && !fa_request_header(req, "Transfer-Encoding") &&
+        (!fa_request_header(req, "Content-Length") ||
+         strcmp(fa_request_header(req, "Content-Length"), "0") == 0))
+        return true;
+    fa_answer_refusal(req, 415, FAINA_INVALID_REQUEST,
+                      "the body must be JSON, with the header Content-Type: application/json");
+    return false;
+}
+
+void fa_request_head(struct fa_request *req, const char *method)
+{
+    struct faina_error err;
+
+    fa_buf_init(&req->body, FA_SERVER_BATCH_SIZE_MAX);
+    adopt_id(req);
+    if (!check_host(req) || !check_origin(req, method))
+        return;
+    if (fa_url_parse(req->target, &req->arena, &req->url, &err) != FAINA_OK) {
+        fa_answer_problem(req, &err);
+        return;
+    }
+    if (!find_route(req, method) || !check_grant(req) || !check_query(req) || !check_length(req) ||
+        !check_type(req))
+        return;
+    req->body.max = body_size_max(req);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The body
+ */
+
+static void audit(struct fa_request *req)
+{
+    if (req->route->flags & FA_ROUTE_AUDIT)
+        FA_LOG(req->server->log, FA_LOG_INFO, "administrative act", {"request", req->id},
+               {"method", req->route->method}, {"path", req->url.path},
+               {"token", req->grant.token_id});
+}
+
+/* A token of some namespaces: is the task in one of them? A task's namespace never changes. */
+static void after_guard(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return;
+    if (!fa_grant_reaches(&req->grant, req->posted.ops[0].task->ns)) {
+        fa_answer_refusal(req, 404, FAINA_TASK_NOT_FOUND, "there is no task %.64s", req->part);
+        return;
+    }
+    audit(req);
+    req->route->handle(req);
+}
+
+void fa_request_go(struct fa_request *req)
+{
+    assert(req->route);
+    if (req->is_too_large) {
+        fa_answer_refusal(req, 413, FAINA_PAYLOAD_TOO_LARGE,
+                          "the body is larger than %zu bytes, the limit here", body_size_max(req));
+        return;
+    }
+    if (req->route->flags & FA_ROUTE_OF_TASK && req->grant.namespaces.items) {
+        struct fa_op *op = fa_request_ops(req, 1);
+
+        op->kind = FA_OP_GET;
+        op->id = req->part;
+        fa_request_run(req, after_guard);
+        return;
+    }
+    audit(req);
+    req->route->handle(req);
+}
+
+struct fa_bytes fa_request_body(const struct fa_request *req)
+{
+    return (struct fa_bytes){req->body.ptr, req->body.len};
+}
+
+bool fa_request_is_type(const struct fa_request *req, const char *type)
+{
+    const char *value = fa_request_header(req, "Content-Type");
+    size_t len;
+
+    if (!value)
+        return false;
+    len = strcspn(value, "; \t");
+    return len == strlen(type) && strncasecmp(value, type, len) == 0;
+}
+
+bool fa_request_read(struct fa_request *req, const struct fa_body *body, void *out)
+{
+    struct faina_error err;
+
+    fa_error_clear(&err);
+    if (fa_body_read(fa_request_body(req), body, &req->arena, out, &err) == FAINA_OK)
+        return true;
+    fa_answer_problem(req, &err);
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The query and the headers
+ */
+
+static bool refuse_param(struct fa_request *req, const char *name, const char *what)
+{
+    struct faina_error err;
+
+    fa_error_field(&err, FAINA_INVALID_REQUEST, name, "%s must be %s", name, what);
+    fa_answer_problem(req, &err);
+    return false;
+}
+
+bool fa_request_int(struct fa_request *req, const char *name, int64_t min, int64_t max,
+                    int64_t *out)
+{
+    const char *text = fa_url_param(&req->url, name);
+    long long number;
+    char *end, what[80];
+
+    if (!text)
+        return true;
+    errno = 0;
+    number = strtoll(text, &end, 10);
+    if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && number >= min &&
+        number <= max) {
+        *out = number;
+        return true;
+    }
+    snprintf(what, sizeof(what), "a whole number between %lld and %lld", (long long)min,
+             (long long)max);
+    return refuse_param(req, name, what);
+}
+
+bool fa_request_bool(struct fa_request *req, const char *name, bool *out)
+{
+    const char *text = fa_url_param(&req->url, name);
+
+    if (!text)
+        return true;
+    if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+        return refuse_param(req, name, "true or false");
+    *out = text[0] == 't';
+    return true;
+}
+
+bool fa_request_time(struct fa_request *req, const char *name, int64_t *out_us)
+{
+    const char *text = fa_url_param(&req->url, name);
+    struct faina_error err;
+
+    fa_error_clear(&err);
+    if (!text || fa_time_parse(text, name, out_us, &err) == FAINA_OK)
+        return true;
+    fa_answer_problem(req, &err);
+    return false;
+}
+
+bool fa_request_duration(struct fa_request *req, const char *name, int64_t *out_ms)
+{
+    const char *text = fa_url_param(&req->url, name);
+    struct faina_error err;
+
+    fa_error_clear(&err);
+    if (!text || fa_duration_parse(text, name, out_ms, &err) == FAINA_OK)
+        return true;
+    fa_answer_problem(req, &err);
+    return false;
+}
+
+bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out)
+{
+    while (*text) {
+        size_t len = strcspn(text, ",");
+        const char *word = fa_arena_copy(&req->arena, text, len);
+        enum faina_status status;
+
+        if (!fa_status_parse(word, &status))
+            return refuse_param(
+                req, "status",
+                "one or more of pending, claimed, running, blocked, background, "
+                "completed, failed, dead_letter and cancelled, with commas between");
+        *out |= 1u << status;
+        text += len + (text[len] == ',');
+    }
+    return true;
+}
+
+bool fa_request_version(struct fa_request *req, int64_t *out)
+{
+    const char *text = fa_request_header(req, "If-Match");
+    size_t len = text ? strlen(text) : 0;
+    struct faina_error err;
+    char *end = NULL;
+
+    *out = 0;
+    if (!text || strcmp(text, "*") == 0)
+        return true;
+    if (len > 2 && text[0] == '"' && text[len - 1] == '"')
+        text = fa_arena_copy(&req->arena, text + 1, len - 2);
+    errno = 0;
+    if (isdigit((unsigned char)text[0]))
+        *out = strtoll(text, &end, 10);
+    if (end && *end == '\0' && errno == 0 && *out > 0)
+        return true;
+    fa_error_field(&err, FAINA_INVALID_REQUEST, "If-Match",
+                   "If-Match must be the ETag of a task, such as \"3\"");
+    fa_answer_problem(req, &err);
+    return false;
+}
+
+bool fa_request_namespace(struct fa_request *req, const char **ns, bool may_be_all)
+{
+    struct faina_error err;
+
+    if (fa_grant_namespace(&req->grant, ns, may_be_all, &err) == FAINA_OK)
+        return true;
+    fa_answer_problem(req, &err);
+    return false;
+}
+
+bool fa_request_is_global(struct fa_request *req)
+{
+    if (!req->grant.namespaces.items)
+        return true;
+    fa_answer_refusal(req, 403, FAINA_FORBIDDEN,
+                      "this concerns all namespaces, and the token is for some only");
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Running
+ */
+
+struct fa_op *fa_request_ops(struct fa_request *req, size_t count)
+{
+    struct fa_op *ops = fa_arena_zero(&req->arena, count + 1, sizeof(*ops));
+
+    for (size_t i = 0; i < count; i++)
+        ops[i].arena = &req->arena;
+    req->posted.ops = ops;
+    req->posted.count = count;
+    req->posted.work = NULL;
+    return ops;
+}
+
+static void run(struct fa_request *req, fa_handler *then)
+{
+    assert(req->state != FA_REQUEST_ANSWERS);
+    req->then = then;
+    req->state = FA_REQUEST_RUNS;
+}
+
+void fa_request_run(struct fa_request *req, fa_handler *then)
+{
+    req->how = FA_RUN_PLAIN;
+    run(req, then);
+}
+
+void fa_request_claim_wait(struct fa_request *req, fa_handler *then)
+{
+    req->how = FA_RUN_CLAIM_WAIT;
+    run(req, then);
+}
+
+void fa_request_task_wait(struct fa_request *req, int64_t wait_ms, fa_handler *then)
+{
+    req->how = FA_RUN_TASK_WAIT;
+    req->wait_ms = wait_ms;
+    run(req, then);
+}
+
+void fa_request_work(struct fa_request *req, fa_posted_fn *work, fa_handler *then)
+{
+    fa_request_ops(req, 0);
+    req->posted.work = work;
+    fa_request_run(req, then);
+}
+
+bool fa_request_refused(struct fa_request *req)
+{
+    if (req->posted.ops[0].code == FAINA_OK)
+        return false;
+    fa_answer_problem(req, &req->posted.ops[0].error);
+    return true;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Answering
+ */
+
+void fa_answer_header(struct fa_request *req, const char *name, const char *value)
+{
+    assert(req->header_count < FA_REQUEST_HEADERS_MAX);
+    req->headers[req->header_count++] = (struct fa_request_header){name, value};
+}
+
+static void answer(struct fa_request *req, int status, const char *content_type)
+{
+    assert(req->state != FA_REQUEST_ANSWERS);
+    req->state = FA_REQUEST_ANSWERS;
+    req->status = status;
+    req->content_type = content_type;
+}
+
+void fa_answer_problem_as(struct fa_request *req, int status, const struct faina_error *err)
+{
+    struct fa_json_writer w;
+
+    if (status == 429 || status == 503)
+        fa_answer_header(req, "Retry-After", RETRY_AFTER_SECONDS);
+    fa_buf_clear(&req->out);
+    fa_json_writer_init(&w, &req->out, 0);
+    fa_wire_put_problem_as(&w, err, status, NULL);
+    answer(req, status, "application/problem+json");
+}
+
+void fa_answer_problem(struct fa_request *req, const struct faina_error *err)
+{
+    fa_answer_problem_as(req, fa_code_http(err->code), err);
+}
+
+void fa_answer_refusal(struct fa_request *req, int status, enum faina_code code, const char *format,
+                       ...)
+{
+    char message[sizeof(((struct faina_error *)NULL)->message)];
+    struct faina_error err;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    /* What the client sent may be cut in the middle of a character. */
+    message[fa_utf8_valid_length(fa_str(message))] = '\0';
+    fa_error_set(&err, code, "%s", message);
+    fa_answer_problem_as(req, status, &err);
+}
+
+struct fa_json_writer *fa_answer_begin(struct fa_request *req, int status)
+{
+    req->status = status;
+    fa_buf_clear(&req->out);
+    fa_json_writer_init(&req->writer, &req->out, 0);
+    return &req->writer;
+}
+
+void fa_answer_end(struct fa_request *req)
+{
+    answer(req, req->status, "application/json");
+}
+
+static bool matches_etag(const char *header, const char *etag)
+{
+    return header && (strcmp(header, "*") == 0 || strstr(header, etag) != NULL);
+}
+
+void fa_answer_task(struct fa_request *req, int status, const struct faina_task *task)
+{
+    const char *etag = fa_arena_printf(&req->arena, "\"%lld\"", (long long)task->version);
+
+    fa_answer_header(req, "ETag", etag);
+    if (strcmp(req->route->method, "GET") == 0 &&
+        matches_etag(fa_request_header(req, "If-None-Match"), etag)) {
+        fa_answer_empty(req, 304);
+        return;
+    }
+    fa_wire_put_task(fa_answer_begin(req, status), task);
+    fa_answer_end(req);
+}
+
+void fa_answer_empty(struct fa_request *req, int status)
+{
+    answer(req, status, NULL);
+}
+
+void fa_answer_text(struct fa_request *req, int status, const char *content_type, const char *text)
+{
+    fa_buf_clear(&req->out);
+    fa_buf_add_str(&req->out, text);
+    answer(req, status, content_type);
+}

@@ -1,0 +1,135 @@
+/*
+ * request.h - one HTTP request, from its head to its answer.
+ *
+ * A handler reads the request, and then either answers, or has operations run and names the
+ * function that goes on when they are done. While they run the connection is suspended: it costs no
+ * thread.
+ *
+ *     handle -> fa_request_run(req, ops, 1, then) ~~~ transaction ~~~> then -> fa_answer_...
+ *
+ *   Q1  A handler ends in exactly one way: an answer, or a run.
+ *   Q2  Everything of a request lives in its arena, and goes with it.
+ *   Q3  Between fa_request_run and `then` nothing of the request is touched by the server.
+ *
+ * Threads: the connection's thread of the HTTP library, except for what post.h runs in between.
+ */
+#ifndef FA_REQUEST_H
+#define FA_REQUEST_H
+
+#include "base/json.h"
+#include "server/auth.h"
+#include "server/url.h"
+#include "service/post.h"
+
+struct MHD_Connection;
+struct fa_connection;
+struct fa_listener_socket;
+struct fa_request;
+struct fa_route;
+struct fa_server;
+
+typedef void fa_handler(struct fa_request *req);
+
+#define FA_REQUEST_HEADERS_MAX 10
+#define FA_REQUEST_ID_SIZE 65
+
+struct fa_request {
+    struct fa_posted posted; /* first member */
+    struct fa_server *server;
+    struct fa_listener_socket *listener;
+    struct MHD_Connection *connection;
+    struct fa_connection *peer; /* http.c */
+    struct fa_arena arena;
+
+    /* The question. */
+    const char *target; /* as it came */
+    struct fa_url url;
+    const struct fa_route *route;
+    const char *part; /* {id} or {name}, decoded; NULL: none */
+    struct fa_grant grant;
+    struct fa_buf body;
+    char id[FA_REQUEST_ID_SIZE];
+    int64_t begun_ns;
+    bool is_head; /* HEAD: answered as a GET */
+    bool has_head, is_body_over, is_too_large, must_close;
+    size_t body_counted; /* what the server's sum of bodies knows of it */
+
+    /* On its way. */
+    enum { FA_REQUEST_READS, FA_REQUEST_RUNS, FA_REQUEST_RETURNS, FA_REQUEST_ANSWERS } state;
+    enum { FA_RUN_PLAIN, FA_RUN_CLAIM_WAIT, FA_RUN_TASK_WAIT } how;
+    int64_t wait_ms;
+    fa_handler *then;
+    void *data; /* the handler's own, across a run */
+
+    /* The answer. */
+    int status;
+    struct fa_buf out;
+    struct fa_json_writer writer;
+    const char *content_type;
+    struct fa_request_header {
+        const char *name, *value;
+    } headers[FA_REQUEST_HEADERS_MAX];
+    size_t header_count;
+};
+
+/* ------------------------------------------------------------------------------------------
+ * Reading
+ */
+
+/* A header of the request; NULL: not there. */
+const char *fa_request_header(const struct fa_request *req, const char *name);
+/* The media type of the body, without parameters, is `type`. */
+bool fa_request_is_type(const struct fa_request *req, const char *type);
+struct fa_bytes fa_request_body(const struct fa_request *req);
+
+/* These answer with a problem and return false when what the client sent makes no sense. */
+bool fa_request_read(struct fa_request *req, const struct fa_body *body, void *out);
+bool fa_request_int(struct fa_request *req, const char *name, int64_t min, int64_t max,
+                    int64_t *out);
+bool fa_request_bool(struct fa_request *req, const char *name, bool *out);
+bool fa_request_time(struct fa_request *req, const char *name, int64_t *out_us);
+bool fa_request_duration(struct fa_request *req, const char *name, int64_t *out_ms);
+bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out);
+/* If-Match: the version that must still be; 0: not asked for. */
+bool fa_request_version(struct fa_request *req, int64_t *out);
+/* The namespace that the request asks for, by the grant. */
+bool fa_request_namespace(struct fa_request *req, const char **ns, bool may_be_all);
+/* The grant must not be limited to namespaces: this concerns all of them. */
+bool fa_request_is_global(struct fa_request *req);
+
+/* ------------------------------------------------------------------------------------------
+ * Running
+ */
+
+/* New operations in the request's arena, all zero. They are req->posted.ops from now on. */
+struct fa_op *fa_request_ops(struct fa_request *req, size_t count);
+/* Runs req->posted.ops, then goes on with `then`. */
+void fa_request_run(struct fa_request *req, fa_handler *then);
+void fa_request_claim_wait(struct fa_request *req, fa_handler *then);
+void fa_request_task_wait(struct fa_request *req, int64_t wait_ms, fa_handler *then);
+/* Runs a function in another thread, then goes on. */
+void fa_request_work(struct fa_request *req, fa_posted_fn *work, fa_handler *then);
+
+/* Answers when the first operation was refused; true: it was. */
+bool fa_request_refused(struct fa_request *req);
+
+/* ------------------------------------------------------------------------------------------
+ * Answering
+ */
+
+/* A problem, with the status of its code. */
+void fa_answer_problem(struct fa_request *req, const struct faina_error *err);
+/* ... or with another one. */
+void fa_answer_problem_as(struct fa_request *req, int status, const struct faina_error *err);
+void fa_answer_refusal(struct fa_request *req, int status, enum faina_code code, const char *format,
+                       ...) FA_PRINTF(4, 5);
+/* A JSON answer: begin, write, end. */
+struct fa_json_writer *fa_answer_begin(struct fa_request *req, int status);
+void fa_answer_end(struct fa_request *req);
+/* The whole task, with its ETag. */
+void fa_answer_task(struct fa_request *req, int status, const struct faina_task *task);
+void fa_answer_empty(struct fa_request *req, int status);
+void fa_answer_text(struct fa_request *req, int status, const char *content_type, const char *text);
+void fa_answer_header(struct fa_request *req, const char *name, const char *value);
+
+#endif

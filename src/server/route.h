@@ -1,0 +1,78 @@
+/*
+ * route.h - the one table of routes. Dispatch, 404 and 405, scopes, /openapi.json and docs/api.md
+ * all come from it.
+ *
+ * A new route is a row in routes.c and its handler; a new body or answer also needs a schema in
+ * schemas.json.
+ */
+#ifndef FA_ROUTE_H
+#define FA_ROUTE_H
+
+#include "server/request.h"
+
+#define FA_API "/api/v1"
+
+enum fa_route_flag {
+    FA_ROUTE_OF_TASK = 1 << 0, /* {id} is a task: a token of some namespaces must reach it */
+    FA_ROUTE_LARGE = 1 << 1,   /* the body may be as large as a batch */
+    FA_ROUTE_LINES = 1 << 2,   /* ... and may be NDJSON */
+    FA_ROUTE_AUDIT = 1 << 3,   /* an administrative act: a line in the log */
+};
+
+struct fa_route {
+    const char *method, *path;
+    unsigned scope;
+    fa_handler *handle;
+    unsigned flags;
+    const void *data;     /* the handler's own */
+    const char *query;    /* the names of its parameters, with spaces between; NULL: none */
+    const char *request;  /* schema of the body; NULL: none */
+    const char *response; /* schema of the answer; NULL: no body */
+    int status;           /* of a good answer */
+    const char *title;    /* one line */
+    const char *details;  /* sentences; NULL: none */
+    const char *example;  /* what comes after `curl`, on any number of lines */
+};
+
+extern const struct fa_route fa_routes[];
+extern const size_t fa_route_count;
+
+/* The route of a request. NULL: none; then `allow` lists the methods that the path has ("" when it
+ * has none). HEAD is GET's. */
+const struct fa_route *fa_route_find(const char *method, const char *path,
+                                     struct fa_bytes parts[FA_URL_PARTS_MAX], struct fa_buf *allow);
+
+/* ---- tasks.c ---- */
+fa_handler fa_handle_submit, fa_handle_batch, fa_handle_list, fa_handle_get, fa_handle_events,
+    fa_handle_result, fa_handle_children, fa_handle_explain, fa_handle_wait, fa_handle_delete,
+    fa_handle_purge;
+/* ---- work.c ---- */
+fa_handler fa_handle_act, fa_handle_status, fa_handle_claims, fa_handle_outcomes,
+    fa_handle_heartbeats;
+/* What fa_handle_act does: the route's data. */
+struct fa_act_kind {
+    const struct fa_body *body;
+    enum fa_op_kind kind;
+};
+extern const struct fa_act_kind fa_act_claim, fa_act_start, fa_act_complete, fa_act_fail,
+    fa_act_progress, fa_act_heartbeat, fa_act_block, fa_act_background, fa_act_release,
+    fa_act_cancel, fa_act_retry;
+/* ---- admin.c ---- */
+fa_handler fa_handle_resources, fa_handle_resource, fa_handle_resource_put,
+    fa_handle_resource_delete, fa_handle_teams, fa_handle_team, fa_handle_team_post,
+    fa_handle_team_put, fa_handle_team_delete, fa_handle_stats, fa_handle_lanes,
+    fa_handle_lane_pause, fa_handle_lane_resume;
+/* ---- fleet.c: who works, and who may ---- */
+fa_handler fa_handle_workers, fa_handle_worker, fa_handle_worker_put, fa_handle_worker_delete,
+    fa_handle_tokens, fa_handle_token_post, fa_handle_token_delete;
+/* ---- system.c ---- */
+fa_handler fa_handle_root, fa_handle_healthz, fa_handle_readyz, fa_handle_metrics,
+    fa_handle_openapi, fa_handle_info;
+
+/* ---- openapi.c ---- */
+
+/* The OpenAPI document, and the page docs/api.md, both from the table. */
+void fa_openapi_write(struct fa_buf *out);
+void fa_api_page_write(struct fa_buf *out);
+
+#endif

@@ -1,0 +1,250 @@
+/*
+ * routes.c - the table of routes, and finding one.
+ *
+ * The examples are run by a test, with $URL and $ID set: the server, and a task in the status that
+ * the route needs.
+ */
+#include "server/route.h"
+
+#include <string.h>
+
+#define JSON " -H 'Content-Type: application/json' \\\n  -d "
+#define PAGE "limit cursor"
+
+#define READ FA_SCOPE_READ
+#define SUBMIT FA_SCOPE_SUBMIT
+#define WORK FA_SCOPE_WORK
+#define ADMIN FA_SCOPE_ADMIN
+
+#define TASK FA_API "/tasks/{id}"
+#define OF_TASK FA_ROUTE_OF_TASK
+#define ACT(verb, scope_, what, request_, title_, details_, example_)                              \
+    {                                                                                              \
+        .method = "POST", .path = TASK ":" verb, .scope = (scope_), .handle = fa_handle_act,       \
+        .flags = OF_TASK, .data = &fa_act_##what, .request = (request_), .response = "Task",       \
+        .status = 200, .title = (title_), .details = (details_),                                   \
+        .example = "curl $URL" FA_API "/tasks/$ID:" verb example_                                  \
+    }
+
+/* clang-format off */
+const struct fa_route fa_routes[] = {
+    {"POST", FA_API "/tasks", SUBMIT, fa_handle_submit, 0, NULL, NULL, "Submit", "Task", 201,
+     "Submit a task",
+     "Answers 201 with the new task, or 200 with `existing: true` and the first task when its key "
+     "is "
+     "known. The header `Idempotency-Key` is the same as the field `idempotencyKey`. A header "
+     "`traceparent` is kept in the task's metadata.",
+     "curl $URL" FA_API "/tasks" JSON
+     "'{\"type\":\"mail.send\",\"input\":{\"to\":\"ann@example.com\"}}'"},
+    {"POST", FA_API "/tasks:batch", SUBMIT, fa_handle_batch, FA_ROUTE_LARGE | FA_ROUTE_LINES, NULL,
+     NULL, "Batch", "BatchAnswer", 200,
+     "Submit many tasks",
+     "Up to 10,000 in one transaction, each accepted or refused by itself, answered in their "
+     "order. "
+     "Also as NDJSON: one task a line, with `Content-Type: application/x-ndjson`.",
+     "curl $URL" FA_API "/tasks:batch" JSON
+     "'{\"tasks\":[{\"type\":\"mail.send\",\"input\":1},{\"type\":\"mail.send\",\"input\":2}]}'"},
+    {"GET", FA_API "/tasks", READ, fa_handle_list, 0, NULL,
+     "namespace status type teamId team_id parentId createdBy idempotencyKey createdAfter "
+     "createdBefore " PAGE " brief", NULL, "TaskList", 200,
+     "List tasks, newest first",
+     "Those of one namespace; `namespace=*` lists all. `status` takes several with commas between. "
+     "`limit` is at most 1000; go on with `cursor`, the `nextCursor` of the page before. "
+     "`brief=true` leaves out input, output, metadata and spec.",
+     "curl \"$URL" FA_API "/tasks?status=pending,running&type=mail.send&limit=20\""},
+    {"GET", TASK, READ, fa_handle_get, OF_TASK, NULL, NULL, NULL, "Task", 200,
+     "Look at a task",
+     "The `ETag` is its version: with `If-None-Match` an unchanged task is answered with 304.",
+     "curl $URL" FA_API "/tasks/$ID"},
+    {"GET", TASK "/events", READ, fa_handle_events, OF_TASK, NULL, "limit", NULL, "EventList", 200,
+     "What happened to a task, newest first", "100 of them unless `limit` says otherwise.",
+     "curl $URL" FA_API "/tasks/$ID/events"},
+    {"GET", TASK "/result", READ, fa_handle_result, OF_TASK, NULL, NULL, NULL, "Json", 200,
+     "The output of a completed task",
+     "The output itself. 409 `task_active` before its end, and 409 `task_failed` when it did not "
+     "end "
+     "well.",
+     "curl $URL" FA_API "/tasks/$ID/result"},
+    {"GET", TASK "/children", READ, fa_handle_children, OF_TASK, NULL, PAGE, NULL, "TaskList", 200,
+     "The subtasks of a task, oldest first", NULL,
+     "curl $URL" FA_API "/tasks/$ID/children"},
+    {"GET", TASK "/explain", READ, fa_handle_explain, OF_TASK, NULL, NULL, NULL, "Explanation", 200,
+     "Why a task is not running", NULL,
+     "curl $URL" FA_API "/tasks/$ID/explain"},
+    {"GET", TASK "/wait", READ, fa_handle_wait, OF_TASK, NULL, "timeout", NULL, "Task", 200,
+     "Wait until a task has ended",
+     "Answers when it ends, or with its present state after `timeout` (30 seconds; at most an "
+     "hour).",
+     "curl \"$URL" FA_API "/tasks/$ID/wait?timeout=1\""},
+    {"PATCH", TASK "/status", WORK, fa_handle_status, OF_TASK, NULL, NULL, "StatusChange", "Task",
+     200, "Change the status of a task",
+     "`running`, `completed`, `failed` or `cancelled`, where the life of a task allows it. Here "
+     "`failed` is final, whatever the attempts. A task that no worker holds needs no `workerId`; a "
+     "token with the scope admin may speak for the worker.",
+     "curl -X PATCH $URL" FA_API "/tasks/$ID/status" JSON
+     "'{\"status\":\"failed\",\"error\":\"not needed any more\"}'"},
+    ACT("claim", WORK, claim, "Claim", "Claim this task",
+        "Even ahead of its time. The same worker again: nothing changes.",
+        JSON "'{\"workerId\":\"me\"}'"),
+    ACT("start", WORK, start, "Start", "Say that work has begun",
+        "A pending task is claimed first.", JSON "'{\"workerId\":\"me\"}'"),
+    ACT("complete", WORK, complete, "Complete", "End a task well",
+        "The same worker with the same output again: nothing changes.",
+        JSON "'{\"workerId\":\"me\",\"output\":{\"sent\":true}}'"),
+    ACT("fail", WORK, fail, "Fail", "End an attempt badly",
+        "`error` is a string, or `{message, kind, detail, retryable}`. The task is tried again "
+        "after a "
+        "while, or ends as dead_letter when no attempt is left, or as failed when it is not "
+        "retryable.",
+        JSON "'{\"workerId\":\"me\",\"error\":{\"message\":\"no route\",\"retryable\":true}}'"),
+    ACT("progress", WORK, progress, "Progress", "Say how far it is",
+        "Also renews the lease.",
+        JSON "'{\"workerId\":\"me\",\"progress\":40,\"state\":\"decoding\"}'"),
+    ACT("heartbeat", WORK, heartbeat, "Heartbeat", "Renew the lease", NULL,
+        JSON "'{\"workerId\":\"me\"}'"),
+    ACT("block", WORK, block, "Block", "Wait for subtasks",
+        "They are stored and the task is blocked in one transaction.",
+        JSON "'{\"workerId\":\"me\",\"subtasks\":[{\"type\":\"page\",\"input\":1}]}'"),
+    ACT("background", WORK, background, "Background", "Let a running task go on elsewhere",
+        "No worker holds it any more. After `timeout` (1 hour) the attempt has failed.",
+        JSON "'{\"workerId\":\"me\",\"reason\":\"printing\",\"timeout\":\"10m\"}'"),
+    ACT("release", WORK, release, "Release", "Give a claimed task back, unstarted",
+        "Spends no attempt.", JSON "'{\"workerId\":\"me\"}'"),
+    ACT("cancel", SUBMIT, cancel, "Cancel", "Cancel a task and its subtasks", NULL, " -X POST"),
+    ACT("retry", SUBMIT, retry, "Retry", "Put an ended or held task back in line",
+        "Attempts start at 0 again unless `resetAttempts` is false.",
+        JSON "'{\"resetAttempts\":true}'"),
+    {"DELETE", TASK, ADMIN, fa_handle_delete, OF_TASK | FA_ROUTE_AUDIT, NULL, "cancel purge", NULL,
+     NULL, 204, "Take an ended task out of view",
+     "Frees its key. 409 `task_active` when it has not ended: `cancel=true` cancels it first. "
+     "`purge=true` removes its rows too.",
+     "curl -X DELETE \"$URL" FA_API "/tasks/$ID?cancel=true\""},
+    {"POST", FA_API "/tasks:purge", ADMIN, fa_handle_purge, FA_ROUTE_AUDIT, NULL, NULL, "Purge",
+     "PurgeAnswer", 200, "Remove ended tasks for good",
+     "Up to `limit` (1,000) of them; call again until `removed` is 0.",
+     "curl $URL" FA_API "/tasks:purge" JSON
+     "'{\"status\":[\"completed\"],\"endedBefore\":\"2020-01-01T00:00:00Z\"}'"},
+
+    {"POST", FA_API "/claims", WORK, fa_handle_claims, 0, NULL, NULL, "Claims", "ClaimsAnswer", 200,
+     "Claim the next tasks",
+     "Highest priority first, then oldest. Without `types` any; without `namespaces` all that the "
+     "token reaches. With `waitSeconds` it waits for work when there is none. Each task carries "
+     "`fence`, a number that grows with each claim.",
+     "curl $URL" FA_API "/claims" JSON
+     "'{\"workerId\":\"me\",\"types\":[\"mail.send\"],\"limit\":10,\"waitSeconds\":1}'"},
+    {"POST", FA_API "/outcomes", WORK, fa_handle_outcomes, FA_ROUTE_LARGE, NULL, NULL, "Outcomes",
+     "ManyAnswer", 200, "End many tasks",
+     "Each is answered by itself, in their order. `failed` is an attempt that failed, as `:fail` "
+     "is.",
+     "curl $URL" FA_API "/outcomes" JSON
+     "'{\"workerId\":\"me\",\"items\":[{\"id\":\"'$ID'\",\"status\":\"completed\"}]}'"},
+    {"POST", FA_API "/heartbeats", WORK, fa_handle_heartbeats, FA_ROUTE_LARGE, NULL, NULL,
+     "Heartbeats", "ManyAnswer", 200, "Renew many leases",
+     "An item that is a problem is lost: stop working on it.",
+     "curl $URL" FA_API "/heartbeats" JSON
+     "'{\"workerId\":\"me\",\"items\":[{\"id\":\"'$ID'\"}]}'"},
+
+    {"GET", FA_API "/workers", READ, fa_handle_workers, 0, NULL, NULL, NULL, "WorkerList", 200,
+     "Workers that live, newest heartbeat first", NULL, "curl $URL" FA_API "/workers"},
+    {"PUT", FA_API "/workers/{name}", WORK, fa_handle_worker_put, FA_ROUTE_LARGE, NULL, NULL,
+     "WorkerBody", "WorkerBeat", 200, "Register a worker, and say that it lives",
+     "Renews the leases of `tasks`, which it holds: ids, or `{id, fence}`. The answer names those "
+     "that were cancelled or lost: stop working on them.",
+     "curl -X PUT $URL" FA_API "/workers/me" JSON "'{\"poolSize\":4,\"types\":[\"mail.send\"]}'"},
+    {"GET", FA_API "/workers/{name}", READ, fa_handle_worker, 0, NULL, NULL, NULL, "Worker", 200,
+     "One worker", NULL, "curl $URL" FA_API "/workers/me"},
+    {"DELETE", FA_API "/workers/{name}", WORK, fa_handle_worker_delete, 0, NULL, NULL, NULL, NULL,
+     204, "Sign a worker off",
+     "What it has claimed and not started goes back in line without spending an attempt.",
+     "curl -X DELETE $URL" FA_API "/workers/me"},
+
+    {"GET", FA_API "/resources", READ, fa_handle_resources, 0, NULL, NULL, NULL, "ResourceList",
+    200,
+     "Resources, their limits and holders", NULL, "curl $URL" FA_API "/resources"},
+    {"PUT", FA_API "/resources/{name}", ADMIN, fa_handle_resource_put, FA_ROUTE_AUDIT, NULL, NULL,
+     "Limit", "Resource", 200, "Limit how many tasks use a resource at once",
+     "`null` is no limit. A lower limit takes effect as holders finish.",
+     "curl -X PUT $URL" FA_API "/resources/gpu" JSON "'{\"maxConcurrency\":2}'"},
+    {"GET", FA_API "/resources/{name}", READ, fa_handle_resource, 0, NULL, NULL, NULL, "Resource",
+     200, "One resource", NULL, "curl $URL" FA_API "/resources/gpu"},
+    {"DELETE", FA_API "/resources/{name}", ADMIN, fa_handle_resource_delete, FA_ROUTE_AUDIT, NULL,
+     NULL, NULL, NULL, 204, "Remove the limit of a resource", NULL,
+     "curl -X DELETE $URL" FA_API "/resources/gpu"},
+
+    {"POST", FA_API "/teams", ADMIN, fa_handle_team_post, FA_ROUTE_AUDIT, NULL, NULL, "TeamBody",
+     "Team", 201, "Create a team", NULL,
+     "curl $URL" FA_API "/teams" JSON "'{\"name\":\"billing\",\"spec\":{\"room\":12}}'"},
+    {"GET", FA_API "/teams", READ, fa_handle_teams, 0, NULL, "namespace", NULL, "TeamList", 200,
+     "Teams of a namespace", NULL, "curl $URL" FA_API "/teams"},
+    {"GET", FA_API "/teams/{id}", READ, fa_handle_team, 0, NULL, NULL, NULL, "Team", 200, "One "
+    "team",
+     NULL, "curl $URL" FA_API "/teams/$ID"},
+    {"PUT", FA_API "/teams/{id}", ADMIN, fa_handle_team_put, FA_ROUTE_AUDIT, NULL, NULL, "TeamBody",
+     "Team", 200, "Change a team", NULL,
+     "curl -X PUT $URL" FA_API "/teams/$ID" JSON "'{\"name\":\"payments\"}'"},
+    {"DELETE", FA_API "/teams/{id}", ADMIN, fa_handle_team_delete, FA_ROUTE_AUDIT, NULL, NULL, NULL,
+     NULL, 204, "Remove a team", "Its tasks stay, with no team.",
+     "curl -X DELETE $URL" FA_API "/teams/$ID"},
+
+    {"GET", FA_API "/stats", READ, fa_handle_stats, 0, NULL, "namespace", NULL, "Stats", 200,
+     "Count tasks by status and type", "`namespace=*` counts all.", "curl $URL" FA_API "/stats"},
+    {"GET", FA_API "/lanes", READ, fa_handle_lanes, 0, NULL, "namespace", NULL, "LaneList", 200,
+     "Types, and whether they are paused", NULL, "curl $URL" FA_API "/lanes"},
+    {"POST", FA_API "/lanes:pause", ADMIN, fa_handle_lane_pause, FA_ROUTE_AUDIT, NULL, NULL,
+     "LaneBody", "LaneState", 200, "Hand out no more tasks of a type", NULL,
+     "curl $URL" FA_API "/lanes:pause" JSON "'{\"type\":\"mail.send\"}'"},
+    {"POST", FA_API "/lanes:resume", ADMIN, fa_handle_lane_resume, FA_ROUTE_AUDIT, NULL, NULL,
+     "LaneBody", "LaneState", 200, "Hand out tasks of a type again", NULL,
+     "curl $URL" FA_API "/lanes:resume" JSON "'{\"type\":\"mail.send\"}'"},
+    {"GET", FA_API "/info", READ, fa_handle_info, 0, NULL, NULL, NULL, "Info", 200,
+     "The engine behind the server", NULL, "curl $URL" FA_API "/info"},
+
+    {"GET", FA_API "/tokens", ADMIN, fa_handle_tokens, 0, NULL, NULL, NULL, "TokenList", 200,
+     "Tokens, without their secrets", NULL, "curl $URL" FA_API "/tokens"},
+    {"POST", FA_API "/tokens", ADMIN, fa_handle_token_post, FA_ROUTE_AUDIT, NULL, NULL, "TokenBody",
+     "NewToken", 201, "Make a token",
+     "`token` in the answer is the secret, shown this once. Who makes the secret itself gives "
+     "`hash` "
+     "instead: its SHA-256 in hexadecimal. As soon as there is one token, everybody needs one.",
+     "curl $URL" FA_API "/tokens" JSON
+     "'{\"name\":\"ci\",\"scopes\":[\"read\",\"submit\"],\"expires\":\"30d\"}'"},
+    {"DELETE", FA_API "/tokens/{id}", ADMIN, fa_handle_token_delete, FA_ROUTE_AUDIT, NULL, NULL,
+    NULL,
+     NULL, 204, "Revoke a token", NULL, "curl -X DELETE $URL" FA_API "/tokens/$ID"},
+
+    {"GET", "/healthz", FA_SCOPE_NONE, fa_handle_healthz, 0, NULL, NULL, NULL, "Health", 200,
+     "Is the process alive?", NULL, "curl $URL/healthz"},
+    {"GET", "/readyz", FA_SCOPE_NONE, fa_handle_readyz, 0, NULL, NULL, NULL, "Health", 200,
+     "Can it serve: is the store reachable?", "503 when it is not, and while the server goes down.",
+     "curl $URL/readyz"},
+    {"GET", "/metrics", READ, fa_handle_metrics, 0, NULL, NULL, NULL, "Text", 200,
+     "Figures for Prometheus", NULL, "curl $URL/metrics"},
+    {"GET", "/openapi.json", FA_SCOPE_NONE, fa_handle_openapi, 0, NULL, NULL, NULL, "Json", 200,
+     "This interface as OpenAPI 3.1", NULL, "curl $URL/openapi.json"},
+    {"GET", "/", FA_SCOPE_NONE, fa_handle_root, 0, NULL, NULL, NULL, "Text", 200,
+     "What this is", NULL, "curl $URL/"},
+};
+/* clang-format on */
+
+const size_t fa_route_count = FA_COUNT(fa_routes);
+
+const struct fa_route *fa_route_find(const char *method, const char *path,
+                                     struct fa_bytes parts[FA_URL_PARTS_MAX], struct fa_buf *allow)
+{
+    const char *wanted = strcmp(method, "HEAD") == 0 ? "GET" : method;
+
+    for (size_t i = 0; i < fa_route_count; i++) {
+        const struct fa_route *route = &fa_routes[i];
+        struct fa_bytes found[FA_URL_PARTS_MAX] = {{0}};
+
+        if (!fa_url_match(route->path, path, found))
+            continue;
+        if (strcmp(route->method, wanted) == 0) {
+            memcpy(parts, found, sizeof(found));
+            return route;
+        }
+        fa_buf_printf(allow, "%s%s%s", allow->len > 0 ? ", " : "", route->method,
+                      strcmp(route->method, "GET") == 0 ? ", HEAD" : "");
+    }
+    return NULL;
+}

@@ -1,0 +1,355 @@
+/*
+ * server.c - the server's life: sockets, threads, reloading, draining.
+ */
+#include "server/server.h"
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "server/inner.h"
+#include "server/route.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PEM_SIZE_MAX (1024 * 1024)
+#define DRAIN_STEP_MS 10
+
+/* ------------------------------------------------------------------------------------------
+ * TLS files
+ */
+
+static enum faina_code read_pem(const char *path, char **out, struct faina_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct fa_buf text;
+    char piece[4096];
+    ssize_t got = -1;
+
+    fa_buf_init(&text, PEM_SIZE_MAX);
+    while (fd >= 0 && (got = read(fd, piece, sizeof(piece))) > 0)
+        fa_buf_add(&text, piece, (size_t)got);
+    if (fd >= 0)
+        close(fd);
+    if (fd < 0 || got < 0 || text.overflow || text.len == 0) {
+        fa_error_set(err, FAINA_UNAVAILABLE, "%.200s can't be read: %s", path,
+                     fd < 0 || got < 0 ? strerror(errno) : "it is no PEM file");
+        fa_buf_finish(&text);
+        return FAINA_UNAVAILABLE;
+    }
+    *out = text.ptr;
+    return FAINA_OK;
+}
+
+static void forget_pem(char *text)
+{
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
+}
+
+/* Reads the files; the server's own are replaced only when the new ones are good. */
+static enum faina_code load_tls(struct fa_server *server, struct faina_error *err)
+{
+    char *old_certificate = server->certificate, *old_key = server->key;
+    char *certificate = NULL, *key = NULL;
+    enum faina_code code;
+
+    if (!server->options.tls_certificate)
+        return FAINA_OK;
+    code = read_pem(server->options.tls_certificate, &certificate, err);
+    if (code == FAINA_OK)
+        code = read_pem(server->options.tls_key, &key, err);
+    if (code == FAINA_OK) {
+        server->certificate = certificate;
+        server->key = key;
+        if (!fa_http_has_good_tls(server))
+            code = fa_error_set(err, FAINA_UNAVAILABLE,
+                                "%.150s and %.150s are no certificate and its key",
+                                server->options.tls_certificate, server->options.tls_key);
+    }
+    if (code != FAINA_OK) {
+        server->certificate = old_certificate;
+        server->key = old_key;
+        old_certificate = certificate;
+        old_key = key;
+    }
+    free(old_certificate);
+    forget_pem(old_key);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Listeners
+ */
+
+static struct fa_listener_socket *listener_create(struct fa_server *server)
+{
+    struct fa_listener_socket *listener = fa_alloc_zero(1, sizeof(*listener));
+
+    listener->server = server;
+    listener->fd = -1;
+    return listener;
+}
+
+/* H3. */
+static enum faina_code check_reach(const struct fa_server *server,
+                                   const struct fa_listener_socket *listener, bool is_local,
+                                   struct faina_error *err)
+{
+    if (is_local || server->options.is_insecure || fa_auth_has_tokens(server->auth))
+        return FAINA_OK;
+    return fa_error_field(err, FAINA_FORBIDDEN, "listen",
+                          "%s can be reached from other machines, and there is no token: make one "
+                          "with `faina token create`, or say --insecure",
+                          listener->address);
+}
+
+static enum faina_code open_listener(struct fa_server *server, const char *address, int fd,
+                                     struct faina_error *err)
+{
+    struct fa_listener_socket *listener = listener_create(server);
+    bool is_local = false;
+    enum faina_code code = address ? fa_listen_open(address, listener, &is_local, err)
+                                   : fa_listen_given(fd, listener, &is_local, err);
+
+    if (code == FAINA_OK)
+        code = check_reach(server, listener, is_local, err);
+    if (code == FAINA_OK)
+        code = fa_http_start(listener, err);
+    if (code != FAINA_OK) {
+        fa_http_stop(listener);
+        free(listener);
+        return code;
+    }
+    server->listeners[server->listener_count++] = listener;
+    return FAINA_OK;
+}
+
+static enum faina_code open_listeners(struct fa_server *server, struct faina_error *err)
+{
+    const struct fa_server_options *options = &server->options;
+    enum faina_code code = FAINA_OK;
+
+    if (options->listen_count + options->socket_count >= FA_SERVER_LISTEN_MAX)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "listen",
+                              "a server listens on at most %d addresses", FA_SERVER_LISTEN_MAX - 1);
+    for (size_t i = 0; code == FAINA_OK && i < options->socket_count; i++)
+        code = open_listener(server, NULL, options->sockets[i], err);
+    for (size_t i = 0; code == FAINA_OK && i < options->listen_count; i++)
+        code = open_listener(server, options->listen[i], -1, err);
+    if (code == FAINA_OK && options->beside) {
+        struct faina_error why;
+
+        if (open_listener(server, options->beside, -1, &why) != FAINA_OK)
+            FA_LOG(server->log, FA_LOG_WARN, "no socket beside the file", {"why", why.message});
+    }
+    return code;
+}
+
+/* Frees those retired that serve nobody any more. */
+static void drop_retired(struct fa_server *server, bool all)
+{
+    struct fa_listener_socket **link = &server->retired;
+
+    while (*link) {
+        struct fa_listener_socket *listener = *link;
+
+        if (all || fa_http_is_idle(listener)) {
+            *link = listener->next;
+            fa_http_stop(listener);
+            free(listener);
+        } else {
+            link = &listener->next;
+        }
+    }
+}
+
+/* A new listener with the new certificate takes over the socket. */
+static enum faina_code replace_listener(struct fa_server *server, size_t index,
+                                        struct faina_error *err)
+{
+    struct fa_listener_socket *old = server->listeners[index], *new = listener_create(server);
+    enum faina_code code;
+
+    memcpy(new->address, old->address, sizeof(new->address));
+    memcpy(new->path, old->path, sizeof(new->path));
+    old->path[0] = '\0';
+    atomic_store(&old->is_retired, true);
+    new->fd = fa_http_quiesce(old);
+    code = fa_http_start(new, err);
+    old->next = server->retired;
+    server->retired = old;
+    server->listeners[index] = new;
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Life
+ */
+
+/* As many connections as the system lets us have. */
+static void raise_limits(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static void on_group(void *ctx, size_t ops)
+{
+    fa_metrics_group(ctx, ops);
+}
+
+static void make_openapi(struct fa_server *server)
+{
+    struct fa_buf text;
+
+    fa_buf_init(&text, (size_t)16 * 1024 * 1024);
+    fa_openapi_write(&text);
+    server->openapi = text.ptr;
+    snprintf(server->openapi_etag, sizeof(server->openapi_etag), "\"%s-%zu\"", FAINA_VERSION,
+             text.len);
+}
+
+static struct fa_server *create(struct fa_service *service, const struct fa_server_options *options)
+{
+    struct fa_server *server = fa_alloc_zero(1, sizeof(*server));
+    struct fa_random random;
+    pthread_condattr_t attr;
+
+    server->service = service;
+    server->options = *options;
+    server->log = options->log;
+    fa_random_seed_system(&random);
+    server->id_seed = fa_random_next(&random);
+    pthread_mutex_init(&server->mutex, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&server->sweeper_cond, &attr);
+    pthread_condattr_destroy(&attr);
+    server->auth = fa_auth_create();
+    server->metrics = fa_metrics_create(fa_route_count);
+    make_openapi(server);
+    return server;
+}
+
+/* After every request has ended. */
+static void destroy(struct fa_server *server)
+{
+    for (size_t i = 0; i < server->listener_count; i++) {
+        fa_http_stop(server->listeners[i]);
+        free(server->listeners[i]);
+    }
+    drop_retired(server, true);
+    fa_http_stop_sweeper(server);
+    fa_post_close(server->post);
+    fa_metrics_destroy(server->metrics);
+    fa_auth_destroy(server->auth);
+    free(server->certificate);
+    forget_pem(server->key);
+    free(server->openapi);
+    pthread_cond_destroy(&server->sweeper_cond);
+    pthread_mutex_destroy(&server->mutex);
+    free(server);
+}
+
+enum faina_code fa_server_start(struct fa_server **out, struct fa_service *service,
+                                const struct fa_server_options *options, struct faina_error *err)
+{
+    struct fa_server *server = create(service, options);
+    enum faina_code code;
+
+    raise_limits();
+    code = fa_post_open(&server->post, service, err);
+    if (code == FAINA_OK) {
+        fa_post_on_group(server->post, on_group, server->metrics);
+        code = fa_auth_load(server->auth, service, err);
+    }
+    if (code == FAINA_OK)
+        code = load_tls(server, err);
+    if (code == FAINA_OK)
+        code = fa_http_start_sweeper(server, err);
+    if (code == FAINA_OK)
+        code = open_listeners(server, err);
+    if (code != FAINA_OK) {
+        fa_server_stop(server, 0);
+        return code;
+    }
+    *out = server;
+    return FAINA_OK;
+}
+
+enum faina_code fa_server_refresh(struct fa_server *server, struct faina_error *err)
+{
+    drop_retired(server, false);
+    return fa_auth_load(server->auth, server->service, err);
+}
+
+enum faina_code fa_server_reload(struct fa_server *server, struct faina_error *err)
+{
+    enum faina_code code = fa_server_refresh(server, err);
+
+    if (code == FAINA_OK)
+        code = load_tls(server, err);
+    for (size_t i = 0; code == FAINA_OK && server->certificate && i < server->listener_count; i++)
+        if (!server->listeners[i]->is_unix)
+            code = replace_listener(server, i, err);
+    return code;
+}
+
+const char *fa_server_address(const struct fa_server *server, size_t index)
+{
+    return index < server->listener_count ? server->listeners[index]->address : NULL;
+}
+
+bool fa_server_listens_on(const struct fa_server *server, const char *address)
+{
+    for (size_t i = 0; i < server->listener_count; i++)
+        if (strcmp(server->listeners[i]->address, address) == 0)
+            return true;
+    return false;
+}
+
+static bool wait_for_requests(struct fa_server *server, int64_t until_us)
+{
+    const struct timespec step = {.tv_nsec = DRAIN_STEP_MS * 1000000L};
+
+    while (atomic_load(&server->active) > 0) {
+        if (fa_clock_mono_us() >= until_us)
+            return false;
+        nanosleep(&step, NULL);
+    }
+    return true;
+}
+
+bool fa_server_stop(struct fa_server *server, int64_t timeout_ms)
+{
+    int64_t until_us = fa_clock_mono_us() + timeout_ms * 1000;
+    bool is_whole;
+
+    atomic_store(&server->is_draining, true);
+    for (size_t i = 0; i < server->listener_count; i++) {
+        int fd = fa_http_quiesce(server->listeners[i]);
+
+        if (fd >= 0)
+            close(fd);
+    }
+    if (server->post)
+        fa_post_end_waits(server->post);
+    is_whole = wait_for_requests(server, until_us);
+    if (!is_whole) {
+        /* What runs ends by itself, soon; who sends or reads too slowly is cut off. */
+        fa_http_cut(server);
+        wait_for_requests(server, INT64_MAX);
+    }
+    destroy(server);
+    return is_whole;
+}

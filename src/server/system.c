@@ -1,0 +1,190 @@
+/*
+ * system.c - routes for whoever runs the server: health, figures, descriptions.
+ */
+#include "server/route.h"
+
+#include "base/clock.h"
+#include "server/inner.h"
+
+#include <stdio.h>
+
+static void put_text(struct fa_json_writer *w, const char *key, const char *text)
+{
+    fa_json_key(w, key);
+    fa_json_put_str(w, text);
+}
+
+static void put_number(struct fa_json_writer *w, const char *key, int64_t number)
+{
+    fa_json_key(w, key);
+    fa_json_put_int(w, number);
+}
+
+void fa_handle_root(struct fa_request *req)
+{
+    fa_answer_text(req, 200, "text/plain; charset=utf-8",
+                   "Faina " FAINA_VERSION "\n\n"
+                   "  " FA_API "/tasks   tasks\n"
+                   "  /openapi.json   what else there is\n"
+                   "  /metrics        figures\n");
+}
+
+void fa_handle_healthz(struct fa_request *req)
+{
+    fa_answer_text(req, 200, "application/json", "{\"status\":\"ok\"}");
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The store
+ */
+
+/* What the thread that looked at the store found. */
+struct look {
+    enum faina_code code;
+    struct faina_error error;
+    struct fa_service_info info;
+};
+
+static void look_at_store(struct fa_posted *posted)
+{
+    struct fa_request *req = (struct fa_request *)posted;
+    struct look *look = req->data;
+
+    look->code =
+        fa_service_info(req->server->service, false, &req->arena, &look->info, &look->error);
+}
+
+static void look_then(struct fa_request *req, fa_handler *then)
+{
+    req->data = fa_arena_zero(&req->arena, 1, sizeof(struct look));
+    fa_request_work(req, look_at_store, then);
+}
+
+static bool has_store(struct fa_request *req)
+{
+    const struct look *look = req->data;
+
+    if (look->code == FAINA_OK)
+        return true;
+    fa_answer_problem_as(req, 503, &look->error);
+    return false;
+}
+
+static void after_readyz(struct fa_request *req)
+{
+    if (!has_store(req))
+        return;
+    fa_answer_text(req, 200, "application/json", "{\"status\":\"ready\"}");
+}
+
+void fa_handle_readyz(struct fa_request *req)
+{
+    if (atomic_load(&req->server->is_draining))
+        fa_answer_refusal(req, 503, FAINA_STORE_CLOSED, "the server is going down");
+    else
+        look_then(req, after_readyz);
+}
+
+static void after_info(struct fa_request *req)
+{
+    const struct fa_service_info *info = &((const struct look *)req->data)->info;
+    struct fa_json_writer *w;
+
+    if (!has_store(req))
+        return;
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    put_text(w, "version", FAINA_VERSION);
+    put_text(w, "engine", info->engine);
+    put_text(w, "engineVersion", info->engine_version);
+    put_number(w, "schemaVersion", info->schema_version);
+    put_number(w, "inputSizeMax", (int64_t)req->server->service->input_size_max);
+    put_number(w, "sizeBytes", info->size_bytes);
+    put_number(w, "commits", info->commits);
+    put_number(w, "operations", info->operations);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
+void fa_handle_info(struct fa_request *req)
+{
+    look_then(req, after_info);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Figures
+ */
+
+static const char *route_name(size_t index)
+{
+    return index < fa_route_count ? fa_routes[index].path : "none";
+}
+
+static void gauge(struct fa_buf *out, const char *name, const char *help, double value)
+{
+    fa_buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n%s %g\n", name, help, name, name, value);
+}
+
+static void put_store(struct fa_buf *out, const struct fa_op *stats, const struct fa_op *resources)
+{
+    fa_buf_add_str(out, "# HELP faina_tasks Tasks by status.\n# TYPE faina_tasks gauge\n");
+    for (int i = 0; stats->code == FAINA_OK && i < FAINA_STATUS_COUNT; i++)
+        fa_buf_printf(out, "faina_tasks{status=\"%s\"} %lld\n",
+                      faina_status_name((enum faina_status)i),
+                      (long long)stats->stats->by_status[i]);
+    fa_buf_add_str(out, "# HELP faina_resource_in_use Tasks that hold a resource.\n"
+                        "# TYPE faina_resource_in_use gauge\n");
+    for (size_t i = 0; resources->code == FAINA_OK && i < resources->resources->count; i++) {
+        fa_buf_add_str(out, "faina_resource_in_use{");
+        fa_metrics_label(out, "resource", resources->resources->items[i].name);
+        fa_buf_printf(out, "} %lld\n", (long long)resources->resources->items[i].in_use);
+    }
+}
+
+static void after_metrics(struct fa_request *req)
+{
+    struct fa_server *server = req->server;
+    struct fa_post_stats post = fa_post_stats(server->post);
+    struct fa_buf out;
+    size_t connections;
+
+    pthread_mutex_lock(&server->mutex);
+    connections = server->connection_count;
+    pthread_mutex_unlock(&server->mutex);
+    fa_buf_init(&out, (size_t)16 * 1024 * 1024);
+    fa_buf_printf(&out,
+                  "# HELP faina_build_info The program.\n# TYPE faina_build_info gauge\n"
+                  "faina_build_info{version=\"%s\"} 1\n",
+                  FAINA_VERSION);
+    put_store(&out, &req->posted.ops[0], &req->posted.ops[1]);
+    gauge(&out, "faina_http_connections", "Open connections.", (double)connections);
+    gauge(&out, "faina_waits", "Claims and tasks that clients wait for.", (double)post.waits);
+    gauge(&out, "faina_queued_operations", "Operations that wait to be run.", (double)post.queued);
+    fa_metrics_write(server->metrics, &out, route_name);
+    fa_answer_text(req, 200, "text/plain; version=0.0.4; charset=utf-8", out.ptr);
+    fa_buf_finish(&out);
+}
+
+void fa_handle_metrics(struct fa_request *req)
+{
+    struct fa_op *ops;
+
+    if (!fa_request_is_global(req))
+        return;
+    ops = fa_request_ops(req, 2);
+    ops[0].kind = FA_OP_STATS;
+    ops[0].name.ns = "*";
+    ops[1].kind = FA_OP_RESOURCE_LIST;
+    fa_request_run(req, after_metrics);
+}
+
+void fa_handle_openapi(struct fa_request *req)
+{
+    const char *known = fa_request_header(req, "If-None-Match");
+
+    fa_answer_header(req, "ETag", req->server->openapi_etag);
+    if (known && strstr(known, req->server->openapi_etag))
+        fa_answer_empty(req, 304);
+    else
+        fa_answer_text(req, 200, "application/json", req->server->openapi);
+}

@@ -1,0 +1,484 @@
+/*
+ * tasks.c - routes that submit, look at and remove tasks.
+ */
+#include "server/route.h"
+
+#include "model/codes.h"
+#include "model/limits.h"
+#include "model/states.h"
+#include "server/inner.h"
+#include "service/wire.h"
+
+#include <ctype.h>
+
+#define WAIT_MS_DEFAULT 30000
+
+/* ------------------------------------------------------------------------------------------
+ * Submitting
+ */
+
+/* W3C trace context: 00-<32 hex>-<16 hex>-<2 hex>. */
+static bool is_traceparent(const char *text)
+{
+    static const char shape[] = "hh-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh-hhhhhhhhhhhhhhhh-hh";
+
+    if (!text || strlen(text) != sizeof(shape) - 1)
+        return false;
+    for (size_t i = 0; shape[i]; i++)
+        if (shape[i] == 'h' ? !isxdigit((unsigned char)text[i]) : text[i] != shape[i])
+            return false;
+    return true;
+}
+
+/* Keeps the header `traceparent` in the task's metadata, so that whoever runs it can go on with the
+ * trace. Metadata that is no object, or has one already, stays as it is. */
+static void keep_trace(struct fa_request *req, struct faina_submit *submit)
+{
+    const char *trace = fa_request_header(req, "traceparent"), *metadata = submit->metadata;
+    struct fa_json object, member;
+
+    if (!is_traceparent(trace))
+        return;
+    if (!metadata) {
+        submit->metadata = fa_arena_printf(&req->arena, "{\"traceparent\":\"%s\"}", trace);
+        return;
+    }
+    object = fa_json_value(fa_str(metadata));
+    if (object.type != FA_JSON_OBJECT || fa_json_member(object, "traceparent", &member))
+        return;
+    {
+        struct fa_json_iter it = fa_json_iter(object);
+        bool is_empty = !fa_json_next(&it, NULL, &member);
+
+        submit->metadata =
+            fa_arena_printf(&req->arena, "{\"traceparent\":\"%s\"%s%.*s", trace,
+                            is_empty ? "" : ",", (int)object.raw.len - 1, object.raw.ptr + 1);
+    }
+}
+
+/* The header Idempotency-Key stands for the field, and must not contradict it. */
+static enum faina_code read_key(struct fa_request *req, struct faina_submit *submit,
+                                struct faina_error *err)
+{
+    const char *key = fa_request_header(req, "Idempotency-Key");
+
+    if (!key)
+        return FAINA_OK;
+    if (submit->idempotency_key && strcmp(submit->idempotency_key, key) != 0)
+        return fa_error_field(err, FAINA_INVALID_TASK, "idempotencyKey",
+                              "the header Idempotency-Key and the field idempotencyKey differ");
+    submit->idempotency_key = fa_arena_strdup(&req->arena, key);
+    return FAINA_OK;
+}
+
+static void after_submit(struct fa_request *req)
+{
+    const struct fa_op *op = &req->posted.ops[0];
+
+    if (fa_request_refused(req))
+        return;
+    fa_answer_header(req, "Location",
+                     fa_arena_printf(&req->arena, FA_API "/tasks/%s", op->task_id));
+    fa_answer_task(req, op->existing ? 200 : 201, op->task);
+}
+
+void fa_handle_submit(struct fa_request *req)
+{
+    struct faina_submit *submit = fa_arena_zero(&req->arena, 1, sizeof(*submit));
+    struct faina_error err;
+    struct fa_op *op;
+    enum faina_code code;
+
+    fa_error_clear(&err);
+    code = fa_wire_read_submit(fa_request_body(req), &req->arena, submit, &err);
+    if (code == FAINA_OK)
+        code = read_key(req, submit, &err);
+    if (code == FAINA_OK)
+        code = fa_grant_namespace(&req->grant, &submit->ns, false, &err);
+    if (code != FAINA_OK) {
+        fa_answer_problem(req, &err);
+        return;
+    }
+    keep_trace(req, submit);
+    op = fa_request_ops(req, 1);
+    op->kind = FA_OP_SUBMIT;
+    op->submit = submit;
+    op->wants_task = true;
+    fa_request_run(req, after_submit);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Submitting many
+ */
+
+/* The items in their order: refused at the door, or the next operation. */
+struct batch {
+    size_t count;
+    struct faina_error **refused; /* NULL where it went on */
+};
+
+static void add_item(struct fa_request *req, struct batch *batch, struct fa_bytes json,
+                     struct fa_op *ops, size_t *op_count)
+{
+    struct faina_submit *submit = fa_arena_zero(&req->arena, 1, sizeof(*submit));
+    struct faina_error err;
+    enum faina_code code;
+
+    fa_error_clear(&err);
+    code = fa_wire_read_submit(json, &req->arena, submit, &err);
+    if (code == FAINA_OK)
+        code = fa_grant_namespace(&req->grant, &submit->ns, false, &err);
+    if (code == FAINA_OK) {
+        keep_trace(req, submit);
+        ops[*op_count].kind = FA_OP_SUBMIT;
+        ops[(*op_count)++].submit = submit;
+    } else {
+        struct faina_error *kept = fa_arena_take(&req->arena, sizeof(*kept));
+
+        *kept = err;
+        batch->refused[batch->count] = kept;
+    }
+    batch->count++;
+}
+
+static void after_batch(struct fa_request *req)
+{
+    const struct batch *batch = req->data;
+    struct fa_json_writer *w = fa_answer_begin(req, 200);
+    const struct fa_op *op = req->posted.ops;
+
+    fa_json_begin_object(w);
+    fa_json_key(w, "items");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct faina_error *refused = batch->refused[i];
+
+        if (!refused && op->code != FAINA_OK)
+            refused = &op->error;
+        if (refused) {
+            fa_wire_put_problem(w, refused);
+        } else {
+            fa_json_begin_object(w);
+            fa_json_key(w, "id");
+            fa_json_put_str(w, op->task_id);
+            fa_json_key(w, "existing");
+            fa_json_put_bool(w, op->existing);
+            if (op->input_mismatch) {
+                fa_json_key(w, "inputMismatch");
+                fa_json_put_bool(w, true);
+            }
+            fa_json_end_object(w);
+        }
+        op += !batch->refused[i];
+    }
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
+static void run_batch(struct fa_request *req, struct batch *batch, size_t op_count)
+{
+    req->data = batch;
+    req->posted.count = op_count;
+    if (op_count > 0)
+        fa_request_run(req, after_batch);
+    else
+        after_batch(req);
+}
+
+/* The next line that isn't blank; false: no more. */
+static bool next_line(struct fa_bytes *rest, struct fa_bytes *line)
+{
+    while (rest->len > 0) {
+        const char *end = memchr(rest->ptr, '\n', rest->len);
+        size_t len = end ? (size_t)(end - rest->ptr) : rest->len;
+
+        *line = (struct fa_bytes){rest->ptr, len};
+        rest->ptr += len + (end != NULL);
+        rest->len -= len + (end != NULL);
+        for (size_t i = 0; i < line->len; i++)
+            if (!isspace((unsigned char)line->ptr[i]))
+                return true;
+    }
+    return false;
+}
+
+static void handle_lines(struct fa_request *req)
+{
+    struct fa_bytes rest = fa_request_body(req), line;
+    struct batch *batch = fa_arena_zero(&req->arena, 1, sizeof(*batch));
+    size_t count = 0, op_count = 0;
+    struct fa_op *ops;
+
+    while (next_line(&rest, &line))
+        count++;
+    if (count > FA_BATCH_MAX) {
+        fa_answer_refusal(req, 400, FAINA_INVALID_REQUEST,
+                          "one call takes at most %d tasks, not %zu", FA_BATCH_MAX, count);
+        return;
+    }
+    ops = fa_request_ops(req, count);
+    batch->refused = fa_arena_zero(&req->arena, count + 1, sizeof(*batch->refused));
+    for (rest = fa_request_body(req); next_line(&rest, &line);)
+        add_item(req, batch, line, ops, &op_count);
+    run_batch(req, batch, op_count);
+}
+
+void fa_handle_batch(struct fa_request *req)
+{
+    struct batch *batch;
+    struct fa_batch_body body = {0};
+    size_t op_count = 0;
+    struct fa_op *ops;
+
+    if (!fa_request_is_type(req, "application/json")) {
+        handle_lines(req);
+        return;
+    }
+    if (!fa_request_read(req, &fa_body_batch, &body))
+        return;
+    if (!body.has_tasks) {
+        struct faina_error err;
+
+        fa_error_field(&err, FAINA_INVALID_REQUEST, "tasks", "tasks is missing");
+        fa_answer_problem(req, &err);
+        return;
+    }
+    batch = fa_arena_zero(&req->arena, 1, sizeof(*batch));
+    batch->refused = fa_arena_zero(&req->arena, body.count + 1, sizeof(*batch->refused));
+    ops = fa_request_ops(req, body.count);
+    for (size_t i = 0; i < body.count; i++)
+        add_item(req, batch, body.tasks[i].raw, ops, &op_count);
+    run_batch(req, batch, op_count);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Looking
+ */
+
+static void after_tasks(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return;
+    fa_wire_put_tasks(fa_answer_begin(req, 200), req->posted.ops[0].tasks);
+    fa_answer_end(req);
+}
+
+/* teamId is also team_id. */
+static bool read_team(struct fa_request *req, const char **out)
+{
+    const char *camel = fa_url_param(&req->url, "teamId");
+    const char *snake = fa_url_param(&req->url, "team_id");
+    struct faina_error err;
+
+    *out = camel ? camel : snake;
+    if (!camel || !snake)
+        return true;
+    fa_error_field(&err, FAINA_INVALID_REQUEST, "teamId",
+                   "teamId and team_id are the same: give one");
+    fa_answer_problem(req, &err);
+    return false;
+}
+
+void fa_handle_list(struct fa_request *req)
+{
+    struct faina_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
+    const char *status = fa_url_param(&req->url, "status");
+    int64_t limit = 0;
+    struct fa_op *op;
+
+    query->ns = fa_url_param(&req->url, "namespace");
+    query->type = fa_url_param(&req->url, "type");
+    query->parent_id = fa_url_param(&req->url, "parentId");
+    query->created_by = fa_url_param(&req->url, "createdBy");
+    query->idempotency_key = fa_url_param(&req->url, "idempotencyKey");
+    query->cursor = fa_url_param(&req->url, "cursor");
+    if ((status && !fa_request_statuses(req, status, &query->statuses)) ||
+        !read_team(req, &query->team_id) ||
+        !fa_request_time(req, "createdAfter", &query->created_after_us) ||
+        !fa_request_time(req, "createdBefore", &query->created_before_us) ||
+        !fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit) ||
+        !fa_request_bool(req, "brief", &query->brief) ||
+        !fa_request_namespace(req, &query->ns, true))
+        return;
+    query->limit = (int)limit;
+    op = fa_request_ops(req, 1);
+    op->kind = FA_OP_LIST;
+    op->query = query;
+    fa_request_run(req, after_tasks);
+}
+
+static struct fa_op *ask(struct fa_request *req, enum fa_op_kind kind)
+{
+    struct fa_op *op = fa_request_ops(req, 1);
+
+    op->kind = kind;
+    op->id = req->part;
+    return op;
+}
+
+static void after_get(struct fa_request *req)
+{
+    if (!fa_request_refused(req))
+        fa_answer_task(req, 200, req->posted.ops[0].task);
+}
+
+void fa_handle_get(struct fa_request *req)
+{
+    ask(req, FA_OP_GET);
+    fa_request_run(req, after_get);
+}
+
+void fa_handle_wait(struct fa_request *req)
+{
+    int64_t wait_ms = WAIT_MS_DEFAULT;
+
+    if (!fa_request_duration(req, "timeout", &wait_ms))
+        return;
+    ask(req, FA_OP_GET);
+    fa_request_task_wait(req, wait_ms < FA_SERVER_WAIT_MS_MAX ? wait_ms : FA_SERVER_WAIT_MS_MAX,
+                         after_get);
+}
+
+static void after_events(struct fa_request *req)
+{
+    const struct faina_events *events = req->posted.ops[0].events;
+    struct fa_json_writer *w;
+
+    if (fa_request_refused(req))
+        return;
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_json_key(w, "items");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < events->count; i++)
+        fa_wire_put_event(w, &events->items[i], req->part);
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
+void fa_handle_events(struct fa_request *req)
+{
+    int64_t limit = 0;
+
+    if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
+        return;
+    ask(req, FA_OP_EVENTS)->page.limit = (int)limit;
+    fa_request_run(req, after_events);
+}
+
+void fa_handle_children(struct fa_request *req)
+{
+    int64_t limit = 0;
+    struct fa_op *op;
+
+    if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
+        return;
+    op = ask(req, FA_OP_CHILDREN);
+    op->page.limit = (int)limit;
+    op->page.cursor = fa_url_param(&req->url, "cursor");
+    fa_request_run(req, after_tasks);
+}
+
+static void after_result(struct fa_request *req)
+{
+    const struct faina_task *task = req->posted.ops[0].task;
+
+    if (fa_request_refused(req))
+        return;
+    if (!fa_status_is_ended(task->status)) {
+        fa_answer_refusal(req, 409, FAINA_TASK_ACTIVE, "task %s has no result yet: it is %s",
+                          task->id, faina_status_name(task->status));
+    } else if (task->status != FAINA_COMPLETED) {
+        fa_answer_refusal(req, 409, FAINA_TASK_FAILED, "task %s has no result: it ended as %s",
+                          task->id, faina_status_name(task->status));
+    } else {
+        fa_json_put_raw(fa_answer_begin(req, 200), task->output);
+        fa_answer_end(req);
+    }
+}
+
+void fa_handle_result(struct fa_request *req)
+{
+    ask(req, FA_OP_GET);
+    fa_request_run(req, after_result);
+}
+
+static void after_explain(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return;
+    fa_wire_put_explanation(fa_answer_begin(req, 200), req->posted.ops[0].explanation);
+    fa_answer_end(req);
+}
+
+void fa_handle_explain(struct fa_request *req)
+{
+    ask(req, FA_OP_EXPLAIN);
+    fa_request_run(req, after_explain);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Removing
+ */
+
+static void after_delete(struct fa_request *req)
+{
+    if (!fa_request_refused(req))
+        fa_answer_empty(req, 204);
+}
+
+void fa_handle_delete(struct fa_request *req)
+{
+    struct faina_removal removal = {0};
+    int64_t version;
+    struct fa_op *op;
+
+    if (!fa_request_bool(req, "cancel", &removal.cancel) ||
+        !fa_request_bool(req, "purge", &removal.purge) || !fa_request_version(req, &version))
+        return;
+    op = ask(req, FA_OP_DELETE);
+    op->removal = removal;
+    op->by.version = version;
+    fa_request_run(req, after_delete);
+}
+
+static void after_purge(struct fa_request *req)
+{
+    struct fa_json_writer *w;
+
+    if (fa_request_refused(req))
+        return;
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_json_key(w, "removed");
+    fa_json_put_int(w, req->posted.ops[0].count);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
+void fa_handle_purge(struct fa_request *req)
+{
+    struct faina_purge *purge = fa_arena_zero(&req->arena, 1, sizeof(*purge));
+    struct fa_purge_body body = {0};
+    struct fa_op *op;
+
+    if (!fa_request_read(req, &fa_body_purge, &body))
+        return;
+    for (size_t i = 0; i < body.status.count; i++)
+        if (!fa_request_statuses(req, body.status.items[i], &purge->statuses))
+            return;
+    /* All namespaces, unless it names one or the token is for some. */
+    if ((body.ns || req->grant.namespaces.items) && !fa_request_namespace(req, &body.ns, false))
+        return;
+    purge->ns = body.ns;
+    purge->type = body.type;
+    purge->ended_before_us = body.before_us;
+    purge->deleted_only = body.deleted_only;
+    purge->limit = body.limit;
+    op = fa_request_ops(req, 1);
+    op->kind = FA_OP_PURGE;
+    op->purge = purge;
+    fa_request_run(req, after_purge);
+}

@@ -1,0 +1,380 @@
+/*
+ * work.c - routes for workers: claims, transitions, outcomes.
+ */
+#include "server/route.h"
+
+#include "model/codes.h"
+#include "server/inner.h"
+#include "service/wire.h"
+
+#include <stdio.h>
+
+/* ------------------------------------------------------------------------------------------
+ * One task
+ */
+
+const struct fa_act_kind fa_act_claim = {&fa_body_claim, FA_OP_CLAIM},
+                         fa_act_start = {&fa_body_start, FA_OP_START},
+                         fa_act_complete = {&fa_body_complete, FA_OP_COMPLETE},
+                         fa_act_fail = {&fa_body_fail, FA_OP_FAIL},
+                         fa_act_progress = {&fa_body_progress, FA_OP_PROGRESS},
+                         fa_act_heartbeat = {&fa_body_heartbeat, FA_OP_HEARTBEAT},
+                         fa_act_block = {&fa_body_block, FA_OP_BLOCK},
+                         fa_act_background = {&fa_body_background, FA_OP_BACKGROUND},
+                         fa_act_release = {&fa_body_release, FA_OP_RELEASE},
+                         fa_act_cancel = {&fa_body_cancel, FA_OP_CANCEL},
+                         fa_act_retry = {&fa_body_retry, FA_OP_RETRY};
+
+static void after_act(struct fa_request *req)
+{
+    if (!fa_request_refused(req))
+        fa_answer_task(req, 200, req->posted.ops[0].task);
+}
+
+static bool refuse_missing(struct fa_request *req, const char *field)
+{
+    struct faina_error err;
+
+    fa_error_field(&err, FAINA_INVALID_REQUEST, field, "%s is missing", field);
+    fa_answer_problem(req, &err);
+    return false;
+}
+
+static struct faina_report *make_report(struct fa_request *req, const struct fa_act *act)
+{
+    struct faina_report *report = fa_arena_zero(&req->arena, 1, sizeof(*report));
+
+    report->has_progress = act->has_progress;
+    report->progress = (int)act->progress;
+    report->state = act->state;
+    report->metadata = act->metadata;
+    return report;
+}
+
+/* The operation that an act asks for. False: it was refused. */
+static bool fill(struct fa_request *req, enum fa_op_kind kind, struct fa_act *act, struct fa_op *op)
+{
+    op->kind = kind;
+    op->by = act->by;
+    op->wants_task = true;
+    switch ((int)kind) {
+    case FA_OP_CLAIM:
+    case FA_OP_START:
+    case FA_OP_HEARTBEAT:
+        op->lease_ms = act->lease_ms;
+        return true;
+    case FA_OP_COMPLETE:
+        op->output = act->output;
+        return true;
+    case FA_OP_FAIL:
+        op->failure = &act->failure;
+        return act->has_error || refuse_missing(req, "error");
+    case FA_OP_PROGRESS:
+        op->report = make_report(req, act);
+        return true;
+    case FA_OP_BLOCK:
+        op->block.subtasks = act->subtasks;
+        op->block.count = act->subtask_count;
+        op->block.fail_fast = act->fail_fast;
+        return true;
+    case FA_OP_BACKGROUND:
+        op->background.reason = act->reason;
+        op->background.timeout_ms = act->timeout_ms;
+        return true;
+    case FA_OP_RETRY:
+        op->keep_attempts = act->has_reset && !act->reset_attempts;
+        return true;
+    default: /* RELEASE and CANCEL say nothing more */
+        return true;
+    }
+}
+
+void fa_handle_act(struct fa_request *req)
+{
+    const struct fa_act_kind *kind = req->route->data;
+    struct fa_act *act = fa_arena_zero(&req->arena, 1, sizeof(*act));
+    struct fa_op *op;
+
+    if (!fa_request_read(req, kind->body, act) || !fa_request_version(req, &act->by.version))
+        return;
+    op = fa_request_ops(req, 1);
+    op->id = req->part;
+    if (fill(req, kind->kind, act, op))
+        fa_request_run(req, after_act);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * PATCH /tasks/{id}/status
+ */
+
+static const struct {
+    const char *status;
+    enum fa_op_kind kind;
+} wishes[] = {
+    {"running", FA_OP_START},
+    {"completed", FA_OP_COMPLETE},
+    {"failed", FA_OP_FAIL},
+    {"cancelled", FA_OP_CANCEL},
+};
+
+static void run_wish(struct fa_request *req)
+{
+    struct fa_act *act = req->data;
+    struct fa_op *op;
+
+    for (size_t i = 0; i < FA_COUNT(wishes); i++) {
+        if (strcmp(act->status, wishes[i].status) != 0)
+            continue;
+        op = fa_request_ops(req, 1);
+        op->id = req->part;
+        if (fill(req, wishes[i].kind, act, op))
+            fa_request_run(req, after_act);
+        return;
+    }
+    {
+        struct faina_error err;
+
+        fa_error_field(&err, FAINA_INVALID_REQUEST, "status",
+                       "status must be running, completed, failed or cancelled");
+        fa_answer_problem(req, &err);
+    }
+}
+
+/* An administrator may speak for the worker that holds the task. */
+static void after_holder(struct fa_request *req)
+{
+    const struct faina_task *task = req->posted.ops[0].task;
+    struct fa_act *act = req->data;
+
+    if (fa_request_refused(req))
+        return;
+    if (task->worker_id) {
+        act->by.worker_id = task->worker_id;
+        act->by.fence = task->fence;
+    }
+    run_wish(req);
+}
+
+void fa_handle_status(struct fa_request *req)
+{
+    struct fa_act *act = fa_arena_zero(&req->arena, 1, sizeof(*act));
+    struct fa_op *op;
+
+    if (!fa_request_read(req, &fa_body_status, act) || !fa_request_version(req, &act->by.version))
+        return;
+    if (!act->status) {
+        refuse_missing(req, "status");
+        return;
+    }
+    if (!act->has_error)
+        act->failure.message = "Unknown error";
+    act->has_error = true;
+    act->failure.permanent = true; /* here `failed` is final, whatever the attempts */
+    req->data = act;
+    if (!req->grant.has_token || !(req->grant.scopes & FA_SCOPE_ADMIN) || act->by.worker_id) {
+        run_wish(req);
+        return;
+    }
+    op = fa_request_ops(req, 1);
+    op->kind = FA_OP_GET;
+    op->id = req->part;
+    fa_request_run(req, after_holder);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Claims
+ */
+
+static void after_claims(struct fa_request *req)
+{
+    const struct faina_tasks *tasks = req->posted.ops[0].tasks;
+    struct fa_json_writer *w;
+
+    if (fa_request_refused(req))
+        return;
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_json_key(w, "tasks");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < tasks->count; i++)
+        fa_wire_put_task(w, &tasks->items[i]);
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
+static bool check_namespaces(struct fa_request *req, struct fa_texts *namespaces)
+{
+    if (!namespaces->items)
+        *namespaces = req->grant.namespaces;
+    for (size_t i = 0; i < namespaces->count; i++) {
+        const char *ns = namespaces->items[i];
+
+        if (!fa_request_namespace(req, &ns, false))
+            return false;
+    }
+    return true;
+}
+
+void fa_handle_claims(struct fa_request *req)
+{
+    struct faina_claim *claim = fa_arena_zero(&req->arena, 1, sizeof(*claim));
+    struct fa_claims body = {.limit = 1};
+    struct fa_op *op;
+
+    if (!fa_request_read(req, &fa_body_claims, &body) || !check_namespaces(req, &body.namespaces))
+        return;
+    *claim = (struct faina_claim){
+        .worker_id = body.worker_id,
+        .types = body.types.items,
+        .type_count = body.types.count,
+        .namespaces = body.namespaces.items,
+        .namespace_count = body.namespaces.count,
+        .services = body.services.items,
+        .service_count = body.services.count,
+        .limit = (int)body.limit,
+        .lease_ms = body.lease_ms,
+        .wait_ms = body.wait_ms < FA_SERVER_WAIT_MS_MAX ? body.wait_ms : FA_SERVER_WAIT_MS_MAX,
+    };
+    op = fa_request_ops(req, 1);
+    op->kind = FA_OP_CLAIM_NEXT;
+    op->claim = claim;
+    if (claim->wait_ms > 0)
+        fa_request_claim_wait(req, after_claims);
+    else
+        fa_request_run(req, after_claims);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Many at once
+ */
+
+/* {items: [{id} | problem]} in the order of the request. */
+static void after_many(struct fa_request *req)
+{
+    const struct fa_many *many = req->data;
+    struct fa_json_writer *w = fa_answer_begin(req, 200);
+
+    fa_json_begin_object(w);
+    fa_json_key(w, "items");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < many->count; i++) {
+        const struct fa_op *op = &req->posted.ops[i];
+
+        if (op->code != FAINA_OK) {
+            fa_wire_put_problem_as(w, &op->error, fa_code_http(op->code), many->items[i].id);
+            continue;
+        }
+        fa_json_begin_object(w);
+        fa_json_key(w, "id");
+        fa_json_put_str(w, op->task_id);
+        fa_json_end_object(w);
+    }
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
+static void run_many(struct fa_request *req)
+{
+    const struct fa_many *many = req->data;
+    const struct fa_op *looks = req->posted.ops;
+    struct fa_op *ops = fa_request_ops(req, many->count);
+
+    for (size_t i = 0; i < many->count; i++) {
+        struct fa_act *act = &many->items[i];
+        bool is_complete = act->status && strcmp(act->status, "completed") == 0;
+
+        ops[i].id = act->id;
+        ops[i].by = (struct faina_by){.worker_id = many->worker_id, .fence = act->by.fence};
+        /* Tasks of other namespaces are not there for this token. */
+        if (looks && looks[i].code == FAINA_OK && !fa_grant_reaches(&req->grant, looks[i].task->ns))
+            ops[i].id = "-";
+        if (!act->status) {
+            ops[i].kind = FA_OP_HEARTBEAT;
+            ops[i].lease_ms = many->lease_ms;
+        } else if (is_complete) {
+            ops[i].kind = FA_OP_COMPLETE;
+            ops[i].output = act->output;
+        } else {
+            ops[i].kind = FA_OP_FAIL;
+            ops[i].failure = &act->failure;
+        }
+    }
+    if (many->count > 0)
+        fa_request_run(req, after_many);
+    else
+        after_many(req);
+}
+
+/* A token of some namespaces: look at the tasks first. */
+static void guard_many(struct fa_request *req)
+{
+    const struct fa_many *many = req->data;
+    struct fa_op *ops;
+
+    if (!req->grant.namespaces.items || many->count == 0) {
+        req->posted.ops = NULL;
+        run_many(req);
+        return;
+    }
+    ops = fa_request_ops(req, many->count);
+    for (size_t i = 0; i < many->count; i++) {
+        ops[i].kind = FA_OP_GET;
+        ops[i].id = many->items[i].id;
+    }
+    fa_request_run(req, run_many);
+}
+
+static bool refuse_item(struct fa_request *req, size_t index, const char *field, const char *what)
+{
+    struct faina_error err;
+    char name[64];
+
+    snprintf(name, sizeof(name), "items[%zu].%s", index, field);
+    fa_error_field(&err, FAINA_INVALID_REQUEST, name, "%s %s", name, what);
+    fa_answer_problem(req, &err);
+    return false;
+}
+
+static bool check_outcomes(struct fa_request *req, struct fa_many *many)
+{
+    for (size_t i = 0; i < many->count; i++) {
+        struct fa_act *act = &many->items[i];
+
+        if (!act->id)
+            return refuse_item(req, i, "id", "is missing");
+        if (!act->status ||
+            (strcmp(act->status, "completed") != 0 && strcmp(act->status, "failed") != 0))
+            return refuse_item(req, i, "status", "must be completed or failed");
+        if (act->status[0] == 'f' && !act->has_error)
+            return refuse_item(req, i, "error", "is missing");
+    }
+    return true;
+}
+
+void fa_handle_outcomes(struct fa_request *req)
+{
+    struct fa_many *many = fa_arena_zero(&req->arena, 1, sizeof(*many));
+
+    if (!fa_request_read(req, &fa_body_outcomes, many) || !check_outcomes(req, many))
+        return;
+    req->data = many;
+    guard_many(req);
+}
+
+void fa_handle_heartbeats(struct fa_request *req)
+{
+    struct fa_many *many = fa_arena_zero(&req->arena, 1, sizeof(*many));
+
+    if (!fa_request_read(req, &fa_body_heartbeats, many))
+        return;
+    for (size_t i = 0; i < many->count; i++) {
+        if (!many->items[i].id) {
+            refuse_item(req, i, "id", "is missing");
+            return;
+        }
+    }
+    req->data = many;
+    guard_many(req);
+}

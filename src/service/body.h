@@ -1,0 +1,149 @@
+/*
+ * body.h - request bodies of the HTTP interface, read by table.
+ *
+ * A table names the members that a body may have, and where each goes in a struct. Everything else
+ * is refused by name. A member that is null counts as not there.
+ *
+ *   Y1  What is read is of the right JSON type and, for numbers and times, within its range. Limits
+ *       of texts and payloads are checked by the service (service.h, O4).
+ *   Y2  Pointers lead into the arena.
+ *
+ * wire.h reads a submit; this reads everything else.
+ */
+#ifndef FA_BODY_H
+#define FA_BODY_H
+
+#include "base/json.h"
+
+#include <faina.h>
+
+enum fa_body_type {
+    FA_BODY_TEXT,     /* const char * */
+    FA_BODY_JSON,     /* const char *: the bytes as they came */
+    FA_BODY_BOOL,     /* bool */
+    FA_BODY_INT,      /* int64_t, min..max */
+    FA_BODY_DURATION, /* int64_t, milliseconds: "90s" or a number of seconds */
+    FA_BODY_TIME,     /* int64_t, microseconds */
+    FA_BODY_TEXTS,    /* struct fa_texts */
+    FA_BODY_OWN,      /* whatever `read` does */
+};
+
+struct fa_texts {
+    const char *const *items; /* NULL: not there */
+    size_t count;
+};
+
+struct fa_body_field {
+    const char *name;
+    enum fa_body_type type;
+    size_t offset;
+    int64_t min, max; /* INT */
+    enum faina_code (*read)(const struct fa_body_field *field, struct fa_json value,
+                            struct fa_arena *arena, void *out, struct faina_error *err);
+};
+
+struct fa_body {
+    const struct fa_body_field *fields;
+    size_t count;
+};
+
+/* Checks the text and reads it; an empty text is {}. */
+FA_MUST_CHECK enum faina_code fa_body_read(struct fa_bytes text, const struct fa_body *body,
+                                           struct fa_arena *arena, void *out,
+                                           struct faina_error *err);
+/* Reads an object inside a text that was checked. `what` names it in errors. */
+FA_MUST_CHECK enum faina_code fa_body_read_object(struct fa_json object, const char *what,
+                                                  const struct fa_body *body,
+                                                  struct fa_arena *arena, void *out,
+                                                  struct faina_error *err);
+/* A duration as text, or as a number of seconds. */
+FA_MUST_CHECK enum faina_code fa_body_duration(const char *name, struct fa_json value,
+                                               enum faina_code refusal, struct fa_arena *arena,
+                                               int64_t *out_ms, struct faina_error *err);
+
+/* ------------------------------------------------------------------------------------------
+ * The bodies there are
+ */
+
+/* What a worker or a person says about one task. Which members a call knows is in its table. */
+struct fa_act {
+    struct faina_by by; /* workerId, fence */
+    const char *status;
+    const char *output;
+    bool has_error;
+    struct faina_failure failure;
+    bool has_progress;
+    int64_t progress;
+    const char *state, *metadata;
+    int64_t lease_ms;
+    struct faina_submit *subtasks;
+    size_t subtask_count;
+    bool fail_fast;
+    const char *reason;
+    int64_t timeout_ms;
+    bool has_reset, reset_attempts;
+    const char *id; /* outcomes and heartbeats */
+};
+
+extern const struct fa_body fa_body_claim, fa_body_start, fa_body_complete, fa_body_fail,
+    fa_body_progress, fa_body_heartbeat, fa_body_block, fa_body_background, fa_body_release,
+    fa_body_cancel, fa_body_retry, fa_body_status;
+
+/* POST /claims */
+struct fa_claims {
+    const char *worker_id;
+    struct fa_texts types, namespaces, services;
+    int64_t limit, lease_ms, wait_ms;
+};
+extern const struct fa_body fa_body_claims;
+
+/* POST /outcomes and /heartbeats: {workerId, items: [...]} */
+struct fa_many {
+    const char *worker_id;
+    int64_t lease_ms;
+    struct fa_act *items;
+    size_t count;
+};
+extern const struct fa_body fa_body_outcomes, fa_body_heartbeats;
+
+/* POST /tasks:batch as JSON. The items are not read yet: each is accepted or refused by itself. */
+struct fa_batch_body {
+    bool has_tasks;
+    struct fa_json *tasks;
+    size_t count;
+};
+extern const struct fa_body fa_body_batch;
+
+struct fa_limit_body {
+    bool has_limit;
+    int64_t max_concurrency; /* -1: null, no limit */
+};
+extern const struct fa_body fa_body_limit;
+
+struct fa_team_body {
+    const char *name, *ns, *spec;
+};
+extern const struct fa_body fa_body_team;
+
+struct fa_lane_body {
+    const char *ns, *type;
+};
+extern const struct fa_body fa_body_lane;
+
+struct fa_purge_body {
+    const char *ns, *type;
+    struct fa_texts status;
+    int64_t before_us, limit;
+    bool deleted_only;
+};
+extern const struct fa_body fa_body_purge;
+
+/* POST /tokens */
+struct fa_token_body {
+    const char *name, *hash;
+    struct fa_texts scopes, namespaces;
+    int64_t expires_ms, expires_us; /* from now, or at a time */
+};
+extern const struct fa_body fa_body_token;
+
+#endif

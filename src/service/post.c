@@ -1,0 +1,782 @@
+/*
+ * post.c - handing in operations without waiting for them.
+ *
+ *     fa_post -> writes -> [writer] -> fa_service_run -> done
+ *             -> reads  -> [readers] ->
+ *
+ * A claim that waits is in one of two rings. `hungry` are those to be asked; `asleep` those that
+ * were asked since the last news and got nothing. News moves all of `asleep` behind `hungry`, which
+ * is why each is asked in its turn (P4). With each group the writer asks a few hungry ones.
+ *
+ * A wait for a task is in a hash table by id from before its first look, so no end is missed. All
+ * waits are in a heap by deadline, which the clock thread serves.
+ *
+ * The mutex guards everything here; nothing blocks while it is held, and neither the service nor
+ * `done` is called under it. The engine's news comes in the writer's own thread as a rule.
+ */
+#include "service/post.h"
+
+#include "base/clock.h"
+#include "model/states.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define GROUP_WEIGHT_MAX 10000
+#define QUEUE_WEIGHT_MAX 50000
+#define READERS 2
+#define HUNGRY_PER_GROUP 32
+#define RELOOK_US 5000000
+#define BUCKETS 4096
+
+struct fa_post {
+    struct fa_service *service;
+    struct fa_listener listener;
+    void (*tell_group)(void *ctx, size_t ops);
+    void *tell_ctx;
+
+    pthread_mutex_t mutex;
+    pthread_cond_t writer_cond, reader_cond, clock_cond, idle_cond;
+    struct fa_posted_link writes, reads, hungry, asleep; /* rings: a wait leaves without a search */
+    size_t write_weight, read_weight;
+    size_t under_way; /* accepted and not yet done */
+    uint64_t ready_mark;
+    struct fa_posted *buckets[BUCKETS];
+    size_t task_waits, claim_waits;
+    struct fa_posted **heap; /* from 1 */
+    size_t heap_count, heap_size;
+    bool is_closing, is_over, waits_are_over;
+    uint64_t groups, group_ops;
+
+    /* The writer's own. */
+    struct fa_op *ops;
+    size_t op_size;
+
+    pthread_t threads[READERS + 2];
+    size_t thread_count;
+};
+
+/* Rings ------------------------------------------------------------------------------------- */
+
+static void ring_init(struct fa_posted_link *ring)
+{
+    ring->next = ring->before = ring;
+}
+
+static bool ring_is_empty(const struct fa_posted_link *ring)
+{
+    return ring->next == ring;
+}
+
+static struct fa_posted *from_link(struct fa_posted_link *link)
+{
+    return (struct fa_posted *)(void *)((char *)link - offsetof(struct fa_posted, link));
+}
+
+static void ring_add(struct fa_posted_link *ring, struct fa_posted *posted)
+{
+    posted->link = (struct fa_posted_link){.next = ring, .before = ring->before};
+    ring->before->next = &posted->link;
+    ring->before = &posted->link;
+}
+
+static void ring_remove(struct fa_posted *posted)
+{
+    posted->link.before->next = posted->link.next;
+    posted->link.next->before = posted->link.before;
+}
+
+/* The first, or NULL. */
+static struct fa_posted *ring_peek(struct fa_posted_link *ring)
+{
+    return ring_is_empty(ring) ? NULL : from_link(ring->next);
+}
+
+static struct fa_posted *ring_take(struct fa_posted_link *ring)
+{
+    struct fa_posted *posted = ring_peek(ring);
+
+    if (posted != NULL)
+        ring_remove(posted);
+    return posted;
+}
+
+/* Moves all of `from` behind `to`. */
+static void ring_append(struct fa_posted_link *to, struct fa_posted_link *from)
+{
+    if (ring_is_empty(from))
+        return;
+    from->next->before = to->before;
+    to->before->next = from->next;
+    from->before->next = to;
+    to->before = from->before;
+    ring_init(from);
+}
+
+/* The heap of deadlines --------------------------------------------------------------------- */
+
+static void heap_set(struct fa_post *post, size_t at, struct fa_posted *posted)
+{
+    post->heap[at] = posted;
+    posted->heap_index = at;
+}
+
+static void heap_rise(struct fa_post *post, size_t at, struct fa_posted *posted)
+{
+    for (; at > 1 && post->heap[at / 2]->deadline_us > posted->deadline_us; at /= 2)
+        heap_set(post, at, post->heap[at / 2]);
+    heap_set(post, at, posted);
+}
+
+static void heap_sink(struct fa_post *post, size_t at, struct fa_posted *posted)
+{
+    for (;;) {
+        size_t below = at * 2;
+
+        if (below < post->heap_count &&
+            post->heap[below + 1]->deadline_us < post->heap[below]->deadline_us)
+            below++;
+        if (below > post->heap_count || post->heap[below]->deadline_us >= posted->deadline_us)
+            break;
+        heap_set(post, at, post->heap[below]);
+        at = below;
+    }
+    heap_set(post, at, posted);
+}
+
+static void heap_add(struct fa_post *post, struct fa_posted *posted)
+{
+    if (post->heap_count + 1 >= post->heap_size) {
+        post->heap_size = post->heap_size ? post->heap_size * 2 : 64;
+        post->heap = fa_realloc(post->heap, post->heap_size * sizeof(struct fa_posted *));
+    }
+    heap_rise(post, ++post->heap_count, posted);
+    if (posted->heap_index == 1)
+        pthread_cond_signal(&post->clock_cond);
+}
+
+static void heap_remove(struct fa_post *post, struct fa_posted *posted)
+{
+    size_t at = posted->heap_index;
+    struct fa_posted *moved;
+
+    if (at == 0)
+        return;
+    posted->heap_index = 0;
+    moved = post->heap[post->heap_count--];
+    if (moved == posted)
+        return;
+    heap_rise(post, at, moved);
+    heap_sink(post, moved->heap_index, moved);
+}
+
+/* The table of tasks that are waited for ---------------------------------------------------- */
+
+static struct fa_posted **bucket_of(struct fa_post *post, struct fa_id id)
+{
+    return &post->buckets[(uint64_t)id.key * 0x9e3779b97f4a7c15u >> 52];
+}
+
+static void table_add(struct fa_post *post, struct fa_posted *posted)
+{
+    struct fa_posted **bucket = bucket_of(post, posted->id);
+
+    posted->bucket_next = *bucket;
+    *bucket = posted;
+    post->task_waits++;
+}
+
+static void table_remove(struct fa_post *post, struct fa_posted *posted)
+{
+    struct fa_posted **link = bucket_of(post, posted->id);
+
+    while (*link != posted)
+        link = &(*link)->bucket_next;
+    *link = posted->bucket_next;
+    post->task_waits--;
+}
+
+/* Queueing ---------------------------------------------------------------------------------- */
+
+static size_t weight_of(const struct fa_posted *posted)
+{
+    size_t weight = posted->count + (posted->count == 0);
+
+    for (size_t i = 0; i < posted->count; i++) {
+        if (posted->ops[i].kind == FA_OP_BLOCK)
+            weight += posted->ops[i].block.count;
+    }
+    return weight;
+}
+
+static bool is_write(const struct fa_posted *posted)
+{
+    return posted->work == NULL && posted->count > 0 && fa_op_writes(posted->ops[0].kind);
+}
+
+static void enqueue(struct fa_post *post, struct fa_posted *posted)
+{
+    posted->place = FA_POST_QUEUED;
+    if (is_write(posted)) {
+        ring_add(&post->writes, posted);
+        post->write_weight += weight_of(posted);
+        pthread_cond_signal(&post->writer_cond);
+    } else {
+        ring_add(&post->reads, posted);
+        post->read_weight += weight_of(posted);
+        pthread_cond_signal(&post->reader_cond);
+    }
+}
+
+static enum faina_code accept(struct fa_post *post, struct fa_posted *posted)
+{
+    size_t queued = is_write(posted) ? post->write_weight : post->read_weight;
+
+    if (post->is_closing)
+        return FAINA_STORE_CLOSED;
+    if (queued > 0 && queued + weight_of(posted) > QUEUE_WEIGHT_MAX)
+        return FAINA_OVERLOADED;
+    posted->is_over = post->waits_are_over;
+    if (posted->kind == FA_POST_TASK_WAIT)
+        table_add(post, posted); /* before the first look, so that no end is missed */
+    if (posted->kind == FA_POST_CLAIM_WAIT)
+        post->claim_waits++;
+    if (posted->kind != FA_POST_PLAIN && !posted->is_over)
+        heap_add(post, posted);
+    post->under_way++;
+    enqueue(post, posted);
+    return FAINA_OK;
+}
+
+static enum faina_code accept_locked(struct fa_post *post, struct fa_posted *posted)
+{
+    enum faina_code code;
+
+    pthread_mutex_lock(&post->mutex);
+    code = accept(post, posted);
+    pthread_mutex_unlock(&post->mutex);
+    return code;
+}
+
+enum faina_code fa_post(struct fa_post *post, struct fa_posted *posted)
+{
+    assert(posted->done);
+    assert(posted->work || posted->count > 0);
+    posted->kind = FA_POST_PLAIN;
+    return accept_locked(post, posted);
+}
+
+static void set_deadline(struct fa_posted *posted, int64_t timeout_ms)
+{
+    posted->deadline_us = fa_clock_mono_us() + (timeout_ms > 0 ? timeout_ms * 1000 : 0);
+}
+
+enum faina_code fa_post_claim_wait(struct fa_post *post, struct fa_posted *posted)
+{
+    assert(posted->done && posted->count == 1);
+    assert(posted->ops[0].kind == FA_OP_CLAIM_NEXT);
+    posted->kind = FA_POST_CLAIM_WAIT;
+    posted->ops[0].arena = &posted->answers;
+    set_deadline(posted, posted->ops[0].claim->wait_ms);
+    return accept_locked(post, posted);
+}
+
+enum faina_code fa_post_wait(struct fa_post *post, struct fa_posted *posted, int64_t timeout_ms)
+{
+    assert(posted->done && posted->count == 1);
+    assert(posted->ops[0].kind == FA_OP_GET);
+    posted->ops[0].arena = &posted->answers;
+    /* No task has an id that is none; the look will say so. */
+    posted->kind = posted->ops[0].id && fa_id_parse(posted->ops[0].id, &posted->id)
+                       ? FA_POST_TASK_WAIT
+                       : FA_POST_PLAIN;
+    set_deadline(posted, timeout_ms);
+    return accept_locked(post, posted);
+}
+
+/* After an answer --------------------------------------------------------------------------- */
+
+/* Takes a wait out of everything. The mutex is held. */
+static void forget(struct fa_post *post, struct fa_posted *posted)
+{
+    heap_remove(post, posted);
+    if (posted->kind == FA_POST_TASK_WAIT)
+        table_remove(post, posted);
+    if (posted->kind == FA_POST_CLAIM_WAIT)
+        post->claim_waits--;
+    posted->place = FA_POST_IDLE;
+}
+
+/* P1. Without the mutex: `done` may free the memory that `posted` is in. */
+static void finish(struct fa_post *post, struct fa_posted *posted)
+{
+    posted->done(posted);
+    pthread_mutex_lock(&post->mutex);
+    post->under_way--;
+    if (post->under_way == 0)
+        pthread_cond_broadcast(&post->idle_cond);
+    pthread_mutex_unlock(&post->mutex);
+}
+
+/* Nothing to claim: keeps no memory while it sleeps. */
+static void answer_none(struct fa_posted *posted)
+{
+    fa_arena_finish(&posted->answers);
+    posted->none = (struct faina_tasks){0};
+    posted->ops[0].code = FAINA_OK;
+    posted->ops[0].tasks = &posted->none;
+}
+
+static bool takes_anything(const struct faina_claim *claim)
+{
+    return claim->types == NULL && claim->namespaces == NULL && claim->services == NULL;
+}
+
+/* A claim that waits was asked. True: it has its answer. The mutex is held. */
+static bool settle_claim(struct fa_post *post, struct fa_posted *posted)
+{
+    const struct fa_op *op = &posted->ops[0];
+
+    if (op->code != FAINA_OK || op->tasks->count > 0 || posted->is_over) {
+        forget(post, posted);
+        return true;
+    }
+    answer_none(posted);
+    posted->place = FA_POST_WAITS;
+    if (posted->asked_mark != post->ready_mark) {
+        ring_add(&post->hungry, posted);
+        return false;
+    }
+    ring_add(&post->asleep, posted);
+    /* There is nothing for one who takes anything, so there is nothing for anybody. */
+    if (takes_anything(op->claim))
+        ring_append(&post->asleep, &post->hungry);
+    return false;
+}
+
+/* A task was looked at. True: the wait is over. The mutex is held. */
+static bool settle_look(struct fa_post *post, struct fa_posted *posted)
+{
+    const struct fa_op *op = &posted->ops[0];
+
+    if (op->code != FAINA_OK || fa_status_is_ended(op->task->status) || posted->is_over) {
+        forget(post, posted);
+        return true;
+    }
+    fa_arena_finish(&posted->answers);
+    if (posted->is_told) {
+        posted->is_told = false;
+        enqueue(post, posted);
+    } else {
+        posted->place = FA_POST_WAITS;
+        fa_service_expect(post->service, &posted->id);
+    }
+    return false;
+}
+
+/* True: call finish. The mutex is held. */
+static bool settle(struct fa_post *post, struct fa_posted *posted)
+{
+    if (posted->kind == FA_POST_CLAIM_WAIT)
+        return settle_claim(post, posted);
+    if (posted->kind == FA_POST_TASK_WAIT)
+        return settle_look(post, posted);
+    posted->place = FA_POST_IDLE;
+    return true;
+}
+
+/* Settles a list of those that were run, then tells those that are answered. */
+static void settle_all(struct fa_post *post, struct fa_posted_link *ran)
+{
+    struct fa_posted_link answered;
+    struct fa_posted *posted;
+
+    ring_init(&answered);
+    pthread_mutex_lock(&post->mutex);
+    while ((posted = ring_take(ran)) != NULL) {
+        if (settle(post, posted))
+            ring_add(&answered, posted);
+    }
+    pthread_mutex_unlock(&post->mutex);
+    while ((posted = ring_take(&answered)) != NULL)
+        finish(post, posted);
+}
+
+/* The writer -------------------------------------------------------------------------------- */
+
+/* Takes a group: what was posted, then a few of the claims that wait. The mutex is held. */
+static size_t take_group(struct fa_post *post, struct fa_posted_link *group)
+{
+    size_t weight = 0, ops = 0;
+    struct fa_posted *posted;
+
+    while ((posted = ring_peek(&post->writes)) != NULL) {
+        size_t more = weight_of(posted);
+
+        if (weight > 0 && weight + more > GROUP_WEIGHT_MAX)
+            break;
+        ring_remove(posted);
+        post->write_weight -= more;
+        weight += more;
+        ops += posted->count;
+        posted->asked_mark = post->ready_mark;
+        posted->place = FA_POST_RUNS;
+        ring_add(group, posted);
+    }
+    for (size_t i = 0; i < HUNGRY_PER_GROUP && (posted = ring_take(&post->hungry)) != NULL; i++) {
+        posted->asked_mark = post->ready_mark;
+        posted->place = FA_POST_RUNS;
+        ops++;
+        ring_add(group, posted);
+    }
+    return ops;
+}
+
+static void run_group(struct fa_post *post, struct fa_posted_link *group, size_t count)
+{
+    struct fa_posted *posted = ring_peek(group);
+    size_t n = 0;
+
+    if (posted->link.next == group) { /* one alone needs no copy */
+        fa_service_run(post->service, posted->ops, posted->count);
+        return;
+    }
+    if (count > post->op_size) {
+        free(post->ops);
+        post->op_size = count * 2;
+        post->ops = fa_alloc_zero(post->op_size, sizeof(*post->ops));
+    }
+    for (struct fa_posted_link *at = group->next; at != group; at = at->next) {
+        posted = from_link(at);
+        memcpy(post->ops + n, posted->ops, posted->count * sizeof(*post->ops));
+        n += posted->count;
+    }
+    assert(n == count);
+    fa_service_run(post->service, post->ops, count);
+    n = 0;
+    for (struct fa_posted_link *at = group->next; at != group; at = at->next) {
+        posted = from_link(at);
+        memcpy(posted->ops, post->ops + n, posted->count * sizeof(*post->ops));
+        n += posted->count;
+    }
+}
+
+/* Claims whose client has gone must not take tasks with them. */
+static size_t drop_gone(struct fa_post *post, struct fa_posted_link *group, size_t count)
+{
+    struct fa_posted_link gone, *next;
+
+    ring_init(&gone);
+    for (struct fa_posted_link *at = group->next; at != group; at = next) {
+        struct fa_posted *posted = from_link(at);
+
+        next = at->next;
+        if (posted->kind != FA_POST_CLAIM_WAIT || !posted->is_gone || !posted->is_gone(posted))
+            continue;
+        ring_remove(posted);
+        answer_none(posted);
+        ring_add(&gone, posted);
+        count--;
+    }
+    if (ring_is_empty(&gone))
+        return count;
+    pthread_mutex_lock(&post->mutex);
+    for (struct fa_posted_link *at = gone.next; at != &gone; at = at->next)
+        from_link(at)->is_over = true;
+    pthread_mutex_unlock(&post->mutex);
+    settle_all(post, &gone);
+    return count;
+}
+
+static void *run_writer(void *ctx)
+{
+    struct fa_post *post = ctx;
+
+    pthread_mutex_lock(&post->mutex);
+    for (;;) {
+        struct fa_posted_link group;
+        size_t count;
+
+        while (ring_is_empty(&post->writes) && ring_is_empty(&post->hungry) && !post->is_over)
+            pthread_cond_wait(&post->writer_cond, &post->mutex);
+        if (ring_is_empty(&post->writes) && ring_is_empty(&post->hungry))
+            break;
+        ring_init(&group);
+        count = take_group(post, &group);
+        post->groups++;
+        post->group_ops += count;
+        pthread_mutex_unlock(&post->mutex);
+        count = drop_gone(post, &group, count);
+        if (count > 0) {
+            run_group(post, &group, count);
+            if (post->tell_group != NULL)
+                post->tell_group(post->tell_ctx, count);
+        }
+        settle_all(post, &group);
+        pthread_mutex_lock(&post->mutex);
+    }
+    pthread_mutex_unlock(&post->mutex);
+    return NULL;
+}
+
+/* The readers ------------------------------------------------------------------------------- */
+
+static void *run_reader(void *ctx)
+{
+    struct fa_post *post = ctx;
+
+    pthread_mutex_lock(&post->mutex);
+    for (;;) {
+        struct fa_posted_link ran;
+        struct fa_posted *posted;
+
+        while (ring_is_empty(&post->reads) && !post->is_over)
+            pthread_cond_wait(&post->reader_cond, &post->mutex);
+        posted = ring_take(&post->reads);
+        if (posted == NULL)
+            break;
+        post->read_weight -= weight_of(posted);
+        posted->place = FA_POST_RUNS;
+        pthread_mutex_unlock(&post->mutex);
+        if (posted->work != NULL)
+            posted->work(posted);
+        else
+            fa_service_run(post->service, posted->ops, posted->count);
+        ring_init(&ran);
+        ring_add(&ran, posted);
+        settle_all(post, &ran);
+        pthread_mutex_lock(&post->mutex);
+    }
+    pthread_mutex_unlock(&post->mutex);
+    return NULL;
+}
+
+/* News -------------------------------------------------------------------------------------- */
+
+static void make_hungry(struct fa_post *post)
+{
+    if (ring_is_empty(&post->asleep))
+        return;
+    ring_append(&post->hungry, &post->asleep);
+    pthread_cond_signal(&post->writer_cond);
+}
+
+static void look_again(struct fa_post *post, struct fa_posted *posted)
+{
+    if (posted->place == FA_POST_WAITS)
+        enqueue(post, posted);
+    else
+        posted->is_told = true;
+}
+
+static void look_again_at_all(struct fa_post *post)
+{
+    for (size_t i = 0; post->task_waits > 0 && i < BUCKETS; i++) {
+        for (struct fa_posted *posted = post->buckets[i]; posted; posted = posted->bucket_next)
+            look_again(post, posted);
+    }
+}
+
+static void on_news(void *ctx, const struct fa_news *news)
+{
+    struct fa_post *post = ctx;
+
+    pthread_mutex_lock(&post->mutex);
+    if (news->has_ready) {
+        post->ready_mark++;
+        make_hungry(post);
+    }
+    if (news->has_any_ended)
+        look_again_at_all(post);
+    for (size_t i = 0; post->task_waits > 0 && i < news->ended_count; i++) {
+        for (struct fa_posted *posted = *bucket_of(post, news->ended[i]); posted;
+             posted = posted->bucket_next) {
+            if (fa_id_equal(posted->id, news->ended[i]))
+                look_again(post, posted);
+        }
+    }
+    pthread_mutex_unlock(&post->mutex);
+}
+
+/* The clock --------------------------------------------------------------------------------- */
+
+/* The time of a wait is over. True: call finish. The mutex is held. */
+static bool expire(struct fa_post *post, struct fa_posted *posted)
+{
+    heap_remove(post, posted);
+    posted->is_over = true;
+    if (posted->kind == FA_POST_TASK_WAIT) {
+        if (posted->place == FA_POST_WAITS)
+            enqueue(post, posted); /* its state now, not that of the last look */
+        return false;
+    }
+    if (posted->place != FA_POST_WAITS)
+        return false; /* whoever runs it sees that it is over */
+    ring_remove(posted);
+    forget(post, posted);
+    return true;
+}
+
+/* Ends the waits that are due by `now_us`. The mutex is held on entry and on return. */
+static void expire_until(struct fa_post *post, int64_t now_us)
+{
+    struct fa_posted_link answered;
+    struct fa_posted *posted;
+
+    ring_init(&answered);
+    while (post->heap_count > 0 && post->heap[1]->deadline_us <= now_us) {
+        posted = post->heap[1];
+        if (expire(post, posted))
+            ring_add(&answered, posted);
+    }
+    if (ring_is_empty(&answered))
+        return;
+    pthread_mutex_unlock(&post->mutex);
+    while ((posted = ring_take(&answered)) != NULL)
+        finish(post, posted);
+    pthread_mutex_lock(&post->mutex);
+}
+
+/* P5. */
+static void relook(struct fa_post *post)
+{
+    make_hungry(post);
+    look_again_at_all(post);
+}
+
+static void *run_clock(void *ctx)
+{
+    struct fa_post *post = ctx;
+    int64_t relook_us = fa_clock_mono_us() + RELOOK_US;
+
+    pthread_mutex_lock(&post->mutex);
+    while (!post->is_over) {
+        int64_t now_us = fa_clock_mono_us(), until_us = relook_us;
+        struct timespec until;
+
+        if (now_us >= relook_us) {
+            relook(post);
+            relook_us = until_us = now_us + RELOOK_US;
+        }
+        expire_until(post, now_us);
+        if (post->heap_count > 0 && post->heap[1]->deadline_us < until_us)
+            until_us = post->heap[1]->deadline_us;
+        if (until_us <= fa_clock_mono_us() || post->is_over)
+            continue;
+        until =
+            (struct timespec){.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+        pthread_cond_timedwait(&post->clock_cond, &post->mutex, &until);
+    }
+    pthread_mutex_unlock(&post->mutex);
+    return NULL;
+}
+
+/* Life -------------------------------------------------------------------------------------- */
+
+void fa_post_end_waits(struct fa_post *post)
+{
+    pthread_mutex_lock(&post->mutex);
+    post->waits_are_over = true;
+    expire_until(post, INT64_MAX);
+    pthread_mutex_unlock(&post->mutex);
+}
+
+struct fa_post_stats fa_post_stats(struct fa_post *post)
+{
+    struct fa_post_stats stats;
+
+    pthread_mutex_lock(&post->mutex);
+    stats = (struct fa_post_stats){
+        .groups = post->groups,
+        .group_ops = post->group_ops,
+        .queued = post->write_weight + post->read_weight,
+        .waits = post->task_waits + post->claim_waits,
+    };
+    pthread_mutex_unlock(&post->mutex);
+    return stats;
+}
+
+void fa_post_on_group(struct fa_post *post, void (*tell)(void *ctx, size_t ops), void *ctx)
+{
+    post->tell_ctx = ctx;
+    post->tell_group = tell;
+}
+
+static void destroy(struct fa_post *post)
+{
+    pthread_mutex_lock(&post->mutex);
+    post->is_over = true;
+    pthread_cond_broadcast(&post->writer_cond);
+    pthread_cond_broadcast(&post->reader_cond);
+    pthread_cond_broadcast(&post->clock_cond);
+    pthread_mutex_unlock(&post->mutex);
+    for (size_t i = 0; i < post->thread_count; i++)
+        pthread_join(post->threads[i], NULL);
+    fa_service_unlisten(post->service, &post->listener);
+    pthread_cond_destroy(&post->writer_cond);
+    pthread_cond_destroy(&post->reader_cond);
+    pthread_cond_destroy(&post->clock_cond);
+    pthread_cond_destroy(&post->idle_cond);
+    pthread_mutex_destroy(&post->mutex);
+    free(post->heap);
+    free(post->ops);
+    free(post);
+}
+
+void fa_post_close(struct fa_post *post)
+{
+    if (post == NULL)
+        return;
+    pthread_mutex_lock(&post->mutex);
+    post->is_closing = post->waits_are_over = true;
+    expire_until(post, INT64_MAX);
+    while (post->under_way > 0)
+        pthread_cond_wait(&post->idle_cond, &post->mutex);
+    pthread_mutex_unlock(&post->mutex);
+    destroy(post);
+}
+
+static void init(struct fa_post *post, struct fa_service *service)
+{
+    pthread_condattr_t attr;
+
+    post->service = service;
+    ring_init(&post->writes);
+    ring_init(&post->reads);
+    ring_init(&post->hungry);
+    ring_init(&post->asleep);
+    post->listener = (struct fa_listener){.tell = on_news, .ctx = post};
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&post->mutex, NULL);
+    pthread_cond_init(&post->writer_cond, NULL);
+    pthread_cond_init(&post->reader_cond, NULL);
+    pthread_cond_init(&post->clock_cond, &attr);
+    pthread_cond_init(&post->idle_cond, NULL);
+    pthread_condattr_destroy(&attr);
+    fa_service_listen(service, &post->listener);
+}
+
+enum faina_code fa_post_open(struct fa_post **out, struct fa_service *service,
+                             struct faina_error *err)
+{
+    static void *(*const runs[READERS + 2])(void *) = {run_writer, run_clock, run_reader,
+                                                       run_reader};
+    struct fa_post *post = fa_alloc_zero(1, sizeof(*post));
+
+    init(post, service);
+    for (size_t i = 0; i < FA_COUNT(runs); i++) {
+        int rc = pthread_create(&post->threads[i], NULL, runs[i], post);
+
+        if (rc != 0) {
+            destroy(post);
+            return fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started: %s",
+                                strerror(rc));
+        }
+        post->thread_count++;
+    }
+    *out = post;
+    return FAINA_OK;
+}

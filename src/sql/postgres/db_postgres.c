@@ -1,0 +1,875 @@
+/*
+ * db_postgres.c - db.h over libpq.
+ *
+ * Everything that was sent and not yet answered is in `sent`, in order. A call with a sink asks the
+ * server to answer what it has (a flush request), and reads the answers up to its own.
+ */
+#include "sql/postgres/db_postgres.h"
+
+#include "base/clock.h"
+#include "generated/postgres_migrations.h"
+
+#include <arpa/inet.h>
+#include <assert.h>
+#include <endian.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define ANSWER_MS_MAX 45000     /* more than every statement_timeout */
+#define RESOLVE_US_MAX 10000000 /* how long to ask what became of a commit */
+#define RESOLVE_PAUSE_MS 50
+#define NAME_SIZE 64
+#define CLOCK_SAMPLES 3
+
+enum oid { OID_BOOL = 16, OID_INT8 = 20, OID_INT2 = 21, OID_INT4 = 23, OID_TEXT = 25 };
+enum array_oid { OID_FLOAT8 = 701, OID_TEXTS = 1009, OID_INT8S = 1016, OID_FLOAT8S = 1022 };
+
+static const char *types_of(enum fa_sql sql)
+{
+    const char *types;
+
+    fa_sql_postgres(sql, &types);
+    return types;
+}
+
+/* Something that was sent. */
+struct sent {
+    enum { SENT_PLAIN, SENT_PREPARE, SENT_XID, SENT_CALL, SENT_COMMIT } what;
+    enum fa_sql sql;
+    bool for_change;
+    const struct fa_db_call *call; /* SENT_CALL with a sink */
+    size_t row;                    /* of a call that is sent row by row */
+};
+
+struct pg {
+    struct fa_db base;
+    struct fa_pg_target *target;
+    enum fa_pg_role role;
+    PGconn *conn; /* NULL: lost */
+    bool in_transaction, in_pipeline;
+    bool owes_sync;    /* the end of the last transaction was sent and not yet read */
+    bool is_committed; /* the server has said so */
+    char xid[24];      /* of the transaction; "" while not known */
+    int backend_pid;
+    struct sent *sent;
+    size_t sent_count, sent_next, sent_size;
+    uint8_t prepared[FA_SQL_COUNT]; /* bit 0: as it is, bit 1: for change */
+    struct fa_buf columns[FA_VALUES_MAX];
+    struct fa_arena scratch;
+    char version[64];
+};
+
+static const struct fa_db_ops postgres_ops;
+
+static struct pg *downcast(struct fa_db *db)
+{
+    assert(db->ops == &postgres_ops);
+    return (struct pg *)db;
+}
+
+/* Failures ------------------------------------------------------------------------------------ */
+
+static void drop_connection(struct pg *pg)
+{
+    PQfinish(pg->conn);
+    pg->conn = NULL;
+    pg->in_transaction = pg->in_pipeline = pg->owes_sync = false;
+    pg->sent_count = pg->sent_next = 0;
+    memset(pg->prepared, 0, sizeof(pg->prepared));
+}
+
+static enum faina_code lose(struct pg *pg, struct faina_error *err)
+{
+    char line[300] = "the connection was closed";
+
+    if (pg->conn != NULL && PQerrorMessage(pg->conn)[0] != '\0')
+        fa_pg_message(PQerrorMessage(pg->conn), line, sizeof(line));
+    drop_connection(pg);
+    pg->base.has_failed = pg->base.should_retry = true;
+    return fa_error_set(err, FAINA_STORE_CLOSED, "the database went away: %s", line);
+}
+
+/* What each class of failure means to us. The first fitting row counts. */
+static const struct {
+    const char *state; /* SQLSTATE, or its beginning */
+    enum faina_code code;
+    bool should_retry, is_lost;
+} meanings[] = {
+    {"40001", FAINA_OVERLOADED, true, false},   /* serialization failure */
+    {"40P01", FAINA_OVERLOADED, true, false},   /* deadlock */
+    {"55P03", FAINA_OVERLOADED, true, false},   /* lock not available in time */
+    {"23505", FAINA_INTERNAL, true, false},     /* another node took the key, or the id */
+    {"23503", FAINA_INTERNAL, true, false},     /* a partition went */
+    {"57014", FAINA_OVERLOADED, false, false},  /* statement timeout */
+    {"53100", FAINA_UNAVAILABLE, false, false}, /* disk full */
+    {"53", FAINA_OVERLOADED, false, false},     /* too many connections, out of memory */
+    {"25P03", FAINA_STORE_CLOSED, true, true},  /* we slept in a transaction */
+    {"25006", FAINA_STORE_CLOSED, true, true},  /* this one has become a standby */
+    {"57P", FAINA_STORE_CLOSED, true, true},    /* shut down, crashed, starting */
+    {"08", FAINA_STORE_CLOSED, true, true},     {"", FAINA_INTERNAL, false, false},
+};
+
+static enum faina_code refuse(struct pg *pg, const PGresult *result, const char *doing,
+                              struct faina_error *err)
+{
+    const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+    const char *primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+    enum faina_code code = FAINA_INTERNAL;
+    size_t i = 0;
+
+    if (state == NULL) /* libpq's own: the connection is gone */
+        return lose(pg, err);
+    while (strncmp(state, meanings[i].state, strlen(meanings[i].state)) != 0)
+        i++;
+    code = meanings[i].code;
+    fa_error_set(err, code, "the database refused %s: %.300s (%s)", doing,
+                 primary ? primary : "no reason given", state);
+    if (meanings[i].is_lost)
+        drop_connection(pg);
+    pg->base.has_failed = true;
+    pg->base.should_retry = meanings[i].should_retry;
+    return code;
+}
+
+/* Answers ------------------------------------------------------------------------------------- */
+
+/* The next result, or NULL at the end of a statement's; *is_lost: it doesn't come. */
+static PGresult *next_result(struct pg *pg, bool *is_lost)
+{
+    int64_t until = fa_clock_mono_us() + ANSWER_MS_MAX * INT64_C(1000);
+
+    *is_lost = false;
+    while (PQisBusy(pg->conn)) {
+        struct pollfd wait = {.fd = PQsocket(pg->conn), .events = POLLIN};
+        int64_t left_ms = (until - fa_clock_mono_us()) / 1000;
+        int n;
+
+        if (left_ms <= 0) {
+            *is_lost = true;
+            return NULL;
+        }
+        n = poll(&wait, 1, (int)left_ms);
+        if (n < 0 && errno != EINTR) {
+            *is_lost = true;
+            return NULL;
+        }
+        if (n > 0 && !PQconsumeInput(pg->conn)) {
+            *is_lost = true;
+            return NULL;
+        }
+    }
+    return PQgetResult(pg->conn);
+}
+
+static int64_t read_int(const char *data, int len)
+{
+    uint64_t bits = 0;
+
+    for (int i = 0; i < len; i++)
+        bits = bits << 8 | (unsigned char)data[i];
+    if (len == 2)
+        return (int16_t)bits;
+    if (len == 4)
+        return (int32_t)bits;
+    return (int64_t)bits;
+}
+
+static struct fa_value read_value(const PGresult *result, int row, int column)
+{
+    struct fa_value value = {.kind = FA_NULL};
+    const char *data = PQgetvalue(result, row, column);
+    int len = PQgetlength(result, row, column);
+
+    if (PQgetisnull(result, row, column))
+        return value;
+    switch (PQftype(result, column)) {
+    case OID_BOOL:
+    case OID_INT2:
+    case OID_INT4:
+    case OID_INT8:
+        return fa_value_int(read_int(data, len));
+    case OID_FLOAT8: {
+        int64_t bits = read_int(data, len);
+
+        value.kind = FA_REAL;
+        memcpy(&value.d, &bits, sizeof(value.d));
+        return value;
+    }
+    default:
+        value.kind = FA_TEXT;
+        value.text = (struct fa_bytes){data, (size_t)len};
+        return value;
+    }
+}
+
+static bool is_many(enum fa_sql sql)
+{
+    char first = types_of(sql)[0];
+
+    return first != '\0' && strchr("itf", first) != NULL;
+}
+
+static void give_rows(const struct sent *sent, const PGresult *result)
+{
+    const struct fa_db_call *call = sent->call;
+    int rows = PQntuples(result), columns = PQnfields(result), first = is_many(sent->sql);
+
+    assert(columns <= FA_VALUES_MAX);
+    for (int row = 0; row < rows; row++) {
+        struct fa_value values[FA_VALUES_MAX];
+        size_t n = sent->row;
+
+        if (first)
+            n = (size_t)read_value(result, row, 0).i - 1;
+        for (int i = first; i < columns; i++)
+            values[i - first] = read_value(result, row, i);
+        call->sink(call->sink_ctx, n, values);
+    }
+}
+
+static const char *name_of(const struct sent *sent)
+{
+    switch (sent->what) {
+    case SENT_COMMIT:
+        return "the commit";
+    case SENT_PREPARE:
+    case SENT_CALL:
+        return fa_sql_name(sent->sql);
+    default:
+        return "a transaction";
+    }
+}
+
+static void take_answer(struct pg *pg, const struct sent *sent, PGresult *result)
+{
+    switch (sent->what) {
+    case SENT_XID:
+        if (PQntuples(result) == 1)
+            snprintf(pg->xid, sizeof(pg->xid), "%s", PQgetvalue(result, 0, 0));
+        break;
+    case SENT_CALL:
+        if (sent->call != NULL)
+            give_rows(sent, result);
+        break;
+    case SENT_COMMIT:
+        pg->is_committed = strcmp(PQcmdStatus(result), "COMMIT") == 0;
+        break;
+    case SENT_PREPARE:
+    case SENT_PLAIN:
+        break;
+    }
+}
+
+/* Reads the answers of what was sent, up to number `end`. */
+static enum faina_code read_answers(struct pg *pg, size_t end, struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    while (code == FAINA_OK && pg->sent_next < end) {
+        struct sent sent = pg->sent[pg->sent_next];
+        bool is_lost;
+        PGresult *result = next_result(pg, &is_lost);
+
+        if (is_lost)
+            return lose(pg, err);
+        if (result == NULL) { /* the end of this one's answers */
+            pg->sent_next++;
+            continue;
+        }
+        switch (PQresultStatus(result)) {
+        case PGRES_COMMAND_OK:
+        case PGRES_TUPLES_OK:
+            take_answer(pg, &sent, result);
+            break;
+        default:
+            code = refuse(pg, result, name_of(&sent), err);
+        }
+        PQclear(result);
+    }
+    return code;
+}
+
+/* Everything up to the sync that ends a pipeline, whatever it says. False: the connection is lost.
+ */
+static bool read_to_sync(struct pg *pg)
+{
+    for (int nulls = 0;;) {
+        bool is_lost;
+        PGresult *result = next_result(pg, &is_lost);
+        ExecStatusType status;
+
+        if (is_lost || PQstatus(pg->conn) != CONNECTION_OK || nulls > 1) {
+            PQclear(result);
+            drop_connection(pg);
+            return false;
+        }
+        nulls = result == NULL ? nulls + 1 : 0;
+        status = PQresultStatus(result);
+        PQclear(result);
+        if (status == PGRES_PIPELINE_SYNC)
+            break;
+    }
+    pg->sent_count = pg->sent_next = 0;
+    pg->owes_sync = false;
+    pg->in_pipeline = false;
+    if (!PQexitPipelineMode(pg->conn)) {
+        drop_connection(pg);
+        return false;
+    }
+    return true;
+}
+
+/* Ends the pipeline: the sync is sent, unless it was, and everything before it is read. */
+static bool end_pipeline(struct pg *pg)
+{
+    if (!pg->in_pipeline)
+        return true;
+    if (!pg->owes_sync && !PQpipelineSync(pg->conn)) {
+        drop_connection(pg);
+        return false;
+    }
+    pg->owes_sync = true;
+    return read_to_sync(pg);
+}
+
+/* Sending ------------------------------------------------------------------------------------- */
+
+static void note_sent(struct pg *pg, struct sent sent)
+{
+    if (pg->sent_count == pg->sent_size) {
+        pg->sent_size = pg->sent_size ? pg->sent_size * 2 : 64;
+        pg->sent = fa_realloc(pg->sent, pg->sent_size * sizeof(*pg->sent));
+    }
+    pg->sent[pg->sent_count++] = sent;
+}
+
+static bool send_plain(struct pg *pg, const char *text, int what)
+{
+    if (!PQsendQueryParams(pg->conn, text, 0, NULL, NULL, NULL, NULL, 0))
+        return false;
+    note_sent(pg, (struct sent){.what = what});
+    return true;
+}
+
+/* The parameters of one execution. */
+struct params {
+    const char *values[FA_VALUES_MAX];
+    int lengths[FA_VALUES_MAX], formats[FA_VALUES_MAX];
+    Oid types[FA_VALUES_MAX];
+    int count;
+};
+
+static void add_bits(struct fa_buf *buf, uint32_t bits)
+{
+    bits = htonl(bits);
+    fa_buf_add(buf, (const char *)&bits, sizeof(bits));
+}
+
+static void add_element(struct fa_buf *buf, const struct fa_value *value)
+{
+    uint64_t bits;
+
+    switch (value->kind) {
+    case FA_NULL:
+        add_bits(buf, UINT32_MAX);
+        break;
+    case FA_TEXT:
+        add_bits(buf, (uint32_t)value->text.len);
+        fa_buf_add(buf, value->text.ptr, value->text.len);
+        break;
+    case FA_INT:
+    case FA_REAL:
+        memcpy(&bits, &value->i, sizeof(bits));
+        bits = htobe64(bits);
+        add_bits(buf, sizeof(bits));
+        fa_buf_add(buf, (const char *)&bits, sizeof(bits));
+        break;
+    }
+}
+
+static Oid element_type(char letter)
+{
+    return letter == 'i' ? OID_INT8 : letter == 't' ? OID_TEXT : OID_FLOAT8;
+}
+
+static Oid array_type(char letter)
+{
+    return letter == 'i' ? OID_INT8S : letter == 't' ? OID_TEXTS : OID_FLOAT8S;
+}
+
+/* All rows as one binary array per parameter. */
+static void bind_arrays(struct pg *pg, const struct fa_db_call *call, struct params *out)
+{
+    const char *types = types_of(call->sql);
+    struct fa_value values[FA_VALUES_MAX];
+
+    out->count = (int)call->param_count;
+    for (int i = 0; i < out->count; i++) {
+        struct fa_buf *buf = &pg->columns[i];
+
+        fa_buf_clear(buf);
+        add_bits(buf, 1); /* dimensions */
+        add_bits(buf, 1); /* may have nulls */
+        add_bits(buf, element_type(types[i]));
+        add_bits(buf, (uint32_t)call->rows);
+        add_bits(buf, 1); /* the first index */
+    }
+    for (size_t row = 0; row < call->rows; row++) {
+        fa_db_bind(call, row, values);
+        for (int i = 0; i < out->count; i++)
+            add_element(&pg->columns[i], &values[i]);
+    }
+    for (int i = 0; i < out->count; i++) {
+        out->values[i] = pg->columns[i].ptr;
+        out->lengths[i] = (int)pg->columns[i].len;
+        out->formats[i] = 1;
+        out->types[i] = array_type(types[i]);
+    }
+}
+
+/* One row, as text: the server knows the types. */
+static void bind_row(struct pg *pg, const struct fa_db_call *call, size_t row, struct params *out)
+{
+    const char *types = types_of(call->sql);
+    struct fa_value values[FA_VALUES_MAX];
+
+    fa_db_bind(call, row, values);
+    out->count = (int)strlen(types);
+    assert(out->count <= (int)call->param_count);
+    for (int i = 0; i < out->count; i++) {
+        const struct fa_value *value = &values[i];
+
+        out->formats[i] = out->lengths[i] = 0;
+        out->types[i] = types[i] == '-' ? OID_TEXT : 0;
+        out->values[i] = NULL;
+        if (value->kind == FA_INT)
+            out->values[i] = fa_arena_printf(&pg->scratch, "%lld", (long long)value->i);
+        else if (value->kind == FA_REAL)
+            out->values[i] = fa_arena_printf(&pg->scratch, "%.17g", value->d);
+        else if (value->kind == FA_TEXT)
+            out->values[i] = fa_arena_copy(&pg->scratch, value->text.ptr, value->text.len);
+    }
+}
+
+/* The text of a statement; who reads to change locks the rows of its table `s`. */
+static const char *text_of(struct pg *pg, enum fa_sql sql, bool for_change)
+{
+    const char *text = fa_sql_postgres(sql, NULL);
+
+    return for_change ? fa_arena_printf(&pg->scratch, "%s\nFOR UPDATE OF s", text) : text;
+}
+
+static bool send_one(struct pg *pg, const struct fa_db_call *call, size_t row,
+                     const struct params *params)
+{
+    bool for_change = call->for_change;
+    char name[NAME_SIZE];
+    bool is_sent;
+
+    if (pg->target->is_pooled) {
+        is_sent =
+            PQsendQueryParams(pg->conn, text_of(pg, call->sql, for_change), params->count,
+                              params->types, params->values, params->lengths, params->formats, 1);
+    } else {
+        snprintf(name, sizeof(name), "%s%s", fa_sql_name(call->sql), for_change ? "+" : "");
+        if (!(pg->prepared[call->sql] & 1 << for_change)) {
+            if (!PQsendPrepare(pg->conn, name, text_of(pg, call->sql, for_change), params->count,
+                               params->types))
+                return false;
+            note_sent(pg, (struct sent){
+                              .what = SENT_PREPARE, .sql = call->sql, .for_change = for_change});
+            /* Until its answer says otherwise; a failure forgets what was not yet answered. */
+            pg->prepared[call->sql] |= (uint8_t)(1 << for_change);
+        }
+        is_sent = PQsendQueryPrepared(pg->conn, name, params->count, params->values,
+                                      params->lengths, params->formats, 1);
+    }
+    if (is_sent)
+        note_sent(pg, (struct sent){.what = SENT_CALL,
+                                    .sql = call->sql,
+                                    .for_change = for_change,
+                                    .call = call->sink != NULL ? call : NULL,
+                                    .row = row});
+    return is_sent;
+}
+
+static bool send_call(struct pg *pg, const struct fa_db_call *call)
+{
+    struct params params;
+
+    fa_arena_reset(&pg->scratch);
+    if (is_many(call->sql)) {
+        bind_arrays(pg, call, &params);
+        return send_one(pg, call, 0, &params);
+    }
+    for (size_t row = 0; row < call->rows; row++) {
+        bind_row(pg, call, row, &params);
+        if (!send_one(pg, call, row, &params))
+            return false;
+    }
+    return true;
+}
+
+/* Transactions -------------------------------------------------------------------------------- */
+
+static enum faina_code connect_again(struct pg *pg, struct faina_error *err)
+{
+    enum faina_code code;
+
+    if (pg->conn != NULL && PQstatus(pg->conn) == CONNECTION_OK)
+        return FAINA_OK;
+    if (pg->conn != NULL)
+        drop_connection(pg);
+    code = fa_pg_connect(pg->target, pg->role, &pg->conn, err);
+    if (code != FAINA_OK) {
+        pg->conn = NULL;
+        return code;
+    }
+    pg->backend_pid = PQbackendPID(pg->conn);
+    if (pg->role == FA_PG_WRITER)
+        fa_pg_read_clock(pg->target, pg->conn, CLOCK_SAMPLES);
+    return FAINA_OK;
+}
+
+/* Behind pgbouncer nothing but the transaction is ours. */
+static bool send_settings(struct pg *pg)
+{
+    static const char *const writer[] = {
+        "SET LOCAL plan_cache_mode = force_generic_plan",
+        "SET LOCAL enable_seqscan = off",
+        "SET LOCAL enable_hashjoin = off",
+        "SET LOCAL enable_mergejoin = off",
+        "SET LOCAL jit = off",
+        "SET LOCAL lock_timeout = '10s'",
+        "SET LOCAL idle_in_transaction_session_timeout = '10s'",
+    };
+    char path[160];
+
+    if (!pg->target->is_pooled)
+        return true;
+    snprintf(path, sizeof(path), "SET LOCAL search_path = \"%s\"", pg->target->schema);
+    if (!send_plain(pg, path, SENT_PLAIN))
+        return false;
+    for (size_t i = 0; pg->role == FA_PG_WRITER && i < FA_COUNT(writer); i++) {
+        if (!send_plain(pg, writer[i], SENT_PLAIN))
+            return false;
+    }
+    return true;
+}
+
+static enum faina_code pg_begin(struct fa_db *db, bool for_writing, struct faina_error *err)
+{
+    struct pg *pg = downcast(db);
+    enum faina_code code;
+
+    assert(!pg->in_transaction);
+    db->has_failed = db->should_retry = false;
+    if (pg->owes_sync)
+        end_pipeline(pg);
+    code = connect_again(pg, err);
+    if (code != FAINA_OK) {
+        db->has_failed = true;
+        if (err != NULL && code == FAINA_UNAVAILABLE)
+            err->code = FAINA_STORE_CLOSED;
+        return code == FAINA_UNAVAILABLE ? FAINA_STORE_CLOSED : code;
+    }
+    pg->xid[0] = '\0';
+    pg->is_committed = false;
+    if (!PQenterPipelineMode(pg->conn))
+        return lose(pg, err);
+    pg->in_pipeline = pg->in_transaction = true;
+    if (!send_plain(pg,
+                    for_writing ? "BEGIN ISOLATION LEVEL READ COMMITTED"
+                                : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+                    SENT_PLAIN) ||
+        !send_settings(pg))
+        return lose(pg, err);
+    if (for_writing && (!send_plain(pg, "SELECT pg_current_xact_id()", SENT_XID) ||
+                        !PQsendFlushRequest(pg->conn) || PQflush(pg->conn) < 0))
+        return lose(pg, err);
+    return FAINA_OK;
+}
+
+static enum faina_code pg_run_all(struct fa_db *db, const struct fa_db_call *calls, size_t count,
+                                  struct faina_error *err)
+{
+    struct pg *pg = downcast(db);
+    bool is_awaited = false;
+
+    if (pg->conn == NULL || !pg->in_transaction)
+        return fa_error_set(err, FAINA_INTERNAL, "a statement outside a transaction");
+    for (size_t i = 0; i < count; i++) {
+        if (calls[i].rows == 0)
+            continue;
+        if (!send_call(pg, &calls[i]))
+            return lose(pg, err);
+        is_awaited |= calls[i].sink != NULL;
+    }
+    if (!is_awaited)
+        return FAINA_OK;
+    if (!PQsendFlushRequest(pg->conn) || PQflush(pg->conn) < 0)
+        return lose(pg, err);
+    return read_answers(pg, pg->sent_count, err);
+}
+
+static enum faina_code pg_run(struct fa_db *db, const struct fa_db_call *call,
+                              struct faina_error *err)
+{
+    return pg_run_all(db, call, 1, err);
+}
+
+/* What was sent for preparation and never answered is not prepared. */
+static void forget_unprepared(struct pg *pg)
+{
+    for (size_t i = pg->sent_next; i < pg->sent_count; i++) {
+        if (pg->sent[i].what == SENT_PREPARE)
+            pg->prepared[pg->sent[i].sql] &= (uint8_t) ~(1 << pg->sent[i].for_change);
+    }
+}
+
+static void pg_rollback(struct fa_db *db)
+{
+    struct pg *pg = downcast(db);
+
+    if (pg->conn == NULL || !pg->in_transaction)
+        return;
+    pg->in_transaction = false;
+    forget_unprepared(pg);
+    /* After a failure the server skips everything before the first sync. */
+    if (db->has_failed) {
+        PGresult *result;
+
+        if (!end_pipeline(pg))
+            return;
+        result = PQexec(pg->conn, "ROLLBACK");
+        if (PQresultStatus(result) != PGRES_COMMAND_OK)
+            drop_connection(pg);
+        PQclear(result);
+        return;
+    }
+    /* Its answer is read by the next begin. */
+    if (!send_plain(pg, "ROLLBACK", SENT_PLAIN) || !PQpipelineSync(pg->conn))
+        drop_connection(pg);
+    else
+        pg->owes_sync = true;
+}
+
+/* P2: asks the server what became of the transaction whose commit was not answered. */
+static enum faina_code resolve(struct pg *pg, struct faina_error *err)
+{
+    int64_t until = fa_clock_mono_us() + RESOLVE_US_MAX;
+    char pid[16], said[16] = "";
+    const char *params[2] = {pg->xid, pid};
+
+    snprintf(pid, sizeof(pid), "%d", pg->backend_pid);
+    while (pg->xid[0] != '\0' && fa_clock_mono_us() < until) {
+        struct timespec pause = {.tv_nsec = RESOLVE_PAUSE_MS * 1000000L};
+        PGresult *result;
+
+        if (connect_again(pg, NULL) == FAINA_OK) {
+            /* The old connection may not know yet that we are gone. */
+            PQclear(PQexecParams(pg->conn,
+                                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                                 "WHERE pid = $2::int AND backend_xid = $1::xid8::xid",
+                                 2, NULL, params, NULL, NULL, 0));
+            result = PQexecParams(pg->conn, "SELECT pg_xact_status($1::xid8)", 1, NULL, params,
+                                  NULL, NULL, 0);
+            if (PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1)
+                snprintf(said, sizeof(said), "%s", PQgetvalue(result, 0, 0));
+            else if (PQresultErrorField(result, PG_DIAG_SQLSTATE) != NULL)
+                snprintf(said, sizeof(said), "aborted"); /* a number that it has never given out */
+            PQclear(result);
+            if (strcmp(said, "committed") == 0)
+                return FAINA_OK;
+            if (strcmp(said, "aborted") == 0) {
+                pg->base.should_retry = true;
+                return fa_error_set(err, FAINA_STORE_CLOSED,
+                                    "the database went away before the commit");
+            }
+        }
+        nanosleep(&pause, NULL);
+    }
+    pg->base.should_retry = false;
+    return fa_error_set(err, FAINA_STORE_CLOSED,
+                        "the database went away during the commit, and whether it happened is not "
+                        "known: ask again");
+}
+
+static enum faina_code pg_commit(struct fa_db *db, struct faina_error *err)
+{
+    struct pg *pg = downcast(db);
+    size_t xid_at = 0;
+    enum faina_code code;
+
+    while (xid_at < pg->sent_count && pg->sent[xid_at].what != SENT_XID)
+        xid_at++;
+    /* Who can't say which transaction it was must not send the commit. */
+    code = read_answers(pg, xid_at < pg->sent_count ? xid_at + 1 : 0, err);
+    if (code != FAINA_OK)
+        return code;
+    if (!send_plain(pg, "COMMIT", SENT_COMMIT) || !PQpipelineSync(pg->conn)) {
+        lose(pg, err);
+        return resolve(pg, err);
+    }
+    pg->owes_sync = true;
+    code = read_answers(pg, pg->sent_count, err);
+    if (code != FAINA_OK && pg->conn == NULL)
+        return pg->is_committed ? FAINA_OK : resolve(pg, err);
+    if (code != FAINA_OK)
+        return code; /* the rollback comes */
+    pg->in_transaction = false;
+    if (!end_pipeline(pg) && !pg->is_committed)
+        return resolve(pg, err);
+    if (!pg->is_committed) {
+        db->has_failed = true;
+        return fa_error_set(err, FAINA_INTERNAL, "the database rolled the transaction back");
+    }
+    return FAINA_OK;
+}
+
+/* Schema -------------------------------------------------------------------------------------- */
+
+/* Ends the pipeline for a moment: scripts hold many statements, which only the simple protocol
+ * takes. */
+static enum faina_code run_script(struct pg *pg, const char *text, struct faina_error *err)
+{
+    enum faina_code code;
+    PGresult *result;
+
+    if (!PQpipelineSync(pg->conn))
+        return lose(pg, err);
+    pg->owes_sync = true;
+    code = read_answers(pg, pg->sent_count, err);
+    if (code != FAINA_OK)
+        return code;
+    if (!end_pipeline(pg))
+        return lose(pg, err);
+    result = PQexec(pg->conn, text);
+    if (PQresultStatus(result) != PGRES_COMMAND_OK && PQresultStatus(result) != PGRES_TUPLES_OK)
+        code = refuse(pg, result, "a change of the schema", err);
+    PQclear(result);
+    if (code != FAINA_OK)
+        return code;
+    if (!PQenterPipelineMode(pg->conn))
+        return lose(pg, err);
+    pg->in_pipeline = true;
+    return FAINA_OK;
+}
+
+static enum faina_code pg_script(struct fa_db *db, const char *text, struct faina_error *err)
+{
+    return run_script(downcast(db), text, err);
+}
+
+static enum faina_code pg_lock_schema(struct fa_db *db, struct faina_error *err)
+{
+    struct pg *pg = downcast(db);
+    struct fa_arena scratch = {0};
+    char *name = PQescapeIdentifier(pg->conn, pg->target->schema, strlen(pg->target->schema));
+    char *literal = PQescapeLiteral(pg->conn, pg->target->schema, strlen(pg->target->schema));
+    enum faina_code code;
+
+    code = run_script(
+        pg,
+        fa_arena_printf(
+            &scratch,
+            "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '10min';"
+            "SET LOCAL client_min_messages = warning;"
+            "SELECT pg_advisory_xact_lock(hashtextextended('faina ' || %s, 0));"
+            "DO $do$ BEGIN IF to_regnamespace(quote_ident(%s)) IS NULL THEN CREATE SCHEMA %s;"
+            " END IF; END $do$;"
+            "CREATE TABLE IF NOT EXISTS schema_migrations (id text PRIMARY KEY,"
+            " description text NOT NULL, executed_at timestamptz NOT NULL)",
+            literal, literal, name),
+        err);
+    fa_arena_finish(&scratch);
+    PQfreemem(name);
+    PQfreemem(literal);
+    return code;
+}
+
+/* What it is ---------------------------------------------------------------------------------- */
+
+static int64_t pg_now(struct fa_db *db)
+{
+    return fa_pg_now(downcast(db)->target);
+}
+
+static enum faina_code pg_check(struct fa_db *db, void (*found)(void *ctx, const char *sentence),
+                                void *ctx, struct faina_error *err)
+{
+    (void)db;
+    (void)found;
+    (void)ctx;
+    (void)err;
+    return FAINA_OK;
+}
+
+static const char *pg_version(struct fa_db *db)
+{
+    struct pg *pg = downcast(db);
+
+    if (pg->conn != NULL && PQparameterStatus(pg->conn, "server_version") != NULL)
+        snprintf(pg->version, sizeof(pg->version), "%s",
+                 PQparameterStatus(pg->conn, "server_version"));
+    return pg->version;
+}
+
+static void pg_close(struct fa_db *db)
+{
+    struct pg *pg = downcast(db);
+
+    PQfinish(pg->conn);
+    for (size_t i = 0; i < FA_VALUES_MAX; i++)
+        fa_buf_finish(&pg->columns[i]);
+    fa_arena_finish(&pg->scratch);
+    free(pg->sent);
+    free(pg);
+}
+
+static const struct fa_migration migrations[] = {
+#define FA_MIGRATION_ROW(id, description, text) {id, description, text},
+    FA_POSTGRES_MIGRATIONS_LIST(FA_MIGRATION_ROW)
+#undef FA_MIGRATION_ROW
+};
+
+static const struct fa_db_ops postgres_ops = {
+    .name = "postgres",
+    .migrations = migrations,
+    .migration_count = FA_COUNT(migrations),
+    .begin = pg_begin,
+    .commit = pg_commit,
+    .rollback = pg_rollback,
+    .run = pg_run,
+    .run_all = pg_run_all,
+    .script = pg_script,
+    .lock_schema = pg_lock_schema,
+    .now = pg_now,
+    .check = pg_check,
+    .version = pg_version,
+    .close = pg_close,
+};
+
+enum faina_code fa_postgres_open(struct fa_db **out, struct fa_pg_target *target,
+                                 enum fa_pg_role role, struct faina_error *err)
+{
+    struct pg *pg = fa_alloc_zero(1, sizeof(*pg));
+    enum faina_code code;
+
+    pg->base.ops = &postgres_ops;
+    pg->base.is_shared = true;
+    pg->target = target;
+    pg->role = role;
+    for (size_t i = 0; i < FA_VALUES_MAX; i++)
+        fa_buf_init(&pg->columns[i], SIZE_MAX / 2);
+    code = connect_again(pg, err);
+    if (code != FAINA_OK) {
+        pg_close(&pg->base);
+        return code;
+    }
+    *out = &pg->base;
+    return FAINA_OK;
+}

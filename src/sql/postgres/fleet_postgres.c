@@ -1,0 +1,590 @@
+/*
+ * fleet_postgres.c - fleet.h over LISTEN and NOTIFY.
+ *
+ * A commit that carries a notification takes a lock that is global to the server, so no transaction
+ * of the engine does: this thread sends them afterwards, on its own connection, what has gathered
+ * meanwhile at once. What is said begins with the schema, because channels are the database's.
+ *
+ * Ends of tasks are only told while somebody on another node waits for a task: who begins to wait
+ * says so on the channel task_awaited, and in the table `awaited`.
+ */
+#include "sql/postgres/fleet_postgres.h"
+
+#include "base/clock.h"
+#include "base/random.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LEASE_US 15000000
+#define RENEW_US 5000000
+#define RECONNECT_MIN_US 100000
+#define RECONNECT_MAX_US 3000000
+#define LEFTOVER_US 20000     /* tasks that were kept from others are theirs after this */
+#define AWAIT_US 60000000     /* how long others remember that we wait */
+#define AWAIT_SAY_US 20000000 /* how often we say that we do */
+#define ENDED_MAX 65536       /* more ends than this at once: waiters find out by looking */
+#define PAYLOAD_MAX 7000      /* a notification holds less than 8,000 bytes */
+
+enum channel { AVAILABLE, COMPLETED, DUE, AWAITED, CHANNEL_COUNT };
+
+static const char *const channels[CHANNEL_COUNT] = {
+    [AVAILABLE] = "task_available",
+    [COMPLETED] = "task_completed",
+    [DUE] = "task_due",
+    [AWAITED] = "task_awaited",
+};
+
+/* Ids, growing. */
+struct ids {
+    struct fa_id *items;
+    size_t count, size;
+};
+
+/* What has gathered to be told. */
+struct outbox {
+    bool has_ready;
+    struct ids ended, awaits;
+    int64_t due_us;
+};
+
+/* Tasks that the others know we wait for: open addressing over a power of two. */
+struct known {
+    struct known_item {
+        int64_t key, until; /* monotonic; the others may have forgotten it after that */
+    } * items;
+    size_t count, size;
+};
+
+struct fa_fleet {
+    struct fa_pg_target *target;
+    struct fa_fleet_events events;
+    char node[128];
+    pthread_t thread;
+    int wake_fd;
+
+    pthread_mutex_t mutex; /* guards the outbox, known, leftover_us and is_closing */
+    struct outbox outbox;
+    struct known known;
+    int64_t leftover_us; /* monotonic; 0: none */
+    bool is_closing;
+
+    atomic_llong epoch;             /* 0: we don't lead */
+    atomic_llong others_wait_until; /* monotonic */
+
+    /* The thread's own; times are monotonic. */
+    PGconn *conn;
+    int64_t connect_at, connect_pause;
+    int64_t renew_at, await_said_at, due_told_us;
+};
+
+static void ids_add(struct ids *ids, const struct fa_id *more, size_t count)
+{
+    while (ids->count + count > ids->size) {
+        ids->size = ids->size ? ids->size * 2 : 64;
+        ids->items = fa_realloc(ids->items, ids->size * sizeof(*ids->items));
+    }
+    if (count > 0)
+        memcpy(ids->items + ids->count, more, count * sizeof(*more));
+    ids->count += count;
+}
+
+static struct known_item *known_slot(const struct known *known, int64_t key)
+{
+    size_t at = (size_t)((uint64_t)key * 0x9e3779b97f4a7c15u >> 20) & (known->size - 1);
+
+    while (known->items[at].key != 0 && known->items[at].key != key)
+        at = (at + 1) & (known->size - 1);
+    return &known->items[at];
+}
+
+/* Makes room for one more, and forgets what is over. */
+static void known_grow(struct known *known, int64_t now)
+{
+    struct known old = *known;
+    size_t living = 0;
+
+    for (size_t i = 0; i < old.size; i++)
+        living += old.items[i].key != 0 && old.items[i].until > now;
+    *known = (struct known){.size = 64};
+    while (known->size < (living + 1) * 4)
+        known->size *= 2;
+    known->items = fa_alloc_zero(known->size, sizeof(*known->items));
+    for (size_t i = 0; i < old.size; i++) {
+        if (old.items[i].key != 0 && old.items[i].until > now) {
+            *known_slot(known, old.items[i].key) = old.items[i];
+            known->count++;
+        }
+    }
+    free(old.items);
+}
+
+/* False: it was known already. */
+static bool known_add(struct known *known, int64_t key)
+{
+    int64_t now = fa_clock_mono_us();
+    struct known_item *slot;
+
+    if ((known->count + 1) * 2 > known->size)
+        known_grow(known, now);
+    slot = known_slot(known, key);
+    if (slot->key == key && slot->until > now)
+        return false;
+    known->count += slot->key == 0;
+    *slot = (struct known_item){key, now + AWAIT_US / 2};
+    return true;
+}
+
+/* What others call ---------------------------------------------------------------------------- */
+
+static void wake(struct fa_fleet *fleet)
+{
+    uint64_t one = 1;
+
+    if (write(fleet->wake_fd, &one, sizeof(one)) < 0)
+        return; /* full: it is awake */
+}
+
+void fa_fleet_tell(struct fa_fleet *fleet, const struct fa_fleet_news *news)
+{
+    bool tells_ends =
+        news->ended_count > 0 && fa_clock_mono_us() < atomic_load(&fleet->others_wait_until);
+    bool tells_due = news->due_us != INT64_MAX && !fa_fleet_leads(fleet);
+
+    if (!news->has_ready && !news->has_leftover && !tells_ends && !tells_due)
+        return;
+    pthread_mutex_lock(&fleet->mutex);
+    fleet->outbox.has_ready |= news->has_ready;
+    if (news->has_leftover && fleet->leftover_us == 0)
+        fleet->leftover_us = fa_clock_mono_us() + LEFTOVER_US;
+    if (tells_ends && fleet->outbox.ended.count < ENDED_MAX)
+        ids_add(&fleet->outbox.ended, news->ended, news->ended_count);
+    if (tells_due && news->due_us < fleet->outbox.due_us)
+        fleet->outbox.due_us = news->due_us;
+    pthread_mutex_unlock(&fleet->mutex);
+    wake(fleet);
+}
+
+void fa_fleet_await(struct fa_fleet *fleet, struct fa_id id)
+{
+    bool is_new;
+
+    pthread_mutex_lock(&fleet->mutex);
+    is_new = known_add(&fleet->known, id.key);
+    if (is_new)
+        ids_add(&fleet->outbox.awaits, &id, 1);
+    pthread_mutex_unlock(&fleet->mutex);
+    if (is_new)
+        wake(fleet);
+}
+
+bool fa_fleet_leads(struct fa_fleet *fleet)
+{
+    return atomic_load(&fleet->epoch) != 0;
+}
+
+enum faina_code fa_fleet_fence(struct fa_fleet *fleet, struct fa_db *db, bool *leads,
+                               struct faina_error *err)
+{
+    int64_t epoch = atomic_load(&fleet->epoch), found = 0;
+    struct fa_value params[2] = {fa_value_text(fleet->node), fa_value_int(epoch)};
+    enum faina_code code = FAINA_OK;
+
+    if (epoch != 0)
+        code = fa_db_one(db, FA_SQL_LEADER_FENCE, params, 2, fa_db_sink_int, &found, err);
+    *leads = found != 0;
+    return code;
+}
+
+/* Asking the server ---------------------------------------------------------------------------- */
+
+static void disconnect(struct fa_fleet *fleet)
+{
+    PQfinish(fleet->conn);
+    fleet->conn = NULL;
+    atomic_store(&fleet->epoch, 0);
+}
+
+/* NULL: the connection is lost, or the server refused. */
+static PGresult *ask(struct fa_fleet *fleet, enum fa_sql sql, const char *const *params, int count)
+{
+    PGresult *result;
+
+    if (fleet->conn == NULL)
+        return NULL;
+    result =
+        PQexecParams(fleet->conn, fa_sql_postgres(sql, NULL), count, NULL, params, NULL, NULL, 0);
+    if (PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK)
+        return result;
+    PQclear(result);
+    if (PQstatus(fleet->conn) != CONNECTION_OK)
+        disconnect(fleet);
+    return NULL;
+}
+
+static void notify(struct fa_fleet *fleet, enum channel channel, const char *text)
+{
+    struct fa_arena scratch = {0};
+    const char *params[2] = {channels[channel],
+                             text[0] == '\0'
+                                 ? fleet->target->schema
+                                 : fa_arena_printf(&scratch, "%s %s", fleet->target->schema, text)};
+
+    PQclear(ask(fleet, FA_SQL_NOTIFY, params, 2));
+    fa_arena_finish(&scratch);
+}
+
+static const char *keys_array(const struct ids *ids, struct fa_buf *out)
+{
+    fa_buf_add_char(out, '{');
+    for (size_t i = 0; i < ids->count; i++)
+        fa_buf_printf(out, "%s%lld", i > 0 ? "," : "", (long long)ids->items[i].key);
+    fa_buf_add_char(out, '}');
+    return out->ptr;
+}
+
+/* Telling -------------------------------------------------------------------------------------- */
+
+static void tell_awaits(struct fa_fleet *fleet, const struct ids *awaits)
+{
+    char keep[24];
+    const char *params[3] = {NULL, fleet->node, keep};
+    struct fa_buf keys;
+
+    if (awaits->count == 0)
+        return;
+    snprintf(keep, sizeof(keep), "%d", AWAIT_US);
+    fa_buf_init(&keys, SIZE_MAX / 2);
+    params[0] = keys_array(awaits, &keys);
+    PQclear(ask(fleet, FA_SQL_AWAIT_PUT, params, 3));
+    fa_buf_finish(&keys);
+    if (fa_clock_mono_us() >= fleet->await_said_at + AWAIT_SAY_US) {
+        notify(fleet, AWAITED, "");
+        fleet->await_said_at = fa_clock_mono_us();
+    }
+    /* They may have ended before the others could know that we wait. */
+    fleet->events.ended(fleet->events.ctx, awaits->items, awaits->count);
+}
+
+/* Tells those of the ends that others wait for. */
+static void tell_ended(struct fa_fleet *fleet, const struct ids *ended)
+{
+    const char *params[2] = {NULL, fleet->node};
+    struct fa_buf keys, payload;
+    PGresult *found;
+
+    if (ended->count == 0)
+        return;
+    fa_buf_init(&keys, SIZE_MAX / 2);
+    fa_buf_init(&payload, SIZE_MAX / 2);
+    params[0] = keys_array(ended, &keys);
+    found = ask(fleet, FA_SQL_AWAIT_FIND, params, 2);
+    for (int row = 0; row < PQntuples(found); row++) {
+        int64_t key = atoll(PQgetvalue(found, row, 0));
+
+        for (size_t i = 0; i < ended->count; i++) {
+            char text[FAINA_ID_SIZE];
+
+            if (ended->items[i].key != key)
+                continue;
+            fa_id_format(ended->items[i], text);
+            fa_buf_printf(&payload, "%s%s", payload.len > 0 ? " " : "", text);
+            break;
+        }
+        if (payload.len >= PAYLOAD_MAX || (payload.len > 0 && row + 1 == PQntuples(found))) {
+            notify(fleet, COMPLETED, payload.ptr);
+            fa_buf_clear(&payload);
+        }
+    }
+    PQclear(found);
+    fa_buf_finish(&keys);
+    fa_buf_finish(&payload);
+}
+
+static void tell_due(struct fa_fleet *fleet, int64_t due_us)
+{
+    char text[24];
+    int64_t now = fa_pg_now(fleet->target);
+
+    if (due_us == INT64_MAX || fa_fleet_leads(fleet))
+        return;
+    if (fleet->due_told_us > now && fleet->due_told_us <= due_us)
+        return; /* the leader looks before that anyhow */
+    snprintf(text, sizeof(text), "%lld", (long long)due_us);
+    notify(fleet, DUE, text);
+    fleet->due_told_us = due_us;
+}
+
+static void empty_outbox(struct fa_fleet *fleet)
+{
+    struct outbox box;
+    uint64_t count;
+
+    if (read(fleet->wake_fd, &count, sizeof(count)) < 0 && errno != EAGAIN)
+        return;
+    pthread_mutex_lock(&fleet->mutex);
+    box = fleet->outbox;
+    fleet->outbox = (struct outbox){.due_us = INT64_MAX};
+    if (fleet->leftover_us != 0 && fleet->leftover_us <= fa_clock_mono_us()) {
+        box.has_ready = true;
+        fleet->leftover_us = 0;
+        pthread_mutex_unlock(&fleet->mutex);
+        fleet->events.ready(fleet->events.ctx);
+    } else {
+        pthread_mutex_unlock(&fleet->mutex);
+    }
+    if (box.has_ready)
+        notify(fleet, AVAILABLE, "");
+    tell_ended(fleet, &box.ended);
+    tell_due(fleet, box.due_us);
+    tell_awaits(fleet, &box.awaits);
+    free(box.ended.items);
+    free(box.awaits.items);
+}
+
+/* Hearing -------------------------------------------------------------------------------------- */
+
+static void hear_completed(struct fa_fleet *fleet, const char *text)
+{
+    struct ids ids = {0};
+
+    while (*text != '\0') {
+        char one[FAINA_ID_SIZE];
+        size_t len = strcspn(text, " ");
+        struct fa_id id;
+
+        if (len == FAINA_ID_SIZE - 1) {
+            memcpy(one, text, len);
+            one[len] = '\0';
+            if (fa_id_parse(one, &id))
+                ids_add(&ids, &id, 1);
+        }
+        text += len;
+        text += *text == ' ';
+    }
+    if (ids.count > 0)
+        fleet->events.ended(fleet->events.ctx, ids.items, ids.count);
+    free(ids.items);
+}
+
+static void hear(struct fa_fleet *fleet, enum channel channel, const char *text)
+{
+    switch (channel) {
+    case AVAILABLE:
+        fleet->events.ready(fleet->events.ctx);
+        break;
+    case COMPLETED:
+        hear_completed(fleet, text);
+        break;
+    case DUE:
+        if (fa_fleet_leads(fleet))
+            fleet->events.due(fleet->events.ctx, atoll(text));
+        break;
+    case AWAITED:
+        atomic_store(&fleet->others_wait_until, fa_clock_mono_us() + AWAIT_US);
+        break;
+    case CHANNEL_COUNT:
+        break;
+    }
+}
+
+static void hear_all(struct fa_fleet *fleet)
+{
+    size_t schema_len = strlen(fleet->target->schema);
+    PGnotify *note;
+
+    while (fleet->conn != NULL && (note = PQnotifies(fleet->conn)) != NULL) {
+        const char *text = note->extra;
+        bool is_ours = note->be_pid != PQbackendPID(fleet->conn) &&
+                       strncmp(text, fleet->target->schema, schema_len) == 0 &&
+                       (text[schema_len] == ' ' || text[schema_len] == '\0');
+
+        for (int i = 0; is_ours && i < CHANNEL_COUNT; i++) {
+            if (strcmp(note->relname, channels[i]) == 0)
+                hear(fleet, (enum channel)i, text + schema_len + (text[schema_len] == ' '));
+        }
+        PQfreemem(note);
+    }
+}
+
+/* Leading -------------------------------------------------------------------------------------- */
+
+static void renew_lead(struct fa_fleet *fleet)
+{
+    char lease[24];
+    const char *params[3] = {fleet->node, lease, FAINA_VERSION};
+    bool led = fa_fleet_leads(fleet);
+    int64_t epoch = 0;
+    PGresult *result;
+
+    snprintf(lease, sizeof(lease), "%d", LEASE_US);
+    result = ask(fleet, FA_SQL_LEADER_HOLD, params, 3);
+    if (PQntuples(result) == 1)
+        epoch = atoll(PQgetvalue(result, 0, 0));
+    PQclear(result);
+    atomic_store(&fleet->epoch, epoch);
+    if (epoch != 0 && !led)
+        fleet->events.due(fleet->events.ctx, 0);
+    if (fleet->conn != NULL)
+        fa_pg_read_clock(fleet->target, fleet->conn, 1);
+    fleet->renew_at = fa_clock_mono_us() + RENEW_US;
+}
+
+/* The thread ----------------------------------------------------------------------------------- */
+
+static bool listen_all(struct fa_fleet *fleet)
+{
+    bool is_done = true;
+
+    for (int i = 0; is_done && i < CHANNEL_COUNT; i++) {
+        char text[64];
+        PGresult *result;
+
+        snprintf(text, sizeof(text), "LISTEN %s", channels[i]);
+        result = PQexec(fleet->conn, text);
+        is_done = PQresultStatus(result) == PGRES_COMMAND_OK;
+        PQclear(result);
+    }
+    return is_done;
+}
+
+static void connect_if_due(struct fa_fleet *fleet)
+{
+    int64_t now = fa_clock_mono_us();
+
+    if (fleet->conn != NULL || now < fleet->connect_at)
+        return;
+    if (fa_pg_connect(fleet->target, FA_PG_HERALD, &fleet->conn, NULL) != FAINA_OK)
+        fleet->conn = NULL;
+    if (fleet->conn != NULL && !listen_all(fleet))
+        disconnect(fleet);
+    if (fleet->conn == NULL) {
+        fleet->connect_at = fa_clock_mono_us() + fleet->connect_pause;
+        if (fleet->connect_pause < RECONNECT_MAX_US)
+            fleet->connect_pause *= 2;
+        return;
+    }
+    fleet->connect_pause = RECONNECT_MIN_US;
+    pthread_mutex_lock(&fleet->mutex); /* what was said may be lost */
+    free(fleet->known.items);
+    fleet->known = (struct known){0};
+    pthread_mutex_unlock(&fleet->mutex);
+    fleet->await_said_at = -AWAIT_SAY_US;
+    fleet->due_told_us = 0;
+    atomic_store(&fleet->others_wait_until, now + AWAIT_US);
+    renew_lead(fleet);
+    fleet->events.all(fleet->events.ctx); /* F2 */
+}
+
+static int poll_timeout_ms(struct fa_fleet *fleet)
+{
+    int64_t at = fleet->conn != NULL ? fleet->renew_at : fleet->connect_at;
+    int64_t left;
+
+    pthread_mutex_lock(&fleet->mutex);
+    if (fleet->leftover_us != 0 && fleet->leftover_us < at)
+        at = fleet->leftover_us;
+    pthread_mutex_unlock(&fleet->mutex);
+    left = (at - fa_clock_mono_us() + 999) / 1000;
+    return left < 0 ? 0 : (int)left;
+}
+
+static bool is_closing(struct fa_fleet *fleet)
+{
+    bool result;
+
+    pthread_mutex_lock(&fleet->mutex);
+    result = fleet->is_closing;
+    pthread_mutex_unlock(&fleet->mutex);
+    return result;
+}
+
+static void *run_fleet(void *ctx)
+{
+    struct fa_fleet *fleet = ctx;
+
+    while (!is_closing(fleet)) {
+        struct pollfd fds[2] = {{.fd = fleet->wake_fd, .events = POLLIN}, {.fd = -1}};
+
+        connect_if_due(fleet);
+        if (fleet->conn != NULL)
+            fds[1] = (struct pollfd){.fd = PQsocket(fleet->conn), .events = POLLIN};
+        poll(fds, 2, poll_timeout_ms(fleet));
+        if (fleet->conn != NULL && fds[1].revents != 0 && !PQconsumeInput(fleet->conn))
+            disconnect(fleet);
+        hear_all(fleet);
+        empty_outbox(fleet);
+        if (fleet->conn != NULL && fa_clock_mono_us() >= fleet->renew_at)
+            renew_lead(fleet);
+        hear_all(fleet);
+    }
+    return NULL;
+}
+
+static void make_node_name(struct fa_fleet *fleet)
+{
+    char host[64] = "node";
+    struct fa_random random;
+
+    gethostname(host, sizeof(host) - 1);
+    fa_random_seed_system(&random);
+    snprintf(fleet->node, sizeof(fleet->node), "%s-%d-%08x", host, (int)getpid(),
+             (unsigned)fa_random_next(&random));
+}
+
+enum faina_code fa_fleet_join_postgres(struct fa_pg_target *target,
+                                       const struct fa_fleet_events *events, struct fa_fleet **out,
+                                       struct faina_error *err)
+{
+    struct fa_fleet *fleet = fa_alloc_zero(1, sizeof(*fleet));
+    int rc;
+
+    fleet->target = target;
+    fleet->events = *events;
+    fleet->outbox.due_us = INT64_MAX;
+    fleet->connect_pause = RECONNECT_MIN_US;
+    make_node_name(fleet);
+    pthread_mutex_init(&fleet->mutex, NULL);
+    fleet->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    rc = fleet->wake_fd < 0 ? errno : pthread_create(&fleet->thread, NULL, run_fleet, fleet);
+    if (rc != 0) {
+        if (fleet->wake_fd >= 0)
+            close(fleet->wake_fd);
+        free(fleet);
+        return fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started: %s", strerror(rc));
+    }
+    *out = fleet;
+    return FAINA_OK;
+}
+
+void fa_fleet_leave(struct fa_fleet *fleet)
+{
+    const char *params[1];
+
+    if (fleet == NULL)
+        return;
+    pthread_mutex_lock(&fleet->mutex);
+    fleet->is_closing = true;
+    pthread_mutex_unlock(&fleet->mutex);
+    wake(fleet);
+    pthread_join(fleet->thread, NULL);
+    params[0] = fleet->node;
+    if (fleet->conn != NULL) {
+        empty_outbox(fleet); /* the last commits may have had something to say */
+        PQclear(ask(fleet, FA_SQL_LEADER_LEAVE, params, 1));
+        PQclear(ask(fleet, FA_SQL_AWAIT_LEAVE, params, 1));
+    }
+    PQfinish(fleet->conn);
+    close(fleet->wake_fd);
+    free(fleet->known.items);
+    free(fleet->outbox.ended.items);
+    free(fleet->outbox.awaits.items);
+    pthread_mutex_destroy(&fleet->mutex);
+    free(fleet);
+}

@@ -1,0 +1,8 @@
+-- Blocked tasks whose count of what they wait for is wrong. flags & 2048: by their children.
+SELECT count(*) FROM parked p
+WHERE p.status = 3
+  AND p.deps_left <> CASE WHEN p.flags & 2048 <> 0
+      THEN (SELECT count(*) FROM task c JOIN task_standing s ON s.id = c.id
+            WHERE c.parent = p.id AND s.status < 5)
+      ELSE (SELECT count(*) FROM task_dep d JOIN task_standing s ON s.id = d.needs
+            WHERE d.task = p.id AND s.status < 5) END

@@ -1,0 +1,10 @@
+-- Ended tasks that may go, oldest first, after the id $1. Walks the primary key; a task can't have
+-- ended before it was made, so the walk stops at the id of that time ($2).
+SELECT id FROM ended
+WHERE id > $1 AND id < $2 AND completed_us < $3 AND ($4::bigint >> status) & 1 <> 0
+  AND ($5::bigint = 0 OR deleted_us IS NOT NULL)
+  AND ($6::text IS NULL
+       OR lane = ANY (ARRAY(SELECT json_array_elements_text($6::json)::integer)))
+ORDER BY id
+LIMIT $7
+FOR UPDATE SKIP LOCKED

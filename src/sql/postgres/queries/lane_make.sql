@@ -1,0 +1,12 @@
+-- A lane, made when it isn't there. No row: another node has just made it; ask again.
+WITH made AS (
+    INSERT INTO lane (namespace, type, resources)
+    SELECT $1::text, $2::text, $3::text
+    WHERE NOT EXISTS (SELECT 1 FROM lane
+                      WHERE namespace = $1::text AND type = $2::text AND resources = $3::text)
+    ON CONFLICT DO NOTHING
+    RETURNING id, namespace, type, resources)
+SELECT id, namespace, type, resources FROM made
+UNION ALL
+SELECT id, namespace, type, resources FROM lane
+WHERE namespace = $1::text AND type = $2::text AND resources = $3::text

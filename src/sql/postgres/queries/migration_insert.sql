@@ -1,0 +1,3 @@
+-- Notes a migration, in its own transaction.
+INSERT INTO schema_migrations (id, description, executed_at)
+VALUES ($1, $2, $3::text::timestamptz)

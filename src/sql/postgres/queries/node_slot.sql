@@ -1,0 +1,2 @@
+-- The last bits of the ids that this connection makes.
+SELECT nextval('node_slot')

@@ -1,0 +1,2 @@
+-- Tells every node.
+SELECT pg_notify($1::text, $2::text)

@@ -1,0 +1,5 @@
+-- By primary key.
+DELETE FROM parked s
+USING unnest($1::bigint[])
+      AS p (id)
+WHERE s.id = p.id

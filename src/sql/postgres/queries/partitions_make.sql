@@ -1,0 +1,2 @@
+-- Makes the partitions of the coming days; nearly always they are there.
+SELECT make_partitions(7)

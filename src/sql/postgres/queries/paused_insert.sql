@@ -1,0 +1,2 @@
+-- Pauses a type.
+INSERT INTO paused (namespace, type) VALUES ($1, $2) ON CONFLICT DO NOTHING

@@ -1,0 +1,6 @@
+-- How tasks in line stand, by primary key.
+SELECT p.n, s.version, s.fence, s.attempts, s.flags, s.progress, s.state, s.updated_us,
+       s.claimed_us, s.started_us, s.error, s.metadata, s.run_at_us
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])
+     WITH ORDINALITY AS p (lane, rank, id, n)
+JOIN ready s ON s.lane = p.lane AND s.rank = p.rank AND s.id = p.id

@@ -1,0 +1,6 @@
+-- Every resource, by name, for the cache and the list.
+SELECT r.id, r.name, r.max_concurrency, r.is_set,
+       (SELECT count(*) FROM hold h WHERE h.resource = r.id)
+FROM resource r
+WHERE $1::text IS NULL OR r.name = $1
+ORDER BY r.name

@@ -1,0 +1,3 @@
+-- Stores a resource's limit.
+UPDATE resource SET max_concurrency = $3, is_set = $4::smallint
+WHERE id = $1

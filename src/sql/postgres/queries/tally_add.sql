@@ -1,0 +1,6 @@
+-- Keeps count, in this connection's own rows.
+INSERT INTO tally (lane, status, shard, n)
+SELECT lane, status, pg_backend_pid() % 64, n
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS p (lane, status, n)
+ORDER BY lane, status
+ON CONFLICT (lane, status, shard) DO UPDATE SET n = tally.n + excluded.n

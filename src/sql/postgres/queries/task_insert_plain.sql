@@ -1,0 +1,7 @@
+-- Stores what was asked for when it is no more than a type, a priority, an input, a key and a
+-- name: most tasks. Appends.
+INSERT INTO task (id, tail, lane, rank, created_us, max_attempts, input, name, key)
+SELECT id, tail, lane, rank, created_us, max_attempts, input, name, key
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
+            $7::text[], $8::text[], $9::text[])
+     AS p (id, tail, lane, rank, created_us, max_attempts, input, name, key)

@@ -1,0 +1,12 @@
+-- Registers a worker, or says that it lives: what is not given stays. Primary key.
+INSERT INTO worker (id, hostname, started_us, last_heartbeat_us, pool_size, types, services,
+                    version)
+VALUES ($1, $2, $3, $3, $4, $5, $6, $7)
+ON CONFLICT (id) DO UPDATE SET
+    hostname = coalesce(excluded.hostname, worker.hostname),
+    last_heartbeat_us = excluded.last_heartbeat_us,
+    pool_size = CASE WHEN excluded.pool_size = 0 THEN worker.pool_size
+                     ELSE excluded.pool_size END,
+    types = coalesce(excluded.types, worker.types),
+    services = coalesce(excluded.services, worker.services),
+    version = coalesce(excluded.version, worker.version)

@@ -1,0 +1,58 @@
+/*
+ * target.h - where a PostgreSQL store is and how to reach it: the URL taken apart.
+ *
+ * Everything that libpq understands is handed to it. Ours are, as parameters of the URL:
+ *
+ *     schema=NAME         where the tables are (default: faina)
+ *     pooled=true         the server is behind pgbouncer in transaction mode: no named statements,
+ *                         no settings that outlive a transaction
+ *     listen_host=HOST    with pooled: a direct way to the server, for LISTEN
+ *     listen_port=PORT
+ *
+ * One target serves all connections of an engine. It also keeps what they share: how far the
+ * database's clock is from ours.
+ *
+ * Threads: any; only the offset changes.
+ */
+#ifndef FA_PG_TARGET_H
+#define FA_PG_TARGET_H
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+#include <libpq-fe.h>
+#include <stdatomic.h>
+
+#define FA_PG_PARAMS_MAX 48
+
+struct fa_pg_target {
+    struct fa_arena arena;
+    const char *keywords[FA_PG_PARAMS_MAX],
+        *values[FA_PG_PARAMS_MAX]; /* of libpq; NULL ends them */
+    size_t count;
+    const char *schema;
+    const char *listen_host, *listen_port;
+    bool is_pooled;
+    const char *location;         /* for people: no secrets */
+    atomic_llong clock_offset_us; /* the database's clock minus our monotonic one */
+};
+
+/* What a connection is for; it decides the settings of its session. */
+enum fa_pg_role { FA_PG_WRITER, FA_PG_READER, FA_PG_HERALD };
+
+/* INVALID_REQUEST: the URL is wrong; the sentence says where, and shows no password. */
+FA_MUST_CHECK enum faina_code fa_pg_target_parse(struct fa_pg_target *out, const char *url,
+                                                 struct faina_error *err);
+void fa_pg_target_finish(struct fa_pg_target *target);
+
+/* Connects. UNAVAILABLE: it can't be reached, or doesn't let us in. */
+FA_MUST_CHECK enum faina_code fa_pg_connect(struct fa_pg_target *target, enum fa_pg_role role,
+                                            PGconn **out, struct faina_error *err);
+/* Sets the offset by asking the server's clock so often; the quickest answer counts. */
+void fa_pg_read_clock(struct fa_pg_target *target, PGconn *conn, int samples);
+int64_t fa_pg_now(struct fa_pg_target *target);
+
+/* The first line of what libpq says, without its ending. */
+const char *fa_pg_message(const char *message, char *out, size_t size);
+
+#endif

@@ -1,0 +1,2 @@
+-- The newest place that is no longer kept.
+SELECT xid, seq FROM log_forgotten

@@ -1,0 +1,3 @@
+-- Stores a token's hash and what it allows. Primary key.
+INSERT INTO token (id, name, hash, scopes, namespaces, created_us, expires_us)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)

@@ -1,0 +1,148 @@
+/*
+ * store_sqlite.c - a SQLite file, or memory, as a store.
+ *
+ * Whoever opens a file owns it (owner.h) until it is closed.
+ */
+#include "sql/store.h"
+
+#include "sql/sqlite/db_sqlite.h"
+#include "sql/sqlite/owner.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OPEN_TIMEOUT_MS 2000
+#define CACHE_KIB 65536
+#define READER_CACHE_KIB 4096
+
+struct store_sqlite {
+    struct fa_store base;
+    char *path; /* NULL: in memory */
+    int64_t cache_kib;
+    struct fa_owner owner;
+};
+
+static const struct fa_store_ops file_ops, memory_ops;
+
+static struct store_sqlite *downcast(struct fa_store *store)
+{
+    assert(store->ops == &file_ops || store->ops == &memory_ops);
+    return (struct store_sqlite *)store;
+}
+
+static enum faina_code store_connect(struct fa_store *base, bool for_reading, struct fa_db **out,
+                                     struct faina_error *err)
+{
+    struct store_sqlite *store = downcast(base);
+    struct fa_sqlite_options options = {
+        .path = store->path,
+        .is_reader = for_reading,
+        .cache_kib = for_reading ? READER_CACHE_KIB : store->cache_kib,
+    };
+
+    return fa_sqlite_open(out, &options, err);
+}
+
+static int64_t file_size(const char *path, const char *suffix)
+{
+    char name[4096];
+    struct stat st;
+
+    if (snprintf(name, sizeof(name), "%s%s", path, suffix) >= (int)sizeof(name) ||
+        stat(name, &st) != 0)
+        return 0;
+    return st.st_size;
+}
+
+static int64_t store_size(struct fa_store *base)
+{
+    struct store_sqlite *store = downcast(base);
+
+    return store->path ? file_size(store->path, "") + file_size(store->path, "-wal") : -1;
+}
+
+static const char *store_location(struct fa_store *base)
+{
+    return downcast(base)->path;
+}
+
+static void store_advertise(struct fa_store *base, const char *address)
+{
+    fa_owner_advertise(&downcast(base)->owner, address);
+}
+
+static void store_close(struct fa_store *base)
+{
+    struct store_sqlite *store = downcast(base);
+
+    fa_owner_release(&store->owner);
+    free(store->path);
+    free(store);
+}
+
+static const struct fa_store_ops file_ops = {
+    .name = "sqlite",
+    .writers = 1,
+    .has_readers = true,
+    .connect = store_connect,
+    .size = store_size,
+    .location = store_location,
+    .advertise = store_advertise,
+    .close = store_close,
+};
+
+static const struct fa_store_ops memory_ops = {
+    .name = "memory",
+    .writers = 1,
+    .connect = store_connect,
+    .size = store_size,
+    .location = store_location,
+    .close = store_close,
+};
+
+/* Opening ------------------------------------------------------------------------------------- */
+
+static enum faina_code check_path(const char *path, struct faina_error *err)
+{
+    struct stat st;
+
+    if (stat(path, &st) != 0)
+        return FAINA_OK; /* it is not there yet */
+    if (!S_ISREG(st.st_mode))
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%s is not a file", path);
+    /* SQLite would open it for reading, and leave a log beside it that nobody can write to. */
+    if (access(path, R_OK | W_OK) != 0)
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%s can't be written: %s", path,
+                            strerror(errno));
+    return FAINA_OK;
+}
+
+enum faina_code fa_store_open_sqlite(struct fa_store **out, const char *path,
+                                     const struct faina_options *options, struct faina_error *err)
+{
+    struct store_sqlite *store = fa_alloc_zero(1, sizeof(*store));
+    int64_t timeout_ms = OPEN_TIMEOUT_MS;
+    enum faina_code code = FAINA_OK;
+
+    store->base.ops = path ? &file_ops : &memory_ops;
+    store->path = path ? strdup(path) : NULL;
+    store->owner.fd = -1;
+    store->cache_kib = options != NULL && options->cache_kib > 0 ? options->cache_kib : CACHE_KIB;
+    if (options != NULL && options->open_timeout_ms != 0)
+        timeout_ms = options->open_timeout_ms > 0 ? options->open_timeout_ms : 0;
+    if (path != NULL) {
+        code = check_path(path, err);
+        if (code == FAINA_OK)
+            code = fa_owner_acquire(&store->owner, path, timeout_ms, err);
+    }
+    if (code != FAINA_OK) {
+        store_close(&store->base);
+        return code;
+    }
+    *out = &store->base;
+    return FAINA_OK;
+}

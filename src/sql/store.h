@@ -1,0 +1,50 @@
+/*
+ * store.h - what keeps the tables: a SQLite file, memory, or a PostgreSQL schema.
+ *
+ * A store hands out connections (db.h). The engine knows nothing else about it but what is in this
+ * table.
+ */
+#ifndef FA_STORE_H
+#define FA_STORE_H
+
+#include "sql/db.h"
+#include "sql/fleet.h"
+
+struct fa_store;
+
+struct fa_store_ops {
+    const char *name; /* "sqlite", "memory", "postgres" */
+    size_t writers;   /* how many transactions that change something may run at once */
+    bool has_readers; /* reads have connections of their own */
+    int64_t poll_ms;  /* how often to look for what nobody told us; 0: we know everything */
+
+    /* Required. */
+    enum faina_code (*connect)(struct fa_store *store, bool for_reading, struct fa_db **out,
+                               struct faina_error *err);
+    /* Required. On disk, in bytes; -1: unknown. */
+    int64_t (*size)(struct fa_store *store);
+    /* Required. For people; no secrets. NULL: it has no place. */
+    const char *(*location)(struct fa_store *store);
+    /* Optional. Begins to talk to the other nodes that use the store. */
+    enum faina_code (*join)(struct fa_store *store, const struct fa_fleet_events *events,
+                            struct fa_fleet **out, struct faina_error *err);
+    /* Optional. Writes down for others where the engine is served; NULL: nowhere. */
+    void (*advertise)(struct fa_store *store, const char *address);
+    /* Required. After all its connections are closed. */
+    void (*close)(struct fa_store *store);
+};
+
+/* The first member of every store. */
+struct fa_store {
+    const struct fa_store_ops *ops;
+};
+
+/* A SQLite file, or (path NULL) memory. Codes as for faina_open. */
+FA_MUST_CHECK enum faina_code fa_store_open_sqlite(struct fa_store **out, const char *path,
+                                                   const struct faina_options *options,
+                                                   struct faina_error *err);
+/* A PostgreSQL schema. */
+FA_MUST_CHECK enum faina_code fa_store_open_postgres(struct fa_store **out, const char *url,
+                                                     struct faina_error *err);
+
+#endif

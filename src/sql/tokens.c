@@ -1,0 +1,85 @@
+/* tokens.c - tokens of the HTTP interface: their hashes, and what they allow. */
+#include "sql/look.h"
+#include "sql/ops.h"
+
+enum faina_code fa_do_token_put(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_token *token = fa_arena_zero(op->arena, 1, sizeof(*token));
+    enum faina_code code;
+
+    *token = *op->token;
+    fa_id_format(fa_id_next(unit->ids, unit->now_us), token->id);
+    token->created_us = unit->now_us;
+    code = fa_db_one(unit->source.db, FA_SQL_TOKEN_PUT,
+                     (struct fa_value[]){fa_value_text(token->id), fa_value_text(token->name),
+                                         fa_value_text(token->hash), fa_value_int(token->scopes),
+                                         fa_value_text(token->namespaces),
+                                         fa_value_int(token->created_us),
+                                         fa_value_int_or_null(token->expires_us)},
+                     7, NULL, NULL, &op->error);
+    if (code != FAINA_OK)
+        return code;
+    token->name = fa_arena_strdup(op->arena, token->name);
+    token->hash = fa_arena_strdup(op->arena, token->hash);
+    token->namespaces = fa_arena_strdup(op->arena, token->namespaces);
+    op->token_answer = token;
+    return FAINA_OK;
+}
+
+static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
+{
+    (void)row;
+    (void)columns;
+    *(bool *)ctx = true;
+}
+
+enum faina_code fa_do_token_remove(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_value id = fa_value_text(op->id);
+    bool found = false;
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_TOKEN_DELETE, &id, 1, sink_found, &found, &op->error);
+
+    if (code == FAINA_OK && !found)
+        code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no token %.64s", op->id);
+    return code;
+}
+
+struct token_list {
+    struct fa_arena *arena;
+    struct fa_token *items;
+    size_t count, size;
+};
+
+static void sink_token(void *ctx, size_t row, const struct fa_value *c)
+{
+    struct token_list *list = ctx;
+    struct fa_token *token;
+
+    (void)row;
+    list->items =
+        fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
+    token = &list->items[list->count++];
+    if (c[0].kind == FA_TEXT && c[0].text.len < sizeof(token->id))
+        memcpy(token->id, c[0].text.ptr, c[0].text.len);
+    token->name = fa_value_dup(&c[1], list->arena);
+    token->hash = fa_value_dup(&c[2], list->arena);
+    token->scopes = (unsigned)fa_value_as_int(&c[3]) & FA_SCOPE_ALL;
+    token->namespaces = fa_value_dup(&c[4], list->arena);
+    token->created_us = fa_value_as_int(&c[5]);
+    token->expires_us = fa_value_as_int(&c[6]);
+}
+
+enum faina_code fa_look_tokens(struct fa_source *source, struct fa_op *op)
+{
+    struct token_list list = {.arena = op->arena};
+    enum faina_code code =
+        fa_db_one(source->db, FA_SQL_TOKEN_LIST, NULL, 0, sink_token, &list, &op->error);
+
+    if (code != FAINA_OK)
+        return code;
+    op->tokens = fa_arena_zero(op->arena, 1, sizeof(*op->tokens));
+    op->tokens->items = list.items;
+    op->tokens->count = list.count;
+    return FAINA_OK;
+}

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Resources, teams, lanes, counts, tokens, and what a server says about itself."""
+import re
+
+from helper_server import API, NO_ID, equal, is_true, run
+
+
+def test_resources(place):
+    server = place.serve()
+    equal(server("GET", "/resources", status=200).json(), {"items": []})
+    equal(server("PUT", "/resources/gpu", {"maxConcurrency": 1}, 200).json(),
+          {"name": "gpu", "maxConcurrency": 1, "inUse": 0, "holders": []})
+    task = server.submit(resources=["gpu"])["id"]
+    server.submit(resources=["gpu"])
+    equal(len(server.claim(limit=5)), 1)
+    equal(server("GET", "/resources/gpu", status=200).json()["holders"], [task])
+    other = server("GET", "/tasks?status=pending").json()["items"][0]["id"]
+    busy = server.act(other, "claim", 429, workerId="w")
+    equal((busy.code(), busy.headers["Retry-After"]), ("overloaded", "1"))
+    equal(server("PUT", "/resources/gpu", {"maxConcurrency": None}, 200).json()["maxConcurrency"],
+          None)
+    equal(len(server.claim(limit=5)), 1)
+    equal(len(server("GET", "/resources", status=200).json()["items"]), 1)
+    for body in ({}, {"maxConcurrency": -1}, {"maxConcurrency": 1.5}, {"maxConcurrency": "2"},
+                 {"maxConcurrency": 1000001}, {"limit": 2}):
+        equal(server("PUT", "/resources/gpu", body, 400).code(), "invalid_request", body)
+    server("DELETE", "/resources/gpu", status=204)
+    equal(server("DELETE", "/resources/gpu", status=404).code(), "not_found")
+    equal(server("GET", "/resources/nothing", status=404).code(), "not_found")
+    equal(server("PUT", "/resources/a%2Fb:c", {"maxConcurrency": 1}, 200).json()["name"], "a/b:c")
+
+
+def test_teams(place):
+    server = place.serve()
+    answer = server("POST", "/teams", {"name": "billing", "spec": {"room": 1}}, 201)
+    team = answer.json()
+    equal(answer.headers["Location"], f"{API}/teams/{team['id']}")
+    equal((team["name"], team["namespace"], team["spec"]), ("billing", "default", {"room": 1}))
+    equal(server("GET", f"/teams/{team['id']}", status=200).json(), team)
+    equal(server("POST", "/teams", {"name": "billing"}, 409).code(), "conflict")
+    equal(server("POST", "/teams", {"name": "billing", "namespace": "x"}, 201).json()["namespace"],
+          "x")
+    equal(len(server("GET", "/teams").json()["items"]), 1)
+    equal(len(server("GET", "/teams?namespace=*").json()["items"]), 2)
+    changed = server("PUT", f"/teams/{team['id']}", {"name": "payments"}, 200).json()
+    equal((changed["name"], changed["spec"]), ("payments", None))
+    task = server.submit(teamId=team["id"])["id"]
+    server("DELETE", f"/teams/{team['id']}", status=204)
+    equal(server.get(task)["teamId"], None)
+    for method in ("GET", "PUT", "DELETE"):
+        body = {"name": "x"} if method == "PUT" else None
+        for bad in (team["id"], NO_ID, "x"):
+            equal(server(method, f"/teams/{bad}", body, 404).code(), "not_found")
+    for body in ({}, {"name": ""}, {"name": 1}, {"name": "x", "y": 1}):
+        equal(server("POST", "/teams", body, 400).code(), "invalid_request", body)
+
+
+def test_lanes_and_stats(place):
+    server = place.serve()
+    server.submit("a")
+    server.submit("b")
+    equal(server("POST", "/lanes:pause", {"type": "a"}, 200).json(),
+          {"namespace": "default", "type": "a", "paused": True})
+    equal([task["type"] for task in server.claim(limit=5)], ["b"])
+    lanes = {lane["type"]: lane for lane in server("GET", "/lanes", status=200).json()["items"]}
+    equal([(lane["paused"], lane["pending"], lane["active"]) for lane in
+           (lanes["a"], lanes["b"])], [(True, 1, 0), (False, 0, 1)])
+    equal(server("POST", "/lanes:resume", {"type": "a"}, 200).json()["paused"], False)
+    equal(len(server.claim()), 1)
+    stats = server("GET", "/stats", status=200).json()
+    equal((stats["total"], stats["byStatus"]["claimed"], len(stats["types"])), (2, 2, 2))
+    equal(server("GET", "/stats?namespace=other").json()["total"], 0)
+    for body in ({}, {"type": ""}, {"type": 1}, {"typ": "a"}, None):
+        equal(server("POST", "/lanes:pause", body, 400).code(), "invalid_request", body)
+
+
+def test_tokens_over_http(place):
+    server = place.serve()
+    equal(server("GET", "/tokens", status=200).json(), {"items": []})
+    made = server("POST", "/tokens", {"name": "boss", "scopes": ["admin"], "expires": "1h"}, 201)
+    boss = made.json()
+    is_true(re.fullmatch("faina_[0-9a-f]{64}", boss["token"]), boss)
+    is_true(boss["expiresAt"] > boss["createdAt"])
+    equal(server("GET", "/tasks", status=401).code(), "unauthorized")
+    server.token = boss["token"]
+    listed = server("GET", "/tokens", status=200)
+    equal(listed.json()["items"], [{name: boss[name] for name in boss if name != "token"}])
+    equal(server("GET", "./healthz", token="").status, 200)
+    for body in ({}, {"scopes": []}, {"scopes": ["root"]}, {"scopes": "admin"},
+                 {"scopes": ["read"], "hash": "x"}, {"scopes": ["read"], "namespaces": []},
+                 {"scopes": ["read"], "namespaces": [1]}, {"scopes": ["read"], "x": 1}):
+        equal(server("POST", "/tokens", body, 400).code(), "invalid_request", body)
+    server("DELETE", f"/tokens/{boss['id']}", status=204)
+    server.token = None
+    server("GET", "/tasks", status=200)
+    equal(server("DELETE", f"/tokens/{NO_ID}", status=404).code(), "not_found")
+    is_true(boss["token"] not in "".join(server.lines))
+
+
+def test_paths_and_methods(place):
+    server = place.serve()
+    for path in ("./nope", "/", "/nope", "./api/v2/tasks", "/tasks/", "/tasks//events", "./..",
+                 "/tasks:batch/x"):
+        equal(server("GET", path, status=404).code(), "not_found", path)
+    cases = (("PUT", "/tasks", "POST, GET, HEAD"), ("GET", "/tasks:batch", "POST"),
+             ("POST", f"/tasks/{NO_ID}", "GET, HEAD, DELETE"), ("POST", "./healthz", "GET, HEAD"),
+             ("GET", f"/tasks/{NO_ID}:claim", "POST"), ("PATCH", "/resources/x",
+                                                        "PUT, GET, HEAD, DELETE"))
+    for method, path, allowed in cases:
+        answer = server(method, path, status=405)
+        equal((answer.code(), answer.headers["Allow"]), ("invalid_request", allowed), path)
+    answer = server("OPTIONS", "/tasks", status=204)
+    equal(answer.headers["Allow"], "POST, GET, HEAD")
+    is_true(not any(name.lower().startswith("access-control") for name in answer.headers))
+    equal(server("BREW", "/tasks").status, 405)
+
+
+def test_health_and_info(place):
+    server = place.serve()
+    equal(server("GET", "./healthz", status=200).json(), {"status": "ok"})
+    equal(server("GET", "./readyz", status=200).json(), {"status": "ready"})
+    is_true(b"Faina" in server("GET", "./", status=200).body)
+    info = server("GET", "/info", status=200).json()
+    equal((info["engine"], info["inputSizeMax"]), ("sqlite", 1048576))
+    is_true(info["schemaVersion"] >= 3)
+
+
+def test_request_ids(place):
+    server = place.serve(env={"FAINA_LOG": "debug"})
+    ids = {server("GET", "./healthz").headers["X-Request-Id"] for _ in range(5)}
+    equal(len(ids), 5)
+    equal(server("GET", "./healthz", X_Request_Id="my-own.1").headers["X-Request-Id"], "my-own.1")
+    for bad in ("two words", "x" * 65, "a\tb", 'a"b'):
+        is_true(server("GET", "./healthz", X_Request_Id=bad).headers["X-Request-Id"] != bad)
+    is_true("my-own.1" in {entry["request"] for entry in server.log("request")})
+    server("PUT", "/resources/gpu", {"maxConcurrency": 1}, 200)
+    acts = server.log("administrative act")
+    equal([(act["method"], act["path"]) for act in acts], [("PUT", f"{API}/resources/gpu")])
+
+
+def test_metrics(place):
+    server = place.serve()
+    for i in range(3):
+        task = server.held(type_="mail")["id"]
+        server.act(task, "complete" if i else "cancel", workerId="w")
+    server.submit('odd"\\name')
+    server("PUT", "/resources/gpu", {"maxConcurrency": 1}, 200)
+    server("GET", f"/tasks/{task}", status=200)
+    answer = server("GET", "./metrics", status=200)
+    text = answer.body.decode()
+    is_true(answer.headers["Content-Type"].startswith("text/plain; version=0.0.4"))
+    for line in ('faina_tasks{status="completed"} 2', 'faina_tasks{status="pending"} 1',
+                 'faina_tasks_submitted_total{type="mail"} 3',
+                 'faina_tasks_submitted_total{type="odd\\"\\\\name"} 1',
+                 'faina_tasks_finished_total{type="mail",outcome="completed"} 2',
+                 'faina_tasks_finished_total{type="mail",outcome="cancelled"} 1',
+                 'faina_task_run_seconds_count 2', 'faina_resource_in_use{resource="gpu"} 0',
+                 'faina_leases_expired_total 0', 'faina_build_info{version="0.1.0"} 1'):
+        is_true(line in text.splitlines(), line, text)
+    for name in ("faina_task_wait_seconds_bucket", "faina_commit_batch_size_count",
+                 'faina_oldest_ready_seconds{type="odd',
+                 'faina_http_request_seconds_bucket{route="/api/v1/tasks/{id}",code="2xx",le="+Inf"}'):
+        is_true(name in text, name, text)
+    is_true(task not in text)
+    check_exposition(text)
+
+
+def check_exposition(text):
+    """The text format of Prometheus: each sample after its TYPE, buckets that only grow."""
+    types, last = {}, {}
+    for line in text.splitlines():
+        if line.startswith("# TYPE"):
+            _, _, name, kind = line.split()
+            is_true(name not in types, line)
+            types[name] = kind
+        elif not line.startswith("#"):
+            match = re.fullmatch(r'([a-z_]+)(\{.*\})? (\S+)', line)
+            is_true(match, line)
+            name = re.sub("_(bucket|sum|count)$", "", match[1])
+            is_true(name in types or match[1] in types, line)
+            if match[1].endswith("_bucket"):
+                series = name + re.sub(',?le="[^"]*"', "", match[2])
+                is_true(float(match[3]) >= last.get(series, 0), line)
+                last[series] = float(match[3])
+
+
+run(globals())

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""Who may do what: tokens, scopes, namespaces, hosts and origins."""
+import json
+import re
+import subprocess
+import time
+
+from helper_server import API, BIN, NO_ID, Local, environment, equal, is_true, run, wait_until
+
+SCOPES = ("read", "submit", "work", "admin")
+
+
+def routes(server):
+    """(method, path, scope) of every operation in /openapi.json."""
+    document = server("GET", "./openapi.json", status=200, token="").json()
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            needs = [scope for item in operation["security"] for scope in item.get("token", [])]
+            yield method.upper(), path, needs[0] if needs else None
+
+
+def fill(path, task=NO_ID):
+    return "." + re.sub(r"\{(\w+)\}", lambda match: task if match[1] == "id" else "x", path)
+
+
+def test_every_route_by_scope(place):
+    tokens = {scope: place.token(scope, name=scope) for scope in SCOPES}
+    server = place.serve()
+    seen = 0
+    for method, path, scope in routes(server):
+        body = {} if method in ("POST", "PUT", "PATCH") else None
+        without = server(method, fill(path), body, token="")
+        if scope is None:
+            equal(without.status, 200, path)
+            continue
+        equal((without.status, without.code()), (401, "unauthorized"), path)
+        equal(without.headers["WWW-Authenticate"], 'Bearer realm="faina"')
+        for bad in ("x", "faina_" + "0" * 64, tokens["read"] + "0", tokens["read"][:-1]):
+            equal(server(method, fill(path), body, 401, token=bad).code(), "unauthorized")
+        for held, token in tokens.items():
+            answer = server(method, fill(path), body, token=token)
+            if held in (scope, "admin"):
+                is_true(answer.status not in (401, 403), method, path, held, answer)
+            else:
+                equal((answer.status, answer.code()), (403, "forbidden"), method, path, held)
+            seen += 1
+    is_true(seen > 4 * 40, seen)
+
+
+def test_every_route_by_namespace(place):
+    boss, own = place.token("admin", name="boss"), place.token("admin", namespace="mine,ours")
+    server = place.serve()
+    server.token = boss
+    for method, path, scope in routes(server):
+        if scope is None:
+            continue
+        body = {"POST": {}, "PUT": {}, "PATCH": {"status": "cancelled"}}.get(method)
+        if path.endswith(":fail"):
+            body = {"error": "x"}
+        if path.endswith(":block"):
+            body = {"subtasks": [{"type": "x"}]}
+        foreign = server.submit(namespace="theirs")
+        if "/tasks/{id}" in path:
+            answer = server(method, fill(path, foreign["id"]), body, token=own)
+            equal((answer.status, answer.code()), (404, "task_not_found"), method, path)
+            equal(server.get(foreign["id"])["version"], 1, method, path)
+        elif "/teams/{id}" in path:
+            team = server("POST", "/teams", {"name": path + method, "namespace": "theirs"}, 201)
+            body = body and {"name": "x"}
+            answer = server(method, fill(path, team.json()["id"]), body, token=own)
+            equal((answer.status, answer.code()), (404, "not_found"), method, path)
+        elif method == "GET" and path in (API + "/tasks", API + "/teams", API + "/stats",
+                                          API + "/lanes"):
+            for query in ("?namespace=theirs", "?namespace=*", ""):
+                equal(server("GET", "." + path + query, status=403, token=own).code(), "forbidden")
+            server("GET", "." + path + "?namespace=ours", status=200, token=own)
+        elif (method, path) in (("PUT", API + "/resources/{name}"), ("POST", API + "/tokens"),
+                                ("DELETE", API + "/resources/{name}"), ("GET", "/metrics"),
+                                ("GET", API + "/tokens"), ("DELETE", API + "/tokens/{id}")):
+            equal(server(method, fill(path), body, 403, token=own).code(), "forbidden")
+
+
+def test_namespaces_of_bodies(place):
+    boss, own, one = place.token("admin"), place.token("admin", namespace="mine,ours"), \
+        place.token("submit,read,work", namespace="solo")
+    server = place.serve()
+    server.token = boss
+    foreign = server.submit(namespace="theirs")["id"]
+    server.token = own
+    equal(server("POST", "/tasks", {"type": "t"}, 403).code(), "forbidden")
+    equal(server("POST", "/tasks", {"type": "t", "namespace": "theirs"}, 403).code(), "forbidden")
+    mine = server("POST", "/tasks", {"type": "t", "namespace": "mine"}, 201).json()["id"]
+    items = server("POST", "/tasks:batch", {"tasks": [
+        {"type": "t", "namespace": "ours"}, {"type": "t", "namespace": "theirs"}]}, 200)
+    equal([item.get("code") for item in items.json()["items"]], [None, "forbidden"])
+    equal(server("POST", "/claims", {"workerId": "w", "namespaces": ["theirs"]}, 403).code(),
+          "forbidden")
+    claimed = server.claim(limit=100)
+    equal({task["namespace"] for task in claimed}, {"mine", "ours"})
+    equal(server("POST", "/tasks:purge", {"namespace": "theirs"}, 403).code(), "forbidden")
+    equal(server("POST", "/tasks:purge", {}, 403).code(), "forbidden")
+    server("POST", "/tasks:purge", {"namespace": "mine"}, 200)
+    equal(server("POST", "/lanes:pause", {"type": "t", "namespace": "theirs"}, 403).code(),
+          "forbidden")
+    server("POST", f"/tasks/{foreign}:claim", {"workerId": "w"}, 200, token=boss)
+    for route, extra in (("/outcomes", {"status": "completed"}), ("/heartbeats", {})):
+        answer = server("POST", route, {"workerId": "w", "items": [
+            {"id": foreign, **extra}, {"id": mine, **extra}]}, 200).json()["items"]
+        equal([item.get("code") for item in answer], ["task_not_found", None]
+              if route == "/outcomes" else ["task_not_found", "task_completed"], answer)
+    equal(server("GET", f"/tasks/{foreign}", token=boss).json()["status"], "claimed")
+    # A token of one namespace needs no name.
+    server.token = one
+    equal(server.submit()["namespace"], "solo")
+    equal(len(server("GET", "/tasks", status=200).json()["items"]), 1)
+    equal(len(server.claim(limit=100)), 1)
+
+
+def test_holders_are_not_told(place):
+    boss, own = place.token("admin"), place.token("read", namespace="mine")
+    server = place.serve()
+    server.token = boss
+    server("PUT", "/resources/gpu", {"maxConcurrency": 5}, 200)
+    server.submit(resources=["gpu"])
+    server.claim()
+    equal(len(server("GET", "/resources/gpu").json()["holders"]), 1)
+    for path in ("/resources/gpu", "/resources"):
+        answer = server("GET", path, status=200, token=own).json()
+        equal((answer.get("items") or [answer])[0]["holders"], [])
+
+
+def test_an_administrator_speaks_for_the_worker(place):
+    boss, worker = place.token("admin"), place.token("work,submit,read")
+    server = place.serve()
+    server.token = worker
+    for status in ("completed", "failed"):
+        task = server.held()["id"]
+        equal(server("PATCH", f"/tasks/{task}/status", {"status": status}, 409).code(),
+              "wrong_worker")
+        server("PATCH", f"/tasks/{task}/status", {"status": status}, 200, token=boss)
+        equal(server.get(task)["status"], status)
+
+
+def test_a_token_expires(place):
+    place.token("admin")
+    token = place.token("read", expires="1500ms")
+    server = place.serve()
+    server("GET", "/tasks", status=200, token=token)
+    wait_until(lambda: server("GET", "/tasks", token=token).status == 401, "it expires")
+    is_true("expired" in server("GET", "/tasks", token=token).json()["detail"])
+
+
+def test_the_command_line_makes_and_revokes(place):
+    made = json.loads(place.faina("token", "create", "--scope", "read", "--scope", "work", "--name",
+                                  "n", "--namespace", "a,b", "--expires", "30d", "-o",
+                                  "json").stdout)
+    equal((made["name"], made["scopes"], made["namespaces"]), ("n", ["read", "work"], ["a", "b"]))
+    listed = place.faina("token", "ls").stdout
+    equal(json.loads(listed)["items"][0]["id"], made["id"])
+    is_true(made["token"] not in listed)
+    with open(place.path("faina.db"), "rb") as file:
+        is_true(made["token"].encode() not in file.read())
+    is_true(made["id"] in place.faina("token", "ls", "-o", "table").stdout)
+    place.faina("token", "revoke", made["id"])
+    place.faina("token", "revoke", made["id"], code=3)
+    equal(json.loads(place.faina("token", "ls").stdout), {"items": []})
+    for args in ([], ["--scope", "root"], ["--scope", ""], ["--scope", "read", "--expires", "x"],
+                 ["--scope", "read", "--namespace", ""]):
+        place.faina("token", "create", *args, code=2)
+
+
+def test_a_running_server_notices_tokens(place):
+    token = place.token("admin")
+    server = place.serve()
+    server("GET", "/tasks", status=200, token=token)
+    # The file is the server's, so tokens are revoked through it, on the socket beside the file.
+    beside = place.path("faina.db.sock")
+    items = server("GET", "/tokens", connection=Local(beside), token="").json()["items"]
+    server("DELETE", f"/tokens/{items[0]['id']}", status=204, connection=Local(beside), token="")
+    server("GET", "/tasks", status=200, token="")
+
+
+def test_other_machines_need_a_token(place):
+    def serve(*args):
+        return subprocess.run([BIN, "serve", "--url", "sqlite:faina.db", *args], cwd=place.folder,
+                              env=environment(), capture_output=True, text=True, timeout=60,
+                              check=False)
+
+    done = serve("--listen", "0.0.0.0:0")
+    equal(done.returncode, 1, done)
+    is_true("faina token create" in done.stderr and "--insecure" in done.stderr, done)
+    equal(serve("--listen", "[::]:0").returncode, 1)
+    place.serve("--insecure", listen="0.0.0.0:0").stop()
+    place.token("read")
+    place.serve(listen="0.0.0.0:0").stop()
+
+
+def test_hosts(place):
+    server = place.serve("--host", "tasks.example.com")
+    for host in ("localhost", "LOCALHOST:7070", "127.0.0.1", "127.0.0.1:1", "[::1]:7070", "10.1.2.3",
+                 "tasks.example.com", "Tasks.Example.Com:80"):
+        equal(server("GET", "/tasks", Host=host).status, 200, host)
+    for host in ("evil.com", "localhost.evil.com", "127.0.0.1.evil.com", "evil.com:7070",
+                 "example.com", "1.2.3.4x", ""):
+        answer = server("GET", "/tasks", Host=host)
+        equal((answer.status, answer.code()), (403, "forbidden"), host)
+
+
+def test_origins(place):
+    server = place.serve()
+    here = f"127.0.0.1:{server.port}"
+    for origin in (f"http://{here}",):
+        equal(server("POST", "/tasks", {"type": "t"}, Origin=origin).status, 201, origin)
+    for origin in ("http://evil.com", "null", "http://127.0.0.1:1", f"http://{here}.evil.com", here,
+                   "https://localhost"):
+        for method, path, body in (("POST", "/tasks", {"type": "t"}),
+                                   ("DELETE", f"/tasks/{NO_ID}", None),
+                                   ("PUT", "/resources/x", {"maxConcurrency": 1})):
+            answer = server(method, path, body, Origin=origin)
+            equal((answer.status, answer.code()), (403, "forbidden"), origin)
+        equal(server("GET", "/tasks", Origin=origin).status, 200)
+    equal(server("GET", "/stats").json()["total"], 1)
+
+
+def test_content_types(place):
+    server = place.serve()
+    for bad in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x",
+                "application/jsonx", "", "application/x-ndjson"):
+        answer = server("POST", "/tasks", b'{"type":"t"}', Content_Type=bad)
+        equal((answer.status, answer.code()), (415, "invalid_request"), bad)
+    for good in ("application/json", "Application/JSON; charset=utf-8", "application/json;x=y"):
+        equal(server("POST", "/tasks", b'{"type":"t"}', Content_Type=good).status, 201, good)
+
+
+def test_secrets_are_not_logged(place):
+    token = place.token("admin")
+    server = place.serve(env={"FAINA_LOG": "debug"})
+    server("GET", f"/tasks?type={'x' * 10}", status=200, token=token)
+    server("PUT", "/resources/x", {"maxConcurrency": 1}, 200, token=token)
+    time.sleep(0.1)
+    server.stop()
+    text = "".join(server.lines)
+    is_true(token not in text and token[6:] not in text)
+    is_true(server.log("request")[0]["token"], text)
+
+
+run(globals())

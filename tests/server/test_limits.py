@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Limits: heads, bodies, slow clients, connections; and what HTTP allows: pipelining, chunks."""
+import json
+import re
+import resource
+import socket
+import threading
+import time
+
+from helper_server import API, IS_SLOW, equal, is_true, read_all, run, wait_until
+
+INPUT_MAX = 1024 * 1024
+BODY_MAX = INPUT_MAX + 256 * 1024
+HEAD_MAX = 16 * 1024
+
+
+def request(method, path, body=b"", *headers):
+    lines = [f"{method} {path} HTTP/1.1", "Host: localhost", *headers]
+    if body:
+        lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+    return ("\r\n".join(lines) + "\r\n\r\n").encode() + body
+
+
+def statuses(data):
+    """Of all answers in a stream."""
+    return [int(status) for status in re.findall(rb"HTTP/1\.1 (\d\d\d) ", data)]
+
+
+def test_bodies(place):
+    server = place.serve()
+
+    def body(size):
+        start, end = b'{"type":"t","input":"', b'"}'
+        return start + b"x" * (size - len(start) - len(end)) + end
+
+    frame = len(b'{"type":"t","input":}')
+    equal(server("POST", "/tasks", body(INPUT_MAX + frame)).status, 201)
+    answer = server("POST", "/tasks", body(INPUT_MAX + frame + 1))
+    equal((answer.status, answer.code()), (413, "payload_too_large"))
+    equal(answer.json()["errors"][0]["field"], "input")
+    # Beyond the body's own limit nobody reads it.
+    for size in (BODY_MAX + 1, 2 * BODY_MAX):
+        data = server.raw(request("POST", API + "/tasks", b"", "Content-Type: application/json",
+                                  f"Content-Length: {size}", "Connection: close"))
+        equal(statuses(data), [413])
+        is_true(b"payload_too_large" in data)
+    equal(server("POST", "/tasks", b'{"type":"t"}' + b" " * (BODY_MAX - 12)).status, 201)
+    equal(server("GET", "/stats").json()["total"], 2)
+
+
+def chunked(pieces):
+    return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
+
+
+def test_chunks(place):
+    server = place.serve()
+    head = request("POST", API + "/tasks", b"", "Content-Type: application/json",
+                   "Transfer-Encoding: chunked", "Connection: close")
+    equal(statuses(server.raw(head + chunked([b'{"ty', b'pe":"t"', b"}"]))), [201])
+    big = [b'{"type":"t","input":"'] + [b"x" * 65536] * 30 + [b'"}']
+    equal(statuses(server.raw(head + chunked(big))), [413])
+    for bad in (b"zz\r\n{}\r\n0\r\n\r\n", b"-1\r\n", b"ffffffffffffffffff\r\n"):
+        is_true(statuses(server.raw(head + bad)) in ([400], [413], []), bad)
+    equal(server("GET", "/stats").json()["total"], 1)
+
+
+def test_heads(place):
+    server = place.serve()
+    long = "x" * (HEAD_MAX // 2)
+    equal(statuses(server.raw(request("GET", "/healthz", b"", "A: " + long, "Connection: close"))),
+          [200])
+    for target, header in (("/healthz", "A: " + "x" * HEAD_MAX), ("/" + "x" * HEAD_MAX, "A: b"),
+                           ("/healthz?" + "x" * HEAD_MAX, "A: b")):
+        got = statuses(server.raw(request("GET", target, b"", header, "Connection: close")))
+        is_true(got and got[0] in (400, 413, 414, 431), got)
+    many = [f"H{i}: x" for i in range(5000)]
+    got = statuses(server.raw(request("GET", "/healthz", b"", *many, "Connection: close")))
+    is_true(got and got[0] in (400, 413, 431), got)
+    server("GET", "./healthz", status=200)
+
+
+def test_smuggling(place):
+    """A request that two readers could cut in two ways is refused, and its connection closed."""
+    server = place.serve()
+    hidden = b'POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n' \
+             b'Content-Length: 12\r\n\r\n{"type":"h"}'
+    head = b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    for fields, body in ((b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", b"0\r\n\r\n"),
+                         (b"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n", b"0\r\n\r\n"),
+                         (b"Content-Length: 5\r\nContent-Length: 6\r\n", b"     "),
+                         (b"Content-Length: 5\r\nContent-Length: 5\r\n", b"     "),
+                         (b"Content-Length: +5\r\n", b"     "),
+                         (b"Content-Length: 5, 5\r\n", b"     "),
+                         (b"Content-Length: 0x5\r\n", b"     "),
+                         (b"Content-Length: \r\n", b""),
+                         (b"Content-Length: -1\r\n", b""),
+                         (b"Transfer-Encoding: xchunked\r\n", b"0\r\n\r\n"),
+                         (b"Transfer-Encoding: chunked, identity\r\n", b"0\r\n\r\n"),
+                         (b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+                          b"0\r\n\r\n"),
+                         (b"Transfer-Encoding : chunked\r\n", b"0\r\n\r\n"),
+                         (b"Content-Length : 5\r\n", b"     "),
+                         (b"Host: localhost\r\n", b"")):
+        data = server.raw(head + fields + b"\r\n" + body + hidden, timeout=20)
+        equal([status for status in statuses(data) if status not in (400, 413, 501)], [], fields, data)
+    equal(server("GET", "/stats").json()["total"], 0)
+    # Without a host, a request of HTTP/1.1 says nothing about whom it means.
+    equal(statuses(server.raw(b"GET /healthz HTTP/1.1\r\n\r\n", timeout=20)), [400])
+    equal(statuses(server.raw(b"GET /healthz HTTP/1.0\r\n\r\n", timeout=20)), [200])
+
+
+def test_nonsense(place):
+    server = place.serve()
+    for data in (b"\r\n\r\n\r\n", b"GET\r\n\r\n", b"\x00\x01\x02\xff\r\n\r\n",
+                 b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"GET / HTTP/9.9\r\n\r\n",
+                 b"GET /api/v1/tasks?type=%00 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+                 b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\nConnection: close\r\n\r\n",
+                 b"G" * 100000):
+        with socket.create_connection((server.host, server.port), timeout=1) as sock:
+            try:
+                sock.sendall(data)
+                sock.shutdown(socket.SHUT_WR)
+                answer = read_all(sock)
+            except (TimeoutError, BrokenPipeError, ConnectionResetError):
+                answer = b""
+        is_true(b" 200 " not in answer.split(b"\r\n")[0], data[:50], answer[:200])
+    server("GET", "./healthz", status=200)
+
+
+def test_pipelining(place):
+    server = place.serve()
+    count = 200
+    requests = [request("POST", API + "/tasks", json.dumps({"type": "t", "input": i}).encode())
+                for i in range(count)]
+    requests[50] = request("POST", API + "/tasks", b"{}")
+    requests[60] = request("GET", "/healthz")
+    requests.append(request("GET", "/healthz", b"", "Connection: close"))
+    data = server.raw(b"".join(requests))
+    got = statuses(data)
+    equal(len(got), count + 1)
+    equal([i for i, status in enumerate(got) if status != 201], [50, 60, count])
+    bodies = [json.loads(line) for line in data.replace(b"HTTP/1.1", b"\nHTTP/1.1").split(b"\n")
+              if line.startswith(b'{"id"')]
+    equal([task["input"] for task in bodies], [i for i in range(count) if i not in (50, 60)])
+
+
+def test_keep_alive_after_refusals(place):
+    """A small body that is refused doesn't cost the connection."""
+    server = place.serve()
+    connection = server.connect()
+    for _ in range(3):
+        equal(server("POST", "/tasks", {"typo": 1}, connection=connection).status, 400)
+        equal(server("POST", "/nope", {"typo": 1}, connection=connection).status, 404)
+        equal(server("POST", "/tasks", b"x", connection=connection, Content_Type="text/plain").status,
+              415)
+        equal(server("POST", "/tasks", {"type": "t"}, connection=connection).status, 201)
+    connection.close()
+    equal(server("GET", "/stats").json()["total"], 3)
+
+
+def test_expect_continue(place):
+    server = place.serve()
+    with socket.create_connection((server.host, server.port), timeout=30) as sock:
+        sock.sendall(request("POST", API + "/tasks", b"", "Content-Type: application/json",
+                             "Content-Length: 12", "Expect: 100-continue", "Connection: close"))
+        is_true(sock.recv(100).startswith(b"HTTP/1.1 100"))
+        sock.sendall(b'{"type":"t"}')
+        equal(statuses(read_all(sock)), [201])
+    # One that would be refused is told before it sends anything.
+    with socket.create_connection((server.host, server.port), timeout=30) as sock:
+        sock.sendall(request("POST", API + "/tasks", b"", "Content-Type: application/json",
+                             f"Content-Length: {10 * BODY_MAX}", "Expect: 100-continue"))
+        equal(statuses(sock.recv(4000)), [413])
+
+
+def test_slow_clients(place):
+    """Thousands that send next to nothing neither stop the others nor stay for ever."""
+    server = place.serve()
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    count = min(500 if IS_SLOW else 5000, limit // 2 - 100)
+    stalled = []
+    for i in range(count):
+        sock = socket.create_connection((server.host, server.port))
+        sock.sendall((b"", b"GET /heal", b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\n",
+                      b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                      b"application/json\r\nContent-Length: 100\r\n\r\n{")[i % 4])
+        stalled.append(sock)
+    begin = time.monotonic()
+    for _ in range(20):
+        server.submit()
+    is_true(time.monotonic() - begin < 10)
+    is_true(server.metric("faina_http_connections") >= count)
+    with open(f"/proc/{server.process.pid}/status", encoding="utf-8") as file:
+        status = dict(line.split(":", 1) for line in file)
+    is_true(int(status["Threads"]) < 20, status["Threads"])
+    if not IS_SLOW:
+        is_true(int(status["VmRSS"].split()[0]) < 150 * 1024, status["VmRSS"])
+    # A byte now and then doesn't help: a head must be whole in time.
+    until = time.monotonic() + 50
+    drip = stalled[2]
+    drip.settimeout(5)
+    is_closed = False
+    while not is_closed and time.monotonic() < until:
+        try:
+            drip.sendall(b"A")
+            drip.settimeout(0.5)
+            is_closed = drip.recv(100) == b""
+        except TimeoutError:
+            pass
+        except OSError:
+            is_closed = True
+    is_true(is_closed, "a connection that drips is closed")
+    for sock in stalled:
+        sock.close()
+    wait_until(lambda: server.metric("faina_http_connections") < 10, "they are gone")
+
+
+def test_clients_that_go(place):
+    """Whoever leaves in the middle of a request leaves nothing behind."""
+    server = place.serve()
+    body = json.dumps({"type": "t", "input": "x" * 1000}).encode()
+    whole = request("POST", API + "/tasks", body)
+    for i in range(200):
+        with socket.create_connection((server.host, server.port)) as sock:
+            sock.sendall(whole[:len(whole) * i // 200])
+    for _ in range(100):
+        with socket.create_connection((server.host, server.port)) as sock:
+            sock.sendall(whole) # and doesn't wait for the answer
+    wait_until(lambda: server.metric("faina_http_connections") <= 1, "they are gone")
+    is_true(server("GET", "/stats").json()["total"] <= 100)
+    server.submit()
+
+
+def test_too_much_is_refused(place):
+    """When more is queued than can be done, clients are told to come back."""
+    server = place.serve()
+    batch = json.dumps({"tasks": [{"type": "t"}] * 10000}).encode()
+    seen, lock = [], threading.Lock()
+
+    def post():
+        answer = server("POST", "/tasks:batch", batch)
+        with lock:
+            seen.append(answer)
+
+    threads = [threading.Thread(target=post) for _ in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    refused = [answer for answer in seen if answer.status != 200]
+    for answer in refused:
+        equal((answer.status, answer.code(), answer.headers["Retry-After"]), (429, "overloaded", "1"))
+    stored = sum(len(answer.json()["items"]) for answer in seen if answer.status == 200)
+    equal(server("GET", "/stats").json()["total"], stored)
+
+
+run(globals())

@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Every route for workers, with good and bad input."""
+from helper_server import NO_ID, equal, is_true, run
+
+
+def test_claims(place):
+    server = place.serve()
+    equal(server.claim(), [])
+    ids = [server.submit("a", priority=i)["id"] for i in range(5)]
+    server.submit("b", resources=["gpu"])
+    server.submit("a", namespace="other")
+    claimed = server.claim(types=["a"], namespaces=["default"], limit=3, leaseSeconds="2m")
+    equal([task["id"] for task in claimed], ids[:1:-1])
+    equal([(task["status"], task["workerId"], task["fence"]) for task in claimed],
+          [("claimed", "w", 1)] * 3)
+    equal(server.claim(types=["b"], services=[]), [])
+    equal(len(server.claim(types=["b"], services=["gpu"])), 1)
+    equal(len(server.claim(limit=1000)), 3)
+    for body in ({"limit": 0}, {"limit": 1001}, {"limit": "x"}, {"types": "a"}, {"types": [1]},
+                 {"leaseSeconds": -1}, {"leaseSeconds": "soon"}, {"waitSeconds": []}, {"worker": 1},
+                 {"namespaces": [""]}):
+        equal(server("POST", "/claims", {"workerId": "w", **body}, 400).code(), "invalid_request",
+              body)
+    for body in ({}, {"workerId": ""}, {"workerId": "x" * 256}):
+        equal(server("POST", "/claims", body, 400).code(), "invalid_worker_id", body)
+    equal(server("POST", "/claims", None, 400).code(), "invalid_worker_id")
+
+
+def test_a_whole_life(place):
+    server = place.serve()
+    task = server.submit()["id"]
+    claimed = server.act(task, "claim", workerId="w", leaseSeconds=60)
+    equal((claimed.json()["status"], claimed.headers["ETag"]), ("claimed", '"2"'))
+    equal(server.act(task, "claim", workerId="w").json()["version"], 2)
+    equal(server.act(task, "claim", 409, workerId="v").code(), "task_already_claimed")
+    equal(server.act(task, "start", 409, workerId="v").code(), "wrong_worker")
+    equal(server.act(task, "start", workerId="w").json()["status"], "running")
+    told = server.act(task, "progress", workerId="w", progress=40, state="half", metadata={"a": 1})
+    equal([told.json()[name] for name in ("progress", "state", "metadata")], [40, "half", {"a": 1}])
+    equal(server.act(task, "heartbeat", workerId="w", leaseSeconds=100).json()["status"], "running")
+    equal(server.act(task, "complete", 409).code(), "wrong_worker")
+    equal(server.act(task, "complete", 409, workerId="w", fence=7).code(), "wrong_worker")
+    done = server.act(task, "complete", workerId="w", fence=1, output=[1]).json()
+    equal((done["status"], done["output"]), ("completed", [1]))
+    equal(server.act(task, "complete", workerId="w", output=[1]).status, 200)
+    equal(server.act(task, "complete", 409, workerId="w", output=[2]).code(), "task_completed")
+    equal(server.act(task, "claim", 409, workerId="w").code(), "task_completed")
+    equal(server.act(task, "retry", 409).code(), "task_completed")
+
+
+def test_failing(place):
+    server = place.serve()
+    task = server.held(maxAttempts=2, retry={"base": "1ms", "max": "1ms"})["id"]
+    failed = server.act(task, "fail", workerId="w", error="no route").json()
+    equal((failed["status"], failed["error"]["message"], failed["attempts"]),
+          ("pending", "no route", 1))
+    server.act(task, "start", workerId="w")
+    dead = server.act(task, "fail", workerId="w",
+                      error={"message": "m", "kind": "k", "detail": {"a": 1}}).json()
+    equal(dead["status"], "dead_letter")
+    equal(dead["error"], {"message": "m", "kind": "k", "detail": {"a": 1}, "retryable": True})
+    equal(server.act(task, "complete", 409, workerId="w").code(), "task_failed")
+    equal(server.act(task, "retry", 409, resetAttempts=False).code(), "max_attempts_reached")
+    equal(server.act(task, "retry").json()["attempts"], 0)
+    server.act(task, "start", workerId="w")
+    final = server.act(task, "fail", workerId="w", error={"message": "m", "retryable": False})
+    equal(final.json()["status"], "failed")
+    for body in ({}, {"error": 1}, {"error": {}}, {"error": {"message": 1}}, {"error": None},
+                 {"error": {"message": "m", "x": 1}}, {"error": {"message": "m", "retryable": 1}}):
+        equal(server.act(task, "fail", 400, workerId="w", **body).code(), "invalid_request", body)
+
+
+def test_blocking(place):
+    server = place.serve()
+    parent = server.held()["id"]
+    blocked = server.act(parent, "block", workerId="w", failFast=True,
+                         subtasks=[{"type": "c", "name": "one"}]).json()
+    equal((blocked["status"], blocked["workerId"]), ("blocked", None))
+    child = server("GET", f"/tasks/{parent}/children").json()["items"][0]
+    equal(child["parentId"], parent)
+    server.act(child["id"], "start", workerId="w")
+    server.act(child["id"], "complete", workerId="w")
+    equal((server.get(parent)["status"], server.get(parent)["phase"]), ("pending", "resume"))
+    server.act(parent, "start", workerId="w")
+    for body, field in (({}, "subtasks"), ({"subtasks": []}, "subtasks"),
+                        ({"subtasks": 1}, "subtasks"),
+                        ({"subtasks": [{"type": "c"}, {"typ": 1}]}, "subtasks[1].typ"),
+                        ({"subtasks": [{}]}, "subtasks")):
+        answer = server.act(parent, "block", 400, workerId="w", **body)
+        equal(answer.json()["errors"][0]["field"], field, answer)
+
+
+def test_background(place):
+    server = place.serve()
+    task = server.held()["id"]
+    there = server.act(task, "background", workerId="w", reason="printing", timeout="10m").json()
+    equal((there["status"], there["workerId"]), ("background", None))
+    is_true(there["expiresAt"])
+    equal(server.act(task, "complete").json()["status"], "completed")
+
+
+def test_release_cancel_retry(place):
+    server = place.serve()
+    task = server.submit()["id"]
+    server.act(task, "claim", workerId="w")
+    released = server.act(task, "release", workerId="w").json()
+    equal((released["status"], released["attempts"]), ("pending", 0))
+    equal(server("POST", f"/tasks/{task}:cancel", None, 200).json()["status"], "cancelled")
+    equal(server.act(task, "cancel").json()["state"], "Cancelled by user")
+    equal(server("POST", f"/tasks/{task}:retry", None, 200).json()["status"], "pending")
+    equal(server.act(task, "retry", 400).code(), "invalid_transition")
+    equal(server.act(task, "complete", 409).code(), "task_not_claimed")
+
+
+def test_every_act_refuses_what_it_does_not_know(place):
+    server = place.serve()
+    task = server.submit()["id"]
+    for verb in ("claim", "start", "complete", "fail", "progress", "heartbeat", "block",
+                 "background", "release", "cancel", "retry"):
+        needed = {"error": "x"} if verb == "fail" else {}
+        if verb == "block":
+            needed = {"subtasks": [{"type": "x"}]}
+        equal(server.act(NO_ID, verb, 404, workerId="w", **needed).code(), "task_not_found", verb)
+        answer = server.act(task, verb, 400, workerI="w")
+        equal(answer.json()["errors"][0]["field"], "workerI", verb)
+        is_true('did you mean "workerId"' in answer.json()["detail"], answer)
+        equal(server("POST", f"/tasks/{task}:{verb}", b"[]", 400).code(), "invalid_request")
+        equal(server.act(task, verb, 400, workerId=5).json()["errors"][0]["field"], "workerId")
+        equal(server.act(task, verb, 400, workerId="w" * 256).code(), "invalid_worker_id"
+              if verb != "fail" else "invalid_request")
+    equal(server("POST", f"/tasks/{task}:fly", {}, 404).code(), "not_found")
+    equal(server.get(task)["version"], 1)
+
+
+def test_if_match(place):
+    server = place.serve()
+    task = server.submit()["id"]
+    equal(server("POST", f"/tasks/{task}:start", {"workerId": "w"}, 412, If_Match='"2"').code(),
+          "version_conflict")
+    for etag in ('"1"', "*"):
+        answer = server("POST", f"/tasks/{task}:start", {"workerId": "w"}, 200, If_Match=etag)
+    equal(answer.headers["ETag"], '"2"')
+    for bad in ("x", '"x"', '""', "0", "-1", '"1', "1, 2"):
+        equal(server("POST", f"/tasks/{task}:cancel", {}, 400, If_Match=bad).code(),
+              "invalid_request", bad)
+    equal(server("PATCH", f"/tasks/{task}/status", {"status": "cancelled"}, 412,
+                 If_Match='"9"').code(), "version_conflict")
+
+
+def test_status(place):
+    server = place.serve()
+
+    def patch(task, expected, **body):
+        return server("PATCH", f"/tasks/{task}/status", body, expected)
+
+    task = server.submit(maxAttempts=9)["id"]
+    equal(patch(task, 200, status="running").json()["status"], "running")
+    equal(patch(task, 200, status="completed", output=5).json()["output"], 5)
+    for status in ("running", "failed", "cancelled"):
+        is_true(patch(task, None, status=status).status in (400, 409))
+    failed = patch(server.submit(maxAttempts=9)["id"], 200, status="failed").json()
+    equal((failed["status"], failed["error"]["message"]), ("failed", "Unknown error"))
+    task = server.held(maxAttempts=9)["id"]
+    equal(patch(task, 409, status="failed", error="x").code(), "wrong_worker")
+    failed = patch(task, 200, status="failed", error="x", workerId="w").json()
+    equal((failed["status"], failed["error"]["message"]), ("failed", "x"))
+    task = server.submit()["id"]
+    equal(patch(task, 409, status="completed").code(), "task_not_claimed")
+    equal(patch(task, 200, status="cancelled").json()["status"], "cancelled")
+    for body in ({}, {"status": "pending"}, {"status": "claimed"}, {"status": 1}, {"x": 1}):
+        equal(patch(task, 400, **body).code(), "invalid_request", body)
+    equal(patch(NO_ID, 404, status="running").code(), "task_not_found")
+
+
+def test_outcomes(place):
+    server = place.serve()
+    server("POST", "/tasks:batch", {"tasks": [{"type": "t"}] * 6}, 200)
+    tasks = server.claim(limit=6)
+    items = [{"id": task["id"], "fence": task["fence"], "status": "completed", "output": i}
+             for i, task in enumerate(tasks)]
+    items[1] = {"id": tasks[1]["id"], "status": "failed", "error": "x"}
+    items[2] = {"id": tasks[2]["id"], "status": "failed",
+                "error": {"message": "x", "retryable": False}}
+    items[3]["fence"] = 99
+    items[4]["id"] = NO_ID
+    answer = server("POST", "/outcomes", {"workerId": "w", "items": items}, 200).json()["items"]
+    equal([item.get("code") for item in answer],
+          [None, None, None, "wrong_worker", "task_not_found", None])
+    equal([item["id"] for item in answer], [item["id"] for item in items])
+    equal([server.get(task["id"])["status"] for task in tasks],
+          ["completed", "pending", "failed", "claimed", "claimed", "completed"])
+    equal(server("POST", "/outcomes", {"workerId": "w", "items": []}, 200).json(), {"items": []})
+    good = {"id": NO_ID, "status": "completed"}
+    for bad, field in (({"status": "completed"}, "items[1].id"), ({"id": NO_ID}, "items[1].status"),
+                       ({"id": NO_ID, "status": "running"}, "items[1].status"),
+                       ({"id": NO_ID, "status": "failed"}, "items[1].error"),
+                       ({**good, "x": 1}, "items[1].x"), (5, "items[1]")):
+        answer = server("POST", "/outcomes", {"workerId": "w", "items": [good, bad]}, 400)
+        equal(answer.json()["errors"][0]["field"], field, answer)
+    equal(server("POST", "/outcomes", {"workerId": "w", "items": [good] * 10001}, 400).code(),
+          "invalid_request")
+
+
+def test_heartbeats(place):
+    server = place.serve()
+    tasks = [server.held()["id"] for _ in range(3)]
+    server.act(tasks[1], "cancel")
+    answer = server("POST", "/heartbeats", {
+        "workerId": "w", "leaseSeconds": 300, "items": [{"id": task} for task in tasks]}, 200)
+    equal([item.get("code") for item in answer.json()["items"]],
+          [None, "invalid_transition", None])
+    equal(server("POST", "/heartbeats", {"workerId": "w", "items": [{}]}, 400).code(),
+          "invalid_request")
+
+
+def test_workers(place):
+    server = place.serve()
+    equal(server("GET", "/workers", status=200).json(), {"items": []})
+    equal(server("GET", "/workers/w", status=404).code(), "not_found")
+    lost, cancelled, kept = [server.held()["id"] for _ in range(3)]
+    server.act(cancelled, "cancel")
+    server.act(lost, "complete", workerId="w")
+    beat = server("PUT", "/workers/w", {
+        "hostname": "h", "poolSize": 4, "types": ["t"], "services": ["gpu"], "version": "1.0",
+        "tasks": [lost, cancelled, {"id": kept, "fence": 1}], "leaseSeconds": "90s"}, 200).json()
+    equal((beat["id"], beat["poolSize"], beat["types"], beat["services"], beat["held"]),
+          ("w", 4, ["t"], ["gpu"], 1))
+    equal((beat["cancelled"], beat["lost"]), ([cancelled], [lost]))
+    equal(server("PUT", "/workers/w", None, 200).json()["hostname"], "h")
+    equal(server("GET", "/workers/w", status=200).json()["version"], "1.0")
+    equal(len(server("GET", "/workers", status=200).json()["items"]), 1)
+    for body in ({"id": "other"}, {"poolSize": "x"}, {"x": 1}, {"tasks": 1}, [1]):
+        equal(server("PUT", "/workers/w", body, 400).code(), "invalid_request", body)
+    equal(server("PUT", "/workers/" + "x" * 256, {}, 400).code(), "invalid_worker_id")
+    server("DELETE", "/workers/w", status=204)
+    equal(server("DELETE", "/workers/w", status=404).code(), "not_found")
+    equal(server("PUT", "/workers/a%2Fb%20c", {}, 200).json()["id"], "a/b c")
+    equal(server("GET", "/workers/a%2Fb%20c", status=200).json()["id"], "a/b c")
+
+
+run(globals())
