@@ -33,7 +33,7 @@ void fa_pool_handler_unref(struct fa_handler *handler)
         handler->ops->destroy(handler);
 }
 
-static void claimed_unref(struct fa_claimed *claimed)
+void fa_pool_claimed_unref(struct fa_claimed *claimed)
 {
     if (--claimed->refs > 0)
         return;
@@ -57,7 +57,7 @@ void fa_pool_unref(struct fa_job *job)
     forget_report(job);
     fa_pool_handler_unref(job->handler);
     fa_arena_finish(&job->arena);
-    claimed_unref(job->claimed);
+    fa_pool_claimed_unref(job->claimed);
     free(job);
 }
 
@@ -347,8 +347,9 @@ bool fa_pool_mark_stop(struct fa_job *job, enum fa_stop stop)
 {
     int none = FA_STOP_NONE;
 
+    if (job->state == FA_JOB_PREPARING || job->state == FA_JOB_QUEUED)
+        atomic_store(&job->stop, (int)stop); /* the claimer minds it */
     if (job->state == FA_JOB_QUEUED) {
-        atomic_store(&job->stop, (int)stop);
         leave_queue(job->pool, job);
         fa_pool_settle(job, &(struct fa_outcome){.kind = FA_OUTCOME_RELEASE});
     }

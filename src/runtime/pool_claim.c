@@ -177,8 +177,6 @@ static bool prepare(struct fa_pool *pool, struct fa_job *job, struct fa_outcome 
     enum faina_code code;
     struct fa_buf buf;
 
-    if (job->task->phase == FAINA_PHASE_START)
-        return true;
     fa_error_clear(&err);
     fa_buf_init(&buf, CHILDREN_SIZE_MAX);
     code = read_children(pool, job->task->id, &buf, &err);
@@ -247,10 +245,28 @@ static bool lacks_resources(const struct fa_job *job)
     return false;
 }
 
-static void take_job(struct fa_pool *pool, struct fa_job *job)
+/* The job goes into line, or ends: by *outcome when it isn't ready. With the mutex held. */
+static struct fa_job *line_up(struct fa_pool *pool, struct fa_job *job, bool is_ready,
+                              struct fa_outcome outcome)
 {
-    struct fa_outcome outcome = {.kind = FA_OUTCOME_RELEASE};
-    bool is_ready = prepare(pool, job, &outcome);
+    bool has_handler = job->handler != &pool->nobody;
+
+    if (is_ready && has_handler && !pool->has_no_amend && lacks_resources(job))
+        outcome.kind = FA_OUTCOME_AMEND;
+    if (!is_ready || !has_handler || pool->is_draining || outcome.kind == FA_OUTCOME_AMEND ||
+        fa_job_stop(job) != FA_STOP_NONE) {
+        fa_pool_settle(job, &outcome);
+        return NULL;
+    }
+    enqueue(pool, job);
+    return fa_pool_dispatch(pool);
+}
+
+/* Holds a claimed task: from now on its lease is kept. False: it needs its subtasks first. */
+static bool take_job(struct fa_pool *pool, struct fa_job *job)
+{
+    const struct fa_outcome release = {.kind = FA_OUTCOME_RELEASE};
+    bool is_ready = job->task->phase == FAINA_PHASE_START;
     struct fa_handler *handler;
     struct fa_job *list = NULL;
 
@@ -259,16 +275,49 @@ static void take_job(struct fa_pool *pool, struct fa_job *job)
     hold(pool, job, handler ? handler : &pool->nobody);
     pool->stats.claimed++;
     fa_pool_watch(pool, job->lease_us);
-    if (is_ready && handler && !pool->has_no_amend && lacks_resources(job))
-        outcome.kind = FA_OUTCOME_AMEND;
-    if (is_ready && handler && !pool->is_draining && outcome.kind != FA_OUTCOME_AMEND) {
-        enqueue(pool, job);
-        list = fa_pool_dispatch(pool);
-    } else {
-        fa_pool_settle(job, &outcome);
-    }
+    job->state = FA_JOB_PREPARING;
+    if (is_ready)
+        list = line_up(pool, job, true, release);
     pthread_mutex_unlock(&pool->mutex);
     fa_pool_start(list);
+    return is_ready;
+}
+
+/* Reads what the job needs to go on; that may take a while. */
+static void prepare_job(struct fa_pool *pool, struct fa_job *job)
+{
+    struct fa_outcome outcome = {.kind = FA_OUTCOME_RELEASE};
+    bool is_ready = prepare(pool, job, &outcome);
+    struct fa_job *list;
+
+    pthread_mutex_lock(&pool->mutex);
+    list = line_up(pool, job, is_ready, outcome);
+    pthread_mutex_unlock(&pool->mutex);
+    fa_pool_start(list);
+}
+
+/* All of a claim are held, and those that can be are started, before the others are prepared. */
+static void take_jobs(struct fa_pool *pool, struct fa_claimed *claimed, struct faina_tasks *tasks)
+{
+    /* The lease began before now; how long before is not known when it waited, but the wait ends
+     * with the claim. A margin covers that, and the first heartbeat is soon. */
+    int64_t lease_us = fa_clock_mono_us() + pool->lease_us - pool->margin_us;
+    struct fa_job **later = fa_alloc_zero(tasks->count + 1, sizeof(struct fa_job *));
+    size_t later_count = 0;
+
+    claimed->refs = tasks->count + 1; /* the jobs', and ours while we go through */
+    for (size_t i = 0; i < tasks->count; i++) {
+        struct fa_job *job = make_job(pool, claimed, &tasks->items[i], lease_us);
+
+        if (!take_job(pool, job))
+            later[later_count++] = job;
+    }
+    for (size_t i = 0; i < later_count; i++)
+        prepare_job(pool, later[i]);
+    free(later);
+    pthread_mutex_lock(&pool->mutex);
+    fa_pool_claimed_unref(claimed);
+    pthread_mutex_unlock(&pool->mutex);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -299,25 +348,12 @@ static int claim(struct fa_pool *pool, const struct round *round, const char *co
     op.give_up = &pool->give_up;
     code = fa_service_claim_wait(pool->service, &op, err);
     count = code == FAINA_OK ? (int)op.tasks->count : -1;
-    /* The lease began before now; how long before is not known when it waited, but the wait ends
-     * with the claim. A margin covers that, and the first heartbeat is soon. */
-    claimed->refs = count > 0 ? (size_t)count + 1 : 0; /* the jobs', and ours while we go through */
-    for (int i = 0; i < count; i++) {
-        int64_t lease_us = fa_clock_mono_us() + pool->lease_us - pool->margin_us;
-
-        take_job(pool, make_job(pool, claimed, &op.tasks->items[i], lease_us));
-    }
-    if (count <= 0) {
-        fa_arena_finish(&claimed->arena);
-        free(claimed);
-        return count;
-    }
-    pthread_mutex_lock(&pool->mutex);
-    if (--claimed->refs == 0) {
+    if (count > 0) {
+        take_jobs(pool, claimed, op.tasks);
+    } else {
         fa_arena_finish(&claimed->arena);
         free(claimed);
     }
-    pthread_mutex_unlock(&pool->mutex);
     return count;
 }
 

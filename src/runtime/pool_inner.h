@@ -10,10 +10,11 @@
 #include <pthread.h>
 
 enum fa_job_state {
-    FA_JOB_QUEUED,  /* claimed, waits for a slot */
-    FA_JOB_RUNNING, /* its handler's */
-    FA_JOB_ENDED,   /* the outcome waits to be told */
-    FA_JOB_GONE,    /* told, or not to be told any more */
+    FA_JOB_PREPARING, /* claimed; the claimer reads what it needs to go on */
+    FA_JOB_QUEUED,    /* waits for a slot */
+    FA_JOB_RUNNING,   /* its handler's */
+    FA_JOB_ENDED,     /* the outcome waits to be told */
+    FA_JOB_GONE,      /* told, or not to be told any more */
 };
 
 /* The memory of the tasks of one claim. */
@@ -68,6 +69,7 @@ struct fa_pool {
 
 /* All of these are called with the mutex held. */
 void fa_pool_unref(struct fa_job *job); /* may free it */
+void fa_pool_claimed_unref(struct fa_claimed *claimed);
 void fa_pool_drop(struct fa_job *job);  /* it is not held any more; may free it */
 void fa_pool_dirty(struct fa_job *job); /* the sender has something to tell about it */
 /* Ends a job that no handler has (any more). */

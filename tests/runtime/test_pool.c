@@ -262,7 +262,7 @@ static void test_pool__a_parent_with_many_subtasks(struct fa_t *t)
     world_native(&w, "leaf", echo, NULL);
     id = fa_t_submit(t, .type = "tree", .max_attempts = 1);
     CHECK_OK(t, fa_t_wait(t, id, 120000));
-    CHECK_STATUS(t->task->status, FAINA_COMPLETED);
+    CHECK(t->task->status == FAINA_COMPLETED, "%s", t->task->error);
     CHECK_INT(fa_t_int(t->task->output), (int64_t)tree.width * (tree.width - 1) / 2);
     world_close(&w);
 }
