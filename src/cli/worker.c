@@ -5,10 +5,8 @@
  */
 #include "cli/cli.h"
 
-#include "base/clock.h"
 #include "cli/verbs.h"
 #include "model/limits.h"
-#include "model/times.h"
 #include "runtime/runtime.h"
 
 #include <errno.h>
@@ -22,71 +20,13 @@
 #define TICK_NS 100000000 /* how often --idle-exit is looked at */
 #define CONCURRENCY_MAX 10000
 
-static const char *const level_names[] = {[FA_LOG_ERROR] = "error",
-                                          [FA_LOG_WARN] = "warn",
-                                          [FA_LOG_INFO] = "info",
-                                          [FA_LOG_DEBUG] = "debug"};
-
-struct log_settings {
-    enum fa_log_level level;
-    bool is_json;
-};
-
-/* A line of JSON, or of text on a terminal. */
-static void write_log(void *ctx, enum fa_log_level level, const char *text)
-{
-    const struct log_settings *settings = ctx;
-    struct fa_json_writer w;
-    char time[FA_TIME_SIZE];
-    struct fa_buf line;
-
-    if (level > settings->level)
-        return;
-    fa_buf_init(&line, 16 * 1024);
-    fa_time_format(fa_clock_now_us(), time);
-    if (settings->is_json) {
-        fa_json_writer_init(&w, &line, 0);
-        fa_json_begin_object(&w);
-        fa_json_key(&w, "time");
-        fa_json_put_str(&w, time);
-        fa_json_key(&w, "level");
-        fa_json_put_str(&w, level_names[level]);
-        fa_json_key(&w, "message");
-        fa_json_put_str(&w, text);
-        fa_json_end_object(&w);
-        fa_buf_add_char(&line, '\n');
-    } else {
-        fa_buf_printf(&line, "%.8s %-5s %s\n", time + strlen("2026-01-02T"), level_names[level],
-                      text);
-    }
-    (void)!write(STDERR_FILENO, line.ptr, line.len); /* one write: lines of threads stay whole */
-    fa_buf_finish(&line);
-}
-
-static int read_log_level(struct fa_cli *cli, struct log_settings *out)
-{
-    const char *name = getenv("FAINA_LOG");
-
-    out->level = FA_LOG_INFO;
-    out->is_json = !cli->err_is_tty;
-    if (!name || !name[0])
-        return FA_EXIT_OK;
-    for (size_t i = 0; i < FA_COUNT(level_names); i++) {
-        if (strcmp(name, level_names[i]) == 0) {
-            out->level = (enum fa_log_level)i;
-            return FA_EXIT_OK;
-        }
-    }
-    return fa_cli_usage(cli, "FAINA_LOG is error, warn, info or debug, not \"%.100s\"", name);
-}
-
 /* ------------------------------------------------------------------------------------------
  * Flags
  */
 
 struct worker {
     struct fa_runtime_config config;
-    struct log_settings log;
+    struct fa_log log;
     int64_t grace_ms, idle_ms;
     struct fa_runtime *runtime;
     atomic_bool is_stopped;
@@ -129,10 +69,11 @@ static int read_flags(struct fa_cli *cli, struct worker *worker)
 {
     struct fa_runtime_config *config = &worker->config;
     int64_t concurrency = 0;
-    int code = read_log_level(cli, &worker->log);
+    int code;
 
-    if (code == FA_EXIT_OK)
-        code = fa_flag_int(cli, "concurrency", 1, CONCURRENCY_MAX, &concurrency);
+    if (!fa_log_init(&worker->log, getenv("FAINA_LOG")))
+        return fa_cli_usage(cli, "FAINA_LOG must be error, warn, info or debug");
+    code = fa_flag_int(cli, "concurrency", 1, CONCURRENCY_MAX, &concurrency);
     if (code == FA_EXIT_OK)
         code = fa_flag_names(cli, "types", &config->types, &config->type_count);
     if (code == FA_EXIT_OK)
@@ -151,7 +92,7 @@ static int read_flags(struct fa_cli *cli, struct worker *worker)
     config->handlers = handlers_folder(cli);
     config->needs_handlers = true;
     config->owns_process = true;
-    config->log = (struct fa_log){.write = write_log, .ctx = &worker->log};
+    config->log = fa_teller_of_log(&worker->log);
     if (cli->has_ns && strcmp(cli->ns, "*") != 0) {
         config->namespaces = &cli->ns;
         config->namespace_count = 1;
@@ -219,11 +160,11 @@ static void tell_end(struct worker *worker)
     struct fa_pool_stats stats;
 
     fa_runtime_stats(worker->runtime, &stats);
-    fa_log(&worker->config.log, FA_LOG_INFO,
-           "ended: %lld completed, %lld failed, %lld blocked, %lld in the background, "
-           "%lld given back, %lld lost",
-           (long long)stats.completed, (long long)stats.failed, (long long)stats.blocked,
-           (long long)stats.background, (long long)stats.released, (long long)stats.lost);
+    fa_tell(&worker->config.log, FA_LOG_INFO,
+            "ended: %lld completed, %lld failed, %lld blocked, %lld in the background, "
+            "%lld given back, %lld lost",
+            (long long)stats.completed, (long long)stats.failed, (long long)stats.blocked,
+            (long long)stats.background, (long long)stats.released, (long long)stats.lost);
 }
 
 int fa_verb_worker(struct fa_cli *cli)
@@ -247,11 +188,11 @@ int fa_verb_worker(struct fa_cli *cli)
     fa_error_clear(&err);
     if (fa_runtime_start(&worker.runtime, cli->service, &worker.config, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
-    fa_log(&worker.config.log, FA_LOG_INFO, "worker %s is ready",
-           fa_pool_worker(fa_runtime_pool(worker.runtime)));
+    fa_tell(&worker.config.log, FA_LOG_INFO, "worker %s is ready",
+            fa_pool_worker(fa_runtime_pool(worker.runtime)));
     if (wait_for_end(&worker, &signals) != 0)
-        fa_log(&worker.config.log, FA_LOG_INFO,
-               "stopping: finishing what runs; a second signal ends it at once");
+        fa_tell(&worker.config.log, FA_LOG_INFO,
+                "stopping: finishing what runs; a second signal ends it at once");
     stop(&worker, &signals);
     tell_end(&worker);
     fa_runtime_destroy(worker.runtime);

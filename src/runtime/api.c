@@ -228,7 +228,7 @@ static enum faina_code run_all(struct faina *engine, struct run *run, struct fai
 
     if (options->log)
         config.log =
-            (struct fa_log){.write = write_log, .ctx = (struct faina_run *)(uintptr_t)options};
+            (struct fa_teller){.write = write_log, .ctx = (struct faina_run *)(uintptr_t)options};
     code = fa_crew_create(&run->crew, threads_of(options), err);
     if (code == FAINA_OK)
         code = fa_runtime_start(&run->runtime, engine->service, &config, err);

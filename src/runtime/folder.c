@@ -246,11 +246,11 @@ static void look_at(struct fa_folder *folder, const char *name)
     entry->settings = marks[1];
     fa_error_clear(&err);
     if (load(folder, entry, path, &program, has_settings ? &settings : NULL, &err) == FAINA_OK) {
-        fa_log(&folder->config.log, FA_LOG_INFO, "handles %s by %s", name, path);
+        fa_tell(&folder->config.log, FA_LOG_INFO, "handles %s by %s", name, path);
         return;
     }
     unload(folder, entry);
-    fa_log(&folder->config.log, FA_LOG_ERROR, "%s is not used: %s", name, err.message);
+    fa_tell(&folder->config.log, FA_LOG_ERROR, "%s is not used: %s", name, err.message);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -268,8 +268,8 @@ static void drop_unseen(struct fa_folder *folder)
             continue;
         }
         if (entry->handler)
-            fa_log(&folder->config.log, FA_LOG_INFO, "no longer handles %s: its file is gone",
-                   entry->type);
+            fa_tell(&folder->config.log, FA_LOG_INFO, "no longer handles %s: its file is gone",
+                    entry->type);
         unload(folder, entry);
         *at = entry->next;
         free(entry->type);
@@ -331,7 +331,7 @@ static void scan_again(struct fa_timer *timer)
     is_there = subscribe(folder);
     code = scan(folder, &err);
     if (code == FAINA_FORBIDDEN && !folder->was_refused)
-        fa_log(&folder->config.log, FA_LOG_ERROR, "no handler is used: %s", err.message);
+        fa_tell(&folder->config.log, FA_LOG_ERROR, "no handler is used: %s", err.message);
     folder->was_refused = code == FAINA_FORBIDDEN;
     if (!is_there || folder->inotify.fd < 0)
         fa_timer_set(folder->loop, timer, fa_clock_mono_us() + ABSENT_US);

@@ -27,7 +27,7 @@ struct fa_folder_config {
     const char *const *types; /* only these; NULL: all */
     size_t type_count;
     int64_t kill_after_ms; /* 0: the default */
-    struct fa_log log;
+    struct fa_teller log;
 };
 
 /* Finds what is there, then watches. UNAVAILABLE: the folder isn't there, or can't be read.

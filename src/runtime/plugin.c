@@ -80,7 +80,7 @@ struct fa_plugins {
     struct fa_pool *pool;
     struct fa_loop *loop;
     struct fa_spawner *spawner;
-    struct fa_log log;
+    struct fa_teller log;
     struct fa_arena arena;
     const char *program;
     const char *const *types; /* NULL: all */
@@ -350,9 +350,9 @@ static void put_handler(struct plugin *plugin, struct fa_json item)
         if (fa_json_member(item, "wish", &value))
             (void)!fa_wire_read_submit(value.raw, &handler->arena, &handler->handler.wish, &err);
         if (fa_pool_put(plugins->pool, &handler->handler, &err) == FAINA_OK)
-            fa_log(&plugins->log, FA_LOG_INFO, "handles %s by %s", type, plugin->path);
+            fa_tell(&plugins->log, FA_LOG_INFO, "handles %s by %s", type, plugin->path);
         else
-            fa_log(&plugins->log, FA_LOG_ERROR, "%s is not used: %s", type, err.message);
+            fa_tell(&plugins->log, FA_LOG_ERROR, "%s is not used: %s", type, err.message);
     }
     fa_arena_finish(&scratch);
 }
@@ -366,8 +366,8 @@ static void take_hello(struct plugin *plugin, struct fa_json object)
     if (fa_json_member(object, "error", &value) && value.type == FA_JSON_STRING) {
         struct fa_arena scratch = {0};
 
-        fa_log(&plugins->log, FA_LOG_ERROR, "%s is not used: %s", plugin->path,
-               fa_json_text(value, &scratch));
+        fa_tell(&plugins->log, FA_LOG_ERROR, "%s is not used: %s", plugin->path,
+                fa_json_text(value, &scratch));
         fa_arena_finish(&scratch);
         plugin->why_killed = ""; /* it ends, and that has been told */
         return;
@@ -573,18 +573,18 @@ static void fail_attempts(struct plugin *plugin, const struct fa_note *note, boo
 
 static void tell_end(struct plugin *plugin, int status, bool was_up)
 {
-    const struct fa_log *log = &plugin->plugins->log;
+    const struct fa_teller *log = &plugin->plugins->log;
 
     if (plugin->is_ending || (plugin->why_killed && !plugin->why_killed[0]))
         return;
     if (!was_up)
-        fa_log(log, FA_LOG_ERROR, "%s is not used: its process ended before it was loaded%s%s",
-               plugin->path, plugin->why_killed ? ": " : "",
-               plugin->why_killed ? plugin->why_killed : "");
+        fa_tell(log, FA_LOG_ERROR, "%s is not used: its process ended before it was loaded%s%s",
+                plugin->path, plugin->why_killed ? ": " : "",
+                plugin->why_killed ? plugin->why_killed : "");
     else
-        fa_log(log, FA_LOG_ERROR, "the plugin %s ended by %s %d and is started again", plugin->path,
-               WIFSIGNALED(status) ? "signal" : "exit code",
-               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        fa_tell(log, FA_LOG_ERROR, "the plugin %s ended by %s %d and is started again",
+                plugin->path, WIFSIGNALED(status) ? "signal" : "exit code",
+                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 static void on_exit_of_plugin(struct fa_process *process)
@@ -685,7 +685,7 @@ static void start_process(struct plugin *plugin)
     plugin->in.len = plugin->out.len = plugin->log_text.len = 0;
     fa_error_clear(&err);
     if (spawn_process(plugin, &err) != FAINA_OK) {
-        fa_log(&plugins->log, FA_LOG_ERROR, "%s: %s", plugin->path, err.message);
+        fa_tell(&plugins->log, FA_LOG_ERROR, "%s: %s", plugin->path, err.message);
         close_watch(plugin, &plugin->socket);
         close_watch(plugin, &plugin->log);
         fa_timer_set(plugins->loop, &plugin->timer, fa_clock_mono_us() + PAUSE_MAX_US);
@@ -747,7 +747,7 @@ static void add_plugin(struct fa_plugins *plugins, const char *path)
     fa_buf_init(&plugin->out, (size_t)4 << 30);
     fa_buf_init(&plugin->log_text, LOG_GATHERED + CHUNK);
     if (fa_folder_settings(path, ".so", &plugin->arena, &plugin->settings, &err) != FAINA_OK) {
-        fa_log(&plugins->log, FA_LOG_ERROR, "%s is not used: %s", path, err.message);
+        fa_tell(&plugins->log, FA_LOG_ERROR, "%s is not used: %s", path, err.message);
         free_plugin(plugin);
         return;
     }
@@ -775,7 +775,7 @@ static void scan(struct fa_plugins *plugins, const char *folder)
         if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
             continue;
         if (fa_folder_check(path, &st, &err) != FAINA_OK)
-            fa_log(&plugins->log, FA_LOG_ERROR, "%s is not used: %s", item->d_name, err.message);
+            fa_tell(&plugins->log, FA_LOG_ERROR, "%s is not used: %s", item->d_name, err.message);
         else
             add_plugin(plugins, path);
     }

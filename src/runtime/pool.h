@@ -21,7 +21,7 @@
 #define FA_POOL_H
 
 #include "runtime/handler.h"
-#include "runtime/log.h"
+#include "runtime/tell.h"
 #include "service/service.h"
 
 struct fa_pool_config {
@@ -30,7 +30,7 @@ struct fa_pool_config {
     int64_t lease_ms;              /* 0: the default of 30 s */
     const char *const *namespaces; /* NULL: all */
     size_t namespace_count;
-    struct fa_log log;
+    struct fa_teller log;
 };
 
 /* What it has done so far. */

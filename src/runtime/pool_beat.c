@@ -101,8 +101,8 @@ static bool lose(struct fa_job *job, enum fa_stop stop)
 {
     if (!fa_pool_mark_stop(job, stop))
         return false;
-    fa_log(&job->pool->config.log, FA_LOG_INFO, "task %s is stopped: %s", job->task->id,
-           stop == FA_STOP_CANCELLED ? "it was cancelled" : "it is not ours any more");
+    fa_tell(&job->pool->config.log, FA_LOG_INFO, "task %s is stopped: %s", job->task->id,
+            stop == FA_STOP_CANCELLED ? "it was cancelled" : "it is not ours any more");
     return true;
 }
 
@@ -241,7 +241,7 @@ void *fa_pool_beater_main(void *arg)
         else
             at_us = fa_clock_mono_us() + AGAIN_US;
         if (code != FAINA_OK && !was_bad)
-            fa_log(&pool->config.log, FA_LOG_ERROR, "can't renew leases: %s", err.message);
+            fa_tell(&pool->config.log, FA_LOG_ERROR, "can't renew leases: %s", err.message);
         was_bad = code != FAINA_OK;
         fa_arena_finish(&beat.arena);
     }

@@ -383,7 +383,7 @@ static void pause_claims(struct fa_pool *pool, int64_t *pause_us, const struct f
     int64_t until_us;
 
     if (*pause_us == 0)
-        fa_log(&pool->config.log, FA_LOG_ERROR, "can't claim: %s", err->message);
+        fa_tell(&pool->config.log, FA_LOG_ERROR, "can't claim: %s", err->message);
     *pause_us = *pause_us == 0 ? PAUSE_MIN_US : *pause_us * 2;
     if (*pause_us > PAUSE_MAX_US)
         *pause_us = PAUSE_MAX_US;
@@ -412,7 +412,7 @@ void *fa_pool_claimer_main(void *arg)
             continue;
         }
         if (pause_us > 0)
-            fa_log(&pool->config.log, FA_LOG_INFO, "can claim again");
+            fa_tell(&pool->config.log, FA_LOG_INFO, "can claim again");
         pause_us = 0;
     }
     fa_arena_finish(&round.arena);

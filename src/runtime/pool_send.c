@@ -201,9 +201,9 @@ static void replace_outcome(struct fa_job *job, const struct fa_op *op)
 static void give_up_amending(struct fa_pool *pool, struct fa_job *job)
 {
     if (!pool->has_no_amend)
-        fa_log(&pool->config.log, FA_LOG_WARN,
-               "this engine does not mind the maxAttempts, retry and resources of a handler's "
-               "settings; give them when you submit");
+        fa_tell(&pool->config.log, FA_LOG_WARN,
+                "this engine does not mind the maxAttempts, retry and resources of a handler's "
+                "settings; give them when you submit");
     pool->has_no_amend = true;
     if (job->state == FA_JOB_ENDED) {
         job->outcome.kind = FA_OUTCOME_RELEASE;
@@ -226,14 +226,14 @@ static bool answer_end(struct fa_pool *pool, struct fa_job *job, const struct fa
         count_end(pool, job);
     } else if (fa_pool_is_loss(op->code)) {
         pool->stats.lost++;
-        fa_log(&pool->config.log, FA_LOG_WARN, "task %s is not ours any more: %s", op->id,
-               op->error.message);
+        fa_tell(&pool->config.log, FA_LOG_WARN, "task %s is not ours any more: %s", op->id,
+                op->error.message);
     } else if (!job->is_cut) {
         replace_outcome(job, op);
         return false;
     } else {
-        fa_log(&pool->config.log, FA_LOG_ERROR, "task %s can't be ended: %s", op->id,
-               op->error.message);
+        fa_tell(&pool->config.log, FA_LOG_ERROR, "task %s can't be ended: %s", op->id,
+                op->error.message);
     }
     fa_pool_drop(job);
     return false;
@@ -257,8 +257,8 @@ static bool answer_other(struct fa_job *job, const struct fa_op *op, bool *is_st
         *is_stopped = fa_pool_mark_stop(
             job, op->code == FAINA_INVALID_TRANSITION ? FA_STOP_CANCELLED : FA_STOP_LOST);
     else
-        fa_log(&job->pool->config.log, FA_LOG_WARN, "task %s: %s was refused: %s", op->id,
-               fa_op_name(op->kind), op->error.message);
+        fa_tell(&job->pool->config.log, FA_LOG_WARN, "task %s: %s was refused: %s", op->id,
+                fa_op_name(op->kind), op->error.message);
     return false;
 }
 
@@ -329,8 +329,8 @@ static void pause_sender(struct sender *s, bool has_failed)
         return;
     }
     if (s->pause_us == 0)
-        fa_log(&pool->config.log, FA_LOG_ERROR, "can't tell the engine: %s",
-               s->ops[s->count - 1].error.message);
+        fa_tell(&pool->config.log, FA_LOG_ERROR, "can't tell the engine: %s",
+                s->ops[s->count - 1].error.message);
     s->pause_us = s->pause_us == 0 ? PAUSE_MIN_US : s->pause_us * 2;
     if (s->pause_us > PAUSE_MAX_US)
         s->pause_us = PAUSE_MAX_US;

@@ -89,16 +89,16 @@ static void tell_doubts(struct fa_runtime *runtime, const struct fa_runtime_conf
     if (!config->handlers)
         return;
     if (!fa_pool_handles(runtime->pool, NULL))
-        fa_log(&config->log, FA_LOG_WARN,
-               "there is no handler in %s yet; what is added is picked up", config->handlers);
+        fa_tell(&config->log, FA_LOG_WARN,
+                "there is no handler in %s yet; what is added is picked up", config->handlers);
     for (size_t i = 0; i < config->type_count; i++)
         if (!fa_pool_handles(runtime->pool, config->types[i]))
-            fa_log(&config->log, FA_LOG_WARN, "there is no handler for %s in %s yet",
-                   config->types[i], config->handlers);
+            fa_tell(&config->log, FA_LOG_WARN, "there is no handler for %s in %s yet",
+                    config->types[i], config->handlers);
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && (int64_t)files.rlim_cur < needed)
-        fa_log(&config->log, FA_LOG_WARN,
-               "%d tasks at once need up to %lld open files, and the limit is %lld",
-               fa_runtime_concurrency(config), (long long)needed, (long long)files.rlim_cur);
+        fa_tell(&config->log, FA_LOG_WARN,
+                "%d tasks at once need up to %lld open files, and the limit is %lld",
+                fa_runtime_concurrency(config), (long long)needed, (long long)files.rlim_cur);
 }
 
 enum faina_code fa_runtime_start(struct fa_runtime **out, struct fa_service *service,

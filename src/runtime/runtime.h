@@ -10,7 +10,7 @@
 #ifndef FA_RUNTIME_H
 #define FA_RUNTIME_H
 
-#include "runtime/log.h"
+#include "runtime/tell.h"
 #include "runtime/pool.h"
 
 struct fa_runtime;
@@ -42,7 +42,7 @@ struct fa_runtime_config {
     bool has_no_plugins;       /* leave plugins in the folder alone */
     const char *program;       /* that hosts plugins; NULL: this one, which must be faina */
     int64_t kill_after_ms;     /* from SIGTERM to SIGKILL; 0: 10 s */
-    struct fa_log log;
+    struct fa_teller log;
 };
 
 FA_MUST_CHECK enum faina_code fa_runtime_start(struct fa_runtime **out, struct fa_service *service,

@@ -45,7 +45,7 @@ struct fa_services {
     struct fa_loop *loop;
     struct fa_spawner *spawner;
     struct fa_arena arena;
-    struct fa_log log;
+    struct fa_teller log;
     int64_t interval_us;
     const char **fixed; /* that are always there */
     size_t fixed_count;
@@ -87,9 +87,9 @@ static void settle(struct check *check, bool is_up, const char *why)
 
     pthread_mutex_lock(&services->mutex);
     if (check->standing != now) {
-        fa_log(&services->log, is_up ? FA_LOG_INFO : FA_LOG_WARN, "service %s is %s%s%s",
-               check->name, is_up ? "reachable" : "not reachable", is_up ? "" : ": ",
-               is_up ? "" : why);
+        fa_tell(&services->log, is_up ? FA_LOG_INFO : FA_LOG_WARN, "service %s is %s%s%s",
+                check->name, is_up ? "reachable" : "not reachable", is_up ? "" : ": ",
+                is_up ? "" : why);
         check->standing = now;
         offer(services);
     }

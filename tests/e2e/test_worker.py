@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """`faina worker` as a person runs it: signals, kills, limits, wrong use."""
+import http.client
 import json
 import os
 import signal
+import socket
 import time
 
 from helper_cli import BIN, PATIENCE, contains, equal, is_true, run
@@ -190,6 +192,29 @@ def test_the_log(cli):
     equal(cli("worker", "--idle-exit", "100ms", env={"FAINA_LOG": "error"}).err, "")
     shown = cli.on_terminal("worker", "--idle-exit", "100ms", "--worker", "me").plain()
     contains(shown, "info  worker me is ready")
+
+
+def ask(cli, method, path, body=None):
+    """An HTTP request to the server beside the file."""
+    link = http.client.HTTPConnection("localhost")
+    link.sock = socket.socket(socket.AF_UNIX)
+    link.sock.connect(cli.path("faina.db.sock"))
+    link.request(method, f"/api/v1{path}", body=json.dumps(body) if body else None,
+                 headers={"content-type": "application/json"})
+    return json.loads(link.getresponse().read())
+
+
+def test_serve_has_workers_too(cli):
+    script(cli, "double", "echo $(( $(cat) * 2 ))")
+    server = cli.start("serve", "--workers", "2", "--listen", "127.0.0.1:0")
+    until(lambda: os.path.exists(cli.path("faina.db.sock")), "the server")
+    task = ask(cli, "POST", "/tasks", {"type": "double", "input": 21})["id"]
+    until(lambda: ask(cli, "GET", f"/tasks/{task}")["status"] == "completed", "the task")
+    equal(ask(cli, "GET", f"/tasks/{task}")["output"], 42)
+    equal([w["poolSize"] for w in ask(cli, "GET", "/workers")["items"]], [2])
+    server.send_signal(signal.SIGTERM)
+    finish(server)
+    equal(cli("worker-list").json()["items"], [])
 
 
 def test_the_host_of_plugins_is_no_verb(cli):
