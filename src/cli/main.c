@@ -5,6 +5,7 @@
 
 #include "cli/hide.h"
 #include "cli/verbs.h"
+#include "runtime/host.h"
 
 #include <fcntl.h>
 #include <locale.h>
@@ -68,6 +69,8 @@ int main(int argc, char **argv)
     struct fa_cli cli = {0};
     int code, out_code;
 
+    if (argc == 3 && strcmp(argv[1], "plugin-host") == 0) /* a worker starts us so */
+        return fa_host_main(argv[2]);
     guard_standard_files();
     /* Widths of characters must be those of UTF-8, whatever the user's language. */
     if (!setlocale(LC_CTYPE, "C.UTF-8"))

@@ -123,6 +123,21 @@ static const struct fa_flag background_flags[] = {
     F_BY, F_END,
 };
 
+static const struct fa_flag worker_flags[] = {
+    {"concurrency", 'c', "N", "how many tasks to run at once (default: one per processor)"},
+    {"types", 't', "A,B", "only these types (default: all that there are handlers for)", NULL,
+     true},
+    {"services", 0, "X,Y", "the resources this worker can reach (default: all)", NULL, true},
+    {"service", 0, "NAME=CHECK", "a resource that is offered while CHECK succeeds; repeat", NULL,
+     true},
+    {"handlers", 0, "DIR", "the folder of handlers (default $FAINA_HANDLERS, else handlers)"},
+    {"worker", 'w', "W", "the name of this worker (default: host, process and a random number)"},
+    {"lease", 0, "DURATION", "how long it holds a task without renewing (default 30s)"},
+    {"grace", 0, "DURATION", "how long what runs may go on after SIGTERM (default 30s)"},
+    {"idle-exit", 0, "DURATION", "end when there was nothing to do for this long"},
+    F_END,
+};
+
 static const struct fa_flag cancel_flags[] = {F_ALL, F_STATUS, F_TYPE, F_YES, F_VERSION, F_END};
 
 static const struct fa_flag retry_flags[] = {
@@ -258,6 +273,16 @@ const struct fa_verb fa_verbs[] = {
      1, 1, fa_verb_background, background_flags},
     {"release", FA_GROUP_WORK, "ID --worker W", "give a claimed task back, unstarted",
      "Spends no attempt.", NULL, 1, 1, fa_verb_release, by_flags},
+
+    {"worker", FA_GROUP_WORK, "", "run a worker pool for the handlers folder",
+     "An executable DIR/TYPE handles tasks of the type TYPE; docs/handlers.md tells how. Runs "
+     "until SIGTERM or Ctrl-C, then finishes what it can and gives back the rest.\n"
+     "CHECK is tcp:HOST:PORT, or a command that exits with 0. Tasks of all namespaces unless "
+     "--namespace is given. What it does is told on stderr ($FAINA_LOG: error, warn, info, debug).",
+     "faina worker --concurrency 8\n"
+     "faina worker --types image.resize --service gpu=nvidia-smi\n"
+     "faina worker --service ollama=tcp:localhost:11434",
+     0, 0, fa_verb_worker, worker_flags},
 
     {"cancel", FA_GROUP_MANAGE, "ID... | --all", "cancel tasks and their subtasks",
      "With --all every task that has not ended and that --status and --type leave: it tells how "

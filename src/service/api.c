@@ -10,17 +10,14 @@
  *
  * so faina_free finds the arena from the pointer alone and gives everything back at once.
  */
+#include "service/api.h"
+
 #include "model/limits.h"
 #include "service/address.h"
-#include "service/service.h"
 
 #include <assert.h>
 #include <stdalign.h>
 #include <stdlib.h>
-
-struct faina {
-    struct fa_service *service;
-};
 
 struct answer {
     struct fa_arena arena;
@@ -66,16 +63,21 @@ enum faina_code faina_open(struct faina **out, const char *url, const struct fai
     fa_arena_finish(&arena);
     if (code != FAINA_OK)
         return code;
-    *out = fa_alloc(sizeof(**out));
+    *out = fa_alloc_zero(1, sizeof(**out));
     (*out)->service = service;
     return FAINA_OK;
 }
 
 void faina_close(struct faina *engine)
 {
+    struct fa_attachment *attachment;
+
     if (!engine)
         return;
     fa_service_close(engine->service);
+    attachment = atomic_load(&engine->attachment);
+    if (attachment)
+        attachment->free(attachment);
     free(engine);
 }
 

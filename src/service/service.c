@@ -158,6 +158,31 @@ static enum faina_code check_background(const struct fa_op *op, struct faina_err
     return code;
 }
 
+static enum faina_code check_note(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code =
+        fa_check_name(op->note.what, FA_NAME_SIZE_MAX, "what", FAINA_INVALID_REQUEST, err);
+
+    if (code == FAINA_OK)
+        code =
+            fa_check_json(op->note.detail, FA_NOTE_SIZE_MAX, "detail", FAINA_INVALID_REQUEST, err);
+    return code;
+}
+
+/* Only what AMEND takes of it is looked at. */
+static enum faina_code check_amend(const struct fa_op *op, struct faina_error *err)
+{
+    struct faina_submit wish = {
+        .type = "any",
+        .max_attempts = op->submit->max_attempts,
+        .retry = op->submit->retry,
+        .resources = op->submit->resources,
+        .resource_count = op->submit->resource_count,
+    };
+
+    return fa_check_submit(&wish, FA_INPUT_SIZE_DEFAULT, err);
+}
+
 static enum faina_code check_purge(const struct faina_purge *purge, struct faina_error *err)
 {
     enum faina_code code;
@@ -282,7 +307,8 @@ static enum faina_code check_task(const struct fa_op *op, bool needs_worker,
 static enum faina_code check_change(const struct fa_service *service, const struct fa_op *op,
                                     struct faina_error *err)
 {
-    bool needs_worker = op->kind == FA_OP_CLAIM || op->kind == FA_OP_HEARTBEAT;
+    bool needs_worker = op->kind == FA_OP_CLAIM || op->kind == FA_OP_HEARTBEAT ||
+                        op->kind == FA_OP_NOTE || op->kind == FA_OP_AMEND;
     enum faina_code code = check_task(op, needs_worker, err);
 
     if (code != FAINA_OK)
@@ -298,6 +324,10 @@ static enum faina_code check_change(const struct fa_service *service, const stru
         return check_block(service, op, err);
     if (op->kind == FA_OP_BACKGROUND)
         return check_background(op, err);
+    if (op->kind == FA_OP_NOTE)
+        return check_note(op, err);
+    if (op->kind == FA_OP_AMEND)
+        return check_amend(op, err);
     assert(op->kind == FA_OP_CLAIM || op->kind == FA_OP_START || op->kind == FA_OP_HEARTBEAT);
     return check_range(op->lease_ms, FA_LEASE_MS_MAX, "lease", err);
 }
@@ -337,6 +367,8 @@ static enum faina_code check_op(const struct fa_service *service, const struct f
     case FA_OP_START:
     case FA_OP_PROGRESS:
     case FA_OP_HEARTBEAT:
+    case FA_OP_NOTE:
+    case FA_OP_AMEND:
     case FA_OP_COMPLETE:
     case FA_OP_FAIL:
     case FA_OP_BLOCK:
@@ -507,7 +539,7 @@ static enum faina_code claim_wait(struct fa_service *service, struct fa_op *op,
         if (code != FAINA_OK || op->tasks->count > 0 || op->claim->wait_ms <= 0)
             return code;
         left_ms = time_left_ms(start_us, op->claim->wait_ms);
-        if (left_ms == 0)
+        if (left_ms == 0 || (op->give_up && atomic_load(op->give_up)))
             return FAINA_OK;
         service->ops->wait_ready(service, mark, left_ms < WAIT_SLICE_MS ? left_ms : WAIT_SLICE_MS);
     }
@@ -522,6 +554,14 @@ enum faina_code fa_service_claim_wait(struct fa_service *service, struct fa_op *
     code = claim_wait(service, op, err);
     leave(service);
     return code;
+}
+
+void fa_service_wake(struct fa_service *service)
+{
+    enter(service);
+    if (service->ops->wake)
+        service->ops->wake(service);
+    leave(service);
 }
 
 /* Looks at the task without keeping it: a wait may look thousands of times, and the caller's

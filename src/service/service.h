@@ -33,6 +33,8 @@ struct fa_id;
     X(START, "start", true)                                                                        \
     X(PROGRESS, "progress", true)                                                                  \
     X(HEARTBEAT, "heartbeat", true)                                                                \
+    X(NOTE, "note", true)                                                                          \
+    X(AMEND, "amend", true)                                                                        \
     X(COMPLETE, "complete", true)                                                                  \
     X(FAIL, "fail", true)                                                                          \
     X(BLOCK, "block", true)                                                                        \
@@ -118,6 +120,13 @@ struct fa_followed {
     bool is_gap;      /* between the place asked for and the first item something was forgotten */
 };
 
+/*
+ * AMEND gives a task, by who holds it, what its type's settings say where the submit left it open:
+ * of op->submit it takes max_attempts (when the task has the default), retry (when it has none) and
+ * resources. More resources can't be had while it is held: for them a claimed task goes back in
+ * line, without spending an attempt.
+ */
+
 /* One operation: the question, then the answer. All zero but for what the kind needs. */
 struct fa_op {
     enum fa_op_kind kind;
@@ -127,13 +136,18 @@ struct fa_op {
                            (WORKER_REMOVE; WORKER_LIST: NULL for all) or the token (TOKEN_REMOVE) */
     struct faina_by by; /* who acts */
     bool wants_task;    /* a change answers with the whole task, not only with its id */
+    /* fa_service_claim_wait: come back early once this is set and fa_service_wake was called. */
+    const atomic_bool *give_up;
     union {
-        const struct faina_submit *submit;   /* SUBMIT */
+        const struct faina_submit *submit;   /* SUBMIT; AMEND: see there */
         const struct faina_claim *claim;     /* CLAIM_NEXT (wait_ms is the caller's affair) */
         int64_t lease_ms;                    /* CLAIM, START, HEARTBEAT; 0: the default */
         const struct faina_report *report;   /* PROGRESS */
         const char *output;                  /* COMPLETE; NULL: none */
         const struct faina_failure *failure; /* FAIL */
+        struct {
+            const char *what, *detail; /* the event's name, and JSON or NULL */
+        } note; /* NOTE: an event that changes nothing else, by who holds the task */
         struct {
             const struct faina_submit *subtasks;
             size_t count;
@@ -244,6 +258,9 @@ struct fa_service_ops {
     /* ... and a wait until it is another than `mark`, or the time is over, or for nothing. */
     void (*wait_ready)(struct fa_service *service, uint64_t mark, int64_t timeout_ms);
 
+    /* Optional. Makes every wait_ready under way return; without it they last up to their slice. */
+    void (*wake)(struct fa_service *service);
+
     /* Optional, both or neither. After each commit every listener is told, in the thread that
      * committed. After unlisten has returned it is told nothing more. */
     void (*listen)(struct fa_service *service, struct fa_listener *listener);
@@ -336,6 +353,8 @@ enum faina_code fa_service_run_one(struct fa_service *service, struct fa_op *op,
 /* CLAIM_NEXT that waits up to claim->wait_ms for work. */
 enum faina_code fa_service_claim_wait(struct fa_service *service, struct fa_op *op,
                                       struct faina_error *err);
+/* Lets those inside fa_service_claim_wait look at their `give_up`. */
+void fa_service_wake(struct fa_service *service);
 /* GET that waits until the task has ended. TIMEOUT: op->task is its present state. */
 enum faina_code fa_service_wait(struct fa_service *service, struct fa_op *op, int64_t timeout_ms,
                                 struct faina_error *err);
