@@ -105,6 +105,15 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
         connection_end(listener->server, context);
 }
 
+/* Nothing will come any more from who should send something. The library reads less often than it
+ * could, and then doesn't notice an end that came together with the last bytes. */
+static bool is_hung_up(const struct fa_connection *peer)
+{
+    char byte;
+
+    return recv(peer->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 static void *run_sweeper(void *ctx)
 {
     struct fa_server *server = ctx;
@@ -115,11 +124,11 @@ static void *run_sweeper(void *ctx)
         struct timespec until = {.tv_sec = next_us / 1000000, .tv_nsec = next_us % 1000000 * 1000};
 
         for (struct fa_connection *peer = server->connections; peer; peer = peer->next) {
-            /* The library sees the end of the stream, and closes. */
-            if (peer->until_us <= now_us) {
-                shutdown(peer->fd, SHUT_RDWR);
-                peer->until_us = INT64_MAX;
-            }
+            if (peer->until_us == INT64_MAX || (peer->until_us > now_us && !is_hung_up(peer)))
+                continue;
+            /* The library sees that, and closes. */
+            shutdown(peer->fd, SHUT_RDWR);
+            peer->until_us = INT64_MAX;
         }
         pthread_cond_timedwait(&server->sweeper_cond, &server->mutex, &until);
     }
