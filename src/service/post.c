@@ -5,10 +5,11 @@
  *             -> reads  -> [readers] ->
  *
  * Claims that wait are in a ring, in the order in which they came, and keep their place until they
- * are answered. After news of work the writer asks some of them with each of its groups: the oldest,
- * who come first, and then a few more in a pass over all, so that nobody is left out because the
- * oldest want something else. News that comes during a pass begins another one at its end. When a
- * claim that takes anything gets nothing, the pass is over: there is nothing for anybody (P4).
+ * are answered. After news of work the writer asks some of them with each of its groups: the
+ * oldest, who come first, and then a few more in a pass over all, so that nobody is left out
+ * because the oldest want something else. News that comes during a pass begins another one at its
+ * end. When a claim that takes anything gets nothing, the pass is over: there is nothing for
+ * anybody (P4).
  *
  * A wait for a task is in a hash table by id from before its first look, so no end is missed. All
  * waits are in a heap by deadline, which the clock thread serves.
@@ -108,7 +109,7 @@ static struct fa_posted *ring_take(struct fa_posted_link *ring)
     return posted;
 }
 
-/* The claims that wait -------------------------------------------------------------------------- */
+/* The claims that wait ---------------------------------------------------------------------- */
 
 static struct fa_posted *from_wait_link(struct fa_posted_link *link)
 {
