@@ -467,6 +467,7 @@ static size_t keep_escapes(void *ctx, struct MHD_Connection *connection, char *t
     return strlen(text);
 }
 
+FA_PRINTF(2, 0)
 static void on_log(void *ctx, const char *format, va_list args)
 {
     struct fa_server *server = ((struct fa_listener_socket *)ctx)->server;
