@@ -22,6 +22,10 @@ static void put_number(struct fa_json_writer *w, const char *key, int64_t number
 
 void fa_handle_root(struct fa_request *req)
 {
+    if (!req->server->options.has_ui) {
+        fa_answer_refusal(req, 404, FAINA_NOT_FOUND, "this server has no page for people");
+        return;
+    }
     fa_answer_text(req, 200, "text/plain; charset=utf-8",
                    "Faina " FAINA_VERSION "\n\n"
                    "  " FA_API "/tasks   tasks\n"

@@ -125,6 +125,12 @@ def test_health_and_info(place):
     is_true(info["schemaVersion"] >= 3)
 
 
+def test_no_page_for_people(place):
+    server = place.serve("--no-ui")
+    equal(server("GET", "./", status=404).code(), "not_found")
+    server("GET", "./healthz", status=200)
+
+
 def test_request_ids(place):
     server = place.serve(env={"FAINA_LOG": "debug"})
     ids = {server("GET", "./healthz").headers["X-Request-Id"] for _ in range(5)}
