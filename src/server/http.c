@@ -27,6 +27,7 @@
 #define SILENT_SECONDS 60
 #define SWEEP_MS 1000
 #define GZIP_SIZE_MIN 2048
+#define STREAM_PIECE_SIZE 4096
 #define SWALLOW_SIZE_MAX (64 * 1024) /* of a body that nobody wants */
 
 struct fa_connection {
@@ -227,20 +228,56 @@ static void note(struct fa_request *req)
            {"status", status}, {"ms", ms}, {"token", req->grant.token_id});
 }
 
+static void sleep_connection(void *ctx)
+{
+    MHD_suspend_connection(((struct fa_request *)ctx)->connection);
+}
+
+void fa_http_wake(void *ctx)
+{
+    MHD_resume_connection(((struct fa_request *)ctx)->connection);
+}
+
+static ssize_t on_stream(void *ctx, uint64_t at, char *to, size_t size)
+{
+    ssize_t got = fa_stream_take(ctx, to, size, sleep_connection);
+
+    (void)at;
+    return got < 0 ? MHD_CONTENT_READER_END_OF_STREAM : got;
+}
+
+static void on_stream_end(void *ctx)
+{
+    fa_stream_close(ctx);
+}
+
+/* The memory goes to the library with the answer. */
+static struct MHD_Response *make_response(struct fa_request *req)
+{
+    struct MHD_Response *response;
+
+    if (req->stream)
+        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE_SIZE, on_stream,
+                                                 req->stream, on_stream_end);
+    response = MHD_create_response_from_buffer(
+        req->out.len, req->out.ptr, req->out.ptr ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    if (response) {
+        req->out.ptr = NULL;
+        fa_buf_init(&req->out, 0);
+    }
+    return response;
+}
+
 static enum MHD_Result send_answer(struct fa_request *req)
 {
-    bool is_packed = req->content_type && pack(req);
+    bool is_packed = req->content_type && !req->stream && pack(req);
     struct MHD_Response *response;
     enum MHD_Result result;
     const char *trace = fa_request_header(req, "traceparent");
 
-    /* The memory goes to the library with the answer. */
-    response = MHD_create_response_from_buffer(
-        req->out.len, req->out.ptr, req->out.ptr ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    response = make_response(req);
     if (!response)
         return MHD_NO;
-    req->out.ptr = NULL;
-    fa_buf_init(&req->out, 0);
     if (req->content_type)
         MHD_add_response_header(response, "Content-Type", req->content_type);
     if (is_packed)

@@ -199,6 +199,8 @@ static void after_metrics(struct fa_request *req)
     put_store(&out, &req->posted.ops[0], &req->posted.ops[1]);
     gauge(&out, "faina_http_connections", "Open connections.", (double)connections);
     gauge(&out, "faina_waits", "Claims and tasks that clients wait for.", (double)post.waits);
+    gauge(&out, "faina_streams", "Clients that listen to the stream.",
+          (double)fa_streams_count(server->streams));
     gauge(&out, "faina_queued_operations", "Operations that wait to be run.", (double)post.queued);
     fa_metrics_write(server->metrics, &out, route_name);
     fa_answer_text(req, 200, "text/plain; version=0.0.4; charset=utf-8", out.ptr);
