@@ -96,7 +96,8 @@ def test_filters(place):
     time.sleep(0.3)
 
     def types(query):
-        return sorted({event["type"] for _, _, event in streams[query].events})
+        # "From now on" may begin a moment early where several nodes write: with the parent's start.
+        return sorted({event["type"] for _, _, event in streams[query].events} - {"p"})
 
     equal(types("?type=a"), ["a"])
     equal(types("?status=completed,failed"), ["f"])
