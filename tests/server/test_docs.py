@@ -115,6 +115,9 @@ def prepare(server, method, path):
         server("PUT", "/resources/gpu", {"maxConcurrency": 1}, 200)
     if path == API + "/workers/{name}" and method in ("GET", "DELETE"):
         server("PUT", "/workers/me", {}, 200)
+    if "/workflows/" in path or "/events/" in path:
+        server("PUT", "/workflows/mails", {"workflow": "mails", "triggers": []}, 200)
+        server("POST", "/events", {"type": "x", "id": "upload-17"}, 200)
     task = server.submit("mail.send")["id"]
     if path.endswith("/result"):
         server.act(task, "start", workerId="me")
