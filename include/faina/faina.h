@@ -225,6 +225,7 @@ struct faina_options {
                                 negative: not at all */
     int64_t input_size_max;  /* bytes of an input or output; 0: 1 MiB */
     int64_t cache_kib;       /* page cache of the SQLite writer; 0: 64 MiB */
+    int64_t events_keep_ms;  /* how long emitted events are kept; 0: 7 days */
 };
 
 /*

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "model/states.h"
+#include "model/times.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -39,8 +40,18 @@ enum faina_code fa_cli_url(const struct fa_cli *cli, const char **out, struct fa
     return FAINA_OK;
 }
 
+static enum faina_code read_options(struct faina_options *out, struct faina_error *err)
+{
+    const char *keep = environment("FAINA_EVENTS_KEEP");
+
+    if (!keep)
+        return FAINA_OK;
+    return fa_duration_parse(keep, "FAINA_EVENTS_KEEP", &out->events_keep_ms, err);
+}
+
 enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
 {
+    struct faina_options options = {0};
     const char *url;
     enum faina_code code;
 
@@ -49,7 +60,9 @@ enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
         return FAINA_OK;
     code = fa_cli_url(cli, &url, err);
     if (code == FAINA_OK)
-        code = fa_service_open(&cli->service, url, NULL, err);
+        code = read_options(&options, err);
+    if (code == FAINA_OK)
+        code = fa_service_open(&cli->service, url, &options, err);
     return code;
 }
 

@@ -77,14 +77,13 @@ int fa_verb_workflow_apply(struct fa_cli *cli)
     int code = FA_EXIT_OK;
 
     for (size_t i = 0; i < cli->arg_count; i++) {
-        int one = fa_workflow_load(cli, cli->args[i], &definitions[i].text,
-                                   &definitions[i].is_yaml, &workflow);
+        int one = fa_workflow_load(cli, cli->args[i], &definitions[i].text, &definitions[i].is_yaml,
+                                   &workflow);
 
         code = code == FA_EXIT_OK ? one : code;
         definitions[i].ns = cli->ns;
-        ops[i] = (struct fa_op){.kind = FA_OP_WORKFLOW_PUT,
-                                .definition = &definitions[i],
-                                .arena = &cli->arena};
+        ops[i] = (struct fa_op){
+            .kind = FA_OP_WORKFLOW_PUT, .definition = &definitions[i], .arena = &cli->arena};
     }
     if (code == FA_EXIT_OK)
         code = fa_cli_open(cli);
@@ -106,8 +105,12 @@ int fa_verb_workflow_apply(struct fa_cli *cli)
 static void print_workflows_table(struct fa_cli *cli, const struct fa_stored_workflows *workflows)
 {
     static const struct fa_column columns[] = {
-        {"NAME", FA_COLUMN_FLEXIBLE}, {"NAMESPACE", 0},  {"VERSION", FA_COLUMN_RIGHT},
-        {"ENABLED", 0},               {"TRIGGERS", FA_COLUMN_RIGHT}, {"JOINS", FA_COLUMN_RIGHT},
+        {"NAME", FA_COLUMN_FLEXIBLE},
+        {"NAMESPACE", 0},
+        {"VERSION", FA_COLUMN_RIGHT},
+        {"ENABLED", 0},
+        {"TRIGGERS", FA_COLUMN_RIGHT},
+        {"JOINS", FA_COLUMN_RIGHT},
         {"CHANGED", 0},
     };
     struct fa_table table;
@@ -235,9 +238,9 @@ int fa_verb_workflow_disable(struct fa_cli *cli)
 static void print_joins_table(struct fa_cli *cli, const struct fa_join_states *joins)
 {
     static const struct fa_column columns[] = {
-        {"KEY", 0},     {"WORKFLOW", 0},
-        {"JOIN", 0},    {"ROUND", FA_COLUMN_RIGHT},
-        {"LAST", 0},    {"MEMBERS", FA_COLUMN_FLEXIBLE},
+        {"KEY", 0},  {"WORKFLOW", 0},
+        {"JOIN", 0}, {"ROUND", FA_COLUMN_RIGHT},
+        {"LAST", 0}, {"MEMBERS", FA_COLUMN_FLEXIBLE},
     };
     struct fa_table table;
 

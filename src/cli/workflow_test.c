@@ -34,8 +34,7 @@ static struct trial try_trigger(struct fa_arena *arena, const struct fa_workflow
         if (fa_match_run(trigger->match, data, &verdict, &err) != FAINA_OK)
             return (struct trial){.has_failed = true, .task = fa_arena_strdup(arena, err.message)};
         trial.is_match = verdict.is_match;
-        trial.clause =
-            fa_arena_copy(arena, source.ptr + verdict.from, verdict.to - verdict.from);
+        trial.clause = fa_arena_copy(arena, source.ptr + verdict.from, verdict.to - verdict.from);
     }
     if (!trial.is_match)
         return trial;
@@ -169,16 +168,14 @@ static int play_back(struct fa_cli *cli, const struct fa_workflow *workflow, int
 {
     struct tally *tallies =
         fa_arena_zero(&cli->arena, workflow->trigger_count + 1, sizeof(*tallies));
-    struct fa_happened_query query = {.ns = cli->ns,
-                                      .since_us = fa_clock_now_us() - last_ms * 1000,
-                                      .limit = FA_LIST_LIMIT_MAX};
+    struct fa_happened_query query = {
+        .ns = cli->ns, .since_us = fa_clock_now_us() - last_ms * 1000, .limit = FA_LIST_LIMIT_MAX};
     char cursor[FA_CURSOR_SIZE_MAX + 1];
     int code = FA_EXIT_OK;
 
     do {
         struct fa_arena arena = {0};
-        struct fa_op op = {
-            .kind = FA_OP_HAPPENED_LIST, .happened_query = &query, .arena = &arena};
+        struct fa_op op = {.kind = FA_OP_HAPPENED_LIST, .happened_query = &query, .arena = &arena};
 
         code = fa_cli_run(cli, &op);
         query.cursor = NULL;
@@ -212,8 +209,8 @@ int fa_verb_workflow_test(struct fa_cli *cli)
         return code;
     if (fa_flag(cli, "last"))
         return play_back(cli, workflow, last_ms);
-    fa_outf(cli, "%s is good: %zu trigger%s, %zu join%s\n", workflow->name,
-            workflow->trigger_count, workflow->trigger_count == 1 ? "" : "s", workflow->join_count,
+    fa_outf(cli, "%s is good: %zu trigger%s, %zu join%s\n", workflow->name, workflow->trigger_count,
+            workflow->trigger_count == 1 ? "" : "s", workflow->join_count,
             workflow->join_count == 1 ? "" : "s");
     return FA_EXIT_OK;
 }
@@ -249,7 +246,10 @@ static void print_reasons(struct fa_cli *cli, const struct reason *reasons, size
 
         fa_table_add(&table, FA_PLAIN, reasons[i].stored->name);
         fa_table_add(&table, FA_PLAIN, reasons[i].trigger->name);
-        fa_table_add(&table, trial->has_failed ? FA_RED : trial->is_match ? FA_GREEN : FA_DIM,
+        fa_table_add(&table,
+                     trial->has_failed ? FA_RED
+                     : trial->is_match ? FA_GREEN
+                                       : FA_DIM,
                      outcome(&reasons[i]));
         fa_table_add(&table, FA_PLAIN,
                      trial->has_failed ? trial->task

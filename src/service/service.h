@@ -227,11 +227,11 @@ struct fa_op {
             const struct faina_worker *self;
             const struct faina_held *held;
             size_t held_count;
-            int64_t lease_ms;            /* 0: the default */
-        } worker;                        /* WORKER_PUT */
-        const struct fa_token *token;    /* TOKEN_PUT */
-        const struct faina_query *query; /* LIST */
-        const struct faina_emit *emit;   /* EMIT */
+            int64_t lease_ms;                   /* 0: the default */
+        } worker;                               /* WORKER_PUT */
+        const struct fa_token *token;           /* TOKEN_PUT */
+        const struct faina_query *query;        /* LIST */
+        const struct faina_emit *emit;          /* EMIT */
         const struct fa_definition *definition; /* WORKFLOW_PUT */
         struct {
             const char *ns, *name; /* WORKFLOW_LIST: name NULL for all, ns "*" for all */

@@ -142,7 +142,7 @@ void fa_wire_put_verdict(struct fa_json_writer *w, const struct fa_match *match,
     fa_json_key(w, "matched");
     fa_json_put_bool(w, verdict->is_match);
     fa_json_key(w, "decidedBy");
-    fa_json_put_bytes(
-        w, (struct fa_bytes){source.ptr + verdict->from, verdict->to - verdict->from});
+    fa_json_put_bytes(w,
+                      (struct fa_bytes){source.ptr + verdict->from, verdict->to - verdict->from});
     fa_json_end_object(w);
 }

@@ -52,14 +52,12 @@ static enum faina_code note_origin(struct fa_unit *unit, const struct fa_making 
                                    struct fa_row *row, struct faina_error *err)
 {
     row->flags |= FA_FLAG_HAS_ORIGIN;
-    return fa_db_one(unit->source.db, FA_SQL_ORIGIN_INSERT,
-                     (struct fa_value[]){fa_value_int(row->id.key),
-                                         fa_value_text(making->flow->workflow->name),
-                                         fa_value_text(making->name),
-                                         fa_value_int(making->flow->version),
-                                         fa_value_text(making->event_id),
-                                         fa_value_int(making->depth)},
-                     6, NULL, NULL, err);
+    return fa_db_one(
+        unit->source.db, FA_SQL_ORIGIN_INSERT,
+        (struct fa_value[]){fa_value_int(row->id.key), fa_value_text(making->flow->workflow->name),
+                            fa_value_text(making->name), fa_value_int(making->flow->version),
+                            fa_value_text(making->event_id), fa_value_int(making->depth)},
+        6, NULL, NULL, err);
 }
 
 /* The task that a template gives, checked like any submit. */
@@ -490,12 +488,11 @@ enum faina_code fa_look_happened(struct fa_source *source, struct fa_op *op)
     if (code == FAINA_OK && query->id != NULL)
         code = find_happened(source->db, ns, query->id, &list, &op->error);
     else if (code == FAINA_OK)
-        code = fa_db_one(source->db, FA_SQL_HAPPENED_LIST,
-                         (struct fa_value[]){fa_value_int(at_us), fa_value_int(seq),
-                                             fa_value_text(ns),
-                                             fa_value_text(query->type ? query->type : ""),
-                                             fa_value_int(limit)},
-                         5, sink_happened, &list, &op->error);
+        code = fa_db_one(
+            source->db, FA_SQL_HAPPENED_LIST,
+            (struct fa_value[]){fa_value_int(at_us), fa_value_int(seq), fa_value_text(ns),
+                                fa_value_text(query->type ? query->type : ""), fa_value_int(limit)},
+            5, sink_happened, &list, &op->error);
     if (code == FAINA_OK && query->id != NULL && list.count == 0)
         return fa_error_set(&op->error, FAINA_NOT_FOUND,
                             "there is no event %.200s, or it is no longer kept", query->id);
@@ -505,8 +502,8 @@ enum faina_code fa_look_happened(struct fa_source *source, struct fa_op *op)
     op->happened->items = list.items;
     op->happened->count = list.count;
     if (query->id == NULL && list.count == (size_t)limit)
-        op->happened->next_cursor = fa_arena_printf(
-            op->arena, "%lld.%lld", (long long)list.last_us, (long long)list.last_seq);
+        op->happened->next_cursor = fa_arena_printf(op->arena, "%lld.%lld", (long long)list.last_us,
+                                                    (long long)list.last_seq);
     return FAINA_OK;
 }
 

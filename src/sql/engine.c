@@ -73,6 +73,8 @@ struct engine {
     struct fa_fleet *fleet; /* NULL: there are no other nodes */
     struct writer writers[WRITERS_MAX];
     size_t writer_count;
+    size_t input_size_max;  /* of tasks that workflows make */
+    int64_t events_keep_ms; /* how long events are kept */
 
     int64_t opened_us;
     atomic_llong next_us;       /* when the clock asks for something; INT64_MAX: never */
@@ -193,7 +195,7 @@ static enum faina_code forget_log(struct writer *writer, struct faina_error *err
     if (now < atomic_load(&engine->forget_us))
         return FAINA_OK;
     atomic_store(&engine->forget_us, now + FORGET_US);
-    code = fa_flows_forget_old(&writer->unit, FA_HAPPENED_KEEP_MS, err);
+    code = fa_flows_forget_old(&writer->unit, engine->events_keep_ms, err);
     return code == FAINA_OK ? fa_journal_forget(&writer->unit, err) : code;
 }
 
@@ -846,7 +848,7 @@ static enum faina_code open_writer(struct engine *engine, struct writer *writer,
 
     writer->engine = engine;
     writer->lanes = fa_lanes_create();
-    writer->flows = fa_flows_create(&engine->base.input_size_max);
+    writer->flows = fa_flows_create(engine->input_size_max);
     fa_random_seed_system(&writer->random);
     fa_random_seed_system(&writer->ids.random);
     writer->batch = fa_batch_create(run_jobs, writer, BATCH_WEIGHT_MAX);
@@ -904,14 +906,26 @@ static enum faina_code join_fleet(struct engine *engine, struct faina_error *err
     return engine->store->ops->join(engine->store, &events, &engine->fleet, err);
 }
 
+/* Before anything runs: workflows make tasks from the first transaction on. */
+static void set_options(struct engine *engine, const struct faina_options *options)
+{
+    engine->input_size_max = FA_INPUT_SIZE_DEFAULT;
+    engine->events_keep_ms = FA_HAPPENED_KEEP_MS;
+    if (options != NULL && options->input_size_max > 0)
+        engine->input_size_max = (size_t)options->input_size_max;
+    if (options != NULL && options->events_keep_ms > 0)
+        engine->events_keep_ms = options->events_keep_ms;
+}
+
 enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
-                               struct faina_error *err)
+                               const struct faina_options *options, struct faina_error *err)
 {
     struct engine *engine = fa_alloc_zero(1, sizeof(*engine));
     enum faina_code code;
 
     engine->base.ops = &engine_ops;
     engine->store = store;
+    set_options(engine, options);
     engine->opened_us = fa_clock_now_us();
     engine->waiters = fa_waiters_create();
     pthread_mutex_init(&engine->timer_mutex, NULL);

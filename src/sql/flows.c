@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 struct fa_flows {
-    const size_t *input_size_max;
+    size_t input_size_max;
     bool is_loaded;
     int64_t generation;  /* of what is loaded */
     int64_t seen;        /* as the store has just told; 0: not asked */
@@ -30,7 +30,7 @@ struct fa_flows {
     struct fa_db_call ask;
 };
 
-struct fa_flows *fa_flows_create(const size_t *input_size_max)
+struct fa_flows *fa_flows_create(size_t input_size_max)
 {
     struct fa_flows *flows = fa_alloc_zero(1, sizeof(*flows));
 
@@ -53,7 +53,7 @@ void fa_flows_forget(struct fa_flows *flows)
 
 size_t fa_flows_input_size_max(const struct fa_flows *flows)
 {
-    return *flows->input_size_max;
+    return flows->input_size_max;
 }
 
 /* Who listens ------------------------------------------------------------------------------- */
@@ -98,8 +98,7 @@ const struct fa_ear *fa_ear_next(const struct fa_ear *ear)
 {
     const struct fa_ear *next = ear->next;
 
-    while (next != NULL &&
-           !is_ear_of(next, ear->hash, ear->flow->ns, ear->type, ear->join != NULL))
+    while (next != NULL && !is_ear_of(next, ear->hash, ear->flow->ns, ear->type, ear->join != NULL))
         next = next->next;
     return next;
 }
@@ -230,8 +229,7 @@ const struct fa_db_call *fa_flows_ask(struct fa_unit *unit)
 
     flows->seen = 0;
     flows->seen_epoch = unit->epoch;
-    flows->ask =
-        fa_db_call_one(FA_SQL_WORKFLOW_GENERATION, NULL, 0, fa_db_sink_int, &flows->seen);
+    flows->ask = fa_db_call_one(FA_SQL_WORKFLOW_GENERATION, NULL, 0, fa_db_sink_int, &flows->seen);
     return &flows->ask;
 }
 
@@ -289,8 +287,7 @@ static enum faina_code read_stored(struct fa_db *db, const char *ns, const char 
                                    struct stored_list *list, struct faina_error *err)
 {
     struct fa_value params[2] = {fa_value_text(ns_or_default(ns)), fa_value_text(name ? name : "")};
-    enum faina_code code =
-        fa_db_one(db, FA_SQL_WORKFLOW_LIST, params, 2, sink_stored, list, err);
+    enum faina_code code = fa_db_one(db, FA_SQL_WORKFLOW_LIST, params, 2, sink_stored, list, err);
 
     if (code == FAINA_OK && name && list->count == 0)
         return fa_error_set(err, FAINA_NOT_FOUND, "there is no workflow %.200s", name);
@@ -344,8 +341,8 @@ static enum faina_code change(struct fa_unit *unit, struct fa_op *op, enum fa_sq
                                  fa_value_int(op->workflow.enable), fa_value_int(unit->now_us)};
     size_t param_count = sql == FA_SQL_WORKFLOW_ENABLE ? 4 : 2;
     int64_t version = 0;
-    enum faina_code code = fa_db_one(unit->source.db, sql, params, param_count, fa_db_sink_int,
-                                     &version, &op->error);
+    enum faina_code code =
+        fa_db_one(unit->source.db, sql, params, param_count, fa_db_sink_int, &version, &op->error);
 
     if (code == FAINA_OK && version == 0)
         return fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no workflow %.200s",

@@ -40,7 +40,7 @@ struct fa_ear {
     const struct fa_ear *next; /* in its bucket, in the order of definitions */
 };
 
-struct fa_flows *fa_flows_create(const size_t *input_size_max);
+struct fa_flows *fa_flows_create(size_t input_size_max);
 void fa_flows_destroy(struct fa_flows *flows); /* NULL is fine */
 /* The transaction failed, or has changed a definition: what is in memory may not be so. */
 void fa_flows_forget(struct fa_flows *flows);

@@ -127,14 +127,13 @@ static enum faina_code write_round(struct fa_unit *unit, const struct round *rou
 
     return fa_db_one(
         unit->source.db, FA_SQL_JOIN_PUT,
-        (struct fa_value[]){fa_value_text(round->ear->flow->ns),
-                            fa_value_text(round->ear->flow->workflow->name),
-                            fa_value_text(round->ear->join->name), fa_value_text(round->key),
-                            fa_value_int(round->number + is_over),
-                            fa_value_text(is_over ? "{}" : members_json(unit, round)),
-                            fa_value_int_or_null(is_over ? 0 : round->deadline_us),
-                            fa_value_text(note->outcome), fa_value_text(note->task),
-                            fa_value_text(note->error)},
+        (struct fa_value[]){
+            fa_value_text(round->ear->flow->ns), fa_value_text(round->ear->flow->workflow->name),
+            fa_value_text(round->ear->join->name), fa_value_text(round->key),
+            fa_value_int(round->number + is_over),
+            fa_value_text(is_over ? "{}" : members_json(unit, round)),
+            fa_value_int_or_null(is_over ? 0 : round->deadline_us), fa_value_text(note->outcome),
+            fa_value_text(note->task), fa_value_text(note->error)},
         10, NULL, NULL, err);
 }
 
@@ -204,8 +203,8 @@ static enum faina_code fire(struct fa_unit *unit, const struct round *round, con
     if (yield->task_count > tasks_before)
         *note = (struct ending_note){.outcome = "fired", .task = yield->tasks[tasks_before]};
     else
-        *note = (struct ending_note){
-            .outcome = "failed", .error = yield->failures[yield->failure_count - 1].message};
+        *note = (struct ending_note){.outcome = "failed",
+                                     .error = yield->failures[yield->failure_count - 1].message};
     return FAINA_OK;
 }
 
@@ -317,9 +316,9 @@ static void sink_due(void *ctx, size_t row, const struct fa_value *c)
     (void)row;
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
-    list->items[list->count++] = (struct due){
-        fa_value_dup(&c[0], list->arena), fa_value_dup(&c[1], list->arena),
-        fa_value_dup(&c[2], list->arena), fa_value_dup(&c[3], list->arena)};
+    list->items[list->count++] =
+        (struct due){fa_value_dup(&c[0], list->arena), fa_value_dup(&c[1], list->arena),
+                     fa_value_dup(&c[2], list->arena), fa_value_dup(&c[3], list->arena)};
 }
 
 static enum faina_code forget_round(struct fa_unit *unit, const struct due *due,

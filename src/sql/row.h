@@ -139,9 +139,8 @@ FA_MUST_CHECK enum faina_code fa_row_to_task(struct fa_source *source, struct fa
 
 /* What made the task; *depth is how many tasks led to it. *out is NULL when somebody submitted it. */
 FA_MUST_CHECK enum faina_code fa_row_origin(struct fa_source *source, const struct fa_row *row,
-                                            struct fa_arena *arena,
-                                            const struct faina_origin **out, int64_t *depth,
-                                            struct faina_error *err);
+                                            struct fa_arena *arena, const struct faina_origin **out,
+                                            int64_t *depth, struct faina_error *err);
 
 /* The event that an ended task's row tells. */
 struct faina_event fa_row_end_event(const struct fa_row *row);

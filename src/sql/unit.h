@@ -40,7 +40,7 @@ struct fa_unit {
     struct fa_id_source *ids;
     struct fa_random *random;
     struct fa_flows *flows; /* workflows (flows.h) */
-    int64_t now_us; /* the time of the operation being run */
+    int64_t now_us;         /* the time of the operation being run */
 
     /* What there may be to do after the commit. */
     bool has_ready;      /* something may be claimed that could not before */

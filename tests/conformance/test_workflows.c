@@ -30,8 +30,7 @@ static enum faina_code enable(struct fa_t *t, const char *name, bool on)
 
 static enum faina_code drop(struct fa_t *t, const char *name)
 {
-    return fa_t_run(t,
-                    &(struct fa_op){.kind = FA_OP_WORKFLOW_REMOVE, .workflow = {.name = name}});
+    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_WORKFLOW_REMOVE, .workflow = {.name = name}});
 }
 
 static enum faina_code list(struct fa_t *t, const char *ns, const char *name)
@@ -131,7 +130,8 @@ static void test_definitions__put_list_enable_remove(struct fa_t *t)
 
 static void test_definitions__mistakes_change_nothing(struct fa_t *t)
 {
-    struct fa_definition other = {.name = "b", .text = FA_LIT("{\"workflow\":\"a\",\"triggers\":[]}")};
+    struct fa_definition other = {.name = "b",
+                                  .text = FA_LIT("{\"workflow\":\"a\",\"triggers\":[]}")};
 
     CHECK_OK(t, put(t, content));
     CHECK_CODE(t, put(t, "workflow: content-analysis\ntriggers:\n  - nam: x\n    on: 7\n"),
@@ -211,12 +211,13 @@ static void test_emit__a_known_id_does_nothing_twice(struct fa_t *t)
 
 static void test_emit__a_bad_trigger_is_named_and_the_others_fire(struct fa_t *t)
 {
-    CHECK_OK(t, put(t, "workflow: w\n"
-                       "triggers:\n"
-                       "  - { name: broken, on: x, task: { type: a, input: \"${missing.path}\" } }\n"
-                       "  - { name: badly, on: x, task: { type: \"${n}\" } }\n"
-                       "  - { name: good, on: x, task: { type: b } }\n"
-                       "  - { name: far, on: x, task: { type: c, namespace: elsewhere } }\n"));
+    CHECK_OK(t,
+             put(t, "workflow: w\n"
+                    "triggers:\n"
+                    "  - { name: broken, on: x, task: { type: a, input: \"${missing.path}\" } }\n"
+                    "  - { name: badly, on: x, task: { type: \"${n}\" } }\n"
+                    "  - { name: good, on: x, task: { type: b } }\n"
+                    "  - { name: far, on: x, task: { type: c, namespace: elsewhere } }\n"));
     CHECK_OK(t, emit(t, .type = "x", .id = "e", .data = "{\"n\":1}"));
     CHECK_INT(t->op.emitted->count, 1);
     CHECK_INT(t->op.emitted->failure_count, 3);
@@ -303,6 +304,22 @@ static void test_emit__is_kept(struct fa_t *t)
     CHECK_STR(t->op.happened->items[0].type, "object.created");
     CHECK_CODE(t, happened(t, .id = "nothing"), FAINA_NOT_FOUND);
     CHECK_CODE(t, happened(t, .cursor = "nonsense"), FAINA_INVALID_REQUEST);
+}
+
+static bool has_forgotten(struct fa_t *t, void *id)
+{
+    return happened(t, .id = id) == FAINA_NOT_FOUND;
+}
+
+static void test_emit__is_forgotten(struct fa_t *t)
+{
+    CHECK_OK(t, emit(t, .type = "x", .id = "e1"));
+    fa_t_close(t);
+    t->options.events_keep_ms = 1;
+    fa_t_open(t);
+    fa_t_wait_until(has_forgotten, t, (char[]){"e1"}, "the event is forgotten");
+    CHECK_OK(t, emit(t, .type = "x", .id = "e1"));
+    CHECK_TRUE(!t->op.emitted->existing);
 }
 
 /* Ends ---------------------------------------------------------------------------------------- */
@@ -395,13 +412,11 @@ static void test_ends__a_chain_without_end_is_stopped(struct fa_t *t)
     "joins:\n"                                                                                     \
     "  - name: both\n"                                                                             \
     "    taskTypes: [a.x, b]\n"                                                                    \
-    "    joinKey: k\n" more                                                                        \
-    "    task: { type: joined, input: { key: \"${key}\" } }\n"
+    "    joinKey: k\n" more "    task: { type: joined, input: { key: \"${key}\" } }\n"
 
 static const char *member(struct fa_t *t, const char *type, const char *key)
 {
-    return fa_t_submit(t, .type = type,
-                       .input = fa_arena_printf(&t->arena, "{\"k\":%s}", key));
+    return fa_t_submit(t, .type = type, .input = fa_arena_printf(&t->arena, "{\"k\":%s}", key));
 }
 
 static void test_join__fires_once_per_round(struct fa_t *t)
@@ -543,8 +558,8 @@ static void test_join__the_last_two_at_once(struct fa_t *t)
 
     CHECK_OK(t, put(t, JOIN("")));
     for (int i = 0; i < 2 * RACE_KEYS; i++) {
-        ids[i] = member(t, i < RACE_KEYS ? "a.x" : "b",
-                        fa_arena_printf(&t->arena, "%d", i % RACE_KEYS));
+        ids[i] =
+            member(t, i < RACE_KEYS ? "a.x" : "b", fa_arena_printf(&t->arena, "%d", i % RACE_KEYS));
         fa_t_take(t, ids[i], "w");
     }
     fa_t_together(t, 2, finish_members, ids);
@@ -564,6 +579,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_emit__keys_of_tasks_hold),
         FA_T_CASE(test_emit__bad_input),
         FA_T_CASE(test_emit__is_kept),
+        FA_T_CASE_DURABLE(test_emit__is_forgotten),
         FA_T_CASE(test_ends__are_events),
         FA_T_CASE(test_ends__of_chores_are_events_too),
         FA_T_CASE(test_ends__a_failing_trigger_is_an_event_of_the_task),
