@@ -59,6 +59,7 @@ int fa_workflow_load(struct fa_cli *cli, const char *file, struct fa_bytes *text
     *is_yaml = format == FA_WORKFLOW_YAML;
     if (fa_workflow_read(*text, format, &cli->arena, out, &mistakes, &err) == FAINA_OK)
         return FA_EXIT_OK;
+    fa_cli_note(cli, "faina: %s is no workflow", file);
     for (size_t i = 0; i < mistakes.count; i++)
         fa_cli_note(cli, "%s:%d:%d: %s", file, mistakes.items[i].line, mistakes.items[i].column,
                     mistakes.items[i].message);
