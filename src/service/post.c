@@ -371,6 +371,7 @@ static bool settle_look(struct fa_post *post, struct fa_posted *posted)
         enqueue(post, posted);
     } else {
         posted->place = FA_POST_WAITS;
+        fa_service_expect(post->service, &posted->id);
     }
     return false;
 }

@@ -812,6 +812,12 @@ bool fa_service_listen(struct fa_service *service, struct fa_listener *listener)
     return true;
 }
 
+void fa_service_expect(struct fa_service *service, const struct fa_id *id)
+{
+    if (service->ops->expect != NULL)
+        service->ops->expect(service, id);
+}
+
 void fa_service_unlisten(struct fa_service *service, struct fa_listener *listener)
 {
     if (service->ops->unlisten)

@@ -297,6 +297,8 @@ struct fa_service_info {
     int64_t commits, operations; /* since it was opened */
     size_t finding_count;
     const char **findings; /* what the engine's own checks found wrong; sentences */
+    size_t warning_count;
+    const char **warnings; /* what works, but might soon not; sentences that say what to do */
 };
 
 /* What a commit has changed, for those who wait without a thread of their own. */
@@ -335,6 +337,9 @@ struct fa_service_ops {
      * committed. After unlisten has returned it is told nothing more. */
     void (*listen)(struct fa_service *service, struct fa_listener *listener);
     void (*unlisten)(struct fa_service *service, struct fa_listener *listener);
+    /* Optional. Somebody waits for this task and hears of its end by `listen`; it may also be told
+     * of it once too early. Holds for half a minute. */
+    void (*expect)(struct fa_service *service, const struct fa_id *id);
 
     /* Optional. Tells processes that can't open the engine themselves where it is served; NULL:
      * nowhere any more. */
@@ -382,6 +387,7 @@ enum faina_code fa_service_info(struct fa_service *service, bool thorough, struc
 /* False: this engine tells nobody; look from time to time. */
 bool fa_service_listen(struct fa_service *service, struct fa_listener *listener);
 void fa_service_unlisten(struct fa_service *service, struct fa_listener *listener);
+void fa_service_expect(struct fa_service *service, const struct fa_id *id);
 
 void fa_service_advertise(struct fa_service *service, const char *address);
 

@@ -514,7 +514,9 @@ enum faina_code fa_flows_forget_old(struct fa_unit *unit, int64_t keep_ms, struc
     enum faina_code code =
         fa_db_one(unit->source.db, FA_SQL_HAPPENED_FORGET, params, 2, NULL, NULL, err);
 
-    return code == FAINA_OK
-               ? fa_db_one(unit->source.db, FA_SQL_JOIN_FORGET, params, 1, NULL, NULL, err)
-               : code;
+    if (code == FAINA_OK)
+        code = fa_db_one(unit->source.db, FA_SQL_JOIN_FORGET, params, 1, NULL, NULL, err);
+    if (code == FAINA_OK && unit->source.db->is_shared) /* whole days of tasks may have gone */
+        code = fa_db_one(unit->source.db, FA_SQL_ORIGIN_FORGET, &params[1], 1, NULL, NULL, err);
+    return code;
 }
