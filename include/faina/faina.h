@@ -619,8 +619,8 @@ struct faina_emitted {
 };
 
 /* Tells that something happened: every enabled trigger on that type whose condition holds makes its
- * task, all in one transaction. A trigger that can't is named in the answer, and the others fire all
- * the same. An id that is known does nothing twice. */
+ * task, all in one transaction. A trigger that can't is named in the answer, and the others fire
+ * all the same. An id that is known does nothing twice. */
 FAINA_API enum faina_code faina_emit(struct faina *engine, const struct faina_emit *event,
                                      struct faina_emitted **out, struct faina_error *err);
 

@@ -192,6 +192,8 @@ enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next
         code = fa_flows_tell_ends(unit, err);
     if (code == FAINA_OK)
         code = fa_joins_expire(unit, limit, next_us, err);
+    if (code == FAINA_OK)
+        code = fa_flows_take_inbox(unit, limit, next_us, err);
     if (was_skipped && *next_us < unit->now_us + SKIP_US)
         *next_us = unit->now_us + SKIP_US; /* not again and again */
     return code;

@@ -314,34 +314,100 @@ static const char *new_id(struct fa_unit *unit)
     return id;
 }
 
+/* Does what the event sets off, or finds what it has done before. */
+static enum faina_code happen(struct fa_unit *unit, const struct event *event, bool is_new,
+                              struct fa_yield *yield, bool *existing, struct faina_error *err)
+{
+    struct happened_list known = {.arena = &unit->arena};
+    enum faina_code code = fa_flows_refresh(unit, err);
+
+    if (code == FAINA_OK && !is_new)
+        code = find_happened(unit->source.db, event->ns, event->id, &known, err);
+    *existing = known.count > 0;
+    if (code == FAINA_OK && *existing) {
+        *yield = read_yield(&unit->arena, &known.items[0]);
+        return FAINA_OK;
+    }
+    if (code == FAINA_OK)
+        code = fire_all(unit, event, yield, err);
+    return code == FAINA_OK ? keep(unit, event, yield, err) : code;
+}
+
 enum faina_code fa_do_emit(struct fa_unit *unit, struct fa_op *op)
 {
     const struct faina_emit *emit = op->emit;
     struct event event = {.ns = emit->ns ? emit->ns : "default",
                           .type = emit->type,
                           .data = emit->data ? emit->data : "{}",
-                          .id = emit->id,
+                          .id = emit->id ? emit->id : new_id(unit),
                           .at_us = unit->now_us};
-    struct happened_list known = {.arena = &unit->arena};
     struct fa_yield yield = {0};
-    enum faina_code code = fa_flows_refresh(unit, &op->error);
+    enum faina_code code =
+        happen(unit, &event, emit->id == NULL, &yield, &op->existing, &op->error);
 
-    if (code == FAINA_OK && event.id != NULL)
-        code = find_happened(unit->source.db, event.ns, event.id, &known, &op->error);
-    if (code == FAINA_OK && known.count > 0) {
-        op->existing = true;
-        yield = read_yield(&unit->arena, &known.items[0]);
+    if (code == FAINA_OK)
         answer(op, event.id, &yield);
+    return code;
+}
+
+/* Events that were emitted in SQL ------------------------------------------------------------- */
+
+struct inbox {
+    struct fa_arena *arena;
+    struct inbox_event {
+        int64_t seq;
+        struct event event;
+    } * items;
+    size_t count, size;
+};
+
+static void sink_inbox(void *ctx, size_t row, const struct fa_value *c)
+{
+    struct inbox *inbox = ctx;
+
+    (void)row;
+    inbox->items = fa_arena_grow(inbox->arena, inbox->items, inbox->count, &inbox->size,
+                                 sizeof(*inbox->items));
+    inbox->items[inbox->count++] =
+        (struct inbox_event){.seq = fa_value_as_int(&c[0]),
+                             .event = {.at_us = fa_value_as_int(&c[1]),
+                                       .ns = fa_value_dup(&c[2], inbox->arena),
+                                       .id = fa_value_dup(&c[3], inbox->arena),
+                                       .type = fa_value_dup(&c[4], inbox->arena),
+                                       .data = fa_value_dup(&c[5], inbox->arena)}};
+}
+
+static int compare_inbox(const void *a, const void *b)
+{
+    int64_t x = ((const struct inbox_event *)a)->seq, y = ((const struct inbox_event *)b)->seq;
+
+    return x < y ? -1 : x > y;
+}
+
+enum faina_code fa_flows_take_inbox(struct fa_unit *unit, int64_t limit, int64_t *next_us,
+                                    struct faina_error *err)
+{
+    struct inbox inbox = {.arena = &unit->arena};
+    struct fa_value max = fa_value_int(limit);
+    enum faina_code code = FAINA_OK;
+
+    if (!unit->source.db->is_shared)
         return FAINA_OK;
+    code = fa_db_one(unit->source.db, FA_SQL_INBOX_TAKE, &max, 1, sink_inbox, &inbox, err);
+    if (inbox.count > 0)
+        qsort(inbox.items, inbox.count, sizeof(*inbox.items), compare_inbox);
+    for (size_t i = 0; code == FAINA_OK && i < inbox.count; i++) {
+        struct event *event = &inbox.items[i].event;
+        struct fa_yield yield = {0};
+        bool existing;
+
+        /* The function has checked it; whoever wrote the row by hand has not. */
+        if (fa_json_check(fa_str(event->data), FA_JSON_DEPTH_MAX, "data", FAINA_INVALID_REQUEST,
+                          NULL) == FAINA_OK)
+            code = happen(unit, event, false, &yield, &existing, err);
     }
-    if (event.id == NULL)
-        event.id = new_id(unit);
-    if (code == FAINA_OK)
-        code = fire_all(unit, &event, &yield, &op->error);
-    if (code == FAINA_OK)
-        code = keep(unit, &event, &yield, &op->error);
-    if (code == FAINA_OK)
-        answer(op, event.id, &yield);
+    if (code == FAINA_OK && inbox.count == (size_t)limit)
+        *next_us = unit->now_us; /* there may be more */
     return code;
 }
 

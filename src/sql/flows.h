@@ -87,6 +87,11 @@ FA_MUST_CHECK enum faina_code fa_flow_make(struct fa_unit *unit, const struct fa
  * store does. */
 FA_MUST_CHECK enum faina_code fa_flows_tell_ends(struct fa_unit *unit, struct faina_error *err);
 
+/* A chore: events that were emitted in SQL, up to `limit`. *next_us becomes now when there may be
+ * more. */
+FA_MUST_CHECK enum faina_code fa_flows_take_inbox(struct fa_unit *unit, int64_t limit,
+                                                  int64_t *next_us, struct faina_error *err);
+
 /* A task that has ended, as its workflows see it. */
 struct fa_ending {
     struct fa_row *row;

@@ -137,7 +137,7 @@ FA_MUST_CHECK enum faina_code fa_row_to_task(struct fa_source *source, struct fa
                                              struct fa_arena *arena, bool lend, bool brief,
                                              struct faina_task *out, struct faina_error *err);
 
-/* What made the task; *depth is how many tasks led to it. *out is NULL when somebody submitted it. */
+/* What made the task; *depth is how many tasks led to it. *out: NULL when somebody submitted it. */
 FA_MUST_CHECK enum faina_code fa_row_origin(struct fa_source *source, const struct fa_row *row,
                                             struct fa_arena *arena, const struct faina_origin **out,
                                             int64_t *depth, struct faina_error *err);
