@@ -40,7 +40,7 @@ struct fa_workflow_trigger {
 };
 
 enum fa_join_failure {
-    FA_JOIN_DROP, /* a member that ends badly ends the round, without a task */
+    FA_JOIN_DROP, /* a round with a member that ended badly makes no task */
     FA_JOIN_FIRE, /* it counts like one that completed */
 };
 
