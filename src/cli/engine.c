@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "model/states.h"
 #include "model/times.h"
+#include "service/address.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -14,37 +15,21 @@
 #define WAIT_STEP_MIN_MS 50
 #define WAIT_STEP_MAX_MS 500
 
-static const char *environment(const char *name)
+enum faina_code fa_cli_url(struct fa_cli *cli, const char **out, struct faina_error *err)
 {
-    const char *value = getenv(name);
+    enum faina_code code = FAINA_OK;
 
-    return value && value[0] ? value : NULL;
-}
-
-enum faina_code fa_cli_url(const struct fa_cli *cli, const char **out, struct faina_error *err)
-{
-    static const char *const hosts[] = {"DB_HOST", "API_PG_DB_HOST"};
-
-    *out = cli->url ? cli->url : environment("FAINA_URL");
-    if (*out)
-        return FAINA_OK;
-    for (size_t i = 0; i < FA_COUNT(hosts); i++) {
-        if (environment(hosts[i]))
-            return fa_error_set(err, FAINA_NOT_SUPPORTED,
-                                "%s is set, which asks for PostgreSQL, and this build has no "
-                                "PostgreSQL engine; name another with --url or FAINA_URL, such as "
-                                "sqlite:faina.db",
-                                hosts[i]);
-    }
-    *out = "sqlite:faina.db";
-    return FAINA_OK;
+    if (!cli->address)
+        code = fa_address_find(cli->url, &cli->arena, &cli->address, err);
+    *out = cli->address;
+    return code;
 }
 
 static enum faina_code read_options(struct faina_options *out, struct faina_error *err)
 {
-    const char *keep = environment("FAINA_EVENTS_KEEP");
+    const char *keep = getenv("FAINA_EVENTS_KEEP");
 
-    if (!keep)
+    if (!keep || !keep[0])
         return FAINA_OK;
     return fa_duration_parse(keep, "FAINA_EVENTS_KEEP", &out->events_keep_ms, err);
 }
@@ -99,7 +84,7 @@ static void sleep_ms(int64_t ms)
 }
 
 /* What is in memory dies with the engine, and nobody else can reach it anyhow. */
-static bool is_in_memory(const struct fa_cli *cli)
+static bool is_in_memory(struct fa_cli *cli)
 {
     const char *url;
 

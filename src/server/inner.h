@@ -8,6 +8,7 @@
 #include "server/metrics.h"
 #include "server/request.h"
 #include "server/server.h"
+#include "server/stream.h"
 #include "service/post.h"
 
 #include <pthread.h>
@@ -32,9 +33,11 @@ struct fa_listener_socket {
 struct fa_server {
     struct fa_service *service;
     struct fa_post *post;
+    struct fa_streams *streams;
     struct fa_auth *auth;
     struct fa_metrics *metrics;
-    char *certificate, *key; /* PEM; NULL: no TLS */
+    struct fa_listener counter; /* tells the metrics what was committed */
+    char *certificate, *key;    /* PEM; NULL: no TLS */
     const struct fa_log *log;
     struct fa_server_options options;
     struct fa_listener_socket *listeners[FA_SERVER_LISTEN_MAX];
@@ -74,6 +77,9 @@ FA_MUST_CHECK enum faina_code fa_http_start_sweeper(struct fa_server *server,
 void fa_http_stop_sweeper(struct fa_server *server);
 /* Closes every connection, for the end of a drain that takes too long. */
 void fa_http_cut(struct fa_server *server);
+
+/* Lets a suspended stream's connection go on; ctx is the request. */
+void fa_http_wake(void *ctx);
 
 /* ---- listen.c: sockets ---- */
 

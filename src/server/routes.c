@@ -186,6 +186,13 @@ const struct fa_route fa_routes[] = {
      NULL, 204, "Remove a team", "Its tasks stay, with no team.",
      "curl -X DELETE $URL" FA_API "/teams/$ID"},
 
+    {"GET", FA_API "/stream", READ, fa_handle_stream, 0, NULL,
+     "namespace status type teamId team_id parentId createdBy lastEventId", NULL, "EventStream",
+     200, "What happens to tasks, as it happens",
+     "Server-sent events, each with the name of what happened. With `Last-Event-ID` (or "
+     "`lastEventId`) it goes on after that event, without a gap; an event `gap` says where the log "
+     "has forgotten some. Who reads too slowly gets an event `dropped`, and the end.",
+     "curl -N --max-time 1 \"$URL" FA_API "/stream?type=mail.send\""},
     {"GET", FA_API "/stats", READ, fa_handle_stats, 0, NULL, "namespace", NULL, "Stats", 200,
      "Count tasks by status and type", "`namespace=*` counts all.", "curl $URL" FA_API "/stats"},
     {"GET", FA_API "/lanes", READ, fa_handle_lanes, 0, NULL, "namespace", NULL, "LaneList", 200,

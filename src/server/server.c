@@ -237,6 +237,8 @@ static struct fa_server *create(struct fa_service *service, const struct fa_serv
     pthread_condattr_destroy(&attr);
     server->auth = fa_auth_create();
     server->metrics = fa_metrics_create(fa_route_count);
+    server->counter = (struct fa_listener){.count = fa_metrics_count, .ctx = server->metrics};
+    fa_service_listen(service, &server->counter);
     make_openapi(server);
     return server;
 }
@@ -250,7 +252,9 @@ static void destroy(struct fa_server *server)
     }
     drop_retired(server, true);
     fa_http_stop_sweeper(server);
+    fa_streams_destroy(server->streams);
     fa_post_close(server->post);
+    fa_service_unlisten(server->service, &server->counter);
     fa_metrics_destroy(server->metrics);
     fa_auth_destroy(server->auth);
     free(server->certificate);
@@ -273,6 +277,10 @@ enum faina_code fa_server_start(struct fa_server **out, struct fa_service *servi
         fa_post_on_group(server->post, on_group, server->metrics);
         code = fa_auth_load(server->auth, service, err);
     }
+    if (code == FAINA_OK)
+        server->streams = fa_streams_create(service);
+    if (code == FAINA_OK && !server->streams)
+        code = fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started");
     if (code == FAINA_OK)
         code = load_tls(server, err);
     if (code == FAINA_OK)
@@ -344,6 +352,8 @@ bool fa_server_stop(struct fa_server *server, int64_t timeout_ms)
     }
     if (server->post)
         fa_post_end_waits(server->post);
+    if (server->streams)
+        fa_streams_end(server->streams);
     is_whole = wait_for_requests(server, until_us);
     if (!is_whole) {
         /* What runs ends by itself, soon; who sends or reads too slowly is cut off. */

@@ -148,6 +148,9 @@ struct fa_db_ops {
                               void *ctx, struct faina_error *err);
     /* Optional. Keeps every other program from changing the schema until the transaction ends. */
     enum faina_code (*lock_schema)(struct fa_db *db, struct faina_error *err);
+    /* Optional. The first lines of a script that changes the schema by hand, as lock_schema and
+     * begin would. */
+    const char *(*script_head)(struct fa_db *db, struct fa_arena *arena);
     /* Optional. The database's own clock. */
     int64_t (*now)(struct fa_db *db);
     /* Required. Of the database software. */

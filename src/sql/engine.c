@@ -22,6 +22,7 @@
 #include "model/times.h"
 #include "sql/audit.h"
 #include "sql/batch.h"
+#include "sql/facts.h"
 #include "sql/flows.h"
 #include "sql/journal.h"
 #include "sql/look.h"
@@ -115,6 +116,8 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_START] = fa_do_start,
     [FA_OP_PROGRESS] = fa_do_progress,
     [FA_OP_HEARTBEAT] = fa_do_heartbeat,
+    [FA_OP_NOTE] = fa_do_note,
+    [FA_OP_AMEND] = fa_do_amend,
     [FA_OP_COMPLETE] = fa_do_complete,
     [FA_OP_FAIL] = fa_do_fail,
     [FA_OP_BLOCK] = fa_do_block,
@@ -346,6 +349,7 @@ static void after_commit(struct writer *writer)
     fa_waiters_tell_ended(engine->waiters, unit->ended, unit->ended_count);
     if (unit->has_ready)
         fa_waiters_tell_ready(engine->waiters);
+    fa_facts_tell(engine->waiters, unit);
     if (engine->fleet != NULL)
         fa_fleet_tell(engine->fleet,
                       &(struct fa_fleet_news){.has_ready = unit->has_ready && !writer->is_announced,
@@ -564,6 +568,11 @@ static void engine_wait_end(struct fa_service *service, const char *id, int64_t 
 static uint64_t engine_ready_mark(struct fa_service *service)
 {
     return fa_waiters_ready_mark(downcast(service)->waiters);
+}
+
+static void engine_wake(struct fa_service *service)
+{
+    fa_waiters_tell_ready(downcast(service)->waiters);
 }
 
 static void engine_wait_ready(struct fa_service *service, uint64_t mark, int64_t timeout_ms)
@@ -805,6 +814,7 @@ static const struct fa_service_ops engine_ops = {
     .wait_end = engine_wait_end,
     .ready_mark = engine_ready_mark,
     .wait_ready = engine_wait_ready,
+    .wake = engine_wake,
     .listen = engine_listen,
     .unlisten = engine_unlisten,
     .expect = engine_expect,

@@ -31,6 +31,11 @@ TARGETS = [
     ("claim of 100: 10,000 waiting", "at most", 1.3),
     ("claim of 100: 200 waiting behind 10,000 throttled", "at most", 1.3),
     ("claim of 100: 200 waiting beside 10,000 ended", "at most", 1.3),
+    ("drain by functions in the pool", "at least", 0.8),
+    ("submit to start on an idle pool, median", "at most", 3),
+    ("submit to start on an idle pool, 99", "at most", 10),
+    ("command handlers / posix_spawn", "at least", 0.7),
+    ("a subtask, of 10,000", "at most", 1.5),
     ("memory: growth with 10,000 waiting", "at most", 1.1),
 ]
 

@@ -1,5 +1,5 @@
 /*
- * test_sql_submit.c - submit and submit_many in SQL (migration 0003) do what the engine's submit
+ * test_sql_submit.c - submit and submit_many in SQL (migration 0005) do what the engine's submit
  * does: the same tasks, limits and keys, in the caller's transaction, and in nobody's way.
  */
 #include "support/crew.h"

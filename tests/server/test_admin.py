@@ -2,7 +2,7 @@
 """Resources, teams, lanes, counts, tokens, and what a server says about itself."""
 import re
 
-from helper_server import API, NO_ID, equal, is_true, run
+from helper_server import API, NO_ID, equal, is_true, run, wait_until
 
 
 def test_resources(place):
@@ -121,8 +121,14 @@ def test_health_and_info(place):
     equal(server("GET", "./readyz", status=200).json(), {"status": "ready"})
     is_true(b"Faina" in server("GET", "./", status=200).body)
     info = server("GET", "/info", status=200).json()
-    equal((info["engine"], info["inputSizeMax"]), ("sqlite", 1048576))
+    equal((info["engine"], info["inputSizeMax"]), (place.url.split(":")[0], 1048576))
     is_true(info["schemaVersion"] >= 3)
+
+
+def test_no_page_for_people(place):
+    server = place.serve("--no-ui")
+    equal(server("GET", "./", status=404).code(), "not_found")
+    server("GET", "./healthz", status=200)
 
 
 def test_request_ids(place):
@@ -132,8 +138,10 @@ def test_request_ids(place):
     equal(server("GET", "./healthz", X_Request_Id="my-own.1").headers["X-Request-Id"], "my-own.1")
     for bad in ("two words", "x" * 65, "a\tb", 'a"b'):
         is_true(server("GET", "./healthz", X_Request_Id=bad).headers["X-Request-Id"] != bad)
-    is_true("my-own.1" in {entry["request"] for entry in server.log("request")})
+    wait_until(lambda: "my-own.1" in {entry["request"] for entry in server.log("request")},
+               "it is in the log")
     server("PUT", "/resources/gpu", {"maxConcurrency": 1}, 200)
+    wait_until(lambda: server.log("administrative act"), "it is in the log")
     acts = server.log("administrative act")
     equal([(act["method"], act["path"]) for act in acts], [("PUT", f"{API}/resources/gpu")])
 
@@ -154,12 +162,12 @@ def test_metrics(place):
                  'faina_tasks_submitted_total{type="odd\\"\\\\name"} 1',
                  'faina_tasks_finished_total{type="mail",outcome="completed"} 2',
                  'faina_tasks_finished_total{type="mail",outcome="cancelled"} 1',
-                 'faina_task_run_seconds_count 2', 'faina_resource_in_use{resource="gpu"} 0',
+                 'faina_task_run_seconds_count 3', 'faina_resource_in_use{resource="gpu"} 0',
                  'faina_leases_expired_total 0', 'faina_build_info{version="0.1.0"} 1'):
         is_true(line in text.splitlines(), line, text)
     for name in ("faina_task_wait_seconds_bucket", "faina_commit_batch_size_count",
                  'faina_oldest_ready_seconds{type="odd',
-                 'faina_http_request_seconds_bucket{route="/api/v1/tasks/{id}",code="2xx",le="+Inf"}'):
+                 'faina_http_request_seconds_bucket{route="GET /api/v1/tasks/{id}",code="200",'):
         is_true(name in text, name, text)
     is_true(task not in text)
     check_exposition(text)
@@ -167,7 +175,7 @@ def test_metrics(place):
 
 def check_exposition(text):
     """The text format of Prometheus: each sample after its TYPE, buckets that only grow."""
-    types, last = {}, {}
+    types, last, seen = {}, {}, set()
     for line in text.splitlines():
         if line.startswith("# TYPE"):
             _, _, name, kind = line.split()
@@ -178,10 +186,12 @@ def check_exposition(text):
             is_true(match, line)
             name = re.sub("_(bucket|sum|count)$", "", match[1])
             is_true(name in types or match[1] in types, line)
+            is_true(match[1] + (match[2] or "") not in seen, "twice", line)
+            seen.add(match[1] + (match[2] or ""))
             if match[1].endswith("_bucket"):
                 series = name + re.sub(',?le="[^"]*"', "", match[2])
                 is_true(float(match[3]) >= last.get(series, 0), line)
                 last[series] = float(match[3])
 
 
-run(globals())
+run(globals(), on_postgres=True)

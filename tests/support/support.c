@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#define URLS_DEFAULT FA_T_SQLITE " " FA_T_MEMORY
+#define URLS_DEFAULT FA_T_SQLITE " " FA_T_MEMORY " " FA_T_POSTGRES
 
 /* What cmocka hands to a test's set-up. */
 struct plan {

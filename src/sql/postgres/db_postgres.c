@@ -880,31 +880,50 @@ static enum faina_code pg_script(struct fa_db *db, const char *text, struct fain
     return run_script(downcast(db), text, err);
 }
 
+/* One at a time, and a schema with the list of its steps. Who may not make schemas may well have
+ * been given one, so it is made only when it isn't there. */
+static const char *lock_text(struct pg *pg, struct fa_arena *arena)
+{
+    size_t len = strlen(pg->target->schema);
+    char *name = PQescapeIdentifier(pg->conn, pg->target->schema, len);
+    char *literal = PQescapeLiteral(pg->conn, pg->target->schema, len);
+    const char *text = fa_arena_printf(
+        arena,
+        "SET LOCAL lock_timeout = '60s';\n"
+        "SET LOCAL statement_timeout = '10min';\n"
+        "SET LOCAL client_min_messages = warning;\n"
+        "SELECT pg_advisory_xact_lock(hashtextextended('faina ' || %s, 0));\n"
+        "DO $do$ BEGIN\n"
+        "    IF to_regnamespace(quote_ident(%s)) IS NULL THEN CREATE SCHEMA %s; END IF;\n"
+        "END $do$;\n"
+        "SET LOCAL search_path TO %s;\n"
+        "CREATE TABLE IF NOT EXISTS schema_migrations (id text PRIMARY KEY,\n"
+        "    description text NOT NULL, executed_at timestamptz NOT NULL);\n",
+        literal, literal, name, name);
+
+    PQfreemem(name);
+    PQfreemem(literal);
+    return text;
+}
+
 static enum faina_code pg_lock_schema(struct fa_db *db, struct faina_error *err)
 {
     struct pg *pg = downcast(db);
     struct fa_arena scratch = {0};
-    char *name = PQescapeIdentifier(pg->conn, pg->target->schema, strlen(pg->target->schema));
-    char *literal = PQescapeLiteral(pg->conn, pg->target->schema, strlen(pg->target->schema));
-    enum faina_code code;
+    enum faina_code code = run_script(pg, lock_text(pg, &scratch), err);
 
-    code = run_script(
-        pg,
-        fa_arena_printf(
-            &scratch,
-            "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '10min';"
-            "SET LOCAL client_min_messages = warning;"
-            "SELECT pg_advisory_xact_lock(hashtextextended('faina ' || %s, 0));"
-            "DO $do$ BEGIN IF to_regnamespace(quote_ident(%s)) IS NULL THEN CREATE SCHEMA %s;"
-            " END IF; END $do$;"
-            "CREATE TABLE IF NOT EXISTS schema_migrations (id text PRIMARY KEY,"
-            " description text NOT NULL, executed_at timestamptz NOT NULL)",
-            literal, literal, name),
-        err);
     fa_arena_finish(&scratch);
-    PQfreemem(name);
-    PQfreemem(literal);
     return code;
+}
+
+static const char *pg_script_head(struct fa_db *db, struct fa_arena *arena)
+{
+    struct pg *pg = downcast(db);
+
+    return fa_arena_printf(arena,
+                           "-- The schema of Faina " FAINA_VERSION
+                           " on %s.\n-- To apply it: psql -v ON_ERROR_STOP=1 -f FILE\n\nBEGIN;\n%s",
+                           pg->target->location, lock_text(pg, arena));
 }
 
 /* What it is ---------------------------------------------------------------------------------- */
@@ -976,6 +995,7 @@ static const struct fa_db_ops postgres_ops = {
     .run_all = pg_run_all,
     .script = pg_script,
     .lock_schema = pg_lock_schema,
+    .script_head = pg_script_head,
     .now = pg_now,
     .check = pg_check,
     .advise = pg_advise,

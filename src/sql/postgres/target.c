@@ -200,8 +200,8 @@ static const char *const settings[] = {
                      "-c enable_hashjoin=off -c enable_mergejoin=off -c enable_material=off "
                      "-c enable_bitmapscan=off -c enable_memoize=off -c "
                      "default_transaction_isolation=read\\ committed",
-    [FA_PG_READER] = "-c statement_timeout=60s -c idle_in_transaction_session_timeout=30s "
-                     "-c jit=off -c default_transaction_isolation=repeatable\\ read",
+    [FA_PG_READER] = ("-c statement_timeout=60s -c idle_in_transaction_session_timeout=30s "
+                      "-c jit=off -c default_transaction_isolation=repeatable\\ read"),
     [FA_PG_HERALD] = "-c statement_timeout=10s -c synchronous_commit=off -c jit=off",
 };
 

@@ -1,9 +1,9 @@
--- Days without a partition: one sentence for each table.
+-- Today or tomorrow without a partition: one sentence for each table. The leader makes later days.
 SELECT format('%s has no partition for %s: SELECT %I.make_partitions()', parent,
               string_agg(to_char(day, 'YYYY-MM-DD'), ', ' ORDER BY day), current_schema())
 FROM unnest(ARRAY['task', 'ended', 'event']) AS parent
 CROSS JOIN LATERAL (
-    SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date + n AS day FROM generate_series(0, 2) AS n
+    SELECT (clock_timestamp() AT TIME ZONE 'UTC')::date + n AS day FROM generate_series(0, 1) AS n
     ) d
 WHERE to_regclass(quote_ident(parent || '_' || to_char(day, 'YYYYMMDD'))) IS NULL
 GROUP BY parent
