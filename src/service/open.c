@@ -55,6 +55,9 @@ static enum faina_code check_options(const struct faina_options *options, struct
         return fa_error_field(err, FAINA_INVALID_REQUEST, "input_size_max",
                               "input_size_max must be between 0 and %d bytes",
                               FA_INPUT_SIZE_CEILING);
+    if (options->events_keep_ms < 0 || options->events_keep_ms > FA_DURATION_MS_MAX)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "events_keep_ms",
+                              "events_keep_ms must be between 0 and 100 years");
     if (options->cache_kib < 0)
         return fa_error_field(err, FAINA_INVALID_REQUEST, "cache_kib",
                               "cache_kib can't be negative");
@@ -114,7 +117,7 @@ enum faina_code fa_service_open(struct fa_service **out, const char *url,
         code = open_store(url ? url : "sqlite:faina.db", options, &store, err);
     if (code != FAINA_OK)
         return code;
-    code = fa_engine_open(&service, store, err);
+    code = fa_engine_open(&service, store, options, err);
     if (code != FAINA_OK)
         return code;
     service->input_size_max = options && options->input_size_max > 0

@@ -124,6 +124,21 @@ static const char *phase_name(enum faina_phase phase)
     return "start";
 }
 
+static void put_origin(struct fa_json_writer *w, const struct faina_origin *origin)
+{
+    fa_json_key(w, "origin");
+    if (!origin) {
+        fa_json_put_null(w);
+        return;
+    }
+    fa_json_begin_object(w);
+    put_str(w, "workflow", origin->workflow);
+    put_str(w, "trigger", origin->trigger);
+    put_int(w, "version", origin->version);
+    put_str(w, "eventId", origin->event_id && origin->event_id[0] ? origin->event_id : NULL);
+    fa_json_end_object(w);
+}
+
 void fa_wire_put_task(struct fa_json_writer *w, const struct faina_task *task)
 {
     fa_json_begin_object(w);
@@ -156,6 +171,7 @@ void fa_wire_put_task(struct fa_json_writer *w, const struct faina_task *task)
     put_time(w, "expiresAt", task->expires_us);
     put_id(w, "teamId", task->team_id);
     put_str(w, "createdBy", task->created_by);
+    put_origin(w, task->origin);
     put_int(w, "version", task->version);
     put_time(w, "createdAt", task->created_us);
     put_time(w, "updatedAt", task->updated_us);
