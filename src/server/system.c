@@ -115,9 +115,13 @@ void fa_handle_info(struct fa_request *req)
  * Figures
  */
 
-static const char *route_name(size_t index)
+/* "GET /api/v1/tasks/{id}" */
+static void route_name(size_t index, struct fa_buf *out)
 {
-    return index < fa_route_count ? fa_routes[index].path : "none";
+    if (index < fa_route_count)
+        fa_buf_printf(out, "%s %s", fa_routes[index].method, fa_routes[index].path);
+    else
+        fa_buf_add_str(out, "none");
 }
 
 static void gauge(struct fa_buf *out, const char *name, const char *help, double value)

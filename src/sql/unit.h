@@ -46,6 +46,9 @@ struct fa_unit {
     int64_t next_us;     /* earliest new deadline; INT64_MAX: none */
     struct fa_id *ended; /* tasks that ended */
     size_t ended_count, ended_size;
+    struct fa_row **added; /* tasks that were made; in the arena */
+    size_t added_count, added_size;
+    size_t lost_count; /* leases that ran out */
 
     bool has_arrivals;    /* a row that is not yet written may belong in line */
     uint64_t epoch;       /* grows with each transaction: what was read ahead before is void */
