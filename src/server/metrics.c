@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define TYPES_MAX 200 /* N1: what comes after them is counted as "other" */
+#define TYPES_MAX FA_METRICS_TYPES_MAX
 
 static const double time_bounds[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                      0.25,   0.5,   1,      2.5,   5,    10,    30,   60};

@@ -10,6 +10,8 @@
 
 #include "service/service.h"
 
+#define FA_METRICS_TYPES_MAX 200 /* N1: what comes after them is "other", or left out */
+
 struct fa_metrics;
 
 struct fa_metrics *fa_metrics_create(size_t route_count);

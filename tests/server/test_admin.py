@@ -154,7 +154,7 @@ def test_metrics(place):
                  'faina_tasks_submitted_total{type="odd\\"\\\\name"} 1',
                  'faina_tasks_finished_total{type="mail",outcome="completed"} 2',
                  'faina_tasks_finished_total{type="mail",outcome="cancelled"} 1',
-                 'faina_task_run_seconds_count 2', 'faina_resource_in_use{resource="gpu"} 0',
+                 'faina_task_run_seconds_count 3', 'faina_resource_in_use{resource="gpu"} 0',
                  'faina_leases_expired_total 0', 'faina_build_info{version="0.1.0"} 1'):
         is_true(line in text.splitlines(), line, text)
     for name in ("faina_task_wait_seconds_bucket", "faina_commit_batch_size_count",
