@@ -568,6 +568,7 @@ struct faina_count {
     const char *ns, *type;
     bool is_paused;
     int64_t by_status[FAINA_STATUS_COUNT];
+    int64_t oldest_ready_us; /* when the oldest task in line was made; 0: none is */
 };
 
 struct faina_stats {

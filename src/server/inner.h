@@ -34,7 +34,8 @@ struct fa_server {
     struct fa_post *post;
     struct fa_auth *auth;
     struct fa_metrics *metrics;
-    char *certificate, *key; /* PEM; NULL: no TLS */
+    struct fa_listener counter; /* tells the metrics what was committed */
+    char *certificate, *key;    /* PEM; NULL: no TLS */
     const struct fa_log *log;
     struct fa_server_options options;
     struct fa_listener_socket *listeners[FA_SERVER_LISTEN_MAX];

@@ -8,12 +8,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define TYPES_MAX 200 /* N1: what comes after them is counted as "other" */
-#define CLASSES 6     /* 0: other, 1xx .. 5xx */
+#define TYPES_MAX FA_METRICS_TYPES_MAX
 
 static const double time_bounds[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
                                      0.25,   0.5,   1,      2.5,   5,    10,    30,   60};
 static const double size_bounds[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000};
+
+/* The statuses that we answer with; the last one stands for all others. */
+static const int codes[] = {200, 201, 204, 304, 400, 401, 403, 404, 405, 409,
+                            412, 413, 415, 429, 500, 501, 503, 504, 0};
+#define CODES FA_COUNT(codes)
 
 #define BUCKETS_MAX 17
 _Static_assert(FA_COUNT(time_bounds) < BUCKETS_MAX, "one more for +Inf");
@@ -31,10 +35,11 @@ struct type_counts {
 
 struct fa_metrics {
     size_t route_count;
-    struct histogram *requests; /* [route_count + 1][CLASSES] */
+    struct histogram *requests; /* [route_count + 1][CODES] */
     struct histogram groups, waits, runs;
 
-    pthread_mutex_t mutex; /* guards the types */
+    pthread_mutex_t mutex; /* guards what follows */
+    uint64_t leases_lost;
     struct type_counts types[TYPES_MAX + 1];
     size_t type_count;
 };
@@ -44,7 +49,7 @@ struct fa_metrics *fa_metrics_create(size_t route_count)
     struct fa_metrics *metrics = fa_alloc_zero(1, sizeof(*metrics));
 
     metrics->route_count = route_count;
-    metrics->requests = fa_alloc_zero((route_count + 1) * CLASSES, sizeof(*metrics->requests));
+    metrics->requests = fa_alloc_zero((route_count + 1) * CODES, sizeof(*metrics->requests));
     pthread_mutex_init(&metrics->mutex, NULL);
     return metrics;
 }
@@ -78,9 +83,11 @@ static void observe_us(struct histogram *histogram, int64_t us)
 
 void fa_metrics_request(struct fa_metrics *metrics, size_t route, int status, int64_t ns)
 {
-    size_t class = status >= 100 && status < 600 ? (size_t)status / 100 : 0;
+    size_t code = 0;
 
-    observe(&metrics->requests[route * CLASSES + class], time_bounds, FA_COUNT(time_bounds),
+    while (code < CODES - 1 && codes[code] != status)
+        code++;
+    observe(&metrics->requests[route * CODES + code], time_bounds, FA_COUNT(time_bounds),
             (double)ns / 1e9);
 }
 
@@ -107,23 +114,35 @@ static struct type_counts *counts_of(struct fa_metrics *metrics, const char *typ
     return &metrics->types[i];
 }
 
-void fa_metrics_submitted(struct fa_metrics *metrics, const char *type)
+/* One type often comes many times in a row. The mutex is held. */
+static struct type_counts *counts_after(struct fa_metrics *metrics, struct type_counts *last,
+                                        const char *type)
 {
-    pthread_mutex_lock(&metrics->mutex);
-    counts_of(metrics, type)->submitted++;
-    pthread_mutex_unlock(&metrics->mutex);
+    return last && strcmp(last->type, type) == 0 ? last : counts_of(metrics, type);
 }
 
-void fa_metrics_ended(struct fa_metrics *metrics, const char *type, enum faina_status status,
-                      int64_t wait_us, int64_t run_us)
+void fa_metrics_count(void *ctx, const struct fa_facts *facts)
 {
+    struct fa_metrics *metrics = ctx;
+    struct type_counts *counts = NULL;
+
     pthread_mutex_lock(&metrics->mutex);
-    counts_of(metrics, type)->finished[status]++;
+    metrics->leases_lost += facts->leases_lost;
+    for (size_t i = 0; i < facts->submitted_count; i++) {
+        counts = counts_after(metrics, counts, facts->submitted[i]);
+        counts->submitted++;
+    }
+    for (size_t i = 0; i < facts->ended_count; i++) {
+        const struct fa_fact *fact = &facts->ended[i];
+
+        counts = counts_after(metrics, counts, fact->type);
+        counts->finished[fact->status]++;
+        if (fact->wait_us < 0)
+            continue;
+        observe_us(&metrics->waits, fact->wait_us);
+        observe_us(&metrics->runs, fact->run_us);
+    }
     pthread_mutex_unlock(&metrics->mutex);
-    if (wait_us >= 0)
-        observe_us(&metrics->waits, wait_us);
-    if (run_us >= 0)
-        observe_us(&metrics->runs, run_us);
 }
 
 /* Text -------------------------------------------------------------------------------------- */
@@ -177,18 +196,21 @@ static bool is_used(struct histogram *histogram)
 }
 
 static void write_requests(struct fa_metrics *metrics, struct fa_buf *out,
-                           const char *(*name)(size_t route))
+                           void (*name)(size_t route, struct fa_buf *out))
 {
     head(out, "faina_http_request_seconds", "histogram",
-         "Time from a request's head to its answer, by route and class of status.");
-    for (size_t i = 0; i < (metrics->route_count + 1) * CLASSES; i++) {
-        struct fa_buf labels;
+         "Time from a request's head to its answer, by route and status.");
+    for (size_t i = 0; i < (metrics->route_count + 1) * CODES; i++) {
+        struct fa_buf labels, route;
 
         if (!is_used(&metrics->requests[i]))
             continue;
         fa_buf_init(&labels, 4096);
-        fa_metrics_label(&labels, "route", name(i / CLASSES));
-        fa_buf_printf(&labels, ",code=\"%zuxx\"", i % CLASSES);
+        fa_buf_init(&route, 1024);
+        name(i / CODES, &route);
+        fa_metrics_label(&labels, "route", route.ptr);
+        fa_buf_finish(&route);
+        fa_buf_printf(&labels, ",code=\"%d\"", codes[i % CODES]);
         put_histogram(out, &metrics->requests[i], time_bounds, FA_COUNT(time_bounds),
                       "faina_http_request_seconds", labels.ptr);
         fa_buf_finish(&labels);
@@ -223,7 +245,7 @@ static void write_types(struct fa_metrics *metrics, struct fa_buf *out)
 }
 
 void fa_metrics_write(struct fa_metrics *metrics, struct fa_buf *out,
-                      const char *(*name)(size_t route))
+                      void (*name)(size_t route, struct fa_buf *out))
 {
     write_types(metrics, out);
     head(out, "faina_task_wait_seconds", "histogram", "From submit to the first claim.");
@@ -233,6 +255,11 @@ void fa_metrics_write(struct fa_metrics *metrics, struct fa_buf *out,
          "From the claim of the last attempt to its end.");
     put_histogram(out, &metrics->runs, time_bounds, FA_COUNT(time_bounds), "faina_task_run_seconds",
                   "");
+    head(out, "faina_leases_expired_total", "counter", "Leases that ran out.");
+    pthread_mutex_lock(&metrics->mutex);
+    fa_buf_printf(out, "faina_leases_expired_total %llu\n",
+                  (unsigned long long)metrics->leases_lost);
+    pthread_mutex_unlock(&metrics->mutex);
     head(out, "faina_commit_batch_size", "histogram", "Operations in one transaction.");
     put_histogram(out, &metrics->groups, size_bounds, FA_COUNT(size_bounds),
                   "faina_commit_batch_size", "");

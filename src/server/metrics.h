@@ -10,6 +10,8 @@
 
 #include "service/service.h"
 
+#define FA_METRICS_TYPES_MAX 200 /* N1: what comes after them is "other", or left out */
+
 struct fa_metrics;
 
 struct fa_metrics *fa_metrics_create(size_t route_count);
@@ -19,16 +21,14 @@ void fa_metrics_destroy(struct fa_metrics *metrics); /* NULL is fine */
 void fa_metrics_request(struct fa_metrics *metrics, size_t route, int status, int64_t ns);
 /* A group of operations was committed. */
 void fa_metrics_group(struct fa_metrics *metrics, size_t ops);
-/* A task was stored; one has ended. Times that are not known are negative. */
-void fa_metrics_submitted(struct fa_metrics *metrics, const char *type);
-void fa_metrics_ended(struct fa_metrics *metrics, const char *type, enum faina_status status,
-                      int64_t wait_us, int64_t run_us);
+/* What a commit has done; ctx is the metrics (service.h). */
+void fa_metrics_count(void *ctx, const struct fa_facts *facts);
 
 /* name="value", escaped. */
 void fa_metrics_label(struct fa_buf *out, const char *name, const char *value);
 
-/* Everything that is counted here. `name` gives the label of a route. */
+/* Everything that is counted here. `name` writes the label of a route. */
 void fa_metrics_write(struct fa_metrics *metrics, struct fa_buf *out,
-                      const char *(*name)(size_t route));
+                      void (*name)(size_t route, struct fa_buf *out));
 
 #endif

@@ -237,6 +237,8 @@ static struct fa_server *create(struct fa_service *service, const struct fa_serv
     pthread_condattr_destroy(&attr);
     server->auth = fa_auth_create();
     server->metrics = fa_metrics_create(fa_route_count);
+    server->counter = (struct fa_listener){.count = fa_metrics_count, .ctx = server->metrics};
+    fa_service_listen(service, &server->counter);
     make_openapi(server);
     return server;
 }
@@ -251,6 +253,7 @@ static void destroy(struct fa_server *server)
     drop_retired(server, true);
     fa_http_stop_sweeper(server);
     fa_post_close(server->post);
+    fa_service_unlisten(server->service, &server->counter);
     fa_metrics_destroy(server->metrics);
     fa_auth_destroy(server->auth);
     free(server->certificate);

@@ -115,14 +115,49 @@ void fa_handle_info(struct fa_request *req)
  * Figures
  */
 
-static const char *route_name(size_t index)
+/* "GET /api/v1/tasks/{id}" */
+static void route_name(size_t index, struct fa_buf *out)
 {
-    return index < fa_route_count ? fa_routes[index].path : "none";
+    if (index < fa_route_count)
+        fa_buf_printf(out, "%s %s", fa_routes[index].method, fa_routes[index].path);
+    else
+        fa_buf_add_str(out, "none");
 }
 
 static void gauge(struct fa_buf *out, const char *name, const char *help, double value)
 {
     fa_buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n%s %g\n", name, help, name, name, value);
+}
+
+/* By type, whatever the namespace: the oldest of all. */
+static void put_oldest(struct fa_buf *out, const struct fa_op *stats)
+{
+    size_t count = stats->code == FAINA_OK ? stats->stats->count : 0;
+    int64_t now_us = fa_clock_now_us();
+
+    fa_buf_add_str(out, "# HELP faina_oldest_ready_seconds Age of the oldest task in line.\n"
+                        "# TYPE faina_oldest_ready_seconds gauge\n");
+    for (size_t i = 0; i < count && i < FA_METRICS_TYPES_MAX; i++) {
+        const struct faina_count *type = &stats->stats->types[i];
+        int64_t oldest_us = type->oldest_ready_us;
+        bool is_first = true;
+
+        for (size_t k = 0; k < count; k++) {
+            const struct faina_count *other = &stats->stats->types[k];
+
+            if (k == i || strcmp(other->type, type->type) != 0)
+                continue;
+            is_first = is_first && k > i;
+            if (other->oldest_ready_us != 0 &&
+                (oldest_us == 0 || other->oldest_ready_us < oldest_us))
+                oldest_us = other->oldest_ready_us;
+        }
+        if (!is_first || oldest_us == 0)
+            continue;
+        fa_buf_add_str(out, "faina_oldest_ready_seconds{");
+        fa_metrics_label(out, "type", type->type);
+        fa_buf_printf(out, "} %.3f\n", (double)(now_us - oldest_us) / 1e6);
+    }
 }
 
 static void put_store(struct fa_buf *out, const struct fa_op *stats, const struct fa_op *resources)
@@ -132,6 +167,7 @@ static void put_store(struct fa_buf *out, const struct fa_op *stats, const struc
         fa_buf_printf(out, "faina_tasks{status=\"%s\"} %lld\n",
                       faina_status_name((enum faina_status)i),
                       (long long)stats->stats->by_status[i]);
+    put_oldest(out, stats);
     fa_buf_add_str(out, "# HELP faina_resource_in_use Tasks that hold a resource.\n"
                         "# TYPE faina_resource_in_use gauge\n");
     for (size_t i = 0; resources->code == FAINA_OK && i < resources->resources->count; i++) {

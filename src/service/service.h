@@ -218,9 +218,24 @@ struct fa_news {
     bool has_ready;     /* something may be claimed that could not be before */
 };
 
-/* One who wants to hear of commits; the caller's memory, from listen to unlisten. */
+/* What a commit of this process has done, for those who count. */
+struct fa_facts {
+    const char *const *submitted; /* the types of the tasks that it made */
+    size_t submitted_count;
+    const struct fa_fact {
+        const char *type;
+        enum faina_status status;
+        int64_t wait_us, run_us; /* from submit to the last claim, and from there; -1: no claim */
+    } * ended;
+    size_t ended_count;
+    size_t leases_lost;
+};
+
+/* One who wants to hear of commits; the caller's memory, from listen to unlisten. Both functions
+ * may be NULL, must be quick, and never call the service. */
 struct fa_listener {
-    void (*tell)(void *ctx, const struct fa_news *news); /* quick; never calls the service */
+    void (*tell)(void *ctx, const struct fa_news *news);
+    void (*count)(void *ctx, const struct fa_facts *facts);
     void *ctx;
     struct fa_listener *next; /* the engine's */
 };

@@ -313,6 +313,7 @@ void fa_wire_put_stats(struct fa_json_writer *w, const struct faina_stats *stats
         put_str(w, "namespace", stats->types[i].ns);
         put_str(w, "type", stats->types[i].type);
         put_bool(w, "paused", stats->types[i].is_paused);
+        put_time(w, "oldestReadyAt", stats->types[i].oldest_ready_us);
         put_counts(w, stats->types[i].by_status);
         fa_json_end_object(w);
     }

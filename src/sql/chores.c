@@ -50,6 +50,7 @@ static enum faina_code lose_lease(struct fa_unit *unit, struct fa_row *row, stru
     const char *message = fa_arena_printf(&unit->arena, "worker %s did not renew its lease",
                                           worker ? worker : "(none)");
 
+    unit->lost_count++;
     return fa_end_attempt(unit, row, true, "lease_lost", FAINA_ACTOR_SYSTEM, worker,
                           lost_error(unit, "lease_lost", message), err);
 }

@@ -20,6 +20,7 @@
 #include "model/times.h"
 #include "sql/audit.h"
 #include "sql/batch.h"
+#include "sql/facts.h"
 #include "sql/journal.h"
 #include "sql/look.h"
 #include "sql/migrate.h"
@@ -331,6 +332,7 @@ static void after_commit(struct writer *writer)
     fa_waiters_tell_ended(engine->waiters, unit->ended, unit->ended_count);
     if (unit->has_ready)
         fa_waiters_tell_ready(engine->waiters);
+    fa_facts_tell(engine->waiters, unit);
     if (engine->fleet != NULL)
         fa_fleet_tell(engine->fleet, &(struct fa_fleet_news){.has_ready = unit->has_ready,
                                                              .has_leftover = unit->has_leftover,

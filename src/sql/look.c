@@ -312,6 +312,18 @@ static void sink_count(void *ctx, size_t n, const struct fa_value *c)
     stats->by_status[status] += fa_value_as_int(&c[3]);
 }
 
+static void sink_oldest(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct faina_stats *stats = ((struct count_list *)ctx)->stats;
+
+    (void)n;
+    for (size_t i = 0; i < stats->count; i++) {
+        if (fa_bytes_equal(fa_str(stats->types[i].ns), c[0].text) &&
+            fa_bytes_equal(fa_str(stats->types[i].type), c[1].text))
+            stats->types[i].oldest_ready_us = fa_id_key_us(fa_value_as_int(&c[2]));
+    }
+}
+
 static enum faina_code look_stats(struct fa_source *source, struct fa_op *op)
 {
     struct fa_value ns = namespace_param(op->name.ns);
@@ -320,6 +332,8 @@ static enum faina_code look_stats(struct fa_source *source, struct fa_op *op)
 
     list.stats = fa_arena_zero(op->arena, 1, sizeof(*list.stats));
     code = fa_db_one(source->db, FA_SQL_TALLY_ALL, &ns, 1, sink_count, &list, &op->error);
+    if (code == FAINA_OK)
+        code = fa_db_one(source->db, FA_SQL_READY_OLDEST, &ns, 1, sink_oldest, &list, &op->error);
     op->stats = list.stats;
     return code;
 }

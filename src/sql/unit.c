@@ -55,6 +55,8 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->event_count = 0;
     unit->link_count = 0;
     unit->ended_count = 0;
+    unit->added = NULL;
+    unit->added_count = unit->added_size = unit->lost_count = 0;
     unit->has_ready = unit->has_leftover = false;
     unit->has_arrivals = false;
     unit->looked = NULL;
@@ -141,9 +143,13 @@ struct fa_row *fa_unit_adopt(struct fa_unit *unit, const struct fa_row *row)
 struct fa_row *fa_unit_add(struct fa_unit *unit, struct fa_id id)
 {
     struct fa_row row = {.id = id, .has_task = true, .has_payload = true, .is_new = true};
+    struct fa_row *kept = keep(unit, &row);
 
     unit->has_arrivals = true;
-    return keep(unit, &row);
+    unit->added = fa_arena_grow(&unit->arena, unit->added, unit->added_count, &unit->added_size,
+                                sizeof(struct fa_row *));
+    unit->added[unit->added_count++] = kept;
+    return kept;
 }
 
 static enum faina_code load(struct fa_unit *unit, int64_t key, bool whole, struct fa_row **out,

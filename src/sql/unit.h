@@ -46,6 +46,9 @@ struct fa_unit {
     int64_t next_us;     /* earliest new deadline; INT64_MAX: none */
     struct fa_id *ended; /* tasks that ended */
     size_t ended_count, ended_size;
+    struct fa_row **added; /* tasks that were made; in the arena */
+    size_t added_count, added_size;
+    size_t lost_count; /* leases that ran out */
 
     struct fa_buf journal; /* what happened, for the log */
 

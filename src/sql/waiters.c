@@ -10,6 +10,7 @@
 #include "service/service.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -31,6 +32,7 @@ struct fa_waiters {
 
     pthread_mutex_t listeners_mutex; /* guards the list, also while they are told (W3) */
     struct fa_listener *listeners;
+    atomic_size_t counters; /* those of them that count; changed under the mutex */
 };
 
 static struct bucket *bucket_of(struct fa_waiters *waiters, struct fa_id id)
@@ -117,7 +119,8 @@ static void tell_news(struct fa_waiters *waiters, const struct fa_news *news)
 {
     pthread_mutex_lock(&waiters->listeners_mutex);
     for (struct fa_listener *listener = waiters->listeners; listener; listener = listener->next)
-        listener->tell(listener->ctx, news);
+        if (listener->tell != NULL)
+            listener->tell(listener->ctx, news);
     pthread_mutex_unlock(&waiters->listeners_mutex);
 }
 
@@ -192,6 +195,7 @@ void fa_waiters_listen(struct fa_waiters *waiters, struct fa_listener *listener)
     pthread_mutex_lock(&waiters->listeners_mutex);
     listener->next = waiters->listeners;
     waiters->listeners = listener;
+    atomic_fetch_add(&waiters->counters, listener->count != NULL);
     pthread_mutex_unlock(&waiters->listeners_mutex);
 }
 
@@ -201,9 +205,24 @@ void fa_waiters_unlisten(struct fa_waiters *waiters, struct fa_listener *listene
     for (struct fa_listener **link = &waiters->listeners; *link != NULL; link = &(*link)->next) {
         if (*link == listener) {
             *link = listener->next;
+            atomic_fetch_sub(&waiters->counters, listener->count != NULL);
             break;
         }
     }
+    pthread_mutex_unlock(&waiters->listeners_mutex);
+}
+
+bool fa_waiters_has_counters(struct fa_waiters *waiters)
+{
+    return atomic_load_explicit(&waiters->counters, memory_order_relaxed) > 0;
+}
+
+void fa_waiters_tell_facts(struct fa_waiters *waiters, const struct fa_facts *facts)
+{
+    pthread_mutex_lock(&waiters->listeners_mutex);
+    for (struct fa_listener *listener = waiters->listeners; listener; listener = listener->next)
+        if (listener->count != NULL)
+            listener->count(listener->ctx, facts);
     pthread_mutex_unlock(&waiters->listeners_mutex);
 }
 

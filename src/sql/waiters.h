@@ -47,6 +47,11 @@ void fa_waiters_wait_ready(struct fa_waiters *waiters, uint64_t mark, int64_t ti
 void fa_waiters_listen(struct fa_waiters *waiters, struct fa_listener *listener);
 void fa_waiters_unlisten(struct fa_waiters *waiters, struct fa_listener *listener);
 
+struct fa_facts;
+/* Whether anybody counts; and telling those who do. */
+bool fa_waiters_has_counters(struct fa_waiters *waiters);
+void fa_waiters_tell_facts(struct fa_waiters *waiters, const struct fa_facts *facts);
+
 void fa_waiters_close(struct fa_waiters *waiters);
 
 #endif

@@ -154,12 +154,12 @@ def test_metrics(place):
                  'faina_tasks_submitted_total{type="odd\\"\\\\name"} 1',
                  'faina_tasks_finished_total{type="mail",outcome="completed"} 2',
                  'faina_tasks_finished_total{type="mail",outcome="cancelled"} 1',
-                 'faina_task_run_seconds_count 2', 'faina_resource_in_use{resource="gpu"} 0',
+                 'faina_task_run_seconds_count 3', 'faina_resource_in_use{resource="gpu"} 0',
                  'faina_leases_expired_total 0', 'faina_build_info{version="0.1.0"} 1'):
         is_true(line in text.splitlines(), line, text)
     for name in ("faina_task_wait_seconds_bucket", "faina_commit_batch_size_count",
                  'faina_oldest_ready_seconds{type="odd',
-                 'faina_http_request_seconds_bucket{route="/api/v1/tasks/{id}",code="2xx",le="+Inf"}'):
+                 'faina_http_request_seconds_bucket{route="GET /api/v1/tasks/{id}",code="200",'):
         is_true(name in text, name, text)
     is_true(task not in text)
     check_exposition(text)
@@ -167,7 +167,7 @@ def test_metrics(place):
 
 def check_exposition(text):
     """The text format of Prometheus: each sample after its TYPE, buckets that only grow."""
-    types, last = {}, {}
+    types, last, seen = {}, {}, set()
     for line in text.splitlines():
         if line.startswith("# TYPE"):
             _, _, name, kind = line.split()
@@ -178,6 +178,8 @@ def check_exposition(text):
             is_true(match, line)
             name = re.sub("_(bucket|sum|count)$", "", match[1])
             is_true(name in types or match[1] in types, line)
+            is_true(match[1] + (match[2] or "") not in seen, "twice", line)
+            seen.add(match[1] + (match[2] or ""))
             if match[1].endswith("_bucket"):
                 series = name + re.sub(',?le="[^"]*"', "", match[2])
                 is_true(float(match[3]) >= last.get(series, 0), line)

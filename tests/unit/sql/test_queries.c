@@ -148,6 +148,8 @@ static void test_queries__the_right_index_is_used(void **state)
         {FA_SQL_READY_GET, "SEARCH ready USING PRIMARY KEY (lane=? AND rank=? AND id=?)", true},
         {FA_SQL_READY_DELETE, "SEARCH ready USING PRIMARY KEY (lane=? AND rank=? AND id=?)", true},
         {FA_SQL_READY_LANES, "SEARCH ready USING PRIMARY KEY (lane>?)", true},
+        {FA_SQL_READY_OLDEST, "SEARCH ready USING PRIMARY KEY (lane=? AND rank>?)", false},
+        {FA_SQL_READY_OLDEST, "SEARCH ready USING PRIMARY KEY (lane=? AND rank=?)", false},
         {FA_SQL_TASK_GET, "SEARCH task USING INTEGER PRIMARY KEY (rowid=?)", true},
         {FA_SQL_TASK_DELETE, "SEARCH task USING INTEGER PRIMARY KEY (rowid=?)", true},
         {FA_SQL_TASK_LAST, "SEARCH task", true},

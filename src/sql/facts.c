@@ -1,0 +1,42 @@
+/* facts.c - see facts.h. */
+#include "sql/facts.h"
+
+#include "service/service.h"
+
+static size_t gather_ends(struct fa_unit *unit, struct fa_fact *facts)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < unit->ended_count; i++) {
+        const struct fa_row *row = fa_unit_known(unit, unit->ended[i].key);
+
+        if (row == NULL || !fa_status_is_ended(row->status))
+            continue; /* it was put back in line by the same transaction */
+        facts[count++] = (struct fa_fact){
+            .type = row->lane->type,
+            .status = row->status,
+            .wait_us = row->claimed_us != 0 ? row->claimed_us - row->created_us : -1,
+            .run_us = row->claimed_us != 0 ? row->completed_us - row->claimed_us : -1,
+        };
+    }
+    return count;
+}
+
+void fa_facts_tell(struct fa_waiters *waiters, struct fa_unit *unit)
+{
+    struct fa_facts facts = {.submitted_count = unit->added_count, .leases_lost = unit->lost_count};
+    const char **submitted;
+    struct fa_fact *ended;
+
+    if (!fa_waiters_has_counters(waiters) ||
+        unit->added_count + unit->ended_count + unit->lost_count == 0)
+        return;
+    submitted = fa_arena_take(&unit->arena, (unit->added_count + 1) * sizeof(*submitted));
+    ended = fa_arena_take(&unit->arena, (unit->ended_count + 1) * sizeof(*ended));
+    for (size_t i = 0; i < unit->added_count; i++)
+        submitted[i] = unit->added[i]->lane->type;
+    facts.submitted = submitted;
+    facts.ended = ended;
+    facts.ended_count = gather_ends(unit, ended);
+    fa_waiters_tell_facts(waiters, &facts);
+}
