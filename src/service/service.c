@@ -14,6 +14,7 @@
 #include "model/id.h"
 #include "model/limits.h"
 #include "model/states.h"
+#include "remote/remote.h"
 #include "sql/engine.h"
 
 #include <assert.h>
@@ -23,6 +24,9 @@
 /* A wait looks again after this long even when nobody woke it: a lost wake-up may cost time, but
  * it never hangs anybody. */
 #define WAIT_SLICE_MS 5000
+
+/* How long to try again when the owner of a file is to be found at its address, and isn't. */
+#define OWNER_GOES_MS 2000
 
 const char *fa_op_name(enum fa_op_kind kind)
 {
@@ -51,7 +55,8 @@ bool fa_op_writes(enum fa_op_kind kind)
  */
 
 #define URL_EXAMPLES                                                                               \
-    "sqlite:faina.db, sqlite:/var/lib/faina/faina.db, memory: or postgres://user@host/database"
+    "sqlite:faina.db, sqlite:/var/lib/faina/faina.db, memory:, postgres://user@host/database or "  \
+    "http://host:7070"
 
 static bool starts_with(const char *text, const char *prefix)
 {
@@ -102,8 +107,6 @@ static enum faina_code unknown_url(const char *url, struct faina_error *err)
         const char *scheme, *engine;
     } later[] = {
         {"nats://", "NATS"},
-        {"http://", "remote"},
-        {"https://", "remote"},
     };
 
     for (size_t i = 0; i < FA_COUNT(later); i++) {
@@ -121,42 +124,88 @@ static enum faina_code unknown_url(const char *url, struct faina_error *err)
                           url);
 }
 
-static enum faina_code open_store(const char *url, const struct faina_options *options,
-                                  struct fa_store **out, struct faina_error *err)
+static enum faina_code open_engine(struct fa_service **out, enum faina_code code,
+                                   struct fa_store *store, const struct faina_options *options,
+                                   struct faina_error *err)
 {
-    const char *path = NULL; /* NULL: memory */
-    enum faina_code code = FAINA_OK;
-
-    if (starts_with(url, "postgres://") || starts_with(url, "postgresql://"))
-        return fa_store_open_postgres(out, url, err);
-    if (starts_with(url, "sqlite:"))
-        code = sqlite_path(url, &path, err);
-    else if (strcmp(url, "memory:") != 0)
-        code = unknown_url(url, err);
-    return code == FAINA_OK ? fa_store_open_sqlite(out, path, options, err) : code;
+    if (code == FAINA_OK)
+        code = fa_engine_open(out, store, err);
+    if (code == FAINA_OK)
+        (*out)->input_size_max = options && options->input_size_max > 0
+                                     ? (size_t)options->input_size_max
+                                     : FA_INPUT_SIZE_DEFAULT;
+    return code;
 }
+
+static enum faina_code open_postgres(struct fa_service **out, const char *url,
+                                     const struct faina_options *options, struct faina_error *err)
+{
+    struct fa_store *store = NULL;
+
+    return open_engine(out, fa_store_open_postgres(&store, url, err), store, options, err);
+}
+
+static enum faina_code open_memory(struct fa_service **out, const char *url,
+                                   const struct faina_options *options, struct faina_error *err)
+{
+    struct fa_store *store = NULL;
+
+    if (strcmp(url, "memory:") != 0)
+        return unknown_url(url, err);
+    return open_engine(out, fa_store_open_sqlite(&store, NULL, options, NULL, err), store, options,
+                       err);
+}
+
+/* A file that another process serves is reached through that process. When it doesn't answer there,
+ * it may be about to go: then the file is ours at the next try. */
+static enum faina_code open_sqlite(struct fa_service **out, const char *url,
+                                   const struct faina_options *options, struct faina_error *err)
+{
+    const struct timespec moment = {.tv_nsec = 20 * 1000000};
+    int64_t start_us = fa_clock_mono_us();
+    const char *path = NULL;
+    enum faina_code code = sqlite_path(url, &path, err);
+
+    while (code == FAINA_OK) {
+        struct fa_store *store = NULL;
+        struct fa_store_owner owner = {0};
+
+        code = fa_store_open_sqlite(&store, path, options, &owner, err);
+        if (code == FAINA_OK || !owner.address[0])
+            return open_engine(out, code, store, options, err);
+        code = fa_remote_open(out, owner.address, options, err);
+        if (code != FAINA_UNAVAILABLE || fa_clock_mono_us() - start_us > OWNER_GOES_MS * 1000)
+            return code;
+        nanosleep(&moment, NULL);
+        code = FAINA_OK;
+    }
+    return code;
+}
+
+static const struct {
+    const char *scheme;
+    enum faina_code (*open)(struct fa_service **out, const char *url,
+                            const struct faina_options *options, struct faina_error *err);
+} engines[] = {
+    {"sqlite:", open_sqlite},         {"memory:", open_memory},    {"postgres://", open_postgres},
+    {"postgresql://", open_postgres}, {"http://", fa_remote_open}, {"https://", fa_remote_open},
+    {"unix:", fa_remote_open},
+};
 
 enum faina_code fa_service_open(struct fa_service **out, const char *url,
                                 const struct faina_options *options, struct faina_error *err)
 {
-    struct fa_service *service = NULL;
-    struct fa_store *store = NULL;
-    enum faina_code code;
+    enum faina_code code = check_options(options, err);
 
     assert(out);
-    code = check_options(options, err);
-    if (code == FAINA_OK)
-        code = open_store(url ? url : "sqlite:faina.db", options, &store, err);
     if (code != FAINA_OK)
         return code;
-    code = fa_engine_open(&service, store, err);
-    if (code != FAINA_OK)
-        return code;
-    service->input_size_max = options && options->input_size_max > 0
-                                  ? (size_t)options->input_size_max
-                                  : FA_INPUT_SIZE_DEFAULT;
-    *out = service;
-    return FAINA_OK;
+    if (!url)
+        url = "sqlite:faina.db";
+    for (size_t i = 0; i < FA_COUNT(engines); i++)
+        if (starts_with(url, engines[i].scheme))
+            return engines[i].open(out, url, options, err);
+    return unknown_url(url, err);
 }
 
 /* Callers are counted so that closing can wait for those who were inside when it began. */
@@ -602,15 +651,40 @@ static int64_t time_left_ms(int64_t start_us, int64_t timeout_ms)
     return passed_ms >= timeout_ms ? 0 : timeout_ms - passed_ms;
 }
 
+/* The engine waits, for as long as it likes to at once. */
+static enum faina_code claim_there(struct fa_service *service, struct fa_op *op,
+                                   struct faina_error *err)
+{
+    int64_t start_us = fa_clock_mono_us();
+    int64_t left_ms = op->claim->wait_ms;
+
+    fa_error_clear(&op->error);
+    op->code = check_op(service, op, &op->error);
+    while (op->code == FAINA_OK) {
+        service->ops->claim_wait(service, op, left_ms);
+        if (op->code != FAINA_OK || op->tasks->count > 0)
+            break;
+        left_ms = time_left_ms(start_us, op->claim->wait_ms);
+        if (left_ms == 0)
+            break;
+    }
+    finish_op(op);
+    if (err && op->code != FAINA_OK)
+        *err = op->error;
+    return op->code;
+}
+
 static enum faina_code claim_wait(struct fa_service *service, struct fa_op *op,
                                   struct faina_error *err)
 {
     int64_t start_us = fa_clock_mono_us();
 
     assert(op->kind == FA_OP_CLAIM_NEXT);
+    if (service->ops->claim_wait && op->claim->wait_ms > 0)
+        return claim_there(service, op, err);
     for (;;) {
         /* The mark comes first: what gets ready after it wakes us, what came before is claimed. */
-        uint64_t mark = service->ops->ready_mark(service);
+        uint64_t mark = service->ops->ready_mark ? service->ops->ready_mark(service) : 0;
         enum faina_code code = run_one(service, op, err);
         int64_t left_ms;
 

@@ -2,7 +2,7 @@
  * service.h - THE seam: every task operation, batched.
  *
  * Above it: the public C functions, the command line, later the HTTP server and the worker pool.
- * Below it: one implementation per family of engines (sql/, later kv/ and remote/). A caller fills
+ * Below it: one implementation per family of engines (sql/, remote/, later kv/). A caller fills
  * in operations and runs them together; nothing above knows SQL, nothing below knows HTTP.
  *
  *   O1  fa_service_run answers each operation by itself: op->code, and op->error when it isn't OK.
@@ -252,10 +252,15 @@ struct fa_service_ops {
      * happened: may wake for nothing, never misses an end. */
     void (*wait_end)(struct fa_service *service, const char *id, int64_t timeout_ms);
 
-    /* Required. A number that grows when there may be more to claim ... */
+    /* Required, unless there is claim_wait. A number that grows when there may be more to claim ...
+     */
     uint64_t (*ready_mark)(struct fa_service *service);
     /* ... and a wait until it is another than `mark`, or the time is over, or for nothing. */
     void (*wait_ready)(struct fa_service *service, uint64_t mark, int64_t timeout_ms);
+
+    /* Optional, for engines that wait where the tasks are. Runs one CLAIM_NEXT that waits for work
+     * for up to `wait_ms`; may come back empty before. */
+    void (*claim_wait)(struct fa_service *service, struct fa_op *op, int64_t wait_ms);
 
     /* Optional, both or neither. After each commit every listener is told, in the thread that
      * committed. After unlisten has returned it is told nothing more. */
