@@ -176,6 +176,8 @@ struct faina_task {
     /* Only in the answer to a submit: */
     bool existing;       /* the key was known: this is the first task, unchanged */
     bool input_mismatch; /* ... and its input was another one */
+    /* Only in the answer to a cancel: */
+    int64_t cancelled_count; /* how many tasks it has cancelled, with those below this one */
 };
 
 /* What to submit. Only `type` is required, or else `name` (then the type is "default"). */

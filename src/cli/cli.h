@@ -48,8 +48,9 @@ struct fa_cli {
     int width;                       /* columns */
     int out_errno;                   /* why stdout took no more; 0: it did */
 
-    struct fa_service *service; /* NULL until fa_cli_open */
-    struct fa_arena arena;      /* lives as long as the program */
+    struct faina_options options; /* of the engine */
+    struct fa_service *service;   /* NULL until fa_cli_open */
+    struct fa_arena arena;        /* lives as long as the program */
 };
 
 /* ---- engine.c: the engine ---- */

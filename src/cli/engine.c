@@ -49,7 +49,7 @@ enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
         return FAINA_OK;
     code = fa_cli_url(cli, &url, err);
     if (code == FAINA_OK)
-        code = fa_service_open(&cli->service, url, NULL, err);
+        code = fa_service_open(&cli->service, url, &cli->options, err);
     return code;
 }
 
@@ -85,11 +85,14 @@ static void sleep_ms(int64_t ms)
     nanosleep(&time, NULL); /* woken early, the look comes early */
 }
 
-/* What is in memory dies with the engine, and nobody else can reach it anyhow. */
-static bool is_in_memory(const struct fa_cli *cli)
+/* What is in memory dies with the engine, and nobody else can reach it anyhow. An engine in another
+ * process is kept from nobody. */
+static bool stays_open(const struct fa_cli *cli)
 {
     const char *url;
 
+    if (cli->service && fa_service_is_remote(cli->service))
+        return true;
     return fa_cli_url(cli, &url, NULL) == FAINA_OK && strcmp(url, "memory:") == 0;
 }
 
@@ -117,7 +120,7 @@ bool fa_cli_wait_for(struct fa_cli *cli, int64_t timeout_ms, fa_cli_look look, v
         left_ms = timeout_ms - (fa_clock_mono_us() - start_us) / 1000;
         if (timeout_ms >= 0 && left_ms <= 0)
             return false;
-        if (!is_in_memory(cli))
+        if (!stays_open(cli))
             fa_cli_close(cli);
         sleep_ms(timeout_ms >= 0 && left_ms < step_ms ? left_ms : step_ms);
         step_ms = step_ms * 2 > WAIT_STEP_MAX_MS ? WAIT_STEP_MAX_MS : step_ms * 2;

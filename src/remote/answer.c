@@ -131,8 +131,9 @@ static enum faina_code read_change(struct fa_op *op, struct fa_json json, struct
         op->existing = is_true(json, "existing");
         op->input_mismatch = is_true(json, "inputMismatch");
     }
-    if (code == FAINA_OK && op->kind == FA_OP_CANCEL)
-        code = read_int(json, "cancelledCount", &op->count, err);
+    if (code == FAINA_OK && op->kind == FA_OP_CANCEL &&
+        read_int(json, "cancelledCount", &op->count, NULL) != FAINA_OK)
+        op->count = 0; /* it was cancelled before */
     if (code == FAINA_OK && op->wants_task)
         code = read_task(op, json, err);
     return code;

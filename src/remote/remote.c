@@ -205,6 +205,7 @@ static void remote_close(struct fa_service *service)
 
 static const struct fa_service_ops remote_ops = {
     .name = "http",
+    .is_remote = true,
     .run = remote_run,
     .wait_end = remote_wait_end,
     .claim_wait = remote_claim_wait,

@@ -66,7 +66,7 @@ fa_handler fa_handle_resources, fa_handle_resource, fa_handle_resource_put,
 fa_handler fa_handle_workers, fa_handle_worker, fa_handle_worker_put, fa_handle_worker_delete,
     fa_handle_tokens, fa_handle_token_post, fa_handle_token_delete;
 /* ---- system.c ---- */
-fa_handler fa_handle_root, fa_handle_healthz, fa_handle_readyz, fa_handle_metrics,
+fa_handler fa_handle_log, fa_handle_root, fa_handle_healthz, fa_handle_readyz, fa_handle_metrics,
     fa_handle_openapi, fa_handle_info;
 
 /* ---- openapi.c ---- */

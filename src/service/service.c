@@ -590,6 +590,8 @@ static void finish_op(struct fa_op *op)
     } else if (op->kind == FA_OP_SUBMIT && op->wants_task) {
         op->task->existing = op->existing;
         op->task->input_mismatch = op->input_mismatch;
+    } else if (op->kind == FA_OP_CANCEL && op->wants_task) {
+        op->task->cancelled_count = op->count;
     }
 }
 
@@ -799,4 +801,9 @@ void fa_service_advertise(struct fa_service *service, const char *address)
 {
     if (service->ops->advertise)
         service->ops->advertise(service, address);
+}
+
+bool fa_service_is_remote(const struct fa_service *service)
+{
+    return service->ops->is_remote;
 }

@@ -243,6 +243,7 @@ struct fa_listener {
 /* The table of an engine. The wrappers below check arguments and requests, once for all. */
 struct fa_service_ops {
     const char *name;
+    bool is_remote; /* the engine itself is in another process */
 
     /* Required. O1, O2, O3. Returns only after every op has its code; never waits for anything
      * but the store. */
@@ -315,6 +316,9 @@ bool fa_service_listen(struct fa_service *service, struct fa_listener *listener)
 void fa_service_unlisten(struct fa_service *service, struct fa_listener *listener);
 
 void fa_service_advertise(struct fa_service *service, const char *address);
+
+/* The engine is in another process, which others use too. */
+bool fa_service_is_remote(const struct fa_service *service);
 
 const char *fa_op_name(enum fa_op_kind kind);
 bool fa_op_writes(enum fa_op_kind kind);

@@ -73,6 +73,7 @@ static void put_value(struct fa_json_writer *w, const struct fa_shape_field *fie
         fa_json_put_int(w, *(const int *)place);
         return;
     case FA_SHAPE_INT64:
+    case FA_SHAPE_SOME:
         fa_json_put_int(w, *(const int64_t *)place);
         return;
     case FA_SHAPE_SIZE:
@@ -103,12 +104,18 @@ static void put_value(struct fa_json_writer *w, const struct fa_shape_field *fie
     assert(!"a member of no known type");
 }
 
+static bool is_left_out(const struct fa_shape_field *field, const void *place)
+{
+    return (field->type == FA_SHAPE_FLAG && !*(const bool *)place) ||
+           (field->type == FA_SHAPE_SOME && *(const int64_t *)place == 0);
+}
+
 void fa_shape_put_members(struct fa_json_writer *w, const struct fa_shape *shape, const void *from)
 {
     for (size_t i = 0; i < shape->field_count; i++) {
         const struct fa_shape_field *field = &shape->fields[i];
 
-        if (field->type == FA_SHAPE_FLAG && !*((const bool *)from + field->offset))
+        if (is_left_out(field, (const char *)from + field->offset))
             continue;
         fa_json_key(w, field->name);
         put_value(w, field, from);

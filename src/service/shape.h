@@ -21,6 +21,7 @@ enum fa_shape_type {
     FA_SHAPE_FLAG,  /* bool; written only when true */
     FA_SHAPE_INT,   /* int */
     FA_SHAPE_INT64, /* int64_t */
+    FA_SHAPE_SOME,  /* int64_t; written only when not 0 */
     FA_SHAPE_SIZE,  /* size_t */
     FA_SHAPE_TIME,  /* int64_t, microseconds; 0 is null */
     FA_SHAPE_TEXTS, /* const char *const *, and its size_t at `count`; NULL is [] */

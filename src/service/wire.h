@@ -19,7 +19,8 @@ extern const struct fa_shape fa_shape_task, fa_shape_tasks, fa_shape_events, fa_
 /* {tasks}, of a struct faina_tasks. */
 extern const struct fa_shape fa_shape_claims;
 
-/* Every field of a task, null where unset. `existing` and `inputMismatch` only when true. */
+/* Every field of a task, null where unset. `existing`, `inputMismatch` and `cancelledCount` only
+ * when they say something. */
 void fa_wire_put_task(struct fa_json_writer *w, const struct faina_task *task);
 /* {items, nextCursor} */
 void fa_wire_put_tasks(struct fa_json_writer *w, const struct faina_tasks *tasks);

@@ -261,6 +261,7 @@ static const struct fa_shape_field task_fields[] = {
     TASK("deletedAt", TIME, deleted_us),
     TASK("existing", FLAG, existing),
     TASK("inputMismatch", FLAG, input_mismatch),
+    TASK("cancelledCount", SOME, cancelled_count),
 };
 const struct fa_shape fa_shape_task = FA_SHAPE("task", task_fields);
 
