@@ -186,6 +186,15 @@ static void put_failure(struct fa_json_writer *w, const struct faina_failure *fa
     fa_json_end_object(w);
 }
 
+static void put_output(struct fa_json_writer *w, const char *output)
+{
+    static const char *const nulls[] = {"output"};
+
+    put_raw(w, "output", output);
+    if (output && fa_json_value(fa_str(output)).type == FA_JSON_NULL)
+        put_texts(w, "nulls", nulls, 1);
+}
+
 static void body_submit(const struct fa_op *op, struct fa_json_writer *w)
 {
     fa_wire_put_submit(w, op->submit);
@@ -201,7 +210,7 @@ static void put_act(const struct fa_op *op, struct fa_json_writer *w)
         put_duration(w, "leaseSeconds", op->lease_ms);
         return;
     case FA_OP_COMPLETE:
-        put_raw(w, "output", op->output);
+        put_output(w, op->output);
         return;
     case FA_OP_FAIL:
         put_failure(w, op->failure);
@@ -573,7 +582,7 @@ static void put_item(const struct fa_op *op, struct fa_json_writer *w)
     put_int(w, "fence", op->by.fence);
     if (op->kind == FA_OP_COMPLETE) {
         put_text(w, "status", "completed");
-        put_raw(w, "output", op->output);
+        put_output(w, op->output);
     } else if (op->kind == FA_OP_FAIL) {
         put_text(w, "status", "failed");
         put_failure(w, op->failure);

@@ -141,19 +141,21 @@ static enum faina_code open_postgres(struct fa_service **out, const char *url,
                                      const struct faina_options *options, struct faina_error *err)
 {
     struct fa_store *store = NULL;
+    enum faina_code code = fa_store_open_postgres(&store, url, err);
 
-    return open_engine(out, fa_store_open_postgres(&store, url, err), store, options, err);
+    return open_engine(out, code, store, options, err);
 }
 
 static enum faina_code open_memory(struct fa_service **out, const char *url,
                                    const struct faina_options *options, struct faina_error *err)
 {
     struct fa_store *store = NULL;
+    enum faina_code code;
 
     if (strcmp(url, "memory:") != 0)
         return unknown_url(url, err);
-    return open_engine(out, fa_store_open_sqlite(&store, NULL, options, NULL, err), store, options,
-                       err);
+    code = fa_store_open_sqlite(&store, NULL, options, NULL, err);
+    return open_engine(out, code, store, options, err);
 }
 
 /* A file that another process serves is reached through that process. When it doesn't answer there,

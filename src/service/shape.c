@@ -100,13 +100,44 @@ static void put_value(struct fa_json_writer *w, const struct fa_shape_field *fie
     case FA_SHAPE_OWN:
         field->put(w, place);
         return;
+    case FA_SHAPE_NULLS:
+        break;
     }
     assert(!"a member of no known type");
 }
 
+/* The JSON value null, which looks like nothing when it is written. */
+static bool is_null(const struct fa_shape_field *field, const char *from)
+{
+    const char *const *text = (const void *)(from + field->offset);
+
+    return field->type == FA_SHAPE_JSON && *text &&
+           fa_json_value(fa_str(*text)).type == FA_JSON_NULL;
+}
+
+static void put_nulls(struct fa_json_writer *w, const char *key, const struct fa_shape *shape,
+                      const char *from)
+{
+    bool has_begun = false;
+
+    for (size_t i = 0; i < shape->field_count; i++) {
+        if (!is_null(&shape->fields[i], from))
+            continue;
+        if (!has_begun) {
+            fa_json_key(w, key);
+            fa_json_begin_array(w);
+        }
+        has_begun = true;
+        fa_json_put_str(w, shape->fields[i].name);
+    }
+    if (has_begun)
+        fa_json_end_array(w);
+}
+
 static bool is_left_out(const struct fa_shape_field *field, const void *place)
 {
-    return (field->type == FA_SHAPE_FLAG && !*(const bool *)place) ||
+    return field->type == FA_SHAPE_NULLS ||
+           (field->type == FA_SHAPE_FLAG && !*(const bool *)place) ||
            (field->type == FA_SHAPE_SOME && *(const int64_t *)place == 0);
 }
 
@@ -115,6 +146,8 @@ void fa_shape_put_members(struct fa_json_writer *w, const struct fa_shape *shape
     for (size_t i = 0; i < shape->field_count; i++) {
         const struct fa_shape_field *field = &shape->fields[i];
 
+        if (field->type == FA_SHAPE_NULLS)
+            put_nulls(w, field->name, shape, from);
         if (is_left_out(field, (const char *)from + field->offset))
             continue;
         fa_json_key(w, field->name);
@@ -239,6 +272,22 @@ static bool read_plain(const struct fa_shape_field *field, struct fa_json value,
     }
 }
 
+static bool read_nulls(const struct fa_shape *shape, struct fa_json names, struct fa_arena *arena,
+                       char *out)
+{
+    const char *const *texts;
+    size_t count;
+
+    if (!read_texts(names, arena, &texts, &count))
+        return false;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < shape->field_count; k++)
+            if (shape->fields[k].type == FA_SHAPE_JSON &&
+                strcmp(shape->fields[k].name, texts[i]) == 0)
+                *(const char **)(void *)(out + shape->fields[k].offset) = "null";
+    return true;
+}
+
 static enum faina_code read_value(const struct fa_shape *shape, const struct fa_shape_field *field,
                                   struct fa_json value, struct fa_arena *arena, char *out,
                                   struct faina_error *err)
@@ -250,7 +299,8 @@ static enum faina_code read_value(const struct fa_shape *shape, const struct fa_
                                   (size_t *)(void *)(out + field->count), err);
     if (field->type == FA_SHAPE_ONE)
         return fa_shape_read(value, field->inner, arena, place, err);
-    if (read_plain(field, value, arena, out))
+    if (field->type == FA_SHAPE_NULLS ? read_nulls(shape, value, arena, out)
+                                      : read_plain(field, value, arena, out))
         return FAINA_OK;
     return fa_error_set(err, FAINA_INTERNAL, "the %s's %s makes no sense: %.*s", shape->what,
                         field->name, value.raw.len > 60 ? 60 : (int)value.raw.len, value.raw.ptr);

@@ -28,6 +28,8 @@ enum fa_shape_type {
     FA_SHAPE_NAMES, /* the same; NULL is null */
     FA_SHAPE_LIST,  /* structs of the shape `inner`, `size` bytes each, and a size_t at `count` */
     FA_SHAPE_ONE,   /* a struct of the shape `inner`, inside the outer one */
+    FA_SHAPE_NULLS, /* no member of the struct: the names of those FA_SHAPE_JSON that are the value
+                       null and not unset; written only when there are some */
     FA_SHAPE_OWN,   /* whatever `put` and `read` do */
 };
 

@@ -275,6 +275,34 @@ static enum faina_code read_resources(struct reader *r, const struct field *fiel
     return read_list(r, field, value, &r->out->resources, &r->out->resource_count);
 }
 
+/* Payloads that are the value null, and not unset. */
+static const struct {
+    const char *name;
+    size_t offset;
+} payloads[] = {
+    {"input", offsetof(struct faina_submit, input)},
+    {"metadata", offsetof(struct faina_submit, metadata)},
+    {"spec", offsetof(struct faina_submit, spec)},
+};
+
+static enum faina_code read_nulls(struct reader *r, const struct field *field, struct fa_json value)
+{
+    const char *const *names;
+    size_t count;
+    enum faina_code code = read_list(r, field, value, &names, &count);
+
+    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
+        size_t k = 0;
+
+        while (k < FA_COUNT(payloads) && strcmp(names[i], payloads[k].name) != 0)
+            k++;
+        if (k == FA_COUNT(payloads))
+            return refuse(r, field, "some of input, metadata and spec");
+        *(const char **)(void *)((char *)r->out + payloads[k].offset) = "null";
+    }
+    return code;
+}
+
 static enum faina_code read_retry(struct reader *r, const struct field *field, struct fa_json value)
 {
     static const char *const names[] = {"base", "factor", "max", NULL};
@@ -413,6 +441,21 @@ static void put_retry(struct fa_json_writer *w, const struct field *field,
     fa_json_end_object(w);
 }
 
+static void put_nulls(struct fa_json_writer *w, const struct field *field,
+                      const struct faina_submit *submit)
+{
+    const char *names[FA_COUNT(payloads)];
+    size_t count = 0;
+
+    for (size_t i = 0; i < FA_COUNT(payloads); i++) {
+        const char *const *text = (const void *)((const char *)submit + payloads[i].offset);
+
+        if (*text && fa_json_value(fa_str(*text)).type == FA_JSON_NULL)
+            names[count++] = payloads[i].name;
+    }
+    put_list(w, field->name, names, count);
+}
+
 #define TEXT(name, member)                                                                         \
     {                                                                                              \
         name, read_text, put_text, offsetof(struct faina_submit, member)                           \
@@ -439,6 +482,7 @@ static const struct field fields[] = {
     {"dependsOn", read_depends_on, put_depends_on, 0},
     {"resources", read_resources, put_resources, 0},
     {"retry", read_retry, put_retry, 0},
+    {"nulls", read_nulls, put_nulls, 0},
     TEXT("teamId", team_id),
     {"team_id", read_text, NULL, offsetof(struct faina_submit, team_id)},
     TEXT("createdBy", created_by),

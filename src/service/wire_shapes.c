@@ -259,6 +259,7 @@ static const struct fa_shape_field task_fields[] = {
     TASK("startedAt", TIME, started_us),
     TASK("completedAt", TIME, completed_us),
     TASK("deletedAt", TIME, deleted_us),
+    TASK("nulls", NULLS, id),
     TASK("existing", FLAG, existing),
     TASK("inputMismatch", FLAG, input_mismatch),
     TASK("cancelledCount", SOME, cancelled_count),
