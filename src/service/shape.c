@@ -57,9 +57,11 @@ static void put_value(struct fa_json_writer *w, const struct fa_shape_field *fie
 
     switch (field->type) {
     case FA_SHAPE_ID:
+    case FA_SHAPE_KEY:
         fa_json_put_str(w, *(const char *)place ? place : NULL);
         return;
     case FA_SHAPE_TEXT:
+    case FA_SHAPE_WORD:
         fa_json_put_str(w, *text);
         return;
     case FA_SHAPE_JSON:
@@ -247,8 +249,10 @@ static bool read_plain(const struct fa_shape_field *field, struct fa_json value,
 
     switch ((int)field->type) {
     case FA_SHAPE_ID:
+    case FA_SHAPE_KEY:
         return read_id(value, arena, place);
     case FA_SHAPE_TEXT:
+    case FA_SHAPE_WORD:
         if (value.type != FA_JSON_STRING)
             return false;
         *(const char **)place = fa_json_text(value, arena);
@@ -325,14 +329,32 @@ static const struct fa_shape_field *find(const struct fa_shape *shape, struct fa
     return NULL;
 }
 
+static bool is_needed(const struct fa_shape_field *field)
+{
+    return field->type == FA_SHAPE_KEY || field->type == FA_SHAPE_WORD ||
+           field->type == FA_SHAPE_LIST || field->type == FA_SHAPE_ONE;
+}
+
+static enum faina_code check_needed(const struct fa_shape *shape, uint64_t seen,
+                                    struct faina_error *err)
+{
+    for (size_t i = 0; i < shape->field_count; i++)
+        if (is_needed(&shape->fields[i]) && !(seen >> i & 1))
+            return fa_error_set(err, FAINA_INTERNAL, "the %s has no %s", shape->what,
+                                shape->fields[i].name);
+    return FAINA_OK;
+}
+
 enum faina_code fa_shape_read(struct fa_json object, const struct fa_shape *shape,
                               struct fa_arena *arena, void *out, struct faina_error *err)
 {
     struct fa_json_iter it;
     struct fa_bytes key;
     struct fa_json value;
+    uint64_t seen = 0; /* rows */
     size_t next = 0;
 
+    assert(shape->field_count <= 64);
     if (object.type != FA_JSON_OBJECT)
         return fa_error_set(err, FAINA_INTERNAL, "the %s is no object", shape->what);
     for (it = fa_json_iter(object); fa_json_next(&it, &key, &value);) {
@@ -344,8 +366,9 @@ enum faina_code fa_shape_read(struct fa_json object, const struct fa_shape *shap
         code = read_value(shape, field, value, arena, out, err);
         if (code != FAINA_OK)
             return code;
+        seen |= (uint64_t)1 << (field - shape->fields);
     }
-    return FAINA_OK;
+    return check_needed(shape, seen, err);
 }
 
 enum faina_code fa_shape_read_list(struct fa_json array, const struct fa_shape *shape, size_t size,

@@ -3,7 +3,8 @@
  *
  *   S1  What fa_shape_put writes, fa_shape_read reads back as the same.
  *   S2  Reading ignores members that the table doesn't have: a newer server may tell more. A member
- *       that is missing or null leaves its place as it was; but FA_SHAPE_OWN is asked about null.
+ *       that is missing or null leaves its place as it was; but FA_SHAPE_OWN is asked about null,
+ *       and those that are never unset (KEY, WORD, LIST, ONE) must be there.
  *   S3  What is read lives in the arena.
  *
  * body.h reads what clients ask, strictly; this reads what servers answer.
@@ -15,7 +16,9 @@
 
 enum fa_shape_type {
     FA_SHAPE_ID,    /* char[FAINA_ID_SIZE]; "" is null */
+    FA_SHAPE_KEY,   /* the same, never unset */
     FA_SHAPE_TEXT,  /* const char *; NULL is null */
+    FA_SHAPE_WORD,  /* the same, never unset */
     FA_SHAPE_JSON,  /* const char *: any value; NULL is null */
     FA_SHAPE_BOOL,  /* bool */
     FA_SHAPE_FLAG,  /* bool; written only when true */

@@ -84,8 +84,8 @@ static bool read_scopes(struct fa_json value, struct fa_arena *arena, void *plac
 }
 
 static const struct fa_shape_field token_fields[] = {
-    FA_SHAPE_ROW("id", FA_SHAPE_ID, struct fa_token, id),
-    FA_SHAPE_ROW("name", FA_SHAPE_TEXT, struct fa_token, name),
+    FA_SHAPE_ROW("id", FA_SHAPE_KEY, struct fa_token, id),
+    FA_SHAPE_ROW("name", FA_SHAPE_WORD, struct fa_token, name),
     FA_SHAPE_OF_ITS_OWN("scopes", struct fa_token, scopes, put_scopes, read_scopes),
     FA_SHAPE_ROW("namespaces", FA_SHAPE_JSON, struct fa_token, namespaces),
     FA_SHAPE_ROW("createdAt", FA_SHAPE_TIME, struct fa_token, created_us),

@@ -223,10 +223,10 @@ static bool read_parent(struct fa_json value, struct fa_arena *arena, void *plac
 #define TASK(name, type, member) FA_SHAPE_ROW(name, FA_SHAPE_##type, struct faina_task, member)
 
 static const struct fa_shape_field task_fields[] = {
-    TASK("id", ID, id),
-    TASK("namespace", TEXT, ns),
-    TASK("type", TEXT, type),
-    TASK("name", TEXT, name),
+    TASK("id", KEY, id),
+    TASK("namespace", WORD, ns),
+    TASK("type", WORD, type),
+    TASK("name", WORD, name),
     FA_SHAPE_OF_ITS_OWN("status", struct faina_task, status, put_status, read_status),
     TASK("state", TEXT, state),
     TASK("progress", INT, progress),
@@ -281,7 +281,7 @@ const struct fa_shape fa_shape_claims = FA_SHAPE("list", claims_fields);
 
 static const struct fa_shape_field event_fields[] = {
     EVENT("id", INT64, at_us),
-    EVENT("event", TEXT, what),
+    EVENT("event", WORD, what),
     FA_SHAPE_OF_ITS_OWN("status", struct faina_event, status, put_status, read_status),
     EVENT("state", TEXT, state),
     FA_SHAPE_OF_ITS_OWN("actor", struct faina_event, actor, put_actor, read_actor),
@@ -297,21 +297,21 @@ static const struct fa_shape_field events_fields[] = {
 const struct fa_shape fa_shape_events = FA_SHAPE("list", events_fields);
 
 static const struct fa_shape_field reason_fields[] = {
-    FA_SHAPE_ROW("kind", FA_SHAPE_TEXT, struct faina_reason, kind),
-    FA_SHAPE_ROW("message", FA_SHAPE_TEXT, struct faina_reason, message),
+    FA_SHAPE_ROW("kind", FA_SHAPE_WORD, struct faina_reason, kind),
+    FA_SHAPE_ROW("message", FA_SHAPE_WORD, struct faina_reason, message),
     FA_SHAPE_ROW("until", FA_SHAPE_TIME, struct faina_reason, until_us),
 };
 static const struct fa_shape reason_shape = FA_SHAPE("reason", reason_fields);
 
 static const struct fa_shape_field explanation_fields[] = {
-    FA_SHAPE_ROW("summary", FA_SHAPE_TEXT, struct faina_explanation, summary),
+    FA_SHAPE_ROW("summary", FA_SHAPE_WORD, struct faina_explanation, summary),
     FA_SHAPE_LIST_OF("reasons", reason_shape, struct faina_explanation, reasons, count),
     FA_SHAPE_ONE_OF("task", fa_shape_task, struct faina_explanation, task),
 };
 const struct fa_shape fa_shape_explanation = FA_SHAPE("explanation", explanation_fields);
 
 static const struct fa_shape_field resource_fields[] = {
-    FA_SHAPE_ROW("name", FA_SHAPE_TEXT, struct faina_resource, name),
+    FA_SHAPE_ROW("name", FA_SHAPE_WORD, struct faina_resource, name),
     FA_SHAPE_OF_ITS_OWN("maxConcurrency", struct faina_resource, max_concurrency, put_limit,
                         read_limit),
     FA_SHAPE_ROW("inUse", FA_SHAPE_INT64, struct faina_resource, in_use),
@@ -325,9 +325,9 @@ static const struct fa_shape_field resources_fields[] = {
 const struct fa_shape fa_shape_resources = FA_SHAPE("list", resources_fields);
 
 static const struct fa_shape_field team_fields[] = {
-    FA_SHAPE_ROW("id", FA_SHAPE_ID, struct faina_team, id),
-    FA_SHAPE_ROW("name", FA_SHAPE_TEXT, struct faina_team, name),
-    FA_SHAPE_ROW("namespace", FA_SHAPE_TEXT, struct faina_team, ns),
+    FA_SHAPE_ROW("id", FA_SHAPE_KEY, struct faina_team, id),
+    FA_SHAPE_ROW("name", FA_SHAPE_WORD, struct faina_team, name),
+    FA_SHAPE_ROW("namespace", FA_SHAPE_WORD, struct faina_team, ns),
     FA_SHAPE_ROW("spec", FA_SHAPE_JSON, struct faina_team, spec),
     FA_SHAPE_ROW("createdAt", FA_SHAPE_TIME, struct faina_team, created_us),
     FA_SHAPE_ROW("updatedAt", FA_SHAPE_TIME, struct faina_team, updated_us),
@@ -342,7 +342,7 @@ const struct fa_shape fa_shape_teams = FA_SHAPE("list", teams_fields);
 #define WORKER(name, type, member) FA_SHAPE_ROW(name, FA_SHAPE_##type, struct faina_worker, member)
 
 static const struct fa_shape_field worker_fields[] = {
-    WORKER("id", TEXT, id),
+    WORKER("id", WORD, id),
     WORKER("hostname", TEXT, hostname),
     WORKER("startedAt", TIME, started_us),
     WORKER("lastHeartbeat", TIME, last_heartbeat_us),
@@ -364,8 +364,8 @@ const struct fa_shape fa_shape_workers = FA_SHAPE("list", workers_fields);
 #define COUNT(name, structure, put, read) FA_SHAPE_OF_ITS_OWN(name, structure, by_status, put, read)
 
 static const struct fa_shape_field count_fields[] = {
-    FA_SHAPE_ROW("namespace", FA_SHAPE_TEXT, struct faina_count, ns),
-    FA_SHAPE_ROW("type", FA_SHAPE_TEXT, struct faina_count, type),
+    FA_SHAPE_ROW("namespace", FA_SHAPE_WORD, struct faina_count, ns),
+    FA_SHAPE_ROW("type", FA_SHAPE_WORD, struct faina_count, type),
     FA_SHAPE_ROW("paused", FA_SHAPE_BOOL, struct faina_count, is_paused),
     FA_SHAPE_ROW("oldestReadyAt", FA_SHAPE_TIME, struct faina_count, oldest_ready_us),
     COUNT("byStatus", struct faina_count, put_counts, read_counts),
@@ -386,14 +386,14 @@ const struct fa_shape fa_shape_stats = FA_SHAPE("count", stats_fields);
 static_assert(offsetof(struct fa_follow_item, cursor) == 0, "put_parent finds the item there");
 
 static const struct fa_shape_field follow_fields[] = {
-    FOLLOWED("cursor", TEXT, cursor),
-    FOLLOWED("taskId", ID, task_id),
-    FOLLOWED("namespace", TEXT, ns),
-    FOLLOWED("type", TEXT, type),
-    FOLLOWED("name", TEXT, name),
+    FOLLOWED("cursor", WORD, cursor),
+    FOLLOWED("taskId", KEY, task_id),
+    FOLLOWED("namespace", WORD, ns),
+    FOLLOWED("type", WORD, type),
+    FOLLOWED("name", WORD, name),
     FOLLOWED("teamId", TEXT, team_id),
     FOLLOWED("createdBy", TEXT, created_by),
-    FOLLOWED("event", TEXT, what),
+    FOLLOWED("event", WORD, what),
     FA_SHAPE_OF_ITS_OWN("status", struct fa_follow_item, status, put_status, read_status),
     FOLLOWED("createdAt", TIME, at_us),
     FA_SHAPE_OF_ITS_OWN("parentKey", struct fa_follow_item, cursor, put_parent, read_parent),
@@ -402,15 +402,15 @@ static const struct fa_shape follow_shape = FA_SHAPE("event", follow_fields);
 
 static const struct fa_shape_field followed_fields[] = {
     FA_SHAPE_LIST_OF("items", follow_shape, struct fa_followed, items, count),
-    FA_SHAPE_ROW("nextCursor", FA_SHAPE_TEXT, struct fa_followed, next),
+    FA_SHAPE_ROW("nextCursor", FA_SHAPE_WORD, struct fa_followed, next),
     FA_SHAPE_ROW("hasMore", FA_SHAPE_BOOL, struct fa_followed, has_more),
     FA_SHAPE_ROW("hasGap", FA_SHAPE_BOOL, struct fa_followed, is_gap),
 };
 const struct fa_shape fa_shape_followed = FA_SHAPE("log", followed_fields);
 
 static const struct fa_shape_field migration_fields[] = {
-    FA_SHAPE_ROW("id", FA_SHAPE_TEXT, struct fa_service_migration, id),
-    FA_SHAPE_ROW("description", FA_SHAPE_TEXT, struct fa_service_migration, description),
+    FA_SHAPE_ROW("id", FA_SHAPE_WORD, struct fa_service_migration, id),
+    FA_SHAPE_ROW("description", FA_SHAPE_WORD, struct fa_service_migration, description),
     FA_SHAPE_ROW("executedAt", FA_SHAPE_TIME, struct fa_service_migration, executed_us),
 };
 static const struct fa_shape migration_shape = FA_SHAPE("migration", migration_fields);
@@ -418,7 +418,7 @@ static const struct fa_shape migration_shape = FA_SHAPE("migration", migration_f
 #define INFO(name, type, member) FA_SHAPE_ROW(name, FA_SHAPE_##type, struct fa_service_info, member)
 
 static const struct fa_shape_field info_fields[] = {
-    INFO("engine", TEXT, engine),
+    INFO("engine", WORD, engine),
     INFO("engineVersion", TEXT, engine_version),
     INFO("schemaVersion", INT, schema_version),
     INFO("sizeBytes", INT64, size_bytes),

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#define URLS_DEFAULT FA_T_SQLITE " " FA_T_MEMORY
+#define URLS_DEFAULT FA_T_SQLITE " " FA_T_MEMORY " " FA_T_HTTP
 
 /* What cmocka hands to a test's set-up. */
 struct plan {
@@ -373,6 +373,8 @@ static size_t plan_url(struct plan *plans, const char *url, const struct fa_t_ca
         struct plan *plan = &plans[used];
 
         if ((cases[i].needs & FA_T_DURABLE) && !is_durable_url(url))
+            continue;
+        if ((cases[i].needs & FA_T_LOCAL) && strstr(url, "{serve}"))
             continue;
         plan->test = &cases[i];
         snprintf(plan->url, sizeof plan->url, "%s", url);

@@ -42,6 +42,7 @@ struct fa_t {
 enum fa_t_need {
     FA_T_ANY = 0,
     FA_T_DURABLE = 1 << 0, /* tasks survive closing */
+    FA_T_LOCAL = 1 << 1,   /* it is in this process */
 };
 
 struct fa_t_case {
