@@ -223,9 +223,13 @@ struct faina_options {
 
 /*
  * Opens the engine behind `url`: "sqlite:PATH" (the file is made when it is not there),
- * "memory:", or NULL for the default, "sqlite:faina.db". Brings an older file up to date.
+ * "memory:", "postgres://...", a server's "http://host:port", "https://host:port" or
+ * "unix:/path/of/a/socket" (with the token in FAINA_TOKEN or the file FAINA_TOKEN_FILE), or NULL
+ * for the default, "sqlite:faina.db". Brings an older file up to date. A file that `faina serve`
+ * has open is reached through it.
  * UNAVAILABLE: the file can't be opened, isn't ours, is newer than this library, or belongs to
- * another process (the message names its pid). INVALID_REQUEST: the URL makes no sense.
+ * another process that doesn't serve it (the message names its pid); or the server doesn't answer.
+ * UNAUTHORIZED: the server wants another token. INVALID_REQUEST: the URL makes no sense.
  * NOT_SUPPORTED: no such engine in this build.
  */
 FAINA_API enum faina_code faina_open(struct faina **out, const char *url,

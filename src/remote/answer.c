@@ -13,6 +13,7 @@
 #include "service/wire.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 #define SHOWN_MAX 80
 
@@ -272,7 +273,7 @@ static enum faina_code read_beat(struct fa_op *op, struct fa_json json, struct f
 
         if (!is_cancelled && !has_id(lost, op->worker.held[i].id))
             continue;
-        strncpy(item->id, op->worker.held[i].id, sizeof(item->id) - 1);
+        snprintf(item->id, sizeof(item->id), "%s", op->worker.held[i].id);
         item->fence = op->worker.held[i].fence;
         item->why = is_cancelled ? FAINA_LOSS_CANCELLED : FAINA_LOSS_LOST;
         beat->lost_count++;

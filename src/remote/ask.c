@@ -107,6 +107,12 @@ static void query_removal(const struct fa_op *op, struct fa_call *call)
     add_flag_param(call, "purge", op->removal.purge);
 }
 
+static void query_count(const struct fa_op *op, struct fa_call *call)
+{
+    (void)op;
+    add_flag_param(call, "count", true);
+}
+
 static void query_namespace(const struct fa_op *op, struct fa_call *call)
 {
     if (!op->id)
@@ -428,7 +434,7 @@ static const struct recipe recipes[FA_OP_COUNT] = {
     [FA_OP_TEAM_PUT] = {"PUT", "/teams/{}", "/teams", NULL, body_team, with_id},
     [FA_OP_TEAM_REMOVE] = {"DELETE", "/teams/{}", NULL, NULL, NULL, never},
     [FA_OP_WORKER_PUT] = {"PUT", "/workers/{}", NULL, NULL, body_worker, always},
-    [FA_OP_WORKER_REMOVE] = {"DELETE", "/workers/{}", NULL, NULL, NULL, never},
+    [FA_OP_WORKER_REMOVE] = {"DELETE", "/workers/{}", NULL, query_count, NULL, never},
     [FA_OP_TOKEN_PUT] = {"POST", "/tokens", NULL, NULL, body_token, never},
     [FA_OP_TOKEN_REMOVE] = {"DELETE", "/tokens/{}", NULL, NULL, NULL, never},
     [FA_OP_GET] = READ(TASK, NULL, NULL),

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 
 #define LIBRARY "libcurl.so.4"
 
@@ -39,7 +40,7 @@ static void load(void)
         why = "it does not start";
     is_loaded = why == NULL;
     if (why)
-        strncpy(why_not, why, sizeof(why_not) - 1);
+        snprintf(why_not, sizeof(why_not), "%s", why);
 }
 
 const struct fa_curl *fa_curl_load(struct faina_error *err)

@@ -1,8 +1,8 @@
 /*
  * lines.c - the pool of lines, and calls over one.
  *
- * A line is a curl multi handle: it has connections of its own, so a thread that borrows it needs no
- * lock while it asks. curl_multi_wakeup is how others reach it there.
+ * A line is a curl multi handle: it has connections of its own, so a thread that borrows it needs
+ * no lock while it asks. curl_multi_wakeup is how others reach it there.
  *
  * libcurl sends a request again by itself when a connection that it had kept turns out to be dead.
  * For a request that must not be sent twice its body is handed over in a way that can't be read

@@ -106,7 +106,13 @@ void fa_handle_worker_put(struct fa_request *req)
     fa_request_run(req, after_beat);
 }
 
-static void after_sign_off(struct fa_request *req)
+static void after_removal(struct fa_request *req)
+{
+    if (!fa_request_refused(req))
+        fa_answer_empty(req, 204);
+}
+
+static void after_counting(struct fa_request *req)
 {
     struct fa_json_writer *w;
 
@@ -122,8 +128,12 @@ static void after_sign_off(struct fa_request *req)
 
 void fa_handle_worker_delete(struct fa_request *req)
 {
+    bool wants_count = false;
+
+    if (!fa_request_bool(req, "count", &wants_count))
+        return;
     ask(req, FA_OP_WORKER_REMOVE);
-    fa_request_run(req, after_sign_off);
+    fa_request_run(req, wants_count ? after_counting : after_removal);
 }
 
 /* ------------------------------------------------------------------------------------------

@@ -155,10 +155,10 @@ const struct fa_route fa_routes[] = {
      "curl -X PUT $URL" FA_API "/workers/me" JSON "'{\"poolSize\":4,\"types\":[\"mail.send\"]}'"},
     {"GET", FA_API "/workers/{name}", READ, fa_handle_worker, 0, NULL, NULL, NULL, "Worker", 200,
      "One worker", NULL, "curl $URL" FA_API "/workers/me"},
-    {"DELETE", FA_API "/workers/{name}", WORK, fa_handle_worker_delete, 0, NULL, NULL, NULL,
-     "SignedOff", 200, "Sign a worker off",
-     "What it has claimed and not started goes back in line without spending an attempt; "
-     "`released` tells how many.",
+    {"DELETE", FA_API "/workers/{name}", WORK, fa_handle_worker_delete, 0, NULL, "count", NULL,
+     NULL, 204, "Sign a worker off",
+     "What it has claimed and not started goes back in line without spending an attempt. With "
+     "`count=true` the answer is 200 and `{released}`: how many.",
      "curl -X DELETE $URL" FA_API "/workers/me"},
 
     {"GET", FA_API "/resources", READ, fa_handle_resources, 0, NULL, NULL, NULL, "ResourceList",

@@ -16,6 +16,7 @@
 void fa_served_program(char out[FA_T_PATH_SIZE])
 {
     const char *named = getenv("FAINA_BIN");
+    char self[FA_T_PATH_SIZE];
     ssize_t len;
 
     if (named && *named) {
@@ -23,12 +24,12 @@ void fa_served_program(char out[FA_T_PATH_SIZE])
         return;
     }
     /* The tests are in build/tests, the program is in build. */
-    len = readlink("/proc/self/exe", out, FA_T_PATH_SIZE - 16);
+    len = readlink("/proc/self/exe", self, sizeof self - 1);
     CHECK(len > 0, "this program has no name");
-    out[len] = '\0';
+    self[len] = '\0';
     for (int i = 0; i < 2; i++)
-        *strrchr(out, '/') = '\0';
-    strcat(out, "/faina");
+        *strrchr(self, '/') = '\0';
+    snprintf(out, FA_T_PATH_SIZE, "%.400s/faina", self);
 }
 
 static void read_log(const struct fa_served *served, char out[LOG_SIZE])
