@@ -9,7 +9,7 @@ _faina()
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-            --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--drain|--older-than) ((i++)) ;;
+            --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--drain|--older-than) ((i++)) ;;
             -*) ;;
             *)
                 case $verb in
@@ -67,6 +67,7 @@ _faina()
             "block") flags="--fail-fast --worker --fence --if-version --output --url --namespace --help" ;;
             "background") flags="--reason --timeout --worker --fence --if-version --output --url --namespace --help" ;;
             "release") flags="--worker --fence --if-version --output --url --namespace --help" ;;
+            "worker") flags="--concurrency --types --services --service --handlers --worker --lease --grace --idle-exit --output --url --namespace --help" ;;
             "cancel") flags="--all --status --type --yes --if-version --output --url --namespace --help" ;;
             "retry") flags="--keep-attempts --all --status --type --yes --if-version --output --url --namespace --help" ;;
             "rm") flags="--purge --cancel --all --status --type --yes --if-version --output --url --namespace --help" ;;
@@ -88,6 +89,7 @@ _faina()
             "stats") flags="--output --url --namespace --help" ;;
             "db status") flags="--output --url --namespace --help" ;;
             "db migrate") flags="--dry-run --output --url --namespace --help" ;;
+            "db copy") flags="--output --url --namespace --help" ;;
             "db purge") flags="--older-than --status --type --deleted --yes --output --url --namespace --help" ;;
             "bench") flags="--help" ;;
             "doctor") flags="--output --url --namespace --help" ;;
@@ -100,12 +102,12 @@ _faina()
     fi
     case $verb in
         ""|help)
-            words="submit get ls children events result wait watch explain claim start complete fail progress heartbeat block background release cancel retry rm pause resume resource team worker-list token serve stats db bench doctor version completion help"
+            words="submit get ls children events result wait watch explain claim start complete fail progress heartbeat block background release worker cancel retry rm pause resume resource team worker-list token serve stats db bench doctor version completion help"
             ;;
         resource) words="ls set rm" ;;
         team) words="ls get create set rm" ;;
         token) words="create ls revoke" ;;
-        db) words="status migrate purge" ;;
+        db) words="status migrate copy purge" ;;
         "completion") words="bash zsh fish" ;;
     esac
     COMPREPLY=($(compgen -W "$words" -- "$cur"))

@@ -222,11 +222,13 @@ struct faina_options {
 };
 
 /*
- * Opens the engine behind `url`: "sqlite:PATH" (the file is made when it is not there),
- * "memory:", "postgres://...", a server's "http://host:port", "https://host:port" or
- * "unix:/path/of/a/socket" (with the token in FAINA_TOKEN or the file FAINA_TOKEN_FILE), or NULL
- * for the default, "sqlite:faina.db". Brings an older file up to date. A file that `faina serve`
- * has open is reached through it.
+ * Opens the engine behind `url`: "sqlite:PATH" (the file is made when it is not there), "memory:",
+ * "postgres://user@host/database?schema=faina", or a server's "http://host:port",
+ * "https://host:port" or "unix:/path/of/a/socket" (with the token in FAINA_TOKEN or the file
+ * FAINA_TOKEN_FILE). With NULL the environment says which one: FAINA_URL, else DB_HOST, DB_PORT,
+ * DB_USER, DB_PASSWORD, DB_NAME and DB_SCHEMA, else the same with the prefix API_PG_, else it is
+ * "sqlite:faina.db". Brings an older store up to date. A file that `faina serve` has open is
+ * reached through it.
  * UNAVAILABLE: the file can't be opened, isn't ours, is newer than this library, or belongs to
  * another process that doesn't serve it (the message names its pid); or the server doesn't answer.
  * UNAUTHORIZED: the server wants another token. INVALID_REQUEST: the URL makes no sense.
@@ -658,6 +660,169 @@ FAINA_API enum faina_code faina_worker_remove(struct faina *engine, const char *
 /* The worker with this id, or (NULL) all that live, newest heartbeat first. */
 FAINA_API enum faina_code faina_workers(struct faina *engine, const char *id,
                                         struct faina_workers **out, struct faina_error *err);
+
+/* ------------------------------------------------------------------------------------------
+ * Handlers: functions that do the work
+ *
+ * Register a handler for each type, then faina_run: it claims tasks, calls the handlers in threads
+ * of its own, keeps the leases, and tells the engine how each attempt ended.
+ *
+ *     static enum faina_outcome resize(struct faina_context *context, void *user)
+ *     {
+ *         const char *input = faina_context_task(context)->input;
+ *         ...
+ *         faina_context_output(context, "{\"width\":100}", NULL);
+ *         return FAINA_OUTCOME_COMPLETE;
+ *     }
+ *
+ *     struct faina_handler handler = { .on_start = resize };
+ *     faina_register(engine, "image.resize", &handler, NULL, &err);
+ *     faina_run(engine, NULL, &err);
+ *
+ * The same functions make a plugin, which `faina worker` loads: see faina_plugin below.
+ */
+
+struct faina_context; /* one attempt at one task, as its handler sees it; only in its own thread */
+
+/* How an attempt ended. */
+enum faina_outcome {
+    FAINA_OUTCOME_COMPLETE,   /* done, with faina_context_output or without an output */
+    FAINA_OUTCOME_BLOCKED,    /* waits for its subtasks (faina_context_subtask), then goes on */
+    FAINA_OUTCOME_BACKGROUND, /* goes on elsewhere (faina_context_background) */
+    FAINA_OUTCOME_FAILED, /* by faina_context_error; without one: an error that may be retried */
+};
+
+typedef enum faina_outcome faina_handler_fn(struct faina_context *context, void *user);
+
+struct faina_handler {
+    faina_handler_fn *on_start;  /* required */
+    faina_handler_fn *on_resume; /* all subtasks have completed; NULL: on_start */
+    faina_handler_fn *on_error;  /* a subtask ended badly; NULL: fail with its error */
+    int64_t timeout_ms;          /* the attempt has failed after this long; 0: no limit */
+    int concurrency;             /* at most so many at once in this pool; 0: no limit of its own */
+    /* For tasks that were submitted without their own: */
+    int max_attempts; /* 0: the default of 4; FAINA_UNLIMITED: no limit */
+    struct faina_retry_policy retry;
+    const char *const *resources; /* what each task of the type uses; added to its own */
+    size_t resource_count;
+};
+
+/* The task as it was claimed. Lives as long as the attempt. In a plugin only these are set: id, ns,
+ * type, name, phase, priority, input, metadata, spec, attempts, max_attempts, fence, parent_id,
+ * created_by. */
+FAINA_API const struct faina_task *faina_context_task(const struct faina_context *context);
+
+/* Whether to stop: it was cancelled, its lease is lost, its time is over, or the worker ends. A
+ * handler that takes long asks every now and then; what it returns then counts only if it is
+ * FAINA_OUTCOME_COMPLETE and the worker ends. */
+FAINA_API bool faina_context_cancelled(const struct faina_context *context);
+
+/* How far it is: 0..100 or -1 for unchanged, and a word for people or NULL. Told at once, but not
+ * more often than a few times a second. */
+FAINA_API void faina_context_progress(struct faina_context *context, int percent,
+                                      const char *state);
+/* Replaces the task's metadata. A JSON object. INVALID_REQUEST: it is none. */
+FAINA_API enum faina_code faina_context_metadata(struct faina_context *context, const char *json,
+                                                 struct faina_error *err);
+
+/* What the attempt ends with. All of it is checked and copied at once, and counts when the handler
+ * returns the outcome it belongs to. */
+FAINA_API enum faina_code faina_context_output(struct faina_context *context, const char *json,
+                                               struct faina_error *err);
+FAINA_API enum faina_code faina_context_error(struct faina_context *context,
+                                              const struct faina_failure *failure,
+                                              struct faina_error *err);
+FAINA_API void faina_context_background(struct faina_context *context, const char *reason,
+                                        int64_t timeout_ms);
+/* Adds a subtask; rules as for faina_block. */
+FAINA_API enum faina_code faina_context_subtask(struct faina_context *context,
+                                                const struct faina_submit *subtask,
+                                                struct faina_error *err);
+/* Go on as soon as one subtask ends badly. */
+FAINA_API void faina_context_fail_fast(struct faina_context *context);
+
+/* A subtask and how it ended. */
+struct faina_subtask {
+    const char *id, *name, *type;
+    enum faina_status status;
+    const char *output, *error; /* JSON, or NULL */
+};
+
+/* All subtasks, oldest first; none in on_start. Lives as long as the attempt. */
+FAINA_API const struct faina_subtask *faina_context_subtasks(struct faina_context *context,
+                                                             size_t *count);
+/* The subtask with this id, or else the first with this name; NULL: none. */
+FAINA_API const struct faina_subtask *faina_context_find(struct faina_context *context,
+                                                         const char *id_or_name);
+
+/* Tasks of this type are handled by these functions; `user` is handed to them. Before faina_run.
+ * Again for the same type: replaces it. */
+FAINA_API enum faina_code faina_register(struct faina *engine, const char *type,
+                                         const struct faina_handler *handler, void *user,
+                                         struct faina_error *err);
+
+/* How to run. All zero: the defaults. */
+struct faina_run {
+    const char *worker_id;         /* NULL: hostname-pid-random */
+    int concurrency;               /* threads; 0: one per processor */
+    int64_t lease_ms;              /* 0: 30 s */
+    const char *const *namespaces; /* NULL: all */
+    size_t namespace_count;
+    const char *const *services; /* resources that can be reached; NULL: all */
+    size_t service_count;
+    const char *handlers; /* a folder of command handlers besides; NULL: none */
+    int64_t grace_ms;     /* how long what runs may go on after faina_stop; 0: 30 s */
+    int64_t idle_ms;      /* return after so long without work; 0: never */
+    void (*log)(void *user, const char *line); /* what it does, from any thread; NULL: nobody */
+    void *log_user;
+};
+
+/* Works until faina_stop. NULL options: the defaults. INVALID_REQUEST: nothing is registered. */
+FAINA_API enum faina_code faina_run(struct faina *engine, const struct faina_run *options,
+                                    struct faina_error *err);
+/* Makes faina_run stop: it claims nothing more, waits for what runs, and returns. Twice: without
+ * waiting. May be called from any thread and from a signal handler. */
+FAINA_API void faina_stop(struct faina *engine);
+
+/* ------------------------------------------------------------------------------------------
+ * Plugins: handlers in a shared object, in the handlers folder
+ *
+ * A plugin says what it handles with FAINA_PLUGIN, and is built with
+ *     cc -shared -fPIC -o handlers/image.so image.c $(pkg-config --cflags faina)
+ * It runs in a process of its own: when it crashes, its attempts have failed, and nothing else.
+ */
+
+#define FAINA_PLUGIN_ABI 1
+
+struct faina_plugin_type {
+    const char *type;
+    struct faina_handler handler;
+    void *user;
+};
+
+struct faina_plugin {
+    unsigned abi;               /* FAINA_PLUGIN_ABI */
+    size_t handler_size;        /* sizeof(struct faina_plugin_type) */
+    const char *name, *version; /* for people */
+    size_t type_count;
+    const struct faina_plugin_type *types;
+};
+
+/* The plugin's entry, the function faina_plugin. What it returns lives as long as the process;
+ * NULL: it can't be used here. FAINA_PLUGIN(it) defines one that returns &it. */
+typedef const struct faina_plugin *faina_plugin_fn(void);
+#define FAINA_PLUGIN_ENTRY "faina_plugin"
+#ifdef __cplusplus
+#define FAINA_PLUGIN_LINKAGE extern "C" FAINA_API
+#else
+#define FAINA_PLUGIN_LINKAGE extern FAINA_API
+#endif
+#define FAINA_PLUGIN(it)                                                                           \
+    FAINA_PLUGIN_LINKAGE faina_plugin_fn faina_plugin;                                             \
+    const struct faina_plugin *faina_plugin(void)                                                  \
+    {                                                                                              \
+        return &(it);                                                                              \
+    }
 
 #ifdef __cplusplus
 }

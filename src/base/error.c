@@ -3,6 +3,8 @@
  */
 #include "base/error.h"
 
+#include "base/utf8.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -20,6 +22,20 @@ static void copy_clipped(char *to, size_t size, const char *from)
     to[len] = '\0';
 }
 
+/* A precision in a format ("%.100s") may have cut a character in the middle: what is left of it is
+ * taken out. */
+static void drop_halves(char *text)
+{
+    for (;;) {
+        size_t good = fa_utf8_valid_length(fa_str(text));
+
+        text += good;
+        if (*text == '\0')
+            return;
+        memmove(text, text + 1, strlen(text));
+    }
+}
+
 FA_PRINTF(4, 0)
 static void fill(struct faina_error *err, enum faina_code code, const char *field,
                  const char *format, va_list args)
@@ -33,6 +49,8 @@ static void fill(struct faina_error *err, enum faina_code code, const char *fiel
     vsnprintf(text, sizeof(text), format, args);
     copy_clipped(err->field, sizeof(err->field), field);
     copy_clipped(err->message, sizeof(err->message), text);
+    drop_halves(err->field);
+    drop_halves(err->message);
     err->code = code;
     err->line = 0;
     err->column = 0;

@@ -7,6 +7,7 @@
 #include "cli/bench.h"
 
 #include "base/clock.h"
+#include "cli/bench_raw_postgres.h"
 #include "cli/bench_run.h"
 #include "cli/cli.h"
 #include "model/codes.h"
@@ -28,15 +29,27 @@
 #define SPACE_MIB 3000 /* what a run needs on disk, roughly; with --huge as much again and more */
 #define HUGE_SPACE_MIB 10000
 
+#define ONE_WRITER (FA_BENCH_SQLITE | FA_BENCH_MEMORY)
+#define EVERY (ONE_WRITER | FA_BENCH_POSTGRES)
+
 /* Memory comes first, before anything else has grown the heap that its process inherits. */
 static const struct fa_bench_part parts[] = {
-    {"memory", "what a million waiting tasks add to the process", fa_bench_memory},
-    {"life-1", "submit, claim and complete, one task at a time", fa_bench_life},
-    {"life-100", "the same in batches of 100; and 64 callers with one task at a time",
+    {"memory", "what a million waiting tasks add to the process", FA_BENCH_SQLITE, fa_bench_memory},
+    {"life-1", "submit, claim and complete, one task at a time", EVERY, fa_bench_life},
+    {"life-100", "the same in batches of 100; and 64 callers with one task at a time", ONE_WRITER,
      fa_bench_life},
-    {"life-1000", "the same in batches of 1,000", fa_bench_life},
-    {"life-key", "the same with a random key on each task", fa_bench_life},
-    {"claim", "how long a claim of 100 takes, whatever else is stored", fa_bench_claim},
+    {"life-1000", "the same in batches of 1,000", EVERY, fa_bench_life},
+    {"life-key", "the same with a random key on each task", ONE_WRITER, fa_bench_life},
+    {"claim", "how long a claim of 100 takes, whatever else is stored", EVERY, fa_bench_claim},
+    {"start", "from a submit on one node to its claim on another", FA_BENCH_POSTGRES,
+     fa_bench_start},
+    {"idle", "what ten nodes ask the database while nothing happens", FA_BENCH_POSTGRES,
+     fa_bench_idle},
+    {"pool-drain", "functions in the worker pool against the engine's own claims", ONE_WRITER,
+     fa_bench_pool},
+    {"pool-start", "from submit to start on an idle pool", ONE_WRITER, fa_bench_pool},
+    {"pool-spawn", "command handlers against bare processes", ONE_WRITER, fa_bench_pool},
+    {"pool-tree", "subtasks of one parent against plain tasks", ONE_WRITER, fa_bench_pool},
 };
 
 struct arguments {
@@ -60,15 +73,18 @@ static const struct {
     [HUGE_SETS] = {"huge", NULL, "also claim from 10 million waiting tasks; 10 GB of disk"},
     [DIR] = {"dir", "DIR", "put the temporary folder here (the current folder)"},
     [JSON] = {"json", "FILE", "also write all numbers as JSON"},
-    [URL] = {"url", "URL", "sqlite: (files in the temporary folder) or memory: (no raw parts)"},
-    [NO_RAW] = {"no-raw", NULL, "leave out raw SQLite, and what is compared with it"},
+    [URL] =
+        {"url", "URL",
+         "sqlite: (files in the temporary folder), memory: (no raw parts), or a database's\n"
+         "                 postgres://..., in which bench makes schemas of its own and drops them"},
+    [NO_RAW] = {"no-raw", NULL, "leave out raw statements, and what is compared with them"},
     [HELP] = {"help", NULL, "show this"},
 };
 
 static void print_help(void)
 {
     puts("Usage: faina bench [FLAGS]\n\n"
-         "Measures the engine against raw SQLite on this machine, in rounds that take turns, and\n"
+         "Measures the engine against raw SQLite or PostgreSQL, in rounds that take turns, and\n"
          "prints rates, times and ratios. See docs/benchmarks.md for how to read them.\n\nFlags:");
     for (size_t i = 0; i < ARGUMENT_COUNT; i++) {
         char name[32];
@@ -78,7 +94,10 @@ static void print_help(void)
     }
     puts("\nParts:");
     for (size_t i = 0; i < FA_COUNT(parts); i++)
-        printf("  %-14s %s\n", parts[i].name, parts[i].what);
+        printf("  %-14s %s%s\n", parts[i].name, parts[i].what,
+               parts[i].engines == FA_BENCH_POSTGRES     ? " (PostgreSQL)"
+               : !(parts[i].engines & FA_BENCH_POSTGRES) ? " (SQLite)"
+                                                         : "");
 }
 
 static int usage_error(const char *format, ...) FA_PRINTF(1, 2);
@@ -148,6 +167,41 @@ static int check_only(const char *only)
     return *only ? FA_EXIT_OK : usage_error("--only names no part");
 }
 
+static enum fa_bench_kind kind_of(const char *url)
+{
+    if (strcmp(url, "sqlite:") == 0)
+        return FA_BENCH_SQLITE;
+    return strcmp(url, "memory:") == 0 ? FA_BENCH_MEMORY : FA_BENCH_POSTGRES;
+}
+
+/* A store that somebody uses is no place for a million tasks. */
+static int check_url(const char *url)
+{
+    if (strncmp(url, "postgres://", 11) == 0 || strncmp(url, "postgresql://", 13) == 0) {
+        if (strstr(url, "schema="))
+            return usage_error("--url: bench makes schemas of its own, so it takes no schema=");
+        return FA_EXIT_OK;
+    }
+    if (kind_of(url) == FA_BENCH_POSTGRES)
+        return usage_error("--url is sqlite:, memory: or postgres://..., since bench makes stores "
+                           "of its own; --dir names the place");
+    return FA_EXIT_OK;
+}
+
+/* Whether anything is left to do; what --only names may be for another engine. */
+static int check_parts(const struct arguments *arguments)
+{
+    for (size_t i = 0; i < FA_COUNT(parts); i++) {
+        if (is_selected(arguments->only, parts[i].name) &&
+            parts[i].engines & kind_of(arguments->url))
+            return FA_EXIT_OK;
+    }
+    fprintf(stderr, "faina: --only: %s is for %s\n", arguments->only,
+            kind_of(arguments->url) == FA_BENCH_POSTGRES ? "SQLite only"
+                                                         : "PostgreSQL only; name one with --url");
+    return fa_code_exit(FAINA_NOT_FOUND);
+}
+
 static int take_argument(struct arguments *out, enum argument which, const char *value)
 {
     char *end;
@@ -177,12 +231,8 @@ static int take_argument(struct arguments *out, enum argument which, const char 
         out->json = value;
         break;
     case URL:
-        /* A store that somebody uses is no place for a million tasks. */
-        if (strcmp(value, "sqlite:") != 0 && strcmp(value, "memory:") != 0)
-            return usage_error("--url is sqlite: or memory:, since bench makes stores of its own; "
-                               "--dir names the place");
         out->url = value;
-        break;
+        return check_url(value);
     case NO_RAW:
         out->is_without_raw = true;
         break;
@@ -247,7 +297,7 @@ static int measure(struct fa_bench *bench, const char *only)
     if (fa_bench_machine_read(&report->machine, bench->dir, &err) != FAINA_OK)
         return fail(bench, &err);
     for (size_t i = 0; i < FA_COUNT(parts); i++) {
-        if (is_selected(only, parts[i].name) &&
+        if (is_selected(only, parts[i].name) && parts[i].engines & kind_of(bench->url) &&
             parts[i].run(bench, parts[i].name, &err) != FAINA_OK)
             return fail(bench, &err);
     }
@@ -329,7 +379,9 @@ static int run_apart(struct fa_bench *bench, const struct arguments *arguments)
 /* A folder for the run, on a disk with room for it. */
 static int make_dir(struct fa_bench *bench, const char *parent)
 {
-    int64_t needed_mib = bench->is_quick ? 100 : bench->is_huge ? HUGE_SPACE_MIB : SPACE_MIB;
+    int64_t needed_mib = bench->is_quick || fa_bench_is_postgres(bench) ? 100
+                         : bench->is_huge                               ? HUGE_SPACE_MIB
+                                                                        : SPACE_MIB;
     struct statvfs disk;
     char *full = realpath(parent, NULL);
     int len;
@@ -355,6 +407,39 @@ static int make_dir(struct fa_bench *bench, const char *parent)
     return FA_EXIT_OK;
 }
 
+/* Nobody else's schemas begin like ours. */
+static void make_mark(struct fa_bench *bench)
+{
+    struct fa_random random;
+
+    fa_random_seed_system(&random);
+    snprintf(bench->mark, sizeof bench->mark, "faina_bench_%08x",
+             (unsigned)fa_random_next(&random));
+}
+
+/* Before anything is made: there may be no server. */
+static int meet_server(struct fa_bench *bench)
+{
+    struct faina_error err;
+
+    if (!fa_bench_is_postgres(bench) || fa_bench_server_read(bench, &err) == FAINA_OK)
+        return FA_EXIT_OK;
+    return fail(bench, &err);
+}
+
+/* What a run that was stopped has left in the database; one that ended well has left nothing. */
+static int clean_up(const struct fa_bench *bench)
+{
+    struct faina_error err;
+
+    if (!fa_bench_is_postgres(bench) ||
+        fa_bench_schemas_drop(bench, bench->mark, true, &err) == FAINA_OK)
+        return FA_EXIT_OK;
+    fprintf(stderr, "faina: schemas that begin with %s may be left: %s\n", bench->mark,
+            err.message);
+    return fa_code_exit(err.code);
+}
+
 int fa_bench_run(int argc, char **argv)
 {
     struct arguments arguments = {.url = "sqlite:", .dir = "."};
@@ -367,11 +452,15 @@ int fa_bench_run(int argc, char **argv)
         print_help();
         return FA_EXIT_OK;
     }
+    code = check_parts(&arguments);
+    if (code != FA_EXIT_OK)
+        return code;
     bench = fa_alloc_zero(1, sizeof *bench);
+    make_mark(bench);
     bench->url = arguments.url;
     bench->is_quick = arguments.is_quick;
     bench->is_huge = arguments.is_huge;
-    bench->has_raw = !arguments.is_without_raw && strcmp(arguments.url, "sqlite:") == 0;
+    bench->has_raw = !arguments.is_without_raw && kind_of(arguments.url) != FA_BENCH_MEMORY;
     bench->has_terminal = isatty(STDERR_FILENO);
     bench->rounds = arguments.rounds     ? arguments.rounds
                     : arguments.is_quick ? QUICK_ROUNDS_DEFAULT
@@ -381,10 +470,16 @@ int fa_bench_run(int argc, char **argv)
     bench->report.rounds = bench->rounds;
     bench->report.cache_kib = FA_BENCH_CACHE_KIB;
     bench->report.input_size = FA_BENCH_INPUT_SIZE;
-    code = make_dir(bench, arguments.dir);
+    code = meet_server(bench);
+    if (code == FA_EXIT_OK)
+        code = make_dir(bench, arguments.dir);
     if (code == FA_EXIT_OK) {
+        int cleaned;
+
         code = run_apart(bench, &arguments);
         fa_bench_dir_remove(bench->dir);
+        cleaned = clean_up(bench);
+        code = code == FA_EXIT_OK ? cleaned : code;
     }
     free(bench);
     return code;

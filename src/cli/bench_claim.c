@@ -1,13 +1,15 @@
 /*
  * bench_claim.c - does a claim cost the same however much lies around it?
  *
- * Each set is an engine of its own, all open together. A sample is one claim of 100; what it
- * claimed is then completed and as many are submitted, outside of the time, so that every claim
- * finds the same backlog and none finds tasks that an earlier one has just read. The sets take
- * turns claim by claim.
+ * Each set is an engine of its own, all open together; on PostgreSQL, those with many tasks are
+ * filled by the server (bench_fill_postgres.h). A sample is one claim of 100; what it claimed is
+ * then completed and as many are submitted, outside of the time, so that every claim finds the same
+ * backlog and none finds tasks that an earlier one has just read. The sets take turns claim by
+ * claim.
  */
 #include "base/clock.h"
 #include "cli/bench_driver.h"
+#include "cli/bench_fill_postgres.h"
 #include "cli/text.h"
 
 #include <assert.h>
@@ -22,6 +24,8 @@
 #define RESOURCE "bench.full"
 #define FEW 10000
 #define LIMIT 1.3
+#define URGENT 100             /* the priority of throttled tasks */
+#define POSTGRES_ENDED 5000000 /* the server makes them in a minute */
 
 /* Sizes of --quick are divided by this. */
 #define QUICK_DIVISOR 100
@@ -45,6 +49,7 @@ struct claim_set {
     enum set kind;
     struct fa_bench_latency *row;
     struct fa_service *service;
+    struct fa_bench_session *session; /* NULL: all tasks are made by the engine */
     struct fa_bench_driver driver;
     double *samples_us;
     size_t sample_count;
@@ -60,6 +65,13 @@ static enum faina_code submit_many(const struct fa_bench *bench, struct claim_se
 {
     enum faina_code code = FAINA_OK;
 
+    if (set->session && count > BUILD_BATCH) {
+        code = fa_bench_driver_submit(&set->driver, like, BUILD_BATCH, false, err);
+        if (code != FAINA_OK)
+            return code;
+        return fa_bench_fill_waiting(bench, set->session, like->priority, count - BUILD_BATCH,
+                                     set->row->name, err);
+    }
     for (int64_t done = 0; code == FAINA_OK && done < count;) {
         int64_t batch = count - done < BUILD_BATCH ? count - done : BUILD_BATCH;
 
@@ -77,6 +89,12 @@ static enum faina_code end_many(const struct fa_bench *bench, struct claim_set *
     struct fa_bench_driver *driver = &set->driver;
     enum faina_code code = FAINA_OK;
 
+    if (set->session && count > BUILD_BATCH) {
+        code = end_many(bench, set, BUILD_BATCH, err);
+        if (code != FAINA_OK)
+            return code;
+        return fa_bench_fill_ended(bench, set->session, count - BUILD_BATCH, set->row->name, err);
+    }
     for (int64_t done = 0; code == FAINA_OK && done < count;) {
         size_t batch = (size_t)(count - done < BUILD_BATCH ? count - done : BUILD_BATCH);
 
@@ -101,7 +119,7 @@ static enum faina_code throttle_many(const struct fa_bench *bench, struct claim_
 {
     static const char *const resources[] = {RESOURCE};
     const struct faina_submit like = {
-        .type = FA_BENCH_TYPE, .priority = 100, .resources = resources, .resource_count = 1};
+        .type = FA_BENCH_TYPE, .priority = URGENT, .resources = resources, .resource_count = 1};
     struct fa_op op = {
         .kind = FA_OP_RESOURCE_SET,
         .resource = {.name = RESOURCE, .max_concurrency = 1},
@@ -125,7 +143,7 @@ static enum faina_code throttle_many(const struct fa_bench *bench, struct claim_
     return FAINA_OK;
 }
 
-static enum faina_code build(const struct fa_bench *bench, struct claim_set *set, const char *dir,
+static enum faina_code build(const struct fa_bench *bench, struct claim_set *set, const char *place,
                              struct faina_error *err)
 {
     const struct fa_bench_latency *row = set->row;
@@ -133,12 +151,18 @@ static enum faina_code build(const struct fa_bench *bench, struct claim_set *set
     enum faina_code code;
 
     snprintf(name, sizeof name, "%d", (int)set->kind);
-    code = fa_bench_service_open(&set->service, bench->url, dir, name, err);
+    code = fa_bench_service_open(&set->service, bench, place, name, err);
     if (code != FAINA_OK)
         return code;
     fa_bench_driver_init(&set->driver, set->service, &bench->inputs, 1, BUILD_BATCH, BUILD_BATCH);
+    if (fa_bench_is_postgres(bench)) {
+        char schema[128];
+
+        snprintf(schema, sizeof schema, "%.90s_%s", place, name);
+        code = fa_bench_session_open(&set->session, bench, schema, err);
+    }
     set->samples_us = fa_alloc_zero(SAMPLES, sizeof *set->samples_us);
-    if (!bench->is_quick && strcmp(bench->url, "sqlite:") == 0)
+    if (code == FAINA_OK && !bench->is_quick && strcmp(bench->url, "sqlite:") == 0)
         code = fa_bench_driver_grow_log(&set->driver, err);
     if (code == FAINA_OK)
         code = end_many(bench, set, row->ended, err);
@@ -146,6 +170,8 @@ static enum faina_code build(const struct fa_bench *bench, struct claim_set *set
         code = throttle_many(bench, set, row->throttled, err);
     if (code == FAINA_OK)
         code = submit_many(bench, set, &plain, row->waiting, err);
+    if (code == FAINA_OK && set->session)
+        code = fa_bench_fill_settle(set->session, err);
     return code;
 }
 
@@ -154,6 +180,7 @@ static void set_finish(struct claim_set *set)
     if (!set->service)
         return;
     fa_bench_driver_finish(&set->driver);
+    fa_bench_session_close(set->session);
     fa_service_close(set->service);
     free(set->samples_us);
 }
@@ -238,6 +265,8 @@ static void row_init(const struct fa_bench *bench, struct fa_bench_latency *row,
     row->waiting = sets[kind].waiting / divisor;
     row->throttled = sets[kind].throttled / divisor;
     row->ended = sets[kind].ended / divisor;
+    if (row->ended > 0 && fa_bench_is_postgres(bench))
+        row->ended = POSTGRES_ENDED / divisor;
     if (row->waiting < 2 * CLAIM_SIZE)
         row->waiting = 2 * CLAIM_SIZE; /* never too few for a claim */
     fa_text_count(row->waiting, waiting);
@@ -256,8 +285,8 @@ enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct 
     struct fa_bench_report *report = &bench->report;
     struct claim_set all[SET_COUNT] = {0};
     size_t count = bench->is_huge ? SET_COUNT : HUGE_WAIT;
-    char dir[4100];
-    enum faina_code code = fa_bench_dir_make(bench, name, dir, sizeof dir, err);
+    char place[4100];
+    enum faina_code code = fa_bench_place_make(bench, name, place, sizeof place, err);
 
     if (code != FAINA_OK)
         return code;
@@ -266,7 +295,7 @@ enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct 
         all[i].kind = (enum set)i;
         all[i].row = &report->latencies[report->latency_count++];
         row_init(bench, all[i].row, all[i].kind);
-        code = build(bench, &all[i], dir, err);
+        code = build(bench, &all[i], place, err);
     }
     if (code == FAINA_OK)
         code = measure(bench, all, count, err);
@@ -280,6 +309,6 @@ enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct 
     }
     for (size_t i = 0; i < count; i++)
         set_finish(&all[i]);
-    fa_bench_dir_remove(dir);
+    fa_bench_place_remove(bench, place);
     return code;
 }

@@ -6,15 +6,21 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum faina_code fa_bench_service_open(struct fa_service **out, const char *url, const char *dir,
-                                      const char *name, struct faina_error *err)
+#define CLAIM_WAIT_MS 10000
+
+enum faina_code fa_bench_service_open(struct fa_service **out, const struct fa_bench *bench,
+                                      const char *place, const char *name, struct faina_error *err)
 {
     const struct faina_options options = {.cache_kib = FA_BENCH_CACHE_KIB};
     char full[4300];
 
-    if (strcmp(url, "sqlite:") != 0)
-        return fa_service_open(out, url, &options, err);
-    snprintf(full, sizeof full, "sqlite:%s/%s.db", dir, name);
+    if (fa_bench_is_postgres(bench))
+        snprintf(full, sizeof full, "%.3000s%cschema=%.100s_%s&application_name=%s", bench->url,
+                 strchr(bench->url, '?') ? '&' : '?', place, name, bench->mark);
+    else if (strcmp(bench->url, "sqlite:") == 0)
+        snprintf(full, sizeof full, "sqlite:%s/%s.db", place, name);
+    else
+        snprintf(full, sizeof full, "%s", bench->url);
     return fa_service_open(out, full, &options, err);
 }
 
@@ -103,6 +109,7 @@ enum faina_code fa_bench_driver_claim(struct fa_bench_driver *driver, size_t cou
         .worker_id = driver->worker_id,
         .limit = (int)count,
         .lease_ms = FA_BENCH_LEASE_MS,
+        .wait_ms = CLAIM_WAIT_MS,
     };
     const struct faina_tasks *tasks;
     enum faina_code code;
@@ -113,7 +120,7 @@ enum faina_code fa_bench_driver_claim(struct fa_bench_driver *driver, size_t cou
     fa_arena_reset(&driver->arena);
     driver->ops[0] =
         (struct fa_op){.kind = FA_OP_CLAIM_NEXT, .claim = &claim, .arena = &driver->arena};
-    code = run(driver, 1, err);
+    code = fa_service_claim_wait(driver->service, &driver->ops[0], err);
     if (code != FAINA_OK)
         return code;
     tasks = driver->ops[0].tasks;

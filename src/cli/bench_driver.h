@@ -39,10 +39,11 @@ static inline size_t fa_bench_driver_holds(const struct fa_bench_driver *driver)
     return driver->held_end - driver->held_first;
 }
 
-/* Opens an engine of its own for `url`, in the folder `dir` under `name` when it has files. */
-FA_MUST_CHECK enum faina_code fa_bench_service_open(struct fa_service **out, const char *url,
-                                                    const char *dir, const char *name,
-                                                    struct faina_error *err);
+/* Opens an engine of the run's kind, in `place` under `name` when it keeps anything. The same place
+ * and name again is the same store: on PostgreSQL another node of it. */
+FA_MUST_CHECK enum faina_code fa_bench_service_open(struct fa_service **out,
+                                                    const struct fa_bench *bench, const char *place,
+                                                    const char *name, struct faina_error *err);
 
 /* `held_max`: how many tasks it may hold at once. */
 void fa_bench_driver_init(struct fa_bench_driver *driver, struct fa_service *service,
@@ -58,7 +59,8 @@ FA_MUST_CHECK enum faina_code fa_bench_driver_grow_log(struct fa_bench_driver *d
 FA_MUST_CHECK enum faina_code fa_bench_driver_submit(struct fa_bench_driver *driver,
                                                      const struct faina_submit *like, size_t count,
                                                      bool has_key, struct faina_error *err);
-/* Claims up to `count`; FAINA_INTERNAL when there is nothing, since there should be. */
+/* Claims up to `count`; FAINA_INTERNAL when there is nothing, since there should be. Others may
+ * have locked the last ones for a moment: it waits as a worker would. */
 FA_MUST_CHECK enum faina_code fa_bench_driver_claim(struct fa_bench_driver *driver, size_t count,
                                                     struct faina_error *err);
 /* Completes the `count` tasks that it has held longest. */

@@ -11,11 +11,11 @@
 
 struct fa_bench_engine;
 
-/* Opens an engine for what `speed` describes, in the folder `dir` under `name`. */
-FA_MUST_CHECK enum faina_code fa_bench_engine_open(struct fa_bench_engine **out, const char *url,
-                                                   const char *dir, const char *name,
+/* Opens an engine for what `speed` describes, in `place` under `name`. */
+FA_MUST_CHECK enum faina_code fa_bench_engine_open(struct fa_bench_engine **out,
+                                                   const struct fa_bench *bench, const char *place,
+                                                   const char *name,
                                                    const struct fa_bench_speed *speed,
-                                                   const struct fa_bench_inputs *inputs,
                                                    struct faina_error *err);
 void fa_bench_engine_close(struct fa_bench_engine *engine); /* NULL is fine */
 

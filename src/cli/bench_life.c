@@ -1,6 +1,6 @@
 /*
- * bench_life.c - how fast tasks go from submit to completed: raw SQLite and the engine, in rounds
- * that take turns.
+ * bench_life.c - how fast tasks go from submit to completed: raw statements and the engine, in
+ * rounds that take turns.
  *
  * The subjects of a part are open together. A round lets each of them move its tasks through all
  * steps, the next round begins with another one; what their files have grown to, and when they
@@ -9,6 +9,7 @@
 #include "cli/bench_driver.h"
 #include "cli/bench_engine.h"
 #include "cli/bench_raw.h"
+#include "cli/bench_raw_postgres.h"
 
 #include <assert.h>
 
@@ -31,7 +32,12 @@ enum row {
     OWN_KEY,
     ENGINE_1000_AGAIN,
     ENGINE_KEY,
-    ROW_COUNT
+    PG_LEAN_1,
+    PG_ENGINE_1,
+    PG_LEAN_1000,
+    PG_ENGINE_1000,
+    PG_FIRST = PG_LEAN_1, /* it and those after it are for PostgreSQL, the others for SQLite */
+    ROW_COUNT = PG_ENGINE_1000 + 1
 };
 
 /* clang-format off */
@@ -62,6 +68,10 @@ static const struct {
     [OWN_KEY] =                {{"life-key",  FA_BENCH_OWN,     1, 1000, true,   60000},  2000},
     [ENGINE_1000_AGAIN] =      {{"life-key",  FA_BENCH_ENGINE,  1, 1000, false,  60000},  2000},
     [ENGINE_KEY] =             {{"life-key",  FA_BENCH_ENGINE,  1, 1000, true,   60000},  2000},
+    [PG_LEAN_1] =              {{"life-1",    FA_BENCH_LEAN,   32,    1, false,   3200},   320},
+    [PG_ENGINE_1] =            {{"life-1",    FA_BENCH_ENGINE, 64,    1, false,   6400},   640},
+    [PG_LEAN_1000] =           {{"life-1000", FA_BENCH_LEAN,    2, 1000, false,  20000},  2000},
+    [PG_ENGINE_1000] =         {{"life-1000", FA_BENCH_ENGINE,  2, 1000, false,  20000},  2000},
 };
 /* clang-format on */
 
@@ -93,27 +103,41 @@ static const struct {
      "random keys / without keys"},
     {ENGINE_KEY, OWN_KEY, FA_BENCH_LIFE, FA_BENCH_NO_AIM, 0,
      "random keys: engine / raw on our schema"},
+    {PG_ENGINE_1000, PG_LEAN_1000, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.35,
+     "whole life by 1,000, two callers: engine / raw lean table"},
+    {PG_ENGINE_1000, PG_LEAN_1000, FA_BENCH_SUBMIT, FA_BENCH_NO_AIM, 0,
+     "    submit by 1,000: engine / raw lean table"},
+    {PG_ENGINE_1000, PG_LEAN_1000, FA_BENCH_CLAIM, FA_BENCH_NO_AIM, 0,
+     "    claim by 1,000: engine / raw lean table"},
+    {PG_ENGINE_1000, PG_LEAN_1000, FA_BENCH_COMPLETE, FA_BENCH_NO_AIM, 0,
+     "    complete by 1,000: engine / raw lean table"},
+    {PG_ENGINE_1, PG_LEAN_1, FA_BENCH_SUBMIT, FA_BENCH_AT_LEAST, 2,
+     "64 callers, one submit at a time / raw inserts by 32 clients"},
+    {PG_ENGINE_1, PG_LEAN_1, FA_BENCH_LIFE, FA_BENCH_NO_AIM, 0,
+     "    whole life: 64 callers / 32 raw clients"},
 };
 
 #define SHORT_TURNS 10 /* in each round of life-1 */
 
 struct subject {
     struct fa_bench_speed *speed;
-    struct fa_bench_raw *raw; /* one of the two */
-    struct fa_bench_engine *engine;
+    struct fa_bench_engine *engine; /* one of the three */
+    struct fa_bench_raw *raw;
+    struct fa_bench_lean *lean;
 };
 
 static enum faina_code subject_open(const struct fa_bench *bench, struct subject *subject,
-                                    const char *dir, size_t number, struct faina_error *err)
+                                    const char *place, size_t number, struct faina_error *err)
 {
     const struct fa_bench_speed *speed = subject->speed;
     char name[32], path[4200];
 
     snprintf(name, sizeof name, "%zu", number);
     if (speed->subject == FA_BENCH_ENGINE)
-        return fa_bench_engine_open(&subject->engine, bench->url, dir, name, speed, &bench->inputs,
-                                    err);
-    snprintf(path, sizeof path, "%s/%s.db", dir, name);
+        return fa_bench_engine_open(&subject->engine, bench, place, name, speed, err);
+    if (fa_bench_is_postgres(bench))
+        return fa_bench_lean_open(&subject->lean, bench, place, name, speed, err);
+    snprintf(path, sizeof path, "%s/%s.db", place, name);
     return fa_bench_raw_open(&subject->raw, path, speed, &bench->inputs, err);
 }
 
@@ -130,6 +154,7 @@ static void subject_close(struct subject *subject)
 {
     fa_bench_engine_close(subject->engine);
     fa_bench_raw_close(subject->raw);
+    fa_bench_lean_close(subject->lean);
 }
 
 static enum faina_code subject_round(struct subject *subject, bool is_kept, struct faina_error *err)
@@ -137,6 +162,7 @@ static enum faina_code subject_round(struct subject *subject, bool is_kept, stru
     struct fa_bench_speed *speed = subject->speed;
     int64_t ns[FA_BENCH_STEPS], life_ns = 0;
     enum faina_code code = subject->engine ? fa_bench_engine_round(subject->engine, ns, err)
+                           : subject->lean ? fa_bench_lean_round(subject->lean, ns, err)
                                            : fa_bench_raw_round(subject->raw, ns, err);
 
     if (code != FAINA_OK || !is_kept)
@@ -155,7 +181,7 @@ static enum faina_code run_rounds(const struct fa_bench *bench, const char *part
 {
     int rounds = bench->rounds;
 
-    if (!bench->is_quick && strcmp(part, "life-1") == 0)
+    if (!bench->is_quick && !fa_bench_is_postgres(bench) && strcmp(part, "life-1") == 0)
         rounds *= SHORT_TURNS;
     for (int round = 0; round <= rounds; round++) {
         fa_bench_tell_bar(bench, part, round, rounds + 1);
@@ -191,16 +217,17 @@ enum faina_code fa_bench_life(struct fa_bench *bench, const char *name, struct f
 {
     struct subject subjects[ROW_COUNT] = {0};
     const struct fa_bench_speed *measured[ROW_COUNT] = {0};
+    const bool is_postgres = fa_bench_is_postgres(bench);
     size_t count = 0;
-    char dir[4100];
-    enum faina_code code = fa_bench_dir_make(bench, name, dir, sizeof dir, err);
+    char place[4100];
+    enum faina_code code = fa_bench_place_make(bench, name, place, sizeof place, err);
 
     if (code != FAINA_OK)
         return code;
     for (size_t i = 0; code == FAINA_OK && i < ROW_COUNT; i++) {
         struct fa_bench_speed *speed = &bench->report.speeds[bench->report.speed_count];
 
-        if (strcmp(rows[i].speed.part, name) != 0 ||
+        if (strcmp(rows[i].speed.part, name) != 0 || (i >= PG_FIRST) != is_postgres ||
             (rows[i].speed.subject != FA_BENCH_ENGINE && !bench->has_raw))
             continue;
         assert(bench->report.speed_count < FA_BENCH_ROWS_MAX);
@@ -210,7 +237,7 @@ enum faina_code fa_bench_life(struct fa_bench *bench, const char *name, struct f
             speed->tasks = rows[i].quick_tasks;
         measured[i] = speed;
         subjects[count].speed = speed;
-        code = subject_open(bench, &subjects[count], dir, count, err);
+        code = subject_open(bench, &subjects[count], place, count, err);
         count++;
     }
     if (code == FAINA_OK)
@@ -220,6 +247,6 @@ enum faina_code fa_bench_life(struct fa_bench *bench, const char *name, struct f
         subject_close(&subjects[i]);
     if (code == FAINA_OK)
         add_ratios(&bench->report, measured);
-    fa_bench_dir_remove(dir);
+    fa_bench_place_remove(bench, place);
     return code;
 }

@@ -42,13 +42,13 @@ static struct fa_bench_resident resident(void)
     return (struct fa_bench_resident){status_kib("VmRSS"), status_kib("RssAnon")};
 }
 
-static enum faina_code fill(const struct fa_bench *bench, const char *dir,
+static enum faina_code fill(const struct fa_bench *bench, const char *place,
                             struct fa_bench_memory *out, struct faina_error *err)
 {
     static const struct faina_submit like = {.type = FA_BENCH_TYPE};
     struct fa_bench_driver driver;
     struct fa_service *service;
-    enum faina_code code = fa_bench_service_open(&service, bench->url, dir, "memory", err);
+    enum faina_code code = fa_bench_service_open(&service, bench, place, "memory", err);
 
     if (code != FAINA_OK)
         return code;
@@ -74,17 +74,17 @@ struct answer {
     struct faina_error error;
 };
 
-static void run_child(const struct fa_bench *bench, const char *dir, struct answer *answer,
+static void run_child(const struct fa_bench *bench, const char *place, struct answer *answer,
                       int pipe_end)
 {
     ssize_t written;
 
-    answer->code = fill(bench, dir, &answer->memory, &answer->error);
+    answer->code = fill(bench, place, &answer->memory, &answer->error);
     written = write(pipe_end, answer, sizeof *answer);
     _exit(written == (ssize_t)sizeof *answer ? 0 : 1);
 }
 
-static enum faina_code ask_child(const struct fa_bench *bench, const char *dir,
+static enum faina_code ask_child(const struct fa_bench *bench, const char *place,
                                  struct answer *answer, struct faina_error *err)
 {
     int ends[2];
@@ -96,7 +96,7 @@ static enum faina_code ask_child(const struct fa_bench *bench, const char *dir,
     child = fork();
     if (child == 0) {
         close(ends[0]);
-        run_child(bench, dir, answer, ends[1]);
+        run_child(bench, place, answer, ends[1]);
     }
     close(ends[1]);
     got = child > 0 ? read(ends[0], answer, sizeof *answer) : -1;
@@ -115,19 +115,19 @@ enum faina_code fa_bench_memory(struct fa_bench *bench, const char *name, struct
     struct fa_bench_memory *memory = &bench->report.memory;
     struct answer answer = {.code = FAINA_OK};
     struct fa_bench_rounds growth = {0}, cache = {0};
-    char dir[4100], tasks[FA_TEXT_COUNT_SIZE];
+    char place[4100], tasks[FA_TEXT_COUNT_SIZE];
     enum faina_code code;
 
     if (strcmp(bench->url, "sqlite:") != 0)
         return FAINA_OK; /* in memory there is no page cache that bounds it */
-    code = fa_bench_dir_make(bench, name, dir, sizeof dir, err);
+    code = fa_bench_place_make(bench, name, place, sizeof place, err);
     if (code != FAINA_OK)
         return code;
     answer.memory.tasks = bench->is_quick ? QUICK_TASKS : TASKS;
     answer.memory.cache_kib = FA_BENCH_CACHE_KIB;
-    code = ask_child(bench, dir, &answer, err);
+    code = ask_child(bench, place, &answer, err);
     fa_bench_tell_done(bench);
-    fa_bench_dir_remove(dir);
+    fa_bench_place_remove(bench, place);
     if (code != FAINA_OK)
         return code;
     *memory = answer.memory;

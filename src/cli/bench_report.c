@@ -87,11 +87,16 @@ const char *fa_bench_verdict(const struct fa_bench_ratio *ratio)
     return "";
 }
 
-static const char *subject_name(enum fa_bench_subject subject)
+static bool has_server(const struct fa_bench_report *report)
+{
+    return report->server.version[0] != '\0';
+}
+
+static const char *subject_name(const struct fa_bench_report *report, enum fa_bench_subject subject)
 {
     switch (subject) {
     case FA_BENCH_LEAN:
-        return "raw SQLite, lean table";
+        return has_server(report) ? "raw PostgreSQL, lean table" : "raw SQLite, lean table";
     case FA_BENCH_OWN:
         return "raw SQLite, our schema";
     case FA_BENCH_ENGINE:
@@ -123,6 +128,14 @@ static const char *rate_text(const struct fa_bench_rounds *rounds, char out[FA_T
     return fa_text_count((int64_t)(fa_bench_median(rounds) + 0.5), out);
 }
 
+static void print_server(const struct fa_bench_server *server, FILE *out)
+{
+    fprintf(out, "PostgreSQL %s, shared_buffers %s, fsync %s, synchronous_commit %s\n",
+            server->version, server->shared_buffers, server->fsync, server->synchronous_commit);
+    if (strcmp(server->fsync, "on") != 0 || strcmp(server->synchronous_commit, "on") != 0)
+        fputs("Careful: this server doesn't wait for its disk.\n", out);
+}
+
 static void print_machine(const struct fa_bench_report *report, FILE *out)
 {
     const struct fa_bench_machine *machine = &report->machine;
@@ -130,9 +143,11 @@ static void print_machine(const struct fa_bench_report *report, FILE *out)
     fprintf(out, "%d cores (%s), %s, SQLite %s, %s\n", machine->cores, machine->cpu,
             machine->kernel, machine->sqlite, machine->filesystem);
     fprintf(out, "fdatasync of one page: %.0f microseconds (median)\n", machine->fdatasync_us);
+    if (has_server(report))
+        print_server(&report->server, out);
     fprintf(out, "%s, %d rounds, input %zu bytes, cache %lld MiB, %.0f seconds in all\n",
-            report->url, report->rounds, report->input_size, (long long)report->cache_kib / 1024,
-            report->seconds);
+            has_server(report) ? report->server.place : report->url, report->rounds,
+            report->input_size, (long long)report->cache_kib / 1024, report->seconds);
     if (strcmp(machine->filesystem, "tmpfs") == 0)
         fputs("Careful: tmpfs never reaches a disk. Name a folder on one with --dir.\n", out);
     if (report->is_quick)
@@ -152,7 +167,7 @@ static void print_speeds(const struct fa_bench_report *report, FILE *out)
 
         if (i > 0 && strcmp(speed->part, report->speeds[i - 1].part) != 0)
             fputc('\n', out);
-        snprintf(name, sizeof name, "%s%s", subject_name(speed->subject),
+        snprintf(name, sizeof name, "%s%s", subject_name(report, speed->subject),
                  speed->has_key ? ", keys" : "");
         fprintf(out, "%-30s %7d %6d %10s %10s %10s %11s\n", name, speed->callers, speed->batch,
                 rate_text(&speed->rates[FA_BENCH_SUBMIT], text[0]),
@@ -173,6 +188,20 @@ static void print_latencies(const struct fa_bench_report *report, FILE *out)
 
         fprintf(out, "%-50s %8zu %10.3f %10.3f\n", row->name, row->samples, row->median_us / 1000,
                 row->p99_us / 1000);
+    }
+}
+
+static void print_wakes(const struct fa_bench_report *report, FILE *out)
+{
+    if (report->wake_count == 0)
+        return;
+    fprintf(out, "\n%-50s %8s %10s %10s\n", "Start on another node, milliseconds", "samples",
+            "median", "p99");
+    for (size_t i = 0; i < report->wake_count; i++) {
+        const struct fa_bench_wake *row = &report->wakes[i];
+
+        fprintf(out, "%-50s %8zu %10.3f %10.3f\n", row->name, row->samples,
+                fa_bench_median(&row->medians_us) / 1000, fa_bench_median(&row->p99s_us) / 1000);
     }
 }
 
@@ -220,6 +249,7 @@ void fa_bench_report_print(const struct fa_bench_report *report, FILE *out)
     print_machine(report, out);
     print_speeds(report, out);
     print_latencies(report, out);
+    print_wakes(report, out);
     print_memory(&report->memory, out);
     print_ratios(report, out);
 }
@@ -262,12 +292,23 @@ static void put_rounds(struct fa_json_writer *w, const char *key,
     fa_json_end_array(w);
 }
 
+static void write_server(struct fa_json_writer *w, const struct fa_bench_server *server)
+{
+    fa_json_key(w, "server");
+    fa_json_begin_object(w);
+    put_str(w, "version", server->version);
+    put_str(w, "sharedBuffers", server->shared_buffers);
+    put_str(w, "fsync", server->fsync);
+    put_str(w, "synchronousCommit", server->synchronous_commit);
+    fa_json_end_object(w);
+}
+
 static void write_head(struct fa_json_writer *w, const struct fa_bench_report *report)
 {
     const struct fa_bench_machine *machine = &report->machine;
 
     put_str(w, "version", FAINA_VERSION);
-    put_str(w, "url", report->url);
+    put_str(w, "url", has_server(report) ? report->server.place : report->url);
     put_bool(w, "quick", report->is_quick);
     put_int(w, "rounds", report->rounds);
     put_int(w, "cacheKib", report->cache_kib);
@@ -282,6 +323,8 @@ static void write_head(struct fa_json_writer *w, const struct fa_bench_report *r
     put_str(w, "filesystem", machine->filesystem);
     put_double(w, "fdatasyncUs", machine->fdatasync_us);
     fa_json_end_object(w);
+    if (has_server(report))
+        write_server(w, &report->server);
 }
 
 static void write_speed(struct fa_json_writer *w, const struct fa_bench_speed *speed)
@@ -321,6 +364,18 @@ static void write_latency(struct fa_json_writer *w, const struct fa_bench_latenc
     put_double(w, "medianUs", row->median_us);
     put_double(w, "p99Us", row->p99_us);
     put_rounds(w, "rounds", &row->medians_us);
+    fa_json_end_object(w);
+}
+
+static void write_wake(struct fa_json_writer *w, const struct fa_bench_wake *row)
+{
+    fa_json_begin_object(w);
+    put_str(w, "name", row->name);
+    put_int(w, "samples", (int64_t)row->samples);
+    put_double(w, "medianUs", fa_bench_median(&row->medians_us));
+    put_double(w, "p99Us", fa_bench_median(&row->p99s_us));
+    put_rounds(w, "medians", &row->medians_us);
+    put_rounds(w, "p99s", &row->p99s_us);
     fa_json_end_object(w);
 }
 
@@ -377,6 +432,11 @@ static void write_report(struct fa_json_writer *w, const struct fa_bench_report 
     fa_json_begin_array(w);
     for (size_t i = 0; i < report->latency_count; i++)
         write_latency(w, &report->latencies[i]);
+    fa_json_end_array(w);
+    fa_json_key(w, "starts");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < report->wake_count; i++)
+        write_wake(w, &report->wakes[i]);
     fa_json_end_array(w);
     write_memory(w, &report->memory);
     fa_json_key(w, "ratios");

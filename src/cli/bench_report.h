@@ -16,8 +16,8 @@
 #define FA_BENCH_ROWS_MAX 32
 
 enum fa_bench_subject {
-    FA_BENCH_LEAN,   /* raw SQLite, the leanest table that is a queue at all */
-    FA_BENCH_OWN,    /* raw SQLite, statements on our own schema */
+    FA_BENCH_LEAN,   /* raw statements, the leanest table that is a queue at all */
+    FA_BENCH_OWN,    /* raw statements on our own schema */
     FA_BENCH_ENGINE, /* the engine, through service.h */
 };
 
@@ -50,6 +50,13 @@ struct fa_bench_latency {
     struct fa_bench_rounds medians_us;
 };
 
+/* How long one side takes to act on what the other has done. */
+struct fa_bench_wake {
+    const char *name;
+    size_t samples;
+    struct fa_bench_rounds medians_us, p99s_us;
+};
+
 struct fa_bench_memory {
     bool is_measured;
     int64_t tasks;
@@ -76,8 +83,14 @@ struct fa_bench_machine {
     double fdatasync_us; /* median; 0: not measured */
 };
 
+/* A database server, without secrets. */
+struct fa_bench_server {
+    char place[300], version[32], shared_buffers[16], synchronous_commit[16], fsync[8];
+};
+
 struct fa_bench_report {
     struct fa_bench_machine machine;
+    struct fa_bench_server server; /* its version is empty when there is none */
     bool is_quick;
     const char *url;
     int rounds;
@@ -88,6 +101,8 @@ struct fa_bench_report {
     size_t speed_count;
     struct fa_bench_latency latencies[FA_BENCH_ROWS_MAX];
     size_t latency_count;
+    struct fa_bench_wake wakes[3];
+    size_t wake_count;
     struct fa_bench_memory memory;
     struct fa_bench_ratio ratios[FA_BENCH_ROWS_MAX];
     size_t ratio_count;

@@ -3,6 +3,8 @@
  */
 #include "cli/bench_run.h"
 
+#include "cli/bench_raw_postgres.h"
+
 #include <errno.h>
 #include <ftw.h>
 #include <stdarg.h>
@@ -86,16 +88,22 @@ void fa_bench_tell_done(const struct fa_bench *bench)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Folders
+ * Places
  */
 
-enum faina_code fa_bench_dir_make(const struct fa_bench *bench, const char *name, char *out,
-                                  size_t size, struct faina_error *err)
+enum faina_code fa_bench_place_make(const struct fa_bench *bench, const char *part, char *out,
+                                    size_t size, struct faina_error *err)
 {
-    int len = snprintf(out, size, "%s/%s", bench->dir, name);
+    bool is_postgres = fa_bench_is_postgres(bench);
+    int len = snprintf(out, size, is_postgres ? "%s_%s" : "%s/%s",
+                       is_postgres ? bench->mark : bench->dir, part);
 
     if (len < 0 || (size_t)len >= size)
         return fa_error_set(err, FAINA_INVALID_REQUEST, "the name of the folder is too long");
+    for (char *at = out; is_postgres && *at; at++)
+        *at = *at == '-' ? '_' : *at;
+    if (is_postgres)
+        return FAINA_OK;
     if (mkdir(out, 0700) != 0)
         return fa_error_set(err, FAINA_UNAVAILABLE, "can't make the folder %.300s: %s", out,
                             strerror(errno));
@@ -108,6 +116,16 @@ static int remove_one(const char *path, const struct stat *info, int kind, struc
     (void)kind;
     (void)place;
     return remove(path);
+}
+
+void fa_bench_place_remove(const struct fa_bench *bench, const char *place)
+{
+    struct faina_error err;
+
+    if (!fa_bench_is_postgres(bench))
+        fa_bench_dir_remove(place);
+    else if (fa_bench_schemas_drop(bench, place, false, &err) != FAINA_OK)
+        fprintf(stderr, "faina: %s\n", err.message);
 }
 
 void fa_bench_dir_remove(const char *path)

@@ -37,24 +37,31 @@ struct fa_bench_inputs {
 };
 
 struct fa_bench {
-    const char *url; /* "sqlite:" or "memory:" */
+    const char *url; /* "sqlite:", "memory:", or that of a PostgreSQL database */
     char dir[4096];  /* where the files go */
+    char mark[32];   /* what our schemas' names begin with, and our sessions are called */
     int rounds;
     bool is_quick, is_huge;
-    bool has_raw; /* also measure raw SQLite */
+    bool has_raw; /* also measure raw statements */
     bool has_terminal;
     struct fa_bench_inputs inputs;
     struct fa_bench_report report;
 };
 
+enum fa_bench_kind { FA_BENCH_SQLITE = 1, FA_BENCH_MEMORY = 2, FA_BENCH_POSTGRES = 4 };
+
 /* One part of the run; `only` picks them by the beginning of their name. */
 struct fa_bench_part {
     const char *name, *what;
+    unsigned engines; /* a set of enum fa_bench_kind: those that it is for */
     enum faina_code (*run)(struct fa_bench *bench, const char *name, struct faina_error *err);
 };
 
 enum faina_code fa_bench_life(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct faina_error *err);
+enum faina_code fa_bench_start(struct fa_bench *bench, const char *name, struct faina_error *err);
+enum faina_code fa_bench_idle(struct fa_bench *bench, const char *name, struct faina_error *err);
+enum faina_code fa_bench_pool(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_memory(struct fa_bench *bench, const char *name, struct faina_error *err);
 
 void fa_bench_inputs_init(struct fa_bench_inputs *inputs);
@@ -69,9 +76,16 @@ void fa_bench_tell(const struct fa_bench *bench, const char *format, ...) FA_PRI
 void fa_bench_tell_bar(const struct fa_bench *bench, const char *what, int64_t done, int64_t total);
 void fa_bench_tell_done(const struct fa_bench *bench);
 
-/* A folder inside the run's, for one part; and its end. */
-enum faina_code fa_bench_dir_make(const struct fa_bench *bench, const char *name, char *out,
-                                  size_t size, struct faina_error *err);
+static inline bool fa_bench_is_postgres(const struct fa_bench *bench)
+{
+    return strncmp(bench->url, "postgres", 8) == 0;
+}
+
+/* Where the stores of one part are, and its end: a folder inside the run's, or (PostgreSQL) what
+ * the names of its schemas begin with. */
+enum faina_code fa_bench_place_make(const struct fa_bench *bench, const char *part, char *out,
+                                    size_t size, struct faina_error *err);
+void fa_bench_place_remove(const struct fa_bench *bench, const char *place);
 void fa_bench_dir_remove(const char *path);
 
 #endif

@@ -49,6 +49,7 @@ struct fa_cli {
     int out_errno;                   /* why stdout took no more; 0: it did */
 
     struct faina_options options; /* of the engine */
+    const char *address;          /* NULL until fa_cli_url */
     struct fa_service *service;   /* NULL until fa_cli_open */
     struct fa_arena arena;        /* lives as long as the program */
 };
@@ -60,8 +61,8 @@ FA_MUST_CHECK int fa_cli_open(struct fa_cli *cli);
 /* The same, without a word when it fails: `err` tells. */
 FA_MUST_CHECK enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err);
 void fa_cli_close(struct fa_cli *cli);
-/* The URL to open; never NULL. NOT_SUPPORTED: the environment asks for PostgreSQL. */
-FA_MUST_CHECK enum faina_code fa_cli_url(const struct fa_cli *cli, const char **out,
+/* The URL to open, by address.h. */
+FA_MUST_CHECK enum faina_code fa_cli_url(struct fa_cli *cli, const char **out,
                                          struct faina_error *err);
 /* Opens when need be, runs one operation (its arena may be NULL: the program's). */
 FA_MUST_CHECK int fa_cli_run(struct fa_cli *cli, struct fa_op *op);

@@ -130,6 +130,8 @@ static void check_store(struct doctor *doctor)
         add(doctor, "store", LEVEL_WRONG, info.findings[i]);
     if (info.finding_count == 0)
         add(doctor, "store", LEVEL_OK, "sound: nothing was found wrong");
+    for (size_t i = 0; i < info.warning_count; i++)
+        add(doctor, "database", LEVEL_WARNING, info.warnings[i]);
     if (info.location && strcmp(info.engine, "sqlite") == 0)
         check_disk(doctor, info.location);
 }

@@ -5,38 +5,22 @@
 
 #include "base/clock.h"
 #include "model/states.h"
+#include "service/address.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 /* The first looks come quickly, later ones spare the disk. */
 #define WAIT_STEP_MIN_MS 50
 #define WAIT_STEP_MAX_MS 500
 
-static const char *environment(const char *name)
+enum faina_code fa_cli_url(struct fa_cli *cli, const char **out, struct faina_error *err)
 {
-    const char *value = getenv(name);
+    enum faina_code code = FAINA_OK;
 
-    return value && value[0] ? value : NULL;
-}
-
-enum faina_code fa_cli_url(const struct fa_cli *cli, const char **out, struct faina_error *err)
-{
-    static const char *const hosts[] = {"DB_HOST", "API_PG_DB_HOST"};
-
-    *out = cli->url ? cli->url : environment("FAINA_URL");
-    if (*out)
-        return FAINA_OK;
-    for (size_t i = 0; i < FA_COUNT(hosts); i++) {
-        if (environment(hosts[i]))
-            return fa_error_set(err, FAINA_NOT_SUPPORTED,
-                                "%s is set, which asks for PostgreSQL, and this build has no "
-                                "PostgreSQL engine; name another with --url or FAINA_URL, such as "
-                                "sqlite:faina.db",
-                                hosts[i]);
-    }
-    *out = "sqlite:faina.db";
-    return FAINA_OK;
+    if (!cli->address)
+        code = fa_address_find(cli->url, &cli->arena, &cli->address, err);
+    *out = cli->address;
+    return code;
 }
 
 enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
@@ -87,7 +71,7 @@ static void sleep_ms(int64_t ms)
 
 /* What is in memory dies with the engine, and nobody else can reach it anyhow. An engine in another
  * process is kept from nobody. */
-static bool stays_open(const struct fa_cli *cli)
+static bool stays_open(struct fa_cli *cli)
 {
     const char *url;
 

@@ -3,7 +3,9 @@
  */
 #include "cli/cli.h"
 
+#include "cli/hide.h"
 #include "cli/verbs.h"
+#include "runtime/host.h"
 
 #include <fcntl.h>
 #include <locale.h>
@@ -67,6 +69,8 @@ int main(int argc, char **argv)
     struct fa_cli cli = {0};
     int code, out_code;
 
+    if (argc == 3 && strcmp(argv[1], "plugin-host") == 0) /* a worker starts us so */
+        return fa_host_main(argv[2]);
     guard_standard_files();
     /* Widths of characters must be those of UTF-8, whatever the user's language. */
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
@@ -75,6 +79,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     look_around(&cli);
+    fa_hide_passwords(argc, argv, &cli.arena);
     code = fa_cli_parse(&cli, argc, argv);
     if (code < 0)
         code = cli.verb->run(&cli);

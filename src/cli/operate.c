@@ -11,6 +11,7 @@
 #include "cli/text.h"
 #include "model/limits.h"
 #include "model/times.h"
+#include "service/address.h"
 #include "service/wire.h"
 
 static int get_info(struct fa_cli *cli, struct fa_service *service, struct fa_service_info *info)
@@ -104,36 +105,86 @@ int fa_verb_db_status(struct fa_cli *cli)
  * db migrate
  */
 
-/* Tells which migrations were applied since `since_us`. */
-static void print_migrated(struct fa_cli *cli, const struct fa_service_info *info, int64_t since_us,
-                           bool is_dry)
+/* The steps that a command has applied, or would. */
+struct steps {
+    const char **ids, **descriptions;
+    size_t count;
+};
+
+static void print_steps(struct fa_cli *cli, const struct steps *steps, int version, bool is_dry)
 {
     struct fa_out_json json;
-    size_t applied = 0;
 
-    for (size_t i = 0; i < info->migration_count; i++)
-        applied += info->migrations[i].executed_us >= since_us;
     if (cli->format == FA_CLI_TABLE) {
-        for (size_t i = 0; i < info->migration_count; i++)
-            if (info->migrations[i].executed_us >= since_us)
-                fa_outf(cli, "%s %s  %s\n", is_dry ? "would apply" : "applied",
-                        info->migrations[i].id, info->migrations[i].description);
-        if (applied == 0)
-            fa_outf(cli, "up to date: schema version %d\n", info->schema_version);
+        for (size_t i = 0; i < steps->count; i++)
+            fa_outf(cli, "%s %s  %s\n", is_dry ? "would apply" : "applied", steps->ids[i],
+                    steps->descriptions[i]);
+        if (steps->count == 0)
+            fa_outf(cli, "up to date: schema version %d\n", version);
         return;
     }
     fa_out_json_begin(cli, &json);
     fa_json_begin_object(&json.writer);
     fa_json_key(&json.writer, "schemaVersion");
-    fa_json_put_int(&json.writer, info->schema_version);
+    fa_json_put_int(&json.writer, version);
     fa_json_key(&json.writer, is_dry ? "wouldApply" : "applied");
     fa_json_begin_array(&json.writer);
-    for (size_t i = 0; i < info->migration_count; i++)
-        if (info->migrations[i].executed_us >= since_us)
-            fa_json_put_str(&json.writer, info->migrations[i].id);
+    for (size_t i = 0; i < steps->count; i++)
+        fa_json_put_str(&json.writer, steps->ids[i]);
     fa_json_end_array(&json.writer);
     fa_json_end_object(&json.writer);
     fa_out_json_end(cli, &json);
+}
+
+/* Those of a store's steps that were applied since `since_us`. */
+static void print_since(struct fa_cli *cli, const struct fa_service_info *info, int64_t since_us,
+                        bool is_dry)
+{
+    struct steps steps = {
+        .ids = fa_arena_zero(&cli->arena, info->migration_count + 1, sizeof(char *)),
+        .descriptions = fa_arena_zero(&cli->arena, info->migration_count + 1, sizeof(char *)),
+    };
+
+    for (size_t i = 0; i < info->migration_count; i++) {
+        if (info->migrations[i].executed_us < since_us)
+            continue;
+        steps.ids[steps.count] = info->migrations[i].id;
+        steps.descriptions[steps.count++] = info->migrations[i].description;
+    }
+    print_steps(cli, &steps, info->schema_version, is_dry);
+}
+
+/* Here the schema may be somebody else's to change: the script is what they need, so it is printed
+ * as it is unless JSON was asked for. */
+static int dry_run_script(struct fa_cli *cli, const char *url)
+{
+    struct fa_service_plan plan;
+    struct fa_out_json json;
+    struct faina_error err;
+
+    fa_error_clear(&err);
+    if (fa_service_plan(url, &cli->arena, &plan, &err) != FAINA_OK)
+        return fa_cli_fail(cli, &err);
+    if (!cli->has_format || cli->format == FA_CLI_TABLE) {
+        if (plan.step_count > 0)
+            fa_outf(cli, "%s", plan.script);
+        else
+            fa_outf(cli, "-- up to date: schema version %d\n", plan.schema_version);
+        return FA_EXIT_OK;
+    }
+    fa_out_json_begin(cli, &json);
+    fa_json_begin_object(&json.writer);
+    fa_json_key(&json.writer, "schemaVersion");
+    fa_json_put_int(&json.writer, plan.schema_version + (int)plan.step_count);
+    fa_json_key(&json.writer, "wouldApply");
+    fa_json_begin_array(&json.writer);
+    for (size_t i = 0; i < plan.step_count; i++)
+        fa_json_put_str(&json.writer, plan.ids[i]);
+    fa_json_end_array(&json.writer);
+    put_str(&json.writer, "sql", plan.step_count > 0 ? plan.script : NULL);
+    fa_json_end_object(&json.writer);
+    fa_out_json_end(cli, &json);
+    return FA_EXIT_OK;
 }
 
 /* Migrates a copy of the store, and looks at what happened to it: nothing else tells as surely
@@ -151,6 +202,8 @@ static int dry_run(struct fa_cli *cli)
     fa_error_clear(&err);
     if (fa_cli_url(cli, &url, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
+    if (fa_address_is_postgres(url))
+        return dry_run_script(cli, url);
     if (fa_scratch_copy(&scratch, url, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
     if (fa_service_open(&service, scratch.url, NULL, &err) != FAINA_OK)
@@ -158,25 +211,49 @@ static int dry_run(struct fa_cli *cli)
     else
         code = get_info(cli, service, &info);
     if (code == FA_EXIT_OK)
-        print_migrated(cli, &info, since_us, true);
+        print_since(cli, &info, since_us, true);
     fa_service_close(service);
     fa_scratch_remove(&scratch);
+    return code;
+}
+
+/* The clock of a server may be another than ours, so what is missing is asked for before. */
+static int migrate_server(struct fa_cli *cli, const char *url)
+{
+    struct fa_service_plan plan;
+    struct faina_error err;
+    int code;
+
+    fa_error_clear(&err);
+    if (fa_service_plan(url, &cli->arena, &plan, &err) != FAINA_OK)
+        return fa_cli_fail(cli, &err);
+    code = fa_cli_open(cli);
+    if (code == FA_EXIT_OK)
+        print_steps(cli, &(struct steps){plan.ids, plan.descriptions, plan.step_count},
+                    plan.schema_version + (int)plan.step_count, false);
     return code;
 }
 
 int fa_verb_db_migrate(struct fa_cli *cli)
 {
     struct fa_service_info info;
+    struct faina_error err;
     int64_t since_us = fa_clock_now_us();
+    const char *url;
     int code;
 
     if (fa_flag_is_given(cli, "dry-run"))
         return dry_run(cli);
+    fa_error_clear(&err);
+    if (fa_cli_url(cli, &url, &err) != FAINA_OK)
+        return fa_cli_fail(cli, &err);
+    if (fa_address_is_postgres(url))
+        return migrate_server(cli, url);
     code = fa_cli_open(cli);
     if (code == FA_EXIT_OK)
         code = get_info(cli, cli->service, &info);
     if (code == FA_EXIT_OK)
-        print_migrated(cli, &info, since_us, false);
+        print_since(cli, &info, since_us, false);
     return code;
 }
 
@@ -255,7 +332,8 @@ int fa_verb_version(struct fa_cli *cli)
     /* People and scripts alike expect one plain line, so JSON only when it was asked for. */
     if (cli->has_format && cli->format != FA_CLI_TABLE)
         fa_outf(cli,
-                "{\"name\":\"faina\",\"version\":\"%s\",\"engines\":[\"sqlite\",\"memory\"]}\n",
+                "{\"name\":\"faina\",\"version\":\"%s\",\"engines\":[\"sqlite\",\"memory\","
+                "\"postgres\"]}\n",
                 FAINA_VERSION);
     else
         fa_outf(cli, "faina %s\n", FAINA_VERSION);

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "model/limits.h"
+#include "runtime/runtime.h"
 #include "server/route.h"
 #include "server/server.h"
 
@@ -84,10 +85,10 @@ static int read_addresses(struct fa_cli *cli, struct fa_server_options *options)
     return FA_EXIT_OK;
 }
 
-static int read_options(struct fa_cli *cli, struct fa_server_options *options, int64_t *drain_ms)
+static int read_options(struct fa_cli *cli, struct fa_server_options *options, int64_t *drain_ms,
+                        int64_t *workers)
 {
-    int64_t workers = 0;
-    int code = fa_flag_int(cli, "workers", 0, 10000, &workers);
+    int code = fa_flag_int(cli, "workers", 0, 10000, workers);
 
     if (code == FA_EXIT_OK)
         code = fa_flag_duration(cli, "drain", drain_ms);
@@ -98,9 +99,6 @@ static int read_options(struct fa_cli *cli, struct fa_server_options *options, i
         code = read_addresses(cli, options);
     if (code != FA_EXIT_OK)
         return code;
-    if (workers > 0)
-        return fa_cli_usage(cli, "this build has no worker pool: leave out --workers, and let "
-                                 "workers claim tasks over HTTP");
     options->has_ui = !fa_flag_is_given(cli, "no-ui");
     options->is_insecure = fa_flag_is_given(cli, "insecure");
     options->hosts = fa_flag_list(cli, "host", &options->host_count);
@@ -210,8 +208,32 @@ static const struct faina_error *refuse_remote(struct fa_cli *cli, struct faina_
     return err;
 }
 
-static int serve(struct fa_cli *cli, struct fa_server_options *options, int64_t drain_ms)
+/* The pool for the handlers folder, which may also come later. *out stays NULL without workers. */
+static enum faina_code start_workers(struct fa_cli *cli, const struct fa_log *log, int64_t workers,
+                                     struct fa_runtime **out, struct faina_error *err)
 {
+    const char *handlers = getenv("FAINA_HANDLERS");
+    const struct fa_runtime_config config = {
+        .concurrency = (int)workers,
+        .handlers = handlers && handlers[0] ? handlers : "handlers",
+        .owns_process = true,
+        .log = fa_teller_of_log(log),
+    };
+
+    return workers > 0 ? fa_runtime_start(out, cli->service, &config, err) : FAINA_OK;
+}
+
+static void stop_workers(struct fa_runtime *runtime, int64_t drain_ms)
+{
+    if (runtime)
+        fa_runtime_stop(runtime, drain_ms);
+    fa_runtime_destroy(runtime);
+}
+
+static int serve(struct fa_cli *cli, struct fa_server_options *options, int64_t drain_ms,
+                 int64_t workers)
+{
+    struct fa_runtime *runtime = NULL;
     struct fa_server *server;
     struct faina_error err;
     sigset_t signals;
@@ -232,6 +254,10 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options, int64_t 
     options->beside = beside_file(cli, options->log);
     if (fa_server_start(&server, cli->service, options, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
+    if (start_workers(cli, options->log, workers, &runtime, &err) != FAINA_OK) {
+        fa_server_stop(server, 0);
+        return fa_cli_fail(cli, &err);
+    }
     if (options->beside && fa_server_listens_on(server, options->beside))
         fa_service_advertise(cli->service, options->beside);
     if (fa_cli_url(cli, &url, &err) == FAINA_OK)
@@ -241,6 +267,7 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options, int64_t 
     notify("STOPPING=1");
     fa_service_advertise(cli->service, NULL);
     FA_LOG(options->log, FA_LOG_INFO, "going down", {NULL, NULL});
+    stop_workers(runtime, drain_ms);
     if (!fa_server_stop(server, drain_ms))
         FA_LOG(options->log, FA_LOG_WARN, "some clients were cut off", {NULL, NULL});
     fa_cli_close(cli);
@@ -252,7 +279,7 @@ int fa_verb_serve(struct fa_cli *cli)
 {
     int fds[FA_SERVER_LISTEN_MAX];
     struct fa_server_options options = {.sockets = fds};
-    int64_t drain_ms = DRAIN_MS_DEFAULT;
+    int64_t drain_ms = DRAIN_MS_DEFAULT, workers = 0;
     struct fa_log log;
     int code;
 
@@ -269,6 +296,6 @@ int fa_verb_serve(struct fa_cli *cli)
     if (!fa_log_init(&log, getenv("FAINA_LOG")))
         return fa_cli_usage(cli, "FAINA_LOG must be error, warn, info or debug");
     options.log = &log;
-    code = read_options(cli, &options, &drain_ms);
-    return code == FA_EXIT_OK ? serve(cli, &options, drain_ms) : code;
+    code = read_options(cli, &options, &drain_ms, &workers);
+    return code == FA_EXIT_OK ? serve(cli, &options, drain_ms, workers) : code;
 }

@@ -29,7 +29,7 @@ const struct fa_flag fa_common_flags[] = {
     {"output", 'o', "FORMAT", "table (on a terminal), json (otherwise) or jsonl",
      "table json jsonl"},
     {"url", 0, "URL",
-     "the engine: sqlite:PATH or memory: (default $FAINA_URL, else sqlite:faina.db)"},
+     "the engine: sqlite:PATH, postgres://... or memory: (default: by the environment)"},
     {"namespace", 0, "NS", "the namespace (default $FAINA_NAMESPACE, else default)"},
     {"help", 'h', NULL, "show this help"},
     F_END,
@@ -121,6 +121,21 @@ static const struct fa_flag background_flags[] = {
     {"reason", 0, "TEXT", "what it waits for"},
     {"timeout", 0, "DURATION", "the attempt has failed after this long (default 1h)"},
     F_BY, F_END,
+};
+
+static const struct fa_flag worker_flags[] = {
+    {"concurrency", 'c', "N", "how many tasks to run at once (default: one per processor)"},
+    {"types", 't', "A,B", "only these types (default: all that there are handlers for)", NULL,
+     true},
+    {"services", 0, "X,Y", "the resources this worker can reach (default: all)", NULL, true},
+    {"service", 0, "NAME=CHECK", "a resource that is offered while CHECK succeeds; repeat", NULL,
+     true},
+    {"handlers", 0, "DIR", "the folder of handlers (default $FAINA_HANDLERS, else handlers)"},
+    {"worker", 'w', "W", "the name of this worker (default: host, process and a random number)"},
+    {"lease", 0, "DURATION", "how long it holds a task without renewing (default 30s)"},
+    {"grace", 0, "DURATION", "how long what runs may go on after SIGTERM (default 30s)"},
+    {"idle-exit", 0, "DURATION", "end when there was nothing to do for this long"},
+    F_END,
 };
 
 static const struct fa_flag cancel_flags[] = {F_ALL, F_STATUS, F_TYPE, F_YES, F_VERSION, F_END};
@@ -260,6 +275,16 @@ const struct fa_verb fa_verbs[] = {
     {"release", FA_GROUP_WORK, "ID --worker W", "give a claimed task back, unstarted",
      "Spends no attempt.", NULL, 1, 1, fa_verb_release, by_flags},
 
+    {"worker", FA_GROUP_WORK, "", "run a worker pool for the handlers folder",
+     "An executable DIR/TYPE handles tasks of the type TYPE; docs/handlers.md tells how. Runs "
+     "until SIGTERM or Ctrl-C, then finishes what it can and gives back the rest.\n"
+     "CHECK is tcp:HOST:PORT, or a command that exits with 0. Tasks of all namespaces unless "
+     "--namespace is given. What it does is told on stderr ($FAINA_LOG: error, warn, info, debug).",
+     "faina worker --concurrency 8\n"
+     "faina worker --types image.resize --service gpu=nvidia-smi\n"
+     "faina worker --service ollama=tcp:localhost:11434",
+     0, 0, fa_verb_worker, worker_flags},
+
     {"cancel", FA_GROUP_MANAGE, "ID... | --all", "cancel tasks and their subtasks",
      "With --all every task that has not ended and that --status and --type leave: it tells how "
      "many and asks. Without a terminal it needs --yes.",
@@ -323,8 +348,17 @@ const struct fa_verb fa_verbs[] = {
     {"db status", FA_GROUP_OPERATE, "", "show the store: version, size, migrations", NULL, NULL,
      0, 0, fa_verb_db_status, NULL},
     {"db migrate", FA_GROUP_OPERATE, "", "bring the store up to date",
-     "Every other verb does the same when it opens the store; this one tells what was done.", NULL,
+     "Every other verb does the same when it opens the store; this one tells what was done. With "
+     "--dry-run on PostgreSQL it prints the SQL, to be applied with psql.",
+     "faina db migrate --dry-run --url postgres://faina@db.example.com/faina > schema.sql",
      0, 0, fa_verb_db_migrate, migrate_flags},
+    {"db copy", FA_GROUP_OPERATE, "FROM TO", "copy a store into another one",
+     "FROM and TO are URLs, sqlite:PATH or postgres://..., in any combination. All tasks are "
+     "copied with their ids, events, keys, limits and times; workers are not. TO must be empty. A "
+     "copy that was interrupted goes on when the same command is given again; until it is done, TO "
+     "can't be opened. In the end both sides are compared.",
+     "faina db copy sqlite:faina.db postgres://faina@db.example.com/faina",
+     2, 2, fa_verb_db_copy, NULL},
     {"db purge", FA_GROUP_OPERATE, "", "remove ended tasks from the store for good",
      "With no flag, those that rm has removed from view; with flags, all ended tasks that they "
      "leave. In all namespaces unless --namespace is given. Asks first on a terminal.",

@@ -84,6 +84,7 @@ int fa_verb_heartbeat(struct fa_cli *cli);
 int fa_verb_block(struct fa_cli *cli);
 int fa_verb_background(struct fa_cli *cli);
 int fa_verb_release(struct fa_cli *cli);
+int fa_verb_worker(struct fa_cli *cli); /* worker.c */
 int fa_verb_cancel(struct fa_cli *cli); /* manage.c */
 int fa_verb_retry(struct fa_cli *cli);
 int fa_verb_rm(struct fa_cli *cli);
@@ -104,6 +105,7 @@ int fa_verb_token_ls(struct fa_cli *cli);
 int fa_verb_token_revoke(struct fa_cli *cli);
 int fa_verb_db_status(struct fa_cli *cli); /* operate.c */
 int fa_verb_db_migrate(struct fa_cli *cli);
+int fa_verb_db_copy(struct fa_cli *cli);
 int fa_verb_db_purge(struct fa_cli *cli);
 int fa_verb_bench(struct fa_cli *cli);
 int fa_verb_doctor(struct fa_cli *cli);

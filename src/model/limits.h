@@ -21,6 +21,7 @@
 #define FA_ERROR_MESSAGE_SIZE_MAX (8 * 1024)
 #define FA_ERROR_KIND_SIZE_MAX 255
 #define FA_ERROR_DETAIL_SIZE_MAX (64 * 1024)
+#define FA_NOTE_SIZE_MAX (512 * 1024) /* an event's detail: a log of 64 KiB, escaped */
 #define FA_JSON_DEPTH_MAX 64
 #define FA_CHILDREN_MAX 10000
 #define FA_SUBTASK_DEPTH_MAX 32

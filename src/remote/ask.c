@@ -244,6 +244,17 @@ static void put_act(const struct fa_op *op, struct fa_json_writer *w)
     case FA_OP_RETRY:
         put_bool(w, "resetAttempts", !op->keep_attempts);
         return;
+    case FA_OP_NOTE:
+        put_text(w, "event", op->note.what);
+        put_raw(w, "detail", op->note.detail);
+        return;
+    case FA_OP_AMEND:
+        fa_json_key(w, "task");
+        fa_wire_put_submit(w, &(struct faina_submit){.max_attempts = op->submit->max_attempts,
+                                                     .retry = op->submit->retry,
+                                                     .resources = op->submit->resources,
+                                                     .resource_count = op->submit->resource_count});
+        return;
     default: /* RELEASE and CANCEL say nothing more */
         return;
     }
@@ -423,6 +434,8 @@ static const struct recipe recipes[FA_OP_COUNT] = {
     [FA_OP_BLOCK] = ACT("block", never),
     [FA_OP_BACKGROUND] = ACT("background", never),
     [FA_OP_RELEASE] = ACT("release", never),
+    [FA_OP_NOTE] = ACT("note", never),
+    [FA_OP_AMEND] = ACT("amend", never),
     [FA_OP_CANCEL] = ACT("cancel", always),
     [FA_OP_RETRY] = ACT("retry", never),
     [FA_OP_DELETE] = {"DELETE", TASK, NULL, query_removal, NULL, never},

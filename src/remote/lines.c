@@ -157,13 +157,26 @@ static void line_return(struct fa_lines *lines, struct line *line)
         line_destroy(lines, line);
 }
 
+/* The mutex is held. */
+static void wake_all(struct fa_lines *lines)
+{
+    for (struct line *line = lines->busy; line; line = line->next)
+        lines->curl->multi_wakeup(line->multi);
+    pthread_cond_broadcast(&lines->cond);
+}
+
+void fa_lines_wake(struct fa_lines *lines)
+{
+    pthread_mutex_lock(&lines->mutex);
+    wake_all(lines);
+    pthread_mutex_unlock(&lines->mutex);
+}
+
 void fa_lines_shut(struct fa_lines *lines)
 {
     atomic_store(&lines->is_shut, true);
     pthread_mutex_lock(&lines->mutex);
-    for (struct line *line = lines->busy; line; line = line->next)
-        lines->curl->multi_wakeup(line->multi);
-    pthread_cond_broadcast(&lines->cond);
+    wake_all(lines);
     while (lines->busy)
         pthread_cond_wait(&lines->cond, &lines->mutex);
     pthread_mutex_unlock(&lines->mutex);
@@ -422,16 +435,20 @@ static void take_end(struct fa_lines *lines, struct line *line, CURL *easy, CURL
     }
 }
 
-/* L3: those that wait are given up. */
+/* L3: those that wait are given up when the engine is closed, or when they want to be. */
 static void give_up_waits(struct fa_lines *lines, struct line *line)
 {
+    bool is_shut = atomic_load(&lines->is_shut);
+
     for (size_t i = 0; i < PARALLEL_MAX; i++) {
         struct fa_call *call = line->calls[i];
 
-        if (!call || call->wait_ms == 0)
+        if (!call || call->wait_ms == 0 ||
+            !(is_shut || (call->give_up && atomic_load(call->give_up))))
             continue;
         take_end(lines, line, line->easies[i], CURLE_ABORTED_BY_CALLBACK);
         call->is_again = false;
+        call->has_given_up = !is_shut;
         fail_shut(call);
     }
 }
@@ -505,8 +522,7 @@ static void try_calls(struct fa_lines *lines, struct line *line, struct fa_call 
         while ((message = curl->multi_info_read(line->multi, &left)) != NULL)
             if (message->msg == CURLMSG_DONE)
                 take_end(lines, line, message->easy_handle, message->data.result);
-        if (atomic_load(&lines->is_shut))
-            give_up_waits(lines, line);
+        give_up_waits(lines, line);
         if (count_active(line) == 0 && next == count)
             return;
         if (count_active(line) == PARALLEL_MAX || next == count)

@@ -16,6 +16,8 @@
 
 #include "base/error.h"
 
+#include <stdatomic.h>
+
 struct fa_lines;
 
 struct fa_lines_options {
@@ -35,6 +37,8 @@ struct fa_call {
     struct fa_buf path; /* percent-encoded, with the query */
     struct fa_buf body; /* JSON; empty: none */
     int64_t if_match;   /* a version; 0: none */
+    const atomic_bool
+        *give_up;       /* a wait ends early when this is set and fa_lines_wake was called */
     int64_t wait_ms;    /* the server may take so much longer: a wait (L3) */
     bool is_read;       /* it changes nothing, so that nothing can be unknown */
     bool is_repeatable; /* L1 */
@@ -43,6 +47,7 @@ struct fa_call {
     struct faina_error error;
     int status;
     struct fa_buf answer;
+    bool has_given_up; /* nobody knows what would have come */
 
     /* Lines' own. */
     size_t sent;
@@ -54,6 +59,7 @@ FA_MUST_CHECK enum faina_code fa_lines_open(struct fa_lines **out,
                                             const struct fa_lines_options *options,
                                             struct faina_error *err);
 void fa_lines_shut(struct fa_lines *lines);
+void fa_lines_wake(struct fa_lines *lines);  /* calls that wait look at their give_up */
 void fa_lines_close(struct fa_lines *lines); /* nobody is inside; NULL is fine */
 
 void fa_call_init(struct fa_call *call, const char *method);

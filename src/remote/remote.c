@@ -122,11 +122,23 @@ static void remote_claim_wait(struct fa_service *service, struct fa_op *op, int6
 
     wait_ms = wait_ms < LONG_POLL_MS ? wait_ms : LONG_POLL_MS;
     fa_ask_claim(op, wait_ms, &call);
+    call.give_up = op->give_up;
     fa_lines_run(remote->lines, &call, 1);
+    if (call.has_given_up) {
+        op->code = FAINA_OK;
+        op->tasks = fa_arena_zero(op->arena, 1, sizeof(*op->tasks));
+        fa_call_finish(&call);
+        return;
+    }
     fa_ask_take_one(op, &call, remote->shown);
     fa_call_finish(&call);
     if (op->code == FAINA_OK && op->tasks->count == 0)
         rest(remote, start_us, wait_ms);
+}
+
+static void remote_wake(struct fa_service *service)
+{
+    fa_lines_wake(downcast(service)->lines);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -209,6 +221,7 @@ static const struct fa_service_ops remote_ops = {
     .run = remote_run,
     .wait_end = remote_wait_end,
     .claim_wait = remote_claim_wait,
+    .wake = remote_wake,
     .info = remote_info,
     .shut = remote_shut,
     .close = remote_close,

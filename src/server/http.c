@@ -27,6 +27,7 @@
 #define SILENT_SECONDS 60
 #define SWEEP_MS 1000
 #define GZIP_SIZE_MIN 2048
+#define STREAM_PIECE_SIZE 4096
 #define SWALLOW_SIZE_MAX (64 * 1024) /* of a body that nobody wants */
 
 struct fa_connection {
@@ -105,6 +106,15 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
         connection_end(listener->server, context);
 }
 
+/* Nothing will come any more from who should send something. The library reads less often than it
+ * could, and then doesn't notice an end that came together with the last bytes. */
+static bool is_hung_up(const struct fa_connection *peer)
+{
+    char byte;
+
+    return recv(peer->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 static void *run_sweeper(void *ctx)
 {
     struct fa_server *server = ctx;
@@ -115,11 +125,11 @@ static void *run_sweeper(void *ctx)
         struct timespec until = {.tv_sec = next_us / 1000000, .tv_nsec = next_us % 1000000 * 1000};
 
         for (struct fa_connection *peer = server->connections; peer; peer = peer->next) {
-            /* The library sees the end of the stream, and closes. */
-            if (peer->until_us <= now_us) {
-                shutdown(peer->fd, SHUT_RDWR);
-                peer->until_us = INT64_MAX;
-            }
+            if (peer->until_us == INT64_MAX || (peer->until_us > now_us && !is_hung_up(peer)))
+                continue;
+            /* The library sees that, and closes. */
+            shutdown(peer->fd, SHUT_RDWR);
+            peer->until_us = INT64_MAX;
         }
         pthread_cond_timedwait(&server->sweeper_cond, &server->mutex, &until);
     }
@@ -218,20 +228,56 @@ static void note(struct fa_request *req)
            {"status", status}, {"ms", ms}, {"token", req->grant.token_id});
 }
 
+static void sleep_connection(void *ctx)
+{
+    MHD_suspend_connection(((struct fa_request *)ctx)->connection);
+}
+
+void fa_http_wake(void *ctx)
+{
+    MHD_resume_connection(((struct fa_request *)ctx)->connection);
+}
+
+static ssize_t on_stream(void *ctx, uint64_t at, char *to, size_t size)
+{
+    ssize_t got = fa_stream_take(ctx, to, size, sleep_connection);
+
+    (void)at;
+    return got < 0 ? MHD_CONTENT_READER_END_OF_STREAM : got;
+}
+
+static void on_stream_end(void *ctx)
+{
+    fa_stream_close(ctx);
+}
+
+/* The memory goes to the library with the answer. */
+static struct MHD_Response *make_response(struct fa_request *req)
+{
+    struct MHD_Response *response;
+
+    if (req->stream)
+        return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE_SIZE, on_stream,
+                                                 req->stream, on_stream_end);
+    response = MHD_create_response_from_buffer(
+        req->out.len, req->out.ptr, req->out.ptr ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    if (response) {
+        req->out.ptr = NULL;
+        fa_buf_init(&req->out, 0);
+    }
+    return response;
+}
+
 static enum MHD_Result send_answer(struct fa_request *req)
 {
-    bool is_packed = req->content_type && pack(req);
+    bool is_packed = req->content_type && !req->stream && pack(req);
     struct MHD_Response *response;
     enum MHD_Result result;
     const char *trace = fa_request_header(req, "traceparent");
 
-    /* The memory goes to the library with the answer. */
-    response = MHD_create_response_from_buffer(
-        req->out.len, req->out.ptr, req->out.ptr ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
+    response = make_response(req);
     if (!response)
         return MHD_NO;
-    req->out.ptr = NULL;
-    fa_buf_init(&req->out, 0);
     if (req->content_type)
         MHD_add_response_header(response, "Content-Type", req->content_type);
     if (is_packed)
@@ -458,6 +504,7 @@ static size_t keep_escapes(void *ctx, struct MHD_Connection *connection, char *t
     return strlen(text);
 }
 
+FA_PRINTF(2, 0)
 static void on_log(void *ctx, const char *format, va_list args)
 {
     struct fa_server *server = ((struct fa_listener_socket *)ctx)->server;

@@ -8,6 +8,7 @@
 #include "server/metrics.h"
 #include "server/request.h"
 #include "server/server.h"
+#include "server/stream.h"
 #include "service/post.h"
 
 #include <pthread.h>
@@ -32,6 +33,7 @@ struct fa_listener_socket {
 struct fa_server {
     struct fa_service *service;
     struct fa_post *post;
+    struct fa_streams *streams;
     struct fa_auth *auth;
     struct fa_metrics *metrics;
     struct fa_listener counter; /* tells the metrics what was committed */
@@ -75,6 +77,9 @@ FA_MUST_CHECK enum faina_code fa_http_start_sweeper(struct fa_server *server,
 void fa_http_stop_sweeper(struct fa_server *server);
 /* Closes every connection, for the end of a drain that takes too long. */
 void fa_http_cut(struct fa_server *server);
+
+/* Lets a suspended stream's connection go on; ctx is the request. */
+void fa_http_wake(void *ctx);
 
 /* ---- listen.c: sockets ---- */
 

@@ -119,11 +119,13 @@ static void put_response(struct fa_json_writer *w, const struct fa_route *route,
     fa_json_begin_object(w);
     put_text(w, "description", route->title);
     if (route->response) {
-        bool is_text = strcmp(route->response, "Text") == 0;
+        const char *type = strcmp(route->response, "Text") == 0          ? "text/plain"
+                           : strcmp(route->response, "EventStream") == 0 ? "text/event-stream"
+                                                                         : "application/json";
 
         fa_json_key(w, "content");
         fa_json_begin_object(w);
-        put_content(w, is_text ? "text/plain" : "application/json", route->response);
+        put_content(w, type, route->response);
         fa_json_end_object(w);
     }
     fa_json_end_object(w);

@@ -638,6 +638,12 @@ void fa_answer_task(struct fa_request *req, int status, const struct faina_task 
     fa_answer_end(req);
 }
 
+void fa_answer_stream(struct fa_request *req, struct fa_stream *stream)
+{
+    req->stream = stream;
+    answer(req, 200, "text/event-stream");
+}
+
 void fa_answer_empty(struct fa_request *req, int status)
 {
     answer(req, status, NULL);

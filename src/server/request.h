@@ -27,6 +27,7 @@ struct fa_listener_socket;
 struct fa_request;
 struct fa_route;
 struct fa_server;
+struct fa_stream;
 
 typedef void fa_handler(struct fa_request *req);
 
@@ -63,6 +64,7 @@ struct fa_request {
 
     /* The answer. */
     int status;
+    struct fa_stream *stream; /* an answer without an end; the connection closes it */
     struct fa_buf out;
     struct fa_json_writer writer;
     const char *content_type;
@@ -128,6 +130,8 @@ struct fa_json_writer *fa_answer_begin(struct fa_request *req, int status);
 void fa_answer_end(struct fa_request *req);
 /* The whole task, with its ETag. */
 void fa_answer_task(struct fa_request *req, int status, const struct faina_task *task);
+/* What happens from now on; the stream is the answer's. */
+void fa_answer_stream(struct fa_request *req, struct fa_stream *stream);
 void fa_answer_empty(struct fa_request *req, int status);
 void fa_answer_text(struct fa_request *req, int status, const char *content_type, const char *text);
 void fa_answer_header(struct fa_request *req, const char *name, const char *value);

@@ -44,8 +44,8 @@ const struct fa_route *fa_route_find(const char *method, const char *path,
 
 /* ---- tasks.c ---- */
 fa_handler fa_handle_submit, fa_handle_batch, fa_handle_list, fa_handle_get, fa_handle_events,
-    fa_handle_result, fa_handle_children, fa_handle_explain, fa_handle_wait, fa_handle_delete,
-    fa_handle_purge;
+    fa_handle_result, fa_handle_children, fa_handle_explain, fa_handle_wait, fa_handle_stream,
+    fa_handle_delete, fa_handle_purge;
 /* ---- work.c ---- */
 fa_handler fa_handle_act, fa_handle_status, fa_handle_claims, fa_handle_outcomes,
     fa_handle_heartbeats;
@@ -55,8 +55,8 @@ struct fa_act_kind {
     enum fa_op_kind kind;
 };
 extern const struct fa_act_kind fa_act_claim, fa_act_start, fa_act_complete, fa_act_fail,
-    fa_act_progress, fa_act_heartbeat, fa_act_block, fa_act_background, fa_act_release,
-    fa_act_cancel, fa_act_retry;
+    fa_act_progress, fa_act_heartbeat, fa_act_block, fa_act_background, fa_act_release, fa_act_note,
+    fa_act_amend, fa_act_cancel, fa_act_retry;
 /* ---- admin.c ---- */
 fa_handler fa_handle_resources, fa_handle_resource, fa_handle_resource_put,
     fa_handle_resource_delete, fa_handle_teams, fa_handle_team, fa_handle_team_post,

@@ -112,6 +112,13 @@ const struct fa_route fa_routes[] = {
         JSON "'{\"workerId\":\"me\",\"reason\":\"printing\",\"timeout\":\"10m\"}'"),
     ACT("release", WORK, release, "Release", "Give a claimed task back, unstarted",
         "Spends no attempt.", JSON "'{\"workerId\":\"me\"}'"),
+    ACT("note", WORK, note, "Note", "Write an event of its own into a task's history",
+        "By the worker that holds it. Changes nothing else.",
+        JSON "'{\"workerId\":\"me\",\"event\":\"log\",\"detail\":{\"line\":1}}'"),
+    ACT("amend", WORK, amend, "Amend", "Give a held task what its submit left open",
+        "`maxAttempts` when the task has the default, `retry` when it has none, and `resources`. For "
+        "more resources a claimed task goes back in line without spending an attempt.",
+        JSON "'{\"workerId\":\"me\",\"task\":{\"maxAttempts\":9}}'"),
     ACT("cancel", SUBMIT, cancel, "Cancel", "Cancel a task and its subtasks", NULL, " -X POST"),
     ACT("retry", SUBMIT, retry, "Retry", "Put an ended or held task back in line",
         "Attempts start at 0 again unless `resetAttempts` is false.",
@@ -189,6 +196,13 @@ const struct fa_route fa_routes[] = {
      NULL, 204, "Remove a team", "Its tasks stay, with no team.",
      "curl -X DELETE $URL" FA_API "/teams/$ID"},
 
+    {"GET", FA_API "/stream", READ, fa_handle_stream, 0, NULL,
+     "namespace status type teamId team_id parentId createdBy lastEventId", NULL, "EventStream",
+     200, "What happens to tasks, as it happens",
+     "Server-sent events, each with the name of what happened. With `Last-Event-ID` (or "
+     "`lastEventId`) it goes on after that event, without a gap; an event `gap` says where the log "
+     "has forgotten some. Who reads too slowly gets an event `dropped`, and the end.",
+     "curl -N --max-time 1 \"$URL" FA_API "/stream?type=mail.send\""},
     {"GET", FA_API "/stats", READ, fa_handle_stats, 0, NULL, "namespace", NULL, "Stats", 200,
      "Count tasks by status and type", "`namespace=*` counts all.", "curl $URL" FA_API "/stats"},
     {"GET", FA_API "/lanes", READ, fa_handle_lanes, 0, NULL, "namespace", NULL, "LaneList", 200,

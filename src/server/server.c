@@ -252,6 +252,7 @@ static void destroy(struct fa_server *server)
     }
     drop_retired(server, true);
     fa_http_stop_sweeper(server);
+    fa_streams_destroy(server->streams);
     fa_post_close(server->post);
     fa_service_unlisten(server->service, &server->counter);
     fa_metrics_destroy(server->metrics);
@@ -276,6 +277,10 @@ enum faina_code fa_server_start(struct fa_server **out, struct fa_service *servi
         fa_post_on_group(server->post, on_group, server->metrics);
         code = fa_auth_load(server->auth, service, err);
     }
+    if (code == FAINA_OK)
+        server->streams = fa_streams_create(service);
+    if (code == FAINA_OK && !server->streams)
+        code = fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started");
     if (code == FAINA_OK)
         code = load_tls(server, err);
     if (code == FAINA_OK)
@@ -347,6 +352,8 @@ bool fa_server_stop(struct fa_server *server, int64_t timeout_ms)
     }
     if (server->post)
         fa_post_end_waits(server->post);
+    if (server->streams)
+        fa_streams_end(server->streams);
     is_whole = wait_for_requests(server, until_us);
     if (!is_whole) {
         /* What runs ends by itself, soon; who sends or reads too slowly is cut off. */

@@ -24,6 +24,10 @@ static void put_number(struct fa_json_writer *w, const char *key, int64_t number
 
 void fa_handle_root(struct fa_request *req)
 {
+    if (!req->server->options.has_ui) {
+        fa_answer_refusal(req, 404, FAINA_NOT_FOUND, "this server has no page for people");
+        return;
+    }
     fa_answer_text(req, 200, "text/plain; charset=utf-8",
                    "Faina " FAINA_VERSION "\n\n"
                    "  " FA_API "/tasks   tasks\n"
@@ -243,6 +247,8 @@ static void after_metrics(struct fa_request *req)
     put_store(&out, &req->posted.ops[0], &req->posted.ops[1]);
     gauge(&out, "faina_http_connections", "Open connections.", (double)connections);
     gauge(&out, "faina_waits", "Claims and tasks that clients wait for.", (double)post.waits);
+    gauge(&out, "faina_streams", "Clients that listen to the stream.",
+          (double)fa_streams_count(server->streams));
     gauge(&out, "faina_queued_operations", "Operations that wait to be run.", (double)post.queued);
     fa_metrics_write(server->metrics, &out, route_name);
     fa_answer_text(req, 200, "text/plain; version=0.0.4; charset=utf-8", out.ptr);

@@ -420,6 +420,63 @@ void fa_handle_explain(struct fa_request *req)
 }
 
 /* ------------------------------------------------------------------------------------------
+ * Listening
+ */
+
+static void after_stream(struct fa_request *req)
+{
+    const struct fa_op *op = &req->posted.ops[0];
+    const char *place = op->page.cursor;
+
+    if (fa_request_refused(req))
+        return;
+    if (req->is_head)
+        fa_answer_text(req, 200, "text/event-stream", "");
+    else
+        fa_answer_stream(req,
+                         fa_stream_open(req->server->streams, req->data,
+                                        place ? place : op->followed->next, fa_http_wake, req));
+}
+
+/* The parent whose subtasks are wanted. An id that is none is nobody's parent. */
+static void read_parent(const char *text, struct fa_stream_filter *filter)
+{
+    struct fa_id id = {.key = -1};
+
+    filter->has_parent = text != NULL;
+    if (text && !fa_id_parse(text, &id))
+        id.key = -1;
+    filter->parent_key = id.key;
+}
+
+void fa_handle_stream(struct fa_request *req)
+{
+    struct fa_stream_filter *filter = fa_arena_zero(&req->arena, 1, sizeof(*filter));
+    const char *status = fa_url_param(&req->url, "status");
+    const char *place = fa_request_header(req, "Last-Event-ID");
+    struct fa_op *op;
+
+    filter->ns = fa_url_param(&req->url, "namespace");
+    filter->namespaces = req->grant.namespaces;
+    filter->type = fa_url_param(&req->url, "type");
+    filter->created_by = fa_url_param(&req->url, "createdBy");
+    read_parent(fa_url_param(&req->url, "parentId"), filter);
+    if ((status && !fa_request_statuses(req, status, &filter->statuses)) ||
+        !read_team(req, &filter->team_id) || !fa_request_namespace(req, &filter->ns, true))
+        return;
+    if (strcmp(filter->ns, "*") == 0)
+        filter->ns = NULL;
+    if (!place || place[0] == '\0')
+        place = fa_url_param(&req->url, "lastEventId");
+    req->data = filter;
+    op = fa_request_ops(req, 1);
+    op->kind = FA_OP_FOLLOW; /* also tells whether the place makes sense */
+    op->page.cursor = place ? fa_arena_strdup(&req->arena, place) : NULL;
+    op->page.limit = 1;
+    fa_request_run(req, after_stream);
+}
+
+/* ------------------------------------------------------------------------------------------
  * Removing
  */
 

@@ -10,16 +10,14 @@
  *
  * so faina_free finds the arena from the pointer alone and gives everything back at once.
  */
+#include "service/api.h"
+
 #include "model/limits.h"
-#include "service/service.h"
+#include "service/address.h"
 
 #include <assert.h>
 #include <stdalign.h>
 #include <stdlib.h>
-
-struct faina {
-    struct fa_service *service;
-};
 
 struct answer {
     struct fa_arena arena;
@@ -52,24 +50,34 @@ enum faina_code faina_open(struct faina **out, const char *url, const struct fai
                            struct faina_error *err)
 {
     struct fa_service *service;
+    struct fa_arena arena = {0};
+    const char *address;
     enum faina_code code;
 
     fa_error_clear(err);
     if (!out)
         return fa_error_set(err, FAINA_INVALID_REQUEST, "faina_open needs a place for the engine");
-    code = fa_service_open(&service, url, options, err);
+    code = fa_address_find(url, &arena, &address, err);
+    if (code == FAINA_OK)
+        code = fa_service_open(&service, address, options, err);
+    fa_arena_finish(&arena);
     if (code != FAINA_OK)
         return code;
-    *out = fa_alloc(sizeof(**out));
+    *out = fa_alloc_zero(1, sizeof(**out));
     (*out)->service = service;
     return FAINA_OK;
 }
 
 void faina_close(struct faina *engine)
 {
+    struct fa_attachment *attachment;
+
     if (!engine)
         return;
     fa_service_close(engine->service);
+    attachment = atomic_load(&engine->attachment);
+    if (attachment)
+        attachment->free(attachment);
     free(engine);
 }
 

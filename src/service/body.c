@@ -299,6 +299,32 @@ static enum faina_code read_subtasks(const struct fa_body_field *field, struct f
     return FAINA_OK;
 }
 
+/* What a submit may have left open: a part of its body. */
+static enum faina_code read_amendment(const struct fa_body_field *field, struct fa_json value,
+                                      struct fa_arena *arena, void *out, struct faina_error *err)
+{
+    static const char *const names[] = {"maxAttempts", "maxRetries", "retry", "resources"};
+    struct fa_act *act = out;
+    struct faina_submit *amendment;
+    struct fa_json_iter it;
+    struct fa_bytes key;
+    struct fa_json member;
+
+    if (value.type != FA_JSON_OBJECT)
+        return refuse(field, "an object with maxAttempts, retry and resources", err);
+    for (it = fa_json_iter(value); fa_json_next(&it, &key, &member);) {
+        size_t i = 0;
+
+        while (i < FA_COUNT(names) && !fa_bytes_equal(key, fa_str(names[i])))
+            i++;
+        if (i == FA_COUNT(names))
+            return refuse(field, "an object with maxAttempts, retry and resources", err);
+    }
+    amendment = fa_arena_zero(arena, 1, sizeof(*amendment));
+    act->amendment = amendment;
+    return fa_wire_read_submit(value.raw, arena, amendment, err);
+}
+
 /* The output is the value null, which would otherwise count as not there. */
 static enum faina_code read_nulls(const struct fa_body_field *field, struct fa_json value,
                                   struct fa_arena *arena, void *out, struct faina_error *err)
@@ -457,6 +483,19 @@ static const struct fa_body_field background_fields[] = {
 BODY(background);
 static const struct fa_body_field release_fields[] = {WORKER, FENCE};
 BODY(release);
+static const struct fa_body_field note_fields[] = {
+    WORKER,
+    FENCE,
+    ACT("event", FA_BODY_TEXT, event),
+    ACT("detail", FA_BODY_JSON, detail),
+};
+BODY(note);
+static const struct fa_body_field amend_fields[] = {
+    WORKER,
+    FENCE,
+    {"task", FA_BODY_OWN, 0, 0, 0, read_amendment},
+};
+BODY(amend);
 static const struct fa_body_field cancel_fields[] = {WORKER};
 BODY(cancel);
 static const struct fa_body_field retry_fields[] = {

@@ -4,9 +4,12 @@
  *     fa_post -> writes -> [writer] -> fa_service_run -> done
  *             -> reads  -> [readers] ->
  *
- * A claim that waits is in one of two rings. `hungry` are those to be asked; `asleep` those that
- * were asked since the last news and got nothing. News moves all of `asleep` behind `hungry`, which
- * is why each is asked in its turn (P4). With each group the writer asks a few hungry ones.
+ * Claims that wait are in a ring, in the order in which they came, and keep their place until they
+ * are answered. After news of work the writer asks some of them with each of its groups: the
+ * oldest, who come first, and then a few more in a pass over all, so that nobody is left out
+ * because the oldest want something else. News that comes during a pass begins another one at its
+ * end. When a claim that takes anything gets nothing, the pass is over: there is nothing for
+ * anybody (P4).
  *
  * A wait for a task is in a hash table by id from before its first look, so no end is missed. All
  * waits are in a heap by deadline, which the clock thread serves.
@@ -27,7 +30,8 @@
 #define GROUP_WEIGHT_MAX 10000
 #define QUEUE_WEIGHT_MAX 50000
 #define READERS 2
-#define HUNGRY_PER_GROUP 32
+#define OLDEST_PER_GROUP 16
+#define PASSED_PER_GROUP 16
 #define RELOOK_US 5000000
 #define BUCKETS 4096
 
@@ -39,7 +43,9 @@ struct fa_post {
 
     pthread_mutex_t mutex;
     pthread_cond_t writer_cond, reader_cond, clock_cond, idle_cond;
-    struct fa_posted_link writes, reads, hungry, asleep; /* rings: a wait leaves without a search */
+    struct fa_posted_link writes, reads, claims; /* rings: one leaves without a search */
+    struct fa_posted_link *pass;                 /* the next claim to be asked; NULL: no pass */
+    bool needs_pass;
     size_t write_weight, read_weight;
     size_t under_way; /* accepted and not yet done */
     uint64_t ready_mark;
@@ -103,16 +109,64 @@ static struct fa_posted *ring_take(struct fa_posted_link *ring)
     return posted;
 }
 
-/* Moves all of `from` behind `to`. */
-static void ring_append(struct fa_posted_link *to, struct fa_posted_link *from)
+/* The claims that wait ---------------------------------------------------------------------- */
+
+static struct fa_posted *from_wait_link(struct fa_posted_link *link)
 {
-    if (ring_is_empty(from))
+    return (struct fa_posted *)(void *)((char *)link - offsetof(struct fa_posted, wait_link));
+}
+
+static void claims_add(struct fa_post *post, struct fa_posted *posted)
+{
+    struct fa_posted_link *ring = &post->claims;
+
+    posted->wait_link = (struct fa_posted_link){.next = ring, .before = ring->before};
+    ring->before->next = &posted->wait_link;
+    ring->before = &posted->wait_link;
+    posted->is_waiting = true;
+}
+
+static void claims_remove(struct fa_post *post, struct fa_posted *posted)
+{
+    if (!posted->is_waiting)
         return;
-    from->next->before = to->before;
-    to->before->next = from->next;
-    from->before->next = to;
-    to->before = from->before;
-    ring_init(from);
+    if (post->pass == &posted->wait_link)
+        post->pass = posted->wait_link.next;
+    posted->wait_link.before->next = posted->wait_link.next;
+    posted->wait_link.next->before = posted->wait_link.before;
+    posted->is_waiting = false;
+}
+
+/* Whether there is somebody to be asked. */
+static bool has_pass(const struct fa_post *post)
+{
+    return (post->pass != NULL || post->needs_pass) && !ring_is_empty(&post->claims);
+}
+
+/* One that is being asked, or was since the news, needs no question. */
+static bool is_to_be_asked(const struct fa_post *post, const struct fa_posted *posted)
+{
+    return posted->place == FA_POST_WAITS && posted->asked_mark != post->ready_mark;
+}
+
+/* The next one of the pass; NULL: it is over. */
+static struct fa_posted *claims_next(struct fa_post *post)
+{
+    if (post->pass == NULL) {
+        if (!post->needs_pass)
+            return NULL;
+        post->needs_pass = false;
+        post->pass = post->claims.next;
+    }
+    while (post->pass != &post->claims) {
+        struct fa_posted *posted = from_wait_link(post->pass);
+
+        post->pass = post->pass->next;
+        if (is_to_be_asked(post, posted))
+            return posted;
+    }
+    post->pass = NULL;
+    return NULL;
 }
 
 /* The heap of deadlines --------------------------------------------------------------------- */
@@ -304,8 +358,10 @@ static void forget(struct fa_post *post, struct fa_posted *posted)
     heap_remove(post, posted);
     if (posted->kind == FA_POST_TASK_WAIT)
         table_remove(post, posted);
-    if (posted->kind == FA_POST_CLAIM_WAIT)
+    if (posted->kind == FA_POST_CLAIM_WAIT) {
+        claims_remove(post, posted);
         post->claim_waits--;
+    }
     posted->place = FA_POST_IDLE;
 }
 
@@ -345,14 +401,12 @@ static bool settle_claim(struct fa_post *post, struct fa_posted *posted)
     }
     answer_none(posted);
     posted->place = FA_POST_WAITS;
-    if (posted->asked_mark != post->ready_mark) {
-        ring_add(&post->hungry, posted);
-        return false;
-    }
-    ring_add(&post->asleep, posted);
-    /* There is nothing for one who takes anything, so there is nothing for anybody. */
-    if (takes_anything(op->claim))
-        ring_append(&post->asleep, &post->hungry);
+    if (!posted->is_waiting)
+        claims_add(post, posted);
+    if (posted->asked_mark != post->ready_mark)
+        post->needs_pass = true;
+    else if (takes_anything(op->claim))
+        post->pass = NULL;
     return false;
 }
 
@@ -371,6 +425,7 @@ static bool settle_look(struct fa_post *post, struct fa_posted *posted)
         enqueue(post, posted);
     } else {
         posted->place = FA_POST_WAITS;
+        fa_service_expect(post->service, &posted->id);
     }
     return false;
 }
@@ -405,6 +460,35 @@ static void settle_all(struct fa_post *post, struct fa_posted_link *ran)
 
 /* The writer -------------------------------------------------------------------------------- */
 
+static void take_claim(struct fa_post *post, struct fa_posted_link *group, struct fa_posted *posted)
+{
+    posted->asked_mark = post->ready_mark;
+    posted->place = FA_POST_RUNS;
+    ring_add(group, posted);
+}
+
+/* How many claims that wait were taken. The mutex is held. */
+static size_t take_claims(struct fa_post *post, struct fa_posted_link *group)
+{
+    struct fa_posted_link *at = post->claims.next;
+    struct fa_posted *posted;
+    size_t count = 0;
+
+    if (!has_pass(post))
+        return 0;
+    for (size_t i = 0; i < OLDEST_PER_GROUP && at != &post->claims; i++, at = at->next) {
+        if (!is_to_be_asked(post, from_wait_link(at)))
+            continue;
+        take_claim(post, group, from_wait_link(at));
+        count++;
+    }
+    for (size_t i = 0; i < PASSED_PER_GROUP && (posted = claims_next(post)) != NULL; i++) {
+        take_claim(post, group, posted);
+        count++;
+    }
+    return count;
+}
+
 /* Takes a group: what was posted, then a few of the claims that wait. The mutex is held. */
 static size_t take_group(struct fa_post *post, struct fa_posted_link *group)
 {
@@ -424,13 +508,7 @@ static size_t take_group(struct fa_post *post, struct fa_posted_link *group)
         posted->place = FA_POST_RUNS;
         ring_add(group, posted);
     }
-    for (size_t i = 0; i < HUNGRY_PER_GROUP && (posted = ring_take(&post->hungry)) != NULL; i++) {
-        posted->asked_mark = post->ready_mark;
-        posted->place = FA_POST_RUNS;
-        ops++;
-        ring_add(group, posted);
-    }
-    return ops;
+    return ops + take_claims(post, group);
 }
 
 static void run_group(struct fa_post *post, struct fa_posted_link *group, size_t count)
@@ -498,13 +576,13 @@ static void *run_writer(void *ctx)
         struct fa_posted_link group;
         size_t count;
 
-        while (ring_is_empty(&post->writes) && ring_is_empty(&post->hungry) && !post->is_over)
+        while (ring_is_empty(&post->writes) && !has_pass(post) && !post->is_over)
             pthread_cond_wait(&post->writer_cond, &post->mutex);
-        if (ring_is_empty(&post->writes) && ring_is_empty(&post->hungry))
+        if (ring_is_empty(&post->writes) && !has_pass(post))
             break;
         ring_init(&group);
         count = take_group(post, &group);
-        post->groups++;
+        post->groups += count > 0;
         post->group_ops += count;
         pthread_mutex_unlock(&post->mutex);
         count = drop_gone(post, &group, count);
@@ -554,11 +632,13 @@ static void *run_reader(void *ctx)
 
 /* News -------------------------------------------------------------------------------------- */
 
-static void make_hungry(struct fa_post *post)
+/* Everybody who waits for work is to be asked. */
+static void begin_pass(struct fa_post *post)
 {
-    if (ring_is_empty(&post->asleep))
-        return;
-    ring_append(&post->hungry, &post->asleep);
+    post->ready_mark++;
+    if (ring_is_empty(&post->claims))
+        return; /* one that is being asked for the first time sees the mark */
+    post->needs_pass = true;
     pthread_cond_signal(&post->writer_cond);
 }
 
@@ -583,10 +663,8 @@ static void on_news(void *ctx, const struct fa_news *news)
     struct fa_post *post = ctx;
 
     pthread_mutex_lock(&post->mutex);
-    if (news->has_ready) {
-        post->ready_mark++;
-        make_hungry(post);
-    }
+    if (news->has_ready)
+        begin_pass(post);
     if (news->has_any_ended)
         look_again_at_all(post);
     for (size_t i = 0; post->task_waits > 0 && i < news->ended_count; i++) {
@@ -613,7 +691,6 @@ static bool expire(struct fa_post *post, struct fa_posted *posted)
     }
     if (posted->place != FA_POST_WAITS)
         return false; /* whoever runs it sees that it is over */
-    ring_remove(posted);
     forget(post, posted);
     return true;
 }
@@ -641,7 +718,7 @@ static void expire_until(struct fa_post *post, int64_t now_us)
 /* P5. */
 static void relook(struct fa_post *post)
 {
-    make_hungry(post);
+    begin_pass(post);
     look_again_at_all(post);
 }
 
@@ -744,8 +821,7 @@ static void init(struct fa_post *post, struct fa_service *service)
     post->service = service;
     ring_init(&post->writes);
     ring_init(&post->reads);
-    ring_init(&post->hungry);
-    ring_init(&post->asleep);
+    ring_init(&post->claims);
     post->listener = (struct fa_listener){.tell = on_news, .ctx = post};
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

@@ -11,8 +11,8 @@
  *   P2  `done` comes after the transaction is on disk, from one of post's threads, with no lock
  *       held. It must be quick.
  *   P3  What is queued is bounded: beyond that, posting is refused with OVERLOADED.
- *   P4  Claims that wait are asked in the order in which they came. After news of work, each is
- *       asked once; a few at a time, so that thousands of them hold nobody up.
+ *   P4  After news of work each claim that waits is asked once, in the order in which they came; a
+ *       few with each transaction, so that thousands of them hold nobody up.
  *   P5  News that gets lost costs time, never a hang: who waits is asked again every few seconds.
  *
  * Threads: any. A `struct fa_posted` is post's between the call and `done`.
@@ -44,7 +44,9 @@ struct fa_posted {
     /* Post's own. */
     enum { FA_POST_IDLE, FA_POST_QUEUED, FA_POST_RUNS, FA_POST_WAITS } place;
     enum { FA_POST_PLAIN, FA_POST_CLAIM_WAIT, FA_POST_TASK_WAIT } kind;
-    struct fa_posted_link link;
+    struct fa_posted_link link;      /* of the queue, or of the group that runs */
+    struct fa_posted_link wait_link; /* CLAIM_WAIT: of those that wait; in it while it is asked */
+    bool is_waiting;                 /* ... it is in there */
     struct fa_posted *bucket_next;
     struct fa_id id;         /* TASK_WAIT: the task */
     int64_t deadline_us;     /* monotonic */

@@ -1,5 +1,5 @@
 /*
- * service.c - the door in front of every engine: URL to engine, checks, and the waits.
+ * service.c - the door in front of every engine: checks, and the waits.
  *
  * An engine sees only requests that passed model/check.h (O4). When some operations of a batch are
  * refused here, the others are run together all the same, in their order: a compact copy of them
@@ -14,8 +14,6 @@
 #include "model/id.h"
 #include "model/limits.h"
 #include "model/states.h"
-#include "remote/remote.h"
-#include "sql/engine.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -24,9 +22,6 @@
 /* A wait looks again after this long even when nobody woke it: a lost wake-up may cost time, but
  * it never hangs anybody. */
 #define WAIT_SLICE_MS 5000
-
-/* How long to try again when the owner of a file is to be found at its address, and isn't. */
-#define OWNER_GOES_MS 2000
 
 const char *fa_op_name(enum fa_op_kind kind)
 {
@@ -51,164 +46,8 @@ bool fa_op_writes(enum fa_op_kind kind)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Opening
+ * Closing
  */
-
-#define URL_EXAMPLES                                                                               \
-    "sqlite:faina.db, sqlite:/var/lib/faina/faina.db, memory:, postgres://user@host/database or "  \
-    "http://host:7070"
-
-static bool starts_with(const char *text, const char *prefix)
-{
-    return strncmp(text, prefix, strlen(prefix)) == 0;
-}
-
-/* The file behind "sqlite:PATH". Two slashes begin a host name in other URLs, so we take them only
- * where they can mean nothing else than an absolute path. */
-static enum faina_code sqlite_path(const char *url, const char **out, struct faina_error *err)
-{
-    const char *path = url + strlen("sqlite:");
-
-    if (starts_with(path, "//")) {
-        if (path[2] != '/')
-            return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
-                                  "\"%.200s\" is ambiguous: write sqlite:%.200s for a file in this "
-                                  "folder, or sqlite:/folder/file for an absolute path",
-                                  url, path + 2);
-        path += 2;
-    }
-    if (strcmp(path, ":memory:") == 0)
-        return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
-                              "an engine in memory has the URL memory:");
-    if (path[0] == '\0')
-        return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
-                              "the URL names no file: write sqlite:faina.db, for example");
-    *out = path;
-    return FAINA_OK;
-}
-
-static enum faina_code check_options(const struct faina_options *options, struct faina_error *err)
-{
-    if (!options)
-        return FAINA_OK;
-    if (options->input_size_max < 0 || options->input_size_max > FA_INPUT_SIZE_CEILING)
-        return fa_error_field(err, FAINA_INVALID_REQUEST, "input_size_max",
-                              "input_size_max must be between 0 and %d bytes",
-                              FA_INPUT_SIZE_CEILING);
-    if (options->cache_kib < 0)
-        return fa_error_field(err, FAINA_INVALID_REQUEST, "cache_kib",
-                              "cache_kib can't be negative");
-    return FAINA_OK;
-}
-
-static enum faina_code unknown_url(const char *url, struct faina_error *err)
-{
-    static const struct {
-        const char *scheme, *engine;
-    } later[] = {
-        {"nats://", "NATS"},
-    };
-
-    for (size_t i = 0; i < FA_COUNT(later); i++) {
-        if (starts_with(url, later[i].scheme))
-            return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
-                                  "this build has no %s engine; use a URL such as " URL_EXAMPLES,
-                                  later[i].engine);
-    }
-    /* The URL isn't repeated here when it may hold a password. */
-    if (strchr(url, '@'))
-        return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
-                              "the engine's URL is of no known kind; examples are " URL_EXAMPLES);
-    return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
-                          "\"%.200s\" is not the URL of an engine; examples are " URL_EXAMPLES,
-                          url);
-}
-
-static enum faina_code open_engine(struct fa_service **out, enum faina_code code,
-                                   struct fa_store *store, const struct faina_options *options,
-                                   struct faina_error *err)
-{
-    if (code == FAINA_OK)
-        code = fa_engine_open(out, store, err);
-    if (code == FAINA_OK)
-        (*out)->input_size_max = options && options->input_size_max > 0
-                                     ? (size_t)options->input_size_max
-                                     : FA_INPUT_SIZE_DEFAULT;
-    return code;
-}
-
-static enum faina_code open_postgres(struct fa_service **out, const char *url,
-                                     const struct faina_options *options, struct faina_error *err)
-{
-    struct fa_store *store = NULL;
-    enum faina_code code = fa_store_open_postgres(&store, url, err);
-
-    return open_engine(out, code, store, options, err);
-}
-
-static enum faina_code open_memory(struct fa_service **out, const char *url,
-                                   const struct faina_options *options, struct faina_error *err)
-{
-    struct fa_store *store = NULL;
-    enum faina_code code;
-
-    if (strcmp(url, "memory:") != 0)
-        return unknown_url(url, err);
-    code = fa_store_open_sqlite(&store, NULL, options, NULL, err);
-    return open_engine(out, code, store, options, err);
-}
-
-/* A file that another process serves is reached through that process. When it doesn't answer there,
- * it may be about to go: then the file is ours at the next try. */
-static enum faina_code open_sqlite(struct fa_service **out, const char *url,
-                                   const struct faina_options *options, struct faina_error *err)
-{
-    const struct timespec moment = {.tv_nsec = 20 * 1000000};
-    int64_t start_us = fa_clock_mono_us();
-    const char *path = NULL;
-    enum faina_code code = sqlite_path(url, &path, err);
-
-    while (code == FAINA_OK) {
-        struct fa_store *store = NULL;
-        struct fa_store_owner owner = {0};
-
-        code = fa_store_open_sqlite(&store, path, options, &owner, err);
-        if (code == FAINA_OK || !owner.address[0])
-            return open_engine(out, code, store, options, err);
-        code = fa_remote_open(out, owner.address, options, err);
-        if (code != FAINA_UNAVAILABLE || fa_clock_mono_us() - start_us > OWNER_GOES_MS * 1000)
-            return code;
-        nanosleep(&moment, NULL);
-        code = FAINA_OK;
-    }
-    return code;
-}
-
-static const struct {
-    const char *scheme;
-    enum faina_code (*open)(struct fa_service **out, const char *url,
-                            const struct faina_options *options, struct faina_error *err);
-} engines[] = {
-    {"sqlite:", open_sqlite},         {"memory:", open_memory},    {"postgres://", open_postgres},
-    {"postgresql://", open_postgres}, {"http://", fa_remote_open}, {"https://", fa_remote_open},
-    {"unix:", fa_remote_open},
-};
-
-enum faina_code fa_service_open(struct fa_service **out, const char *url,
-                                const struct faina_options *options, struct faina_error *err)
-{
-    enum faina_code code = check_options(options, err);
-
-    assert(out);
-    if (code != FAINA_OK)
-        return code;
-    if (!url)
-        url = "sqlite:faina.db";
-    for (size_t i = 0; i < FA_COUNT(engines); i++)
-        if (starts_with(url, engines[i].scheme))
-            return engines[i].open(out, url, options, err);
-    return unknown_url(url, err);
-}
 
 /* Callers are counted so that closing can wait for those who were inside when it began. */
 static void enter(struct fa_service *service)
@@ -317,6 +156,31 @@ static enum faina_code check_background(const struct fa_op *op, struct faina_err
         code = fa_check_text(op->background.reason, FA_STATE_SIZE_MAX, "reason",
                              FAINA_INVALID_REQUEST, err);
     return code;
+}
+
+static enum faina_code check_note(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code =
+        fa_check_name(op->note.what, FA_NAME_SIZE_MAX, "what", FAINA_INVALID_REQUEST, err);
+
+    if (code == FAINA_OK)
+        code =
+            fa_check_json(op->note.detail, FA_NOTE_SIZE_MAX, "detail", FAINA_INVALID_REQUEST, err);
+    return code;
+}
+
+/* Only what AMEND takes of it is looked at. */
+static enum faina_code check_amend(const struct fa_op *op, struct faina_error *err)
+{
+    struct faina_submit wish = {
+        .type = "any",
+        .max_attempts = op->submit->max_attempts,
+        .retry = op->submit->retry,
+        .resources = op->submit->resources,
+        .resource_count = op->submit->resource_count,
+    };
+
+    return fa_check_submit(&wish, FA_INPUT_SIZE_DEFAULT, err);
 }
 
 static enum faina_code check_purge(const struct faina_purge *purge, struct faina_error *err)
@@ -443,7 +307,8 @@ static enum faina_code check_task(const struct fa_op *op, bool needs_worker,
 static enum faina_code check_change(const struct fa_service *service, const struct fa_op *op,
                                     struct faina_error *err)
 {
-    bool needs_worker = op->kind == FA_OP_CLAIM || op->kind == FA_OP_HEARTBEAT;
+    bool needs_worker = op->kind == FA_OP_CLAIM || op->kind == FA_OP_HEARTBEAT ||
+                        op->kind == FA_OP_NOTE || op->kind == FA_OP_AMEND;
     enum faina_code code = check_task(op, needs_worker, err);
 
     if (code != FAINA_OK)
@@ -459,6 +324,10 @@ static enum faina_code check_change(const struct fa_service *service, const stru
         return check_block(service, op, err);
     if (op->kind == FA_OP_BACKGROUND)
         return check_background(op, err);
+    if (op->kind == FA_OP_NOTE)
+        return check_note(op, err);
+    if (op->kind == FA_OP_AMEND)
+        return check_amend(op, err);
     assert(op->kind == FA_OP_CLAIM || op->kind == FA_OP_START || op->kind == FA_OP_HEARTBEAT);
     return check_range(op->lease_ms, FA_LEASE_MS_MAX, "lease", err);
 }
@@ -498,6 +367,8 @@ static enum faina_code check_op(const struct fa_service *service, const struct f
     case FA_OP_START:
     case FA_OP_PROGRESS:
     case FA_OP_HEARTBEAT:
+    case FA_OP_NOTE:
+    case FA_OP_AMEND:
     case FA_OP_COMPLETE:
     case FA_OP_FAIL:
     case FA_OP_BLOCK:
@@ -669,7 +540,7 @@ static enum faina_code claim_there(struct fa_service *service, struct fa_op *op,
         if (op->code != FAINA_OK || op->tasks->count > 0)
             break;
         left_ms = time_left_ms(start_us, op->claim->wait_ms);
-        if (left_ms == 0)
+        if (left_ms == 0 || (op->give_up && atomic_load(op->give_up)))
             break;
     }
     finish_op(op);
@@ -695,7 +566,7 @@ static enum faina_code claim_wait(struct fa_service *service, struct fa_op *op,
         if (code != FAINA_OK || op->tasks->count > 0 || op->claim->wait_ms <= 0)
             return code;
         left_ms = time_left_ms(start_us, op->claim->wait_ms);
-        if (left_ms == 0)
+        if (left_ms == 0 || (op->give_up && atomic_load(op->give_up)))
             return FAINA_OK;
         service->ops->wait_ready(service, mark, left_ms < WAIT_SLICE_MS ? left_ms : WAIT_SLICE_MS);
     }
@@ -710,6 +581,14 @@ enum faina_code fa_service_claim_wait(struct fa_service *service, struct fa_op *
     code = claim_wait(service, op, err);
     leave(service);
     return code;
+}
+
+void fa_service_wake(struct fa_service *service)
+{
+    enter(service);
+    if (service->ops->wake)
+        service->ops->wake(service);
+    leave(service);
 }
 
 /* Looks at the task without keeping it: a wait may look thousands of times, and the caller's
@@ -791,6 +670,12 @@ bool fa_service_listen(struct fa_service *service, struct fa_listener *listener)
         return false;
     service->ops->listen(service, listener);
     return true;
+}
+
+void fa_service_expect(struct fa_service *service, const struct fa_id *id)
+{
+    if (service->ops->expect != NULL)
+        service->ops->expect(service, id);
 }
 
 void fa_service_unlisten(struct fa_service *service, struct fa_listener *listener)

@@ -33,6 +33,8 @@ struct fa_id;
     X(START, "start", true)                                                                        \
     X(PROGRESS, "progress", true)                                                                  \
     X(HEARTBEAT, "heartbeat", true)                                                                \
+    X(NOTE, "note", true)                                                                          \
+    X(AMEND, "amend", true)                                                                        \
     X(COMPLETE, "complete", true)                                                                  \
     X(FAIL, "fail", true)                                                                          \
     X(BLOCK, "block", true)                                                                        \
@@ -118,6 +120,13 @@ struct fa_followed {
     bool is_gap;      /* between the place asked for and the first item something was forgotten */
 };
 
+/*
+ * AMEND gives a task, by who holds it, what its type's settings say where the submit left it open:
+ * of op->submit it takes max_attempts (when the task has the default), retry (when it has none) and
+ * resources. More resources can't be had while it is held: for them a claimed task goes back in
+ * line, without spending an attempt.
+ */
+
 /* One operation: the question, then the answer. All zero but for what the kind needs. */
 struct fa_op {
     enum fa_op_kind kind;
@@ -127,13 +136,18 @@ struct fa_op {
                            (WORKER_REMOVE; WORKER_LIST: NULL for all) or the token (TOKEN_REMOVE) */
     struct faina_by by; /* who acts */
     bool wants_task;    /* a change answers with the whole task, not only with its id */
+    /* fa_service_claim_wait: come back early once this is set and fa_service_wake was called. */
+    const atomic_bool *give_up;
     union {
-        const struct faina_submit *submit;   /* SUBMIT */
+        const struct faina_submit *submit;   /* SUBMIT; AMEND: see there */
         const struct faina_claim *claim;     /* CLAIM_NEXT (wait_ms is the caller's affair) */
         int64_t lease_ms;                    /* CLAIM, START, HEARTBEAT; 0: the default */
         const struct faina_report *report;   /* PROGRESS */
         const char *output;                  /* COMPLETE; NULL: none */
         const struct faina_failure *failure; /* FAIL */
+        struct {
+            const char *what, *detail; /* the event's name, and JSON or NULL */
+        } note; /* NOTE: an event that changes nothing else, by who holds the task */
         struct {
             const struct faina_submit *subtasks;
             size_t count;
@@ -208,6 +222,8 @@ struct fa_service_info {
     int64_t commits, operations; /* since it was opened */
     size_t finding_count;
     const char **findings; /* what the engine's own checks found wrong; sentences */
+    size_t warning_count;
+    const char **warnings; /* what works, but might soon not; sentences that say what to do */
 };
 
 /* What a commit has changed, for those who wait without a thread of their own. */
@@ -262,11 +278,16 @@ struct fa_service_ops {
     /* Optional, for engines that wait where the tasks are. Runs one CLAIM_NEXT that waits for work
      * for up to `wait_ms`; may come back empty before. */
     void (*claim_wait)(struct fa_service *service, struct fa_op *op, int64_t wait_ms);
+    /* Optional. Makes every wait_ready under way return; without it they last up to their slice. */
+    void (*wake)(struct fa_service *service);
 
     /* Optional, both or neither. After each commit every listener is told, in the thread that
      * committed. After unlisten has returned it is told nothing more. */
     void (*listen)(struct fa_service *service, struct fa_listener *listener);
     void (*unlisten)(struct fa_service *service, struct fa_listener *listener);
+    /* Optional. Somebody waits for this task and hears of its end by `listen`; it may also be told
+     * of it once too early. Holds for half a minute. */
+    void (*expect)(struct fa_service *service, const struct fa_id *id);
 
     /* Optional. Tells processes that can't open the engine themselves where it is served; NULL:
      * nowhere any more. */
@@ -298,6 +319,53 @@ FA_MUST_CHECK enum faina_code fa_service_open(struct fa_service **out, const cha
 /* Lets callers inside finish; those that wait return with STORE_CLOSED. NULL is fine. */
 void fa_service_close(struct fa_service *service);
 
+/* What opening a store would do to its schema. */
+struct fa_service_plan {
+    int schema_version; /* now */
+    size_t step_count;  /* the steps that are missing */
+    const char **ids, **descriptions;
+    const char *script; /* does them by hand, with the database's own program; twice is harmless */
+};
+
+/* Changes nothing. NOT_SUPPORTED: the store is none that is changed by hand. UNAVAILABLE: it is
+ * newer than this program. */
+FA_MUST_CHECK enum faina_code fa_service_plan(const char *url, struct fa_arena *arena,
+                                              struct fa_service_plan *out, struct faina_error *err);
+
+/* Copying a store. */
+enum fa_copy_phase { FA_COPY_READING, FA_COPY_WRITING, FA_COPY_CHECKING };
+
+struct fa_copy_report {
+    const char *from, *to; /* for people; no secrets */
+    bool is_resumed;       /* it went on with a copy that was begun before */
+    bool is_restarted;     /* it threw such a copy away: the source has changed since */
+    const char *user;      /* a node that had the source open; NULL: none */
+    size_t table_count;
+    struct fa_copy_sum {
+        const char *name;
+        int64_t rows;
+        uint64_t checksum; /* the same on both sides */
+    } * tables;
+};
+
+/* Called now and then. `done` counts rows of the phase; total is 0 while it is not known. */
+struct fa_copy_watch {
+    void *ctx;
+    void (*moved)(void *ctx, enum fa_copy_phase phase, const char *table, int64_t done,
+                  int64_t total);
+};
+
+/*
+ * Copies everything but the workers from one store into another that is empty, or into which a
+ * copy was begun: then it goes on. Until it is done nobody can open the target. The source stays
+ * as it is. CONFLICT: the target holds something, or is in use. NOT_FOUND: no store at `from`.
+ * NOT_SUPPORTED: a store in memory.
+ */
+FA_MUST_CHECK enum faina_code fa_service_copy(const char *from, const char *to,
+                                              const struct fa_copy_watch *watch,
+                                              struct fa_arena *arena, struct fa_copy_report *out,
+                                              struct faina_error *err);
+
 void fa_service_run(struct fa_service *service, struct fa_op *ops, size_t count);
 /* One operation; copies op->error to `err` and returns op->code. */
 enum faina_code fa_service_run_one(struct fa_service *service, struct fa_op *op,
@@ -305,6 +373,8 @@ enum faina_code fa_service_run_one(struct fa_service *service, struct fa_op *op,
 /* CLAIM_NEXT that waits up to claim->wait_ms for work. */
 enum faina_code fa_service_claim_wait(struct fa_service *service, struct fa_op *op,
                                       struct faina_error *err);
+/* Lets those inside fa_service_claim_wait look at their `give_up`. */
+void fa_service_wake(struct fa_service *service);
 /* GET that waits until the task has ended. TIMEOUT: op->task is its present state. */
 enum faina_code fa_service_wait(struct fa_service *service, struct fa_op *op, int64_t timeout_ms,
                                 struct faina_error *err);
@@ -314,6 +384,7 @@ enum faina_code fa_service_info(struct fa_service *service, bool thorough, struc
 /* False: this engine tells nobody; look from time to time. */
 bool fa_service_listen(struct fa_service *service, struct fa_listener *listener);
 void fa_service_unlisten(struct fa_service *service, struct fa_listener *listener);
+void fa_service_expect(struct fa_service *service, const struct fa_id *id);
 
 void fa_service_advertise(struct fa_service *service, const char *address);
 

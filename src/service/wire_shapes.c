@@ -427,6 +427,7 @@ static const struct fa_shape_field info_fields[] = {
     FA_SHAPE_LIST_OF("migrations", migration_shape, struct fa_service_info, migrations,
                      migration_count),
     FA_SHAPE_MANY("findings", FA_SHAPE_TEXTS, struct fa_service_info, findings, finding_count),
+    FA_SHAPE_MANY("warnings", FA_SHAPE_TEXTS, struct fa_service_info, warnings, warning_count),
 };
 const struct fa_shape fa_shape_info = FA_SHAPE("description", info_fields);
 

@@ -1,6 +1,7 @@
 /*
  * chores.c - what the clock asks for: due tasks into line, lost leases back, background work that
- * is over its time, and workers that are silent.
+ * is over its time, and workers that are silent; and what submits in SQL leave to the leader: to
+ * link tasks to those that they wait for, and to add up their counts.
  *
  * None of it scans the backlog: parked tasks are found by index parked_at, and `held` is as small
  * as the number of tasks under way. Each chore is idempotent: it looks at the row again before it
@@ -11,6 +12,7 @@
 #include "base/json.h"
 
 #define SKIP_US 1000000
+#define FOLD_MAX 10000
 
 static enum faina_code find_due(struct fa_unit *unit, enum fa_sql sql, int64_t limit,
                                 struct fa_keys *out, struct faina_error *err)
@@ -62,6 +64,42 @@ static enum faina_code expire(struct fa_unit *unit, struct fa_row *row, struct f
         lost_error(unit, "expired", "the background work was not finished in time"), err);
 }
 
+/* A blocked task with a time was submitted in SQL: those that it needs don't know of it yet, and
+ * some may have ended since. One that was deleted since counts as ended badly. */
+static enum faina_code link_late(struct fa_unit *unit, struct fa_row *row, struct faina_error *err)
+{
+    struct fa_keys needs = {.arena = &unit->arena};
+    struct fa_value key = fa_value_int(row->id.key);
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_DEP_LIST, &key, 1, fa_keys_sink, &needs, err);
+    int64_t left = 0, bad = 0;
+
+    if (code == FAINA_OK)
+        code = fa_unit_expect(unit, needs.keys, needs.count, err);
+    for (size_t i = 0; code == FAINA_OK && i < needs.count; i++) {
+        struct fa_row *need = NULL;
+
+        code = fa_unit_get(unit, needs.keys[i], false, &need, err);
+        if (code == FAINA_TASK_NOT_FOUND) {
+            code = FAINA_OK;
+            bad++;
+        } else if (code == FAINA_OK) {
+            left += !fa_status_is_ended(need->status);
+            bad += fa_status_is_ended(need->status) && need->status != FAINA_COMPLETED;
+            need->flags |= FA_FLAG_HAS_DEPENDENTS;
+            fa_unit_touch(unit, need);
+        }
+    }
+    if (code != FAINA_OK)
+        return code;
+    row->deps_left = left;
+    row->deps_bad = bad;
+    row->at_us = 0;
+    fa_unit_touch(unit, row);
+    fa_unit_unblock_if_free(unit, row);
+    return FAINA_OK;
+}
+
 /* One task whose time has come. */
 static enum faina_code tend(struct fa_unit *unit, int64_t key, struct faina_error *err)
 {
@@ -85,6 +123,7 @@ static enum faina_code tend(struct fa_unit *unit, int64_t key, struct faina_erro
     case FAINA_BACKGROUND:
         return expire(unit, row, err);
     case FAINA_BLOCKED:
+        return link_late(unit, row, err);
     case FAINA_COMPLETED:
     case FAINA_FAILED:
     case FAINA_DEAD_LETTER:
@@ -104,6 +143,16 @@ static enum faina_code next_of(struct fa_unit *unit, enum fa_sql sql, int64_t *n
     if (code == FAINA_OK && at != 0 && at < *next_us)
         *next_us = at;
     return code;
+}
+
+/* Submits in SQL count in rows of their own, so that nobody waits for them. */
+static enum faina_code fold_counts(struct fa_unit *unit, struct faina_error *err)
+{
+    struct fa_value most = fa_value_int(FOLD_MAX);
+
+    if (!unit->source.db->is_shared)
+        return FAINA_OK;
+    return fa_db_one(unit->source.db, FA_SQL_TALLY_FOLD, &most, 1, NULL, NULL, err);
 }
 
 enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next_us,
@@ -130,6 +179,8 @@ enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next
     }
     if (code == FAINA_OK)
         code = fa_unit_flush(unit, err);
+    if (code == FAINA_OK)
+        code = fold_counts(unit, err);
     *next_us = INT64_MAX;
     if (code == FAINA_OK)
         code = next_of(unit, FA_SQL_PARKED_NEXT, next_us, err);

@@ -323,6 +323,20 @@ static void take(struct fa_unit *unit, struct fa_row *row, const char *worker, i
             .trigger = FA_CLAIM, .actor = FAINA_ACTOR_WORKER, .worker = worker, .lease_us = lease});
 }
 
+/* Whether tasks were read from a line that this claim leaves there. */
+static bool has_leftover(const struct head *heads, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct fa_lane *lane = heads[i].lane;
+
+        for (size_t k = lane->peek_next; k < lane->peek_count; k++) {
+            if (lane->peek[k]->status == FAINA_PENDING)
+                return true;
+        }
+    }
+    return false;
+}
+
 /* Takes the best of all heads until `limit`, and moves each lane's head on. */
 static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct head *heads,
                                  size_t count, int64_t limit, struct fa_row **taken,
@@ -332,7 +346,7 @@ static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct 
     int64_t lease = lease_us(op->claim->lease_ms);
     size_t n = 0;
 
-    while (code == FAINA_OK && (int64_t)n < limit && count > 0) {
+    while (code == FAINA_OK && count > 0) {
         size_t best = 0;
 
         for (size_t i = 1; i < count; i++) {
@@ -342,15 +356,17 @@ static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct 
         if (fa_lane_has_permits(heads[best].lane)) {
             taken[n++] = heads[best].row;
             take(unit, heads[best].row, op->claim->worker_id, lease);
-            code = best_of(unit, heads[best].lane, limit - (int64_t)n + 1, &heads[best].row,
-                           &op->error);
+            if ((int64_t)n == limit)
+                break;
+            code =
+                best_of(unit, heads[best].lane, limit - (int64_t)n, &heads[best].row, &op->error);
         } else {
             heads[best].row = NULL; /* throttled now; it keeps may_have_ready */
         }
         if (heads[best].row == NULL)
             heads[best] = heads[--count];
     }
-    unit->has_leftover |= count > 0;
+    unit->has_leftover |= has_leftover(heads, count);
     *taken_count = n;
     return code;
 }

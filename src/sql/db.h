@@ -143,8 +143,14 @@ struct fa_db_ops {
     /* Required. The store's own check of itself: calls `found` with each sentence it has to say. */
     enum faina_code (*check)(struct fa_db *db, void (*found)(void *ctx, const char *sentence),
                              void *ctx, struct faina_error *err);
+    /* Optional. What is not wrong but might soon be: calls `found` with each sentence. */
+    enum faina_code (*advise)(struct fa_db *db, void (*found)(void *ctx, const char *sentence),
+                              void *ctx, struct faina_error *err);
     /* Optional. Keeps every other program from changing the schema until the transaction ends. */
     enum faina_code (*lock_schema)(struct fa_db *db, struct faina_error *err);
+    /* Optional. The first lines of a script that changes the schema by hand, as lock_schema and
+     * begin would. */
+    const char *(*script_head)(struct fa_db *db, struct fa_arena *arena);
     /* Optional. The database's own clock. */
     int64_t (*now)(struct fa_db *db);
     /* Required. Of the database software. */
@@ -156,7 +162,8 @@ struct fa_db_ops {
 /* The first member of every connection. */
 struct fa_db {
     const struct fa_db_ops *ops;
-    bool is_shared; /* other connections change the store too, at the same time */
+    bool is_shared;  /* other connections change the store too, at the same time */
+    bool is_writing; /* the present transaction may change something */
     /* About the last failure of a transaction: */
     bool has_failed;   /* it concerns the whole transaction, whatever its code */
     bool should_retry; /* run again from the start it may well succeed */

@@ -9,7 +9,8 @@
  *   E2  After a failed transaction the caches are loaded anew before the next one.
  *   E3  Nothing is told to waiters before the commit.
  *   E4  Chores that are due run at the head of a transaction; the timer thread makes one happen
- *       when nobody else does. Where there are several nodes, only the one that leads does them.
+ *       when nobody else does. Where there are several nodes, only the one that leads does them,
+ *       and only in transactions that its timer began: they take time over a network.
  *
  * A store in memory has one connection, so its reads take part in the batch as well.
  */
@@ -42,10 +43,10 @@
 #define RETRY_CHORES_US 1000000 /* after a failure */
 #define READERS_HOLD_MS 500
 #define WRITERS_MAX 4
-#define TRIES_MAX 10       /* of a transaction that others were in the way of */
+#define TRIES_MAX 10 /* of a transaction that others were in the way of */
+#define LOAD_LIGHT 200
 #define SLOT_BITS 6        /* of an id that say which connection made it */
 #define FORGET_US 10000000 /* how often the log is looked through */
-#define PARTITIONS_US (3600 * INT64_C(1000000)) /* how often to look whether days are missing */
 
 struct engine;
 
@@ -53,13 +54,14 @@ struct engine;
 struct writer {
     struct engine *engine;
     struct fa_batch *batch;
-    atomic_int busy; /* jobs handed in and not yet done */
+    atomic_size_t load; /* weight of the jobs that were handed in and are not done */
     struct fa_db *db;
     struct fa_lanes *lanes;
     struct fa_id_source ids;
     struct fa_random random;
     struct fa_unit unit;
-    bool needs_load; /* E2 */
+    bool needs_load;   /* E2 */
+    bool is_announced; /* the transaction itself tells other nodes of work */
 };
 
 struct engine {
@@ -72,9 +74,8 @@ struct engine {
     size_t writer_count;
 
     int64_t opened_us;
-    atomic_llong next_us;       /* when the clock asks for something; INT64_MAX: never */
-    atomic_llong forget_us;     /* when to forget the oldest of the log */
-    atomic_llong partitions_us; /* when to make the partitions of the coming days */
+    atomic_llong next_us;   /* when the clock asks for something; INT64_MAX: never */
+    atomic_llong forget_us; /* when to forget the oldest of the log */
     atomic_llong commits, operations;
     atomic_bool is_shut;
 
@@ -110,6 +111,8 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_START] = fa_do_start,
     [FA_OP_PROGRESS] = fa_do_progress,
     [FA_OP_HEARTBEAT] = fa_do_heartbeat,
+    [FA_OP_NOTE] = fa_do_note,
+    [FA_OP_AMEND] = fa_do_amend,
     [FA_OP_COMPLETE] = fa_do_complete,
     [FA_OP_FAIL] = fa_do_fail,
     [FA_OP_BLOCK] = fa_do_block,
@@ -174,18 +177,6 @@ static enum faina_code forget_log(struct writer *writer, struct faina_error *err
     return fa_journal_forget(&writer->unit, err);
 }
 
-/* Keeps some days ahead of the clock where history is kept by day. */
-static enum faina_code make_partitions(struct writer *writer, struct faina_error *err)
-{
-    struct engine *engine = writer->engine;
-    int64_t now = writer->unit.now_us;
-
-    if (!writer->db->is_shared || now < atomic_load(&engine->partitions_us))
-        return FAINA_OK;
-    atomic_store(&engine->partitions_us, now + PARTITIONS_US);
-    return fa_db_one(writer->db, FA_SQL_PARTITIONS_MAKE, NULL, 0, NULL, NULL, err);
-}
-
 static enum faina_code run_chores(struct writer *writer, struct faina_error *err)
 {
     struct engine *engine = writer->engine;
@@ -203,9 +194,7 @@ static enum faina_code run_chores(struct writer *writer, struct faina_error *err
         atomic_store(&engine->next_us, INT64_MAX);
     if (code != FAINA_OK || !leads)
         return code;
-    code = make_partitions(writer, err);
-    if (code == FAINA_OK)
-        code = forget_log(writer, err);
+    code = forget_log(writer, err);
     if (code == FAINA_OK)
         code = fa_chores_run(&writer->unit, CHORES_MAX, &next, err);
     if (poll_us > 0 && next > writer->unit.now_us + poll_us)
@@ -268,7 +257,7 @@ static enum faina_code transact(struct writer *writer, struct op_job *jobs, bool
 {
     enum faina_code code = FAINA_OK;
 
-    writer->db->has_failed = writer->db->should_retry = false;
+    writer->db->has_failed = writer->db->should_retry = writer->is_announced = false;
     code = fa_db_begin(writer->db, true, err);
     if (code != FAINA_OK)
         return code;
@@ -277,7 +266,7 @@ static enum faina_code transact(struct writer *writer, struct op_job *jobs, bool
         writer->needs_load = code != FAINA_OK;
     }
     fa_unit_reset(&writer->unit);
-    if (code == FAINA_OK)
+    if (code == FAINA_OK && (writer->engine->fleet == NULL || jobs->count == 0))
         code = run_chores(writer, err);
     while (code == FAINA_OK && jobs != NULL) {
         code = run_ops(writer, jobs, err);
@@ -290,6 +279,8 @@ static enum faina_code transact(struct writer *writer, struct op_job *jobs, bool
         code = fa_unit_flush(&writer->unit, err);
     if (code == FAINA_OK)
         code = fa_journal_write(&writer->unit, err);
+    if (code == FAINA_OK && writer->unit.has_ready && writer->engine->fleet != NULL)
+        code = fa_fleet_announce(writer->engine->fleet, writer->db, &writer->is_announced, err);
     if (code == FAINA_OK)
         code = fa_db_commit(writer->db, err);
     if (code != FAINA_OK) {
@@ -334,11 +325,12 @@ static void after_commit(struct writer *writer)
         fa_waiters_tell_ready(engine->waiters);
     fa_facts_tell(engine->waiters, unit);
     if (engine->fleet != NULL)
-        fa_fleet_tell(engine->fleet, &(struct fa_fleet_news){.has_ready = unit->has_ready,
-                                                             .has_leftover = unit->has_leftover,
-                                                             .ended = unit->ended,
-                                                             .ended_count = unit->ended_count,
-                                                             .due_us = unit->next_us});
+        fa_fleet_tell(engine->fleet,
+                      &(struct fa_fleet_news){.has_ready = unit->has_ready && !writer->is_announced,
+                                              .has_leftover = unit->has_leftover,
+                                              .ended = unit->ended,
+                                              .ended_count = unit->ended_count,
+                                              .due_us = unit->next_us});
     if (engine->fleet == NULL || fa_fleet_leads(engine->fleet))
         set_next(engine, unit->next_us);
 }
@@ -409,15 +401,19 @@ static void run_jobs(void *ctx, struct fa_job *jobs)
     }
 }
 
-/* The writer with the fewest jobs; the first of those, so that a lone caller stays with one. */
+/* The first one that is not heavily loaded: small jobs go together into few large transactions. */
 static struct writer *choose_writer(struct engine *engine)
 {
     struct writer *best = &engine->writers[0];
 
-    for (size_t i = 1; i < engine->writer_count; i++) {
-        if (atomic_load_explicit(&engine->writers[i].busy, memory_order_relaxed) <
-            atomic_load_explicit(&best->busy, memory_order_relaxed))
-            best = &engine->writers[i];
+    for (size_t i = 0; i < engine->writer_count; i++) {
+        struct writer *writer = &engine->writers[i];
+
+        if (atomic_load_explicit(&writer->load, memory_order_relaxed) < LOAD_LIGHT)
+            return writer;
+        if (atomic_load_explicit(&writer->load, memory_order_relaxed) <
+            atomic_load_explicit(&best->load, memory_order_relaxed))
+            best = writer;
     }
     return best;
 }
@@ -427,9 +423,9 @@ static bool run_job(struct engine *engine, struct fa_job *job)
     struct writer *writer = choose_writer(engine);
     bool was_run;
 
-    atomic_fetch_add_explicit(&writer->busy, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&writer->load, job->weight, memory_order_relaxed);
     was_run = fa_batch_run(writer->batch, job);
-    atomic_fetch_sub_explicit(&writer->busy, 1, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&writer->load, job->weight, memory_order_relaxed);
     return was_run;
 }
 
@@ -548,6 +544,11 @@ static uint64_t engine_ready_mark(struct fa_service *service)
     return fa_waiters_ready_mark(downcast(service)->waiters);
 }
 
+static void engine_wake(struct fa_service *service)
+{
+    fa_waiters_tell_ready(downcast(service)->waiters);
+}
+
 static void engine_wait_ready(struct fa_service *service, uint64_t mark, int64_t timeout_ms)
 {
     struct engine *engine = downcast(service);
@@ -563,6 +564,14 @@ static void engine_listen(struct fa_service *service, struct fa_listener *listen
 static void engine_unlisten(struct fa_service *service, struct fa_listener *listener)
 {
     fa_waiters_unlisten(downcast(service)->waiters, listener);
+}
+
+static void engine_expect(struct fa_service *service, const struct fa_id *id)
+{
+    struct engine *engine = downcast(service);
+
+    if (engine->fleet != NULL)
+        fa_fleet_await(engine->fleet, *id);
 }
 
 static void engine_advertise(struct fa_service *service, const char *address)
@@ -672,7 +681,7 @@ static enum faina_code read_info(struct fa_db *db, bool thorough, struct fa_aren
                                  struct fa_service_info *out, struct faina_error *err)
 {
     struct migration_list migrations = {.arena = arena};
-    struct finding_list findings = {.arena = arena};
+    struct finding_list findings = {.arena = arena}, warnings = {.arena = arena};
     enum faina_code code =
         fa_db_one(db, FA_SQL_MIGRATION_ALL, NULL, 0, sink_migration, &migrations, err);
 
@@ -680,12 +689,16 @@ static enum faina_code read_info(struct fa_db *db, bool thorough, struct fa_aren
         code = db->ops->check(db, add_finding, &findings, err);
     if (code == FAINA_OK && thorough)
         code = fa_audit(db, add_finding, &findings, err);
+    if (code == FAINA_OK && thorough && db->ops->advise != NULL)
+        code = db->ops->advise(db, add_finding, &warnings, err);
     out->engine_version = db->ops->version(db);
     out->migrations = migrations.items;
     out->migration_count = migrations.count;
     out->schema_version = (int)migrations.count;
     out->findings = findings.items;
     out->finding_count = findings.count;
+    out->warnings = warnings.items;
+    out->warning_count = warnings.count;
     return code;
 }
 
@@ -774,8 +787,10 @@ static const struct fa_service_ops engine_ops = {
     .wait_end = engine_wait_end,
     .ready_mark = engine_ready_mark,
     .wait_ready = engine_wait_ready,
+    .wake = engine_wake,
     .listen = engine_listen,
     .unlisten = engine_unlisten,
+    .expect = engine_expect,
     .advertise = engine_advertise,
     .info = engine_info,
     .shut = engine_shut,

@@ -40,6 +40,11 @@ struct fa_fleet_news {
 
 void fa_fleet_leave(struct fa_fleet *fleet); /* NULL is fine */
 void fa_fleet_tell(struct fa_fleet *fleet, const struct fa_fleet_news *news);
+/* Inside a transaction that puts tasks in line: when nothing was told for a moment, it tells the
+ * others itself (*is_done), which is quicker; while there is much to tell, fa_fleet_tell gathers.
+ */
+FA_MUST_CHECK enum faina_code fa_fleet_announce(struct fa_fleet *fleet, struct fa_db *db,
+                                                bool *is_done, struct faina_error *err);
 /* Somebody on this node waits for the task: `ended` will come when another node ends it. It also
  * comes once when the others can know of it, because the end may have been before that. */
 void fa_fleet_await(struct fa_fleet *fleet, struct fa_id id);

@@ -121,6 +121,15 @@ static struct fa_lane **find_slot(struct fa_lanes *lanes, const char *ns, const 
     }
 }
 
+/* Where the store is shared, two lanes may have one name. New tasks go to the first. */
+static void put_name(struct fa_lanes *lanes, struct fa_lane *lane)
+{
+    struct fa_lane **slot = find_slot(lanes, lane->ns, lane->type, lane->resources_json);
+
+    if (*slot == NULL)
+        *slot = lane;
+}
+
 static void grow_names(struct fa_lanes *lanes)
 {
     size_t size = lanes->by_name_size ? lanes->by_name_size * 2 : 64;
@@ -128,11 +137,8 @@ static void grow_names(struct fa_lanes *lanes)
     free(lanes->by_name);
     lanes->by_name = fa_alloc_zero(size, sizeof(struct fa_lane *));
     lanes->by_name_size = size;
-    for (size_t i = 0; i < lanes->count; i++) {
-        struct fa_lane *lane = lanes->lanes[i];
-
-        *find_slot(lanes, lane->ns, lane->type, lane->resources_json) = lane;
-    }
+    for (size_t i = 0; i < lanes->count; i++)
+        put_name(lanes, lanes->lanes[i]);
 }
 
 static bool is_paused(const struct fa_lanes *lanes, const char *ns, const char *type)
@@ -190,6 +196,7 @@ static void link_resources(struct fa_lanes *lanes, struct fa_lane *lane)
     for (size_t i = 0; fa_json_next(&it, NULL, &value); i++) {
         lane->resources[i] = add_resource(lanes, fa_json_text(value, &scratch));
         lane->resource_names[i] = lane->resources[i]->name;
+        lanes->has_unknown |= !lane->resources[i]->is_known;
     }
     fa_arena_finish(&scratch);
 }
@@ -231,7 +238,7 @@ static struct fa_lane *add_lane(struct fa_lanes *lanes, int64_t id, const char *
     }
     lanes->lanes[lanes->count++] = lane;
     lanes->by_id[id] = lane;
-    *find_slot(lanes, ns, type, resources_json) = lane;
+    put_name(lanes, lane);
     if (id > lanes->last_lane_id)
         lanes->last_lane_id = id;
     return lane;
@@ -406,16 +413,45 @@ static void load_lane(void *ctx, size_t row, const struct fa_value *columns)
         ->is_stored = true;
 }
 
-/* A lane that another node made may name resources that the cache doesn't know. */
+#define MAKE_TRIES_MAX 100
+
+/* Makes a resource's row, when it isn't there, and reads it. */
+static enum faina_code make_resource(struct fa_db *db, const char *name, struct load *load,
+                                     struct fa_resource **out, struct faina_error *err)
+{
+    struct fa_value param = fa_value_text(name);
+    enum faina_code code = FAINA_OK;
+
+    *out = fa_lanes_find_resource(load->lanes, name);
+    for (int i = 0; code == FAINA_OK && (*out == NULL || !(*out)->is_known); i++) {
+        if (i == MAKE_TRIES_MAX)
+            return fa_error_set(err, FAINA_INTERNAL, "the resource %.100s can't be made", name);
+        code = fa_db_one(db, FA_SQL_RESOURCE_MAKE, &param, 1, NULL, NULL, err);
+        if (code == FAINA_OK)
+            code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &param, 1, load_resource, load, err);
+        *out = fa_lanes_find_resource(load->lanes, name);
+    }
+    return code;
+}
+
+/* A lane that others made may name resources that the cache doesn't know; and when it was made in
+ * SQL, nobody may have made these yet. Who only reads has no use for them. */
 static enum faina_code learn_resources(struct fa_lanes *lanes, struct fa_db *db, struct load *load,
                                        struct faina_error *err)
 {
     struct fa_value any = {.kind = FA_NULL};
+    enum faina_code code;
 
     if (!db->is_shared || !lanes->has_unknown)
         return FAINA_OK;
     lanes->has_unknown = false;
-    return fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, load, err);
+    code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, load, err);
+    for (size_t i = 0; code == FAINA_OK && db->is_writing && i < lanes->resource_count; i++) {
+        struct fa_resource *resource = lanes->resources[i];
+
+        code = make_resource(db, resource->name, load, &resource, err);
+    }
+    return code;
 }
 
 enum faina_code fa_lanes_read(struct fa_lanes *lanes, struct fa_db *db, int64_t id,
@@ -478,6 +514,8 @@ enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct f
     if (code == FAINA_OK)
         code = fa_db_one(db, FA_SQL_LANE_ALL, NULL, 0, load_lane, &load, err);
     if (code == FAINA_OK)
+        code = learn_resources(lanes, db, &load, err);
+    if (code == FAINA_OK)
         code = fa_db_one(db, FA_SQL_READY_LANES, NULL, 0, load_ready, &load, err);
     fa_arena_finish(&load.scratch);
     return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
@@ -485,15 +523,28 @@ enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct f
 
 /* Sharing the store -------------------------------------------------------------------------- */
 
+#define LANES_FEW 16     /* so many lines are looked at without asking whether they are empty */
+#define LANE_ID_SLACK 50 /* lanes whose ids were given out earlier may be committed later */
+
+/* With few lanes: each may have tasks in line, and new ones are asked for. */
+static struct fa_db_call ask_new_lanes(struct fa_lanes *lanes, struct fa_value *after,
+                                       struct load *load)
+{
+    *after = fa_value_int(lanes->last_lane_id - LANE_ID_SLACK);
+    return fa_db_call_one(FA_SQL_LANE_AFTER, after, 1, load_lane, load);
+}
+
 enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
 {
+    bool is_few = lanes->count > 0 && lanes->count <= LANES_FEW;
     struct load load = {.lanes = lanes};
     struct fa_keys ready = {.arena = &load.scratch};
-    struct fa_value any = {.kind = FA_NULL};
+    struct fa_value any = {.kind = FA_NULL}, after;
     struct fa_db_call calls[3] = {
         fa_db_call_one(FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load),
         fa_db_call_one(FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load),
-        fa_db_call_one(FA_SQL_READY_LANES, NULL, 0, fa_keys_sink, &ready),
+        is_few ? ask_new_lanes(lanes, &after, &load)
+               : fa_db_call_one(FA_SQL_READY_LANES, NULL, 0, fa_keys_sink, &ready),
     };
     enum faina_code code;
 
@@ -501,6 +552,8 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, struc
     for (size_t i = 0; i < lanes->count; i++)
         lanes->lanes[i]->is_paused = lanes->lanes[i]->may_have_ready = false;
     code = fa_db_run_all(db, calls, FA_COUNT(calls), err);
+    if (code == FAINA_OK)
+        code = learn_resources(lanes, db, &load, err);
     for (size_t i = 0; code == FAINA_OK && i < ready.count; i++) {
         struct fa_lane *lane = NULL;
 
@@ -508,6 +561,8 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, struc
         if (code == FAINA_OK)
             lane->may_have_ready = true;
     }
+    for (size_t i = 0; is_few && i < lanes->count; i++)
+        lanes->lanes[i]->may_have_ready = true;
     fa_arena_finish(&load.scratch);
     return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
 }
@@ -578,27 +633,18 @@ enum faina_code fa_lanes_lock(struct fa_lane *const *lanes, size_t count, uint64
 
 /* Making lanes and resources ----------------------------------------------------------------- */
 
-#define MAKE_TRIES_MAX 100
-
 enum faina_code fa_lanes_resource(struct fa_lanes *lanes, struct fa_db *db, const char *name,
                                   struct fa_resource **out, struct faina_error *err)
 {
-    struct fa_value param = fa_value_text(name);
     struct load load = {.lanes = lanes};
-    enum faina_code code = FAINA_OK;
+    enum faina_code code;
 
-    *out = fa_lanes_find_resource(lanes, name);
-    if (*out == NULL && !db->is_shared)
+    if (!db->is_shared) {
         *out = add_resource(lanes, name);
-    for (int i = 0; code == FAINA_OK && *out == NULL && i < MAKE_TRIES_MAX; i++) {
-        code = fa_db_one(db, FA_SQL_RESOURCE_MAKE, &param, 1, NULL, NULL, err);
-        if (code == FAINA_OK)
-            code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &param, 1, load_resource, &load, err);
-        *out = fa_lanes_find_resource(lanes, name);
+        return FAINA_OK;
     }
+    code = make_resource(db, name, &load, out, err);
     fa_arena_finish(&load.scratch);
-    if (code == FAINA_OK && *out == NULL)
-        code = fa_error_set(err, FAINA_INTERNAL, "the resource %.100s can't be made", name);
     return code;
 }
 

@@ -7,8 +7,8 @@
  * concerns this operation alone.
  *
  * By file: submit.c; claim.c (claim, claim next, start, release); outcome.c (progress, heartbeat,
- * complete, fail, block, background); manage.c (cancel, retry, delete, purge); admin.c (pauses,
- * resources, teams); workers.c; tokens.c; chores.c (what the clock asks for).
+ * note, complete, fail, block, background); manage.c (cancel, retry, delete, purge); admin.c
+ * (pauses, resources, teams); workers.c; tokens.c; amend.c; chores.c (what the clock asks for).
  */
 #ifndef FA_OPS_H
 #define FA_OPS_H
@@ -21,6 +21,7 @@ typedef enum faina_code fa_do_fn(struct fa_unit *unit, struct fa_op *op);
 fa_do_fn fa_do_submit;
 fa_do_fn fa_do_claim, fa_do_claim_next, fa_do_start, fa_do_release;
 fa_do_fn fa_do_progress, fa_do_heartbeat, fa_do_complete, fa_do_fail, fa_do_block, fa_do_background;
+fa_do_fn fa_do_note, fa_do_amend;
 fa_do_fn fa_do_cancel, fa_do_retry, fa_do_delete, fa_do_purge;
 fa_do_fn fa_do_pause, fa_do_resume, fa_do_resource_set, fa_do_resource_remove;
 fa_do_fn fa_do_team_put, fa_do_team_remove;
@@ -81,6 +82,14 @@ FA_MUST_CHECK enum faina_code fa_plan_make(struct fa_unit *unit, const struct fa
 struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *plan);
 /* Frees every key that a task has. The row must be whole. */
 void fa_free_keys(struct fa_unit *unit, const struct fa_row *row);
+/* The keys that a task has, from what they are made of. Returns how many. */
+#define FA_KEYS_MAX 3
+struct fa_key_parts {
+    const char *ns, *type;
+    const char *key, *input_hash, *child; /* NULL: it has none of the kind */
+    int64_t parent;
+};
+size_t fa_keys_of(const struct fa_key_parts *task, struct fa_key out[FA_KEYS_MAX]);
 /* The hash under which task_key finds an idempotency key. */
 struct fa_key fa_key_hash(const char *ns, const char *type, const char *key);
 

@@ -326,6 +326,22 @@ enum faina_code fa_do_progress(struct fa_unit *unit, struct fa_op *op)
     return fa_answer(unit, op, row);
 }
 
+/* An event by who holds the task; the task stays as it is. */
+enum faina_code fa_do_note(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = find(unit, op, false, &row);
+
+    if (code == FAINA_OK && fa_rule_find(row->status, FA_PROGRESS) == NULL)
+        code = fa_refuse(row, FA_PROGRESS, op);
+    if (code == FAINA_OK)
+        code = fa_check_holder(row, op);
+    if (code != FAINA_OK)
+        return code;
+    fa_unit_note(unit, row, op->note.what, actor_of(op), op->by.worker_id, op->note.detail);
+    return fa_answer(unit, op, row);
+}
+
 /* Going on elsewhere ----------------------------------------------------------------------- */
 
 enum faina_code fa_do_background(struct fa_unit *unit, struct fa_op *op)

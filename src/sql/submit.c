@@ -319,20 +319,28 @@ enum faina_code fa_do_submit(struct fa_unit *unit, struct fa_op *op)
     return fa_answer(unit, op, row);
 }
 
-static void free_key(struct fa_unit *unit, struct fa_key key, const struct fa_row *row)
+size_t fa_keys_of(const struct fa_key_parts *task, struct fa_key out[FA_KEYS_MAX])
 {
-    fa_unit_link(unit, FA_UNLINK_KEY, key.hash, row->id.key, key.more);
+    size_t count = 0;
+
+    if (task->key != NULL)
+        out[count++] = fa_key_hash(task->ns, task->type, task->key);
+    if (task->input_hash != NULL)
+        out[count++] = hash_key("input", task->ns, task->type, task->input_hash);
+    if (task->child != NULL)
+        out[count++] = child_hash(task->parent, task->child);
+    return count;
 }
 
 void fa_free_keys(struct fa_unit *unit, const struct fa_row *row)
 {
-    const struct fa_lane *lane = row->lane;
+    struct fa_key_parts parts = {row->lane->ns,   row->lane->type, row->key,
+                                 row->input_hash, row->child,      row->parent};
+    struct fa_key keys[FA_KEYS_MAX];
+    size_t count;
 
     assert(row->has_task);
-    if (row->key != NULL)
-        free_key(unit, fa_key_hash(lane->ns, lane->type, row->key), row);
-    if (row->input_hash != NULL)
-        free_key(unit, hash_key("input", lane->ns, lane->type, row->input_hash), row);
-    if (row->child != NULL)
-        free_key(unit, child_hash(row->parent, row->child), row);
+    count = fa_keys_of(&parts, keys);
+    for (size_t i = 0; i < count; i++)
+        fa_unit_link(unit, FA_UNLINK_KEY, keys[i].hash, row->id.key, keys[i].more);
 }

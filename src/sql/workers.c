@@ -109,6 +109,32 @@ static void sink_renewal(void *ctx, size_t row, const struct fa_value *columns)
         known->at_us = columns[1].i;
 }
 
+/* Where others may change the tasks too, they are locked first. */
+static enum faina_code renew_rows(struct fa_unit *unit, struct fa_op *op, struct renewal *renewal)
+{
+    size_t count = op->worker.held_count;
+    int64_t *keys = fa_arena_take(&unit->arena, (count + 1) * sizeof(*keys));
+    enum faina_code code;
+
+    for (size_t i = 0; i < count; i++)
+        keys[i] = renewal->ids[i].key;
+    code = fa_unit_expect(unit, keys, count, &op->error);
+    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
+        struct fa_row *row = fa_unit_known(unit, keys[i]);
+        int64_t fence = op->worker.held[i].fence;
+
+        if (row == NULL || row->id.tail != renewal->ids[i].tail ||
+            !fa_status_is_held(row->status) || row->worker == NULL ||
+            strcmp(row->worker, op->worker.self->id) != 0 || (fence != 0 && fence != row->fence))
+            continue;
+        renewal->is_renewed[i] = true;
+        if (!renewal->at_least || row->at_us < renewal->until_us)
+            row->at_us = renewal->until_us;
+        fa_unit_touch(unit, row);
+    }
+    return code;
+}
+
 static enum faina_code renew_all(struct fa_unit *unit, struct fa_op *op, struct renewal *renewal)
 {
     size_t count = op->worker.held_count;
@@ -134,6 +160,8 @@ static enum faina_code renew_all(struct fa_unit *unit, struct fa_op *op, struct 
         return code;
     if (renewal->until_us < unit->next_us)
         unit->next_us = renewal->until_us;
+    if (unit->source.db->is_shared)
+        return renew_rows(unit, op, renewal);
     return fa_db_run(unit->source.db,
                      &(struct fa_db_call){.sql = FA_SQL_HELD_RENEW,
                                           .rows = count,

@@ -13,6 +13,7 @@ import tempfile
 import time
 
 FAINA = os.environ.get("FAINA_BIN", "build/faina")
+SERVER = os.environ.get("FA_POSTGRES_URL")  # tools/test-postgres; without it those tests are skipped
 
 # (subject, callers, batch, keys) of every row, in order.
 RAW = [(subject, 1, batch, False) for batch in (1, 100, 1000) for subject in ("raw-lean", "raw-own")]
@@ -30,7 +31,27 @@ TARGETS = [
     ("claim of 100: 10,000 waiting", "at most", 1.3),
     ("claim of 100: 200 waiting behind 10,000 throttled", "at most", 1.3),
     ("claim of 100: 200 waiting beside 10,000 ended", "at most", 1.3),
+    ("drain by functions in the pool", "at least", 0.8),
+    ("submit to start on an idle pool, median", "at most", 3),
+    ("submit to start on an idle pool, 99", "at most", 10),
+    ("command handlers / posix_spawn", "at least", 0.7),
+    ("a subtask, of 10,000", "at most", 1.5),
     ("memory: growth with 10,000 waiting", "at most", 1.1),
+]
+
+
+# The same on PostgreSQL.
+POSTGRES_ROWS = [("raw-lean", 32, 1, False), ("engine", 64, 1, False),
+                 ("raw-lean", 2, 1000, False), ("engine", 2, 1000, False)]
+POSTGRES_TARGETS = [
+    ("whole life by 1,000, two callers: engine / raw lean table", "at least", 0.35),
+    ("64 callers, one submit at a time / raw inserts by 32 clients", "at least", 2),
+    ("claim of 100: 10,000 waiting", "at most", 1.3),
+    ("claim of 100: 200 waiting behind 10,000 throttled", "at most", 1.3),
+    ("claim of 100: 200 waiting beside 50,000 ended", "at most", 1.3),
+    ("submit to start elsewhere: engine / NOTIFY and a claim", "at most", 2),
+    ("submit to start elsewhere: p99 / median", "at most", 10),
+    ("idle, 10 nodes: asked a second", "at most", 20),
 ]
 
 
@@ -131,6 +152,90 @@ def test_bench__memory_has_no_raw_parts(folder):
     assert "raw" not in table, table
 
 
+class Database:
+    """A database of the test's own, in the server that all tests share."""
+
+    def __init__(self):
+        self.name = f"bench_{os.getpid()}_{time.monotonic_ns()}"
+        self.url = SERVER[:SERVER.rindex("/") + 1] + self.name
+
+    def ask(self, sql, url=None):
+        done = subprocess.run(["psql", "-XAtq", "-d", url or self.url, "-c", sql], text=True,
+                              capture_output=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.split()
+
+    def schemas(self):
+        return self.ask("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'faina%'")
+
+    def __enter__(self):
+        self.ask(f"CREATE DATABASE {self.name}", SERVER)
+        return self
+
+    def __exit__(self, *_):
+        self.ask(f"DROP DATABASE {self.name} WITH (FORCE)", SERVER)
+
+
+def postgres_bench__every_row_and_every_ratio(folder):
+    with Database() as database:
+        table, report = quick(folder, "--url", database.url, "--rounds", "2")
+        assert database.schemas() == [], database.schemas()
+    assert rows(report) == POSTGRES_ROWS, rows(report)
+    for row in report["speeds"]:
+        check_speed(row, 2)
+    assert [(c["waiting"], c["throttled"], c["ended"]) for c in report["claims"]] == [
+        (200, 0, 0), (10000, 0, 0), (200, 10000, 0), (200, 0, 50000)]
+    for claim in report["claims"]:
+        assert 0 < claim["medianUs"] <= claim["p99Us"] and claim["samples"] == 20, claim
+    assert len(report["starts"]) == 3
+    for row in report["starts"]:
+        assert 0 < row["medianUs"] <= row["p99Us"] and row["samples"] == 60, row
+        assert near(row["medianUs"], statistics.median(row["medians"])), row
+        assert row["name"] in table, row
+    for name, aim, target in POSTGRES_TARGETS:
+        found = [r for r in report["ratios"] if r["name"].startswith(name)]
+        assert len(found) == 1, name
+        assert (found[0]["aim"], found[0]["target"]) == (aim, target), found
+        assert found[0]["value"] > 0, found
+    for ratio in report["ratios"]:
+        check_ratio(ratio)
+        assert ratio["name"] in table, ratio
+    assert report["memory"] is None
+    assert report["server"]["fsync"] == "on" and report["server"]["version"][:1].isdigit()
+    password = SERVER.split(":")[2].split("@")[0]
+    assert password not in table and password not in json.dumps(report)
+    assert table.count("raw PostgreSQL, ") == 2 and "SQLite, " not in table.replace("SQLite 3", "")
+
+
+def postgres_bench__a_stopped_run_leaves_nothing(folder):
+    with Database() as database, subprocess.Popen(
+            [FAINA, "bench", "--url", database.url, "--dir", folder, "--only", "claim"],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 60
+        while not database.schemas():
+            assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(1)  # into the middle of something
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=60)
+        assert process.returncode != 0
+        assert database.schemas() == [], database.schemas()
+        assert os.listdir(folder) == [], os.listdir(folder)
+
+
+def test_bench__a_server_that_is_not_there(folder):
+    done = bench("--quick", "--dir", folder, "--url", "postgres://nobody:secret@127.0.0.1:1/none",
+                 code=6)
+    assert "can't connect" in done.stderr and "secret" not in done.stderr, done.stderr
+    assert done.stdout == "" and os.listdir(folder) == []
+
+
+def test_bench__parts_of_another_engine(folder):
+    for args, words in ((["--only", "start,idle"], "PostgreSQL only"),
+                        (["--only", "memory", "--url", "postgres://x/y"], "SQLite only")):
+        done = bench("--dir", folder, *args, code=3)
+        assert words in done.stderr and done.stdout == "", done.stderr
+
+
 def test_bench__wrong_arguments(folder):
     for args, words in (
         (["--round", "3"], "did you mean --rounds?"),
@@ -141,6 +246,7 @@ def test_bench__wrong_arguments(folder):
         (["--only", "lifes"], 'no part "lifes"'),
         (["--only", ""], "names no part"),
         (["--url", "sqlite:mine.db"], "stores of its own"),
+        (["--url", "postgres://x/y?schema=mine"], "schemas of its own"),
         (["everything"], 'no argument "everything"'),
     ):
         done = bench(*args, code=2)
@@ -169,7 +275,9 @@ def test_bench__a_stopped_run_leaves_nothing(folder):
 
 def main():
     failed = 0
-    tests = [(name, test) for name, test in globals().items() if name.startswith("test_")]
+    names = ("test_", "postgres_") if SERVER else ("test_",)
+    tests = [(name, test) for name, test in globals().items() if name.startswith(names)]
+    skipped = 0 if SERVER else sum(name.startswith("postgres_") for name in globals())
     for name, test in tests:
         with tempfile.TemporaryDirectory(prefix="faina-bench-") as folder:
             try:
@@ -178,7 +286,7 @@ def main():
             except AssertionError as error:
                 failed += 1
                 print(f"not ok {name}: line {error.__traceback__.tb_lineno}: {error}")
-    print(f"{len(tests) - failed} passed, {failed} failed, 0 skipped")
+    print(f"{len(tests) - failed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed else 0
 
 

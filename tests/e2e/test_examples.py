@@ -43,10 +43,21 @@ def test_worker_fails_what_it_does_not_understand(cli):
     equal((got["status"], got["error"]["message"]), ("failed", "the input has no number"))
 
 
+def test_pool_runs_functions(cli):
+    task, bad = cli.submit("sum", '{"upTo":100}'), cli.submit("sum", '{"upTo":0}')
+    example(cli, "pool", "sqlite:faina.db")
+    equal(cli("result", task).out, "5050\n")
+    got = cli.get(bad)
+    equal((got["status"], got["error"]["message"]), ("failed", "upTo must be 1 to 1000"))
+    equal(len(cli("children", task).json()["items"]), 100)
+
+
 def test_wrong_use(cli):
     for name in ("producer", "worker"):
         contains(example(cli, name, code=2).stderr, "usage:")
         is_true(example(cli, name, "bogus:", "1", code=1).stderr.startswith(f"{name}: "))
+    contains(example(cli, "pool", code=2).stderr, "usage:")
+    is_true(example(cli, "pool", "bogus:", code=1).stderr.startswith("pool: "))
 
 
 run(globals())

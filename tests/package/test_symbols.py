@@ -20,7 +20,7 @@ with open(f"{ROOT}/include/faina/faina.h", encoding="utf-8") as file:
 code = re.sub(r"^#(?:.*\\\n)*.*$", "", header, flags=re.M)
 
 declared = set(re.findall(r"\bFAINA_API\b[^;]*?\b(\w+)\s*\(", code))
-unmarked = set(re.findall(r"^[a-z][^;{}#]*?\b(faina_\w+)\s*\([^;{}]*\)\s*;", code, re.M)) - declared
+unmarked = set(re.findall(r"^(?!typedef)[a-z][^;{}#]*?\b(faina_\w+)\s*\([^;{}]*\)\s*;", code, re.M)) - declared
 exported = {line.split()[-1].split("@")[0]
             for line in output("nm", "-D", "--defined-only", library).splitlines()}
 

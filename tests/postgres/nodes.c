@@ -48,14 +48,20 @@ static void note_hand_out(struct fa_board *board)
     board->handed_out++;
 }
 
-/* How many hold one at this moment of the database's clock. */
-static int count_holders(struct fa_board *board, int64_t at_us)
+/* How many hold one at this moment of the database's clock, and for how long all of them will. */
+static int count_holders(struct fa_board *board, int64_t at_us, int64_t *overlap_us)
 {
     int count = 0;
 
+    *overlap_us = INT64_MAX;
     for (int row = 0; row < FA_BOARD_ROWS; row++)
-        for (int i = 0; i < FA_BOARD_THREADS; i++)
-            count += board->until_us[row][i] > at_us;
+        for (int i = 0; i < FA_BOARD_THREADS; i++) {
+            int64_t left_us = board->until_us[row][i] - at_us;
+
+            count += left_us > 0;
+            if (left_us > 0 && left_us < *overlap_us)
+                *overlap_us = left_us;
+        }
     return count;
 }
 
@@ -75,6 +81,7 @@ static void hold_one(struct fa_t *mine, struct node *node, size_t index, struct 
     const char *worker = fa_arena_printf(&mine->arena, "n%d-%zu", node->row, index);
     struct faina_claim claim = {.worker_id = worker, .lease_ms = FA_N_LEASE_MS, .wait_ms = 100};
     const struct faina_task *task;
+    int64_t overlap_us;
     int number, holders;
 
     CHECK_OK(mine, fa_t_claim_wait(mine, &claim));
@@ -83,9 +90,12 @@ static void hold_one(struct fa_t *mine, struct node *node, size_t index, struct 
     task = &mine->op.tasks->items[0];
     number = number_of(task);
     board->until_us[node->row][index] = task->lease_expires_us;
-    holders = count_holders(board, task->claimed_us);
-    if (holders > board->limit)
+    holders = count_holders(board, task->claimed_us, &overlap_us);
+    if (holders > board->limit) {
         board->over++;
+        if (overlap_us > board->overlap_us)
+            board->overlap_us = overlap_us;
+    }
     if (holders > board->most)
         board->most = holders;
     note_hand_out(board);

@@ -21,15 +21,16 @@ enum {
 
 /* All zero at first. Tasks that are counted have their number as input. */
 struct fa_board {
-    atomic_bool go;      /* nodes may begin ... */
-    atomic_bool is_over; /* ... and end */
-    atomic_int ready;    /* nodes that have opened the engine */
-    atomic_int stage;    /* of a node with one part to play */
-    atomic_int code;     /* ... and what it was told in the end */
-    atomic_int limit;    /* of the resource that FA_N_LIMITED keeps an eye on */
-    atomic_int over;     /* how often more than that were held at once */
-    atomic_int most;     /* held at once, as far as seen */
-    atomic_int tasks;    /* how many there are to be done */
+    atomic_bool go;          /* nodes may begin ... */
+    atomic_bool is_over;     /* ... and end */
+    atomic_int ready;        /* nodes that have opened the engine */
+    atomic_int stage;        /* of a node with one part to play */
+    atomic_int code;         /* ... and what it was told in the end */
+    atomic_int limit;        /* of the resource that FA_N_LIMITED keeps an eye on */
+    atomic_int over;         /* how often more than that were held at once ... */
+    atomic_llong overlap_us; /* ... and for how long at most */
+    atomic_int most;         /* held at once, as far as seen */
+    atomic_int tasks;        /* how many there are to be done */
     atomic_int done_count;
     atomic_long handed_out;
     atomic_llong last_us, gap_us; /* of hand-outs, by the monotonic clock; the longest gap */

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #define ROUNDS_MAX 2000
+#define STEP_DEFAULT 37
 
 struct round {
     struct fa_proxy *proxy;
@@ -91,8 +92,8 @@ static void test_cuts__around_each_commit(void **state)
         const char *name;
         struct fa_proxy_rule rule;
     } cases[] = {
-        {"before COMMIT", {FA_PROXY_CLIENT, FA_PROXY_CUT_BEFORE, 'B', "COMMIT"}},
-        {"COMMIT sent, no answer", {FA_PROXY_CLIENT, FA_PROXY_CUT_AFTER, 'B', "COMMIT"}},
+        {"before COMMIT", {FA_PROXY_CLIENT, FA_PROXY_CUT_BEFORE, .sql = "COMMIT"}},
+        {"COMMIT sent, no answer", {FA_PROXY_CLIENT, FA_PROXY_CUT_AFTER, .sql = "COMMIT"}},
         {"answer lost", {FA_PROXY_SERVER, FA_PROXY_CUT_BEFORE, 'C', "COMMIT"}},
         {"half an answer", {FA_PROXY_SERVER, FA_PROXY_CUT_INSIDE, 'C', "COMMIT"}},
         {"after the answer", {FA_PROXY_SERVER, FA_PROXY_CUT_AFTER, 'C', "COMMIT"}},
@@ -108,7 +109,7 @@ static void test_cuts__at_any_message(void **state)
 {
     const struct fa_proxy_rule from_client = {FA_PROXY_CLIENT, FA_PROXY_CUT_INSIDE, 0, NULL};
     const struct fa_proxy_rule from_server = {FA_PROXY_SERVER, FA_PROXY_CUT_INSIDE, 0, NULL};
-    int step = (int)fa_t_env_int("FA_CUT_STEP", 13);
+    int step = (int)fa_t_env_int("FA_CUT_STEP", STEP_DEFAULT);
 
     (void)state;
     fa_psql_need_engine();
@@ -119,7 +120,7 @@ static void test_cuts__at_any_message(void **state)
 /* A step of the migrations is lost: opening fails cleanly or goes on, and works the next time. */
 static void test_cuts__while_opening(void **state)
 {
-    int step = (int)fa_t_env_int("FA_CUT_STEP", 13);
+    int step = (int)fa_t_env_int("FA_CUT_STEP", STEP_DEFAULT);
     int nth = 0;
     bool has_acted = true;
 

@@ -137,9 +137,9 @@ static void test_tools__cuts_around_commit(void **state)
         bool is_told, is_there;
     } cases[] = {
         {"no cut", {.from = FA_PROXY_CLIENT, .text = "never"}, true, true},
-        {"before COMMIT", {FA_PROXY_CLIENT, FA_PROXY_CUT_BEFORE, 'B', "COMMIT"}, false, false},
-        {"inside COMMIT", {FA_PROXY_CLIENT, FA_PROXY_CUT_INSIDE, 'B', "COMMIT"}, false, false},
-        {"COMMIT sent", {FA_PROXY_CLIENT, FA_PROXY_CUT_AFTER, 'B', "COMMIT"}, false, true},
+        {"before COMMIT", {FA_PROXY_CLIENT, FA_PROXY_CUT_BEFORE, .sql = "COMMIT"}, false, false},
+        {"inside COMMIT", {FA_PROXY_CLIENT, FA_PROXY_CUT_INSIDE, .sql = "COMMIT"}, false, false},
+        {"COMMIT sent", {FA_PROXY_CLIENT, FA_PROXY_CUT_AFTER, .sql = "COMMIT"}, false, true},
         {"no answer", {FA_PROXY_SERVER, FA_PROXY_CUT_BEFORE, 'C', "COMMIT"}, false, true},
         {"half an answer", {FA_PROXY_SERVER, FA_PROXY_CUT_INSIDE, 'C', "COMMIT"}, false, true},
         {"the whole answer", {FA_PROXY_SERVER, FA_PROXY_CUT_AFTER, 'C', "COMMIT"}, true, true},

@@ -1,7 +1,8 @@
 """What the tests of the server share: a real server in a folder of its own, and real HTTP.
 
 A test is a function test_*(place) in a file that ends with `run(globals())`. Each gets a folder and
-starts the servers it wants with place.serve(). They are stopped at its end, and must end well.
+starts the servers it wants with place.serve(). They are stopped at its end, and must end well. With
+run(globals(), on_postgres=True) each is run a second time on PostgreSQL, where there is one.
 """
 import http.client
 import json
@@ -15,6 +16,7 @@ import tempfile
 import threading
 import time
 import traceback
+import uuid
 
 ROOT = os.environ.get("FA_SOURCE_ROOT") or os.path.dirname(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -74,8 +76,9 @@ class Local(http.client.HTTPConnection):
 class Server:
     """One running `faina serve`."""
 
-    def __init__(self, place, args, env, pass_fds=(), url="sqlite:faina.db"):
+    def __init__(self, place, args, env, pass_fds=(), url=None):
         self.place = place
+        url = url or place.url
         self.lines = []
         self.addresses = []
         self.ready = threading.Event()
@@ -203,8 +206,9 @@ class Server:
 class Place:
     """A folder, and the servers in it."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, url="sqlite:faina.db"):
         self.folder = folder
+        self.url = url
         self.servers = []
 
     def path(self, name):
@@ -217,7 +221,8 @@ class Place:
         return server
 
     def faina(self, *args, code=0, env=None):
-        done = subprocess.run([BIN, *args], cwd=self.folder, env=environment(**(env or {})),
+        env = environment(FAINA_URL=self.url, **(env or {}))
+        done = subprocess.run([BIN, *args], cwd=self.folder, env=env,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=PATIENCE, check=False)
         assert done.returncode == code, f"faina {args}: {done.returncode} {done.stderr}"
@@ -262,35 +267,49 @@ def wait_until(fact, what):
         time.sleep(0.01)
 
 
-def run(names):
+def engines(on_postgres):
+    """What to run the tests on: a name, and a function that gives a fresh URL."""
+    yield "sqlite", lambda: "sqlite:faina.db"
+    postgres = os.environ.get("FA_POSTGRES_URL")
+    if on_postgres and postgres:
+        joint = "&" if "?" in postgres else "?"
+        yield "postgres", lambda: f"{postgres}{joint}schema=server_{uuid.uuid4().hex}"
+
+
+def run_one(test, url, name):
+    """"passed", "failed" or "skipped"."""
+    place = Place(tempfile.mkdtemp(prefix="faina-"), url)
+    is_fine = False
+    try:
+        test(place)
+        is_fine = True
+        place.end(True)
+        return "passed"
+    except Skip as why:
+        print(f"skipped: {name}: {why}")
+        return "skipped"
+    except Exception: # pylint: disable=broad-except
+        print(f"FAILED: {name}")
+        traceback.print_exc(file=sys.stdout)
+        for server in place.servers:
+            print("".join(server.lines[-20:]))
+        return "failed"
+    finally:
+        if not is_fine:
+            try:
+                place.end(False)
+            except AssertionError as why:
+                print(why)
+        shutil.rmtree(place.folder, ignore_errors=True)
+
+
+def run(names, on_postgres=False):
     """Runs every test of a file; ends the program."""
     wanted = sys.argv[1:]
-    passed = failed = skipped = 0
-    for name, test in sorted(names.items()):
-        if not name.startswith("test_") or (wanted and name not in wanted):
-            continue
-        place = Place(tempfile.mkdtemp(prefix="faina-"))
-        is_fine = False
-        try:
-            test(place)
-            is_fine = True
-            place.end(True)
-            passed += 1
-        except Skip as why:
-            print(f"skipped: {name}: {why}")
-            skipped += 1
-        except Exception: # pylint: disable=broad-except
-            print(f"FAILED: {name}")
-            traceback.print_exc(file=sys.stdout)
-            for server in place.servers:
-                print("".join(server.lines[-20:]))
-            failed += 1
-        finally:
-            if not is_fine:
-                try:
-                    place.end(False)
-                except AssertionError as why:
-                    print(why)
-            shutil.rmtree(place.folder, ignore_errors=True)
-    print(f"{passed} passed, {failed} failed, {skipped} skipped")
-    sys.exit(1 if failed else 0)
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    for engine, url in engines(on_postgres):
+        for name, test in sorted(names.items()):
+            if name.startswith("test_") and (not wanted or name in wanted):
+                counts[run_one(test, url(), f"{name} [{engine}]")] += 1
+    print("{passed} passed, {failed} failed, {skipped} skipped".format(**counts))
+    sys.exit(1 if counts["failed"] else 0)

@@ -2,7 +2,7 @@
 """Resources, teams, lanes, counts, tokens, and what a server says about itself."""
 import re
 
-from helper_server import API, NO_ID, equal, is_true, run
+from helper_server import API, NO_ID, equal, is_true, run, wait_until
 
 
 def test_resources(place):
@@ -121,7 +121,7 @@ def test_health_and_info(place):
     equal(server("GET", "./readyz", status=200).json(), {"status": "ready"})
     is_true(b"Faina" in server("GET", "./", status=200).body)
     info = server("GET", "/info", status=200).json()
-    equal((info["engine"], info["inputSizeMax"]), ("sqlite", 1048576))
+    equal((info["engine"], info["inputSizeMax"]), (place.url.split(":")[0], 1048576))
     is_true(info["schemaVersion"] >= 3)
     equal(len(info["migrations"]), info["schemaVersion"])
     equal(server("GET", "/info?thorough=true", status=200).json()["findings"], [])
@@ -155,6 +155,12 @@ def test_the_log_of_events(place):
         equal(server("GET", "/events?" + query, status=400).code(), "invalid_request", query)
 
 
+def test_no_page_for_people(place):
+    server = place.serve("--no-ui")
+    equal(server("GET", "./", status=404).code(), "not_found")
+    server("GET", "./healthz", status=200)
+
+
 def test_request_ids(place):
     server = place.serve(env={"FAINA_LOG": "debug"})
     ids = {server("GET", "./healthz").headers["X-Request-Id"] for _ in range(5)}
@@ -162,8 +168,10 @@ def test_request_ids(place):
     equal(server("GET", "./healthz", X_Request_Id="my-own.1").headers["X-Request-Id"], "my-own.1")
     for bad in ("two words", "x" * 65, "a\tb", 'a"b'):
         is_true(server("GET", "./healthz", X_Request_Id=bad).headers["X-Request-Id"] != bad)
-    is_true("my-own.1" in {entry["request"] for entry in server.log("request")})
+    wait_until(lambda: "my-own.1" in {entry["request"] for entry in server.log("request")},
+               "it is in the log")
     server("PUT", "/resources/gpu", {"maxConcurrency": 1}, 200)
+    wait_until(lambda: server.log("administrative act"), "it is in the log")
     acts = server.log("administrative act")
     equal([(act["method"], act["path"]) for act in acts], [("PUT", f"{API}/resources/gpu")])
 
@@ -216,4 +224,4 @@ def check_exposition(text):
                 last[series] = float(match[3])
 
 
-run(globals())
+run(globals(), on_postgres=True)

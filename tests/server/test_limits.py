@@ -121,7 +121,7 @@ def test_nonsense(place):
                 sock.sendall(data)
                 sock.shutdown(socket.SHUT_WR)
                 answer = read_all(sock)
-            except (TimeoutError, BrokenPipeError, ConnectionResetError):
+            except OSError: # it may close before all is sent
                 answer = b""
         is_true(b" 200 " not in answer.split(b"\r\n")[0], data[:50], answer[:200])
     server("GET", "./healthz", status=200)

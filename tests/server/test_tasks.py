@@ -291,4 +291,4 @@ def test_traceparent(place):
         equal(server("POST", "/tasks", {"type": "t"}, 201, traceparent=bad).json()["metadata"], None)
 
 
-run(globals())
+run(globals(), on_postgres=True)

@@ -197,9 +197,9 @@ def test_waits_cost_little(place):
     begin = time.monotonic()
     for _ in range(200):
         server("POST", "/tasks", {"type": "t"}, 201, connection=connection)
-    is_true(time.monotonic() - begin < 5, time.monotonic() - begin)
+    is_true(time.monotonic() - begin < 20, time.monotonic() - begin)
     readable, _, _ = select.select(socks[:1000], [], [], 0)
     equal(readable, [])
 
 
-run(globals())
+run(globals(), on_postgres=True)

@@ -242,4 +242,4 @@ def test_workers(place):
     equal(server("GET", "/workers/a%2Fb%20c", status=200).json()["id"], "a/b c")
 
 
-run(globals())
+run(globals(), on_postgres=True)

@@ -244,10 +244,15 @@ static bool has_ended(struct fa_pgs *server)
 
 void fa_pgs_start(struct fa_pgs *server)
 {
+    fa_pgs_begin(server);
+    fa_pgs_await(server);
+}
+
+void fa_pgs_await(struct fa_pgs *server)
+{
     const struct timespec pause = {.tv_nsec = 5000000};
     int64_t deadline_us = fa_clock_mono_us() + START_MS * 1000LL;
 
-    fa_pgs_begin(server);
     while (PQping(server->url) != PQPING_OK) {
         bool ended = has_ended(server);
 

@@ -40,6 +40,7 @@ void fa_pgs_shut_down(struct fa_pgs *server); /* fast: disconnects everyone, the
 void fa_pgs_kill(struct fa_pgs *server);      /* SIGKILL of the postmaster and of all it started */
 void fa_pgs_pause(struct fa_pgs *server);     /* SIGSTOP, of all of them */
 void fa_pgs_resume(struct fa_pgs *server);
+void fa_pgs_await(struct fa_pgs *server); /* until it answers */
 /* SIGKILL of one session: the server throws out all others and recovers. */
 void fa_pgs_kill_session(struct fa_pgs *server, pid_t pid);
 

@@ -44,7 +44,7 @@ struct link {
     struct side sides[2];
     bool has_started;   /* the client's first message is over */
     bool is_cut;        /* to be dropped when `out` of the server is written */
-    bool cut_on_sync;   /* a rule acts after the next Sync */
+    bool cut_on_sync;   /* a rule acts after the next Sync or Flush */
     bool is_answerless; /* what the server says is thrown away */
     struct statement *statements;
 };
@@ -289,6 +289,9 @@ static bool fits(struct link *link, const struct rule *rule, const struct messag
         return rule->bytes + (int64_t)message->size > rule->is.after_bytes;
     if (rule->is.type && (unsigned char)rule->is.type != message->type)
         return false;
+    if (rule->is.sql)
+        return message->from == FA_PROXY_CLIENT && message->type == 'B' &&
+               strcmp(bound_sql(link, message), rule->is.sql) == 0;
     if (text == NULL || memmem(message->body, message->body_size, text, strlen(text)))
         return true;
     return message->from == FA_PROXY_CLIENT && message->type == 'B' &&
@@ -326,6 +329,12 @@ static size_t inside(const struct rule *rule, const struct message *message)
     return rule->is.after_bytes ? (size_t)(rule->is.after_bytes - rule->bytes) : message->size / 2;
 }
 
+/* A query, Sync, Flush or Terminate, or what begins and ends a session: now the server answers. */
+static bool ends_a_batch(const struct message *message)
+{
+    return strchr("QSHXp", message->type) != NULL; /* the first message's type is 0: that too */
+}
+
 /* Does what the rule says. False: the link is cut. */
 static bool act(struct rule *rule, struct link *link, const struct message *message)
 {
@@ -339,7 +348,7 @@ static bool act(struct rule *rule, struct link *link, const struct message *mess
         return false;
     case FA_PROXY_CUT_AFTER:
         pass(link, message, message->size);
-        if (message->from == FA_PROXY_SERVER || message->type == 'Q' || message->type == 'S') {
+        if (message->from == FA_PROXY_SERVER || ends_a_batch(message)) {
             cut(link);
             return false;
         }
@@ -393,7 +402,7 @@ static bool handle(struct fa_proxy *proxy, struct link *link, const struct messa
     }
     side->was_stalled = false;
     pass(link, message, message->size);
-    if (link->cut_on_sync && message->from == FA_PROXY_CLIENT && message->type == 'S')
+    if (link->cut_on_sync && message->from == FA_PROXY_CLIENT && ends_a_batch(message))
         cut(link);
     return !link->is_cut;
 }

@@ -22,9 +22,9 @@ enum fa_proxy_side { FA_PROXY_CLIENT, FA_PROXY_SERVER }; /* who sent it */
 enum fa_proxy_action {
     FA_PROXY_CUT_BEFORE, /* the message doesn't pass, and the connection is gone */
     FA_PROXY_CUT_INSIDE, /* half of it passes */
-    FA_PROXY_CUT_AFTER, /* a client's: it passes with all up to the next Sync, but no answer does */
-    FA_PROXY_DROP,      /* it alone doesn't pass */
-    FA_PROXY_STALL,     /* it and all behind it wait for `stall_ms` */
+    FA_PROXY_CUT_AFTER,  /* it passes, with all up to the next Sync or Flush; answers do not */
+    FA_PROXY_DROP,       /* it alone doesn't pass */
+    FA_PROXY_STALL,      /* it and all behind it wait for `stall_ms` */
 };
 
 /* Which messages, and what to do. All conditions must hold; unset ones do. */
@@ -33,6 +33,7 @@ struct fa_proxy_rule {
     enum fa_proxy_action action;
     char type;           /* 'Q', 'P', 'B', 'C', 'A' ...; 0: any */
     const char *text;    /* somewhere in it, or in the statement that it binds; must outlive it */
+    const char *sql;     /* it binds exactly this statement */
     int64_t after_bytes; /* not a message, but the place: this many bytes since the rule came */
     int skip;            /* how many that fit are let pass first */
     int times;           /* how often it acts; 0: always */

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#define URLS_DEFAULT FA_T_SQLITE " " FA_T_MEMORY " " FA_T_HTTP
+#define URLS_DEFAULT FA_T_SQLITE " " FA_T_MEMORY " " FA_T_POSTGRES " " FA_T_HTTP
 
 /* What cmocka hands to a test's set-up. */
 struct plan {

@@ -114,10 +114,12 @@ static bool act(struct life *life, struct fa_l_record *records, size_t count,
 /* The ids of a task's two children. */
 static void read_children(struct life *life, char ids[2][FAINA_ID_SIZE])
 {
-    while (life->work->is_patient && fa_l_is_away(fa_t_children(life->t, life->id, 2, NULL)))
+    while (fa_l_is_away(fa_t_children(life->t, life->id, 0, NULL)) && life->work->is_patient)
         rest();
+    CHECK_OK(life->t, life->t->op.code);
+    CHECK_INT(life->t->op.tasks->count, 2);
     for (size_t i = 0; i < 2; i++)
-        memcpy(ids[i], fa_t_child(life->t, life->id, i), FAINA_ID_SIZE);
+        memcpy(ids[i], life->t->op.tasks->items[i].id, FAINA_ID_SIZE);
 }
 
 static bool act_on_one(struct life *life, struct fa_l_state state, const struct fa_op *op,

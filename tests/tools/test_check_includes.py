@@ -55,7 +55,7 @@ for path, line, is_fine in (
         ("src/sql/sqlite/a.c", '#include "sql/db.h"', True),
         ("src/sql/sqlite/a.c", '#include "service/service.h"', False),
         ("src/service/a.c", '#include "sql/engine.h"', False),
-        ("src/service/service.c", '#include "service/service.h"\n#include "sql/engine.h"', True),
+        ("src/service/open.c", '#include "service/service.h"\n#include "sql/engine.h"', True),
         ("src/service/service.c", '#include "service/service.h"\n#include "sql/db.h"', False),
         ("src/cli/a.c", '#include "service/service.h"', True),
         ("src/cli/a.c", '#include "sql/engine.h"', False),

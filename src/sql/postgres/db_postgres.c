@@ -7,7 +7,9 @@
 #include "sql/postgres/db_postgres.h"
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "generated/postgres_migrations.h"
+#include "sql/postgres/doctor_postgres.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -22,6 +24,7 @@
 #define RESOLVE_US_MAX 10000000 /* how long to ask what became of a commit */
 #define RESOLVE_PAUSE_MS 50
 #define NAME_SIZE 64
+#define CLOCK_SAMPLES 3
 
 enum oid { OID_BOOL = 16, OID_INT8 = 20, OID_INT2 = 21, OID_INT4 = 23, OID_TEXT = 25 };
 enum array_oid { OID_FLOAT8 = 701, OID_TEXTS = 1009, OID_INT8S = 1016, OID_FLOAT8S = 1022 };
@@ -36,7 +39,7 @@ static const char *types_of(enum fa_sql sql)
 
 /* Something that was sent. */
 struct sent {
-    enum { SENT_PLAIN, SENT_PREPARE, SENT_XID, SENT_CALL, SENT_COMMIT } what;
+    enum { SENT_PLAIN, SENT_PREPARE, SENT_CALL, SENT_PROOF, SENT_COMMIT } what;
     enum fa_sql sql;
     bool for_change;
     const struct fa_db_call *call; /* SENT_CALL with a sink */
@@ -51,13 +54,15 @@ struct pg {
     bool in_transaction, in_pipeline;
     bool owes_sync;    /* the end of the last transaction was sent and not yet read */
     bool is_committed; /* the server has said so */
-    char xid[24];      /* of the transaction; "" while not known */
-    int backend_pid;
+    bool has_written;  /* the transaction changes something */
+    bool has_proof;    /* ... and proves it */
+    char writer[33];   /* our name in the table `proof` */
+    int64_t number;    /* of the last transaction there */
     struct sent *sent;
     size_t sent_count, sent_next, sent_size;
     uint8_t prepared[FA_SQL_COUNT]; /* bit 0: as it is, bit 1: for change */
     struct fa_buf columns[FA_VALUES_MAX];
-    struct fa_arena scratch;
+    struct fa_arena scratch, answers;
     char version[64];
 };
 
@@ -67,6 +72,19 @@ static struct pg *downcast(struct fa_db *db)
 {
     assert(db->ops == &postgres_ops);
     return (struct pg *)db;
+}
+
+static void name_writer(struct pg *pg)
+{
+    struct fa_random random;
+    uint64_t half[2];
+
+    fa_random_seed_system(&random);
+    half[0] = fa_random_next(&random);
+    half[1] = fa_random_next(&random);
+    snprintf(pg->writer, sizeof(pg->writer), "%016llx%016llx", (unsigned long long)half[0],
+             (unsigned long long)half[1]);
+    pg->number = 0;
 }
 
 /* Failures ------------------------------------------------------------------------------------ */
@@ -211,22 +229,73 @@ static bool is_many(enum fa_sql sql)
     return first != '\0' && strchr("itf", first) != NULL;
 }
 
-static void give_rows(const struct sent *sent, const PGresult *result)
+/* Where a statement tells rows apart by their first parameter (a column `key`): which row that is.
+ */
+struct keyed {
+    int64_t key;
+    size_t row;
+};
+
+static int compare_keyed(const void *a, const void *b)
+{
+    const struct keyed *x = a, *y = b;
+
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static struct keyed *sort_keys(struct pg *pg, const struct fa_db_call *call)
+{
+    struct keyed *keys = fa_arena_take(&pg->answers, (call->rows + 1) * sizeof(*keys));
+    struct fa_value values[FA_VALUES_MAX];
+
+    for (size_t row = 0; row < call->rows; row++) {
+        fa_db_bind(call, row, values);
+        keys[row] = (struct keyed){values[0].i, row};
+    }
+    qsort(keys, call->rows, sizeof(*keys), compare_keyed);
+    return keys;
+}
+
+/* The first row with this key; call->rows when there is none. */
+static size_t find_key(const struct keyed *keys, size_t count, int64_t key)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (keys[middle].key < key)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void give_rows(struct pg *pg, const struct sent *sent, const PGresult *result)
 {
     const struct fa_db_call *call = sent->call;
     int rows = PQntuples(result), columns = PQnfields(result), first = is_many(sent->sql);
+    bool is_keyed = first && strcmp(PQfname(result, 0), "key") == 0;
+    struct keyed *keys = is_keyed ? sort_keys(pg, call) : NULL;
 
     assert(columns <= FA_VALUES_MAX);
     for (int row = 0; row < rows; row++) {
         struct fa_value values[FA_VALUES_MAX];
-        size_t n = sent->row;
+        int64_t id = first ? read_value(result, row, 0).i : 0;
 
-        if (first)
-            n = (size_t)read_value(result, row, 0).i - 1;
         for (int i = first; i < columns; i++)
             values[i - first] = read_value(result, row, i);
-        call->sink(call->sink_ctx, n, values);
+        if (!is_keyed) {
+            call->sink(call->sink_ctx, first ? (size_t)id - 1 : sent->row, values);
+            continue;
+        }
+        for (size_t i = find_key(keys, call->rows, id); i < call->rows && keys[i].key == id; i++)
+            call->sink(call->sink_ctx, keys[i].row, values);
     }
+    fa_arena_reset(&pg->answers);
 }
 
 static const char *name_of(const struct sent *sent)
@@ -245,18 +314,15 @@ static const char *name_of(const struct sent *sent)
 static void take_answer(struct pg *pg, const struct sent *sent, PGresult *result)
 {
     switch (sent->what) {
-    case SENT_XID:
-        if (PQntuples(result) == 1)
-            snprintf(pg->xid, sizeof(pg->xid), "%s", PQgetvalue(result, 0, 0));
-        break;
     case SENT_CALL:
         if (sent->call != NULL)
-            give_rows(sent, result);
+            give_rows(pg, sent, result);
         break;
     case SENT_COMMIT:
         pg->is_committed = strcmp(PQcmdStatus(result), "COMMIT") == 0;
         break;
     case SENT_PREPARE:
+    case SENT_PROOF:
     case SENT_PLAIN:
         break;
     }
@@ -453,12 +519,20 @@ static void bind_row(struct pg *pg, const struct fa_db_call *call, size_t row, s
     }
 }
 
-/* The text of a statement; who reads to change locks the rows of its table `s`. */
+#define LOCK_HERE "/* lock */"
+
+/* The text of a statement; who reads to change locks the rows of its table `s`, or those of an
+ * inner part that says where. */
 static const char *text_of(struct pg *pg, enum fa_sql sql, bool for_change)
 {
-    const char *text = fa_sql_postgres(sql, NULL);
+    const char *text = fa_sql_postgres(sql, NULL), *place = strstr(text, LOCK_HERE);
 
-    return for_change ? fa_arena_printf(&pg->scratch, "%s\nFOR UPDATE OF s", text) : text;
+    if (!for_change)
+        return text;
+    if (place == NULL)
+        return fa_arena_printf(&pg->scratch, "%s\nFOR UPDATE OF s", text);
+    return fa_arena_printf(&pg->scratch, "%.*sFOR UPDATE%s", (int)(place - text), text,
+                           place + strlen(LOCK_HERE));
 }
 
 static bool send_one(struct pg *pg, const struct fa_db_call *call, size_t row,
@@ -527,9 +601,8 @@ static enum faina_code connect_again(struct pg *pg, struct faina_error *err)
         pg->conn = NULL;
         return code;
     }
-    pg->backend_pid = PQbackendPID(pg->conn);
     if (pg->role == FA_PG_WRITER)
-        fa_pg_read_clock(pg->target, pg->conn);
+        fa_pg_read_clock(pg->target, pg->conn, CLOCK_SAMPLES);
     return FAINA_OK;
 }
 
@@ -543,7 +616,7 @@ static bool send_settings(struct pg *pg)
         "SET LOCAL enable_mergejoin = off",
         "SET LOCAL jit = off",
         "SET LOCAL lock_timeout = '10s'",
-        "SET LOCAL idle_in_transaction_session_timeout = '10s'",
+        "SET LOCAL idle_in_transaction_session_timeout = '5s'",
     };
     char path[160];
 
@@ -575,8 +648,7 @@ static enum faina_code pg_begin(struct fa_db *db, bool for_writing, struct faina
             err->code = FAINA_STORE_CLOSED;
         return code == FAINA_UNAVAILABLE ? FAINA_STORE_CLOSED : code;
     }
-    pg->xid[0] = '\0';
-    pg->is_committed = false;
+    pg->is_committed = pg->has_written = pg->has_proof = false;
     if (!PQenterPipelineMode(pg->conn))
         return lose(pg, err);
     pg->in_pipeline = pg->in_transaction = true;
@@ -585,9 +657,6 @@ static enum faina_code pg_begin(struct fa_db *db, bool for_writing, struct faina
                                 : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
                     SENT_PLAIN) ||
         !send_settings(pg))
-        return lose(pg, err);
-    if (for_writing && (!send_plain(pg, "SELECT pg_current_xact_id()", SENT_XID) ||
-                        !PQsendFlushRequest(pg->conn) || PQflush(pg->conn) < 0))
         return lose(pg, err);
     return FAINA_OK;
 }
@@ -606,6 +675,7 @@ static enum faina_code pg_run_all(struct fa_db *db, const struct fa_db_call *cal
         if (!send_call(pg, &calls[i]))
             return lose(pg, err);
         is_awaited |= calls[i].sink != NULL;
+        pg->has_written |= calls[i].sink == NULL;
     }
     if (!is_awaited)
         return FAINA_OK;
@@ -656,41 +726,93 @@ static void pg_rollback(struct fa_db *db)
         pg->owes_sync = true;
 }
 
-/* P2: asks the server what became of the transaction whose commit was not answered. */
+/* P2 ------------------------------------------------------------------------------------------ */
+
+/* Notes the transaction's number in its last statement before the commit. */
+static bool send_proof(struct pg *pg)
+{
+    char number[24], before[24];
+    const char *params[3] = {pg->writer, number, before};
+
+    snprintf(number, sizeof(number), "%lld", (long long)pg->number + 1);
+    snprintf(before, sizeof(before), "%lld", (long long)pg->number);
+    if (!PQsendQueryParams(pg->conn, fa_sql_postgres(FA_SQL_PROOF_PUT, NULL), 3, NULL, params, NULL,
+                           NULL, 0))
+        return false;
+    note_sent(pg, (struct sent){.what = SENT_PROOF});
+    pg->has_proof = true;
+    return true;
+}
+
+/* One statement outside a transaction of ours; its first value, or `none`. False: it failed. */
+static bool ask_proof(struct pg *pg, enum fa_sql sql, int64_t param, int64_t none, int64_t *out)
+{
+    char number[24], path[160];
+    const char *params[2] = {pg->writer, number};
+    PGresult *result;
+    bool is_good;
+
+    if (pg->target->is_pooled) {
+        snprintf(path, sizeof(path), "SET LOCAL search_path = \"%s\"", pg->target->schema);
+        PQclear(PQexec(pg->conn, path));
+    }
+    snprintf(number, sizeof(number), "%lld", (long long)param);
+    result = PQexecParams(pg->conn, fa_sql_postgres(sql, NULL), sql == FA_SQL_PROOF_FENCE ? 2 : 1,
+                          NULL, params, NULL, NULL, 0);
+    is_good =
+        PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK;
+    *out = PQntuples(result) == 1 ? atoll(PQgetvalue(result, 0, 0)) : none;
+    PQclear(result);
+    return is_good;
+}
+
+/*
+ * What is in our row of `proof`: our number, and it was committed; the number before, and it was
+ * not yet. Then the row gets a number that keeps it from ever being committed, should it still be
+ * on its way. True: it is settled, and *is_committed tells how.
+ */
+static bool settle_proof(struct pg *pg, bool *is_committed)
+{
+    int64_t mine = pg->number + 1, fence = pg->number + 2, found, ignored;
+    PGresult *result = PQexec(pg->conn, "BEGIN");
+    bool is_settled;
+
+    PQclear(result);
+    is_settled = ask_proof(pg, FA_SQL_PROOF_GET, 0, 0, &found);
+    *is_committed = is_settled && found == mine;
+    if (is_settled && !*is_committed && found != fence)
+        is_settled = ask_proof(pg, FA_SQL_PROOF_FENCE, fence, 0, &ignored);
+    result = PQexec(pg->conn, "COMMIT");
+    is_settled = is_settled && strcmp(PQcmdStatus(result), "COMMIT") == 0;
+    PQclear(result);
+    if (is_settled)
+        pg->number = *is_committed ? mine : fence;
+    return is_settled;
+}
+
+/* Asks the server what became of the transaction whose commit was not answered. */
 static enum faina_code resolve(struct pg *pg, struct faina_error *err)
 {
     int64_t until = fa_clock_mono_us() + RESOLVE_US_MAX;
-    char pid[16], said[16] = "";
-    const char *params[2] = {pg->xid, pid};
+    bool is_committed = false;
 
-    snprintf(pid, sizeof(pid), "%d", pg->backend_pid);
-    while (pg->xid[0] != '\0' && fa_clock_mono_us() < until) {
+    if (!pg->has_proof) { /* it had nothing to write */
+        pg->base.should_retry = true;
+        return fa_error_set(err, FAINA_STORE_CLOSED, "the database went away");
+    }
+    while (fa_clock_mono_us() < until) {
         struct timespec pause = {.tv_nsec = RESOLVE_PAUSE_MS * 1000000L};
-        PGresult *result;
 
-        if (connect_again(pg, NULL) == FAINA_OK) {
-            /* The old connection may not know yet that we are gone. */
-            PQclear(PQexecParams(pg->conn,
-                                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                                 "WHERE pid = $2::int AND backend_xid = $1::xid8::xid",
-                                 2, NULL, params, NULL, NULL, 0));
-            result = PQexecParams(pg->conn, "SELECT pg_xact_status($1::xid8)", 1, NULL, params,
-                                  NULL, NULL, 0);
-            if (PQresultStatus(result) == PGRES_TUPLES_OK && PQntuples(result) == 1)
-                snprintf(said, sizeof(said), "%s", PQgetvalue(result, 0, 0));
-            else if (PQresultErrorField(result, PG_DIAG_SQLSTATE) != NULL)
-                snprintf(said, sizeof(said), "aborted"); /* a number that it has never given out */
-            PQclear(result);
-            if (strcmp(said, "committed") == 0)
-                return FAINA_OK;
-            if (strcmp(said, "aborted") == 0) {
-                pg->base.should_retry = true;
-                return fa_error_set(err, FAINA_STORE_CLOSED,
-                                    "the database went away before the commit");
-            }
+        if (connect_again(pg, NULL) == FAINA_OK && settle_proof(pg, &is_committed)) {
+            pg->base.should_retry = !is_committed;
+            return is_committed ? FAINA_OK
+                                : fa_error_set(err, FAINA_STORE_CLOSED,
+                                               "the database went away before the commit");
         }
         nanosleep(&pause, NULL);
     }
+    /* Whatever it was, our row does not fit any more: begin another. */
+    name_writer(pg);
     pg->base.should_retry = false;
     return fa_error_set(err, FAINA_STORE_CLOSED,
                         "the database went away during the commit, and whether it happened is not "
@@ -700,32 +822,27 @@ static enum faina_code resolve(struct pg *pg, struct faina_error *err)
 static enum faina_code pg_commit(struct fa_db *db, struct faina_error *err)
 {
     struct pg *pg = downcast(db);
-    size_t xid_at = 0;
     enum faina_code code;
 
-    while (xid_at < pg->sent_count && pg->sent[xid_at].what != SENT_XID)
-        xid_at++;
-    /* Who can't say which transaction it was must not send the commit. */
-    code = read_answers(pg, xid_at < pg->sent_count ? xid_at + 1 : 0, err);
-    if (code != FAINA_OK)
-        return code;
-    if (!send_plain(pg, "COMMIT", SENT_COMMIT) || !PQpipelineSync(pg->conn)) {
+    if ((pg->has_written && !send_proof(pg)) || !send_plain(pg, "COMMIT", SENT_COMMIT) ||
+        !PQpipelineSync(pg->conn)) {
         lose(pg, err);
         return resolve(pg, err);
     }
     pg->owes_sync = true;
     code = read_answers(pg, pg->sent_count, err);
-    if (code != FAINA_OK && pg->conn == NULL)
-        return pg->is_committed ? FAINA_OK : resolve(pg, err);
-    if (code != FAINA_OK)
+    if (code != FAINA_OK && pg->conn == NULL && !pg->is_committed)
+        return resolve(pg, err);
+    if (code != FAINA_OK && !pg->is_committed)
         return code; /* the rollback comes */
     pg->in_transaction = false;
-    if (!end_pipeline(pg) && !pg->is_committed)
+    if (pg->conn != NULL && !end_pipeline(pg) && !pg->is_committed)
         return resolve(pg, err);
     if (!pg->is_committed) {
         db->has_failed = true;
         return fa_error_set(err, FAINA_INTERNAL, "the database rolled the transaction back");
     }
+    pg->number += pg->has_proof;
     return FAINA_OK;
 }
 
@@ -763,31 +880,50 @@ static enum faina_code pg_script(struct fa_db *db, const char *text, struct fain
     return run_script(downcast(db), text, err);
 }
 
+/* One at a time, and a schema with the list of its steps. Who may not make schemas may well have
+ * been given one, so it is made only when it isn't there. */
+static const char *lock_text(struct pg *pg, struct fa_arena *arena)
+{
+    size_t len = strlen(pg->target->schema);
+    char *name = PQescapeIdentifier(pg->conn, pg->target->schema, len);
+    char *literal = PQescapeLiteral(pg->conn, pg->target->schema, len);
+    const char *text = fa_arena_printf(
+        arena,
+        "SET LOCAL lock_timeout = '60s';\n"
+        "SET LOCAL statement_timeout = '10min';\n"
+        "SET LOCAL client_min_messages = warning;\n"
+        "SELECT pg_advisory_xact_lock(hashtextextended('faina ' || %s, 0));\n"
+        "DO $do$ BEGIN\n"
+        "    IF to_regnamespace(quote_ident(%s)) IS NULL THEN CREATE SCHEMA %s; END IF;\n"
+        "END $do$;\n"
+        "SET LOCAL search_path TO %s;\n"
+        "CREATE TABLE IF NOT EXISTS schema_migrations (id text PRIMARY KEY,\n"
+        "    description text NOT NULL, executed_at timestamptz NOT NULL);\n",
+        literal, literal, name, name);
+
+    PQfreemem(name);
+    PQfreemem(literal);
+    return text;
+}
+
 static enum faina_code pg_lock_schema(struct fa_db *db, struct faina_error *err)
 {
     struct pg *pg = downcast(db);
     struct fa_arena scratch = {0};
-    char *name = PQescapeIdentifier(pg->conn, pg->target->schema, strlen(pg->target->schema));
-    char *literal = PQescapeLiteral(pg->conn, pg->target->schema, strlen(pg->target->schema));
-    enum faina_code code;
+    enum faina_code code = run_script(pg, lock_text(pg, &scratch), err);
 
-    code = run_script(
-        pg,
-        fa_arena_printf(
-            &scratch,
-            "SET LOCAL lock_timeout = '60s'; SET LOCAL statement_timeout = '10min';"
-            "SET LOCAL client_min_messages = warning;"
-            "SELECT pg_advisory_xact_lock(hashtextextended('faina ' || %s, 0));"
-            "DO $do$ BEGIN IF to_regnamespace(quote_ident(%s)) IS NULL THEN CREATE SCHEMA %s;"
-            " END IF; END $do$;"
-            "CREATE TABLE IF NOT EXISTS schema_migrations (id text PRIMARY KEY,"
-            " description text NOT NULL, executed_at timestamptz NOT NULL)",
-            literal, literal, name),
-        err);
     fa_arena_finish(&scratch);
-    PQfreemem(name);
-    PQfreemem(literal);
     return code;
+}
+
+static const char *pg_script_head(struct fa_db *db, struct fa_arena *arena)
+{
+    struct pg *pg = downcast(db);
+
+    return fa_arena_printf(arena,
+                           "-- The schema of Faina " FAINA_VERSION
+                           " on %s.\n-- To apply it: psql -v ON_ERROR_STOP=1 -f FILE\n\nBEGIN;\n%s",
+                           pg->target->location, lock_text(pg, arena));
 }
 
 /* What it is ---------------------------------------------------------------------------------- */
@@ -797,6 +933,7 @@ static int64_t pg_now(struct fa_db *db)
     return fa_pg_now(downcast(db)->target);
 }
 
+/* The server checks its own pages (data_checksums); the audit does the rest. */
 static enum faina_code pg_check(struct fa_db *db, void (*found)(void *ctx, const char *sentence),
                                 void *ctx, struct faina_error *err)
 {
@@ -805,6 +942,14 @@ static enum faina_code pg_check(struct fa_db *db, void (*found)(void *ctx, const
     (void)ctx;
     (void)err;
     return FAINA_OK;
+}
+
+static enum faina_code pg_advise(struct fa_db *db, void (*found)(void *ctx, const char *sentence),
+                                 void *ctx, struct faina_error *err)
+{
+    int64_t skew_us = fa_pg_now(downcast(db)->target) - fa_clock_now_us();
+
+    return fa_pg_advise(db, skew_us, found, ctx, err);
 }
 
 static const char *pg_version(struct fa_db *db)
@@ -820,11 +965,15 @@ static const char *pg_version(struct fa_db *db)
 static void pg_close(struct fa_db *db)
 {
     struct pg *pg = downcast(db);
+    int64_t ignored;
 
+    if (pg->conn != NULL && pg->number > 0 && end_pipeline(pg) && !pg->target->is_pooled)
+        ask_proof(pg, FA_SQL_PROOF_DELETE, 0, 0, &ignored);
     PQfinish(pg->conn);
     for (size_t i = 0; i < FA_VALUES_MAX; i++)
         fa_buf_finish(&pg->columns[i]);
     fa_arena_finish(&pg->scratch);
+    fa_arena_finish(&pg->answers);
     free(pg->sent);
     free(pg);
 }
@@ -846,8 +995,10 @@ static const struct fa_db_ops postgres_ops = {
     .run_all = pg_run_all,
     .script = pg_script,
     .lock_schema = pg_lock_schema,
+    .script_head = pg_script_head,
     .now = pg_now,
     .check = pg_check,
+    .advise = pg_advise,
     .version = pg_version,
     .close = pg_close,
 };
@@ -862,6 +1013,7 @@ enum faina_code fa_postgres_open(struct fa_db **out, struct fa_pg_target *target
     pg->base.is_shared = true;
     pg->target = target;
     pg->role = role;
+    name_writer(pg);
     for (size_t i = 0; i < FA_VALUES_MAX; i++)
         fa_buf_init(&pg->columns[i], SIZE_MAX / 2);
     code = connect_again(pg, err);

@@ -7,6 +7,9 @@
  *
  * Ends of tasks are only told while somebody on another node waits for a task: who begins to wait
  * says so on the channel task_awaited, and in the table `awaited`.
+ *
+ * The leader's thread also makes the partitions of the coming days: their locks must not be held by
+ * a transaction of the engine.
  */
 #include "sql/postgres/fleet_postgres.h"
 
@@ -26,11 +29,14 @@
 #define RENEW_US 5000000
 #define RECONNECT_MIN_US 100000
 #define RECONNECT_MAX_US 3000000
-#define LEFTOVER_US 20000     /* tasks that were kept from others are theirs after this */
-#define AWAIT_US 60000000     /* how long others remember that we wait */
-#define AWAIT_SAY_US 20000000 /* how often we say that we do */
-#define ENDED_MAX 65536       /* more ends than this at once: waiters find out by looking */
-#define PAYLOAD_MAX 7000      /* a notification holds less than 8,000 bytes */
+#define ANNOUNCE_US 5000       /* not more than this often by the transactions themselves */
+#define LEFTOVER_US 20000      /* tasks that were kept from others are theirs after this */
+#define DAYS_US 3600000000LL   /* how often the leader sees to the partitions ... */
+#define DAYS_AGAIN_US 60000000 /* ... and after somebody was in the way */
+#define AWAIT_US 60000000      /* how long others remember that we wait */
+#define AWAIT_SAY_US 20000000  /* how often we say that we do */
+#define ENDED_MAX 65536        /* more ends than this at once: waiters find out by looking */
+#define PAYLOAD_MAX 7000       /* a notification holds less than 8,000 bytes */
 
 enum channel { AVAILABLE, COMPLETED, DUE, AWAITED, CHANNEL_COUNT };
 
@@ -54,6 +60,14 @@ struct outbox {
     int64_t due_us;
 };
 
+/* Tasks that the others know we wait for: open addressing over a power of two. */
+struct known {
+    struct known_item {
+        int64_t key, until; /* monotonic; the others may have forgotten it after that */
+    } * items;
+    size_t count, size;
+};
+
 struct fa_fleet {
     struct fa_pg_target *target;
     struct fa_fleet_events events;
@@ -61,18 +75,21 @@ struct fa_fleet {
     pthread_t thread;
     int wake_fd;
 
-    pthread_mutex_t mutex; /* guards the outbox, leftover_us and is_closing */
+    pthread_mutex_t mutex; /* guards the outbox, known, leftover_us and is_closing */
     struct outbox outbox;
+    struct known known;
     int64_t leftover_us; /* monotonic; 0: none */
     bool is_closing;
 
+    char announcement[256];         /* the schema, and who says it */
+    atomic_llong announced_at;      /* monotonic */
     atomic_llong epoch;             /* 0: we don't lead */
     atomic_llong others_wait_until; /* monotonic */
 
     /* The thread's own; times are monotonic. */
     PGconn *conn;
     int64_t connect_at, connect_pause;
-    int64_t renew_at, await_said_at, due_told_us;
+    int64_t renew_at, await_said_at, due_told_us, days_at;
 };
 
 static void ids_add(struct ids *ids, const struct fa_id *more, size_t count)
@@ -84,6 +101,52 @@ static void ids_add(struct ids *ids, const struct fa_id *more, size_t count)
     if (count > 0)
         memcpy(ids->items + ids->count, more, count * sizeof(*more));
     ids->count += count;
+}
+
+static struct known_item *known_slot(const struct known *known, int64_t key)
+{
+    size_t at = (size_t)((uint64_t)key * 0x9e3779b97f4a7c15u >> 20) & (known->size - 1);
+
+    while (known->items[at].key != 0 && known->items[at].key != key)
+        at = (at + 1) & (known->size - 1);
+    return &known->items[at];
+}
+
+/* Makes room for one more, and forgets what is over. */
+static void known_grow(struct known *known, int64_t now)
+{
+    struct known old = *known;
+    size_t living = 0;
+
+    for (size_t i = 0; i < old.size; i++)
+        living += old.items[i].key != 0 && old.items[i].until > now;
+    *known = (struct known){.size = 64};
+    while (known->size < (living + 1) * 4)
+        known->size *= 2;
+    known->items = fa_alloc_zero(known->size, sizeof(*known->items));
+    for (size_t i = 0; i < old.size; i++) {
+        if (old.items[i].key != 0 && old.items[i].until > now) {
+            *known_slot(known, old.items[i].key) = old.items[i];
+            known->count++;
+        }
+    }
+    free(old.items);
+}
+
+/* False: it was known already. */
+static bool known_add(struct known *known, int64_t key)
+{
+    int64_t now = fa_clock_mono_us();
+    struct known_item *slot;
+
+    if ((known->count + 1) * 2 > known->size)
+        known_grow(known, now);
+    slot = known_slot(known, key);
+    if (slot->key == key && slot->until > now)
+        return false;
+    known->count += slot->key == 0;
+    *slot = (struct known_item){key, now + AWAIT_US / 2};
+    return true;
 }
 
 /* What others call ---------------------------------------------------------------------------- */
@@ -116,12 +179,31 @@ void fa_fleet_tell(struct fa_fleet *fleet, const struct fa_fleet_news *news)
     wake(fleet);
 }
 
+enum faina_code fa_fleet_announce(struct fa_fleet *fleet, struct fa_db *db, bool *is_done,
+                                  struct faina_error *err)
+{
+    struct fa_value params[2] = {fa_value_text(channels[AVAILABLE]),
+                                 fa_value_text(fleet->announcement)};
+    long long last = atomic_load(&fleet->announced_at), now = fa_clock_mono_us();
+
+    *is_done = now - last > ANNOUNCE_US &&
+               atomic_compare_exchange_strong(&fleet->announced_at, &last, now);
+    if (!*is_done)
+        return FAINA_OK;
+    return fa_db_one(db, FA_SQL_NOTIFY, params, 2, NULL, NULL, err);
+}
+
 void fa_fleet_await(struct fa_fleet *fleet, struct fa_id id)
 {
+    bool is_new;
+
     pthread_mutex_lock(&fleet->mutex);
-    ids_add(&fleet->outbox.awaits, &id, 1);
+    is_new = known_add(&fleet->known, id.key);
+    if (is_new)
+        ids_add(&fleet->outbox.awaits, &id, 1);
     pthread_mutex_unlock(&fleet->mutex);
-    wake(fleet);
+    if (is_new)
+        wake(fleet);
 }
 
 bool fa_fleet_leads(struct fa_fleet *fleet)
@@ -342,6 +424,7 @@ static void hear_all(struct fa_fleet *fleet)
     while (fleet->conn != NULL && (note = PQnotifies(fleet->conn)) != NULL) {
         const char *text = note->extra;
         bool is_ours = note->be_pid != PQbackendPID(fleet->conn) &&
+                       strcmp(text, fleet->announcement) != 0 &&
                        strncmp(text, fleet->target->schema, schema_len) == 0 &&
                        (text[schema_len] == ' ' || text[schema_len] == '\0');
 
@@ -360,20 +443,33 @@ static void renew_lead(struct fa_fleet *fleet)
     char lease[24];
     const char *params[3] = {fleet->node, lease, FAINA_VERSION};
     bool led = fa_fleet_leads(fleet);
-    int64_t epoch = 0;
+    int64_t epoch = 0, before;
     PGresult *result;
 
     snprintf(lease, sizeof(lease), "%d", LEASE_US);
+    before = fa_clock_mono_us();
     result = ask(fleet, FA_SQL_LEADER_HOLD, params, 3);
-    if (PQntuples(result) == 1)
+    if (PQntuples(result) == 1) {
         epoch = atoll(PQgetvalue(result, 0, 0));
+        fa_pg_set_clock(fleet->target, before, atoll(PQgetvalue(result, 0, 1)));
+    }
     PQclear(result);
     atomic_store(&fleet->epoch, epoch);
     if (epoch != 0 && !led)
         fleet->events.due(fleet->events.ctx, 0);
-    if (fleet->conn != NULL)
-        fa_pg_read_clock(fleet->target, fleet->conn);
     fleet->renew_at = fa_clock_mono_us() + RENEW_US;
+}
+
+/* Nearly always there is nothing to make. */
+static void make_days(struct fa_fleet *fleet)
+{
+    PGresult *result;
+
+    if (!fa_fleet_leads(fleet) || fa_clock_mono_us() < fleet->days_at)
+        return;
+    result = ask(fleet, FA_SQL_PARTITIONS_MAKE, NULL, 0);
+    fleet->days_at = fa_clock_mono_us() + (result != NULL ? DAYS_US : DAYS_AGAIN_US);
+    PQclear(result);
 }
 
 /* The thread ----------------------------------------------------------------------------------- */
@@ -411,6 +507,10 @@ static void connect_if_due(struct fa_fleet *fleet)
         return;
     }
     fleet->connect_pause = RECONNECT_MIN_US;
+    pthread_mutex_lock(&fleet->mutex); /* what was said may be lost */
+    free(fleet->known.items);
+    fleet->known = (struct known){0};
+    pthread_mutex_unlock(&fleet->mutex);
     fleet->await_said_at = -AWAIT_SAY_US;
     fleet->due_told_us = 0;
     atomic_store(&fleet->others_wait_until, now + AWAIT_US);
@@ -456,8 +556,10 @@ static void *run_fleet(void *ctx)
             disconnect(fleet);
         hear_all(fleet);
         empty_outbox(fleet);
-        if (fleet->conn != NULL && fa_clock_mono_us() >= fleet->renew_at)
+        if (fleet->conn != NULL && fa_clock_mono_us() >= fleet->renew_at) {
             renew_lead(fleet);
+            make_days(fleet);
+        }
         hear_all(fleet);
     }
     return NULL;
@@ -486,6 +588,8 @@ enum faina_code fa_fleet_join_postgres(struct fa_pg_target *target,
     fleet->outbox.due_us = INT64_MAX;
     fleet->connect_pause = RECONNECT_MIN_US;
     make_node_name(fleet);
+    snprintf(fleet->announcement, sizeof(fleet->announcement), "%s %s", target->schema,
+             fleet->node);
     pthread_mutex_init(&fleet->mutex, NULL);
     fleet->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     rc = fleet->wake_fd < 0 ? errno : pthread_create(&fleet->thread, NULL, run_fleet, fleet);
@@ -518,6 +622,7 @@ void fa_fleet_leave(struct fa_fleet *fleet)
     }
     PQfinish(fleet->conn);
     close(fleet->wake_fd);
+    free(fleet->known.items);
     free(fleet->outbox.ended.items);
     free(fleet->outbox.awaits.items);
     pthread_mutex_destroy(&fleet->mutex);

@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#define POLL_MS 2000
+#define POLL_MS 5000
 
 struct store_postgres {
     struct fa_store base;

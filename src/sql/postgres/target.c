@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CLOCK_SAMPLES 3
-
 /* Taking the URL apart ------------------------------------------------------------------------ */
 
 static int hex_digit(char c)
@@ -197,12 +195,13 @@ const char *fa_pg_message(const char *message, char *out, size_t size)
  */
 static const char *const settings[] = {
     [FA_PG_WRITER] = "-c synchronous_commit=on -c statement_timeout=30s -c lock_timeout=10s "
-                     "-c idle_in_transaction_session_timeout=10s -c jit=off "
+                     "-c idle_in_transaction_session_timeout=5s -c jit=off "
                      "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off "
                      "-c enable_hashjoin=off -c enable_mergejoin=off -c enable_material=off "
-                     "-c enable_bitmapscan=off -c default_transaction_isolation=read\\ committed",
-    [FA_PG_READER] = "-c statement_timeout=60s -c idle_in_transaction_session_timeout=30s "
-                     "-c jit=off -c default_transaction_isolation=repeatable\\ read",
+                     "-c enable_bitmapscan=off -c enable_memoize=off -c "
+                     "default_transaction_isolation=read\\ committed",
+    [FA_PG_READER] = ("-c statement_timeout=60s -c idle_in_transaction_session_timeout=30s "
+                      "-c jit=off -c default_transaction_isolation=repeatable\\ read"),
     [FA_PG_HERALD] = "-c statement_timeout=10s -c synchronous_commit=off -c jit=off",
 };
 
@@ -279,11 +278,22 @@ enum faina_code fa_pg_connect(struct fa_pg_target *target, enum fa_pg_role role,
 
 /* The clock ----------------------------------------------------------------------------------- */
 
-void fa_pg_read_clock(struct fa_pg_target *target, PGconn *conn)
+#define CLOCK_SLACK_US 2000 /* an answer that took longer says less than what we have */
+
+void fa_pg_set_clock(struct fa_pg_target *target, int64_t before, int64_t server_us)
+{
+    int64_t after = fa_clock_mono_us(), offset = server_us - (before + after) / 2;
+    int64_t change = offset - atomic_load(&target->clock_offset_us);
+
+    if (after - before < CLOCK_SLACK_US || change > after - before || -change > after - before)
+        atomic_store(&target->clock_offset_us, offset);
+}
+
+void fa_pg_read_clock(struct fa_pg_target *target, PGconn *conn, int samples)
 {
     int64_t best = INT64_MAX;
 
-    for (int i = 0; i < CLOCK_SAMPLES; i++) {
+    for (int i = 0; i < samples; i++) {
         int64_t before = fa_clock_mono_us(), after;
         PGresult *result =
             PQexec(conn, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");

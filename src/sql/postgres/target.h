@@ -48,8 +48,10 @@ void fa_pg_target_finish(struct fa_pg_target *target);
 /* Connects. UNAVAILABLE: it can't be reached, or doesn't let us in. */
 FA_MUST_CHECK enum faina_code fa_pg_connect(struct fa_pg_target *target, enum fa_pg_role role,
                                             PGconn **out, struct faina_error *err);
-/* Sets the offset by asking the server's clock a few times. */
-void fa_pg_read_clock(struct fa_pg_target *target, PGconn *conn);
+/* Sets the offset by an answer that has just come to a question of the time `before`. */
+void fa_pg_set_clock(struct fa_pg_target *target, int64_t before, int64_t server_us);
+/* Sets the offset by asking the server's clock so often; the quickest answer counts. */
+void fa_pg_read_clock(struct fa_pg_target *target, PGconn *conn, int samples);
 int64_t fa_pg_now(struct fa_pg_target *target);
 
 /* The first line of what libpq says, without its ending. */

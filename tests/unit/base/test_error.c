@@ -71,9 +71,19 @@ static void test_error__a_long_sentence_ends_with_a_whole_character(void **state
     assert_string_equal(err.message, text);
 }
 
+static void test_error__a_precision_leaves_no_half_characters(void **state)
+{
+    struct faina_error err;
+
+    fa_error_field(&err, FAINA_INVALID_TASK, "caf\xc3", "%.4s and \xa9\xc3\xa9", "caf\xc3\xa9");
+    assert_string_equal(err.message, "caf and \xc3\xa9");
+    assert_string_equal(err.field, "caf");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_error__a_precision_leaves_no_half_characters),
         cmocka_unit_test(test_error__set_and_clear),
         cmocka_unit_test(test_error__field),
         cmocka_unit_test(test_error__null_is_fine),

@@ -32,6 +32,7 @@ static const struct {
     ROW(FA_ERROR_MESSAGE_SIZE_MAX, "`error.message`", BYTES),
     ROW(FA_ERROR_KIND_SIZE_MAX, "`error.kind`", BYTES),
     ROW(FA_ERROR_DETAIL_SIZE_MAX, "`error.detail`", BYTES),
+    ROW(FA_NOTE_SIZE_MAX, "detail of a `note` among the events", BYTES),
     ROW(FA_JSON_DEPTH_MAX, "levels of arrays and objects in JSON", COUNT),
     ROW(FA_CHILDREN_MAX, "subtasks of a task", COUNT),
     ROW(FA_SUBTASK_DEPTH_MAX, "levels of subtasks", COUNT),

@@ -152,6 +152,7 @@ static void test_queries__the_right_index_is_used(void **state)
         {FA_SQL_READY_OLDEST, "SEARCH ready USING PRIMARY KEY (lane=? AND rank=?)", false},
         {FA_SQL_TASK_GET, "SEARCH task USING INTEGER PRIMARY KEY (rowid=?)", true},
         {FA_SQL_TASK_DELETE, "SEARCH task USING INTEGER PRIMARY KEY (rowid=?)", true},
+        {FA_SQL_TASK_AMEND, "SEARCH task USING INTEGER PRIMARY KEY (rowid=?)", true},
         {FA_SQL_TASK_LAST, "SEARCH task", true},
         {FA_SQL_HELD_GET, "SEARCH held USING INTEGER PRIMARY KEY (rowid=?)", true},
         {FA_SQL_HELD_DELETE, "SEARCH held USING INTEGER PRIMARY KEY (rowid=?)", true},

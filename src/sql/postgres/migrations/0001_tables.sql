@@ -249,6 +249,15 @@ CREATE UNLOGGED TABLE IF NOT EXISTS awaited (
     PRIMARY KEY (task, node)
 );
 
+-- The last transaction that each writing connection has committed, by its own count. Who loses its
+-- connection during a commit finds here what became of it (docs/decisions/0007). A number of
+-- PostgreSQL's own would not do: after a crash it may be given out again.
+CREATE TABLE IF NOT EXISTS proof (
+    writer text PRIMARY KEY,
+    number bigint NOT NULL,
+    at_us  bigint NOT NULL
+) WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+
 -- The last bits of each node's ids, so that no two nodes make the same one.
 CREATE SEQUENCE IF NOT EXISTS node_slot MINVALUE 0 MAXVALUE 62 START 0 CYCLE CACHE 1;
 

@@ -1,6 +1,7 @@
--- Blocked tasks whose count of what they wait for is wrong. flags & 2048: by their children.
+-- Blocked tasks whose count of what they wait for is wrong. flags & 2048: by their children. Those
+-- with a time have not been counted yet.
 SELECT count(*) FROM parked p
-WHERE p.status = 3
+WHERE p.status = 3 AND p.at_us IS NULL
   AND p.deps_left <> CASE WHEN p.flags & 2048 <> 0
       THEN (SELECT count(*) FROM task c JOIN task_standing s ON s.id = c.id
             WHERE c.parent = p.id AND s.status < 5)

@@ -1,5 +1,5 @@
 -- Forgets what tasks waited for, and who waited for them. Two indexes.
-DELETE FROM task_dep s
-USING unnest($1::bigint[])
-      AS p (id)
-WHERE s.task = p.id OR s.needs = p.id
+DELETE FROM task_dep
+WHERE ctid = ANY (ARRAY(SELECT d.ctid FROM task_dep d WHERE d.task = ANY ($1::bigint[])
+                        UNION ALL
+                        SELECT d.ctid FROM task_dep d WHERE d.needs = ANY ($1::bigint[])))

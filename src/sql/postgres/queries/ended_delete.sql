@@ -1,5 +1,2 @@
 -- By primary key.
-DELETE FROM ended s
-USING unnest($1::bigint[])
-      AS p (id)
-WHERE s.id = p.id
+DELETE FROM ended WHERE id = ANY ($1::bigint[])

@@ -1,5 +1,2 @@
 -- By primary key.
-DELETE FROM held s
-USING unnest($1::bigint[])
-      AS p (id)
-WHERE s.id = p.id
+DELETE FROM held WHERE id = ANY ($1::bigint[])

@@ -9,4 +9,5 @@ FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]
             $13::bigint[], $14::bigint[], $15::text[], $16::text[], $17::text[], $18::text[])
      AS p (id, tail, lane, rank, status, version, fence, attempts, flags, progress, updated_us,
            claimed_us, started_us, lease_us, worker, state, error, metadata)
-WHERE s.id = p.id
+CROSS JOIN LATERAL (SELECT r.ctid AS place FROM held r WHERE r.id = p.id OFFSET 0) r
+WHERE s.ctid = r.place

@@ -1,4 +1,5 @@
--- A lane, made when it isn't there. No row: another node has just made it; ask again.
+-- A lane, made when it isn't there. No row: another node has just made it; ask again. Index
+-- lane_name. Of several with one name, which submits in SQL may make, it is the first.
 WITH made AS (
     INSERT INTO lane (namespace, type, resources)
     SELECT $1::text, $2::text, $3::text
@@ -8,5 +9,6 @@ WITH made AS (
     RETURNING id, namespace, type, resources)
 SELECT id, namespace, type, resources FROM made
 UNION ALL
-SELECT id, namespace, type, resources FROM lane
-WHERE namespace = $1::text AND type = $2::text AND resources = $3::text
+(SELECT id, namespace, type, resources FROM lane
+ WHERE namespace = $1::text AND type = $2::text AND resources = $3::text
+ ORDER BY id LIMIT 1)

@@ -1,10 +1,12 @@
--- Takes the lead when nobody has it, or keeps it. No row: another node leads. Each new term has a
--- new epoch, also of the same holder.
-INSERT INTO leader (holder, epoch, until_us, version)
-VALUES ($1::text, 1, clock_us() + $2::bigint, $3::text)
-ON CONFLICT (one) DO UPDATE
-SET holder = excluded.holder, until_us = excluded.until_us, version = excluded.version,
-    epoch = leader.epoch + CASE WHEN leader.holder = excluded.holder
-                                     AND leader.until_us > clock_us() THEN 0 ELSE 1 END
-WHERE leader.holder = excluded.holder OR leader.until_us <= clock_us()
-RETURNING epoch
+-- Takes the lead when nobody has it, or keeps it; gives the epoch (null: another node leads) and
+-- the clock. Each new term has a new epoch, also of the same holder.
+WITH lead AS (
+    INSERT INTO leader (holder, epoch, until_us, version)
+    VALUES ($1::text, 1, clock_us() + $2::bigint, $3::text)
+    ON CONFLICT (one) DO UPDATE
+    SET holder = excluded.holder, until_us = excluded.until_us, version = excluded.version,
+        epoch = leader.epoch + CASE WHEN leader.holder = excluded.holder
+                                         AND leader.until_us > clock_us() THEN 0 ELSE 1 END
+    WHERE leader.holder = excluded.holder OR leader.until_us <= clock_us()
+    RETURNING epoch)
+SELECT (SELECT epoch FROM lead), clock_us()

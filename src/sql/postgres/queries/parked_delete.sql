@@ -1,5 +1,2 @@
 -- By primary key.
-DELETE FROM parked s
-USING unnest($1::bigint[])
-      AS p (id)
-WHERE s.id = p.id
+DELETE FROM parked WHERE id = ANY ($1::bigint[])

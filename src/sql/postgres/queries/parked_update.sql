@@ -9,4 +9,5 @@ FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[]
             $13::bigint[], $14::bigint[], $15::text[], $16::text[], $17::text[])
      AS p (id, lane, status, at_us, version, fence, attempts, flags, deps_left, deps_bad, progress,
            updated_us, claimed_us, started_us, state, error, metadata)
-WHERE s.id = p.id
+CROSS JOIN LATERAL (SELECT r.ctid AS place FROM parked r WHERE r.id = p.id OFFSET 0) r
+WHERE s.ctid = r.place

@@ -3,4 +3,5 @@ SELECT p.n, s.version, s.fence, s.attempts, s.flags, s.progress, s.state, s.upda
        s.claimed_us, s.started_us, s.error, s.metadata, s.run_at_us
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[])
      WITH ORDINALITY AS p (lane, rank, id, n)
-JOIN ready s ON s.lane = p.lane AND s.rank = p.rank AND s.id = p.id
+CROSS JOIN LATERAL (SELECT * FROM ready r
+                    WHERE r.lane = p.lane AND r.rank = p.rank AND r.id = p.id OFFSET 0 /* lock */) s

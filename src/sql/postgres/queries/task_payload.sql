@@ -1,5 +1,5 @@
 -- What may be large about tasks, read only where it is shown. Primary keys.
-SELECT p.n, s.input, s.metadata, s.spec, e.output
-FROM unnest($1::bigint[]) WITH ORDINALITY AS p (id, n)
-JOIN task s ON s.id = p.id
-LEFT JOIN ended e ON e.id = s.id
+SELECT s.id AS key, s.input, s.metadata, s.spec, e.output
+FROM task s
+LEFT JOIN LATERAL (SELECT x.output FROM ended x WHERE x.id = s.id OFFSET 0) e ON true
+WHERE s.id = ANY ($1::bigint[])

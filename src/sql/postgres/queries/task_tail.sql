@@ -1,4 +1,2 @@
 -- The rest of ids, by primary key.
-SELECT p.n, s.tail
-FROM unnest($1::bigint[]) WITH ORDINALITY AS p (id, n)
-JOIN task s ON s.id = p.id
+SELECT s.id AS key, s.tail FROM task s WHERE s.id = ANY ($1::bigint[])

@@ -1,0 +1,372 @@
+/*
+ * bench_pool.c - the worker pool against what it stands on: the engine's own claims, a flush of the
+ * disk, bare processes, plain tasks.
+ *
+ * A round starts a pool of its own, so that nobody claims while the other half is measured.
+ */
+#include "base/clock.h"
+#include "cli/bench_driver.h"
+#include "runtime/native.h"
+#include "runtime/runtime.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BATCH 1000
+#define CONCURRENCY 4
+#define PARENT_TYPE "bench.parent"
+#define PROGRAM "/bin/true"
+#define WAIT_US 500
+#define START_EVERY_US 10000 /* 100 a second */
+
+struct pool {
+    struct fa_service *service;
+    struct fa_crew *crew;
+    struct fa_runtime *runtime;
+    int tree_width;
+    atomic_llong begun_us; /* when the last task began */
+};
+
+/* ------------------------------------------------------------------------------------------
+ * Handlers
+ */
+
+static enum faina_outcome do_nothing(struct faina_context *context, void *user)
+{
+    struct pool *pool = user;
+
+    (void)context;
+    atomic_store(&pool->begun_us, fa_clock_mono_us());
+    return FAINA_OUTCOME_COMPLETE;
+}
+
+static enum faina_outcome make_tree(struct faina_context *context, void *user)
+{
+    const struct pool *pool = user;
+    struct faina_submit subtask = {.type = FA_BENCH_TYPE,
+                                   .input = faina_context_task(context)->input};
+
+    for (int i = 0; i < pool->tree_width; i++)
+        if (faina_context_subtask(context, &subtask, NULL) != FAINA_OK)
+            return FAINA_OUTCOME_FAILED;
+    return FAINA_OUTCOME_BLOCKED;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * A pool
+ */
+
+static void stop_pool(struct pool *pool)
+{
+    if (pool->runtime)
+        fa_runtime_stop(pool->runtime, 0);
+    fa_crew_destroy(pool->crew);
+    fa_runtime_destroy(pool->runtime);
+    pool->runtime = NULL;
+    pool->crew = NULL;
+}
+
+static enum faina_code start_pool(struct pool *pool, const char *handlers, struct faina_error *err)
+{
+    const struct faina_handler leaf = {.on_start = do_nothing};
+    const struct faina_handler parent = {.on_start = make_tree, .on_resume = do_nothing};
+    struct fa_runtime_config config = {
+        .concurrency = CONCURRENCY,
+        .handlers = handlers,
+        .needs_handlers = handlers != NULL,
+        .has_no_plugins = true,
+    };
+    enum faina_code code = fa_crew_create(&pool->crew, CONCURRENCY, err);
+
+    if (code == FAINA_OK)
+        code = fa_runtime_start(&pool->runtime, pool->service, &config, err);
+    if (code == FAINA_OK && !handlers)
+        code = fa_pool_put(fa_runtime_pool(pool->runtime),
+                           fa_native_create(pool->crew, FA_BENCH_TYPE, &leaf, pool), err);
+    if (code == FAINA_OK && !handlers)
+        code = fa_pool_put(fa_runtime_pool(pool->runtime),
+                           fa_native_create(pool->crew, PARENT_TYPE, &parent, pool), err);
+    if (code != FAINA_OK)
+        stop_pool(pool);
+    return code;
+}
+
+/* Waits until the pool has completed so many. */
+static enum faina_code await(const struct pool *pool, int64_t count, struct faina_error *err)
+{
+    struct fa_pool_stats stats;
+
+    for (;;) {
+        fa_runtime_stats(pool->runtime, &stats);
+        if (stats.failed + stats.lost > 0)
+            return fa_error_set(err, FAINA_INTERNAL, "a task of the pool failed");
+        if (stats.completed >= count)
+            return FAINA_OK;
+        usleep(WAIT_US);
+    }
+}
+
+static enum faina_code submit_all(struct fa_bench_driver *driver, const char *type, int64_t count,
+                                  struct faina_error *err)
+{
+    const struct faina_submit like = {.type = type};
+    enum faina_code code = FAINA_OK;
+
+    for (int64_t done = 0; code == FAINA_OK && done < count; done += BATCH)
+        code = fa_bench_driver_submit(
+            driver, &like, (size_t)(count - done < BATCH ? count - done : BATCH), false, err);
+    return code;
+}
+
+/* Starts a pool, waits until it has done `count` tasks, and tells how long that took. */
+static enum faina_code time_pool(struct pool *pool, const char *handlers, int64_t count,
+                                 double *out_s, struct faina_error *err)
+{
+    int64_t start_us = fa_clock_mono_us();
+    enum faina_code code = start_pool(pool, handlers, err);
+
+    if (code != FAINA_OK)
+        return code;
+    code = await(pool, count, err);
+    *out_s = (double)(fa_clock_mono_us() - start_us) / 1e6;
+    stop_pool(pool);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Drain
+ */
+
+static enum faina_code time_engine(struct fa_bench_driver *driver, int64_t count, double *out_s,
+                                   struct faina_error *err)
+{
+    int64_t start_us = fa_clock_mono_us();
+    enum faina_code code = FAINA_OK;
+
+    for (int64_t done = 0; code == FAINA_OK && done < count; done += BATCH) {
+        size_t batch = (size_t)(count - done < BATCH ? count - done : BATCH);
+
+        code = fa_bench_driver_claim(driver, batch, err);
+        if (code == FAINA_OK)
+            code = fa_bench_driver_complete(driver, batch, err);
+    }
+    *out_s = (double)(fa_clock_mono_us() - start_us) / 1e6;
+    return code;
+}
+
+static enum faina_code drain(struct fa_bench *bench, struct pool *pool,
+                             struct fa_bench_driver *driver, const char *dir,
+                             struct faina_error *err)
+{
+    int64_t count = bench->is_quick ? 2000 : 100000;
+    struct fa_bench_rounds above = {0}, below = {0};
+    enum faina_code code = FAINA_OK;
+
+    (void)dir;
+    for (int i = 0; code == FAINA_OK && i < bench->rounds; i++) {
+        double engine_s = 1, pool_s = 1;
+
+        code = submit_all(driver, FA_BENCH_TYPE, count, err);
+        if (code == FAINA_OK)
+            code = time_engine(driver, count, &engine_s, err);
+        if (code == FAINA_OK)
+            code = submit_all(driver, FA_BENCH_TYPE, count, err);
+        if (code == FAINA_OK)
+            code = time_pool(pool, NULL, count, &pool_s, err);
+        fa_bench_rounds_add(&above, (double)count / pool_s);
+        fa_bench_rounds_add(&below, (double)count / engine_s);
+    }
+    if (code == FAINA_OK)
+        fa_bench_ratio_add(&bench->report, &above, &below, FA_BENCH_AT_LEAST, 0.8,
+                           "drain by functions in the pool / claim and complete by 1,000");
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * From submit to start
+ */
+
+static enum faina_code sample_starts(struct pool *pool, struct fa_bench_driver *driver,
+                                     double *samples_us, size_t count, struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
+        int64_t start_us = fa_clock_mono_us();
+
+        atomic_store(&pool->begun_us, 0);
+        code = submit_all(driver, FA_BENCH_TYPE, 1, err);
+        while (code == FAINA_OK && atomic_load(&pool->begun_us) == 0)
+            usleep(20);
+        samples_us[i] = (double)(atomic_load(&pool->begun_us) - start_us);
+        while (fa_clock_mono_us() < start_us + START_EVERY_US)
+            usleep(100);
+    }
+    return code;
+}
+
+static enum faina_code start_latency(struct fa_bench *bench, struct pool *pool,
+                                     struct fa_bench_driver *driver, const char *dir,
+                                     struct faina_error *err)
+{
+    size_t count = bench->is_quick ? 20 : 500;
+    double *samples_us = fa_alloc_zero(count, sizeof(*samples_us));
+    struct fa_bench_rounds medians = {0}, tails = {0}, flushes = {0};
+    enum faina_code code = start_pool(pool, NULL, err);
+
+    (void)dir;
+    for (int i = 0; code == FAINA_OK && i < bench->rounds; i++) {
+        code = sample_starts(pool, driver, samples_us, count, err);
+        fa_bench_rounds_add(&tails, fa_bench_quantile(samples_us, count, 0.99));
+        fa_bench_rounds_add(&medians, fa_bench_quantile(samples_us, count, 0.5));
+        fa_bench_rounds_add(&flushes, bench->report.machine.fdatasync_us);
+    }
+    stop_pool(pool);
+    free(samples_us);
+    if (code != FAINA_OK)
+        return code;
+    if (bench->has_raw) /* with a disk */
+        fa_bench_ratio_add(&bench->report, &medians, &flushes, FA_BENCH_AT_MOST, 3,
+                           "submit to start on an idle pool, median / one fdatasync");
+    fa_bench_ratio_add(&bench->report, &tails, &medians, FA_BENCH_AT_MOST, 10,
+                       "submit to start on an idle pool, 99 of 100 / median");
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Commands
+ */
+
+static enum faina_code time_spawn(int64_t count, double *out_s, struct faina_error *err)
+{
+    int64_t start_us = fa_clock_mono_us(), started = 0, ended = 0;
+    char *const argv[] = {(char[]){"true"}, NULL}, *const env[] = {NULL};
+
+    while (ended < count) {
+        for (; started < count && started - ended < CONCURRENCY; started++) {
+            pid_t pid;
+            int failed = posix_spawn(&pid, PROGRAM, NULL, NULL, argv, env);
+
+            if (failed)
+                return fa_error_set(err, FAINA_UNAVAILABLE, "can't run " PROGRAM ": %s",
+                                    strerror(failed));
+        }
+        if (waitpid(-1, NULL, 0) > 0)
+            ended++;
+    }
+    *out_s = (double)(fa_clock_mono_us() - start_us) / 1e6;
+    return FAINA_OK;
+}
+
+static enum faina_code spawn_commands(struct fa_bench *bench, struct pool *pool,
+                                      struct fa_bench_driver *driver, const char *dir,
+                                      struct faina_error *err)
+{
+    int64_t count = bench->is_quick ? 40 : 2000;
+    struct fa_bench_rounds above = {0}, below = {0};
+    enum faina_code code = FAINA_OK;
+    char handlers[4300], path[4400];
+
+    snprintf(handlers, sizeof(handlers), "%s/handlers", dir);
+    snprintf(path, sizeof(path), "%s/" FA_BENCH_TYPE, handlers);
+    if (mkdir(handlers, 0700) != 0 || symlink(PROGRAM, path) != 0)
+        return fa_error_set(err, FAINA_UNAVAILABLE, "can't make %s: %s", path, strerror(errno));
+    for (int i = 0; code == FAINA_OK && i < bench->rounds; i++) {
+        double bare_s = 1, pool_s = 1;
+
+        code = submit_all(driver, FA_BENCH_TYPE, count, err);
+        if (code == FAINA_OK)
+            code = time_spawn(count, &bare_s, err);
+        if (code == FAINA_OK)
+            code = time_pool(pool, handlers, count, &pool_s, err);
+        fa_bench_rounds_add(&above, (double)count / pool_s);
+        fa_bench_rounds_add(&below, (double)count / bare_s);
+    }
+    if (code == FAINA_OK)
+        fa_bench_ratio_add(&bench->report, &above, &below, FA_BENCH_AT_LEAST, 0.7,
+                           "command handlers / posix_spawn and wait of the same program");
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * A tree
+ */
+
+static enum faina_code grow_tree(struct fa_bench *bench, struct pool *pool,
+                                 struct fa_bench_driver *driver, const char *dir,
+                                 struct faina_error *err)
+{
+    int64_t count = bench->is_quick ? 200 : 10000;
+    struct fa_bench_rounds above = {0}, below = {0};
+    enum faina_code code = FAINA_OK;
+
+    (void)dir;
+    pool->tree_width = (int)count;
+    for (int i = 0; code == FAINA_OK && i < bench->rounds; i++) {
+        int64_t start_us = fa_clock_mono_us();
+        double submit_s, plain_s = 1, tree_s = 1;
+
+        code = submit_all(driver, FA_BENCH_TYPE, count, err);
+        submit_s = (double)(fa_clock_mono_us() - start_us) / 1e6;
+        if (code == FAINA_OK)
+            code = time_pool(pool, NULL, count, &plain_s, err);
+        if (code == FAINA_OK)
+            code = submit_all(driver, PARENT_TYPE, 1, err);
+        if (code == FAINA_OK)
+            code = time_pool(pool, NULL, count + 1, &tree_s, err);
+        fa_bench_rounds_add(&above, tree_s);
+        fa_bench_rounds_add(&below, submit_s + plain_s);
+    }
+    if (code == FAINA_OK)
+        fa_bench_ratio_add(&bench->report, &above, &below, FA_BENCH_AT_MOST, 1.5,
+                           "a subtask, of 10,000 of one parent / a plain task");
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Parts
+ */
+
+static const struct {
+    const char *name;
+    enum faina_code (*run)(struct fa_bench *bench, struct pool *pool,
+                           struct fa_bench_driver *driver, const char *dir,
+                           struct faina_error *err);
+} parts[] = {
+    {"pool-drain", drain},
+    {"pool-start", start_latency},
+    {"pool-spawn", spawn_commands},
+    {"pool-tree", grow_tree},
+};
+
+enum faina_code fa_bench_pool(struct fa_bench *bench, const char *name, struct faina_error *err)
+{
+    struct fa_bench_driver driver;
+    struct pool pool = {0};
+    enum faina_code code;
+    char dir[4200];
+    size_t which = 0;
+
+    while (strcmp(parts[which].name, name) != 0)
+        which++;
+    fa_bench_tell(bench, "%s", name);
+    code = fa_bench_place_make(bench, name, dir, sizeof(dir), err);
+    if (code == FAINA_OK)
+        code = fa_bench_service_open(&pool.service, bench, dir, name, err);
+    if (code != FAINA_OK)
+        return code;
+    fa_bench_driver_init(&driver, pool.service, &bench->inputs, 1, BATCH, BATCH);
+    code = fa_bench_driver_grow_log(&driver, err);
+    if (code == FAINA_OK)
+        code = parts[which].run(bench, &pool, &driver, dir, err);
+    fa_bench_driver_finish(&driver);
+    fa_service_close(pool.service);
+    fa_bench_place_remove(bench, dir);
+    fa_bench_tell_done(bench);
+    return code;
+}

@@ -1,0 +1,200 @@
+/*
+ * worker.c - `faina worker`: a worker pool for the handlers folder, until it is told to stop.
+ *
+ * The main thread does nothing but wait for signals; the work is the runtime's.
+ */
+#include "cli/cli.h"
+
+#include "cli/verbs.h"
+#include "model/limits.h"
+#include "runtime/runtime.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GRACE_MS_DEFAULT 30000
+#define TICK_NS 100000000 /* how often --idle-exit is looked at */
+#define CONCURRENCY_MAX 10000
+
+/* ------------------------------------------------------------------------------------------
+ * Flags
+ */
+
+struct worker {
+    struct fa_runtime_config config;
+    struct fa_log log;
+    int64_t grace_ms, idle_ms;
+    struct fa_runtime *runtime;
+    atomic_bool is_stopped;
+};
+
+/* NAME=tcp:HOST:PORT or NAME=COMMAND. */
+static int read_checks(struct fa_cli *cli, struct fa_runtime_config *config)
+{
+    struct fa_runtime_check *checks =
+        fa_arena_zero(&cli->arena, cli->given_count + 1, sizeof(*checks));
+
+    for (size_t i = 0; i < cli->given_count; i++) {
+        const char *value = cli->given[i].value, *equal;
+
+        if (strcmp(cli->given[i].flag->name, "service") != 0)
+            continue;
+        equal = strchr(value, '=');
+        if (!equal || equal == value || equal[1] == '\0')
+            return fa_cli_usage(
+                cli, "--service is NAME=tcp:HOST:PORT or NAME=COMMAND, not \"%.200s\"", value);
+        checks[config->check_count++] = (struct fa_runtime_check){
+            .service = fa_arena_copy(&cli->arena, value, (size_t)(equal - value)),
+            .check = equal + 1,
+        };
+    }
+    config->checks = checks;
+    return FA_EXIT_OK;
+}
+
+static const char *handlers_folder(struct fa_cli *cli)
+{
+    const char *folder = fa_flag(cli, "handlers");
+
+    if (!folder)
+        folder = getenv("FAINA_HANDLERS");
+    return folder && folder[0] ? folder : "handlers";
+}
+
+static int read_flags(struct fa_cli *cli, struct worker *worker)
+{
+    struct fa_runtime_config *config = &worker->config;
+    int64_t concurrency = 0;
+    int code;
+
+    if (!fa_log_init(&worker->log, getenv("FAINA_LOG")))
+        return fa_cli_usage(cli, "FAINA_LOG must be error, warn, info or debug");
+    code = fa_flag_int(cli, "concurrency", 1, CONCURRENCY_MAX, &concurrency);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_names(cli, "types", &config->types, &config->type_count);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_duration(cli, "lease", &config->lease_ms);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_duration(cli, "grace", &worker->grace_ms);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_duration(cli, "idle-exit", &worker->idle_ms);
+    if (code == FA_EXIT_OK)
+        code = read_checks(cli, config);
+    if (code == FA_EXIT_OK && config->lease_ms > FA_LEASE_MS_MAX)
+        code = fa_cli_usage(cli, "--lease is at most 24h");
+    config->concurrency = (int)concurrency;
+    config->services = fa_flag_list(cli, "services", &config->service_count);
+    config->worker_id = fa_flag(cli, "worker");
+    config->handlers = handlers_folder(cli);
+    config->needs_handlers = true;
+    config->owns_process = true;
+    config->log = fa_teller_of_log(&worker->log);
+    if (cli->has_ns && strcmp(cli->ns, "*") != 0) {
+        config->namespaces = &cli->ns;
+        config->namespace_count = 1;
+    }
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Running
+ */
+
+static void *stop_main(void *arg)
+{
+    struct worker *worker = arg;
+
+    fa_runtime_stop(worker->runtime, worker->grace_ms);
+    atomic_store(&worker->is_stopped, true);
+    kill(getpid(), SIGUSR1); /* wakes the wait below */
+    return NULL;
+}
+
+static bool is_idle(const struct worker *worker)
+{
+    struct fa_pool_stats stats;
+
+    if (worker->idle_ms <= 0)
+        return false;
+    fa_runtime_stats(worker->runtime, &stats);
+    return stats.idle_us >= worker->idle_ms * 1000;
+}
+
+/* Waits for a signal, or (with --idle-exit) until there was nothing to do for long enough. */
+static int wait_for_end(const struct worker *worker, const sigset_t *signals)
+{
+    const struct timespec tick = {.tv_nsec = TICK_NS};
+
+    for (;;) {
+        int got =
+            worker->idle_ms > 0 ? sigtimedwait(signals, NULL, &tick) : sigwaitinfo(signals, NULL);
+
+        if (got > 0 && got != SIGUSR1)
+            return got;
+        if (is_idle(worker))
+            return 0;
+    }
+}
+
+/* Stops in another thread, so that a second signal can be heard. */
+static void stop(struct worker *worker, const sigset_t *signals)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, stop_main, worker) != 0) {
+        fa_runtime_stop(worker->runtime, worker->grace_ms);
+        return;
+    }
+    while (!atomic_load(&worker->is_stopped))
+        if (sigwaitinfo(signals, NULL) != SIGUSR1 && !atomic_load(&worker->is_stopped))
+            fa_runtime_hurry(worker->runtime);
+    pthread_join(thread, NULL);
+}
+
+static void tell_end(struct worker *worker)
+{
+    struct fa_pool_stats stats;
+
+    fa_runtime_stats(worker->runtime, &stats);
+    fa_tell(&worker->config.log, FA_LOG_INFO,
+            "ended: %lld completed, %lld failed, %lld blocked, %lld in the background, "
+            "%lld given back, %lld lost",
+            (long long)stats.completed, (long long)stats.failed, (long long)stats.blocked,
+            (long long)stats.background, (long long)stats.released, (long long)stats.lost);
+}
+
+int fa_verb_worker(struct fa_cli *cli)
+{
+    struct worker worker = {.grace_ms = GRACE_MS_DEFAULT};
+    struct faina_error err;
+    sigset_t signals;
+    int code = read_flags(cli, &worker);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGHUP);
+    sigaddset(&signals, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread is there to take them */
+    code = fa_cli_open(cli);
+    if (code != FA_EXIT_OK)
+        return code;
+    fa_error_clear(&err);
+    if (fa_runtime_start(&worker.runtime, cli->service, &worker.config, &err) != FAINA_OK)
+        return fa_cli_fail(cli, &err);
+    fa_tell(&worker.config.log, FA_LOG_INFO, "worker %s is ready",
+            fa_pool_worker(fa_runtime_pool(worker.runtime)));
+    if (wait_for_end(&worker, &signals) != 0)
+        fa_tell(&worker.config.log, FA_LOG_INFO,
+                "stopping: finishing what runs; a second signal ends it at once");
+    stop(&worker, &signals);
+    tell_end(&worker);
+    fa_runtime_destroy(worker.runtime);
+    return FA_EXIT_OK;
+}

@@ -1,0 +1,283 @@
+/*
+ * api.c - faina_register, faina_run and faina_stop: the pool in a C program.
+ *
+ * What is registered hangs from the engine (service/api.h) and goes with it. faina_stop may come
+ * from a signal handler, so it does no more than count and post a semaphore.
+ */
+#include "service/api.h"
+
+#include "base/clock.h"
+#include "model/check.h"
+#include "model/limits.h"
+#include "runtime/context.h"
+#include "runtime/native.h"
+#include "runtime/runtime.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define GRACE_MS_DEFAULT 30000
+#define TICK_NS 50000000 /* how often idle_ms is looked at */
+#define CONCURRENCY_MAX 10000
+
+struct registered {
+    char *type;
+    struct faina_handler handler;
+    void *user;
+    struct registered *next;
+};
+
+struct registry {
+    struct fa_attachment attachment; /* first */
+    pthread_mutex_t mutex;           /* guards the list and is_running */
+    struct registered *first;
+    bool is_running;
+    sem_t stops; /* posted by each faina_stop */
+};
+
+static void registry_free(struct fa_attachment *attachment)
+{
+    struct registry *registry = (struct registry *)attachment;
+    struct registered *next;
+
+    for (struct registered *item = registry->first; item; item = next) {
+        next = item->next;
+        free(item->type);
+        free(item);
+    }
+    pthread_mutex_destroy(&registry->mutex);
+    sem_destroy(&registry->stops);
+    free(registry);
+}
+
+/* Made when it is first needed, by whichever thread comes first. */
+static struct registry *registry_of(struct faina *engine)
+{
+    struct registry *registry = (struct registry *)atomic_load(&engine->attachment);
+    struct fa_attachment *none = NULL;
+
+    if (registry)
+        return registry;
+    registry = fa_alloc_zero(1, sizeof(*registry));
+    pthread_mutex_init(&registry->mutex, NULL);
+    sem_init(&registry->stops, 0, 0);
+    registry->attachment.free = registry_free;
+    if (!atomic_compare_exchange_strong(&engine->attachment, &none, &registry->attachment)) {
+        registry_free(&registry->attachment);
+        return (struct registry *)none;
+    }
+    return registry;
+}
+
+enum faina_code faina_register(struct faina *engine, const char *type,
+                               const struct faina_handler *handler, void *user,
+                               struct faina_error *err)
+{
+    struct registered *item;
+    struct registry *registry;
+    enum faina_code code;
+
+    fa_error_clear(err);
+    if (!engine)
+        return fa_error_set(err, FAINA_STORE_CLOSED, "the engine is not open");
+    code = fa_context_check(type, handler, err);
+    if (code != FAINA_OK)
+        return code;
+    registry = registry_of(engine);
+    pthread_mutex_lock(&registry->mutex);
+    for (item = registry->first; item && strcmp(item->type, type) != 0;)
+        item = item->next;
+    if (!item) {
+        item = fa_alloc_zero(1, sizeof(*item));
+        item->type = memcpy(fa_alloc(strlen(type) + 1), type, strlen(type) + 1);
+        item->next = registry->first;
+        registry->first = item;
+    }
+    item->handler = *handler;
+    item->user = user;
+    pthread_mutex_unlock(&registry->mutex);
+    return FAINA_OK;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Running
+ */
+
+struct run {
+    const struct faina_run *options;
+    struct registry *registry;
+    struct fa_crew *crew;
+    struct fa_runtime *runtime;
+    pthread_t stopper;
+};
+
+static void write_log(void *ctx, enum fa_log_level level, const char *text)
+{
+    const struct faina_run *options = ctx;
+
+    (void)level;
+    options->log(options->log_user, text);
+}
+
+static enum faina_code check_run(struct registry *registry, const struct faina_run *options,
+                                 struct faina_error *err)
+{
+    if (!registry->first && !options->handlers)
+        return fa_error_set(err, FAINA_INVALID_REQUEST,
+                            "there is nothing to run: faina_register comes first");
+    if (options->concurrency < 0 || options->concurrency > CONCURRENCY_MAX)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "concurrency",
+                              "concurrency must be between 0 and %d", CONCURRENCY_MAX);
+    if (options->lease_ms < 0 || options->lease_ms > FA_LEASE_MS_MAX)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "lease_ms",
+                              "lease_ms must be between 0 and %lld", (long long)FA_LEASE_MS_MAX);
+    if (options->grace_ms < 0 || options->idle_ms < 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "grace_ms",
+                              "grace_ms and idle_ms can't be negative");
+    return options->worker_id ? fa_check_worker(options->worker_id, err) : FAINA_OK;
+}
+
+static enum faina_code put_handlers(struct run *run, struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    pthread_mutex_lock(&run->registry->mutex);
+    for (struct registered *item = run->registry->first; item && code == FAINA_OK;
+         item = item->next)
+        code =
+            fa_pool_put(fa_runtime_pool(run->runtime),
+                        fa_native_create(run->crew, item->type, &item->handler, item->user), err);
+    pthread_mutex_unlock(&run->registry->mutex);
+    return code;
+}
+
+/* Waits for faina_stop, or until there was nothing to do for long enough. */
+static void wait_for_stop(struct run *run)
+{
+    int64_t idle_ms = run->options->idle_ms;
+
+    for (;;) {
+        struct fa_pool_stats stats;
+        struct timespec until;
+        int failed;
+
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += TICK_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        failed = idle_ms > 0 ? sem_timedwait(&run->registry->stops, &until)
+                             : sem_wait(&run->registry->stops);
+        if (!failed)
+            return;
+        fa_runtime_stats(run->runtime, &stats);
+        if (idle_ms > 0 && stats.idle_us >= idle_ms * 1000)
+            return;
+    }
+}
+
+static void *stop_main(void *arg)
+{
+    struct run *run = arg;
+    int64_t grace_ms = run->options->grace_ms;
+
+    fa_runtime_stop(run->runtime, grace_ms > 0 ? grace_ms : GRACE_MS_DEFAULT);
+    sem_post(&run->registry->stops);
+    return NULL;
+}
+
+/* Stops in another thread, so that a second faina_stop can be heard: whichever posts first, the end
+ * or somebody in a hurry, being in a hurry after the end does nothing. */
+static void stop(struct run *run)
+{
+    if (pthread_create(&run->stopper, NULL, stop_main, run) != 0) {
+        fa_runtime_stop(run->runtime, GRACE_MS_DEFAULT);
+        return;
+    }
+    while (sem_wait(&run->registry->stops) != 0)
+        continue;
+    fa_runtime_hurry(run->runtime);
+    pthread_join(run->stopper, NULL);
+}
+
+static int threads_of(const struct faina_run *options)
+{
+    struct fa_runtime_config config = {.concurrency = options->concurrency};
+
+    return fa_runtime_concurrency(&config);
+}
+
+static enum faina_code run_all(struct faina *engine, struct run *run, struct faina_error *err)
+{
+    const struct faina_run *options = run->options;
+    struct fa_runtime_config config = {
+        .worker_id = options->worker_id,
+        .concurrency = options->concurrency,
+        .lease_ms = options->lease_ms,
+        .namespaces = options->namespaces,
+        .namespace_count = options->namespace_count,
+        .services = options->services,
+        .service_count = options->service_count,
+        .handlers = options->handlers,
+        .needs_handlers = options->handlers != NULL,
+        .has_no_plugins = true, /* this program is not ours to be started again */
+    };
+    enum faina_code code;
+
+    if (options->log)
+        config.log =
+            (struct fa_teller){.write = write_log, .ctx = (struct faina_run *)(uintptr_t)options};
+    code = fa_crew_create(&run->crew, threads_of(options), err);
+    if (code == FAINA_OK)
+        code = fa_runtime_start(&run->runtime, engine->service, &config, err);
+    if (code != FAINA_OK) {
+        fa_crew_destroy(run->crew);
+        return code;
+    }
+    code = put_handlers(run, err);
+    if (code == FAINA_OK)
+        wait_for_stop(run);
+    stop(run);
+    fa_crew_destroy(run->crew);
+    fa_runtime_destroy(run->runtime);
+    return code;
+}
+
+enum faina_code faina_run(struct faina *engine, const struct faina_run *options,
+                          struct faina_error *err)
+{
+    static const struct faina_run defaults = {0};
+    struct run run = {.options = options ? options : &defaults};
+    enum faina_code code;
+
+    fa_error_clear(err);
+    if (!engine)
+        return fa_error_set(err, FAINA_STORE_CLOSED, "the engine is not open");
+    run.registry = registry_of(engine);
+    pthread_mutex_lock(&run.registry->mutex);
+    code = run.registry->is_running
+               ? fa_error_set(err, FAINA_CONFLICT, "faina_run is running on this engine")
+               : check_run(run.registry, run.options, err);
+    if (code == FAINA_OK)
+        run.registry->is_running = true;
+    pthread_mutex_unlock(&run.registry->mutex);
+    if (code != FAINA_OK)
+        return code;
+    code = run_all(engine, &run, err);
+    pthread_mutex_lock(&run.registry->mutex);
+    run.registry->is_running = false;
+    pthread_mutex_unlock(&run.registry->mutex);
+    while (sem_trywait(&run.registry->stops) == 0)
+        continue; /* a later run is not stopped by what stopped this one */
+    return code;
+}
+
+void faina_stop(struct faina *engine)
+{
+    struct registry *registry = engine ? (struct registry *)atomic_load(&engine->attachment) : NULL;
+
+    if (registry)
+        sem_post(&registry->stops);
+}

@@ -1,0 +1,553 @@
+/*
+ * command.c - one attempt is a `child`: its process, the three pipes it writes to, and a timer for
+ * the kill. All of it lives in the job's arena and is touched by the loop's thread only.
+ */
+#include "runtime/command.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "runtime/note.h"
+#include "runtime/said.h"
+#include "service/wire.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHUNK (64 * 1024)
+#define READS_PER_EVENT 4              /* then others have their turn */
+#define READS_AT_END 32                /* a pipe holds at most 1 MiB by itself */
+#define LINE_SLACK (64 * 1024)         /* around a payload, in a line on descriptor 3 */
+#define LOG_GATHERED (2 * FA_LOG_KEPT) /* cut to FA_LOG_KEPT when it is full */
+
+struct command {
+    struct fa_handler handler;
+    struct fa_loop *loop;
+    struct fa_spawner *spawner;
+    struct fa_arena arena;
+    const char *path, *folder;
+    struct fa_settings settings;
+    int64_t kill_after_ms;
+};
+
+/* One of the pipes. */
+struct stream {
+    struct fa_watch watch; /* fd -1: closed */
+    struct child *child;
+    void (*take)(struct child *child, const char *ptr, size_t len);
+};
+
+struct child {
+    struct fa_job *job;
+    struct command *command;
+    struct fa_process process;
+    struct stream output, log, talk;
+    struct fa_timer kill_timer;
+    struct fa_buf output_text, log_text, line;
+    bool output_is_cut, log_is_cut, line_is_cut;
+    struct fa_said said;
+    struct fa_post start;
+};
+
+/* ------------------------------------------------------------------------------------------
+ * Streams
+ */
+
+static void take_output(struct child *child, const char *ptr, size_t len)
+{
+    if (child->output_text.len + len > child->output_text.max) {
+        if (!child->output_is_cut)
+            child->command->handler.ops->stop(&child->command->handler, child->job);
+        child->output_is_cut = true;
+        return; /* what comes now is thrown away, so that it can still end */
+    }
+    fa_buf_add(&child->output_text, ptr, len);
+}
+
+static void take_log(struct child *child, const char *ptr, size_t len)
+{
+    struct fa_buf *text = &child->log_text;
+
+    if (text->len + len > text->max) {
+        size_t keep = text->len < FA_LOG_KEPT ? text->len : FA_LOG_KEPT;
+
+        memmove(text->ptr, text->ptr + text->len - keep, keep);
+        text->len = keep;
+        child->log_is_cut = true;
+    }
+    fa_buf_add(text, ptr, len);
+}
+
+static void end_line(struct child *child)
+{
+    if (child->line_is_cut)
+        fa_said_refuse(&child->said, "line %zu on descriptor 3 is longer than %zu bytes",
+                       child->said.line_count + 1, child->line.max);
+    else
+        fa_said_line(&child->said, (struct fa_bytes){child->line.ptr, child->line.len});
+    child->line_is_cut = false;
+    fa_buf_clear(&child->line);
+}
+
+static void take_talk(struct child *child, const char *ptr, size_t len)
+{
+    while (len > 0) {
+        const char *newline = memchr(ptr, '\n', len);
+        size_t part = newline ? (size_t)(newline - ptr) : len;
+
+        if (child->line.len + part > child->line.max)
+            child->line_is_cut = true;
+        else
+            fa_buf_add(&child->line, ptr, part);
+        if (!newline)
+            return;
+        end_line(child);
+        len -= part + 1;
+        ptr = newline + 1;
+    }
+}
+
+static void close_stream(struct stream *stream)
+{
+    if (stream->watch.fd < 0)
+        return;
+    fa_loop_unwatch(stream->child->command->loop, &stream->watch);
+    close(stream->watch.fd);
+    stream->watch.fd = -1;
+}
+
+static void read_stream(struct stream *stream, int reads)
+{
+    char chunk[CHUNK];
+
+    while (stream->watch.fd >= 0 && reads-- > 0) {
+        ssize_t len = read(stream->watch.fd, chunk, sizeof(chunk));
+
+        if (len > 0)
+            stream->take(stream->child, chunk, (size_t)len);
+        else if (len < 0 && errno == EINTR)
+            continue;
+        else if (len < 0 && errno == EAGAIN)
+            return;
+        else
+            close_stream(stream);
+    }
+}
+
+static void on_stream(struct fa_watch *watch)
+{
+    read_stream((struct stream *)((char *)watch - offsetof(struct stream, watch)), READS_PER_EVENT);
+}
+
+/* Makes a pipe; the child's end is returned, -1 when there is none to be had. */
+static int open_stream(struct child *child, struct stream *stream,
+                       void (*take)(struct child *child, const char *ptr, size_t len))
+{
+    int write_end;
+
+    *stream = (struct stream){.child = child, .take = take};
+    stream->watch.on_event = on_stream;
+    if (!fa_pipe(&stream->watch.fd, &write_end)) {
+        stream->watch.fd = -1;
+        return -1;
+    }
+    if (fa_loop_watch(child->command->loop, &stream->watch))
+        return write_end;
+    close(stream->watch.fd);
+    close(write_end);
+    stream->watch.fd = -1;
+    return -1;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The end
+ */
+
+static bool is_final_exit(int exit_code)
+{
+    static const int codes[] = {64, 65, 78, 126, 127}; /* EX_USAGE, EX_DATAERR, EX_CONFIG, ... */
+
+    for (size_t i = 0; i < FA_COUNT(codes); i++)
+        if (codes[i] == exit_code)
+            return true;
+    return false;
+}
+
+/* The last line of the log that says something: mostly what went wrong. */
+static const char *last_words(struct child *child)
+{
+    const char *text = fa_note_text(&child->job->arena, child->log_text.ptr, child->log_text.len);
+    size_t end = strlen(text), begin;
+
+    while (end > 0 && (text[end - 1] == '\n' || text[end - 1] == ' ' || text[end - 1] == '\r'))
+        end--;
+    for (begin = end; begin > 0 && text[begin - 1] != '\n';)
+        begin--;
+    return fa_arena_copy(&child->job->arena, text + begin, end - begin);
+}
+
+/* An exit that is not 0, or a signal. */
+static struct fa_outcome bad_end(struct child *child, int status)
+{
+    struct fa_job *job = child->job;
+    const char *words = last_words(child), *colon = words[0] ? ": " : "";
+    struct fa_outcome outcome;
+    bool is_final = WIFEXITED(status) && is_final_exit(WEXITSTATUS(status));
+
+    if (WIFSIGNALED(status))
+        outcome = fa_outcome_fail(&job->arena, "signal", false,
+                                  "the handler was ended by signal %d (%s)%s%s", WTERMSIG(status),
+                                  strsignal(WTERMSIG(status)), colon, words);
+    else
+        outcome =
+            fa_outcome_fail(&job->arena, "exit", is_final, "the handler exited with code %d%s%s",
+                            WEXITSTATUS(status), colon, words);
+    if (child->said.has_error) {
+        outcome.failure = child->said.failure;
+        if (!child->said.has_retryable)
+            outcome.failure.permanent = is_final;
+    }
+    return outcome;
+}
+
+/* What was printed, without the space around it. NULL: nothing. */
+static const char *output_of(struct child *child)
+{
+    static const char space[] = " \t\r\n";
+    struct fa_buf *text = &child->output_text;
+    char *begin = text->ptr;
+
+    if (text->len == 0)
+        return NULL;
+    if (strlen(begin) != text->len)
+        return "a NUL byte"; /* which is no JSON, and told as such */
+    while (text->len > 0 && strchr(space, begin[text->len - 1]))
+        begin[--text->len] = '\0';
+    begin += strspn(begin, space);
+    return begin[0] ? begin : NULL;
+}
+
+static struct fa_outcome judge(struct child *child, bool is_known, int status)
+{
+    struct fa_job *job = child->job;
+    enum fa_stop stop = fa_job_stop(job);
+
+    if (stop == FA_STOP_TIMEOUT)
+        return (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = fa_stop_failure(job, stop)};
+    if (child->output_is_cut)
+        return fa_outcome_fail(
+            &job->arena, "output_too_large", true,
+            "the handler printed more than the %zu bytes that an output may have",
+            fa_job_output_max(job));
+    if (!is_known)
+        return fa_outcome_fail(&job->arena, "lost", false,
+                               "how the handler ended is not known: this program ignores SIGCHLD");
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return fa_said_outcome(&child->said, output_of(child));
+    if (stop == FA_STOP_SHUTDOWN)
+        return (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = fa_stop_failure(job, stop)};
+    return bad_end(child, status);
+}
+
+static void free_child(struct child *child)
+{
+    fa_timer_clear(child->command->loop, &child->kill_timer);
+    close_stream(&child->output);
+    close_stream(&child->log);
+    close_stream(&child->talk);
+    fa_buf_finish(&child->output_text);
+    fa_buf_finish(&child->log_text);
+    fa_buf_finish(&child->line);
+    fa_said_finish(&child->said);
+}
+
+/* The texts of an outcome must outlive the buffers: they move to the job's arena. */
+static void settle(struct child *child, struct fa_outcome *outcome)
+{
+    if (outcome->kind == FA_OUTCOME_COMPLETE && outcome->output)
+        outcome->output = fa_arena_strdup(&child->job->arena, outcome->output);
+}
+
+static void end_child(struct child *child, struct fa_outcome outcome)
+{
+    struct fa_job *job = child->job;
+
+    settle(child, &outcome);
+    free_child(child);
+    job->run = NULL;
+    fa_job_end(job, &outcome);
+}
+
+static void on_exit_of_child(struct fa_process *process)
+{
+    struct child *child = (struct child *)((char *)process - offsetof(struct child, process));
+    struct fa_job *job = child->job;
+    struct fa_note note = {.took_us = fa_clock_mono_us() - job->start_us};
+    struct fa_outcome outcome;
+    bool is_known;
+
+    read_stream(&child->output, READS_AT_END);
+    read_stream(&child->log, READS_AT_END);
+    read_stream(&child->talk, READS_AT_END);
+    if (child->line.len > 0 || child->line_is_cut)
+        end_line(child);
+    if (!child->said.has_background || fa_job_stop(job) != FA_STOP_NONE)
+        fa_process_kill(process, SIGKILL); /* K3, while the group is surely still its own */
+    is_known = fa_process_reap(process, &note.status, &note.usage);
+    outcome = judge(child, is_known, note.status);
+    note.log = child->log_text.ptr;
+    note.log_len = child->log_text.len;
+    note.is_cut = child->log_is_cut;
+    outcome.note = fa_note_json(&job->arena, &note);
+    if (outcome.kind == FA_OUTCOME_FAIL && !outcome.failure.detail)
+        outcome.failure.detail = fa_note_error(&job->arena, &note);
+    end_child(child, outcome);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The beginning
+ */
+
+static const char *const phase_names[] = {
+    [FAINA_PHASE_START] = "start",
+    [FAINA_PHASE_RESUME] = "resume",
+    [FAINA_PHASE_ERROR] = "error",
+};
+
+/* Of the trace that the task belongs to, when its metadata names one. */
+static const char *traceparent(struct fa_job *job)
+{
+    struct fa_json metadata, value;
+
+    if (!job->task->metadata)
+        return NULL;
+    metadata = fa_json_value(fa_str(job->task->metadata));
+    if (metadata.type != FA_JSON_OBJECT || !fa_json_member(metadata, "traceparent", &value) ||
+        value.type != FA_JSON_STRING)
+        return NULL;
+    return fa_json_text(value, &job->arena);
+}
+
+static const char **make_env(struct child *child)
+{
+    const struct fa_settings *settings = &child->command->settings;
+    const struct faina_task *task = child->job->task;
+    struct fa_arena *arena = &child->job->arena;
+    const char *trace = traceparent(child->job);
+    size_t count;
+    const char **env = fa_clean_environment(arena, settings->env_count + 8, &count);
+
+    for (size_t i = 0; i < settings->env_count; i++)
+        env[count++] = settings->env[i];
+    env[count++] = fa_arena_printf(arena, "FAINA_TASK_ID=%s", task->id);
+    env[count++] = fa_arena_printf(arena, "FAINA_TASK_TYPE=%s", task->type);
+    env[count++] = fa_arena_printf(arena, "FAINA_NAMESPACE=%s", task->ns);
+    env[count++] = fa_arena_printf(arena, "FAINA_ATTEMPT=%lld", (long long)task->attempts);
+    env[count++] = fa_arena_printf(arena, "FAINA_PHASE=%s", phase_names[task->phase]);
+    env[count++] = fa_arena_printf(arena, "FAINA_FENCE=%lld", (long long)task->fence);
+    if (trace)
+        env[count++] = fa_arena_printf(arena, "FAINA_TRACEPARENT=%s", trace);
+    return env;
+}
+
+static bool write_all(int fd, const char *text)
+{
+    size_t len = strlen(text);
+
+    while (len > 0) {
+        ssize_t done = write(fd, text, len);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return false;
+        text += done;
+        len -= (size_t)done;
+    }
+    return true;
+}
+
+/* A file in memory, read at the child's own pace: nobody has to feed it. -1: errno tells. */
+static int make_input(const struct fa_job *job)
+{
+    const char *input = job->task->input ? job->task->input : "null";
+    int low = memfd_create("faina-input", MFD_CLOEXEC), fd;
+    bool is_written;
+
+    if (low < 0)
+        return -1;
+    if (job->task->phase == FAINA_PHASE_START)
+        is_written = write_all(low, input);
+    else
+        is_written = write_all(low, "{\"input\":") && write_all(low, input) &&
+                     write_all(low, ",\"subtasks\":") && write_all(low, job->subtasks) &&
+                     write_all(low, "}");
+    fd = is_written && lseek(low, 0, SEEK_SET) == 0 ? fcntl(low, F_DUPFD_CLOEXEC, 16) : -1;
+    close(low);
+    return fd;
+}
+
+static void close_fds(const int *fds, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (fds[i] >= 0)
+            close(fds[i]);
+}
+
+static enum faina_code spawn_child(struct child *child, struct faina_error *err)
+{
+    const struct command *command = child->command;
+    const char *const argv[] = {command->path, NULL};
+    struct fa_spawn spawn = {
+        .path = command->path,
+        .argv = argv,
+        .env = make_env(child),
+        .folder = command->folder,
+        .limits = command->settings.limits,
+        .fd_count = 4,
+        .fds = {make_input(child->job), open_stream(child, &child->output, take_output),
+                open_stream(child, &child->log, take_log),
+                open_stream(child, &child->talk, take_talk)},
+    };
+    enum faina_code code = FAINA_OK;
+
+    for (int i = 0; i < spawn.fd_count; i++)
+        if (spawn.fds[i] < 0)
+            code = fa_error_set(err, FAINA_UNAVAILABLE, "can't make the pipes of a process: %s",
+                                strerror(errno));
+    if (code == FAINA_OK)
+        code = fa_spawn(command->spawner, &spawn, &child->process, err);
+    close_fds(spawn.fds, spawn.fd_count);
+    return code;
+}
+
+static void kill_child(struct fa_timer *timer)
+{
+    struct child *child = (struct child *)((char *)timer - offsetof(struct child, kill_timer));
+
+    fa_process_kill(&child->process, SIGKILL);
+}
+
+static void start_child(struct fa_post *post)
+{
+    struct child *child = (struct child *)((char *)post - offsetof(struct child, start));
+    struct fa_job *job = child->job;
+    enum fa_stop stop = fa_job_stop(job);
+    struct faina_error err;
+
+    fa_said_init(&child->said, job);
+    child->output.watch.fd = child->log.watch.fd = child->talk.watch.fd = -1;
+    child->output.child = child->log.child = child->talk.child = child;
+    child->kill_timer.fire = kill_child;
+    child->process.on_exit = on_exit_of_child;
+    fa_buf_init(&child->output_text, fa_job_output_max(job) + CHUNK);
+    fa_buf_init(&child->log_text, LOG_GATHERED + CHUNK);
+    fa_buf_init(&child->line, fa_job_output_max(job) + LINE_SLACK);
+    fa_error_clear(&err);
+    if (stop != FA_STOP_NONE)
+        end_child(child, (struct fa_outcome){.kind = FA_OUTCOME_FAIL,
+                                             .failure = fa_stop_failure(job, stop)});
+    else if (spawn_child(child, &err) != FAINA_OK)
+        end_child(child, fa_outcome_fail(&job->arena, "spawn", false, "%s", err.message));
+    else
+        job->run = child;
+}
+
+static void command_start(struct fa_handler *handler, struct fa_job *job)
+{
+    struct command *command = (struct command *)handler;
+    struct child *child = fa_arena_zero(&job->arena, 1, sizeof(*child));
+
+    child->job = job;
+    child->command = command;
+    child->start.run = start_child;
+    fa_loop_post(command->loop, &child->start);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Stopping
+ */
+
+struct stop_post {
+    struct fa_post post;
+    struct fa_job *job; /* with a reference */
+};
+
+static void stop_child(struct fa_post *post)
+{
+    struct fa_job *job = ((struct stop_post *)post)->job;
+    struct child *child = job->run;
+
+    if (child && child->kill_timer.place == 0) {
+        fa_process_kill(&child->process, SIGTERM);
+        fa_process_kill(&child->process, SIGCONT); /* one that sleeps would not hear it */
+        fa_timer_set(child->command->loop, &child->kill_timer,
+                     fa_clock_mono_us() + child->command->kill_after_ms * 1000);
+    }
+    fa_job_unref(job);
+    free(post);
+}
+
+static void command_stop(struct fa_handler *handler, struct fa_job *job)
+{
+    struct stop_post *post = fa_alloc_zero(1, sizeof(*post));
+
+    fa_job_ref(job);
+    post->job = job;
+    post->post.run = stop_child;
+    fa_loop_post(((struct command *)handler)->loop, &post->post);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The handler
+ */
+
+static void command_destroy(struct fa_handler *handler)
+{
+    struct command *command = (struct command *)handler;
+
+    fa_arena_finish(&command->arena);
+    free(command);
+}
+
+static const struct fa_handler_ops command_ops = {
+    .start = command_start,
+    .stop = command_stop,
+    .destroy = command_destroy,
+};
+
+static const char *const *copy_env(struct fa_arena *arena, const struct fa_settings *settings)
+{
+    const char **env = fa_arena_zero(arena, settings->env_count + 1, sizeof(char *));
+
+    for (size_t i = 0; i < settings->env_count; i++)
+        env[i] = fa_arena_strdup(arena, settings->env[i]);
+    return env;
+}
+
+struct fa_handler *fa_command_create(struct fa_loop *loop, struct fa_spawner *spawner,
+                                     const struct fa_command_config *config)
+{
+    struct command *command = fa_alloc_zero(1, sizeof(*command));
+
+    command->loop = loop;
+    command->spawner = spawner;
+    command->path = fa_arena_strdup(&command->arena, config->path);
+    command->folder = fa_arena_strdup(&command->arena, config->folder);
+    command->settings = *config->settings;
+    command->settings.env = copy_env(&command->arena, config->settings);
+    command->kill_after_ms = config->kill_after_ms > 0 ? config->kill_after_ms : FA_KILL_AFTER_MS;
+    command->handler = (struct fa_handler){
+        .ops = &command_ops,
+        .type = fa_arena_strdup(&command->arena, config->type),
+        .timeout_ms = config->settings->timeout_ms,
+        .concurrency = config->settings->concurrency,
+        .wish = fa_settings_wish(&command->arena, config->settings),
+    };
+    return &command->handler;
+}

@@ -1,0 +1,586 @@
+/*
+ * host.c - the main thread reads frames, each attempt has a thread, and whoever has something to
+ * say writes its frames whole, under a mutex.
+ */
+#include "runtime/host.h"
+
+#include "base/json.h"
+#include "model/limits.h"
+#include "model/times.h"
+#include "runtime/context.h"
+#include "runtime/frame.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <execinfo.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define SOCKET STDIN_FILENO
+#define CHUNK (64 * 1024)
+#define FRAMES_MAX 64
+#define CRASH_STACK (64 * 1024) /* to tell of a crash by a stack that is full */
+#define EXIT_FAILED 1
+
+struct attempt {
+    struct host *host;
+    uint64_t number;
+    struct fa_arena arena;
+    struct faina_task task;
+    const char *subtasks;
+    size_t output_max;
+    const struct faina_plugin_type *type;
+    atomic_bool is_cancelled;
+    struct attempt *next, **link;
+};
+
+struct host {
+    const struct faina_plugin *plugin;
+    pthread_mutex_t mutex; /* guards the socket's writing side and the list */
+    struct attempt *attempts;
+};
+
+/* ------------------------------------------------------------------------------------------
+ * Saying
+ */
+
+static void write_all(const char *ptr, size_t len)
+{
+    while (len > 0) {
+        ssize_t done = write(SOCKET, ptr, len);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            _exit(EXIT_FAILED); /* the pool is gone: nobody needs us */
+        ptr += done;
+        len -= (size_t)done;
+    }
+}
+
+static void say(struct host *host, enum fa_frame_kind kind, uint64_t attempt,
+                const struct fa_buf *payload)
+{
+    struct fa_frame head = {.kind = kind, .size = (uint32_t)payload->len, .attempt = attempt};
+
+    pthread_mutex_lock(&host->mutex);
+    write_all((const char *)&head, sizeof(head));
+    write_all(payload->ptr, payload->len);
+    pthread_mutex_unlock(&host->mutex);
+}
+
+/* A JSON object that is being written, to be said. */
+struct message {
+    struct fa_buf buf;
+    struct fa_json_writer w;
+};
+
+static void message_begin(struct message *message)
+{
+    fa_buf_init(&message->buf, FA_FRAME_SIZE_MAX);
+    fa_json_writer_init(&message->w, &message->buf, 0);
+    fa_json_begin_object(&message->w);
+}
+
+static void message_end(struct message *message, struct host *host, enum fa_frame_kind kind,
+                        uint64_t attempt)
+{
+    fa_json_end_object(&message->w);
+    say(host, kind, attempt, &message->buf);
+    fa_buf_finish(&message->buf);
+}
+
+static void put_text(struct fa_json_writer *w, const char *key, const char *text)
+{
+    if (!text)
+        return;
+    fa_json_key(w, key);
+    fa_json_put_str(w, text);
+}
+
+static void put_raw(struct fa_json_writer *w, const char *key, const char *json)
+{
+    if (!json)
+        return;
+    fa_json_key(w, key);
+    fa_json_put_raw(w, json);
+}
+
+static void put_list(struct fa_json_writer *w, const char *key, const char *const *list,
+                     size_t count)
+{
+    if (count == 0)
+        return;
+    fa_json_key(w, key);
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < count; i++)
+        fa_json_put_str(w, list[i]);
+    fa_json_end_array(w);
+}
+
+static void put_duration(struct fa_json_writer *w, const char *key, int64_t ms)
+{
+    char text[32];
+
+    if (ms == 0)
+        return;
+    snprintf(text, sizeof(text), "%lldms", (long long)ms);
+    put_text(w, key, text);
+}
+
+static void put_retry(struct fa_json_writer *w, const struct faina_retry_policy *retry)
+{
+    if (retry->base_ms == 0 && retry->max_ms == 0 && retry->factor <= 0)
+        return;
+    fa_json_key(w, "retry");
+    fa_json_begin_object(w);
+    put_duration(w, "base", retry->base_ms);
+    put_duration(w, "max", retry->max_ms);
+    if (retry->factor > 0) {
+        fa_json_key(w, "factor");
+        fa_json_put_double(w, retry->factor);
+    }
+    fa_json_end_object(w);
+}
+
+static void put_submit(struct fa_json_writer *w, const struct faina_submit *submit)
+{
+    char time[FA_TIME_SIZE];
+
+    fa_json_begin_object(w);
+    put_text(w, "namespace", submit->ns);
+    put_text(w, "type", submit->type);
+    put_text(w, "name", submit->name);
+    put_raw(w, "input", submit->input);
+    put_raw(w, "metadata", submit->metadata);
+    put_raw(w, "spec", submit->spec);
+    fa_json_key(w, "priority");
+    fa_json_put_int(w, submit->priority);
+    if (submit->max_attempts != 0) {
+        fa_json_key(w, "maxAttempts");
+        fa_json_put_int(w, submit->max_attempts == FAINA_UNLIMITED ? 0 : submit->max_attempts);
+    }
+    put_duration(w, "delay", submit->delay_ms);
+    if (submit->run_at_us != 0) {
+        fa_time_format(submit->run_at_us, time);
+        put_text(w, "runAt", time);
+    }
+    put_text(w, "idempotencyKey", submit->idempotency_key);
+    put_text(w, "dedupe", submit->dedupe_input ? "input" : NULL);
+    put_list(w, "dependsOn", submit->depends_on, submit->depends_on_count);
+    put_list(w, "resources", submit->resources, submit->resource_count);
+    put_retry(w, &submit->retry);
+    put_text(w, "teamId", submit->team_id);
+    put_text(w, "createdBy", submit->created_by);
+    fa_json_end_object(w);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * One attempt
+ */
+
+static void report(void *ctx, const struct faina_report *report)
+{
+    struct attempt *attempt = ctx;
+    struct message message;
+
+    message_begin(&message);
+    if (report->has_progress) {
+        fa_json_key(&message.w, "progress");
+        fa_json_put_int(&message.w, report->progress);
+    }
+    put_text(&message.w, "state", report->state);
+    put_raw(&message.w, "metadata", report->metadata);
+    message_end(&message, attempt->host, FA_FRAME_SAID, attempt->number);
+}
+
+static bool is_cancelled(void *ctx)
+{
+    return atomic_load(&((struct attempt *)ctx)->is_cancelled);
+}
+
+static const struct fa_context_backend backend = {.report = report, .is_cancelled = is_cancelled};
+
+static void say_failure(struct attempt *attempt, const struct faina_failure *failure)
+{
+    struct message message;
+
+    message_begin(&message);
+    fa_json_key(&message.w, "error");
+    fa_json_begin_object(&message.w);
+    put_text(&message.w, "message", failure->message);
+    put_text(&message.w, "kind", failure->kind);
+    put_raw(&message.w, "detail", failure->detail);
+    fa_json_key(&message.w, "retryable");
+    fa_json_put_bool(&message.w, !failure->permanent);
+    fa_json_end_object(&message.w);
+    message_end(&message, attempt->host, FA_FRAME_SAID, attempt->number);
+}
+
+static void say_subtasks(struct attempt *attempt, const struct fa_outcome *outcome)
+{
+    for (size_t i = 0; i < outcome->subtask_count; i++) {
+        struct message message;
+
+        message_begin(&message);
+        if (i == 0 && outcome->fail_fast) {
+            fa_json_key(&message.w, "failFast");
+            fa_json_put_bool(&message.w, true);
+        }
+        fa_json_key(&message.w, "subtask");
+        put_submit(&message.w, &outcome->subtasks[i]);
+        message_end(&message, attempt->host, FA_FRAME_SAID, attempt->number);
+    }
+}
+
+static void say_background(struct attempt *attempt, const struct fa_outcome *outcome)
+{
+    struct message message;
+
+    message_begin(&message);
+    fa_json_key(&message.w, "background");
+    fa_json_begin_object(&message.w);
+    put_text(&message.w, "reason", outcome->reason);
+    put_duration(&message.w, "timeout", outcome->timeout_ms);
+    fa_json_end_object(&message.w);
+    message_end(&message, attempt->host, FA_FRAME_SAID, attempt->number);
+}
+
+static double seconds(struct timeval time)
+{
+    return (double)time.tv_sec + (double)time.tv_usec / 1e6;
+}
+
+static void say_end(struct attempt *attempt, const struct fa_outcome *outcome)
+{
+    struct message message;
+    struct rusage thread = {0}, process = {0};
+
+    getrusage(RUSAGE_THREAD, &thread);
+    getrusage(RUSAGE_SELF, &process);
+    message_begin(&message);
+    if (outcome->kind == FA_OUTCOME_COMPLETE)
+        put_raw(&message.w, "output", outcome->output);
+    fa_json_key(&message.w, "cpuSeconds");
+    fa_json_put_double(&message.w, seconds(thread.ru_utime) + seconds(thread.ru_stime));
+    fa_json_key(&message.w, "memoryBytes");
+    fa_json_put_int(&message.w, (int64_t)process.ru_maxrss * 1024);
+    message_end(&message, attempt->host, FA_FRAME_END, attempt->number);
+}
+
+static void free_attempt(struct attempt *attempt)
+{
+    pthread_mutex_lock(&attempt->host->mutex);
+    *attempt->link = attempt->next;
+    if (attempt->next)
+        attempt->next->link = attempt->link;
+    pthread_mutex_unlock(&attempt->host->mutex);
+    fa_arena_finish(&attempt->arena);
+    free(attempt);
+}
+
+static void *attempt_main(void *arg)
+{
+    struct attempt *attempt = arg;
+    struct faina_context context = {
+        .arena = &attempt->arena,
+        .task = &attempt->task,
+        .subtasks_json = attempt->subtasks,
+        .output_max = attempt->output_max,
+        .backend = &backend,
+        .backend_ctx = attempt,
+    };
+    stack_t crash_stack = {.ss_sp = fa_arena_take(&attempt->arena, CRASH_STACK),
+                           .ss_size = CRASH_STACK};
+    stack_t no_stack = {.ss_flags = SS_DISABLE};
+    struct fa_outcome outcome;
+
+    sigaltstack(&crash_stack, NULL);
+    outcome = fa_context_run(&context, &attempt->type->handler, attempt->type->user);
+    if (outcome.kind == FA_OUTCOME_FAIL)
+        say_failure(attempt, &outcome.failure);
+    else if (outcome.kind == FA_OUTCOME_BLOCK)
+        say_subtasks(attempt, &outcome);
+    else if (outcome.kind == FA_OUTCOME_BACKGROUND)
+        say_background(attempt, &outcome);
+    say_end(attempt, &outcome);
+    sigaltstack(&no_stack, NULL);
+    free_attempt(attempt);
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * What the pool says
+ */
+
+static const char *get_text(struct fa_json object, const char *name, struct fa_arena *arena)
+{
+    struct fa_json value;
+
+    return fa_json_member(object, name, &value) && value.type == FA_JSON_STRING
+               ? fa_json_text(value, arena)
+               : NULL;
+}
+
+static const char *get_raw(struct fa_json object, const char *name, struct fa_arena *arena)
+{
+    struct fa_json value;
+
+    return fa_json_member(object, name, &value) && value.type != FA_JSON_NULL
+               ? fa_arena_copy(arena, value.raw.ptr, value.raw.len)
+               : NULL;
+}
+
+static int64_t get_int(struct fa_json object, const char *name)
+{
+    struct fa_json value;
+    int64_t number;
+
+    return fa_json_member(object, name, &value) && value.type == FA_JSON_NUMBER &&
+                   fa_json_int(value, &number)
+               ? number
+               : 0;
+}
+
+static void copy_id(char out[FAINA_ID_SIZE], const char *id)
+{
+    snprintf(out, FAINA_ID_SIZE, "%s", id ? id : "");
+}
+
+/* The pool made it, so it is as it must be. */
+static void read_start(struct attempt *attempt, struct fa_json object)
+{
+    struct fa_arena *arena = &attempt->arena;
+    struct faina_task *task = &attempt->task;
+
+    copy_id(task->id, get_text(object, "id", arena));
+    copy_id(task->parent_id, get_text(object, "parentId", arena));
+    task->ns = get_text(object, "namespace", arena);
+    task->type = get_text(object, "type", arena);
+    task->name = get_text(object, "name", arena);
+    task->created_by = get_text(object, "createdBy", arena);
+    task->input = get_raw(object, "input", arena);
+    task->metadata = get_raw(object, "metadata", arena);
+    task->spec = get_raw(object, "spec", arena);
+    task->status = FAINA_RUNNING;
+    task->phase = (enum faina_phase)get_int(object, "phase");
+    task->priority = (int)get_int(object, "priority");
+    task->attempts = get_int(object, "attempts");
+    task->max_attempts = get_int(object, "maxAttempts");
+    task->fence = get_int(object, "fence");
+    attempt->subtasks = get_raw(object, "subtasks", arena);
+    attempt->output_max = (size_t)get_int(object, "outputMax");
+}
+
+static const struct faina_plugin_type *find_type(const struct faina_plugin *plugin,
+                                                 const char *type)
+{
+    for (size_t i = 0; i < plugin->type_count; i++)
+        if (strcmp(plugin->types[i].type, type) == 0)
+            return &plugin->types[i];
+    return NULL;
+}
+
+static void start_attempt(struct host *host, uint64_t number, struct fa_bytes payload)
+{
+    struct attempt *attempt = fa_alloc_zero(1, sizeof(*attempt));
+    pthread_t thread;
+    int failed;
+
+    attempt->host = host;
+    attempt->number = number;
+    read_start(attempt, fa_json_value(payload));
+    attempt->type = find_type(host->plugin, attempt->task.type);
+    pthread_mutex_lock(&host->mutex);
+    attempt->next = host->attempts;
+    attempt->link = &host->attempts;
+    if (attempt->next)
+        attempt->next->link = &attempt->next;
+    host->attempts = attempt;
+    pthread_mutex_unlock(&host->mutex);
+    failed = attempt->type ? pthread_create(&thread, NULL, attempt_main, attempt) : ENOENT;
+    if (!failed) {
+        pthread_detach(thread);
+        return;
+    }
+    say_failure(attempt, &(struct faina_failure){.message = strerror(failed), .kind = "thread"});
+    say_end(attempt, &(struct fa_outcome){.kind = FA_OUTCOME_FAIL});
+    free_attempt(attempt);
+}
+
+static void stop_attempt(struct host *host, uint64_t number)
+{
+    pthread_mutex_lock(&host->mutex);
+    for (struct attempt *attempt = host->attempts; attempt; attempt = attempt->next)
+        if (attempt->number == number)
+            atomic_store(&attempt->is_cancelled, true);
+    pthread_mutex_unlock(&host->mutex);
+}
+
+/* Takes whole frames from the front of what was read. */
+static void take_frames(struct host *host, struct fa_buf *in)
+{
+    size_t at = 0, used;
+    struct fa_bytes payload;
+    struct fa_frame frame;
+
+    while (fa_frame_read((struct fa_bytes){in->ptr + at, in->len - at}, &frame, &payload, &used) ==
+           1) {
+        if (frame.kind == FA_FRAME_START)
+            start_attempt(host, frame.attempt, payload);
+        else if (frame.kind == FA_FRAME_STOP)
+            stop_attempt(host, frame.attempt);
+        at += used;
+    }
+    if (at > 0)
+        memmove(in->ptr, in->ptr + at, in->len - at);
+    in->len -= at;
+}
+
+static void listen_to_pool(struct host *host)
+{
+    struct fa_buf in;
+
+    fa_buf_init(&in, FA_FRAME_SIZE_MAX + CHUNK + sizeof(struct fa_frame));
+    for (;;) {
+        char chunk[CHUNK];
+        ssize_t len = read(SOCKET, chunk, sizeof(chunk));
+
+        if (len < 0 && errno == EINTR)
+            continue;
+        if (len <= 0)
+            break; /* the pool is gone, or wants us to be */
+        fa_buf_add(&in, chunk, (size_t)len);
+        take_frames(host, &in);
+    }
+    fa_buf_finish(&in);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Crashing
+ */
+
+/* The stack, where the pool reads it; then the signal does what it does. */
+static void on_crash(int signal_number)
+{
+    static const char head[] = "faina: the plugin crashed; its stack:\n";
+    void *frames[FRAMES_MAX];
+    int count = backtrace(frames, FRAMES_MAX);
+
+    (void)!write(STDERR_FILENO, head, sizeof(head) - 1);
+    backtrace_symbols_fd(frames, count, STDERR_FILENO);
+    signal(signal_number, SIG_DFL);
+    raise(signal_number);
+}
+
+static void watch_for_crashes(void)
+{
+    static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_RESETHAND};
+    void *frames[1];
+
+    (void)!backtrace(frames, 1); /* loads what it needs now, not in the handler */
+    for (size_t i = 0; i < FA_COUNT(signals); i++)
+        sigaction(signals[i], &action, NULL);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Loading
+ */
+
+static enum faina_code check_plugin(const struct faina_plugin *plugin, struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    if (!plugin)
+        return fa_error_set(err, FAINA_INVALID_REQUEST, "it says that it can't be used here");
+    if (plugin->abi != FAINA_PLUGIN_ABI || plugin->handler_size != sizeof(struct faina_plugin_type))
+        return fa_error_set(err, FAINA_NOT_SUPPORTED,
+                            "it was built for version %u of the plugin interface and this program "
+                            "has version %d: build it anew",
+                            plugin->abi, FAINA_PLUGIN_ABI);
+    if (plugin->type_count == 0 || !plugin->types)
+        return fa_error_set(err, FAINA_INVALID_REQUEST, "it handles no types");
+    for (size_t i = 0; code == FAINA_OK && i < plugin->type_count; i++)
+        code = fa_context_check(plugin->types[i].type, &plugin->types[i].handler, err);
+    return code;
+}
+
+static enum faina_code load(const char *path, const struct faina_plugin **out,
+                            struct faina_error *err)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    faina_plugin_fn *entry;
+    enum faina_code code;
+    void *symbol;
+
+    if (!library)
+        return fa_error_set(err, FAINA_INVALID_REQUEST, "%.400s", dlerror());
+    symbol = dlsym(library, FAINA_PLUGIN_ENTRY);
+    if (!symbol)
+        return fa_error_set(err, FAINA_INVALID_REQUEST, "it has no function " FAINA_PLUGIN_ENTRY);
+    memcpy(&entry, &symbol, sizeof(entry)); /* the standard has no cast for this */
+    *out = entry();
+    code = check_plugin(*out, err);
+    return code;
+}
+
+static void say_hello(struct host *host, const struct faina_error *err)
+{
+    struct message message;
+
+    message_begin(&message);
+    if (!host->plugin) {
+        put_text(&message.w, "error", err->message);
+        message_end(&message, host, FA_FRAME_HELLO, 0);
+        return;
+    }
+    fa_json_key(&message.w, "types");
+    fa_json_begin_array(&message.w);
+    for (size_t i = 0; i < host->plugin->type_count; i++) {
+        const struct faina_plugin_type *type = &host->plugin->types[i];
+
+        fa_json_begin_object(&message.w);
+        put_text(&message.w, "type", type->type);
+        fa_json_key(&message.w, "timeoutMs");
+        fa_json_put_int(&message.w, type->handler.timeout_ms);
+        fa_json_key(&message.w, "concurrency");
+        fa_json_put_int(&message.w, type->handler.concurrency);
+        fa_json_key(&message.w, "wish");
+        put_submit(&message.w, &(struct faina_submit){
+                                   .type = type->type,
+                                   .max_attempts = type->handler.max_attempts,
+                                   .retry = type->handler.retry,
+                                   .resources = type->handler.resources,
+                                   .resource_count = type->handler.resource_count,
+                               });
+        fa_json_end_object(&message.w);
+    }
+    fa_json_end_array(&message.w);
+    message_end(&message, host, FA_FRAME_HELLO, 0);
+}
+
+int fa_host_main(const char *path)
+{
+    struct host host = {0};
+    const struct faina_plugin *plugin = NULL;
+    struct faina_error err;
+    enum faina_code code;
+
+    signal(SIGPIPE, SIG_IGN);
+    watch_for_crashes();
+    pthread_mutex_init(&host.mutex, NULL);
+    fa_error_clear(&err);
+    code = load(path, &plugin, &err);
+    host.plugin = code == FAINA_OK ? plugin : NULL;
+    say_hello(&host, &err);
+    if (code == FAINA_OK)
+        listen_to_pool(&host);
+    /* Attempts may still run: nothing is taken down around them. */
+    _exit(code == FAINA_OK ? 0 : EXIT_FAILED);
+}

@@ -1,0 +1,114 @@
+/* note.c - writes it, and makes any bytes into text. */
+#include "runtime/note.h"
+
+#include "base/json.h"
+#include "base/utf8.h"
+#include "model/limits.h"
+#include "runtime/command.h"
+
+#include <sys/wait.h>
+
+#define REPLACEMENT "\xEF\xBF\xBD"
+
+/* Bytes that stand for themselves. */
+static size_t good_length(const char *ptr, size_t len)
+{
+    const char *nul = memchr(ptr, '\0', len);
+
+    return fa_utf8_valid_length((struct fa_bytes){ptr, nul ? (size_t)(nul - ptr) : len});
+}
+
+const char *fa_note_text(struct fa_arena *arena, const char *ptr, size_t len)
+{
+    struct fa_buf buf;
+    const char *text;
+
+    fa_buf_init(&buf, len * strlen(REPLACEMENT) + 1);
+    while (len > 0) {
+        size_t good = good_length(ptr, len);
+
+        fa_buf_add(&buf, ptr, good);
+        if (good < len) {
+            fa_buf_add_str(&buf, REPLACEMENT);
+            good++;
+        }
+        ptr += good;
+        len -= good;
+    }
+    text = fa_arena_copy(arena, buf.ptr ? buf.ptr : "", buf.len);
+    fa_buf_finish(&buf);
+    return text;
+}
+
+static double seconds(const struct timeval *time)
+{
+    return (double)time->tv_sec + (double)time->tv_usec / 1e6;
+}
+
+static void put_log(struct fa_json_writer *w, struct fa_arena *arena, const struct fa_note *note,
+                    size_t max)
+{
+    size_t skip = note->log_len > max ? note->log_len - max : 0;
+
+    while (skip > 0 && skip < note->log_len && ((unsigned char)note->log[skip] & 0xC0) == 0x80)
+        skip++; /* not in the middle of a character */
+    fa_json_key(w, "log");
+    fa_json_put_str(w, note->log_len ? fa_note_text(arena, note->log + skip, note->log_len - skip)
+                                     : NULL);
+    fa_json_key(w, "logIsCut");
+    fa_json_put_bool(w, note->is_cut || skip > 0);
+}
+
+static void put_status(struct fa_json_writer *w, const struct fa_note *note)
+{
+    fa_json_key(w, "exitCode");
+    if (!note->has_no_status && WIFEXITED(note->status))
+        fa_json_put_int(w, WEXITSTATUS(note->status));
+    else
+        fa_json_put_null(w);
+    fa_json_key(w, "signal");
+    if (!note->has_no_status && WIFSIGNALED(note->status))
+        fa_json_put_int(w, WTERMSIG(note->status));
+    else
+        fa_json_put_null(w);
+}
+
+static void put_usage(struct fa_json_writer *w, const struct fa_note *note)
+{
+    fa_json_key(w, "seconds");
+    fa_json_put_double(w, (double)note->took_us / 1e6);
+    fa_json_key(w, "cpuSeconds");
+    fa_json_put_double(w, seconds(&note->usage.ru_utime) + seconds(&note->usage.ru_stime));
+    fa_json_key(w, "memoryBytes");
+    fa_json_put_int(w, (int64_t)note->usage.ru_maxrss * 1024);
+}
+
+static const char *write_note(struct fa_arena *arena, const struct fa_note *note, size_t max,
+                              bool is_whole)
+{
+    struct fa_json_writer w;
+    struct fa_buf buf;
+    const char *text;
+
+    fa_buf_init(&buf, max);
+    fa_json_writer_init(&w, &buf, 0);
+    fa_json_begin_object(&w);
+    put_status(&w, note);
+    if (is_whole)
+        put_usage(&w, note);
+    put_log(&w, arena, note, is_whole ? FA_LOG_KEPT : FA_NOTE_LOG_IN_ERROR);
+    fa_json_end_object(&w);
+    text = buf.overflow ? NULL : fa_arena_copy(arena, buf.ptr, buf.len);
+    fa_buf_finish(&buf);
+    return text;
+}
+
+const char *fa_note_json(struct fa_arena *arena, const struct fa_note *note)
+{
+    return write_note(arena, note, FA_NOTE_SIZE_MAX, true);
+}
+
+const char *fa_note_error(struct fa_arena *arena, const struct fa_note *note)
+{
+    return write_note(arena, note, FA_ERROR_DETAIL_SIZE_MAX, false);
+}

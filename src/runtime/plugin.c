@@ -1,0 +1,894 @@
+/*
+ * plugin.c - the pool's side of plugins: processes, their sockets, and the attempts in them.
+ *
+ * An attempt lives in its job's arena. It waits in the plugin's list until the process is up, then
+ * is sent; job->run points to it until it has ended.
+ */
+#include "runtime/plugin.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "runtime/command.h"
+#include "runtime/folder.h"
+#include "runtime/frame.h"
+#include "runtime/note.h"
+#include "runtime/said.h"
+#include "service/wire.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define CHUNK (64 * 1024)
+#define LOG_GATHERED (2 * FA_LOG_KEPT)
+#define HELLO_US 10000000   /* to load and say what it handles */
+#define FAREWELL_US 1000000 /* to end by itself, once we are done with it */
+#define PAUSE_MIN_US 100000 /* before it is started again */
+#define PAUSE_MAX_US 5000000
+#define PATH_SIZE 4096
+
+enum standing { DOWN, STARTING, UP };
+
+struct attempt {
+    struct fa_job *job;
+    struct plugin *plugin;
+    uint64_t number; /* 0: not sent yet */
+    struct fa_said said;
+    struct fa_timer kill_timer;
+    struct fa_post start;
+    struct attempt *next, **link;
+};
+
+struct plugin_handler {
+    struct fa_handler handler;
+    struct fa_arena arena;
+    struct plugin *plugin;
+};
+
+struct plugin {
+    struct fa_plugins *plugins;
+    char *path;
+    struct fa_arena arena;
+    struct fa_settings settings;
+    struct plugin *next;
+
+    /* The loop's. */
+    enum standing standing;
+    bool has_been_up, is_ending;
+    struct fa_process process;
+    struct fa_watch socket, log; /* fd -1: none */
+    struct fa_buf in, out, log_text;
+    struct fa_timer
+        timer; /* DOWN: to start again; STARTING: the hello is late; ending: it is late */
+    int64_t pause_us;
+    const char *why_killed; /* NULL: not by us */
+    struct attempt *attempts;
+    uint64_t last_number;
+    struct fa_post begin;
+
+    bool is_settled; /* under the mutex: it is up for the first time, or will never be */
+};
+
+struct fa_plugins {
+    struct fa_pool *pool;
+    struct fa_loop *loop;
+    struct fa_spawner *spawner;
+    struct fa_teller log;
+    struct fa_arena arena;
+    const char *program;
+    const char *const *types; /* NULL: all */
+    size_t type_count;
+    int64_t kill_after_us;
+    struct plugin *first;
+    struct fa_post end;
+
+    pthread_mutex_t mutex; /* guards is_settled and running */
+    pthread_cond_t cond;
+    int running; /* processes */
+};
+
+static void start_process(struct plugin *plugin);
+
+/* ------------------------------------------------------------------------------------------
+ * Attempts
+ */
+
+static void end_attempt(struct attempt *attempt, struct fa_outcome outcome)
+{
+    struct fa_job *job = attempt->job;
+
+    *attempt->link = attempt->next;
+    if (attempt->next)
+        attempt->next->link = attempt->link;
+    fa_timer_clear(attempt->plugin->plugins->loop, &attempt->kill_timer);
+    fa_said_finish(&attempt->said);
+    job->run = NULL;
+    fa_job_end(job, &outcome);
+}
+
+static struct fa_outcome stopped(struct attempt *attempt)
+{
+    return (struct fa_outcome){
+        .kind = FA_OUTCOME_FAIL,
+        .failure = fa_stop_failure(attempt->job, fa_job_stop(attempt->job)),
+    };
+}
+
+static void put_text(struct fa_json_writer *w, const char *key, const char *text)
+{
+    fa_json_key(w, key);
+    fa_json_put_str(w, text);
+}
+
+static void put_raw(struct fa_json_writer *w, const char *key, const char *json)
+{
+    fa_json_key(w, key);
+    fa_json_put_raw(w, json);
+}
+
+static void put_int(struct fa_json_writer *w, const char *key, int64_t number)
+{
+    fa_json_key(w, key);
+    fa_json_put_int(w, number);
+}
+
+/* What host.c's read_start reads. */
+static void write_start(struct fa_buf *out, const struct fa_job *job)
+{
+    const struct faina_task *task = job->task;
+    struct fa_json_writer w;
+
+    fa_json_writer_init(&w, out, 0);
+    fa_json_begin_object(&w);
+    put_text(&w, "id", task->id);
+    put_text(&w, "parentId", task->parent_id);
+    put_text(&w, "namespace", task->ns);
+    put_text(&w, "type", task->type);
+    put_text(&w, "name", task->name);
+    put_text(&w, "createdBy", task->created_by);
+    put_raw(&w, "input", task->input);
+    put_raw(&w, "metadata", task->metadata);
+    put_raw(&w, "spec", task->spec);
+    put_int(&w, "phase", task->phase);
+    put_int(&w, "priority", task->priority);
+    put_int(&w, "attempts", task->attempts);
+    put_int(&w, "maxAttempts", task->max_attempts);
+    put_int(&w, "fence", task->fence);
+    put_raw(&w, "subtasks", job->subtasks);
+    put_int(&w, "outputMax", (int64_t)fa_job_output_max(job));
+    fa_json_end_object(&w);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Sending
+ */
+
+static void flush(struct plugin *plugin)
+{
+    struct fa_buf *out = &plugin->out;
+    size_t at = 0;
+
+    while (plugin->socket.fd >= 0 && at < out->len) {
+        ssize_t done = send(plugin->socket.fd, out->ptr + at, out->len - at, MSG_NOSIGNAL);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            break; /* full: later; broken: the process's end will tell */
+        at += (size_t)done;
+    }
+    if (at > 0)
+        memmove(out->ptr, out->ptr + at, out->len - at);
+    out->len -= at;
+    if (plugin->socket.fd >= 0)
+        fa_loop_watch_writes(plugin->plugins->loop, &plugin->socket, out->len > 0);
+}
+
+static void send_attempt(struct attempt *attempt)
+{
+    struct plugin *plugin = attempt->plugin;
+    struct fa_buf payload;
+
+    attempt->number = ++plugin->last_number;
+    fa_buf_init(&payload, FA_FRAME_SIZE_MAX);
+    write_start(&payload, attempt->job);
+    fa_frame_add(&plugin->out, FA_FRAME_START, attempt->number, payload.ptr, payload.len);
+    fa_buf_finish(&payload);
+}
+
+static void send_all(struct plugin *plugin)
+{
+    for (struct attempt *attempt = plugin->attempts; attempt; attempt = attempt->next)
+        if (attempt->number == 0)
+            send_attempt(attempt);
+    flush(plugin);
+}
+
+static void kill_late(struct fa_timer *timer)
+{
+    struct attempt *attempt =
+        (struct attempt *)((char *)timer - offsetof(struct attempt, kill_timer));
+    struct plugin *plugin = attempt->plugin;
+
+    plugin->why_killed = "an attempt in its process did not stop when asked";
+    fa_process_kill(&plugin->process, SIGKILL);
+}
+
+/* In the loop: a new attempt. */
+static void begin_attempt(struct fa_post *post)
+{
+    struct attempt *attempt = (struct attempt *)((char *)post - offsetof(struct attempt, start));
+    struct plugin *plugin = attempt->plugin;
+    struct attempt **last = &plugin->attempts;
+
+    while (*last)
+        last = &(*last)->next;
+    *last = attempt;
+    attempt->link = last;
+    attempt->job->run = attempt;
+    attempt->kill_timer.fire = kill_late;
+    fa_said_init(&attempt->said, attempt->job);
+    if (fa_job_stop(attempt->job) != FA_STOP_NONE)
+        end_attempt(attempt, stopped(attempt));
+    else if (plugin->standing == UP)
+        send_all(plugin);
+    else if (plugin->standing == DOWN && plugin->timer.place == 0)
+        start_process(plugin);
+}
+
+static void plugin_start(struct fa_handler *handler, struct fa_job *job)
+{
+    struct plugin *plugin = ((struct plugin_handler *)handler)->plugin;
+    struct attempt *attempt = fa_arena_zero(&job->arena, 1, sizeof(*attempt));
+
+    attempt->job = job;
+    attempt->plugin = plugin;
+    attempt->start.run = begin_attempt;
+    fa_loop_post(plugin->plugins->loop, &attempt->start);
+}
+
+struct stop_post {
+    struct fa_post post;
+    struct fa_job *job; /* with a reference */
+};
+
+static void stop_attempt(struct fa_post *post)
+{
+    struct fa_job *job = ((struct stop_post *)post)->job;
+    struct attempt *attempt = job->run;
+
+    if (attempt && attempt->number == 0) {
+        end_attempt(attempt, stopped(attempt));
+    } else if (attempt && attempt->kill_timer.place == 0) {
+        struct plugin *plugin = attempt->plugin;
+
+        fa_frame_add(&plugin->out, FA_FRAME_STOP, attempt->number, "", 0);
+        flush(plugin);
+        fa_timer_set(plugin->plugins->loop, &attempt->kill_timer,
+                     fa_clock_mono_us() + plugin->plugins->kill_after_us);
+    }
+    fa_job_unref(job);
+    free(post);
+}
+
+static void plugin_stop(struct fa_handler *handler, struct fa_job *job)
+{
+    struct stop_post *post = fa_alloc_zero(1, sizeof(*post));
+
+    fa_job_ref(job);
+    post->job = job;
+    post->post.run = stop_attempt;
+    fa_loop_post(((struct plugin_handler *)handler)->plugin->plugins->loop, &post->post);
+}
+
+static void plugin_destroy(struct fa_handler *handler)
+{
+    fa_arena_finish(&((struct plugin_handler *)handler)->arena);
+    free(handler);
+}
+
+static const struct fa_handler_ops plugin_ops = {
+    .start = plugin_start,
+    .stop = plugin_stop,
+    .destroy = plugin_destroy,
+};
+
+/* ------------------------------------------------------------------------------------------
+ * What the process says
+ */
+
+static void settle(struct plugin *plugin)
+{
+    struct fa_plugins *plugins = plugin->plugins;
+
+    pthread_mutex_lock(&plugins->mutex);
+    plugin->is_settled = true;
+    pthread_cond_broadcast(&plugins->cond);
+    pthread_mutex_unlock(&plugins->mutex);
+}
+
+static int64_t get_int(struct fa_json object, const char *name)
+{
+    struct fa_json value;
+    int64_t number;
+
+    return fa_json_member(object, name, &value) && value.type == FA_JSON_NUMBER &&
+                   fa_json_int(value, &number)
+               ? number
+               : 0;
+}
+
+static void put_handler(struct plugin *plugin, struct fa_json item)
+{
+    struct fa_plugins *plugins = plugin->plugins;
+    struct fa_arena scratch = {0};
+    struct plugin_handler *handler;
+    struct faina_error err;
+    struct fa_json value;
+    const char *type;
+
+    if (!fa_json_member(item, "type", &value) || value.type != FA_JSON_STRING)
+        return;
+    type = fa_json_text(value, &scratch);
+    if (fa_folder_wants(type, plugins->types, plugins->type_count)) {
+        handler = fa_alloc_zero(1, sizeof(*handler));
+        handler->plugin = plugin;
+        handler->handler = (struct fa_handler){
+            .ops = &plugin_ops,
+            .type = fa_arena_strdup(&handler->arena, type),
+            .timeout_ms = get_int(item, "timeoutMs"),
+            .concurrency = (int)get_int(item, "concurrency"),
+        };
+        fa_error_clear(&err);
+        if (fa_json_member(item, "wish", &value))
+            (void)!fa_wire_read_submit(value.raw, &handler->arena, &handler->handler.wish, &err);
+        if (fa_pool_put(plugins->pool, &handler->handler, &err) == FAINA_OK)
+            fa_tell(&plugins->log, FA_LOG_INFO, "handles %s by %s", type, plugin->path);
+        else
+            fa_tell(&plugins->log, FA_LOG_ERROR, "%s is not used: %s", type, err.message);
+    }
+    fa_arena_finish(&scratch);
+}
+
+static void take_hello(struct plugin *plugin, struct fa_json object)
+{
+    struct fa_plugins *plugins = plugin->plugins;
+    struct fa_json value, item;
+    struct fa_json_iter it;
+
+    if (fa_json_member(object, "error", &value) && value.type == FA_JSON_STRING) {
+        struct fa_arena scratch = {0};
+
+        fa_tell(&plugins->log, FA_LOG_ERROR, "%s is not used: %s", plugin->path,
+                fa_json_text(value, &scratch));
+        fa_arena_finish(&scratch);
+        plugin->why_killed = ""; /* it ends, and that has been told */
+        return;
+    }
+    plugin->standing = UP;
+    fa_timer_clear(plugins->loop, &plugin->timer);
+    if (!plugin->has_been_up && fa_json_member(object, "types", &value) &&
+        value.type == FA_JSON_ARRAY)
+        for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item);)
+            put_handler(plugin, item);
+    plugin->has_been_up = true;
+    send_all(plugin);
+    settle(plugin);
+}
+
+static struct attempt *find_attempt(struct plugin *plugin, uint64_t number)
+{
+    struct attempt *attempt = plugin->attempts;
+
+    while (attempt && (number == 0 || attempt->number != number))
+        attempt = attempt->next;
+    return attempt;
+}
+
+static void take_end(struct attempt *attempt, struct fa_json object)
+{
+    struct fa_job *job = attempt->job;
+    enum fa_stop stop = fa_job_stop(job);
+    struct fa_note note = {.took_us = fa_clock_mono_us() - job->start_us, .has_no_status = true};
+    struct fa_outcome outcome;
+    const char *output = NULL;
+    struct fa_json value;
+    double cpu_s = 0;
+
+    if (fa_json_member(object, "output", &value) && value.type != FA_JSON_NULL)
+        output = fa_arena_copy(&job->arena, value.raw.ptr, value.raw.len);
+    if (fa_json_member(object, "cpuSeconds", &value) && value.type == FA_JSON_NUMBER)
+        (void)!fa_json_double(value, &cpu_s);
+    outcome = fa_said_outcome(&attempt->said, output);
+    if (stop == FA_STOP_TIMEOUT ||
+        (stop == FA_STOP_SHUTDOWN && outcome.kind != FA_OUTCOME_COMPLETE))
+        outcome = stopped(attempt);
+    note.usage.ru_utime.tv_sec = (time_t)cpu_s;
+    note.usage.ru_utime.tv_usec = (suseconds_t)((cpu_s - (double)(time_t)cpu_s) * 1e6);
+    note.usage.ru_maxrss = (long)(get_int(object, "memoryBytes") / 1024);
+    outcome.note = fa_note_json(&job->arena, &note);
+    attempt->plugin->pause_us = 0;
+    end_attempt(attempt, outcome);
+}
+
+/* False: it makes no sense. A plugin that writes to the socket by itself could do that. */
+static bool take_frame(struct plugin *plugin, const struct fa_frame *frame, struct fa_bytes payload)
+{
+    struct attempt *attempt = find_attempt(plugin, frame->attempt);
+
+    if (fa_json_check(payload, 128, "frame", FAINA_INVALID_REQUEST, NULL) != FAINA_OK)
+        return false;
+    if (frame->kind == FA_FRAME_HELLO && plugin->standing == STARTING)
+        take_hello(plugin, fa_json_value(payload));
+    else if (frame->kind == FA_FRAME_SAID && attempt)
+        fa_said_line(&attempt->said, payload);
+    else if (frame->kind == FA_FRAME_END && attempt)
+        take_end(attempt, fa_json_value(payload));
+    else
+        return false;
+    return true;
+}
+
+static void take_frames(struct plugin *plugin)
+{
+    struct fa_buf *in = &plugin->in;
+    size_t at = 0, used;
+    struct fa_bytes payload;
+    struct fa_frame frame;
+    int got;
+
+    while ((got = fa_frame_read((struct fa_bytes){in->ptr + at, in->len - at}, &frame, &payload,
+                                &used)) == 1) {
+        if (!take_frame(plugin, &frame, payload)) {
+            got = -1;
+            break;
+        }
+        at += used;
+    }
+    if (got < 0) {
+        plugin->why_killed = "its process said something that makes no sense";
+        fa_process_kill(&plugin->process, SIGKILL);
+        at = in->len;
+    }
+    if (at > 0)
+        memmove(in->ptr, in->ptr + at, in->len - at);
+    in->len -= at;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Reading
+ */
+
+static void close_watch(struct plugin *plugin, struct fa_watch *watch)
+{
+    if (watch->fd < 0)
+        return;
+    fa_loop_unwatch(plugin->plugins->loop, watch);
+    close(watch->fd);
+    watch->fd = -1;
+}
+
+/* Reads what there is. False: there is nothing now, or nothing more. */
+static bool read_some(struct plugin *plugin, struct fa_watch *watch, char *chunk, size_t *len)
+{
+    ssize_t got = watch->fd < 0 ? -1 : read(watch->fd, chunk, CHUNK);
+
+    if (got > 0) {
+        *len = (size_t)got;
+        return true;
+    }
+    if (watch->fd >= 0 && (got == 0 || (errno != EAGAIN && errno != EINTR)))
+        close_watch(plugin, watch);
+    return false;
+}
+
+static void read_socket(struct plugin *plugin)
+{
+    char chunk[CHUNK];
+    size_t len;
+
+    while (read_some(plugin, &plugin->socket, chunk, &len)) {
+        fa_buf_add(&plugin->in, chunk, len);
+        take_frames(plugin);
+    }
+}
+
+static void read_log(struct plugin *plugin)
+{
+    struct fa_buf *text = &plugin->log_text;
+    char chunk[CHUNK];
+    size_t len;
+
+    while (read_some(plugin, &plugin->log, chunk, &len)) {
+        if (text->len + len > text->max) {
+            size_t keep = text->len < FA_LOG_KEPT ? text->len : FA_LOG_KEPT;
+
+            memmove(text->ptr, text->ptr + text->len - keep, keep);
+            text->len = keep;
+        }
+        fa_buf_add(text, chunk, len);
+    }
+}
+
+static void on_socket(struct fa_watch *watch)
+{
+    struct plugin *plugin = (struct plugin *)((char *)watch - offsetof(struct plugin, socket));
+
+    flush(plugin);
+    read_socket(plugin);
+}
+
+static void on_log(struct fa_watch *watch)
+{
+    read_log((struct plugin *)((char *)watch - offsetof(struct plugin, log)));
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The process ends
+ */
+
+static struct fa_outcome crashed(struct plugin *plugin, struct attempt *attempt,
+                                 const struct fa_note *note)
+{
+    struct fa_arena *arena = &attempt->job->arena;
+    enum fa_stop stop = fa_job_stop(attempt->job);
+    struct fa_note mine = *note;
+    struct fa_outcome outcome;
+
+    mine.took_us = fa_clock_mono_us() - attempt->job->start_us;
+    if (stop != FA_STOP_NONE)
+        outcome = stopped(attempt);
+    else if (plugin->why_killed)
+        outcome =
+            fa_outcome_fail(arena, "plugin", false, "the plugin was ended: %s", plugin->why_killed);
+    else if (WIFSIGNALED(note->status))
+        outcome = fa_outcome_fail(arena, "crash", false, "the plugin crashed by signal %d (%s)",
+                                  WTERMSIG(note->status), strsignal(WTERMSIG(note->status)));
+    else
+        outcome = fa_outcome_fail(arena, "crash", false, "the plugin exited with code %d",
+                                  WEXITSTATUS(note->status));
+    outcome.note = fa_note_json(arena, &mine);
+    outcome.failure.detail = fa_note_error(arena, &mine);
+    return outcome;
+}
+
+/* G1, for those that were in it; the others wait for the next process. */
+static void fail_attempts(struct plugin *plugin, const struct fa_note *note, bool was_up)
+{
+    struct attempt *next;
+
+    for (struct attempt *attempt = plugin->attempts; attempt; attempt = next) {
+        next = attempt->next;
+        if (attempt->number != 0 || !was_up)
+            end_attempt(attempt, crashed(plugin, attempt, note));
+    }
+}
+
+static void tell_end(struct plugin *plugin, int status, bool was_up)
+{
+    const struct fa_teller *log = &plugin->plugins->log;
+
+    if (plugin->is_ending || (plugin->why_killed && !plugin->why_killed[0]))
+        return;
+    if (!was_up)
+        fa_tell(log, FA_LOG_ERROR, "%s is not used: its process ended before it was loaded%s%s",
+                plugin->path, plugin->why_killed ? ": " : "",
+                plugin->why_killed ? plugin->why_killed : "");
+    else
+        fa_tell(log, FA_LOG_ERROR, "the plugin %s ended by %s %d and is started again",
+                plugin->path, WIFSIGNALED(status) ? "signal" : "exit code",
+                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+static void on_exit_of_plugin(struct fa_process *process)
+{
+    struct plugin *plugin = (struct plugin *)((char *)process - offsetof(struct plugin, process));
+    struct fa_plugins *plugins = plugin->plugins;
+    struct fa_note note = {0};
+    bool was_up;
+
+    read_socket(plugin);
+    read_log(plugin);
+    was_up = plugin->standing == UP;
+    fa_process_kill(process, SIGKILL); /* what it left behind */
+    (void)!fa_process_reap(process, &note.status, &note.usage);
+    close_watch(plugin, &plugin->socket);
+    close_watch(plugin, &plugin->log);
+    fa_timer_clear(plugins->loop, &plugin->timer);
+    plugin->standing = DOWN;
+    tell_end(plugin, note.status, was_up);
+    note.log = plugin->log_text.ptr;
+    note.log_len = plugin->log_text.len;
+    fail_attempts(plugin, &note, was_up);
+    plugin->why_killed = NULL;
+    plugin->pause_us = plugin->pause_us == 0 ? PAUSE_MIN_US : plugin->pause_us * 2;
+    if (plugin->pause_us > PAUSE_MAX_US)
+        plugin->pause_us = PAUSE_MAX_US;
+    if (!plugin->is_ending && plugin->has_been_up)
+        fa_timer_set(plugins->loop, &plugin->timer, fa_clock_mono_us() + plugin->pause_us);
+    pthread_mutex_lock(&plugins->mutex);
+    plugins->running--;
+    plugin->is_settled = true;
+    pthread_cond_broadcast(&plugins->cond);
+    pthread_mutex_unlock(&plugins->mutex);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The process begins
+ */
+
+static bool open_socket(struct plugin *plugin, int *child_end)
+{
+    int ends[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+        return false;
+    plugin->socket.fd = fcntl(ends[0], F_DUPFD_CLOEXEC, 16);
+    *child_end = fcntl(ends[1], F_DUPFD_CLOEXEC, 16);
+    close(ends[0]);
+    close(ends[1]);
+    return plugin->socket.fd >= 0 && *child_end >= 0 &&
+           fcntl(plugin->socket.fd, F_SETFL, O_NONBLOCK) == 0 &&
+           fa_loop_watch(plugin->plugins->loop, &plugin->socket);
+}
+
+static const char **make_env(struct plugin *plugin, struct fa_arena *arena)
+{
+    size_t count;
+    const char **env = fa_clean_environment(arena, plugin->settings.env_count, &count);
+
+    for (size_t i = 0; i < plugin->settings.env_count; i++)
+        env[count++] = plugin->settings.env[i];
+    return env;
+}
+
+static enum faina_code spawn_process(struct plugin *plugin, struct faina_error *err)
+{
+    struct fa_arena scratch = {0};
+    const char *argv[] = {"faina", "plugin-host", plugin->path, NULL};
+    struct fa_spawn spawn = {
+        .path = plugin->plugins->program,
+        .argv = argv,
+        .env = make_env(plugin, &scratch),
+        .limits = plugin->settings.limits,
+        .fd_count = 3,
+        .fds = {-1, -1, -1},
+    };
+    enum faina_code code = FAINA_OK;
+
+    if (!open_socket(plugin, &spawn.fds[0]) || !fa_pipe(&plugin->log.fd, &spawn.fds[1]) ||
+        !fa_loop_watch(plugin->plugins->loop, &plugin->log))
+        code = fa_error_set(err, FAINA_UNAVAILABLE, "can't make the sockets of a process: %s",
+                            strerror(errno));
+    spawn.fds[2] = spawn.fds[1];
+    if (code == FAINA_OK)
+        code = fa_spawn(plugin->plugins->spawner, &spawn, &plugin->process, err);
+    for (int i = 0; i < 2; i++)
+        if (spawn.fds[i] >= 0)
+            close(spawn.fds[i]);
+    fa_arena_finish(&scratch);
+    return code;
+}
+
+static void start_process(struct plugin *plugin)
+{
+    struct fa_plugins *plugins = plugin->plugins;
+    struct faina_error err;
+
+    plugin->in.len = plugin->out.len = plugin->log_text.len = 0;
+    fa_error_clear(&err);
+    if (spawn_process(plugin, &err) != FAINA_OK) {
+        fa_tell(&plugins->log, FA_LOG_ERROR, "%s: %s", plugin->path, err.message);
+        close_watch(plugin, &plugin->socket);
+        close_watch(plugin, &plugin->log);
+        fa_timer_set(plugins->loop, &plugin->timer, fa_clock_mono_us() + PAUSE_MAX_US);
+        settle(plugin);
+        return;
+    }
+    plugin->standing = STARTING;
+    fa_timer_set(plugins->loop, &plugin->timer, fa_clock_mono_us() + HELLO_US);
+    pthread_mutex_lock(&plugins->mutex);
+    plugins->running++;
+    pthread_mutex_unlock(&plugins->mutex);
+}
+
+static void on_plugin_timer(struct fa_timer *timer)
+{
+    struct plugin *plugin = (struct plugin *)((char *)timer - offsetof(struct plugin, timer));
+
+    if (plugin->standing == DOWN && !plugin->is_ending) {
+        start_process(plugin);
+    } else if (plugin->standing != DOWN) {
+        plugin->why_killed = "it took too long";
+        fa_process_kill(&plugin->process, SIGKILL);
+    }
+}
+
+static void begin_plugin(struct fa_post *post)
+{
+    start_process((struct plugin *)((char *)post - offsetof(struct plugin, begin)));
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The folder
+ */
+
+static void free_plugin(struct plugin *plugin)
+{
+    fa_buf_finish(&plugin->in);
+    fa_buf_finish(&plugin->out);
+    fa_buf_finish(&plugin->log_text);
+    fa_arena_finish(&plugin->arena);
+    free(plugin->path);
+    free(plugin);
+}
+
+static void add_plugin(struct fa_plugins *plugins, const char *path)
+{
+    struct plugin *plugin = fa_alloc_zero(1, sizeof(*plugin));
+    struct faina_error err;
+
+    fa_error_clear(&err);
+    plugin->plugins = plugins;
+    plugin->path = memcpy(fa_alloc(strlen(path) + 1), path, strlen(path) + 1);
+    plugin->socket = (struct fa_watch){.fd = -1, .on_event = on_socket};
+    plugin->log = (struct fa_watch){.fd = -1, .on_event = on_log};
+    plugin->timer.fire = on_plugin_timer;
+    plugin->process.on_exit = on_exit_of_plugin;
+    plugin->begin.run = begin_plugin;
+    fa_buf_init(&plugin->in, FA_FRAME_SIZE_MAX + CHUNK + sizeof(struct fa_frame));
+    fa_buf_init(&plugin->out, (size_t)4 << 30);
+    fa_buf_init(&plugin->log_text, LOG_GATHERED + CHUNK);
+    if (fa_folder_settings(path, ".so", &plugin->arena, &plugin->settings, &err) != FAINA_OK) {
+        fa_tell(&plugins->log, FA_LOG_ERROR, "%s is not used: %s", path, err.message);
+        free_plugin(plugin);
+        return;
+    }
+    plugin->next = plugins->first;
+    plugins->first = plugin;
+    fa_loop_post(plugins->loop, &plugin->begin);
+}
+
+/* What ends in .so, and may not be changed by others. */
+static void scan(struct fa_plugins *plugins, const char *folder)
+{
+    DIR *dir = opendir(folder);
+    struct dirent *item;
+
+    while (dir && (item = readdir(dir)) != NULL) {
+        size_t len = strlen(item->d_name);
+        struct faina_error err;
+        char path[PATH_SIZE];
+        struct stat st;
+
+        if (item->d_name[0] == '.' || len < 4 || strcmp(item->d_name + len - 3, ".so") != 0)
+            continue;
+        snprintf(path, sizeof(path), "%s/%s", folder, item->d_name);
+        fa_error_clear(&err);
+        if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+            continue;
+        if (fa_folder_check(path, &st, &err) != FAINA_OK)
+            fa_tell(&plugins->log, FA_LOG_ERROR, "%s is not used: %s", item->d_name, err.message);
+        else
+            add_plugin(plugins, path);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+/* The folder as an absolute path, when it is there and nobody else can change it. */
+static const char *find_folder(struct fa_plugins *plugins, const char *path)
+{
+    char *absolute = realpath(path, NULL);
+    const char *copy = absolute ? fa_arena_strdup(&plugins->arena, absolute) : NULL;
+    struct stat st;
+
+    free(absolute);
+    return copy && stat(copy, &st) == 0 && fa_folder_check(copy, &st, NULL) == FAINA_OK ? copy
+                                                                                        : NULL;
+}
+
+static void wait_until_settled(struct fa_plugins *plugins)
+{
+    pthread_mutex_lock(&plugins->mutex);
+    for (struct plugin *plugin = plugins->first; plugin; plugin = plugin->next)
+        while (!plugin->is_settled)
+            pthread_cond_wait(&plugins->cond, &plugins->mutex);
+    pthread_mutex_unlock(&plugins->mutex);
+}
+
+static void end_plugins(struct fa_post *post)
+{
+    struct fa_plugins *plugins =
+        (struct fa_plugins *)((char *)post - offsetof(struct fa_plugins, end));
+
+    for (struct plugin *plugin = plugins->first; plugin; plugin = plugin->next) {
+        plugin->is_ending = true;
+        fa_timer_clear(plugins->loop, &plugin->timer);
+        close_watch(plugin, &plugin->socket); /* it ends by itself */
+        if (plugin->standing != DOWN)
+            fa_timer_set(plugins->loop, &plugin->timer, fa_clock_mono_us() + FAREWELL_US);
+    }
+    pthread_mutex_lock(&plugins->mutex);
+    plugins->running--; /* the one that fa_plugins_stop added */
+    pthread_cond_broadcast(&plugins->cond);
+    pthread_mutex_unlock(&plugins->mutex);
+}
+
+static void copy_types(struct fa_plugins *plugins, const struct fa_runtime_config *config)
+{
+    const char **types;
+
+    if (!config->types)
+        return;
+    types = fa_arena_zero(&plugins->arena, config->type_count + 1, sizeof(char *));
+    for (size_t i = 0; i < config->type_count; i++)
+        types[i] = fa_arena_strdup(&plugins->arena, config->types[i]);
+    plugins->types = types;
+    plugins->type_count = config->type_count;
+}
+
+enum faina_code fa_plugins_create(struct fa_plugins **out, struct fa_pool *pool,
+                                  struct fa_loop *loop, struct fa_spawner *spawner,
+                                  const struct fa_runtime_config *config, struct faina_error *err)
+{
+    struct fa_plugins *plugins = fa_alloc_zero(1, sizeof(*plugins));
+    const char *folder;
+
+    (void)err;
+    plugins->pool = pool;
+    plugins->loop = loop;
+    plugins->spawner = spawner;
+    plugins->log = config->log;
+    plugins->program =
+        fa_arena_strdup(&plugins->arena, config->program ? config->program : "/proc/self/exe");
+    plugins->kill_after_us =
+        1000 * (config->kill_after_ms > 0 ? config->kill_after_ms : FA_KILL_AFTER_MS);
+    plugins->end.run = end_plugins;
+    copy_types(plugins, config);
+    pthread_mutex_init(&plugins->mutex, NULL);
+    pthread_cond_init(&plugins->cond, NULL);
+    folder = find_folder(plugins, config->handlers);
+    if (folder)
+        scan(plugins, folder);
+    wait_until_settled(plugins);
+    *out = plugins;
+    return FAINA_OK;
+}
+
+void fa_plugins_stop(struct fa_plugins *plugins)
+{
+    if (!plugins)
+        return;
+    pthread_mutex_lock(&plugins->mutex);
+    plugins->running++;
+    pthread_mutex_unlock(&plugins->mutex);
+    fa_loop_post(plugins->loop, &plugins->end);
+    pthread_mutex_lock(&plugins->mutex);
+    while (plugins->running > 0)
+        pthread_cond_wait(&plugins->cond, &plugins->mutex);
+    pthread_mutex_unlock(&plugins->mutex);
+}
+
+void fa_plugins_destroy(struct fa_plugins *plugins)
+{
+    struct plugin *next;
+
+    if (!plugins)
+        return;
+    for (struct plugin *plugin = plugins->first; plugin; plugin = next) {
+        next = plugin->next;
+        free_plugin(plugin);
+    }
+    pthread_mutex_destroy(&plugins->mutex);
+    pthread_cond_destroy(&plugins->cond);
+    fa_arena_finish(&plugins->arena);
+    free(plugins);
+}

@@ -1,0 +1,305 @@
+/*
+ * said.c - reads the lines by a table of their members.
+ */
+#include "runtime/said.h"
+
+#include "base/json.h"
+#include "model/check.h"
+#include "model/limits.h"
+#include "model/times.h"
+#include "service/wire.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define SUBTASK_BYTES_MAX ((size_t)256 * 1024 * 1024) /* of all subtasks of one attempt */
+#define LEVELS_AROUND 3                               /* {"subtask":{"input":... */
+
+/* One line being read. */
+struct line {
+    struct fa_said *said;
+    struct faina_report report;
+    bool has_report;
+    struct faina_error err;
+};
+
+void fa_said_init(struct fa_said *said, struct fa_job *job)
+{
+    *said = (struct fa_said){.job = job};
+}
+
+void fa_said_finish(struct fa_said *said)
+{
+    fa_arena_finish(&said->scratch);
+}
+
+void fa_said_refuse(struct fa_said *said, const char *format, ...)
+{
+    va_list args;
+
+    if (said->is_wrong)
+        return;
+    said->is_wrong = true;
+    va_start(args, format);
+    vsnprintf(said->wrong, sizeof(said->wrong), format, args);
+    va_end(args);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The members of a line
+ */
+
+static enum faina_code refuse(struct line *line, const char *sentence)
+{
+    return fa_error_set(&line->err, FAINA_INVALID_REQUEST, "%s", sentence);
+}
+
+static enum faina_code read_progress(struct line *line, struct fa_json value)
+{
+    double number;
+
+    if (value.type != FA_JSON_NUMBER || !fa_json_double(value, &number) || number < 0 ||
+        number > 100)
+        return refuse(line, "progress must be a number from 0 to 100");
+    line->report.has_progress = true;
+    line->report.progress = (int)number;
+    line->has_report = true;
+    return FAINA_OK;
+}
+
+static enum faina_code read_state(struct line *line, struct fa_json value)
+{
+    if (value.type != FA_JSON_STRING)
+        return refuse(line, "state must be a string");
+    line->report.state = fa_json_text(value, &line->said->scratch);
+    line->has_report = true;
+    return FAINA_OK;
+}
+
+static enum faina_code read_metadata(struct line *line, struct fa_json value)
+{
+    line->report.metadata = fa_arena_copy(&line->said->scratch, value.raw.ptr, value.raw.len);
+    line->has_report = true;
+    return FAINA_OK;
+}
+
+static enum faina_code read_subtask(struct line *line, struct fa_json value)
+{
+    struct fa_said *said = line->said;
+    struct fa_arena *arena = &said->job->arena;
+    struct faina_submit submit;
+    enum faina_code code;
+
+    if (said->subtask_count == FA_CHILDREN_MAX)
+        return fa_error_set(&line->err, FAINA_INVALID_REQUEST,
+                            "a task can have at most %d subtasks", FA_CHILDREN_MAX);
+    said->subtask_bytes += value.raw.len;
+    if (said->subtask_bytes > SUBTASK_BYTES_MAX)
+        return fa_error_set(&line->err, FAINA_PAYLOAD_TOO_LARGE,
+                            "the subtasks are larger than %zu MiB in all", SUBTASK_BYTES_MAX >> 20);
+    code = fa_wire_read_submit(value.raw, arena, &submit, &line->err);
+    if (code == FAINA_OK)
+        code = fa_check_submit(&submit, fa_job_output_max(said->job), &line->err);
+    if (code != FAINA_OK)
+        return code;
+    said->subtasks = fa_arena_grow(arena, said->subtasks, said->subtask_count, &said->subtask_size,
+                                   sizeof(submit));
+    said->subtasks[said->subtask_count++] = submit;
+    return FAINA_OK;
+}
+
+static enum faina_code read_fail_fast(struct line *line, struct fa_json value)
+{
+    if (value.type != FA_JSON_TRUE && value.type != FA_JSON_FALSE)
+        return refuse(line, "failFast must be true or false");
+    line->said->fail_fast = value.type == FA_JSON_TRUE;
+    return FAINA_OK;
+}
+
+static enum faina_code read_background(struct line *line, struct fa_json value)
+{
+    struct fa_said *said = line->said;
+    struct fa_json_iter it;
+    struct fa_bytes key;
+    struct fa_json member;
+
+    if (value.type != FA_JSON_OBJECT)
+        return refuse(line, "background must be an object such as {\"timeout\":\"1h\"}");
+    said->has_background = true;
+    for (it = fa_json_iter(value); fa_json_next(&it, &key, &member);) {
+        bool is_text = member.type == FA_JSON_STRING;
+
+        if (fa_bytes_equal(key, FA_LIT("reason")) && is_text) {
+            said->reason = fa_json_text(member, &said->job->arena);
+        } else if (fa_bytes_equal(key, FA_LIT("timeout")) &&
+                   (is_text || member.type == FA_JSON_NUMBER)) {
+            const char *text = is_text
+                                   ? fa_json_text(member, &said->scratch)
+                                   : fa_arena_copy(&said->scratch, member.raw.ptr, member.raw.len);
+            enum faina_code code =
+                fa_duration_parse(text, "background.timeout", &said->timeout_ms, &line->err);
+
+            if (code != FAINA_OK)
+                return code;
+        } else {
+            return refuse(line, "background has the members reason (a string) and timeout (a "
+                                "duration), and no other");
+        }
+    }
+    return FAINA_OK;
+}
+
+static enum faina_code read_error_member(struct line *line, struct fa_bytes key,
+                                         struct fa_json member)
+{
+    struct fa_said *said = line->said;
+    struct fa_arena *arena = &said->job->arena;
+    bool is_text = member.type == FA_JSON_STRING;
+    bool is_bool = member.type == FA_JSON_TRUE || member.type == FA_JSON_FALSE;
+
+    if (fa_bytes_equal(key, FA_LIT("message")) && is_text) {
+        said->failure.message = fa_json_text(member, arena);
+    } else if (fa_bytes_equal(key, FA_LIT("kind")) && is_text) {
+        said->failure.kind = fa_json_text(member, arena);
+    } else if (fa_bytes_equal(key, FA_LIT("detail"))) {
+        said->failure.detail = fa_arena_copy(arena, member.raw.ptr, member.raw.len);
+    } else if (fa_bytes_equal(key, FA_LIT("retryable")) && is_bool) {
+        said->failure.permanent = member.type == FA_JSON_FALSE;
+        said->has_retryable = true;
+    } else {
+        return refuse(line, "error has the members message and kind (strings), detail and "
+                            "retryable (true or false), and no other");
+    }
+    return FAINA_OK;
+}
+
+static enum faina_code read_error(struct line *line, struct fa_json value)
+{
+    struct fa_said *said = line->said;
+    struct fa_json_iter it;
+    struct fa_bytes key;
+    struct fa_json member;
+
+    said->failure = (struct faina_failure){0};
+    said->has_retryable = false;
+    if (value.type == FA_JSON_STRING) {
+        said->failure.message = fa_json_text(value, &said->job->arena);
+    } else if (value.type != FA_JSON_OBJECT) {
+        return refuse(line, "error must be a string, or an object with a message");
+    } else {
+        for (it = fa_json_iter(value); fa_json_next(&it, &key, &member);) {
+            enum faina_code code = FAINA_OK;
+
+            if (member.type != FA_JSON_NULL)
+                code = read_error_member(line, key, member);
+            if (code != FAINA_OK)
+                return code;
+        }
+    }
+    said->has_error = true;
+    return fa_check_failure(&said->failure, &line->err);
+}
+
+static const struct {
+    const char *name;
+    enum faina_code (*read)(struct line *line, struct fa_json value);
+} members[] = {
+    {"progress", read_progress}, {"state", read_state},        {"metadata", read_metadata},
+    {"subtask", read_subtask},   {"failFast", read_fail_fast}, {"background", read_background},
+    {"error", read_error},
+};
+
+/* ------------------------------------------------------------------------------------------
+ * Lines
+ */
+
+static enum faina_code read_member(struct line *line, struct fa_bytes key, struct fa_json value)
+{
+    const char *names[FA_COUNT(members) + 1] = {NULL};
+    const char *name, *nearest;
+
+    for (size_t i = 0; i < FA_COUNT(members); i++) {
+        names[i] = members[i].name;
+        if (fa_bytes_equal(key, fa_str(members[i].name)))
+            return members[i].read(line, value);
+    }
+    name = fa_json_unescape(key, &line->said->scratch);
+    nearest = fa_wire_nearest(name, names);
+    return fa_error_set(&line->err, FAINA_INVALID_REQUEST, "unknown member \"%.100s\"%s%s%s", name,
+                        nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                        nearest ? "\"?" : "");
+}
+
+static enum faina_code read_line(struct line *line, struct fa_bytes text)
+{
+    struct fa_json_iter it;
+    struct fa_bytes key;
+    struct fa_json value;
+    enum faina_code code;
+
+    code = fa_json_check(text, FA_JSON_DEPTH_MAX + LEVELS_AROUND, "line", FAINA_INVALID_REQUEST,
+                         &line->err);
+    if (code != FAINA_OK)
+        return code;
+    value = fa_json_value(text);
+    if (value.type != FA_JSON_OBJECT)
+        return refuse(line, "it must be a JSON object such as {\"progress\":40}");
+    for (it = fa_json_iter(value); code == FAINA_OK && fa_json_next(&it, &key, &value);)
+        code = read_member(line, key, value);
+    if (code == FAINA_OK && line->has_report)
+        code = fa_check_report(&line->report, &line->err);
+    return code;
+}
+
+void fa_said_line(struct fa_said *said, struct fa_bytes text)
+{
+    struct line line = {.said = said};
+
+    said->line_count++;
+    if (said->is_wrong || text.len == 0)
+        return;
+    fa_error_clear(&line.err);
+    if (read_line(&line, text) != FAINA_OK)
+        fa_said_refuse(said, "line %zu on descriptor 3 makes no sense: %s", said->line_count,
+                       line.err.message);
+    else if (line.has_report)
+        fa_job_report(said->job, &line.report);
+    fa_arena_reset(&said->scratch);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The end
+ */
+
+static struct fa_outcome complete(struct fa_said *said, const char *output)
+{
+    struct faina_error err;
+    size_t max = fa_job_output_max(said->job);
+
+    fa_error_clear(&err);
+    if (fa_check_json(output, max, "output", FAINA_INVALID_REQUEST, &err) != FAINA_OK)
+        return fa_outcome_fail(&said->job->arena, "bad_output", true,
+                               "the output can't be taken: %s", err.message);
+    return (struct fa_outcome){.kind = FA_OUTCOME_COMPLETE, .output = output};
+}
+
+struct fa_outcome fa_said_outcome(struct fa_said *said, const char *output)
+{
+    if (said->is_wrong)
+        return fa_outcome_fail(&said->job->arena, "protocol", true, "%s", said->wrong);
+    if (said->has_error)
+        return (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = said->failure};
+    if (said->has_background && said->subtask_count > 0)
+        return fa_outcome_fail(&said->job->arena, "protocol", true,
+                               "an attempt can go on in the background or wait for subtasks, not "
+                               "both");
+    if (said->has_background)
+        return (struct fa_outcome){
+            .kind = FA_OUTCOME_BACKGROUND, .reason = said->reason, .timeout_ms = said->timeout_ms};
+    if (said->subtask_count > 0)
+        return (struct fa_outcome){.kind = FA_OUTCOME_BLOCK,
+                                   .subtasks = said->subtasks,
+                                   .subtask_count = said->subtask_count,
+                                   .fail_fast = said->fail_fast};
+    return complete(said, output);
+}

@@ -1,0 +1,297 @@
+/*
+ * settings.c - reads TYPE.json by tables: one of its members, one of its limits.
+ *
+ * What a task can say too (maxAttempts, resources, retry) is read as for a task, by the same code.
+ */
+#include "runtime/settings.h"
+
+#include "base/json.h"
+#include "model/check.h"
+#include "model/limits.h"
+#include "model/times.h"
+#include "service/wire.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BYTES_MAX ((int64_t)1 << 50)
+#define COUNT_MAX 1000000
+
+struct reader {
+    struct fa_arena *arena;
+    struct fa_settings *out;
+    struct faina_error *err;
+};
+
+typedef enum faina_code read_fn(struct reader *r, const char *name, struct fa_json value,
+                                void *place);
+
+static enum faina_code refuse(struct reader *r, const char *name, const char *what)
+{
+    return fa_error_field(r->err, FAINA_INVALID_REQUEST, name, "%s must be %s", name, what);
+}
+
+static enum faina_code read_count(struct reader *r, const char *name, struct fa_json value,
+                                  void *place)
+{
+    int64_t number;
+
+    if (value.type != FA_JSON_NUMBER || !fa_json_int(value, &number) || number < 1 ||
+        number > COUNT_MAX)
+        return refuse(r, name, "a whole number from 1 to 1000000");
+    *(int64_t *)place = number;
+    return FAINA_OK;
+}
+
+static enum faina_code read_duration(struct reader *r, const char *name, struct fa_json value,
+                                     void *place)
+{
+    enum faina_code code;
+
+    if (value.type != FA_JSON_STRING && value.type != FA_JSON_NUMBER)
+        return refuse(r, name, "a duration such as \"90s\", or a number of seconds");
+    code = fa_duration_parse(value.type == FA_JSON_STRING
+                                 ? fa_json_text(value, r->arena)
+                                 : fa_arena_copy(r->arena, value.raw.ptr, value.raw.len),
+                             name, place, r->err);
+    if (code == FAINA_OK && *(int64_t *)place <= 0)
+        return refuse(r, name, "longer than nothing");
+    return code;
+}
+
+static enum faina_code read_seconds(struct reader *r, const char *name, struct fa_json value,
+                                    void *place)
+{
+    int64_t ms = 0;
+    enum faina_code code = read_duration(r, name, value, &ms);
+
+    *(int64_t *)place = (ms + 999) / 1000;
+    return code;
+}
+
+/* "512MiB", "64KiB", "2GiB", or a number of bytes. */
+static enum faina_code read_bytes(struct reader *r, const char *name, struct fa_json value,
+                                  void *place)
+{
+    static const struct {
+        const char *unit;
+        int shift;
+    } units[] = {{"", 0}, {"B", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}};
+    const char *text = NULL;
+    long long number;
+    char *end;
+
+    if (value.type == FA_JSON_STRING)
+        text = fa_json_text(value, r->arena);
+    else if (value.type == FA_JSON_NUMBER)
+        text = fa_arena_copy(r->arena, value.raw.ptr, value.raw.len);
+    if (!text || text[0] < '0' || text[0] > '9')
+        return refuse(r, name, "a size such as \"512MiB\", or a number of bytes");
+    number = strtoll(text, &end, 10);
+    for (size_t i = 0; i < FA_COUNT(units); i++) {
+        if (strcmp(end, units[i].unit) != 0)
+            continue;
+        if (number < 1 || number > BYTES_MAX >> units[i].shift)
+            return refuse(r, name, "a size from 1 byte to 1024 TiB");
+        *(int64_t *)place = (int64_t)number << units[i].shift;
+        return FAINA_OK;
+    }
+    return refuse(r, name, "a size such as \"512MiB\", or a number of bytes");
+}
+
+static enum faina_code unknown(struct reader *r, const char *where, const char *key,
+                               const char *const *names)
+{
+    const char *nearest = fa_wire_nearest(key, names);
+
+    return fa_error_field(r->err, FAINA_INVALID_REQUEST, where, "unknown setting \"%.100s\"%s%s%s",
+                          key, nearest ? "; did you mean \"" : "", nearest ? nearest : "",
+                          nearest ? "\"?" : "");
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The members
+ */
+
+static enum faina_code read_limits(struct reader *r, const char *name, struct fa_json value,
+                                   void *place)
+{
+    static const struct {
+        const char *name, *full_name;
+        read_fn *read;
+        size_t offset;
+    } limits[] = {
+        {"memory", "limits.memory", read_bytes, offsetof(struct fa_limits, memory_bytes)},
+        {"cpu", "limits.cpu", read_seconds, offsetof(struct fa_limits, cpu_s)},
+        {"files", "limits.files", read_count, offsetof(struct fa_limits, files)},
+        {"fileSize", "limits.fileSize", read_bytes, offsetof(struct fa_limits, file_bytes)},
+        {"processes", "limits.processes", read_count, offsetof(struct fa_limits, processes)},
+    };
+    const char *names[FA_COUNT(limits) + 1] = {NULL};
+    struct fa_json_iter it;
+    struct fa_bytes key;
+    struct fa_json member;
+
+    if (value.type != FA_JSON_OBJECT)
+        return refuse(r, name, "an object such as {\"memory\":\"512MiB\"}");
+    for (size_t i = 0; i < FA_COUNT(limits); i++)
+        names[i] = limits[i].name;
+    for (it = fa_json_iter(value); fa_json_next(&it, &key, &member);) {
+        const char *text = fa_json_unescape(key, r->arena);
+        enum faina_code code;
+        size_t i = 0;
+
+        while (i < FA_COUNT(limits) && strcmp(text, limits[i].name) != 0)
+            i++;
+        if (i == FA_COUNT(limits))
+            return unknown(r, name, text, names);
+        code = limits[i].read(r, limits[i].full_name, member, (char *)place + limits[i].offset);
+        if (code != FAINA_OK)
+            return code;
+    }
+    return FAINA_OK;
+}
+
+static bool is_env_name(const char *name)
+{
+    if (name[0] == '\0' || strncmp(name, "FAINA_", strlen("FAINA_")) == 0)
+        return false;
+    for (; *name; name++)
+        if (!(*name == '_' || (*name >= 'A' && *name <= 'Z') || (*name >= 'a' && *name <= 'z') ||
+              (*name >= '0' && *name <= '9')))
+            return false;
+    return true;
+}
+
+static enum faina_code read_env(struct reader *r, const char *name, struct fa_json value,
+                                void *place)
+{
+    struct fa_json_iter it;
+    struct fa_bytes key;
+    struct fa_json member;
+    const char **env;
+    size_t count = 0;
+
+    (void)place;
+    if (value.type != FA_JSON_OBJECT)
+        return refuse(r, name, "an object such as {\"LANG\":\"C.UTF-8\"}");
+    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &member);)
+        count++;
+    env = fa_arena_zero(r->arena, count + 1, sizeof(char *));
+    count = 0;
+    for (it = fa_json_iter(value); fa_json_next(&it, &key, &member);) {
+        const char *text = fa_json_unescape(key, r->arena);
+
+        if (!is_env_name(text))
+            return refuse(r, name, "names of letters, digits and _, none of them FAINA_...");
+        if (member.type != FA_JSON_STRING)
+            return refuse(r, name, "an object whose values are strings");
+        env[count++] = fa_arena_printf(r->arena, "%s=%s", text, fa_json_text(member, r->arena));
+    }
+    r->out->env = env;
+    r->out->env_count = count;
+    return FAINA_OK;
+}
+
+/* maxAttempts, retry and resources mean what they mean in a task. */
+static enum faina_code read_as_task(struct reader *r, const char *name, struct fa_json value,
+                                    void *place)
+{
+    const char *json = fa_arena_printf(r->arena, "{\"type\":\"x\",\"%s\":%.*s}", name,
+                                       (int)value.raw.len, value.raw.ptr);
+    struct faina_submit submit;
+    enum faina_code code = fa_wire_read_submit(fa_str(json), r->arena, &submit, r->err);
+
+    (void)place;
+    if (code == FAINA_OK)
+        code = fa_check_submit(&submit, FA_INPUT_SIZE_DEFAULT, r->err);
+    if (code != FAINA_OK)
+        return code;
+    if (submit.max_attempts != 0)
+        r->out->max_attempts = submit.max_attempts;
+    if (strcmp(name, "retry") == 0)
+        r->out->retry = submit.retry;
+    if (submit.resource_count > 0) {
+        r->out->resources = submit.resources;
+        r->out->resource_count = submit.resource_count;
+    }
+    return FAINA_OK;
+}
+
+static enum faina_code read_concurrency(struct reader *r, const char *name, struct fa_json value,
+                                        void *place)
+{
+    int64_t number = 0;
+    enum faina_code code = read_count(r, name, value, &number);
+
+    (void)place;
+    r->out->concurrency = (int)number;
+    return code;
+}
+
+static const struct {
+    const char *name;
+    read_fn *read;
+    size_t offset;
+} members[] = {
+    {"timeout", read_duration, offsetof(struct fa_settings, timeout_ms)},
+    {"concurrency", read_concurrency, 0},
+    {"maxAttempts", read_as_task, 0},
+    {"maxRetries", read_as_task, 0},
+    {"retry", read_as_task, 0},
+    {"resources", read_as_task, 0},
+    {"limits", read_limits, offsetof(struct fa_settings, limits)},
+    {"env", read_env, 0},
+};
+
+static enum faina_code read_member(struct reader *r, const char *key, struct fa_json value)
+{
+    const char *names[FA_COUNT(members) + 1] = {NULL};
+
+    for (size_t i = 0; i < FA_COUNT(members); i++) {
+        names[i] = members[i].name;
+        if (strcmp(key, members[i].name) == 0)
+            return value.type == FA_JSON_NULL ? FAINA_OK
+                                              : members[i].read(r, members[i].name, value,
+                                                                (char *)r->out + members[i].offset);
+    }
+    return unknown(r, "", key, names);
+}
+
+enum faina_code fa_settings_read(struct fa_bytes text, struct fa_arena *arena,
+                                 struct fa_settings *out, struct faina_error *err)
+{
+    struct fa_settings settings = {0};
+    struct reader r = {.arena = arena, .out = &settings, .err = err};
+    enum faina_code code;
+    struct fa_json_iter it;
+    struct fa_bytes key;
+    struct fa_json value;
+
+    code = fa_json_check(text, FA_JSON_DEPTH_MAX, "settings", FAINA_INVALID_REQUEST, err);
+    if (code != FAINA_OK)
+        return code;
+    value = fa_json_value(text);
+    if (value.type != FA_JSON_OBJECT)
+        return fa_error_set(err, FAINA_INVALID_REQUEST,
+                            "the settings must be a JSON object such as {\"timeout\":\"5m\"}");
+    for (it = fa_json_iter(value); code == FAINA_OK && fa_json_next(&it, &key, &value);)
+        code = read_member(&r, fa_json_unescape(key, arena), value);
+    if (code == FAINA_OK)
+        *out = settings;
+    return code;
+}
+
+struct faina_submit fa_settings_wish(struct fa_arena *arena, const struct fa_settings *settings)
+{
+    const char **names = fa_arena_zero(arena, settings->resource_count + 1, sizeof(char *));
+
+    for (size_t i = 0; i < settings->resource_count; i++)
+        names[i] = fa_arena_strdup(arena, settings->resources[i]);
+    return (struct faina_submit){
+        .max_attempts = settings->max_attempts,
+        .retry = settings->retry,
+        .resources = names,
+        .resource_count = settings->resource_count,
+    };
+}

@@ -1,0 +1,36 @@
+/*
+ * settings.h - the file TYPE.json beside a handler.
+ *
+ *     {"timeout":"5m", "concurrency":2, "maxAttempts":3, "resources":["gpu"],
+ *      "retry":{"base":"1s","factor":2,"max":"1h"},
+ *      "limits":{"memory":"512MiB","cpu":"60s","files":256,"fileSize":"1GiB","processes":64},
+ *      "env":{"LANG":"C.UTF-8"}}
+ *
+ * Unknown members are refused by name, and a mistake in the file is told with line and column.
+ */
+#ifndef FA_SETTINGS_H
+#define FA_SETTINGS_H
+
+#include "runtime/spawn.h"
+
+#include <faina.h>
+
+struct fa_settings {
+    int64_t timeout_ms; /* 0: none */
+    int concurrency;    /* 0: as many as the pool has slots */
+    int max_attempts;   /* 0: the task's own; FAINA_UNLIMITED: no limit */
+    struct faina_retry_policy retry;
+    const char *const *resources;
+    size_t resource_count;
+    struct fa_limits limits;
+    const char *const *env; /* NAME=value */
+    size_t env_count;
+};
+
+/* What the settings say about tasks of the type, as a submit; copied into `arena`. */
+struct faina_submit fa_settings_wish(struct fa_arena *arena, const struct fa_settings *settings);
+/* Reads the text of the file; what it says lives in `arena`. */
+FA_MUST_CHECK enum faina_code fa_settings_read(struct fa_bytes text, struct fa_arena *arena,
+                                               struct fa_settings *out, struct faina_error *err);
+
+#endif

@@ -1,0 +1,345 @@
+/*
+ * spawn.c - vfork, a few system calls in the child, execve.
+ *
+ * vfork and not fork: the cost must not grow with the engine's caches. The child shares our memory
+ * until it executes, so it only makes system calls; everything it needs is prepared before.
+ */
+#include "runtime/spawn.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define LOWEST_FD 16 /* ours are above those that a child gets */
+#define REAP_INTERVAL_US 1000000
+#define EXIT_RETRY 75 /* the file is being written: another time */
+#define EXIT_CANNOT 126
+#define EXIT_MISSING 127
+
+struct fa_spawner {
+    struct fa_loop *loop;
+    struct rlimit files; /* as they were when we started */
+    struct fa_process *processes;
+    bool owns_process;
+    struct fa_timer reap_timer;
+    struct fa_post begin;
+};
+
+/* ------------------------------------------------------------------------------------------
+ * The child
+ */
+
+/* Everything the child needs, made before. */
+struct recipe {
+    const struct fa_spawn *spawn;
+    pid_t parent;
+    struct {
+        int resource;
+        struct rlimit limit;
+    } limits[8];
+    int limit_count;
+};
+
+static void tell(const char *text)
+{
+    (void)!write(STDERR_FILENO, text, strlen(text));
+}
+
+/* Why execve failed, where the handler's own errors go. */
+static _Noreturn void give_up(const char *path, const char *step, int error)
+{
+    tell("faina: can't ");
+    tell(step);
+    tell(" ");
+    tell(path);
+    tell(": ");
+    tell(strerrordesc_np(error) ? strerrordesc_np(error) : "unknown error");
+    tell("\n");
+    if (error == ETXTBSY || error == EAGAIN || error == ENOMEM)
+        _exit(EXIT_RETRY);
+    _exit(error == ENOENT || error == ENOTDIR ? EXIT_MISSING : EXIT_CANNOT);
+}
+
+static void reset_signals(void)
+{
+    static const int ignored[] = {SIGPIPE, SIGXFSZ, SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+                                  SIGCHLD, SIGUSR1, SIGUSR2, SIGALRM, SIGTTIN, SIGTTOU};
+    sigset_t none;
+
+    for (size_t i = 0; i < FA_COUNT(ignored); i++)
+        signal(ignored[i], SIG_DFL);
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+static _Noreturn void child_main(const struct recipe *recipe)
+{
+    const struct fa_spawn *spawn = recipe->spawn;
+
+    for (int i = 0; i < spawn->fd_count; i++)
+        if (dup2(spawn->fds[i], i) < 0)
+            _exit(EXIT_RETRY);
+    syscall(SYS_close_range, spawn->fd_count, ~0U, 0);
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != recipe->parent)
+        _exit(EXIT_RETRY); /* it ended before the line above */
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    for (int i = 0; i < recipe->limit_count; i++)
+        if (setrlimit((__rlimit_resource_t)recipe->limits[i].resource, &recipe->limits[i].limit) !=
+            0)
+            give_up(spawn->path, "set the limits of", errno);
+    reset_signals();
+    if (spawn->folder && chdir(spawn->folder) != 0)
+        give_up(spawn->folder, "enter", errno);
+    execve(spawn->path, (char *const *)(uintptr_t)spawn->argv,
+           (char *const *)(uintptr_t)spawn->env);
+    give_up(spawn->path, "run", errno);
+}
+
+static void add_limit(struct recipe *recipe, int resource, int64_t value)
+{
+    struct rlimit now;
+
+    if (value <= 0)
+        return;
+    if (getrlimit((__rlimit_resource_t)resource, &now) == 0 && now.rlim_max != RLIM_INFINITY &&
+        (rlim_t)value > now.rlim_max)
+        value = (int64_t)now.rlim_max; /* more than we have ourselves can't be given */
+    recipe->limits[recipe->limit_count].resource = resource;
+    recipe->limits[recipe->limit_count++].limit =
+        (struct rlimit){.rlim_cur = (rlim_t)value, .rlim_max = (rlim_t)value};
+}
+
+static void add_limits(struct recipe *recipe, const struct fa_spawner *spawner)
+{
+    const struct fa_limits *limits = &recipe->spawn->limits;
+
+    recipe->limits[0].resource = RLIMIT_CORE; /* an input can hold secrets */
+    recipe->limits[0].limit = (struct rlimit){0, 0};
+    recipe->limits[1].resource = RLIMIT_NOFILE;
+    recipe->limits[1].limit = spawner->files;
+    recipe->limit_count = 2;
+    if (limits->files > 0)
+        recipe->limit_count = 1;
+    add_limit(recipe, RLIMIT_NOFILE, limits->files);
+    add_limit(recipe, RLIMIT_AS, limits->memory_bytes);
+    add_limit(recipe, RLIMIT_CPU, limits->cpu_s);
+    add_limit(recipe, RLIMIT_FSIZE, limits->file_bytes);
+    add_limit(recipe, RLIMIT_NPROC, limits->processes);
+}
+
+/* Nothing may run in the child but child_main: a signal handler of ours would act on our memory. */
+static __attribute__((noinline)) pid_t start_child(const struct recipe *recipe)
+{
+    sigset_t all, before;
+    pid_t pid;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid = vfork();
+    if (pid == 0)
+        child_main(recipe);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return pid;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Processes
+ */
+
+static void on_pidfd(struct fa_watch *watch)
+{
+    struct fa_process *process =
+        (struct fa_process *)((char *)watch - offsetof(struct fa_process, exit));
+
+    fa_loop_unwatch(process->spawner->loop, watch);
+    process->on_exit(process);
+}
+
+enum faina_code fa_spawn(struct fa_spawner *spawner, const struct fa_spawn *spawn,
+                         struct fa_process *process, struct faina_error *err)
+{
+    struct recipe recipe = {.spawn = spawn, .parent = getpid()};
+    pid_t pid;
+    int fd;
+
+    add_limits(&recipe, spawner);
+    pid = start_child(&recipe);
+    if (pid < 0)
+        return fa_error_set(err, FAINA_UNAVAILABLE, "can't start a process for %.200s: %s",
+                            spawn->path, strerror(errno));
+    fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    process->exit = (struct fa_watch){.fd = fd, .on_event = on_pidfd};
+    if (fd < 0 || !fa_loop_watch(spawner->loop, &process->exit)) {
+        int error = errno;
+
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        if (fd >= 0)
+            close(fd);
+        return fa_error_set(err, FAINA_UNAVAILABLE, "can't watch the process of %.200s: %s",
+                            spawn->path, strerror(error));
+    }
+    process->pid = pid;
+    process->spawner = spawner;
+    process->next = spawner->processes;
+    process->link = &spawner->processes;
+    if (process->next)
+        process->next->link = &process->next;
+    spawner->processes = process;
+    return FAINA_OK;
+}
+
+void fa_process_kill(const struct fa_process *process, int signal)
+{
+    if (kill(-process->pid, signal) != 0)
+        kill(process->pid, signal); /* it has not made its group yet */
+}
+
+bool fa_process_reap(struct fa_process *process, int *status, struct rusage *usage)
+{
+    pid_t pid;
+
+    *process->link = process->next;
+    if (process->next)
+        process->next->link = process->link;
+    do
+        pid = wait4(process->pid, status, 0, usage);
+    while (pid < 0 && errno == EINTR);
+    close(process->exit.fd);
+    return pid == process->pid;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Orphans
+ */
+
+static bool is_known(const struct fa_spawner *spawner, pid_t pid)
+{
+    for (const struct fa_process *process = spawner->processes; process; process = process->next)
+        if (process->pid == pid)
+            return true;
+    return false;
+}
+
+/* Takes the dead that our children left to us. One of ours in front is dealt with by its watch, and
+ * those behind it the next time. */
+static void reap_orphans(struct fa_timer *timer)
+{
+    struct fa_spawner *spawner =
+        (struct fa_spawner *)((char *)timer - offsetof(struct fa_spawner, reap_timer));
+
+    for (;;) {
+        siginfo_t info = {0};
+
+        if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0 ||
+            is_known(spawner, info.si_pid))
+            break;
+        waitpid(info.si_pid, NULL, WNOHANG);
+    }
+    fa_timer_set(spawner->loop, timer, fa_clock_mono_us() + REAP_INTERVAL_US);
+}
+
+static void begin_reaping(struct fa_post *post)
+{
+    struct fa_spawner *spawner =
+        (struct fa_spawner *)((char *)post - offsetof(struct fa_spawner, begin));
+
+    fa_timer_set(spawner->loop, &spawner->reap_timer, fa_clock_mono_us() + REAP_INTERVAL_US);
+}
+
+enum faina_code fa_spawner_create(struct fa_spawner **out, struct fa_loop *loop, bool owns_process,
+                                  struct faina_error *err)
+{
+    struct fa_spawner *spawner = fa_alloc_zero(1, sizeof(*spawner));
+    struct rlimit more;
+
+    spawner->loop = loop;
+    spawner->owns_process = owns_process;
+    spawner->reap_timer.fire = reap_orphans;
+    spawner->begin.run = begin_reaping;
+    if (getrlimit(RLIMIT_NOFILE, &spawner->files) != 0) {
+        free(spawner);
+        return fa_error_set(err, FAINA_UNAVAILABLE, "can't read the limits: %s", strerror(errno));
+    }
+    more = spawner->files;
+    more.rlim_cur = more.rlim_max;
+    if (owns_process)
+        setrlimit(RLIMIT_NOFILE, &more); /* each child costs four descriptors */
+    if (owns_process && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
+        fa_loop_post(loop, &spawner->begin);
+    *out = spawner;
+    return FAINA_OK;
+}
+
+void fa_spawner_destroy(struct fa_spawner *spawner)
+{
+    if (!spawner)
+        return;
+    if (spawner->owns_process)
+        setrlimit(RLIMIT_NOFILE, &spawner->files);
+    free(spawner);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * What children are given
+ */
+
+/* The same file at a number that no child uses. */
+static int raise_fd(int fd)
+{
+    int high;
+
+    if (fd < 0 || fd >= LOWEST_FD)
+        return fd;
+    high = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST_FD);
+    close(fd);
+    return high;
+}
+
+bool fa_pipe(int *read_end, int *write_end)
+{
+    int ends[2];
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    ends[0] = raise_fd(ends[0]);
+    ends[1] = raise_fd(ends[1]);
+    if (ends[0] < 0 || ends[1] < 0 || fcntl(ends[0], F_SETFL, O_NONBLOCK) != 0) {
+        close(ends[0]);
+        close(ends[1]);
+        return false;
+    }
+    *read_end = ends[0];
+    *write_end = ends[1];
+    return true;
+}
+
+const char **fa_clean_environment(struct fa_arena *arena, size_t extra, size_t *count)
+{
+    static const char *const names[] = {
+        "PATH", "HOME",   "USER",          "LOGNAME",      "SHELL",  "LANG",    "LANGUAGE",
+        "TZ",   "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR", "LC_ALL", "LC_CTYPE"};
+    const char **env = fa_arena_zero(arena, FA_COUNT(names) + extra + 2, sizeof(char *));
+
+    *count = 0;
+    for (size_t i = 0; i < FA_COUNT(names); i++) {
+        const char *value = getenv(names[i]);
+
+        if (value)
+            env[(*count)++] = fa_arena_printf(arena, "%s=%s", names[i], value);
+    }
+    if (!getenv("PATH"))
+        env[(*count)++] = "PATH=/usr/local/bin:/usr/bin:/bin";
+    return env;
+}

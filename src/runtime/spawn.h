@@ -1,0 +1,67 @@
+/*
+ * spawn.h - child processes: started without a shell, in a session of their own, with a clean
+ * environment, watched by the loop.
+ *
+ *   X1  A child gets the descriptors it is given, as 0, 1, 2 ..., and no other.
+ *   X2  It is the leader of its own session and process group, can gain no privileges, and is
+ *       killed when our loop's thread ends.
+ *   X3  on_exit is called once, when the child has ended and before it is reaped: its process id
+ *       and group are still its own. fa_process_reap must follow.
+ *   X4  With `owns_process` we also reap what our children left behind, and may open more files.
+ *
+ * Threads: the loop's, but for create and destroy.
+ */
+#ifndef FA_SPAWN_H
+#define FA_SPAWN_H
+
+#include "runtime/loop.h"
+
+#include <sys/resource.h>
+#include <sys/types.h>
+
+struct fa_spawner;
+
+/* What a child may use; 0: no limit of ours. */
+struct fa_limits {
+    int64_t memory_bytes, cpu_s, files, file_bytes, processes;
+};
+
+#define FA_SPAWN_FDS_MAX 4
+
+struct fa_spawn {
+    const char *path;        /* absolute */
+    const char *const *argv; /* ends with NULL */
+    const char *const *env;  /* NAME=value, ends with NULL */
+    const char *folder;      /* to run in; NULL: ours */
+    int fds[FA_SPAWN_FDS_MAX];
+    int fd_count;
+    struct fa_limits limits;
+};
+
+struct fa_process {
+    pid_t pid;
+    struct fa_watch exit;
+    void (*on_exit)(struct fa_process *process);
+    struct fa_spawner *spawner;
+    struct fa_process *next, **link;
+};
+
+FA_MUST_CHECK enum faina_code fa_spawner_create(struct fa_spawner **out, struct fa_loop *loop,
+                                                bool owns_process, struct faina_error *err);
+void fa_spawner_destroy(struct fa_spawner *spawner); /* after the loop; NULL is fine */
+
+/* Starts a child. process->on_exit is set by the caller. What can't be executed still starts, tells
+ * why on its stderr, and exits with 126 (it can't be run) or 127 (it isn't there). */
+FA_MUST_CHECK enum faina_code fa_spawn(struct fa_spawner *spawner, const struct fa_spawn *spawn,
+                                       struct fa_process *process, struct faina_error *err);
+void fa_process_kill(const struct fa_process *process, int signal); /* the whole group */
+/* After on_exit. False: somebody else has reaped it, so how it ended is not known. */
+FA_MUST_CHECK bool fa_process_reap(struct fa_process *process, int *status, struct rusage *usage);
+
+/* A pipe whose ends are closed on exec; the reading end doesn't block. False: errno tells. */
+FA_MUST_CHECK bool fa_pipe(int *read_end, int *write_end);
+/* Our environment, but only what a program needs to find its way: PATH, HOME, LANG, TZ ... With
+ * room for `extra` more. */
+const char **fa_clean_environment(struct fa_arena *arena, size_t extra, size_t *count);
+
+#endif

@@ -1,0 +1,33 @@
+/* tell.c - formats a line for whoever listens. */
+#include "runtime/tell.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#define LINE_SIZE_MAX 2048
+
+void fa_tell(const struct fa_teller *teller, enum fa_log_level level, const char *format, ...)
+{
+    char line[LINE_SIZE_MAX];
+    va_list args;
+
+    if (!teller->write)
+        return;
+    va_start(args, format);
+    vsnprintf(line, sizeof(line), format, args);
+    va_end(args);
+    teller->write(teller->ctx, level, line);
+}
+
+static void write_to_log(void *ctx, enum fa_log_level level, const char *text)
+{
+    const struct fa_log *log = ctx;
+
+    if (fa_log_takes(log, level))
+        fa_log_write(log, level, text, NULL, 0);
+}
+
+struct fa_teller fa_teller_of_log(const struct fa_log *log)
+{
+    return (struct fa_teller){.write = write_to_log, .ctx = (struct fa_log *)(uintptr_t)log};
+}

@@ -1,0 +1,54 @@
+/*
+ * stream.h - what happens to tasks, as it happens: one thread reads the log for all who listen.
+ *
+ * Listeners at the same place of the log share a reading; one that comes back with an older place
+ * reads on its own until it has caught up. What fits a listener's filter is put into its buffer,
+ * from which the HTTP library takes it.
+ *
+ *   R1  A listener gets every event after its place that fits its filter, once, in the log's order.
+ *       Where the log has forgotten some, it is told so by an event `gap`.
+ *   R2  A buffer is bounded. For one that is full the log is not read; when it stays full for too
+ *       long the listener is dropped, with a last event that says so. It may come back with the id
+ *       of the last event it got.
+ *
+ * Threads: any; the functions lock. `wake` is called by the reading thread, with the lock held.
+ */
+#ifndef FA_STREAM_H
+#define FA_STREAM_H
+
+#include "model/limits.h"
+#include "service/body.h"
+#include "service/service.h"
+
+#include <sys/types.h>
+
+struct fa_streams;
+struct fa_stream;
+
+/* What a listener wants to hear of. Copied. */
+struct fa_stream_filter {
+    const char *ns;             /* NULL: all that it may see */
+    struct fa_texts namespaces; /* what it may see; items NULL: all */
+    unsigned statuses;          /* set of (1u << status); 0: any */
+    const char *type, *team_id, *created_by;
+    bool has_parent;
+    int64_t parent_key;
+};
+
+/* NULL: no thread can be started. */
+struct fa_streams *fa_streams_create(struct fa_service *service);
+/* From now on every listener gets what is in its buffer, a last event, and the end. */
+void fa_streams_end(struct fa_streams *streams);
+void fa_streams_destroy(struct fa_streams *streams); /* all closed; NULL is fine */
+size_t fa_streams_count(struct fa_streams *streams);
+
+/* Listens from `place` on. `wake` is called when there is something to take for one who found
+ * nothing. */
+struct fa_stream *fa_stream_open(struct fa_streams *streams, const struct fa_stream_filter *filter,
+                                 const char *place, void (*wake)(void *ctx), void *ctx);
+/* Takes up to `size` bytes. 0: nothing now, and `sleep` was called with the lock held, so that
+ * `wake` can only come after it. -1: the end. */
+ssize_t fa_stream_take(struct fa_stream *stream, char *to, size_t size, void (*sleep)(void *ctx));
+void fa_stream_close(struct fa_stream *stream);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * address.h - where the engine is: one URL, from what was given and what the environment says.
+ *
+ *     given (--url, or the argument of faina_open)
+ *     FAINA_URL
+ *     DB_HOST DB_PORT DB_USER DB_PASSWORD DB_NAME DB_SCHEMA
+ *     API_PG_DB_HOST ... the same with a prefix
+ *     sqlite:faina.db
+ *
+ * The first that is there counts. The tables of PostgreSQL are in the schema DB_SCHEMA, else in
+ * that of the URL. Each variable may also be NAME_FILE, the path of a file that holds the value.
+ *
+ *   A1  No sentence holds a password, nor what was read from a file.
+ *   A2  An empty variable is one that is not set.
+ */
+#ifndef FA_ADDRESS_H
+#define FA_ADDRESS_H
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+#define FA_VARIABLE_FILE_SIZE_MAX (64 * 1024)
+
+/* The value of the variable `name`, or what the file named by NAME_FILE holds, without line ends
+ * behind it; NULL when there is neither. INVALID_REQUEST: the file can't be read. */
+FA_MUST_CHECK enum faina_code fa_variable_read(const char *name, struct fa_arena *arena,
+                                               const char **out, struct faina_error *err);
+
+/* The URL to open; never NULL. `given` may be NULL. */
+FA_MUST_CHECK enum faina_code fa_address_find(const char *given, struct fa_arena *arena,
+                                              const char **out, struct faina_error *err);
+/* The same for one of two URLs at once, both given: a schema in the URL stays. */
+FA_MUST_CHECK enum faina_code fa_address_complete(const char *url, struct fa_arena *arena,
+                                                  const char **out, struct faina_error *err);
+
+bool fa_address_is_postgres(const char *url);
+
+#endif

@@ -1,0 +1,20 @@
+/*
+ * api.h - an open engine, as a C program holds it.
+ *
+ * Layers above the service hang what belongs to the engine into `attachment`; it goes with it.
+ */
+#ifndef FA_API_H
+#define FA_API_H
+
+#include "service/service.h"
+
+struct fa_attachment {
+    void (*free)(struct fa_attachment *attachment);
+};
+
+struct faina {
+    struct fa_service *service;
+    _Atomic(struct fa_attachment *) attachment; /* runtime/api.c: the handlers; NULL: none */
+};
+
+#endif

@@ -1,0 +1,257 @@
+/*
+ * open.c - URL to engine; and what is done to a store without an engine: looking at its schema, and
+ * copying it.
+ */
+#include "service/service.h"
+
+#include "base/clock.h"
+#include "model/limits.h"
+#include "remote/remote.h"
+#include "service/address.h"
+#include "sql/copy.h"
+#include "sql/engine.h"
+#include "sql/migrate.h"
+#include "sql/store.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#define URL_EXAMPLES                                                                               \
+    "sqlite:faina.db, sqlite:/var/lib/faina/faina.db, memory:, postgres://user@host/database or "  \
+    "http://host:7070"
+
+/* How long to try again when the owner of a file is to be found at its address, and isn't. */
+#define OWNER_GOES_MS 2000
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* The file behind "sqlite:PATH". Two slashes begin a host name in other URLs, so we take them only
+ * where they can mean nothing else than an absolute path. */
+static enum faina_code sqlite_path(const char *url, const char **out, struct faina_error *err)
+{
+    const char *path = url + strlen("sqlite:");
+
+    if (starts_with(path, "//")) {
+        if (path[2] != '/')
+            return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
+                                  "\"%.200s\" is ambiguous: write sqlite:%.200s for a file in this "
+                                  "folder, or sqlite:/folder/file for an absolute path",
+                                  url, path + 2);
+        path += 2;
+    }
+    if (strcmp(path, ":memory:") == 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
+                              "an engine in memory has the URL memory:");
+    if (path[0] == '\0')
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
+                              "the URL names no file: write sqlite:faina.db, for example");
+    *out = path;
+    return FAINA_OK;
+}
+
+static enum faina_code check_options(const struct faina_options *options, struct faina_error *err)
+{
+    if (!options)
+        return FAINA_OK;
+    if (options->input_size_max < 0 || options->input_size_max > FA_INPUT_SIZE_CEILING)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "input_size_max",
+                              "input_size_max must be between 0 and %d bytes",
+                              FA_INPUT_SIZE_CEILING);
+    if (options->cache_kib < 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "cache_kib",
+                              "cache_kib can't be negative");
+    return FAINA_OK;
+}
+
+static enum faina_code unknown_url(const char *url, struct faina_error *err)
+{
+    static const struct {
+        const char *scheme, *engine;
+    } later[] = {
+        {"nats://", "NATS"},
+    };
+
+    for (size_t i = 0; i < FA_COUNT(later); i++) {
+        if (starts_with(url, later[i].scheme))
+            return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
+                                  "this build has no %s engine; use a URL such as " URL_EXAMPLES,
+                                  later[i].engine);
+    }
+    /* The URL isn't repeated here when it may hold a password. */
+    if (strchr(url, '@'))
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
+                              "the engine's URL is of no known kind; examples are " URL_EXAMPLES);
+    return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
+                          "\"%.200s\" is not the URL of an engine; examples are " URL_EXAMPLES,
+                          url);
+}
+
+static enum faina_code open_store(const char *url, const struct faina_options *options,
+                                  struct fa_store **out, struct fa_store_owner *owner,
+                                  struct faina_error *err)
+{
+    const char *path = NULL; /* NULL: memory */
+    enum faina_code code = FAINA_OK;
+
+    if (fa_address_is_postgres(url))
+        return fa_store_open_postgres(out, url, err);
+    if (starts_with(url, "sqlite:"))
+        code = sqlite_path(url, &path, err);
+    else if (strcmp(url, "memory:") != 0)
+        code = unknown_url(url, err);
+    return code == FAINA_OK ? fa_store_open_sqlite(out, path, options, owner, err) : code;
+}
+
+static enum faina_code open_engine(struct fa_service **out, struct fa_store *store,
+                                   const struct faina_options *options, struct faina_error *err)
+{
+    enum faina_code code = fa_engine_open(out, store, err);
+
+    if (code == FAINA_OK)
+        (*out)->input_size_max = options && options->input_size_max > 0
+                                     ? (size_t)options->input_size_max
+                                     : FA_INPUT_SIZE_DEFAULT;
+    return code;
+}
+
+static bool is_remote(const char *url)
+{
+    static const char *const schemes[] = {"http://", "https://", "unix:"};
+
+    for (size_t i = 0; i < FA_COUNT(schemes); i++)
+        if (starts_with(url, schemes[i]))
+            return true;
+    return false;
+}
+
+/* A file that another process serves is reached through that process. When it doesn't answer there,
+ * it may be about to go: then the file is ours at the next try. */
+enum faina_code fa_service_open(struct fa_service **out, const char *url,
+                                const struct faina_options *options, struct faina_error *err)
+{
+    const struct timespec moment = {.tv_nsec = 20 * 1000000};
+    int64_t start_us = fa_clock_mono_us();
+    enum faina_code code = check_options(options, err);
+
+    assert(out);
+    if (!url)
+        url = "sqlite:faina.db";
+    if (code == FAINA_OK && is_remote(url))
+        return fa_remote_open(out, url, options, err);
+    while (code == FAINA_OK) {
+        struct fa_store *store = NULL;
+        struct fa_store_owner owner = {0};
+
+        code = open_store(url, options, &store, &owner, err);
+        if (code == FAINA_OK)
+            return open_engine(out, store, options, err);
+        if (!owner.address[0])
+            return code;
+        code = fa_remote_open(out, owner.address, options, err);
+        if (code != FAINA_UNAVAILABLE || fa_clock_mono_us() - start_us > OWNER_GOES_MS * 1000)
+            return code;
+        nanosleep(&moment, NULL);
+        code = FAINA_OK;
+    }
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The schema
+ */
+
+static enum faina_code read_plan(struct fa_store *store, struct fa_arena *arena,
+                                 struct fa_service_plan *out, struct faina_error *err)
+{
+    struct fa_db *db = NULL;
+    enum faina_code code = store->ops->connect(store, true, &db, err);
+    struct fa_migrate_plan plan;
+
+    if (code == FAINA_OK)
+        code = fa_migrate_plan(db, arena, &plan, err);
+    if (code == FAINA_OK) {
+        *out = (struct fa_service_plan){
+            .schema_version = plan.applied_count,
+            .step_count = plan.step_count,
+            .ids = fa_arena_zero(arena, plan.step_count + 1, sizeof(*out->ids)),
+            .descriptions = fa_arena_zero(arena, plan.step_count + 1, sizeof(*out->descriptions)),
+            .script = plan.script,
+        };
+        for (size_t i = 0; i < plan.step_count; i++) {
+            out->ids[i] = plan.steps[i]->id;
+            out->descriptions[i] = plan.steps[i]->description;
+        }
+    }
+    fa_db_close(db);
+    return code;
+}
+
+enum faina_code fa_service_plan(const char *url, struct fa_arena *arena,
+                                struct fa_service_plan *out, struct faina_error *err)
+{
+    struct fa_store *store = NULL;
+    enum faina_code code;
+
+    if (!fa_address_is_postgres(url))
+        return fa_error_set(err, FAINA_NOT_SUPPORTED, "only PostgreSQL's schema has a script");
+    code = open_store(url, NULL, &store, NULL, err);
+    if (code != FAINA_OK)
+        return code;
+    code = read_plan(store, arena, out, err);
+    store->ops->close(store);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Copying
+ */
+
+static enum faina_code open_copied(const char *url, struct fa_store **out, struct faina_error *err)
+{
+    if (is_remote(url))
+        return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
+                              "a store is copied where it is, not through a server");
+    if (strcmp(url, "memory:") == 0)
+        return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
+                              "a store in memory is gone with its process, so it can't be copied");
+    return open_store(url, NULL, out, NULL, err);
+}
+
+/* Opening a file makes it; a source that isn't there must stay so. */
+static enum faina_code check_source(const char *url, struct faina_error *err)
+{
+    const char *path;
+    enum faina_code code;
+
+    if (!starts_with(url, "sqlite:"))
+        return FAINA_OK;
+    code = sqlite_path(url, &path, err);
+    if (code == FAINA_OK && access(path, F_OK) != 0 && errno == ENOENT)
+        code = fa_error_set(err, FAINA_NOT_FOUND, "there is no store to copy at %.200s", path);
+    return code;
+}
+
+enum faina_code fa_service_copy(const char *from, const char *to, const struct fa_copy_watch *watch,
+                                struct fa_arena *arena, struct fa_copy_report *out,
+                                struct faina_error *err)
+{
+    struct fa_store *source = NULL, *target = NULL;
+    enum faina_code code = check_source(from, err);
+
+    if (code == FAINA_OK)
+        code = open_copied(from, &source, err);
+    if (code == FAINA_OK)
+        code = open_copied(to, &target, err);
+    if (code == FAINA_OK)
+        code = fa_copy_run(source, target, watch, arena, out, err);
+    if (target != NULL)
+        target->ops->close(target);
+    if (source != NULL)
+        source->ops->close(source);
+    return code;
+}

@@ -1,0 +1,14 @@
+-- Adds the counts of submits in SQL to this connection's own. Index tally_loose; who is just
+-- counting in such a row has not committed, so it isn't seen.
+WITH loose AS MATERIALIZED (
+    SELECT lane, status, shard FROM tally WHERE shard > 63 ORDER BY shard LIMIT $1
+    FOR UPDATE SKIP LOCKED),
+gone AS (
+    DELETE FROM tally t USING loose l
+    WHERE t.lane = l.lane AND t.status = l.status AND t.shard = l.shard
+    RETURNING t.lane, t.status, t.n)
+INSERT INTO tally (lane, status, shard, n)
+SELECT lane, status, pg_backend_pid() % 64, sum(n) FROM gone
+GROUP BY lane, status
+ORDER BY lane, status
+ON CONFLICT (lane, status, shard) DO UPDATE SET n = tally.n + excluded.n

@@ -1,0 +1,2 @@
+-- Every resource by its name.
+SELECT name, max_concurrency, is_set FROM resource ORDER BY id

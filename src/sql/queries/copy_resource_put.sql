@@ -1,0 +1,2 @@
+-- A resource with the next number.
+INSERT INTO resource (name, max_concurrency, is_set) VALUES (?1, ?2, ?3)

@@ -1,0 +1,2 @@
+-- Every team.
+SELECT id, namespace, name, spec, created_us, updated_us FROM team

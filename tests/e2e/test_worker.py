@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""`faina worker` as a person runs it: signals, kills, limits, wrong use."""
+import http.client
+import json
+import os
+import signal
+import socket
+import time
+
+from helper_cli import BIN, PATIENCE, contains, equal, is_true, run
+
+
+def script(cli, name, body):
+    os.makedirs(cli.path("handlers"), 0o755, exist_ok=True)
+    path = cli.write(f"handlers/.{name}", f"#!/bin/sh\n{body}\n")
+    os.chmod(path, 0o755)
+    os.rename(path, cli.path(f"handlers/{name}"))
+
+
+def until(fact, what):
+    begin = time.monotonic()
+    while time.monotonic() - begin < PATIENCE:
+        if fact():
+            return
+        time.sleep(0.02)
+    raise AssertionError(f"waited in vain for {what}")
+
+
+def exists(cli, name):
+    return lambda: os.path.exists(cli.path(f"handlers/{name}"))
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def read(cli, name):
+    with open(cli.path(f"handlers/{name}"), encoding="utf-8") as file:
+        return file.read().strip()
+
+
+def finish(worker, code=0):
+    out, err = worker.communicate(timeout=PATIENCE)
+    equal(worker.returncode, code, out, err)
+    return err
+
+
+def test_wrong_use(cli):
+    contains(cli("worker", code=6).err, "the handlers folder")
+    os.mkdir(cli.path("handlers"), 0o755)
+    for args, why in ((("--concurrency", "0"), "from 1 to 10000"),
+                      (("--lease", "soon"), "--lease"),
+                      (("--lease", "25h"), "at most 24h"),
+                      (("--service", "gpu"), "NAME=tcp:HOST:PORT"),
+                      (("--service", "=x"), "NAME=tcp:HOST:PORT"),
+                      (("--service", "gpu=/no/such/program"), "there is no program"),
+                      (("--service", "gpu=tcp:host"), "tcp:HOST:PORT"),
+                      (("extra",), "")):
+        contains(cli("worker", *args, code=2).err, why)
+    contains(cli("worker", env={"FAINA_LOG": "loud"}, code=2).err, "FAINA_LOG")
+    os.chmod(cli.path("handlers"), 0o777)
+    contains(cli("worker", code=1).err, "chmod go-w")
+
+
+def test_signals(cli):
+    """SIGTERM lets what runs finish; what was not started is given back."""
+    script(cli, "slow", "touch begun; while [ ! -e go ]; do sleep 0.02; done; echo 1")
+    tasks = [cli.submit("slow") for _ in range(3)]
+    worker = cli.start("worker", "--concurrency", "1")
+    until(exists(cli, "begun"), "the handler")
+    worker.send_signal(signal.SIGTERM)
+    time.sleep(0.3)
+    is_true(worker.poll() is None)
+    script(cli, "go", "")
+    contains(finish(worker), "1 completed")
+    got = [cli.get(task) for task in tasks]
+    equal([t["status"] for t in got], ["completed", "pending", "pending"])
+    equal([t["attempts"] for t in got], [1, 0, 0])
+    equal(cli("worker-list").json()["items"], [])
+
+
+def test_a_second_signal_does_not_wait(cli):
+    script(cli, "slow", "echo $$ > .pid; mv .pid pid; sleep 1000 & wait")
+    task = cli.submit("slow", "--max-attempts", "1")
+    worker = cli.start("worker", "--grace", "1h")
+    until(exists(cli, "pid"), "the handler")
+    worker.send_signal(signal.SIGINT)
+    while "stopping" not in worker.stderr.readline():
+        pass # two signals at once would be one
+    worker.send_signal(signal.SIGINT)
+    finish(worker)
+    is_true(not alive(read(cli, "pid")))
+    contains(cli.get(task)["error"]["message"], "the worker was stopped")
+
+
+def test_kill_and_recovery(cli):
+    """Killed with -9, its handlers die with it, and another worker does the task."""
+    script(cli, "slow", "echo $$ > .pid; mv .pid pid\n"
+                        "[ $FAINA_ATTEMPT -ge 2 ] && echo 2 && exit; sleep 1000")
+    task = cli.submit("slow")
+    worker = cli.start("worker", "--lease", "1s")
+    until(exists(cli, "pid"), "the handler")
+    worker.kill()
+    worker.communicate()
+    until(lambda: not alive(read(cli, "pid")), "the end of the handler")
+    cli("worker", "--lease", "1s", "--idle-exit", "4s")
+    got = cli.get(task)
+    equal((got["status"], got["output"]), ("completed", 2))
+    is_true("lease_lost" in [e["event"] for e in cli("events", task).json()["items"]])
+
+
+def test_killed_again_and_again(cli):
+    """Each of many tasks is completed once in the record, whatever happens to the workers."""
+    rounds = int(os.environ.get("FA_WORKER_KILLS", "8"))
+    count = int(os.environ.get("FA_WORKER_TASKS", "150"))
+    script(cli, "count", "echo x >> counted.$FAINA_TASK_ID; echo 1")
+    tasks = cli("submit", "count", "--bulk", stdin='{"maxAttempts":0}\n' * count).out.split()
+    equal(len(tasks), count)
+    for turn in range(rounds):
+        worker = cli.start("worker", "--lease", "1s", "--concurrency", "4")
+        time.sleep(0.05 + 0.02 * (turn % 10))
+        worker.kill()
+        worker.communicate()
+    cli("worker", "--lease", "1s", "--idle-exit", "4s", "--concurrency", "4")
+    equal(cli("stats").json()["byStatus"]["completed"], count)
+    for task in tasks:
+        events = [e["event"] for e in cli("events", task).json()["items"]]
+        equal(events.count("completed"), 1, events)
+        with open(cli.path(f"handlers/counted.{task}"), encoding="utf-8") as file:
+            done = len(file.readlines())
+        # Every execution is an attempt; each one more than the first has its lost lease.
+        is_true(1 <= done <= 1 + events.count("lease_lost"), done, events)
+
+
+def test_orphans_are_reaped(cli):
+    """What forks away from its handler is ours to reap."""
+    script(cli, "fork", "setsid sh -c 'sleep 0.3' & echo 1")
+    script(cli, "wait", "while [ ! -e go ]; do sleep 0.05; done; echo 1")
+    for _ in range(5):
+        cli.submit("fork")
+    worker = cli.start("worker", "--concurrency", "8", "--idle-exit", "3s")
+
+    def zombies():
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+                    fields = file.read().rsplit(")", 1)[1].split()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            if fields[1] == str(worker.pid):
+                found.append(pid)
+        return found
+
+    time.sleep(1)
+    until(lambda: not zombies(), "orphans to be reaped")
+    contains(finish(worker), "5 completed")
+
+
+def test_types_and_namespaces(cli):
+    script(cli, "a", "echo 1")
+    script(cli, "b", "echo 1")
+    tasks = [cli.submit("a"), cli.submit("b"), cli.submit("a", "--namespace", "other")]
+    cli("worker", "--types", "a", "--namespace", "other", "--idle-exit", "500ms")
+    equal([cli.get(t)["status"] for t in tasks], ["pending", "pending", "completed"])
+    cli("worker", "--types", "a", "--idle-exit", "500ms")
+    equal([cli.get(t)["status"] for t in tasks], ["completed", "pending", "completed"])
+
+
+def test_services(cli):
+    script(cli, "gpu", "echo 1")
+    task = cli.submit("gpu", "--resource", "cuda")
+    cli("worker", "--services", "other", "--idle-exit", "500ms")
+    equal(cli.get(task)["status"], "pending")
+    err = cli("worker", "--service", "cuda=false", "--idle-exit", "500ms").err
+    contains(err, "service cuda is not reachable")
+    equal(cli.get(task)["status"], "pending")
+    cli("worker", "--service", "cuda=test -d handlers", "--idle-exit", "1s")
+    equal(cli.get(task)["status"], "completed")
+
+
+def test_the_log(cli):
+    script(cli, "a", "echo 1")
+    err = cli("worker", "--idle-exit", "100ms", "--worker", "me").err
+    lines = [json.loads(line) for line in err.splitlines()]
+    equal(set(lines[0]), {"time", "level", "message"})
+    contains([line["message"] for line in lines], "worker me is ready")
+    equal(cli("worker", "--idle-exit", "100ms", env={"FAINA_LOG": "error"}).err, "")
+    shown = cli.on_terminal("worker", "--idle-exit", "100ms", "--worker", "me").plain()
+    contains(shown, "info  worker me is ready")
+
+
+def ask(cli, method, path, body=None):
+    """An HTTP request to the server beside the file."""
+    link = http.client.HTTPConnection("localhost")
+    link.sock = socket.socket(socket.AF_UNIX)
+    link.sock.connect(cli.path("faina.db.sock"))
+    link.request(method, f"/api/v1{path}", body=json.dumps(body) if body else None,
+                 headers={"content-type": "application/json"})
+    return json.loads(link.getresponse().read())
+
+
+def test_serve_has_workers_too(cli):
+    script(cli, "double", "echo $(( $(cat) * 2 ))")
+    server = cli.start("serve", "--workers", "2", "--listen", "127.0.0.1:0")
+    until(lambda: os.path.exists(cli.path("faina.db.sock")), "the server")
+    task = ask(cli, "POST", "/tasks", {"type": "double", "input": 21})["id"]
+    until(lambda: ask(cli, "GET", f"/tasks/{task}")["status"] == "completed", "the task")
+    equal(ask(cli, "GET", f"/tasks/{task}")["output"], 42)
+    equal([w["poolSize"] for w in ask(cli, "GET", "/workers")["items"]], [2])
+    server.send_signal(signal.SIGTERM)
+    finish(server)
+    equal(cli("worker-list").json()["items"], [])
+
+
+def test_the_host_of_plugins_is_no_verb(cli):
+    """Started by hand it has no socket, and says so by its exit."""
+    is_true("plugin-host" not in cli("--help").out)
+    is_true(cli("plugin-host", "/no/such.so", code=None).code != 0, BIN)
+
+
+run(globals())

@@ -1,0 +1,224 @@
+/*
+ * test_partitions.c - days: new ones get their partitions, and drop_partitions removes old ones
+ * with everything that belongs to them, but no task that is still wanted.
+ */
+#include "support/ops.h"
+#include "support/psql.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+struct world {
+    struct fa_t t;
+    PGconn *conn;
+};
+
+static int set_up(void **state)
+{
+    struct world *world = fa_alloc_zero(1, sizeof *world);
+
+    *state = world;
+    fa_t_init(&world->t);
+    if (fa_psql_url() == NULL)
+        return 0;
+    fa_t_set_url(&world->t, FA_T_POSTGRES);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct world *world = *state;
+
+    fa_psql_close(world->conn);
+    fa_t_finish(&world->t);
+    free(world);
+    return 0;
+}
+
+/* Whole days of the past, with partitions. */
+static void open_world(struct world *world, int days)
+{
+    fa_psql_need_engine();
+    fa_t_open(&world->t);
+    world->conn = fa_psql_connect(world->t.url);
+    fa_psql_exec(world->conn, "CREATE FUNCTION day_key(ago int) RETURNS bigint LANGUAGE sql AS $$ "
+                              "SELECT (extract(epoch FROM (clock_timestamp() AT TIME ZONE 'UTC')"
+                              "::date - ago) * 1000)::bigint << 12 $$");
+    for (int ago = 1; ago <= days; ago++)
+        fa_psql_exec(world->conn,
+                     "DO $$ DECLARE parent text; BEGIN FOREACH parent IN ARRAY "
+                     "ARRAY['task', 'ended', 'event'] LOOP EXECUTE format('CREATE TABLE %%I "
+                     "PARTITION OF %%I FOR VALUES FROM (%%s) TO (%%s)', parent || '_' || "
+                     "to_char((clock_timestamp() AT TIME ZONE 'UTC')::date - %d, 'YYYYMMDD'), "
+                     "parent, day_key(%d), day_key(%d)); END LOOP; END $$",
+                     ago, ago, ago - 1);
+}
+
+/* Makes a task older: as if it had been submitted that many days ago. Its events go with it. */
+static int64_t age_task(struct world *world, const char *id, int ago)
+{
+    int64_t key = fa_psql_int(world->conn, "SELECT task_key_of('%s')", id);
+    int64_t old =
+        fa_psql_int(world->conn, "SELECT day_key(%d) + %lld %% 1000000", ago, (long long)key);
+
+    fa_psql_exec(world->conn,
+                 "UPDATE task SET id = %lld WHERE id = %lld; UPDATE ended SET id = %lld WHERE "
+                 "id = %lld; UPDATE ready SET id = %lld WHERE id = %lld; UPDATE event SET "
+                 "task = %lld WHERE task = %lld; UPDATE task_key SET task = %lld WHERE task = %lld;"
+                 "UPDATE task_dep SET needs = %lld WHERE needs = %lld; "
+                 "UPDATE task SET parent = %lld WHERE parent = %lld",
+                 (long long)old, (long long)key, (long long)old, (long long)key, (long long)old,
+                 (long long)key, (long long)old, (long long)key, (long long)old, (long long)key,
+                 (long long)old, (long long)key, (long long)old, (long long)key);
+    return old;
+}
+
+static int64_t drop(struct world *world)
+{
+    return fa_psql_int(world->conn, "SELECT drop_partitions((clock_timestamp() AT TIME ZONE "
+                                    "'UTC')::date)");
+}
+
+static int64_t count_tasks(struct world *world)
+{
+    return fa_psql_int(world->conn, "SELECT count(*) FROM tasks");
+}
+
+static void test_partitions__old_days_go(void **state)
+{
+    struct world *world = *state;
+    struct fa_t *t = &world->t;
+    const char *first, *waits, *last;
+
+    open_world(world, 3);
+    first =
+        fa_t_submit(t, .type = "a", .idempotency_key = "k", .retry = {.base_ms = 1, .max_ms = 1});
+    waits = fa_t_submit(t, .type = "b", .depends_on = &first, .depends_on_count = 1);
+    fa_t_take(t, first, "w");
+    CHECK_OK(t, fa_t_fail_attempt(t, first, BY("w"), "no"));
+    fa_t_take(t, first, "w");
+    CHECK_OK(t, fa_t_complete(t, first, BY("w"), "1"));
+    last = fa_t_make(t, FAINA_COMPLETED, "w");
+    age_task(world, first, 2);
+    age_task(world, last, 3);
+    CHECK_INT(count_tasks(world), 3);
+    fa_t_check_sound(t);
+
+    CHECK_INT(drop(world), 3);
+    CHECK_INT(count_tasks(world), 1);
+    CHECK_INT(fa_psql_int(world->conn, "SELECT count(*) FROM event"), 1); /* unblocked */
+    fa_t_check_sound(t);
+    CHECK_INT(drop(world), 0);
+
+    /* Its key is free, and who depended on it lives on. */
+    fa_t_submit(t, .type = "a", .idempotency_key = "k");
+    CHECK_TRUE(!t->op.existing);
+    fa_t_finish_task(t, waits);
+    fa_t_check_sound(t);
+}
+
+static void test_partitions__a_live_task_keeps_its_day(void **state)
+{
+    struct world *world = *state;
+    struct fa_t *t = &world->t;
+    const char *live, *ended;
+
+    open_world(world, 2);
+    live = fa_t_submit(t, .type = "a");
+    ended = fa_t_make(t, FAINA_CANCELLED, "w");
+    age_task(world, live, 1);
+    age_task(world, ended, 2);
+    CHECK_INT(drop(world), 1);
+    CHECK_INT(count_tasks(world), 1);
+    CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w"));
+    CHECK_INT(t->op.tasks->count, 1);
+    fa_t_check_sound(t);
+}
+
+/* A parent is needed while there are subtasks of it, even when all have ended. */
+static void test_partitions__a_parent_goes_after_its_children(void **state)
+{
+    struct world *world = *state;
+    struct faina_submit child = {.type = "child"};
+    struct fa_t *t = &world->t;
+    const char *parent, *kid;
+
+    open_world(world, 1);
+    parent = fa_t_submit(t, .type = "a");
+    fa_t_take(t, parent, "w");
+    CHECK_OK(t, fa_t_block(t, parent, BY("w"), &child, 1));
+    kid = fa_t_child(t, parent, 0);
+    fa_t_finish_task(t, kid);
+    fa_t_take(t, parent, "w");
+    CHECK_OK(t, fa_t_complete(t, parent, BY("w"), NULL));
+    age_task(world, parent, 1);
+    CHECK_INT(drop(world), 0);
+    CHECK_INT(count_tasks(world), 2);
+}
+
+/* It gives up rather than stopping the queue. */
+static void test_partitions__it_does_not_wait_for_long(void **state)
+{
+    struct world *world = *state;
+    PGconn *reader;
+    char failure[8];
+
+    open_world(world, 1);
+    reader = fa_psql_connect(world->t.url);
+    fa_psql_exec(reader, "BEGIN; SELECT count(*) FROM task");
+    CHECK_STR(fa_psql_try(world->conn, failure, "SELECT drop_partitions(current_date)"), "55P03");
+    fa_psql_exec(reader, "ROLLBACK");
+    CHECK_INT(drop(world), 1);
+    CHECK_STR(fa_psql_try(world->conn, failure, "SELECT drop_partitions(current_date + 2)"),
+              "22023");
+    fa_psql_close(reader);
+}
+
+static bool has_days(struct fa_t *t, void *conn)
+{
+    (void)t;
+    return fa_psql_int(conn, "SELECT count(*) FROM pg_inherits i JOIN pg_class c ON "
+                             "c.oid = i.inhrelid WHERE inhparent = 'task'::regclass AND relname > "
+                             "'task_' || to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYYMMDD') "
+                             "AND relname ~ '[0-9]$'") == 7;
+}
+
+/* The node that leads sees to the coming days, and goes on when somebody was in its way. */
+static void test_partitions__the_leader_makes_new_days(void **state)
+{
+    struct world *world = *state;
+    struct fa_t *t = &world->t;
+
+    open_world(world, 1);
+    fa_t_wait_until(has_days, t, world->conn, "the coming days have partitions");
+    fa_t_close(t);
+    fa_psql_exec(world->conn,
+                 "DO $$ DECLARE part text; BEGIN FOR part IN SELECT relname FROM pg_class c "
+                 "JOIN pg_inherits i ON i.inhrelid = c.oid WHERE inhparent = 'task'::regclass "
+                 "AND relname ~ '[0-9]$' AND relname > 'task_' || to_char(clock_timestamp() "
+                 "AT TIME ZONE 'UTC', 'YYYYMMDD') LOOP EXECUTE format('DROP TABLE %%I', part); "
+                 "END LOOP; END $$");
+    CHECK_TRUE(!has_days(t, world->conn));
+    fa_t_open(t);
+    fa_t_wait_until(has_days, t, world->conn, "the coming days have partitions again");
+    fa_t_finish_task(t, fa_t_submit(t, .type = "a"));
+    fa_t_check_sound(t);
+}
+
+int main(int argc, char **argv)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(test_partitions__##name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(old_days_go),
+        TEST(a_live_task_keeps_its_day),
+        TEST(a_parent_goes_after_its_children),
+        TEST(it_does_not_wait_for_long),
+        TEST(the_leader_makes_new_days),
+    };
+
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests_name("partitions", tests, NULL, NULL);
+}

@@ -1,0 +1,223 @@
+/*
+ * test_api.c - faina_register, faina_run and faina_stop, as a C program calls them.
+ */
+#include "support/support.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static enum faina_outcome echo(struct faina_context *context, void *user)
+{
+    if (user)
+        atomic_fetch_add((atomic_int *)user, 1);
+    faina_context_output(context, faina_context_task(context)->input, NULL);
+    return FAINA_OUTCOME_COMPLETE;
+}
+
+static enum faina_outcome until_stopped(struct faina_context *context, void *user)
+{
+    atomic_store((atomic_bool *)user, true);
+    while (!faina_context_cancelled(context))
+        usleep(1000);
+    return FAINA_OUTCOME_FAILED;
+}
+
+struct program {
+    struct faina *engine;
+    struct faina_run options;
+    enum faina_code code;
+    struct faina_error err;
+    pthread_t thread;
+};
+
+static void *run_program(void *arg)
+{
+    struct program *program = arg;
+
+    program->code = faina_run(program->engine, &program->options, &program->err);
+    return NULL;
+}
+
+static void open_program(struct program *program)
+{
+    *program = (struct program){0};
+    assert_int_equal(faina_open(&program->engine, "memory:", NULL, &program->err), FAINA_OK);
+}
+
+static void start_program(struct program *program)
+{
+    assert_int_equal(pthread_create(&program->thread, NULL, run_program, program), 0);
+}
+
+static void end_program(struct program *program)
+{
+    faina_stop(program->engine);
+    pthread_join(program->thread, NULL);
+    assert_int_equal(program->code, FAINA_OK);
+    faina_close(program->engine);
+}
+
+static struct faina_task *submit_and_wait(struct faina *engine, const char *type)
+{
+    struct faina_submit submit = {.type = type, .input = "[1]"};
+    struct faina_task *task, *ended;
+
+    assert_int_equal(faina_submit(engine, &submit, &task, NULL), FAINA_OK);
+    assert_int_equal(faina_wait(engine, task->id, FA_T_DEADLINE_MS, &ended, NULL), FAINA_OK);
+    faina_free(task);
+    return ended;
+}
+
+static void test_api__run_and_stop(void **state)
+{
+    struct faina_handler handler = {.on_start = echo};
+    atomic_int calls = 0;
+    struct program program;
+    struct faina_task *task;
+
+    (void)state;
+    open_program(&program);
+    assert_int_equal(faina_register(program.engine, "echo", &handler, &calls, NULL), FAINA_OK);
+    start_program(&program);
+    task = submit_and_wait(program.engine, "echo");
+    assert_int_equal(task->status, FAINA_COMPLETED);
+    assert_string_equal(task->output, "[1]");
+    faina_free(task);
+    assert_int_equal(atomic_load(&calls), 1);
+    /* A second pool on the same engine would be the same worker twice. */
+    assert_int_equal(faina_run(program.engine, NULL, &program.err), FAINA_CONFLICT);
+    end_program(&program);
+}
+
+static void test_api__idle(void **state)
+{
+    struct faina_handler handler = {.on_start = echo};
+    struct program program;
+
+    (void)state;
+    open_program(&program);
+    program.options.idle_ms = 50;
+    assert_int_equal(faina_register(program.engine, "echo", &handler, NULL, NULL), FAINA_OK);
+    for (int i = 0; i < 2; i++) /* it can be run again */
+        assert_int_equal(faina_run(program.engine, &program.options, &program.err), FAINA_OK);
+    faina_close(program.engine);
+}
+
+static struct faina *stopped_engine; /* for the signal handler */
+
+static void on_alarm(int number)
+{
+    (void)number;
+    faina_stop(stopped_engine);
+}
+
+static void test_api__stop_from_a_signal_handler(void **state)
+{
+    struct faina_handler handler = {.on_start = until_stopped};
+    struct faina_submit submit = {.type = "long", .max_attempts = 1};
+    atomic_bool has_begun = false;
+    struct faina_task *task, *ended;
+    struct program program;
+
+    (void)state;
+    open_program(&program);
+    program.options.grace_ms = 20;
+    assert_int_equal(faina_register(program.engine, "long", &handler, &has_begun, NULL), FAINA_OK);
+    assert_int_equal(faina_submit(program.engine, &submit, &task, NULL), FAINA_OK);
+    start_program(&program);
+    while (!atomic_load(&has_begun))
+        usleep(1000);
+    stopped_engine = program.engine;
+    signal(SIGALRM, on_alarm);
+    raise(SIGALRM);
+    pthread_join(program.thread, NULL);
+    assert_int_equal(program.code, FAINA_OK);
+    assert_int_equal(faina_get(program.engine, task->id, &ended, NULL), FAINA_OK);
+    assert_int_equal(ended->status, FAINA_DEAD_LETTER);
+    assert_non_null(strstr(ended->error, "the worker was stopped"));
+    faina_free(task);
+    faina_free(ended);
+    faina_close(program.engine);
+}
+
+static void test_api__two_stops_do_not_wait(void **state)
+{
+    struct faina_handler handler = {.on_start = until_stopped};
+    struct faina_submit submit = {.type = "long"};
+    atomic_bool has_begun = false;
+    struct program program;
+
+    (void)state;
+    open_program(&program);
+    program.options.grace_ms = 3600 * 1000;
+    assert_int_equal(faina_register(program.engine, "long", &handler, &has_begun, NULL), FAINA_OK);
+    assert_int_equal(faina_submit(program.engine, &submit, NULL, NULL), FAINA_OK);
+    start_program(&program);
+    while (!atomic_load(&has_begun))
+        usleep(1000);
+    faina_stop(program.engine);
+    end_program(&program); /* the second */
+}
+
+static void test_api__refusals(void **state)
+{
+    static const struct {
+        const char *type;
+        struct faina_handler handler;
+    } bad[] = {
+        {"", {.on_start = echo}},
+        {NULL, {.on_start = echo}},
+        {"a", {.on_start = NULL}},
+        {"a", {.on_start = echo, .timeout_ms = -1}},
+        {"a", {.on_start = echo, .concurrency = -1}},
+        {"a", {.on_start = echo, .max_attempts = -7}},
+        {"a", {.on_start = echo, .retry = {.factor = 0.5}}},
+        {"a", {.on_start = echo, .resource_count = 1}},
+    };
+    static const struct faina_run runs[] = {
+        {.concurrency = -1}, {.concurrency = 10001}, {.lease_ms = -1},
+        {.grace_ms = -1},    {.idle_ms = -1},        {.worker_id = ""},
+    };
+    struct faina_handler good = {.on_start = echo};
+    struct program program;
+
+    (void)state;
+    open_program(&program);
+    assert_int_equal(faina_run(program.engine, NULL, &program.err), FAINA_INVALID_REQUEST);
+    assert_non_null(strstr(program.err.message, "faina_register comes first"));
+    for (size_t i = 0; i < FA_COUNT(bad); i++) {
+        enum faina_code code =
+            faina_register(program.engine, bad[i].type, &bad[i].handler, NULL, &program.err);
+
+        if (code != FAINA_INVALID_REQUEST && code != FAINA_INVALID_TASK)
+            fail_msg("case %zu: %s", i, faina_code_name(code));
+        assert_true(program.err.message[0] != '\0');
+    }
+    assert_int_equal(faina_register(NULL, "a", &good, NULL, NULL), FAINA_STORE_CLOSED);
+    assert_int_equal(faina_register(program.engine, "a", NULL, NULL, NULL), FAINA_INVALID_REQUEST);
+    assert_int_equal(faina_run(NULL, NULL, NULL), FAINA_STORE_CLOSED);
+    assert_int_equal(faina_register(program.engine, "a", &good, NULL, NULL), FAINA_OK);
+    for (size_t i = 0; i < FA_COUNT(runs); i++)
+        assert_true(faina_run(program.engine, &runs[i], &program.err) != FAINA_OK);
+    faina_stop(NULL);
+    faina_stop(program.engine);
+    faina_close(program.engine);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_api__run_and_stop),
+        cmocka_unit_test(test_api__idle),
+        cmocka_unit_test(test_api__stop_from_a_signal_handler),
+        cmocka_unit_test(test_api__two_stops_do_not_wait),
+        cmocka_unit_test(test_api__refusals),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

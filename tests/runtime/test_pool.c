@@ -1,0 +1,641 @@
+/*
+ * test_pool.c - the pool with C functions: outcomes, subtasks, limits, leases, stopping.
+ */
+#include "runtime/world.h"
+
+#include "base/clock.h"
+#include "model/limits.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define COUNT_OF(x) ((int)FA_COUNT(x))
+
+/* ------------------------------------------------------------------------------------------
+ * Handlers
+ */
+
+static enum faina_outcome echo(struct faina_context *context, void *user)
+{
+    (void)user;
+    faina_context_output(context, faina_context_task(context)->input, NULL);
+    return FAINA_OUTCOME_COMPLETE;
+}
+
+static enum faina_outcome count_up(struct faina_context *context, void *user)
+{
+    (void)context;
+    atomic_fetch_add((atomic_int *)user, 1);
+    return FAINA_OUTCOME_COMPLETE;
+}
+
+static void nap(int64_t ms)
+{
+    usleep((useconds_t)ms * 1000);
+}
+
+/* A gate that handlers wait at. */
+struct gate {
+    atomic_int waiting, most;
+    atomic_bool is_open;
+};
+
+static enum faina_outcome wait_at_gate(struct faina_context *context, void *user)
+{
+    struct gate *gate = user;
+
+    atomic_fetch_add(&gate->waiting, 1);
+    while (!atomic_load(&gate->is_open) && !faina_context_cancelled(context))
+        nap(1);
+    atomic_fetch_sub(&gate->waiting, 1);
+    return atomic_load(&gate->is_open) ? FAINA_OUTCOME_COMPLETE : FAINA_OUTCOME_FAILED;
+}
+
+static bool some_wait(struct fa_t *t, void *arg)
+{
+    (void)t;
+    return atomic_load(&((struct gate *)arg)->waiting) > 0;
+}
+
+static bool nobody_waits(struct fa_t *t, void *arg)
+{
+    (void)t;
+    return atomic_load(&((struct gate *)arg)->waiting) == 0;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Outcomes
+ */
+
+static enum faina_outcome any_outcome(struct faina_context *context, void *user)
+{
+    const char *input = faina_context_task(context)->input;
+    struct faina_failure failure = {.message = "gone", .kind = "k", .detail = "[1]"};
+
+    (void)user;
+    if (strcmp(input, "\"complete\"") == 0)
+        return FAINA_OUTCOME_COMPLETE;
+    if (strcmp(input, "\"background\"") == 0) {
+        faina_context_background(context, "elsewhere", 60000);
+        return FAINA_OUTCOME_BACKGROUND;
+    }
+    failure.permanent = strcmp(input, "\"permanent\"") == 0;
+    if (failure.permanent || strcmp(input, "\"failed\"") == 0)
+        faina_context_error(context, &failure, NULL);
+    if (strcmp(input, "\"blocked\"") == 0)
+        return FAINA_OUTCOME_BLOCKED;
+    if (strcmp(input, "\"nonsense\"") == 0)
+        return (enum faina_outcome)77;
+    return FAINA_OUTCOME_FAILED;
+}
+
+static void test_pool__outcomes(struct fa_t *t)
+{
+    static const struct {
+        const char *input;
+        enum faina_status status;
+        const char *error;
+    } cases[] = {
+        {"\"complete\"", FAINA_COMPLETED, NULL},
+        {"\"background\"", FAINA_BACKGROUND, NULL},
+        {"\"failed\"", FAINA_DEAD_LETTER, "{\"message\":\"gone\",\"kind\":\"k\",\"detail\":[1],"},
+        {"\"permanent\"", FAINA_FAILED, "gone"},
+        {"\"silent\"", FAINA_DEAD_LETTER, "did not say why"},
+        {"\"blocked\"", FAINA_FAILED, "waits for subtasks and has made none"},
+        {"\"nonsense\"", FAINA_FAILED, "77, which is no outcome"},
+    };
+    struct world w;
+
+    world_open(&w, t);
+    world_start(&w);
+    world_native(&w, "any", any_outcome, NULL);
+    for (int i = 0; i < COUNT_OF(cases); i++) {
+        struct faina_task *task = world_try(&w, "any", cases[i].input, 1, cases[i].status);
+
+        if (cases[i].error)
+            CHECK_HAS(task->error, cases[i].error);
+    }
+    world_close(&w);
+}
+
+static enum faina_outcome bad_calls(struct faina_context *context, void *user)
+{
+    struct faina_error err;
+    struct faina_submit nameless = {.input = "1"};
+    struct faina_failure mute = {0};
+
+    (void)user;
+    CHECK_INT(faina_context_output(context, "{", &err), FAINA_INVALID_REQUEST);
+    CHECK_INT(faina_context_error(context, &mute, &err), FAINA_INVALID_REQUEST);
+    CHECK_INT(faina_context_error(context, NULL, NULL), FAINA_INVALID_REQUEST);
+    CHECK_INT(faina_context_subtask(context, &nameless, &err), FAINA_INVALID_TASK);
+    CHECK_INT(faina_context_subtask(context, NULL, NULL), FAINA_INVALID_REQUEST);
+    CHECK_INT(faina_context_metadata(context, "[]", &err), FAINA_INVALID_REQUEST);
+    faina_context_progress(context, 101, NULL);
+    faina_context_progress(context, 30, "third");
+    CHECK_INT(faina_context_output(context, "\"fine\"", &err), FAINA_OK);
+    CHECK_TRUE(faina_context_find(context, "x") == NULL);
+    return FAINA_OUTCOME_COMPLETE;
+}
+
+static void test_pool__bad_calls_change_nothing(struct fa_t *t)
+{
+    struct world w;
+
+    world_open(&w, t);
+    world_start(&w);
+    world_native(&w, "bad", bad_calls, NULL);
+    CHECK_STR(world_try(&w, "bad", NULL, 1, FAINA_COMPLETED)->output, "\"fine\"");
+    world_close(&w);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Many tasks
+ */
+
+static void test_pool__each_task_is_done_once(struct fa_t *t)
+{
+    enum { COUNT = 5000, BATCH = 500 };
+    struct fa_op *ops = fa_alloc_zero(BATCH, sizeof(*ops));
+    struct faina_submit submit = {.type = "count"};
+    atomic_int done = 0;
+    struct world w;
+
+    world_open(&w, t);
+    world_start(&w);
+    world_native(&w, "count", count_up, &done);
+    for (int at = 0; at < COUNT; at += BATCH) {
+        for (int i = 0; i < BATCH; i++)
+            ops[i] = (struct fa_op){.kind = FA_OP_SUBMIT, .submit = &submit, .arena = &t->arena};
+        fa_service_run(t->svc, ops, BATCH);
+    }
+    free(ops);
+    for (int64_t left = COUNT; left > 0;) {
+        CHECK_OK(t, fa_t_stats(t, NULL));
+        left = COUNT - t->op.stats->by_status[FAINA_COMPLETED];
+        nap(5);
+    }
+    world_stop(&w, 1000);
+    CHECK_INT(atomic_load(&done), COUNT);
+    world_close(&w);
+}
+
+static void test_pool__high_priority_goes_first(struct fa_t *t)
+{
+    const char *ids[40];
+    int64_t last_us = 0;
+    struct world w;
+
+    world_open(&w, t);
+    for (int i = 0; i < COUNT_OF(ids); i++)
+        ids[i] = fa_t_submit(t, .type = "echo", .priority = i);
+    w.config.concurrency = 1;
+    world_start(&w);
+    world_native(&w, "echo", echo, NULL);
+    for (int i = COUNT_OF(ids) - 1; i >= 0; i--) {
+        int64_t at_us = world_await(&w, ids[i], FAINA_COMPLETED)->completed_us;
+
+        CHECK_TRUE(at_us >= last_us);
+        last_us = at_us;
+    }
+    world_close(&w);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Subtasks
+ */
+
+struct tree {
+    int width;
+};
+
+static enum faina_outcome plant(struct faina_context *context, void *user)
+{
+    const struct tree *tree = user;
+
+    for (int i = 0; i < tree->width; i++) {
+        char input[32];
+        struct faina_submit subtask = {.type = "leaf", .input = input};
+
+        snprintf(input, sizeof(input), "%d", i);
+        if (faina_context_subtask(context, &subtask, NULL) != FAINA_OK)
+            return FAINA_OUTCOME_FAILED;
+    }
+    return FAINA_OUTCOME_BLOCKED;
+}
+
+static enum faina_outcome harvest(struct faina_context *context, void *user)
+{
+    const struct tree *tree = user;
+    size_t count;
+    const struct faina_subtask *leaves = faina_context_subtasks(context, &count);
+    char output[64];
+    long sum = 0;
+
+    if (count != (size_t)tree->width)
+        return FAINA_OUTCOME_FAILED;
+    for (size_t i = 0; i < count; i++) {
+        long number = strtol(leaves[i].output, NULL, 10);
+
+        if (number != (long)i) /* in order */
+            return FAINA_OUTCOME_FAILED;
+        if (faina_context_find(context, leaves[i].id) != &leaves[i])
+            return FAINA_OUTCOME_FAILED;
+        sum += number;
+    }
+    snprintf(output, sizeof(output), "%ld", sum);
+    faina_context_output(context, output, NULL);
+    return FAINA_OUTCOME_COMPLETE;
+}
+
+static void test_pool__a_parent_with_many_subtasks(struct fa_t *t)
+{
+    /* Finding each leaf by its id walks over all of them: fewer for the slower builds. */
+    struct tree tree = {.width = (int)fa_t_env_int("FA_TREE_WIDTH", 10000)};
+    struct faina_handler parent = {.on_start = plant, .on_resume = harvest};
+    struct world w;
+    const char *id;
+
+    world_open(&w, t);
+    world_start(&w);
+    world_handler(&w, "tree", &parent, &tree);
+    world_native(&w, "leaf", echo, NULL);
+    id = fa_t_submit(t, .type = "tree", .max_attempts = 1);
+    CHECK_OK(t, fa_t_wait(t, id, 120000));
+    CHECK(t->task->status == FAINA_COMPLETED, "%s", t->task->error);
+    CHECK_INT(fa_t_int(t->task->output), (int64_t)tree.width * (tree.width - 1) / 2);
+    world_close(&w);
+}
+
+static enum faina_outcome dig(struct faina_context *context, void *user)
+{
+    const struct faina_task *task = faina_context_task(context);
+    long depth = strtol(task->input, NULL, 10);
+    char input[32];
+    struct faina_submit deeper = {.type = "dig", .input = input};
+
+    (void)user;
+    if (task->phase == FAINA_PHASE_RESUME) {
+        size_t count;
+        const struct faina_subtask *below = faina_context_subtasks(context, &count);
+
+        faina_context_output(context, below[0].output, NULL);
+        return FAINA_OUTCOME_COMPLETE;
+    }
+    if (depth == 0) {
+        faina_context_output(context, "\"bottom\"", NULL);
+        return FAINA_OUTCOME_COMPLETE;
+    }
+    snprintf(input, sizeof(input), "%ld", depth - 1);
+    faina_context_subtask(context, &deeper, NULL);
+    return FAINA_OUTCOME_BLOCKED;
+}
+
+static void test_pool__subtasks_of_subtasks(struct fa_t *t)
+{
+    struct faina_task *task;
+    char input[32];
+    struct world w;
+
+    world_open(&w, t);
+    world_start(&w);
+    world_native(&w, "dig", dig, NULL);
+    snprintf(input, sizeof(input), "%d", FA_SUBTASK_DEPTH_MAX);
+    CHECK_STR(world_try(&w, "dig", input, 1, FAINA_COMPLETED)->output, "\"bottom\"");
+    snprintf(input, sizeof(input), "%d", FA_SUBTASK_DEPTH_MAX + 1);
+    task = world_try(&w, "dig", input, 1, FAINA_FAILED);
+    CHECK_HAS(task->error, "\"kind\":\"subtask\"");
+    CHECK_HAS(task->error, "the engine refused the outcome");
+    world_close(&w);
+}
+
+static enum faina_outcome fail_for_good(struct faina_context *context, void *user)
+{
+    struct faina_failure failure = {.message = "broken", .permanent = true};
+
+    (void)user;
+    faina_context_error(context, &failure, NULL);
+    return FAINA_OUTCOME_FAILED;
+}
+
+static enum faina_outcome one_bad_child(struct faina_context *context, void *user)
+{
+    struct faina_submit good = {.type = "echo", .name = "good", .input = "1"};
+    struct faina_submit bad = {.type = "bad", .name = "bad"};
+
+    (void)user;
+    faina_context_subtask(context, &good, NULL);
+    faina_context_subtask(context, &bad, NULL);
+    return FAINA_OUTCOME_BLOCKED;
+}
+
+static enum faina_outcome look_at_bad(struct faina_context *context, void *user)
+{
+    const struct faina_subtask *bad = faina_context_find(context, "bad");
+    const struct faina_subtask *good = faina_context_find(context, "good");
+
+    (void)user;
+    if (!bad || bad->status != FAINA_FAILED || !strstr(bad->error, "broken") || !good ||
+        good->status != FAINA_COMPLETED || strcmp(good->output, "1") != 0)
+        return FAINA_OUTCOME_FAILED;
+    faina_context_output(context, "\"saved\"", NULL);
+    return FAINA_OUTCOME_COMPLETE;
+}
+
+static void test_pool__on_error(struct fa_t *t)
+{
+    struct faina_handler with = {.on_start = one_bad_child, .on_error = look_at_bad};
+    struct faina_handler without = {.on_start = one_bad_child};
+    struct world w;
+
+    world_open(&w, t);
+    world_start(&w);
+    world_handler(&w, "with", &with, NULL);
+    world_handler(&w, "without", &without, NULL);
+    world_native(&w, "echo", echo, NULL);
+    world_native(&w, "bad", fail_for_good, NULL);
+    CHECK_STR(world_try(&w, "with", NULL, 1, FAINA_COMPLETED)->output, "\"saved\"");
+    CHECK_HAS(world_try(&w, "without", NULL, 3, FAINA_FAILED)->error,
+              "subtask bad is failed: broken");
+    world_close(&w);
+}
+
+static void test_pool__cancelling_a_parent_stops_what_lives_below(struct fa_t *t)
+{
+    struct tree tree = {.width = 4};
+    struct faina_handler parent = {.on_start = plant};
+    struct gate gate = {0};
+    struct world w;
+    const char *id;
+
+    world_open(&w, t);
+    w.config.lease_ms = 600;
+    world_start(&w);
+    world_handler(&w, "tree", &parent, &tree);
+    world_native(&w, "leaf", wait_at_gate, &gate);
+    id = fa_t_submit(t, .type = "tree");
+    fa_t_wait_until(some_wait, t, &gate, "a leaf");
+    CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
+    fa_t_wait_until(nobody_waits, t, &gate, "the leaves to stop");
+    for (size_t i = 0; i < 4; i++)
+        CHECK_NOW(t, fa_t_child(t, id, i), FAINA_CANCELLED);
+    world_close(&w);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Resources and services
+ */
+
+static enum faina_outcome use(struct faina_context *context, void *user)
+{
+    struct gate *gate = user;
+    int now = atomic_fetch_add(&gate->waiting, 1) + 1;
+    int most = atomic_load(&gate->most);
+
+    (void)context;
+    while (now > most && !atomic_compare_exchange_weak(&gate->most, &most, now))
+        continue;
+    nap(3);
+    atomic_fetch_sub(&gate->waiting, 1);
+    return FAINA_OUTCOME_COMPLETE;
+}
+
+static void test_pool__two_workers_and_a_limit_of_two(struct fa_t *t)
+{
+    enum { COUNT = 60 };
+    const char *gpu[] = {"gpu"}, *ids[COUNT];
+    struct gate gate = {0};
+    struct world a, b;
+
+    world_open(&a, t);
+    b = a;
+    pthread_mutex_init(&b.mutex, NULL);
+    fa_buf_init(&b.log, 1 << 16);
+    b.config.log.ctx = &b;
+    CHECK_OK(t, fa_t_resource_set(t, "gpu", 2));
+    world_start(&a);
+    world_start(&b);
+    world_native(&a, "use", use, &gate);
+    world_native(&b, "use", use, &gate);
+    for (int i = 0; i < COUNT; i++)
+        ids[i] = fa_t_submit(t, .type = "use", .resources = gpu, .resource_count = 1);
+    for (int i = 0; i < COUNT; i++)
+        world_await(&a, ids[i], FAINA_COMPLETED);
+    CHECK_INT(atomic_load(&gate.most), 2);
+    CHECK_INT(fa_t_in_use(t, "gpu"), 0);
+    world_close(&b);
+    world_close(&a);
+}
+
+static void test_pool__services_by_their_checks(struct fa_t *t)
+{
+    const char *needs[] = {"switch"}, *path = fa_t_path(t, "up");
+    struct fa_runtime_check checks[] = {
+        {"switch", fa_arena_printf(&t->arena, "test -e %s", path)},
+        {"dead", "tcp:127.0.0.1:1"},
+    };
+    struct world w;
+    const char *id;
+
+    world_open(&w, t);
+    w.config.checks = checks;
+    w.config.check_count = 2;
+    w.config.check_interval_ms = 30;
+    world_start(&w);
+    world_native(&w, "echo", echo, NULL);
+    world_await_log(&w, "service switch is not reachable");
+    world_await_log(&w, "service dead is not reachable: Connection refused");
+    id = fa_t_submit(t, .type = "echo", .resources = needs, .resource_count = 1);
+    world_try(&w, "echo", NULL, 1, FAINA_COMPLETED); /* one that needs nothing is not held up */
+    CHECK_NOW(t, id, FAINA_PENDING);
+    fclose(fopen(path, "w"));
+    world_await(&w, id, FAINA_COMPLETED);
+    unlink(path);
+    world_stop(&w, 1000);
+    checks[0].check = "/nonexistent/program";
+    CHECK_CODE(t, fa_runtime_start(&w.runtime, t->svc, &w.config, NULL), FAINA_INVALID_REQUEST);
+    checks[0].check = "tcp:nowhere";
+    CHECK_CODE(t, fa_runtime_start(&w.runtime, t->svc, &w.config, NULL), FAINA_INVALID_REQUEST);
+    w.runtime = NULL;
+    world_close(&w);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Leases
+ */
+
+static void test_pool__leases_are_renewed(struct fa_t *t)
+{
+    struct gate gate = {0};
+    struct world w;
+    const char *id;
+
+    world_open(&w, t);
+    w.config.lease_ms = 400;
+    world_start(&w);
+    world_native(&w, "gate", wait_at_gate, &gate);
+    id = fa_t_submit(t, .type = "gate", .max_attempts = 1);
+    fa_t_wait_until(some_wait, t, &gate, "the handler");
+    nap(1500); /* several leases */
+    CHECK_NOW(t, id, FAINA_RUNNING);
+    atomic_store(&gate.is_open, true);
+    CHECK_INT(world_await(&w, id, FAINA_COMPLETED)->attempts, 1);
+    world_close(&w);
+}
+
+static void test_pool__a_task_that_was_taken_away_is_stopped(struct fa_t *t)
+{
+    struct gate gate = {0};
+    struct world w;
+    const char *id;
+
+    world_open(&w, t);
+    w.config.lease_ms = 600;
+    world_start(&w);
+    world_native(&w, "gate", wait_at_gate, &gate);
+    id = fa_t_submit(t, .type = "gate");
+    fa_t_wait_until(some_wait, t, &gate, "the handler");
+    CHECK_OK(t, fa_t_pause(t, NULL, "gate"));
+    CHECK_OK(t, fa_t_retry(t, id, NOBODY));
+    fa_t_wait_until(nobody_waits, t, &gate, "the handler to stop");
+    world_stop(&w, 1000);
+    CHECK_NOW(t, id, FAINA_PENDING);
+    world_close(&w);
+}
+
+static enum faina_outcome never_asks(struct faina_context *context, void *user)
+{
+    (void)context;
+    (void)user;
+    nap(300);
+    return FAINA_OUTCOME_COMPLETE;
+}
+
+static void test_pool__a_late_function_has_failed(struct fa_t *t)
+{
+    struct faina_handler slow = {.on_start = never_asks, .timeout_ms = 50};
+    struct world w;
+
+    world_open(&w, t);
+    world_start(&w);
+    world_handler(&w, "slow", &slow, NULL);
+    CHECK_HAS(world_try(&w, "slow", NULL, 1, FAINA_DEAD_LETTER)->error, "took longer than 0.05 s");
+    world_close(&w);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Stopping
+ */
+
+static void test_pool__what_was_not_started_is_given_back(struct fa_t *t)
+{
+    enum { COUNT = 6 };
+    struct faina_handler one = {.on_start = wait_at_gate, .concurrency = 0};
+    struct gate gate = {0};
+    const char *ids[COUNT];
+    struct world w;
+
+    world_open(&w, t);
+    w.config.concurrency = 1;
+    world_start(&w);
+    world_handler(&w, "gate", &one, &gate);
+    for (int i = 0; i < COUNT; i++)
+        ids[i] = fa_t_submit(t, .type = "gate");
+    fa_t_wait_until(some_wait, t, &gate, "the handler");
+    fa_pool_drain(fa_runtime_pool(w.runtime));
+    atomic_store(&gate.is_open, true);
+    world_stop(&w, 10000);
+    CHECK_NOW(t, ids[0], FAINA_COMPLETED); /* it had the time to finish */
+    for (int i = 1; i < COUNT; i++) {
+        CHECK_NOW(t, ids[i], FAINA_PENDING);
+        CHECK_INT(fa_t_task(t, ids[i])->attempts, 0);
+    }
+    world_close(&w);
+}
+
+static void test_pool__what_does_not_end_in_time_has_failed(struct fa_t *t)
+{
+    struct gate gate = {0};
+    struct world w;
+    const char *id;
+
+    world_open(&w, t);
+    world_start(&w);
+    world_native(&w, "gate", wait_at_gate, &gate);
+    id = fa_t_submit(t, .type = "gate", .max_attempts = 1);
+    fa_t_wait_until(some_wait, t, &gate, "the handler");
+    world_stop(&w, 50);
+    CHECK_NOW(t, id, FAINA_DEAD_LETTER);
+    CHECK_HAS(fa_t_task(t, id)->error, "the worker was stopped");
+    world_close(&w);
+}
+
+static void test_pool__registers_and_signs_off(struct fa_t *t)
+{
+    const char *services[] = {"db"};
+    struct fa_op op = {.kind = FA_OP_WORKER_LIST, .arena = &t->arena};
+    struct faina_worker *worker;
+    struct world w;
+
+    world_open(&w, t);
+    w.config.worker_id = "me";
+    w.config.services = services;
+    w.config.service_count = 1;
+    world_start(&w);
+    world_native(&w, "echo", echo, NULL);
+    do {
+        fa_service_run(t->svc, &op, 1);
+        CHECK_INT(op.code, FAINA_OK);
+    } while (op.workers->count == 0);
+    worker = &op.workers->items[0];
+    CHECK_STR(worker->id, "me");
+    CHECK_INT(worker->pool_size, 8);
+    CHECK_INT(worker->type_count, 1);
+    CHECK_STR(worker->types[0], "echo");
+    CHECK_INT(worker->service_count, 1);
+    CHECK_STR(worker->services[0], "db");
+    world_stop(&w, 0);
+    fa_service_run(t->svc, &op, 1);
+    CHECK_INT(op.workers->count, 0);
+    world_close(&w);
+}
+
+static void test_pool__short_idle_after_work(struct fa_t *t)
+{
+    struct world w;
+
+    world_open(&w, t);
+    world_start(&w);
+    world_native(&w, "echo", echo, NULL);
+    world_try(&w, "echo", "1", 1, FAINA_COMPLETED);
+    while (world_stats(&w).idle_us < 20000)
+        nap(5);
+    CHECK_INT(world_stats(&w).completed, 1);
+    CHECK_INT(world_stats(&w).held, 0);
+    world_close(&w);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct fa_t_case cases[] = {
+        FA_T_CASE(test_pool__outcomes),
+        FA_T_CASE(test_pool__bad_calls_change_nothing),
+        FA_T_CASE(test_pool__each_task_is_done_once),
+        FA_T_CASE(test_pool__high_priority_goes_first),
+        FA_T_CASE(test_pool__a_parent_with_many_subtasks),
+        FA_T_CASE(test_pool__subtasks_of_subtasks),
+        FA_T_CASE(test_pool__on_error),
+        FA_T_CASE(test_pool__cancelling_a_parent_stops_what_lives_below),
+        FA_T_CASE(test_pool__two_workers_and_a_limit_of_two),
+        FA_T_CASE(test_pool__services_by_their_checks),
+        FA_T_CASE(test_pool__leases_are_renewed),
+        FA_T_CASE(test_pool__a_task_that_was_taken_away_is_stopped),
+        FA_T_CASE(test_pool__a_late_function_has_failed),
+        FA_T_CASE(test_pool__what_was_not_started_is_given_back),
+        FA_T_CASE(test_pool__what_does_not_end_in_time_has_failed),
+        FA_T_CASE(test_pool__registers_and_signs_off),
+        FA_T_CASE(test_pool__short_idle_after_work),
+    };
+
+    return fa_t_main(argc, argv, "pool", cases, FA_COUNT(cases));
+}

@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+"""The stream: what happens to tasks, as it happens, without gaps."""
+import json
+import resource
+import socket
+import threading
+import time
+
+from helper_server import API, IS_SLOW, equal, is_true, run, wait_until
+
+
+class Stream:
+    """One listener, read by a thread."""
+
+    def __init__(self, server, query="", last=None, token=None):
+        self.events, self.is_over, self.head = [], False, b""
+        self.sock = socket.create_connection((server.host, server.port), timeout=60)
+        lines = [f"GET {API}/stream{query} HTTP/1.1", "Host: localhost"]
+        lines += [f"Last-Event-ID: {last}"] if last else []
+        lines += [f"Authorization: Bearer {token}"] if token else []
+        self.sock.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+        file = self.sock.makefile("rb")
+        while (line := file.readline()) not in (b"\r\n", b""):
+            self.head += line
+        assert b" 200 " in self.head and b"text/event-stream" in self.head, self.head
+        self.thread = threading.Thread(target=self.read, args=(file,), daemon=True)
+        self.thread.start()
+
+    def read(self, file):
+        text = b""
+        try:
+            while (size := int(file.readline() or b"0", 16)) > 0:
+                text += file.read(size)
+                file.readline()
+                *whole, text = text.split(b"\n\n")
+                for part in whole:
+                    fields = dict(line.split(b": ", 1) for line in part.split(b"\n")
+                                  if b": " in line)
+                    if b"event" in fields:
+                        self.events.append((fields.get(b"id", b"").decode(),
+                                            fields[b"event"].decode(),
+                                            json.loads(fields[b"data"])))
+        except (OSError, ValueError):
+            pass
+        self.is_over = True
+
+    def names(self):
+        return [name for _, name, _ in list(self.events)]
+
+    def wait(self, count):
+        wait_until(lambda: len(self.events) >= count, f"{count} events, not {self.names()}")
+        return self.events
+
+    def close(self):
+        # The file that the thread reads holds the socket open too.
+        self.sock.shutdown(socket.SHUT_RDWR)
+        self.sock.close()
+        self.thread.join()
+
+
+def test_a_whole_life(place):
+    server = place.serve()
+    server.submit("before")
+    stream = Stream(server)
+    task = server.submit("t", name="n", createdBy="ann")["id"]
+    server.act(task, "start", workerId="w")
+    server.act(task, "progress", workerId="w", progress=50)
+    server.act(task, "complete", workerId="w")
+    wait_until(lambda: "completed" in stream.names(), "it ends")
+    # Where several nodes write, "from now on" may begin a moment early.
+    names = [name for _, name, event in stream.events if event["type"] != "before"]
+    equal((names[0], names[-1]), ("created", "completed"))
+    is_true("started" in names, names)
+    event = stream.events[-1][2]
+    equal([event[name] for name in ("taskId", "type", "name", "namespace", "status", "createdBy",
+                                    "event")],
+          [task, "t", "n", "default", "completed", "ann", "completed"])
+    equal({event["taskId"] for _, _, event in stream.events if event["type"] != "before"}, {task})
+    stream.close()
+
+
+def test_filters(place):
+    server = place.serve()
+    team = server("POST", "/teams", {"name": "x"}, 201).json()["id"]
+    parent = server.held("p", type_="p")["id"]
+    streams = {query: Stream(server, query) for query in (
+        "?type=a", "?status=completed,failed", f"?teamId={team}", f"?team_id={team}",
+        "?createdBy=bob", "?namespace=other", "?namespace=*", f"?parentId={parent}", "")}
+    server.submit("a")
+    server.submit("b", teamId=team)
+    server.submit("c", createdBy="bob")
+    server.submit("d", namespace="other")
+    task = server.held("w", type_="f")["id"]
+    server.act(task, "complete", workerId="w")
+    everything = streams["?namespace=*"]
+    wait_until(lambda: "completed" in everything.names(), "all is told")
+    time.sleep(0.3)
+
+    def types(query):
+        # "From now on" may begin a moment early where several nodes write: with the parent's start.
+        return sorted({event["type"] for _, _, event in streams[query].events} - {"p"})
+
+    equal(types("?type=a"), ["a"])
+    equal(types("?status=completed,failed"), ["f"])
+    equal(types(f"?teamId={team}"), ["b"])
+    equal(types(f"?team_id={team}"), ["b"])
+    equal(types("?createdBy=bob"), ["c"])
+    equal(types("?namespace=other"), ["d"])
+    equal(types("?namespace=*"), ["a", "b", "c", "d", "f"])
+    equal(types(""), ["a", "b", "c", "f"])
+    equal(types(f"?parentId={parent}"), [])
+    server.act(parent, "block", workerId="p", subtasks=[{"type": "e"}])
+    wait_until(lambda: types(f"?parentId={parent}") == ["e"], "the subtask is told")
+    for stream in streams.values():
+        stream.close()
+
+
+def test_resuming_without_gaps(place):
+    """Listeners that come and go, while tasks are made: together each has heard everything, once."""
+    server = place.serve()
+    count, seen, last = 400, [], None
+    first = Stream(server)
+    maker = threading.Thread(target=lambda: [server.submit("t", input=i) for i in range(count)])
+    maker.start()
+    stream = first
+    while len(seen) < count:
+        wait_until(lambda: len(stream.events) > 20 or len(seen) + len(stream.events) >= count, # pylint: disable=cell-var-from-loop
+                   "more events")
+        stream.close()
+        seen += [event["taskId"] for _, _, event in stream.events]
+        last = stream.events[-1][0]
+        if len(seen) < count:
+            stream = Stream(server, last=last)
+    maker.join()
+    equal(len(seen), count)
+    equal(len(set(seen)), count)
+    made = server("GET", "/tasks?limit=1000").json()["items"][::-1]
+    equal(seen, [task["id"] for task in made])
+    again = Stream(server, f"?lastEventId={first.events[0][0]}")
+    again.wait(count - 1)
+    equal([event["taskId"] for _, _, event in again.events], seen[1:])
+    again.close()
+
+
+def test_across_a_restart(place):
+    if not place.url.startswith("sqlite"):
+        return
+    server = place.serve()
+    stream = Stream(server)
+    server.submit("one")
+    stream.wait(1)
+    last = stream.events[-1][0]
+    server.submit("two")
+    stream.close()
+    server.kill()
+    server = place.serve()
+    server.submit("three")
+    stream = Stream(server, last=last)
+    stream.wait(2)
+    equal([event["type"] for _, _, event in stream.events], ["two", "three"])
+    stream.close()
+
+
+def test_nonsense_is_refused(place):
+    server = place.serve()
+    for query in ("?lastEventId=nonsense", "?status=x", "?unknown=1", "?teamId=a&team_id=a"):
+        equal(server("GET", "/stream" + query, status=400).code(), "invalid_request", query)
+    equal(server("HEAD", "/stream", status=200).body, b"")
+    equal(server.metric("faina_streams"), 0)
+
+
+def test_the_end_is_told(place):
+    server = place.serve()
+    streams = [Stream(server) for _ in range(20)]
+    begin = time.monotonic()
+    server.stop()
+    is_true(time.monotonic() - begin < 20)
+    for stream in streams:
+        stream.thread.join(20)
+        equal(stream.names(), ["end"])
+        is_true(stream.is_over)
+
+
+def test_those_that_leave_are_forgotten(place):
+    server = place.serve()
+    streams = [Stream(server) for _ in range(50)]
+    equal(server.metric("faina_streams"), 50)
+    for stream in streams:
+        stream.close()
+    server.submit()
+    server.submit()
+    wait_until(lambda: (server.submit(), server.metric("faina_streams"))[1] == 0, "all are gone")
+
+
+def test_namespaces_of_tokens(place):
+    boss, own = place.token("admin"), place.token("read", namespace="mine,ours")
+    server = place.serve()
+    server.token = boss
+    equal(server("GET", "/stream", status=403, token=own).code(), "forbidden")
+    equal(server("GET", "/stream?namespace=theirs", status=403, token=own).code(), "forbidden")
+    stream = Stream(server, "?namespace=ours", token=own)
+    for ns in ("mine", "theirs", "ours"):
+        server.submit(ns, namespace=ns)
+    stream.wait(1)
+    time.sleep(0.3)
+    equal([event["type"] for _, _, event in stream.events], ["ours"])
+    stream.close()
+
+
+def test_many_listen(place):
+    """1,000 streams: little memory, no thread each, everybody hears."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard if hard > 0 else soft, hard))
+    server = place.serve()
+    count = 100 if IS_SLOW else 1000
+    socks = []
+    for _ in range(count):
+        sock = socket.create_connection((server.host, server.port), timeout=60)
+        sock.sendall(f"GET {API}/stream HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        socks.append(sock)
+    wait_until(lambda: server.metric("faina_streams") == count, "all listen")
+    with open(f"/proc/{server.process.pid}/status", encoding="utf-8") as file:
+        status = dict(line.split(":", 1) for line in file)
+    is_true(int(status["Threads"]) < 20, status["Threads"])
+    if not IS_SLOW:
+        is_true(int(status["VmRSS"].split()[0]) < 100 * 1024, status["VmRSS"])
+    task = server.submit()["id"].encode()
+    for sock in socks:
+        data = b""
+        while task not in data:
+            piece = sock.recv(65536)
+            assert piece, data
+            data += piece
+        sock.close()
+
+
+def test_one_that_does_not_read_holds_nobody_up(place):
+    server = place.serve()
+    lazy = socket.create_connection((server.host, server.port))
+    lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    lazy.sendall(f"GET {API}/stream HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    wait_until(lambda: server.metric("faina_streams") == 1, "it listens")
+    stream = Stream(server)
+    rounds = 5 if IS_SLOW else 30
+    for _ in range(rounds):
+        server("POST", "/tasks:batch", {"tasks": [{"type": "t", "name": "x" * 200}] * 1000}, 200)
+    stream.wait(rounds * 1000)
+    equal(len({event["taskId"] for _, _, event in stream.events}), rounds * 1000)
+    lazy.close()
+    stream.close()
+
+
+run(globals(), on_postgres=True)
