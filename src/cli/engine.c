@@ -130,13 +130,30 @@ static bool has_ended(struct fa_cli *cli, void *context, int *exit_code)
     return fa_status_is_ended(op.task->status);
 }
 
+/* A server tells when it is over. */
+static int wait_there(struct fa_cli *cli, const char *id, int64_t timeout_ms,
+                      struct fa_arena *arena, struct faina_task **task)
+{
+    struct fa_op op = {.kind = FA_OP_GET, .id = id, .arena = arena};
+    struct faina_error err;
+
+    if (fa_service_wait(cli->service, &op, timeout_ms, &err) != FAINA_OK)
+        return fa_cli_fail(cli, &err);
+    *task = op.task;
+    return FA_EXIT_OK;
+}
+
 int fa_cli_wait_end(struct fa_cli *cli, const char *id, int64_t timeout_ms, struct fa_arena *arena,
                     struct faina_task **task)
 {
     struct wait_end wait = {.id = id, .arena = arena};
     struct faina_error err;
-    int code;
+    int code = fa_cli_open(cli);
 
+    if (code != FA_EXIT_OK)
+        return code;
+    if (fa_service_is_remote(cli->service))
+        return wait_there(cli, id, timeout_ms, arena, task);
     if (fa_cli_wait_for(cli, timeout_ms, has_ended, &wait, &code)) {
         *task = wait.task;
         return code;

@@ -86,7 +86,7 @@ static bool read_address(int fd, struct fa_owner *owner)
         return false;
     *end = '\0';
     memcpy(owner->address, line + 1, (size_t)(end - line));
-    return owner->address[0] != '\0';
+    return strncmp(owner->address, "unix:", 5) == 0;
 }
 
 enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64_t timeout_ms,
