@@ -242,6 +242,9 @@ static size_t give_body(char *out, size_t size, size_t count, void *ctx)
     size_t room = size * count, left = call->body.len - call->sent;
     size_t len = left < room ? left : room;
 
+    /* All is read: this is another beginning, after some of it may have gone. */
+    if (left == 0)
+        return CURL_READFUNC_ABORT;
     memcpy(out, call->body.ptr + call->sent, len);
     call->sent += len;
     return len;

@@ -7,7 +7,8 @@
  *
  *   O1  fa_service_run answers each operation by itself: op->code, and op->error when it isn't OK.
  *   O2  The changes among them happen in order, in one transaction, and are on disk when it
- *       returns. A read in the same call sees what is committed when it runs.
+ *       returns. A read in the same call sees what is committed when it runs. (Behind HTTP there
+ *       may be a transaction for each request: remote/README.md.)
  *   O3  A refused operation has changed nothing (but may have left a `late_result` event).
  *   O4  Requests are checked (model/check.h) before an engine sees them.
  *   O5  Answers live in op->arena, which is the caller's.
