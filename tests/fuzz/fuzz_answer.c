@@ -1,6 +1,6 @@
 /*
- * fuzz_answer.c - what a server may answer to each kind of operation: an answer, or a refusal with a
- * sentence. The first byte picks the operation, the second the status.
+ * fuzz_answer.c - what a server may answer to each kind of operation: an answer, or a refusal with
+ * a sentence. The first byte picks the operation, the second the status.
  */
 #include "base/utf8.h"
 #include "remote/ask.h"

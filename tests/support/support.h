@@ -59,6 +59,10 @@ struct fa_t_case {
     {                                                                                              \
 #function, function, FA_T_DURABLE                                                          \
     }
+#define FA_T_CASE_LOCAL(function)                                                                  \
+    {                                                                                              \
+#function, function, FA_T_LOCAL                                                            \
+    }
 
 /*
  * Where a test's engine is. {dir} becomes the test's folder, {name} a name that no other test has,
