@@ -182,6 +182,7 @@ complete -c faina -n '__fish_seen_subcommand_from serve' -l insecure -d 'let oth
 complete -c faina -n '__fish_seen_subcommand_from serve' -l host -x -d 'a further name that clients may call this server by; repeat'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l tls-cert -x -d 'the certificate, in PEM'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l tls-key -x -d 'its key, in PEM'
+complete -c faina -n '__fish_seen_subcommand_from serve' -l input-max -x -d 'the largest input or output of a task (default 1048576)'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l drain -x -d 'how long to let requests finish at the end (default 25s)'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l print-api -d 'print the page docs/api.md, and serve nothing'
 complete -c faina -n __fish_use_subcommand -a stats -d 'count tasks by status and type'

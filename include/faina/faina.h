@@ -184,6 +184,8 @@ struct faina_task {
     /* Only in the answer to a submit: */
     bool existing;       /* the key was known: this is the first task, unchanged */
     bool input_mismatch; /* ... and its input was another one */
+    /* Only in the answer to a cancel: */
+    int64_t cancelled_count; /* how many tasks it has cancelled, with those below this one */
 };
 
 /* What to submit. Only `type` is required, or else `name` (then the type is "default"). */
@@ -230,11 +232,15 @@ struct faina_options {
 
 /*
  * Opens the engine behind `url`: "sqlite:PATH" (the file is made when it is not there), "memory:",
- * or "postgres://user@host/database?schema=faina". With NULL the environment says which one:
- * FAINA_URL, else DB_HOST, DB_PORT, DB_USER, DB_PASSWORD, DB_NAME and DB_SCHEMA, else the same with
- * the prefix API_PG_, else it is "sqlite:faina.db". Brings an older store up to date.
+ * "postgres://user@host/database?schema=faina", or a server's "http://host:port",
+ * "https://host:port" or "unix:/path/of/a/socket" (with the token in FAINA_TOKEN or the file
+ * FAINA_TOKEN_FILE). With NULL the environment says which one: FAINA_URL, else DB_HOST, DB_PORT,
+ * DB_USER, DB_PASSWORD, DB_NAME and DB_SCHEMA, else the same with the prefix API_PG_, else it is
+ * "sqlite:faina.db". Brings an older store up to date. A file that `faina serve` has open is
+ * reached through it.
  * UNAVAILABLE: the file can't be opened, isn't ours, is newer than this library, or belongs to
- * another process (the message names its pid). INVALID_REQUEST: the URL makes no sense.
+ * another process that doesn't serve it (the message names its pid); or the server doesn't answer.
+ * UNAUTHORIZED: the server wants another token. INVALID_REQUEST: the URL makes no sense.
  * NOT_SUPPORTED: no such engine in this build.
  */
 FAINA_API enum faina_code faina_open(struct faina **out, const char *url,

@@ -48,9 +48,10 @@ struct fa_cli {
     int width;                       /* columns */
     int out_errno;                   /* why stdout took no more; 0: it did */
 
-    const char *address;        /* NULL until fa_cli_url */
-    struct fa_service *service; /* NULL until fa_cli_open */
-    struct fa_arena arena;      /* lives as long as the program */
+    struct faina_options options; /* of the engine */
+    const char *address;          /* NULL until fa_cli_url */
+    struct fa_service *service;   /* NULL until fa_cli_open */
+    struct fa_arena arena;        /* lives as long as the program */
 };
 
 /* ---- engine.c: the engine ---- */

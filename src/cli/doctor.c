@@ -46,9 +46,17 @@ static void add(struct doctor *doctor, const char *name, enum level level, const
 /* A misspelled variable is silently ignored by everything else. */
 static void check_environment(struct doctor *doctor)
 {
-    static const char *const known[] = {
-        "FAINA_URL",       "FAINA_LISTEN", "FAINA_TOKEN", "FAINA_NAMESPACE",   "FAINA_HANDLERS",
-        "FAINA_WORKFLOWS", "FAINA_BROKER", "FAINA_LOG",   "FAINA_EVENTS_KEEP", NULL};
+    static const char *const known[] = {"FAINA_URL",
+                                        "FAINA_LISTEN",
+                                        "FAINA_TOKEN",
+                                        "FAINA_CA_FILE",
+                                        "FAINA_NAMESPACE",
+                                        "FAINA_HANDLERS",
+                                        "FAINA_WORKFLOWS",
+                                        "FAINA_BROKER",
+                                        "FAINA_LOG",
+                                        "FAINA_EVENTS_KEEP",
+                                        NULL};
     static const char *const own[] = {
         "FAINA_TASK_ID",     "FAINA_TASK_TYPE", "FAINA_ATTEMPT", "FAINA_PHASE",
         "FAINA_TRACEPARENT", "FAINA_FENCE",     "FAINA_BIN",     NULL};
@@ -69,7 +77,7 @@ static void check_environment(struct doctor *doctor)
         const char *nearest;
 
         /* Each secret may also come as NAME_FILE. */
-        if (len > 5 && strcmp(name + len - 5, "_FILE") == 0)
+        if (strcmp(name, "FAINA_CA_FILE") != 0 && len > 5 && strcmp(name + len - 5, "_FILE") == 0)
             name[len - 5] = '\0';
         for (size_t i = 0; known[i] && !is_known; i++)
             is_known = strcmp(name, known[i]) == 0;

@@ -36,7 +36,6 @@ static enum faina_code read_options(struct faina_options *out, struct faina_erro
 
 enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
 {
-    struct faina_options options = {0};
     const char *url;
     enum faina_code code;
 
@@ -45,9 +44,9 @@ enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
         return FAINA_OK;
     code = fa_cli_url(cli, &url, err);
     if (code == FAINA_OK)
-        code = read_options(&options, err);
+        code = read_options(&cli->options, err);
     if (code == FAINA_OK)
-        code = fa_service_open(&cli->service, url, &options, err);
+        code = fa_service_open(&cli->service, url, &cli->options, err);
     return code;
 }
 
@@ -83,11 +82,14 @@ static void sleep_ms(int64_t ms)
     nanosleep(&time, NULL); /* woken early, the look comes early */
 }
 
-/* What is in memory dies with the engine, and nobody else can reach it anyhow. */
-static bool is_in_memory(struct fa_cli *cli)
+/* What is in memory dies with the engine, and nobody else can reach it anyhow. An engine in another
+ * process is kept from nobody. */
+static bool stays_open(struct fa_cli *cli)
 {
     const char *url;
 
+    if (cli->service && fa_service_is_remote(cli->service))
+        return true;
     return fa_cli_url(cli, &url, NULL) == FAINA_OK && strcmp(url, "memory:") == 0;
 }
 
@@ -115,7 +117,7 @@ bool fa_cli_wait_for(struct fa_cli *cli, int64_t timeout_ms, fa_cli_look look, v
         left_ms = timeout_ms - (fa_clock_mono_us() - start_us) / 1000;
         if (timeout_ms >= 0 && left_ms <= 0)
             return false;
-        if (!is_in_memory(cli))
+        if (!stays_open(cli))
             fa_cli_close(cli);
         sleep_ms(timeout_ms >= 0 && left_ms < step_ms ? left_ms : step_ms);
         step_ms = step_ms * 2 > WAIT_STEP_MAX_MS ? WAIT_STEP_MAX_MS : step_ms * 2;
@@ -141,13 +143,30 @@ static bool has_ended(struct fa_cli *cli, void *context, int *exit_code)
     return fa_status_is_ended(op.task->status);
 }
 
+/* A server tells when it is over. */
+static int wait_there(struct fa_cli *cli, const char *id, int64_t timeout_ms,
+                      struct fa_arena *arena, struct faina_task **task)
+{
+    struct fa_op op = {.kind = FA_OP_GET, .id = id, .arena = arena};
+    struct faina_error err;
+
+    if (fa_service_wait(cli->service, &op, timeout_ms, &err) != FAINA_OK)
+        return fa_cli_fail(cli, &err);
+    *task = op.task;
+    return FA_EXIT_OK;
+}
+
 int fa_cli_wait_end(struct fa_cli *cli, const char *id, int64_t timeout_ms, struct fa_arena *arena,
                     struct faina_task **task)
 {
     struct wait_end wait = {.id = id, .arena = arena};
     struct faina_error err;
-    int code;
+    int code = fa_cli_open(cli);
 
+    if (code != FA_EXIT_OK)
+        return code;
+    if (fa_service_is_remote(cli->service))
+        return wait_there(cli, id, timeout_ms, arena, task);
     if (fa_cli_wait_for(cli, timeout_ms, has_ended, &wait, &code)) {
         *task = wait.task;
         return code;

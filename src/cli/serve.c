@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "model/limits.h"
 #include "runtime/runtime.h"
 #include "server/route.h"
 #include "server/server.h"
@@ -91,6 +92,9 @@ static int read_options(struct fa_cli *cli, struct fa_server_options *options, i
 
     if (code == FA_EXIT_OK)
         code = fa_flag_duration(cli, "drain", drain_ms);
+    if (code == FA_EXIT_OK)
+        code =
+            fa_flag_int(cli, "input-max", 1, FA_INPUT_SIZE_CEILING, &cli->options.input_size_max);
     if (code == FA_EXIT_OK)
         code = read_addresses(cli, options);
     if (code != FA_EXIT_OK)
@@ -198,6 +202,19 @@ static void tell_addresses(struct fa_cli *cli, const struct fa_server *server,
     fa_arena_finish(&scratch);
 }
 
+/* What another server serves is served already, and its tokens are known to it alone. */
+static const struct faina_error *refuse_remote(struct fa_cli *cli, struct faina_error *err)
+{
+    struct fa_service_info info;
+    const char *url = "it";
+
+    (void)!fa_cli_url(cli, &url, err);
+    if (fa_service_info(cli->service, false, &cli->arena, &info, err) == FAINA_OK)
+        fa_error_set(err, FAINA_CONFLICT, "%.150s is served already, at %.200s", url,
+                     info.location);
+    return err;
+}
+
 /* The pool for the handlers folder, which may also come later. *out stays NULL without workers. */
 static enum faina_code start_workers(struct fa_cli *cli, const struct fa_log *log, int64_t workers,
                                      struct fa_runtime **out, struct faina_error *err)
@@ -238,6 +255,8 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options, int64_t 
     code = fa_cli_open(cli);
     if (code != FA_EXIT_OK)
         return code;
+    if (fa_service_is_remote(cli->service))
+        return fa_cli_fail(cli, refuse_remote(cli, &err));
     options->beside = beside_file(cli, options->log);
     if (fa_server_start(&server, cli->service, options, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);

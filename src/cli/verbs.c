@@ -192,6 +192,7 @@ static const struct fa_flag serve_flags[] = {
     {"host", 0, "NAME", "a further name that clients may call this server by; repeat", NULL, true},
     {"tls-cert", 0, "FILE", "the certificate, in PEM"},
     {"tls-key", 0, "FILE", "its key, in PEM"},
+    {"input-max", 0, "BYTES", "the largest input or output of a task (default 1048576)"},
     {"drain", 0, "DURATION", "how long to let requests finish at the end (default 25s)"},
     {"print-api", 0, NULL, "print the page docs/api.md, and serve nothing"},
     F_END,

@@ -80,3 +80,21 @@ bool fa_code_parse(const char *wire, enum faina_code *out)
     }
     return false;
 }
+
+enum faina_code fa_code_of_http(int status)
+{
+    static const struct {
+        int status;
+        enum faina_code code;
+    } rows[] = {
+        {401, FAINA_UNAUTHORIZED}, {403, FAINA_FORBIDDEN},        {404, FAINA_NOT_FOUND},
+        {409, FAINA_CONFLICT},     {412, FAINA_VERSION_CONFLICT}, {413, FAINA_PAYLOAD_TOO_LARGE},
+        {429, FAINA_OVERLOADED},   {501, FAINA_NOT_SUPPORTED},    {502, FAINA_UNAVAILABLE},
+        {503, FAINA_UNAVAILABLE},  {504, FAINA_UNAVAILABLE},
+    };
+
+    for (size_t i = 0; i < COUNT(rows); i++)
+        if (rows[i].status == status)
+            return rows[i].code;
+    return status < 500 ? FAINA_INVALID_REQUEST : FAINA_INTERNAL;
+}

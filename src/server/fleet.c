@@ -17,12 +17,6 @@ static struct fa_op *ask(struct fa_request *req, enum fa_op_kind kind)
     return op;
 }
 
-static void after_removal(struct fa_request *req)
-{
-    if (!fa_request_refused(req))
-        fa_answer_empty(req, 204);
-}
-
 /* ------------------------------------------------------------------------------------------
  * Workers
  */
@@ -112,10 +106,34 @@ void fa_handle_worker_put(struct fa_request *req)
     fa_request_run(req, after_beat);
 }
 
+static void after_removal(struct fa_request *req)
+{
+    if (!fa_request_refused(req))
+        fa_answer_empty(req, 204);
+}
+
+static void after_counting(struct fa_request *req)
+{
+    struct fa_json_writer *w;
+
+    if (fa_request_refused(req))
+        return;
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_json_key(w, "released");
+    fa_json_put_int(w, req->posted.ops[0].count);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
 void fa_handle_worker_delete(struct fa_request *req)
 {
+    bool wants_count = false;
+
+    if (!fa_request_bool(req, "count", &wants_count))
+        return;
     ask(req, FA_OP_WORKER_REMOVE);
-    fa_request_run(req, after_removal);
+    fa_request_run(req, wants_count ? after_counting : after_removal);
 }
 
 /* ------------------------------------------------------------------------------------------

@@ -56,8 +56,8 @@ struct fa_act_kind {
     enum fa_op_kind kind;
 };
 extern const struct fa_act_kind fa_act_claim, fa_act_start, fa_act_complete, fa_act_fail,
-    fa_act_progress, fa_act_heartbeat, fa_act_block, fa_act_background, fa_act_release,
-    fa_act_cancel, fa_act_retry;
+    fa_act_progress, fa_act_heartbeat, fa_act_block, fa_act_background, fa_act_release, fa_act_note,
+    fa_act_amend, fa_act_cancel, fa_act_retry;
 /* ---- admin.c ---- */
 fa_handler fa_handle_resources, fa_handle_resource, fa_handle_resource_put,
     fa_handle_resource_delete, fa_handle_teams, fa_handle_team, fa_handle_team_post,
@@ -71,7 +71,7 @@ fa_handler fa_handle_emit, fa_handle_happened, fa_handle_happening, fa_handle_wo
     fa_handle_workflow, fa_handle_workflow_put, fa_handle_workflow_delete,
     fa_handle_workflow_enable, fa_handle_workflow_disable, fa_handle_workflow_test, fa_handle_joins;
 /* ---- system.c ---- */
-fa_handler fa_handle_root, fa_handle_healthz, fa_handle_readyz, fa_handle_metrics,
+fa_handler fa_handle_log, fa_handle_root, fa_handle_healthz, fa_handle_readyz, fa_handle_metrics,
     fa_handle_openapi, fa_handle_info;
 
 /* ---- openapi.c ---- */

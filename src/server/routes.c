@@ -102,14 +102,23 @@ const struct fa_route fa_routes[] = {
         JSON "'{\"workerId\":\"me\",\"progress\":40,\"state\":\"decoding\"}'"),
     ACT("heartbeat", WORK, heartbeat, "Heartbeat", "Renew the lease", NULL,
         JSON "'{\"workerId\":\"me\"}'"),
-    ACT("block", WORK, block, "Block", "Wait for subtasks",
-        "They are stored and the task is blocked in one transaction.",
-        JSON "'{\"workerId\":\"me\",\"subtasks\":[{\"type\":\"page\",\"input\":1}]}'"),
+    {"POST", TASK ":block", WORK, fa_handle_act, OF_TASK | FA_ROUTE_LARGE, &fa_act_block, NULL,
+     "Block", "Task", 200, "Wait for subtasks",
+     "They are stored and the task is blocked in one transaction.",
+     "curl $URL" FA_API "/tasks/$ID:block" JSON
+     "'{\"workerId\":\"me\",\"subtasks\":[{\"type\":\"page\",\"input\":1}]}'"},
     ACT("background", WORK, background, "Background", "Let a running task go on elsewhere",
         "No worker holds it any more. After `timeout` (1 hour) the attempt has failed.",
         JSON "'{\"workerId\":\"me\",\"reason\":\"printing\",\"timeout\":\"10m\"}'"),
     ACT("release", WORK, release, "Release", "Give a claimed task back, unstarted",
         "Spends no attempt.", JSON "'{\"workerId\":\"me\"}'"),
+    ACT("note", WORK, note, "Note", "Write an event of its own into a task's history",
+        "By the worker that holds it. Changes nothing else.",
+        JSON "'{\"workerId\":\"me\",\"event\":\"log\",\"detail\":{\"line\":1}}'"),
+    ACT("amend", WORK, amend, "Amend", "Give a held task what its submit left open",
+        "`maxAttempts` when the task has the default, `retry` when it has none, and `resources`. "
+        "For more resources a claimed task goes back in line without spending an attempt.",
+        JSON "'{\"workerId\":\"me\",\"task\":{\"maxAttempts\":9}}'"),
     ACT("cancel", SUBMIT, cancel, "Cancel", "Cancel a task and its subtasks", NULL, " -X POST"),
     ACT("retry", SUBMIT, retry, "Retry", "Put an ended or held task back in line",
         "Attempts start at 0 again unless `resetAttempts` is false.",
@@ -153,9 +162,10 @@ const struct fa_route fa_routes[] = {
      "curl -X PUT $URL" FA_API "/workers/me" JSON "'{\"poolSize\":4,\"types\":[\"mail.send\"]}'"},
     {"GET", FA_API "/workers/{name}", READ, fa_handle_worker, 0, NULL, NULL, NULL, "Worker", 200,
      "One worker", NULL, "curl $URL" FA_API "/workers/me"},
-    {"DELETE", FA_API "/workers/{name}", WORK, fa_handle_worker_delete, 0, NULL, NULL, NULL, NULL,
-     204, "Sign a worker off",
-     "What it has claimed and not started goes back in line without spending an attempt.",
+    {"DELETE", FA_API "/workers/{name}", WORK, fa_handle_worker_delete, 0, NULL, "count", NULL,
+     NULL, 204, "Sign a worker off",
+     "What it has claimed and not started goes back in line without spending an attempt. With "
+     "`count=true` the answer is 200 and `{released}`: how many.",
      "curl -X DELETE $URL" FA_API "/workers/me"},
 
     {"GET", FA_API "/resources", READ, fa_handle_resources, 0, NULL, NULL, NULL, "ResourceList",
@@ -203,8 +213,18 @@ const struct fa_route fa_routes[] = {
     {"POST", FA_API "/lanes:resume", ADMIN, fa_handle_lane_resume, FA_ROUTE_AUDIT, NULL, NULL,
      "LaneBody", "LaneState", 200, "Hand out tasks of a type again", NULL,
      "curl $URL" FA_API "/lanes:resume" JSON "'{\"type\":\"mail.send\"}'"},
-    {"GET", FA_API "/info", READ, fa_handle_info, 0, NULL, NULL, NULL, "Info", 200,
-     "The engine behind the server", NULL, "curl $URL" FA_API "/info"},
+    {"GET", FA_API "/info", READ, fa_handle_info, 0, NULL, "thorough", NULL, "Info", 200,
+     "The engine behind the server",
+     "`thorough=true` also checks the whole store, which takes time and the scope admin: "
+     "`findings` are what is wrong with it.",
+     "curl $URL" FA_API "/info"},
+    {"GET", FA_API "/events", READ, fa_handle_log, 0, NULL, PAGE, NULL, "EventLog", 200,
+     "What happened to all tasks, in the order of commits",
+     "Without `cursor` it has no items, and `nextCursor` is the place of now. Go on from there: "
+     "with `hasMore` at once, else after a while. The log reaches an hour back; `hasGap` says that "
+     "something between the cursor and the first item is forgotten. A token of some namespaces "
+     "sees theirs.",
+     "curl $URL" FA_API "/events"},
 
     {"POST", FA_API "/events", SUBMIT, fa_handle_emit, 0, NULL, NULL, "Emit", "Emitted", 200,
      "Tell that something happened",

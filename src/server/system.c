@@ -4,7 +4,9 @@
 #include "server/route.h"
 
 #include "base/clock.h"
+#include "model/limits.h"
 #include "server/inner.h"
+#include "service/wire.h"
 
 #include <stdio.h>
 
@@ -44,6 +46,7 @@ void fa_handle_healthz(struct fa_request *req)
 
 /* What the thread that looked at the store found. */
 struct look {
+    bool thorough;
     enum faina_code code;
     struct faina_error error;
     struct fa_service_info info;
@@ -54,13 +57,16 @@ static void look_at_store(struct fa_posted *posted)
     struct fa_request *req = (struct fa_request *)posted;
     struct look *look = req->data;
 
-    look->code =
-        fa_service_info(req->server->service, false, &req->arena, &look->info, &look->error);
+    look->code = fa_service_info(req->server->service, look->thorough, &req->arena, &look->info,
+                                 &look->error);
 }
 
-static void look_then(struct fa_request *req, fa_handler *then)
+static void look_then(struct fa_request *req, bool thorough, fa_handler *then)
 {
-    req->data = fa_arena_zero(&req->arena, 1, sizeof(struct look));
+    struct look *look = fa_arena_zero(&req->arena, 1, sizeof(*look));
+
+    look->thorough = thorough;
+    req->data = look;
     fa_request_work(req, look_at_store, then);
 }
 
@@ -86,7 +92,7 @@ void fa_handle_readyz(struct fa_request *req)
     if (atomic_load(&req->server->is_draining))
         fa_answer_refusal(req, 503, FAINA_STORE_CLOSED, "the server is going down");
     else
-        look_then(req, after_readyz);
+        look_then(req, false, after_readyz);
 }
 
 static void after_info(struct fa_request *req)
@@ -99,20 +105,62 @@ static void after_info(struct fa_request *req)
     w = fa_answer_begin(req, 200);
     fa_json_begin_object(w);
     put_text(w, "version", FAINA_VERSION);
-    put_text(w, "engine", info->engine);
-    put_text(w, "engineVersion", info->engine_version);
-    put_number(w, "schemaVersion", info->schema_version);
     put_number(w, "inputSizeMax", (int64_t)req->server->service->input_size_max);
-    put_number(w, "sizeBytes", info->size_bytes);
-    put_number(w, "commits", info->commits);
-    put_number(w, "operations", info->operations);
+    fa_shape_put_members(w, &fa_shape_info, info);
     fa_json_end_object(w);
     fa_answer_end(req);
 }
 
 void fa_handle_info(struct fa_request *req)
 {
-    look_then(req, after_info);
+    bool thorough = false;
+
+    if (!fa_request_bool(req, "thorough", &thorough))
+        return;
+    /* It reads the whole store. */
+    if (thorough && !(req->grant.scopes & FA_SCOPE_ADMIN)) {
+        fa_answer_refusal(req, 403, FAINA_FORBIDDEN, "a thorough look needs the scope admin");
+        return;
+    }
+    look_then(req, thorough, after_info);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The log of all events
+ */
+
+/* Those that the grant reaches; the others leave no trace. */
+static void keep_reached(const struct fa_request *req, struct fa_followed *log)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < log->count; i++)
+        if (fa_grant_reaches(&req->grant, log->items[i].ns))
+            log->items[kept++] = log->items[i];
+    log->count = kept;
+}
+
+static void after_log(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return;
+    keep_reached(req, req->posted.ops[0].followed);
+    fa_shape_put(fa_answer_begin(req, 200), &fa_shape_followed, req->posted.ops[0].followed);
+    fa_answer_end(req);
+}
+
+void fa_handle_log(struct fa_request *req)
+{
+    int64_t limit = 0;
+    struct fa_op *op;
+
+    if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
+        return;
+    op = fa_request_ops(req, 1);
+    op->kind = FA_OP_FOLLOW;
+    op->page.limit = (int)limit;
+    op->page.cursor = fa_url_param(&req->url, "cursor");
+    fa_request_run(req, after_log);
 }
 
 /* ------------------------------------------------------------------------------------------

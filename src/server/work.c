@@ -22,6 +22,8 @@ const struct fa_act_kind fa_act_claim = {&fa_body_claim, FA_OP_CLAIM},
                          fa_act_block = {&fa_body_block, FA_OP_BLOCK},
                          fa_act_background = {&fa_body_background, FA_OP_BACKGROUND},
                          fa_act_release = {&fa_body_release, FA_OP_RELEASE},
+                         fa_act_note = {&fa_body_note, FA_OP_NOTE},
+                         fa_act_amend = {&fa_body_amend, FA_OP_AMEND},
                          fa_act_cancel = {&fa_body_cancel, FA_OP_CANCEL},
                          fa_act_retry = {&fa_body_retry, FA_OP_RETRY};
 
@@ -81,6 +83,13 @@ static bool fill(struct fa_request *req, enum fa_op_kind kind, struct fa_act *ac
         op->background.reason = act->reason;
         op->background.timeout_ms = act->timeout_ms;
         return true;
+    case FA_OP_NOTE:
+        op->note.what = act->event ? act->event : "";
+        op->note.detail = act->detail;
+        return true;
+    case FA_OP_AMEND:
+        op->submit = act->amendment;
+        return act->amendment || refuse_missing(req, "task");
     case FA_OP_RETRY:
         op->keep_attempts = act->has_reset && !act->reset_attempts;
         return true;

@@ -299,6 +299,48 @@ static enum faina_code read_subtasks(const struct fa_body_field *field, struct f
     return FAINA_OK;
 }
 
+/* What a submit may have left open: a part of its body. */
+static enum faina_code read_amendment(const struct fa_body_field *field, struct fa_json value,
+                                      struct fa_arena *arena, void *out, struct faina_error *err)
+{
+    static const char *const names[] = {"maxAttempts", "maxRetries", "retry", "resources"};
+    struct fa_act *act = out;
+    struct faina_submit *amendment;
+    struct fa_json_iter it;
+    struct fa_bytes key;
+    struct fa_json member;
+
+    if (value.type != FA_JSON_OBJECT)
+        return refuse(field, "an object with maxAttempts, retry and resources", err);
+    for (it = fa_json_iter(value); fa_json_next(&it, &key, &member);) {
+        size_t i = 0;
+
+        while (i < FA_COUNT(names) && !fa_bytes_equal(key, fa_str(names[i])))
+            i++;
+        if (i == FA_COUNT(names))
+            return refuse(field, "an object with maxAttempts, retry and resources", err);
+    }
+    amendment = fa_arena_zero(arena, 1, sizeof(*amendment));
+    act->amendment = amendment;
+    return fa_wire_read_submit(value.raw, arena, amendment, err);
+}
+
+/* The output is the value null, which would otherwise count as not there. */
+static enum faina_code read_nulls(const struct fa_body_field *field, struct fa_json value,
+                                  struct fa_arena *arena, void *out, struct faina_error *err)
+{
+    struct fa_act *act = out;
+    struct fa_texts names;
+    enum faina_code code = read_texts(field, value, arena, &names, err);
+
+    for (size_t i = 0; code == FAINA_OK && i < names.count; i++) {
+        if (strcmp(names.items[i], "output") != 0)
+            return refuse(field, "[\"output\"]", err);
+        act->output = "null";
+    }
+    return code;
+}
+
 #define ACT(name, type, member)                                                                    \
     {                                                                                              \
         name, type, offsetof(struct fa_act, member), 0, 0, NULL                                    \
@@ -314,10 +356,14 @@ static enum faina_code read_subtasks(const struct fa_body_field *field, struct f
         "error", FA_BODY_OWN, 0, 0, 0, read_error                                                  \
     }
 #define OUTPUT ACT("output", FA_BODY_JSON, output)
+#define NULLS                                                                                      \
+    {                                                                                              \
+        "nulls", FA_BODY_OWN, 0, 0, 0, read_nulls                                                  \
+    }
 #define STATUS ACT("status", FA_BODY_TEXT, status)
 #define ID ACT("id", FA_BODY_TEXT, id)
 
-static const struct fa_body_field outcome_fields[] = {ID, FENCE, STATUS, OUTPUT, ERROR};
+static const struct fa_body_field outcome_fields[] = {ID, FENCE, STATUS, OUTPUT, NULLS, ERROR};
 static const struct fa_body outcome_body = {outcome_fields, FA_COUNT(outcome_fields)};
 static const struct fa_body_field held_fields[] = {ID, FENCE};
 static const struct fa_body held_body = {held_fields, FA_COUNT(held_fields)};
@@ -407,7 +453,7 @@ static const struct fa_body_field claim_fields[] = {WORKER, LEASE};
 BODY(claim);
 static const struct fa_body_field start_fields[] = {WORKER, FENCE, LEASE};
 BODY(start);
-static const struct fa_body_field complete_fields[] = {WORKER, FENCE, OUTPUT};
+static const struct fa_body_field complete_fields[] = {WORKER, FENCE, OUTPUT, NULLS};
 BODY(complete);
 static const struct fa_body_field fail_fields[] = {WORKER, FENCE, ERROR};
 BODY(fail);
@@ -437,6 +483,19 @@ static const struct fa_body_field background_fields[] = {
 BODY(background);
 static const struct fa_body_field release_fields[] = {WORKER, FENCE};
 BODY(release);
+static const struct fa_body_field note_fields[] = {
+    WORKER,
+    FENCE,
+    ACT("event", FA_BODY_TEXT, event),
+    ACT("detail", FA_BODY_JSON, detail),
+};
+BODY(note);
+static const struct fa_body_field amend_fields[] = {
+    WORKER,
+    FENCE,
+    {"task", FA_BODY_OWN, 0, 0, 0, read_amendment},
+};
+BODY(amend);
 static const struct fa_body_field cancel_fields[] = {WORKER};
 BODY(cancel);
 static const struct fa_body_field retry_fields[] = {
@@ -444,7 +503,7 @@ static const struct fa_body_field retry_fields[] = {
     {"resetAttempts", FA_BODY_OWN, 0, 0, 0, read_reset},
 };
 BODY(retry);
-static const struct fa_body_field status_fields[] = {WORKER, FENCE, STATUS, OUTPUT, ERROR};
+static const struct fa_body_field status_fields[] = {WORKER, FENCE, STATUS, OUTPUT, NULLS, ERROR};
 BODY(status);
 
 static const struct fa_body_field claims_fields[] = {

@@ -4,7 +4,9 @@
  */
 #include "service/service.h"
 
+#include "base/clock.h"
 #include "model/limits.h"
+#include "remote/remote.h"
 #include "service/address.h"
 #include "sql/copy.h"
 #include "sql/engine.h"
@@ -13,10 +15,15 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <time.h>
 #include <unistd.h>
 
 #define URL_EXAMPLES                                                                               \
-    "sqlite:faina.db, sqlite:/var/lib/faina/faina.db, memory: or postgres://user@host/database"
+    "sqlite:faina.db, sqlite:/var/lib/faina/faina.db, memory:, postgres://user@host/database or "  \
+    "http://host:7070"
+
+/* How long to try again when the owner of a file is to be found at its address, and isn't. */
+#define OWNER_GOES_MS 2000
 
 static bool starts_with(const char *text, const char *prefix)
 {
@@ -70,8 +77,6 @@ static enum faina_code unknown_url(const char *url, struct faina_error *err)
         const char *scheme, *engine;
     } later[] = {
         {"nats://", "NATS"},
-        {"http://", "remote"},
-        {"https://", "remote"},
     };
 
     for (size_t i = 0; i < FA_COUNT(later); i++) {
@@ -90,7 +95,8 @@ static enum faina_code unknown_url(const char *url, struct faina_error *err)
 }
 
 static enum faina_code open_store(const char *url, const struct faina_options *options,
-                                  struct fa_store **out, struct faina_error *err)
+                                  struct fa_store **out, struct fa_store_owner *owner,
+                                  struct faina_error *err)
 {
     const char *path = NULL; /* NULL: memory */
     enum faina_code code = FAINA_OK;
@@ -101,30 +107,61 @@ static enum faina_code open_store(const char *url, const struct faina_options *o
         code = sqlite_path(url, &path, err);
     else if (strcmp(url, "memory:") != 0)
         code = unknown_url(url, err);
-    return code == FAINA_OK ? fa_store_open_sqlite(out, path, options, err) : code;
+    return code == FAINA_OK ? fa_store_open_sqlite(out, path, options, owner, err) : code;
 }
 
+static enum faina_code open_engine(struct fa_service **out, struct fa_store *store,
+                                   const struct faina_options *options, struct faina_error *err)
+{
+    enum faina_code code = fa_engine_open(out, store, options, err);
+
+    if (code == FAINA_OK)
+        (*out)->input_size_max = options && options->input_size_max > 0
+                                     ? (size_t)options->input_size_max
+                                     : FA_INPUT_SIZE_DEFAULT;
+    return code;
+}
+
+static bool is_remote(const char *url)
+{
+    static const char *const schemes[] = {"http://", "https://", "unix:"};
+
+    for (size_t i = 0; i < FA_COUNT(schemes); i++)
+        if (starts_with(url, schemes[i]))
+            return true;
+    return false;
+}
+
+/* A file that another process serves is reached through that process. When it doesn't answer there,
+ * it may be about to go: then the file is ours at the next try. */
 enum faina_code fa_service_open(struct fa_service **out, const char *url,
                                 const struct faina_options *options, struct faina_error *err)
 {
-    struct fa_service *service = NULL;
-    struct fa_store *store = NULL;
-    enum faina_code code;
+    const struct timespec moment = {.tv_nsec = 20 * 1000000};
+    int64_t start_us = fa_clock_mono_us();
+    enum faina_code code = check_options(options, err);
 
     assert(out);
-    code = check_options(options, err);
-    if (code == FAINA_OK)
-        code = open_store(url ? url : "sqlite:faina.db", options, &store, err);
-    if (code != FAINA_OK)
-        return code;
-    code = fa_engine_open(&service, store, options, err);
-    if (code != FAINA_OK)
-        return code;
-    service->input_size_max = options && options->input_size_max > 0
-                                  ? (size_t)options->input_size_max
-                                  : FA_INPUT_SIZE_DEFAULT;
-    *out = service;
-    return FAINA_OK;
+    if (!url)
+        url = "sqlite:faina.db";
+    if (code == FAINA_OK && is_remote(url))
+        return fa_remote_open(out, url, options, err);
+    while (code == FAINA_OK) {
+        struct fa_store *store = NULL;
+        struct fa_store_owner owner = {0};
+
+        code = open_store(url, options, &store, &owner, err);
+        if (code == FAINA_OK)
+            return open_engine(out, store, options, err);
+        if (!owner.address[0])
+            return code;
+        code = fa_remote_open(out, owner.address, options, err);
+        if (code != FAINA_UNAVAILABLE || fa_clock_mono_us() - start_us > OWNER_GOES_MS * 1000)
+            return code;
+        nanosleep(&moment, NULL);
+        code = FAINA_OK;
+    }
+    return code;
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -165,7 +202,7 @@ enum faina_code fa_service_plan(const char *url, struct fa_arena *arena,
 
     if (!fa_address_is_postgres(url))
         return fa_error_set(err, FAINA_NOT_SUPPORTED, "only PostgreSQL's schema has a script");
-    code = open_store(url, NULL, &store, err);
+    code = open_store(url, NULL, &store, NULL, err);
     if (code != FAINA_OK)
         return code;
     code = read_plan(store, arena, out, err);
@@ -179,10 +216,13 @@ enum faina_code fa_service_plan(const char *url, struct fa_arena *arena,
 
 static enum faina_code open_copied(const char *url, struct fa_store **out, struct faina_error *err)
 {
+    if (is_remote(url))
+        return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
+                              "a store is copied where it is, not through a server");
     if (strcmp(url, "memory:") == 0)
         return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
                               "a store in memory is gone with its process, so it can't be copied");
-    return open_store(url, NULL, out, err);
+    return open_store(url, NULL, out, NULL, err);
 }
 
 /* Opening a file makes it; a source that isn't there must stay so. */

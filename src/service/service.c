@@ -557,6 +557,8 @@ static void finish_op(struct fa_op *op)
     } else if (op->kind == FA_OP_SUBMIT && op->wants_task) {
         op->task->existing = op->existing;
         op->task->input_mismatch = op->input_mismatch;
+    } else if (op->kind == FA_OP_CANCEL && op->wants_task) {
+        op->task->cancelled_count = op->count;
     }
 }
 
@@ -618,15 +620,40 @@ static int64_t time_left_ms(int64_t start_us, int64_t timeout_ms)
     return passed_ms >= timeout_ms ? 0 : timeout_ms - passed_ms;
 }
 
+/* The engine waits, for as long as it likes to at once. */
+static enum faina_code claim_there(struct fa_service *service, struct fa_op *op,
+                                   struct faina_error *err)
+{
+    int64_t start_us = fa_clock_mono_us();
+    int64_t left_ms = op->claim->wait_ms;
+
+    fa_error_clear(&op->error);
+    op->code = check_op(service, op, &op->error);
+    while (op->code == FAINA_OK) {
+        service->ops->claim_wait(service, op, left_ms);
+        if (op->code != FAINA_OK || op->tasks->count > 0)
+            break;
+        left_ms = time_left_ms(start_us, op->claim->wait_ms);
+        if (left_ms == 0 || (op->give_up && atomic_load(op->give_up)))
+            break;
+    }
+    finish_op(op);
+    if (err && op->code != FAINA_OK)
+        *err = op->error;
+    return op->code;
+}
+
 static enum faina_code claim_wait(struct fa_service *service, struct fa_op *op,
                                   struct faina_error *err)
 {
     int64_t start_us = fa_clock_mono_us();
 
     assert(op->kind == FA_OP_CLAIM_NEXT);
+    if (service->ops->claim_wait && op->claim->wait_ms > 0)
+        return claim_there(service, op, err);
     for (;;) {
         /* The mark comes first: what gets ready after it wakes us, what came before is claimed. */
-        uint64_t mark = service->ops->ready_mark(service);
+        uint64_t mark = service->ops->ready_mark ? service->ops->ready_mark(service) : 0;
         enum faina_code code = run_one(service, op, err);
         int64_t left_ms;
 
@@ -755,4 +782,9 @@ void fa_service_advertise(struct fa_service *service, const char *address)
 {
     if (service->ops->advertise)
         service->ops->advertise(service, address);
+}
+
+bool fa_service_is_remote(const struct fa_service *service)
+{
+    return service->ops->is_remote;
 }

@@ -2,12 +2,13 @@
  * service.h - THE seam: every task operation, batched.
  *
  * Above it: the public C functions, the command line, later the HTTP server and the worker pool.
- * Below it: one implementation per family of engines (sql/, later kv/ and remote/). A caller fills
+ * Below it: one implementation per family of engines (sql/, remote/, later kv/). A caller fills
  * in operations and runs them together; nothing above knows SQL, nothing below knows HTTP.
  *
  *   O1  fa_service_run answers each operation by itself: op->code, and op->error when it isn't OK.
  *   O2  The changes among them happen in order, in one transaction, and are on disk when it
- *       returns. A read in the same call sees what is committed when it runs.
+ *       returns. A read in the same call sees what is committed when it runs. (Behind HTTP there
+ *       may be a transaction for each request: remote/README.md.)
  *   O3  A refused operation has changed nothing (but may have left a `late_result` event).
  *   O4  Requests are checked (model/check.h) before an engine sees them.
  *   O5  Answers live in op->arena, which is the caller's.
@@ -348,6 +349,7 @@ struct fa_listener {
 /* The table of an engine. The wrappers below check arguments and requests, once for all. */
 struct fa_service_ops {
     const char *name;
+    bool is_remote; /* the engine itself is in another process */
 
     /* Required. O1, O2, O3. Returns only after every op has its code; never waits for anything
      * but the store. */
@@ -357,11 +359,15 @@ struct fa_service_ops {
      * happened: may wake for nothing, never misses an end. */
     void (*wait_end)(struct fa_service *service, const char *id, int64_t timeout_ms);
 
-    /* Required. A number that grows when there may be more to claim ... */
+    /* Required, unless there is claim_wait. A number that grows when there may be more to claim ...
+     */
     uint64_t (*ready_mark)(struct fa_service *service);
     /* ... and a wait until it is another than `mark`, or the time is over, or for nothing. */
     void (*wait_ready)(struct fa_service *service, uint64_t mark, int64_t timeout_ms);
 
+    /* Optional, for engines that wait where the tasks are. Runs one CLAIM_NEXT that waits for work
+     * for up to `wait_ms`; may come back empty before. */
+    void (*claim_wait)(struct fa_service *service, struct fa_op *op, int64_t wait_ms);
     /* Optional. Makes every wait_ready under way return; without it they last up to their slice. */
     void (*wake)(struct fa_service *service);
 
@@ -471,6 +477,9 @@ void fa_service_unlisten(struct fa_service *service, struct fa_listener *listene
 void fa_service_expect(struct fa_service *service, const struct fa_id *id);
 
 void fa_service_advertise(struct fa_service *service, const char *address);
+
+/* The engine is in another process, which others use too. */
+bool fa_service_is_remote(const struct fa_service *service);
 
 const char *fa_op_name(enum fa_op_kind kind);
 bool fa_op_writes(enum fa_op_kind kind);

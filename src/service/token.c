@@ -4,7 +4,6 @@
 #include "service/token.h"
 
 #include "base/secret.h"
-#include "service/wire.h"
 
 #include <stdio.h>
 
@@ -55,25 +54,54 @@ enum faina_code fa_scope_parse(const char *const *names, size_t count, unsigned 
     return FAINA_OK;
 }
 
+static void put_scopes(struct fa_json_writer *w, const void *place)
+{
+    unsigned scopes = *(const unsigned *)place;
+
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < FA_COUNT(scope_names); i++)
+        if (scopes & 1u << i)
+            fa_json_put_str(w, scope_names[i]);
+    fa_json_end_array(w);
+}
+
+static bool read_scopes(struct fa_json value, struct fa_arena *arena, void *place)
+{
+    struct fa_json_iter it;
+    struct fa_json item;
+
+    if (value.type != FA_JSON_ARRAY)
+        return false;
+    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item);) {
+        const char *name = item.type == FA_JSON_STRING ? fa_json_text(item, arena) : "";
+        unsigned scope;
+
+        if (fa_scope_parse(&name, 1, &scope, NULL) != FAINA_OK)
+            return false;
+        *(unsigned *)place |= scope;
+    }
+    return true;
+}
+
+static const struct fa_shape_field token_fields[] = {
+    FA_SHAPE_ROW("id", FA_SHAPE_KEY, struct fa_token, id),
+    FA_SHAPE_ROW("name", FA_SHAPE_WORD, struct fa_token, name),
+    FA_SHAPE_OF_ITS_OWN("scopes", struct fa_token, scopes, put_scopes, read_scopes),
+    FA_SHAPE_ROW("namespaces", FA_SHAPE_JSON, struct fa_token, namespaces),
+    FA_SHAPE_ROW("createdAt", FA_SHAPE_TIME, struct fa_token, created_us),
+    FA_SHAPE_ROW("expiresAt", FA_SHAPE_TIME, struct fa_token, expires_us),
+};
+const struct fa_shape fa_shape_token = FA_SHAPE("token", token_fields);
+
+static const struct fa_shape_field tokens_fields[] = {
+    FA_SHAPE_LIST_OF("items", fa_shape_token, struct fa_tokens, items, count),
+};
+const struct fa_shape fa_shape_tokens = FA_SHAPE("list", tokens_fields);
+
 void fa_token_put(struct fa_json_writer *w, const struct fa_token *token, const char *secret)
 {
     fa_json_begin_object(w);
-    fa_json_key(w, "id");
-    fa_json_put_str(w, token->id);
-    fa_json_key(w, "name");
-    fa_json_put_str(w, token->name);
-    fa_json_key(w, "scopes");
-    fa_json_begin_array(w);
-    for (size_t i = 0; i < FA_COUNT(scope_names); i++)
-        if (token->scopes & 1u << i)
-            fa_json_put_str(w, scope_names[i]);
-    fa_json_end_array(w);
-    fa_json_key(w, "namespaces");
-    fa_json_put_raw(w, token->namespaces);
-    fa_json_key(w, "createdAt");
-    fa_wire_put_time(w, token->created_us);
-    fa_json_key(w, "expiresAt");
-    fa_wire_put_time(w, token->expires_us);
+    fa_shape_put_members(w, &fa_shape_token, token);
     if (secret) {
         fa_json_key(w, "token");
         fa_json_put_str(w, secret);

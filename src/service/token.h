@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "service/service.h"
+#include "service/shape.h"
 
 #define FA_TOKEN_SIZE (6 + 64 + 1) /* with its NUL */
 
@@ -25,6 +26,8 @@ FA_MUST_CHECK enum faina_code fa_scope_parse(const char *const *names, size_t co
 const char *fa_scope_name(size_t index);
 
 /* {id, name, scopes, namespaces, createdAt, expiresAt}, and `token` when secret isn't NULL. */
+extern const struct fa_shape fa_shape_token; /* of a struct fa_token, without its hash */
+extern const struct fa_shape fa_shape_tokens;
 void fa_token_put(struct fa_json_writer *w, const struct fa_token *token, const char *secret);
 
 #endif

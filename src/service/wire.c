@@ -1,14 +1,14 @@
 /*
- * wire.c - tasks and requests as JSON.
+ * wire.c - submits and problems as JSON.
  *
- * Reading a submit is one table, `fields`: name, how to read it, where it goes. A new field needs a
+ * A submit is one table, `fields`: name, how to read and write it, where it is. A new field needs a
  * row there, and to be named in the help of submit (cli/verbs.c). Fields that only the engine sets
  * are in `engine_fields`.
  */
 #include "service/wire.h"
 
 #include "base/nearest.h"
-#include "model/backoff.h"
+#include "base/utf8.h"
 #include "model/codes.h"
 #include "model/limits.h"
 #include "model/times.h"
@@ -18,7 +18,7 @@
 #include <stdio.h>
 
 /* ------------------------------------------------------------------------------------------
- * Writing
+ * Problems
  */
 
 static void put_str(struct fa_json_writer *w, const char *key, const char *text)
@@ -27,314 +27,10 @@ static void put_str(struct fa_json_writer *w, const char *key, const char *text)
     fa_json_put_str(w, text);
 }
 
-/* Ids that are unset are "". */
-static void put_id(struct fa_json_writer *w, const char *key, const char *id)
-{
-    put_str(w, key, id[0] ? id : NULL);
-}
-
 static void put_int(struct fa_json_writer *w, const char *key, int64_t value)
 {
     fa_json_key(w, key);
     fa_json_put_int(w, value);
-}
-
-static void put_bool(struct fa_json_writer *w, const char *key, bool value)
-{
-    fa_json_key(w, key);
-    fa_json_put_bool(w, value);
-}
-
-static void put_raw(struct fa_json_writer *w, const char *key, const char *json)
-{
-    fa_json_key(w, key);
-    fa_json_put_raw(w, json);
-}
-
-static void put_time(struct fa_json_writer *w, const char *key, int64_t us)
-{
-    fa_json_key(w, key);
-    fa_wire_put_time(w, us);
-}
-
-static void put_texts(struct fa_json_writer *w, const char *key, const char *const *texts,
-                      size_t count)
-{
-    fa_json_key(w, key);
-    fa_json_begin_array(w);
-    for (size_t i = 0; i < count; i++)
-        fa_json_put_str(w, texts[i]);
-    fa_json_end_array(w);
-}
-
-void fa_wire_put_time(struct fa_json_writer *w, int64_t us)
-{
-    char text[FA_TIME_SIZE];
-
-    if (us == 0) {
-        fa_json_put_null(w);
-        return;
-    }
-    fa_time_format(us, text);
-    fa_json_put_str(w, text);
-}
-
-/* In the largest unit that is exact, so that it reads back as the same. */
-static void put_duration(struct fa_json_writer *w, const char *key, int64_t ms)
-{
-    static const struct {
-        int64_t ms;
-        const char *unit;
-    } units[] = {{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
-    char text[FA_TIME_SIZE];
-    size_t i = 0;
-
-    while (ms % units[i].ms != 0)
-        i++;
-    snprintf(text, sizeof(text), "%lld%s", (long long)(ms / units[i].ms), units[i].unit);
-    put_str(w, key, text);
-}
-
-static void put_retry(struct fa_json_writer *w, struct faina_retry_policy policy)
-{
-    fa_json_key(w, "retry");
-    if (policy.base_ms == 0 && policy.factor == 0 && policy.max_ms == 0) {
-        fa_json_put_null(w);
-        return;
-    }
-    policy = fa_backoff_policy(policy);
-    fa_json_begin_object(w);
-    put_duration(w, "base", policy.base_ms);
-    fa_json_key(w, "factor");
-    fa_json_put_double(w, policy.factor);
-    put_duration(w, "max", policy.max_ms);
-    fa_json_end_object(w);
-}
-
-static const char *phase_name(enum faina_phase phase)
-{
-    switch (phase) {
-    case FAINA_PHASE_START:
-        return "start";
-    case FAINA_PHASE_RESUME:
-        return "resume";
-    case FAINA_PHASE_ERROR:
-        return "error";
-    }
-    return "start";
-}
-
-static void put_origin(struct fa_json_writer *w, const struct faina_origin *origin)
-{
-    fa_json_key(w, "origin");
-    if (!origin) {
-        fa_json_put_null(w);
-        return;
-    }
-    fa_json_begin_object(w);
-    put_str(w, "workflow", origin->workflow);
-    put_str(w, "trigger", origin->trigger);
-    put_int(w, "version", origin->version);
-    put_str(w, "eventId", origin->event_id && origin->event_id[0] ? origin->event_id : NULL);
-    fa_json_end_object(w);
-}
-
-void fa_wire_put_task(struct fa_json_writer *w, const struct faina_task *task)
-{
-    fa_json_begin_object(w);
-    put_id(w, "id", task->id);
-    put_str(w, "namespace", task->ns);
-    put_str(w, "type", task->type);
-    put_str(w, "name", task->name);
-    put_str(w, "status", faina_status_name(task->status));
-    put_str(w, "state", task->state);
-    put_int(w, "progress", task->progress);
-    put_int(w, "priority", task->priority);
-    put_raw(w, "input", task->input);
-    put_raw(w, "output", task->output);
-    put_raw(w, "error", task->error);
-    put_raw(w, "metadata", task->metadata);
-    put_raw(w, "spec", task->spec);
-    put_str(w, "idempotencyKey", task->idempotency_key);
-    put_str(w, "inputHash", task->input_hash);
-    put_int(w, "attempts", task->attempts);
-    put_int(w, "maxAttempts", task->max_attempts);
-    put_retry(w, task->retry);
-    put_time(w, "runAt", task->run_at_us);
-    put_str(w, "phase", phase_name(task->phase));
-    put_str(w, "workerId", task->worker_id);
-    put_time(w, "leaseExpiresAt", task->lease_expires_us);
-    put_int(w, "fence", task->fence);
-    put_id(w, "parentId", task->parent_id);
-    put_texts(w, "dependsOn", task->depends_on, task->depends_on_count);
-    put_texts(w, "resources", task->resources, task->resource_count);
-    put_time(w, "expiresAt", task->expires_us);
-    put_id(w, "teamId", task->team_id);
-    put_str(w, "createdBy", task->created_by);
-    put_origin(w, task->origin);
-    put_int(w, "version", task->version);
-    put_time(w, "createdAt", task->created_us);
-    put_time(w, "updatedAt", task->updated_us);
-    put_time(w, "claimedAt", task->claimed_us);
-    put_time(w, "startedAt", task->started_us);
-    put_time(w, "completedAt", task->completed_us);
-    put_time(w, "deletedAt", task->deleted_us);
-    if (task->existing)
-        put_bool(w, "existing", true);
-    if (task->input_mismatch)
-        put_bool(w, "inputMismatch", true);
-    fa_json_end_object(w);
-}
-
-void fa_wire_put_tasks(struct fa_json_writer *w, const struct faina_tasks *tasks)
-{
-    fa_json_begin_object(w);
-    fa_json_key(w, "items");
-    fa_json_begin_array(w);
-    for (size_t i = 0; i < tasks->count; i++)
-        fa_wire_put_task(w, &tasks->items[i]);
-    fa_json_end_array(w);
-    put_str(w, "nextCursor", tasks->next_cursor);
-    fa_json_end_object(w);
-}
-
-void fa_wire_put_event(struct fa_json_writer *w, const struct faina_event *event,
-                       const char *task_id)
-{
-    fa_json_begin_object(w);
-    put_int(w, "id", event->at_us);
-    put_str(w, "taskId", task_id);
-    put_str(w, "event", event->what);
-    put_str(w, "status", faina_status_name(event->status));
-    put_str(w, "state", event->state);
-    put_str(w, "actor", faina_actor_name(event->actor));
-    put_str(w, "workerId", event->worker_id);
-    put_raw(w, "detail", event->detail);
-    put_time(w, "createdAt", event->at_us);
-    fa_json_end_object(w);
-}
-
-void fa_wire_put_explanation(struct fa_json_writer *w, const struct faina_explanation *explanation)
-{
-    fa_json_begin_object(w);
-    put_str(w, "summary", explanation->summary);
-    fa_json_key(w, "reasons");
-    fa_json_begin_array(w);
-    for (size_t i = 0; i < explanation->count; i++) {
-        fa_json_begin_object(w);
-        put_str(w, "kind", explanation->reasons[i].kind);
-        put_str(w, "message", explanation->reasons[i].message);
-        put_time(w, "until", explanation->reasons[i].until_us);
-        fa_json_end_object(w);
-    }
-    fa_json_end_array(w);
-    fa_json_key(w, "task");
-    fa_wire_put_task(w, &explanation->task);
-    fa_json_end_object(w);
-}
-
-void fa_wire_put_resource(struct fa_json_writer *w, const struct faina_resource *resource)
-{
-    fa_json_begin_object(w);
-    put_str(w, "name", resource->name);
-    fa_json_key(w, "maxConcurrency");
-    if (resource->max_concurrency < 0)
-        fa_json_put_null(w);
-    else
-        fa_json_put_int(w, resource->max_concurrency);
-    put_int(w, "inUse", resource->in_use);
-    put_texts(w, "holders", resource->holders, resource->holder_count);
-    fa_json_end_object(w);
-}
-
-void fa_wire_put_team(struct fa_json_writer *w, const struct faina_team *team)
-{
-    fa_json_begin_object(w);
-    put_id(w, "id", team->id);
-    put_str(w, "name", team->name);
-    put_str(w, "namespace", team->ns);
-    put_raw(w, "spec", team->spec);
-    put_time(w, "createdAt", team->created_us);
-    put_time(w, "updatedAt", team->updated_us);
-    fa_json_end_object(w);
-}
-
-static void put_worker_fields(struct fa_json_writer *w, const struct faina_worker *worker)
-{
-    put_str(w, "id", worker->id);
-    put_str(w, "hostname", worker->hostname);
-    put_time(w, "startedAt", worker->started_us);
-    put_time(w, "lastHeartbeat", worker->last_heartbeat_us);
-    put_int(w, "poolSize", worker->pool_size);
-    put_texts(w, "types", worker->types, worker->type_count);
-    if (worker->services)
-        put_texts(w, "services", worker->services, worker->service_count);
-    else
-        put_str(w, "services", NULL); /* all of them, which is not none */
-    put_str(w, "version", worker->version);
-    put_bool(w, "isLeader", worker->is_leader);
-    put_time(w, "leaderUntil", worker->leader_until_us);
-    put_int(w, "held", worker->held);
-}
-
-void fa_wire_put_worker(struct fa_json_writer *w, const struct faina_worker *worker)
-{
-    fa_json_begin_object(w);
-    put_worker_fields(w, worker);
-    fa_json_end_object(w);
-}
-
-static void put_losses(struct fa_json_writer *w, const struct faina_beat *beat, enum faina_loss why)
-{
-    fa_json_key(w, faina_loss_name(why));
-    fa_json_begin_array(w);
-    for (size_t i = 0; i < beat->lost_count; i++)
-        if (beat->items[i].why == why)
-            fa_json_put_str(w, beat->items[i].id);
-    fa_json_end_array(w);
-}
-
-void fa_wire_put_beat(struct fa_json_writer *w, const struct faina_worker *worker,
-                      const struct faina_beat *beat)
-{
-    fa_json_begin_object(w);
-    put_worker_fields(w, worker);
-    put_losses(w, beat, FAINA_LOSS_CANCELLED);
-    put_losses(w, beat, FAINA_LOSS_LOST);
-    fa_json_end_object(w);
-}
-
-static void put_counts(struct fa_json_writer *w, const int64_t by_status[FAINA_STATUS_COUNT])
-{
-    int64_t total = 0;
-
-    fa_json_key(w, "byStatus");
-    fa_json_begin_object(w);
-    for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++) {
-        put_int(w, faina_status_name(status), by_status[status]);
-        total += by_status[status];
-    }
-    fa_json_end_object(w);
-    put_int(w, "total", total);
-}
-
-void fa_wire_put_stats(struct fa_json_writer *w, const struct faina_stats *stats)
-{
-    fa_json_begin_object(w);
-    put_counts(w, stats->by_status);
-    fa_json_key(w, "types");
-    fa_json_begin_array(w);
-    for (size_t i = 0; i < stats->count; i++) {
-        fa_json_begin_object(w);
-        put_str(w, "namespace", stats->types[i].ns);
-        put_str(w, "type", stats->types[i].type);
-        put_bool(w, "paused", stats->types[i].is_paused);
-        put_time(w, "oldestReadyAt", stats->types[i].oldest_ready_us);
-        put_counts(w, stats->types[i].by_status);
-        fa_json_end_object(w);
-    }
-    fa_json_end_array(w);
-    fa_json_end_object(w);
 }
 
 void fa_wire_put_problem_as(struct fa_json_writer *w, const struct faina_error *error, int status,
@@ -372,13 +68,70 @@ void fa_wire_put_problem(struct fa_json_writer *w, const struct faina_error *err
     fa_wire_put_problem_as(w, error, fa_code_http(error->code), NULL);
 }
 
+static void copy_member(struct fa_json object, const char *name, struct fa_arena *arena, char *out,
+                        size_t size)
+{
+    struct fa_json value;
+
+    if (fa_json_member(object, name, &value) && value.type == FA_JSON_STRING)
+        snprintf(out, size, "%s", fa_json_text(value, arena));
+}
+
+static int int_member(struct fa_json object, const char *name)
+{
+    struct fa_json value;
+    int64_t number = 0;
+
+    if (fa_json_member(object, name, &value) && value.type == FA_JSON_NUMBER &&
+        fa_json_int(value, &number) && number > 0 && number < INT_MAX)
+        return (int)number;
+    return 0;
+}
+
+/* The first field error tells the place. */
+static void read_place(struct fa_json problem, struct fa_arena *arena, struct faina_error *out)
+{
+    struct fa_json errors, first;
+    struct fa_json_iter it;
+
+    if (!fa_json_member(problem, "errors", &errors) || errors.type != FA_JSON_ARRAY)
+        return;
+    it = fa_json_iter(errors);
+    if (!fa_json_next(&it, NULL, &first) || first.type != FA_JSON_OBJECT)
+        return;
+    copy_member(first, "field", arena, out->field, sizeof(out->field));
+    out->line = int_member(first, "line");
+    out->column = int_member(first, "column");
+}
+
+bool fa_wire_read_problem(struct fa_json problem, struct fa_arena *arena, struct faina_error *out)
+{
+    char code[64] = "";
+    int status;
+
+    if (problem.type != FA_JSON_OBJECT)
+        return false;
+    status = int_member(problem, "status");
+    copy_member(problem, "code", arena, code, sizeof(code));
+    fa_error_clear(out);
+    if (status < 400 || code[0] == '\0')
+        return false;
+    if (!fa_code_parse(code, &out->code) || out->code == FAINA_OK)
+        out->code = fa_code_of_http(status);
+    copy_member(problem, "detail", arena, out->message, sizeof(out->message));
+    /* It may have been cut in the middle of a character. */
+    out->message[fa_utf8_valid_length(fa_str(out->message))] = '\0';
+    read_place(problem, arena, out);
+    return true;
+}
+
 const char *fa_wire_nearest(const char *word, const char *const *names)
 {
     return fa_nearest(word, names);
 }
 
 /* ------------------------------------------------------------------------------------------
- * Reading a submit
+ * A submit
  */
 
 struct reader {
@@ -391,7 +144,10 @@ struct reader {
 struct field {
     const char *name;
     enum faina_code (*read)(struct reader *r, const struct field *field, struct fa_json value);
-    size_t offset; /* of the text in struct faina_submit, for the readers that share it */
+    /* Writes the member, key and value, when it is set. NULL: another row writes it. */
+    void (*put)(struct fa_json_writer *w, const struct field *field,
+                const struct faina_submit *submit);
+    size_t offset; /* of the text in struct faina_submit, for those that share a function */
 };
 
 static enum faina_code refuse(struct reader *r, const struct field *field, const char *what)
@@ -519,6 +275,34 @@ static enum faina_code read_resources(struct reader *r, const struct field *fiel
     return read_list(r, field, value, &r->out->resources, &r->out->resource_count);
 }
 
+/* Payloads that are the value null, and not unset. */
+static const struct {
+    const char *name;
+    size_t offset;
+} payloads[] = {
+    {"input", offsetof(struct faina_submit, input)},
+    {"metadata", offsetof(struct faina_submit, metadata)},
+    {"spec", offsetof(struct faina_submit, spec)},
+};
+
+static enum faina_code read_nulls(struct reader *r, const struct field *field, struct fa_json value)
+{
+    const char *const *names;
+    size_t count;
+    enum faina_code code = read_list(r, field, value, &names, &count);
+
+    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
+        size_t k = 0;
+
+        while (k < FA_COUNT(payloads) && strcmp(names[i], payloads[k].name) != 0)
+            k++;
+        if (k == FA_COUNT(payloads))
+            return refuse(r, field, "some of input, metadata and spec");
+        *(const char **)(void *)((char *)r->out + payloads[k].offset) = "null";
+    }
+    return code;
+}
+
 static enum faina_code read_retry(struct reader *r, const struct field *field, struct fa_json value)
 {
     static const char *const names[] = {"base", "factor", "max", NULL};
@@ -550,13 +334,135 @@ static enum faina_code read_retry(struct reader *r, const struct field *field, s
     return FAINA_OK;
 }
 
+static const char *text_at(const struct field *field, const struct faina_submit *submit)
+{
+    return *(const char *const *)(const void *)((const char *)submit + field->offset);
+}
+
+static void put_text(struct fa_json_writer *w, const struct field *field,
+                     const struct faina_submit *submit)
+{
+    if (text_at(field, submit))
+        put_str(w, field->name, text_at(field, submit));
+}
+
+static void put_json(struct fa_json_writer *w, const struct field *field,
+                     const struct faina_submit *submit)
+{
+    if (!text_at(field, submit))
+        return;
+    fa_json_key(w, field->name);
+    fa_json_put_raw(w, text_at(field, submit));
+}
+
+static void put_priority(struct fa_json_writer *w, const struct field *field,
+                         const struct faina_submit *submit)
+{
+    if (submit->priority != 0)
+        put_int(w, field->name, submit->priority);
+}
+
+static void put_attempts(struct fa_json_writer *w, const struct field *field,
+                         const struct faina_submit *submit)
+{
+    if (submit->max_attempts != 0)
+        put_int(w, field->name, submit->max_attempts == FAINA_UNLIMITED ? 0 : submit->max_attempts);
+}
+
+static void put_duration(struct fa_json_writer *w, const char *name, int64_t ms)
+{
+    if (ms == 0)
+        return;
+    fa_json_key(w, name);
+    fa_wire_put_duration(w, ms);
+}
+
+static void put_delay(struct fa_json_writer *w, const struct field *field,
+                      const struct faina_submit *submit)
+{
+    put_duration(w, field->name, submit->delay_ms);
+}
+
+static void put_run_at(struct fa_json_writer *w, const struct field *field,
+                       const struct faina_submit *submit)
+{
+    if (submit->run_at_us == 0)
+        return;
+    fa_json_key(w, field->name);
+    fa_wire_put_time(w, submit->run_at_us);
+}
+
+static void put_dedupe(struct fa_json_writer *w, const struct field *field,
+                       const struct faina_submit *submit)
+{
+    if (submit->dedupe_input)
+        put_str(w, field->name, "input");
+}
+
+static void put_list(struct fa_json_writer *w, const char *name, const char *const *texts,
+                     size_t count)
+{
+    if (count == 0)
+        return;
+    fa_json_key(w, name);
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < count; i++)
+        fa_json_put_str(w, texts[i]);
+    fa_json_end_array(w);
+}
+
+static void put_depends_on(struct fa_json_writer *w, const struct field *field,
+                           const struct faina_submit *submit)
+{
+    put_list(w, field->name, submit->depends_on, submit->depends_on_count);
+}
+
+static void put_resources(struct fa_json_writer *w, const struct field *field,
+                          const struct faina_submit *submit)
+{
+    put_list(w, field->name, submit->resources, submit->resource_count);
+}
+
+static void put_retry(struct fa_json_writer *w, const struct field *field,
+                      const struct faina_submit *submit)
+{
+    const struct faina_retry_policy *retry = &submit->retry;
+
+    if (retry->base_ms == 0 && retry->factor == 0 && retry->max_ms == 0)
+        return;
+    fa_json_key(w, field->name);
+    fa_json_begin_object(w);
+    put_duration(w, "base", retry->base_ms);
+    if (retry->factor != 0) {
+        fa_json_key(w, "factor");
+        fa_json_put_double(w, retry->factor);
+    }
+    put_duration(w, "max", retry->max_ms);
+    fa_json_end_object(w);
+}
+
+static void put_nulls(struct fa_json_writer *w, const struct field *field,
+                      const struct faina_submit *submit)
+{
+    const char *names[FA_COUNT(payloads)];
+    size_t count = 0;
+
+    for (size_t i = 0; i < FA_COUNT(payloads); i++) {
+        const char *const *text = (const void *)((const char *)submit + payloads[i].offset);
+
+        if (*text && fa_json_value(fa_str(*text)).type == FA_JSON_NULL)
+            names[count++] = payloads[i].name;
+    }
+    put_list(w, field->name, names, count);
+}
+
 #define TEXT(name, member)                                                                         \
     {                                                                                              \
-        name, read_text, offsetof(struct faina_submit, member)                                     \
+        name, read_text, put_text, offsetof(struct faina_submit, member)                           \
     }
 #define JSON(name, member)                                                                         \
     {                                                                                              \
-        name, read_json, offsetof(struct faina_submit, member)                                     \
+        name, read_json, put_json, offsetof(struct faina_submit, member)                           \
     }
 
 static const struct field fields[] = {
@@ -566,18 +472,19 @@ static const struct field fields[] = {
     JSON("input", input),
     JSON("metadata", metadata),
     JSON("spec", spec),
-    {"priority", read_priority, 0},
-    {"maxAttempts", read_attempts, 0},
-    {"maxRetries", read_attempts, 0},
-    {"delay", read_delay, 0},
-    {"runAt", read_run_at, 0},
+    {"priority", read_priority, put_priority, 0},
+    {"maxAttempts", read_attempts, put_attempts, 0},
+    {"maxRetries", read_attempts, NULL, 0},
+    {"delay", read_delay, put_delay, 0},
+    {"runAt", read_run_at, put_run_at, 0},
     TEXT("idempotencyKey", idempotency_key),
-    {"dedupe", read_dedupe, 0},
-    {"dependsOn", read_depends_on, 0},
-    {"resources", read_resources, 0},
-    {"retry", read_retry, 0},
+    {"dedupe", read_dedupe, put_dedupe, 0},
+    {"dependsOn", read_depends_on, put_depends_on, 0},
+    {"resources", read_resources, put_resources, 0},
+    {"retry", read_retry, put_retry, 0},
+    {"nulls", read_nulls, put_nulls, 0},
     TEXT("teamId", team_id),
-    TEXT("team_id", team_id),
+    {"team_id", read_text, NULL, offsetof(struct faina_submit, team_id)},
     TEXT("createdBy", created_by),
 };
 
@@ -585,7 +492,7 @@ static const char *const engine_fields[] = {
     "id",        "status",      "state",     "progress",       "output",        "error",
     "inputHash", "attempts",    "workerId",  "leaseExpiresAt", "fence",         "phase",
     "parentId",  "expiresAt",   "version",   "createdAt",      "updatedAt",     "claimedAt",
-    "startedAt", "completedAt", "deletedAt", "existing",       "inputMismatch",
+    "startedAt", "completedAt", "deletedAt", "existing",       "inputMismatch", "cancelledCount",
 };
 
 static enum faina_code refuse_field(const char *key, struct faina_error *err)
@@ -647,4 +554,13 @@ enum faina_code fa_wire_read_submit(struct fa_bytes json, struct fa_arena *arena
     }
     *out = submit;
     return FAINA_OK;
+}
+
+void fa_wire_put_submit(struct fa_json_writer *w, const struct faina_submit *submit)
+{
+    fa_json_begin_object(w);
+    for (size_t i = 0; i < FA_COUNT(fields); i++)
+        if (fields[i].put)
+            fields[i].put(w, &fields[i], submit);
+    fa_json_end_object(w);
 }

@@ -8,11 +8,19 @@
 #ifndef FA_WIRE_H
 #define FA_WIRE_H
 
-#include "base/json.h"
+#include "service/shape.h"
 
 #include <faina.h>
 
-/* Every field of a task, null where unset. `existing` and `inputMismatch` only when true. */
+/* What servers answer (shape.h); each is of the struct of its name. */
+extern const struct fa_shape fa_shape_task, fa_shape_tasks, fa_shape_events, fa_shape_explanation,
+    fa_shape_resource, fa_shape_resources, fa_shape_team, fa_shape_teams, fa_shape_worker,
+    fa_shape_workers, fa_shape_stats, fa_shape_followed, fa_shape_info;
+/* {tasks}, of a struct faina_tasks. */
+extern const struct fa_shape fa_shape_claims;
+
+/* Every field of a task, null where unset. `existing`, `inputMismatch` and `cancelledCount` only
+ * when they say something. */
 void fa_wire_put_task(struct fa_json_writer *w, const struct faina_task *task);
 /* {items, nextCursor} */
 void fa_wire_put_tasks(struct fa_json_writer *w, const struct faina_tasks *tasks);
@@ -22,7 +30,8 @@ void fa_wire_put_explanation(struct fa_json_writer *w, const struct faina_explan
 void fa_wire_put_resource(struct fa_json_writer *w, const struct faina_resource *resource);
 void fa_wire_put_team(struct fa_json_writer *w, const struct faina_team *team);
 void fa_wire_put_worker(struct fa_json_writer *w, const struct faina_worker *worker);
-/* A worker's answer to its heartbeat: the worker, and the ids in `cancelled` and `lost`. */
+/* A worker's answer to its heartbeat: the worker, how many leases were `renewed`, and the ids in
+ * `cancelled` and `lost`. */
 void fa_wire_put_beat(struct fa_json_writer *w, const struct faina_worker *worker,
                       const struct faina_beat *beat);
 void fa_wire_put_stats(struct fa_json_writer *w, const struct faina_stats *stats);
@@ -31,7 +40,14 @@ void fa_wire_put_problem(struct fa_json_writer *w, const struct faina_error *err
 /* The same with a status other than the code's, and (when not NULL) the id of the task. */
 void fa_wire_put_problem_as(struct fa_json_writer *w, const struct faina_error *error, int status,
                             const char *task_id);
+/* Reads a problem. False: it is none. A code that we don't know becomes the one of its status. */
+bool fa_wire_read_problem(struct fa_json problem, struct fa_arena *arena, struct faina_error *out);
 void fa_wire_put_time(struct fa_json_writer *w, int64_t us); /* 0 writes null */
+/* In the largest unit that is exact, so that it reads back as the same. */
+void fa_wire_put_duration(struct fa_json_writer *w, int64_t ms);
+
+/* A submit body: what fa_wire_read_submit reads as the same. Only what is set. */
+void fa_wire_put_submit(struct fa_json_writer *w, const struct faina_submit *submit);
 
 /* A submit body: checks the JSON, then fills `out` with pointers into `arena`. Knows every field
  * of contract.md's submit: namespace type name input metadata spec priority maxAttempts maxRetries
@@ -47,6 +63,8 @@ struct fa_wire_beat {
     size_t held_count;
     int64_t lease_ms; /* 0: not given */
 };
+/* The same as a body. Only what is set. */
+void fa_wire_put_beat_body(struct fa_json_writer *w, const struct fa_wire_beat *beat);
 /* Checks the JSON, then fills `out` with pointers into `arena`. Knows id hostname poolSize types
  * services version, tasks (an array of {id, fence}, or of ids) and leaseSeconds. */
 FA_MUST_CHECK enum faina_code fa_wire_read_beat(struct fa_bytes json, struct fa_arena *arena,

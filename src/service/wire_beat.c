@@ -1,5 +1,5 @@
 /*
- * wire_beat.c - a worker's registration or heartbeat, read from JSON.
+ * wire_beat.c - a worker's registration or heartbeat, and the answer to it.
  *
  * One table, `fields`: name and how to read it. A field without a reader is set by the engine.
  * Limits are model/check.h's; here only the shape is looked at.
@@ -218,4 +218,86 @@ enum faina_code fa_wire_read_beat(struct fa_bytes json, struct fa_arena *arena,
     }
     *out = beat;
     return FAINA_OK;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Writing
+ */
+
+static void put_text(struct fa_json_writer *w, const char *name, const char *text)
+{
+    if (!text)
+        return;
+    fa_json_key(w, name);
+    fa_json_put_str(w, text);
+}
+
+static void put_names(struct fa_json_writer *w, const char *name, const char *const *names,
+                      size_t count)
+{
+    if (!names)
+        return;
+    fa_json_key(w, name);
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < count; i++)
+        fa_json_put_str(w, names[i]);
+    fa_json_end_array(w);
+}
+
+static void put_held(struct fa_json_writer *w, const struct faina_held *held, size_t count)
+{
+    fa_json_key(w, "tasks");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < count; i++) {
+        fa_json_begin_object(w);
+        put_text(w, "id", held[i].id);
+        fa_json_key(w, "fence");
+        fa_json_put_int(w, held[i].fence);
+        fa_json_end_object(w);
+    }
+    fa_json_end_array(w);
+}
+
+void fa_wire_put_beat_body(struct fa_json_writer *w, const struct fa_wire_beat *beat)
+{
+    const struct faina_worker *worker = &beat->worker;
+
+    fa_json_begin_object(w);
+    put_text(w, "id", worker->id);
+    put_text(w, "hostname", worker->hostname);
+    if (worker->pool_size != 0) {
+        fa_json_key(w, "poolSize");
+        fa_json_put_int(w, worker->pool_size);
+    }
+    put_names(w, "types", worker->types, worker->type_count);
+    put_names(w, "services", worker->services, worker->service_count);
+    put_text(w, "version", worker->version);
+    put_held(w, beat->held, beat->held_count);
+    if (beat->lease_ms != 0) {
+        fa_json_key(w, "leaseSeconds");
+        fa_wire_put_duration(w, beat->lease_ms);
+    }
+    fa_json_end_object(w);
+}
+
+static void put_losses(struct fa_json_writer *w, const struct faina_beat *beat, enum faina_loss why)
+{
+    fa_json_key(w, faina_loss_name(why));
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < beat->lost_count; i++)
+        if (beat->items[i].why == why)
+            fa_json_put_str(w, beat->items[i].id);
+    fa_json_end_array(w);
+}
+
+void fa_wire_put_beat(struct fa_json_writer *w, const struct faina_worker *worker,
+                      const struct faina_beat *beat)
+{
+    fa_json_begin_object(w);
+    fa_shape_put_members(w, &fa_shape_worker, worker);
+    fa_json_key(w, "renewed");
+    fa_json_put_int(w, (int64_t)beat->renewed_count);
+    put_losses(w, beat, FAINA_LOSS_CANCELLED);
+    put_losses(w, beat, FAINA_LOSS_LOST);
+    fa_json_end_object(w);
 }

@@ -39,9 +39,16 @@ struct fa_store {
     const struct fa_store_ops *ops;
 };
 
-/* A SQLite file, or (path NULL) memory. Codes as for faina_open. */
+/* Who has a file that can't be had. */
+struct fa_store_owner {
+    char address[160]; /* where it serves the file ("unix:/path/faina.db.sock"); "": nowhere */
+};
+
+/* A SQLite file, or (path NULL) memory. Codes as for faina_open. When the file has an owner that
+ * serves it, it fails at once and tells where; `owner` may be NULL. */
 FA_MUST_CHECK enum faina_code fa_store_open_sqlite(struct fa_store **out, const char *path,
                                                    const struct faina_options *options,
+                                                   struct fa_store_owner *owner,
                                                    struct faina_error *err);
 /* A PostgreSQL schema. */
 FA_MUST_CHECK enum faina_code fa_store_open_postgres(struct fa_store **out, const char *url,

@@ -111,10 +111,11 @@ static void test_clock__set_back_while_closed(struct fa_t *t)
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
-        FA_T_CASE(test_clock__set_back),
-        FA_T_CASE(test_clock__set_a_little_forward),
-        FA_T_CASE(test_clock__set_forward),
-        FA_T_CASE_DURABLE(test_clock__set_back_while_closed),
+        FA_T_CASE_LOCAL(test_clock__set_back),
+        FA_T_CASE_LOCAL(test_clock__set_a_little_forward),
+        FA_T_CASE_LOCAL(test_clock__set_forward),
+        {"test_clock__set_back_while_closed", test_clock__set_back_while_closed,
+         FA_T_LOCAL | FA_T_DURABLE},
     };
 
     /* Not PostgreSQL: there the time is the server's, and nobody sets that. */

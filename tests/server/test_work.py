@@ -225,7 +225,7 @@ def test_workers(place):
         "tasks": [lost, cancelled, {"id": kept, "fence": 1}], "leaseSeconds": "90s"}, 200).json()
     equal((beat["id"], beat["poolSize"], beat["types"], beat["services"], beat["held"]),
           ("w", 4, ["t"], ["gpu"], 1))
-    equal((beat["cancelled"], beat["lost"]), ([cancelled], [lost]))
+    equal((beat["cancelled"], beat["lost"], beat["renewed"]), ([cancelled], [lost], 1))
     equal(server("PUT", "/workers/w", None, 200).json()["hostname"], "h")
     equal(server("GET", "/workers/w", status=200).json()["version"], "1.0")
     equal(len(server("GET", "/workers", status=200).json()["items"]), 1)
@@ -234,6 +234,10 @@ def test_workers(place):
     equal(server("PUT", "/workers/" + "x" * 256, {}, 400).code(), "invalid_worker_id")
     server("DELETE", "/workers/w", status=204)
     equal(server("DELETE", "/workers/w", status=404).code(), "not_found")
+    server("PUT", "/workers/w", {}, 200)
+    task = server.submit("u")["id"]
+    server.act(task, "claim", workerId="w")
+    equal(server("DELETE", "/workers/w?count=true", status=200).json(), {"released": 1})
     equal(server("PUT", "/workers/a%2Fb%20c", {}, 200).json()["id"], "a/b c")
     equal(server("GET", "/workers/a%2Fb%20c", status=200).json()["id"], "a/b c")
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "support/psql.h"
+#include "support/served.h"
 
 #include <ftw.h>
 #include <setjmp.h>
@@ -17,7 +18,7 @@
 
 #include <cmocka.h>
 
-#define URLS_DEFAULT FA_T_SQLITE " " FA_T_MEMORY " " FA_T_POSTGRES
+#define URLS_DEFAULT FA_T_SQLITE " " FA_T_MEMORY " " FA_T_POSTGRES " " FA_T_HTTP
 
 /* What cmocka hands to a test's set-up. */
 struct plan {
@@ -161,9 +162,25 @@ void fa_t_init(struct fa_t *t)
     fa_t_temp_dir(t->dir);
 }
 
+/* The server of a test that has one, for as long as its engine is open. */
+static void serve(struct fa_t *t)
+{
+    if (!t->served)
+        t->served = fa_alloc_zero(1, sizeof *t->served);
+    fa_served_start(t->served, t->store, t->dir, t->options.input_size_max);
+    if (strncmp(t->url, "unix:", 5) == 0)
+        snprintf(t->url, sizeof t->url, "unix:%.480s.sock", t->store + strlen("sqlite:"));
+    else
+        snprintf(t->url, sizeof t->url, "%s", t->served->url);
+}
+
 enum faina_code fa_t_try_open(struct fa_t *t, struct faina_error *err)
 {
-    enum faina_code code = fa_service_open(&t->svc, t->url, &t->options, err);
+    enum faina_code code;
+
+    if (t->is_served)
+        serve(t);
+    code = fa_service_open(&t->svc, t->url, &t->options, err);
 
     if (code != FAINA_OK)
         t->svc = NULL;
@@ -183,6 +200,8 @@ void fa_t_close(struct fa_t *t)
 {
     fa_service_close(t->svc);
     t->svc = NULL;
+    if (t->served)
+        fa_served_stop(t->served);
 }
 
 void fa_t_reopen(struct fa_t *t)
@@ -190,6 +209,15 @@ void fa_t_reopen(struct fa_t *t)
     CHECK(t->is_durable, "%s keeps nothing when it is closed", t->url);
     fa_t_close(t);
     fa_t_open(t);
+}
+
+void fa_t_set_other_store(struct fa_t *t, unsigned long long number)
+{
+    char *url = t->is_served ? t->store : t->url;
+    size_t len = strlen(url);
+
+    CHECK(len + 32 < FA_T_PATH_SIZE, "a URL that is too long: %s", url);
+    snprintf(url + len, FA_T_PATH_SIZE - len, ".%llu", number);
 }
 
 void fa_t_check_sound(struct fa_t *t)
@@ -205,6 +233,7 @@ void fa_t_check_sound(struct fa_t *t)
 void fa_t_finish(struct fa_t *t)
 {
     fa_t_close(t);
+    free(t->served);
     if (t->owns_schema)
         fa_psql_drop_schema(t->url);
     fa_arena_finish(&t->arena);
@@ -283,6 +312,8 @@ void fa_t_set_url(struct fa_t *t, const char *url)
     CHECK(len < sizeof t->url, "a URL that is too long: %s", t->url);
     t->url[len] = '\0';
     t->is_durable = is_durable_url(t->url);
+    t->is_served = strstr(t->url, "{serve}") != NULL;
+    snprintf(t->store, sizeof t->store, "sqlite:%.480s/faina.db", t->dir);
     t->owns_schema = strncmp(t->url, "postgres", 8) == 0 && strstr(t->url, name);
 }
 
@@ -342,6 +373,8 @@ static size_t plan_url(struct plan *plans, const char *url, const struct fa_t_ca
         struct plan *plan = &plans[used];
 
         if ((cases[i].needs & FA_T_DURABLE) && !is_durable_url(url))
+            continue;
+        if ((cases[i].needs & FA_T_LOCAL) && strstr(url, "{serve}"))
             continue;
         plan->test = &cases[i];
         snprintf(plan->url, sizeof plan->url, "%s", url);

@@ -18,15 +18,19 @@
 
 #define FA_T_PATH_SIZE 512
 
+struct fa_served;
 struct fa_t_case;
 
 /* One test's world. */
 struct fa_t {
     struct fa_service *svc;
-    char dir[FA_T_PATH_SIZE]; /* this test's folder, inside TMPDIR; no '/' at the end */
-    char url[FA_T_PATH_SIZE]; /* of the engine */
-    bool is_durable;          /* what was stored is there again after fa_t_reopen */
-    bool owns_schema;         /* the schema in `url` goes when the test ends */
+    char dir[FA_T_PATH_SIZE];   /* this test's folder, inside TMPDIR; no '/' at the end */
+    char url[FA_T_PATH_SIZE];   /* of the engine */
+    bool is_durable;            /* what was stored is there again after fa_t_reopen */
+    bool owns_schema;           /* the schema in `url` goes when the test ends */
+    bool is_served;             /* `url` is a server's; it runs while the engine is open ... */
+    struct fa_served *served;   /* ... and is this one (served.h) */
+    char store[FA_T_PATH_SIZE]; /* ... with this engine behind it */
     struct faina_options options;
     struct fa_arena arena;   /* all answers of this test live here */
     struct fa_op op;         /* the newest operation with its answer ... */
@@ -38,6 +42,7 @@ struct fa_t {
 enum fa_t_need {
     FA_T_ANY = 0,
     FA_T_DURABLE = 1 << 0, /* tasks survive closing */
+    FA_T_LOCAL = 1 << 1,   /* it is in this process */
 };
 
 struct fa_t_case {
@@ -54,6 +59,10 @@ struct fa_t_case {
     {                                                                                              \
 #function, function, FA_T_DURABLE                                                          \
     }
+#define FA_T_CASE_LOCAL(function)                                                                  \
+    {                                                                                              \
+#function, function, FA_T_LOCAL                                                            \
+    }
 
 /*
  * Where a test's engine is. {dir} becomes the test's folder, {name} a name that no other test has,
@@ -62,6 +71,9 @@ struct fa_t_case {
 #define FA_T_SQLITE "sqlite:{dir}/faina.db"
 #define FA_T_MEMORY "memory:"
 #define FA_T_POSTGRES "{postgres}?schema={name}" /* the engine makes the schema, we drop it */
+/* `faina serve` on a file in the test's folder, over TCP and over the socket beside the file. */
+#define FA_T_HTTP "http:{serve}"
+#define FA_T_UNIX "unix:{serve}"
 
 /*
  * Runs every case on every engine and returns the number that failed. argv[1] picks tests by name
@@ -80,6 +92,8 @@ void fa_t_open(struct fa_t *t); /* the engine at t->url; the test fails when it 
 enum faina_code fa_t_try_open(struct fa_t *t, struct faina_error *err);
 void fa_t_close(struct fa_t *t);
 void fa_t_reopen(struct fa_t *t); /* durable engines only */
+/* Another store of the same kind, not opened yet; the number makes its name. */
+void fa_t_set_other_store(struct fa_t *t, unsigned long long number);
 /* The engine's own checks of its store find nothing wrong. fa_t_main does this after every test. */
 void fa_t_check_sound(struct fa_t *t);
 

@@ -70,6 +70,25 @@ static bool real_name(const char *path, char out[PATH_MAX])
     return realpath(path, out) != NULL;
 }
 
+/* The second line, when another process has written a whole one. */
+static bool read_address(int fd, struct fa_owner *owner)
+{
+    char text[PATH_MAX + 64], *line, *end;
+    ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
+
+    if (got <= 0)
+        return false;
+    text[got] = '\0';
+    line = strchr(text, '\n');
+    end = line ? strchr(line + 1, '\n') : NULL;
+    if (!end || strtol(text, NULL, 10) == (long)getpid() ||
+        (size_t)(end - line) > sizeof(owner->address))
+        return false;
+    *end = '\0';
+    memcpy(owner->address, line + 1, (size_t)(end - line));
+    return strncmp(owner->address, "unix:", 5) == 0;
+}
+
 enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64_t timeout_ms,
                                  struct faina_error *err)
 {
@@ -79,7 +98,7 @@ enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64
     char real[PATH_MAX], lock_path[PATH_MAX + 8];
     int fd;
 
-    owner->fd = -1;
+    *owner = (struct fa_owner){.fd = -1};
     if (!real_name(path, real))
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s can't be opened: %s", path,
                             strerror(errno));
@@ -89,7 +108,7 @@ enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s.lock can't be opened: %s", path,
                             strerror(errno));
     while (!try_lock(fd)) {
-        if (fa_clock_mono_us() >= deadline) {
+        if (read_address(fd, owner) || fa_clock_mono_us() >= deadline) {
             code = refuse_owned(fd, path, err);
             close(fd);
             return code;

@@ -12,11 +12,12 @@
 #include "base/error.h"
 
 struct fa_owner {
-    int fd; /* -1: not the owner */
+    int fd;            /* -1: not the owner */
+    char address[160]; /* then: where the owner serves the file; "": nowhere */
 };
 
 /* Waits up to timeout_ms for the present owner to go. UNAVAILABLE: it did not (the sentence names
- * its pid), or the lock file can't be made. */
+ * its pid), or the lock file can't be made. An owner that serves the file is not waited for. */
 FA_MUST_CHECK enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path,
                                                int64_t timeout_ms, struct faina_error *err);
 void fa_owner_release(struct fa_owner *owner);

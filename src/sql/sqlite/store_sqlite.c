@@ -26,6 +26,10 @@ struct store_sqlite {
     struct fa_owner owner;
 };
 
+static_assert(sizeof(((struct fa_owner *)NULL)->address) ==
+                  sizeof(((struct fa_store_owner *)NULL)->address),
+              "the same address");
+
 static const struct fa_store_ops file_ops, memory_ops;
 
 static struct store_sqlite *downcast(struct fa_store *store)
@@ -122,7 +126,8 @@ static enum faina_code check_path(const char *path, struct faina_error *err)
 }
 
 enum faina_code fa_store_open_sqlite(struct fa_store **out, const char *path,
-                                     const struct faina_options *options, struct faina_error *err)
+                                     const struct faina_options *options,
+                                     struct fa_store_owner *owner, struct faina_error *err)
 {
     struct store_sqlite *store = fa_alloc_zero(1, sizeof(*store));
     int64_t timeout_ms = OPEN_TIMEOUT_MS;
@@ -140,6 +145,8 @@ enum faina_code fa_store_open_sqlite(struct fa_store **out, const char *path,
             code = fa_owner_acquire(&store->owner, path, timeout_ms, err);
     }
     if (code != FAINA_OK) {
+        if (owner)
+            memcpy(owner->address, store->owner.address, sizeof(owner->address));
         store_close(&store->base);
         return code;
     }

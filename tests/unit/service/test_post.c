@@ -472,19 +472,19 @@ static void test_post__nothing_waits_after_the_waits_have_ended(struct fa_t *t)
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
-        FA_T_CASE(test_post__many_ride_in_few_transactions),
-        FA_T_CASE(test_post__reads_and_work),
-        FA_T_CASE(test_post__what_is_queued_is_bounded),
-        FA_T_CASE(test_post__a_claim_takes_what_is_there),
-        FA_T_CASE(test_post__claims_are_served_in_their_order),
-        FA_T_CASE(test_post__work_reaches_the_one_that_can_do_it),
-        FA_T_CASE(test_post__claims_end_in_time),
-        FA_T_CASE(test_post__one_that_is_gone_takes_nothing),
-        FA_T_CASE(test_post__a_bad_claim_is_refused_at_once),
-        FA_T_CASE(test_post__waits_end_with_the_task),
-        FA_T_CASE(test_post__a_wait_answers_with_the_present_state),
-        FA_T_CASE(test_post__closing_answers_everybody_once),
-        FA_T_CASE(test_post__nothing_waits_after_the_waits_have_ended),
+        FA_T_CASE_LOCAL(test_post__many_ride_in_few_transactions),
+        FA_T_CASE_LOCAL(test_post__reads_and_work),
+        FA_T_CASE_LOCAL(test_post__what_is_queued_is_bounded),
+        FA_T_CASE_LOCAL(test_post__a_claim_takes_what_is_there),
+        FA_T_CASE_LOCAL(test_post__claims_are_served_in_their_order),
+        FA_T_CASE_LOCAL(test_post__work_reaches_the_one_that_can_do_it),
+        FA_T_CASE_LOCAL(test_post__claims_end_in_time),
+        FA_T_CASE_LOCAL(test_post__one_that_is_gone_takes_nothing),
+        FA_T_CASE_LOCAL(test_post__a_bad_claim_is_refused_at_once),
+        FA_T_CASE_LOCAL(test_post__waits_end_with_the_task),
+        FA_T_CASE_LOCAL(test_post__a_wait_answers_with_the_present_state),
+        FA_T_CASE_LOCAL(test_post__closing_answers_everybody_once),
+        FA_T_CASE_LOCAL(test_post__nothing_waits_after_the_waits_have_ended),
     };
 
     /* It is about post, which sees no difference between engines. */

@@ -114,7 +114,7 @@ int main(int argc, char **argv)
     static const struct fa_t_case cases[] = {
         FA_T_CASE(test_token__secrets),
         FA_T_CASE(test_token__scopes),
-        FA_T_CASE(test_token__a_store_keeps_them),
+        FA_T_CASE_LOCAL(test_token__a_store_keeps_them),
         FA_T_CASE(test_token__nonsense_is_refused),
     };
 

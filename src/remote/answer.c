@@ -1,0 +1,423 @@
+/*
+ * answer.c - answers back into operations.
+ *
+ * Nothing that a server sends is trusted: its JSON is checked whole, its members by their shapes.
+ * What doesn't fit is UNAVAILABLE, since whoever answers so is no engine of ours.
+ */
+#include "base/json.h"
+#include "model/codes.h"
+#include "model/id.h"
+#include "model/limits.h"
+#include "remote/ask.h"
+#include "service/token.h"
+#include "service/wire.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#define SHOWN_MAX 80
+
+/* ------------------------------------------------------------------------------------------
+ * The text
+ */
+
+static enum faina_code refuse(struct fa_call *call, const char *shown, const char *why)
+{
+    return call->code = fa_error_set(
+               &call->error, FAINA_UNAVAILABLE,
+               "%.150s answered %d with what no engine says: %.200s%s", shown, call->status, why,
+               call->is_read ? "" : "; whether the request was carried out is unknown");
+}
+
+/* A server that goes down says store_closed, which here would mean ours. */
+static void adopt(struct fa_call *call, const struct faina_error *problem)
+{
+    call->error = *problem;
+    if (call->error.code == FAINA_STORE_CLOSED)
+        call->error.code = FAINA_UNAVAILABLE;
+    call->code = call->error.code;
+}
+
+enum faina_code fa_ask_json(struct fa_call *call, struct fa_arena *arena, const char *shown,
+                            struct fa_json *out)
+{
+    struct fa_bytes text = {call->answer.ptr, call->answer.len};
+    struct faina_error problem;
+
+    if (call->code != FAINA_OK)
+        return call->code;
+    *out = (struct fa_json){.type = FA_JSON_NULL};
+    fa_error_clear(&problem);
+    if (call->status == 204)
+        return FAINA_OK;
+    /* Payloads, in a task, in a list, in an answer. */
+    if (text.len == 0 || fa_json_check(text, FA_JSON_DEPTH_MAX + 4, "the answer", FAINA_UNAVAILABLE,
+                                       &problem) != FAINA_OK)
+        return refuse(call, shown, text.len == 0 ? "nothing at all" : problem.message);
+    *out = fa_json_value(text);
+    if (call->status >= 200 && call->status < 300)
+        return FAINA_OK;
+    if (!fa_wire_read_problem(*out, arena, &problem))
+        return refuse(call, shown, "no problem that we know");
+    adopt(call, &problem);
+    return call->code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * What it says
+ */
+
+/* The answer of an operation is a struct of this shape, in its arena; its pointer is in the union
+ * of struct fa_op, for which op->task stands. */
+static enum faina_code read_struct(struct fa_op *op, struct fa_json json,
+                                   const struct fa_shape *shape, size_t size,
+                                   struct faina_error *err)
+{
+    void *place = fa_arena_zero(op->arena, 1, size);
+    enum faina_code code = fa_shape_read(json, shape, op->arena, place, err);
+
+    if (code == FAINA_OK)
+        op->task = place;
+    return code;
+}
+
+static enum faina_code missing(const char *name, struct faina_error *err)
+{
+    return fa_error_set(err, FAINA_INTERNAL, "%s is missing", name);
+}
+
+static enum faina_code read_id(struct fa_json json, struct fa_op *op, struct faina_error *err)
+{
+    struct fa_json id;
+    const char *text;
+
+    if (json.type != FA_JSON_OBJECT || !fa_json_member(json, "id", &id) ||
+        id.type != FA_JSON_STRING)
+        return missing("id", err);
+    text = fa_json_text(id, op->arena);
+    if (strlen(text) >= sizeof(op->task_id))
+        return missing("id", err);
+    memcpy(op->task_id, text, strlen(text) + 1);
+    return FAINA_OK;
+}
+
+static enum faina_code read_int(struct fa_json json, const char *name, int64_t *out,
+                                struct faina_error *err)
+{
+    struct fa_json value;
+
+    if (json.type != FA_JSON_OBJECT || !fa_json_member(json, name, &value) ||
+        value.type != FA_JSON_NUMBER || !fa_json_int(value, out))
+        return missing(name, err);
+    return FAINA_OK;
+}
+
+static bool is_true(struct fa_json object, const char *name)
+{
+    struct fa_json value;
+
+    return fa_json_member(object, name, &value) && value.type == FA_JSON_TRUE;
+}
+
+static enum faina_code read_task(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    return read_struct(op, json, &fa_shape_task, sizeof(struct faina_task), err);
+}
+
+static enum faina_code read_change(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    enum faina_code code = read_id(json, op, err);
+
+    if (code == FAINA_OK && op->kind == FA_OP_SUBMIT) {
+        op->existing = is_true(json, "existing");
+        op->input_mismatch = is_true(json, "inputMismatch");
+    }
+    if (code == FAINA_OK && op->kind == FA_OP_CANCEL &&
+        read_int(json, "cancelledCount", &op->count, NULL) != FAINA_OK)
+        op->count = 0; /* it was cancelled before */
+    if (code == FAINA_OK && op->wants_task)
+        code = read_task(op, json, err);
+    return code;
+}
+
+static enum faina_code read_deleted(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    struct fa_id id;
+
+    (void)json;
+    (void)err;
+    if (fa_id_parse(op->id, &id))
+        fa_id_format(id, op->task_id);
+    return FAINA_OK;
+}
+
+static enum faina_code read_nothing(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    (void)op;
+    (void)json;
+    (void)err;
+    return FAINA_OK;
+}
+
+static enum faina_code read_claims(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    enum faina_code code = read_struct(op, json, &fa_shape_claims, sizeof(struct faina_tasks), err);
+
+    if (code == FAINA_OK)
+        op->count = (int64_t)op->tasks->count;
+    return code;
+}
+
+static enum faina_code read_by_key(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    struct faina_tasks tasks = {0};
+    enum faina_code code = fa_shape_read(json, &fa_shape_tasks, op->arena, &tasks, err);
+
+    if (code != FAINA_OK)
+        return code;
+    if (tasks.count == 0)
+        return fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no task with this key");
+    op->task = &tasks.items[0];
+    return FAINA_OK;
+}
+
+static enum faina_code read_removed(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    return read_int(json, "removed", &op->count, err);
+}
+
+static enum faina_code read_released(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    return read_int(json, "released", &op->count, err);
+}
+
+/* A list; or the one that was asked for, as a list of one. Every list here begins with its count
+ * and its items. */
+struct list {
+    size_t count;
+    void *items;
+};
+
+static_assert(offsetof(struct faina_resources, items) == offsetof(struct list, items) &&
+                  offsetof(struct faina_teams, items) == offsetof(struct list, items) &&
+                  offsetof(struct faina_workers, items) == offsetof(struct list, items),
+              "lists of resources, teams and workers look alike");
+
+static enum faina_code read_list(struct fa_op *op, struct fa_json json, bool is_one,
+                                 const struct fa_shape *many, const struct fa_shape *one,
+                                 size_t size, struct faina_error *err)
+{
+    struct list *list;
+    enum faina_code code;
+
+    if (!is_one)
+        return read_struct(op, json, many, sizeof(struct list), err);
+    list = fa_arena_zero(op->arena, 1, sizeof(*list));
+    list->count = 1;
+    list->items = fa_arena_zero(op->arena, 1, size);
+    code = fa_shape_read(json, one, op->arena, list->items, err);
+    if (code == FAINA_OK)
+        op->task = (void *)list;
+    return code;
+}
+
+static enum faina_code read_resources(struct fa_op *op, struct fa_json json,
+                                      struct faina_error *err)
+{
+    return read_list(op, json, op->resource.name != NULL, &fa_shape_resources, &fa_shape_resource,
+                     sizeof(struct faina_resource), err);
+}
+
+static enum faina_code read_teams(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    return read_list(op, json, op->id != NULL, &fa_shape_teams, &fa_shape_team,
+                     sizeof(struct faina_team), err);
+}
+
+static enum faina_code read_workers(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    return read_list(op, json, op->id != NULL, &fa_shape_workers, &fa_shape_worker,
+                     sizeof(struct faina_worker), err);
+}
+
+static bool has_id(struct fa_json array, const char *id)
+{
+    struct fa_json_iter it = fa_json_iter(array);
+    struct fa_json item;
+
+    while (fa_json_next(&it, NULL, &item))
+        if (item.type == FA_JSON_STRING && item.raw.len == strlen(id) + 2 &&
+            memcmp(item.raw.ptr + 1, id, strlen(id)) == 0)
+            return true;
+    return false;
+}
+
+/* The losses in the order of the request. */
+static enum faina_code read_beat(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    struct faina_beat *beat = fa_arena_zero(op->arena, 1, sizeof(*beat));
+    struct fa_json cancelled, lost;
+    int64_t renewed;
+    enum faina_code code = read_int(json, "renewed", &renewed, err);
+
+    if (code != FAINA_OK)
+        return code;
+    if (!fa_json_member(json, "cancelled", &cancelled) || cancelled.type != FA_JSON_ARRAY ||
+        !fa_json_member(json, "lost", &lost) || lost.type != FA_JSON_ARRAY)
+        return missing("cancelled or lost", err);
+    beat->renewed_count = renewed > 0 ? (size_t)renewed : 0;
+    beat->items = fa_arena_zero(op->arena, op->worker.held_count + 1, sizeof(*beat->items));
+    for (size_t i = 0; i < op->worker.held_count; i++) {
+        struct faina_lost *item = &beat->items[beat->lost_count];
+        bool is_cancelled = has_id(cancelled, op->worker.held[i].id);
+
+        if (!is_cancelled && !has_id(lost, op->worker.held[i].id))
+            continue;
+        snprintf(item->id, sizeof(item->id), "%s", op->worker.held[i].id);
+        item->fence = op->worker.held[i].fence;
+        item->why = is_cancelled ? FAINA_LOSS_CANCELLED : FAINA_LOSS_LOST;
+        beat->lost_count++;
+    }
+    op->beat = beat;
+    return FAINA_OK;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The table
+ */
+
+static const struct {
+    /* One of the two. */
+    enum faina_code (*read)(struct fa_op *op, struct fa_json json, struct faina_error *err);
+    const struct fa_shape *shape;
+    size_t size;
+} readers[FA_OP_COUNT] = {
+    [FA_OP_SUBMIT] = {.read = read_change},
+    [FA_OP_CLAIM] = {.read = read_change},
+    [FA_OP_CLAIM_NEXT] = {.read = read_claims},
+    [FA_OP_START] = {.read = read_change},
+    [FA_OP_PROGRESS] = {.read = read_change},
+    [FA_OP_HEARTBEAT] = {.read = read_change},
+    [FA_OP_COMPLETE] = {.read = read_change},
+    [FA_OP_FAIL] = {.read = read_change},
+    [FA_OP_BLOCK] = {.read = read_change},
+    [FA_OP_BACKGROUND] = {.read = read_change},
+    [FA_OP_RELEASE] = {.read = read_change},
+    [FA_OP_NOTE] = {.read = read_change},
+    [FA_OP_AMEND] = {.read = read_change},
+    [FA_OP_CANCEL] = {.read = read_change},
+    [FA_OP_RETRY] = {.read = read_change},
+    [FA_OP_DELETE] = {.read = read_deleted},
+    [FA_OP_PURGE] = {.read = read_removed},
+    [FA_OP_PAUSE] = {.read = read_nothing},
+    [FA_OP_RESUME] = {.read = read_nothing},
+    [FA_OP_RESOURCE_SET] = {.read = read_nothing},
+    [FA_OP_RESOURCE_REMOVE] = {.read = read_nothing},
+    [FA_OP_TEAM_PUT] = {.shape = &fa_shape_team, .size = sizeof(struct faina_team)},
+    [FA_OP_TEAM_REMOVE] = {.read = read_nothing},
+    [FA_OP_WORKER_PUT] = {.read = read_beat},
+    [FA_OP_WORKER_REMOVE] = {.read = read_released},
+    [FA_OP_TOKEN_PUT] = {.shape = &fa_shape_token, .size = sizeof(struct fa_token)},
+    [FA_OP_TOKEN_REMOVE] = {.read = read_nothing},
+    [FA_OP_GET] = {.shape = &fa_shape_task, .size = sizeof(struct faina_task)},
+    [FA_OP_GET_BY_KEY] = {.read = read_by_key},
+    [FA_OP_LIST] = {.shape = &fa_shape_tasks, .size = sizeof(struct faina_tasks)},
+    [FA_OP_CHILDREN] = {.shape = &fa_shape_tasks, .size = sizeof(struct faina_tasks)},
+    [FA_OP_EVENTS] = {.shape = &fa_shape_events, .size = sizeof(struct faina_events)},
+    [FA_OP_EXPLAIN] = {.shape = &fa_shape_explanation, .size = sizeof(struct faina_explanation)},
+    [FA_OP_FOLLOW] = {.shape = &fa_shape_followed, .size = sizeof(struct fa_followed)},
+    [FA_OP_RESOURCE_LIST] = {.read = read_resources},
+    [FA_OP_TEAM_LIST] = {.read = read_teams},
+    [FA_OP_WORKER_LIST] = {.read = read_workers},
+    [FA_OP_TOKEN_LIST] = {.shape = &fa_shape_tokens, .size = sizeof(struct fa_tokens)},
+    [FA_OP_STATS] = {.shape = &fa_shape_stats, .size = sizeof(struct faina_stats)},
+};
+
+static enum faina_code read_answer(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    return readers[op->kind].read
+               ? readers[op->kind].read(op, json, err)
+               : read_struct(op, json, readers[op->kind].shape, readers[op->kind].size, err);
+}
+
+static void refuse_op(struct fa_op *op, enum faina_code code, const struct faina_error *error)
+{
+    op->code = code;
+    op->error = *error;
+}
+
+/* What is for one operation. */
+static void take(struct fa_op *op, struct fa_json json, struct fa_call *call, const char *shown)
+{
+    struct faina_error err;
+
+    fa_error_clear(&err);
+    op->code = read_answer(op, json, &err);
+    if (op->code == FAINA_OK)
+        return;
+    if (op->code == FAINA_INTERNAL) { /* another shape than it should have */
+        refuse(call, shown, err.message);
+        refuse_op(op, call->code, &call->error);
+        return;
+    }
+    op->error = err;
+}
+
+void fa_ask_take_one(struct fa_op *op, struct fa_call *call, const char *shown)
+{
+    struct fa_json json;
+    enum faina_code code = fa_ask_json(call, op->arena, shown, &json);
+
+    if (code != FAINA_OK)
+        refuse_op(op, code, &call->error);
+    else
+        take(op, json, call, shown);
+}
+
+static void take_item(struct fa_op *op, struct fa_json item, struct fa_call *call,
+                      const char *shown)
+{
+    struct faina_error problem;
+    struct fa_json code;
+
+    if (item.type != FA_JSON_OBJECT || !fa_json_member(item, "code", &code)) {
+        take(op, item, call, shown);
+    } else if (fa_wire_read_problem(item, op->arena, &problem)) {
+        adopt(call, &problem);
+        refuse_op(op, call->code, &call->error);
+    } else {
+        refuse(call, shown, "no problem that we know");
+        refuse_op(op, call->code, &call->error);
+    }
+}
+
+static size_t count_items(struct fa_json array)
+{
+    struct fa_json_iter it = fa_json_iter(array);
+    struct fa_json item;
+    size_t count = 0;
+
+    while (fa_json_next(&it, NULL, &item))
+        count++;
+    return count;
+}
+
+void fa_ask_take_many(struct fa_op *ops, size_t count, struct fa_call *call, const char *shown)
+{
+    struct fa_json json, items, item;
+    struct fa_json_iter it;
+    enum faina_code code = fa_ask_json(call, ops[0].arena, shown, &json);
+    size_t i = 0;
+
+    if (code == FAINA_OK &&
+        (json.type != FA_JSON_OBJECT || !fa_json_member(json, "items", &items) ||
+         items.type != FA_JSON_ARRAY || count_items(items) != count))
+        code = refuse(call, shown, "not an item for each that was sent");
+    if (code != FAINA_OK) {
+        for (i = 0; i < count; i++)
+            refuse_op(&ops[i], code, &call->error);
+        return;
+    }
+    for (it = fa_json_iter(items); fa_json_next(&it, NULL, &item); i++)
+        take_item(&ops[i], item, call, shown);
+}

@@ -1,0 +1,590 @@
+/*
+ * lines.c - the pool of lines, and calls over one.
+ *
+ * A line is a curl multi handle: it has connections of its own, so a thread that borrows it needs
+ * no lock while it asks. curl_multi_wakeup is how others reach it there.
+ *
+ * libcurl sends a request again by itself when a connection that it had kept turns out to be dead.
+ * For a request that must not be sent twice its body is handed over in a way that can't be read
+ * again; then libcurl gives up instead.
+ */
+#include "remote/lines.h"
+
+#include "base/clock.h"
+#include "remote/curl.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define PARALLEL_MAX 8 /* requests at once on one line */
+#define IDLE_MAX 16    /* lines kept */
+#define TRIES_MAX 3
+#define TRY_AGAIN_MS 50 /* before the second try; four times as long before each further one */
+#define POLL_MS 1000
+#define IDLE_SECONDS_MAX 20L /* the server closes what rests for 30 */
+#define PATH_SIZE_MAX ((size_t)64 * 1024)
+#define BODY_SIZE_MAX ((size_t)512 * 1024 * 1024)
+#define ANSWER_SIZE_MAX ((size_t)1024 * 1024 * 1024)
+
+static_assert(sizeof(((struct fa_call *)NULL)->why) >= CURL_ERROR_SIZE, "curl writes so much");
+
+struct line {
+    struct line *next, **link; /* in `busy`; `next` alone in `idle` */
+    CURLM *multi;
+    CURL *easies[PARALLEL_MAX];
+    struct curl_slist *headers[PARALLEL_MAX];
+    struct fa_call *calls[PARALLEL_MAX]; /* under way */
+};
+
+struct fa_lines {
+    const struct fa_curl *curl;
+    char *base, *shown, *unix_path, *authorization, *ca_file;
+    int64_t timeout_ms, connect_ms;
+    bool is_near, is_tls;
+    atomic_bool is_shut;
+
+    pthread_mutex_t mutex; /* guards what follows; nothing blocks while it is held */
+    pthread_cond_t cond;   /* is_shut, or `busy` has become shorter */
+    struct line *idle, *busy;
+    size_t idle_count;
+};
+
+/* ------------------------------------------------------------------------------------------
+ * The pool
+ */
+
+static char *copy(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+enum faina_code fa_lines_open(struct fa_lines **out, const struct fa_lines_options *options,
+                              struct faina_error *err)
+{
+    const struct fa_curl *curl = fa_curl_load(err);
+    struct fa_lines *lines;
+    pthread_condattr_t attr;
+
+    if (!curl)
+        return FAINA_NOT_SUPPORTED;
+    lines = fa_alloc_zero(1, sizeof(*lines));
+    lines->curl = curl;
+    lines->base = copy(options->base);
+    lines->shown = copy(options->shown);
+    lines->unix_path = copy(options->unix_path);
+    lines->ca_file = copy(options->ca_file);
+    lines->timeout_ms = options->timeout_ms;
+    lines->connect_ms = options->connect_ms;
+    lines->is_near = options->is_near;
+    lines->is_tls = strncmp(options->base, "https:", 6) == 0;
+    if (options->token) {
+        size_t size = strlen(options->token) + sizeof("Authorization: Bearer ");
+
+        lines->authorization = fa_alloc(size);
+        snprintf(lines->authorization, size, "Authorization: Bearer %s", options->token);
+    }
+    pthread_mutex_init(&lines->mutex, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&lines->cond, &attr);
+    pthread_condattr_destroy(&attr);
+    *out = lines;
+    return FAINA_OK;
+}
+
+static void line_destroy(struct fa_lines *lines, struct line *line)
+{
+    for (size_t i = 0; i < PARALLEL_MAX; i++) {
+        if (line->easies[i])
+            lines->curl->easy_cleanup(line->easies[i]);
+    }
+    lines->curl->multi_cleanup(line->multi);
+    free(line);
+}
+
+static struct line *line_borrow(struct fa_lines *lines)
+{
+    struct line *line;
+
+    pthread_mutex_lock(&lines->mutex);
+    line = lines->idle;
+    if (line) {
+        lines->idle = line->next;
+        lines->idle_count--;
+    }
+    pthread_mutex_unlock(&lines->mutex);
+    if (!line) {
+        line = fa_alloc_zero(1, sizeof(*line));
+        line->multi = lines->curl->multi_init();
+        if (!line->multi) {
+            free(line);
+            return NULL;
+        }
+        lines->curl->multi_setopt(line->multi, CURLMOPT_MAXCONNECTS, (long)PARALLEL_MAX);
+    }
+    pthread_mutex_lock(&lines->mutex);
+    line->next = lines->busy;
+    line->link = &lines->busy;
+    if (line->next)
+        line->next->link = &line->next;
+    lines->busy = line;
+    pthread_mutex_unlock(&lines->mutex);
+    return line;
+}
+
+static void line_return(struct fa_lines *lines, struct line *line)
+{
+    pthread_mutex_lock(&lines->mutex);
+    *line->link = line->next;
+    if (line->next)
+        line->next->link = line->link;
+    if (lines->idle_count < IDLE_MAX) {
+        line->next = lines->idle;
+        lines->idle = line;
+        lines->idle_count++;
+        line = NULL;
+    }
+    pthread_cond_broadcast(&lines->cond);
+    pthread_mutex_unlock(&lines->mutex);
+    if (line)
+        line_destroy(lines, line);
+}
+
+/* The mutex is held. */
+static void wake_all(struct fa_lines *lines)
+{
+    for (struct line *line = lines->busy; line; line = line->next)
+        lines->curl->multi_wakeup(line->multi);
+    pthread_cond_broadcast(&lines->cond);
+}
+
+void fa_lines_wake(struct fa_lines *lines)
+{
+    pthread_mutex_lock(&lines->mutex);
+    wake_all(lines);
+    pthread_mutex_unlock(&lines->mutex);
+}
+
+void fa_lines_shut(struct fa_lines *lines)
+{
+    atomic_store(&lines->is_shut, true);
+    pthread_mutex_lock(&lines->mutex);
+    wake_all(lines);
+    while (lines->busy)
+        pthread_cond_wait(&lines->cond, &lines->mutex);
+    pthread_mutex_unlock(&lines->mutex);
+}
+
+void fa_lines_close(struct fa_lines *lines)
+{
+    if (!lines)
+        return;
+    while (lines->idle) {
+        struct line *line = lines->idle;
+
+        lines->idle = line->next;
+        line_destroy(lines, line);
+    }
+    pthread_cond_destroy(&lines->cond);
+    pthread_mutex_destroy(&lines->mutex);
+    if (lines->authorization)
+        explicit_bzero(lines->authorization, strlen(lines->authorization));
+    free(lines->authorization);
+    free(lines->base);
+    free(lines->shown);
+    free(lines->unix_path);
+    free(lines->ca_file);
+    free(lines);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Calls
+ */
+
+void fa_call_init(struct fa_call *call, const char *method)
+{
+    *call = (struct fa_call){.method = method};
+    fa_buf_init(&call->path, PATH_SIZE_MAX);
+    fa_buf_init(&call->body, BODY_SIZE_MAX);
+    fa_buf_init(&call->answer, ANSWER_SIZE_MAX);
+    fa_error_clear(&call->error);
+}
+
+void fa_call_finish(struct fa_call *call)
+{
+    fa_buf_finish(&call->path);
+    fa_buf_finish(&call->body);
+    fa_buf_finish(&call->answer);
+}
+
+void fa_call_escape(struct fa_call *call, const char *text)
+{
+    for (; *text; text++) {
+        unsigned char c = (unsigned char)*text;
+
+        if (isalnum(c) || strchr("-._~", c))
+            fa_buf_add_char(&call->path, (char)c);
+        else
+            fa_buf_printf(&call->path, "%%%02X", c);
+    }
+}
+
+static size_t give_body(char *out, size_t size, size_t count, void *ctx)
+{
+    struct fa_call *call = ctx;
+    size_t room = size * count, left = call->body.len - call->sent;
+    size_t len = left < room ? left : room;
+
+    /* All is read: this is another beginning, after some of it may have gone. */
+    if (left == 0)
+        return CURL_READFUNC_ABORT;
+    memcpy(out, call->body.ptr + call->sent, len);
+    call->sent += len;
+    return len;
+}
+
+/* L1: whoever asks to begin again is refused. */
+static int refuse_seek(void *ctx, curl_off_t offset, int origin)
+{
+    (void)ctx;
+    (void)offset;
+    (void)origin;
+    return CURL_SEEKFUNC_FAIL;
+}
+
+static size_t take_answer(char *data, size_t size, size_t count, void *ctx)
+{
+    struct fa_call *call = ctx;
+
+    fa_buf_add(&call->answer, data, size * count);
+    return call->answer.overflow ? 0 : size * count;
+}
+
+static void set_body(const struct fa_curl *curl, CURL *easy, struct fa_call *call)
+{
+    if (call->body.len == 0) {
+        if (strcmp(call->method, "GET") != 0)
+            curl->easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call->method);
+        /* There is no body to refuse to read again. */
+        curl->easy_setopt(easy, CURLOPT_FRESH_CONNECT, call->is_repeatable ? 0L : 1L);
+        return;
+    }
+    curl->easy_setopt(easy, CURLOPT_POST, 1L);
+    curl->easy_setopt(easy, CURLOPT_CUSTOMREQUEST, call->method);
+    curl->easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)call->body.len);
+    if (call->is_repeatable) {
+        curl->easy_setopt(easy, CURLOPT_POSTFIELDS, call->body.ptr);
+        return;
+    }
+    call->sent = 0;
+    curl->easy_setopt(easy, CURLOPT_READFUNCTION, give_body);
+    curl->easy_setopt(easy, CURLOPT_READDATA, call);
+    curl->easy_setopt(easy, CURLOPT_SEEKFUNCTION, refuse_seek);
+}
+
+static struct curl_slist *make_headers(const struct fa_lines *lines, const struct fa_call *call)
+{
+    const struct fa_curl *curl = lines->curl;
+    struct curl_slist *list = curl->slist_append(NULL, "Accept: application/json");
+    char text[64];
+
+    list = curl->slist_append(list, "Expect:"); /* no question before the body */
+    if (call->body.len > 0)
+        list = curl->slist_append(list, "Content-Type: application/json");
+    if (lines->authorization)
+        list = curl->slist_append(list, lines->authorization);
+    if (call->if_match != 0) {
+        snprintf(text, sizeof(text), "If-Match: \"%lld\"", (long long)call->if_match);
+        list = curl->slist_append(list, text);
+    }
+    return list;
+}
+
+static void set_transport(const struct fa_lines *lines, CURL *easy)
+{
+    const struct fa_curl *curl = lines->curl;
+
+    curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl->easy_setopt(easy, CURLOPT_USERAGENT, "faina/" FAINA_VERSION);
+    curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl->easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+    curl->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    curl->easy_setopt(easy, CURLOPT_MAXAGE_CONN, IDLE_SECONDS_MAX);
+    curl->easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, 1L);
+    curl->easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, 2L);
+    curl->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)lines->connect_ms);
+    if (lines->ca_file)
+        curl->easy_setopt(easy, CURLOPT_CAINFO, lines->ca_file);
+    if (lines->unix_path)
+        curl->easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, lines->unix_path);
+    if (lines->is_near)
+        curl->easy_setopt(easy, CURLOPT_PROXY, "");
+}
+
+static bool start(struct fa_lines *lines, struct line *line, size_t slot, struct fa_call *call)
+{
+    const struct fa_curl *curl = lines->curl;
+    CURL *easy = line->easies[slot];
+    struct fa_buf url;
+    bool is_started;
+
+    if (!easy)
+        easy = line->easies[slot] = curl->easy_init();
+    if (!easy)
+        return false;
+    fa_buf_init(&url, PATH_SIZE_MAX);
+    fa_buf_printf(&url, "%s%s", lines->base, call->path.ptr);
+    fa_buf_clear(&call->answer);
+    call->why[0] = '\0';
+    curl->easy_reset(easy);
+    set_transport(lines, easy);
+    line->headers[slot] = make_headers(lines, call);
+    curl->easy_setopt(easy, CURLOPT_URL, url.ptr);
+    curl->easy_setopt(easy, CURLOPT_HTTPHEADER, line->headers[slot]);
+    curl->easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(lines->timeout_ms + call->wait_ms));
+    curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, call->why);
+    curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer);
+    curl->easy_setopt(easy, CURLOPT_WRITEDATA, call);
+    set_body(curl, easy, call);
+    is_started = !url.overflow && !call->path.overflow &&
+                 curl->multi_add_handle(line->multi, easy) == CURLM_OK;
+    fa_buf_finish(&url);
+    line->calls[slot] = is_started ? call : NULL;
+    if (!is_started) {
+        curl->slist_free_all(line->headers[slot]);
+        line->headers[slot] = NULL;
+    }
+    return is_started;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * How a call ended
+ */
+
+static void fail(const struct fa_lines *lines, struct fa_call *call, const char *what,
+                 const char *why, bool is_unknown)
+{
+    call->code = fa_error_set(&call->error, FAINA_UNAVAILABLE, "%s %.200s%s%.150s%s", what,
+                              lines->shown, why[0] ? ": " : "", why,
+                              is_unknown ? "; whether the request was carried out is unknown" : "");
+}
+
+static void fail_shut(struct fa_call *call)
+{
+    call->code = fa_error_set(&call->error, FAINA_STORE_CLOSED, "the engine is closed");
+}
+
+/* Nothing of the request can have left. */
+static bool is_unsent(const struct fa_curl *curl, CURL *easy, CURLcode result)
+{
+    curl_off_t began_us = 0;
+
+    if (result == CURLE_COULDNT_RESOLVE_HOST || result == CURLE_COULDNT_CONNECT ||
+        result == CURLE_COULDNT_RESOLVE_PROXY)
+        return true;
+    return curl->easy_getinfo(easy, CURLINFO_PRETRANSFER_TIME_T, &began_us) == CURLE_OK &&
+           began_us == 0;
+}
+
+static void judge(const struct fa_lines *lines, CURL *easy, struct fa_call *call, CURLcode result)
+{
+    const struct fa_curl *curl = lines->curl;
+    bool is_before = is_unsent(curl, easy, result);
+    const char *why = call->why[0] ? call->why : curl->easy_strerror(result);
+    long error_number = 0, status = 0;
+
+    if (result == CURLE_OK) {
+        curl->easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
+        call->code = FAINA_OK;
+        call->status = (int)status;
+        return;
+    }
+    curl->easy_getinfo(easy, CURLINFO_OS_ERRNO, &error_number);
+    if (result == CURLE_COULDNT_CONNECT && error_number != 0)
+        why = strerrordesc_np((int)error_number);
+    if (result == CURLE_OPERATION_TIMEDOUT) {
+        fail(lines, call, "no answer in time from", "", !is_before && !call->is_read);
+        return;
+    }
+    if (call->answer.overflow) {
+        fail(lines, call, "an answer without end from", "", !call->is_read);
+        return;
+    }
+    fail(lines, call, is_before ? "can't reach" : "no proper answer from", why,
+         !is_before && !call->is_read);
+    call->is_again = result == CURLE_COULDNT_CONNECT ||
+                     (!is_before && call->is_repeatable && result != CURLE_UNSUPPORTED_PROTOCOL);
+}
+
+static void take_end(struct fa_lines *lines, struct line *line, CURL *easy, CURLcode result)
+{
+    for (size_t i = 0; i < PARALLEL_MAX; i++) {
+        if (!line->calls[i] || line->easies[i] != easy)
+            continue;
+        lines->curl->multi_remove_handle(line->multi, easy);
+        judge(lines, easy, line->calls[i], result);
+        lines->curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, NULL);
+        lines->curl->slist_free_all(line->headers[i]);
+        line->headers[i] = NULL;
+        line->calls[i] = NULL;
+        return;
+    }
+}
+
+/* L3: those that wait are given up when the engine is closed, or when they want to be. */
+static void give_up_waits(struct fa_lines *lines, struct line *line)
+{
+    bool is_shut = atomic_load(&lines->is_shut);
+
+    for (size_t i = 0; i < PARALLEL_MAX; i++) {
+        struct fa_call *call = line->calls[i];
+
+        if (!call || call->wait_ms == 0 ||
+            !(is_shut || (call->give_up && atomic_load(call->give_up))))
+            continue;
+        take_end(lines, line, line->easies[i], CURLE_ABORTED_BY_CALLBACK);
+        call->is_again = false;
+        call->has_given_up = !is_shut;
+        fail_shut(call);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Running
+ */
+
+/* OpenSSL writes to sockets in a way that can raise SIGPIPE, which would end the program. */
+static bool mask_pipe(sigset_t *old)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &set, old);
+    return sigismember(old, SIGPIPE) == 0;
+}
+
+static void unmask_pipe(const sigset_t *old)
+{
+    const struct timespec now = {0};
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGPIPE);
+    while (sigtimedwait(&set, NULL, &now) < 0 && errno == EINTR)
+        ;
+    pthread_sigmask(SIG_SETMASK, old, NULL);
+}
+
+static size_t count_active(const struct line *line)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < PARALLEL_MAX; i++)
+        count += line->calls[i] != NULL;
+    return count;
+}
+
+/* Starts calls that are to be tried, from `*next` on, while there is room. */
+static void start_some(struct fa_lines *lines, struct line *line, struct fa_call *calls,
+                       size_t count, size_t *next)
+{
+    for (size_t slot = 0; slot < PARALLEL_MAX && *next < count; slot++) {
+        if (line->calls[slot])
+            continue;
+        while (*next < count && !calls[*next].is_again)
+            ++*next;
+        if (*next == count)
+            return;
+        calls[*next].is_again = false;
+        if (!start(lines, line, slot, &calls[*next]))
+            fail(lines, &calls[*next], "the request can't be made to", "it is too large", false);
+        ++*next;
+    }
+}
+
+/* Each call that is to be tried, once. */
+static void try_calls(struct fa_lines *lines, struct line *line, struct fa_call *calls,
+                      size_t count)
+{
+    const struct fa_curl *curl = lines->curl;
+    size_t next = 0;
+    int running, left;
+    CURLMsg *message;
+
+    for (;;) {
+        start_some(lines, line, calls, count, &next);
+        curl->multi_perform(line->multi, &running);
+        while ((message = curl->multi_info_read(line->multi, &left)) != NULL)
+            if (message->msg == CURLMSG_DONE)
+                take_end(lines, line, message->easy_handle, message->data.result);
+        give_up_waits(lines, line);
+        if (count_active(line) == 0 && next == count)
+            return;
+        if (count_active(line) == PARALLEL_MAX || next == count)
+            curl->multi_poll(line->multi, NULL, 0, POLL_MS, NULL);
+    }
+}
+
+void fa_lines_pause(struct fa_lines *lines, int64_t ms)
+{
+    int64_t until_us = fa_clock_mono_us() + ms * 1000;
+    struct timespec until = {.tv_sec = (time_t)(until_us / 1000000),
+                             .tv_nsec = (long)(until_us % 1000000) * 1000};
+
+    pthread_mutex_lock(&lines->mutex);
+    while (!atomic_load(&lines->is_shut) &&
+           pthread_cond_timedwait(&lines->cond, &lines->mutex, &until) == 0)
+        ;
+    pthread_mutex_unlock(&lines->mutex);
+}
+
+static bool has_again(const struct fa_call *calls, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (calls[i].is_again)
+            return true;
+    return false;
+}
+
+static void run(struct fa_lines *lines, struct line *line, struct fa_call *calls, size_t count)
+{
+    int64_t delay_ms = TRY_AGAIN_MS;
+
+    for (size_t i = 0; i < count; i++)
+        calls[i].is_again = true;
+    for (int tries = 0; tries < TRIES_MAX && has_again(calls, count); tries++) {
+        if (tries > 0) {
+            fa_lines_pause(lines, delay_ms);
+            delay_ms *= 4;
+        }
+        if (atomic_load(&lines->is_shut))
+            return;
+        try_calls(lines, line, calls, count);
+    }
+}
+
+void fa_lines_run(struct fa_lines *lines, struct fa_call *calls, size_t count)
+{
+    struct line *line = atomic_load(&lines->is_shut) ? NULL : line_borrow(lines);
+    bool is_masked = false;
+    sigset_t old;
+
+    for (size_t i = 0; i < count; i++)
+        fail_shut(&calls[i]);
+    if (!line)
+        return;
+    if (lines->is_tls)
+        is_masked = mask_pipe(&old);
+    run(lines, line, calls, count);
+    if (is_masked)
+        unmask_pipe(&old);
+    line_return(lines, line);
+}

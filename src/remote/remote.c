@@ -1,0 +1,396 @@
+/*
+ * remote.c - the engine behind HTTP: its URL, its life, its runs and its waits.
+ */
+#include "remote/remote.h"
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "model/limits.h"
+#include "model/times.h"
+#include "remote/ask.h"
+#include "service/wire.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define TIMEOUT_MS 60000
+#define CONNECT_MS 5000
+#define TOKEN_SIZE_MAX 4096
+#define EARLY_PAUSE_MS 100
+#define LONG_POLL_MS 60000 /* a wait is asked for in pieces: proxies cut what is silent for long */
+
+struct remote {
+    struct fa_service base;
+    struct fa_lines *lines;
+    struct fa_arena arena; /* what is said of it for as long as it is open */
+    const char *shown;
+};
+
+static const struct fa_service_ops remote_ops;
+
+static struct remote *downcast(struct fa_service *service)
+{
+    assert(service->ops == &remote_ops);
+    return (struct remote *)service;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Running
+ */
+
+static void run_apart(struct remote *remote, struct fa_op *ops, size_t count)
+{
+    struct fa_call *calls = fa_alloc_zero(count, sizeof(*calls));
+
+    for (size_t i = 0; i < count; i++)
+        fa_ask_one(&ops[i], &calls[i]);
+    fa_lines_run(remote->lines, calls, count);
+    for (size_t i = 0; i < count; i++) {
+        fa_ask_take_one(&ops[i], &calls[i], remote->shown);
+        fa_call_finish(&calls[i]);
+    }
+    free(calls);
+}
+
+static size_t run_many(struct remote *remote, struct fa_op *ops, size_t count)
+{
+    struct fa_call call;
+
+    count = fa_ask_many(ops, count, &call);
+    fa_lines_run(remote->lines, &call, 1);
+    fa_ask_take_many(ops, count, &call, remote->shown);
+    fa_call_finish(&call);
+    return count;
+}
+
+static void remote_run(struct fa_service *service, struct fa_op *ops, size_t count)
+{
+    struct remote *remote = downcast(service);
+
+    while (count > 0) {
+        size_t group = 1;
+
+        if (fa_ask_group(ops, count, &group) == FA_ASK_MANY)
+            group = run_many(remote, ops, group);
+        else
+            run_apart(remote, ops, group);
+        ops += group;
+        count -= group;
+    }
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Waiting
+ */
+
+/* A server that goes down ends waits before their time; who asks again at once would keep it busy.
+ */
+static void rest(struct remote *remote, int64_t start_us, int64_t wait_ms)
+{
+    if (fa_clock_mono_us() - start_us < wait_ms * 500)
+        fa_lines_pause(remote->lines, wait_ms < EARLY_PAUSE_MS ? wait_ms : EARLY_PAUSE_MS);
+}
+
+static void remote_wait_end(struct fa_service *service, const char *id, int64_t timeout_ms)
+{
+    struct remote *remote = downcast(service);
+    struct fa_call call;
+
+    fa_call_init(&call, "GET");
+    fa_buf_add_str(&call.path, FA_ASK_API "/tasks/");
+    fa_call_escape(&call, id);
+    fa_buf_printf(&call.path, "/wait?timeout=%lldms", (long long)timeout_ms);
+    call.is_read = call.is_repeatable = true;
+    call.wait_ms = timeout_ms > 0 ? timeout_ms : 1;
+    /* Whatever comes back: the caller looks at the task next. */
+    fa_lines_run(remote->lines, &call, 1);
+    fa_call_finish(&call);
+}
+
+static void remote_claim_wait(struct fa_service *service, struct fa_op *op, int64_t wait_ms)
+{
+    struct remote *remote = downcast(service);
+    int64_t start_us = fa_clock_mono_us();
+    struct fa_call call;
+
+    wait_ms = wait_ms < LONG_POLL_MS ? wait_ms : LONG_POLL_MS;
+    fa_ask_claim(op, wait_ms, &call);
+    call.give_up = op->give_up;
+    fa_lines_run(remote->lines, &call, 1);
+    if (call.has_given_up) {
+        op->code = FAINA_OK;
+        op->tasks = fa_arena_zero(op->arena, 1, sizeof(*op->tasks));
+        fa_call_finish(&call);
+        return;
+    }
+    fa_ask_take_one(op, &call, remote->shown);
+    fa_call_finish(&call);
+    if (op->code == FAINA_OK && op->tasks->count == 0)
+        rest(remote, start_us, wait_ms);
+}
+
+static void remote_wake(struct fa_service *service)
+{
+    fa_lines_wake(downcast(service)->lines);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Information
+ */
+
+static enum faina_code ask_info(struct remote *remote, bool thorough, struct fa_arena *arena,
+                                struct fa_call *call, struct fa_json *out)
+{
+    fa_call_init(call, "GET");
+    fa_buf_add_str(&call->path, FA_ASK_API "/info");
+    if (thorough)
+        fa_buf_add_str(&call->path, "?thorough=true");
+    call->is_read = call->is_repeatable = true;
+    fa_lines_run(remote->lines, call, 1);
+    return fa_ask_json(call, arena, remote->shown, out);
+}
+
+static const char *text_member(struct fa_json object, const char *name, struct fa_arena *arena)
+{
+    struct fa_json value;
+
+    return object.type == FA_JSON_OBJECT && fa_json_member(object, name, &value) &&
+                   value.type == FA_JSON_STRING
+               ? fa_json_text(value, arena)
+               : NULL;
+}
+
+static enum faina_code refuse_stranger(const struct remote *remote, struct faina_error *err)
+{
+    return fa_error_set(err, FAINA_UNAVAILABLE, "%.200s answers, but is not `faina serve`",
+                        remote->shown);
+}
+
+static enum faina_code remote_info(struct fa_service *service, bool thorough,
+                                   struct fa_arena *arena, struct fa_service_info *out,
+                                   struct faina_error *err)
+{
+    struct remote *remote = downcast(service);
+    struct fa_call call;
+    struct fa_json json;
+    enum faina_code code = ask_info(remote, thorough, arena, &call, &json);
+    const char *version;
+
+    if (code != FAINA_OK && err)
+        *err = call.error;
+    if (code == FAINA_OK && fa_shape_read(json, &fa_shape_info, arena, out, err) != FAINA_OK)
+        code = refuse_stranger(remote, err);
+    version = code == FAINA_OK ? text_member(json, "version", arena) : NULL;
+    out->engine_version = fa_arena_printf(arena, "faina %s on %s %s", version ? version : "?",
+                                          out->engine ? out->engine : "?",
+                                          out->engine_version ? out->engine_version : "?");
+    out->engine = remote_ops.name;
+    out->location = fa_arena_strdup(arena, remote->shown);
+    fa_call_finish(&call);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Opening and closing
+ */
+
+static void remote_shut(struct fa_service *service)
+{
+    fa_lines_shut(downcast(service)->lines);
+}
+
+static void remote_close(struct fa_service *service)
+{
+    struct remote *remote = downcast(service);
+
+    fa_lines_close(remote->lines);
+    fa_arena_finish(&remote->arena);
+    free(remote);
+}
+
+static const struct fa_service_ops remote_ops = {
+    .name = "http",
+    .is_remote = true,
+    .run = remote_run,
+    .wait_end = remote_wait_end,
+    .claim_wait = remote_claim_wait,
+    .wake = remote_wake,
+    .info = remote_info,
+    .shut = remote_shut,
+    .close = remote_close,
+};
+
+static bool starts_with(const char *text, const char *prefix)
+{
+    return strncasecmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static enum faina_code bad_url(struct faina_error *err, const char *why)
+{
+    return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
+                          "%s; examples are http://127.0.0.1:7070, https://tasks.example.com and "
+                          "unix:/run/faina.sock",
+                          why);
+}
+
+/* What comes after the question mark: timeout=10s. */
+static enum faina_code read_query(const char *query, struct fa_lines_options *options,
+                                  struct faina_error *err)
+{
+    if (!starts_with(query, "timeout="))
+        return bad_url(err, "the only option of an HTTP engine's URL is ?timeout=10s");
+    if (fa_duration_parse(query + strlen("timeout="), "timeout", &options->timeout_ms, err) !=
+            FAINA_OK ||
+        options->timeout_ms == 0 || options->timeout_ms > FA_LEASE_MS_MAX)
+        return bad_url(err, "the timeout in the engine's URL is no duration, as 10s is");
+    return FAINA_OK;
+}
+
+static bool is_near_host(const char *host)
+{
+    return starts_with(host, "localhost") || starts_with(host, "127.") ||
+           starts_with(host, "[::1]");
+}
+
+static enum faina_code read_host(const char *host, struct faina_error *err)
+{
+    if (host[0] == '\0' || host[0] == '/' || host[0] == ':')
+        return bad_url(err, "the engine's URL names no host");
+    for (const char *at = host; *at; at++)
+        if (!isgraph((unsigned char)*at) || strchr("\"<>\\^`{|}#", *at))
+            return bad_url(err, "the engine's URL has a character that can't be there");
+    if (strchr(host, '@'))
+        return bad_url(err, "the engine's URL has a user in it: give a token in FAINA_TOKEN");
+    return FAINA_OK;
+}
+
+static enum faina_code read_url(const char *url, struct fa_arena *arena,
+                                struct fa_lines_options *options, struct faina_error *err)
+{
+    size_t len = strcspn(url, "?");
+    char *base = fa_arena_copy(arena, url, len);
+    enum faina_code code = FAINA_OK;
+
+    options->shown = fa_arena_copy(arena, url, len);
+    if (url[len] == '?')
+        code = read_query(url + len + 1, options, err);
+    if (code != FAINA_OK)
+        return code;
+    if (starts_with(url, "unix:")) {
+        options->unix_path = base + strlen("unix:");
+        options->base = "http://localhost";
+        options->is_near = true;
+        len = strlen(options->unix_path);
+        return len > 0 && len < sizeof(((struct sockaddr_un *)NULL)->sun_path)
+                   ? FAINA_OK
+                   : bad_url(err, "the URL names no socket, or one with too long a path");
+    }
+    while (len > 0 && base[len - 1] == '/')
+        base[--len] = '\0';
+    code = read_host(strstr(url, "://") + 3, err);
+    options->is_near = is_near_host(strstr(url, "://") + 3);
+    options->base = base;
+    return code;
+}
+
+static enum faina_code read_token_file(const char *path, struct fa_arena *arena, const char **out,
+                                       struct faina_error *err)
+{
+    char *text = fa_arena_take(arena, TOKEN_SIZE_MAX);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd >= 0 ? read(fd, text, TOKEN_SIZE_MAX - 1) : -1;
+
+    if (len < 0)
+        fa_error_set(err, FAINA_UNAUTHORIZED, "the token in %.200s can't be read: %s", path,
+                     strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    if (len < 0)
+        return FAINA_UNAUTHORIZED;
+    while (len > 0 && isspace((unsigned char)text[len - 1]))
+        len--;
+    text[len] = '\0';
+    *out = text;
+    return FAINA_OK;
+}
+
+static enum faina_code read_token(struct fa_arena *arena, const char **out, struct faina_error *err)
+{
+    const char *token = getenv("FAINA_TOKEN"), *path = getenv("FAINA_TOKEN_FILE");
+    enum faina_code code = FAINA_OK;
+
+    if ((!token || !token[0]) && path && path[0])
+        code = read_token_file(path, arena, &token, err);
+    if (code != FAINA_OK || !token || !token[0])
+        return code;
+    for (const char *at = token; *at; at++)
+        if (!isgraph((unsigned char)*at))
+            return fa_error_set(err, FAINA_UNAUTHORIZED,
+                                "the token has a space or another character that can't be there");
+    *out = token;
+    return FAINA_OK;
+}
+
+/* Asks who answers there, and how large an input it takes. A token that may not look at that may
+ * be good for other things. */
+static enum faina_code greet(struct remote *remote, const struct faina_options *options,
+                             struct faina_error *err)
+{
+    struct fa_arena scratch = {0};
+    struct fa_call call;
+    struct fa_json json, value;
+    enum faina_code code = ask_info(remote, false, &scratch, &call, &json);
+    int64_t size_max = 0;
+
+    if (code == FAINA_OK &&
+        (json.type != FA_JSON_OBJECT || !fa_json_member(json, "inputSizeMax", &value) ||
+         value.type != FA_JSON_NUMBER || !fa_json_int(value, &size_max) || size_max <= 0))
+        code = refuse_stranger(remote, err);
+    else if (code == FAINA_FORBIDDEN)
+        code = FAINA_OK;
+    else if (code != FAINA_OK && err)
+        *err = call.error;
+    fa_call_finish(&call);
+    fa_arena_finish(&scratch);
+    remote->base.input_size_max = size_max > 0 ? (size_t)size_max : FA_INPUT_SIZE_DEFAULT;
+    if (options && options->input_size_max > 0 &&
+        (size_t)options->input_size_max < remote->base.input_size_max)
+        remote->base.input_size_max = (size_t)options->input_size_max;
+    return code;
+}
+
+enum faina_code fa_remote_open(struct fa_service **out, const char *url,
+                               const struct faina_options *options, struct faina_error *err)
+{
+    struct remote *remote = fa_alloc_zero(1, sizeof(*remote));
+    struct fa_lines_options lines = {.timeout_ms = TIMEOUT_MS, .connect_ms = CONNECT_MS};
+    const char *ca_file = getenv("FAINA_CA_FILE");
+    enum faina_code code;
+
+    remote->base.ops = &remote_ops;
+    code = read_url(url, &remote->arena, &lines, err);
+    if (code == FAINA_OK)
+        code = read_token(&remote->arena, &lines.token, err);
+    if (code == FAINA_OK) {
+        lines.ca_file = ca_file && ca_file[0] ? ca_file : NULL;
+        if (lines.connect_ms > lines.timeout_ms)
+            lines.connect_ms = lines.timeout_ms;
+        remote->shown = lines.shown;
+        code = fa_lines_open(&remote->lines, &lines, err);
+    }
+    if (code == FAINA_OK)
+        code = greet(remote, options, err);
+    if (code != FAINA_OK) {
+        remote_close(&remote->base);
+        return code;
+    }
+    *out = &remote->base;
+    return FAINA_OK;
+}
