@@ -218,13 +218,13 @@ const struct fa_route fa_routes[] = {
      "`thorough=true` also checks the whole store, which takes time and the scope admin: "
      "`findings` are what is wrong with it.",
      "curl $URL" FA_API "/info"},
-    {"GET", FA_API "/events", READ, fa_handle_log, 0, NULL, PAGE, NULL, "EventLog", 200,
+    {"GET", FA_API "/log", READ, fa_handle_log, 0, NULL, PAGE, NULL, "EventLog", 200,
      "What happened to all tasks, in the order of commits",
      "Without `cursor` it has no items, and `nextCursor` is the place of now. Go on from there: "
      "with `hasMore` at once, else after a while. The log reaches an hour back; `hasGap` says that "
      "something between the cursor and the first item is forgotten. A token of some namespaces "
      "sees theirs.",
-     "curl $URL" FA_API "/events"},
+     "curl $URL" FA_API "/log"},
 
     {"POST", FA_API "/events", SUBMIT, fa_handle_emit, 0, NULL, NULL, "Emit", "Emitted", 200,
      "Tell that something happened",
