@@ -540,22 +540,26 @@ static bool is_outcome(const struct fa_op *op)
     return op->kind == FA_OP_COMPLETE || op->kind == FA_OP_FAIL;
 }
 
+/* The word that its route ends with; NULL: it is no act of a worker. */
+static const char *verb_of(enum fa_op_kind kind)
+{
+    const char *path = recipes[kind].path;
+
+    if (recipes[kind].body != body_act || kind == FA_OP_CANCEL || kind == FA_OP_RETRY)
+        return NULL;
+    return strchr(path, ':') + 1;
+}
+
 /* Whether it can be asked together with others: nothing is wanted but its end. */
 static bool may_be_many(const struct fa_op *op)
 {
-    if (op->wants_task || op->by.version != 0)
-        return false;
-    return op->kind == FA_OP_SUBMIT || is_outcome(op) || op->kind == FA_OP_HEARTBEAT;
+    return !op->wants_task && op->by.version == 0 &&
+           (op->kind == FA_OP_SUBMIT || verb_of(op->kind));
 }
 
 static bool fits(const struct fa_op *first, const struct fa_op *op)
 {
-    if (!may_be_many(op) || (op->kind != first->kind && !(is_outcome(op) && is_outcome(first))))
-        return false;
-    if (op->kind == FA_OP_SUBMIT)
-        return true;
-    return is_same_text(first->by.worker_id, op->by.worker_id) &&
-           (op->kind != FA_OP_HEARTBEAT || first->lease_ms == op->lease_ms);
+    return may_be_many(op) && (op->kind == FA_OP_SUBMIT) == (first->kind == FA_OP_SUBMIT);
 }
 
 /* Removals and the like of different tasks don't mind each other. */
@@ -590,14 +594,41 @@ enum fa_ask_how fa_ask_group(const struct fa_op *ops, size_t count, size_t *grou
     return n > 1 ? FA_ASK_APART : FA_ASK_ONE;
 }
 
-static void put_item(const struct fa_op *op, struct fa_json_writer *w)
+/* Which request takes them all. */
+enum many { SUBMITS, OUTCOMES, HEARTBEATS, ACTS };
+
+static enum many many_of(const struct fa_op *ops, size_t count)
 {
-    if (op->kind == FA_OP_SUBMIT) {
+    enum many many = is_outcome(&ops[0])              ? OUTCOMES
+                     : ops[0].kind == FA_OP_HEARTBEAT ? HEARTBEATS
+                                                      : ACTS;
+
+    if (ops[0].kind == FA_OP_SUBMIT)
+        return SUBMITS;
+    for (size_t i = 1; i < count; i++)
+        if (!is_same_text(ops[0].by.worker_id, ops[i].by.worker_id) ||
+            is_outcome(&ops[i]) != (many == OUTCOMES) ||
+            (many == HEARTBEATS &&
+             (ops[i].kind != FA_OP_HEARTBEAT || ops[i].lease_ms != ops[0].lease_ms)))
+            return ACTS;
+    return many;
+}
+
+static void put_item(const struct fa_op *op, enum many many, struct fa_json_writer *w)
+{
+    if (many == SUBMITS) {
         fa_wire_put_submit(w, op->submit);
         return;
     }
     fa_json_begin_object(w);
     put_text(w, "id", op->id);
+    if (many == ACTS) {
+        put_text(w, "act", verb_of(op->kind));
+        fa_json_key(w, "body");
+        body_act(op, w);
+        fa_json_end_object(w);
+        return;
+    }
     put_int(w, "fence", op->by.fence);
     if (op->kind == FA_OP_COMPLETE) {
         put_text(w, "status", "completed");
@@ -611,28 +642,29 @@ static void put_item(const struct fa_op *op, struct fa_json_writer *w)
 
 size_t fa_ask_many(const struct fa_op *ops, size_t count, struct fa_call *call)
 {
-    const struct fa_op *first = &ops[0];
-    bool is_submit = first->kind == FA_OP_SUBMIT;
+    static const char *const paths[] = {
+        [SUBMITS] = "/tasks:batch",
+        [OUTCOMES] = "/outcomes",
+        [HEARTBEATS] = "/heartbeats",
+        [ACTS] = "/acts",
+    };
+    enum many many = many_of(ops, count);
     struct fa_json_writer w;
     size_t n = 0;
 
     fa_call_init(call, "POST");
-    add_path(call,
-             is_submit           ? "/tasks:batch"
-             : is_outcome(first) ? "/outcomes"
-                                 : "/heartbeats",
-             NULL);
+    add_path(call, paths[many], NULL);
     call->is_repeatable = true;
     fa_json_writer_init(&w, &call->body, 0);
     fa_json_begin_object(&w);
-    if (!is_submit)
-        put_text(&w, "workerId", first->by.worker_id);
-    if (first->kind == FA_OP_HEARTBEAT)
-        put_duration(&w, "leaseSeconds", first->lease_ms);
-    fa_json_key(&w, is_submit ? "tasks" : "items");
+    if (many == OUTCOMES || many == HEARTBEATS)
+        put_text(&w, "workerId", ops[0].by.worker_id);
+    if (many == HEARTBEATS)
+        put_duration(&w, "leaseSeconds", ops[0].lease_ms);
+    fa_json_key(&w, many == SUBMITS ? "tasks" : "items");
     fa_json_begin_array(&w);
     while (n < count && (n == 0 || call->body.len < MANY_SIZE_MAX)) {
-        put_item(&ops[n], &w);
+        put_item(&ops[n], many, &w);
         call->is_repeatable = call->is_repeatable && recipes[ops[n].kind].is_repeatable(&ops[n]);
         n++;
     }
