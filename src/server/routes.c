@@ -149,8 +149,8 @@ const struct fa_route fa_routes[] = {
      "'{\"workerId\":\"me\",\"items\":[{\"id\":\"'$ID'\",\"status\":\"completed\"}]}'"},
     {"POST", FA_API "/acts", WORK, fa_handle_acts, FA_ROUTE_LARGE, NULL, NULL, "Acts",
      "ManyAnswer", 200, "Do many things to many tasks",
-     "In one transaction, in their order, each answered by itself. `act` is the word that the route "
-     "of the act ends with (claim, start, complete, fail, progress, heartbeat, block, background, "
+     "In one transaction, in their order, each answered by itself. `act` is the word that the "
+     "route of the act ends with (claim, start, complete, fail, progress, heartbeat, block, background, "
      "release, note, amend), and `body` is what it takes there.",
      "curl $URL" FA_API "/acts" JSON
      "'{\"items\":[{\"id\":\"'$ID'\",\"act\":\"start\",\"body\":{\"workerId\":\"me\"}}]}'"},
