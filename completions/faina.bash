@@ -9,12 +9,12 @@ _faina()
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-            --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--drain|--older-than) ((i++)) ;;
+            --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--id|--match|--data|--last|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--drain|--older-than) ((i++)) ;;
             -*) ;;
             *)
                 case $verb in
                     "") verb=$word ;;
-                    resource|team|token|db) verb="$verb $word" ;;
+                    resource|team|workflow|token|db) verb="$verb $word" ;;
                 esac
                 ;;
         esac
@@ -82,6 +82,16 @@ _faina()
             "team set") flags="--name --spec --output --url --namespace --help" ;;
             "team rm") flags="--output --url --namespace --help" ;;
             "worker-list") flags="--output --url --namespace --help" ;;
+            "emit") flags="--id --output --url --namespace --help" ;;
+            "workflow ls") flags="--output --url --namespace --help" ;;
+            "workflow get") flags="--output --url --namespace --help" ;;
+            "workflow apply") flags="--output --url --namespace --help" ;;
+            "workflow rm") flags="--output --url --namespace --help" ;;
+            "workflow enable") flags="--output --url --namespace --help" ;;
+            "workflow disable") flags="--output --url --namespace --help" ;;
+            "workflow joins") flags="--key --output --url --namespace --help" ;;
+            "workflow test") flags="--match --data --last --output --url --namespace --help" ;;
+            "workflow why") flags="--output --url --namespace --help" ;;
             "token create") flags="--scope --expires --name --output --url --namespace --help" ;;
             "token ls") flags="--output --url --namespace --help" ;;
             "token revoke") flags="--output --url --namespace --help" ;;
@@ -102,10 +112,11 @@ _faina()
     fi
     case $verb in
         ""|help)
-            words="submit get ls children events result wait watch explain claim start complete fail progress heartbeat block background release worker cancel retry rm pause resume resource team worker-list token serve stats db bench doctor version completion help"
+            words="submit get ls children events result wait watch explain claim start complete fail progress heartbeat block background release worker cancel retry rm pause resume resource team worker-list emit workflow token serve stats db bench doctor version completion help"
             ;;
         resource) words="ls set rm" ;;
         team) words="ls get create set rm" ;;
+        workflow) words="ls get apply rm enable disable joins test why" ;;
         token) words="create ls revoke" ;;
         db) words="status migrate copy purge" ;;
         "completion") words="bash zsh fish" ;;

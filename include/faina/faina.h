@@ -143,6 +143,13 @@ struct faina_retry_policy {
 #define FAINA_ID_SIZE 37     /* a task id as text, with its NUL */
 #define FAINA_UNLIMITED (-1) /* for max_attempts: retry for ever */
 
+/* What made a task, when nobody submitted it: a trigger or a join of a workflow. */
+struct faina_origin {
+    const char *workflow, *trigger;
+    int64_t version;      /* of the workflow, at that time */
+    const char *event_id; /* "" for a join whose deadline came */
+};
+
 /* A task as it is at one moment. Text that is unset is NULL, ids that are unset are "". */
 struct faina_task {
     char id[FAINA_ID_SIZE];
@@ -171,7 +178,8 @@ struct faina_task {
     int64_t expires_us; /* deadline of background work */
     char team_id[FAINA_ID_SIZE];
     const char *created_by;
-    int64_t version; /* +1 with each change */
+    const struct faina_origin *origin; /* NULL: somebody submitted it */
+    int64_t version;                   /* +1 with each change */
     int64_t created_us, updated_us, claimed_us, started_us, completed_us, deleted_us;
     /* Only in the answer to a submit: */
     bool existing;       /* the key was known: this is the first task, unchanged */
@@ -219,6 +227,7 @@ struct faina_options {
                                 negative: not at all */
     int64_t input_size_max;  /* bytes of an input or output; 0: 1 MiB */
     int64_t cache_kib;       /* page cache of the SQLite writer; 0: 64 MiB */
+    int64_t events_keep_ms;  /* how long emitted events are kept; 0: 7 days */
 };
 
 /*
@@ -589,6 +598,40 @@ struct faina_stats {
  * Deleted ones are not counted. */
 FAINA_API enum faina_code faina_stats(struct faina *engine, const char *ns,
                                       struct faina_stats **out, struct faina_error *err);
+
+/* ------------------------------------------------------------------------------------------
+ * Events
+ */
+
+/* Something that happened. Only `type` is required. */
+struct faina_emit {
+    const char *ns;   /* NULL: "default" */
+    const char *type; /* up to 255 bytes; "task." and what follows is the engine's own */
+    const char *data; /* a JSON object; NULL: {} */
+    const char *id;   /* up to 512 bytes, unique per namespace; NULL: a new one */
+};
+
+/* A trigger or join that could not make its task. */
+struct faina_emit_failure {
+    const char *workflow, *trigger;
+    const char *message;
+};
+
+/* What came of an event. */
+struct faina_emitted {
+    const char *id;
+    bool existing;            /* the id was known: this is what came of the first one */
+    size_t count;             /* how many tasks it made */
+    const char *const *tasks; /* their ids */
+    size_t failure_count;
+    struct faina_emit_failure *failures;
+};
+
+/* Tells that something happened: every enabled trigger on that type whose condition holds makes its
+ * task, all in one transaction. A trigger that can't is named in the answer, and the others fire
+ * all the same. An id that is known does nothing twice. */
+FAINA_API enum faina_code faina_emit(struct faina *engine, const struct faina_emit *event,
+                                     struct faina_emitted **out, struct faina_error *err);
 
 /* ------------------------------------------------------------------------------------------
  * Workers

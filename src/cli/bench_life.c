@@ -8,6 +8,7 @@
  */
 #include "cli/bench_driver.h"
 #include "cli/bench_engine.h"
+#include "cli/bench_posted.h"
 #include "cli/bench_raw.h"
 #include "cli/bench_raw_postgres.h"
 
@@ -22,6 +23,7 @@ enum row {
     OWN_100,
     ENGINE_100,
     ENGINE_1_64_CALLERS,
+    POSTED_1_64_CALLERS,
     ENGINE_100_8_CALLERS,
     ENGINE_100_64_CALLERS,
     LEAN_1000,
@@ -58,6 +60,7 @@ static const struct {
     [OWN_100] =                {{"life-100",  FA_BENCH_OWN,     1,  100, false,  30000},   500},
     [ENGINE_100] =             {{"life-100",  FA_BENCH_ENGINE,  1,  100, false,  30000},   500},
     [ENGINE_1_64_CALLERS] =    {{"life-100",  FA_BENCH_ENGINE, 64,    1, false,  16000},   640},
+    [POSTED_1_64_CALLERS] =    {{"life-100",  FA_BENCH_POSTED, 64,    1, false,  16000},   640},
     [ENGINE_100_8_CALLERS] =   {{"life-100",  FA_BENCH_ENGINE,  8,  100, false,  32000},   800},
     [ENGINE_100_64_CALLERS] =  {{"life-100",  FA_BENCH_ENGINE, 64,  100, false,  32000},  1280},
     [LEAN_1000] =              {{"life-1000", FA_BENCH_LEAN,    1, 1000, false,  60000},  2000},
@@ -97,8 +100,10 @@ static const struct {
      "whole life by 100: engine / raw on our schema"},
     {ENGINE_1, OWN_1, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.85,
      "one caller, one at a time: engine / raw on our schema"},
-    {ENGINE_1_64_CALLERS, ENGINE_100, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.6,
-     "64 callers, one at a time / one caller by 100"},
+    {POSTED_1_64_CALLERS, ENGINE_100, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.6,
+     "64 callers, one at a time, posted / one caller by 100"},
+    {ENGINE_1_64_CALLERS, ENGINE_100, FA_BENCH_LIFE, FA_BENCH_NO_AIM, 0,
+     "    64 threads, one at a time / one caller by 100"},
     {ENGINE_KEY, ENGINE_1000_AGAIN, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.5,
      "random keys / without keys"},
     {ENGINE_KEY, OWN_KEY, FA_BENCH_LIFE, FA_BENCH_NO_AIM, 0,
@@ -121,7 +126,8 @@ static const struct {
 
 struct subject {
     struct fa_bench_speed *speed;
-    struct fa_bench_engine *engine; /* one of the three */
+    struct fa_bench_engine *engine; /* one of the four */
+    struct fa_bench_posted *posted;
     struct fa_bench_raw *raw;
     struct fa_bench_lean *lean;
 };
@@ -135,6 +141,8 @@ static enum faina_code subject_open(const struct fa_bench *bench, struct subject
     snprintf(name, sizeof name, "%zu", number);
     if (speed->subject == FA_BENCH_ENGINE)
         return fa_bench_engine_open(&subject->engine, bench, place, name, speed, err);
+    if (speed->subject == FA_BENCH_POSTED)
+        return fa_bench_posted_open(&subject->posted, bench, place, name, speed, err);
     if (fa_bench_is_postgres(bench))
         return fa_bench_lean_open(&subject->lean, bench, place, name, speed, err);
     snprintf(path, sizeof path, "%s/%s.db", place, name);
@@ -144,7 +152,7 @@ static enum faina_code subject_open(const struct fa_bench *bench, struct subject
 static enum faina_code subject_grow_log(const struct fa_bench *bench, struct subject *subject,
                                         struct faina_error *err)
 {
-    if (bench->is_quick || strcmp(bench->url, "sqlite:") != 0)
+    if (bench->is_quick || subject->posted || strcmp(bench->url, "sqlite:") != 0)
         return FAINA_OK;
     return subject->engine ? fa_bench_engine_grow_log(subject->engine, err)
                            : fa_bench_raw_grow_log(subject->raw, err);
@@ -153,6 +161,7 @@ static enum faina_code subject_grow_log(const struct fa_bench *bench, struct sub
 static void subject_close(struct subject *subject)
 {
     fa_bench_engine_close(subject->engine);
+    fa_bench_posted_close(subject->posted);
     fa_bench_raw_close(subject->raw);
     fa_bench_lean_close(subject->lean);
 }
@@ -161,9 +170,10 @@ static enum faina_code subject_round(struct subject *subject, bool is_kept, stru
 {
     struct fa_bench_speed *speed = subject->speed;
     int64_t ns[FA_BENCH_STEPS], life_ns = 0;
-    enum faina_code code = subject->engine ? fa_bench_engine_round(subject->engine, ns, err)
-                           : subject->lean ? fa_bench_lean_round(subject->lean, ns, err)
-                                           : fa_bench_raw_round(subject->raw, ns, err);
+    enum faina_code code = subject->engine   ? fa_bench_engine_round(subject->engine, ns, err)
+                           : subject->posted ? fa_bench_posted_round(subject->posted, ns, err)
+                           : subject->lean   ? fa_bench_lean_round(subject->lean, ns, err)
+                                             : fa_bench_raw_round(subject->raw, ns, err);
 
     if (code != FAINA_OK || !is_kept)
         return code;

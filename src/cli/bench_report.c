@@ -101,6 +101,8 @@ static const char *subject_name(const struct fa_bench_report *report, enum fa_be
         return "raw SQLite, our schema";
     case FA_BENCH_ENGINE:
         return "engine";
+    case FA_BENCH_POSTED:
+        return "engine, posted";
     }
     return "";
 }
@@ -334,6 +336,7 @@ static void write_speed(struct fa_json_writer *w, const struct fa_bench_speed *s
         [FA_BENCH_LEAN] = "raw-lean",
         [FA_BENCH_OWN] = "raw-own",
         [FA_BENCH_ENGINE] = "engine",
+        [FA_BENCH_POSTED] = "engine-posted",
     };
 
     fa_json_begin_object(w);

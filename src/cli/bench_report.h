@@ -19,6 +19,7 @@ enum fa_bench_subject {
     FA_BENCH_LEAN,   /* raw statements, the leanest table that is a queue at all */
     FA_BENCH_OWN,    /* raw statements on our own schema */
     FA_BENCH_ENGINE, /* the engine, through service.h */
+    FA_BENCH_POSTED, /* the same, through post.h: callers that don't sleep */
 };
 
 /* A task's whole life is its three steps. */

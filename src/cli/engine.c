@@ -5,8 +5,10 @@
 
 #include "base/clock.h"
 #include "model/states.h"
+#include "model/times.h"
 #include "service/address.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 /* The first looks come quickly, later ones spare the disk. */
@@ -23,6 +25,15 @@ enum faina_code fa_cli_url(struct fa_cli *cli, const char **out, struct faina_er
     return code;
 }
 
+static enum faina_code read_options(struct faina_options *out, struct faina_error *err)
+{
+    const char *keep = getenv("FAINA_EVENTS_KEEP");
+
+    if (!keep || !keep[0])
+        return FAINA_OK;
+    return fa_duration_parse(keep, "FAINA_EVENTS_KEEP", &out->events_keep_ms, err);
+}
+
 enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
 {
     const char *url;
@@ -32,6 +43,8 @@ enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
     if (cli->service)
         return FAINA_OK;
     code = fa_cli_url(cli, &url, err);
+    if (code == FAINA_OK)
+        code = read_options(&cli->options, err);
     if (code == FAINA_OK)
         code = fa_service_open(&cli->service, url, &cli->options, err);
     return code;

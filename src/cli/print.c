@@ -203,6 +203,12 @@ static void print_record(struct fa_cli *cli, const struct faina_task *task)
     fa_record_line(cli, "parent", FA_PLAIN, id_or_null);
     fa_record_line(cli, "team", FA_PLAIN, task->team_id[0] ? task->team_id : NULL);
     fa_record_line(cli, "createdBy", FA_PLAIN, task->created_by);
+    if (task->origin)
+        fa_record_line(
+            cli, "origin", FA_PLAIN,
+            fa_arena_printf(&cli->arena, "%s of %s version %lld%s%s", task->origin->trigger,
+                            task->origin->workflow, (long long)task->origin->version,
+                            task->origin->event_id[0] ? ", event " : "", task->origin->event_id));
     fa_record_line(cli, "worker", FA_PLAIN, task->worker_id);
     fa_record_line(cli, "lease until", FA_PLAIN, time_and_age(arena, task->lease_expires_us));
     fa_record_line(cli, "run at", FA_PLAIN, time_and_age(arena, task->run_at_us));

@@ -175,11 +175,17 @@ static const char *beside_file(struct fa_cli *cli, const struct fa_log *log)
     return NULL;
 }
 
-static void tell_addresses(const struct fa_server *server, const struct fa_server_options *options,
-                           const struct fa_log *log, const char *url)
+/* What is said about the engine holds no password, unlike its URL. */
+static void tell_addresses(struct fa_cli *cli, const struct fa_server *server,
+                           const struct fa_server_options *options)
 {
-    const char *address;
+    struct fa_arena scratch = {0};
+    struct fa_service_info info = {0};
+    const char *address, *engine = "";
 
+    if (fa_service_info(cli->service, false, &scratch, &info, NULL) == FAINA_OK)
+        engine = fa_arena_printf(&scratch, "%s%s%s", info.engine, info.location ? ": " : "",
+                                 info.location ? info.location : "");
     for (size_t i = 0; (address = fa_server_address(server, i)) != NULL; i++) {
         bool is_unix = strncmp(address, "unix:", 5) == 0;
         struct fa_buf text;
@@ -190,9 +196,10 @@ static void tell_addresses(const struct fa_server *server, const struct fa_serve
                       : options->tls_certificate ? "https://"
                                                  : "http://",
                       address);
-        FA_LOG(log, FA_LOG_INFO, "listening", {"address", text.ptr}, {"engine", url});
+        FA_LOG(options->log, FA_LOG_INFO, "listening", {"address", text.ptr}, {"engine", engine});
         fa_buf_finish(&text);
     }
+    fa_arena_finish(&scratch);
 }
 
 /* What another server serves is served already, and its tokens are known to it alone. */
@@ -237,7 +244,6 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options, int64_t 
     struct fa_server *server;
     struct faina_error err;
     sigset_t signals;
-    const char *url;
     int code;
 
     /* Blocked before any thread starts, so that none but this one takes them. */
@@ -260,8 +266,7 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options, int64_t 
     }
     if (options->beside && fa_server_listens_on(server, options->beside))
         fa_service_advertise(cli->service, options->beside);
-    if (fa_cli_url(cli, &url, &err) == FAINA_OK)
-        tell_addresses(server, options, options->log, url);
+    tell_addresses(cli, server, options);
     notify("READY=1\nSTATUS=Serving");
     wait_for_end(server, &signals, options->log);
     notify("STOPPING=1");

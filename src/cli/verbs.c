@@ -161,6 +161,21 @@ static const struct fa_flag team_set_flags[] = {
     F_END,
 };
 
+static const struct fa_flag emit_flags[] = {
+    {"id", 0, "TEXT", "the event's own id: a second one with it does nothing"}, F_END,
+};
+
+static const struct fa_flag workflow_test_flags[] = {
+    {"match", 0, "EXPRESSION", "a match expression to try"},
+    {"data", 0, "JSON", "the event's data to try it on; also @FILE, or - for stdin"},
+    {"last", 0, "DURATION", "play the events of this time back: 7d"},
+    F_END,
+};
+
+static const struct fa_flag workflow_joins_flags[] = {
+    {"key", 'k', "TEXT", "only for this key"}, F_END,
+};
+
 static const struct fa_flag token_flags[] = {
     {"scope", 0, "S,...", "what it allows", "read submit work admin", true},
     {"expires", 0, "DURATION", "how long it is good for: 30d (default: for ever)"},
@@ -321,6 +336,43 @@ const struct fa_verb fa_verbs[] = {
     {"worker-list", FA_GROUP_ADMIN, "[ID]", "list the workers that live, newest heartbeat first",
      "Those that have registered. One that was silent for 60 seconds is forgotten.", NULL,
      0, 1, fa_verb_worker_list, NULL},
+
+    {"emit", FA_GROUP_ADMIN, "TYPE [DATA|@FILE|-]", "tell that something happened",
+     "DATA is a JSON object. Every enabled trigger on TYPE whose condition holds makes its task, "
+     "all in one transaction. Prints the ids of the tasks. A trigger that can't make its task is "
+     "reported, and the others fire all the same; the exit code is 1 then.",
+     "faina emit object.created '{\"mimeType\":\"audio/mpeg\",\"hash\":\"f00\"}' --id upload-17",
+     1, 2, fa_verb_emit, emit_flags},
+    {"workflow ls", FA_GROUP_ADMIN, "", "list workflows", NULL, NULL,
+     0, 0, fa_verb_workflow_ls, NULL},
+    {"workflow get", FA_GROUP_ADMIN, "NAME", "print the definition of a workflow, as JSON", NULL,
+     NULL, 1, 1, fa_verb_workflow_get, NULL},
+    {"workflow apply", FA_GROUP_ADMIN, "FILE...", "store workflows",
+     "FILE is YAML (.yaml, .yml) or JSON (.json). All mistakes of all files are reported, each "
+     "with its line and column; then nothing changes. A definition that is there already, just "
+     "like this, is left alone.",
+     "faina workflow apply content.yaml", 1, -1, fa_verb_workflow_apply, NULL},
+    {"workflow rm", FA_GROUP_ADMIN, "NAME...", "remove workflows",
+     "Tasks that they made stay. Joins under way are forgotten.", NULL,
+     1, -1, fa_verb_workflow_rm, NULL},
+    {"workflow enable", FA_GROUP_ADMIN, "NAME...", "switch workflows on", NULL, NULL,
+     1, -1, fa_verb_workflow_enable, NULL},
+    {"workflow disable", FA_GROUP_ADMIN, "NAME...", "switch workflows off",
+     "What has gathered in their joins is kept. Applying a definition sets what it says.", NULL,
+     1, -1, fa_verb_workflow_disable, NULL},
+    {"workflow joins", FA_GROUP_ADMIN, "[NAME]", "show what joins wait for", NULL, NULL,
+     0, 1, fa_verb_workflow_joins, workflow_joins_flags},
+    {"workflow test", FA_GROUP_ADMIN, "[FILE]", "try a definition or a match expression",
+     "With FILE: is it good? With --last as well: which tasks would its triggers have made from "
+     "the events that are kept? Nothing is made. Joins are not played back, and of the ends of "
+     "tasks only those are kept that a trigger wanted.\n"
+     "With --match and --data: true or false, and the clause that decided.",
+     "faina workflow test --match \"size > 10 AND kind = 'a'\" --data '{\"size\":12}'\n"
+     "faina workflow test content.yaml --last 7d",
+     0, 1, fa_verb_workflow_test, workflow_test_flags},
+    {"workflow why", FA_GROUP_ADMIN, "EVENT-ID", "say which triggers an event set off, and why",
+     "Each trigger on its type, by the definitions of now: matched or not, and the clause that "
+     "decided.", NULL, 1, 1, fa_verb_workflow_why, NULL},
 
     {"token create", FA_GROUP_ADMIN, "--scope S,...", "make a token for the HTTP interface",
      "Prints the token, this once: the store has its hash only. The scopes are read, submit (also "

@@ -100,6 +100,16 @@ int fa_verb_team_set(struct fa_cli *cli);
 int fa_verb_team_rm(struct fa_cli *cli);
 int fa_verb_worker_list(struct fa_cli *cli);
 int fa_verb_stats(struct fa_cli *cli);
+int fa_verb_emit(struct fa_cli *cli); /* workflow.c */
+int fa_verb_workflow_ls(struct fa_cli *cli);
+int fa_verb_workflow_get(struct fa_cli *cli);
+int fa_verb_workflow_apply(struct fa_cli *cli);
+int fa_verb_workflow_rm(struct fa_cli *cli);
+int fa_verb_workflow_enable(struct fa_cli *cli);
+int fa_verb_workflow_disable(struct fa_cli *cli);
+int fa_verb_workflow_joins(struct fa_cli *cli);
+int fa_verb_workflow_test(struct fa_cli *cli); /* workflow_test.c */
+int fa_verb_workflow_why(struct fa_cli *cli);
 int fa_verb_token_create(struct fa_cli *cli); /* token.c */
 int fa_verb_token_ls(struct fa_cli *cli);
 int fa_verb_token_revoke(struct fa_cli *cli);

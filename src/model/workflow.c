@@ -18,7 +18,7 @@
 /* A trigger or join while it is read: what the members share. */
 struct building {
     struct fa_workflow *workflow;
-    struct fa_trigger *triggers;
+    struct fa_workflow_trigger *triggers;
     size_t trigger_count;
     struct fa_join *joins;
     size_t join_count;
@@ -32,7 +32,7 @@ struct building {
 
 static void read_on(struct fa_workflow_reader *r, struct fa_json value, void *target)
 {
-    struct fa_trigger *trigger = target;
+    struct fa_workflow_trigger *trigger = target;
 
     trigger->on = fa_workflow_name(r, value, FA_TYPE_SIZE_MAX);
 }
@@ -49,7 +49,7 @@ static const char *match_place(struct fa_workflow_reader *r, struct fa_json valu
 
 static void read_match(struct fa_workflow_reader *r, struct fa_json value, void *target)
 {
-    struct fa_trigger *trigger = target;
+    struct fa_workflow_trigger *trigger = target;
     struct faina_error found;
 
     if (value.type != FA_JSON_STRING) {
@@ -65,14 +65,14 @@ static void read_match(struct fa_workflow_reader *r, struct fa_json value, void 
 
 static void read_trigger_task(struct fa_workflow_reader *r, struct fa_json value, void *target)
 {
-    struct fa_trigger *trigger = target;
+    struct fa_workflow_trigger *trigger = target;
 
     trigger->task = fa_workflow_task(r, value, NULL);
 }
 
 static void read_trigger_name(struct fa_workflow_reader *r, struct fa_json value, void *target)
 {
-    struct fa_trigger *trigger = target;
+    struct fa_workflow_trigger *trigger = target;
 
     trigger->name = fa_workflow_name(r, value, FA_NAME_SIZE_MAX);
 }
@@ -107,7 +107,7 @@ static void add_name(struct fa_workflow_reader *r, struct building *b, struct fa
 static void read_trigger(struct fa_workflow_reader *r, struct fa_json item, void *target)
 {
     struct building *b = target;
-    struct fa_trigger *trigger = &b->triggers[b->trigger_count++];
+    struct fa_workflow_trigger *trigger = &b->triggers[b->trigger_count++];
 
     fa_workflow_members(r, item, trigger_members, FA_COUNT(trigger_members), trigger);
     add_name(r, b, item, trigger->name);

@@ -32,7 +32,7 @@
 #include "model/path.h"
 #include "model/template.h"
 
-struct fa_trigger {
+struct fa_workflow_trigger {
     const char *name;
     const char *on;
     const struct fa_match *match;   /* NULL: matches every event */
@@ -40,7 +40,7 @@ struct fa_trigger {
 };
 
 enum fa_join_failure {
-    FA_JOIN_DROP, /* a member that ends badly ends the round, without a task */
+    FA_JOIN_DROP, /* a round with a member that ended badly makes no task */
     FA_JOIN_FIRE, /* it counts like one that completed */
 };
 
@@ -58,7 +58,7 @@ struct fa_join {
 struct fa_workflow {
     const char *name;
     bool is_enabled;
-    const struct fa_trigger *triggers;
+    const struct fa_workflow_trigger *triggers;
     size_t trigger_count;
     const struct fa_join *joins;
     size_t join_count;

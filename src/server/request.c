@@ -268,6 +268,9 @@ static bool check_type(struct fa_request *req)
     if (req->route->flags & FA_ROUTE_LINES && (fa_request_is_type(req, "application/x-ndjson") ||
                                                fa_request_is_type(req, "application/jsonl")))
         return true;
+    if (req->route->flags & FA_ROUTE_YAML &&
+        (fa_request_is_type(req, "application/yaml") || fa_request_is_type(req, "text/yaml")))
+        return true;
     /* Without a body there is no type to have. */
     if (!fa_request_header(req, "Content-Type") && !fa_request_header(req, "Transfer-Encoding") &&
         (!fa_request_header(req, "Content-Length") ||

@@ -17,6 +17,7 @@ enum fa_route_flag {
     FA_ROUTE_LARGE = 1 << 1,   /* the body may be as large as a batch */
     FA_ROUTE_LINES = 1 << 2,   /* ... and may be NDJSON */
     FA_ROUTE_AUDIT = 1 << 3,   /* an administrative act: a line in the log */
+    FA_ROUTE_YAML = 1 << 4,    /* the body may be YAML */
 };
 
 struct fa_route {
@@ -65,6 +66,10 @@ fa_handler fa_handle_resources, fa_handle_resource, fa_handle_resource_put,
 /* ---- fleet.c: who works, and who may ---- */
 fa_handler fa_handle_workers, fa_handle_worker, fa_handle_worker_put, fa_handle_worker_delete,
     fa_handle_tokens, fa_handle_token_post, fa_handle_token_delete;
+/* ---- flows.c ---- */
+fa_handler fa_handle_emit, fa_handle_happened, fa_handle_happening, fa_handle_workflows,
+    fa_handle_workflow, fa_handle_workflow_put, fa_handle_workflow_delete,
+    fa_handle_workflow_enable, fa_handle_workflow_disable, fa_handle_workflow_test, fa_handle_joins;
 /* ---- system.c ---- */
 fa_handler fa_handle_log, fa_handle_root, fa_handle_healthz, fa_handle_readyz, fa_handle_metrics,
     fa_handle_openapi, fa_handle_info;

@@ -225,13 +225,60 @@ const struct fa_route fa_routes[] = {
      "`thorough=true` also checks the whole store, which takes time and the scope admin: "
      "`findings` are what is wrong with it.",
      "curl $URL" FA_API "/info"},
-    {"GET", FA_API "/events", READ, fa_handle_log, 0, NULL, PAGE, NULL, "EventLog", 200,
+    {"GET", FA_API "/log", READ, fa_handle_log, 0, NULL, PAGE, NULL, "EventLog", 200,
      "What happened to all tasks, in the order of commits",
      "Without `cursor` it has no items, and `nextCursor` is the place of now. Go on from there: "
      "with `hasMore` at once, else after a while. The log reaches an hour back; `hasGap` says that "
      "something between the cursor and the first item is forgotten. A token of some namespaces "
      "sees theirs.",
-     "curl $URL" FA_API "/events"},
+     "curl $URL" FA_API "/log"},
+
+    {"POST", FA_API "/events", SUBMIT, fa_handle_emit, 0, NULL, NULL, "Emit", "Emitted", 200,
+     "Tell that something happened",
+     "Every enabled trigger on that type whose condition holds makes its task, all in one "
+     "transaction. A trigger that can't is named in `failures`, and the others fire all the same. "
+     "A repeated `id` does nothing twice: it answers what came of the first one, with "
+     "`existing: true`.",
+     "curl $URL" FA_API "/events" JSON
+     "'{\"type\":\"object.created\",\"data\":{\"hash\":\"f00\"},\"id\":\"upload-17\"}'"},
+    {"GET", FA_API "/events", READ, fa_handle_happened, 0, NULL, "namespace type since " PAGE, NULL,
+     "HappenedList", 200, "Events that are kept, oldest first",
+     "For seven days. Of the ends of tasks, those that a trigger wanted.",
+     "curl \"$URL" FA_API "/events?type=object.created&since=2020-01-01T00:00:00Z\""},
+    {"GET", FA_API "/events/{name}", READ, fa_handle_happening, 0, NULL, "namespace", NULL,
+     "Happened", 200, "One event, and what came of it", NULL,
+     "curl $URL" FA_API "/events/upload-17"},
+    {"GET", FA_API "/workflows", READ, fa_handle_workflows, 0, NULL, "namespace", NULL,
+     "WorkflowList", 200, "Workflows of a namespace", "`namespace=*` lists all.",
+     "curl $URL" FA_API "/workflows"},
+    {"PUT", FA_API "/workflows/{name}", ADMIN, fa_handle_workflow_put,
+     FA_ROUTE_AUDIT | FA_ROUTE_YAML, NULL, "namespace", "Definition", "Workflow", 200,
+     "Store a workflow",
+     "The body is its definition, as JSON or, with `Content-Type: application/yaml`, as YAML. With "
+     "one mistake nothing changes; `errors` has all of them, each with `line` and `column`.",
+     "curl -X PUT $URL" FA_API "/workflows/mails" JSON
+     "'{\"workflow\":\"mails\",\"triggers\":[{\"name\":\"welcome\",\"on\":\"user.created\",\n"
+     "  \"task\":{\"type\":\"mail.send\",\"input\":{\"to\":\"${email}\"}}}]}'"},
+    {"GET", FA_API "/workflows/{name}", READ, fa_handle_workflow, 0, NULL, "namespace", NULL,
+     "Workflow", 200, "One workflow", NULL, "curl $URL" FA_API "/workflows/mails"},
+    {"POST", FA_API "/workflows/{id}:disable", ADMIN, fa_handle_workflow_disable, FA_ROUTE_AUDIT,
+     NULL, "namespace", NULL, "Workflow", 200, "Switch a workflow off", NULL,
+     "curl -X POST $URL" FA_API "/workflows/mails:disable"},
+    {"POST", FA_API "/workflows/{id}:enable", ADMIN, fa_handle_workflow_enable, FA_ROUTE_AUDIT,
+     NULL, "namespace", NULL, "Workflow", 200, "Switch a workflow on", NULL,
+     "curl -X POST $URL" FA_API "/workflows/mails:enable"},
+    {"GET", FA_API "/workflows/{name}/joins", READ, fa_handle_joins, 0, NULL, "namespace key limit",
+     NULL, "JoinList", 200, "What the joins of a workflow wait for", NULL,
+     "curl \"$URL" FA_API "/workflows/mails/joins?key=f00\""},
+    {"DELETE", FA_API "/workflows/{name}", ADMIN, fa_handle_workflow_delete, FA_ROUTE_AUDIT, NULL,
+     "namespace", NULL, NULL, 204, "Remove a workflow",
+     "Tasks that it made stay. Joins under way are forgotten.",
+     "curl -X DELETE $URL" FA_API "/workflows/mails"},
+    {"POST", FA_API "/workflows:test", READ, fa_handle_workflow_test, 0, NULL, NULL, "MatchTest",
+     "MatchVerdict", 200, "Try a match expression",
+     "`decidedBy` is the clause that decided.",
+     "curl $URL" FA_API "/workflows:test" JSON
+     "'{\"match\":\"size > 10\",\"data\":{\"size\":12}}'"},
 
     {"GET", FA_API "/tokens", ADMIN, fa_handle_tokens, 0, NULL, NULL, NULL, "TokenList", 200,
      "Tokens, without their secrets", NULL, "curl $URL" FA_API "/tokens"},

@@ -496,6 +496,16 @@ enum faina_code faina_resource_remove(struct faina *engine, const char *name,
     return run(engine, &op, NULL, 0, err);
 }
 
+enum faina_code faina_emit(struct faina *engine, const struct faina_emit *event,
+                           struct faina_emitted **out, struct faina_error *err)
+{
+    struct fa_op op = {.kind = FA_OP_EMIT, .emit = event};
+
+    if (!event)
+        return missing("event", err);
+    return run(engine, &op, out, sizeof(**out), err);
+}
+
 enum faina_code faina_team_put(struct faina *engine, const struct faina_team *team,
                                struct faina_team **out, struct faina_error *err)
 {

@@ -648,6 +648,20 @@ static const struct fa_body_field purge_fields[] = {
 };
 BODY(purge);
 
+static const struct fa_body_field emit_fields[] = {
+    {"namespace", FA_BODY_TEXT, offsetof(struct faina_emit, ns), 0, 0, NULL},
+    {"type", FA_BODY_TEXT, offsetof(struct faina_emit, type), 0, 0, NULL},
+    {"data", FA_BODY_JSON, offsetof(struct faina_emit, data), 0, 0, NULL},
+    {"id", FA_BODY_TEXT, offsetof(struct faina_emit, id), 0, 0, NULL},
+};
+BODY(emit);
+
+static const struct fa_body_field match_fields[] = {
+    {"match", FA_BODY_TEXT, offsetof(struct fa_match_body, match), 0, 0, NULL},
+    {"data", FA_BODY_JSON, offsetof(struct fa_match_body, data), 0, 0, NULL},
+};
+BODY(match);
+
 static const struct fa_body_field token_fields[] = {
     {"name", FA_BODY_TEXT, offsetof(struct fa_token_body, name), 0, 0, NULL},
     {"hash", FA_BODY_TEXT, offsetof(struct fa_token_body, hash), 0, 0, NULL},

@@ -151,4 +151,13 @@ struct fa_token_body {
 };
 extern const struct fa_body fa_body_token;
 
+/* POST /events: into a struct faina_emit. */
+extern const struct fa_body fa_body_emit;
+
+/* POST /workflows:test */
+struct fa_match_body {
+    const char *match, *data;
+};
+extern const struct fa_body fa_body_match;
+
 #endif

@@ -62,6 +62,9 @@ static enum faina_code check_options(const struct faina_options *options, struct
         return fa_error_field(err, FAINA_INVALID_REQUEST, "input_size_max",
                               "input_size_max must be between 0 and %d bytes",
                               FA_INPUT_SIZE_CEILING);
+    if (options->events_keep_ms < 0 || options->events_keep_ms > FA_DURATION_MS_MAX)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "events_keep_ms",
+                              "events_keep_ms must be between 0 and 100 years");
     if (options->cache_kib < 0)
         return fa_error_field(err, FAINA_INVALID_REQUEST, "cache_kib",
                               "cache_kib can't be negative");
@@ -110,7 +113,7 @@ static enum faina_code open_store(const char *url, const struct faina_options *o
 static enum faina_code open_engine(struct fa_service **out, struct fa_store *store,
                                    const struct faina_options *options, struct faina_error *err)
 {
-    enum faina_code code = fa_engine_open(out, store, err);
+    enum faina_code code = fa_engine_open(out, store, options, err);
 
     if (code == FAINA_OK)
         (*out)->input_size_max = options && options->input_size_max > 0

@@ -14,6 +14,7 @@
 #include "model/id.h"
 #include "model/limits.h"
 #include "model/states.h"
+#include "model/workflow.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -355,7 +356,88 @@ static enum faina_code check_team_list(const struct fa_op *op, struct faina_erro
     return code == FAINA_OK && op->id ? check_id(op->id, "team", FAINA_NOT_FOUND, err) : code;
 }
 
-static enum faina_code check_op(const struct fa_service *service, const struct fa_op *op,
+static enum faina_code check_emit(const struct fa_service *service, const struct faina_emit *emit,
+                                  struct faina_error *err)
+{
+    enum faina_code code = check_optional(emit->ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+
+    if (code == FAINA_OK)
+        code = fa_check_name(emit->type, FA_TYPE_SIZE_MAX, "type", FAINA_INVALID_REQUEST, err);
+    if (code == FAINA_OK && strncmp(emit->type, "task.", 5) == 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "type",
+                              "events whose type begins with \"task.\" are the engine's own");
+    if (code == FAINA_OK && emit->ns && strcmp(emit->ns, "*") == 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "namespace",
+                              "an event happens in one namespace");
+    if (code == FAINA_OK)
+        code = check_optional(emit->id, FA_KEY_SIZE_MAX, "id", err);
+    if (code == FAINA_OK)
+        code =
+            fa_check_json(emit->data, service->input_size_max, "data", FAINA_INVALID_REQUEST, err);
+    if (code == FAINA_OK && emit->data && fa_json_value(fa_str(emit->data)).type != FA_JSON_OBJECT)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "data", "data must be a JSON object");
+    return code;
+}
+
+/* Reads the definition; every mistake goes into the answer. */
+static enum faina_code check_definition(struct fa_op *op, struct faina_error *err)
+{
+    const struct fa_definition *definition = op->definition;
+    enum faina_code code = check_optional(definition->ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+
+    op->checked = NULL;
+    op->mistakes = fa_arena_zero(op->arena, 1, sizeof(*op->mistakes));
+    if (code == FAINA_OK && definition->ns && strcmp(definition->ns, "*") == 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "namespace",
+                              "a workflow is in one namespace");
+    if (code == FAINA_OK)
+        code = fa_workflow_read(definition->text,
+                                definition->is_yaml ? FA_WORKFLOW_YAML : FA_WORKFLOW_JSON,
+                                op->arena, &op->checked, op->mistakes, err);
+    if (code == FAINA_OK && definition->name && strcmp(definition->name, op->checked->name) != 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "workflow",
+                              "the definition is called %.200s, not %.200s", op->checked->name,
+                              definition->name);
+    return code;
+}
+
+static enum faina_code check_workflow(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_optional(op->workflow.ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+
+    if (code != FAINA_OK)
+        return code;
+    if (op->kind == FA_OP_WORKFLOW_LIST)
+        return check_optional(op->workflow.name, FA_NAME_SIZE_MAX, "name", err);
+    return fa_check_name(op->workflow.name, FA_NAME_SIZE_MAX, "name", FAINA_INVALID_REQUEST, err);
+}
+
+static enum faina_code check_happened(const struct fa_happened_query *query,
+                                      struct faina_error *err)
+{
+    enum faina_code code = check_optional(query->ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+
+    if (code == FAINA_OK)
+        code = check_optional(query->type, FA_TYPE_SIZE_MAX, "type", err);
+    if (code == FAINA_OK)
+        code = check_optional(query->id, FA_KEY_SIZE_MAX, "id", err);
+    if (code == FAINA_OK)
+        code = check_optional(query->cursor, FA_CURSOR_SIZE_MAX, "cursor", err);
+    return code == FAINA_OK ? check_range(query->limit, FA_LIST_LIMIT_MAX, "limit", err) : code;
+}
+
+static enum faina_code check_joins(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_optional(op->join.ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+
+    if (code == FAINA_OK)
+        code = check_optional(op->join.workflow, FA_NAME_SIZE_MAX, "workflow", err);
+    if (code == FAINA_OK)
+        code = check_optional(op->join.key, FA_JOIN_KEY_SIZE_MAX, "key", err);
+    return code == FAINA_OK ? check_range(op->join.limit, FA_LIST_LIMIT_MAX, "limit", err) : code;
+}
+
+static enum faina_code check_op(const struct fa_service *service, struct fa_op *op,
                                 struct faina_error *err)
 {
     switch (op->kind) {
@@ -423,6 +505,18 @@ static enum faina_code check_op(const struct fa_service *service, const struct f
         return FAINA_OK;
     case FA_OP_LIST:
         return fa_check_query(op->query, err);
+    case FA_OP_EMIT:
+        return check_emit(service, op->emit, err);
+    case FA_OP_WORKFLOW_PUT:
+        return check_definition(op, err);
+    case FA_OP_WORKFLOW_ENABLE:
+    case FA_OP_WORKFLOW_REMOVE:
+    case FA_OP_WORKFLOW_LIST:
+        return check_workflow(op, err);
+    case FA_OP_HAPPENED_LIST:
+        return check_happened(op->happened_query, err);
+    case FA_OP_JOIN_LIST:
+        return check_joins(op, err);
     case FA_OP_COUNT:
         break;
     }

@@ -25,6 +25,8 @@
 
 struct fa_service;
 struct fa_id;
+struct fa_mistakes;
+struct fa_workflow;
 
 /* X(NAME, wire name, changes something). */
 #define FA_OP_LIST(X)                                                                              \
@@ -55,6 +57,10 @@ struct fa_id;
     X(WORKER_REMOVE, "worker remove", true)                                                        \
     X(TOKEN_PUT, "token put", true)                                                                \
     X(TOKEN_REMOVE, "token remove", true)                                                          \
+    X(EMIT, "emit", true)                                                                          \
+    X(WORKFLOW_PUT, "workflow put", true)                                                          \
+    X(WORKFLOW_ENABLE, "workflow enable", true)                                                    \
+    X(WORKFLOW_REMOVE, "workflow remove", true)                                                    \
     X(GET, "get", false)                                                                           \
     X(GET_BY_KEY, "get by key", false)                                                             \
     X(LIST, "list", false)                                                                         \
@@ -66,6 +72,9 @@ struct fa_id;
     X(TEAM_LIST, "team list", false)                                                               \
     X(WORKER_LIST, "worker list", false)                                                           \
     X(TOKEN_LIST, "token list", false)                                                             \
+    X(WORKFLOW_LIST, "workflow list", false)                                                       \
+    X(HAPPENED_LIST, "happened list", false)                                                       \
+    X(JOIN_LIST, "join list", false)                                                               \
     X(STATS, "stats", false)
 
 enum fa_op_kind {
@@ -121,6 +130,66 @@ struct fa_followed {
     bool is_gap;      /* between the place asked for and the first item something was forgotten */
 };
 
+/* A workflow to be stored (model/workflow.h). */
+struct fa_definition {
+    const char *ns;   /* NULL: "default" */
+    const char *name; /* that it must have; NULL: whichever it says */
+    struct fa_bytes text;
+    bool is_yaml;
+};
+
+/* A workflow as the store has it. */
+struct fa_stored_workflow {
+    const char *ns, *name;
+    int64_t version; /* +1 with each change of the definition */
+    bool is_enabled;
+    int64_t updated_us;
+    const char *definition; /* JSON */
+};
+
+struct fa_stored_workflows {
+    size_t count;
+    struct fa_stored_workflow *items;
+};
+
+/* Which events to look at, oldest first. */
+struct fa_happened_query {
+    const char *ns; /* NULL: "default"; "*": all */
+    const char *id; /* just this one; NOT_FOUND when it isn't there; NULL: all */
+    const char *type;
+    int64_t since_us;
+    int limit; /* 0: 100 */
+    const char *cursor;
+};
+
+/* An event that is kept, and what came of it. */
+struct fa_happening {
+    const char *ns, *id, *type, *data;
+    int64_t at_us;
+    const char *tasks, *failures; /* JSON arrays: ids; {workflow, trigger, message} */
+};
+
+struct fa_happened {
+    size_t count;
+    struct fa_happening *items;
+    const char *next_cursor; /* NULL: this was the last page */
+};
+
+/* How a join stands for one key. */
+struct fa_join_state {
+    const char *ns, *workflow, *name;
+    const char *key; /* JSON */
+    int64_t round;
+    const char *members; /* JSON: {type: {id, status}} */
+    int64_t updated_us, deadline_us;
+    const char *last_outcome, *last_task, *last_error; /* of the round before */
+};
+
+struct fa_join_states {
+    size_t count;
+    struct fa_join_state *items;
+};
+
 /*
  * AMEND gives a task, by who holds it, what its type's settings say where the submit left it open:
  * of op->submit it takes max_attempts (when the task has the default), retry (when it has none) and
@@ -173,10 +242,22 @@ struct fa_op {
             const struct faina_worker *self;
             const struct faina_held *held;
             size_t held_count;
-            int64_t lease_ms;            /* 0: the default */
-        } worker;                        /* WORKER_PUT */
-        const struct fa_token *token;    /* TOKEN_PUT */
-        const struct faina_query *query; /* LIST */
+            int64_t lease_ms;                   /* 0: the default */
+        } worker;                               /* WORKER_PUT */
+        const struct fa_token *token;           /* TOKEN_PUT */
+        const struct faina_query *query;        /* LIST */
+        const struct faina_emit *emit;          /* EMIT */
+        const struct fa_definition *definition; /* WORKFLOW_PUT */
+        struct {
+            const char *ns, *name; /* WORKFLOW_LIST: name NULL for all, ns "*" for all */
+            bool enable;           /* WORKFLOW_ENABLE */
+        } workflow;                /* WORKFLOW_* but PUT */
+        const struct fa_happened_query *happened_query; /* HAPPENED_LIST */
+        struct {
+            const char *ns, *workflow; /* workflow NULL: all */
+            const char *key;           /* as text or as JSON; NULL: all */
+            int limit;
+        } join; /* JOIN_LIST */
         struct {
             int limit;
             const char *cursor;
@@ -205,7 +286,15 @@ struct fa_op {
         struct fa_token *token_answer; /* TOKEN_PUT */
         struct fa_tokens *tokens;
         struct fa_followed *followed; /* FOLLOW */
+        struct faina_emitted *emitted;
+        struct fa_stored_workflow *workflow_answer; /* WORKFLOW_PUT, WORKFLOW_ENABLE */
+        struct fa_stored_workflows *workflows;
+        struct fa_happened *happened;
+        struct fa_join_states *joins;
     };
+    /* WORKFLOW_PUT: the definition as it was understood, and what is wrong with it. */
+    const struct fa_workflow *checked;
+    struct fa_mistakes *mistakes;
 };
 
 /* What `faina doctor` and `faina db status` show. */

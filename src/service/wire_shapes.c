@@ -127,6 +127,43 @@ static bool read_retry(struct fa_json value, struct fa_arena *arena, void *place
            fa_body_duration("max", max, FAINA_INTERNAL, arena, &policy->max_ms, NULL) == FAINA_OK;
 }
 
+static const struct fa_shape_field origin_fields[] = {
+    FA_SHAPE_ROW("workflow", FA_SHAPE_WORD, struct faina_origin, workflow),
+    FA_SHAPE_ROW("trigger", FA_SHAPE_WORD, struct faina_origin, trigger),
+    FA_SHAPE_ROW("version", FA_SHAPE_INT64, struct faina_origin, version),
+    FA_SHAPE_ROW("eventId", FA_SHAPE_TEXT, struct faina_origin, event_id),
+};
+static const struct fa_shape origin_shape = FA_SHAPE("origin", origin_fields);
+
+/* Null: somebody submitted it. No event: a deadline came. */
+static void put_origin(struct fa_json_writer *w, const void *place)
+{
+    const struct faina_origin *origin = *(const struct faina_origin *const *)place;
+    struct faina_origin told;
+
+    if (!origin) {
+        fa_json_put_null(w);
+        return;
+    }
+    told = *origin;
+    if (told.event_id && !told.event_id[0])
+        told.event_id = NULL;
+    fa_shape_put(w, &origin_shape, &told);
+}
+
+static bool read_origin(struct fa_json value, struct fa_arena *arena, void *place)
+{
+    struct faina_origin *origin;
+
+    if (value.type == FA_JSON_NULL)
+        return true;
+    origin = fa_arena_zero(arena, 1, sizeof(*origin));
+    origin->event_id = "";
+    *(const struct faina_origin **)place = origin;
+    return value.type == FA_JSON_OBJECT &&
+           fa_shape_read(value, &origin_shape, arena, origin, NULL) == FAINA_OK;
+}
+
 /* -1 is null: no limit. */
 static void put_limit(struct fa_json_writer *w, const void *place)
 {
@@ -252,6 +289,7 @@ static const struct fa_shape_field task_fields[] = {
     TASK("expiresAt", TIME, expires_us),
     TASK("teamId", ID, team_id),
     TASK("createdBy", TEXT, created_by),
+    FA_SHAPE_OF_ITS_OWN("origin", struct faina_task, origin, put_origin, read_origin),
     TASK("version", INT64, version),
     TASK("createdAt", TIME, created_us),
     TASK("updatedAt", TIME, updated_us),

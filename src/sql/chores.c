@@ -1,13 +1,14 @@
 /*
  * chores.c - what the clock asks for: due tasks into line, lost leases back, background work that
- * is over its time, and workers that are silent; and what submits in SQL leave to the leader: to
- * link tasks to those that they wait for, and to add up their counts.
+ * is over its time, workers that are silent, and joins that have waited long enough; and what
+ * submits in SQL leave to the leader: to link tasks to those that they wait for, and to add up
+ * their counts.
  *
  * None of it scans the backlog: parked tasks are found by index parked_at, and `held` is as small
  * as the number of tasks under way. Each chore is idempotent: it looks at the row again before it
  * changes it.
  */
-#include "sql/ops.h"
+#include "sql/flows.h"
 
 #include "base/json.h"
 
@@ -188,6 +189,12 @@ enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next
         code = next_of(unit, FA_SQL_HELD_NEXT, next_us, err);
     if (code == FAINA_OK)
         code = fa_workers_forget(unit, next_us, err);
+    if (code == FAINA_OK)
+        code = fa_flows_tell_ends(unit, err);
+    if (code == FAINA_OK)
+        code = fa_joins_expire(unit, limit, next_us, err);
+    if (code == FAINA_OK)
+        code = fa_flows_take_inbox(unit, limit, next_us, err);
     if (was_skipped && *next_us < unit->now_us + SKIP_US)
         *next_us = unit->now_us + SKIP_US; /* not again and again */
     return code;

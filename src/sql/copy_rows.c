@@ -28,6 +28,8 @@ const struct fa_copy_table fa_copy_tables[] = {
     WHOLE("team", COPY_TEAM, TEAM_PUT, 6),
     WHOLE("token", TOKEN_LIST, TOKEN_PUT, 7),
     WHOLE("paused", PAUSED_ALL, PAUSED_INSERT, 2),
+    WHOLE("workflow", COPY_WORKFLOW, COPY_WORKFLOW_PUT, 6),
+    WHOLE("join_state", COPY_JOIN, COPY_JOIN_PUT, 11),
     PAGED("tally", COPY_TALLY, TALLY_ADD, 3, 0, 0, FA_COPY_LANES),
     PAGED("task", COPY_TASK, TASK_INSERT, 21, 1, 2, FA_COPY_LANES),
     PAGED("ready", COPY_READY, READY_INSERT, 15, 3, 0, FA_COPY_LANES),
@@ -40,12 +42,14 @@ const struct fa_copy_table fa_copy_tables[] = {
     PAGED("task_dep", COPY_DEP, DEP_INSERT, 2, 2, -1, FA_COPY_NO_NAMES),
     {"event", FA_SQL_COPY_EVENT, FA_SQL_EVENT_INSERT, 8, 8, 8, 3, 2, -1, FA_COPY_NO_NAMES},
     PAGED("hold", COPY_HOLD, HOLD_INSERT, 2, 2, 0, FA_COPY_RESOURCES),
+    PAGED("origin", COPY_ORIGIN, ORIGIN_INSERT, 6, 1, -1, FA_COPY_NO_NAMES),
+    PAGED("happened", COPY_HAPPENED, COPY_HAPPENED_PUT, 8, 1, -1, FA_COPY_NO_NAMES),
 };
 const size_t fa_copy_table_count = FA_COUNT(fa_copy_tables);
 
 const char *const fa_copy_left_out[] = {
-    "worker", "schema_migrations", "leader",          "awaited", "proof",
-    "log",    "log_forgotten",     "sqlite_sequence", NULL,
+    "worker",          "schema_migrations",   "leader", "awaited", "proof", "log", "log_forgotten",
+    "sqlite_sequence", "workflow_generation", NULL,
 };
 
 enum { KEY_HASH, KEY_TASK, KEY_MORE, KEY_KEY, KEY_INPUT, KEY_CHILD, KEY_PARENT, KEY_NS, KEY_TYPE };

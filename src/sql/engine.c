@@ -17,11 +17,13 @@
 #include "sql/engine.h"
 
 #include "base/clock.h"
+#include "model/limits.h"
 #include "model/states.h"
 #include "model/times.h"
 #include "sql/audit.h"
 #include "sql/batch.h"
 #include "sql/facts.h"
+#include "sql/flows.h"
 #include "sql/journal.h"
 #include "sql/look.h"
 #include "sql/migrate.h"
@@ -57,6 +59,7 @@ struct writer {
     atomic_size_t load; /* weight of the jobs that were handed in and are not done */
     struct fa_db *db;
     struct fa_lanes *lanes;
+    struct fa_flows *flows;
     struct fa_id_source ids;
     struct fa_random random;
     struct fa_unit unit;
@@ -72,6 +75,8 @@ struct engine {
     struct fa_fleet *fleet; /* NULL: there are no other nodes */
     struct writer writers[WRITERS_MAX];
     size_t writer_count;
+    size_t input_size_max;  /* of tasks that workflows make */
+    int64_t events_keep_ms; /* how long events are kept */
 
     int64_t opened_us;
     atomic_llong next_us;   /* when the clock asks for something; INT64_MAX: never */
@@ -132,6 +137,10 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_WORKER_REMOVE] = fa_do_worker_remove,
     [FA_OP_TOKEN_PUT] = fa_do_token_put,
     [FA_OP_TOKEN_REMOVE] = fa_do_token_remove,
+    [FA_OP_EMIT] = fa_do_emit,
+    [FA_OP_WORKFLOW_PUT] = fa_do_workflow_put,
+    [FA_OP_WORKFLOW_ENABLE] = fa_do_workflow_enable,
+    [FA_OP_WORKFLOW_REMOVE] = fa_do_workflow_remove,
 };
 
 static bool takes_part(const struct op_job *job, const struct fa_op *op)
@@ -143,6 +152,18 @@ static bool takes_part(const struct op_job *job, const struct fa_op *op)
 static bool is_store_failure(enum faina_code code)
 {
     return code == FAINA_UNAVAILABLE || code == FAINA_INTERNAL || code == FAINA_STORE_CLOSED;
+}
+
+/* What an operation ended is told to the workflows before the next one can change it. */
+static void tell_ends(struct fa_unit *unit, struct fa_op *op)
+{
+    struct faina_error err = {0};
+    enum faina_code code = fa_flows_tell_ends(unit, &err);
+
+    if (code == FAINA_OK)
+        return;
+    op->code = is_store_failure(code) || unit->source.db->has_failed ? code : FAINA_INTERNAL;
+    op->error = err;
 }
 
 static enum faina_code run_op(struct writer *writer, struct fa_op *op)
@@ -157,6 +178,8 @@ static enum faina_code run_op(struct writer *writer, struct fa_op *op)
     unit->now_us = fa_db_now(writer->db);
     if (fa_op_writes(op->kind)) {
         op->code = do_fns[op->kind](unit, op);
+        if (unit->told_count < unit->ended_count)
+            tell_ends(unit, op);
     } else {
         op->code = fa_unit_flush(unit, &op->error);
         if (op->code == FAINA_OK)
@@ -165,16 +188,18 @@ static enum faina_code run_op(struct writer *writer, struct fa_op *op)
     return op->code;
 }
 
-/* Now and then: old lines of the log go. */
+/* Now and then: old lines of the log go, and old events. */
 static enum faina_code forget_log(struct writer *writer, struct faina_error *err)
 {
     struct engine *engine = writer->engine;
     int64_t now = writer->unit.now_us;
+    enum faina_code code;
 
     if (now < atomic_load(&engine->forget_us))
         return FAINA_OK;
     atomic_store(&engine->forget_us, now + FORGET_US);
-    return fa_journal_forget(&writer->unit, err);
+    code = fa_flows_forget_old(&writer->unit, engine->events_keep_ms, err);
+    return code == FAINA_OK ? fa_journal_forget(&writer->unit, err) : code;
 }
 
 static enum faina_code run_chores(struct writer *writer, struct faina_error *err)
@@ -264,6 +289,7 @@ static enum faina_code transact(struct writer *writer, struct op_job *jobs, bool
     if (writer->needs_load) {
         code = fa_lanes_load(writer->lanes, writer->db, err);
         writer->needs_load = code != FAINA_OK;
+        fa_flows_forget(writer->flows);
     }
     fa_unit_reset(&writer->unit);
     if (code == FAINA_OK && (writer->engine->fleet == NULL || jobs->count == 0))
@@ -771,6 +797,7 @@ static void engine_close(struct fa_service *service)
         fa_batch_destroy(writer->batch);
         fa_unit_finish(&writer->unit);
         fa_lanes_destroy(writer->lanes);
+        fa_flows_destroy(writer->flows);
         fa_db_close(writer->db);
     }
     fa_readers_destroy(engine->readers);
@@ -837,6 +864,7 @@ static enum faina_code open_writer(struct engine *engine, struct writer *writer,
 
     writer->engine = engine;
     writer->lanes = fa_lanes_create();
+    writer->flows = fa_flows_create(engine->input_size_max);
     fa_random_seed_system(&writer->random);
     fa_random_seed_system(&writer->ids.random);
     writer->batch = fa_batch_create(run_jobs, writer, BATCH_WEIGHT_MAX);
@@ -855,6 +883,7 @@ static enum faina_code open_writer(struct engine *engine, struct writer *writer,
         fa_unit_init(&writer->unit,
                      (struct fa_source){writer->db, writer->lanes, .for_change = true},
                      &writer->ids, &writer->random);
+    writer->unit.flows = writer->flows;
     return code;
 }
 
@@ -893,14 +922,26 @@ static enum faina_code join_fleet(struct engine *engine, struct faina_error *err
     return engine->store->ops->join(engine->store, &events, &engine->fleet, err);
 }
 
+/* Before anything runs: workflows make tasks from the first transaction on. */
+static void set_options(struct engine *engine, const struct faina_options *options)
+{
+    engine->input_size_max = FA_INPUT_SIZE_DEFAULT;
+    engine->events_keep_ms = FA_HAPPENED_KEEP_MS;
+    if (options != NULL && options->input_size_max > 0)
+        engine->input_size_max = (size_t)options->input_size_max;
+    if (options != NULL && options->events_keep_ms > 0)
+        engine->events_keep_ms = options->events_keep_ms;
+}
+
 enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
-                               struct faina_error *err)
+                               const struct faina_options *options, struct faina_error *err)
 {
     struct engine *engine = fa_alloc_zero(1, sizeof(*engine));
     enum faina_code code;
 
     engine->base.ops = &engine_ops;
     engine->store = store;
+    set_options(engine, options);
     engine->opened_us = fa_clock_now_us();
     engine->waiters = fa_waiters_create();
     pthread_mutex_init(&engine->timer_mutex, NULL);

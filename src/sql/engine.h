@@ -7,8 +7,10 @@
 #include "service/service.h"
 #include "sql/store.h"
 
-/* An engine over a store, which it closes, also when it fails. Codes as for faina_open. */
+/* An engine over a store, which it closes, also when it fails. Options may be NULL. Codes as for
+ * faina_open. */
 FA_MUST_CHECK enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
+                                             const struct faina_options *options,
                                              struct faina_error *err);
 
 #endif

@@ -235,6 +235,7 @@ enum move {
     FORGET_TASK,
     FORGET_EVENTS,
     FORGET_DEPS,
+    FORGET_ORIGIN,
     MOVE_COUNT
 };
 
@@ -260,6 +261,7 @@ static const struct {
     [FORGET_TASK] = {FA_SQL_TASK_DELETE, 1, bind_key},
     [FORGET_EVENTS] = {FA_SQL_EVENT_DELETE, 1, bind_key},
     [FORGET_DEPS] = {FA_SQL_DEP_DELETE, 1, bind_key},
+    [FORGET_ORIGIN] = {FA_SQL_ORIGIN_DELETE, 1, bind_key},
 };
 
 /* The moves of one row, as a set of (1u << move). */
@@ -297,6 +299,8 @@ static unsigned moves_of(const struct fa_row *row, enum fa_home to)
         set |= 1u << enter[to];
     else
         set |= 1u << FORGET_TASK | 1u << FORGET_EVENTS | 1u << FORGET_DEPS;
+    if (to == FA_HOME_NONE && row->flags & FA_FLAG_HAS_ORIGIN)
+        set |= 1u << FORGET_ORIGIN;
     return set;
 }
 

@@ -8,7 +8,8 @@
  *
  * By file: submit.c; claim.c (claim, claim next, start, release); outcome.c (progress, heartbeat,
  * note, complete, fail, block, background); manage.c (cancel, retry, delete, purge); admin.c
- * (pauses, resources, teams); workers.c; tokens.c; amend.c; chores.c (what the clock asks for).
+ * (pauses, resources, teams); workers.c; tokens.c; amend.c; flows.c, emit.c, joins.c (flows.h);
+ * chores.c (what the clock asks for).
  */
 #ifndef FA_OPS_H
 #define FA_OPS_H
@@ -27,6 +28,7 @@ fa_do_fn fa_do_pause, fa_do_resume, fa_do_resource_set, fa_do_resource_remove;
 fa_do_fn fa_do_team_put, fa_do_team_remove;
 fa_do_fn fa_do_worker_put, fa_do_worker_remove;
 fa_do_fn fa_do_token_put, fa_do_token_remove;
+fa_do_fn fa_do_emit, fa_do_workflow_put, fa_do_workflow_enable, fa_do_workflow_remove;
 
 /* Promotes what is due, takes back what lost its lease, ends what is over its time (up to `limit`
  * of each), and forgets silent workers. *next_us is when to look again (INT64_MAX: nothing has a

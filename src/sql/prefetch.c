@@ -1,7 +1,7 @@
 /* prefetch.c - see prefetch.h. */
 #include "sql/prefetch.h"
 
-#include "sql/ops.h"
+#include "sql/flows.h"
 
 static void add(struct fa_prefetch *wants, struct fa_keys *list, int64_t key)
 {
@@ -30,6 +30,13 @@ static void add_submit(struct fa_prefetch *wants, const struct faina_submit *sub
         add_id(wants, &wants->tasks, submit->depends_on[i]);
 }
 
+/* A task that is going to end: workflows may want to know. */
+static void add_end(struct fa_prefetch *wants, bool whole, const char *id)
+{
+    wants->has_ends = true;
+    add_id(wants, whole ? &wants->whole : &wants->tasks, id);
+}
+
 void fa_prefetch_add(struct fa_prefetch *wants, const struct fa_op *op)
 {
     switch ((int)op->kind) {
@@ -40,16 +47,20 @@ void fa_prefetch_add(struct fa_prefetch *wants, const struct fa_op *op)
     case FA_OP_START:
     case FA_OP_PROGRESS:
     case FA_OP_HEARTBEAT:
-    case FA_OP_COMPLETE:
     case FA_OP_BACKGROUND:
         add_id(wants, op->wants_task ? &wants->whole : &wants->tasks, op->id);
         break;
+    case FA_OP_COMPLETE:
+        add_end(wants, op->wants_task || fa_flows_hear_ends(wants->unit->flows), op->id);
+        break;
     case FA_OP_FAIL:
+    case FA_OP_CANCEL:
+    case FA_OP_DELETE:
+        add_end(wants, true, op->id);
+        break;
     case FA_OP_BLOCK:
     case FA_OP_RELEASE:
-    case FA_OP_CANCEL:
     case FA_OP_RETRY:
-    case FA_OP_DELETE:
         add_id(wants, &wants->whole, op->id);
         break;
     default:
@@ -86,6 +97,8 @@ enum faina_code fa_prefetch_run(struct fa_prefetch *wants, struct faina_error *e
     struct fa_unit *unit = wants->unit;
     enum faina_code code = FAINA_OK;
 
+    if (wants->has_ends)
+        unit->source.also = fa_flows_ask(unit);
     if (wants->hashes.count > 0)
         code = fa_unit_look_up(unit, wants->hashes.keys, wants->hashes.count, err);
     if (code == FAINA_OK && wants->whole.count > 0)

@@ -15,6 +15,7 @@
 struct fa_prefetch {
     struct fa_unit *unit;
     struct fa_keys tasks, whole, hashes;
+    bool has_ends; /* tasks are going to end */
 };
 
 void fa_prefetch_add(struct fa_prefetch *wants, const struct fa_op *op);

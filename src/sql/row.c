@@ -303,8 +303,16 @@ static enum faina_code load_held(struct fa_source *source, struct sink *sink, si
                                  struct faina_error *err)
 {
     struct fa_db_call call = call_for(FA_SQL_HELD_GET, sink, count, sink_held, source->for_change);
-    enum faina_code code = fa_db_run(source->db, &call, err);
+    enum faina_code code;
 
+    if (source->also != NULL) {
+        struct fa_db_call calls[] = {*source->also, call};
+
+        source->also = NULL;
+        code = fa_db_run_all(source->db, calls, FA_COUNT(calls), err);
+    } else {
+        code = fa_db_run(source->db, &call, err);
+    }
     if (code == FAINA_OK)
         code = check_damage(sink, err);
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
@@ -529,6 +537,40 @@ static void sink_id(void *ctx, size_t n, const struct fa_value *columns)
     list->ids[list->count++] = text;
 }
 
+struct origin_sink {
+    struct fa_arena *arena;
+    struct faina_origin *origin;
+    int64_t depth;
+};
+
+static void sink_origin(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct origin_sink *sink = ctx;
+
+    (void)n;
+    sink->origin = fa_arena_zero(sink->arena, 1, sizeof(*sink->origin));
+    sink->origin->workflow = fa_value_dup(&c[0], sink->arena);
+    sink->origin->trigger = fa_value_dup(&c[1], sink->arena);
+    sink->origin->version = fa_value_as_int(&c[2]);
+    sink->origin->event_id = fa_value_dup(&c[3], sink->arena);
+    sink->depth = fa_value_as_int(&c[4]);
+}
+
+enum faina_code fa_row_origin(struct fa_source *source, const struct fa_row *row,
+                              struct fa_arena *arena, const struct faina_origin **out,
+                              int64_t *depth, struct faina_error *err)
+{
+    struct origin_sink sink = {.arena = arena};
+    struct fa_value key = fa_value_int(row->id.key);
+    enum faina_code code = FAINA_OK;
+
+    if (row->flags & FA_FLAG_HAS_ORIGIN)
+        code = fa_db_one(source->db, FA_SQL_ORIGIN_GET, &key, 1, sink_origin, &sink, err);
+    *out = sink.origin;
+    *depth = sink.depth;
+    return code;
+}
+
 static enum faina_code read_links(struct fa_source *source, const struct fa_row *row,
                                   struct fa_arena *arena, struct faina_task *out,
                                   struct faina_error *err)
@@ -536,6 +578,7 @@ static enum faina_code read_links(struct fa_source *source, const struct fa_row 
     struct id_list deps = {.arena = arena};
     struct fa_value key = fa_value_int(row->id.key);
     enum faina_code code;
+    int64_t depth;
 
     if (row->parent != 0) {
         struct fa_value parent = fa_value_int(row->parent);
@@ -554,7 +597,7 @@ static enum faina_code read_links(struct fa_source *source, const struct fa_row 
         out->depends_on = deps.ids;
         out->depends_on_count = deps.count;
     }
-    return FAINA_OK;
+    return fa_row_origin(source, row, arena, &out->origin, &depth, err);
 }
 
 static const char *lend_or_copy(const char *text, struct fa_arena *arena, bool lend)

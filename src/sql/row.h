@@ -35,6 +35,7 @@ enum fa_flag {
     FA_FLAG_NOT_COUNTED = 1 << 13,    /* the present claim went on with an attempt */
     FA_FLAG_BORN_BLOCKED = 1 << 14,   /* it had to wait from the first */
     FA_FLAG_AWAITED = 1 << 15,        /* a child that counts in its parent's present block */
+    FA_FLAG_HAS_ORIGIN = 1 << 16,     /* a workflow made it: `origin` has a row */
 };
 
 struct fa_row {
@@ -75,6 +76,7 @@ struct fa_source {
     struct fa_db *db;
     struct fa_lanes *lanes;
     bool for_change; /* standings are read to be changed: nobody else may change them meanwhile */
+    const struct fa_db_call *also; /* a question to go along with the next read of many; once */
 };
 
 /* Keys of tasks, growing in an arena; fa_keys_sink adds the first column of a row. */
@@ -134,6 +136,11 @@ bool fa_row_from_plain_scan(const struct fa_value *columns, struct fa_arena *are
 FA_MUST_CHECK enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row,
                                              struct fa_arena *arena, bool lend, bool brief,
                                              struct faina_task *out, struct faina_error *err);
+
+/* What made the task; *depth is how many tasks led to it. *out: NULL when somebody submitted it. */
+FA_MUST_CHECK enum faina_code fa_row_origin(struct fa_source *source, const struct fa_row *row,
+                                            struct fa_arena *arena, const struct faina_origin **out,
+                                            int64_t *depth, struct faina_error *err);
 
 /* The event that an ended task's row tells. */
 struct faina_event fa_row_end_event(const struct fa_row *row);

@@ -48,13 +48,14 @@ static void clear_tables(struct fa_unit *unit)
 void fa_unit_reset(struct fa_unit *unit)
 {
     fa_arena_reset(&unit->arena);
+    unit->source.also = NULL;
     clear_tables(unit);
     fa_buf_clear(&unit->journal);
     unit->row_count = 0;
     unit->dirty_count = 0;
     unit->event_count = 0;
     unit->link_count = 0;
-    unit->ended_count = 0;
+    unit->ended_count = unit->told_count = 0;
     unit->added = NULL;
     unit->added_count = unit->added_size = unit->lost_count = 0;
     unit->has_ready = unit->has_leftover = false;

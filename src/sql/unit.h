@@ -23,6 +23,7 @@
 #include "model/states.h"
 #include "sql/row.h"
 
+struct fa_flows;
 struct fa_unit_event;
 struct fa_unit_link;
 
@@ -38,7 +39,8 @@ struct fa_unit {
     struct fa_arena arena;
     struct fa_id_source *ids;
     struct fa_random *random;
-    int64_t now_us; /* the time of the operation being run */
+    struct fa_flows *flows; /* workflows (flows.h) */
+    int64_t now_us;         /* the time of the operation being run */
 
     /* What there may be to do after the commit. */
     bool has_ready;      /* something may be claimed that could not before */
@@ -46,6 +48,7 @@ struct fa_unit {
     int64_t next_us;     /* earliest new deadline; INT64_MAX: none */
     struct fa_id *ended; /* tasks that ended */
     size_t ended_count, ended_size;
+    size_t told_count;     /* how many of them the workflows know of */
     struct fa_row **added; /* tasks that were made; in the arena */
     size_t added_count, added_size;
     size_t lost_count; /* leases that ran out */

@@ -76,12 +76,18 @@ static void fill_statuses(struct fa_t *t)
 static void fill_fields(struct fa_t *t)
 {
     struct faina_team team = {.ns = "other", .name = "the \"team\"", .spec = "{\"a\":[1]}"};
+    struct fa_token token = {
+        .name = "ci",
+        .hash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+        .scopes = FA_SCOPE_READ,
+    };
     char *big = fa_arena_zero(&t->arena, 300001, 1);
     const char *id, *team_id;
 
     memset(big, 'x', 300000);
     big[0] = big[299999] = '"';
     fa_t_submit(t, .type = "big", .input = big);
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_TOKEN_PUT, .token = &token}));
     CHECK_OK(t, fa_t_team_put(t, &team));
     team_id = fa_arena_strdup(&t->arena, t->op.team_answer->id);
     fa_t_submit(t, .ns = "other", .type = "full \xc3\xa4", .name = "a 'name' \\ \xe6\x97\xa5",

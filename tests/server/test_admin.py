@@ -130,14 +130,14 @@ def test_health_and_info(place):
 
 def test_the_log_of_events(place):
     server = place.serve()
-    page = server("GET", "/events", status=200).json()
+    page = server("GET", "/log", status=200).json()
     equal((page["items"], page["hasMore"], page["hasGap"]), ([], False, False))
     start = page["nextCursor"]
     task = server.held("w", createdBy="me")["id"]
     server.act(task, "block", workerId="w", subtasks=[{"type": "child"}])
     seen, cursor = [], start
     while True:
-        page = server("GET", f"/events?cursor={cursor}&limit=2", status=200).json()
+        page = server("GET", f"/log?cursor={cursor}&limit=2", status=200).json()
         is_true(len(page["items"]) <= 2)
         seen += page["items"]
         cursor = page["nextCursor"]
@@ -149,10 +149,10 @@ def test_the_log_of_events(place):
     is_true(child["parentKey"] and not seen[0]["parentKey"], seen)
     equal((seen[0]["namespace"], seen[0]["createdBy"], seen[0]["status"]),
           ("default", "me", "pending"))
-    again = server("GET", f"/events?cursor={seen[0]['cursor']}", status=200).json()["items"]
+    again = server("GET", f"/log?cursor={seen[0]['cursor']}", status=200).json()["items"]
     equal(again, seen[1:])
     for query in ("cursor=x", "limit=0", "limit=1001", "since=1"):
-        equal(server("GET", "/events?" + query, status=400).code(), "invalid_request", query)
+        equal(server("GET", "/log?" + query, status=400).code(), "invalid_request", query)
 
 
 def test_no_page_for_people(place):

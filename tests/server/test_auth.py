@@ -120,12 +120,12 @@ def test_namespaces_of_bodies(place):
 
 def test_events_of_other_namespaces_are_not_told(place):
     server = place.serve()
-    start = server("GET", "/events", status=200).json()["nextCursor"]
+    start = server("GET", "/log", status=200).json()["nextCursor"]
     for ns in ("one", "two"):
         server.submit(namespace=ns)
     all_of_one = place.token("read", namespace="one")
-    wait_until(lambda: server("GET", "/events").status == 401, "the token is not noticed")
-    page = server("GET", f"/events?cursor={start}", status=200, token=all_of_one).json()
+    wait_until(lambda: server("GET", "/log").status == 401, "the token is not noticed")
+    page = server("GET", f"/log?cursor={start}", status=200, token=all_of_one).json()
     equal([item["namespace"] for item in page["items"]], ["one"])
     equal(server("GET", "/info?thorough=true", status=403, token=all_of_one).code(), "forbidden")
 

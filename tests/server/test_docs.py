@@ -115,6 +115,10 @@ def prepare(server, method, path):
         server("PUT", "/resources/gpu", {"maxConcurrency": 1}, 200)
     if path == API + "/workers/{name}" and method in ("GET", "DELETE"):
         server("PUT", "/workers/me", {}, 200)
+    if "/workflows/" in path or "/events/" in path:
+        server("PUT", "/workflows/mails", {"workflow": "mails", "triggers": [
+            {"name": "welcome", "on": "user.created", "task": {"type": "mail.send"}}]}, 200)
+        server("POST", "/events", {"type": "x", "id": "upload-17"}, 200)
     task = server.submit("mail.send")["id"]
     if path.endswith("/result"):
         server.act(task, "start", workerId="me")
@@ -185,6 +189,10 @@ def test_examples(place):
                  for method in methods})
 
 
+# What a body, and what a definition says about a field that it doesn't know.
+UNKNOWN = re.compile(rb"unknown field|is not a known field")
+
+
 def test_schemas_know_every_field_of_a_body(place):
     """A body with every field that its schema has is not refused for a field that is unknown."""
     server = place.serve()
@@ -202,10 +210,10 @@ def test_schemas_know_every_field_of_a_body(place):
             target = "." + path.replace("{id}", thing.json()["id"]).replace("{name}", "x")
             for name in schema["properties"]:
                 answer = server(method.upper(), target, {name: None})
-                is_true(b"unknown field" not in answer.body, path, name, answer)
+                is_true(not UNKNOWN.search(answer.body), path, name, answer)
                 tried += 1
             answer = server(method.upper(), target, {"surely unknown": None}, 400)
-            is_true(b"unknown field" in answer.body, path, answer)
+            is_true(UNKNOWN.search(answer.body), path, answer)
     is_true(tried > 60, tried)
 
 

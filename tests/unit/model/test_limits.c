@@ -69,6 +69,10 @@ static const struct {
     ROW(FA_WORKFLOW_JOINS_MAX, "joins of a workflow", COUNT),
     ROW(FA_WORKFLOW_MISTAKES_MAX, "mistakes of a definition that are reported at once", COUNT),
     ROW(FA_JOIN_TYPES_MAX, "items of a join's `taskTypes`", COUNT),
+    ROW(FA_JOIN_KEY_SIZE_MAX, "the value of a join's key, as JSON", BYTES),
+    ROW(FA_CHAIN_DEPTH_MAX, "tasks that lead to each other by their ends", COUNT),
+    ROW(FA_HAPPENED_KEEP_MS, "how long events are kept, unless `FAINA_EVENTS_KEEP` says otherwise",
+        MS),
     ROW(FA_LOG_KEEP_MS, "how old a place in the stream of events may be", MS),
 #undef ROW
 };

@@ -51,7 +51,7 @@ static void test_workflow__the_example(void **state)
     struct fa_arena arena = {0};
     char *text = read_example();
     const struct fa_workflow *workflow = read_fine(text, FA_WORKFLOW_YAML, &arena);
-    const struct fa_trigger *mp3 = &workflow->triggers[0];
+    const struct fa_workflow_trigger *mp3 = &workflow->triggers[0];
     const struct fa_join *join = &workflow->joins[0];
     struct fa_json data = fa_json_value(FA_LIT("{\"hash\":\"abc\",\"mimeType\":\"audio/mpeg\"}"));
     struct fa_template_members members = {fa_json_value(FA_LIT("\"abc\"")), NULL};

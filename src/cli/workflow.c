@@ -1,0 +1,293 @@
+/*
+ * workflow.c - events, and the workflows that listen to them.
+ */
+#include "cli/workflow.h"
+
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "model/times.h"
+#include "service/wire_flow.h"
+
+/* ------------------------------------------------------------------------------------------
+ * Emit
+ */
+
+int fa_verb_emit(struct fa_cli *cli)
+{
+    struct faina_emit event = {.ns = cli->ns, .type = cli->args[0], .id = fa_flag(cli, "id")};
+    struct fa_op op = {.kind = FA_OP_EMIT, .emit = &event};
+    struct fa_out_json json;
+    int code = fa_arg_json(cli, 1, "data", &event.data);
+
+    if (code == FA_EXIT_OK)
+        code = fa_cli_run(cli, &op);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->has_format && cli->format != FA_CLI_TABLE) {
+        fa_out_json_begin(cli, &json);
+        fa_wire_put_emitted(&json.writer, op.emitted);
+        fa_out_json_end(cli, &json);
+    } else {
+        for (size_t i = 0; i < op.emitted->count; i++)
+            fa_outf(cli, "%s\n", op.emitted->tasks[i]);
+    }
+    if (op.emitted->count == 0 && op.emitted->failure_count == 0 && cli->err_is_tty)
+        fa_cli_note(cli, "No trigger wanted it. faina workflow why %s says more.", op.emitted->id);
+    for (size_t i = 0; i < op.emitted->failure_count; i++)
+        fa_cli_note(cli, "faina: trigger %s of %s: %s", op.emitted->failures[i].trigger,
+                    op.emitted->failures[i].workflow, op.emitted->failures[i].message);
+    return op.emitted->failure_count > 0 ? FA_EXIT_FAILURE : FA_EXIT_OK;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Definitions
+ */
+
+int fa_workflow_load(struct fa_cli *cli, const char *file, struct fa_bytes *text, bool *is_yaml,
+                     const struct fa_workflow **out)
+{
+    enum fa_workflow_format format;
+    struct fa_mistakes mistakes = {0};
+    struct faina_error err = {0};
+    int code;
+
+    if (!fa_workflow_format_of(file, &format))
+        return fa_cli_usage(cli, "%s: a workflow is a .yaml, .yml or .json file", file);
+    code = fa_input_read(cli, fa_arena_printf(&cli->arena, "@%s", file), "workflow", text);
+    if (code != FA_EXIT_OK)
+        return code;
+    *is_yaml = format == FA_WORKFLOW_YAML;
+    if (fa_workflow_read(*text, format, &cli->arena, out, &mistakes, &err) == FAINA_OK)
+        return FA_EXIT_OK;
+    fa_cli_note(cli, "faina: %s is no workflow", file);
+    for (size_t i = 0; i < mistakes.count; i++)
+        fa_cli_note(cli, "%s:%d:%d: %s", file, mistakes.items[i].line, mistakes.items[i].column,
+                    mistakes.items[i].message);
+    if (mistakes.count == 0)
+        fa_cli_note(cli, "%s: %s", file, err.message);
+    return FA_EXIT_USAGE;
+}
+
+/* All files in one transaction, after all of them were found good. */
+int fa_verb_workflow_apply(struct fa_cli *cli)
+{
+    struct fa_definition *definitions =
+        fa_arena_zero(&cli->arena, cli->arg_count, sizeof(*definitions));
+    struct fa_op *ops = fa_arena_zero(&cli->arena, cli->arg_count, sizeof(*ops));
+    const struct fa_workflow *workflow;
+    int code = FA_EXIT_OK;
+
+    for (size_t i = 0; i < cli->arg_count; i++) {
+        int one = fa_workflow_load(cli, cli->args[i], &definitions[i].text, &definitions[i].is_yaml,
+                                   &workflow);
+
+        code = code == FA_EXIT_OK ? one : code;
+        definitions[i].ns = cli->ns;
+        ops[i] = (struct fa_op){
+            .kind = FA_OP_WORKFLOW_PUT, .definition = &definitions[i], .arena = &cli->arena};
+    }
+    if (code == FA_EXIT_OK)
+        code = fa_cli_open(cli);
+    if (code != FA_EXIT_OK)
+        return code;
+    fa_service_run(cli->service, ops, cli->arg_count);
+    for (size_t i = 0; i < cli->arg_count; i++) {
+        if (ops[i].code != FAINA_OK)
+            code = fa_cli_fail(cli, &ops[i].error);
+        else
+            fa_outf(cli, "%s version %lld%s%s\n", ops[i].workflow_answer->name,
+                    (long long)ops[i].workflow_answer->version,
+                    ops[i].existing ? ", unchanged" : "",
+                    ops[i].workflow_answer->is_enabled ? "" : ", disabled");
+    }
+    return code;
+}
+
+static void print_workflows_table(struct fa_cli *cli, const struct fa_stored_workflows *workflows)
+{
+    static const struct fa_column columns[] = {
+        {"NAME", FA_COLUMN_FLEXIBLE},
+        {"NAMESPACE", 0},
+        {"VERSION", FA_COLUMN_RIGHT},
+        {"ENABLED", 0},
+        {"TRIGGERS", FA_COLUMN_RIGHT},
+        {"JOINS", FA_COLUMN_RIGHT},
+        {"CHANGED", 0},
+    };
+    struct fa_table table;
+
+    if (workflows->count == 0) {
+        fa_cli_note(cli, "No workflows.");
+        return;
+    }
+    fa_table_init(&table, columns, FA_COUNT(columns));
+    for (size_t i = 0; i < workflows->count; i++) {
+        const struct fa_stored_workflow *stored = &workflows->items[i];
+        const struct fa_workflow *workflow = fa_workflow_of(cli, stored);
+        char time[FA_TIME_SIZE];
+
+        fa_time_format(stored->updated_us, time);
+        fa_table_add(&table, FA_PLAIN, stored->name);
+        fa_table_add(&table, FA_PLAIN, stored->ns);
+        fa_table_addf(&table, "%lld", (long long)stored->version);
+        fa_table_add(&table, stored->is_enabled ? FA_GREEN : FA_DIM,
+                     stored->is_enabled ? "yes" : "no");
+        fa_table_addf(&table, "%zu", workflow ? workflow->trigger_count : 0);
+        fa_table_addf(&table, "%zu", workflow ? workflow->join_count : 0);
+        fa_table_add(&table, FA_DIM, time);
+    }
+    fa_table_print(&table, cli, 0);
+    fa_table_finish(&table);
+}
+
+const struct fa_workflow *fa_workflow_of(struct fa_cli *cli,
+                                         const struct fa_stored_workflow *stored)
+{
+    const struct fa_workflow *workflow = NULL;
+    struct fa_mistakes mistakes = {0};
+
+    if (fa_workflow_read(fa_str(stored->definition), FA_WORKFLOW_JSON, &cli->arena, &workflow,
+                         &mistakes, NULL) != FAINA_OK)
+        return NULL;
+    return workflow;
+}
+
+int fa_verb_workflow_ls(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_WORKFLOW_LIST, .workflow = {.ns = cli->ns}};
+    struct fa_out_json json;
+    int code = fa_cli_run(cli, &op);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->format == FA_CLI_TABLE) {
+        print_workflows_table(cli, op.workflows);
+        return code;
+    }
+    if (cli->format == FA_CLI_JSONL) {
+        for (size_t i = 0; i < op.workflows->count; i++) {
+            fa_out_json_begin(cli, &json);
+            fa_wire_put_workflow(&json.writer, &op.workflows->items[i]);
+            fa_out_json_end(cli, &json);
+        }
+        return code;
+    }
+    fa_out_json_begin(cli, &json);
+    fa_json_begin_object(&json.writer);
+    fa_json_key(&json.writer, "items");
+    fa_json_begin_array(&json.writer);
+    for (size_t i = 0; i < op.workflows->count; i++)
+        fa_wire_put_workflow(&json.writer, &op.workflows->items[i]);
+    fa_json_end_array(&json.writer);
+    fa_json_end_object(&json.writer);
+    fa_out_json_end(cli, &json);
+    return code;
+}
+
+int fa_verb_workflow_get(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_WORKFLOW_LIST,
+                       .workflow = {.ns = cli->ns, .name = cli->args[0]}};
+    struct fa_out_json json;
+    int code = fa_cli_run(cli, &op);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    fa_out_json_begin(cli, &json);
+    if (cli->has_format && cli->format != FA_CLI_TABLE)
+        fa_wire_put_workflow(&json.writer, &op.workflows->items[0]);
+    else
+        fa_json_put_raw(&json.writer, op.workflows->items[0].definition);
+    fa_out_json_end(cli, &json);
+    return code;
+}
+
+/* One operation for each name; the first refusal is the exit code, the others are still done. */
+static int for_each(struct fa_cli *cli, enum fa_op_kind kind, bool is_on)
+{
+    int code = FA_EXIT_OK;
+
+    for (size_t i = 0; i < cli->arg_count; i++) {
+        struct fa_op op = {.kind = kind,
+                           .workflow = {.ns = cli->ns, .name = cli->args[i], .enable = is_on}};
+        int one = fa_cli_run(cli, &op);
+
+        code = code == FA_EXIT_OK ? one : code;
+    }
+    return code;
+}
+
+int fa_verb_workflow_rm(struct fa_cli *cli)
+{
+    return for_each(cli, FA_OP_WORKFLOW_REMOVE, false);
+}
+
+int fa_verb_workflow_enable(struct fa_cli *cli)
+{
+    return for_each(cli, FA_OP_WORKFLOW_ENABLE, true);
+}
+
+int fa_verb_workflow_disable(struct fa_cli *cli)
+{
+    return for_each(cli, FA_OP_WORKFLOW_ENABLE, false);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Joins
+ */
+
+static void print_joins_table(struct fa_cli *cli, const struct fa_join_states *joins)
+{
+    static const struct fa_column columns[] = {
+        {"KEY", 0},  {"WORKFLOW", 0},
+        {"JOIN", 0}, {"ROUND", FA_COLUMN_RIGHT},
+        {"LAST", 0}, {"MEMBERS", FA_COLUMN_FLEXIBLE},
+    };
+    struct fa_table table;
+
+    if (joins->count == 0) {
+        fa_cli_note(cli, "No joins under way.");
+        return;
+    }
+    fa_table_init(&table, columns, FA_COUNT(columns));
+    for (size_t i = 0; i < joins->count; i++) {
+        const struct fa_join_state *state = &joins->items[i];
+
+        fa_table_add(&table, FA_PLAIN, state->key);
+        fa_table_add(&table, FA_PLAIN, state->workflow);
+        fa_table_add(&table, FA_PLAIN, state->name);
+        fa_table_addf(&table, "%lld", (long long)state->round);
+        fa_table_add(&table, FA_PLAIN, state->last_outcome);
+        fa_table_add(&table, FA_PLAIN, state->members);
+    }
+    fa_table_print(&table, cli, 0);
+    fa_table_finish(&table);
+}
+
+int fa_verb_workflow_joins(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_JOIN_LIST,
+                       .join = {.ns = cli->ns,
+                                .workflow = cli->arg_count > 0 ? cli->args[0] : NULL,
+                                .key = fa_flag(cli, "key"),
+                                .limit = 1000}};
+    struct fa_out_json json;
+    int code = fa_cli_run(cli, &op);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->format == FA_CLI_TABLE) {
+        print_joins_table(cli, op.joins);
+        return code;
+    }
+    fa_out_json_begin(cli, &json);
+    fa_json_begin_object(&json.writer);
+    fa_json_key(&json.writer, "items");
+    fa_json_begin_array(&json.writer);
+    for (size_t i = 0; i < op.joins->count; i++)
+        fa_wire_put_join(&json.writer, &op.joins->items[i]);
+    fa_json_end_array(&json.writer);
+    fa_json_end_object(&json.writer);
+    fa_out_json_end(cli, &json);
+    return code;
+}

@@ -1,0 +1,342 @@
+/*
+ * workflow_test.c - trying definitions without making anything: `workflow test` and `workflow why`.
+ *
+ * Both ask the engine for events only; matching and rendering happen here, by the same functions
+ * that the engine uses.
+ */
+#include "cli/workflow.h"
+
+#include "base/clock.h"
+#include "cli/table.h"
+#include "cli/verbs.h"
+#include "model/limits.h"
+#include "service/wire_flow.h"
+
+/* What a trigger makes of an event. */
+struct trial {
+    bool is_match, has_failed;
+    const char *clause; /* that decided; NULL: it has no condition */
+    const char *task;   /* JSON; or, when it failed, why */
+};
+
+static struct trial try_trigger(struct fa_arena *arena, const struct fa_workflow_trigger *trigger,
+                                const struct fa_match_data *data)
+{
+    struct trial trial = {.is_match = true};
+    struct fa_match_verdict verdict;
+    struct fa_json root = data->root;
+    struct faina_error err = {0};
+    struct fa_buf buf;
+
+    if (trigger->match) {
+        struct fa_bytes source = fa_match_source(trigger->match);
+
+        if (fa_match_run(trigger->match, data, &verdict, &err) != FAINA_OK)
+            return (struct trial){.has_failed = true, .task = fa_arena_strdup(arena, err.message)};
+        trial.is_match = verdict.is_match;
+        trial.clause = fa_arena_copy(arena, source.ptr + verdict.from, verdict.to - verdict.from);
+    }
+    if (!trial.is_match)
+        return trial;
+    fa_buf_init(&buf, FA_INPUT_SIZE_CEILING);
+    trial.has_failed =
+        fa_template_render(trigger->task, fa_template_lookup_data, &root, &buf, &err) != FAINA_OK;
+    trial.task = trial.has_failed ? fa_arena_strdup(arena, err.message)
+                                  : fa_arena_copy(arena, buf.ptr, buf.len);
+    fa_buf_finish(&buf);
+    return trial;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * A match expression
+ */
+
+static int test_match(struct fa_cli *cli)
+{
+    const struct fa_match *match = NULL;
+    struct fa_match_verdict verdict;
+    struct fa_match_data data;
+    struct fa_out_json json;
+    struct faina_error err;
+    struct fa_bytes source;
+    const char *text = NULL;
+    int code;
+
+    if (!fa_flag(cli, "match") || !fa_flag(cli, "data") || cli->arg_count > 0)
+        return fa_cli_usage(cli, "give --match and --data, or a FILE");
+    code = fa_flag_json(cli, "data", &text);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (fa_match_compile(fa_str(fa_flag(cli, "match")), &cli->arena, &match, &err) != FAINA_OK)
+        return fa_cli_fail(cli, &err);
+    fa_match_data_init(&data, fa_str(text));
+    if (fa_match_run(match, &data, &verdict, &err) != FAINA_OK)
+        return fa_cli_fail(cli, &err);
+    if (cli->has_format && cli->format != FA_CLI_TABLE) {
+        fa_out_json_begin(cli, &json);
+        fa_wire_put_verdict(&json.writer, match, &verdict);
+        fa_out_json_end(cli, &json);
+        return FA_EXIT_OK;
+    }
+    source = fa_match_source(match);
+    fa_outf(cli, "%s, because %.*s is %s\n", verdict.is_match ? "true" : "false",
+            (int)(verdict.to - verdict.from), source.ptr + verdict.from,
+            verdict.clause_holds ? "true" : "false");
+    return FA_EXIT_OK;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Playing events back
+ */
+
+struct tally {
+    int64_t events, matched, failed;
+    const char *failure; /* the first */
+};
+
+static void print_trial(struct fa_cli *cli, const struct fa_happening *event,
+                        const struct fa_workflow_trigger *trigger, const struct trial *trial)
+{
+    struct fa_out_json json;
+
+    fa_out_json_begin(cli, &json);
+    fa_json_begin_object(&json.writer);
+    fa_json_key(&json.writer, "eventId");
+    fa_json_put_str(&json.writer, event->id);
+    fa_json_key(&json.writer, "trigger");
+    fa_json_put_str(&json.writer, trigger->name);
+    fa_json_key(&json.writer, "task");
+    fa_json_put_raw(&json.writer, trial->has_failed ? NULL : trial->task);
+    fa_json_key(&json.writer, "error");
+    fa_json_put_str(&json.writer, trial->has_failed ? trial->task : NULL);
+    fa_json_end_object(&json.writer);
+    fa_out_json_end(cli, &json);
+}
+
+static void play_event(struct fa_cli *cli, const struct fa_workflow *workflow,
+                       const struct fa_happening *event, struct tally *tallies,
+                       struct fa_arena *arena)
+{
+    bool is_told = cli->has_format && cli->format != FA_CLI_TABLE;
+    struct fa_match_data data;
+
+    fa_match_data_init(&data, fa_str(event->data));
+    for (size_t i = 0; i < workflow->trigger_count; i++) {
+        const struct fa_workflow_trigger *trigger = &workflow->triggers[i];
+        struct trial trial;
+
+        if (strcmp(trigger->on, event->type) != 0)
+            continue;
+        trial = try_trigger(arena, trigger, &data);
+        tallies[i].events++;
+        tallies[i].matched += trial.is_match && !trial.has_failed;
+        tallies[i].failed += trial.has_failed;
+        if (trial.has_failed && !tallies[i].failure)
+            tallies[i].failure = fa_arena_strdup(&cli->arena, trial.task);
+        if (is_told && (trial.is_match || trial.has_failed))
+            print_trial(cli, event, trigger, &trial);
+    }
+}
+
+static void print_tallies(struct fa_cli *cli, const struct fa_workflow *workflow,
+                          const struct tally *tallies)
+{
+    static const struct fa_column columns[] = {
+        {"TRIGGER", 0},
+        {"ON", 0},
+        {"EVENTS", FA_COLUMN_RIGHT},
+        {"TASKS", FA_COLUMN_RIGHT},
+        {"FAILED", FA_COLUMN_RIGHT},
+        {"WHY", FA_COLUMN_FLEXIBLE},
+    };
+    struct fa_table table;
+
+    fa_table_init(&table, columns, FA_COUNT(columns));
+    for (size_t i = 0; i < workflow->trigger_count; i++) {
+        fa_table_add(&table, FA_PLAIN, workflow->triggers[i].name);
+        fa_table_add(&table, FA_PLAIN, workflow->triggers[i].on);
+        fa_table_addf(&table, "%lld", (long long)tallies[i].events);
+        fa_table_addf(&table, "%lld", (long long)tallies[i].matched);
+        fa_table_addf(&table, "%lld", (long long)tallies[i].failed);
+        fa_table_add(&table, FA_RED, tallies[i].failure);
+    }
+    fa_table_print(&table, cli, 0);
+    fa_table_finish(&table);
+}
+
+static int play_back(struct fa_cli *cli, const struct fa_workflow *workflow, int64_t last_ms)
+{
+    struct tally *tallies =
+        fa_arena_zero(&cli->arena, workflow->trigger_count + 1, sizeof(*tallies));
+    struct fa_happened_query query = {
+        .ns = cli->ns, .since_us = fa_clock_now_us() - last_ms * 1000, .limit = FA_LIST_LIMIT_MAX};
+    char cursor[FA_CURSOR_SIZE_MAX + 1];
+    int code = FA_EXIT_OK;
+
+    do {
+        struct fa_arena arena = {0};
+        struct fa_op op = {.kind = FA_OP_HAPPENED_LIST, .happened_query = &query, .arena = &arena};
+
+        code = fa_cli_run(cli, &op);
+        query.cursor = NULL;
+        for (size_t i = 0; code == FA_EXIT_OK && i < op.happened->count; i++)
+            play_event(cli, workflow, &op.happened->items[i], tallies, &arena);
+        if (code == FA_EXIT_OK && op.happened->next_cursor) {
+            snprintf(cursor, sizeof(cursor), "%s", op.happened->next_cursor);
+            query.cursor = cursor;
+        }
+        fa_arena_finish(&arena);
+    } while (code == FA_EXIT_OK && query.cursor && !fa_out_is_broken(cli));
+    if (code == FA_EXIT_OK && (!cli->has_format || cli->format == FA_CLI_TABLE))
+        print_tallies(cli, workflow, tallies);
+    return code;
+}
+
+int fa_verb_workflow_test(struct fa_cli *cli)
+{
+    const struct fa_workflow *workflow = NULL;
+    struct fa_bytes text;
+    int64_t last_ms = 0;
+    bool is_yaml;
+    int code = fa_flag_duration(cli, "last", &last_ms);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    if (fa_flag(cli, "match") || fa_flag(cli, "data") || cli->arg_count == 0)
+        return test_match(cli);
+    code = fa_workflow_load(cli, cli->args[0], &text, &is_yaml, &workflow);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (fa_flag(cli, "last"))
+        return play_back(cli, workflow, last_ms);
+    fa_outf(cli, "%s is good: %zu trigger%s, %zu join%s\n", workflow->name, workflow->trigger_count,
+            workflow->trigger_count == 1 ? "" : "s", workflow->join_count,
+            workflow->join_count == 1 ? "" : "s");
+    return FA_EXIT_OK;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Why
+ */
+
+struct reason {
+    const struct fa_stored_workflow *stored;
+    const struct fa_workflow_trigger *trigger;
+    struct trial trial;
+};
+
+static const char *outcome(const struct reason *reason)
+{
+    if (!reason->stored->is_enabled)
+        return "disabled";
+    if (reason->trial.has_failed)
+        return "failed";
+    return reason->trial.is_match ? "matched" : "not matched";
+}
+
+static void print_reasons(struct fa_cli *cli, const struct reason *reasons, size_t count)
+{
+    static const struct fa_column columns[] = {
+        {"WORKFLOW", 0}, {"TRIGGER", 0}, {"RESULT", 0}, {"DECIDED BY", FA_COLUMN_FLEXIBLE}};
+    struct fa_table table;
+
+    fa_table_init(&table, columns, FA_COUNT(columns));
+    for (size_t i = 0; i < count; i++) {
+        const struct trial *trial = &reasons[i].trial;
+
+        fa_table_add(&table, FA_PLAIN, reasons[i].stored->name);
+        fa_table_add(&table, FA_PLAIN, reasons[i].trigger->name);
+        fa_table_add(&table,
+                     trial->has_failed ? FA_RED
+                     : trial->is_match ? FA_GREEN
+                                       : FA_DIM,
+                     outcome(&reasons[i]));
+        fa_table_add(&table, FA_PLAIN,
+                     trial->has_failed ? trial->task
+                     : trial->clause   ? trial->clause
+                                       : "it has no condition");
+    }
+    fa_table_print(&table, cli, 0);
+    fa_table_finish(&table);
+}
+
+static void print_reasons_json(struct fa_cli *cli, const struct fa_happening *event,
+                               const struct reason *reasons, size_t count)
+{
+    struct fa_out_json json;
+    struct fa_json_writer *w = &json.writer;
+
+    fa_out_json_begin(cli, &json);
+    fa_json_begin_object(w);
+    fa_json_key(w, "event");
+    fa_wire_put_happening(w, event);
+    fa_json_key(w, "triggers");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < count; i++) {
+        const struct trial *trial = &reasons[i].trial;
+
+        fa_json_begin_object(w);
+        fa_json_key(w, "workflow");
+        fa_json_put_str(w, reasons[i].stored->name);
+        fa_json_key(w, "trigger");
+        fa_json_put_str(w, reasons[i].trigger->name);
+        fa_json_key(w, "result");
+        fa_json_put_str(w, outcome(&reasons[i]));
+        fa_json_key(w, "decidedBy");
+        fa_json_put_str(w, trial->clause);
+        fa_json_key(w, "error");
+        fa_json_put_str(w, trial->has_failed ? trial->task : NULL);
+        fa_json_end_object(w);
+    }
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+    fa_out_json_end(cli, &json);
+}
+
+/* Every trigger on the type of the event. */
+static size_t find_reasons(struct fa_cli *cli, const struct fa_stored_workflows *stored,
+                           const struct fa_happening *event, struct reason **out)
+{
+    struct fa_match_data data;
+    size_t count = 0, size = 0;
+
+    *out = NULL;
+    fa_match_data_init(&data, fa_str(event->data));
+    for (size_t i = 0; i < stored->count; i++) {
+        const struct fa_workflow *workflow = fa_workflow_of(cli, &stored->items[i]);
+
+        for (size_t k = 0; workflow && k < workflow->trigger_count; k++) {
+            const struct fa_workflow_trigger *trigger = &workflow->triggers[k];
+
+            if (strcmp(trigger->on, event->type) != 0)
+                continue;
+            *out = fa_arena_grow(&cli->arena, *out, count, &size, sizeof(**out));
+            (*out)[count++] = (struct reason){&stored->items[i], trigger,
+                                              try_trigger(&cli->arena, trigger, &data)};
+        }
+    }
+    return count;
+}
+
+int fa_verb_workflow_why(struct fa_cli *cli)
+{
+    struct fa_happened_query query = {.ns = cli->ns, .id = cli->args[0]};
+    struct fa_op event = {.kind = FA_OP_HAPPENED_LIST, .happened_query = &query};
+    struct fa_op workflows = {.kind = FA_OP_WORKFLOW_LIST, .workflow = {.ns = cli->ns}};
+    struct reason *reasons;
+    size_t count;
+    int code = fa_cli_run(cli, &event);
+
+    if (code == FA_EXIT_OK)
+        code = fa_cli_run(cli, &workflows);
+    if (code != FA_EXIT_OK)
+        return code;
+    count = find_reasons(cli, workflows.workflows, &event.happened->items[0], &reasons);
+    if (cli->format != FA_CLI_TABLE)
+        print_reasons_json(cli, &event.happened->items[0], reasons, count);
+    else if (count == 0)
+        fa_cli_note(cli, "No trigger listens to %s.", event.happened->items[0].type);
+    else
+        print_reasons(cli, reasons, count);
+    return code;
+}

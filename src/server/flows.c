@@ -1,0 +1,290 @@
+/*
+ * flows.c - routes for events, workflows and joins.
+ */
+#include "server/route.h"
+
+#include "model/limits.h"
+#include "model/workflow.h"
+#include "server/inner.h"
+#include "service/wire.h"
+#include "service/wire_flow.h"
+
+static struct fa_op *ask(struct fa_request *req, enum fa_op_kind kind)
+{
+    struct fa_op *op = fa_request_ops(req, 1);
+
+    op->kind = kind;
+    return op;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Events
+ */
+
+static void after_emit(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return;
+    fa_wire_put_emitted(fa_answer_begin(req, 200), req->posted.ops[0].emitted);
+    fa_answer_end(req);
+}
+
+void fa_handle_emit(struct fa_request *req)
+{
+    struct faina_emit *emit = fa_arena_zero(&req->arena, 1, sizeof(*emit));
+
+    if (!fa_request_read(req, &fa_body_emit, emit) || !fa_request_namespace(req, &emit->ns, false))
+        return;
+    ask(req, FA_OP_EMIT)->emit = emit;
+    fa_request_run(req, after_emit);
+}
+
+static void after_happened(struct fa_request *req)
+{
+    const struct fa_happened *happened = req->posted.ops[0].happened;
+    struct fa_json_writer *w;
+
+    if (fa_request_refused(req))
+        return;
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_json_key(w, "items");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < happened->count; i++)
+        fa_wire_put_happening(w, &happened->items[i]);
+    fa_json_end_array(w);
+    fa_json_key(w, "nextCursor");
+    fa_json_put_str(w, happened->next_cursor);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
+void fa_handle_happened(struct fa_request *req)
+{
+    struct fa_happened_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
+    int64_t limit = 0;
+
+    query->ns = fa_url_param(&req->url, "namespace");
+    query->type = fa_url_param(&req->url, "type");
+    query->cursor = fa_url_param(&req->url, "cursor");
+    if (!fa_request_namespace(req, &query->ns, true) ||
+        !fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit) ||
+        !fa_request_time(req, "since", &query->since_us))
+        return;
+    query->limit = (int)limit;
+    ask(req, FA_OP_HAPPENED_LIST)->happened_query = query;
+    fa_request_run(req, after_happened);
+}
+
+static void after_happening(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return;
+    fa_wire_put_happening(fa_answer_begin(req, 200), &req->posted.ops[0].happened->items[0]);
+    fa_answer_end(req);
+}
+
+void fa_handle_happening(struct fa_request *req)
+{
+    struct fa_happened_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
+
+    query->ns = fa_url_param(&req->url, "namespace");
+    query->id = req->part;
+    if (!fa_request_namespace(req, &query->ns, false))
+        return;
+    ask(req, FA_OP_HAPPENED_LIST)->happened_query = query;
+    fa_request_run(req, after_happening);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Workflows
+ */
+
+static void after_workflows(struct fa_request *req)
+{
+    const struct fa_stored_workflows *workflows = req->posted.ops[0].workflows;
+    struct fa_json_writer *w;
+
+    if (fa_request_refused(req))
+        return;
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_json_key(w, "items");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < workflows->count; i++)
+        fa_wire_put_workflow(w, &workflows->items[i]);
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
+/* An operation about workflows of the namespace that the request asks for; NULL: answered. */
+static struct fa_op *ask_workflow(struct fa_request *req, enum fa_op_kind kind, const char *name)
+{
+    const char *ns = fa_url_param(&req->url, "namespace");
+    struct fa_op *op;
+
+    if (!fa_request_namespace(req, &ns, kind == FA_OP_WORKFLOW_LIST && !name))
+        return NULL;
+    op = ask(req, kind);
+    op->workflow.ns = ns;
+    op->workflow.name = name;
+    return op;
+}
+
+void fa_handle_workflows(struct fa_request *req)
+{
+    if (ask_workflow(req, FA_OP_WORKFLOW_LIST, NULL))
+        fa_request_run(req, after_workflows);
+}
+
+static void after_workflow(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return;
+    fa_wire_put_workflow(fa_answer_begin(req, 200), &req->posted.ops[0].workflows->items[0]);
+    fa_answer_end(req);
+}
+
+void fa_handle_workflow(struct fa_request *req)
+{
+    if (ask_workflow(req, FA_OP_WORKFLOW_LIST, req->part))
+        fa_request_run(req, after_workflow);
+}
+
+static void after_workflow_change(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return;
+    fa_wire_put_workflow(fa_answer_begin(req, 200), req->posted.ops[0].workflow_answer);
+    fa_answer_end(req);
+}
+
+/* Every mistake is told, with its place in the body. */
+static void after_workflow_put(struct fa_request *req)
+{
+    const struct fa_op *op = &req->posted.ops[0];
+    struct fa_json_writer w;
+    struct fa_buf text;
+
+    if (op->code != FAINA_INVALID_REQUEST || !op->mistakes || op->mistakes->count == 0) {
+        after_workflow_change(req);
+        return;
+    }
+    fa_buf_init(&text, SIZE_MAX / 2);
+    fa_json_writer_init(&w, &text, 0);
+    fa_wire_put_mistakes(&w, &op->error, op->mistakes);
+    fa_answer_text(req, 400, "application/problem+json",
+                   fa_arena_copy(&req->arena, text.ptr, text.len));
+    fa_buf_finish(&text);
+}
+
+void fa_handle_workflow_put(struct fa_request *req)
+{
+    struct fa_definition *definition = fa_arena_zero(&req->arena, 1, sizeof(*definition));
+
+    definition->ns = fa_url_param(&req->url, "namespace");
+    if (!fa_request_namespace(req, &definition->ns, false))
+        return;
+    definition->name = req->part;
+    definition->text = fa_request_body(req);
+    definition->is_yaml = !fa_request_is_type(req, "application/json");
+    ask(req, FA_OP_WORKFLOW_PUT)->definition = definition;
+    fa_request_run(req, after_workflow_put);
+}
+
+static void after_removal(struct fa_request *req)
+{
+    if (!fa_request_refused(req))
+        fa_answer_empty(req, 204);
+}
+
+void fa_handle_workflow_delete(struct fa_request *req)
+{
+    if (ask_workflow(req, FA_OP_WORKFLOW_REMOVE, req->part))
+        fa_request_run(req, after_removal);
+}
+
+static void switch_workflow(struct fa_request *req, bool is_on)
+{
+    struct fa_op *op = ask_workflow(req, FA_OP_WORKFLOW_ENABLE, req->part);
+
+    if (!op)
+        return;
+    op->workflow.enable = is_on;
+    fa_request_run(req, after_workflow_change);
+}
+
+void fa_handle_workflow_enable(struct fa_request *req)
+{
+    switch_workflow(req, true);
+}
+
+void fa_handle_workflow_disable(struct fa_request *req)
+{
+    switch_workflow(req, false);
+}
+
+/* Needs no engine. */
+void fa_handle_workflow_test(struct fa_request *req)
+{
+    struct fa_match_body body = {.data = "{}"};
+    const struct fa_match *match = NULL;
+    struct fa_match_verdict verdict;
+    struct fa_match_data data;
+    struct faina_error err = {0};
+    enum faina_code code;
+
+    if (!fa_request_read(req, &fa_body_match, &body))
+        return;
+    code = fa_match_compile(fa_str(body.match), &req->arena, &match, &err);
+    if (code == FAINA_OK) {
+        fa_match_data_init(&data, fa_str(body.data));
+        code = fa_match_run(match, &data, &verdict, &err);
+    }
+    if (code != FAINA_OK) {
+        fa_answer_problem(req, &err);
+        return;
+    }
+    fa_wire_put_verdict(fa_answer_begin(req, 200), match, &verdict);
+    fa_answer_end(req);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Joins
+ */
+
+static void after_joins(struct fa_request *req)
+{
+    const struct fa_join_states *joins = req->posted.ops[0].joins;
+    struct fa_json_writer *w;
+
+    if (fa_request_refused(req))
+        return;
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_json_key(w, "items");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < joins->count; i++)
+        fa_wire_put_join(w, &joins->items[i]);
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
+void fa_handle_joins(struct fa_request *req)
+{
+    const char *ns = fa_url_param(&req->url, "namespace");
+    int64_t limit = 0;
+    struct fa_op *op;
+
+    if (!fa_request_namespace(req, &ns, false) ||
+        !fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
+        return;
+    op = ask(req, FA_OP_JOIN_LIST);
+    op->join.ns = ns;
+    op->join.workflow = req->part;
+    op->join.key = fa_url_param(&req->url, "key");
+    op->join.limit = (int)limit;
+    fa_request_run(req, after_joins);
+}

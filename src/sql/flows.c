@@ -1,0 +1,385 @@
+/*
+ * flows.c - definitions: keeping them in memory, storing, listing.
+ *
+ * Who listens is found by a hash over the namespace and the type, so that a type that nobody
+ * listens to costs one look, however many definitions there are.
+ */
+#include "sql/flows.h"
+
+#include "sql/look.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct fa_flows {
+    size_t input_size_max;
+    bool is_loaded;
+    int64_t generation;  /* of what is loaded */
+    int64_t seen;        /* as the store has just told; 0: not asked */
+    uint64_t seen_epoch; /* of the transaction that asked (K1) */
+    bool hears_ends;
+
+    struct fa_arena arena; /* of everything below */
+    struct fa_flow **flows;
+    size_t count, size;
+    const struct fa_ear **buckets;
+    size_t bucket_count; /* a power of two, or 0 */
+    struct fa_ear *ears;
+    size_t ear_count;
+
+    struct fa_db_call ask;
+};
+
+struct fa_flows *fa_flows_create(size_t input_size_max)
+{
+    struct fa_flows *flows = fa_alloc_zero(1, sizeof(*flows));
+
+    flows->input_size_max = input_size_max;
+    return flows;
+}
+
+void fa_flows_destroy(struct fa_flows *flows)
+{
+    if (flows == NULL)
+        return;
+    fa_arena_finish(&flows->arena);
+    free(flows);
+}
+
+void fa_flows_forget(struct fa_flows *flows)
+{
+    flows->is_loaded = false;
+}
+
+size_t fa_flows_input_size_max(const struct fa_flows *flows)
+{
+    return flows->input_size_max;
+}
+
+/* Who listens ------------------------------------------------------------------------------- */
+
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return (hash ^ 0xff) * UINT64_C(0x100000001b3);
+}
+
+static uint64_t hash_ear(const char *ns, const char *type, bool is_join)
+{
+    uint64_t hash =
+        hash_text(hash_text(UINT64_C(0xcbf29ce484222325) + (is_join ? 1 : 0), ns), type);
+
+    return hash ^ hash >> 29;
+}
+
+static bool is_ear_of(const struct fa_ear *ear, uint64_t hash, const char *ns, const char *type,
+                      bool is_join)
+{
+    return ear->hash == hash && (ear->join != NULL) == is_join && strcmp(ear->type, type) == 0 &&
+           strcmp(ear->flow->ns, ns) == 0;
+}
+
+const struct fa_ear *fa_flows_first(const struct fa_flows *flows, const char *ns, const char *type,
+                                    bool is_join)
+{
+    uint64_t hash = hash_ear(ns, type, is_join);
+    const struct fa_ear *ear;
+
+    if (flows->bucket_count == 0)
+        return NULL;
+    ear = flows->buckets[hash & (flows->bucket_count - 1)];
+    while (ear != NULL && !is_ear_of(ear, hash, ns, type, is_join))
+        ear = ear->next;
+    return ear;
+}
+
+const struct fa_ear *fa_ear_next(const struct fa_ear *ear)
+{
+    const struct fa_ear *next = ear->next;
+
+    while (next != NULL && !is_ear_of(next, ear->hash, ear->flow->ns, ear->type, ear->join != NULL))
+        next = next->next;
+    return next;
+}
+
+const struct fa_ear *fa_flows_join(const struct fa_flows *flows, const char *ns,
+                                   const char *workflow, const char *name)
+{
+    for (size_t i = 0; i < flows->ear_count; i++) {
+        const struct fa_ear *ear = &flows->ears[i];
+
+        if (ear->join != NULL && strcmp(ear->join->name, name) == 0 &&
+            strcmp(ear->flow->workflow->name, workflow) == 0 && strcmp(ear->flow->ns, ns) == 0)
+            return ear;
+    }
+    return NULL;
+}
+
+bool fa_flows_hear_ends(const struct fa_flows *flows)
+{
+    return flows->hears_ends;
+}
+
+/* Loading ----------------------------------------------------------------------------------- */
+
+static void add_ears(struct fa_flows *flows, const struct fa_flow *flow)
+{
+    const struct fa_workflow *workflow = flow->workflow;
+
+    for (size_t i = 0; i < workflow->trigger_count; i++) {
+        const struct fa_workflow_trigger *trigger = &workflow->triggers[i];
+
+        flows->hears_ends |= strncmp(trigger->on, "task.", 5) == 0;
+        flows->ears[flows->ear_count++] =
+            (struct fa_ear){.flow = flow, .type = trigger->on, .trigger = trigger};
+    }
+    for (size_t i = 0; i < workflow->join_count; i++) {
+        const struct fa_join *join = &workflow->joins[i];
+
+        flows->hears_ends = true;
+        for (size_t k = 0; k < join->task_type_count; k++)
+            flows->ears[flows->ear_count++] = (struct fa_ear){
+                .flow = flow, .type = join->task_types[k], .join = join, .member = k};
+    }
+}
+
+static size_t count_ears(const struct fa_workflow *workflow)
+{
+    size_t count = workflow->trigger_count;
+
+    for (size_t i = 0; i < workflow->join_count; i++)
+        count += workflow->joins[i].task_type_count;
+    return count;
+}
+
+/* From the last to the first, so that each bucket is in the order of definitions. */
+static void fill_buckets(struct fa_flows *flows)
+{
+    flows->bucket_count = 16;
+    while (flows->bucket_count < flows->ear_count * 2)
+        flows->bucket_count *= 2;
+    flows->buckets = fa_arena_zero(&flows->arena, flows->bucket_count, sizeof(struct fa_ear *));
+    for (size_t i = flows->ear_count; i > 0; i--) {
+        struct fa_ear *ear = &flows->ears[i - 1];
+        size_t at;
+
+        ear->hash = hash_ear(ear->flow->ns, ear->type, ear->join != NULL);
+        at = ear->hash & (flows->bucket_count - 1);
+        ear->next = flows->buckets[at];
+        flows->buckets[at] = ear;
+    }
+}
+
+static void listen(struct fa_flows *flows)
+{
+    size_t total = 0;
+
+    flows->ear_count = flows->bucket_count = 0;
+    flows->hears_ends = false;
+    for (size_t i = 0; i < flows->count; i++)
+        total += flows->flows[i]->is_enabled ? count_ears(flows->flows[i]->workflow) : 0;
+    if (total == 0)
+        return;
+    flows->ears = fa_arena_zero(&flows->arena, total, sizeof(*flows->ears));
+    for (size_t i = 0; i < flows->count; i++)
+        if (flows->flows[i]->is_enabled)
+            add_ears(flows, flows->flows[i]);
+    fill_buckets(flows);
+}
+
+/* A definition that this program doesn't understand (an edited file, a newer program) is not
+ * obeyed; the others are. */
+static void sink_flow(void *ctx, size_t row, const struct fa_value *c)
+{
+    struct fa_flows *flows = ctx;
+    struct fa_flow *flow = fa_arena_zero(&flows->arena, 1, sizeof(*flow));
+    struct fa_mistakes mistakes = {0};
+
+    (void)row;
+    flow->ns = fa_value_dup(&c[0], &flows->arena);
+    flow->version = fa_value_as_int(&c[2]);
+    flow->is_enabled = fa_value_as_int(&c[3]) != 0;
+    if (!flow->is_enabled || c[5].kind != FA_TEXT ||
+        fa_workflow_read(c[5].text, FA_WORKFLOW_JSON, &flows->arena, &flow->workflow, &mistakes,
+                         NULL) != FAINA_OK)
+        return;
+    flows->flows = fa_arena_grow(&flows->arena, flows->flows, flows->count, &flows->size,
+                                 sizeof(struct fa_flow *));
+    flows->flows[flows->count++] = flow;
+}
+
+static enum faina_code load(struct fa_flows *flows, struct fa_db *db, struct faina_error *err)
+{
+    struct fa_value params[2] = {fa_value_text("*"), fa_value_text("")};
+    enum faina_code code;
+
+    fa_arena_finish(&flows->arena);
+    flows->flows = NULL;
+    flows->count = flows->size = 0;
+    code = fa_db_one(db, FA_SQL_WORKFLOW_LIST, params, 2, sink_flow, flows, err);
+    listen(flows);
+    flows->is_loaded = code == FAINA_OK;
+    return code;
+}
+
+const struct fa_db_call *fa_flows_ask(struct fa_unit *unit)
+{
+    struct fa_flows *flows = unit->flows;
+
+    flows->seen = 0;
+    flows->seen_epoch = unit->epoch;
+    flows->ask = fa_db_call_one(FA_SQL_WORKFLOW_GENERATION, NULL, 0, fa_db_sink_int, &flows->seen);
+    return &flows->ask;
+}
+
+enum faina_code fa_flows_refresh(struct fa_unit *unit, struct faina_error *err)
+{
+    struct fa_flows *flows = unit->flows;
+    struct fa_db *db = unit->source.db;
+    enum faina_code code = FAINA_OK;
+
+    if (!db->is_shared)
+        return flows->is_loaded ? FAINA_OK : load(flows, db, err);
+    if (flows->seen_epoch != unit->epoch || flows->seen == 0) {
+        unit->source.also = NULL;
+        code = fa_db_run(db, fa_flows_ask(unit), err);
+    }
+    if (code == FAINA_OK && (!flows->is_loaded || flows->generation != flows->seen)) {
+        code = load(flows, db, err);
+        flows->generation = flows->seen;
+    }
+    return code;
+}
+
+/* Storing ----------------------------------------------------------------------------------- */
+
+static const char *ns_or_default(const char *ns)
+{
+    return ns ? ns : "default";
+}
+
+struct stored_list {
+    struct fa_arena *arena;
+    struct fa_stored_workflow *items;
+    size_t count, size;
+};
+
+static void sink_stored(void *ctx, size_t row, const struct fa_value *c)
+{
+    struct stored_list *list = ctx;
+    struct fa_stored_workflow *item;
+
+    (void)row;
+    list->items =
+        fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
+    item = &list->items[list->count++];
+    item->ns = fa_value_dup(&c[0], list->arena);
+    item->name = fa_value_dup(&c[1], list->arena);
+    item->version = fa_value_as_int(&c[2]);
+    item->is_enabled = fa_value_as_int(&c[3]) != 0;
+    item->updated_us = fa_value_as_int(&c[4]);
+    item->definition = fa_value_dup(&c[5], list->arena);
+}
+
+/* One workflow, or (name NULL) all. NOT_FOUND: there is none of this name. */
+static enum faina_code read_stored(struct fa_db *db, const char *ns, const char *name,
+                                   struct stored_list *list, struct faina_error *err)
+{
+    struct fa_value params[2] = {fa_value_text(ns_or_default(ns)), fa_value_text(name ? name : "")};
+    enum faina_code code = fa_db_one(db, FA_SQL_WORKFLOW_LIST, params, 2, sink_stored, list, err);
+
+    if (code == FAINA_OK && name && list->count == 0)
+        return fa_error_set(err, FAINA_NOT_FOUND, "there is no workflow %.200s", name);
+    return code;
+}
+
+static enum faina_code answer(struct fa_unit *unit, struct fa_op *op, const char *ns,
+                              const char *name)
+{
+    struct stored_list list = {.arena = op->arena};
+    enum faina_code code = read_stored(unit->source.db, ns, name, &list, &op->error);
+
+    op->workflow_answer = list.items;
+    return code;
+}
+
+/* Definitions have changed: everybody reads them again. */
+static enum faina_code mark_change(struct fa_unit *unit, struct faina_error *err)
+{
+    fa_flows_forget(unit->flows);
+    unit->flows->seen = 0;
+    return fa_db_one(unit->source.db, FA_SQL_WORKFLOW_MARK, NULL, 0, NULL, NULL, err);
+}
+
+enum faina_code fa_do_workflow_put(struct fa_unit *unit, struct fa_op *op)
+{
+    const char *ns = ns_or_default(op->definition->ns);
+    const struct fa_workflow *workflow = op->checked;
+    struct fa_value params[] = {
+        fa_value_text(ns),
+        fa_value_text(workflow->name),
+        {.kind = FA_TEXT, .text = workflow->json},
+        fa_value_int(workflow->is_enabled),
+        fa_value_int(unit->now_us),
+    };
+    int64_t version = 0;
+    enum faina_code code = fa_db_one(unit->source.db, FA_SQL_WORKFLOW_PUT, params, 5,
+                                     fa_db_sink_int, &version, &op->error);
+
+    op->existing = version == 0; /* it was there, just like this */
+    if (code == FAINA_OK && version != 0)
+        code = mark_change(unit, &op->error);
+    return code == FAINA_OK ? answer(unit, op, ns, workflow->name) : code;
+}
+
+/* Changes or removes a workflow that must be there. */
+static enum faina_code change(struct fa_unit *unit, struct fa_op *op, enum fa_sql sql)
+{
+    struct fa_value params[4] = {fa_value_text(ns_or_default(op->workflow.ns)),
+                                 fa_value_text(op->workflow.name),
+                                 fa_value_int(op->workflow.enable), fa_value_int(unit->now_us)};
+    size_t param_count = sql == FA_SQL_WORKFLOW_ENABLE ? 4 : 2;
+    int64_t version = 0;
+    enum faina_code code =
+        fa_db_one(unit->source.db, sql, params, param_count, fa_db_sink_int, &version, &op->error);
+
+    if (code == FAINA_OK && version == 0)
+        return fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no workflow %.200s",
+                            op->workflow.name);
+    return code == FAINA_OK ? mark_change(unit, &op->error) : code;
+}
+
+enum faina_code fa_do_workflow_enable(struct fa_unit *unit, struct fa_op *op)
+{
+    enum faina_code code = change(unit, op, FA_SQL_WORKFLOW_ENABLE);
+
+    return code == FAINA_OK ? answer(unit, op, op->workflow.ns, op->workflow.name) : code;
+}
+
+enum faina_code fa_do_workflow_remove(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_value params[2] = {fa_value_text(ns_or_default(op->workflow.ns)),
+                                 fa_value_text(op->workflow.name)};
+    enum faina_code code = change(unit, op, FA_SQL_WORKFLOW_DELETE);
+
+    if (code == FAINA_OK)
+        code = fa_db_one(unit->source.db, FA_SQL_JOIN_REMOVE, params, 2, NULL, NULL, &op->error);
+    return code;
+}
+
+/* Looking ----------------------------------------------------------------------------------- */
+
+enum faina_code fa_look_workflows(struct fa_source *source, struct fa_op *op)
+{
+    struct stored_list list = {.arena = op->arena};
+    enum faina_code code =
+        read_stored(source->db, op->workflow.ns, op->workflow.name, &list, &op->error);
+
+    if (code != FAINA_OK)
+        return code;
+    op->workflows = fa_arena_zero(op->arena, 1, sizeof(*op->workflows));
+    op->workflows->items = list.items;
+    op->workflows->count = list.count;
+    return FAINA_OK;
+}

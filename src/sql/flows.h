@@ -1,0 +1,119 @@
+/*
+ * flows.h - workflows as a writer knows them: definitions, compiled, and who listens to what.
+ *
+ * By file: flows.c (definitions: keeping them in memory, storing, listing), emit.c (an event
+ * becomes tasks, and the ends of tasks are events), joins.c (ends that come together).
+ *
+ *   K1  What is in memory is what the store had when the transaction first asked. Where others
+ *       share the store, a number that grows with each change is compared once per transaction; it
+ *       rides along with the first read of tasks, so it costs no round trip.
+ *   K2  When nobody listens to the ends of tasks, an end costs one comparison.
+ *   K3  The tasks that an event makes, the event, and what is noted about it are of one
+ *       transaction: that of the emit, or the one that ends the task.
+ *   K4  A join's row is locked from the first look to the end of the transaction. So a round has
+ *       one last member, and its task is made once.
+ *
+ * Threads: whoever leads the batch.
+ */
+#ifndef FA_FLOWS_H
+#define FA_FLOWS_H
+
+#include "model/workflow.h"
+#include "sql/ops.h"
+
+/* A workflow that is stored. */
+struct fa_flow {
+    const char *ns;
+    int64_t version;
+    bool is_enabled;
+    const struct fa_workflow *workflow;
+};
+
+/* A trigger that listens to a type of event, or a join that listens to a type of task. */
+struct fa_ear {
+    const struct fa_flow *flow;
+    const char *type;
+    const struct fa_workflow_trigger *trigger; /* one of these two */
+    const struct fa_join *join;
+    size_t member; /* which of the join's types */
+    uint64_t hash;
+    const struct fa_ear *next; /* in its bucket, in the order of definitions */
+};
+
+struct fa_flows *fa_flows_create(size_t input_size_max);
+void fa_flows_destroy(struct fa_flows *flows); /* NULL is fine */
+/* The transaction failed, or has changed a definition: what is in memory may not be so. */
+void fa_flows_forget(struct fa_flows *flows);
+size_t fa_flows_input_size_max(const struct fa_flows *flows);
+
+/* A question about the number of K1, to go along with another (row.h, `also`). */
+const struct fa_db_call *fa_flows_ask(struct fa_unit *unit);
+/* Makes K1 true. */
+FA_MUST_CHECK enum faina_code fa_flows_refresh(struct fa_unit *unit, struct faina_error *err);
+
+/* As of the last look: does anybody listen to the end of any task? */
+bool fa_flows_hear_ends(const struct fa_flows *flows);
+/* The first who listens to a type of event (triggers) or of task (joins), and the one after. */
+const struct fa_ear *fa_flows_first(const struct fa_flows *flows, const char *ns, const char *type,
+                                    bool is_join);
+const struct fa_ear *fa_ear_next(const struct fa_ear *ear);
+/* The join of this name in an enabled workflow, or NULL. */
+const struct fa_ear *fa_flows_join(const struct fa_flows *flows, const char *ns,
+                                   const char *workflow, const char *name);
+
+/* What came of an event so far. Lives in the unit's arena. */
+struct fa_yield {
+    const char **tasks;
+    size_t task_count, task_size;
+    struct faina_emit_failure *failures;
+    size_t failure_count, failure_size;
+};
+
+/* A task to be made by a trigger or join. */
+struct fa_making {
+    const struct fa_flow *flow;
+    const char *name; /* of the trigger or join */
+    const struct fa_template *task;
+    fa_template_lookup *lookup;
+    void *lookup_ctx;
+    const char *event_id;
+    int64_t depth; /* of the task */
+};
+/* Makes the task, or notes among the failures why not. Fails only when the store does. */
+FA_MUST_CHECK enum faina_code fa_flow_make(struct fa_unit *unit, const struct fa_making *making,
+                                           struct fa_yield *yield, struct faina_error *err);
+
+/* Tells the workflows about the tasks that have ended since the last call. Fails only when the
+ * store does. */
+FA_MUST_CHECK enum faina_code fa_flows_tell_ends(struct fa_unit *unit, struct faina_error *err);
+
+/* A chore: events that were emitted in SQL, up to `limit`. *next_us becomes now when there may be
+ * more. */
+FA_MUST_CHECK enum faina_code fa_flows_take_inbox(struct fa_unit *unit, int64_t limit,
+                                                  int64_t *next_us, struct faina_error *err);
+
+/* A task that has ended, as its workflows see it. */
+struct fa_ending {
+    struct fa_row *row;
+    const char *ns, *event_id;
+    const char *json; /* the task */
+    const char *input;
+    int64_t depth;
+};
+/* It may be a member of joins. */
+FA_MUST_CHECK enum faina_code fa_joins_tell(struct fa_unit *unit, const struct fa_ending *ending,
+                                            struct fa_yield *yield, struct faina_error *err);
+/* A chore: ends rounds that have waited long enough. *next_us becomes the time of the next such
+ * look, when that is earlier. */
+FA_MUST_CHECK enum faina_code fa_joins_expire(struct fa_unit *unit, int64_t limit, int64_t *next_us,
+                                              struct faina_error *err);
+/* A chore: forgets events, and joins between two rounds, that are older than keep_ms. */
+FA_MUST_CHECK enum faina_code fa_flows_forget_old(struct fa_unit *unit, int64_t keep_ms,
+                                                  struct faina_error *err);
+
+/* The task of a row as JSON, in the unit's arena. */
+FA_MUST_CHECK enum faina_code fa_flow_task_json(struct fa_unit *unit, struct fa_source *source,
+                                                struct fa_row *row, const char **out,
+                                                struct faina_error *err);
+
+#endif

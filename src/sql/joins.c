@@ -1,0 +1,434 @@
+/*
+ * joins.c - ends of tasks that come together by a key.
+ *
+ * A round of a join gathers one task of each of its types. When the last one is there the round is
+ * over: its task is made or, when a member ended badly and the join says `drop`, none is. What
+ * comes for the same key afterwards belongs to a new round. A type that comes twice within a round
+ * counts with its latest task; so a failed member that was retried and completed heals the round.
+ * At the deadline those that are missing count as ended badly.
+ */
+#include "sql/flows.h"
+
+#include "model/limits.h"
+#include "model/states.h"
+#include "sql/look.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+/* A task that is there. */
+struct member {
+    const char *id; /* NULL: it is not */
+    const char *status;
+};
+
+/* A round under way, and the row that it is kept in. */
+struct round {
+    const struct fa_ear *ear;
+    const char *key; /* canonical JSON */
+    int64_t number, deadline_us;
+    const char *text; /* the members as they were stored */
+    struct member members[FA_JOIN_TYPES_MAX];
+};
+
+/* How a round has ended; all NULL: it goes on. */
+struct ending_note {
+    const char *outcome, *task, *error;
+};
+
+/* The row ------------------------------------------------------------------------------------- */
+
+struct round_sink {
+    struct fa_arena *arena;
+    struct round *round;
+};
+
+static void sink_round(void *ctx, size_t row, const struct fa_value *c)
+{
+    struct round_sink *sink = ctx;
+
+    (void)row;
+    sink->round->number = fa_value_as_int(&c[0]);
+    sink->round->text = fa_value_dup(&c[1], sink->arena);
+    sink->round->deadline_us = fa_value_as_int(&c[2]);
+}
+
+static void read_members(struct fa_unit *unit, struct round *round)
+{
+    const struct fa_join *join = round->ear->join;
+    struct fa_json_iter it;
+    struct fa_bytes key;
+    struct fa_json value, id, status;
+
+    if (fa_json_check(fa_str(round->text), 4, "members", FAINA_INTERNAL, NULL) != FAINA_OK)
+        return; /* an edited row: the round begins anew */
+    for (it = fa_json_iter(fa_json_value(fa_str(round->text))); fa_json_next(&it, &key, &value);) {
+        const char *type = fa_json_unescape(key, &unit->arena);
+
+        for (size_t i = 0; i < join->task_type_count; i++) {
+            if (strcmp(join->task_types[i], type) != 0 || value.type != FA_JSON_OBJECT ||
+                !fa_json_member(value, "id", &id) || !fa_json_member(value, "status", &status) ||
+                id.type != FA_JSON_STRING || status.type != FA_JSON_STRING)
+                continue;
+            round->members[i].id = fa_json_text(id, &unit->arena);
+            round->members[i].status = fa_json_text(status, &unit->arena);
+        }
+    }
+}
+
+/* Locks the row (K4) and reads it. */
+static enum faina_code open_round(struct fa_unit *unit, struct round *round,
+                                  struct faina_error *err)
+{
+    struct fa_value params[] = {fa_value_text(round->ear->flow->ns),
+                                fa_value_text(round->ear->flow->workflow->name),
+                                fa_value_text(round->ear->join->name), fa_value_text(round->key),
+                                fa_value_int(unit->now_us)};
+    struct round_sink sink = {.arena = &unit->arena, .round = round};
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_JOIN_TOUCH, params, 5, sink_round, &sink, err);
+
+    if (code == FAINA_OK && round->text != NULL)
+        read_members(unit, round);
+    return code;
+}
+
+static const char *members_json(struct fa_unit *unit, const struct round *round)
+{
+    const struct fa_join *join = round->ear->join;
+    struct fa_json_writer writer;
+    const char *text;
+    struct fa_buf buf;
+
+    fa_buf_init(&buf, SIZE_MAX / 2);
+    fa_json_writer_init(&writer, &buf, 0);
+    fa_json_begin_object(&writer);
+    for (size_t i = 0; i < join->task_type_count; i++) {
+        if (round->members[i].id == NULL)
+            continue;
+        fa_json_key(&writer, join->task_types[i]);
+        fa_json_begin_object(&writer);
+        fa_json_key(&writer, "id");
+        fa_json_put_str(&writer, round->members[i].id);
+        fa_json_key(&writer, "status");
+        fa_json_put_str(&writer, round->members[i].status);
+        fa_json_end_object(&writer);
+    }
+    fa_json_end_object(&writer);
+    text = fa_unit_text(unit, buf.ptr);
+    fa_buf_finish(&buf);
+    return text;
+}
+
+static enum faina_code write_round(struct fa_unit *unit, const struct round *round,
+                                   const struct ending_note *note, struct faina_error *err)
+{
+    bool is_over = note->outcome != NULL;
+
+    return fa_db_one(
+        unit->source.db, FA_SQL_JOIN_PUT,
+        (struct fa_value[]){
+            fa_value_text(round->ear->flow->ns), fa_value_text(round->ear->flow->workflow->name),
+            fa_value_text(round->ear->join->name), fa_value_text(round->key),
+            fa_value_int(round->number + is_over),
+            fa_value_text(is_over ? "{}" : members_json(unit, round)),
+            fa_value_int_or_null(is_over ? 0 : round->deadline_us), fa_value_text(note->outcome),
+            fa_value_text(note->task), fa_value_text(note->error)},
+        10, NULL, NULL, err);
+}
+
+/* Ending a round ------------------------------------------------------------------------------ */
+
+/* The task of a member as JSON, and how many tasks led to it. One that was purged since is
+ * missing. */
+static enum faina_code read_member(struct fa_unit *unit, const char *id, struct fa_json *out,
+                                   int64_t *depth, struct faina_error *err)
+{
+    struct fa_source source = unit->source; /* only to look: others may hold it */
+    const struct faina_origin *origin;
+    const char *json = NULL;
+    struct fa_row loaded, *row;
+    enum faina_code code = FAINA_OK;
+    struct fa_id parsed;
+
+    *depth = 0;
+    source.for_change = false;
+    source.also = NULL;
+    if (!fa_id_parse(id, &parsed))
+        return FAINA_OK;
+    row = fa_unit_known(unit, parsed.key);
+    if (row == NULL) {
+        code = fa_row_load(&source, parsed.key, &unit->arena, &loaded, err);
+        row = &loaded;
+    }
+    if (code == FAINA_TASK_NOT_FOUND || (code == FAINA_OK && row->is_purged))
+        return FAINA_OK;
+    if (code == FAINA_OK)
+        code = fa_row_origin(&source, row, &unit->arena, &origin, depth, err);
+    if (code == FAINA_OK)
+        code = fa_flow_task_json(unit, &source, row, &json, err);
+    if (code == FAINA_OK)
+        *out = fa_json_value(fa_str(json));
+    return code;
+}
+
+static enum faina_code fire(struct fa_unit *unit, const struct round *round, const char *event_id,
+                            struct fa_yield *yield, struct ending_note *note,
+                            struct faina_error *err)
+{
+    const struct fa_join *join = round->ear->join;
+    struct fa_json *tasks = fa_arena_zero(&unit->arena, join->task_type_count, sizeof(*tasks));
+    struct fa_template_members members = {.key = fa_json_value(fa_str(round->key)), .tasks = tasks};
+    struct fa_making making = {.flow = round->ear->flow,
+                               .name = join->name,
+                               .task = join->task,
+                               .lookup = fa_template_lookup_members,
+                               .lookup_ctx = &members,
+                               .event_id = event_id};
+    size_t tasks_before = yield->task_count;
+    enum faina_code code = FAINA_OK;
+
+    for (size_t i = 0; code == FAINA_OK && i < join->task_type_count; i++) {
+        int64_t depth = 0;
+
+        if (round->members[i].id != NULL)
+            code = read_member(unit, round->members[i].id, &tasks[i], &depth, err);
+        if (depth + 1 > making.depth)
+            making.depth = depth + 1;
+    }
+    if (code == FAINA_OK)
+        code = fa_flow_make(unit, &making, yield, err);
+    if (code != FAINA_OK)
+        return code;
+    if (yield->task_count > tasks_before)
+        *note = (struct ending_note){.outcome = "fired", .task = yield->tasks[tasks_before]};
+    else
+        *note = (struct ending_note){.outcome = "failed",
+                                     .error = yield->failures[yield->failure_count - 1].message};
+    return FAINA_OK;
+}
+
+static bool has_bad_member(const struct round *round)
+{
+    for (size_t i = 0; i < round->ear->join->task_type_count; i++) {
+        const char *status = round->members[i].status;
+
+        if (status == NULL || strcmp(status, faina_status_name(FAINA_COMPLETED)) != 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_full(const struct round *round)
+{
+    for (size_t i = 0; i < round->ear->join->task_type_count; i++)
+        if (round->members[i].id == NULL)
+            return false;
+    return true;
+}
+
+static enum faina_code end_round(struct fa_unit *unit, const struct round *round,
+                                 const char *event_id, struct fa_yield *yield,
+                                 struct faina_error *err)
+{
+    struct ending_note note = {.outcome = "dropped"};
+    enum faina_code code = FAINA_OK;
+
+    if (round->ear->join->on_failure == FA_JOIN_FIRE || !has_bad_member(round))
+        code = fire(unit, round, event_id, yield, &note, err);
+    return code == FAINA_OK ? write_round(unit, round, &note, err) : code;
+}
+
+/* A member ------------------------------------------------------------------------------------ */
+
+/* The key of a task's input as canonical JSON; NULL when it has none, or one too long. */
+static const char *find_key(struct fa_unit *unit, const struct fa_join *join, const char *input)
+{
+    const char *key = NULL;
+    struct fa_json value;
+    struct fa_buf buf;
+
+    if (input == NULL || !fa_path_find(&join->key, fa_json_value(fa_str(input)), NULL, &value))
+        return NULL;
+    if (value.type == FA_JSON_NULL || value.type == FA_JSON_ARRAY || value.type == FA_JSON_OBJECT)
+        return NULL;
+    fa_buf_init(&buf, FA_JOIN_KEY_SIZE_MAX);
+    fa_json_canonical(value.raw, &buf);
+    if (!buf.overflow)
+        key = fa_unit_text(unit, buf.ptr);
+    fa_buf_finish(&buf);
+    return key;
+}
+
+static enum faina_code add_member(struct fa_unit *unit, const struct fa_ending *ending,
+                                  const struct fa_ear *ear, struct fa_yield *yield,
+                                  struct faina_error *err)
+{
+    struct round round = {.ear = ear, .key = find_key(unit, ear->join, ending->input)};
+    char *id = fa_arena_take(&unit->arena, FAINA_ID_SIZE);
+    enum faina_code code;
+
+    if (round.key == NULL)
+        return FAINA_OK; /* it belongs to nothing */
+    code = open_round(unit, &round, err);
+    if (code != FAINA_OK)
+        return code;
+    fa_id_format(ending->row->id, id);
+    round.members[ear->member] =
+        (struct member){.id = id, .status = faina_status_name(ending->row->status)};
+    if (round.deadline_us == 0 && ear->join->deadline_ms > 0)
+        round.deadline_us = unit->now_us + ear->join->deadline_ms * 1000;
+    if (is_full(&round))
+        return end_round(unit, &round, ending->event_id, yield, err);
+    if (round.deadline_us != 0 && round.deadline_us < unit->next_us)
+        unit->next_us = round.deadline_us;
+    return write_round(unit, &round, &(struct ending_note){0}, err);
+}
+
+enum faina_code fa_joins_tell(struct fa_unit *unit, const struct fa_ending *ending,
+                              struct fa_yield *yield, struct faina_error *err)
+{
+    const struct fa_ear *ear =
+        fa_flows_first(unit->flows, ending->ns, ending->row->lane->type, true);
+    enum faina_code code = FAINA_OK;
+
+    for (; code == FAINA_OK && ear != NULL; ear = fa_ear_next(ear))
+        code = add_member(unit, ending, ear, yield, err);
+    return code;
+}
+
+/* Deadlines ----------------------------------------------------------------------------------- */
+
+struct due {
+    const char *ns, *workflow, *name, *key;
+};
+
+struct due_list {
+    struct fa_arena *arena;
+    struct due *items;
+    size_t count, size;
+};
+
+static void sink_due(void *ctx, size_t row, const struct fa_value *c)
+{
+    struct due_list *list = ctx;
+
+    (void)row;
+    list->items =
+        fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
+    list->items[list->count++] =
+        (struct due){fa_value_dup(&c[0], list->arena), fa_value_dup(&c[1], list->arena),
+                     fa_value_dup(&c[2], list->arena), fa_value_dup(&c[3], list->arena)};
+}
+
+static enum faina_code forget_round(struct fa_unit *unit, const struct due *due,
+                                    struct faina_error *err)
+{
+    struct fa_value params[] = {fa_value_text(due->ns), fa_value_text(due->workflow),
+                                fa_value_text(due->name), fa_value_text(due->key)};
+
+    return fa_db_one(unit->source.db, FA_SQL_JOIN_DROP, params, 4, NULL, NULL, err);
+}
+
+static enum faina_code expire(struct fa_unit *unit, const struct due *due, struct faina_error *err)
+{
+    struct round round = {.ear = fa_flows_join(unit->flows, due->ns, due->workflow, due->name),
+                          .key = due->key};
+    struct fa_yield yield = {0};
+    enum faina_code code;
+
+    if (round.ear == NULL ||
+        fa_json_check(fa_str(due->key), 2, "key", FAINA_INTERNAL, NULL) != FAINA_OK)
+        return forget_round(unit, due, err); /* its definition is gone, or switched off */
+    code = open_round(unit, &round, err);
+    if (code != FAINA_OK || round.deadline_us == 0 || round.deadline_us > unit->now_us)
+        return code;
+    return end_round(unit, &round, "", &yield, err);
+}
+
+enum faina_code fa_joins_expire(struct fa_unit *unit, int64_t limit, int64_t *next_us,
+                                struct faina_error *err)
+{
+    struct fa_value params[2] = {fa_value_int(unit->now_us), fa_value_int(limit)};
+    struct due_list due = {.arena = &unit->arena};
+    int64_t next = 0;
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_JOIN_DUE, params, 2, sink_due, &due, err);
+
+    if (code == FAINA_OK && due.count > 0)
+        code = fa_flows_refresh(unit, err);
+    for (size_t i = 0; code == FAINA_OK && i < due.count; i++)
+        code = expire(unit, &due.items[i], err);
+    if (code == FAINA_OK)
+        code = fa_db_one(unit->source.db, FA_SQL_JOIN_NEXT, NULL, 0, fa_db_sink_int, &next, err);
+    if (code == FAINA_OK && next != 0 && next < *next_us)
+        *next_us = next;
+    return code;
+}
+
+/* Looking ------------------------------------------------------------------------------------- */
+
+struct state_list {
+    struct fa_arena *arena;
+    struct fa_join_state *items;
+    size_t count, size;
+};
+
+static void sink_state(void *ctx, size_t row, const struct fa_value *c)
+{
+    struct state_list *list = ctx;
+
+    (void)row;
+    list->items =
+        fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
+    list->items[list->count++] = (struct fa_join_state){
+        .ns = fa_value_dup(&c[0], list->arena),
+        .workflow = fa_value_dup(&c[1], list->arena),
+        .name = fa_value_dup(&c[2], list->arena),
+        .key = fa_value_dup(&c[3], list->arena),
+        .round = fa_value_as_int(&c[4]),
+        .members = fa_value_dup(&c[5], list->arena),
+        .updated_us = fa_value_as_int(&c[6]),
+        .deadline_us = fa_value_as_int(&c[7]),
+        .last_outcome = fa_value_dup(&c[8], list->arena),
+        .last_task = fa_value_dup(&c[9], list->arena),
+        .last_error = fa_value_dup(&c[10], list->arena),
+    };
+}
+
+/* A text as the JSON that a key is stored as. */
+static const char *as_json(const char *text, struct fa_arena *arena)
+{
+    struct fa_json_writer writer;
+    const char *json;
+    struct fa_buf buf;
+
+    fa_buf_init(&buf, SIZE_MAX / 2);
+    fa_json_writer_init(&writer, &buf, 0);
+    fa_json_put_str(&writer, text);
+    json = fa_arena_strdup(arena, buf.ptr);
+    fa_buf_finish(&buf);
+    return json;
+}
+
+enum faina_code fa_look_joins(struct fa_source *source, struct fa_op *op)
+{
+    const char *key = op->join.key ? op->join.key : "";
+    struct fa_value params[] = {
+        fa_value_text(op->join.ns ? op->join.ns : "default"),
+        fa_value_text(op->join.workflow ? op->join.workflow : ""),
+        fa_value_text(key),
+        fa_value_text(as_json(key, op->arena)),
+        fa_value_int(op->join.limit > 0 ? op->join.limit : FA_LIST_LIMIT_DEFAULT),
+    };
+    struct state_list list = {.arena = op->arena};
+    enum faina_code code =
+        fa_db_one(source->db, FA_SQL_JOIN_LIST, params, 5, sink_state, &list, &op->error);
+
+    if (code != FAINA_OK)
+        return code;
+    op->joins = fa_arena_zero(op->arena, 1, sizeof(*op->joins));
+    op->joins->items = list.items;
+    op->joins->count = list.count;
+    return FAINA_OK;
+}

@@ -1,0 +1,3 @@
+-- Keeps an event as it was, with its number. Primary key.
+INSERT INTO happened (seq, namespace, id, type, data, at_us, tasks, failures)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)

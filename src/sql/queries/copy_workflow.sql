@@ -1,0 +1,2 @@
+-- Every workflow.
+SELECT namespace, name, version, definition, enabled, updated_us FROM workflow

@@ -1,0 +1,3 @@
+-- Forgets events older than ?1, up to ?2 of them. Index happened_at.
+DELETE FROM happened
+WHERE seq IN (SELECT seq FROM happened WHERE at_us < ?1 ORDER BY at_us LIMIT ?2)

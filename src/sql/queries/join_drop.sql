@@ -1,0 +1,2 @@
+-- Forgets the state of a join for a key. Primary key.
+DELETE FROM join_state WHERE namespace = ?1 AND workflow = ?2 AND name = ?3 AND key = ?4

@@ -1,0 +1,5 @@
+-- Joins that have waited long enough. Index join_deadline.
+SELECT namespace, workflow, name, key FROM join_state
+WHERE deadline_us <= ?1
+ORDER BY deadline_us
+LIMIT ?2

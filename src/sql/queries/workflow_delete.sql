@@ -1,0 +1,2 @@
+-- Forgets a definition. Primary key.
+DELETE FROM workflow WHERE namespace = ?1 AND name = ?2 RETURNING version

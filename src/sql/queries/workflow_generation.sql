@@ -1,0 +1,2 @@
+-- Whether definitions have changed. One row.
+SELECT n FROM workflow_generation

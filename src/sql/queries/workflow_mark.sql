@@ -1,0 +1,2 @@
+-- Tells everybody that definitions have changed. One row.
+UPDATE workflow_generation SET n = n + 1

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""emit and workflow: definitions from files, what events make of them, and why."""
+import json
+
+from helper_cli import equal, is_true, run
+
+CONTENT = """workflow: content
+triggers:
+  - name: mp3
+    on: object.created
+    match: mimeType = 'audio/mpeg'
+    task: { type: extract.id3, input: { hash: "${hash}" } }
+  - name: image
+    on: object.created
+    match: mimeType startsWith 'image/'
+    task: { type: extract.exif, input: { hash: "${hash}" } }
+"""
+
+
+def test_apply_emit_why(cli):
+    cli.write("content.yaml", CONTENT)
+    equal(cli("workflow", "test", "content.yaml").out, "content is good: 2 triggers, 0 joins\n")
+    equal(cli("workflow", "apply", "content.yaml").out, "content version 1\n")
+    equal(cli("workflow", "apply", "content.yaml").out, "content version 1, unchanged\n")
+    done = cli("emit", "object.created", '{"mimeType":"audio/mpeg","hash":"f"}', "--id", "e1")
+    equal((done.code, done.err), (0, ""))
+    task = json.loads(cli("get", done.out.strip()).out)
+    equal(task["origin"], {"workflow": "content", "trigger": "mp3", "version": 1, "eventId": "e1"})
+    again = json.loads(cli("emit", "object.created", "--id", "e1", "-o", "json").out)
+    equal((again["existing"], again["tasks"]), (True, [task["id"]]))
+    why = json.loads(cli("workflow", "why", "e1").out)
+    equal([(t["trigger"], t["result"], t["decidedBy"]) for t in why["triggers"]],
+          [("mp3", "matched", "mimeType = 'audio/mpeg'"),
+           ("image", "not matched", "mimeType startsWith 'image/'")])
+    cli("workflow", "why", "e2", code=3)
+    is_true("mp3 of content version 1, event e1" in cli("get", task["id"], "-o", "table").out)
+
+
+def test_a_failing_trigger_is_named(cli):
+    cli.write("content.yaml", CONTENT)
+    cli("workflow", "apply", "content.yaml")
+    done = cli("emit", "object.created", '{"mimeType":"audio/mpeg"}', code=1)
+    equal(done.out, "")
+    equal(done.err, "faina: trigger mp3 of content: ${hash} is missing\n")
+
+
+def test_mistakes_have_their_places(cli):
+    cli.write("good.yaml", CONTENT)
+    cli.write("bad.yaml", "workflow: bad\ntriggers:\n  - nam: x\n    on: 7\n")
+    done = cli("workflow", "apply", "good.yaml", "bad.yaml", code=2)
+    equal(done.out, "")
+    is_true('bad.yaml:3:5: triggers[0].nam is not a known field; did you mean "name"?' in done.err,
+            done.err)
+    is_true("bad.yaml:4:9: triggers[0].on must be a text" in done.err, done.err)
+    equal(json.loads(cli("workflow", "ls").out), {"items": []})
+    cli("workflow", "apply", "good.txt", code=2)
+    cli("workflow", "apply", "nothing.yaml", code=2)
+
+
+def test_back_test(cli):
+    cli.write("content.yaml", CONTENT)
+    cli("emit", "object.created", '{"mimeType":"image/png","hash":"a"}', "--id", "1")
+    cli("emit", "object.created", '{"mimeType":"image/png"}', "--id", "2")
+    cli("emit", "other", "{}")
+    lines = cli("workflow", "test", "content.yaml", "--last", "1h", "-o", "jsonl").out.splitlines()
+    equal([json.loads(line) for line in lines], [
+        {"eventId": "1", "trigger": "image",
+         "task": {"type": "extract.exif", "input": {"hash": "a"}}, "error": None},
+        {"eventId": "2", "trigger": "image", "task": None, "error": "${hash} is missing"}])
+    table = cli("workflow", "test", "content.yaml", "--last", "1h", "-o", "table").out
+    equal([line.split()[:5] for line in table.splitlines()[1:]],
+          [["mp3", "object.created", "2", "0", "0"], ["image", "object.created", "2", "1", "1"]])
+    equal(json.loads(cli("ls").out)["items"], [])
+
+
+def test_match(cli):
+    equal(cli("workflow", "test", "--match", "size > 10 AND kind = 'a'", "--data",
+              '{"size":12}', "-o", "table").out, "false, because kind = 'a' is false\n")
+    equal(json.loads(cli("workflow", "test", "--match", "NOT size > 10", "--data",
+                         '{"size":12}', "-o", "json").out),
+          {"matched": False, "decidedBy": "size > 10"})
+    cli("workflow", "test", "--match", "size >", "--data", "{}", code=2)
+    cli("workflow", "test", code=2)
+
+
+def test_switching_and_removing(cli):
+    cli.write("content.json", json.dumps(
+        {"workflow": "w", "triggers": [{"name": "a", "on": "x", "task": {"type": "t"}}]}))
+    cli("workflow", "apply", "content.json")
+    cli("workflow", "disable", "w")
+    equal(cli("emit", "x").out, "")
+    cli("workflow", "enable", "w")
+    equal(len(cli("emit", "x").out), 37)
+    equal(json.loads(cli("workflow", "get", "w").out)["workflow"], "w")
+    cli("workflow", "rm", "w", "nobody", code=3)
+    cli("workflow", "get", "w", code=3)
+    equal(cli("emit", "x").out, "")
+
+
+run(globals())

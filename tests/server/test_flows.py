@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Events, workflows and joins over HTTP."""
+from helper_server import equal, is_true, run
+
+CONTENT = """workflow: content
+triggers:
+  - name: mp3
+    on: object.created
+    match: mimeType = 'audio/mpeg'
+    task: { type: extract.id3, input: { hash: "${hash}" } }
+joins:
+  - name: both
+    taskTypes: [extract.id3, extract.exif]
+    joinKey: hash
+    task: { type: build.search, input: { hash: "${key}" } }
+"""
+TRIGGER = {"name": "a", "on": "x", "task": {"type": "made"}}
+
+
+def put_yaml(server, name, text, status):
+    return server("PUT", f"/workflows/{name}", text.encode(), status,
+                  headers={"Content-Type": "application/yaml"})
+
+
+def test_a_workflow_from_end_to_end(place):
+    server = place.serve()
+    stored = put_yaml(server, "content", CONTENT, 200).json()
+    equal((stored["name"], stored["version"], stored["enabled"]), ("content", 1, True))
+    equal(stored["definition"]["triggers"][0]["name"], "mp3")
+    event = {"type": "object.created", "id": "e1",
+             "data": {"mimeType": "audio/mpeg", "hash": "f00"}}
+    answer = server("POST", "/events", event, 200).json()
+    equal((answer["id"], len(answer["tasks"]), answer["failures"]), ("e1", 1, []))
+    again = server("POST", "/events", event, 200).json()
+    equal((again["existing"], again["tasks"]), (True, answer["tasks"]))
+    task = server("GET", f"/tasks/{answer['tasks'][0]}", status=200).json()
+    equal(task["origin"],
+          {"workflow": "content", "trigger": "mp3", "version": 1, "eventId": "e1"})
+    server.act(task["id"], "start", workerId="w")
+    server.act(task["id"], "complete", workerId="w")
+    joins = server("GET", "/workflows/content/joins?key=f00", status=200).json()["items"]
+    equal((len(joins), joins[0]["key"], joins[0]["round"], joins[0]["last"]),
+          (1, "f00", 1, None))
+    equal(joins[0]["members"]["extract.id3"]["id"], task["id"])
+    other = server("POST", "/tasks", {"type": "extract.exif", "input": {"hash": "f00"}}, 201)
+    equal(other.json()["origin"], None)
+    server.act(other.json()["id"], "start", workerId="w")
+    server.act(other.json()["id"], "complete", workerId="w")
+    made = server("GET", "/tasks?type=build.search", status=200).json()["items"]
+    equal([item["input"] for item in made], [{"hash": "f00"}])
+    joins = server("GET", "/workflows/content/joins", status=200).json()["items"]
+    equal((joins[0]["round"], joins[0]["last"]["outcome"], joins[0]["last"]["taskId"]),
+          (2, "fired", made[0]["id"]))
+    one = server("GET", "/events/e1", status=200).json()
+    equal((one["type"], one["tasks"], one["data"]["hash"]),
+          ("object.created", answer["tasks"], "f00"))
+    equal(server("GET", "/events/nothing", status=404).code(), "not_found")
+
+
+def test_definitions(place):
+    server = place.serve()
+    server("PUT", "/workflows/w", {"workflow": "w", "triggers": [TRIGGER]}, 200)
+    refused = server("PUT", "/workflows/w", {"workflow": "w", "triggers": [{"nam": 1}]}, 400)
+    problem = refused.json()
+    equal(refused.headers["Content-Type"], "application/problem+json")
+    is_true(len(problem["errors"]) >= 3, problem)
+    is_true(all(error["line"] == 1 for error in problem["errors"]), problem)
+    equal(put_yaml(server, "w", "workflow: w\n\ttriggers: 1\n", 400).json()["errors"][0]["line"], 2)
+    equal(server("PUT", "/workflows/other", {"workflow": "w", "triggers": [TRIGGER]}, 400).code(),
+          "invalid_request")
+    equal(server("GET", "/workflows/w", status=200).json()["version"], 1)
+    equal(server("POST", "/workflows/w:disable", status=200).json()["enabled"], False)
+    equal(server("POST", "/events", {"type": "x"}, 200).json()["tasks"], [])
+    equal(server("POST", "/workflows/w:enable", status=200).json()["enabled"], True)
+    equal(len(server("POST", "/events", {"type": "x"}, 200).json()["tasks"]), 1)
+    equal(len(server("GET", "/workflows", status=200).json()["items"]), 1)
+    server("DELETE", "/workflows/w", status=204)
+    equal(server("DELETE", "/workflows/w", status=404).code(), "not_found")
+    equal(server("GET", "/workflows/w", status=404).code(), "not_found")
+
+
+def test_match(place):
+    server = place.serve()
+    body = {"match": "size > 10 AND kind = 'a'", "data": {"size": 12, "kind": "b"}}
+    equal(server("POST", "/workflows:test", body, 200).json(),
+          {"matched": False, "decidedBy": "kind = 'a'"})
+    refused = server("POST", "/workflows:test", {"match": "size >", "data": {}}, 400).json()
+    equal((refused["errors"][0]["line"], refused["errors"][0]["column"]), (1, 7))
+    server("POST", "/workflows:test", {}, 400)
+
+
+def test_bad_events(place):
+    server = place.serve()
+    for body in ({}, {"type": ""}, {"type": "task.completed"}, {"type": "x", "data": []},
+                 {"type": "x", "id": ""}, {"type": "x", "name": "y"},
+                 {"type": "x", "namespace": "*"}):
+        equal(server("POST", "/events", body, 400).code(), "invalid_request", body)
+    equal(server("GET", "/events", status=200).json(), {"items": [], "nextCursor": None})
+
+
+run(globals())
