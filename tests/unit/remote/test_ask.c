@@ -79,7 +79,7 @@ static void test_ask__requests(void **state)
          "GET /tasks?namespace=%2A&status=pending%2Cfailed&createdBy=a%20b%26c&limit=5 ",
          true},
         {{.kind = FA_OP_FOLLOW, .page = {.limit = 7, .cursor = "1.2.3"}},
-         "GET /events?limit=7&cursor=1.2.3 ",
+         "GET /log?limit=7&cursor=1.2.3 ",
          true},
     };
 
