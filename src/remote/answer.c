@@ -11,6 +11,7 @@
 #include "remote/ask.h"
 #include "service/token.h"
 #include "service/wire.h"
+#include "service/wire_flow.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -200,8 +201,9 @@ struct list {
 
 static_assert(offsetof(struct faina_resources, items) == offsetof(struct list, items) &&
                   offsetof(struct faina_teams, items) == offsetof(struct list, items) &&
-                  offsetof(struct faina_workers, items) == offsetof(struct list, items),
-              "lists of resources, teams and workers look alike");
+                  offsetof(struct faina_workers, items) == offsetof(struct list, items) &&
+                  offsetof(struct fa_stored_workflows, items) == offsetof(struct list, items),
+              "lists of resources, teams, workers and workflows look alike");
 
 static enum faina_code read_list(struct fa_op *op, struct fa_json json, bool is_one,
                                  const struct fa_shape *many, const struct fa_shape *one,
@@ -238,6 +240,38 @@ static enum faina_code read_workers(struct fa_op *op, struct fa_json json, struc
 {
     return read_list(op, json, op->id != NULL, &fa_shape_workers, &fa_shape_worker,
                      sizeof(struct faina_worker), err);
+}
+
+static enum faina_code read_workflow(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    enum faina_code code =
+        read_struct(op, json, &fa_shape_workflow, sizeof(struct fa_stored_workflow), err);
+
+    op->existing = code == FAINA_OK && is_true(json, "existing");
+    return code;
+}
+
+static enum faina_code read_workflows(struct fa_op *op, struct fa_json json,
+                                      struct faina_error *err)
+{
+    return read_list(op, json, op->workflow.name != NULL, &fa_shape_workflows, &fa_shape_workflow,
+                     sizeof(struct fa_stored_workflow), err);
+}
+
+static enum faina_code read_happened(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    struct fa_happened *happened;
+    enum faina_code code;
+
+    if (!op->happened_query->id)
+        return read_struct(op, json, &fa_shape_happened, sizeof(*happened), err);
+    happened = fa_arena_zero(op->arena, 1, sizeof(*happened));
+    happened->count = 1;
+    happened->items = fa_arena_zero(op->arena, 1, sizeof(*happened->items));
+    code = fa_shape_read(json, &fa_shape_happening, op->arena, happened->items, err);
+    if (code == FAINA_OK)
+        op->happened = happened;
+    return code;
 }
 
 static bool has_id(struct fa_json array, const char *id)
@@ -319,6 +353,14 @@ static const struct {
     [FA_OP_WORKER_REMOVE] = {.read = read_released},
     [FA_OP_TOKEN_PUT] = {.shape = &fa_shape_token, .size = sizeof(struct fa_token)},
     [FA_OP_TOKEN_REMOVE] = {.read = read_nothing},
+    [FA_OP_EMIT] = {.shape = &fa_shape_emitted, .size = sizeof(struct faina_emitted)},
+    [FA_OP_WORKFLOW_PUT] = {.read = read_workflow},
+    [FA_OP_WORKFLOW_ENABLE] = {.shape = &fa_shape_workflow,
+                               .size = sizeof(struct fa_stored_workflow)},
+    [FA_OP_WORKFLOW_REMOVE] = {.read = read_nothing},
+    [FA_OP_WORKFLOW_LIST] = {.read = read_workflows},
+    [FA_OP_HAPPENED_LIST] = {.read = read_happened},
+    [FA_OP_JOIN_LIST] = {.shape = &fa_shape_joins, .size = sizeof(struct fa_join_states)},
     [FA_OP_GET] = {.shape = &fa_shape_task, .size = sizeof(struct faina_task)},
     [FA_OP_GET_BY_KEY] = {.read = read_by_key},
     [FA_OP_LIST] = {.shape = &fa_shape_tasks, .size = sizeof(struct faina_tasks)},

@@ -8,6 +8,7 @@
 
 #include "model/limits.h"
 #include "model/times.h"
+#include "model/workflow.h"
 #include "service/token.h"
 #include "service/wire.h"
 
@@ -117,6 +118,43 @@ static void query_namespace(const struct fa_op *op, struct fa_call *call)
 {
     if (!op->id)
         add_param(call, "namespace", op->name.ns);
+}
+
+static void query_workflow(const struct fa_op *op, struct fa_call *call)
+{
+    add_param(call, "namespace", op->workflow.ns);
+}
+
+/* The verb is the end of the path. */
+static void query_enable(const struct fa_op *op, struct fa_call *call)
+{
+    fa_buf_add_str(&call->path, op->workflow.enable ? ":enable" : ":disable");
+    query_workflow(op, call);
+}
+
+static void query_definition(const struct fa_op *op, struct fa_call *call)
+{
+    add_param(call, "namespace", op->definition->ns);
+}
+
+static void query_happened(const struct fa_op *op, struct fa_call *call)
+{
+    const struct fa_happened_query *query = op->happened_query;
+
+    add_param(call, "namespace", query->ns);
+    if (query->id)
+        return;
+    add_param(call, "type", query->type);
+    add_time_param(call, "since", query->since_us);
+    add_int_param(call, "limit", query->limit);
+    add_param(call, "cursor", query->cursor);
+}
+
+static void query_joins(const struct fa_op *op, struct fa_call *call)
+{
+    add_param(call, "namespace", op->join.ns);
+    add_param(call, "key", op->join.key);
+    add_int_param(call, "limit", op->join.limit);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -369,6 +407,22 @@ static void body_token(const struct fa_op *op, struct fa_json_writer *w)
     fa_json_end_object(w);
 }
 
+static void body_emit(const struct fa_op *op, struct fa_json_writer *w)
+{
+    fa_json_begin_object(w);
+    put_text(w, "namespace", op->emit->ns);
+    put_text(w, "type", op->emit->type);
+    put_raw(w, "data", op->emit->data);
+    put_text(w, "id", op->emit->id);
+    fa_json_end_object(w);
+}
+
+/* It was understood here already, so that mistakes have their places in the text as it is. */
+static void body_definition(const struct fa_op *op, struct fa_json_writer *w)
+{
+    fa_buf_add(w->out, op->checked->json.ptr, op->checked->json.len);
+}
+
 /* ------------------------------------------------------------------------------------------
  * What may be sent twice: the second time nothing changes, and the answer is as good
  */
@@ -393,6 +447,11 @@ static bool with_key(const struct fa_op *op)
 static bool with_worker(const struct fa_op *op)
 {
     return op->by.worker_id != NULL;
+}
+
+static bool with_event_id(const struct fa_op *op)
+{
+    return op->emit->id != NULL;
 }
 
 static bool with_id(const struct fa_op *op)
@@ -450,6 +509,14 @@ static const struct recipe recipes[FA_OP_COUNT] = {
     [FA_OP_WORKER_REMOVE] = {"DELETE", "/workers/{}", NULL, query_count, NULL, never},
     [FA_OP_TOKEN_PUT] = {"POST", "/tokens", NULL, NULL, body_token, never},
     [FA_OP_TOKEN_REMOVE] = {"DELETE", "/tokens/{}", NULL, NULL, NULL, never},
+    [FA_OP_EMIT] = {"POST", "/events", NULL, NULL, body_emit, with_event_id},
+    [FA_OP_WORKFLOW_PUT] = {"PUT", "/workflows/{}", NULL, query_definition, body_definition,
+                            always},
+    [FA_OP_WORKFLOW_ENABLE] = {"POST", "/workflows/{}", NULL, query_enable, NULL, always},
+    [FA_OP_WORKFLOW_REMOVE] = {"DELETE", "/workflows/{}", NULL, query_workflow, NULL, never},
+    [FA_OP_WORKFLOW_LIST] = READ("/workflows/{}", "/workflows", query_workflow),
+    [FA_OP_HAPPENED_LIST] = READ("/events/{}", "/events", query_happened),
+    [FA_OP_JOIN_LIST] = READ("/workflows/{}/joins", "/joins", query_joins),
     [FA_OP_GET] = READ(TASK, NULL, NULL),
     [FA_OP_GET_BY_KEY] = READ("/tasks", NULL, query_key),
     [FA_OP_LIST] = READ("/tasks", NULL, query_list),
@@ -476,6 +543,16 @@ static const char *part_of(const struct fa_op *op)
         return op->team->id[0] ? op->team->id : NULL;
     case FA_OP_WORKER_PUT:
         return op->worker.self->id;
+    case FA_OP_WORKFLOW_PUT:
+        return op->checked->name;
+    case FA_OP_WORKFLOW_ENABLE:
+    case FA_OP_WORKFLOW_REMOVE:
+    case FA_OP_WORKFLOW_LIST:
+        return op->workflow.name;
+    case FA_OP_HAPPENED_LIST:
+        return op->happened_query->id;
+    case FA_OP_JOIN_LIST:
+        return op->join.workflow;
     default:
         return op->id;
     }
@@ -502,6 +579,7 @@ void fa_ask_one(const struct fa_op *op, struct fa_call *call)
     bool is_of_all = !part && recipe->path_of_all;
     struct fa_json_writer w;
 
+    assert(recipe->method);
     fa_call_init(call, is_of_all && recipe->body ? "POST" : recipe->method);
     add_path(call, is_of_all ? recipe->path_of_all : recipe->path, part);
     if (recipe->query)
@@ -540,22 +618,26 @@ static bool is_outcome(const struct fa_op *op)
     return op->kind == FA_OP_COMPLETE || op->kind == FA_OP_FAIL;
 }
 
+/* The word that its route ends with; NULL: it is no act of a worker. */
+static const char *verb_of(enum fa_op_kind kind)
+{
+    const char *path = recipes[kind].path;
+
+    if (recipes[kind].body != body_act || kind == FA_OP_CANCEL || kind == FA_OP_RETRY)
+        return NULL;
+    return strchr(path, ':') + 1;
+}
+
 /* Whether it can be asked together with others: nothing is wanted but its end. */
 static bool may_be_many(const struct fa_op *op)
 {
-    if (op->wants_task || op->by.version != 0)
-        return false;
-    return op->kind == FA_OP_SUBMIT || is_outcome(op) || op->kind == FA_OP_HEARTBEAT;
+    return !op->wants_task && op->by.version == 0 &&
+           (op->kind == FA_OP_SUBMIT || verb_of(op->kind));
 }
 
 static bool fits(const struct fa_op *first, const struct fa_op *op)
 {
-    if (!may_be_many(op) || (op->kind != first->kind && !(is_outcome(op) && is_outcome(first))))
-        return false;
-    if (op->kind == FA_OP_SUBMIT)
-        return true;
-    return is_same_text(first->by.worker_id, op->by.worker_id) &&
-           (op->kind != FA_OP_HEARTBEAT || first->lease_ms == op->lease_ms);
+    return may_be_many(op) && (op->kind == FA_OP_SUBMIT) == (first->kind == FA_OP_SUBMIT);
 }
 
 /* Removals and the like of different tasks don't mind each other. */
@@ -590,14 +672,41 @@ enum fa_ask_how fa_ask_group(const struct fa_op *ops, size_t count, size_t *grou
     return n > 1 ? FA_ASK_APART : FA_ASK_ONE;
 }
 
-static void put_item(const struct fa_op *op, struct fa_json_writer *w)
+/* Which request takes them all. */
+enum many { SUBMITS, OUTCOMES, HEARTBEATS, ACTS };
+
+static enum many many_of(const struct fa_op *ops, size_t count)
 {
-    if (op->kind == FA_OP_SUBMIT) {
+    enum many many = is_outcome(&ops[0])              ? OUTCOMES
+                     : ops[0].kind == FA_OP_HEARTBEAT ? HEARTBEATS
+                                                      : ACTS;
+
+    if (ops[0].kind == FA_OP_SUBMIT)
+        return SUBMITS;
+    for (size_t i = 1; i < count; i++)
+        if (!is_same_text(ops[0].by.worker_id, ops[i].by.worker_id) ||
+            is_outcome(&ops[i]) != (many == OUTCOMES) ||
+            (many == HEARTBEATS &&
+             (ops[i].kind != FA_OP_HEARTBEAT || ops[i].lease_ms != ops[0].lease_ms)))
+            return ACTS;
+    return many;
+}
+
+static void put_item(const struct fa_op *op, enum many many, struct fa_json_writer *w)
+{
+    if (many == SUBMITS) {
         fa_wire_put_submit(w, op->submit);
         return;
     }
     fa_json_begin_object(w);
     put_text(w, "id", op->id);
+    if (many == ACTS) {
+        put_text(w, "act", verb_of(op->kind));
+        fa_json_key(w, "body");
+        body_act(op, w);
+        fa_json_end_object(w);
+        return;
+    }
     put_int(w, "fence", op->by.fence);
     if (op->kind == FA_OP_COMPLETE) {
         put_text(w, "status", "completed");
@@ -611,28 +720,29 @@ static void put_item(const struct fa_op *op, struct fa_json_writer *w)
 
 size_t fa_ask_many(const struct fa_op *ops, size_t count, struct fa_call *call)
 {
-    const struct fa_op *first = &ops[0];
-    bool is_submit = first->kind == FA_OP_SUBMIT;
+    static const char *const paths[] = {
+        [SUBMITS] = "/tasks:batch",
+        [OUTCOMES] = "/outcomes",
+        [HEARTBEATS] = "/heartbeats",
+        [ACTS] = "/acts",
+    };
+    enum many many = many_of(ops, count);
     struct fa_json_writer w;
     size_t n = 0;
 
     fa_call_init(call, "POST");
-    add_path(call,
-             is_submit           ? "/tasks:batch"
-             : is_outcome(first) ? "/outcomes"
-                                 : "/heartbeats",
-             NULL);
+    add_path(call, paths[many], NULL);
     call->is_repeatable = true;
     fa_json_writer_init(&w, &call->body, 0);
     fa_json_begin_object(&w);
-    if (!is_submit)
-        put_text(&w, "workerId", first->by.worker_id);
-    if (first->kind == FA_OP_HEARTBEAT)
-        put_duration(&w, "leaseSeconds", first->lease_ms);
-    fa_json_key(&w, is_submit ? "tasks" : "items");
+    if (many == OUTCOMES || many == HEARTBEATS)
+        put_text(&w, "workerId", ops[0].by.worker_id);
+    if (many == HEARTBEATS)
+        put_duration(&w, "leaseSeconds", ops[0].lease_ms);
+    fa_json_key(&w, many == SUBMITS ? "tasks" : "items");
     fa_json_begin_array(&w);
     while (n < count && (n == 0 || call->body.len < MANY_SIZE_MAX)) {
-        put_item(&ops[n], &w);
+        put_item(&ops[n], many, &w);
         call->is_repeatable = call->is_repeatable && recipes[ops[n].kind].is_repeatable(&ops[n]);
         n++;
     }

@@ -7,8 +7,8 @@
  * long an answer may take. FAINA_TOKEN, or the file FAINA_TOKEN_FILE, is the bearer token;
  * FAINA_CA_FILE has certificates to trust instead of the system's.
  *
- *   R1  The operations of one run go in their order. Submits, outcomes and heartbeats that follow
- *       each other are one request and one transaction; others are a request each.
+ *   R1  The operations of one run go in their order. Submits that follow each other, and acts of
+ *       workers that do, are one request and one transaction; others are a request each.
  *   R2  What may have reached the server is sent again only when that changes nothing: reads,
  *       submits with a key, and what a worker may tell twice (README.md has the list).
  */

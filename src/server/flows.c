@@ -154,9 +154,19 @@ void fa_handle_workflow(struct fa_request *req)
 
 static void after_workflow_change(struct fa_request *req)
 {
+    const struct fa_op *op = &req->posted.ops[0];
+    struct fa_json_writer *w;
+
     if (fa_request_refused(req))
         return;
-    fa_wire_put_workflow(fa_answer_begin(req, 200), req->posted.ops[0].workflow_answer);
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_shape_put_members(w, &fa_shape_workflow, op->workflow_answer);
+    if (op->existing) {
+        fa_json_key(w, "existing");
+        fa_json_put_bool(w, true);
+    }
+    fa_json_end_object(w);
     fa_answer_end(req);
 }
 

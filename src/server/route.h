@@ -49,7 +49,7 @@ fa_handler fa_handle_submit, fa_handle_batch, fa_handle_list, fa_handle_get, fa_
     fa_handle_delete, fa_handle_purge;
 /* ---- work.c ---- */
 fa_handler fa_handle_act, fa_handle_status, fa_handle_claims, fa_handle_outcomes,
-    fa_handle_heartbeats;
+    fa_handle_heartbeats, fa_handle_acts;
 /* What fa_handle_act does: the route's data. */
 struct fa_act_kind {
     const struct fa_body *body;

@@ -147,6 +147,13 @@ const struct fa_route fa_routes[] = {
      "is.",
      "curl $URL" FA_API "/outcomes" JSON
      "'{\"workerId\":\"me\",\"items\":[{\"id\":\"'$ID'\",\"status\":\"completed\"}]}'"},
+    {"POST", FA_API "/acts", WORK, fa_handle_acts, FA_ROUTE_LARGE, NULL, NULL, "Acts",
+     "ManyAnswer", 200, "Do many things to many tasks",
+     "In one transaction, in their order, each answered by itself. `act` is the word that the "
+     "route of the act ends with (claim, start, complete, fail, progress, heartbeat, block, "
+     "background, release, note, amend), and `body` is what it takes there.",
+     "curl $URL" FA_API "/acts" JSON
+     "'{\"items\":[{\"id\":\"'$ID'\",\"act\":\"start\",\"body\":{\"workerId\":\"me\"}}]}'"},
     {"POST", FA_API "/heartbeats", WORK, fa_handle_heartbeats, FA_ROUTE_LARGE, NULL, NULL,
      "Heartbeats", "ManyAnswer", 200, "Renew many leases",
      "An item that is a problem is lost: stop working on it.",
@@ -263,6 +270,9 @@ const struct fa_route fa_routes[] = {
     {"GET", FA_API "/workflows/{name}/joins", READ, fa_handle_joins, 0, NULL, "namespace key limit",
      NULL, "JoinList", 200, "What the joins of a workflow wait for", NULL,
      "curl \"$URL" FA_API "/workflows/mails/joins?key=f00\""},
+    {"GET", FA_API "/joins", READ, fa_handle_joins, 0, NULL, "namespace key limit", NULL,
+     "JoinList", 200, "What the joins of all workflows wait for", NULL,
+     "curl \"$URL" FA_API "/joins?limit=10\""},
     {"DELETE", FA_API "/workflows/{name}", ADMIN, fa_handle_workflow_delete, FA_ROUTE_AUDIT, NULL,
      "namespace", NULL, NULL, 204, "Remove a workflow",
      "Tasks that it made stay. Joins under way are forgotten.",

@@ -317,14 +317,14 @@ static void run_many(struct fa_request *req)
 }
 
 /* A token of some namespaces: look at the tasks first. */
-static void guard_many(struct fa_request *req)
+static void guard_many(struct fa_request *req, fa_handler *then)
 {
     const struct fa_many *many = req->data;
     struct fa_op *ops;
 
     if (!req->grant.namespaces.items || many->count == 0) {
         req->posted.ops = NULL;
-        run_many(req);
+        then(req);
         return;
     }
     ops = fa_request_ops(req, many->count);
@@ -332,7 +332,7 @@ static void guard_many(struct fa_request *req)
         ops[i].kind = FA_OP_GET;
         ops[i].id = many->items[i].id;
     }
-    fa_request_run(req, run_many);
+    fa_request_run(req, then);
 }
 
 static bool refuse_item(struct fa_request *req, size_t index, const char *field, const char *what)
@@ -369,7 +369,7 @@ void fa_handle_outcomes(struct fa_request *req)
     if (!fa_request_read(req, &fa_body_outcomes, many) || !check_outcomes(req, many))
         return;
     req->data = many;
-    guard_many(req);
+    guard_many(req, run_many);
 }
 
 void fa_handle_heartbeats(struct fa_request *req)
@@ -385,5 +385,59 @@ void fa_handle_heartbeats(struct fa_request *req)
         }
     }
     req->data = many;
-    guard_many(req);
+    guard_many(req, run_many);
+}
+
+/* Acts of any kind, in their order. */
+static enum fa_op_kind kind_of(const char *verb)
+{
+    static const struct {
+        const char *verb;
+        const struct fa_act_kind *kind;
+    } rows[] = {
+        {"claim", &fa_act_claim},       {"start", &fa_act_start},
+        {"complete", &fa_act_complete}, {"fail", &fa_act_fail},
+        {"progress", &fa_act_progress}, {"heartbeat", &fa_act_heartbeat},
+        {"block", &fa_act_block},       {"background", &fa_act_background},
+        {"release", &fa_act_release},   {"note", &fa_act_note},
+        {"amend", &fa_act_amend},
+    };
+    size_t i = 0;
+
+    while (strcmp(rows[i].verb, verb) != 0) /* it was read by the same words */
+        i++;
+    return rows[i].kind->kind;
+}
+
+static void run_acts(struct fa_request *req)
+{
+    const struct fa_many *many = req->data;
+    const struct fa_op *looks = req->posted.ops;
+    struct fa_op *ops = fa_request_ops(req, many->count);
+
+    for (size_t i = 0; i < many->count; i++) {
+        struct fa_act *act = &many->items[i];
+
+        if (!fill(req, kind_of(act->verb), act, &ops[i]))
+            return;
+        ops[i].id = act->id;
+        ops[i].wants_task = false;
+        /* Tasks of other namespaces are not there for this token. */
+        if (looks && looks[i].code == FAINA_OK && !fa_grant_reaches(&req->grant, looks[i].task->ns))
+            ops[i].id = "-";
+    }
+    if (many->count > 0)
+        fa_request_run(req, after_many);
+    else
+        after_many(req);
+}
+
+void fa_handle_acts(struct fa_request *req)
+{
+    struct fa_many *many = fa_arena_zero(&req->arena, 1, sizeof(*many));
+
+    if (!fa_request_read(req, &fa_body_acts, many))
+        return;
+    req->data = many;
+    guard_many(req, run_acts);
 }

@@ -175,7 +175,7 @@ enum faina_code fa_body_read(struct fa_bytes text, const struct fa_body *body,
     if (text.len == 0)
         return FAINA_OK;
     /* Payloads may be nested as deeply as their limit says, inside an item of a list of a body. */
-    code = fa_json_check(text, FA_JSON_DEPTH_MAX + 3, "body", FAINA_INVALID_REQUEST, err);
+    code = fa_json_check(text, FA_JSON_DEPTH_MAX + 5, "body", FAINA_INVALID_REQUEST, err);
     if (code != FAINA_OK)
         return code;
     return fa_body_read_object(fa_json_value(text), "body", body, arena, out, err);
@@ -529,6 +529,93 @@ static const struct fa_body_field heartbeats_fields[] = {
     {"items", FA_BODY_OWN, 0, 0, 0, read_held},
 };
 BODY(heartbeats);
+
+/* The acts of a worker, by the words that their routes end with. */
+static const struct {
+    const char *verb;
+    const struct fa_body *body;
+} verbs[] = {
+    {"claim", &fa_body_claim},       {"start", &fa_body_start},
+    {"complete", &fa_body_complete}, {"fail", &fa_body_fail},
+    {"progress", &fa_body_progress}, {"heartbeat", &fa_body_heartbeat},
+    {"block", &fa_body_block},       {"background", &fa_body_background},
+    {"release", &fa_body_release},   {"note", &fa_body_note},
+    {"amend", &fa_body_amend},
+};
+
+struct act_item {
+    const char *id, *verb;
+    struct fa_json body;
+};
+
+static enum faina_code read_act_body(const struct fa_body_field *field, struct fa_json value,
+                                     struct fa_arena *arena, void *out, struct faina_error *err)
+{
+    (void)arena;
+    if (value.type != FA_JSON_OBJECT)
+        return refuse(field, "an object", err);
+    ((struct act_item *)out)->body = value;
+    return FAINA_OK;
+}
+
+static const struct fa_body_field act_item_fields[] = {
+    {"id", FA_BODY_TEXT, offsetof(struct act_item, id), 0, 0, NULL},
+    {"act", FA_BODY_TEXT, offsetof(struct act_item, verb), 0, 0, NULL},
+    {"body", FA_BODY_OWN, 0, 0, 0, read_act_body},
+};
+static const struct fa_body act_item_body = {act_item_fields, FA_COUNT(act_item_fields)};
+
+static enum faina_code read_act(struct fa_json item, struct fa_arena *arena, struct fa_act *out,
+                                struct faina_error *err)
+{
+    struct act_item read = {.body = {FA_JSON_OBJECT, FA_LIT("{}")}};
+    enum faina_code code = fa_body_read_object(item, "item", &act_item_body, arena, &read, err);
+    size_t i = 0;
+
+    if (code != FAINA_OK)
+        return code;
+    if (!read.id)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "id", "id is missing");
+    while (i < FA_COUNT(verbs) && (!read.verb || strcmp(read.verb, verbs[i].verb) != 0))
+        i++;
+    if (i == FA_COUNT(verbs))
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "act",
+                              "act must be claim, start, complete, fail, progress, heartbeat, "
+                              "block, background, release, note or amend");
+    code = fa_body_read_object(read.body, "body", verbs[i].body, arena, out, err);
+    out->id = read.id;
+    out->verb = verbs[i].verb;
+    return code;
+}
+
+static enum faina_code read_acts(const struct fa_body_field *field, struct fa_json value,
+                                 struct fa_arena *arena, void *out, struct faina_error *err)
+{
+    struct fa_many *many = out;
+    struct fa_json_iter it;
+    struct fa_json item;
+    size_t i = 0;
+
+    if (value.type != FA_JSON_ARRAY)
+        return refuse(field, "an array", err);
+    many->count = count_items(value);
+    if (many->count > FA_BATCH_MAX)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, field->name,
+                              "one call takes at most %d items, not %zu", FA_BATCH_MAX,
+                              many->count);
+    many->items = fa_arena_zero(arena, many->count + 1, sizeof(*many->items));
+    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item); i++) {
+        struct faina_error inner = {0};
+        enum faina_code code = read_act(item, arena, &many->items[i], &inner);
+
+        if (code != FAINA_OK)
+            return blame_item(field, i, &inner, err);
+    }
+    return FAINA_OK;
+}
+
+static const struct fa_body_field acts_fields[] = {{"items", FA_BODY_OWN, 0, 0, 0, read_acts}};
+BODY(acts);
 
 static const struct fa_body_field batch_fields[] = {{"tasks", FA_BODY_OWN, 0, 0, 0, read_tasks}};
 BODY(batch);

@@ -82,7 +82,8 @@ struct fa_act {
     const char *reason;
     int64_t timeout_ms;
     bool has_reset, reset_attempts;
-    const char *id; /* outcomes and heartbeats */
+    const char *id;   /* outcomes, heartbeats and acts */
+    const char *verb; /* acts: "start" */
     const char *event, *detail;
     const struct faina_submit *amendment; /* NULL: not there */
 };
@@ -99,7 +100,7 @@ struct fa_claims {
 };
 extern const struct fa_body fa_body_claims;
 
-/* POST /outcomes and /heartbeats: {workerId, items: [...]} */
+/* POST /outcomes and /heartbeats: {workerId, items: [...]}; /acts has no worker */
 struct fa_many {
     const char *worker_id;
     int64_t lease_ms;
@@ -107,6 +108,8 @@ struct fa_many {
     size_t count;
 };
 extern const struct fa_body fa_body_outcomes, fa_body_heartbeats;
+/* POST /acts: {items: [{id, act, body}]}, the body as `act` alone takes it. */
+extern const struct fa_body fa_body_acts;
 
 /* POST /tasks:batch as JSON. The items are not read yet: each is accepted or refused by itself. */
 struct fa_batch_body {

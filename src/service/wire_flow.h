@@ -1,7 +1,7 @@
 /*
  * wire_flow.h - workflows, events and joins as JSON, in the names of the contract.
  *
- * Beside wire.h, for the command line and the HTTP server. Writing never fails.
+ * Beside wire.h, for the command line, the HTTP server and the remote engine. Writing never fails.
  */
 #ifndef FA_WIRE_FLOW_H
 #define FA_WIRE_FLOW_H
@@ -9,6 +9,12 @@
 #include "base/json.h"
 #include "model/match.h"
 #include "service/service.h"
+#include "service/shape.h"
+
+/* What servers answer; of fa_stored_workflow(s), faina_emitted, fa_happening, fa_happened and
+ * fa_join_states. */
+extern const struct fa_shape fa_shape_workflow, fa_shape_workflows, fa_shape_emitted,
+    fa_shape_happening, fa_shape_happened, fa_shape_joins;
 
 /* {name, namespace, version, enabled, updatedAt, definition} */
 void fa_wire_put_workflow(struct fa_json_writer *w, const struct fa_stored_workflow *workflow);

@@ -52,12 +52,15 @@ static struct fa_op make_op(uint8_t choice, struct fa_arena *arena)
 {
     static const struct faina_submit submit = {.type = "t"};
     static const struct faina_worker worker = {.id = "w"};
+    static const struct fa_happened_query query = {.id = "e"};
     static const struct faina_held held[] = {{.id = ID, .fence = 1}, {.id = "x"}};
     struct fa_op op = {.kind = choice % FA_OP_COUNT, .wants_task = choice & 128, .arena = arena};
 
     op.id = ID;
     if (op.kind == FA_OP_SUBMIT)
         op.submit = &submit;
+    if (op.kind == FA_OP_HAPPENED_LIST)
+        op.happened_query = &query;
     if (op.kind == FA_OP_WORKER_PUT) {
         op.worker.self = &worker;
         op.worker.held = held;

@@ -222,10 +222,10 @@ static void test_outage__stopping_does_not_hang(struct fa_t *t)
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
-        FA_T_CASE(test_outage__a_lease_that_can_not_be_renewed_is_given_up),
-        FA_T_CASE(test_outage__an_outcome_is_told_when_it_is_over),
-        FA_T_CASE(test_outage__answers_that_are_lost),
-        FA_T_CASE(test_outage__stopping_does_not_hang),
+        FA_T_CASE_LOCAL(test_outage__a_lease_that_can_not_be_renewed_is_given_up),
+        FA_T_CASE_LOCAL(test_outage__an_outcome_is_told_when_it_is_over),
+        FA_T_CASE_LOCAL(test_outage__answers_that_are_lost),
+        FA_T_CASE_LOCAL(test_outage__stopping_does_not_hang),
     };
 
     return fa_t_main(argc, argv, "outage", cases, FA_COUNT(cases));

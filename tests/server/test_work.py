@@ -242,4 +242,25 @@ def test_workers(place):
     equal(server("GET", "/workers/a%2Fb%20c", status=200).json()["id"], "a/b c")
 
 
+def test_acts_in_their_order(place):
+    server = place.serve()
+    one, two = (server.submit()["id"] for _ in range(2))
+    items = [{"id": one, "act": "start", "body": {"workerId": "w"}},
+             {"id": one, "act": "complete", "body": {"workerId": "w", "output": {"a": 1}}},
+             {"id": one, "act": "fail", "body": {"workerId": "w", "error": "late"}},
+             {"id": two, "act": "claim", "body": {"workerId": "v"}},
+             {"id": two, "act": "release", "body": {"workerId": "v"}}]
+    got = server("POST", "/acts", {"items": items}, 200).json()["items"]
+    equal([item.get("code") for item in got], [None, None, "task_completed", None, None], got)
+    equal((server.get(one)["output"], server.get(two)["status"]), ({"a": 1}, "pending"))
+    equal(server("POST", "/acts", {"items": []}, 200).json(), {"items": []})
+    for bad in ({"id": two}, {"act": "start"}, {"id": two, "act": "cancel"}, {"id": two, "act": 1},
+                {"id": two, "act": "start", "body": []}, {"id": two, "act": "start", "more": 1},
+                {"id": two, "act": "start", "body": {"output": 1}}, {"id": two, "act": "fail"},
+                {"id": two, "act": "amend"}, 1):
+        answer = server("POST", "/acts", {"items": [items[0], bad]}, 400)
+        equal(answer.code(), "invalid_request", bad)
+    equal(server.get(two)["status"], "pending")
+
+
 run(globals(), on_postgres=True)

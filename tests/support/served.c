@@ -43,8 +43,10 @@ static void read_log(const struct fa_served *served, char out[LOG_SIZE])
 }
 
 /* The child. */
-static void serve(const struct fa_served *served, char *const *argv, pid_t parent)
+static void serve(const struct fa_served *served, char *const *argv, pid_t parent,
+                  const struct faina_options *options)
 {
+    char keep[32];
     int fd = open(served->log_path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -54,6 +56,9 @@ static void serve(const struct fa_served *served, char *const *argv, pid_t paren
     dup2(fd, STDERR_FILENO);
     unsetenv("FAINA_LISTEN");
     unsetenv("FAINA_LOG");
+    snprintf(keep, sizeof keep, "%lldms", (long long)options->events_keep_ms);
+    if (options->events_keep_ms > 0)
+        setenv("FAINA_EVENTS_KEEP", keep, 1);
     execv(argv[0], argv);
     _exit(127);
 }
@@ -76,7 +81,7 @@ static bool find_address(struct fa_served *served)
 }
 
 void fa_served_start(struct fa_served *served, const char *store, const char *dir,
-                     int64_t input_size_max)
+                     const struct faina_options *options)
 {
     char program[FA_T_PATH_SIZE], url[FA_T_PATH_SIZE], size[32], flag[] = "--input-max";
     char *argv[] = {program,
@@ -95,8 +100,8 @@ void fa_served_start(struct fa_served *served, const char *store, const char *di
 
     fa_served_program(program);
     snprintf(url, sizeof url, "%s", store);
-    if (input_size_max > 0) {
-        snprintf(size, sizeof size, "%lld", (long long)input_size_max);
+    if (options->input_size_max > 0) {
+        snprintf(size, sizeof size, "%lld", (long long)options->input_size_max);
         argv[6] = flag;
         argv[7] = size;
     }
@@ -105,7 +110,7 @@ void fa_served_start(struct fa_served *served, const char *store, const char *di
     served->pid = fork();
     CHECK(served->pid >= 0, "can't fork");
     if (served->pid == 0)
-        serve(served, argv, parent);
+        serve(served, argv, parent, options);
     while (!find_address(served)) {
         bool has_ended = waitpid(served->pid, NULL, WNOHANG) != 0;
 

@@ -20,10 +20,9 @@ struct fa_served {
 /* Where the program is. */
 void fa_served_program(char out[FA_T_PATH_SIZE]);
 
-/* Serves `store` on a free port and returns when it does. `dir` gets its log; input_size_max 0: the
- * default. */
+/* Serves `store` on a free port and returns when it does. `dir` gets its log. */
 void fa_served_start(struct fa_served *served, const char *store, const char *dir,
-                     int64_t input_size_max);
+                     const struct faina_options *options);
 /* SIGTERM; it must end well. Nothing happens when it doesn't run. */
 void fa_served_stop(struct fa_served *served);
 void fa_served_kill(struct fa_served *served);

@@ -167,7 +167,7 @@ static void serve(struct fa_t *t)
 {
     if (!t->served)
         t->served = fa_alloc_zero(1, sizeof *t->served);
-    fa_served_start(t->served, t->store, t->dir, t->options.input_size_max);
+    fa_served_start(t->served, t->store, t->dir, &t->options);
     if (strncmp(t->url, "unix:", 5) == 0)
         snprintf(t->url, sizeof t->url, "unix:%.480s.sock", t->store + strlen("sqlite:"));
     else

@@ -117,10 +117,10 @@ static void test_ask__groups(void **state)
     } cases[] = {
         {"submits", {submit, submit, submit, done}, FA_ASK_MANY, 3},
         {"whole tasks, one by one", {whole, whole, submit, submit}, FA_ASK_ONE, 1},
-        {"ends of one worker", {done, failed, done, others}, FA_ASK_MANY, 3},
+        {"ends and beats of any worker", {done, failed, beat, others}, FA_ASK_MANY, 4},
+        {"acts and submits apart", {done, submit, submit, done}, FA_ASK_MANY, 1},
         {"a version is asked alone", {versioned, done, done, done}, FA_ASK_ONE, 1},
-        {"heartbeats of one lease", {beat, beat, longer, beat}, FA_ASK_MANY, 2},
-        {"an end is no heartbeat", {beat, done, done, done}, FA_ASK_MANY, 1},
+        {"a removal is no act", {beat, longer, rm, rm}, FA_ASK_MANY, 2},
         {"reads at once", {get, list, get, submit}, FA_ASK_APART, 3},
         {"a read sees the change before it", {rm, get, get, get}, FA_ASK_ONE, 1},
         {"removals of different tasks", {rm, rm_other, rm, rm}, FA_ASK_APART, 2},
@@ -153,6 +153,15 @@ static void test_ask__many_in_one(void **state)
               "\",\"fence\":7,\"status\":\"completed\",\"output\":1},{\"id\":\"" OTHER
               "\",\"status\":\"failed\",\"error\":{\"message\":\"no\",\"retryable\":false}}]}");
     check_true("a worker may tell it twice", call.is_repeatable);
+    fa_call_finish(&call);
+    ops[1].by.worker_id = "v";
+    check_int("both", (int64_t)fa_ask_many(ops, 2, &call), 2);
+    check_str("of two workers", call.path.ptr, FA_ASK_API "/acts");
+    check_str("body", call.body.ptr,
+              "{\"items\":[{\"id\":\"" ID "\",\"act\":\"complete\",\"body\":{\"workerId\":"
+              "\"w\",\"fence\":7,\"output\":1}},{\"id\":\"" OTHER
+              "\",\"act\":\"fail\",\"body\":{\"workerId\":\"v\",\"error\":{\"message\":\"no\","
+              "\"retryable\":false}}}]}");
     fa_call_finish(&call);
     check_int("both", (int64_t)fa_ask_many(submits, 2, &call), 2);
     check_str("where", call.path.ptr, FA_ASK_API "/tasks:batch");
