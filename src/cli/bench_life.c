@@ -238,7 +238,7 @@ enum faina_code fa_bench_life(struct fa_bench *bench, const char *name, struct f
         struct fa_bench_speed *speed = &bench->report.speeds[bench->report.speed_count];
 
         if (strcmp(rows[i].speed.part, name) != 0 || (i >= PG_FIRST) != is_postgres ||
-            (rows[i].speed.subject != FA_BENCH_ENGINE && !bench->has_raw))
+            (rows[i].speed.subject < FA_BENCH_ENGINE && !bench->has_raw))
             continue;
         assert(bench->report.speed_count < FA_BENCH_ROWS_MAX);
         bench->report.speed_count++;

@@ -48,8 +48,17 @@ const struct fa_copy_table fa_copy_tables[] = {
 const size_t fa_copy_table_count = FA_COUNT(fa_copy_tables);
 
 const char *const fa_copy_left_out[] = {
-    "worker",          "schema_migrations",   "leader", "awaited", "proof", "log", "log_forgotten",
-    "sqlite_sequence", "workflow_generation", NULL,
+    "worker",
+    "schema_migrations",
+    "leader",
+    "awaited",
+    "proof",
+    "log",
+    "log_forgotten",
+    "sqlite_sequence",
+    "workflow_generation",
+    "happened_inbox",
+    NULL,
 };
 
 enum { KEY_HASH, KEY_TASK, KEY_MORE, KEY_KEY, KEY_INPUT, KEY_CHILD, KEY_PARENT, KEY_NS, KEY_TYPE };

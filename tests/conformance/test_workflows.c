@@ -3,8 +3,6 @@
  */
 #include "support/ops.h"
 
-#include <stdlib.h>
-
 #include "base/json.h"
 #include "model/limits.h"
 #include "model/workflow.h"
@@ -595,7 +593,5 @@ int main(int argc, char **argv)
         FA_T_CASE(test_origin__goes_with_the_task),
     };
 
-    /* The engine behind HTTP does not have these operations yet. */
-    setenv("FA_CONFORMANCE_URLS", FA_T_SQLITE " " FA_T_MEMORY " " FA_T_POSTGRES, 0);
     return fa_t_main(argc, argv, "workflows", cases, FA_COUNT(cases));
 }

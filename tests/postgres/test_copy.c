@@ -73,6 +73,24 @@ static void fill_statuses(struct fa_t *t)
     }
 }
 
+/* A definition, an event that made a task, and a join that has one of two. */
+static void fill_flows(struct fa_t *t)
+{
+    static const char yaml[] = "workflow: flow\n"
+                               "triggers:\n"
+                               "  - { name: t, on: came, task: { type: made } }\n"
+                               "joins:\n"
+                               "  - { name: j, taskTypes: [left, right], joinKey: k,"
+                               " task: { type: joined } }\n";
+    struct fa_definition definition = {.text = fa_str(yaml), .is_yaml = true};
+    struct faina_emit event = {.type = "came", .data = "{}", .id = "once"};
+
+    CHECK_OK(t,
+             fa_t_run(t, &(struct fa_op){.kind = FA_OP_WORKFLOW_PUT, .definition = &definition}));
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_EMIT, .emit = &event}));
+    fa_t_finish_task(t, fa_t_submit(t, .type = "left", .input = "{\"k\":\"one\"}"));
+}
+
 static void fill_fields(struct fa_t *t)
 {
     struct faina_team team = {.ns = "other", .name = "the \"team\"", .spec = "{\"a\":[1]}"};
@@ -88,6 +106,7 @@ static void fill_fields(struct fa_t *t)
     big[0] = big[299999] = '"';
     fa_t_submit(t, .type = "big", .input = big);
     CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_TOKEN_PUT, .token = &token}));
+    fill_flows(t);
     CHECK_OK(t, fa_t_team_put(t, &team));
     team_id = fa_arena_strdup(&t->arena, t->op.team_answer->id);
     fa_t_submit(t, .ns = "other", .type = "full \xc3\xa4", .name = "a 'name' \\ \xe6\x97\xa5",
