@@ -45,8 +45,7 @@
 #define RETRY_CHORES_US 1000000 /* after a failure */
 #define READERS_HOLD_MS 500
 #define WRITERS_MAX 4
-#define TRIES_MAX 10 /* of a transaction that others were in the way of */
-#define LOAD_LIGHT 200
+#define TRIES_MAX 10       /* of a transaction that others were in the way of */
 #define SLOT_BITS 6        /* of an id that say which connection made it */
 #define FORGET_US 10000000 /* how often the log is looked through */
 
@@ -427,19 +426,16 @@ static void run_jobs(void *ctx, struct fa_job *jobs)
     }
 }
 
-/* The first one that is not heavily loaded: small jobs go together into few large transactions. */
+/* The one with the least to do, the first of those: a lone caller stays with one. A transaction
+ * that waits for another node's lock must not hold up those who want something else. */
 static struct writer *choose_writer(struct engine *engine)
 {
     struct writer *best = &engine->writers[0];
 
-    for (size_t i = 0; i < engine->writer_count; i++) {
-        struct writer *writer = &engine->writers[i];
-
-        if (atomic_load_explicit(&writer->load, memory_order_relaxed) < LOAD_LIGHT)
-            return writer;
-        if (atomic_load_explicit(&writer->load, memory_order_relaxed) <
+    for (size_t i = 1; i < engine->writer_count; i++) {
+        if (atomic_load_explicit(&engine->writers[i].load, memory_order_relaxed) <
             atomic_load_explicit(&best->load, memory_order_relaxed))
-            best = writer;
+            best = &engine->writers[i];
     }
     return best;
 }
@@ -449,9 +445,9 @@ static bool run_job(struct engine *engine, struct fa_job *job)
     struct writer *writer = choose_writer(engine);
     bool was_run;
 
-    atomic_fetch_add_explicit(&writer->load, job->weight, memory_order_relaxed);
+    atomic_fetch_add_explicit(&writer->load, job->weight + 1, memory_order_relaxed);
     was_run = fa_batch_run(writer->batch, job);
-    atomic_fetch_sub_explicit(&writer->load, job->weight, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&writer->load, job->weight + 1, memory_order_relaxed);
     return was_run;
 }
 
