@@ -23,7 +23,7 @@
 
 #define SOCKET STDIN_FILENO
 #define CHUNK (64 * 1024)
-#define FRAMES_MAX 64
+#define FRAMES_MAX 24
 #define CRASH_STACK (64 * 1024) /* to tell of a crash by a stack that is full */
 #define EXIT_FAILED 1
 
