@@ -820,7 +820,6 @@ static const struct fa_service_ops engine_ops = {
     .close = engine_close,
 };
 
-/* The folder and the file, by their own names, before SQLite speaks of them in its words. */
 /* Whatever the store says that makes no sense while it is opened. */
 static enum faina_code refuse_store(struct engine *engine, struct faina_error *err)
 {
