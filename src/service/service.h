@@ -54,6 +54,9 @@ struct fa_id;
     X(WORKER_REMOVE, "worker remove", true)                                                        \
     X(TOKEN_PUT, "token put", true)                                                                \
     X(TOKEN_REMOVE, "token remove", true)                                                          \
+    X(CRON_PUT, "cron put", true)                                                                  \
+    X(CRON_REMOVE, "cron remove", true)                                                            \
+    X(CRON_RUN, "cron run", true)                                                                  \
     X(GET, "get", false)                                                                           \
     X(GET_BY_KEY, "get by key", false)                                                             \
     X(LIST, "list", false)                                                                         \
@@ -65,6 +68,7 @@ struct fa_id;
     X(TEAM_LIST, "team list", false)                                                               \
     X(WORKER_LIST, "worker list", false)                                                           \
     X(TOKEN_LIST, "token list", false)                                                             \
+    X(CRON_LIST, "cron list", false)                                                               \
     X(STATS, "stats", false)
 
 enum fa_op_kind {
@@ -97,6 +101,30 @@ struct fa_token {
 struct fa_tokens {
     size_t count;
     struct fa_token *items;
+};
+
+/* What to do about the times that nobody served, because nothing ran. */
+enum fa_catch_up { FA_CATCH_UP_NONE, FA_CATCH_UP_ONE, FA_CATCH_UP_ALL, FA_CATCH_UP_COUNT };
+
+/* A task that is made again and again, by a schedule (model/cron.h). */
+struct fa_cron_job {
+    const char *ns, *name; /* ns NULL: "default" */
+    const char *schedule;
+    const char *timezone; /* IANA name; NULL: UTC */
+    const char *task;     /* JSON: the body of a submit */
+    enum fa_catch_up catch_up;
+    bool is_paused;
+    /* The engine's: */
+    int64_t next_us; /* 0: never, or paused */
+    int64_t last_us; /* the last time of the schedule that made a task; 0: none yet */
+    const char *problem; /* why the last time made no task; NULL: it did */
+    int64_t created_us, updated_us;
+    int64_t version;
+};
+
+struct fa_cron_jobs {
+    size_t count;
+    struct fa_cron_job *items;
 };
 
 /* Something that happened to a task, with what decides who may hear of it. */
@@ -133,7 +161,8 @@ struct fa_op {
 
     /* The question. Lent for the call. */
     const char *id;     /* the task, the team (TEAM_REMOVE, TEAM_LIST) or the worker
-                           (WORKER_REMOVE; WORKER_LIST: NULL for all) or the token (TOKEN_REMOVE) */
+                           (WORKER_REMOVE; WORKER_LIST: NULL for all) or the token (TOKEN_REMOVE) or the
+                           name of the schedule (CRON_REMOVE, CRON_RUN; CRON_LIST: NULL for all) */
     struct faina_by by; /* who acts */
     bool wants_task;    /* a change answers with the whole task, not only with its id */
     /* fa_service_claim_wait: come back early once this is set and fa_service_wake was called. */
@@ -162,7 +191,7 @@ struct fa_op {
         const struct faina_purge *purge; /* PURGE */
         struct {
             const char *ns, *type, *key;
-        } name; /* PAUSE, RESUME, GET_BY_KEY, STATS (ns), TEAM_LIST (ns) */
+        } name; /* PAUSE, RESUME, GET_BY_KEY, STATS (ns), TEAM_LIST (ns), CRON_* but PUT (ns) */
         struct {
             const char *name; /* RESOURCE_LIST: NULL for all */
             int64_t max_concurrency;
@@ -175,6 +204,7 @@ struct fa_op {
             int64_t lease_ms;            /* 0: the default */
         } worker;                        /* WORKER_PUT */
         const struct fa_token *token;    /* TOKEN_PUT */
+        const struct fa_cron_job *cron;  /* CRON_PUT */
         const struct faina_query *query; /* LIST */
         struct {
             int limit;
@@ -186,7 +216,7 @@ struct fa_op {
     enum faina_code code;
     struct faina_error error;
     struct fa_arena *arena;      /* the caller's: where the answer lives */
-    char task_id[FAINA_ID_SIZE]; /* SUBMIT, and every change of one task */
+    char task_id[FAINA_ID_SIZE]; /* SUBMIT, CRON_RUN, and every change of one task */
     bool existing;               /* SUBMIT: the key was known */
     bool input_mismatch;
     int64_t count; /* PURGE: rows removed; CANCEL: tasks cancelled; WORKER_REMOVE: given back */
@@ -203,6 +233,8 @@ struct fa_op {
         struct faina_workers *workers;
         struct fa_token *token_answer; /* TOKEN_PUT */
         struct fa_tokens *tokens;
+        struct fa_cron_job *cron_answer; /* CRON_PUT */
+        struct fa_cron_jobs *crons;
         struct fa_followed *followed; /* FOLLOW */
     };
 };

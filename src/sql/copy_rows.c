@@ -27,6 +27,7 @@ const struct fa_copy_table fa_copy_tables[] = {
     WHOLE("resource", COPY_RESOURCE, COPY_RESOURCE_PUT, 3),
     WHOLE("team", COPY_TEAM, TEAM_PUT, 6),
     WHOLE("token", TOKEN_LIST, TOKEN_PUT, 7),
+    WHOLE("cron", CRON_ALL, CRON_PUT, 13),
     WHOLE("paused", PAUSED_ALL, PAUSED_INSERT, 2),
     PAGED("tally", COPY_TALLY, TALLY_ADD, 3, 0, 0, FA_COPY_LANES),
     PAGED("task", COPY_TASK, TASK_INSERT, 21, 1, 2, FA_COPY_LANES),

@@ -132,6 +132,9 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_WORKER_REMOVE] = fa_do_worker_remove,
     [FA_OP_TOKEN_PUT] = fa_do_token_put,
     [FA_OP_TOKEN_REMOVE] = fa_do_token_remove,
+    [FA_OP_CRON_PUT] = fa_do_cron_put,
+    [FA_OP_CRON_REMOVE] = fa_do_cron_remove,
+    [FA_OP_CRON_RUN] = fa_do_cron_run,
 };
 
 static bool takes_part(const struct op_job *job, const struct fa_op *op)

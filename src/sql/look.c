@@ -364,6 +364,8 @@ enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_
         return fa_look_workers(source, op, now_us);
     case FA_OP_TOKEN_LIST:
         return fa_look_tokens(source, op);
+    case FA_OP_CRON_LIST:
+        return fa_look_crons(source, op);
     case FA_OP_STATS:
         return look_stats(source, op);
     default:

@@ -13,11 +13,12 @@
 enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_us);
 
 /* By file: look.c (get, events, resources, teams, stats), list.c, explain.c, workers.c,
- * tokens.c. */
+ * tokens.c, crons.c. */
 enum faina_code fa_look_list(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_children(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_explain(struct fa_source *source, struct fa_op *op, int64_t now_us);
 enum faina_code fa_look_tokens(struct fa_source *source, struct fa_op *op);
+enum faina_code fa_look_crons(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_workers(struct fa_source *source, struct fa_op *op, int64_t now_us);
 
 /* Who could do the tasks of a lane. */
