@@ -32,7 +32,8 @@ static enum faina_code refuse_fields(const struct faina_submit *task, struct fai
         const char *field, *why;
     } rules[] = {
         {task->ns != NULL, "namespace", "it is in the schedule's namespace"},
-        {task->idempotency_key != NULL, "idempotencyKey", "the schedule's name and time are its key"},
+        {task->idempotency_key != NULL, "idempotencyKey",
+         "the schedule's name and time are its key"},
         {task->dedupe_input, "dedupe", "the schedule's name and time are its key"},
         {task->run_at_us != 0, "runAt", "the schedule says when; a delay is possible"},
         {task->depends_on_count > 0, "dependsOn", "what it would wait for ends only once"},
@@ -125,8 +126,8 @@ enum faina_code fa_cron_check(const struct fa_cron_job *job, size_t input_max,
     enum faina_code code = FAINA_OK;
 
     if (job->ns)
-        code = fa_check_name(job->ns, FA_NAMESPACE_SIZE_MAX, "namespace", FAINA_INVALID_REQUEST,
-                             err);
+        code =
+            fa_check_name(job->ns, FA_NAMESPACE_SIZE_MAX, "namespace", FAINA_INVALID_REQUEST, err);
     if (code == FAINA_OK)
         code = fa_check_name(job->name, FA_CRON_NAME_SIZE_MAX, "name", FAINA_INVALID_REQUEST, err);
     if (code == FAINA_OK && job->catch_up >= FA_CATCH_UP_COUNT)
@@ -137,4 +138,41 @@ enum faina_code fa_cron_check(const struct fa_cron_job *job, size_t input_max,
     if (code == FAINA_OK)
         code = check_task(job, input_max, err);
     return code;
+}
+
+static void put_text(struct fa_json_writer *w, const char *key, const char *text)
+{
+    fa_json_key(w, key);
+    if (text)
+        fa_json_put_str(w, text);
+    else
+        fa_json_put_null(w);
+}
+
+static void put_time(struct fa_json_writer *w, const char *key, int64_t us)
+{
+    fa_json_key(w, key);
+    fa_wire_put_time(w, us);
+}
+
+void fa_cron_put(struct fa_json_writer *w, const struct fa_cron_job *job)
+{
+    fa_json_begin_object(w);
+    put_text(w, "name", job->name);
+    put_text(w, "namespace", job->ns);
+    put_text(w, "schedule", job->schedule);
+    put_text(w, "timezone", job->timezone);
+    fa_json_key(w, "task");
+    fa_json_put_raw(w, job->task);
+    put_text(w, "catchUp", fa_catch_up_name(job->catch_up));
+    fa_json_key(w, "paused");
+    fa_json_put_bool(w, job->is_paused);
+    put_time(w, "nextAt", job->next_us);
+    put_time(w, "lastAt", job->last_us);
+    put_text(w, "problem", job->problem);
+    put_time(w, "createdAt", job->created_us);
+    put_time(w, "updatedAt", job->updated_us);
+    fa_json_key(w, "version");
+    fa_json_put_int(w, job->version);
+    fa_json_end_object(w);
 }

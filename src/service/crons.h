@@ -10,6 +10,7 @@
 #define FA_CRONS_H
 
 #include "base/bytes.h"
+#include "base/json.h"
 #include "model/cron.h"
 #include "service/service.h"
 
@@ -29,5 +30,9 @@ FA_MUST_CHECK enum faina_code fa_cron_task(const struct fa_cron_job *job, struct
 /* The schedule and its zone, which the caller closes. */
 FA_MUST_CHECK enum faina_code fa_cron_times(const struct fa_cron_job *job, struct fa_cron *cron,
                                             struct fa_zone **zone, struct faina_error *err);
+
+/* {name, namespace, schedule, timezone, task, catchUp, paused, nextAt, lastAt, problem, createdAt,
+ * updatedAt, version} */
+void fa_cron_put(struct fa_json_writer *w, const struct fa_cron_job *job);
 
 #endif

@@ -115,8 +115,8 @@ struct fa_cron_job {
     enum fa_catch_up catch_up;
     bool is_paused;
     /* The engine's: */
-    int64_t next_us; /* 0: never, or paused */
-    int64_t last_us; /* the last time of the schedule that made a task; 0: none yet */
+    int64_t next_us;     /* 0: never, or paused */
+    int64_t last_us;     /* the last time of the schedule that made a task; 0: none yet */
     const char *problem; /* why the last time made no task; NULL: it did */
     int64_t created_us, updated_us;
     int64_t version;
@@ -161,8 +161,8 @@ struct fa_op {
 
     /* The question. Lent for the call. */
     const char *id;     /* the task, the team (TEAM_REMOVE, TEAM_LIST) or the worker
-                           (WORKER_REMOVE; WORKER_LIST: NULL for all) or the token (TOKEN_REMOVE) or the
-                           name of the schedule (CRON_REMOVE, CRON_RUN; CRON_LIST: NULL for all) */
+                           (WORKER_REMOVE; WORKER_LIST: NULL for all), the token (TOKEN_REMOVE), or
+                           the name of a schedule (CRON_REMOVE, CRON_RUN; CRON_LIST: NULL for all) */
     struct faina_by by; /* who acts */
     bool wants_task;    /* a change answers with the whole task, not only with its id */
     /* fa_service_claim_wait: come back early once this is set and fa_service_wake was called. */

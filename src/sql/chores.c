@@ -1,7 +1,7 @@
 /*
  * chores.c - what the clock asks for: due tasks into line, lost leases back, background work that
- * is over its time, workers that are silent, and schedules (crons.c); and what submits in SQL leave to the leader: to
- * link tasks to those that they wait for, and to add up their counts.
+ * is over its time, schedules (crons.c), and workers that are silent; and what submits in SQL leave
+ * to the leader: to link tasks to those that they wait for, and to add up their counts.
  *
  * None of it scans the backlog: parked tasks are found by index parked_at, and `held` is as small
  * as the number of tasks under way. Each chore is idempotent: it looks at the row again before it

@@ -17,6 +17,7 @@
 #include "service/crons.h"
 
 #define LATE_US 10000000
+#define IN_TIME_MAX (LATE_US / 1000000 + 1)
 #define AGAIN_US 60000000 /* a schedule that can't be read is looked at again after this long */
 
 enum {
@@ -257,8 +258,11 @@ static void choose_times(struct fa_unit *unit, struct firing *firing, const stru
 {
     const struct fa_cron_job *job = firing->job;
     int64_t now = unit->now_us, from = now;
+    bool is_late = now - job->next_us > LATE_US;
 
-    if (now - job->next_us <= LATE_US || job->catch_up == FA_CATCH_UP_ALL) {
+    if (!is_late || job->catch_up == FA_CATCH_UP_ALL) {
+        if (!is_late && firing->max > IN_TIME_MAX)
+            firing->max = IN_TIME_MAX;
         firing->times = fa_arena_zero(&unit->arena, firing->max, sizeof(*firing->times));
         firing->count =
             fa_cron_missed(cron, zone, job->next_us - 1, now, firing->max, firing->times);
@@ -266,8 +270,8 @@ static void choose_times(struct fa_unit *unit, struct firing *firing, const stru
             from = firing->times[firing->count - 1];
     } else if (job->catch_up == FA_CATCH_UP_ONE) {
         firing->times = fa_arena_zero(&unit->arena, 1, sizeof(*firing->times));
-        firing->count = fa_cron_previous(cron, zone, now, firing->times) &&
-                        firing->times[0] >= job->next_us;
+        firing->count =
+            fa_cron_previous(cron, zone, now, firing->times) && firing->times[0] >= job->next_us;
     }
     if (!fa_cron_next(cron, zone, from, &firing->next_us))
         firing->next_us = 0;
@@ -278,7 +282,7 @@ static const char *key_of(struct fa_unit *unit, const char *name, int64_t at_us)
     char time[FA_TIME_SIZE];
 
     fa_time_format(at_us, time);
-    return fa_arena_printf(&unit->arena, "cron:%s:%s", name, time);
+    return fa_arena_printf(&unit->arena, "cron:%s:%.19sZ", name, time); /* whole seconds */
 }
 
 static enum faina_code plan_tasks(struct fa_unit *unit, struct firing *firing,

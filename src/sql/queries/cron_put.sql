@@ -1,6 +1,6 @@
 -- Stores a schedule, new or changed.
-INSERT INTO cron (namespace, name, schedule, timezone, task, catch_up, paused, next_us, last_us, problem, created_us,
-                  updated_us, version)
+INSERT INTO cron (namespace, name, schedule, timezone, task, catch_up, paused, next_us, last_us,
+                  problem, created_us, updated_us, version)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
 ON CONFLICT (namespace, name)
     DO UPDATE SET schedule = excluded.schedule, timezone = excluded.timezone, task = excluded.task,
