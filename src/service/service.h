@@ -162,7 +162,7 @@ struct fa_op {
     /* The question. Lent for the call. */
     const char *id;     /* the task, the team (TEAM_REMOVE, TEAM_LIST) or the worker
                            (WORKER_REMOVE; WORKER_LIST: NULL for all), the token (TOKEN_REMOVE), or
-                           the name of a schedule (CRON_REMOVE, CRON_RUN; CRON_LIST: NULL for all) */
+                           the schedule's name (CRON_REMOVE, CRON_RUN; CRON_LIST: NULL for all) */
     struct faina_by by; /* who acts */
     bool wants_task;    /* a change answers with the whole task, not only with its id */
     /* fa_service_claim_wait: come back early once this is set and fa_service_wake was called. */
