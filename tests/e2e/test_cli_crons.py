@@ -7,11 +7,11 @@ def test_set_ls_run_and_rm(cli):
     equal(cli("cron", "ls").json(), {"items": []})
     cron = cli("cron", "set", "night", "0 3 * * MON", "report", '{"days":1}', "--timezone",
                "Europe/Berlin", "--catch-up", "one", "--priority", "5", "--max-attempts", "0",
-               "--delay", "5s", "--resource", "gpu,cpu", "--metadata", "[]", "--name", "n",
+               "--delay", "5s", "--resource", "gpu,cpu", "--metadata", "{}", "--name", "n",
                "--paused").json()
     equal(cron["task"], {"type": "report", "name": "n", "input": {"days": 1}, "priority": 5,
                          "maxAttempts": 0, "delay": "5s", "resources": ["gpu", "cpu"],
-                         "metadata": []})
+                         "metadata": {}})
     equal((cron["schedule"], cron["timezone"], cron["catchUp"], cron["paused"], cron["nextAt"]),
           ("0 3 * * MON", "Europe/Berlin", "one", True, None))
     equal(cli("cron", "ls", "night").json(), cron)

@@ -47,7 +47,8 @@ def test_run_and_fire(place):
     equal((task["type"], task["input"], task["createdBy"], task["idempotencyKey"]),
           ("report", 1, "cron:r", None))
     server("PUT", "/crons/r", {"schedule": "@every 1s", "task": {"type": "tick"}}, 200)
-    wait_until(lambda: len(server("GET", "/tasks?type=tick").json()["items"]) >= 2)
+    wait_until(lambda: len(server("GET", "/tasks?type=tick").json()["items"]) >= 2,
+               "the schedule makes tasks")
     keys = [item["idempotencyKey"] for item in server("GET", "/tasks?type=tick").json()["items"]]
     is_true(all(key.startswith("cron:r:") for key in keys), keys)
     equal(len(set(keys)), len(keys))
