@@ -9,12 +9,12 @@ _faina()
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-            --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--id|--match|--data|--last|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--drain|--older-than) ((i++)) ;;
+            --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--timezone|--catch-up|--count|-n|--id|--match|--data|--last|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--drain|--older-than) ((i++)) ;;
             -*) ;;
             *)
                 case $verb in
                     "") verb=$word ;;
-                    resource|team|workflow|token|db) verb="$verb $word" ;;
+                    resource|team|cron|workflow|token|db) verb="$verb $word" ;;
                 esac
                 ;;
         esac
@@ -31,6 +31,10 @@ _faina()
             ;;
         --status|-s)
             COMPREPLY=($(compgen -W "pending claimed running blocked background completed failed dead_letter cancelled" -- "$cur"))
+            return
+            ;;
+        --catch-up)
+            COMPREPLY=($(compgen -W "none one all" -- "$cur"))
             return
             ;;
         --scope)
@@ -81,6 +85,11 @@ _faina()
             "team create") flags="--spec --output --url --namespace --help" ;;
             "team set") flags="--name --spec --output --url --namespace --help" ;;
             "team rm") flags="--output --url --namespace --help" ;;
+            "cron ls") flags="--output --url --namespace --help" ;;
+            "cron set") flags="--timezone --catch-up --paused --name --priority --delay --max-attempts --resource --metadata --output --url --namespace --help" ;;
+            "cron rm") flags="--output --url --namespace --help" ;;
+            "cron run") flags="--output --url --namespace --help" ;;
+            "cron next") flags="--count --timezone --output --url --namespace --help" ;;
             "worker-list") flags="--output --url --namespace --help" ;;
             "emit") flags="--id --output --url --namespace --help" ;;
             "workflow ls") flags="--output --url --namespace --help" ;;
@@ -112,10 +121,11 @@ _faina()
     fi
     case $verb in
         ""|help)
-            words="submit get ls children events result wait watch explain claim start complete fail progress heartbeat block background release worker cancel retry rm pause resume resource team worker-list emit workflow token serve stats db bench doctor version completion help"
+            words="submit get ls children events result wait watch explain claim start complete fail progress heartbeat block background release worker cancel retry rm pause resume resource team cron worker-list emit workflow token serve stats db bench doctor version completion help"
             ;;
         resource) words="ls set rm" ;;
         team) words="ls get create set rm" ;;
+        cron) words="ls set rm run next" ;;
         workflow) words="ls get apply rm enable disable joins test why" ;;
         token) words="create ls revoke" ;;
         db) words="status migrate copy purge" ;;

@@ -151,6 +151,25 @@ static const struct fa_flag rm_flags[] = {
     F_ALL, F_STATUS, F_TYPE, F_YES, F_VERSION, F_END,
 };
 
+static const struct fa_flag cron_set_flags[] = {
+    {"timezone", 0, "ZONE", "its times are of this zone, such as Europe/Berlin (default UTC)"},
+    {"catch-up", 0, "WHAT", "after a downtime: none (default), one or all", "none one all"},
+    {"paused", 0, NULL, "keep it, but make no tasks"},
+    {"name", 0, "TEXT", "a label for people (default: the type)"},
+    {"priority", 'p', "N", "higher first (default 0)"},
+    {"delay", 0, "DURATION", "each task waits this long: 50ms, 90s, 5m, 1h, 2d"},
+    {"max-attempts", 0, "N", "how often to try (default 4; 0: for ever)"},
+    {"resource", 'r', "R", "what it uses while it is held; repeat, or list with commas", NULL,
+     true},
+    F_METADATA, F_END,
+};
+
+static const struct fa_flag cron_next_flags[] = {
+    {"count", 'n', "N", "how many (default 10)"},
+    {"timezone", 0, "ZONE", "the zone of SCHEDULE (default UTC)"},
+    F_END,
+};
+
 static const struct fa_flag team_create_flags[] = {
     {"spec", 0, "JSON", "settings of the team; also @FILE"}, F_END,
 };
@@ -333,6 +352,23 @@ const struct fa_verb fa_verbs[] = {
      1, 1, fa_verb_team_set, team_set_flags},
     {"team rm", FA_GROUP_ADMIN, "ID", "remove a team; its tasks stay", NULL, NULL,
      1, 1, fa_verb_team_rm, NULL},
+    {"cron ls", FA_GROUP_ADMIN, "[NAME]", "list schedules, or show one", NULL, NULL,
+     0, 1, fa_verb_cron_ls, NULL},
+    {"cron set", FA_GROUP_ADMIN, "NAME SCHEDULE TYPE [INPUT]", "make a task again and again",
+     "SCHEDULE has 5 fields (minute, hour, day of the month, month, day of the week), or 6 with "
+     "seconds before them, or is @daily, @every 90s and the like. One that is there already is "
+     "replaced as a whole. Each time makes one task, with the key cron:NAME:TIME.",
+     "faina cron set report '0 3 * * MON-FRI' report.make '{\"days\":1}' --timezone Europe/Berlin",
+     3, 4, fa_verb_cron_set, cron_set_flags},
+    {"cron rm", FA_GROUP_ADMIN, "NAME", "remove a schedule; the tasks that it made stay", NULL,
+     NULL, 1, 1, fa_verb_cron_rm, NULL},
+    {"cron run", FA_GROUP_ADMIN, "NAME", "make the task of a schedule now, once",
+     "Also when it is paused. Prints the task's id.", NULL, 1, 1, fa_verb_cron_run, NULL},
+    {"cron next", FA_GROUP_ADMIN, "NAME | SCHEDULE", "show the next times of a schedule",
+     "Of one that is stored, by its name, or of any: then no engine is needed.",
+     "faina cron next report\n"
+     "faina cron next '*/15 9-17 * * MON-FRI' --timezone America/New_York --count 5",
+     1, 1, fa_verb_cron_next, cron_next_flags},
     {"worker-list", FA_GROUP_ADMIN, "[ID]", "list the workers that live, newest heartbeat first",
      "Those that have registered. One that was silent for 60 seconds is forgotten.", NULL,
      0, 1, fa_verb_worker_list, NULL},

@@ -98,7 +98,12 @@ int fa_verb_team_get(struct fa_cli *cli);
 int fa_verb_team_create(struct fa_cli *cli);
 int fa_verb_team_set(struct fa_cli *cli);
 int fa_verb_team_rm(struct fa_cli *cli);
-int fa_verb_worker_list(struct fa_cli *cli);
+int fa_verb_cron_ls(struct fa_cli *cli); /* cron.c */
+int fa_verb_cron_set(struct fa_cli *cli);
+int fa_verb_cron_rm(struct fa_cli *cli);
+int fa_verb_cron_run(struct fa_cli *cli);
+int fa_verb_cron_next(struct fa_cli *cli);
+int fa_verb_worker_list(struct fa_cli *cli); /* admin.c */
 int fa_verb_stats(struct fa_cli *cli);
 int fa_verb_emit(struct fa_cli *cli); /* workflow.c */
 int fa_verb_workflow_ls(struct fa_cli *cli);

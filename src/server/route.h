@@ -63,6 +63,9 @@ fa_handler fa_handle_resources, fa_handle_resource, fa_handle_resource_put,
     fa_handle_resource_delete, fa_handle_teams, fa_handle_team, fa_handle_team_post,
     fa_handle_team_put, fa_handle_team_delete, fa_handle_stats, fa_handle_lanes,
     fa_handle_lane_pause, fa_handle_lane_resume;
+/* ---- crons.c ---- */
+fa_handler fa_handle_crons, fa_handle_cron, fa_handle_cron_put, fa_handle_cron_delete,
+    fa_handle_cron_run;
 /* ---- fleet.c: who works, and who may ---- */
 fa_handler fa_handle_workers, fa_handle_worker, fa_handle_worker_put, fa_handle_worker_delete,
     fa_handle_tokens, fa_handle_token_post, fa_handle_token_delete;

@@ -203,6 +203,30 @@ const struct fa_route fa_routes[] = {
      NULL, 204, "Remove a team", "Its tasks stay, with no team.",
      "curl -X DELETE $URL" FA_API "/teams/$ID"},
 
+    {"GET", FA_API "/crons", READ, fa_handle_crons, 0, NULL, "namespace", NULL, "CronList", 200,
+     "Schedules of a namespace", "`namespace=*` lists all.", "curl $URL" FA_API "/crons"},
+    {"PUT", FA_API "/crons/{name}", ADMIN, fa_handle_cron_put, FA_ROUTE_AUDIT, NULL, NULL,
+     "CronBody", "Cron", 200, "Make a task again and again",
+     "`schedule` has 5 fields (minute, hour, day of the month, month, day of the week), or 6 with "
+     "seconds before them, or is `@daily`, `@every 90s` and the like; it counts in `timezone`, "
+     "UTC unless given. `task` is the body of a submit without a key, `namespace`, `runAt` and "
+     "`dependsOn`. Each time makes one task, with the key `cron:NAME:TIME`. `catchUp` says what "
+     "happens to times that are more than 10 seconds ago because nothing ran: `none` leaves them "
+     "out, `one` makes one task for the latest, `all` makes one for each.",
+     "curl -X PUT $URL" FA_API "/crons/report" JSON
+     "'{\"schedule\":\"0 3 * * *\",\"timezone\":\"Europe/Berlin\",\n"
+     "       \"task\":{\"type\":\"report.make\"}}'"},
+    {"GET", FA_API "/crons/{name}", READ, fa_handle_cron, 0, NULL, "namespace", NULL, "Cron", 200,
+     "One schedule",
+     "`problem` says why its last time made no task.", "curl $URL" FA_API "/crons/report"},
+    {"DELETE", FA_API "/crons/{name}", ADMIN, fa_handle_cron_delete, FA_ROUTE_AUDIT, NULL,
+     "namespace", NULL, NULL, 204, "Remove a schedule", "The tasks that it made stay.",
+     "curl -X DELETE $URL" FA_API "/crons/report"},
+    {"POST", FA_API "/crons/{name}:run", SUBMIT, fa_handle_cron_run, 0, NULL, "namespace", NULL,
+     "Task", 201, "Make the task of a schedule now",
+     "Once, also when it is paused. Its times stay as they are.",
+     "curl -X POST $URL" FA_API "/crons/report:run"},
+
     {"GET", FA_API "/stream", READ, fa_handle_stream, 0, NULL,
      "namespace status type teamId team_id parentId createdBy lastEventId", NULL, "EventStream",
      200, "What happens to tasks, as it happens",

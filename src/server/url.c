@@ -102,6 +102,16 @@ const char *fa_url_param(const struct fa_url *url, const char *name)
     return NULL;
 }
 
+/* A name goes up to the next '/', or to what the pattern has behind it. */
+static size_t name_len(const char *rest, const char *path)
+{
+    size_t len = strcspn(path, "/"), tail = strcspn(rest, "/");
+
+    if (tail > 0 && len > tail && memcmp(path + len - tail, rest, tail) == 0)
+        len -= tail;
+    return len;
+}
+
 bool fa_url_match(const char *pattern, const char *path, struct fa_bytes parts[FA_URL_PARTS_MAX])
 {
     size_t part = 0;
@@ -114,7 +124,8 @@ bool fa_url_match(const char *pattern, const char *path, struct fa_bytes parts[F
                 return false;
             continue;
         }
-        len = strcspn(path, strncmp(pattern, "{name}", 6) == 0 ? "/" : "/:");
+        len =
+            strncmp(pattern, "{name}", 6) == 0 ? name_len(pattern + 6, path) : strcspn(path, "/:");
         if (len == 0 || part == FA_URL_PARTS_MAX)
             return false;
         parts[part++] = (struct fa_bytes){path, len};

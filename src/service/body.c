@@ -632,6 +632,16 @@ static const struct fa_body_field team_fields[] = {
 };
 BODY(team);
 
+static const struct fa_body_field cron_fields[] = {
+    {"namespace", FA_BODY_TEXT, offsetof(struct fa_cron_body, ns), 0, 0, NULL},
+    {"schedule", FA_BODY_TEXT, offsetof(struct fa_cron_body, schedule), 0, 0, NULL},
+    {"timezone", FA_BODY_TEXT, offsetof(struct fa_cron_body, timezone), 0, 0, NULL},
+    {"task", FA_BODY_JSON, offsetof(struct fa_cron_body, task), 0, 0, NULL},
+    {"catchUp", FA_BODY_TEXT, offsetof(struct fa_cron_body, catch_up), 0, 0, NULL},
+    {"paused", FA_BODY_BOOL, offsetof(struct fa_cron_body, is_paused), 0, 0, NULL},
+};
+BODY(cron);
+
 static const struct fa_body_field lane_fields[] = {
     {"namespace", FA_BODY_TEXT, offsetof(struct fa_lane_body, ns), 0, 0, NULL},
     {"type", FA_BODY_TEXT, offsetof(struct fa_lane_body, type), 0, 0, NULL},

@@ -130,6 +130,13 @@ struct fa_team_body {
 };
 extern const struct fa_body fa_body_team;
 
+/* PUT /crons/{name} */
+struct fa_cron_body {
+    const char *ns, *schedule, *timezone, *task, *catch_up;
+    bool is_paused;
+};
+extern const struct fa_body fa_body_cron;
+
 struct fa_lane_body {
     const char *ns, *type;
 };

@@ -15,6 +15,7 @@
 #include "model/limits.h"
 #include "model/states.h"
 #include "model/workflow.h"
+#include "service/crons.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -437,6 +438,16 @@ static enum faina_code check_joins(const struct fa_op *op, struct faina_error *e
     return code == FAINA_OK ? check_range(op->join.limit, FA_LIST_LIMIT_MAX, "limit", err) : code;
 }
 
+static enum faina_code check_cron_name(const struct fa_op *op, bool needs_name,
+                                       struct faina_error *err)
+{
+    enum faina_code code = check_lane(op, false, err);
+
+    if (code == FAINA_OK && (needs_name || op->id))
+        code = fa_check_name(op->id, FA_CRON_NAME_SIZE_MAX, "name", FAINA_INVALID_REQUEST, err);
+    return code;
+}
+
 static enum faina_code check_op(const struct fa_service *service, struct fa_op *op,
                                 struct faina_error *err)
 {
@@ -503,6 +514,13 @@ static enum faina_code check_op(const struct fa_service *service, struct fa_op *
         return check_id(op->id, "token", FAINA_NOT_FOUND, err);
     case FA_OP_TOKEN_LIST:
         return FAINA_OK;
+    case FA_OP_CRON_PUT:
+        return fa_cron_check(op->cron, service->input_size_max, err);
+    case FA_OP_CRON_REMOVE:
+    case FA_OP_CRON_RUN:
+        return check_cron_name(op, true, err);
+    case FA_OP_CRON_LIST:
+        return check_cron_name(op, false, err);
     case FA_OP_LIST:
         return fa_check_query(op->query, err);
     case FA_OP_EMIT:

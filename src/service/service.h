@@ -61,6 +61,9 @@ struct fa_workflow;
     X(WORKFLOW_PUT, "workflow put", true)                                                          \
     X(WORKFLOW_ENABLE, "workflow enable", true)                                                    \
     X(WORKFLOW_REMOVE, "workflow remove", true)                                                    \
+    X(CRON_PUT, "cron put", true)                                                                  \
+    X(CRON_REMOVE, "cron remove", true)                                                            \
+    X(CRON_RUN, "cron run", true)                                                                  \
     X(GET, "get", false)                                                                           \
     X(GET_BY_KEY, "get by key", false)                                                             \
     X(LIST, "list", false)                                                                         \
@@ -75,6 +78,7 @@ struct fa_workflow;
     X(WORKFLOW_LIST, "workflow list", false)                                                       \
     X(HAPPENED_LIST, "happened list", false)                                                       \
     X(JOIN_LIST, "join list", false)                                                               \
+    X(CRON_LIST, "cron list", false)                                                               \
     X(STATS, "stats", false)
 
 enum fa_op_kind {
@@ -107,6 +111,30 @@ struct fa_token {
 struct fa_tokens {
     size_t count;
     struct fa_token *items;
+};
+
+/* What to do about the times that nobody served, because nothing ran. */
+enum fa_catch_up { FA_CATCH_UP_NONE, FA_CATCH_UP_ONE, FA_CATCH_UP_ALL, FA_CATCH_UP_COUNT };
+
+/* A task that is made again and again, by a schedule (model/cron.h). */
+struct fa_cron_job {
+    const char *ns, *name; /* ns NULL: "default" */
+    const char *schedule;
+    const char *timezone; /* IANA name; NULL: UTC */
+    const char *task;     /* JSON: the body of a submit */
+    enum fa_catch_up catch_up;
+    bool is_paused;
+    /* The engine's: */
+    int64_t next_us;     /* 0: never, or paused */
+    int64_t last_us;     /* the last time of the schedule that made a task; 0: none yet */
+    const char *problem; /* why the last time made no task; NULL: it did */
+    int64_t created_us, updated_us;
+    int64_t version;
+};
+
+struct fa_cron_jobs {
+    size_t count;
+    struct fa_cron_job *items;
 };
 
 /* Something that happened to a task, with what decides who may hear of it. */
@@ -203,7 +231,8 @@ struct fa_op {
 
     /* The question. Lent for the call. */
     const char *id;     /* the task, the team (TEAM_REMOVE, TEAM_LIST) or the worker
-                           (WORKER_REMOVE; WORKER_LIST: NULL for all) or the token (TOKEN_REMOVE) */
+                           (WORKER_REMOVE; WORKER_LIST: NULL for all), the token (TOKEN_REMOVE), or
+                           the schedule's name (CRON_REMOVE, CRON_RUN; CRON_LIST: NULL for all) */
     struct faina_by by; /* who acts */
     bool wants_task;    /* a change answers with the whole task, not only with its id */
     /* fa_service_claim_wait: come back early once this is set and fa_service_wake was called. */
@@ -232,7 +261,7 @@ struct fa_op {
         const struct faina_purge *purge; /* PURGE */
         struct {
             const char *ns, *type, *key;
-        } name; /* PAUSE, RESUME, GET_BY_KEY, STATS (ns), TEAM_LIST (ns) */
+        } name; /* PAUSE, RESUME, GET_BY_KEY, STATS (ns), TEAM_LIST (ns), CRON_* but PUT (ns) */
         struct {
             const char *name; /* RESOURCE_LIST: NULL for all */
             int64_t max_concurrency;
@@ -245,6 +274,7 @@ struct fa_op {
             int64_t lease_ms;                   /* 0: the default */
         } worker;                               /* WORKER_PUT */
         const struct fa_token *token;           /* TOKEN_PUT */
+        const struct fa_cron_job *cron;         /* CRON_PUT */
         const struct faina_query *query;        /* LIST */
         const struct faina_emit *emit;          /* EMIT */
         const struct fa_definition *definition; /* WORKFLOW_PUT */
@@ -268,7 +298,7 @@ struct fa_op {
     enum faina_code code;
     struct faina_error error;
     struct fa_arena *arena;      /* the caller's: where the answer lives */
-    char task_id[FAINA_ID_SIZE]; /* SUBMIT, and every change of one task */
+    char task_id[FAINA_ID_SIZE]; /* SUBMIT, CRON_RUN, and every change of one task */
     bool existing;               /* SUBMIT: the key was known */
     bool input_mismatch;
     int64_t count; /* PURGE: rows removed; CANCEL: tasks cancelled; WORKER_REMOVE: given back */
@@ -285,6 +315,8 @@ struct fa_op {
         struct faina_workers *workers;
         struct fa_token *token_answer; /* TOKEN_PUT */
         struct fa_tokens *tokens;
+        struct fa_cron_job *cron_answer; /* CRON_PUT */
+        struct fa_cron_jobs *crons;
         struct fa_followed *followed; /* FOLLOW */
         struct faina_emitted *emitted;
         struct fa_stored_workflow *workflow_answer; /* WORKFLOW_PUT, WORKFLOW_ENABLE */

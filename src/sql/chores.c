@@ -1,8 +1,8 @@
 /*
  * chores.c - what the clock asks for: due tasks into line, lost leases back, background work that
- * is over its time, workers that are silent, and joins that have waited long enough; and what
- * submits in SQL leave to the leader: to link tasks to those that they wait for, and to add up
- * their counts.
+ * is over its time, schedules (crons.c), workers that are silent, and joins that have waited long
+ * enough; and what submits in SQL leave to the leader: to link tasks to those that they wait for,
+ * and to add up their counts.
  *
  * None of it scans the backlog: parked tasks are found by index parked_at, and `held` is as small
  * as the number of tasks under way. Each chore is idempotent: it looks at the row again before it
@@ -179,6 +179,8 @@ enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next
         }
     }
     if (code == FAINA_OK)
+        code = fa_crons_fire(unit, limit, err);
+    if (code == FAINA_OK)
         code = fa_unit_flush(unit, err);
     if (code == FAINA_OK)
         code = fold_counts(unit, err);
@@ -187,6 +189,8 @@ enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next
         code = next_of(unit, FA_SQL_PARKED_NEXT, next_us, err);
     if (code == FAINA_OK)
         code = next_of(unit, FA_SQL_HELD_NEXT, next_us, err);
+    if (code == FAINA_OK)
+        code = next_of(unit, FA_SQL_CRON_NEXT, next_us, err);
     if (code == FAINA_OK)
         code = fa_workers_forget(unit, next_us, err);
     if (code == FAINA_OK)

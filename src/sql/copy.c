@@ -191,7 +191,8 @@ struct found {
 
 static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
 {
-    static const char *const nouns[] = {"tasks", "teams", "paused types", "resources", "lanes"};
+    static const char *const nouns[] = {"tasks",     "teams", "paused types",
+                                        "resources", "lanes", "schedules"};
     struct found *found = ctx;
 
     (void)row;

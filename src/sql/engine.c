@@ -140,6 +140,9 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_WORKFLOW_PUT] = fa_do_workflow_put,
     [FA_OP_WORKFLOW_ENABLE] = fa_do_workflow_enable,
     [FA_OP_WORKFLOW_REMOVE] = fa_do_workflow_remove,
+    [FA_OP_CRON_PUT] = fa_do_cron_put,
+    [FA_OP_CRON_REMOVE] = fa_do_cron_remove,
+    [FA_OP_CRON_RUN] = fa_do_cron_run,
 };
 
 static bool takes_part(const struct op_job *job, const struct fa_op *op)

@@ -370,6 +370,8 @@ enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_
         return fa_look_happened(source, op);
     case FA_OP_JOIN_LIST:
         return fa_look_joins(source, op);
+    case FA_OP_CRON_LIST:
+        return fa_look_crons(source, op);
     case FA_OP_STATS:
         return look_stats(source, op);
     default:

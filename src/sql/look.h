@@ -13,7 +13,7 @@
 enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_us);
 
 /* By file: look.c (get, events, resources, teams, stats), list.c, explain.c, workers.c,
- * tokens.c, flows.c, emit.c, joins.c. */
+ * tokens.c, crons.c, flows.c, emit.c, joins.c. */
 enum faina_code fa_look_list(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_children(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_explain(struct fa_source *source, struct fa_op *op, int64_t now_us);
@@ -21,6 +21,7 @@ enum faina_code fa_look_workflows(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_happened(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_joins(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_tokens(struct fa_source *source, struct fa_op *op);
+enum faina_code fa_look_crons(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_workers(struct fa_source *source, struct fa_op *op, int64_t now_us);
 
 /* Who could do the tasks of a lane. */

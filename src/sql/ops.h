@@ -8,8 +8,8 @@
  *
  * By file: submit.c; claim.c (claim, claim next, start, release); outcome.c (progress, heartbeat,
  * note, complete, fail, block, background); manage.c (cancel, retry, delete, purge); admin.c
- * (pauses, resources, teams); workers.c; tokens.c; amend.c; flows.c, emit.c, joins.c (flows.h);
- * chores.c (what the clock asks for).
+ * (pauses, resources, teams); workers.c; tokens.c; crons.c; amend.c; flows.c, emit.c, joins.c
+ * (flows.h); chores.c (what the clock asks for).
  */
 #ifndef FA_OPS_H
 #define FA_OPS_H
@@ -29,6 +29,7 @@ fa_do_fn fa_do_team_put, fa_do_team_remove;
 fa_do_fn fa_do_worker_put, fa_do_worker_remove;
 fa_do_fn fa_do_token_put, fa_do_token_remove;
 fa_do_fn fa_do_emit, fa_do_workflow_put, fa_do_workflow_enable, fa_do_workflow_remove;
+fa_do_fn fa_do_cron_put, fa_do_cron_remove, fa_do_cron_run;
 
 /* Promotes what is due, takes back what lost its lease, ends what is over its time (up to `limit`
  * of each), and forgets silent workers. *next_us is when to look again (INT64_MAX: nothing has a
@@ -54,6 +55,9 @@ void fa_give_back(struct fa_unit *unit, struct fa_row *row, const char *worker);
  * look, when that is earlier. */
 FA_MUST_CHECK enum faina_code fa_workers_forget(struct fa_unit *unit, int64_t *next_us,
                                                 struct faina_error *err);
+/* Makes the tasks of schedules that are due, up to `limit`. */
+FA_MUST_CHECK enum faina_code fa_crons_fire(struct fa_unit *unit, int64_t limit,
+                                            struct faina_error *err);
 /* OVERLOADED when a resource of the task is at its limit. */
 FA_MUST_CHECK enum faina_code fa_check_permits(struct fa_unit *unit, const struct fa_row *row,
                                                struct fa_op *op);

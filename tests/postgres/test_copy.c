@@ -129,6 +129,28 @@ static void fill_fields(struct fa_t *t)
     fa_t_submit(t, .type = "asleep");
 }
 
+/* A token that may do little, and a schedule that isn't due while the test runs. */
+static void fill_settings(struct fa_t *t)
+{
+    struct fa_token token = {
+        .name = "reader",
+        .hash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+        .scopes = FA_SCOPE_READ,
+        .namespaces = "[\"other\"]",
+    };
+    struct fa_cron_job job = {
+        .ns = "other",
+        .name = "new year \xc3\xa4",
+        .schedule = "@yearly",
+        .timezone = "Europe/Berlin",
+        .task = "{\"type\":\"party\",\"input\":[1.50]}",
+        .catch_up = FA_CATCH_UP_ALL,
+    };
+
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_TOKEN_PUT, .token = &token}));
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_CRON_PUT, .cron = &job}));
+}
+
 /* Two of "gpu", of which there are two: one task running, one in the background, one in line. */
 static void fill_resources(struct fa_t *t)
 {
@@ -213,6 +235,7 @@ static void fill(struct world *world)
     fa_t_open(&world->file);
     fill_statuses(&world->file);
     fill_fields(&world->file);
+    fill_settings(&world->file);
     fill_resources(&world->file);
     fill_links(&world->file);
     fa_t_close(&world->file);
@@ -265,6 +288,13 @@ static void add_rest(struct fa_t *t, struct fa_buf *out)
     for (size_t i = 0; i < t->op.teams->count; i++)
         fa_buf_printf(out, "team %s %s %s %s\n", t->op.teams->items[i].id, t->op.teams->items[i].ns,
                       t->op.teams->items[i].name, t->op.teams->items[i].spec);
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_CRON_LIST, .name = {"*", NULL, NULL}}));
+    for (size_t i = 0; i < t->op.crons->count; i++) {
+        const struct fa_cron_job *job = &t->op.crons->items[i];
+
+        fa_buf_printf(out, "cron %s %s %s %s %s %d %lld\n", job->ns, job->name, job->schedule,
+                      job->timezone, job->task, (int)job->catch_up, (long long)job->next_us);
+    }
     CHECK_OK(t, fa_t_stats(t, "*"));
     for (int status = 0; status < FAINA_STATUS_COUNT; status++)
         fa_buf_printf(out, "%s %lld\n", faina_status_name((enum faina_status)status),

@@ -113,6 +113,8 @@ def prepare(server, method, path):
         return None
     if path == API + "/resources/{name}" and method in ("GET", "DELETE"):
         server("PUT", "/resources/gpu", {"maxConcurrency": 1}, 200)
+    if path.startswith(API + "/crons/{name}") and method != "PUT":
+        server("PUT", "/crons/report", {"schedule": "@yearly", "task": {"type": "a"}}, 200)
     if path == API + "/workers/{name}" and method in ("GET", "DELETE"):
         server("PUT", "/workers/me", {}, 200)
     if "/workflows/" in path or "/events/" in path:

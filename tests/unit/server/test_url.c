@@ -100,6 +100,10 @@ static void test_url__patterns(void **state)
         {"/tasks/{id}/events", "/tasks/1/events", "1"},
         {"/resources/{name}", "/resources/a:b", "a:b"},
         {"/resources/{name}", "/resources/a/b", NULL},
+        {"/crons/{name}:run", "/crons/a:run", "a"},
+        {"/crons/{name}:run", "/crons/a:b:run", "a:b"},
+        {"/crons/{name}:run", "/crons/a", NULL},
+        {"/crons/{name}:run", "/crons/:run", NULL},
     };
 
     for (size_t i = 0; i < FA_COUNT(cases); i++) {

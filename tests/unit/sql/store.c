@@ -189,6 +189,9 @@ enum faina_code store_run(struct store *store, const struct fa_op *op)
         [FA_OP_RESOURCE_REMOVE] = fa_do_resource_remove,
         [FA_OP_TEAM_PUT] = fa_do_team_put,
         [FA_OP_TEAM_REMOVE] = fa_do_team_remove,
+        [FA_OP_CRON_PUT] = fa_do_cron_put,
+        [FA_OP_CRON_REMOVE] = fa_do_cron_remove,
+        [FA_OP_CRON_RUN] = fa_do_cron_run,
         [FA_OP_WORKER_PUT] = fa_do_worker_put,
         [FA_OP_WORKER_REMOVE] = fa_do_worker_remove,
     };

@@ -1,0 +1,360 @@
+/*
+ * cron.c - schedules: list, set, remove, run, and their next times.
+ */
+#include "cli/verbs.h"
+
+#include "base/clock.h"
+#include "cli/print.h"
+#include "cli/table.h"
+#include "cli/text.h"
+#include "model/limits.h"
+#include "model/times.h"
+#include "service/crons.h"
+
+#define NEXT_DEFAULT 10
+#define NEXT_MAX 1000
+
+/* ------------------------------------------------------------------------------------------
+ * Showing
+ */
+
+static const char *time_text(struct fa_arena *arena, int64_t us)
+{
+    char text[FA_TIME_SIZE];
+
+    if (us == 0)
+        return NULL;
+    fa_time_format(us, text);
+    return fa_arena_strdup(arena, text);
+}
+
+static void print_job(struct fa_cli *cli, const struct fa_cron_job *job)
+{
+    struct fa_out_json json;
+
+    if (cli->format == FA_CLI_TABLE) {
+        fa_record_line(cli, "name", FA_PLAIN, job->name);
+        fa_record_line(cli, "namespace", FA_PLAIN, job->ns);
+        fa_record_line(cli, "schedule", FA_PLAIN, job->schedule);
+        fa_record_line(cli, "timezone", FA_PLAIN, job->timezone);
+        fa_record_line(cli, "task", FA_PLAIN, job->task);
+        fa_record_line(cli, "catch up", FA_PLAIN, fa_catch_up_name(job->catch_up));
+        fa_record_line(cli, "next", job->is_paused ? FA_YELLOW : FA_PLAIN,
+                       job->is_paused ? "paused" : time_text(&cli->arena, job->next_us));
+        fa_record_line(cli, "last", FA_PLAIN, time_text(&cli->arena, job->last_us));
+        fa_record_line(cli, "problem", FA_RED, job->problem);
+        return;
+    }
+    fa_out_json_begin(cli, &json);
+    fa_cron_put(&json.writer, job);
+    fa_out_json_end(cli, &json);
+}
+
+static void print_table(struct fa_cli *cli, const struct fa_cron_jobs *jobs)
+{
+    static const struct fa_column columns[] = {
+        {"NAME", 0},
+        {"SCHEDULE", 0},
+        {"ZONE", 0},
+        {"NEXT", 0},
+        {"LAST", 0},
+        {"TASK", FA_COLUMN_FLEXIBLE},
+        {"PROBLEM", FA_COLUMN_FLEXIBLE},
+    };
+    int64_t now_us = fa_clock_now_us();
+    struct fa_table table;
+
+    if (jobs->count == 0) {
+        fa_cli_note(cli, "No schedules.");
+        return;
+    }
+    fa_table_init(&table, columns, FA_COUNT(columns));
+    for (size_t i = 0; i < jobs->count; i++) {
+        const struct fa_cron_job *job = &jobs->items[i];
+
+        fa_table_add(&table, FA_PLAIN, job->name);
+        fa_table_add(&table, FA_PLAIN, job->schedule);
+        fa_table_add(&table, FA_PLAIN, job->timezone);
+        if (job->is_paused)
+            fa_table_add(&table, FA_YELLOW, "paused");
+        else
+            fa_table_add(&table, FA_PLAIN, fa_text_age(&table.arena, job->next_us, now_us));
+        fa_table_add(&table, FA_PLAIN, fa_text_age(&table.arena, job->last_us, now_us));
+        fa_table_add(&table, FA_PLAIN, job->task);
+        fa_table_add(&table, FA_RED, job->problem);
+    }
+    fa_table_print(&table, cli, 0);
+    fa_table_finish(&table);
+}
+
+static void print_jobs(struct fa_cli *cli, const struct fa_cron_jobs *jobs)
+{
+    struct fa_out_json json;
+
+    fa_out_json_begin(cli, &json);
+    fa_json_begin_object(&json.writer);
+    fa_json_key(&json.writer, "items");
+    fa_json_begin_array(&json.writer);
+    for (size_t i = 0; i < jobs->count; i++)
+        fa_cron_put(&json.writer, &jobs->items[i]);
+    fa_json_end_array(&json.writer);
+    fa_json_end_object(&json.writer);
+    fa_out_json_end(cli, &json);
+}
+
+int fa_verb_cron_ls(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_CRON_LIST, .id = cli->arg_count > 0 ? cli->args[0] : NULL};
+    int code;
+
+    op.name.ns = cli->ns;
+    code = fa_cli_run(cli, &op);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (!op.id && cli->format == FA_CLI_TABLE)
+        print_table(cli, op.crons);
+    else if (!op.id && cli->format == FA_CLI_JSON)
+        print_jobs(cli, op.crons);
+    else
+        for (size_t i = 0; i < op.crons->count; i++)
+            print_job(cli, &op.crons->items[i]);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Changing
+ */
+
+static void put_text(struct fa_json_writer *w, const char *key, const char *text)
+{
+    if (!text)
+        return;
+    fa_json_key(w, key);
+    fa_json_put_str(w, text);
+}
+
+static void put_raw(struct fa_json_writer *w, const char *key, const char *json)
+{
+    if (!json)
+        return;
+    fa_json_key(w, key);
+    fa_json_put_raw(w, json);
+}
+
+static void put_number(struct fa_cli *cli, struct fa_json_writer *w, const char *key,
+                       const char *flag, int64_t value)
+{
+    if (!fa_flag(cli, flag))
+        return;
+    fa_json_key(w, key);
+    fa_json_put_int(w, value);
+}
+
+static void put_names(struct fa_json_writer *w, const char *key, const char *const *names,
+                      size_t count)
+{
+    if (count == 0)
+        return;
+    fa_json_key(w, key);
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < count; i++)
+        fa_json_put_str(w, names[i]);
+    fa_json_end_array(w);
+}
+
+/* The words and flags as the body of a submit. */
+static int make_task(struct fa_cli *cli, const char **out)
+{
+    const char *input = NULL, *metadata = NULL, *const *resources = NULL;
+    int64_t priority = 0, attempts = 0, delay_ms = 0;
+    size_t resource_count = 0;
+    struct fa_json_writer w;
+    struct fa_buf text;
+    int code = fa_arg_json(cli, 3, "input", &input);
+
+    if (code == FA_EXIT_OK)
+        code = fa_flag_json(cli, "metadata", &metadata);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_int(cli, "priority", FA_PRIORITY_MIN, FA_PRIORITY_MAX, &priority);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_int(cli, "max-attempts", 0, FA_ATTEMPTS_MAX, &attempts);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_duration(cli, "delay", &delay_ms);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_names(cli, "resource", &resources, &resource_count);
+    if (code != FA_EXIT_OK)
+        return code;
+    fa_buf_init(&text, SIZE_MAX / 2);
+    fa_json_writer_init(&w, &text, 0);
+    fa_json_begin_object(&w);
+    put_text(&w, "type", cli->args[2]);
+    put_text(&w, "name", fa_flag(cli, "name"));
+    put_raw(&w, "input", input);
+    put_number(cli, &w, "priority", "priority", priority);
+    put_number(cli, &w, "maxAttempts", "max-attempts", attempts);
+    put_text(&w, "delay", fa_flag(cli, "delay"));
+    put_names(&w, "resources", resources, resource_count);
+    put_raw(&w, "metadata", metadata);
+    fa_json_end_object(&w);
+    *out = fa_arena_copy(&cli->arena, text.ptr, text.len);
+    fa_buf_finish(&text);
+    return FA_EXIT_OK;
+}
+
+int fa_verb_cron_set(struct fa_cli *cli)
+{
+    struct fa_cron_job job = {.ns = cli->ns,
+                              .name = cli->args[0],
+                              .schedule = cli->args[1],
+                              .timezone = fa_flag(cli, "timezone"),
+                              .is_paused = fa_flag_is_given(cli, "paused")};
+    struct fa_op op = {.kind = FA_OP_CRON_PUT, .cron = &job};
+    struct faina_error err;
+    int code;
+
+    fa_error_clear(&err);
+    if (fa_flag(cli, "catch-up") &&
+        fa_catch_up_parse(fa_flag(cli, "catch-up"), &job.catch_up, &err) != FAINA_OK)
+        return fa_cli_usage(cli, "--catch-up is none, one or all; not \"%.40s\"",
+                            fa_flag(cli, "catch-up"));
+    code = make_task(cli, &job.task);
+    if (code == FA_EXIT_OK && fa_cron_check(&job, FA_INPUT_SIZE_CEILING, &err) != FAINA_OK)
+        return fa_cli_fail(cli, &err);
+    if (code == FA_EXIT_OK)
+        code = fa_cli_run(cli, &op);
+    if (code == FA_EXIT_OK)
+        print_job(cli, op.cron_answer);
+    return code;
+}
+
+int fa_verb_cron_rm(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_CRON_REMOVE, .id = cli->args[0]};
+    int code;
+
+    op.name.ns = cli->ns;
+    code = fa_cli_run(cli, &op);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (cli->format == FA_CLI_TABLE)
+        fa_outf(cli, "removed schedule %s\n", cli->args[0]);
+    else
+        fa_outf(cli, "{\"deleted\":1}\n");
+    return code;
+}
+
+int fa_verb_cron_run(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_CRON_RUN, .id = cli->args[0]};
+    int code;
+
+    op.name.ns = cli->ns;
+    op.wants_task = cli->has_format && cli->format != FA_CLI_TABLE;
+    code = fa_cli_run(cli, &op);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (op.wants_task)
+        fa_print_task_json(cli, op.task);
+    else
+        fa_outf(cli, "%s\n", op.task_id);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The next times
+ */
+
+/* Schedules have spaces or begin with @; a name that does too is found by `cron ls`. */
+static bool is_schedule(const char *word)
+{
+    return word[0] == '@' || strchr(word, ' ');
+}
+
+static int find_job(struct fa_cli *cli, struct fa_cron_job *job)
+{
+    struct fa_op op = {.kind = FA_OP_CRON_LIST, .id = cli->args[0]};
+    int code;
+
+    if (is_schedule(cli->args[0])) {
+        job->schedule = cli->args[0];
+        job->timezone = fa_flag(cli, "timezone");
+        return FA_EXIT_OK;
+    }
+    if (fa_flag(cli, "timezone"))
+        return fa_cli_usage(cli, "--timezone belongs to a SCHEDULE; %.100s has its own",
+                            cli->args[0]);
+    op.name.ns = cli->ns;
+    code = fa_cli_run(cli, &op);
+    if (code == FA_EXIT_OK)
+        *job = op.crons->items[0];
+    return code;
+}
+
+static void print_times(struct fa_cli *cli, const struct fa_zone *zone, const int64_t *times,
+                        size_t count)
+{
+    const struct fa_column columns[] = {{"TIME", 0}, {fa_zone_name(zone), 0}, {"WHEN", 0}};
+    int64_t now_us = fa_clock_now_us();
+    struct fa_table table;
+
+    fa_table_init(&table, columns, FA_COUNT(columns));
+    for (size_t i = 0; i < count; i++) {
+        int64_t local_us = fa_zone_to_local(zone, times[i] / 1000000) * 1000000;
+        const char *local = time_text(&table.arena, local_us);
+
+        fa_table_add(&table, FA_PLAIN, time_text(&table.arena, times[i]));
+        fa_table_add(&table, FA_PLAIN,
+                     fa_arena_printf(&table.arena, "%.10s %.8s", local, local + 11));
+        fa_table_add(&table, FA_PLAIN, fa_text_age(&table.arena, times[i], now_us));
+    }
+    fa_table_print(&table, cli, 0);
+    fa_table_finish(&table);
+}
+
+static void print_times_json(struct fa_cli *cli, const int64_t *times, size_t count)
+{
+    struct fa_out_json json;
+
+    fa_out_json_begin(cli, &json);
+    fa_json_begin_object(&json.writer);
+    fa_json_key(&json.writer, "items");
+    fa_json_begin_array(&json.writer);
+    for (size_t i = 0; i < count; i++)
+        fa_json_put_str(&json.writer, time_text(&cli->arena, times[i]));
+    fa_json_end_array(&json.writer);
+    fa_json_end_object(&json.writer);
+    fa_out_json_end(cli, &json);
+}
+
+int fa_verb_cron_next(struct fa_cli *cli)
+{
+    int64_t times[NEXT_MAX], wanted = NEXT_DEFAULT, at_us = fa_clock_now_us();
+    struct fa_cron_job job = {0};
+    struct fa_zone *zone = NULL;
+    struct faina_error err;
+    struct fa_cron cron;
+    size_t count = 0;
+    int code = fa_flag_int(cli, "count", 1, NEXT_MAX, &wanted);
+
+    if (code == FA_EXIT_OK)
+        code = find_job(cli, &job);
+    if (code != FA_EXIT_OK)
+        return code;
+    fa_error_clear(&err);
+    if (fa_cron_times(&job, &cron, &zone, &err) != FAINA_OK)
+        return fa_cli_fail(cli, &err);
+    while (count < (size_t)wanted && fa_cron_next(&cron, zone, at_us, &at_us))
+        times[count++] = at_us;
+    if (job.is_paused)
+        fa_cli_note(cli, "It is paused: these are the times it would have.");
+    if (cli->format == FA_CLI_TABLE) {
+        print_times(cli, zone, times, count);
+    } else if (cli->format == FA_CLI_JSON) {
+        print_times_json(cli, times, count);
+    } else {
+        for (size_t i = 0; i < count; i++)
+            fa_outf(cli, "\"%s\"\n", time_text(&cli->arena, times[i]));
+    }
+    fa_zone_close(zone);
+    return code;
+}

@@ -1,0 +1,122 @@
+/*
+ * crons.c - routes for schedules.
+ */
+#include "server/route.h"
+
+#include "server/inner.h"
+#include "service/crons.h"
+
+/* An operation on the schedule of the path, or (NULL) on those of a namespace. NULL: refused. */
+static struct fa_op *ask(struct fa_request *req, enum fa_op_kind kind, bool may_be_all)
+{
+    const char *ns = fa_url_param(&req->url, "namespace");
+    struct fa_op *op;
+
+    if (!fa_request_namespace(req, &ns, may_be_all))
+        return NULL;
+    op = fa_request_ops(req, 1);
+    op->kind = kind;
+    op->id = req->part;
+    op->name.ns = ns;
+    return op;
+}
+
+static void after_crons(struct fa_request *req)
+{
+    const struct fa_cron_jobs *jobs = req->posted.ops[0].crons;
+    struct fa_json_writer *w;
+
+    if (fa_request_refused(req))
+        return;
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_json_key(w, "items");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < jobs->count; i++)
+        fa_cron_put(w, &jobs->items[i]);
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+    fa_answer_end(req);
+}
+
+void fa_handle_crons(struct fa_request *req)
+{
+    if (ask(req, FA_OP_CRON_LIST, true))
+        fa_request_run(req, after_crons);
+}
+
+static void after_cron(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return;
+    fa_cron_put(fa_answer_begin(req, 200), &req->posted.ops[0].crons->items[0]);
+    fa_answer_end(req);
+}
+
+void fa_handle_cron(struct fa_request *req)
+{
+    if (ask(req, FA_OP_CRON_LIST, false))
+        fa_request_run(req, after_cron);
+}
+
+static void after_put(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return;
+    fa_cron_put(fa_answer_begin(req, 200), req->posted.ops[0].cron_answer);
+    fa_answer_end(req);
+}
+
+void fa_handle_cron_put(struct fa_request *req)
+{
+    struct fa_cron_job *job = fa_arena_zero(&req->arena, 1, sizeof(*job));
+    struct fa_cron_body body = {0};
+    struct faina_error err;
+    struct fa_op *op;
+
+    if (!fa_request_read(req, &fa_body_cron, &body) || !fa_request_namespace(req, &body.ns, false))
+        return;
+    fa_error_clear(&err);
+    if (body.catch_up && fa_catch_up_parse(body.catch_up, &job->catch_up, &err) != FAINA_OK) {
+        fa_answer_problem(req, &err);
+        return;
+    }
+    job->ns = body.ns;
+    job->name = req->part;
+    job->schedule = body.schedule;
+    job->timezone = body.timezone;
+    job->task = body.task;
+    job->is_paused = body.is_paused;
+    op = fa_request_ops(req, 1);
+    op->kind = FA_OP_CRON_PUT;
+    op->cron = job;
+    fa_request_run(req, after_put);
+}
+
+static void after_removal(struct fa_request *req)
+{
+    if (!fa_request_refused(req))
+        fa_answer_empty(req, 204);
+}
+
+void fa_handle_cron_delete(struct fa_request *req)
+{
+    if (ask(req, FA_OP_CRON_REMOVE, false))
+        fa_request_run(req, after_removal);
+}
+
+static void after_run(struct fa_request *req)
+{
+    if (!fa_request_refused(req))
+        fa_answer_task(req, 201, req->posted.ops[0].task);
+}
+
+void fa_handle_cron_run(struct fa_request *req)
+{
+    struct fa_op *op = ask(req, FA_OP_CRON_RUN, false);
+
+    if (!op)
+        return;
+    op->wants_task = true;
+    fa_request_run(req, after_run);
+}

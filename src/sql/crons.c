@@ -1,0 +1,379 @@
+/*
+ * crons.c - schedules: storing them, and making the tasks that are due.
+ *
+ *   J1  A time of a schedule makes at most one task: its key is cron:NAME:TIME.
+ *   J2  The tasks and the move of next_us are one transaction. Where a store is shared, the move
+ *       also finds out whether somebody has changed the schedule meanwhile; then nothing is made.
+ *   J3  A schedule that can't make its task (its team is gone, its zone) says why in `problem`, and
+ *       keeps nobody else waiting.
+ *
+ * When the earliest time that was not served is more than LATE_US ago, nothing ran for a while,
+ * and catch_up decides: no task, one for the latest of these times, or one for each.
+ */
+#include "sql/look.h"
+#include "sql/ops.h"
+
+#include "model/times.h"
+#include "service/crons.h"
+
+#define LATE_US 10000000
+#define IN_TIME_MAX (LATE_US / 1000000 + 1)
+#define AGAIN_US 60000000 /* a schedule that can't be read is looked at again after this long */
+
+enum {
+    NS,
+    NAME,
+    SCHEDULE,
+    TIMEZONE,
+    TASK,
+    CATCH_UP,
+    PAUSED,
+    NEXT,
+    LAST,
+    PROBLEM,
+    CREATED,
+    UPDATED,
+    VERSION,
+    COLUMN_COUNT
+};
+
+struct job_list {
+    struct fa_arena *arena;
+    struct fa_cron_job *items;
+    size_t count, size;
+};
+
+static void sink_job(void *ctx, size_t row, const struct fa_value *c)
+{
+    struct job_list *list = ctx;
+    int64_t catch_up = fa_value_as_int(&c[CATCH_UP]);
+
+    (void)row;
+    list->items =
+        fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
+    list->items[list->count++] = (struct fa_cron_job){
+        .ns = fa_value_dup(&c[NS], list->arena),
+        .name = fa_value_dup(&c[NAME], list->arena),
+        .schedule = fa_value_dup(&c[SCHEDULE], list->arena),
+        .timezone = fa_value_dup(&c[TIMEZONE], list->arena),
+        .task = fa_value_dup(&c[TASK], list->arena),
+        .catch_up = catch_up > 0 && catch_up < FA_CATCH_UP_COUNT ? (enum fa_catch_up)catch_up
+                                                                 : FA_CATCH_UP_NONE,
+        .is_paused = fa_value_as_int(&c[PAUSED]) != 0,
+        .next_us = fa_value_as_int(&c[NEXT]),
+        .last_us = fa_value_as_int(&c[LAST]),
+        .problem = fa_value_dup(&c[PROBLEM], list->arena),
+        .created_us = fa_value_as_int(&c[CREATED]),
+        .updated_us = fa_value_as_int(&c[UPDATED]),
+        .version = fa_value_as_int(&c[VERSION]),
+    };
+}
+
+/* *out is NULL when there is none. */
+static enum faina_code find_job(struct fa_db *db, const char *ns, const char *name,
+                                struct fa_arena *arena, struct fa_cron_job **out,
+                                struct faina_error *err)
+{
+    struct fa_value params[2] = {fa_value_text(ns ? ns : "default"), fa_value_text(name)};
+    struct job_list list = {.arena = arena};
+    enum faina_code code = fa_db_one(db, FA_SQL_CRON_GET, params, 2, sink_job, &list, err);
+
+    *out = list.items;
+    return code;
+}
+
+static enum faina_code no_such(struct fa_op *op)
+{
+    return fa_error_set(&op->error, FAINA_NOT_FOUND, "namespace %.200s has no schedule %.200s",
+                        op->name.ns ? op->name.ns : "default", op->id);
+}
+
+/* Looking ------------------------------------------------------------------------------------- */
+
+/* Of the default namespace, or (with "*") of all. */
+enum faina_code fa_look_crons(struct fa_source *source, struct fa_op *op)
+{
+    const char *ns = op->name.ns ? op->name.ns : "default";
+    struct fa_value params[2] = {fa_value_text(ns), fa_value_text(op->id)};
+    struct job_list list = {.arena = op->arena};
+    enum faina_code code;
+
+    if (op->id == NULL && strcmp(ns, "*") == 0)
+        params[0] = (struct fa_value){.kind = FA_NULL};
+    code = fa_db_one(source->db, op->id ? FA_SQL_CRON_GET : FA_SQL_CRON_LIST, params,
+                     op->id ? 2 : 1, sink_job, &list, &op->error);
+    if (code == FAINA_OK && op->id != NULL && list.count == 0)
+        code = no_such(op);
+    if (code != FAINA_OK)
+        return code;
+    op->crons = fa_arena_zero(op->arena, 1, sizeof(*op->crons));
+    op->crons->items = list.items;
+    op->crons->count = list.count;
+    return FAINA_OK;
+}
+
+/* Changing ------------------------------------------------------------------------------------ */
+
+/* A change that leaves the times as they are leaves out none of them. */
+static bool keeps_times(const struct fa_cron_job *old, const struct fa_cron_job *job)
+{
+    return old != NULL && !old->is_paused && old->next_us != 0 &&
+           strcmp(old->schedule, job->schedule) == 0 && strcmp(old->timezone, job->timezone) == 0;
+}
+
+static enum faina_code set_next(struct fa_unit *unit, const struct fa_cron_job *old,
+                                struct fa_cron_job *job, struct faina_error *err)
+{
+    struct fa_zone *zone = NULL;
+    struct fa_cron cron;
+    enum faina_code code;
+
+    job->next_us = 0;
+    if (job->is_paused)
+        return FAINA_OK;
+    if (keeps_times(old, job)) {
+        job->next_us = old->next_us;
+        return FAINA_OK;
+    }
+    code = fa_cron_times(job, &cron, &zone, err);
+    if (code == FAINA_OK && !fa_cron_next(&cron, zone, unit->now_us, &job->next_us))
+        job->next_us = 0;
+    fa_zone_close(zone);
+    return code;
+}
+
+static enum faina_code store_job(struct fa_unit *unit, const struct fa_cron_job *job,
+                                 struct faina_error *err)
+{
+    struct fa_value params[COLUMN_COUNT] = {
+        [NS] = fa_value_text(job->ns),
+        [NAME] = fa_value_text(job->name),
+        [SCHEDULE] = fa_value_text(job->schedule),
+        [TIMEZONE] = fa_value_text(job->timezone),
+        [TASK] = fa_value_text(job->task),
+        [CATCH_UP] = fa_value_int(job->catch_up),
+        [PAUSED] = fa_value_int(job->is_paused),
+        [NEXT] = fa_value_int_or_null(job->next_us),
+        [LAST] = fa_value_int_or_null(job->last_us),
+        [PROBLEM] = fa_value_text(job->problem),
+        [CREATED] = fa_value_int(job->created_us),
+        [UPDATED] = fa_value_int(job->updated_us),
+        [VERSION] = fa_value_int(job->version),
+    };
+
+    return fa_db_one(unit->source.db, FA_SQL_CRON_PUT, params, COLUMN_COUNT, NULL, NULL, err);
+}
+
+enum faina_code fa_do_cron_put(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_cron_job *job = fa_arena_zero(op->arena, 1, sizeof(*job)), *old = NULL;
+    enum faina_code code =
+        find_job(unit->source.db, op->cron->ns, op->cron->name, op->arena, &old, &op->error);
+
+    if (code != FAINA_OK)
+        return code;
+    *job = (struct fa_cron_job){
+        .ns = fa_arena_strdup(op->arena, op->cron->ns ? op->cron->ns : "default"),
+        .name = fa_arena_strdup(op->arena, op->cron->name),
+        .schedule = fa_arena_strdup(op->arena, op->cron->schedule),
+        .timezone = fa_arena_strdup(op->arena, op->cron->timezone ? op->cron->timezone : "UTC"),
+        .task = fa_arena_strdup(op->arena, op->cron->task),
+        .catch_up = op->cron->catch_up,
+        .is_paused = op->cron->is_paused,
+        .last_us = old != NULL ? old->last_us : 0,
+        .created_us = old != NULL ? old->created_us : unit->now_us,
+        .updated_us = unit->now_us,
+        .version = old != NULL ? old->version + 1 : 1,
+    };
+    code = set_next(unit, old, job, &op->error);
+    if (code == FAINA_OK)
+        code = store_job(unit, job, &op->error);
+    if (code != FAINA_OK)
+        return code;
+    if (job->next_us != 0 && job->next_us < unit->next_us)
+        unit->next_us = job->next_us;
+    op->existing = old != NULL;
+    op->cron_answer = job;
+    return FAINA_OK;
+}
+
+static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
+{
+    (void)row;
+    (void)columns;
+    *(bool *)ctx = true;
+}
+
+enum faina_code fa_do_cron_remove(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_value params[2] = {fa_value_text(op->name.ns ? op->name.ns : "default"),
+                                 fa_value_text(op->id)};
+    bool found = false;
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_CRON_DELETE, params, 2, sink_found, &found, &op->error);
+
+    return code == FAINA_OK && !found ? no_such(op) : code;
+}
+
+/* One task now, whatever the schedule says, also when it is paused. */
+enum faina_code fa_do_cron_run(struct fa_unit *unit, struct fa_op *op)
+{
+    struct faina_submit *submit = fa_arena_zero(&unit->arena, 1, sizeof(*submit));
+    struct fa_cron_job *job = NULL;
+    struct fa_plan plan;
+    enum faina_code code =
+        find_job(unit->source.db, op->name.ns, op->id, &unit->arena, &job, &op->error);
+
+    if (code == FAINA_OK && job == NULL)
+        code = no_such(op);
+    if (code == FAINA_OK)
+        code = fa_cron_task(job, &unit->arena, submit, &op->error);
+    if (code == FAINA_OK)
+        code = fa_plan_make(unit, submit, NULL, 0, &plan, &op->error);
+    if (code != FAINA_OK)
+        return code;
+    return fa_answer(unit, op, fa_plan_carry_out(unit, &plan));
+}
+
+/* Making what is due -------------------------------------------------------------------------- */
+
+/* What is to be done about one schedule. */
+struct firing {
+    const struct fa_cron_job *job;
+    int64_t *times;
+    size_t count, max;
+    int64_t next_us, last_us;
+    const char *problem;
+    struct fa_plan *plans;
+};
+
+static bool is_store_failure(enum faina_code code)
+{
+    return code == FAINA_UNAVAILABLE || code == FAINA_INTERNAL || code == FAINA_STORE_CLOSED;
+}
+
+/* Which times make a task now, and when it goes on. */
+static void choose_times(struct fa_unit *unit, struct firing *firing, const struct fa_cron *cron,
+                         const struct fa_zone *zone)
+{
+    const struct fa_cron_job *job = firing->job;
+    int64_t now = unit->now_us, from = now;
+    bool is_late = now - job->next_us > LATE_US;
+
+    if (!is_late || job->catch_up == FA_CATCH_UP_ALL) {
+        if (!is_late && firing->max > IN_TIME_MAX)
+            firing->max = IN_TIME_MAX;
+        firing->times = fa_arena_zero(&unit->arena, firing->max, sizeof(*firing->times));
+        firing->count =
+            fa_cron_missed(cron, zone, job->next_us - 1, now, firing->max, firing->times);
+        if (firing->count == firing->max)
+            from = firing->times[firing->count - 1];
+    } else if (job->catch_up == FA_CATCH_UP_ONE) {
+        firing->times = fa_arena_zero(&unit->arena, 1, sizeof(*firing->times));
+        firing->count =
+            fa_cron_previous(cron, zone, now, firing->times) && firing->times[0] >= job->next_us;
+    }
+    if (!fa_cron_next(cron, zone, from, &firing->next_us))
+        firing->next_us = 0;
+}
+
+static const char *key_of(struct fa_unit *unit, const char *name, int64_t at_us)
+{
+    char time[FA_TIME_SIZE];
+
+    fa_time_format(at_us, time);
+    return fa_arena_printf(&unit->arena, "cron:%s:%.19sZ", name, time); /* whole seconds */
+}
+
+static enum faina_code plan_tasks(struct fa_unit *unit, struct firing *firing,
+                                  struct faina_error *err)
+{
+    struct faina_submit pattern = {0}, *submits;
+    enum faina_code code = fa_cron_task(firing->job, &unit->arena, &pattern, err);
+
+    submits = fa_arena_zero(&unit->arena, firing->count, sizeof(*submits));
+    firing->plans = fa_arena_zero(&unit->arena, firing->count, sizeof(*firing->plans));
+    for (size_t i = 0; code == FAINA_OK && i < firing->count; i++) {
+        submits[i] = pattern;
+        submits[i].idempotency_key = key_of(unit, firing->job->name, firing->times[i]);
+        code = fa_plan_make(unit, &submits[i], NULL, 0, &firing->plans[i], err);
+    }
+    return code;
+}
+
+/* J3: no task, and a sentence. */
+static void give_up(struct fa_unit *unit, struct firing *firing, const struct faina_error *why)
+{
+    firing->count = 0;
+    firing->problem = fa_unit_text(unit, why->message);
+    if (firing->next_us <= unit->now_us)
+        firing->next_us = unit->now_us + AGAIN_US;
+}
+
+static enum faina_code prepare(struct fa_unit *unit, struct firing *firing, struct faina_error *err)
+{
+    struct fa_zone *zone = NULL;
+    struct fa_cron cron;
+    struct faina_error why;
+    enum faina_code code;
+
+    fa_error_clear(&why);
+    code = fa_cron_times(firing->job, &cron, &zone, &why);
+    if (code == FAINA_OK)
+        choose_times(unit, firing, &cron, zone);
+    fa_zone_close(zone);
+    if (code == FAINA_OK && firing->count > 0)
+        code = plan_tasks(unit, firing, &why);
+    if (code == FAINA_OK) {
+        if (firing->count > 0)
+            firing->last_us = firing->times[firing->count - 1];
+        return FAINA_OK;
+    }
+    if (is_store_failure(code)) {
+        *err = why;
+        return code;
+    }
+    give_up(unit, firing, &why);
+    return FAINA_OK;
+}
+
+static enum faina_code fire(struct fa_unit *unit, struct firing *firing, struct faina_error *err)
+{
+    const struct fa_cron_job *job = firing->job;
+    bool is_ours = false;
+    enum faina_code code = prepare(unit, firing, err);
+
+    if (code == FAINA_OK)
+        code = fa_db_one(unit->source.db, FA_SQL_CRON_FIRED,
+                         (struct fa_value[]){fa_value_text(job->ns), fa_value_text(job->name),
+                                             fa_value_int(job->version), fa_value_int(job->next_us),
+                                             fa_value_int_or_null(firing->next_us),
+                                             fa_value_int_or_null(firing->last_us),
+                                             fa_value_text(firing->problem)},
+                         7, sink_found, &is_ours, err);
+    if (code != FAINA_OK)
+        return code;
+    if (!is_ours)
+        firing->count = 0;
+    for (size_t i = 0; i < firing->count; i++)
+        if (firing->plans[i].existing == NULL)
+            fa_plan_carry_out(unit, &firing->plans[i]);
+    return FAINA_OK;
+}
+
+enum faina_code fa_crons_fire(struct fa_unit *unit, int64_t limit, struct faina_error *err)
+{
+    struct fa_value params[2] = {fa_value_int(unit->now_us), fa_value_int(limit)};
+    struct job_list due = {.arena = &unit->arena};
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_CRON_DUE, params, 2, sink_job, &due, err);
+
+    for (size_t i = 0; code == FAINA_OK && limit > 0 && i < due.count; i++) {
+        struct firing firing = {
+            .job = &due.items[i], .max = (size_t)limit, .last_us = due.items[i].last_us};
+
+        code = fire(unit, &firing, err);
+        limit -= (int64_t)firing.count;
+    }
+    return code;
+}

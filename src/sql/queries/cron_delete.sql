@@ -1,0 +1,2 @@
+-- Removes a schedule; gives its name when it was there. Primary key.
+DELETE FROM cron WHERE namespace = ?1 AND name = ?2 RETURNING name

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""`faina cron`: ls, set, rm, run and next."""
+from helper_cli import contains, equal, is_true, run
+
+
+def test_set_ls_run_and_rm(cli):
+    equal(cli("cron", "ls").json(), {"items": []})
+    cron = cli("cron", "set", "night", "0 3 * * MON", "report", '{"days":1}', "--timezone",
+               "Europe/Berlin", "--catch-up", "one", "--priority", "5", "--max-attempts", "0",
+               "--delay", "5s", "--resource", "gpu,cpu", "--metadata", "{}", "--name", "n",
+               "--paused").json()
+    equal(cron["task"], {"type": "report", "name": "n", "input": {"days": 1}, "priority": 5,
+                         "maxAttempts": 0, "delay": "5s", "resources": ["gpu", "cpu"],
+                         "metadata": {}})
+    equal((cron["schedule"], cron["timezone"], cron["catchUp"], cron["paused"], cron["nextAt"]),
+          ("0 3 * * MON", "Europe/Berlin", "one", True, None))
+    equal(cli("cron", "ls", "night").json(), cron)
+    equal(cli("cron", "ls").json(), {"items": [cron]})
+    contains(cli("cron", "ls", "-o", "table").out, "paused")
+    task = cli.get(cli("cron", "run", "night").out.strip())
+    equal((task["type"], task["input"], task["priority"], task["createdBy"]),
+          ("report", {"days": 1}, 5, "cron:night"))
+    equal(cli("cron", "rm", "night").json(), {"deleted": 1})
+    contains(cli("cron", "rm", "night", code=3).err, "has no schedule night")
+    cli("cron", "run", "night", code=3)
+
+
+def test_bad_ones(cli):
+    for words, part in ((("c", "0 3 L * *", "t"), "L is not supported"),
+                        (("c", "0 3 * *", "t"), "schedule"),
+                        (("c", "0 3 * * *", "t", "--timezone", "Foo"), 'no time zone "Foo"'),
+                        (("c", "0 3 * * *", "t", "--catch-up", "x"), "none one all"),
+                        (("c", "0 3 * * *", "t", "{"), "input"),
+                        (("c", "0 3 * * *"), "")):
+        contains(cli("cron", "set", *words, code=2).err, part)
+    equal(cli("cron", "ls").json(), {"items": []})
+
+
+def test_next(cli):
+    times = cli("cron", "next", "30 2 29 2 *", "--count", "2").json()["items"]
+    equal([time[4:] for time in times], ["-02-29T02:30:00.000000Z"] * 2)
+    equal(len(cli("cron", "next", "@hourly").json()["items"]), 10)
+    shown = cli("cron", "next", "0 3 1 1 *", "--timezone", "Asia/Tokyo", "-n", "1", "-o", "table").out
+    contains(shown, "Asia/Tokyo")
+    contains(shown, "-01-01 03:00:00")
+    contains(shown, "-12-31T18:00:00.000000Z")
+    cli("cron", "set", "y", "@yearly", "t")
+    is_true(cli("cron", "next", "y", "-n", "1").json()["items"][0] ==
+            cli("cron", "ls", "y").json()["nextAt"])
+    cli("cron", "next", "y", "--timezone", "UTC", code=2)
+    cli("cron", "next", "none", code=3)
+    cli("cron", "next", "x y z", code=2)
+    cli("cron", "next", "@daily", "--count", "0", code=2)
+
+
+run(globals())
