@@ -638,6 +638,8 @@ static const struct fa_body_field cron_fields[] = {
     {"timezone", FA_BODY_TEXT, offsetof(struct fa_cron_body, timezone), 0, 0, NULL},
     {"task", FA_BODY_JSON, offsetof(struct fa_cron_body, task), 0, 0, NULL},
     {"catchUp", FA_BODY_TEXT, offsetof(struct fa_cron_body, catch_up), 0, 0, NULL},
+    {"overlap", FA_BODY_TEXT, offsetof(struct fa_cron_body, overlap), 0, 0, NULL},
+    {"jitter", FA_BODY_DURATION, offsetof(struct fa_cron_body, jitter_ms), 0, 0, NULL},
     {"paused", FA_BODY_BOOL, offsetof(struct fa_cron_body, is_paused), 0, 0, NULL},
 };
 BODY(cron);

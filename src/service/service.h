@@ -116,6 +116,14 @@ struct fa_tokens {
 /* What to do about the times that nobody served, because nothing ran. */
 enum fa_catch_up { FA_CATCH_UP_NONE, FA_CATCH_UP_ONE, FA_CATCH_UP_ALL, FA_CATCH_UP_COUNT };
 
+/* What a time of a schedule does while the task of the time before it has not ended. */
+enum fa_overlap {
+    FA_OVERLAP_ALLOW,  /* makes one more */
+    FA_OVERLAP_SKIP,   /* makes none */
+    FA_OVERLAP_CANCEL, /* cancels that one and makes its own */
+    FA_OVERLAP_COUNT
+};
+
 /* A task that is made again and again, by a schedule (model/cron.h). */
 struct fa_cron_job {
     const char *ns, *name; /* ns NULL: "default" */
@@ -123,6 +131,8 @@ struct fa_cron_job {
     const char *timezone; /* IANA name; NULL: UTC */
     const char *task;     /* JSON: the body of a submit */
     enum fa_catch_up catch_up;
+    enum fa_overlap overlap;
+    int64_t jitter_ms; /* each task waits up to this long besides; the same on every node */
     bool is_paused;
     /* The engine's: */
     int64_t next_us;     /* 0: never, or paused */

@@ -109,5 +109,10 @@ FA_MUST_CHECK enum faina_code fa_children_of(struct fa_unit *unit, const struct 
 FA_MUST_CHECK enum faina_code fa_reopen(struct fa_unit *unit, struct fa_row *row,
                                         enum faina_actor actor, bool keep_attempts,
                                         struct faina_error *err);
+/* Cancels a task that has not ended, and what lives below it. `state` is what people see; NULL:
+ * the status's own words. */
+FA_MUST_CHECK enum faina_code fa_cancel_tree(struct fa_unit *unit, struct fa_row *root,
+                                             enum faina_actor actor, const char *state,
+                                             int64_t *count, struct faina_error *err);
 
 #endif
