@@ -278,9 +278,10 @@ static bool parse_literal(struct parser *p, struct fa_match_value *out, const ch
 
     if (p->token < TEXT || p->token > NULL_WORD)
         return refuse_operand(p, expected);
-    *out = (struct fa_match_value){.type = types[p->token]};
+    *out = (struct fa_match_value){
+        .operand = {.value = {.type = types[p->token]}, .is_null_word = p->token == NULL_WORD}};
     if (p->token == TEXT || p->token == NUMBER)
-        out->text = p->text;
+        out->operand.text = fa_json_chars_plain(p->text);
     return advance(p);
 }
 
@@ -317,6 +318,7 @@ static bool parse_right(struct parser *p, struct fa_match_clause *clause)
 {
     struct fa_match_value *right = fa_arena_zero(p->arena, 1, sizeof(*right));
     bool is_search = clause->op >= FA_MATCH_STARTS && clause->op <= FA_MATCH_CONTAINS;
+    struct fa_bytes text;
 
     if (clause->op == FA_MATCH_IN)
         return parse_list(p, clause);
@@ -328,8 +330,9 @@ static bool parse_right(struct parser *p, struct fa_match_clause *clause)
         return refuse_token(p, "a text in single quotes");
     if (!parse_literal(p, right, ""))
         return false;
-    right->needle = fa_needle_init(
-        right->text, fa_arena_take(p->arena, (right->text.len + 1) * sizeof(uint16_t)));
+    text = right->operand.text.bytes;
+    right->needle =
+        fa_needle_init(text, fa_arena_take(p->arena, (text.len + 1) * sizeof(uint16_t)));
     return true;
 }
 

@@ -8,7 +8,6 @@
 #ifndef FA_MATCH_INNER_H
 #define FA_MATCH_INNER_H
 
-#include "base/json_compare.h"
 #include "model/match.h"
 #include "model/path.h"
 
@@ -31,10 +30,9 @@ enum fa_match_op {
 /* A field, or a literal. */
 struct fa_match_value {
     bool is_field;
-    struct fa_path path;     /* of a field */
-    enum fa_json_type type;  /* of a literal */
-    struct fa_bytes text;    /* a literal text without its quotes, or a number */
-    struct fa_needle needle; /* of a text to search for */
+    struct fa_path path;             /* of a field */
+    struct fa_match_operand operand; /* of a literal: a text is without its quotes */
+    struct fa_needle needle;         /* of a text to search for */
 };
 
 struct fa_match_clause {
