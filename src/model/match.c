@@ -117,29 +117,46 @@ static bool find_behind(struct run *run, const struct fa_path_step *step, struct
     return false;
 }
 
+static const struct fa_match_operand *find_field(struct run *run, const struct fa_path *path,
+                                                 struct fa_match_operand *scratch)
+{
+    const struct fa_match_operand *found;
+    struct fa_path rest;
+
+    assert(path->count > 0);
+    found = find_indexed(run->data, path->steps);
+    if (found && path->count == 1)
+        return found;
+    rest = (struct fa_path){path->steps + 1, path->count - 1};
+    if (found)
+        scratch->value = found->value;
+    else if (!find_behind(run, path->steps, &scratch->value))
+        return &missing;
+    if (!fa_path_find(&rest, scratch->value, &run->budget, &scratch->value))
+        return &missing;
+    set_text(run->data, scratch);
+    return scratch;
+}
+
+const struct fa_match_operand *fa_match_find(const struct fa_match_data *data,
+                                             const struct fa_path *path,
+                                             struct fa_match_operand *scratch)
+{
+    struct run run = {data, INT64_MAX};
+
+    return find_field(&run, path, scratch);
+}
+
 /* The value, where it is or in `scratch`. */
 static const struct fa_match_operand *read_value(struct run *run,
                                                  const struct fa_match_value *value,
                                                  struct fa_match_operand *scratch)
 {
     const struct fa_match_operand *found;
-    struct fa_path rest;
 
     if (!value->is_field)
         return &value->operand;
-    assert(value->path.count > 0);
-    found = find_indexed(run->data, value->path.steps);
-    if (!found || value->path.count > 1) {
-        rest = (struct fa_path){value->path.steps + 1, value->path.count - 1};
-        if (found)
-            scratch->value = found->value;
-        else if (!find_behind(run, value->path.steps, &scratch->value))
-            return &missing;
-        if (!fa_path_find(&rest, scratch->value, &run->budget, &scratch->value))
-            return &missing;
-        set_text(run->data, scratch);
-        found = scratch;
-    }
+    found = find_field(run, &value->path, scratch);
     run->budget -= (int64_t)(found->text.bytes.len / FA_PATH_BYTES_PER_STEP);
     return found;
 }
