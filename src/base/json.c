@@ -22,14 +22,24 @@ static const char *skip_space(const char *at, const char *end)
     return at;
 }
 
-/* From an opening quote to behind the closing one. */
+/* From an opening quote to behind the closing one: the first that has an even number of backslashes
+ * before it. */
 static const char *skip_string(const char *at, const char *end)
 {
-    for (at++; at < end && *at != '"'; at++) {
-        if (*at == '\\' && at + 1 < end)
-            at++;
+    const char *from = at + 1;
+
+    for (at = from; at < end; at++) {
+        const char *slash;
+
+        at = memchr(at, '"', (size_t)(end - at));
+        if (!at)
+            return end;
+        for (slash = at; slash > from && slash[-1] == '\\';)
+            slash--;
+        if ((at - slash) % 2 == 0)
+            return at + 1;
     }
-    return at < end ? at + 1 : end;
+    return end;
 }
 
 /* From an opening bracket to behind its closing one. */

@@ -143,15 +143,23 @@ static enum faina_code fire(struct fa_unit *unit, const struct fa_ear *ear,
 static enum faina_code fire_all(struct fa_unit *unit, const struct event *event,
                                 struct fa_yield *yield, struct faina_error *err)
 {
-    const struct fa_ear *ear = fa_flows_first(unit->flows, event->ns, event->type, false);
+    const struct fa_audience *audience =
+        fa_flows_audience(unit->flows, event->ns, event->type, false);
     struct fa_match_data data;
     enum faina_code code = FAINA_OK;
+    size_t words;
+    uint64_t *selected;
 
-    if (ear == NULL)
+    if (audience == NULL)
         return FAINA_OK;
+    words = FA_MATCH_WORDS(audience->count);
+    selected = fa_arena_take(&unit->arena, words * sizeof(*selected));
     fa_match_data_init(&data, fa_str(event->data));
-    for (; code == FAINA_OK && ear != NULL; ear = fa_ear_next(ear))
-        code = fire(unit, ear, event, &data, yield, err);
+    fa_match_index_select(audience->index, &data, selected);
+    for (size_t i = 0; i < words; i++)
+        for (uint64_t left = selected[i]; code == FAINA_OK && left != 0; left &= left - 1)
+            code = fire(unit, &audience->ears[i * 64 + (size_t)__builtin_ctzll(left)], event, &data,
+                        yield, err);
     return code;
 }
 
@@ -475,8 +483,8 @@ static enum faina_code tell_end(struct fa_unit *unit, struct fa_row *row, struct
 {
     const char *type = end_name(row->status);
     struct fa_lane *lane = row->lane;
-    bool is_heard = fa_flows_first(unit->flows, lane->ns, type, false) != NULL;
-    bool is_member = fa_flows_first(unit->flows, lane->ns, lane->type, true) != NULL;
+    bool is_heard = fa_flows_audience(unit->flows, lane->ns, type, false) != NULL;
+    bool is_member = fa_flows_audience(unit->flows, lane->ns, lane->type, true) != NULL;
     struct fa_ending ending = {.row = row, .ns = lane->ns, .event_id = end_id(unit, row)};
     const struct faina_origin *origin;
     struct fa_yield yield = {0};
