@@ -52,6 +52,16 @@ static const struct fa_bench_part parts[] = {
     {"pool-start", "from submit to start on an idle pool", ONE_WRITER, fa_bench_pool},
     {"pool-spawn", "command handlers against bare processes", ONE_WRITER, fa_bench_pool},
     {"pool-tree", "subtasks of one parent against plain tasks", ONE_WRITER, fa_bench_pool},
+    {"serve-post", "POST /tasks on 64 connections, with and without the store", FA_BENCH_SQLITE,
+     fa_bench_serve},
+    {"serve-batch", "POST /tasks:batch of 1,000 against the engine", FA_BENCH_SQLITE,
+     fa_bench_serve},
+    {"serve-life", "whole lives by 100 over HTTP against the engine", FA_BENCH_SQLITE,
+     fa_bench_serve},
+    {"serve-waits", "POST /tasks beside 5,000 long polls and 1,000 streams", FA_BENCH_SQLITE,
+     fa_bench_serve},
+    {"serve-start", "how soon a server is ready on a million tasks", FA_BENCH_SQLITE,
+     fa_bench_serve},
 };
 
 struct arguments {

@@ -3,6 +3,7 @@
  */
 #include "server/route.h"
 
+#include "model/check.h"
 #include "model/codes.h"
 #include "model/limits.h"
 #include "model/states.h"
@@ -82,11 +83,11 @@ static void after_submit(struct fa_request *req)
     fa_answer_task(req, op->existing ? 200 : 201, op->task);
 }
 
-void fa_handle_submit(struct fa_request *req)
+/* NULL: it was refused. */
+static struct faina_submit *read_submit(struct fa_request *req)
 {
     struct faina_submit *submit = fa_arena_zero(&req->arena, 1, sizeof(*submit));
     struct faina_error err;
-    struct fa_op *op;
     enum faina_code code;
 
     fa_error_clear(&err);
@@ -97,14 +98,40 @@ void fa_handle_submit(struct fa_request *req)
         code = fa_grant_namespace(&req->grant, &submit->ns, false, &err);
     if (code != FAINA_OK) {
         fa_answer_problem(req, &err);
-        return;
+        return NULL;
     }
     keep_trace(req, submit);
+    return submit;
+}
+
+void fa_handle_submit(struct fa_request *req)
+{
+    struct faina_submit *submit = read_submit(req);
+    struct fa_op *op;
+
+    if (!submit)
+        return;
     op = fa_request_ops(req, 1);
     op->kind = FA_OP_SUBMIT;
     op->submit = submit;
     op->wants_task = true;
     fa_request_run(req, after_submit);
+}
+
+void fa_handle_check(struct fa_request *req)
+{
+    const struct faina_submit *submit = read_submit(req);
+    struct faina_error err;
+
+    if (!submit)
+        return;
+    fa_error_clear(&err);
+    if (fa_check_submit(submit, req->server->service->input_size_max, &err) != FAINA_OK) {
+        fa_answer_problem(req, &err);
+        return;
+    }
+    fa_wire_put_submit(fa_answer_begin(req, 200), submit);
+    fa_answer_end(req);
 }
 
 /* ------------------------------------------------------------------------------------------
