@@ -30,6 +30,7 @@
 #include "sql/ops.h"
 #include "sql/prefetch.h"
 #include "sql/readers.h"
+#include "sql/retention.h"
 #include "sql/store.h"
 #include "sql/waiters.h"
 
@@ -96,6 +97,18 @@ struct op_job {
     struct fa_op *ops;
     size_t count;
     enum { ALL, READS, WRITES } which;
+    struct old_job *old; /* instead of operations: looking for old tasks, or removing them */
+};
+
+struct old_job {
+    const struct fa_old_query *query; /* NULL: remove `what` */
+    struct fa_arena *arena;
+    struct fa_old *found;
+    const struct fa_old *what;
+    bool events_only;
+    size_t removed;
+    enum faina_code code;
+    struct faina_error error;
 };
 
 static const struct fa_service_ops engine_ops;
@@ -257,6 +270,43 @@ static enum faina_code prefetch(struct writer *writer, const struct op_job *jobs
     return fa_prefetch_run(&wants, err);
 }
 
+static enum faina_code refuse_lead(struct faina_error *err)
+{
+    return fa_error_set(err, FAINA_CONFLICT, "another node leads, and does the chores");
+}
+
+/* Only the node that leads removes what is old. */
+static enum faina_code remove_old(struct writer *writer, struct old_job *old)
+{
+    struct fa_fleet *fleet = writer->engine->fleet;
+    enum faina_code code = FAINA_OK;
+    bool leads = true;
+
+    if (fleet != NULL)
+        code = fa_fleet_fence(fleet, writer->db, &leads, &old->error);
+    if (code == FAINA_OK && !leads)
+        return refuse_lead(&old->error);
+    if (code == FAINA_OK)
+        code = fa_retention_remove(&writer->unit, old->what, old->events_only, &old->removed,
+                                   &old->error);
+    return code;
+}
+
+static enum faina_code run_old(struct writer *writer, struct old_job *old)
+{
+    struct fa_unit *unit = &writer->unit;
+
+    fa_error_clear(&old->error);
+    unit->now_us = fa_db_now(writer->db);
+    if (old->query == NULL)
+        return old->code = remove_old(writer, old);
+    old->code = fa_unit_flush(unit, &old->error);
+    if (old->code == FAINA_OK)
+        old->code = fa_retention_find(&unit->source, old->query, unit->now_us, old->arena,
+                                      old->found, &old->error);
+    return old->code;
+}
+
 static enum faina_code run_ops(struct writer *writer, struct op_job *jobs, struct faina_error *err)
 {
     enum faina_code code = prefetch(writer, jobs, err);
@@ -272,6 +322,11 @@ static enum faina_code run_ops(struct writer *writer, struct op_job *jobs, struc
                 code = op->code != FAINA_OK ? op->code : FAINA_INTERNAL;
                 *err = op->error;
             }
+        }
+        if (code == FAINA_OK && job->old != NULL &&
+            (is_store_failure(run_old(writer, job->old)) || writer->db->has_failed)) {
+            code = job->old->code != FAINA_OK ? job->old->code : FAINA_INTERNAL;
+            *err = job->old->error;
         }
     }
     return code;
@@ -294,7 +349,8 @@ static enum faina_code transact(struct writer *writer, struct op_job *jobs, bool
         fa_flows_forget(writer->flows);
     }
     fa_unit_reset(&writer->unit);
-    if (code == FAINA_OK && (writer->engine->fleet == NULL || jobs->count == 0))
+    if (code == FAINA_OK &&
+        (writer->engine->fleet == NULL || (jobs->count == 0 && jobs->old == NULL)))
         code = run_chores(writer, err);
     while (code == FAINA_OK && jobs != NULL) {
         code = run_ops(writer, jobs, err);
@@ -321,6 +377,10 @@ static enum faina_code transact(struct writer *writer, struct op_job *jobs, bool
 static void answer_all(struct op_job *jobs, enum faina_code code, const struct faina_error *err)
 {
     for (struct op_job *job = jobs; job != NULL; job = (struct op_job *)job->job.next) {
+        if (job->old != NULL) {
+            job->old->code = code;
+            job->old->error = *err;
+        }
         for (size_t i = 0; i < job->count; i++) {
             if (!takes_part(job, &job->ops[i]))
                 continue;
@@ -607,6 +667,98 @@ static void engine_advertise(struct fa_service *service, const char *address)
         store->ops->advertise(store, address);
 }
 
+/* What is old ----------------------------------------------------------------------------------- */
+
+static enum faina_code run_old_job(struct engine *engine, struct old_job *old,
+                                   struct faina_error *err)
+{
+    struct op_job job = {.old = old};
+
+    job.job.weight = old->what != NULL ? old->what->count + 1 : 1;
+    if (!run_job(engine, &job.job))
+        old->code = fa_error_set(&old->error, FAINA_STORE_CLOSED, "the engine is closed");
+    if (old->code != FAINA_OK && err != NULL)
+        *err = old->error;
+    return old->code;
+}
+
+static enum faina_code engine_old_find(struct fa_service *service, const struct fa_old_query *query,
+                                       struct fa_arena *arena, struct fa_old *out,
+                                       struct faina_error *err)
+{
+    struct engine *engine = downcast(service);
+    struct old_job old = {.query = query, .arena = arena, .found = out};
+    struct fa_reader *reader = NULL;
+    enum faina_code code;
+
+    if (engine->fleet != NULL && !fa_fleet_leads(engine->fleet))
+        return refuse_lead(err);
+    if (engine->readers == NULL)
+        return run_old_job(engine, &old, err);
+    code = fa_readers_begin(engine->readers, &reader, err);
+    if (code != FAINA_OK)
+        return code;
+    code = fa_retention_find(&reader->source, query, fa_db_now(reader->source.db), arena, out, err);
+    fa_readers_end(engine->readers, reader);
+    return code;
+}
+
+static enum faina_code engine_old_remove(struct fa_service *service, const struct fa_old *what,
+                                         bool events_only, size_t *removed, struct faina_error *err)
+{
+    struct old_job old = {.what = what, .events_only = events_only};
+    enum faina_code code = run_old_job(downcast(service), &old, err);
+
+    *removed = code == FAINA_OK ? old.removed : 0;
+    return code;
+}
+
+static enum faina_code engine_old_day_find(struct fa_service *service,
+                                           const struct fa_old_query *query, struct fa_old_day *out,
+                                           struct faina_error *err)
+{
+    struct engine *engine = downcast(service);
+    struct fa_reader *reader = NULL;
+    enum faina_code code;
+
+    if (engine->fleet == NULL)
+        return FAINA_OK;
+    if (!fa_fleet_leads(engine->fleet))
+        return refuse_lead(err);
+    code = fa_readers_begin(engine->readers, &reader, err);
+    if (code != FAINA_OK)
+        return code;
+    code = fa_retention_find_day(reader->source.db, query, out, err);
+    fa_readers_end(engine->readers, reader);
+    return code;
+}
+
+/* Over a connection of its own: nobody else's transaction waits with it for its locks. */
+static enum faina_code engine_old_day_drop(struct fa_service *service, const struct fa_old_day *day,
+                                           struct faina_error *err)
+{
+    struct engine *engine = downcast(service);
+    struct fa_db *db = NULL;
+    bool leads = false;
+    enum faina_code code = engine->store->ops->connect(engine->store, false, &db, err);
+
+    assert(engine->fleet != NULL);
+    if (code == FAINA_OK)
+        code = fa_db_begin(db, true, err);
+    if (code == FAINA_OK)
+        code = fa_fleet_fence(engine->fleet, db, &leads, err);
+    if (code == FAINA_OK && !leads)
+        code = refuse_lead(err);
+    if (code == FAINA_OK)
+        code = fa_retention_drop_day(db, day, err);
+    if (code == FAINA_OK)
+        code = fa_db_commit(db, err);
+    if (db != NULL)
+        fa_db_rollback(db);
+    fa_db_close(db);
+    return code;
+}
+
 /* The timer (E4) ----------------------------------------------------------------------------- */
 
 static void *run_timer(void *ctx)
@@ -818,6 +970,10 @@ static const struct fa_service_ops engine_ops = {
     .unlisten = engine_unlisten,
     .expect = engine_expect,
     .advertise = engine_advertise,
+    .old_find = engine_old_find,
+    .old_remove = engine_old_remove,
+    .old_day_find = engine_old_day_find,
+    .old_day_drop = engine_old_day_drop,
     .info = engine_info,
     .shut = engine_shut,
     .close = engine_close,
