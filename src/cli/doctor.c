@@ -56,6 +56,9 @@ static void check_environment(struct doctor *doctor)
                                         "FAINA_BROKER",
                                         "FAINA_LOG",
                                         "FAINA_EVENTS_KEEP",
+                                        "FAINA_KEEP_COMPLETED",
+                                        "FAINA_KEEP_FAILED",
+                                        "FAINA_ARCHIVE",
                                         NULL};
     static const char *const own[] = {
         "FAINA_TASK_ID",     "FAINA_TASK_TYPE", "FAINA_ATTEMPT", "FAINA_PHASE",

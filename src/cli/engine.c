@@ -29,7 +29,7 @@ static enum faina_code read_options(struct faina_options *out, struct faina_erro
 {
     const char *keep = getenv("FAINA_EVENTS_KEEP");
 
-    if (!keep || !keep[0])
+    if (!keep || !keep[0] || out->events_keep_ms > 0)
         return FAINA_OK;
     return fa_duration_parse(keep, "FAINA_EVENTS_KEEP", &out->events_keep_ms, err);
 }

@@ -4,6 +4,7 @@
  * Signals are taken by this thread alone, in one loop: SIGTERM and SIGINT drain, SIGHUP reloads.
  * What systemd asks for is here too: sockets that it hands over, and telling it when we are ready.
  */
+#include "cli/keep.h"
 #include "cli/verbs.h"
 
 #include "base/clock.h"
@@ -85,13 +86,23 @@ static int read_addresses(struct fa_cli *cli, struct fa_server_options *options)
     return FA_EXIT_OK;
 }
 
-static int read_options(struct fa_cli *cli, struct fa_server_options *options, int64_t *drain_ms,
-                        int64_t *workers)
+/* What runs beside the server. */
+struct beside {
+    int64_t drain_ms, workers;
+    struct fa_keep keep;
+    struct fa_runtime *runtime;
+    struct fa_keeper *keeper;
+};
+
+static int read_options(struct fa_cli *cli, struct fa_server_options *options,
+                        struct beside *beside)
 {
-    int code = fa_flag_int(cli, "workers", 0, 10000, workers);
+    int code = fa_flag_int(cli, "workers", 0, 10000, &beside->workers);
 
     if (code == FA_EXIT_OK)
-        code = fa_flag_duration(cli, "drain", drain_ms);
+        code = fa_flag_duration(cli, "drain", &beside->drain_ms);
+    if (code == FA_EXIT_OK)
+        code = fa_keep_read(cli, &beside->keep);
     if (code == FA_EXIT_OK)
         code =
             fa_flag_int(cli, "input-max", 1, FA_INPUT_SIZE_CEILING, &cli->options.input_size_max);
@@ -237,10 +248,23 @@ static void stop_workers(struct fa_runtime *runtime, int64_t drain_ms)
     fa_runtime_destroy(runtime);
 }
 
-static int serve(struct fa_cli *cli, struct fa_server_options *options, int64_t drain_ms,
-                 int64_t workers)
+static enum faina_code start_beside(struct fa_cli *cli, const struct fa_log *log,
+                                    struct beside *beside, struct faina_error *err)
 {
-    struct fa_runtime *runtime = NULL;
+    enum faina_code code = start_workers(cli, log, beside->workers, &beside->runtime, err);
+
+    beside->keep.log = fa_teller_of_log(log);
+    return code == FAINA_OK ? fa_keep_start(cli, &beside->keep, &beside->keeper, err) : code;
+}
+
+static void stop_beside(struct beside *beside)
+{
+    stop_workers(beside->runtime, beside->drain_ms);
+    fa_keeper_stop(beside->keeper);
+}
+
+static int serve(struct fa_cli *cli, struct fa_server_options *options, struct beside *beside)
+{
     struct fa_server *server;
     struct faina_error err;
     sigset_t signals;
@@ -260,7 +284,8 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options, int64_t 
     options->beside = beside_file(cli, options->log);
     if (fa_server_start(&server, cli->service, options, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
-    if (start_workers(cli, options->log, workers, &runtime, &err) != FAINA_OK) {
+    if (start_beside(cli, options->log, beside, &err) != FAINA_OK) {
+        stop_beside(beside);
         fa_server_stop(server, 0);
         return fa_cli_fail(cli, &err);
     }
@@ -272,8 +297,8 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options, int64_t 
     notify("STOPPING=1");
     fa_service_advertise(cli->service, NULL);
     FA_LOG(options->log, FA_LOG_INFO, "going down", {NULL, NULL});
-    stop_workers(runtime, drain_ms);
-    if (!fa_server_stop(server, drain_ms))
+    stop_beside(beside);
+    if (!fa_server_stop(server, beside->drain_ms))
         FA_LOG(options->log, FA_LOG_WARN, "some clients were cut off", {NULL, NULL});
     fa_cli_close(cli);
     FA_LOG(options->log, FA_LOG_INFO, "ended", {NULL, NULL});
@@ -284,7 +309,7 @@ int fa_verb_serve(struct fa_cli *cli)
 {
     int fds[FA_SERVER_LISTEN_MAX];
     struct fa_server_options options = {.sockets = fds};
-    int64_t drain_ms = DRAIN_MS_DEFAULT, workers = 0;
+    struct beside beside = {.drain_ms = DRAIN_MS_DEFAULT};
     struct fa_log log;
     int code;
 
@@ -301,6 +326,6 @@ int fa_verb_serve(struct fa_cli *cli)
     if (!fa_log_init(&log, getenv("FAINA_LOG")))
         return fa_cli_usage(cli, "FAINA_LOG must be error, warn, info or debug");
     options.log = &log;
-    code = read_options(cli, &options, &drain_ms, &workers);
-    return code == FA_EXIT_OK ? serve(cli, &options, drain_ms, workers) : code;
+    code = read_options(cli, &options, &beside);
+    return code == FA_EXIT_OK ? serve(cli, &options, &beside) : code;
 }

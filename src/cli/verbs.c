@@ -123,6 +123,18 @@ static const struct fa_flag background_flags[] = {
     F_BY, F_END,
 };
 
+#define F_KEEP                                                                                     \
+    {"keep-completed", 0, "DURATION",                                                              \
+     "remove tasks this long after they completed (default $FAINA_KEEP_COMPLETED, else never)"},   \
+    {"keep-failed", 0, "DURATION",                                                                 \
+     "the same for those that ended otherwise (default $FAINA_KEEP_FAILED, else never)"},          \
+    {"keep-events", 0, "DURATION",                                                                 \
+     "how long events are kept (default $FAINA_EVENTS_KEEP; else those of a task as long as it "   \
+     "is there, and emitted ones 7d)"},                                                            \
+    {"archive", 0, "DIR",                                                                          \
+     "write what is removed there first (default $FAINA_ARCHIVE, else archive)"},                  \
+    {"no-archive", 0, NULL, "remove without an archive"}
+
 static const struct fa_flag worker_flags[] = {
     {"concurrency", 'c', "N", "how many tasks to run at once (default: one per processor)"},
     {"types", 't', "A,B", "only these types (default: all that there are handlers for)", NULL,
@@ -135,7 +147,7 @@ static const struct fa_flag worker_flags[] = {
     {"lease", 0, "DURATION", "how long it holds a task without renewing (default 30s)"},
     {"grace", 0, "DURATION", "how long what runs may go on after SIGTERM (default 30s)"},
     {"idle-exit", 0, "DURATION", "end when there was nothing to do for this long"},
-    F_END,
+    F_KEEP, F_END,
 };
 
 static const struct fa_flag cancel_flags[] = {F_ALL, F_STATUS, F_TYPE, F_YES, F_VERSION, F_END};
@@ -216,6 +228,7 @@ static const struct fa_flag serve_flags[] = {
     {"tls-key", 0, "FILE", "its key, in PEM"},
     {"input-max", 0, "BYTES", "the largest input or output of a task (default 1048576)"},
     {"drain", 0, "DURATION", "how long to let requests finish at the end (default 25s)"},
+    F_KEEP,
     {"print-api", 0, NULL, "print the page docs/api.md, and serve nothing"},
     F_END,
 };

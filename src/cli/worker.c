@@ -5,6 +5,7 @@
  */
 #include "cli/cli.h"
 
+#include "cli/keep.h"
 #include "cli/verbs.h"
 #include "model/limits.h"
 #include "runtime/runtime.h"
@@ -28,7 +29,9 @@ struct worker {
     struct fa_runtime_config config;
     struct fa_log log;
     int64_t grace_ms, idle_ms;
+    struct fa_keep keep;
     struct fa_runtime *runtime;
+    struct fa_keeper *keeper;
     atomic_bool is_stopped;
 };
 
@@ -83,6 +86,8 @@ static int read_flags(struct fa_cli *cli, struct worker *worker)
     if (code == FA_EXIT_OK)
         code = fa_flag_duration(cli, "idle-exit", &worker->idle_ms);
     if (code == FA_EXIT_OK)
+        code = fa_keep_read(cli, &worker->keep);
+    if (code == FA_EXIT_OK)
         code = read_checks(cli, config);
     if (code == FA_EXIT_OK && config->lease_ms > FA_LEASE_MS_MAX)
         code = fa_cli_usage(cli, "--lease is at most 24h");
@@ -92,7 +97,7 @@ static int read_flags(struct fa_cli *cli, struct worker *worker)
     config->handlers = handlers_folder(cli);
     config->needs_handlers = true;
     config->owns_process = true;
-    config->log = fa_teller_of_log(&worker->log);
+    config->log = worker->keep.log = fa_teller_of_log(&worker->log);
     if (cli->has_ns && strcmp(cli->ns, "*") != 0) {
         config->namespaces = &cli->ns;
         config->namespace_count = 1;
@@ -186,14 +191,19 @@ int fa_verb_worker(struct fa_cli *cli)
     if (code != FA_EXIT_OK)
         return code;
     fa_error_clear(&err);
-    if (fa_runtime_start(&worker.runtime, cli->service, &worker.config, &err) != FAINA_OK)
+    if (fa_keep_start(cli, &worker.keep, &worker.keeper, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
+    if (fa_runtime_start(&worker.runtime, cli->service, &worker.config, &err) != FAINA_OK) {
+        fa_keeper_stop(worker.keeper);
+        return fa_cli_fail(cli, &err);
+    }
     fa_tell(&worker.config.log, FA_LOG_INFO, "worker %s is ready",
             fa_pool_worker(fa_runtime_pool(worker.runtime)));
     if (wait_for_end(&worker, &signals) != 0)
         fa_tell(&worker.config.log, FA_LOG_INFO,
                 "stopping: finishing what runs; a second signal ends it at once");
     stop(&worker, &signals);
+    fa_keeper_stop(worker.keeper);
     tell_end(&worker);
     fa_runtime_destroy(worker.runtime);
     return FA_EXIT_OK;

@@ -762,6 +762,64 @@ enum faina_code fa_service_wait(struct fa_service *service, struct fa_op *op, in
     return code;
 }
 
+static enum faina_code refuse_old(struct faina_error *err)
+{
+    return fa_error_set(err, FAINA_NOT_SUPPORTED, "tasks are removed where the engine is");
+}
+
+enum faina_code fa_service_old_find(struct fa_service *service, const struct fa_old_query *query,
+                                    struct fa_arena *arena, struct fa_old *out,
+                                    struct faina_error *err)
+{
+    enum faina_code code;
+
+    assert(query->limit > 0);
+    enter(service);
+    code = service->ops->old_find ? service->ops->old_find(service, query, arena, out, err)
+                                  : refuse_old(err);
+    leave(service);
+    return code;
+}
+
+enum faina_code fa_service_old_remove(struct fa_service *service, const struct fa_old *what,
+                                      bool events_only, size_t *removed, struct faina_error *err)
+{
+    enum faina_code code;
+
+    enter(service);
+    code = service->ops->old_remove
+               ? service->ops->old_remove(service, what, events_only, removed, err)
+               : refuse_old(err);
+    leave(service);
+    return code;
+}
+
+enum faina_code fa_service_old_day_find(struct fa_service *service,
+                                        const struct fa_old_query *query, struct fa_old_day *out,
+                                        struct faina_error *err)
+{
+    enum faina_code code;
+
+    enter(service);
+    *out = (struct fa_old_day){0};
+    code = service->ops->old_day_find ? service->ops->old_day_find(service, query, out, err)
+                                      : refuse_old(err);
+    leave(service);
+    return code;
+}
+
+enum faina_code fa_service_old_day_drop(struct fa_service *service, const struct fa_old_day *day,
+                                        struct faina_error *err)
+{
+    enum faina_code code;
+
+    enter(service);
+    code = service->ops->old_day_drop ? service->ops->old_day_drop(service, day, err)
+                                      : refuse_old(err);
+    leave(service);
+    return code;
+}
+
 enum faina_code fa_service_info(struct fa_service *service, bool thorough, struct fa_arena *arena,
                                 struct fa_service_info *out, struct faina_error *err)
 {

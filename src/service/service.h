@@ -388,6 +388,36 @@ struct fa_listener {
     struct fa_listener *next; /* the engine's */
 };
 
+/* Tasks that ended long ago, for who keeps them elsewhere and then removes them. */
+struct fa_old_query {
+    int64_t completed_ms, failed_ms; /* how long ago those that completed, and the others, must
+                                        have ended; negative: they stay */
+    int64_t events_ms; /* not 0: instead, tasks with events that ended this long ago */
+    int64_t low, high; /* high not 0: instead, all of a day (fa_old_day) */
+    int64_t after;     /* where the last answer stopped; 0: the beginning */
+    size_t limit;
+};
+
+struct fa_old {
+    size_t count;
+    struct fa_old_task {
+        int64_t key, version;
+        struct faina_task task;
+        struct faina_event *events; /* oldest first */
+        size_t event_count;
+    } * items;
+    int64_t after;
+    bool has_more; /* ask again, with this `after` */
+};
+
+/* A day whose tasks are all past their time, where days are tables of their own. */
+struct fa_old_day {
+    bool has_days; /* days are tables here */
+    bool is_found;
+    int64_t low, high;       /* its range of keys */
+    int64_t tasks, versions; /* how many, and the sum of their versions */
+};
+
 /* The table of an engine. The wrappers below check arguments and requests, once for all. */
 struct fa_service_ops {
     const char *name;
@@ -424,6 +454,20 @@ struct fa_service_ops {
     /* Optional. Tells processes that can't open the engine themselves where it is served; NULL:
      * nowhere any more. */
     void (*advertise)(struct fa_service *service, const char *address);
+
+    /* Optional, both or neither. Removing looks at each task again: one that was changed since it
+     * was found stays. CONFLICT: another node does this. */
+    enum faina_code (*old_find)(struct fa_service *service, const struct fa_old_query *query,
+                                struct fa_arena *arena, struct fa_old *out,
+                                struct faina_error *err);
+    enum faina_code (*old_remove)(struct fa_service *service, const struct fa_old *what,
+                                  bool events_only, size_t *removed, struct faina_error *err);
+    /* The same for whole days; no day is found where days are no tables. CONFLICT: the day has
+     * changed since, or another node does this. OVERLOADED: others were in the way. */
+    enum faina_code (*old_day_find)(struct fa_service *service, const struct fa_old_query *query,
+                                    struct fa_old_day *out, struct faina_error *err);
+    enum faina_code (*old_day_drop)(struct fa_service *service, const struct fa_old_day *day,
+                                    struct faina_error *err);
 
     /* Required. With `thorough` it also checks the store itself, which takes time. */
     enum faina_code (*info)(struct fa_service *service, bool thorough, struct fa_arena *arena,
@@ -512,6 +556,22 @@ enum faina_code fa_service_wait(struct fa_service *service, struct fa_op *op, in
                                 struct faina_error *err);
 enum faina_code fa_service_info(struct fa_service *service, bool thorough, struct fa_arena *arena,
                                 struct fa_service_info *out, struct faina_error *err);
+
+/* NOT_SUPPORTED: the engine is in another process, which does this. */
+FA_MUST_CHECK enum faina_code fa_service_old_find(struct fa_service *service,
+                                                  const struct fa_old_query *query,
+                                                  struct fa_arena *arena, struct fa_old *out,
+                                                  struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_service_old_remove(struct fa_service *service,
+                                                    const struct fa_old *what, bool events_only,
+                                                    size_t *removed, struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_service_old_day_find(struct fa_service *service,
+                                                      const struct fa_old_query *query,
+                                                      struct fa_old_day *out,
+                                                      struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_service_old_day_drop(struct fa_service *service,
+                                                      const struct fa_old_day *day,
+                                                      struct faina_error *err);
 
 /* False: this engine tells nobody; look from time to time. */
 bool fa_service_listen(struct fa_service *service, struct fa_listener *listener);

@@ -15,6 +15,7 @@
 #include "sql/audit.h"
 #include "sql/flows.h"
 #include "sql/look.h"
+#include "sql/old.h"
 #include "sql/writer.h"
 
 #include <assert.h>
@@ -405,6 +406,10 @@ static const struct fa_service_ops engine_ops = {
     .unlisten = engine_unlisten,
     .expect = engine_expect,
     .advertise = engine_advertise,
+    .old_find = fa_engine_old_find,
+    .old_remove = fa_engine_old_remove,
+    .old_day_find = fa_engine_old_day_find,
+    .old_day_drop = fa_engine_old_day_drop,
     .info = engine_info,
     .shut = engine_shut,
     .close = engine_close,

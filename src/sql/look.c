@@ -74,48 +74,54 @@ struct event_list {
     size_t count, size;
 };
 
+struct faina_event fa_look_event(const struct fa_value *c, struct fa_arena *arena)
+{
+    return (struct faina_event){
+        .at_us = c[0].i,
+        .what = fa_value_dup(&c[1], arena),
+        .status = (enum faina_status)c[2].i,
+        .actor = (enum faina_actor)c[3].i,
+        .state = fa_value_dup(&c[4], arena),
+        .worker_id = fa_value_dup(&c[5], arena),
+        .detail = fa_value_dup(&c[6], arena),
+    };
+}
+
 static void sink_event(void *ctx, size_t n, const struct fa_value *c)
 {
     struct event_list *list = ctx;
 
     (void)n;
     assert(list->count < list->size);
-    list->items[list->count++] = (struct faina_event){
-        .at_us = c[0].i,
-        .what = fa_value_dup(&c[1], list->arena),
-        .status = (enum faina_status)c[2].i,
-        .actor = (enum faina_actor)c[3].i,
-        .state = fa_value_dup(&c[4], list->arena),
-        .worker_id = fa_value_dup(&c[5], list->arena),
-        .detail = fa_value_dup(&c[6], list->arena),
-    };
+    list->items[list->count++] = fa_look_event(c, list->arena);
 }
 
-/* The events that the task's own rows tell (unit.h, U5). */
-static void add_own_events(const struct fa_row *row, struct event_list *list)
+size_t fa_look_own_events(const struct fa_row *row, struct faina_event out[FA_OWN_EVENTS_MAX])
 {
     enum faina_actor by = row->worker ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API;
+    size_t n = 0;
 
-    list->items[list->count++] = (struct faina_event){
-        .at_us = row->created_us,
-        .what = "created",
-        .status = row->flags & FA_FLAG_BORN_BLOCKED ? FAINA_BLOCKED : FAINA_PENDING,
-        .actor = FAINA_ACTOR_API,
-        .state = "Queued"};
+    out[n++] = (struct faina_event){.at_us = row->created_us,
+                                    .what = "created",
+                                    .status = row->flags & FA_FLAG_BORN_BLOCKED ? FAINA_BLOCKED
+                                                                                : FAINA_PENDING,
+                                    .actor = FAINA_ACTOR_API,
+                                    .state = "Queued"};
     if (row->flags & FA_FLAG_CLAIM_EVENT)
-        list->items[list->count++] = (struct faina_event){.at_us = row->claimed_us,
-                                                          .what = "claimed",
-                                                          .status = FAINA_CLAIMED,
-                                                          .actor = FAINA_ACTOR_WORKER,
-                                                          .worker_id = row->worker};
+        out[n++] = (struct faina_event){.at_us = row->claimed_us,
+                                        .what = "claimed",
+                                        .status = FAINA_CLAIMED,
+                                        .actor = FAINA_ACTOR_WORKER,
+                                        .worker_id = row->worker};
     if (row->flags & FA_FLAG_START_EVENT)
-        list->items[list->count++] = (struct faina_event){.at_us = row->started_us,
-                                                          .what = "started",
-                                                          .status = FAINA_RUNNING,
-                                                          .actor = by,
-                                                          .worker_id = row->worker};
+        out[n++] = (struct faina_event){.at_us = row->started_us,
+                                        .what = "started",
+                                        .status = FAINA_RUNNING,
+                                        .actor = by,
+                                        .worker_id = row->worker};
     if (fa_status_is_ended(row->status))
-        list->items[list->count++] = fa_row_end_event(row);
+        out[n++] = fa_row_end_event(row);
+    return n;
 }
 
 static int newest_first(const void *a, const void *b)
@@ -128,7 +134,7 @@ static int newest_first(const void *a, const void *b)
 static enum faina_code look_events(struct fa_source *source, struct fa_op *op)
 {
     size_t limit = op->page.limit > 0 ? (size_t)op->page.limit : FA_LIST_LIMIT_DEFAULT;
-    struct event_list list = {.arena = op->arena, .size = limit + 4};
+    struct event_list list = {.arena = op->arena, .size = limit + FA_OWN_EVENTS_MAX};
     struct fa_row row;
     enum faina_code code = fa_look_find(source, op->id, op->arena, &row, &op->error);
 
@@ -140,7 +146,7 @@ static enum faina_code look_events(struct fa_source *source, struct fa_op *op)
                      sink_event, &list, &op->error);
     if (code != FAINA_OK)
         return code;
-    add_own_events(&row, &list);
+    list.count += fa_look_own_events(&row, list.items + list.count);
     qsort(list.items, list.count, sizeof(*list.items), newest_first);
     op->events = fa_arena_zero(op->arena, 1, sizeof(*op->events));
     op->events->items = list.items;

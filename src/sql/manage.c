@@ -151,7 +151,7 @@ enum faina_code fa_do_retry(struct fa_unit *unit, struct fa_op *op)
     return code == FAINA_OK ? fa_answer(unit, op, row) : code;
 }
 
-static void purge(struct fa_unit *unit, struct fa_row *row)
+void fa_purge_row(struct fa_unit *unit, struct fa_row *row)
 {
     if (row->deleted_us == 0) {
         fa_free_keys(unit, row);
@@ -189,7 +189,7 @@ enum faina_code fa_do_delete(struct fa_unit *unit, struct fa_op *op)
         return code;
     fa_id_format(row->id, op->task_id);
     if (op->removal.purge)
-        purge(unit, row);
+        fa_purge_row(unit, row);
     else
         delete (unit, row);
     return FAINA_OK;
@@ -260,7 +260,7 @@ enum faina_code fa_do_purge(struct fa_unit *unit, struct fa_op *op)
         if (code == FAINA_OK)
             code = fa_unit_whole(unit, row, &op->error);
         if (code == FAINA_OK && fa_status_is_ended(row->status) && !row->is_purged)
-            purge(unit, row);
+            fa_purge_row(unit, row);
     }
     op->count = (int64_t)found.count;
     return code;

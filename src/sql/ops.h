@@ -99,6 +99,9 @@ size_t fa_keys_of(const struct fa_key_parts *task, struct fa_key out[FA_KEYS_MAX
 /* The hash under which task_key finds an idempotency key. */
 struct fa_key fa_key_hash(const char *ns, const char *type, const char *key);
 
+/* Removes an ended task for good. The row must be whole. */
+void fa_purge_row(struct fa_unit *unit, struct fa_row *row);
+
 /* Subtasks of a task as the unit's rows: those that child_live or child_stale names. */
 FA_MUST_CHECK enum faina_code fa_children_of(struct fa_unit *unit, const struct fa_row *parent,
                                              enum fa_sql which, struct fa_row ***out, size_t *count,

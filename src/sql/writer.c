@@ -137,6 +137,13 @@ static enum faina_code prefetch(struct fa_writer *writer, const struct fa_op_job
     return fa_prefetch_run(&wants, err);
 }
 
+static enum faina_code run_chore(struct fa_writer *writer, struct fa_chore *chore)
+{
+    fa_error_clear(&chore->error);
+    writer->unit.now_us = fa_db_now(writer->db);
+    return chore->code = chore->run(writer, chore);
+}
+
 static enum faina_code run_ops(struct fa_writer *writer, struct fa_op_job *jobs,
                                struct faina_error *err)
 {
@@ -153,6 +160,11 @@ static enum faina_code run_ops(struct fa_writer *writer, struct fa_op_job *jobs,
                 code = op->code != FAINA_OK ? op->code : FAINA_INTERNAL;
                 *err = op->error;
             }
+        }
+        if (code == FAINA_OK && job->chore != NULL &&
+            (is_store_failure(run_chore(writer, job->chore)) || writer->db->has_failed)) {
+            code = job->chore->code != FAINA_OK ? job->chore->code : FAINA_INTERNAL;
+            *err = job->chore->error;
         }
     }
     return code;
@@ -175,7 +187,8 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
         fa_flows_forget(writer->flows);
     }
     fa_unit_reset(&writer->unit);
-    if (code == FAINA_OK && (writer->engine->fleet == NULL || jobs->count == 0))
+    if (code == FAINA_OK &&
+        (writer->engine->fleet == NULL || (jobs->count == 0 && jobs->chore == NULL)))
         code = run_chores(writer, err);
     while (code == FAINA_OK && jobs != NULL) {
         code = run_ops(writer, jobs, err);
@@ -202,6 +215,10 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
 static void answer_all(struct fa_op_job *jobs, enum faina_code code, const struct faina_error *err)
 {
     for (struct fa_op_job *job = jobs; job != NULL; job = (struct fa_op_job *)job->job.next) {
+        if (job->chore != NULL) {
+            job->chore->code = code;
+            job->chore->error = *err;
+        }
         for (size_t i = 0; i < job->count; i++) {
             if (!takes_part(job, &job->ops[i]))
                 continue;
@@ -351,6 +368,18 @@ void fa_writers_run(struct fa_engine *engine, struct fa_op_job *job)
     fa_error_set(&err, FAINA_STORE_CLOSED, "the engine is closed");
     job->job.next = NULL;
     answer_all(job, FAINA_STORE_CLOSED, &err);
+}
+
+enum faina_code fa_writers_run_chore(struct fa_engine *engine, struct fa_chore *chore,
+                                     size_t weight, struct faina_error *err)
+{
+    struct fa_op_job job = {.job = {.weight = weight}, .chore = chore};
+
+    if (!fa_writers_run_job(engine, &job.job))
+        chore->code = fa_error_set(&chore->error, FAINA_STORE_CLOSED, "the engine is closed");
+    if (chore->code != FAINA_OK && err != NULL)
+        *err = chore->error;
+    return chore->code;
 }
 
 /* Opening and closing ------------------------------------------------------------------------ */

@@ -67,12 +67,20 @@ struct fa_engine {
     bool is_closing;
 };
 
+/* Work inside a transaction that is no operation of a user's. */
+struct fa_chore {
+    enum faina_code (*run)(struct fa_writer *writer, struct fa_chore *chore); /* the code is kept */
+    enum faina_code code;
+    struct faina_error error;
+};
+
 /* The operations of one caller. */
 struct fa_op_job {
     struct fa_job job; /* first member */
     struct fa_op *ops;
     size_t count;
     enum { FA_OPS_ALL, FA_OPS_READS, FA_OPS_WRITES } which;
+    struct fa_chore *chore; /* instead of operations; NULL: none */
 };
 
 /* Connects; the first one of an engine also brings the schema forward. */
@@ -85,6 +93,9 @@ void fa_writers_run(struct fa_engine *engine, struct fa_op_job *job);
 /* The same without answers: false when the engine is closed. A job without operations makes the
  * chores run that are due. */
 bool fa_writers_run_job(struct fa_engine *engine, struct fa_job *job);
+/* Returns when the chore is done or was refused; its code is the answer. */
+FA_MUST_CHECK enum faina_code fa_writers_run_chore(struct fa_engine *engine, struct fa_chore *chore,
+                                                   size_t weight, struct faina_error *err);
 /* The clock asks for something at this time, or earlier. */
 void fa_engine_set_next(struct fa_engine *engine, int64_t at_us);
 

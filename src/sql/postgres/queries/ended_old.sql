@@ -1,0 +1,16 @@
+-- Ended tasks past their time, oldest first, after the id $1. Walks the primary key; a task can't
+-- have ended before it was made, so the walk stops at the id of that time ($2). Completed ones are
+-- past it when they ended before $3, the others before $4. A subtask (flags & 64) stays while its
+-- parent does not go too.
+SELECT e.id FROM ended e
+WHERE e.id > $1 AND e.id < $2
+  AND e.completed_us < CASE e.status WHEN 5 THEN $3::bigint ELSE $4::bigint END
+  AND (e.flags & 64 = 0 OR NOT EXISTS (
+      SELECT 1 FROM task t
+      JOIN task p ON p.id = t.parent
+      LEFT JOIN ended o ON o.id = p.id
+      WHERE t.id = e.id
+        AND (o.id IS NULL
+             OR o.completed_us >= CASE o.status WHEN 5 THEN $3::bigint ELSE $4::bigint END)))
+ORDER BY e.id
+LIMIT $5
