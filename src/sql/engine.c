@@ -667,7 +667,7 @@ static void engine_advertise(struct fa_service *service, const char *address)
         store->ops->advertise(store, address);
 }
 
-/* What is old ----------------------------------------------------------------------------------- */
+/* What is old -------------------------------------------------------------------------------- */
 
 static enum faina_code run_old_job(struct engine *engine, struct old_job *old,
                                    struct faina_error *err)
