@@ -8,6 +8,7 @@ FLAVOURS ?= plain asan tsan
 FUZZ_SECONDS ?= 60
 BENCH_ARGS ?=
 SERVE_ARGS ?=
+EXAMPLES ?=
 
 .PHONY: all build run tests test check-style format bench fuzz soak install clean help
 .DEFAULT_GOAL := all
@@ -19,7 +20,7 @@ build:
 	@tools/build plain all
 
 run: build
-	@exec $(BUILD)/faina serve $(SERVE_ARGS)
+	@exec $(if $(EXAMPLES),examples/run) $(BUILD)/faina serve $(SERVE_ARGS)
 
 tests:
 	@tools/install-deps build test
@@ -60,6 +61,7 @@ clean:
 help:
 	@echo 'make                build/faina, build/libfaina.so, build/libfaina.a'
 	@echo 'make run            start the server on 127.0.0.1:7070, with sqlite:faina.db'
+	@echo '                    EXAMPLES=1 with the handlers and workers of examples/, and some tasks'
 	@echo 'make test           every suite, plain and under ASan+UBSan and TSan'
 	@echo '                    ONLY=unit/base runs what has this in its name, FLAVOURS=plain one build'
 	@echo 'make tests          only build the test programs, plain: build/tests/'

@@ -124,7 +124,7 @@ void fa_archive_close(struct fa_archive *archive)
     free(archive);
 }
 
-/* Finding the end -------------------------------------------------------------------------------- */
+/* Finding the end ----------------------------------------------------------------------------- */
 
 /* Where the last whole member ends. False: the file can't be read. */
 static bool find_end(int fd, off_t *end)
@@ -201,7 +201,7 @@ static enum faina_code open_day(struct day_file *file, int64_t day_us, struct fa
     return mend(file, info.st_size, err);
 }
 
-/* Writing ---------------------------------------------------------------------------------------- */
+/* Writing ------------------------------------------------------------------------------------- */
 
 /* One member, to be freed. */
 static unsigned char *compress_lines(struct fa_bytes lines, size_t *size)

@@ -4,7 +4,7 @@
  * runtime/keeper.h decides what is old, and writes it to the archive between the two steps.
  *
  *   T1  A task is removed only in the version that was found: one that was changed since stays.
- *   T2  A subtask stays while its parent stays, because the parent's handler may ask for its result.
+ *   T2  A subtask stays while its parent stays: the parent's handler may ask for its result.
  *   T3  Finding holds up nobody. Removing a few hundred tasks is one job of the batch.
  */
 #ifndef FA_RETENTION_H

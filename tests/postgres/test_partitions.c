@@ -5,8 +5,13 @@
 #include "support/ops.h"
 #include "support/psql.h"
 
+#include "base/clock.h"
+#include "runtime/keeper.h"
+
 #include <setjmp.h>
 #include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
 
 #include <cmocka.h>
 
@@ -60,8 +65,8 @@ static void open_world(struct world *world, int days)
 static int64_t age_task(struct world *world, const char *id, int ago)
 {
     int64_t key = fa_psql_int(world->conn, "SELECT task_key_of('%s')", id);
-    int64_t old =
-        fa_psql_int(world->conn, "SELECT day_key(%d) + %lld %% 1000000", ago, (long long)key);
+    int64_t old = fa_psql_int(world->conn, "SELECT %lld - (%d * bigint '86400000' << 12)",
+                              (long long)key, ago);
 
     fa_psql_exec(world->conn,
                  "UPDATE task SET id = %lld WHERE id = %lld; UPDATE ended SET id = %lld WHERE "
@@ -207,6 +212,143 @@ static void test_partitions__the_leader_makes_new_days(void **state)
     fa_t_check_sound(t);
 }
 
+/* Retention ------------------------------------------------------------------------------------ */
+
+#define DAY_MS (24 * 3600 * INT64_C(1000))
+
+/* Makes an ended task older, its end included. */
+static int64_t age_end(struct world *world, const char *id, int ago)
+{
+    int64_t key = age_task(world, id, ago);
+
+    fa_psql_exec(world->conn,
+                 "UPDATE ended SET completed_us = completed_us - %d * 86400000000 WHERE id = %lld",
+                 ago, (long long)key);
+    return key;
+}
+
+/* A round of the keeper that keeps tasks for two days; how many it removed. */
+static size_t run_keeper(struct world *world)
+{
+    struct fa_keep keep = {.completed_ms = 2 * DAY_MS,
+                           .failed_ms = 2 * DAY_MS,
+                           .events_ms = -1,
+                           .archive = fa_t_path(&world->t, "archive")};
+    int64_t until = fa_clock_mono_us() + FA_T_DEADLINE_MS * INT64_C(1000);
+    struct faina_error err = {0};
+    size_t removed = 0;
+    enum faina_code code;
+
+    do
+        code = fa_keeper_round(world->t.svc, &keep, &removed, &err);
+    while (code == FAINA_CONFLICT && fa_clock_mono_us() < until && usleep(10000) == 0);
+    CHECK(code == FAINA_OK, "%s", err.message);
+    return removed;
+}
+
+/* How many lines of the archive are of the day so many days ago. */
+static int64_t archived(struct world *world, int ago)
+{
+    char day[FA_PSQL_TEXT_SIZE];
+    int64_t lines = 0;
+    gzFile file;
+    int c;
+
+    fa_psql_text(world->conn, day,
+                 "SELECT to_char((clock_timestamp() AT TIME ZONE 'UTC')::date - %d, 'YYYY-MM-DD')",
+                 ago);
+    file =
+        gzopen(fa_arena_printf(&world->t.arena, "%s/archive/%s.jsonl.gz", world->t.dir, day), "rb");
+    while (file != NULL && (c = gzgetc(file)) >= 0)
+        lines += c == '\n';
+    if (file != NULL)
+        gzclose(file);
+    return lines;
+}
+
+static int64_t count_days(struct world *world)
+{
+    return fa_psql_int(world->conn, "SELECT count(*) FROM pg_inherits i JOIN pg_class c ON c.oid = "
+                                    "i.inhrelid WHERE inhparent = 'task'::regclass AND relname ~ "
+                                    "'[0-9]$' AND relname < 'task_' || to_char(clock_timestamp() "
+                                    "AT TIME ZONE 'UTC', 'YYYYMMDD')");
+}
+
+static void test_partitions__the_keeper_drops_whole_days(void **state)
+{
+    struct world *world = *state;
+    struct fa_t *t = &world->t;
+
+    open_world(world, 5);
+    fa_t_wait_until(has_days, t, world->conn, "the coming days have partitions");
+    for (int i = 0; i < 300; i++)
+        age_end(world, fa_t_make(t, i % 2 ? FAINA_COMPLETED : FAINA_CANCELLED, "w"), 4);
+    age_end(world, fa_t_make(t, FAINA_COMPLETED, "w"), 1);
+    CHECK_INT(run_keeper(world), 300);
+    CHECK_INT(archived(world, 4), 300);
+    CHECK_INT(archived(world, 1), 0);
+    CHECK_INT(count_tasks(world), 1);
+    CHECK_INT(count_days(world), 2); /* one and two days ago */
+    fa_t_check_sound(t);
+    CHECK_INT(run_keeper(world), 0);
+    CHECK_INT(archived(world, 4), 300);
+}
+
+/* A day with a task that lives stays; the others of it go one by one, a day later. */
+static void test_partitions__the_keeper_spares_a_day_that_lives(void **state)
+{
+    struct world *world = *state;
+    struct fa_t *t = &world->t;
+    const char *live, *old, *young;
+
+    open_world(world, 6);
+    live = fa_t_submit(t, .type = "a");
+    old = fa_t_make(t, FAINA_COMPLETED, "w");
+    young = fa_t_make(t, FAINA_COMPLETED, "w");
+    age_task(world, live, 5);
+    age_end(world, old, 5);
+    age_task(world, young, 5);
+    CHECK_INT(run_keeper(world), 1);
+    CHECK_INT(archived(world, 5), 1);
+    CHECK_INT(count_tasks(world), 2);
+    CHECK_INT(count_days(world), 3); /* that day, and two that are too young */
+    CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w"));
+    CHECK_INT(t->op.tasks->count, 1);
+    fa_t_check_sound(t);
+}
+
+/* A day that changed after it was archived is not dropped. */
+static void test_partitions__a_changed_day_is_not_dropped(void **state)
+{
+    struct world *world = *state;
+    struct fa_t *t = &world->t;
+    struct fa_old_query query = {.completed_ms = 2 * DAY_MS, .failed_ms = 2 * DAY_MS};
+    struct fa_old_day day = {0};
+    struct faina_error err = {0};
+    int64_t key;
+
+    open_world(world, 4);
+    run_keeper(world); /* it leads; and the empty days are gone */
+    CHECK_INT(count_days(world), 2);
+    fa_psql_exec(world->conn,
+                 "DO $$ DECLARE parent text; BEGIN FOREACH parent IN ARRAY ARRAY['task', 'ended', "
+                 "'event'] LOOP EXECUTE format('CREATE TABLE %%I PARTITION OF %%I FOR VALUES FROM "
+                 "(%%s) TO (%%s)', parent || '_' || to_char((clock_timestamp() AT TIME ZONE "
+                 "'UTC')::date - 4, 'YYYYMMDD'), parent, day_key(4), day_key(3)); END LOOP; END "
+                 "$$");
+    key = age_end(world, fa_t_make(t, FAINA_CANCELLED, "w"), 4);
+    CHECK_INT(fa_service_old_day_find(t->svc, &query, &day, &err), FAINA_OK);
+    CHECK_TRUE(day.is_found);
+    CHECK_INT(day.tasks, 1);
+    fa_psql_exec(world->conn, "UPDATE ended SET version = version + 1 WHERE id = %lld",
+                 (long long)key);
+    CHECK_INT(fa_service_old_day_drop(t->svc, &day, &err), FAINA_CONFLICT);
+    CHECK_INT(count_tasks(world), 1);
+    CHECK_INT(run_keeper(world), 1);
+    CHECK_INT(archived(world, 4), 1);
+    fa_t_check_sound(t);
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_partitions__##name, set_up, tear_down)
@@ -216,6 +358,9 @@ int main(int argc, char **argv)
         TEST(a_parent_goes_after_its_children),
         TEST(it_does_not_wait_for_long),
         TEST(the_leader_makes_new_days),
+        TEST(the_keeper_drops_whole_days),
+        TEST(the_keeper_spares_a_day_that_lives),
+        TEST(a_changed_day_is_not_dropped),
     };
 
     if (argc > 1)
