@@ -397,6 +397,7 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
         return code;
     unit->claim_demand -= limit < unit->claim_demand ? limit : unit->claim_demand;
     tasks->items = fa_arena_take(op->arena, (tasks->count + 1) * sizeof(*tasks->items));
+    code = fa_rows_expect(&unit->source, taken, tasks->count, false, &unit->arena, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < tasks->count; i++)
         code = fa_row_to_task(&unit->source, taken[i], op->arena, false, false, &tasks->items[i],
                               &op->error);
