@@ -65,6 +65,9 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->looked_count = unit->found_count = unit->found_size = 0;
     unit->next_us = INT64_MAX;
     unit->claim_demand = 0;
+    if (unit->claims > 0)
+        unit->claims_usual = unit->claims;
+    unit->claims = 0;
     unit->epoch++;
 }
 

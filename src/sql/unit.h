@@ -58,6 +58,8 @@ struct fa_unit {
     bool has_arrivals;    /* a row that is not yet written may belong in line */
     uint64_t epoch;       /* grows with each transaction: what was read ahead before is void */
     int64_t claim_demand; /* how many tasks the claims of this batch want in all */
+    int64_t claims;       /* claims of this transaction so far ... */
+    int64_t claims_usual; /* ... and of the last one that had any */
     uint64_t share_epoch; /* of the transaction that has refreshed the lanes */
 
     /* Rows, by key. */
