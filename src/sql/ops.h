@@ -82,6 +82,10 @@ struct fa_plan {
     struct fa_row *parent;
     const char *child;
 };
+/* Where it saves round trips: looks up which of these subtasks the parent has already. */
+FA_MUST_CHECK enum faina_code fa_plan_expect(struct fa_unit *unit,
+                                             const struct faina_submit *subtasks, size_t count,
+                                             const struct fa_row *parent, struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *submit,
                                            struct fa_row *parent, size_t ordinal,
                                            struct fa_plan *out, struct faina_error *err);

@@ -58,6 +58,8 @@ struct fa_unit {
     bool has_arrivals;    /* a row that is not yet written may belong in line */
     uint64_t epoch;       /* grows with each transaction: what was read ahead before is void */
     int64_t claim_demand; /* how many tasks the claims of this batch want in all */
+    int64_t claims;       /* claims of this transaction so far ... */
+    int64_t claims_usual; /* ... and of the last one that had any */
     uint64_t share_epoch; /* of the transaction that has refreshed the lanes */
 
     /* Rows, by key. */
@@ -118,9 +120,10 @@ FA_MUST_CHECK enum faina_code fa_unit_whole_many(struct fa_unit *unit, const int
 /* fa_unit_prefetch where it saves round trips: the tasks are about to be asked for one by one. */
 FA_MUST_CHECK enum faina_code fa_unit_expect(struct fa_unit *unit, const int64_t *keys,
                                              size_t count, struct faina_error *err);
-/* Looks up keys all at once: fa_unit_find_key then knows about them. */
+/* Looks up keys all at once: fa_unit_find_key then knows about them, and about the tasks that have
+ * them, with their payloads or without. */
 FA_MUST_CHECK enum faina_code fa_unit_look_up(struct fa_unit *unit, const int64_t *hashes,
-                                              size_t count, struct faina_error *err);
+                                              size_t count, bool payload, struct faina_error *err);
 /* Where the store is shared: from now on in this transaction the lanes are as others left them. */
 FA_MUST_CHECK enum faina_code fa_unit_share(struct fa_unit *unit, struct faina_error *err);
 

@@ -23,7 +23,6 @@
 #define RESOLVE_US_MAX 10000000 /* how long to ask what became of a commit */
 #define RESOLVE_PAUSE_MS 50
 #define NAME_SIZE 64
-#define CLOCK_SAMPLES 3
 
 /* Something that was sent. */
 struct sent {
@@ -428,7 +427,7 @@ static enum faina_code connect_again(struct pg *pg, struct faina_error *err)
         return code;
     }
     if (pg->role == FA_PG_WRITER)
-        fa_pg_read_clock(pg->target, pg->conn, CLOCK_SAMPLES);
+        fa_pg_read_clock(pg->target, pg->conn);
     return FAINA_OK;
 }
 
