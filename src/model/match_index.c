@@ -37,7 +37,7 @@ struct fa_match_index {
     struct entry *entries;
     size_t entry_count;
     const struct entry **buckets;
-    size_t bucket_count; /* a power of two, or 0 */
+    size_t bucket_count; /* a power of two */
 };
 
 static uint32_t mix(uint32_t hash, size_t group)
@@ -128,8 +128,6 @@ static bool add_needs(struct fa_match_index *index, const struct fa_match *match
 
 static void fill_buckets(struct fa_match_index *index, struct fa_arena *arena)
 {
-    if (index->entry_count == 0)
-        return;
     index->bucket_count = 16;
     while (index->bucket_count < index->entry_count * 2)
         index->bucket_count *= 2;

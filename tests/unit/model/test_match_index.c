@@ -145,6 +145,20 @@ static void test_match_index__many_fields(void **state)
     fa_arena_finish(&arena);
 }
 
+static void test_match_index__one_with_too_many_fields(void **state)
+{
+    struct fa_buf source;
+
+    fa_buf_init(&source, FA_MATCH_SIZE_MAX);
+    fa_buf_add_str(&source, "f0 = 'x'");
+    for (int i = 1; i < 100; i++) {
+        fa_buf_printf(&source, " OR f%d = 'x'", i);
+        assert_true(selects(source.ptr, "{\"f99\":\"x\"}") || i < 32);
+        assert_true(selects(source.ptr, "{\"f0\":\"x\",\"f1\":1}"));
+    }
+    fa_buf_finish(&source);
+}
+
 /* ------------------------------------------------------------------------------------------
  * Random ones
  */
@@ -248,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_match_index__what_is_needed),
         cmocka_unit_test(test_match_index__costly_ones_are_selected),
         cmocka_unit_test(test_match_index__many_fields),
+        cmocka_unit_test(test_match_index__one_with_too_many_fields),
         cmocka_unit_test(test_match_index__never_loses_one),
     };
 
