@@ -310,13 +310,13 @@ static void add_ratios(struct fa_bench_report *report, const struct subject *s)
 {
     fa_bench_ratio_add(report, &s[EQUAL].alone, &s[SUBMITS].alone, FA_BENCH_AT_LEAST, 0.5,
                        "emit, 10 of 1,000 triggers match / its tasks as a batch");
-    fa_bench_ratio_add(report, &s[MIXED].alone, &s[SUBMITS].alone, FA_BENCH_AT_LEAST, 0.5,
-                       "    triggers of five forms");
     fa_bench_ratio_add(report, &s[EQUAL].together, &s[SUBMITS].together, FA_BENCH_NO_AIM, 0,
                        "    100 events in one call / their tasks in one call");
+    fa_bench_ratio_add(report, &s[MIXED].alone, &s[SUBMITS].alone, FA_BENCH_AT_LEAST, 0.5,
+                       "emit, triggers of five forms / its tasks as a batch");
     fa_bench_ratio_add(report, &s[MIXED].together, &s[SUBMITS].together, FA_BENCH_NO_AIM, 0,
-                       "    the same, triggers of five forms");
-    fa_bench_ratio_add(report, &s[MANY].together, &s[FEW].together, FA_BENCH_AT_LEAST, 0.95,
+                       "    100 events in one call, triggers of five forms");
+    fa_bench_ratio_add(report, &s[MANY].together, &s[FEW].together, FA_BENCH_AT_LEAST, 0.9,
                        "emit with 10,000 triggers on other types / without them");
 }
 

@@ -147,6 +147,16 @@ const struct fa_match_operand *fa_match_find(const struct fa_match_data *data,
     return find_field(&run, path, scratch);
 }
 
+bool fa_match_data_find(const struct fa_match_data *data, const struct fa_path *path,
+                        struct fa_json *out)
+{
+    struct fa_match_operand scratch;
+    const struct fa_match_operand *found = fa_match_find(data, path, &scratch);
+
+    *out = found->value;
+    return found != &missing;
+}
+
 /* The value, where it is or in `scratch`. */
 static const struct fa_match_operand *read_value(struct run *run,
                                                  const struct fa_match_value *value,

@@ -37,6 +37,7 @@
 #define FA_MATCH_H
 
 #include "base/json_compare.h"
+#include "model/path.h"
 
 struct fa_match;
 
@@ -72,6 +73,10 @@ struct fa_match_data {
 };
 /* `json` has passed fa_json_check, and outlives `data`. */
 void fa_match_data_init(struct fa_match_data *data, struct fa_bytes json);
+
+/* The value at `path`, or false when it is missing. */
+FA_MUST_CHECK bool fa_match_data_find(const struct fa_match_data *data, const struct fa_path *path,
+                                      struct fa_json *out);
 
 /* The answer, and the clause that decided (X2): source bytes `from` to `to`. */
 struct fa_match_verdict {

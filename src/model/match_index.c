@@ -19,6 +19,7 @@ struct group {
     enum fa_match_part part;
     size_t len;     /* of the beginning or the end */
     size_t len_max; /* of whole texts: a longer one is none of them */
+    uint64_t *all;  /* the expressions that have a need here */
 };
 
 struct entry {
@@ -36,7 +37,7 @@ struct fa_match_index {
     struct entry *entries;
     size_t entry_count;
     const struct entry **buckets;
-    size_t bucket_count; /* a power of two, or 0 */
+    size_t bucket_count; /* a power of two */
 };
 
 static uint32_t mix(uint32_t hash, size_t group)
@@ -79,7 +80,8 @@ static bool is_same_path(const struct fa_path *a, const struct fa_path *b)
 }
 
 /* The group of a need; GROUPS_MAX when there is no room for another. */
-static size_t find_group(struct fa_match_index *index, const struct fa_match_need *need)
+static size_t find_group(struct fa_match_index *index, const struct fa_match_need *need,
+                         struct fa_arena *arena)
 {
     size_t len = need->part == FA_MATCH_WHOLE ? 0 : need->text.len, i;
 
@@ -90,19 +92,23 @@ static size_t find_group(struct fa_match_index *index, const struct fa_match_nee
             return i;
     }
     if (i < GROUPS_MAX)
-        index->groups[index->group_count++] =
-            (struct group){.path = need->path, .part = need->part, .len = len};
+        index->groups[index->group_count++] = (struct group){
+            .path = need->path,
+            .part = need->part,
+            .len = len,
+            .all = fa_arena_zero(arena, FA_MATCH_WORDS(index->count), sizeof(uint64_t))};
     return i;
 }
 
 /* False: it has no need, or one that doesn't fit. */
-static bool add_needs(struct fa_match_index *index, const struct fa_match *match, size_t which)
+static bool add_needs(struct fa_match_index *index, const struct fa_match *match, size_t which,
+                      struct fa_arena *arena)
 {
     size_t first = index->entry_count;
 
     for (size_t i = 0; match && i < match->need_count; i++) {
         const struct fa_match_need *need = &match->needs[i];
-        size_t group = find_group(index, need);
+        size_t group = find_group(index, need, arena);
         struct entry *entry = &index->entries[index->entry_count];
 
         if (group == GROUPS_MAX) {
@@ -111,6 +117,7 @@ static bool add_needs(struct fa_match_index *index, const struct fa_match *match
         }
         if (need->text.len > index->groups[group].len_max)
             index->groups[group].len_max = need->text.len;
+        set_bit(index->groups[group].all, which);
         index->entry_count++;
         *entry = (struct entry){.which = (uint32_t)which,
                                 .hash = need->is_number ? hash_number(group, need->number)
@@ -121,8 +128,6 @@ static bool add_needs(struct fa_match_index *index, const struct fa_match *match
 
 static void fill_buckets(struct fa_match_index *index, struct fa_arena *arena)
 {
-    if (index->entry_count == 0)
-        return;
     index->bucket_count = 16;
     while (index->bucket_count < index->entry_count * 2)
         index->bucket_count *= 2;
@@ -153,7 +158,7 @@ const struct fa_match_index *fa_match_index_make(const struct fa_match *const *m
     index->always = fa_arena_zero(arena, FA_MATCH_WORDS(count) + 1, sizeof(uint64_t));
     index->entries = fa_arena_zero(arena, needs + 1, sizeof(*index->entries));
     for (size_t i = 0; i < count; i++)
-        if (!add_needs(index, matches[i], i))
+        if (!add_needs(index, matches[i], i, arena))
             set_bit(index->always, i);
     fill_buckets(index, arena);
     return index;
@@ -172,50 +177,61 @@ static void select_hash(const struct fa_match_index *index, uint32_t hash, uint6
             set_bit(out, entry->which);
 }
 
-/* False: this value could be written in another way, so its hash tells nothing. */
-static bool select_value(const struct fa_match_index *index, size_t number,
-                         const struct fa_match_operand *value, uint64_t *out)
+/* The value can be written in many ways, so its hash tells nothing. */
+static void select_group(const struct fa_match_index *index, const struct group *group,
+                         uint64_t *out)
+{
+    for (size_t i = 0; i < FA_MATCH_WORDS(index->count); i++)
+        out[i] |= group->all[i];
+}
+
+static void select_text(const struct fa_match_index *index, size_t number, struct fa_bytes text,
+                        uint64_t *out)
 {
     const struct group *group = &index->groups[number];
-    struct fa_bytes text = value->text.bytes;
-    int64_t integer;
 
-    if (value->value.type == FA_JSON_NUMBER) {
-        if (!fa_json_int(value->value, &integer))
-            return false;
-        select_hash(index, hash_number(number, integer), out);
-        return true;
-    }
-    if (value->value.type != FA_JSON_STRING)
-        return true; /* equals no text */
-    if (value->text.has_escapes)
-        return false;
     if (group->part == FA_MATCH_WHOLE ? text.len > group->len_max : text.len < group->len)
-        return true;
+        return;
     if (group->part == FA_MATCH_END)
         text.ptr += text.len - group->len;
     if (group->part != FA_MATCH_WHOLE)
         text.len = group->len;
     select_hash(index, hash_text(number, text), out);
-    return true;
+}
+
+static void select_value(const struct fa_match_index *index, size_t number,
+                         const struct fa_match_operand *value, uint64_t *out)
+{
+    int64_t integer;
+
+    if (value->value.type == FA_JSON_NUMBER) {
+        if (fa_json_int(value->value, &integer))
+            select_hash(index, hash_number(number, integer), out);
+        else
+            select_group(index, &index->groups[number], out);
+    } else if (value->value.type == FA_JSON_STRING) {
+        if (value->text.has_escapes)
+            select_group(index, &index->groups[number], out);
+        else
+            select_text(index, number, value->text.bytes, out);
+    }
 }
 
 void fa_match_index_select(const struct fa_match_index *index, const struct fa_match_data *data,
                            uint64_t *out)
 {
     size_t words = FA_MATCH_WORDS(index->count);
-    bool is_known = data->root.raw.len <= index->size_max;
 
+    if (data->root.raw.len > index->size_max) {
+        memset(out, 0xff, words * sizeof(*out));
+        if (index->count % 64 != 0)
+            out[words - 1] = (UINT64_C(1) << index->count % 64) - 1;
+        return;
+    }
     memcpy(out, index->always, words * sizeof(*out));
-    for (size_t i = 0; is_known && i < index->group_count; i++) {
+    for (size_t i = 0; i < index->group_count; i++) {
         struct fa_match_operand scratch;
 
-        is_known =
-            select_value(index, i, fa_match_find(data, index->groups[i].path, &scratch), out);
+        select_value(index, i, fa_match_find(data, index->groups[i].path, &scratch), out);
     }
-    if (is_known)
-        return;
-    memset(out, 0xff, words * sizeof(*out));
-    if (index->count % 64 != 0)
-        out[words - 1] = (UINT64_C(1) << index->count % 64) - 1;
 }

@@ -9,7 +9,6 @@
 #define FA_MATCH_INNER_H
 
 #include "model/match.h"
-#include "model/path.h"
 
 #define FA_MATCH_NEEDS_MAX 64 /* more than this aren't kept */
 #define FA_MATCH_YES UINT16_MAX

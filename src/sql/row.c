@@ -556,6 +556,18 @@ static void sink_origin(void *ctx, size_t n, const struct fa_value *c)
     sink->depth = fa_value_as_int(&c[4]);
 }
 
+static const struct faina_origin *copy_origin(const struct faina_origin *origin,
+                                              struct fa_arena *arena)
+{
+    struct faina_origin *copy = fa_arena_zero(arena, 1, sizeof(*copy));
+
+    *copy = (struct faina_origin){.workflow = fa_arena_strdup(arena, origin->workflow),
+                                  .trigger = fa_arena_strdup(arena, origin->trigger),
+                                  .version = origin->version,
+                                  .event_id = fa_arena_strdup(arena, origin->event_id)};
+    return copy;
+}
+
 enum faina_code fa_row_origin(struct fa_source *source, const struct fa_row *row,
                               struct fa_arena *arena, const struct faina_origin **out,
                               int64_t *depth, struct faina_error *err)
@@ -564,6 +576,11 @@ enum faina_code fa_row_origin(struct fa_source *source, const struct fa_row *row
     struct fa_value key = fa_value_int(row->id.key);
     enum faina_code code = FAINA_OK;
 
+    if (row->origin != NULL) {
+        *out = copy_origin(&row->origin->told, arena);
+        *depth = row->origin->depth;
+        return FAINA_OK;
+    }
     if (row->flags & FA_FLAG_HAS_ORIGIN)
         code = fa_db_one(source->db, FA_SQL_ORIGIN_GET, &key, 1, sink_origin, &sink, err);
     *out = sink.origin;

@@ -38,6 +38,12 @@ enum fa_flag {
     FA_FLAG_HAS_ORIGIN = 1 << 16,     /* a workflow made it: `origin` has a row */
 };
 
+/* What made a task, and how many tasks led to it. */
+struct fa_row_origin {
+    struct faina_origin told;
+    int64_t depth;
+};
+
 struct fa_row {
     struct fa_id id;
     struct fa_lane *lane;
@@ -55,6 +61,7 @@ struct fa_row {
     int64_t depth;
     const char *team, *created_by;
     struct faina_retry_policy retry;
+    const struct fa_row_origin *origin; /* of a task that a workflow makes in this transaction */
 
     /* How it stands. */
     enum fa_home home;

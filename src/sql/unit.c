@@ -54,6 +54,8 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->row_count = 0;
     unit->dirty_count = 0;
     unit->event_count = 0;
+    unit->happened = NULL;
+    unit->happened_count = unit->happened_size = 0;
     unit->link_count = 0;
     unit->ended_count = unit->told_count = 0;
     unit->added = NULL;

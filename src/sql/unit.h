@@ -34,6 +34,12 @@ struct fa_key {
     int64_t more;
 };
 
+/* An event to keep, and what came of it (emit.c). */
+struct fa_unit_happened {
+    const char *ns, *id, *type, *data, *tasks, *failures;
+    int64_t at_us;
+};
+
 struct fa_unit {
     struct fa_source source;
     struct fa_arena arena;
@@ -72,6 +78,8 @@ struct fa_unit {
     size_t event_count, event_size;
     struct fa_unit_link *links;
     size_t link_count, link_size;
+    struct fa_unit_happened *happened; /* in the arena */
+    size_t happened_count, happened_size;
     /* Keys that this transaction has taken: open addressing over a power of two. */
     struct fa_unit_key {
         int64_t hash;
