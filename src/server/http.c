@@ -151,6 +151,7 @@ enum faina_code fa_http_start_sweeper(struct fa_server *server, struct faina_err
 
     if (rc != 0)
         return fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started: %s", strerror(rc));
+    pthread_setname_np(server->sweeper, "fa-sweeper");
     server->has_sweeper = true;
     return FAINA_OK;
 }
@@ -302,9 +303,38 @@ static enum MHD_Result send_answer(struct fa_request *req)
  * Running
  */
 
+/*
+ * Answers come in groups, from the thread that has committed one, and each resume wakes the
+ * library's thread, which then looks at everybody who is suspended. So only the first of a group is
+ * resumed; the others are in a list, and the library's thread resumes them when it is called for
+ * the first one, whatever became of that. The list begins anew when it was empty: nobody is left in
+ * it without one who is on its way to empty it.
+ *
+ * A request that is in the list and not its first may be resumed, answered and freed at once.
+ */
 static void on_done(struct fa_posted *posted)
 {
-    MHD_resume_connection(((struct fa_request *)posted)->connection);
+    struct fa_request *req = (struct fa_request *)posted;
+    struct fa_listener_socket *listener = req->listener;
+    struct fa_request *before = atomic_load(&listener->done);
+
+    do {
+        req->done_next = before;
+        req->is_first_done = before == NULL;
+    } while (!atomic_compare_exchange_weak(&listener->done, &before, req));
+    if (before == NULL)
+        MHD_resume_connection(req->connection);
+}
+
+static void resume_done(struct fa_listener_socket *listener)
+{
+    struct fa_request *req = atomic_exchange(&listener->done, NULL), *next;
+
+    for (; req; req = next) {
+        next = req->done_next;
+        if (!req->is_first_done)
+            MHD_resume_connection(req->connection);
+    }
 }
 
 static bool is_gone(const struct fa_posted *posted)
@@ -345,8 +375,10 @@ static void run(struct fa_request *req)
 
 static enum MHD_Result go_on(struct fa_request *req)
 {
-    if (req->state == FA_REQUEST_RETURNS)
+    if (req->state == FA_REQUEST_RETURNS) {
+        resume_done(req->listener);
         req->then(req);
+    }
     if (req->state == FA_REQUEST_RUNS) {
         run(req);
         return MHD_YES;
@@ -376,6 +408,7 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **co
     if (!req)
         return;
     *context = NULL;
+    resume_done(req->listener);
     fa_request_destroy(req);
     set_until(server, connection_of(connection), FA_SERVER_HEAD_SECONDS);
     atomic_fetch_sub(&server->active, 1);
