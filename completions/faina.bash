@@ -9,7 +9,7 @@ _faina()
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-            --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--timezone|--catch-up|--overlap|--jitter|--count|-n|--id|--match|--data|--last|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--drain|--older-than) ((i++)) ;;
+            --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--keep-completed|--keep-failed|--keep-events|--archive|--timezone|--catch-up|--overlap|--jitter|--count|-n|--id|--match|--data|--last|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--drain|--older-than) ((i++)) ;;
             -*) ;;
             *)
                 case $verb in
@@ -75,7 +75,7 @@ _faina()
             "block") flags="--fail-fast --worker --fence --if-version --output --url --namespace --help" ;;
             "background") flags="--reason --timeout --worker --fence --if-version --output --url --namespace --help" ;;
             "release") flags="--worker --fence --if-version --output --url --namespace --help" ;;
-            "worker") flags="--concurrency --types --services --service --handlers --worker --lease --grace --idle-exit --output --url --namespace --help" ;;
+            "worker") flags="--concurrency --types --services --service --handlers --worker --lease --grace --idle-exit --keep-completed --keep-failed --keep-events --archive --no-archive --output --url --namespace --help" ;;
             "cancel") flags="--all --status --type --yes --if-version --output --url --namespace --help" ;;
             "retry") flags="--keep-attempts --all --status --type --yes --if-version --output --url --namespace --help" ;;
             "rm") flags="--purge --cancel --all --status --type --yes --if-version --output --url --namespace --help" ;;
@@ -108,7 +108,7 @@ _faina()
             "token create") flags="--scope --expires --name --output --url --namespace --help" ;;
             "token ls") flags="--output --url --namespace --help" ;;
             "token revoke") flags="--output --url --namespace --help" ;;
-            "serve") flags="--listen --workers --no-ui --insecure --host --tls-cert --tls-key --input-max --drain --print-api --output --url --namespace --help" ;;
+            "serve") flags="--listen --workers --no-ui --insecure --host --tls-cert --tls-key --input-max --drain --keep-completed --keep-failed --keep-events --archive --no-archive --print-api --output --url --namespace --help" ;;
             "stats") flags="--output --url --namespace --help" ;;
             "db status") flags="--output --url --namespace --help" ;;
             "db migrate") flags="--dry-run --output --url --namespace --help" ;;

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ARENA_BLOCK_MIN ((size_t)1024)
+#define ARENA_BLOCK_MIN ((size_t)1008) /* with its header no more than malloc keeps at hand */
 #define ARENA_BLOCK_MAX ((size_t)256 * 1024)
 #define BUF_SIZE_MIN ((size_t)64)
 
@@ -170,17 +170,21 @@ char *fa_arena_strdup(struct fa_arena *arena, const char *text)
     return text ? fa_arena_copy(arena, text, strlen(text)) : NULL;
 }
 
+/* Most texts fit into what is left of the block, and are written once. */
 char *fa_arena_printf(struct fa_arena *arena, const char *format, ...)
 {
+    size_t room = (size_t)(arena->end - arena->next);
     va_list args;
     char *text;
     int len;
 
     va_start(args, format);
-    len = vsnprintf(NULL, 0, format, args);
+    len = vsnprintf(arena->next, room, format, args);
     va_end(args);
     assert(len >= 0);
     text = fa_arena_take(arena, (size_t)len + 1);
+    if ((size_t)len < room)
+        return text;
     va_start(args, format);
     vsnprintf(text, (size_t)len + 1, format, args);
     va_end(args);

@@ -11,29 +11,14 @@
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
-
-/* Whether one of the eight bytes is a control character, a quote, a backslash, or not ASCII. */
-static bool has_special(uint64_t word)
-{
-    uint64_t quote = word ^ EACH('"'), backslash = word ^ EACH('\\');
-    uint64_t found = (word - EACH(0x20)) | (quote - EACH(1)) | (backslash - EACH(1)) | word;
-
-    /* A byte's high bit is set by a borrow, too; then one to its right is special anyway. */
-    return (found & EACH(0x80)) != 0;
-}
-
 /* Whether a text can stand between quotes as it is, as nearly all can. */
 static bool is_plain(struct fa_bytes text)
 {
     size_t at = 0;
-    uint64_t word;
 
-    for (; text.len - at >= sizeof(word); at += sizeof(word)) {
-        memcpy(&word, text.ptr + at, sizeof(word));
-        if (has_special(word))
+    for (; text.len - at >= sizeof(uint64_t); at += sizeof(uint64_t))
+        if (fa_json_special_in(text.ptr + at))
             return false;
-    }
     for (; at < text.len; at++) {
         unsigned char c = (unsigned char)text.ptr[at];
 

@@ -36,11 +36,11 @@ const struct fa_route fa_routes[] = {
      "`traceparent` is kept in the task's metadata.",
      "curl $URL" FA_API "/tasks" JSON
      "'{\"type\":\"mail.send\",\"input\":{\"to\":\"ann@example.com\"}}'"},
-    {"POST", FA_API "/tasks:check", SUBMIT, fa_handle_check, 0, NULL, NULL, "Submit", "Submit", 200,
-     "Check a task without submitting it",
-     "Refuses what a submit would refuse by looking at the body alone, and answers how it reads "
-     "the rest. What only the store knows (its key, its team, what it depends on) is not asked "
-     "for.",
+    {"POST", FA_API "/tasks:check", SUBMIT, fa_handle_check, 0, NULL, NULL, "Submit", "Preview", 200,
+     "Try a submit without making a task",
+     "Refuses what a submit would refuse by looking at the body alone, and else answers the task "
+     "that it would make, without an id. What only the store knows (its key, its team, what it "
+     "depends on) is not asked for.",
      "curl $URL" FA_API "/tasks:check" JSON
      "'{\"type\":\"mail.send\",\"maxRetries\":3,\"delay\":\"90s\"}'"},
     {"POST", FA_API "/tasks:batch", SUBMIT, fa_handle_batch, FA_ROUTE_LARGE | FA_ROUTE_LINES, NULL,

@@ -3,6 +3,7 @@
  */
 #include "server/route.h"
 
+#include "base/clock.h"
 #include "model/check.h"
 #include "model/codes.h"
 #include "model/limits.h"
@@ -11,6 +12,7 @@
 #include "service/wire.h"
 
 #include <ctype.h>
+#include <stdio.h>
 
 #define WAIT_MS_DEFAULT 30000
 
@@ -118,10 +120,47 @@ void fa_handle_submit(struct fa_request *req)
     fa_request_run(req, after_submit);
 }
 
+/* What a submit would make, as far as can be told without the store. */
+static struct faina_task preview(const struct faina_submit *submit)
+{
+    int64_t now_us = fa_clock_now_us();
+    const char *type = submit->type ? submit->type : "default";
+    struct faina_task task = {
+        .ns = submit->ns ? submit->ns : "default",
+        .type = type,
+        .name = submit->name ? submit->name : type,
+        .status = submit->depends_on_count > 0 ? FAINA_BLOCKED : FAINA_PENDING,
+        .state = "Queued",
+        .priority = submit->priority,
+        .input = submit->input,
+        .metadata = submit->metadata,
+        .spec = submit->spec,
+        .idempotency_key = submit->idempotency_key,
+        .max_attempts = submit->max_attempts == 0                 ? FA_ATTEMPTS_DEFAULT
+                        : submit->max_attempts == FAINA_UNLIMITED ? 0
+                                                                  : submit->max_attempts,
+        .retry = submit->retry,
+        .run_at_us = submit->delay_ms > 0 ? now_us + submit->delay_ms * 1000 : submit->run_at_us,
+        .depends_on = submit->depends_on,
+        .depends_on_count = submit->depends_on_count,
+        .resources = submit->resources,
+        .resource_count = submit->resource_count,
+        .created_by = submit->created_by,
+        .version = 1,
+        .created_us = now_us,
+        .updated_us = now_us,
+    };
+
+    if (submit->team_id)
+        snprintf(task.team_id, sizeof(task.team_id), "%s", submit->team_id);
+    return task;
+}
+
 void fa_handle_check(struct fa_request *req)
 {
     const struct faina_submit *submit = read_submit(req);
     struct faina_error err;
+    struct faina_task task;
 
     if (!submit)
         return;
@@ -130,7 +169,8 @@ void fa_handle_check(struct fa_request *req)
         fa_answer_problem(req, &err);
         return;
     }
-    fa_wire_put_submit(fa_answer_begin(req, 200), submit);
+    task = preview(submit);
+    fa_wire_put_task(fa_answer_begin(req, 200), &task);
     fa_answer_end(req);
 }
 

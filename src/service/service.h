@@ -358,12 +358,16 @@ struct fa_service_info {
     const char **warnings; /* what works, but might soon not; sentences that say what to do */
 };
 
+/* A set of types in one word: each has a bit (fa_hash_bit), which it may share with others. So it
+ * may say too much, and never too little. */
+#define FA_TYPES_ALL UINT64_MAX
+
 /* What a commit has changed, for those who wait without a thread of their own. */
 struct fa_news {
     const struct fa_id *ended; /* tasks that have ended (model/id.h) */
     size_t ended_count;
-    bool has_any_ended; /* any task may have ended: look at those you wait for */
-    bool has_ready;     /* something may be claimed that could not be before */
+    bool has_any_ended;   /* any task may have ended: look at those you wait for */
+    uint64_t ready_types; /* something of these types may be claimed that could not be before */
 };
 
 /* What a commit of this process has done, for those who count. */

@@ -166,7 +166,7 @@ static uint64_t engine_ready_mark(struct fa_service *service)
 
 static void engine_wake(struct fa_service *service)
 {
-    fa_waiters_tell_ready(downcast(service)->waiters);
+    fa_waiters_tell_ready(downcast(service)->waiters, FA_TYPES_ALL);
 }
 
 static void engine_wait_ready(struct fa_service *service, uint64_t mark, int64_t timeout_ms)
@@ -238,7 +238,7 @@ static void *run_timer(void *ctx)
 
 static void hear_ready(void *ctx)
 {
-    fa_waiters_tell_ready(((struct fa_engine *)ctx)->waiters);
+    fa_waiters_tell_ready(((struct fa_engine *)ctx)->waiters, FA_TYPES_ALL);
 }
 
 static void hear_ended(void *ctx, const struct fa_id *ids, size_t count)
@@ -255,7 +255,7 @@ static void hear_all(void *ctx)
 {
     struct fa_engine *engine = ctx;
 
-    fa_waiters_tell_ready(engine->waiters);
+    fa_waiters_tell_ready(engine->waiters, FA_TYPES_ALL);
     fa_waiters_tell_all(engine->waiters);
 }
 

@@ -6,6 +6,8 @@
  */
 #include "sql/flush.h"
 
+#include "base/hash.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -325,7 +327,7 @@ static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_home to)
     if (to == FA_HOME_READY) {
         row->lane->may_have_ready = true;
         row->lane->arrivals++;
-        unit->has_ready = true;
+        unit->ready_types |= fa_hash_bit(row->lane->type);
     }
     row->home = to;
     row->has_left = false;

@@ -61,6 +61,7 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->added = NULL;
     unit->added_count = unit->added_size = unit->lost_count = 0;
     unit->has_ready = unit->has_leftover = false;
+    unit->ready_types = 0;
     unit->has_arrivals = false;
     unit->looked = NULL;
     unit->found = NULL;

@@ -49,10 +49,11 @@ struct fa_unit {
     int64_t now_us;         /* the time of the operation being run */
 
     /* What there may be to do after the commit. */
-    bool has_ready;      /* something may be claimed that could not before */
-    bool has_leftover;   /* tasks in line were kept from other nodes, and not taken */
-    int64_t next_us;     /* earliest new deadline; INT64_MAX: none */
-    struct fa_id *ended; /* tasks that ended */
+    bool has_ready;       /* something may be claimed that could not before, of any type ... */
+    uint64_t ready_types; /* ... or of these (fa_hash_bit), since it has come in line */
+    bool has_leftover;    /* tasks in line were kept from other nodes, and not taken */
+    int64_t next_us;      /* earliest new deadline; INT64_MAX: none */
+    struct fa_id *ended;  /* tasks that ended */
     size_t ended_count, ended_size;
     size_t told_count;     /* how many of them the workflows know of */
     struct fa_row **added; /* tasks that were made; in the arena */

@@ -170,6 +170,12 @@ static enum faina_code run_ops(struct fa_writer *writer, struct fa_op_job *jobs,
     return code;
 }
 
+/* The types of which there may be more to claim after the commit. */
+static uint64_t ready_types(const struct fa_unit *unit)
+{
+    return unit->has_ready ? FA_TYPES_ALL : unit->ready_types;
+}
+
 /* One transaction. On failure nothing of it has happened, and the cause is in `err`. With
  * `is_open` it takes in jobs that come while it runs: they are linked behind `jobs`. */
 static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs, bool is_open,
@@ -201,7 +207,7 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
         code = fa_unit_flush(&writer->unit, err);
     if (code == FAINA_OK)
         code = fa_journal_write(&writer->unit, err);
-    if (code == FAINA_OK && writer->unit.has_ready && writer->engine->fleet != NULL)
+    if (code == FAINA_OK && ready_types(&writer->unit) && writer->engine->fleet != NULL)
         code = fa_fleet_announce(writer->engine->fleet, writer->db, &writer->is_announced, err);
     if (code == FAINA_OK)
         code = fa_db_commit(writer->db, err);
@@ -247,16 +253,16 @@ static void after_commit(struct fa_writer *writer)
 
     atomic_fetch_add(&engine->commits, 1);
     fa_waiters_tell_ended(engine->waiters, unit->ended, unit->ended_count);
-    if (unit->has_ready)
-        fa_waiters_tell_ready(engine->waiters);
+    if (ready_types(unit))
+        fa_waiters_tell_ready(engine->waiters, ready_types(unit));
     fa_facts_tell(engine->waiters, unit);
     if (engine->fleet != NULL)
-        fa_fleet_tell(engine->fleet,
-                      &(struct fa_fleet_news){.has_ready = unit->has_ready && !writer->is_announced,
-                                              .has_leftover = unit->has_leftover,
-                                              .ended = unit->ended,
-                                              .ended_count = unit->ended_count,
-                                              .due_us = unit->next_us});
+        fa_fleet_tell(engine->fleet, &(struct fa_fleet_news){.has_ready = ready_types(unit) &&
+                                                                          !writer->is_announced,
+                                                             .has_leftover = unit->has_leftover,
+                                                             .ended = unit->ended,
+                                                             .ended_count = unit->ended_count,
+                                                             .due_us = unit->next_us});
     if (engine->fleet == NULL || fa_fleet_leads(engine->fleet))
         fa_engine_set_next(engine, unit->next_us);
 }

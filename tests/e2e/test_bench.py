@@ -21,6 +21,7 @@ RAW += [("raw-own", 1, 1000, True)]
 ENGINE = [("engine", callers, batch, False) for callers in (1, 8, 64) for batch in (1, 100, 1000)]
 ENGINE += [("engine", 1, 1000, True), ("engine", 1, 1000, False)]  # without keys again, beside them
 ENGINE += [("engine-posted", 64, 1, False)]
+ENGINE += [("engine", 4, 100, False), ("engine-http", 4, 100, False)]
 
 # Every ratio with a target: its beginning, the direction, the target.
 TARGETS = [
@@ -41,6 +42,14 @@ TARGETS = [
     ("submit to start on an idle pool, 99", "at most", 10),
     ("command handlers / posix_spawn", "at least", 0.7),
     ("a subtask, of 10,000", "at most", 1.5),
+    ("server: POST /tasks / the same body without the store", "at least", 0.7),
+    ("server: POST /tasks, 99 of 100 / median", "at most", 10),
+    ("server: tasks by POST /tasks:batch of 1,000 / the engine's", "at least", 0.8),
+    ("server: whole life by 100 over HTTP / the engine's", "at least", 0.6),
+    ("server: POST /tasks alone / beside 5,000 long polls", "at most", 1.5),
+    ("server: MB resident with 5,000 long polls", "at most", 100),
+    ("server: ms until it is ready", "at most", 100),
+    ("server: MB resident when it is ready", "at most", 15),
     ("memory: growth with 10,000 waiting", "at most", 1.1),
 ]
 
