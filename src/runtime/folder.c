@@ -148,6 +148,11 @@ enum faina_code fa_folder_settings(const char *path, const char *ending, struct 
     return load_settings(place, stat(place, &st) == 0 ? &st : NULL, arena, out, err);
 }
 
+static bool is_executable(const struct stat *st)
+{
+    return (st->st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)) != 0;
+}
+
 /* Makes the handler and puts it into the pool. */
 static enum faina_code load(struct fa_folder *folder, struct entry *entry, const char *path,
                             const struct stat *program, const struct stat *settings_stat,
@@ -165,6 +170,9 @@ static enum faina_code load(struct fa_folder *folder, struct entry *entry, const
     enum faina_code code =
         fa_check_name(entry->type, FA_TYPE_SIZE_MAX, "type", FAINA_INVALID_REQUEST, err);
 
+    if (code == FAINA_OK && !is_executable(program))
+        code =
+            fa_error_set(err, FAINA_FORBIDDEN, "it is not executable; run: chmod +x %.300s", path);
     if (code == FAINA_OK)
         code = fa_folder_check(path, program, err);
     if (code == FAINA_OK)
@@ -216,6 +224,19 @@ static bool is_command_name(const char *name)
            !ends_with(name, "~");
 }
 
+/* Somebody forgot to make it executable; other files may lie there as they like. */
+static bool is_script(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    char head[2];
+    bool is =
+        fd >= 0 && read(fd, head, sizeof(head)) == sizeof(head) && head[0] == '#' && head[1] == '!';
+
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
 /* One name in the folder. */
 static void look_at(struct fa_folder *folder, const char *name)
 {
@@ -232,7 +253,7 @@ static void look_at(struct fa_folder *folder, const char *name)
     snprintf(path, sizeof(path), "%s/%s", folder->config.path, name);
     snprintf(settings_path, sizeof(settings_path), "%s.json", path);
     if (stat(path, &program) != 0 || !S_ISREG(program.st_mode) ||
-        !(program.st_mode & (S_IXUSR | S_IXGRP | S_IXOTH)))
+        (!is_executable(&program) && !is_script(path)))
         return;
     has_settings = stat(settings_path, &settings) == 0;
     marks[0] = mark_of(&program);

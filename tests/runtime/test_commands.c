@@ -601,11 +601,16 @@ static void test_commands__what_others_could_change_is_refused(struct fa_t *t)
     world_script(&w, "half", "echo 1");
     world_file(&w, "half.json", "{}", 0666);
     world_file(&w, "plain", "no program\n", 0644);
+    world_file(&w, "forgotten", "#!/bin/sh\necho 1\n", 0644);
     world_script(&w, "good", "echo 1");
     world_start(&w);
     CHECK_TRUE(world_has_logged(&w, "open is not used: the file"));
     CHECK_TRUE(world_has_logged(&w, "half is not used:"));
+    CHECK_TRUE(world_has_logged(&w, "forgotten is not used: it is not executable; run: chmod +x"));
     CHECK_TRUE(world_has_logged(&w, "handles good"));
+    CHECK_TRUE(!world_has_logged(&w, "plain") && !world_has_logged(&w, "handles forgotten"));
+    chmod(fa_arena_printf(&t->arena, "%s/forgotten", w.handlers), 0755);
+    CHECK_STR(world_try(&w, "forgotten", NULL, 1, FAINA_COMPLETED)->output, "1");
     CHECK_TRUE(!world_has_logged(&w, "handles plain") && !world_has_logged(&w, "handles half"));
     world_stop(&w, 0);
     chmod(w.handlers, 0777);

@@ -1,0 +1,79 @@
+/*
+ * fuzz_said.c - descriptor 3: whatever a handler writes there, its attempt has an outcome that the
+ * engine takes, and a sentence when it makes no sense.
+ */
+#include "runtime/said.h"
+
+#include "base/utf8.h"
+#include "model/check.h"
+#include "runtime/pool_inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OUTPUT_MAX 4096
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool is_true)
+{
+    if (!is_true)
+        abort();
+}
+
+static void check_outcome(const struct fa_outcome *outcome)
+{
+    struct faina_error err;
+
+    switch (outcome->kind) {
+    case FA_OUTCOME_COMPLETE:
+        break;
+    case FA_OUTCOME_BLOCK:
+        check(outcome->subtask_count > 0);
+        for (size_t i = 0; i < outcome->subtask_count; i++)
+            check(fa_check_submit(&outcome->subtasks[i], OUTPUT_MAX, &err) == FAINA_OK);
+        break;
+    case FA_OUTCOME_BACKGROUND:
+        check(outcome->timeout_ms >= 0);
+        break;
+    case FA_OUTCOME_FAIL:
+        check(outcome->failure.message != NULL && outcome->failure.message[0] != '\0');
+        check(fa_check_failure(&outcome->failure, &err) == FAINA_OK);
+        break;
+    case FA_OUTCOME_RELEASE:
+    case FA_OUTCOME_AMEND:
+        abort(); /* nobody can say that */
+    }
+}
+
+/* The first byte says what is on stdout; each line after it is one of descriptor 3. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const outputs[] = {NULL, "{}", "", "no json"};
+    struct fa_service service = {.input_size_max = OUTPUT_MAX};
+    struct fa_pool pool = {.service = &service, .mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct fa_job job = {.pool = &pool, .is_dirty = true}; /* nobody is told */
+    const char *at = (const char *)data + 1, *end = (const char *)data + size;
+    struct fa_outcome outcome;
+    struct fa_said said;
+
+    if (size == 0)
+        return 0;
+    fa_said_init(&said, &job);
+    while (at < end) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = newline ? newline : end;
+
+        fa_said_line(&said, (struct fa_bytes){at, (size_t)(stop - at)});
+        at = stop + 1;
+    }
+    check(!said.is_wrong || fa_utf8_is_valid(fa_str(said.wrong)));
+    check(!job.report.has_progress || (job.report.progress >= 0 && job.report.progress <= 100));
+    outcome = fa_said_outcome(&said, outputs[data[0] % FA_COUNT(outputs)]);
+    check_outcome(&outcome);
+    free((char *)(uintptr_t)job.report.state);
+    free((char *)(uintptr_t)job.report.metadata);
+    fa_said_finish(&said);
+    fa_arena_finish(&job.arena);
+    return 0;
+}
