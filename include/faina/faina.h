@@ -513,7 +513,7 @@ struct faina_reason {
                             "paused", "worker" (none that lives handles its type), "service"
                             (none of those reaches a resource), "held", "background", "ended" */
     const char *message; /* one sentence */
-    int64_t until_us;    /* when it will be over, where that can be known */
+    int64_t until_us;    /* when it will be over at the earliest, where that can be known */
 };
 
 struct faina_explanation {

@@ -47,7 +47,7 @@ static const struct fa_bench_part parts[] = {
      fa_bench_start},
     {"idle", "what ten nodes ask the database while nothing happens", FA_BENCH_POSTGRES,
      fa_bench_idle},
-    {"pool-drain", "functions in the worker pool against the engine's own claims", ONE_WRITER,
+    {"pool-drain", "functions in the worker pool against the engine's own claims", EVERY,
      fa_bench_pool},
     {"pool-start", "from submit to start on an idle pool", ONE_WRITER, fa_bench_pool},
     {"pool-spawn", "command handlers against bare processes", ONE_WRITER, fa_bench_pool},
@@ -62,6 +62,8 @@ static const struct fa_bench_part parts[] = {
      fa_bench_serve},
     {"serve-start", "how soon a server is ready on a million tasks", FA_BENCH_SQLITE,
      fa_bench_serve},
+    {"pool-idle", "a node with 1,000,000 delayed tasks, 10,000 schedules and nothing to do",
+     ONE_WRITER, fa_bench_pool},
 };
 
 struct arguments {

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@
 #define PROGRAM "/bin/true"
 #define WAIT_US 500
 #define START_EVERY_US 10000 /* 100 a second */
+#define IDLE_US 3000000      /* of one round */
+#define IDLE_DELAY_MS (30 * 24 * 3600 * INT64_C(1000))
 
 struct pool {
     struct fa_service *service;
@@ -191,20 +194,37 @@ static enum faina_code drain(struct fa_bench *bench, struct pool *pool,
  * From submit to start
  */
 
-static enum faina_code sample_starts(struct pool *pool, struct fa_bench_driver *driver,
-                                     double *samples_us, size_t count, struct faina_error *err)
+/* One page of a file, again and again; how long until it is on disk. */
+static double flush_us(int fd)
+{
+    static const char page[4096];
+    int64_t start_us = fa_clock_mono_us();
+
+    if (fd < 0 || pwrite(fd, page, sizeof(page), 0) != (ssize_t)sizeof(page) || fdatasync(fd) != 0)
+        return 0;
+    return (double)(fa_clock_mono_us() - start_us);
+}
+
+/* At the same pace and in turns, since both depend on what else the machine does. */
+static enum faina_code sample_starts(struct pool *pool, struct fa_bench_driver *driver, int fd,
+                                     double *samples_us, double *flushes_us, size_t count,
+                                     struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
 
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
-        int64_t start_us = fa_clock_mono_us();
+        int64_t start_us;
+
+        flushes_us[i] = flush_us(fd);
+        usleep(START_EVERY_US / 2);
+        start_us = fa_clock_mono_us();
 
         atomic_store(&pool->begun_us, 0);
         code = submit_all(driver, FA_BENCH_TYPE, 1, err);
         while (code == FAINA_OK && atomic_load(&pool->begun_us) == 0)
             usleep(20);
         samples_us[i] = (double)(atomic_load(&pool->begun_us) - start_us);
-        while (fa_clock_mono_us() < start_us + START_EVERY_US)
+        while (fa_clock_mono_us() < start_us + START_EVERY_US / 2)
             usleep(100);
     }
     return code;
@@ -215,18 +235,23 @@ static enum faina_code start_latency(struct fa_bench *bench, struct pool *pool,
                                      struct faina_error *err)
 {
     size_t count = bench->is_quick ? 20 : 500;
-    double *samples_us = fa_alloc_zero(count, sizeof(*samples_us));
+    double *samples_us = fa_alloc_zero(2 * count, sizeof(*samples_us));
     struct fa_bench_rounds medians = {0}, tails = {0}, flushes = {0};
     enum faina_code code = start_pool(pool, NULL, err);
+    char path[4300];
+    int fd;
 
-    (void)dir;
+    snprintf(path, sizeof(path), "%s/flushed", dir);
+    fd = bench->has_raw ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
     for (int i = 0; code == FAINA_OK && i < bench->rounds; i++) {
-        code = sample_starts(pool, driver, samples_us, count, err);
+        code = sample_starts(pool, driver, fd, samples_us, samples_us + count, count, err);
         fa_bench_rounds_add(&tails, fa_bench_quantile(samples_us, count, 0.99));
         fa_bench_rounds_add(&medians, fa_bench_quantile(samples_us, count, 0.5));
-        fa_bench_rounds_add(&flushes, bench->report.machine.fdatasync_us);
+        fa_bench_rounds_add(&flushes, fa_bench_quantile(samples_us + count, count, 0.5));
     }
     stop_pool(pool);
+    if (fd >= 0)
+        close(fd);
     free(samples_us);
     if (code != FAINA_OK)
         return code;
@@ -329,6 +354,79 @@ static enum faina_code grow_tree(struct fa_bench *bench, struct pool *pool,
 }
 
 /* ------------------------------------------------------------------------------------------
+ * Nothing to do
+ */
+
+/* Schedules whose next time is far away, each another one. */
+static enum faina_code put_crons(struct fa_service *service, int count, struct faina_error *err)
+{
+    struct fa_op *ops = fa_alloc_zero((size_t)count, sizeof(*ops));
+    struct fa_cron_job *jobs = fa_alloc_zero((size_t)count, sizeof(*jobs));
+    struct fa_arena arena = {0};
+    enum faina_code code = FAINA_OK;
+
+    for (int i = 0; i < count; i++) {
+        jobs[i] = (struct fa_cron_job){
+            .name = fa_arena_printf(&arena, "bench-%d", i),
+            .schedule = fa_arena_printf(&arena, "%d %d 29 2 *", i % 60, i / 60 % 24),
+            .task = "{\"type\":\"" FA_BENCH_TYPE "\"}",
+        };
+        ops[i] = (struct fa_op){.kind = FA_OP_CRON_PUT, .cron = &jobs[i], .arena = &arena};
+    }
+    fa_service_run(service, ops, (size_t)count);
+    for (int i = 0; code == FAINA_OK && i < count; i++) {
+        code = ops[i].code;
+        *err = ops[i].error;
+    }
+    fa_arena_finish(&arena);
+    free(jobs);
+    free(ops);
+    return code;
+}
+
+/* Processor time of this process, of all its threads. */
+static double processor_s(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
+}
+
+static enum faina_code be_idle(struct fa_bench *bench, struct pool *pool,
+                               struct fa_bench_driver *driver, const char *dir,
+                               struct faina_error *err)
+{
+    const struct faina_submit like = {.type = FA_BENCH_TYPE, .delay_ms = IDLE_DELAY_MS};
+    int64_t count = bench->is_quick ? 2000 : 1000000;
+    struct fa_bench_rounds above = {0}, below = {0};
+    enum faina_code code = put_crons(pool->service, bench->is_quick ? 50 : 10000, err);
+
+    (void)dir;
+    for (int64_t done = 0; code == FAINA_OK && done < count; done += BATCH) {
+        code = fa_bench_driver_submit(driver, &like, BATCH, false, err);
+        fa_bench_tell_bar(bench, "pool-idle", done, count);
+    }
+    if (code == FAINA_OK)
+        code = start_pool(pool, NULL, err);
+    for (int i = 0; code == FAINA_OK && i < bench->rounds; i++) {
+        int64_t start_us = fa_clock_mono_us();
+        double before_s = processor_s();
+
+        usleep(bench->is_quick ? IDLE_US / 10 : IDLE_US);
+        fa_bench_rounds_add(&above, processor_s() - before_s);
+        fa_bench_rounds_add(&below, (double)(fa_clock_mono_us() - start_us) / 1e6);
+    }
+    stop_pool(pool);
+    if (code == FAINA_OK)
+        fa_bench_ratio_add(
+            &bench->report, &above, &below, FA_BENCH_AT_MOST, 0.01,
+            "processor time of an idle node with delayed tasks and schedules / time");
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
  * Parts
  */
 
@@ -338,10 +436,8 @@ static const struct {
                            struct fa_bench_driver *driver, const char *dir,
                            struct faina_error *err);
 } parts[] = {
-    {"pool-drain", drain},
-    {"pool-start", start_latency},
-    {"pool-spawn", spawn_commands},
-    {"pool-tree", grow_tree},
+    {"pool-drain", drain},    {"pool-start", start_latency}, {"pool-spawn", spawn_commands},
+    {"pool-tree", grow_tree}, {"pool-idle", be_idle},
 };
 
 enum faina_code fa_bench_pool(struct fa_bench *bench, const char *name, struct faina_error *err)

@@ -61,6 +61,7 @@ struct others {
     struct explain *x;
     struct fa_buf names;
     int64_t left, named;
+    int64_t due_us; /* before this not all of them can begin; 0: unknown */
 };
 
 static enum faina_code add_other(struct others *others, int64_t key)
@@ -68,6 +69,7 @@ static enum faina_code add_other(struct others *others, int64_t key)
     struct explain *x = others->x;
     char id[FAINA_ID_SIZE];
     struct fa_row row;
+    bool is_later;
     enum faina_code code = fa_row_load(x->source, key, x->arena, &row, &x->op->error);
 
     if (code == FAINA_TASK_NOT_FOUND)
@@ -77,11 +79,15 @@ static enum faina_code add_other(struct others *others, int64_t key)
     if (fa_status_is_ended(row.status))
         return FAINA_OK;
     others->left++;
+    is_later = row.status == FAINA_PENDING && row.at_us > x->now_us;
+    if (is_later && row.at_us > others->due_us)
+        others->due_us = row.at_us;
     if (others->named++ >= NAMED_MAX)
         return FAINA_OK;
     fa_id_format(row.id, id);
-    fa_buf_printf(&others->names, "%s%s %s (%s)", others->names.len ? ", " : "",
-                  row.name ? row.name : row.lane->type, id, faina_status_name(row.status));
+    fa_buf_printf(&others->names, "%s%s %s (%s%s%s)", others->names.len ? ", " : "",
+                  row.name ? row.name : row.lane->type, id, faina_status_name(row.status),
+                  is_later ? ", due " : "", is_later ? in_time(x, row.at_us) : "");
     return FAINA_OK;
 }
 
@@ -100,7 +106,7 @@ static enum faina_code explain_blocked(struct explain *x)
     for (size_t i = 0; code == FAINA_OK && i < keys.count; i++)
         code = add_other(&others, keys.keys[i]);
     if (code == FAINA_OK)
-        add(x, "dependency", 0,
+        add(x, "dependency", others.due_us,
             fa_arena_printf(x->arena, "it waits for %lld %s: %s%s", (long long)others.left,
                             by_children ? "of its subtasks" : "of the tasks it depends on",
                             others.names.len ? others.names.ptr : "",
@@ -129,6 +135,22 @@ static void sink_resource(void *ctx, size_t n, const struct fa_value *c)
     row->found = true;
 }
 
+/* "ID (by worker w)" */
+static enum faina_code name_holder(struct explain *x, const char *holder, struct fa_buf *names)
+{
+    struct fa_row row;
+    enum faina_code code = fa_look_find(x->source, holder, x->arena, &row, &x->op->error);
+
+    if (code != FAINA_OK && code != FAINA_TASK_NOT_FOUND)
+        return code;
+    fa_buf_printf(names, "%s%s", names->len ? ", " : "", holder);
+    if (code == FAINA_OK && row.status == FAINA_BACKGROUND)
+        fa_buf_printf(names, " (in the background, expires %s)", in_time(x, row.at_us));
+    else if (code == FAINA_OK && row.worker)
+        fa_buf_printf(names, " (by worker %s)", row.worker);
+    return FAINA_OK;
+}
+
 static enum faina_code explain_resource(struct explain *x, const char *name)
 {
     struct resource_row resource = {.max = -1};
@@ -145,16 +167,17 @@ static enum faina_code explain_resource(struct explain *x, const char *name)
                            &x->op->error);
     if (code != FAINA_OK)
         return code;
-    fa_buf_init(&names, 4096);
-    for (size_t i = 0; i < count; i++)
-        fa_buf_printf(&names, "%s%s", i ? ", " : "", holders[i]);
-    add(x, "resource", 0,
-        fa_arena_printf(x->arena, "resource %s is at %lld/%lld%s%s%s", name,
-                        (long long)resource.in_use, (long long)resource.max,
-                        count ? ", held by " : "", count ? names.ptr : "",
-                        resource.in_use > (int64_t)count ? ", ..." : ""));
+    fa_buf_init(&names, 16 * 1024);
+    for (size_t i = 0; code == FAINA_OK && i < count; i++)
+        code = name_holder(x, holders[i], &names);
+    if (code == FAINA_OK)
+        add(x, "resource", 0,
+            fa_arena_printf(x->arena, "resource %s is at %lld/%lld%s%s%s", name,
+                            (long long)resource.in_use, (long long)resource.max,
+                            count ? ", held by " : "", count ? names.ptr : "",
+                            resource.in_use > (int64_t)count ? ", ..." : ""));
     fa_buf_finish(&names);
-    return FAINA_OK;
+    return code;
 }
 
 static void sink_found(void *ctx, size_t n, const struct fa_value *columns)

@@ -71,6 +71,24 @@ static void test_explain__dependencies_and_subtasks(struct fa_t *t)
     check_reason(t, fa_t_make(t, FAINA_BLOCKED, "w"), "dependency");
 }
 
+/* By name and status, and with the time before which it can't go on. */
+static void test_explain__dependencies_by_name(struct fa_t *t)
+{
+    const char *ids[] = {fa_t_submit(t, .type = "x", .name = "first", .delay_ms = 3600 * 1000),
+                         fa_t_submit(t, .type = "x", .name = "second")};
+    const char *after = fa_t_submit(t, .type = "y", .depends_on = ids, .depends_on_count = 2);
+    const struct faina_reason *reason;
+
+    fa_t_take(t, ids[1], "w");
+    reason = check_reason(t, after, "dependency");
+    check_says(reason->message, fa_arena_printf(&t->arena, "first %s (pending, due in", ids[0]));
+    check_says(reason->message, fa_arena_printf(&t->arena, "second %s (running)", ids[1]));
+    CHECK_INT(reason->until_us, fa_t_task(t, ids[0])->run_at_us);
+    CHECK_OK(t, fa_t_cancel(t, ids[0], NOBODY));
+    CHECK_INT(check_reason(t, after, "dependency")->until_us, 0);
+    check_says(t->op.explanation->summary, "1 ended badly");
+}
+
 static void test_explain__resource_at_its_limit(struct fa_t *t)
 {
     const char *gpu = "gpu";
@@ -84,7 +102,10 @@ static void test_explain__resource_at_its_limit(struct fa_t *t)
     reason = check_reason(t, waiting, "resource");
     check_says(reason->message, "gpu");
     check_says(reason->message, "1/1");
-    check_says(reason->message, holder);
+    check_says(reason->message, fa_arena_printf(&t->arena, "%s (by worker w)", holder));
+    CHECK_OK(t, fa_t_start(t, holder, BY("w")));
+    CHECK_OK(t, fa_t_background(t, holder, BY("w"), 3600 * 1000));
+    check_says(check_reason(t, waiting, "resource")->message, "in the background, expires in");
     CHECK_OK(t, fa_t_complete(t, holder, BY("w"), NULL));
     check_ready(t, waiting);
 }
@@ -127,6 +148,30 @@ static void test_explain__held_background_and_ended(struct fa_t *t)
         check_reason(t, fa_t_make(t, s, "w"), "ended");
 }
 
+/* The same from a C program. */
+static void test_explain__from_c(struct fa_t *t)
+{
+    struct faina_submit submit = {.type = "x", .delay_ms = 3600 * 1000};
+    struct faina_explanation *answer = NULL;
+    struct faina_task *task = NULL;
+    struct faina_error err;
+    struct faina *engine;
+
+    (void)t;
+    CHECK_INT(faina_open(&engine, "memory:", NULL, &err), FAINA_OK);
+    CHECK_INT(faina_submit(engine, &submit, &task, &err), FAINA_OK);
+    CHECK_INT(faina_explain(engine, task->id, &answer, &err), FAINA_OK);
+    CHECK_STR(answer->task.id, task->id);
+    CHECK_INT(answer->count, 1);
+    CHECK_STR(answer->reasons[0].kind, "due");
+    CHECK_INT(answer->reasons[0].until_us, task->run_at_us);
+    check_says(answer->summary, "it is due in");
+    faina_free(answer);
+    faina_free(task);
+    CHECK_INT(faina_explain(engine, "nonsense", &answer, &err), FAINA_TASK_NOT_FOUND);
+    faina_close(engine);
+}
+
 static void test_explain__no_task(struct fa_t *t)
 {
     CHECK_CODE(t, fa_t_explain(t, "01890a5d-ac96-774b-bcce-b302099a8057"), FAINA_TASK_NOT_FOUND);
@@ -139,6 +184,8 @@ int main(int argc, char **argv)
         FA_T_CASE(test_explain__not_yet_due),
         FA_T_CASE(test_explain__waits_for_its_next_attempt),
         FA_T_CASE(test_explain__dependencies_and_subtasks),
+        FA_T_CASE(test_explain__dependencies_by_name),
+        FA_T_CASE_LOCAL(test_explain__from_c),
         FA_T_CASE(test_explain__resource_at_its_limit),
         FA_T_CASE(test_explain__paused),
         FA_T_CASE(test_explain__several_reasons_at_once),
