@@ -28,6 +28,7 @@
 #define SWEEP_MS 1000
 #define GZIP_SIZE_MIN 2048
 #define STREAM_PIECE_SIZE 4096
+#define BODY_SIZE_BELIEVED ((size_t)256 * 1024)
 #define SWALLOW_SIZE_MAX (64 * 1024) /* of a body that nobody wants */
 
 struct fa_connection {
@@ -504,6 +505,15 @@ static bool has_hidden_end(const struct fa_request *req, const char *url, const 
     return distance > strlen(req->target) + 1 && distance < FA_SERVER_HEAD_SIZE_MAX;
 }
 
+/* A body of known size has its place at once, unless somebody only claims that it is large. */
+static void expect_body(struct fa_request *req)
+{
+    const char *length = fa_request_header(req, "Content-Length");
+    unsigned long long size = length ? strtoull(length, NULL, 10) : 0;
+
+    fa_buf_reserve(&req->body, size < BODY_SIZE_BELIEVED ? (size_t)size : BODY_SIZE_BELIEVED);
+}
+
 static enum MHD_Result on_head(struct fa_request *req, const char *url, const char *method,
                                const char *version)
 {
@@ -517,6 +527,8 @@ static enum MHD_Result on_head(struct fa_request *req, const char *url, const ch
         return send_answer(req);
     }
     fa_request_head(req, method);
+    if (req->state != FA_REQUEST_ANSWERS)
+        expect_body(req);
     if (req->state == FA_REQUEST_ANSWERS && !swallows(req) &&
         (fa_request_header(req, "Content-Length") || fa_request_header(req, "Transfer-Encoding")))
         return send_answer(req);

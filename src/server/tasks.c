@@ -184,15 +184,17 @@ struct batch {
     struct faina_error **refused; /* NULL where it went on */
 };
 
-static void add_item(struct fa_request *req, struct batch *batch, struct fa_bytes json,
-                     struct fa_op *ops, size_t *op_count)
+/* A line by itself, or (NULL) an item of a body that was checked. */
+static void add_item(struct fa_request *req, struct batch *batch, const struct fa_bytes *line,
+                     const struct fa_json *item, struct fa_op *ops, size_t *op_count)
 {
     struct faina_submit *submit = fa_arena_zero(&req->arena, 1, sizeof(*submit));
     struct faina_error err;
     enum faina_code code;
 
     fa_error_clear(&err);
-    code = fa_wire_read_submit(json, &req->arena, submit, &err);
+    code = line ? fa_wire_read_submit(*line, &req->arena, submit, &err)
+                : fa_wire_read_submit_part(*item, &req->arena, submit, &err);
     if (code == FAINA_OK)
         code = fa_grant_namespace(&req->grant, &submit->ns, false, &err);
     if (code == FAINA_OK) {
@@ -287,7 +289,7 @@ static void handle_lines(struct fa_request *req)
     ops = fa_request_ops(req, count);
     batch->refused = fa_arena_zero(&req->arena, count + 1, sizeof(*batch->refused));
     for (rest = fa_request_body(req); next_line(&rest, &line);)
-        add_item(req, batch, line, ops, &op_count);
+        add_item(req, batch, &line, NULL, ops, &op_count);
     run_batch(req, batch, op_count);
 }
 
@@ -315,7 +317,7 @@ void fa_handle_batch(struct fa_request *req)
     batch->refused = fa_arena_zero(&req->arena, body.count + 1, sizeof(*batch->refused));
     ops = fa_request_ops(req, body.count);
     for (size_t i = 0; i < body.count; i++)
-        add_item(req, batch, body.tasks[i].raw, ops, &op_count);
+        add_item(req, batch, NULL, &body.tasks[i], ops, &op_count);
     run_batch(req, batch, op_count);
 }
 

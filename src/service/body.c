@@ -414,19 +414,22 @@ static enum faina_code read_tasks(const struct fa_body_field *field, struct fa_j
     struct fa_batch_body *batch = out;
     struct fa_json_iter it;
     struct fa_json item;
-    size_t i = 0;
+    size_t size = 0;
 
     if (value.type != FA_JSON_ARRAY)
         return refuse(field, "an array of tasks", err);
     batch->has_tasks = true;
-    batch->count = count_items(value);
+    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item); batch->count++) {
+        if (batch->count < FA_BATCH_MAX) {
+            batch->tasks =
+                fa_arena_grow(arena, batch->tasks, batch->count, &size, sizeof(*batch->tasks));
+            batch->tasks[batch->count] = item;
+        }
+    }
     if (batch->count > FA_BATCH_MAX)
         return fa_error_field(err, FAINA_INVALID_REQUEST, field->name,
                               "one call takes at most %d tasks, not %zu", FA_BATCH_MAX,
                               batch->count);
-    batch->tasks = fa_arena_zero(arena, batch->count + 1, sizeof(*batch->tasks));
-    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item);)
-        batch->tasks[i++] = item;
     return FAINA_OK;
 }
 
