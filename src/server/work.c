@@ -262,55 +262,75 @@ void fa_handle_claims(struct fa_request *req)
 static void after_many(struct fa_request *req)
 {
     const struct fa_many *many = req->data;
+    const struct fa_op *op = req->posted.ops; /* one for each good item */
     struct fa_json_writer *w = fa_answer_begin(req, 200);
 
     fa_json_begin_object(w);
     fa_json_key(w, "items");
     fa_json_begin_array(w);
     for (size_t i = 0; i < many->count; i++) {
-        const struct fa_op *op = &req->posted.ops[i];
+        const struct fa_act *act = &many->items[i];
 
+        if (act->bad) {
+            fa_wire_put_problem_as(w, act->bad, fa_code_http(act->bad->code), act->id);
+            continue;
+        }
         if (op->code != FAINA_OK) {
-            fa_wire_put_problem_as(w, &op->error, fa_code_http(op->code), many->items[i].id);
+            fa_wire_put_problem_as(w, &op->error, fa_code_http(op->code), act->id);
+            op++;
             continue;
         }
         fa_json_begin_object(w);
         fa_json_key(w, "id");
         fa_json_put_str(w, op->task_id);
         fa_json_end_object(w);
+        op++;
     }
     fa_json_end_array(w);
     fa_json_end_object(w);
     fa_answer_end(req);
 }
 
+static size_t count_good(const struct fa_many *many)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < many->count; i++)
+        count += many->items[i].bad == NULL;
+    return count;
+}
+
 static void run_many(struct fa_request *req)
 {
     const struct fa_many *many = req->data;
     const struct fa_op *looks = req->posted.ops;
-    struct fa_op *ops = fa_request_ops(req, many->count);
+    size_t good = count_good(many);
+    struct fa_op *op = fa_request_ops(req, good);
 
     for (size_t i = 0; i < many->count; i++) {
         struct fa_act *act = &many->items[i];
-        bool is_complete = act->status && strcmp(act->status, "completed") == 0;
 
-        ops[i].id = act->id;
-        ops[i].by = (struct faina_by){.worker_id = many->worker_id, .fence = act->by.fence};
+        if (act->bad)
+            continue;
+        op->id = act->id;
+        op->by = (struct faina_by){.worker_id = many->worker_id, .fence = act->by.fence};
         /* Tasks of other namespaces are not there for this token. */
-        if (looks && looks[i].code == FAINA_OK && !fa_grant_reaches(&req->grant, looks[i].task->ns))
-            ops[i].id = "-";
+        if (looks && looks->code == FAINA_OK && !fa_grant_reaches(&req->grant, looks->task->ns))
+            op->id = "-";
         if (!act->status) {
-            ops[i].kind = FA_OP_HEARTBEAT;
-            ops[i].lease_ms = many->lease_ms;
-        } else if (is_complete) {
-            ops[i].kind = FA_OP_COMPLETE;
-            ops[i].output = act->output;
+            op->kind = FA_OP_HEARTBEAT;
+            op->lease_ms = many->lease_ms;
+        } else if (strcmp(act->status, "completed") == 0) {
+            op->kind = FA_OP_COMPLETE;
+            op->output = act->output;
         } else {
-            ops[i].kind = FA_OP_FAIL;
-            ops[i].failure = &act->failure;
+            op->kind = FA_OP_FAIL;
+            op->failure = &act->failure;
         }
+        op++;
+        looks += looks != NULL;
     }
-    if (many->count > 0)
+    if (good > 0)
         fa_request_run(req, after_many);
     else
         after_many(req);
@@ -320,72 +340,78 @@ static void run_many(struct fa_request *req)
 static void guard_many(struct fa_request *req, fa_handler *then)
 {
     const struct fa_many *many = req->data;
-    struct fa_op *ops;
+    struct fa_op *op;
 
-    if (!req->grant.namespaces.items || many->count == 0) {
+    if (!req->grant.namespaces.items || count_good(many) == 0) {
         req->posted.ops = NULL;
         then(req);
         return;
     }
-    ops = fa_request_ops(req, many->count);
+    op = fa_request_ops(req, count_good(many));
     for (size_t i = 0; i < many->count; i++) {
-        ops[i].kind = FA_OP_GET;
-        ops[i].id = many->items[i].id;
+        if (many->items[i].bad)
+            continue;
+        op->kind = FA_OP_GET;
+        op->id = many->items[i].id;
+        op++;
     }
     fa_request_run(req, then);
 }
 
-static bool refuse_item(struct fa_request *req, size_t index, const char *field, const char *what)
+/* Refuses one item of many. */
+static void refuse_one(struct fa_request *req, struct fa_act *act, const char *field,
+                       const char *what)
 {
-    struct faina_error err;
-    char name[64];
+    struct faina_error *err = fa_arena_zero(&req->arena, 1, sizeof(*err));
 
-    snprintf(name, sizeof(name), "items[%zu].%s", index, field);
-    fa_error_field(&err, FAINA_INVALID_REQUEST, name, "%s %s", name, what);
-    fa_answer_problem(req, &err);
-    return false;
+    if (act->bad)
+        return;
+    fa_error_field(err, FAINA_INVALID_REQUEST, field, "%s %s", field, what);
+    act->bad = err;
 }
 
-static bool check_outcomes(struct fa_request *req, struct fa_many *many)
+static void check_outcome(struct fa_request *req, struct fa_act *act)
 {
-    for (size_t i = 0; i < many->count; i++) {
-        struct fa_act *act = &many->items[i];
+    if (!act->id)
+        refuse_one(req, act, "id", "is missing");
+    else if (!act->status ||
+             (strcmp(act->status, "completed") != 0 && strcmp(act->status, "failed") != 0))
+        refuse_one(req, act, "status", "must be completed or failed");
+    else if (act->status[0] == 'f' && !act->has_error)
+        refuse_one(req, act, "error", "is missing");
+}
 
-        if (!act->id)
-            return refuse_item(req, i, "id", "is missing");
-        if (!act->status ||
-            (strcmp(act->status, "completed") != 0 && strcmp(act->status, "failed") != 0))
-            return refuse_item(req, i, "status", "must be completed or failed");
-        if (act->status[0] == 'f' && !act->has_error)
-            return refuse_item(req, i, "error", "is missing");
+static void check_held(struct fa_request *req, struct fa_act *act)
+{
+    if (!act->id)
+        refuse_one(req, act, "id", "is missing");
+}
+
+static void handle_many(struct fa_request *req, const struct fa_body *body,
+                        void (*check)(struct fa_request *req, struct fa_act *act))
+{
+    struct fa_many *many = fa_arena_zero(&req->arena, 1, sizeof(*many));
+
+    if (!fa_request_read(req, body, many))
+        return;
+    if (!many->items) {
+        refuse_missing(req, "items");
+        return;
     }
-    return true;
+    for (size_t i = 0; i < many->count; i++)
+        check(req, &many->items[i]);
+    req->data = many;
+    guard_many(req, run_many);
 }
 
 void fa_handle_outcomes(struct fa_request *req)
 {
-    struct fa_many *many = fa_arena_zero(&req->arena, 1, sizeof(*many));
-
-    if (!fa_request_read(req, &fa_body_outcomes, many) || !check_outcomes(req, many))
-        return;
-    req->data = many;
-    guard_many(req, run_many);
+    handle_many(req, &fa_body_outcomes, check_outcome);
 }
 
 void fa_handle_heartbeats(struct fa_request *req)
 {
-    struct fa_many *many = fa_arena_zero(&req->arena, 1, sizeof(*many));
-
-    if (!fa_request_read(req, &fa_body_heartbeats, many))
-        return;
-    for (size_t i = 0; i < many->count; i++) {
-        if (!many->items[i].id) {
-            refuse_item(req, i, "id", "is missing");
-            return;
-        }
-    }
-    req->data = many;
-    guard_many(req, run_many);
+    handle_many(req, &fa_body_heartbeats, check_held);
 }
 
 /* Acts of any kind, in their order. */

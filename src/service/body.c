@@ -386,12 +386,13 @@ static enum faina_code read_items(const struct fa_body_field *field, struct fa_j
                               many->count);
     many->items = fa_arena_zero(arena, many->count + 1, sizeof(*many->items));
     for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item); i++) {
-        struct faina_error inner = {0};
-        enum faina_code code =
-            fa_body_read_object(item, "item", body, arena, &many->items[i], &inner);
+        struct faina_error inner = {0}, *bad;
 
-        if (code != FAINA_OK)
-            return blame_item(field, i, &inner, err);
+        if (fa_body_read_object(item, "item", body, arena, &many->items[i], &inner) == FAINA_OK)
+            continue;
+        bad = fa_arena_zero(arena, 1, sizeof(*bad));
+        *bad = inner;
+        many->items[i].bad = bad;
     }
     return FAINA_OK;
 }

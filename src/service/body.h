@@ -86,6 +86,7 @@ struct fa_act {
     const char *verb; /* acts: "start" */
     const char *event, *detail;
     const struct faina_submit *amendment; /* NULL: not there */
+    const struct faina_error *bad;        /* outcomes and heartbeats: refused by itself */
 };
 
 extern const struct fa_body fa_body_claim, fa_body_start, fa_body_complete, fa_body_fail,
@@ -101,6 +102,7 @@ struct fa_claims {
 extern const struct fa_body fa_body_claims;
 
 /* POST /outcomes and /heartbeats: {workerId, items: [...]}; /acts has no worker */
+/* The items of outcomes and heartbeats are accepted or refused one by one. */
 struct fa_many {
     const char *worker_id;
     int64_t lease_ms;

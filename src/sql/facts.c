@@ -15,7 +15,7 @@ static size_t gather_ends(struct fa_unit *unit, struct fa_fact *facts)
         facts[count++] = (struct fa_fact){
             .type = row->lane->type,
             .status = row->status,
-            .wait_us = row->claimed_us != 0 ? row->claimed_us - row->created_us : -1,
+            .wait_us = row->claimed_us != 0 ? row->claimed_us - fa_id_key_us(row->id.key) : -1,
             .run_us = row->claimed_us != 0 ? row->completed_us - row->claimed_us : -1,
         };
     }
