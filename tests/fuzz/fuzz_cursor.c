@@ -1,6 +1,6 @@
 /*
- * fuzz_cursor.c - cursors of lists, of the log and of events: any text is either the place that some
- * answer named, or refused with a sentence; and an answer's own cursor is never refused.
+ * fuzz_cursor.c - cursors of lists, of the log and of events: any text is either the place that
+ * some answer named, or refused with a sentence; and an answer's own cursor is never refused.
  */
 #include "base/utf8.h"
 #include "model/limits.h"
