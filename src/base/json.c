@@ -128,12 +128,19 @@ static const char *read_value(const char *at, const char *end, struct fa_json *o
     return at;
 }
 
+/* A container ends where the text does, and need not be walked through. */
 struct fa_json fa_json_value(struct fa_bytes text)
 {
-    const char *end = text.ptr + text.len;
+    const char *end = text.ptr + text.len, *at = skip_space(text.ptr, end);
     struct fa_json value;
 
-    read_value(skip_space(text.ptr, end), end, &value);
+    while (end > at && is_space(end[-1]))
+        end--;
+    assert(at < end);
+    if ((*at == '{' && end[-1] == '}') || (*at == '[' && end[-1] == ']'))
+        return (struct fa_json){*at == '{' ? FA_JSON_OBJECT : FA_JSON_ARRAY,
+                                {at, (size_t)(end - at)}};
+    read_value(at, end, &value);
     return value;
 }
 

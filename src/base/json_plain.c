@@ -8,7 +8,7 @@
  */
 #include "base/json_inner.h"
 
-#define KEYS_MAX 16
+#define KEYS_MAX 48 /* a task as a server answers it has fewer */
 #define DEPTH_MAX 8
 
 /* What is left to read. */
@@ -100,14 +100,37 @@ static bool take_array(struct reader *r, size_t depth_left)
     return take(r, ']');
 }
 
-static bool take_member(struct reader *r, size_t depth_left, struct fa_bytes *keys, size_t count)
+/* The keys of an object so far. Of two that have another bit here, nothing need be compared. */
+struct keys {
+    struct fa_bytes texts[KEYS_MAX];
+    size_t count;
+    uint64_t bits;
+};
+
+/* False: it is there already, or there are too many to tell. */
+static bool add_key(struct keys *keys, struct fa_bytes key)
 {
-    if (count == KEYS_MAX || !take_string(r, &keys[count]))
+    unsigned char first = (unsigned char)(key.len ? key.ptr[0] : 0);
+    unsigned char last = (unsigned char)(key.len ? key.ptr[key.len - 1] : 0);
+    uint64_t bit = UINT64_C(1) << ((first * 5 + last * 11 + key.len) & 63);
+
+    if (keys->count == KEYS_MAX)
         return false;
-    for (size_t i = 0; i < count; i++) {
-        if (fa_bytes_equal(keys[i], keys[count]))
+    for (size_t i = 0; keys->bits & bit && i < keys->count; i++) {
+        if (fa_bytes_equal(keys->texts[i], key))
             return false;
     }
+    keys->bits |= bit;
+    keys->texts[keys->count++] = key;
+    return true;
+}
+
+static bool take_member(struct reader *r, size_t depth_left, struct keys *keys)
+{
+    struct fa_bytes key;
+
+    if (!take_string(r, &key) || !add_key(keys, key))
+        return false;
     skip_space(r);
     if (!take(r, ':'))
         return false;
@@ -117,9 +140,10 @@ static bool take_member(struct reader *r, size_t depth_left, struct fa_bytes *ke
 
 static bool take_object(struct reader *r, size_t depth_left)
 {
-    struct fa_bytes keys[KEYS_MAX];
-    size_t count = 0;
+    struct keys keys;
 
+    keys.count = 0;
+    keys.bits = 0;
     if (!take(r, '{') || depth_left == 0)
         return false;
     skip_space(r);
@@ -127,7 +151,7 @@ static bool take_object(struct reader *r, size_t depth_left)
         return true;
     do {
         skip_space(r);
-        if (!take_member(r, depth_left, keys, count++))
+        if (!take_member(r, depth_left, &keys))
             return false;
         skip_space(r);
     } while (take(r, ','));

@@ -7,20 +7,6 @@
 #include "server/inner.h"
 #include "service/wire.h"
 
-static struct fa_op *ask(struct fa_request *req, enum fa_op_kind kind)
-{
-    struct fa_op *op = fa_request_ops(req, 1);
-
-    op->kind = kind;
-    return op;
-}
-
-static void after_removal(struct fa_request *req)
-{
-    if (!fa_request_refused(req))
-        fa_answer_empty(req, 204);
-}
-
 /* ------------------------------------------------------------------------------------------
  * Resources
  */
@@ -41,20 +27,15 @@ static void after_resources(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_begin(req, 200);
-    fa_json_begin_object(w);
-    fa_json_key(w, "items");
-    fa_json_begin_array(w);
+    w = fa_answer_items_begin(req);
     for (size_t i = 0; i < resources->count; i++)
         put_resource(req, w, &resources->items[i]);
-    fa_json_end_array(w);
-    fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_answer_items_end(req);
 }
 
 void fa_handle_resources(struct fa_request *req)
 {
-    ask(req, FA_OP_RESOURCE_LIST);
+    fa_request_op(req, FA_OP_RESOURCE_LIST);
     fa_request_run(req, after_resources);
 }
 
@@ -68,7 +49,7 @@ static void after_resource(struct fa_request *req)
 
 void fa_handle_resource(struct fa_request *req)
 {
-    ask(req, FA_OP_RESOURCE_LIST)->resource.name = req->part;
+    fa_request_op(req, FA_OP_RESOURCE_LIST)->resource.name = req->part;
     fa_request_run(req, after_resource);
 }
 
@@ -92,7 +73,7 @@ void fa_handle_resource_put(struct fa_request *req)
         fa_answer_problem(req, &err);
         return;
     }
-    op = ask(req, FA_OP_RESOURCE_SET);
+    op = fa_request_op(req, FA_OP_RESOURCE_SET);
     op->resource.name = req->part;
     op->resource.max_concurrency = body.max_concurrency;
     fa_request_run(req, after_resource_put);
@@ -102,8 +83,8 @@ void fa_handle_resource_delete(struct fa_request *req)
 {
     if (!fa_request_is_global(req))
         return;
-    ask(req, FA_OP_RESOURCE_REMOVE)->resource.name = req->part;
-    fa_request_run(req, after_removal);
+    fa_request_op(req, FA_OP_RESOURCE_REMOVE)->resource.name = req->part;
+    fa_request_run(req, fa_answer_removal);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -117,15 +98,10 @@ static void after_teams(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_begin(req, 200);
-    fa_json_begin_object(w);
-    fa_json_key(w, "items");
-    fa_json_begin_array(w);
+    w = fa_answer_items_begin(req);
     for (size_t i = 0; i < teams->count; i++)
         fa_wire_put_team(w, &teams->items[i]);
-    fa_json_end_array(w);
-    fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_answer_items_end(req);
 }
 
 void fa_handle_teams(struct fa_request *req)
@@ -134,14 +110,14 @@ void fa_handle_teams(struct fa_request *req)
 
     if (!fa_request_namespace(req, &ns, true))
         return;
-    ask(req, FA_OP_TEAM_LIST)->name.ns = ns;
+    fa_request_op(req, FA_OP_TEAM_LIST)->name.ns = ns;
     fa_request_run(req, after_teams);
 }
 
 /* The team of the path, then `then`; a token of other namespaces doesn't find it. */
 static void find_team(struct fa_request *req, fa_handler *then)
 {
-    ask(req, FA_OP_TEAM_LIST)->id = req->part;
+    fa_request_op(req, FA_OP_TEAM_LIST)->id = req->part;
     fa_request_run(req, then);
 }
 
@@ -207,7 +183,7 @@ void fa_handle_team_post(struct fa_request *req)
     team->ns = body.ns;
     team->name = body.name;
     team->spec = body.spec;
-    ask(req, FA_OP_TEAM_PUT)->team = team;
+    fa_request_op(req, FA_OP_TEAM_PUT)->team = team;
     fa_request_run(req, after_team_post);
 }
 
@@ -239,7 +215,7 @@ static void put_found_team(struct fa_request *req)
     team->ns = old->ns;
     team->name = body.name;
     team->spec = body.spec;
-    ask(req, FA_OP_TEAM_PUT)->team = team;
+    fa_request_op(req, FA_OP_TEAM_PUT)->team = team;
     fa_request_run(req, after_team_put);
 }
 
@@ -252,8 +228,8 @@ static void delete_found_team(struct fa_request *req)
 {
     if (!found_team(req))
         return;
-    ask(req, FA_OP_TEAM_REMOVE)->id = req->part;
-    fa_request_run(req, after_removal);
+    fa_request_op(req, FA_OP_TEAM_REMOVE)->id = req->part;
+    fa_request_run(req, fa_answer_removal);
 }
 
 void fa_handle_team_delete(struct fa_request *req)
@@ -271,7 +247,7 @@ static void ask_stats(struct fa_request *req, fa_handler *then)
 
     if (!fa_request_namespace(req, &ns, true))
         return;
-    ask(req, FA_OP_STATS)->name.ns = ns;
+    fa_request_op(req, FA_OP_STATS)->name.ns = ns;
     fa_request_run(req, then);
 }
 
@@ -305,10 +281,7 @@ static void after_lanes(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_begin(req, 200);
-    fa_json_begin_object(w);
-    fa_json_key(w, "items");
-    fa_json_begin_array(w);
+    w = fa_answer_items_begin(req);
     for (size_t i = 0; i < stats->count; i++) {
         const struct faina_count *count = &stats->types[i];
 
@@ -321,9 +294,7 @@ static void after_lanes(struct fa_request *req)
                                count->by_status[FAINA_BACKGROUND]);
         fa_json_end_object(w);
     }
-    fa_json_end_array(w);
-    fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_answer_items_end(req);
 }
 
 void fa_handle_lanes(struct fa_request *req)
@@ -352,7 +323,7 @@ static void set_paused(struct fa_request *req, enum fa_op_kind kind)
 
     if (!fa_request_read(req, &fa_body_lane, &body) || !fa_request_namespace(req, &body.ns, false))
         return;
-    op = ask(req, kind);
+    op = fa_request_op(req, kind);
     op->name.ns = body.ns;
     op->name.type = body.type ? body.type : "";
     fa_request_run(req, after_lane);

@@ -10,9 +10,8 @@
 
 static struct fa_op *ask(struct fa_request *req, enum fa_op_kind kind)
 {
-    struct fa_op *op = fa_request_ops(req, 1);
+    struct fa_op *op = fa_request_op(req, kind);
 
-    op->kind = kind;
     op->id = req->part;
     return op;
 }
@@ -28,15 +27,10 @@ static void after_workers(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_begin(req, 200);
-    fa_json_begin_object(w);
-    fa_json_key(w, "items");
-    fa_json_begin_array(w);
+    w = fa_answer_items_begin(req);
     for (size_t i = 0; i < workers->count; i++)
         fa_wire_put_worker(w, &workers->items[i]);
-    fa_json_end_array(w);
-    fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_answer_items_end(req);
 }
 
 void fa_handle_workers(struct fa_request *req)
@@ -106,12 +100,6 @@ void fa_handle_worker_put(struct fa_request *req)
     fa_request_run(req, after_beat);
 }
 
-static void after_removal(struct fa_request *req)
-{
-    if (!fa_request_refused(req))
-        fa_answer_empty(req, 204);
-}
-
 static void after_counting(struct fa_request *req)
 {
     struct fa_json_writer *w;
@@ -133,7 +121,7 @@ void fa_handle_worker_delete(struct fa_request *req)
     if (!fa_request_bool(req, "count", &wants_count))
         return;
     ask(req, FA_OP_WORKER_REMOVE);
-    fa_request_run(req, wants_count ? after_counting : after_removal);
+    fa_request_run(req, wants_count ? after_counting : fa_answer_removal);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -147,15 +135,10 @@ static void after_tokens(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_begin(req, 200);
-    fa_json_begin_object(w);
-    fa_json_key(w, "items");
-    fa_json_begin_array(w);
+    w = fa_answer_items_begin(req);
     for (size_t i = 0; i < tokens->count; i++)
         fa_token_put(w, &tokens->items[i], NULL);
-    fa_json_end_array(w);
-    fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_answer_items_end(req);
 }
 
 void fa_handle_tokens(struct fa_request *req)

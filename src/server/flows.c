@@ -9,14 +9,6 @@
 #include "service/wire.h"
 #include "service/wire_flow.h"
 
-static struct fa_op *ask(struct fa_request *req, enum fa_op_kind kind)
-{
-    struct fa_op *op = fa_request_ops(req, 1);
-
-    op->kind = kind;
-    return op;
-}
-
 /* ------------------------------------------------------------------------------------------
  * Events
  */
@@ -35,7 +27,7 @@ void fa_handle_emit(struct fa_request *req)
 
     if (!fa_request_read(req, &fa_body_emit, emit) || !fa_request_namespace(req, &emit->ns, false))
         return;
-    ask(req, FA_OP_EMIT)->emit = emit;
+    fa_request_op(req, FA_OP_EMIT)->emit = emit;
     fa_request_run(req, after_emit);
 }
 
@@ -72,7 +64,7 @@ void fa_handle_happened(struct fa_request *req)
         !fa_request_time(req, "since", &query->since_us))
         return;
     query->limit = (int)limit;
-    ask(req, FA_OP_HAPPENED_LIST)->happened_query = query;
+    fa_request_op(req, FA_OP_HAPPENED_LIST)->happened_query = query;
     fa_request_run(req, after_happened);
 }
 
@@ -92,7 +84,7 @@ void fa_handle_happening(struct fa_request *req)
     query->id = req->part;
     if (!fa_request_namespace(req, &query->ns, false))
         return;
-    ask(req, FA_OP_HAPPENED_LIST)->happened_query = query;
+    fa_request_op(req, FA_OP_HAPPENED_LIST)->happened_query = query;
     fa_request_run(req, after_happening);
 }
 
@@ -107,15 +99,10 @@ static void after_workflows(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_begin(req, 200);
-    fa_json_begin_object(w);
-    fa_json_key(w, "items");
-    fa_json_begin_array(w);
+    w = fa_answer_items_begin(req);
     for (size_t i = 0; i < workflows->count; i++)
         fa_wire_put_workflow(w, &workflows->items[i]);
-    fa_json_end_array(w);
-    fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_answer_items_end(req);
 }
 
 /* An operation about workflows of the namespace that the request asks for; NULL: answered. */
@@ -126,7 +113,7 @@ static struct fa_op *ask_workflow(struct fa_request *req, enum fa_op_kind kind, 
 
     if (!fa_request_namespace(req, &ns, kind == FA_OP_WORKFLOW_LIST && !name))
         return NULL;
-    op = ask(req, kind);
+    op = fa_request_op(req, kind);
     op->workflow.ns = ns;
     op->workflow.name = name;
     return op;
@@ -199,20 +186,14 @@ void fa_handle_workflow_put(struct fa_request *req)
     definition->name = req->part;
     definition->text = fa_request_body(req);
     definition->is_yaml = !fa_request_is_type(req, "application/json");
-    ask(req, FA_OP_WORKFLOW_PUT)->definition = definition;
+    fa_request_op(req, FA_OP_WORKFLOW_PUT)->definition = definition;
     fa_request_run(req, after_workflow_put);
-}
-
-static void after_removal(struct fa_request *req)
-{
-    if (!fa_request_refused(req))
-        fa_answer_empty(req, 204);
 }
 
 void fa_handle_workflow_delete(struct fa_request *req)
 {
     if (ask_workflow(req, FA_OP_WORKFLOW_REMOVE, req->part))
-        fa_request_run(req, after_removal);
+        fa_request_run(req, fa_answer_removal);
 }
 
 static void switch_workflow(struct fa_request *req, bool is_on)
@@ -271,15 +252,10 @@ static void after_joins(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_begin(req, 200);
-    fa_json_begin_object(w);
-    fa_json_key(w, "items");
-    fa_json_begin_array(w);
+    w = fa_answer_items_begin(req);
     for (size_t i = 0; i < joins->count; i++)
         fa_wire_put_join(w, &joins->items[i]);
-    fa_json_end_array(w);
-    fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_answer_items_end(req);
 }
 
 void fa_handle_joins(struct fa_request *req)
@@ -291,7 +267,7 @@ void fa_handle_joins(struct fa_request *req)
     if (!fa_request_namespace(req, &ns, false) ||
         !fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
         return;
-    op = ask(req, FA_OP_JOIN_LIST);
+    op = fa_request_op(req, FA_OP_JOIN_LIST);
     op->join.ns = ns;
     op->join.workflow = req->part;
     op->join.key = fa_url_param(&req->url, "key");

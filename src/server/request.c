@@ -518,6 +518,14 @@ struct fa_op *fa_request_ops(struct fa_request *req, size_t count)
     return ops;
 }
 
+struct fa_op *fa_request_op(struct fa_request *req, enum fa_op_kind kind)
+{
+    struct fa_op *op = fa_request_ops(req, 1);
+
+    op->kind = kind;
+    return op;
+}
+
 static void run(struct fa_request *req, fa_handler *then)
 {
     assert(req->state != FA_REQUEST_ANSWERS);
@@ -622,6 +630,29 @@ struct fa_json_writer *fa_answer_begin(struct fa_request *req, int status)
 void fa_answer_end(struct fa_request *req)
 {
     answer(req, req->status, "application/json");
+}
+
+struct fa_json_writer *fa_answer_items_begin(struct fa_request *req)
+{
+    struct fa_json_writer *w = fa_answer_begin(req, 200);
+
+    fa_json_begin_object(w);
+    fa_json_key(w, "items");
+    fa_json_begin_array(w);
+    return w;
+}
+
+void fa_answer_items_end(struct fa_request *req)
+{
+    fa_json_end_array(&req->writer);
+    fa_json_end_object(&req->writer);
+    fa_answer_end(req);
+}
+
+void fa_answer_removal(struct fa_request *req)
+{
+    if (!fa_request_refused(req))
+        fa_answer_empty(req, 204);
 }
 
 static bool matches_etag(const char *header, const char *etag)

@@ -107,6 +107,8 @@ bool fa_request_is_global(struct fa_request *req);
 
 /* New operations in the request's arena, all zero. They are req->posted.ops from now on. */
 struct fa_op *fa_request_ops(struct fa_request *req, size_t count);
+/* A single one. */
+struct fa_op *fa_request_op(struct fa_request *req, enum fa_op_kind kind);
 /* Runs req->posted.ops, then goes on with `then`. */
 void fa_request_run(struct fa_request *req, fa_handler *then);
 void fa_request_claim_wait(struct fa_request *req, fa_handler *then);
@@ -130,6 +132,11 @@ void fa_answer_refusal(struct fa_request *req, int status, enum faina_code code,
 /* A JSON answer: begin, write, end. */
 struct fa_json_writer *fa_answer_begin(struct fa_request *req, int status);
 void fa_answer_end(struct fa_request *req);
+/* The same for {"items": [...]}. */
+struct fa_json_writer *fa_answer_items_begin(struct fa_request *req);
+void fa_answer_items_end(struct fa_request *req);
+/* After a run that has removed something: 204. */
+void fa_answer_removal(struct fa_request *req);
 /* The whole task, with its ETag. */
 void fa_answer_task(struct fa_request *req, int status, const struct faina_task *task);
 /* What happens from now on; the stream is the answer's. */

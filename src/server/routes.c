@@ -36,8 +36,8 @@ const struct fa_route fa_routes[] = {
      "`traceparent` is kept in the task's metadata.",
      "curl $URL" FA_API "/tasks" JSON
      "'{\"type\":\"mail.send\",\"input\":{\"to\":\"ann@example.com\"}}'"},
-    {"POST", FA_API "/tasks:check", SUBMIT, fa_handle_check, 0, NULL, NULL, "Submit", "Preview", 200,
-     "Try a submit without making a task",
+    {"POST", FA_API "/tasks:check", SUBMIT, fa_handle_check, 0, NULL, NULL, "Submit", "Preview",
+     200, "Try a submit without making a task",
      "Refuses what a submit would refuse by looking at the body alone, and else answers the task "
      "that it would make, without an id. What only the store knows (its key, its team, what it "
      "depends on) is not asked for.",

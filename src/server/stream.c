@@ -4,8 +4,8 @@
  * In a round, those at the same place form a cohort, and the log is read once for each cohort. When
  * two cohorts have both come to the log's end they are at the same place, and are one from then on.
  *
- * Listeners with the same filter are of one kind. Whether an event fits is asked once for each kind:
- * a thousand who listen to the same thing cost little when something else happens.
+ * Listeners with the same filter are of one kind. Whether an event fits is asked once per kind: a
+ * thousand who listen to the same thing cost little when something else happens.
  *
  * A stream that is closed is freed by the thread alone, so that it never meets one that has gone.
  */

@@ -416,15 +416,10 @@ static void after_events(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_begin(req, 200);
-    fa_json_begin_object(w);
-    fa_json_key(w, "items");
-    fa_json_begin_array(w);
+    w = fa_answer_items_begin(req);
     for (size_t i = 0; i < events->count; i++)
         fa_wire_put_event(w, &events->items[i], req->part);
-    fa_json_end_array(w);
-    fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_answer_items_end(req);
 }
 
 void fa_handle_events(struct fa_request *req)

@@ -8,8 +8,8 @@
  * are answered. After news of work the writer asks some of them with each of its groups: the
  * oldest, who come first, and then a few more in a pass over all, so that nobody is left out
  * because the oldest want something else. Who takes other types than those in the news is skipped.
- * News that comes during a pass begins another one at its end. When a claim that takes anything gets nothing, the pass is over: there is nothing for
- * anybody (P4).
+ * News that comes during a pass begins another one at its end. When a claim that takes anything
+ * gets nothing, the pass is over: there is nothing for anybody (P4).
  *
  * A wait for a task is in a hash table by id from before its first look, so no end is missed. All
  * waits are in a heap by deadline, which the clock thread serves.

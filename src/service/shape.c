@@ -377,18 +377,20 @@ enum faina_code fa_shape_read_list(struct fa_json array, const struct fa_shape *
 {
     struct fa_json_iter it;
     struct fa_json item;
-    char *at;
+    char *list = NULL;
+    size_t room = 0;
 
     if (array.type != FA_JSON_ARRAY)
         return fa_error_set(err, FAINA_INTERNAL, "the list of %ss is no array", shape->what);
     *count = 0;
-    *items = at = fa_arena_zero(arena, count_items(array) + 1, size);
-    for (it = fa_json_iter(array); fa_json_next(&it, NULL, &item); at += size) {
-        enum faina_code code = fa_shape_read(item, shape, arena, at, err);
+    for (it = fa_json_iter(array); fa_json_next(&it, NULL, &item); ++*count) {
+        enum faina_code code;
 
+        list = fa_arena_grow(arena, list, *count, &room, size);
+        code = fa_shape_read(item, shape, arena, list + *count * size, err);
         if (code != FAINA_OK)
             return code;
-        ++*count;
     }
+    *items = list ? list : fa_arena_zero(arena, 1, size);
     return FAINA_OK;
 }

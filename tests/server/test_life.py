@@ -105,6 +105,27 @@ def test_killed_under_load(place):
         check_nothing_lost(place, load)
 
 
+def test_not_ready_while_it_drains(place):
+    """Whoever stands in front of it is told; what is under way goes on."""
+    server = place.serve("--drain", "20s")
+    connection = server.connect()
+    server("GET", "./readyz", status=200, connection=connection)
+    sock = socket.create_connection((server.host, server.port))
+    sock.sendall(b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Length: 12\r\n"
+                 b"Content-Type: application/json\r\n\r\n{")
+    wait_until(lambda: server.metric("faina_http_connections") >= 3, "it is there")
+    server.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: server.log("going down"), "it goes down")
+    time.sleep(0.2)
+    answer = server("GET", "./readyz", connection=connection)
+    equal((answer.status, answer.code(), answer.headers["Retry-After"]), (503, "store_closed", "1"))
+    equal(answer.headers["Connection"], "close")
+    sock.sendall(b'"type":"t"}')
+    is_true(sock.recv(100).startswith(b"HTTP/1.1 201"))
+    sock.close()
+    server.stop()
+
+
 def test_draining_gives_up_on_the_slow(place):
     server = place.serve("--drain", "1s")
     sock = socket.create_connection((server.host, server.port))

@@ -3,6 +3,7 @@
 import json
 import resource
 import socket
+import sqlite3
 import threading
 import time
 
@@ -10,11 +11,15 @@ from helper_server import API, IS_SLOW, equal, is_true, run, wait_until
 
 
 class Stream:
-    """One listener, read by a thread."""
+    """One listener, read by a thread, which begins at once unless the listener is `lazy`."""
 
-    def __init__(self, server, query="", last=None, token=None):
+    def __init__(self, server, query="", last=None, token=None, lazy=False):
         self.events, self.is_over, self.head = [], False, b""
-        self.sock = socket.create_connection((server.host, server.port), timeout=60)
+        self.sock = socket.socket()
+        if lazy:
+            self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        self.sock.settimeout(60)
+        self.sock.connect((server.host, server.port))
         lines = [f"GET {API}/stream{query} HTTP/1.1", "Host: localhost"]
         lines += [f"Last-Event-ID: {last}"] if last else []
         lines += [f"Authorization: Bearer {token}"] if token else []
@@ -24,7 +29,8 @@ class Stream:
             self.head += line
         assert b" 200 " in self.head and b"text/event-stream" in self.head, self.head
         self.thread = threading.Thread(target=self.read, args=(file,), daemon=True)
-        self.thread.start()
+        if not lazy:
+            self.thread.start()
 
     def read(self, file):
         text = b""
@@ -247,6 +253,57 @@ def test_one_that_does_not_read_holds_nobody_up(place):
     stream.wait(rounds * 1000)
     equal(len({event["taskId"] for _, _, event in stream.events}), rounds * 1000)
     lazy.close()
+    stream.close()
+
+
+def test_a_slow_reader_is_dropped_and_may_come_back(place):
+    """Half a minute without reading is too long. What was heard until then is heard to its end."""
+    if IS_SLOW or not place.url.startswith("sqlite"):
+        return
+    server = place.serve()
+    lazy = Stream(server, lazy=True)
+    made = []
+    for _ in range(12):
+        answer = server("POST", "/tasks:batch", {"tasks": [{"type": "t", "name": "x" * 200}] * 1000})
+        made += [item["id"] for item in answer.json()["items"]]
+    time.sleep(33)
+    lazy.thread.start()
+    wait_until(lambda: lazy.is_over, "the end")
+    equal(lazy.events[-1][1], "dropped")
+    is_true("too slowly" in lazy.events[-1][2]["message"], lazy.events[-1])
+    heard = [event["taskId"] for _, name, event in lazy.events if name == "created"]
+    equal(heard, made[:len(heard)])
+    is_true(0 < len(heard) < len(made), len(heard))
+    back = Stream(server, last=lazy.events[-2][0])
+    back.wait(len(made) - len(heard))
+    equal([event["taskId"] for _, _, event in back.events], made[len(heard):])
+    back.close()
+
+
+def test_a_place_that_is_forgotten(place):
+    """The log reaches an hour back. Who comes with an older place is told, and hears the rest."""
+    if not place.url.startswith("sqlite"):
+        return
+    server = place.serve()
+    stream = Stream(server)
+    server.submit("one")
+    last = stream.wait(1)[-1][0]
+    server.submit("two")
+    stream.wait(2)
+    stream.close()
+    server.stop()
+    store = sqlite3.connect(place.path("faina.db"))
+    store.execute("UPDATE log SET at_us = at_us - 2 * 3600 * 1000000")
+    store.commit()
+    store.close()
+    server = place.serve()
+    server.submit("three")
+    wait_until(lambda: server("GET", f"/log?cursor={last}").json()["hasGap"], "it is forgotten")
+    stream = Stream(server, last=last)
+    stream.wait(2)
+    equal(stream.names(), ["gap", "created"])
+    is_true("forgotten" in stream.events[0][2]["message"], stream.events[0])
+    equal(stream.events[1][2]["type"], "three")
     stream.close()
 
 
