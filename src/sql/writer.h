@@ -85,6 +85,8 @@ void fa_writers_run(struct fa_engine *engine, struct fa_op_job *job);
 /* The same without answers: false when the engine is closed. A job without operations makes the
  * chores run that are due. */
 bool fa_writers_run_job(struct fa_engine *engine, struct fa_job *job);
+/* A task has come into line behind others (fronts.h, O3). */
+void fa_engine_tell_old(struct fa_engine *engine, int64_t key);
 /* The clock asks for something at this time, or earlier. */
 void fa_engine_set_next(struct fa_engine *engine, int64_t at_us);
 

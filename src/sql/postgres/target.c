@@ -278,7 +278,7 @@ enum faina_code fa_pg_connect(struct fa_pg_target *target, enum fa_pg_role role,
 
 /* The clock ----------------------------------------------------------------------------------- */
 
-#define CLOCK_SAMPLES 10 /* until one is good */
+#define CLOCK_SAMPLES 10    /* until one is good */
 #define CLOCK_SLACK_US 2000 /* an answer that took longer says less than what we have */
 
 void fa_pg_set_clock(struct fa_pg_target *target, int64_t before, int64_t server_us)
