@@ -59,7 +59,8 @@ struct reading {
     struct fa_lane **lanes;
     int64_t *wants;
     size_t count;
-    bool is_plain; /* the statement is ready_scan_plain */
+    bool is_plain;      /* the statement is ready_scan_plain */
+    const char **parts; /* not NULL: it is ready_scan_places (fronts.h) */
 };
 
 static void bind_scan(void *ctx, size_t n, struct fa_value *v)
@@ -71,6 +72,15 @@ static void bind_scan(void *ctx, size_t n, struct fa_value *v)
     v[1] = fa_value_int(lane->peek_rank);
     v[2] = fa_value_int(lane->peek_key);
     v[3] = fa_value_int(reading->wants[n]);
+}
+
+static void bind_places(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct reading *reading = ctx;
+
+    v[0] = fa_value_int(reading->lanes[n]->id);
+    v[1] = fa_value_text(reading->parts[n]);
+    v[2] = fa_value_int(reading->wants[n]);
 }
 
 static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
@@ -118,6 +128,14 @@ static struct reading new_reading(struct fa_unit *unit, size_t count, bool is_pl
 
 static struct fa_db_call scan(struct reading *reading)
 {
+    if (reading->parts != NULL)
+        return (struct fa_db_call){.sql = FA_SQL_READY_SCAN_PLACES,
+                                   .rows = reading->count,
+                                   .param_count = 3,
+                                   .bind = bind_places,
+                                   .bind_ctx = reading,
+                                   .sink = sink_scan,
+                                   .sink_ctx = reading};
     return (struct fa_db_call){.sql =
                                    reading->is_plain ? FA_SQL_READY_SCAN_PLAIN : FA_SQL_READY_SCAN,
                                .rows = reading->count,
@@ -145,12 +163,20 @@ static enum faina_code read_ahead(struct fa_unit *unit, struct fa_lane *const *l
                                   const int64_t *wants, size_t count, struct faina_error *err)
 {
     struct reading plain = new_reading(unit, count, true), rich = new_reading(unit, count, false);
+    struct reading worn = new_reading(unit, count, false);
     enum faina_code code;
 
-    for (size_t i = 0; i < count; i++)
-        add_reading(!lanes[i]->has_rich && wants[i] >= PAYLOAD_ROWS_MIN ? &plain : &rich, lanes[i],
-                    wants[i]);
-    code = fa_db_run_all(unit->source.db, (struct fa_db_call[]){scan(&plain), scan(&rich)}, 2, err);
+    worn.parts = fa_arena_take(&unit->arena, (count + 1) * sizeof(char *));
+    for (size_t i = 0; i < count; i++) {
+        worn.parts[worn.count] = fa_lane_parts(lanes[i], &unit->arena);
+        if (worn.parts[worn.count] != NULL)
+            add_reading(&worn, lanes[i], wants[i]);
+        else
+            add_reading(!lanes[i]->has_rich && wants[i] >= PAYLOAD_ROWS_MIN ? &plain : &rich,
+                        lanes[i], wants[i]);
+    }
+    code = fa_db_run_all(unit->source.db,
+                         (struct fa_db_call[]){scan(&plain), scan(&rich), scan(&worn)}, 3, err);
     rich.count = 0;
     for (size_t i = 0; i < plain.count; i++) {
         if (plain.lanes[i]->has_rich)

@@ -236,9 +236,12 @@ static void *run_timer(void *ctx)
 
 /* What other nodes tell us --------------------------------------------------------------------- */
 
-static void hear_ready(void *ctx)
+static void hear_ready(void *ctx, int64_t old_key)
 {
-    fa_waiters_tell_ready(((struct fa_engine *)ctx)->waiters, FA_TYPES_ALL);
+    struct fa_engine *engine = ctx;
+
+    fa_engine_tell_old(engine, old_key);
+    fa_waiters_tell_ready(engine->waiters, FA_TYPES_ALL);
 }
 
 static void hear_ended(void *ctx, const struct fa_id *ids, size_t count)
@@ -255,6 +258,7 @@ static void hear_all(void *ctx)
 {
     struct fa_engine *engine = ctx;
 
+    fa_engine_tell_old(engine, 0);
     fa_waiters_tell_ready(engine->waiters, FA_TYPES_ALL);
     fa_waiters_tell_all(engine->waiters);
 }

@@ -17,13 +17,15 @@
 
 #include "model/id.h"
 #include "sql/db.h"
+#include "sql/fronts.h"
 
 struct fa_fleet;
 
 /* What a fleet tells its engine. */
 struct fa_fleet_events {
     void *ctx;
-    void (*ready)(void *ctx);                                    /* there may be more to claim */
+    /* There may be more to claim, and a task may have come into line behind others (fronts.h). */
+    void (*ready)(void *ctx, int64_t old_key);
     void (*ended)(void *ctx, const struct fa_id *ids, size_t n); /* these tasks have ended */
     void (*due)(void *ctx, int64_t at_us); /* for the leader: something has this time */
     void (*all)(void *ctx);                /* we have not listened for a while: anything may be */
@@ -32,6 +34,7 @@ struct fa_fleet_events {
 /* What an engine has to say after a commit. */
 struct fa_fleet_news {
     bool has_ready;
+    int64_t old_key;   /* of what is ready; FA_FRONT_NONE: only the newest */
     bool has_leftover; /* tasks were kept from others for a moment */
     const struct fa_id *ended;
     size_t ended_count;
@@ -44,7 +47,8 @@ void fa_fleet_tell(struct fa_fleet *fleet, const struct fa_fleet_news *news);
  * others itself (*is_done), which is quicker; while there is much to tell, fa_fleet_tell gathers.
  */
 FA_MUST_CHECK enum faina_code fa_fleet_announce(struct fa_fleet *fleet, struct fa_db *db,
-                                                bool *is_done, struct faina_error *err);
+                                                int64_t old_key, bool *is_done,
+                                                struct faina_error *err);
 /* Somebody on this node waits for the task: `ended` will come when another node ends it. It also
  * comes once when the others can know of it, because the end may have been before that. */
 void fa_fleet_await(struct fa_fleet *fleet, struct fa_id id);

@@ -322,9 +322,20 @@ static unsigned moves_of(const struct fa_row *row, enum fa_home to)
     return set;
 }
 
-static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_home to)
+/* Whether others may have come into line behind the row already (fronts.h, O3). */
+static bool is_old(const struct fa_row *row, int64_t now_us)
+{
+    return !row->is_new || fa_id_key_us(row->id.key) < now_us - FA_FRONT_MARGIN_US / 2;
+}
+
+static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_home to, int64_t now_us)
 {
     if (to == FA_HOME_READY) {
+        if (is_old(row, now_us)) {
+            fa_lane_admit(row->lane, row->rank, row->id.key);
+            if (row->id.key < unit->old_key)
+                unit->old_key = row->id.key;
+        }
         row->lane->may_have_ready = true;
         row->lane->arrivals++;
         unit->ready_types |= fa_hash_bit(row->lane->type);
@@ -340,6 +351,7 @@ static enum faina_code flush_rows(struct fa_unit *unit, struct faina_error *err)
     size_t count = unit->dirty_count;
     struct fa_row **group = fa_alloc((count + 1) * sizeof(*group));
     unsigned *sets = fa_alloc((count + 1) * sizeof(*sets));
+    int64_t now_us = fa_db_now(unit->source.db);
     enum faina_code code = FAINA_OK;
     unsigned all = 0;
 
@@ -362,7 +374,7 @@ static enum faina_code flush_rows(struct fa_unit *unit, struct faina_error *err)
         code = fa_db_run(unit->source.db, &call, err);
     }
     for (size_t i = 0; code == FAINA_OK && i < count; i++)
-        settle(unit, unit->dirty[i], home_for(unit->dirty[i]));
+        settle(unit, unit->dirty[i], home_for(unit->dirty[i]), now_us);
     unit->dirty_count = 0;
     unit->has_arrivals = false;
     free(group);

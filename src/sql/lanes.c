@@ -55,6 +55,7 @@ static void free_lane(struct fa_lane *lane)
     free(lane->resources);
     free(lane->resource_names);
     free(lane->peek);
+    free(lane->places);
     free(lane);
 }
 
@@ -535,8 +536,9 @@ enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct f
 
 /* Sharing the store -------------------------------------------------------------------------- */
 
-#define LANES_FEW 16     /* so many lines are looked at without asking whether they are empty */
-#define LANE_ID_SLACK 50 /* lanes whose ids were given out earlier may be committed later */
+#define LANES_FEW 16 /* so many lines are looked at without asking whether they are empty ... */
+#define LANES_FEW_WORN 1000 /* ... and when asking means to read through dead rows */
+#define LANE_ID_SLACK 50    /* lanes whose ids were given out earlier may be committed later */
 
 /* With few lanes: each may have tasks in line, and new ones are asked for. */
 static struct fa_db_call ask_new_lanes(struct fa_lanes *lanes, struct fa_value *after,
@@ -546,9 +548,10 @@ static struct fa_db_call ask_new_lanes(struct fa_lanes *lanes, struct fa_value *
     return fa_db_call_one(FA_SQL_LANE_AFTER, after, 1, load_lane, load);
 }
 
-enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
+enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool is_worn,
+                                 struct faina_error *err)
 {
-    bool is_few = lanes->count > 0 && lanes->count <= LANES_FEW;
+    bool is_few = lanes->count > 0 && lanes->count <= (is_worn ? LANES_FEW_WORN : LANES_FEW);
     struct load load = {.lanes = lanes};
     struct fa_keys ready = {.arena = &load.scratch};
     struct fa_value any = {.kind = FA_NULL}, after;

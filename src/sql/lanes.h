@@ -30,6 +30,11 @@ struct fa_resource {
     uint64_t lock_epoch; /* of the transaction that has it locked (L4) */
 };
 
+/* Nobody with this rank waits before this key (fronts.h). */
+struct fa_place {
+    int64_t rank, key;
+};
+
 struct fa_lane {
     int64_t id;
     char *ns, *type, *resources_json;
@@ -51,6 +56,8 @@ struct fa_lane {
     uint64_t arrivals;                  /* grows whenever tasks come into line */
     bool peek_is_last;                  /* the line has no more after these */
     int64_t peek_rank, peek_key;        /* the place in line up to which it was read */
+    struct fa_place *places;            /* by rank; fronts.h */
+    size_t place_count;
 };
 
 struct fa_lanes;
@@ -61,9 +68,10 @@ void fa_lanes_destroy(struct fa_lanes *lanes);
 FA_MUST_CHECK enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db,
                                             struct faina_error *err);
 
-/* Reads what others may have changed: pauses, limits, and which lanes have tasks in line (L4). */
+/* Reads what others may have changed: pauses, limits, and which lanes have tasks in line (L4).
+ * Where lines are worn (fronts.h), that is guessed rather than asked. */
 FA_MUST_CHECK enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db,
-                                               struct faina_error *err);
+                                               bool is_worn, struct faina_error *err);
 /* Locks the limited resources among these lanes' that transaction `epoch` hasn't locked yet, and
  * counts their use anew (L4). Everything must have been flushed before. */
 FA_MUST_CHECK enum faina_code fa_lanes_lock(struct fa_lane *const *lanes, size_t count,

@@ -53,9 +53,13 @@ void fa_prefetch_add(struct fa_prefetch *wants, const struct fa_op *op)
     case FA_OP_COMPLETE:
         add_end(wants, op->wants_task || fa_flows_hear_ends(wants->unit->flows), op->id);
         break;
-    case FA_OP_FAIL:
     case FA_OP_CANCEL:
     case FA_OP_DELETE:
+        if (op->kind == FA_OP_CANCEL || op->removal.cancel)
+            add_id(wants, &wants->roots, op->id);
+        add_end(wants, true, op->id);
+        break;
+    case FA_OP_FAIL:
         add_end(wants, true, op->id);
         break;
     case FA_OP_BLOCK:
@@ -92,6 +96,57 @@ static enum faina_code read_parents(struct fa_prefetch *wants, struct faina_erro
     return code;
 }
 
+static void add_all(struct fa_prefetch *wants, struct fa_keys *list, const struct fa_keys *more)
+{
+    for (size_t i = 0; i < more->count; i++)
+        add(wants, list, more->keys[i]);
+}
+
+static void bind_root(void *ctx, size_t row, struct fa_value *params)
+{
+    params[0] = fa_value_int(((struct fa_prefetch *)ctx)->roots.keys[row]);
+}
+
+/* Who is going to be cancelled along with them. */
+static enum faina_code read_trees(struct fa_prefetch *wants, struct fa_keys *out,
+                                  struct faina_error *err)
+{
+    struct fa_db_call call = {.sql = FA_SQL_CHILD_TREE,
+                              .rows = wants->roots.count,
+                              .param_count = 1,
+                              .bind = bind_root,
+                              .bind_ctx = wants,
+                              .sink = fa_keys_sink,
+                              .sink_ctx = out};
+
+    out->arena = &wants->unit->arena;
+    return wants->roots.count > 0 ? fa_db_run(wants->unit->source.db, &call, err) : FAINA_OK;
+}
+
+/* All tasks at once, and then what is wanted of some of them. */
+static enum faina_code read_tasks(struct fa_prefetch *wants, struct faina_error *err)
+{
+    struct fa_unit *unit = wants->unit;
+    struct fa_keys all = {.arena = &unit->arena};
+    struct fa_row **rows;
+    size_t count = 0;
+    enum faina_code code = read_trees(wants, &all, err);
+
+    add_all(wants, &all, &wants->whole);
+    add_all(wants, &all, &wants->tasks);
+    if (code == FAINA_OK && all.count > 0)
+        code = fa_unit_prefetch(unit, all.keys, all.count, (struct fa_rows_wish){0}, err);
+    if (code == FAINA_OK && wants->whole.count > 0)
+        code = fa_unit_whole_many(unit, wants->whole.keys, wants->whole.count, err);
+    rows = fa_arena_take(&unit->arena, (wants->whole.count + 1) * sizeof(struct fa_row *));
+    for (size_t i = 0; i < wants->whole.count; i++) {
+        rows[count] = fa_unit_known(unit, wants->whole.keys[i]);
+        count += rows[count] != NULL && rows[count]->has_task;
+    }
+    return code == FAINA_OK ? fa_rows_expect(&unit->source, rows, count, false, &unit->arena, err)
+                            : code;
+}
+
 enum faina_code fa_prefetch_run(struct fa_prefetch *wants, struct faina_error *err)
 {
     struct fa_unit *unit = wants->unit;
@@ -101,11 +156,7 @@ enum faina_code fa_prefetch_run(struct fa_prefetch *wants, struct faina_error *e
         unit->source.also = fa_flows_ask(unit);
     if (wants->hashes.count > 0)
         code = fa_unit_look_up(unit, wants->hashes.keys, wants->hashes.count, true, err);
-    if (code == FAINA_OK && wants->whole.count > 0)
-        code = fa_unit_prefetch(unit, wants->whole.keys, wants->whole.count,
-                                (struct fa_rows_wish){.whole = true, .payload = true}, err);
-    if (code == FAINA_OK && wants->tasks.count > 0)
-        code = fa_unit_prefetch(unit, wants->tasks.keys, wants->tasks.count,
-                                (struct fa_rows_wish){0}, err);
+    if (code == FAINA_OK)
+        code = read_tasks(wants, err);
     return code == FAINA_OK ? read_parents(wants, err) : code;
 }

@@ -2,8 +2,10 @@
  * prefetch.h - reads what a batch of operations is going to ask for, with few statements.
  *
  * It changes nothing about what the operations do: what it did not foresee they read themselves.
- * It also settles the order in which a batch locks tasks, so that two nodes rarely wait for each
- * other in a circle.
+ * It also settles the order in which a batch locks tasks, so that two nodes don't wait for each
+ * other in a circle: first those of its operations and everything below what is cancelled, table by
+ * table and in each the youngest first (row.h); then the parents of those that may end. A parent
+ * that waits is in the last of the tables, and its children are younger than it is.
  */
 #ifndef FA_PREFETCH_H
 #define FA_PREFETCH_H
@@ -14,7 +16,7 @@
 /* All zero but for the unit. */
 struct fa_prefetch {
     struct fa_unit *unit;
-    struct fa_keys tasks, whole, hashes;
+    struct fa_keys tasks, whole, hashes, roots;
     bool has_ends; /* tasks are going to end */
 };
 

@@ -394,7 +394,7 @@ static int compare_keys(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
 
-    return x < y ? -1 : x > y;
+    return x > y ? -1 : x < y;
 }
 
 /* Moves the rows for which `home` is known (or not) to the front; gives their number. */
@@ -454,7 +454,8 @@ enum faina_code fa_rows_load(struct fa_source *source, int64_t *keys, size_t cou
     enum faina_code code;
     size_t n;
 
-    qsort(keys, count, sizeof(*keys), compare_keys); /* everybody locks in the same order */
+    qsort(keys, count, sizeof(*keys),
+          compare_keys); /* who locks more than one takes the youngest first */
     sink.rows = fa_arena_take(arena, (count + 1) * sizeof(struct fa_row *));
     sink.lane_ids = fa_arena_zero(arena, count + 1, sizeof(int64_t));
     for (size_t i = 0; i < count; i++) {

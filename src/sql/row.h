@@ -120,8 +120,8 @@ FA_MUST_CHECK enum faina_code fa_row_load_payload(struct fa_source *source, stru
 
 /*
  * Reads many tasks with as few statements as there can be, and gives each to `found`. Those that
- * are not there are left out. Keys must be unique; they are sorted. With `whole`, held ones have
- * what was asked for too; with `payload`, all have their payload.
+ * are not there are left out. Keys must be unique; they are sorted, the youngest first. With
+ * `whole`, held ones have what was asked for too; with `payload`, all have their payload.
  */
 typedef void fa_row_found_fn(void *ctx, const struct fa_row *row);
 struct fa_rows_wish {

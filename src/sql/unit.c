@@ -26,6 +26,7 @@ void fa_unit_init(struct fa_unit *unit, struct fa_source source, struct fa_id_so
     };
     unit->buckets = fa_alloc_zero(unit->bucket_count, sizeof(struct fa_row *));
     fa_buf_init(&unit->journal, SIZE_MAX / 2);
+    fa_fronts_init(&unit->fronts);
 }
 
 /* A large transaction must not make all small ones after it clear its large tables. */
@@ -62,6 +63,7 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->added_count = unit->added_size = unit->lost_count = 0;
     unit->has_ready = unit->has_leftover = false;
     unit->ready_types = 0;
+    unit->old_key = FA_FRONT_NONE;
     unit->has_arrivals = false;
     unit->looked = NULL;
     unit->found = NULL;
@@ -393,7 +395,11 @@ enum faina_code fa_unit_share(struct fa_unit *unit, struct faina_error *err)
         return FAINA_OK;
     unit->share_epoch = unit->epoch;
     code = fa_unit_flush(unit, err);
-    return code == FAINA_OK ? fa_lanes_refresh(unit->source.lanes, unit->source.db, err) : code;
+    if (code == FAINA_OK)
+        code = fa_lanes_refresh(unit->source.lanes, unit->source.db, unit->fronts.is_worn, err);
+    if (code == FAINA_OK)
+        code = fa_fronts_refresh(&unit->fronts, unit->source.lanes, unit->source.db, err);
+    return code;
 }
 
 void fa_unit_touch(struct fa_unit *unit, struct fa_row *row)

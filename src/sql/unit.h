@@ -21,6 +21,7 @@
 #define FA_UNIT_H
 
 #include "model/states.h"
+#include "sql/fronts.h"
 #include "sql/row.h"
 
 struct fa_flows;
@@ -51,6 +52,7 @@ struct fa_unit {
     /* What there may be to do after the commit. */
     bool has_ready;       /* something may be claimed that could not before, of any type ... */
     uint64_t ready_types; /* ... or of these (fa_hash_bit), since it has come in line */
+    int64_t old_key;      /* the oldest that came into line behind others (fronts.h, O3) */
     bool has_leftover;    /* tasks in line were kept from other nodes, and not taken */
     int64_t next_us;      /* earliest new deadline; INT64_MAX: none */
     struct fa_id *ended;  /* tasks that ended */
@@ -67,6 +69,7 @@ struct fa_unit {
     int64_t claim_demand; /* how many tasks the claims of this batch want in all */
     int64_t claims;       /* claims of this transaction so far ... */
     int64_t claims_usual; /* ... and of the last one that had any */
+    struct fa_fronts fronts;
     uint64_t share_epoch; /* of the transaction that has refreshed the lanes */
 
     /* Rows, by key. */

@@ -191,6 +191,7 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
         code = fa_lanes_load(writer->lanes, writer->db, err);
         writer->needs_load = code != FAINA_OK;
         fa_flows_forget(writer->flows);
+        fa_fronts_forget(&writer->unit.fronts);
     }
     fa_unit_reset(&writer->unit);
     if (code == FAINA_OK &&
@@ -208,7 +209,8 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
     if (code == FAINA_OK)
         code = fa_journal_write(&writer->unit, err);
     if (code == FAINA_OK && ready_types(&writer->unit) && writer->engine->fleet != NULL)
-        code = fa_fleet_announce(writer->engine->fleet, writer->db, &writer->is_announced, err);
+        code = fa_fleet_announce(writer->engine->fleet, writer->db, writer->unit.old_key,
+                                 &writer->is_announced, err);
     if (code == FAINA_OK)
         code = fa_db_commit(writer->db, err);
     if (code != FAINA_OK) {
@@ -245,6 +247,12 @@ void fa_engine_set_next(struct fa_engine *engine, int64_t at_us)
     pthread_mutex_unlock(&engine->timer_mutex);
 }
 
+void fa_engine_tell_old(struct fa_engine *engine, int64_t key)
+{
+    for (size_t i = 0; key != FA_FRONT_NONE && i < engine->writer_count; i++)
+        fa_fronts_tell_old(&engine->writers[i].unit.fronts, key);
+}
+
 /* E3: after the commit, only what can't fail. */
 static void after_commit(struct fa_writer *writer)
 {
@@ -252,6 +260,7 @@ static void after_commit(struct fa_writer *writer)
     struct fa_unit *unit = &writer->unit;
 
     atomic_fetch_add(&engine->commits, 1);
+    fa_engine_tell_old(engine, unit->old_key);
     fa_waiters_tell_ended(engine->waiters, unit->ended, unit->ended_count);
     if (ready_types(unit))
         fa_waiters_tell_ready(engine->waiters, ready_types(unit));
@@ -259,6 +268,7 @@ static void after_commit(struct fa_writer *writer)
     if (engine->fleet != NULL)
         fa_fleet_tell(engine->fleet, &(struct fa_fleet_news){.has_ready = ready_types(unit) &&
                                                                           !writer->is_announced,
+                                                             .old_key = unit->old_key,
                                                              .has_leftover = unit->has_leftover,
                                                              .ended = unit->ended,
                                                              .ended_count = unit->ended_count,

@@ -96,6 +96,8 @@ bool fa_writers_run_job(struct fa_engine *engine, struct fa_job *job);
 /* Returns when the chore is done or was refused; its code is the answer. */
 FA_MUST_CHECK enum faina_code fa_writers_run_chore(struct fa_engine *engine, struct fa_chore *chore,
                                                    size_t weight, struct faina_error *err);
+/* A task has come into line behind others (fronts.h, O3). */
+void fa_engine_tell_old(struct fa_engine *engine, int64_t key);
 /* The clock asks for something at this time, or earlier. */
 void fa_engine_set_next(struct fa_engine *engine, int64_t at_us);
 

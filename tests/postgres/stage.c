@@ -101,8 +101,8 @@ struct fa_stage *fa_stage_create(void)
              (long long)fa_clock_mono_us());
     fa_psql_exec(conn, "CREATE DATABASE %s", stage->database);
     fa_psql_close(conn);
-    snprintf(stage->url, sizeof stage->url, "%.*s/%s?schema=stage", (int)(path - fa_psql_url()),
-             fa_psql_url(), stage->database);
+    snprintf(stage->url, sizeof stage->url, "%.*s/%s?schema=stage&application_name=%s",
+             (int)(path - fa_psql_url()), fa_psql_url(), stage->database, stage->database);
     fa_t_init(&stage->main);
     snprintf(stage->main.url, sizeof stage->main.url, "%s", stage->url);
     fa_t_open(&stage->main);

@@ -4,7 +4,10 @@
  */
 #include "postgres/stage.h"
 
+#include "model/states.h"
+
 #include <setjmp.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -99,6 +102,18 @@ STEP(cancel_id)
 {
     (void)conn;
     told->code = fa_t_cancel(mine, scene->id, NOBODY);
+}
+
+STEP(cancel_third)
+{
+    (void)conn;
+    told->code = fa_t_cancel(mine, scene->third, NOBODY);
+}
+
+STEP(complete_back)
+{
+    (void)conn;
+    told->code = fa_t_complete(mine, scene->other, NOBODY, "{\"n\":1}");
 }
 
 STEP(retry_id)
@@ -216,6 +231,19 @@ static void one_family(struct fa_scene *scene)
     set_id(scene->third, fa_t_child(scene->t, scene->id, 1));
     fa_t_take(scene->t, scene->other, "w");
     fa_t_take(scene->t, scene->third, "w");
+}
+
+/* The same, with `other` in the background and `third` in line. */
+static void one_family_apart(struct fa_scene *scene)
+{
+    struct faina_submit children[] = {{.type = "child"}, {.type = "child"}};
+
+    one_running(scene);
+    CHECK_OK(scene->t, fa_t_block(scene->t, scene->id, BY("w"), children, 2));
+    set_id(scene->other, fa_t_child(scene->t, scene->id, 0));
+    set_id(scene->third, fa_t_child(scene->t, scene->id, 1));
+    fa_t_take(scene->t, scene->other, "w");
+    CHECK_OK(scene->t, fa_t_background(scene->t, scene->other, BY("w"), 0));
 }
 
 static void two_limited(struct fa_scene *scene)
@@ -344,6 +372,23 @@ static void check_cancelled_family(struct fa_scene *scene)
     CHECK_NOW(scene->t, scene->third, FAINA_CANCELLED);
 }
 
+/* The same, with a second child that somebody else ends or cancels. */
+static void check_cancelled_by_three(struct fa_scene *scene)
+{
+    enum faina_code a = scene->told[A][0].code, b = scene->told[B][0].code;
+    enum faina_code c = scene->told[C][0].code;
+    bool was_over = is_before(&scene->told[A][0], &scene->told[B][0]) &&
+                    is_before(&scene->told[C][0], &scene->told[B][0]);
+
+    EXPECT(scene, a == FAINA_OK || a == FAINA_INVALID_TRANSITION);
+    EXPECT(scene, c == FAINA_OK || c == FAINA_INVALID_TRANSITION);
+    EXPECT(scene, b == FAINA_OK);
+    EXPECT(scene, !was_over || (a == FAINA_OK && c == FAINA_OK));
+    CHECK_NOW(scene->t, scene->id, FAINA_CANCELLED);
+    EXPECT(scene, fa_status_is_ended(fa_t_task(scene->t, scene->other)->status));
+    EXPECT(scene, fa_status_is_ended(fa_t_task(scene->t, scene->third)->status));
+}
+
 /* Two hold the one permit only one after the other. */
 static void check_limit(struct fa_scene *scene)
 {
@@ -448,6 +493,11 @@ static const struct fa_play plays[] = {
      LOCK_PARKED, check_parent_goes_on},
     {"child ends, family cancelled", one_family, {{complete_other}, {cancel_id}, {0}, LOCKS},
      LOCK_PARKED, check_cancelled_family},
+    {"two children end, family cancelled", one_family,
+     {{complete_other}, {cancel_id}, {complete_third}, LOCKS}, LOCK_PARKED,
+     check_cancelled_by_three},
+    {"children elsewhere end, family cancelled", one_family_apart,
+     {{complete_back}, {cancel_id}, {cancel_third}, LOCKS}, LOCK_PARKED, check_cancelled_by_three},
     {"a limit of one", two_limited,
      {{claim_id, complete_mine}, {claim_other, complete_mine}, {0}, LOCKS}, LOCK_RESOURCES,
      check_limit},
@@ -461,6 +511,22 @@ static const struct fa_play plays[] = {
 };
 /* clang-format on */
 
+/* Lines of the server's log in which one of the stage's sessions was told of a deadlock. */
+static int count_deadlocks(const struct fa_stage *stage)
+{
+    const char *path = getenv("FA_POSTGRES_LOG"), *name = strrchr(fa_stage_url(stage), '=') + 1;
+    FILE *file = fopen(path ? path : "", "r");
+    char line[1024];
+    int count = 0;
+
+    CHECK(file, "the server's log can't be read");
+    while (fgets(line, sizeof line, file))
+        count += strstr(line, name) && strstr(line, "deadlock detected");
+    fclose(file);
+    return count;
+}
+
+/* A deadlock is noticed after a second; the operation is run again, so nobody is told. */
 static void test_orders__all(void **state)
 {
     struct fa_stage *stage;
@@ -478,6 +544,7 @@ static void test_orders__all(void **state)
         total += played;
     }
     CHECK_TRUE(total > 200);
+    CHECK_INT(count_deadlocks(stage), 0);
     fa_stage_destroy(stage);
 }
 

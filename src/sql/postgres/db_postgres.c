@@ -346,8 +346,8 @@ static bool send_plain(struct pg *pg, const char *text, int what)
 
 #define LOCK_HERE "/* lock */"
 
-/* The text of a statement; who reads to change locks the rows of its table `s`, or those of an
- * inner part that says where. */
+/* The text of a statement; who reads to change locks the rows of its table `s`, the youngest first
+ * (prefetch.h), or those of an inner part that says where. */
 static const char *text_of(struct pg *pg, enum fa_sql sql, bool for_change)
 {
     const char *text = fa_sql_postgres(sql, NULL), *place = strstr(text, LOCK_HERE);
@@ -355,7 +355,7 @@ static const char *text_of(struct pg *pg, enum fa_sql sql, bool for_change)
     if (!for_change)
         return text;
     if (place == NULL)
-        return fa_arena_printf(&pg->scratch, "%s\nFOR UPDATE OF s", text);
+        return fa_arena_printf(&pg->scratch, "%s\nORDER BY s.id DESC\nFOR UPDATE OF s", text);
     return fa_arena_printf(&pg->scratch, "%.*sFOR UPDATE%s", (int)(place - text), text,
                            place + strlen(LOCK_HERE));
 }

@@ -38,6 +38,8 @@
 #define ENDED_MAX 65536        /* more ends than this at once: waiters find out by looking */
 #define PAYLOAD_MAX 7000       /* a notification holds less than 8,000 bytes */
 
+#define ANNOUNCEMENT_SIZE 256
+
 enum channel { AVAILABLE, COMPLETED, DUE, AWAITED, CHANNEL_COUNT };
 
 static const char *const channels[CHANNEL_COUNT] = {
@@ -56,6 +58,7 @@ struct ids {
 /* What has gathered to be told. */
 struct outbox {
     bool has_ready;
+    int64_t old_key;
     struct ids ended, awaits;
     int64_t due_us;
 };
@@ -81,10 +84,10 @@ struct fa_fleet {
     int64_t leftover_us; /* monotonic; 0: none */
     bool is_closing;
 
-    char announcement[256];         /* the schema, and who says it */
-    atomic_llong announced_at;      /* monotonic */
-    atomic_llong epoch;             /* 0: we don't lead */
-    atomic_llong others_wait_until; /* monotonic */
+    char announcement[ANNOUNCEMENT_SIZE]; /* the schema, and who says it */
+    atomic_llong announced_at;            /* monotonic */
+    atomic_llong epoch;                   /* 0: we don't lead */
+    atomic_llong others_wait_until;       /* monotonic */
 
     /* The thread's own; times are monotonic. */
     PGconn *conn;
@@ -169,6 +172,8 @@ void fa_fleet_tell(struct fa_fleet *fleet, const struct fa_fleet_news *news)
         return;
     pthread_mutex_lock(&fleet->mutex);
     fleet->outbox.has_ready |= news->has_ready;
+    if (news->has_ready && news->old_key < fleet->outbox.old_key)
+        fleet->outbox.old_key = news->old_key;
     if (news->has_leftover && fleet->leftover_us == 0)
         fleet->leftover_us = fa_clock_mono_us() + LEFTOVER_US;
     if (tells_ends && fleet->outbox.ended.count < ENDED_MAX)
@@ -179,11 +184,22 @@ void fa_fleet_tell(struct fa_fleet *fleet, const struct fa_fleet_news *news)
     wake(fleet);
 }
 
-enum faina_code fa_fleet_announce(struct fa_fleet *fleet, struct fa_db *db, bool *is_done,
-                                  struct faina_error *err)
+/* That there is something to claim; and from which key on, when it isn't only the newest. */
+static const char *write_announcement(const struct fa_fleet *fleet, int64_t old_key, char *out)
 {
+    if (old_key == FA_FRONT_NONE)
+        snprintf(out, ANNOUNCEMENT_SIZE, "%s", fleet->announcement);
+    else
+        snprintf(out, ANNOUNCEMENT_SIZE, "%s %lld", fleet->announcement, (long long)old_key);
+    return out;
+}
+
+enum faina_code fa_fleet_announce(struct fa_fleet *fleet, struct fa_db *db, int64_t old_key,
+                                  bool *is_done, struct faina_error *err)
+{
+    char text[ANNOUNCEMENT_SIZE];
     struct fa_value params[2] = {fa_value_text(channels[AVAILABLE]),
-                                 fa_value_text(fleet->announcement)};
+                                 fa_value_text(write_announcement(fleet, old_key, text))};
     long long last = atomic_load(&fleet->announced_at), now = fa_clock_mono_us();
 
     *is_done = now - last > ANNOUNCE_US &&
@@ -250,15 +266,20 @@ static PGresult *ask(struct fa_fleet *fleet, enum fa_sql sql, const char *const 
     return NULL;
 }
 
+static void notify_whole(struct fa_fleet *fleet, enum channel channel, const char *text)
+{
+    const char *params[2] = {channels[channel], text};
+
+    PQclear(ask(fleet, FA_SQL_NOTIFY, params, 2));
+}
+
 static void notify(struct fa_fleet *fleet, enum channel channel, const char *text)
 {
     struct fa_arena scratch = {0};
-    const char *params[2] = {channels[channel],
-                             text[0] == '\0'
-                                 ? fleet->target->schema
-                                 : fa_arena_printf(&scratch, "%s %s", fleet->target->schema, text)};
 
-    PQclear(ask(fleet, FA_SQL_NOTIFY, params, 2));
+    notify_whole(fleet, channel,
+                 text[0] == '\0' ? fleet->target->schema
+                                 : fa_arena_printf(&scratch, "%s %s", fleet->target->schema, text));
     fa_arena_finish(&scratch);
 }
 
@@ -345,6 +366,7 @@ static void tell_due(struct fa_fleet *fleet, int64_t due_us)
 
 static void empty_outbox(struct fa_fleet *fleet)
 {
+    char text[ANNOUNCEMENT_SIZE];
     struct outbox box;
     uint64_t count;
 
@@ -352,17 +374,17 @@ static void empty_outbox(struct fa_fleet *fleet)
         return;
     pthread_mutex_lock(&fleet->mutex);
     box = fleet->outbox;
-    fleet->outbox = (struct outbox){.due_us = INT64_MAX};
+    fleet->outbox = (struct outbox){.due_us = INT64_MAX, .old_key = FA_FRONT_NONE};
     if (fleet->leftover_us != 0 && fleet->leftover_us <= fa_clock_mono_us()) {
         box.has_ready = true;
         fleet->leftover_us = 0;
         pthread_mutex_unlock(&fleet->mutex);
-        fleet->events.ready(fleet->events.ctx);
+        fleet->events.ready(fleet->events.ctx, FA_FRONT_NONE);
     } else {
         pthread_mutex_unlock(&fleet->mutex);
     }
     if (box.has_ready)
-        notify(fleet, AVAILABLE, "");
+        notify_whole(fleet, AVAILABLE, write_announcement(fleet, box.old_key, text));
     tell_ended(fleet, &box.ended);
     tell_due(fleet, box.due_us);
     tell_awaits(fleet, &box.awaits);
@@ -395,11 +417,22 @@ static void hear_completed(struct fa_fleet *fleet, const char *text)
     free(ids.items);
 }
 
+/* Who doesn't say who it is may have made its ids long ago: a submit in SQL, in a transaction of
+ * somebody's own. */
+static int64_t read_old_key(const char *text)
+{
+    const char *at = strchr(text, ' ');
+
+    if (text[0] == '\0')
+        return 0;
+    return at != NULL ? atoll(at + 1) : FA_FRONT_NONE;
+}
+
 static void hear(struct fa_fleet *fleet, enum channel channel, const char *text)
 {
     switch (channel) {
     case AVAILABLE:
-        fleet->events.ready(fleet->events.ctx);
+        fleet->events.ready(fleet->events.ctx, read_old_key(text));
         break;
     case COMPLETED:
         hear_completed(fleet, text);
@@ -416,6 +449,14 @@ static void hear(struct fa_fleet *fleet, enum channel channel, const char *text)
     }
 }
 
+/* What one of our own transactions has announced. */
+static bool is_own(const struct fa_fleet *fleet, const char *text)
+{
+    size_t len = strlen(fleet->announcement);
+
+    return strncmp(text, fleet->announcement, len) == 0 && (text[len] == '\0' || text[len] == ' ');
+}
+
 static void hear_all(struct fa_fleet *fleet)
 {
     size_t schema_len = strlen(fleet->target->schema);
@@ -423,8 +464,7 @@ static void hear_all(struct fa_fleet *fleet)
 
     while (fleet->conn != NULL && (note = PQnotifies(fleet->conn)) != NULL) {
         const char *text = note->extra;
-        bool is_ours = note->be_pid != PQbackendPID(fleet->conn) &&
-                       strcmp(text, fleet->announcement) != 0 &&
+        bool is_ours = note->be_pid != PQbackendPID(fleet->conn) && !is_own(fleet, text) &&
                        strncmp(text, fleet->target->schema, schema_len) == 0 &&
                        (text[schema_len] == ' ' || text[schema_len] == '\0');
 
@@ -586,6 +626,7 @@ enum faina_code fa_fleet_join_postgres(struct fa_pg_target *target,
     fleet->target = target;
     fleet->events = *events;
     fleet->outbox.due_us = INT64_MAX;
+    fleet->outbox.old_key = FA_FRONT_NONE;
     fleet->connect_pause = RECONNECT_MIN_US;
     make_node_name(fleet);
     snprintf(fleet->announcement, sizeof(fleet->announcement), "%s %s", target->schema,

@@ -1,0 +1,2 @@
+-- How many dead rows `ready` has, by the server's own count. Reads no table.
+SELECT pg_stat_get_dead_tuples('ready'::regclass)
