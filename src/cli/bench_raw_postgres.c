@@ -105,8 +105,8 @@ enum faina_code fa_bench_session_open(struct fa_bench_session **out, const struc
         code = fa_bench_session_run(session, settings, NULL, err);
     if (code == FAINA_OK && schema) {
         snprintf(sql, sizeof sql,
-                 "CREATE SCHEMA IF NOT EXISTS \"%.100s\"; SET search_path = \"%.100s\", public", schema,
-                 schema);
+                 "CREATE SCHEMA IF NOT EXISTS \"%.100s\"; SET search_path = \"%.100s\", public",
+                 schema, schema);
         code = fa_bench_session_run(session, sql, NULL, err);
     }
     if (code != FAINA_OK) {
@@ -177,7 +177,8 @@ enum faina_code fa_bench_schemas_drop(const struct fa_bench *bench, const char *
              "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, '%.100s')", prefix);
     found = PQexec(session->conn, sql);
     for (int i = 0; code == FAINA_OK && i < PQntuples(found); i++) {
-        snprintf(sql, sizeof sql, "DROP SCHEMA IF EXISTS \"%.100s\" CASCADE", PQgetvalue(found, i, 0));
+        snprintf(sql, sizeof sql, "DROP SCHEMA IF EXISTS \"%.100s\" CASCADE",
+                 PQgetvalue(found, i, 0));
         code = fa_bench_session_run(session, sql, NULL, err);
     }
     PQclear(found);
