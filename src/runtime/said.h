@@ -45,7 +45,7 @@ void fa_said_refuse(struct fa_said *said, const char *format, ...) FA_PRINTF(2, 
 /* The outcome of an attempt that ended well by itself, with this output (NULL: none; checked here).
  * It is a failure when what was said or the output makes no sense. */
 struct fa_outcome fa_said_outcome(struct fa_said *said, const char *output);
-/* True: it asked for resources that its task lacks, and so ends with *outcome, however it exited. */
+/* True: it asked for resources that its task lacks, so it ends with *outcome, however it exited. */
 bool fa_said_requires(struct fa_said *said, struct fa_outcome *outcome);
 
 #endif
