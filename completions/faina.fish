@@ -160,6 +160,8 @@ complete -c faina -n '__fish_seen_subcommand_from cron; and not __fish_seen_subc
 complete -c faina -n '__fish_seen_subcommand_from cron; and not __fish_seen_subcommand_from ls set rm run next' -a set -d 'make a task again and again'
 complete -c faina -n '__fish_seen_subcommand_from cron; and __fish_seen_subcommand_from set' -l timezone -x -d 'its times are of this zone, such as Europe/Berlin (default UTC)'
 complete -c faina -n '__fish_seen_subcommand_from cron; and __fish_seen_subcommand_from set' -l catch-up -x -a 'none one all' -d 'after a downtime: none (default), one or all'
+complete -c faina -n '__fish_seen_subcommand_from cron; and __fish_seen_subcommand_from set' -l overlap -x -a 'allow skip cancel' -d 'while the task before lives: allow (default), skip or cancel'
+complete -c faina -n '__fish_seen_subcommand_from cron; and __fish_seen_subcommand_from set' -l jitter -x -d 'each task waits up to this long besides, by chance'
 complete -c faina -n '__fish_seen_subcommand_from cron; and __fish_seen_subcommand_from set' -l paused -d 'keep it, but make no tasks'
 complete -c faina -n '__fish_seen_subcommand_from cron; and __fish_seen_subcommand_from set' -l name -x -d 'a label for people (default: the type)'
 complete -c faina -n '__fish_seen_subcommand_from cron; and __fish_seen_subcommand_from set' -l priority -s p -x -d 'higher first (default 0)'

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ARENA_BLOCK_MIN ((size_t)1024)
+#define ARENA_BLOCK_MIN ((size_t)1008) /* with its header no more than malloc keeps at hand */
 #define ARENA_BLOCK_MAX ((size_t)256 * 1024)
 #define BUF_SIZE_MIN ((size_t)64)
 
@@ -170,17 +170,21 @@ char *fa_arena_strdup(struct fa_arena *arena, const char *text)
     return text ? fa_arena_copy(arena, text, strlen(text)) : NULL;
 }
 
+/* Most texts fit into what is left of the block, and are written once. */
 char *fa_arena_printf(struct fa_arena *arena, const char *format, ...)
 {
+    size_t room = (size_t)(arena->end - arena->next);
     va_list args;
     char *text;
     int len;
 
     va_start(args, format);
-    len = vsnprintf(NULL, 0, format, args);
+    len = vsnprintf(arena->next, room, format, args);
     va_end(args);
     assert(len >= 0);
     text = fa_arena_take(arena, (size_t)len + 1);
+    if ((size_t)len < room)
+        return text;
     va_start(args, format);
     vsnprintf(text, (size_t)len + 1, format, args);
     va_end(args);
@@ -240,7 +244,7 @@ void fa_buf_init(struct fa_buf *buf, size_t max)
 
 /* Makes room for `len` more bytes and a NUL. False: that would be more than the maximum (M2). What
  * did not fit leaves no gap: nothing is added after it either. */
-static bool make_room(struct fa_buf *buf, size_t len)
+static bool grow(struct fa_buf *buf, size_t len)
 {
     size_t needed, size;
 
@@ -261,14 +265,36 @@ static bool make_room(struct fa_buf *buf, size_t len)
     return true;
 }
 
-void fa_buf_add(struct fa_buf *buf, const char *ptr, size_t len)
+/* The same; there is room as a rule. (The size is never beyond the maximum and its NUL.) */
+static inline bool make_room(struct fa_buf *buf, size_t len)
 {
+    return (len < buf->size - buf->len && !buf->overflow) || grow(buf, len);
+}
+
+char *fa_buf_extend(struct fa_buf *buf, size_t len)
+{
+    char *at;
+
     if (!make_room(buf, len))
-        return;
-    if (len)
-        memcpy(buf->ptr + buf->len, ptr, len);
+        return NULL;
+    at = buf->ptr + buf->len;
     buf->len += len;
     buf->ptr[buf->len] = '\0';
+    return at;
+}
+
+void fa_buf_reserve(struct fa_buf *buf, size_t len)
+{
+    if (len <= buf->max - buf->len)
+        (void)make_room(buf, len);
+}
+
+void fa_buf_add(struct fa_buf *buf, const char *ptr, size_t len)
+{
+    char *at = fa_buf_extend(buf, len);
+
+    if (at && len)
+        memcpy(at, ptr, len);
 }
 
 void fa_buf_add_str(struct fa_buf *buf, const char *text)
@@ -278,23 +304,32 @@ void fa_buf_add_str(struct fa_buf *buf, const char *text)
 
 void fa_buf_add_char(struct fa_buf *buf, char c)
 {
-    fa_buf_add(buf, &c, 1);
+    char *at = fa_buf_extend(buf, 1);
+
+    if (at)
+        *at = c;
 }
 
+/* Most texts fit into what is there, and are written once. */
 void fa_buf_printf(struct fa_buf *buf, const char *format, ...)
 {
+    size_t room = buf->overflow ? 0 : buf->size - buf->len;
     va_list args;
     int len;
 
     va_start(args, format);
-    len = vsnprintf(NULL, 0, format, args);
+    len = vsnprintf(room ? buf->ptr + buf->len : NULL, room, format, args);
     va_end(args);
     assert(len >= 0);
+    if (room && (size_t)len >= room)
+        buf->ptr[buf->len] = '\0'; /* what was cut off is written again, or not at all */
     if (!make_room(buf, (size_t)len))
         return;
-    va_start(args, format);
-    vsnprintf(buf->ptr + buf->len, (size_t)len + 1, format, args);
-    va_end(args);
+    if ((size_t)len >= room) {
+        va_start(args, format);
+        vsnprintf(buf->ptr + buf->len, (size_t)len + 1, format, args);
+        va_end(args);
+    }
     buf->len += (size_t)len;
 }
 

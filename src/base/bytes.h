@@ -76,6 +76,10 @@ void fa_buf_add(struct fa_buf *buf, const char *ptr, size_t len);
 void fa_buf_add_str(struct fa_buf *buf, const char *text);
 void fa_buf_add_char(struct fa_buf *buf, char c);
 void fa_buf_printf(struct fa_buf *buf, const char *format, ...) FA_PRINTF(2, 3);
+/* Adds `len` bytes for the caller to fill in. NULL: they don't fit (M2). */
+char *fa_buf_extend(struct fa_buf *buf, size_t len);
+/* Takes memory for `len` bytes beforehand, for one who knows what is coming. */
+void fa_buf_reserve(struct fa_buf *buf, size_t len);
 void fa_buf_clear(struct fa_buf *buf); /* empties it, keeps its memory */
 void fa_buf_finish(struct fa_buf *buf);
 

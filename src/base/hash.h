@@ -1,5 +1,5 @@
 /*
- * hash.h - SHA-256 (OpenSSL) and its hexadecimal form.
+ * hash.h - SHA-256 (OpenSSL) and its hexadecimal form; and a bit for a text.
  */
 #ifndef FA_HASH_H
 #define FA_HASH_H
@@ -13,5 +13,8 @@ void fa_sha256(struct fa_bytes data, uint8_t out[FA_SHA256_SIZE]);
 /* Hashes several parts, each preceded by its length, so that ("ab","c") differs from ("a","bc"). */
 void fa_sha256_parts(const struct fa_bytes *parts, size_t count, uint8_t out[FA_SHA256_SIZE]);
 void fa_hex(const uint8_t *bytes, size_t count, char *out); /* lower case; out has 2*count+1 */
+
+/* One of the 64 bits of a word, for sets of texts that may say too much and never too little. */
+uint64_t fa_hash_bit(const char *text);
 
 #endif

@@ -22,37 +22,61 @@ static const char *skip_space(const char *at, const char *end)
     return at;
 }
 
+/* Which of eight bytes is the first that is a quote or a backslash; 8: none. */
+static size_t find_end(const char *at)
+{
+    const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+    uint64_t word, quote, slash, found;
+
+    memcpy(&word, at, sizeof(word));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    quote = word ^ ones * '"';
+    slash = word ^ ones * '\\';
+    found = (((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & tops;
+    return found ? (size_t)__builtin_ctzll(found) / 8 : 8;
+}
+
 /* From an opening quote to behind the closing one. */
 static const char *skip_string(const char *at, const char *end)
 {
-    for (at++; at < end && *at != '"'; at++) {
-        if (*at == '\\' && at + 1 < end)
-            at++;
+    at++;
+    while (at < end) {
+        if (end - at >= 8) {
+            size_t plain = find_end(at);
+
+            at += plain;
+            if (plain == 8)
+                continue;
+        }
+        if (*at == '"')
+            return at + 1;
+        at += *at == '\\' && end - at > 1 ? 2 : 1;
     }
-    return at < end ? at + 1 : end;
+    return end;
 }
 
-/* From an opening bracket to behind its closing one. */
+/* From an opening bracket to behind its closing one. Every payload passes here several times. */
 static const char *skip_container(const char *at, const char *end)
 {
+    enum { OTHER, QUOTE, OPEN, CLOSE };
+    static const unsigned char kinds[256] = {
+        ['"'] = QUOTE, ['['] = OPEN, ['{'] = OPEN, [']'] = CLOSE, ['}'] = CLOSE};
     size_t depth = 0;
 
     while (at < end) {
-        switch (*at) {
-        case '"':
+        unsigned char kind = kinds[(unsigned char)*at];
+
+        if (kind == QUOTE) {
             at = skip_string(at, end);
             continue;
-        case '[':
-        case '{':
-            depth++;
-            break;
-        case ']':
-        case '}':
-            if (--depth == 0)
-                return at + 1;
-            break;
         }
         at++;
+        if (kind == OPEN)
+            depth++;
+        else if (kind == CLOSE && --depth == 0)
+            return at;
     }
     return end;
 }

@@ -13,6 +13,20 @@ FA_MUST_CHECK enum faina_code fa_json_check_long(struct fa_bytes text, size_t de
                                                  const char *what, enum faina_code code,
                                                  struct faina_error *err);
 
+/* Eight bytes at once: which of them end a plain stretch of a string? (A byte below 0x20, 0x7f and
+ * above, a quote, a backslash.) Zero: none does. */
+static inline uint64_t fa_json_special_in(const char *at)
+{
+    const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+    uint64_t word, quote, slash, del;
+
+    memcpy(&word, at, sizeof(word));
+    quote = word ^ ones * '"';
+    slash = word ^ ones * '\\';
+    del = word ^ ones * 0x7f;
+    return (word | (word - ones * 0x20) | (quote - ones) | (slash - ones) | (del - ones)) & tops;
+}
+
 /* Whether the raw bytes between quotes hold an escape. */
 static inline bool fa_json_has_escapes(struct fa_bytes raw)
 {

@@ -11,20 +11,6 @@
 #define KEYS_MAX 16
 #define DEPTH_MAX 8
 
-/* Eight bytes at once: which of them end a plain stretch of a string? (A byte below 0x20, 0x7f and
- * above, a quote, a backslash.) Zero: none does. */
-static uint64_t special_in(const char *at)
-{
-    const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
-    uint64_t word, quote, slash, del;
-
-    memcpy(&word, at, sizeof(word));
-    quote = word ^ ones * '"';
-    slash = word ^ ones * '\\';
-    del = word ^ ones * 0x7f;
-    return (word | (word - ones * 0x20) | (quote - ones) | (slash - ones) | (del - ones)) & tops;
-}
-
 /* What is left to read. */
 struct reader {
     const char *at, *end;
@@ -64,7 +50,7 @@ static bool take_string(struct reader *r, struct fa_bytes *out)
     if (!take(r, '"'))
         return false;
     start = r->at;
-    while (r->end - r->at >= 8 && special_in(r->at) == 0)
+    while (r->end - r->at >= 8 && fa_json_special_in(r->at) == 0)
         r->at += 8;
     while (r->at < r->end && *r->at >= 0x20 && *r->at < 0x7f && *r->at != '"' && *r->at != '\\')
         r->at++;

@@ -7,10 +7,26 @@
 #include "base/utf8.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+/* Whether a text can stand between quotes as it is, as nearly all can. */
+static bool is_plain(struct fa_bytes text)
+{
+    size_t at = 0;
+
+    for (; text.len - at >= sizeof(uint64_t); at += sizeof(uint64_t))
+        if (fa_json_special_in(text.ptr + at))
+            return false;
+    for (; at < text.len; at++) {
+        unsigned char c = (unsigned char)text.ptr[at];
+
+        if (c < 0x20 || c >= 0x80 || c == '"' || c == '\\')
+            return false;
+    }
+    return true;
+}
 
 /* Adds well-formed UTF-8 without quotes. */
 static void add_escaped(struct fa_buf *out, struct fa_bytes text)
@@ -114,10 +130,30 @@ void fa_json_end_array(struct fa_json_writer *w)
     end_container(w, ']');
 }
 
+/* ,"text": in one go. */
+static void add_plain_key(struct fa_json_writer *w, struct fa_bytes key)
+{
+    char *at = fa_buf_extend(w->out, key.len + 3 + w->needs_comma);
+
+    if (!at)
+        return;
+    if (w->needs_comma)
+        *at++ = ',';
+    *at++ = '"';
+    memcpy(at, key.ptr, key.len);
+    memcpy(at + key.len, "\":", 2);
+}
+
 void fa_json_key(struct fa_json_writer *w, const char *key)
 {
     assert(!w->after_key);
     assert(w->depth > 0);
+    if (w->indent <= 0 && is_plain(fa_str(key))) {
+        add_plain_key(w, fa_str(key));
+        w->needs_comma = false;
+        w->after_key = true;
+        return;
+    }
     fa_json_put_str(w, key);
     fa_buf_add_str(w->out, w->indent > 0 ? ": " : ":");
     w->needs_comma = false;
@@ -139,13 +175,29 @@ static void add_repaired(struct fa_buf *out, struct fa_bytes text)
     }
 }
 
+static void add_plain(struct fa_buf *out, struct fa_bytes text)
+{
+    char *at = fa_buf_extend(out, text.len + 2);
+
+    if (!at)
+        return;
+    *at++ = '"';
+    if (text.len)
+        memcpy(at, text.ptr, text.len);
+    at[text.len] = '"';
+}
+
 void fa_json_put_bytes(struct fa_json_writer *w, struct fa_bytes text)
 {
     begin_item(w);
+    w->needs_comma = true;
+    if (is_plain(text)) {
+        add_plain(w->out, text);
+        return;
+    }
     fa_buf_add_char(w->out, '"');
     add_repaired(w->out, text);
     fa_buf_add_char(w->out, '"');
-    w->needs_comma = true;
 }
 
 void fa_json_put_str(struct fa_json_writer *w, const char *text)
@@ -165,9 +217,16 @@ static void put_plain(struct fa_json_writer *w, struct fa_bytes text)
 
 void fa_json_put_int(struct fa_json_writer *w, int64_t value)
 {
-    begin_item(w);
-    fa_buf_printf(w->out, "%" PRId64, value);
-    w->needs_comma = true;
+    uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    char text[20], *at = text + sizeof(text);
+
+    do {
+        *--at = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    if (value < 0)
+        *--at = '-';
+    put_plain(w, (struct fa_bytes){at, (size_t)(text + sizeof(text) - at)});
 }
 
 void fa_json_put_double(struct fa_json_writer *w, double value)

@@ -75,20 +75,14 @@ enum faina_code fa_bench_engine_grow_log(struct fa_bench_engine *engine, struct 
     return fa_bench_driver_grow_log(&engine->drivers[0], err);
 }
 
-enum faina_code fa_bench_engine_open(struct fa_bench_engine **out, const struct fa_bench *bench,
-                                     const char *place, const char *name,
-                                     const struct fa_bench_speed *speed, struct faina_error *err)
+struct fa_bench_engine *fa_bench_engine_create(struct fa_service *service,
+                                               const struct fa_bench *bench,
+                                               const struct fa_bench_speed *speed)
 {
     struct fa_bench_engine *engine = fa_alloc_zero(1, sizeof *engine);
-    enum faina_code code;
 
-    assert(speed->subject == FA_BENCH_ENGINE);
     assert(speed->tasks % speed->callers == 0);
-    code = fa_bench_service_open(&engine->service, bench, place, name, err);
-    if (code != FAINA_OK) {
-        free(engine);
-        return code;
-    }
+    engine->service = service;
     engine->share = (size_t)(speed->tasks / speed->callers);
     engine->batch = at_most((size_t)speed->batch, engine->share);
     engine->has_key = speed->has_key;
@@ -98,8 +92,19 @@ enum faina_code fa_bench_engine_open(struct fa_bench_engine **out, const struct 
         fa_bench_driver_init(&engine->drivers[i], engine->service, &bench->inputs, (int)i + 1,
                              engine->batch, engine->share);
     engine->crew = fa_bench_crew_start(engine->caller_count, run_share, engine);
-    *out = engine;
-    return FAINA_OK;
+    return engine;
+}
+
+enum faina_code fa_bench_engine_open(struct fa_bench_engine **out, const struct fa_bench *bench,
+                                     const char *place, const char *name,
+                                     const struct fa_bench_speed *speed, struct faina_error *err)
+{
+    struct fa_service *service;
+    enum faina_code code = fa_bench_service_open(&service, bench, place, name, err);
+
+    if (code == FAINA_OK)
+        *out = fa_bench_engine_create(service, bench, speed);
+    return code;
 }
 
 void fa_bench_engine_close(struct fa_bench_engine *engine)

@@ -10,6 +10,7 @@
 #include "cli/bench_run.h"
 
 struct fa_bench_engine;
+struct fa_service;
 
 /* Opens an engine for what `speed` describes, in `place` under `name`. */
 FA_MUST_CHECK enum faina_code fa_bench_engine_open(struct fa_bench_engine **out,
@@ -17,6 +18,10 @@ FA_MUST_CHECK enum faina_code fa_bench_engine_open(struct fa_bench_engine **out,
                                                    const char *name,
                                                    const struct fa_bench_speed *speed,
                                                    struct faina_error *err);
+/* The same with a service that is open already; closing the one closes the other. */
+struct fa_bench_engine *fa_bench_engine_create(struct fa_service *service,
+                                               const struct fa_bench *bench,
+                                               const struct fa_bench_speed *speed);
 void fa_bench_engine_close(struct fa_bench_engine *engine); /* NULL is fine */
 
 /* Brings the log to its size (bench_run.h). */

@@ -103,6 +103,8 @@ static const char *subject_name(const struct fa_bench_report *report, enum fa_be
         return "engine";
     case FA_BENCH_POSTED:
         return "engine, posted";
+    case FA_BENCH_HTTP:
+        return "engine, over HTTP";
     }
     return "";
 }
@@ -207,6 +209,22 @@ static void print_wakes(const struct fa_bench_report *report, FILE *out)
     }
 }
 
+static void print_asked(const struct fa_bench_report *report, FILE *out)
+{
+    if (report->asked_count == 0)
+        return;
+    fprintf(out, "\n%-36s %11s %10s %10s %10s\n", "The server, answers per second", "connections",
+            "rate", "median ms", "p99 ms");
+    for (size_t i = 0; i < report->asked_count; i++) {
+        const struct fa_bench_asked *row = &report->asked[i];
+        char text[FA_TEXT_COUNT_SIZE];
+
+        fprintf(out, "%-36s %11d %10s %10.3f %10.3f\n", row->name, row->connections,
+                rate_text(&row->per_second, text), fa_bench_median(&row->medians_us) / 1000,
+                fa_bench_median(&row->p99s_us) / 1000);
+    }
+}
+
 static void print_resident(const char *name, int64_t before, int64_t quarter, int64_t after,
                            FILE *out)
 {
@@ -252,6 +270,7 @@ void fa_bench_report_print(const struct fa_bench_report *report, FILE *out)
     print_speeds(report, out);
     print_latencies(report, out);
     print_wakes(report, out);
+    print_asked(report, out);
     print_memory(&report->memory, out);
     print_ratios(report, out);
 }
@@ -333,10 +352,9 @@ static void write_speed(struct fa_json_writer *w, const struct fa_bench_speed *s
 {
     static const char *const names[] = {"submit", "claim", "complete", "life"};
     static const char *const subjects[] = {
-        [FA_BENCH_LEAN] = "raw-lean",
-        [FA_BENCH_OWN] = "raw-own",
-        [FA_BENCH_ENGINE] = "engine",
-        [FA_BENCH_POSTED] = "engine-posted",
+        [FA_BENCH_LEAN] = "raw-lean",    [FA_BENCH_OWN] = "raw-own",
+        [FA_BENCH_ENGINE] = "engine",    [FA_BENCH_POSTED] = "engine-posted",
+        [FA_BENCH_HTTP] = "engine-http",
     };
 
     fa_json_begin_object(w);
@@ -377,6 +395,20 @@ static void write_wake(struct fa_json_writer *w, const struct fa_bench_wake *row
     put_int(w, "samples", (int64_t)row->samples);
     put_double(w, "medianUs", fa_bench_median(&row->medians_us));
     put_double(w, "p99Us", fa_bench_median(&row->p99s_us));
+    put_rounds(w, "medians", &row->medians_us);
+    put_rounds(w, "p99s", &row->p99s_us);
+    fa_json_end_object(w);
+}
+
+static void write_asked(struct fa_json_writer *w, const struct fa_bench_asked *row)
+{
+    fa_json_begin_object(w);
+    put_str(w, "name", row->name);
+    put_int(w, "connections", row->connections);
+    put_double(w, "perSecond", fa_bench_median(&row->per_second));
+    put_double(w, "medianUs", fa_bench_median(&row->medians_us));
+    put_double(w, "p99Us", fa_bench_median(&row->p99s_us));
+    put_rounds(w, "rounds", &row->per_second);
     put_rounds(w, "medians", &row->medians_us);
     put_rounds(w, "p99s", &row->p99s_us);
     fa_json_end_object(w);
@@ -440,6 +472,11 @@ static void write_report(struct fa_json_writer *w, const struct fa_bench_report 
     fa_json_begin_array(w);
     for (size_t i = 0; i < report->wake_count; i++)
         write_wake(w, &report->wakes[i]);
+    fa_json_end_array(w);
+    fa_json_key(w, "asked");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < report->asked_count; i++)
+        write_asked(w, &report->asked[i]);
     fa_json_end_array(w);
     write_memory(w, &report->memory);
     fa_json_key(w, "ratios");

@@ -13,13 +13,14 @@
 #include <stdio.h>
 
 #define FA_BENCH_ROUNDS_MAX 1000
-#define FA_BENCH_ROWS_MAX 32
+#define FA_BENCH_ROWS_MAX 48
 
 enum fa_bench_subject {
     FA_BENCH_LEAN,   /* raw statements, the leanest table that is a queue at all */
     FA_BENCH_OWN,    /* raw statements on our own schema */
     FA_BENCH_ENGINE, /* the engine, through service.h */
     FA_BENCH_POSTED, /* the same, through post.h: callers that don't sleep */
+    FA_BENCH_HTTP,   /* the remote engine, and a server in another process */
 };
 
 /* A task's whole life is its three steps. */
@@ -56,6 +57,13 @@ struct fa_bench_wake {
     const char *name;
     size_t samples;
     struct fa_bench_rounds medians_us, p99s_us;
+};
+
+/* How fast a server answers one kind of request. */
+struct fa_bench_asked {
+    const char *name;
+    int connections;
+    struct fa_bench_rounds per_second, medians_us, p99s_us;
 };
 
 struct fa_bench_memory {
@@ -104,6 +112,8 @@ struct fa_bench_report {
     size_t latency_count;
     struct fa_bench_wake wakes[3];
     size_t wake_count;
+    struct fa_bench_asked asked[8];
+    size_t asked_count;
     struct fa_bench_memory memory;
     struct fa_bench_ratio ratios[FA_BENCH_ROWS_MAX];
     size_t ratio_count;

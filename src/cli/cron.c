@@ -28,6 +28,16 @@ static const char *time_text(struct fa_arena *arena, int64_t us)
     return fa_arena_strdup(arena, text);
 }
 
+static const char *jitter_text(struct fa_arena *arena, int64_t ms)
+{
+    char text[FA_TIME_SIZE];
+
+    if (ms == 0)
+        return NULL;
+    fa_duration_format(ms * 1000, text);
+    return fa_arena_printf(arena, "up to %s", text);
+}
+
 static void print_job(struct fa_cli *cli, const struct fa_cron_job *job)
 {
     struct fa_out_json json;
@@ -39,6 +49,8 @@ static void print_job(struct fa_cli *cli, const struct fa_cron_job *job)
         fa_record_line(cli, "timezone", FA_PLAIN, job->timezone);
         fa_record_line(cli, "task", FA_PLAIN, job->task);
         fa_record_line(cli, "catch up", FA_PLAIN, fa_catch_up_name(job->catch_up));
+        fa_record_line(cli, "overlap", FA_PLAIN, fa_overlap_name(job->overlap));
+        fa_record_line(cli, "jitter", FA_PLAIN, jitter_text(&cli->arena, job->jitter_ms));
         fa_record_line(cli, "next", job->is_paused ? FA_YELLOW : FA_PLAIN,
                        job->is_paused ? "paused" : time_text(&cli->arena, job->next_us));
         fa_record_line(cli, "last", FA_PLAIN, time_text(&cli->arena, job->last_us));
@@ -46,7 +58,7 @@ static void print_job(struct fa_cli *cli, const struct fa_cron_job *job)
         return;
     }
     fa_out_json_begin(cli, &json);
-    fa_cron_put(&json.writer, job);
+    fa_shape_put(&json.writer, &fa_shape_cron, job);
     fa_out_json_end(cli, &json);
 }
 
@@ -92,13 +104,7 @@ static void print_jobs(struct fa_cli *cli, const struct fa_cron_jobs *jobs)
     struct fa_out_json json;
 
     fa_out_json_begin(cli, &json);
-    fa_json_begin_object(&json.writer);
-    fa_json_key(&json.writer, "items");
-    fa_json_begin_array(&json.writer);
-    for (size_t i = 0; i < jobs->count; i++)
-        fa_cron_put(&json.writer, &jobs->items[i]);
-    fa_json_end_array(&json.writer);
-    fa_json_end_object(&json.writer);
+    fa_shape_put(&json.writer, &fa_shape_crons, jobs);
     fa_out_json_end(cli, &json);
 }
 
@@ -213,11 +219,15 @@ int fa_verb_cron_set(struct fa_cli *cli)
     int code;
 
     fa_error_clear(&err);
-    if (fa_flag(cli, "catch-up") &&
-        fa_catch_up_parse(fa_flag(cli, "catch-up"), &job.catch_up, &err) != FAINA_OK)
+    if (fa_catch_up_parse(fa_flag(cli, "catch-up"), &job.catch_up, &err) != FAINA_OK)
         return fa_cli_usage(cli, "--catch-up is none, one or all; not \"%.40s\"",
                             fa_flag(cli, "catch-up"));
-    code = make_task(cli, &job.task);
+    if (fa_overlap_parse(fa_flag(cli, "overlap"), &job.overlap, &err) != FAINA_OK)
+        return fa_cli_usage(cli, "--overlap is allow, skip or cancel; not \"%.40s\"",
+                            fa_flag(cli, "overlap"));
+    code = fa_flag_duration(cli, "jitter", &job.jitter_ms);
+    if (code == FA_EXIT_OK)
+        code = make_task(cli, &job.task);
     if (code == FA_EXIT_OK && fa_cron_check(&job, FA_INPUT_SIZE_CEILING, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
     if (code == FA_EXIT_OK)

@@ -19,7 +19,7 @@ static int read_time(struct fa_cli *cli, const char *flag, const char *variable,
         code = fa_flag_duration(cli, flag, out_ms);
     else if (text && text[0] && fa_duration_parse(text, variable, out_ms, &err) != FAINA_OK)
         return fa_cli_usage(cli, "%s", err.message);
-    if (code == FA_EXIT_OK && *out_ms >= 0 && *out_ms < KEEP_MS_MIN)
+    if (code == FA_EXIT_OK && fa_flag_is_given(cli, flag) && *out_ms < KEEP_MS_MIN)
         return fa_cli_usage(cli, "--%s is at least 1s", flag);
     return code;
 }

@@ -69,8 +69,28 @@ void fa_out_json_flush(struct fa_cli *cli, struct fa_out_json *json)
     fa_buf_clear(&json->buf);
 }
 
+/* A payload is printed as it was stored, and may have been written on many lines. (No string has a
+ * line's end in it.) */
+static void join_lines(struct fa_buf *text)
+{
+    size_t len = 0;
+
+    for (size_t at = 0; at < text->len;) {
+        size_t line = strcspn(text->ptr + at, "\r\n");
+
+        memmove(text->ptr + len, text->ptr + at, line);
+        len += line;
+        at += line;
+        at += strspn(text->ptr + at, "\r\n\t ");
+    }
+    text->len = len;
+    text->ptr[len] = '\0';
+}
+
 void fa_out_json_end(struct fa_cli *cli, struct fa_out_json *json)
 {
+    if (cli->format == FA_CLI_JSONL)
+        join_lines(&json->buf);
     fa_buf_add_char(&json->buf, '\n');
     fa_out_json_flush(cli, json);
     fa_buf_finish(&json->buf);

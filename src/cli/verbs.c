@@ -166,6 +166,9 @@ static const struct fa_flag rm_flags[] = {
 static const struct fa_flag cron_set_flags[] = {
     {"timezone", 0, "ZONE", "its times are of this zone, such as Europe/Berlin (default UTC)"},
     {"catch-up", 0, "WHAT", "after a downtime: none (default), one or all", "none one all"},
+    {"overlap", 0, "WHAT", "while the task before lives: allow (default), skip or cancel",
+     "allow skip cancel"},
+    {"jitter", 0, "DURATION", "each task waits up to this long besides, by chance"},
     {"paused", 0, NULL, "keep it, but make no tasks"},
     {"name", 0, "TEXT", "a label for people (default: the type)"},
     {"priority", 'p', "N", "higher first (default 0)"},

@@ -23,16 +23,18 @@ int fa_verb_emit(struct fa_cli *cli)
         code = fa_cli_run(cli, &op);
     if (code != FA_EXIT_OK)
         return code;
-    if (cli->has_format && cli->format != FA_CLI_TABLE) {
+    if (cli->format != FA_CLI_TABLE) {
         fa_out_json_begin(cli, &json);
         fa_wire_put_emitted(&json.writer, op.emitted);
         fa_out_json_end(cli, &json);
     } else {
         for (size_t i = 0; i < op.emitted->count; i++)
             fa_outf(cli, "%s\n", op.emitted->tasks[i]);
+        if (op.emitted->count == 0 && op.emitted->failure_count == 0)
+            fa_cli_note(cli,
+                        "No task was made: no trigger wanted it. faina workflow why %s says more.",
+                        op.emitted->id);
     }
-    if (op.emitted->count == 0 && op.emitted->failure_count == 0 && cli->err_is_tty)
-        fa_cli_note(cli, "No trigger wanted it. faina workflow why %s says more.", op.emitted->id);
     for (size_t i = 0; i < op.emitted->failure_count; i++)
         fa_cli_note(cli, "faina: trigger %s of %s: %s", op.emitted->failures[i].trigger,
                     op.emitted->failures[i].workflow, op.emitted->failures[i].message);

@@ -8,14 +8,6 @@
 
 #include <assert.h>
 
-/* What an operand turned out to be. */
-struct operand {
-    enum fa_json_type type;
-    struct fa_json_chars text; /* of a text, or the token of a number */
-    struct fa_json json;       /* of a field: for what is inside an array */
-    bool is_null_word;         /* the literal null, not a field without a value */
-};
-
 struct run {
     const struct fa_match_data *data;
     int64_t budget;
@@ -43,17 +35,37 @@ static struct fa_json whole_value(struct fa_bytes json)
     return fa_json_value(json);
 }
 
+/* Fills in the text of an operand. Field by field: a copy of what was just written in smaller
+ * pieces makes the processor wait. */
+static void set_text(const struct fa_match_data *data, struct fa_match_operand *operand)
+{
+    bool is_string = operand->value.type == FA_JSON_STRING;
+    bool has_text = is_string || operand->value.type == FA_JSON_NUMBER;
+
+    operand->text.bytes.ptr = operand->value.raw.ptr + is_string;
+    operand->text.bytes.len = has_text ? operand->value.raw.len - 2 * (size_t)is_string : 0;
+    operand->text.has_escapes =
+        is_string && data->has_escapes && fa_json_chars_raw(operand->text.bytes).has_escapes;
+    operand->is_null_word = false;
+}
+
 void fa_match_data_init(struct fa_match_data *data, struct fa_bytes json)
 {
     data->root = whole_value(json);
     data->count = 0;
     data->rest = (struct fa_json_iter){0};
+    data->has_escapes = json.len > 0 && memchr(json.ptr, '\\', json.len) != NULL;
     if (data->root.type != FA_JSON_OBJECT)
         return;
     data->rest = fa_json_iter(data->root);
-    while (data->count < FA_MATCH_INDEX_SIZE &&
-           fa_json_next(&data->rest, &data->keys[data->count], &data->values[data->count])) {
-        data->hashes[data->count] = fa_json_chars_hash(fa_json_chars_raw(data->keys[data->count]));
+    while (data->count < FA_MATCH_INDEX_SIZE) {
+        struct fa_match_member *member = &data->members[data->count];
+
+        if (!fa_json_next(&data->rest, &member->key.bytes, &member->operand.value))
+            break;
+        member->key.has_escapes =
+            data->has_escapes && fa_json_chars_raw(member->key.bytes).has_escapes;
+        set_text(data, &member->operand);
         data->count++;
     }
 }
@@ -62,19 +74,31 @@ void fa_match_data_init(struct fa_match_data *data, struct fa_bytes json)
  * Operands
  */
 
-static struct operand from_json(struct fa_json json)
-{
-    struct operand result = {.type = json.type, .json = json};
+static const struct fa_match_operand missing = {.value = {.type = FA_JSON_NULL}};
 
-    if (json.type == FA_JSON_STRING)
-        result.text = fa_json_chars_string(json);
-    else if (json.type == FA_JSON_NUMBER)
-        result.text = fa_json_chars_plain(json.raw);
-    return result;
+static bool is_named(const struct fa_json_chars *key, const struct fa_bytes *name)
+{
+    if (key->has_escapes)
+        return fa_json_chars_equal(*key, fa_json_chars_plain(*name));
+    return key->bytes.len == name->len &&
+           (name->len == 0 ||
+            (*key->bytes.ptr == *name->ptr && memcmp(key->bytes.ptr, name->ptr, name->len) == 0));
 }
 
-/* The member of the data that a path begins with. */
-static bool find_first(struct run *run, const struct fa_path_step *step, struct fa_json *out)
+/* The member of the data that a path begins with, or NULL when it isn't among the indexed ones. */
+static const struct fa_match_operand *find_indexed(const struct fa_match_data *data,
+                                                   const struct fa_path_step *step)
+{
+    if (step->is_index)
+        return NULL;
+    for (size_t i = 0; i < data->count; i++)
+        if (is_named(&data->members[i].key, &step->name))
+            return &data->members[i].operand;
+    return NULL;
+}
+
+/* The same when it isn't. */
+static bool find_behind(struct run *run, const struct fa_path_step *step, struct fa_json *out)
 {
     const struct fa_match_data *data = run->data;
     struct fa_json_chars name = fa_json_chars_plain(step->name);
@@ -83,13 +107,6 @@ static bool find_first(struct run *run, const struct fa_path_step *step, struct 
 
     if (step->is_index || data->root.type != FA_JSON_OBJECT)
         return fa_path_step_find(step, data->root, &run->budget, out);
-    for (size_t i = 0; i < data->count; i++) {
-        if (data->hashes[i] == step->hash &&
-            fa_json_chars_equal(fa_json_chars_raw(data->keys[i]), name)) {
-            *out = data->values[i];
-            return true;
-        }
-    }
     if (data->count < FA_MATCH_INDEX_SIZE)
         return false;
     while (run->budget > 0 && fa_json_next(&rest, &key, out)) {
@@ -100,26 +117,58 @@ static bool find_first(struct run *run, const struct fa_path_step *step, struct 
     return false;
 }
 
-static struct operand read_value(struct run *run, const struct fa_match_value *value)
+static const struct fa_match_operand *find_field(struct run *run, const struct fa_path *path,
+                                                 struct fa_match_operand *scratch)
 {
-    struct operand result = {.type = FA_JSON_NULL};
+    const struct fa_match_operand *found;
     struct fa_path rest;
-    struct fa_json json;
 
-    if (!value->is_field) {
-        result.type = value->type;
-        result.text = fa_json_chars_plain(value->text);
-        result.is_null_word = value->type == FA_JSON_NULL;
-        return result;
-    }
-    assert(value->path.count > 0);
-    rest = (struct fa_path){value->path.steps + 1, value->path.count - 1};
-    if (!find_first(run, value->path.steps, &json) ||
-        !fa_path_find(&rest, json, &run->budget, &json))
-        return result; /* missing */
-    result = from_json(json);
-    run->budget -= (int64_t)(result.text.bytes.len / FA_PATH_BYTES_PER_STEP);
-    return result;
+    assert(path->count > 0);
+    found = find_indexed(run->data, path->steps);
+    if (found && path->count == 1)
+        return found;
+    rest = (struct fa_path){path->steps + 1, path->count - 1};
+    if (found)
+        scratch->value = found->value;
+    else if (!find_behind(run, path->steps, &scratch->value))
+        return &missing;
+    if (!fa_path_find(&rest, scratch->value, &run->budget, &scratch->value))
+        return &missing;
+    set_text(run->data, scratch);
+    return scratch;
+}
+
+const struct fa_match_operand *fa_match_find(const struct fa_match_data *data,
+                                             const struct fa_path *path,
+                                             struct fa_match_operand *scratch)
+{
+    struct run run = {data, INT64_MAX};
+
+    return find_field(&run, path, scratch);
+}
+
+bool fa_match_data_find(const struct fa_match_data *data, const struct fa_path *path,
+                        struct fa_json *out)
+{
+    struct fa_match_operand scratch;
+    const struct fa_match_operand *found = fa_match_find(data, path, &scratch);
+
+    *out = found->value;
+    return found != &missing;
+}
+
+/* The value, where it is or in `scratch`. */
+static const struct fa_match_operand *read_value(struct run *run,
+                                                 const struct fa_match_value *value,
+                                                 struct fa_match_operand *scratch)
+{
+    const struct fa_match_operand *found;
+
+    if (!value->is_field)
+        return &value->operand;
+    found = find_field(run, &value->path, scratch);
+    run->budget -= (int64_t)(found->text.bytes.len / FA_PATH_BYTES_PER_STEP);
+    return found;
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -127,11 +176,11 @@ static struct operand read_value(struct run *run, const struct fa_match_value *v
  */
 
 /* Neither is null. */
-static bool is_equal(const struct operand *a, const struct operand *b)
+static bool is_equal(const struct fa_match_operand *a, const struct fa_match_operand *b)
 {
-    if (a->type != b->type)
+    if (a->value.type != b->value.type)
         return false;
-    switch (a->type) {
+    switch (a->value.type) {
     case FA_JSON_STRING:
         return fa_json_chars_equal(a->text, b->text);
     case FA_JSON_NUMBER:
@@ -148,22 +197,26 @@ static bool is_equal(const struct operand *a, const struct operand *b)
 }
 
 /* Whether the two are of a kind that has an order, and which. */
-static bool put_order(const struct operand *a, const struct operand *b, int *order)
+static bool put_order(const struct fa_match_operand *a, const struct fa_match_operand *b,
+                      int *order)
 {
-    if (a->type != b->type || (a->type != FA_JSON_STRING && a->type != FA_JSON_NUMBER))
+    enum fa_json_type type = a->value.type;
+
+    if (type != b->value.type || (type != FA_JSON_STRING && type != FA_JSON_NUMBER))
         return false;
-    *order = a->type == FA_JSON_STRING ? fa_json_chars_compare(a->text, b->text)
-                                       : fa_json_number_compare(a->text.bytes, b->text.bytes);
+    *order = type == FA_JSON_STRING ? fa_json_chars_compare(a->text, b->text)
+                                    : fa_json_number_compare(a->text.bytes, b->text.bytes);
     return true;
 }
 
 /* = != < <= > >= */
-static bool compare(enum fa_match_op op, const struct operand *a, const struct operand *b)
+static bool compare(enum fa_match_op op, const struct fa_match_operand *a,
+                    const struct fa_match_operand *b)
 {
     int order = 0;
 
-    if (a->type == FA_JSON_NULL || b->type == FA_JSON_NULL) {
-        bool is_same = a->type == b->type;
+    if (a->value.type == FA_JSON_NULL || b->value.type == FA_JSON_NULL) {
+        bool is_same = a->value.type == b->value.type;
 
         if (!a->is_null_word && !b->is_null_word)
             return false;
@@ -185,15 +238,14 @@ static bool compare(enum fa_match_op op, const struct operand *a, const struct o
     }
 }
 
-static bool is_element(struct run *run, struct fa_json array, const struct operand *wanted)
+static bool is_element(struct run *run, struct fa_json array, const struct fa_match_operand *wanted)
 {
     struct fa_json_iter it = fa_json_iter(array);
-    struct fa_json item;
+    struct fa_match_operand element;
 
-    while (run->budget > 0 && fa_json_next(&it, NULL, &item)) {
-        struct operand element = from_json(item);
-
-        run->budget -= 1 + (int64_t)(item.raw.len / FA_PATH_BYTES_PER_STEP);
+    while (run->budget > 0 && fa_json_next(&it, NULL, &element.value)) {
+        set_text(run->data, &element);
+        run->budget -= 1 + (int64_t)(element.value.raw.len / FA_PATH_BYTES_PER_STEP);
         if (is_equal(&element, wanted))
             return true;
     }
@@ -201,51 +253,43 @@ static bool is_element(struct run *run, struct fa_json array, const struct opera
 }
 
 /* startsWith endsWith contains */
-static bool search(struct run *run, enum fa_match_op op, const struct operand *a,
+static bool search(struct run *run, enum fa_match_op op, const struct fa_match_operand *a,
                    const struct fa_match_value *right)
 {
-    struct operand wanted = {.type = FA_JSON_STRING, .text = fa_json_chars_plain(right->text)};
-
-    if (op == FA_MATCH_CONTAINS && a->type == FA_JSON_ARRAY)
-        return is_element(run, a->json, &wanted);
-    if (a->type != FA_JSON_STRING)
+    if (op == FA_MATCH_CONTAINS && a->value.type == FA_JSON_ARRAY)
+        return is_element(run, a->value, &right->operand);
+    if (a->value.type != FA_JSON_STRING)
         return false;
     if (op == FA_MATCH_STARTS)
-        return fa_json_chars_start_with(a->text, right->text);
+        return fa_json_chars_start_with(a->text, right->operand.text.bytes);
     if (op == FA_MATCH_ENDS)
         return fa_json_chars_end_with(a->text, &right->needle);
     return fa_json_chars_contain(a->text, &right->needle);
 }
 
+static bool run_in(struct run *run, const struct fa_match_clause *clause,
+                   const struct fa_match_operand *left)
+{
+    for (size_t i = 0; i < clause->right_count; i++) {
+        run->budget -= 1 + (int64_t)(left->text.bytes.len / FA_PATH_BYTES_PER_STEP);
+        if (run->budget <= 0)
+            return false;
+        if (compare(FA_MATCH_EQ, left, &clause->right[i].operand))
+            return true;
+    }
+    return false;
+}
+
 static bool run_clause(struct run *run, const struct fa_match_clause *clause)
 {
-    struct operand left = read_value(run, &clause->left), right;
+    struct fa_match_operand room[2];
+    const struct fa_match_operand *left = read_value(run, &clause->left, &room[0]);
 
-    switch (clause->op) {
-    case FA_MATCH_STARTS:
-    case FA_MATCH_ENDS:
-    case FA_MATCH_CONTAINS:
-        return search(run, clause->op, &left, clause->right);
-    case FA_MATCH_IN:
-        for (size_t i = 0; i < clause->right_count; i++) {
-            right = read_value(run, &clause->right[i]);
-            run->budget -= 1 + (int64_t)(left.text.bytes.len / FA_PATH_BYTES_PER_STEP);
-            if (run->budget <= 0)
-                return false;
-            if (compare(FA_MATCH_EQ, &left, &right))
-                return true;
-        }
-        return false;
-    case FA_MATCH_EQ:
-    case FA_MATCH_NE:
-    case FA_MATCH_LT:
-    case FA_MATCH_LE:
-    case FA_MATCH_GT:
-    case FA_MATCH_GE:
-        break;
-    }
-    right = read_value(run, clause->right);
-    return compare(clause->op, &left, &right);
+    if (clause->op < FA_MATCH_STARTS)
+        return compare(clause->op, left, read_value(run, clause->right, &room[1]));
+    if (clause->op == FA_MATCH_IN)
+        return run_in(run, clause, left);
+    return search(run, clause->op, left, clause->right);
 }
 
 enum faina_code fa_match_run(const struct fa_match *match, const struct fa_match_data *data,

@@ -36,7 +36,8 @@
 #ifndef FA_MATCH_H
 #define FA_MATCH_H
 
-#include "base/json.h"
+#include "base/json_compare.h"
+#include "model/path.h"
 
 struct fa_match;
 
@@ -54,16 +55,28 @@ struct fa_bytes fa_match_source(const struct fa_match *match);
  * one event and each finds its fields at once.
  */
 #define FA_MATCH_INDEX_SIZE 64
+struct fa_match_operand {
+    struct fa_json value;
+    struct fa_json_chars text; /* of a text, or the token of a number */
+    bool is_null_word;         /* the literal null, not a field without a value */
+};
+struct fa_match_member {
+    struct fa_json_chars key;
+    struct fa_match_operand operand;
+};
 struct fa_match_data {
     struct fa_json root;
+    bool has_escapes; /* there are backslashes anywhere */
     size_t count;
-    uint32_t hashes[FA_MATCH_INDEX_SIZE]; /* of the keys */
-    struct fa_bytes keys[FA_MATCH_INDEX_SIZE];
-    struct fa_json values[FA_MATCH_INDEX_SIZE];
+    struct fa_match_member members[FA_MATCH_INDEX_SIZE];
     struct fa_json_iter rest; /* the members behind the indexed ones */
 };
 /* `json` has passed fa_json_check, and outlives `data`. */
 void fa_match_data_init(struct fa_match_data *data, struct fa_bytes json);
+
+/* The value at `path`, or false when it is missing. */
+FA_MUST_CHECK bool fa_match_data_find(const struct fa_match_data *data, const struct fa_path *path,
+                                      struct fa_json *out);
 
 /* The answer, and the clause that decided (X2): source bytes `from` to `to`. */
 struct fa_match_verdict {

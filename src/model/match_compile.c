@@ -278,9 +278,10 @@ static bool parse_literal(struct parser *p, struct fa_match_value *out, const ch
 
     if (p->token < TEXT || p->token > NULL_WORD)
         return refuse_operand(p, expected);
-    *out = (struct fa_match_value){.type = types[p->token]};
+    *out = (struct fa_match_value){
+        .operand = {.value = {.type = types[p->token]}, .is_null_word = p->token == NULL_WORD}};
     if (p->token == TEXT || p->token == NUMBER)
-        out->text = p->text;
+        out->operand.text = fa_json_chars_plain(p->text);
     return advance(p);
 }
 
@@ -317,6 +318,7 @@ static bool parse_right(struct parser *p, struct fa_match_clause *clause)
 {
     struct fa_match_value *right = fa_arena_zero(p->arena, 1, sizeof(*right));
     bool is_search = clause->op >= FA_MATCH_STARTS && clause->op <= FA_MATCH_CONTAINS;
+    struct fa_bytes text;
 
     if (clause->op == FA_MATCH_IN)
         return parse_list(p, clause);
@@ -328,8 +330,9 @@ static bool parse_right(struct parser *p, struct fa_match_clause *clause)
         return refuse_token(p, "a text in single quotes");
     if (!parse_literal(p, right, ""))
         return false;
-    right->needle = fa_needle_init(
-        right->text, fa_arena_take(p->arena, (right->text.len + 1) * sizeof(uint16_t)));
+    text = right->operand.text.bytes;
+    right->needle =
+        fa_needle_init(text, fa_arena_take(p->arena, (text.len + 1) * sizeof(uint16_t)));
     return true;
 }
 
@@ -458,6 +461,129 @@ static void link_clauses(struct parser *p, const struct node *node, uint16_t if_
     }
 }
 
+/* ------------------------------------------------------------------------------------------
+ * Needs
+ */
+
+struct needs {
+    struct fa_match_need items[FA_MATCH_NEEDS_MAX];
+    size_t count; /* 0: nothing is known */
+};
+
+/* False: a value of this kind can be written in many ways, or there is no room. */
+static bool add_need(struct needs *needs, enum fa_match_op op, const struct fa_match_value *field,
+                     const struct fa_match_value *literal)
+{
+    const struct fa_match_operand *operand = &literal->operand;
+    struct fa_match_need need = {.path = &field->path, .text = operand->text.bytes};
+
+    if (!field->is_field || literal->is_field || needs->count == FA_MATCH_NEEDS_MAX)
+        return false;
+    if (op == FA_MATCH_STARTS || op == FA_MATCH_ENDS)
+        need.part = op == FA_MATCH_STARTS ? FA_MATCH_START : FA_MATCH_END;
+    if (operand->value.type == FA_JSON_NUMBER) {
+        struct fa_json number = {.type = FA_JSON_NUMBER, .raw = need.text};
+
+        need.is_number = true;
+        need.text = (struct fa_bytes){0};
+        if (!fa_json_int(number, &need.number))
+            return false;
+    } else if (operand->value.type != FA_JSON_STRING ||
+               (need.part != FA_MATCH_WHOLE && need.text.len == 0)) {
+        return false;
+    }
+    needs->items[needs->count++] = need;
+    return true;
+}
+
+static bool find_clause_needs(const struct fa_match_clause *clause, struct needs *needs)
+{
+    switch (clause->op) {
+    case FA_MATCH_EQ:
+        return add_need(needs, clause->op, &clause->left, clause->right) ||
+               add_need(needs, clause->op, clause->right, &clause->left);
+    case FA_MATCH_STARTS:
+    case FA_MATCH_ENDS:
+        return add_need(needs, clause->op, &clause->left, clause->right);
+    case FA_MATCH_IN:
+        for (size_t i = 0; i < clause->right_count; i++)
+            if (!add_need(needs, clause->op, &clause->left, &clause->right[i]))
+                return false;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool find_needs(const struct parser *p, const struct node *node, struct needs *needs);
+
+/* A chain of AND needs what one of its parts needs: that with the fewest. */
+static bool find_fewest(const struct parser *p, const struct node *node, struct needs *needs)
+{
+    size_t first = needs->count, best = 0;
+
+    for (const struct node *kid = node->kids; kid; kid = kid->next) {
+        size_t count;
+
+        needs->count = first + best;
+        if (!find_needs(p, kid, needs))
+            continue;
+        count = needs->count - first - best;
+        if (best == 0 || count < best) {
+            memmove(&needs->items[first], &needs->items[first + best],
+                    count * sizeof(needs->items[0]));
+            best = count;
+        }
+    }
+    needs->count = first + best;
+    return best > 0;
+}
+
+/* Adds needs, of which one must hold when `node` does. False: nothing is known; then what was added
+ * means nothing. */
+static bool find_needs(const struct parser *p, const struct node *node, struct needs *needs)
+{
+    switch (node->kind) {
+    case CLAUSE:
+        return find_clause_needs(&p->clauses[node->first], needs);
+    case NONE:
+        return false;
+    case ANY: /* what all of its parts need */
+        for (const struct node *kid = node->kids; kid; kid = kid->next)
+            if (!find_needs(p, kid, needs))
+                return false;
+        return true;
+    case ALL:
+        return find_fewest(p, node, needs);
+    }
+    return false;
+}
+
+static void keep_needs(struct parser *p, const struct node *root, struct fa_match *match)
+{
+    struct needs needs = {.count = 0};
+    struct fa_match_need *items;
+
+    if (!find_needs(p, root, &needs))
+        return;
+    items = fa_arena_take(p->arena, needs.count * sizeof(*items));
+    memcpy(items, needs.items, needs.count * sizeof(*items));
+    match->needs = items;
+    match->need_count = needs.count;
+}
+
+static size_t weigh(const struct parser *p)
+{
+    size_t weight = 0;
+
+    for (size_t i = 0; i < p->count; i++) {
+        const struct fa_match_clause *clause = &p->clauses[i];
+
+        weight += clause->left.path.count + clause->right->path.count + clause->right_count + 4;
+    }
+    return weight;
+}
+
 static bool check_source(struct parser *p)
 {
     size_t valid;
@@ -494,7 +620,9 @@ enum faina_code fa_match_compile(struct fa_bytes source, struct fa_arena *arena,
     assert(p.count < FA_MATCH_NO);
     link_clauses(&p, root, FA_MATCH_YES, FA_MATCH_NO);
     match = fa_arena_zero(arena, 1, sizeof(*match));
-    *match = (struct fa_match){.source = p.source, .clauses = p.clauses, .count = p.count};
+    *match = (struct fa_match){
+        .source = p.source, .clauses = p.clauses, .count = p.count, .weight = weigh(&p)};
+    keep_needs(&p, root, match);
     *out = match;
     return FAINA_OK;
 }

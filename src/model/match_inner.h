@@ -8,10 +8,9 @@
 #ifndef FA_MATCH_INNER_H
 #define FA_MATCH_INNER_H
 
-#include "base/json_compare.h"
 #include "model/match.h"
-#include "model/path.h"
 
+#define FA_MATCH_NEEDS_MAX 64 /* more than this aren't kept */
 #define FA_MATCH_YES UINT16_MAX
 #define FA_MATCH_NO (UINT16_MAX - 1)
 
@@ -31,10 +30,9 @@ enum fa_match_op {
 /* A field, or a literal. */
 struct fa_match_value {
     bool is_field;
-    struct fa_path path;     /* of a field */
-    enum fa_json_type type;  /* of a literal */
-    struct fa_bytes text;    /* a literal text without its quotes, or a number */
-    struct fa_needle needle; /* of a text to search for */
+    struct fa_path path;             /* of a field */
+    struct fa_match_operand operand; /* of a literal: a text is without its quotes */
+    struct fa_needle needle;         /* of a text to search for */
 };
 
 struct fa_match_clause {
@@ -46,10 +44,31 @@ struct fa_match_clause {
     size_t right_count;
 };
 
+/* What a field must be for the expression to have a chance: one whole value, or how a text begins
+ * or ends. */
+enum fa_match_part { FA_MATCH_WHOLE, FA_MATCH_START, FA_MATCH_END };
+struct fa_match_need {
+    const struct fa_path *path;
+    enum fa_match_part part;
+    bool is_number; /* an integer, with FA_MATCH_WHOLE */
+    int64_t number;
+    struct fa_bytes text; /* else */
+};
+
 struct fa_match {
     struct fa_bytes source;
     struct fa_match_clause *clauses;
     size_t count;
+    const struct fa_match_need *needs; /* if it holds, one of these does; 0: nothing is known */
+    size_t need_count;
+    /* Running on n bytes of data takes less than weight * (n + 3) steps. Each step of a path looks
+     * at less than n members, values and elements, and so does each thing that is compared. */
+    size_t weight;
 };
+
+/* The field as running sees it, without a budget. In the data, in `scratch`, or (null) elsewhere. */
+const struct fa_match_operand *fa_match_find(const struct fa_match_data *data,
+                                             const struct fa_path *path,
+                                             struct fa_match_operand *scratch);
 
 #endif

@@ -59,10 +59,7 @@ static void add_name(struct reader *r, struct fa_bytes name)
 {
     struct fa_path_step *step = add_step(r);
 
-    *step = (struct fa_path_step){
-        .name = name,
-        .hash = fa_json_chars_hash(fa_json_chars_plain(name)),
-    };
+    *step = (struct fa_path_step){.name = name};
 }
 
 static bool read_name(struct reader *r, const char *expected)

@@ -18,7 +18,6 @@
 
 struct fa_path_step {
     struct fa_bytes name; /* of a member, unless it is an index */
-    uint32_t hash;        /* fa_json_chars_hash of the name */
     bool is_index;
     size_t index;
 };

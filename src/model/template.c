@@ -11,6 +11,7 @@
 #include "base/place.h"
 #include "base/utf8.h"
 #include "model/limits.h"
+#include "model/match.h"
 
 #include <assert.h>
 
@@ -430,6 +431,13 @@ bool fa_template_lookup_data(void *context, const struct fa_template_path *path,
 
     assert(path->root == FA_TEMPLATE_DATA);
     return fa_path_find(&path->path, *data, NULL, out);
+}
+
+bool fa_template_lookup_event(void *context, const struct fa_template_path *path,
+                              struct fa_json *out)
+{
+    assert(path->root == FA_TEMPLATE_DATA);
+    return fa_match_data_find(context, &path->path, out);
 }
 
 bool fa_template_lookup_members(void *context, const struct fa_template_path *path,

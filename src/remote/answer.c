@@ -9,6 +9,7 @@
 #include "model/id.h"
 #include "model/limits.h"
 #include "remote/ask.h"
+#include "service/crons.h"
 #include "service/token.h"
 #include "service/wire.h"
 #include "service/wire_flow.h"
@@ -202,8 +203,9 @@ struct list {
 static_assert(offsetof(struct faina_resources, items) == offsetof(struct list, items) &&
                   offsetof(struct faina_teams, items) == offsetof(struct list, items) &&
                   offsetof(struct faina_workers, items) == offsetof(struct list, items) &&
+                  offsetof(struct fa_cron_jobs, items) == offsetof(struct list, items) &&
                   offsetof(struct fa_stored_workflows, items) == offsetof(struct list, items),
-              "lists of resources, teams, workers and workflows look alike");
+              "lists of resources, teams, workers, schedules and workflows look alike");
 
 static enum faina_code read_list(struct fa_op *op, struct fa_json json, bool is_one,
                                  const struct fa_shape *many, const struct fa_shape *one,
@@ -240,6 +242,21 @@ static enum faina_code read_workers(struct fa_op *op, struct fa_json json, struc
 {
     return read_list(op, json, op->id != NULL, &fa_shape_workers, &fa_shape_worker,
                      sizeof(struct faina_worker), err);
+}
+
+/* The first version is a new one. */
+static enum faina_code read_cron(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    enum faina_code code = read_struct(op, json, &fa_shape_cron, sizeof(struct fa_cron_job), err);
+
+    op->existing = code == FAINA_OK && op->cron_answer->version > 1;
+    return code;
+}
+
+static enum faina_code read_crons(struct fa_op *op, struct fa_json json, struct faina_error *err)
+{
+    return read_list(op, json, op->id != NULL, &fa_shape_crons, &fa_shape_cron,
+                     sizeof(struct fa_cron_job), err);
 }
 
 static enum faina_code read_workflow(struct fa_op *op, struct fa_json json, struct faina_error *err)
@@ -358,6 +375,10 @@ static const struct {
     [FA_OP_WORKFLOW_ENABLE] = {.shape = &fa_shape_workflow,
                                .size = sizeof(struct fa_stored_workflow)},
     [FA_OP_WORKFLOW_REMOVE] = {.read = read_nothing},
+    [FA_OP_CRON_PUT] = {.read = read_cron},
+    [FA_OP_CRON_REMOVE] = {.read = read_nothing},
+    [FA_OP_CRON_RUN] = {.read = read_change},
+    [FA_OP_CRON_LIST] = {.read = read_crons},
     [FA_OP_WORKFLOW_LIST] = {.read = read_workflows},
     [FA_OP_HAPPENED_LIST] = {.read = read_happened},
     [FA_OP_JOIN_LIST] = {.shape = &fa_shape_joins, .size = sizeof(struct fa_join_states)},

@@ -9,6 +9,7 @@
 #include "model/limits.h"
 #include "model/times.h"
 #include "model/workflow.h"
+#include "service/crons.h"
 #include "service/token.h"
 #include "service/wire.h"
 
@@ -118,6 +119,11 @@ static void query_namespace(const struct fa_op *op, struct fa_call *call)
 {
     if (!op->id)
         add_param(call, "namespace", op->name.ns);
+}
+
+static void query_cron(const struct fa_op *op, struct fa_call *call)
+{
+    add_param(call, "namespace", op->name.ns);
 }
 
 static void query_workflow(const struct fa_op *op, struct fa_call *call)
@@ -417,6 +423,22 @@ static void body_emit(const struct fa_op *op, struct fa_json_writer *w)
     fa_json_end_object(w);
 }
 
+static void body_cron(const struct fa_op *op, struct fa_json_writer *w)
+{
+    const struct fa_cron_job *job = op->cron;
+
+    fa_json_begin_object(w);
+    put_text(w, "namespace", job->ns);
+    put_text(w, "schedule", job->schedule);
+    put_text(w, "timezone", job->timezone);
+    put_raw(w, "task", job->task);
+    put_text(w, "catchUp", fa_catch_up_name(job->catch_up));
+    put_text(w, "overlap", fa_overlap_name(job->overlap));
+    put_duration(w, "jitter", job->jitter_ms);
+    put_bool(w, "paused", job->is_paused);
+    fa_json_end_object(w);
+}
+
 /* It was understood here already, so that mistakes have their places in the text as it is. */
 static void body_definition(const struct fa_op *op, struct fa_json_writer *w)
 {
@@ -514,6 +536,10 @@ static const struct recipe recipes[FA_OP_COUNT] = {
                             always},
     [FA_OP_WORKFLOW_ENABLE] = {"POST", "/workflows/{}", NULL, query_enable, NULL, always},
     [FA_OP_WORKFLOW_REMOVE] = {"DELETE", "/workflows/{}", NULL, query_workflow, NULL, never},
+    [FA_OP_CRON_PUT] = {"PUT", "/crons/{}", NULL, NULL, body_cron, always},
+    [FA_OP_CRON_REMOVE] = {"DELETE", "/crons/{}", NULL, query_cron, NULL, never},
+    [FA_OP_CRON_RUN] = {"POST", "/crons/{}:run", NULL, query_cron, NULL, never},
+    [FA_OP_CRON_LIST] = READ("/crons/{}", "/crons", query_cron),
     [FA_OP_WORKFLOW_LIST] = READ("/workflows/{}", "/workflows", query_workflow),
     [FA_OP_HAPPENED_LIST] = READ("/events/{}", "/events", query_happened),
     [FA_OP_JOIN_LIST] = READ("/workflows/{}/joins", "/joins", query_joins),
@@ -543,6 +569,8 @@ static const char *part_of(const struct fa_op *op)
         return op->team->id[0] ? op->team->id : NULL;
     case FA_OP_WORKER_PUT:
         return op->worker.self->id;
+    case FA_OP_CRON_PUT:
+        return op->cron->name;
     case FA_OP_WORKFLOW_PUT:
         return op->checked->name;
     case FA_OP_WORKFLOW_ENABLE:

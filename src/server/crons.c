@@ -23,19 +23,9 @@ static struct fa_op *ask(struct fa_request *req, enum fa_op_kind kind, bool may_
 
 static void after_crons(struct fa_request *req)
 {
-    const struct fa_cron_jobs *jobs = req->posted.ops[0].crons;
-    struct fa_json_writer *w;
-
     if (fa_request_refused(req))
         return;
-    w = fa_answer_begin(req, 200);
-    fa_json_begin_object(w);
-    fa_json_key(w, "items");
-    fa_json_begin_array(w);
-    for (size_t i = 0; i < jobs->count; i++)
-        fa_cron_put(w, &jobs->items[i]);
-    fa_json_end_array(w);
-    fa_json_end_object(w);
+    fa_shape_put(fa_answer_begin(req, 200), &fa_shape_crons, req->posted.ops[0].crons);
     fa_answer_end(req);
 }
 
@@ -49,7 +39,7 @@ static void after_cron(struct fa_request *req)
 {
     if (fa_request_refused(req))
         return;
-    fa_cron_put(fa_answer_begin(req, 200), &req->posted.ops[0].crons->items[0]);
+    fa_shape_put(fa_answer_begin(req, 200), &fa_shape_cron, &req->posted.ops[0].crons->items[0]);
     fa_answer_end(req);
 }
 
@@ -63,7 +53,7 @@ static void after_put(struct fa_request *req)
 {
     if (fa_request_refused(req))
         return;
-    fa_cron_put(fa_answer_begin(req, 200), req->posted.ops[0].cron_answer);
+    fa_shape_put(fa_answer_begin(req, 200), &fa_shape_cron, req->posted.ops[0].cron_answer);
     fa_answer_end(req);
 }
 
@@ -77,7 +67,8 @@ void fa_handle_cron_put(struct fa_request *req)
     if (!fa_request_read(req, &fa_body_cron, &body) || !fa_request_namespace(req, &body.ns, false))
         return;
     fa_error_clear(&err);
-    if (body.catch_up && fa_catch_up_parse(body.catch_up, &job->catch_up, &err) != FAINA_OK) {
+    if (fa_catch_up_parse(body.catch_up, &job->catch_up, &err) != FAINA_OK ||
+        fa_overlap_parse(body.overlap, &job->overlap, &err) != FAINA_OK) {
         fa_answer_problem(req, &err);
         return;
     }
@@ -86,6 +77,7 @@ void fa_handle_cron_put(struct fa_request *req)
     job->schedule = body.schedule;
     job->timezone = body.timezone;
     job->task = body.task;
+    job->jitter_ms = body.jitter_ms;
     job->is_paused = body.is_paused;
     op = fa_request_ops(req, 1);
     op->kind = FA_OP_CRON_PUT;

@@ -28,6 +28,7 @@
 #define SWEEP_MS 1000
 #define GZIP_SIZE_MIN 2048
 #define STREAM_PIECE_SIZE 4096
+#define BODY_SIZE_BELIEVED ((size_t)256 * 1024)
 #define SWALLOW_SIZE_MAX (64 * 1024) /* of a body that nobody wants */
 
 struct fa_connection {
@@ -151,6 +152,7 @@ enum faina_code fa_http_start_sweeper(struct fa_server *server, struct faina_err
 
     if (rc != 0)
         return fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started: %s", strerror(rc));
+    pthread_setname_np(server->sweeper, "fa-sweeper");
     server->has_sweeper = true;
     return FAINA_OK;
 }
@@ -302,9 +304,38 @@ static enum MHD_Result send_answer(struct fa_request *req)
  * Running
  */
 
+/*
+ * Answers come in groups, from the thread that has committed one, and each resume wakes the
+ * library's thread, which then looks at everybody who is suspended. So only the first of a group is
+ * resumed; the others are in a list, and the library's thread resumes them when it is called for
+ * the first one, whatever became of that. The list begins anew when it was empty: nobody is left in
+ * it without one who is on its way to empty it.
+ *
+ * A request that is in the list and not its first may be resumed, answered and freed at once.
+ */
 static void on_done(struct fa_posted *posted)
 {
-    MHD_resume_connection(((struct fa_request *)posted)->connection);
+    struct fa_request *req = (struct fa_request *)posted;
+    struct fa_listener_socket *listener = req->listener;
+    struct fa_request *before = atomic_load(&listener->done);
+
+    do {
+        req->done_next = before;
+        req->is_first_done = before == NULL;
+    } while (!atomic_compare_exchange_weak(&listener->done, &before, req));
+    if (before == NULL)
+        MHD_resume_connection(req->connection);
+}
+
+static void resume_done(struct fa_listener_socket *listener)
+{
+    struct fa_request *req = atomic_exchange(&listener->done, NULL), *next;
+
+    for (; req; req = next) {
+        next = req->done_next;
+        if (!req->is_first_done)
+            MHD_resume_connection(req->connection);
+    }
 }
 
 static bool is_gone(const struct fa_posted *posted)
@@ -345,8 +376,10 @@ static void run(struct fa_request *req)
 
 static enum MHD_Result go_on(struct fa_request *req)
 {
-    if (req->state == FA_REQUEST_RETURNS)
+    if (req->state == FA_REQUEST_RETURNS) {
+        resume_done(req->listener);
         req->then(req);
+    }
     if (req->state == FA_REQUEST_RUNS) {
         run(req);
         return MHD_YES;
@@ -376,6 +409,7 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **co
     if (!req)
         return;
     *context = NULL;
+    resume_done(req->listener);
     fa_request_destroy(req);
     set_until(server, connection_of(connection), FA_SERVER_HEAD_SECONDS);
     atomic_fetch_sub(&server->active, 1);
@@ -405,9 +439,9 @@ static bool swallows(const struct fa_request *req)
            strtoull(length, NULL, 10) <= SWALLOW_SIZE_MAX;
 }
 
-/* What the head says about where the request ends. */
+/* What the head says about where the request ends, and how long its fields are. */
 struct framing {
-    size_t lengths, encodings, hosts;
+    size_t lengths, encodings, hosts, size;
     bool is_odd;
 };
 
@@ -425,6 +459,8 @@ static enum MHD_Result see_field(void *ctx, enum MHD_ValueKind kind, const char 
     struct framing *framing = ctx;
 
     (void)kind;
+    /* Both point into the line, as it was sent. */
+    framing->size += value ? (uintptr_t)value - (uintptr_t)name + strlen(value) + 2 : 0;
     value = value ? value : "";
     if (!is_token(name)) {
         framing->is_odd = true;
@@ -442,29 +478,57 @@ static enum MHD_Result see_field(void *ctx, enum MHD_ValueKind kind, const char 
 
 /* A proxy in front of us may cut the stream into requests in another way than the library does, and
  * let somebody hide one request in another. So whatever can be cut in two ways is refused. */
-static bool is_framed(struct fa_request *req, const char *version)
+static bool is_framed(struct fa_request *req, const char *method, const char *version)
 {
     bool is_new = strcmp(version, "HTTP/1.1") == 0;
     struct framing framing = {0};
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(req->connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
 
     MHD_get_connection_values(req->connection, MHD_HEADER_KIND, see_field, &framing);
+    framing.size += strlen(method) + strlen(req->target) + strlen(version) + 6;
+    /* The library hands out C strings, so what comes after a NUL is hidden from us, but may not be
+     * from a proxy. When the head is longer than what we see of it, it is the last one here. */
+    if (!info || info->header_size != framing.size)
+        req->must_close = true;
     return (is_new || strcmp(version, "HTTP/1.0") == 0) && !framing.is_odd &&
            framing.lengths + framing.encodings <= 1 && framing.hosts <= 1 &&
            framing.hosts >= (is_new ? 1 : 0);
 }
 
-static enum MHD_Result on_head(struct fa_request *req, const char *method, const char *version)
+/* Whether there is a NUL in the request's target: then the version, which follows it in the
+ * library's buffer, is further away than it should be. */
+static bool has_hidden_end(const struct fa_request *req, const char *url, const char *version)
+{
+    uintptr_t distance = (uintptr_t)version - (uintptr_t)url;
+
+    return distance > strlen(req->target) + 1 && distance < FA_SERVER_HEAD_SIZE_MAX;
+}
+
+/* A body of known size has its place at once, unless somebody only claims that it is large. */
+static void expect_body(struct fa_request *req)
+{
+    const char *length = fa_request_header(req, "Content-Length");
+    unsigned long long size = length ? strtoull(length, NULL, 10) : 0;
+
+    fa_buf_reserve(&req->body, size < BODY_SIZE_BELIEVED ? (size_t)size : BODY_SIZE_BELIEVED);
+}
+
+static enum MHD_Result on_head(struct fa_request *req, const char *url, const char *method,
+                               const char *version)
 {
     req->has_head = true;
     req->peer = connection_of(req->connection);
     set_until(req->server, req->peer, FA_SERVER_BODY_SECONDS);
-    if (!is_framed(req, version)) {
+    if (!is_framed(req, method, version) || has_hidden_end(req, url, version)) {
         req->must_close = true;
         fa_answer_refusal(req, 400, FAINA_INVALID_REQUEST,
                           "the head of the request is malformed or ambiguous");
         return send_answer(req);
     }
     fa_request_head(req, method);
+    if (req->state != FA_REQUEST_ANSWERS)
+        expect_body(req);
     if (req->state == FA_REQUEST_ANSWERS && !swallows(req) &&
         (fa_request_header(req, "Content-Length") || fa_request_header(req, "Transfer-Encoding")))
         return send_answer(req);
@@ -479,9 +543,8 @@ static enum MHD_Result on_access(void *ctx, struct MHD_Connection *connection, c
 
     (void)ctx;
     (void)connection;
-    (void)url;
     if (!req->has_head)
-        return on_head(req, method, version);
+        return on_head(req, url, method, version);
     if (*size > 0) {
         take_body(req, data, *size);
         *size = 0;

@@ -23,6 +23,7 @@ struct fa_listener_socket {
     struct MHD_Daemon *daemon;
     struct fa_listener_socket *next; /* of the retired ones */
     atomic_bool is_retired;
+    _Atomic(struct fa_request *) done; /* answered, and not yet resumed; http.c */
     int fd;
     char address[160];
     char path[108]; /* of a Unix socket that is ours to remove; "" otherwise */

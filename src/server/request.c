@@ -22,6 +22,7 @@
 #include <strings.h>
 
 #define ANSWER_SIZE_MAX ((size_t)1024 * 1024 * 1024)
+#define ANSWER_SIZE_USUAL 1000
 #define RETRY_AFTER_SECONDS "1"
 
 /* ------------------------------------------------------------------------------------------
@@ -613,6 +614,7 @@ struct fa_json_writer *fa_answer_begin(struct fa_request *req, int status)
 {
     req->status = status;
     fa_buf_clear(&req->out);
+    fa_buf_reserve(&req->out, ANSWER_SIZE_USUAL);
     fa_json_writer_init(&req->writer, &req->out, 0);
     return &req->writer;
 }

@@ -60,7 +60,9 @@ struct fa_request {
     enum { FA_RUN_PLAIN, FA_RUN_CLAIM_WAIT, FA_RUN_TASK_WAIT } how;
     int64_t wait_ms;
     fa_handler *then;
-    void *data; /* the handler's own, across a run */
+    void *data;                   /* the handler's own, across a run */
+    struct fa_request *done_next; /* http.c: of those that are to be resumed */
+    bool is_first_done;
 
     /* The answer. */
     int status;

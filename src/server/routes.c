@@ -36,6 +36,13 @@ const struct fa_route fa_routes[] = {
      "`traceparent` is kept in the task's metadata.",
      "curl $URL" FA_API "/tasks" JSON
      "'{\"type\":\"mail.send\",\"input\":{\"to\":\"ann@example.com\"}}'"},
+    {"POST", FA_API "/tasks:check", SUBMIT, fa_handle_check, 0, NULL, NULL, "Submit", "Preview", 200,
+     "Try a submit without making a task",
+     "Refuses what a submit would refuse by looking at the body alone, and else answers the task "
+     "that it would make, without an id. What only the store knows (its key, its team, what it "
+     "depends on) is not asked for.",
+     "curl $URL" FA_API "/tasks:check" JSON
+     "'{\"type\":\"mail.send\",\"maxRetries\":3,\"delay\":\"90s\"}'"},
     {"POST", FA_API "/tasks:batch", SUBMIT, fa_handle_batch, FA_ROUTE_LARGE | FA_ROUTE_LINES, NULL,
      NULL, "Batch", "BatchAnswer", 200,
      "Submit many tasks",
@@ -212,7 +219,10 @@ const struct fa_route fa_routes[] = {
      "UTC unless given. `task` is the body of a submit without a key, `namespace`, `runAt` and "
      "`dependsOn`. Each time makes one task, with the key `cron:NAME:TIME`. `catchUp` says what "
      "happens to times that are more than 10 seconds ago because nothing ran: `none` leaves them "
-     "out, `one` makes one task for the latest, `all` makes one for each.",
+     "out, `one` makes one task for the latest, `all` makes one for each. `overlap` says what a "
+     "time does while the task of the time before has not ended: `allow` makes one more, `skip` "
+     "makes none, `cancel` cancels that one first. With `jitter` each task waits up to that long "
+     "besides, by chance.",
      "curl -X PUT $URL" FA_API "/crons/report" JSON
      "'{\"schedule\":\"0 3 * * *\",\"timezone\":\"Europe/Berlin\",\n"
      "       \"task\":{\"type\":\"report.make\"}}'"},

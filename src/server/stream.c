@@ -4,6 +4,9 @@
  * In a round, those at the same place form a cohort, and the log is read once for each cohort. When
  * two cohorts have both come to the log's end they are at the same place, and are one from then on.
  *
+ * Listeners with the same filter are of one kind. Whether an event fits is asked once for each kind:
+ * a thousand who listen to the same thing cost little when something else happens.
+ *
  * A stream that is closed is freed by the thread alone, so that it never meets one that has gone.
  */
 #include "server/stream.h"
@@ -23,11 +26,18 @@
 #define QUIET_US_MAX 15000000 /* then a comment, so that both sides know of each other */
 #define LOOK_US 100000        /* how often to look for what nobody told us */
 
+struct kind {
+    struct kind *next;
+    struct fa_arena arena; /* of the filter */
+    struct fa_stream_filter filter;
+    size_t streams; /* how many are of this kind */
+    bool fits;      /* the event that is being handed out */
+};
+
 struct fa_stream {
     struct fa_streams *streams;
     struct fa_stream *next, *cohort_next;
-    struct fa_arena arena; /* of the filter */
-    struct fa_stream_filter filter;
+    struct kind *kind;
     char place[FA_CURSOR_SIZE_MAX + 1];
     uint64_t round; /* the last one that it took part in */
     struct fa_buf buf;
@@ -45,6 +55,7 @@ struct fa_streams {
     pthread_mutex_t mutex; /* guards everything here; nothing blocks while it is held */
     pthread_cond_t cond;
     struct fa_stream *first;
+    struct kind *kinds;
     size_t count;
     uint64_t round;
     bool has_news, is_ending, is_over;
@@ -185,7 +196,20 @@ static struct fa_stream *gather(struct fa_streams *streams, struct fa_stream *le
     return cohort;
 }
 
-static void hand_out(struct fa_stream *cohort, const struct fa_followed *followed)
+/* Whether anybody wants to hear of it. */
+static bool ask_kinds(struct fa_streams *streams, const struct fa_follow_item *item)
+{
+    bool any = false;
+
+    for (struct kind *kind = streams->kinds; kind; kind = kind->next) {
+        kind->fits = fits(&kind->filter, item);
+        any |= kind->fits;
+    }
+    return any;
+}
+
+static void hand_out(struct fa_streams *streams, struct fa_stream *cohort,
+                     const struct fa_followed *followed)
 {
     struct fa_buf event;
 
@@ -195,10 +219,12 @@ static void hand_out(struct fa_stream *cohort, const struct fa_followed *followe
         add_text(stream, "event: gap\ndata: {\"message\":\"what happened between your place and "
                          "here is forgotten\"}\n\n");
     for (size_t i = 0; i < followed->count; i++) {
+        if (!ask_kinds(streams, &followed->items[i]))
+            continue;
         fa_buf_clear(&event);
         write_event(&event, &followed->items[i]);
         for (struct fa_stream *stream = cohort; stream; stream = stream->cohort_next)
-            if (fits(&stream->filter, &followed->items[i]))
+            if (stream->kind->fits)
                 add(stream, (struct fa_bytes){event.ptr, event.len});
     }
     fa_buf_finish(&event);
@@ -224,16 +250,29 @@ static bool read_for(struct fa_streams *streams, struct fa_stream *cohort)
     fa_service_run(streams->service, &op, 1);
     pthread_mutex_lock(&streams->mutex);
     if (op.code == FAINA_OK) {
-        hand_out(cohort, op.followed);
+        hand_out(streams, cohort, op.followed);
         has_more = op.followed->has_more;
     }
     fa_arena_finish(&arena);
     return has_more;
 }
 
+static void leave_kind(struct fa_streams *streams, struct kind *kind)
+{
+    struct kind **link = &streams->kinds;
+
+    if (--kind->streams > 0)
+        return;
+    while (*link != kind)
+        link = &(*link)->next;
+    *link = kind->next;
+    fa_arena_finish(&kind->arena);
+    free(kind);
+}
+
 static void free_stream(struct fa_stream *stream)
 {
-    fa_arena_finish(&stream->arena);
+    leave_kind(stream->streams, stream->kind);
     fa_buf_finish(&stream->buf);
     free(stream);
 }
@@ -339,19 +378,59 @@ static struct fa_stream_filter copy_filter(const struct fa_stream_filter *filter
     return copy;
 }
 
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool is_same_list(const struct fa_texts *a, const struct fa_texts *b)
+{
+    if (a->count != b->count || !a->items != !b->items)
+        return false;
+    for (size_t i = 0; a->items && i < a->count; i++)
+        if (strcmp(a->items[i], b->items[i]) != 0)
+            return false;
+    return true;
+}
+
+static bool is_same_filter(const struct fa_stream_filter *a, const struct fa_stream_filter *b)
+{
+    return is_same_text(a->ns, b->ns) && is_same_text(a->type, b->type) &&
+           is_same_text(a->team_id, b->team_id) && is_same_text(a->created_by, b->created_by) &&
+           a->statuses == b->statuses && a->has_parent == b->has_parent &&
+           a->parent_key == b->parent_key && is_same_list(&a->namespaces, &b->namespaces);
+}
+
+/* The kind of a filter, one stream more. The mutex is held. */
+static struct kind *join_kind(struct fa_streams *streams, const struct fa_stream_filter *filter)
+{
+    struct kind *kind = streams->kinds;
+
+    while (kind && !is_same_filter(&kind->filter, filter))
+        kind = kind->next;
+    if (!kind) {
+        kind = fa_alloc_zero(1, sizeof(*kind));
+        kind->filter = copy_filter(filter, &kind->arena);
+        kind->next = streams->kinds;
+        streams->kinds = kind;
+    }
+    kind->streams++;
+    return kind;
+}
+
 struct fa_stream *fa_stream_open(struct fa_streams *streams, const struct fa_stream_filter *filter,
                                  const char *place, void (*wake_fn)(void *ctx), void *ctx)
 {
     struct fa_stream *stream = fa_alloc_zero(1, sizeof(*stream));
 
     stream->streams = streams;
-    stream->filter = copy_filter(filter, &stream->arena);
     stream->wake = wake_fn;
     stream->ctx = ctx;
     fa_buf_init(&stream->buf, BUFFER_SIZE_MAX);
     set_place(stream, place);
     add_text(stream, "retry: 1000\n\n");
     pthread_mutex_lock(&streams->mutex);
+    stream->kind = join_kind(streams, filter);
     if (streams->is_ending)
         finish(stream, "");
     stream->next = streams->first;
@@ -427,6 +506,7 @@ struct fa_streams *fa_streams_create(struct fa_service *service)
         free(streams);
         return NULL;
     }
+    pthread_setname_np(streams->thread, "fa-streams");
     fa_service_listen(service, &streams->listener);
     return streams;
 }

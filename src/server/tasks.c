@@ -3,6 +3,8 @@
  */
 #include "server/route.h"
 
+#include "base/clock.h"
+#include "model/check.h"
 #include "model/codes.h"
 #include "model/limits.h"
 #include "model/states.h"
@@ -10,6 +12,7 @@
 #include "service/wire.h"
 
 #include <ctype.h>
+#include <stdio.h>
 
 #define WAIT_MS_DEFAULT 30000
 
@@ -82,11 +85,11 @@ static void after_submit(struct fa_request *req)
     fa_answer_task(req, op->existing ? 200 : 201, op->task);
 }
 
-void fa_handle_submit(struct fa_request *req)
+/* NULL: it was refused. */
+static struct faina_submit *read_submit(struct fa_request *req)
 {
     struct faina_submit *submit = fa_arena_zero(&req->arena, 1, sizeof(*submit));
     struct faina_error err;
-    struct fa_op *op;
     enum faina_code code;
 
     fa_error_clear(&err);
@@ -97,14 +100,78 @@ void fa_handle_submit(struct fa_request *req)
         code = fa_grant_namespace(&req->grant, &submit->ns, false, &err);
     if (code != FAINA_OK) {
         fa_answer_problem(req, &err);
-        return;
+        return NULL;
     }
     keep_trace(req, submit);
+    return submit;
+}
+
+void fa_handle_submit(struct fa_request *req)
+{
+    struct faina_submit *submit = read_submit(req);
+    struct fa_op *op;
+
+    if (!submit)
+        return;
     op = fa_request_ops(req, 1);
     op->kind = FA_OP_SUBMIT;
     op->submit = submit;
     op->wants_task = true;
     fa_request_run(req, after_submit);
+}
+
+/* What a submit would make, as far as can be told without the store. */
+static struct faina_task preview(const struct faina_submit *submit)
+{
+    int64_t now_us = fa_clock_now_us();
+    const char *type = submit->type ? submit->type : "default";
+    struct faina_task task = {
+        .ns = submit->ns ? submit->ns : "default",
+        .type = type,
+        .name = submit->name ? submit->name : type,
+        .status = submit->depends_on_count > 0 ? FAINA_BLOCKED : FAINA_PENDING,
+        .state = "Queued",
+        .priority = submit->priority,
+        .input = submit->input,
+        .metadata = submit->metadata,
+        .spec = submit->spec,
+        .idempotency_key = submit->idempotency_key,
+        .max_attempts = submit->max_attempts == 0                 ? FA_ATTEMPTS_DEFAULT
+                        : submit->max_attempts == FAINA_UNLIMITED ? 0
+                                                                  : submit->max_attempts,
+        .retry = submit->retry,
+        .run_at_us = submit->delay_ms > 0 ? now_us + submit->delay_ms * 1000 : submit->run_at_us,
+        .depends_on = submit->depends_on,
+        .depends_on_count = submit->depends_on_count,
+        .resources = submit->resources,
+        .resource_count = submit->resource_count,
+        .created_by = submit->created_by,
+        .version = 1,
+        .created_us = now_us,
+        .updated_us = now_us,
+    };
+
+    if (submit->team_id)
+        snprintf(task.team_id, sizeof(task.team_id), "%s", submit->team_id);
+    return task;
+}
+
+void fa_handle_check(struct fa_request *req)
+{
+    const struct faina_submit *submit = read_submit(req);
+    struct faina_error err;
+    struct faina_task task;
+
+    if (!submit)
+        return;
+    fa_error_clear(&err);
+    if (fa_check_submit(submit, req->server->service->input_size_max, &err) != FAINA_OK) {
+        fa_answer_problem(req, &err);
+        return;
+    }
+    task = preview(submit);
+    fa_wire_put_task(fa_answer_begin(req, 200), &task);
+    fa_answer_end(req);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -117,15 +184,17 @@ struct batch {
     struct faina_error **refused; /* NULL where it went on */
 };
 
-static void add_item(struct fa_request *req, struct batch *batch, struct fa_bytes json,
-                     struct fa_op *ops, size_t *op_count)
+/* A line by itself, or (NULL) an item of a body that was checked. */
+static void add_item(struct fa_request *req, struct batch *batch, const struct fa_bytes *line,
+                     const struct fa_json *item, struct fa_op *ops, size_t *op_count)
 {
     struct faina_submit *submit = fa_arena_zero(&req->arena, 1, sizeof(*submit));
     struct faina_error err;
     enum faina_code code;
 
     fa_error_clear(&err);
-    code = fa_wire_read_submit(json, &req->arena, submit, &err);
+    code = line ? fa_wire_read_submit(*line, &req->arena, submit, &err)
+                : fa_wire_read_submit_part(*item, &req->arena, submit, &err);
     if (code == FAINA_OK)
         code = fa_grant_namespace(&req->grant, &submit->ns, false, &err);
     if (code == FAINA_OK) {
@@ -220,7 +289,7 @@ static void handle_lines(struct fa_request *req)
     ops = fa_request_ops(req, count);
     batch->refused = fa_arena_zero(&req->arena, count + 1, sizeof(*batch->refused));
     for (rest = fa_request_body(req); next_line(&rest, &line);)
-        add_item(req, batch, line, ops, &op_count);
+        add_item(req, batch, &line, NULL, ops, &op_count);
     run_batch(req, batch, op_count);
 }
 
@@ -248,7 +317,7 @@ void fa_handle_batch(struct fa_request *req)
     batch->refused = fa_arena_zero(&req->arena, body.count + 1, sizeof(*batch->refused));
     ops = fa_request_ops(req, body.count);
     for (size_t i = 0; i < body.count; i++)
-        add_item(req, batch, body.tasks[i].raw, ops, &op_count);
+        add_item(req, batch, NULL, &body.tasks[i], ops, &op_count);
     run_batch(req, batch, op_count);
 }
 

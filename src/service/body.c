@@ -414,19 +414,22 @@ static enum faina_code read_tasks(const struct fa_body_field *field, struct fa_j
     struct fa_batch_body *batch = out;
     struct fa_json_iter it;
     struct fa_json item;
-    size_t i = 0;
+    size_t size = 0;
 
     if (value.type != FA_JSON_ARRAY)
         return refuse(field, "an array of tasks", err);
     batch->has_tasks = true;
-    batch->count = count_items(value);
+    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item); batch->count++) {
+        if (batch->count < FA_BATCH_MAX) {
+            batch->tasks =
+                fa_arena_grow(arena, batch->tasks, batch->count, &size, sizeof(*batch->tasks));
+            batch->tasks[batch->count] = item;
+        }
+    }
     if (batch->count > FA_BATCH_MAX)
         return fa_error_field(err, FAINA_INVALID_REQUEST, field->name,
                               "one call takes at most %d tasks, not %zu", FA_BATCH_MAX,
                               batch->count);
-    batch->tasks = fa_arena_zero(arena, batch->count + 1, sizeof(*batch->tasks));
-    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item);)
-        batch->tasks[i++] = item;
     return FAINA_OK;
 }
 
@@ -638,6 +641,8 @@ static const struct fa_body_field cron_fields[] = {
     {"timezone", FA_BODY_TEXT, offsetof(struct fa_cron_body, timezone), 0, 0, NULL},
     {"task", FA_BODY_JSON, offsetof(struct fa_cron_body, task), 0, 0, NULL},
     {"catchUp", FA_BODY_TEXT, offsetof(struct fa_cron_body, catch_up), 0, 0, NULL},
+    {"overlap", FA_BODY_TEXT, offsetof(struct fa_cron_body, overlap), 0, 0, NULL},
+    {"jitter", FA_BODY_DURATION, offsetof(struct fa_cron_body, jitter_ms), 0, 0, NULL},
     {"paused", FA_BODY_BOOL, offsetof(struct fa_cron_body, is_paused), 0, 0, NULL},
 };
 BODY(cron);

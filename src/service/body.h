@@ -132,7 +132,8 @@ extern const struct fa_body fa_body_team;
 
 /* PUT /crons/{name} */
 struct fa_cron_body {
-    const char *ns, *schedule, *timezone, *task, *catch_up;
+    const char *ns, *schedule, *timezone, *task, *catch_up, *overlap;
+    int64_t jitter_ms;
     bool is_paused;
 };
 extern const struct fa_body fa_body_cron;

@@ -13,11 +13,20 @@
 #include "base/json.h"
 #include "model/cron.h"
 #include "service/service.h"
+#include "service/shape.h"
 
-/* "none", "one" or "all". */
+/* {name, namespace, schedule, timezone, task, catchUp, overlap, jitter, paused, nextAt, lastAt,
+ * problem, createdAt, updatedAt, version}, of a struct fa_cron_job; and {items} of many. */
+extern const struct fa_shape fa_shape_cron, fa_shape_crons;
+
+/* "none", "one" or "all"; "allow", "skip" or "cancel". */
 const char *fa_catch_up_name(enum fa_catch_up catch_up);
+const char *fa_overlap_name(enum fa_overlap overlap);
+/* NULL leaves *out as it is. */
 FA_MUST_CHECK enum faina_code fa_catch_up_parse(const char *text, enum fa_catch_up *out,
                                                 struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_overlap_parse(const char *text, enum fa_overlap *out,
+                                               struct faina_error *err);
 
 /* Everything a user sets. */
 FA_MUST_CHECK enum faina_code fa_cron_check(const struct fa_cron_job *job, size_t input_max,
@@ -30,9 +39,5 @@ FA_MUST_CHECK enum faina_code fa_cron_task(const struct fa_cron_job *job, struct
 /* The schedule and its zone, which the caller closes. */
 FA_MUST_CHECK enum faina_code fa_cron_times(const struct fa_cron_job *job, struct fa_cron *cron,
                                             struct fa_zone **zone, struct faina_error *err);
-
-/* {name, namespace, schedule, timezone, task, catchUp, paused, nextAt, lastAt, problem, createdAt,
- * updatedAt, version} */
-void fa_cron_put(struct fa_json_writer *w, const struct fa_cron_job *job);
 
 #endif

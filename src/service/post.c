@@ -7,8 +7,8 @@
  * Claims that wait are in a ring, in the order in which they came, and keep their place until they
  * are answered. After news of work the writer asks some of them with each of its groups: the
  * oldest, who come first, and then a few more in a pass over all, so that nobody is left out
- * because the oldest want something else. News that comes during a pass begins another one at its
- * end. When a claim that takes anything gets nothing, the pass is over: there is nothing for
+ * because the oldest want something else. Who takes other types than those in the news is skipped.
+ * News that comes during a pass begins another one at its end. When a claim that takes anything gets nothing, the pass is over: there is nothing for
  * anybody (P4).
  *
  * A wait for a task is in a hash table by id from before its first look, so no end is missed. All
@@ -20,6 +20,7 @@
 #include "service/post.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "model/states.h"
 
 #include <assert.h>
@@ -32,6 +33,7 @@
 #define READERS 2
 #define OLDEST_PER_GROUP 16
 #define PASSED_PER_GROUP 16
+#define SKIPPED_PER_GROUP 512
 #define RELOOK_US 5000000
 #define BUCKETS 4096
 
@@ -46,6 +48,7 @@ struct fa_post {
     struct fa_posted_link writes, reads, claims; /* rings: one leaves without a search */
     struct fa_posted_link *pass;                 /* the next claim to be asked; NULL: no pass */
     bool needs_pass;
+    uint64_t pass_types, news_types; /* of what there may be more: this pass, and the next one */
     size_t write_weight, read_weight;
     size_t under_way; /* accepted and not yet done */
     uint64_t ready_mark;
@@ -144,25 +147,31 @@ static bool has_pass(const struct fa_post *post)
 }
 
 /* One that is being asked, or was since the news, needs no question. */
-static bool is_to_be_asked(const struct fa_post *post, const struct fa_posted *posted)
+static bool is_to_be_asked(const struct fa_post *post, const struct fa_posted *posted,
+                           uint64_t types)
 {
-    return posted->place == FA_POST_WAITS && posted->asked_mark != post->ready_mark;
+    return posted->place == FA_POST_WAITS && posted->asked_mark != post->ready_mark &&
+           posted->types & types;
 }
 
-/* The next one of the pass; NULL: it is over. */
-static struct fa_posted *claims_next(struct fa_post *post)
+/* The next one of the pass; NULL: it is over, or so many were skipped that it goes on later. */
+static struct fa_posted *claims_next(struct fa_post *post, size_t *skipped)
 {
     if (post->pass == NULL) {
         if (!post->needs_pass)
             return NULL;
         post->needs_pass = false;
         post->pass = post->claims.next;
+        post->pass_types = post->news_types;
+        post->news_types = 0;
     }
     while (post->pass != &post->claims) {
         struct fa_posted *posted = from_wait_link(post->pass);
 
+        if ((*skipped)++ == SKIPPED_PER_GROUP)
+            return NULL;
         post->pass = post->pass->next;
-        if (is_to_be_asked(post, posted))
+        if (is_to_be_asked(post, posted, post->pass_types))
             return posted;
     }
     post->pass = NULL;
@@ -327,12 +336,22 @@ static void set_deadline(struct fa_posted *posted, int64_t timeout_ms)
     posted->deadline_us = fa_clock_mono_us() + (timeout_ms > 0 ? timeout_ms * 1000 : 0);
 }
 
+static uint64_t types_of(const struct faina_claim *claim)
+{
+    uint64_t types = 0;
+
+    for (size_t i = 0; i < claim->type_count; i++)
+        types |= fa_hash_bit(claim->types[i]);
+    return claim->type_count > 0 ? types : FA_TYPES_ALL;
+}
+
 enum faina_code fa_post_claim_wait(struct fa_post *post, struct fa_posted *posted)
 {
     assert(posted->done && posted->count == 1);
     assert(posted->ops[0].kind == FA_OP_CLAIM_NEXT);
     posted->kind = FA_POST_CLAIM_WAIT;
     posted->ops[0].arena = &posted->answers;
+    posted->types = types_of(posted->ops[0].claim);
     set_deadline(posted, posted->ops[0].claim->wait_ms);
     return accept_locked(post, posted);
 }
@@ -365,12 +384,18 @@ static void forget(struct fa_post *post, struct fa_posted *posted)
     posted->place = FA_POST_IDLE;
 }
 
-/* P1. Without the mutex: `done` may free the memory that `posted` is in. */
-static void finish(struct fa_post *post, struct fa_posted *posted)
+/* P1. Without the mutex: `done` may free the memory that one is in. */
+static void finish_all(struct fa_post *post, struct fa_posted_link *answered)
 {
-    posted->done(posted);
+    struct fa_posted *posted;
+    size_t count = 0;
+
+    for (; (posted = ring_take(answered)) != NULL; count++)
+        posted->done(posted);
+    if (count == 0)
+        return;
     pthread_mutex_lock(&post->mutex);
-    post->under_way--;
+    post->under_way -= count;
     if (post->under_way == 0)
         pthread_cond_broadcast(&post->idle_cond);
     pthread_mutex_unlock(&post->mutex);
@@ -430,7 +455,7 @@ static bool settle_look(struct fa_post *post, struct fa_posted *posted)
     return false;
 }
 
-/* True: call finish. The mutex is held. */
+/* True: it is answered. The mutex is held. */
 static bool settle(struct fa_post *post, struct fa_posted *posted)
 {
     if (posted->kind == FA_POST_CLAIM_WAIT)
@@ -454,8 +479,7 @@ static void settle_all(struct fa_post *post, struct fa_posted_link *ran)
             ring_add(&answered, posted);
     }
     pthread_mutex_unlock(&post->mutex);
-    while ((posted = ring_take(&answered)) != NULL)
-        finish(post, posted);
+    finish_all(post, &answered);
 }
 
 /* The writer -------------------------------------------------------------------------------- */
@@ -472,17 +496,18 @@ static size_t take_claims(struct fa_post *post, struct fa_posted_link *group)
 {
     struct fa_posted_link *at = post->claims.next;
     struct fa_posted *posted;
-    size_t count = 0;
+    size_t count = 0, skipped = 0;
 
     if (!has_pass(post))
         return 0;
     for (size_t i = 0; i < OLDEST_PER_GROUP && at != &post->claims; i++, at = at->next) {
-        if (!is_to_be_asked(post, from_wait_link(at)))
+        if (!is_to_be_asked(post, from_wait_link(at), post->pass_types | post->news_types))
             continue;
         take_claim(post, group, from_wait_link(at));
         count++;
     }
-    for (size_t i = 0; i < PASSED_PER_GROUP && (posted = claims_next(post)) != NULL; i++) {
+    for (size_t i = 0; i < PASSED_PER_GROUP && (posted = claims_next(post, &skipped)) != NULL;
+         i++) {
         take_claim(post, group, posted);
         count++;
     }
@@ -632,10 +657,11 @@ static void *run_reader(void *ctx)
 
 /* News -------------------------------------------------------------------------------------- */
 
-/* Everybody who waits for work is to be asked. */
-static void begin_pass(struct fa_post *post)
+/* Everybody who waits for work of these types is to be asked. */
+static void begin_pass(struct fa_post *post, uint64_t types)
 {
     post->ready_mark++;
+    post->news_types |= types;
     if (ring_is_empty(&post->claims))
         return; /* one that is being asked for the first time sees the mark */
     post->needs_pass = true;
@@ -663,8 +689,8 @@ static void on_news(void *ctx, const struct fa_news *news)
     struct fa_post *post = ctx;
 
     pthread_mutex_lock(&post->mutex);
-    if (news->has_ready)
-        begin_pass(post);
+    if (news->ready_types)
+        begin_pass(post, news->ready_types);
     if (news->has_any_ended)
         look_again_at_all(post);
     for (size_t i = 0; post->task_waits > 0 && i < news->ended_count; i++) {
@@ -679,7 +705,7 @@ static void on_news(void *ctx, const struct fa_news *news)
 
 /* The clock --------------------------------------------------------------------------------- */
 
-/* The time of a wait is over. True: call finish. The mutex is held. */
+/* The time of a wait is over. True: it is answered. The mutex is held. */
 static bool expire(struct fa_post *post, struct fa_posted *posted)
 {
     heap_remove(post, posted);
@@ -710,15 +736,14 @@ static void expire_until(struct fa_post *post, int64_t now_us)
     if (ring_is_empty(&answered))
         return;
     pthread_mutex_unlock(&post->mutex);
-    while ((posted = ring_take(&answered)) != NULL)
-        finish(post, posted);
+    finish_all(post, &answered);
     pthread_mutex_lock(&post->mutex);
 }
 
 /* P5. */
 static void relook(struct fa_post *post)
 {
-    begin_pass(post);
+    begin_pass(post, FA_TYPES_ALL);
     look_again_at_all(post);
 }
 
@@ -837,19 +862,25 @@ static void init(struct fa_post *post, struct fa_service *service)
 enum faina_code fa_post_open(struct fa_post **out, struct fa_service *service,
                              struct faina_error *err)
 {
-    static void *(*const runs[READERS + 2])(void *) = {run_writer, run_clock, run_reader,
-                                                       run_reader};
+    static const struct {
+        void *(*run)(void *);
+        const char *name; /* for people with top */
+    } runs[READERS + 2] = {{run_writer, "fa-writer"},
+                           {run_clock, "fa-clock"},
+                           {run_reader, "fa-reader"},
+                           {run_reader, "fa-reader"}};
     struct fa_post *post = fa_alloc_zero(1, sizeof(*post));
 
     init(post, service);
     for (size_t i = 0; i < FA_COUNT(runs); i++) {
-        int rc = pthread_create(&post->threads[i], NULL, runs[i], post);
+        int rc = pthread_create(&post->threads[i], NULL, runs[i].run, post);
 
         if (rc != 0) {
             destroy(post);
             return fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started: %s",
                                 strerror(rc));
         }
+        pthread_setname_np(post->threads[i], runs[i].name);
         post->thread_count++;
     }
     *out = post;

@@ -11,8 +11,9 @@
  *   P2  `done` comes after the transaction is on disk, from one of post's threads, with no lock
  *       held. It must be quick.
  *   P3  What is queued is bounded: beyond that, posting is refused with OVERLOADED.
- *   P4  After news of work each claim that waits is asked once, in the order in which they came; a
- *       few with each transaction, so that thousands of them hold nobody up.
+ *   P4  After news of work each claim that waits for work of that type is asked once, in the
+ *       order in which they came; a few with each transaction, so that thousands of them hold
+ *       nobody up.
  *   P5  News that gets lost costs time, never a hang: who waits is asked again every few seconds.
  *
  * Threads: any. A `struct fa_posted` is post's between the call and `done`.
@@ -52,6 +53,7 @@ struct fa_posted {
     int64_t deadline_us;     /* monotonic */
     size_t heap_index;       /* 0: not in the heap, which counts from 1 */
     uint64_t asked_mark;     /* CLAIM_WAIT: what the news was when it was last asked */
+    uint64_t types;          /* ... and what it takes (fa_hash_bit) */
     bool is_told, is_over;   /* the task has ended; the time has */
     struct fa_arena answers; /* where a wait's answer lives: op->arena is set to it */
     struct faina_tasks none;

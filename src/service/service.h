@@ -116,6 +116,14 @@ struct fa_tokens {
 /* What to do about the times that nobody served, because nothing ran. */
 enum fa_catch_up { FA_CATCH_UP_NONE, FA_CATCH_UP_ONE, FA_CATCH_UP_ALL, FA_CATCH_UP_COUNT };
 
+/* What a time of a schedule does while the task of the time before it has not ended. */
+enum fa_overlap {
+    FA_OVERLAP_ALLOW,  /* makes one more */
+    FA_OVERLAP_SKIP,   /* makes none */
+    FA_OVERLAP_CANCEL, /* cancels that one and makes its own */
+    FA_OVERLAP_COUNT
+};
+
 /* A task that is made again and again, by a schedule (model/cron.h). */
 struct fa_cron_job {
     const char *ns, *name; /* ns NULL: "default" */
@@ -123,6 +131,8 @@ struct fa_cron_job {
     const char *timezone; /* IANA name; NULL: UTC */
     const char *task;     /* JSON: the body of a submit */
     enum fa_catch_up catch_up;
+    enum fa_overlap overlap;
+    int64_t jitter_ms; /* each task waits up to this long besides; the same on every node */
     bool is_paused;
     /* The engine's: */
     int64_t next_us;     /* 0: never, or paused */
@@ -348,12 +358,16 @@ struct fa_service_info {
     const char **warnings; /* what works, but might soon not; sentences that say what to do */
 };
 
+/* A set of types in one word: each has a bit (fa_hash_bit), which it may share with others. So it
+ * may say too much, and never too little. */
+#define FA_TYPES_ALL UINT64_MAX
+
 /* What a commit has changed, for those who wait without a thread of their own. */
 struct fa_news {
     const struct fa_id *ended; /* tasks that have ended (model/id.h) */
     size_t ended_count;
-    bool has_any_ended; /* any task may have ended: look at those you wait for */
-    bool has_ready;     /* something may be claimed that could not be before */
+    bool has_any_ended;   /* any task may have ended: look at those you wait for */
+    uint64_t ready_types; /* something of these types may be claimed that could not be before */
 };
 
 /* What a commit of this process has done, for those who count. */

@@ -529,31 +529,36 @@ static enum faina_code read_field(struct reader *r, struct fa_bytes raw_key, str
     return refuse_field(key, r->err);
 }
 
-enum faina_code fa_wire_read_submit(struct fa_bytes json, struct fa_arena *arena,
-                                    struct faina_submit *out, struct faina_error *err)
+enum faina_code fa_wire_read_submit_part(struct fa_json body, struct fa_arena *arena,
+                                         struct faina_submit *out, struct faina_error *err)
 {
     struct faina_submit submit = {0};
     struct reader r = {.arena = arena, .out = &submit, .err = err};
     struct fa_json_iter it;
     struct fa_bytes key;
-    struct fa_json body, value;
-    enum faina_code code;
+    struct fa_json value;
 
-    /* One level more than a payload: the body is around it. */
-    code = fa_json_check(json, FA_JSON_DEPTH_MAX + 1, "task", FAINA_INVALID_REQUEST, err);
-    if (code != FAINA_OK)
-        return code;
-    body = fa_json_value(json);
     if (body.type != FA_JSON_OBJECT)
         return fa_error_set(err, FAINA_INVALID_REQUEST,
                             "a task must be a JSON object such as {\"type\":\"mail.send\"}");
     for (it = fa_json_iter(body); fa_json_next(&it, &key, &value);) {
-        code = read_field(&r, key, value);
+        enum faina_code code = read_field(&r, key, value);
+
         if (code != FAINA_OK)
             return code;
     }
     *out = submit;
     return FAINA_OK;
+}
+
+enum faina_code fa_wire_read_submit(struct fa_bytes json, struct fa_arena *arena,
+                                    struct faina_submit *out, struct faina_error *err)
+{
+    /* One level more than a payload: the body is around it. */
+    enum faina_code code =
+        fa_json_check(json, FA_JSON_DEPTH_MAX + 1, "task", FAINA_INVALID_REQUEST, err);
+
+    return code == FAINA_OK ? fa_wire_read_submit_part(fa_json_value(json), arena, out, err) : code;
 }
 
 void fa_wire_put_submit(struct fa_json_writer *w, const struct faina_submit *submit)

@@ -56,6 +56,11 @@ FA_MUST_CHECK enum faina_code fa_wire_read_submit(struct fa_bytes json, struct f
                                                   struct faina_submit *out,
                                                   struct faina_error *err);
 
+/* The same of what was checked already, as a part of something larger. */
+FA_MUST_CHECK enum faina_code fa_wire_read_submit_part(struct fa_json body, struct fa_arena *arena,
+                                                       struct faina_submit *out,
+                                                       struct faina_error *err);
+
 /* A worker's registration or heartbeat. */
 struct fa_wire_beat {
     struct faina_worker worker;

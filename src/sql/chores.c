@@ -14,11 +14,19 @@
 
 #define SKIP_US 1000000
 #define FOLD_MAX 10000
+#define LEASE_GRACE_US 100000 /* where nodes share a store, they know its clock only roughly */
+
+/* How long after its end a lease is taken back: no node may think that it still runs. */
+static int64_t lease_grace_us(const struct fa_unit *unit)
+{
+    return unit->source.db->is_shared ? LEASE_GRACE_US : 0;
+}
 
 static enum faina_code find_due(struct fa_unit *unit, enum fa_sql sql, int64_t limit,
                                 struct fa_keys *out, struct faina_error *err)
 {
-    struct fa_value params[2] = {fa_value_int(unit->now_us), fa_value_int(limit)};
+    int64_t grace = sql == FA_SQL_HELD_LOST ? lease_grace_us(unit) : 0;
+    struct fa_value params[2] = {fa_value_int(unit->now_us - grace), fa_value_int(limit)};
 
     *out = (struct fa_keys){.arena = &unit->arena};
     return fa_db_one(unit->source.db, sql, params, 2, fa_keys_sink, out, err);
@@ -141,6 +149,8 @@ static enum faina_code next_of(struct fa_unit *unit, enum fa_sql sql, int64_t *n
     int64_t at = 0;
     enum faina_code code = fa_db_one(unit->source.db, sql, NULL, 0, fa_db_sink_int, &at, err);
 
+    if (at != 0 && sql == FA_SQL_HELD_NEXT)
+        at += lease_grace_us(unit);
     if (code == FAINA_OK && at != 0 && at < *next_us)
         *next_us = at;
     return code;

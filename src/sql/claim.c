@@ -280,6 +280,16 @@ static enum faina_code read_lines(struct fa_unit *unit, struct fa_lane *const *o
     return n > 0 ? read_ahead(unit, unread, wants, n, err) : FAINA_OK;
 }
 
+/* How many tasks the claims want together. Over a network, those that are going to come into this
+ * transaction count too, as many as there were in the last one: one reading serves all. */
+static int64_t demand(const struct fa_unit *unit, int64_t limit)
+{
+    int64_t want = unit->claim_demand > limit ? unit->claim_demand : limit;
+    int64_t usual = (unit->claims_usual - unit->claims) * limit;
+
+    return unit->source.db->is_shared && usual > want ? usual : want;
+}
+
 static enum faina_code open_lanes(struct fa_unit *unit, const struct faina_claim *claim,
                                   int64_t limit, struct head **out, size_t *out_count,
                                   struct faina_error *err)
@@ -295,7 +305,7 @@ static enum faina_code open_lanes(struct fa_unit *unit, const struct faina_claim
     count = filter_lanes(claim, lanes, lane_count, open);
     code = lock_lanes(unit, claim, open, &count, err);
     /* A single lane gives all; of many, a few each are enough to begin with. */
-    want = unit->claim_demand > limit ? unit->claim_demand : limit;
+    want = demand(unit, limit);
     if (count > 1)
         want = want / (int64_t)count + (count < 32 ? 4 : 1);
     if (want > FA_CLAIM_LIMIT_MAX)
@@ -395,8 +405,10 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
     code = take_best(unit, op, heads, count, limit, taken, &tasks->count);
     if (code != FAINA_OK)
         return code;
+    unit->claims++;
     unit->claim_demand -= limit < unit->claim_demand ? limit : unit->claim_demand;
     tasks->items = fa_arena_take(op->arena, (tasks->count + 1) * sizeof(*tasks->items));
+    code = fa_rows_expect(&unit->source, taken, tasks->count, false, &unit->arena, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < tasks->count; i++)
         code = fa_row_to_task(&unit->source, taken[i], op->arena, false, false, &tasks->items[i],
                               &op->error);

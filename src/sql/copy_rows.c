@@ -27,7 +27,7 @@ const struct fa_copy_table fa_copy_tables[] = {
     WHOLE("resource", COPY_RESOURCE, COPY_RESOURCE_PUT, 3),
     WHOLE("team", COPY_TEAM, TEAM_PUT, 6),
     WHOLE("token", TOKEN_LIST, TOKEN_PUT, 7),
-    WHOLE("cron", CRON_ALL, CRON_PUT, 13),
+    WHOLE("cron", CRON_ALL, CRON_PUT, 15),
     WHOLE("paused", PAUSED_ALL, PAUSED_INSERT, 2),
     WHOLE("workflow", COPY_WORKFLOW, COPY_WORKFLOW_PUT, 6),
     WHOLE("join_state", COPY_JOIN, COPY_JOIN_PUT, 11),

@@ -9,10 +9,13 @@
  *
  * When the earliest time that was not served is more than LATE_US ago, nothing ran for a while,
  * and catch_up decides: no task, one for the latest of these times, or one for each.
+ *
+ * The task of the time before is found by its key. When it has not ended, `overlap` decides.
  */
 #include "sql/look.h"
 #include "sql/ops.h"
 
+#include "base/hash.h"
 #include "model/times.h"
 #include "service/crons.h"
 
@@ -27,6 +30,8 @@ enum {
     TIMEZONE,
     TASK,
     CATCH_UP,
+    OVERLAP,
+    JITTER,
     PAUSED,
     NEXT,
     LAST,
@@ -46,7 +51,7 @@ struct job_list {
 static void sink_job(void *ctx, size_t row, const struct fa_value *c)
 {
     struct job_list *list = ctx;
-    int64_t catch_up = fa_value_as_int(&c[CATCH_UP]);
+    int64_t catch_up = fa_value_as_int(&c[CATCH_UP]), overlap = fa_value_as_int(&c[OVERLAP]);
 
     (void)row;
     list->items =
@@ -59,6 +64,9 @@ static void sink_job(void *ctx, size_t row, const struct fa_value *c)
         .task = fa_value_dup(&c[TASK], list->arena),
         .catch_up = catch_up > 0 && catch_up < FA_CATCH_UP_COUNT ? (enum fa_catch_up)catch_up
                                                                  : FA_CATCH_UP_NONE,
+        .overlap =
+            overlap > 0 && overlap < FA_OVERLAP_COUNT ? (enum fa_overlap)overlap : FA_OVERLAP_ALLOW,
+        .jitter_ms = fa_value_as_int(&c[JITTER]),
         .is_paused = fa_value_as_int(&c[PAUSED]) != 0,
         .next_us = fa_value_as_int(&c[NEXT]),
         .last_us = fa_value_as_int(&c[LAST]),
@@ -152,6 +160,8 @@ static enum faina_code store_job(struct fa_unit *unit, const struct fa_cron_job 
         [TIMEZONE] = fa_value_text(job->timezone),
         [TASK] = fa_value_text(job->task),
         [CATCH_UP] = fa_value_int(job->catch_up),
+        [OVERLAP] = fa_value_int(job->overlap),
+        [JITTER] = fa_value_int(job->jitter_ms),
         [PAUSED] = fa_value_int(job->is_paused),
         [NEXT] = fa_value_int_or_null(job->next_us),
         [LAST] = fa_value_int_or_null(job->last_us),
@@ -179,6 +189,8 @@ enum faina_code fa_do_cron_put(struct fa_unit *unit, struct fa_op *op)
         .timezone = fa_arena_strdup(op->arena, op->cron->timezone ? op->cron->timezone : "UTC"),
         .task = fa_arena_strdup(op->arena, op->cron->task),
         .catch_up = op->cron->catch_up,
+        .overlap = op->cron->overlap,
+        .jitter_ms = op->cron->jitter_ms,
         .is_paused = op->cron->is_paused,
         .last_us = old != NULL ? old->last_us : 0,
         .created_us = old != NULL ? old->created_us : unit->now_us,
@@ -245,6 +257,7 @@ struct firing {
     int64_t next_us, last_us;
     const char *problem;
     struct fa_plan *plans;
+    struct fa_row *before; /* to be cancelled; NULL: none */
 };
 
 static bool is_store_failure(enum faina_code code)
@@ -285,6 +298,73 @@ static const char *key_of(struct fa_unit *unit, const char *name, int64_t at_us)
     return fa_arena_printf(&unit->arena, "cron:%s:%.19sZ", name, time); /* whole seconds */
 }
 
+/* By chance, but the same for the same time, whoever makes the task. */
+static int64_t jitter_of(const struct fa_cron_job *job, const char *key)
+{
+    struct fa_bytes parts[] = {fa_str(job->ns), fa_str(key)};
+    uint8_t hash[FA_SHA256_SIZE];
+    uint64_t chance;
+
+    if (job->jitter_ms == 0)
+        return 0;
+    fa_sha256_parts(parts, FA_COUNT(parts), hash);
+    memcpy(&chance, hash, sizeof(chance));
+    return (int64_t)(chance % ((uint64_t)job->jitter_ms + 1));
+}
+
+/* The task of the last time that made one, when it has not ended; else *out is NULL. */
+static enum faina_code find_before(struct fa_unit *unit, const struct fa_cron_job *job,
+                                   struct fa_row **out, struct faina_error *err)
+{
+    struct faina_submit *submit = fa_arena_zero(&unit->arena, 1, sizeof(*submit));
+    struct fa_plan plan;
+    enum faina_code code;
+
+    *out = NULL;
+    if (job->last_us == 0)
+        return FAINA_OK;
+    code = fa_cron_task(job, &unit->arena, submit, err);
+    submit->idempotency_key = key_of(unit, job->name, job->last_us);
+    if (code == FAINA_OK)
+        code = fa_plan_make(unit, submit, NULL, 0, &plan, err);
+    if (code != FAINA_OK || plan.existing == NULL)
+        return code;
+    code = fa_unit_get(unit, plan.existing->id.key, true, out, err);
+    if (code == FAINA_TASK_NOT_FOUND || (code == FAINA_OK && fa_status_is_ended((*out)->status))) {
+        *out = NULL;
+        return FAINA_OK;
+    }
+    return code;
+}
+
+/* Leaves at most one time, unless tasks may overlap. */
+static enum faina_code mind_overlap(struct fa_unit *unit, struct firing *firing,
+                                    struct faina_error *err)
+{
+    enum fa_overlap overlap = firing->job->overlap;
+    struct fa_row *before = NULL;
+    char id[FAINA_ID_SIZE];
+    enum faina_code code;
+
+    if (overlap == FA_OVERLAP_ALLOW || firing->count == 0)
+        return FAINA_OK;
+    code = find_before(unit, firing->job, &before, err);
+    if (code != FAINA_OK)
+        return code;
+    if (overlap == FA_OVERLAP_CANCEL) {
+        firing->times[0] = firing->times[firing->count - 1];
+        firing->before = before;
+    }
+    firing->count = 1;
+    if (overlap == FA_OVERLAP_SKIP && before != NULL) {
+        fa_id_format(before->id, id);
+        firing->count = 0;
+        firing->problem =
+            fa_arena_printf(&unit->arena, "skipped: task %s of the time before has not ended", id);
+    }
+    return FAINA_OK;
+}
+
 static enum faina_code plan_tasks(struct fa_unit *unit, struct firing *firing,
                                   struct faina_error *err)
 {
@@ -296,6 +376,7 @@ static enum faina_code plan_tasks(struct fa_unit *unit, struct firing *firing,
     for (size_t i = 0; code == FAINA_OK && i < firing->count; i++) {
         submits[i] = pattern;
         submits[i].idempotency_key = key_of(unit, firing->job->name, firing->times[i]);
+        submits[i].delay_ms += jitter_of(firing->job, submits[i].idempotency_key);
         code = fa_plan_make(unit, &submits[i], NULL, 0, &firing->plans[i], err);
     }
     return code;
@@ -305,6 +386,7 @@ static enum faina_code plan_tasks(struct fa_unit *unit, struct firing *firing,
 static void give_up(struct fa_unit *unit, struct firing *firing, const struct faina_error *why)
 {
     firing->count = 0;
+    firing->before = NULL;
     firing->problem = fa_unit_text(unit, why->message);
     if (firing->next_us <= unit->now_us)
         firing->next_us = unit->now_us + AGAIN_US;
@@ -322,6 +404,8 @@ static enum faina_code prepare(struct fa_unit *unit, struct firing *firing, stru
     if (code == FAINA_OK)
         choose_times(unit, firing, &cron, zone);
     fa_zone_close(zone);
+    if (code == FAINA_OK)
+        code = mind_overlap(unit, firing, &why);
     if (code == FAINA_OK && firing->count > 0)
         code = plan_tasks(unit, firing, &why);
     if (code == FAINA_OK) {
@@ -341,6 +425,7 @@ static enum faina_code fire(struct fa_unit *unit, struct firing *firing, struct 
 {
     const struct fa_cron_job *job = firing->job;
     bool is_ours = false;
+    int64_t cancelled = 0;
     enum faina_code code = prepare(unit, firing, err);
 
     if (code == FAINA_OK)
@@ -355,10 +440,13 @@ static enum faina_code fire(struct fa_unit *unit, struct firing *firing, struct 
         return code;
     if (!is_ours)
         firing->count = 0;
-    for (size_t i = 0; i < firing->count; i++)
+    if (firing->before != NULL && firing->count > 0)
+        code = fa_cancel_tree(unit, firing->before, FAINA_ACTOR_SYSTEM,
+                              "Cancelled by the next time of its schedule", &cancelled, err);
+    for (size_t i = 0; code == FAINA_OK && i < firing->count; i++)
         if (firing->plans[i].existing == NULL)
             fa_plan_carry_out(unit, &firing->plans[i]);
-    return FAINA_OK;
+    return code;
 }
 
 enum faina_code fa_crons_fire(struct fa_unit *unit, int64_t limit, struct faina_error *err)

@@ -48,16 +48,19 @@ static void add_task(struct fa_unit *unit, struct fa_yield *yield, const struct 
     yield->tasks[yield->task_count++] = id;
 }
 
-static enum faina_code note_origin(struct fa_unit *unit, const struct fa_making *making,
-                                   struct fa_row *row, struct faina_error *err)
+static void note_origin(struct fa_unit *unit, const struct fa_making *making, struct fa_row *row)
 {
+    struct fa_row_origin *origin = fa_arena_zero(&unit->arena, 1, sizeof(*origin));
+
+    /* Copies: the definitions may be read anew before it is written. */
+    origin->told =
+        (struct faina_origin){.workflow = fa_unit_text(unit, making->flow->workflow->name),
+                              .trigger = fa_unit_text(unit, making->name),
+                              .version = making->flow->version,
+                              .event_id = making->event_id};
+    origin->depth = making->depth;
+    row->origin = origin;
     row->flags |= FA_FLAG_HAS_ORIGIN;
-    return fa_db_one(
-        unit->source.db, FA_SQL_ORIGIN_INSERT,
-        (struct fa_value[]){fa_value_int(row->id.key), fa_value_text(making->flow->workflow->name),
-                            fa_value_text(making->name), fa_value_int(making->flow->version),
-                            fa_value_text(making->event_id), fa_value_int(making->depth)},
-        6, NULL, NULL, err);
 }
 
 /* The task that a template gives, checked like any submit. */
@@ -89,7 +92,7 @@ enum faina_code fa_flow_make(struct fa_unit *unit, const struct fa_making *makin
                              struct fa_yield *yield, struct faina_error *err)
 {
     struct faina_submit *submit = fa_arena_zero(&unit->arena, 1, sizeof(*submit));
-    struct faina_error inner = {0};
+    struct faina_error inner;
     struct fa_plan plan = {0};
     struct fa_row *row;
     enum faina_code code = read_task(unit, making, submit, &inner);
@@ -105,9 +108,13 @@ enum faina_code fa_flow_make(struct fa_unit *unit, const struct fa_making *makin
         add_failure(unit, yield, making, inner.message);
         return FAINA_OK;
     }
-    row = plan.existing != NULL ? plan.existing : fa_plan_carry_out(unit, &plan);
+    row = plan.existing;
+    if (row == NULL) {
+        row = fa_plan_carry_out(unit, &plan);
+        note_origin(unit, making, row);
+    }
     add_task(unit, yield, row);
-    return plan.existing != NULL ? FAINA_OK : note_origin(unit, making, row, err);
+    return FAINA_OK;
 }
 
 /* Events -------------------------------------------------------------------------------------- */
@@ -118,40 +125,50 @@ struct event {
 };
 
 static enum faina_code fire(struct fa_unit *unit, const struct fa_ear *ear,
-                            const struct event *event, const struct fa_match_data *data,
+                            const struct event *event, struct fa_match_data *data,
                             struct fa_yield *yield, struct faina_error *err)
 {
+    const struct fa_match *match = ear->trigger->match;
     struct fa_match_verdict verdict = {.is_match = true};
-    struct faina_error inner = {0};
-    struct fa_json root = data->root;
-    struct fa_making making = {.flow = ear->flow,
-                               .name = ear->trigger->name,
-                               .task = ear->trigger->task,
-                               .lookup = fa_template_lookup_data,
-                               .lookup_ctx = &root,
-                               .event_id = event->id,
-                               .depth = event->depth + 1};
+    struct faina_error inner;
+    enum faina_code code = match ? fa_match_run(match, data, &verdict, &inner) : FAINA_OK;
+    struct fa_making making;
 
-    if (ear->trigger->match != NULL &&
-        fa_match_run(ear->trigger->match, data, &verdict, &inner) != FAINA_OK) {
-        add_failure(unit, yield, &making, inner.message);
+    if (code == FAINA_OK && !verdict.is_match)
         return FAINA_OK;
-    }
-    return verdict.is_match ? fa_flow_make(unit, &making, yield, err) : FAINA_OK;
+    making = (struct fa_making){.flow = ear->flow,
+                                .name = ear->trigger->name,
+                                .task = ear->trigger->task,
+                                .lookup = fa_template_lookup_event,
+                                .lookup_ctx = data,
+                                .event_id = event->id,
+                                .depth = event->depth + 1};
+    if (code == FAINA_OK)
+        return fa_flow_make(unit, &making, yield, err);
+    add_failure(unit, yield, &making, inner.message);
+    return FAINA_OK;
 }
 
 static enum faina_code fire_all(struct fa_unit *unit, const struct event *event,
                                 struct fa_yield *yield, struct faina_error *err)
 {
-    const struct fa_ear *ear = fa_flows_first(unit->flows, event->ns, event->type, false);
+    const struct fa_audience *audience =
+        fa_flows_audience(unit->flows, event->ns, event->type, false);
     struct fa_match_data data;
     enum faina_code code = FAINA_OK;
+    size_t words;
+    uint64_t *selected;
 
-    if (ear == NULL)
+    if (audience == NULL)
         return FAINA_OK;
+    words = FA_MATCH_WORDS(audience->count);
+    selected = fa_arena_take(&unit->arena, words * sizeof(*selected));
     fa_match_data_init(&data, fa_str(event->data));
-    for (; code == FAINA_OK && ear != NULL; ear = fa_ear_next(ear))
-        code = fire(unit, ear, event, &data, yield, err);
+    fa_match_index_select(audience->index, &data, selected);
+    for (size_t i = 0; i < words; i++)
+        for (uint64_t left = selected[i]; code == FAINA_OK && left != 0; left &= left - 1)
+            code = fire(unit, &audience->ears[i * 64 + (size_t)__builtin_ctzll(left)], event, &data,
+                        yield, err);
     return code;
 }
 
@@ -201,16 +218,18 @@ static const char *failures_json(struct fa_unit *unit, const struct fa_yield *yi
     return text;
 }
 
-static enum faina_code keep(struct fa_unit *unit, const struct event *event,
-                            const struct fa_yield *yield, struct faina_error *err)
+static void keep(struct fa_unit *unit, const struct event *event, const struct fa_yield *yield)
 {
-    return fa_db_one(unit->source.db, FA_SQL_HAPPENED_INSERT,
-                     (struct fa_value[]){fa_value_text(event->ns), fa_value_text(event->id),
-                                         fa_value_text(event->type), fa_value_text(event->data),
-                                         fa_value_int(event->at_us),
-                                         fa_value_text(ids_json(unit, yield)),
-                                         fa_value_text(failures_json(unit, yield))},
-                     7, NULL, NULL, err);
+    unit->happened = fa_arena_grow(&unit->arena, unit->happened, unit->happened_count,
+                                   &unit->happened_size, sizeof(*unit->happened));
+    unit->happened[unit->happened_count++] =
+        (struct fa_unit_happened){.ns = event->ns,
+                                  .id = event->id,
+                                  .type = event->type,
+                                  .data = event->data,
+                                  .at_us = event->at_us,
+                                  .tasks = ids_json(unit, yield),
+                                  .failures = failures_json(unit, yield)};
 }
 
 /* Emit ---------------------------------------------------------------------------------------- */
@@ -314,6 +333,16 @@ static const char *new_id(struct fa_unit *unit)
     return id;
 }
 
+/* Whether this transaction has seen the event already, and not yet written it. */
+static bool is_pending(const struct fa_unit *unit, const struct event *event)
+{
+    for (size_t i = 0; i < unit->happened_count; i++)
+        if (strcmp(unit->happened[i].id, event->id) == 0 &&
+            strcmp(unit->happened[i].ns, event->ns) == 0)
+            return true;
+    return false;
+}
+
 /* Does what the event sets off, or finds what it has done before. */
 static enum faina_code happen(struct fa_unit *unit, const struct event *event, bool is_new,
                               struct fa_yield *yield, bool *existing, struct faina_error *err)
@@ -321,6 +350,8 @@ static enum faina_code happen(struct fa_unit *unit, const struct event *event, b
     struct happened_list known = {.arena = &unit->arena};
     enum faina_code code = fa_flows_refresh(unit, err);
 
+    if (code == FAINA_OK && !is_new && is_pending(unit, event))
+        code = fa_unit_flush(unit, err); /* so that it is found */
     if (code == FAINA_OK && !is_new)
         code = find_happened(unit->source.db, event->ns, event->id, &known, err);
     *existing = known.count > 0;
@@ -330,7 +361,9 @@ static enum faina_code happen(struct fa_unit *unit, const struct event *event, b
     }
     if (code == FAINA_OK)
         code = fire_all(unit, event, yield, err);
-    return code == FAINA_OK ? keep(unit, event, yield, err) : code;
+    if (code == FAINA_OK)
+        keep(unit, event, yield);
+    return code;
 }
 
 enum faina_code fa_do_emit(struct fa_unit *unit, struct fa_op *op)
@@ -475,8 +508,8 @@ static enum faina_code tell_end(struct fa_unit *unit, struct fa_row *row, struct
 {
     const char *type = end_name(row->status);
     struct fa_lane *lane = row->lane;
-    bool is_heard = fa_flows_first(unit->flows, lane->ns, type, false) != NULL;
-    bool is_member = fa_flows_first(unit->flows, lane->ns, lane->type, true) != NULL;
+    bool is_heard = fa_flows_audience(unit->flows, lane->ns, type, false) != NULL;
+    bool is_member = fa_flows_audience(unit->flows, lane->ns, lane->type, true) != NULL;
     struct fa_ending ending = {.row = row, .ns = lane->ns, .event_id = end_id(unit, row)};
     const struct faina_origin *origin;
     struct fa_yield yield = {0};
@@ -500,7 +533,7 @@ static enum faina_code tell_end(struct fa_unit *unit, struct fa_row *row, struct
     if (code == FAINA_OK && is_member)
         code = fa_joins_tell(unit, &ending, &yield, err);
     if (code == FAINA_OK && yield.task_count + yield.failure_count > 0)
-        code = keep(unit, &event, &yield, err);
+        keep(unit, &event, &yield);
     if (code == FAINA_OK)
         note_failures(unit, row, &yield, ending.depth >= FA_CHAIN_DEPTH_MAX);
     return code;

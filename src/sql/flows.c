@@ -22,10 +22,10 @@ struct fa_flows {
     struct fa_arena arena; /* of everything below */
     struct fa_flow **flows;
     size_t count, size;
-    const struct fa_ear **buckets;
-    size_t bucket_count; /* a power of two, or 0 */
-    struct fa_ear *ears;
+    struct fa_ear *ears; /* those of one audience together */
     size_t ear_count;
+    struct fa_audience **buckets;
+    size_t bucket_count; /* a power of two, or 0 */
 
     struct fa_db_call ask;
 };
@@ -65,7 +65,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return (hash ^ 0xff) * UINT64_C(0x100000001b3);
 }
 
-static uint64_t hash_ear(const char *ns, const char *type, bool is_join)
+static uint64_t hash_audience(const char *ns, const char *type, bool is_join)
 {
     uint64_t hash =
         hash_text(hash_text(UINT64_C(0xcbf29ce484222325) + (is_join ? 1 : 0), ns), type);
@@ -73,34 +73,24 @@ static uint64_t hash_ear(const char *ns, const char *type, bool is_join)
     return hash ^ hash >> 29;
 }
 
-static bool is_ear_of(const struct fa_ear *ear, uint64_t hash, const char *ns, const char *type,
-                      bool is_join)
+static struct fa_audience *find_audience(const struct fa_flows *flows, uint64_t hash,
+                                         const char *ns, const char *type, bool is_join)
 {
-    return ear->hash == hash && (ear->join != NULL) == is_join && strcmp(ear->type, type) == 0 &&
-           strcmp(ear->flow->ns, ns) == 0;
-}
-
-const struct fa_ear *fa_flows_first(const struct fa_flows *flows, const char *ns, const char *type,
-                                    bool is_join)
-{
-    uint64_t hash = hash_ear(ns, type, is_join);
-    const struct fa_ear *ear;
+    struct fa_audience *found;
 
     if (flows->bucket_count == 0)
         return NULL;
-    ear = flows->buckets[hash & (flows->bucket_count - 1)];
-    while (ear != NULL && !is_ear_of(ear, hash, ns, type, is_join))
-        ear = ear->next;
-    return ear;
+    found = flows->buckets[hash & (flows->bucket_count - 1)];
+    while (found != NULL && (found->hash != hash || found->is_join != is_join ||
+                             strcmp(found->type, type) != 0 || strcmp(found->ns, ns) != 0))
+        found = found->next;
+    return found;
 }
 
-const struct fa_ear *fa_ear_next(const struct fa_ear *ear)
+const struct fa_audience *fa_flows_audience(const struct fa_flows *flows, const char *ns,
+                                            const char *type, bool is_join)
 {
-    const struct fa_ear *next = ear->next;
-
-    while (next != NULL && !is_ear_of(next, ear->hash, ear->flow->ns, ear->type, ear->join != NULL))
-        next = next->next;
-    return next;
+    return find_audience(flows, hash_audience(ns, type, is_join), ns, type, is_join);
 }
 
 const struct fa_ear *fa_flows_join(const struct fa_flows *flows, const char *ns,
@@ -123,69 +113,107 @@ bool fa_flows_hear_ends(const struct fa_flows *flows)
 
 /* Loading ----------------------------------------------------------------------------------- */
 
-static void add_ears(struct fa_flows *flows, const struct fa_flow *flow)
+/* Visits every ear: first to count those of each audience, then to put them there. */
+typedef void visit_ear(struct fa_flows *flows, const struct fa_ear *ear);
+
+static void visit_flow(struct fa_flows *flows, const struct fa_flow *flow, visit_ear *visit)
 {
     const struct fa_workflow *workflow = flow->workflow;
 
     for (size_t i = 0; i < workflow->trigger_count; i++) {
         const struct fa_workflow_trigger *trigger = &workflow->triggers[i];
 
-        flows->hears_ends |= strncmp(trigger->on, "task.", 5) == 0;
-        flows->ears[flows->ear_count++] =
-            (struct fa_ear){.flow = flow, .type = trigger->on, .trigger = trigger};
+        visit(flows, &(struct fa_ear){.flow = flow, .type = trigger->on, .trigger = trigger});
     }
     for (size_t i = 0; i < workflow->join_count; i++) {
         const struct fa_join *join = &workflow->joins[i];
 
-        flows->hears_ends = true;
         for (size_t k = 0; k < join->task_type_count; k++)
-            flows->ears[flows->ear_count++] = (struct fa_ear){
-                .flow = flow, .type = join->task_types[k], .join = join, .member = k};
+            visit(flows, &(struct fa_ear){
+                             .flow = flow, .type = join->task_types[k], .join = join, .member = k});
     }
 }
 
-static size_t count_ears(const struct fa_workflow *workflow)
+static void visit_ears(struct fa_flows *flows, visit_ear *visit)
 {
-    size_t count = workflow->trigger_count;
-
-    for (size_t i = 0; i < workflow->join_count; i++)
-        count += workflow->joins[i].task_type_count;
-    return count;
+    for (size_t i = 0; i < flows->count; i++)
+        if (flows->flows[i]->is_enabled)
+            visit_flow(flows, flows->flows[i], visit);
 }
 
-/* From the last to the first, so that each bucket is in the order of definitions. */
-static void fill_buckets(struct fa_flows *flows)
+static void count_ear(struct fa_flows *flows, const struct fa_ear *ear)
 {
-    flows->bucket_count = 16;
-    while (flows->bucket_count < flows->ear_count * 2)
-        flows->bucket_count *= 2;
-    flows->buckets = fa_arena_zero(&flows->arena, flows->bucket_count, sizeof(struct fa_ear *));
-    for (size_t i = flows->ear_count; i > 0; i--) {
-        struct fa_ear *ear = &flows->ears[i - 1];
-        size_t at;
+    flows->ear_count++;
+    flows->hears_ends |= ear->join != NULL || strncmp(ear->type, "task.", 5) == 0;
+}
 
-        ear->hash = hash_ear(ear->flow->ns, ear->type, ear->join != NULL);
-        at = ear->hash & (flows->bucket_count - 1);
-        ear->next = flows->buckets[at];
-        flows->buckets[at] = ear;
+static void count_in_audience(struct fa_flows *flows, const struct fa_ear *ear)
+{
+    uint64_t hash = hash_audience(ear->flow->ns, ear->type, ear->join != NULL);
+    struct fa_audience **bucket = &flows->buckets[hash & (flows->bucket_count - 1)];
+    struct fa_audience *audience =
+        find_audience(flows, hash, ear->flow->ns, ear->type, ear->join != NULL);
+
+    if (audience == NULL) {
+        audience = fa_arena_zero(&flows->arena, 1, sizeof(*audience));
+        *audience = (struct fa_audience){.ns = ear->flow->ns,
+                                         .type = ear->type,
+                                         .is_join = ear->join != NULL,
+                                         .hash = hash,
+                                         .next = *bucket};
+        *bucket = audience;
     }
+    audience->count++;
+}
+
+/* Counts again while it does. */
+static void place_ear(struct fa_flows *flows, const struct fa_ear *ear)
+{
+    uint64_t hash = hash_audience(ear->flow->ns, ear->type, ear->join != NULL);
+    struct fa_audience *audience =
+        find_audience(flows, hash, ear->flow->ns, ear->type, ear->join != NULL);
+
+    flows->ears[audience->ears - flows->ears + (ptrdiff_t)audience->count++] = *ear;
+}
+
+static const struct fa_match_index *index_triggers(struct fa_flows *flows,
+                                                   const struct fa_audience *audience)
+{
+    const struct fa_match **matches =
+        fa_arena_zero(&flows->arena, audience->count, sizeof(struct fa_match *));
+
+    for (size_t i = 0; i < audience->count; i++)
+        matches[i] = audience->ears[i].trigger->match;
+    return fa_match_index_make(matches, audience->count, &flows->arena);
 }
 
 static void listen(struct fa_flows *flows)
 {
-    size_t total = 0;
+    size_t placed = 0;
 
     flows->ear_count = flows->bucket_count = 0;
     flows->hears_ends = false;
-    for (size_t i = 0; i < flows->count; i++)
-        total += flows->flows[i]->is_enabled ? count_ears(flows->flows[i]->workflow) : 0;
-    if (total == 0)
+    visit_ears(flows, count_ear);
+    if (flows->ear_count == 0)
         return;
-    flows->ears = fa_arena_zero(&flows->arena, total, sizeof(*flows->ears));
-    for (size_t i = 0; i < flows->count; i++)
-        if (flows->flows[i]->is_enabled)
-            add_ears(flows, flows->flows[i]);
-    fill_buckets(flows);
+    for (flows->bucket_count = 16; flows->bucket_count < flows->ear_count * 2;)
+        flows->bucket_count *= 2;
+    flows->buckets =
+        fa_arena_zero(&flows->arena, flows->bucket_count, sizeof(struct fa_audience *));
+    flows->ears = fa_arena_zero(&flows->arena, flows->ear_count, sizeof(*flows->ears));
+    visit_ears(flows, count_in_audience);
+    for (size_t i = 0; i < flows->bucket_count; i++) {
+        for (struct fa_audience *it = flows->buckets[i]; it != NULL; it = it->next) {
+            it->ears = &flows->ears[placed];
+            placed += it->count;
+            it->count = 0;
+        }
+    }
+    visit_ears(flows, place_ear);
+    for (size_t i = 0; i < flows->bucket_count; i++)
+        for (struct fa_audience *it = flows->buckets[i]; it != NULL; it = it->next)
+            if (!it->is_join)
+                it->index = index_triggers(flows, it);
 }
 
 /* A definition that this program doesn't understand (an edited file, a newer program) is not

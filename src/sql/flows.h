@@ -18,6 +18,7 @@
 #ifndef FA_FLOWS_H
 #define FA_FLOWS_H
 
+#include "model/match_index.h"
 #include "model/workflow.h"
 #include "sql/ops.h"
 
@@ -36,8 +37,17 @@ struct fa_ear {
     const struct fa_workflow_trigger *trigger; /* one of these two */
     const struct fa_join *join;
     size_t member; /* which of the join's types */
+};
+
+/* All who listen to one type, in the order of definitions. */
+struct fa_audience {
+    const char *ns, *type;
+    bool is_join; /* a type of task, else one of event */
+    const struct fa_ear *ears;
+    size_t count;
+    const struct fa_match_index *index; /* of events: which ears may match */
     uint64_t hash;
-    const struct fa_ear *next; /* in its bucket, in the order of definitions */
+    struct fa_audience *next; /* in its bucket */
 };
 
 struct fa_flows *fa_flows_create(size_t input_size_max);
@@ -53,10 +63,9 @@ FA_MUST_CHECK enum faina_code fa_flows_refresh(struct fa_unit *unit, struct fain
 
 /* As of the last look: does anybody listen to the end of any task? */
 bool fa_flows_hear_ends(const struct fa_flows *flows);
-/* The first who listens to a type of event (triggers) or of task (joins), and the one after. */
-const struct fa_ear *fa_flows_first(const struct fa_flows *flows, const char *ns, const char *type,
-                                    bool is_join);
-const struct fa_ear *fa_ear_next(const struct fa_ear *ear);
+/* Who listens to a type of event (triggers) or of task (joins); NULL when nobody does. */
+const struct fa_audience *fa_flows_audience(const struct fa_flows *flows, const char *ns,
+                                            const char *type, bool is_join);
 /* The join of this name in an enabled workflow, or NULL. */
 const struct fa_ear *fa_flows_join(const struct fa_flows *flows, const char *ns,
                                    const char *workflow, const char *name);

@@ -6,6 +6,8 @@
  */
 #include "sql/flush.h"
 
+#include "base/hash.h"
+
 #include <assert.h>
 #include <stdlib.h>
 
@@ -82,6 +84,18 @@ static void bind_plain_task(void *ctx, size_t n, struct fa_value *v)
     v[6] = fa_value_text(row->input);
     v[7] = fa_value_text(row->name);
     v[8] = fa_value_text(row->key);
+}
+
+static void bind_origin(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct fa_row *row = ((struct fa_row **)ctx)[n];
+
+    v[0] = fa_value_int(row->id.key);
+    v[1] = fa_value_text(row->origin->told.workflow);
+    v[2] = fa_value_text(row->origin->told.trigger);
+    v[3] = fa_value_int(row->origin->told.version);
+    v[4] = fa_value_text(row->origin->told.event_id);
+    v[5] = fa_value_int(row->origin->depth);
 }
 
 static void bind_key(void *ctx, size_t n, struct fa_value *v)
@@ -220,6 +234,7 @@ static void bind_event(void *ctx, size_t n, struct fa_value *v)
 enum move {
     INSERT_TASK,
     INSERT_PLAIN_TASK,
+    INSERT_ORIGIN,
     LEAVE_READY,
     LEAVE_HELD,
     LEAVE_PARKED,
@@ -246,6 +261,7 @@ static const struct {
 } moves[MOVE_COUNT] = {
     [INSERT_TASK] = {FA_SQL_TASK_INSERT, 21, bind_task},
     [INSERT_PLAIN_TASK] = {FA_SQL_TASK_INSERT_PLAIN, 9, bind_plain_task},
+    [INSERT_ORIGIN] = {FA_SQL_ORIGIN_INSERT, 6, bind_origin},
     [LEAVE_READY] = {FA_SQL_READY_DELETE, 3, bind_ready_key},
     [LEAVE_HELD] = {FA_SQL_HELD_DELETE, 1, bind_key},
     [LEAVE_PARKED] = {FA_SQL_PARKED_DELETE, 1, bind_key},
@@ -288,6 +304,8 @@ static unsigned moves_of(const struct fa_row *row, enum fa_home to)
 
     if (row->is_new)
         set |= is_plain(row) ? 1u << INSERT_PLAIN_TASK : 1u << INSERT_TASK;
+    if (row->is_new && row->origin != NULL)
+        set |= 1u << INSERT_ORIGIN;
     /* `ready` has nothing but its order to be found by; the others are changed in place. */
     if (row->home != FA_HOME_NONE && (row->home != to || to == FA_HOME_READY || row->has_left))
         set |= 1u << leave[row->home];
@@ -309,7 +327,7 @@ static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_home to)
     if (to == FA_HOME_READY) {
         row->lane->may_have_ready = true;
         row->lane->arrivals++;
-        unit->has_ready = true;
+        unit->ready_types |= fa_hash_bit(row->lane->type);
     }
     row->home = to;
     row->has_left = false;
@@ -375,6 +393,31 @@ static void bind_link(void *ctx, size_t n, struct fa_value *v)
     v[2] = fa_value_int(link->c);
 }
 
+static void bind_happened(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct fa_unit_happened *event = &((struct fa_unit_happened *)ctx)[n];
+
+    v[0] = fa_value_text(event->ns);
+    v[1] = fa_value_text(event->id);
+    v[2] = fa_value_text(event->type);
+    v[3] = fa_value_text(event->data);
+    v[4] = fa_value_int(event->at_us);
+    v[5] = fa_value_text(event->tasks);
+    v[6] = fa_value_text(event->failures);
+}
+
+static enum faina_code flush_happened(struct fa_unit *unit, struct faina_error *err)
+{
+    struct fa_db_call call = {.sql = FA_SQL_HAPPENED_INSERT,
+                              .rows = unit->happened_count,
+                              .param_count = 7,
+                              .bind = bind_happened,
+                              .bind_ctx = unit->happened};
+
+    unit->happened_count = 0;
+    return fa_db_run(unit->source.db, &call, err);
+}
+
 /* In the order they came: a permit may be taken, given back and taken again in one batch. Those of
  * one kind that follow each other are written at once. */
 static enum faina_code flush_links(struct fa_unit *unit, struct faina_error *err)
@@ -412,5 +455,7 @@ enum faina_code fa_unit_flush(struct fa_unit *unit, struct faina_error *err)
         code = flush_events(unit, err);
     if (code == FAINA_OK && unit->link_count > 0)
         code = flush_links(unit, err);
+    if (code == FAINA_OK && unit->happened_count > 0)
+        code = flush_happened(unit, err);
     return code;
 }

@@ -288,12 +288,12 @@ static enum faina_code add_member(struct fa_unit *unit, const struct fa_ending *
 enum faina_code fa_joins_tell(struct fa_unit *unit, const struct fa_ending *ending,
                               struct fa_yield *yield, struct faina_error *err)
 {
-    const struct fa_ear *ear =
-        fa_flows_first(unit->flows, ending->ns, ending->row->lane->type, true);
+    const struct fa_audience *audience =
+        fa_flows_audience(unit->flows, ending->ns, ending->row->lane->type, true);
     enum faina_code code = FAINA_OK;
 
-    for (; code == FAINA_OK && ear != NULL; ear = fa_ear_next(ear))
-        code = add_member(unit, ending, ear, yield, err);
+    for (size_t i = 0; code == FAINA_OK && audience != NULL && i < audience->count; i++)
+        code = add_member(unit, ending, &audience->ears[i], yield, err);
     return code;
 }
 

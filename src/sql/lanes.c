@@ -434,6 +434,18 @@ static enum faina_code make_resource(struct fa_db *db, const char *name, struct 
     return code;
 }
 
+/* Those that are known are left as they are: what the open transaction has taken counts already,
+ * and the store doesn't know of it yet. */
+static void learn_resource(void *ctx, size_t row, const struct fa_value *columns)
+{
+    struct load *load = ctx;
+    char *name = fa_value_dup(&columns[1], &load->scratch);
+    const struct fa_resource *known = name ? fa_lanes_find_resource(load->lanes, name) : NULL;
+
+    if (known == NULL || !known->is_known)
+        load_resource(ctx, row, columns);
+}
+
 /* A lane that others made may name resources that the cache doesn't know; and when it was made in
  * SQL, nobody may have made these yet. Who only reads has no use for them. */
 static enum faina_code learn_resources(struct fa_lanes *lanes, struct fa_db *db, struct load *load,
@@ -445,7 +457,7 @@ static enum faina_code learn_resources(struct fa_lanes *lanes, struct fa_db *db,
     if (!db->is_shared || !lanes->has_unknown)
         return FAINA_OK;
     lanes->has_unknown = false;
-    code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, load, err);
+    code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, learn_resource, load, err);
     for (size_t i = 0; code == FAINA_OK && db->is_writing && i < lanes->resource_count; i++) {
         struct fa_resource *resource = lanes->resources[i];
 

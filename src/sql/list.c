@@ -174,24 +174,107 @@ static enum faina_code next_keys(struct fa_source *source, const struct faina_qu
     return fa_db_one(source->db, walk->sql, params, walk->param_count, fa_keys_sink, out, err);
 }
 
-/* Adds a task to the page when it fits; *is_full when it would be one too many. */
-static enum faina_code add(struct fa_source *source, struct fa_op *op, int64_t parent, int64_t key,
-                           size_t limit, bool *is_full)
-{
-    struct faina_tasks *tasks = op->tasks;
-    struct fa_arena scratch = {0};
-    struct fa_row row;
-    enum faina_code code = fa_row_load(source, key, &scratch, &row, &op->error);
+#define PAGE_PART 100 /* so many tasks are read at once, where that saves round trips */
 
-    if (code == FAINA_OK && fits(op->query, parent, &row)) {
-        *is_full = tasks->count == limit;
-        if (!*is_full)
-            code = fa_row_to_task(source, &row, op->arena, false, op->query->brief,
-                                  &tasks->items[tasks->count++], &op->error);
+/* Candidates that were read. */
+struct part {
+    struct fa_row *rows;
+    size_t count;
+};
+
+static void keep_row(void *ctx, const struct fa_row *row)
+{
+    struct part *part = ctx;
+
+    part->rows[part->count++] = *row;
+}
+
+static struct fa_row *find_row(struct part *part, int64_t key)
+{
+    for (size_t i = 0; i < part->count; i++) {
+        if (part->rows[i].id.key == key)
+            return &part->rows[i];
     }
-    if (code == FAINA_TASK_NOT_FOUND)
-        code = FAINA_OK;
+    return NULL;
+}
+
+/* Reads tasks without their payloads; those that are not there are left out. */
+static enum faina_code read_part(struct fa_source *source, const int64_t *keys, size_t count,
+                                 struct fa_arena *arena, struct part *out, struct faina_error *err)
+{
+    int64_t sorted[PAGE_PART];
+    enum faina_code code = FAINA_OK;
+
+    *out = (struct part){.rows = fa_arena_take(arena, count * sizeof(struct fa_row))};
+    if (source->db->is_shared) {
+        memcpy(sorted, keys, count * sizeof(*keys));
+        return fa_rows_load(source, sorted, count, (struct fa_rows_wish){.whole = true}, arena,
+                            keep_row, out, err);
+    }
+    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
+        code = fa_row_load(source, keys[i], arena, &out->rows[out->count], err);
+        out->count += code == FAINA_OK;
+        if (code == FAINA_TASK_NOT_FOUND)
+            code = FAINA_OK;
+    }
+    return code;
+}
+
+/* Which tasks belong on a page. */
+struct page {
+    const struct faina_query *query; /* NULL: all that are not deleted */
+    int64_t parent;
+    size_t limit;
+    bool is_full; /* there would be one too many */
+};
+
+static bool belongs(const struct page *page, const struct fa_row *row)
+{
+    return page->query != NULL ? fits(page->query, page->parent, row) : row->deleted_us == 0;
+}
+
+/* Adds those of at most PAGE_PART tasks that belong there, in the order of the keys. */
+static enum faina_code add_part(struct fa_source *source, struct fa_op *op, struct page *page,
+                                const int64_t *keys, size_t count)
+{
+    bool brief = page->query != NULL && page->query->brief;
+    struct faina_tasks *tasks = op->tasks;
+    struct fa_row *chosen[PAGE_PART];
+    struct fa_arena scratch = {0};
+    struct part part;
+    enum faina_code code = read_part(source, keys, count, &scratch, &part, &op->error);
+    size_t n = 0;
+
+    for (size_t i = 0; code == FAINA_OK && !page->is_full && i < count; i++) {
+        struct fa_row *row = find_row(&part, keys[i]);
+
+        if (row == NULL || !belongs(page, row))
+            continue;
+        page->is_full = tasks->count + n == page->limit;
+        if (!page->is_full)
+            chosen[n++] = row;
+    }
+    if (code == FAINA_OK)
+        code = fa_rows_expect(source, chosen, n, brief, &scratch, &op->error);
+    for (size_t i = 0; code == FAINA_OK && i < n; i++)
+        code = fa_row_to_task(source, chosen[i], op->arena, false, brief,
+                              &tasks->items[tasks->count++], &op->error);
     fa_arena_finish(&scratch);
+    return code;
+}
+
+/* Adds tasks to the page until it is full. */
+static enum faina_code add_all(struct fa_source *source, struct fa_op *op, struct page *page,
+                               const int64_t *keys, size_t count)
+{
+    size_t part_max = source->db->is_shared ? PAGE_PART : 1;
+    enum faina_code code = FAINA_OK;
+
+    for (size_t i = 0; code == FAINA_OK && !page->is_full && i < count; i += part_max) {
+        size_t n = count - i < part_max ? count - i : part_max;
+
+        code = add_part(source, op, page, keys + i, n);
+    }
     return code;
 }
 
@@ -207,24 +290,24 @@ static enum faina_code walk_list(struct fa_source *source, struct fa_op *op, int
                                  int64_t parent, const struct lane_filter *lanes)
 {
     size_t limit = op->query->limit > 0 ? (size_t)op->query->limit : FA_LIST_LIMIT_DEFAULT;
+    struct page page = {.query = op->query, .parent = parent, .limit = limit};
     struct fa_keys keys = {.arena = op->arena};
     int64_t want = (int64_t)limit + 16;
-    bool is_full = false;
     struct walk walk;
     enum faina_code code = choose_walk(source, op->query, parent, &walk, &op->error);
 
-    while (code == FAINA_OK && !is_full) {
+    while (code == FAINA_OK && !page.is_full) {
         code = next_keys(source, op->query, &walk, lanes, before, want, &keys, &op->error);
-        for (size_t i = 0; code == FAINA_OK && !is_full && i < keys.count; i++) {
-            code = add(source, op, parent, keys.keys[i], limit, &is_full);
-            before = keys.keys[i];
+        if (code == FAINA_OK && keys.count > 0) {
+            code = add_all(source, op, &page, keys.keys, keys.count);
+            before = keys.keys[keys.count - 1];
         }
         if ((int64_t)keys.count < want)
             break;
         if (want < WALK_MAX)
             want *= 2; /* few fit: read more at a time */
     }
-    if (code == FAINA_OK && is_full)
+    if (code == FAINA_OK && page.is_full)
         end_page(op);
     return code;
 }
@@ -241,10 +324,10 @@ static enum faina_code list_by_key(struct fa_source *source, struct fa_op *op, i
                                    int64_t parent, const struct lane_filter *lanes)
 {
     size_t limit = op->query->limit > 0 ? (size_t)op->query->limit : FA_LIST_LIMIT_DEFAULT;
+    struct page page = {.query = op->query, .parent = parent, .limit = limit};
     struct fa_keys found = {.arena = op->arena};
     enum faina_code code = FAINA_OK;
-    int64_t last = INT64_MAX;
-    bool is_full = false;
+    size_t count = 0;
 
     for (size_t i = 0; code == FAINA_OK && i < lanes->hashes.count; i++) {
         struct fa_value hash = fa_value_int(lanes->hashes.keys[i]);
@@ -253,13 +336,14 @@ static enum faina_code list_by_key(struct fa_source *source, struct fa_op *op, i
     }
     if (found.count > 0)
         qsort(found.keys, found.count, sizeof(int64_t), descending);
-    for (size_t i = 0; code == FAINA_OK && !is_full && i < found.count; i++) {
-        if (found.keys[i] >= before || found.keys[i] == last)
-            continue; /* lanes that differ in resources only share their hash */
-        last = found.keys[i];
-        code = add(source, op, parent, last, limit, &is_full);
+    for (size_t i = 0; i < found.count; i++) {
+        /* Lanes that differ in resources only share their hash. */
+        if (found.keys[i] < before && (count == 0 || found.keys[i] != found.keys[count - 1]))
+            found.keys[count++] = found.keys[i];
     }
-    if (code == FAINA_OK && is_full)
+    if (code == FAINA_OK)
+        code = add_all(source, op, &page, found.keys, count);
+    if (code == FAINA_OK && page.is_full)
         end_page(op);
     return code;
 }
@@ -295,9 +379,9 @@ enum faina_code fa_look_list(struct fa_source *source, struct fa_op *op)
 static enum faina_code walk_children(struct fa_source *source, struct fa_op *op, int64_t parent,
                                      int64_t after, size_t limit)
 {
+    struct page page = {.limit = limit};
     struct fa_keys keys = {.arena = op->arena};
     enum faina_code code = FAINA_OK;
-    bool is_full = false;
 
     do {
         struct fa_value params[3] = {fa_value_int(parent), fa_value_int(after),
@@ -305,21 +389,12 @@ static enum faina_code walk_children(struct fa_source *source, struct fa_op *op,
 
         keys.count = 0;
         code = fa_db_one(source->db, FA_SQL_CHILD_LIST, params, 3, fa_keys_sink, &keys, &op->error);
-        for (size_t i = 0; code == FAINA_OK && !is_full && i < keys.count; i++) {
-            struct fa_row child;
-
-            code = fa_row_load(source, keys.keys[i], op->arena, &child, &op->error);
-            if (code != FAINA_OK || child.deleted_us != 0)
-                continue;
-            is_full = op->tasks->count == limit;
-            if (!is_full)
-                code = fa_row_to_task(source, &child, op->arena, true, false,
-                                      &op->tasks->items[op->tasks->count++], &op->error);
-        }
+        if (code == FAINA_OK && keys.count > 0)
+            code = add_all(source, op, &page, keys.keys, keys.count);
         if (keys.count > 0)
             after = keys.keys[keys.count - 1];
-    } while (code == FAINA_OK && !is_full && keys.count == limit + 1);
-    if (code == FAINA_OK && is_full)
+    } while (code == FAINA_OK && !page.is_full && keys.count == limit + 1);
+    if (code == FAINA_OK && page.is_full)
         end_page(op);
     return code;
 }

@@ -41,8 +41,8 @@ static enum faina_code push_children(struct fa_unit *unit, struct stack *stack, 
 }
 
 /* A parent goes before its children, so that none of them wakes it. */
-static enum faina_code cancel_tree(struct fa_unit *unit, struct fa_row *root, int64_t *count,
-                                   struct faina_error *err)
+enum faina_code fa_cancel_tree(struct fa_unit *unit, struct fa_row *root, enum faina_actor actor,
+                               const char *state, int64_t *count, struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
     struct stack stack = {0};
@@ -57,8 +57,8 @@ static enum faina_code cancel_tree(struct fa_unit *unit, struct fa_row *root, in
         fa_unit_apply(
             unit, row,
             &(struct fa_change){.trigger = FA_CANCEL,
-                                .actor = FAINA_ACTOR_API,
-                                .state = row == root ? NULL : "Cancelled with its parent"});
+                                .actor = actor,
+                                .state = row == root ? state : "Cancelled with its parent"});
         ++*count;
         code = fa_unit_wake(unit, row, true, err);
         if (code == FAINA_OK && row->flags & FA_FLAG_HAS_CHILDREN)
@@ -79,7 +79,7 @@ enum faina_code fa_do_cancel(struct fa_unit *unit, struct fa_op *op)
         return fa_answer(unit, op, row);
     if (fa_rule_find(row->status, FA_CANCEL) == NULL)
         return fa_refuse(row, FA_CANCEL, op);
-    code = cancel_tree(unit, row, &op->count, &op->error);
+    code = fa_cancel_tree(unit, row, FAINA_ACTOR_API, NULL, &op->count, &op->error);
     return code == FAINA_OK ? fa_answer(unit, op, row) : code;
 }
 
@@ -182,7 +182,7 @@ enum faina_code fa_do_delete(struct fa_unit *unit, struct fa_op *op)
     if (code == FAINA_OK)
         code = fa_check_version(row, op);
     if (code == FAINA_OK && op->removal.cancel && !fa_status_is_ended(row->status))
-        code = cancel_tree(unit, row, &op->count, &op->error);
+        code = fa_cancel_tree(unit, row, FAINA_ACTOR_API, NULL, &op->count, &op->error);
     if (code == FAINA_OK && fa_rule_find(row->status, FA_DELETE) == NULL)
         code = fa_refuse(row, FA_DELETE, op);
     if (code != FAINA_OK)

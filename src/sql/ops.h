@@ -83,6 +83,10 @@ struct fa_plan {
     struct fa_row *parent;
     const char *child;
 };
+/* Where it saves round trips: looks up which of these subtasks the parent has already. */
+FA_MUST_CHECK enum faina_code fa_plan_expect(struct fa_unit *unit,
+                                             const struct faina_submit *subtasks, size_t count,
+                                             const struct fa_row *parent, struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *submit,
                                            struct fa_row *parent, size_t ordinal,
                                            struct fa_plan *out, struct faina_error *err);
@@ -113,5 +117,10 @@ FA_MUST_CHECK enum faina_code fa_children_of(struct fa_unit *unit, const struct 
 FA_MUST_CHECK enum faina_code fa_reopen(struct fa_unit *unit, struct fa_row *row,
                                         enum faina_actor actor, bool keep_attempts,
                                         struct faina_error *err);
+/* Cancels a task that has not ended, and what lives below it. `state` is what people see; NULL:
+ * the status's own words. */
+FA_MUST_CHECK enum faina_code fa_cancel_tree(struct fa_unit *unit, struct fa_row *root,
+                                             enum faina_actor actor, const char *state,
+                                             int64_t *count, struct faina_error *err);
 
 #endif

@@ -453,6 +453,8 @@ static enum faina_code plan_children(struct fa_unit *unit, struct fa_op *op, str
     int64_t total, made = 0;
 
     code = count_children(unit, parent, &total, &op->error);
+    if (code == FAINA_OK)
+        code = fa_plan_expect(unit, op->block.subtasks, count, parent, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
         code = fa_plan_make(unit, &op->block.subtasks[i], parent, i, &plans[i], &op->error);
         made += plans[i].existing == NULL;

@@ -100,7 +100,7 @@ enum faina_code fa_prefetch_run(struct fa_prefetch *wants, struct faina_error *e
     if (wants->has_ends)
         unit->source.also = fa_flows_ask(unit);
     if (wants->hashes.count > 0)
-        code = fa_unit_look_up(unit, wants->hashes.keys, wants->hashes.count, err);
+        code = fa_unit_look_up(unit, wants->hashes.keys, wants->hashes.count, true, err);
     if (code == FAINA_OK && wants->whole.count > 0)
         code = fa_unit_prefetch(unit, wants->whole.keys, wants->whole.count,
                                 (struct fa_rows_wish){.whole = true, .payload = true}, err);

@@ -556,6 +556,18 @@ static void sink_origin(void *ctx, size_t n, const struct fa_value *c)
     sink->depth = fa_value_as_int(&c[4]);
 }
 
+static const struct faina_origin *copy_origin(const struct faina_origin *origin,
+                                              struct fa_arena *arena)
+{
+    struct faina_origin *copy = fa_arena_zero(arena, 1, sizeof(*copy));
+
+    *copy = (struct faina_origin){.workflow = fa_arena_strdup(arena, origin->workflow),
+                                  .trigger = fa_arena_strdup(arena, origin->trigger),
+                                  .version = origin->version,
+                                  .event_id = fa_arena_strdup(arena, origin->event_id)};
+    return copy;
+}
+
 enum faina_code fa_row_origin(struct fa_source *source, const struct fa_row *row,
                               struct fa_arena *arena, const struct faina_origin **out,
                               int64_t *depth, struct faina_error *err)
@@ -564,11 +576,53 @@ enum faina_code fa_row_origin(struct fa_source *source, const struct fa_row *row
     struct fa_value key = fa_value_int(row->id.key);
     enum faina_code code = FAINA_OK;
 
+    if (row->origin != NULL) {
+        *out = copy_origin(&row->origin->told, arena);
+        *depth = row->origin->depth;
+        return FAINA_OK;
+    }
     if (row->flags & FA_FLAG_HAS_ORIGIN)
         code = fa_db_one(source->db, FA_SQL_ORIGIN_GET, &key, 1, sink_origin, &sink, err);
     *out = sink.origin;
     *depth = sink.depth;
     return code;
+}
+
+static void bind_parent(void *ctx, size_t n, struct fa_value *v)
+{
+    v[0] = fa_value_int(((struct sink *)ctx)->rows[n]->parent);
+}
+
+static void sink_parent_tail(void *ctx, size_t n, const struct fa_value *c)
+{
+    ((struct sink *)ctx)->rows[n]->parent_tail = fa_value_as_int(&c[0]);
+}
+
+enum faina_code fa_rows_expect(struct fa_source *source, struct fa_row *const *rows, size_t count,
+                               bool brief, struct fa_arena *arena, struct faina_error *err)
+{
+    struct sink bare = {.arena = arena}, children = {.arena = arena};
+    struct fa_db_call calls[2];
+    size_t bare_count = 0, child_count = 0;
+
+    if (!source->db->is_shared)
+        return FAINA_OK;
+    bare.rows = fa_arena_take(arena, (count + 1) * sizeof(struct fa_row *));
+    children.rows = fa_arena_take(arena, (count + 1) * sizeof(struct fa_row *));
+    for (size_t i = 0; i < count; i++) {
+        if (!brief && !rows[i]->has_payload)
+            bare.rows[bare_count++] = rows[i];
+        if (rows[i]->parent == 0 || rows[i]->has_parent_tail)
+            continue;
+        rows[i]->has_parent_tail = true;
+        rows[i]->parent_tail = -1;
+        children.rows[child_count++] = rows[i];
+    }
+    calls[0] = call_for(FA_SQL_TASK_PAYLOAD, &bare, bare_count, sink_payload, false);
+    calls[1] = call_for(FA_SQL_TASK_TAIL, &children, child_count, sink_parent_tail, false);
+    calls[1].bind = bind_parent;
+    return bare_count + child_count > 0 ? fa_db_run_all(source->db, calls, FA_COUNT(calls), err)
+                                        : FAINA_OK;
 }
 
 static enum faina_code read_links(struct fa_source *source, const struct fa_row *row,
@@ -582,9 +636,11 @@ static enum faina_code read_links(struct fa_source *source, const struct fa_row 
 
     if (row->parent != 0) {
         struct fa_value parent = fa_value_int(row->parent);
-        int64_t tail = -1;
+        int64_t tail = row->has_parent_tail ? row->parent_tail : -1;
 
-        code = fa_db_one(source->db, FA_SQL_TASK_TAIL, &parent, 1, fa_db_sink_int, &tail, err);
+        code = FAINA_OK;
+        if (!row->has_parent_tail)
+            code = fa_db_one(source->db, FA_SQL_TASK_TAIL, &parent, 1, fa_db_sink_int, &tail, err);
         if (code != FAINA_OK)
             return code;
         if (tail >= 0) /* a purged parent is no parent any more */

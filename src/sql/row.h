@@ -38,6 +38,12 @@ enum fa_flag {
     FA_FLAG_HAS_ORIGIN = 1 << 16,     /* a workflow made it: `origin` has a row */
 };
 
+/* What made a task, and how many tasks led to it. */
+struct fa_row_origin {
+    struct faina_origin told;
+    int64_t depth;
+};
+
 struct fa_row {
     struct fa_id id;
     struct fa_lane *lane;
@@ -48,11 +54,14 @@ struct fa_row {
     int64_t created_us, max_attempts, run_at_us;
     const char *input, *first_metadata, *spec; /* with has_payload */
     const char *name, *key, *input_hash;
-    int64_t parent; /* 0: none */
+    int64_t parent;      /* 0: none */
+    int64_t parent_tail; /* the rest of its id, with has_parent_tail; -1: it is gone */
+    bool has_parent_tail;
     const char *child;
     int64_t depth;
     const char *team, *created_by;
     struct faina_retry_policy retry;
+    const struct fa_row_origin *origin; /* of a task that a workflow makes in this transaction */
 
     /* How it stands. */
     enum fa_home home;
@@ -136,6 +145,11 @@ bool fa_row_from_plain_scan(const struct fa_value *columns, struct fa_arena *are
 FA_MUST_CHECK enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row,
                                              struct fa_arena *arena, bool lend, bool brief,
                                              struct faina_task *out, struct faina_error *err);
+
+/* Where it saves round trips: reads what fa_row_to_task is going to want to know of many rows. */
+FA_MUST_CHECK enum faina_code fa_rows_expect(struct fa_source *source, struct fa_row *const *rows,
+                                             size_t count, bool brief, struct fa_arena *arena,
+                                             struct faina_error *err);
 
 /* What made the task; *depth is how many tasks led to it. *out: NULL when somebody submitted it. */
 FA_MUST_CHECK enum faina_code fa_row_origin(struct fa_source *source, const struct fa_row *row,

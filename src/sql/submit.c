@@ -178,6 +178,26 @@ static enum faina_code check_child(const struct faina_submit *submit, const stru
     return FAINA_OK;
 }
 
+/* What tells a subtask from the others of its parent. */
+static const char *child_name(struct fa_unit *unit, const struct faina_submit *submit,
+                              size_t ordinal)
+{
+    return submit->name ? submit->name : fa_arena_printf(&unit->arena, "#%zu", ordinal);
+}
+
+enum faina_code fa_plan_expect(struct fa_unit *unit, const struct faina_submit *subtasks,
+                               size_t count, const struct fa_row *parent, struct faina_error *err)
+{
+    int64_t *hashes;
+
+    if (!unit->source.db->is_shared || count == 0)
+        return FAINA_OK;
+    hashes = fa_arena_take(&unit->arena, count * sizeof(*hashes));
+    for (size_t i = 0; i < count; i++)
+        hashes[i] = child_hash(parent->id.key, child_name(unit, &subtasks[i], i)).hash;
+    return fa_unit_look_up(unit, hashes, count, false, err);
+}
+
 enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *submit,
                              struct fa_row *parent, size_t ordinal, struct fa_plan *out,
                              struct faina_error *err)
@@ -189,7 +209,7 @@ enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *su
     out->ns = submit->ns ? submit->ns : "default";
     if (parent != NULL) {
         out->ns = parent->lane->ns;
-        out->child = submit->name ? submit->name : fa_arena_printf(&unit->arena, "#%zu", ordinal);
+        out->child = child_name(unit, submit, ordinal);
         code = check_child(submit, parent, err);
     }
     if (code == FAINA_OK)

@@ -54,17 +54,23 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->row_count = 0;
     unit->dirty_count = 0;
     unit->event_count = 0;
+    unit->happened = NULL;
+    unit->happened_count = unit->happened_size = 0;
     unit->link_count = 0;
     unit->ended_count = unit->told_count = 0;
     unit->added = NULL;
     unit->added_count = unit->added_size = unit->lost_count = 0;
     unit->has_ready = unit->has_leftover = false;
+    unit->ready_types = 0;
     unit->has_arrivals = false;
     unit->looked = NULL;
     unit->found = NULL;
     unit->looked_count = unit->found_count = unit->found_size = 0;
     unit->next_us = INT64_MAX;
     unit->claim_demand = 0;
+    if (unit->claims > 0)
+        unit->claims_usual = unit->claims;
+    unit->claims = 0;
     unit->epoch++;
 }
 
@@ -290,42 +296,67 @@ enum faina_code fa_unit_whole_many(struct fa_unit *unit, const int64_t *keys, si
     return fa_rows_load_tasks(&unit->source, rows, n, &unit->arena, err);
 }
 
+/* Keys that are being looked up. */
+struct look_up {
+    struct fa_unit *unit;
+    int64_t *hashes;
+};
+
 static void bind_hash(void *ctx, size_t row, struct fa_value *params)
 {
-    params[0] = fa_value_int(((const struct fa_unit *)ctx)->looked[row]);
+    params[0] = fa_value_int(((const struct look_up *)ctx)->hashes[row]);
 }
 
 static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
 {
-    struct fa_unit *unit = ctx;
+    const struct look_up *look_up = ctx;
+    struct fa_unit *unit = look_up->unit;
 
     unit->found = fa_arena_grow(&unit->arena, unit->found, unit->found_count, &unit->found_size,
                                 sizeof(*unit->found));
     unit->found[unit->found_count++] =
-        (struct fa_unit_found){unit->looked[row], fa_value_as_int(&columns[0])};
+        (struct fa_unit_found){look_up->hashes[row], fa_value_as_int(&columns[0])};
+}
+
+static bool was_looked_up(const struct fa_unit *unit, int64_t hash)
+{
+    return unit->looked_count > 0 &&
+           bsearch(&hash, unit->looked, unit->looked_count, sizeof(int64_t), compare_ints) != NULL;
 }
 
 enum faina_code fa_unit_look_up(struct fa_unit *unit, const int64_t *hashes, size_t count,
-                                struct faina_error *err)
+                                bool payload, struct faina_error *err)
 {
+    size_t before = unit->found_count, all = unit->looked_count + count;
+    struct look_up look_up = {unit, sort_ints(unit, hashes, &count)};
     struct fa_db_call call = {.sql = FA_SQL_KEY_FIND,
+                              .rows = count,
                               .param_count = 1,
                               .bind = bind_hash,
-                              .bind_ctx = unit,
+                              .bind_ctx = &look_up,
                               .sink = sink_found,
-                              .sink_ctx = unit};
-    int64_t *tasks;
+                              .sink_ctx = &look_up};
+    int64_t *tasks, *looked;
     enum faina_code code;
 
-    unit->looked = sort_ints(unit, hashes, &count);
-    unit->looked_count = call.rows = count;
+    for (size_t i = call.rows = 0; i < count; i++) {
+        if (!was_looked_up(unit, look_up.hashes[i]))
+            look_up.hashes[call.rows++] = look_up.hashes[i];
+    }
     code = fa_db_run(unit->source.db, &call, err);
+    looked = fa_arena_take(&unit->arena, (all + 1) * sizeof(*looked));
+    if (unit->looked_count > 0)
+        memcpy(looked, unit->looked, unit->looked_count * sizeof(*looked));
+    memcpy(looked + unit->looked_count, look_up.hashes, call.rows * sizeof(*looked));
+    unit->looked_count += call.rows;
+    qsort(looked, unit->looked_count, sizeof(*looked), compare_ints);
+    unit->looked = looked;
     tasks = fa_arena_take(&unit->arena, (unit->found_count + 1) * sizeof(*tasks));
-    for (size_t i = 0; i < unit->found_count; i++)
-        tasks[i] = unit->found[i].task;
+    for (size_t i = before; i < unit->found_count; i++)
+        tasks[i - before] = unit->found[i].task;
     if (code == FAINA_OK)
-        code = fa_unit_prefetch(unit, tasks, unit->found_count,
-                                (struct fa_rows_wish){.whole = true, .payload = true}, err);
+        code = fa_unit_prefetch(unit, tasks, unit->found_count - before,
+                                (struct fa_rows_wish){.whole = true, .payload = payload}, err);
     return code;
 }
 
@@ -335,8 +366,7 @@ static enum faina_code find_holders(struct fa_unit *unit, int64_t hash, struct f
 {
     struct fa_value param = fa_value_int(hash);
 
-    if (unit->looked_count == 0 ||
-        bsearch(&hash, unit->looked, unit->looked_count, sizeof(int64_t), compare_ints) == NULL)
+    if (!was_looked_up(unit, hash))
         return fa_db_one(unit->source.db, FA_SQL_KEY_FIND, &param, 1, fa_keys_sink, out, err);
     for (size_t i = 0; i < unit->found_count; i++) {
         struct fa_value task = fa_value_int(unit->found[i].task);

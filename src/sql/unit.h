@@ -34,6 +34,12 @@ struct fa_key {
     int64_t more;
 };
 
+/* An event to keep, and what came of it (emit.c). */
+struct fa_unit_happened {
+    const char *ns, *id, *type, *data, *tasks, *failures;
+    int64_t at_us;
+};
+
 struct fa_unit {
     struct fa_source source;
     struct fa_arena arena;
@@ -43,10 +49,11 @@ struct fa_unit {
     int64_t now_us;         /* the time of the operation being run */
 
     /* What there may be to do after the commit. */
-    bool has_ready;      /* something may be claimed that could not before */
-    bool has_leftover;   /* tasks in line were kept from other nodes, and not taken */
-    int64_t next_us;     /* earliest new deadline; INT64_MAX: none */
-    struct fa_id *ended; /* tasks that ended */
+    bool has_ready;       /* something may be claimed that could not before, of any type ... */
+    uint64_t ready_types; /* ... or of these (fa_hash_bit), since it has come in line */
+    bool has_leftover;    /* tasks in line were kept from other nodes, and not taken */
+    int64_t next_us;      /* earliest new deadline; INT64_MAX: none */
+    struct fa_id *ended;  /* tasks that ended */
     size_t ended_count, ended_size;
     size_t told_count;     /* how many of them the workflows know of */
     struct fa_row **added; /* tasks that were made; in the arena */
@@ -58,6 +65,8 @@ struct fa_unit {
     bool has_arrivals;    /* a row that is not yet written may belong in line */
     uint64_t epoch;       /* grows with each transaction: what was read ahead before is void */
     int64_t claim_demand; /* how many tasks the claims of this batch want in all */
+    int64_t claims;       /* claims of this transaction so far ... */
+    int64_t claims_usual; /* ... and of the last one that had any */
     uint64_t share_epoch; /* of the transaction that has refreshed the lanes */
 
     /* Rows, by key. */
@@ -70,6 +79,8 @@ struct fa_unit {
     size_t event_count, event_size;
     struct fa_unit_link *links;
     size_t link_count, link_size;
+    struct fa_unit_happened *happened; /* in the arena */
+    size_t happened_count, happened_size;
     /* Keys that this transaction has taken: open addressing over a power of two. */
     struct fa_unit_key {
         int64_t hash;
@@ -118,9 +129,10 @@ FA_MUST_CHECK enum faina_code fa_unit_whole_many(struct fa_unit *unit, const int
 /* fa_unit_prefetch where it saves round trips: the tasks are about to be asked for one by one. */
 FA_MUST_CHECK enum faina_code fa_unit_expect(struct fa_unit *unit, const int64_t *keys,
                                              size_t count, struct faina_error *err);
-/* Looks up keys all at once: fa_unit_find_key then knows about them. */
+/* Looks up keys all at once: fa_unit_find_key then knows about them, and about the tasks that have
+ * them, with their payloads or without. */
 FA_MUST_CHECK enum faina_code fa_unit_look_up(struct fa_unit *unit, const int64_t *hashes,
-                                              size_t count, struct faina_error *err);
+                                              size_t count, bool payload, struct faina_error *err);
 /* Where the store is shared: from now on in this transaction the lanes are as others left them. */
 FA_MUST_CHECK enum faina_code fa_unit_share(struct fa_unit *unit, struct faina_error *err);
 

@@ -157,9 +157,9 @@ void fa_waiters_tell_all(struct fa_waiters *waiters)
     pthread_mutex_unlock(&waiters->mutex);
 }
 
-void fa_waiters_tell_ready(struct fa_waiters *waiters)
+void fa_waiters_tell_ready(struct fa_waiters *waiters, uint64_t types)
 {
-    tell_news(waiters, &(struct fa_news){.has_ready = true});
+    tell_news(waiters, &(struct fa_news){.ready_types = types});
     pthread_mutex_lock(&waiters->mutex);
     waiters->ready_mark++;
     if (waiters->ready_sleepers > 0)

@@ -38,8 +38,8 @@ void fa_waiters_tell_ended(struct fa_waiters *waiters, const struct fa_id *ids, 
 /* Any task may have ended. */
 void fa_waiters_tell_all(struct fa_waiters *waiters);
 
-/* There may be more to claim. */
-void fa_waiters_tell_ready(struct fa_waiters *waiters);
+/* There may be more to claim, of these types (fa_hash_bit). */
+void fa_waiters_tell_ready(struct fa_waiters *waiters, uint64_t types);
 uint64_t fa_waiters_ready_mark(struct fa_waiters *waiters);
 void fa_waiters_wait_ready(struct fa_waiters *waiters, uint64_t mark, int64_t timeout_ms);
 

@@ -6,6 +6,7 @@
 #include "support/ops.h"
 
 #include "base/clock.h"
+#include "model/limits.h"
 #include "model/times.h"
 
 #define EVERY_SECOND "* * * * * *"
@@ -60,13 +61,21 @@ static void wait_for_tasks(struct fa_t *t, const char *ns, size_t count)
     fa_t_wait_until(has_tasks, t, &(struct tally){ns, count}, "the schedule makes its tasks");
 }
 
+static bool says_skipped(struct fa_t *t, void *arg)
+{
+    const char *problem = one(t, "s")->problem;
+
+    return problem && strstr(problem, "skipped") && strstr(problem, arg);
+}
+
 static void test_cron__put_list_and_remove(struct fa_t *t)
 {
     const struct fa_cron_job *job;
     int64_t now_us = fa_clock_now_us(), created_us;
 
     CHECK_OK(t, PUT(t, .name = "night", .schedule = "0 3 * * *", .timezone = "Europe/Berlin",
-                    .task = TASK, .catch_up = FA_CATCH_UP_ALL));
+                    .task = TASK, .catch_up = FA_CATCH_UP_ALL, .overlap = FA_OVERLAP_SKIP,
+                    .jitter_ms = FA_JITTER_MS_MAX));
     job = t->op.cron_answer;
     CHECK_STR(job->ns, "default");
     CHECK_INT(job->version, 1);
@@ -77,6 +86,8 @@ static void test_cron__put_list_and_remove(struct fa_t *t)
     CHECK_STR(job->timezone, "Europe/Berlin");
     CHECK_STR(job->task, TASK);
     CHECK_INT(job->catch_up, FA_CATCH_UP_ALL);
+    CHECK_INT(job->overlap, FA_OVERLAP_SKIP);
+    CHECK_INT(job->jitter_ms, FA_JITTER_MS_MAX);
     CHECK_INT(job->is_paused, false);
     CHECK_INT(job->last_us, 0);
     CHECK_STR(job->problem, NULL);
@@ -141,6 +152,13 @@ static void test_cron__bad_ones_change_nothing(struct fa_t *t)
         {{.name = "c", .schedule = NEVER_SOON, .task = TASK, .catch_up = FA_CATCH_UP_COUNT},
          "catchUp",
          "none, one or all"},
+        {{.name = "c", .schedule = NEVER_SOON, .task = TASK, .overlap = FA_OVERLAP_COUNT},
+         "overlap",
+         "allow, skip or cancel"},
+        {{.name = "c", .schedule = NEVER_SOON, .task = TASK, .jitter_ms = -1}, "jitter", "jitter"},
+        {{.name = "c", .schedule = NEVER_SOON, .task = TASK, .jitter_ms = FA_JITTER_MS_MAX + 1},
+         "jitter",
+         "24 hours"},
     };
 
     for (size_t i = 0; i < FA_COUNT(cases); i++) {
@@ -249,6 +267,28 @@ static void test_cron__one_that_cannot_fire_says_why(struct fa_t *t)
     wait_for_tasks(t, NULL, 1);
 }
 
+/* The first task is held for good, so that each time after it finds it alive. */
+static void test_cron__overlap(struct fa_t *t)
+{
+    char first[FAINA_ID_SIZE];
+
+    CHECK_OK(
+        t, PUT(t, .name = "s", .schedule = EVERY_SECOND, .task = TASK, .overlap = FA_OVERLAP_SKIP));
+    wait_for_tasks(t, NULL, 1);
+    snprintf(first, sizeof(first), "%s", t->op.tasks->items[0].id);
+    fa_t_wait_until(says_skipped, t, first, "a time that is skipped");
+    CHECK_INT(count_tasks(t, NULL), 1);
+    CHECK_OK(t, PUT(t, .name = "s", .schedule = EVERY_SECOND, .task = TASK,
+                    .overlap = FA_OVERLAP_CANCEL));
+    wait_for_tasks(t, NULL, 2);
+    CHECK_OK(t, act(t, FA_OP_CRON_REMOVE, NULL, "s"));
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_GET, .id = first}));
+    CHECK_INT(t->op.task->status, FAINA_CANCELLED);
+    CHECK_STR(t->op.task->state, "Cancelled by the next time of its schedule");
+    CHECK_OK(t, fa_t_list(t, .statuses = 1u << FAINA_PENDING, .type = "tick", .limit = 10));
+    CHECK_INT(t->op.tasks->count, 1);
+}
+
 static void test_cron__survives_reopening(struct fa_t *t)
 {
     CHECK_OK(t, PUT(t, .name = "s", .schedule = EVERY_SECOND, .task = TASK));
@@ -268,6 +308,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_cron__paused_and_removed_ones_are_silent),
         FA_T_CASE(test_cron__run_makes_one_task_now),
         FA_T_CASE(test_cron__one_that_cannot_fire_says_why),
+        FA_T_CASE(test_cron__overlap),
         FA_T_CASE_DURABLE(test_cron__survives_reopening),
     };
 

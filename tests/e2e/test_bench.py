@@ -21,6 +21,7 @@ RAW += [("raw-own", 1, 1000, True)]
 ENGINE = [("engine", callers, batch, False) for callers in (1, 8, 64) for batch in (1, 100, 1000)]
 ENGINE += [("engine", 1, 1000, True), ("engine", 1, 1000, False)]  # without keys again, beside them
 ENGINE += [("engine-posted", 64, 1, False)]
+SERVER_ROWS = [("engine", 4, 100, False), ("engine-http", 4, 100, False)]
 
 # Every ratio with a target: its beginning, the direction, the target.
 TARGETS = [
@@ -32,11 +33,23 @@ TARGETS = [
     ("claim of 100: 10,000 waiting", "at most", 1.3),
     ("claim of 100: 200 waiting behind 10,000 throttled", "at most", 1.3),
     ("claim of 100: 200 waiting beside 10,000 ended", "at most", 1.3),
+    ("five expressions on a 300-byte event / scanning its bytes once", "at most", 3),
+    ("emit, 10 of 1,000 triggers match / its tasks as a batch", "at least", 0.5),
+    ("emit, triggers of five forms / its tasks as a batch", "at least", 0.5),
+    ("emit with 10,000 triggers on other types / without them", "at least", 0.9),
     ("drain by functions in the pool", "at least", 0.8),
     ("submit to start on an idle pool, median", "at most", 3),
     ("submit to start on an idle pool, 99", "at most", 10),
     ("command handlers / posix_spawn", "at least", 0.7),
     ("a subtask, of 10,000", "at most", 1.5),
+    ("server: POST /tasks / the same body without the store", "at least", 0.7),
+    ("server: POST /tasks, 99 of 100 / median", "at most", 10),
+    ("server: tasks by POST /tasks:batch of 1,000 / the engine's", "at least", 0.8),
+    ("server: whole life by 100 over HTTP / the engine's", "at least", 0.6),
+    ("server: POST /tasks alone / beside 5,000 long polls", "at most", 1.5),
+    ("server: MB resident with 5,000 long polls", "at most", 100),
+    ("server: ms until it is ready", "at most", 100),
+    ("server: MB resident when it is ready", "at most", 15),
     ("memory: growth with 10,000 waiting", "at most", 1.1),
 ]
 
@@ -50,6 +63,9 @@ POSTGRES_TARGETS = [
     ("claim of 100: 10,000 waiting", "at most", 1.3),
     ("claim of 100: 200 waiting behind 10,000 throttled", "at most", 1.3),
     ("claim of 100: 200 waiting beside 50,000 ended", "at most", 1.3),
+    ("emit, 10 of 1,000 triggers match / its tasks as a batch", "at least", 0.5),
+    ("emit, triggers of five forms / its tasks as a batch", "at least", 0.5),
+    ("emit with 10,000 triggers on other types / without them", "at least", 0.9),
     ("submit to start elsewhere: engine / NOTIFY and a claim", "at most", 2),
     ("submit to start elsewhere: p99 / median", "at most", 10),
     ("idle, 10 nodes: asked a second", "at most", 20),
@@ -105,7 +121,7 @@ def test_bench__every_row_and_every_ratio(folder):
     assert report["quick"] is True and report["rounds"] == 3
     assert report["machine"]["cores"] > 0 and report["machine"]["fdatasyncUs"] > 0
     assert report["machine"]["sqlite"].startswith("3.")
-    assert sorted(rows(report)) == sorted(RAW + ENGINE), rows(report)
+    assert sorted(rows(report)) == sorted(RAW + ENGINE + SERVER_ROWS), rows(report)
     for row in report["speeds"]:
         check_speed(row, 3)
     assert [(c["waiting"], c["throttled"], c["ended"]) for c in report["claims"]] == [
@@ -124,7 +140,7 @@ def test_bench__every_row_and_every_ratio(folder):
         check_ratio(ratio)
         assert ratio["name"] in table, ratio
     assert table.count("raw SQLite, ") == len(RAW)
-    assert table.count("\nengine") == len(ENGINE)
+    assert table.count("\nengine") == len(ENGINE + SERVER_ROWS)
 
 
 def test_bench__a_ratio_is_made_of_its_two_rows(folder):

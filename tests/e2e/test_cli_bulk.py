@@ -76,6 +76,18 @@ def test_bulk_of_many_keeps_the_order(cli):
     equal([task["input"] for task in listed], list(range(count))[::-1])
 
 
+def test_a_line_is_a_line(cli):
+    """Whatever way a payload was written."""
+    text = '{\n  "a": "x \\n y",\r\n\t"b": [1,\n 2]\n}'
+    for task in (cli("submit", "t", text).out.strip() for _ in range(2)):
+        cli("claim", task, "--worker", "w")
+        cli("complete", task, text, "--worker", "w")
+    listed = cli("ls", "-o", "jsonl").lines()
+    equal([task["input"] for task in listed], [{"a": "x \n y", "b": [1, 2]}] * 2)
+    equal(listed[0]["output"], listed[0]["input"])
+    equal(len(cli("get", listed[0]["id"], "-o", "jsonl").lines()), 1)
+
+
 def test_bulk_misuse(cli):
     contains(cli("submit", "--bulk", "nothing.jsonl", code=2).err, "faina submit TYPE --bulk FILE")
     contains(cli("submit", "a", "--bulk", "--key", "k", code=2).err, "--key is for one task")

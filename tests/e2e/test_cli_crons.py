@@ -6,7 +6,7 @@ from helper_cli import contains, equal, is_true, run
 def test_set_ls_run_and_rm(cli):
     equal(cli("cron", "ls").json(), {"items": []})
     cron = cli("cron", "set", "night", "0 3 * * MON", "report", '{"days":1}', "--timezone",
-               "Europe/Berlin", "--catch-up", "one", "--priority", "5", "--max-attempts", "0",
+               "Europe/Berlin", "--catch-up", "one", "--overlap", "skip", "--jitter", "90s", "--priority", "5", "--max-attempts", "0",
                "--delay", "5s", "--resource", "gpu,cpu", "--metadata", "{}", "--name", "n",
                "--paused").json()
     equal(cron["task"], {"type": "report", "name": "n", "input": {"days": 1}, "priority": 5,
@@ -14,6 +14,7 @@ def test_set_ls_run_and_rm(cli):
                          "metadata": {}})
     equal((cron["schedule"], cron["timezone"], cron["catchUp"], cron["paused"], cron["nextAt"]),
           ("0 3 * * MON", "Europe/Berlin", "one", True, None))
+    equal((cron["overlap"], cron["jitter"]), ("skip", "90s"))
     equal(cli("cron", "ls", "night").json(), cron)
     equal(cli("cron", "ls").json(), {"items": [cron]})
     contains(cli("cron", "ls", "-o", "table").out, "paused")
@@ -30,6 +31,8 @@ def test_bad_ones(cli):
                         (("c", "0 3 * *", "t"), "schedule"),
                         (("c", "0 3 * * *", "t", "--timezone", "Foo"), 'no time zone "Foo"'),
                         (("c", "0 3 * * *", "t", "--catch-up", "x"), "none one all"),
+                        (("c", "0 3 * * *", "t", "--overlap", "x"), "allow skip cancel"),
+                        (("c", "0 3 * * *", "t", "--jitter", "2d"), "24 hours"),
                         (("c", "0 3 * * *", "t", "{"), "input"),
                         (("c", "0 3 * * *"), "")):
         contains(cli("cron", "set", *words, code=2).err, part)

@@ -2,7 +2,7 @@
 """emit and workflow: definitions from files, what events make of them, and why."""
 import json
 
-from helper_cli import equal, is_true, run
+from helper_cli import contains, equal, is_true, run
 
 CONTENT = """workflow: content
 triggers:
@@ -24,9 +24,9 @@ def test_apply_emit_why(cli):
     equal(cli("workflow", "apply", "content.yaml").out, "content version 1, unchanged\n")
     done = cli("emit", "object.created", '{"mimeType":"audio/mpeg","hash":"f"}', "--id", "e1")
     equal((done.code, done.err), (0, ""))
-    task = json.loads(cli("get", done.out.strip()).out)
+    task = json.loads(cli("get", *done.json()["tasks"]).out)
     equal(task["origin"], {"workflow": "content", "trigger": "mp3", "version": 1, "eventId": "e1"})
-    again = json.loads(cli("emit", "object.created", "--id", "e1", "-o", "json").out)
+    again = cli("emit", "object.created", "--id", "e1").json()
     equal((again["existing"], again["tasks"]), (True, [task["id"]]))
     why = json.loads(cli("workflow", "why", "e1").out)
     equal([(t["trigger"], t["result"], t["decidedBy"]) for t in why["triggers"]],
@@ -40,7 +40,9 @@ def test_a_failing_trigger_is_named(cli):
     cli.write("content.yaml", CONTENT)
     cli("workflow", "apply", "content.yaml")
     done = cli("emit", "object.created", '{"mimeType":"audio/mpeg"}', code=1)
-    equal(done.out, "")
+    equal(done.json()["tasks"], [])
+    equal(done.json()["failures"], [{"workflow": "content", "trigger": "mp3",
+                                     "message": "${hash} is missing"}])
     equal(done.err, "faina: trigger mp3 of content: ${hash} is missing\n")
 
 
@@ -88,13 +90,22 @@ def test_switching_and_removing(cli):
         {"workflow": "w", "triggers": [{"name": "a", "on": "x", "task": {"type": "t"}}]}))
     cli("workflow", "apply", "content.json")
     cli("workflow", "disable", "w")
-    equal(cli("emit", "x").out, "")
+    equal(cli("emit", "x").json()["tasks"], [])
     cli("workflow", "enable", "w")
-    equal(len(cli("emit", "x").out), 37)
+    equal(len(cli("emit", "x", "-o", "table").out), 37)
     equal(json.loads(cli("workflow", "get", "w").out)["workflow"], "w")
     cli("workflow", "rm", "w", "nobody", code=3)
     cli("workflow", "get", "w", code=3)
-    equal(cli("emit", "x").out, "")
+    equal(cli("emit", "x").json()["tasks"], [])
+
+
+def test_an_event_that_nobody_wants_is_told_so(cli):
+    done = cli("emit", "x", "--id", "e1", "-o", "table")
+    equal((done.out, done.err), ("", "No task was made: no trigger wanted it. "
+                                     "faina workflow why e1 says more.\n"))
+    equal(cli("emit", "x", "--id", "e2").json(),
+          {"id": "e2", "tasks": [], "failures": []})
+    contains(cli.on_terminal("emit", "x", "--id", "e3").plain(), "No task was made")
 
 
 run(globals())

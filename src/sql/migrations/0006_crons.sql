@@ -11,6 +11,8 @@ CREATE TABLE cron (
     timezone   TEXT NOT NULL,    -- IANA name
     task       TEXT NOT NULL,    -- JSON: the body of a submit
     catch_up   INTEGER NOT NULL, -- after a downtime: 0 no task, 1 one task, 2 all of them
+    overlap    INTEGER NOT NULL, -- while the task before lives: 0 one more, 1 none, 2 instead of it
+    jitter_ms  INTEGER NOT NULL, -- each task waits up to this long besides
     paused     INTEGER NOT NULL, -- 1: it makes no tasks
     next_us    INTEGER,          -- null: never, or paused
     last_us    INTEGER,          -- the last time of the schedule that made a task

@@ -7,13 +7,12 @@
 #include "sql/postgres/db_postgres.h"
 
 #include "base/clock.h"
-#include "base/random.h"
 #include "generated/postgres_migrations.h"
 #include "sql/postgres/doctor_postgres.h"
+#include "sql/postgres/proof.h"
+#include "sql/postgres/values.h"
 
-#include <arpa/inet.h>
 #include <assert.h>
-#include <endian.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -24,18 +23,6 @@
 #define RESOLVE_US_MAX 10000000 /* how long to ask what became of a commit */
 #define RESOLVE_PAUSE_MS 50
 #define NAME_SIZE 64
-#define CLOCK_SAMPLES 3
-
-enum oid { OID_BOOL = 16, OID_INT8 = 20, OID_INT2 = 21, OID_INT4 = 23, OID_TEXT = 25 };
-enum array_oid { OID_FLOAT8 = 701, OID_TEXTS = 1009, OID_INT8S = 1016, OID_FLOAT8S = 1022 };
-
-static const char *types_of(enum fa_sql sql)
-{
-    const char *types;
-
-    fa_sql_postgres(sql, &types);
-    return types;
-}
 
 /* Something that was sent. */
 struct sent {
@@ -56,8 +43,7 @@ struct pg {
     bool is_committed; /* the server has said so */
     bool has_written;  /* the transaction changes something */
     bool has_proof;    /* ... and proves it */
-    char writer[33];   /* our name in the table `proof` */
-    int64_t number;    /* of the last transaction there */
+    struct fa_pg_proof proof;
     struct sent *sent;
     size_t sent_count, sent_next, sent_size;
     uint8_t prepared[FA_SQL_COUNT]; /* bit 0: as it is, bit 1: for change */
@@ -72,19 +58,6 @@ static struct pg *downcast(struct fa_db *db)
 {
     assert(db->ops == &postgres_ops);
     return (struct pg *)db;
-}
-
-static void name_writer(struct pg *pg)
-{
-    struct fa_random random;
-    uint64_t half[2];
-
-    fa_random_seed_system(&random);
-    half[0] = fa_random_next(&random);
-    half[1] = fa_random_next(&random);
-    snprintf(pg->writer, sizeof(pg->writer), "%016llx%016llx", (unsigned long long)half[0],
-             (unsigned long long)half[1]);
-    pg->number = 0;
 }
 
 /* Failures ------------------------------------------------------------------------------------ */
@@ -181,54 +154,6 @@ static PGresult *next_result(struct pg *pg, bool *is_lost)
     return PQgetResult(pg->conn);
 }
 
-static int64_t read_int(const char *data, int len)
-{
-    uint64_t bits = 0;
-
-    for (int i = 0; i < len; i++)
-        bits = bits << 8 | (unsigned char)data[i];
-    if (len == 2)
-        return (int16_t)bits;
-    if (len == 4)
-        return (int32_t)bits;
-    return (int64_t)bits;
-}
-
-static struct fa_value read_value(const PGresult *result, int row, int column)
-{
-    struct fa_value value = {.kind = FA_NULL};
-    const char *data = PQgetvalue(result, row, column);
-    int len = PQgetlength(result, row, column);
-
-    if (PQgetisnull(result, row, column))
-        return value;
-    switch (PQftype(result, column)) {
-    case OID_BOOL:
-    case OID_INT2:
-    case OID_INT4:
-    case OID_INT8:
-        return fa_value_int(read_int(data, len));
-    case OID_FLOAT8: {
-        int64_t bits = read_int(data, len);
-
-        value.kind = FA_REAL;
-        memcpy(&value.d, &bits, sizeof(value.d));
-        return value;
-    }
-    default:
-        value.kind = FA_TEXT;
-        value.text = (struct fa_bytes){data, (size_t)len};
-        return value;
-    }
-}
-
-static bool is_many(enum fa_sql sql)
-{
-    char first = types_of(sql)[0];
-
-    return first != '\0' && strchr("itf", first) != NULL;
-}
-
 /* Where a statement tells rows apart by their first parameter (a column `key`): which row that is.
  */
 struct keyed {
@@ -277,17 +202,17 @@ static size_t find_key(const struct keyed *keys, size_t count, int64_t key)
 static void give_rows(struct pg *pg, const struct sent *sent, const PGresult *result)
 {
     const struct fa_db_call *call = sent->call;
-    int rows = PQntuples(result), columns = PQnfields(result), first = is_many(sent->sql);
+    int rows = PQntuples(result), columns = PQnfields(result), first = fa_pg_is_many(sent->sql);
     bool is_keyed = first && strcmp(PQfname(result, 0), "key") == 0;
     struct keyed *keys = is_keyed ? sort_keys(pg, call) : NULL;
 
     assert(columns <= FA_VALUES_MAX);
     for (int row = 0; row < rows; row++) {
         struct fa_value values[FA_VALUES_MAX];
-        int64_t id = first ? read_value(result, row, 0).i : 0;
+        int64_t id = first ? fa_pg_read_value(result, row, 0).i : 0;
 
         for (int i = first; i < columns; i++)
-            values[i - first] = read_value(result, row, i);
+            values[i - first] = fa_pg_read_value(result, row, i);
         if (!is_keyed) {
             call->sink(call->sink_ctx, first ? (size_t)id - 1 : sent->row, values);
             continue;
@@ -419,106 +344,6 @@ static bool send_plain(struct pg *pg, const char *text, int what)
     return true;
 }
 
-/* The parameters of one execution. */
-struct params {
-    const char *values[FA_VALUES_MAX];
-    int lengths[FA_VALUES_MAX], formats[FA_VALUES_MAX];
-    Oid types[FA_VALUES_MAX];
-    int count;
-};
-
-static void add_bits(struct fa_buf *buf, uint32_t bits)
-{
-    bits = htonl(bits);
-    fa_buf_add(buf, (const char *)&bits, sizeof(bits));
-}
-
-static void add_element(struct fa_buf *buf, const struct fa_value *value)
-{
-    uint64_t bits;
-
-    switch (value->kind) {
-    case FA_NULL:
-        add_bits(buf, UINT32_MAX);
-        break;
-    case FA_TEXT:
-        add_bits(buf, (uint32_t)value->text.len);
-        fa_buf_add(buf, value->text.ptr, value->text.len);
-        break;
-    case FA_INT:
-    case FA_REAL:
-        memcpy(&bits, &value->i, sizeof(bits));
-        bits = htobe64(bits);
-        add_bits(buf, sizeof(bits));
-        fa_buf_add(buf, (const char *)&bits, sizeof(bits));
-        break;
-    }
-}
-
-static Oid element_type(char letter)
-{
-    return letter == 'i' ? OID_INT8 : letter == 't' ? OID_TEXT : OID_FLOAT8;
-}
-
-static Oid array_type(char letter)
-{
-    return letter == 'i' ? OID_INT8S : letter == 't' ? OID_TEXTS : OID_FLOAT8S;
-}
-
-/* All rows as one binary array per parameter. */
-static void bind_arrays(struct pg *pg, const struct fa_db_call *call, struct params *out)
-{
-    const char *types = types_of(call->sql);
-    struct fa_value values[FA_VALUES_MAX];
-
-    out->count = (int)call->param_count;
-    for (int i = 0; i < out->count; i++) {
-        struct fa_buf *buf = &pg->columns[i];
-
-        fa_buf_clear(buf);
-        add_bits(buf, 1); /* dimensions */
-        add_bits(buf, 1); /* may have nulls */
-        add_bits(buf, element_type(types[i]));
-        add_bits(buf, (uint32_t)call->rows);
-        add_bits(buf, 1); /* the first index */
-    }
-    for (size_t row = 0; row < call->rows; row++) {
-        fa_db_bind(call, row, values);
-        for (int i = 0; i < out->count; i++)
-            add_element(&pg->columns[i], &values[i]);
-    }
-    for (int i = 0; i < out->count; i++) {
-        out->values[i] = pg->columns[i].ptr;
-        out->lengths[i] = (int)pg->columns[i].len;
-        out->formats[i] = 1;
-        out->types[i] = array_type(types[i]);
-    }
-}
-
-/* One row, as text: the server knows the types. */
-static void bind_row(struct pg *pg, const struct fa_db_call *call, size_t row, struct params *out)
-{
-    const char *types = types_of(call->sql);
-    struct fa_value values[FA_VALUES_MAX];
-
-    fa_db_bind(call, row, values);
-    out->count = (int)strlen(types);
-    assert(out->count <= (int)call->param_count);
-    for (int i = 0; i < out->count; i++) {
-        const struct fa_value *value = &values[i];
-
-        out->formats[i] = out->lengths[i] = 0;
-        out->types[i] = types[i] == '-' ? OID_TEXT : 0;
-        out->values[i] = NULL;
-        if (value->kind == FA_INT)
-            out->values[i] = fa_arena_printf(&pg->scratch, "%lld", (long long)value->i);
-        else if (value->kind == FA_REAL)
-            out->values[i] = fa_arena_printf(&pg->scratch, "%.17g", value->d);
-        else if (value->kind == FA_TEXT)
-            out->values[i] = fa_arena_copy(&pg->scratch, value->text.ptr, value->text.len);
-    }
-}
-
 #define LOCK_HERE "/* lock */"
 
 /* The text of a statement; who reads to change locks the rows of its table `s`, or those of an
@@ -536,7 +361,7 @@ static const char *text_of(struct pg *pg, enum fa_sql sql, bool for_change)
 }
 
 static bool send_one(struct pg *pg, const struct fa_db_call *call, size_t row,
-                     const struct params *params)
+                     const struct fa_pg_params *params)
 {
     bool for_change = call->for_change;
     char name[NAME_SIZE];
@@ -571,15 +396,15 @@ static bool send_one(struct pg *pg, const struct fa_db_call *call, size_t row,
 
 static bool send_call(struct pg *pg, const struct fa_db_call *call)
 {
-    struct params params;
+    struct fa_pg_params params;
 
     fa_arena_reset(&pg->scratch);
-    if (is_many(call->sql)) {
-        bind_arrays(pg, call, &params);
+    if (fa_pg_is_many(call->sql)) {
+        fa_pg_bind_arrays(call, pg->columns, &params);
         return send_one(pg, call, 0, &params);
     }
     for (size_t row = 0; row < call->rows; row++) {
-        bind_row(pg, call, row, &params);
+        fa_pg_bind_row(call, row, &pg->scratch, &params);
         if (!send_one(pg, call, row, &params))
             return false;
     }
@@ -602,7 +427,7 @@ static enum faina_code connect_again(struct pg *pg, struct faina_error *err)
         return code;
     }
     if (pg->role == FA_PG_WRITER)
-        fa_pg_read_clock(pg->target, pg->conn, CLOCK_SAMPLES);
+        fa_pg_read_clock(pg->target, pg->conn);
     return FAINA_OK;
 }
 
@@ -731,63 +556,11 @@ static void pg_rollback(struct fa_db *db)
 /* Notes the transaction's number in its last statement before the commit. */
 static bool send_proof(struct pg *pg)
 {
-    char number[24], before[24];
-    const char *params[3] = {pg->writer, number, before};
-
-    snprintf(number, sizeof(number), "%lld", (long long)pg->number + 1);
-    snprintf(before, sizeof(before), "%lld", (long long)pg->number);
-    if (!PQsendQueryParams(pg->conn, fa_sql_postgres(FA_SQL_PROOF_PUT, NULL), 3, NULL, params, NULL,
-                           NULL, 0))
+    if (!fa_pg_proof_send(&pg->proof, pg->conn))
         return false;
     note_sent(pg, (struct sent){.what = SENT_PROOF});
     pg->has_proof = true;
     return true;
-}
-
-/* One statement outside a transaction of ours; its first value, or `none`. False: it failed. */
-static bool ask_proof(struct pg *pg, enum fa_sql sql, int64_t param, int64_t none, int64_t *out)
-{
-    char number[24], path[160];
-    const char *params[2] = {pg->writer, number};
-    PGresult *result;
-    bool is_good;
-
-    if (pg->target->is_pooled) {
-        snprintf(path, sizeof(path), "SET LOCAL search_path = \"%s\"", pg->target->schema);
-        PQclear(PQexec(pg->conn, path));
-    }
-    snprintf(number, sizeof(number), "%lld", (long long)param);
-    result = PQexecParams(pg->conn, fa_sql_postgres(sql, NULL), sql == FA_SQL_PROOF_FENCE ? 2 : 1,
-                          NULL, params, NULL, NULL, 0);
-    is_good =
-        PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK;
-    *out = PQntuples(result) == 1 ? atoll(PQgetvalue(result, 0, 0)) : none;
-    PQclear(result);
-    return is_good;
-}
-
-/*
- * What is in our row of `proof`: our number, and it was committed; the number before, and it was
- * not yet. Then the row gets a number that keeps it from ever being committed, should it still be
- * on its way. True: it is settled, and *is_committed tells how.
- */
-static bool settle_proof(struct pg *pg, bool *is_committed)
-{
-    int64_t mine = pg->number + 1, fence = pg->number + 2, found, ignored;
-    PGresult *result = PQexec(pg->conn, "BEGIN");
-    bool is_settled;
-
-    PQclear(result);
-    is_settled = ask_proof(pg, FA_SQL_PROOF_GET, 0, 0, &found);
-    *is_committed = is_settled && found == mine;
-    if (is_settled && !*is_committed && found != fence)
-        is_settled = ask_proof(pg, FA_SQL_PROOF_FENCE, fence, 0, &ignored);
-    result = PQexec(pg->conn, "COMMIT");
-    is_settled = is_settled && strcmp(PQcmdStatus(result), "COMMIT") == 0;
-    PQclear(result);
-    if (is_settled)
-        pg->number = *is_committed ? mine : fence;
-    return is_settled;
 }
 
 /* Asks the server what became of the transaction whose commit was not answered. */
@@ -803,7 +576,8 @@ static enum faina_code resolve(struct pg *pg, struct faina_error *err)
     while (fa_clock_mono_us() < until) {
         struct timespec pause = {.tv_nsec = RESOLVE_PAUSE_MS * 1000000L};
 
-        if (connect_again(pg, NULL) == FAINA_OK && settle_proof(pg, &is_committed)) {
+        if (connect_again(pg, NULL) == FAINA_OK &&
+            fa_pg_proof_settle(&pg->proof, pg->target, pg->conn, &is_committed)) {
             pg->base.should_retry = !is_committed;
             return is_committed ? FAINA_OK
                                 : fa_error_set(err, FAINA_STORE_CLOSED,
@@ -812,7 +586,7 @@ static enum faina_code resolve(struct pg *pg, struct faina_error *err)
         nanosleep(&pause, NULL);
     }
     /* Whatever it was, our row does not fit any more: begin another. */
-    name_writer(pg);
+    fa_pg_proof_init(&pg->proof);
     pg->base.should_retry = false;
     return fa_error_set(err, FAINA_STORE_CLOSED,
                         "the database went away during the commit, and whether it happened is not "
@@ -842,7 +616,7 @@ static enum faina_code pg_commit(struct fa_db *db, struct faina_error *err)
         db->has_failed = true;
         return fa_error_set(err, FAINA_INTERNAL, "the database rolled the transaction back");
     }
-    pg->number += pg->has_proof;
+    pg->proof.number += pg->has_proof;
     return FAINA_OK;
 }
 
@@ -965,10 +739,9 @@ static const char *pg_version(struct fa_db *db)
 static void pg_close(struct fa_db *db)
 {
     struct pg *pg = downcast(db);
-    int64_t ignored;
 
-    if (pg->conn != NULL && pg->number > 0 && end_pipeline(pg) && !pg->target->is_pooled)
-        ask_proof(pg, FA_SQL_PROOF_DELETE, 0, 0, &ignored);
+    if (pg->conn != NULL && end_pipeline(pg))
+        fa_pg_proof_forget(&pg->proof, pg->target, pg->conn);
     PQfinish(pg->conn);
     for (size_t i = 0; i < FA_VALUES_MAX; i++)
         fa_buf_finish(&pg->columns[i]);
@@ -1013,7 +786,7 @@ enum faina_code fa_postgres_open(struct fa_db **out, struct fa_pg_target *target
     pg->base.is_shared = true;
     pg->target = target;
     pg->role = role;
-    name_writer(pg);
+    fa_pg_proof_init(&pg->proof);
     for (size_t i = 0; i < FA_VALUES_MAX; i++)
         fa_buf_init(&pg->columns[i], SIZE_MAX / 2);
     code = connect_again(pg, err);

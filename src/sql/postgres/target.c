@@ -278,33 +278,31 @@ enum faina_code fa_pg_connect(struct fa_pg_target *target, enum fa_pg_role role,
 
 /* The clock ----------------------------------------------------------------------------------- */
 
+#define CLOCK_SAMPLES 10    /* until one is good */
 #define CLOCK_SLACK_US 2000 /* an answer that took longer says less than what we have */
 
 void fa_pg_set_clock(struct fa_pg_target *target, int64_t before, int64_t server_us)
 {
     int64_t after = fa_clock_mono_us(), offset = server_us - (before + after) / 2;
-    int64_t change = offset - atomic_load(&target->clock_offset_us);
+    int64_t change = offset - atomic_load(&target->clock_offset_us), doubt = (after - before) / 2;
 
-    if (after - before < CLOCK_SLACK_US || change > after - before || -change > after - before)
+    if (after - before < CLOCK_SLACK_US || change > doubt || -change > doubt)
         atomic_store(&target->clock_offset_us, offset);
 }
 
-void fa_pg_read_clock(struct fa_pg_target *target, PGconn *conn, int samples)
+void fa_pg_read_clock(struct fa_pg_target *target, PGconn *conn)
 {
-    int64_t best = INT64_MAX;
-
-    for (int i = 0; i < samples; i++) {
-        int64_t before = fa_clock_mono_us(), after;
+    for (int i = 0; i < CLOCK_SAMPLES; i++) {
+        int64_t before = fa_clock_mono_us(), took;
         PGresult *result =
             PQexec(conn, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
 
-        after = fa_clock_mono_us();
-        if (PQresultStatus(result) == PGRES_TUPLES_OK && after - before < best) {
-            best = after - before;
-            atomic_store(&target->clock_offset_us,
-                         atoll(PQgetvalue(result, 0, 0)) - (before + after) / 2);
-        }
+        took = fa_clock_mono_us() - before;
+        if (PQresultStatus(result) == PGRES_TUPLES_OK)
+            fa_pg_set_clock(target, before, atoll(PQgetvalue(result, 0, 0)));
         PQclear(result);
+        if (took < CLOCK_SLACK_US)
+            break;
     }
 }
 

@@ -50,8 +50,8 @@ FA_MUST_CHECK enum faina_code fa_pg_connect(struct fa_pg_target *target, enum fa
                                             PGconn **out, struct faina_error *err);
 /* Sets the offset by an answer that has just come to a question of the time `before`. */
 void fa_pg_set_clock(struct fa_pg_target *target, int64_t before, int64_t server_us);
-/* Sets the offset by asking the server's clock so often; the quickest answer counts. */
-void fa_pg_read_clock(struct fa_pg_target *target, PGconn *conn, int samples);
+/* Sets the offset by asking the server's clock, again until an answer is quick enough. */
+void fa_pg_read_clock(struct fa_pg_target *target, PGconn *conn);
 int64_t fa_pg_now(struct fa_pg_target *target);
 
 /* The first line of what libpq says, without its ending. */

@@ -1,6 +1,6 @@
 -- Schedules whose time has come, earliest first. Index cron_next.
-SELECT namespace, name, schedule, timezone, task, catch_up, paused, next_us, last_us, problem,
-       created_us, updated_us, version
+SELECT namespace, name, schedule, timezone, task, catch_up, overlap, jitter_ms, paused, next_us,
+       last_us, problem, created_us, updated_us, version
 FROM cron
 WHERE next_us <= ?1
 ORDER BY next_us

@@ -1,5 +1,5 @@
 -- One schedule, by primary key.
-SELECT namespace, name, schedule, timezone, task, catch_up, paused, next_us, last_us, problem,
-       created_us, updated_us, version
+SELECT namespace, name, schedule, timezone, task, catch_up, overlap, jitter_ms, paused, next_us,
+       last_us, problem, created_us, updated_us, version
 FROM cron
 WHERE namespace = ?1 AND name = ?2

@@ -155,6 +155,44 @@ static void test_buf__nothing_follows_what_did_not_fit(void **state)
     assert_null(buf.ptr);
 }
 
+/* Texts that just fit into what is there, and those that don't. */
+static void test_buf__printf_at_every_size(void **state)
+{
+    char text[201];
+
+    for (int len = 0; len <= 200; len++) {
+        struct fa_buf buf;
+
+        memset(text, 'x', sizeof(text));
+        text[len] = '\0';
+        fa_buf_init(&buf, 1000);
+        fa_buf_printf(&buf, "%s", text);
+        assert_string_equal(buf.ptr, text);
+        fa_buf_printf(&buf, "<%s>", text);
+        assert_int_equal(buf.len, 2 * len + 2);
+        assert_int_equal(strlen(buf.ptr), buf.len);
+        fa_buf_finish(&buf);
+    }
+}
+
+static void test_buf__reserving_and_extending(void **state)
+{
+    struct fa_buf buf;
+    char *at;
+
+    fa_buf_init(&buf, 10);
+    fa_buf_reserve(&buf, 11); /* more than it may hold: nothing happens */
+    assert_false(buf.overflow);
+    fa_buf_reserve(&buf, 10);
+    at = buf.ptr;
+    memcpy(fa_buf_extend(&buf, 10), "0123456789", 10);
+    assert_ptr_equal(buf.ptr, at);
+    assert_string_equal(buf.ptr, "0123456789");
+    assert_null(fa_buf_extend(&buf, 1));
+    assert_true(buf.overflow);
+    fa_buf_finish(&buf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +204,8 @@ int main(void)
         cmocka_unit_test(test_arena__grow_keeps_items_and_zeroes_the_rest),
         cmocka_unit_test(test_buf__grows_up_to_its_maximum),
         cmocka_unit_test(test_buf__nothing_follows_what_did_not_fit),
+        cmocka_unit_test(test_buf__printf_at_every_size),
+        cmocka_unit_test(test_buf__reserving_and_extending),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

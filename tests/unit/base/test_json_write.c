@@ -6,6 +6,7 @@
 #include "base/json.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static void write_sample(struct fa_json_writer *w)
 {
@@ -102,6 +103,49 @@ static void test_writer__strings(void **state)
     }
 }
 
+/* Every byte, at every place of words and what is left of them. */
+static void test_writer__a_special_byte_anywhere(void **state)
+{
+    for (size_t len = 1; len <= 18; len++) {
+        for (size_t at = 0; at < len; at++) {
+            for (int c = 0; c < 0x80; c++) {
+                bool is_special = c < 0x20 || c == '"' || c == '\\';
+                char text[19] = "abcdefghijklmnopqr";
+                struct fa_json_writer w;
+                struct fa_buf out;
+
+                text[at] = (char)c;
+                fa_buf_init(&out, 1000);
+                fa_json_writer_init(&w, &out, 0);
+                fa_json_put_bytes(&w, (struct fa_bytes){text, len});
+                assert_int_equal(fa_json_check(fa_str(out.ptr), 1, "x", FAINA_INTERNAL, NULL),
+                                 c == 0 ? FAINA_INTERNAL : FAINA_OK);
+                assert_int_equal(out.len > len + 2, is_special);
+                assert_int_equal(out.ptr[at + 1], is_special ? '\\' : c);
+                fa_buf_finish(&out);
+            }
+        }
+    }
+}
+
+static void test_writer__integers(void **state)
+{
+    static const int64_t cases[] = {0, 7, -1, 10, -10, 1000000, INT64_MAX, INT64_MIN};
+
+    for (size_t i = 0; i < FA_COUNT(cases); i++) {
+        struct fa_json_writer w;
+        char expected[32];
+        struct fa_buf out;
+
+        snprintf(expected, sizeof(expected), "%lld", (long long)cases[i]);
+        fa_buf_init(&out, 1000);
+        fa_json_writer_init(&w, &out, 0);
+        fa_json_put_int(&w, cases[i]);
+        assert_string_equal(out.ptr, expected);
+        fa_buf_finish(&out);
+    }
+}
+
 static void test_writer__what_is_no_number_is_null(void **state)
 {
     struct fa_json_writer w;
@@ -123,6 +167,8 @@ int main(void)
         cmocka_unit_test(test_writer__compact),
         cmocka_unit_test(test_writer__for_people),
         cmocka_unit_test(test_writer__strings),
+        cmocka_unit_test(test_writer__a_special_byte_anywhere),
+        cmocka_unit_test(test_writer__integers),
         cmocka_unit_test(test_writer__what_is_no_number_is_null),
     };
 

@@ -64,6 +64,8 @@ static const struct {
     ROW(FA_TEMPLATE_PATHS_MAX, "`${path}`s in the task of a trigger or join", COUNT),
     ROW(FA_TEMPLATE_PATH_SIZE_MAX, "the path in `${path}`", BYTES),
     ROW(FA_CRON_SIZE_MAX, "`schedule`", BYTES),
+    ROW(FA_CRON_NAME_SIZE_MAX, "`name` of a schedule", BYTES),
+    ROW(FA_JITTER_MS_MAX, "`jitter` of a schedule", MS),
     ROW(FA_WORKFLOW_SIZE_MAX, "workflow definition", BYTES),
     ROW(FA_WORKFLOW_TRIGGERS_MAX, "triggers of a workflow", COUNT),
     ROW(FA_WORKFLOW_JOINS_MAX, "joins of a workflow", COUNT),

@@ -3,6 +3,8 @@
  */
 #include "unit/sql/store.h"
 
+#include "model/limits.h"
+#include "sql/flows.h"
 #include "sql/migrate.h"
 #include "sql/sqlite/db_sqlite.h"
 
@@ -127,6 +129,7 @@ void store_open(struct store *store)
     fa_random_seed(&store->ids.random, 2);
     fa_unit_init(&store->unit, (struct fa_source){&store->spy.base, store->lanes}, &store->ids,
                  &store->random);
+    store->unit.flows = fa_flows_create(FA_INPUT_SIZE_DEFAULT);
     store->unit.now_us = STORE_NOW;
     store->raw = raw_open(store->path);
 }
@@ -134,6 +137,7 @@ void store_open(struct store *store)
 void store_close(struct store *store)
 {
     raw_close(store->raw);
+    fa_flows_destroy(store->unit.flows);
     fa_unit_finish(&store->unit);
     fa_lanes_destroy(store->lanes);
     fa_db_close(store->db);

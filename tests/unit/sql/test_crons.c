@@ -107,6 +107,73 @@ static void test_crons__catch_up(void **state)
     }
 }
 
+/* Three times were missed, and all are to be made up for, but no two may live at once. */
+static void test_crons__overlap_and_catch_up(void **state)
+{
+    static const struct {
+        enum fa_overlap overlap;
+        int64_t tasks, tasks_after, living;
+        const char *keys;
+    } cases[] = {
+        {FA_OVERLAP_ALLOW, 3, 4, 4, "cron:h:2026-01-02T01:00:00Z"},
+        {FA_OVERLAP_SKIP, 1, 1, 1, "cron:h:2026-01-02T01:00:00Z"},
+        {FA_OVERLAP_CANCEL, 1, 2, 1, "cron:h:2026-01-02T03:00:00Z"},
+    };
+
+    for (size_t i = 0; i < FA_COUNT(cases); i++) {
+        struct store store;
+
+        store_open(&store);
+        PUT(&store, .name = "h", .schedule = "0 * * * *", .task = TASK, .catch_up = FA_CATCH_UP_ALL,
+            .overlap = cases[i].overlap);
+        CHECK_INT(chores_at(&store, STORE_NOW + 3 * HOUR + HOUR / 2), STORE_NOW + 4 * HOUR);
+        CHECK_INT(tasks(&store), cases[i].tasks);
+        CHECK(strncmp(keys(&store), cases[i].keys, strlen(cases[i].keys)) == 0, "%s", keys(&store));
+        CHECK_INT(chores_at(&store, STORE_NOW + 4 * HOUR), STORE_NOW + 5 * HOUR);
+        CHECK_INT(tasks(&store), cases[i].tasks_after);
+        CHECK_INT(raw_int(store.raw, "SELECT count(*) FROM ready"), cases[i].living);
+        store_close(&store);
+    }
+}
+
+/* Nobody before it lives any more: the time is served. */
+static void test_crons__a_task_that_ended_is_no_overlap(void **state)
+{
+    struct fa_op cancel = {.kind = FA_OP_CANCEL};
+    struct store store;
+    int64_t key;
+
+    store_open(&store);
+    PUT(&store, .name = "h", .schedule = "0 * * * *", .task = TASK, .overlap = FA_OVERLAP_SKIP);
+    chores_at(&store, STORE_NOW + HOUR);
+    store_begin(&store);
+    key = raw_int(store.raw, "SELECT id FROM task WHERE id > 0");
+    cancel.id = store_id(&store, store_get(&store, key));
+    CHECK(store_run(&store, &cancel) == FAINA_OK, "%s", store.op.error.message);
+    store_commit(&store);
+    chores_at(&store, STORE_NOW + 2 * HOUR);
+    CHECK_INT(tasks(&store), 2);
+    CHECK_INT(raw_int(store.raw, "SELECT count(*) FROM cron WHERE problem IS NOT NULL"), 0);
+    store_close(&store);
+}
+
+static void test_crons__jitter_is_within_its_bounds_and_the_same_for_all(void **state)
+{
+    int64_t seen[2];
+
+    for (size_t i = 0; i < 2; i++) {
+        struct store store;
+
+        store_open(&store);
+        PUT(&store, .name = "h", .schedule = "0 * * * *", .task = TASK, .jitter_ms = 600000);
+        chores_at(&store, STORE_NOW + HOUR);
+        seen[i] = raw_int(store.raw, "SELECT at_us FROM parked");
+        CHECK_TRUE(seen[i] > STORE_NOW + HOUR && seen[i] <= STORE_NOW + HOUR + 600 * SECOND);
+        store_close(&store);
+    }
+    CHECK_INT(seen[0], seen[1]);
+}
+
 static void test_crons__all_of_many_comes_in_portions(void **state)
 {
     int64_t now_us = STORE_NOW + 2500 * SECOND;
@@ -249,6 +316,9 @@ int main(void)
         cmocka_unit_test(test_crons__each_time_in_its_time),
         cmocka_unit_test(test_crons__a_short_stop_leaves_out_none),
         cmocka_unit_test(test_crons__catch_up),
+        cmocka_unit_test(test_crons__overlap_and_catch_up),
+        cmocka_unit_test(test_crons__a_task_that_ended_is_no_overlap),
+        cmocka_unit_test(test_crons__jitter_is_within_its_bounds_and_the_same_for_all),
         cmocka_unit_test(test_crons__all_of_many_comes_in_portions),
         cmocka_unit_test(test_crons__a_time_that_was_served_makes_no_second_task),
         cmocka_unit_test(test_crons__nothing_happens_by_half),

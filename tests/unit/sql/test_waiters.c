@@ -128,7 +128,7 @@ static void test_waiters__other_tasks_wake_nobody(void **state)
     CHECK_TRUE(!waiter.is_woken);
     fa_waiters_tell_ended(waiters, &mine, 0);
     CHECK_TRUE(!waiter.is_woken);
-    fa_waiters_tell_ready(waiters);
+    fa_waiters_tell_ready(waiters, FA_TYPES_ALL);
     CHECK_TRUE(!waiter.is_woken);
     fa_waiters_tell_ended(waiters, &mine, 1);
     CHECK_TRUE(waiter.is_woken);
@@ -189,7 +189,7 @@ static void test_waiters__work_after_the_mark_is_not_missed(void **state)
     struct fa_waiters *waiters = fa_waiters_create();
     uint64_t mark = fa_waiters_ready_mark(waiters);
 
-    fa_waiters_tell_ready(waiters);
+    fa_waiters_tell_ready(waiters, FA_TYPES_ALL);
     CHECK_TRUE(fa_waiters_ready_mark(waiters) != mark);
     fa_waiters_wait_ready(waiters, mark, LONG_MS);
     fa_waiters_destroy(waiters);
@@ -203,7 +203,7 @@ static void test_waiters__work_wakes_all_who_look_for_it(void **state)
 
     for (size_t i = 0; i < THREADS; i++)
         start(&sleepers[i], waiters, sleep_for_work, id_of(0));
-    fa_waiters_tell_ready(waiters);
+    fa_waiters_tell_ready(waiters, FA_TYPES_ALL);
     for (size_t i = 0; i < THREADS; i++) {
         pthread_join(sleepers[i].handle, NULL);
         CHECK_TRUE(sleepers[i].is_woken);

@@ -10,14 +10,16 @@ CREATE TABLE IF NOT EXISTS cron (
     schedule   text NOT NULL,    -- as in model/cron.h
     timezone   text NOT NULL,    -- IANA name
     task       text NOT NULL,    -- JSON: the body of a submit
-    catch_up   bigint  NOT NULL, -- after a downtime: 0 no task, 1 one task, 2 all of them
-    paused     bigint  NOT NULL, -- 1: it makes no tasks
-    next_us    bigint,          -- null: never, or paused
-    last_us    bigint,          -- the last time of the schedule that made a task
+    catch_up   bigint NOT NULL,  -- after a downtime: 0 no task, 1 one task, 2 all of them
+    overlap    bigint NOT NULL,  -- while the task before lives: 0 one more, 1 none, 2 instead of it
+    jitter_ms  bigint NOT NULL,  -- each task waits up to this long besides
+    paused     bigint NOT NULL,  -- 1: it makes no tasks
+    next_us    bigint,           -- null: never, or paused
+    last_us    bigint,           -- the last time of the schedule that made a task
     problem    text,             -- why the last time made none; null: it did
     created_us bigint NOT NULL,
     updated_us bigint NOT NULL,
-    version    bigint NOT NULL, -- grows with each change by a user
+    version    bigint NOT NULL,  -- grows with each change by a user
     PRIMARY KEY (namespace, name)
 );
 

@@ -1,0 +1,84 @@
+/* proof.c - see proof.h. */
+#include "sql/postgres/proof.h"
+
+#include "base/random.h"
+#include "sql/db.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void fa_pg_proof_init(struct fa_pg_proof *proof)
+{
+    struct fa_random random;
+    uint64_t half[2];
+
+    fa_random_seed_system(&random);
+    half[0] = fa_random_next(&random);
+    half[1] = fa_random_next(&random);
+    snprintf(proof->writer, sizeof(proof->writer), "%016llx%016llx", (unsigned long long)half[0],
+             (unsigned long long)half[1]);
+    proof->number = 0;
+}
+
+bool fa_pg_proof_send(struct fa_pg_proof *proof, PGconn *conn)
+{
+    char number[24], before[24];
+    const char *params[3] = {proof->writer, number, before};
+
+    snprintf(number, sizeof(number), "%lld", (long long)proof->number + 1);
+    snprintf(before, sizeof(before), "%lld", (long long)proof->number);
+    return PQsendQueryParams(conn, fa_sql_postgres(FA_SQL_PROOF_PUT, NULL), 3, NULL, params, NULL,
+                             NULL, 0);
+}
+
+/* One statement outside a transaction of the engine's; its first value, or 0. False: it failed. */
+static bool ask(const struct fa_pg_proof *proof, struct fa_pg_target *target, PGconn *conn,
+                enum fa_sql sql, int64_t param, int64_t *out)
+{
+    char number[24], path[160];
+    const char *params[2] = {proof->writer, number};
+    PGresult *result;
+    bool is_good;
+
+    if (target->is_pooled) {
+        snprintf(path, sizeof(path), "SET LOCAL search_path = \"%s\"", target->schema);
+        PQclear(PQexec(conn, path));
+    }
+    snprintf(number, sizeof(number), "%lld", (long long)param);
+    result = PQexecParams(conn, fa_sql_postgres(sql, NULL), sql == FA_SQL_PROOF_FENCE ? 2 : 1, NULL,
+                          params, NULL, NULL, 0);
+    is_good =
+        PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK;
+    *out = PQntuples(result) == 1 ? atoll(PQgetvalue(result, 0, 0)) : 0;
+    PQclear(result);
+    return is_good;
+}
+
+bool fa_pg_proof_settle(struct fa_pg_proof *proof, struct fa_pg_target *target, PGconn *conn,
+                        bool *is_committed)
+{
+    int64_t mine = proof->number + 1, fence = proof->number + 2, found, ignored;
+    PGresult *result = PQexec(conn, "BEGIN");
+    bool is_settled;
+
+    PQclear(result);
+    is_settled = ask(proof, target, conn, FA_SQL_PROOF_GET, 0, &found);
+    *is_committed = is_settled && found == mine;
+    if (is_settled && !*is_committed && found != fence)
+        is_settled = ask(proof, target, conn, FA_SQL_PROOF_FENCE, fence, &ignored);
+    result = PQexec(conn, "COMMIT");
+    is_settled = is_settled && strcmp(PQcmdStatus(result), "COMMIT") == 0;
+    PQclear(result);
+    if (is_settled)
+        proof->number = *is_committed ? mine : fence;
+    return is_settled;
+}
+
+void fa_pg_proof_forget(struct fa_pg_proof *proof, struct fa_pg_target *target, PGconn *conn)
+{
+    int64_t ignored;
+
+    if (proof->number > 0 && !target->is_pooled)
+        ask(proof, target, conn, FA_SQL_PROOF_DELETE, 0, &ignored);
+}

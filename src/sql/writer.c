@@ -1,0 +1,462 @@
+/*
+ * writer.c - see writer.h.
+ *
+ *     jobs --> batch.c --> [leader] transact: chores, ops over a unit --> flush --> commit --> wake
+ */
+#include "sql/writer.h"
+
+#include "sql/facts.h"
+#include "sql/flows.h"
+#include "sql/journal.h"
+#include "sql/look.h"
+#include "sql/migrate.h"
+#include "sql/prefetch.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define BATCH_WEIGHT_MAX 10000
+#define CHORES_MAX 1000         /* of each kind in one transaction */
+#define RETRY_CHORES_US 1000000 /* after a failure */
+#define READERS_HOLD_MS 500
+#define TRIES_MAX 10       /* of a transaction that others were in the way of */
+#define SLOT_BITS 6        /* of an id that say which connection made it */
+#define FORGET_US 10000000 /* how often the log is looked through */
+
+static bool takes_part(const struct fa_op_job *job, const struct fa_op *op)
+{
+    return job->which == FA_OPS_ALL || fa_op_writes(op->kind) == (job->which == FA_OPS_WRITES);
+}
+
+/* The store failed, which concerns the whole transaction. Other codes concern one operation. */
+static bool is_store_failure(enum faina_code code)
+{
+    return code == FAINA_UNAVAILABLE || code == FAINA_INTERNAL || code == FAINA_STORE_CLOSED;
+}
+
+/* What an operation ended is told to the workflows before the next one can change it. */
+static void tell_ends(struct fa_unit *unit, struct fa_op *op)
+{
+    struct faina_error err = {0};
+    enum faina_code code = fa_flows_tell_ends(unit, &err);
+
+    if (code == FAINA_OK)
+        return;
+    op->code = is_store_failure(code) || unit->source.db->has_failed ? code : FAINA_INTERNAL;
+    op->error = err;
+}
+
+static enum faina_code run_op(struct fa_writer *writer, struct fa_op *op)
+{
+    struct fa_unit *unit = &writer->unit;
+
+    op->task_id[0] = '\0';
+    op->existing = op->input_mismatch = false;
+    op->count = 0;
+    op->task = NULL;
+    fa_error_clear(&op->error);
+    unit->now_us = fa_db_now(writer->db);
+    if (fa_op_writes(op->kind)) {
+        op->code = writer->engine->do_fns[op->kind](unit, op);
+        if (unit->told_count < unit->ended_count)
+            tell_ends(unit, op);
+    } else {
+        op->code = fa_unit_flush(unit, &op->error);
+        if (op->code == FAINA_OK)
+            op->code = fa_look(&unit->source, op, unit->now_us);
+    }
+    return op->code;
+}
+
+/* Now and then: old lines of the log go, and old events. */
+static enum faina_code forget_log(struct fa_writer *writer, struct faina_error *err)
+{
+    struct fa_engine *engine = writer->engine;
+    int64_t now = writer->unit.now_us;
+    enum faina_code code;
+
+    if (now < atomic_load(&engine->forget_us))
+        return FAINA_OK;
+    atomic_store(&engine->forget_us, now + FORGET_US);
+    code = fa_flows_forget_old(&writer->unit, engine->events_keep_ms, err);
+    return code == FAINA_OK ? fa_journal_forget(&writer->unit, err) : code;
+}
+
+static enum faina_code run_chores(struct fa_writer *writer, struct faina_error *err)
+{
+    struct fa_engine *engine = writer->engine;
+    int64_t poll_us = engine->store->ops->poll_ms * 1000;
+    enum faina_code code = FAINA_OK;
+    bool leads = true;
+    int64_t next = INT64_MAX;
+
+    writer->unit.now_us = fa_db_now(writer->db);
+    if (writer->unit.now_us < atomic_load(&engine->next_us))
+        return FAINA_OK;
+    if (engine->fleet != NULL)
+        code = fa_fleet_fence(engine->fleet, writer->db, &leads, err);
+    if (code == FAINA_OK && !leads)
+        atomic_store(&engine->next_us, INT64_MAX);
+    if (code != FAINA_OK || !leads)
+        return code;
+    code = forget_log(writer, err);
+    if (code == FAINA_OK)
+        code = fa_chores_run(&writer->unit, CHORES_MAX, &next, err);
+    if (poll_us > 0 && next > writer->unit.now_us + poll_us)
+        next = writer->unit.now_us + poll_us;
+    if (code == FAINA_OK)
+        atomic_store(&engine->next_us, next);
+    return code;
+}
+
+/* How many tasks the claims want together: read ahead once for all of them. */
+static void add_demand(struct fa_writer *writer, const struct fa_op_job *jobs)
+{
+    for (const struct fa_op_job *job = jobs; job != NULL;
+         job = (const struct fa_op_job *)job->job.next) {
+        for (size_t i = 0; i < job->count; i++) {
+            if (job->ops[i].kind == FA_OP_CLAIM_NEXT)
+                writer->unit.claim_demand +=
+                    job->ops[i].claim->limit > 0 ? job->ops[i].claim->limit : 1;
+        }
+    }
+}
+
+/* Over a network, what the operations are going to ask for is read with few questions. */
+static enum faina_code prefetch(struct fa_writer *writer, const struct fa_op_job *jobs,
+                                struct faina_error *err)
+{
+    struct fa_prefetch wants = {.unit = &writer->unit};
+
+    if (!writer->db->is_shared)
+        return FAINA_OK;
+    for (const struct fa_op_job *job = jobs; job != NULL;
+         job = (const struct fa_op_job *)job->job.next)
+        for (size_t i = 0; i < job->count; i++)
+            fa_prefetch_add(&wants, &job->ops[i]);
+    return fa_prefetch_run(&wants, err);
+}
+
+static enum faina_code run_chore(struct fa_writer *writer, struct fa_chore *chore)
+{
+    fa_error_clear(&chore->error);
+    writer->unit.now_us = fa_db_now(writer->db);
+    return chore->code = chore->run(writer, chore);
+}
+
+static enum faina_code run_ops(struct fa_writer *writer, struct fa_op_job *jobs,
+                               struct faina_error *err)
+{
+    enum faina_code code = prefetch(writer, jobs, err);
+
+    add_demand(writer, jobs);
+    for (struct fa_op_job *job = jobs; code == FAINA_OK && job != NULL;
+         job = (struct fa_op_job *)job->job.next) {
+        for (size_t i = 0; code == FAINA_OK && i < job->count; i++) {
+            struct fa_op *op = &job->ops[i];
+
+            if (takes_part(job, op) &&
+                (is_store_failure(run_op(writer, op)) || writer->db->has_failed)) {
+                code = op->code != FAINA_OK ? op->code : FAINA_INTERNAL;
+                *err = op->error;
+            }
+        }
+        if (code == FAINA_OK && job->chore != NULL &&
+            (is_store_failure(run_chore(writer, job->chore)) || writer->db->has_failed)) {
+            code = job->chore->code != FAINA_OK ? job->chore->code : FAINA_INTERNAL;
+            *err = job->chore->error;
+        }
+    }
+    return code;
+}
+
+/* The types of which there may be more to claim after the commit. */
+static uint64_t ready_types(const struct fa_unit *unit)
+{
+    return unit->has_ready ? FA_TYPES_ALL : unit->ready_types;
+}
+
+/* One transaction. On failure nothing of it has happened, and the cause is in `err`. With
+ * `is_open` it takes in jobs that come while it runs: they are linked behind `jobs`. */
+static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs, bool is_open,
+                                struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    writer->db->has_failed = writer->db->should_retry = writer->is_announced = false;
+    code = fa_db_begin(writer->db, true, err);
+    if (code != FAINA_OK)
+        return code;
+    if (writer->needs_load) {
+        code = fa_lanes_load(writer->lanes, writer->db, err);
+        writer->needs_load = code != FAINA_OK;
+        fa_flows_forget(writer->flows);
+    }
+    fa_unit_reset(&writer->unit);
+    if (code == FAINA_OK &&
+        (writer->engine->fleet == NULL || (jobs->count == 0 && jobs->chore == NULL)))
+        code = run_chores(writer, err);
+    while (code == FAINA_OK && jobs != NULL) {
+        code = run_ops(writer, jobs, err);
+        if (code == FAINA_OK && is_open)
+            jobs = (struct fa_op_job *)fa_batch_more(writer->batch);
+        else
+            jobs = NULL;
+    }
+    if (code == FAINA_OK)
+        code = fa_unit_flush(&writer->unit, err);
+    if (code == FAINA_OK)
+        code = fa_journal_write(&writer->unit, err);
+    if (code == FAINA_OK && ready_types(&writer->unit) && writer->engine->fleet != NULL)
+        code = fa_fleet_announce(writer->engine->fleet, writer->db, &writer->is_announced, err);
+    if (code == FAINA_OK)
+        code = fa_db_commit(writer->db, err);
+    if (code != FAINA_OK) {
+        fa_db_rollback(writer->db);
+        writer->needs_load = true;
+    }
+    return code;
+}
+
+static void answer_all(struct fa_op_job *jobs, enum faina_code code, const struct faina_error *err)
+{
+    for (struct fa_op_job *job = jobs; job != NULL; job = (struct fa_op_job *)job->job.next) {
+        if (job->chore != NULL) {
+            job->chore->code = code;
+            job->chore->error = *err;
+        }
+        for (size_t i = 0; i < job->count; i++) {
+            if (!takes_part(job, &job->ops[i]))
+                continue;
+            job->ops[i].code = code;
+            job->ops[i].error = *err;
+            job->ops[i].task = NULL;
+        }
+    }
+}
+
+void fa_engine_set_next(struct fa_engine *engine, int64_t at_us)
+{
+    if (at_us >= atomic_load(&engine->next_us))
+        return;
+    atomic_store(&engine->next_us, at_us);
+    pthread_mutex_lock(&engine->timer_mutex);
+    pthread_cond_signal(&engine->timer_cond);
+    pthread_mutex_unlock(&engine->timer_mutex);
+}
+
+/* E3: after the commit, only what can't fail. */
+static void after_commit(struct fa_writer *writer)
+{
+    struct fa_engine *engine = writer->engine;
+    struct fa_unit *unit = &writer->unit;
+
+    atomic_fetch_add(&engine->commits, 1);
+    fa_waiters_tell_ended(engine->waiters, unit->ended, unit->ended_count);
+    if (ready_types(unit))
+        fa_waiters_tell_ready(engine->waiters, ready_types(unit));
+    fa_facts_tell(engine->waiters, unit);
+    if (engine->fleet != NULL)
+        fa_fleet_tell(engine->fleet, &(struct fa_fleet_news){.has_ready = ready_types(unit) &&
+                                                                          !writer->is_announced,
+                                                             .has_leftover = unit->has_leftover,
+                                                             .ended = unit->ended,
+                                                             .ended_count = unit->ended_count,
+                                                             .due_us = unit->next_us});
+    if (engine->fleet == NULL || fa_fleet_leads(engine->fleet))
+        fa_engine_set_next(engine, unit->next_us);
+}
+
+static void pause_ms(int64_t ms)
+{
+    struct timespec time = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+
+    nanosleep(&time, NULL);
+}
+
+/* Others may be in the way: a deadlock, a key that another node takes at the same moment, a
+ * connection that breaks. Then everything is run once more from the start. */
+static enum faina_code transact_and_tell(struct fa_writer *writer, struct fa_op_job *jobs,
+                                         bool is_open, struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    for (int i = 0; i < TRIES_MAX; i++) {
+        if (i > 0)
+            pause_ms((int64_t)(fa_random_next(&writer->random) % (uint64_t)(4 * i)));
+        code = transact(writer, jobs, is_open, err);
+        if (code == FAINA_OK || !writer->db->should_retry)
+            break;
+    }
+    if (code == FAINA_OK)
+        after_commit(writer);
+    else /* what the chores did is undone too; but a broken store must not make the timer spin */
+        atomic_store(&writer->engine->next_us, fa_db_now(writer->db) + RETRY_CHORES_US);
+    return code;
+}
+
+/* Between transactions, before the next one: those of the last one have their answers by now. */
+static void tend_store(struct fa_writer *writer)
+{
+    struct fa_readers *readers = writer->engine->readers;
+    bool (*tend)(struct fa_db *, bool) = writer->db->ops->tend;
+
+    if (tend == NULL || !tend(writer->db, false) || readers == NULL)
+        return;
+    if (fa_readers_hold(readers, READERS_HOLD_MS))
+        tend(writer->db, true);
+    fa_readers_let_go(readers);
+}
+
+/* One bad operation must not make the others fail: when a transaction failed for a reason that is
+ * not the disk's, each job is tried by itself. Chores that are due are then left for later, so one
+ * that fails doesn't stop everybody either. */
+static void run_jobs(void *ctx, struct fa_job *jobs)
+{
+    struct fa_writer *writer = ctx;
+    struct faina_error err = {0};
+    enum faina_code code;
+
+    tend_store(writer);
+    code = transact_and_tell(writer, (struct fa_op_job *)jobs, true, &err);
+    if (code == FAINA_INTERNAL) {
+        for (struct fa_job *job = jobs, *next; job != NULL; job = next) {
+            next = job->next;
+            job->next = NULL;
+            code = transact_and_tell(writer, (struct fa_op_job *)job, false, &err);
+            if (code != FAINA_OK)
+                answer_all((struct fa_op_job *)job, code, &err);
+            job->next = next;
+        }
+    } else if (code != FAINA_OK) {
+        answer_all((struct fa_op_job *)jobs, code, &err);
+    }
+}
+
+/* The one with the least to do, the first of those: a lone caller stays with one. A transaction
+ * that waits for another node's lock must not hold up those who want something else. */
+static struct fa_writer *choose_writer(struct fa_engine *engine)
+{
+    struct fa_writer *best = &engine->writers[0];
+
+    for (size_t i = 1; i < engine->writer_count; i++) {
+        if (atomic_load_explicit(&engine->writers[i].load, memory_order_relaxed) <
+            atomic_load_explicit(&best->load, memory_order_relaxed))
+            best = &engine->writers[i];
+    }
+    return best;
+}
+
+bool fa_writers_run_job(struct fa_engine *engine, struct fa_job *job)
+{
+    struct fa_writer *writer = choose_writer(engine);
+    bool was_run;
+
+    atomic_fetch_add_explicit(&writer->load, job->weight + 1, memory_order_relaxed);
+    was_run = fa_batch_run(writer->batch, job);
+    atomic_fetch_sub_explicit(&writer->load, job->weight + 1, memory_order_relaxed);
+    return was_run;
+}
+
+void fa_writers_run(struct fa_engine *engine, struct fa_op_job *job)
+{
+    struct faina_error err;
+
+    job->job.weight = job->count;
+    for (size_t i = 0; i < job->count; i++) {
+        if (job->ops[i].kind == FA_OP_BLOCK)
+            job->job.weight += job->ops[i].block.count;
+        else if (job->ops[i].kind == FA_OP_WORKER_PUT)
+            job->job.weight += job->ops[i].worker.held_count;
+    }
+    if (fa_writers_run_job(engine, &job->job))
+        return;
+    fa_error_set(&err, FAINA_STORE_CLOSED, "the engine is closed");
+    job->job.next = NULL;
+    answer_all(job, FAINA_STORE_CLOSED, &err);
+}
+
+enum faina_code fa_writers_run_chore(struct fa_engine *engine, struct fa_chore *chore,
+                                     size_t weight, struct faina_error *err)
+{
+    struct fa_op_job job = {.job = {.weight = weight}, .chore = chore};
+
+    if (!fa_writers_run_job(engine, &job.job))
+        chore->code = fa_error_set(&chore->error, FAINA_STORE_CLOSED, "the engine is closed");
+    if (chore->code != FAINA_OK && err != NULL)
+        *err = chore->error;
+    return chore->code;
+}
+
+/* Opening and closing ------------------------------------------------------------------------ */
+
+/* Whatever the store says that makes no sense while it is opened. */
+static enum faina_code refuse_store(struct fa_engine *engine, struct faina_error *err)
+{
+    const char *location = engine->store->ops->location(engine->store);
+    char said[200] = "";
+
+    if (err != NULL)
+        snprintf(said, sizeof(said), "%s", err->message);
+    return fa_error_set(err, FAINA_UNAVAILABLE, "%s is damaged, or not a Faina database (%s)",
+                        location ? location : "the memory store", said);
+}
+
+/* Where the ids of this writer go on. */
+static enum faina_code start_ids(struct fa_writer *writer, struct faina_error *err)
+{
+    struct fa_id_source *ids = &writer->ids;
+    enum faina_code code;
+
+    if (!writer->db->is_shared)
+        return fa_db_one(writer->db, FA_SQL_TASK_LAST, NULL, 0, fa_db_sink_int, &ids->last_key,
+                         err);
+    ids->slot_bits = SLOT_BITS;
+    code = fa_db_begin(writer->db, true, err);
+    if (code == FAINA_OK)
+        code = fa_db_one(writer->db, FA_SQL_NODE_SLOT, NULL, 0, fa_db_sink_int, &ids->slot, err);
+    if (code == FAINA_OK)
+        code = fa_db_commit(writer->db, err);
+    ids->slot &= (1 << SLOT_BITS) - 1;
+    return code;
+}
+
+enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *writer,
+                               struct faina_error *err)
+{
+    bool is_first = writer == &engine->writers[0];
+    enum faina_code code;
+
+    writer->engine = engine;
+    writer->lanes = fa_lanes_create();
+    writer->flows = fa_flows_create(engine->input_size_max);
+    fa_random_seed_system(&writer->random);
+    fa_random_seed_system(&writer->ids.random);
+    writer->batch = fa_batch_create(run_jobs, writer, BATCH_WEIGHT_MAX);
+    if (writer->batch == NULL)
+        return fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started");
+    code = engine->store->ops->connect(engine->store, false, &writer->db, err);
+    if (code == FAINA_OK && is_first)
+        code = fa_migrate(writer->db, fa_db_now(writer->db), err);
+    if (code == FAINA_OK)
+        code = start_ids(writer, err);
+    if (code == FAINA_OK && !writer->db->is_shared)
+        code = fa_lanes_load(writer->lanes, writer->db, err);
+    if (code == FAINA_INTERNAL)
+        code = refuse_store(engine, err);
+    if (code == FAINA_OK)
+        fa_unit_init(&writer->unit,
+                     (struct fa_source){writer->db, writer->lanes, .for_change = true},
+                     &writer->ids, &writer->random);
+    writer->unit.flows = writer->flows;
+    return code;
+}
+
+void fa_writer_close(struct fa_writer *writer)
+{
+    fa_batch_destroy(writer->batch);
+    fa_unit_finish(&writer->unit);
+    fa_lanes_destroy(writer->lanes);
+    fa_flows_destroy(writer->flows);
+    fa_db_close(writer->db);
+}

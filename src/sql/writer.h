@@ -1,0 +1,102 @@
+/*
+ * writer.h - the transactions of an engine: jobs of many callers in, one commit out.
+ *
+ *   E1  Changes run in the leader's thread, inside its transaction, on its writer's connection. A
+ *       store that others share (PostgreSQL) has several writers, which know nothing of each other.
+ *   E2  After a failed transaction the caches are loaded anew before the next one.
+ *   E3  Nothing is told to waiters before the commit.
+ *   E4  Chores that are due run at the head of a transaction; the timer thread makes one happen
+ *       when nobody else does. Where there are several nodes, only the one that leads does them,
+ *       and only in transactions that its timer began: they take time over a network.
+ *
+ * Threads: any may run jobs; what is in a writer belongs to whoever leads its batch.
+ */
+#ifndef FA_WRITER_H
+#define FA_WRITER_H
+
+#include "sql/batch.h"
+#include "sql/ops.h"
+#include "sql/readers.h"
+#include "sql/store.h"
+#include "sql/waiters.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define FA_WRITERS_MAX 4
+
+struct fa_engine;
+
+/* A connection that changes something, and what belongs to its transactions (E1). */
+struct fa_writer {
+    struct fa_engine *engine;
+    struct fa_batch *batch;
+    atomic_size_t load; /* weight of the jobs that were handed in and are not done */
+    struct fa_db *db;
+    struct fa_lanes *lanes;
+    struct fa_flows *flows;
+    struct fa_id_source ids;
+    struct fa_random random;
+    struct fa_unit unit;
+    bool needs_load;   /* E2 */
+    bool is_announced; /* the transaction itself tells other nodes of work */
+};
+
+struct fa_engine {
+    struct fa_service base;
+    struct fa_store *store;
+    fa_do_fn *const *do_fns;    /* what each kind of operation does, for those that change */
+    struct fa_readers *readers; /* NULL: in memory */
+    struct fa_waiters *waiters;
+    struct fa_fleet *fleet; /* NULL: there are no other nodes */
+    struct fa_writer writers[FA_WRITERS_MAX];
+    size_t writer_count;
+    size_t input_size_max;  /* of tasks that workflows make */
+    int64_t events_keep_ms; /* how long events are kept */
+
+    int64_t opened_us;
+    atomic_llong next_us;   /* when the clock asks for something; INT64_MAX: never */
+    atomic_llong forget_us; /* when to forget the oldest of the log */
+    atomic_llong commits, operations;
+    atomic_bool is_shut;
+
+    pthread_t timer;
+    bool has_timer;
+    pthread_mutex_t timer_mutex; /* guards is_closing; the condition says that next_us is earlier */
+    pthread_cond_t timer_cond;
+    bool is_closing;
+};
+
+/* Work inside a transaction that is no operation of a user's. */
+struct fa_chore {
+    enum faina_code (*run)(struct fa_writer *writer, struct fa_chore *chore); /* the code is kept */
+    enum faina_code code;
+    struct faina_error error;
+};
+
+/* The operations of one caller. */
+struct fa_op_job {
+    struct fa_job job; /* first member */
+    struct fa_op *ops;
+    size_t count;
+    enum { FA_OPS_ALL, FA_OPS_READS, FA_OPS_WRITES } which;
+    struct fa_chore *chore; /* instead of operations; NULL: none */
+};
+
+/* Connects; the first one of an engine also brings the schema forward. */
+FA_MUST_CHECK enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *writer,
+                                             struct faina_error *err);
+void fa_writer_close(struct fa_writer *writer); /* also when it was opened only in part */
+
+/* Returns when the operations are done; each has its answer. */
+void fa_writers_run(struct fa_engine *engine, struct fa_op_job *job);
+/* The same without answers: false when the engine is closed. A job without operations makes the
+ * chores run that are due. */
+bool fa_writers_run_job(struct fa_engine *engine, struct fa_job *job);
+/* Returns when the chore is done or was refused; its code is the answer. */
+FA_MUST_CHECK enum faina_code fa_writers_run_chore(struct fa_engine *engine, struct fa_chore *chore,
+                                                   size_t weight, struct faina_error *err);
+/* The clock asks for something at this time, or earlier. */
+void fa_engine_set_next(struct fa_engine *engine, int64_t at_us);
+
+#endif
