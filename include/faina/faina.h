@@ -752,7 +752,7 @@ struct faina_handler {
 
 /* The task as it was claimed. Lives as long as the attempt. In a plugin only these are set: id, ns,
  * type, name, phase, priority, input, metadata, spec, attempts, max_attempts, fence, parent_id,
- * created_by. */
+ * created_by, resources. */
 FAINA_API const struct faina_task *faina_context_task(const struct faina_context *context);
 
 /* Whether to stop: it was cancelled, its lease is lost, its time is over, or the worker ends. A
@@ -783,6 +783,15 @@ FAINA_API enum faina_code faina_context_subtask(struct faina_context *context,
                                                 struct faina_error *err);
 /* Go on as soon as one subtask ends badly. */
 FAINA_API void faina_context_fail_fast(struct faina_context *context);
+
+/*
+ * Asks for a resource that the attempt turns out to need. OK: the task has it, and goes on.
+ * OVERLOADED: it has not. Whatever the handler returns then, the task goes back in line for it
+ * without spending an attempt, and the next time it has it. Better name resources when you submit,
+ * or in the handler: then nothing is begun in vain.
+ */
+FAINA_API enum faina_code faina_context_require(struct faina_context *context, const char *resource,
+                                                struct faina_error *err);
 
 /* A subtask and how it ended. */
 struct faina_subtask {

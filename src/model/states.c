@@ -29,6 +29,7 @@ static const struct fa_rule rules[FA_TRIGGER_COUNT] = {
     [FA_START]      = {IN(PENDING) | IN(CLAIMED),  FAINA_RUNNING,     GRASP},
     [FA_PROGRESS]   = {USING,                      SAME,              FA_KEEP_STATUS},
     [FA_RELEASE]    = {IN(CLAIMED),                FAINA_PENDING,     LET_GO | FA_UNCOUNT},
+    [FA_REQUEUE]    = {HELD,                       FAINA_PENDING,     LET_GO | FA_UNCOUNT},
     [FA_COMPLETE]   = {USING,                      FAINA_COMPLETED,   FINISH},
     [FA_FAIL_RETRY] = {USING,                      FAINA_PENDING,     LET_GO | FA_BACK_OFF},
     [FA_FAIL_LAST]  = {USING,                      FAINA_DEAD_LETTER, FINISH},
@@ -75,6 +76,7 @@ static bool is_work(enum fa_trigger trigger)
     case FA_START:
     case FA_PROGRESS:
     case FA_RELEASE:
+    case FA_REQUEUE:
     case FA_COMPLETE:
     case FA_FAIL_RETRY:
     case FA_FAIL_LAST:

@@ -20,6 +20,7 @@
     X(START, "start")                                                                              \
     X(PROGRESS, "progress")                                                                        \
     X(RELEASE, "release")                                                                          \
+    X(REQUEUE, "require a resource")                                                               \
     X(COMPLETE, "complete")                                                                        \
     X(FAIL_RETRY, "fail, attempts left")                                                           \
     X(FAIL_LAST, "fail, none left")                                                                \

@@ -236,7 +236,10 @@ static struct fa_outcome judge(struct child *child, bool is_known, int status)
 {
     struct fa_job *job = child->job;
     enum fa_stop stop = fa_job_stop(job);
+    struct fa_outcome outcome;
 
+    if (fa_said_requires(&child->said, &outcome))
+        return outcome;
     if (stop == FA_STOP_TIMEOUT)
         return (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = fa_stop_failure(job, stop)};
     if (child->output_is_cut)
@@ -333,6 +336,16 @@ static const char *traceparent(struct fa_job *job)
     return fa_json_text(value, &job->arena);
 }
 
+/* What the task has, with commas between. */
+static const char *resource_list(const struct faina_task *task, struct fa_arena *arena)
+{
+    const char *list = "";
+
+    for (size_t i = 0; i < task->resource_count; i++)
+        list = fa_arena_printf(arena, "%s%s%s", list, i ? "," : "", task->resources[i]);
+    return list;
+}
+
 static const char **make_env(struct child *child)
 {
     const struct fa_settings *settings = &child->command->settings;
@@ -340,7 +353,7 @@ static const char **make_env(struct child *child)
     struct fa_arena *arena = &child->job->arena;
     const char *trace = traceparent(child->job);
     size_t count;
-    const char **env = fa_clean_environment(arena, settings->env_count + 8, &count);
+    const char **env = fa_clean_environment(arena, settings->env_count + 9, &count);
 
     for (size_t i = 0; i < settings->env_count; i++)
         env[count++] = settings->env[i];
@@ -350,6 +363,7 @@ static const char **make_env(struct child *child)
     env[count++] = fa_arena_printf(arena, "FAINA_ATTEMPT=%lld", (long long)task->attempts);
     env[count++] = fa_arena_printf(arena, "FAINA_PHASE=%s", phase_names[task->phase]);
     env[count++] = fa_arena_printf(arena, "FAINA_FENCE=%lld", (long long)task->fence);
+    env[count++] = fa_arena_printf(arena, "FAINA_RESOURCES=%s", resource_list(task, arena));
     if (trace)
         env[count++] = fa_arena_printf(arena, "FAINA_TRACEPARENT=%s", trace);
     return env;

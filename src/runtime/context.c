@@ -168,6 +168,15 @@ void faina_context_fail_fast(struct faina_context *context)
     context->fail_fast = true;
 }
 
+enum faina_code faina_context_require(struct faina_context *context, const char *resource,
+                                      struct faina_error *err)
+{
+    fa_error_clear(err);
+    if (!context->require) /* it outlives the context, with the outcome */
+        context->require = fa_arena_zero(context->arena, 1, sizeof(*context->require));
+    return fa_require(context->require, context->arena, context->task, resource, err);
+}
+
 static const char *const *copy_list(struct fa_arena *arena, const char *const *list, size_t count)
 {
     const char **copy = fa_arena_zero(arena, count + 1, sizeof(char *));
@@ -330,6 +339,8 @@ struct fa_outcome fa_context_run(struct faina_context *context, const struct fai
                                  void *user)
 {
     faina_handler_fn *entry = handler->on_start;
+    enum faina_outcome answer;
+    struct fa_outcome outcome;
 
     if (context->task->phase == FAINA_PHASE_ERROR) {
         if (!handler->on_error)
@@ -338,5 +349,8 @@ struct fa_outcome fa_context_run(struct faina_context *context, const struct fai
     } else if (context->task->phase == FAINA_PHASE_RESUME && handler->on_resume) {
         entry = handler->on_resume;
     }
-    return outcome_of(context, entry(context, user));
+    answer = entry(context, user);
+    if (context->require && fa_require_outcome(context->require, &outcome))
+        return outcome;
+    return outcome_of(context, answer);
 }

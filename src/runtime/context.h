@@ -10,7 +10,7 @@
 #ifndef FA_CONTEXT_H
 #define FA_CONTEXT_H
 
-#include "runtime/handler.h"
+#include "runtime/require.h"
 
 struct fa_context_backend {
     void (*report)(void *ctx, const struct faina_report *report);
@@ -37,6 +37,7 @@ struct faina_context {
     struct faina_submit *children;
     size_t child_count, child_size;
     bool fail_fast;
+    struct fa_require *require; /* in the arena; NULL: nothing was asked for */
 };
 
 /* Calls the entry that the task's phase asks for. The outcome lives in the context's arena. */

@@ -58,7 +58,7 @@ enum fa_outcome_kind {
     FA_OUTCOME_BACKGROUND,
     FA_OUTCOME_FAIL,
     FA_OUTCOME_RELEASE, /* not started after all: no attempt is spent */
-    FA_OUTCOME_AMEND,   /* the same, and it gets the resources of its handler's wish */
+    FA_OUTCOME_AMEND,   /* back in line without spending an attempt, for more resources */
 };
 
 /* How an attempt ended. What it points to lives in the job's arena. */
@@ -71,7 +71,8 @@ struct fa_outcome {
     bool fail_fast;
     const char *reason; /* BACKGROUND */
     int64_t timeout_ms;
-    const char *note; /* JSON about the attempt, for its event; NULL: none */
+    const struct faina_submit *wish; /* AMEND: its resources; NULL: its handler's wish */
+    const char *note;                /* JSON about the attempt, for its event; NULL: none */
 };
 
 /* A task that the pool holds. */

@@ -251,6 +251,17 @@ static void say_background(struct attempt *attempt, const struct fa_outcome *out
     message_end(&message, attempt->host, FA_FRAME_SAID, attempt->number);
 }
 
+static void say_require(struct attempt *attempt, const struct fa_outcome *outcome)
+{
+    for (size_t i = 0; i < outcome->wish->resource_count; i++) {
+        struct message message;
+
+        message_begin(&message);
+        put_text(&message.w, "resource", outcome->wish->resources[i]);
+        message_end(&message, attempt->host, FA_FRAME_SAID, attempt->number);
+    }
+}
+
 static double seconds(struct timeval time)
 {
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
@@ -308,6 +319,8 @@ static void *attempt_main(void *arg)
         say_subtasks(attempt, &outcome);
     else if (outcome.kind == FA_OUTCOME_BACKGROUND)
         say_background(attempt, &outcome);
+    else if (outcome.kind == FA_OUTCOME_AMEND)
+        say_require(attempt, &outcome);
     say_end(attempt, &outcome);
     sigaltstack(&no_stack, NULL);
     free_attempt(attempt);
@@ -352,6 +365,23 @@ static void copy_id(char out[FAINA_ID_SIZE], const char *id)
     snprintf(out, FAINA_ID_SIZE, "%s", id ? id : "");
 }
 
+static void read_resources(struct faina_task *task, struct fa_json object, struct fa_arena *arena)
+{
+    struct fa_json array, item;
+    struct fa_json_iter it;
+    const char **names;
+    size_t count = 0;
+
+    if (!fa_json_member(object, "resources", &array) || array.type != FA_JSON_ARRAY)
+        return;
+    for (it = fa_json_iter(array); fa_json_next(&it, NULL, &item);)
+        count++;
+    names = fa_arena_zero(arena, count + 1, sizeof(*names));
+    for (it = fa_json_iter(array); fa_json_next(&it, NULL, &item);)
+        names[task->resource_count++] = fa_json_text(item, arena);
+    task->resources = names;
+}
+
 /* The pool made it, so it is as it must be. */
 static void read_start(struct attempt *attempt, struct fa_json object)
 {
@@ -373,6 +403,7 @@ static void read_start(struct attempt *attempt, struct fa_json object)
     task->attempts = get_int(object, "attempts");
     task->max_attempts = get_int(object, "maxAttempts");
     task->fence = get_int(object, "fence");
+    read_resources(task, object, arena);
     attempt->subtasks = get_raw(object, "subtasks", arena);
     attempt->output_max = (size_t)get_int(object, "outputMax");
 }

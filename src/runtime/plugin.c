@@ -161,6 +161,11 @@ static void write_start(struct fa_buf *out, const struct fa_job *job)
     put_int(&w, "attempts", task->attempts);
     put_int(&w, "maxAttempts", task->max_attempts);
     put_int(&w, "fence", task->fence);
+    fa_json_key(&w, "resources");
+    fa_json_begin_array(&w);
+    for (size_t i = 0; i < task->resource_count; i++)
+        fa_json_put_str(&w, task->resources[i]);
+    fa_json_end_array(&w);
     put_raw(&w, "subtasks", job->subtasks);
     put_int(&w, "outputMax", (int64_t)fa_job_output_max(job));
     fa_json_end_object(&w);

@@ -90,7 +90,7 @@ static void pack_end(struct sender *s, struct fa_job *job)
         op->failure = &outcome->failure;
         break;
     case FA_OUTCOME_AMEND:
-        op->submit = &job->handler->wish;
+        op->submit = outcome->wish ? outcome->wish : &job->handler->wish;
         break;
     case FA_OUTCOME_RELEASE:
         break;
@@ -205,7 +205,11 @@ static void give_up_amending(struct fa_pool *pool, struct fa_job *job)
                 "this engine does not mind the maxAttempts, retry and resources of a handler's "
                 "settings; give them when you submit");
     pool->has_no_amend = true;
-    if (job->state == FA_JOB_ENDED) {
+    if (job->state == FA_JOB_ENDED && job->outcome.wish) {
+        job->outcome = fa_outcome_fail(&job->arena, "not_supported", true,
+                                       "this engine gives no resources to a task that runs");
+        fa_pool_dirty(job);
+    } else if (job->state == FA_JOB_ENDED) {
         job->outcome.kind = FA_OUTCOME_RELEASE;
         fa_pool_dirty(job);
     }

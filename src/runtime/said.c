@@ -200,13 +200,28 @@ static enum faina_code read_error(struct line *line, struct fa_json value)
     return fa_check_failure(&said->failure, &line->err);
 }
 
+static enum faina_code read_resource(struct line *line, struct fa_json value)
+{
+    struct fa_said *said = line->said;
+    struct fa_arena *arena = &said->job->arena;
+    enum faina_code code;
+
+    if (value.type != FA_JSON_STRING)
+        return refuse(line, "resource must be a string");
+    if (!said->require)
+        said->require = fa_arena_zero(arena, 1, sizeof(*said->require));
+    code =
+        fa_require(said->require, arena, said->job->task, fa_json_text(value, arena), &line->err);
+    return code == FAINA_OVERLOADED ? FAINA_OK : code;
+}
+
 static const struct {
     const char *name;
     enum faina_code (*read)(struct line *line, struct fa_json value);
 } members[] = {
     {"progress", read_progress}, {"state", read_state},        {"metadata", read_metadata},
     {"subtask", read_subtask},   {"failFast", read_fail_fast}, {"background", read_background},
-    {"error", read_error},
+    {"error", read_error},       {"resource", read_resource},
 };
 
 /* ------------------------------------------------------------------------------------------
@@ -283,8 +298,17 @@ static struct fa_outcome complete(struct fa_said *said, const char *output)
     return (struct fa_outcome){.kind = FA_OUTCOME_COMPLETE, .output = output};
 }
 
+bool fa_said_requires(struct fa_said *said, struct fa_outcome *outcome)
+{
+    return !said->is_wrong && said->require && fa_require_outcome(said->require, outcome);
+}
+
 struct fa_outcome fa_said_outcome(struct fa_said *said, const char *output)
 {
+    struct fa_outcome outcome;
+
+    if (fa_said_requires(said, &outcome))
+        return outcome;
     if (said->is_wrong)
         return fa_outcome_fail(&said->job->arena, "protocol", true, "%s", said->wrong);
     if (said->has_error)

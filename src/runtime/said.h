@@ -6,6 +6,7 @@
  *     {"subtask":{"type":...}}   {"failFast":true}
  *     {"background":{"reason":...,"timeout":"1h"}}
  *     {"error":{"message":...,"kind":...,"detail":...,"retryable":false}}
+ *     {"resource":"gpu"}
  *
  *   S1  The first line that makes no sense is remembered, and what comes after it is not heard: the
  *       attempt has failed.
@@ -15,7 +16,7 @@
 #ifndef FA_SAID_H
 #define FA_SAID_H
 
-#include "runtime/handler.h"
+#include "runtime/require.h"
 
 struct fa_said {
     struct fa_job *job;
@@ -32,6 +33,7 @@ struct fa_said {
     int64_t timeout_ms;
     bool has_error, has_retryable;
     struct faina_failure failure;
+    struct fa_require *require; /* in the job's arena; NULL: nothing was asked for */
 };
 
 void fa_said_init(struct fa_said *said, struct fa_job *job);
@@ -43,5 +45,7 @@ void fa_said_refuse(struct fa_said *said, const char *format, ...) FA_PRINTF(2, 
 /* The outcome of an attempt that ended well by itself, with this output (NULL: none; checked here).
  * It is a failure when what was said or the output makes no sense. */
 struct fa_outcome fa_said_outcome(struct fa_said *said, const char *output);
+/* True: it asked for resources that its task lacks, so it ends with *outcome, however it exited. */
+bool fa_said_requires(struct fa_said *said, struct fa_outcome *outcome);
 
 #endif

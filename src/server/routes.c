@@ -124,7 +124,7 @@ const struct fa_route fa_routes[] = {
         JSON "'{\"workerId\":\"me\",\"event\":\"log\",\"detail\":{\"line\":1}}'"),
     ACT("amend", WORK, amend, "Amend", "Give a held task what its submit left open",
         "`maxAttempts` when the task has the default, `retry` when it has none, and `resources`. "
-        "For more resources a claimed task goes back in line without spending an attempt.",
+        "For more resources the task goes back in line without spending an attempt.",
         JSON "'{\"workerId\":\"me\",\"task\":{\"maxAttempts\":9}}'"),
     ACT("cancel", SUBMIT, cancel, "Cancel", "Cancel a task and its subtasks", NULL, " -X POST"),
     ACT("retry", SUBMIT, retry, "Retry", "Put an ended or held task back in line",

@@ -231,8 +231,8 @@ struct fa_join_states {
 /*
  * AMEND gives a task, by who holds it, what its type's settings say where the submit left it open:
  * of op->submit it takes max_attempts (when the task has the default), retry (when it has none) and
- * resources. More resources can't be had while it is held: for them a claimed task goes back in
- * line, without spending an attempt.
+ * resources. More resources can't be had while it is held: for them it goes back in line, without
+ * spending an attempt.
  */
 
 /* One operation: the question, then the answer. All zero but for what the kind needs. */

@@ -94,7 +94,7 @@ static void change_lane(struct fa_row *row, struct fa_lane *lane)
 
 static enum faina_code check(const struct fa_row *row, const struct fa_lane *lane, struct fa_op *op)
 {
-    enum fa_trigger trigger = lane != row->lane ? FA_RELEASE : FA_PROGRESS;
+    enum fa_trigger trigger = lane != row->lane ? FA_REQUEUE : FA_PROGRESS;
 
     if (fa_rule_find(row->status, trigger) == NULL)
         return fa_refuse(row, trigger, op);
@@ -130,7 +130,7 @@ enum faina_code fa_do_amend(struct fa_unit *unit, struct fa_op *op)
     fa_unit_note(unit, row, "amended", FAINA_ACTOR_WORKER, op->by.worker_id,
                  detail_of(unit, row, lane));
     if (lane != row->lane) {
-        fa_give_back(unit, row, op->by.worker_id);
+        fa_give_back(unit, row, FA_REQUEUE, op->by.worker_id);
         change_lane(row, lane);
     }
     code = write_task(unit, row, &op->error);

@@ -524,14 +524,14 @@ enum faina_code fa_do_start(struct fa_unit *unit, struct fa_op *op)
     return fa_answer(unit, op, row);
 }
 
-void fa_give_back(struct fa_unit *unit, struct fa_row *row, const char *worker)
+void fa_give_back(struct fa_unit *unit, struct fa_row *row, enum fa_trigger trigger,
+                  const char *worker)
 {
     assert(row->has_task);
-    fa_unit_apply(unit, row,
-                  &(struct fa_change){.trigger = FA_RELEASE,
-                                      .actor = FAINA_ACTOR_WORKER,
-                                      .worker = worker,
-                                      .what = "released"});
+    fa_unit_apply(
+        unit, row,
+        &(struct fa_change){
+            .trigger = trigger, .actor = FAINA_ACTOR_WORKER, .worker = worker, .what = "released"});
     fa_unit_park_until(unit, row, row->run_at_us); /* it may have been claimed ahead of its time */
 }
 
@@ -549,6 +549,6 @@ enum faina_code fa_do_release(struct fa_unit *unit, struct fa_op *op)
     code = fa_check_holder(row, op);
     if (code != FAINA_OK)
         return code;
-    fa_give_back(unit, row, op->by.worker_id);
+    fa_give_back(unit, row, FA_RELEASE, op->by.worker_id);
     return fa_answer(unit, op, row);
 }

@@ -48,9 +48,10 @@ FA_MUST_CHECK enum faina_code fa_check_version(const struct fa_row *row, struct 
 FA_MUST_CHECK enum faina_code fa_check_holder(const struct fa_row *row, struct fa_op *op);
 /* The refusal of a trigger that the table doesn't allow, with its sentence. */
 enum faina_code fa_refuse(const struct fa_row *row, enum fa_trigger trigger, struct fa_op *op);
-/* Puts a claimed task back in line without spending an attempt. FA_RELEASE must be allowed, and the
+/* Puts a held task back in line without spending an attempt. The trigger must be allowed, and the
  * row whole. */
-void fa_give_back(struct fa_unit *unit, struct fa_row *row, const char *worker);
+void fa_give_back(struct fa_unit *unit, struct fa_row *row, enum fa_trigger trigger,
+                  const char *worker);
 /* Forgets the workers that were silent for too long; *next_us becomes the time of the next such
  * look, when that is earlier. */
 FA_MUST_CHECK enum faina_code fa_workers_forget(struct fa_unit *unit, int64_t *next_us,

@@ -265,7 +265,7 @@ enum faina_code fa_do_worker_remove(struct fa_unit *unit, struct fa_op *op)
 
         code = fa_unit_get(unit, unstarted.keys[i], true, &row, &op->error);
         if (code == FAINA_OK && fa_rule_find(row->status, FA_RELEASE) != NULL) {
-            fa_give_back(unit, row, op->id);
+            fa_give_back(unit, row, FA_RELEASE, op->id);
             op->count++;
         } else if (code == FAINA_TASK_NOT_FOUND || code == FAINA_INTERNAL) {
             code = FAINA_OK; /* its rows are damaged; its lease will end */

@@ -185,6 +185,31 @@ static void test_amend__survives_a_restart(struct fa_t *t)
     CHECK_INT(fa_t_in_use(t, "gpu"), 1);
 }
 
+/* Also from the middle of an attempt, which then doesn't count. */
+static void test_amend__a_running_task_goes_back_in_line(struct fa_t *t)
+{
+    static const char *const more[] = {"gpu"};
+    const char *id = fa_t_submit(t, .type = "a", .max_attempts = 1);
+    int64_t fence;
+
+    CHECK_OK(t, fa_t_resource_set(t, "gpu", 1));
+    fa_t_take(t, id, "w");
+    fence = fa_t_task(t, id)->fence;
+    CHECK_OK(t,
+             amend(t, id, BY("w"), (struct faina_submit){.resources = more, .resource_count = 1}));
+    CHECK_STATUS(t->task->status, FAINA_PENDING);
+    CHECK_INT(t->task->attempts, 0);
+    CHECK_INT(t->task->resource_count, 1);
+    CHECK_CODE(t, fa_t_complete(t, id, BY("w", .fence = fence), NULL), FAINA_TASK_NOT_CLAIMED);
+    CHECK_OK(t, fa_t_claim_next(t, .worker_id = "v"));
+    CHECK_INT(t->op.tasks->count, 1);
+    CHECK_INT(fa_t_in_use(t, "gpu"), 1);
+    CHECK_TRUE(fa_t_task(t, id)->fence > fence);
+    CHECK_OK(t, fa_t_complete(t, id, BY("v"), "1"));
+    CHECK_INT(fa_t_task(t, id)->attempts, 1);
+    CHECK_STORY(t, id, "created claimed started amended released late_result claimed completed");
+}
+
 static void test_amend__refused(struct fa_t *t)
 {
     static const char *const more[] = {"gpu"}, *const bad[] = {""};
@@ -201,6 +226,7 @@ static void test_amend__refused(struct fa_t *t)
     CHECK_CODE(t, amend(t, id, BY("w"), (struct faina_submit){.max_attempts = -9}),
                FAINA_INVALID_TASK);
     CHECK_OK(t, fa_t_start(t, id, BY("w")));
+    CHECK_OK(t, fa_t_background(t, id, BY("w"), 60000));
     CHECK_CODE(t, amend(t, id, BY("w"), resources), FAINA_INVALID_TRANSITION);
     CHECK_INT(fa_t_task(t, id)->resource_count, 0);
 
@@ -267,6 +293,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_amend__no_limit),
         FA_T_CASE(test_amend__resources_send_it_back_in_line),
         FA_T_CASE_DURABLE(test_amend__survives_a_restart),
+        FA_T_CASE(test_amend__a_running_task_goes_back_in_line),
         FA_T_CASE(test_amend__refused),
         FA_T_CASE(test_amend__a_wait_for_work_can_be_cut_short),
     };

@@ -6,6 +6,7 @@
 
 #include "base/utf8.h"
 #include "model/check.h"
+#include "model/limits.h"
 #include "runtime/pool_inner.h"
 
 #include <stdlib.h>
@@ -40,8 +41,11 @@ static void check_outcome(const struct fa_outcome *outcome)
         check(outcome->failure.message != NULL && outcome->failure.message[0] != '\0');
         check(fa_check_failure(&outcome->failure, &err) == FAINA_OK);
         break;
-    case FA_OUTCOME_RELEASE:
     case FA_OUTCOME_AMEND:
+        check(outcome->wish != NULL && outcome->wish->resource_count > 0);
+        check(outcome->wish->resource_count <= FA_RESOURCES_MAX);
+        break;
+    case FA_OUTCOME_RELEASE:
         abort(); /* nobody can say that */
     }
 }
@@ -52,7 +56,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const char *const outputs[] = {NULL, "{}", "", "no json"};
     struct fa_service service = {.input_size_max = OUTPUT_MAX};
     struct fa_pool pool = {.service = &service, .mutex = PTHREAD_MUTEX_INITIALIZER};
-    struct fa_job job = {.pool = &pool, .is_dirty = true}; /* nobody is told */
+    const char *resources[] = {"gpu"};
+    struct faina_task task = {.resources = resources, .resource_count = 1};
+    struct fa_job job = {.pool = &pool, .task = &task, .is_dirty = true}; /* nobody is told */
     const char *at = (const char *)data + 1, *end = (const char *)data + size;
     struct fa_outcome outcome;
     struct fa_said said;

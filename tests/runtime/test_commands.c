@@ -345,6 +345,24 @@ static void test_commands__a_bad_subtask_calls_for_error(struct fa_t *t)
     world_close(&w);
 }
 
+static void test_commands__a_resource_asked_for_while_it_runs(struct fa_t *t)
+{
+    struct faina_task *task;
+    struct world w;
+
+    world_open(&w, t);
+    world_script(&w, "need",
+                 "echo \"$FAINA_RESOURCES\" | grep -q gpu && echo \"\\\"$FAINA_RESOURCES\\\"\" && "
+                 "exit\necho '{\"resource\":\"gpu\"}' >&3; exit 1");
+    world_script(&w, "bad", "echo '{\"resource\":7}' >&3");
+    world_start(&w);
+    task = world_try(&w, "need", NULL, 1, FAINA_COMPLETED);
+    CHECK_STR(task->output, "\"gpu\"");
+    CHECK_INT(task->attempts, 1);
+    CHECK_HAS(world_try(&w, "bad", NULL, 1, FAINA_FAILED)->error, "resource must be a string");
+    world_close(&w);
+}
+
 static void test_commands__background(struct fa_t *t)
 {
     struct faina_task *task;
@@ -653,6 +671,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_commands__rubbish_on_descriptor_3),
         FA_T_CASE(test_commands__subtasks_and_resume),
         FA_T_CASE(test_commands__a_bad_subtask_calls_for_error),
+        FA_T_CASE(test_commands__a_resource_asked_for_while_it_runs),
         FA_T_CASE(test_commands__background),
         FA_T_CASE(test_commands__timeout),
         FA_T_CASE(test_commands__cancellation_reaches_the_child),

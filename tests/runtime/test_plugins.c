@@ -57,6 +57,7 @@ static void test_plugins__outcomes(struct fa_t *t)
     CHECK_STR(task->state, "elsewhere");
     CHECK_HAS(world_try(&w, "good.fail", NULL, 4, FAINA_FAILED)->error,
               "{\"message\":\"so it is\",\"kind\":\"k\"");
+    CHECK_STR(world_try(&w, "good.require", NULL, 1, FAINA_COMPLETED)->output, "\"has it\"");
     CHECK_HAS(world_try(&w, "good.late", NULL, 1, FAINA_DEAD_LETTER)->error, "took longer");
     world_close(&w);
 }

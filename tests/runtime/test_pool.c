@@ -427,6 +427,44 @@ static void test_pool__two_workers_and_a_limit_of_two(struct fa_t *t)
     world_close(&a);
 }
 
+/* A need that only shows while it runs: it goes back in line, spends nothing, and then has it. */
+static enum faina_outcome require(struct faina_context *context, void *user)
+{
+    struct faina_error err;
+
+    if (faina_context_require(context, "", &err) != FAINA_INVALID_REQUEST)
+        return FAINA_OUTCOME_FAILED;
+    if (faina_context_require(context, "gpu", &err) != FAINA_OK)
+        return FAINA_OUTCOME_FAILED;
+    return use(context, user);
+}
+
+static void test_pool__a_resource_asked_for_while_it_runs(struct fa_t *t)
+{
+    enum { COUNT = 20 };
+    struct gate gate = {0};
+    const char *ids[COUNT];
+    struct world w;
+
+    world_open(&w, t);
+    CHECK_OK(t, fa_t_resource_set(t, "gpu", 2));
+    world_start(&w);
+    world_native(&w, "need", require, &gate);
+    for (int i = 0; i < COUNT; i++)
+        ids[i] = fa_t_submit(t, .type = "need", .max_attempts = 1);
+    for (int i = 0; i < COUNT; i++) {
+        struct faina_task *task = world_await(&w, ids[i], FAINA_COMPLETED);
+
+        CHECK_INT(task->attempts, 1);
+        CHECK_INT(task->resource_count, 1);
+        CHECK_STR(task->resources[0], "gpu");
+    }
+    CHECK_TRUE(world_event(&w, ids[0], "amended") != NULL);
+    CHECK_TRUE(atomic_load(&gate.most) <= 2);
+    CHECK_INT(fa_t_in_use(t, "gpu"), 0);
+    world_close(&w);
+}
+
 static void test_pool__services_by_their_checks(struct fa_t *t)
 {
     const char *needs[] = {"switch"}, *path = fa_t_path(t, "up");
@@ -627,6 +665,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_pool__on_error),
         FA_T_CASE(test_pool__cancelling_a_parent_stops_what_lives_below),
         FA_T_CASE(test_pool__two_workers_and_a_limit_of_two),
+        FA_T_CASE(test_pool__a_resource_asked_for_while_it_runs),
         FA_T_CASE(test_pool__services_by_their_checks),
         FA_T_CASE(test_pool__leases_are_renewed),
         FA_T_CASE(test_pool__a_task_that_was_taken_away_is_stopped),

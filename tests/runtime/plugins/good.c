@@ -79,6 +79,15 @@ static enum faina_outcome wait(struct faina_context *context, void *user)
     return FAINA_OUTCOME_FAILED;
 }
 
+static enum faina_outcome require(struct faina_context *context, void *user)
+{
+    (void)user;
+    if (faina_context_require(context, "gpu", NULL) != FAINA_OK)
+        return FAINA_OUTCOME_FAILED;
+    faina_context_output(context, "\"has it\"", NULL);
+    return FAINA_OUTCOME_COMPLETE;
+}
+
 static char hello[] = "hello";
 
 static const struct faina_plugin_type types[] = {
@@ -86,6 +95,7 @@ static const struct faina_plugin_type types[] = {
     {.type = "good.about", .handler = {.on_start = about}, .user = hello},
     {.type = "good.parent", .handler = {.on_start = parent, .on_resume = resume}},
     {.type = "good.background", .handler = {.on_start = background}},
+    {.type = "good.require", .handler = {.on_start = require}},
     {.type = "good.fail", .handler = {.on_start = fail}},
     {.type = "good.wait", .handler = {.on_start = wait}},
     {.type = "good.late", .handler = {.on_start = wait, .timeout_ms = 100}},
