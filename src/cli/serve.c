@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "model/limits.h"
 #include "runtime/runtime.h"
+#include "runtime/workflows.h"
 #include "server/route.h"
 #include "server/server.h"
 
@@ -230,6 +231,21 @@ static enum faina_code start_workers(struct fa_cli *cli, const struct fa_log *lo
     return workers > 0 ? fa_runtime_start(out, cli->service, &config, err) : FAINA_OK;
 }
 
+/* The workflows folder, which may also come later. */
+static enum faina_code watch_workflows(struct fa_cli *cli, const struct fa_log *log,
+                                       struct fa_workflows **out, struct faina_error *err)
+{
+    const char *path = getenv("FAINA_WORKFLOWS");
+    const struct fa_workflows_config config = {
+        .path = path && path[0] ? path : "workflows",
+        .is_wanted = path && path[0],
+        .ns = strcmp(cli->ns, "*") == 0 ? NULL : cli->ns,
+        .log = fa_teller_of_log(log),
+    };
+
+    return fa_workflows_create(out, cli->service, &config, err);
+}
+
 static void stop_workers(struct fa_runtime *runtime, int64_t drain_ms)
 {
     if (runtime)
@@ -240,6 +256,7 @@ static void stop_workers(struct fa_runtime *runtime, int64_t drain_ms)
 static int serve(struct fa_cli *cli, struct fa_server_options *options, int64_t drain_ms,
                  int64_t workers)
 {
+    struct fa_workflows *workflows = NULL;
     struct fa_runtime *runtime = NULL;
     struct fa_server *server;
     struct faina_error err;
@@ -258,10 +275,16 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options, int64_t 
     if (fa_service_is_remote(cli->service))
         return fa_cli_fail(cli, refuse_remote(cli, &err));
     options->beside = beside_file(cli, options->log);
-    if (fa_server_start(&server, cli->service, options, &err) != FAINA_OK)
+    /* Before anybody can tell of an event. */
+    if (watch_workflows(cli, options->log, &workflows, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
+    if (fa_server_start(&server, cli->service, options, &err) != FAINA_OK) {
+        fa_workflows_destroy(workflows);
+        return fa_cli_fail(cli, &err);
+    }
     if (start_workers(cli, options->log, workers, &runtime, &err) != FAINA_OK) {
         fa_server_stop(server, 0);
+        fa_workflows_destroy(workflows);
         return fa_cli_fail(cli, &err);
     }
     if (options->beside && fa_server_listens_on(server, options->beside))
@@ -272,6 +295,7 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options, int64_t 
     notify("STOPPING=1");
     fa_service_advertise(cli->service, NULL);
     FA_LOG(options->log, FA_LOG_INFO, "going down", {NULL, NULL});
+    fa_workflows_destroy(workflows);
     stop_workers(runtime, drain_ms);
     if (!fa_server_stop(server, drain_ms))
         FA_LOG(options->log, FA_LOG_WARN, "some clients were cut off", {NULL, NULL});
