@@ -200,7 +200,7 @@ complete -c faina -n '__fish_seen_subcommand_from token; and not __fish_seen_sub
 complete -c faina -n '__fish_seen_subcommand_from token; and not __fish_seen_subcommand_from create ls revoke' -a revoke -d 'remove tokens'
 complete -c faina -n __fish_use_subcommand -a serve -d 'serve the HTTP interface, until SIGTERM or Ctrl-C'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l listen -s l -x -d 'where to listen (default $FAINA_LISTEN, else 127.0.0.1:7070); also unix:PATH; repeat for several'
-complete -c faina -n '__fish_seen_subcommand_from serve' -l workers -x -d 'how many tasks of the handlers folder to run at once (default 0)'
+complete -c faina -n '__fish_seen_subcommand_from serve' -l workers -x -d 'how many tasks of the handlers folder to run at once (default: one per core if it is there)'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l no-ui -d 'no dashboard'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l insecure -d 'let other machines in without a token'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l host -x -d 'a further name that clients may call this server by; repeat'

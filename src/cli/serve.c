@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "model/limits.h"
 #include "runtime/runtime.h"
+#include "runtime/workflows.h"
 #include "server/route.h"
 #include "server/server.h"
 
@@ -18,6 +19,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -90,15 +92,36 @@ static int read_addresses(struct fa_cli *cli, struct fa_server_options *options)
 struct beside {
     int64_t drain_ms, workers;
     struct fa_keep keep;
+    struct fa_workflows *workflows;
     struct fa_runtime *runtime;
     struct fa_keeper *keeper;
 };
 
+static const char *handlers_folder(void)
+{
+    const char *named = getenv("FAINA_HANDLERS");
+
+    return named && named[0] ? named : "handlers";
+}
+
+/* One for each core when there is a folder of handlers. */
+static int64_t default_workers(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    struct stat folder;
+
+    if (stat(handlers_folder(), &folder) != 0 || !S_ISDIR(folder.st_mode))
+        return 0;
+    return cores > 0 ? cores : 1;
+}
+
 static int read_options(struct fa_cli *cli, struct fa_server_options *options,
                         struct beside *beside)
 {
-    int code = fa_flag_int(cli, "workers", 0, 10000, &beside->workers);
+    int code;
 
+    beside->workers = default_workers();
+    code = fa_flag_int(cli, "workers", 0, 10000, &beside->workers);
     if (code == FA_EXIT_OK)
         code = fa_flag_duration(cli, "drain", &beside->drain_ms);
     if (code == FA_EXIT_OK)
@@ -230,15 +253,29 @@ static const struct faina_error *refuse_remote(struct fa_cli *cli, struct faina_
 static enum faina_code start_workers(struct fa_cli *cli, const struct fa_log *log, int64_t workers,
                                      struct fa_runtime **out, struct faina_error *err)
 {
-    const char *handlers = getenv("FAINA_HANDLERS");
     const struct fa_runtime_config config = {
         .concurrency = (int)workers,
-        .handlers = handlers && handlers[0] ? handlers : "handlers",
+        .handlers = handlers_folder(),
         .owns_process = true,
         .log = fa_teller_of_log(log),
     };
 
     return workers > 0 ? fa_runtime_start(out, cli->service, &config, err) : FAINA_OK;
+}
+
+/* The workflows folder, which may also come later. */
+static enum faina_code watch_workflows(struct fa_cli *cli, const struct fa_log *log,
+                                       struct fa_workflows **out, struct faina_error *err)
+{
+    const char *path = getenv("FAINA_WORKFLOWS");
+    const struct fa_workflows_config config = {
+        .path = path && path[0] ? path : "workflows",
+        .is_wanted = path && path[0],
+        .ns = strcmp(cli->ns, "*") == 0 ? NULL : cli->ns,
+        .log = fa_teller_of_log(log),
+    };
+
+    return fa_workflows_create(out, cli->service, &config, err);
 }
 
 static void stop_workers(struct fa_runtime *runtime, int64_t drain_ms)
@@ -259,6 +296,7 @@ static enum faina_code start_beside(struct fa_cli *cli, const struct fa_log *log
 
 static void stop_beside(struct beside *beside)
 {
+    fa_workflows_destroy(beside->workflows);
     stop_workers(beside->runtime, beside->drain_ms);
     fa_keeper_stop(beside->keeper);
 }
@@ -282,8 +320,13 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options, struct b
     if (fa_service_is_remote(cli->service))
         return fa_cli_fail(cli, refuse_remote(cli, &err));
     options->beside = beside_file(cli, options->log);
-    if (fa_server_start(&server, cli->service, options, &err) != FAINA_OK)
+    /* Before anybody can tell of an event. */
+    if (watch_workflows(cli, options->log, &beside->workflows, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
+    if (fa_server_start(&server, cli->service, options, &err) != FAINA_OK) {
+        stop_beside(beside);
+        return fa_cli_fail(cli, &err);
+    }
     if (start_beside(cli, options->log, beside, &err) != FAINA_OK) {
         stop_beside(beside);
         fa_server_stop(server, 0);

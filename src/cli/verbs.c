@@ -220,7 +220,8 @@ static const struct fa_flag token_flags[] = {
 static const struct fa_flag serve_flags[] = {
     {"listen", 'l', "ADDRESS", "where to listen (default $FAINA_LISTEN, else 127.0.0.1:7070); "
      "also unix:PATH; repeat for several", NULL, true},
-    {"workers", 0, "N", "how many tasks of the handlers folder to run at once (default 0)"},
+    {"workers", 0, "N", "how many tasks of the handlers folder to run at once (default: one per "
+     "core if it is there)"},
     {"no-ui", 0, NULL, "no dashboard"},
     {"insecure", 0, NULL, "let other machines in without a token"},
     {"host", 0, "NAME", "a further name that clients may call this server by; repeat", NULL, true},

@@ -138,8 +138,30 @@ static void play_event(struct fa_cli *cli, const struct fa_workflow *workflow,
     }
 }
 
+static void print_join(struct fa_cli *cli, struct fa_table *table, const struct fa_join *join,
+                       const struct fa_join_trial *trial)
+{
+    struct fa_buf types;
+
+    fa_buf_init(&types, 4096);
+    for (size_t i = 0; i < join->task_type_count; i++)
+        fa_buf_printf(&types, "%s%s", i > 0 ? "," : "", join->task_types[i]);
+    fa_table_add(table, FA_PLAIN, join->name);
+    fa_table_addf(table, "%s", types.ptr);
+    fa_table_addf(table, "%lld", (long long)trial->ends);
+    fa_table_addf(table, "%lld", (long long)trial->fired);
+    fa_table_addf(table, "%lld", (long long)trial->failed);
+    fa_table_add(table, trial->failure ? FA_RED : FA_PLAIN,
+                 trial->failure ? trial->failure
+                 : trial->dropped + trial->waiting > 0
+                     ? fa_arena_printf(&cli->arena, "%lld dropped, %lld not complete",
+                                       (long long)trial->dropped, (long long)trial->waiting)
+                     : NULL);
+    fa_buf_finish(&types);
+}
+
 static void print_tallies(struct fa_cli *cli, const struct fa_workflow *workflow,
-                          const struct tally *tallies)
+                          const struct tally *tallies, const struct fa_join_trial *joins)
 {
     static const struct fa_column columns[] = {
         {"TRIGGER", 0},
@@ -160,6 +182,8 @@ static void print_tallies(struct fa_cli *cli, const struct fa_workflow *workflow
         fa_table_addf(&table, "%lld", (long long)tallies[i].failed);
         fa_table_add(&table, FA_RED, tallies[i].failure);
     }
+    for (size_t i = 0; i < workflow->join_count; i++)
+        print_join(cli, &table, &workflow->joins[i], &joins[i]);
     fa_table_print(&table, cli, 0);
     fa_table_finish(&table);
 }
@@ -168,8 +192,11 @@ static int play_back(struct fa_cli *cli, const struct fa_workflow *workflow, int
 {
     struct tally *tallies =
         fa_arena_zero(&cli->arena, workflow->trigger_count + 1, sizeof(*tallies));
+    struct fa_join_trial *joins =
+        fa_arena_zero(&cli->arena, workflow->join_count + 1, sizeof(*joins));
+    int64_t since_us = fa_clock_now_us() - last_ms * 1000;
     struct fa_happened_query query = {
-        .ns = cli->ns, .since_us = fa_clock_now_us() - last_ms * 1000, .limit = FA_LIST_LIMIT_MAX};
+        .ns = cli->ns, .since_us = since_us, .limit = FA_LIST_LIMIT_MAX};
     char cursor[FA_CURSOR_SIZE_MAX + 1];
     int code = FA_EXIT_OK;
 
@@ -187,8 +214,10 @@ static int play_back(struct fa_cli *cli, const struct fa_workflow *workflow, int
         }
         fa_arena_finish(&arena);
     } while (code == FA_EXIT_OK && query.cursor && !fa_out_is_broken(cli));
+    for (size_t i = 0; code == FA_EXIT_OK && i < workflow->join_count; i++)
+        code = fa_join_play(cli, &workflow->joins[i], since_us, &joins[i]);
     if (code == FA_EXIT_OK && (!cli->has_format || cli->format == FA_CLI_TABLE))
-        print_tallies(cli, workflow, tallies);
+        print_tallies(cli, workflow, tallies, joins);
     return code;
 }
 

@@ -66,7 +66,7 @@ struct fa_match {
     size_t weight;
 };
 
-/* The field as running sees it, without a budget. In the data, in `scratch`, or (null) elsewhere. */
+/* The field as running sees it, without a budget: in the data, in `scratch`, or null. */
 const struct fa_match_operand *fa_match_find(const struct fa_match_data *data,
                                              const struct fa_path *path,
                                              struct fa_match_operand *scratch);

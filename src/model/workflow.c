@@ -399,3 +399,15 @@ enum faina_code fa_workflow_read(struct fa_bytes text, enum fa_workflow_format f
     *out = workflow;
     return FAINA_OK;
 }
+
+bool fa_join_key(const struct fa_join *join, struct fa_bytes input, struct fa_buf *out)
+{
+    struct fa_json value;
+
+    if (!fa_path_find(&join->key, fa_json_value(input), NULL, &value))
+        return false;
+    if (value.type == FA_JSON_NULL || value.type == FA_JSON_ARRAY || value.type == FA_JSON_OBJECT)
+        return false;
+    fa_json_canonical(value.raw, out);
+    return !out->overflow;
+}

@@ -55,6 +55,12 @@ struct fa_join {
     const struct fa_template *task;
 };
 
+/* Appends the key of a task's input, as canonical JSON. False: it has none, or one too long; then
+ * the task belongs to nothing. `input` is checked JSON; the maximum of `out` is
+ * FA_JOIN_KEY_SIZE_MAX. */
+FA_MUST_CHECK bool fa_join_key(const struct fa_join *join, struct fa_bytes input,
+                               struct fa_buf *out);
+
 struct fa_workflow {
     const char *name;
     bool is_enabled;

@@ -1,39 +1,26 @@
 /*
  * folder.c - a scan compares what is there with what was: by the times, sizes and numbers of the
- * files. inotify only says that it is time for a scan, so nothing is missed when events are lost.
+ * files.
  */
 #include "runtime/folder.h"
 
-#include "base/clock.h"
 #include "model/check.h"
 #include "model/limits.h"
 #include "runtime/command.h"
+#include "runtime/watched.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/inotify.h>
 #include <unistd.h>
 
 #define SETTINGS_SIZE_MAX (64 * 1024)
-#define SETTLE_US 50000   /* events come in groups */
-#define ABSENT_US 2000000 /* how often to look for a folder that isn't there */
-#define EVENTS                                                                                     \
-    (IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB |            \
-     IN_DELETE_SELF | IN_MOVE_SELF)
-
-/* What tells a file from its other versions. */
-struct mark {
-    ino_t inode;
-    off_t size;
-    struct timespec changed;
-};
 
 struct entry {
     char *type;
-    struct mark program, settings;
+    struct fa_file_mark program, settings;
     struct fa_handler *handler; /* NULL: refused */
     bool is_seen;
     struct entry *next;
@@ -46,9 +33,7 @@ struct fa_folder {
     struct fa_folder_config config; /* texts in `arena` */
     struct fa_arena arena;
     struct entry *entries;
-    struct fa_watch inotify; /* fd -1: none */
-    struct fa_timer timer;
-    struct fa_post begin;
+    struct fa_watched watched;
     bool was_refused; /* D3 for the folder itself */
 };
 
@@ -85,35 +70,6 @@ bool fa_folder_wants(const char *type, const char *const *types, size_t count)
  * One handler
  */
 
-static struct mark mark_of(const struct stat *st)
-{
-    return (struct mark){.inode = st->st_ino, .size = st->st_size, .changed = st->st_ctim};
-}
-
-static bool is_same(const struct mark *a, const struct mark *b)
-{
-    return a->inode == b->inode && a->size == b->size && a->changed.tv_sec == b->changed.tv_sec &&
-           a->changed.tv_nsec == b->changed.tv_nsec;
-}
-
-static enum faina_code read_file(const char *path, struct fa_buf *out, struct faina_error *err)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char chunk[4096];
-    ssize_t len = -1;
-
-    while (fd >= 0 && (len = read(fd, chunk, sizeof(chunk))) > 0)
-        fa_buf_add(out, chunk, (size_t)len);
-    if (len < 0)
-        fa_error_set(err, FAINA_UNAVAILABLE, "%.300s can't be read: %s", path, strerror(errno));
-    else if (out->overflow)
-        fa_error_set(err, FAINA_INVALID_REQUEST, "%.300s is larger than %d KiB", path,
-                     SETTINGS_SIZE_MAX / 1024);
-    if (fd >= 0)
-        close(fd);
-    return len < 0 ? FAINA_UNAVAILABLE : out->overflow ? FAINA_INVALID_REQUEST : FAINA_OK;
-}
-
 static enum faina_code load_settings(const char *path, const struct stat *st,
                                      struct fa_arena *arena, struct fa_settings *out,
                                      struct faina_error *err)
@@ -129,7 +85,7 @@ static enum faina_code load_settings(const char *path, const struct stat *st,
     fa_buf_init(&text, SETTINGS_SIZE_MAX);
     code = fa_folder_check(path, st, &inner);
     if (code == FAINA_OK)
-        code = read_file(path, &text, &inner);
+        code = fa_file_read(path, &text, &inner);
     if (code == FAINA_OK)
         code = fa_settings_read((struct fa_bytes){text.ptr, text.len}, arena, out, &inner);
     fa_buf_finish(&text);
@@ -241,7 +197,7 @@ static bool is_script(const char *path)
 static void look_at(struct fa_folder *folder, const char *name)
 {
     struct stat program, settings;
-    struct mark marks[2] = {{0}};
+    struct fa_file_mark marks[2] = {{0}};
     char path[4096], settings_path[4096 + 8];
     struct faina_error err;
     struct entry *entry;
@@ -256,12 +212,13 @@ static void look_at(struct fa_folder *folder, const char *name)
         (!is_executable(&program) && !is_script(path)))
         return;
     has_settings = stat(settings_path, &settings) == 0;
-    marks[0] = mark_of(&program);
+    marks[0] = fa_file_mark_of(&program);
     if (has_settings)
-        marks[1] = mark_of(&settings);
+        marks[1] = fa_file_mark_of(&settings);
     entry = find_entry(folder, name);
     entry->is_seen = true;
-    if (is_same(&entry->program, &marks[0]) && is_same(&entry->settings, &marks[1]))
+    if (fa_file_mark_is_same(&entry->program, &marks[0]) &&
+        fa_file_mark_is_same(&entry->settings, &marks[1]))
         return;
     entry->program = marks[0];
     entry->settings = marks[1];
@@ -333,75 +290,26 @@ static enum faina_code scan(struct fa_folder *folder, struct faina_error *err)
     return code;
 }
 
-/* Asks the kernel to tell of changes. False: the folder isn't there. */
-static bool subscribe(struct fa_folder *folder)
-{
-    return folder->inotify.fd < 0 ||
-           inotify_add_watch(folder->inotify.fd, folder->config.path, EVENTS) >= 0;
-}
-
-static void scan_again(struct fa_timer *timer)
+static void look(struct fa_watched *watched)
 {
     struct fa_folder *folder =
-        (struct fa_folder *)((char *)timer - offsetof(struct fa_folder, timer));
+        (struct fa_folder *)((char *)watched - offsetof(struct fa_folder, watched));
     struct faina_error err;
     enum faina_code code;
-    bool is_there;
 
     fa_error_clear(&err);
-    is_there = subscribe(folder);
     code = scan(folder, &err);
     if (code == FAINA_FORBIDDEN && !folder->was_refused)
         fa_tell(&folder->config.log, FA_LOG_ERROR, "no handler is used: %s", err.message);
     folder->was_refused = code == FAINA_FORBIDDEN;
-    if (!is_there || folder->inotify.fd < 0)
-        fa_timer_set(folder->loop, timer, fa_clock_mono_us() + ABSENT_US);
-}
-
-static void on_inotify(struct fa_watch *watch)
-{
-    struct fa_folder *folder =
-        (struct fa_folder *)((char *)watch - offsetof(struct fa_folder, inotify));
-    char events[4096];
-
-    while (read(watch->fd, events, sizeof(events)) > 0)
-        continue;
-    if (folder->timer.place == 0 || folder->timer.at_us > fa_clock_mono_us() + SETTLE_US)
-        fa_timer_set(folder->loop, &folder->timer, fa_clock_mono_us() + SETTLE_US);
-}
-
-static void begin_watching(struct fa_post *post)
-{
-    struct fa_folder *folder =
-        (struct fa_folder *)((char *)post - offsetof(struct fa_folder, begin));
-    struct stat st;
-
-    if (folder->inotify.fd >= 0 && !fa_loop_watch(folder->loop, &folder->inotify)) {
-        close(folder->inotify.fd);
-        folder->inotify.fd = -1;
-    }
-    if (folder->inotify.fd < 0 || stat(folder->config.path, &st) != 0)
-        fa_timer_set(folder->loop, &folder->timer, fa_clock_mono_us() + ABSENT_US);
 }
 
 static void copy_config(struct fa_folder *folder, const struct fa_folder_config *config)
 {
-    char *absolute = realpath(config->path, NULL);
     const char **types;
 
     folder->config = *config;
-    if (absolute) {
-        folder->config.path = fa_arena_strdup(&folder->arena, absolute);
-    } else if (config->path[0] == '/') {
-        folder->config.path = fa_arena_strdup(&folder->arena, config->path);
-    } else { /* it may come later, wherever we are then */
-        char *here = getcwd(NULL, 0);
-
-        folder->config.path =
-            fa_arena_printf(&folder->arena, "%s/%s", here ? here : ".", config->path);
-        free(here);
-    }
-    free(absolute);
+    folder->config.path = fa_watched_path(config->path, &folder->arena);
     if (!config->types)
         return;
     types = fa_arena_zero(&folder->arena, config->type_count + 1, sizeof(char *));
@@ -420,18 +328,14 @@ enum faina_code fa_folder_create(struct fa_folder **out, struct fa_pool *pool, s
     folder->pool = pool;
     folder->loop = loop;
     folder->spawner = spawner;
-    folder->timer.fire = scan_again;
-    folder->begin.run = begin_watching;
     copy_config(folder, config);
-    folder->inotify.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    folder->inotify.on_event = on_inotify;
-    subscribe(folder); /* before the scan: what comes after it is told */
+    fa_watched_init(&folder->watched, loop, folder->config.path, look);
     code = scan(folder, err);
     if (code == FAINA_FORBIDDEN || (code != FAINA_OK && config->must_exist)) {
         fa_folder_destroy(folder);
         return code;
     }
-    fa_loop_post(loop, &folder->begin);
+    fa_watched_begin(&folder->watched);
     *out = folder;
     return FAINA_OK;
 }
@@ -447,8 +351,7 @@ void fa_folder_destroy(struct fa_folder *folder)
         free(entry->type);
         free(entry);
     }
-    if (folder->inotify.fd >= 0)
-        close(folder->inotify.fd);
+    fa_watched_finish(&folder->watched);
     fa_arena_finish(&folder->arena);
     free(folder);
 }

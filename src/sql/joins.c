@@ -241,20 +241,14 @@ static enum faina_code end_round(struct fa_unit *unit, const struct round *round
 
 /* A member ------------------------------------------------------------------------------------ */
 
-/* The key of a task's input as canonical JSON; NULL when it has none, or one too long. */
+/* The key of a task's input; NULL when it has none. */
 static const char *find_key(struct fa_unit *unit, const struct fa_join *join, const char *input)
 {
     const char *key = NULL;
-    struct fa_json value;
     struct fa_buf buf;
 
-    if (input == NULL || !fa_path_find(&join->key, fa_json_value(fa_str(input)), NULL, &value))
-        return NULL;
-    if (value.type == FA_JSON_NULL || value.type == FA_JSON_ARRAY || value.type == FA_JSON_OBJECT)
-        return NULL;
     fa_buf_init(&buf, FA_JOIN_KEY_SIZE_MAX);
-    fa_json_canonical(value.raw, &buf);
-    if (!buf.overflow)
+    if (input != NULL && fa_join_key(join, fa_str(input), &buf))
         key = fa_unit_text(unit, buf.ptr);
     fa_buf_finish(&buf);
     return key;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """emit and workflow: definitions from files, what events make of them, and why."""
 import json
+import time
 
 from helper_cli import contains, equal, is_true, run
 
@@ -73,6 +74,54 @@ def test_back_test(cli):
     equal([line.split()[:5] for line in table.splitlines()[1:]],
           [["mp3", "object.created", "2", "0", "0"], ["image", "object.created", "2", "1", "1"]])
     equal(json.loads(cli("ls").out)["items"], [])
+
+
+JOIN = """workflow: content
+joins:
+  - name: both
+    taskTypes: [id3, exif]
+    joinKey: hash
+    %s
+    task: { type: index, input: { hash: "${key}", t: "${tasks.id3.output.t}" } }
+"""
+
+
+def end_task(cli, type_, hash_, output=None):
+    task = cli.submit(type_, json.dumps({"hash": hash_}))
+    cli("claim", task, "--worker", "w")
+    if output is None:
+        cli("fail", task, "--error", "no", "--permanent", "--worker", "w")
+    else:
+        cli("complete", task, json.dumps(output), "--worker", "w")
+
+
+def test_back_test_of_joins(cli):
+    for type_, hash_, output in (("id3", "a", {"t": 1}), ("exif", "b", {}), ("id3", "a", {"t": 2}),
+                                 ("exif", "a", {}), ("exif", "a", {}), ("id3", "c", None),
+                                 ("exif", "c", {}), ("id3", "d", {}), ("exif", "d", {})):
+        end_task(cli, type_, hash_, output)
+    cli.submit("id3", '{"hash":"b"}')  # hasn't ended
+    end_task(cli, "id3", None, {"t": 1})  # has no key
+
+    def play(more, *args):
+        cli.write("join.yaml", JOIN % more)
+        return cli("workflow", "test", "join.yaml", "--last", "1h", *args).out
+
+    lines = [json.loads(line) for line in play("onFailure: drop", "-o", "jsonl").splitlines()]
+    equal([(line["join"], line["key"], line["task"] and line["task"]["input"], line["error"])
+           for line in lines],
+          [("both", "a", {"hash": "a", "t": 2}, None),
+           ("both", "d", None, "${tasks.id3.output.t} is missing")])
+    row = play("onFailure: drop", "-o", "table").splitlines()[1].split()
+    equal(row[:6], ["both", "id3,exif", "9", "1", "1", "${tasks.id3.output.t}"])
+    # A member that ended badly counts, but has no output; so does one that didn't come in time.
+    lines = [json.loads(line) for line in play("onFailure: fire", "-o", "jsonl").splitlines()]
+    equal([(line["key"], line["error"] is None) for line in lines],
+          [("a", True), ("c", False), ("d", False)])
+    time.sleep(0.01)
+    lines = play("onFailure: fire\n    deadline: 1ms", "-o", "jsonl").splitlines()
+    equal(len([line for line in lines if json.loads(line)["key"] == "b"]), 1)
+    equal(cli("ls", "--type", "index").json()["items"], [])
 
 
 def test_match(cli):

@@ -1,0 +1,241 @@
+/*
+ * workflow_joins.c - what a join would have made of tasks that have ended.
+ *
+ * The ends of its types are put in order by key and time; then each key is played through by the
+ * rules of the engine (docs/workflows.md, Joins). Only the last end of a task is known: one that
+ * failed, was retried and completed counts as completed.
+ */
+#include "cli/workflow.h"
+
+#include "base/clock.h"
+#include "model/limits.h"
+#include "model/states.h"
+#include "service/wire.h"
+
+#include <stdlib.h>
+
+/* The end of a task. */
+struct end {
+    int64_t at_us;
+    size_t member; /* which of the join's types */
+    const char *key;
+    bool is_good;
+    struct fa_json task;
+};
+
+struct play {
+    struct fa_cli *cli;
+    const struct fa_join *join;
+    struct fa_join_trial *trial;
+    struct fa_arena arena; /* of all ends */
+    struct end *ends;
+    size_t count, size;
+    int64_t now_us;
+
+    /* The round under way. */
+    const struct end *members[FA_JOIN_TYPES_MAX];
+    int64_t first_us; /* 0: it has no member yet */
+};
+
+/* ------------------------------------------------------------------------------------------
+ * Ends
+ */
+
+static struct fa_json keep_task(struct play *play, const struct faina_task *task)
+{
+    struct fa_json_writer writer;
+    struct fa_bytes json;
+    struct fa_buf buf;
+
+    fa_buf_init(&buf, SIZE_MAX / 2);
+    fa_json_writer_init(&writer, &buf, 0);
+    fa_wire_put_task(&writer, task);
+    json = (struct fa_bytes){fa_arena_copy(&play->arena, buf.ptr, buf.len), buf.len};
+    fa_buf_finish(&buf);
+    return fa_json_value(json);
+}
+
+static void add_end(struct play *play, size_t member, const struct faina_task *task)
+{
+    struct fa_buf key;
+
+    fa_buf_init(&key, FA_JOIN_KEY_SIZE_MAX);
+    if (task->input && fa_join_key(play->join, fa_str(task->input), &key)) {
+        play->ends =
+            fa_arena_grow(&play->arena, play->ends, play->count, &play->size, sizeof(*play->ends));
+        play->ends[play->count++] =
+            (struct end){.at_us = task->completed_us,
+                         .member = member,
+                         .key = fa_arena_copy(&play->arena, key.ptr, key.len),
+                         .is_good = task->status == FAINA_COMPLETED,
+                         .task = keep_task(play, task)};
+    }
+    fa_buf_finish(&key);
+}
+
+/* Those of one type. */
+static int find_ends(struct play *play, size_t member, int64_t since_us)
+{
+    struct faina_query query = {
+        .ns = play->cli->ns,
+        .type = play->join->task_types[member],
+        .statuses = 1u << FAINA_COMPLETED | 1u << FAINA_FAILED | 1u << FAINA_DEAD_LETTER |
+                    1u << FAINA_CANCELLED,
+        .created_after_us = since_us,
+        .limit = FA_LIST_LIMIT_MAX,
+    };
+    char cursor[FA_CURSOR_SIZE_MAX + 1];
+    int code;
+
+    do {
+        struct fa_arena page = {0};
+        struct fa_op op = {.kind = FA_OP_LIST, .query = &query, .arena = &page};
+
+        code = fa_cli_run(play->cli, &op);
+        query.cursor = NULL;
+        for (size_t i = 0; code == FA_EXIT_OK && i < op.tasks->count; i++)
+            add_end(play, member, &op.tasks->items[i]);
+        if (code == FA_EXIT_OK && op.tasks->next_cursor) {
+            snprintf(cursor, sizeof(cursor), "%s", op.tasks->next_cursor);
+            query.cursor = cursor;
+        }
+        fa_arena_finish(&page);
+    } while (code == FA_EXIT_OK && query.cursor);
+    return code;
+}
+
+static int compare_ends(const void *a, const void *b)
+{
+    const struct end *x = a, *y = b;
+    int order = strcmp(x->key, y->key);
+
+    if (order != 0)
+        return order;
+    if (x->at_us != y->at_us)
+        return x->at_us < y->at_us ? -1 : 1;
+    return x->member < y->member ? -1 : x->member > y->member;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Rounds
+ */
+
+static void print_fire(struct play *play, const char *key, const char *task, const char *error)
+{
+    struct fa_out_json json;
+
+    if (!play->cli->has_format || play->cli->format == FA_CLI_TABLE)
+        return;
+    fa_out_json_begin(play->cli, &json);
+    fa_json_begin_object(&json.writer);
+    fa_json_key(&json.writer, "join");
+    fa_json_put_str(&json.writer, play->join->name);
+    fa_json_key(&json.writer, "key");
+    fa_json_put_raw(&json.writer, key);
+    fa_json_key(&json.writer, "task");
+    fa_json_put_raw(&json.writer, task);
+    fa_json_key(&json.writer, "error");
+    fa_json_put_str(&json.writer, error);
+    fa_json_end_object(&json.writer);
+    fa_out_json_end(play->cli, &json);
+}
+
+static void fire(struct play *play, const char *key)
+{
+    struct fa_json tasks[FA_JOIN_TYPES_MAX] = {{0}};
+    struct fa_template_members members = {.key = fa_json_value(fa_str(key)), .tasks = tasks};
+    struct faina_error err = {0};
+    struct fa_buf buf;
+
+    for (size_t i = 0; i < play->join->task_type_count; i++)
+        if (play->members[i])
+            tasks[i] = play->members[i]->task;
+    fa_buf_init(&buf, FA_INPUT_SIZE_CEILING);
+    if (fa_template_render(play->join->task, fa_template_lookup_members, &members, &buf, &err) ==
+        FAINA_OK) {
+        play->trial->fired++;
+        print_fire(play, key, buf.ptr, NULL);
+    } else {
+        play->trial->failed++;
+        if (!play->trial->failure)
+            play->trial->failure = fa_arena_strdup(&play->cli->arena, err.message);
+        print_fire(play, key, NULL, err.message);
+    }
+    fa_buf_finish(&buf);
+}
+
+static void end_round(struct play *play, const char *key)
+{
+    bool is_good = true;
+
+    for (size_t i = 0; i < play->join->task_type_count; i++)
+        is_good &= play->members[i] && play->members[i]->is_good;
+    if (is_good || play->join->on_failure == FA_JOIN_FIRE)
+        fire(play, key);
+    else
+        play->trial->dropped++;
+    memset(play->members, 0, sizeof(play->members));
+    play->first_us = 0;
+}
+
+static bool is_late(const struct play *play, int64_t at_us)
+{
+    return play->first_us != 0 && play->join->deadline_ms > 0 &&
+           at_us >= play->first_us + play->join->deadline_ms * 1000;
+}
+
+static bool is_full(const struct play *play)
+{
+    for (size_t i = 0; i < play->join->task_type_count; i++)
+        if (!play->members[i])
+            return false;
+    return true;
+}
+
+static void play_end(struct play *play, const struct end *end)
+{
+    if (is_late(play, end->at_us))
+        end_round(play, end->key);
+    if (play->first_us == 0)
+        play->first_us = end->at_us;
+    play->members[end->member] = end;
+    if (is_full(play))
+        end_round(play, end->key);
+}
+
+static void play_all(struct play *play)
+{
+    for (size_t i = 0; i < play->count; i++) {
+        const struct end *end = &play->ends[i];
+        bool is_last = i + 1 == play->count || strcmp(play->ends[i + 1].key, end->key) != 0;
+
+        play_end(play, end);
+        if (!is_last || play->first_us == 0)
+            continue;
+        if (is_late(play, play->now_us)) {
+            end_round(play, end->key);
+        } else {
+            play->trial->waiting++;
+            memset(play->members, 0, sizeof(play->members));
+            play->first_us = 0;
+        }
+    }
+}
+
+int fa_join_play(struct fa_cli *cli, const struct fa_join *join, int64_t since_us,
+                 struct fa_join_trial *out)
+{
+    struct play play = {.cli = cli, .join = join, .trial = out, .now_us = fa_clock_now_us()};
+    int code = FA_EXIT_OK;
+
+    *out = (struct fa_join_trial){0};
+    for (size_t i = 0; code == FA_EXIT_OK && i < join->task_type_count; i++)
+        code = find_ends(&play, i, since_us);
+    if (code == FA_EXIT_OK && play.count > 0) {
+        out->ends = (int64_t)play.count;
+        qsort(play.ends, play.count, sizeof(*play.ends), compare_ends);
+        play_all(&play);
+    }
+    fa_arena_finish(&play.arena);
+    return code;
+}

@@ -1,0 +1,468 @@
+/*
+ * workflows.c - the workflows folder.
+ */
+#include "runtime/workflows.h"
+
+#include "base/clock.h"
+#include "model/limits.h"
+#include "model/workflow.h"
+#include "runtime/folder.h"
+#include "runtime/watched.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define GONE_US 1000000  /* editors and checkouts remove a file for a moment */
+#define RETRY_US 2000000 /* when the store could not be asked */
+
+struct entry {
+    char *file; /* its name in the folder */
+    struct fa_file_mark mark;
+    char *workflow;  /* that it has defined; NULL: none yet */
+    int64_t version; /* of that, in the store */
+    int64_t gone_us; /* since when the file isn't there; 0: it is */
+    bool is_off;     /* switched off by us (W3) */
+    bool has_rival;  /* refused because of another file (W4) */
+    bool is_seen;    /* by the present look, and then this is what it is: */
+    struct stat st;
+    struct entry *next; /* in the order of names */
+};
+
+struct fa_workflows {
+    struct fa_service *service;
+    struct fa_loop *loop;
+    struct fa_workflows_config config; /* texts in `arena` */
+    struct fa_arena arena;
+    struct fa_watched watched;
+    struct entry *entries;
+    struct fa_post first;
+    bool has_begun;   /* the first look is over ... */
+    sem_t begun;      /* ... and this tells the owner */
+    bool was_refused; /* the folder itself, which is told once */
+};
+
+/* ------------------------------------------------------------------------------------------
+ * The store
+ */
+
+static enum faina_code ask(struct fa_workflows *workflows, struct fa_op *op, struct fa_arena *arena,
+                           struct faina_error *err)
+{
+    op->arena = arena;
+    fa_service_run(workflows->service, op, 1);
+    if (op->code != FAINA_OK)
+        *err = op->error;
+    return op->code;
+}
+
+/* *out is NULL when there is no such workflow. */
+static enum faina_code find_stored(struct fa_workflows *workflows, const char *name,
+                                   struct fa_arena *arena, const struct fa_stored_workflow **out,
+                                   struct faina_error *err)
+{
+    struct fa_op op = {.kind = FA_OP_WORKFLOW_LIST,
+                       .workflow = {.ns = workflows->config.ns, .name = name}};
+    enum faina_code code = ask(workflows, &op, arena, err);
+
+    *out = code == FAINA_OK && op.workflows->count > 0 ? op.workflows->items : NULL;
+    return code == FAINA_NOT_FOUND ? FAINA_OK : code;
+}
+
+/* Switches off what a file has defined, unless somebody has changed it since. */
+static enum faina_code switch_off(struct fa_workflows *workflows, struct entry *entry,
+                                  struct faina_error *err)
+{
+    struct fa_op op = {.kind = FA_OP_WORKFLOW_ENABLE,
+                       .workflow = {.ns = workflows->config.ns, .name = entry->workflow}};
+    const struct fa_stored_workflow *stored;
+    struct fa_arena arena = {0};
+    enum faina_code code = find_stored(workflows, entry->workflow, &arena, &stored, err);
+
+    if (code == FAINA_OK && stored && stored->version != entry->version) {
+        fa_tell(&workflows->config.log, FA_LOG_WARN,
+                "workflow %s stays: %s, which defined it, is gone, but it was changed since",
+                entry->workflow, entry->file);
+    } else if (code == FAINA_OK && stored && stored->is_enabled) {
+        code = ask(workflows, &op, &arena, err);
+        if (code == FAINA_OK)
+            fa_tell(&workflows->config.log, FA_LOG_INFO,
+                    "workflow %s is switched off: %s is gone (faina workflow rm %s forgets it)",
+                    entry->workflow, entry->file, entry->workflow);
+        entry->is_off = code == FAINA_OK;
+    }
+    fa_arena_finish(&arena);
+    return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * One file
+ */
+
+static const struct entry *find_rival(const struct fa_workflows *workflows,
+                                      const struct entry *entry, const char *name)
+{
+    for (const struct entry *other = workflows->entries; other; other = other->next)
+        if (other != entry && other->gone_us == 0 && other->workflow &&
+            strcmp(other->workflow, name) == 0)
+            return other;
+    return NULL;
+}
+
+static void forget_workflow(struct entry *entry)
+{
+    free(entry->workflow);
+    entry->workflow = NULL;
+    entry->is_off = false;
+}
+
+static void set_workflow(struct entry *entry, const char *name, int64_t version)
+{
+    char *copy = strdup(name);
+
+    free(entry->workflow);
+    entry->workflow = copy;
+    entry->version = version;
+    entry->is_off = false;
+}
+
+/* Stores what was read, unless it is there just so (W2). */
+static enum faina_code store(struct fa_workflows *workflows, struct entry *entry,
+                             const struct fa_workflow *workflow, struct fa_arena *arena,
+                             struct faina_error *err)
+{
+    const struct fa_definition definition = {.ns = workflows->config.ns, .text = workflow->json};
+    struct fa_op op = {.kind = FA_OP_WORKFLOW_PUT, .definition = &definition};
+    const struct fa_stored_workflow *stored;
+    enum faina_code code = find_stored(workflows, workflow->name, arena, &stored, err);
+
+    if (code != FAINA_OK)
+        return code;
+    if (stored && !entry->is_off && fa_bytes_equal(fa_str(stored->definition), workflow->json)) {
+        fa_tell(&workflows->config.log,
+                stored->is_enabled == workflow->is_enabled ? FA_LOG_INFO : FA_LOG_WARN,
+                "workflow %s version %lld is as in %s%s", workflow->name,
+                (long long)stored->version, entry->file,
+                stored->is_enabled || !workflow->is_enabled ? "" : ", but was switched off");
+    } else {
+        code = ask(workflows, &op, arena, err);
+        if (code != FAINA_OK)
+            return code;
+        stored = op.workflow_answer;
+        fa_tell(&workflows->config.log, FA_LOG_INFO, "workflow %s version %lld is from %s%s",
+                stored->name, (long long)stored->version, entry->file,
+                stored->is_enabled ? "" : ", switched off");
+    }
+    set_workflow(entry, workflow->name, stored->version);
+    return FAINA_OK;
+}
+
+static void tell_mistakes(struct fa_workflows *workflows, const struct entry *entry,
+                          const struct fa_mistakes *mistakes, const struct faina_error *err)
+{
+    for (size_t i = 0; i < mistakes->count; i++)
+        fa_tell(&workflows->config.log, FA_LOG_ERROR, "%s:%d:%d: %s", entry->file,
+                mistakes->items[i].line, mistakes->items[i].column, mistakes->items[i].message);
+    if (mistakes->count == 0)
+        fa_tell(&workflows->config.log, FA_LOG_ERROR, "%s: %s", entry->file, err->message);
+}
+
+/* False: what is wrong was told. */
+static bool read_definition(struct fa_workflows *workflows, struct entry *entry, const char *path,
+                            const struct stat *st, struct fa_arena *arena,
+                            const struct fa_workflow **out)
+{
+    struct fa_mistakes mistakes = {0};
+    enum fa_workflow_format format;
+    const struct entry *rival;
+    struct faina_error err;
+    enum faina_code code;
+    struct fa_buf text;
+
+    fa_error_clear(&err);
+    fa_buf_init(&text, FA_WORKFLOW_SIZE_MAX);
+    code = fa_folder_check(path, st, &err);
+    if (code == FAINA_OK)
+        code = fa_file_read(path, &text, &err);
+    if (code == FAINA_OK && fa_workflow_format_of(path, &format))
+        code = fa_workflow_read((struct fa_bytes){text.ptr, text.len}, format, arena, out,
+                                &mistakes, &err);
+    fa_buf_finish(&text);
+    if (code == FAINA_OK) {
+        rival = find_rival(workflows, entry, (*out)->name);
+        entry->has_rival = rival != NULL;
+        if (!rival)
+            return true;
+        fa_error_set(&err, FAINA_CONFLICT, "workflow %.200s is defined by %.200s already",
+                     (*out)->name, rival->file);
+    }
+    tell_mistakes(workflows, entry, &mistakes, &err);
+    fa_tell(&workflows->config.log, FA_LOG_ERROR, "%s is not used%s%s", entry->file,
+            entry->workflow ? "; as before stays workflow " : "",
+            entry->workflow ? entry->workflow : "");
+    return false;
+}
+
+/* Applies the file. False: the store could not be asked, so try again. */
+static bool apply(struct fa_workflows *workflows, struct entry *entry, const char *path,
+                  const struct stat *st)
+{
+    const struct fa_workflow *workflow = NULL;
+    struct fa_arena arena = {0};
+    struct faina_error err;
+    enum faina_code code = FAINA_OK;
+
+    fa_error_clear(&err);
+    if (read_definition(workflows, entry, path, st, &arena, &workflow)) {
+        if (entry->workflow && strcmp(entry->workflow, workflow->name) != 0 && !entry->is_off)
+            code = switch_off(workflows, entry, &err); /* it has another name now */
+        if (code == FAINA_OK)
+            code = store(workflows, entry, workflow, &arena, &err);
+        if (code != FAINA_OK)
+            fa_tell(&workflows->config.log, FA_LOG_ERROR, "%s can't be applied: %s", entry->file,
+                    err.message);
+    }
+    fa_arena_finish(&arena);
+    return code != FAINA_UNAVAILABLE && code != FAINA_OVERLOADED && code != FAINA_TIMEOUT;
+}
+
+static struct entry *find_entry(struct fa_workflows *workflows, const char *file)
+{
+    struct entry **at = &workflows->entries, *entry;
+
+    while (*at && strcmp((*at)->file, file) < 0)
+        at = &(*at)->next;
+    if (*at && strcmp((*at)->file, file) == 0)
+        return *at;
+    entry = fa_alloc_zero(1, sizeof(*entry));
+    entry->file = strdup(file);
+    entry->next = *at;
+    *at = entry;
+    return entry;
+}
+
+/* Written this very moment: it may not be whole yet. */
+static bool is_fresh(const struct stat *st)
+{
+    int64_t changed_us = (int64_t)st->st_ctim.tv_sec * 1000000 + st->st_ctim.tv_nsec / 1000;
+    int64_t age_us = fa_clock_now_us() - changed_us;
+
+    return age_us >= 0 && age_us < FA_WATCHED_SETTLE_US; /* clocks may be set back */
+}
+
+/* The file is there. */
+static void consider(struct fa_workflows *workflows, struct entry *entry)
+{
+    struct fa_file_mark mark = fa_file_mark_of(&entry->st);
+    char path[4096];
+
+    if (entry->gone_us == 0 && fa_file_mark_is_same(&entry->mark, &mark))
+        return;
+    if (workflows->has_begun && is_fresh(&entry->st)) {
+        fa_watched_again(&workflows->watched, FA_WATCHED_SETTLE_US);
+        return;
+    }
+    entry->gone_us = 0;
+    entry->mark = mark;
+    snprintf(path, sizeof(path), "%s/%s", workflows->config.path, entry->file);
+    if (apply(workflows, entry, path, &entry->st))
+        return;
+    entry->mark = (struct fa_file_mark){0};
+    fa_watched_again(&workflows->watched, RETRY_US);
+}
+
+/* It isn't. */
+static void miss(struct fa_workflows *workflows, struct entry *entry)
+{
+    struct faina_error err;
+
+    if (!entry->workflow || entry->is_off)
+        return;
+    if (find_rival(workflows, entry, entry->workflow)) { /* it was given another name */
+        forget_workflow(entry);
+        return;
+    }
+    if (fa_clock_mono_us() - entry->gone_us < GONE_US) {
+        fa_watched_again(&workflows->watched, GONE_US);
+        return;
+    }
+    fa_error_clear(&err);
+    if (switch_off(workflows, entry, &err) != FAINA_OK) {
+        fa_tell(&workflows->config.log, FA_LOG_ERROR, "workflow %s can't be switched off: %s",
+                entry->workflow, err.message);
+        fa_watched_again(&workflows->watched, RETRY_US);
+    } else if (!entry->is_off) { /* it isn't ours any more */
+        forget_workflow(entry);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The folder
+ */
+
+static enum faina_code open_folder(const struct fa_workflows *workflows, DIR **out,
+                                   struct faina_error *err)
+{
+    const char *path = workflows->config.path;
+    enum faina_code code;
+    struct stat st;
+    DIR *dir = opendir(path);
+
+    if (!dir)
+        return fa_error_set(err, errno == ENOENT ? FAINA_NOT_FOUND : FAINA_UNAVAILABLE,
+                            "the workflows folder %.300s can't be read: %s", path, strerror(errno));
+    code = fstat(dirfd(dir), &st) == 0
+               ? fa_folder_check(path, &st, err)
+               : fa_error_set(err, FAINA_UNAVAILABLE, "%.300s: %s", path, strerror(errno));
+    if (code == FAINA_OK)
+        *out = dir;
+    else
+        closedir(dir);
+    return code;
+}
+
+static void find_files(struct fa_workflows *workflows, DIR *dir)
+{
+    enum fa_workflow_format format;
+    struct dirent *item;
+    struct stat st;
+
+    for (struct entry *entry = workflows->entries; entry; entry = entry->next)
+        entry->is_seen = false;
+    while ((item = readdir(dir)) != NULL) {
+        struct entry *entry;
+
+        if (item->d_name[0] == '.' || !fa_workflow_format_of(item->d_name, &format) ||
+            fstatat(dirfd(dir), item->d_name, &st, 0) != 0 || !S_ISREG(st.st_mode))
+            continue;
+        entry = find_entry(workflows, item->d_name);
+        entry->is_seen = true;
+        entry->st = st;
+    }
+}
+
+/* Before any file is read: one may define now what another one did. */
+static void note_absence(struct fa_workflows *workflows)
+{
+    bool has_news = false;
+
+    for (struct entry *entry = workflows->entries; entry; entry = entry->next) {
+        if (entry->is_seen || entry->gone_us != 0)
+            continue;
+        entry->gone_us = fa_clock_mono_us();
+        has_news = true;
+    }
+    for (struct entry *entry = workflows->entries; has_news && entry; entry = entry->next)
+        if (entry->has_rival)
+            entry->mark = (struct fa_file_mark){0}; /* its turn may have come */
+}
+
+static void drop_absent(struct fa_workflows *workflows)
+{
+    for (struct entry **at = &workflows->entries; *at;) {
+        struct entry *entry = *at;
+
+        if (entry->gone_us == 0 || entry->workflow) {
+            at = &entry->next;
+            continue;
+        }
+        *at = entry->next;
+        free(entry->file);
+        free(entry);
+    }
+}
+
+static void tell_refusal(struct fa_workflows *workflows, enum faina_code code,
+                         const struct faina_error *err)
+{
+    bool is_news = code != FAINA_NOT_FOUND || workflows->entries || workflows->config.is_wanted;
+
+    if (is_news && !workflows->was_refused)
+        fa_tell(&workflows->config.log, code == FAINA_NOT_FOUND ? FA_LOG_WARN : FA_LOG_ERROR,
+                "no workflow is read from files: %s", err->message);
+    workflows->was_refused = is_news;
+}
+
+static void look(struct fa_watched *watched)
+{
+    struct fa_workflows *workflows =
+        (struct fa_workflows *)((char *)watched - offsetof(struct fa_workflows, watched));
+    struct faina_error err;
+    DIR *dir = NULL;
+    enum faina_code code;
+
+    fa_error_clear(&err);
+    code = open_folder(workflows, &dir, &err);
+    if (code != FAINA_OK) {
+        tell_refusal(workflows, code, &err);
+        return;
+    }
+    workflows->was_refused = false;
+    find_files(workflows, dir);
+    closedir(dir);
+    note_absence(workflows);
+    for (struct entry *entry = workflows->entries; entry; entry = entry->next)
+        if (entry->is_seen)
+            consider(workflows, entry);
+    for (struct entry *entry = workflows->entries; entry; entry = entry->next)
+        if (!entry->is_seen)
+            miss(workflows, entry);
+    drop_absent(workflows);
+}
+
+static void look_first(struct fa_post *post)
+{
+    struct fa_workflows *workflows =
+        (struct fa_workflows *)((char *)post - offsetof(struct fa_workflows, first));
+
+    look(&workflows->watched);
+    workflows->has_begun = true;
+    sem_post(&workflows->begun);
+}
+
+enum faina_code fa_workflows_create(struct fa_workflows **out, struct fa_service *service,
+                                    const struct fa_workflows_config *config,
+                                    struct faina_error *err)
+{
+    struct fa_workflows *workflows = fa_alloc_zero(1, sizeof(*workflows));
+    enum faina_code code = fa_loop_create(&workflows->loop, err);
+
+    if (code != FAINA_OK) {
+        free(workflows);
+        return code;
+    }
+    workflows->service = service;
+    workflows->config = *config;
+    workflows->config.path = fa_watched_path(config->path, &workflows->arena);
+    workflows->config.ns = fa_arena_strdup(&workflows->arena, config->ns);
+    fa_watched_init(&workflows->watched, workflows->loop, workflows->config.path, look);
+    fa_watched_begin(&workflows->watched);
+    workflows->first.run = look_first;
+    sem_init(&workflows->begun, 0, 0);
+    fa_loop_post(workflows->loop, &workflows->first);
+    while (sem_wait(&workflows->begun) != 0)
+        continue; /* a signal */
+    *out = workflows;
+    return FAINA_OK;
+}
+
+void fa_workflows_destroy(struct fa_workflows *workflows)
+{
+    struct entry *next;
+
+    if (!workflows)
+        return;
+    fa_loop_destroy(workflows->loop);
+    sem_destroy(&workflows->begun);
+    fa_watched_finish(&workflows->watched);
+    for (struct entry *entry = workflows->entries; entry; entry = next) {
+        next = entry->next;
+        free(entry->file);
+        free(entry->workflow);
+        free(entry);
+    }
+    fa_arena_finish(&workflows->arena);
+    free(workflows);
+}
