@@ -209,6 +209,95 @@ static void test_emit__a_known_id_does_nothing_twice(struct fa_t *t)
     CHECK_INT(t->op.emitted->count, 0);
 }
 
+/* In one call: what one operation has made is known to the next, also before it is written. */
+static void test_emit__many_in_one_call(struct fa_t *t)
+{
+    struct fa_definition first = {.text =
+                                      FA_LIT("workflow: first-name\n"
+                                             "triggers:\n"
+                                             "  - { name: one, on: x, task: { type: made } }\n"),
+                                  .is_yaml = true};
+    struct fa_definition second = {.text =
+                                       FA_LIT("workflow: second\n"
+                                              "triggers:\n"
+                                              "  - { name: two, on: x, task: { type: made } }\n"),
+                                   .is_yaml = true};
+    struct faina_emit plain = {.type = "x"}, named = {.type = "x", .id = "e1"};
+    struct fa_op ops[] = {
+        {.kind = FA_OP_WORKFLOW_PUT, .definition = &first},
+        {.kind = FA_OP_EMIT, .emit = &named},
+        {.kind = FA_OP_WORKFLOW_PUT, .definition = &second},
+        {.kind = FA_OP_EMIT, .emit = &plain},
+        {.kind = FA_OP_EMIT, .emit = &named},
+    };
+    const struct faina_task *task;
+
+    fa_t_run_all(t, ops, FA_COUNT(ops));
+    for (size_t i = 0; i < FA_COUNT(ops); i++)
+        CHECK_INT(ops[i].code, FAINA_OK);
+    CHECK_INT(ops[1].emitted->count, 1);
+    CHECK_INT(ops[3].emitted->count, 2);
+    CHECK_TRUE(ops[4].emitted->existing);
+    CHECK_INT(ops[4].emitted->count, 1);
+    CHECK_STR(ops[4].emitted->tasks[0], ops[1].emitted->tasks[0]);
+    CHECK_INT(count_of(t, "made"), 3);
+    task = fa_t_task(t, ops[1].emitted->tasks[0]);
+    CHECK_STR(task->origin->workflow, "first-name");
+    CHECK_STR(task->origin->trigger, "one");
+    CHECK_STR(task->origin->event_id, "e1");
+    task = fa_t_task(t, ops[3].emitted->tasks[1]);
+    CHECK_STR(task->origin->workflow, "second");
+    CHECK_STR(task->origin->trigger, "two");
+    CHECK_OK(t, happened(t, .limit = 10));
+    CHECK_INT(t->op.happened->count, 2);
+}
+
+/* An event finds those of many triggers that ask for its values, in the order of definitions. */
+static void test_emit__a_few_of_many(struct fa_t *t)
+{
+    static const struct {
+        const char *data;
+        size_t count;
+        const char *types[3];
+    } cases[] = {
+        {"{\"kind\":\"k7\",\"n\":1}", 2, {"made.7", "always"}},
+        {"{\"kind\":\"k\\u0037\",\"n\":1}", 2, {"made.7", "always"}},
+        {"{\"kind\":\"k7\"}", 1, {"always"}},
+        {"{\"kind\":\"k299\",\"n\":5}", 2, {"made.299", "always"}},
+        {"{\"kind\":\"k300\",\"n\":5}", 1, {"always"}},
+        {"{\"code\":42.0,\"n\":5}", 2, {"always", "number"}},
+        {"{\"code\":42,\"n\":0,\"file\":\"a.pdf\"}", 3, {"always", "number", "ending"}},
+    };
+    struct fa_definition definition = {0};
+    struct fa_buf text;
+
+    fa_buf_init(&text, FA_WORKFLOW_SIZE_MAX);
+    fa_buf_add_str(&text, "{\"workflow\":\"w\",\"triggers\":[");
+    for (int i = 0; i < 300; i++)
+        fa_buf_printf(&text,
+                      "{\"name\":\"t%d\",\"on\":\"x\",\"match\":\"n > 0 AND kind = 'k%d'\","
+                      "\"task\":{\"type\":\"made.%d\"}},",
+                      i, i, i);
+    fa_buf_add_str(&text, "{\"name\":\"a\",\"on\":\"x\",\"task\":{\"type\":\"always\"}},"
+                          "{\"name\":\"b\",\"on\":\"x\",\"match\":\"code = 42\","
+                          "\"task\":{\"type\":\"number\"}},"
+                          "{\"name\":\"c\",\"on\":\"x\",\"match\":\"file endsWith '.pdf'\","
+                          "\"task\":{\"type\":\"ending\"}}]}");
+    definition.text = (struct fa_bytes){text.ptr, text.len};
+    CHECK_OK(t,
+             fa_t_run(t, &(struct fa_op){.kind = FA_OP_WORKFLOW_PUT, .definition = &definition}));
+    fa_buf_finish(&text);
+    for (size_t i = 0; i < FA_COUNT(cases); i++) {
+        const struct faina_emitted *emitted;
+
+        CHECK_OK(t, emit(t, .type = "x", .data = cases[i].data));
+        emitted = t->op.emitted;
+        CHECK_INT(emitted->count, cases[i].count);
+        for (size_t k = 0; k < emitted->count; k++)
+            CHECK_STR(fa_t_task(t, emitted->tasks[k])->type, cases[i].types[k]);
+    }
+}
+
 static void test_emit__a_bad_trigger_is_named_and_the_others_fire(struct fa_t *t)
 {
     CHECK_OK(t,
@@ -574,6 +663,8 @@ int main(int argc, char **argv)
         FA_T_CASE_DURABLE(test_definitions__survive_reopening),
         FA_T_CASE(test_emit__makes_what_matches),
         FA_T_CASE(test_emit__a_known_id_does_nothing_twice),
+        FA_T_CASE(test_emit__many_in_one_call),
+        FA_T_CASE(test_emit__a_few_of_many),
         FA_T_CASE(test_emit__a_bad_trigger_is_named_and_the_others_fire),
         FA_T_CASE(test_emit__disabled_and_removed_stay_quiet),
         FA_T_CASE(test_emit__keys_of_tasks_hold),

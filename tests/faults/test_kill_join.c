@@ -3,10 +3,11 @@
  * members have completed, and once.
  *
  * A child process makes and completes members, key after key, until it is killed at a random
- * moment; then the file is opened here. The same file goes on through all kills, so what one left
+ * moment; then the store is opened here. The same store goes on through all kills, so what one left
  * half done is completed by the next.
  */
 #include "support/ops.h"
+#include "support/psql.h"
 
 #include "base/json.h"
 #include "base/random.h"
@@ -22,6 +23,7 @@
 
 #define KILLS_DEFAULT 60
 #define MOMENT_US_MAX 60000
+#define SERVER_MOMENT_US_MAX 300000 /* connecting takes a while */
 #define KEYS_MAX 100000
 
 static const char yaml[] = "workflow: w\n"
@@ -113,48 +115,88 @@ static int64_t check(struct fa_t *t, uint8_t *a, uint8_t *b, uint8_t *joined)
     return newest;
 }
 
-static void test_kill_join__one_task_always(void **state)
+/* The server goes on with what a dead client has sent: waits until it has noticed. */
+static void await_sessions(PGconn *raw, const char *name)
 {
-    int64_t kills = fa_t_env_int("FA_JOIN_KILLS", KILLS_DEFAULT), next = 0;
+    while (raw && fa_psql_int(raw,
+                              "SELECT count(*) FROM pg_stat_activity WHERE "
+                              "application_name = '%s'",
+                              name) > 0)
+        nanosleep(&(const struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+static void kill_often(struct fa_t *t, PGconn *raw, int64_t kills, int64_t moment_us_max)
+{
     uint8_t *counts = fa_alloc_zero(3, KEYS_MAX);
     struct fa_definition definition = {.text = fa_str(yaml), .is_yaml = true};
+    char url[FA_T_PATH_SIZE], name[64];
     struct fa_random random;
-    struct fa_t t;
+    int64_t next = 0;
 
-    (void)state;
     fa_random_seed(&random, fa_t_seed());
-    fa_t_init(&t);
-    fa_t_set_url(&t, FA_T_SQLITE);
-    fa_t_open(&t);
-    CHECK_OK(&t,
-             fa_t_run(&t, &(struct fa_op){.kind = FA_OP_WORKFLOW_PUT, .definition = &definition}));
-    fa_t_close(&t);
+    snprintf(name, sizeof name, "kill_join_%d", (int)getpid());
+    snprintf(url, sizeof url, "%s", t->url);
+    if (raw)
+        fa_psql_with(t->url, "application_name", name, url);
+    fa_t_open(t);
+    CHECK_OK(t,
+             fa_t_run(t, &(struct fa_op){.kind = FA_OP_WORKFLOW_PUT, .definition = &definition}));
+    fa_t_close(t);
     for (int64_t i = 0; i < kills; i++) {
-        long moment_us = (long)(fa_random_next(&random) % MOMENT_US_MAX);
+        long moment_us = (long)(fa_random_next(&random) % (uint64_t)moment_us_max);
         pid_t child = fork();
 
         CHECK_TRUE(child >= 0);
         if (child == 0)
-            work(t.url, next);
+            work(url, next);
         nanosleep(&(const struct timespec){.tv_nsec = moment_us * 1000}, NULL);
         kill(child, SIGKILL);
         CHECK_TRUE(waitpid(child, NULL, 0) == child);
-        fa_t_open(&t);
-        next = check(&t, counts, counts + KEYS_MAX, counts + 2 * KEYS_MAX) + 1;
-        take_back(&t);
-        fa_t_check_sound(&t);
-        fa_t_close(&t);
-        fa_t_forget(&t);
+        await_sessions(raw, name);
+        fa_t_open(t);
+        next = check(t, counts, counts + KEYS_MAX, counts + 2 * KEYS_MAX) + 1;
+        take_back(t);
+        fa_t_check_sound(t);
+        fa_t_close(t);
+        fa_t_forget(t);
     }
     print_message("%lld keys, %lld kills\n", (long long)next, (long long)kills);
     CHECK_TRUE(next > 0);
-    fa_t_finish(&t);
     free(counts);
+}
+
+static void test_kill_join__one_task_always(void **state)
+{
+    struct fa_t t;
+
+    (void)state;
+    fa_t_init(&t);
+    fa_t_set_url(&t, FA_T_SQLITE);
+    kill_often(&t, NULL, fa_t_env_int("FA_JOIN_KILLS", KILLS_DEFAULT), MOMENT_US_MAX);
+    fa_t_finish(&t);
+}
+
+static void test_kill_join__one_task_always_on_postgres(void **state)
+{
+    struct fa_t t;
+    PGconn *raw;
+
+    (void)state;
+    fa_psql_need_engine();
+    fa_t_init(&t);
+    fa_t_set_url(&t, FA_T_POSTGRES);
+    raw = fa_psql_connect(t.url);
+    kill_often(&t, raw, fa_t_env_int("FA_JOIN_KILLS", KILLS_DEFAULT) / 2, SERVER_MOMENT_US_MAX);
+    fa_psql_close(raw);
+    fa_t_finish(&t);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_kill_join__one_task_always)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_kill_join__one_task_always),
+        cmocka_unit_test(test_kill_join__one_task_always_on_postgres),
+    };
 
     return cmocka_run_group_tests_name("kill_join", tests, NULL, NULL);
 }

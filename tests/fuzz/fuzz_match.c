@@ -5,11 +5,12 @@
  *   - A refusal has a line, a column and a sentence in UTF-8.
  *   - NOT ( expression ) says the opposite, and is decided by the same clause.
  *   - The clause that decided says by itself what it said inside.
+ *   - What matches, or is refused on the data, is selected by an index.
  */
 #include "base/json.h"
 #include "base/utf8.h"
 #include "model/limits.h"
-#include "model/match.h"
+#include "model/match_index.h"
 
 #include <stdlib.h>
 
@@ -28,6 +29,7 @@ static bool run(struct fa_bytes source, struct fa_bytes json, struct fa_arena *a
     const struct fa_match *match;
     struct fa_match_data data;
     struct faina_error err = {0};
+    uint64_t selected = 0;
 
     if (fa_match_compile(source, arena, &match, &err) != FAINA_OK) {
         require(fa_utf8_is_valid(fa_str(err.message)));
@@ -35,7 +37,13 @@ static bool run(struct fa_bytes source, struct fa_bytes json, struct fa_arena *a
         return false;
     }
     fa_match_data_init(&data, json);
-    return fa_match_run(match, &data, out, &err) == FAINA_OK;
+    fa_match_index_select(fa_match_index_make(&match, 1, arena), &data, &selected);
+    if (fa_match_run(match, &data, out, &err) != FAINA_OK) {
+        require(selected == 1);
+        return false;
+    }
+    require(selected == 1 || !out->is_match);
+    return true;
 }
 
 static void check_relations(struct fa_bytes source, struct fa_bytes json, struct fa_arena *arena)

@@ -15,6 +15,7 @@
 #define LOCK_READY "SELECT 1 FROM ready WHERE id = task_key_of('%s') FOR UPDATE"
 #define LOCK_HELD "SELECT 1 FROM held WHERE id = task_key_of('%s') FOR UPDATE"
 #define LOCK_PARKED "SELECT 1 FROM parked WHERE id = task_key_of('%s') FOR UPDATE"
+#define LOCK_JOIN "SELECT 1 FROM join_state WHERE name = 'j' FOR UPDATE /* %s */"
 #define LOCK_RESOURCES "SELECT 1 FROM resource FOR UPDATE /* %s */"
 
 static void set_id(char out[FAINA_ID_SIZE], const char *id)
@@ -263,6 +264,47 @@ static void one_team(struct fa_scene *scene)
     set_id(scene->other, scene->t->op.team_answer->id);
 }
 
+static void define_join(struct fa_scene *scene, const char *on_failure)
+{
+    const char *text = fa_arena_printf(
+        &scene->t->arena,
+        "{\"workflow\":\"%s\",\"joins\":[{\"name\":\"j\",\"joinKey\":\"k\",\"onFailure\":\"%s\","
+        "\"taskTypes\":[\"j1\",\"j2\",\"j3\",\"j4\"],\"task\":{\"type\":\"%s-done\"}}]}",
+        on_failure, on_failure, on_failure);
+    struct fa_definition definition = {.text = fa_str(text)};
+    struct fa_op op = {.kind = FA_OP_WORKFLOW_PUT, .definition = &definition};
+
+    CHECK_OK(scene->t, fa_t_run(scene->t, &op));
+}
+
+/* `id`, `other` and `third` run, and belong to two joins by the scene's name: one that drops and
+ * one that fires. These have rows already, since a fourth member has come. */
+static void one_join(struct fa_scene *scene)
+{
+    const char *input = fa_arena_printf(&scene->t->arena, "{\"k\":\"%s\"}", scene->name);
+    char *const places[] = {scene->id, scene->other, scene->third};
+    const char *fourth;
+
+    define_join(scene, "drop");
+    define_join(scene, "fire");
+    for (size_t i = 0; i < FA_COUNT(places); i++) {
+        const char *type = fa_arena_printf(&scene->t->arena, "j%zu", i + 1);
+
+        set_id(places[i], fa_t_submit(scene->t, .type = type, .input = input));
+        fa_t_take(scene->t, places[i], "w");
+    }
+    fourth = fa_t_submit(scene->t, .type = "j4", .input = input);
+    fa_t_take(scene->t, fourth, "w");
+    CHECK_OK(scene->t, fa_t_complete(scene->t, fourth, BY("w"), NULL));
+}
+
+/* All but two members have come. */
+static void one_join_of_two(struct fa_scene *scene)
+{
+    one_join(scene);
+    CHECK_OK(scene->t, fa_t_complete(scene->t, scene->third, BY("w"), NULL));
+}
+
 /* ------------------------------------------------------------------------------------------
  * What must hold
  */
@@ -465,6 +507,35 @@ static void check_team(struct fa_scene *scene)
     }
 }
 
+/* How many tasks the joins of this scene have made, which are then cancelled. */
+static size_t count_made(struct fa_scene *scene, const char *type)
+{
+    const struct faina_tasks *made;
+
+    CHECK_OK(scene->t, fa_t_list(scene->t, .type = type, .statuses = 1u << FAINA_PENDING));
+    made = scene->t->op.tasks;
+    for (size_t i = 0; i < made->count; i++)
+        CHECK_OK(scene->t, fa_t_cancel(scene->t, made->items[i].id, NOBODY));
+    return made->count;
+}
+
+/* Everybody has come, and each join has made its task once. */
+static void check_joined(struct fa_scene *scene)
+{
+    for (int session = A; session <= C; session++)
+        EXPECT(scene, scene->told[session][0].code == FAINA_OK);
+    EXPECT(scene, count_made(scene, "drop-done") == 1);
+    EXPECT(scene, count_made(scene, "fire-done") == 1);
+}
+
+/* One ended badly: who drops makes none, who fires makes one. */
+static void check_joined_badly(struct fa_scene *scene)
+{
+    EXPECT(scene, scene->told[A][0].code == FAINA_OK && scene->told[B][0].code == FAINA_OK);
+    EXPECT(scene, count_made(scene, "drop-done") == 0);
+    EXPECT(scene, count_made(scene, "fire-done") == 1);
+}
+
 /* ------------------------------------------------------------------------------------------
  * The plays
  */
@@ -507,6 +578,12 @@ static const struct fa_play plays[] = {
      check_pause},
     {"submit, the end of what it needs", one_running,
      {{submit_dependent}, {complete_id}, {0}, LOCKS}, LOCK_HELD, check_dependent},
+    {"the last two of a join", one_join_of_two, {{complete_id}, {complete_other}, {0}, LOCKS},
+     LOCK_JOIN, check_joined},
+    {"the last three of a join", one_join, {{complete_id}, {complete_other}, {complete_third}},
+     NULL, check_joined},
+    {"of a join's last two, one ends badly", one_join_of_two,
+     {{cancel_id}, {complete_other}, {0}, LOCKS}, LOCK_JOIN, check_joined_badly},
     {"team goes, submit for it", one_team, {{remove_team}, {submit_for_team}}, NULL, check_team},
 };
 /* clang-format on */
