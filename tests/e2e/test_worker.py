@@ -124,8 +124,12 @@ def test_killed_again_and_again(cli):
     tasks = cli("submit", "count", "--bulk", stdin='{"maxAttempts":0}\n' * count).out.split()
     equal(len(tasks), count)
     for turn in range(rounds):
+        before = len(os.listdir(cli.path("handlers")))
         worker = cli.start("worker", "--lease", "1s", "--concurrency", "4")
-        time.sleep(0.05 + 0.02 * (turn % 10))
+        # In the middle of it: what the one before held is not lost until its lease ends.
+        until(lambda: len(os.listdir(cli.path("handlers"))) > before or before > count,
+              "the worker")
+        time.sleep(0.002 * (turn % 10))
         worker.kill()
         worker.communicate()
     cli("worker", "--lease", "1s", "--idle-exit", "4s", "--concurrency", "4")

@@ -349,6 +349,32 @@ static void test_partitions__a_changed_day_is_not_dropped(void **state)
     fa_t_check_sound(t);
 }
 
+/* Of several nodes one does it; when it goes, another one. */
+static void test_partitions__one_keeper_at_a_time(void **state)
+{
+    struct world *world = *state;
+    struct fa_t *t = &world->t;
+    struct fa_keep keep = {.failed_ms = 0, .completed_ms = -1, .events_ms = -1};
+    struct fa_service *first, *second = NULL;
+    struct faina_error err = {0};
+    size_t removed = 0;
+
+    open_world(world, 1);
+    run_keeper(world); /* the first one leads */
+    fa_t_make(t, FAINA_CANCELLED, "w");
+    CHECK_INT(fa_service_open(&second, t->url, NULL, &err), FAINA_OK);
+    CHECK_INT(fa_keeper_round(second, &keep, &removed, &err), FAINA_CONFLICT);
+    CHECK_INT(removed, 0);
+    CHECK_INT(count_tasks(world), 1);
+    first = t->svc;
+    t->svc = second;
+    fa_service_close(first);
+    run_keeper(world); /* waits until the second one leads */
+    CHECK_INT(fa_keeper_round(second, &keep, &removed, &err), FAINA_OK);
+    CHECK_INT(removed, 1);
+    CHECK_INT(count_tasks(world), 0);
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_partitions__##name, set_up, tear_down)
@@ -361,6 +387,7 @@ int main(int argc, char **argv)
         TEST(the_keeper_drops_whole_days),
         TEST(the_keeper_spares_a_day_that_lives),
         TEST(a_changed_day_is_not_dropped),
+        TEST(one_keeper_at_a_time),
     };
 
     if (argc > 1)
