@@ -665,16 +665,22 @@ static enum faina_code claim_wait(struct fa_service *service, struct fa_op *op,
                                   struct faina_error *err)
 {
     int64_t start_us = fa_clock_mono_us();
+    uint64_t last_mark = 0;
 
     assert(op->kind == FA_OP_CLAIM_NEXT);
+    op->is_poll = false;
     if (service->ops->claim_wait && op->claim->wait_ms > 0)
         return claim_there(service, op, err);
     for (;;) {
         /* The mark comes first: what gets ready after it wakes us, what came before is claimed. */
         uint64_t mark = service->ops->ready_mark ? service->ops->ready_mark(service) : 0;
-        enum faina_code code = run_one(service, op, err);
+        enum faina_code code;
         int64_t left_ms;
 
+        op->is_poll = op->is_poll && mark == last_mark;
+        code = run_one(service, op, err);
+        op->is_poll = true;
+        last_mark = mark;
         if (code != FAINA_OK || op->tasks->count > 0 || op->claim->wait_ms <= 0)
             return code;
         left_ms = time_left_ms(start_us, op->claim->wait_ms);

@@ -353,6 +353,7 @@ static enum faina_code open_lanes(struct fa_unit *unit, const struct faina_claim
 
 static void take(struct fa_unit *unit, struct fa_row *row, const char *worker, int64_t lease)
 {
+    unit->fronts.has_taken = true;
     fa_unit_apply(
         unit, row,
         &(struct fa_change){
@@ -407,6 +408,22 @@ static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct 
     return code;
 }
 
+/* Whether there is nothing in line at all. Asked by those who look just in case, over a network:
+ * nearly always that is all they need to know. */
+static enum faina_code look_for_any(struct fa_unit *unit, const struct fa_op *op, bool *is_empty,
+                                    struct faina_error *err)
+{
+    struct fa_keys lanes = {.arena = &unit->arena};
+    bool is_useful = op->is_poll && unit->source.db->is_shared && !unit->has_arrivals &&
+                     !unit->fronts.is_worn && unit->share_epoch != unit->epoch;
+    enum faina_code code = FAINA_OK;
+
+    if (is_useful)
+        code = fa_db_one(unit->source.db, FA_SQL_READY_LANES, NULL, 0, fa_keys_sink, &lanes, err);
+    *is_empty = is_useful && lanes.count == 0;
+    return code;
+}
+
 enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
 {
     int64_t limit = op->claim->limit > 0 ? op->claim->limit : 1;
@@ -414,8 +431,14 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
     struct faina_tasks *tasks;
     struct fa_row **taken;
     struct head *heads;
+    bool is_empty;
     size_t count;
 
+    code = look_for_any(unit, op, &is_empty, &op->error);
+    if (code == FAINA_OK && is_empty)
+        op->tasks = fa_arena_zero(op->arena, 1, sizeof(*tasks));
+    if (code != FAINA_OK || is_empty)
+        return code;
     /* What this batch has put in line must be in the table before it is read. Claims themselves
      * only take away, so they leave what was read ahead valid. */
     if (unit->has_arrivals)

@@ -271,8 +271,9 @@ enum faina_code fa_fronts_refresh(struct fa_fronts *fronts, struct fa_lanes *lan
 
     if (!db->is_shared)
         return FAINA_OK;
-    if (now >= fronts->dead_at_us) {
+    if (now >= fronts->dead_at_us && (fronts->has_taken || fronts->is_worn)) {
         fronts->dead_at_us = now + DEAD_ASK_US;
+        fronts->has_taken = false;
         code = ask_dead(fronts, lanes, db, err);
     }
     return code == FAINA_OK && fronts->is_worn ? read_again(fronts, lanes, db, now, err) : code;

@@ -28,6 +28,7 @@
 
 struct fa_fronts {
     atomic_llong old_key; /* of the oldest that has come into line since it was last looked at */
+    bool has_taken;       /* tasks were taken since the dead rows were counted */
     bool is_worn;
     bool wants_all;                                          /* places are to be read anew */
     int64_t dead_at_us, all_at_us, all_after_us, next_at_us; /* monotonic */
