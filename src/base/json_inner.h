@@ -13,18 +13,23 @@ FA_MUST_CHECK enum faina_code fa_json_check_long(struct fa_bytes text, size_t de
                                                  const char *what, enum faina_code code,
                                                  struct faina_error *err);
 
-/* Eight bytes at once: which of them end a plain stretch of a string? (A byte below 0x20, 0x7f and
- * above, a quote, a backslash.) Zero: none does. */
-static inline uint64_t fa_json_special_in(const char *at)
+/* How many of eight bytes come before one that ends a plain stretch of a string: a byte below 0x20,
+ * 0x7f and above, a quote, a backslash. */
+static inline size_t fa_json_plain_in(const char *at)
 {
     const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
-    uint64_t word, quote, slash, del;
+    uint64_t word, quote, slash, del, found;
 
     memcpy(&word, at, sizeof(word));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
     quote = word ^ ones * '"';
     slash = word ^ ones * '\\';
     del = word ^ ones * 0x7f;
-    return (word | (word - ones * 0x20) | (quote - ones) | (slash - ones) | (del - ones)) & tops;
+    /* A borrow may mark bytes behind the first that is marked, never one before it. */
+    found = (word | (word - ones * 0x20) | (quote - ones) | (slash - ones) | (del - ones)) & tops;
+    return found ? (size_t)__builtin_ctzll(found) / 8 : 8;
 }
 
 /* Whether the raw bytes between quotes hold an escape. */

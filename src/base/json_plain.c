@@ -50,8 +50,10 @@ static bool take_string(struct reader *r, struct fa_bytes *out)
     if (!take(r, '"'))
         return false;
     start = r->at;
-    while (r->end - r->at >= 8 && fa_json_special_in(r->at) == 0)
-        r->at += 8;
+    for (size_t plain = 8; plain == 8 && r->end - r->at >= 8;) {
+        plain = fa_json_plain_in(r->at);
+        r->at += plain;
+    }
     while (r->at < r->end && *r->at >= 0x20 && *r->at < 0x7f && *r->at != '"' && *r->at != '\\')
         r->at++;
     *out = (struct fa_bytes){start, (size_t)(r->at - start)};

@@ -17,7 +17,7 @@ static bool is_plain(struct fa_bytes text)
     size_t at = 0;
 
     for (; text.len - at >= sizeof(uint64_t); at += sizeof(uint64_t))
-        if (fa_json_special_in(text.ptr + at))
+        if (fa_json_plain_in(text.ptr + at) < 8)
             return false;
     for (; at < text.len; at++) {
         unsigned char c = (unsigned char)text.ptr[at];

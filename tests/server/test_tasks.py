@@ -77,6 +77,31 @@ def test_submit_is_refused(place):
     equal(server("GET", "/stats").json()["total"], 0)
 
 
+def test_check(place):
+    """What a submit would make, and nothing is made."""
+    server = place.serve()
+    for body in ({"type": "t"}, {"name": "n"}, {"type": "t", "name": "n", "priority": -3, "input": [1, {}]},
+                 {"type": "t", "maxRetries": 2, "retry": {"base": "2s"}, "resources": ["b", "a"]},
+                 {"type": "t", "maxAttempts": 0, "metadata": {"a": 1}, "spec": None, "createdBy": "me"},
+                 {"type": "t", "runAt": "2100-01-01T00:00:00Z", "namespace": "ns"}):
+        told = server("POST", "/tasks:check", body, 200).json()
+        made = server("POST", "/tasks", body, 201).json()
+        equal((told["id"], told["version"]), (None, 1))
+        for ours in ("id", "createdAt", "updatedAt", "resources"):
+            told.pop(ours), made.pop(ours)
+        equal(told, made)
+    total = server("GET", "/stats?namespace=*").json()["total"]
+    delayed = server("POST", "/tasks:check", {"type": "t", "delay": "1h"}, 200).json()
+    is_true(delayed["runAt"] > delayed["createdAt"], delayed)
+    for body, code in ((b"{", "invalid_request"), ({"typo": 1}, "invalid_task"), ({}, "invalid_task"),
+                       ({"type": "t", "input": "x" * (1024 * 1024)}, "payload_too_large"),
+                       ({"type": "t", "dedupe": "input", "idempotencyKey": "k"}, "invalid_task")):
+        answer = server("POST", "/tasks:check", body)
+        equal(answer.code(), code)
+        equal(server("POST", "/tasks", body).code(), code)
+    equal(server("GET", "/stats?namespace=*").json()["total"], total)
+
+
 def test_durations_and_both_names(place):
     server = place.serve()
     team = server("POST", "/teams", {"name": "a"}, 201).json()["id"]
