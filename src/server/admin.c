@@ -24,13 +24,16 @@ static void after_resources(struct fa_request *req)
 {
     const struct faina_resources *resources = req->posted.ops[0].resources;
     struct fa_json_writer *w;
+    struct fa_page page;
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_items_begin(req);
-    for (size_t i = 0; i < resources->count; i++)
+    w = fa_answer_page_begin(req, resources->count, &page);
+    if (!w)
+        return;
+    for (size_t i = page.from; i < page.to; i++)
         put_resource(req, w, &resources->items[i]);
-    fa_answer_items_end(req);
+    fa_answer_page_end(req, &page);
 }
 
 void fa_handle_resources(struct fa_request *req)
@@ -95,13 +98,16 @@ static void after_teams(struct fa_request *req)
 {
     const struct faina_teams *teams = req->posted.ops[0].teams;
     struct fa_json_writer *w;
+    struct fa_page page;
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_items_begin(req);
-    for (size_t i = 0; i < teams->count; i++)
+    w = fa_answer_page_begin(req, teams->count, &page);
+    if (!w)
+        return;
+    for (size_t i = page.from; i < page.to; i++)
         fa_wire_put_team(w, &teams->items[i]);
-    fa_answer_items_end(req);
+    fa_answer_page_end(req, &page);
 }
 
 void fa_handle_teams(struct fa_request *req)
@@ -153,7 +159,7 @@ static bool read_team(struct fa_request *req, struct fa_team_body *body)
 {
     struct faina_error err;
 
-    if (!fa_request_read(req, &fa_body_team, body))
+    if (!fa_request_read(req, &fa_body_team, body) || !fa_request_same(req, "id", body->id))
         return false;
     if (body->name)
         return true;
@@ -278,11 +284,14 @@ static void after_lanes(struct fa_request *req)
 {
     const struct faina_stats *stats = req->posted.ops[0].stats;
     struct fa_json_writer *w;
+    struct fa_page page;
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_items_begin(req);
-    for (size_t i = 0; i < stats->count; i++) {
+    w = fa_answer_page_begin(req, stats->count, &page);
+    if (!w)
+        return;
+    for (size_t i = page.from; i < page.to; i++) {
         const struct faina_count *count = &stats->types[i];
 
         fa_json_begin_object(w);
@@ -294,7 +303,7 @@ static void after_lanes(struct fa_request *req)
                                count->by_status[FAINA_BACKGROUND]);
         fa_json_end_object(w);
     }
-    fa_answer_items_end(req);
+    fa_answer_page_end(req, &page);
 }
 
 void fa_handle_lanes(struct fa_request *req)

@@ -23,10 +23,18 @@ static struct fa_op *ask(struct fa_request *req, enum fa_op_kind kind, bool may_
 
 static void after_crons(struct fa_request *req)
 {
+    const struct fa_cron_jobs *jobs = req->posted.ops[0].crons;
+    struct fa_json_writer *w;
+    struct fa_page page;
+
     if (fa_request_refused(req))
         return;
-    fa_shape_put(fa_answer_begin(req, 200), &fa_shape_crons, req->posted.ops[0].crons);
-    fa_answer_end(req);
+    w = fa_answer_page_begin(req, jobs->count, &page);
+    if (!w)
+        return;
+    for (size_t i = page.from; i < page.to; i++)
+        fa_shape_put(w, &fa_shape_cron, &jobs->items[i]);
+    fa_answer_page_end(req, &page);
 }
 
 void fa_handle_crons(struct fa_request *req)
@@ -35,12 +43,18 @@ void fa_handle_crons(struct fa_request *req)
         fa_request_run(req, after_crons);
 }
 
+static void answer_cron(struct fa_request *req, const struct fa_cron_job *job)
+{
+    fa_answer_header(req, "ETag",
+                     fa_arena_printf(&req->arena, "\"%lld\"", (long long)job->version));
+    fa_shape_put(fa_answer_begin(req, 200), &fa_shape_cron, job);
+    fa_answer_end(req);
+}
+
 static void after_cron(struct fa_request *req)
 {
-    if (fa_request_refused(req))
-        return;
-    fa_shape_put(fa_answer_begin(req, 200), &fa_shape_cron, &req->posted.ops[0].crons->items[0]);
-    fa_answer_end(req);
+    if (!fa_request_refused(req))
+        answer_cron(req, &req->posted.ops[0].crons->items[0]);
 }
 
 void fa_handle_cron(struct fa_request *req)
@@ -51,10 +65,8 @@ void fa_handle_cron(struct fa_request *req)
 
 static void after_put(struct fa_request *req)
 {
-    if (fa_request_refused(req))
-        return;
-    fa_shape_put(fa_answer_begin(req, 200), &fa_shape_cron, req->posted.ops[0].cron_answer);
-    fa_answer_end(req);
+    if (!fa_request_refused(req))
+        answer_cron(req, req->posted.ops[0].cron_answer);
 }
 
 void fa_handle_cron_put(struct fa_request *req)
@@ -63,8 +75,10 @@ void fa_handle_cron_put(struct fa_request *req)
     struct fa_cron_body body = {0};
     struct faina_error err;
     struct fa_op *op;
+    int64_t version;
 
-    if (!fa_request_read(req, &fa_body_cron, &body) || !fa_request_namespace(req, &body.ns, false))
+    if (!fa_request_read(req, &fa_body_cron, &body) || !fa_request_same(req, "name", body.name) ||
+        !fa_request_version(req, &version) || !fa_request_namespace(req, &body.ns, false))
         return;
     fa_error_clear(&err);
     if (fa_catch_up_parse(body.catch_up, &job->catch_up, &err) != FAINA_OK ||
@@ -82,19 +96,14 @@ void fa_handle_cron_put(struct fa_request *req)
     op = fa_request_ops(req, 1);
     op->kind = FA_OP_CRON_PUT;
     op->cron = job;
+    op->by.version = version;
     fa_request_run(req, after_put);
-}
-
-static void after_removal(struct fa_request *req)
-{
-    if (!fa_request_refused(req))
-        fa_answer_empty(req, 204);
 }
 
 void fa_handle_cron_delete(struct fa_request *req)
 {
     if (ask(req, FA_OP_CRON_REMOVE, false))
-        fa_request_run(req, after_removal);
+        fa_request_run(req, fa_answer_removal);
 }
 
 static void after_run(struct fa_request *req)

@@ -96,13 +96,16 @@ static void after_workflows(struct fa_request *req)
 {
     const struct fa_stored_workflows *workflows = req->posted.ops[0].workflows;
     struct fa_json_writer *w;
+    struct fa_page page;
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_items_begin(req);
-    for (size_t i = 0; i < workflows->count; i++)
+    w = fa_answer_page_begin(req, workflows->count, &page);
+    if (!w)
+        return;
+    for (size_t i = page.from; i < page.to; i++)
         fa_wire_put_workflow(w, &workflows->items[i]);
-    fa_answer_items_end(req);
+    fa_answer_page_end(req, &page);
 }
 
 /* An operation about workflows of the namespace that the request asks for; NULL: answered. */
@@ -179,14 +182,18 @@ static void after_workflow_put(struct fa_request *req)
 void fa_handle_workflow_put(struct fa_request *req)
 {
     struct fa_definition *definition = fa_arena_zero(&req->arena, 1, sizeof(*definition));
+    struct fa_op *op;
+    int64_t version;
 
     definition->ns = fa_url_param(&req->url, "namespace");
-    if (!fa_request_namespace(req, &definition->ns, false))
+    if (!fa_request_version(req, &version) || !fa_request_namespace(req, &definition->ns, false))
         return;
     definition->name = req->part;
     definition->text = fa_request_body(req);
     definition->is_yaml = !fa_request_is_type(req, "application/json");
-    fa_request_op(req, FA_OP_WORKFLOW_PUT)->definition = definition;
+    op = fa_request_op(req, FA_OP_WORKFLOW_PUT);
+    op->definition = definition;
+    op->by.version = version;
     fa_request_run(req, after_workflow_put);
 }
 

@@ -262,15 +262,25 @@ static bool check_length(struct fa_request *req)
     return false;
 }
 
+static bool is_one_of(const struct fa_request *req, const char *const *types)
+{
+    while (*types && !fa_request_is_type(req, *types))
+        types++;
+    return *types != NULL;
+}
+
 static bool check_type(struct fa_request *req)
 {
+    static const char *const lines[] = {"application/x-ndjson", "application/ndjson",
+                                        "application/jsonl", NULL};
+    static const char *const yaml[] = {"application/yaml", "application/x-yaml", "text/yaml",
+                                       "text/x-yaml", NULL};
+
     if (!is_write(req->route->method) || fa_request_is_type(req, "application/json"))
         return true;
-    if (req->route->flags & FA_ROUTE_LINES && (fa_request_is_type(req, "application/x-ndjson") ||
-                                               fa_request_is_type(req, "application/jsonl")))
+    if (req->route->flags & FA_ROUTE_LINES && is_one_of(req, lines))
         return true;
-    if (req->route->flags & FA_ROUTE_YAML &&
-        (fa_request_is_type(req, "application/yaml") || fa_request_is_type(req, "text/yaml")))
+    if (req->route->flags & FA_ROUTE_YAML && is_one_of(req, yaml))
         return true;
     /* Without a body there is no type to have. */
     if (!fa_request_header(req, "Content-Type") && !fa_request_header(req, "Transfer-Encoding") &&
@@ -460,6 +470,19 @@ bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out
     return true;
 }
 
+bool fa_request_same(struct fa_request *req, const char *field, const char *value)
+{
+    struct faina_error err;
+
+    if (!value || (req->part && strcmp(value, req->part) == 0))
+        return true;
+    fa_error_field(&err, FAINA_INVALID_REQUEST, field,
+                   req->part ? "%s is not the one in the path" : "%s is the engine's to give",
+                   field);
+    fa_answer_problem(req, &err);
+    return false;
+}
+
 bool fa_request_version(struct fa_request *req, int64_t *out)
 {
     const char *text = fa_request_header(req, "If-Match");
@@ -470,6 +493,11 @@ bool fa_request_version(struct fa_request *req, int64_t *out)
     *out = 0;
     if (!text || strcmp(text, "*") == 0)
         return true;
+    if (strncmp(text, "W/", 2) == 0) { /* a weak one is never the same (RFC 9110, 13.1.1) */
+        fa_error_set(&err, FAINA_VERSION_CONFLICT, "If-Match is weak, which matches no version");
+        fa_answer_problem(req, &err);
+        return false;
+    }
     if (len > 2 && text[0] == '"' && text[len - 1] == '"')
         text = fa_arena_copy(&req->arena, text + 1, len - 2);
     errno = 0;
@@ -645,6 +673,41 @@ struct fa_json_writer *fa_answer_items_begin(struct fa_request *req)
 void fa_answer_items_end(struct fa_request *req)
 {
     fa_json_end_array(&req->writer);
+    fa_json_end_object(&req->writer);
+    fa_answer_end(req);
+}
+
+/* A cursor is the number of items before it. */
+static bool read_page(struct fa_request *req, size_t count, struct fa_page *page)
+{
+    int64_t limit = 0, from = 0;
+
+    if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit) ||
+        !fa_request_int(req, "cursor", 1, INT64_MAX, &from))
+        return false;
+    page->count = count;
+    page->from = (uint64_t)from < count ? (size_t)from : count;
+    page->to = limit > 0 && (size_t)limit < count - page->from ? page->from + (size_t)limit : count;
+    return true;
+}
+
+struct fa_json_writer *fa_answer_page_begin(struct fa_request *req, size_t count,
+                                            struct fa_page *page)
+{
+    return read_page(req, count, page) ? fa_answer_items_begin(req) : NULL;
+}
+
+void fa_answer_page_end(struct fa_request *req, const struct fa_page *page)
+{
+    char cursor[32];
+
+    fa_json_end_array(&req->writer);
+    fa_json_key(&req->writer, "nextCursor");
+    snprintf(cursor, sizeof(cursor), "%zu", page->to);
+    if (page->to < page->count)
+        fa_json_put_str(&req->writer, cursor);
+    else
+        fa_json_put_null(&req->writer);
     fa_json_end_object(&req->writer);
     fa_answer_end(req);
 }

@@ -94,6 +94,8 @@ bool fa_request_bool(struct fa_request *req, const char *name, bool *out);
 bool fa_request_time(struct fa_request *req, const char *name, int64_t *out_us);
 bool fa_request_duration(struct fa_request *req, const char *name, int64_t *out_ms);
 bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out);
+/* What a body repeats of its path must be the same. False: refused. */
+bool fa_request_same(struct fa_request *req, const char *field, const char *value);
 /* If-Match: the version that must still be; 0: not asked for. */
 bool fa_request_version(struct fa_request *req, int64_t *out);
 /* The namespace that the request asks for, by the grant. */
@@ -135,6 +137,14 @@ void fa_answer_end(struct fa_request *req);
 /* The same for {"items": [...]}. */
 struct fa_json_writer *fa_answer_items_begin(struct fa_request *req);
 void fa_answer_items_end(struct fa_request *req);
+/* The same for lists that are known whole, of which `limit` and `cursor` may ask for a part: the
+ * items from `from` to before `to`, and then nextCursor. NULL: the request was refused. */
+struct fa_page {
+    size_t from, to, count;
+};
+struct fa_json_writer *fa_answer_page_begin(struct fa_request *req, size_t count,
+                                            struct fa_page *page);
+void fa_answer_page_end(struct fa_request *req, const struct fa_page *page);
 /* After a run that has removed something: 204. */
 void fa_answer_removal(struct fa_request *req);
 /* The whole task, with its ETag. */

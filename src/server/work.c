@@ -235,7 +235,7 @@ void fa_handle_claims(struct fa_request *req)
         return;
     *claim = (struct faina_claim){
         .worker_id = body.worker_id,
-        .types = body.types.items,
+        .types = body.types.count > 0 ? body.types.items : NULL, /* [] is any */
         .type_count = body.types.count,
         .namespaces = body.namespaces.items,
         .namespace_count = body.namespaces.count,

@@ -630,6 +630,7 @@ static const struct fa_body_field limit_fields[] = {
 BODY(limit);
 
 static const struct fa_body_field team_fields[] = {
+    {"id", FA_BODY_TEXT, offsetof(struct fa_team_body, id), 0, 0, NULL},
     {"name", FA_BODY_TEXT, offsetof(struct fa_team_body, name), 0, 0, NULL},
     {"namespace", FA_BODY_TEXT, offsetof(struct fa_team_body, ns), 0, 0, NULL},
     {"spec", FA_BODY_JSON, offsetof(struct fa_team_body, spec), 0, 0, NULL},
@@ -637,6 +638,7 @@ static const struct fa_body_field team_fields[] = {
 BODY(team);
 
 static const struct fa_body_field cron_fields[] = {
+    {"name", FA_BODY_TEXT, offsetof(struct fa_cron_body, name), 0, 0, NULL},
     {"namespace", FA_BODY_TEXT, offsetof(struct fa_cron_body, ns), 0, 0, NULL},
     {"schedule", FA_BODY_TEXT, offsetof(struct fa_cron_body, schedule), 0, 0, NULL},
     {"timezone", FA_BODY_TEXT, offsetof(struct fa_cron_body, timezone), 0, 0, NULL},

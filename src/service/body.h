@@ -128,12 +128,14 @@ struct fa_limit_body {
 extern const struct fa_body fa_body_limit;
 
 struct fa_team_body {
+    const char *id; /* as in the path, or not there */
     const char *name, *ns, *spec;
 };
 extern const struct fa_body fa_body_team;
 
 /* PUT /crons/{name} */
 struct fa_cron_body {
+    const char *name; /* as in the path, or not there */
     const char *ns, *schedule, *timezone, *task, *catch_up, *overlap;
     int64_t jitter_ms;
     bool is_paused;

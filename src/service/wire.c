@@ -544,6 +544,12 @@ enum faina_code fa_wire_read_submit_part(struct fa_json body, struct fa_arena *a
     for (it = fa_json_iter(body); fa_json_next(&it, &key, &value);) {
         enum faina_code code = read_field(&r, key, value);
 
+        /* Times and durations don't know what they are part of. */
+        if (code == FAINA_INVALID_REQUEST) {
+            code = FAINA_INVALID_TASK;
+            if (err)
+                err->code = code;
+        }
         if (code != FAINA_OK)
             return code;
     }

@@ -180,6 +180,10 @@ enum faina_code fa_do_cron_put(struct fa_unit *unit, struct fa_op *op)
     enum faina_code code =
         find_job(unit->source.db, op->cron->ns, op->cron->name, op->arena, &old, &op->error);
 
+    if (code == FAINA_OK && op->by.version != 0 && (old == NULL || old->version != op->by.version))
+        code = fa_error_set(&op->error, FAINA_VERSION_CONFLICT,
+                            "the schedule is at version %lld, not %lld",
+                            (long long)(old ? old->version : 0), (long long)op->by.version);
     if (code != FAINA_OK)
         return code;
     *job = (struct fa_cron_job){

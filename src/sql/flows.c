@@ -340,6 +340,27 @@ static enum faina_code mark_change(struct fa_unit *unit, struct faina_error *err
     return fa_db_one(unit->source.db, FA_SQL_WORKFLOW_MARK, NULL, 0, NULL, NULL, err);
 }
 
+/* When the caller names the version that must still be. */
+static enum faina_code check_stored_version(struct fa_unit *unit, struct fa_op *op, const char *ns,
+                                            const char *name)
+{
+    struct stored_list list = {.arena = op->arena};
+    enum faina_code code;
+    int64_t version;
+
+    if (op->by.version == 0)
+        return FAINA_OK;
+    code = read_stored(unit->source.db, ns, name, &list, &op->error);
+    version = list.count > 0 ? list.items[0].version : 0;
+    if (code != FAINA_OK && code != FAINA_NOT_FOUND)
+        return code;
+    if (version == op->by.version)
+        return FAINA_OK;
+    return fa_error_set(&op->error, FAINA_VERSION_CONFLICT,
+                        "the workflow is at version %lld, not %lld", (long long)version,
+                        (long long)op->by.version);
+}
+
 enum faina_code fa_do_workflow_put(struct fa_unit *unit, struct fa_op *op)
 {
     const char *ns = ns_or_default(op->definition->ns);
@@ -352,9 +373,12 @@ enum faina_code fa_do_workflow_put(struct fa_unit *unit, struct fa_op *op)
         fa_value_int(unit->now_us),
     };
     int64_t version = 0;
-    enum faina_code code = fa_db_one(unit->source.db, FA_SQL_WORKFLOW_PUT, params, 5,
-                                     fa_db_sink_int, &version, &op->error);
+    enum faina_code code = check_stored_version(unit, op, ns, workflow->name);
 
+    if (code != FAINA_OK)
+        return code;
+    code = fa_db_one(unit->source.db, FA_SQL_WORKFLOW_PUT, params, 5, fa_db_sink_int, &version,
+                     &op->error);
     op->existing = version == 0; /* it was there, just like this */
     if (code == FAINA_OK && version != 0)
         code = mark_change(unit, &op->error);

@@ -8,7 +8,7 @@ from helper_server import API, NO_ID, equal, is_true, run, wait_until
 
 def test_resources(place):
     server = place.serve()
-    equal(server("GET", "/resources", status=200).json(), {"items": []})
+    equal(server("GET", "/resources", status=200).json(), {"items": [], "nextCursor": None})
     equal(server("PUT", "/resources/gpu", {"maxConcurrency": 1}, 200).json(),
           {"name": "gpu", "maxConcurrency": 1, "inUse": 0, "holders": []})
     task = server.submit(resources=["gpu"])["id"]
@@ -45,6 +45,10 @@ def test_teams(place):
     equal(len(server("GET", "/teams?namespace=*").json()["items"]), 2)
     changed = server("PUT", f"/teams/{team['id']}", {"name": "payments"}, 200).json()
     equal((changed["name"], changed["spec"]), ("payments", None))
+    equal(server("PUT", f"/teams/{team['id']}", changed | {"id": NO_ID}, 400).code(),
+          "invalid_request")
+    same = {name: changed[name] for name in ("id", "name", "namespace", "spec")}
+    equal(server("PUT", f"/teams/{team['id']}", same, 200).json()["name"], "payments")
     task = server.submit(teamId=team["id"])["id"]
     server("DELETE", f"/teams/{team['id']}", status=204)
     equal(server.get(task)["teamId"], None)
@@ -52,7 +56,7 @@ def test_teams(place):
         body = {"name": "x"} if method == "PUT" else None
         for bad in (team["id"], NO_ID, "x"):
             equal(server(method, f"/teams/{bad}", body, 404).code(), "not_found")
-    for body in ({}, {"name": ""}, {"name": 1}, {"name": "x", "y": 1}):
+    for body in ({}, {"name": ""}, {"name": 1}, {"name": "x", "y": 1}, {"name": "x", "id": NO_ID}):
         equal(server("POST", "/teams", body, 400).code(), "invalid_request", body)
 
 
@@ -77,7 +81,7 @@ def test_lanes_and_stats(place):
 
 def test_tokens_over_http(place):
     server = place.serve()
-    equal(server("GET", "/tokens", status=200).json(), {"items": []})
+    equal(server("GET", "/tokens", status=200).json(), {"items": [], "nextCursor": None})
     made = server("POST", "/tokens", {"name": "boss", "scopes": ["admin"], "expires": "1h"}, 201)
     boss = made.json()
     is_true(re.fullmatch("faina_[0-9a-f]{64}", boss["token"]), boss)
@@ -201,6 +205,8 @@ def test_metrics(place):
                  'faina_http_request_seconds_bucket{route="GET /api/v1/tasks/{id}",code="200",'):
         is_true(name in text, name, text)
     is_true(task not in text)
+    waited = float(re.search(r"^faina_task_wait_seconds_sum (\S+)$", text, re.M)[1])
+    is_true(waited < 600, waited) # from the submit, and not from 1970
     check_exposition(text)
 
 

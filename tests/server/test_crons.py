@@ -7,7 +7,7 @@ BODY = {"schedule": "0 3 * * *", "timezone": "Europe/Berlin", "task": {"type": "
 
 def test_put_get_list_and_delete(place):
     server = place.serve()
-    equal(server("GET", "/crons", status=200).json(), {"items": []})
+    equal(server("GET", "/crons", status=200).json(), {"items": [], "nextCursor": None})
     cron = server("PUT", "/crons/night", BODY, 200).json()
     equal((cron["name"], cron["namespace"], cron["catchUp"], cron["paused"], cron["version"]),
           ("night", "default", "none", False, 1))
@@ -26,6 +26,36 @@ def test_put_get_list_and_delete(place):
     equal(server("POST", "/crons/night:run", status=404).code(), "not_found")
 
 
+def test_versions(place):
+    server = place.serve()
+    equal(server("PUT", "/crons/v", BODY, 412, If_Match='"1"').code(), "version_conflict")
+    answer = server("PUT", "/crons/v", {**BODY, "name": "v"}, 200)
+    equal(answer.headers["ETag"], '"1"')
+    equal(server("PUT", "/crons/v", BODY, 200, If_Match='"1"').json()["version"], 2)
+    equal(server("PUT", "/crons/v", BODY, 412, If_Match='"1"').code(), "version_conflict")
+    equal(server("GET", "/crons/v", status=200).headers["ETag"], '"2"')
+    answer = server("PUT", "/crons/v", {**BODY, "name": "w"}, 400)
+    equal(answer.json()["errors"][0]["field"], "name")
+
+
+def test_pages(place):
+    server = place.serve()
+    for name in "abcde":
+        server("PUT", f"/crons/{name}", BODY, 200)
+    seen, cursor = [], None
+    while True:
+        page = server("GET", "/crons?limit=2" + (f"&cursor={cursor}" if cursor else ""),
+                      status=200).json()
+        is_true(len(page["items"]) <= 2)
+        seen += [item["name"] for item in page["items"]]
+        cursor = page["nextCursor"]
+        if cursor is None:
+            break
+    equal(seen, list("abcde"))
+    for query in ("limit=0", "limit=1001", "cursor=x", "cursor=-1"):
+        equal(server("GET", "/crons?" + query, status=400).code(), "invalid_request", query)
+
+
 def test_bad_bodies(place):
     server = place.serve()
     for change, field in (({"schedule": "1 2 3"}, "schedule"), ({"schedule": None}, "schedule"),
@@ -37,7 +67,7 @@ def test_bad_bodies(place):
         equal((answer.code(), answer.json()["errors"][0]["field"]), ("invalid_request", field),
               change)
     equal(server("PUT", "/crons/" + "n" * 201, BODY, 400).code(), "invalid_request")
-    equal(server("GET", "/crons").json(), {"items": []})
+    equal(server("GET", "/crons").json(), {"items": [], "nextCursor": None})
 
 
 def test_run_and_fire(place):

@@ -52,7 +52,9 @@ def test_submit_is_refused(place):
         ({"type": "x", "status": "running"}, 400, "invalid_task", "status"),
         ({"type": "x", "attempts": 3}, 400, "invalid_task", "attempts"),
         ({"type": "x", "progress": 3}, 400, "invalid_task", "progress"),
-        ({"type": "x", "delay": "soon"}, 400, "invalid_request", "delay"),
+        ({"type": "x", "delay": "soon"}, 400, "invalid_task", "delay"),
+        ({"type": "x", "runAt": "soon"}, 400, "invalid_task", "runAt"),
+        ({"type": "x", "retry": {"base": "soon"}}, 400, "invalid_task", "retry.base"),
         ({"type": "x", "delay": 1, "runAt": "2030-01-01T00:00:00Z"}, 400, "invalid_task", None),
         ({"type": "x", "dependsOn": [NO_ID]}, 400, "invalid_task", "dependsOn"),
         ({"type": "x", "input": "x" * 1100000}, 413, "payload_too_large", "input"),
@@ -171,6 +173,8 @@ def test_list(place):
     server.submit("k", idempotencyKey="a b&c=d")
     equal(count("idempotencyKey=a+b%26c%3Dd&type=k"), 1)
     equal(count("type=k&&"), 1)
+    for name in ("teamId", "team_id", "parentId"): # a UUID that nothing here can have
+        equal(count(name + "=9b2d7c1e-5d3f-4a6b-8c7d-0123456789ab"), 0)
     brief = server("GET", "/tasks?limit=1&brief=true").json()["items"][0]
     equal(sorted(brief), sorted(FIELDS))
     for query in ("limit=0", "limit=1001", "limit=x", "limit=-1", "limit=", "status=open",

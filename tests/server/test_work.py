@@ -15,7 +15,7 @@ def test_claims(place):
           [("claimed", "w", 1)] * 3)
     equal(server.claim(types=["b"], services=[]), [])
     equal(len(server.claim(types=["b"], services=["gpu"])), 1)
-    equal(len(server.claim(limit=1000)), 3)
+    equal(len(server.claim(types=[], limit=1000)), 3) # [] is any
     for body in ({"limit": 0}, {"limit": 1001}, {"limit": "x"}, {"types": "a"}, {"types": [1]},
                  {"leaseSeconds": -1}, {"leaseSeconds": "soon"}, {"waitSeconds": []}, {"worker": 1},
                  {"namespaces": [""]}):
@@ -140,6 +140,8 @@ def test_if_match(place):
     for etag in ('"1"', "*"):
         answer = server("POST", f"/tasks/{task}:start", {"workerId": "w"}, 200, If_Match=etag)
     equal(answer.headers["ETag"], '"2"')
+    equal(server("POST", f"/tasks/{task}:cancel", {}, 412, If_Match='W/"2"').code(),
+          "version_conflict")
     for bad in ("x", '"x"', '""', "0", "-1", '"1', "1, 2"):
         equal(server("POST", f"/tasks/{task}:cancel", {}, 400, If_Match=bad).code(),
               "invalid_request", bad)
@@ -223,7 +225,7 @@ def test_heartbeats(place):
 
 def test_workers(place):
     server = place.serve()
-    equal(server("GET", "/workers", status=200).json(), {"items": []})
+    equal(server("GET", "/workers", status=200).json(), {"items": [], "nextCursor": None})
     equal(server("GET", "/workers/w", status=404).code(), "not_found")
     lost, cancelled, kept = [server.held()["id"] for _ in range(3)]
     server.act(cancelled, "cancel")
