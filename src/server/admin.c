@@ -3,6 +3,7 @@
  */
 #include "server/route.h"
 
+#include "base/clock.h"
 #include "model/limits.h"
 #include "server/inner.h"
 #include "service/wire.h"
@@ -257,11 +258,36 @@ static void ask_stats(struct fa_request *req, fa_handler *then)
     fa_request_run(req, then);
 }
 
+/* The counts are the store's; the rates are of what this server has committed. */
 static void after_stats(struct fa_request *req)
 {
+    const struct faina_stats *stats = req->posted.ops[0].stats;
+    int64_t now_us = fa_clock_now_us();
+    struct fa_rate sum = {0};
+    struct fa_json_writer *w;
+
     if (fa_request_refused(req))
         return;
-    fa_wire_put_stats(fa_answer_begin(req, 200), req->posted.ops[0].stats);
+    w = fa_answer_begin(req, 200);
+    fa_json_begin_object(w);
+    fa_shape_put_members(w, &fa_shape_totals, stats);
+    fa_json_key(w, "types");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < stats->count; i++) {
+        const struct faina_count *count = &stats->types[i];
+        struct fa_rate rate = fa_rates_of(req->server->rates, count->ns, count->type, now_us);
+
+        fa_json_begin_object(w);
+        fa_shape_put_members(w, &fa_shape_count, count);
+        fa_json_key(w, "rates");
+        fa_rate_put(w, &rate);
+        fa_json_end_object(w);
+        fa_rate_add(&sum, &rate);
+    }
+    fa_json_end_array(w);
+    fa_json_key(w, "rates");
+    fa_rate_put(w, &sum);
+    fa_json_end_object(w);
     fa_answer_end(req);
 }
 

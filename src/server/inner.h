@@ -6,6 +6,7 @@
 
 #include "server/auth.h"
 #include "server/metrics.h"
+#include "server/rates.h"
 #include "server/request.h"
 #include "server/server.h"
 #include "server/stream.h"
@@ -37,6 +38,7 @@ struct fa_server {
     struct fa_streams *streams;
     struct fa_auth *auth;
     struct fa_metrics *metrics;
+    struct fa_rates *rates;
     struct fa_listener counter; /* tells the metrics what was committed */
     char *certificate, *key;    /* PEM; NULL: no TLS */
     const struct fa_log *log;

@@ -129,13 +129,13 @@ void fa_metrics_count(void *ctx, const struct fa_facts *facts)
     pthread_mutex_lock(&metrics->mutex);
     metrics->leases_lost += facts->leases_lost;
     for (size_t i = 0; i < facts->submitted_count; i++) {
-        counts = counts_after(metrics, counts, facts->submitted[i]);
+        counts = counts_after(metrics, counts, facts->submitted[i].type);
         counts->submitted++;
     }
     for (size_t i = 0; i < facts->ended_count; i++) {
         const struct fa_fact *fact = &facts->ended[i];
 
-        counts = counts_after(metrics, counts, fact->type);
+        counts = counts_after(metrics, counts, fact->kind.type);
         counts->finished[fact->status]++;
         if (fact->wait_us < 0)
             continue;

@@ -167,7 +167,8 @@ const struct fa_route fa_routes[] = {
      "curl $URL" FA_API "/heartbeats" JSON
      "'{\"workerId\":\"me\",\"items\":[{\"id\":\"'$ID'\"}]}'"},
 
-    {"GET", FA_API "/workers", READ, fa_handle_workers, 0, NULL, "limit cursor", NULL, "WorkerList", 200,
+    {"GET", FA_API "/workers", READ, fa_handle_workers, 0, NULL, "limit cursor", NULL,
+     "WorkerList", 200,
      "Workers that live, newest heartbeat first", NULL, "curl $URL" FA_API "/workers"},
     {"PUT", FA_API "/workers/{name}", WORK, fa_handle_worker_put, FA_ROUTE_LARGE, NULL, NULL,
      "WorkerBody", "WorkerBeat", 200, "Register a worker, and say that it lives",
@@ -182,7 +183,8 @@ const struct fa_route fa_routes[] = {
      "`count=true` the answer is 200 and `{released}`: how many.",
      "curl -X DELETE $URL" FA_API "/workers/me"},
 
-    {"GET", FA_API "/resources", READ, fa_handle_resources, 0, NULL, "limit cursor", NULL, "ResourceList",
+    {"GET", FA_API "/resources", READ, fa_handle_resources, 0, NULL, "limit cursor", NULL,
+     "ResourceList",
     200,
      "Resources, their limits and holders", NULL, "curl $URL" FA_API "/resources"},
     {"PUT", FA_API "/resources/{name}", ADMIN, fa_handle_resource_put, FA_ROUTE_AUDIT, NULL, NULL,
@@ -198,7 +200,8 @@ const struct fa_route fa_routes[] = {
     {"POST", FA_API "/teams", ADMIN, fa_handle_team_post, FA_ROUTE_AUDIT, NULL, NULL, "TeamBody",
      "Team", 201, "Create a team", NULL,
      "curl $URL" FA_API "/teams" JSON "'{\"name\":\"billing\",\"spec\":{\"room\":12}}'"},
-    {"GET", FA_API "/teams", READ, fa_handle_teams, 0, NULL, "namespace limit cursor", NULL, "TeamList", 200,
+    {"GET", FA_API "/teams", READ, fa_handle_teams, 0, NULL, "namespace limit cursor", NULL,
+     "TeamList", 200,
      "Teams of a namespace", NULL, "curl $URL" FA_API "/teams"},
     {"GET", FA_API "/teams/{id}", READ, fa_handle_team, 0, NULL, NULL, NULL, "Team", 200, "One "
     "team",
@@ -210,7 +213,8 @@ const struct fa_route fa_routes[] = {
      NULL, 204, "Remove a team", "Its tasks stay, with no team.",
      "curl -X DELETE $URL" FA_API "/teams/$ID"},
 
-    {"GET", FA_API "/crons", READ, fa_handle_crons, 0, NULL, "namespace limit cursor", NULL, "CronList", 200,
+    {"GET", FA_API "/crons", READ, fa_handle_crons, 0, NULL, "namespace limit cursor", NULL,
+     "CronList", 200,
      "Schedules of a namespace", "`namespace=*` lists all.", "curl $URL" FA_API "/crons"},
     {"PUT", FA_API "/crons/{name}", ADMIN, fa_handle_cron_put, FA_ROUTE_AUDIT, NULL, NULL,
      "CronBody", "Cron", 200, "Make a task again and again",
@@ -238,15 +242,17 @@ const struct fa_route fa_routes[] = {
      "curl -X POST $URL" FA_API "/crons/report:run"},
 
     {"GET", FA_API "/stream", READ, fa_handle_stream, 0, NULL,
-     "namespace status type teamId team_id parentId createdBy lastEventId", NULL, "EventStream",
-     200, "What happens to tasks, as it happens",
+     "namespace status type teamId team_id parentId createdBy createdAfter createdBefore "
+     "lastEventId",
+     NULL, "EventStream", 200, "What happens to tasks, as it happens",
      "Server-sent events, each with the name of what happened. With `Last-Event-ID` (or "
      "`lastEventId`) it goes on after that event, without a gap; an event `gap` says where the log "
      "has forgotten some. Who reads too slowly gets an event `dropped`, and the end.",
      "curl -N --max-time 1 \"$URL" FA_API "/stream?type=mail.send\""},
     {"GET", FA_API "/stats", READ, fa_handle_stats, 0, NULL, "namespace", NULL, "Stats", 200,
      "Count tasks by status and type", "`namespace=*` counts all.", "curl $URL" FA_API "/stats"},
-    {"GET", FA_API "/lanes", READ, fa_handle_lanes, 0, NULL, "namespace limit cursor", NULL, "LaneList", 200,
+    {"GET", FA_API "/lanes", READ, fa_handle_lanes, 0, NULL, "namespace limit cursor", NULL,
+     "LaneList", 200,
      "Types, and whether they are paused", NULL, "curl $URL" FA_API "/lanes"},
     {"POST", FA_API "/lanes:pause", ADMIN, fa_handle_lane_pause, FA_ROUTE_AUDIT, NULL, NULL,
      "LaneBody", "LaneState", 200, "Hand out no more tasks of a type", NULL,
@@ -317,7 +323,8 @@ const struct fa_route fa_routes[] = {
      "curl $URL" FA_API "/workflows:test" JSON
      "'{\"match\":\"size > 10\",\"data\":{\"size\":12}}'"},
 
-    {"GET", FA_API "/tokens", ADMIN, fa_handle_tokens, 0, NULL, "limit cursor", NULL, "TokenList", 200,
+    {"GET", FA_API "/tokens", ADMIN, fa_handle_tokens, 0, NULL, "limit cursor", NULL,
+     "TokenList", 200,
      "Tokens, without their secrets", NULL, "curl $URL" FA_API "/tokens"},
     {"POST", FA_API "/tokens", ADMIN, fa_handle_token_post, FA_ROUTE_AUDIT, NULL, NULL, "TokenBody",
      "NewToken", 201, "Make a token",

@@ -219,6 +219,14 @@ static void make_openapi(struct fa_server *server)
              text.len);
 }
 
+static void count_facts(void *ctx, const struct fa_facts *facts)
+{
+    struct fa_server *server = ctx;
+
+    fa_metrics_count(server->metrics, facts);
+    fa_rates_count(server->rates, facts, fa_clock_now_us());
+}
+
 static struct fa_server *create(struct fa_service *service, const struct fa_server_options *options)
 {
     struct fa_server *server = fa_alloc_zero(1, sizeof(*server));
@@ -237,7 +245,8 @@ static struct fa_server *create(struct fa_service *service, const struct fa_serv
     pthread_condattr_destroy(&attr);
     server->auth = fa_auth_create();
     server->metrics = fa_metrics_create(fa_route_count);
-    server->counter = (struct fa_listener){.count = fa_metrics_count, .ctx = server->metrics};
+    server->rates = fa_rates_create(fa_clock_now_us());
+    server->counter = (struct fa_listener){.count = count_facts, .ctx = server};
     fa_service_listen(service, &server->counter);
     make_openapi(server);
     return server;
@@ -256,6 +265,7 @@ static void destroy(struct fa_server *server)
     fa_post_close(server->post);
     fa_service_unlisten(server->service, &server->counter);
     fa_metrics_destroy(server->metrics);
+    fa_rates_destroy(server->rates);
     fa_auth_destroy(server->auth);
     free(server->certificate);
     forget_pem(server->key);

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "model/id.h"
 #include "service/wire.h"
 
 #include <pthread.h>
@@ -141,12 +142,25 @@ static bool may_see(const struct fa_stream_filter *filter, const char *ns)
     return false;
 }
 
+/* The time of the submit is in the id. */
+static bool is_created_in(const struct fa_stream_filter *filter, const char *task_id)
+{
+    int64_t after_us = filter->created_after_us, before_us = filter->created_before_us;
+    struct fa_id id;
+
+    if (after_us == 0 && before_us == 0)
+        return true;
+    return fa_id_parse(task_id, &id) && (after_us == 0 || id.key >= fa_id_key_at(after_us)) &&
+           (before_us == 0 || id.key < fa_id_key_at(before_us));
+}
+
 static bool fits(const struct fa_stream_filter *filter, const struct fa_follow_item *item)
 {
     return may_see(filter, item->ns) && is_same(filter->ns, item->ns) &&
            is_same(filter->type, item->type) && is_same(filter->team_id, item->team_id) &&
            is_same(filter->created_by, item->created_by) &&
            (!filter->statuses || filter->statuses & 1u << item->status) &&
+           is_created_in(filter, item->task_id) &&
            (!filter->has_parent || (item->has_parent && item->parent_key == filter->parent_key));
 }
 
@@ -398,7 +412,9 @@ static bool is_same_filter(const struct fa_stream_filter *a, const struct fa_str
     return is_same_text(a->ns, b->ns) && is_same_text(a->type, b->type) &&
            is_same_text(a->team_id, b->team_id) && is_same_text(a->created_by, b->created_by) &&
            a->statuses == b->statuses && a->has_parent == b->has_parent &&
-           a->parent_key == b->parent_key && is_same_list(&a->namespaces, &b->namespaces);
+           a->parent_key == b->parent_key && a->created_after_us == b->created_after_us &&
+           a->created_before_us == b->created_before_us &&
+           is_same_list(&a->namespaces, &b->namespaces);
 }
 
 /* The kind of a filter, one stream more. The mutex is held. */

@@ -33,6 +33,7 @@ struct fa_stream_filter {
     const char *type, *team_id, *created_by;
     bool has_parent;
     int64_t parent_key;
+    int64_t created_after_us, created_before_us; /* 0: any time */
 };
 
 /* NULL: no thread can be started. */

@@ -548,7 +548,10 @@ void fa_handle_stream(struct fa_request *req)
     filter->created_by = fa_url_param(&req->url, "createdBy");
     read_parent(fa_url_param(&req->url, "parentId"), filter);
     if ((status && !fa_request_statuses(req, status, &filter->statuses)) ||
-        !read_team(req, &filter->team_id) || !fa_request_namespace(req, &filter->ns, true))
+        !read_team(req, &filter->team_id) ||
+        !fa_request_time(req, "createdAfter", &filter->created_after_us) ||
+        !fa_request_time(req, "createdBefore", &filter->created_before_us) ||
+        !fa_request_namespace(req, &filter->ns, true))
         return;
     if (strcmp(filter->ns, "*") == 0)
         filter->ns = NULL;

@@ -372,11 +372,15 @@ struct fa_news {
 };
 
 /* What a commit of this process has done, for those who count. */
+struct fa_kind {
+    const char *ns, *type;
+};
+
 struct fa_facts {
-    const char *const *submitted; /* the types of the tasks that it made */
+    const struct fa_kind *submitted; /* of the tasks that it made */
     size_t submitted_count;
     const struct fa_fact {
-        const char *type;
+        struct fa_kind kind;
         enum faina_status status;
         int64_t wait_us, run_us; /* from submit to the last claim, and from there; -1: no claim */
     } * ended;

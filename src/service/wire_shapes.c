@@ -409,14 +409,15 @@ static const struct fa_shape_field count_fields[] = {
     COUNT("byStatus", struct faina_count, put_counts, read_counts),
     COUNT("total", struct faina_count, put_total, read_total),
 };
-static const struct fa_shape count_shape = FA_SHAPE("count", count_fields);
+const struct fa_shape fa_shape_count = FA_SHAPE("count", count_fields);
 
 static const struct fa_shape_field stats_fields[] = {
     COUNT("byStatus", struct faina_stats, put_counts, read_counts),
     COUNT("total", struct faina_stats, put_total, read_total),
-    FA_SHAPE_LIST_OF("types", count_shape, struct faina_stats, types, count),
+    FA_SHAPE_LIST_OF("types", fa_shape_count, struct faina_stats, types, count),
 };
 const struct fa_shape fa_shape_stats = FA_SHAPE("count", stats_fields);
+const struct fa_shape fa_shape_totals = {"count", stats_fields, 2};
 
 #define FOLLOWED(name, type, member)                                                               \
     FA_SHAPE_ROW(name, FA_SHAPE_##type, struct fa_follow_item, member)

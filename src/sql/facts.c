@@ -13,7 +13,7 @@ static size_t gather_ends(struct fa_unit *unit, struct fa_fact *facts)
         if (row == NULL || !fa_status_is_ended(row->status))
             continue; /* it was put back in line by the same transaction */
         facts[count++] = (struct fa_fact){
-            .type = row->lane->type,
+            .kind = {row->lane->ns, row->lane->type},
             .status = row->status,
             .wait_us = row->claimed_us != 0 ? row->claimed_us - fa_id_key_us(row->id.key) : -1,
             .run_us = row->claimed_us != 0 ? row->completed_us - row->claimed_us : -1,
@@ -25,7 +25,7 @@ static size_t gather_ends(struct fa_unit *unit, struct fa_fact *facts)
 void fa_facts_tell(struct fa_waiters *waiters, struct fa_unit *unit)
 {
     struct fa_facts facts = {.submitted_count = unit->added_count, .leases_lost = unit->lost_count};
-    const char **submitted;
+    struct fa_kind *submitted;
     struct fa_fact *ended;
 
     if (!fa_waiters_has_counters(waiters) ||
@@ -34,7 +34,7 @@ void fa_facts_tell(struct fa_waiters *waiters, struct fa_unit *unit)
     submitted = fa_arena_take(&unit->arena, (unit->added_count + 1) * sizeof(*submitted));
     ended = fa_arena_take(&unit->arena, (unit->ended_count + 1) * sizeof(*ended));
     for (size_t i = 0; i < unit->added_count; i++)
-        submitted[i] = unit->added[i]->lane->type;
+        submitted[i] = (struct fa_kind){unit->added[i]->lane->ns, unit->added[i]->lane->type};
     facts.submitted = submitted;
     facts.ended = ended;
     facts.ended_count = gather_ends(unit, ended);

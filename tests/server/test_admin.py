@@ -74,6 +74,10 @@ def test_lanes_and_stats(place):
     equal(len(server.claim()), 1)
     stats = server("GET", "/stats", status=200).json()
     equal((stats["total"], stats["byStatus"]["claimed"], len(stats["types"])), (2, 2, 2))
+    rates = {"submitted": True, "completed": False, "failed": False, "dead_letter": False,
+             "cancelled": False}
+    for place_of in (stats, *stats["types"]):
+        equal({name: rate > 0 for name, rate in place_of["rates"].items()}, rates)
     equal(server("GET", "/stats?namespace=other").json()["total"], 0)
     for body in ({}, {"type": ""}, {"type": 1}, {"typ": "a"}, None):
         equal(server("POST", "/lanes:pause", body, 400).code(), "invalid_request", body)

@@ -91,7 +91,9 @@ def test_filters(place):
     parent = server.held("p", type_="p")["id"]
     streams = {query: Stream(server, query) for query in (
         "?type=a", "?status=completed,failed", f"?teamId={team}", f"?team_id={team}",
-        "?createdBy=bob", "?namespace=other", "?namespace=*", f"?parentId={parent}", "")}
+        "?createdBy=bob", "?namespace=other", "?namespace=*", f"?parentId={parent}", "",
+        "?createdAfter=2020-01-01T00:00:00Z&type=a", "?createdAfter=2090-01-01T00:00:00Z",
+        "?createdBefore=2090-01-01T00:00:00Z&type=b", "?createdBefore=2020-01-01T00:00:00Z")}
     server.submit("a")
     server.submit("b", teamId=team)
     server.submit("c", createdBy="bob")
@@ -107,6 +109,10 @@ def test_filters(place):
         return sorted({event["type"] for _, _, event in streams[query].events} - {"p"})
 
     equal(types("?type=a"), ["a"])
+    equal(types("?createdAfter=2020-01-01T00:00:00Z&type=a"), ["a"])
+    equal(types("?createdAfter=2090-01-01T00:00:00Z"), [])
+    equal(types("?createdBefore=2090-01-01T00:00:00Z&type=b"), ["b"])
+    equal(types("?createdBefore=2020-01-01T00:00:00Z"), [])
     equal(types("?status=completed,failed"), ["f"])
     equal(types(f"?teamId={team}"), ["b"])
     equal(types(f"?team_id={team}"), ["b"])
