@@ -56,7 +56,7 @@ struct fa_post {
     size_t task_waits, claim_waits;
     struct fa_posted **heap; /* from 1 */
     size_t heap_count, heap_size;
-    bool is_closing, is_over, waits_are_over;
+    bool is_closing, is_over, waits_are_over, is_writing;
     uint64_t groups, group_ops;
 
     /* The writer's own. */
@@ -609,6 +609,7 @@ static void *run_writer(void *ctx)
         count = take_group(post, &group);
         post->groups += count > 0;
         post->group_ops += count;
+        post->is_writing = true;
         pthread_mutex_unlock(&post->mutex);
         count = drop_gone(post, &group, count);
         if (count > 0) {
@@ -618,6 +619,7 @@ static void *run_writer(void *ctx)
         }
         settle_all(post, &group);
         pthread_mutex_lock(&post->mutex);
+        post->is_writing = false;
     }
     pthread_mutex_unlock(&post->mutex);
     return NULL;
@@ -794,6 +796,7 @@ struct fa_post_stats fa_post_stats(struct fa_post *post)
         .group_ops = post->group_ops,
         .queued = post->write_weight + post->read_weight,
         .waits = post->task_waits + post->claim_waits,
+        .is_writing = post->is_writing,
     };
     pthread_mutex_unlock(&post->mutex);
     return stats;

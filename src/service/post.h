@@ -85,6 +85,7 @@ struct fa_post_stats {
     uint64_t groups, group_ops; /* transactions of changes, and the operations in them */
     size_t queued;              /* weight of what waits to be run */
     size_t waits;               /* claims and tasks that are waited for */
+    bool is_writing;            /* a group of changes and claims is being run */
 };
 struct fa_post_stats fa_post_stats(struct fa_post *post);
 

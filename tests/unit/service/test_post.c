@@ -104,7 +104,7 @@ static bool has_waits(struct fa_t *t, void *arg)
     struct fa_post_stats stats = fa_post_stats(waits->post);
 
     (void)t;
-    return stats.waits == waits->count && stats.queued == 0;
+    return stats.waits == waits->count && stats.queued == 0 && !stats.is_writing;
 }
 
 /* All of them wait, and none is being asked. */
