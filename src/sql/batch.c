@@ -20,6 +20,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { WAITS, HERALD, DONE };
@@ -53,6 +54,20 @@ static void sleep_while(struct fa_job *job, uint32_t state)
 {
     while (atomic_load_explicit(&job->state, memory_order_acquire) == state)
         syscall(SYS_futex, &job->state, FUTEX_WAIT_PRIVATE, state, NULL, NULL, 0);
+}
+
+/* Until then at most. False: the state is still the same. */
+static bool sleep_until(struct fa_job *job, uint32_t state, int64_t until_us)
+{
+    while (atomic_load_explicit(&job->state, memory_order_acquire) == state) {
+        int64_t left_us = until_us - fa_clock_mono_us();
+        struct timespec left = {.tv_sec = left_us / 1000000, .tv_nsec = left_us % 1000000 * 1000};
+
+        if (left_us <= 0)
+            return false;
+        syscall(SYS_futex, &job->state, FUTEX_WAIT_PRIVATE, state, &left, NULL, 0);
+    }
+    return true;
 }
 
 /* The one next in line behind a large transaction stays awake for a while: it is going to be the
@@ -207,10 +222,34 @@ static void lead(struct fa_batch *batch, struct fa_job *own)
     pthread_mutex_unlock(&batch->mutex);
 }
 
-bool fa_batch_run(struct fa_batch *batch, struct fa_job *job)
+/* Takes a job out of the queue. False: it is being run, or was. */
+static bool take_back(struct fa_batch *batch, struct fa_job *job)
+{
+    struct fa_job *before = NULL, *at;
+
+    pthread_mutex_lock(&batch->mutex);
+    for (at = batch->first; at != NULL && at != job; at = at->next)
+        before = at;
+    if (at != NULL) {
+        if (before != NULL)
+            before->next = job->next;
+        else
+            batch->first = job->next;
+        if (batch->last == job)
+            batch->last = before;
+        job->next = NULL;
+        atomic_fetch_sub_explicit(&batch->queued, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&batch->mutex);
+    return at != NULL;
+}
+
+bool fa_batch_run_within(struct fa_batch *batch, struct fa_job *job, int64_t patience_us,
+                         bool *is_back)
 {
     bool is_leader = false, is_next;
 
+    *is_back = false;
     job->next = NULL;
     atomic_store_explicit(&job->state, WAITS, memory_order_relaxed);
     pthread_mutex_lock(&batch->mutex);
@@ -234,10 +273,22 @@ bool fa_batch_run(struct fa_batch *batch, struct fa_job *job)
     }
     if (is_next)
         stay_awake(job);
+    if (patience_us > 0 && !sleep_until(job, WAITS, fa_clock_mono_us() + patience_us) &&
+        take_back(batch, job)) {
+        *is_back = true;
+        return false;
+    }
     sleep_while(job, WAITS);
     if (atomic_load_explicit(&job->state, memory_order_acquire) == HERALD)
         tell_all(job->next);
     return true;
+}
+
+bool fa_batch_run(struct fa_batch *batch, struct fa_job *job)
+{
+    bool is_back;
+
+    return fa_batch_run_within(batch, job, 0, &is_back);
 }
 
 /* Life --------------------------------------------------------------------------------------- */

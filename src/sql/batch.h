@@ -11,7 +11,7 @@
  *
  *   B1  A caller returns only after the transaction that holds its job is on disk, or failed.
  *   B2  At most one leads at a time; jobs keep their order of arrival.
- *   B3  Every job that was taken in is run, also while closing.
+ *   B3  Every job that was taken in is run, also while closing, unless its caller takes it back.
  *
  * Threads: any; create and destroy from the owner's.
  */
@@ -42,6 +42,9 @@ void fa_batch_destroy(struct fa_batch *batch); /* closed, and nobody inside; NUL
 
 /* Blocks until the job was run. False: the batch is closed and the job was not run. */
 bool fa_batch_run(struct fa_batch *batch, struct fa_job *job);
+/* The same, but a job that nobody has begun to run by then is taken back: *is_back, and false. */
+bool fa_batch_run_within(struct fa_batch *batch, struct fa_job *job, int64_t patience_us,
+                         bool *is_back);
 
 /* For the leader, inside `run`: takes jobs that came meanwhile, up to the weight, and links them
  * behind the ones it has. NULL: there are none, so commit. */

@@ -5,6 +5,7 @@
  */
 #include "sql/writer.h"
 
+#include "base/clock.h"
 #include "sql/facts.h"
 #include "sql/flows.h"
 #include "sql/journal.h"
@@ -12,6 +13,7 @@
 #include "sql/migrate.h"
 #include "sql/prefetch.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -22,6 +24,8 @@
 #define TRIES_MAX 10       /* of a transaction that others were in the way of */
 #define SLOT_BITS 6        /* of an id that say which connection made it */
 #define FORGET_US 10000000 /* how often the log is looked through */
+#define TOGETHER_MAX 160   /* load up to which jobs go to one writer */
+#define PATIENCE_US 20000  /* with a writer; then another one may have it */
 
 static bool takes_part(const struct fa_op_job *job, const struct fa_op *op)
 {
@@ -328,6 +332,7 @@ static void run_jobs(void *ctx, struct fa_job *jobs)
     enum faina_code code;
 
     tend_store(writer);
+    atomic_store_explicit(&writer->began_us, fa_clock_mono_us(), memory_order_relaxed);
     code = transact_and_tell(writer, (struct fa_op_job *)jobs, true, &err);
     if (code == FAINA_INTERNAL) {
         for (struct fa_job *job = jobs, *next; job != NULL; job = next) {
@@ -341,30 +346,59 @@ static void run_jobs(void *ctx, struct fa_job *jobs)
     } else if (code != FAINA_OK) {
         answer_all((struct fa_op_job *)jobs, code, &err);
     }
+    atomic_store_explicit(&writer->began_us, 0, memory_order_relaxed);
 }
 
-/* The one with the least to do, the first of those: a lone caller stays with one. A transaction
- * that waits for another node's lock must not hold up those who want something else. */
-static struct fa_writer *choose_writer(struct fa_engine *engine)
+/* The one with the least to do, the first of those; not the one that is named. */
+static struct fa_writer *least_loaded(struct fa_engine *engine, const struct fa_writer *except)
 {
-    struct fa_writer *best = &engine->writers[0];
+    struct fa_writer *best = &engine->writers[except == &engine->writers[0]];
 
-    for (size_t i = 1; i < engine->writer_count; i++) {
-        if (atomic_load_explicit(&engine->writers[i].load, memory_order_relaxed) <
-            atomic_load_explicit(&best->load, memory_order_relaxed))
-            best = &engine->writers[i];
+    assert(engine->writer_count > 1);
+    for (size_t i = 0; i < engine->writer_count; i++) {
+        struct fa_writer *writer = &engine->writers[i];
+
+        if (writer != except && atomic_load_explicit(&writer->load, memory_order_relaxed) <
+                                    atomic_load_explicit(&best->load, memory_order_relaxed))
+            best = writer;
     }
     return best;
 }
 
-bool fa_writers_run_job(struct fa_engine *engine, struct fa_job *job)
+/* Small jobs go together, because a transaction costs more than they do. Large ones go side by
+ * side. A transaction that waits for another node's lock must not hold up those who want something
+ * else: nobody goes to a writer whose transaction takes long. */
+static struct fa_writer *choose_writer(struct fa_engine *engine, const struct fa_job *job)
 {
-    struct fa_writer *writer = choose_writer(engine);
+    struct fa_writer *first = &engine->writers[0];
+    size_t load = atomic_load_explicit(&first->load, memory_order_relaxed) + job->weight + 1;
+    int64_t began = atomic_load_explicit(&first->began_us, memory_order_relaxed);
+
+    if (engine->writer_count == 1 ||
+        (load <= TOGETHER_MAX && (began == 0 || fa_clock_mono_us() - began < PATIENCE_US)))
+        return first;
+    return least_loaded(engine, NULL);
+}
+
+static bool run_with(struct fa_writer *writer, struct fa_job *job, int64_t patience_us,
+                     bool *is_back)
+{
     bool was_run;
 
     atomic_fetch_add_explicit(&writer->load, job->weight + 1, memory_order_relaxed);
-    was_run = fa_batch_run(writer->batch, job);
+    was_run = fa_batch_run_within(writer->batch, job, patience_us, is_back);
     atomic_fetch_sub_explicit(&writer->load, job->weight + 1, memory_order_relaxed);
+    return was_run;
+}
+
+bool fa_writers_run_job(struct fa_engine *engine, struct fa_job *job)
+{
+    struct fa_writer *writer = choose_writer(engine, job);
+    bool is_back, was_run;
+
+    was_run = run_with(writer, job, engine->writer_count > 1 ? PATIENCE_US : 0, &is_back);
+    if (!was_run && is_back)
+        was_run = run_with(least_loaded(engine, writer), job, 0, &is_back);
     return was_run;
 }
 

@@ -31,7 +31,8 @@ struct fa_engine;
 struct fa_writer {
     struct fa_engine *engine;
     struct fa_batch *batch;
-    atomic_size_t load; /* weight of the jobs that were handed in and are not done */
+    atomic_size_t load;    /* weight of the jobs that were handed in and are not done */
+    atomic_llong began_us; /* when its transaction began (monotonic); 0: it has none */
     struct fa_db *db;
     struct fa_lanes *lanes;
     struct fa_flows *flows;

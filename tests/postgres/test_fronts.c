@@ -102,6 +102,14 @@ static void wear(struct world *world)
     warm_up(world);
 }
 
+/* A session says what it has read when it does something a second after the last time. */
+static void tell_pages(struct world *world)
+{
+    rest_ms(1200);
+    warm_up(world);
+    rest_ms(100);
+}
+
 /* Pages that one claim on an idle node looks at. */
 static int64_t pages_of_claim(struct world *world)
 {
@@ -110,11 +118,11 @@ static int64_t pages_of_claim(struct world *world)
                       "FROM pg_statio_user_tables WHERE schemaname = current_schema() "
                       "AND relname = 'ready'";
 
-    rest_ms(11000); /* until idle sessions have said what they did */
+    tell_pages(world);
     before = fa_psql_int(world->raw, "%s", sql);
     for (int i = 0; i < 20; i++)
         warm_up(world);
-    rest_ms(11000);
+    tell_pages(world);
     after = fa_psql_int(world->raw, "%s", sql);
     return (after - before) / (20 * NODES);
 }

@@ -26,7 +26,7 @@
 
 /* Something that was sent. */
 struct sent {
-    enum { SENT_PLAIN, SENT_PREPARE, SENT_CALL, SENT_PROOF, SENT_COMMIT } what;
+    enum { SENT_PLAIN, SENT_PREPARE, SENT_CALL, SENT_PROOF_PREPARE, SENT_PROOF, SENT_COMMIT } what;
     enum fa_sql sql;
     bool for_change;
     const struct fa_db_call *call; /* SENT_CALL with a sink */
@@ -44,6 +44,7 @@ struct pg {
     bool has_written;  /* the transaction changes something */
     bool has_proof;    /* ... and proves it */
     struct fa_pg_proof proof;
+    bool is_proof_prepared;
     struct sent *sent;
     size_t sent_count, sent_next, sent_size;
     uint8_t prepared[FA_SQL_COUNT]; /* bit 0: as it is, bit 1: for change */
@@ -69,6 +70,7 @@ static void drop_connection(struct pg *pg)
     pg->in_transaction = pg->in_pipeline = pg->owes_sync = false;
     pg->sent_count = pg->sent_next = 0;
     memset(pg->prepared, 0, sizeof(pg->prepared));
+    pg->is_proof_prepared = false;
 }
 
 static enum faina_code lose(struct pg *pg, struct faina_error *err)
@@ -245,6 +247,9 @@ static void take_answer(struct pg *pg, const struct sent *sent, PGresult *result
         break;
     case SENT_COMMIT:
         pg->is_committed = strcmp(PQcmdStatus(result), "COMMIT") == 0;
+        break;
+    case SENT_PROOF_PREPARE:
+        pg->is_proof_prepared = true;
         break;
     case SENT_PREPARE:
     case SENT_PROOF:
@@ -556,7 +561,14 @@ static void pg_rollback(struct fa_db *db)
 /* Notes the transaction's number in its last statement before the commit. */
 static bool send_proof(struct pg *pg)
 {
-    if (!fa_pg_proof_send(&pg->proof, pg->conn))
+    bool is_pooled = pg->target->is_pooled;
+
+    if (!is_pooled && !pg->is_proof_prepared) {
+        if (!fa_pg_proof_prepare(pg->conn))
+            return false;
+        note_sent(pg, (struct sent){.what = SENT_PROOF_PREPARE});
+    }
+    if (!fa_pg_proof_send(&pg->proof, pg->conn, !is_pooled))
         return false;
     note_sent(pg, (struct sent){.what = SENT_PROOF});
     pg->has_proof = true;

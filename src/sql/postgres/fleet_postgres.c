@@ -1,9 +1,12 @@
 /*
  * fleet_postgres.c - fleet.h over LISTEN and NOTIFY.
  *
- * A commit that carries a notification takes a lock that is global to the server, so no transaction
- * of the engine does: this thread sends them afterwards, on its own connection, what has gathered
- * meanwhile at once. What is said begins with the schema, because channels are the database's.
+ * A commit that carries a notification takes a lock that is global to the server, so a transaction
+ * of the engine does only when nothing was told for a moment, and only to say that there is work.
+ * Else this thread sends them afterwards, on its own connection, what has gathered meanwhile at
+ * once. What is said begins with the schema, because channels are the database's. That there is
+ * work is followed by who says so and, when older tasks are among it, by the oldest one's key
+ * (fronts.h).
  *
  * Ends of tasks are only told while somebody on another node waits for a task: who begins to wait
  * says so on the channel task_awaited, and in the table `awaited`.

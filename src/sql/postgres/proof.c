@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PREPARED "proof"
+
 void fa_pg_proof_init(struct fa_pg_proof *proof)
 {
     struct fa_random random;
@@ -21,13 +23,20 @@ void fa_pg_proof_init(struct fa_pg_proof *proof)
     proof->number = 0;
 }
 
-bool fa_pg_proof_send(struct fa_pg_proof *proof, PGconn *conn)
+bool fa_pg_proof_prepare(PGconn *conn)
+{
+    return PQsendPrepare(conn, PREPARED, fa_sql_postgres(FA_SQL_PROOF_PUT, NULL), 3, NULL);
+}
+
+bool fa_pg_proof_send(struct fa_pg_proof *proof, PGconn *conn, bool is_prepared)
 {
     char number[24], before[24];
     const char *params[3] = {proof->writer, number, before};
 
     snprintf(number, sizeof(number), "%lld", (long long)proof->number + 1);
     snprintf(before, sizeof(before), "%lld", (long long)proof->number);
+    if (is_prepared)
+        return PQsendQueryPrepared(conn, PREPARED, 3, params, NULL, NULL, 0);
     return PQsendQueryParams(conn, fa_sql_postgres(FA_SQL_PROOF_PUT, NULL), 3, NULL, params, NULL,
                              NULL, 0);
 }

@@ -20,7 +20,9 @@ struct fa_pg_proof {
 /* A new name, and a row that isn't there yet. */
 void fa_pg_proof_init(struct fa_pg_proof *proof);
 /* Sends the statement that notes the transaction's number: the last one before its commit. */
-bool fa_pg_proof_send(struct fa_pg_proof *proof, PGconn *conn);
+bool fa_pg_proof_send(struct fa_pg_proof *proof, PGconn *conn, bool is_prepared);
+/* Sends its preparation. */
+bool fa_pg_proof_prepare(PGconn *conn);
 /*
  * On another connection: our number is in the row, and it was committed; or the number before, and
  * it was not yet. Then the row gets a number that keeps it from ever being committed, should it

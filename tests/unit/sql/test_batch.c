@@ -192,6 +192,68 @@ static void test_batch__a_job_used_again_is_run_again(void **state)
     tear_down_world(&world);
 }
 
+/* A caller that takes its job back when nobody has begun it after a moment. */
+struct patient {
+    struct world *world;
+    struct counted_job job;
+    pthread_t handle;
+    atomic_int tid;
+    bool was_run, is_back;
+};
+
+static void *wait_a_moment(void *arg)
+{
+    struct patient *patient = arg;
+
+    fa_t_publish(&patient->tid);
+    patient->was_run =
+        fa_batch_run_within(patient->world->batch, &patient->job.job, 100000, &patient->is_back);
+    return NULL;
+}
+
+/* First, in the middle and last of those that wait; the others are run in their order. */
+static void test_batch__a_job_is_taken_back(void **state)
+{
+    for (size_t place = 1; place <= 3; place++) {
+        struct patient patient = {.job = {.job.weight = 1, .thread = 9}};
+        struct caller callers[3] = {0};
+        struct world world;
+
+        set_up_world(&world, NO_LIMIT);
+        patient.world = &world;
+        line_up(&world, callers, light, place);
+        CHECK_INT(pthread_create(&patient.handle, NULL, wait_a_moment, &patient), 0);
+        fa_t_wait_asleep(&patient.tid);
+        for (size_t i = place; i < 3; i++) {
+            start_caller(&callers[i], &world, i, 1);
+            fa_t_wait_asleep(&callers[i].tid);
+        }
+        pthread_join(patient.handle, NULL);
+        CHECK_TRUE(patient.is_back && !patient.was_run);
+        atomic_store(&world.gate_open, true);
+        join_callers(callers, 3);
+        CHECK_INT(patient.job.runs, 0);
+        CHECK_INT(world.jobs, 3);
+        for (size_t i = 0; i < 3; i++)
+            CHECK_INT(world.order[i], i);
+        tear_down_world(&world);
+    }
+}
+
+/* One that is being run is waited for, however long it takes. */
+static void test_batch__a_job_under_way_stays(void **state)
+{
+    struct counted_job job = {.job.weight = 1};
+    struct world world;
+    bool is_back = true;
+
+    set_up_world(&world, NO_LIMIT);
+    CHECK_TRUE(fa_batch_run_within(world.batch, &job.job, 1, &is_back));
+    CHECK_TRUE(!is_back);
+    CHECK_INT(job.runs, 1);
+    tear_down_world(&world);
+}
+
 static void test_batch__nothing_happens_without_jobs(void **state)
 {
     struct world world;
@@ -455,6 +517,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_batch__a_lone_caller_leads_itself),
         cmocka_unit_test(test_batch__a_job_used_again_is_run_again),
+        cmocka_unit_test(test_batch__a_job_is_taken_back),
+        cmocka_unit_test(test_batch__a_job_under_way_stays),
         cmocka_unit_test(test_batch__nothing_happens_without_jobs),
         cmocka_unit_test(test_batch__what_comes_meanwhile_rides_along),
         cmocka_unit_test(test_batch__the_writer_runs_the_rest_in_order),
