@@ -11,6 +11,12 @@
 #define READ_AT_ONCE 20
 #define BYTES_MAX (4 * 1024 * 1024) /* of payload in one answer, and one more reading of it */
 
+/* No task is older than this. */
+static int64_t key_at(int64_t us)
+{
+    return us > 0 ? fa_id_key_at(us) : 0;
+}
+
 /* Finding -------------------------------------------------------------------------------------- */
 
 static int64_t before_us(int64_t now_us, int64_t age_ms)
@@ -35,15 +41,13 @@ static enum faina_code find_keys(struct fa_source *source, const struct fa_old_q
         last_us = before_us(now_us, query->events_ms);
         return fa_db_one(source->db, FA_SQL_EVENT_OLD,
                          (struct fa_value[]){fa_value_int(query->after),
-                                             fa_value_int(fa_id_key_at(last_us)),
-                                             fa_value_int(last_us), limit},
+                                             fa_value_int(key_at(last_us)), fa_value_int(last_us),
+                                             limit},
                          4, fa_keys_sink, found, err);
     }
-    high = query->high;
-    if (high != 0)
+    high = query->high != 0 ? query->high : key_at(last_us);
+    if (query->high != 0)
         completed_us = failed_us = INT64_MAX;
-    else if (last_us > 0)
-        high = fa_id_key_at(last_us);
     return fa_db_one(source->db, FA_SQL_ENDED_OLD,
                      (struct fa_value[]){fa_value_int(max(query->after, query->low - 1)),
                                          fa_value_int(high), fa_value_int(completed_us),
