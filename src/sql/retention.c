@@ -11,12 +11,6 @@
 #define READ_AT_ONCE 20
 #define BYTES_MAX (4 * 1024 * 1024) /* of payload in one answer, and one more reading of it */
 
-/* No task is older than this. */
-static int64_t key_at(int64_t us)
-{
-    return us > 0 ? fa_id_key_at(us) : 0;
-}
-
 /* Finding -------------------------------------------------------------------------------------- */
 
 static int64_t before_us(int64_t now_us, int64_t age_ms)
@@ -41,11 +35,11 @@ static enum faina_code find_keys(struct fa_source *source, const struct fa_old_q
         last_us = before_us(now_us, query->events_ms);
         return fa_db_one(source->db, FA_SQL_EVENT_OLD,
                          (struct fa_value[]){fa_value_int(query->after),
-                                             fa_value_int(key_at(last_us)), fa_value_int(last_us),
-                                             limit},
+                                             fa_value_int(fa_id_key_at(last_us)),
+                                             fa_value_int(last_us), limit},
                          4, fa_keys_sink, found, err);
     }
-    high = query->high != 0 ? query->high : key_at(last_us);
+    high = query->high != 0 ? query->high : fa_id_key_at(last_us);
     if (query->high != 0)
         completed_us = failed_us = INT64_MAX;
     return fa_db_one(source->db, FA_SQL_ENDED_OLD,
