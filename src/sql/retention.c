@@ -39,11 +39,9 @@ static enum faina_code find_keys(struct fa_source *source, const struct fa_old_q
                                              fa_value_int(last_us), limit},
                          4, fa_keys_sink, found, err);
     }
-    high = query->high;
-    if (high != 0)
+    high = query->high != 0 ? query->high : fa_id_key_at(last_us);
+    if (query->high != 0)
         completed_us = failed_us = INT64_MAX;
-    else if (last_us > 0)
-        high = fa_id_key_at(last_us);
     return fa_db_one(source->db, FA_SQL_ENDED_OLD,
                      (struct fa_value[]){fa_value_int(max(query->after, query->low - 1)),
                                          fa_value_int(high), fa_value_int(completed_us),

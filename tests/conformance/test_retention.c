@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "model/limits.h"
 #include "runtime/keeper.h"
 
 #include <dirent.h>
@@ -217,6 +218,9 @@ static void test_retention__events_may_go_before_the_task(struct fa_t *t)
     CHECK_OK(t, fa_t_retry(t, id, NOBODY));
     CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
     CHECK_STORY(t, id, "created cancelled retried cancelled");
+    keep.events_ms = keep.completed_ms = keep.failed_ms = FA_DURATION_MS_MAX;
+    CHECK_INT(run_round(t, &keep), 0);
+    keep.completed_ms = keep.failed_ms = -1;
     keep.events_ms = 3600 * 1000;
     run_round(t, &keep);
     CHECK_STORY(t, id, "created cancelled retried cancelled");
