@@ -852,12 +852,46 @@ struct faina_plugin_type {
     void *user;
 };
 
+/*
+ * A plugin may also say which events and which ends of tasks it builds tasks from. These are the
+ * triggers and joins of a workflow that has the plugin's name: the worker stores it when it loads
+ * the plugin, and it is listed, disabled and explained like any other (docs/workflows.md).
+ *
+ * What fires makes, in the same transaction, a task of type PLUGIN.NAME whose handler is `build`.
+ * Its input is the event's data, or for a join {"key": ..., "tasks": {TYPE: the task, ...}}. It
+ * tells the tasks to make by faina_context_subtask and returns FAINA_OUTCOME_BLOCKED, or
+ * FAINA_OUTCOME_COMPLETE when there is nothing to make. When it is tried again, what it has made
+ * already is not made twice.
+ */
+struct faina_plugin_trigger {
+    const char *name;  /* unique among its triggers and joins */
+    const char *on;    /* the type of event */
+    const char *match; /* a match expression; NULL: every event of the type */
+    faina_handler_fn *build;
+    void *user;
+};
+
+struct faina_plugin_join {
+    const char *name;
+    const char *const *task_types;
+    size_t task_type_count;
+    const char *join_key;     /* a path into each task's input */
+    bool fires_after_failure; /* also when a member ended badly; otherwise the round is dropped */
+    int64_t deadline_ms;      /* how long to wait for the others; 0: for ever */
+    faina_handler_fn *build;
+    void *user;
+};
+
 struct faina_plugin {
     unsigned abi;               /* FAINA_PLUGIN_ABI */
     size_t handler_size;        /* sizeof(struct faina_plugin_type) */
-    const char *name, *version; /* for people */
+    const char *name, *version; /* for people; with triggers or joins, the name is the workflow's */
     size_t type_count;
     const struct faina_plugin_type *types;
+    size_t trigger_count;
+    const struct faina_plugin_trigger *triggers;
+    size_t join_count;
+    const struct faina_plugin_join *joins;
 };
 
 /* The plugin's entry, the function faina_plugin. What it returns lives as long as the process;

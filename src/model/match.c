@@ -151,8 +151,13 @@ bool fa_match_data_find(const struct fa_match_data *data, const struct fa_path *
                         struct fa_json *out)
 {
     struct fa_match_operand scratch;
-    const struct fa_match_operand *found = fa_match_find(data, path, &scratch);
+    const struct fa_match_operand *found;
 
+    if (path->count == 0) {
+        *out = data->root;
+        return true;
+    }
+    found = fa_match_find(data, path, &scratch);
     *out = found->value;
     return found != &missing;
 }

@@ -204,7 +204,8 @@ static bool read_path(struct compiler *c, size_t *at, struct fa_template_path *o
     if (c->join) {
         if (!read_join_path(c, at, out))
             return false;
-    } else if (!fa_path_read(c->text, at, c->arena, &out->path, &mistake)) {
+    } else if (!fa_bytes_equal(c->text, FA_LIT("${}")) && /* which is all of the data */
+               !fa_path_read(c->text, at, c->arena, &out->path, &mistake)) {
         return refuse_path(c, &mistake);
     }
     if (*at == c->text.len || c->text.ptr[*at] != '}') {

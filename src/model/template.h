@@ -3,7 +3,8 @@
  *
  *     {"type": "extract.id3", "input": {"hash": "${hash}", "title": "track ${n} of ${album.size}"}}
  *
- * A string that is one `${path}` and nothing else takes the value with its type. Inside a longer
+ * A string that is one `${path}` and nothing else takes the value with its type; `${}` is all of an
+ * event's data. Inside a longer
  * string a text, number, true, false or null is put as text; an array or object is refused. Paths
  * are path.h's.
  *

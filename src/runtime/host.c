@@ -524,10 +524,51 @@ static void watch_for_crashes(void)
  * Loading
  */
 
-static enum faina_code check_plugin(const struct faina_plugin *plugin, struct faina_error *err)
+/* The task that a trigger or join has made: all it has built is done. */
+static enum faina_outcome end_building(struct faina_context *context, void *user)
 {
-    enum faina_code code = FAINA_OK;
+    (void)context;
+    (void)user;
+    return FAINA_OUTCOME_COMPLETE;
+}
 
+static struct faina_plugin_type builder(const char *plugin, const char *name,
+                                        faina_handler_fn *build, void *user)
+{
+    size_t size = strlen(plugin) + strlen(name ? name : "") + 2;
+    char *type = fa_alloc(size);
+
+    snprintf(type, size, "%s.%s", plugin, name ? name : "");
+    return (struct faina_plugin_type){
+        .type = type, .handler = {.on_start = build, .on_resume = end_building}, .user = user};
+}
+
+/* What a plugin handles: its types, and those of its triggers and joins. Lives as long as the
+ * process, like the plugin. */
+static void add_builders(struct faina_plugin *plugin)
+{
+    size_t count = plugin->type_count;
+    struct faina_plugin_type *types =
+        fa_alloc_zero(count + plugin->trigger_count + plugin->join_count, sizeof(*types));
+
+    if (count > 0)
+        memcpy(types, plugin->types, count * sizeof(*types));
+    for (size_t i = 0; i < plugin->trigger_count; i++) {
+        const struct faina_plugin_trigger *trigger = &plugin->triggers[i];
+
+        types[count++] = builder(plugin->name, trigger->name, trigger->build, trigger->user);
+    }
+    for (size_t i = 0; i < plugin->join_count; i++) {
+        const struct faina_plugin_join *join = &plugin->joins[i];
+
+        types[count++] = builder(plugin->name, join->name, join->build, join->user);
+    }
+    plugin->types = types;
+    plugin->type_count = count;
+}
+
+static enum faina_code check_version(const struct faina_plugin *plugin, struct faina_error *err)
+{
     if (!plugin)
         return fa_error_set(err, FAINA_INVALID_REQUEST, "it says that it can't be used here");
     if (plugin->abi != FAINA_PLUGIN_ABI || plugin->handler_size != sizeof(struct faina_plugin_type))
@@ -535,6 +576,15 @@ static enum faina_code check_plugin(const struct faina_plugin *plugin, struct fa
                             "it was built for version %u of the plugin interface and this program "
                             "has version %d: build it anew",
                             plugin->abi, FAINA_PLUGIN_ABI);
+    if ((plugin->trigger_count > 0 || plugin->join_count > 0) && !plugin->name)
+        return fa_error_set(err, FAINA_INVALID_REQUEST, "it has triggers or joins, and no name");
+    return FAINA_OK;
+}
+
+static enum faina_code check_types(const struct faina_plugin *plugin, struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
     if (plugin->type_count == 0 || !plugin->types)
         return fa_error_set(err, FAINA_INVALID_REQUEST, "it handles no types");
     for (size_t i = 0; code == FAINA_OK && i < plugin->type_count; i++)
@@ -542,10 +592,10 @@ static enum faina_code check_plugin(const struct faina_plugin *plugin, struct fa
     return code;
 }
 
-static enum faina_code load(const char *path, const struct faina_plugin **out,
-                            struct faina_error *err)
+static enum faina_code load(const char *path, struct faina_plugin *out, struct faina_error *err)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    const struct faina_plugin *found;
     faina_plugin_fn *entry;
     enum faina_code code;
     void *symbol;
@@ -556,9 +606,97 @@ static enum faina_code load(const char *path, const struct faina_plugin **out,
     if (!symbol)
         return fa_error_set(err, FAINA_INVALID_REQUEST, "it has no function " FAINA_PLUGIN_ENTRY);
     memcpy(&entry, &symbol, sizeof(entry)); /* the standard has no cast for this */
-    *out = entry();
-    code = check_plugin(*out, err);
-    return code;
+    found = entry();
+    code = check_version(found, err);
+    if (code != FAINA_OK)
+        return code;
+    *out = *found;
+    if (out->trigger_count > 0 || out->join_count > 0)
+        add_builders(out);
+    return check_types(out, err);
+}
+
+/* A trigger or join, up to its task. */
+static void begin_rule(struct fa_json_writer *w, const char *name)
+{
+    fa_json_begin_object(w);
+    put_text(w, "name", name);
+}
+
+/* And its task, which the builder handles. */
+static void end_rule(struct fa_json_writer *w, const struct faina_plugin *plugin, const char *name,
+                     const struct faina_plugin_join *join)
+{
+    struct fa_arena scratch = {0};
+
+    fa_json_key(w, "task");
+    fa_json_begin_object(w);
+    put_text(w, "type", fa_arena_printf(&scratch, "%s.%s", plugin->name, name));
+    fa_json_key(w, "input");
+    if (join) {
+        fa_json_begin_object(w);
+        put_text(w, "key", "${key}");
+        fa_json_key(w, "tasks");
+        fa_json_begin_object(w);
+        for (size_t i = 0; i < join->task_type_count; i++)
+            put_text(w, join->task_types[i],
+                     fa_arena_printf(&scratch, "${tasks.%s}", join->task_types[i]));
+        fa_json_end_object(w);
+        fa_json_end_object(w);
+    } else {
+        fa_json_put_str(w, "${}");
+    }
+    fa_json_end_object(w);
+    fa_json_end_object(w);
+    fa_arena_finish(&scratch);
+}
+
+static void put_join(struct fa_json_writer *w, const struct faina_plugin *plugin,
+                     const struct faina_plugin_join *join)
+{
+    char deadline[32];
+
+    begin_rule(w, join->name);
+    fa_json_key(w, "taskTypes");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < join->task_type_count; i++)
+        fa_json_put_str(w, join->task_types[i]);
+    fa_json_end_array(w);
+    put_text(w, "joinKey", join->join_key);
+    put_text(w, "onFailure", join->fires_after_failure ? "fire" : "drop");
+    snprintf(deadline, sizeof(deadline), "%lldms", (long long)join->deadline_ms);
+    if (join->deadline_ms > 0)
+        put_text(w, "deadline", deadline);
+    end_rule(w, plugin, join->name, join);
+}
+
+/* The definition that its triggers and joins amount to. Whether it is a good one is found out by
+ * whoever stores it. */
+static void put_workflow(struct fa_json_writer *w, const struct faina_plugin *plugin)
+{
+    if (plugin->trigger_count + plugin->join_count == 0)
+        return;
+    fa_json_key(w, "workflow");
+    fa_json_begin_object(w);
+    put_text(w, "workflow", plugin->name);
+    fa_json_key(w, "triggers");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < plugin->trigger_count; i++) {
+        const struct faina_plugin_trigger *trigger = &plugin->triggers[i];
+
+        begin_rule(w, trigger->name);
+        put_text(w, "on", trigger->on);
+        if (trigger->match)
+            put_text(w, "match", trigger->match);
+        end_rule(w, plugin, trigger->name, NULL);
+    }
+    fa_json_end_array(w);
+    fa_json_key(w, "joins");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < plugin->join_count; i++)
+        put_join(w, plugin, &plugin->joins[i]);
+    fa_json_end_array(w);
+    fa_json_end_object(w);
 }
 
 static void say_hello(struct host *host, const struct faina_error *err)
@@ -593,13 +731,14 @@ static void say_hello(struct host *host, const struct faina_error *err)
         fa_json_end_object(&message.w);
     }
     fa_json_end_array(&message.w);
+    put_workflow(&message.w, host->plugin);
     message_end(&message, host, FA_FRAME_HELLO, 0);
 }
 
 int fa_host_main(const char *path)
 {
     struct host host = {0};
-    const struct faina_plugin *plugin = NULL;
+    struct faina_plugin plugin = {0};
     struct faina_error err;
     enum faina_code code;
 
@@ -608,7 +747,7 @@ int fa_host_main(const char *path)
     pthread_mutex_init(&host.mutex, NULL);
     fa_error_clear(&err);
     code = load(path, &plugin, &err);
-    host.plugin = code == FAINA_OK ? plugin : NULL;
+    host.plugin = code == FAINA_OK ? &plugin : NULL;
     say_hello(&host, &err);
     if (code == FAINA_OK)
         listen_to_pool(&host);

@@ -13,6 +13,7 @@
 #include "runtime/frame.h"
 #include "runtime/note.h"
 #include "runtime/said.h"
+#include "runtime/workflows.h"
 #include "service/wire.h"
 
 #include <dirent.h>
@@ -73,7 +74,8 @@ struct plugin {
     uint64_t last_number;
     struct fa_post begin;
 
-    bool is_settled; /* under the mutex: it is up for the first time, or will never be */
+    const char *workflow; /* JSON, once it has settled; NULL: it has no triggers or joins */
+    bool is_settled;      /* under the mutex: it is up for the first time, or will never be */
 };
 
 struct fa_plugins {
@@ -383,6 +385,8 @@ static void take_hello(struct plugin *plugin, struct fa_json object)
         value.type == FA_JSON_ARRAY)
         for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item);)
             put_handler(plugin, item);
+    if (!plugin->has_been_up && fa_json_member(object, "workflow", &value))
+        plugin->workflow = fa_arena_copy(&plugin->arena, value.raw.ptr, value.raw.len);
     plugin->has_been_up = true;
     send_all(plugin);
     settle(plugin);
@@ -866,6 +870,17 @@ enum faina_code fa_plugins_create(struct fa_plugins **out, struct fa_pool *pool,
     wait_until_settled(plugins);
     *out = plugins;
     return FAINA_OK;
+}
+
+void fa_plugins_offer(struct fa_plugins *plugins, struct fa_service *service, const char *ns)
+{
+    for (struct plugin *plugin = plugins->first; plugin; plugin = plugin->next) {
+        const struct fa_workflows_config config = {
+            .path = plugin->path, .ns = ns, .log = plugins->log};
+
+        if (plugin->workflow)
+            fa_workflows_offer(service, &config, plugin->workflow);
+    }
 }
 
 void fa_plugins_stop(struct fa_plugins *plugins)

@@ -28,6 +28,9 @@ FA_MUST_CHECK enum faina_code fa_plugins_create(struct fa_plugins **out, struct 
                                                 struct fa_loop *loop, struct fa_spawner *spawner,
                                                 const struct fa_runtime_config *config,
                                                 struct faina_error *err);
+/* Stores the workflows that they have said they have, in a namespace (NULL: "default"). What can't
+ * be stored is told. From the thread that created them, which waits for the store. */
+void fa_plugins_offer(struct fa_plugins *plugins, struct fa_service *service, const char *ns);
 /* Ends the processes. After the pool was stopped and before the loop ends; NULL is fine. */
 void fa_plugins_stop(struct fa_plugins *plugins);
 void fa_plugins_destroy(struct fa_plugins *plugins); /* after the pool; NULL is fine */

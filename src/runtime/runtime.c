@@ -57,7 +57,7 @@ static enum faina_code start_pool(struct fa_runtime *runtime, struct fa_service 
     return code;
 }
 
-static enum faina_code start_folder(struct fa_runtime *runtime,
+static enum faina_code start_folder(struct fa_runtime *runtime, struct fa_service *service,
                                     const struct fa_runtime_config *config, struct faina_error *err)
 {
     struct fa_folder_config folder = {
@@ -74,9 +74,13 @@ static enum faina_code start_folder(struct fa_runtime *runtime,
         return FAINA_OK;
     code = fa_folder_create(&runtime->folder, runtime->pool, runtime->loop, runtime->spawner,
                             &folder, err);
-    if (code == FAINA_OK && !config->has_no_plugins)
-        code = fa_plugins_create(&runtime->plugins, runtime->pool, runtime->loop, runtime->spawner,
-                                 config, err);
+    if (code != FAINA_OK || config->has_no_plugins)
+        return code;
+    code = fa_plugins_create(&runtime->plugins, runtime->pool, runtime->loop, runtime->spawner,
+                             config, err);
+    if (code == FAINA_OK)
+        fa_plugins_offer(runtime->plugins, service,
+                         config->namespace_count == 1 ? config->namespaces[0] : NULL);
     return code;
 }
 
@@ -112,7 +116,7 @@ enum faina_code fa_runtime_start(struct fa_runtime **out, struct fa_service *ser
     if (code == FAINA_OK)
         code = start_pool(runtime, service, config, err);
     if (code == FAINA_OK)
-        code = start_folder(runtime, config, err);
+        code = start_folder(runtime, service, config, err);
     if (code != FAINA_OK) {
         fa_runtime_stop(runtime, 0);
         fa_runtime_destroy(runtime);

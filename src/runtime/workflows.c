@@ -170,27 +170,16 @@ static void tell_mistakes(struct fa_workflows *workflows, const struct entry *en
 }
 
 /* False: what is wrong was told. */
-static bool read_definition(struct fa_workflows *workflows, struct entry *entry, const char *path,
-                            const struct stat *st, struct fa_arena *arena,
-                            const struct fa_workflow **out)
+static bool parse_definition(struct fa_workflows *workflows, struct entry *entry,
+                             struct fa_bytes text, enum fa_workflow_format format,
+                             struct fa_arena *arena, const struct fa_workflow **out)
 {
     struct fa_mistakes mistakes = {0};
-    enum fa_workflow_format format;
     const struct entry *rival;
     struct faina_error err;
-    enum faina_code code;
-    struct fa_buf text;
 
     fa_error_clear(&err);
-    fa_buf_init(&text, FA_WORKFLOW_SIZE_MAX);
-    code = fa_folder_check(path, st, &err);
-    if (code == FAINA_OK)
-        code = fa_file_read(path, &text, &err);
-    if (code == FAINA_OK && fa_workflow_format_of(path, &format))
-        code = fa_workflow_read((struct fa_bytes){text.ptr, text.len}, format, arena, out,
-                                &mistakes, &err);
-    fa_buf_finish(&text);
-    if (code == FAINA_OK) {
+    if (fa_workflow_read(text, format, arena, out, &mistakes, &err) == FAINA_OK) {
         rival = find_rival(workflows, entry, (*out)->name);
         entry->has_rival = rival != NULL;
         if (!rival)
@@ -199,10 +188,36 @@ static bool read_definition(struct fa_workflows *workflows, struct entry *entry,
                      (*out)->name, rival->file);
     }
     tell_mistakes(workflows, entry, &mistakes, &err);
-    fa_tell(&workflows->config.log, FA_LOG_ERROR, "%s is not used%s%s", entry->file,
-            entry->workflow ? "; as before stays workflow " : "",
-            entry->workflow ? entry->workflow : "");
     return false;
+}
+
+static bool read_definition(struct fa_workflows *workflows, struct entry *entry, const char *path,
+                            const struct stat *st, struct fa_arena *arena,
+                            const struct fa_workflow **out)
+{
+    enum fa_workflow_format format = FA_WORKFLOW_JSON;
+    struct faina_error err;
+    enum faina_code code;
+    struct fa_buf text;
+    bool is_good;
+
+    fa_error_clear(&err);
+    fa_buf_init(&text, FA_WORKFLOW_SIZE_MAX);
+    code = fa_folder_check(path, st, &err);
+    if (code == FAINA_OK)
+        code = fa_file_read(path, &text, &err);
+    (void)!fa_workflow_format_of(path, &format);
+    if (code != FAINA_OK)
+        tell_mistakes(workflows, entry, &(struct fa_mistakes){0}, &err);
+    is_good = code == FAINA_OK &&
+              parse_definition(workflows, entry, (struct fa_bytes){text.ptr, text.len}, format,
+                               arena, out);
+    fa_buf_finish(&text);
+    if (!is_good)
+        fa_tell(&workflows->config.log, FA_LOG_ERROR, "%s is not used%s%s", entry->file,
+                entry->workflow ? "; as before stays workflow " : "",
+                entry->workflow ? entry->workflow : "");
+    return is_good;
 }
 
 /* Applies the file. False: the store could not be asked, so try again. */
@@ -420,6 +435,27 @@ static void look_first(struct fa_post *post)
     look(&workflows->watched);
     workflows->has_begun = true;
     sem_post(&workflows->begun);
+}
+
+void fa_workflows_offer(struct fa_service *service, const struct fa_workflows_config *config,
+                        const char *definition)
+{
+    const char *slash = strrchr(config->path, '/');
+    struct fa_workflows workflows = {.service = service, .config = *config};
+    struct entry entry = {.file = strdup(slash ? slash + 1 : config->path)};
+    const struct fa_workflow *workflow = NULL;
+    struct fa_arena arena = {0};
+    struct faina_error err;
+
+    fa_error_clear(&err);
+    if (parse_definition(&workflows, &entry, fa_str(definition), FA_WORKFLOW_JSON, &arena,
+                         &workflow) &&
+        store(&workflows, &entry, workflow, &arena, &err) != FAINA_OK)
+        fa_tell(&config->log, FA_LOG_ERROR, "the workflow of %s can't be stored: %s", entry.file,
+                err.message);
+    fa_arena_finish(&arena);
+    free(entry.workflow);
+    free(entry.file);
 }
 
 enum faina_code fa_workflows_create(struct fa_workflows **out, struct fa_service *service,

@@ -38,6 +38,9 @@ FA_MUST_CHECK enum faina_code fa_workflows_create(struct fa_workflows **out,
                                                   struct fa_service *service,
                                                   const struct fa_workflows_config *config,
                                                   struct faina_error *err);
+/* Applies one definition, in JSON, that comes from elsewhere: config->path tells from where. */
+void fa_workflows_offer(struct fa_service *service, const struct fa_workflows_config *config,
+                        const char *definition);
 void fa_workflows_destroy(struct fa_workflows *workflows); /* before the service; NULL is fine */
 
 #endif

@@ -193,6 +193,74 @@ static void test_plugins__unusable_ones_are_told(struct fa_t *t)
     world_close(&w);
 }
 
+/* The only task of the event's answer. */
+static const char *emit(struct fa_t *t, const char *data)
+{
+    struct faina_emit event = {.type = "x", .data = data};
+
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_EMIT, .emit = &event}));
+    CHECK_TRUE(t->op.emitted->count <= 1);
+    return t->op.emitted->count == 1 ? t->op.emitted->tasks[0] : NULL;
+}
+
+static const struct fa_stored_workflow *stored(struct fa_t *t)
+{
+    CHECK_OK(
+        t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_WORKFLOW_LIST, .workflow = {.name = "flow"}}));
+    return t->op.workflows->items;
+}
+
+static bool has_joined(struct fa_t *t, void *arg)
+{
+    (void)arg;
+    CHECK_OK(t, fa_t_list(t, .type = "flow.joined", .statuses = 1u << FAINA_COMPLETED));
+    return t->op.tasks->count == 1;
+}
+
+static void test_plugins__triggers_and_joins(struct fa_t *t)
+{
+    const char *id, *child;
+    struct world w;
+
+    world_open(&w, t);
+    build(&w, "flows", "flows.so", "-DX");
+    world_start(&w);
+    CHECK_TRUE(world_has_logged(&w, "workflow flow version 1 is from flows.so"));
+    CHECK_TRUE(world_has_logged(&w, "handles flow.large by"));
+    CHECK_HAS(stored(t)->definition, "\"match\":\"n > 1\"");
+    CHECK_TRUE(emit(t, "{\"n\":1}") == NULL);
+    id = emit(t, "{\"n\":2,\"more\":[true]}");
+    CHECK_STR(fa_t_task(t, id)->type, "flow.large");
+    CHECK_STR(fa_t_task(t, id)->origin->trigger, "large");
+    world_await(&w, id, FAINA_COMPLETED);
+    child = fa_t_child(t, id, 0);
+    CHECK_STR(fa_t_task(t, child)->type, "flow.made");
+    CHECK_STR(fa_t_task(t, child)->output, "{\"n\":2,\"more\":[true]}");
+    id = emit(t, "{\"n\":2,\"skip\":1}");
+    world_await(&w, id, FAINA_COMPLETED);
+    fa_t_submit(t, .type = "flow.a", .input = "{\"k\":7}");
+    fa_t_submit(t, .type = "flow.b", .input = "{\"k\":7}");
+    fa_t_wait_until(has_joined, t, NULL, "the join");
+    CHECK_HAS(t->op.tasks->items[0].output, "{\"key\":7,\"tasks\":{\"flow.a\":{\"id\":");
+    world_stop(&w, 10000);
+
+    /* The same again changes nothing; another version does. */
+    world_start(&w);
+    CHECK_INT(stored(t)->version, 1);
+    CHECK_TRUE(world_has_logged(&w, "workflow flow version 1 is as in flows.so"));
+    world_stop(&w, 10000);
+    build(&w, "flows", "flows.so", "-DMORE");
+    world_start(&w);
+    CHECK_INT(stored(t)->version, 2);
+    CHECK_TRUE(emit(t, "{\"n\":2}") == NULL);
+    world_stop(&w, 10000);
+    build(&w, "flows", "flows.so", "-DWRONG");
+    world_start(&w);
+    CHECK_INT(stored(t)->version, 2);
+    CHECK_TRUE(world_has_logged(&w, "triggers[0].match: expected a field or a value"));
+    world_close(&w);
+}
+
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
@@ -202,6 +270,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_plugins__a_crash_costs_its_attempts_and_nothing_else),
         FA_T_CASE(test_plugins__one_that_leaks_meets_its_limit),
         FA_T_CASE(test_plugins__unusable_ones_are_told),
+        FA_T_CASE(test_plugins__triggers_and_joins),
     };
 
     return fa_t_main(argc, argv, "plugins", cases, FA_COUNT(cases));

@@ -8,9 +8,11 @@
 
 #define OUTPUT_MAX 4096
 
-static const char data_text[] =
-    "{\"hash\":\"ab\\\"c\\u00e9\",\"n\":12345678901234567890,\"f\":1.50,\"t\":true,\"z\":null,"
-    "\"o\":{\"a\":[1,{\"b\":\"x\"}]},\"odd name\":\"!\",\"a}b\":7,\"empty\":\"\"}";
+#define DATA_TEXT                                                                                  \
+    "{\"hash\":\"ab\\\"c\\u00e9\",\"n\":12345678901234567890,\"f\":1.50,\"t\":true,\"z\":null,"    \
+    "\"o\":{\"a\":[1,{\"b\":\"x\"}]},\"odd name\":\"!\",\"a}b\":7,\"empty\":\"\"}"
+
+static const char data_text[] = DATA_TEXT;
 
 static const struct fa_template *compile(const char *json, const struct fa_template_join *join,
                                          struct fa_arena *arena)
@@ -38,6 +40,7 @@ static void test_template__rendered(void **state)
         {"\"${t}\"", "true"},
         {"\"${z}\"", "null"},
         {"\"${o}\"", "{\"a\":[1,{\"b\":\"x\"}]}"},
+        {"{\"x\":\"${}\"}", "{\"x\":" DATA_TEXT "}"},
         {"{\"x\":\"${o.a}\"}", "{\"x\":[1,{\"b\":\"x\"}]}"},
         {"[\"${o.a[1].b}\", \"${o.a[0]}\"]", "[\"x\", 1]"},
         {"\"${['odd name']}\"", "\"!\""},
@@ -140,7 +143,7 @@ static void test_template__refusals(void **state)
         int column;
         const char *message;
     } cases[] = {
-        {"\"${}\"", 4, "expected a field in ${...} at line 1, column 4"},
+        {"\"${} \"", 4, "expected a field in ${...} at line 1, column 4"},
         {"\"${\"", 4, "expected a field in ${...}"},
         {"\"x${\"", 5, "expected a field"},
         {"\"${a\"", 5, "expected } at the end of ${...}"},
