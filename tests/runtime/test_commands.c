@@ -3,6 +3,8 @@
  */
 #include "runtime/world.h"
 
+#include "base/clock.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -442,8 +444,10 @@ static void test_commands__timeout(struct fa_t *t)
     world_close(&w);
 }
 
+/* Well before the next regular beat, which is a third of the lease away. */
 static void test_commands__cancellation_reaches_the_child(struct fa_t *t)
 {
+    int64_t cancelled_us;
     const char *id;
     struct world w;
 
@@ -451,12 +455,14 @@ static void test_commands__cancellation_reaches_the_child(struct fa_t *t)
     world_script(&w, "slow",
                  "trap 'touch told; exit 1' TERM; echo $$ > .pid.tmp; mv .pid.tmp pid\n"
                  "sleep 100 & wait");
-    w.config.lease_ms = 600;
+    w.config.lease_ms = 90000;
     world_start(&w);
     id = fa_t_submit(t, .type = "slow");
     await_file(&w, "pid");
+    cancelled_us = fa_clock_mono_us();
     CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
     await_file(&w, "told");
+    CHECK_TRUE(fa_clock_mono_us() - cancelled_us < 8000000);
     await_death(&w, "pid");
     world_stop(&w, 10000);
     CHECK_NOW(t, id, FAINA_CANCELLED);
