@@ -322,17 +322,30 @@ static const char *const phase_names[] = {
     [FAINA_PHASE_ERROR] = "error",
 };
 
+/* A trace of the task's own: its id, and for each attempt a span. Not sampled. */
+static const char *own_trace(struct fa_job *job)
+{
+    char trace[FAINA_ID_SIZE] = "";
+    size_t len = 0;
+
+    for (const char *at = job->task->id; *at; at++)
+        if (*at != '-' && len < sizeof(trace) - 1)
+            trace[len++] = *at;
+    return fa_arena_printf(&job->arena, "00-%.32s-%08x%08x-00", trace, (unsigned)job->id.tail,
+                           (unsigned)job->task->fence);
+}
+
 /* Of the trace that the task belongs to, when its metadata names one. */
 static const char *traceparent(struct fa_job *job)
 {
     struct fa_json metadata, value;
 
     if (!job->task->metadata)
-        return NULL;
+        return own_trace(job);
     metadata = fa_json_value(fa_str(job->task->metadata));
     if (metadata.type != FA_JSON_OBJECT || !fa_json_member(metadata, "traceparent", &value) ||
         value.type != FA_JSON_STRING)
-        return NULL;
+        return own_trace(job);
     return fa_json_text(value, &job->arena);
 }
 
@@ -351,7 +364,6 @@ static const char **make_env(struct child *child)
     const struct fa_settings *settings = &child->command->settings;
     const struct faina_task *task = child->job->task;
     struct fa_arena *arena = &child->job->arena;
-    const char *trace = traceparent(child->job);
     size_t count;
     const char **env = fa_clean_environment(arena, settings->env_count + 9, &count);
 
@@ -364,8 +376,7 @@ static const char **make_env(struct child *child)
     env[count++] = fa_arena_printf(arena, "FAINA_PHASE=%s", phase_names[task->phase]);
     env[count++] = fa_arena_printf(arena, "FAINA_FENCE=%lld", (long long)task->fence);
     env[count++] = fa_arena_printf(arena, "FAINA_RESOURCES=%s", resource_list(task, arena));
-    if (trace)
-        env[count++] = fa_arena_printf(arena, "FAINA_TRACEPARENT=%s", trace);
+    env[count++] = fa_arena_printf(arena, "FAINA_TRACEPARENT=%s", traceparent(child->job));
     return env;
 }
 

@@ -13,6 +13,7 @@
 #define FA_HANDLER_H
 
 #include "base/bytes.h"
+#include "model/id.h"
 #include "runtime/loop.h"
 
 #include <faina.h>
@@ -86,9 +87,11 @@ struct fa_job {
     /* pool.c's. */
     struct fa_pool *pool;
     struct fa_job *next, **link; /* among all that are held */
-    struct fa_job *queue_next;   /* in line for a slot */
-    struct fa_job *dirty_next;   /* there is something to tell the engine */
-    struct fa_claimed *claimed;  /* the claim it came with, and its memory */
+    struct fa_id id;
+    struct fa_job *bucket_next; /* in the table of all that are held */
+    struct fa_job *queue_next;  /* in line for a slot */
+    struct fa_job *dirty_next;  /* there is something to tell the engine */
+    struct fa_claimed *claimed; /* the claim it came with, and its memory */
     size_t refs;
     int state;
     bool is_dirty, needs_amend, needs_start, has_report;

@@ -40,9 +40,9 @@ const char *fa_note_text(struct fa_arena *arena, const char *ptr, size_t len)
     return text;
 }
 
-static double seconds(const struct timeval *time)
+static int64_t to_us(const struct timeval *time)
 {
-    return (double)time->tv_sec + (double)time->tv_usec / 1e6;
+    return (int64_t)time->tv_sec * 1000000 + time->tv_usec;
 }
 
 static void put_log(struct fa_json_writer *w, struct fa_arena *arena, const struct fa_note *note,
@@ -78,7 +78,8 @@ static void put_usage(struct fa_json_writer *w, const struct fa_note *note)
     fa_json_key(w, "seconds");
     fa_json_put_double(w, (double)note->took_us / 1e6);
     fa_json_key(w, "cpuSeconds");
-    fa_json_put_double(w, seconds(&note->usage.ru_utime) + seconds(&note->usage.ru_stime));
+    fa_json_put_double(w,
+                       (double)(to_us(&note->usage.ru_utime) + to_us(&note->usage.ru_stime)) / 1e6);
     fa_json_key(w, "memoryBytes");
     fa_json_put_int(w, (int64_t)note->usage.ru_maxrss * 1024);
 }

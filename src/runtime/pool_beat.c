@@ -3,6 +3,10 @@
  * leases of all that is held in the same call, and stops what turns out to be cancelled or lost
  * (P3).
  *
+ * Where the engine tells of ends it beats at once when a task that is held has ended. An end on
+ * another node is told to who expects it, so what has run for a moment is expected. Where the
+ * engine tells nothing the beats are closer together while something is held.
+ *
  * An engine that knows no workers gets a heartbeat for each task instead.
  */
 #include "runtime/pool_inner.h"
@@ -15,6 +19,7 @@
 
 #define ALIVE_US 20000000 /* at least so often, also when nothing is held */
 #define AGAIN_US 1000000  /* after an error */
+#define DEAF_US 3000000   /* when something is held, and nobody tells of ends */
 
 struct beat {
     struct fa_arena arena;
@@ -25,9 +30,38 @@ struct beat {
     bool is_known; /* the engine can be told of the worker: it handles something */
 };
 
+static int64_t lesser(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static int64_t interval_us(const struct fa_pool *pool)
 {
-    return pool->lease_us / 3 < ALIVE_US ? pool->lease_us / 3 : ALIVE_US;
+    return lesser(pool->lease_us / 3, ALIVE_US);
+}
+
+/* When to beat, at the latest: `at_us` is the regular time. With the mutex held. */
+static int64_t beat_at(const struct fa_pool *pool, int64_t at_us, int64_t last_us)
+{
+    if (pool->is_ending || pool->is_changed || pool->has_news)
+        return 0;
+    if (!pool->is_listening && pool->held_count > 0)
+        return lesser(at_us, last_us + DEAF_US);
+    return at_us;
+}
+
+/* Asks for news of the jobs that run and are not brief; the engine takes it once for each. With
+ * the mutex held. The time when to do so again. */
+static int64_t expect_ends(const struct fa_pool *pool)
+{
+    int64_t now_us = fa_clock_mono_us();
+
+    if (!pool->is_listening || pool->held_count == 0)
+        return INT64_MAX;
+    for (const struct fa_job *job = pool->held; job; job = job->next)
+        if (job->state == FA_JOB_RUNNING && job->start_us + FA_POOL_EXPECT_US <= now_us)
+            fa_service_expect(pool->service, &job->id);
+    return now_us + FA_POOL_EXPECT_US;
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -77,14 +111,17 @@ static void collect(struct fa_pool *pool, struct beat *beat)
 /* Waits for the time. False: the pool ends. */
 static bool begin_beat(struct fa_pool *pool, struct beat *beat, int64_t at_us)
 {
+    int64_t last_us = fa_clock_mono_us(), until_us;
     bool is_ending;
 
     *beat = (struct beat){0};
     pthread_mutex_lock(&pool->mutex);
-    while (!pool->is_ending && !pool->is_changed && fa_clock_mono_us() < at_us)
-        fa_pool_wait(pool, &pool->beater_cond, at_us);
+    while (until_us = beat_at(pool, at_us, last_us), fa_clock_mono_us() < until_us) {
+        pool->beater_us = lesser(until_us, expect_ends(pool));
+        fa_pool_wait(pool, &pool->beater_cond, pool->beater_us);
+    }
     is_ending = pool->is_ending;
-    pool->is_changed = false;
+    pool->is_changed = pool->has_news = false;
     describe(pool, beat);
     if (!is_ending)
         collect(pool, beat);

@@ -207,16 +207,11 @@ static struct fa_job *make_job(struct fa_pool *pool, struct fa_claimed *claimed,
 }
 
 /* Takes the job among those that are held. */
-static void hold(struct fa_pool *pool, struct fa_job *job, struct fa_handler *handler)
+static void hold(struct fa_job *job, struct fa_handler *handler)
 {
     job->handler = handler;
     handler->refs++;
-    job->next = pool->held;
-    job->link = &pool->held;
-    if (job->next)
-        job->next->link = &job->next;
-    pool->held = job;
-    pool->held_count++;
+    fa_pool_hold(job);
 }
 
 static void enqueue(struct fa_pool *pool, struct fa_job *job)
@@ -272,7 +267,7 @@ static bool take_job(struct fa_pool *pool, struct fa_job *job)
 
     pthread_mutex_lock(&pool->mutex);
     handler = fa_pool_find(pool, job->task->type);
-    hold(pool, job, handler ? handler : &pool->nobody);
+    hold(job, handler ? handler : &pool->nobody);
     pool->stats.claimed++;
     fa_pool_watch(pool, job->lease_us);
     job->state = FA_JOB_PREPARING;

@@ -9,6 +9,9 @@
 
 #include <pthread.h>
 
+#define FA_POOL_BUCKETS 1024
+#define FA_POOL_EXPECT_US 1000000 /* a task that runs so long is expected to end elsewhere, too */
+
 enum fa_job_state {
     FA_JOB_PREPARING, /* claimed; the claimer reads what it needs to go on */
     FA_JOB_QUEUED,    /* waits for a slot */
@@ -35,7 +38,11 @@ struct fa_pool {
     pthread_t claimer, sender, beater;
     int thread_count; /* that were started, in this order */
 
+    struct fa_listener listener; /* of ends that others bring about */
+    bool is_listening;           /* false: the engine tells nobody */
+
     struct fa_job *held;
+    struct fa_job *buckets[FA_POOL_BUCKETS]; /* the same, by id */
     int held_count, running;
     struct fa_job *queue, **queue_last;
     int queue_count;
@@ -54,13 +61,15 @@ struct fa_pool {
     atomic_bool give_up; /* the claim that waits shall be made anew, or not at all */
     bool is_claiming;
     bool is_changed;                    /* what the worker can do: the engine shall know */
+    bool has_news;                      /* a job that runs may be of a task that has ended */
     bool has_no_amend;                  /* the engine can't do that */
     bool is_registered, has_no_workers; /* the beater's own */
 
-    int64_t end_us;   /* when the last attempt ended; 0: none has */
-    int64_t gap_us;   /* between two ends, on a sliding average */
-    int64_t idle_us;  /* since when nothing is held */
-    int64_t watch_us; /* when the watchdog looks next */
+    int64_t end_us;    /* when the last attempt ended; 0: none has */
+    int64_t gap_us;    /* between two ends, on a sliding average */
+    int64_t idle_us;   /* since when nothing is held */
+    int64_t beater_us; /* until when the beater sleeps */
+    int64_t watch_us;  /* when the watchdog looks next */
     bool is_watch_posted;
     struct fa_timer watchdog; /* the loop's */
     struct fa_post watch_post;
@@ -70,6 +79,7 @@ struct fa_pool {
 /* All of these are called with the mutex held. */
 void fa_pool_unref(struct fa_job *job); /* may free it */
 void fa_pool_claimed_unref(struct fa_claimed *claimed);
+void fa_pool_hold(struct fa_job *job);  /* it is held from now on */
 void fa_pool_drop(struct fa_job *job);  /* it is not held any more; may free it */
 void fa_pool_dirty(struct fa_job *job); /* the sender has something to tell about it */
 /* Ends a job that no handler has (any more). */

@@ -97,12 +97,31 @@ static void pack_end(struct sender *s, struct fa_job *job)
     }
 }
 
-/* Nobody wants to hear of a task that was cancelled, or is lost. */
+/* Nobody wants to hear the outcome of a task that was cancelled, or is lost: only the note. */
 static bool is_moot(const struct fa_job *job)
 {
     enum fa_stop stop = fa_job_stop(job);
 
     return stop == FA_STOP_CANCELLED || stop == FA_STOP_LOST;
+}
+
+/* What the handler's attempt has left behind. False: nothing. */
+static bool pack_note(struct sender *s, struct fa_job *job)
+{
+    struct fa_op *op;
+
+    if (!job->outcome.note)
+        return false;
+    op = pack(s, job, FA_OP_NOTE);
+    op->note.what = "attempt";
+    op->note.detail = job->outcome.note;
+    return true;
+}
+
+static void drop_moot(struct fa_job *job)
+{
+    job->pool->stats.lost++;
+    fa_pool_drop(job);
 }
 
 /* Packs what is due about a job. False: something about it is not due yet. */
@@ -125,13 +144,17 @@ static bool pack_job(struct sender *s, struct fa_job *job, int64_t now_us, int64
             *next_us = job->report_us;
         return !job->has_report;
     }
-    if (job->outcome.note) {
-        struct fa_op *op = pack(s, job, FA_OP_NOTE);
-
-        op->note.what = "attempt";
-        op->note.detail = job->outcome.note;
-    }
+    pack_note(s, job);
     pack_end(s, job);
+    s->parcels[s->count - 1].is_last = true;
+    return true;
+}
+
+/* All there is to tell about a job that is moot. False: nothing. */
+static bool pack_moot(struct sender *s, struct fa_job *job)
+{
+    if (!pack_note(s, job))
+        return false;
     s->parcels[s->count - 1].is_last = true;
     return true;
 }
@@ -145,15 +168,10 @@ static void pack_all(struct sender *s, int64_t *next_us)
     *next_us = INT64_MAX;
     for (struct fa_job **at = &pool->dirty; *at && s->count + OPS_PER_JOB <= OPS_MAX;) {
         struct fa_job *job = *at;
-        bool is_done;
+        bool is_over = job->state == FA_JOB_ENDED && is_moot(job), is_packed;
 
-        if (job->state == FA_JOB_ENDED && is_moot(job)) {
-            pool->stats.lost++;
-            is_done = true;
-        } else {
-            is_done = pack_job(s, job, now_us, next_us);
-        }
-        if (!is_done) {
+        is_packed = is_over ? pack_moot(s, job) : pack_job(s, job, now_us, next_us);
+        if (!is_packed && !is_over) {
             at = &job->dirty_next;
             continue;
         }
@@ -161,8 +179,8 @@ static void pack_all(struct sender *s, int64_t *next_us)
         if (!*at)
             pool->dirty_last = at;
         job->is_dirty = false;
-        if (job->state == FA_JOB_ENDED && is_moot(job))
-            fa_pool_drop(job);
+        if (!is_packed)
+            drop_moot(job);
         fa_pool_unref(job);
     }
 }
@@ -221,6 +239,10 @@ static bool answer_end(struct fa_pool *pool, struct fa_job *job, const struct fa
     if (fa_pool_is_transient(op->code)) {
         fa_pool_dirty(job);
         return true;
+    }
+    if (op->kind == FA_OP_NOTE) {
+        drop_moot(job);
+        return false;
     }
     if (op->code == FAINA_NOT_SUPPORTED && op->kind == FA_OP_AMEND) {
         give_up_amending(pool, job);

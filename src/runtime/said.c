@@ -7,6 +7,7 @@
 #include "model/check.h"
 #include "model/limits.h"
 #include "model/times.h"
+#include "runtime/note.h"
 #include "service/wire.h"
 
 #include <stdarg.h>
@@ -14,6 +15,7 @@
 
 #define SUBTASK_BYTES_MAX ((size_t)256 * 1024 * 1024) /* of all subtasks of one attempt */
 #define LEVELS_AROUND 3                               /* {"subtask":{"input":... */
+#define SHOWN 80                                      /* bytes of an output that is none */
 
 /* One line being read. */
 struct line {
@@ -294,7 +296,8 @@ static struct fa_outcome complete(struct fa_said *said, const char *output)
     fa_error_clear(&err);
     if (fa_check_json(output, max, "output", FAINA_INVALID_REQUEST, &err) != FAINA_OK)
         return fa_outcome_fail(&said->job->arena, "bad_output", true,
-                               "the output can't be taken: %s", err.message);
+                               "the output can't be taken: %s; it begins: %s", err.message,
+                               fa_note_text(&said->job->arena, output, strnlen(output, SHOWN)));
     return (struct fa_outcome){.kind = FA_OUTCOME_COMPLETE, .output = output};
 }
 

@@ -45,7 +45,7 @@ static bool is_same_text(const char *a, const char *b)
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
-static bool was_noted(struct fa_unit *unit, struct fa_op *op, struct fa_row *row,
+static bool was_noted(struct fa_unit *unit, struct fa_op *op, struct fa_row *row, const char *what,
                       const char *detail)
 {
     struct newest_event newest = {.arena = &unit->arena};
@@ -56,7 +56,7 @@ static bool was_noted(struct fa_unit *unit, struct fa_op *op, struct fa_row *row
         fa_db_one(unit->source.db, FA_SQL_EVENT_LIST, params, 2, sink_newest, &newest, NULL) !=
             FAINA_OK)
         return false;
-    return newest.what != NULL && strcmp(newest.what, "late_result") == 0 &&
+    return newest.what != NULL && strcmp(newest.what, what) == 0 &&
            is_same_text(newest.worker, op->by.worker_id) && is_same_text(newest.detail, detail);
 }
 
@@ -82,7 +82,7 @@ static enum faina_code refuse_late(struct fa_unit *unit, struct fa_op *op, struc
     fa_json_key(&writer, "refused");
     fa_json_put_str(&writer, faina_code_name(code));
     fa_json_end_object(&writer);
-    if (!was_noted(unit, op, row, detail.ptr))
+    if (!was_noted(unit, op, row, "late_result", detail.ptr))
         fa_unit_note(unit, row, "late_result", actor_of(op), op->by.worker_id, detail.ptr);
     fa_buf_finish(&detail);
     return code;
@@ -326,12 +326,26 @@ enum faina_code fa_do_progress(struct fa_unit *unit, struct fa_op *op)
     return fa_answer(unit, op, row);
 }
 
-/* An event by who holds the task; the task stays as it is. */
+/* Whether it comes from an attempt that is over: by a claim that the task had before, or has ended
+ * with. Who gives no fence can't show that. */
+static bool is_afterwards(const struct fa_row *row, const struct fa_op *op)
+{
+    if (op->by.fence <= 0 || op->by.fence > row->fence)
+        return false;
+    return op->by.fence < row->fence || !fa_status_uses(row->status);
+}
+
+/* An event by who holds the task, or has held it; the task stays as it is. */
 enum faina_code fa_do_note(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
     enum faina_code code = find(unit, op, false, &row);
 
+    if (code == FAINA_OK && is_afterwards(row, op)) {
+        if (!was_noted(unit, op, row, op->note.what, op->note.detail))
+            fa_unit_note(unit, row, op->note.what, actor_of(op), op->by.worker_id, op->note.detail);
+        return fa_answer(unit, op, row);
+    }
     if (code == FAINA_OK && fa_rule_find(row->status, FA_PROGRESS) == NULL)
         code = fa_refuse(row, FA_PROGRESS, op);
     if (code == FAINA_OK)

@@ -69,6 +69,26 @@ static void test_amend__a_note_with_the_end_in_one_call(struct fa_t *t)
     CHECK_STORY(t, id, "created claimed started attempt completed");
 }
 
+/* A worker that was cancelled, or was too late, still tells what it saw. */
+static void test_amend__a_note_when_it_is_over(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "a");
+    struct faina_by first = BY("w", .fence = 1), second = BY("v", .fence = 2);
+
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_retry(t, id, NOBODY));
+    CHECK_OK(t, note(t, id, first, "attempt", "1"));
+    fa_t_take(t, id, "v");
+    CHECK_OK(t, note(t, id, first, "attempt", "2"));
+    CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
+    CHECK_OK(t, note(t, id, second, "attempt", "3"));
+    CHECK_OK(t, note(t, id, second, "attempt", "3")); /* told again, noted once */
+    CHECK_CODE(t, note(t, id, BY("v", .fence = 3), "attempt", "4"), FAINA_INVALID_TRANSITION);
+    CHECK_STORY(t, id,
+                "created claimed started retried attempt claimed started attempt cancelled "
+                "attempt");
+}
+
 static void test_amend__notes_that_are_refused(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "a");
@@ -288,6 +308,7 @@ int main(int argc, char **argv)
     static const struct fa_t_case cases[] = {
         FA_T_CASE(test_amend__a_note_changes_nothing_else),
         FA_T_CASE(test_amend__a_note_with_the_end_in_one_call),
+        FA_T_CASE(test_amend__a_note_when_it_is_over),
         FA_T_CASE(test_amend__notes_that_are_refused),
         FA_T_CASE(test_amend__attempts_and_retries),
         FA_T_CASE(test_amend__no_limit),

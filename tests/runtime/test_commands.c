@@ -3,6 +3,9 @@
  */
 #include "runtime/world.h"
 
+#include "base/clock.h"
+
+#include <ctype.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -36,7 +39,7 @@ static void test_commands__exits(struct fa_t *t)
          FAINA_DEAD_LETTER, "mine"},
         {"echo '{\"error\":\"mine\"}' >&3; exit 64", FAINA_FAILED, "mine"},
         {"echo '{\"error\":\"mine\"}' >&3; exit 0", FAINA_DEAD_LETTER, "mine"},
-        {"echo not json", FAINA_FAILED, "the output can't be taken"},
+        {"echo not json", FAINA_FAILED, "it begins: not json\""},
         {"echo '{\"a\":1} {\"b\":2}'", FAINA_FAILED, "the output can't be taken"},
         {"printf '\\000'", FAINA_FAILED, "the output can't be taken"},
         {"printf '\\377'", FAINA_FAILED, "the output can't be taken"},
@@ -102,6 +105,23 @@ static void test_commands__a_retry_is_another_attempt(struct fa_t *t)
  * What it is given
  */
 
+/* Without one in the metadata: of the task, and valid. */
+static void check_own_trace(struct world *w)
+{
+    static const char shape[] = "\"00-____________7___________________-________________-00\"";
+    struct faina_task *task = world_try(w, "trace", NULL, 1, FAINA_COMPLETED);
+    char id[FAINA_ID_SIZE] = "", *end = id;
+
+    CHECK_INT(strlen(task->output), strlen(shape));
+    for (size_t i = 0; i < strlen(shape) && task->output[i]; i++)
+        CHECK_TRUE(shape[i] == '_' ? isxdigit((unsigned char)task->output[i]) != 0
+                                   : shape[i] == task->output[i]);
+    for (const char *at = task->id; *at; at++)
+        if (*at != '-')
+            *end++ = *at;
+    CHECK_HAS(task->output, id);
+}
+
 static void test_commands__environment(struct fa_t *t)
 {
     struct faina_task *task;
@@ -116,6 +136,7 @@ static void test_commands__environment(struct fa_t *t)
                  "\"attempt\":%s,\"phase\":\"%s\",\"fence\":%s,\"trace\":\"%s\",\"extra\":\"%s\"}' "
                  "$FAINA_TASK_ID $FAINA_TASK_TYPE $FAINA_NAMESPACE $FAINA_ATTEMPT $FAINA_PHASE "
                  "$FAINA_FENCE $FAINA_TRACEPARENT \"$EXTRA\"");
+    world_script(&w, "trace", "set -u; echo \"\\\"$FAINA_TRACEPARENT\\\"\"");
     world_file(&w, "env.json", "{\"env\":{\"EXTRA\":\"a b\"}}", 0644);
     world_start(&w);
     id = fa_t_submit(t, .type = "env", .ns = "other",
@@ -127,6 +148,7 @@ static void test_commands__environment(struct fa_t *t)
                            "\"extra\":\"a b\"}",
                            id, (long long)task->fence);
     CHECK_STR(task->output, fact);
+    check_own_trace(&w);
     CHECK_HAS(world_event(&w, id, "attempt"), "PATH=");
     CHECK_TRUE(strstr(world_event(&w, id, "attempt"), "secret") == NULL);
     world_close(&w);
@@ -442,25 +464,54 @@ static void test_commands__timeout(struct fa_t *t)
     world_close(&w);
 }
 
+/* Well before the next regular beat, which is a third of the lease away. */
 static void test_commands__cancellation_reaches_the_child(struct fa_t *t)
+{
+    int64_t cancelled_us;
+    const char *id;
+    struct world w;
+
+    world_open(&w, t);
+    world_script(
+        &w, "slow",
+        "trap 'echo bye >&2; touch told; exit 1' TERM; echo $$ > .pid.tmp; mv .pid.tmp pid\n"
+        "sleep 100 & wait");
+    w.config.lease_ms = 90000;
+    world_start(&w);
+    id = fa_t_submit(t, .type = "slow");
+    await_file(&w, "pid");
+    cancelled_us = fa_clock_mono_us();
+    CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
+    await_file(&w, "told");
+    CHECK_TRUE(fa_clock_mono_us() - cancelled_us < 8000000);
+    await_death(&w, "pid");
+    world_stop(&w, 10000);
+    CHECK_NOW(t, id, FAINA_CANCELLED);
+    CHECK_TRUE(world_event(&w, id, "late_result") == NULL);
+    CHECK_HAS(world_event(&w, id, "attempt"), "\"exitCode\":1");
+    CHECK_HAS(world_event(&w, id, "attempt"), "bye\\n\"");
+    world_close(&w);
+}
+
+static void test_commands__an_attempt_that_lost_its_lease_is_noted(struct fa_t *t)
 {
     const char *id;
     struct world w;
 
     world_open(&w, t);
     world_script(&w, "slow",
-                 "trap 'touch told; exit 1' TERM; echo $$ > .pid.tmp; mv .pid.tmp pid\n"
+                 "echo here >&2; echo $$ > .pid.tmp; mv .pid.tmp pid$FAINA_ATTEMPT\n"
                  "sleep 100 & wait");
     w.config.lease_ms = 600;
     world_start(&w);
     id = fa_t_submit(t, .type = "slow");
-    await_file(&w, "pid");
-    CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
-    await_file(&w, "told");
-    await_death(&w, "pid");
+    await_file(&w, "pid1");
+    CHECK_OK(t, fa_t_pause(t, NULL, "slow"));
+    CHECK_OK(t, fa_t_retry(t, id, NOBODY)); /* takes it away */
+    await_death(&w, "pid1");
     world_stop(&w, 10000);
-    CHECK_NOW(t, id, FAINA_CANCELLED);
-    CHECK_TRUE(world_event(&w, id, "late_result") == NULL);
+    CHECK_NOW(t, id, FAINA_PENDING);
+    CHECK_HAS(world_event(&w, id, "attempt"), "\"log\":\"here\\n\"");
     world_close(&w);
 }
 
@@ -675,6 +726,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_commands__background),
         FA_T_CASE(test_commands__timeout),
         FA_T_CASE(test_commands__cancellation_reaches_the_child),
+        FA_T_CASE(test_commands__an_attempt_that_lost_its_lease_is_noted),
         FA_T_CASE(test_commands__what_it_leaves_behind_is_killed),
         FA_T_CASE(test_commands__sixty_four_at_once),
         FA_T_CASE(test_commands__concurrency_of_a_type),
