@@ -29,7 +29,7 @@
 #define GZIP_SIZE_MIN 2048
 #define STREAM_PIECE_SIZE 4096
 #define BODY_SIZE_BELIEVED ((size_t)256 * 1024)
-#define SWALLOW_SIZE_MAX (64 * 1024) /* of a body that nobody wants */
+#define SWALLOW_SIZE_MAX (16 * 1024 * 1024) /* of a body that nobody wants */
 
 struct fa_connection {
     struct fa_connection *next, **link;
@@ -429,7 +429,8 @@ static void take_body(struct fa_request *req, const char *data, size_t size)
     atomic_fetch_add(&req->server->body_bytes, (long long)size);
 }
 
-/* A refused request: a small body is read away, so that the connection can be used again. */
+/* A refused request: its body is read away, unless it is huge. Many clients look for an answer only
+ * when they have sent everything; and the connection can be used again. */
 static bool swallows(const struct fa_request *req)
 {
     const char *length = fa_request_header(req, "Content-Length");
