@@ -8,9 +8,9 @@
  *   P1  It never holds more than its slots and a bounded prefetch. The prefetch is what it will
  *       need within a moment, by how long tasks take: none when they take long.
  *   P2  While there is a free slot it sleeps in fa_service_claim_wait; nothing is polled.
- *   P3  What it holds it renews in one call, every third of the lease, and at once when it hears that
- *       one of them has ended. What could not be renewed is given up, by the monotonic clock, before
- *       the lease ends.
+ *   P3  What it holds it renews in one call, every third of the lease, and at once when it hears
+ *       that one of them has ended. What could not be renewed is given up, by the monotonic clock,
+ *       before the lease ends.
  *   P4  Outcomes that come while the last ones are being stored go together in the next call. One
  *       that could not be told is told again until the engine has answered.
  *   P5  A stopped pool claims nothing more, gives back what it has not started, lets the rest go on
