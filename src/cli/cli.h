@@ -78,6 +78,10 @@ bool fa_cli_wait_for(struct fa_cli *cli, int64_t timeout_ms, fa_cli_look look, v
 FA_MUST_CHECK int fa_cli_wait_end(struct fa_cli *cli, const char *id, int64_t timeout_ms,
                                   struct fa_arena *arena, struct faina_task **task);
 
+/* Warns of a variable that asks for something that this version can't do. */
+struct fa_log;
+void fa_cli_warn_unused(const struct fa_log *log);
+
 /* ---- out.c: saying things ---- */
 
 void fa_out(struct fa_cli *cli, const char *ptr, size_t len);

@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "model/states.h"
 #include "model/times.h"
 #include "service/address.h"
@@ -55,6 +56,15 @@ int fa_cli_open(struct fa_cli *cli)
     struct faina_error err;
 
     return fa_cli_try_open(cli, &err) == FAINA_OK ? FA_EXIT_OK : fa_cli_fail(cli, &err);
+}
+
+void fa_cli_warn_unused(const struct fa_log *log)
+{
+    const char *broker = getenv("FAINA_BROKER");
+
+    if (broker && broker[0])
+        FA_LOG(log, FA_LOG_WARN, "FAINA_BROKER is set, but this version speaks to no broker",
+               {NULL, NULL});
 }
 
 void fa_cli_close(struct fa_cli *cli)

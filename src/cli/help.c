@@ -59,12 +59,43 @@ static void print_flag(const struct fa_cli *cli, FILE *to, const struct fa_flag 
     print_wrapped(cli, to, flag->help, FLAG_COLUMN);
 }
 
+static bool is_of_noun(const struct fa_verb *verb, const char *noun)
+{
+    size_t len = strlen(noun);
+
+    return strncmp(verb->name, noun, len) == 0 && verb->name[len] == ' ';
+}
+
+/* How wide the columns of names and arguments are; noun NULL: of all verbs. */
+static void measure(const char *noun, int *names, int *arguments)
+{
+    *names = *arguments = 0;
+    for (size_t i = 0; i < fa_verb_count; i++) {
+        int name = (int)strlen(fa_verbs[i].name), argument = (int)strlen(fa_verbs[i].arguments);
+
+        if (noun && !is_of_noun(&fa_verbs[i], noun))
+            continue;
+        *names = name > *names ? name : *names;
+        *arguments = argument > *arguments ? argument : *arguments;
+    }
+}
+
 static void print_group(FILE *to, enum fa_verb_group group)
 {
+    int width, unused;
+
+    measure(NULL, &width, &unused);
     fprintf(to, "\n%s:\n", fa_verb_group_title(group));
     for (size_t i = 0; i < fa_verb_count; i++)
         if (fa_verbs[i].group == group)
-            fprintf(to, "  %-14s  %s\n", fa_verbs[i].name, fa_verbs[i].help);
+            fprintf(to, "  %-*s  %s\n", width, fa_verbs[i].name, fa_verbs[i].help);
+}
+
+static void print_common_flags(const struct fa_cli *cli, FILE *to)
+{
+    fprintf(to, "\nFlags of every verb:\n");
+    for (const struct fa_flag *flag = fa_common_flags; flag->name; flag++)
+        print_flag(cli, to, flag);
 }
 
 void fa_help_general(struct fa_cli *cli, FILE *to)
@@ -86,16 +117,18 @@ void fa_help_general(struct fa_cli *cli, FILE *to)
 
 void fa_help_noun(struct fa_cli *cli, const char *noun, FILE *to)
 {
-    size_t len = strlen(noun);
+    int names, arguments;
 
-    (void)cli;
+    measure(noun, &names, &arguments);
     fprintf(to, "Usage: faina %s VERB [arguments] [flags]\n\n", noun);
     for (size_t i = 0; i < fa_verb_count; i++) {
         const struct fa_verb *verb = &fa_verbs[i];
 
-        if (strncmp(verb->name, noun, len) == 0 && verb->name[len] == ' ')
-            fprintf(to, "  %-14s  %-10s  %s\n", verb->name, verb->arguments, verb->help);
+        if (is_of_noun(verb, noun))
+            fprintf(to, "  %-*s  %-*s  %s\n", names, verb->name, arguments, verb->arguments,
+                    verb->help);
     }
+    print_common_flags(cli, to);
     fprintf(to, "\nfaina %s VERB --help says more.\n", noun);
 }
 
@@ -115,11 +148,8 @@ void fa_help_verb(struct fa_cli *cli, const struct fa_verb *verb, FILE *to)
         for (const struct fa_flag *flag = verb->flags; flag->name; flag++)
             print_flag(cli, to, flag);
     }
-    if (!verb->is_raw) {
-        fprintf(to, "\nFlags of every verb:\n");
-        for (const struct fa_flag *flag = fa_common_flags; flag->name; flag++)
-            print_flag(cli, to, flag);
-    }
+    if (!verb->is_raw)
+        print_common_flags(cli, to);
     if (!verb->examples)
         return;
     fprintf(to, "\nExamples:\n");

@@ -155,13 +155,13 @@ static int act_on_ids(struct fa_cli *cli, const struct action *action)
  * All that match
  */
 
-/* How many tasks there are of the type (NULL: any) in the statuses. */
-static int count_matches(struct fa_cli *cli, unsigned statuses, const char *type, int64_t *out)
+int fa_count_matches(struct fa_cli *cli, const char *ns, unsigned statuses, const char *type,
+                     int64_t *out)
 {
     struct fa_op op = {.kind = FA_OP_STATS};
     int code;
 
-    op.name.ns = cli->ns;
+    op.name.ns = ns;
     code = fa_cli_run(cli, &op);
     if (code != FA_EXIT_OK)
         return code;
@@ -270,14 +270,14 @@ static int act_on_all(struct fa_cli *cli, const struct action *action)
         statuses = action->usual;
     if (action->version > 0)
         return fa_cli_usage(cli, "--if-version is for one task");
-    if (!fa_flag_is_given(cli, "yes") && !(cli->in_is_tty && cli->err_is_tty))
-        return fa_cli_usage(cli,
-                            "%s --all asks first, and there is no terminal to ask on: add "
-                            "--yes to mean it",
-                            cli->verb->name);
-    code = count_matches(cli, statuses, fa_flag(cli, "type"), &count);
+    code = fa_count_matches(cli, cli->ns, statuses, fa_flag(cli, "type"), &count);
     if (code != FA_EXIT_OK)
         return code;
+    if (!fa_flag_is_given(cli, "yes") && !(cli->in_is_tty && cli->err_is_tty))
+        return fa_cli_usage(cli,
+                            "%s --all is about %s and asks first, and there is no terminal to ask "
+                            "on: add --yes to mean it",
+                            cli->verb->name, fa_text_plural(&cli->arena, count, "task"));
     if (count == 0) {
         print_counter(cli, action, 0, 0);
         return FA_EXIT_OK;

@@ -281,6 +281,43 @@ static int read_purge(struct fa_cli *cli, struct faina_purge *purge)
     return FA_EXIT_OK;
 }
 
+/* What it is about. Ages are not counted by the store, and what was removed from view isn't. */
+static int describe_purge(struct fa_cli *cli, const struct faina_purge *purge, const char **out)
+{
+    const unsigned ended = 1u << FAINA_COMPLETED | 1u << FAINA_FAILED | 1u << FAINA_DEAD_LETTER |
+                           1u << FAINA_CANCELLED;
+    int64_t count = 0;
+    int code = fa_count_matches(cli, purge->ns ? purge->ns : "*",
+                                purge->statuses ? purge->statuses : ended, purge->type, &count);
+
+    if (purge->deleted_only)
+        *out = "the tasks that were removed from view";
+    else
+        *out = fa_arena_printf(&cli->arena, "%s%s, and those removed from view",
+                               purge->ended_before_us ? "up to " : "",
+                               fa_text_plural(&cli->arena, count, "ended task"));
+    return code;
+}
+
+static int confirm_purge(struct fa_cli *cli, const struct faina_purge *purge)
+{
+    const char *what;
+    int code = fa_cli_open(cli);
+
+    if (code != FA_EXIT_OK || fa_flag_is_given(cli, "yes"))
+        return code;
+    code = describe_purge(cli, purge, &what);
+    if (code != FA_EXIT_OK)
+        return code;
+    if (!(cli->in_is_tty && cli->err_is_tty))
+        return fa_cli_usage(cli,
+                            "db purge would remove %s, for good, and asks first; there is no "
+                            "terminal to ask on: add --yes to mean it",
+                            what);
+    return fa_cli_ask(cli, "Remove %s for good, history and all?", what) ? FA_EXIT_OK
+                                                                         : FA_EXIT_FAILURE;
+}
+
 int fa_verb_db_purge(struct fa_cli *cli)
 {
     struct faina_purge purge = {0};
@@ -289,13 +326,9 @@ int fa_verb_db_purge(struct fa_cli *cli)
     int code = read_purge(cli, &purge);
 
     if (code == FA_EXIT_OK)
-        code = fa_cli_open(cli);
+        code = confirm_purge(cli, &purge);
     if (code != FA_EXIT_OK)
         return code;
-    if (cli->in_is_tty && cli->err_is_tty && !fa_flag_is_given(cli, "yes") &&
-        !fa_cli_ask(cli, "Remove these %s tasks for good, history and all?",
-                    purge.deleted_only ? "deleted" : "ended"))
-        return FA_EXIT_FAILURE;
     fa_progress_start(&progress, cli, "Purging", 0);
     do {
         struct fa_op op = {.kind = FA_OP_PURGE, .purge = &purge};

@@ -370,5 +370,7 @@ int fa_verb_serve(struct fa_cli *cli)
         return fa_cli_usage(cli, "FAINA_LOG must be error, warn, info or debug");
     options.log = &log;
     code = read_options(cli, &options, &beside);
+    if (code == FA_EXIT_OK)
+        fa_cli_warn_unused(&log);
     return code == FA_EXIT_OK ? serve(cli, &options, &beside) : code;
 }

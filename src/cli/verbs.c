@@ -29,7 +29,8 @@ const struct fa_flag fa_common_flags[] = {
     {"output", 'o', "FORMAT", "table (on a terminal), json (otherwise) or jsonl",
      "table json jsonl"},
     {"url", 0, "URL",
-     "the engine: sqlite:PATH, postgres://... or memory: (default: by the environment)"},
+     "the engine: sqlite:PATH, postgres://..., http(s)://... (a server) or memory: (default: by "
+     "the environment)"},
     {"namespace", 0, "NS", "the namespace (default $FAINA_NAMESPACE, else default)"},
     {"help", 'h', NULL, "show this help"},
     F_END,
@@ -417,8 +418,8 @@ const struct fa_verb fa_verbs[] = {
      0, 1, fa_verb_workflow_joins, workflow_joins_flags},
     {"workflow test", FA_GROUP_ADMIN, "[FILE]", "try a definition or a match expression",
      "With FILE: is it good? With --last as well: which tasks would its triggers have made from "
-     "the events that are kept? Nothing is made. Joins are not played back, and of the ends of "
-     "tasks only those are kept that a trigger wanted.\n"
+     "the events that are kept? Nothing is made. A table or a JSON object counts them; with -o "
+     "jsonl each is a line.\n"
      "With --match and --data: true or false, and the clause that decided.",
      "faina workflow test --match \"size > 10 AND kind = 'a'\" --data '{\"size\":12}'\n"
      "faina workflow test content.yaml --last 7d",
@@ -466,7 +467,8 @@ const struct fa_verb fa_verbs[] = {
      2, 2, fa_verb_db_copy, NULL},
     {"db purge", FA_GROUP_OPERATE, "", "remove ended tasks from the store for good",
      "With no flag, those that rm has removed from view; with flags, all ended tasks that they "
-     "leave. In all namespaces unless --namespace is given. Asks first on a terminal.",
+     "leave. In all namespaces unless --namespace is given. Asks first on a "
+     "terminal; without one it needs --yes.",
      "faina db purge --older-than 7d --status completed --yes",
      0, 0, fa_verb_db_purge, purge_flags},
     {"bench", FA_GROUP_OPERATE, "[FLAGS]", "measure the engine against raw SQLite", NULL, NULL,

@@ -64,6 +64,10 @@ void fa_help_general(struct fa_cli *cli, FILE *to);
 void fa_help_verb(struct fa_cli *cli, const struct fa_verb *verb, FILE *to);
 void fa_help_noun(struct fa_cli *cli, const char *noun, FILE *to);
 
+/* manage.c: how many tasks there are of the type (NULL: any) in the statuses; ns "*": in all. */
+FA_MUST_CHECK int fa_count_matches(struct fa_cli *cli, const char *ns, unsigned statuses,
+                                   const char *type, int64_t *out);
+
 /* The verbs. Each returns the exit code. */
 int fa_verb_serve(struct fa_cli *cli);  /* serve.c */
 int fa_verb_submit(struct fa_cli *cli); /* submit.c */

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,6 +69,16 @@ static const char *handlers_folder(struct fa_cli *cli)
     return folder && folder[0] ? folder : "handlers";
 }
 
+static int check_handlers(struct fa_cli *cli, const char *folder)
+{
+    struct stat st;
+    int why = stat(folder, &st) != 0 ? errno : S_ISDIR(st.st_mode) ? 0 : ENOTDIR;
+
+    if (why == 0)
+        return FA_EXIT_OK;
+    return fa_cli_usage(cli, "the handlers folder %.300s can't be read: %s", folder, strerror(why));
+}
+
 static int read_flags(struct fa_cli *cli, struct worker *worker)
 {
     struct fa_runtime_config *config = &worker->config;
@@ -91,6 +102,8 @@ static int read_flags(struct fa_cli *cli, struct worker *worker)
         code = read_checks(cli, config);
     if (code == FA_EXIT_OK && config->lease_ms > FA_LEASE_MS_MAX)
         code = fa_cli_usage(cli, "--lease is at most 24h");
+    if (code == FA_EXIT_OK)
+        code = check_handlers(cli, handlers_folder(cli));
     config->concurrency = (int)concurrency;
     config->services = fa_flag_list(cli, "services", &config->service_count);
     config->worker_id = fa_flag(cli, "worker");
@@ -181,6 +194,7 @@ int fa_verb_worker(struct fa_cli *cli)
 
     if (code != FA_EXIT_OK)
         return code;
+    fa_cli_warn_unused(&worker.log);
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);

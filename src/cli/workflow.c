@@ -70,6 +70,67 @@ int fa_workflow_load(struct fa_cli *cli, const char *file, struct fa_bytes *text
     return FA_EXIT_USAGE;
 }
 
+/* What is stored now, of the operations that were done: one as itself, several as a list. */
+static void print_stored(struct fa_cli *cli, const struct fa_op *ops, size_t count)
+{
+    bool is_list = cli->format == FA_CLI_JSON && count > 1;
+    struct fa_out_json json;
+
+    if (is_list) {
+        fa_out_json_begin(cli, &json);
+        fa_json_begin_object(&json.writer);
+        fa_json_key(&json.writer, "items");
+        fa_json_begin_array(&json.writer);
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (ops[i].code != FAINA_OK)
+            continue;
+        if (!is_list)
+            fa_out_json_begin(cli, &json);
+        fa_wire_put_workflow(&json.writer, ops[i].workflow_answer);
+        if (!is_list)
+            fa_out_json_end(cli, &json);
+    }
+    if (is_list) {
+        fa_json_end_array(&json.writer);
+        fa_json_end_object(&json.writer);
+        fa_out_json_end(cli, &json);
+    }
+}
+
+static void print_applied(struct fa_cli *cli, const struct fa_op *ops, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (ops[i].code == FAINA_OK)
+            fa_outf(cli, "%s version %lld%s%s\n", ops[i].workflow_answer->name,
+                    (long long)ops[i].workflow_answer->version,
+                    ops[i].existing ? ", unchanged" : "",
+                    ops[i].workflow_answer->is_enabled ? "" : ", disabled");
+}
+
+/* The sentences about those that were refused; the code of the first. */
+static int tell_refusals(struct fa_cli *cli, const struct fa_op *ops, size_t count)
+{
+    int code = FA_EXIT_OK;
+
+    fflush(stdout); /* before what follows on stderr */
+    for (size_t i = 0; i < count; i++) {
+        int one = ops[i].code == FAINA_OK ? FA_EXIT_OK : fa_cli_fail(cli, &ops[i].error);
+
+        code = code == FA_EXIT_OK ? one : code;
+    }
+    return code;
+}
+
+static size_t count_good(const struct fa_op *ops, size_t count)
+{
+    size_t good = 0;
+
+    for (size_t i = 0; i < count; i++)
+        good += ops[i].code == FAINA_OK;
+    return good;
+}
+
 /* All files in one transaction, after all of them were found good. */
 int fa_verb_workflow_apply(struct fa_cli *cli)
 {
@@ -93,16 +154,11 @@ int fa_verb_workflow_apply(struct fa_cli *cli)
     if (code != FA_EXIT_OK)
         return code;
     fa_service_run(cli->service, ops, cli->arg_count);
-    for (size_t i = 0; i < cli->arg_count; i++) {
-        if (ops[i].code != FAINA_OK)
-            code = fa_cli_fail(cli, &ops[i].error);
-        else
-            fa_outf(cli, "%s version %lld%s%s\n", ops[i].workflow_answer->name,
-                    (long long)ops[i].workflow_answer->version,
-                    ops[i].existing ? ", unchanged" : "",
-                    ops[i].workflow_answer->is_enabled ? "" : ", disabled");
-    }
-    return code;
+    if (cli->format == FA_CLI_TABLE)
+        print_applied(cli, ops, cli->arg_count);
+    else if (count_good(ops, cli->arg_count) > 0)
+        print_stored(cli, ops, cli->arg_count);
+    return tell_refusals(cli, ops, cli->arg_count);
 }
 
 static void print_workflows_table(struct fa_cli *cli, const struct fa_stored_workflows *workflows)
@@ -204,34 +260,61 @@ int fa_verb_workflow_get(struct fa_cli *cli)
     return code;
 }
 
-/* One operation for each name; the first refusal is the exit code, the others are still done. */
-static int for_each(struct fa_cli *cli, enum fa_op_kind kind, bool is_on)
+/* One operation for each name. What is refused keeps no other from being done. */
+static struct fa_op *for_each(struct fa_cli *cli, enum fa_op_kind kind, bool is_on)
 {
-    int code = FA_EXIT_OK;
+    struct fa_op *ops = fa_arena_zero(&cli->arena, cli->arg_count + 1, sizeof(*ops));
 
-    for (size_t i = 0; i < cli->arg_count; i++) {
-        struct fa_op op = {.kind = kind,
-                           .workflow = {.ns = cli->ns, .name = cli->args[i], .enable = is_on}};
-        int one = fa_cli_run(cli, &op);
-
-        code = code == FA_EXIT_OK ? one : code;
-    }
-    return code;
+    for (size_t i = 0; i < cli->arg_count; i++)
+        ops[i] = (struct fa_op){
+            .kind = kind,
+            .workflow = {.ns = cli->ns, .name = cli->args[i], .enable = is_on},
+            .arena = &cli->arena,
+        };
+    fa_service_run(cli->service, ops, cli->arg_count);
+    return ops;
 }
 
 int fa_verb_workflow_rm(struct fa_cli *cli)
 {
-    return for_each(cli, FA_OP_WORKFLOW_REMOVE, false);
+    struct fa_op *ops;
+    int code = fa_cli_open(cli);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    ops = for_each(cli, FA_OP_WORKFLOW_REMOVE, false);
+    for (size_t i = 0; cli->format == FA_CLI_TABLE && i < cli->arg_count; i++)
+        if (ops[i].code == FAINA_OK)
+            fa_outf(cli, "removed workflow %s\n", cli->args[i]);
+    if (cli->format != FA_CLI_TABLE && count_good(ops, cli->arg_count) > 0)
+        fa_outf(cli, "{\"deleted\":%zu}\n", count_good(ops, cli->arg_count));
+    return tell_refusals(cli, ops, cli->arg_count);
+}
+
+static int set_enabled(struct fa_cli *cli, bool is_on)
+{
+    struct fa_op *ops;
+    int code = fa_cli_open(cli);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    ops = for_each(cli, FA_OP_WORKFLOW_ENABLE, is_on);
+    for (size_t i = 0; cli->format == FA_CLI_TABLE && i < cli->arg_count; i++)
+        if (ops[i].code == FAINA_OK)
+            fa_outf(cli, "%s workflow %s\n", is_on ? "enabled" : "disabled", cli->args[i]);
+    if (cli->format != FA_CLI_TABLE && count_good(ops, cli->arg_count) > 0)
+        print_stored(cli, ops, cli->arg_count);
+    return tell_refusals(cli, ops, cli->arg_count);
 }
 
 int fa_verb_workflow_enable(struct fa_cli *cli)
 {
-    return for_each(cli, FA_OP_WORKFLOW_ENABLE, true);
+    return set_enabled(cli, true);
 }
 
 int fa_verb_workflow_disable(struct fa_cli *cli)
 {
-    return for_each(cli, FA_OP_WORKFLOW_ENABLE, false);
+    return set_enabled(cli, false);
 }
 
 /* ------------------------------------------------------------------------------------------

@@ -124,7 +124,7 @@ static void print_fire(struct play *play, const char *key, const char *task, con
 {
     struct fa_out_json json;
 
-    if (!play->cli->has_format || play->cli->format == FA_CLI_TABLE)
+    if (play->cli->format != FA_CLI_JSONL)
         return;
     fa_out_json_begin(play->cli, &json);
     fa_json_begin_object(&json.writer);

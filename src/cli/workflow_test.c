@@ -72,7 +72,7 @@ static int test_match(struct fa_cli *cli)
     fa_match_data_init(&data, fa_str(text));
     if (fa_match_run(match, &data, &verdict, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
-    if (cli->has_format && cli->format != FA_CLI_TABLE) {
+    if (cli->format != FA_CLI_TABLE) {
         fa_out_json_begin(cli, &json);
         fa_wire_put_verdict(&json.writer, match, &verdict);
         fa_out_json_end(cli, &json);
@@ -117,7 +117,7 @@ static void play_event(struct fa_cli *cli, const struct fa_workflow *workflow,
                        const struct fa_happening *event, struct tally *tallies,
                        struct fa_arena *arena)
 {
-    bool is_told = cli->has_format && cli->format != FA_CLI_TABLE;
+    bool is_told = cli->format == FA_CLI_JSONL;
     struct fa_match_data data;
 
     fa_match_data_init(&data, fa_str(event->data));
@@ -188,6 +188,69 @@ static void print_tallies(struct fa_cli *cli, const struct fa_workflow *workflow
     fa_table_finish(&table);
 }
 
+static void put_count(struct fa_json_writer *w, const char *key, int64_t count)
+{
+    fa_json_key(w, key);
+    fa_json_put_int(w, count);
+}
+
+static void put_text(struct fa_json_writer *w, const char *key, const char *text)
+{
+    fa_json_key(w, key);
+    fa_json_put_str(w, text);
+}
+
+static void put_trigger(struct fa_json_writer *w, const struct fa_workflow_trigger *trigger,
+                        const struct tally *tally)
+{
+    fa_json_begin_object(w);
+    put_text(w, "name", trigger->name);
+    put_text(w, "on", trigger->on);
+    put_count(w, "events", tally->events);
+    put_count(w, "tasks", tally->matched);
+    put_count(w, "failed", tally->failed);
+    put_text(w, "failure", tally->failure);
+    fa_json_end_object(w);
+}
+
+static void put_join(struct fa_json_writer *w, const struct fa_join *join,
+                     const struct fa_join_trial *trial)
+{
+    fa_json_begin_object(w);
+    put_text(w, "name", join->name);
+    put_count(w, "ends", trial->ends);
+    put_count(w, "tasks", trial->fired);
+    put_count(w, "failed", trial->failed);
+    put_count(w, "dropped", trial->dropped);
+    put_count(w, "notComplete", trial->waiting);
+    put_text(w, "failure", trial->failure);
+    fa_json_end_object(w);
+}
+
+/* The table as an object. */
+static void print_report(struct fa_cli *cli, const struct fa_workflow *workflow,
+                         const struct tally *tallies, const struct fa_join_trial *joins)
+{
+    struct fa_out_json json;
+    struct fa_json_writer *w = &json.writer;
+
+    fa_out_json_begin(cli, &json);
+    fa_json_begin_object(w);
+    put_text(w, "name", workflow->name);
+    fa_json_key(w, "triggers");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < workflow->trigger_count; i++)
+        put_trigger(w, &workflow->triggers[i], &tallies[i]);
+    fa_json_end_array(w);
+    fa_json_key(w, "joins");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < workflow->join_count; i++)
+        put_join(w, &workflow->joins[i], &joins[i]);
+    fa_json_end_array(w);
+    fa_json_end_object(w);
+    fa_out_json_end(cli, &json);
+}
+
 static int play_back(struct fa_cli *cli, const struct fa_workflow *workflow, int64_t last_ms)
 {
     struct tally *tallies =
@@ -216,9 +279,30 @@ static int play_back(struct fa_cli *cli, const struct fa_workflow *workflow, int
     } while (code == FA_EXIT_OK && query.cursor && !fa_out_is_broken(cli));
     for (size_t i = 0; code == FA_EXIT_OK && i < workflow->join_count; i++)
         code = fa_join_play(cli, &workflow->joins[i], since_us, &joins[i]);
-    if (code == FA_EXIT_OK && (!cli->has_format || cli->format == FA_CLI_TABLE))
+    if (code == FA_EXIT_OK && cli->format == FA_CLI_TABLE)
         print_tallies(cli, workflow, tallies, joins);
+    if (code == FA_EXIT_OK && cli->format == FA_CLI_JSON)
+        print_report(cli, workflow, tallies, joins);
     return code;
+}
+
+static void print_good(struct fa_cli *cli, const struct fa_workflow *workflow)
+{
+    struct fa_out_json json;
+
+    if (cli->format == FA_CLI_TABLE) {
+        fa_outf(cli, "%s is good: %zu trigger%s, %zu join%s\n", workflow->name,
+                workflow->trigger_count, workflow->trigger_count == 1 ? "" : "s",
+                workflow->join_count, workflow->join_count == 1 ? "" : "s");
+        return;
+    }
+    fa_out_json_begin(cli, &json);
+    fa_json_begin_object(&json.writer);
+    put_text(&json.writer, "name", workflow->name);
+    put_count(&json.writer, "triggerCount", (int64_t)workflow->trigger_count);
+    put_count(&json.writer, "joinCount", (int64_t)workflow->join_count);
+    fa_json_end_object(&json.writer);
+    fa_out_json_end(cli, &json);
 }
 
 int fa_verb_workflow_test(struct fa_cli *cli)
@@ -238,9 +322,7 @@ int fa_verb_workflow_test(struct fa_cli *cli)
         return code;
     if (fa_flag(cli, "last"))
         return play_back(cli, workflow, last_ms);
-    fa_outf(cli, "%s is good: %zu trigger%s, %zu join%s\n", workflow->name, workflow->trigger_count,
-            workflow->trigger_count == 1 ? "" : "s", workflow->join_count,
-            workflow->join_count == 1 ? "" : "s");
+    print_good(cli, workflow);
     return FA_EXIT_OK;
 }
 

@@ -366,6 +366,24 @@ static enum faina_code greet(struct remote *remote, const struct faina_options *
     return code;
 }
 
+/* The server's sentence is about headers; whoever uses this sets variables. */
+static void refuse_token(const struct remote *remote, bool has_token, struct faina_error *err)
+{
+    char why[128];
+
+    if (!err)
+        return;
+    snprintf(why, sizeof(why), "%.120s", err->message);
+    if (has_token)
+        fa_error_set(err, FAINA_UNAUTHORIZED,
+                     "%.200s refuses the token in FAINA_TOKEN or FAINA_TOKEN_FILE: %s",
+                     remote->shown, why);
+    else
+        fa_error_set(err, FAINA_UNAUTHORIZED,
+                     "%.200s wants a token: set FAINA_TOKEN, or FAINA_TOKEN_FILE to a file with it",
+                     remote->shown);
+}
+
 enum faina_code fa_remote_open(struct fa_service **out, const char *url,
                                const struct faina_options *options, struct faina_error *err)
 {
@@ -387,6 +405,8 @@ enum faina_code fa_remote_open(struct fa_service **out, const char *url,
     }
     if (code == FAINA_OK)
         code = greet(remote, options, err);
+    if (code == FAINA_UNAUTHORIZED && remote->lines)
+        refuse_token(remote, lines.token != NULL, err);
     if (code != FAINA_OK) {
         remote_close(&remote->base);
         return code;

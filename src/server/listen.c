@@ -89,6 +89,16 @@ static bool is_stale(const struct sockaddr_un *address)
     return is_refused;
 }
 
+/* The address can't be had: somebody else has it, or nobody can. */
+static enum faina_code refuse(const char *address, int why, struct faina_error *err)
+{
+    bool is_taken = why == EADDRINUSE;
+
+    return fa_error_field(err, is_taken ? FAINA_CONFLICT : FAINA_INVALID_REQUEST, "listen",
+                          "can't listen on %.100s: %s%s", address, strerror(why),
+                          is_taken ? "; is a server running already?" : "");
+}
+
 static enum faina_code open_unix(const char *path, struct fa_listener_socket *out,
                                  struct faina_error *err)
 {
@@ -110,9 +120,10 @@ static enum faina_code open_unix(const char *path, struct fa_listener_socket *ou
     rc = bind(fd, (struct sockaddr *)&address, sizeof(address));
     umask(mask);
     if (rc != 0 || listen(fd, BACKLOG) != 0) {
-        fa_error_set(err, FAINA_UNAVAILABLE, "can't listen on %s: %s", path, strerror(errno));
+        enum faina_code code = refuse(path, errno, err);
+
         close(fd);
-        return FAINA_UNAVAILABLE;
+        return code;
     }
     out->fd = fd;
     out->is_unix = out->is_trusted = true;
@@ -184,8 +195,6 @@ enum faina_code fa_listen_open(const char *address, struct fa_listener_socket *o
     fd = bind_to(found);
     freeaddrinfo(found);
     if (fd < 0)
-        return fa_error_set(err, FAINA_UNAVAILABLE, "can't listen on %.100s: %s%s", address,
-                            strerror(errno),
-                            errno == EADDRINUSE ? "; is a server running already?" : "");
+        return refuse(address, errno, err);
     return describe(fd, out, is_local, err);
 }

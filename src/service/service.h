@@ -257,8 +257,8 @@ struct fa_op {
         const struct faina_failure *failure; /* FAIL */
         struct {
             const char *what, *detail; /* the event's name, and JSON or NULL */
-        } note; /* NOTE: an event that changes nothing else, by who holds the task, or held it and
-                   gives its fence */
+        } note; /* NOTE: an event that changes nothing else, by who holds the task, or by who held
+                   it before and gives its fence */
         struct {
             const struct faina_submit *subtasks;
             size_t count;

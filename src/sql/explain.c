@@ -187,14 +187,20 @@ static void sink_found(void *ctx, size_t n, const struct fa_value *columns)
     *(bool *)ctx = true;
 }
 
-/* Registering is optional, so nothing is said where nobody has. */
+/* Registering is optional, so where nobody has that is only told of a task that lacks nothing
+ * else. */
 static enum faina_code explain_crew(struct explain *x)
 {
     struct fa_crew crew;
     enum faina_code code = fa_look_crew(x->source, x->row->lane, x->now_us, &crew, &x->op->error);
 
-    if (code != FAINA_OK || crew.live == 0)
+    if (code != FAINA_OK)
         return code;
+    if (crew.live == 0 && x->out->count == 0)
+        add(x, "ready", 0,
+            "it is ready, and waits for a worker to claim it; no live worker is registered");
+    if (crew.live == 0)
+        return FAINA_OK;
     if (crew.handling == 0)
         add(x, "worker", 0,
             fa_arena_printf(x->arena, "no live worker handles its type, %s", x->row->lane->type));

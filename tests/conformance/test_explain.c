@@ -37,6 +37,8 @@ static void check_says(const char *text, const char *part)
 static void test_explain__ready_task_only_lacks_a_worker(struct fa_t *t)
 {
     check_ready(t, fa_t_submit(t, .type = "x"));
+    CHECK_STR(t->op.explanation->summary,
+              "it is ready, and waits for a worker to claim it; no live worker is registered");
 }
 
 static void test_explain__not_yet_due(struct fa_t *t)

@@ -99,6 +99,9 @@ def test_bulk_misuse(cli):
 def test_all_that_match(cli):
     text = lines(*({"type": "ab"[n % 2]} for n in range(2200)))
     cli("submit", "--bulk", stdin=text)
+    contains(cli("cancel", "--all", "--type", "a", code=2).err, "about 1,100 tasks")
+    contains(cli("retry", "--all", code=2).err, "about 0 tasks")
+    contains(cli("rm", "--all", "--status", "failed", code=2).err, "--yes")
     equal(cli("cancel", "--all", "--type", "a", "--yes").json(), {"cancelled": 1100})
     equal(cli("cancel", "--all", "--type", "a", "--yes").json(), {"cancelled": 0})
     equal(cli("stats").json()["byStatus"]["pending"], 1100)

@@ -199,4 +199,27 @@ def test_killed_while_it_migrates(cli):
             equal(schema.migrations(), steps)
 
 
+def test_a_cancellation_reaches_a_worker_of_another_process(cli):
+    """Well before its next regular heartbeat, which is 20 s away."""
+    with Schema() as schema:
+        os.mkdir(cli.path("handlers"), 0o755)
+        script = cli.write("handlers/slow", "#!/bin/sh\ntouch begun; sleep 1000 & wait\n")
+        os.chmod(script, 0o755)
+        worker = cli.start("worker", "--lease", "90s", "--url", schema.url)
+        try:
+            task = cli.submit("slow", "--url", schema.url)
+            while not os.path.exists(cli.path("handlers/begun")):
+                time.sleep(0.02)
+            begin = time.monotonic()
+            cli("cancel", task, "--url", schema.url)
+            while "it was cancelled" not in worker.stderr.readline():
+                pass
+            is_true(time.monotonic() - begin < 15)
+        finally:
+            worker.terminate()
+            worker.communicate(timeout=60)
+        events = [e["event"] for e in cli("events", task, "--url", schema.url).json()["items"]]
+        equal(events[:2], ["attempt", "cancelled"])
+
+
 run(globals())

@@ -269,13 +269,14 @@ def test_remove_frees_the_key_and_purge_removes_the_rows(cli):
     task = cli.submit("x", "--key", "k")
     equal(cli("rm", task, "--cancel").json(), {"deleted": 1})
     is_true(cli.submit("x", "--key", "k") != task)
-    equal(cli("db", "purge").json(), {"purged": 1})
-    equal(cli("db", "purge").json(), {"purged": 0})
+    contains(cli("db", "purge", code=2).err, "removed from view, for good")
+    equal(cli("db", "purge", "--yes").json(), {"purged": 1})
+    equal(cli("db", "purge", "--yes").json(), {"purged": 0})
     ended = cli.submit("x")
     cli("cancel", ended)
-    equal(cli("db", "purge", "--older-than", "1h").json(), {"purged": 0})
-    equal(cli("db", "purge", "--older-than", "0s", "--status", "completed").json(), {"purged": 0})
-    equal(cli("db", "purge", "--older-than", "0s", "--status", "cancelled").json(), {"purged": 1})
+    equal(cli("db", "purge", "-y", "--older-than", "1h").json(), {"purged": 0})
+    equal(cli("db", "purge", "-y", "--older-than", "0s", "--status", "completed").json(), {"purged": 0})
+    equal(cli("db", "purge", "-y", "--older-than", "0s", "--status", "cancelled").json(), {"purged": 1})
 
 
 def test_pause_and_resume(cli):

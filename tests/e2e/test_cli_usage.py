@@ -2,6 +2,7 @@
 """The command line itself: help, flags, misspellings, exit codes, JSON with mistakes, closed files."""
 import json
 import os
+import re
 import subprocess
 
 from helper_cli import BIN, contains, environment, equal, is_true, run, verbs
@@ -35,6 +36,15 @@ def test_general_help(cli):
     contains(cli("resource", code=2).err, "resource set")
     contains(cli("resource", "--help").out, "resource set")
     contains(cli("help", "team").out, "team create")
+    for noun in ("cron", "db", "resource", "team", "token", "workflow"):
+        shown = cli(noun, "--help").out
+        contains(shown, "--namespace NS")
+        contains(shown, "http(s)://")
+        is_true(max(map(len, shown.splitlines())) <= 96, shown)
+    # The descriptions of all verbs stand below each other.
+    rows = [line for line in text.splitlines() if re.match("  [a-z]", line)]
+    starts = {re.match(r"  \S+( [a-z]+)? {2,}", row).end() for row in rows}
+    equal(len(starts), 1, rows)
 
 
 def test_misspellings(cli):
@@ -75,9 +85,6 @@ def test_wrong_use(cli):
             (("cancel", "--all", "--status", "completed", "--yes"), "can't be cancelled"),
             (("rm", "--all", "--status", "pending", "--yes"), "--cancel"),
             (("retry", "--all", "--status", "completed", "--yes"), "failed, dead_letter"),
-            (("cancel", "--all"), "--yes"),
-            (("retry", "--all"), "--yes"),
-            (("rm", "--all", "--status", "failed"), "--yes"),
             (("submit", "x", "--priority", "many"), "whole number"),
             (("submit", "x", "--priority", "40000"), "32767"),
             (("submit", "x", "--priority"), "needs a value"),

@@ -20,9 +20,17 @@ triggers:
 
 def test_apply_emit_why(cli):
     cli.write("content.yaml", CONTENT)
-    equal(cli("workflow", "test", "content.yaml").out, "content is good: 2 triggers, 0 joins\n")
-    equal(cli("workflow", "apply", "content.yaml").out, "content version 1\n")
-    equal(cli("workflow", "apply", "content.yaml").out, "content version 1, unchanged\n")
+    table = ("-o", "table")
+    equal(cli("workflow", "test", "content.yaml", *table).out,
+          "content is good: 2 triggers, 0 joins\n")
+    equal(cli("workflow", "test", "content.yaml").json(),
+          {"name": "content", "triggerCount": 2, "joinCount": 0})
+    equal(cli("workflow", "apply", "content.yaml", *table).out, "content version 1\n")
+    equal(cli("workflow", "apply", "content.yaml", *table).out, "content version 1, unchanged\n")
+    stored = cli("workflow", "apply", "content.yaml").json()
+    equal((stored["name"], stored["version"], stored["enabled"]), ("content", 1, True))
+    equal(cli("workflow", "apply", "content.yaml", "content.yaml").json()["items"],
+          [stored, stored])
     done = cli("emit", "object.created", '{"mimeType":"audio/mpeg","hash":"f"}', "--id", "e1")
     equal((done.code, done.err), (0, ""))
     task = json.loads(cli("get", *done.json()["tasks"]).out)
@@ -73,6 +81,10 @@ def test_back_test(cli):
     table = cli("workflow", "test", "content.yaml", "--last", "1h", "-o", "table").out
     equal([line.split()[:5] for line in table.splitlines()[1:]],
           [["mp3", "object.created", "2", "0", "0"], ["image", "object.created", "2", "1", "1"]])
+    report = cli("workflow", "test", "content.yaml", "--last", "1h").json()
+    equal((report["name"], report["joins"]), ("content", []))
+    equal(report["triggers"][1], {"name": "image", "on": "object.created", "events": 2, "tasks": 1,
+                                  "failed": 1, "failure": "${hash} is missing"})
     equal(json.loads(cli("ls").out)["items"], [])
 
 
@@ -138,12 +150,14 @@ def test_switching_and_removing(cli):
     cli.write("content.json", json.dumps(
         {"workflow": "w", "triggers": [{"name": "a", "on": "x", "task": {"type": "t"}}]}))
     cli("workflow", "apply", "content.json")
-    cli("workflow", "disable", "w")
+    equal(cli("workflow", "disable", "w").json()["enabled"], False)
     equal(cli("emit", "x").json()["tasks"], [])
-    cli("workflow", "enable", "w")
+    equal(cli("workflow", "enable", "w", "-o", "table").out, "enabled workflow w\n")
     equal(len(cli("emit", "x", "-o", "table").out), 37)
     equal(json.loads(cli("workflow", "get", "w").out)["workflow"], "w")
-    cli("workflow", "rm", "w", "nobody", code=3)
+    cli("workflow", "rm", "nobody", code=3)
+    done = cli("workflow", "rm", "w", "nobody", code=None)
+    equal((done.code, done.json()), (3, {"deleted": 1}))
     cli("workflow", "get", "w", code=3)
     equal(cli("emit", "x").json()["tasks"], [])
 

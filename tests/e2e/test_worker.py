@@ -52,7 +52,9 @@ def finish(worker, code=0):
 
 
 def test_wrong_use(cli):
-    contains(cli("worker", code=6).err, "the handlers folder")
+    contains(cli("worker", code=2).err, "the handlers folder handlers can't be read")
+    contains(cli("worker", "--handlers", "/nonexist", code=2).err, "/nonexist can't be read")
+    is_true(not os.path.exists(cli.path("faina.db")))
     os.mkdir(cli.path("handlers"), 0o755)
     for args, why in ((("--concurrency", "0"), "from 1 to 10000"),
                       (("--lease", "soon"), "--lease"),

@@ -104,13 +104,28 @@ def test_an_owner_that_serves_nothing(place):
 
 # ---- Over the network ----
 
+def test_an_address_that_is_taken(place):
+    server = place.serve()
+    address = f"{server.host}:{server.port}"
+    done = client(place, "serve", "--listen", address, url="memory:")
+    equal(done.returncode, 4, done)
+    is_true(f"can't listen on {address}" in done.stderr, done.stderr)
+
+
+def test_a_broker_is_not_spoken_to(place):
+    server = place.serve(env={"FAINA_BROKER": "amqp://host"})
+    is_true(any("speaks to no broker" in line for line in server.lines), server.lines)
+
+
 def test_tokens(place):
     server = place.serve()
     secret = good(place, "token", "create", "--scope", "read,submit", url="unix:faina.db.sock")
     url = server.addresses[0]
     equal(client(place, "ls", url=url).returncode, 1)
     done = client(place, "ls", url=url, env={"FAINA_TOKEN": "faina_wrong"})
-    is_true("token" in done.stderr, done.stderr)
+    is_true("refuses the token in FAINA_TOKEN" in done.stderr, done.stderr)
+    done = client(place, "ls", url=url)
+    is_true("wants a token: set FAINA_TOKEN" in done.stderr, done.stderr)
     task = good(place, "submit", "a", url=url, env={"FAINA_TOKEN": secret})
     with open(place.path("token"), "w", encoding="ascii") as file:
         file.write(secret + "\n")

@@ -29,9 +29,11 @@ static enum faina_code refuse_owned(int fd, const char *path, struct faina_error
     if (pid == (long)getpid())
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s is already open in this process", path);
     if (pid > 0)
-        return fa_error_set(err, FAINA_UNAVAILABLE,
-                            "%s is in use by process %ld, and a file has one owner at a time", path,
-                            pid);
+        return fa_error_set(
+            err, FAINA_UNAVAILABLE,
+            "%s is in use by process %ld, and a file has one owner at a time; with faina "
+            "serve --workers N as its owner, others reach it through the server",
+            path, pid);
     return fa_error_set(err, FAINA_UNAVAILABLE, "%s is in use by another process", path);
 }
 
