@@ -24,7 +24,8 @@
 #define TRIES_MAX 10       /* of a transaction that others were in the way of */
 #define SLOT_BITS 6        /* of an id that say which connection made it */
 #define FORGET_US 10000000 /* how often the log is looked through */
-#define TOGETHER_MAX 160   /* load up to which jobs go to one writer */
+#define TOGETHER_MIN 32    /* load from which on jobs go to one writer ... */
+#define TOGETHER_MAX 160   /* ... and up to which */
 #define PATIENCE_US 20000  /* with a writer; then another one may have it */
 
 static bool takes_part(const struct fa_op_job *job, const struct fa_op *op)
@@ -365,17 +366,28 @@ static struct fa_writer *least_loaded(struct fa_engine *engine, const struct fa_
     return best;
 }
 
-/* Small jobs go together, because a transaction costs more than they do. Large ones go side by
- * side. A transaction that waits for another node's lock must not hold up those who want something
- * else: nobody goes to a writer whose transaction takes long. */
+static size_t total_load(struct fa_engine *engine)
+{
+    size_t load = 0;
+
+    for (size_t i = 0; i < engine->writer_count; i++)
+        load += atomic_load_explicit(&engine->writers[i].load, memory_order_relaxed);
+    return load;
+}
+
+/* Small jobs of many callers go together, because a transaction costs more than they do. Few jobs,
+ * and large ones, go side by side. A transaction that waits for another node's lock must not hold
+ * up those who want something else: nobody goes to a writer whose transaction takes long. */
 static struct fa_writer *choose_writer(struct fa_engine *engine, const struct fa_job *job)
 {
     struct fa_writer *first = &engine->writers[0];
     size_t load = atomic_load_explicit(&first->load, memory_order_relaxed) + job->weight + 1;
     int64_t began = atomic_load_explicit(&first->began_us, memory_order_relaxed);
 
-    if (engine->writer_count == 1 ||
-        (load <= TOGETHER_MAX && (began == 0 || fa_clock_mono_us() - began < PATIENCE_US)))
+    if (engine->writer_count == 1)
+        return first;
+    if (total_load(engine) >= TOGETHER_MIN && load <= TOGETHER_MAX &&
+        (began == 0 || fa_clock_mono_us() - began < PATIENCE_US))
         return first;
     return least_loaded(engine, NULL);
 }
