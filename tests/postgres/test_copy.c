@@ -134,7 +134,7 @@ static void fill_settings(struct fa_t *t)
 {
     struct fa_token token = {
         .name = "reader",
-        .hash = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+        .hash = "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210",
         .scopes = FA_SCOPE_READ,
         .namespaces = "[\"other\"]",
     };
