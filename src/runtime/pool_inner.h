@@ -1,6 +1,7 @@
 /*
- * pool_inner.h - what the files of the pool share: pool.c (slots, jobs, stopping), pool_claim.c,
- * pool_send.c and pool_beat.c, one for each of its threads.
+ * pool_inner.h - what the files of the pool share: pool.c (slots, jobs, stopping), pool_held.c
+ * (what is held, and news about it), and pool_claim.c, pool_send.c and pool_beat.c, one for each of
+ * its threads.
  */
 #ifndef FA_POOL_INNER_H
 #define FA_POOL_INNER_H
@@ -32,6 +33,7 @@ struct fa_pool {
     struct fa_pool_config config; /* texts in `arena` */
     struct fa_arena arena;
     int64_t lease_us, margin_us;
+    atomic_bool give_up; /* the claim that waits shall be made anew, or not at all */
 
     pthread_mutex_t mutex; /* guards everything below */
     pthread_cond_t claimer_cond, sender_cond, beater_cond, owner_cond;
@@ -57,8 +59,7 @@ struct fa_pool {
     bool is_draining; /* no more claims */
     bool is_stopping; /* what runs shall stop */
     bool is_hurried;
-    bool is_ending;      /* sender and beater end when they have nothing to do */
-    atomic_bool give_up; /* the claim that waits shall be made anew, or not at all */
+    bool is_ending; /* sender and beater end when they have nothing to do */
     bool is_claiming;
     bool is_changed;                    /* what the worker can do: the engine shall know */
     bool has_news;                      /* a job that runs may be of a task that has ended */
@@ -79,9 +80,10 @@ struct fa_pool {
 /* All of these are called with the mutex held. */
 void fa_pool_unref(struct fa_job *job); /* may free it */
 void fa_pool_claimed_unref(struct fa_claimed *claimed);
-void fa_pool_hold(struct fa_job *job);  /* it is held from now on */
-void fa_pool_drop(struct fa_job *job);  /* it is not held any more; may free it */
-void fa_pool_dirty(struct fa_job *job); /* the sender has something to tell about it */
+void fa_pool_hold(struct fa_job *job);   /* it is held from now on */
+void fa_pool_let_go(struct fa_job *job); /* and not any more */
+void fa_pool_drop(struct fa_job *job);   /* it is not held any more; may free it */
+void fa_pool_dirty(struct fa_job *job);  /* the sender has something to tell about it */
 /* Ends a job that no handler has (any more). */
 void fa_pool_settle(struct fa_job *job, const struct fa_outcome *outcome);
 /* Marks a job to be stopped. True: its handler must be told, see fa_pool_tell_stop. */
@@ -94,6 +96,7 @@ void fa_pool_handler_unref(struct fa_handler *handler);
 struct fa_handler *fa_pool_find(struct fa_pool *pool, const char *type); /* NULL: none */
 
 /* These without it. */
+void fa_pool_listen(struct fa_pool *pool); /* before its threads start */
 void fa_pool_start(struct fa_job *list);
 void fa_pool_tell_stop(struct fa_job *job); /* and gives back the reference that was taken */
 /* Whether an answer means: not now, try again. */

@@ -502,7 +502,7 @@ static void test_commands__an_attempt_that_lost_its_lease_is_noted(struct fa_t *
     world_script(&w, "slow",
                  "echo here >&2; echo $$ > .pid.tmp; mv .pid.tmp pid$FAINA_ATTEMPT\n"
                  "sleep 100 & wait");
-    w.config.lease_ms = 600;
+    w.config.lease_ms = 6000; /* a beat every 2 s */
     world_start(&w);
     id = fa_t_submit(t, .type = "slow");
     await_file(&w, "pid1");

@@ -166,7 +166,7 @@ def test_usage(place):
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         is_true("is a server running already?" in
-                serve("--listen", f"127.0.0.1:{taken.getsockname()[1]}", code=6))
+                serve("--listen", f"127.0.0.1:{taken.getsockname()[1]}", code=4))
     for bad in ("127.0.0.1:x", "127.0.0.1:", "127.0.0.1:123456", "127.0.0.1:65536", "[::1", "[::1]x", "unix:", "unix:" + "x" * 200,
                 "no such host:1"):
         serve("--listen", bad, code=2)
