@@ -170,8 +170,9 @@ static void lead_once(struct fa_batch *batch, struct fa_job *own)
     batch->taken_last = NULL;
     batch->taken_jobs = batch->taken_weight = 0;
     jobs = take_locked(batch);
-    assert(jobs != NULL);
     assert(own == NULL || own == jobs);
+    if (jobs == NULL) /* who was the only one has taken its job back */
+        return;
     batch->run(batch->ctx, jobs);
     batch->last_jobs = batch->taken_jobs;
     done = own != NULL ? own->next : jobs;

@@ -167,7 +167,8 @@ enum faina_code fa_retention_find(struct fa_source *source, const struct fa_old_
             break;
         }
         n = found.count - i < READ_AT_ONCE ? found.count - i : READ_AT_ONCE;
-        out->after = found.keys[i + n - 1]; /* before reading, which may put them in another order */
+        out->after =
+            found.keys[i + n - 1]; /* before reading, which may put them in another order */
         code = read_some(&g, found.keys + i, n, err);
     }
     return code;

@@ -491,6 +491,18 @@ static enum faina_code pg_begin(struct fa_db *db, bool for_writing, struct faina
     return FAINA_OK;
 }
 
+/* Whether a statement that answers something also changes something. */
+static bool is_change(enum fa_sql sql)
+{
+    static const char *const signs[] = {"INSERT INTO ", "DELETE FROM ", "\nUPDATE "};
+    const char *text = fa_sql_postgres(sql, NULL);
+
+    for (size_t i = 0; i < FA_COUNT(signs); i++)
+        if (strstr(text, signs[i]) != NULL)
+            return true;
+    return strncmp(text, "UPDATE ", 7) == 0;
+}
+
 static enum faina_code pg_run_all(struct fa_db *db, const struct fa_db_call *calls, size_t count,
                                   struct faina_error *err)
 {
@@ -505,7 +517,7 @@ static enum faina_code pg_run_all(struct fa_db *db, const struct fa_db_call *cal
         if (!send_call(pg, &calls[i]))
             return lose(pg, err);
         is_awaited |= calls[i].sink != NULL;
-        pg->has_written |= calls[i].sink == NULL;
+        pg->has_written |= calls[i].sink == NULL || is_change(calls[i].sql);
     }
     if (!is_awaited)
         return FAINA_OK;

@@ -67,15 +67,15 @@ static bool ask(const struct fa_pg_proof *proof, struct fa_pg_target *target, PG
 bool fa_pg_proof_settle(struct fa_pg_proof *proof, struct fa_pg_target *target, PGconn *conn,
                         bool *is_committed)
 {
-    int64_t mine = proof->number + 1, fence = proof->number + 2, found, ignored;
+    int64_t mine = proof->number + 1, fence = proof->number + 2, found;
     PGresult *result = PQexec(conn, "BEGIN");
     bool is_settled;
 
     PQclear(result);
     is_settled = ask(proof, target, conn, FA_SQL_PROOF_GET, 0, &found);
+    if (is_settled && found != mine && found != fence)
+        is_settled = ask(proof, target, conn, FA_SQL_PROOF_FENCE, fence, &found);
     *is_committed = is_settled && found == mine;
-    if (is_settled && !*is_committed && found != fence)
-        is_settled = ask(proof, target, conn, FA_SQL_PROOF_FENCE, fence, &ignored);
     result = PQexec(conn, "COMMIT");
     is_settled = is_settled && strcmp(PQcmdStatus(result), "COMMIT") == 0;
     PQclear(result);
