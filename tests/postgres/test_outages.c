@@ -17,6 +17,7 @@
 #include <setjmp.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -31,6 +32,7 @@ struct world {
     int ready;
     int64_t records, acknowledged;
     int in_doubt;
+    char sessions[64]; /* what those of the writers are called */
 };
 
 static void rest_us(int64_t us)
@@ -83,12 +85,30 @@ static void new_schema(struct world *world, int number)
     fa_l_clear(&world->ledger);
     if (world->t.owns_schema)
         fa_psql_drop_schema(world->t.url);
-    if (world->server.pid == 0) {
-        fa_t_set_url(&world->t, FA_T_POSTGRES);
-        return;
-    }
     snprintf(name, sizeof name, "s%d", number);
-    fa_psql_with(world->server.url, "schema", name, world->t.url);
+    if (world->server.pid == 0)
+        fa_t_set_url(&world->t, FA_T_POSTGRES);
+    else
+        fa_psql_with(world->server.url, "schema", name, world->t.url);
+    snprintf(world->sessions, sizeof world->sessions, "outages-%d-%d", (int)getpid(), number);
+    fa_psql_with(world->t.url, "application_name", world->sessions, world->t.url);
+}
+
+/* The session of a node that was killed may still be busy with what that one had sent, and commit
+ * it late. */
+static void await_sessions_end(struct world *world)
+{
+    int64_t deadline_us = fa_clock_mono_us() + FA_T_DEADLINE_MS * 1000LL;
+    PGconn *conn = fa_psql_connect(world->t.url);
+
+    while (fa_psql_int(conn,
+                       "SELECT count(*) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND "
+                       "application_name = '%s'",
+                       world->sessions) > 0) {
+        CHECK(fa_clock_mono_us() < deadline_us, "sessions of killed nodes don't end");
+        rest_us(2000);
+    }
+    fa_psql_close(conn);
 }
 
 static void start_writers(struct world *world, bool is_patient)
@@ -138,6 +158,7 @@ static void kill_writers(struct world *world)
 
 static void check_all(struct world *world)
 {
+    await_sessions_end(world);
     fa_t_open(&world->t);
     for (int32_t i = 0; i < world->ledger.count; i++)
         world->in_doubt += world->ledger.entries[i].has_intent;
