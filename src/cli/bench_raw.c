@@ -28,6 +28,7 @@ enum stmt {
     HELD_DELETE,
     END,
     TALLY,
+    LOG,
     STMT_COUNT
 };
 
@@ -58,6 +59,8 @@ struct fa_bench_raw {
     size_t first, last;      /* ... claimed[first] .. claimed[last - 1] */
     char *payload;           /* where a claim copies the input to, as a caller would */
     size_t payload_size;
+    char *log; /* lines as the log has them */
+    size_t log_lines;
 };
 
 /* ------------------------------------------------------------------------------------------
@@ -183,6 +186,22 @@ static bool tally(struct fa_bench_raw *raw, enum faina_status status, int64_t ch
     return step_done(raw->stmts[TALLY]);
 }
 
+/* What happened to `count` tasks, as the log has it: a line for each, in one row. */
+static bool write_log(struct fa_bench_raw *raw, size_t count)
+{
+    static const char line[] = "1a1decc0f340000 64f3b2a1c0d3e 5 completed\n";
+    sqlite3_stmt *log = raw->stmts[LOG];
+
+    if (raw->log_lines < count) {
+        raw->log = fa_realloc(raw->log, count * (sizeof(line) - 1));
+        for (; raw->log_lines < count; raw->log_lines++)
+            memcpy(raw->log + raw->log_lines * (sizeof(line) - 1), line, sizeof(line) - 1);
+    }
+    BIND_INTS(log, fa_clock_now_us());
+    sqlite3_bind_text(log, 2, raw->log, (int)(count * (sizeof(line) - 1)), SQLITE_STATIC);
+    return step_done(log);
+}
+
 /* Nobody has the key, and now this task has it. The hash is the caller's in real life; random
  * numbers are spread just as well. */
 static bool own_take_key(struct fa_bench_raw *raw, sqlite3_int64 id)
@@ -217,7 +236,7 @@ static bool own_submit(struct fa_bench_raw *raw, size_t count)
         if (!step_done(task) || !step_done(ready))
             return false;
     }
-    return tally(raw, FAINA_PENDING, (int64_t)count);
+    return tally(raw, FAINA_PENDING, (int64_t)count) && write_log(raw, count);
 }
 
 static bool own_claim(struct fa_bench_raw *raw, size_t count)
@@ -251,7 +270,8 @@ static bool own_claim(struct fa_bench_raw *raw, size_t count)
         if (!step_done(take) || !step_done(hold))
             return false;
     }
-    return tally(raw, FAINA_PENDING, -(int64_t)count) && tally(raw, FAINA_CLAIMED, (int64_t)count);
+    return tally(raw, FAINA_PENDING, -(int64_t)count) &&
+           tally(raw, FAINA_CLAIMED, (int64_t)count) && write_log(raw, count);
 }
 
 /* The row of `held` as ?1..?9 of END wants it; false when another worker or fence has it. */
@@ -287,7 +307,7 @@ static bool own_complete(struct fa_bench_raw *raw, size_t count)
             return false;
     }
     return tally(raw, FAINA_CLAIMED, -(int64_t)count) &&
-           tally(raw, FAINA_COMPLETED, (int64_t)count);
+           tally(raw, FAINA_COMPLETED, (int64_t)count) && write_log(raw, count);
 }
 
 /* Columns that stay null aren't named, unlike in the engine's statements: it can't know. */
@@ -312,6 +332,7 @@ static const struct flavour own = {
             [END] = "INSERT INTO ended (id, lane, status, version, fence, attempts, flags,"
                     " progress, updated_us, claimed_us, completed_us, worker, output)"
                     " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+            [LOG] = "INSERT INTO log (at_us, events) VALUES (?1, ?2)",
             [TALLY] = "INSERT INTO tally (lane, status, n) VALUES (?1, ?2, ?3)"
                       " ON CONFLICT (lane, status) DO UPDATE SET n = n + excluded.n",
         },
@@ -422,6 +443,7 @@ void fa_bench_raw_close(struct fa_bench_raw *raw)
     sqlite3_close(raw->db);
     free(raw->claimed);
     free(raw->payload);
+    free(raw->log);
     free(raw);
 }
 
