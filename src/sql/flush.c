@@ -430,6 +430,13 @@ static enum faina_code flush_happened(struct fa_unit *unit, struct faina_error *
     return fa_db_run(unit->source.db, &call, err);
 }
 
+static int by_first(const void *a, const void *b)
+{
+    const struct fa_unit_link *x = a, *y = b;
+
+    return (x->a > y->a) - (x->a < y->a);
+}
+
 /* In the order they came: a permit may be taken, given back and taken again in one batch. Those of
  * one kind that follow each other are written at once. */
 static enum faina_code flush_links(struct fa_unit *unit, struct faina_error *err)
@@ -451,6 +458,8 @@ static enum faina_code flush_links(struct fa_unit *unit, struct faina_error *err
 
         for (end = i; end < unit->link_count && unit->links[end].kind == kind; end++)
             call.rows++;
+        if (kind == FA_LINK_KEY)
+            qsort(&unit->links[i], call.rows, sizeof(*unit->links), by_first);
         code = fa_db_run(db, &call, err);
     }
     unit->link_count = 0;

@@ -18,6 +18,14 @@
 #define CHECKPOINT_PAGES 20000               /* measured: twice the inserts of SQLite's 1,000 */
 #define LOG_PAGES_MAX (2 * CHECKPOINT_PAGES) /* longer: readers have to pause for a moment */
 #define BUSY_MS 5000
+#define WIDE 8 /* rows that one statement inserts; measured: more gain little */
+
+/* A statement, and which of its parameters are null already, by the binding before. */
+struct kept {
+    sqlite3_stmt *stmt;
+    uint64_t nulls[WIDE]; /* by row */
+    bool is_none;         /* there is no such statement */
+};
 
 struct db_sqlite {
     struct fa_db base;
@@ -26,10 +34,8 @@ struct db_sqlite {
     int log_pages;                   /* in the write-ahead log, as of the last commit */
     int try_at;                      /* the next checkpoint is tried at this length */
     sqlite3_stmt *begin[2], *commit; /* for reading, for writing */
-    struct kept {
-        sqlite3_stmt *stmt;
-        uint64_t nulls; /* parameters that are null already, by the binding before */
-    } kept[FA_SQL_COUNT];
+    struct kept kept[FA_SQL_COUNT];
+    struct kept wide[FA_SQL_COUNT]; /* WIDE rows at once, for those that insert */
 };
 
 static_assert(FA_VALUES_MAX <= 64, "a set of parameters must fit in 64 bits");
@@ -98,40 +104,87 @@ static int exec_kept(struct db_sqlite *db, sqlite3_stmt **stmt, const char *sql)
     return sqlite3_reset(*stmt);
 }
 
-static enum faina_code prepare(struct db_sqlite *db, enum fa_sql sql, struct kept **out,
-                               struct faina_error *err)
+static enum faina_code keep(struct db_sqlite *db, struct kept *kept, const char *text,
+                            enum fa_sql sql, struct faina_error *err)
 {
-    struct kept *kept = &db->kept[sql];
+    int rc = sqlite3_prepare_v3(db->handle, text, -1, SQLITE_PREPARE_PERSISTENT, &kept->stmt, NULL);
 
-    if (kept->stmt == NULL) {
-        int rc = sqlite3_prepare_v3(db->handle, fa_sql_text(sql), -1, SQLITE_PREPARE_PERSISTENT,
-                                    &kept->stmt, NULL);
-
-        if (rc != SQLITE_OK)
-            return refuse(db, rc, fa_sql_name(sql), err);
-        kept->nulls = UINT64_MAX;
-    }
-    *out = kept;
-    return FAINA_OK;
+    memset(kept->nulls, 0xff, sizeof(kept->nulls));
+    return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, fa_sql_name(sql), err);
 }
 
-/* Most columns of most tasks are null, and stay null from one row to the next. */
-static int bind(struct kept *kept, const struct fa_value *params, size_t count)
+static void add_params(struct fa_buf *out, size_t first, size_t count)
 {
+    for (size_t i = 0; i < count; i++)
+        fa_buf_printf(out, "%s?%zu", i == 0 ? "(" : ", ", first + i);
+    fa_buf_add_char(out, ')');
+}
+
+/* Makes a statement that inserts WIDE rows out of one that inserts the parameters as they are; false
+ * when this one does something else. OR FAIL: what fails here undoes the whole transaction anyway, so
+ * SQLite need not be ready to undo the rows that came before in the same statement. */
+static bool widen(const char *text, size_t param_count, struct fa_buf *out)
+{
+    static const char insert[] = "INSERT INTO";
+    size_t into = strlen(insert), end = strlen(text);
+    struct fa_buf list;
+    bool is_plain;
+
+    fa_buf_init(&list, SIZE_MAX / 2);
+    add_params(&list, 1, param_count);
+    is_plain = strncmp(text, insert, into) == 0 && end > list.len &&
+               memcmp(text + end - list.len, list.ptr, list.len) == 0;
+    fa_buf_finish(&list);
+    if (!is_plain)
+        return false;
+    fa_buf_printf(out, "INSERT OR FAIL INTO%s", text + into);
+    for (size_t row = 1; row < WIDE; row++) {
+        fa_buf_add_char(out, ',');
+        add_params(out, row * param_count + 1, param_count);
+    }
+    return true;
+}
+
+/* *out: the statement for one row at a time, or for WIDE when the call has as many. */
+static enum faina_code prepare(struct db_sqlite *db, const struct fa_db_call *call, bool is_wide,
+                               struct kept **out, struct faina_error *err)
+{
+    struct kept *kept = is_wide ? &db->wide[call->sql] : &db->kept[call->sql];
+    const char *text = fa_sql_text(call->sql);
+    enum faina_code code = FAINA_OK;
+    struct fa_buf buf;
+
+    if (kept->stmt == NULL && !kept->is_none) {
+        fa_buf_init(&buf, SIZE_MAX / 2);
+        if (is_wide)
+            kept->is_none = !widen(text, call->param_count, &buf);
+        if (!kept->is_none)
+            code = keep(db, kept, is_wide ? buf.ptr : text, call->sql, err);
+        fa_buf_finish(&buf);
+    }
+    *out = kept->is_none ? NULL : kept;
+    return code;
+}
+
+/* Binds one of the statement's rows. Most columns of most tasks are null, and stay null from one
+ * row to the next. */
+static int bind(struct kept *kept, size_t row, const struct fa_value *params, size_t count)
+{
+    uint64_t *nulls = &kept->nulls[row];
     int rc = SQLITE_OK;
 
     for (size_t i = 0; rc == SQLITE_OK && i < count; i++) {
         const struct fa_value *value = &params[i];
         uint64_t bit = UINT64_C(1) << i;
-        int n = (int)i + 1;
+        int n = (int)(row * count + i) + 1;
 
-        if (value->kind == FA_NULL && kept->nulls & bit)
+        if (value->kind == FA_NULL && *nulls & bit)
             continue;
-        kept->nulls &= ~bit;
+        *nulls &= ~bit;
         switch (value->kind) {
         case FA_NULL:
             rc = sqlite3_bind_null(kept->stmt, n);
-            kept->nulls |= bit;
+            *nulls |= bit;
             break;
         case FA_INT:
             rc = sqlite3_bind_int64(kept->stmt, n, value->i);
@@ -181,41 +234,48 @@ static bool read_columns(sqlite3_stmt *stmt, struct fa_value *columns)
     return true;
 }
 
+/* Runs a statement with rows from `row` on, and hands on what it answers. */
+static int run_rows(struct kept *kept, const struct fa_db_call *call, size_t row, size_t rows)
+{
+    struct fa_value values[FA_VALUES_MAX];
+    int rc = SQLITE_OK;
+
+    for (size_t i = 0; rc == SQLITE_OK && i < rows && call->param_count > 0; i++) {
+        fa_db_bind(call, row + i, values);
+        rc = bind(kept, i, values, call->param_count);
+    }
+    if (rc != SQLITE_OK)
+        return rc;
+    while ((rc = sqlite3_step(kept->stmt)) == SQLITE_ROW) {
+        if (call->sink == NULL)
+            continue;
+        if (!read_columns(kept->stmt, values))
+            return SQLITE_NOMEM;
+        call->sink(call->sink_ctx, row, values);
+    }
+    return rc;
+}
+
 static enum faina_code sqlite_run(struct fa_db *base, const struct fa_db_call *call,
                                   struct faina_error *err)
 {
     struct db_sqlite *db = downcast(base);
-    struct fa_value values[FA_VALUES_MAX];
-    enum faina_code code;
-    struct kept *kept = NULL;
-    int rc = SQLITE_DONE;
+    enum faina_code code = FAINA_OK;
+    struct kept *wide = NULL, *kept = NULL;
 
-    code = prepare(db, call->sql, &kept, err);
-    if (code != FAINA_OK)
-        return code;
-    for (size_t row = 0; row < call->rows; row++) {
-        if (call->param_count > 0) {
-            fa_db_bind(call, row, values);
-            rc = bind(kept, values, call->param_count);
-            if (rc != SQLITE_OK)
-                break;
-        }
-        while ((rc = sqlite3_step(kept->stmt)) == SQLITE_ROW) {
-            if (call->sink == NULL)
-                continue;
-            if (!read_columns(kept->stmt, values)) {
-                rc = SQLITE_NOMEM;
-                break;
-            }
-            call->sink(call->sink_ctx, row, values);
-        }
+    if (call->rows >= WIDE && call->sink == NULL)
+        code = prepare(db, call, true, &wide, err);
+    if (code == FAINA_OK)
+        code = prepare(db, call, false, &kept, err);
+    for (size_t row = 0, rows; code == FAINA_OK && row < call->rows; row += rows) {
+        struct kept *use = wide != NULL && call->rows - row >= WIDE ? wide : kept;
+        int rc;
+
+        rows = use == wide ? WIDE : 1;
+        rc = run_rows(use, call, row, rows);
         if (rc != SQLITE_DONE)
-            break;
-        sqlite3_reset(kept->stmt);
-    }
-    if (rc != SQLITE_DONE) {
-        code = refuse(db, rc, fa_sql_name(call->sql), err);
-        sqlite3_reset(kept->stmt);
+            code = refuse(db, rc, fa_sql_name(call->sql), err);
+        sqlite3_reset(use->stmt);
     }
     return code;
 }
@@ -314,8 +374,10 @@ static void sqlite_close(struct fa_db *base)
 {
     struct db_sqlite *db = downcast(base);
 
-    for (int i = 0; i < FA_SQL_COUNT; i++)
+    for (int i = 0; i < FA_SQL_COUNT; i++) {
         sqlite3_finalize(db->kept[i].stmt);
+        sqlite3_finalize(db->wide[i].stmt);
+    }
     sqlite3_finalize(db->begin[false]);
     sqlite3_finalize(db->begin[true]);
     sqlite3_finalize(db->commit);
