@@ -326,29 +326,33 @@ static bool is_gone(const struct fa_posted *posted)
            poller.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
-static enum faina_code post(struct fa_request *req)
+void fa_http_refuse(struct fa_request *req, enum faina_code code)
 {
-    req->posted.done = on_done;
-    req->posted.is_gone = is_gone;
-    if (req->how == FA_RUN_CLAIM_WAIT)
-        return fa_post_claim_wait(req->server->post, &req->posted);
-    if (req->how == FA_RUN_TASK_WAIT)
-        return fa_post_wait(req->server->post, &req->posted, req->wait_ms);
-    return fa_post(req->server->post, &req->posted);
+    fa_answer_refusal(req, code == FAINA_OVERLOADED ? 429 : 503, code,
+                      code == FAINA_OVERLOADED ? "too much is queued already; try again later"
+                                               : "the server is going down");
 }
 
 static enum MHD_Result run(struct fa_request *req)
 {
-    enum faina_code code = post(req);
+    struct fa_loop *loop = &req->listener->loop;
+    enum faina_code code;
 
-    if (code == FAINA_OK) {
-        req->state = FA_REQUEST_RETURNS;
-        fa_loop_wait(&req->listener->loop, req, req->how != FA_RUN_PLAIN);
+    req->posted.done = on_done;
+    req->posted.is_gone = is_gone;
+    req->state = FA_REQUEST_RETURNS;
+    if (req->how == FA_RUN_PLAIN) {
+        fa_loop_run(loop, req);
         return MHD_YES;
     }
-    fa_answer_refusal(req, code == FAINA_OVERLOADED ? 429 : 503, code,
-                      code == FAINA_OVERLOADED ? "too much is queued already; try again later"
-                                               : "the server is going down");
+    code = req->how == FA_RUN_CLAIM_WAIT
+               ? fa_post_claim_wait(req->server->post, &req->posted)
+               : fa_post_wait(req->server->post, &req->posted, req->wait_ms);
+    if (code == FAINA_OK) {
+        fa_loop_wait_long(loop, req);
+        return MHD_YES;
+    }
+    fa_http_refuse(req, code);
     return send_answer(req);
 }
 
@@ -588,7 +592,7 @@ enum faina_code fa_http_start(struct fa_listener_socket *listener, struct faina_
     if (!daemon)
         return fa_error_set(err, FAINA_UNAVAILABLE, "the server can't be started on %s",
                             listener->address);
-    return fa_loop_start(&listener->loop, daemon, err);
+    return fa_loop_start(&listener->loop, daemon, listener->server->post, err);
 }
 
 bool fa_http_has_good_tls(const struct fa_server *server)

@@ -80,6 +80,8 @@ void fa_http_stop_sweeper(struct fa_server *server);
 /* Closes every connection, for the end of a drain that takes too long. */
 void fa_http_cut(struct fa_server *server);
 
+/* Answers a request whose operations were not taken. */
+void fa_http_refuse(struct fa_request *req, enum faina_code code);
 /* Lets a suspended stream's connection go on; ctx is the request. */
 void fa_http_wake(void *ctx);
 

@@ -32,13 +32,17 @@ static void suspend(struct fa_loop *loop, struct fa_request *req)
     MHD_suspend_connection(req->connection);
 }
 
-void fa_loop_wait(struct fa_loop *loop, struct fa_request *req, bool is_long)
+static void begin_wait(struct fa_loop *loop, struct fa_request *req)
 {
     req->waits = FA_REQUEST_IN_PLACE;
     req->waits_since_us = loop->turn_us;
     loop->places++;
-    if (is_long || loop->places > FA_LOOP_PLACES)
-        suspend(loop, req);
+}
+
+void fa_loop_wait_long(struct fa_loop *loop, struct fa_request *req)
+{
+    begin_wait(loop, req);
+    suspend(loop, req);
 }
 
 void fa_loop_wait_on(struct fa_loop *loop, struct fa_request *req)
@@ -78,6 +82,43 @@ static void wake(struct fa_loop *loop, struct fa_request *req)
     req->waits = FA_REQUEST_IS_AWAKE;
 }
 
+/* ------------------------------------------------------------------------------------------
+ * Operations that are handed in together
+ */
+
+static void hand_in(struct fa_loop *loop)
+{
+    enum faina_code codes[FA_LOOP_HELD_MAX];
+    size_t count = loop->held_count;
+
+    fa_post_many(loop->post, loop->held, count, codes);
+    loop->held_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        /* What was taken is not ours any more. */
+        struct fa_request *req = (struct fa_request *)loop->held[i];
+
+        if (codes[i] == FAINA_OK)
+            continue;
+        fa_http_refuse(req, codes[i]);
+        wake(loop, req);
+        loop->has_moved = true;
+    }
+}
+
+void fa_loop_run(struct fa_loop *loop, struct fa_request *req)
+{
+    loop->held[loop->held_count++] = &req->posted;
+    begin_wait(loop, req);
+    if (loop->places > FA_LOOP_PLACES)
+        suspend(loop, req);
+    if (loop->held_count == FA_LOOP_HELD_MAX)
+        hand_in(loop);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Calling the loop
+ */
+
 static void take_done(struct fa_loop *loop)
 {
     struct fa_request *req = atomic_exchange(&loop->done, NULL), *next;
@@ -87,10 +128,6 @@ static void take_done(struct fa_loop *loop)
         wake(loop, req);
     }
 }
-
-/* ------------------------------------------------------------------------------------------
- * Calling the loop
- */
 
 static void ring(struct fa_loop *loop)
 {
@@ -170,6 +207,8 @@ static void *run(void *ctx)
         loop->turn_us = fa_clock_mono_us();
         loop->has_moved = false;
         MHD_run(loop->daemon);
+        if (loop->held_count > 0)
+            hand_in(loop);
         rest(loop, sockets_fd);
     }
     return NULL;
@@ -185,12 +224,13 @@ static enum faina_code no_loop(struct fa_loop *loop, int error, struct faina_err
     return fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started: %s", strerror(error));
 }
 
-enum faina_code fa_loop_start(struct fa_loop *loop, struct MHD_Daemon *daemon,
+enum faina_code fa_loop_start(struct fa_loop *loop, struct MHD_Daemon *daemon, struct fa_post *post,
                               struct faina_error *err)
 {
     int rc;
 
     loop->daemon = daemon;
+    loop->post = post;
     sem_init(&loop->is_quiet, 0, 0);
     loop->call_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (loop->call_fd < 0)
