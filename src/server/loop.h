@@ -3,8 +3,8 @@
  *
  * A request whose operations run waits for them in one of two ways. For a short time it waits in
  * its place: the library asks it again whenever it works, and it says "not yet". Who waits longer,
- * or has many others beside it, is suspended: the library forgets it until it is resumed. Suspending
- * and resuming costs as much as reading a request; waiting in place costs a call now and then.
+ * or has many others beside it, is suspended: the library forgets it until it is resumed. That
+ * costs as much as reading a request; waiting in place costs a call now and then.
  *
  * What is read in one turn of the library is handed in together at its end, and comes back
  * together: a transaction costs much, and one task more in it little.
@@ -29,7 +29,7 @@ struct MHD_Daemon;
 
 #define FA_LOOP_PLACES 256
 #define FA_LOOP_PLACE_MS 50
-#define FA_LOOP_HELD_MAX 16
+#define FA_LOOP_HELD_MAX 16 /* handed in at once: more would let the writer wait */
 
 struct fa_loop {
     struct MHD_Daemon *daemon;
@@ -54,7 +54,7 @@ FA_MUST_CHECK enum faina_code fa_loop_start(struct fa_loop *loop, struct MHD_Dae
                                             struct fa_post *post, struct faina_error *err);
 /* From the owner's thread, when every request has ended. */
 void fa_loop_stop(struct fa_loop *loop);
-/* From the owner's thread: takes no more connections, and forgets the socket that it listened on. */
+/* From the owner's thread: takes no more connections, and forgets the socket it listened on. */
 void fa_loop_quiesce(struct fa_loop *loop);
 
 /* From any thread: there is something to do. */
