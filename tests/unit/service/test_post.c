@@ -146,6 +146,29 @@ static void test_post__many_ride_in_few_transactions(struct fa_t *t)
     free(letters);
 }
 
+static void test_post__together_is_one_transaction(struct fa_t *t)
+{
+    enum { COUNT = 16 };
+    struct letter letters[COUNT];
+    struct fa_posted *posted[COUNT];
+    enum faina_code codes[COUNT];
+    struct fa_post *post = open_post(t);
+
+    for (size_t i = 0; i < COUNT; i++) {
+        letter_submit(&letters[i], "t");
+        posted[i] = &letters[i].posted;
+    }
+    fa_post_many(post, posted, COUNT, codes);
+    for (size_t i = 0; i < COUNT; i++) {
+        CHECK_INT(codes[i], FAINA_OK);
+        await(&letters[i]);
+        CHECK_INT(letters[i].op.code, FAINA_OK);
+        letter_finish(&letters[i]);
+    }
+    CHECK_INT(fa_post_stats(post).groups, 1);
+    fa_post_close(post);
+}
+
 static void test_post__reads_and_work(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "t");
@@ -181,7 +204,9 @@ static void test_post__what_is_queued_is_bounded(struct fa_t *t)
     struct fa_op *ops = fa_alloc_zero(LARGE, sizeof(*ops));
     struct fa_post *post = open_post(t);
     struct letter busy[READERS], large, one_more;
+    struct fa_posted *both[] = {&large.posted, &one_more.posted};
     struct fa_arena arena = {0};
+    enum faina_code codes[2];
 
     /* The readers are kept busy, so what is posted for them stays in the queue. */
     sem_init(&gate, 0, 0);
@@ -197,7 +222,9 @@ static void test_post__what_is_queued_is_bounded(struct fa_t *t)
     large.posted.count = LARGE;
     letter_wait(&one_more, "x");
     settle(t, post, 0);
-    CHECK_INT(fa_post(post, &large.posted), FAINA_OK);
+    fa_post_many(post, both, 2, codes);
+    CHECK_INT(codes[0], FAINA_OK);
+    CHECK_INT(codes[1], FAINA_OVERLOADED);
     CHECK_INT(fa_post(post, &one_more.posted), FAINA_OVERLOADED);
     for (size_t i = 0; i < READERS; i++)
         sem_post(&gate);
@@ -473,6 +500,7 @@ int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
         FA_T_CASE_LOCAL(test_post__many_ride_in_few_transactions),
+        FA_T_CASE_LOCAL(test_post__together_is_one_transaction),
         FA_T_CASE_LOCAL(test_post__reads_and_work),
         FA_T_CASE_LOCAL(test_post__what_is_queued_is_bounded),
         FA_T_CASE_LOCAL(test_post__a_claim_takes_what_is_there),
