@@ -387,6 +387,9 @@ struct fa_facts {
     } * ended;
     size_t ended_count;
     size_t leases_lost;
+    const struct faina_emit_failure *unmade; /* tasks of workflows that could not be made when a
+                                                task ended or a join's time was over */
+    size_t unmade_count;
 };
 
 /* One who wants to hear of commits; the caller's memory, from listen to unlisten. Both functions

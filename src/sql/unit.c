@@ -61,6 +61,8 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->ended_count = unit->told_count = 0;
     unit->added = NULL;
     unit->added_count = unit->added_size = unit->lost_count = 0;
+    unit->unmade = NULL;
+    unit->unmade_count = unit->unmade_size = 0;
     unit->has_ready = unit->has_leftover = false;
     unit->ready_types = 0;
     unit->old_key = FA_FRONT_NONE;

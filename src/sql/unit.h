@@ -60,7 +60,9 @@ struct fa_unit {
     size_t told_count;     /* how many of them the workflows know of */
     struct fa_row **added; /* tasks that were made; in the arena */
     size_t added_count, added_size;
-    size_t lost_count; /* leases that ran out */
+    size_t lost_count;                 /* leases that ran out */
+    struct faina_emit_failure *unmade; /* tasks that ends were to make, and couldn't */
+    size_t unmade_count, unmade_size;
 
     struct fa_buf journal; /* what happened, for the log */
 
