@@ -101,24 +101,6 @@ static struct fa_outcome stopped(struct attempt *attempt)
     };
 }
 
-static void put_text(struct fa_json_writer *w, const char *key, const char *text)
-{
-    fa_json_key(w, key);
-    fa_json_put_str(w, text);
-}
-
-static void put_raw(struct fa_json_writer *w, const char *key, const char *json)
-{
-    fa_json_key(w, key);
-    fa_json_put_raw(w, json);
-}
-
-static void put_int(struct fa_json_writer *w, const char *key, int64_t number)
-{
-    fa_json_key(w, key);
-    fa_json_put_int(w, number);
-}
-
 /* What host.c's read_start reads. */
 static void write_start(struct fa_buf *out, const struct fa_job *job)
 {
@@ -127,27 +109,27 @@ static void write_start(struct fa_buf *out, const struct fa_job *job)
 
     fa_json_writer_init(&w, out, 0);
     fa_json_begin_object(&w);
-    put_text(&w, "id", task->id);
-    put_text(&w, "parentId", task->parent_id);
-    put_text(&w, "namespace", task->ns);
-    put_text(&w, "type", task->type);
-    put_text(&w, "name", task->name);
-    put_text(&w, "createdBy", task->created_by);
-    put_raw(&w, "input", task->input);
-    put_raw(&w, "metadata", task->metadata);
-    put_raw(&w, "spec", task->spec);
-    put_int(&w, "phase", task->phase);
-    put_int(&w, "priority", task->priority);
-    put_int(&w, "attempts", task->attempts);
-    put_int(&w, "maxAttempts", task->max_attempts);
-    put_int(&w, "fence", task->fence);
+    fa_json_set_str(&w, "id", task->id);
+    fa_json_set_str(&w, "parentId", task->parent_id);
+    fa_json_set_str(&w, "namespace", task->ns);
+    fa_json_set_str(&w, "type", task->type);
+    fa_json_set_str(&w, "name", task->name);
+    fa_json_set_str(&w, "createdBy", task->created_by);
+    fa_json_set_raw(&w, "input", task->input);
+    fa_json_set_raw(&w, "metadata", task->metadata);
+    fa_json_set_raw(&w, "spec", task->spec);
+    fa_json_set_int(&w, "phase", task->phase);
+    fa_json_set_int(&w, "priority", task->priority);
+    fa_json_set_int(&w, "attempts", task->attempts);
+    fa_json_set_int(&w, "maxAttempts", task->max_attempts);
+    fa_json_set_int(&w, "fence", task->fence);
     fa_json_key(&w, "resources");
     fa_json_begin_array(&w);
     for (size_t i = 0; i < task->resource_count; i++)
         fa_json_put_str(&w, task->resources[i]);
     fa_json_end_array(&w);
-    put_raw(&w, "subtasks", job->subtasks);
-    put_int(&w, "outputMax", (int64_t)fa_job_output_max(job));
+    fa_json_set_raw(&w, "subtasks", job->subtasks);
+    fa_json_set_int(&w, "outputMax", (int64_t)fa_job_output_max(job));
     fa_json_end_object(&w);
 }
 

@@ -4,9 +4,9 @@
  * It changes nothing about what the operations do: what it did not foresee they read themselves.
  * It also settles the order in which a batch locks tasks, so that two nodes don't wait for each
  * other in a circle: first those of its operations, everything below what is cancelled, and the
- * subtasks of what blocks once more, table by table and in each the youngest first (row.h); then the
- * parents: of those that may end, and those that block once more. A parent that waits is in the last
- * of the tables, and its children are younger than it is.
+ * subtasks of what blocks once more, table by table and in each the youngest first (row.h); then
+ * the parents: of those that may end, and those that block once more. A parent that waits is in the
+ * last of the tables, and its children are younger than it is.
  */
 #ifndef FA_PREFETCH_H
 #define FA_PREFETCH_H

@@ -267,7 +267,7 @@ static void one_family_apart(struct fa_scene *scene)
     CHECK_OK(scene->t, fa_t_background(scene->t, scene->other, BY("w"), 0));
 }
 
-/* `id` runs again, since one of its subtasks has ended badly; `other` runs and `third` is in line. */
+/* `id` runs again, since a subtask of it has ended badly; `other` runs and `third` is in line. */
 static void one_family_again(struct fa_scene *scene)
 {
     one_running(scene);
