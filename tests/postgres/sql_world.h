@@ -17,7 +17,7 @@ struct fa_sql_world {
     size_t count;
 };
 
-/* For cmocka: *state is the world, which fa_sql_open opens; without PostgreSQL that skips the test. */
+/* For cmocka: *state is the world. Without PostgreSQL fa_sql_open skips the test. */
 int fa_sql_set_up(void **state);
 int fa_sql_tear_down(void **state);
 void fa_sql_open(struct fa_sql_world *world);

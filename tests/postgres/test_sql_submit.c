@@ -1,7 +1,7 @@
 /*
  * test_sql_submit.c - submit and submit_many in SQL (migration 0005) do what the engine's submit
- * does: the same tasks and keys, in the caller's transaction, and in nobody's way. What it refuses is
- * in test_sql_refusals.c.
+ * does: the same tasks and keys, in the caller's transaction, and in nobody's way. What it refuses
+ * is in test_sql_refusals.c.
  */
 #include "postgres/sql_world.h"
 #include "support/crew.h"
