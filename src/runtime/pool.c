@@ -184,10 +184,12 @@ static bool free_slot(struct fa_pool *pool, struct fa_job *job)
     return was_full && pool->is_claiming;
 }
 
-static void restart_claim(struct fa_pool *pool)
+/* The claim that waits is for what was: fa_service_wake ends it. With the mutex held, so that one
+ * that begins afterwards is left alone; over a network what it gets would be lost. */
+static void outdate_claim(struct fa_pool *pool)
 {
     atomic_store(&pool->give_up, true);
-    fa_service_wake(pool->service);
+    pthread_cond_signal(&pool->claimer_cond);
 }
 
 /* The worker's types or services are others now. With the mutex held. */
@@ -195,7 +197,7 @@ static void note_change(struct fa_pool *pool)
 {
     pool->is_changed = true;
     pthread_cond_signal(&pool->beater_cond);
-    pthread_cond_signal(&pool->claimer_cond);
+    outdate_claim(pool);
 }
 
 void fa_job_end(struct fa_job *job, const struct fa_outcome *outcome)
@@ -207,11 +209,13 @@ void fa_job_end(struct fa_job *job, const struct fa_outcome *outcome)
     pthread_mutex_lock(&pool->mutex);
     assert(job->state == FA_JOB_RUNNING);
     has_opening = free_slot(pool, job);
+    if (has_opening)
+        outdate_claim(pool);
     fa_pool_settle(job, outcome);
     list = fa_pool_dispatch(pool);
     pthread_mutex_unlock(&pool->mutex);
     if (has_opening)
-        restart_claim(pool);
+        fa_service_wake(pool->service);
     fa_pool_start(list);
 }
 
@@ -550,7 +554,7 @@ enum faina_code fa_pool_put(struct fa_pool *pool, struct fa_handler *take_handle
     }
     note_change(pool);
     pthread_mutex_unlock(&pool->mutex);
-    restart_claim(pool);
+    fa_service_wake(pool->service);
     return code;
 }
 
@@ -571,7 +575,7 @@ void fa_pool_remove(struct fa_pool *pool, const struct fa_handler *handler)
         note_change(pool);
     }
     pthread_mutex_unlock(&pool->mutex);
-    restart_claim(pool);
+    fa_service_wake(pool->service);
 }
 
 void fa_pool_set_services(struct fa_pool *pool, const char *const *names, size_t count)
@@ -596,7 +600,7 @@ void fa_pool_set_services(struct fa_pool *pool, const char *const *names, size_t
     pool->service_count = count;
     note_change(pool);
     pthread_mutex_unlock(&pool->mutex);
-    restart_claim(pool);
+    fa_service_wake(pool->service);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -786,9 +790,9 @@ void fa_pool_drain(struct fa_pool *pool)
 {
     pthread_mutex_lock(&pool->mutex);
     pool->is_draining = true;
-    pthread_cond_broadcast(&pool->claimer_cond);
+    outdate_claim(pool);
     pthread_mutex_unlock(&pool->mutex);
-    restart_claim(pool);
+    fa_service_wake(pool->service);
     stop_jobs(pool, is_unstarted, 0);
 }
 
