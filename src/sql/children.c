@@ -15,8 +15,8 @@ static size_t place_of(const struct fa_children *children, const char *name)
     uint64_t hash = children->seed;
 
     for (; *name != '\0'; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3u;
-    return (size_t)(hash >> 20) & (children->size - 1);
+        hash = (hash ^ (unsigned char)*name) * 0x9e3779b97f4a7c15u;
+    return (size_t)(hash >> 32) & (children->size - 1);
 }
 
 static void put(struct fa_children *children, const char *name, int64_t key)
