@@ -156,6 +156,7 @@ static enum faina_code read_children(struct fa_pool *pool, const char *id, struc
 
         op.page.limit = CHILDREN_PAGE;
         op.page.cursor = cursor;
+        op.page.ends = true;
         code = fa_service_run_one(pool->service, &op, err);
         for (size_t i = 0; code == FAINA_OK && i < op.tasks->count; i++)
             put_child(&writer, &op.tasks->items[i]);

@@ -405,7 +405,8 @@ static enum faina_code walk_children(struct fa_source *source, struct fa_op *op,
     do {
         most = limit + 1 - op->tasks->count;
         count = most = most < PAGE_PART ? most : PAGE_PART;
-        code = fa_rows_load_children(source, parent, after, rows, &count, op->arena, &op->error);
+        code = fa_rows_load_children(source, parent, after, op->page.ends, rows, &count, op->arena,
+                                     &op->error);
         if (code == FAINA_OK && count > 0) {
             after = rows[count - 1].id.key;
             code = add_children(source, op, &page, rows, count);

@@ -524,6 +524,26 @@ static void sink_child(void *ctx, size_t n, const struct fa_value *c)
     row->output = fa_value_dup(&c[3], sink->arena);
 }
 
+static void sink_child_end(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct child_sink *children = ctx;
+    struct sink *sink = &children->sink;
+    struct fa_row *row = sink->rows[children->count];
+
+    (void)n;
+    *row = (struct fa_row){.id = {c[0].i, c[1].i}, .has_task = true, .has_payload = true};
+    sink->lane_ids[children->count++] = c[2].i;
+    row->rank = c[3].i;
+    row->name = fa_value_dup(&c[4], sink->arena);
+    if (c[5].kind == FA_NULL)
+        return;
+    row->home = FA_HOME_ENDED;
+    read_status(sink, row, &c[5]);
+    row->deleted_us = fa_value_as_int(&c[6]);
+    row->error = fa_value_dup(&c[7], sink->arena);
+    row->output = fa_value_dup(&c[8], sink->arena);
+}
+
 /* How those stand that have not ended. */
 static enum faina_code load_live(struct fa_source *source, struct sink *sink, size_t count,
                                  struct faina_error *err)
@@ -545,7 +565,7 @@ static enum faina_code load_live(struct fa_source *source, struct sink *sink, si
 }
 
 enum faina_code fa_rows_load_children(struct fa_source *source, const struct fa_row *parent,
-                                      int64_t after, struct fa_row *rows, size_t *count,
+                                      int64_t after, bool ends, struct fa_row *rows, size_t *count,
                                       struct fa_arena *arena, struct faina_error *err)
 {
     const struct fa_value params[3] = {fa_value_int(parent->id.key), fa_value_int(after),
@@ -558,7 +578,8 @@ enum faina_code fa_rows_load_children(struct fa_source *source, const struct fa_
     sink->lane_ids = fa_arena_zero(arena, *count + 1, sizeof(int64_t));
     for (size_t i = 0; i < *count; i++)
         sink->rows[i] = &rows[i];
-    code = fa_db_one(source->db, FA_SQL_CHILD_PAGE, params, 3, sink_child, &children, err);
+    code = fa_db_one(source->db, ends ? FA_SQL_CHILD_ENDS : FA_SQL_CHILD_PAGE, params, 3,
+                     ends ? sink_child_end : sink_child, &children, err);
     if (code == FAINA_OK)
         code = check_damage(sink, err);
     *count = children.count;

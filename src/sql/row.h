@@ -135,11 +135,12 @@ FA_MUST_CHECK enum faina_code fa_rows_load(struct fa_source *source, int64_t *ke
 /*
  * Reads subtasks in the order they were made, after the key `after`, with their payloads: up to
  * *count of them into `rows`. Then *count is how many there were. One that was just removed has
- * FA_HOME_NONE.
+ * FA_HOME_NONE. With `ends`, of what was asked for they have their names only, and of those that
+ * have ended only the status, output and error: good for showing that, and for nothing else.
  */
 FA_MUST_CHECK enum faina_code fa_rows_load_children(struct fa_source *source,
                                                     const struct fa_row *parent, int64_t after,
-                                                    struct fa_row *rows, size_t *count,
+                                                    bool ends, struct fa_row *rows, size_t *count,
                                                     struct fa_arena *arena,
                                                     struct faina_error *err);
 

@@ -183,6 +183,8 @@ static void test_queries__the_right_index_is_used(void **state)
         {FA_SQL_CHILD_LIST, "INDEX task_parent (parent=? AND rowid>?)", true},
         {FA_SQL_CHILD_PAGE, "INDEX task_parent (parent=? AND rowid>?)", true},
         {FA_SQL_CHILD_PAGE, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)", true},
+        {FA_SQL_CHILD_ENDS, "INDEX task_parent (parent=? AND rowid>?)", true},
+        {FA_SQL_CHILD_ENDS, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)", true},
         {FA_SQL_CHILD_LIVE, "INDEX task_parent (parent=?)", true},
         {FA_SQL_CHILD_STALE, "INDEX task_parent (parent=?)", true},
         {FA_SQL_TASK_PAYLOAD, "SEARCH e USING INTEGER PRIMARY KEY (rowid=?)", true},

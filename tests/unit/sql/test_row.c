@@ -277,9 +277,9 @@ static void test_row__subtasks_come_whole_wherever_they_are(void **state)
     for (size_t i = 0; i < FA_COUNT(places); i++)
         made[i] = add_full(&store, i);
     CHECK_INT(fa_unit_flush(&store.unit, &err), FAINA_OK);
-    CHECK_INT(
-        fa_rows_load_children(&store.unit.source, &parent, 0, got, &count, &store.arena, &err),
-        FAINA_OK);
+    CHECK_INT(fa_rows_load_children(&store.unit.source, &parent, 0, false, got, &count,
+                                    &store.arena, &err),
+              FAINA_OK);
     CHECK_INT(count, FA_COUNT(places));
     for (size_t i = 0; i < count; i++) {
         CHECK_TRUE(got[i].lane == made[i]->lane);
@@ -289,12 +289,26 @@ static void test_row__subtasks_come_whole_wherever_they_are(void **state)
         CHECK_TRUE(got[i].has_parent_tail && got[i].parent_tail == 77);
     }
     count = 2; /* some of them, after one of them */
-    CHECK_INT(fa_rows_load_children(&store.unit.source, &parent, made[3]->id.key, got, &count,
-                                    &store.arena, &err),
+    CHECK_INT(fa_rows_load_children(&store.unit.source, &parent, made[3]->id.key, false, got,
+                                    &count, &store.arena, &err),
               FAINA_OK);
     CHECK_INT(count, 2);
     CHECK_INT(got[0].id.key, made[4]->id.key);
     CHECK_INT(got[1].id.key, made[5]->id.key);
+    count = FA_COUNT(got); /* only how they ended */
+    CHECK_INT(fa_rows_load_children(&store.unit.source, &parent, 0, true, got, &count, &store.arena,
+                                    &err),
+              FAINA_OK);
+    CHECK_INT(count, FA_COUNT(places));
+    for (size_t i = 0; i < count; i++) {
+        CHECK_TRUE(fa_id_equal(got[i].id, made[i]->id) && got[i].lane == made[i]->lane);
+        CHECK_STR(got[i].name, made[i]->name);
+        CHECK_STATUS(got[i].status, made[i]->status);
+        CHECK_STR(got[i].error, made[i]->error);
+        CHECK_STR(got[i].output, made[i]->output);
+        CHECK_INT(got[i].deleted_us, made[i]->deleted_us);
+        CHECK_TRUE(got[i].input == NULL);
+    }
     store_rollback(&store);
     store_close(&store);
 }
