@@ -185,7 +185,7 @@ enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *su
     } else {
         code = find_existing(unit, out, err);
     }
-    if (code != FAINA_OK || out->existing != NULL || out->is_twin)
+    if (code != FAINA_OK || out->existing != NULL)
         return code;
     code = find_needs(unit, out, err);
     if (code == FAINA_OK)

@@ -97,6 +97,25 @@ static void test_children__two_of_one_name_are_one(void **state)
     store_close(&store);
 }
 
+static void test_children__the_second_of_a_name_is_checked_too(void **state)
+{
+    static const char *const needs[] = {"019b0000-0000-7000-8000-000000000000"};
+    const struct faina_submit subtasks[] = {
+        {.type = "a", .name = "x"},
+        {.type = "a", .name = "x", .depends_on = needs, .depends_on_count = 1},
+    };
+    struct store store;
+    const char *id;
+
+    store_open(&store);
+    id = make_parent(&store);
+    store_begin(&store);
+    CHECK_INT(block(&store, id, subtasks, 2), FAINA_INVALID_TASK);
+    store_commit(&store);
+    CHECK_INT(raw_int(store.raw, "SELECT count(*) FROM task WHERE parent IS NOT NULL"), 0);
+    store_close(&store);
+}
+
 static void test_children__a_later_block_finds_them_by_one_question(void **state)
 {
     static const struct faina_submit first[] = {{.type = "a"}, {.type = "a", .name = "x"}};
@@ -152,6 +171,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_children__the_first_block_looks_for_nothing),
         cmocka_unit_test(test_children__two_of_one_name_are_one),
+        cmocka_unit_test(test_children__the_second_of_a_name_is_checked_too),
         cmocka_unit_test(test_children__a_later_block_finds_them_by_one_question),
         cmocka_unit_test(test_children__a_deleted_one_leaves_its_name),
     };
