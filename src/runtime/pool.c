@@ -178,7 +178,6 @@ static bool free_slot(struct fa_pool *pool, struct fa_job *job)
     handler->held--;
     pool->gap_us += (now_us - pool->end_us - pool->gap_us) / 8;
     pool->end_us = now_us;
-    pthread_cond_signal(&pool->claimer_cond);
     if (pool->is_draining)
         pthread_cond_broadcast(&pool->owner_cond);
     return was_full && pool->is_claiming;
@@ -213,6 +212,8 @@ void fa_job_end(struct fa_job *job, const struct fa_outcome *outcome)
         outdate_claim(pool);
     fa_pool_settle(job, outcome);
     list = fa_pool_dispatch(pool);
+    if (fa_pool_room(pool) > 0)
+        pthread_cond_signal(&pool->claimer_cond);
     pthread_mutex_unlock(&pool->mutex);
     if (has_opening)
         fa_service_wake(pool->service);

@@ -303,7 +303,8 @@ struct fa_op {
         struct {
             int limit;
             const char *cursor;
-        } page; /* CHILDREN, EVENTS (limit), FOLLOW (cursor NULL: gives the place of now) */
+            bool ends; /* CHILDREN: id, name, type, status, output and error are enough */
+        } page;        /* CHILDREN, EVENTS (limit), FOLLOW (cursor NULL: gives the place of now) */
     };
 
     /* The answer. */

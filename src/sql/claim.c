@@ -63,6 +63,13 @@ struct reading {
     const char **parts; /* not NULL: it is ready_scan_places (fronts.h) */
 };
 
+/* Where only a few are wanted of each of many lanes, most are not taken, and payloads would be read
+ * in vain. */
+static bool wants_payloads(const struct reading *reading, size_t n)
+{
+    return reading->parts == NULL && reading->wants[n] >= PAYLOAD_ROWS_MIN;
+}
+
 static void bind_scan(void *ctx, size_t n, struct fa_value *v)
 {
     const struct reading *reading = ctx;
@@ -72,6 +79,7 @@ static void bind_scan(void *ctx, size_t n, struct fa_value *v)
     v[1] = fa_value_int(lane->peek_rank);
     v[2] = fa_value_int(lane->peek_key);
     v[3] = fa_value_int(reading->wants[n]);
+    v[4] = fa_value_int(wants_payloads(reading, n));
 }
 
 static void bind_places(void *ctx, size_t n, struct fa_value *v)
@@ -94,7 +102,7 @@ static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
         struct fa_row read;
 
         if (!reading->is_plain)
-            fa_row_from_ready_scan(columns, &unit->arena, &read);
+            fa_row_from_ready_scan(columns, &unit->arena, wants_payloads(reading, n), &read);
         else if (!fa_row_from_plain_scan(columns, &unit->arena, &read))
             lane->has_rich = true;
         if (reading->is_plain && lane->has_rich)
@@ -139,7 +147,7 @@ static struct fa_db_call scan(struct reading *reading)
     return (struct fa_db_call){.sql =
                                    reading->is_plain ? FA_SQL_READY_SCAN_PLAIN : FA_SQL_READY_SCAN,
                                .rows = reading->count,
-                               .param_count = 4,
+                               .param_count = reading->is_plain ? 4 : 5,
                                .bind = bind_scan,
                                .bind_ctx = reading,
                                .sink = sink_scan,
@@ -156,9 +164,9 @@ static void note_place(struct fa_lane *lane, int64_t want)
     lane->peek_key = lane->peek[lane->peek_count - 1]->id.key;
 }
 
-/* Most lines hold only plain tasks, which are read with few columns and their payload. Where only a
- * few are wanted of each of many lanes, most are not taken, and payloads would be read in vain. A
- * task that is not plain makes its lane be read with all columns until its line is empty. */
+/* Most lines hold only plain tasks, which are read with few columns and their payload, unless only
+ * a few are wanted. A task that is not plain makes its lane be read with all columns until its line
+ * is empty. */
 static enum faina_code read_ahead(struct fa_unit *unit, struct fa_lane *const *lanes,
                                   const int64_t *wants, size_t count, struct faina_error *err)
 {

@@ -112,7 +112,7 @@ enum faina_code fa_flow_make(struct fa_unit *unit, const struct fa_making *makin
     enum faina_code code = read_task(unit, making, submit, &inner);
 
     if (code == FAINA_OK) {
-        code = fa_plan_make(unit, submit, NULL, 0, &plan, &inner);
+        code = fa_plan_make(unit, submit, NULL, NULL, &plan, &inner);
         if (code != FAINA_OK && is_store_failure(unit, code)) {
             *err = inner;
             return code;
