@@ -190,7 +190,7 @@ static enum faina_code run_standing(struct fa_writer *writer, struct faina_error
 
     if (writer->db->is_shared || !fa_standing_has_any(standing))
         return FAINA_OK;
-    code = fa_unit_flush(&writer->unit, err); /* which tells the types */
+    code = fa_claims_prepare(&writer->unit, err); /* which tells the types */
     if (code == FAINA_OK && ready_types(&writer->unit))
         writer->stands = fa_standing_take(standing, ready_types(&writer->unit));
     for (struct fa_stand *stand = writer->stands; code == FAINA_OK && stand != NULL;
