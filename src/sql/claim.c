@@ -6,8 +6,8 @@
  * cost depends on the number of open lanes and on the limit, never on how many tasks wait.
  *
  * What was read from a lane and not taken is kept for the next claim of the same transaction
- * (lane->peek), until new tasks have come into line. What the transaction itself puts into an empty
- * line is claimed from there, and never written into it.
+ * (lane->peek), until new tasks have come into line. A new task that the transaction itself puts
+ * into an empty line is claimed from there, and never written into it.
  */
 #include "sql/ops.h"
 
@@ -269,16 +269,16 @@ static bool is_before(const struct fa_row *a, const struct fa_row *b)
     return a->rank != b->rank ? a->rank < b->rank : a->id.key < b->id.key;
 }
 
-/* Whether all that this transaction puts in line comes into lines that are empty. Where others
- * write too, no line is known to be. */
-static bool are_lines_empty(const struct fa_unit *unit)
+/* Whether all that this transaction puts in line is new, and its lines are empty. Where others write
+ * too, no line is known to be. */
+static bool are_new_in_empty_lines(const struct fa_unit *unit)
 {
     if (unit->source.db->is_shared || unit->dirty_count > LINE_UP_MAX)
         return false;
     for (size_t i = 0; i < unit->dirty_count; i++) {
         const struct fa_row *row = unit->dirty[i];
 
-        if (is_in_line(row) && (row->home == FA_HOME_READY || row->lane->may_have_ready))
+        if (is_in_line(row) && (!row->is_new || row->lane->may_have_ready))
             return false;
     }
     return true;
@@ -304,7 +304,7 @@ enum faina_code fa_claims_prepare(struct fa_unit *unit, struct faina_error *err)
 {
     if (!unit->has_arrivals)
         return FAINA_OK;
-    if (!are_lines_empty(unit))
+    if (!are_new_in_empty_lines(unit))
         return fa_unit_flush(unit, err);
     for (size_t i = 0; i < unit->dirty_count; i++) {
         if (is_in_line(unit->dirty[i]))
