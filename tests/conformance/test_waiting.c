@@ -88,6 +88,15 @@ static void wake_fail(struct fa_t *t, const char *id)
     CHECK_OK(t, fa_t_fail_attempt(t, id, BY("w"), "no"));
 }
 
+static void wake_amend(struct fa_t *t, const char *id)
+{
+    const char *more = "gpu";
+    const struct faina_submit wish = {.resources = &more, .resource_count = 1};
+
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){
+                                .kind = FA_OP_AMEND, .id = id, .by = BY("w"), .submit = &wish}));
+}
+
 static void wake_resume(struct fa_t *t, const char *id)
 {
     (void)id;
@@ -117,6 +126,9 @@ static void test_claim_wait__woken_by_what_comes_back(struct fa_t *t)
 
     CHECK_OK(t, fa_t_claim(t, id, "w"));
     check_wakes(t, id, wake_release);
+    CHECK_OK(t, fa_t_release(t, id, BY("waiter")));
+    CHECK_OK(t, fa_t_claim(t, id, "w"));
+    check_wakes(t, id, wake_amend);
     CHECK_OK(t, fa_t_release(t, id, BY("waiter")));
     CHECK_OK(t, fa_t_claim(t, id, "w"));
     check_wakes(t, id, wake_fail);
