@@ -269,8 +269,8 @@ static bool is_before(const struct fa_row *a, const struct fa_row *b)
     return a->rank != b->rank ? a->rank < b->rank : a->id.key < b->id.key;
 }
 
-/* Whether all that this transaction puts in line is new, and its lines are empty. Where others write
- * too, no line is known to be. */
+/* Whether all that this transaction puts in line is new, and its lines are empty. Where others
+ * write too, no line is known to be. */
 static bool are_new_in_empty_lines(const struct fa_unit *unit)
 {
     if (unit->source.db->is_shared || unit->dirty_count > LINE_UP_MAX)
