@@ -72,18 +72,23 @@ void fa_pool_drop(struct fa_job *job)
     fa_pool_unref(job);
 }
 
-void fa_pool_dirty(struct fa_job *job)
+static void add_dirty(struct fa_job *job)
 {
     struct fa_pool *pool = job->pool;
 
-    if (!job->is_dirty) {
-        job->is_dirty = true;
-        job->dirty_next = NULL;
-        *pool->dirty_last = job;
-        pool->dirty_last = &job->dirty_next;
-        job->refs++;
-    }
-    pthread_cond_signal(&pool->sender_cond);
+    if (job->is_dirty)
+        return;
+    job->is_dirty = true;
+    job->dirty_next = NULL;
+    *pool->dirty_last = job;
+    pool->dirty_last = &job->dirty_next;
+    job->refs++;
+}
+
+void fa_pool_dirty(struct fa_job *job)
+{
+    add_dirty(job);
+    pthread_cond_signal(&job->pool->sender_cond);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -123,7 +128,7 @@ static void give_slot(struct fa_pool *pool, struct fa_job *job)
         job->timeout_us = job->start_us + job->handler->timeout_ms * 1000;
         fa_pool_watch(pool, job->timeout_us);
     }
-    fa_pool_dirty(job);
+    add_dirty(job);
 }
 
 struct fa_job *fa_pool_dispatch(struct fa_pool *pool)
@@ -149,14 +154,19 @@ struct fa_job *fa_pool_dispatch(struct fa_pool *pool)
     return list;
 }
 
+/* The sender is woken last: it must not be in the way of what it tells about. */
 void fa_pool_start(struct fa_job *list)
 {
+    struct fa_pool *pool = list ? list->pool : NULL;
+
     while (list) {
         struct fa_job *job = list;
 
         list = job->queue_next; /* the job may be gone when start returns */
         job->handler->ops->start(job->handler, job);
     }
+    if (pool)
+        pthread_cond_signal(&pool->sender_cond);
 }
 
 void fa_pool_settle(struct fa_job *job, const struct fa_outcome *outcome)

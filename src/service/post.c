@@ -20,7 +20,6 @@
 #include "service/post.h"
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "model/states.h"
 
 #include <assert.h>
@@ -336,22 +335,13 @@ static void set_deadline(struct fa_posted *posted, int64_t timeout_ms)
     posted->deadline_us = fa_clock_mono_us() + (timeout_ms > 0 ? timeout_ms * 1000 : 0);
 }
 
-static uint64_t types_of(const struct faina_claim *claim)
-{
-    uint64_t types = 0;
-
-    for (size_t i = 0; i < claim->type_count; i++)
-        types |= fa_hash_bit(claim->types[i]);
-    return claim->type_count > 0 ? types : FA_TYPES_ALL;
-}
-
 enum faina_code fa_post_claim_wait(struct fa_post *post, struct fa_posted *posted)
 {
     assert(posted->done && posted->count == 1);
     assert(posted->ops[0].kind == FA_OP_CLAIM_NEXT);
     posted->kind = FA_POST_CLAIM_WAIT;
     posted->ops[0].arena = &posted->answers;
-    posted->types = types_of(posted->ops[0].claim);
+    posted->types = fa_claim_types(posted->ops[0].claim);
     set_deadline(posted, posted->ops[0].claim->wait_ms);
     return accept_locked(post, posted);
 }

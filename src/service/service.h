@@ -365,6 +365,9 @@ struct fa_service_info {
  * may say too much, and never too little. */
 #define FA_TYPES_ALL UINT64_MAX
 
+/* The types that a claim asks for. */
+uint64_t fa_claim_types(const struct faina_claim *claim);
+
 /* What a commit has changed, for those who wait without a thread of their own. */
 struct fa_news {
     const struct fa_id *ended; /* tasks that have ended (model/id.h) */
@@ -445,16 +448,10 @@ struct fa_service_ops {
      * happened: may wake for nothing, never misses an end. */
     void (*wait_end)(struct fa_service *service, const char *id, int64_t timeout_ms);
 
-    /* Required, unless there is claim_wait. A number that grows when there may be more to claim ...
-     */
-    uint64_t (*ready_mark)(struct fa_service *service);
-    /* ... and a wait until it is another than `mark`, or the time is over, or for nothing. */
-    void (*wait_ready)(struct fa_service *service, uint64_t mark, int64_t timeout_ms);
-
-    /* Optional, for engines that wait where the tasks are. Runs one CLAIM_NEXT that waits for work
-     * for up to `wait_ms`; may come back empty before. */
+    /* Required. Runs one CLAIM_NEXT that waits for work for up to `wait_ms`; may come back empty
+     * before. */
     void (*claim_wait)(struct fa_service *service, struct fa_op *op, int64_t wait_ms);
-    /* Optional. Makes every wait_ready under way return; without it they last up to their slice. */
+    /* Optional. Makes every claim_wait under way look at its op's `give_up`. */
     void (*wake)(struct fa_service *service);
 
     /* Optional, both or neither. After each commit every listener is told, in the thread that

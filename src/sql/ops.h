@@ -60,6 +60,9 @@ FA_MUST_CHECK enum faina_code fa_workers_forget(struct fa_unit *unit, int64_t *n
 /* Makes the tasks of schedules that are due, up to `limit`. */
 FA_MUST_CHECK enum faina_code fa_crons_fire(struct fa_unit *unit, int64_t limit,
                                             struct faina_error *err);
+/* Before claims: what the transaction puts in line can be found there from now on, and its types
+ * are in ready_types. */
+FA_MUST_CHECK enum faina_code fa_claims_prepare(struct fa_unit *unit, struct faina_error *err);
 /* OVERLOADED when a resource of the task is at its limit. */
 FA_MUST_CHECK enum faina_code fa_check_permits(struct fa_unit *unit, const struct fa_row *row,
                                                struct fa_op *op);

@@ -66,7 +66,7 @@ struct fa_unit {
 
     struct fa_buf journal; /* what happened, for the log */
 
-    bool has_arrivals;    /* a row that is not yet written may belong in line */
+    bool has_arrivals;    /* a row that is not yet written may belong in line, and isn't there */
     uint64_t epoch;       /* grows with each transaction: what was read ahead before is void */
     int64_t claim_demand; /* how many tasks the claims of this batch want in all */
     int64_t claims;       /* claims of this transaction so far ... */
