@@ -2,8 +2,8 @@
  * http.c - between libmicrohttpd and requests.
  *
  * The library calls `on_access` for the head, for each piece of the body, at its end, and again
- * after a suspended connection was resumed. A request that has operations to run suspends its
- * connection first and posts them then; whoever has run them resumes it.
+ * while the request waits. A request that has operations to run posts them, and waits as loop.h
+ * says until they are done.
  *
  * The library gives up on a connection that is silent, but not on one that sends a byte now and
  * then. So every connection is in a list with the time by which it must have got on, and a sweeper
@@ -101,10 +101,13 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
 {
     struct fa_listener_socket *listener = ctx;
 
-    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        atomic_fetch_add(&listener->connection_count, 1);
         connection_begin(listener->server, connection, context);
-    else
+    } else {
         connection_end(listener->server, context);
+        atomic_fetch_sub(&listener->connection_count, 1);
+    }
 }
 
 /* Nothing will come any more from who should send something. The library reads less often than it
@@ -237,7 +240,10 @@ static void sleep_connection(void *ctx)
 
 void fa_http_wake(void *ctx)
 {
-    MHD_resume_connection(((struct fa_request *)ctx)->connection);
+    struct fa_request *req = ctx;
+
+    MHD_resume_connection(req->connection);
+    fa_loop_call(&req->listener->loop);
 }
 
 static ssize_t on_stream(void *ctx, uint64_t at, char *to, size_t size)
@@ -304,38 +310,11 @@ static enum MHD_Result send_answer(struct fa_request *req)
  * Running
  */
 
-/*
- * Answers come in groups, from the thread that has committed one, and each resume wakes the
- * library's thread, which then looks at everybody who is suspended. So only the first of a group is
- * resumed; the others are in a list, and the library's thread resumes them when it is called for
- * the first one, whatever became of that. The list begins anew when it was empty: nobody is left in
- * it without one who is on its way to empty it.
- *
- * A request that is in the list and not its first may be resumed, answered and freed at once.
- */
 static void on_done(struct fa_posted *posted)
 {
     struct fa_request *req = (struct fa_request *)posted;
-    struct fa_listener_socket *listener = req->listener;
-    struct fa_request *before = atomic_load(&listener->done);
 
-    do {
-        req->done_next = before;
-        req->is_first_done = before == NULL;
-    } while (!atomic_compare_exchange_weak(&listener->done, &before, req));
-    if (before == NULL)
-        MHD_resume_connection(req->connection);
-}
-
-static void resume_done(struct fa_listener_socket *listener)
-{
-    struct fa_request *req = atomic_exchange(&listener->done, NULL), *next;
-
-    for (; req; req = next) {
-        next = req->done_next;
-        if (!req->is_first_done)
-            MHD_resume_connection(req->connection);
-    }
+    fa_loop_tell_done(&req->listener->loop, req);
 }
 
 static bool is_gone(const struct fa_posted *posted)
@@ -347,44 +326,41 @@ static bool is_gone(const struct fa_posted *posted)
            poller.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
-static enum faina_code post(struct fa_request *req)
+void fa_http_refuse(struct fa_request *req, enum faina_code code)
 {
-    req->posted.done = on_done;
-    req->posted.is_gone = is_gone;
-    if (req->how == FA_RUN_CLAIM_WAIT)
-        return fa_post_claim_wait(req->server->post, &req->posted);
-    if (req->how == FA_RUN_TASK_WAIT)
-        return fa_post_wait(req->server->post, &req->posted, req->wait_ms);
-    return fa_post(req->server->post, &req->posted);
-}
-
-/* The connection is suspended before the post: the answer may be there at once. */
-static void run(struct fa_request *req)
-{
-    enum faina_code code;
-
-    req->state = FA_REQUEST_RETURNS;
-    MHD_suspend_connection(req->connection);
-    code = post(req);
-    if (code == FAINA_OK)
-        return;
     fa_answer_refusal(req, code == FAINA_OVERLOADED ? 429 : 503, code,
                       code == FAINA_OVERLOADED ? "too much is queued already; try again later"
                                                : "the server is going down");
-    MHD_resume_connection(req->connection);
+}
+
+static enum MHD_Result run(struct fa_request *req)
+{
+    struct fa_loop *loop = &req->listener->loop;
+    enum faina_code code;
+
+    req->posted.done = on_done;
+    req->posted.is_gone = is_gone;
+    req->state = FA_REQUEST_RETURNS;
+    if (req->how == FA_RUN_PLAIN) {
+        fa_loop_run(loop, req);
+        return MHD_YES;
+    }
+    code = req->how == FA_RUN_CLAIM_WAIT
+               ? fa_post_claim_wait(req->server->post, &req->posted)
+               : fa_post_wait(req->server->post, &req->posted, req->wait_ms);
+    if (code == FAINA_OK) {
+        fa_loop_wait_long(loop, req);
+        return MHD_YES;
+    }
+    fa_http_refuse(req, code);
+    return send_answer(req);
 }
 
 static enum MHD_Result go_on(struct fa_request *req)
 {
-    if (req->state == FA_REQUEST_RETURNS) {
-        resume_done(req->listener);
+    if (req->state == FA_REQUEST_RETURNS)
         req->then(req);
-    }
-    if (req->state == FA_REQUEST_RUNS) {
-        run(req);
-        return MHD_YES;
-    }
-    return send_answer(req);
+    return req->state == FA_REQUEST_RUNS ? run(req) : send_answer(req);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -395,24 +371,22 @@ static void *on_target(void *ctx, const char *uri, struct MHD_Connection *connec
 {
     struct fa_listener_socket *listener = ctx;
 
-    atomic_fetch_add(&listener->server->active, 1);
     return fa_request_create(listener, connection, uri);
 }
 
 static void on_completed(void *ctx, struct MHD_Connection *connection, void **context,
                          enum MHD_RequestTerminationCode code)
 {
-    struct fa_server *server = ((struct fa_listener_socket *)ctx)->server;
+    struct fa_listener_socket *listener = ctx;
     struct fa_request *req = *context;
 
     (void)code;
     if (!req)
         return;
     *context = NULL;
-    resume_done(req->listener);
-    fa_request_destroy(req);
-    set_until(server, connection_of(connection), FA_SERVER_HEAD_SECONDS);
-    atomic_fetch_sub(&server->active, 1);
+    set_until(listener->server, connection_of(connection), FA_SERVER_HEAD_SECONDS);
+    if (fa_loop_leave(&listener->loop, req))
+        fa_request_destroy(req);
 }
 
 static void take_body(struct fa_request *req, const char *data, size_t size)
@@ -544,6 +518,11 @@ static enum MHD_Result on_access(void *ctx, struct MHD_Connection *connection, c
 
     (void)ctx;
     (void)connection;
+    if (req->waits) {
+        fa_loop_wait_on(&req->listener->loop, req);
+        return MHD_YES;
+    }
+    req->listener->loop.has_moved = true;
     if (!req->has_head)
         return on_head(req, url, method, version);
     if (*size > 0) {
@@ -593,15 +572,15 @@ static void tls_items(const struct fa_server *server, bool has_tls, struct MHD_O
 
 enum faina_code fa_http_start(struct fa_listener_socket *listener, struct faina_error *err)
 {
-    unsigned flags =
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC;
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC;
+    struct MHD_Daemon *daemon;
     bool has_tls = listener->server->certificate && !listener->is_unix;
     struct MHD_OptionItem items[3];
 
     tls_items(listener->server, has_tls, items);
     if (has_tls)
         flags |= MHD_USE_TLS;
-    listener->daemon = MHD_start_daemon(
+    daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, on_access, listener, MHD_OPTION_EXTERNAL_LOGGER, on_log, listener,
         MHD_OPTION_LISTEN_SOCKET, listener->fd, MHD_OPTION_CONNECTION_LIMIT,
         (unsigned)FA_SERVER_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
@@ -610,10 +589,10 @@ enum faina_code fa_http_start(struct fa_listener_socket *listener, struct faina_
         keep_escapes, listener, MHD_OPTION_NOTIFY_COMPLETED, on_completed, listener,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, listener, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1,
         MHD_OPTION_ARRAY, items, MHD_OPTION_END);
-    if (!listener->daemon)
+    if (!daemon)
         return fa_error_set(err, FAINA_UNAVAILABLE, "the server can't be started on %s",
                             listener->address);
-    return FAINA_OK;
+    return fa_loop_start(&listener->loop, daemon, listener->server->post, err);
 }
 
 bool fa_http_has_good_tls(const struct fa_server *server)
@@ -632,27 +611,25 @@ bool fa_http_has_good_tls(const struct fa_server *server)
 
 int fa_http_quiesce(struct fa_listener_socket *listener)
 {
-    int fd = listener->daemon ? MHD_quiesce_daemon(listener->daemon) : listener->fd;
+    int fd = listener->fd;
 
+    if (listener->loop.daemon)
+        fa_loop_quiesce(&listener->loop);
     listener->fd = -1;
     return fd;
 }
 
 bool fa_http_is_idle(const struct fa_listener_socket *listener)
 {
-    const union MHD_DaemonInfo *info =
-        MHD_get_daemon_info(listener->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
-
-    return !info || info->num_connections == 0;
+    return atomic_load(&listener->connection_count) == 0;
 }
 
 void fa_http_stop(struct fa_listener_socket *listener)
 {
-    if (listener->daemon)
-        MHD_stop_daemon(listener->daemon);
+    if (listener->loop.daemon)
+        fa_loop_stop(&listener->loop);
     else if (listener->fd >= 0)
         close(listener->fd);
-    listener->daemon = NULL;
     listener->fd = -1;
     if (listener->path[0])
         unlink(listener->path);

@@ -5,6 +5,7 @@
 #define FA_SERVER_INNER_H
 
 #include "server/auth.h"
+#include "server/loop.h"
 #include "server/metrics.h"
 #include "server/rates.h"
 #include "server/request.h"
@@ -15,16 +16,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-struct MHD_Daemon;
-
 /* One address that it listens on. When certificates change, a new one takes over the socket, and
  * the old one is retired: it serves the connections that it has. */
 struct fa_listener_socket {
     struct fa_server *server;
-    struct MHD_Daemon *daemon;
+    struct fa_loop loop;
     struct fa_listener_socket *next; /* of the retired ones */
     atomic_bool is_retired;
-    _Atomic(struct fa_request *) done; /* answered, and not yet resumed; http.c */
+    atomic_size_t connection_count;
     int fd;
     char address[160];
     char path[108]; /* of a Unix socket that is ours to remove; "" otherwise */
@@ -81,6 +80,8 @@ void fa_http_stop_sweeper(struct fa_server *server);
 /* Closes every connection, for the end of a drain that takes too long. */
 void fa_http_cut(struct fa_server *server);
 
+/* Answers a request whose operations were not taken. */
+void fa_http_refuse(struct fa_request *req, enum faina_code code);
 /* Lets a suspended stream's connection go on; ctx is the request. */
 void fa_http_wake(void *ctx);
 

@@ -43,6 +43,7 @@ struct fa_request *fa_request_create(struct fa_listener_socket *listener,
 {
     struct fa_request *req = fa_alloc_zero(1, sizeof(*req));
 
+    atomic_fetch_add(&listener->server->active, 1);
     req->server = listener->server;
     req->listener = listener;
     req->connection = connection;
@@ -55,14 +56,15 @@ struct fa_request *fa_request_create(struct fa_listener_socket *listener,
 
 void fa_request_destroy(struct fa_request *req)
 {
-    if (!req)
-        return;
-    atomic_fetch_sub(&req->server->body_bytes, (long long)req->body_counted);
+    struct fa_server *server = req->server;
+
+    atomic_fetch_sub(&server->body_bytes, (long long)req->body_counted);
     fa_arena_finish(&req->posted.answers);
     fa_arena_finish(&req->arena);
     fa_buf_finish(&req->body);
     fa_buf_finish(&req->out);
     free(req);
+    atomic_fetch_sub(&server->active, 1);
 }
 
 /* ------------------------------------------------------------------------------------------

@@ -60,9 +60,16 @@ struct fa_request {
     enum { FA_RUN_PLAIN, FA_RUN_CLAIM_WAIT, FA_RUN_TASK_WAIT } how;
     int64_t wait_ms;
     fa_handler *then;
-    void *data;                   /* the handler's own, across a run */
-    struct fa_request *done_next; /* http.c: of those that are to be resumed */
-    bool is_first_done;
+    void *data; /* the handler's own, across a run */
+    /* loop.h: how it waits for its operations. */
+    enum {
+        FA_REQUEST_IS_AWAKE,
+        FA_REQUEST_IN_PLACE,
+        FA_REQUEST_SUSPENDED,
+        FA_REQUEST_ORPHANED /* nobody is there any more to take the answer */
+    } waits;
+    int64_t waits_since_us;
+    struct fa_request *done_next;
 
     /* The answer. */
     int status;

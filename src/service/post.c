@@ -335,6 +335,19 @@ static void set_deadline(struct fa_posted *posted, int64_t timeout_ms)
     posted->deadline_us = fa_clock_mono_us() + (timeout_ms > 0 ? timeout_ms * 1000 : 0);
 }
 
+void fa_post_many(struct fa_post *post, struct fa_posted *const *posted, size_t count,
+                  enum faina_code *codes)
+{
+    pthread_mutex_lock(&post->mutex);
+    for (size_t i = 0; i < count; i++) {
+        assert(posted[i]->done);
+        assert(posted[i]->work || posted[i]->count > 0);
+        posted[i]->kind = FA_POST_PLAIN;
+        codes[i] = accept(post, posted[i]);
+    }
+    pthread_mutex_unlock(&post->mutex);
+}
+
 enum faina_code fa_post_claim_wait(struct fa_post *post, struct fa_posted *posted)
 {
     assert(posted->done && posted->count == 1);

@@ -68,6 +68,11 @@ void fa_post_close(struct fa_post *post);
  * not taken, and `done` won't be called. */
 FA_MUST_CHECK enum faina_code fa_post(struct fa_post *post, struct fa_posted *posted);
 
+/* Posts many at once, each as fa_post does; changes among them run together. `codes` has room for
+ * what became of each. */
+void fa_post_many(struct fa_post *post, struct fa_posted *const *posted, size_t count,
+                  enum faina_code *codes);
+
 /* One CLAIM_NEXT that waits for work for up to claim->wait_ms. The answer lives in
  * posted->answers, which the caller finishes. */
 FA_MUST_CHECK enum faina_code fa_post_claim_wait(struct fa_post *post, struct fa_posted *posted);

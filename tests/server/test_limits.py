@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
 """Limits: heads, bodies, slow clients, connections; and what HTTP allows: pipelining, chunks."""
 import json
+import os
 import re
 import resource
 import socket
+import sqlite3
+import struct
 import threading
 import time
 
@@ -257,6 +260,42 @@ def test_clients_that_go(place):
     wait_until(lambda: server.metric("faina_http_connections") <= 1, "they are gone")
     is_true(server("GET", "/stats").json()["total"] <= 100)
     server.submit()
+
+
+def test_a_store_that_is_slow(place):
+    """Who writes waits, who reads doesn't, and who goes away takes nobody along."""
+    server = place.serve()
+    server.submit()
+    whole = request("POST", API + "/tasks", b'{"type":"t"}')
+
+    def send():
+        sock = socket.create_connection((server.host, server.port))
+        sock.sendall(whole)
+        return sock
+
+    def reset(sock):
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        sock.close()
+
+    path = os.path.join(place.folder, place.url.split(":", 1)[1])
+    lock = sqlite3.connect(path, isolation_level=None)
+    lock.execute("BEGIN IMMEDIATE") # nobody else can write now
+    waiting = [send() for _ in range(300)]
+    for _ in range(30):
+        reset(send())
+    begin = time.monotonic()
+    while time.monotonic() - begin < 0.3:
+        equal(server("GET", "/stats").json()["total"], 1)
+    for sock in waiting[:30]:
+        reset(sock)
+    lock.execute("ROLLBACK")
+    lock.close()
+    for sock in waiting[30:]:
+        sock.settimeout(60)
+        equal(statuses(sock.recv(65536)), [201])
+        sock.close()
+    wait_until(lambda: server.metric("faina_http_connections") <= 1, "they are gone")
+    is_true(271 <= server("GET", "/stats").json()["total"] <= 331)
 
 
 def test_too_much_is_refused(place):

@@ -1,0 +1,270 @@
+/*
+ * loop.c - see loop.h.
+ *
+ * The library says that it has work as long as somebody waits in place, since it would ask them for
+ * ever. So while they wait, the loop works again at once only when somebody got on the last time,
+ * and else when a socket or an answer comes. What the library has kept back without telling us is
+ * found a millisecond later.
+ */
+#include "server/loop.h"
+
+#include "base/clock.h"
+#include "server/inner.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <microhttpd.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define PLACES_LOOK_MS 1
+
+/* ------------------------------------------------------------------------------------------
+ * Requests that wait
+ */
+
+static void suspend(struct fa_loop *loop, struct fa_request *req)
+{
+    loop->places--;
+    req->waits = FA_REQUEST_SUSPENDED;
+    MHD_suspend_connection(req->connection);
+}
+
+static void begin_wait(struct fa_loop *loop, struct fa_request *req)
+{
+    req->waits = FA_REQUEST_IN_PLACE;
+    req->waits_since_us = loop->turn_us;
+    loop->places++;
+}
+
+void fa_loop_wait_long(struct fa_loop *loop, struct fa_request *req)
+{
+    begin_wait(loop, req);
+    suspend(loop, req);
+}
+
+void fa_loop_wait_on(struct fa_loop *loop, struct fa_request *req)
+{
+    if (loop->turn_us - req->waits_since_us > FA_LOOP_PLACE_MS * 1000)
+        suspend(loop, req);
+}
+
+bool fa_loop_leave(struct fa_loop *loop, struct fa_request *req)
+{
+    loop->has_moved = true;
+    if (req->waits == FA_REQUEST_IS_AWAKE)
+        return true;
+    /* The library closes nobody who is suspended. */
+    assert(req->waits == FA_REQUEST_IN_PLACE);
+    loop->places--;
+    req->waits = FA_REQUEST_ORPHANED;
+    return false;
+}
+
+static void wake(struct fa_loop *loop, struct fa_request *req)
+{
+    switch (req->waits) {
+    case FA_REQUEST_IS_AWAKE:
+        assert(!"done, but it has not waited");
+        break;
+    case FA_REQUEST_IN_PLACE:
+        loop->places--;
+        break;
+    case FA_REQUEST_SUSPENDED:
+        MHD_resume_connection(req->connection);
+        break;
+    case FA_REQUEST_ORPHANED:
+        fa_request_destroy(req);
+        return;
+    }
+    req->waits = FA_REQUEST_IS_AWAKE;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Operations that are handed in together
+ */
+
+static void hand_in(struct fa_loop *loop)
+{
+    enum faina_code codes[FA_LOOP_HELD_MAX];
+    size_t count = loop->held_count;
+
+    fa_post_many(loop->post, loop->held, count, codes);
+    loop->held_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        /* What was taken is not ours any more. */
+        struct fa_request *req = (struct fa_request *)loop->held[i];
+
+        if (codes[i] == FAINA_OK)
+            continue;
+        fa_http_refuse(req, codes[i]);
+        wake(loop, req);
+        loop->has_moved = true;
+    }
+}
+
+void fa_loop_run(struct fa_loop *loop, struct fa_request *req)
+{
+    loop->held[loop->held_count++] = &req->posted;
+    begin_wait(loop, req);
+    if (loop->places > FA_LOOP_PLACES)
+        suspend(loop, req);
+    if (loop->held_count == FA_LOOP_HELD_MAX)
+        hand_in(loop);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Calling the loop
+ */
+
+static void take_done(struct fa_loop *loop)
+{
+    struct fa_request *req = atomic_exchange(&loop->done, NULL), *next;
+
+    for (; req; req = next) {
+        next = req->done_next;
+        wake(loop, req);
+    }
+}
+
+static void ring(struct fa_loop *loop)
+{
+    const uint64_t one = 1;
+
+    /* It can't be full: whoever makes is_asleep false rings once. */
+    if (atomic_exchange(&loop->is_asleep, false) && write(loop->call_fd, &one, sizeof(one)) < 0)
+        assert(errno == EAGAIN);
+}
+
+void fa_loop_call(struct fa_loop *loop)
+{
+    atomic_store(&loop->is_called, true);
+    ring(loop);
+}
+
+/* The request may be answered and freed as soon as it is in the list. */
+void fa_loop_tell_done(struct fa_loop *loop, struct fa_request *req)
+{
+    struct fa_request *before = atomic_load(&loop->done);
+
+    do
+        req->done_next = before;
+    while (!atomic_compare_exchange_weak(&loop->done, &before, req));
+    ring(loop);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The thread
+ */
+
+/* -1: for ever. */
+static int sleep_ms(const struct fa_loop *loop)
+{
+    unsigned long long ms;
+
+    if (loop->has_moved)
+        return 0;
+    if (loop->places > 0)
+        return PLACES_LOOK_MS;
+    if (MHD_get_timeout(loop->daemon, &ms) != MHD_YES)
+        return -1;
+    return ms > INT_MAX ? INT_MAX : (int)ms;
+}
+
+/* L2: who calls either is seen here, or sees that it sleeps. */
+static void rest(struct fa_loop *loop, int sockets_fd)
+{
+    struct pollfd fds[] = {{.fd = sockets_fd, .events = POLLIN},
+                           {.fd = loop->call_fd, .events = POLLIN}};
+    int ms = sleep_ms(loop);
+    uint64_t count;
+
+    if (ms == 0)
+        return;
+    atomic_store(&loop->is_asleep, true);
+    if (!atomic_load(&loop->done) && !atomic_load(&loop->is_called))
+        poll(fds, 2, ms);
+    atomic_store(&loop->is_asleep, false);
+    if (fds[1].revents && read(loop->call_fd, &count, sizeof(count)) < 0)
+        assert(errno == EAGAIN);
+}
+
+static void *run(void *ctx)
+{
+    struct fa_loop *loop = ctx;
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    int sockets_fd = info->epoll_fd;
+
+    while (!atomic_load(&loop->is_over)) {
+        atomic_store(&loop->is_called, false);
+        if (atomic_exchange(&loop->is_quiescing, false)) {
+            MHD_quiesce_daemon(loop->daemon);
+            sem_post(&loop->is_quiet);
+        }
+        take_done(loop);
+        loop->turn_us = fa_clock_mono_us();
+        loop->has_moved = false;
+        MHD_run(loop->daemon);
+        if (loop->held_count > 0)
+            hand_in(loop);
+        rest(loop, sockets_fd);
+    }
+    return NULL;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Life
+ */
+
+static enum faina_code no_loop(struct fa_loop *loop, int error, struct faina_error *err)
+{
+    fa_loop_stop(loop);
+    return fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started: %s", strerror(error));
+}
+
+enum faina_code fa_loop_start(struct fa_loop *loop, struct MHD_Daemon *daemon, struct fa_post *post,
+                              struct faina_error *err)
+{
+    int rc;
+
+    loop->daemon = daemon;
+    loop->post = post;
+    sem_init(&loop->is_quiet, 0, 0);
+    loop->call_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (loop->call_fd < 0)
+        return no_loop(loop, errno, err);
+    rc = pthread_create(&loop->thread, NULL, run, loop);
+    if (rc != 0)
+        return no_loop(loop, rc, err);
+    pthread_setname_np(loop->thread, "fa-http");
+    loop->has_thread = true;
+    return FAINA_OK;
+}
+
+void fa_loop_quiesce(struct fa_loop *loop)
+{
+    atomic_store(&loop->is_quiescing, true);
+    fa_loop_call(loop);
+    while (sem_wait(&loop->is_quiet) != 0)
+        assert(errno == EINTR);
+}
+
+void fa_loop_stop(struct fa_loop *loop)
+{
+    if (!loop->daemon)
+        return;
+    if (loop->has_thread) {
+        atomic_store(&loop->is_over, true);
+        fa_loop_call(loop);
+        pthread_join(loop->thread, NULL);
+    }
+    MHD_stop_daemon(loop->daemon);
+    assert(loop->places == 0 && !atomic_load(&loop->done));
+    if (loop->call_fd >= 0)
+        close(loop->call_fd);
+    sem_destroy(&loop->is_quiet);
+    loop->daemon = NULL;
+    loop->has_thread = false;
+}

@@ -1,0 +1,74 @@
+/*
+ * loop.h - the thread of one address: it lets the HTTP library work, and sleeps in between.
+ *
+ * A request whose operations run waits for them in one of two ways. For a short time it waits in
+ * its place: the library asks it again whenever it works, and it says "not yet". Who waits longer,
+ * or has many others beside it, is suspended: the library forgets it until it is resumed. That
+ * costs as much as reading a request; waiting in place costs a call now and then.
+ *
+ * What is read in one turn of the library is handed in together at its end, and comes back
+ * together: a transaction costs much, and one task more in it little.
+ *
+ *   L1  Only this thread calls the library, except for what wakes a stream.
+ *   L2  What is done is seen before the thread sleeps, or wakes it.
+ *   L3  A request outlives its connection while its operations run.
+ *   L4  At most FA_LOOP_PLACES requests wait in place, none of them longer than FA_LOOP_PLACE_MS.
+ *
+ * Threads: the loop's own, except where it says otherwise.
+ */
+#ifndef FA_LOOP_H
+#define FA_LOOP_H
+
+#include "server/request.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+struct MHD_Daemon;
+
+#define FA_LOOP_PLACES 256
+#define FA_LOOP_PLACE_MS 50
+#define FA_LOOP_HELD_MAX 16 /* handed in at once: more would let the writer wait */
+
+struct fa_loop {
+    struct MHD_Daemon *daemon;
+    struct fa_post *post;
+    pthread_t thread;
+    bool has_thread;
+    int call_fd; /* an eventfd: wakes it */
+    _Atomic(struct fa_request *) done;
+    atomic_bool is_asleep, is_called, is_quiescing, is_over;
+    sem_t is_quiet;
+
+    /* The thread's own. */
+    size_t places;                            /* requests that wait in place */
+    struct fa_posted *held[FA_LOOP_HELD_MAX]; /* until the end of the turn */
+    size_t held_count;
+    bool has_moved;  /* somebody got on the last time: there may be more to do at once */
+    int64_t turn_us; /* when it last began to work; monotonic */
+};
+
+/* From the owner's thread. The loop takes the daemon, which has no thread of its own. */
+FA_MUST_CHECK enum faina_code fa_loop_start(struct fa_loop *loop, struct MHD_Daemon *daemon,
+                                            struct fa_post *post, struct faina_error *err);
+/* From the owner's thread, when every request has ended. */
+void fa_loop_stop(struct fa_loop *loop);
+/* From the owner's thread: takes no more connections, and forgets the socket it listened on. */
+void fa_loop_quiesce(struct fa_loop *loop);
+
+/* From any thread: there is something to do. */
+void fa_loop_call(struct fa_loop *loop);
+/* From any thread: the request's operations are done, and it is the loop's again. */
+void fa_loop_tell_done(struct fa_loop *loop, struct fa_request *req);
+
+/* Hands in the request's operations at the end of the turn, and lets it wait for them. */
+void fa_loop_run(struct fa_loop *loop, struct fa_request *req);
+/* The request has handed in its operations by itself, and may wait for long. */
+void fa_loop_wait_long(struct fa_loop *loop, struct fa_request *req);
+/* The library asks for the answer of a request that still waits. */
+void fa_loop_wait_on(struct fa_loop *loop, struct fa_request *req);
+/* The request's connection is gone. True: so is the request, for its owner to destroy. */
+bool fa_loop_leave(struct fa_loop *loop, struct fa_request *req);
+
+#endif
