@@ -99,4 +99,16 @@ void fa_json_put_bool(struct fa_json_writer *w, bool value);
 void fa_json_put_null(struct fa_json_writer *w);
 void fa_json_put_raw(struct fa_json_writer *w, const char *json); /* NULL writes null */
 
+/* A key and its value at once ... */
+void fa_json_set_str(struct fa_json_writer *w, const char *key, const char *text);
+void fa_json_set_int(struct fa_json_writer *w, const char *key, int64_t value);
+void fa_json_set_double(struct fa_json_writer *w, const char *key, double value);
+void fa_json_set_bool(struct fa_json_writer *w, const char *key, bool value);
+void fa_json_set_raw(struct fa_json_writer *w, const char *key, const char *json);
+/* ... which are left out when there is nothing: NULL, or none. */
+void fa_json_opt_str(struct fa_json_writer *w, const char *key, const char *text);
+void fa_json_opt_raw(struct fa_json_writer *w, const char *key, const char *json);
+void fa_json_opt_strs(struct fa_json_writer *w, const char *key, const char *const *texts,
+                      size_t count);
+
 #endif

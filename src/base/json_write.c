@@ -254,3 +254,57 @@ void fa_json_put_raw(struct fa_json_writer *w, const char *json)
 {
     put_plain(w, json ? fa_str(json) : FA_LIT("null"));
 }
+
+void fa_json_set_str(struct fa_json_writer *w, const char *key, const char *text)
+{
+    fa_json_key(w, key);
+    fa_json_put_str(w, text);
+}
+
+void fa_json_set_int(struct fa_json_writer *w, const char *key, int64_t value)
+{
+    fa_json_key(w, key);
+    fa_json_put_int(w, value);
+}
+
+void fa_json_set_double(struct fa_json_writer *w, const char *key, double value)
+{
+    fa_json_key(w, key);
+    fa_json_put_double(w, value);
+}
+
+void fa_json_set_bool(struct fa_json_writer *w, const char *key, bool value)
+{
+    fa_json_key(w, key);
+    fa_json_put_bool(w, value);
+}
+
+void fa_json_set_raw(struct fa_json_writer *w, const char *key, const char *json)
+{
+    fa_json_key(w, key);
+    fa_json_put_raw(w, json);
+}
+
+void fa_json_opt_str(struct fa_json_writer *w, const char *key, const char *text)
+{
+    if (text != NULL)
+        fa_json_set_str(w, key, text);
+}
+
+void fa_json_opt_raw(struct fa_json_writer *w, const char *key, const char *json)
+{
+    if (json != NULL)
+        fa_json_set_raw(w, key, json);
+}
+
+void fa_json_opt_strs(struct fa_json_writer *w, const char *key, const char *const *texts,
+                      size_t count)
+{
+    if (count == 0)
+        return;
+    fa_json_key(w, key);
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < count; i++)
+        fa_json_put_str(w, texts[i]);
+    fa_json_end_array(w);
+}

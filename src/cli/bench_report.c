@@ -279,30 +279,6 @@ void fa_bench_report_print(const struct fa_bench_report *report, FILE *out)
  * For programs
  */
 
-static void put_str(struct fa_json_writer *w, const char *key, const char *text)
-{
-    fa_json_key(w, key);
-    fa_json_put_str(w, text);
-}
-
-static void put_int(struct fa_json_writer *w, const char *key, int64_t value)
-{
-    fa_json_key(w, key);
-    fa_json_put_int(w, value);
-}
-
-static void put_double(struct fa_json_writer *w, const char *key, double value)
-{
-    fa_json_key(w, key);
-    fa_json_put_double(w, value);
-}
-
-static void put_bool(struct fa_json_writer *w, const char *key, bool value)
-{
-    fa_json_key(w, key);
-    fa_json_put_bool(w, value);
-}
-
 static void put_rounds(struct fa_json_writer *w, const char *key,
                        const struct fa_bench_rounds *rounds)
 {
@@ -317,10 +293,10 @@ static void write_server(struct fa_json_writer *w, const struct fa_bench_server 
 {
     fa_json_key(w, "server");
     fa_json_begin_object(w);
-    put_str(w, "version", server->version);
-    put_str(w, "sharedBuffers", server->shared_buffers);
-    put_str(w, "fsync", server->fsync);
-    put_str(w, "synchronousCommit", server->synchronous_commit);
+    fa_json_set_str(w, "version", server->version);
+    fa_json_set_str(w, "sharedBuffers", server->shared_buffers);
+    fa_json_set_str(w, "fsync", server->fsync);
+    fa_json_set_str(w, "synchronousCommit", server->synchronous_commit);
     fa_json_end_object(w);
 }
 
@@ -328,21 +304,21 @@ static void write_head(struct fa_json_writer *w, const struct fa_bench_report *r
 {
     const struct fa_bench_machine *machine = &report->machine;
 
-    put_str(w, "version", FAINA_VERSION);
-    put_str(w, "url", has_server(report) ? report->server.place : report->url);
-    put_bool(w, "quick", report->is_quick);
-    put_int(w, "rounds", report->rounds);
-    put_int(w, "cacheKib", report->cache_kib);
-    put_int(w, "inputBytes", (int64_t)report->input_size);
-    put_double(w, "seconds", report->seconds);
+    fa_json_set_str(w, "version", FAINA_VERSION);
+    fa_json_set_str(w, "url", has_server(report) ? report->server.place : report->url);
+    fa_json_set_bool(w, "quick", report->is_quick);
+    fa_json_set_int(w, "rounds", report->rounds);
+    fa_json_set_int(w, "cacheKib", report->cache_kib);
+    fa_json_set_int(w, "inputBytes", (int64_t)report->input_size);
+    fa_json_set_double(w, "seconds", report->seconds);
     fa_json_key(w, "machine");
     fa_json_begin_object(w);
-    put_int(w, "cores", machine->cores);
-    put_str(w, "cpu", machine->cpu);
-    put_str(w, "kernel", machine->kernel);
-    put_str(w, "sqlite", machine->sqlite);
-    put_str(w, "filesystem", machine->filesystem);
-    put_double(w, "fdatasyncUs", machine->fdatasync_us);
+    fa_json_set_int(w, "cores", machine->cores);
+    fa_json_set_str(w, "cpu", machine->cpu);
+    fa_json_set_str(w, "kernel", machine->kernel);
+    fa_json_set_str(w, "sqlite", machine->sqlite);
+    fa_json_set_str(w, "filesystem", machine->filesystem);
+    fa_json_set_double(w, "fdatasyncUs", machine->fdatasync_us);
     fa_json_end_object(w);
     if (has_server(report))
         write_server(w, &report->server);
@@ -358,16 +334,16 @@ static void write_speed(struct fa_json_writer *w, const struct fa_bench_speed *s
     };
 
     fa_json_begin_object(w);
-    put_str(w, "part", speed->part);
-    put_str(w, "subject", subjects[speed->subject]);
-    put_int(w, "callers", speed->callers);
-    put_int(w, "batch", speed->batch);
-    put_bool(w, "keys", speed->has_key);
-    put_int(w, "tasks", speed->tasks);
+    fa_json_set_str(w, "part", speed->part);
+    fa_json_set_str(w, "subject", subjects[speed->subject]);
+    fa_json_set_int(w, "callers", speed->callers);
+    fa_json_set_int(w, "batch", speed->batch);
+    fa_json_set_bool(w, "keys", speed->has_key);
+    fa_json_set_int(w, "tasks", speed->tasks);
     for (size_t i = 0; i <= FA_BENCH_STEPS; i++) {
         fa_json_key(w, names[i]);
         fa_json_begin_object(w);
-        put_double(w, "perSecond", fa_bench_median(&speed->rates[i]));
+        fa_json_set_double(w, "perSecond", fa_bench_median(&speed->rates[i]));
         put_rounds(w, "rounds", &speed->rates[i]);
         fa_json_end_object(w);
     }
@@ -377,13 +353,13 @@ static void write_speed(struct fa_json_writer *w, const struct fa_bench_speed *s
 static void write_latency(struct fa_json_writer *w, const struct fa_bench_latency *row)
 {
     fa_json_begin_object(w);
-    put_str(w, "name", row->name);
-    put_int(w, "waiting", row->waiting);
-    put_int(w, "throttled", row->throttled);
-    put_int(w, "ended", row->ended);
-    put_int(w, "samples", (int64_t)row->samples);
-    put_double(w, "medianUs", row->median_us);
-    put_double(w, "p99Us", row->p99_us);
+    fa_json_set_str(w, "name", row->name);
+    fa_json_set_int(w, "waiting", row->waiting);
+    fa_json_set_int(w, "throttled", row->throttled);
+    fa_json_set_int(w, "ended", row->ended);
+    fa_json_set_int(w, "samples", (int64_t)row->samples);
+    fa_json_set_double(w, "medianUs", row->median_us);
+    fa_json_set_double(w, "p99Us", row->p99_us);
     put_rounds(w, "rounds", &row->medians_us);
     fa_json_end_object(w);
 }
@@ -391,10 +367,10 @@ static void write_latency(struct fa_json_writer *w, const struct fa_bench_latenc
 static void write_wake(struct fa_json_writer *w, const struct fa_bench_wake *row)
 {
     fa_json_begin_object(w);
-    put_str(w, "name", row->name);
-    put_int(w, "samples", (int64_t)row->samples);
-    put_double(w, "medianUs", fa_bench_median(&row->medians_us));
-    put_double(w, "p99Us", fa_bench_median(&row->p99s_us));
+    fa_json_set_str(w, "name", row->name);
+    fa_json_set_int(w, "samples", (int64_t)row->samples);
+    fa_json_set_double(w, "medianUs", fa_bench_median(&row->medians_us));
+    fa_json_set_double(w, "p99Us", fa_bench_median(&row->p99s_us));
     put_rounds(w, "medians", &row->medians_us);
     put_rounds(w, "p99s", &row->p99s_us);
     fa_json_end_object(w);
@@ -403,11 +379,11 @@ static void write_wake(struct fa_json_writer *w, const struct fa_bench_wake *row
 static void write_asked(struct fa_json_writer *w, const struct fa_bench_asked *row)
 {
     fa_json_begin_object(w);
-    put_str(w, "name", row->name);
-    put_int(w, "connections", row->connections);
-    put_double(w, "perSecond", fa_bench_median(&row->per_second));
-    put_double(w, "medianUs", fa_bench_median(&row->medians_us));
-    put_double(w, "p99Us", fa_bench_median(&row->p99s_us));
+    fa_json_set_str(w, "name", row->name);
+    fa_json_set_int(w, "connections", row->connections);
+    fa_json_set_double(w, "perSecond", fa_bench_median(&row->per_second));
+    fa_json_set_double(w, "medianUs", fa_bench_median(&row->medians_us));
+    fa_json_set_double(w, "p99Us", fa_bench_median(&row->p99s_us));
     put_rounds(w, "rounds", &row->per_second);
     put_rounds(w, "medians", &row->medians_us);
     put_rounds(w, "p99s", &row->p99s_us);
@@ -419,8 +395,8 @@ static void write_resident(struct fa_json_writer *w, const char *key,
 {
     fa_json_key(w, key);
     fa_json_begin_object(w);
-    put_int(w, "rssKib", resident->rss_kib);
-    put_int(w, "anonKib", resident->anon_kib);
+    fa_json_set_int(w, "rssKib", resident->rss_kib);
+    fa_json_set_int(w, "anonKib", resident->anon_kib);
     fa_json_end_object(w);
 }
 
@@ -432,8 +408,8 @@ static void write_memory(struct fa_json_writer *w, const struct fa_bench_memory 
         return;
     }
     fa_json_begin_object(w);
-    put_int(w, "tasks", memory->tasks);
-    put_int(w, "cacheKib", memory->cache_kib);
+    fa_json_set_int(w, "tasks", memory->tasks);
+    fa_json_set_int(w, "cacheKib", memory->cache_kib);
     write_resident(w, "before", &memory->before);
     write_resident(w, "quarter", &memory->quarter);
     write_resident(w, "after", &memory->after);
@@ -443,13 +419,13 @@ static void write_memory(struct fa_json_writer *w, const struct fa_bench_memory 
 static void write_ratio(struct fa_json_writer *w, const struct fa_bench_ratio *ratio)
 {
     fa_json_begin_object(w);
-    put_str(w, "name", ratio->name);
-    put_double(w, "value", fa_bench_median(&ratio->rounds));
+    fa_json_set_str(w, "name", ratio->name);
+    fa_json_set_double(w, "value", fa_bench_median(&ratio->rounds));
     put_rounds(w, "rounds", &ratio->rounds);
     if (ratio->aim != FA_BENCH_NO_AIM) {
-        put_str(w, "aim", aim_name(ratio->aim));
-        put_double(w, "target", ratio->target);
-        put_str(w, "verdict", fa_bench_verdict(ratio));
+        fa_json_set_str(w, "aim", aim_name(ratio->aim));
+        fa_json_set_double(w, "target", ratio->target);
+        fa_json_set_str(w, "verdict", fa_bench_verdict(ratio));
     }
     fa_json_end_object(w);
 }

@@ -131,22 +131,6 @@ int fa_verb_cron_ls(struct fa_cli *cli)
  * Changing
  */
 
-static void put_text(struct fa_json_writer *w, const char *key, const char *text)
-{
-    if (!text)
-        return;
-    fa_json_key(w, key);
-    fa_json_put_str(w, text);
-}
-
-static void put_raw(struct fa_json_writer *w, const char *key, const char *json)
-{
-    if (!json)
-        return;
-    fa_json_key(w, key);
-    fa_json_put_raw(w, json);
-}
-
 static void put_number(struct fa_cli *cli, struct fa_json_writer *w, const char *key,
                        const char *flag, int64_t value)
 {
@@ -154,18 +138,6 @@ static void put_number(struct fa_cli *cli, struct fa_json_writer *w, const char 
         return;
     fa_json_key(w, key);
     fa_json_put_int(w, value);
-}
-
-static void put_names(struct fa_json_writer *w, const char *key, const char *const *names,
-                      size_t count)
-{
-    if (count == 0)
-        return;
-    fa_json_key(w, key);
-    fa_json_begin_array(w);
-    for (size_t i = 0; i < count; i++)
-        fa_json_put_str(w, names[i]);
-    fa_json_end_array(w);
 }
 
 /* The words and flags as the body of a submit. */
@@ -193,14 +165,14 @@ static int make_task(struct fa_cli *cli, const char **out)
     fa_buf_init(&text, SIZE_MAX / 2);
     fa_json_writer_init(&w, &text, 0);
     fa_json_begin_object(&w);
-    put_text(&w, "type", cli->args[2]);
-    put_text(&w, "name", fa_flag(cli, "name"));
-    put_raw(&w, "input", input);
+    fa_json_opt_str(&w, "type", cli->args[2]);
+    fa_json_opt_str(&w, "name", fa_flag(cli, "name"));
+    fa_json_opt_raw(&w, "input", input);
     put_number(cli, &w, "priority", "priority", priority);
     put_number(cli, &w, "maxAttempts", "max-attempts", attempts);
-    put_text(&w, "delay", fa_flag(cli, "delay"));
-    put_names(&w, "resources", resources, resource_count);
-    put_raw(&w, "metadata", metadata);
+    fa_json_opt_str(&w, "delay", fa_flag(cli, "delay"));
+    fa_json_opt_strs(&w, "resources", resources, resource_count);
+    fa_json_opt_raw(&w, "metadata", metadata);
     fa_json_end_object(&w);
     *out = fa_arena_copy(&cli->arena, text.ptr, text.len);
     fa_buf_finish(&text);

@@ -28,20 +28,14 @@ static int get_info(struct fa_cli *cli, struct fa_service *service, struct fa_se
  * db status
  */
 
-static void put_str(struct fa_json_writer *w, const char *key, const char *text)
-{
-    fa_json_key(w, key);
-    fa_json_put_str(w, text);
-}
-
 static void put_migrations(struct fa_json_writer *w, const struct fa_service_info *info)
 {
     fa_json_key(w, "migrations");
     fa_json_begin_array(w);
     for (size_t i = 0; i < info->migration_count; i++) {
         fa_json_begin_object(w);
-        put_str(w, "id", info->migrations[i].id);
-        put_str(w, "description", info->migrations[i].description);
+        fa_json_set_str(w, "id", info->migrations[i].id);
+        fa_json_set_str(w, "description", info->migrations[i].description);
         fa_json_key(w, "executedAt");
         fa_wire_put_time(w, info->migrations[i].executed_us);
         fa_json_end_object(w);
@@ -56,9 +50,9 @@ static void print_status_json(struct fa_cli *cli, const struct fa_service_info *
 
     fa_out_json_begin(cli, &json);
     fa_json_begin_object(w);
-    put_str(w, "engine", info->engine);
-    put_str(w, "location", info->location);
-    put_str(w, "engineVersion", info->engine_version);
+    fa_json_set_str(w, "engine", info->engine);
+    fa_json_set_str(w, "location", info->location);
+    fa_json_set_str(w, "engineVersion", info->engine_version);
     fa_json_key(w, "schemaVersion");
     fa_json_put_int(w, info->schema_version);
     fa_json_key(w, "sizeBytes");
@@ -181,7 +175,7 @@ static int dry_run_script(struct fa_cli *cli, const char *url)
     for (size_t i = 0; i < plan.step_count; i++)
         fa_json_put_str(&json.writer, plan.ids[i]);
     fa_json_end_array(&json.writer);
-    put_str(&json.writer, "sql", plan.step_count > 0 ? plan.script : NULL);
+    fa_json_set_str(&json.writer, "sql", plan.step_count > 0 ? plan.script : NULL);
     fa_json_end_object(&json.writer);
     fa_out_json_end(cli, &json);
     return FA_EXIT_OK;

@@ -188,28 +188,16 @@ static void print_tallies(struct fa_cli *cli, const struct fa_workflow *workflow
     fa_table_finish(&table);
 }
 
-static void put_count(struct fa_json_writer *w, const char *key, int64_t count)
-{
-    fa_json_key(w, key);
-    fa_json_put_int(w, count);
-}
-
-static void put_text(struct fa_json_writer *w, const char *key, const char *text)
-{
-    fa_json_key(w, key);
-    fa_json_put_str(w, text);
-}
-
 static void put_trigger(struct fa_json_writer *w, const struct fa_workflow_trigger *trigger,
                         const struct tally *tally)
 {
     fa_json_begin_object(w);
-    put_text(w, "name", trigger->name);
-    put_text(w, "on", trigger->on);
-    put_count(w, "events", tally->events);
-    put_count(w, "tasks", tally->matched);
-    put_count(w, "failed", tally->failed);
-    put_text(w, "failure", tally->failure);
+    fa_json_set_str(w, "name", trigger->name);
+    fa_json_set_str(w, "on", trigger->on);
+    fa_json_set_int(w, "events", tally->events);
+    fa_json_set_int(w, "tasks", tally->matched);
+    fa_json_set_int(w, "failed", tally->failed);
+    fa_json_set_str(w, "failure", tally->failure);
     fa_json_end_object(w);
 }
 
@@ -217,13 +205,13 @@ static void put_join(struct fa_json_writer *w, const struct fa_join *join,
                      const struct fa_join_trial *trial)
 {
     fa_json_begin_object(w);
-    put_text(w, "name", join->name);
-    put_count(w, "ends", trial->ends);
-    put_count(w, "tasks", trial->fired);
-    put_count(w, "failed", trial->failed);
-    put_count(w, "dropped", trial->dropped);
-    put_count(w, "notComplete", trial->waiting);
-    put_text(w, "failure", trial->failure);
+    fa_json_set_str(w, "name", join->name);
+    fa_json_set_int(w, "ends", trial->ends);
+    fa_json_set_int(w, "tasks", trial->fired);
+    fa_json_set_int(w, "failed", trial->failed);
+    fa_json_set_int(w, "dropped", trial->dropped);
+    fa_json_set_int(w, "notComplete", trial->waiting);
+    fa_json_set_str(w, "failure", trial->failure);
     fa_json_end_object(w);
 }
 
@@ -236,7 +224,7 @@ static void print_report(struct fa_cli *cli, const struct fa_workflow *workflow,
 
     fa_out_json_begin(cli, &json);
     fa_json_begin_object(w);
-    put_text(w, "name", workflow->name);
+    fa_json_set_str(w, "name", workflow->name);
     fa_json_key(w, "triggers");
     fa_json_begin_array(w);
     for (size_t i = 0; i < workflow->trigger_count; i++)
@@ -298,9 +286,9 @@ static void print_good(struct fa_cli *cli, const struct fa_workflow *workflow)
     }
     fa_out_json_begin(cli, &json);
     fa_json_begin_object(&json.writer);
-    put_text(&json.writer, "name", workflow->name);
-    put_count(&json.writer, "triggerCount", (int64_t)workflow->trigger_count);
-    put_count(&json.writer, "joinCount", (int64_t)workflow->join_count);
+    fa_json_set_str(&json.writer, "name", workflow->name);
+    fa_json_set_int(&json.writer, "triggerCount", (int64_t)workflow->trigger_count);
+    fa_json_set_int(&json.writer, "joinCount", (int64_t)workflow->join_count);
     fa_json_end_object(&json.writer);
     fa_out_json_end(cli, &json);
 }

@@ -167,34 +167,12 @@ static void query_joins(const struct fa_op *op, struct fa_call *call)
  * Bodies
  */
 
-static void put_text(struct fa_json_writer *w, const char *key, const char *text)
-{
-    if (!text)
-        return;
-    fa_json_key(w, key);
-    fa_json_put_str(w, text);
-}
-
-static void put_raw(struct fa_json_writer *w, const char *key, const char *json)
-{
-    if (!json)
-        return;
-    fa_json_key(w, key);
-    fa_json_put_raw(w, json);
-}
-
 static void put_int(struct fa_json_writer *w, const char *key, int64_t value)
 {
     if (value == 0)
         return;
     fa_json_key(w, key);
     fa_json_put_int(w, value);
-}
-
-static void put_bool(struct fa_json_writer *w, const char *key, bool value)
-{
-    fa_json_key(w, key);
-    fa_json_put_bool(w, value);
 }
 
 static void put_duration(struct fa_json_writer *w, const char *key, int64_t ms)
@@ -229,10 +207,10 @@ static void put_failure(struct fa_json_writer *w, const struct faina_failure *fa
 {
     fa_json_key(w, "error");
     fa_json_begin_object(w);
-    put_text(w, "message", failure->message);
-    put_text(w, "kind", failure->kind);
-    put_raw(w, "detail", failure->detail);
-    put_bool(w, "retryable", !failure->permanent);
+    fa_json_opt_str(w, "message", failure->message);
+    fa_json_opt_str(w, "kind", failure->kind);
+    fa_json_opt_raw(w, "detail", failure->detail);
+    fa_json_set_bool(w, "retryable", !failure->permanent);
     fa_json_end_object(w);
 }
 
@@ -240,7 +218,7 @@ static void put_output(struct fa_json_writer *w, const char *output)
 {
     static const char *const nulls[] = {"output"};
 
-    put_raw(w, "output", output);
+    fa_json_opt_raw(w, "output", output);
     if (output && fa_json_value(fa_str(output)).type == FA_JSON_NULL)
         put_texts(w, "nulls", nulls, 1);
 }
@@ -270,11 +248,11 @@ static void put_act(const struct fa_op *op, struct fa_json_writer *w)
             fa_json_key(w, "progress");
             fa_json_put_int(w, op->report->progress);
         }
-        put_text(w, "state", op->report->state);
-        put_raw(w, "metadata", op->report->metadata);
+        fa_json_opt_str(w, "state", op->report->state);
+        fa_json_opt_raw(w, "metadata", op->report->metadata);
         return;
     case FA_OP_BLOCK:
-        put_bool(w, "failFast", op->block.fail_fast);
+        fa_json_set_bool(w, "failFast", op->block.fail_fast);
         fa_json_key(w, "subtasks");
         fa_json_begin_array(w);
         for (size_t i = 0; i < op->block.count; i++)
@@ -282,15 +260,15 @@ static void put_act(const struct fa_op *op, struct fa_json_writer *w)
         fa_json_end_array(w);
         return;
     case FA_OP_BACKGROUND:
-        put_text(w, "reason", op->background.reason);
+        fa_json_opt_str(w, "reason", op->background.reason);
         put_duration(w, "timeout", op->background.timeout_ms);
         return;
     case FA_OP_RETRY:
-        put_bool(w, "resetAttempts", !op->keep_attempts);
+        fa_json_set_bool(w, "resetAttempts", !op->keep_attempts);
         return;
     case FA_OP_NOTE:
-        put_text(w, "event", op->note.what);
-        put_raw(w, "detail", op->note.detail);
+        fa_json_opt_str(w, "event", op->note.what);
+        fa_json_opt_raw(w, "detail", op->note.detail);
         return;
     case FA_OP_AMEND:
         fa_json_key(w, "task");
@@ -313,7 +291,7 @@ static bool has_fence(enum fa_op_kind kind)
 static void body_act(const struct fa_op *op, struct fa_json_writer *w)
 {
     fa_json_begin_object(w);
-    put_text(w, "workerId", op->by.worker_id);
+    fa_json_opt_str(w, "workerId", op->by.worker_id);
     if (has_fence(op->kind))
         put_int(w, "fence", op->by.fence);
     put_act(op, w);
@@ -323,7 +301,7 @@ static void body_act(const struct fa_op *op, struct fa_json_writer *w)
 static void put_claim(const struct faina_claim *claim, int64_t wait_ms, struct fa_json_writer *w)
 {
     fa_json_begin_object(w);
-    put_text(w, "workerId", claim->worker_id);
+    fa_json_opt_str(w, "workerId", claim->worker_id);
     put_texts(w, "types", claim->types, claim->type_count);
     put_texts(w, "namespaces", claim->namespaces, claim->namespace_count);
     put_texts(w, "services", claim->services, claim->service_count);
@@ -348,12 +326,12 @@ static void body_purge(const struct fa_op *op, struct fa_json_writer *w)
         if (purge->statuses & 1u << status)
             statuses[count++] = faina_status_name(status);
     fa_json_begin_object(w);
-    put_text(w, "namespace", purge->ns);
-    put_text(w, "type", purge->type);
+    fa_json_opt_str(w, "namespace", purge->ns);
+    fa_json_opt_str(w, "type", purge->type);
     if (count > 0)
         put_texts(w, "status", statuses, count);
     put_time(w, "endedBefore", purge->ended_before_us);
-    put_bool(w, "deletedOnly", purge->deleted_only);
+    fa_json_set_bool(w, "deletedOnly", purge->deleted_only);
     put_int(w, "limit", purge->limit < FA_BATCH_MAX ? purge->limit : FA_BATCH_MAX);
     fa_json_end_object(w);
 }
@@ -361,8 +339,8 @@ static void body_purge(const struct fa_op *op, struct fa_json_writer *w)
 static void body_lane(const struct fa_op *op, struct fa_json_writer *w)
 {
     fa_json_begin_object(w);
-    put_text(w, "namespace", op->name.ns);
-    put_text(w, "type", op->name.type);
+    fa_json_opt_str(w, "namespace", op->name.ns);
+    fa_json_opt_str(w, "type", op->name.type);
     fa_json_end_object(w);
 }
 
@@ -380,9 +358,9 @@ static void body_limit(const struct fa_op *op, struct fa_json_writer *w)
 static void body_team(const struct fa_op *op, struct fa_json_writer *w)
 {
     fa_json_begin_object(w);
-    put_text(w, "name", op->team->name);
-    put_text(w, "namespace", op->team->ns);
-    put_raw(w, "spec", op->team->spec);
+    fa_json_opt_str(w, "name", op->team->name);
+    fa_json_opt_str(w, "namespace", op->team->ns);
+    fa_json_opt_raw(w, "spec", op->team->spec);
     fa_json_end_object(w);
 }
 
@@ -405,10 +383,10 @@ static void body_token(const struct fa_op *op, struct fa_json_writer *w)
         if (op->token->scopes & 1u << i)
             scopes[count++] = fa_scope_name(i);
     fa_json_begin_object(w);
-    put_text(w, "name", op->token->name);
-    put_text(w, "hash", op->token->hash);
+    fa_json_opt_str(w, "name", op->token->name);
+    fa_json_opt_str(w, "hash", op->token->hash);
     put_texts(w, "scopes", scopes, count);
-    put_raw(w, "namespaces", op->token->namespaces);
+    fa_json_opt_raw(w, "namespaces", op->token->namespaces);
     put_time(w, "expiresAt", op->token->expires_us);
     fa_json_end_object(w);
 }
@@ -416,10 +394,10 @@ static void body_token(const struct fa_op *op, struct fa_json_writer *w)
 static void body_emit(const struct fa_op *op, struct fa_json_writer *w)
 {
     fa_json_begin_object(w);
-    put_text(w, "namespace", op->emit->ns);
-    put_text(w, "type", op->emit->type);
-    put_raw(w, "data", op->emit->data);
-    put_text(w, "id", op->emit->id);
+    fa_json_opt_str(w, "namespace", op->emit->ns);
+    fa_json_opt_str(w, "type", op->emit->type);
+    fa_json_opt_raw(w, "data", op->emit->data);
+    fa_json_opt_str(w, "id", op->emit->id);
     fa_json_end_object(w);
 }
 
@@ -428,14 +406,14 @@ static void body_cron(const struct fa_op *op, struct fa_json_writer *w)
     const struct fa_cron_job *job = op->cron;
 
     fa_json_begin_object(w);
-    put_text(w, "namespace", job->ns);
-    put_text(w, "schedule", job->schedule);
-    put_text(w, "timezone", job->timezone);
-    put_raw(w, "task", job->task);
-    put_text(w, "catchUp", fa_catch_up_name(job->catch_up));
-    put_text(w, "overlap", fa_overlap_name(job->overlap));
+    fa_json_opt_str(w, "namespace", job->ns);
+    fa_json_opt_str(w, "schedule", job->schedule);
+    fa_json_opt_str(w, "timezone", job->timezone);
+    fa_json_opt_raw(w, "task", job->task);
+    fa_json_opt_str(w, "catchUp", fa_catch_up_name(job->catch_up));
+    fa_json_opt_str(w, "overlap", fa_overlap_name(job->overlap));
     put_duration(w, "jitter", job->jitter_ms);
-    put_bool(w, "paused", job->is_paused);
+    fa_json_set_bool(w, "paused", job->is_paused);
     fa_json_end_object(w);
 }
 
@@ -727,9 +705,9 @@ static void put_item(const struct fa_op *op, enum many many, struct fa_json_writ
         return;
     }
     fa_json_begin_object(w);
-    put_text(w, "id", op->id);
+    fa_json_opt_str(w, "id", op->id);
     if (many == ACTS) {
-        put_text(w, "act", verb_of(op->kind));
+        fa_json_opt_str(w, "act", verb_of(op->kind));
         fa_json_key(w, "body");
         body_act(op, w);
         fa_json_end_object(w);
@@ -737,10 +715,10 @@ static void put_item(const struct fa_op *op, enum many many, struct fa_json_writ
     }
     put_int(w, "fence", op->by.fence);
     if (op->kind == FA_OP_COMPLETE) {
-        put_text(w, "status", "completed");
+        fa_json_opt_str(w, "status", "completed");
         put_output(w, op->output);
     } else if (op->kind == FA_OP_FAIL) {
-        put_text(w, "status", "failed");
+        fa_json_opt_str(w, "status", "failed");
         put_failure(w, op->failure);
     }
     fa_json_end_object(w);
@@ -764,7 +742,7 @@ size_t fa_ask_many(const struct fa_op *ops, size_t count, struct fa_call *call)
     fa_json_writer_init(&w, &call->body, 0);
     fa_json_begin_object(&w);
     if (many == OUTCOMES || many == HEARTBEATS)
-        put_text(&w, "workerId", ops[0].by.worker_id);
+        fa_json_opt_str(&w, "workerId", ops[0].by.worker_id);
     if (many == HEARTBEATS)
         put_duration(&w, "leaseSeconds", ops[0].lease_ms);
     fa_json_key(&w, many == SUBMITS ? "tasks" : "items");

@@ -95,34 +95,6 @@ static void message_end(struct message *message, struct host *host, enum fa_fram
     fa_buf_finish(&message->buf);
 }
 
-static void put_text(struct fa_json_writer *w, const char *key, const char *text)
-{
-    if (!text)
-        return;
-    fa_json_key(w, key);
-    fa_json_put_str(w, text);
-}
-
-static void put_raw(struct fa_json_writer *w, const char *key, const char *json)
-{
-    if (!json)
-        return;
-    fa_json_key(w, key);
-    fa_json_put_raw(w, json);
-}
-
-static void put_list(struct fa_json_writer *w, const char *key, const char *const *list,
-                     size_t count)
-{
-    if (count == 0)
-        return;
-    fa_json_key(w, key);
-    fa_json_begin_array(w);
-    for (size_t i = 0; i < count; i++)
-        fa_json_put_str(w, list[i]);
-    fa_json_end_array(w);
-}
-
 static void put_duration(struct fa_json_writer *w, const char *key, int64_t ms)
 {
     char text[32];
@@ -130,7 +102,7 @@ static void put_duration(struct fa_json_writer *w, const char *key, int64_t ms)
     if (ms == 0)
         return;
     snprintf(text, sizeof(text), "%lldms", (long long)ms);
-    put_text(w, key, text);
+    fa_json_opt_str(w, key, text);
 }
 
 static void put_retry(struct fa_json_writer *w, const struct faina_retry_policy *retry)
@@ -153,12 +125,12 @@ static void put_submit(struct fa_json_writer *w, const struct faina_submit *subm
     char time[FA_TIME_SIZE];
 
     fa_json_begin_object(w);
-    put_text(w, "namespace", submit->ns);
-    put_text(w, "type", submit->type);
-    put_text(w, "name", submit->name);
-    put_raw(w, "input", submit->input);
-    put_raw(w, "metadata", submit->metadata);
-    put_raw(w, "spec", submit->spec);
+    fa_json_opt_str(w, "namespace", submit->ns);
+    fa_json_opt_str(w, "type", submit->type);
+    fa_json_opt_str(w, "name", submit->name);
+    fa_json_opt_raw(w, "input", submit->input);
+    fa_json_opt_raw(w, "metadata", submit->metadata);
+    fa_json_opt_raw(w, "spec", submit->spec);
     fa_json_key(w, "priority");
     fa_json_put_int(w, submit->priority);
     if (submit->max_attempts != 0) {
@@ -168,15 +140,15 @@ static void put_submit(struct fa_json_writer *w, const struct faina_submit *subm
     put_duration(w, "delay", submit->delay_ms);
     if (submit->run_at_us != 0) {
         fa_time_format(submit->run_at_us, time);
-        put_text(w, "runAt", time);
+        fa_json_opt_str(w, "runAt", time);
     }
-    put_text(w, "idempotencyKey", submit->idempotency_key);
-    put_text(w, "dedupe", submit->dedupe_input ? "input" : NULL);
-    put_list(w, "dependsOn", submit->depends_on, submit->depends_on_count);
-    put_list(w, "resources", submit->resources, submit->resource_count);
+    fa_json_opt_str(w, "idempotencyKey", submit->idempotency_key);
+    fa_json_opt_str(w, "dedupe", submit->dedupe_input ? "input" : NULL);
+    fa_json_opt_strs(w, "dependsOn", submit->depends_on, submit->depends_on_count);
+    fa_json_opt_strs(w, "resources", submit->resources, submit->resource_count);
     put_retry(w, &submit->retry);
-    put_text(w, "teamId", submit->team_id);
-    put_text(w, "createdBy", submit->created_by);
+    fa_json_opt_str(w, "teamId", submit->team_id);
+    fa_json_opt_str(w, "createdBy", submit->created_by);
     fa_json_end_object(w);
 }
 
@@ -194,8 +166,8 @@ static void report(void *ctx, const struct faina_report *report)
         fa_json_key(&message.w, "progress");
         fa_json_put_int(&message.w, report->progress);
     }
-    put_text(&message.w, "state", report->state);
-    put_raw(&message.w, "metadata", report->metadata);
+    fa_json_opt_str(&message.w, "state", report->state);
+    fa_json_opt_raw(&message.w, "metadata", report->metadata);
     message_end(&message, attempt->host, FA_FRAME_SAID, attempt->number);
 }
 
@@ -213,9 +185,9 @@ static void say_failure(struct attempt *attempt, const struct faina_failure *fai
     message_begin(&message);
     fa_json_key(&message.w, "error");
     fa_json_begin_object(&message.w);
-    put_text(&message.w, "message", failure->message);
-    put_text(&message.w, "kind", failure->kind);
-    put_raw(&message.w, "detail", failure->detail);
+    fa_json_opt_str(&message.w, "message", failure->message);
+    fa_json_opt_str(&message.w, "kind", failure->kind);
+    fa_json_opt_raw(&message.w, "detail", failure->detail);
     fa_json_key(&message.w, "retryable");
     fa_json_put_bool(&message.w, !failure->permanent);
     fa_json_end_object(&message.w);
@@ -245,7 +217,7 @@ static void say_background(struct attempt *attempt, const struct fa_outcome *out
     message_begin(&message);
     fa_json_key(&message.w, "background");
     fa_json_begin_object(&message.w);
-    put_text(&message.w, "reason", outcome->reason);
+    fa_json_opt_str(&message.w, "reason", outcome->reason);
     put_duration(&message.w, "timeout", outcome->timeout_ms);
     fa_json_end_object(&message.w);
     message_end(&message, attempt->host, FA_FRAME_SAID, attempt->number);
@@ -257,7 +229,7 @@ static void say_require(struct attempt *attempt, const struct fa_outcome *outcom
         struct message message;
 
         message_begin(&message);
-        put_text(&message.w, "resource", outcome->wish->resources[i]);
+        fa_json_opt_str(&message.w, "resource", outcome->wish->resources[i]);
         message_end(&message, attempt->host, FA_FRAME_SAID, attempt->number);
     }
 }
@@ -276,7 +248,7 @@ static void say_end(struct attempt *attempt, const struct fa_outcome *outcome)
     getrusage(RUSAGE_SELF, &process);
     message_begin(&message);
     if (outcome->kind == FA_OUTCOME_COMPLETE)
-        put_raw(&message.w, "output", outcome->output);
+        fa_json_opt_raw(&message.w, "output", outcome->output);
     fa_json_key(&message.w, "cpuSeconds");
     fa_json_put_double(&message.w, seconds(thread.ru_utime) + seconds(thread.ru_stime));
     fa_json_key(&message.w, "memoryBytes");
@@ -620,7 +592,7 @@ static enum faina_code load(const char *path, struct faina_plugin *out, struct f
 static void begin_rule(struct fa_json_writer *w, const char *name)
 {
     fa_json_begin_object(w);
-    put_text(w, "name", name);
+    fa_json_opt_str(w, "name", name);
 }
 
 /* And its task, which the builder handles. */
@@ -631,16 +603,16 @@ static void end_rule(struct fa_json_writer *w, const struct faina_plugin *plugin
 
     fa_json_key(w, "task");
     fa_json_begin_object(w);
-    put_text(w, "type", fa_arena_printf(&scratch, "%s.%s", plugin->name, name));
+    fa_json_opt_str(w, "type", fa_arena_printf(&scratch, "%s.%s", plugin->name, name));
     fa_json_key(w, "input");
     if (join) {
         fa_json_begin_object(w);
-        put_text(w, "key", "${key}");
+        fa_json_opt_str(w, "key", "${key}");
         fa_json_key(w, "tasks");
         fa_json_begin_object(w);
         for (size_t i = 0; i < join->task_type_count; i++)
-            put_text(w, join->task_types[i],
-                     fa_arena_printf(&scratch, "${tasks.%s}", join->task_types[i]));
+            fa_json_opt_str(w, join->task_types[i],
+                            fa_arena_printf(&scratch, "${tasks.%s}", join->task_types[i]));
         fa_json_end_object(w);
         fa_json_end_object(w);
     } else {
@@ -662,11 +634,11 @@ static void put_join(struct fa_json_writer *w, const struct faina_plugin *plugin
     for (size_t i = 0; i < join->task_type_count; i++)
         fa_json_put_str(w, join->task_types[i]);
     fa_json_end_array(w);
-    put_text(w, "joinKey", join->join_key);
-    put_text(w, "onFailure", join->fires_after_failure ? "fire" : "drop");
+    fa_json_opt_str(w, "joinKey", join->join_key);
+    fa_json_opt_str(w, "onFailure", join->fires_after_failure ? "fire" : "drop");
     snprintf(deadline, sizeof(deadline), "%lldms", (long long)join->deadline_ms);
     if (join->deadline_ms > 0)
-        put_text(w, "deadline", deadline);
+        fa_json_opt_str(w, "deadline", deadline);
     end_rule(w, plugin, join->name, join);
 }
 
@@ -678,16 +650,16 @@ static void put_workflow(struct fa_json_writer *w, const struct faina_plugin *pl
         return;
     fa_json_key(w, "workflow");
     fa_json_begin_object(w);
-    put_text(w, "workflow", plugin->name);
+    fa_json_opt_str(w, "workflow", plugin->name);
     fa_json_key(w, "triggers");
     fa_json_begin_array(w);
     for (size_t i = 0; i < plugin->trigger_count; i++) {
         const struct faina_plugin_trigger *trigger = &plugin->triggers[i];
 
         begin_rule(w, trigger->name);
-        put_text(w, "on", trigger->on);
+        fa_json_opt_str(w, "on", trigger->on);
         if (trigger->match)
-            put_text(w, "match", trigger->match);
+            fa_json_opt_str(w, "match", trigger->match);
         end_rule(w, plugin, trigger->name, NULL);
     }
     fa_json_end_array(w);
@@ -705,7 +677,7 @@ static void say_hello(struct host *host, const struct faina_error *err)
 
     message_begin(&message);
     if (!host->plugin) {
-        put_text(&message.w, "error", err->message);
+        fa_json_opt_str(&message.w, "error", err->message);
         message_end(&message, host, FA_FRAME_HELLO, 0);
         return;
     }
@@ -715,7 +687,7 @@ static void say_hello(struct host *host, const struct faina_error *err)
         const struct faina_plugin_type *type = &host->plugin->types[i];
 
         fa_json_begin_object(&message.w);
-        put_text(&message.w, "type", type->type);
+        fa_json_opt_str(&message.w, "type", type->type);
         fa_json_key(&message.w, "timeoutMs");
         fa_json_put_int(&message.w, type->handler.timeout_ms);
         fa_json_key(&message.w, "concurrency");

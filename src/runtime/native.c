@@ -5,12 +5,16 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 struct fa_crew {
+    atomic_int returning; /* threads that are done with a job and about to look for another one */
+
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t cond;
     struct fa_job *first, **last; /* by queue_next */
+    int count;                    /* of them */
     bool is_ending;
     pthread_t *threads;
     int thread_count;
@@ -58,7 +62,8 @@ static void run_job(struct fa_job *job)
         (stop == FA_STOP_SHUTDOWN && outcome.kind != FA_OUTCOME_COMPLETE))
         outcome =
             (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = fa_stop_failure(job, stop)};
-    fa_job_end(job, &outcome);
+    atomic_fetch_add(&native->crew->returning, 1);
+    fa_job_end(job, &outcome); /* which starts another one, as a rule */
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -81,9 +86,11 @@ static void *crew_main(void *arg)
         crew->first = job->queue_next;
         if (!crew->first)
             crew->last = &crew->first;
+        crew->count--;
         pthread_mutex_unlock(&crew->mutex);
         run_job(job);
         pthread_mutex_lock(&crew->mutex);
+        atomic_fetch_sub(&crew->returning, 1);
     }
     pthread_mutex_unlock(&crew->mutex);
     return NULL;
@@ -135,16 +142,20 @@ void fa_crew_destroy(struct fa_crew *crew)
  * The handler
  */
 
+/* A thread that is returning finds the job by itself: nobody needs to be woken for it. */
 static void native_start(struct fa_handler *handler, struct fa_job *job)
 {
     struct fa_crew *crew = ((struct native *)handler)->crew;
+    bool needs_thread;
 
     pthread_mutex_lock(&crew->mutex);
     job->queue_next = NULL;
     *crew->last = job;
     crew->last = &job->queue_next;
-    pthread_cond_signal(&crew->cond);
+    needs_thread = ++crew->count > atomic_load(&crew->returning);
     pthread_mutex_unlock(&crew->mutex);
+    if (needs_thread)
+        pthread_cond_signal(&crew->cond);
 }
 
 static void native_stop(struct fa_handler *handler, struct fa_job *job)

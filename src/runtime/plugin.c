@@ -1,5 +1,5 @@
 /*
- * plugin.c - the pool's side of plugins: processes, their sockets, and the attempts in them.
+ * plugin.c - the pool's side of a plugin: its process, the socket to it, and the attempts in it.
  *
  * An attempt lives in its job's arena. It waits in the plugin's list until the process is up, then
  * is sent; job->run points to it until it has ended.
@@ -13,10 +13,8 @@
 #include "runtime/frame.h"
 #include "runtime/note.h"
 #include "runtime/said.h"
-#include "runtime/workflows.h"
 #include "service/wire.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -33,13 +31,12 @@
 #define FAREWELL_US 1000000 /* to end by itself, once we are done with it */
 #define PAUSE_MIN_US 100000 /* before it is started again */
 #define PAUSE_MAX_US 5000000
-#define PATH_SIZE 4096
 
 enum standing { DOWN, STARTING, UP };
 
 struct attempt {
     struct fa_job *job;
-    struct plugin *plugin;
+    struct fa_plugin *plugin;
     uint64_t number; /* 0: not sent yet */
     struct fa_said said;
     struct fa_timer kill_timer;
@@ -50,15 +47,14 @@ struct attempt {
 struct plugin_handler {
     struct fa_handler handler;
     struct fa_arena arena;
-    struct plugin *plugin;
+    struct fa_plugin *plugin;
 };
 
-struct plugin {
-    struct fa_plugins *plugins;
+struct fa_plugin {
+    struct fa_plugin_share *share;
     char *path;
     struct fa_arena arena;
     struct fa_settings settings;
-    struct plugin *next;
 
     /* The loop's. */
     enum standing standing;
@@ -78,25 +74,7 @@ struct plugin {
     bool is_settled;      /* under the mutex: it is up for the first time, or will never be */
 };
 
-struct fa_plugins {
-    struct fa_pool *pool;
-    struct fa_loop *loop;
-    struct fa_spawner *spawner;
-    struct fa_teller log;
-    struct fa_arena arena;
-    const char *program;
-    const char *const *types; /* NULL: all */
-    size_t type_count;
-    int64_t kill_after_us;
-    struct plugin *first;
-    struct fa_post end;
-
-    pthread_mutex_t mutex; /* guards is_settled and running */
-    pthread_cond_t cond;
-    int running; /* processes */
-};
-
-static void start_process(struct plugin *plugin);
+static void start_process(struct fa_plugin *plugin);
 
 /* ------------------------------------------------------------------------------------------
  * Attempts
@@ -109,7 +87,7 @@ static void end_attempt(struct attempt *attempt, struct fa_outcome outcome)
     *attempt->link = attempt->next;
     if (attempt->next)
         attempt->next->link = attempt->link;
-    fa_timer_clear(attempt->plugin->plugins->loop, &attempt->kill_timer);
+    fa_timer_clear(attempt->plugin->share->loop, &attempt->kill_timer);
     fa_said_finish(&attempt->said);
     job->run = NULL;
     fa_job_end(job, &outcome);
@@ -123,24 +101,6 @@ static struct fa_outcome stopped(struct attempt *attempt)
     };
 }
 
-static void put_text(struct fa_json_writer *w, const char *key, const char *text)
-{
-    fa_json_key(w, key);
-    fa_json_put_str(w, text);
-}
-
-static void put_raw(struct fa_json_writer *w, const char *key, const char *json)
-{
-    fa_json_key(w, key);
-    fa_json_put_raw(w, json);
-}
-
-static void put_int(struct fa_json_writer *w, const char *key, int64_t number)
-{
-    fa_json_key(w, key);
-    fa_json_put_int(w, number);
-}
-
 /* What host.c's read_start reads. */
 static void write_start(struct fa_buf *out, const struct fa_job *job)
 {
@@ -149,27 +109,27 @@ static void write_start(struct fa_buf *out, const struct fa_job *job)
 
     fa_json_writer_init(&w, out, 0);
     fa_json_begin_object(&w);
-    put_text(&w, "id", task->id);
-    put_text(&w, "parentId", task->parent_id);
-    put_text(&w, "namespace", task->ns);
-    put_text(&w, "type", task->type);
-    put_text(&w, "name", task->name);
-    put_text(&w, "createdBy", task->created_by);
-    put_raw(&w, "input", task->input);
-    put_raw(&w, "metadata", task->metadata);
-    put_raw(&w, "spec", task->spec);
-    put_int(&w, "phase", task->phase);
-    put_int(&w, "priority", task->priority);
-    put_int(&w, "attempts", task->attempts);
-    put_int(&w, "maxAttempts", task->max_attempts);
-    put_int(&w, "fence", task->fence);
+    fa_json_set_str(&w, "id", task->id);
+    fa_json_set_str(&w, "parentId", task->parent_id);
+    fa_json_set_str(&w, "namespace", task->ns);
+    fa_json_set_str(&w, "type", task->type);
+    fa_json_set_str(&w, "name", task->name);
+    fa_json_set_str(&w, "createdBy", task->created_by);
+    fa_json_set_raw(&w, "input", task->input);
+    fa_json_set_raw(&w, "metadata", task->metadata);
+    fa_json_set_raw(&w, "spec", task->spec);
+    fa_json_set_int(&w, "phase", task->phase);
+    fa_json_set_int(&w, "priority", task->priority);
+    fa_json_set_int(&w, "attempts", task->attempts);
+    fa_json_set_int(&w, "maxAttempts", task->max_attempts);
+    fa_json_set_int(&w, "fence", task->fence);
     fa_json_key(&w, "resources");
     fa_json_begin_array(&w);
     for (size_t i = 0; i < task->resource_count; i++)
         fa_json_put_str(&w, task->resources[i]);
     fa_json_end_array(&w);
-    put_raw(&w, "subtasks", job->subtasks);
-    put_int(&w, "outputMax", (int64_t)fa_job_output_max(job));
+    fa_json_set_raw(&w, "subtasks", job->subtasks);
+    fa_json_set_int(&w, "outputMax", (int64_t)fa_job_output_max(job));
     fa_json_end_object(&w);
 }
 
@@ -177,7 +137,7 @@ static void write_start(struct fa_buf *out, const struct fa_job *job)
  * Sending
  */
 
-static void flush(struct plugin *plugin)
+static void flush(struct fa_plugin *plugin)
 {
     struct fa_buf *out = &plugin->out;
     size_t at = 0;
@@ -195,12 +155,12 @@ static void flush(struct plugin *plugin)
         memmove(out->ptr, out->ptr + at, out->len - at);
     out->len -= at;
     if (plugin->socket.fd >= 0)
-        fa_loop_watch_writes(plugin->plugins->loop, &plugin->socket, out->len > 0);
+        fa_loop_watch_writes(plugin->share->loop, &plugin->socket, out->len > 0);
 }
 
 static void send_attempt(struct attempt *attempt)
 {
-    struct plugin *plugin = attempt->plugin;
+    struct fa_plugin *plugin = attempt->plugin;
     struct fa_buf payload;
 
     attempt->number = ++plugin->last_number;
@@ -210,7 +170,7 @@ static void send_attempt(struct attempt *attempt)
     fa_buf_finish(&payload);
 }
 
-static void send_all(struct plugin *plugin)
+static void send_all(struct fa_plugin *plugin)
 {
     for (struct attempt *attempt = plugin->attempts; attempt; attempt = attempt->next)
         if (attempt->number == 0)
@@ -222,7 +182,7 @@ static void kill_late(struct fa_timer *timer)
 {
     struct attempt *attempt =
         (struct attempt *)((char *)timer - offsetof(struct attempt, kill_timer));
-    struct plugin *plugin = attempt->plugin;
+    struct fa_plugin *plugin = attempt->plugin;
 
     plugin->why_killed = "an attempt in its process did not stop when asked";
     fa_process_kill(&plugin->process, SIGKILL);
@@ -232,7 +192,7 @@ static void kill_late(struct fa_timer *timer)
 static void begin_attempt(struct fa_post *post)
 {
     struct attempt *attempt = (struct attempt *)((char *)post - offsetof(struct attempt, start));
-    struct plugin *plugin = attempt->plugin;
+    struct fa_plugin *plugin = attempt->plugin;
     struct attempt **last = &plugin->attempts;
 
     while (*last)
@@ -252,13 +212,13 @@ static void begin_attempt(struct fa_post *post)
 
 static void plugin_start(struct fa_handler *handler, struct fa_job *job)
 {
-    struct plugin *plugin = ((struct plugin_handler *)handler)->plugin;
+    struct fa_plugin *plugin = ((struct plugin_handler *)handler)->plugin;
     struct attempt *attempt = fa_arena_zero(&job->arena, 1, sizeof(*attempt));
 
     attempt->job = job;
     attempt->plugin = plugin;
     attempt->start.run = begin_attempt;
-    fa_loop_post(plugin->plugins->loop, &attempt->start);
+    fa_loop_post(plugin->share->loop, &attempt->start);
 }
 
 struct stop_post {
@@ -274,12 +234,12 @@ static void stop_attempt(struct fa_post *post)
     if (attempt && attempt->number == 0) {
         end_attempt(attempt, stopped(attempt));
     } else if (attempt && attempt->kill_timer.place == 0) {
-        struct plugin *plugin = attempt->plugin;
+        struct fa_plugin *plugin = attempt->plugin;
 
         fa_frame_add(&plugin->out, FA_FRAME_STOP, attempt->number, "", 0);
         flush(plugin);
-        fa_timer_set(plugin->plugins->loop, &attempt->kill_timer,
-                     fa_clock_mono_us() + plugin->plugins->kill_after_us);
+        fa_timer_set(plugin->share->loop, &attempt->kill_timer,
+                     fa_clock_mono_us() + plugin->share->kill_after_us);
     }
     fa_job_unref(job);
     free(post);
@@ -292,7 +252,7 @@ static void plugin_stop(struct fa_handler *handler, struct fa_job *job)
     fa_job_ref(job);
     post->job = job;
     post->post.run = stop_attempt;
-    fa_loop_post(((struct plugin_handler *)handler)->plugin->plugins->loop, &post->post);
+    fa_loop_post(((struct plugin_handler *)handler)->plugin->share->loop, &post->post);
 }
 
 static void plugin_destroy(struct fa_handler *handler)
@@ -311,14 +271,14 @@ static const struct fa_handler_ops plugin_ops = {
  * What the process says
  */
 
-static void settle(struct plugin *plugin)
+static void settle(struct fa_plugin *plugin)
 {
-    struct fa_plugins *plugins = plugin->plugins;
+    struct fa_plugin_share *share = plugin->share;
 
-    pthread_mutex_lock(&plugins->mutex);
+    pthread_mutex_lock(&share->mutex);
     plugin->is_settled = true;
-    pthread_cond_broadcast(&plugins->cond);
-    pthread_mutex_unlock(&plugins->mutex);
+    pthread_cond_broadcast(&share->cond);
+    pthread_mutex_unlock(&share->mutex);
 }
 
 static int64_t get_int(struct fa_json object, const char *name)
@@ -332,9 +292,9 @@ static int64_t get_int(struct fa_json object, const char *name)
                : 0;
 }
 
-static void put_handler(struct plugin *plugin, struct fa_json item)
+static void put_handler(struct fa_plugin *plugin, struct fa_json item)
 {
-    struct fa_plugins *plugins = plugin->plugins;
+    struct fa_plugin_share *share = plugin->share;
     struct fa_arena scratch = {0};
     struct plugin_handler *handler;
     struct faina_error err;
@@ -344,7 +304,7 @@ static void put_handler(struct plugin *plugin, struct fa_json item)
     if (!fa_json_member(item, "type", &value) || value.type != FA_JSON_STRING)
         return;
     type = fa_json_text(value, &scratch);
-    if (fa_folder_wants(type, plugins->types, plugins->type_count)) {
+    if (fa_folder_wants(type, share->types, share->type_count)) {
         handler = fa_alloc_zero(1, sizeof(*handler));
         handler->plugin = plugin;
         handler->handler = (struct fa_handler){
@@ -356,31 +316,31 @@ static void put_handler(struct plugin *plugin, struct fa_json item)
         fa_error_clear(&err);
         if (fa_json_member(item, "wish", &value))
             (void)!fa_wire_read_submit(value.raw, &handler->arena, &handler->handler.wish, &err);
-        if (fa_pool_put(plugins->pool, &handler->handler, &err) == FAINA_OK)
-            fa_tell(&plugins->log, FA_LOG_INFO, "handles %s by %s", type, plugin->path);
+        if (fa_pool_put(share->pool, &handler->handler, &err) == FAINA_OK)
+            fa_tell(&share->log, FA_LOG_INFO, "handles %s by %s", type, plugin->path);
         else
-            fa_tell(&plugins->log, FA_LOG_ERROR, "%s is not used: %s", type, err.message);
+            fa_tell(&share->log, FA_LOG_ERROR, "%s is not used: %s", type, err.message);
     }
     fa_arena_finish(&scratch);
 }
 
-static void take_hello(struct plugin *plugin, struct fa_json object)
+static void take_hello(struct fa_plugin *plugin, struct fa_json object)
 {
-    struct fa_plugins *plugins = plugin->plugins;
+    struct fa_plugin_share *share = plugin->share;
     struct fa_json value, item;
     struct fa_json_iter it;
 
     if (fa_json_member(object, "error", &value) && value.type == FA_JSON_STRING) {
         struct fa_arena scratch = {0};
 
-        fa_tell(&plugins->log, FA_LOG_ERROR, "%s is not used: %s", plugin->path,
+        fa_tell(&share->log, FA_LOG_ERROR, "%s is not used: %s", plugin->path,
                 fa_json_text(value, &scratch));
         fa_arena_finish(&scratch);
         plugin->why_killed = ""; /* it ends, and that has been told */
         return;
     }
     plugin->standing = UP;
-    fa_timer_clear(plugins->loop, &plugin->timer);
+    fa_timer_clear(share->loop, &plugin->timer);
     if (!plugin->has_been_up && fa_json_member(object, "types", &value) &&
         value.type == FA_JSON_ARRAY)
         for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item);)
@@ -392,7 +352,7 @@ static void take_hello(struct plugin *plugin, struct fa_json object)
     settle(plugin);
 }
 
-static struct attempt *find_attempt(struct plugin *plugin, uint64_t number)
+static struct attempt *find_attempt(struct fa_plugin *plugin, uint64_t number)
 {
     struct attempt *attempt = plugin->attempts;
 
@@ -428,7 +388,8 @@ static void take_end(struct attempt *attempt, struct fa_json object)
 }
 
 /* False: it makes no sense. A plugin that writes to the socket by itself could do that. */
-static bool take_frame(struct plugin *plugin, const struct fa_frame *frame, struct fa_bytes payload)
+static bool take_frame(struct fa_plugin *plugin, const struct fa_frame *frame,
+                       struct fa_bytes payload)
 {
     struct attempt *attempt = find_attempt(plugin, frame->attempt);
 
@@ -445,7 +406,7 @@ static bool take_frame(struct plugin *plugin, const struct fa_frame *frame, stru
     return true;
 }
 
-static void take_frames(struct plugin *plugin)
+static void take_frames(struct fa_plugin *plugin)
 {
     struct fa_buf *in = &plugin->in;
     size_t at = 0, used;
@@ -475,17 +436,17 @@ static void take_frames(struct plugin *plugin)
  * Reading
  */
 
-static void close_watch(struct plugin *plugin, struct fa_watch *watch)
+static void close_watch(struct fa_plugin *plugin, struct fa_watch *watch)
 {
     if (watch->fd < 0)
         return;
-    fa_loop_unwatch(plugin->plugins->loop, watch);
+    fa_loop_unwatch(plugin->share->loop, watch);
     close(watch->fd);
     watch->fd = -1;
 }
 
 /* Reads what there is. False: there is nothing now, or nothing more. */
-static bool read_some(struct plugin *plugin, struct fa_watch *watch, char *chunk, size_t *len)
+static bool read_some(struct fa_plugin *plugin, struct fa_watch *watch, char *chunk, size_t *len)
 {
     ssize_t got = watch->fd < 0 ? -1 : read(watch->fd, chunk, CHUNK);
 
@@ -498,7 +459,7 @@ static bool read_some(struct plugin *plugin, struct fa_watch *watch, char *chunk
     return false;
 }
 
-static void read_socket(struct plugin *plugin)
+static void read_socket(struct fa_plugin *plugin)
 {
     char chunk[CHUNK];
     size_t len;
@@ -509,7 +470,7 @@ static void read_socket(struct plugin *plugin)
     }
 }
 
-static void read_log(struct plugin *plugin)
+static void read_log(struct fa_plugin *plugin)
 {
     struct fa_buf *text = &plugin->log_text;
     char chunk[CHUNK];
@@ -528,7 +489,8 @@ static void read_log(struct plugin *plugin)
 
 static void on_socket(struct fa_watch *watch)
 {
-    struct plugin *plugin = (struct plugin *)((char *)watch - offsetof(struct plugin, socket));
+    struct fa_plugin *plugin =
+        (struct fa_plugin *)((char *)watch - offsetof(struct fa_plugin, socket));
 
     flush(plugin);
     read_socket(plugin);
@@ -536,14 +498,14 @@ static void on_socket(struct fa_watch *watch)
 
 static void on_log(struct fa_watch *watch)
 {
-    read_log((struct plugin *)((char *)watch - offsetof(struct plugin, log)));
+    read_log((struct fa_plugin *)((char *)watch - offsetof(struct fa_plugin, log)));
 }
 
 /* ------------------------------------------------------------------------------------------
  * The process ends
  */
 
-static struct fa_outcome crashed(struct plugin *plugin, struct attempt *attempt,
+static struct fa_outcome crashed(struct fa_plugin *plugin, struct attempt *attempt,
                                  const struct fa_note *note)
 {
     struct fa_arena *arena = &attempt->job->arena;
@@ -569,7 +531,7 @@ static struct fa_outcome crashed(struct plugin *plugin, struct attempt *attempt,
 }
 
 /* G1, for those that were in it; the others wait for the next process. */
-static void fail_attempts(struct plugin *plugin, const struct fa_note *note, bool was_up)
+static void fail_attempts(struct fa_plugin *plugin, const struct fa_note *note, bool was_up)
 {
     struct attempt *next;
 
@@ -580,9 +542,9 @@ static void fail_attempts(struct plugin *plugin, const struct fa_note *note, boo
     }
 }
 
-static void tell_end(struct plugin *plugin, int status, bool was_up)
+static void tell_end(struct fa_plugin *plugin, int status, bool was_up)
 {
-    const struct fa_teller *log = &plugin->plugins->log;
+    const struct fa_teller *log = &plugin->share->log;
 
     if (plugin->is_ending || (plugin->why_killed && !plugin->why_killed[0]))
         return;
@@ -598,8 +560,9 @@ static void tell_end(struct plugin *plugin, int status, bool was_up)
 
 static void on_exit_of_plugin(struct fa_process *process)
 {
-    struct plugin *plugin = (struct plugin *)((char *)process - offsetof(struct plugin, process));
-    struct fa_plugins *plugins = plugin->plugins;
+    struct fa_plugin *plugin =
+        (struct fa_plugin *)((char *)process - offsetof(struct fa_plugin, process));
+    struct fa_plugin_share *share = plugin->share;
     struct fa_note note = {0};
     bool was_up;
 
@@ -610,7 +573,7 @@ static void on_exit_of_plugin(struct fa_process *process)
     (void)!fa_process_reap(process, &note.status, &note.usage);
     close_watch(plugin, &plugin->socket);
     close_watch(plugin, &plugin->log);
-    fa_timer_clear(plugins->loop, &plugin->timer);
+    fa_timer_clear(share->loop, &plugin->timer);
     plugin->standing = DOWN;
     tell_end(plugin, note.status, was_up);
     note.log = plugin->log_text.ptr;
@@ -621,19 +584,19 @@ static void on_exit_of_plugin(struct fa_process *process)
     if (plugin->pause_us > PAUSE_MAX_US)
         plugin->pause_us = PAUSE_MAX_US;
     if (!plugin->is_ending && plugin->has_been_up)
-        fa_timer_set(plugins->loop, &plugin->timer, fa_clock_mono_us() + plugin->pause_us);
-    pthread_mutex_lock(&plugins->mutex);
-    plugins->running--;
+        fa_timer_set(share->loop, &plugin->timer, fa_clock_mono_us() + plugin->pause_us);
+    pthread_mutex_lock(&share->mutex);
+    share->running--;
     plugin->is_settled = true;
-    pthread_cond_broadcast(&plugins->cond);
-    pthread_mutex_unlock(&plugins->mutex);
+    pthread_cond_broadcast(&share->cond);
+    pthread_mutex_unlock(&share->mutex);
 }
 
 /* ------------------------------------------------------------------------------------------
  * The process begins
  */
 
-static bool open_socket(struct plugin *plugin, int *child_end)
+static bool open_socket(struct fa_plugin *plugin, int *child_end)
 {
     int ends[2];
 
@@ -645,10 +608,10 @@ static bool open_socket(struct plugin *plugin, int *child_end)
     close(ends[1]);
     return plugin->socket.fd >= 0 && *child_end >= 0 &&
            fcntl(plugin->socket.fd, F_SETFL, O_NONBLOCK) == 0 &&
-           fa_loop_watch(plugin->plugins->loop, &plugin->socket);
+           fa_loop_watch(plugin->share->loop, &plugin->socket);
 }
 
-static const char **make_env(struct plugin *plugin, struct fa_arena *arena)
+static const char **make_env(struct fa_plugin *plugin, struct fa_arena *arena)
 {
     size_t count;
     const char **env = fa_clean_environment(arena, plugin->settings.env_count, &count);
@@ -658,12 +621,12 @@ static const char **make_env(struct plugin *plugin, struct fa_arena *arena)
     return env;
 }
 
-static enum faina_code spawn_process(struct plugin *plugin, struct faina_error *err)
+static enum faina_code spawn_process(struct fa_plugin *plugin, struct faina_error *err)
 {
     struct fa_arena scratch = {0};
     const char *argv[] = {"faina", "plugin-host", plugin->path, NULL};
     struct fa_spawn spawn = {
-        .path = plugin->plugins->program,
+        .path = plugin->share->program,
         .argv = argv,
         .env = make_env(plugin, &scratch),
         .limits = plugin->settings.limits,
@@ -673,12 +636,12 @@ static enum faina_code spawn_process(struct plugin *plugin, struct faina_error *
     enum faina_code code = FAINA_OK;
 
     if (!open_socket(plugin, &spawn.fds[0]) || !fa_pipe(&plugin->log.fd, &spawn.fds[1]) ||
-        !fa_loop_watch(plugin->plugins->loop, &plugin->log))
+        !fa_loop_watch(plugin->share->loop, &plugin->log))
         code = fa_error_set(err, FAINA_UNAVAILABLE, "can't make the sockets of a process: %s",
                             strerror(errno));
     spawn.fds[2] = spawn.fds[1];
     if (code == FAINA_OK)
-        code = fa_spawn(plugin->plugins->spawner, &spawn, &plugin->process, err);
+        code = fa_spawn(plugin->share->spawner, &spawn, &plugin->process, err);
     for (int i = 0; i < 2; i++)
         if (spawn.fds[i] >= 0)
             close(spawn.fds[i]);
@@ -686,31 +649,32 @@ static enum faina_code spawn_process(struct plugin *plugin, struct faina_error *
     return code;
 }
 
-static void start_process(struct plugin *plugin)
+static void start_process(struct fa_plugin *plugin)
 {
-    struct fa_plugins *plugins = plugin->plugins;
+    struct fa_plugin_share *share = plugin->share;
     struct faina_error err;
 
     plugin->in.len = plugin->out.len = plugin->log_text.len = 0;
     fa_error_clear(&err);
     if (spawn_process(plugin, &err) != FAINA_OK) {
-        fa_tell(&plugins->log, FA_LOG_ERROR, "%s: %s", plugin->path, err.message);
+        fa_tell(&share->log, FA_LOG_ERROR, "%s: %s", plugin->path, err.message);
         close_watch(plugin, &plugin->socket);
         close_watch(plugin, &plugin->log);
-        fa_timer_set(plugins->loop, &plugin->timer, fa_clock_mono_us() + PAUSE_MAX_US);
+        fa_timer_set(share->loop, &plugin->timer, fa_clock_mono_us() + PAUSE_MAX_US);
         settle(plugin);
         return;
     }
     plugin->standing = STARTING;
-    fa_timer_set(plugins->loop, &plugin->timer, fa_clock_mono_us() + HELLO_US);
-    pthread_mutex_lock(&plugins->mutex);
-    plugins->running++;
-    pthread_mutex_unlock(&plugins->mutex);
+    fa_timer_set(share->loop, &plugin->timer, fa_clock_mono_us() + HELLO_US);
+    pthread_mutex_lock(&share->mutex);
+    share->running++;
+    pthread_mutex_unlock(&share->mutex);
 }
 
 static void on_plugin_timer(struct fa_timer *timer)
 {
-    struct plugin *plugin = (struct plugin *)((char *)timer - offsetof(struct plugin, timer));
+    struct fa_plugin *plugin =
+        (struct fa_plugin *)((char *)timer - offsetof(struct fa_plugin, timer));
 
     if (plugin->standing == DOWN && !plugin->is_ending) {
         start_process(plugin);
@@ -722,30 +686,20 @@ static void on_plugin_timer(struct fa_timer *timer)
 
 static void begin_plugin(struct fa_post *post)
 {
-    start_process((struct plugin *)((char *)post - offsetof(struct plugin, begin)));
+    start_process((struct fa_plugin *)((char *)post - offsetof(struct fa_plugin, begin)));
 }
 
 /* ------------------------------------------------------------------------------------------
- * The folder
+ * For its owner
  */
 
-static void free_plugin(struct plugin *plugin)
+enum faina_code fa_plugin_create(struct fa_plugin **out, struct fa_plugin_share *share,
+                                 const char *path, struct faina_error *err)
 {
-    fa_buf_finish(&plugin->in);
-    fa_buf_finish(&plugin->out);
-    fa_buf_finish(&plugin->log_text);
-    fa_arena_finish(&plugin->arena);
-    free(plugin->path);
-    free(plugin);
-}
+    struct fa_plugin *plugin = fa_alloc_zero(1, sizeof(*plugin));
+    enum faina_code code;
 
-static void add_plugin(struct fa_plugins *plugins, const char *path)
-{
-    struct plugin *plugin = fa_alloc_zero(1, sizeof(*plugin));
-    struct faina_error err;
-
-    fa_error_clear(&err);
-    plugin->plugins = plugins;
+    plugin->share = share;
     plugin->path = memcpy(fa_alloc(strlen(path) + 1), path, strlen(path) + 1);
     plugin->socket = (struct fa_watch){.fd = -1, .on_event = on_socket};
     plugin->log = (struct fa_watch){.fd = -1, .on_event = on_log};
@@ -755,160 +709,49 @@ static void add_plugin(struct fa_plugins *plugins, const char *path)
     fa_buf_init(&plugin->in, FA_FRAME_SIZE_MAX + CHUNK + sizeof(struct fa_frame));
     fa_buf_init(&plugin->out, (size_t)4 << 30);
     fa_buf_init(&plugin->log_text, LOG_GATHERED + CHUNK);
-    if (fa_folder_settings(path, ".so", &plugin->arena, &plugin->settings, &err) != FAINA_OK) {
-        fa_tell(&plugins->log, FA_LOG_ERROR, "%s is not used: %s", path, err.message);
-        free_plugin(plugin);
-        return;
+    code = fa_folder_settings(path, ".so", &plugin->arena, &plugin->settings, err);
+    if (code != FAINA_OK) {
+        fa_plugin_destroy(plugin);
+        return code;
     }
-    plugin->next = plugins->first;
-    plugins->first = plugin;
-    fa_loop_post(plugins->loop, &plugin->begin);
-}
-
-/* What ends in .so, and may not be changed by others. */
-static void scan(struct fa_plugins *plugins, const char *folder)
-{
-    DIR *dir = opendir(folder);
-    struct dirent *item;
-
-    while (dir && (item = readdir(dir)) != NULL) {
-        size_t len = strlen(item->d_name);
-        struct faina_error err;
-        char path[PATH_SIZE];
-        struct stat st;
-
-        if (item->d_name[0] == '.' || len < 4 || strcmp(item->d_name + len - 3, ".so") != 0)
-            continue;
-        snprintf(path, sizeof(path), "%s/%s", folder, item->d_name);
-        fa_error_clear(&err);
-        if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
-            continue;
-        if (fa_folder_check(path, &st, &err) != FAINA_OK)
-            fa_tell(&plugins->log, FA_LOG_ERROR, "%s is not used: %s", item->d_name, err.message);
-        else
-            add_plugin(plugins, path);
-    }
-    if (dir)
-        closedir(dir);
-}
-
-/* The folder as an absolute path, when it is there and nobody else can change it. */
-static const char *find_folder(struct fa_plugins *plugins, const char *path)
-{
-    char *absolute = realpath(path, NULL);
-    const char *copy = absolute ? fa_arena_strdup(&plugins->arena, absolute) : NULL;
-    struct stat st;
-
-    free(absolute);
-    return copy && stat(copy, &st) == 0 && fa_folder_check(copy, &st, NULL) == FAINA_OK ? copy
-                                                                                        : NULL;
-}
-
-static void wait_until_settled(struct fa_plugins *plugins)
-{
-    pthread_mutex_lock(&plugins->mutex);
-    for (struct plugin *plugin = plugins->first; plugin; plugin = plugin->next)
-        while (!plugin->is_settled)
-            pthread_cond_wait(&plugins->cond, &plugins->mutex);
-    pthread_mutex_unlock(&plugins->mutex);
-}
-
-static void end_plugins(struct fa_post *post)
-{
-    struct fa_plugins *plugins =
-        (struct fa_plugins *)((char *)post - offsetof(struct fa_plugins, end));
-
-    for (struct plugin *plugin = plugins->first; plugin; plugin = plugin->next) {
-        plugin->is_ending = true;
-        fa_timer_clear(plugins->loop, &plugin->timer);
-        close_watch(plugin, &plugin->socket); /* it ends by itself */
-        if (plugin->standing != DOWN)
-            fa_timer_set(plugins->loop, &plugin->timer, fa_clock_mono_us() + FAREWELL_US);
-    }
-    pthread_mutex_lock(&plugins->mutex);
-    plugins->running--; /* the one that fa_plugins_stop added */
-    pthread_cond_broadcast(&plugins->cond);
-    pthread_mutex_unlock(&plugins->mutex);
-}
-
-static void copy_types(struct fa_plugins *plugins, const struct fa_runtime_config *config)
-{
-    const char **types;
-
-    if (!config->types)
-        return;
-    types = fa_arena_zero(&plugins->arena, config->type_count + 1, sizeof(char *));
-    for (size_t i = 0; i < config->type_count; i++)
-        types[i] = fa_arena_strdup(&plugins->arena, config->types[i]);
-    plugins->types = types;
-    plugins->type_count = config->type_count;
-}
-
-enum faina_code fa_plugins_create(struct fa_plugins **out, struct fa_pool *pool,
-                                  struct fa_loop *loop, struct fa_spawner *spawner,
-                                  const struct fa_runtime_config *config, struct faina_error *err)
-{
-    struct fa_plugins *plugins = fa_alloc_zero(1, sizeof(*plugins));
-    const char *folder;
-
-    (void)err;
-    plugins->pool = pool;
-    plugins->loop = loop;
-    plugins->spawner = spawner;
-    plugins->log = config->log;
-    plugins->program =
-        fa_arena_strdup(&plugins->arena, config->program ? config->program : "/proc/self/exe");
-    plugins->kill_after_us =
-        1000 * (config->kill_after_ms > 0 ? config->kill_after_ms : FA_KILL_AFTER_MS);
-    plugins->end.run = end_plugins;
-    copy_types(plugins, config);
-    pthread_mutex_init(&plugins->mutex, NULL);
-    pthread_cond_init(&plugins->cond, NULL);
-    folder = find_folder(plugins, config->handlers);
-    if (folder)
-        scan(plugins, folder);
-    wait_until_settled(plugins);
-    *out = plugins;
+    *out = plugin;
+    fa_loop_post(share->loop, &plugin->begin);
     return FAINA_OK;
 }
 
-void fa_plugins_offer(struct fa_plugins *plugins, struct fa_service *service, const char *ns)
+void fa_plugin_wait(struct fa_plugin *plugin)
 {
-    for (struct plugin *plugin = plugins->first; plugin; plugin = plugin->next) {
-        const struct fa_workflows_config config = {
-            .path = plugin->path, .ns = ns, .log = plugins->log};
-
-        if (plugin->workflow)
-            fa_workflows_offer(service, &config, plugin->workflow);
-    }
+    pthread_mutex_lock(&plugin->share->mutex);
+    while (!plugin->is_settled)
+        pthread_cond_wait(&plugin->share->cond, &plugin->share->mutex);
+    pthread_mutex_unlock(&plugin->share->mutex);
 }
 
-void fa_plugins_stop(struct fa_plugins *plugins)
+const char *fa_plugin_path(const struct fa_plugin *plugin)
 {
-    if (!plugins)
-        return;
-    pthread_mutex_lock(&plugins->mutex);
-    plugins->running++;
-    pthread_mutex_unlock(&plugins->mutex);
-    fa_loop_post(plugins->loop, &plugins->end);
-    pthread_mutex_lock(&plugins->mutex);
-    while (plugins->running > 0)
-        pthread_cond_wait(&plugins->cond, &plugins->mutex);
-    pthread_mutex_unlock(&plugins->mutex);
+    return plugin->path;
 }
 
-void fa_plugins_destroy(struct fa_plugins *plugins)
+const char *fa_plugin_workflow(const struct fa_plugin *plugin)
 {
-    struct plugin *next;
+    return plugin->workflow;
+}
 
-    if (!plugins)
-        return;
-    for (struct plugin *plugin = plugins->first; plugin; plugin = next) {
-        next = plugin->next;
-        free_plugin(plugin);
-    }
-    pthread_mutex_destroy(&plugins->mutex);
-    pthread_cond_destroy(&plugins->cond);
-    fa_arena_finish(&plugins->arena);
-    free(plugins);
+void fa_plugin_end(struct fa_plugin *plugin)
+{
+    plugin->is_ending = true;
+    fa_timer_clear(plugin->share->loop, &plugin->timer);
+    close_watch(plugin, &plugin->socket); /* it ends by itself */
+    if (plugin->standing != DOWN)
+        fa_timer_set(plugin->share->loop, &plugin->timer, fa_clock_mono_us() + FAREWELL_US);
+}
+
+void fa_plugin_destroy(struct fa_plugin *plugin)
+{
+    fa_buf_finish(&plugin->in);
+    fa_buf_finish(&plugin->out);
+    fa_buf_finish(&plugin->log_text);
+    fa_arena_finish(&plugin->arena);
+    free(plugin->path);
+    free(plugin);
 }

@@ -72,18 +72,23 @@ void fa_pool_drop(struct fa_job *job)
     fa_pool_unref(job);
 }
 
-void fa_pool_dirty(struct fa_job *job)
+static void add_dirty(struct fa_job *job)
 {
     struct fa_pool *pool = job->pool;
 
-    if (!job->is_dirty) {
-        job->is_dirty = true;
-        job->dirty_next = NULL;
-        *pool->dirty_last = job;
-        pool->dirty_last = &job->dirty_next;
-        job->refs++;
-    }
-    pthread_cond_signal(&pool->sender_cond);
+    if (job->is_dirty)
+        return;
+    job->is_dirty = true;
+    job->dirty_next = NULL;
+    *pool->dirty_last = job;
+    pool->dirty_last = &job->dirty_next;
+    job->refs++;
+}
+
+void fa_pool_dirty(struct fa_job *job)
+{
+    add_dirty(job);
+    pthread_cond_signal(&job->pool->sender_cond);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -123,7 +128,7 @@ static void give_slot(struct fa_pool *pool, struct fa_job *job)
         job->timeout_us = job->start_us + job->handler->timeout_ms * 1000;
         fa_pool_watch(pool, job->timeout_us);
     }
-    fa_pool_dirty(job);
+    add_dirty(job);
 }
 
 struct fa_job *fa_pool_dispatch(struct fa_pool *pool)
@@ -149,14 +154,19 @@ struct fa_job *fa_pool_dispatch(struct fa_pool *pool)
     return list;
 }
 
+/* The sender is woken last: it must not be in the way of what it tells about. */
 void fa_pool_start(struct fa_job *list)
 {
+    struct fa_pool *pool = list ? list->pool : NULL;
+
     while (list) {
         struct fa_job *job = list;
 
         list = job->queue_next; /* the job may be gone when start returns */
         job->handler->ops->start(job->handler, job);
     }
+    if (pool)
+        pthread_cond_signal(&pool->sender_cond);
 }
 
 void fa_pool_settle(struct fa_job *job, const struct fa_outcome *outcome)
@@ -178,16 +188,17 @@ static bool free_slot(struct fa_pool *pool, struct fa_job *job)
     handler->held--;
     pool->gap_us += (now_us - pool->end_us - pool->gap_us) / 8;
     pool->end_us = now_us;
-    pthread_cond_signal(&pool->claimer_cond);
     if (pool->is_draining)
         pthread_cond_broadcast(&pool->owner_cond);
     return was_full && pool->is_claiming;
 }
 
-static void restart_claim(struct fa_pool *pool)
+/* The claim that waits is for what was: fa_service_wake ends it. With the mutex held, so that one
+ * that begins afterwards is left alone; over a network what it gets would be lost. */
+static void outdate_claim(struct fa_pool *pool)
 {
     atomic_store(&pool->give_up, true);
-    fa_service_wake(pool->service);
+    pthread_cond_signal(&pool->claimer_cond);
 }
 
 /* The worker's types or services are others now. With the mutex held. */
@@ -195,7 +206,7 @@ static void note_change(struct fa_pool *pool)
 {
     pool->is_changed = true;
     pthread_cond_signal(&pool->beater_cond);
-    pthread_cond_signal(&pool->claimer_cond);
+    outdate_claim(pool);
 }
 
 void fa_job_end(struct fa_job *job, const struct fa_outcome *outcome)
@@ -207,11 +218,15 @@ void fa_job_end(struct fa_job *job, const struct fa_outcome *outcome)
     pthread_mutex_lock(&pool->mutex);
     assert(job->state == FA_JOB_RUNNING);
     has_opening = free_slot(pool, job);
+    if (has_opening)
+        outdate_claim(pool);
     fa_pool_settle(job, outcome);
     list = fa_pool_dispatch(pool);
+    if (fa_pool_room(pool) > 0)
+        pthread_cond_signal(&pool->claimer_cond);
     pthread_mutex_unlock(&pool->mutex);
     if (has_opening)
-        restart_claim(pool);
+        fa_service_wake(pool->service);
     fa_pool_start(list);
 }
 
@@ -550,7 +565,7 @@ enum faina_code fa_pool_put(struct fa_pool *pool, struct fa_handler *take_handle
     }
     note_change(pool);
     pthread_mutex_unlock(&pool->mutex);
-    restart_claim(pool);
+    fa_service_wake(pool->service);
     return code;
 }
 
@@ -571,7 +586,7 @@ void fa_pool_remove(struct fa_pool *pool, const struct fa_handler *handler)
         note_change(pool);
     }
     pthread_mutex_unlock(&pool->mutex);
-    restart_claim(pool);
+    fa_service_wake(pool->service);
 }
 
 void fa_pool_set_services(struct fa_pool *pool, const char *const *names, size_t count)
@@ -596,7 +611,7 @@ void fa_pool_set_services(struct fa_pool *pool, const char *const *names, size_t
     pool->service_count = count;
     note_change(pool);
     pthread_mutex_unlock(&pool->mutex);
-    restart_claim(pool);
+    fa_service_wake(pool->service);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -786,9 +801,9 @@ void fa_pool_drain(struct fa_pool *pool)
 {
     pthread_mutex_lock(&pool->mutex);
     pool->is_draining = true;
-    pthread_cond_broadcast(&pool->claimer_cond);
+    outdate_claim(pool);
     pthread_mutex_unlock(&pool->mutex);
-    restart_claim(pool);
+    fa_service_wake(pool->service);
     stop_jobs(pool, is_unstarted, 0);
 }
 

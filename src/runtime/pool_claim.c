@@ -49,9 +49,8 @@ static int64_t ahead(const struct fa_pool *pool)
     return count < AHEAD_MAX ? count : AHEAD_MAX;
 }
 
-/* How many more tasks to hold: free slots, and what will be free in a moment (P1). The line is
- * filled up when it is half empty, not for each task that leaves it. */
-static int room(const struct fa_pool *pool)
+/* The line is filled up when it is half empty, not for each task that leaves it. */
+int fa_pool_room(const struct fa_pool *pool)
 {
     int64_t free = pool->config.concurrency - pool->running - pool->queue_count;
     int64_t more = ahead(pool);
@@ -101,7 +100,7 @@ static bool begin_round(struct fa_pool *pool, struct round *round)
     pthread_mutex_lock(&pool->mutex);
     for (;;) {
         atomic_store(&pool->give_up, false);
-        round->limit = room(pool);
+        round->limit = fa_pool_room(pool);
         if (!pool->is_draining && round->limit > 0)
             copy_types(pool, round);
         if (pool->is_draining || round->type_count > 0)
@@ -157,6 +156,7 @@ static enum faina_code read_children(struct fa_pool *pool, const char *id, struc
 
         op.page.limit = CHILDREN_PAGE;
         op.page.cursor = cursor;
+        op.page.ends = true;
         code = fa_service_run_one(pool->service, &op, err);
         for (size_t i = 0; code == FAINA_OK && i < op.tasks->count; i++)
             put_child(&writer, &op.tasks->items[i]);
@@ -241,8 +241,8 @@ static bool lacks_resources(const struct fa_job *job)
 }
 
 /* The job goes into line, or ends: by *outcome when it isn't ready. With the mutex held. */
-static struct fa_job *line_up(struct fa_pool *pool, struct fa_job *job, bool is_ready,
-                              struct fa_outcome outcome)
+static void line_up(struct fa_pool *pool, struct fa_job *job, bool is_ready,
+                    struct fa_outcome outcome)
 {
     bool has_handler = job->handler != &pool->nobody;
 
@@ -251,30 +251,25 @@ static struct fa_job *line_up(struct fa_pool *pool, struct fa_job *job, bool is_
     if (!is_ready || !has_handler || pool->is_draining || outcome.kind == FA_OUTCOME_AMEND ||
         fa_job_stop(job) != FA_STOP_NONE) {
         fa_pool_settle(job, &outcome);
-        return NULL;
+        return;
     }
     enqueue(pool, job);
-    return fa_pool_dispatch(pool);
 }
 
-/* Holds a claimed task: from now on its lease is kept. False: it needs its subtasks first. */
+/* Holds a claimed task: from now on its lease is kept. False: it needs its subtasks first. With the
+ * mutex held. */
 static bool take_job(struct fa_pool *pool, struct fa_job *job)
 {
     const struct fa_outcome release = {.kind = FA_OUTCOME_RELEASE};
     bool is_ready = job->task->phase == FAINA_PHASE_START;
-    struct fa_handler *handler;
-    struct fa_job *list = NULL;
+    struct fa_handler *handler = fa_pool_find(pool, job->task->type);
 
-    pthread_mutex_lock(&pool->mutex);
-    handler = fa_pool_find(pool, job->task->type);
     hold(job, handler ? handler : &pool->nobody);
     pool->stats.claimed++;
     fa_pool_watch(pool, job->lease_us);
     job->state = FA_JOB_PREPARING;
     if (is_ready)
-        list = line_up(pool, job, true, release);
-    pthread_mutex_unlock(&pool->mutex);
-    fa_pool_start(list);
+        line_up(pool, job, true, release);
     return is_ready;
 }
 
@@ -286,30 +281,37 @@ static void prepare_job(struct fa_pool *pool, struct fa_job *job)
     struct fa_job *list;
 
     pthread_mutex_lock(&pool->mutex);
-    list = line_up(pool, job, is_ready, outcome);
+    line_up(pool, job, is_ready, outcome);
+    list = fa_pool_dispatch(pool);
     pthread_mutex_unlock(&pool->mutex);
     fa_pool_start(list);
 }
 
-/* All of a claim are held, and those that can be are started, before the others are prepared. */
+/* All of a claim are held, and those that can be are started, before the others are prepared. They
+ * go into line together: a handler that is faster than we are would sleep between any two. */
 static void take_jobs(struct fa_pool *pool, struct fa_claimed *claimed, struct faina_tasks *tasks)
 {
     /* The lease began before now; how long before is not known when it waited, but the wait ends
      * with the claim. A margin covers that, and the first heartbeat is soon. */
     int64_t lease_us = fa_clock_mono_us() + pool->lease_us - pool->margin_us;
-    struct fa_job **later = fa_alloc_zero(tasks->count + 1, sizeof(struct fa_job *));
+    struct fa_job **jobs = fa_alloc_zero(tasks->count + 1, sizeof(struct fa_job *));
     size_t later_count = 0;
+    struct fa_job *list;
 
     claimed->refs = tasks->count + 1; /* the jobs', and ours while we go through */
+    for (size_t i = 0; i < tasks->count; i++)
+        jobs[i] = make_job(pool, claimed, &tasks->items[i], lease_us);
+    pthread_mutex_lock(&pool->mutex);
     for (size_t i = 0; i < tasks->count; i++) {
-        struct fa_job *job = make_job(pool, claimed, &tasks->items[i], lease_us);
-
-        if (!take_job(pool, job))
-            later[later_count++] = job;
+        if (!take_job(pool, jobs[i]))
+            jobs[later_count++] = jobs[i];
     }
+    list = fa_pool_dispatch(pool);
+    pthread_mutex_unlock(&pool->mutex);
+    fa_pool_start(list);
     for (size_t i = 0; i < later_count; i++)
-        prepare_job(pool, later[i]);
-    free(later);
+        prepare_job(pool, jobs[i]);
+    free(jobs);
     pthread_mutex_lock(&pool->mutex);
     fa_pool_claimed_unref(claimed);
     pthread_mutex_unlock(&pool->mutex);

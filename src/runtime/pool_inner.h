@@ -88,6 +88,8 @@ void fa_pool_dirty(struct fa_job *job);  /* the sender has something to tell abo
 void fa_pool_settle(struct fa_job *job, const struct fa_outcome *outcome);
 /* Marks a job to be stopped. True: its handler must be told, see fa_pool_tell_stop. */
 bool fa_pool_mark_stop(struct fa_job *job, enum fa_stop stop);
+/* How many more tasks to claim: free slots, and what will be free in a moment (P1). */
+int fa_pool_room(const struct fa_pool *pool);
 /* Jobs that now have a slot, as a list by queue_next for fa_pool_start. */
 struct fa_job *fa_pool_dispatch(struct fa_pool *pool);
 /* The watchdog looks at this time at the latest. */

@@ -5,7 +5,7 @@
 #include "runtime/runtime.h"
 
 #include "runtime/folder.h"
-#include "runtime/plugin.h"
+#include "runtime/plugins.h"
 #include "runtime/services.h"
 #include "runtime/spawn.h"
 

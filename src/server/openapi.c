@@ -10,19 +10,13 @@
 #include <ctype.h>
 #include <stdio.h>
 
-static void put_text(struct fa_json_writer *w, const char *key, const char *text)
-{
-    fa_json_key(w, key);
-    fa_json_put_str(w, text);
-}
-
 static void put_reference(struct fa_json_writer *w, const char *schema)
 {
     char path[96];
 
     snprintf(path, sizeof(path), "#/components/schemas/%s", schema);
     fa_json_begin_object(w);
-    put_text(w, "$ref", path);
+    fa_json_set_str(w, "$ref", path);
     fa_json_end_object(w);
 }
 
@@ -59,7 +53,7 @@ static void put_operation_id(struct fa_json_writer *w, const struct fa_route *ro
         fa_buf_add_char(&id, is_upper ? (char)toupper((unsigned char)*path) : *path);
         is_upper = false;
     }
-    put_text(w, "operationId", id.ptr);
+    fa_json_set_str(w, "operationId", id.ptr);
     fa_buf_finish(&id);
 }
 
@@ -68,7 +62,7 @@ static void put_parameter(struct fa_json_writer *w, struct fa_bytes name, const 
     fa_json_begin_object(w);
     fa_json_key(w, "name");
     fa_json_put_bytes(w, name);
-    put_text(w, "in", where);
+    fa_json_set_str(w, "in", where);
     if (strcmp(where, "path") == 0) {
         fa_json_key(w, "required");
         fa_json_put_bool(w, true);
@@ -117,7 +111,7 @@ static void put_response(struct fa_json_writer *w, const struct fa_route *route,
     snprintf(code, sizeof(code), "%d", status);
     fa_json_key(w, code);
     fa_json_begin_object(w);
-    put_text(w, "description", route->title);
+    fa_json_set_str(w, "description", route->title);
     if (route->response) {
         const char *type = strcmp(route->response, "Text") == 0          ? "text/plain"
                            : strcmp(route->response, "EventStream") == 0 ? "text/event-stream"
@@ -162,9 +156,9 @@ static void put_operation(struct fa_json_writer *w, const struct fa_route *route
     fa_json_key(w, method);
     fa_json_begin_object(w);
     put_operation_id(w, route);
-    put_text(w, "summary", route->title);
+    fa_json_set_str(w, "summary", route->title);
     if (route->details)
-        put_text(w, "description", route->details);
+        fa_json_set_str(w, "description", route->details);
     put_parameters(w, route);
     put_request(w, route);
     put_responses(w, route);
@@ -218,12 +212,12 @@ void fa_openapi_write(struct fa_buf *out)
 
     fa_json_writer_init(&w, out, 0);
     fa_json_begin_object(&w);
-    put_text(&w, "openapi", "3.1.0");
+    fa_json_set_str(&w, "openapi", "3.1.0");
     fa_json_key(&w, "info");
     fa_json_begin_object(&w);
-    put_text(&w, "title", "Faina");
-    put_text(&w, "version", FAINA_VERSION);
-    put_text(&w, "description", "A durable task engine.");
+    fa_json_set_str(&w, "title", "Faina");
+    fa_json_set_str(&w, "version", FAINA_VERSION);
+    fa_json_set_str(&w, "description", "A durable task engine.");
     fa_json_key(&w, "license");
     fa_json_put_raw(&w, "{\"name\":\"MIT\",\"identifier\":\"MIT\"}");
     fa_json_end_object(&w);

@@ -18,6 +18,7 @@
 
 #define PEM_SIZE_MAX (1024 * 1024)
 #define DRAIN_STEP_MS 10
+#define UNMADE_LOGGED_MAX 10 /* of one commit */
 
 /* ------------------------------------------------------------------------------------------
  * TLS files
@@ -219,10 +220,21 @@ static void make_openapi(struct fa_server *server)
              text.len);
 }
 
+/* What a workflow could not make is in the state of its join, or the events of a task; somebody has
+ * to be told to look there. */
+static void log_unmade(const struct fa_log *log, const struct fa_facts *facts)
+{
+    for (size_t i = 0; i < facts->unmade_count && i < UNMADE_LOGGED_MAX; i++)
+        FA_LOG(log, FA_LOG_WARN, "a workflow could not make its task",
+               {"workflow", facts->unmade[i].workflow}, {"part", facts->unmade[i].trigger},
+               {"why", facts->unmade[i].message});
+}
+
 static void count_facts(void *ctx, const struct fa_facts *facts)
 {
     struct fa_server *server = ctx;
 
+    log_unmade(server->log, facts);
     fa_metrics_count(server->metrics, facts);
     fa_rates_count(server->rates, facts, fa_clock_now_us());
 }

@@ -100,12 +100,6 @@ static void finish(struct fa_stream *stream, const char *last)
     wake(stream);
 }
 
-static void put_text(struct fa_json_writer *w, const char *key, const char *text)
-{
-    fa_json_key(w, key);
-    fa_json_put_str(w, text);
-}
-
 static void write_event(struct fa_buf *out, const struct fa_follow_item *item)
 {
     struct fa_json_writer w;
@@ -113,14 +107,14 @@ static void write_event(struct fa_buf *out, const struct fa_follow_item *item)
     fa_buf_printf(out, "id: %s\nevent: %s\ndata: ", item->cursor, item->what);
     fa_json_writer_init(&w, out, 0);
     fa_json_begin_object(&w);
-    put_text(&w, "taskId", item->task_id);
-    put_text(&w, "namespace", item->ns);
-    put_text(&w, "type", item->type);
-    put_text(&w, "name", item->name);
-    put_text(&w, "event", item->what);
-    put_text(&w, "status", faina_status_name(item->status));
-    put_text(&w, "teamId", item->team_id);
-    put_text(&w, "createdBy", item->created_by);
+    fa_json_set_str(&w, "taskId", item->task_id);
+    fa_json_set_str(&w, "namespace", item->ns);
+    fa_json_set_str(&w, "type", item->type);
+    fa_json_set_str(&w, "name", item->name);
+    fa_json_set_str(&w, "event", item->what);
+    fa_json_set_str(&w, "status", faina_status_name(item->status));
+    fa_json_set_str(&w, "teamId", item->team_id);
+    fa_json_set_str(&w, "createdBy", item->created_by);
     fa_json_key(&w, "createdAt");
     fa_wire_put_time(&w, item->at_us);
     fa_json_end_object(&w);

@@ -10,18 +10,6 @@
 
 #include <stdio.h>
 
-static void put_text(struct fa_json_writer *w, const char *key, const char *text)
-{
-    fa_json_key(w, key);
-    fa_json_put_str(w, text);
-}
-
-static void put_number(struct fa_json_writer *w, const char *key, int64_t number)
-{
-    fa_json_key(w, key);
-    fa_json_put_int(w, number);
-}
-
 void fa_handle_root(struct fa_request *req)
 {
     if (!req->server->options.has_ui) {
@@ -104,8 +92,8 @@ static void after_info(struct fa_request *req)
         return;
     w = fa_answer_begin(req, 200);
     fa_json_begin_object(w);
-    put_text(w, "version", FAINA_VERSION);
-    put_number(w, "inputSizeMax", (int64_t)req->server->service->input_size_max);
+    fa_json_set_str(w, "version", FAINA_VERSION);
+    fa_json_set_int(w, "inputSizeMax", (int64_t)req->server->service->input_size_max);
     fa_shape_put_members(w, &fa_shape_info, info);
     fa_json_end_object(w);
     fa_answer_end(req);

@@ -20,7 +20,6 @@
 #include "service/post.h"
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "model/states.h"
 
 #include <assert.h>
@@ -349,22 +348,13 @@ void fa_post_many(struct fa_post *post, struct fa_posted *const *posted, size_t 
     pthread_mutex_unlock(&post->mutex);
 }
 
-static uint64_t types_of(const struct faina_claim *claim)
-{
-    uint64_t types = 0;
-
-    for (size_t i = 0; i < claim->type_count; i++)
-        types |= fa_hash_bit(claim->types[i]);
-    return claim->type_count > 0 ? types : FA_TYPES_ALL;
-}
-
 enum faina_code fa_post_claim_wait(struct fa_post *post, struct fa_posted *posted)
 {
     assert(posted->done && posted->count == 1);
     assert(posted->ops[0].kind == FA_OP_CLAIM_NEXT);
     posted->kind = FA_POST_CLAIM_WAIT;
     posted->ops[0].arena = &posted->answers;
-    posted->types = types_of(posted->ops[0].claim);
+    posted->types = fa_claim_types(posted->ops[0].claim);
     set_deadline(posted, posted->ops[0].claim->wait_ms);
     return accept_locked(post, posted);
 }
@@ -605,6 +595,46 @@ static size_t drop_gone(struct fa_post *post, struct fa_posted_link *group, size
     return count;
 }
 
+static bool has_taken(const struct fa_posted *posted)
+{
+    return posted->kind == FA_POST_CLAIM_WAIT && posted->ops[0].code == FAINA_OK &&
+           posted->ops[0].tasks->count > 0;
+}
+
+static void give_back(struct fa_post *post, struct fa_posted *posted)
+{
+    const struct fa_op *claim = &posted->ops[0];
+    struct fa_arena arena = {0};
+    struct fa_op *ops = fa_arena_zero(&arena, claim->tasks->count, sizeof(*ops));
+
+    for (size_t i = 0; i < claim->tasks->count; i++) {
+        const struct faina_task *task = &claim->tasks->items[i];
+
+        ops[i] = (struct fa_op){.kind = FA_OP_RELEASE,
+                                .id = task->id,
+                                .by = {.worker_id = claim->claim->worker_id, .fence = task->fence},
+                                .arena = &arena};
+    }
+    fa_service_run(post->service, ops, claim->tasks->count);
+    fa_arena_finish(&arena);
+    answer_none(posted);
+    pthread_mutex_lock(&post->mutex);
+    posted->is_over = true;
+    pthread_mutex_unlock(&post->mutex);
+}
+
+/* The same for clients that went while the transaction ran: a worker gives up a poll when its types
+ * change. Should giving back fail, the leases end. */
+static void check_gone(struct fa_post *post, struct fa_posted_link *group)
+{
+    for (struct fa_posted_link *at = group->next; at != group; at = at->next) {
+        struct fa_posted *posted = from_link(at);
+
+        if (has_taken(posted) && posted->is_gone && posted->is_gone(posted))
+            give_back(post, posted);
+    }
+}
+
 static void *run_writer(void *ctx)
 {
     struct fa_post *post = ctx;
@@ -627,6 +657,7 @@ static void *run_writer(void *ctx)
         count = drop_gone(post, &group, count);
         if (count > 0) {
             run_group(post, &group, count);
+            check_gone(post, &group);
             if (post->tell_group != NULL)
                 post->tell_group(post->tell_ctx, count);
         }

@@ -8,6 +8,7 @@
 #include "service/service.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "model/check.h"
 #include "model/codes.h"
@@ -45,6 +46,15 @@ bool fa_op_writes(enum fa_op_kind kind)
     };
     assert(kind < FA_OP_COUNT);
     return changes[kind];
+}
+
+uint64_t fa_claim_types(const struct faina_claim *claim)
+{
+    uint64_t types = 0;
+
+    for (size_t i = 0; i < claim->type_count; i++)
+        types |= fa_hash_bit(claim->types[i]);
+    return claim->type_count > 0 ? types : FA_TYPES_ALL;
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -639,12 +649,13 @@ static int64_t time_left_ms(int64_t start_us, int64_t timeout_ms)
 }
 
 /* The engine waits, for as long as it likes to at once. */
-static enum faina_code claim_there(struct fa_service *service, struct fa_op *op,
-                                   struct faina_error *err)
+static enum faina_code claim_wait(struct fa_service *service, struct fa_op *op,
+                                  struct faina_error *err)
 {
     int64_t start_us = fa_clock_mono_us();
     int64_t left_ms = op->claim->wait_ms;
 
+    assert(op->kind == FA_OP_CLAIM_NEXT);
     fa_error_clear(&op->error);
     op->code = check_op(service, op, &op->error);
     while (op->code == FAINA_OK) {
@@ -661,42 +672,14 @@ static enum faina_code claim_there(struct fa_service *service, struct fa_op *op,
     return op->code;
 }
 
-static enum faina_code claim_wait(struct fa_service *service, struct fa_op *op,
-                                  struct faina_error *err)
-{
-    int64_t start_us = fa_clock_mono_us();
-    uint64_t last_mark = 0;
-
-    assert(op->kind == FA_OP_CLAIM_NEXT);
-    op->is_poll = false;
-    if (service->ops->claim_wait && op->claim->wait_ms > 0)
-        return claim_there(service, op, err);
-    for (;;) {
-        /* The mark comes first: what gets ready after it wakes us, what came before is claimed. */
-        uint64_t mark = service->ops->ready_mark ? service->ops->ready_mark(service) : 0;
-        enum faina_code code;
-        int64_t left_ms;
-
-        op->is_poll = op->is_poll && mark == last_mark;
-        code = run_one(service, op, err);
-        op->is_poll = true;
-        last_mark = mark;
-        if (code != FAINA_OK || op->tasks->count > 0 || op->claim->wait_ms <= 0)
-            return code;
-        left_ms = time_left_ms(start_us, op->claim->wait_ms);
-        if (left_ms == 0 || (op->give_up && atomic_load(op->give_up)))
-            return FAINA_OK;
-        service->ops->wait_ready(service, mark, left_ms < WAIT_SLICE_MS ? left_ms : WAIT_SLICE_MS);
-    }
-}
-
 enum faina_code fa_service_claim_wait(struct fa_service *service, struct fa_op *op,
                                       struct faina_error *err)
 {
     enum faina_code code;
 
     enter(service);
-    code = claim_wait(service, op, err);
+    op->is_poll = false;
+    code = op->claim->wait_ms > 0 ? claim_wait(service, op, err) : run_one(service, op, err);
     leave(service);
     return code;
 }

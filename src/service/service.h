@@ -303,7 +303,8 @@ struct fa_op {
         struct {
             int limit;
             const char *cursor;
-        } page; /* CHILDREN, EVENTS (limit), FOLLOW (cursor NULL: gives the place of now) */
+            bool ends; /* CHILDREN: id, name, type, status, output and error are enough */
+        } page;        /* CHILDREN, EVENTS (limit), FOLLOW (cursor NULL: gives the place of now) */
     };
 
     /* The answer. */
@@ -364,6 +365,9 @@ struct fa_service_info {
  * may say too much, and never too little. */
 #define FA_TYPES_ALL UINT64_MAX
 
+/* The types that a claim asks for. */
+uint64_t fa_claim_types(const struct faina_claim *claim);
+
 /* What a commit has changed, for those who wait without a thread of their own. */
 struct fa_news {
     const struct fa_id *ended; /* tasks that have ended (model/id.h) */
@@ -387,6 +391,9 @@ struct fa_facts {
     } * ended;
     size_t ended_count;
     size_t leases_lost;
+    const struct faina_emit_failure *unmade; /* tasks of workflows that could not be made when a
+                                                task ended or a join's time was over */
+    size_t unmade_count;
 };
 
 /* One who wants to hear of commits; the caller's memory, from listen to unlisten. Both functions
@@ -441,16 +448,10 @@ struct fa_service_ops {
      * happened: may wake for nothing, never misses an end. */
     void (*wait_end)(struct fa_service *service, const char *id, int64_t timeout_ms);
 
-    /* Required, unless there is claim_wait. A number that grows when there may be more to claim ...
-     */
-    uint64_t (*ready_mark)(struct fa_service *service);
-    /* ... and a wait until it is another than `mark`, or the time is over, or for nothing. */
-    void (*wait_ready)(struct fa_service *service, uint64_t mark, int64_t timeout_ms);
-
-    /* Optional, for engines that wait where the tasks are. Runs one CLAIM_NEXT that waits for work
-     * for up to `wait_ms`; may come back empty before. */
+    /* Required. Runs one CLAIM_NEXT that waits for work for up to `wait_ms`; may come back empty
+     * before. */
     void (*claim_wait)(struct fa_service *service, struct fa_op *op, int64_t wait_ms);
-    /* Optional. Makes every wait_ready under way return; without it they last up to their slice. */
+    /* Optional. Makes every claim_wait under way look at its op's `give_up`. */
     void (*wake)(struct fa_service *service);
 
     /* Optional, both or neither. After each commit every listener is told, in the thread that

@@ -21,18 +21,6 @@
  * Problems
  */
 
-static void put_str(struct fa_json_writer *w, const char *key, const char *text)
-{
-    fa_json_key(w, key);
-    fa_json_put_str(w, text);
-}
-
-static void put_int(struct fa_json_writer *w, const char *key, int64_t value)
-{
-    fa_json_key(w, key);
-    fa_json_put_int(w, value);
-}
-
 void fa_wire_put_problem_as(struct fa_json_writer *w, const struct faina_error *error, int status,
                             const char *task_id)
 {
@@ -40,22 +28,23 @@ void fa_wire_put_problem_as(struct fa_json_writer *w, const struct faina_error *
 
     snprintf(type, sizeof(type), "urn:faina:problem:%s", faina_code_name(error->code));
     fa_json_begin_object(w);
-    put_str(w, "type", type);
-    put_str(w, "title", fa_code_sentence(error->code));
-    put_int(w, "status", status);
-    put_str(w, "detail", error->message[0] ? error->message : fa_code_sentence(error->code));
-    put_str(w, "code", faina_code_name(error->code));
+    fa_json_set_str(w, "type", type);
+    fa_json_set_str(w, "title", fa_code_sentence(error->code));
+    fa_json_set_int(w, "status", status);
+    fa_json_set_str(w, "detail",
+                    error->message[0] ? error->message : fa_code_sentence(error->code));
+    fa_json_set_str(w, "code", faina_code_name(error->code));
     if (task_id)
-        put_str(w, "id", task_id);
+        fa_json_set_str(w, "id", task_id);
     if (error->field[0]) {
         fa_json_key(w, "errors");
         fa_json_begin_array(w);
         fa_json_begin_object(w);
-        put_str(w, "field", error->field);
-        put_str(w, "message", error->message);
+        fa_json_set_str(w, "field", error->field);
+        fa_json_set_str(w, "message", error->message);
         if (error->line > 0) {
-            put_int(w, "line", error->line);
-            put_int(w, "column", error->column);
+            fa_json_set_int(w, "line", error->line);
+            fa_json_set_int(w, "column", error->column);
         }
         fa_json_end_object(w);
         fa_json_end_array(w);
@@ -343,7 +332,7 @@ static void put_text(struct fa_json_writer *w, const struct field *field,
                      const struct faina_submit *submit)
 {
     if (text_at(field, submit))
-        put_str(w, field->name, text_at(field, submit));
+        fa_json_set_str(w, field->name, text_at(field, submit));
 }
 
 static void put_json(struct fa_json_writer *w, const struct field *field,
@@ -359,14 +348,15 @@ static void put_priority(struct fa_json_writer *w, const struct field *field,
                          const struct faina_submit *submit)
 {
     if (submit->priority != 0)
-        put_int(w, field->name, submit->priority);
+        fa_json_set_int(w, field->name, submit->priority);
 }
 
 static void put_attempts(struct fa_json_writer *w, const struct field *field,
                          const struct faina_submit *submit)
 {
     if (submit->max_attempts != 0)
-        put_int(w, field->name, submit->max_attempts == FAINA_UNLIMITED ? 0 : submit->max_attempts);
+        fa_json_set_int(w, field->name,
+                        submit->max_attempts == FAINA_UNLIMITED ? 0 : submit->max_attempts);
 }
 
 static void put_duration(struct fa_json_writer *w, const char *name, int64_t ms)
@@ -396,31 +386,19 @@ static void put_dedupe(struct fa_json_writer *w, const struct field *field,
                        const struct faina_submit *submit)
 {
     if (submit->dedupe_input)
-        put_str(w, field->name, "input");
-}
-
-static void put_list(struct fa_json_writer *w, const char *name, const char *const *texts,
-                     size_t count)
-{
-    if (count == 0)
-        return;
-    fa_json_key(w, name);
-    fa_json_begin_array(w);
-    for (size_t i = 0; i < count; i++)
-        fa_json_put_str(w, texts[i]);
-    fa_json_end_array(w);
+        fa_json_set_str(w, field->name, "input");
 }
 
 static void put_depends_on(struct fa_json_writer *w, const struct field *field,
                            const struct faina_submit *submit)
 {
-    put_list(w, field->name, submit->depends_on, submit->depends_on_count);
+    fa_json_opt_strs(w, field->name, submit->depends_on, submit->depends_on_count);
 }
 
 static void put_resources(struct fa_json_writer *w, const struct field *field,
                           const struct faina_submit *submit)
 {
-    put_list(w, field->name, submit->resources, submit->resource_count);
+    fa_json_opt_strs(w, field->name, submit->resources, submit->resource_count);
 }
 
 static void put_retry(struct fa_json_writer *w, const struct field *field,
@@ -453,7 +431,7 @@ static void put_nulls(struct fa_json_writer *w, const struct field *field,
         if (*text && fa_json_value(fa_str(*text)).type == FA_JSON_NULL)
             names[count++] = payloads[i].name;
     }
-    put_list(w, field->name, names, count);
+    fa_json_opt_strs(w, field->name, names, count);
 }
 
 #define TEXT(name, member)                                                                         \

@@ -224,14 +224,6 @@ enum faina_code fa_wire_read_beat(struct fa_bytes json, struct fa_arena *arena,
  * Writing
  */
 
-static void put_text(struct fa_json_writer *w, const char *name, const char *text)
-{
-    if (!text)
-        return;
-    fa_json_key(w, name);
-    fa_json_put_str(w, text);
-}
-
 static void put_names(struct fa_json_writer *w, const char *name, const char *const *names,
                       size_t count)
 {
@@ -250,7 +242,7 @@ static void put_held(struct fa_json_writer *w, const struct faina_held *held, si
     fa_json_begin_array(w);
     for (size_t i = 0; i < count; i++) {
         fa_json_begin_object(w);
-        put_text(w, "id", held[i].id);
+        fa_json_opt_str(w, "id", held[i].id);
         fa_json_key(w, "fence");
         fa_json_put_int(w, held[i].fence);
         fa_json_end_object(w);
@@ -263,15 +255,15 @@ void fa_wire_put_beat_body(struct fa_json_writer *w, const struct fa_wire_beat *
     const struct faina_worker *worker = &beat->worker;
 
     fa_json_begin_object(w);
-    put_text(w, "id", worker->id);
-    put_text(w, "hostname", worker->hostname);
+    fa_json_opt_str(w, "id", worker->id);
+    fa_json_opt_str(w, "hostname", worker->hostname);
     if (worker->pool_size != 0) {
         fa_json_key(w, "poolSize");
         fa_json_put_int(w, worker->pool_size);
     }
     put_names(w, "types", worker->types, worker->type_count);
     put_names(w, "services", worker->services, worker->service_count);
-    put_text(w, "version", worker->version);
+    fa_json_opt_str(w, "version", worker->version);
     put_held(w, beat->held, beat->held_count);
     if (beat->lease_ms != 0) {
         fa_json_key(w, "leaseSeconds");

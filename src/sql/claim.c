@@ -6,16 +6,19 @@
  * cost depends on the number of open lanes and on the limit, never on how many tasks wait.
  *
  * What was read from a lane and not taken is kept for the next claim of the same transaction
- * (lane->peek), until new tasks have come into line.
+ * (lane->peek), until new tasks have come into line. A new task that the transaction itself puts
+ * into an empty line is claimed from there, and never written into it.
  */
 #include "sql/ops.h"
 
+#include "base/hash.h"
 #include "model/limits.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #define PAYLOAD_ROWS_MIN 8 /* fewer rows are read without their payloads */
+#define LINE_UP_MAX 64     /* more rows than this are written before they are claimed from */
 
 static int64_t lease_us(int64_t lease_ms)
 {
@@ -63,6 +66,13 @@ struct reading {
     const char **parts; /* not NULL: it is ready_scan_places (fronts.h) */
 };
 
+/* Where only a few are wanted of each of many lanes, most are not taken, and payloads would be read
+ * in vain. */
+static bool wants_payloads(const struct reading *reading, size_t n)
+{
+    return reading->parts == NULL && reading->wants[n] >= PAYLOAD_ROWS_MIN;
+}
+
 static void bind_scan(void *ctx, size_t n, struct fa_value *v)
 {
     const struct reading *reading = ctx;
@@ -72,6 +82,7 @@ static void bind_scan(void *ctx, size_t n, struct fa_value *v)
     v[1] = fa_value_int(lane->peek_rank);
     v[2] = fa_value_int(lane->peek_key);
     v[3] = fa_value_int(reading->wants[n]);
+    v[4] = fa_value_int(wants_payloads(reading, n));
 }
 
 static void bind_places(void *ctx, size_t n, struct fa_value *v)
@@ -81,6 +92,15 @@ static void bind_places(void *ctx, size_t n, struct fa_value *v)
     v[0] = fa_value_int(reading->lanes[n]->id);
     v[1] = fa_value_text(reading->parts[n]);
     v[2] = fa_value_int(reading->wants[n]);
+}
+
+static void add_peek(struct fa_lane *lane, struct fa_row *row)
+{
+    if (lane->peek_count == lane->peek_size) {
+        lane->peek_size = lane->peek_size ? lane->peek_size * 2 : 16;
+        lane->peek = fa_realloc(lane->peek, lane->peek_size * sizeof(struct fa_row *));
+    }
+    lane->peek[lane->peek_count++] = row;
 }
 
 static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
@@ -94,7 +114,7 @@ static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
         struct fa_row read;
 
         if (!reading->is_plain)
-            fa_row_from_ready_scan(columns, &unit->arena, &read);
+            fa_row_from_ready_scan(columns, &unit->arena, wants_payloads(reading, n), &read);
         else if (!fa_row_from_plain_scan(columns, &unit->arena, &read))
             lane->has_rich = true;
         if (reading->is_plain && lane->has_rich)
@@ -102,11 +122,7 @@ static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
         read.lane = lane;
         row = fa_unit_adopt(unit, &read);
     }
-    if (lane->peek_count == lane->peek_size) {
-        lane->peek_size = lane->peek_size ? lane->peek_size * 2 : 16;
-        lane->peek = fa_realloc(lane->peek, lane->peek_size * sizeof(struct fa_row *));
-    }
-    lane->peek[lane->peek_count++] = row;
+    add_peek(lane, row);
 }
 
 static void add_reading(struct reading *to, struct fa_lane *lane, int64_t want)
@@ -139,7 +155,7 @@ static struct fa_db_call scan(struct reading *reading)
     return (struct fa_db_call){.sql =
                                    reading->is_plain ? FA_SQL_READY_SCAN_PLAIN : FA_SQL_READY_SCAN,
                                .rows = reading->count,
-                               .param_count = 4,
+                               .param_count = reading->is_plain ? 4 : 5,
                                .bind = bind_scan,
                                .bind_ctx = reading,
                                .sink = sink_scan,
@@ -156,9 +172,9 @@ static void note_place(struct fa_lane *lane, int64_t want)
     lane->peek_key = lane->peek[lane->peek_count - 1]->id.key;
 }
 
-/* Most lines hold only plain tasks, which are read with few columns and their payload. Where only a
- * few are wanted of each of many lanes, most are not taken, and payloads would be read in vain. A
- * task that is not plain makes its lane be read with all columns until its line is empty. */
+/* Most lines hold only plain tasks, which are read with few columns and their payload, unless only
+ * a few are wanted. A task that is not plain makes its lane be read with all columns until its line
+ * is empty. */
 static enum faina_code read_ahead(struct fa_unit *unit, struct fa_lane *const *lanes,
                                   const int64_t *wants, size_t count, struct faina_error *err)
 {
@@ -192,17 +208,26 @@ static enum faina_code read_ahead(struct fa_unit *unit, struct fa_lane *const *l
     return code;
 }
 
-/* What was read before may be void. */
-static void check_peek(const struct fa_unit *unit, struct fa_lane *lane)
+static void reset_peek(const struct fa_unit *unit, struct fa_lane *lane)
 {
-    if (lane->peek_epoch == unit->epoch && lane->peek_arrivals == lane->arrivals)
-        return;
     lane->peek_count = lane->peek_next = 0;
     lane->peek_is_last = false;
     lane->peek_rank = INT64_MIN;
     lane->peek_key = 0;
     lane->peek_epoch = unit->epoch;
     lane->peek_arrivals = lane->arrivals;
+}
+
+/* What was read before may be void. */
+static void check_peek(const struct fa_unit *unit, struct fa_lane *lane)
+{
+    if (lane->peek_epoch != unit->epoch || lane->peek_arrivals != lane->arrivals)
+        reset_peek(unit, lane);
+}
+
+static bool is_in_line(const struct fa_row *row)
+{
+    return row->status == FAINA_PENDING && row->at_us == 0 && !row->is_purged;
 }
 
 /* The best task of a lane that is still in line, or NULL when it has none. */
@@ -217,7 +242,7 @@ static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64
         while (lane->peek_next < lane->peek_count) {
             struct fa_row *row = lane->peek[lane->peek_next];
 
-            if (row->status == FAINA_PENDING && row->at_us == 0 && !row->is_purged) {
+            if (is_in_line(row)) {
                 *out = row;
                 return FAINA_OK;
             }
@@ -245,17 +270,64 @@ static int64_t wanted_of(const struct fa_lane *lane, int64_t want)
     return want > 0 ? want : 1;
 }
 
+/* What has just come ------------------------------------------------------------------------ */
+
+static bool is_before(const struct fa_row *a, const struct fa_row *b)
+{
+    return a->rank != b->rank ? a->rank < b->rank : a->id.key < b->id.key;
+}
+
+/* Whether all that this transaction puts in line is new, and its lines are empty. Where others
+ * write too, no line is known to be. */
+static bool are_new_in_empty_lines(const struct fa_unit *unit)
+{
+    if (unit->source.db->is_shared || unit->dirty_count > LINE_UP_MAX)
+        return false;
+    for (size_t i = 0; i < unit->dirty_count; i++) {
+        const struct fa_row *row = unit->dirty[i];
+
+        if (is_in_line(row) && (!row->is_new || row->lane->may_have_ready))
+            return false;
+    }
+    return true;
+}
+
+/* As if the line had been read, and this task were in it. */
+static void line_up(struct fa_unit *unit, struct fa_row *row)
+{
+    struct fa_lane *lane = row->lane;
+    size_t at;
+
+    if (!lane->may_have_ready)
+        reset_peek(unit, lane);
+    add_peek(lane, row);
+    for (at = lane->peek_count - 1; at > 0 && is_before(row, lane->peek[at - 1]); at--)
+        lane->peek[at] = lane->peek[at - 1];
+    lane->peek[at] = row;
+    lane->peek_is_last = lane->may_have_ready = true;
+    unit->ready_types |= fa_hash_bit(lane->type);
+}
+
+enum faina_code fa_claims_prepare(struct fa_unit *unit, struct faina_error *err)
+{
+    if (!unit->has_arrivals)
+        return FAINA_OK;
+    if (!are_new_in_empty_lines(unit))
+        return fa_unit_flush(unit, err);
+    for (size_t i = 0; i < unit->dirty_count; i++) {
+        if (is_in_line(unit->dirty[i]))
+            line_up(unit, unit->dirty[i]);
+    }
+    unit->has_arrivals = false;
+    return FAINA_OK;
+}
+
 /* Claim next ------------------------------------------------------------------------------- */
 
 struct head {
     struct fa_lane *lane;
     struct fa_row *row; /* its best */
 };
-
-static bool is_before(const struct fa_row *a, const struct fa_row *b)
-{
-    return a->rank != b->rank ? a->rank < b->rank : a->id.key < b->id.key;
-}
 
 /* Those of the lanes that this claim may take from now. */
 static size_t filter_lanes(const struct faina_claim *claim, struct fa_lane *const *lanes,
@@ -439,10 +511,8 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
         op->tasks = fa_arena_zero(op->arena, 1, sizeof(*tasks));
     if (code != FAINA_OK || is_empty)
         return code;
-    /* What this batch has put in line must be in the table before it is read. Claims themselves
-     * only take away, so they leave what was read ahead valid. */
-    if (unit->has_arrivals)
-        code = fa_unit_flush(unit, &op->error);
+    /* Claims themselves only take away, so they leave what was read ahead valid. */
+    code = fa_claims_prepare(unit, &op->error);
     if (code == FAINA_OK)
         code = fa_unit_share(unit, &op->error);
     if (code == FAINA_OK)

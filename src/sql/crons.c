@@ -245,7 +245,7 @@ enum faina_code fa_do_cron_run(struct fa_unit *unit, struct fa_op *op)
     if (code == FAINA_OK)
         code = fa_cron_task(job, &unit->arena, submit, &op->error);
     if (code == FAINA_OK)
-        code = fa_plan_make(unit, submit, NULL, 0, &plan, &op->error);
+        code = fa_plan_make(unit, submit, NULL, NULL, &plan, &op->error);
     if (code != FAINA_OK)
         return code;
     return fa_answer(unit, op, fa_plan_carry_out(unit, &plan));
@@ -330,7 +330,7 @@ static enum faina_code find_before(struct fa_unit *unit, const struct fa_cron_jo
     code = fa_cron_task(job, &unit->arena, submit, err);
     submit->idempotency_key = key_of(unit, job->name, job->last_us);
     if (code == FAINA_OK)
-        code = fa_plan_make(unit, submit, NULL, 0, &plan, err);
+        code = fa_plan_make(unit, submit, NULL, NULL, &plan, err);
     if (code != FAINA_OK || plan.existing == NULL)
         return code;
     code = fa_unit_get(unit, plan.existing->id.key, true, out, err);
@@ -381,7 +381,7 @@ static enum faina_code plan_tasks(struct fa_unit *unit, struct firing *firing,
         submits[i] = pattern;
         submits[i].idempotency_key = key_of(unit, firing->job->name, firing->times[i]);
         submits[i].delay_ms += jitter_of(firing->job, submits[i].idempotency_key);
-        code = fa_plan_make(unit, &submits[i], NULL, 0, &firing->plans[i], err);
+        code = fa_plan_make(unit, &submits[i], NULL, NULL, &firing->plans[i], err);
     }
     return code;
 }

@@ -40,7 +40,7 @@ struct fa_value {
     };
 };
 
-#define FA_VALUES_MAX 36 /* most parameters or columns of a statement */
+#define FA_VALUES_MAX 40 /* most parameters or columns of a statement */
 
 static inline struct fa_value fa_value_int(int64_t i)
 {

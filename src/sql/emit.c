@@ -38,6 +38,20 @@ static void add_failure(struct fa_unit *unit, struct fa_yield *yield,
                                     .message = fa_unit_text(unit, message)};
 }
 
+void fa_flow_regret(struct fa_unit *unit, const struct fa_yield *yield)
+{
+    for (size_t i = 0; i < yield->failure_count; i++) {
+        const struct faina_emit_failure *failure = &yield->failures[i];
+
+        unit->unmade = fa_arena_grow(&unit->arena, unit->unmade, unit->unmade_count,
+                                     &unit->unmade_size, sizeof(*unit->unmade));
+        unit->unmade[unit->unmade_count++] =
+            (struct faina_emit_failure){.workflow = fa_unit_text(unit, failure->workflow),
+                                        .trigger = fa_unit_text(unit, failure->trigger),
+                                        .message = failure->message};
+    }
+}
+
 static void add_task(struct fa_unit *unit, struct fa_yield *yield, const struct fa_row *row)
 {
     char *id = fa_arena_take(&unit->arena, FAINA_ID_SIZE);
@@ -98,7 +112,7 @@ enum faina_code fa_flow_make(struct fa_unit *unit, const struct fa_making *makin
     enum faina_code code = read_task(unit, making, submit, &inner);
 
     if (code == FAINA_OK) {
-        code = fa_plan_make(unit, submit, NULL, 0, &plan, &inner);
+        code = fa_plan_make(unit, submit, NULL, NULL, &plan, &inner);
         if (code != FAINA_OK && is_store_failure(unit, code)) {
             *err = inner;
             return code;
@@ -536,6 +550,7 @@ static enum faina_code tell_end(struct fa_unit *unit, struct fa_row *row, struct
         keep(unit, &event, &yield);
     if (code == FAINA_OK)
         note_failures(unit, row, &yield, ending.depth >= FA_CHAIN_DEPTH_MAX);
+    fa_flow_regret(unit, &yield);
     return code;
 }
 

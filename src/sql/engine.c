@@ -159,21 +159,27 @@ static void engine_wait_end(struct fa_service *service, const char *id, int64_t 
     fa_arena_finish(&arena);
 }
 
-static uint64_t engine_ready_mark(struct fa_service *service)
+static void engine_claim_wait(struct fa_service *service, struct fa_op *op, int64_t wait_ms)
 {
-    return fa_waiters_ready_mark(downcast(service)->waiters);
+    struct fa_engine *engine = downcast(service);
+    int64_t until_us = fa_clock_mono_us() + wait_ms * 1000, left_ms;
+    uint64_t mark, last_mark = UINT64_MAX;
+
+    do {
+        mark = fa_standing_mark(engine->standing); /* S1 */
+        op->is_poll = mark == last_mark;
+        engine_run(service, op, 1);
+        last_mark = mark;
+        left_ms = (until_us - fa_clock_mono_us() + 999) / 1000;
+        if (op->code != FAINA_OK || op->tasks->count > 0 || left_ms <= 0 ||
+            (op->give_up != NULL && atomic_load(op->give_up)))
+            break;
+    } while (!fa_standing_wait(engine->standing, op, mark, bound_wait(engine, left_ms)));
 }
 
 static void engine_wake(struct fa_service *service)
 {
-    fa_waiters_tell_ready(downcast(service)->waiters, FA_TYPES_ALL);
-}
-
-static void engine_wait_ready(struct fa_service *service, uint64_t mark, int64_t timeout_ms)
-{
-    struct fa_engine *engine = downcast(service);
-
-    fa_waiters_wait_ready(engine->waiters, mark, bound_wait(engine, timeout_ms));
+    fa_standing_wake(downcast(service)->standing);
 }
 
 static void engine_listen(struct fa_service *service, struct fa_listener *listener)
@@ -241,6 +247,7 @@ static void hear_ready(void *ctx, int64_t old_key)
     struct fa_engine *engine = ctx;
 
     fa_engine_tell_old(engine, old_key);
+    fa_standing_tell(engine->standing, FA_TYPES_ALL);
     fa_waiters_tell_ready(engine->waiters, FA_TYPES_ALL);
 }
 
@@ -259,6 +266,7 @@ static void hear_all(void *ctx)
     struct fa_engine *engine = ctx;
 
     fa_engine_tell_old(engine, 0);
+    fa_standing_tell(engine->standing, FA_TYPES_ALL);
     fa_waiters_tell_ready(engine->waiters, FA_TYPES_ALL);
     fa_waiters_tell_all(engine->waiters);
 }
@@ -370,6 +378,7 @@ static void engine_shut(struct fa_service *service)
 
     atomic_store(&engine->is_shut, true);
     fa_waiters_close(engine->waiters);
+    fa_standing_close(engine->standing);
     if (engine->has_timer) {
         pthread_mutex_lock(&engine->timer_mutex);
         engine->is_closing = true;
@@ -393,6 +402,7 @@ static void engine_close(struct fa_service *service)
         fa_writer_close(&engine->writers[i]);
     fa_readers_destroy(engine->readers);
     fa_waiters_destroy(engine->waiters);
+    fa_standing_destroy(engine->standing);
     engine->store->ops->close(engine->store);
     pthread_cond_destroy(&engine->timer_cond);
     pthread_mutex_destroy(&engine->timer_mutex);
@@ -403,8 +413,7 @@ static const struct fa_service_ops engine_ops = {
     .name = "sql",
     .run = engine_run,
     .wait_end = engine_wait_end,
-    .ready_mark = engine_ready_mark,
-    .wait_ready = engine_wait_ready,
+    .claim_wait = engine_claim_wait,
     .wake = engine_wake,
     .listen = engine_listen,
     .unlisten = engine_unlisten,
@@ -477,6 +486,7 @@ enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
     set_options(engine, options);
     engine->opened_us = fa_clock_now_us();
     engine->waiters = fa_waiters_create();
+    engine->standing = fa_standing_create();
     pthread_mutex_init(&engine->timer_mutex, NULL);
     pthread_cond_init(&engine->timer_cond, NULL);
     atomic_store(&engine->next_us, INT64_MAX);

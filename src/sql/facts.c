@@ -24,12 +24,15 @@ static size_t gather_ends(struct fa_unit *unit, struct fa_fact *facts)
 
 void fa_facts_tell(struct fa_waiters *waiters, struct fa_unit *unit)
 {
-    struct fa_facts facts = {.submitted_count = unit->added_count, .leases_lost = unit->lost_count};
+    struct fa_facts facts = {.submitted_count = unit->added_count,
+                             .leases_lost = unit->lost_count,
+                             .unmade = unit->unmade,
+                             .unmade_count = unit->unmade_count};
     struct fa_kind *submitted;
     struct fa_fact *ended;
 
     if (!fa_waiters_has_counters(waiters) ||
-        unit->added_count + unit->ended_count + unit->lost_count == 0)
+        unit->added_count + unit->ended_count + unit->lost_count + unit->unmade_count == 0)
         return;
     submitted = fa_arena_take(&unit->arena, (unit->added_count + 1) * sizeof(*submitted));
     ended = fa_arena_take(&unit->arena, (unit->ended_count + 1) * sizeof(*ended));

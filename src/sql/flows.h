@@ -88,6 +88,8 @@ struct fa_making {
     const char *event_id;
     int64_t depth; /* of the task */
 };
+/* What nobody asked for can't tell anybody when it fails: the commit tells those who listen. */
+void fa_flow_regret(struct fa_unit *unit, const struct fa_yield *yield);
 /* Makes the task, or notes among the failures why not. Fails only when the store does. */
 FA_MUST_CHECK enum faina_code fa_flow_make(struct fa_unit *unit, const struct fa_making *making,
                                            struct fa_yield *yield, struct faina_error *err);

@@ -337,7 +337,9 @@ static enum faina_code expire(struct fa_unit *unit, const struct due *due, struc
     code = open_round(unit, &round, err);
     if (code != FAINA_OK || round.deadline_us == 0 || round.deadline_us > unit->now_us)
         return code;
-    return end_round(unit, &round, "", &yield, err);
+    code = end_round(unit, &round, "", &yield, err);
+    fa_flow_regret(unit, &yield);
+    return code;
 }
 
 enum faina_code fa_joins_expire(struct fa_unit *unit, int64_t limit, int64_t *next_us,

@@ -375,25 +375,43 @@ enum faina_code fa_look_list(struct fa_source *source, struct fa_op *op)
 
 /* Children, oldest first --------------------------------------------------------------------- */
 
-/* Reads the children after *after until the page is full or there are no more. */
-static enum faina_code walk_children(struct fa_source *source, struct fa_op *op, int64_t parent,
-                                     int64_t after, size_t limit)
+/* Adds those of the children that are in view, until the page is full. */
+static enum faina_code add_children(struct fa_source *source, struct fa_op *op, struct page *page,
+                                    struct fa_row *rows, size_t count)
 {
-    struct page page = {.limit = limit};
-    struct fa_keys keys = {.arena = op->arena};
+    struct faina_tasks *tasks = op->tasks;
     enum faina_code code = FAINA_OK;
 
-    do {
-        struct fa_value params[3] = {fa_value_int(parent), fa_value_int(after),
-                                     fa_value_int((int64_t)limit + 1)};
+    for (size_t i = 0; code == FAINA_OK && !page->is_full && i < count; i++) {
+        if (rows[i].home == FA_HOME_NONE || !belongs(page, &rows[i]))
+            continue;
+        page->is_full = tasks->count == page->limit;
+        if (!page->is_full)
+            code = fa_row_to_task(source, &rows[i], op->arena, true, false,
+                                  &tasks->items[tasks->count++], &op->error);
+    }
+    return code;
+}
 
-        keys.count = 0;
-        code = fa_db_one(source->db, FA_SQL_CHILD_LIST, params, 3, fa_keys_sink, &keys, &op->error);
-        if (code == FAINA_OK && keys.count > 0)
-            code = add_all(source, op, &page, keys.keys, keys.count);
-        if (keys.count > 0)
-            after = keys.keys[keys.count - 1];
-    } while (code == FAINA_OK && !page.is_full && keys.count == limit + 1);
+/* Reads the children after `after` until the page is full or there are no more. */
+static enum faina_code walk_children(struct fa_source *source, struct fa_op *op,
+                                     const struct fa_row *parent, int64_t after, size_t limit)
+{
+    struct fa_row *rows = fa_arena_take(op->arena, PAGE_PART * sizeof(*rows));
+    struct page page = {.limit = limit};
+    enum faina_code code;
+    size_t most, count;
+
+    do {
+        most = limit + 1 - op->tasks->count;
+        count = most = most < PAGE_PART ? most : PAGE_PART;
+        code = fa_rows_load_children(source, parent, after, op->page.ends, rows, &count, op->arena,
+                                     &op->error);
+        if (code == FAINA_OK && count > 0) {
+            after = rows[count - 1].id.key;
+            code = add_children(source, op, &page, rows, count);
+        }
+    } while (code == FAINA_OK && !page.is_full && count == most);
     if (code == FAINA_OK && page.is_full)
         end_page(op);
     return code;
@@ -413,5 +431,5 @@ enum faina_code fa_look_children(struct fa_source *source, struct fa_op *op)
         return code;
     op->tasks = fa_arena_zero(op->arena, 1, sizeof(*op->tasks));
     op->tasks->items = fa_arena_take(op->arena, (limit + 1) * sizeof(struct faina_task));
-    return walk_children(source, op, row.id.key, after, limit);
+    return walk_children(source, op, &row, after, limit);
 }

@@ -15,6 +15,7 @@
 #define FA_OPS_H
 
 #include "service/service.h"
+#include "sql/children.h"
 #include "sql/unit.h"
 
 typedef enum faina_code fa_do_fn(struct fa_unit *unit, struct fa_op *op);
@@ -59,6 +60,9 @@ FA_MUST_CHECK enum faina_code fa_workers_forget(struct fa_unit *unit, int64_t *n
 /* Makes the tasks of schedules that are due, up to `limit`. */
 FA_MUST_CHECK enum faina_code fa_crons_fire(struct fa_unit *unit, int64_t limit,
                                             struct faina_error *err);
+/* Before claims: what the transaction puts in line can be found there from now on, and its types
+ * are in ready_types. */
+FA_MUST_CHECK enum faina_code fa_claims_prepare(struct fa_unit *unit, struct faina_error *err);
 /* OVERLOADED when a resource of the task is at its limit. */
 FA_MUST_CHECK enum faina_code fa_check_permits(struct fa_unit *unit, const struct fa_row *row,
                                                struct fa_op *op);
@@ -82,14 +86,13 @@ struct fa_plan {
     /* As a child: */
     struct fa_row *parent;
     const char *child;
+    bool is_twin; /* a plan before it is for the same child */
 };
-/* Where it saves round trips: looks up which of these subtasks the parent has already. */
-FA_MUST_CHECK enum faina_code fa_plan_expect(struct fa_unit *unit,
-                                             const struct faina_submit *subtasks, size_t count,
-                                             const struct fa_row *parent, struct faina_error *err);
+/* Plans a task. A subtask is planned among its siblings, with the name that tells it from them. */
 FA_MUST_CHECK enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *submit,
-                                           struct fa_row *parent, size_t ordinal,
+                                           struct fa_children *siblings, const char *child,
                                            struct fa_plan *out, struct faina_error *err);
+/* Not for one that is existing or a twin. */
 struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *plan);
 /* Frees every key that a task has. The row must be whole. */
 void fa_free_keys(struct fa_unit *unit, const struct fa_row *row);

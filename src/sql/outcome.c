@@ -411,21 +411,6 @@ enum faina_code fa_children_of(struct fa_unit *unit, const struct fa_row *parent
     return code;
 }
 
-static enum faina_code count_children(struct fa_unit *unit, struct fa_row *parent, int64_t *out,
-                                      struct faina_error *err)
-{
-    struct fa_value key = fa_value_int(parent->id.key);
-    enum faina_code code;
-
-    *out = 0;
-    if (!(parent->flags & FA_FLAG_HAS_CHILDREN))
-        return FAINA_OK;
-    code = fa_unit_flush(unit, err);
-    if (code == FAINA_OK)
-        code = fa_db_one(unit->source.db, FA_SQL_CHILD_COUNT, &key, 1, fa_db_sink_int, out, err);
-    return code;
-}
-
 static void mark_children(struct fa_unit *unit, struct fa_row **children, size_t count,
                           int64_t mark)
 {
@@ -457,27 +442,42 @@ static enum faina_code await_children(struct fa_unit *unit, struct fa_row *paren
     return FAINA_OK;
 }
 
-/* Plans every subtask; nothing has changed when one is refused. */
+/* What tells each of the subtasks from the others of its parent. */
+static const char **child_names(struct fa_unit *unit, const struct fa_op *op)
+{
+    const char **names = fa_arena_take(&unit->arena, (op->block.count + 1) * sizeof(char *));
+
+    for (size_t i = 0; i < op->block.count; i++) {
+        const char *name = op->block.subtasks[i].name;
+
+        names[i] = name ? name : fa_arena_printf(&unit->arena, "#%zu", i);
+    }
+    return names;
+}
+
+/* Plans every subtask; nothing has changed when one is refused. *made: how many are new. */
 static enum faina_code plan_children(struct fa_unit *unit, struct fa_op *op, struct fa_row *parent,
-                                     struct fa_plan **out)
+                                     struct fa_plan **out, size_t *made)
 {
     size_t count = op->block.count;
     struct fa_plan *plans = fa_arena_take(&unit->arena, (count + 1) * sizeof(*plans));
-    enum faina_code code;
-    int64_t total, made = 0;
+    const char **names = child_names(unit, op);
+    struct fa_children children;
+    enum faina_code code = fa_children_open(unit, parent, count, &children, &op->error);
 
-    code = count_children(unit, parent, &total, &op->error);
+    *made = 0;
     if (code == FAINA_OK)
-        code = fa_plan_expect(unit, op->block.subtasks, count, parent, &op->error);
+        code = fa_children_expect(&children, names, count, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
-        code = fa_plan_make(unit, &op->block.subtasks[i], parent, i, &plans[i], &op->error);
-        made += plans[i].existing == NULL;
+        code =
+            fa_plan_make(unit, &op->block.subtasks[i], &children, names[i], &plans[i], &op->error);
+        *made += plans[i].existing == NULL && !plans[i].is_twin;
     }
-    if (code == FAINA_OK && total + made > FA_CHILDREN_MAX)
+    if (code == FAINA_OK && children.stored + *made > FA_CHILDREN_MAX)
         code = fa_error_field(&op->error, FAINA_INVALID_TASK, "subtasks",
-                              "a task can have %d subtasks; this would make %lld", FA_CHILDREN_MAX,
-                              (long long)(total + made));
-    if (code == FAINA_OK && total + made == 0)
+                              "a task can have %d subtasks; this would make %zu", FA_CHILDREN_MAX,
+                              children.stored + *made);
+    if (code == FAINA_OK && children.stored + *made == 0)
         code = fa_error_field(&op->error, FAINA_INVALID_REQUEST, "subtasks",
                               "a task is blocked by at least one subtask");
     *out = plans;
@@ -497,7 +497,8 @@ enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
     struct fa_row *row = NULL;
     enum faina_code code = find(unit, op, true, &row);
     struct fa_plan *plans;
-    int64_t live = 0;
+    int64_t live;
+    size_t made;
 
     if (code != FAINA_OK)
         return code;
@@ -505,20 +506,21 @@ enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
         return fa_refuse(row, FA_BLOCK, op);
     code = fa_check_holder(row, op);
     if (code == FAINA_OK)
-        code = plan_children(unit, op, row, &plans);
+        code = plan_children(unit, op, row, &plans, &made);
     if (code != FAINA_OK)
         return code;
     for (size_t i = 0; code == FAINA_OK && i < op->block.count; i++) {
         if (plans[i].existing != NULL)
             code = requeue(unit, plans[i].existing, &op->error);
-        else
+        else if (!plans[i].is_twin)
             fa_plan_carry_out(unit, &plans[i]);
     }
-    row->flags |= FA_FLAG_HAS_CHILDREN;
-    if (code == FAINA_OK)
+    live = (int64_t)made; /* new ones are awaited from the first */
+    if (code == FAINA_OK && row->flags & FA_FLAG_HAS_CHILDREN)
         code = await_children(unit, row, &live, &op->error);
     if (code != FAINA_OK)
         return code;
+    row->flags |= FA_FLAG_HAS_CHILDREN;
     fa_unit_apply(unit, row,
                   &(struct fa_change){.trigger = FA_BLOCK,
                                       .actor = actor_of(op),

@@ -63,6 +63,8 @@ void fa_prefetch_add(struct fa_prefetch *wants, const struct fa_op *op)
         add_end(wants, true, op->id);
         break;
     case FA_OP_BLOCK:
+        add_id(wants, &wants->blocks, op->id);
+        break;
     case FA_OP_RELEASE:
     case FA_OP_RETRY:
         add_id(wants, &wants->whole, op->id);
@@ -72,7 +74,32 @@ void fa_prefetch_add(struct fa_prefetch *wants, const struct fa_op *op)
     }
 }
 
-/* The parents of held tasks that the batch is about to end: they are going to count. */
+static void add_all(struct fa_prefetch *wants, struct fa_keys *list, const struct fa_keys *more)
+{
+    for (size_t i = 0; i < more->count; i++)
+        add(wants, list, more->keys[i]);
+}
+
+/* What else is going to be asked of tasks that were read. */
+static enum faina_code read_whole(struct fa_unit *unit, const struct fa_keys *keys,
+                                  struct faina_error *err)
+{
+    struct fa_row **rows = fa_arena_take(&unit->arena, (keys->count + 1) * sizeof(struct fa_row *));
+    enum faina_code code = FAINA_OK;
+    size_t count = 0;
+
+    if (keys->count > 0)
+        code = fa_unit_whole_many(unit, keys->keys, keys->count, err);
+    for (size_t i = 0; i < keys->count; i++) {
+        rows[count] = fa_unit_known(unit, keys->keys[i]);
+        count += rows[count] != NULL && rows[count]->has_task;
+    }
+    return code == FAINA_OK ? fa_rows_expect(&unit->source, rows, count, false, &unit->arena, err)
+                            : code;
+}
+
+/* The parents of held tasks that the batch is about to end: they are going to count. And those that
+ * block once more. */
 static enum faina_code read_parents(struct fa_prefetch *wants, struct faina_error *err)
 {
     struct fa_unit *unit = wants->unit;
@@ -91,36 +118,46 @@ static enum faina_code read_parents(struct fa_prefetch *wants, struct faina_erro
         code = fa_unit_whole_many(unit, children.keys, children.count, err);
     for (size_t i = 0; code == FAINA_OK && i < children.count; i++)
         add(wants, &parents, fa_unit_known(unit, children.keys[i])->parent);
+    add_all(wants, &parents, &wants->blocks);
     if (code == FAINA_OK && parents.count > 0)
         code = fa_unit_expect(unit, parents.keys, parents.count, err);
-    return code;
+    return code == FAINA_OK ? read_whole(unit, &wants->blocks, err) : code;
 }
 
-static void add_all(struct fa_prefetch *wants, struct fa_keys *list, const struct fa_keys *more)
+static void bind_key(void *ctx, size_t row, struct fa_value *params)
 {
-    for (size_t i = 0; i < more->count; i++)
-        add(wants, list, more->keys[i]);
+    params[0] = fa_value_int(((struct fa_keys *)ctx)->keys[row]);
 }
 
-static void bind_root(void *ctx, size_t row, struct fa_value *params)
+/* Adds to `out` who is below some tasks, as the statement says. Nothing is locked yet. */
+static enum faina_code read_below(struct fa_prefetch *wants, enum fa_sql sql, struct fa_keys *tasks,
+                                  struct fa_keys *out, struct faina_error *err)
 {
-    params[0] = fa_value_int(((struct fa_prefetch *)ctx)->roots.keys[row]);
-}
-
-/* Who is going to be cancelled along with them. */
-static enum faina_code read_trees(struct fa_prefetch *wants, struct fa_keys *out,
-                                  struct faina_error *err)
-{
-    struct fa_db_call call = {.sql = FA_SQL_CHILD_TREE,
-                              .rows = wants->roots.count,
+    struct fa_db_call call = {.sql = sql,
+                              .rows = tasks->count,
                               .param_count = 1,
-                              .bind = bind_root,
-                              .bind_ctx = wants,
+                              .bind = bind_key,
+                              .bind_ctx = tasks,
                               .sink = fa_keys_sink,
                               .sink_ctx = out};
 
     out->arena = &wants->unit->arena;
-    return wants->roots.count > 0 ? fa_db_run(wants->unit->source.db, &call, err) : FAINA_OK;
+    return tasks->count > 0 ? fa_db_run(wants->unit->source.db, &call, err) : FAINA_OK;
+}
+
+/* Who blocks for the first time is read like any other task; who has subtasks already, after
+ * them. */
+static enum faina_code read_subtasks(struct fa_prefetch *wants, struct fa_keys *out,
+                                     struct faina_error *err)
+{
+    size_t before = out->count;
+    enum faina_code code = read_below(wants, FA_SQL_CHILD_UNSETTLED, &wants->blocks, out, err);
+
+    if (out->count == before) {
+        add_all(wants, &wants->whole, &wants->blocks);
+        wants->blocks.count = 0;
+    }
+    return code;
 }
 
 /* All tasks at once, and then what is wanted of some of them. */
@@ -128,23 +165,15 @@ static enum faina_code read_tasks(struct fa_prefetch *wants, struct faina_error 
 {
     struct fa_unit *unit = wants->unit;
     struct fa_keys all = {.arena = &unit->arena};
-    struct fa_row **rows;
-    size_t count = 0;
-    enum faina_code code = read_trees(wants, &all, err);
+    enum faina_code code = read_below(wants, FA_SQL_CHILD_TREE, &wants->roots, &all, err);
 
+    if (code == FAINA_OK)
+        code = read_subtasks(wants, &all, err);
     add_all(wants, &all, &wants->whole);
     add_all(wants, &all, &wants->tasks);
     if (code == FAINA_OK && all.count > 0)
         code = fa_unit_prefetch(unit, all.keys, all.count, (struct fa_rows_wish){0}, err);
-    if (code == FAINA_OK && wants->whole.count > 0)
-        code = fa_unit_whole_many(unit, wants->whole.keys, wants->whole.count, err);
-    rows = fa_arena_take(&unit->arena, (wants->whole.count + 1) * sizeof(struct fa_row *));
-    for (size_t i = 0; i < wants->whole.count; i++) {
-        rows[count] = fa_unit_known(unit, wants->whole.keys[i]);
-        count += rows[count] != NULL && rows[count]->has_task;
-    }
-    return code == FAINA_OK ? fa_rows_expect(&unit->source, rows, count, false, &unit->arena, err)
-                            : code;
+    return code == FAINA_OK ? read_whole(unit, &wants->whole, err) : code;
 }
 
 enum faina_code fa_prefetch_run(struct fa_prefetch *wants, struct faina_error *err)

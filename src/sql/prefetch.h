@@ -3,9 +3,10 @@
  *
  * It changes nothing about what the operations do: what it did not foresee they read themselves.
  * It also settles the order in which a batch locks tasks, so that two nodes don't wait for each
- * other in a circle: first those of its operations and everything below what is cancelled, table by
- * table and in each the youngest first (row.h); then the parents of those that may end. A parent
- * that waits is in the last of the tables, and its children are younger than it is.
+ * other in a circle: first those of its operations, everything below what is cancelled, and the
+ * subtasks of what blocks once more, table by table and in each the youngest first (row.h); then
+ * the parents: of those that may end, and those that block once more. A parent that waits is in the
+ * last of the tables, and its children are younger than it is.
  */
 #ifndef FA_PREFETCH_H
 #define FA_PREFETCH_H
@@ -16,7 +17,7 @@
 /* All zero but for the unit. */
 struct fa_prefetch {
     struct fa_unit *unit;
-    struct fa_keys tasks, whole, hashes, roots;
+    struct fa_keys tasks, whole, hashes, roots, blocks;
     bool has_ends; /* tasks are going to end */
 };
 

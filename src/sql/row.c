@@ -11,6 +11,11 @@
 #include <assert.h>
 #include <stdlib.h>
 
+/* How many columns the readers below take, where several follow each other in one statement. */
+#define TASK_COLUMNS 18
+#define READY_COLUMNS 12
+#define ENDED_COLUMNS 15
+
 void fa_keys_sink(void *ctx, size_t n, const struct fa_value *columns)
 {
     struct fa_keys *list = ctx;
@@ -78,12 +83,23 @@ static void read_ready(const struct fa_value *c, struct fa_arena *arena, struct 
     row->due_us = fa_value_as_int(&c[11]);
 }
 
+/* What was asked for that may be large. */
+static void read_payload(const struct fa_value *c, struct fa_arena *arena, struct fa_row *row)
+{
+    row->input = fa_value_dup(&c[0], arena);
+    row->first_metadata = fa_value_dup(&c[1], arena);
+    row->spec = fa_value_dup(&c[2], arena);
+    row->has_payload = true;
+}
+
 void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *arena,
-                            struct fa_row *out)
+                            bool has_payload, struct fa_row *out)
 {
     *out = (struct fa_row){0};
     read_task(columns, arena, out);
-    read_ready(columns + 18, arena, out);
+    read_ready(columns + TASK_COLUMNS, arena, out);
+    if (has_payload)
+        read_payload(columns + TASK_COLUMNS + READY_COLUMNS, arena, out);
 }
 
 bool fa_row_from_plain_scan(const struct fa_value *c, struct fa_arena *arena, struct fa_row *out)
@@ -171,11 +187,8 @@ static void sink_parked(void *ctx, size_t n, const struct fa_value *c)
     row->metadata = fa_value_dup(&c[14], sink->arena);
 }
 
-static void sink_ended(void *ctx, size_t n, const struct fa_value *c)
+static void read_ended(struct sink *sink, struct fa_row *row, const struct fa_value *c)
 {
-    struct sink *sink = ctx;
-    struct fa_row *row = sink->rows[n];
-
     row->home = FA_HOME_ENDED;
     read_status(sink, row, &c[0]);
     row->version = c[1].i;
@@ -194,17 +207,21 @@ static void sink_ended(void *ctx, size_t n, const struct fa_value *c)
     row->metadata = fa_value_dup(&c[14], sink->arena);
 }
 
+static void sink_ended(void *ctx, size_t n, const struct fa_value *columns)
+{
+    struct sink *sink = ctx;
+
+    read_ended(sink, sink->rows[n], columns);
+}
+
 static void sink_payload(void *ctx, size_t n, const struct fa_value *c)
 {
     struct sink *sink = ctx;
     struct fa_row *row = sink->rows[n];
 
-    row->input = fa_value_dup(&c[0], sink->arena);
-    row->first_metadata = fa_value_dup(&c[1], sink->arena);
-    row->spec = fa_value_dup(&c[2], sink->arena);
+    read_payload(c, sink->arena, row);
     if (row->output == NULL)
         row->output = fa_value_dup(&c[3], sink->arena);
-    row->has_payload = true;
 }
 
 static void bind_key(void *ctx, size_t n, struct fa_value *v)
@@ -482,6 +499,98 @@ enum faina_code fa_rows_load(struct fa_source *source, int64_t *keys, size_t cou
     return code;
 }
 
+/* Subtasks --------------------------------------------------------------------------------- */
+
+struct child_sink {
+    struct sink sink; /* rows[n] is the row number n that came */
+    size_t count;
+};
+
+static void sink_child(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct child_sink *children = ctx;
+    struct sink *sink = &children->sink;
+    struct fa_row *row = sink->rows[children->count];
+
+    (void)n;
+    *row = (struct fa_row){0};
+    read_task(c, sink->arena, row);
+    sink->lane_ids[children->count++] = c[2].i;
+    c += TASK_COLUMNS;
+    if (c[0].kind != FA_NULL)
+        read_ended(sink, row, c);
+    c += ENDED_COLUMNS;
+    read_payload(c, sink->arena, row);
+    row->output = fa_value_dup(&c[3], sink->arena);
+}
+
+static void sink_child_end(void *ctx, size_t n, const struct fa_value *c)
+{
+    struct child_sink *children = ctx;
+    struct sink *sink = &children->sink;
+    struct fa_row *row = sink->rows[children->count];
+
+    (void)n;
+    *row = (struct fa_row){.id = {c[0].i, c[1].i}, .has_task = true, .has_payload = true};
+    sink->lane_ids[children->count++] = c[2].i;
+    row->rank = c[3].i;
+    row->name = fa_value_dup(&c[4], sink->arena);
+    if (c[5].kind == FA_NULL)
+        return;
+    row->home = FA_HOME_ENDED;
+    read_status(sink, row, &c[5]);
+    row->deleted_us = fa_value_as_int(&c[6]);
+    row->error = fa_value_dup(&c[7], sink->arena);
+    row->output = fa_value_dup(&c[8], sink->arena);
+}
+
+/* How those stand that have not ended. */
+static enum faina_code load_live(struct fa_source *source, struct sink *sink, size_t count,
+                                 struct faina_error *err)
+{
+    size_t live = select_rows(sink->rows, count, false);
+    enum faina_code code = FAINA_OK;
+
+    if (source->db->is_shared)
+        return live > 0 ? load_standings(source, sink, live, err) : FAINA_OK;
+    for (size_t i = 0; code == FAINA_OK && i < live; i++) {
+        struct sink one = {
+            .rows = &sink->rows[i], .arena = sink->arena, .lane_ids = &sink->lane_ids[i]};
+
+        code = load_standings(source, &one, 1, err);
+        if (code == FAINA_OK && sink->rows[i]->home == FA_HOME_NONE)
+            code = refuse_places(err);
+    }
+    return code;
+}
+
+enum faina_code fa_rows_load_children(struct fa_source *source, const struct fa_row *parent,
+                                      int64_t after, bool ends, struct fa_row *rows, size_t *count,
+                                      struct fa_arena *arena, struct faina_error *err)
+{
+    const struct fa_value params[3] = {fa_value_int(parent->id.key), fa_value_int(after),
+                                       fa_value_int((int64_t)*count)};
+    struct child_sink children = {.sink.arena = arena};
+    struct sink *sink = &children.sink;
+    enum faina_code code;
+
+    sink->rows = fa_arena_take(arena, (*count + 1) * sizeof(struct fa_row *));
+    sink->lane_ids = fa_arena_zero(arena, *count + 1, sizeof(int64_t));
+    for (size_t i = 0; i < *count; i++)
+        sink->rows[i] = &rows[i];
+    code = fa_db_one(source->db, ends ? FA_SQL_CHILD_ENDS : FA_SQL_CHILD_PAGE, params, 3,
+                     ends ? sink_child_end : sink_child, &children, err);
+    if (code == FAINA_OK)
+        code = check_damage(sink, err);
+    *count = children.count;
+    for (size_t i = 0; code == FAINA_OK && i < *count; i++) {
+        rows[i].parent_tail = parent->id.tail;
+        rows[i].has_parent_tail = true;
+        code = fa_lanes_read(source->lanes, source->db, sink->lane_ids[i], &rows[i].lane, err);
+    }
+    return code == FAINA_OK ? load_live(source, sink, *count, err) : code;
+}
+
 enum faina_phase fa_row_phase(const struct fa_row *row)
 {
     return (enum faina_phase)(row->flags & FA_PHASE_MASK);
@@ -599,31 +708,56 @@ static void sink_parent_tail(void *ctx, size_t n, const struct fa_value *c)
     ((struct sink *)ctx)->rows[n]->parent_tail = fa_value_as_int(&c[0]);
 }
 
+static bool lacks_parent(const struct fa_row *row)
+{
+    return row->parent != 0 && !row->has_parent_tail;
+}
+
+/* Siblings mostly follow each other: the first of a row of them was asked about. */
+static void share_parents(struct fa_row *const *rows, size_t count)
+{
+    const struct fa_row *sibling = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!lacks_parent(rows[i]))
+            continue;
+        if (sibling != NULL && sibling->parent == rows[i]->parent)
+            rows[i]->parent_tail = sibling->parent_tail;
+        rows[i]->has_parent_tail = true;
+        sibling = rows[i];
+    }
+}
+
 enum faina_code fa_rows_expect(struct fa_source *source, struct fa_row *const *rows, size_t count,
                                bool brief, struct fa_arena *arena, struct faina_error *err)
 {
     struct sink bare = {.arena = arena}, children = {.arena = arena};
+    const struct fa_row *sibling = NULL;
+    enum faina_code code = FAINA_OK;
     struct fa_db_call calls[2];
     size_t bare_count = 0, child_count = 0;
 
-    if (!source->db->is_shared)
-        return FAINA_OK;
     bare.rows = fa_arena_take(arena, (count + 1) * sizeof(struct fa_row *));
     children.rows = fa_arena_take(arena, (count + 1) * sizeof(struct fa_row *));
     for (size_t i = 0; i < count; i++) {
-        if (!brief && !rows[i]->has_payload)
+        if (!brief && !rows[i]->has_payload && source->db->is_shared)
             bare.rows[bare_count++] = rows[i];
-        if (rows[i]->parent == 0 || rows[i]->has_parent_tail)
+        if (!lacks_parent(rows[i]))
             continue;
-        rows[i]->has_parent_tail = true;
-        rows[i]->parent_tail = -1;
-        children.rows[child_count++] = rows[i];
+        if (sibling == NULL || rows[i]->parent != sibling->parent)
+            children.rows[child_count++] = rows[i];
+        sibling = rows[i];
     }
     calls[0] = call_for(FA_SQL_TASK_PAYLOAD, &bare, bare_count, sink_payload, false);
     calls[1] = call_for(FA_SQL_TASK_TAIL, &children, child_count, sink_parent_tail, false);
     calls[1].bind = bind_parent;
-    return bare_count + child_count > 0 ? fa_db_run_all(source->db, calls, FA_COUNT(calls), err)
-                                        : FAINA_OK;
+    for (size_t i = 0; i < child_count; i++)
+        children.rows[i]->parent_tail = -1;
+    if (bare_count + child_count > 0)
+        code = fa_db_run_all(source->db, calls, FA_COUNT(calls), err);
+    if (code == FAINA_OK && child_count > 0)
+        share_parents(rows, count);
+    return code;
 }
 
 static enum faina_code read_links(struct fa_source *source, const struct fa_row *row,

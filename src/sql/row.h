@@ -132,9 +132,22 @@ FA_MUST_CHECK enum faina_code fa_rows_load(struct fa_source *source, int64_t *ke
                                            fa_row_found_fn *found, void *ctx,
                                            struct faina_error *err);
 
-/* Takes apart a row of ready_scan. The lane is the caller's to set. */
+/*
+ * Reads subtasks in the order they were made, after the key `after`, with their payloads: up to
+ * *count of them into `rows`. Then *count is how many there were. One that was just removed has
+ * FA_HOME_NONE. With `ends`, of what was asked for they have their names only, and of those that
+ * have ended only the status, output and error: good for showing that, and for nothing else.
+ */
+FA_MUST_CHECK enum faina_code fa_rows_load_children(struct fa_source *source,
+                                                    const struct fa_row *parent, int64_t after,
+                                                    bool ends, struct fa_row *rows, size_t *count,
+                                                    struct fa_arena *arena,
+                                                    struct faina_error *err);
+
+/* Takes apart a row of ready_scan, which was asked for payloads or not. The lane is the caller's to
+ * set. */
 void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *arena,
-                            struct fa_row *out);
+                            bool has_payload, struct fa_row *out);
 /* The same for ready_scan_plain, which has the payload too. False: the task is not plain, and needs
  * ready_scan. */
 bool fa_row_from_plain_scan(const struct fa_value *columns, struct fa_arena *arena,
@@ -146,7 +159,8 @@ FA_MUST_CHECK enum faina_code fa_row_to_task(struct fa_source *source, struct fa
                                              struct fa_arena *arena, bool lend, bool brief,
                                              struct faina_task *out, struct faina_error *err);
 
-/* Where it saves round trips: reads what fa_row_to_task is going to want to know of many rows. */
+/* Reads what fa_row_to_task is going to want to know of many rows, where that takes fewer
+ * statements. */
 FA_MUST_CHECK enum faina_code fa_rows_expect(struct fa_source *source, struct fa_row *const *rows,
                                              size_t count, bool brief, struct fa_arena *arena,
                                              struct faina_error *err);

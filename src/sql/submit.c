@@ -33,6 +33,7 @@ struct fa_key fa_key_hash(const char *ns, const char *type, const char *key)
     return hash_key("key", ns, type, key);
 }
 
+/* Stores of before have keys for subtasks, too: these go with their tasks (children.h). */
 static struct fa_key child_hash(int64_t parent, const char *child)
 {
     char key[32];
@@ -62,14 +63,6 @@ static bool has_this_input(const struct fa_row *row, const void *ctx)
            is_same_lane(row, plan);
 }
 
-static bool is_this_child(const struct fa_row *row, const void *ctx)
-{
-    const struct fa_plan *plan = ctx;
-
-    return row->parent == plan->parent->id.key && row->child != NULL &&
-           strcmp(row->child, plan->child) == 0;
-}
-
 static void hash_input(const char *input, char out[FA_SHA256_HEX_SIZE])
 {
     uint8_t digest[FA_SHA256_SIZE];
@@ -87,10 +80,6 @@ static enum faina_code find_existing(struct fa_unit *unit, struct fa_plan *plan,
 {
     const struct faina_submit *submit = plan->submit;
 
-    if (plan->parent != NULL) {
-        plan->key = child_hash(plan->parent->id.key, plan->child);
-        return fa_unit_find_key(unit, plan->key.hash, is_this_child, plan, &plan->existing, err);
-    }
     if (submit->idempotency_key != NULL) {
         plan->key = fa_key_hash(plan->ns, plan->type, submit->idempotency_key);
         return fa_unit_find_key(unit, plan->key.hash, has_this_key, plan, &plan->existing, err);
@@ -178,42 +167,24 @@ static enum faina_code check_child(const struct faina_submit *submit, const stru
     return FAINA_OK;
 }
 
-/* What tells a subtask from the others of its parent. */
-static const char *child_name(struct fa_unit *unit, const struct faina_submit *submit,
-                              size_t ordinal)
-{
-    return submit->name ? submit->name : fa_arena_printf(&unit->arena, "#%zu", ordinal);
-}
-
-enum faina_code fa_plan_expect(struct fa_unit *unit, const struct faina_submit *subtasks,
-                               size_t count, const struct fa_row *parent, struct faina_error *err)
-{
-    int64_t *hashes;
-
-    if (!unit->source.db->is_shared || count == 0)
-        return FAINA_OK;
-    hashes = fa_arena_take(&unit->arena, count * sizeof(*hashes));
-    for (size_t i = 0; i < count; i++)
-        hashes[i] = child_hash(parent->id.key, child_name(unit, &subtasks[i], i)).hash;
-    return fa_unit_look_up(unit, hashes, count, false, err);
-}
-
 enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *submit,
-                             struct fa_row *parent, size_t ordinal, struct fa_plan *out,
+                             struct fa_children *siblings, const char *child, struct fa_plan *out,
                              struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
 
-    *out = (struct fa_plan){.submit = submit, .parent = parent};
+    *out = (struct fa_plan){.submit = submit, .child = child};
     out->type = submit->type ? submit->type : "default";
     out->ns = submit->ns ? submit->ns : "default";
-    if (parent != NULL) {
-        out->ns = parent->lane->ns;
-        out->child = child_name(unit, submit, ordinal);
-        code = check_child(submit, parent, err);
-    }
-    if (code == FAINA_OK)
+    if (siblings != NULL) {
+        out->parent = siblings->parent;
+        out->ns = out->parent->lane->ns;
+        code = check_child(submit, out->parent, err);
+        if (code == FAINA_OK)
+            code = fa_children_find(siblings, child, &out->existing, &out->is_twin, err);
+    } else {
         code = find_existing(unit, out, err);
+    }
     if (code != FAINA_OK || out->existing != NULL)
         return code;
     code = find_needs(unit, out, err);
@@ -263,25 +234,14 @@ static void link_needs(struct fa_unit *unit, const struct fa_plan *plan, struct 
     }
 }
 
-/* Two of one name in one list of subtasks are one child. */
-static struct fa_row *find_twin(struct fa_unit *unit, const struct fa_plan *plan)
-{
-    if (plan->parent == NULL)
-        return NULL;
-    return fa_unit_known_key(unit, plan->key.hash, is_this_child, plan);
-}
-
 /* The request's text is lent until the batch is answered, which is after it was written: no copies
  * are needed. */
 struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *plan)
 {
     const struct faina_submit *submit = plan->submit;
-    struct fa_row *row = find_twin(unit, plan);
+    struct fa_row *row = fa_unit_add(unit, fa_id_next(unit->ids, unit->now_us));
 
-    assert(plan->existing == NULL);
-    if (row != NULL)
-        return row;
-    row = fa_unit_add(unit, fa_id_next(unit->ids, unit->now_us));
+    assert(plan->existing == NULL && !plan->is_twin);
     row->lane = plan->lane;
     row->rank = -(int64_t)submit->priority;
     row->version = 1;
@@ -321,7 +281,7 @@ enum faina_code fa_do_submit(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_plan plan;
     struct fa_row *row;
-    enum faina_code code = fa_plan_make(unit, op->submit, NULL, 0, &plan, &op->error);
+    enum faina_code code = fa_plan_make(unit, op->submit, NULL, NULL, &plan, &op->error);
 
     if (code != FAINA_OK)
         return code;

@@ -61,6 +61,8 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->ended_count = unit->told_count = 0;
     unit->added = NULL;
     unit->added_count = unit->added_size = unit->lost_count = 0;
+    unit->unmade = NULL;
+    unit->unmade_count = unit->unmade_size = 0;
     unit->has_ready = unit->has_leftover = false;
     unit->ready_types = 0;
     unit->old_key = FA_FRONT_NONE;
@@ -782,9 +784,13 @@ enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, bool is_e
     enum faina_code code = FAINA_OK;
 
     if (row->flags & FA_FLAG_HAS_PARENT) {
-        code = fa_unit_whole(unit, row, err);
-        if (code == FAINA_OK && row->parent != 0)
-            code = recount(unit, row->parent, true, row, is_end, err);
+        int64_t parent = row->parent;
+
+        if (!row->has_task)
+            code = fa_db_one(unit->source.db, FA_SQL_TASK_PARENT, &key, 1, fa_db_sink_int, &parent,
+                             err);
+        if (code == FAINA_OK && parent != 0)
+            code = recount(unit, parent, true, row, is_end, err);
     }
     if (code == FAINA_OK && row->flags & FA_FLAG_HAS_DEPENDENTS) {
         code = fa_unit_flush(unit, err); /* so that the query sees every link */

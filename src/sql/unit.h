@@ -60,11 +60,13 @@ struct fa_unit {
     size_t told_count;     /* how many of them the workflows know of */
     struct fa_row **added; /* tasks that were made; in the arena */
     size_t added_count, added_size;
-    size_t lost_count; /* leases that ran out */
+    size_t lost_count;                 /* leases that ran out */
+    struct faina_emit_failure *unmade; /* tasks that ends were to make, and couldn't */
+    size_t unmade_count, unmade_size;
 
     struct fa_buf journal; /* what happened, for the log */
 
-    bool has_arrivals;    /* a row that is not yet written may belong in line */
+    bool has_arrivals;    /* a row that is not yet written may belong in line, and isn't there */
     uint64_t epoch;       /* grows with each transaction: what was read ahead before is void */
     int64_t claim_demand; /* how many tasks the claims of this batch want in all */
     int64_t claims;       /* claims of this transaction so far ... */

@@ -1,5 +1,5 @@
 /*
- * waiters.c - a hash table of waiters by task, and one mark for all who look for work.
+ * waiters.c - a hash table of waiters by task, and a list of listeners.
  *
  * Waiters for tasks share one condition per bucket: thousands may wait, and an end wakes only
  * those few that fell into the same bucket.
@@ -25,9 +25,6 @@ struct fa_waiters {
     pthread_mutex_t mutex;
     struct bucket buckets[BUCKETS];
     size_t count;
-    pthread_cond_t ready;
-    uint64_t ready_mark;
-    size_t ready_sleepers;
     bool is_closed;
 
     pthread_mutex_t listeners_mutex; /* guards the list, also while they are told (W3) */
@@ -49,7 +46,6 @@ struct fa_waiters *fa_waiters_create(void)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&waiters->mutex, NULL);
     pthread_mutex_init(&waiters->listeners_mutex, NULL);
-    pthread_cond_init(&waiters->ready, &attr);
     for (size_t i = 0; i < BUCKETS; i++)
         pthread_cond_init(&waiters->buckets[i].cond, &attr);
     pthread_condattr_destroy(&attr);
@@ -62,7 +58,6 @@ void fa_waiters_destroy(struct fa_waiters *waiters)
         return;
     for (size_t i = 0; i < BUCKETS; i++)
         pthread_cond_destroy(&waiters->buckets[i].cond);
-    pthread_cond_destroy(&waiters->ready);
     pthread_mutex_destroy(&waiters->listeners_mutex);
     pthread_mutex_destroy(&waiters->mutex);
     free(waiters);
@@ -160,34 +155,6 @@ void fa_waiters_tell_all(struct fa_waiters *waiters)
 void fa_waiters_tell_ready(struct fa_waiters *waiters, uint64_t types)
 {
     tell_news(waiters, &(struct fa_news){.ready_types = types});
-    pthread_mutex_lock(&waiters->mutex);
-    waiters->ready_mark++;
-    if (waiters->ready_sleepers > 0)
-        pthread_cond_broadcast(&waiters->ready);
-    pthread_mutex_unlock(&waiters->mutex);
-}
-
-uint64_t fa_waiters_ready_mark(struct fa_waiters *waiters)
-{
-    uint64_t mark;
-
-    pthread_mutex_lock(&waiters->mutex);
-    mark = waiters->ready_mark;
-    pthread_mutex_unlock(&waiters->mutex);
-    return mark;
-}
-
-void fa_waiters_wait_ready(struct fa_waiters *waiters, uint64_t mark, int64_t timeout_ms)
-{
-    struct timespec deadline = deadline_in(timeout_ms);
-    int rc = 0;
-
-    pthread_mutex_lock(&waiters->mutex);
-    waiters->ready_sleepers++;
-    while (rc == 0 && waiters->ready_mark == mark && !waiters->is_closed)
-        rc = pthread_cond_timedwait(&waiters->ready, &waiters->mutex, &deadline);
-    waiters->ready_sleepers--;
-    pthread_mutex_unlock(&waiters->mutex);
 }
 
 void fa_waiters_listen(struct fa_waiters *waiters, struct fa_listener *listener)
@@ -232,6 +199,5 @@ void fa_waiters_close(struct fa_waiters *waiters)
     waiters->is_closed = true;
     for (size_t i = 0; i < BUCKETS; i++)
         pthread_cond_broadcast(&waiters->buckets[i].cond);
-    pthread_cond_broadcast(&waiters->ready);
     pthread_mutex_unlock(&waiters->mutex);
 }

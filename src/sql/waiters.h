@@ -1,9 +1,8 @@
 /*
- * waiters.h - sleeping until a task has ended, or until there may be work.
+ * waiters.h - sleeping until a task has ended, and telling those who wait without a thread.
  *
  *   W1  Who registers before looking at the task never misses its end.
  *   W2  fa_waiters_close wakes everybody, and nobody sleeps after it.
- *
  *   W3  A listener is told nothing after fa_waiters_unlisten has returned.
  *
  * Threads: any. The mutex guards everything but the listeners; nothing blocks while it is held.
@@ -38,14 +37,11 @@ void fa_waiters_tell_ended(struct fa_waiters *waiters, const struct fa_id *ids, 
 /* Any task may have ended. */
 void fa_waiters_tell_all(struct fa_waiters *waiters);
 
-/* There may be more to claim, of these types (fa_hash_bit). */
-void fa_waiters_tell_ready(struct fa_waiters *waiters, uint64_t types);
-uint64_t fa_waiters_ready_mark(struct fa_waiters *waiters);
-void fa_waiters_wait_ready(struct fa_waiters *waiters, uint64_t mark, int64_t timeout_ms);
-
-/* Those who wait without a thread (service.h) are told whatever the others are. */
+/* Those who wait without a thread (service.h) are told whatever the others are ... */
 void fa_waiters_listen(struct fa_waiters *waiters, struct fa_listener *listener);
 void fa_waiters_unlisten(struct fa_waiters *waiters, struct fa_listener *listener);
+/* ... and that there may be more to claim, of these types (fa_hash_bit). */
+void fa_waiters_tell_ready(struct fa_waiters *waiters, uint64_t types);
 
 struct fa_facts;
 /* Whether anybody counts; and telling those who do. */

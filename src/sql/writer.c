@@ -1,7 +1,8 @@
 /*
  * writer.c - see writer.h.
  *
- *     jobs --> batch.c --> [leader] transact: chores, ops over a unit --> flush --> commit --> wake
+ *     jobs --> batch.c --> [leader] transact: chores, ops over a unit --> flush --> standing claims
+ *          --> commit --> wake
  */
 #include "sql/writer.h"
 
@@ -181,6 +182,29 @@ static uint64_t ready_types(const struct fa_unit *unit)
     return unit->has_ready ? FA_TYPES_ALL : unit->ready_types;
 }
 
+/* E5: claims that stand for what the jobs have put in line are run right behind them. */
+static enum faina_code run_standing(struct fa_writer *writer, struct faina_error *err)
+{
+    struct fa_standing *standing = writer->engine->standing;
+    enum faina_code code;
+
+    if (writer->db->is_shared || !fa_standing_has_any(standing))
+        return FAINA_OK;
+    code = fa_claims_prepare(&writer->unit, err); /* which tells the types */
+    if (code == FAINA_OK && ready_types(&writer->unit))
+        writer->stands = fa_standing_take(standing, ready_types(&writer->unit));
+    for (struct fa_stand *stand = writer->stands; code == FAINA_OK && stand != NULL;
+         stand = stand->taken_next) {
+        struct fa_op *op = &stand->op;
+
+        if (is_store_failure(run_op(writer, op)) || writer->db->has_failed) {
+            code = op->code != FAINA_OK ? op->code : FAINA_INTERNAL;
+            *err = op->error;
+        }
+    }
+    return code;
+}
+
 /* One transaction. On failure nothing of it has happened, and the cause is in `err`. With
  * `is_open` it takes in jobs that come while it runs: they are linked behind `jobs`. */
 static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs, bool is_open,
@@ -189,6 +213,7 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
     enum faina_code code = FAINA_OK;
 
     writer->db->has_failed = writer->db->should_retry = writer->is_announced = false;
+    writer->stands = NULL;
     code = fa_db_begin(writer->db, true, err);
     if (code != FAINA_OK)
         return code;
@@ -209,6 +234,8 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
         else
             jobs = NULL;
     }
+    if (code == FAINA_OK && is_open)
+        code = run_standing(writer, err);
     if (code == FAINA_OK)
         code = fa_unit_flush(&writer->unit, err);
     if (code == FAINA_OK)
@@ -300,6 +327,8 @@ static enum faina_code transact_and_tell(struct fa_writer *writer, struct fa_op_
         if (i > 0)
             pause_ms((int64_t)(fa_random_next(&writer->random) % (uint64_t)(4 * i)));
         code = transact(writer, jobs, is_open, err);
+        fa_standing_settle(writer->engine->standing, writer->stands, code == FAINA_OK,
+                           ready_types(&writer->unit));
         if (code == FAINA_OK || !writer->db->should_retry)
             break;
     }

@@ -8,6 +8,9 @@
  *   E4  Chores that are due run at the head of a transaction; the timer thread makes one happen
  *       when nobody else does. Where there are several nodes, only the one that leads does them,
  *       and only in transactions that its timer began: they take time over a network.
+ *   E5  Where there is one writer, a transaction that makes work runs the claims that stand for it
+ *       (standing.h) after all jobs. They never make a job fail: when jobs are tried by themselves,
+ *       those claims are left out.
  *
  * Threads: any may run jobs; what is in a writer belongs to whoever leads its batch.
  */
@@ -17,6 +20,7 @@
 #include "sql/batch.h"
 #include "sql/ops.h"
 #include "sql/readers.h"
+#include "sql/standing.h"
 #include "sql/store.h"
 #include "sql/waiters.h"
 
@@ -39,8 +43,9 @@ struct fa_writer {
     struct fa_id_source ids;
     struct fa_random random;
     struct fa_unit unit;
-    bool needs_load;   /* E2 */
-    bool is_announced; /* the transaction itself tells other nodes of work */
+    struct fa_stand *stands; /* claims that the transaction has taken (E5) */
+    bool needs_load;         /* E2 */
+    bool is_announced;       /* the transaction itself tells other nodes of work */
 };
 
 struct fa_engine {
@@ -49,6 +54,7 @@ struct fa_engine {
     fa_do_fn *const *do_fns;    /* what each kind of operation does, for those that change */
     struct fa_readers *readers; /* NULL: in memory */
     struct fa_waiters *waiters;
+    struct fa_standing *standing;
     struct fa_fleet *fleet; /* NULL: there are no other nodes */
     struct fa_writer writers[FA_WRITERS_MAX];
     size_t writer_count;

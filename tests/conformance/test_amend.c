@@ -189,6 +189,30 @@ static void test_amend__resources_send_it_back_in_line(struct fa_t *t)
     CHECK_INT(t->op.stats->by_status[FAINA_PENDING], 0);
 }
 
+/* Held, in line of another lane, and held again, all in one transaction. */
+static void test_amend__claimed_again_in_the_same_call(struct fa_t *t)
+{
+    static const char *const more[] = {"gpu"};
+    const char *id = fa_t_submit(t, .type = "a");
+    const struct faina_submit wish = {.resources = more, .resource_count = 1};
+    struct fa_op ops[2] = {
+        {.kind = FA_OP_AMEND, .id = id, .by = BY("w"), .submit = &wish, .arena = &t->arena},
+        {.kind = FA_OP_CLAIM, .id = id, .by = BY("v"), .arena = &t->arena},
+    };
+
+    CHECK_OK(t, fa_t_resource_set(t, "gpu", 1));
+    CHECK_OK(t, fa_t_claim(t, id, "w"));
+    fa_service_run(t->svc, ops, 2);
+    CHECK_INT(ops[0].code, FAINA_OK);
+    CHECK_INT(ops[1].code, FAINA_OK);
+    CHECK_INT(fa_t_in_use(t, "gpu"), 1);
+    CHECK_STR(fa_t_task(t, id)->worker_id, "v");
+    CHECK_INT(fa_t_task(t, id)->resource_count, 1);
+    fa_t_check_sound(t);
+    CHECK_OK(t, fa_t_complete(t, id, BY("v"), NULL));
+    CHECK_INT(fa_t_in_use(t, "gpu"), 0);
+}
+
 static void test_amend__survives_a_restart(struct fa_t *t)
 {
     static const char *const more[] = {"gpu"};
@@ -313,6 +337,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_amend__attempts_and_retries),
         FA_T_CASE(test_amend__no_limit),
         FA_T_CASE(test_amend__resources_send_it_back_in_line),
+        FA_T_CASE(test_amend__claimed_again_in_the_same_call),
         FA_T_CASE_DURABLE(test_amend__survives_a_restart),
         FA_T_CASE(test_amend__a_running_task_goes_back_in_line),
         FA_T_CASE(test_amend__refused),

@@ -88,6 +88,15 @@ static void wake_fail(struct fa_t *t, const char *id)
     CHECK_OK(t, fa_t_fail_attempt(t, id, BY("w"), "no"));
 }
 
+static void wake_amend(struct fa_t *t, const char *id)
+{
+    const char *more = "gpu";
+    const struct faina_submit wish = {.resources = &more, .resource_count = 1};
+
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){
+                                .kind = FA_OP_AMEND, .id = id, .by = BY("w"), .submit = &wish}));
+}
+
 static void wake_resume(struct fa_t *t, const char *id)
 {
     (void)id;
@@ -117,6 +126,9 @@ static void test_claim_wait__woken_by_what_comes_back(struct fa_t *t)
 
     CHECK_OK(t, fa_t_claim(t, id, "w"));
     check_wakes(t, id, wake_release);
+    CHECK_OK(t, fa_t_release(t, id, BY("waiter")));
+    CHECK_OK(t, fa_t_claim(t, id, "w"));
+    check_wakes(t, id, wake_amend);
     CHECK_OK(t, fa_t_release(t, id, BY("waiter")));
     CHECK_OK(t, fa_t_claim(t, id, "w"));
     check_wakes(t, id, wake_fail);
@@ -184,6 +196,139 @@ static void test_claim_wait__woken_by_the_last_child(struct fa_t *t)
 
     CHECK_OK(t, fa_t_claim(t, kid, "finisher")); /* not for the waiter */
     check_wakes(t, id, wake_parent);
+}
+
+/* What comes in one call, with several who wait for it. */
+struct bunch {
+    struct claimed claimed[3];
+};
+
+static void wait_in_bunch(struct fa_t *mine, size_t index, void *arg)
+{
+    wait_for_work(mine, index, &((struct bunch *)arg)->claimed[index]);
+}
+
+/* Submits the tasks in one call while the claims wait, and returns when all claims are back. */
+static void submit_to_bunch(struct fa_t *t, struct bunch *bunch, size_t waiters,
+                            const struct faina_submit *submits, struct fa_op *ops, size_t count)
+{
+    struct fa_t_crew *crew = fa_t_crew_start(t, waiters, wait_in_bunch, bunch);
+
+    fa_t_crew_wait_asleep(crew, t);
+    for (size_t i = 0; i < count; i++)
+        ops[i] = (struct fa_op){
+            .kind = FA_OP_SUBMIT, .submit = &submits[i], .wants_task = true, .arena = &t->arena};
+    fa_service_run(t->svc, ops, count);
+    fa_t_crew_join(crew);
+    for (size_t i = 0; i < count; i++) {
+        CHECK_INT(ops[i].code, FAINA_OK);
+        CHECK_STATUS(ops[i].task->status, FAINA_PENDING); /* as it was submitted */
+        CHECK_INT(ops[i].task->attempts, 0);
+    }
+}
+
+static void test_claim_wait__several_share_what_comes(struct fa_t *t)
+{
+    struct faina_submit submits[3] = {{.type = "x"}, {.type = "x"}, {.type = "x"}};
+    struct bunch bunch = {0};
+    struct fa_op ops[3];
+
+    for (size_t i = 0; i < 3; i++)
+        bunch.claimed[i].claim =
+            (struct faina_claim){.worker_id = "waiter", .wait_ms = FA_T_DEADLINE_MS};
+    submit_to_bunch(t, &bunch, 3, submits, ops, 3);
+    for (size_t i = 0; i < 3; i++) {
+        size_t takers = 0;
+
+        for (size_t k = 0; k < 3; k++)
+            takers += strcmp(bunch.claimed[k].id, ops[i].task_id) == 0;
+        CHECK_INT(takers, 1);
+        CHECK_STORY(t, ops[i].task_id, "created claimed");
+        CHECK_NOW(t, ops[i].task_id, FAINA_CLAIMED);
+        CHECK_INT(fa_t_task(t, ops[i].task_id)->attempts, 1);
+    }
+}
+
+static void test_claim_wait__gets_the_best_of_what_comes(struct fa_t *t)
+{
+    struct faina_submit submits[3] = {
+        {.type = "x", .priority = 1}, {.type = "x", .priority = 9}, {.type = "x", .priority = 5}};
+    struct bunch bunch = {
+        .claimed = {{.claim = {.worker_id = "waiter", .wait_ms = FA_T_DEADLINE_MS}}}};
+    struct fa_op ops[3];
+
+    submit_to_bunch(t, &bunch, 1, submits, ops, 3);
+    CHECK_STR(bunch.claimed[0].id, ops[1].task_id);
+    CHECK_OK(t, fa_t_claim_next(t, .worker_id = "next", .limit = 5));
+    CHECK_INT(t->op.tasks->count, 2);
+    CHECK_STR(t->op.tasks->items[0].id, ops[2].task_id);
+}
+
+static void test_claim_wait__limits_hold(struct fa_t *t)
+{
+    const char *gpu = "gpu";
+    struct faina_submit submit = {.type = "x", .resources = &gpu, .resource_count = 1};
+    struct faina_submit submits[3] = {submit, submit, submit};
+    struct bunch bunch = {0};
+    size_t count = 0;
+    struct fa_op ops[3];
+
+    CHECK_OK(t, fa_t_resource_set(t, "gpu", 2));
+    for (size_t i = 0; i < 3; i++)
+        bunch.claimed[i].claim =
+            (struct faina_claim){.worker_id = "waiter", .limit = 3, .wait_ms = 1000};
+    submit_to_bunch(t, &bunch, 3, submits, ops, 3);
+    for (size_t i = 0; i < 3; i++)
+        count += bunch.claimed[i].count;
+    CHECK_INT(count, 2);
+    CHECK_INT(fa_t_in_use(t, "gpu"), 2);
+}
+
+static void test_claim_wait__the_paused_and_the_foreign_stay(struct fa_t *t)
+{
+    const char *types[] = {"x", "paused"};
+    struct faina_submit submits[3] = {{.type = "paused"}, {.type = "y"}, {.type = "x"}};
+    struct bunch bunch = {.claimed = {{.claim = {.worker_id = "waiter",
+                                                 .types = types,
+                                                 .type_count = 2,
+                                                 .limit = 3,
+                                                 .wait_ms = FA_T_DEADLINE_MS}}}};
+    struct fa_op ops[3];
+
+    CHECK_OK(t, fa_t_pause(t, NULL, "paused"));
+    submit_to_bunch(t, &bunch, 1, submits, ops, 3);
+    CHECK_INT(bunch.claimed[0].count, 1);
+    CHECK_STR(bunch.claimed[0].id, ops[2].task_id);
+    CHECK_NOW(t, ops[0].task_id, FAINA_PENDING);
+    CHECK_NOW(t, ops[1].task_id, FAINA_PENDING);
+}
+
+static int64_t commits_of(struct fa_t *t, bool *has_one_writer)
+{
+    struct fa_service_info info = {0};
+
+    CHECK_OK(t, fa_service_info(t->svc, false, &t->arena, &info, &t->op.error));
+    *has_one_writer = strcmp(info.engine, "postgres") != 0;
+    return info.commits;
+}
+
+/* Where nobody else writes, one flush of the disk makes the task and hands it out. */
+static void test_claim_wait__one_commit_for_both(struct fa_t *t)
+{
+    struct claimed claimed = {.claim = {.worker_id = "waiter", .wait_ms = FA_T_DEADLINE_MS}};
+    struct fa_t_crew *crew = fa_t_crew_start(t, 1, wait_for_work, &claimed);
+    bool has_one_writer;
+    int64_t before;
+    const char *id;
+
+    fa_t_crew_wait_asleep(crew, t);
+    before = commits_of(t, &has_one_writer);
+    id = fa_t_submit(t, .type = "x");
+    fa_t_crew_join(crew);
+    CHECK_STR(claimed.id, id);
+    if (has_one_writer)
+        CHECK_INT(commits_of(t, &has_one_writer) - before, 1);
+    CHECK_STORY(t, id, "created claimed");
 }
 
 static void test_claim_wait__times_out_empty(struct fa_t *t)
@@ -310,6 +455,11 @@ int main(int argc, char **argv)
         FA_T_CASE(test_claim_wait__woken_by_a_freed_resource),
         FA_T_CASE(test_claim_wait__woken_by_time),
         FA_T_CASE(test_claim_wait__woken_by_the_last_child),
+        FA_T_CASE(test_claim_wait__several_share_what_comes),
+        FA_T_CASE_LOCAL(test_claim_wait__gets_the_best_of_what_comes),
+        FA_T_CASE(test_claim_wait__limits_hold),
+        FA_T_CASE(test_claim_wait__the_paused_and_the_foreign_stay),
+        FA_T_CASE_LOCAL(test_claim_wait__one_commit_for_both),
         FA_T_CASE(test_claim_wait__times_out_empty),
         FA_T_CASE(test_claim_wait__refuses_bad_requests_at_once),
         FA_T_CASE(test_wait__every_end),

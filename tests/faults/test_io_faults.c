@@ -8,6 +8,8 @@
  *   - what a crash right after the refusal would leave has everything that was acknowledged, and
  *     the refused operation only if its answer said that the outcome is unknown;
  *   - in the end everything is there, also after opening again, and the file is sound.
+ *
+ * FA_FAULT_STEP sets how far apart the n are that are tried; where they begin is then random.
  */
 #include "faults/inspect.h"
 #include "support/moves.h"
@@ -18,6 +20,8 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+
+#define ROUNDS_MIN 12 /* of each fault, however large the step */
 
 struct round {
     struct fa_t t;
@@ -144,18 +148,27 @@ static void set_path(struct round *round, const char *folder, long number)
     snprintf(round->t.url, sizeof round->t.url, "sqlite:%.500s", round->path);
 }
 
+/* How far apart the faults are. */
+static long step_for(long count)
+{
+    long step = (long)fa_t_env_int("FA_FAULT_STEP", 1), most = count / ROUNDS_MIN;
+
+    return most < 1 ? 1 : step < most ? step : most;
+}
+
 static void run_all(enum fa_shim_call call, int code, bool goes_on, bool is_torn)
 {
     struct round round = {0};
-    int struck = 0;
-    long count;
+    int struck = 0, rounds = 0;
+    long count, step;
     char dir[FA_T_PATH_SIZE];
 
     fa_t_temp_dir(dir);
     set_path(&round, dir, 0);
     count = count_calls(&round, call);
     CHECK(count > 0, "the moves never make this call");
-    for (long n = 1; n <= count; n++) {
+    step = step_for(count);
+    for (long n = 1 + (long)(fa_t_seed() % (uint64_t)step); n <= count; n += step, rounds++) {
         set_path(&round, dir, n);
         round.fault = (struct fa_shim_fault){call, n, goes_on, code, is_torn};
         round.strikes = 0;
@@ -165,7 +178,7 @@ static void run_all(enum fa_shim_call call, int code, bool goes_on, bool is_torn
         fa_t_remove_tree(dir);
         fa_t_temp_dir(dir);
     }
-    print_message("%ld rounds, %d with a refusal\n", count, struck);
+    print_message("%d of %ld calls failed, %d with a refusal\n", rounds, count, struck);
     fa_t_remove_tree(dir);
 }
 

@@ -6,7 +6,7 @@
  * sanitizer, nothing leaks either. Our own allocations aren't meant: they end the process
  * (base/bytes.h, M3), and test_kill.c shows that nothing acknowledged is lost by that.
  *
- * FA_MEMORY_ROUNDS sets how many of all n are tried, spread evenly.
+ * FA_MEMORY_ROUNDS sets how many of all n are tried, spread evenly; others in each run.
  */
 #include "faults/inspect.h"
 #include "support/moves.h"
@@ -128,7 +128,7 @@ static void test_memory__each_allocation_fails_once(void **state)
     snprintf(path, sizeof path, "%.400s/count.db", dir);
     count = run_round(&round, path, 0);
     step = count > rounds ? count / rounds : 1;
-    for (long n = 1; n <= count; n += step, tried++) {
+    for (long n = 1 + (long)(fa_t_seed() % (uint64_t)step); n <= count; n += step, tried++) {
         fa_t_remove_tree(dir);
         fa_t_temp_dir(dir);
         snprintf(path, sizeof path, "%.400s/mem.db", dir);

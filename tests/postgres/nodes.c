@@ -206,7 +206,7 @@ int fa_n_main(char **argv)
  * In the test
  */
 
-struct fa_board *fa_board_create(void)
+static struct fa_board *create_board(void)
 {
     struct fa_board *board;
     int fd = memfd_create("board", 0);
@@ -221,7 +221,7 @@ struct fa_board *fa_board_create(void)
     return board;
 }
 
-void fa_board_destroy(struct fa_board *board)
+static void destroy_board(struct fa_board *board)
 {
     munmap(board, sizeof *board);
     close(BOARD_FD);
@@ -304,4 +304,38 @@ void fa_n_submit(struct fa_t *t, const char *type, const char *resource, int fir
     fa_t_run_all(t, ops, (size_t)count);
     for (int i = 0; i < count; i++)
         CHECK(ops[i].code == FAINA_OK, "submit: %s", ops[i].error.message);
+}
+
+/* ------------------------------------------------------------------------------------------
+ * The world of a test
+ */
+
+int fa_n_set_up(void **state)
+{
+    struct fa_n_world *world = fa_alloc_zero(1, sizeof *world);
+
+    *state = world;
+    fa_t_init(&world->t);
+    if (fa_psql_url())
+        fa_t_set_url(&world->t, FA_T_POSTGRES);
+    world->board = create_board();
+    return 0;
+}
+
+int fa_n_tear_down(void **state)
+{
+    struct fa_n_world *world = *state;
+
+    world->board->is_over = true;
+    fa_psql_close(world->raw);
+    fa_t_finish(&world->t);
+    destroy_board(world->board);
+    free(world);
+    return 0;
+}
+
+void fa_n_open(struct fa_n_world *world)
+{
+    fa_t_open(&world->t);
+    world->raw = fa_psql_connect(world->t.url);
 }

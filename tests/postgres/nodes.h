@@ -9,6 +9,7 @@
 #define FA_TEST_NODES_H
 
 #include "support/ops.h"
+#include "support/psql.h"
 
 #include <stdatomic.h>
 #include <sys/types.h>
@@ -54,8 +55,17 @@ struct fa_n {
 bool fa_n_is_node(int argc, char **argv);
 int fa_n_main(char **argv);
 
-struct fa_board *fa_board_create(void); /* one for each test program */
-void fa_board_destroy(struct fa_board *board);
+/* A test with nodes: an engine of its own on their schema, and the board. */
+struct fa_n_world {
+    struct fa_t t;
+    struct fa_board *board;
+    PGconn *raw; /* from fa_n_open on */
+};
+
+/* For cmocka: *state is the world. Without PostgreSQL there is one too; the test then skips. */
+int fa_n_set_up(void **state);
+int fa_n_tear_down(void **state);
+void fa_n_open(struct fa_n_world *world);
 
 void fa_n_start(struct fa_n *node, enum fa_n_role role, const char *url, int row);
 void fa_n_kill(struct fa_n *node); /* SIGKILL */

@@ -3,7 +3,6 @@
  * one task.
  */
 #include "postgres/nodes.h"
-#include "support/psql.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -11,36 +10,6 @@
 #include <time.h>
 
 #include <cmocka.h>
-
-struct world {
-    struct fa_t t;
-    struct fa_board *board;
-    PGconn *raw;
-};
-
-static int set_up(void **state)
-{
-    struct world *world = fa_alloc_zero(1, sizeof *world);
-
-    *state = world;
-    fa_t_init(&world->t);
-    if (fa_psql_url())
-        fa_t_set_url(&world->t, FA_T_POSTGRES);
-    world->board = fa_board_create();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct world *world = *state;
-
-    world->board->is_over = true;
-    fa_psql_close(world->raw);
-    fa_t_finish(&world->t);
-    fa_board_destroy(world->board);
-    free(world);
-    return 0;
-}
 
 struct goal {
     PGconn *raw;
@@ -61,7 +30,7 @@ static bool has_made(struct fa_t *t, void *arg)
 }
 
 /* More tasks than there are: somebody does the chores. */
-static void await_more(struct world *world, int64_t more)
+static void await_more(struct fa_n_world *world, int64_t more)
 {
     struct goal goal = {world->raw, made(world->raw) + more};
 
@@ -69,7 +38,7 @@ static void await_more(struct world *world, int64_t more)
 }
 
 /* Every second from the first to the last has one task. */
-static void check_times(struct world *world)
+static void check_times(struct fa_n_world *world)
 {
     int64_t count = made(world->raw);
 
@@ -87,7 +56,7 @@ static void check_times(struct world *world)
 static void test_crons__leaders_are_killed_and_stopped(void **state)
 {
     enum { NODES = 3, ROUNDS = 3 };
-    struct world *world = *state;
+    struct fa_n_world *world = *state;
     struct fa_cron_job job = {.name = "s",
                               .schedule = "* * * * * *",
                               .task = "{\"type\":\"tick\"}",
@@ -99,8 +68,7 @@ static void test_crons__leaders_are_killed_and_stopped(void **state)
     for (; rows < NODES; rows++)
         fa_n_start(&nodes[rows], FA_N_OPEN, world->t.url, rows);
     fa_n_await(&world->board->ready, NODES, "all nodes are open");
-    fa_t_open(&world->t);
-    world->raw = fa_psql_connect(world->t.url);
+    fa_n_open(world);
     CHECK_OK(&world->t, fa_t_run(&world->t, &(struct fa_op){.kind = FA_OP_CRON_PUT, .cron = &job}));
     await_more(world, 1);
     for (int round = 0; round < ROUNDS; round++) {
@@ -123,8 +91,8 @@ static void test_crons__leaders_are_killed_and_stopped(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_crons__leaders_are_killed_and_stopped, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_crons__leaders_are_killed_and_stopped, fa_n_set_up,
+                                        fa_n_tear_down),
     };
 
     if (fa_n_is_node(argc, argv))

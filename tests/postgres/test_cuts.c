@@ -6,7 +6,8 @@
  * Each round does the moves of support/moves.c through a proxy that acts once, the nth time that
  * its rule fits; rounds end when there is no nth time.
  *
- * FA_CUT_STEP sets how many messages are left out between two that are cut at.
+ * FA_CUT_STEP sets how many messages are left out between two that are cut at, FA_COMMIT_STEP the
+ * same for COMMITs.
  */
 #include "support/moves.h"
 #include "support/proxy.h"
@@ -22,28 +23,53 @@
 
 struct round {
     struct fa_proxy *proxy;
-    struct fa_t t;      /* through the proxy */
-    struct fa_t direct; /* past it; owns the schema */
+    struct fa_t t;       /* through the proxy */
+    struct fa_t *direct; /* past it; owns the schema */
     struct fa_moves moves;
 };
 
-static void begin(struct round *round)
+/* What leads through a proxy to the schema of `direct`. */
+static void begin_on(struct round *round, struct fa_t *direct)
 {
     memset(round, 0, sizeof *round);
     round->proxy = fa_proxy_start(fa_psql_port(fa_psql_url()));
-    fa_t_init(&round->direct);
-    fa_t_set_url(&round->direct, FA_T_POSTGRES);
+    round->direct = direct;
     fa_t_init(&round->t);
-    fa_psql_through(round->direct.url, fa_proxy_port(round->proxy), round->t.url);
+    fa_psql_through(direct->url, fa_proxy_port(round->proxy), round->t.url);
     round->moves = (struct fa_moves){.t = &round->t, .is_remote = true};
 }
 
-static void end(struct round *round)
+static void end_on(struct round *round)
 {
     fa_l_clear(&round->moves.ledger);
     fa_t_finish(&round->t);
     fa_proxy_stop(round->proxy);
-    fa_t_finish(&round->direct);
+}
+
+/* The same with a schema of its own. */
+static void begin(struct round *round)
+{
+    struct fa_t *direct = fa_alloc_zero(1, sizeof *direct);
+
+    fa_t_init(direct);
+    fa_t_set_url(direct, FA_T_POSTGRES);
+    begin_on(round, direct);
+}
+
+static void end(struct round *round)
+{
+    end_on(round);
+    fa_t_finish(round->direct);
+    free(round->direct);
+}
+
+/* So that the next round finds nothing; making a schema takes longer than the moves, which end all
+ * that they begin. */
+static void remove_all(struct fa_t *t)
+{
+    CHECK_OK(t, fa_t_purge(t, .ns = NULL));
+    CHECK_OK(t, fa_t_list(t, .ns = "*"));
+    CHECK_INT(t->op.tasks->count, 0);
 }
 
 /* After a refusal: nothing to repair, the next try comes by itself. */
@@ -54,13 +80,13 @@ static void go_on(void *ctx, struct fa_moves *moves)
 }
 
 /* One round with the rule acting the nth time. False: there was no nth time. */
-static bool cut_once(const struct fa_proxy_rule *rule, int nth, int *refused)
+static bool cut_once(struct fa_t *direct, const struct fa_proxy_rule *rule, int nth, int *refused)
 {
     struct fa_proxy_rule armed = *rule;
     struct round round;
     bool has_acted;
 
-    begin(&round);
+    begin_on(&round, direct);
     fa_t_open(&round.t);
     armed.skip = nth;
     armed.times = 1;
@@ -70,18 +96,23 @@ static bool cut_once(const struct fa_proxy_rule *rule, int nth, int *refused)
     has_acted = fa_proxy_hits(round.proxy) > 0;
     *refused += round.moves.refused;
     fa_proxy_clear(round.proxy);
-    fa_t_open(&round.direct);
-    fa_l_check(&round.moves.ledger, &round.direct);
-    end(&round);
+    fa_l_check(&round.moves.ledger, direct);
+    end_on(&round);
+    remove_all(direct);
     return has_acted;
 }
 
 static void cut_everywhere(const char *name, const struct fa_proxy_rule *rule, int step)
 {
-    int rounds = 0, refused = 0;
+    int rounds = 0, refused = 0, first = (int)(fa_t_seed() % (uint64_t)step);
+    struct fa_t direct;
 
-    while (rounds < ROUNDS_MAX && cut_once(rule, rounds * step, &refused))
+    fa_t_init(&direct);
+    fa_t_set_url(&direct, FA_T_POSTGRES);
+    fa_t_open(&direct);
+    while (rounds < ROUNDS_MAX && cut_once(&direct, rule, first + rounds * step, &refused))
         rounds++;
+    fa_t_finish(&direct);
     print_message("%s: %d rounds, %d refusals\n", name, rounds, refused);
     CHECK_TRUE(rounds > 2 && rounds < ROUNDS_MAX);
 }
@@ -102,7 +133,7 @@ static void test_cuts__around_each_commit(void **state)
     (void)state;
     fa_psql_need_engine();
     for (size_t i = 0; i < FA_COUNT(cases); i++)
-        cut_everywhere(cases[i].name, &cases[i].rule, 1);
+        cut_everywhere(cases[i].name, &cases[i].rule, (int)fa_t_env_int("FA_COMMIT_STEP", 1));
 }
 
 static void test_cuts__at_any_message(void **state)
@@ -164,8 +195,8 @@ static void test_cuts__network_that_goes_silent(void **state)
     round.moves.on_refusal = go_on;
     fa_moves_run(&round.moves); /* slow, but right */
     CHECK_INT(fa_proxy_hits(round.proxy), 1);
-    fa_t_open(&round.direct);
-    fa_l_check(&round.moves.ledger, &round.direct);
+    fa_t_open(round.direct);
+    fa_l_check(&round.moves.ledger, round.direct);
     end(&round);
 }
 

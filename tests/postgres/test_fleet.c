@@ -6,7 +6,6 @@
  * many tasks they have.
  */
 #include "postgres/nodes.h"
-#include "support/psql.h"
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -17,42 +16,6 @@
 #include <time.h>
 
 #include <cmocka.h>
-
-struct world {
-    struct fa_t t;
-    struct fa_board *board;
-    PGconn *raw;
-};
-
-static int set_up(void **state)
-{
-    struct world *world = fa_alloc_zero(1, sizeof *world);
-
-    *state = world;
-    fa_t_init(&world->t);
-    if (fa_psql_url())
-        fa_t_set_url(&world->t, FA_T_POSTGRES);
-    world->board = fa_board_create();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct world *world = *state;
-
-    world->board->is_over = true;
-    fa_psql_close(world->raw);
-    fa_t_finish(&world->t);
-    fa_board_destroy(world->board);
-    free(world);
-    return 0;
-}
-
-static void open_all(struct world *world)
-{
-    fa_t_open(&world->t);
-    world->raw = fa_psql_connect(world->t.url);
-}
 
 static void rest_ms(int64_t ms)
 {
@@ -66,7 +29,7 @@ static void rest_ms(int64_t ms)
 static void test_fleet__ten_start_at_once_on_an_empty_database(void **state)
 {
     enum { NODES = 10, EACH = 50 };
-    struct world *world = *state;
+    struct fa_n_world *world = *state;
     struct fa_n nodes[NODES];
 
     fa_psql_need_engine();
@@ -81,7 +44,7 @@ static void test_fleet__ten_start_at_once_on_an_empty_database(void **state)
         fa_n_end(&nodes[i]);
     for (int i = 0; i < NODES * EACH; i++)
         CHECK(world->board->done[i] == 1, "task %d was done %d times", i, world->board->done[i]);
-    open_all(world);
+    fa_n_open(world);
     CHECK_OK(&world->t, fa_t_stats(&world->t, NULL));
     CHECK_INT(world->t.op.stats->by_status[FAINA_COMPLETED], NODES * EACH);
     fa_t_check_sound(&world->t);
@@ -114,7 +77,7 @@ static bool has_grown(struct fa_t *t, void *arg)
 static void test_fleet__limit_of_two_with_kills(void **state)
 {
     enum { NODES = 8 };
-    struct world *world = *state;
+    struct fa_n_world *world = *state;
     struct fa_board *board = world->board;
     int kills = (int)fa_t_env_int("FA_FLEET_KILLS", 20);
     int tasks = (int)fa_t_env_int("FA_FLEET_TASKS", 600);
@@ -124,7 +87,7 @@ static void test_fleet__limit_of_two_with_kills(void **state)
 
     fa_psql_need_engine();
     fa_random_seed(&random, fa_t_seed());
-    open_all(world);
+    fa_n_open(world);
     board->limit = 2;
     CHECK_OK(&world->t, fa_t_resource_set(&world->t, "gpu", 2));
     fa_n_submit(&world->t, "limited", "gpu", 0, tasks);
@@ -164,12 +127,12 @@ static void test_fleet__limit_of_two_with_kills(void **state)
 
 static void test_fleet__sleeper_that_wakes_up_late(void **state)
 {
-    struct world *world = *state;
+    struct fa_n_world *world = *state;
     struct fa_n sleeper;
     const char *id;
 
     fa_psql_need_engine();
-    open_all(world);
+    fa_n_open(world);
     id = fa_t_submit(&world->t, .type = "x");
     fa_n_start(&sleeper, FA_N_SLEEPER, world->t.url, 0);
     fa_n_await(&world->board->stage, 1, "the sleeper has the task");
@@ -191,14 +154,14 @@ static void test_fleet__sleeper_that_wakes_up_late(void **state)
 static void test_fleet__others_go_on_while_one_is_stopped(void **state)
 {
     enum { ROUNDS = 5, NODES = 2 };
-    struct world *world = *state;
+    struct fa_n_world *world = *state;
     struct fa_board *board = world->board;
     struct fa_n nodes[NODES];
     struct fa_random random;
 
     fa_psql_need_engine();
     fa_random_seed(&random, fa_t_seed());
-    open_all(world);
+    fa_n_open(world);
     board->limit = FA_BOARD_ROWS;
     fa_n_submit(&world->t, "limited", NULL, 0, 10000);
     for (int i = 0; i < NODES; i++)
@@ -224,7 +187,7 @@ static void test_fleet__others_go_on_while_one_is_stopped(void **state)
 
 static void test_fleet__leader_pauses_past_its_lease(void **state)
 {
-    struct world *world = *state;
+    struct fa_n_world *world = *state;
     struct fa_n leader;
     int64_t epoch;
     char holder[FA_PSQL_TEXT_SIZE], now[FA_PSQL_TEXT_SIZE];
@@ -233,7 +196,7 @@ static void test_fleet__leader_pauses_past_its_lease(void **state)
     fa_psql_need_engine();
     fa_n_start(&leader, FA_N_OPEN, world->t.url, 0);
     fa_n_await(&world->board->ready, 1, "the first node is open");
-    open_all(world);
+    fa_n_open(world);
     while (fa_psql_int(world->raw, "SELECT count(*) FROM leader WHERE until_us > clock_us()") < 1)
         rest_ms(10);
     epoch = fa_psql_int(world->raw, "SELECT epoch FROM leader");
@@ -255,7 +218,7 @@ static void test_fleet__leader_pauses_past_its_lease(void **state)
 
 int main(int argc, char **argv)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fa_n_set_up, fa_n_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_fleet__ten_start_at_once_on_an_empty_database),
         TEST(test_fleet__limit_of_two_with_kills),

@@ -18,6 +18,10 @@
 #define LOCK_JOIN "SELECT 1 FROM join_state WHERE name = 'j' FOR UPDATE /* %s */"
 #define LOCK_RESOURCES "SELECT 1 FROM resource FOR UPDATE /* %s */"
 
+static const struct faina_submit triplets[] = {{.type = "child", .name = "bad"},
+                                               {.type = "child", .name = "held"},
+                                               {.type = "child", .name = "in line"}};
+
 static void set_id(char out[FAINA_ID_SIZE], const char *id)
 {
     memcpy(out, id, FAINA_ID_SIZE);
@@ -109,6 +113,22 @@ STEP(cancel_third)
 {
     (void)conn;
     told->code = fa_t_cancel(mine, scene->third, NOBODY);
+}
+
+/* For one more subtask, and what is left of the others. */
+STEP(block_again)
+{
+    struct faina_submit more = {.type = "child", .name = "more"};
+
+    (void)conn;
+    told->code = fa_t_block(mine, scene->id, BY("w"), &more, 1);
+}
+
+/* With all subtasks, as a handler does that starts from the beginning. */
+STEP(block_anew)
+{
+    (void)conn;
+    told->code = fa_t_block(mine, scene->id, BY("w"), triplets, 3);
 }
 
 STEP(complete_back)
@@ -245,6 +265,18 @@ static void one_family_apart(struct fa_scene *scene)
     set_id(scene->third, fa_t_child(scene->t, scene->id, 1));
     fa_t_take(scene->t, scene->other, "w");
     CHECK_OK(scene->t, fa_t_background(scene->t, scene->other, BY("w"), 0));
+}
+
+/* `id` runs again, since a subtask of it has ended badly; `other` runs and `third` is in line. */
+static void one_family_again(struct fa_scene *scene)
+{
+    one_running(scene);
+    CHECK_OK(scene->t, fa_t_block_fast(scene->t, scene->id, BY("w"), triplets, 3));
+    CHECK_OK(scene->t, fa_t_fail_final(scene->t, fa_t_child(scene->t, scene->id, 0), NOBODY, "no"));
+    set_id(scene->other, fa_t_child(scene->t, scene->id, 1));
+    set_id(scene->third, fa_t_child(scene->t, scene->id, 2));
+    fa_t_take(scene->t, scene->other, "w");
+    fa_t_take(scene->t, scene->id, "w");
 }
 
 static void two_limited(struct fa_scene *scene)
@@ -400,6 +432,35 @@ static void check_parent_goes_on(struct fa_scene *scene)
     EXPECT(scene, scene->told[A][0].code == FAINA_OK && scene->told[B][0].code == FAINA_OK);
     CHECK_NOW(scene->t, scene->id, FAINA_PENDING);
     CHECK_OK(scene->t, fa_t_cancel(scene->t, scene->id, NOBODY));
+}
+
+/* The ends of both subtasks have counted, before the block or after it. */
+static void check_blocked_again(struct fa_scene *scene)
+{
+    for (int session = A; session <= C; session++)
+        EXPECT(scene, scene->told[session][0].code == FAINA_OK);
+    CHECK_NOW(scene->t, scene->other, FAINA_COMPLETED);
+    CHECK_NOW(scene->t, scene->third, FAINA_CANCELLED);
+    CHECK_NOW(scene->t, scene->id, FAINA_BLOCKED);
+    fa_t_finish_task(scene->t, fa_t_child(scene->t, scene->id, 3));
+    CHECK_NOW(scene->t, scene->id, FAINA_PENDING);
+    CHECK_OK(scene->t, fa_t_cancel(scene->t, scene->id, NOBODY));
+}
+
+/* What ended badly before the block has another go, and the parent waits for it. */
+static void check_blocked_anew(struct fa_scene *scene)
+{
+    bool comes_back = is_before(&scene->told[C][0], &scene->told[A][0]);
+
+    for (int session = A; session <= C; session++)
+        EXPECT(scene, scene->told[session][0].code == FAINA_OK);
+    CHECK_NOW(scene->t, scene->id, FAINA_BLOCKED);
+    CHECK_NOW(scene->t, fa_t_child(scene->t, scene->id, 0), FAINA_PENDING);
+    CHECK_NOW(scene->t, scene->other, FAINA_COMPLETED);
+    if (comes_back)
+        CHECK_NOW(scene->t, scene->third, FAINA_PENDING);
+    CHECK_OK(scene->t, fa_t_cancel(scene->t, scene->id, NOBODY));
+    EXPECT(scene, fa_t_task(scene->t, scene->third)->status == FAINA_CANCELLED);
 }
 
 /* The family is cancelled, or the child's end came first; nothing lives on. */
@@ -569,6 +630,10 @@ static const struct fa_play plays[] = {
      check_cancelled_by_three},
     {"children elsewhere end, family cancelled", one_family_apart,
      {{complete_back}, {cancel_id}, {cancel_third}, LOCKS}, LOCK_PARKED, check_cancelled_by_three},
+    {"blocked again, subtasks end", one_family_again,
+     {{block_again}, {complete_other}, {cancel_third}, LOCKS}, LOCK_HELD, check_blocked_again},
+    {"blocked anew, subtasks end", one_family_again,
+     {{block_anew}, {complete_other}, {cancel_third}, LOCKS}, LOCK_HELD, check_blocked_anew},
     {"a limit of one", two_limited,
      {{claim_id, complete_mine}, {claim_other, complete_mine}, {0}, LOCKS}, LOCK_RESOURCES,
      check_limit},

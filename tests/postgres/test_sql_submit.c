@@ -1,10 +1,10 @@
 /*
  * test_sql_submit.c - submit and submit_many in SQL (migration 0005) do what the engine's submit
- * does: the same tasks, limits and keys, in the caller's transaction, and in nobody's way.
+ * does: the same tasks and keys, in the caller's transaction, and in nobody's way. What it refuses
+ * is in test_sql_refusals.c.
  */
+#include "postgres/sql_world.h"
 #include "support/crew.h"
-#include "support/ops.h"
-#include "support/psql.h"
 
 #include "base/clock.h"
 #include "base/json.h"
@@ -20,75 +20,6 @@
 
 #define WOKEN_US 150000 /* rather than by the poll; the best of a few tries counts */
 #define TRIES 8
-
-struct world {
-    struct fa_t t;
-    PGconn *one, *two; /* sessions of an application */
-    char schema[64];
-    atomic_llong woken_us;
-    size_t count;
-};
-
-static int set_up(void **state)
-{
-    struct world *world = fa_alloc_zero(1, sizeof *world);
-
-    *state = world;
-    fa_t_init(&world->t);
-    if (fa_psql_url() != NULL)
-        fa_t_set_url(&world->t, FA_T_POSTGRES);
-    return 0;
-}
-
-/* Everything that a test leaves behind is sound, whatever it did. */
-static int tear_down(void **state)
-{
-    struct world *world = *state;
-
-    fa_psql_close(world->one);
-    fa_psql_close(world->two);
-    fa_t_finish(&world->t);
-    free(world);
-    return 0;
-}
-
-static void open_world(struct world *world)
-{
-    char plain[FA_T_PATH_SIZE];
-
-    fa_psql_need_engine();
-    fa_t_open(&world->t);
-    fa_psql_split(world->t.url, plain, world->schema);
-    world->one = fa_psql_connect(world->t.url);
-    world->two = fa_psql_connect(world->t.url);
-}
-
-/* The id that submit(ARGUMENTS) returns. */
-static const char *sql_submit(struct world *world, PGconn *conn, const char *arguments)
-{
-    char id[FA_PSQL_TEXT_SIZE];
-
-    fa_psql_text(conn, id, "SELECT submit(%s)", arguments);
-    return fa_arena_strdup(&world->t.arena, id);
-}
-
-/* What the database says about a statement that it refuses: "SQLSTATE field: message". */
-static const char *refusal(struct world *world, const char *statement)
-{
-    PGresult *result = PQexec(world->one, statement);
-    const char *column = PQresultErrorField(result, PG_DIAG_COLUMN_NAME);
-    const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
-    const char *said = "it was not refused";
-
-    if (PQresultStatus(result) == PGRES_FATAL_ERROR) {
-        said = fa_arena_printf(&world->t.arena, "%s %s: %s",
-                               PQresultErrorField(result, PG_DIAG_SQLSTATE), column ? column : "-",
-                               PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY));
-        CHECK(hint != NULL, "no hint: %s", said);
-    }
-    PQclear(result);
-    return said;
-}
 
 /* ------------------------------------------------------------------------------------------
  * The same task
@@ -161,12 +92,12 @@ static const struct {
 };
 
 /* The engine's, submit's, and submit_many's. */
-static void check_same(struct world *world, const char *body, const char *arguments)
+static void check_same(struct fa_sql_world *world, const char *body, const char *arguments)
 {
     struct fa_t *t = &world->t;
     const char *want = picture(t, engine_submit(t, body));
     char id[FA_PSQL_TEXT_SIZE];
-    const char *got = picture(t, sql_submit(world, world->one, arguments));
+    const char *got = picture(t, fa_sql_submit(world, world->one, arguments));
 
     CHECK(strcmp(got, want) == 0, "submit(%s)\n%s\nthe engine: %s", arguments, got, want);
     fa_psql_text(world->one, id, "SELECT id FROM submit_many('[%s]')", body);
@@ -176,9 +107,9 @@ static void check_same(struct world *world, const char *body, const char *argume
 
 static void test_sql_submit__makes_the_same_task(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
 
-    open_world(world);
+    fa_sql_open(world);
     for (size_t i = 0; i < FA_COUNT(same); i++)
         check_same(world, same[i].body, same[i].arguments);
     fa_t_check_sound(&world->t);
@@ -186,35 +117,35 @@ static void test_sql_submit__makes_the_same_task(void **state)
 
 static void test_sql_submit__belongs_to_a_team(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     struct faina_team team = {.name = "crew"};
     struct fa_arena *arena = &world->t.arena;
 
-    open_world(world);
+    fa_sql_open(world);
     CHECK_OK(&world->t, fa_t_team_put(&world->t, &team));
     CHECK_OK(&world->t, fa_t_team_list(&world->t, NULL, NULL));
     team = world->t.op.teams->items[0];
     check_same(world, fa_arena_printf(arena, "{\"type\": \"a\", \"teamId\": \"%s\"}", team.id),
                fa_arena_printf(arena, "'a', team => '%s'", team.id));
     CHECK_STR(
-        refusal(world, fa_arena_printf(arena,
-                                       "SELECT submit('a', namespace => 'other', "
-                                       "team => '%s')",
-                                       team.id)),
+        fa_sql_refusal(world, fa_arena_printf(arena,
+                                              "SELECT submit('a', namespace => 'other', "
+                                              "team => '%s')",
+                                              team.id)),
         fa_arena_printf(arena, "22023 team: team %s is not a team of namespace other", team.id));
 }
 
 /* What was made in SQL goes its way: claimed, failed, tried again, completed. */
 static void test_sql_submit__lives_like_any_other(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     struct fa_t *t = &world->t;
     const char *id;
 
-    open_world(world);
-    id = sql_submit(world, world->one,
-                    "'a', '1', metadata => '{\"m\": 1}', resources => '{gpu}', "
-                    "retry => '{\"base\": \"1ms\", \"max\": \"1ms\"}'");
+    fa_sql_open(world);
+    id = fa_sql_submit(world, world->one,
+                       "'a', '1', metadata => '{\"m\": 1}', resources => '{gpu}', "
+                       "retry => '{\"base\": \"1ms\", \"max\": \"1ms\"}'");
     CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w", .limit = 10));
     CHECK_INT(t->op.tasks->count, 1);
     CHECK_STR(t->op.tasks->items[0].id, id);
@@ -231,10 +162,10 @@ static void test_sql_submit__lives_like_any_other(void **state)
 /* A limit on a resource that was first named in SQL. */
 static void test_sql_submit__resources_are_limited(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     struct fa_t *t = &world->t;
 
-    open_world(world);
+    fa_sql_open(world);
     fa_psql_exec(world->one, "SELECT submit('a', resources => '{disk,gpu}') "
                              "FROM generate_series(1, 5)");
     CHECK_OK(t, fa_t_resource_set(t, "gpu", 2));
@@ -245,173 +176,16 @@ static void test_sql_submit__resources_are_limited(void **state)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Refusals
- */
-
-#define R(n, text) "repeat('" text "', " #n ")"
-
-static void test_sql_submit__limits(void **state)
-{
-    static const struct {
-        const char *fits, *beyond, *said;
-    } cases[] = {
-        {R(255, "x"), R(256, "x"), "type: type is 256 bytes long; the limit is 255"},
-        {R(127, "\u00fc"), R(128, "\u00fc"), "type: type is 256 bytes long; the limit is 255"},
-        {"'a'", "''", "type: type is empty"},
-        {"NULL, name => 'n'", "NULL", "type: type is missing"},
-        {"'\xc2\x80'", "E'a\\x7f'", "type: type has a control character in it"},
-        {"' '", "E'a\\nb'", "type: type has a control character in it"},
-        {"'a', name => " R(255, "x"), "'a', name => " R(256, "x"),
-         "name: name is 256 bytes long; the limit is 255"},
-        {"'a', namespace => " R(255, "x"), "'a', namespace => " R(256, "x"),
-         "namespace: namespace is 256 bytes long; the limit is 255"},
-        {"'a', namespace => '**'", "'a', namespace => '*'",
-         "namespace: namespace is \"*\", which stands for all namespaces"},
-        {"'a', to_jsonb(" R(1048574, "x") ")", "'a', to_jsonb(" R(1048575, "x") ")",
-         "input: input is 1048577 bytes long; the limit is 1048576"},
-        {"'a', (" R(64, "[") " || " R(100, " ") " || " R(64, "]") ")::jsonb",
-         "'a', (" R(65, "[") " || " R(65, "]") ")::jsonb",
-         "input: input is nested deeper than 64 levels"},
-        {"'a', (" R(63, "{\"a\":") " || '{\"b\":1}' || " R(63, "}") ")::jsonb",
-         "'a', (" R(64, "{\"a\":") " || '{\"b\":1}' || " R(64, "}") ")::jsonb",
-         "input: input is nested deeper than 64 levels"},
-        {"'a', metadata => jsonb_build_object('a', " R(65527, "x") ")",
-         "'a', metadata => jsonb_build_object('a', " R(65528, "x") ")",
-         "metadata: metadata is 65537 bytes long; the limit is 65536"},
-        {"'a', metadata => '{}'", "'a', metadata => '[]'",
-         "metadata: metadata must be a JSON object"},
-        {"'a', spec => to_jsonb(" R(65534, "x") ")", "'a', spec => to_jsonb(" R(65535, "x") ")",
-         "spec: spec is 65537 bytes long; the limit is 65536"},
-        {"'a', priority => 32767", "'a', priority => 32768",
-         "priority: priority is 32768; it must be a whole number from -32768 to 32767"},
-        {"'a', priority => -32768", "'a', priority => -32769",
-         "priority: priority is -32769; it must be a whole number from -32768 to 32767"},
-        {"'a', max_attempts => 1000000", "'a', max_attempts => 1000001",
-         "max_attempts: max_attempts is 1000001; it must be a whole number from 0 to 1000000"},
-        {"'a', max_attempts => 0", "'a', max_attempts => -1",
-         "max_attempts: max_attempts is -1; it must be a whole number from 0 to 1000000"},
-        {"'a', delay => '36600 days'", "'a', delay => '36600 days 1 s'",
-         "delay: delay is longer than 100 years"},
-        {"'a', delay => '0'", "'a', delay => '-1 s'", "delay: delay must not be negative"},
-        {"'a', run_at => '9999-12-31 23:59:59.999999Z'", "'a', run_at => '10000-01-01 00:00:00Z'",
-         "run_at: run_at is not a time: 10000-01-01T00:00:00.000000Z"},
-        {"'a', run_at => '1970-01-01 00:00:00Z'", "'a', run_at => '1969-12-31 23:59:59Z'",
-         "run_at: run_at must be in the years 1970 to 9999"},
-        {"'a', run_at => NULL", "'a', run_at => 'infinity'",
-         "run_at: run_at must be in the years 1970 to 9999"},
-        {"'a', run_at => now(), delay => '0'", "'a', run_at => now(), delay => '1s'",
-         "run_at: run_at and delay are both set"},
-        {"'a', key => " R(512, "x"), "'a', key => " R(513, "x"),
-         "key: key is 513 bytes long; the limit is 512"},
-        {"'a', created_by => " R(255, "x"), "'a', created_by => " R(256, "x"),
-         "created_by: created_by is 256 bytes long; the limit is 255"},
-        {"'a', resources => ARRAY[" R(255, "x") "]", "'a', resources => ARRAY[" R(256, "x") "]",
-         "resources[0]: resources[0] is 256 bytes long; the limit is 255"},
-        {"'a', resources => array_fill('x'::text, ARRAY[16])",
-         "'a', resources => array_fill('x'::text, ARRAY[17])",
-         "resources: resources has 17 items; the limit is 16"},
-        {"'a', resources => '{a}'", "'a', resources => '{NULL}'",
-         "resources: resources must be an array of strings"},
-        {"'a', depends_on => array_fill(submit('need'), ARRAY[1000])",
-         "'a', depends_on => array_fill(submit('need'), ARRAY[1001])",
-         "depends_on: depends_on has 1001 items; the limit is 1000"},
-        {"'a', depends_on => '{}'", "'a', depends_on => ARRAY[gen_random_uuid()]", NULL},
-        {"'a', depends_on => ARRAY[submit('n')]",
-         "'a', depends_on => '{01890a5d-ac96-774b-bcce-b302099a8057}'",
-         "depends_on: depends_on names a task that does not exist: "
-         "01890a5d-ac96-774b-bcce-b302099a8057"},
-        {"'a', team => NULL", "'a', team => '01890a5d-ac96-774b-bcce-b302099a8057'",
-         "team: team 01890a5d-ac96-774b-bcce-b302099a8057 is not a team of namespace default"},
-        {"'a', retry => '{\"factor\": 1}'", "'a', retry => '{\"factor\": 0.9}'",
-         "retry.factor: retry.factor must be a number from 1 on"},
-        {"'a', retry => '{}'", "'a', retry => '{\"steps\": 3}'",
-         "retry: retry must be an object of base, factor and max"},
-        {"'a', dedupe => NULL", "'a', dedupe => 'input'", "dedupe: dedupe is not offered in SQL"},
-    };
-    struct world *world = *state;
-    struct fa_arena *arena = &world->t.arena;
-    int64_t before;
-
-    open_world(world);
-    for (size_t i = 0; i < FA_COUNT(cases); i++) {
-        const char *said;
-
-        fa_t_task(&world->t, sql_submit(world, world->one, cases[i].fits));
-        before = fa_psql_int(world->two, "SELECT count(*) FROM task");
-        said = refusal(world, fa_arena_printf(arena, "SELECT submit(%s)", cases[i].beyond));
-        if (cases[i].said != NULL)
-            CHECK_STR(said, fa_arena_printf(arena, "22023 %s", cases[i].said));
-        CHECK(strncmp(said, "22023 ", 6) == 0, "%s: %s", cases[i].beyond, said);
-        CHECK_INT(fa_psql_int(world->two, "SELECT count(*) FROM task"), before);
-    }
-    fa_t_check_sound(&world->t);
-}
-
-static void test_sql_submit__bodies_are_refused_by_field(void **state)
-{
-    static const struct {
-        const char *bodies, *said;
-    } cases[] = {
-        {"{}", "tasks: tasks must be an array"},
-        {"[1]", "task: tasks[0]: task must be a JSON object"},
-        {"[{}]", "type: tasks[0]: type is missing"},
-        {"[{\"type\": 1}]", "type: tasks[0]: type must be a string"},
-        {"[{\"type\": \"a\"}, {\"type\": \"b\", \"prio\": 1}]",
-         "prio: tasks[1]: prio is no field of a submit"},
-        {"[{\"type\": \"a\", \"status\": \"pending\"}]",
-         "status: tasks[0]: status is no field of a submit"},
-        {"[{\"type\": \"a\", \"priority\": 1.5}]",
-         "priority: tasks[0]: priority is 1.5; it must be a whole number from -32768 to 32767"},
-        {"[{\"type\": \"a\", \"maxAttempts\": 1, \"maxRetries\": 1}]",
-         "maxRetries: tasks[0]: maxRetries and maxAttempts are both set"},
-        {"[{\"type\": \"a\", \"delay\": \"5 min\"}]",
-         "delay: tasks[0]: delay is not a duration: 5 min"},
-        {"[{\"type\": \"a\", \"delay\": \"5m1h\"}]",
-         "delay: tasks[0]: delay is not a duration: 5m1h"},
-        {"[{\"type\": \"a\", \"delay\": \"\"}]", "delay: tasks[0]: delay is not a duration: "},
-        {"[{\"type\": \"a\", \"delay\": -1}]", "delay: tasks[0]: delay must not be negative"},
-        {"[{\"type\": \"a\", \"runAt\": \"tomorrow\"}]",
-         "runAt: tasks[0]: runAt is not a time: tomorrow"},
-        {"[{\"type\": \"a\", \"runAt\": \"2030-02-30T00:00:00Z\"}]",
-         "runAt: tasks[0]: runAt is not a time: 2030-02-30T00:00:00Z"},
-        {"[{\"type\": \"a\", \"dedupe\": \"input\"}]",
-         "dedupe: tasks[0]: dedupe is not offered in SQL"},
-        {"[{\"type\": \"a\", \"idempotencyKey\": 7}]",
-         "idempotencyKey: tasks[0]: idempotencyKey must be a string"},
-        {"[{\"type\": \"a\", \"dependsOn\": \"x\"}]",
-         "dependsOn: tasks[0]: dependsOn must be an array of task ids"},
-        {"[{\"type\": \"a\", \"dependsOn\": [\"x\"]}]",
-         "dependsOn: tasks[0]: dependsOn names something that is no id: x"},
-        {"[{\"type\": \"a\", \"resources\": [1]}]",
-         "resources: tasks[0]: resources must be an array of strings"},
-        {"[{\"type\": \"a\", \"teamId\": \"x\"}]", "teamId: tasks[0]: teamId is not an id"},
-    };
-    struct world *world = *state;
-    struct fa_arena *arena = &world->t.arena;
-
-    open_world(world);
-    for (size_t i = 0; i < FA_COUNT(cases); i++)
-        CHECK_STR(refusal(world, fa_arena_printf(arena, "SELECT * FROM submit_many('%s')",
-                                                 cases[i].bodies)),
-                  fa_arena_printf(arena, "22023 %s", cases[i].said));
-    CHECK_STR(refusal(world, "SELECT * FROM submit_many((SELECT jsonb_agg('{\"type\": \"a\"}'"
-                             "::jsonb) FROM generate_series(1, 10001)))"),
-              "22023 tasks: tasks has 10001 items; the limit is 10000");
-    CHECK_INT(fa_psql_int(world->one, "SELECT count(*) FROM submit_many('[]')"), 0);
-    CHECK_INT(fa_psql_int(world->one, "SELECT count(*) FROM task"), 0);
-}
-
-/* ------------------------------------------------------------------------------------------
  * Keys
  */
 
 static void test_sql_submit__keys_are_the_engines(void **state)
 {
     static const char *const keys[] = {"k", "", "\u00fc \u2603", "a'b"};
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     struct fa_t *t = &world->t;
 
-    open_world(world);
+    fa_sql_open(world);
     for (size_t i = 0; i < FA_COUNT(keys); i++) {
         char *quoted = PQescapeLiteral(world->one, keys[i], strlen(keys[i]));
         const char *first, *second;
@@ -423,8 +197,8 @@ static void test_sql_submit__keys_are_the_engines(void **state)
             snprintf(pattern, sizeof(pattern), "'type-%zu', namespace => 'n', key => %s", i,
                      quoted);
         PQfreemem(quoted);
-        first = sql_submit(world, world->one, pattern);
-        CHECK_STR(sql_submit(world, world->two, pattern), first);
+        first = fa_sql_submit(world, world->one, pattern);
+        CHECK_STR(fa_sql_submit(world, world->two, pattern), first);
         if (keys[i][0] == '\0')
             continue;
         second = fa_t_submit(t, .type = fa_arena_printf(&t->arena, "type-%zu", i), .ns = "n",
@@ -439,23 +213,23 @@ static void test_sql_submit__keys_are_the_engines(void **state)
         quoted = PQescapeLiteral(world->one, keys[i], strlen(keys[i]));
         snprintf(pattern, sizeof(pattern), "'other', namespace => 'n', key => %s", quoted);
         PQfreemem(quoted);
-        CHECK_STR(sql_submit(world, world->one, pattern), first);
+        CHECK_STR(fa_sql_submit(world, world->one, pattern), first);
 
         /* Deleting a task frees its key. */
         CHECK_OK(t, fa_t_cancel(t, first, NOBODY));
         CHECK_OK(t, fa_t_delete(t, first));
-        CHECK(strcmp(sql_submit(world, world->one, pattern), first) != 0, "the key is not free");
+        CHECK(strcmp(fa_sql_submit(world, world->one, pattern), first) != 0, "the key is not free");
     }
     fa_t_check_sound(t);
 }
 
 static void test_sql_submit__a_list_may_repeat_a_key(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     char said[FA_PSQL_TEXT_SIZE];
     const char *old;
 
-    open_world(world);
+    fa_sql_open(world);
     old = fa_t_submit(&world->t, .type = "a", .idempotency_key = "old");
     fa_psql_text(world->one, said,
                  "SELECT string_agg(ordinal || CASE WHEN existing THEN 'e' ELSE 'n' END || "
@@ -473,10 +247,10 @@ static void test_sql_submit__a_list_may_repeat_a_key(void **state)
 /* The second waits for the first, and gets what it made. */
 static void test_sql_submit__second_waits_for_the_first(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     char first[FA_PSQL_TEXT_SIZE];
 
-    open_world(world);
+    fa_sql_open(world);
     fa_psql_exec(world->one, "CREATE TEMPORARY TABLE task (nothing int)"); /* in nobody's way */
     fa_psql_exec(world->one, "BEGIN");
     fa_psql_text(world->one, first, "SELECT submit('a', key => 'k')");
@@ -492,11 +266,11 @@ static void test_sql_submit__second_waits_for_the_first(void **state)
 
 static void test_sql_submit__rollback_frees_the_key(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     struct fa_t *t = &world->t;
     char first[FA_PSQL_TEXT_SIZE];
 
-    open_world(world);
+    fa_sql_open(world);
     fa_psql_exec(world->one, "BEGIN");
     fa_psql_text(world->one, first, "SELECT submit('a', key => 'k')");
     fa_psql_exec(world->two, "CREATE TEMPORARY TABLE got (id uuid, existing boolean)");
@@ -515,10 +289,10 @@ static void test_sql_submit__rollback_frees_the_key(void **state)
 /* Where a transaction keeps its first view of the store, it is told to try again. */
 static void test_sql_submit__a_frozen_view_must_retry(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     char failure[8];
 
-    open_world(world);
+    fa_sql_open(world);
     fa_psql_exec(world->one, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1");
     fa_psql_int(world->one, "SELECT count(*) FROM task");
     fa_psql_exec(world->two, "SELECT submit('a', key => 'k')");
@@ -533,18 +307,18 @@ static void test_sql_submit__a_frozen_view_must_retry(void **state)
 /* A transaction that submits, and stays open, is in nobody's way; and nobody sees its tasks. */
 static void test_sql_submit__an_open_transaction_blocks_nobody(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     struct fa_t *t = &world->t;
     const char *resource = "new", *need, *mine[2], *blocked;
     int64_t begin_us;
 
-    open_world(world);
+    fa_sql_open(world);
     need = fa_t_submit(t, .type = "need");
     fa_psql_exec(world->one, "BEGIN");
-    mine[0] = sql_submit(world, world->one, "'new', resources => '{new}'");
-    mine[1] = sql_submit(world, world->one, "'new'");
-    blocked = sql_submit(world, world->one,
-                         fa_arena_printf(&t->arena, "'new', depends_on => '{%s}'", need));
+    mine[0] = fa_sql_submit(world, world->one, "'new', resources => '{new}'");
+    mine[1] = fa_sql_submit(world, world->one, "'new'");
+    blocked = fa_sql_submit(world, world->one,
+                            fa_arena_printf(&t->arena, "'new', depends_on => '{%s}'", need));
     begin_us = fa_clock_mono_us();
 
     /* Others use the same new type and resource, in SQL and through the engine ... */
@@ -573,10 +347,10 @@ static void test_sql_submit__an_open_transaction_blocks_nobody(void **state)
 
 static void test_sql_submit__goes_with_its_transaction(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     struct fa_t *t = &world->t;
 
-    open_world(world);
+    fa_sql_open(world);
     fa_psql_exec(world->one, "BEGIN; SELECT submit('a'); SAVEPOINT s; "
                              "SELECT submit('b'), submit('c', key => 'k', delay => '1 h'); "
                              "ROLLBACK TO s; SELECT submit('d', key => 'k'); COMMIT");
@@ -589,10 +363,10 @@ static void test_sql_submit__goes_with_its_transaction(void **state)
 /* A clock that was wrong for a while doesn't put all later tasks into the future. */
 static void test_sql_submit__ids_follow_the_clock(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     char said[FA_PSQL_TEXT_SIZE];
 
-    open_world(world);
+    fa_sql_open(world);
     /* Ids of one moment go on where the last one ended ... */
     fa_psql_exec(world->one, "SELECT setval('submit_key', task_key_of(submit('a')) + 64 * 64000)");
     fa_psql_text(world->one, said,
@@ -609,41 +383,18 @@ static void test_sql_submit__ids_follow_the_clock(void **state)
     fa_t_check_sound(&world->t);
 }
 
-/* Who may not write is told so, and leaves no lock behind. */
-static void test_sql_submit__refused_without_a_trace(void **state)
-{
-    struct world *world = *state;
-    char failure[8];
-
-    open_world(world);
-    fa_psql_exec(world->one, "BEGIN READ ONLY");
-    CHECK_STR(fa_psql_try(world->one, failure, "SELECT submit('a')"), "25006");
-    fa_psql_exec(world->one, "ROLLBACK");
-    fa_psql_exec(world->two, "SELECT pg_advisory_lock(hashtextextended('faina submit %s', 0))",
-                 world->schema);
-    fa_psql_exec(world->one, "SET lock_timeout = '100ms'");
-    CHECK_STR(fa_psql_try(world->one, failure, "SELECT submit('a')"), "55P03");
-    fa_psql_exec(world->two, "SELECT pg_advisory_unlock_all(); SET lock_timeout = '1s'; "
-                             "SELECT submit('a')");
-    CHECK_INT(fa_psql_int(world->two,
-                          "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' "
-                          "AND pid = %d",
-                          PQbackendPID(world->one)),
-              0);
-}
-
 /* ------------------------------------------------------------------------------------------
  * Dependencies
  */
 
 static void test_sql_submit__waits_for_others(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     struct fa_t *t = &world->t;
     struct fa_arena *arena = &t->arena;
     const char *good, *bad, *live, *ids[4];
 
-    open_world(world);
+    fa_sql_open(world);
     good = fa_t_make(t, FAINA_COMPLETED, "w");
     bad = fa_t_make(t, FAINA_FAILED, "w");
     live = fa_t_submit(t, .type = "live");
@@ -656,15 +407,15 @@ static void test_sql_submit__waits_for_others(void **state)
                                live, bad, live),
                fa_arena_printf(arena, "'a', depends_on => '{%s,%s,%s}'", live, bad, live));
     ids[0] =
-        sql_submit(world, world->one, fa_arena_printf(arena, "'x', depends_on => '{%s}'", live));
+        fa_sql_submit(world, world->one, fa_arena_printf(arena, "'x', depends_on => '{%s}'", live));
     ids[1] = fa_t_submit(t, .type = "x", .depends_on = &live, .depends_on_count = 1);
-    ids[2] = sql_submit(world, world->one,
-                        fa_arena_printf(arena,
-                                        "'x', depends_on => '{%s,%s}', "
-                                        "delay => '1 h'",
-                                        live, ids[0]));
+    ids[2] = fa_sql_submit(world, world->one,
+                           fa_arena_printf(arena,
+                                           "'x', depends_on => '{%s,%s}', "
+                                           "delay => '1 h'",
+                                           live, ids[0]));
     ids[3] =
-        sql_submit(world, world->one, fa_arena_printf(arena, "'x', depends_on => '{%s}'", live));
+        fa_sql_submit(world, world->one, fa_arena_printf(arena, "'x', depends_on => '{%s}'", live));
     CHECK_OK(t, fa_t_cancel(t, ids[3], NOBODY));
     fa_t_finish_task(t, live);
     fa_t_wait_status(t, ids[0], FAINA_PENDING);
@@ -679,17 +430,17 @@ static void test_sql_submit__waits_for_others(void **state)
 /* Ends and late links at the same moment, again and again: nobody waits for ever. */
 static void test_sql_submit__links_race_with_ends(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     struct fa_t *t = &world->t;
     int rounds = (int)fa_t_env_int("FA_RACE_ROUNDS", 30);
 
-    open_world(world);
+    fa_sql_open(world);
     for (int i = 0; i < rounds; i++) {
         const char *need = fa_t_make(t, FAINA_RUNNING, "w"), *waits;
 
         fa_psql_exec(world->one, "BEGIN");
-        waits = sql_submit(world, world->one,
-                           fa_arena_printf(&t->arena, "'x', depends_on => '{%s}'", need));
+        waits = fa_sql_submit(world, world->one,
+                              fa_arena_printf(&t->arena, "'x', depends_on => '{%s}'", need));
         if (i % 3 == 0)
             fa_psql_exec(world->one, "COMMIT");
         CHECK_OK(t, fa_t_complete(t, need, BY("w"), NULL));
@@ -707,11 +458,11 @@ static void test_sql_submit__links_race_with_ends(void **state)
 
 static void test_sql_submit__ten_thousand_at_once(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     struct fa_t *t = &world->t;
     int64_t claimed = 0, last = -1;
 
-    open_world(world);
+    fa_sql_open(world);
     fa_psql_exec(world->one, "BEGIN");
     CHECK_INT(fa_psql_int(world->one,
                           "SELECT count(DISTINCT id) FROM submit_many((SELECT jsonb_agg("
@@ -736,7 +487,7 @@ static void test_sql_submit__ten_thousand_at_once(void **state)
 }
 
 struct storm {
-    struct world *world;
+    struct fa_sql_world *world;
     PGconn *conns[8];
 };
 
@@ -760,12 +511,12 @@ static void submit_many_times(struct fa_t *mine, size_t index, void *arg)
  * and places are right. */
 static void test_sql_submit__many_sessions(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     struct storm storm = {.world = world};
     struct fa_t *t = &world->t;
     struct fa_t_crew *crew;
 
-    open_world(world);
+    fa_sql_open(world);
     for (size_t i = 0; i < FA_COUNT(storm.conns); i++)
         storm.conns[i] = fa_psql_connect(t->url);
     crew = fa_t_crew_start(t, FA_COUNT(storm.conns), submit_many_times, &storm);
@@ -787,10 +538,10 @@ static bool is_folded(struct fa_t *t, void *arg)
 /* The leader adds up what sessions have counted in rows of their own. */
 static void test_sql_submit__counts_are_folded(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     struct fa_t *t = &world->t;
 
-    open_world(world);
+    fa_sql_open(world);
     fa_psql_exec(world->one, "SELECT submit('a') FROM generate_series(1, 100)");
     fa_psql_exec(world->one, "SELECT submit('a', delay => '1 h', resources => '{r}')");
     fa_t_wait_until(is_folded, t, world->two, "no counts of sessions are left");
@@ -805,7 +556,7 @@ static void test_sql_submit__counts_are_folded(void **state)
 
 static void wait_for_work(struct fa_t *mine, size_t index, void *arg)
 {
-    struct world *world = arg;
+    struct fa_sql_world *world = arg;
     struct faina_claim claim = {.worker_id = "w", .wait_ms = FA_T_DEADLINE_MS};
 
     (void)index;
@@ -815,7 +566,7 @@ static void wait_for_work(struct fa_t *mine, size_t index, void *arg)
 }
 
 /* How long after the commit, and `delay_us`, the worker has it. */
-static int64_t wake_once(struct world *world, const char *arguments, int64_t delay_us)
+static int64_t wake_once(struct fa_sql_world *world, const char *arguments, int64_t delay_us)
 {
     struct fa_t_crew *crew = fa_t_crew_start(&world->t, 1, wait_for_work, world);
     int64_t done_us;
@@ -830,10 +581,10 @@ static int64_t wake_once(struct world *world, const char *arguments, int64_t del
 
 static void test_sql_submit__wakes_who_waits(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     int64_t best_us = INT64_MAX, best_due_us = INT64_MAX;
 
-    open_world(world);
+    fa_sql_open(world);
     for (int i = 0; i < TRIES; i++) {
         int64_t us = wake_once(world, "'a'", 0);
         int64_t due_us = wake_once(world, "'a', delay => '300 ms'", 300000);
@@ -854,14 +605,14 @@ static void test_sql_submit__wakes_who_waits(void **state)
 /* Applied by hand, again, from a file. */
 static void test_sql_submit__applies_twice(void **state)
 {
-    struct world *world = *state;
+    struct fa_sql_world *world = *state;
     const char *path = FA_SOURCE_ROOT "/src/sql/postgres/migrations/0005_submit.sql";
     char *text;
     FILE *file;
     size_t len;
 
-    open_world(world);
-    sql_submit(world, world->one, "'a', key => 'k'");
+    fa_sql_open(world);
+    fa_sql_submit(world, world->one, "'a', key => 'k'");
     file = fopen(path, "r");
     CHECK(file != NULL, "%s can't be read", path);
     text = fa_alloc(1 << 20);
@@ -876,21 +627,20 @@ static void test_sql_submit__applies_twice(void **state)
         PQclear(result);
     }
     free(text);
-    sql_submit(world, world->one, "'a', key => 'k'");
-    sql_submit(world, world->one, "'a', resources => '{r}'");
+    fa_sql_submit(world, world->one, "'a', key => 'k'");
+    fa_sql_submit(world, world->one, "'a', resources => '{r}'");
     fa_t_check_sound(&world->t);
 }
 
 int main(int argc, char **argv)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(test_sql_submit__##name, set_up, tear_down)
+#define TEST(name)                                                                                 \
+    cmocka_unit_test_setup_teardown(test_sql_submit__##name, fa_sql_set_up, fa_sql_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(makes_the_same_task),
         TEST(belongs_to_a_team),
         TEST(lives_like_any_other),
         TEST(resources_are_limited),
-        TEST(limits),
-        TEST(bodies_are_refused_by_field),
         TEST(keys_are_the_engines),
         TEST(a_list_may_repeat_a_key),
         TEST(second_waits_for_the_first),
@@ -899,7 +649,6 @@ int main(int argc, char **argv)
         TEST(an_open_transaction_blocks_nobody),
         TEST(goes_with_its_transaction),
         TEST(ids_follow_the_clock),
-        TEST(refused_without_a_trace),
         TEST(waits_for_others),
         TEST(links_race_with_ends),
         TEST(ten_thousand_at_once),

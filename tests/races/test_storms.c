@@ -260,6 +260,62 @@ static void test_storm__each_submit_gets_its_own_answer(struct fa_t *t)
 }
 
 /* ------------------------------------------------------------------------------------------
+ * Give up / submit
+ */
+
+enum { GIVERS = 4, GIVEN = 300 };
+
+struct giving {
+    atomic_bool give_up[GIVERS], is_over;
+    atomic_int got;
+};
+
+/* Waits for work again and again; somebody makes it give up at any moment. */
+static void wait_and_give_up(struct fa_t *mine, size_t index, void *arg)
+{
+    struct giving *giving = arg;
+    struct faina_claim claim = {.worker_id = "w", .limit = 2, .wait_ms = 3};
+
+    while (!giving->is_over) {
+        struct fa_op op = {.kind = FA_OP_CLAIM_NEXT,
+                           .claim = &claim,
+                           .arena = &mine->arena,
+                           .give_up = &giving->give_up[index]};
+
+        CHECK_INT(fa_service_claim_wait(mine->svc, &op, NULL), FAINA_OK);
+        giving->got += (int)op.tasks->count;
+        giving->give_up[index] = false;
+        fa_t_forget(mine);
+    }
+}
+
+static bool are_claimed(struct fa_t *t, void *arg)
+{
+    (void)arg;
+    CHECK_OK(t, fa_t_stats(t, NULL));
+    return t->op.stats->by_status[FAINA_CLAIMED] == GIVEN;
+}
+
+/* What was claimed has reached whoever it was claimed for. */
+static void test_storm__who_gives_up_leaves_nothing_behind(struct fa_t *t)
+{
+    struct giving giving = {0};
+    struct fa_t_crew *crew = fa_t_crew_start(t, GIVERS, wait_and_give_up, &giving);
+
+    for (size_t i = 0; i < GIVEN; i++) {
+        giving.give_up[i % GIVERS] = true;
+        if (i % 2)
+            fa_service_wake(t->svc);
+        fa_t_submit(t, .type = "x");
+        fa_t_forget(t);
+    }
+    fa_t_wait_until(are_claimed, t, NULL, "all are claimed");
+    giving.is_over = true;
+    fa_t_crew_join(crew);
+    CHECK_INT(giving.got, GIVEN);
+}
+
+/* ------------------------------------------------------------------------------------------
  * Close / wait
  */
 
@@ -313,6 +369,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_storm__limit_changes_meanwhile),
         FA_T_CASE(test_storm__nothing_is_handed_out_after_pause),
         FA_T_CASE(test_storm__each_submit_gets_its_own_answer),
+        FA_T_CASE_LOCAL(test_storm__who_gives_up_leaves_nothing_behind),
         FA_T_CASE(test_storm__close_wakes_all_waiters),
     };
 

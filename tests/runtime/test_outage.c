@@ -22,6 +22,13 @@ struct outage {
     atomic_int refused;
 };
 
+static void refuse(struct outage *outage, struct fa_op *ops, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        ops[i].code = fa_error_set(&ops[i].error, FAINA_UNAVAILABLE, "the engine is out");
+    atomic_fetch_add(&outage->refused, 1);
+}
+
 static void run(struct fa_service *service, struct fa_op *ops, size_t count)
 {
     struct outage *outage = (struct outage *)service;
@@ -29,10 +36,8 @@ static void run(struct fa_service *service, struct fa_op *ops, size_t count)
 
     if (mood != DOWN)
         outage->inner->ops->run(outage->inner, ops, count);
-    for (size_t i = 0; mood != FINE && i < count; i++)
-        ops[i].code = fa_error_set(&ops[i].error, FAINA_UNAVAILABLE, "the engine is out");
     if (mood != FINE)
-        atomic_fetch_add(&outage->refused, 1);
+        refuse(outage, ops, count);
 }
 
 static void wait_end(struct fa_service *service, const char *id, int64_t timeout_ms)
@@ -42,18 +47,17 @@ static void wait_end(struct fa_service *service, const char *id, int64_t timeout
     inner->ops->wait_end(inner, id, timeout_ms);
 }
 
-static uint64_t ready_mark(struct fa_service *service)
+/* A wait may begin before the engine is out, and end meanwhile. */
+static void claim_wait(struct fa_service *service, struct fa_op *op, int64_t wait_ms)
 {
-    struct fa_service *inner = ((struct outage *)service)->inner;
+    struct outage *outage = (struct outage *)service;
 
-    return inner->ops->ready_mark(inner);
-}
-
-static void wait_ready(struct fa_service *service, uint64_t mark, int64_t timeout_ms)
-{
-    struct fa_service *inner = ((struct outage *)service)->inner;
-
-    inner->ops->wait_ready(inner, mark, timeout_ms);
+    if (atomic_load(&outage->mood) == FINE)
+        outage->inner->ops->claim_wait(outage->inner, op, wait_ms);
+    else
+        run(service, op, 1);
+    if (op->code == FAINA_OK && atomic_load(&outage->mood) != FINE)
+        refuse(outage, op, 1);
 }
 
 static void wake(struct fa_service *service)
@@ -67,8 +71,7 @@ static const struct fa_service_ops outage_ops = {
     .name = "outage",
     .run = run,
     .wait_end = wait_end,
-    .ready_mark = ready_mark,
-    .wait_ready = wait_ready,
+    .claim_wait = claim_wait,
     .wake = wake,
 };
 

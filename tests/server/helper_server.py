@@ -76,14 +76,14 @@ class Local(http.client.HTTPConnection):
 class Server:
     """One running `faina serve`."""
 
-    def __init__(self, place, args, env, pass_fds=(), url=None):
+    def __init__(self, place, args, env, pass_fds=(), url=None, program=BIN):
         self.place = place
         url = url or place.url
         self.lines = []
         self.addresses = []
         self.ready = threading.Event()
         self.process = subprocess.Popen(
-            [BIN, "serve", "--url", url, *args], cwd=place.folder, env=environment(**env),
+            [program, "serve", "--url", url, *args], cwd=place.folder, env=environment(**env),
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
             pass_fds=pass_fds)
         self.reader = threading.Thread(target=self.read_log, daemon=True)
@@ -267,9 +267,10 @@ def wait_until(fact, what):
         time.sleep(0.01)
 
 
-def engines(on_postgres):
+def engines(on_sqlite, on_postgres):
     """What to run the tests on: a name, and a function that gives a fresh URL."""
-    yield "sqlite", lambda: "sqlite:faina.db"
+    if on_sqlite:
+        yield "sqlite", lambda: "sqlite:faina.db"
     postgres = os.environ.get("FA_POSTGRES_URL")
     if on_postgres and postgres:
         joint = "&" if "?" in postgres else "?"
@@ -303,11 +304,11 @@ def run_one(test, url, name):
         shutil.rmtree(place.folder, ignore_errors=True)
 
 
-def run(names, on_postgres=False):
+def run(names, on_sqlite=True, on_postgres=False):
     """Runs every test of a file; ends the program."""
     wanted = sys.argv[1:]
     counts = {"passed": 0, "failed": 0, "skipped": 0}
-    for engine, url in engines(on_postgres):
+    for engine, url in engines(on_sqlite, on_postgres):
         for name, test in sorted(names.items()):
             if name.startswith("test_") and (not wanted or name in wanted):
                 counts[run_one(test, url(), f"{name} [{engine}]")] += 1

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Events, workflows and joins over HTTP."""
-from helper_server import equal, is_true, run
+from helper_server import equal, is_true, run, wait_until
 
 CONTENT = """workflow: content
 triggers:
@@ -55,6 +55,35 @@ def test_a_workflow_from_end_to_end(place):
     equal((one["type"], one["tasks"], one["data"]["hash"]),
           ("object.created", answer["tasks"], "f00"))
     equal(server("GET", "/events/nothing", status=404).code(), "not_found")
+
+
+# A priority that is no number: the first join finds it when its member ends, the second when its
+# time is over.
+BROKEN = """workflow: broken
+joins:
+  - name: at-once
+    taskTypes: [a]
+    joinKey: k
+    task: { type: made, priority: "${tasks.a.output}" }
+  - name: too-late
+    taskTypes: [a, b]
+    joinKey: k
+    deadline: 50ms
+    onFailure: fire
+    task: { type: made, priority: "${tasks.a.output}" }
+"""
+
+
+def test_a_join_that_makes_no_task_is_logged(place):
+    server = place.serve()
+    put_yaml(server, "broken", BROKEN, 200)
+    task = server.held(type_="a", input={"k": 1})["id"]
+    server.act(task, "complete", workerId="w", output="high")
+    wait_until(lambda: len(server.log("a workflow could not make its task")) >= 2, server.lines)
+    lines = server.log("a workflow could not make its task")
+    equal([(line["level"], line["workflow"], line["part"]) for line in lines],
+          [("warn", "broken", "at-once"), ("warn", "broken", "too-late")])
+    is_true(all("priority" in line["why"] for line in lines), lines)
 
 
 def test_definitions(place):

@@ -120,9 +120,9 @@ static void add_params(struct fa_buf *out, size_t first, size_t count)
     fa_buf_add_char(out, ')');
 }
 
-/* Makes a statement that inserts WIDE rows out of one that inserts the parameters as they are; false
- * when this one does something else. OR FAIL: what fails here undoes the whole transaction anyway, so
- * SQLite need not be ready to undo the rows that came before in the same statement. */
+/* Makes a statement that inserts WIDE rows out of one that inserts the parameters as they are;
+ * false when this one does something else. OR FAIL: what fails here undoes the whole transaction
+ * anyway, so SQLite need not be ready to undo the rows that came before in the same statement. */
 static bool widen(const char *text, size_t param_count, struct fa_buf *out)
 {
     static const char insert[] = "INSERT INTO";

@@ -161,6 +161,32 @@ static void test_writer__what_is_no_number_is_null(void **state)
     fa_buf_finish(&out);
 }
 
+static void test_writer__members(void **state)
+{
+    const char *const texts[] = {"a", "b"};
+    struct fa_json_writer w;
+    struct fa_buf out;
+
+    fa_buf_init(&out, 1000);
+    fa_json_writer_init(&w, &out, 0);
+    fa_json_begin_object(&w);
+    fa_json_opt_str(&w, "left out", NULL);
+    fa_json_opt_raw(&w, "left out", NULL);
+    fa_json_opt_strs(&w, "left out", texts, 0);
+    fa_json_set_str(&w, "s", NULL);
+    fa_json_set_int(&w, "i", -3);
+    fa_json_set_double(&w, "d", 0.5);
+    fa_json_set_bool(&w, "b", true);
+    fa_json_set_raw(&w, "r", NULL);
+    fa_json_opt_str(&w, "os", "x");
+    fa_json_opt_raw(&w, "or", "[1]");
+    fa_json_opt_strs(&w, "ol", texts, 2);
+    fa_json_end_object(&w);
+    assert_string_equal(out.ptr, "{\"s\":null,\"i\":-3,\"d\":0.5,\"b\":true,\"r\":null,"
+                                 "\"os\":\"x\",\"or\":[1],\"ol\":[\"a\",\"b\"]}");
+    fa_buf_finish(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +196,7 @@ int main(void)
         cmocka_unit_test(test_writer__a_special_byte_anywhere),
         cmocka_unit_test(test_writer__integers),
         cmocka_unit_test(test_writer__what_is_no_number_is_null),
+        cmocka_unit_test(test_writer__members),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -364,6 +364,33 @@ static void test_post__one_that_is_gone_takes_nothing(struct fa_t *t)
     fa_post_close(post);
 }
 
+/* There when it is asked first, and gone once it has its tasks. */
+static bool is_gone_later(const struct fa_posted *posted)
+{
+    return posted->ops[0].tasks != NULL && posted->ops[0].tasks->count > 0;
+}
+
+static void test_post__one_that_goes_meanwhile_gives_back(struct fa_t *t)
+{
+    struct fa_post *post = open_post(t);
+    const char *id = fa_t_submit(t, .type = "t");
+    struct letter gone, next;
+
+    letter_claim(&gone, NULL, LONG_MS);
+    gone.posted.is_gone = is_gone_later;
+    CHECK_INT(fa_post_claim_wait(post, &gone.posted), FAINA_OK);
+    await(&gone);
+    CHECK_INT(gone.op.tasks->count, 0);
+    letter_claim(&next, NULL, LONG_MS);
+    CHECK_INT(fa_post_claim_wait(post, &next.posted), FAINA_OK);
+    await(&next);
+    CHECK_STR(next.op.tasks->items[0].id, id);
+    CHECK_INT(next.op.tasks->items[0].attempts, 1); /* the other one was not spent */
+    letter_finish(&gone);
+    letter_finish(&next);
+    fa_post_close(post);
+}
+
 static void test_post__a_bad_claim_is_refused_at_once(struct fa_t *t)
 {
     struct fa_post *post = open_post(t);
@@ -508,6 +535,7 @@ int main(int argc, char **argv)
         FA_T_CASE_LOCAL(test_post__work_reaches_the_one_that_can_do_it),
         FA_T_CASE_LOCAL(test_post__claims_end_in_time),
         FA_T_CASE_LOCAL(test_post__one_that_is_gone_takes_nothing),
+        FA_T_CASE_LOCAL(test_post__one_that_goes_meanwhile_gives_back),
         FA_T_CASE_LOCAL(test_post__a_bad_claim_is_refused_at_once),
         FA_T_CASE_LOCAL(test_post__waits_end_with_the_task),
         FA_T_CASE_LOCAL(test_post__a_wait_answers_with_the_present_state),

@@ -220,6 +220,7 @@ static void test_row__a_held_task_can_be_read_in_part(void **state)
 struct scan {
     struct fa_arena *arena;
     struct fa_row row;
+    bool has_payload;
     size_t count;
 };
 
@@ -227,7 +228,7 @@ static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
 {
     struct scan *scan = ctx;
 
-    fa_row_from_ready_scan(columns, scan->arena, &scan->row);
+    fa_row_from_ready_scan(columns, scan->arena, scan->has_payload, &scan->row);
     scan->count++;
 }
 
@@ -236,21 +237,79 @@ static void test_row__the_line_tells_the_same(void **state)
     struct store store;
     struct faina_error err = {0};
     struct fa_row *row;
-    struct scan scan = {.arena = &store.arena};
 
     store_open(&store);
     store_begin(&store);
     row = add_full(&store, 0);
     store_commit(&store);
-    CHECK_INT(fa_db_one(store.db, FA_SQL_READY_SCAN,
-                        (struct fa_value[]){fa_value_int(row->lane->id), fa_value_int(INT64_MIN),
-                                            fa_value_int(0), fa_value_int(10)},
-                        4, sink_scan, &scan, &err),
+    for (int has_payload = 0; has_payload <= 1; has_payload++) {
+        struct scan scan = {.arena = &store.arena, .has_payload = has_payload};
+
+        CHECK_INT(fa_db_one(store.db, FA_SQL_READY_SCAN,
+                            (struct fa_value[]){fa_value_int(row->lane->id),
+                                                fa_value_int(INT64_MIN), fa_value_int(0),
+                                                fa_value_int(10), fa_value_int(has_payload)},
+                            5, sink_scan, &scan, &err),
+                  FAINA_OK);
+        CHECK_INT(scan.count, 1);
+        scan.row.lane = row->lane; /* the caller's to set */
+        check_asked(&scan.row, row);
+        check_standing(&scan.row, row);
+        CHECK_INT(scan.row.has_payload, has_payload);
+        if (has_payload)
+            check_payload(&scan.row, row);
+        else
+            CHECK_TRUE(scan.row.input == NULL && scan.row.spec == NULL);
+    }
+    store_close(&store);
+}
+
+static void test_row__subtasks_come_whole_wherever_they_are(void **state)
+{
+    const struct fa_row parent = {.id = {5, 77}};
+    struct fa_row *made[FA_COUNT(places)], got[FA_COUNT(places) + 1];
+    size_t count = FA_COUNT(got);
+    struct store store;
+    struct faina_error err = {0};
+
+    store_open(&store);
+    store_begin(&store);
+    for (size_t i = 0; i < FA_COUNT(places); i++)
+        made[i] = add_full(&store, i);
+    CHECK_INT(fa_unit_flush(&store.unit, &err), FAINA_OK);
+    CHECK_INT(fa_rows_load_children(&store.unit.source, &parent, 0, false, got, &count,
+                                    &store.arena, &err),
               FAINA_OK);
-    CHECK_INT(scan.count, 1);
-    scan.row.lane = row->lane; /* the caller's to set */
-    check_asked(&scan.row, row);
-    check_standing(&scan.row, row);
+    CHECK_INT(count, FA_COUNT(places));
+    for (size_t i = 0; i < count; i++) {
+        CHECK_TRUE(got[i].lane == made[i]->lane);
+        check_asked(&got[i], made[i]);
+        check_standing(&got[i], made[i]);
+        check_payload(&got[i], made[i]);
+        CHECK_TRUE(got[i].has_parent_tail && got[i].parent_tail == 77);
+    }
+    count = 2; /* some of them, after one of them */
+    CHECK_INT(fa_rows_load_children(&store.unit.source, &parent, made[3]->id.key, false, got,
+                                    &count, &store.arena, &err),
+              FAINA_OK);
+    CHECK_INT(count, 2);
+    CHECK_INT(got[0].id.key, made[4]->id.key);
+    CHECK_INT(got[1].id.key, made[5]->id.key);
+    count = FA_COUNT(got); /* only how they ended */
+    CHECK_INT(fa_rows_load_children(&store.unit.source, &parent, 0, true, got, &count, &store.arena,
+                                    &err),
+              FAINA_OK);
+    CHECK_INT(count, FA_COUNT(places));
+    for (size_t i = 0; i < count; i++) {
+        CHECK_TRUE(fa_id_equal(got[i].id, made[i]->id) && got[i].lane == made[i]->lane);
+        CHECK_STR(got[i].name, made[i]->name);
+        CHECK_STATUS(got[i].status, made[i]->status);
+        CHECK_STR(got[i].error, made[i]->error);
+        CHECK_STR(got[i].output, made[i]->output);
+        CHECK_INT(got[i].deleted_us, made[i]->deleted_us);
+        CHECK_TRUE(got[i].input == NULL);
+    }
+    store_rollback(&store);
     store_close(&store);
 }
 
@@ -490,6 +549,7 @@ int main(void)
         cmocka_unit_test(test_row__nothing_comes_back_as_nothing),
         cmocka_unit_test(test_row__a_held_task_can_be_read_in_part),
         cmocka_unit_test(test_row__the_line_tells_the_same),
+        cmocka_unit_test(test_row__subtasks_come_whole_wherever_they_are),
         cmocka_unit_test(test_row__the_short_line_tells_the_same_or_declines),
         cmocka_unit_test(test_row__what_is_not_there),
         cmocka_unit_test(test_row__a_status_that_there_is_not_is_refused),

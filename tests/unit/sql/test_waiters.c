@@ -1,5 +1,5 @@
 /*
- * test_waiters.c - sleeping until a task ends, or until there may be work.
+ * test_waiters.c - sleeping until a task ends.
  */
 #include "unit/sql/asleep.h"
 
@@ -41,24 +41,12 @@ static void *sleep_for_task(void *arg)
     return NULL;
 }
 
-static void *sleep_for_work(void *arg)
-{
-    struct sleeper *mine = arg;
-    uint64_t mark = fa_waiters_ready_mark(mine->waiters);
-
-    fa_t_publish(&mine->tid);
-    fa_waiters_wait_ready(mine->waiters, mark, mine->timeout_ms);
-    mine->is_woken = fa_waiters_ready_mark(mine->waiters) != mark;
-    return NULL;
-}
-
-static void start(struct sleeper *sleeper, struct fa_waiters *waiters, void *(*run)(void *),
-                  struct fa_id id)
+static void start(struct sleeper *sleeper, struct fa_waiters *waiters, struct fa_id id)
 {
     sleeper->waiters = waiters;
     sleeper->id = id;
     sleeper->timeout_ms = LONG_MS;
-    CHECK_INT(pthread_create(&sleeper->handle, NULL, run, sleeper), 0);
+    CHECK_INT(pthread_create(&sleeper->handle, NULL, sleep_for_task, sleeper), 0);
     fa_t_wait_asleep(&sleeper->tid);
 }
 
@@ -93,7 +81,6 @@ static void test_waiters__the_time_runs_out(void **state)
         fa_waiter_sleep(&waiter, timeouts[i]);
         CHECK_TRUE(!waiter.is_woken);
         fa_waiter_end(&waiter);
-        fa_waiters_wait_ready(waiters, fa_waiters_ready_mark(waiters), timeouts[i]);
     }
     fa_waiters_destroy(waiters);
 }
@@ -106,7 +93,7 @@ static void test_waiters__an_end_wakes_all_who_wait_for_it(void **state)
     struct fa_id id = id_of(42);
 
     for (size_t i = 0; i < THREADS; i++)
-        start(&sleepers[i], waiters, sleep_for_task, id);
+        start(&sleepers[i], waiters, id);
     fa_waiters_tell_ended(waiters, &id, 1);
     for (size_t i = 0; i < THREADS; i++) {
         pthread_join(sleepers[i].handle, NULL);
@@ -181,37 +168,6 @@ static void test_waiters__many_ends_at_once(void **state)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Work
- */
-
-static void test_waiters__work_after_the_mark_is_not_missed(void **state)
-{
-    struct fa_waiters *waiters = fa_waiters_create();
-    uint64_t mark = fa_waiters_ready_mark(waiters);
-
-    fa_waiters_tell_ready(waiters, FA_TYPES_ALL);
-    CHECK_TRUE(fa_waiters_ready_mark(waiters) != mark);
-    fa_waiters_wait_ready(waiters, mark, LONG_MS);
-    fa_waiters_destroy(waiters);
-}
-
-static void test_waiters__work_wakes_all_who_look_for_it(void **state)
-{
-    enum { THREADS = 8 };
-    struct fa_waiters *waiters = fa_waiters_create();
-    struct sleeper sleepers[THREADS] = {0};
-
-    for (size_t i = 0; i < THREADS; i++)
-        start(&sleepers[i], waiters, sleep_for_work, id_of(0));
-    fa_waiters_tell_ready(waiters, FA_TYPES_ALL);
-    for (size_t i = 0; i < THREADS; i++) {
-        pthread_join(sleepers[i].handle, NULL);
-        CHECK_TRUE(sleepers[i].is_woken);
-    }
-    fa_waiters_destroy(waiters);
-}
-
-/* ------------------------------------------------------------------------------------------
  * Closing
  */
 
@@ -224,16 +180,15 @@ static void test_waiters__closing_wakes_everybody(void **state)
     struct fa_waiter waiter;
 
     for (size_t i = 0; i < THREADS; i++)
-        start(&sleepers[i], waiters, i % 2 ? sleep_for_work : sleep_for_task, id_of((int64_t)i));
+        start(&sleepers[i], waiters, id_of((int64_t)i));
     fa_waiters_close(waiters);
     for (size_t i = 0; i < THREADS; i++) {
         pthread_join(sleepers[i].handle, NULL);
-        CHECK_TRUE(!sleepers[i].is_woken); /* nothing has ended, and there is no work */
+        CHECK_TRUE(!sleepers[i].is_woken); /* nothing has ended */
     }
     fa_waiter_begin(&waiter, waiters, id_of(1));
     fa_waiter_sleep(&waiter, LONG_MS);
     fa_waiter_end(&waiter);
-    fa_waiters_wait_ready(waiters, fa_waiters_ready_mark(waiters), LONG_MS);
     fa_waiters_close(waiters);
     fa_waiters_destroy(waiters);
     fa_waiters_destroy(NULL);
@@ -248,8 +203,6 @@ int main(void)
         cmocka_unit_test(test_waiters__other_tasks_wake_nobody),
         cmocka_unit_test(test_waiters__one_who_left_is_forgotten),
         cmocka_unit_test(test_waiters__many_ends_at_once),
-        cmocka_unit_test(test_waiters__work_after_the_mark_is_not_missed),
-        cmocka_unit_test(test_waiters__work_wakes_all_who_look_for_it),
         cmocka_unit_test(test_waiters__closing_wakes_everybody),
     };
 

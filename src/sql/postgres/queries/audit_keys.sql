@@ -3,5 +3,5 @@ SELECT (SELECT count(*) FROM task_key k
         WHERE NOT EXISTS (SELECT 1 FROM task t WHERE t.id = k.task))
      + (SELECT count(*) FROM task t JOIN task_standing s ON s.id = t.id
         WHERE s.deleted_us IS NULL
-          AND (t.key IS NOT NULL OR t.input_hash IS NOT NULL OR t.child IS NOT NULL)
+          AND (t.key IS NOT NULL OR t.input_hash IS NOT NULL)
           AND NOT EXISTS (SELECT 1 FROM task_key k WHERE k.task = t.id))

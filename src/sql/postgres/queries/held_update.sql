@@ -1,7 +1,8 @@
--- How held tasks stand now. Primary key; no index changes, so the update is HOT.
+-- How held tasks stand now. Primary key; no index changes, so the update is HOT. A task's lane is
+-- another when it was given back with more resources and claimed again in one transaction.
 UPDATE held s
-SET status = p.status, version = p.version, fence = p.fence, attempts = p.attempts, flags = p.flags,
-    progress = p.progress, updated_us = p.updated_us, claimed_us = p.claimed_us,
+SET lane = p.lane, status = p.status, version = p.version, fence = p.fence, attempts = p.attempts,
+    flags = p.flags, progress = p.progress, updated_us = p.updated_us, claimed_us = p.claimed_us,
     started_us = p.started_us, lease_us = p.lease_us, worker = p.worker, state = p.state,
     error = p.error, metadata = p.metadata
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],

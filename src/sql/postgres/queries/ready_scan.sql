@@ -1,14 +1,16 @@
--- The best tasks of lanes after a place in each, without their payloads, locked for us; those that
--- another node is just taking are skipped. Walks the primary key of `ready` from there and reads no
--- more than the limit, however many wait.
+-- The best tasks of lanes after a place in each, with their payloads where `whole` is not 0, locked
+-- for us; those that another node is just taking are skipped. Walks the primary key of `ready` from
+-- there and reads no more than the limit, however many wait.
 SELECT p.n, t.id, t.tail, t.lane, t.rank, t.created_us, t.max_attempts, t.run_at_us, t.name, t.key,
        t.input_hash, t.parent, t.child, t.depth,
        CASE WHEN t.team IS NOT NULL THEN (SELECT m.id FROM team m WHERE m.id = t.team) END,
        t.created_by, t.retry_base_ms, t.retry_factor, t.retry_max_ms,
        r.version, r.fence, r.attempts, r.flags, r.progress, r.state, r.updated_us, r.claimed_us,
-       r.started_us, r.error, r.metadata, r.run_at_us
-FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
-     WITH ORDINALITY AS p (lane, rank, id, most, n)
+       r.started_us, r.error, r.metadata, r.run_at_us,
+       CASE WHEN p.whole <> 0 THEN t.input END, CASE WHEN p.whole <> 0 THEN t.metadata END,
+       CASE WHEN p.whole <> 0 THEN t.spec END
+FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])
+     WITH ORDINALITY AS p (lane, rank, id, most, whole, n)
 CROSS JOIN LATERAL (
     SELECT * FROM ready
     WHERE ready.lane = p.lane AND (ready.rank, ready.id) > (p.rank, p.id)
