@@ -7,6 +7,7 @@
 #include "sql/sqlite/db_sqlite.h"
 
 #include "generated/sqlite_migrations.h"
+#include "sql/sqlite/log_file.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -508,7 +509,8 @@ enum faina_code fa_sqlite_open(struct fa_db **out, const struct fa_sqlite_option
         db->path = strdup(options->path);
     if (!options->is_reader)
         flags |= SQLITE_OPEN_CREATE;
-    rc = sqlite3_open_v2(options->path ? options->path : ":memory:", &db->handle, flags, NULL);
+    rc = sqlite3_open_v2(options->path ? options->path : ":memory:", &db->handle, flags,
+                         options->path ? fa_log_file_layer() : NULL);
     code = rc == SQLITE_OK ? configure(db, options, err) : refuse(db, rc, "opening", err);
     if (code != FAINA_OK) {
         sqlite_close(&db->base);

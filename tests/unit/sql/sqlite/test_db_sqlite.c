@@ -245,6 +245,69 @@ static void test_db_sqlite__many_rows_in_one_call(void **state)
     fa_db_close(db);
 }
 
+/* Keys, which are inserted in eights. The bad one has no task, which is refused. */
+static void bind_key(void *ctx, size_t row, struct fa_value *params)
+{
+    const size_t *bad = ctx;
+
+    params[0] = fa_value_int((int64_t)row + 1);
+    params[1] = row == *bad ? (struct fa_value){.kind = FA_NULL} : fa_value_int((int64_t)row + 100);
+}
+
+static enum faina_code put_keys(struct fa_db *db, size_t rows, size_t bad, struct faina_error *err)
+{
+    struct fa_db_call call = {.sql = FA_SQL_KEY_INSERT,
+                              .rows = rows,
+                              .param_count = 2,
+                              .bind = bind_key,
+                              .bind_ctx = &bad};
+
+    return fa_db_run(db, &call, err);
+}
+
+static int64_t count_keys(void)
+{
+    sqlite3 *raw = raw_open(path);
+    int64_t count = raw_int(raw, "SELECT count(*) FROM task_key WHERE task = hash + 99");
+
+    raw_close(raw);
+    return count;
+}
+
+static void test_db_sqlite__any_number_of_rows_is_inserted(void **state)
+{
+    static const size_t counts[] = {1, 7, 8, 9, 15, 16, 17, 1000};
+
+    for (size_t i = 0; i < FA_COUNT(counts); i++) {
+        struct fa_db *db = open_store(path);
+        struct faina_error err = {0};
+
+        must(fa_db_begin(db, true, &err), &err);
+        must(put_keys(db, counts[i], SIZE_MAX, &err), &err);
+        must(fa_db_commit(db, &err), &err);
+        CHECK_INT(count_keys(), counts[i]);
+        fa_db_close(db);
+        CHECK_INT(unlink(path), 0);
+    }
+}
+
+static void test_db_sqlite__a_bad_row_among_many_undoes_all(void **state)
+{
+    static const size_t places[] = {0, 3, 7, 8, 15, 18};
+    struct fa_db *db = open_store(path);
+
+    for (size_t i = 0; i < FA_COUNT(places); i++) {
+        struct faina_error err = {0};
+
+        must(fa_db_begin(db, true, &err), &err);
+        CHECK_TRUE(put_keys(db, 19, places[i], &err) != FAINA_OK);
+        CHECK(strstr(err.message, "key_insert") != NULL, "%s", err.message);
+        fa_db_rollback(db);
+        CHECK_INT(count_keys(), 0);
+    }
+    fa_db_close(db);
+}
+
 /* ------------------------------------------------------------------------------------------
  * Transactions
  */
@@ -535,6 +598,8 @@ int main(void)
         TEST(test_db_sqlite__a_large_text_comes_back),
         TEST(test_db_sqlite__numbers_come_back),
         TEST(test_db_sqlite__many_rows_in_one_call),
+        TEST(test_db_sqlite__any_number_of_rows_is_inserted),
+        TEST(test_db_sqlite__a_bad_row_among_many_undoes_all),
         TEST(test_db_sqlite__commit_keeps_and_rollback_forgets),
         TEST(test_db_sqlite__a_reader_sees_one_moment),
         TEST(test_db_sqlite__a_reader_writes_nothing),
