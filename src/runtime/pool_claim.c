@@ -21,8 +21,8 @@
 #define PAUSE_MAX_US 5000000
 /* Work for this long is claimed ahead of free slots (P1) ... */
 #define AHEAD_US 20000
-/* ... but not more than this many tasks. */
-#define AHEAD_MAX 1000
+/* ... but not more than this many tasks: half of them are claimed at once. */
+#define AHEAD_MAX (2 * FA_CLAIM_LIMIT_MAX)
 /* Subtasks that a parent resumes with: how many are read at once, and how much they may be. */
 #define CHILDREN_PAGE 250
 #define CHILDREN_SIZE_MAX ((size_t)256 * 1024 * 1024)
