@@ -121,24 +121,40 @@ static void add_params(struct fa_buf *out, size_t first, size_t count)
     fa_buf_add_char(out, ')');
 }
 
+/* Lines are broken anywhere. */
+static bool is_same_but_space(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        a += strspn(a, " \n");
+        b += strspn(b, " \n");
+        if (*a != *b || *a == '\0')
+            return *a == *b;
+    }
+}
+
 /* Makes a statement that inserts WIDE rows out of one that inserts the parameters as they are;
  * false when this one does something else. OR FAIL: what fails here undoes the whole transaction
  * anyway, so SQLite need not be ready to undo the rows that came before in the same statement. */
 static bool widen(const char *text, size_t param_count, struct fa_buf *out)
 {
-    static const char insert[] = "INSERT INTO";
-    size_t into = strlen(insert), end = strlen(text);
-    struct fa_buf list;
+    static const char insert[] = "INSERT INTO ", values[] = "VALUES ";
+    const char *list = strstr(text, values);
+    size_t into = strlen(insert);
+    struct fa_buf all;
     bool is_plain;
 
-    fa_buf_init(&list, SIZE_MAX / 2);
-    add_params(&list, 1, param_count);
-    is_plain = strncmp(text, insert, into) == 0 && end > list.len &&
-               memcmp(text + end - list.len, list.ptr, list.len) == 0;
-    fa_buf_finish(&list);
+    if (strncmp(text, "INSERT ", strlen("INSERT ")) != 0 || list == NULL)
+        return false;
+    fa_buf_init(&all, SIZE_MAX / 2);
+    add_params(&all, 1, param_count);
+    is_plain = is_same_but_space(list + strlen(values), all.ptr);
+    fa_buf_finish(&all);
     if (!is_plain)
         return false;
-    fa_buf_printf(out, "INSERT OR FAIL INTO%s", text + into);
+    if (strncmp(text, insert, into) == 0)
+        fa_buf_printf(out, "INSERT OR FAIL INTO %s", text + into);
+    else
+        fa_buf_add_str(out, text);
     for (size_t row = 1; row < WIDE; row++) {
         fa_buf_add_char(out, ',');
         add_params(out, row * param_count + 1, param_count);
