@@ -589,6 +589,17 @@ enum faina_code fa_do_claim(struct fa_unit *unit, struct fa_op *op)
     return fa_answer(unit, op, row);
 }
 
+/* A task that waits is started by whoever comes, but not by a worker who believes that he has it:
+ * his claim, which the fence names, has been taken from him since. */
+static enum faina_code check_unclaimed(struct fa_unit *unit, struct fa_row *row, struct fa_op *op)
+{
+    if (op->by.fence != 0)
+        return fa_error_set(&op->error, FAINA_TASK_NOT_CLAIMED,
+                            "the task is no longer claimed: the claim with fence %lld has ended",
+                            (long long)op->by.fence);
+    return fa_check_permits(unit, row, op);
+}
+
 enum faina_code fa_do_start(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
@@ -604,8 +615,7 @@ enum faina_code fa_do_start(struct fa_unit *unit, struct fa_op *op)
     }
     if (fa_rule_find(row->status, FA_START) == NULL)
         return fa_refuse(row, FA_START, op);
-    code =
-        row->status == FAINA_CLAIMED ? fa_check_holder(row, op) : fa_check_permits(unit, row, op);
+    code = row->status == FAINA_CLAIMED ? fa_check_holder(row, op) : check_unclaimed(unit, row, op);
     if (code != FAINA_OK)
         return code;
     fa_unit_apply(

@@ -338,6 +338,23 @@ static void test_transitions__start_again_changes_nothing(struct fa_t *t)
     CHECK_STR(fa_t_picture(t, id), before);
 }
 
+/* A worker who is late doesn't take back what was taken from him. */
+static void test_transitions__start_of_a_claim_that_has_ended(struct fa_t *t)
+{
+    const char *id = fa_t_make(t, FAINA_CLAIMED, "w");
+    struct faina_by late = BY("w");
+    const char *before;
+
+    CHECK_OK(t, fa_t_get(t, id));
+    late.fence = t->task->fence;
+    CHECK_OK(t, fa_t_retry(t, id, NOBODY));
+    before = fa_t_picture(t, id);
+    CHECK_CODE(t, fa_t_start(t, id, late), FAINA_TASK_NOT_CLAIMED);
+    CHECK_STR(fa_t_picture(t, id), before);
+    CHECK_OK(t, fa_t_start(t, id, BY("w"))); /* without a fence it is a claim of its own */
+    CHECK_TRUE(t->task->fence > late.fence);
+}
+
 static void test_transitions__start_without_worker_is_held_by_nobody(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "x");
@@ -440,6 +457,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_transitions__version_grows_by_one),
         FA_T_CASE(test_transitions__start_from_pending_claims_too),
         FA_T_CASE(test_transitions__start_again_changes_nothing),
+        FA_T_CASE(test_transitions__start_of_a_claim_that_has_ended),
         FA_T_CASE(test_transitions__start_without_worker_is_held_by_nobody),
         FA_T_CASE(test_transitions__release_gives_the_attempt_back),
         FA_T_CASE(test_transitions__progress_tells_and_renews),

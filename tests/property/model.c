@@ -298,7 +298,9 @@ static void do_claim(struct fa_m *model, struct fa_m_step *step, struct fa_m_tas
 static void do_start(struct fa_m *model, struct fa_m_step *step, struct fa_m_task *task)
 {
     if (task->status == FAINA_PENDING) {
-        if (!has_permits(model, task->resources))
+        if (step->fence != 0)
+            step->code = FAINA_TASK_NOT_CLAIMED;
+        else if (!has_permits(model, task->resources))
             step->code = FAINA_OVERLOADED;
         else
             take(task, step->worker, FAINA_RUNNING);
