@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 
+#include <libpq-fe.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -185,46 +186,23 @@ static void test_fleet__others_go_on_while_one_is_stopped(void **state)
  * The leader
  */
 
-/* Stops it where it has no transaction open: within one it would keep its locks until it goes on
- * (docs/postgres.md), and somebody else could not do its chores. */
-static void stop_outside_transactions(struct fa_n_world *world, struct fa_n *node, const char *name)
-{
-    for (;;) {
-        fa_n_signal(node, SIGSTOP);
-        rest_ms(50);
-        if (fa_psql_int(world->raw,
-                        "SELECT count(*) FROM pg_stat_activity"
-                        " WHERE application_name = '%s' AND xact_start IS NOT NULL",
-                        name) == 0)
-            return;
-        fa_n_signal(node, SIGCONT);
-        rest_ms(50);
-    }
-}
-
 static void test_fleet__leader_pauses_past_its_lease(void **state)
 {
     struct fa_n_world *world = *state;
     struct fa_n leader;
-    char url[FA_T_PATH_SIZE], name[64];
     int64_t epoch;
     char holder[FA_PSQL_TEXT_SIZE], now[FA_PSQL_TEXT_SIZE];
     const char *id;
 
     fa_psql_need_engine();
-    snprintf(name, sizeof name, "leader-%d", (int)getpid());
-    fa_psql_with(world->t.url, "application_name", name, url);
-    fa_n_start(&leader, FA_N_OPEN, url, 0);
+    fa_n_start(&leader, FA_N_OPEN, world->t.url, 0);
     fa_n_await(&world->board->ready, 1, "the first node is open");
     fa_n_open(world);
     while (fa_psql_int(world->raw, "SELECT count(*) FROM leader WHERE until_us > clock_us()") < 1)
         rest_ms(10);
-    CHECK_TRUE(fa_psql_int(world->raw,
-                           "SELECT count(*) FROM pg_stat_activity WHERE application_name = '%s'",
-                           name) > 0);
     epoch = fa_psql_int(world->raw, "SELECT epoch FROM leader");
     fa_psql_text(world->raw, holder, "SELECT holder FROM leader");
-    stop_outside_transactions(world, &leader, name);
+    fa_n_signal(&leader, SIGSTOP);
     id = fa_t_submit(&world->t, .type = "x");
     CHECK_OK(&world->t, fa_t_claim_for(&world->t, id, "dead", 100));
     fa_t_wait_status(&world->t, id, FAINA_PENDING); /* somebody does the chores */
@@ -239,6 +217,51 @@ static void test_fleet__leader_pauses_past_its_lease(void **state)
     fa_n_end(&leader);
 }
 
+static bool waits_at_the_fence(struct fa_t *t, void *arg)
+{
+    struct fa_n_world *world = arg;
+
+    (void)t;
+    return fa_psql_int(world->raw,
+                       "SELECT count(*) FROM pg_stat_activity"
+                       " WHERE application_name = 'stopped-%d'"
+                       " AND wait_event_type = 'Lock' AND query LIKE '%%FOR SHARE%%'",
+                       (int)getpid()) > 0;
+}
+
+/* It has just been told that it leads, and holds a lock on that, when it is stopped. */
+static void test_fleet__leader_stopped_within_a_transaction(void **state)
+{
+    struct fa_n_world *world = *state;
+    struct fa_n leader;
+    char url[FA_T_PATH_SIZE], name[64];
+    const char *id;
+    PGconn *locker;
+
+    fa_psql_need_engine();
+    snprintf(name, sizeof name, "stopped-%d", (int)getpid());
+    fa_psql_with(world->t.url, "application_name", name, url);
+    fa_n_start(&leader, FA_N_OPEN, url, 0);
+    fa_n_await(&world->board->ready, 1, "the first node is open");
+    fa_n_open(world);
+    while (fa_psql_int(world->raw, "SELECT count(*) FROM leader WHERE until_us > clock_us()") < 1)
+        rest_ms(10);
+    locker = fa_psql_connect(world->t.url);
+    fa_psql_exec(locker, "BEGIN; SELECT * FROM leader FOR UPDATE");
+    fa_t_wait_until(waits_at_the_fence, &world->t, world, "the leader wants to do its chores");
+    fa_n_signal(&leader, SIGSTOP);
+    fa_psql_exec(locker, "COMMIT");
+    PQfinish(locker);
+    id = fa_t_submit(&world->t, .type = "x");
+    CHECK_OK(&world->t, fa_t_claim_for(&world->t, id, "dead", 100));
+    fa_t_wait_status(&world->t, id, FAINA_PENDING); /* somebody else does them */
+    fa_n_signal(&leader, SIGCONT);
+    CHECK_OK(&world->t, fa_t_claim_for(&world->t, id, "dead", 100));
+    fa_t_wait_status(&world->t, id, FAINA_PENDING);
+    world->board->is_over = true;
+    fa_n_end(&leader);
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fa_n_set_up, fa_n_tear_down)
@@ -248,6 +271,7 @@ int main(int argc, char **argv)
         TEST(test_fleet__sleeper_that_wakes_up_late),
         TEST(test_fleet__others_go_on_while_one_is_stopped),
         TEST(test_fleet__leader_pauses_past_its_lease),
+        TEST(test_fleet__leader_stopped_within_a_transaction),
     };
 
     if (fa_n_is_node(argc, argv))

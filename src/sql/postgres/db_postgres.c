@@ -287,8 +287,7 @@ static enum faina_code read_answers(struct pg *pg, size_t end, struct faina_erro
     return code;
 }
 
-/* Everything up to the sync that ends a pipeline, whatever it says. False: the connection is lost.
- */
+/* Everything up to the sync that was sent, whatever it says. False: the connection is lost. */
 static bool read_to_sync(struct pg *pg)
 {
     for (int nulls = 0;;) {
@@ -309,11 +308,6 @@ static bool read_to_sync(struct pg *pg)
     }
     pg->sent_count = pg->sent_next = 0;
     pg->owes_sync = false;
-    pg->in_pipeline = false;
-    if (!PQexitPipelineMode(pg->conn)) {
-        drop_connection(pg);
-        return false;
-    }
     return true;
 }
 
@@ -327,7 +321,13 @@ static bool end_pipeline(struct pg *pg)
         return false;
     }
     pg->owes_sync = true;
-    return read_to_sync(pg);
+    if (!read_to_sync(pg))
+        return false;
+    pg->in_pipeline = false;
+    if (PQexitPipelineMode(pg->conn))
+        return true;
+    drop_connection(pg);
+    return false;
 }
 
 /* Sending ------------------------------------------------------------------------------------- */
@@ -503,10 +503,13 @@ static bool is_change(enum fa_sql sql)
     return strncmp(text, "UPDATE ", 7) == 0;
 }
 
+/* With a sync and not just a flush: only then does the server know that it waits for us within a
+ * transaction, and ends it when we don't come back (idle_in_transaction_session_timeout). */
 static enum faina_code pg_run_all(struct fa_db *db, const struct fa_db_call *calls, size_t count,
                                   struct faina_error *err)
 {
     struct pg *pg = downcast(db);
+    enum faina_code code;
     bool is_awaited = false;
 
     if (pg->conn == NULL || !pg->in_transaction)
@@ -521,9 +524,13 @@ static enum faina_code pg_run_all(struct fa_db *db, const struct fa_db_call *cal
     }
     if (!is_awaited)
         return FAINA_OK;
-    if (!PQsendFlushRequest(pg->conn) || PQflush(pg->conn) < 0)
+    if (!PQpipelineSync(pg->conn))
         return lose(pg, err);
-    return read_answers(pg, pg->sent_count, err);
+    pg->owes_sync = true;
+    code = read_answers(pg, pg->sent_count, err);
+    if (code == FAINA_OK && !read_to_sync(pg))
+        return lose(pg, err);
+    return code;
 }
 
 static enum faina_code pg_run(struct fa_db *db, const struct fa_db_call *call,
