@@ -93,6 +93,7 @@ void fa_json_end_array(struct fa_json_writer *w);
 void fa_json_key(struct fa_json_writer *w, const char *key);
 void fa_json_put_str(struct fa_json_writer *w, const char *text); /* NULL writes null */
 void fa_json_put_bytes(struct fa_json_writer *w, struct fa_bytes text);
+void fa_json_put_strs(struct fa_json_writer *w, const char *const *texts, size_t count);
 void fa_json_put_int(struct fa_json_writer *w, int64_t value);
 void fa_json_put_double(struct fa_json_writer *w, double value);
 void fa_json_put_bool(struct fa_json_writer *w, bool value);
@@ -105,6 +106,8 @@ void fa_json_set_int(struct fa_json_writer *w, const char *key, int64_t value);
 void fa_json_set_double(struct fa_json_writer *w, const char *key, double value);
 void fa_json_set_bool(struct fa_json_writer *w, const char *key, bool value);
 void fa_json_set_raw(struct fa_json_writer *w, const char *key, const char *json);
+void fa_json_set_strs(struct fa_json_writer *w, const char *key, const char *const *texts,
+                      size_t count);
 /* ... which are left out when there is nothing: NULL, or none. */
 void fa_json_opt_str(struct fa_json_writer *w, const char *key, const char *text);
 void fa_json_opt_raw(struct fa_json_writer *w, const char *key, const char *json);

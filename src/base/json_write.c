@@ -255,6 +255,14 @@ void fa_json_put_raw(struct fa_json_writer *w, const char *json)
     put_plain(w, json ? fa_str(json) : FA_LIT("null"));
 }
 
+void fa_json_put_strs(struct fa_json_writer *w, const char *const *texts, size_t count)
+{
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < count; i++)
+        fa_json_put_str(w, texts[i]);
+    fa_json_end_array(w);
+}
+
 void fa_json_set_str(struct fa_json_writer *w, const char *key, const char *text)
 {
     fa_json_key(w, key);
@@ -285,6 +293,13 @@ void fa_json_set_raw(struct fa_json_writer *w, const char *key, const char *json
     fa_json_put_raw(w, json);
 }
 
+void fa_json_set_strs(struct fa_json_writer *w, const char *key, const char *const *texts,
+                      size_t count)
+{
+    fa_json_key(w, key);
+    fa_json_put_strs(w, texts, count);
+}
+
 void fa_json_opt_str(struct fa_json_writer *w, const char *key, const char *text)
 {
     if (text != NULL)
@@ -300,11 +315,6 @@ void fa_json_opt_raw(struct fa_json_writer *w, const char *key, const char *json
 void fa_json_opt_strs(struct fa_json_writer *w, const char *key, const char *const *texts,
                       size_t count)
 {
-    if (count == 0)
-        return;
-    fa_json_key(w, key);
-    fa_json_begin_array(w);
-    for (size_t i = 0; i < count; i++)
-        fa_json_put_str(w, texts[i]);
-    fa_json_end_array(w);
+    if (count > 0)
+        fa_json_set_strs(w, key, texts, count);
 }

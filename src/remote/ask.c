@@ -191,16 +191,12 @@ static void put_time(struct fa_json_writer *w, const char *key, int64_t us)
     fa_wire_put_time(w, us);
 }
 
+/* An empty list says something else than none. */
 static void put_texts(struct fa_json_writer *w, const char *key, const char *const *texts,
                       size_t count)
 {
-    if (!texts)
-        return;
-    fa_json_key(w, key);
-    fa_json_begin_array(w);
-    for (size_t i = 0; i < count; i++)
-        fa_json_put_str(w, texts[i]);
-    fa_json_end_array(w);
+    if (texts != NULL)
+        fa_json_set_strs(w, key, texts, count);
 }
 
 static void put_failure(struct fa_json_writer *w, const struct faina_failure *failure)

@@ -629,11 +629,7 @@ static void put_join(struct fa_json_writer *w, const struct faina_plugin *plugin
     char deadline[32];
 
     begin_rule(w, join->name);
-    fa_json_key(w, "taskTypes");
-    fa_json_begin_array(w);
-    for (size_t i = 0; i < join->task_type_count; i++)
-        fa_json_put_str(w, join->task_types[i]);
-    fa_json_end_array(w);
+    fa_json_set_strs(w, "taskTypes", join->task_types, join->task_type_count);
     fa_json_opt_str(w, "joinKey", join->join_key);
     fa_json_opt_str(w, "onFailure", join->fires_after_failure ? "fire" : "drop");
     snprintf(deadline, sizeof(deadline), "%lldms", (long long)join->deadline_ms);

@@ -27,14 +27,6 @@ static void put_time(struct fa_json_writer *w, int64_t us)
     fa_json_put_str(w, text);
 }
 
-static void put_texts(struct fa_json_writer *w, const char *const *texts, size_t count)
-{
-    fa_json_begin_array(w);
-    for (size_t i = 0; i < count; i++)
-        fa_json_put_str(w, texts[i]);
-    fa_json_end_array(w);
-}
-
 static void put_list(struct fa_json_writer *w, const struct fa_shape_field *field,
                      const char *items, size_t count)
 {
@@ -85,11 +77,11 @@ static void put_value(struct fa_json_writer *w, const struct fa_shape_field *fie
         put_time(w, *(const int64_t *)place);
         return;
     case FA_SHAPE_TEXTS:
-        put_texts(w, *(const char *const *const *)place, count_of(field, from));
+        fa_json_put_strs(w, *(const char *const *const *)place, count_of(field, from));
         return;
     case FA_SHAPE_NAMES:
         if (*(const char *const *const *)place)
-            put_texts(w, *(const char *const *const *)place, count_of(field, from));
+            fa_json_put_strs(w, *(const char *const *const *)place, count_of(field, from));
         else
             fa_json_put_null(w);
         return;

@@ -227,13 +227,8 @@ enum faina_code fa_wire_read_beat(struct fa_bytes json, struct fa_arena *arena,
 static void put_names(struct fa_json_writer *w, const char *name, const char *const *names,
                       size_t count)
 {
-    if (!names)
-        return;
-    fa_json_key(w, name);
-    fa_json_begin_array(w);
-    for (size_t i = 0; i < count; i++)
-        fa_json_put_str(w, names[i]);
-    fa_json_end_array(w);
+    if (names != NULL)
+        fa_json_set_strs(w, name, names, count);
 }
 
 static void put_held(struct fa_json_writer *w, const struct faina_held *held, size_t count)

@@ -181,9 +181,10 @@ static void test_writer__members(void **state)
     fa_json_opt_str(&w, "os", "x");
     fa_json_opt_raw(&w, "or", "[1]");
     fa_json_opt_strs(&w, "ol", texts, 2);
+    fa_json_set_strs(&w, "none", texts, 0);
     fa_json_end_object(&w);
     assert_string_equal(out.ptr, "{\"s\":null,\"i\":-3,\"d\":0.5,\"b\":true,\"r\":null,"
-                                 "\"os\":\"x\",\"or\":[1],\"ol\":[\"a\",\"b\"]}");
+                                 "\"os\":\"x\",\"or\":[1],\"ol\":[\"a\",\"b\"],\"none\":[]}");
     fa_buf_finish(&out);
 }
 
