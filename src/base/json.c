@@ -180,6 +180,17 @@ bool fa_json_next(struct fa_json_iter *it, struct fa_bytes *key, struct fa_json 
     return true;
 }
 
+size_t fa_json_count(struct fa_json container)
+{
+    struct fa_json_iter it = fa_json_iter(container);
+    struct fa_json item;
+    size_t count = 0;
+
+    while (fa_json_next(&it, NULL, &item))
+        count++;
+    return count;
+}
+
 bool fa_json_member(struct fa_json object, const char *name, struct fa_json *value)
 {
     struct fa_json_iter it = fa_json_iter(object);
@@ -309,4 +320,60 @@ bool fa_json_int(struct fa_json number, int64_t *out)
 bool fa_json_double(struct fa_json number, double *out)
 {
     return number.type == FA_JSON_NUMBER && fa_json_read_double(number.raw, out);
+}
+
+bool fa_json_texts(struct fa_json value, struct fa_arena *arena, const char *const **out,
+                   size_t *out_count)
+{
+    struct fa_json_iter it;
+    struct fa_json item;
+    const char **texts;
+    size_t count = 0;
+
+    if (value.type != FA_JSON_ARRAY)
+        return false;
+    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item); count++)
+        if (item.type != FA_JSON_STRING)
+            return false;
+    texts = fa_arena_zero(arena, count + 1, sizeof(*texts));
+    count = 0;
+    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item);)
+        texts[count++] = fa_json_text(item, arena);
+    *out = texts;
+    *out_count = count;
+    return true;
+}
+
+static bool has_member(struct fa_json object, const char *name, struct fa_json *value)
+{
+    return object.type == FA_JSON_OBJECT && fa_json_member(object, name, value);
+}
+
+const char *fa_json_member_text(struct fa_json object, const char *name, struct fa_arena *arena)
+{
+    struct fa_json value;
+
+    return has_member(object, name, &value) && value.type == FA_JSON_STRING
+               ? fa_json_text(value, arena)
+               : NULL;
+}
+
+const char *fa_json_member_raw(struct fa_json object, const char *name, struct fa_arena *arena)
+{
+    struct fa_json value;
+
+    return has_member(object, name, &value) && value.type != FA_JSON_NULL
+               ? fa_arena_copy(arena, value.raw.ptr, value.raw.len)
+               : NULL;
+}
+
+int64_t fa_json_member_int(struct fa_json object, const char *name)
+{
+    struct fa_json value;
+    int64_t number;
+
+    return has_member(object, name, &value) && value.type == FA_JSON_NUMBER &&
+                   fa_json_int(value, &number)
+               ? number
+               : 0;
 }

@@ -52,14 +52,25 @@ struct fa_json_iter {
 };
 struct fa_json_iter fa_json_iter(struct fa_json container);
 bool fa_json_next(struct fa_json_iter *it, struct fa_bytes *key, struct fa_json *value);
+/* How many members or elements it has. */
+size_t fa_json_count(struct fa_json container);
 
 /* The member `name` of an object; false when it isn't there. Plain ASCII names only. */
 bool fa_json_member(struct fa_json object, const char *name, struct fa_json *value);
+
+/* What the member `name` says, in `arena`: a string, any value but null as JSON, a whole number.
+ * NULL or 0 when it isn't there or is something else, or this is no object. */
+const char *fa_json_member_text(struct fa_json object, const char *name, struct fa_arena *arena);
+const char *fa_json_member_raw(struct fa_json object, const char *name, struct fa_arena *arena);
+int64_t fa_json_member_int(struct fa_json object, const char *name);
 
 /* The text of a JSON string with escapes resolved, NUL-terminated, in `arena`. */
 char *fa_json_text(struct fa_json string, struct fa_arena *arena);
 /* Resolves the escapes of raw bytes between quotes (a key of fa_json_next). */
 char *fa_json_unescape(struct fa_bytes raw, struct fa_arena *arena);
+/* The strings of an array, in `arena`. False when it is something else. */
+bool fa_json_texts(struct fa_json value, struct fa_arena *arena, const char *const **out,
+                   size_t *out_count);
 /* False when the number isn't an integer that fits. "1e3" and "1.0" are not integers. */
 bool fa_json_int(struct fa_json number, int64_t *out);
 bool fa_json_double(struct fa_json number, double *out);

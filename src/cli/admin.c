@@ -107,29 +107,16 @@ static void print_resource_table(struct fa_cli *cli, const struct faina_resource
 static void print_resources(struct fa_cli *cli, const struct faina_resources *resources,
                             bool is_one)
 {
-    struct fa_out_json json;
+    struct fa_out_list list;
 
     if (cli->format == FA_CLI_TABLE) {
         print_resource_table(cli, resources);
         return;
     }
-    if (is_one || cli->format == FA_CLI_JSONL) {
-        for (size_t i = 0; i < resources->count; i++) {
-            fa_out_json_begin(cli, &json);
-            fa_wire_put_resource(&json.writer, &resources->items[i]);
-            fa_out_json_end(cli, &json);
-        }
-        return;
-    }
-    fa_out_json_begin(cli, &json);
-    fa_json_begin_object(&json.writer);
-    fa_json_key(&json.writer, "items");
-    fa_json_begin_array(&json.writer);
+    fa_out_list_begin(cli, &list, is_one ? NULL : "items");
     for (size_t i = 0; i < resources->count; i++)
-        fa_wire_put_resource(&json.writer, &resources->items[i]);
-    fa_json_end_array(&json.writer);
-    fa_json_end_object(&json.writer);
-    fa_out_json_end(cli, &json);
+        fa_wire_put_resource(fa_out_list_item(&list), &resources->items[i]);
+    fa_out_list_end(&list);
 }
 
 static int list_resources(struct fa_cli *cli, const char *name)
@@ -230,7 +217,7 @@ static void print_team_table(struct fa_cli *cli, const struct faina_teams *teams
 int fa_verb_team_ls(struct fa_cli *cli)
 {
     struct fa_op op = {.kind = FA_OP_TEAM_LIST};
-    struct fa_out_json json;
+    struct fa_out_list list;
     int code;
 
     op.name.ns = cli->ns;
@@ -239,20 +226,12 @@ int fa_verb_team_ls(struct fa_cli *cli)
         return code;
     if (cli->format == FA_CLI_TABLE) {
         print_team_table(cli, op.teams);
-    } else if (cli->format == FA_CLI_JSONL) {
-        for (size_t i = 0; i < op.teams->count; i++)
-            print_team(cli, &op.teams->items[i]);
-    } else {
-        fa_out_json_begin(cli, &json);
-        fa_json_begin_object(&json.writer);
-        fa_json_key(&json.writer, "items");
-        fa_json_begin_array(&json.writer);
-        for (size_t i = 0; i < op.teams->count; i++)
-            fa_wire_put_team(&json.writer, &op.teams->items[i]);
-        fa_json_end_array(&json.writer);
-        fa_json_end_object(&json.writer);
-        fa_out_json_end(cli, &json);
+        return code;
     }
+    fa_out_list_begin(cli, &list, "items");
+    for (size_t i = 0; i < op.teams->count; i++)
+        fa_wire_put_team(fa_out_list_item(&list), &op.teams->items[i]);
+    fa_out_list_end(&list);
     return code;
 }
 
@@ -405,7 +384,7 @@ static void print_worker_table(struct fa_cli *cli, const struct faina_workers *w
 int fa_verb_worker_list(struct fa_cli *cli)
 {
     struct fa_op op = {.kind = FA_OP_WORKER_LIST, .id = cli->arg_count > 0 ? cli->args[0] : NULL};
-    struct fa_out_json json;
+    struct fa_out_list list;
     int code = fa_cli_run(cli, &op);
 
     if (code != FA_EXIT_OK)
@@ -414,23 +393,10 @@ int fa_verb_worker_list(struct fa_cli *cli)
         print_worker_table(cli, op.workers);
         return code;
     }
-    if (op.id || cli->format == FA_CLI_JSONL) {
-        for (size_t i = 0; i < op.workers->count; i++) {
-            fa_out_json_begin(cli, &json);
-            fa_wire_put_worker(&json.writer, &op.workers->items[i]);
-            fa_out_json_end(cli, &json);
-        }
-        return code;
-    }
-    fa_out_json_begin(cli, &json);
-    fa_json_begin_object(&json.writer);
-    fa_json_key(&json.writer, "items");
-    fa_json_begin_array(&json.writer);
+    fa_out_list_begin(cli, &list, op.id ? NULL : "items");
     for (size_t i = 0; i < op.workers->count; i++)
-        fa_wire_put_worker(&json.writer, &op.workers->items[i]);
-    fa_json_end_array(&json.writer);
-    fa_json_end_object(&json.writer);
-    fa_out_json_end(cli, &json);
+        fa_wire_put_worker(fa_out_list_item(&list), &op.workers->items[i]);
+    fa_out_list_end(&list);
     return code;
 }
 

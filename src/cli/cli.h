@@ -100,6 +100,20 @@ void fa_out_json_begin(struct fa_cli *cli, struct fa_out_json *json);
 void fa_out_json_flush(struct fa_cli *cli, struct fa_out_json *json);
 void fa_out_json_end(struct fa_cli *cli, struct fa_out_json *json);
 
+/* A list for programs: one answer, {"NAME":[...]}, or a line for each item when lines are asked for
+ * or there is no name. An item is written with the writer that fa_out_list_item returns. */
+struct fa_out_list {
+    struct fa_cli *cli;
+    struct fa_out_json json;
+    bool is_lines;
+    bool has_line;
+};
+void fa_out_list_begin(struct fa_cli *cli, struct fa_out_list *list, const char *name);
+struct fa_json_writer *fa_out_list_item(struct fa_out_list *list);
+void fa_out_list_end(struct fa_out_list *list);
+/* The same for one page of it. NULL: the last one. */
+void fa_out_list_end_page(struct fa_out_list *list, const char *next_cursor);
+
 /* "faina: <sentence>" on stderr, and the problem as JSON when -o json was given. Returns the exit
  * code that belongs to the code. */
 int fa_cli_fail(struct fa_cli *cli, const struct faina_error *err);

@@ -295,17 +295,12 @@ static void print_times(struct fa_cli *cli, const struct fa_zone *zone, const in
 
 static void print_times_json(struct fa_cli *cli, const int64_t *times, size_t count)
 {
-    struct fa_out_json json;
+    struct fa_out_list list;
 
-    fa_out_json_begin(cli, &json);
-    fa_json_begin_object(&json.writer);
-    fa_json_key(&json.writer, "items");
-    fa_json_begin_array(&json.writer);
+    fa_out_list_begin(cli, &list, "items");
     for (size_t i = 0; i < count; i++)
-        fa_json_put_str(&json.writer, time_text(&cli->arena, times[i]));
-    fa_json_end_array(&json.writer);
-    fa_json_end_object(&json.writer);
-    fa_out_json_end(cli, &json);
+        fa_json_put_str(fa_out_list_item(&list), time_text(&cli->arena, times[i]));
+    fa_out_list_end(&list);
 }
 
 int fa_verb_cron_next(struct fa_cli *cli)
@@ -329,14 +324,10 @@ int fa_verb_cron_next(struct fa_cli *cli)
         times[count++] = at_us;
     if (job.is_paused)
         fa_cli_note(cli, "It is paused: these are the times it would have.");
-    if (cli->format == FA_CLI_TABLE) {
+    if (cli->format == FA_CLI_TABLE)
         print_times(cli, zone, times, count);
-    } else if (cli->format == FA_CLI_JSON) {
+    else
         print_times_json(cli, times, count);
-    } else {
-        for (size_t i = 0; i < count; i++)
-            fa_outf(cli, "\"%s\"\n", time_text(&cli->arena, times[i]));
-    }
     fa_zone_close(zone);
     return code;
 }

@@ -42,19 +42,15 @@ int fa_verb_get(struct fa_cli *cli)
 
 struct listing {
     struct fa_cli *cli;
-    struct fa_out_json json;
+    struct fa_out_list out;
     size_t count;
 };
 
 static void list_begin(struct listing *list, struct fa_cli *cli)
 {
     *list = (struct listing){.cli = cli};
-    if (cli->format != FA_CLI_JSON)
-        return;
-    fa_out_json_begin(cli, &list->json);
-    fa_json_begin_object(&list->json.writer);
-    fa_json_key(&list->json.writer, "items");
-    fa_json_begin_array(&list->json.writer);
+    if (cli->format != FA_CLI_TABLE)
+        fa_out_list_begin(cli, &list->out, "items");
 }
 
 static void list_page(struct listing *list, const struct faina_tasks *tasks)
@@ -67,33 +63,23 @@ static void list_page(struct listing *list, const struct faina_tasks *tasks)
             fa_print_task_table(cli, tasks->items, tasks->count, 0);
         return;
     }
-    for (size_t i = 0; i < tasks->count && !fa_out_is_broken(cli); i++) {
-        if (cli->format == FA_CLI_JSONL) {
-            fa_print_task_json(cli, &tasks->items[i]);
-            continue;
-        }
-        fa_wire_put_task(&list->json.writer, &tasks->items[i]);
-        fa_out_json_flush(cli, &list->json);
-    }
+    for (size_t i = 0; i < tasks->count && !fa_out_is_broken(cli); i++)
+        fa_wire_put_task(fa_out_list_item(&list->out), &tasks->items[i]);
 }
 
 static void list_end(struct listing *list, const char *next_cursor)
 {
     struct fa_cli *cli = list->cli;
 
-    if (cli->format == FA_CLI_JSON) {
-        fa_json_end_array(&list->json.writer);
-        fa_json_key(&list->json.writer, "nextCursor");
-        fa_json_put_str(&list->json.writer, next_cursor);
-        fa_json_end_object(&list->json.writer);
-        fa_out_json_end(cli, &list->json);
-    } else if (cli->format == FA_CLI_TABLE) {
-        fflush(stdout); /* keep the order when both are the same terminal */
-        if (list->count == 0)
-            fa_cli_note(cli, "No tasks.");
-        else if (next_cursor)
-            fa_cli_note(cli, "There are more: --all, or --cursor %s", next_cursor);
+    if (cli->format != FA_CLI_TABLE) {
+        fa_out_list_end_page(&list->out, next_cursor);
+        return;
     }
+    fflush(stdout); /* keep the order when both are the same terminal */
+    if (list->count == 0)
+        fa_cli_note(cli, "No tasks.");
+    else if (next_cursor)
+        fa_cli_note(cli, "There are more: --all, or --cursor %s", next_cursor);
 }
 
 /* Runs the operation (LIST or CHILDREN) page by page, and prints. */
@@ -206,17 +192,12 @@ static void print_event_table(struct fa_cli *cli, const struct faina_events *eve
 
 static void print_events_json(struct fa_cli *cli, const struct faina_events *events, const char *id)
 {
-    struct fa_out_json json;
+    struct fa_out_list list;
 
-    fa_out_json_begin(cli, &json);
-    fa_json_begin_object(&json.writer);
-    fa_json_key(&json.writer, "items");
-    fa_json_begin_array(&json.writer);
+    fa_out_list_begin(cli, &list, "items");
     for (size_t i = 0; i < events->count; i++)
-        fa_wire_put_event(&json.writer, &events->items[i], id);
-    fa_json_end_array(&json.writer);
-    fa_json_end_object(&json.writer);
-    fa_out_json_end(cli, &json);
+        fa_wire_put_event(fa_out_list_item(&list), &events->items[i], id);
+    fa_out_list_end(&list);
 }
 
 int fa_verb_events(struct fa_cli *cli)
@@ -231,18 +212,10 @@ int fa_verb_events(struct fa_cli *cli)
     code = fa_cli_run(cli, &op);
     if (code != FA_EXIT_OK)
         return code;
-    if (cli->format == FA_CLI_TABLE) {
+    if (cli->format == FA_CLI_TABLE)
         print_event_table(cli, op.events);
-    } else if (cli->format == FA_CLI_JSON) {
+    else
         print_events_json(cli, op.events, op.id);
-    } else {
-        for (size_t i = 0; i < op.events->count; i++) {
-            struct fa_out_json json;
-            fa_out_json_begin(cli, &json);
-            fa_wire_put_event(&json.writer, &op.events->items[i], op.id);
-            fa_out_json_end(cli, &json);
-        }
-    }
     return code;
 }
 

@@ -57,7 +57,7 @@ static void put_answer(struct fa_json_writer *w, const struct fa_op *op)
 /* Several tasks: an answer for each, in order. */
 static void print_answers(struct fa_cli *cli, const struct fa_op *ops, size_t count)
 {
-    struct fa_out_json json;
+    struct fa_out_list list;
 
     if (cli->format == FA_CLI_TABLE) {
         for (size_t i = 0; i < count; i++)
@@ -65,23 +65,10 @@ static void print_answers(struct fa_cli *cli, const struct fa_op *ops, size_t co
                 fa_print_change(cli, ops[i].task);
         return;
     }
-    if (cli->format == FA_CLI_JSONL) {
-        for (size_t i = 0; i < count; i++) {
-            fa_out_json_begin(cli, &json);
-            put_answer(&json.writer, &ops[i]);
-            fa_out_json_end(cli, &json);
-        }
-        return;
-    }
-    fa_out_json_begin(cli, &json);
-    fa_json_begin_object(&json.writer);
-    fa_json_key(&json.writer, "items");
-    fa_json_begin_array(&json.writer);
+    fa_out_list_begin(cli, &list, "items");
     for (size_t i = 0; i < count; i++)
-        put_answer(&json.writer, &ops[i]);
-    fa_json_end_array(&json.writer);
-    fa_json_end_object(&json.writer);
-    fa_out_json_end(cli, &json);
+        put_answer(fa_out_list_item(&list), &ops[i]);
+    fa_out_list_end(&list);
 }
 
 static void print_counter(struct fa_cli *cli, const struct action *action, int64_t done,

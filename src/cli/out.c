@@ -96,6 +96,58 @@ void fa_out_json_end(struct fa_cli *cli, struct fa_out_json *json)
     fa_buf_finish(&json->buf);
 }
 
+void fa_out_list_begin(struct fa_cli *cli, struct fa_out_list *list, const char *name)
+{
+    *list = (struct fa_out_list){.cli = cli, .is_lines = !name || cli->format == FA_CLI_JSONL};
+    if (list->is_lines)
+        return;
+    fa_out_json_begin(cli, &list->json);
+    fa_json_begin_object(&list->json.writer);
+    fa_json_key(&list->json.writer, name);
+    fa_json_begin_array(&list->json.writer);
+}
+
+static void end_line(struct fa_out_list *list)
+{
+    if (list->has_line)
+        fa_out_json_end(list->cli, &list->json);
+    list->has_line = false;
+}
+
+struct fa_json_writer *fa_out_list_item(struct fa_out_list *list)
+{
+    if (!list->is_lines) {
+        fa_out_json_flush(list->cli, &list->json);
+        return &list->json.writer;
+    }
+    end_line(list);
+    fa_out_json_begin(list->cli, &list->json);
+    list->has_line = true;
+    return &list->json.writer;
+}
+
+static void end_list(struct fa_out_list *list, bool is_page, const char *next_cursor)
+{
+    end_line(list);
+    if (list->is_lines)
+        return;
+    fa_json_end_array(&list->json.writer);
+    if (is_page)
+        fa_json_set_str(&list->json.writer, "nextCursor", next_cursor);
+    fa_json_end_object(&list->json.writer);
+    fa_out_json_end(list->cli, &list->json);
+}
+
+void fa_out_list_end(struct fa_out_list *list)
+{
+    end_list(list, false, NULL);
+}
+
+void fa_out_list_end_page(struct fa_out_list *list, const char *next_cursor)
+{
+    end_list(list, true, next_cursor);
+}
+
 /* ------------------------------------------------------------------------------------------
  * Errors
  */

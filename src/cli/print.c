@@ -13,7 +13,7 @@
 
 const char *fa_print_error_message(struct fa_arena *arena, const struct faina_task *task)
 {
-    struct fa_json error, message;
+    struct fa_json error;
 
     if (!task->error)
         return NULL;
@@ -24,10 +24,7 @@ const char *fa_print_error_message(struct fa_arena *arena, const struct faina_ta
     error = fa_json_value(fa_str(task->error));
     if (error.type == FA_JSON_STRING)
         return fa_json_text(error, arena);
-    if (error.type != FA_JSON_OBJECT || !fa_json_member(error, "message", &message) ||
-        message.type != FA_JSON_STRING)
-        return NULL;
-    return fa_json_text(message, arena);
+    return fa_json_member_text(error, "message", arena);
 }
 
 static const char *attempt_of(struct fa_arena *arena, const struct faina_task *task)

@@ -124,27 +124,19 @@ static void print_table(struct fa_cli *cli, const struct fa_tokens *tokens)
 int fa_verb_token_ls(struct fa_cli *cli)
 {
     struct fa_op op = {.kind = FA_OP_TOKEN_LIST};
-    struct fa_out_json json;
+    struct fa_out_list list;
     int code = fa_cli_run(cli, &op);
 
     if (code != FA_EXIT_OK)
         return code;
     if (cli->format == FA_CLI_TABLE) {
         print_table(cli, op.tokens);
-    } else if (cli->format == FA_CLI_JSONL) {
-        for (size_t i = 0; i < op.tokens->count; i++)
-            print_token(cli, &op.tokens->items[i], NULL);
-    } else {
-        fa_out_json_begin(cli, &json);
-        fa_json_begin_object(&json.writer);
-        fa_json_key(&json.writer, "items");
-        fa_json_begin_array(&json.writer);
-        for (size_t i = 0; i < op.tokens->count; i++)
-            fa_token_put(&json.writer, &op.tokens->items[i], NULL);
-        fa_json_end_array(&json.writer);
-        fa_json_end_object(&json.writer);
-        fa_out_json_end(cli, &json);
+        return code;
     }
+    fa_out_list_begin(cli, &list, "items");
+    for (size_t i = 0; i < op.tokens->count; i++)
+        fa_token_put(fa_out_list_item(&list), &op.tokens->items[i], NULL);
+    fa_out_list_end(&list);
     return code;
 }
 

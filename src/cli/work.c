@@ -33,24 +33,19 @@ static int run_change(struct fa_cli *cli, struct fa_op *op)
 
 static void print_claimed(struct fa_cli *cli, const struct faina_tasks *tasks)
 {
-    struct fa_out_json json;
+    struct fa_out_list list;
 
-    if (cli->format == FA_CLI_TABLE || cli->format == FA_CLI_JSONL) {
+    if (cli->format == FA_CLI_TABLE) {
         for (size_t i = 0; i < tasks->count; i++)
             fa_print_change(cli, &tasks->items[i]);
-        if (tasks->count == 0 && cli->format == FA_CLI_TABLE)
+        if (tasks->count == 0)
             fa_cli_note(cli, "Nothing to claim.");
         return;
     }
-    fa_out_json_begin(cli, &json);
-    fa_json_begin_object(&json.writer);
-    fa_json_key(&json.writer, "tasks");
-    fa_json_begin_array(&json.writer);
+    fa_out_list_begin(cli, &list, "tasks");
     for (size_t i = 0; i < tasks->count; i++)
-        fa_wire_put_task(&json.writer, &tasks->items[i]);
-    fa_json_end_array(&json.writer);
-    fa_json_end_object(&json.writer);
-    fa_out_json_end(cli, &json);
+        fa_wire_put_task(fa_out_list_item(&list), &tasks->items[i]);
+    fa_out_list_end(&list);
 }
 
 static bool claim_once(struct fa_cli *cli, void *context, int *exit_code)
@@ -196,53 +191,36 @@ int fa_verb_progress(struct fa_cli *cli)
     return run_change(cli, &op);
 }
 
-static void print_heartbeat(struct fa_cli *cli, const struct fa_op *op, struct fa_json_writer *w)
+static void put_heartbeat(struct fa_json_writer *w, const struct fa_op *op)
 {
-    if (cli->format == FA_CLI_TABLE) {
-        if (op->code == FAINA_OK)
-            fa_outf(cli, "held %s\n", op->id);
-        return;
-    }
     fa_json_begin_object(w);
-    fa_json_key(w, "id");
-    fa_json_put_str(w, op->id);
-    fa_json_key(w, "held");
-    fa_json_put_bool(w, op->code == FAINA_OK);
-    fa_json_key(w, "code");
-    fa_json_put_str(w, faina_code_name(op->code));
+    fa_json_set_str(w, "id", op->id);
+    fa_json_set_bool(w, "held", op->code == FAINA_OK);
+    fa_json_set_str(w, "code", faina_code_name(op->code));
     fa_json_end_object(w);
 }
 
 static int print_heartbeats(struct fa_cli *cli, const struct fa_op *ops, size_t count)
 {
-    struct fa_out_json json;
-    bool is_list = cli->format == FA_CLI_JSON;
+    bool is_table = cli->format == FA_CLI_TABLE;
+    struct fa_out_list list = {0};
     int code = FA_EXIT_OK;
 
-    fa_out_json_begin(cli, &json);
-    if (is_list) {
-        fa_json_begin_object(&json.writer);
-        fa_json_key(&json.writer, "items");
-        fa_json_begin_array(&json.writer);
-    }
+    if (!is_table)
+        fa_out_list_begin(cli, &list, "items");
     for (size_t i = 0; i < count; i++) {
-        print_heartbeat(cli, &ops[i], &json.writer);
-        if (cli->format == FA_CLI_JSONL) {
-            fa_out_json_end(cli, &json);
-            fa_out_json_begin(cli, &json);
-        }
+        if (!is_table)
+            put_heartbeat(fa_out_list_item(&list), &ops[i]);
+        else if (ops[i].code == FAINA_OK)
+            fa_outf(cli, "held %s\n", ops[i].id);
         if (ops[i].code != FAINA_OK) {
             int lost = count > 1 ? fa_cli_fail_for(cli, ops[i].id, &ops[i].error)
                                  : fa_cli_fail(cli, &ops[i].error);
             code = code == FA_EXIT_OK ? lost : code;
         }
     }
-    if (is_list) {
-        fa_json_end_array(&json.writer);
-        fa_json_end_object(&json.writer);
-        fa_out_json_end(cli, &json);
-    }
-    fa_buf_finish(&json.buf);
+    if (!is_table)
+        fa_out_list_end(&list);
     return code;
 }
 
@@ -288,10 +266,7 @@ static int read_subtasks(struct fa_cli *cli, const char *json, struct fa_op *op)
 
     if (array.type != FA_JSON_ARRAY)
         return fa_cli_usage(cli, "SUBTASKS is a JSON array such as [{\"type\":\"page\"}]");
-    for (it = fa_json_iter(array); fa_json_next(&it, NULL, &item);)
-        count++;
-    subtasks = fa_arena_zero(&cli->arena, count + 1, sizeof(*subtasks));
-    count = 0;
+    subtasks = fa_arena_zero(&cli->arena, fa_json_count(array) + 1, sizeof(*subtasks));
     for (it = fa_json_iter(array); fa_json_next(&it, NULL, &item); count++) {
         struct faina_error err, named;
 

@@ -73,29 +73,13 @@ int fa_workflow_load(struct fa_cli *cli, const char *file, struct fa_bytes *text
 /* What is stored now, of the operations that were done: one as itself, several as a list. */
 static void print_stored(struct fa_cli *cli, const struct fa_op *ops, size_t count)
 {
-    bool is_list = cli->format == FA_CLI_JSON && count > 1;
-    struct fa_out_json json;
+    struct fa_out_list list;
 
-    if (is_list) {
-        fa_out_json_begin(cli, &json);
-        fa_json_begin_object(&json.writer);
-        fa_json_key(&json.writer, "items");
-        fa_json_begin_array(&json.writer);
-    }
-    for (size_t i = 0; i < count; i++) {
-        if (ops[i].code != FAINA_OK)
-            continue;
-        if (!is_list)
-            fa_out_json_begin(cli, &json);
-        fa_wire_put_workflow(&json.writer, ops[i].workflow_answer);
-        if (!is_list)
-            fa_out_json_end(cli, &json);
-    }
-    if (is_list) {
-        fa_json_end_array(&json.writer);
-        fa_json_end_object(&json.writer);
-        fa_out_json_end(cli, &json);
-    }
+    fa_out_list_begin(cli, &list, count > 1 ? "items" : NULL);
+    for (size_t i = 0; i < count; i++)
+        if (ops[i].code == FAINA_OK)
+            fa_wire_put_workflow(fa_out_list_item(&list), ops[i].workflow_answer);
+    fa_out_list_end(&list);
 }
 
 static void print_applied(struct fa_cli *cli, const struct fa_op *ops, size_t count)
@@ -213,7 +197,7 @@ const struct fa_workflow *fa_workflow_of(struct fa_cli *cli,
 int fa_verb_workflow_ls(struct fa_cli *cli)
 {
     struct fa_op op = {.kind = FA_OP_WORKFLOW_LIST, .workflow = {.ns = cli->ns}};
-    struct fa_out_json json;
+    struct fa_out_list list;
     int code = fa_cli_run(cli, &op);
 
     if (code != FA_EXIT_OK)
@@ -222,23 +206,10 @@ int fa_verb_workflow_ls(struct fa_cli *cli)
         print_workflows_table(cli, op.workflows);
         return code;
     }
-    if (cli->format == FA_CLI_JSONL) {
-        for (size_t i = 0; i < op.workflows->count; i++) {
-            fa_out_json_begin(cli, &json);
-            fa_wire_put_workflow(&json.writer, &op.workflows->items[i]);
-            fa_out_json_end(cli, &json);
-        }
-        return code;
-    }
-    fa_out_json_begin(cli, &json);
-    fa_json_begin_object(&json.writer);
-    fa_json_key(&json.writer, "items");
-    fa_json_begin_array(&json.writer);
+    fa_out_list_begin(cli, &list, "items");
     for (size_t i = 0; i < op.workflows->count; i++)
-        fa_wire_put_workflow(&json.writer, &op.workflows->items[i]);
-    fa_json_end_array(&json.writer);
-    fa_json_end_object(&json.writer);
-    fa_out_json_end(cli, &json);
+        fa_wire_put_workflow(fa_out_list_item(&list), &op.workflows->items[i]);
+    fa_out_list_end(&list);
     return code;
 }
 
@@ -356,7 +327,7 @@ int fa_verb_workflow_joins(struct fa_cli *cli)
                                 .workflow = cli->arg_count > 0 ? cli->args[0] : NULL,
                                 .key = fa_flag(cli, "key"),
                                 .limit = 1000}};
-    struct fa_out_json json;
+    struct fa_out_list list;
     int code = fa_cli_run(cli, &op);
 
     if (code != FA_EXIT_OK)
@@ -365,14 +336,9 @@ int fa_verb_workflow_joins(struct fa_cli *cli)
         print_joins_table(cli, op.joins);
         return code;
     }
-    fa_out_json_begin(cli, &json);
-    fa_json_begin_object(&json.writer);
-    fa_json_key(&json.writer, "items");
-    fa_json_begin_array(&json.writer);
+    fa_out_list_begin(cli, &list, "items");
     for (size_t i = 0; i < op.joins->count; i++)
-        fa_wire_put_join(&json.writer, &op.joins->items[i]);
-    fa_json_end_array(&json.writer);
-    fa_json_end_object(&json.writer);
-    fa_out_json_end(cli, &json);
+        fa_wire_put_join(fa_out_list_item(&list), &op.joins->items[i]);
+    fa_out_list_end(&list);
     return code;
 }

@@ -237,15 +237,7 @@ bool fa_workflow_duration(struct fa_workflow_reader *r, struct fa_json value, in
 
 size_t fa_workflow_count(struct fa_json value)
 {
-    struct fa_json_iter it;
-    struct fa_json item;
-    size_t count = 0;
-
-    if (value.type != FA_JSON_ARRAY)
-        return 0;
-    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item);)
-        count++;
-    return count;
+    return value.type == FA_JSON_ARRAY ? fa_json_count(value) : 0;
 }
 
 void fa_workflow_elements(struct fa_workflow_reader *r, struct fa_json value, size_t max,

@@ -90,14 +90,9 @@ static enum faina_code missing(const char *name, struct faina_error *err)
 
 static enum faina_code read_id(struct fa_json json, struct fa_op *op, struct faina_error *err)
 {
-    struct fa_json id;
-    const char *text;
+    const char *text = fa_json_member_text(json, "id", op->arena);
 
-    if (json.type != FA_JSON_OBJECT || !fa_json_member(json, "id", &id) ||
-        id.type != FA_JSON_STRING)
-        return missing("id", err);
-    text = fa_json_text(id, op->arena);
-    if (strlen(text) >= sizeof(op->task_id))
+    if (text == NULL || strlen(text) >= sizeof(op->task_id))
         return missing("id", err);
     memcpy(op->task_id, text, strlen(text) + 1);
     return FAINA_OK;
@@ -454,17 +449,6 @@ static void take_item(struct fa_op *op, struct fa_json item, struct fa_call *cal
     }
 }
 
-static size_t count_items(struct fa_json array)
-{
-    struct fa_json_iter it = fa_json_iter(array);
-    struct fa_json item;
-    size_t count = 0;
-
-    while (fa_json_next(&it, NULL, &item))
-        count++;
-    return count;
-}
-
 void fa_ask_take_many(struct fa_op *ops, size_t count, struct fa_call *call, const char *shown)
 {
     struct fa_json json, items, item;
@@ -474,7 +458,7 @@ void fa_ask_take_many(struct fa_op *ops, size_t count, struct fa_call *call, con
 
     if (code == FAINA_OK &&
         (json.type != FA_JSON_OBJECT || !fa_json_member(json, "items", &items) ||
-         items.type != FA_JSON_ARRAY || count_items(items) != count))
+         items.type != FA_JSON_ARRAY || fa_json_count(items) != count))
         code = refuse(call, shown, "not an item for each that was sent");
     if (code != FAINA_OK) {
         for (i = 0; i < count; i++)

@@ -157,16 +157,6 @@ static enum faina_code ask_info(struct remote *remote, bool thorough, struct fa_
     return fa_ask_json(call, arena, remote->shown, out);
 }
 
-static const char *text_member(struct fa_json object, const char *name, struct fa_arena *arena)
-{
-    struct fa_json value;
-
-    return object.type == FA_JSON_OBJECT && fa_json_member(object, name, &value) &&
-                   value.type == FA_JSON_STRING
-               ? fa_json_text(value, arena)
-               : NULL;
-}
-
 static enum faina_code refuse_stranger(const struct remote *remote, struct faina_error *err)
 {
     return fa_error_set(err, FAINA_UNAVAILABLE, "%.200s answers, but is not `faina serve`",
@@ -187,7 +177,7 @@ static enum faina_code remote_info(struct fa_service *service, bool thorough,
         *err = call.error;
     if (code == FAINA_OK && fa_shape_read(json, &fa_shape_info, arena, out, err) != FAINA_OK)
         code = refuse_stranger(remote, err);
-    version = code == FAINA_OK ? text_member(json, "version", arena) : NULL;
+    version = code == FAINA_OK ? fa_json_member_text(json, "version", arena) : NULL;
     out->engine_version = fa_arena_printf(arena, "faina %s on %s %s", version ? version : "?",
                                           out->engine ? out->engine : "?",
                                           out->engine_version ? out->engine_version : "?");

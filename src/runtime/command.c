@@ -338,15 +338,12 @@ static const char *own_trace(struct fa_job *job)
 /* Of the trace that the task belongs to, when its metadata names one. */
 static const char *traceparent(struct fa_job *job)
 {
-    struct fa_json metadata, value;
+    const char *metadata = job->task->metadata;
+    const char *kept =
+        metadata ? fa_json_member_text(fa_json_value(fa_str(metadata)), "traceparent", &job->arena)
+                 : NULL;
 
-    if (!job->task->metadata)
-        return own_trace(job);
-    metadata = fa_json_value(fa_str(job->task->metadata));
-    if (metadata.type != FA_JSON_OBJECT || !fa_json_member(metadata, "traceparent", &value) ||
-        value.type != FA_JSON_STRING)
-        return own_trace(job);
-    return fa_json_text(value, &job->arena);
+    return kept ? kept : own_trace(job);
 }
 
 /* What the task has, with commas between. */

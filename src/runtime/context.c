@@ -24,35 +24,17 @@ bool faina_context_cancelled(const struct faina_context *context)
     return context->backend->is_cancelled(context->backend_ctx);
 }
 
-static const char *text_member(struct fa_json object, const char *name, struct fa_arena *arena)
-{
-    struct fa_json value;
-
-    return fa_json_member(object, name, &value) && value.type == FA_JSON_STRING
-               ? fa_json_text(value, arena)
-               : NULL;
-}
-
-static const char *json_member(struct fa_json object, const char *name, struct fa_arena *arena)
-{
-    struct fa_json value;
-
-    return fa_json_member(object, name, &value) && value.type != FA_JSON_NULL
-               ? fa_arena_copy(arena, value.raw.ptr, value.raw.len)
-               : NULL;
-}
-
 static void read_subtask(struct faina_context *context, struct fa_json item)
 {
     struct fa_arena *arena = context->arena;
     struct faina_subtask *subtask = &context->subtasks[context->subtask_count++];
-    const char *status = text_member(item, "status", arena);
+    const char *status = fa_json_member_text(item, "status", arena);
 
-    subtask->id = text_member(item, "id", arena);
-    subtask->name = text_member(item, "name", arena);
-    subtask->type = text_member(item, "type", arena);
-    subtask->output = json_member(item, "output", arena);
-    subtask->error = json_member(item, "error", arena);
+    subtask->id = fa_json_member_text(item, "id", arena);
+    subtask->name = fa_json_member_text(item, "name", arena);
+    subtask->type = fa_json_member_text(item, "type", arena);
+    subtask->output = fa_json_member_raw(item, "output", arena);
+    subtask->error = fa_json_member_raw(item, "error", arena);
     if (!status || !fa_status_parse(status, &subtask->status))
         subtask->status = FAINA_PENDING;
 }
@@ -61,16 +43,14 @@ static void read_subtasks(struct faina_context *context)
 {
     struct fa_json array, item;
     struct fa_json_iter it;
-    size_t count = 0;
 
     context->has_read = true;
     if (!context->subtasks_json)
         return;
     array = fa_json_value(fa_str(context->subtasks_json));
     assert(array.type == FA_JSON_ARRAY);
-    for (it = fa_json_iter(array); fa_json_next(&it, NULL, &item);)
-        count++;
-    context->subtasks = fa_arena_zero(context->arena, count + 1, sizeof(*context->subtasks));
+    context->subtasks =
+        fa_arena_zero(context->arena, fa_json_count(array) + 1, sizeof(*context->subtasks));
     for (it = fa_json_iter(array); fa_json_next(&it, NULL, &item);)
         read_subtask(context, item);
 }
@@ -285,7 +265,7 @@ static struct fa_outcome fail_by_subtask(struct faina_context *context)
             continue;
         if (subtasks[i].error) {
             error = fa_json_value(fa_str(subtasks[i].error));
-            message = text_member(error, "message", context->arena);
+            message = fa_json_member_text(error, "message", context->arena);
             is_permanent =
                 fa_json_member(error, "retryable", &retryable) && retryable.type == FA_JSON_FALSE;
         }

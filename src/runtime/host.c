@@ -303,55 +303,9 @@ static void *attempt_main(void *arg)
  * What the pool says
  */
 
-static const char *get_text(struct fa_json object, const char *name, struct fa_arena *arena)
-{
-    struct fa_json value;
-
-    return fa_json_member(object, name, &value) && value.type == FA_JSON_STRING
-               ? fa_json_text(value, arena)
-               : NULL;
-}
-
-static const char *get_raw(struct fa_json object, const char *name, struct fa_arena *arena)
-{
-    struct fa_json value;
-
-    return fa_json_member(object, name, &value) && value.type != FA_JSON_NULL
-               ? fa_arena_copy(arena, value.raw.ptr, value.raw.len)
-               : NULL;
-}
-
-static int64_t get_int(struct fa_json object, const char *name)
-{
-    struct fa_json value;
-    int64_t number;
-
-    return fa_json_member(object, name, &value) && value.type == FA_JSON_NUMBER &&
-                   fa_json_int(value, &number)
-               ? number
-               : 0;
-}
-
 static void copy_id(char out[FAINA_ID_SIZE], const char *id)
 {
     snprintf(out, FAINA_ID_SIZE, "%s", id ? id : "");
-}
-
-static void read_resources(struct faina_task *task, struct fa_json object, struct fa_arena *arena)
-{
-    struct fa_json array, item;
-    struct fa_json_iter it;
-    const char **names;
-    size_t count = 0;
-
-    if (!fa_json_member(object, "resources", &array) || array.type != FA_JSON_ARRAY)
-        return;
-    for (it = fa_json_iter(array); fa_json_next(&it, NULL, &item);)
-        count++;
-    names = fa_arena_zero(arena, count + 1, sizeof(*names));
-    for (it = fa_json_iter(array); fa_json_next(&it, NULL, &item);)
-        names[task->resource_count++] = fa_json_text(item, arena);
-    task->resources = names;
 }
 
 /* The pool made it, so it is as it must be. */
@@ -359,25 +313,27 @@ static void read_start(struct attempt *attempt, struct fa_json object)
 {
     struct fa_arena *arena = &attempt->arena;
     struct faina_task *task = &attempt->task;
+    struct fa_json names;
 
-    copy_id(task->id, get_text(object, "id", arena));
-    copy_id(task->parent_id, get_text(object, "parentId", arena));
-    task->ns = get_text(object, "namespace", arena);
-    task->type = get_text(object, "type", arena);
-    task->name = get_text(object, "name", arena);
-    task->created_by = get_text(object, "createdBy", arena);
-    task->input = get_raw(object, "input", arena);
-    task->metadata = get_raw(object, "metadata", arena);
-    task->spec = get_raw(object, "spec", arena);
+    copy_id(task->id, fa_json_member_text(object, "id", arena));
+    copy_id(task->parent_id, fa_json_member_text(object, "parentId", arena));
+    task->ns = fa_json_member_text(object, "namespace", arena);
+    task->type = fa_json_member_text(object, "type", arena);
+    task->name = fa_json_member_text(object, "name", arena);
+    task->created_by = fa_json_member_text(object, "createdBy", arena);
+    task->input = fa_json_member_raw(object, "input", arena);
+    task->metadata = fa_json_member_raw(object, "metadata", arena);
+    task->spec = fa_json_member_raw(object, "spec", arena);
     task->status = FAINA_RUNNING;
-    task->phase = (enum faina_phase)get_int(object, "phase");
-    task->priority = (int)get_int(object, "priority");
-    task->attempts = get_int(object, "attempts");
-    task->max_attempts = get_int(object, "maxAttempts");
-    task->fence = get_int(object, "fence");
-    read_resources(task, object, arena);
-    attempt->subtasks = get_raw(object, "subtasks", arena);
-    attempt->output_max = (size_t)get_int(object, "outputMax");
+    task->phase = (enum faina_phase)fa_json_member_int(object, "phase");
+    task->priority = (int)fa_json_member_int(object, "priority");
+    task->attempts = fa_json_member_int(object, "attempts");
+    task->max_attempts = fa_json_member_int(object, "maxAttempts");
+    task->fence = fa_json_member_int(object, "fence");
+    if (fa_json_member(object, "resources", &names))
+        (void)!fa_json_texts(names, arena, &task->resources, &task->resource_count);
+    attempt->subtasks = fa_json_member_raw(object, "subtasks", arena);
+    attempt->output_max = (size_t)fa_json_member_int(object, "outputMax");
 }
 
 static const struct faina_plugin_type *find_type(const struct faina_plugin *plugin,

@@ -281,17 +281,6 @@ static void settle(struct fa_plugin *plugin)
     pthread_mutex_unlock(&share->mutex);
 }
 
-static int64_t get_int(struct fa_json object, const char *name)
-{
-    struct fa_json value;
-    int64_t number;
-
-    return fa_json_member(object, name, &value) && value.type == FA_JSON_NUMBER &&
-                   fa_json_int(value, &number)
-               ? number
-               : 0;
-}
-
 static void put_handler(struct fa_plugin *plugin, struct fa_json item)
 {
     struct fa_plugin_share *share = plugin->share;
@@ -301,17 +290,15 @@ static void put_handler(struct fa_plugin *plugin, struct fa_json item)
     struct fa_json value;
     const char *type;
 
-    if (!fa_json_member(item, "type", &value) || value.type != FA_JSON_STRING)
-        return;
-    type = fa_json_text(value, &scratch);
-    if (fa_folder_wants(type, share->types, share->type_count)) {
+    type = fa_json_member_text(item, "type", &scratch);
+    if (type && fa_folder_wants(type, share->types, share->type_count)) {
         handler = fa_alloc_zero(1, sizeof(*handler));
         handler->plugin = plugin;
         handler->handler = (struct fa_handler){
             .ops = &plugin_ops,
             .type = fa_arena_strdup(&handler->arena, type),
-            .timeout_ms = get_int(item, "timeoutMs"),
-            .concurrency = (int)get_int(item, "concurrency"),
+            .timeout_ms = fa_json_member_int(item, "timeoutMs"),
+            .concurrency = (int)fa_json_member_int(item, "concurrency"),
         };
         fa_error_clear(&err);
         if (fa_json_member(item, "wish", &value))
@@ -328,14 +315,14 @@ static void take_hello(struct fa_plugin *plugin, struct fa_json object)
 {
     struct fa_plugin_share *share = plugin->share;
     struct fa_json value, item;
+    struct fa_arena scratch = {0};
     struct fa_json_iter it;
+    const char *error = fa_json_member_text(object, "error", &scratch);
 
-    if (fa_json_member(object, "error", &value) && value.type == FA_JSON_STRING) {
-        struct fa_arena scratch = {0};
-
-        fa_tell(&share->log, FA_LOG_ERROR, "%s is not used: %s", plugin->path,
-                fa_json_text(value, &scratch));
-        fa_arena_finish(&scratch);
+    if (error)
+        fa_tell(&share->log, FA_LOG_ERROR, "%s is not used: %s", plugin->path, error);
+    fa_arena_finish(&scratch);
+    if (error) {
         plugin->why_killed = ""; /* it ends, and that has been told */
         return;
     }
@@ -367,12 +354,10 @@ static void take_end(struct attempt *attempt, struct fa_json object)
     enum fa_stop stop = fa_job_stop(job);
     struct fa_note note = {.took_us = fa_clock_mono_us() - job->start_us, .has_no_status = true};
     struct fa_outcome outcome;
-    const char *output = NULL;
+    const char *output = fa_json_member_raw(object, "output", &job->arena);
     struct fa_json value;
     double cpu_s = 0;
 
-    if (fa_json_member(object, "output", &value) && value.type != FA_JSON_NULL)
-        output = fa_arena_copy(&job->arena, value.raw.ptr, value.raw.len);
     if (fa_json_member(object, "cpuSeconds", &value) && value.type == FA_JSON_NUMBER)
         (void)!fa_json_double(value, &cpu_s);
     outcome = fa_said_outcome(&attempt->said, output);
@@ -381,7 +366,7 @@ static void take_end(struct attempt *attempt, struct fa_json object)
         outcome = stopped(attempt);
     note.usage.ru_utime.tv_sec = (time_t)cpu_s;
     note.usage.ru_utime.tv_usec = (suseconds_t)((cpu_s - (double)(time_t)cpu_s) * 1e6);
-    note.usage.ru_maxrss = (long)(get_int(object, "memoryBytes") / 1024);
+    note.usage.ru_maxrss = (long)(fa_json_member_int(object, "memoryBytes") / 1024);
     outcome.note = fa_note_json(&job->arena, &note);
     attempt->plugin->pause_us = 0;
     end_attempt(attempt, outcome);

@@ -175,10 +175,7 @@ static enum faina_code read_env(struct reader *r, const char *name, struct fa_js
     (void)place;
     if (value.type != FA_JSON_OBJECT)
         return refuse(r, name, "an object such as {\"LANG\":\"C.UTF-8\"}");
-    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &member);)
-        count++;
-    env = fa_arena_zero(r->arena, count + 1, sizeof(char *));
-    count = 0;
+    env = fa_arena_zero(r->arena, fa_json_count(value) + 1, sizeof(char *));
     for (it = fa_json_iter(value); fa_json_next(&it, &key, &member);) {
         const char *text = fa_json_unescape(key, r->arena);
 

@@ -100,27 +100,12 @@ static const struct fa_token *find(const struct fa_auth *auth, const char *secre
 /* A2. What can't be read allows nothing. */
 static struct fa_texts copy_namespaces(const char *json, struct fa_arena *arena)
 {
-    struct fa_texts none = {fa_arena_zero(arena, 1, sizeof(char *)), 0};
-    struct fa_json_iter it;
-    struct fa_json array, item;
-    const char **items;
-    size_t count = 0;
+    struct fa_texts texts = {0};
 
-    if (!json)
-        return (struct fa_texts){0};
-    if (fa_json_check(fa_str(json), 2, "namespaces", FAINA_INTERNAL, NULL) != FAINA_OK)
-        return none;
-    array = fa_json_value(fa_str(json));
-    if (array.type != FA_JSON_ARRAY)
-        return none;
-    for (it = fa_json_iter(array); fa_json_next(&it, NULL, &item);)
-        count += item.type == FA_JSON_STRING;
-    items = fa_arena_zero(arena, count + 1, sizeof(*items));
-    count = 0;
-    for (it = fa_json_iter(array); fa_json_next(&it, NULL, &item);)
-        if (item.type == FA_JSON_STRING)
-            items[count++] = fa_json_text(item, arena);
-    return (struct fa_texts){items, count};
+    if (json && (fa_json_check(fa_str(json), 2, "namespaces", FAINA_INTERNAL, NULL) != FAINA_OK ||
+                 !fa_json_texts(fa_json_value(fa_str(json)), arena, &texts.items, &texts.count)))
+        texts.items = fa_arena_zero(arena, 1, sizeof(char *));
+    return texts;
 }
 
 static void grant_all(struct fa_grant *out)

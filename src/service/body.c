@@ -64,22 +64,9 @@ static enum faina_code read_texts(const struct fa_body_field *field, struct fa_j
                                   struct fa_arena *arena, struct fa_texts *out,
                                   struct faina_error *err)
 {
-    struct fa_json_iter it;
-    struct fa_json item;
-    const char **items;
-    size_t count = 0;
-
-    if (value.type != FA_JSON_ARRAY)
-        return refuse(field, "an array of strings", err);
-    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item); count++)
-        if (item.type != FA_JSON_STRING)
-            return refuse(field, "an array of strings", err);
-    items = fa_arena_zero(arena, count + 1, sizeof(*items));
-    count = 0;
-    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item);)
-        items[count++] = fa_json_text(item, arena);
-    *out = (struct fa_texts){items, count};
-    return FAINA_OK;
+    return fa_json_texts(value, arena, &out->items, &out->count)
+               ? FAINA_OK
+               : refuse(field, "an array of strings", err);
 }
 
 static enum faina_code read_int(const struct fa_body_field *field, struct fa_json value,
@@ -250,17 +237,6 @@ static enum faina_code read_reset(const struct fa_body_field *field, struct fa_j
     return FAINA_OK;
 }
 
-static size_t count_items(struct fa_json array)
-{
-    struct fa_json_iter it = fa_json_iter(array);
-    struct fa_json item;
-    size_t count = 0;
-
-    while (fa_json_next(&it, NULL, &item))
-        count++;
-    return count;
-}
-
 /* Says which item of a list is to blame. */
 static enum faina_code blame_item(const struct fa_body_field *field, size_t index,
                                   const struct faina_error *inner, struct faina_error *err)
@@ -283,7 +259,7 @@ static enum faina_code read_subtasks(const struct fa_body_field *field, struct f
 
     if (value.type != FA_JSON_ARRAY)
         return refuse(field, "an array of tasks", err);
-    act->subtask_count = count_items(value);
+    act->subtask_count = fa_json_count(value);
     if (act->subtask_count > FA_CHILDREN_MAX)
         return fa_error_field(err, FAINA_INVALID_REQUEST, field->name,
                               "a task can have at most %d subtasks, not %zu", FA_CHILDREN_MAX,
@@ -379,7 +355,7 @@ static enum faina_code read_items(const struct fa_body_field *field, struct fa_j
 
     if (value.type != FA_JSON_ARRAY)
         return refuse(field, "an array", err);
-    many->count = count_items(value);
+    many->count = fa_json_count(value);
     if (many->count > FA_BATCH_MAX)
         return fa_error_field(err, FAINA_INVALID_REQUEST, field->name,
                               "one call takes at most %d items, not %zu", FA_BATCH_MAX,
@@ -602,7 +578,7 @@ static enum faina_code read_acts(const struct fa_body_field *field, struct fa_js
 
     if (value.type != FA_JSON_ARRAY)
         return refuse(field, "an array", err);
-    many->count = count_items(value);
+    many->count = fa_json_count(value);
     if (many->count > FA_BATCH_MAX)
         return fa_error_field(err, FAINA_INVALID_REQUEST, field->name,
                               "one call takes at most %d items, not %zu", FA_BATCH_MAX,

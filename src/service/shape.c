@@ -160,17 +160,6 @@ void fa_shape_put(struct fa_json_writer *w, const struct fa_shape *shape, const 
  * Reading
  */
 
-static size_t count_items(struct fa_json array)
-{
-    struct fa_json_iter it = fa_json_iter(array);
-    struct fa_json item;
-    size_t count = 0;
-
-    while (fa_json_next(&it, NULL, &item))
-        count++;
-    return count;
-}
-
 static bool read_id(struct fa_json value, struct fa_arena *arena, char *place)
 {
     const char *text = value.type == FA_JSON_STRING ? fa_json_text(value, arena) : NULL;
@@ -190,27 +179,6 @@ static bool read_time(struct fa_json value, struct fa_arena *arena, int64_t *out
 {
     return value.type == FA_JSON_STRING &&
            fa_time_parse(fa_json_text(value, arena), "time", out, NULL) == FAINA_OK;
-}
-
-static bool read_texts(struct fa_json value, struct fa_arena *arena, const char *const **out,
-                       size_t *out_count)
-{
-    struct fa_json_iter it;
-    struct fa_json item;
-    const char **texts;
-    size_t count = 0;
-
-    if (value.type != FA_JSON_ARRAY)
-        return false;
-    texts = fa_arena_zero(arena, count_items(value) + 1, sizeof(*texts));
-    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item);) {
-        if (item.type != FA_JSON_STRING)
-            return false;
-        texts[count++] = fa_json_text(item, arena);
-    }
-    *out = texts;
-    *out_count = count;
-    return true;
 }
 
 static bool read_number(const struct fa_shape_field *field, struct fa_json value, void *place)
@@ -260,7 +228,7 @@ static bool read_plain(const struct fa_shape_field *field, struct fa_json value,
         return read_time(value, arena, place);
     case FA_SHAPE_TEXTS:
     case FA_SHAPE_NAMES:
-        return read_texts(value, arena, place, (size_t *)(void *)(out + field->count));
+        return fa_json_texts(value, arena, place, (size_t *)(void *)(out + field->count));
     case FA_SHAPE_OWN:
         return field->read(value, arena, place);
     default:
@@ -274,7 +242,7 @@ static bool read_nulls(const struct fa_shape *shape, struct fa_json names, struc
     const char *const *texts;
     size_t count;
 
-    if (!read_texts(names, arena, &texts, &count))
+    if (!fa_json_texts(names, arena, &texts, &count))
         return false;
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < shape->field_count; k++)

@@ -60,21 +60,17 @@ void fa_wire_put_problem(struct fa_json_writer *w, const struct faina_error *err
 static void copy_member(struct fa_json object, const char *name, struct fa_arena *arena, char *out,
                         size_t size)
 {
-    struct fa_json value;
+    const char *text = fa_json_member_text(object, name, arena);
 
-    if (fa_json_member(object, name, &value) && value.type == FA_JSON_STRING)
-        snprintf(out, size, "%s", fa_json_text(value, arena));
+    if (text != NULL)
+        snprintf(out, size, "%s", text);
 }
 
 static int int_member(struct fa_json object, const char *name)
 {
-    struct fa_json value;
-    int64_t number = 0;
+    int64_t number = fa_json_member_int(object, name);
 
-    if (fa_json_member(object, name, &value) && value.type == FA_JSON_NUMBER &&
-        fa_json_int(value, &number) && number > 0 && number < INT_MAX)
-        return (int)number;
-    return 0;
+    return number > 0 && number < INT_MAX ? (int)number : 0;
 }
 
 /* The first field error tells the place. */
@@ -229,27 +225,11 @@ static enum faina_code read_dedupe(struct reader *r, const struct field *field,
     return FAINA_OK;
 }
 
-/* An array of strings. */
 static enum faina_code read_list(struct reader *r, const struct field *field, struct fa_json value,
                                  const char *const **out, size_t *out_count)
 {
-    struct fa_json_iter it;
-    struct fa_json item;
-    const char **list;
-    size_t count = 0;
-
-    if (value.type != FA_JSON_ARRAY)
-        return refuse(r, field, "an array of strings");
-    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item); count++)
-        if (item.type != FA_JSON_STRING)
-            return refuse(r, field, "an array of strings");
-    list = fa_arena_zero(r->arena, count + 1, sizeof(*list));
-    count = 0;
-    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item);)
-        list[count++] = fa_json_text(item, r->arena);
-    *out = list;
-    *out_count = count;
-    return FAINA_OK;
+    return fa_json_texts(value, r->arena, out, out_count) ? FAINA_OK
+                                                          : refuse(r, field, "an array of strings");
 }
 
 static enum faina_code read_depends_on(struct reader *r, const struct field *field,

@@ -57,36 +57,11 @@ static enum faina_code read_pool_size(struct reader *r, const char *name, struct
     return FAINA_OK;
 }
 
-static size_t count_items(struct fa_json array)
-{
-    struct fa_json_iter it = fa_json_iter(array);
-    struct fa_json item;
-    size_t count = 0;
-
-    while (fa_json_next(&it, NULL, &item))
-        count++;
-    return count;
-}
-
 static enum faina_code read_names(struct reader *r, const char *name, struct fa_json value,
                                   const char *const **out, size_t *out_count)
 {
-    struct fa_json_iter it;
-    struct fa_json item;
-    const char **list;
-    size_t count = 0;
-
-    if (value.type != FA_JSON_ARRAY)
-        return refuse(r, name, "an array of strings");
-    list = fa_arena_zero(r->arena, count_items(value) + 1, sizeof(*list));
-    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item);) {
-        if (item.type != FA_JSON_STRING)
-            return refuse(r, name, "an array of strings");
-        list[count++] = fa_json_text(item, r->arena);
-    }
-    *out = list;
-    *out_count = count;
-    return FAINA_OK;
+    return fa_json_texts(value, r->arena, out, out_count) ? FAINA_OK
+                                                          : refuse(r, name, "an array of strings");
 }
 
 static enum faina_code read_types(struct reader *r, const char *name, struct fa_json value)
@@ -131,7 +106,7 @@ static enum faina_code read_tasks(struct reader *r, const char *name, struct fa_
 
     if (value.type != FA_JSON_ARRAY)
         return refuse(r, name, "an array of {\"id\":…,\"fence\":…}");
-    held = fa_arena_zero(r->arena, count_items(value) + 1, sizeof(*held));
+    held = fa_arena_zero(r->arena, fa_json_count(value) + 1, sizeof(*held));
     for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item); count++)
         if (!read_task(r, item, &held[count]))
             return refuse(r, name, "an array of {\"id\":…,\"fence\":…}");

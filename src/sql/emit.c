@@ -284,11 +284,9 @@ static enum faina_code find_happened(struct fa_db *db, const char *ns, const cha
 
 static const char *member_text(struct fa_json object, const char *name, struct fa_arena *arena)
 {
-    struct fa_json value;
+    const char *text = fa_json_member_text(object, name, arena);
 
-    if (!fa_json_member(object, name, &value) || value.type != FA_JSON_STRING)
-        return "";
-    return fa_json_text(value, arena);
+    return text != NULL ? text : "";
 }
 
 /* What came of an event the first time, out of the store's own JSON. */

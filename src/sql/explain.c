@@ -31,17 +31,14 @@ static void add(struct explain *x, const char *kind, int64_t until_us, const cha
 /* What an error says, out of its JSON. */
 static const char *error_text(struct explain *x)
 {
-    struct fa_json error, message;
+    const char *message;
 
     /* It was valid when it was stored; a damaged file may say anything. */
     if (fa_json_check(fa_str(x->row->error), FA_JSON_DEPTH_MAX + 1, "error", FAINA_INTERNAL,
                       NULL) != FAINA_OK)
         return x->row->error;
-    error = fa_json_value(fa_str(x->row->error));
-    if (error.type == FA_JSON_OBJECT && fa_json_member(error, "message", &message) &&
-        message.type == FA_JSON_STRING)
-        return fa_json_text(message, x->arena);
-    return x->row->error;
+    message = fa_json_member_text(fa_json_value(fa_str(x->row->error)), "message", x->arena);
+    return message != NULL ? message : x->row->error;
 }
 
 static const char *in_time(struct explain *x, int64_t at_us)

@@ -184,16 +184,14 @@ static struct fa_resource *add_resource(struct fa_lanes *lanes, const char *name
 static void link_resources(struct fa_lanes *lanes, struct fa_lane *lane)
 {
     struct fa_arena scratch = {0};
-    struct fa_json value;
-    struct fa_json_iter it = fa_json_iter(fa_json_value(fa_str(lane->resources_json)));
+    struct fa_json names = fa_json_value(fa_str(lane->resources_json)), value;
+    struct fa_json_iter it = fa_json_iter(names);
 
-    while (fa_json_next(&it, NULL, &value))
-        lane->resource_count++;
+    lane->resource_count = fa_json_count(names);
     if (lane->resource_count == 0)
         return;
     lane->resources = fa_alloc_zero(lane->resource_count, sizeof(struct fa_resource *));
     lane->resource_names = fa_alloc_zero(lane->resource_count, sizeof(char *));
-    it = fa_json_iter(fa_json_value(fa_str(lane->resources_json)));
     for (size_t i = 0; fa_json_next(&it, NULL, &value); i++) {
         lane->resources[i] = add_resource(lanes, fa_json_text(value, &scratch));
         lane->resource_names[i] = lane->resources[i]->name;

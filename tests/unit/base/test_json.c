@@ -105,6 +105,51 @@ static void test_json__member(void **state)
     check_raw("unchanged", value.raw, "3");
 }
 
+static void test_json__what_a_member_says(void **state)
+{
+    struct fa_json object =
+        parse("{\"s\":\"\\u0061b\",\"n\":-7,\"f\":1.5,\"o\":{\"x\":1},\"z\":null}");
+    struct fa_arena arena = {0};
+
+    assert_string_equal(fa_json_member_text(object, "s", &arena), "ab");
+    assert_null(fa_json_member_text(object, "n", &arena));
+    assert_null(fa_json_member_text(object, "z", &arena));
+    assert_null(fa_json_member_text(object, "none", &arena));
+    assert_null(fa_json_member_text(parse("[1]"), "s", &arena));
+    assert_string_equal(fa_json_member_raw(object, "o", &arena), "{\"x\":1}");
+    assert_string_equal(fa_json_member_raw(object, "s", &arena), "\"\\u0061b\"");
+    assert_null(fa_json_member_raw(object, "z", &arena));
+    assert_null(fa_json_member_raw(parse("3"), "z", &arena));
+    assert_int_equal(fa_json_member_int(object, "n"), -7);
+    assert_int_equal(fa_json_member_int(object, "f"), 0);
+    assert_int_equal(fa_json_member_int(object, "s"), 0);
+    assert_int_equal(fa_json_member_int(parse("\"n\""), "n"), 0);
+    fa_arena_finish(&arena);
+}
+
+static void test_json__count_and_texts(void **state)
+{
+    struct fa_arena arena = {0};
+    const char *const *texts = NULL;
+    size_t count = 9;
+
+    assert_int_equal(fa_json_count(parse("[]")), 0);
+    assert_int_equal(fa_json_count(parse("[1, [2, 3], {\"a\":4}]")), 3);
+    assert_int_equal(fa_json_count(parse("{\"a\":1,\"b\":[1,2]}")), 2);
+    assert_false(fa_json_texts(parse("[\"a\", 1]"), &arena, &texts, &count));
+    assert_false(fa_json_texts(parse("{\"a\":\"b\"}"), &arena, &texts, &count));
+    assert_null(texts);
+    assert_int_equal(count, 9);
+    assert_true(fa_json_texts(parse("[]"), &arena, &texts, &count));
+    assert_non_null(texts); /* none is a list, too */
+    assert_int_equal(count, 0);
+    assert_true(fa_json_texts(parse("[\"a\", \"\\n\"]"), &arena, &texts, &count));
+    assert_int_equal(count, 2);
+    assert_string_equal(texts[0], "a");
+    assert_string_equal(texts[1], "\n");
+    fa_arena_finish(&arena);
+}
+
 static void test_json__text_resolves_escapes(void **state)
 {
     static const struct {
@@ -201,6 +246,8 @@ int main(void)
         cmocka_unit_test(test_json__walk_an_object),
         cmocka_unit_test(test_json__walk_an_array),
         cmocka_unit_test(test_json__member),
+        cmocka_unit_test(test_json__what_a_member_says),
+        cmocka_unit_test(test_json__count_and_texts),
         cmocka_unit_test(test_json__text_resolves_escapes),
         cmocka_unit_test(test_json__integers),
         cmocka_unit_test(test_json__doubles),
