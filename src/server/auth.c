@@ -139,8 +139,9 @@ static enum faina_code check(struct fa_auth *auth, const char *secret, unsigned 
     return FAINA_OK;
 }
 
-enum faina_code fa_auth_check(struct fa_auth *auth, const char *authorization, unsigned scope,
-                              struct fa_arena *arena, struct fa_grant *out, struct faina_error *err)
+enum faina_code fa_auth_check(struct fa_auth *auth, bool is_guarded, const char *authorization,
+                              unsigned scope, struct fa_arena *arena, struct fa_grant *out,
+                              struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
 
@@ -148,7 +149,7 @@ enum faina_code fa_auth_check(struct fa_auth *auth, const char *authorization, u
     if (scope == FA_SCOPE_NONE)
         return FAINA_OK;
     pthread_rwlock_rdlock(&auth->lock);
-    if (auth->tokens.count > 0)
+    if (is_guarded || auth->tokens.count > 0)
         code = check(auth, bearer(authorization), scope, arena, out, err);
     pthread_rwlock_unlock(&auth->lock);
     return code;

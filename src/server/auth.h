@@ -2,7 +2,8 @@
  * auth.h - who may do what: bearer tokens, scopes, namespaces.
  *
  * Without any token stored, the server trusts whoever reaches it, and listens on this machine alone
- * unless told otherwise (server.h). As soon as there is one, every request needs one.
+ * unless told otherwise (server.h). As soon as there is one, every request needs one. Where others
+ * can reach it, a request needs one also after the last was revoked.
  *
  *   A1  The server knows hashes of tokens only, and compares them in constant time.
  *   A2  A grant is a copy: what a request may do is decided once, at its head.
@@ -34,10 +35,12 @@ FA_MUST_CHECK enum faina_code fa_auth_load(struct fa_auth *auth, struct fa_servi
                                            struct faina_error *err);
 bool fa_auth_has_tokens(struct fa_auth *auth);
 
-/* What the header `Authorization` (NULL: none) grants. UNAUTHORIZED, FORBIDDEN. */
-FA_MUST_CHECK enum faina_code fa_auth_check(struct fa_auth *auth, const char *authorization,
-                                            unsigned scope, struct fa_arena *arena,
-                                            struct fa_grant *out, struct faina_error *err);
+/* What the header `Authorization` (NULL: none) grants; with `is_guarded`, nothing as long as no
+ * token is stored. UNAUTHORIZED, FORBIDDEN. */
+FA_MUST_CHECK enum faina_code fa_auth_check(struct fa_auth *auth, bool is_guarded,
+                                            const char *authorization, unsigned scope,
+                                            struct fa_arena *arena, struct fa_grant *out,
+                                            struct faina_error *err);
 
 /* Whether a grant reaches a namespace. */
 bool fa_grant_reaches(const struct fa_grant *grant, const char *ns);

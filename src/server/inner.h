@@ -29,6 +29,7 @@ struct fa_listener_socket {
     char path[108]; /* of a Unix socket that is ours to remove; "" otherwise */
     bool is_unix;
     bool is_trusted; /* a Unix socket that we made, for our own user alone */
+    bool is_guarded; /* others can reach it: nobody is let in without a token */
 };
 
 struct fa_server {

@@ -263,7 +263,8 @@ static const char page_head[] =
     "  the task has changed since.\n"
     "- **Lists** are `{items, nextCursor}`. Large answers are packed for who accepts gzip.\n"
     "- **Tokens** go into `Authorization: Bearer ...`. Each route needs the scope that it names;\n"
-    "  `admin` includes the others. Without any token stored, none is needed.\n"
+    "  `admin` includes the others. Without any token stored, none is needed on\n"
+    "  this machine, and nobody gets in from another.\n"
     "- **Namespaces.** A request that names none is about `default`, or about the only one of its\n"
     "  token. Tasks of namespaces that a token doesn't reach are not found.\n"
     "- Every answer has an `X-Request-Id`, which is also in the server's log.\n";

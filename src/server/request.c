@@ -235,8 +235,9 @@ static bool check_grant(struct fa_request *req)
         req->grant = (struct fa_grant){.scopes = FA_SCOPE_ALL};
         return true;
     }
-    code = fa_auth_check(req->server->auth, fa_request_header(req, "Authorization"),
-                         req->route->scope, &req->arena, &req->grant, &err);
+    code = fa_auth_check(req->server->auth, req->listener->is_guarded,
+                         fa_request_header(req, "Authorization"), req->route->scope, &req->arena,
+                         &req->grant, &err);
     if (code == FAINA_OK)
         return true;
     if (code == FAINA_UNAUTHORIZED)

@@ -99,10 +99,10 @@ static struct fa_listener_socket *listener_create(struct fa_server *server)
 
 /* H3. */
 static enum faina_code check_reach(const struct fa_server *server,
-                                   const struct fa_listener_socket *listener, bool is_local,
+                                   const struct fa_listener_socket *listener,
                                    struct faina_error *err)
 {
-    if (is_local || server->options.is_insecure || fa_auth_has_tokens(server->auth))
+    if (!listener->is_guarded || fa_auth_has_tokens(server->auth))
         return FAINA_OK;
     return fa_error_field(err, FAINA_FORBIDDEN, "listen",
                           "%s can be reached from other machines, and there is no token: make one "
@@ -118,8 +118,9 @@ static enum faina_code open_listener(struct fa_server *server, const char *addre
     enum faina_code code = address ? fa_listen_open(address, listener, &is_local, err)
                                    : fa_listen_given(fd, listener, &is_local, err);
 
+    listener->is_guarded = !is_local && !server->options.is_insecure;
     if (code == FAINA_OK)
-        code = check_reach(server, listener, is_local, err);
+        code = check_reach(server, listener, err);
     if (code == FAINA_OK)
         code = fa_http_start(listener, err);
     if (code != FAINA_OK) {
@@ -180,6 +181,7 @@ static enum faina_code replace_listener(struct fa_server *server, size_t index,
     memcpy(new->address, old->address, sizeof(new->address));
     memcpy(new->path, old->path, sizeof(new->path));
     old->path[0] = '\0';
+    new->is_guarded = old->is_guarded;
     atomic_store(&old->is_retired, true);
     new->fd = fa_http_quiesce(old);
     code = fa_http_start(new, err);

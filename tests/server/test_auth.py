@@ -209,6 +209,21 @@ def test_other_machines_need_a_token(place):
     place.serve(listen="0.0.0.0:0").stop()
 
 
+def test_without_its_last_token_nobody_gets_in(place):
+    """A server that others can reach doesn't open to everybody when its tokens go."""
+    token = place.token("admin")
+    server = place.serve(listen="0.0.0.0:0")
+    beside = place.path("faina.db.sock")
+    items = server("GET", "/tokens", status=200, token=token).json()["items"]
+    server("DELETE", f"/tokens/{items[0]['id']}", status=204, token=token)
+    for bearer in ("", token):
+        equal(server("GET", "/tasks", status=401, token=bearer).code(), "unauthorized")
+    server("GET", "./healthz", status=200)
+    # The owner of the file makes a new one.
+    server("GET", "/tasks", status=200, connection=Local(beside))
+    server("GET", "/tasks", status=200, token=place.token("read"))
+
+
 def test_hosts(place):
     server = place.serve("--host", "tasks.example.com")
     for host in ("localhost", "LOCALHOST:7070", "127.0.0.1", "127.0.0.1:1", "[::1]:7070", "10.1.2.3",
