@@ -362,9 +362,14 @@ static void test_stats__tell_what_is_paused(struct fa_t *t)
     fa_t_submit(t, .type = "x");
     fa_t_submit(t, .type = "y");
     CHECK_OK(t, fa_t_pause(t, NULL, "x"));
+    CHECK_OK(t, fa_t_pause(t, NULL, "a type without a task"));
+    CHECK_OK(t, fa_t_pause(t, "other", "x"));
     CHECK_OK(t, fa_t_stats(t, NULL));
+    CHECK_INT(t->op.stats->count, 3);
     CHECK_TRUE(count_of(t, "default", "x")->is_paused);
     CHECK_TRUE(!count_of(t, "default", "y")->is_paused);
+    CHECK_TRUE(count_of(t, "default", "a type without a task")->is_paused);
+    CHECK_INT(count_of(t, "default", "a type without a task")->by_status[FAINA_PENDING], 0);
     CHECK_OK(t, fa_t_resume(t, NULL, "x"));
     CHECK_OK(t, fa_t_stats(t, NULL));
     CHECK_TRUE(!count_of(t, "default", "x")->is_paused);

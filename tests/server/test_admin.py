@@ -72,6 +72,12 @@ def test_lanes_and_stats(place):
            (lanes["a"], lanes["b"])], [(True, 1, 0), (False, 0, 1)])
     equal(server("POST", "/lanes:resume", {"type": "a"}, 200).json()["paused"], False)
     equal(len(server.claim()), 1)
+    # A type that has had no task yet.
+    server("POST", "/lanes:pause", {"type": "later"}, 200)
+    listed = server("GET", "/lanes", status=200).json()["items"]
+    equal([lane for lane in listed if lane["type"] == "later"],
+          [{"namespace": "default", "type": "later", "paused": True, "pending": 0, "active": 0}])
+    server("POST", "/lanes:resume", {"type": "later"}, 200)
     stats = server("GET", "/stats", status=200).json()
     equal((stats["total"], stats["byStatus"]["claimed"], len(stats["types"])), (2, 2, 2))
     rates = {"submitted": True, "completed": False, "failed": False, "dead_letter": False,
