@@ -61,6 +61,9 @@ int fa_verb_token_create(struct fa_cli *cli)
         code = fa_flag_duration(cli, "expires", &expires_ms);
     if (code != FA_EXIT_OK)
         return code;
+    if (fa_flag(cli, "expires") && expires_ms == 0)
+        return fa_cli_usage(cli, "--expires must be longer than 0; without it a token is good for "
+                                 "ever");
     if (fa_scope_parse(scopes, count, &token.scopes, &err) != FAINA_OK)
         return fa_cli_usage(cli, "%s", err.message);
     token.name = fa_flag(cli, "name") ? fa_flag(cli, "name") : "token";

@@ -274,6 +274,16 @@ enum faina_code fa_check_worker(const char *worker_id, struct faina_error *err)
                          err);
 }
 
+/* A claim names the namespaces that it is for, or none of them. */
+static void no_star(struct checker *c, const char *const *list, size_t items)
+{
+    for (size_t i = 0; c->result == FAINA_OK && i < items; i++)
+        if (strcmp(list[i], "*") == 0)
+            c->result = fa_error_field(c->err, c->refusal, "namespaces",
+                                       "\"*\" is no namespace; a claim without namespaces is for "
+                                       "all of them");
+}
+
 enum faina_code fa_check_claim(const struct faina_claim *claim, struct faina_error *err)
 {
     struct checker c = {.refusal = FAINA_INVALID_REQUEST, .err = err};
@@ -282,6 +292,7 @@ enum faina_code fa_check_claim(const struct faina_claim *claim, struct faina_err
     names(&c, claim->types, claim->type_count, FA_CLAIM_NAMES_MAX, FA_TYPE_SIZE_MAX, "types");
     names(&c, claim->namespaces, claim->namespace_count, FA_CLAIM_NAMES_MAX, FA_NAMESPACE_SIZE_MAX,
           "namespaces");
+    no_star(&c, claim->namespaces, claim->namespace_count);
     names(&c, claim->services, claim->service_count, FA_CLAIM_NAMES_MAX, FA_RESOURCE_NAME_SIZE_MAX,
           "services");
     range(&c, claim->limit, 0, FA_CLAIM_LIMIT_MAX, "limit");

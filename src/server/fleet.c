@@ -210,17 +210,35 @@ static const char *names_json(struct fa_request *req, const struct fa_texts *nam
     return json;
 }
 
+/* When it ends; expires_ms is -1 when the body doesn't say. */
+static enum faina_code read_end(const struct fa_token_body *body, struct fa_token *token,
+                                struct faina_error *err)
+{
+    if (body->expires_ms == 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "expires",
+                              "expires must be longer than 0; without it a token is good for ever");
+    if (body->expires_ms > 0 && body->expires_us != 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "expires",
+                              "give expires or expiresAt, not both");
+    token->expires_us = body->expires_us;
+    if (body->expires_ms > 0)
+        token->expires_us = fa_clock_now_us() + body->expires_ms * 1000;
+    return FAINA_OK;
+}
+
 void fa_handle_token_post(struct fa_request *req)
 {
     struct new_token *new = fa_arena_zero(&req->arena, 1, sizeof(*new));
-    struct fa_token_body body = {0};
+    struct fa_token_body body = {.expires_ms = -1};
     struct faina_error err;
     enum faina_code code;
 
     if (!fa_request_is_global(req) || !fa_request_read(req, &fa_body_token, &body))
         return;
     fa_error_clear(&err);
-    code = fa_scope_parse(body.scopes.items, body.scopes.count, &new->token.scopes, &err);
+    code = read_end(&body, &new->token, &err);
+    if (code == FAINA_OK)
+        code = fa_scope_parse(body.scopes.items, body.scopes.count, &new->token.scopes, &err);
     if (code == FAINA_OK && !body.hash) {
         code = fa_token_make(new->secret, new->hash, &err);
         new->has_secret = true;
@@ -233,9 +251,6 @@ void fa_handle_token_post(struct fa_request *req)
     new->token.name = body.name ? body.name : "token";
     new->token.hash = body.hash;
     new->token.namespaces = names_json(req, &body.namespaces);
-    new->token.expires_us = body.expires_us;
-    if (body.expires_ms > 0)
-        new->token.expires_us = fa_clock_now_us() + body.expires_ms * 1000;
     req->data = new;
     ask(req, FA_OP_TOKEN_PUT)->token = &new->token;
     fa_request_run(req, after_token_post);

@@ -615,6 +615,8 @@ void fa_handle_purge(struct fa_request *req)
     for (size_t i = 0; i < body.status.count; i++)
         if (!fa_request_statuses(req, body.status.items[i], &purge->statuses))
             return;
+    if (body.ns && strcmp(body.ns, "*") == 0 && !req->grant.namespaces.items)
+        body.ns = NULL;
     /* All namespaces, unless it names one or the token is for some. */
     if ((body.ns || req->grant.namespaces.items) && !fa_request_namespace(req, &body.ns, false))
         return;

@@ -214,7 +214,7 @@ static void after_claims(struct fa_request *req)
 
 static bool check_namespaces(struct fa_request *req, struct fa_texts *namespaces)
 {
-    if (!namespaces->items)
+    if (namespaces->count == 0) /* none, and [], is all that the token reaches */
         *namespaces = req->grant.namespaces;
     for (size_t i = 0; i < namespaces->count; i++) {
         const char *ns = namespaces->items[i];

@@ -124,6 +124,15 @@ static enum faina_code check_range(int64_t value, int64_t max, const char *field
     return FAINA_OK;
 }
 
+static enum faina_code check_lease(int64_t ms, struct faina_error *err)
+{
+    if (ms < 0 || ms > FA_LEASE_MS_MAX)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "leaseSeconds",
+                              "leaseSeconds must be between 0 and %lld",
+                              (long long)FA_LEASE_MS_MAX / 1000);
+    return FAINA_OK;
+}
+
 /* A name that may be left out. */
 static enum faina_code check_optional(const char *text, size_t max, const char *field,
                                       struct faina_error *err)
@@ -195,6 +204,17 @@ static enum faina_code check_amend(const struct fa_op *op, struct faina_error *e
     return fa_check_submit(&wish, FA_INPUT_SIZE_DEFAULT, err);
 }
 
+/* A namespace that something is put into: "*" stands for all of them. */
+static enum faina_code check_one_namespace(const char *ns, struct faina_error *err)
+{
+    enum faina_code code = check_optional(ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+
+    if (code == FAINA_OK && ns && strcmp(ns, "*") == 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "namespace",
+                              "namespace is \"*\", which stands for all namespaces: name one");
+    return code;
+}
+
 static enum faina_code check_purge(const struct faina_purge *purge, struct faina_error *err)
 {
     enum faina_code code;
@@ -202,12 +222,12 @@ static enum faina_code check_purge(const struct faina_purge *purge, struct faina
     assert(purge);
     for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++) {
         if ((purge->statuses & (1u << status)) && !fa_status_is_ended(status))
-            return fa_error_field(err, FAINA_INVALID_REQUEST, "statuses",
+            return fa_error_field(err, FAINA_INVALID_REQUEST, "status",
                                   "only ended tasks can be purged, and %s is not an end",
                                   faina_status_name(status));
     }
     if (purge->statuses >> FAINA_STATUS_COUNT)
-        return fa_error_field(err, FAINA_INVALID_REQUEST, "statuses",
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "status",
                               "the set of statuses holds one that doesn't exist");
     code = check_optional(purge->ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
     if (code == FAINA_OK)
@@ -225,6 +245,13 @@ static enum faina_code check_lane(const struct fa_op *op, bool needs_type, struc
     if (code == FAINA_OK && needs_type)
         code = fa_check_name(op->name.type, FA_TYPE_SIZE_MAX, "type", FAINA_INVALID_REQUEST, err);
     return code;
+}
+
+static enum faina_code check_pause(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_one_namespace(op->name.ns, err);
+
+    return code == FAINA_OK ? check_lane(op, true, err) : code;
 }
 
 static enum faina_code check_resource_set(const struct fa_op *op, struct faina_error *err)
@@ -249,7 +276,7 @@ static enum faina_code check_team(const struct faina_team *team, struct faina_er
     if (team->id[0])
         code = check_id(team->id, "team", FAINA_NOT_FOUND, err);
     if (code == FAINA_OK)
-        code = check_optional(team->ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+        code = check_one_namespace(team->ns, err);
     if (code == FAINA_OK)
         code = fa_check_name(team->name, FA_NAME_SIZE_MAX, "name", FAINA_INVALID_REQUEST, err);
     if (code == FAINA_OK)
@@ -260,6 +287,21 @@ static enum faina_code check_team(const struct faina_team *team, struct faina_er
 static bool is_hash(const char *text)
 {
     return text && strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
+}
+
+/* One of the namespaces that a token is for. */
+static enum faina_code check_reach(const char *ns, struct faina_error *err)
+{
+    if (strcmp(ns, "*") == 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "namespaces",
+                              "\"*\" is no namespace; without namespaces a token is for all");
+    return fa_check_name(ns, FA_NAMESPACE_SIZE_MAX, "namespaces", FAINA_INVALID_REQUEST, err);
+}
+
+static enum faina_code not_names(struct faina_error *err)
+{
+    return fa_error_field(err, FAINA_INVALID_REQUEST, "namespaces",
+                          "namespaces must be one or more names");
 }
 
 static enum faina_code check_namespaces(const char *json, struct faina_error *err)
@@ -276,16 +318,11 @@ static enum faina_code check_namespaces(const char *json, struct faina_error *er
     value = fa_json_value(fa_str(json));
     if (value.type == FA_JSON_ARRAY) {
         for (it = fa_json_iter(value); code == FAINA_OK && fa_json_next(&it, NULL, &item); count++)
-            code = item.type == FA_JSON_STRING
-                       ? fa_check_name(fa_json_text(item, &scratch), FA_NAMESPACE_SIZE_MAX,
-                                       "namespaces", FAINA_INVALID_REQUEST, err)
-                       : FAINA_INVALID_REQUEST;
+            code = item.type == FA_JSON_STRING ? check_reach(fa_json_text(item, &scratch), err)
+                                               : not_names(err);
     }
     fa_arena_finish(&scratch);
-    if (count == 0 || code != FAINA_OK)
-        return fa_error_field(err, FAINA_INVALID_REQUEST, "namespaces",
-                              "namespaces must be one or more names");
-    return FAINA_OK;
+    return count == 0 ? not_names(err) : code;
 }
 
 static enum faina_code check_token(const struct fa_token *token, struct faina_error *err)
@@ -341,7 +378,7 @@ static enum faina_code check_change(const struct fa_service *service, const stru
     if (op->kind == FA_OP_AMEND)
         return check_amend(op, err);
     assert(op->kind == FA_OP_CLAIM || op->kind == FA_OP_START || op->kind == FA_OP_HEARTBEAT);
-    return check_range(op->lease_ms, FA_LEASE_MS_MAX, "lease", err);
+    return check_lease(op->lease_ms, err);
 }
 
 static enum faina_code check_page(const struct fa_op *op, struct faina_error *err)
@@ -370,16 +407,13 @@ static enum faina_code check_team_list(const struct fa_op *op, struct faina_erro
 static enum faina_code check_emit(const struct fa_service *service, const struct faina_emit *emit,
                                   struct faina_error *err)
 {
-    enum faina_code code = check_optional(emit->ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+    enum faina_code code = check_one_namespace(emit->ns, err);
 
     if (code == FAINA_OK)
         code = fa_check_name(emit->type, FA_TYPE_SIZE_MAX, "type", FAINA_INVALID_REQUEST, err);
     if (code == FAINA_OK && strncmp(emit->type, "task.", 5) == 0)
         return fa_error_field(err, FAINA_INVALID_REQUEST, "type",
                               "events whose type begins with \"task.\" are the engine's own");
-    if (code == FAINA_OK && emit->ns && strcmp(emit->ns, "*") == 0)
-        return fa_error_field(err, FAINA_INVALID_REQUEST, "namespace",
-                              "an event happens in one namespace");
     if (code == FAINA_OK)
         code = check_optional(emit->id, FA_KEY_SIZE_MAX, "id", err);
     if (code == FAINA_OK)
@@ -394,13 +428,10 @@ static enum faina_code check_emit(const struct fa_service *service, const struct
 static enum faina_code check_definition(struct fa_op *op, struct faina_error *err)
 {
     const struct fa_definition *definition = op->definition;
-    enum faina_code code = check_optional(definition->ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+    enum faina_code code = check_one_namespace(definition->ns, err);
 
     op->checked = NULL;
     op->mistakes = fa_arena_zero(op->arena, 1, sizeof(*op->mistakes));
-    if (code == FAINA_OK && definition->ns && strcmp(definition->ns, "*") == 0)
-        return fa_error_field(err, FAINA_INVALID_REQUEST, "namespace",
-                              "a workflow is in one namespace");
     if (code == FAINA_OK)
         code = fa_workflow_read(definition->text,
                                 definition->is_yaml ? FA_WORKFLOW_YAML : FA_WORKFLOW_JSON,
@@ -493,7 +524,7 @@ static enum faina_code check_op(const struct fa_service *service, struct fa_op *
         return check_purge(op->purge, err);
     case FA_OP_PAUSE:
     case FA_OP_RESUME:
-        return check_lane(op, true, err);
+        return check_pause(op, err);
     case FA_OP_STATS:
         return check_lane(op, false, err);
     case FA_OP_GET_BY_KEY:

@@ -131,9 +131,11 @@ static void test_bad__worker_ids(struct fa_t *t)
 
 static void test_bad__claim_lists(struct fa_t *t)
 {
-    const char *empty[] = {""};
+    const char *empty[] = {""}, *all[] = {"*"};
 
     fa_t_submit(t, .type = "x");
+    CHECK_CODE(t, fa_t_claim_next(t, .worker_id = "w", .namespaces = all, .namespace_count = 1),
+               FAINA_INVALID_REQUEST);
     CHECK_CODE(t, fa_t_claim_next(t, .worker_id = "w", .types = empty, .type_count = 1),
                FAINA_INVALID_REQUEST);
     CHECK_CODE(t, fa_t_claim_next(t, .worker_id = "w", .namespaces = empty, .namespace_count = 1),
@@ -236,6 +238,7 @@ static void test_bad__names_of_things(struct fa_t *t)
     CHECK_CODE(t, fa_t_pause(t, NULL, NULL), FAINA_INVALID_REQUEST);
     CHECK_CODE(t, fa_t_pause(t, NULL, ""), FAINA_INVALID_REQUEST);
     CHECK_CODE(t, fa_t_pause(t, "", "x"), FAINA_INVALID_REQUEST);
+    CHECK_CODE(t, fa_t_pause(t, "*", "x"), FAINA_INVALID_REQUEST);
     CHECK_CODE(t, fa_t_resume(t, NULL, NULL), FAINA_INVALID_REQUEST);
     CHECK_CODE(t, fa_t_resource_set(t, NULL, 1), FAINA_INVALID_REQUEST);
     CHECK_CODE(t, fa_t_resource_set(t, "", 1), FAINA_INVALID_REQUEST);

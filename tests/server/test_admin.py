@@ -56,7 +56,8 @@ def test_teams(place):
         body = {"name": "x"} if method == "PUT" else None
         for bad in (team["id"], NO_ID, "x"):
             equal(server(method, f"/teams/{bad}", body, 404).code(), "not_found")
-    for body in ({}, {"name": ""}, {"name": 1}, {"name": "x", "y": 1}, {"name": "x", "id": NO_ID}):
+    for body in ({}, {"name": ""}, {"name": 1}, {"name": "x", "y": 1}, {"name": "x", "id": NO_ID},
+                 {"name": "x", "namespace": "*"}):
         equal(server("POST", "/teams", body, 400).code(), "invalid_request", body)
 
 
@@ -85,7 +86,7 @@ def test_lanes_and_stats(place):
     for place_of in (stats, *stats["types"]):
         equal({name: rate > 0 for name, rate in place_of["rates"].items()}, rates)
     equal(server("GET", "/stats?namespace=other").json()["total"], 0)
-    for body in ({}, {"type": ""}, {"type": 1}, {"typ": "a"}, None):
+    for body in ({}, {"type": ""}, {"type": 1}, {"typ": "a"}, {"type": "a", "namespace": "*"}, None):
         equal(server("POST", "/lanes:pause", body, 400).code(), "invalid_request", body)
 
 
@@ -103,7 +104,9 @@ def test_tokens_over_http(place):
     equal(server("GET", "./healthz", token="").status, 200)
     for body in ({}, {"scopes": []}, {"scopes": ["root"]}, {"scopes": "admin"},
                  {"scopes": ["read"], "hash": "x"}, {"scopes": ["read"], "namespaces": []},
-                 {"scopes": ["read"], "namespaces": [1]}, {"scopes": ["read"], "x": 1}):
+                 {"scopes": ["read"], "namespaces": [1]}, {"scopes": ["read"], "x": 1},
+                 {"scopes": ["read"], "namespaces": ["a", "*"]}, {"scopes": ["read"], "expires": 0},
+                 {"scopes": ["read"], "expires": 1, "expiresAt": "2099-01-01T00:00:00Z"}):
         equal(server("POST", "/tokens", body, 400).code(), "invalid_request", body)
     server("DELETE", f"/tokens/{boss['id']}", status=204)
     server.token = None
