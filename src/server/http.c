@@ -181,15 +181,32 @@ const char *fa_request_header(const struct fa_request *req, const char *name)
     return MHD_lookup_connection_value(req->connection, MHD_HEADER_KIND, name);
 }
 
+/* Whether "br, gzip;q=0.5" and the like allow gzip: it, or any, with a quality that isn't 0. */
+static bool allows_gzip(const char *text)
+{
+    while (text && *text) {
+        const char *quality;
+        size_t len, name;
+
+        text += strspn(text, " \t");
+        len = strcspn(text, ",");
+        name = strcspn(text, ",; \t");
+        quality = memmem(text, len, "q=", 2);
+        if ((name == 1 && text[0] == '*') || (name == 4 && strncasecmp(text, "gzip", 4) == 0))
+            return !quality || strspn(quality + 2, "0.") < strcspn(quality + 2, ",; \t");
+        text += len + (text[len] == ',');
+    }
+    return false;
+}
+
 /* Packs req->out when the client takes that and it is worth it. */
 static bool pack(struct fa_request *req)
 {
-    const char *accepted = fa_request_header(req, "Accept-Encoding");
     z_stream z = {0};
     struct fa_buf packed;
     int rc;
 
-    if (req->out.len < GZIP_SIZE_MIN || !accepted || !strstr(accepted, "gzip"))
+    if (!allows_gzip(fa_request_header(req, "Accept-Encoding")))
         return false;
     if (deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         return false;
@@ -278,10 +295,11 @@ static struct MHD_Response *make_response(struct fa_request *req)
 
 static enum MHD_Result send_answer(struct fa_request *req)
 {
-    bool is_packed = req->content_type && !req->stream && pack(req);
+    bool is_large = req->content_type && !req->stream && req->out.len >= GZIP_SIZE_MIN;
+    bool is_packed = is_large && pack(req);
     struct MHD_Response *response;
     enum MHD_Result result;
-    const char *trace = fa_request_header(req, "traceparent");
+    const char *trace = fa_request_trace(req);
 
     response = make_response(req);
     if (!response)
@@ -290,6 +308,8 @@ static enum MHD_Result send_answer(struct fa_request *req)
         MHD_add_response_header(response, "Content-Type", req->content_type);
     if (is_packed)
         MHD_add_response_header(response, "Content-Encoding", "gzip");
+    if (is_large)
+        MHD_add_response_header(response, "Vary", "Accept-Encoding");
     for (size_t i = 0; i < req->header_count; i++)
         MHD_add_response_header(response, req->headers[i].name, req->headers[i].value);
     MHD_add_response_header(response, "X-Request-Id", req->id);

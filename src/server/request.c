@@ -140,27 +140,24 @@ static bool is_our_host(const struct fa_request *req, const char *host)
 
 static bool check_host(struct fa_request *req)
 {
-    const char *host = fa_request_header(req, "Host");
-
-    if (!host || req->listener->is_unix || is_our_host(req, host))
+    if (!req->host || req->listener->is_unix || is_our_host(req, req->host))
         return true;
     fa_answer_refusal(req, 403, FAINA_FORBIDDEN,
                       "this server does not answer to the name \"%.100s\"; its owner can allow "
                       "it with --host",
-                      host);
+                      req->host);
     return false;
 }
 
 /* A browser says where a page is from. Only pages of our own may change things. */
 static bool check_origin(struct fa_request *req, const char *method)
 {
-    const char *origin = fa_request_header(req, "Origin"), *host = fa_request_header(req, "Host");
-    const char *name;
+    const char *origin = fa_request_header(req, "Origin"), *name;
 
     if (!origin || !is_write(method))
         return true;
     name = strstr(origin, "://");
-    if (name && host && strcasecmp(name + 3, host) == 0)
+    if (name && req->host && strcasecmp(name + 3, req->host) == 0)
         return true;
     fa_answer_refusal(req, 403, FAINA_FORBIDDEN, "requests from pages of \"%.100s\" are refused",
                       origin);
@@ -295,15 +292,31 @@ static bool check_type(struct fa_request *req)
     return false;
 }
 
+/* The path and query. A target may be a whole URL, whose host counts (RFC 9112, 3.2.2). */
+static const char *split_target(struct fa_request *req)
+{
+    const char *scheme_end = strstr(req->target, "://"), *name;
+    size_t len;
+
+    req->host = fa_request_header(req, "Host");
+    if (req->target[0] == '/' || !scheme_end)
+        return req->target;
+    name = scheme_end + 3;
+    len = strcspn(name, "/?#");
+    req->host = fa_arena_copy(&req->arena, name, len);
+    return name[len] == '/' ? name + len : fa_arena_printf(&req->arena, "/%s", name + len);
+}
+
 void fa_request_head(struct fa_request *req, const char *method)
 {
+    const char *target = split_target(req);
     struct faina_error err;
 
     fa_buf_init(&req->body, FA_SERVER_BATCH_SIZE_MAX);
     adopt_id(req);
     if (!check_host(req) || !check_origin(req, method))
         return;
-    if (fa_url_parse(req->target, &req->arena, &req->url, &err) != FAINA_OK) {
+    if (fa_url_parse(target, &req->arena, &req->url, &err) != FAINA_OK) {
         fa_answer_problem(req, &err);
         return;
     }
@@ -363,6 +376,22 @@ struct fa_bytes fa_request_body(const struct fa_request *req)
     return (struct fa_bytes){req->body.ptr, req->body.len};
 }
 
+/* 00-<32 hex>-<16 hex>-<2 hex>, in lower case; a version ff, and ids of zeros alone, are none. */
+const char *fa_request_trace(const struct fa_request *req)
+{
+    static const char shape[] = "hh-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh-hhhhhhhhhhhhhhhh-hh";
+    const char *text = fa_request_header(req, "traceparent");
+
+    if (!text || strlen(text) != sizeof(shape) - 1)
+        return NULL;
+    for (size_t i = 0; shape[i]; i++)
+        if (shape[i] == 'h' ? !strchr("0123456789abcdef", text[i]) : text[i] != shape[i])
+            return NULL;
+    if (strncmp(text, "ff", 2) == 0 || strspn(text + 3, "0") == 32 || strspn(text + 36, "0") == 16)
+        return NULL;
+    return text;
+}
+
 bool fa_request_is_type(const struct fa_request *req, const char *type)
 {
     const char *value = fa_request_header(req, "Content-Type");
@@ -396,6 +425,16 @@ static bool refuse_param(struct fa_request *req, const char *name, const char *w
     fa_error_field(&err, FAINA_INVALID_REQUEST, name, "%s must be %s", name, what);
     fa_answer_problem(req, &err);
     return false;
+}
+
+/* Digits alone. */
+static bool read_number(const char *text, uint64_t *out)
+{
+    size_t len = strlen(text);
+
+    errno = 0;
+    *out = strtoull(text, NULL, 10);
+    return len > 0 && strspn(text, "0123456789") == len && errno == 0;
 }
 
 bool fa_request_int(struct fa_request *req, const char *name, int64_t min, int64_t max,
@@ -457,7 +496,7 @@ bool fa_request_duration(struct fa_request *req, const char *name, int64_t *out_
 
 bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out)
 {
-    while (*text) {
+    do {
         size_t len = strcspn(text, ",");
         const char *word = fa_arena_copy(&req->arena, text, len);
         enum faina_status status;
@@ -469,7 +508,7 @@ bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out
                 "completed, failed, dead_letter and cancelled, with commas between");
         *out |= 1u << status;
         text += len + (text[len] == ',');
-    }
+    } while (*text);
     return true;
 }
 
@@ -491,7 +530,8 @@ bool fa_request_version(struct fa_request *req, int64_t *out)
     const char *text = fa_request_header(req, "If-Match");
     size_t len = text ? strlen(text) : 0;
     struct faina_error err;
-    char *end = NULL;
+    bool is_tag = false;
+    uint64_t version;
 
     *out = 0;
     if (!text || strcmp(text, "*") == 0)
@@ -501,15 +541,19 @@ bool fa_request_version(struct fa_request *req, int64_t *out)
         fa_answer_problem(req, &err);
         return false;
     }
-    if (len > 2 && text[0] == '"' && text[len - 1] == '"')
+    if (len >= 2 && text[0] == '"' && strchr(text + 1, '"') == text + len - 1) {
         text = fa_arena_copy(&req->arena, text + 1, len - 2);
-    errno = 0;
-    if (isdigit((unsigned char)text[0]))
-        *out = strtoll(text, &end, 10);
-    if (end && *end == '\0' && errno == 0 && *out > 0)
+        is_tag = true;
+    }
+    if (read_number(text, &version) && version > 0 && version <= INT64_MAX) {
+        *out = (int64_t)version;
         return true;
-    fa_error_field(&err, FAINA_INVALID_REQUEST, "If-Match",
-                   "If-Match must be the ETag of a task, such as \"3\"");
+    }
+    if (is_tag)
+        fa_error_set(&err, FAINA_VERSION_CONFLICT, "If-Match is no version of a task");
+    else
+        fa_error_field(&err, FAINA_INVALID_REQUEST, "If-Match",
+                       "If-Match must be the one ETag of a task, such as \"3\"");
     fa_answer_problem(req, &err);
     return false;
 }
@@ -683,13 +727,16 @@ void fa_answer_items_end(struct fa_request *req)
 /* A cursor is the number of items before it. */
 static bool read_page(struct fa_request *req, size_t count, struct fa_page *page)
 {
-    int64_t limit = 0, from = 0;
+    const char *cursor = fa_url_param(&req->url, "cursor");
+    int64_t limit = 0;
+    uint64_t from = 0;
 
-    if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit) ||
-        !fa_request_int(req, "cursor", 1, INT64_MAX, &from))
+    if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
         return false;
+    if (cursor && !read_number(cursor, &from))
+        return refuse_param(req, "cursor", "one that a list has given");
     page->count = count;
-    page->from = (uint64_t)from < count ? (size_t)from : count;
+    page->from = from < count ? (size_t)from : count;
     page->to = limit > 0 && (size_t)limit < count - page->from ? page->from + (size_t)limit : count;
     return true;
 }

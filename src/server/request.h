@@ -44,6 +44,7 @@ struct fa_request {
 
     /* The question. */
     const char *target; /* as it came */
+    const char *host;   /* whom it was meant for; NULL: it doesn't say */
     struct fa_url url;
     const struct fa_route *route;
     const char *part; /* {id} or {name}, decoded; NULL: none */
@@ -89,6 +90,8 @@ struct fa_request {
 
 /* A header of the request; NULL: not there. */
 const char *fa_request_header(const struct fa_request *req, const char *name);
+/* The header `traceparent` of the W3C's trace context; NULL: there is none, or it is malformed. */
+const char *fa_request_trace(const struct fa_request *req);
 /* The media type of the body, without parameters, is `type`. */
 bool fa_request_is_type(const struct fa_request *req, const char *type);
 struct fa_bytes fa_request_body(const struct fa_request *req);

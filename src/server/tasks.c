@@ -20,27 +20,14 @@
  * Submitting
  */
 
-/* W3C trace context: 00-<32 hex>-<16 hex>-<2 hex>. */
-static bool is_traceparent(const char *text)
-{
-    static const char shape[] = "hh-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh-hhhhhhhhhhhhhhhh-hh";
-
-    if (!text || strlen(text) != sizeof(shape) - 1)
-        return false;
-    for (size_t i = 0; shape[i]; i++)
-        if (shape[i] == 'h' ? !isxdigit((unsigned char)text[i]) : text[i] != shape[i])
-            return false;
-    return true;
-}
-
 /* Keeps the header `traceparent` in the task's metadata, so that whoever runs it can go on with the
  * trace. Metadata that is no object, or has one already, stays as it is. */
 static void keep_trace(struct fa_request *req, struct faina_submit *submit)
 {
-    const char *trace = fa_request_header(req, "traceparent"), *metadata = submit->metadata;
+    const char *trace = fa_request_trace(req), *metadata = submit->metadata;
     struct fa_json object, member;
 
-    if (!is_traceparent(trace))
+    if (!trace)
         return;
     if (!metadata) {
         submit->metadata = fa_arena_printf(&req->arena, "{\"traceparent\":\"%s\"}", trace);
@@ -300,7 +287,7 @@ void fa_handle_batch(struct fa_request *req)
     size_t op_count = 0;
     struct fa_op *ops;
 
-    if (!fa_request_is_type(req, "application/json")) {
+    if (fa_request_header(req, "Content-Type") && !fa_request_is_type(req, "application/json")) {
         handle_lines(req);
         return;
     }
@@ -434,13 +421,17 @@ void fa_handle_wait(struct fa_request *req)
 static void after_events(struct fa_request *req)
 {
     const struct faina_events *events = req->posted.ops[0].events;
+    char task_id[FAINA_ID_SIZE];
     struct fa_json_writer *w;
+    struct fa_id id;
 
     if (fa_request_refused(req))
         return;
+    fa_id_parse(req->part, &id); /* else it was refused */
+    fa_id_format(id, task_id);
     w = fa_answer_items_begin(req);
     for (size_t i = 0; i < events->count; i++)
-        fa_wire_put_event(w, &events->items[i], req->part);
+        fa_wire_put_event(w, &events->items[i], task_id);
     fa_answer_items_end(req);
 }
 

@@ -157,6 +157,22 @@ def test_nonsense(place):
     server("GET", "./healthz", status=200)
 
 
+def test_a_target_that_is_a_whole_url(place):
+    """As a client of a proxy sends it; its host counts, whatever the header says."""
+    server = place.serve()
+    for target, host, status in (("http://localhost/healthz", "evil.com", 200),
+                                 ("HTTP://127.0.0.1:80/healthz", "localhost", 200),
+                                 ("http://localhost/api/v1/tasks?limit=1", "localhost", 200),
+                                 ("http://localhost/api/v1/tasks?limit=0", "localhost", 400),
+                                 ("http://localhost", "localhost", 200),
+                                 ("http://localhost/nope", "localhost", 404),
+                                 ("http://evil.com/healthz", "localhost", 403),
+                                 ("http://", "localhost", 403)):
+        data = server.raw(f"GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+                          .encode(), timeout=20)
+        equal(statuses(data), [status], target, data)
+
+
 def test_pipelining(place):
     server = place.serve()
     count = 200

@@ -138,7 +138,7 @@ def test_batch(place):
     equal(server("POST", "/tasks:batch", {"tasks": []}, 200).json(), {"items": []})
     equal(server("POST", "/tasks:batch", b"", 200, Content_Type="application/x-ndjson").json(),
           {"items": []})
-    for body in ({}, {"tasks": 1}, {"tasks": [{"type": "x"}] * 10001}, {"tasks": [], "x": 1}):
+    for body in ({}, {"tasks": 1}, {"tasks": [{"type": "x"}] * 10001}, {"tasks": [], "x": 1}, None):
         equal(server("POST", "/tasks:batch", body, 400).code(), "invalid_request")
     equal(server("POST", "/tasks:batch", b"{}\n" * 10001, 400,
                  Content_Type="application/x-ndjson").code(), "invalid_request")
@@ -177,7 +177,7 @@ def test_list(place):
         equal(count(name + "=9b2d7c1e-5d3f-4a6b-8c7d-0123456789ab"), 0)
     brief = server("GET", "/tasks?limit=1&brief=true").json()["items"][0]
     equal(sorted(brief), sorted(FIELDS))
-    for query in ("limit=0", "limit=1001", "limit=x", "limit=-1", "limit=", "status=open",
+    for query in ("limit=0", "limit=1001", "limit=x", "limit=-1", "limit=", "status=open", "status=",
                   "cursor=zzz", "createdAfter=now", "unknown=1", "brief=1", "type=%zz", "type=%",
                   "type=%00", "type=%ff", "type=a&type=b", "teamId=x"):
         answer = server("GET", "/tasks?" + query)
@@ -196,6 +196,12 @@ def test_large_lists_are_packed(place):
     equal(gzip.decompress(packed.body), plain.body)
     is_true(len(packed.body) < len(plain.body) / 5)
     is_true("Content-Encoding" not in server("GET", "/tasks?limit=1", Accept_Encoding="gzip").headers)
+    for accepted, is_packed in (("br, GZip;q=0.5", True), ("*", True), ("deflate,*;q=1", True),
+                                ("gzip;q=0", False), ("gzip; q=0.000, br", False), ("*;q=0", False),
+                                ("identity", False), ("xgzip", False), ("", False)):
+        answer = server("GET", "/tasks?limit=500", status=200, Accept_Encoding=accepted)
+        equal(answer.headers.get("Content-Encoding"), "gzip" if is_packed else None, accepted)
+        equal(answer.headers["Vary"], "Accept-Encoding")
 
 
 def test_get(place):
@@ -224,6 +230,8 @@ def test_looks(place):
     equal([child["input"] for child in page["items"]], [0, 1, 2])
     rest = server("GET", f"/tasks/{task}/children?cursor={page['nextCursor']}", status=200).json()
     equal(([child["input"] for child in rest["items"]], rest["nextCursor"]), ([3, 4], None))
+    events = server("GET", f"/tasks/{task.upper()}/events", status=200).json()["items"]
+    equal({event["taskId"] for event in events}, {task})
     explained = server("GET", f"/tasks/{task}/explain", status=200).json()
     is_true("waits for 5 of its subtasks" in explained["summary"], explained)
     equal((explained["task"]["id"], explained["reasons"][0]["kind"]), (task, "dependency"))
@@ -316,8 +324,10 @@ def test_traceparent(place):
         answer = server("POST", "/tasks", {"type": "t", "metadata": metadata}, 201,
                         traceparent=trace)
         equal((answer.json()["metadata"], answer.headers["traceparent"]), (kept, trace))
-    for bad in ("nonsense", trace + "0", trace.replace("-", "_")):
-        equal(server("POST", "/tasks", {"type": "t"}, 201, traceparent=bad).json()["metadata"], None)
+    zeros = "00-%s-00f067aa0ba902b7-01" % ("0" * 32), "00-4bf92f3577b34da6a3ce929d0e0e4736-%s-01" % ("0" * 16)
+    for bad in ("nonsense", trace + "0", trace.replace("-", "_"), trace.upper(), "ff" + trace[2:], *zeros):
+        answer = server("POST", "/tasks", {"type": "t"}, 201, traceparent=bad)
+        equal((answer.json()["metadata"], answer.headers.get("traceparent")), (None, None), bad)
 
 
 run(globals(), on_postgres=True)
