@@ -242,8 +242,8 @@ const struct fa_route fa_routes[] = {
      "curl -X POST $URL" FA_API "/crons/report:run"},
 
     {"GET", FA_API "/stream", READ, fa_handle_stream, 0, NULL,
-     "namespace status type teamId team_id parentId createdBy createdAfter createdBefore "
-     "lastEventId",
+     "namespace status type teamId team_id parentId createdBy idempotencyKey createdAfter "
+     "createdBefore lastEventId",
      NULL, "EventStream", 200, "What happens to tasks, as it happens",
      "Server-sent events, each with the name of what happened. With `Last-Event-ID` (or "
      "`lastEventId`) it goes on after that event, without a gap; an event `gap` says where the log "

@@ -115,6 +115,7 @@ static void write_event(struct fa_buf *out, const struct fa_follow_item *item)
     fa_json_set_str(&w, "status", faina_status_name(item->status));
     fa_json_set_str(&w, "teamId", item->team_id);
     fa_json_set_str(&w, "createdBy", item->created_by);
+    fa_json_set_str(&w, "idempotencyKey", item->idempotency_key);
     fa_json_key(&w, "createdAt");
     fa_wire_put_time(&w, item->at_us);
     fa_json_end_object(&w);
@@ -153,6 +154,7 @@ static bool fits(const struct fa_stream_filter *filter, const struct fa_follow_i
     return may_see(filter, item->ns) && is_same(filter->ns, item->ns) &&
            is_same(filter->type, item->type) && is_same(filter->team_id, item->team_id) &&
            is_same(filter->created_by, item->created_by) &&
+           is_same(filter->idempotency_key, item->idempotency_key) &&
            (!filter->statuses || filter->statuses & 1u << item->status) &&
            is_created_in(filter, item->task_id) &&
            (!filter->has_parent || (item->has_parent && item->parent_key == filter->parent_key));
@@ -376,6 +378,7 @@ static struct fa_stream_filter copy_filter(const struct fa_stream_filter *filter
     copy.type = fa_arena_strdup(arena, filter->type);
     copy.team_id = fa_arena_strdup(arena, filter->team_id);
     copy.created_by = fa_arena_strdup(arena, filter->created_by);
+    copy.idempotency_key = fa_arena_strdup(arena, filter->idempotency_key);
     if (filter->namespaces.items) {
         const char **items = fa_arena_zero(arena, filter->namespaces.count + 1, sizeof(*items));
 
@@ -405,8 +408,9 @@ static bool is_same_filter(const struct fa_stream_filter *a, const struct fa_str
 {
     return is_same_text(a->ns, b->ns) && is_same_text(a->type, b->type) &&
            is_same_text(a->team_id, b->team_id) && is_same_text(a->created_by, b->created_by) &&
-           a->statuses == b->statuses && a->has_parent == b->has_parent &&
-           a->parent_key == b->parent_key && a->created_after_us == b->created_after_us &&
+           is_same_text(a->idempotency_key, b->idempotency_key) && a->statuses == b->statuses &&
+           a->has_parent == b->has_parent && a->parent_key == b->parent_key &&
+           a->created_after_us == b->created_after_us &&
            a->created_before_us == b->created_before_us &&
            is_same_list(&a->namespaces, &b->namespaces);
 }

@@ -30,7 +30,7 @@ struct fa_stream_filter {
     const char *ns;             /* NULL: all that it may see */
     struct fa_texts namespaces; /* what it may see; items NULL: all */
     unsigned statuses;          /* set of (1u << status); 0: any */
-    const char *type, *team_id, *created_by;
+    const char *type, *team_id, *created_by, *idempotency_key;
     bool has_parent;
     int64_t parent_key;
     int64_t created_after_us, created_before_us; /* 0: any time */

@@ -352,30 +352,41 @@ static bool is_foreign_id(const char *text)
     return true;
 }
 
-void fa_handle_list(struct fa_request *req)
+/* What /tasks and /stream filter by. */
+static bool read_filters(struct fa_request *req, struct faina_query *query)
 {
-    static const struct faina_tasks none;
-    struct faina_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
     const char *status = fa_url_param(&req->url, "status");
-    int64_t limit = 0;
-    struct fa_op *op;
 
     query->ns = fa_url_param(&req->url, "namespace");
     query->type = fa_url_param(&req->url, "type");
     query->parent_id = fa_url_param(&req->url, "parentId");
     query->created_by = fa_url_param(&req->url, "createdBy");
     query->idempotency_key = fa_url_param(&req->url, "idempotencyKey");
+    return (!status || fa_request_statuses(req, status, &query->statuses)) &&
+           read_team(req, &query->team_id) &&
+           fa_request_time(req, "createdAfter", &query->created_after_us) &&
+           fa_request_time(req, "createdBefore", &query->created_before_us) &&
+           fa_request_namespace(req, &query->ns, true);
+}
+
+static bool asks_for_nobody(const struct faina_query *query)
+{
+    return is_foreign_id(query->team_id) || is_foreign_id(query->parent_id);
+}
+
+void fa_handle_list(struct fa_request *req)
+{
+    static const struct faina_tasks none;
+    struct faina_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
+    int64_t limit = 0;
+    struct fa_op *op;
+
     query->cursor = fa_url_param(&req->url, "cursor");
-    if ((status && !fa_request_statuses(req, status, &query->statuses)) ||
-        !read_team(req, &query->team_id) ||
-        !fa_request_time(req, "createdAfter", &query->created_after_us) ||
-        !fa_request_time(req, "createdBefore", &query->created_before_us) ||
-        !fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit) ||
-        !fa_request_bool(req, "brief", &query->brief) ||
-        !fa_request_namespace(req, &query->ns, true))
+    if (!read_filters(req, query) || !fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit) ||
+        !fa_request_bool(req, "brief", &query->brief))
         return;
     query->limit = (int)limit;
-    if (is_foreign_id(query->team_id) || is_foreign_id(query->parent_id)) {
+    if (asks_for_nobody(query)) {
         fa_wire_put_tasks(fa_answer_begin(req, 200), &none);
         fa_answer_end(req);
         return;
@@ -515,40 +526,47 @@ static void after_stream(struct fa_request *req)
                                         place ? place : op->followed->next, fa_http_wake, req));
 }
 
-/* The parent whose subtasks are wanted. An id that is none is nobody's parent. */
-static void read_parent(const char *text, struct fa_stream_filter *filter)
+/* A filter that lets the same tasks through as the query does. */
+static struct fa_stream_filter *make_filter(struct fa_request *req, const struct faina_query *query)
 {
-    struct fa_id id = {.key = -1};
+    struct fa_stream_filter *filter = fa_arena_take(&req->arena, sizeof(*filter));
+    struct fa_id parent;
 
-    filter->has_parent = text != NULL;
-    if (text && !fa_id_parse(text, &id))
-        id.key = -1;
-    filter->parent_key = id.key;
+    *filter = (struct fa_stream_filter){
+        .ns = strcmp(query->ns, "*") == 0 ? NULL : query->ns,
+        .namespaces = req->grant.namespaces,
+        .statuses = query->statuses,
+        .type = query->type,
+        .team_id = query->team_id,
+        .created_by = query->created_by,
+        .idempotency_key = query->idempotency_key,
+        .has_parent = query->parent_id != NULL,
+        .parent_key = -1, /* nobody's */
+        .created_after_us = query->created_after_us,
+        .created_before_us = query->created_before_us,
+    };
+    if (query->parent_id && fa_id_parse(query->parent_id, &parent))
+        filter->parent_key = parent.key;
+    return filter;
 }
 
 void fa_handle_stream(struct fa_request *req)
 {
-    struct fa_stream_filter *filter = fa_arena_zero(&req->arena, 1, sizeof(*filter));
-    const char *status = fa_url_param(&req->url, "status");
     const char *place = fa_request_header(req, "Last-Event-ID");
+    struct faina_query query = {0};
+    struct faina_error err;
     struct fa_op *op;
 
-    filter->ns = fa_url_param(&req->url, "namespace");
-    filter->namespaces = req->grant.namespaces;
-    filter->type = fa_url_param(&req->url, "type");
-    filter->created_by = fa_url_param(&req->url, "createdBy");
-    read_parent(fa_url_param(&req->url, "parentId"), filter);
-    if ((status && !fa_request_statuses(req, status, &filter->statuses)) ||
-        !read_team(req, &filter->team_id) ||
-        !fa_request_time(req, "createdAfter", &filter->created_after_us) ||
-        !fa_request_time(req, "createdBefore", &filter->created_before_us) ||
-        !fa_request_namespace(req, &filter->ns, true))
+    if (!read_filters(req, &query))
         return;
-    if (strcmp(filter->ns, "*") == 0)
-        filter->ns = NULL;
+    fa_error_clear(&err);
+    if (!asks_for_nobody(&query) && fa_check_query(&query, &err) != FAINA_OK) {
+        fa_answer_problem(req, &err);
+        return;
+    }
     if (!place || place[0] == '\0')
         place = fa_url_param(&req->url, "lastEventId");
-    req->data = filter;
+    req->data = make_filter(req, &query);
     op = fa_request_ops(req, 1);
     op->kind = FA_OP_FOLLOW; /* also tells whether the place makes sense */
     op->page.cursor = place ? fa_arena_strdup(&req->arena, place) : NULL;

@@ -151,8 +151,9 @@ struct fa_cron_jobs {
 struct fa_follow_item {
     const char *cursor; /* the place after it */
     char task_id[FAINA_ID_SIZE];
-    const char *ns, *type, *name, *team_id, *created_by; /* the last two may be NULL */
-    const char *what;                                    /* as in events */
+    const char *ns, *type, *name;
+    const char *team_id, *created_by, *idempotency_key; /* NULL: none */
+    const char *what;                                   /* as in events */
     enum faina_status status;
     int64_t at_us;
     bool has_parent;

@@ -432,6 +432,7 @@ static const struct fa_shape_field follow_fields[] = {
     FOLLOWED("name", WORD, name),
     FOLLOWED("teamId", TEXT, team_id),
     FOLLOWED("createdBy", TEXT, created_by),
+    FOLLOWED("idempotencyKey", TEXT, idempotency_key),
     FOLLOWED("event", WORD, what),
     FA_SHAPE_OF_ITS_OWN("status", struct fa_follow_item, status, put_status, read_status),
     FOLLOWED("createdAt", TIME, at_us),

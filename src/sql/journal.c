@@ -204,6 +204,7 @@ static void answer(struct fa_op *op, const struct lines *lines)
             .name = row->name ? row->name : row->lane->type,
             .team_id = row->team,
             .created_by = row->created_by,
+            .idempotency_key = row->key,
             .what = line->what,
             .status = (enum faina_status)line->status,
             .at_us = line->at_us,

@@ -91,12 +91,14 @@ def test_filters(place):
     parent = server.held("p", type_="p")["id"]
     streams = {query: Stream(server, query) for query in (
         "?type=a", "?status=completed,failed", f"?teamId={team}", f"?team_id={team}",
-        "?createdBy=bob", "?namespace=other", "?namespace=*", f"?parentId={parent}", "",
+        "?createdBy=bob", "?idempotencyKey=k", "?namespace=other", "?namespace=*", f"?parentId={parent}", "",
         "?createdAfter=2020-01-01T00:00:00Z&type=a", "?createdAfter=2090-01-01T00:00:00Z",
         "?createdBefore=2090-01-01T00:00:00Z&type=b", "?createdBefore=2020-01-01T00:00:00Z")}
     server.submit("a")
     server.submit("b", teamId=team)
     server.submit("c", createdBy="bob")
+    server.submit("g", idempotencyKey="k")
+    server.submit("g", idempotencyKey="kk")
     server.submit("d", namespace="other")
     task = server.held("w", type_="f")["id"]
     server.act(task, "complete", workerId="w")
@@ -117,9 +119,10 @@ def test_filters(place):
     equal(types(f"?teamId={team}"), ["b"])
     equal(types(f"?team_id={team}"), ["b"])
     equal(types("?createdBy=bob"), ["c"])
+    equal([event["idempotencyKey"] for _, _, event in streams["?idempotencyKey=k"].events], ["k"])
     equal(types("?namespace=other"), ["d"])
-    equal(types("?namespace=*"), ["a", "b", "c", "d", "f"])
-    equal(types(""), ["a", "b", "c", "f"])
+    equal(types("?namespace=*"), ["a", "b", "c", "d", "f", "g"])
+    equal(types(""), ["a", "b", "c", "f", "g"])
     equal(types(f"?parentId={parent}"), [])
     server.act(parent, "block", workerId="p", subtasks=[{"type": "e"}])
     wait_until(lambda: types(f"?parentId={parent}") == ["e"], "the subtask is told")
@@ -175,7 +178,8 @@ def test_across_a_restart(place):
 
 def test_nonsense_is_refused(place):
     server = place.serve()
-    for query in ("?lastEventId=nonsense", "?status=x", "?unknown=1", "?teamId=a&team_id=a"):
+    for query in ("?lastEventId=nonsense", "?status=x", "?unknown=1", "?teamId=a&team_id=a", "?teamId=a",
+                  "?parentId=a", "?type=", "?namespace=", "?status=", "?idempotencyKey="):
         equal(server("GET", "/stream" + query, status=400).code(), "invalid_request", query)
     equal(server("HEAD", "/stream", status=200).body, b"")
     equal(server.metric("faina_streams"), 0)
