@@ -33,6 +33,7 @@
 
 struct fa_connection {
     struct fa_connection *next, **link;
+    struct fa_server *server;
     int fd;
     int64_t until_us; /* monotonic; INT64_MAX: it is our turn */
 };
@@ -47,6 +48,11 @@ static struct fa_connection *connection_of(struct MHD_Connection *connection)
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 
     return info ? *(void *const *)(const void *)&info->socket_context : NULL;
+}
+
+struct fa_server *fa_http_server_of(struct MHD_Connection *connection)
+{
+    return connection_of(connection)->server;
 }
 
 static void set_until(struct fa_server *server, struct fa_connection *peer, int64_t seconds)
@@ -67,6 +73,7 @@ static void connection_begin(struct fa_server *server, struct MHD_Connection *co
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct fa_connection *peer = fa_alloc_zero(1, sizeof(*peer));
 
+    peer->server = server;
     peer->fd = info ? info->connect_fd : -1;
     peer->until_us = fa_clock_mono_us() + FA_SERVER_HEAD_SECONDS * 1000000LL;
     pthread_mutex_lock(&server->mutex);
@@ -321,7 +328,7 @@ static enum MHD_Result send_answer(struct fa_request *req)
         atomic_load(&req->listener->is_retired))
         MHD_add_response_header(response, "Connection", "close");
     note(req);
-    result = MHD_queue_response(req->connection, (unsigned)req->status, response);
+    result = req->server->queue(req->connection, (unsigned)req->status, response);
     MHD_destroy_response(response);
     return result;
 }

@@ -13,8 +13,13 @@
 #include "server/stream.h"
 #include "service/post.h"
 
+#include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
+
+/* MHD_queue_response. */
+typedef enum MHD_Result fa_queue_fn(struct MHD_Connection *connection, unsigned int status,
+                                    struct MHD_Response *response);
 
 /* One address that it listens on. When certificates change, a new one takes over the socket, and
  * the old one is retired: it serves the connections that it has. */
@@ -46,7 +51,8 @@ struct fa_server {
     struct fa_listener_socket *listeners[FA_SERVER_LISTEN_MAX];
     size_t listener_count;
     struct fa_listener_socket *retired;
-    char *openapi; /* the document, made once */
+    fa_queue_fn *queue; /* the library's */
+    char *openapi;      /* the document, made once */
     char openapi_etag[40];
 
     atomic_bool is_draining;
@@ -86,6 +92,20 @@ void fa_http_refuse(struct fa_request *req, enum faina_code code);
 /* Lets a suspended stream's connection go on; ctx is the request. */
 void fa_http_wake(void *ctx);
 
+/* Whose connection it is. */
+struct fa_server *fa_http_server_of(struct MHD_Connection *connection);
+
+/* ---- unread.c: what the HTTP library refuses by itself ---- */
+
+/* The library's own function for answers, which ours by that name hides. */
+fa_queue_fn *fa_unread_find_queue(void);
+
+/* ---- server.c ---- */
+
+/* Reads the tokens anew. Who listened with one that is gone is told so, and goes. Any thread. */
+FA_MUST_CHECK enum faina_code fa_server_load_tokens(struct fa_server *server,
+                                                    struct faina_error *err);
+
 /* ---- listen.c: sockets ---- */
 
 FA_MUST_CHECK enum faina_code fa_listen_open(const char *address, struct fa_listener_socket *out,
@@ -98,9 +118,13 @@ FA_MUST_CHECK enum faina_code fa_listen_given(int fd, struct fa_listener_socket 
 struct fa_request *fa_request_create(struct fa_listener_socket *listener,
                                      struct MHD_Connection *connection, const char *target);
 void fa_request_destroy(struct fa_request *req);
+/* An id that no other request has. Any thread. */
+void fa_request_make_id(struct fa_server *server, char out[FA_REQUEST_ID_SIZE]);
 /* The head is whole: finds the route and checks who asks. Answers when something is wrong. */
 void fa_request_head(struct fa_request *req, const char *method);
 /* The body is whole. */
 void fa_request_go(struct fa_request *req);
+/* Whether it would be let in now, too. Any thread. */
+bool fa_request_is_welcome(const struct fa_request *req);
 
 #endif

@@ -15,8 +15,8 @@ static const double time_bounds[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 
 static const double size_bounds[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000};
 
 /* The statuses that we answer with; the last one stands for all others. */
-static const int codes[] = {200, 201, 204, 304, 400, 401, 403, 404, 405, 409,
-                            412, 413, 415, 429, 500, 501, 503, 504, 0};
+static const int codes[] = {200, 201, 204, 304, 400, 401, 403, 404, 405, 409, 412,
+                            413, 414, 415, 429, 431, 500, 501, 503, 504, 505, 0};
 #define CODES FA_COUNT(codes)
 
 #define BUCKETS_MAX 17

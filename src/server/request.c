@@ -29,13 +29,12 @@
  * Life
  */
 
-/* The client's own id when it gives a harmless one, else one of ours. */
-static void set_id(struct fa_request *req)
+void fa_request_make_id(struct fa_server *server, char out[FA_REQUEST_ID_SIZE])
 {
-    unsigned long long count = atomic_fetch_add(&req->server->request_count, 1);
+    unsigned long long count = atomic_fetch_add(&server->request_count, 1);
 
-    snprintf(req->id, sizeof(req->id), "%08llx-%llx",
-             (unsigned long long)(req->server->id_seed & 0xffffffffu), count);
+    snprintf(out, FA_REQUEST_ID_SIZE, "%08llx-%llx",
+             (unsigned long long)(server->id_seed & 0xffffffffu), count);
 }
 
 struct fa_request *fa_request_create(struct fa_listener_socket *listener,
@@ -50,7 +49,7 @@ struct fa_request *fa_request_create(struct fa_listener_socket *listener,
     req->begun_ns = fa_clock_mono_ns();
     req->target = fa_arena_strdup(&req->arena, target);
     fa_buf_init(&req->out, ANSWER_SIZE_MAX);
-    set_id(req);
+    fa_request_make_id(req->server, req->id);
     return req;
 }
 
@@ -82,6 +81,7 @@ static bool is_name_char(char c)
     return isalnum((unsigned char)c) || c == '-' || c == '_' || c == '.';
 }
 
+/* The client's own id, when it gives a harmless one. */
 static void adopt_id(struct fa_request *req)
 {
     const char *id = fa_request_header(req, "X-Request-Id");

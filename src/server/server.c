@@ -257,6 +257,7 @@ static struct fa_server *create(struct fa_service *service, const struct fa_serv
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&server->sweeper_cond, &attr);
     pthread_condattr_destroy(&attr);
+    server->queue = fa_unread_find_queue();
     server->auth = fa_auth_create();
     server->metrics = fa_metrics_create(fa_route_count);
     server->rates = fa_rates_create(fa_clock_now_us());

@@ -76,14 +76,49 @@ def test_heads(place):
     long = "x" * (HEAD_MAX // 2)
     equal(statuses(server.raw(request("GET", "/healthz", b"", "A: " + long, "Connection: close"))),
           [200])
-    for target, header in (("/healthz", "A: " + "x" * HEAD_MAX), ("/" + "x" * HEAD_MAX, "A: b"),
-                           ("/healthz?" + "x" * HEAD_MAX, "A: b")):
-        got = statuses(server.raw(request("GET", target, b"", header, "Connection: close")))
-        is_true(got and got[0] in (400, 413, 414, 431), got)
+    for target, header, status in (("/healthz", "A: " + "x" * HEAD_MAX, 431),
+                                   ("/" + "x" * HEAD_MAX, "A: b", 414),
+                                   ("/healthz?" + "x" * HEAD_MAX, "A: b", 414)):
+        refused(server.raw(request("GET", target, b"", header, "Connection: close")), status)
     many = [f"H{i}: x" for i in range(5000)]
-    got = statuses(server.raw(request("GET", "/healthz", b"", *many, "Connection: close")))
-    is_true(got and got[0] in (400, 413, 431), got)
+    refused(server.raw(request("GET", "/healthz", b"", *many, "Connection: close")), 431)
     server("GET", "./healthz", status=200)
+
+
+def refused(data, status, code="invalid_request"):
+    """One answer: a problem like any other, although the request was none."""
+    head, body = data.split(b"\r\n\r\n", 1)
+    lines = head.decode().split("\r\n")
+    equal(statuses(data), [status], data)
+    headers = dict(line.lower().split(": ", 1) for line in lines[1:])
+    equal(headers["content-type"], "application/problem+json", data)
+    equal((headers["connection"], headers["content-length"]), ("close", str(len(body))), data)
+    is_true(headers["x-request-id"] and headers["cache-control"] == "no-store", data)
+    problem = json.loads(body)
+    equal((problem["status"], problem["code"]), (status, code), data)
+    equal(problem["type"], "urn:faina:problem:" + code)
+
+
+def test_what_is_no_request(place):
+    server = place.serve()
+    post = b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    for data, status in ((b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n", 505),
+                         (b"GET / HTTP/0.1\r\nHost: localhost\r\n\r\n", 505),
+                         (b"GET / HTTQ/1.1\r\nHost: localhost\r\n\r\n", 400),
+                         (b"GET / HTTP/1.1\r\n\r\n", 400),
+                         (b"GET / HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n", 400),
+                         (post + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400)):
+        refused(server.raw(data, timeout=20), status)
+    # The library sends the head of this answer twice.
+    for length, status, code in ((b"x", 400, b"invalid_request"),
+                                 (b"99999999999999999999999", 413, b"payload_too_large")):
+        data = server.raw(post + b"Content-Length: " + length + b"\r\n\r\n", timeout=20)
+        equal(set(statuses(data)), {status}, data)
+        is_true(data.endswith(b'"code":"' + code + b'"}'), data)
+    is_true('route="none",code="505"' in server("GET", "./metrics").body.decode())
+    # The connection before it was good for other requests.
+    data = server.raw(request("GET", "/healthz") + b"GET / HTTP/9.9\r\n\r\n", timeout=20)
+    equal(statuses(data), [200, 505])
 
 
 def test_smuggling(place):
