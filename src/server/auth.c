@@ -113,6 +113,11 @@ static void grant_all(struct fa_grant *out)
     *out = (struct fa_grant){.scopes = FA_SCOPE_ALL};
 }
 
+static bool is_over(const struct fa_token *token)
+{
+    return token->expires_us != 0 && token->expires_us <= fa_clock_now_us();
+}
+
 /* The lock is held. */
 static enum faina_code check(struct fa_auth *auth, const char *secret, unsigned scope,
                              struct fa_arena *arena, struct fa_grant *out, struct faina_error *err)
@@ -125,7 +130,7 @@ static enum faina_code check(struct fa_auth *auth, const char *secret, unsigned 
     token = find(auth, secret);
     if (!token)
         return fa_error_set(err, FAINA_UNAUTHORIZED, "the token is not known");
-    if (token->expires_us != 0 && token->expires_us <= fa_clock_now_us())
+    if (is_over(token))
         return fa_error_set(err, FAINA_UNAUTHORIZED, "the token has expired");
     if (scope != FA_SCOPE_NONE && !(token->scopes & (scope | FA_SCOPE_ADMIN)))
         return fa_error_set(err, FAINA_FORBIDDEN, "the token does not have the scope \"%s\"",
@@ -153,6 +158,21 @@ enum faina_code fa_auth_check(struct fa_auth *auth, bool is_guarded, const char 
         code = check(auth, bearer(authorization), scope, arena, out, err);
     pthread_rwlock_unlock(&auth->lock);
     return code;
+}
+
+bool fa_auth_still_knows(struct fa_auth *auth, bool is_guarded, const char *token_id)
+{
+    bool knows;
+
+    pthread_rwlock_rdlock(&auth->lock);
+    knows = !token_id && !is_guarded && auth->tokens.count == 0;
+    for (size_t i = 0; token_id && !knows && i < auth->tokens.count; i++) {
+        const struct fa_token *token = &auth->tokens.items[i];
+
+        knows = strcmp(token->id, token_id) == 0 && !is_over(token);
+    }
+    pthread_rwlock_unlock(&auth->lock);
+    return knows;
 }
 
 bool fa_grant_reaches(const struct fa_grant *grant, const char *ns)

@@ -6,7 +6,8 @@
  * can reach it, a request needs one also after the last was revoked.
  *
  *   A1  The server knows hashes of tokens only, and compares them in constant time.
- *   A2  A grant is a copy: what a request may do is decided once, at its head.
+ *   A2  A grant is a copy: what a request may do is decided once, at its head. One that waits for
+ *       work, or listens, ends with its token.
  *   A3  The scope `admin` includes the others.
  *
  * Threads: any.
@@ -41,6 +42,10 @@ FA_MUST_CHECK enum faina_code fa_auth_check(struct fa_auth *auth, bool is_guarde
                                             const char *authorization, unsigned scope,
                                             struct fa_arena *arena, struct fa_grant *out,
                                             struct faina_error *err);
+
+/* Whether what was granted to a token (NULL: to nobody in particular) some time ago would be
+ * granted now: for requests that take long. */
+bool fa_auth_still_knows(struct fa_auth *auth, bool is_guarded, const char *token_id);
 
 /* Whether a grant reaches a namespace. */
 bool fa_grant_reaches(const struct fa_grant *grant, const char *ns);

@@ -161,7 +161,7 @@ static void reload(struct fa_posted *posted)
     struct fa_request *req = (struct fa_request *)posted;
     struct faina_error err;
 
-    if (fa_auth_load(req->server->auth, req->server->service, &err) != FAINA_OK)
+    if (fa_server_load_tokens(req->server, &err) != FAINA_OK)
         FA_LOG(req->server->log, FA_LOG_WARN, "the tokens can't be read", {"why", err.message});
 }
 

@@ -344,11 +344,14 @@ static void on_done(struct fa_posted *posted)
     fa_loop_tell_done(&req->listener->loop, req);
 }
 
+/* Nobody takes the work any more, or may. */
 static bool is_gone(const struct fa_posted *posted)
 {
     const struct fa_request *req = (const struct fa_request *)posted;
     struct pollfd poller = {.fd = req->peer ? req->peer->fd : -1, .events = POLLRDHUP};
 
+    if (!fa_request_is_welcome(req))
+        return true;
     return poller.fd >= 0 && poll(&poller, 1, 0) > 0 &&
            poller.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }

@@ -243,6 +243,12 @@ static bool check_grant(struct fa_request *req)
     return false;
 }
 
+bool fa_request_is_welcome(const struct fa_request *req)
+{
+    return req->listener->is_trusted ||
+           fa_auth_still_knows(req->server->auth, req->listener->is_guarded, req->grant.token_id);
+}
+
 static size_t body_size_max(const struct fa_request *req)
 {
     if (req->route && req->route->flags & FA_ROUTE_LARGE)

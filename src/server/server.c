@@ -320,10 +320,23 @@ enum faina_code fa_server_start(struct fa_server **out, struct fa_service *servi
     return FAINA_OK;
 }
 
+static bool may_listen(const void *ctx)
+{
+    return fa_request_is_welcome(ctx);
+}
+
+enum faina_code fa_server_load_tokens(struct fa_server *server, struct faina_error *err)
+{
+    enum faina_code code = fa_auth_load(server->auth, server->service, err);
+
+    fa_streams_end_unless(server->streams, may_listen);
+    return code;
+}
+
 enum faina_code fa_server_refresh(struct fa_server *server, struct faina_error *err)
 {
     drop_retired(server, false);
-    return fa_auth_load(server->auth, server->service, err);
+    return fa_server_load_tokens(server, err);
 }
 
 enum faina_code fa_server_reload(struct fa_server *server, struct faina_error *err)

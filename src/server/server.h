@@ -4,8 +4,8 @@
  *   H1  A change is answered after its transaction is on disk.
  *   H2  Nothing grows without a bound: heads, bodies, connections, what is queued. Beyond a bound
  *       the client is refused with a code that tells it to come back.
- *   H3  An address that others can reach is refused without tokens, unless is_insecure says so. When
- *       the last token goes, it stays, and lets nobody in.
+ *   H3  An address that others can reach is refused without tokens, unless is_insecure says so.
+ *       When the last token goes, it stays, and lets nobody in.
  *   H4  Stopping loses nothing that was acknowledged: who waits is answered, what runs is finished.
  *
  * Threads: one for each address that it listens on, one that looks after slow connections, and

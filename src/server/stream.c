@@ -534,6 +534,16 @@ void fa_streams_end(struct fa_streams *streams)
     pthread_mutex_unlock(&streams->mutex);
 }
 
+void fa_streams_end_unless(struct fa_streams *streams, bool (*may)(const void *ctx))
+{
+    pthread_mutex_lock(&streams->mutex);
+    for (struct fa_stream *stream = streams->first; stream; stream = stream->next)
+        if (!stream->is_closed && !may(stream->ctx))
+            finish(stream,
+                   "event: end\ndata: {\"message\":\"your token is not good any more\"}\n\n");
+    pthread_mutex_unlock(&streams->mutex);
+}
+
 size_t fa_streams_count(struct fa_streams *streams)
 {
     size_t count;

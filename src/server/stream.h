@@ -40,6 +40,8 @@ struct fa_stream_filter {
 struct fa_streams *fa_streams_create(struct fa_service *service);
 /* From now on every listener gets what is in its buffer, a last event, and the end. */
 void fa_streams_end(struct fa_streams *streams);
+/* The same for those that may not listen any more; `may` is asked with the ctx of each. */
+void fa_streams_end_unless(struct fa_streams *streams, bool (*may)(const void *ctx));
 void fa_streams_destroy(struct fa_streams *streams); /* all closed; NULL is fine */
 size_t fa_streams_count(struct fa_streams *streams);
 

@@ -223,6 +223,26 @@ def test_namespaces_of_tokens(place):
     stream.close()
 
 
+def test_a_stream_ends_with_its_token(place):
+    server = place.serve()
+    anybody = Stream(server) # as long as there is no token, nobody needs one
+    server.token = place.token("admin")
+    boss = Stream(server, token=server.token)
+    reader = Stream(server, token=place.token("read", name="reader"))
+    brief = Stream(server, token=place.token("read", expires="2s"))
+    tokens = server("GET", "/tokens", status=200).json()["items"]
+    one = next(token["id"] for token in tokens if token["name"] == "reader")
+    server("DELETE", f"/tokens/{one}", status=204)
+    for stream in (anybody, reader, brief):
+        wait_until(lambda stream=stream: stream.is_over, "it ends")
+        equal(stream.names()[-1], "end")
+        is_true("token" in stream.events[-1][2]["message"], stream.events)
+    server.submit("last")
+    wait_until(lambda: "created" in boss.names(), "the others go on")
+    is_true(not boss.is_over)
+    boss.close()
+
+
 def test_many_listen(place):
     """1,000 streams: little memory, no thread each, everybody hears."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -12,11 +12,13 @@ from helper_server import API, IS_SLOW, equal, is_true, run, wait_until
 COUNT = 200 if IS_SLOW else 1000
 
 
-def send(server, method, path, body=None):
+def send(server, method, path, body=None, token=None):
     """A request on a connection of its own, not waited for."""
     sock = socket.create_connection((server.host, server.port), timeout=60)
     data = json.dumps(body).encode() if body is not None else b""
     head = f"{method} {API}{path} HTTP/1.1\r\nHost: localhost\r\n"
+    if token:
+        head += f"Authorization: Bearer {token}\r\n"
     if data:
         head += f"Content-Type: application/json\r\nContent-Length: {len(data)}\r\n"
     sock.sendall(head.encode() + b"\r\n" + data)
@@ -131,6 +133,20 @@ def test_a_client_that_left_takes_nothing(place):
     claimed = server.claim(waitSeconds=20)
     equal([one["id"] for one in claimed], [task])
     wait_until(lambda: waits(server) == 0, "nobody waits any more")
+
+
+def test_a_token_that_is_gone_takes_nothing(place):
+    server = place.serve()
+    server.token = place.token("admin")
+    worker = place.token("work", name="worker")
+    sock = send(server, "POST", "/claims", {"workerId": "gone", "waitSeconds": 50}, token=worker)
+    wait_until(lambda: waits(server) == 1, "it waits")
+    tokens = server("GET", "/tokens", status=200).json()["items"]
+    one = next(token["id"] for token in tokens if token["name"] == "worker")
+    server("DELETE", f"/tokens/{one}", status=204)
+    task = server.submit()["id"]
+    equal(receive(sock), {"tasks": []})
+    equal(server.get(task)["status"], "pending")
 
 
 def test_thousands_wait_for_a_task(place):
