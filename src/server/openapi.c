@@ -289,3 +289,39 @@ void fa_api_page_write(struct fa_buf *out)
         fa_buf_printf(out, "\n\n```sh\n%s\n```\n", route->example);
     }
 }
+
+/* ------------------------------------------------------------------------------------------
+ * The page at /
+ */
+
+static const char html_head[] =
+    "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Faina</title>\n"
+    "<meta name=\"viewport\" content=\"width=device-width\">\n"
+    "<style>body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
+    "td{padding:.1em 1em .1em 0;vertical-align:top}code{font-size:14px}</style></head>\n"
+    "<body><h1>Faina " FAINA_VERSION "</h1>\n"
+    "<p>This server does background work, and this is what it answers to. "
+    "<a href=\"openapi.json\">openapi.json</a> says the same to programs.</p>\n<table>\n";
+
+/* Something to look at, that ends. */
+static bool is_link(const struct fa_route *route)
+{
+    return strcmp(route->method, "GET") == 0 && !strchr(route->path, '{') &&
+           strcmp(route->response, "EventStream") != 0;
+}
+
+void fa_html_page_write(struct fa_buf *out)
+{
+    fa_buf_add_str(out, html_head);
+    for (size_t i = 0; i < fa_route_count; i++) {
+        const struct fa_route *route = &fa_routes[i];
+
+        fa_buf_printf(out, "<tr><td><code>%s</code><td><code>", route->method);
+        if (is_link(route))
+            fa_buf_printf(out, "<a href=\"%s\">%s</a>", route->path, route->path);
+        else
+            fa_buf_add_str(out, route->path);
+        fa_buf_printf(out, "</code><td>%s\n", route->title);
+    }
+    fa_buf_add_str(out, "</table></body></html>\n");
+}

@@ -1,6 +1,6 @@
 /*
- * route.h - the one table of routes. Dispatch, 404 and 405, scopes, /openapi.json and docs/api.md
- * all come from it.
+ * route.h - the one table of routes. Dispatch, 404 and 405, scopes, /openapi.json, docs/api.md and
+ * the page at / all come from it.
  *
  * A new route is a row in routes.c and its handler; a new body or answer also needs a schema in
  * schemas.json.
@@ -79,8 +79,9 @@ fa_handler fa_handle_log, fa_handle_root, fa_handle_healthz, fa_handle_readyz, f
 
 /* ---- openapi.c ---- */
 
-/* The OpenAPI document, and the page docs/api.md, both from the table. */
+/* The OpenAPI document, the page docs/api.md and the one at /, all from the table. */
 void fa_openapi_write(struct fa_buf *out);
 void fa_api_page_write(struct fa_buf *out);
+void fa_html_page_write(struct fa_buf *out);
 
 #endif

@@ -10,10 +10,25 @@
 
 #include <stdio.h>
 
+/* A browser gets a page, a terminal gets text. */
 void fa_handle_root(struct fa_request *req)
 {
+    const char *accepted = fa_request_header(req, "Accept");
+
     if (!req->server->options.has_ui) {
         fa_answer_refusal(req, 404, FAINA_NOT_FOUND, "this server has no page for people");
+        return;
+    }
+    fa_answer_header(req, "Vary", "Accept");
+    if (accepted && strstr(accepted, "text/html")) {
+        struct fa_buf page;
+
+        fa_buf_init(&page, (size_t)1024 * 1024);
+        fa_html_page_write(&page);
+        fa_answer_header(req, "Content-Security-Policy",
+                         "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
+        fa_answer_text(req, 200, "text/html; charset=utf-8", page.ptr);
+        fa_buf_finish(&page);
         return;
     }
     fa_answer_text(req, 200, "text/plain; charset=utf-8",

@@ -72,13 +72,13 @@ def test_lanes_and_stats(place):
     equal([(lane["paused"], lane["pending"], lane["active"]) for lane in
            (lanes["a"], lanes["b"])], [(True, 1, 0), (False, 0, 1)])
     equal(server("POST", "/lanes:resume", {"type": "a"}, 200).json()["paused"], False)
-    equal(len(server.claim()), 1)
     # A type that has had no task yet.
     server("POST", "/lanes:pause", {"type": "later"}, 200)
     listed = server("GET", "/lanes", status=200).json()["items"]
     equal([lane for lane in listed if lane["type"] == "later"],
           [{"namespace": "default", "type": "later", "paused": True, "pending": 0, "active": 0}])
     server("POST", "/lanes:resume", {"type": "later"}, 200)
+    equal(len(server.claim()), 1)
     stats = server("GET", "/stats", status=200).json()
     equal((stats["total"], stats["byStatus"]["claimed"], len(stats["types"])), (2, 2, 2))
     rates = {"submitted": True, "completed": False, "failed": False, "dead_letter": False,
@@ -171,6 +171,22 @@ def test_the_log_of_events(place):
     equal(again, seen[1:])
     for query in ("cursor=x", "limit=0", "limit=1001", "since=1"):
         equal(server("GET", "/log?" + query, status=400).code(), "invalid_request", query)
+
+
+def test_a_page_for_people(place):
+    server = place.serve()
+    text = server("GET", "./", status=200, Accept="*/*")
+    is_true(text.headers["Content-Type"].startswith("text/plain"), text)
+    page = server("GET", "./", status=200, Accept="text/html,application/xhtml+xml,*/*;q=0.8")
+    is_true(page.headers["Content-Type"].startswith("text/html"), page)
+    is_true("default-src 'none'" in page.headers["Content-Security-Policy"])
+    paths = server("GET", "./openapi.json", status=200).json()["paths"]
+    for path in paths:
+        is_true(path in page.body.decode(), path)
+    links = re.findall('href="([^"]*)"', page.body.decode())
+    is_true(len(links) > 10, links)
+    for link in links:
+        server("GET", "./" + link.lstrip("/"), status=200)
 
 
 def test_no_page_for_people(place):
