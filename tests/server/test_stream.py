@@ -227,9 +227,11 @@ def test_a_stream_ends_with_its_token(place):
     server = place.serve()
     anybody = Stream(server) # as long as there is no token, nobody needs one
     server.token = place.token("admin")
-    boss = Stream(server, token=server.token)
-    reader = Stream(server, token=place.token("read", name="reader"))
-    brief = Stream(server, token=place.token("read", expires="2s"))
+    reads, brief_read = place.token("read", name="reader"), place.token("read", expires="10s")
+    wait_until(lambda: server("GET", "/tasks", token=brief_read).status == 200 and
+               server("GET", "/tasks", token="x").status == 401, "the server knows of them")
+    boss, reader = Stream(server, token=server.token), Stream(server, token=reads)
+    brief = Stream(server, token=brief_read)
     tokens = server("GET", "/tokens", status=200).json()["items"]
     one = next(token["id"] for token in tokens if token["name"] == "reader")
     server("DELETE", f"/tokens/{one}", status=204)
