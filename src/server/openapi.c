@@ -260,13 +260,18 @@ static const char page_head[] =
     "  With 429 and 503 comes `Retry-After`.\n"
     "- **Versions.** The `ETag` of a task is its version. `If-Match` on a change refuses with 412 "
     "when\n"
-    "  the task has changed since.\n"
+    "  the task has changed since. A renewed lease is no change, and neither is the end of its "
+    "team.\n"
     "- **Lists** are `{items, nextCursor}`. Large answers are packed for who accepts gzip.\n"
     "- **Tokens** go into `Authorization: Bearer ...`. Each route needs the scope that it names;\n"
     "  `admin` includes the others. Without any token stored, none is needed on\n"
     "  this machine, and nobody gets in from another.\n"
     "- **Namespaces.** A request that names none is about `default`, or about the only one of its\n"
     "  token. Tasks of namespaces that a token doesn't reach are not found.\n"
+    "- **Hosts.** A request must be for `localhost`, an address in digits, or a name that "
+    "`--host`\n"
+    "  has told the server. A change that a page of another origin asks for is refused.\n"
+    "- **Limits** on everything that is sent are in [limits.md](limits.md).\n"
     "- Every answer has an `X-Request-Id`, which is also in the server's log.\n";
 
 void fa_api_page_write(struct fa_buf *out)

@@ -281,7 +281,13 @@ static bool check_type(struct fa_request *req)
                                         "application/jsonl", NULL};
     static const char *const yaml[] = {"application/yaml", "application/x-yaml", "text/yaml",
                                        "text/x-yaml", NULL};
+    const char *packing = fa_request_header(req, "Content-Encoding");
 
+    if (packing && strcasecmp(packing, "identity") != 0) {
+        fa_answer_refusal(req, 415, FAINA_INVALID_REQUEST,
+                          "a body can't be packed: leave out Content-Encoding");
+        return false;
+    }
     if (!is_write(req->route->method) || fa_request_is_type(req, "application/json"))
         return true;
     if (req->route->flags & FA_ROUTE_LINES && is_one_of(req, lines))

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Who may do what: tokens, scopes, namespaces, hosts and origins."""
+import gzip
 import json
 import re
 import subprocess
@@ -257,6 +258,10 @@ def test_content_types(place):
                 "application/jsonx", "", "application/x-ndjson"):
         answer = server("POST", "/tasks", b'{"type":"t"}', Content_Type=bad)
         equal((answer.status, answer.code()), (415, "invalid_request"), bad)
+    packed = gzip.compress(b'{"type":"t"}')
+    answer = server("POST", "/tasks", packed, Content_Encoding="gzip")
+    equal((answer.status, answer.code()), (415, "invalid_request"))
+    is_true("Content-Encoding" in answer.json()["detail"], answer)
     for good in ("application/json", "Application/JSON; charset=utf-8", "application/json;x=y"):
         equal(server("POST", "/tasks", b'{"type":"t"}', Content_Type=good).status, 201, good)
 
