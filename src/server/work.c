@@ -300,13 +300,36 @@ static size_t count_good(const struct fa_many *many)
     return count;
 }
 
+/* Tasks of other namespaces are not there for this token. `looks` are at the good items; NULL: the
+ * token reaches all. */
+static void hide_others(struct fa_request *req, const struct fa_many *many,
+                        const struct fa_op *looks)
+{
+    for (size_t i = 0; looks && i < many->count; i++) {
+        struct fa_act *act = &many->items[i];
+        const struct fa_op *look = looks;
+        struct faina_error *err;
+
+        if (act->bad)
+            continue;
+        looks++;
+        if (look->code != FAINA_OK || fa_grant_reaches(&req->grant, look->task->ns))
+            continue;
+        err = fa_arena_take(&req->arena, sizeof(*err));
+        fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no task %.64s", act->id);
+        act->bad = err;
+    }
+}
+
 static void run_many(struct fa_request *req)
 {
     const struct fa_many *many = req->data;
-    const struct fa_op *looks = req->posted.ops;
-    size_t good = count_good(many);
-    struct fa_op *op = fa_request_ops(req, good);
+    struct fa_op *op;
+    size_t good;
 
+    hide_others(req, many, req->posted.ops);
+    good = count_good(many);
+    op = fa_request_ops(req, good);
     for (size_t i = 0; i < many->count; i++) {
         struct fa_act *act = &many->items[i];
 
@@ -314,9 +337,6 @@ static void run_many(struct fa_request *req)
             continue;
         op->id = act->id;
         op->by = (struct faina_by){.worker_id = many->worker_id, .fence = act->by.fence};
-        /* Tasks of other namespaces are not there for this token. */
-        if (looks && looks->code == FAINA_OK && !fa_grant_reaches(&req->grant, looks->task->ns))
-            op->id = "-";
         if (!act->status) {
             op->kind = FA_OP_HEARTBEAT;
             op->lease_ms = many->lease_ms;
@@ -328,7 +348,6 @@ static void run_many(struct fa_request *req)
             op->failure = &act->failure;
         }
         op++;
-        looks += looks != NULL;
     }
     if (good > 0)
         fa_request_run(req, after_many);
@@ -438,21 +457,24 @@ static enum fa_op_kind kind_of(const char *verb)
 static void run_acts(struct fa_request *req)
 {
     const struct fa_many *many = req->data;
-    const struct fa_op *looks = req->posted.ops;
-    struct fa_op *ops = fa_request_ops(req, many->count);
+    struct fa_op *op;
+    size_t good;
 
+    hide_others(req, many, req->posted.ops);
+    good = count_good(many);
+    op = fa_request_ops(req, good);
     for (size_t i = 0; i < many->count; i++) {
         struct fa_act *act = &many->items[i];
 
-        if (!fill(req, kind_of(act->verb), act, &ops[i]))
+        if (act->bad)
+            continue;
+        if (!fill(req, kind_of(act->verb), act, op))
             return;
-        ops[i].id = act->id;
-        ops[i].wants_task = false;
-        /* Tasks of other namespaces are not there for this token. */
-        if (looks && looks[i].code == FAINA_OK && !fa_grant_reaches(&req->grant, looks[i].task->ns))
-            ops[i].id = "-";
+        op->id = act->id;
+        op->wants_task = false;
+        op++;
     }
-    if (many->count > 0)
+    if (good > 0)
         fa_request_run(req, after_many);
     else
         after_many(req);

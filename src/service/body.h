@@ -86,7 +86,7 @@ struct fa_act {
     const char *verb; /* acts: "start" */
     const char *event, *detail;
     const struct faina_submit *amendment; /* NULL: not there */
-    const struct faina_error *bad;        /* outcomes and heartbeats: refused by itself */
+    const struct faina_error *bad;        /* one of many: refused by itself */
 };
 
 extern const struct fa_body fa_body_claim, fa_body_start, fa_body_complete, fa_body_fail,

@@ -111,6 +111,12 @@ def test_namespaces_of_bodies(place):
             {"id": foreign, **extra}, {"id": mine, **extra}]}, 200).json()["items"]
         equal([item.get("code") for item in answer], ["task_not_found", None]
               if route == "/outcomes" else ["task_not_found", "task_completed"], answer)
+        is_true(foreign in answer[0]["detail"], answer)
+    acts = [{"id": task, "act": "start", "body": {"workerId": "w"}} for task in (mine, foreign, NO_ID)]
+    answer = server("POST", "/acts", {"items": acts}, 200).json()["items"]
+    equal([item["code"] for item in answer], ["task_completed", "task_not_found", "task_not_found"])
+    equal([item["detail"] for item in answer[1:]],
+          [f"there is no task {task}" for task in (foreign, NO_ID)])
     equal(server("GET", f"/tasks/{foreign}", token=boss).json()["status"], "claimed")
     # A token of one namespace needs no name.
     server.token = one
