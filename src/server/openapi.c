@@ -120,6 +120,8 @@ static void put_response(struct fa_json_writer *w, const struct fa_route *route,
         fa_json_key(w, "content");
         fa_json_begin_object(w);
         put_content(w, type, route->response);
+        if (route->handle == fa_handle_root)
+            put_content(w, "text/html", route->response);
         fa_json_end_object(w);
     }
     fa_json_end_object(w);
@@ -274,6 +276,22 @@ static const char page_head[] =
     "- **Limits** on everything that is sent are in [limits.md](limits.md).\n"
     "- Every answer has an `X-Request-Id`, which is also in the server's log.\n";
 
+/* The members of a body, by its schema. */
+static void put_fields(struct fa_buf *out, const char *schema)
+{
+    struct fa_json all = fa_json_value(fa_str(fa_schemas)), fields, field;
+    const char *before = "\n\nBody: `";
+    struct fa_json_iter it;
+    struct fa_bytes name;
+
+    if (!schema || !fa_json_member(all, schema, &all) ||
+        !fa_json_member(all, "properties", &fields))
+        return;
+    for (it = fa_json_iter(fields); fa_json_next(&it, &name, &field); before = "`, `")
+        fa_buf_printf(out, "%s%.*s", before, (int)name.len, name.ptr);
+    fa_buf_add_str(out, "`.");
+}
+
 void fa_api_page_write(struct fa_buf *out)
 {
     fa_buf_add_str(out, page_head);
@@ -291,6 +309,7 @@ void fa_api_page_write(struct fa_buf *out)
                 fa_buf_add_str(out, *at == ' ' ? "`, `" : (char[]){*at, '\0'});
             fa_buf_add_str(out, "`.");
         }
+        put_fields(out, route->request);
         fa_buf_printf(out, "\n\n```sh\n%s\n```\n", route->example);
     }
 }

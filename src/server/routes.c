@@ -33,7 +33,10 @@ const struct fa_route fa_routes[] = {
      "Answers 201 with the new task, or 200 with `existing: true` and the first task when its key "
      "is "
      "known. The header `Idempotency-Key` is the same as the field `idempotencyKey`. A header "
-     "`traceparent` is kept in the task's metadata.",
+     "`traceparent` is kept in the task's metadata. `type` may be missing when `name` is there. "
+     "`delay`, or `runAt`, lets it wait; `dependsOn` are tasks that must complete first; `dedupe: "
+     "\"input\"` makes its input the key; `maxAttempts: 0` is no limit. An engine's own field, "
+     "such as `status`, is refused.",
      "curl $URL" FA_API "/tasks" JSON
      "'{\"type\":\"mail.send\",\"input\":{\"to\":\"ann@example.com\"}}'"},
     {"POST", FA_API "/tasks:check", SUBMIT, fa_handle_check, 0, NULL, NULL, "Submit", "Preview",
@@ -247,7 +250,8 @@ const struct fa_route fa_routes[] = {
      NULL, "EventStream", 200, "What happens to tasks, as it happens",
      "Server-sent events, each with the name of what happened. With `Last-Event-ID` (or "
      "`lastEventId`) it goes on after that event, without a gap; an event `gap` says where the log "
-     "has forgotten some. Who reads too slowly gets an event `dropped`, and the end.",
+     "has forgotten some. Who hears nothing for a while is told its place, as an id without an "
+     "event. Who reads too slowly gets an event `dropped`, and the end.",
      "curl -N --max-time 1 \"$URL" FA_API "/stream?type=mail.send\""},
     {"GET", FA_API "/stats", READ, fa_handle_stats, 0, NULL, "namespace", NULL, "Stats", 200,
      "Count tasks by status and type", "`namespace=*` counts all.", "curl $URL" FA_API "/stats"},
