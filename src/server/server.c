@@ -320,16 +320,19 @@ enum faina_code fa_server_start(struct fa_server **out, struct fa_service *servi
     return FAINA_OK;
 }
 
-static bool may_listen(const void *ctx)
+static bool may_listen(void *ctx, const struct fa_stream_guest *guest)
 {
-    return fa_request_is_welcome(ctx);
+    struct fa_server *server = ctx;
+
+    return guest->is_trusted || fa_auth_still_knows(server->auth, guest->is_guarded,
+                                                    guest->token_id[0] ? guest->token_id : NULL);
 }
 
 enum faina_code fa_server_load_tokens(struct fa_server *server, struct faina_error *err)
 {
     enum faina_code code = fa_auth_load(server->auth, server->service, err);
 
-    fa_streams_end_unless(server->streams, may_listen);
+    fa_streams_end_unless(server->streams, may_listen, server);
     return code;
 }
 

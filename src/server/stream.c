@@ -24,7 +24,7 @@
 #define FULL_SIZE ((size_t)256 * 1024)
 #define BUFFER_SIZE_MAX ((size_t)4 * 1024 * 1024) /* full, one reading more, and a last event */
 #define FULL_US_MAX 30000000
-#define QUIET_US_MAX 15000000 /* then a comment, so that both sides know of each other */
+#define QUIET_US_MAX 15000000 /* then its place, so that both sides know of each other */
 #define LOOK_US 100000        /* how often to look for what nobody told us */
 
 struct kind {
@@ -39,6 +39,7 @@ struct fa_stream {
     struct fa_streams *streams;
     struct fa_stream *next, *cohort_next;
     struct kind *kind;
+    struct fa_stream_guest guest;
     char place[FA_CURSOR_SIZE_MAX + 1];
     uint64_t round; /* the last one that it took part in */
     struct fa_buf buf;
@@ -303,6 +304,16 @@ static void reap(struct fa_streams *streams)
     }
 }
 
+/* An id alone is no event: it tells the listener where to go on, however far that is from the last
+ * thing that it heard. */
+static void tell_place(struct fa_stream *stream)
+{
+    add_text(stream, "id: ");
+    add_text(stream, stream->place);
+    add_text(stream, "\n\n");
+    wake(stream);
+}
+
 static bool run_round(struct fa_streams *streams)
 {
     int64_t now_us = fa_clock_mono_us();
@@ -320,10 +331,8 @@ static bool run_round(struct fa_streams *streams)
             has_more |= read_for(streams, cohort);
     }
     for (struct fa_stream *stream = streams->first; stream; stream = stream->next) {
-        if (now_us - stream->sent_us > QUIET_US_MAX && waiting_size(stream) == 0) {
-            add_text(stream, ":\n\n");
-            wake(stream);
-        }
+        if (now_us - stream->sent_us > QUIET_US_MAX && waiting_size(stream) == 0)
+            tell_place(stream);
     }
     return has_more;
 }
@@ -433,11 +442,13 @@ static struct kind *join_kind(struct fa_streams *streams, const struct fa_stream
 }
 
 struct fa_stream *fa_stream_open(struct fa_streams *streams, const struct fa_stream_filter *filter,
-                                 const char *place, void (*wake_fn)(void *ctx), void *ctx)
+                                 const struct fa_stream_guest *guest, const char *place,
+                                 void (*wake_fn)(void *ctx), void *ctx)
 {
     struct fa_stream *stream = fa_alloc_zero(1, sizeof(*stream));
 
     stream->streams = streams;
+    stream->guest = *guest;
     stream->wake = wake_fn;
     stream->ctx = ctx;
     fa_buf_init(&stream->buf, BUFFER_SIZE_MAX);
@@ -534,11 +545,12 @@ void fa_streams_end(struct fa_streams *streams)
     pthread_mutex_unlock(&streams->mutex);
 }
 
-void fa_streams_end_unless(struct fa_streams *streams, bool (*may)(const void *ctx))
+void fa_streams_end_unless(struct fa_streams *streams,
+                           bool (*may)(void *ctx, const struct fa_stream_guest *guest), void *ctx)
 {
     pthread_mutex_lock(&streams->mutex);
     for (struct fa_stream *stream = streams->first; stream; stream = stream->next)
-        if (!stream->is_closed && !may(stream->ctx))
+        if (!may(ctx, &stream->guest))
             finish(stream,
                    "event: end\ndata: {\"message\":\"your token is not good any more\"}\n\n");
     pthread_mutex_unlock(&streams->mutex);

@@ -36,19 +36,27 @@ struct fa_stream_filter {
     int64_t created_after_us, created_before_us; /* 0: any time */
 };
 
+/* Who listens: by which way in, and with which token. Copied. */
+struct fa_stream_guest {
+    bool is_trusted, is_guarded;  /* as of the listening socket (inner.h) */
+    char token_id[FAINA_ID_SIZE]; /* "": none */
+};
+
 /* NULL: no thread can be started. */
 struct fa_streams *fa_streams_create(struct fa_service *service);
 /* From now on every listener gets what is in its buffer, a last event, and the end. */
 void fa_streams_end(struct fa_streams *streams);
-/* The same for those that may not listen any more; `may` is asked with the ctx of each. */
-void fa_streams_end_unless(struct fa_streams *streams, bool (*may)(const void *ctx));
+/* The same for those that may not listen any more. */
+void fa_streams_end_unless(struct fa_streams *streams,
+                           bool (*may)(void *ctx, const struct fa_stream_guest *guest), void *ctx);
 void fa_streams_destroy(struct fa_streams *streams); /* all closed; NULL is fine */
 size_t fa_streams_count(struct fa_streams *streams);
 
 /* Listens from `place` on. `wake` is called when there is something to take for one who found
  * nothing. */
 struct fa_stream *fa_stream_open(struct fa_streams *streams, const struct fa_stream_filter *filter,
-                                 const char *place, void (*wake)(void *ctx), void *ctx);
+                                 const struct fa_stream_guest *guest, const char *place,
+                                 void (*wake)(void *ctx), void *ctx);
 /* Takes up to `size` bytes. 0: nothing now, and `sleep` was called with the lock held, so that
  * `wake` can only come after it. -1: the end. */
 ssize_t fa_stream_take(struct fa_stream *stream, char *to, size_t size, void (*sleep)(void *ctx));

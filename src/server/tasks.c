@@ -515,15 +515,20 @@ static void after_stream(struct fa_request *req)
 {
     const struct fa_op *op = &req->posted.ops[0];
     const char *place = op->page.cursor;
+    struct fa_stream_guest guest = {.is_trusted = req->listener->is_trusted,
+                                    .is_guarded = req->listener->is_guarded};
 
     if (fa_request_refused(req))
         return;
-    if (req->is_head)
+    if (req->is_head) {
         fa_answer_text(req, 200, "text/event-stream", "");
-    else
-        fa_answer_stream(req,
-                         fa_stream_open(req->server->streams, req->data,
-                                        place ? place : op->followed->next, fa_http_wake, req));
+        return;
+    }
+    if (req->grant.token_id)
+        snprintf(guest.token_id, sizeof(guest.token_id), "%s", req->grant.token_id);
+    fa_answer_header(req, "X-Accel-Buffering", "no"); /* a proxy is to pass on what comes at once */
+    fa_answer_stream(req, fa_stream_open(req->server->streams, req->data, &guest,
+                                         place ? place : op->followed->next, fa_http_wake, req));
 }
 
 /* A filter that lets the same tasks through as the query does. */

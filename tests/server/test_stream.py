@@ -15,6 +15,7 @@ class Stream:
 
     def __init__(self, server, query="", last=None, token=None, lazy=False):
         self.events, self.is_over, self.head = [], False, b""
+        self.last = b"" # id, also one without an event
         self.sock = socket.socket()
         if lazy:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -42,6 +43,7 @@ class Stream:
                 for part in whole:
                     fields = dict(line.split(b": ", 1) for line in part.split(b"\n")
                                   if b": " in line)
+                    self.last = fields.get(b"id", self.last)
                     if b"event" in fields:
                         self.events.append((fields.get(b"id", b"").decode(),
                                             fields[b"event"].decode(),
@@ -155,6 +157,21 @@ def test_resuming_without_gaps(place):
     again.wait(count - 1)
     equal([event["taskId"] for _, _, event in again.events], seen[1:])
     again.close()
+
+
+def test_who_hears_nothing_is_told_its_place(place):
+    """So that it can come back after long, although what it heard last is forgotten."""
+    server = place.serve()
+    stream = Stream(server, "?type=rare")
+    server.submit("often")
+    wait_until(lambda: stream.last, "a place without an event")
+    equal(stream.events, [])
+    stream.close()
+    server.submit("often")
+    server.submit("rare")
+    later = Stream(server, "?namespace=*", last=stream.last.decode())
+    equal([event["type"] for _, _, event in later.wait(2)], ["often", "rare"])
+    later.close()
 
 
 def test_across_a_restart(place):
