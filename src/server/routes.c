@@ -59,7 +59,8 @@ const struct fa_route fa_routes[] = {
      "createdBefore " PAGE " brief", NULL, "TaskList", 200,
      "List tasks, newest first",
      "Those of one namespace; `namespace=*` lists all. `status` takes several with commas between. "
-     "`limit` is at most 1000; go on with `cursor`, the `nextCursor` of the page before. "
+     "`limit` is at most 1000; go on with `cursor`, the `nextCursor` of the page before. A page of "
+     "large tasks ends early. "
      "`brief=true` leaves out input, output, metadata and spec.",
      "curl \"$URL" FA_API "/tasks?status=pending,running&type=mail.send&limit=20\""},
     {"GET", TASK, READ, fa_handle_get, OF_TASK, NULL, NULL, NULL, "Task", 200,

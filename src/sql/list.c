@@ -225,8 +225,21 @@ struct page {
     const struct faina_query *query; /* NULL: all that are not deleted */
     int64_t parent;
     size_t limit;
+    size_t size;  /* of what its tasks carry */
     bool is_full; /* there would be one too many */
 };
+
+/* Counts the task that was added last. A page that carries much ends with it. */
+static void weigh(struct page *page, const struct faina_tasks *tasks)
+{
+    const struct faina_task *task = &tasks->items[tasks->count - 1];
+    const char *const parts[] = {task->input, task->output, task->metadata, task->spec};
+
+    for (size_t i = 0; i < FA_COUNT(parts); i++)
+        page->size += parts[i] ? strlen(parts[i]) : 0;
+    if (page->size > FA_PAGE_SIZE_MAX)
+        page->limit = tasks->count;
+}
 
 static bool belongs(const struct page *page, const struct fa_row *row)
 {
@@ -250,15 +263,18 @@ static enum faina_code add_part(struct fa_source *source, struct fa_op *op, stru
 
         if (row == NULL || !belongs(page, row))
             continue;
-        page->is_full = tasks->count + n == page->limit;
+        page->is_full = tasks->count + n >= page->limit;
         if (!page->is_full)
             chosen[n++] = row;
     }
     if (code == FAINA_OK)
         code = fa_rows_expect(source, chosen, n, brief, &scratch, &op->error);
-    for (size_t i = 0; code == FAINA_OK && i < n; i++)
+    for (size_t i = 0; code == FAINA_OK && i < n; i++) {
         code = fa_row_to_task(source, chosen[i], op->arena, false, brief,
                               &tasks->items[tasks->count++], &op->error);
+        if (code == FAINA_OK)
+            weigh(page, tasks);
+    }
     fa_arena_finish(&scratch);
     return code;
 }
@@ -385,10 +401,13 @@ static enum faina_code add_children(struct fa_source *source, struct fa_op *op, 
     for (size_t i = 0; code == FAINA_OK && !page->is_full && i < count; i++) {
         if (rows[i].home == FA_HOME_NONE || !belongs(page, &rows[i]))
             continue;
-        page->is_full = tasks->count == page->limit;
-        if (!page->is_full)
-            code = fa_row_to_task(source, &rows[i], op->arena, true, false,
-                                  &tasks->items[tasks->count++], &op->error);
+        page->is_full = tasks->count >= page->limit;
+        if (page->is_full)
+            break;
+        code = fa_row_to_task(source, &rows[i], op->arena, true, false,
+                              &tasks->items[tasks->count++], &op->error);
+        if (code == FAINA_OK)
+            weigh(page, tasks);
     }
     return code;
 }
