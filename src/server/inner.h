@@ -56,6 +56,7 @@ struct fa_server {
     char openapi_etag[40];
 
     atomic_bool is_draining;
+    atomic_llong looks_since_us; /* at the store, for an answer; monotonic; 0: nobody does */
     atomic_int active;           /* requests between their head and the end of their answer */
     atomic_llong body_bytes;     /* of all requests */
     atomic_ullong request_count; /* numbers for request ids */

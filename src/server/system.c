@@ -10,6 +10,8 @@
 
 #include <stdio.h>
 
+#define PATIENCE_US 5000000 /* with a store that is asked for something small */
+
 /* A browser gets a page, a terminal gets text. */
 void fa_handle_root(struct fa_request *req)
 {
@@ -59,9 +61,22 @@ static void look_at_store(struct fa_posted *posted)
 {
     struct fa_request *req = (struct fa_request *)posted;
     struct look *look = req->data;
+    long long nobody = 0;
 
+    if (!look->thorough)
+        atomic_compare_exchange_strong(&req->server->looks_since_us, &nobody, fa_clock_mono_us());
     look->code = fa_service_info(req->server->service, look->thorough, &req->arena, &look->info,
                                  &look->error);
+    if (!look->thorough)
+        atomic_store(&req->server->looks_since_us, 0);
+}
+
+/* For how long a look at the store has had no answer. */
+static int64_t silence_us(struct fa_server *server)
+{
+    long long since_us = atomic_load(&server->looks_since_us);
+
+    return since_us != 0 ? fa_clock_mono_us() - since_us : 0;
 }
 
 static void look_then(struct fa_request *req, bool thorough, fa_handler *then)
@@ -92,8 +107,13 @@ static void after_readyz(struct fa_request *req)
 
 void fa_handle_readyz(struct fa_request *req)
 {
+    int64_t us = silence_us(req->server);
+
     if (atomic_load(&req->server->is_draining))
         fa_answer_refusal(req, 503, FAINA_STORE_CLOSED, "the server is going down");
+    else if (us > PATIENCE_US) /* whoever asks next needn't wait for it, too */
+        fa_answer_refusal(req, 503, FAINA_UNAVAILABLE,
+                          "the store has not answered for %lld seconds", (long long)us / 1000000);
     else
         look_then(req, false, after_readyz);
 }

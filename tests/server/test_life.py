@@ -10,6 +10,8 @@ import ssl
 import subprocess
 import threading
 import time
+import urllib.parse
+import uuid
 
 from helper_server import (BIN, IS_SLOW, PATIENCE, ROOT, Local, Skip, environment, equal, is_true, run,
                            wait_until)
@@ -124,6 +126,61 @@ def test_not_ready_while_it_drains(place):
     is_true(sock.recv(100).startswith(b"HTTP/1.1 201"))
     sock.close()
     server.stop()
+
+
+class Wire:
+    """A way to a server elsewhere, on which nothing gets through while it is frozen."""
+
+    def __init__(self, host, port):
+        self.target, self.flows = (host, port), threading.Event()
+        self.flows.set()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            near = self.listener.accept()[0]
+            far = socket.create_connection(self.target)
+            for pair in ((near, far), (far, near)):
+                threading.Thread(target=self.pass_on, args=pair, daemon=True).start()
+
+    def pass_on(self, source, to):
+        try:
+            while data := source.recv(65536):
+                self.flows.wait()
+                to.sendall(data)
+            to.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+
+def test_not_ready_while_the_store_is_silent(place):
+    """A database that takes questions and doesn't answer is told of within seconds."""
+    if not os.environ.get("FA_POSTGRES_URL"):
+        raise Skip("no PostgreSQL server")
+    there = urllib.parse.urlsplit(os.environ["FA_POSTGRES_URL"])
+    wire = Wire(there.hostname, there.port)
+    who = there.netloc.rpartition("@")[0]
+    server = place.serve(url=f"postgres://{who}@127.0.0.1:{wire.port}{there.path}"
+                             f"?schema=server_{uuid.uuid4().hex}")
+    server("GET", "./readyz", status=200)
+    wire.flows.clear()
+
+    def ask():
+        try:
+            return server("GET", "./readyz", connection=server.connect(timeout=1))
+        except OSError:
+            return None
+
+    begin = time.monotonic()
+    wait_until(ask, "it says something")
+    is_true(time.monotonic() - begin < 20)
+    answer = ask()
+    equal((answer.status, answer.code(), answer.headers["Retry-After"]), (503, "unavailable", "1"))
+    server("GET", "./healthz", status=200)
+    wire.flows.set()
+    wait_until(lambda: (answer := ask()) and answer.status == 200, "it is ready again")
 
 
 def test_draining_gives_up_on_the_slow(place):
