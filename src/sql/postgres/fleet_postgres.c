@@ -252,6 +252,35 @@ static void disconnect(struct fa_fleet *fleet)
     atomic_store(&fleet->epoch, 0);
 }
 
+static bool is_good(const PGresult *result)
+{
+    return PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK;
+}
+
+static bool run_plain(struct fa_fleet *fleet, const char *text)
+{
+    PGresult *result = PQexec(fleet->conn, text);
+    bool is_done = is_good(result);
+
+    PQclear(result);
+    return is_done;
+}
+
+/* Where the session is not ours, in a transaction with our settings. */
+static PGresult *ask_pooled(struct fa_fleet *fleet, enum fa_sql sql, const char *const *params,
+                            int count)
+{
+    PGresult *result = NULL;
+
+    if (run_plain(fleet, "BEGIN") && run_plain(fleet, fleet->target->local_settings[FA_PG_HERALD]))
+        result = PQexecParams(fleet->conn, fa_sql_postgres(sql, NULL), count, NULL, params, NULL,
+                              NULL, 0);
+    if (run_plain(fleet, is_good(result) ? "COMMIT" : "ROLLBACK"))
+        return result;
+    PQclear(result);
+    return NULL;
+}
+
 /* NULL: the connection is lost, or the server refused. */
 static PGresult *ask(struct fa_fleet *fleet, enum fa_sql sql, const char *const *params, int count)
 {
@@ -259,9 +288,12 @@ static PGresult *ask(struct fa_fleet *fleet, enum fa_sql sql, const char *const 
 
     if (fleet->conn == NULL)
         return NULL;
-    result =
-        PQexecParams(fleet->conn, fa_sql_postgres(sql, NULL), count, NULL, params, NULL, NULL, 0);
-    if (PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK)
+    if (fa_pg_is_direct(fleet->target, FA_PG_HERALD))
+        result = PQexecParams(fleet->conn, fa_sql_postgres(sql, NULL), count, NULL, params, NULL,
+                              NULL, 0);
+    else
+        result = ask_pooled(fleet, sql, params, count);
+    if (is_good(result))
         return result;
     PQclear(result);
     if (PQstatus(fleet->conn) != CONNECTION_OK)
@@ -517,18 +549,18 @@ static void make_days(struct fa_fleet *fleet)
 
 /* The thread ----------------------------------------------------------------------------------- */
 
+/* Where the session is not ours there is nothing to hear. */
 static bool listen_all(struct fa_fleet *fleet)
 {
     bool is_done = true;
 
+    if (!fa_pg_is_direct(fleet->target, FA_PG_HERALD))
+        return true;
     for (int i = 0; is_done && i < CHANNEL_COUNT; i++) {
         char text[64];
-        PGresult *result;
 
         snprintf(text, sizeof(text), "LISTEN %s", channels[i]);
-        result = PQexec(fleet->conn, text);
-        is_done = PQresultStatus(result) == PGRES_COMMAND_OK;
-        PQclear(result);
+        is_done = run_plain(fleet, text);
     }
     return is_done;
 }

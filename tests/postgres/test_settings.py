@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Roles, databases and URLs that are not as one would wish."""
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from helper_place import ADMIN, Place  # noqa: E402  pylint: disable=wrong-import-position
+from checks import check, equal, finish, skip  # noqa: E402
+
+# All of them at once: none may reach the engine.
+SETTINGS = (
+    "DateStyle = 'German, DMY'", "TimeZone = 'America/Sao_Paulo'", "client_encoding = 'LATIN1'",
+    "IntervalStyle = 'sql_standard'", "bytea_output = 'escape'", "extra_float_digits = -10",
+    "standard_conforming_strings = off", "search_path = ''", "array_nulls = off",
+    "default_transaction_isolation = 'serializable'", "default_transaction_deferrable = on",
+    "synchronous_commit = off", "statement_timeout = '1ms'", "lock_timeout = '1ms'",
+    "idle_session_timeout = '1s'", "idle_in_transaction_session_timeout = '1ms'",
+    "escape_string_warning = off",
+)
+# What counts in each of our sessions, as PostgreSQL writes it.
+WANTED = {"synchronous_commit": "on", "standard_conforming_strings": "on",
+          "idle_session_timeout": "0", "lock_timeout": "10s", "search_path": '"faina"'}
+
+
+def see_settings(place):
+    """What a writing transaction runs with, by a trigger."""
+    place.psql(f"""SET statement_timeout = 0; SET lock_timeout = 0;
+        CREATE TABLE public.seen (name text, value text);
+        CREATE FUNCTION public.see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+            INSERT INTO public.seen SELECT n, current_setting(n)
+            FROM pg_catalog.unnest('{{{",".join(WANTED)}}}'::text[]) AS n; RETURN NULL; END $$;
+        CREATE TRIGGER see AFTER INSERT ON faina.task
+        FOR EACH ROW EXECUTE FUNCTION public.see()""")
+
+
+def test_a_role_with_odd_settings():
+    with Place() as place:
+        place.admin("GRANT CREATE ON SCHEMA public TO PUBLIC", place.name)
+        for setting in SETTINGS:
+            place.set(setting)
+        equal("migrate", place.faina("db", "migrate")[0::2], (0, ""))
+        see_settings(place)
+        _, task, said = place.faina("submit", "x", '{"a":"\u20ac \\\\ \U0001f600"}', "--delay", "1s",
+                                    "--key", "k")
+        check("submit", len(task) == 36, said)
+        seen = place.psql("SET statement_timeout = 0; SELECT name, value FROM public.seen")
+        equal("our settings", dict(row.split("|") for row in seen.split("\n")), WANTED)
+        code, out, said = place.faina("worker", "--handlers", place.handlers(), "--idle-exit", "3s")
+        equal("a worker that sleeps longer than sessions may", code, 0)
+        check("... does what is due", "1 completed" in said, out + said)
+        equal("the task", place.faina("get", task)[0::2], (0, ""))
+        equal("doctor", place.faina("doctor")[0], 0)
+
+
+def test_options_of_the_environment():
+    with Place() as place:
+        place.admin("GRANT CREATE ON SCHEMA public TO PUBLIC", place.name)
+        equal("migrate", place.faina("db", "migrate")[0], 0)
+        see_settings(place)
+        place.faina("submit", "x", PGOPTIONS="-c lock_timeout=7s -c search_path=public")
+        equal("PGOPTIONS counts, but for the schema",
+              place.psql("SELECT value FROM public.seen WHERE name IN ('lock_timeout', "
+                         "'search_path') ORDER BY name"), '7s\n"faina"')
+
+
+def test_schema_names():
+    with Place() as place:
+        for name in ("a%20b", "It%27s", "a.b", "SELECT", "%C3%A9", "%24%24", "x" * 63, "a%3B--"):
+            url = f"{place.url()}?schema={name}"
+            equal(f"{name} is made", place.faina("db", "migrate", url=url)[0::2], (0, ""))
+            equal(f"{name} is used", place.faina("submit", "x", url=url)[0::2], (0, ""))
+        for name in ("%24user", "x%09y", "x%0Ay", "a%22b", "a%2Cb", "a%5Cb", "pg_x", "x" * 64,
+                     "%FF", "%7F"):
+            code, _, said = place.faina("db", "migrate", url=f"{place.url()}?schema={name}")
+            equal(f"{name} is refused", code, 2)
+            check(f"{name}: with a sentence", "can't be the name of the schema" in said, said)
+
+
+def test_a_flag_is_true_or_false():
+    with Place() as place:
+        for word, code in (("true", 0), ("1", 0), ("false", 0), ("0", 0), ("yes", 2), ("", 2)):
+            url = f"{place.url()}?pooled={word}"
+            equal(f"pooled={word}", place.faina("db", "migrate", url=url)[0], code)
+
+
+def test_an_encoding_that_lacks_letters():
+    for encoding in ("LATIN1", "SQL_ASCII"):
+        how = f"ENCODING '{encoding}' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0"
+        with Place(how) as place:
+            code, _, said = place.faina("db", "migrate")
+            check(f"{encoding} is refused", code != 0 and "ENCODING 'UTF8'" in said, (code, said))
+            equal("nothing was made", place.psql("SELECT to_regnamespace('faina') IS NULL"), "t")
+
+
+def test_a_role_that_may_not():
+    """The sentence says what is missing, and not that something is damaged."""
+    with Place() as place:
+        other = f"{place.name}_other"
+        place.admin(f"CREATE ROLE {other} LOGIN PASSWORD 'secret'")
+        code, _, said = place.faina("db", "migrate", url=place.url(other))
+        equal("no right to make a schema", code, 6)
+        check("... who makes it", f"CREATE SCHEMA faina AUTHORIZATION {other}" in said, said)
+        place.faina("db", "migrate")
+        for grant in ("", f"GRANT USAGE ON SCHEMA faina TO {other}"):
+            place.psql(grant)
+            code, _, said = place.faina("ls", url=place.url(other))
+            equal(f"no right in the schema {grant}", code, 6)
+            check("... whose it is", f"belongs to {place.name}" in said, said)
+        place.admin(f"DROP OWNED BY {other}; DROP ROLE {other}", place.name)
+
+
+def main():
+    if not ADMIN:
+        skip("settings", "no PostgreSQL server")
+        finish()
+    for name, test in sorted(globals().items()):
+        if name.startswith("test_") and (len(sys.argv) < 2 or name in sys.argv[1:]):
+            test()
+    finish()
+
+
+if __name__ == "__main__":
+    main()
