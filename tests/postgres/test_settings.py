@@ -50,6 +50,39 @@ def test_a_role_with_odd_settings():
         check("... does what is due", "1 completed" in said, out + said)
         equal("the task", place.faina("get", task)[0::2], (0, ""))
         equal("doctor", place.faina("doctor")[0], 0)
+        # The role's own session, where a backslash in a string is not what it seems.
+        said = place.psql("SET statement_timeout = 0; SET lock_timeout = 0; SELECT existing FROM "
+                          "faina.submit_many('[{\"type\": \"x\", \"idempotencyKey\": \"k\"}, "
+                          "{\"type\": \"x\", \"runAt\": \"2026-01-02T03:04:05.123456789Z\"}]')")
+        equal("submit_many", said, "t\nf")
+        equal("its time", place.psql("SET statement_timeout = 0; SELECT extract(epoch FROM run_at) "
+                                     "FROM faina.tasks WHERE idempotency_key IS NULL"),
+              "1767323045.123456")
+
+
+def test_who_only_looks():
+    """SELECT on a view is enough to read it, with rows in all of them."""
+    with Place() as place:
+        other = f"{place.name}_other"
+        place.faina("db", "migrate")
+        place.faina("heartbeat", "--worker", "w")
+        first = place.faina("submit", "x", "--resource", "r")[1]
+        place.faina("submit", "y", "--depends-on", first)
+        place.faina("claim", first, "--worker", "w")
+        place.faina("complete", first, "1", "--worker", "w")
+        place.admin(f"CREATE ROLE {other} LOGIN PASSWORD 'secret'")
+        place.psql("INSERT INTO faina.worker (id, started_us, last_heartbeat_us, pool_size) "
+                   "VALUES ('w-1-1', 0, 0, 1); INSERT INTO faina.leader VALUES (true, 'w-1-2', 9, "
+                   "faina.clock_us() + 60000000, 'v') ON CONFLICT (one) DO UPDATE SET holder = "
+                   "'w-1-2', until_us = excluded.until_us")
+        place.psql(f"GRANT USAGE ON SCHEMA faina TO {other}")
+        for view in ("tasks", "task_events", "task_results", "task_deps", "resources", "workers"):
+            place.psql(f"GRANT SELECT ON faina.{view} TO {other}")
+            said = place.psql(f"SELECT count(x::text) > 0 FROM faina.{view} AS x", other)
+            equal(f"the view {view}", said, "t")
+        equal("who leads", place.psql("SELECT is_leader FROM faina.workers WHERE id = 'w-1-1'",
+                                      other), "t")
+        place.admin(f"DROP OWNED BY {other}; DROP ROLE {other}", place.name)
 
 
 def test_options_of_the_environment():
