@@ -20,6 +20,14 @@ def run(command, text=None, **how):
                           timeout=PATIENCE, **how)
 
 
+def start(command, text):
+    """Goes on at once; what it prints is in `stdout`."""
+    process = subprocess.Popen(command, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdin.write(text)
+    process.stdin.close()
+    return process
+
+
 def environment():
     return {name: value for name, value in os.environ.items()
             if not name.startswith(("FAINA_", "DB_", "API_PG_", "PG"))}

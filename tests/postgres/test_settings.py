@@ -4,7 +4,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from helper_place import ADMIN, Place  # noqa: E402  pylint: disable=wrong-import-position
+from helper_place import ADMIN, Place, start  # noqa: E402  pylint: disable=wrong-import-position
 from checks import check, equal, finish, skip  # noqa: E402
 
 # All of them at once: none may reach the engine.
@@ -83,6 +83,20 @@ def test_who_only_looks():
         equal("who leads", place.psql("SELECT is_leader FROM faina.workers WHERE id = 'w-1-1'",
                                       other), "t")
         place.admin(f"DROP OWNED BY {other}; DROP ROLE {other}", place.name)
+
+
+def test_what_reads_everything_takes_its_time():
+    """The audit of a large store is longer than a statement may be. Here it waits for a lock."""
+    with Place() as place:
+        place.faina("submit", "x", "--key", "k")
+        holder = start(["psql", "-XAtq", place.url()], "BEGIN; LOCK TABLE faina.task_key;\n"
+                       "\\echo locked\nSELECT pg_sleep(2);\n")
+        holder.stdout.readline()
+        code, out, said = place.faina("doctor", "-o", "table", url=place.url() +
+                                      "?options=-cstatement_timeout%3D500")
+        holder.wait()
+        equal("doctor", code, 0)
+        check("doctor looked at it", "sound: nothing was found wrong" in out, out + said)
 
 
 def test_options_of_the_environment():

@@ -45,6 +45,7 @@ struct pg {
     bool is_committed; /* the server has said so */
     bool has_written;  /* the transaction changes something */
     bool has_proof;    /* ... and proves it */
+    bool has_time;     /* no limit on its statements */
     struct fa_pg_proof proof;
     bool is_proof_prepared;
     struct sent *sent;
@@ -142,11 +143,11 @@ static PGresult *next_result(struct pg *pg, bool *is_lost)
         int64_t left_ms = (until - fa_clock_mono_us()) / 1000;
         int n;
 
-        if (left_ms <= 0) {
+        if (left_ms <= 0 && !pg->has_time) {
             *is_lost = true;
             return NULL;
         }
-        n = poll(&wait, 1, (int)left_ms);
+        n = poll(&wait, 1, pg->has_time ? -1 : (int)left_ms);
         if (n < 0 && errno != EINTR) {
             *is_lost = true;
             return NULL;
@@ -462,7 +463,7 @@ static enum faina_code pg_begin(struct fa_db *db, bool for_writing, struct faina
             err->code = FAINA_STORE_CLOSED;
         return code == FAINA_UNAVAILABLE ? FAINA_STORE_CLOSED : code;
     }
-    pg->is_committed = pg->has_written = pg->has_proof = false;
+    pg->is_committed = pg->has_written = pg->has_proof = pg->has_time = false;
     if (!PQenterPipelineMode(pg->conn))
         return lose(pg, err);
     pg->in_pipeline = pg->in_transaction = true;
@@ -498,6 +499,10 @@ static enum faina_code pg_run_all(struct fa_db *db, const struct fa_db_call *cal
 
     if (pg->conn == NULL || !pg->in_transaction)
         return fa_error_set(err, FAINA_INTERNAL, "a statement outside a transaction");
+    if (db->is_patient && !pg->has_time &&
+        !send_plain(pg, "SET LOCAL statement_timeout = 0", SENT_PLAIN))
+        return lose(pg, err);
+    pg->has_time |= db->is_patient;
     for (size_t i = 0; i < count; i++) {
         if (calls[i].rows == 0)
             continue;
