@@ -111,6 +111,13 @@ def test_a_direct_way_is_used_to_listen(place, bouncer):
         end_worker(worker)
 
 
+def test_a_wrong_direct_way_is_told(place, bouncer):
+    """Such a node would never lead, and never hear anything."""
+    code, _, said = place.faina("submit", "x", url=bouncer.url("&listen_port=1"))
+    equal("a port where nobody is", code, 6)
+    check("... is named", "the direct way for LISTEN" in said and "port 1 " in said, said)
+
+
 def test_settings_hold_in_each_transaction(place, bouncer):
     """What the role has set is not what a commit is made with."""
     place.psql(f"""CREATE TABLE seen (name text);
@@ -140,6 +147,7 @@ def main():
         equal("the schema is made", (code, said), (0, ""))
         test_chores_are_done_without_a_direct_way(place, bouncer)
         test_a_direct_way_is_used_to_listen(place, bouncer)
+        test_a_wrong_direct_way_is_told(place, bouncer)
         test_settings_hold_in_each_transaction(place, bouncer)
         test_nothing_is_left_behind(place, bouncer)
     finish()

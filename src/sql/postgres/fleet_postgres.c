@@ -651,13 +651,35 @@ static void make_node_name(struct fa_fleet *fleet)
              (unsigned)fa_random_next(&random));
 }
 
+/* Who listens past pgbouncer has named a second address, which may be wrong. Later the thread
+ * goes on trying in silence, and a node that never gets there never leads. */
+static enum faina_code check_direct_way(struct fa_pg_target *target, struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+    struct faina_error why;
+    PGconn *conn;
+
+    if (!target->is_pooled || !fa_pg_is_direct(target, FA_PG_HERALD))
+        return FAINA_OK;
+    code = fa_pg_connect(target, FA_PG_HERALD, &conn, &why);
+    if (code == FAINA_OK)
+        PQfinish(conn);
+    else
+        fa_error_set(err, code, "the direct way for LISTEN doesn't work: %s", why.message);
+    return code;
+}
+
 enum faina_code fa_fleet_join_postgres(struct fa_pg_target *target,
                                        const struct fa_fleet_events *events, struct fa_fleet **out,
                                        struct faina_error *err)
 {
-    struct fa_fleet *fleet = fa_alloc_zero(1, sizeof(*fleet));
+    enum faina_code code = check_direct_way(target, err);
+    struct fa_fleet *fleet;
     int rc;
 
+    if (code != FAINA_OK)
+        return code;
+    fleet = fa_alloc_zero(1, sizeof(*fleet));
     fleet->target = target;
     fleet->events = *events;
     fleet->outbox.due_us = INT64_MAX;
