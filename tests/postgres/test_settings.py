@@ -80,6 +80,8 @@ def test_who_only_looks():
             place.psql(f"GRANT SELECT ON faina.{view} TO {other}")
             said = place.psql(f"SELECT count(x::text) > 0 FROM faina.{view} AS x", other)
             equal(f"the view {view}", said, "t")
+        equal("what a task waits for", place.psql("SELECT type, depends_on FROM faina.tasks ORDER BY 1",
+                                                  other), f'x|[]\ny|["{first}"]')
         equal("who leads", place.psql("SELECT is_leader FROM faina.workers WHERE id = 'w-1-1'",
                                       other), "t")
         place.admin(f"DROP OWNED BY {other}; DROP ROLE {other}", place.name)

@@ -1,4 +1,4 @@
--- Rights of those who only look, and submits in SQL that are refused as everywhere else.
+-- Views that show what a task depends on and who leads, and submits in SQL refused as elsewhere.
 --
 -- To apply it by hand: SET search_path to the schema, then run the file. Twice does no harm.
 
@@ -13,6 +13,34 @@ CREATE OR REPLACE VIEW workers AS
     LEFT JOIN leader l
         ON l.until_us > clock_us()
        AND regexp_replace(l.holder, '-[^-]*$', '') = regexp_replace(w.id, '-[^-]*$', '');
+
+-- As in 0001, and what the task waits for, or waited.
+CREATE OR REPLACE VIEW tasks AS
+    SELECT task_uuid(t.id, t.tail) AS id, l.namespace, l.type, coalesce(t.name, l.type) AS name,
+           n.name AS status, coalesce(s.state, n.state) AS state,
+           coalesce(s.progress, 0) AS progress, -t.rank AS priority, t.input::json AS input,
+           s.output::json AS output, s.error::json AS error,
+           coalesce(s.metadata, t.metadata)::json AS metadata, t.spec::json AS spec,
+           t.key AS idempotency_key, t.input_hash, coalesce(s.attempts, 0) AS attempts,
+           t.max_attempts,
+           us_to_time(coalesce(CASE WHEN s.status = 0 THEN s.at_us END, t.run_at_us)) AS run_at,
+           CASE WHEN s.status IN (1, 2) THEN s.worker END AS worker_id,
+           us_to_time(CASE WHEN s.status IN (1, 2) THEN s.at_us END) AS lease_expires_at,
+           (SELECT task_uuid(p.id, p.tail) FROM task p WHERE p.id = t.parent) AS parent_id,
+           l.resources::json AS resources, tm.id AS team_id, t.created_by,
+           us_to_time(CASE WHEN s.status = 4 THEN s.at_us END) AS expires_at,
+           coalesce(s.version, 1) AS version, coalesce(s.fence, 0) AS fence,
+           us_to_time(t.created_us) AS created_at,
+           us_to_time(coalesce(s.updated_us, t.created_us)) AS updated_at,
+           us_to_time(s.claimed_us) AS claimed_at, us_to_time(s.started_us) AS started_at,
+           us_to_time(s.completed_us) AS completed_at, us_to_time(s.deleted_us) AS deleted_at,
+           (SELECT coalesce(json_agg(task_uuid(n.id, n.tail) ORDER BY n.id), '[]')
+            FROM task_dep d JOIN task n ON n.id = d.needs WHERE d.task = t.id) AS depends_on
+    FROM task t
+    JOIN lane l ON l.id = t.lane
+    JOIN task_standing s ON s.id = t.id
+    JOIN status_name n ON n.status = s.status
+    LEFT JOIN team tm ON tm.id = t.team;
 
 -- As in 0005, but there is no hour 24.
 CREATE OR REPLACE FUNCTION submit_time(place text, field text, value jsonb)
