@@ -225,12 +225,33 @@ static enum faina_code open_copied(const char *url, struct fa_store **out, struc
     return open_store(url, NULL, out, NULL, err);
 }
 
-/* Opening a file makes it; a source that isn't there must stay so. */
+static enum faina_code check_schema(const char *url, struct faina_error *err)
+{
+    struct fa_arena scratch = {0};
+    struct fa_store *store = NULL;
+    struct fa_service_plan plan;
+    enum faina_code code = open_store(url, NULL, &store, NULL, err);
+
+    if (code == FAINA_OK)
+        code = read_plan(store, &scratch, &plan, err);
+    if (code == FAINA_OK && plan.schema_version == 0)
+        code = fa_error_set(err, FAINA_NOT_FOUND, "there is no store to copy at %.200s",
+                            store->ops->location(store));
+    if (store != NULL)
+        store->ops->close(store);
+    fa_arena_finish(&scratch);
+    return code;
+}
+
+/* Opening a file makes it; a source that isn't there must stay so, and a target must not be made
+ * for it. */
 static enum faina_code check_source(const char *url, struct faina_error *err)
 {
     const char *path;
     enum faina_code code;
 
+    if (fa_address_is_postgres(url))
+        return check_schema(url, err);
     if (!starts_with(url, "sqlite:"))
         return FAINA_OK;
     code = sqlite_path(url, &path, err);

@@ -19,6 +19,7 @@ enum faina_code fa_audit(struct fa_db *db, void (*found)(void *ctx, const char *
 {
     enum faina_code code = FAINA_OK;
 
+    db->is_patient = true;
     for (size_t i = 0; code == FAINA_OK && i < FA_COUNT(promises); i++) {
         int64_t count = 0;
 
@@ -33,5 +34,6 @@ enum faina_code fa_audit(struct fa_db *db, void (*found)(void *ctx, const char *
             found(ctx, sentence);
         }
     }
+    db->is_patient = false;
     return code;
 }

@@ -110,6 +110,14 @@ def test_refused(cli):
         is_true(not os.path.exists(cli.path(name)), name)
 
 
+def test_no_target_is_made_for_nothing(cli):
+    with Schema() as schema:
+        result = cli("db", "copy", schema.url, "sqlite:new.db", code=None)
+        equal(result.code, 3)
+        contains(result.err, schema.name)
+        equal(os.listdir(cli.folder), [])
+
+
 def test_a_file_that_somebody_owns(cli):
     owner = cli.own()
     contains(cli("db", "copy", "sqlite:faina.db", "sqlite:new.db", code=6).err, str(owner.pid))

@@ -204,7 +204,7 @@ static void test_schema__documented_columns(void **state)
                   "error, metadata, spec, idempotency_key, input_hash, attempts, max_attempts, "
                   "run_at, worker_id, lease_expires_at, parent_id, resources, team_id, created_by, "
                   "expires_at, version, created_at, updated_at, claimed_at, started_at, "
-                  "completed_at, deleted_at"},
+                  "completed_at, deleted_at, depends_on"},
         {"task_events", "task_id, status, state, actor, detail, created_at"},
         {"task_results", "task_id, payload, created_at"},
         {"task_deps", "task_id, depends_on"},

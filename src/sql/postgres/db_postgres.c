@@ -19,10 +19,12 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define ANSWER_MS_MAX 45000     /* more than every statement_timeout */
 #define RESOLVE_US_MAX 10000000 /* how long to ask what became of a commit */
 #define RESOLVE_PAUSE_MS 50
 #define NAME_SIZE 64
+
+/* How long to wait for an answer: longer than the statement_timeout of such a connection. */
+static const int answer_ms_max[] = {[FA_PG_WRITER] = 45000, [FA_PG_READER] = 75000};
 
 /* Something that was sent. */
 struct sent {
@@ -43,6 +45,7 @@ struct pg {
     bool is_committed; /* the server has said so */
     bool has_written;  /* the transaction changes something */
     bool has_proof;    /* ... and proves it */
+    bool has_time;     /* no limit on its statements */
     struct fa_pg_proof proof;
     bool is_proof_prepared;
     struct sent *sent;
@@ -98,6 +101,7 @@ static const struct {
     {"57014", FAINA_OVERLOADED, false, false},  /* statement timeout */
     {"53100", FAINA_UNAVAILABLE, false, false}, /* disk full */
     {"53", FAINA_OVERLOADED, false, false},     /* too many connections, out of memory */
+    {"42501", FAINA_UNAVAILABLE, false, false}, /* we may not */
     {"25P03", FAINA_STORE_CLOSED, true, true},  /* we slept in a transaction */
     {"25006", FAINA_STORE_CLOSED, true, true},  /* this one has become a standby */
     {"57P", FAINA_STORE_CLOSED, true, true},    /* shut down, crashed, starting */
@@ -131,7 +135,7 @@ static enum faina_code refuse(struct pg *pg, const PGresult *result, const char 
 /* The next result, or NULL at the end of a statement's; *is_lost: it doesn't come. */
 static PGresult *next_result(struct pg *pg, bool *is_lost)
 {
-    int64_t until = fa_clock_mono_us() + ANSWER_MS_MAX * INT64_C(1000);
+    int64_t until = fa_clock_mono_us() + answer_ms_max[pg->role] * INT64_C(1000);
 
     *is_lost = false;
     while (PQisBusy(pg->conn)) {
@@ -139,11 +143,11 @@ static PGresult *next_result(struct pg *pg, bool *is_lost)
         int64_t left_ms = (until - fa_clock_mono_us()) / 1000;
         int n;
 
-        if (left_ms <= 0) {
+        if (left_ms <= 0 && !pg->has_time) {
             *is_lost = true;
             return NULL;
         }
-        n = poll(&wait, 1, (int)left_ms);
+        n = poll(&wait, 1, pg->has_time ? -1 : (int)left_ms);
         if (n < 0 && errno != EINTR) {
             *is_lost = true;
             return NULL;
@@ -439,27 +443,8 @@ static enum faina_code connect_again(struct pg *pg, struct faina_error *err)
 /* Behind pgbouncer nothing but the transaction is ours. */
 static bool send_settings(struct pg *pg)
 {
-    static const char *const writer[] = {
-        "SET LOCAL plan_cache_mode = force_generic_plan",
-        "SET LOCAL enable_seqscan = off",
-        "SET LOCAL enable_hashjoin = off",
-        "SET LOCAL enable_mergejoin = off",
-        "SET LOCAL jit = off",
-        "SET LOCAL lock_timeout = '10s'",
-        "SET LOCAL idle_in_transaction_session_timeout = '5s'",
-    };
-    char path[160];
-
-    if (!pg->target->is_pooled)
-        return true;
-    snprintf(path, sizeof(path), "SET LOCAL search_path = \"%s\"", pg->target->schema);
-    if (!send_plain(pg, path, SENT_PLAIN))
-        return false;
-    for (size_t i = 0; pg->role == FA_PG_WRITER && i < FA_COUNT(writer); i++) {
-        if (!send_plain(pg, writer[i], SENT_PLAIN))
-            return false;
-    }
-    return true;
+    return !pg->target->is_pooled ||
+           send_plain(pg, pg->target->local_settings[pg->role], SENT_PLAIN);
 }
 
 static enum faina_code pg_begin(struct fa_db *db, bool for_writing, struct faina_error *err)
@@ -478,7 +463,7 @@ static enum faina_code pg_begin(struct fa_db *db, bool for_writing, struct faina
             err->code = FAINA_STORE_CLOSED;
         return code == FAINA_UNAVAILABLE ? FAINA_STORE_CLOSED : code;
     }
-    pg->is_committed = pg->has_written = pg->has_proof = false;
+    pg->is_committed = pg->has_written = pg->has_proof = pg->has_time = false;
     if (!PQenterPipelineMode(pg->conn))
         return lose(pg, err);
     pg->in_pipeline = pg->in_transaction = true;
@@ -514,6 +499,10 @@ static enum faina_code pg_run_all(struct fa_db *db, const struct fa_db_call *cal
 
     if (pg->conn == NULL || !pg->in_transaction)
         return fa_error_set(err, FAINA_INTERNAL, "a statement outside a transaction");
+    if (db->is_patient && !pg->has_time &&
+        !send_plain(pg, "SET LOCAL statement_timeout = 0", SENT_PLAIN))
+        return lose(pg, err);
+    pg->has_time |= db->is_patient;
     for (size_t i = 0; i < count; i++) {
         if (calls[i].rows == 0)
             continue;
@@ -686,7 +675,8 @@ static enum faina_code pg_script(struct fa_db *db, const char *text, struct fain
 }
 
 /* One at a time, and a schema with the list of its steps. Who may not make schemas may well have
- * been given one, so it is made only when it isn't there. */
+ * been given one, so it is made only when it isn't there. Partitions and all steps to come are for
+ * its owner. */
 static const char *lock_text(struct pg *pg, struct fa_arena *arena)
 {
     size_t len = strlen(pg->target->schema);
@@ -698,13 +688,26 @@ static const char *lock_text(struct pg *pg, struct fa_arena *arena)
         "SET LOCAL statement_timeout = '10min';\n"
         "SET LOCAL client_min_messages = warning;\n"
         "SELECT pg_advisory_xact_lock(hashtextextended('faina ' || %s, 0));\n"
-        "DO $do$ BEGIN\n"
-        "    IF to_regnamespace(quote_ident(%s)) IS NULL THEN CREATE SCHEMA %s; END IF;\n"
+        "DO $do$\n"
+        "DECLARE found oid := to_regnamespace(quote_ident(%s));\n"
+        "BEGIN\n"
+        "    IF found IS NULL AND NOT has_database_privilege(current_database(), 'CREATE') THEN\n"
+        "        RAISE insufficient_privilege USING MESSAGE = format(\n"
+        "            '%%I may not make the schema; ask the owner of the database for '\n"
+        "            'CREATE SCHEMA %%I AUTHORIZATION %%I', current_user, %s, current_user);\n"
+        "    ELSIF found IS NULL THEN\n"
+        "        CREATE SCHEMA %s;\n"
+        "    ELSIF NOT has_schema_privilege(found, 'USAGE') OR\n"
+        "          NOT has_schema_privilege(found, 'CREATE') THEN\n"
+        "        RAISE insufficient_privilege USING MESSAGE = format(\n"
+        "            'the schema belongs to %%s, and %%I may not change it', (SELECT nspowner\n"
+        "            FROM pg_namespace WHERE oid = found)::regrole, current_user);\n"
+        "    END IF;\n"
         "END $do$;\n"
         "SET LOCAL search_path TO %s;\n"
         "CREATE TABLE IF NOT EXISTS schema_migrations (id text PRIMARY KEY,\n"
         "    description text NOT NULL, executed_at timestamptz NOT NULL);\n",
-        literal, literal, name, name);
+        literal, literal, literal, name, name);
 
     PQfreemem(name);
     PQfreemem(literal);

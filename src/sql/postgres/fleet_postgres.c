@@ -252,6 +252,35 @@ static void disconnect(struct fa_fleet *fleet)
     atomic_store(&fleet->epoch, 0);
 }
 
+static bool is_good(const PGresult *result)
+{
+    return PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK;
+}
+
+static bool run_plain(struct fa_fleet *fleet, const char *text)
+{
+    PGresult *result = PQexec(fleet->conn, text);
+    bool is_done = is_good(result);
+
+    PQclear(result);
+    return is_done;
+}
+
+/* Where the session is not ours, in a transaction with our settings. */
+static PGresult *ask_pooled(struct fa_fleet *fleet, enum fa_sql sql, const char *const *params,
+                            int count)
+{
+    PGresult *result = NULL;
+
+    if (run_plain(fleet, "BEGIN") && run_plain(fleet, fleet->target->local_settings[FA_PG_HERALD]))
+        result = PQexecParams(fleet->conn, fa_sql_postgres(sql, NULL), count, NULL, params, NULL,
+                              NULL, 0);
+    if (run_plain(fleet, is_good(result) ? "COMMIT" : "ROLLBACK"))
+        return result;
+    PQclear(result);
+    return NULL;
+}
+
 /* NULL: the connection is lost, or the server refused. */
 static PGresult *ask(struct fa_fleet *fleet, enum fa_sql sql, const char *const *params, int count)
 {
@@ -259,9 +288,12 @@ static PGresult *ask(struct fa_fleet *fleet, enum fa_sql sql, const char *const 
 
     if (fleet->conn == NULL)
         return NULL;
-    result =
-        PQexecParams(fleet->conn, fa_sql_postgres(sql, NULL), count, NULL, params, NULL, NULL, 0);
-    if (PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK)
+    if (fa_pg_is_direct(fleet->target, FA_PG_HERALD))
+        result = PQexecParams(fleet->conn, fa_sql_postgres(sql, NULL), count, NULL, params, NULL,
+                              NULL, 0);
+    else
+        result = ask_pooled(fleet, sql, params, count);
+    if (is_good(result))
         return result;
     PQclear(result);
     if (PQstatus(fleet->conn) != CONNECTION_OK)
@@ -517,18 +549,18 @@ static void make_days(struct fa_fleet *fleet)
 
 /* The thread ----------------------------------------------------------------------------------- */
 
+/* Where the session is not ours there is nothing to hear. */
 static bool listen_all(struct fa_fleet *fleet)
 {
     bool is_done = true;
 
+    if (!fa_pg_is_direct(fleet->target, FA_PG_HERALD))
+        return true;
     for (int i = 0; is_done && i < CHANNEL_COUNT; i++) {
         char text[64];
-        PGresult *result;
 
         snprintf(text, sizeof(text), "LISTEN %s", channels[i]);
-        result = PQexec(fleet->conn, text);
-        is_done = PQresultStatus(result) == PGRES_COMMAND_OK;
-        PQclear(result);
+        is_done = run_plain(fleet, text);
     }
     return is_done;
 }
@@ -619,13 +651,35 @@ static void make_node_name(struct fa_fleet *fleet)
              (unsigned)fa_random_next(&random));
 }
 
+/* Who listens past pgbouncer has named a second address, which may be wrong. Later the thread
+ * goes on trying in silence, and a node that never gets there never leads. */
+static enum faina_code check_direct_way(struct fa_pg_target *target, struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+    struct faina_error why;
+    PGconn *conn;
+
+    if (!target->is_pooled || !fa_pg_is_direct(target, FA_PG_HERALD))
+        return FAINA_OK;
+    code = fa_pg_connect(target, FA_PG_HERALD, &conn, &why);
+    if (code == FAINA_OK)
+        PQfinish(conn);
+    else
+        fa_error_set(err, code, "the direct way for LISTEN doesn't work: %s", why.message);
+    return code;
+}
+
 enum faina_code fa_fleet_join_postgres(struct fa_pg_target *target,
                                        const struct fa_fleet_events *events, struct fa_fleet **out,
                                        struct faina_error *err)
 {
-    struct fa_fleet *fleet = fa_alloc_zero(1, sizeof(*fleet));
+    enum faina_code code = check_direct_way(target, err);
+    struct fa_fleet *fleet;
     int rc;
 
+    if (code != FAINA_OK)
+        return code;
+    fleet = fa_alloc_zero(1, sizeof(*fleet));
     fleet->target = target;
     fleet->events = *events;
     fleet->outbox.due_us = INT64_MAX;

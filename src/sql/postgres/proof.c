@@ -41,19 +41,17 @@ bool fa_pg_proof_send(struct fa_pg_proof *proof, PGconn *conn, bool is_prepared)
                              NULL, 0);
 }
 
-/* One statement outside a transaction of the engine's; its first value, or 0. False: it failed. */
+/* One statement in a transaction of ours alone; its first value, or 0. False: it failed. */
 static bool ask(const struct fa_pg_proof *proof, struct fa_pg_target *target, PGconn *conn,
                 enum fa_sql sql, int64_t param, int64_t *out)
 {
-    char number[24], path[160];
+    char number[24];
     const char *params[2] = {proof->writer, number};
     PGresult *result;
     bool is_good;
 
-    if (target->is_pooled) {
-        snprintf(path, sizeof(path), "SET LOCAL search_path = \"%s\"", target->schema);
-        PQclear(PQexec(conn, path));
-    }
+    if (target->is_pooled)
+        PQclear(PQexec(conn, target->local_settings[FA_PG_WRITER]));
     snprintf(number, sizeof(number), "%lld", (long long)param);
     result = PQexecParams(conn, fa_sql_postgres(sql, NULL), sql == FA_SQL_PROOF_FENCE ? 2 : 1, NULL,
                           params, NULL, NULL, 0);
@@ -88,6 +86,9 @@ void fa_pg_proof_forget(struct fa_pg_proof *proof, struct fa_pg_target *target, 
 {
     int64_t ignored;
 
-    if (proof->number > 0 && !target->is_pooled)
-        ask(proof, target, conn, FA_SQL_PROOF_DELETE, 0, &ignored);
+    if (proof->number == 0)
+        return;
+    PQclear(PQexec(conn, "BEGIN"));
+    ask(proof, target, conn, FA_SQL_PROOF_DELETE, 0, &ignored);
+    PQclear(PQexec(conn, "COMMIT"));
 }

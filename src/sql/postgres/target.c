@@ -2,6 +2,7 @@
 #include "sql/postgres/target.h"
 
 #include "base/clock.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,21 +41,17 @@ static bool take_own(struct fa_pg_target *target, const char *name, size_t name_
     const struct {
         const char *name;
         const char **text;
-        bool *flag;
     } own[] = {
-        {"schema", &target->schema, NULL},
-        {"pooled", NULL, &target->is_pooled},
-        {"listen_host", &target->listen_host, NULL},
-        {"listen_port", &target->listen_port, NULL},
+        {"schema", &target->schema},
+        {"pooled", &target->pooled},
+        {"listen_host", &target->listen_host},
+        {"listen_port", &target->listen_port},
     };
 
     for (size_t i = 0; i < FA_COUNT(own); i++) {
         if (strlen(own[i].name) != name_len || memcmp(own[i].name, name, name_len) != 0)
             continue;
-        if (own[i].text != NULL)
-            *own[i].text = value;
-        else
-            *own[i].flag = strcmp(value, "true") == 0 || strcmp(value, "1") == 0;
+        *own[i].text = value;
         return true;
     }
     return false;
@@ -124,20 +121,146 @@ static void add_defaults(struct fa_pg_target *target)
             (defaults[i].variable == NULL || getenv(defaults[i].variable) == NULL))
             add(target, defaults[i].keyword, defaults[i].value);
     }
-    add(target, "client_encoding", "UTF8");
 }
 
+struct setting {
+    const char *name, *value;
+};
+
+/*
+ * Settings of a session, whatever the role or the database has set. The writer's statements are
+ * written for one plan, by the index: a plan made while a table was empty, or a guess about how
+ * many rows an array has, must not change it.
+ */
+static const struct setting writer_settings[] = {
+    {"synchronous_commit", "on"},
+    {"statement_timeout", "30s"},
+    {"lock_timeout", "10s"},
+    {"idle_in_transaction_session_timeout", "5s"},
+    {"idle_session_timeout", "0"},
+    {"standard_conforming_strings", "on"},
+    {"jit", "off"},
+    {"plan_cache_mode", "force_generic_plan"},
+    {"enable_seqscan", "off"},
+    {"enable_hashjoin", "off"},
+    {"enable_mergejoin", "off"},
+    {"enable_material", "off"},
+    {"enable_bitmapscan", "off"},
+    {"enable_memoize", "off"},
+    {"default_transaction_isolation", "read committed"},
+    {NULL, NULL},
+};
+static const struct setting reader_settings[] = {
+    {"statement_timeout", "60s"},
+    {"lock_timeout", "10s"},
+    {"idle_in_transaction_session_timeout", "30s"},
+    {"idle_session_timeout", "0"},
+    {"standard_conforming_strings", "on"},
+    {"jit", "off"},
+    {"default_transaction_isolation", "repeatable read"},
+    {NULL, NULL},
+};
+static const struct setting herald_settings[] = {
+    {"synchronous_commit", "off"},
+    {"statement_timeout", "10s"},
+    {"lock_timeout", "10s"},
+    {"idle_session_timeout", "0"},
+    {"standard_conforming_strings", "on"},
+    {"jit", "off"},
+    {"default_transaction_isolation", "read committed"},
+    {NULL, NULL},
+};
+static const struct setting *const settings[FA_PG_ROLE_COUNT] = {
+    [FA_PG_WRITER] = writer_settings,
+    [FA_PG_READER] = reader_settings,
+    [FA_PG_HERALD] = herald_settings,
+};
+
+/* As options of a connection: there a space ends a value, unless a backslash is before it. */
+static void add_option(struct fa_buf *out, const char *name, const char *value)
+{
+    fa_buf_printf(out, " -c %s=", name);
+    for (; *value != '\0'; value++) {
+        if (*value == ' ')
+            fa_buf_add_char(out, '\\');
+        fa_buf_add_char(out, *value);
+    }
+}
+
+/* The role's settings, then what the URL or the environment says, and the schema last. */
+static const char *session_options(struct fa_pg_target *target, enum fa_pg_role role,
+                                   struct fa_arena *arena)
+{
+    const char *given = get(target, "options");
+    struct fa_buf options;
+    const char *text;
+
+    if (given == NULL)
+        given = getenv("PGOPTIONS");
+    fa_buf_init(&options, SIZE_MAX / 2);
+    for (const struct setting *setting = settings[role]; setting->name != NULL; setting++)
+        add_option(&options, setting->name, setting->value);
+    fa_buf_printf(&options, " %s", given != NULL ? given : "");
+    add_option(&options, "search_path", fa_arena_printf(arena, "\"%s\"", target->schema));
+    text = fa_arena_copy(arena, options.ptr, options.len);
+    fa_buf_finish(&options);
+    return text;
+}
+
+static const char *make_local_settings(struct fa_pg_target *target, enum fa_pg_role role)
+{
+    struct fa_buf out;
+    const char *text;
+
+    fa_buf_init(&out, SIZE_MAX / 2);
+    fa_buf_add_str(&out, "SELECT set_config('search_path', '\"");
+    for (const char *at = target->schema; *at != '\0'; at++)
+        fa_buf_printf(&out, *at == '\'' ? "'%c" : "%c", *at);
+    fa_buf_add_str(&out, "\"', true)");
+    for (const struct setting *setting = settings[role]; setting->name != NULL; setting++)
+        fa_buf_printf(&out, ", set_config('%s', '%s', true)", setting->name, setting->value);
+    text = fa_arena_copy(&target->arena, out.ptr, out.len);
+    fa_buf_finish(&out);
+    return text;
+}
+
+/* What can be written in a search_path without being taken for something else. */
 static bool is_schema_name(const char *name)
 {
     size_t len = strlen(name);
 
-    return len > 0 && len <= 63 && strncmp(name, "pg_", 3) != 0 && strpbrk(name, "\"\\,") == NULL;
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)name[i] < ' ' || strchr("\"\\,\x7f", name[i]) != NULL)
+            return false;
+    return len > 0 && len <= 63 && strncmp(name, "pg_", 3) != 0 && strcmp(name, "$user") != 0 &&
+           fa_utf8_is_valid(fa_str(name));
+}
+
+/* Our own parameters. */
+static enum faina_code check_own(struct fa_pg_target *target, struct faina_error *err)
+{
+    static const char *const words[] = {"false", "0", "true", "1"};
+    size_t word = 0;
+
+    if (!is_schema_name(target->schema))
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
+                              "\"%.100s\" can't be the name of the schema", target->schema);
+    if (target->pooled == NULL)
+        return FAINA_OK;
+    while (word < FA_COUNT(words) && strcmp(target->pooled, words[word]) != 0)
+        word++;
+    if (word == FA_COUNT(words))
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
+                              "pooled is \"%.40s\"; it must be true or false", target->pooled);
+    target->is_pooled = word >= 2;
+    return FAINA_OK;
 }
 
 enum faina_code fa_pg_target_parse(struct fa_pg_target *out, const char *url,
                                    struct faina_error *err)
 {
     char *message = NULL, line[200];
+    enum faina_code code;
     PQconninfoOption *parsed;
 
     *out = (struct fa_pg_target){0};
@@ -162,12 +285,13 @@ enum faina_code fa_pg_target_parse(struct fa_pg_target *out, const char *url,
                                     get(out, "host") ? get(out, "host") : "localhost",
                                     get(out, "port") ? get(out, "port") : "5432",
                                     get(out, "dbname") ? get(out, "dbname") : "", out->schema);
-    if (!is_schema_name(out->schema)) {
-        fa_error_field(err, FAINA_INVALID_REQUEST, "url",
-                       "\"%.100s\" can't be the name of the schema", out->schema);
+    code = check_own(out, err);
+    if (code != FAINA_OK) {
         fa_pg_target_finish(out);
-        return FAINA_INVALID_REQUEST;
+        return code;
     }
+    for (int role = 0; role < FA_PG_ROLE_COUNT; role++)
+        out->local_settings[role] = make_local_settings(out, (enum fa_pg_role)role);
     return FAINA_OK;
 }
 
@@ -189,87 +313,98 @@ const char *fa_pg_message(const char *message, char *out, size_t size)
     return out;
 }
 
-/*
- * Settings of a session. The writer's statements are written for one plan, by the index: a plan
- * made while a table was empty, or a guess about how many rows an array has, must not change it.
- */
-static const char *const settings[] = {
-    [FA_PG_WRITER] = "-c synchronous_commit=on -c statement_timeout=30s -c lock_timeout=10s "
-                     "-c idle_in_transaction_session_timeout=5s -c jit=off "
-                     "-c plan_cache_mode=force_generic_plan -c enable_seqscan=off "
-                     "-c enable_hashjoin=off -c enable_mergejoin=off -c enable_material=off "
-                     "-c enable_bitmapscan=off -c enable_memoize=off -c "
-                     "default_transaction_isolation=read\\ committed",
-    [FA_PG_READER] = ("-c statement_timeout=60s -c idle_in_transaction_session_timeout=30s "
-                      "-c jit=off -c default_transaction_isolation=repeatable\\ read"),
-    [FA_PG_HERALD] = "-c statement_timeout=10s -c synchronous_commit=off -c jit=off",
-};
-
 static void ignore_notice(void *ctx, const char *message)
 {
     (void)ctx;
     (void)message;
 }
 
-static const char *session_options(struct fa_pg_target *target, enum fa_pg_role role,
-                                   struct fa_arena *arena)
+bool fa_pg_is_direct(const struct fa_pg_target *target, enum fa_pg_role role)
 {
-    const char *given = get(target, "options");
-    struct fa_buf schema;
-    const char *text;
+    return !target->is_pooled ||
+           (role == FA_PG_HERALD && (target->listen_host != NULL || target->listen_port != NULL));
+}
 
-    fa_buf_init(&schema, 1024);
-    for (const char *at = target->schema; *at != '\0'; at++) {
-        if (*at == ' ' || *at == '\\')
-            fa_buf_add(&schema, "\\", 1);
-        fa_buf_add(&schema, at, 1);
+/* What libpq gets, NULL behind the last. */
+struct params {
+    const char *keywords[FA_PG_PARAMS_MAX + 4], *values[FA_PG_PARAMS_MAX + 4];
+    size_t count;
+};
+
+/* Whatever the URL says of it. */
+static void params_set(struct params *params, const char *keyword, const char *value)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < params->count; i++) {
+        if (strcmp(params->keywords[i], keyword) == 0)
+            continue;
+        params->keywords[kept] = params->keywords[i];
+        params->values[kept++] = params->values[i];
     }
-    text = fa_arena_printf(arena, "%s%s%s -c search_path=\"%.*s\"", settings[role],
-                           given ? " " : "", given ? given : "", (int)schema.len, schema.ptr);
-    fa_buf_finish(&schema);
-    return text;
+    if (value != NULL) {
+        params->keywords[kept] = keyword;
+        params->values[kept++] = value;
+    }
+    params->keywords[kept] = params->values[kept] = NULL;
+    params->count = kept;
+}
+
+static void make_params(struct fa_pg_target *target, enum fa_pg_role role, struct params *out,
+                        struct fa_arena *arena)
+{
+    memcpy(out->keywords, target->keywords, target->count * sizeof(*out->keywords));
+    memcpy(out->values, target->values, target->count * sizeof(*out->values));
+    out->count = target->count;
+    params_set(out, "client_encoding", "UTF8");
+    if (role == FA_PG_HERALD && target->listen_host != NULL) {
+        params_set(out, "hostaddr", NULL);
+        params_set(out, "host", target->listen_host);
+    }
+    if (role == FA_PG_HERALD && target->listen_port != NULL)
+        params_set(out, "port", target->listen_port);
+    if (fa_pg_is_direct(target, role))
+        params_set(out, "options", session_options(target, role, arena));
+}
+
+/* Whether a server that we reach is one that we can work with. */
+static enum faina_code check_server(PGconn *conn, struct faina_error *err)
+{
+    const char *encoding = PQparameterStatus(conn, "server_encoding");
+
+    if (PQserverVersion(conn) < 140000)
+        return fa_error_set(err, FAINA_NOT_SUPPORTED,
+                            "PostgreSQL 14 or newer is needed; this is %s",
+                            PQparameterStatus(conn, "server_version"));
+    if (encoding != NULL && strcmp(encoding, "UTF8") != 0)
+        return fa_error_set(
+            err, FAINA_NOT_SUPPORTED,
+            "the database %s has the encoding %s, which can't hold every text: make "
+            "one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0",
+            PQdb(conn), encoding);
+    return FAINA_OK;
 }
 
 enum faina_code fa_pg_connect(struct fa_pg_target *target, enum fa_pg_role role, PGconn **out,
                               struct faina_error *err)
 {
-    const char *keywords[FA_PG_PARAMS_MAX + 4], *values[FA_PG_PARAMS_MAX + 4];
-    bool is_direct = !target->is_pooled ||
-                     (role == FA_PG_HERALD && (target->listen_host || target->listen_port));
     struct fa_arena scratch = {0};
-    size_t count = 0;
+    enum faina_code code = FAINA_OK;
+    struct params params;
     PGconn *conn;
     char line[300];
 
-    for (size_t i = 0; i < target->count; i++) {
-        if (is_direct && strcmp(target->keywords[i], "options") == 0)
-            continue;
-        keywords[count] = target->keywords[i];
-        values[count] = target->values[i];
-        if (role == FA_PG_HERALD && target->listen_host && strcmp(keywords[count], "host") == 0)
-            values[count] = target->listen_host;
-        if (role == FA_PG_HERALD && target->listen_port && strcmp(keywords[count], "port") == 0)
-            values[count] = target->listen_port;
-        count++;
-    }
-    if (is_direct) {
-        keywords[count] = "options";
-        values[count++] = session_options(target, role, &scratch);
-    }
-    keywords[count] = values[count] = NULL;
-    conn = PQconnectdbParams(keywords, values, 0);
+    make_params(target, role, &params, &scratch);
+    conn = PQconnectdbParams(params.keywords, params.values, 0);
     fa_arena_finish(&scratch);
-    if (PQstatus(conn) != CONNECTION_OK) {
-        fa_error_set(err, FAINA_UNAVAILABLE, "the database can't be reached: %s",
-                     fa_pg_message(PQerrorMessage(conn), line, sizeof(line)));
+    if (PQstatus(conn) != CONNECTION_OK)
+        code = fa_error_set(err, FAINA_UNAVAILABLE, "the database can't be reached: %s",
+                            fa_pg_message(PQerrorMessage(conn), line, sizeof(line)));
+    else
+        code = check_server(conn, err);
+    if (code != FAINA_OK) {
         PQfinish(conn);
-        return FAINA_UNAVAILABLE;
-    }
-    if (PQserverVersion(conn) < 140000) {
-        fa_error_set(err, FAINA_NOT_SUPPORTED, "PostgreSQL 14 or newer is needed; this is %s",
-                     PQparameterStatus(conn, "server_version"));
-        PQfinish(conn);
-        return FAINA_NOT_SUPPORTED;
+        return code;
     }
     PQsetNoticeProcessor(conn, ignore_notice, NULL);
     *out = conn;

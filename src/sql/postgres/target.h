@@ -6,8 +6,8 @@
  *     schema=NAME         where the tables are (default: faina)
  *     pooled=true         the server is behind pgbouncer in transaction mode: no named statements,
  *                         no settings that outlive a transaction
- *     listen_host=HOST    with pooled: a direct way to the server, for LISTEN
- *     listen_port=PORT
+ *     listen_host=HOST    with pooled: a direct way to the server, for LISTEN; what is not given
+ *     listen_port=PORT    is as for the rest
  *
  * One target serves all connections of an engine. It also keeps what they share: how far the
  * database's clock is from ours.
@@ -25,6 +25,9 @@
 
 #define FA_PG_PARAMS_MAX 48
 
+/* What a connection is for; it decides the settings of its session. */
+enum fa_pg_role { FA_PG_WRITER, FA_PG_READER, FA_PG_HERALD, FA_PG_ROLE_COUNT };
+
 struct fa_pg_target {
     struct fa_arena arena;
     const char *keywords[FA_PG_PARAMS_MAX],
@@ -32,19 +35,22 @@ struct fa_pg_target {
     size_t count;
     const char *schema;
     const char *listen_host, *listen_port;
+    const char *pooled; /* as it is written */
     bool is_pooled;
-    const char *location;         /* for people: no secrets */
+    const char *location; /* for people: no secrets */
+    /* The same settings for one transaction: a statement to run first where the session is not
+     * ours. */
+    const char *local_settings[FA_PG_ROLE_COUNT];
     atomic_llong clock_offset_us; /* the database's clock minus our monotonic one */
 };
-
-/* What a connection is for; it decides the settings of its session. */
-enum fa_pg_role { FA_PG_WRITER, FA_PG_READER, FA_PG_HERALD };
 
 /* INVALID_REQUEST: the URL is wrong; the sentence says where, and shows no password. */
 FA_MUST_CHECK enum faina_code fa_pg_target_parse(struct fa_pg_target *out, const char *url,
                                                  struct faina_error *err);
 void fa_pg_target_finish(struct fa_pg_target *target);
 
+/* Whether the session of such a connection is ours; else only its transactions are. */
+bool fa_pg_is_direct(const struct fa_pg_target *target, enum fa_pg_role role);
 /* Connects. UNAVAILABLE: it can't be reached, or doesn't let us in. */
 FA_MUST_CHECK enum faina_code fa_pg_connect(struct fa_pg_target *target, enum fa_pg_role role,
                                             PGconn **out, struct faina_error *err);

@@ -351,7 +351,10 @@ CREATE OR REPLACE VIEW status_name (status, name, state) AS
            (5, 'completed', 'Completed'), (6, 'failed', 'Failed'),
            (7, 'dead_letter', 'Out of attempts'), (8, 'cancelled', 'Cancelled by user');
 
-CREATE OR REPLACE VIEW tasks AS
+-- A later step gives it one more column, so applied again this must leave it alone.
+DO $$ BEGIN
+    IF to_regclass(quote_ident(current_schema()) || '.tasks') IS NULL THEN
+        CREATE VIEW tasks AS
     SELECT task_uuid(t.id, t.tail) AS id, l.namespace, l.type, coalesce(t.name, l.type) AS name,
            n.name AS status, coalesce(s.state, n.state) AS state,
            coalesce(s.progress, 0) AS progress, -t.rank AS priority, t.input::json AS input,
@@ -375,6 +378,8 @@ CREATE OR REPLACE VIEW tasks AS
     JOIN task_standing s ON s.id = t.id
     JOIN status_name n ON n.status = s.status
     LEFT JOIN team tm ON tm.id = t.team;
+    END IF;
+END $$;
 
 CREATE OR REPLACE VIEW task_results AS
     SELECT task_uuid(t.id, t.tail) AS task_id, e.output::json AS payload,
