@@ -179,8 +179,9 @@ static void note_place(struct fa_lane *lane, int64_t want)
 }
 
 /* Lines that are read together: most hold only plain tasks, which are read with few columns and
- * their payload, unless only a few are wanted. A task that is not plain makes its lane be read with
- * all columns until its line is empty. */
+ * their payload, unless only a few are wanted; over a network not even then when there is one line,
+ * since these few are going to be taken. A task that is not plain makes its lane be read with all
+ * columns until its line is empty. */
 struct ahead {
     struct reading plain, rich, worn;
 };
@@ -190,6 +191,8 @@ struct ahead {
 static void plan_ahead(struct fa_unit *unit, struct fa_lane *const *lanes, const int64_t *wants,
                        size_t count, struct ahead *out)
 {
+    bool is_lone = count == 1 && unit->source.db->is_shared;
+
     *out = (struct ahead){new_reading(unit, count, true), new_reading(unit, count, false),
                           new_reading(unit, count, false)};
     out->worn.parts = fa_arena_take(&unit->arena, (count + 1) * sizeof(char *));
@@ -197,10 +200,10 @@ static void plan_ahead(struct fa_unit *unit, struct fa_lane *const *lanes, const
         out->worn.parts[out->worn.count] = fa_lane_parts(lanes[i], &unit->arena);
         if (out->worn.parts[out->worn.count] != NULL)
             add_reading(&out->worn, lanes[i], wants[i]);
+        else if (!lanes[i]->has_rich && (is_lone || wants[i] >= PAYLOAD_ROWS_MIN))
+            add_reading(&out->plain, lanes[i], wants[i]);
         else
-            add_reading(!lanes[i]->has_rich && wants[i] >= PAYLOAD_ROWS_MIN ? &out->plain
-                                                                            : &out->rich,
-                        lanes[i], wants[i]);
+            add_reading(&out->rich, lanes[i], wants[i]);
     }
 }
 
