@@ -33,7 +33,7 @@ bool fa_pg_has_form_for_one(enum fa_sql sql)
     return fa_pg_is_many(sql) && strstr(fa_sql_postgres(sql, NULL), ARRAYS) != NULL;
 }
 
-/* From `unnest($1::bigint[], ...) [WITH ORDINALITY]` to `(VALUES ($1::bigint, ... [, 1::bigint]))`. */
+/* From `unnest($1::bigint[], ...) [WITH ORDINALITY]` to `(VALUES ($1::bigint, ... [, 1]))`. */
 const char *fa_pg_text_for_one(enum fa_sql sql, struct fa_arena *arena)
 {
     const char *text = fa_sql_postgres(sql, NULL), *from = strstr(text, ARRAYS), *to, *rest;
@@ -52,7 +52,7 @@ const char *fa_pg_text_for_one(enum fa_sql sql, struct fa_arena *arena)
     }
     if (strncmp(rest, NUMBERED, strlen(NUMBERED)) == 0) {
         fa_buf_add_str(&out, ", 1::bigint");
-        rest += strlen(NUMBERED);
+        rest += strlen(NUMBERED) + 1;
     }
     fa_buf_printf(&out, ")) %s", rest);
     made = fa_arena_copy(arena, out.ptr, out.len);

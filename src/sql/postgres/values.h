@@ -4,8 +4,8 @@
  * Many rows of parameters go as one binary array for each parameter; one row goes as text, because
  * the server knows the types. Answers are binary.
  *
- * Unpacking arrays costs the server more than a row does, so a statement that takes `unnest(arrays)`
- * has a second form for one row alone, which takes `(VALUES (values))` instead.
+ * Unpacking arrays costs the server more than a row does, so a statement that takes arrays by
+ * `unnest` has a second form for one row alone, which takes `(VALUES ...)` instead.
  *
  * Threads: none of its own.
  */
