@@ -19,6 +19,8 @@
 
 #define PAYLOAD_ROWS_MIN 8 /* fewer rows are read without their payloads */
 #define LINE_UP_MAX 64     /* more rows than this are written before they are claimed from */
+#define DAY_US 86400000000 /* of the partitions of `task` */
+#define CLOCK_SLACK_US 60000000
 
 static int64_t lease_us(int64_t lease_ms)
 {
@@ -69,6 +71,9 @@ struct reading {
     int64_t *wants;
     size_t count;
     bool is_plain;      /* the statement is ready_scan_plain */
+    int64_t since;      /* ... and tasks with these ids are looked for, */
+    int64_t before;     /* unless has_old */
+    bool *again;        /* ... and this lane needs ready_scan */
     const char **parts; /* not NULL: it is ready_scan_places (fronts.h) */
 };
 
@@ -91,6 +96,16 @@ static void bind_scan(void *ctx, size_t n, struct fa_value *v)
     v[4] = fa_value_int(wants_payloads(reading, n));
 }
 
+static void bind_plain_scan(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct reading *reading = ctx;
+    const struct fa_lane *lane = reading->lanes[n];
+
+    bind_scan(ctx, n, v);
+    v[4] = fa_value_int(lane->has_old ? INT64_MIN : reading->since);
+    v[5] = fa_value_int(lane->has_old ? INT64_MAX : reading->before);
+}
+
 static void bind_places(void *ctx, size_t n, struct fa_value *v)
 {
     const struct reading *reading = ctx;
@@ -109,6 +124,16 @@ static void add_peek(struct fa_lane *lane, struct fa_row *row)
     lane->peek[lane->peek_count++] = row;
 }
 
+/* What keeps a line from being read with ready_scan_plain. */
+static void note_odd(struct reading *reading, size_t n, const struct fa_value *columns)
+{
+    reading->again[n] = true;
+    if (fa_row_is_elsewhere(columns))
+        reading->lanes[n]->has_old = true;
+    else
+        reading->lanes[n]->has_rich = true;
+}
+
 static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
 {
     struct reading *reading = ctx;
@@ -122,8 +147,8 @@ static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
         if (!reading->is_plain)
             fa_row_from_ready_scan(columns, &unit->arena, wants_payloads(reading, n), &read);
         else if (!fa_row_from_plain_scan(columns, &unit->arena, &read))
-            lane->has_rich = true;
-        if (reading->is_plain && lane->has_rich)
+            note_odd(reading, n, columns);
+        if (reading->is_plain && reading->again[n])
             return;
         read.lane = lane;
         row = fa_unit_adopt(unit, &read);
@@ -140,16 +165,23 @@ static void add_reading(struct reading *to, struct fa_lane *lane, int64_t want)
 
 static struct reading new_reading(struct fa_unit *unit, size_t count, bool is_plain)
 {
+    int64_t now = fa_db_now(unit->source.db);
+
     return (struct reading){
         .unit = unit,
         .lanes = fa_arena_take(&unit->arena, (count + 1) * sizeof(struct fa_lane *)),
         .wants = fa_arena_take(&unit->arena, (count + 1) * sizeof(int64_t)),
         .is_plain = is_plain,
+        .since = fa_id_key_at((now - CLOCK_SLACK_US) / DAY_US * DAY_US),
+        .before = fa_id_key_at((now + CLOCK_SLACK_US) / DAY_US * DAY_US + DAY_US),
+        .again = fa_arena_zero(&unit->arena, count + 1, sizeof(bool)),
     };
 }
 
 static struct fa_db_call scan(struct reading *reading)
 {
+    size_t plain_params = reading->unit->source.db->is_shared ? 6 : 4;
+
     if (reading->parts != NULL)
         return (struct fa_db_call){.sql = FA_SQL_READY_SCAN_PLACES,
                                    .rows = reading->count,
@@ -161,8 +193,8 @@ static struct fa_db_call scan(struct reading *reading)
     return (struct fa_db_call){.sql =
                                    reading->is_plain ? FA_SQL_READY_SCAN_PLAIN : FA_SQL_READY_SCAN,
                                .rows = reading->count,
-                               .param_count = reading->is_plain ? 4 : 5,
-                               .bind = bind_scan,
+                               .param_count = reading->is_plain ? plain_params : 5,
+                               .bind = reading->is_plain ? bind_plain_scan : bind_scan,
                                .bind_ctx = reading,
                                .sink = sink_scan,
                                .sink_ctx = reading};
@@ -224,7 +256,7 @@ static enum faina_code finish_ahead(struct fa_unit *unit, struct ahead *ahead,
 
     rich->count = 0;
     for (size_t i = 0; i < plain->count; i++) {
-        if (plain->lanes[i]->has_rich)
+        if (plain->again[i])
             add_reading(rich, plain->lanes[i], plain->wants[i]);
     }
     if (rich->count > 0) {
@@ -296,7 +328,8 @@ static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64
         if (code != FAINA_OK)
             return code;
     }
-    lane->may_have_ready = lane->has_rich = false; /* until a task comes into line */
+    lane->may_have_ready = lane->has_rich = lane->has_old =
+        false; /* until a task comes into line */
     return FAINA_OK;
 }
 

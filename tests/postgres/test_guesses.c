@@ -120,6 +120,43 @@ static void test_guesses__touched_tasks(void **state)
     CHECK_INT(world->b.op.tasks->items[1].fence, 1);
 }
 
+/* As if it had been submitted two days ago. */
+static void make_old(struct world *world, const char *name)
+{
+    PGconn *raw = fa_psql_connect(world->a.url);
+
+    fa_psql_exec(raw,
+                 "WITH moved AS (UPDATE task SET id = id - (172800000::bigint << 12)"
+                 "  WHERE name = '%s' AND id IN (SELECT id FROM ready) RETURNING id)"
+                 " UPDATE ready r SET id = moved.id FROM moved"
+                 " WHERE r.id = moved.id + (172800000::bigint << 12)",
+                 name);
+    fa_psql_close(raw);
+}
+
+/* A line with a task of another day is read with the tasks of every day until it is empty. */
+static void test_guesses__tasks_of_other_days(void **state)
+{
+    struct world *world = *state;
+
+    open_with_lane(world, NULL, 0);
+    for (int lanes = 1; lanes <= 2; lanes++) {
+        fa_t_submit(&world->a, .type = "known", .name = "d");
+        fa_t_submit(&world->a, .type = "known", .name = "b", .input = "[7]");
+        make_old(world, "b");
+        fa_t_submit(&world->a, .type = "known", .name = "e");
+        fa_t_submit(&world->a, .type = "known", .name = "a", .priority = 1);
+        fa_t_submit(&world->a, .type = "known", .name = "c");
+        make_old(world, "c");
+        CHECK_STR(claim(world, 1), "a");
+        CHECK_STR(claim(world, 20), "b c d e");
+        CHECK_STR(world->b.op.tasks->items[0].input, "[7]");
+        CHECK_STR(claim(world, 20), "");
+        fa_t_submit(&world->a, .type = "another", .name = "other");
+        CHECK_STR(claim(world, 20), "other");
+    }
+}
+
 /* Whatever was read in vain is there for the next, at once. */
 static void test_guesses__other_types_stay(void **state)
 {
@@ -140,9 +177,9 @@ int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_guesses__paused_since),      TEST(test_guesses__limited_since),
-        TEST(test_guesses__better_lane_since), TEST(test_guesses__touched_tasks),
-        TEST(test_guesses__other_types_stay),
+        TEST(test_guesses__paused_since),        TEST(test_guesses__limited_since),
+        TEST(test_guesses__better_lane_since),   TEST(test_guesses__touched_tasks),
+        TEST(test_guesses__tasks_of_other_days), TEST(test_guesses__other_types_stay),
     };
 
     if (argc > 1)
