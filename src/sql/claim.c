@@ -19,6 +19,8 @@
 
 #define PAYLOAD_ROWS_MIN 8 /* fewer rows are read without their payloads */
 #define LINE_UP_MAX 64     /* more rows than this are written before they are claimed from */
+#define DAY_US 86400000000 /* of the partitions of `task` */
+#define CLOCK_SLACK_US 60000000
 
 static int64_t lease_us(int64_t lease_ms)
 {
@@ -45,13 +47,19 @@ static bool can_reach(const struct faina_claim *claim, const struct fa_lane *lan
     return true;
 }
 
-static bool is_open(const struct faina_claim *claim, const struct fa_lane *lane)
+/* Whether this claim is for such tasks, and they are not paused. */
+static bool is_wanted(const struct faina_claim *claim, const struct fa_lane *lane)
 {
-    return lane->may_have_ready && !lane->is_paused &&
+    return !lane->is_paused &&
            (claim->types == NULL || is_in(lane->type, claim->types, claim->type_count)) &&
            (claim->namespaces == NULL ||
             is_in(lane->ns, claim->namespaces, claim->namespace_count)) &&
-           can_reach(claim, lane) && fa_lane_has_permits(lane);
+           can_reach(claim, lane);
+}
+
+static bool is_open(const struct faina_claim *claim, const struct fa_lane *lane)
+{
+    return lane->may_have_ready && is_wanted(claim, lane) && fa_lane_has_permits(lane);
 }
 
 /* Reading ahead ---------------------------------------------------------------------------- */
@@ -63,6 +71,9 @@ struct reading {
     int64_t *wants;
     size_t count;
     bool is_plain;      /* the statement is ready_scan_plain */
+    int64_t since;      /* ... and tasks with these ids are looked for, */
+    int64_t before;     /* unless has_old */
+    bool *again;        /* ... and this lane needs ready_scan */
     const char **parts; /* not NULL: it is ready_scan_places (fronts.h) */
 };
 
@@ -85,6 +96,16 @@ static void bind_scan(void *ctx, size_t n, struct fa_value *v)
     v[4] = fa_value_int(wants_payloads(reading, n));
 }
 
+static void bind_plain_scan(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct reading *reading = ctx;
+    const struct fa_lane *lane = reading->lanes[n];
+
+    bind_scan(ctx, n, v);
+    v[4] = fa_value_int(lane->has_old ? INT64_MIN : reading->since);
+    v[5] = fa_value_int(lane->has_old ? INT64_MAX : reading->before);
+}
+
 static void bind_places(void *ctx, size_t n, struct fa_value *v)
 {
     const struct reading *reading = ctx;
@@ -103,6 +124,16 @@ static void add_peek(struct fa_lane *lane, struct fa_row *row)
     lane->peek[lane->peek_count++] = row;
 }
 
+/* What keeps a line from being read with ready_scan_plain. */
+static void note_odd(struct reading *reading, size_t n, const struct fa_value *columns)
+{
+    reading->again[n] = true;
+    if (fa_row_is_elsewhere(columns))
+        reading->lanes[n]->has_old = true;
+    else
+        reading->lanes[n]->has_rich = true;
+}
+
 static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
 {
     struct reading *reading = ctx;
@@ -116,8 +147,8 @@ static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
         if (!reading->is_plain)
             fa_row_from_ready_scan(columns, &unit->arena, wants_payloads(reading, n), &read);
         else if (!fa_row_from_plain_scan(columns, &unit->arena, &read))
-            lane->has_rich = true;
-        if (reading->is_plain && lane->has_rich)
+            note_odd(reading, n, columns);
+        if (reading->is_plain && reading->again[n])
             return;
         read.lane = lane;
         row = fa_unit_adopt(unit, &read);
@@ -134,16 +165,23 @@ static void add_reading(struct reading *to, struct fa_lane *lane, int64_t want)
 
 static struct reading new_reading(struct fa_unit *unit, size_t count, bool is_plain)
 {
+    int64_t now = fa_db_now(unit->source.db);
+
     return (struct reading){
         .unit = unit,
         .lanes = fa_arena_take(&unit->arena, (count + 1) * sizeof(struct fa_lane *)),
         .wants = fa_arena_take(&unit->arena, (count + 1) * sizeof(int64_t)),
         .is_plain = is_plain,
+        .since = fa_id_key_at((now - CLOCK_SLACK_US) / DAY_US * DAY_US),
+        .before = fa_id_key_at((now + CLOCK_SLACK_US) / DAY_US * DAY_US + DAY_US),
+        .again = fa_arena_zero(&unit->arena, count + 1, sizeof(bool)),
     };
 }
 
 static struct fa_db_call scan(struct reading *reading)
 {
+    size_t plain_params = reading->unit->source.db->is_shared ? 6 : 4;
+
     if (reading->parts != NULL)
         return (struct fa_db_call){.sql = FA_SQL_READY_SCAN_PLACES,
                                    .rows = reading->count,
@@ -155,8 +193,8 @@ static struct fa_db_call scan(struct reading *reading)
     return (struct fa_db_call){.sql =
                                    reading->is_plain ? FA_SQL_READY_SCAN_PLAIN : FA_SQL_READY_SCAN,
                                .rows = reading->count,
-                               .param_count = reading->is_plain ? 4 : 5,
-                               .bind = bind_scan,
+                               .param_count = reading->is_plain ? plain_params : 5,
+                               .bind = reading->is_plain ? bind_plain_scan : bind_scan,
                                .bind_ctx = reading,
                                .sink = sink_scan,
                                .sink_ctx = reading};
@@ -172,40 +210,76 @@ static void note_place(struct fa_lane *lane, int64_t want)
     lane->peek_key = lane->peek[lane->peek_count - 1]->id.key;
 }
 
-/* Most lines hold only plain tasks, which are read with few columns and their payload, unless only
- * a few are wanted. A task that is not plain makes its lane be read with all columns until its line
- * is empty. */
-static enum faina_code read_ahead(struct fa_unit *unit, struct fa_lane *const *lanes,
-                                  const int64_t *wants, size_t count, struct faina_error *err)
-{
-    struct reading plain = new_reading(unit, count, true), rich = new_reading(unit, count, false);
-    struct reading worn = new_reading(unit, count, false);
-    enum faina_code code;
+/* Lines that are read together: most hold only plain tasks, which are read with few columns and
+ * their payload, unless only a few are wanted; over a network not even then when there is one line,
+ * since these few are going to be taken. A task that is not plain makes its lane be read with all
+ * columns until its line is empty. */
+struct ahead {
+    struct reading plain, rich, worn;
+};
 
-    worn.parts = fa_arena_take(&unit->arena, (count + 1) * sizeof(char *));
+#define AHEAD_CALLS FA_LANES_ALONG_MAX
+
+static void plan_ahead(struct fa_unit *unit, struct fa_lane *const *lanes, const int64_t *wants,
+                       size_t count, struct ahead *out)
+{
+    bool is_lone = count == 1 && unit->source.db->is_shared;
+
+    *out = (struct ahead){new_reading(unit, count, true), new_reading(unit, count, false),
+                          new_reading(unit, count, false)};
+    out->worn.parts = fa_arena_take(&unit->arena, (count + 1) * sizeof(char *));
     for (size_t i = 0; i < count; i++) {
-        worn.parts[worn.count] = fa_lane_parts(lanes[i], &unit->arena);
-        if (worn.parts[worn.count] != NULL)
-            add_reading(&worn, lanes[i], wants[i]);
+        out->worn.parts[out->worn.count] = fa_lane_parts(lanes[i], &unit->arena);
+        if (out->worn.parts[out->worn.count] != NULL)
+            add_reading(&out->worn, lanes[i], wants[i]);
+        else if (!lanes[i]->has_rich && (is_lone || wants[i] >= PAYLOAD_ROWS_MIN))
+            add_reading(&out->plain, lanes[i], wants[i]);
         else
-            add_reading(!lanes[i]->has_rich && wants[i] >= PAYLOAD_ROWS_MIN ? &plain : &rich,
-                        lanes[i], wants[i]);
+            add_reading(&out->rich, lanes[i], wants[i]);
     }
-    code = fa_db_run_all(unit->source.db,
-                         (struct fa_db_call[]){scan(&plain), scan(&rich), scan(&worn)}, 3, err);
-    rich.count = 0;
-    for (size_t i = 0; i < plain.count; i++) {
-        if (plain.lanes[i]->has_rich)
-            add_reading(&rich, plain.lanes[i], plain.wants[i]);
+}
+
+static void call_ahead(struct ahead *ahead, struct fa_db_call *out)
+{
+    out[0] = scan(&ahead->plain);
+    out[1] = scan(&ahead->rich);
+    out[2] = scan(&ahead->worn);
+}
+
+/* After the calls were run: those that turned out not to be plain are read once more. */
+static enum faina_code finish_ahead(struct fa_unit *unit, struct ahead *ahead,
+                                    struct fa_lane *const *lanes, const int64_t *wants,
+                                    size_t count, struct faina_error *err)
+{
+    struct reading *plain = &ahead->plain, *rich = &ahead->rich;
+    enum faina_code code = FAINA_OK;
+
+    rich->count = 0;
+    for (size_t i = 0; i < plain->count; i++) {
+        if (plain->again[i])
+            add_reading(rich, plain->lanes[i], plain->wants[i]);
     }
-    if (code == FAINA_OK && rich.count > 0) {
-        struct fa_db_call call = scan(&rich);
+    if (rich->count > 0) {
+        struct fa_db_call call = scan(rich);
 
         code = fa_db_run(unit->source.db, &call, err);
     }
     for (size_t i = 0; code == FAINA_OK && i < count; i++)
         note_place(lanes[i], wants[i]);
     return code;
+}
+
+static enum faina_code read_ahead(struct fa_unit *unit, struct fa_lane *const *lanes,
+                                  const int64_t *wants, size_t count, struct faina_error *err)
+{
+    struct fa_db_call calls[AHEAD_CALLS];
+    struct ahead ahead;
+    enum faina_code code;
+
+    plan_ahead(unit, lanes, wants, count, &ahead);
+    call_ahead(&ahead, calls);
+    code = fa_db_run_all(unit->source.db, calls, AHEAD_CALLS, err);
+    return code == FAINA_OK ? finish_ahead(unit, &ahead, lanes, wants, count, err) : code;
 }
 
 static void reset_peek(const struct fa_unit *unit, struct fa_lane *lane)
@@ -254,7 +328,8 @@ static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64
         if (code != FAINA_OK)
             return code;
     }
-    lane->may_have_ready = lane->has_rich = false; /* until a task comes into line */
+    lane->may_have_ready = lane->has_rich = lane->has_old =
+        false; /* until a task comes into line */
     return FAINA_OK;
 }
 
@@ -388,6 +463,63 @@ static int64_t demand(const struct fa_unit *unit, int64_t limit)
     return unit->source.db->is_shared && usual > want ? usual : want;
 }
 
+/* How many are read from each of so many lines: a single lane gives all; of many, a few each are
+ * enough to begin with. */
+static int64_t share_of(const struct fa_unit *unit, int64_t limit, size_t count)
+{
+    int64_t want = demand(unit, limit);
+
+    if (count > 1)
+        want = want / (int64_t)count + (count < 32 ? 4 : 1);
+    return want < FA_CLAIM_LIMIT_MAX ? want : FA_CLAIM_LIMIT_MAX;
+}
+
+/* Lanes that are likely to be open once the cache is up to date. Who takes from a limited resource
+ * locks that first. */
+static size_t guess_lanes(struct fa_unit *unit, const struct faina_claim *claim,
+                          struct fa_lane ***out)
+{
+    size_t count, kept = 0;
+    struct fa_lane **lanes = fa_lanes_all(unit->source.lanes, &count);
+
+    *out = fa_arena_take(&unit->arena, (count + 1) * sizeof(struct fa_lane *));
+    for (size_t i = 0; i < count; i++) {
+        if (is_wanted(claim, lanes[i]) && !fa_lane_is_limited(lanes[i]))
+            (*out)[kept++] = lanes[i];
+    }
+    return kept;
+}
+
+/* Over a network: the cache is brought up to date, and with the same question the lines of lanes
+ * that are likely to be open are read. Where a guess was wrong, what was read is left in line. */
+static enum faina_code share_and_read(struct fa_unit *unit, const struct faina_claim *claim,
+                                      int64_t limit, struct faina_error *err)
+{
+    struct fa_db_call calls[AHEAD_CALLS];
+    struct fa_lane **lanes = NULL;
+    struct ahead ahead;
+    size_t count = 0;
+    int64_t *wants;
+    enum faina_code code = fa_unit_flush(unit, err);
+
+    if (!unit->fronts.is_worn && fa_lanes_are_few(unit->source.lanes, false))
+        count = guess_lanes(unit, claim, &lanes);
+    wants = fa_arena_take(&unit->arena, (count + 1) * sizeof(int64_t));
+    for (size_t i = 0; i < count; i++) {
+        reset_peek(unit, lanes[i]);
+        wants[i] = share_of(unit, limit, count);
+    }
+    plan_ahead(unit, lanes, wants, count, &ahead);
+    call_ahead(&ahead, calls);
+    if (code == FAINA_OK)
+        code = fa_unit_share_along(unit, calls, AHEAD_CALLS, err);
+    if (code == FAINA_OK)
+        code = finish_ahead(unit, &ahead, lanes, wants, count, err);
+    for (size_t i = 0; i < count; i++)
+        unit->has_leftover |= lanes[i]->peek_count > 0 && !is_open(claim, lanes[i]);
+    return code;
+}
+
 static enum faina_code open_lanes(struct fa_unit *unit, const struct faina_claim *claim,
                                   int64_t limit, struct head **out, size_t *out_count,
                                   struct faina_error *err)
@@ -402,12 +534,7 @@ static enum faina_code open_lanes(struct fa_unit *unit, const struct faina_claim
 
     count = filter_lanes(claim, lanes, lane_count, open);
     code = lock_lanes(unit, claim, open, &count, err);
-    /* A single lane gives all; of many, a few each are enough to begin with. */
-    want = demand(unit, limit);
-    if (count > 1)
-        want = want / (int64_t)count + (count < 32 ? 4 : 1);
-    if (want > FA_CLAIM_LIMIT_MAX)
-        want = FA_CLAIM_LIMIT_MAX;
+    want = share_of(unit, limit, count);
     if (code == FAINA_OK)
         code = read_lines(unit, open, count, want, err);
     heads = fa_arena_take(&unit->arena, (count + 1) * sizeof(*heads));
@@ -513,8 +640,8 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
         return code;
     /* Claims themselves only take away, so they leave what was read ahead valid. */
     code = fa_claims_prepare(unit, &op->error);
-    if (code == FAINA_OK)
-        code = fa_unit_share(unit, &op->error);
+    if (code == FAINA_OK && fa_unit_should_share(unit))
+        code = share_and_read(unit, op->claim, limit, &op->error);
     if (code == FAINA_OK)
         code = open_lanes(unit, op->claim, limit, &heads, &count, &op->error);
     if (code != FAINA_OK)

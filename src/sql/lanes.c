@@ -315,6 +315,15 @@ bool fa_lane_has_permits(const struct fa_lane *lane)
     return true;
 }
 
+bool fa_lane_is_limited(const struct fa_lane *lane)
+{
+    for (size_t i = 0; i < lane->resource_count; i++) {
+        if (lane->resources[i]->max >= 0)
+            return true;
+    }
+    return false;
+}
+
 void fa_lane_count(struct fa_lane *lane, int from, int to)
 {
     if (from >= 0)
@@ -546,14 +555,20 @@ static struct fa_db_call ask_new_lanes(struct fa_lanes *lanes, struct fa_value *
     return fa_db_call_one(FA_SQL_LANE_AFTER, after, 1, load_lane, load);
 }
 
+bool fa_lanes_are_few(const struct fa_lanes *lanes, bool is_worn)
+{
+    return lanes->count > 0 && lanes->count <= (is_worn ? LANES_FEW_WORN : LANES_FEW);
+}
+
 enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool is_worn,
+                                 const struct fa_db_call *along, size_t along_count,
                                  struct faina_error *err)
 {
-    bool is_few = lanes->count > 0 && lanes->count <= (is_worn ? LANES_FEW_WORN : LANES_FEW);
+    bool is_few = fa_lanes_are_few(lanes, is_worn);
     struct load load = {.lanes = lanes};
     struct fa_keys ready = {.arena = &load.scratch};
     struct fa_value any = {.kind = FA_NULL}, after;
-    struct fa_db_call calls[3] = {
+    struct fa_db_call calls[3 + FA_LANES_ALONG_MAX] = {
         fa_db_call_one(FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load),
         fa_db_call_one(FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load),
         is_few ? ask_new_lanes(lanes, &after, &load)
@@ -561,10 +576,13 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool 
     };
     enum faina_code code;
 
+    assert(along_count <= FA_LANES_ALONG_MAX);
     clear_pauses(lanes);
     for (size_t i = 0; i < lanes->count; i++)
         lanes->lanes[i]->is_paused = lanes->lanes[i]->may_have_ready = false;
-    code = fa_db_run_all(db, calls, FA_COUNT(calls), err);
+    for (size_t i = 0; i < along_count; i++)
+        calls[3 + i] = along[i];
+    code = fa_db_run_all(db, calls, 3 + along_count, err);
     if (code == FAINA_OK)
         code = learn_resources(lanes, db, &load, err);
     for (size_t i = 0; code == FAINA_OK && i < ready.count; i++) {

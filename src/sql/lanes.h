@@ -45,6 +45,7 @@ struct fa_lane {
     bool is_paused;
     bool may_have_ready;
     bool has_rich; /* a task in line is not plain: its line is read with ready_scan */
+    bool has_old;  /* a task in line is not of today: its line is read with those of every day */
     int64_t tally[FAINA_STATUS_COUNT]; /* changes of the open transaction, not yet written */
     struct fa_lanes *lanes;
     bool is_dirty; /* has something to be written, and is in the list of those */
@@ -68,10 +69,16 @@ void fa_lanes_destroy(struct fa_lanes *lanes);
 FA_MUST_CHECK enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db,
                                             struct faina_error *err);
 
+#define FA_LANES_ALONG_MAX 3 /* calls that go along with a refresh */
+
 /* Reads what others may have changed: pauses, limits, and which lanes have tasks in line (L4).
- * Where lines are worn (fronts.h), that is guessed rather than asked. */
+ * Where lines are worn (fronts.h), and where lanes are few, the last is guessed rather than asked.
+ * The calls `along` are run right behind, with the same question. */
 FA_MUST_CHECK enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db,
-                                               bool is_worn, struct faina_error *err);
+                                               bool is_worn, const struct fa_db_call *along,
+                                               size_t along_count, struct faina_error *err);
+/* Whether each lane counts as one that may have tasks in line. */
+bool fa_lanes_are_few(const struct fa_lanes *lanes, bool is_worn);
 /* Locks the limited resources among these lanes' that transaction `epoch` hasn't locked yet, and
  * counts their use anew (L4). Everything must have been flushed before. */
 FA_MUST_CHECK enum faina_code fa_lanes_lock(struct fa_lane *const *lanes, size_t count,
@@ -103,6 +110,8 @@ struct fa_resource *fa_lanes_find_resource(struct fa_lanes *lanes, const char *n
 void fa_lanes_limit(struct fa_lanes *lanes, struct fa_resource *resource, int64_t max, bool is_set);
 void fa_lanes_set_paused(struct fa_lanes *lanes, const char *ns, const char *type, bool is_paused);
 
+/* Whether one of the lane's resources has a limit. */
+bool fa_lane_is_limited(const struct fa_lane *lane);
 /* Whether each resource of the lane has a permit left. */
 bool fa_lane_has_permits(const struct fa_lane *lane);
 /* Counts one task from one status to another; -1 for none. */

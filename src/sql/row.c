@@ -102,9 +102,14 @@ void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *are
         read_payload(columns + TASK_COLUMNS + READY_COLUMNS, arena, out);
 }
 
+bool fa_row_is_elsewhere(const struct fa_value *columns)
+{
+    return columns[1].kind == FA_NULL;
+}
+
 bool fa_row_from_plain_scan(const struct fa_value *c, struct fa_arena *arena, struct fa_row *out)
 {
-    if (c[8].kind != FA_NULL)
+    if (c[8].kind != FA_NULL || fa_row_is_elsewhere(c))
         return false;
     *out = (struct fa_row){
         .id = {c[0].i, c[1].i},

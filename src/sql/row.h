@@ -148,10 +148,12 @@ FA_MUST_CHECK enum faina_code fa_rows_load_children(struct fa_source *source,
  * set. */
 void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *arena,
                             bool has_payload, struct fa_row *out);
-/* The same for ready_scan_plain, which has the payload too. False: the task is not plain, and needs
- * ready_scan. */
+/* The same for ready_scan_plain, which has the payload too. False: the task is not plain, or not
+ * one of the days that were looked at, and needs ready_scan. */
 bool fa_row_from_plain_scan(const struct fa_value *columns, struct fa_arena *arena,
                             struct fa_row *out);
+/* Whether a row of ready_scan_plain is of another day. */
+bool fa_row_is_elsewhere(const struct fa_value *columns);
 
 /* The task as users see it. With `lend` its text points to the row's; else it is copied. A payload
  * that the row doesn't have is read into `arena`, unless `brief`. */

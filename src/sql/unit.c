@@ -389,19 +389,31 @@ enum faina_code fa_unit_expect(struct fa_unit *unit, const int64_t *keys, size_t
     return fa_unit_prefetch(unit, keys, count, (struct fa_rows_wish){0}, err);
 }
 
-enum faina_code fa_unit_share(struct fa_unit *unit, struct faina_error *err)
+bool fa_unit_should_share(const struct fa_unit *unit)
+{
+    return unit->source.db->is_shared && unit->share_epoch != unit->epoch;
+}
+
+enum faina_code fa_unit_share_along(struct fa_unit *unit, const struct fa_db_call *along,
+                                    size_t count, struct faina_error *err)
 {
     enum faina_code code;
 
-    if (!unit->source.db->is_shared || unit->share_epoch == unit->epoch)
+    if (!fa_unit_should_share(unit))
         return FAINA_OK;
     unit->share_epoch = unit->epoch;
     code = fa_unit_flush(unit, err);
     if (code == FAINA_OK)
-        code = fa_lanes_refresh(unit->source.lanes, unit->source.db, unit->fronts.is_worn, err);
+        code = fa_lanes_refresh(unit->source.lanes, unit->source.db, unit->fronts.is_worn, along,
+                                count, err);
     if (code == FAINA_OK)
         code = fa_fronts_refresh(&unit->fronts, unit->source.lanes, unit->source.db, err);
     return code;
+}
+
+enum faina_code fa_unit_share(struct fa_unit *unit, struct faina_error *err)
+{
+    return fa_unit_share_along(unit, NULL, 0, err);
 }
 
 void fa_unit_touch(struct fa_unit *unit, struct fa_row *row)

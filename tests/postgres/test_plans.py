@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """tools/explain-postgres runs, and no hot statement reads a table whole or more with more waiting."""
+import glob
 import os
 import re
 import subprocess
@@ -8,7 +9,7 @@ import sys
 ROOT = os.environ.get("FA_SOURCE_ROOT") or os.path.dirname(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tests", "support"))
-from checks import check, equal, finish, skip  # noqa: E402  pylint: disable=wrong-import-position
+from checks import FAINA, check, equal, finish, skip  # noqa: E402  pylint: disable=wrong-import-position
 
 
 def plans(waiting):
@@ -26,6 +27,44 @@ def pages(plan):
     return sum(int(n) for n in re.findall(r"(?:hit|read)=(\d+)", line))
 
 
+def forms_for_one():
+    """Each statement that takes arrays, as the engine sends it for one row (values.c)."""
+    for path in sorted(glob.glob(f"{ROOT}/src/sql/postgres/queries/*.sql")):
+        with open(path, encoding="utf-8") as file:
+            text = re.sub(r"^--.*\n", "", file.read(), flags=re.M)
+        arrays = re.search(r"unnest\((\$1::[^)]*)\)(\s+WITH ORDINALITY)?", text)
+        if arrays:
+            number = ", 1::bigint" if arrays[2] else ""
+            values = f"(VALUES ({arrays[1].replace('[]', '')}{number}))"
+            yield (os.path.basename(path)[:-4], arrays[1].count("$"),
+                   text[:arrays.start()] + values + text[arrays.end():])
+
+
+def explain_ones():
+    """Their generic plans, on tables that were just made."""
+    url = os.environ["FA_POSTGRES_URL"]
+    schema = f"plans_{os.getpid()}"
+    done = subprocess.run([FAINA, "db", "migrate", "--url",
+                           f"{url}{'&' if '?' in url else '?'}schema={schema}"],
+                          capture_output=True, text=True, check=False)
+    check("tables", done.returncode == 0, done.stderr)
+    lines = [f"SET search_path = {schema};", "SET plan_cache_mode = force_generic_plan;"]
+    lines += [f"SET enable_{name} = off;" for name in
+              ("seqscan", "hashjoin", "mergejoin", "material", "bitmapscan", "memoize")]
+    for name, count, text in forms_for_one():
+        lines += [f"PREPARE {name} AS {text};", f"\\echo @{name}",
+                  f"EXPLAIN (COSTS off) EXECUTE {name}({', '.join(['NULL'] * count)});"]
+    lines.append(f"DROP SCHEMA {schema} CASCADE;")
+    done = subprocess.run(["psql", "-qAtX", "-v", "ON_ERROR_STOP=1", "-d", url],
+                          input="\n".join(lines), capture_output=True, text=True, check=False)
+    check("plans for one row", done.returncode == 0, done.stderr)
+    found = dict(re.findall(r"^@(\w+)\n(.*?)(?=^@|\Z)", done.stdout, re.M | re.S))
+    check("there are some", len(found) > 15, str(sorted(found)))
+    for name, plan in found.items():
+        check(f"{name} for one row",
+              not re.search("Seq Scan|Values Scan|Scan on [pu]$|Join Filter", plan, re.M), plan)
+
+
 def main():
     if not os.environ.get("FA_POSTGRES_URL"):
         skip("plans", "no PostgreSQL server")
@@ -39,6 +78,7 @@ def main():
         # An index may have grown by a level, which costs a page for each row of the batch.
         check(f"{name} reads as much as with few", pages(plan) < pages(few[name]) * 1.6 + 50,
               few[name] + plan)
+    explain_ones()
     finish()
 
 

@@ -30,7 +30,7 @@ static const int answer_ms_max[] = {[FA_PG_WRITER] = 45000, [FA_PG_READER] = 750
 struct sent {
     enum { SENT_PLAIN, SENT_PREPARE, SENT_CALL, SENT_PROOF_PREPARE, SENT_PROOF, SENT_COMMIT } what;
     enum fa_sql sql;
-    bool for_change;
+    unsigned form;                 /* of the statement */
     const struct fa_db_call *call; /* SENT_CALL with a sink */
     size_t row;                    /* of a call that is sent row by row */
 };
@@ -50,7 +50,7 @@ struct pg {
     bool is_proof_prepared;
     struct sent *sent;
     size_t sent_count, sent_next, sent_size;
-    uint8_t prepared[FA_SQL_COUNT]; /* bit 0: as it is, bit 1: for change */
+    uint8_t prepared[FA_SQL_COUNT]; /* 1 << form */
     struct fa_buf columns[FA_VALUES_MAX];
     struct fa_arena scratch, answers;
     char version[64];
@@ -353,43 +353,81 @@ static bool send_plain(struct pg *pg, const char *text, int what)
     return true;
 }
 
+/* How transactions begin and end. Each is its own name where statements are prepared. */
+static const char begin_writing[] = "BEGIN ISOLATION LEVEL READ COMMITTED";
+static const char begin_reading[] = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+static const char commit[] = "COMMIT", roll_back[] = "ROLLBACK";
+
+static bool prepare_bounds(struct pg *pg)
+{
+    const char *const texts[] = {begin_writing, begin_reading, commit, roll_back};
+    bool is_good = true;
+
+    for (size_t i = 0; is_good && !pg->target->is_pooled && i < FA_COUNT(texts); i++) {
+        PGresult *result = PQprepare(pg->conn, texts[i], texts[i], 0, NULL);
+
+        is_good = PQresultStatus(result) == PGRES_COMMAND_OK;
+        PQclear(result);
+    }
+    return is_good;
+}
+
+static bool send_bound(struct pg *pg, const char *text, int what)
+{
+    if (pg->target->is_pooled)
+        return send_plain(pg, text, what);
+    if (!PQsendQueryPrepared(pg->conn, text, 0, NULL, NULL, NULL, 0))
+        return false;
+    note_sent(pg, (struct sent){.what = what});
+    return true;
+}
+
+/* A statement comes in up to four forms. */
+enum { FORM_LOCKS = 1, FORM_ONE = 2 };
+
 #define LOCK_HERE "/* lock */"
 
-/* The text of a statement; who reads to change locks the rows of its table `s`, the youngest first
- * (prefetch.h), or those of an inner part that says where. */
-static const char *text_of(struct pg *pg, enum fa_sql sql, bool for_change)
+/* Who reads to change locks the rows of the statement's table `s`, the youngest first (prefetch.h),
+ * or those of an inner part that says where. */
+static const char *with_lock(struct pg *pg, const char *text)
 {
-    const char *text = fa_sql_postgres(sql, NULL), *place = strstr(text, LOCK_HERE);
+    const char *place = strstr(text, LOCK_HERE);
 
-    if (!for_change)
-        return text;
     if (place == NULL)
         return fa_arena_printf(&pg->scratch, "%s\nORDER BY s.id DESC\nFOR UPDATE OF s", text);
     return fa_arena_printf(&pg->scratch, "%.*sFOR UPDATE%s", (int)(place - text), text,
                            place + strlen(LOCK_HERE));
 }
 
-static bool send_one(struct pg *pg, const struct fa_db_call *call, size_t row,
+static const char *text_of(struct pg *pg, enum fa_sql sql, unsigned form)
+{
+    const char *text = fa_sql_postgres(sql, NULL);
+
+    if (form & FORM_ONE)
+        text = fa_pg_text_for_one(sql, &pg->scratch);
+    return form & FORM_LOCKS ? with_lock(pg, text) : text;
+}
+
+static bool send_one(struct pg *pg, const struct fa_db_call *call, size_t row, unsigned form,
                      const struct fa_pg_params *params)
 {
-    bool for_change = call->for_change;
     char name[NAME_SIZE];
     bool is_sent;
 
     if (pg->target->is_pooled) {
         is_sent =
-            PQsendQueryParams(pg->conn, text_of(pg, call->sql, for_change), params->count,
-                              params->types, params->values, params->lengths, params->formats, 1);
+            PQsendQueryParams(pg->conn, text_of(pg, call->sql, form), params->count, params->types,
+                              params->values, params->lengths, params->formats, 1);
     } else {
-        snprintf(name, sizeof(name), "%s%s", fa_sql_name(call->sql), for_change ? "+" : "");
-        if (!(pg->prepared[call->sql] & 1 << for_change)) {
-            if (!PQsendPrepare(pg->conn, name, text_of(pg, call->sql, for_change), params->count,
+        snprintf(name, sizeof(name), "%s%s%s", fa_sql_name(call->sql), form & FORM_LOCKS ? "+" : "",
+                 form & FORM_ONE ? "1" : "");
+        if (!(pg->prepared[call->sql] & 1 << form)) {
+            if (!PQsendPrepare(pg->conn, name, text_of(pg, call->sql, form), params->count,
                                params->types))
                 return false;
-            note_sent(pg, (struct sent){
-                              .what = SENT_PREPARE, .sql = call->sql, .for_change = for_change});
+            note_sent(pg, (struct sent){.what = SENT_PREPARE, .sql = call->sql, .form = form});
             /* Until its answer says otherwise; a failure forgets what was not yet answered. */
-            pg->prepared[call->sql] |= (uint8_t)(1 << for_change);
+            pg->prepared[call->sql] |= (uint8_t)(1 << form);
         }
         is_sent = PQsendQueryPrepared(pg->conn, name, params->count, params->values,
                                       params->lengths, params->formats, 1);
@@ -397,7 +435,7 @@ static bool send_one(struct pg *pg, const struct fa_db_call *call, size_t row,
     if (is_sent)
         note_sent(pg, (struct sent){.what = SENT_CALL,
                                     .sql = call->sql,
-                                    .for_change = for_change,
+                                    .form = form,
                                     .call = call->sink != NULL ? call : NULL,
                                     .row = row});
     return is_sent;
@@ -405,16 +443,19 @@ static bool send_one(struct pg *pg, const struct fa_db_call *call, size_t row,
 
 static bool send_call(struct pg *pg, const struct fa_db_call *call)
 {
+    unsigned form = call->for_change ? FORM_LOCKS : 0;
     struct fa_pg_params params;
 
     fa_arena_reset(&pg->scratch);
-    if (fa_pg_is_many(call->sql)) {
+    if (call->rows == 1 && fa_pg_has_form_for_one(call->sql)) {
+        form |= FORM_ONE;
+    } else if (fa_pg_is_many(call->sql)) {
         fa_pg_bind_arrays(call, pg->columns, &params);
-        return send_one(pg, call, 0, &params);
+        return send_one(pg, call, 0, form, &params);
     }
     for (size_t row = 0; row < call->rows; row++) {
         fa_pg_bind_row(call, row, &pg->scratch, &params);
-        if (!send_one(pg, call, row, &params))
+        if (!send_one(pg, call, row, form, &params))
             return false;
     }
     return true;
@@ -435,6 +476,8 @@ static enum faina_code connect_again(struct pg *pg, struct faina_error *err)
         pg->conn = NULL;
         return code;
     }
+    if (!prepare_bounds(pg))
+        return lose(pg, err);
     if (pg->role == FA_PG_WRITER)
         fa_pg_read_clock(pg->target, pg->conn);
     return FAINA_OK;
@@ -467,10 +510,7 @@ static enum faina_code pg_begin(struct fa_db *db, bool for_writing, struct faina
     if (!PQenterPipelineMode(pg->conn))
         return lose(pg, err);
     pg->in_pipeline = pg->in_transaction = true;
-    if (!send_plain(pg,
-                    for_writing ? "BEGIN ISOLATION LEVEL READ COMMITTED"
-                                : "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-                    SENT_PLAIN) ||
+    if (!send_bound(pg, for_writing ? begin_writing : begin_reading, SENT_PLAIN) ||
         !send_settings(pg))
         return lose(pg, err);
     return FAINA_OK;
@@ -533,7 +573,7 @@ static void forget_unprepared(struct pg *pg)
 {
     for (size_t i = pg->sent_next; i < pg->sent_count; i++) {
         if (pg->sent[i].what == SENT_PREPARE)
-            pg->prepared[pg->sent[i].sql] &= (uint8_t) ~(1 << pg->sent[i].for_change);
+            pg->prepared[pg->sent[i].sql] &= (uint8_t) ~(1 << pg->sent[i].form);
     }
 }
 
@@ -551,14 +591,14 @@ static void pg_rollback(struct fa_db *db)
 
         if (!end_pipeline(pg))
             return;
-        result = PQexec(pg->conn, "ROLLBACK");
+        result = PQexec(pg->conn, roll_back);
         if (PQresultStatus(result) != PGRES_COMMAND_OK)
             drop_connection(pg);
         PQclear(result);
         return;
     }
     /* Its answer is read by the next begin. */
-    if (!send_plain(pg, "ROLLBACK", SENT_PLAIN) || !PQpipelineSync(pg->conn))
+    if (!send_bound(pg, roll_back, SENT_PLAIN) || !PQpipelineSync(pg->conn))
         drop_connection(pg);
     else
         pg->owes_sync = true;
@@ -618,7 +658,7 @@ static enum faina_code pg_commit(struct fa_db *db, struct faina_error *err)
     struct pg *pg = downcast(db);
     enum faina_code code;
 
-    if ((pg->has_written && !send_proof(pg)) || !send_plain(pg, "COMMIT", SENT_COMMIT) ||
+    if ((pg->has_written && !send_proof(pg)) || !send_bound(pg, commit, SENT_COMMIT) ||
         !PQpipelineSync(pg->conn)) {
         lose(pg, err);
         return resolve(pg, err);

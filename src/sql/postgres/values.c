@@ -23,6 +23,45 @@ bool fa_pg_is_many(enum fa_sql sql)
     return first != '\0' && strchr("itf", first) != NULL;
 }
 
+/* The form for one row ------------------------------------------------------------------------- */
+
+#define ARRAYS "unnest($1::"
+#define NUMBERED "WITH ORDINALITY"
+
+bool fa_pg_has_form_for_one(enum fa_sql sql)
+{
+    return fa_pg_is_many(sql) && strstr(fa_sql_postgres(sql, NULL), ARRAYS) != NULL;
+}
+
+/* From `unnest($1::bigint[], ...) [WITH ORDINALITY]` to `(VALUES ($1::bigint, ... [, 1]))`. */
+const char *fa_pg_text_for_one(enum fa_sql sql, struct fa_arena *arena)
+{
+    const char *text = fa_sql_postgres(sql, NULL), *from = strstr(text, ARRAYS), *to, *rest;
+    struct fa_buf out;
+    const char *made;
+
+    assert(from != NULL);
+    to = strchr(from, ')');
+    rest = to + 1 + strspn(to + 1, " \n");
+    fa_buf_init(&out, SIZE_MAX / 2);
+    fa_buf_add(&out, text, (size_t)(from - text));
+    fa_buf_add_str(&out, "(VALUES (");
+    for (const char *at = from + strlen("unnest("); at < to; at++) {
+        if (strchr("[]", *at) == NULL)
+            fa_buf_add_char(&out, *at);
+    }
+    if (strncmp(rest, NUMBERED, strlen(NUMBERED)) == 0) {
+        fa_buf_add_str(&out, ", 1::bigint");
+        rest += strlen(NUMBERED) + 1;
+    }
+    fa_buf_printf(&out, ")) %s", rest);
+    made = fa_arena_copy(arena, out.ptr, out.len);
+    fa_buf_finish(&out);
+    return made;
+}
+
+/* Values --------------------------------------------------------------------------------------- */
+
 static int64_t read_int(const char *data, int len)
 {
     uint64_t bits = 0;

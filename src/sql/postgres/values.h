@@ -4,6 +4,9 @@
  * Many rows of parameters go as one binary array for each parameter; one row goes as text, because
  * the server knows the types. Answers are binary.
  *
+ * Unpacking arrays costs the server more than a row does, so a statement that takes arrays by
+ * `unnest` has a second form for one row alone, which takes `(VALUES ...)` instead.
+ *
  * Threads: none of its own.
  */
 #ifndef FA_VALUES_H
@@ -25,6 +28,10 @@ struct fa_pg_params {
 const char *fa_pg_types(enum fa_sql sql);
 /* Whether it takes arrays. */
 bool fa_pg_is_many(enum fa_sql sql);
+
+/* Whether it takes arrays, and has a form that takes one row. */
+bool fa_pg_has_form_for_one(enum fa_sql sql);
+const char *fa_pg_text_for_one(enum fa_sql sql, struct fa_arena *arena);
 
 /* All rows; `columns` are FA_VALUES_MAX buffers. */
 void fa_pg_bind_arrays(const struct fa_db_call *call, struct fa_buf *columns,
