@@ -16,6 +16,7 @@
 #include <limits.h>
 #include <microhttpd.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -147,12 +148,15 @@ void fa_loop_call(struct fa_loop *loop)
 /* The request may be answered and freed as soon as it is in the list. */
 void fa_loop_tell_done(struct fa_loop *loop, struct fa_request *req)
 {
-    struct fa_request *before = atomic_load(&loop->done);
+    struct fa_request *before;
 
+    atomic_fetch_add(&loop->tellers, 1);
+    before = atomic_load(&loop->done);
     do
         req->done_next = before;
     while (!atomic_compare_exchange_weak(&loop->done, &before, req));
     ring(loop);
+    atomic_fetch_sub(&loop->tellers, 1);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -260,6 +264,9 @@ void fa_loop_stop(struct fa_loop *loop)
         fa_loop_call(loop);
         pthread_join(loop->thread, NULL);
     }
+    /* Who told of the last request may not have returned yet. */
+    while (atomic_load(&loop->tellers) > 0)
+        sched_yield();
     MHD_stop_daemon(loop->daemon);
     assert(loop->places == 0 && !atomic_load(&loop->done));
     if (loop->call_fd >= 0)

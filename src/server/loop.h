@@ -39,6 +39,7 @@ struct fa_loop {
     int call_fd; /* an eventfd: wakes it */
     _Atomic(struct fa_request *) done;
     atomic_bool is_asleep, is_called, is_quiescing, is_over;
+    atomic_int tellers; /* inside fa_loop_tell_done: the loop outlives them */
     sem_t is_quiet;
 
     /* The thread's own. */
