@@ -558,11 +558,9 @@ static enum faina_code time_notify(struct fa_bench_bell *bell, struct fa_bench_r
 enum faina_code fa_bench_bell_ring(struct fa_bench_bell *bell, struct fa_bench_ring *out,
                                    struct faina_error *err)
 {
-    enum faina_code code = insert(&bell->here, bell->next_id++, 1, bell->inputs, err);
+    enum faina_code code = time_notify(bell, out, err);
     int64_t start;
 
-    if (code == FAINA_OK)
-        code = time_notify(bell, out, err);
     if (code != FAINA_OK)
         return code;
     bell->there.first = bell->there.last = 0;
@@ -571,7 +569,9 @@ enum faina_code fa_bench_bell_ring(struct fa_bench_bell *bell, struct fa_bench_r
     out->claim_ns = fa_clock_mono_ns() - start;
     if (code == FAINA_OK && bell->there.last != 1)
         code = fa_error_set(err, FAINA_INTERNAL, "a raw claim found no row, though one waits");
-    return code == FAINA_OK ? end(&bell->there, 1, err) : code;
+    if (code == FAINA_OK)
+        code = end(&bell->there, 1, err);
+    return code == FAINA_OK ? insert(&bell->here, bell->next_id++, 1, bell->inputs, err) : code;
 }
 
 static enum faina_code listen_and_prepare(struct client *client, struct faina_error *err)
@@ -606,6 +606,8 @@ enum faina_code fa_bench_bell_open(struct fa_bench_bell **out, const struct fa_b
         code = listen_and_prepare(&bell->here, err);
     if (code == FAINA_OK)
         code = listen_and_prepare(&bell->there, err);
+    if (code == FAINA_OK)
+        code = insert(&bell->here, bell->next_id++, 1, bell->inputs, err);
     if (code != FAINA_OK) {
         fa_bench_bell_close(bell);
         return code;
