@@ -86,7 +86,7 @@ static void *run_starter(void *arg)
 
 /* Samples of one round, in microseconds. */
 struct wake_round {
-    double engine[SAMPLES], there[SAMPLES], back[SAMPLES];
+    double engine[SAMPLES], there[SAMPLES], back[SAMPLES], awake[SAMPLES];
 };
 
 static enum faina_code submit_number(struct fa_service *service, size_t number,
@@ -128,31 +128,36 @@ static enum faina_code engine_round(struct fa_service *here, struct starter *sta
     return code;
 }
 
-static enum faina_code bell_round(struct fa_bench_bell *bell, size_t count, double *there_us,
-                                  double *back_us, struct faina_error *err)
+/* Once from rest, as the engine's submit is, and once more right after that. */
+static enum faina_code bell_round(struct fa_bench_bell *bell, size_t count,
+                                  struct wake_round *round, struct faina_error *err)
 {
     int64_t at = fa_clock_mono_ns();
     enum faina_code code = FAINA_OK;
 
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
-        struct fa_bench_ring ring;
+        struct fa_bench_ring rested, awake;
 
         sleep_until(at += PACE_NS);
-        code = fa_bench_bell_ring(bell, &ring, err);
+        code = fa_bench_bell_ring(bell, &rested, err);
+        if (code == FAINA_OK)
+            code = fa_bench_bell_ring(bell, &awake, err);
         if (code != FAINA_OK)
             break;
-        there_us[i] = (double)(ring.there_ns + ring.claim_ns) / 1000;
-        back_us[i] = (double)(ring.back_ns + ring.claim_ns) / 1000;
+        round->there[i] = (double)(rested.there_ns + rested.claim_ns) / 1000;
+        round->back[i] = (double)(rested.back_ns + rested.claim_ns) / 1000;
+        round->awake[i] = (double)(awake.back_ns + awake.claim_ns) / 1000;
     }
     return code;
 }
 
-enum wake { WAKE_ENGINE, WAKE_BACK, WAKE_THERE, WAKE_COUNT };
+enum wake { WAKE_ENGINE, WAKE_BACK, WAKE_THERE, WAKE_AWAKE, WAKE_COUNT };
 
 static const char *const wake_names[WAKE_COUNT] = {
     [WAKE_ENGINE] = "engine: submit here, claimed there",
     [WAKE_BACK] = "raw: NOTIFY there and back, one claim",
     [WAKE_THERE] = "raw: NOTIFY there, one claim",
+    [WAKE_AWAKE] = "raw: NOTIFY there and back, one claim, right after it",
 };
 
 struct wake_result {
@@ -161,7 +166,7 @@ struct wake_result {
 
 static void keep_round(struct wake_result *result, struct wake_round *round, size_t count)
 {
-    double *samples[WAKE_COUNT] = {round->engine, round->back, round->there};
+    double *samples[WAKE_COUNT] = {round->engine, round->back, round->there, round->awake};
 
     for (int i = 0; i < WAKE_COUNT; i++) {
         fa_bench_rounds_add(&result->medians[i], fa_bench_quantile(samples[i], count, 0.5));
@@ -187,6 +192,8 @@ static void report_wakes(struct fa_bench_report *report, const struct wake_resul
                        "submit to start elsewhere: engine / NOTIFY and a claim");
     fa_bench_ratio_add(report, &result->medians[WAKE_ENGINE], &result->medians[WAKE_THERE],
                        FA_BENCH_NO_AIM, 0, "    the same, NOTIFY one way only");
+    fa_bench_ratio_add(report, &result->medians[WAKE_ENGINE], &result->medians[WAKE_AWAKE],
+                       FA_BENCH_NO_AIM, 0, "    the same, NOTIFY right after another one");
     fa_bench_ratio_add(report, &result->p99s[WAKE_ENGINE], &result->medians[WAKE_ENGINE],
                        FA_BENCH_AT_MOST, 10, "submit to start elsewhere: p99 / median");
 }
@@ -205,7 +212,7 @@ static enum faina_code run_wakes(struct fa_bench *bench, struct fa_service *here
         fa_bench_tell_bar(bench, "start", i, bench->rounds + 1);
         code = engine_round(here, starter, count, round->engine, err);
         if (code == FAINA_OK)
-            code = bell_round(bell, count, round->there, round->back, err);
+            code = bell_round(bell, count, round, err);
         if (code == FAINA_OK && i > 0)
             keep_round(result, round, count);
     }

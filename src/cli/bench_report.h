@@ -110,7 +110,7 @@ struct fa_bench_report {
     size_t speed_count;
     struct fa_bench_latency latencies[FA_BENCH_ROWS_MAX];
     size_t latency_count;
-    struct fa_bench_wake wakes[3];
+    struct fa_bench_wake wakes[4];
     size_t wake_count;
     struct fa_bench_asked asked[8];
     size_t asked_count;
