@@ -214,7 +214,7 @@ static void after_claims(struct fa_request *req)
 
 static bool check_namespaces(struct fa_request *req, struct fa_texts *namespaces)
 {
-    if (namespaces->count == 0) /* none, and [], is all that the token reaches */
+    if (!namespaces->items)
         *namespaces = req->grant.namespaces;
     for (size_t i = 0; i < namespaces->count; i++) {
         const char *ns = namespaces->items[i];
@@ -313,8 +313,12 @@ static void hide_others(struct fa_request *req, const struct fa_many *many,
         if (act->bad)
             continue;
         looks++;
-        if (look->code != FAINA_OK || fa_grant_reaches(&req->grant, look->task->ns))
+        if (look->code == FAINA_OK && fa_grant_reaches(&req->grant, look->task->ns))
             continue;
+        if (look->code != FAINA_OK) { /* nobody knows whose it is */
+            act->bad = &look->error;
+            continue;
+        }
         err = fa_arena_take(&req->arena, sizeof(*err));
         fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no task %.64s", act->id);
         act->bad = err;

@@ -177,6 +177,7 @@ static enum faina_code open_source(struct copy *copy, struct faina_error *err)
         return fa_error_set(err, FAINA_UNAVAILABLE,
                             "the source is of an older version: `faina db migrate` brings it up to "
                             "date");
+    copy->from.db->is_patient = true; /* its transaction waits for the target's */
     code = fa_db_begin(copy->from.db, false, err);
     if (code == FAINA_OK)
         code = find_user(copy, copy->from.db, err);
@@ -237,8 +238,10 @@ static enum faina_code open_target(struct copy *copy, struct faina_error *err)
     enum faina_code code = store->ops->connect(store, false, &copy->to.db, err);
     int64_t has_table = 0;
 
-    if (code == FAINA_OK)
-        code = fa_db_begin(copy->to.db, false, err);
+    if (code != FAINA_OK)
+        return code;
+    copy->to.db->is_patient = true; /* ... and the target's for the next page */
+    code = fa_db_begin(copy->to.db, false, err);
     if (code != FAINA_OK)
         return code;
     code = fa_db_one(copy->to.db, FA_SQL_MIGRATION_TABLE, NULL, 0, fa_db_sink_int, &has_table, err);

@@ -164,7 +164,7 @@ struct fa_db {
     const struct fa_db_ops *ops;
     bool is_shared;  /* other connections change the store too, at the same time */
     bool is_writing; /* the present transaction may change something */
-    bool is_patient; /* statements from now on take as long as they do: they read everything */
+    bool is_patient; /* from now on statements may take minutes: they read everything */
     /* About the last failure of a transaction: */
     bool has_failed;   /* it concerns the whole transaction, whatever its code */
     bool should_retry; /* run again from the start it may well succeed */

@@ -270,6 +270,10 @@ static enum faina_code add_part(struct fa_source *source, struct fa_op *op, stru
     if (code == FAINA_OK)
         code = fa_rows_expect(source, chosen, n, brief, &scratch, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < n; i++) {
+        if (tasks->count >= page->limit) {
+            page->is_full = true;
+            break;
+        }
         code = fa_row_to_task(source, chosen[i], op->arena, false, brief,
                               &tasks->items[tasks->count++], &op->error);
         if (code == FAINA_OK)

@@ -56,6 +56,7 @@ static void test_sql_refusals__limits(void **state)
          "delay: delay is longer than 100 years"},
         {"'a', delay => '100 years'", "'a', delay => '1000000 years'",
          "delay: delay is longer than 100 years"},
+        {"'a', delay => '0'", "'a', delay => '-100000 years'", "delay: delay must not be negative"},
         {"'a', delay => '0'", "'a', delay => '-1 s'", "delay: delay must not be negative"},
         {"'a', run_at => '9999-12-31 23:59:59.999999Z'", "'a', run_at => '10000-01-01 00:00:00Z'",
          "run_at: run_at is not a time: 10000-01-01T00:00:00.000000Z"},

@@ -15,7 +15,8 @@ def test_claims(place):
           [("claimed", "w", 1)] * 3)
     equal(server.claim(types=["b"], services=[]), [])
     equal(len(server.claim(types=["b"], services=["gpu"])), 1)
-    equal(len(server.claim(types=[], namespaces=[], limit=1000)), 3) # [] is any
+    equal(server.claim(namespaces=[], limit=1000), []) # of no namespace
+    equal(len(server.claim(types=[], limit=1000)), 3) # [] is any
     for body in ({"limit": 0}, {"limit": 1001}, {"limit": "x"}, {"types": "a"}, {"types": [1]},
                  {"leaseSeconds": -1}, {"leaseSeconds": "soon"}, {"waitSeconds": []}, {"worker": 1},
                  {"namespaces": [""]}, {"namespaces": ["*"]}):

@@ -25,6 +25,11 @@
 
 /* How long to wait for an answer: longer than the statement_timeout of such a connection. */
 static const int answer_ms_max[] = {[FA_PG_WRITER] = 45000, [FA_PG_READER] = 75000};
+/* The same for who reads everything (fa_db.is_patient), and his settings. */
+#define PATIENT_MS_MAX 615000
+#define PATIENT_SETTINGS                                                                           \
+    "SELECT set_config('statement_timeout', '10min', true), "                                      \
+    "set_config('idle_in_transaction_session_timeout', '10min', true)"
 
 /* Something that was sent. */
 struct sent {
@@ -45,7 +50,7 @@ struct pg {
     bool is_committed; /* the server has said so */
     bool has_written;  /* the transaction changes something */
     bool has_proof;    /* ... and proves it */
-    bool has_time;     /* no limit on its statements */
+    bool has_time;     /* its statements may take long, and so may we between them */
     struct fa_pg_proof proof;
     bool is_proof_prepared;
     struct sent *sent;
@@ -135,7 +140,8 @@ static enum faina_code refuse(struct pg *pg, const PGresult *result, const char 
 /* The next result, or NULL at the end of a statement's; *is_lost: it doesn't come. */
 static PGresult *next_result(struct pg *pg, bool *is_lost)
 {
-    int64_t until = fa_clock_mono_us() + answer_ms_max[pg->role] * INT64_C(1000);
+    int ms_max = pg->has_time ? PATIENT_MS_MAX : answer_ms_max[pg->role];
+    int64_t until = fa_clock_mono_us() + ms_max * INT64_C(1000);
 
     *is_lost = false;
     while (PQisBusy(pg->conn)) {
@@ -143,11 +149,11 @@ static PGresult *next_result(struct pg *pg, bool *is_lost)
         int64_t left_ms = (until - fa_clock_mono_us()) / 1000;
         int n;
 
-        if (left_ms <= 0 && !pg->has_time) {
+        if (left_ms <= 0) {
             *is_lost = true;
             return NULL;
         }
-        n = poll(&wait, 1, pg->has_time ? -1 : (int)left_ms);
+        n = poll(&wait, 1, (int)left_ms);
         if (n < 0 && errno != EINTR) {
             *is_lost = true;
             return NULL;
@@ -354,7 +360,7 @@ static bool send_plain(struct pg *pg, const char *text, int what)
 }
 
 /* How transactions begin and end. Each is its own name where statements are prepared. */
-static const char begin_writing[] = "BEGIN ISOLATION LEVEL READ COMMITTED";
+static const char begin_writing[] = FA_PG_BEGIN;
 static const char begin_reading[] = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 static const char commit[] = "COMMIT", roll_back[] = "ROLLBACK";
 
@@ -529,7 +535,8 @@ static bool is_change(enum fa_sql sql)
 }
 
 /* With a sync and not just a flush: only then does the server know that it waits for us within a
- * transaction, and ends it when we don't come back (idle_in_transaction_session_timeout). */
+ * transaction, and ends it when we don't come back (idle_in_transaction_session_timeout). It stops
+ * waiting when it has a whole message, so a short one goes before those that may be large. */
 static enum faina_code pg_run_all(struct fa_db *db, const struct fa_db_call *calls, size_t count,
                                   struct faina_error *err)
 {
@@ -539,8 +546,8 @@ static enum faina_code pg_run_all(struct fa_db *db, const struct fa_db_call *cal
 
     if (pg->conn == NULL || !pg->in_transaction)
         return fa_error_set(err, FAINA_INTERNAL, "a statement outside a transaction");
-    if (db->is_patient && !pg->has_time &&
-        !send_plain(pg, "SET LOCAL statement_timeout = 0", SENT_PLAIN))
+    if (!PQsendFlushRequest(pg->conn) ||
+        (db->is_patient && !pg->has_time && !send_plain(pg, PATIENT_SETTINGS, SENT_PLAIN)))
         return lose(pg, err);
     pg->has_time |= db->is_patient;
     for (size_t i = 0; i < count; i++) {

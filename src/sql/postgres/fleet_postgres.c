@@ -272,7 +272,8 @@ static PGresult *ask_pooled(struct fa_fleet *fleet, enum fa_sql sql, const char 
 {
     PGresult *result = NULL;
 
-    if (run_plain(fleet, "BEGIN") && run_plain(fleet, fleet->target->local_settings[FA_PG_HERALD]))
+    if (run_plain(fleet, FA_PG_BEGIN) &&
+        run_plain(fleet, fleet->target->local_settings[FA_PG_HERALD]))
         result = PQexecParams(fleet->conn, fa_sql_postgres(sql, NULL), count, NULL, params, NULL,
                               NULL, 0);
     if (run_plain(fleet, is_good(result) ? "COMMIT" : "ROLLBACK"))

@@ -66,7 +66,7 @@ bool fa_pg_proof_settle(struct fa_pg_proof *proof, struct fa_pg_target *target, 
                         bool *is_committed)
 {
     int64_t mine = proof->number + 1, fence = proof->number + 2, found;
-    PGresult *result = PQexec(conn, "BEGIN");
+    PGresult *result = PQexec(conn, FA_PG_BEGIN);
     bool is_settled;
 
     PQclear(result);
@@ -88,7 +88,7 @@ void fa_pg_proof_forget(struct fa_pg_proof *proof, struct fa_pg_target *target, 
 
     if (proof->number == 0)
         return;
-    PQclear(PQexec(conn, "BEGIN"));
+    PQclear(PQexec(conn, FA_PG_BEGIN));
     ask(proof, target, conn, FA_SQL_PROOF_DELETE, 0, &ignored);
     PQclear(PQexec(conn, "COMMIT"));
 }

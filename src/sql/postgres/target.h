@@ -24,6 +24,8 @@
 #include <stdatomic.h>
 
 #define FA_PG_PARAMS_MAX 48
+/* How a transaction that changes something begins, whatever the database's default is. */
+#define FA_PG_BEGIN "BEGIN ISOLATION LEVEL READ COMMITTED"
 
 /* What a connection is for; it decides the settings of its session. */
 enum fa_pg_role { FA_PG_WRITER, FA_PG_READER, FA_PG_HERALD, FA_PG_ROLE_COUNT };

@@ -93,6 +93,9 @@ BEGIN
     IF submit.delay > interval '36600 days' THEN -- before it is added to anything
         PERFORM submit_refuse('', 'delay', 'is longer than 100 years', 'Use a shorter one.');
     END IF;
+    IF submit.delay < interval '-36600 days' THEN
+        PERFORM submit_refuse('', 'delay', 'must not be negative', 'Leave it out for now.');
+    END IF;
     task := submit_plan('', jsonb_build_object(
         'type', submit.type, 'input', submit.input, 'namespace', submit.namespace,
         'name', submit.name, 'priority', submit.priority,
