@@ -187,7 +187,7 @@ static void test_long__held_xmin(void **state)
     holder = fa_psql_connect(flow->nodes[0].url);
     fa_psql_exec(holder, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM tasks");
     first = run_rounds(flow, conn, is_long ? 5000000 : 1000000, is_long);
-    run_rounds(flow, conn, us * 8 / 10, false);
+    run_rounds(flow, conn, us * 9 / 10, false);
     last = run_rounds(flow, conn, us / 10, is_long);
     print_message("%lld tasks; pages a round looks at: %lld at first, %lld in the end\n",
                   (long long)flow->done, (long long)first, (long long)last);
