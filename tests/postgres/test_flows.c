@@ -1,12 +1,10 @@
 /*
  * test_flows.c - workflows on two nodes of one database, and events that are emitted in SQL.
  */
+#include "postgres/pair.h"
 #include "support/crew.h"
-#include "support/ops.h"
-#include "support/psql.h"
 
 #include <setjmp.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -20,43 +18,6 @@ static const char join_yaml[] = "workflow: w\n"
                                 "    taskTypes: [a, b]\n"
                                 "    joinKey: k\n"
                                 "    task: { type: joined, input: { key: \"${key}\" } }\n";
-
-struct world {
-    struct fa_t a; /* owns the schema */
-    struct fa_t b;
-    const char *ids[2][KEYS];
-};
-
-static int set_up(void **state)
-{
-    struct world *world = fa_alloc_zero(1, sizeof *world);
-
-    *state = world;
-    fa_t_init(&world->a);
-    fa_t_init(&world->b);
-    if (fa_psql_url() == NULL)
-        return 0;
-    fa_t_set_url(&world->a, FA_T_POSTGRES);
-    memcpy(world->b.url, world->a.url, sizeof world->b.url);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct world *world = *state;
-
-    fa_t_finish(&world->b);
-    fa_t_finish(&world->a);
-    free(world);
-    return 0;
-}
-
-static void open_both(struct world *world)
-{
-    fa_psql_need_engine();
-    fa_t_open(&world->a);
-    fa_t_open(&world->b);
-}
 
 static void put(struct fa_t *t, const char *yaml)
 {
@@ -82,11 +43,11 @@ static size_t count_of(struct fa_t *t, const char *type)
 
 static void test_flows__a_definition_counts_at_once_everywhere(void **state)
 {
-    struct world *world = *state;
+    struct fa_pair *pair = *state;
 
-    open_both(world);
+    fa_pair_open(pair);
     for (int i = 0; i < 20; i++) {
-        struct fa_t *here = i % 2 ? &world->a : &world->b, *there = i % 2 ? &world->b : &world->a;
+        struct fa_t *here = i % 2 ? &pair->a : &pair->b, *there = i % 2 ? &pair->b : &pair->a;
         struct fa_op off = {.kind = FA_OP_WORKFLOW_ENABLE, .workflow = {.name = "w"}};
 
         put(here, join_yaml);
@@ -99,11 +60,11 @@ static void test_flows__a_definition_counts_at_once_everywhere(void **state)
 /* Index 0 works on node a, 1 on node b. */
 static void emit_same(struct fa_t *mine, size_t index, void *arg)
 {
-    struct world *world = arg;
+    struct fa_pair *pair = arg;
     struct fa_t own;
 
     (void)mine;
-    fa_t_share(&own, index == 0 ? &world->a : &world->b);
+    fa_t_share(&own, index == 0 ? &pair->a : &pair->b);
     for (int i = 0; i < KEYS; i++)
         CHECK_INT(emit(&own, fa_arena_printf(&own.arena, "e%d", i), "{\"n\":1}")->count, 1);
     fa_t_unshare(&own);
@@ -111,41 +72,47 @@ static void emit_same(struct fa_t *mine, size_t index, void *arg)
 
 static void test_flows__one_id_on_two_nodes_at_once(void **state)
 {
-    struct world *world = *state;
+    struct fa_pair *pair = *state;
 
-    open_both(world);
-    put(&world->a, join_yaml);
-    fa_t_together(&world->a, 2, emit_same, world);
-    CHECK_INT(count_of(&world->b, "made"), KEYS);
+    fa_pair_open(pair);
+    put(&pair->a, join_yaml);
+    fa_t_together(&pair->a, 2, emit_same, pair);
+    CHECK_INT(count_of(&pair->b, "made"), KEYS);
 }
+
+struct halves {
+    struct fa_pair *pair;
+    const char *ids[2][KEYS];
+};
 
 static void complete_own(struct fa_t *mine, size_t index, void *arg)
 {
-    struct world *world = arg;
+    struct halves *halves = arg;
     struct fa_t own;
 
     (void)mine;
-    fa_t_share(&own, index == 0 ? &world->a : &world->b);
+    fa_t_share(&own, index == 0 ? &halves->pair->a : &halves->pair->b);
     for (int i = 0; i < KEYS; i++)
-        CHECK_OK(&own, fa_t_complete(&own, world->ids[index][i], BY("w"), NULL));
+        CHECK_OK(&own, fa_t_complete(&own, halves->ids[index][i], BY("w"), NULL));
     fa_t_unshare(&own);
 }
 
 static void test_flows__the_last_two_members_on_two_nodes_at_once(void **state)
 {
-    struct world *world = *state;
-    struct fa_t *t = &world->a;
+    struct fa_pair *pair = *state;
+    struct halves halves = {.pair = pair};
+    struct fa_t *t = &pair->a;
 
-    open_both(world);
+    fa_pair_open(pair);
     put(t, join_yaml);
     for (int side = 0; side < 2; side++)
         for (int i = 0; i < KEYS; i++) {
             const char *input = fa_arena_printf(&t->arena, "{\"k\":%d}", i);
 
-            world->ids[side][i] = fa_t_submit(t, .type = side ? "b" : "a", .input = input);
-            fa_t_take(t, world->ids[side][i], "w");
+            halves.ids[side][i] = fa_t_submit(t, .type = side ? "b" : "a", .input = input);
+            fa_t_take(t, halves.ids[side][i], "w");
         }
-    fa_t_together(t, 2, complete_own, world);
+    fa_t_together(t, 2, complete_own, &halves);
     CHECK_INT(count_of(t, "joined"), KEYS);
 }
 
@@ -160,31 +127,31 @@ static void test_flows__emit_in_sql(void **state)
     static const char *const bad[] = {
         "NULL", "''", "'task.completed'", "'x', '[]'", "'x', '{}', ''", "'x', '{}', 'i', '*'",
     };
-    struct world *world = *state;
+    struct fa_pair *pair = *state;
     PGconn *sql;
     char text[FA_PSQL_TEXT_SIZE], code[8];
 
-    open_both(world);
-    put(&world->a, join_yaml);
-    sql = fa_psql_connect(world->a.url);
+    fa_pair_open(pair);
+    put(&pair->a, join_yaml);
+    sql = fa_psql_connect(pair->a.url);
     fa_psql_exec(sql, "BEGIN; SELECT emit('x', '{\"n\": 1}'); ROLLBACK");
     fa_psql_text(sql, text, "SELECT emit('x', '{\"n\": 7}', 'order-1')");
     CHECK_STR(text, "order-1");
     fa_psql_exec(sql, "BEGIN; SELECT emit('x', '{\"n\": 8}', 'order-1'), emit('x', '{\"n\": 9}'), "
                       "emit('x', '{\"n\": 9}'); COMMIT");
-    fa_t_wait_until(has_three, &world->b, NULL, "three tasks were made");
+    fa_t_wait_until(has_three, &pair->b, NULL, "three tasks were made");
     for (size_t i = 0; i < FA_COUNT(bad); i++)
         CHECK_STR(fa_psql_try(sql, code, "SELECT emit(%s)", bad[i]), "22023");
-    CHECK_INT(emit(&world->a, "order-1", NULL)->count, 1);
-    CHECK_TRUE(world->a.op.emitted->existing);
+    CHECK_INT(emit(&pair->a, "order-1", NULL)->count, 1);
+    CHECK_TRUE(pair->a.op.emitted->existing);
     CHECK_INT(fa_psql_int(sql, "SELECT count(*) FROM happened_inbox"), 0);
-    CHECK_INT(count_of(&world->a, "made"), 3);
+    CHECK_INT(count_of(&pair->a, "made"), 3);
     fa_psql_close(sql);
 }
 
 int main(int argc, char **argv)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fa_pair_set_up, fa_pair_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_flows__a_definition_counts_at_once_everywhere),
         TEST(test_flows__one_id_on_two_nodes_at_once),

@@ -3,127 +3,94 @@
  * the question what has changed since (claim.c). What another node changes meanwhile counts all
  * the same: pauses, limits, new lanes, and tasks that are not plain any more.
  */
-#include "support/ops.h"
-#include "support/psql.h"
+#include "postgres/pair.h"
 
 #include <setjmp.h>
-#include <stdlib.h>
 
 #include <cmocka.h>
 
-struct world {
-    struct fa_t a; /* changes things; owns the schema */
-    struct fa_t b; /* claims */
-};
-
-static int set_up(void **state)
-{
-    struct world *world = fa_alloc_zero(1, sizeof *world);
-
-    *state = world;
-    fa_t_init(&world->a);
-    fa_t_init(&world->b);
-    if (fa_psql_url() == NULL)
-        return 0;
-    fa_t_set_url(&world->a, FA_T_POSTGRES);
-    snprintf(world->b.url, sizeof world->b.url, "%s", world->a.url);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct world *world = *state;
-
-    fa_t_finish(&world->b);
-    fa_t_finish(&world->a);
-    free(world);
-    return 0;
-}
-
 /* The names of what node b gets, in its order. */
-static const char *claim(struct world *world, int64_t limit)
+static const char *claim(struct fa_pair *pair, int64_t limit)
 {
-    CHECK_OK(&world->b, fa_t_claim_next(&world->b, .worker_id = "w", .limit = limit));
-    return fa_t_names(&world->b, world->b.op.tasks);
+    CHECK_OK(&pair->b, fa_t_claim_next(&pair->b, .worker_id = "w", .limit = limit));
+    return fa_t_names(&pair->b, pair->b.op.tasks);
 }
 
 /* Node b has claimed from a lane, and so believes that it is open. */
-static void open_with_lane(struct world *world, const char *const *resources, size_t count)
+static void open_with_lane(struct fa_pair *pair, const char *const *resources, size_t count)
 {
-    fa_psql_need_engine();
-    fa_t_open(&world->a);
-    fa_t_open(&world->b);
-    fa_t_submit(&world->a, .type = "known", .name = "first", .resources = resources,
+    fa_pair_open(pair);
+    fa_t_submit(&pair->a, .type = "known", .name = "first", .resources = resources,
                 .resource_count = count);
-    CHECK_STR(claim(world, 10), "first");
+    CHECK_STR(claim(pair, 10), "first");
 }
 
 static void test_guesses__paused_since(void **state)
 {
-    struct world *world = *state;
+    struct fa_pair *pair = *state;
 
-    open_with_lane(world, NULL, 0);
-    CHECK_OK(&world->a, fa_t_pause(&world->a, "default", "known"));
-    fa_t_submit(&world->a, .type = "known", .name = "second");
-    CHECK_STR(claim(world, 10), "");
-    CHECK_STR(claim(world, 10), "");
-    CHECK_OK(&world->a, fa_t_resume(&world->a, "default", "known"));
-    CHECK_STR(claim(world, 10), "second");
+    open_with_lane(pair, NULL, 0);
+    CHECK_OK(&pair->a, fa_t_pause(&pair->a, "default", "known"));
+    fa_t_submit(&pair->a, .type = "known", .name = "second");
+    CHECK_STR(claim(pair, 10), "");
+    CHECK_STR(claim(pair, 10), "");
+    CHECK_OK(&pair->a, fa_t_resume(&pair->a, "default", "known"));
+    CHECK_STR(claim(pair, 10), "second");
 }
 
 static void test_guesses__limited_since(void **state)
 {
-    struct world *world = *state;
+    struct fa_pair *pair = *state;
     const char *const gpu[] = {"gpu"};
 
-    open_with_lane(world, gpu, 1); /* whose task holds it */
-    CHECK_OK(&world->a, fa_t_resource_set(&world->a, "gpu", 2));
+    open_with_lane(pair, gpu, 1); /* whose task holds it */
+    CHECK_OK(&pair->a, fa_t_resource_set(&pair->a, "gpu", 2));
     for (int i = 0; i < 3; i++)
-        fa_t_submit(&world->a, .type = "known", .name = i == 0 ? "second" : "later",
+        fa_t_submit(&pair->a, .type = "known", .name = i == 0 ? "second" : "later",
                     .resources = gpu, .resource_count = 1);
-    CHECK_STR(claim(world, 10), "second");
-    CHECK_STR(claim(world, 10), "");
-    CHECK_INT(fa_t_in_use(&world->a, "gpu"), 2);
-    CHECK_OK(&world->a, fa_t_resource_remove(&world->a, "gpu"));
-    CHECK_STR(claim(world, 10), "later later");
+    CHECK_STR(claim(pair, 10), "second");
+    CHECK_STR(claim(pair, 10), "");
+    CHECK_INT(fa_t_in_use(&pair->a, "gpu"), 2);
+    CHECK_OK(&pair->a, fa_t_resource_remove(&pair->a, "gpu"));
+    CHECK_STR(claim(pair, 10), "later later");
 }
 
 static void test_guesses__better_lane_since(void **state)
 {
-    struct world *world = *state;
+    struct fa_pair *pair = *state;
 
-    open_with_lane(world, NULL, 0);
-    fa_t_submit(&world->a, .type = "known", .name = "c");
-    fa_t_submit(&world->a, .type = "new", .name = "a", .priority = 5);
-    fa_t_submit(&world->a, .type = "new", .name = "d");
-    fa_t_submit(&world->a, .type = "known", .name = "b", .priority = 2);
-    CHECK_STR(claim(world, 1), "a");
-    CHECK_STR(claim(world, 10), "b c d");
+    open_with_lane(pair, NULL, 0);
+    fa_t_submit(&pair->a, .type = "known", .name = "c");
+    fa_t_submit(&pair->a, .type = "new", .name = "a", .priority = 5);
+    fa_t_submit(&pair->a, .type = "new", .name = "d");
+    fa_t_submit(&pair->a, .type = "known", .name = "b", .priority = 2);
+    CHECK_STR(claim(pair, 1), "a");
+    CHECK_STR(claim(pair, 10), "b c d");
 }
 
 /* A line with a task that was touched is read once more, with all that such tasks have. */
 static void test_guesses__touched_tasks(void **state)
 {
-    struct world *world = *state;
+    struct fa_pair *pair = *state;
     const char *id;
 
-    open_with_lane(world, NULL, 0);
-    id = fa_t_submit(&world->a, .type = "known", .name = "touched", .metadata = "{\"a\":1}",
+    open_with_lane(pair, NULL, 0);
+    id = fa_t_submit(&pair->a, .type = "known", .name = "touched", .metadata = "{\"a\":1}",
                      .max_attempts = 3, .retry = {.base_ms = 1, .max_ms = 1});
-    CHECK_OK(&world->a, fa_t_claim(&world->a, id, "other"));
-    CHECK_OK(&world->a, fa_t_release(&world->a, id, BY("other")));
-    fa_t_submit(&world->a, .type = "known", .name = "plain", .input = "[7]");
-    CHECK_STR(claim(world, 3), "touched plain");
-    CHECK_STR(world->b.op.tasks->items[0].metadata, "{\"a\":1}");
-    CHECK_INT(world->b.op.tasks->items[0].fence, 2);
-    CHECK_STR(world->b.op.tasks->items[1].input, "[7]");
-    CHECK_INT(world->b.op.tasks->items[1].fence, 1);
+    CHECK_OK(&pair->a, fa_t_claim(&pair->a, id, "other"));
+    CHECK_OK(&pair->a, fa_t_release(&pair->a, id, BY("other")));
+    fa_t_submit(&pair->a, .type = "known", .name = "plain", .input = "[7]");
+    CHECK_STR(claim(pair, 3), "touched plain");
+    CHECK_STR(pair->b.op.tasks->items[0].metadata, "{\"a\":1}");
+    CHECK_INT(pair->b.op.tasks->items[0].fence, 2);
+    CHECK_STR(pair->b.op.tasks->items[1].input, "[7]");
+    CHECK_INT(pair->b.op.tasks->items[1].fence, 1);
 }
 
 /* As if it had been submitted two days ago. */
-static void make_old(struct world *world, const char *name)
+static void make_old(struct fa_pair *pair, const char *name)
 {
-    PGconn *raw = fa_psql_connect(world->a.url);
+    PGconn *raw = fa_psql_connect(pair->a.url);
 
     fa_psql_exec(raw,
                  "WITH moved AS (UPDATE task SET id = id - (172800000::bigint << 12)"
@@ -137,45 +104,45 @@ static void make_old(struct world *world, const char *name)
 /* A line with a task of another day is read with the tasks of every day until it is empty. */
 static void test_guesses__tasks_of_other_days(void **state)
 {
-    struct world *world = *state;
+    struct fa_pair *pair = *state;
 
-    open_with_lane(world, NULL, 0);
+    open_with_lane(pair, NULL, 0);
     for (int lanes = 1; lanes <= 2; lanes++) {
-        fa_t_submit(&world->a, .type = "known", .name = "d");
-        fa_t_submit(&world->a, .type = "known", .name = "b", .input = "[7]");
-        make_old(world, "b");
-        fa_t_submit(&world->a, .type = "known", .name = "e");
-        fa_t_submit(&world->a, .type = "known", .name = "a", .priority = 1);
-        fa_t_submit(&world->a, .type = "known", .name = "c");
-        make_old(world, "c");
-        CHECK_STR(claim(world, 1), "a");
-        CHECK_STR(claim(world, 20), "b c d e");
-        CHECK_STR(world->b.op.tasks->items[0].input, "[7]");
-        CHECK_STR(claim(world, 20), "");
-        fa_t_submit(&world->a, .type = "another", .name = "other");
-        CHECK_STR(claim(world, 20), "other");
+        fa_t_submit(&pair->a, .type = "known", .name = "d");
+        fa_t_submit(&pair->a, .type = "known", .name = "b", .input = "[7]");
+        make_old(pair, "b");
+        fa_t_submit(&pair->a, .type = "known", .name = "e");
+        fa_t_submit(&pair->a, .type = "known", .name = "a", .priority = 1);
+        fa_t_submit(&pair->a, .type = "known", .name = "c");
+        make_old(pair, "c");
+        CHECK_STR(claim(pair, 1), "a");
+        CHECK_STR(claim(pair, 20), "b c d e");
+        CHECK_STR(pair->b.op.tasks->items[0].input, "[7]");
+        CHECK_STR(claim(pair, 20), "");
+        fa_t_submit(&pair->a, .type = "another", .name = "other");
+        CHECK_STR(claim(pair, 20), "other");
     }
 }
 
 /* Whatever was read in vain is there for the next, at once. */
 static void test_guesses__other_types_stay(void **state)
 {
-    struct world *world = *state;
+    struct fa_pair *pair = *state;
     const char *const none[] = {"none"}, *const known[] = {"known"};
 
-    open_with_lane(world, NULL, 0);
-    fa_t_submit(&world->a, .type = "known", .name = "second");
-    CHECK_OK(&world->b, fa_t_claim_next(&world->b, .worker_id = "w", .types = none, .type_count = 1,
-                                        .limit = 5));
-    CHECK_INT(world->b.op.tasks->count, 0);
-    CHECK_OK(&world->a, fa_t_claim_next(&world->a, .worker_id = "w", .types = known,
-                                        .type_count = 1, .limit = 5));
-    CHECK_INT(world->a.op.tasks->count, 1);
+    open_with_lane(pair, NULL, 0);
+    fa_t_submit(&pair->a, .type = "known", .name = "second");
+    CHECK_OK(&pair->b, fa_t_claim_next(&pair->b, .worker_id = "w", .types = none, .type_count = 1,
+                                       .limit = 5));
+    CHECK_INT(pair->b.op.tasks->count, 0);
+    CHECK_OK(&pair->a, fa_t_claim_next(&pair->a, .worker_id = "w", .types = known, .type_count = 1,
+                                       .limit = 5));
+    CHECK_INT(pair->a.op.tasks->count, 1);
 }
 
 int main(int argc, char **argv)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fa_pair_set_up, fa_pair_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(test_guesses__paused_since),        TEST(test_guesses__limited_since),
         TEST(test_guesses__better_lane_since),   TEST(test_guesses__touched_tasks),
