@@ -218,7 +218,7 @@ struct ahead {
     struct reading plain, rich, worn;
 };
 
-#define AHEAD_CALLS FA_LANES_ALONG_MAX
+#define AHEAD_CALLS FA_LANES_SCANS_MAX
 
 static void plan_ahead(struct fa_unit *unit, struct fa_lane *const *lanes, const int64_t *wants,
                        size_t count, struct ahead *out)
@@ -262,7 +262,7 @@ static enum faina_code finish_ahead(struct fa_unit *unit, struct ahead *ahead,
     if (rich->count > 0) {
         struct fa_db_call call = scan(rich);
 
-        code = fa_db_run(unit->source.db, &call, err);
+        code = fa_lanes_scan(unit->source.lanes, unit->source.db, &call, 1, err);
     }
     for (size_t i = 0; code == FAINA_OK && i < count; i++)
         note_place(lanes[i], wants[i]);
@@ -278,7 +278,7 @@ static enum faina_code read_ahead(struct fa_unit *unit, struct fa_lane *const *l
 
     plan_ahead(unit, lanes, wants, count, &ahead);
     call_ahead(&ahead, calls);
-    code = fa_db_run_all(unit->source.db, calls, AHEAD_CALLS, err);
+    code = fa_lanes_scan(unit->source.lanes, unit->source.db, calls, AHEAD_CALLS, err);
     return code == FAINA_OK ? finish_ahead(unit, &ahead, lanes, wants, count, err) : code;
 }
 
@@ -304,7 +304,7 @@ static bool is_in_line(const struct fa_row *row)
     return row->status == FAINA_PENDING && row->at_us == 0 && !row->is_purged;
 }
 
-/* The best task of a lane that is still in line, or NULL when it has none. */
+/* The best task of a lane that is still in line, or NULL: it has none, or was paused meanwhile. */
 static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64_t want,
                                struct fa_row **out, struct faina_error *err)
 {
@@ -312,7 +312,7 @@ static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64
 
     *out = NULL;
     check_peek(unit, lane);
-    for (;;) {
+    while (!lane->is_paused) {
         while (lane->peek_next < lane->peek_count) {
             struct fa_row *row = lane->peek[lane->peek_next];
 
@@ -328,6 +328,8 @@ static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64
         if (code != FAINA_OK)
             return code;
     }
+    if (lane->is_paused)
+        return FAINA_OK;
     lane->may_have_ready = lane->has_rich = lane->has_old =
         false; /* until a task comes into line */
     return FAINA_OK;
@@ -512,7 +514,7 @@ static enum faina_code share_and_read(struct fa_unit *unit, const struct faina_c
     plan_ahead(unit, lanes, wants, count, &ahead);
     call_ahead(&ahead, calls);
     if (code == FAINA_OK)
-        code = fa_unit_share_along(unit, calls, AHEAD_CALLS, err);
+        code = fa_unit_share_and_scan(unit, calls, AHEAD_CALLS, err);
     if (code == FAINA_OK)
         code = finish_ahead(unit, &ahead, lanes, wants, count, err);
     for (size_t i = 0; i < count; i++)

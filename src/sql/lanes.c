@@ -561,28 +561,30 @@ bool fa_lanes_are_few(const struct fa_lanes *lanes, bool is_worn)
 }
 
 enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool is_worn,
-                                 const struct fa_db_call *along, size_t along_count,
+                                 const struct fa_db_call *scans, size_t scan_count,
                                  struct faina_error *err)
 {
     bool is_few = fa_lanes_are_few(lanes, is_worn);
     struct load load = {.lanes = lanes};
     struct fa_keys ready = {.arena = &load.scratch};
     struct fa_value any = {.kind = FA_NULL}, after;
-    struct fa_db_call calls[3 + FA_LANES_ALONG_MAX] = {
-        fa_db_call_one(FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load),
-        fa_db_call_one(FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load),
-        is_few ? ask_new_lanes(lanes, &after, &load)
-               : fa_db_call_one(FA_SQL_READY_LANES, NULL, 0, fa_keys_sink, &ready),
-    };
+    struct fa_db_call calls[FA_LANES_SCANS_MAX + 3];
+    size_t count = 0;
     enum faina_code code;
 
-    assert(along_count <= FA_LANES_ALONG_MAX);
+    assert(scan_count <= FA_LANES_SCANS_MAX);
     clear_pauses(lanes);
     for (size_t i = 0; i < lanes->count; i++)
         lanes->lanes[i]->is_paused = lanes->lanes[i]->may_have_ready = false;
-    for (size_t i = 0; i < along_count; i++)
-        calls[3 + i] = along[i];
-    code = fa_db_run_all(db, calls, 3 + along_count, err);
+    while (count < scan_count) {
+        calls[count] = scans[count];
+        count++;
+    }
+    calls[count++] = fa_db_call_one(FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load);
+    calls[count++] = fa_db_call_one(FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load);
+    calls[count++] = is_few ? ask_new_lanes(lanes, &after, &load)
+                            : fa_db_call_one(FA_SQL_READY_LANES, NULL, 0, fa_keys_sink, &ready);
+    code = fa_db_run_all(db, calls, count, err);
     if (code == FAINA_OK)
         code = learn_resources(lanes, db, &load, err);
     for (size_t i = 0; code == FAINA_OK && i < ready.count; i++) {
@@ -594,6 +596,25 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool 
     }
     for (size_t i = 0; is_few && i < lanes->count; i++)
         lanes->lanes[i]->may_have_ready = true;
+    fa_arena_finish(&load.scratch);
+    return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
+}
+
+enum faina_code fa_lanes_scan(struct fa_lanes *lanes, struct fa_db *db,
+                              const struct fa_db_call *scans, size_t scan_count,
+                              struct faina_error *err)
+{
+    struct load load = {.lanes = lanes};
+    struct fa_db_call calls[FA_LANES_SCANS_MAX + 1];
+    enum faina_code code;
+
+    if (!db->is_shared)
+        return fa_db_run_all(db, scans, scan_count, err);
+    assert(scan_count <= FA_LANES_SCANS_MAX);
+    for (size_t i = 0; i < scan_count; i++)
+        calls[i] = scans[i];
+    calls[scan_count] = fa_db_call_one(FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load);
+    code = fa_db_run_all(db, calls, scan_count + 1, err);
     fa_arena_finish(&load.scratch);
     return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
 }

@@ -394,8 +394,8 @@ bool fa_unit_should_share(const struct fa_unit *unit)
     return unit->source.db->is_shared && unit->share_epoch != unit->epoch;
 }
 
-enum faina_code fa_unit_share_along(struct fa_unit *unit, const struct fa_db_call *along,
-                                    size_t count, struct faina_error *err)
+enum faina_code fa_unit_share_and_scan(struct fa_unit *unit, const struct fa_db_call *scans,
+                                       size_t count, struct faina_error *err)
 {
     enum faina_code code;
 
@@ -404,7 +404,7 @@ enum faina_code fa_unit_share_along(struct fa_unit *unit, const struct fa_db_cal
     unit->share_epoch = unit->epoch;
     code = fa_unit_flush(unit, err);
     if (code == FAINA_OK)
-        code = fa_lanes_refresh(unit->source.lanes, unit->source.db, unit->fronts.is_worn, along,
+        code = fa_lanes_refresh(unit->source.lanes, unit->source.db, unit->fronts.is_worn, scans,
                                 count, err);
     if (code == FAINA_OK)
         code = fa_fronts_refresh(&unit->fronts, unit->source.lanes, unit->source.db, err);
@@ -413,7 +413,7 @@ enum faina_code fa_unit_share_along(struct fa_unit *unit, const struct fa_db_cal
 
 enum faina_code fa_unit_share(struct fa_unit *unit, struct faina_error *err)
 {
-    return fa_unit_share_along(unit, NULL, 0, err);
+    return fa_unit_share_and_scan(unit, NULL, 0, err);
 }
 
 void fa_unit_touch(struct fa_unit *unit, struct fa_row *row)

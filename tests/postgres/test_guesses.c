@@ -1,10 +1,12 @@
 /*
  * test_guesses.c - a claim reads the lines of lanes that were open when its node last looked, with
  * the question what has changed since (claim.c). What another node changes meanwhile counts all
- * the same: pauses, limits, new lanes, and tasks that are not plain any more.
+ * the same: pauses, limits, new lanes, and tasks that are not plain any more. So does what is
+ * changed while the claim reads: it takes no task that came after its type was paused.
  */
 #include "postgres/pair.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 
 #include <cmocka.h>
@@ -140,6 +142,76 @@ static void test_guesses__other_types_stay(void **state)
     CHECK_INT(pair->a.op.tasks->count, 1);
 }
 
+/* ------------------------------------------------------------------------------------------
+ * Changes while a claim is under way
+ */
+
+static void *claim_in_thread(void *b)
+{
+    fa_t_claim_next(b, .worker_id = "w", .limit = 10);
+    return NULL;
+}
+
+static bool is_held_up(struct fa_t *t, void *watch)
+{
+    (void)t;
+    return fa_psql_int(watch, "SELECT count(*) FROM pg_locks WHERE NOT granted"
+                              " AND relation = 'resource'::regclass") > 0;
+}
+
+/* Node b's claim stands still while it reads the limits. Before that it has read whatever it reads
+ * first; what node a commits meanwhile it may see in the rest. */
+static const char *claim_beside(struct fa_pair *pair, void (*change)(struct fa_pair *pair))
+{
+    PGconn *lock = fa_psql_connect(pair->a.url), *watch = fa_psql_connect(pair->a.url);
+    pthread_t thread;
+
+    fa_psql_exec(lock, "BEGIN; LOCK TABLE resource IN ACCESS EXCLUSIVE MODE");
+    CHECK(pthread_create(&thread, NULL, claim_in_thread, &pair->b) == 0, "can't start a thread");
+    fa_t_wait_until(is_held_up, &pair->a, watch, "the claim to stand still");
+    change(pair);
+    fa_psql_exec(lock, "COMMIT");
+    pthread_join(thread, NULL);
+    fa_psql_close(watch);
+    fa_psql_close(lock);
+    CHECK_OK(&pair->b, pair->b.op.code);
+    return fa_t_names(&pair->b, pair->b.op.tasks);
+}
+
+static void pause_and_submit(struct fa_pair *pair)
+{
+    CHECK_OK(&pair->a, fa_t_pause(&pair->a, "default", "known"));
+    fa_t_submit(&pair->a, .type = "known", .name = "second");
+}
+
+static void test_guesses__paused_meanwhile(void **state)
+{
+    struct fa_pair *pair = *state;
+
+    open_with_lane(pair, NULL, 0);
+    CHECK_STR(claim_beside(pair, pause_and_submit), "");
+    CHECK_OK(&pair->a, fa_t_resume(&pair->a, "default", "known"));
+    CHECK_STR(claim(pair, 10), "second");
+}
+
+/* With many lanes the lines are not read by a guess, but after what has changed. */
+static void test_guesses__paused_meanwhile_in_many_lanes(void **state)
+{
+    struct fa_pair *pair = *state;
+    char type[8];
+
+    open_with_lane(pair, NULL, 0);
+    for (int i = 0; i < 20; i++) {
+        snprintf(type, sizeof type, "t%d", i);
+        fa_t_submit(&pair->a, .type = type, .name = "x");
+    }
+    CHECK_OK(&pair->b, fa_t_claim_next(&pair->b, .worker_id = "w", .limit = 100));
+    CHECK_INT(pair->b.op.tasks->count, 20);
+    CHECK_STR(claim_beside(pair, pause_and_submit), "");
+    CHECK_OK(&pair->a, fa_t_resume(&pair->a, "default", "known"));
+    CHECK_STR(claim(pair, 10), "second");
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fa_pair_set_up, fa_pair_tear_down)
@@ -147,6 +219,7 @@ int main(int argc, char **argv)
         TEST(test_guesses__paused_since),        TEST(test_guesses__limited_since),
         TEST(test_guesses__better_lane_since),   TEST(test_guesses__touched_tasks),
         TEST(test_guesses__tasks_of_other_days), TEST(test_guesses__other_types_stay),
+        TEST(test_guesses__paused_meanwhile),    TEST(test_guesses__paused_meanwhile_in_many_lanes),
     };
 
     if (argc > 1)
