@@ -51,6 +51,14 @@ static size_t size_multiply(size_t a, size_t b)
     return product;
 }
 
+bool fa_texts_have(const struct fa_texts *texts, const char *text)
+{
+    for (size_t i = 0; i < texts->count; i++)
+        if (strcmp(texts->items[i], text) == 0)
+            return true;
+    return false;
+}
+
 bool fa_bytes_equal(struct fa_bytes a, struct fa_bytes b)
 {
     /* The length test comes first also because memcmp must not see the NULL of an empty slice. */

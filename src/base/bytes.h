@@ -35,6 +35,14 @@ static inline struct fa_bytes fa_str(const char *text) /* NULL gives an empty sl
     return (struct fa_bytes){text, text ? strlen(text) : 0};
 }
 
+/* Texts that somebody else owns. */
+struct fa_texts {
+    const char *const *items; /* NULL: not there, which may mean any */
+    size_t count;
+};
+
+bool fa_texts_have(const struct fa_texts *texts, const char *text);
+
 bool fa_bytes_equal(struct fa_bytes a, struct fa_bytes b);
 /* As memcmp, then the shorter one first. */
 int fa_bytes_compare(struct fa_bytes a, struct fa_bytes b);

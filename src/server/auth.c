@@ -177,12 +177,7 @@ bool fa_auth_still_knows(struct fa_auth *auth, bool is_guarded, const char *toke
 
 bool fa_grant_reaches(const struct fa_grant *grant, const char *ns)
 {
-    if (!grant->namespaces.items)
-        return true;
-    for (size_t i = 0; i < grant->namespaces.count; i++)
-        if (strcmp(grant->namespaces.items[i], ns) == 0)
-            return true;
-    return false;
+    return !grant->namespaces.items || fa_texts_have(&grant->namespaces, ns);
 }
 
 enum faina_code fa_grant_namespace(const struct fa_grant *grant, const char **ns, bool may_be_all,

@@ -597,8 +597,10 @@ struct fa_op *fa_request_ops(struct fa_request *req, size_t count)
 {
     struct fa_op *ops = fa_arena_zero(&req->arena, count + 1, sizeof(*ops));
 
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         ops[i].arena = &req->arena;
+        ops[i].reach = req->grant.namespaces.items ? &req->grant.namespaces : NULL;
+    }
     req->posted.ops = ops;
     req->posted.count = count;
     req->posted.work = NULL;

@@ -130,12 +130,7 @@ static bool is_same(const char *wanted, const char *got)
 
 static bool may_see(const struct fa_stream_filter *filter, const char *ns)
 {
-    if (!filter->namespaces.items)
-        return true;
-    for (size_t i = 0; i < filter->namespaces.count; i++)
-        if (ns && strcmp(filter->namespaces.items[i], ns) == 0)
-            return true;
-    return false;
+    return !filter->namespaces.items || (ns && fa_texts_have(&filter->namespaces, ns));
 }
 
 /* The time of the submit is in the id. */

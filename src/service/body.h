@@ -28,11 +28,6 @@ enum fa_body_type {
     FA_BODY_OWN,      /* whatever `read` does */
 };
 
-struct fa_texts {
-    const char *const *items; /* NULL: not there */
-    size_t count;
-};
-
 struct fa_body_field {
     const char *name;
     enum fa_body_type type;

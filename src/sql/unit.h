@@ -46,8 +46,9 @@ struct fa_unit {
     struct fa_arena arena;
     struct fa_id_source *ids;
     struct fa_random *random;
-    struct fa_flows *flows; /* workflows (flows.h) */
-    int64_t now_us;         /* the time of the operation being run */
+    struct fa_flows *flows;       /* workflows (flows.h) */
+    int64_t now_us;               /* the time of the operation being run */
+    const struct fa_texts *reach; /* its namespaces (service.h); NULL: all */
 
     /* What there may be to do after the commit. */
     bool has_ready;       /* something may be claimed that could not before, of any type ... */

@@ -98,14 +98,22 @@ def test_namespaces_of_bodies(place):
     equal([item.get("code") for item in items.json()["items"]], [None, "forbidden"])
     equal(server("POST", "/claims", {"workerId": "w", "namespaces": ["theirs"]}, 403).code(),
           "forbidden")
+    for task in (foreign, NO_ID):
+        refused = server("POST", "/tasks", {"type": "t", "namespace": "mine", "dependsOn": [mine, task]},
+                         400)
+        equal(refused.json()["detail"], f"dependsOn names a task that does not exist: {task}")
     claimed = server.claim(limit=100)
     equal({task["namespace"] for task in claimed}, {"mine", "ours"})
+    subtasks = {"workerId": "w", "subtasks": [{"type": "t", "dependsOn": [foreign]}]}
+    server("POST", f"/tasks/{mine}:start", {"workerId": "w"}, 200)
+    equal(server("POST", f"/tasks/{mine}:block", subtasks, 400).code(), "invalid_task")
+    server("POST", f"/tasks/{foreign}:claim", {"workerId": "w"}, 200, token=boss)
+    server("POST", "/tasks", {"type": "t", "namespace": "mine", "dependsOn": [foreign]}, 201, token=boss)
     equal(server("POST", "/tasks:purge", {"namespace": "theirs"}, 403).code(), "forbidden")
     equal(server("POST", "/tasks:purge", {}, 403).code(), "forbidden")
     server("POST", "/tasks:purge", {"namespace": "mine"}, 200)
     equal(server("POST", "/lanes:pause", {"type": "t", "namespace": "theirs"}, 403).code(),
           "forbidden")
-    server("POST", f"/tasks/{foreign}:claim", {"workerId": "w"}, 200, token=boss)
     for route, extra in (("/outcomes", {"status": "completed"}), ("/heartbeats", {})):
         answer = server("POST", route, {"workerId": "w", "items": [
             {"id": foreign, **extra}, {"id": mine, **extra}]}, 200).json()["items"]
