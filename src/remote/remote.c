@@ -261,6 +261,18 @@ static enum faina_code read_host(const char *host, struct faina_error *err)
     return FAINA_OK;
 }
 
+/* Slashes at the end mean nothing, and neither does the root that the requests have anyway. */
+static void trim_base(char *base)
+{
+    static const char api[] = FA_ASK_API;
+    size_t len = strlen(base);
+
+    while (len > 0 && base[len - 1] == '/')
+        base[--len] = '\0';
+    if (len > strlen(api) && strcmp(base + len - strlen(api), api) == 0)
+        base[len - strlen(api)] = '\0';
+}
+
 static enum faina_code read_url(const char *url, struct fa_arena *arena,
                                 struct fa_lines_options *options, struct faina_error *err)
 {
@@ -282,8 +294,7 @@ static enum faina_code read_url(const char *url, struct fa_arena *arena,
                    ? FAINA_OK
                    : bad_url(err, "the URL names no socket, or one with too long a path");
     }
-    while (len > 0 && base[len - 1] == '/')
-        base[--len] = '\0';
+    trim_base(base);
     code = read_host(strstr(url, "://") + 3, err);
     options->is_near = is_near_host(strstr(url, "://") + 3);
     options->base = base;

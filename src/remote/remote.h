@@ -3,7 +3,8 @@
  *
  *   http://host:port   https://host:port   unix:/path/of/the/socket
  *
- * A path after the host is a prefix of all requests (a proxy in front). `?timeout=10s` says how
+ * A path after the host is a prefix of all requests (a proxy in front); `/api/v1` at its end means
+ * nothing, since each request has that. `?timeout=10s` says how
  * long an answer may take. FAINA_TOKEN, or the file FAINA_TOKEN_FILE, is the bearer token;
  * FAINA_CA_FILE has certificates to trust instead of the system's.
  *

@@ -160,6 +160,15 @@ def test_tls_is_verified(place):
     equal(done.returncode, 6, done)
 
 
+def test_urls_of_the_api(place):
+    server = place.serve()
+    for end in ("", "/", "/api/v1", "/api/v1/"):
+        task = good(place, "submit", "a", url=f"http://127.0.0.1:{server.port}{end}")
+        equal(server.get(task)["type"], "a")
+    done = client(place, "ls", url=f"http://127.0.0.1:{server.port}/other")
+    equal((done.returncode, done.stderr), (3, "faina: there is nothing at /other/api/v1/info\n"))
+
+
 def test_bad_urls(place):
     for url in ("http://", "http:///x", "http://:80", "http://a b", "http://me:secret@host", "unix:",
                 "http://host/?x=1", "http://host?timeout=soon", "https://host#x", "http://host\\x",
