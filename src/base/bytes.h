@@ -35,6 +35,11 @@ static inline struct fa_bytes fa_str(const char *text) /* NULL gives an empty sl
     return (struct fa_bytes){text, text ? strlen(text) : 0};
 }
 
+static inline bool fa_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
 /* Texts that somebody else owns. */
 struct fa_texts {
     const char *const *items; /* NULL: not there, which may mean any */

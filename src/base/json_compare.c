@@ -185,19 +185,14 @@ struct number {
     int64_t exponent;     /* of the first digit: 5 has 0, 50 has 1, 0.5 has -1 */
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static int64_t read_exponent(const char *at, const char *end)
 {
     bool is_negative = at < end && *at == '-';
     int64_t value = 0;
 
-    if (at < end && !is_digit(*at))
+    if (at < end && !fa_is_digit(*at))
         at++;
-    for (; at < end && is_digit(*at); at++)
+    for (; at < end && fa_is_digit(*at); at++)
         if (value < FA_JSON_EXPONENT_MAX)
             value = value * 10 + (*at - '0');
     if (value > FA_JSON_EXPONENT_MAX)
@@ -242,7 +237,7 @@ static int next_digit(struct number *n)
 static bool is_whole(struct fa_bytes token)
 {
     for (size_t i = 0; i < token.len; i++)
-        if (!is_digit(token.ptr[i]))
+        if (!fa_is_digit(token.ptr[i]))
             return false;
     return true;
 }
@@ -270,7 +265,7 @@ int fa_json_number_compare(struct fa_bytes a, struct fa_bytes b)
 
 static const char *skip_digits(const char *at, const char *end)
 {
-    while (at < end && is_digit(*at))
+    while (at < end && fa_is_digit(*at))
         at++;
     return at;
 }
@@ -281,15 +276,15 @@ size_t fa_json_number_length(struct fa_bytes text)
 
     if (at < end && *at == '-')
         at++;
-    if (at == end || !is_digit(*at))
+    if (at == end || !fa_is_digit(*at))
         return 0;
     at = *at == '0' ? at + 1 : skip_digits(at, end);
-    if (end - at >= 2 && *at == '.' && is_digit(at[1]))
+    if (end - at >= 2 && *at == '.' && fa_is_digit(at[1]))
         at = skip_digits(at + 1, end);
     if (end - at >= 2 && (*at == 'e' || *at == 'E')) {
         const char *digits = at[1] == '+' || at[1] == '-' ? at + 2 : at + 1;
 
-        if (digits < end && is_digit(*digits))
+        if (digits < end && fa_is_digit(*digits))
             at = skip_digits(digits, end);
     }
     return (size_t)(at - text.ptr);

@@ -26,11 +26,6 @@ struct decimal {
     int exponent; /* of the first digit */
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 bool fa_json_read_uint64(struct fa_bytes token, uint64_t *out)
 {
     uint64_t value = 0;
@@ -38,7 +33,7 @@ bool fa_json_read_uint64(struct fa_bytes token, uint64_t *out)
     if (token.len == 0)
         return false;
     for (size_t i = 0; i < token.len; i++) {
-        if (!is_digit(token.ptr[i]) || __builtin_mul_overflow(value, 10u, &value) ||
+        if (!fa_is_digit(token.ptr[i]) || __builtin_mul_overflow(value, 10u, &value) ||
             __builtin_add_overflow(value, (unsigned)(token.ptr[i] - '0'), &value))
             return false;
     }
@@ -66,9 +61,9 @@ static long read_exponent(const char *at, const char *end)
     bool is_negative = at < end && *at == '-';
     long value = 0;
 
-    if (at < end && !is_digit(*at))
+    if (at < end && !fa_is_digit(*at))
         at++;
-    for (; at < end && is_digit(*at); at++) {
+    for (; at < end && fa_is_digit(*at); at++) {
         if (value < EXPONENT_CAP)
             value = value * 10 + (*at - '0');
     }
@@ -121,7 +116,7 @@ static struct decimal round_to(double value, int count)
 
     snprintf(text, sizeof(text), "%.*e", count - 1, value);
     for (; *at != 'e'; at++) {
-        if (is_digit(*at))
+        if (fa_is_digit(*at))
             result.digits[result.count++] = *at;
     }
     assert(result.count == count);

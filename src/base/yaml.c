@@ -149,11 +149,6 @@ static const struct {
     {"false", "false"}, {"False", "false"}, {"FALSE", "false"},
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* How many digits of a base are at the start. */
 static size_t count_digits(struct fa_bytes text, size_t at, const char *digits)
 {
@@ -189,7 +184,7 @@ static bool is_odd_number(struct fa_bytes text)
         at++;
         if (at < text.len && (text.ptr[at] == '+' || text.ptr[at] == '-'))
             at++;
-        if (at == text.len || !is_digit(text.ptr[at]))
+        if (at == text.len || !fa_is_digit(text.ptr[at]))
             return false;
         at += count_digits(text, at, decimal);
     }

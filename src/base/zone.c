@@ -67,11 +67,6 @@ struct footer {
     bool is_bad;
 };
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -81,9 +76,9 @@ static int footer_number(struct footer *f, int max)
 {
     int value = 0;
 
-    if (!is_digit(*f->at))
+    if (!fa_is_digit(*f->at))
         f->is_bad = true;
-    for (; is_digit(*f->at); f->at++)
+    for (; fa_is_digit(*f->at); f->at++)
         if (value <= max)
             value = value * 10 + (*f->at - '0');
     if (value > max)
@@ -477,7 +472,7 @@ enum faina_code fa_zone_parse(struct fa_zone **out, struct fa_bytes file, const 
 
 static bool is_name_char(char c)
 {
-    return is_letter(c) || is_digit(c) || c == '_' || c == '-' || c == '+';
+    return is_letter(c) || fa_is_digit(c) || c == '_' || c == '-' || c == '+';
 }
 
 /* Z3. */

@@ -86,11 +86,6 @@ static bool is_space(char c)
     return c == ' ' || c == '\t';
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -133,8 +128,8 @@ static enum faina_code read_value(struct reader *r, int *out)
     const char *from = r->at;
     int value = 0;
 
-    if (is_digit(*r->at)) {
-        for (; is_digit(*r->at); r->at++)
+    if (fa_is_digit(*r->at)) {
+        for (; fa_is_digit(*r->at); r->at++)
             value = value <= f->max ? value * 10 + (*r->at - '0') : value;
         if (value < f->min || value > f->max)
             return refuse_value(r, from);
@@ -159,7 +154,7 @@ static enum faina_code read_step(struct reader *r, int *out)
     const char *from = ++r->at;
     int step = 0;
 
-    for (; is_digit(*r->at); r->at++)
+    for (; fa_is_digit(*r->at); r->at++)
         step = step < STEP_MAX ? step * 10 + (*r->at - '0') : step;
     if (step == 0)
         return refuse(r, from, "expected a step of 1 or more after /");

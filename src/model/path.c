@@ -28,11 +28,6 @@ bool fa_path_is_start(char c)
            c == '[' || (unsigned char)c >= 0x80;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool is_name_start(char c)
 {
     return c != '[' && fa_path_is_start(c);
@@ -68,7 +63,7 @@ static bool read_name(struct reader *r, const char *expected)
 
     if (!is_name_start(peek(r)))
         return refuse(r, expected);
-    while (is_name_start(peek(r)) || is_digit(peek(r)) || peek(r) == '-')
+    while (is_name_start(peek(r)) || fa_is_digit(peek(r)) || peek(r) == '-')
         r->at++;
     add_name(r, (struct fa_bytes){r->text.ptr + from, r->at - from});
     return true;
@@ -80,7 +75,7 @@ static bool read_index(struct reader *r)
     size_t from = r->at;
     struct fa_path_step *step;
 
-    for (; is_digit(peek(r)); r->at++) {
+    for (; fa_is_digit(peek(r)); r->at++) {
         index = index * 10 + (unsigned)(peek(r) - '0');
         if (index > INDEX_MAX) {
             r->at = from;
@@ -136,7 +131,7 @@ static bool read_bracket(struct reader *r)
     bool is_fine;
 
     r->at++;
-    if (is_digit(peek(r)))
+    if (fa_is_digit(peek(r)))
         is_fine = read_index(r);
     else if (peek(r) == '\'')
         is_fine = read_quoted(r);

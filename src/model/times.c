@@ -78,18 +78,13 @@ static const char *quote(const char *text, char out[QUOTE_SIZE])
     return out;
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
 /* Reads exactly `count` digits and moves on. A NUL is no digit, so it stops at the end. */
 static bool read_digits(const char **at, int count, int *out)
 {
     int value = 0;
 
     for (int i = 0; i < count; i++, (*at)++) {
-        if (!is_digit(**at))
+        if (!fa_is_digit(**at))
             return false;
         value = value * 10 + (**at - '0');
     }
@@ -113,7 +108,7 @@ static bool read_fraction(const char **at, int *us)
     *us = 0;
     if (**at != '.')
         return true;
-    for ((*at)++; is_digit(**at); (*at)++, count++) {
+    for ((*at)++; fa_is_digit(**at); (*at)++, count++) {
         *us += (**at - '0') * scale;
         scale /= 10;
     }
@@ -199,9 +194,9 @@ static bool read_decimal(const char **at, struct decimal *out)
     int64_t scale = 100000000;
 
     *out = (struct decimal){0, 0, true};
-    if (!is_digit(**at))
+    if (!fa_is_digit(**at))
         return false;
-    for (; is_digit(**at); (*at)++) {
+    for (; fa_is_digit(**at); (*at)++) {
         /* Any number this large is over the limit whatever its unit is. */
         if (out->whole <= FA_DURATION_MS_MAX)
             out->whole = out->whole * 10 + (**at - '0');
@@ -210,9 +205,9 @@ static bool read_decimal(const char **at, struct decimal *out)
     if (**at != '.')
         return true;
     (*at)++;
-    if (!is_digit(**at))
+    if (!fa_is_digit(**at))
         return false;
-    for (; is_digit(**at); (*at)++) {
+    for (; fa_is_digit(**at); (*at)++) {
         out->billionths += (**at - '0') * scale;
         scale /= 10;
         out->is_zero = out->is_zero && **at == '0';

@@ -264,11 +264,6 @@ struct firing {
     struct fa_row *before; /* to be cancelled; NULL: none */
 };
 
-static bool is_store_failure(enum faina_code code)
-{
-    return code == FAINA_UNAVAILABLE || code == FAINA_INTERNAL || code == FAINA_STORE_CLOSED;
-}
-
 /* Which times make a task now, and when it goes on. */
 static void choose_times(struct fa_unit *unit, struct firing *firing, const struct fa_cron *cron,
                          const struct fa_zone *zone)
@@ -417,7 +412,7 @@ static enum faina_code prepare(struct fa_unit *unit, struct firing *firing, stru
             firing->last_us = firing->times[firing->count - 1];
         return FAINA_OK;
     }
-    if (is_store_failure(code)) {
+    if (fa_db_has_failed(unit->source.db, code)) {
         *err = why;
         return code;
     }

@@ -82,6 +82,12 @@ enum faina_code fa_db_commit(struct fa_db *db, struct faina_error *err)
     return db->ops->commit(db, err);
 }
 
+bool fa_db_has_failed(const struct fa_db *db, enum faina_code code)
+{
+    return db->has_failed || code == FAINA_UNAVAILABLE || code == FAINA_INTERNAL ||
+           code == FAINA_STORE_CLOSED;
+}
+
 void fa_db_rollback(struct fa_db *db)
 {
     db->ops->rollback(db);

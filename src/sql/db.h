@@ -185,6 +185,9 @@ FA_MUST_CHECK enum faina_code fa_db_begin(struct fa_db *db, bool for_writing,
                                           struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_db_commit(struct fa_db *db, struct faina_error *err);
 void fa_db_rollback(struct fa_db *db);
+/* Whether an answer concerns the whole transaction: the store failed. Others concern one
+ * operation. */
+bool fa_db_has_failed(const struct fa_db *db, enum faina_code code);
 void fa_db_close(struct fa_db *db);  /* NULL is fine */
 int64_t fa_db_now(struct fa_db *db); /* microseconds since 1970 UTC, by the store's clock */
 

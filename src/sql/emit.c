@@ -18,13 +18,6 @@
 #define TASK_SLACK (256 * 1024) /* of a rendered task, beside its input */
 #define FORGET_AT_ONCE 5000
 
-/* The store failed, which concerns the whole transaction. */
-static bool is_store_failure(const struct fa_unit *unit, enum faina_code code)
-{
-    return unit->source.db->has_failed || code == FAINA_UNAVAILABLE || code == FAINA_INTERNAL ||
-           code == FAINA_STORE_CLOSED;
-}
-
 /* Making a task ------------------------------------------------------------------------------- */
 
 static void add_failure(struct fa_unit *unit, struct fa_yield *yield,
@@ -113,7 +106,7 @@ enum faina_code fa_flow_make(struct fa_unit *unit, const struct fa_making *makin
 
     if (code == FAINA_OK) {
         code = fa_plan_make(unit, submit, NULL, NULL, &plan, &inner);
-        if (code != FAINA_OK && is_store_failure(unit, code)) {
+        if (code != FAINA_OK && fa_db_has_failed(unit->source.db, code)) {
             *err = inner;
             return code;
         }

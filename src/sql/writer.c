@@ -34,12 +34,6 @@ static bool takes_part(const struct fa_op_job *job, const struct fa_op *op)
     return job->which == FA_OPS_ALL || fa_op_writes(op->kind) == (job->which == FA_OPS_WRITES);
 }
 
-/* The store failed, which concerns the whole transaction. Other codes concern one operation. */
-static bool is_store_failure(enum faina_code code)
-{
-    return code == FAINA_UNAVAILABLE || code == FAINA_INTERNAL || code == FAINA_STORE_CLOSED;
-}
-
 /* What an operation ended is told to the workflows before the next one can change it. */
 static void tell_ends(struct fa_unit *unit, struct fa_op *op)
 {
@@ -48,7 +42,7 @@ static void tell_ends(struct fa_unit *unit, struct fa_op *op)
 
     if (code == FAINA_OK)
         return;
-    op->code = is_store_failure(code) || unit->source.db->has_failed ? code : FAINA_INTERNAL;
+    op->code = fa_db_has_failed(unit->source.db, code) ? code : FAINA_INTERNAL;
     op->error = err;
 }
 
@@ -163,14 +157,13 @@ static enum faina_code run_ops(struct fa_writer *writer, struct fa_op_job *jobs,
         for (size_t i = 0; code == FAINA_OK && i < job->count; i++) {
             struct fa_op *op = &job->ops[i];
 
-            if (takes_part(job, op) &&
-                (is_store_failure(run_op(writer, op)) || writer->db->has_failed)) {
+            if (takes_part(job, op) && fa_db_has_failed(writer->db, run_op(writer, op))) {
                 code = op->code != FAINA_OK ? op->code : FAINA_INTERNAL;
                 *err = op->error;
             }
         }
         if (code == FAINA_OK && job->chore != NULL &&
-            (is_store_failure(run_chore(writer, job->chore)) || writer->db->has_failed)) {
+            fa_db_has_failed(writer->db, run_chore(writer, job->chore))) {
             code = job->chore->code != FAINA_OK ? job->chore->code : FAINA_INTERNAL;
             *err = job->chore->error;
         }
@@ -199,7 +192,7 @@ static enum faina_code run_standing(struct fa_writer *writer, struct faina_error
          stand = stand->taken_next) {
         struct fa_op *op = &stand->op;
 
-        if (is_store_failure(run_op(writer, op)) || writer->db->has_failed) {
+        if (fa_db_has_failed(writer->db, run_op(writer, op))) {
             code = op->code != FAINA_OK ? op->code : FAINA_INTERNAL;
             *err = op->error;
         }
