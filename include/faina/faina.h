@@ -308,8 +308,9 @@ struct faina_tasks {
     const char *next_cursor; /* NULL: this was the last page */
 };
 
-/* Claims up to `limit` ready tasks: highest priority first, then oldest. None is FAINA_OK with
- * a count of 0. INVALID_WORKER_ID: no worker id, or one over 255 bytes. */
+/* Claims up to `limit` ready tasks: highest priority first, then oldest; fewer when they carry more
+ * than 16 MiB. None is FAINA_OK with a count of 0. INVALID_WORKER_ID: no worker id, or one over 255
+ * bytes. */
 FAINA_API enum faina_code faina_claim_next(struct faina *engine, const struct faina_claim *claim,
                                            struct faina_tasks **out, struct faina_error *err);
 

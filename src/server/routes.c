@@ -147,9 +147,10 @@ const struct fa_route fa_routes[] = {
 
     {"POST", FA_API "/claims", WORK, fa_handle_claims, 0, NULL, NULL, "Claims", "ClaimsAnswer", 200,
      "Claim the next tasks",
-     "Highest priority first, then oldest. Without `types` any; without `namespaces` all that the "
-     "token reaches. With `waitSeconds` it waits for work when there is none. Each task carries "
-     "`fence`, a number that grows with each claim.",
+     "Highest priority first, then oldest; fewer than `limit` when they carry more than 16 MiB. "
+     "Without `types` any; without `namespaces` all that the token reaches. With `waitSeconds` it "
+     "waits for work when there is none. Each task carries `fence`, a number that grows with each "
+     "claim.",
      "curl $URL" FA_API "/claims" JSON
      "'{\"workerId\":\"me\",\"types\":[\"mail.send\"],\"limit\":10,\"waitSeconds\":1}'"},
     {"POST", FA_API "/outcomes", WORK, fa_handle_outcomes, FA_ROUTE_LARGE, NULL, NULL, "Outcomes",

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 
 #define PAYLOAD_ROWS_MIN 8 /* fewer rows are read without their payloads */
+#define UNSEEN_ROWS_MAX 64 /* to read of a lane of whose tasks none was seen, and may be large */
 #define LINE_UP_MAX 64     /* more rows than this are written before they are claimed from */
 #define DAY_US 86400000000 /* of the partitions of `task` */
 #define CLOCK_SLACK_US 60000000
@@ -335,9 +336,12 @@ static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64
     return FAINA_OK;
 }
 
-/* No more than there are permits for. */
+/* No more than there are permits for, and than one claim hands out. */
 static int64_t wanted_of(const struct fa_lane *lane, int64_t want)
 {
+    int64_t most = lane->task_size > 0 ? FA_PAGE_SIZE_MAX / lane->task_size : UNSEEN_ROWS_MAX;
+
+    want = want < most ? want : most;
     for (size_t i = 0; i < lane->resource_count; i++) {
         const struct fa_resource *resource = lane->resources[i];
 
@@ -509,7 +513,7 @@ static enum faina_code share_and_read(struct fa_unit *unit, const struct faina_c
     wants = fa_arena_take(&unit->arena, (count + 1) * sizeof(int64_t));
     for (size_t i = 0; i < count; i++) {
         reset_peek(unit, lanes[i]);
-        wants[i] = share_of(unit, limit, count);
+        wants[i] = wanted_of(lanes[i], share_of(unit, limit, count));
     }
     plan_ahead(unit, lanes, wants, count, &ahead);
     call_ahead(&ahead, calls);
@@ -552,6 +556,28 @@ static enum faina_code open_lanes(struct fa_unit *unit, const struct faina_claim
     return code;
 }
 
+/* What a task carries, or is likely to. */
+static int64_t size_of(const struct fa_row *row)
+{
+    const char *const parts[] = {row->input, row->first_metadata, row->spec};
+    int64_t size = 0;
+
+    if (!row->has_payload)
+        return row->lane->task_size;
+    for (size_t i = 0; i < FA_COUNT(parts); i++)
+        size += parts[i] ? (int64_t)strlen(parts[i]) : 0;
+    return size;
+}
+
+/* Remembers what the tasks of a lane carry. */
+static void weigh(struct fa_lane *lane, const struct faina_task *task)
+{
+    int64_t size = (int64_t)fa_task_size(task);
+
+    lane->task_size = lane->task_size > 0 ? (7 * lane->task_size + size) / 8 : size;
+    lane->task_size += lane->task_size == 0;
+}
+
 static void take(struct fa_unit *unit, struct fa_row *row, const char *worker, int64_t lease)
 {
     unit->fronts.has_taken = true;
@@ -575,13 +601,14 @@ static bool has_leftover(const struct head *heads, size_t count)
     return false;
 }
 
-/* Takes the best of all heads until `limit`, and moves each lane's head on. */
+/* Takes the best of all heads until `limit`, or until they carry much, and moves each lane's head
+ * on. */
 static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct head *heads,
                                  size_t count, int64_t limit, struct fa_row **taken,
                                  size_t *taken_count)
 {
     enum faina_code code = FAINA_OK;
-    int64_t lease = lease_us(op->claim->lease_ms);
+    int64_t lease = lease_us(op->claim->lease_ms), size = 0;
     size_t n = 0;
 
     while (code == FAINA_OK && count > 0) {
@@ -593,8 +620,9 @@ static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct 
         }
         if (fa_lane_has_permits(heads[best].lane)) {
             taken[n++] = heads[best].row;
+            size += size_of(heads[best].row);
             take(unit, heads[best].row, op->claim->worker_id, lease);
-            if ((int64_t)n == limit)
+            if ((int64_t)n == limit || size > FA_PAGE_SIZE_MAX)
                 break;
             code =
                 best_of(unit, heads[best].lane, limit - (int64_t)n, &heads[best].row, &op->error);
@@ -657,9 +685,11 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
     unit->claim_demand -= limit < unit->claim_demand ? limit : unit->claim_demand;
     tasks->items = fa_arena_take(op->arena, (tasks->count + 1) * sizeof(*tasks->items));
     code = fa_rows_expect(&unit->source, taken, tasks->count, false, &unit->arena, &op->error);
-    for (size_t i = 0; code == FAINA_OK && i < tasks->count; i++)
+    for (size_t i = 0; code == FAINA_OK && i < tasks->count; i++) {
         code = fa_row_to_task(&unit->source, taken[i], op->arena, false, false, &tasks->items[i],
                               &op->error);
+        weigh(taken[i]->lane, &tasks->items[i]);
+    }
     op->tasks = tasks;
     op->count = (int64_t)tasks->count;
     return code;

@@ -48,6 +48,7 @@ struct fa_lane {
     bool may_have_ready;
     bool has_rich; /* a task in line is not plain: its line is read with ready_scan */
     bool has_old;  /* a task in line is not of today: its line is read with those of every day */
+    int64_t task_size; /* what its tasks carry, on a sliding average; 0: none was seen */
     int64_t tally[FAINA_STATUS_COUNT]; /* changes of the open transaction, not yet written */
     struct fa_lanes *lanes;
     bool is_dirty; /* has something to be written, and is in the list of those */

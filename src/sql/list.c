@@ -232,11 +232,7 @@ struct page {
 /* Counts the task that was added last. A page that carries much ends with it. */
 static void weigh(struct page *page, const struct faina_tasks *tasks)
 {
-    const struct faina_task *task = &tasks->items[tasks->count - 1];
-    const char *const parts[] = {task->input, task->output, task->metadata, task->spec};
-
-    for (size_t i = 0; i < FA_COUNT(parts); i++)
-        page->size += parts[i] ? strlen(parts[i]) : 0;
+    page->size += fa_task_size(&tasks->items[tasks->count - 1]);
     if (page->size > FA_PAGE_SIZE_MAX)
         page->limit = tasks->count;
 }

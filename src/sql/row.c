@@ -887,3 +887,13 @@ enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row, str
     code = brief ? FAINA_OK : put_payload(source, row, arena, lend, out, err);
     return code == FAINA_OK ? read_links(source, row, arena, out, err) : code;
 }
+
+size_t fa_task_size(const struct faina_task *task)
+{
+    const char *const parts[] = {task->input, task->output, task->metadata, task->spec};
+    size_t size = 0;
+
+    for (size_t i = 0; i < FA_COUNT(parts); i++)
+        size += parts[i] ? strlen(parts[i]) : 0;
+    return size;
+}

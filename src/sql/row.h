@@ -161,6 +161,9 @@ FA_MUST_CHECK enum faina_code fa_row_to_task(struct fa_source *source, struct fa
                                              struct fa_arena *arena, bool lend, bool brief,
                                              struct faina_task *out, struct faina_error *err);
 
+/* The bytes of what a task carries: its payload and output. */
+size_t fa_task_size(const struct faina_task *task);
+
 /* Reads what fa_row_to_task is going to want to know of many rows, where that takes fewer
  * statements. */
 FA_MUST_CHECK enum faina_code fa_rows_expect(struct fa_source *source, struct fa_row *const *rows,

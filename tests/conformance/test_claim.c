@@ -209,6 +209,30 @@ static void test_claim__each_task_once(struct fa_t *t)
     CHECK_INT(t->op.tasks->count, 0);
 }
 
+/* However many were asked for: one answer must not fill the memory. */
+static void test_claim__of_large_tasks_ends_early(struct fa_t *t)
+{
+    enum { COUNT = 40, SIZE = 1000 * 1000 };
+    char *input = fa_alloc(SIZE + 1);
+    size_t seen = 0;
+    int claims = 0;
+
+    memset(input, '7', SIZE);
+    input[0] = input[SIZE - 1] = '"';
+    input[SIZE] = '\0';
+    for (int i = 0; i < COUNT; i++)
+        fa_t_submit(t, .type = i % 2 ? "x" : "y", .input = i < 36 ? input : "1");
+    do {
+        CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w", .limit = 1000));
+        CHECK_TRUE(t->op.tasks->count <= 17 + 4);
+        seen += t->op.tasks->count;
+        claims++;
+    } while (t->op.tasks->count > 0);
+    CHECK_INT(seen, COUNT);
+    CHECK_INT(claims, 4);
+    free(input);
+}
+
 static void test_claim__only_given_types(struct fa_t *t)
 {
     const char *types[] = {"y", "z", "unknown"};
@@ -367,6 +391,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_claim__priority_then_age),
         FA_T_CASE(test_claim__next_answers_whole_tasks),
         FA_T_CASE(test_claim__each_task_once),
+        FA_T_CASE(test_claim__of_large_tasks_ends_early),
         FA_T_CASE(test_claim__only_given_types),
         FA_T_CASE(test_claim__only_given_namespaces),
         FA_T_CASE(test_claim__paused_type_is_passed_over),

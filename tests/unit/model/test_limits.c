@@ -48,7 +48,7 @@ static const struct {
         COUNT),
     ROW(FA_LIST_LIMIT_DEFAULT, "items of a page, unless set otherwise", COUNT),
     ROW(FA_LIST_LIMIT_MAX, "items of a page", COUNT),
-    ROW(FA_PAGE_SIZE_MAX, "what the tasks of a page carry, before it ends early", BYTES),
+    ROW(FA_PAGE_SIZE_MAX, "what the tasks of a page or a claim carry, before it ends early", BYTES),
     ROW(FA_CURSOR_SIZE_MAX, "`cursor`", BYTES),
     ROW(FA_LEASE_MS_DEFAULT, "lease, unless set otherwise", MS),
     ROW(FA_LEASE_MS_MAX, "lease", MS),
