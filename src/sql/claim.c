@@ -247,6 +247,17 @@ static void call_ahead(struct ahead *ahead, struct fa_db_call *out)
     out[2] = scan(&ahead->worn);
 }
 
+static enum faina_code read_now(struct fa_unit *unit, struct fa_lane *const *lanes, size_t count,
+                                const struct fa_db_call *calls, size_t call_count,
+                                struct faina_error *err)
+{
+    bool with_limits = false;
+
+    for (size_t i = 0; i < count; i++)
+        with_limits |= fa_lane_is_limitable(lanes[i]);
+    return fa_lanes_scan(unit->source.lanes, unit->source.db, calls, call_count, with_limits, err);
+}
+
 /* After the calls were run: those that turned out not to be plain are read once more. */
 static enum faina_code finish_ahead(struct fa_unit *unit, struct ahead *ahead,
                                     struct fa_lane *const *lanes, const int64_t *wants,
@@ -263,7 +274,7 @@ static enum faina_code finish_ahead(struct fa_unit *unit, struct ahead *ahead,
     if (rich->count > 0) {
         struct fa_db_call call = scan(rich);
 
-        code = fa_lanes_scan(unit->source.lanes, unit->source.db, &call, 1, err);
+        code = read_now(unit, lanes, count, &call, 1, err);
     }
     for (size_t i = 0; code == FAINA_OK && i < count; i++)
         note_place(lanes[i], wants[i]);
@@ -279,7 +290,7 @@ static enum faina_code read_ahead(struct fa_unit *unit, struct fa_lane *const *l
 
     plan_ahead(unit, lanes, wants, count, &ahead);
     call_ahead(&ahead, calls);
-    code = fa_lanes_scan(unit->source.lanes, unit->source.db, calls, AHEAD_CALLS, err);
+    code = read_now(unit, lanes, count, calls, AHEAD_CALLS, err);
     return code == FAINA_OK ? finish_ahead(unit, &ahead, lanes, wants, count, err) : code;
 }
 
@@ -305,7 +316,13 @@ static bool is_in_line(const struct fa_row *row)
     return row->status == FAINA_PENDING && row->at_us == 0 && !row->is_purged;
 }
 
-/* The best task of a lane that is still in line, or NULL: it has none, or was paused meanwhile. */
+/* Whether a lane was paused, or limited by a resource, while its line was read. */
+static bool is_shut(const struct fa_unit *unit, const struct fa_lane *lane)
+{
+    return lane->is_paused || (unit->source.db->is_shared && fa_lane_needs_lock(lane, unit->epoch));
+}
+
+/* The best task of a lane that is still in line, or NULL when it has none, or is shut. */
 static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64_t want,
                                struct fa_row **out, struct faina_error *err)
 {
@@ -313,7 +330,7 @@ static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64
 
     *out = NULL;
     check_peek(unit, lane);
-    while (!lane->is_paused) {
+    while (!is_shut(unit, lane)) {
         while (lane->peek_next < lane->peek_count) {
             struct fa_row *row = lane->peek[lane->peek_next];
 
@@ -329,8 +346,10 @@ static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64
         if (code != FAINA_OK)
             return code;
     }
-    if (lane->is_paused)
+    if (is_shut(unit, lane)) {
+        unit->has_leftover = true;
         return FAINA_OK;
+    }
     lane->may_have_ready = lane->has_rich = lane->has_old =
         false; /* until a task comes into line */
     return FAINA_OK;

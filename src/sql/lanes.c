@@ -576,10 +576,8 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool 
     clear_pauses(lanes);
     for (size_t i = 0; i < lanes->count; i++)
         lanes->lanes[i]->is_paused = lanes->lanes[i]->may_have_ready = false;
-    while (count < scan_count) {
+    for (; count < scan_count; count++)
         calls[count] = scans[count];
-        count++;
-    }
     calls[count++] = fa_db_call_one(FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load);
     calls[count++] = fa_db_call_one(FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load);
     calls[count++] = is_few ? ask_new_lanes(lanes, &after, &load)
@@ -600,21 +598,37 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool 
     return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
 }
 
+/* A limit where there was none. Its use is counted when it is locked. */
+static void see_limit(void *ctx, size_t row, const struct fa_value *columns)
+{
+    struct load *load = ctx;
+    char *name = fa_value_dup(&columns[1], &load->scratch);
+    struct fa_resource *known = name ? fa_lanes_find_resource(load->lanes, name) : NULL;
+
+    (void)row;
+    if (known != NULL && !known->is_changed && known->max < 0 && columns[2].kind == FA_INT)
+        known->max = columns[2].i;
+}
+
 enum faina_code fa_lanes_scan(struct fa_lanes *lanes, struct fa_db *db,
-                              const struct fa_db_call *scans, size_t scan_count,
+                              const struct fa_db_call *scans, size_t scan_count, bool with_limits,
                               struct faina_error *err)
 {
     struct load load = {.lanes = lanes};
-    struct fa_db_call calls[FA_LANES_SCANS_MAX + 1];
+    struct fa_value any = {.kind = FA_NULL};
+    struct fa_db_call calls[FA_LANES_SCANS_MAX + 2];
+    size_t count = 0;
     enum faina_code code;
 
     if (!db->is_shared)
         return fa_db_run_all(db, scans, scan_count, err);
     assert(scan_count <= FA_LANES_SCANS_MAX);
-    for (size_t i = 0; i < scan_count; i++)
-        calls[i] = scans[i];
-    calls[scan_count] = fa_db_call_one(FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load);
-    code = fa_db_run_all(db, calls, scan_count + 1, err);
+    for (; count < scan_count; count++)
+        calls[count] = scans[count];
+    calls[count++] = fa_db_call_one(FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load);
+    if (with_limits)
+        calls[count++] = fa_db_call_one(FA_SQL_RESOURCE_ALL, &any, 1, see_limit, &load);
+    code = fa_db_run_all(db, calls, count, err);
     fa_arena_finish(&load.scratch);
     return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
 }
@@ -639,6 +653,15 @@ static void sink_limit(void *ctx, size_t row, const struct fa_value *columns)
 static void sink_use(void *ctx, size_t row, const struct fa_value *columns)
 {
     ((struct lock *)ctx)->resources[row]->in_use = fa_value_as_int(&columns[0]);
+}
+
+bool fa_lane_is_limitable(const struct fa_lane *lane)
+{
+    for (size_t i = 0; i < lane->resource_count; i++) {
+        if (lane->resources[i]->max < 0)
+            return true;
+    }
+    return false;
 }
 
 bool fa_lane_needs_lock(const struct fa_lane *lane, uint64_t epoch)

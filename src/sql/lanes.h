@@ -9,8 +9,8 @@
  *   L3  A lane with tasks in line has may_have_ready set; one without may have it too.
  *   L4  Where others write to the store too (db->is_shared), L1 and L3 hold from fa_lanes_refresh
  *       on, in its transaction; and the use of a limited resource from fa_lanes_lock on.
- *   L5  There, pauses are read after the lines, each time: whoever puts a task in line when its
- *       type is paused can rely on it that a claim which finds the task finds the pause.
+ *   L5  There, pauses and limits are read after the lines, each time: whoever puts a task in line
+ *       when its type is paused can rely on it that a claim which finds the task finds the pause.
  *
  * Threads: whoever leads the batch.
  */
@@ -80,10 +80,12 @@ FA_MUST_CHECK enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db
 FA_MUST_CHECK enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db,
                                                bool is_worn, const struct fa_db_call *scans,
                                                size_t scan_count, struct faina_error *err);
-/* Reads lines, and what has been paused since the refresh (L5). */
+/* Reads lines, and what has been paused, or limited at all, since the refresh (L5). */
 FA_MUST_CHECK enum faina_code fa_lanes_scan(struct fa_lanes *lanes, struct fa_db *db,
                                             const struct fa_db_call *scans, size_t scan_count,
-                                            struct faina_error *err);
+                                            bool with_limits, struct faina_error *err);
+/* Whether a lane's tasks need something that nobody has limited. */
+bool fa_lane_is_limitable(const struct fa_lane *lane);
 /* Whether each lane counts as one that may have tasks in line. */
 bool fa_lanes_are_few(const struct fa_lanes *lanes, bool is_worn);
 /* Locks the limited resources among these lanes' that transaction `epoch` hasn't locked yet, and

@@ -5,6 +5,7 @@
  * changed while the claim reads: it takes no task that came after its type was paused.
  */
 #include "postgres/pair.h"
+#include "support/proxy.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -194,32 +195,85 @@ static void test_guesses__paused_meanwhile(void **state)
     CHECK_STR(claim(pair, 10), "second");
 }
 
-/* With many lanes the lines are not read by a guess, but after what has changed. */
-static void test_guesses__paused_meanwhile_in_many_lanes(void **state)
+/* Which node b knows. */
+static void make_many_lanes(struct fa_pair *pair)
 {
-    struct fa_pair *pair = *state;
     char type[8];
 
-    open_with_lane(pair, NULL, 0);
     for (int i = 0; i < 20; i++) {
         snprintf(type, sizeof type, "t%d", i);
         fa_t_submit(&pair->a, .type = type, .name = "x");
     }
     CHECK_OK(&pair->b, fa_t_claim_next(&pair->b, .worker_id = "w", .limit = 100));
     CHECK_INT(pair->b.op.tasks->count, 20);
+}
+
+/* With many lanes the lines are not read by a guess, but after what has changed. */
+static void test_guesses__paused_meanwhile_in_many_lanes(void **state)
+{
+    struct fa_pair *pair = *state;
+
+    open_with_lane(pair, NULL, 0);
+    make_many_lanes(pair);
     CHECK_STR(claim_beside(pair, pause_and_submit), "");
     CHECK_OK(&pair->a, fa_t_resume(&pair->a, "default", "known"));
     CHECK_STR(claim(pair, 10), "second");
+}
+
+static bool is_stalled(struct fa_t *t, void *proxy)
+{
+    (void)t;
+    return fa_proxy_hits(proxy) > 0;
+}
+
+/* There a limit may come between the two as well. */
+static void test_guesses__limited_meanwhile_in_many_lanes(void **state)
+{
+    const struct fa_proxy_rule stall = {.from = FA_PROXY_CLIENT,
+                                        .action = FA_PROXY_STALL,
+                                        .type = 'B',
+                                        .text = "SELECT p.n, r.id", /* the scan of a line */
+                                        .times = 1,
+                                        .stall_ms = 2000};
+    const char *const gpu[] = {"gpu"};
+    struct fa_pair *pair = *state;
+    struct fa_proxy *proxy;
+    pthread_t thread;
+
+    fa_psql_need_engine();
+    proxy = fa_proxy_start(fa_psql_port(fa_psql_url()));
+    fa_psql_through(pair->a.url, fa_proxy_port(proxy), pair->b.url);
+    fa_pair_open(pair);
+    make_many_lanes(pair);
+    fa_t_submit(&pair->a, .type = "known", .name = "1", .resources = gpu, .resource_count = 1);
+    fa_proxy_add(proxy, &stall);
+    CHECK(pthread_create(&thread, NULL, claim_in_thread, &pair->b) == 0, "can't start a thread");
+    fa_t_wait_until(is_stalled, &pair->a, proxy, "the claim to stand still");
+    CHECK_OK(&pair->a, fa_t_resource_set(&pair->a, "gpu", 1));
+    for (int i = 0; i < 3; i++)
+        fa_t_submit(&pair->a, .type = "known", .name = "2", .resources = gpu, .resource_count = 1);
+    pthread_join(thread, NULL);
+    CHECK_OK(&pair->b, pair->b.op.code);
+    CHECK_INT(pair->b.op.tasks->count, 0);
+    CHECK_STR(claim(pair, 10), "1");
+    CHECK_INT(fa_t_in_use(&pair->a, "gpu"), 1);
+    fa_t_close(&pair->b);
+    fa_proxy_stop(proxy);
 }
 
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fa_pair_set_up, fa_pair_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_guesses__paused_since),        TEST(test_guesses__limited_since),
-        TEST(test_guesses__better_lane_since),   TEST(test_guesses__touched_tasks),
-        TEST(test_guesses__tasks_of_other_days), TEST(test_guesses__other_types_stay),
-        TEST(test_guesses__paused_meanwhile),    TEST(test_guesses__paused_meanwhile_in_many_lanes),
+        TEST(test_guesses__paused_since),
+        TEST(test_guesses__limited_since),
+        TEST(test_guesses__better_lane_since),
+        TEST(test_guesses__touched_tasks),
+        TEST(test_guesses__tasks_of_other_days),
+        TEST(test_guesses__other_types_stay),
+        TEST(test_guesses__paused_meanwhile),
+        TEST(test_guesses__paused_meanwhile_in_many_lanes),
+        TEST(test_guesses__limited_meanwhile_in_many_lanes),
     };
 
     if (argc > 1)
