@@ -107,14 +107,12 @@ def test_what_is_no_request(place):
                          (b"GET / HTTQ/1.1\r\nHost: localhost\r\n\r\n", 400),
                          (b"GET / HTTP/1.1\r\n\r\n", 400),
                          (b"GET / HTTP/1.1\r\nHost: localhost\r\nno colon\r\n\r\n", 400),
-                         (post + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400)):
+                         (post + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400),
+                         (post + b"Content-Length: x\r\n\r\n", 400),
+                         (post + b"Content-Length: -5\r\n\r\nhello", 400)):
         refused(server.raw(data, timeout=20), status)
-    # The library sends the head of this answer twice.
-    for length, status, code in ((b"x", 400, b"invalid_request"),
-                                 (b"99999999999999999999999", 413, b"payload_too_large")):
-        data = server.raw(post + b"Content-Length: " + length + b"\r\n\r\n", timeout=20)
-        equal(set(statuses(data)), {status}, data)
-        is_true(data.endswith(b'"code":"' + code + b'"}'), data)
+    refused(server.raw(post + b"Content-Length: 99999999999999999999999\r\n\r\n", timeout=20), 413,
+            "payload_too_large")
     is_true('route="none",code="505"' in server("GET", "./metrics").body.decode())
     # The connection before it was good for other requests.
     data = server.raw(request("GET", "/healthz") + b"GET / HTTP/9.9\r\n\r\n", timeout=20)
