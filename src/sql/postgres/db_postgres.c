@@ -534,9 +534,16 @@ static bool is_change(enum fa_sql sql)
     return strncmp(text, "UPDATE ", 7) == 0;
 }
 
+/* The server waits for us within the transaction since its answer to a sync. It stops counting when
+ * it has a whole message, so a short one goes before those that may be large. Anywhere else that
+ * would make it answer each statement by itself, and wake us for each. */
+static bool end_wait(struct pg *pg)
+{
+    return pg->sent_count > 0 || PQsendFlushRequest(pg->conn);
+}
+
 /* With a sync and not just a flush: only then does the server know that it waits for us within a
- * transaction, and ends it when we don't come back (idle_in_transaction_session_timeout). It stops
- * waiting when it has a whole message, so a short one goes before those that may be large. */
+ * transaction, and ends it when we don't come back (idle_in_transaction_session_timeout). */
 static enum faina_code pg_run_all(struct fa_db *db, const struct fa_db_call *calls, size_t count,
                                   struct faina_error *err)
 {
@@ -546,7 +553,7 @@ static enum faina_code pg_run_all(struct fa_db *db, const struct fa_db_call *cal
 
     if (pg->conn == NULL || !pg->in_transaction)
         return fa_error_set(err, FAINA_INTERNAL, "a statement outside a transaction");
-    if (!PQsendFlushRequest(pg->conn) ||
+    if (!end_wait(pg) ||
         (db->is_patient && !pg->has_time && !send_plain(pg, PATIENT_SETTINGS, SENT_PLAIN)))
         return lose(pg, err);
     pg->has_time |= db->is_patient;
