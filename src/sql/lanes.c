@@ -31,6 +31,8 @@ struct fa_lanes {
     struct fa_lane *dirty;
     bool has_changed; /* resources, to be written */
     bool has_unknown; /* resources, that only a lane has named */
+    bool names_any;   /* resources: some lane does */
+    bool has_limits;  /* they were read by the last refresh */
 };
 
 static uint64_t hash_text(uint64_t hash, const char *text)
@@ -190,6 +192,7 @@ static void link_resources(struct fa_lanes *lanes, struct fa_lane *lane)
     lane->resource_count = fa_json_count(names);
     if (lane->resource_count == 0)
         return;
+    lanes->names_any = true;
     lane->resources = fa_alloc_zero(lane->resource_count, sizeof(struct fa_resource *));
     lane->resource_names = fa_alloc_zero(lane->resource_count, sizeof(char *));
     for (size_t i = 0; fa_json_next(&it, NULL, &value); i++) {
@@ -560,6 +563,16 @@ bool fa_lanes_are_few(const struct fa_lanes *lanes, bool is_worn)
     return lanes->count > 0 && lanes->count <= (is_worn ? LANES_FEW_WORN : LANES_FEW);
 }
 
+bool fa_lanes_have_limits(const struct fa_lanes *lanes)
+{
+    return lanes->has_limits;
+}
+
+bool fa_lanes_lack_limits(const struct fa_lanes *lanes)
+{
+    return lanes->names_any && !lanes->has_limits;
+}
+
 enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool is_worn,
                                  const struct fa_db_call *scans, size_t scan_count,
                                  struct faina_error *err)
@@ -579,7 +592,9 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool 
     for (; count < scan_count; count++)
         calls[count] = scans[count];
     calls[count++] = fa_db_call_one(FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load);
-    calls[count++] = fa_db_call_one(FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load);
+    lanes->has_limits = scan_count == 0 || lanes->names_any;
+    if (lanes->has_limits)
+        calls[count++] = fa_db_call_one(FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load);
     calls[count++] = is_few ? ask_new_lanes(lanes, &after, &load)
                             : fa_db_call_one(FA_SQL_READY_LANES, NULL, 0, fa_keys_sink, &ready);
     code = fa_db_run_all(db, calls, count, err);
@@ -591,6 +606,11 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool 
         code = fa_lanes_read(lanes, db, ready.keys[i], &lane, err);
         if (code == FAINA_OK)
             lane->may_have_ready = true;
+    }
+    if (code == FAINA_OK &&
+        fa_lanes_lack_limits(lanes)) { /* a new lane is the first to need them */
+        lanes->has_limits = true;
+        code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load, err);
     }
     for (size_t i = 0; is_few && i < lanes->count; i++)
         lanes->lanes[i]->may_have_ready = true;

@@ -76,10 +76,14 @@ FA_MUST_CHECK enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db
 
 /* Reads what others may have changed: pauses, limits, and which lanes have tasks in line (L4).
  * Where lines are worn (fronts.h), and where lanes are few, the last is guessed rather than asked.
- * The calls `scans` are run first, with the same question (L5). */
+ * The calls `scans` are run first, with the same question (L5); then limits are only read when
+ * some lane names a resource. */
 FA_MUST_CHECK enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db,
                                                bool is_worn, const struct fa_db_call *scans,
                                                size_t scan_count, struct faina_error *err);
+/* Whether the last refresh has read the limits; and whether it has not, and a lane needs them. */
+bool fa_lanes_have_limits(const struct fa_lanes *lanes);
+bool fa_lanes_lack_limits(const struct fa_lanes *lanes);
 /* Reads lines, and what has been paused, or limited at all, since the refresh (L5). */
 FA_MUST_CHECK enum faina_code fa_lanes_scan(struct fa_lanes *lanes, struct fa_db *db,
                                             const struct fa_db_call *scans, size_t scan_count,

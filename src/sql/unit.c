@@ -391,18 +391,17 @@ enum faina_code fa_unit_expect(struct fa_unit *unit, const int64_t *keys, size_t
 
 bool fa_unit_should_share(const struct fa_unit *unit)
 {
-    return unit->source.db->is_shared && unit->share_epoch != unit->epoch;
+    return unit->source.db->is_shared &&
+           (unit->share_epoch != unit->epoch || fa_lanes_lack_limits(unit->source.lanes));
 }
 
 enum faina_code fa_unit_share_and_scan(struct fa_unit *unit, const struct fa_db_call *scans,
                                        size_t count, struct faina_error *err)
 {
-    enum faina_code code;
+    enum faina_code code = fa_unit_flush(unit, err);
 
-    if (!fa_unit_should_share(unit))
-        return FAINA_OK;
+    assert(unit->source.db->is_shared);
     unit->share_epoch = unit->epoch;
-    code = fa_unit_flush(unit, err);
     if (code == FAINA_OK)
         code = fa_lanes_refresh(unit->source.lanes, unit->source.db, unit->fronts.is_worn, scans,
                                 count, err);
@@ -413,6 +412,9 @@ enum faina_code fa_unit_share_and_scan(struct fa_unit *unit, const struct fa_db_
 
 enum faina_code fa_unit_share(struct fa_unit *unit, struct faina_error *err)
 {
+    if (!fa_unit_should_share(unit) &&
+        (!unit->source.db->is_shared || fa_lanes_have_limits(unit->source.lanes)))
+        return FAINA_OK;
     return fa_unit_share_and_scan(unit, NULL, 0, err);
 }
 

@@ -141,7 +141,7 @@ FA_MUST_CHECK enum faina_code fa_unit_look_up(struct fa_unit *unit, const int64_
                                               size_t count, bool payload, struct faina_error *err);
 /* Where the store is shared: from now on in this transaction the lanes are as others left them. */
 FA_MUST_CHECK enum faina_code fa_unit_share(struct fa_unit *unit, struct faina_error *err);
-/* Whether that has something to do; and the same with lines to read (fa_lanes_refresh). */
+/* Whether a claim has to; and how it does, with lines to read (fa_lanes_refresh). */
 bool fa_unit_should_share(const struct fa_unit *unit);
 FA_MUST_CHECK enum faina_code fa_unit_share_and_scan(struct fa_unit *unit,
                                                      const struct fa_db_call *scans, size_t count,

@@ -58,6 +58,71 @@ static void test_guesses__limited_since(void **state)
     CHECK_STR(claim(pair, 10), "later later");
 }
 
+/* Node b has seen a resource without a limit, and no lane that names it. */
+static void open_with_resource(struct fa_pair *pair, const char *name)
+{
+    fa_pair_open(pair);
+    CHECK_OK(&pair->b, fa_t_resource_set(&pair->b, name, 5));
+    CHECK_OK(&pair->b, fa_t_resource_remove(&pair->b, name));
+    CHECK_STR(claim(pair, 10), "");
+    CHECK_OK(&pair->a, fa_t_resource_set(&pair->a, name, 1));
+}
+
+/* Limits are not read as long as no lane needs them. Then they are. */
+static void test_guesses__limited_before_the_first_lane(void **state)
+{
+    struct fa_pair *pair = *state;
+    const char *const gpu[] = {"gpu"};
+
+    open_with_resource(pair, "gpu");
+    for (int i = 0; i < 2; i++)
+        fa_t_submit(&pair->a, .type = "known", .name = i == 0 ? "first" : "later", .resources = gpu,
+                    .resource_count = 1);
+    CHECK_STR(claim(pair, 10), "first");
+    CHECK_STR(claim(pair, 10), "");
+}
+
+/* The same when the lane is made by node b itself, between two claims of one transaction. */
+static void test_guesses__limited_before_a_lane_of_its_own(void **state)
+{
+    struct fa_pair *pair = *state;
+    const char *const gpu[] = {"gpu"};
+    const struct faina_claim claim = {.worker_id = "w", .limit = 10};
+    const struct faina_submit submit = {.type = "known", .resources = gpu, .resource_count = 1};
+    struct fa_arena arena = {0};
+    struct fa_op ops[] = {{.kind = FA_OP_CLAIM_NEXT, .claim = &claim, .arena = &arena},
+                          {.kind = FA_OP_SUBMIT, .submit = &submit, .arena = &arena},
+                          {.kind = FA_OP_SUBMIT, .submit = &submit, .arena = &arena},
+                          {.kind = FA_OP_CLAIM_NEXT, .claim = &claim, .arena = &arena}};
+
+    open_with_resource(pair, "gpu");
+    fa_service_run(pair->b.svc, ops, FA_COUNT(ops));
+    for (size_t i = 0; i < FA_COUNT(ops); i++)
+        CHECK_INT(ops[i].code, FAINA_OK);
+    CHECK_INT(ops[0].tasks->count, 0);
+    CHECK_INT(ops[3].tasks->count, 1);
+    CHECK_INT(fa_t_in_use(&pair->a, "gpu"), 1);
+    fa_arena_finish(&arena);
+}
+
+/* A claim that has read no limits is no reason to know none. */
+static void test_guesses__removed_behind_a_claim(void **state)
+{
+    struct fa_pair *pair = *state;
+    const struct faina_claim claim = {.worker_id = "w", .limit = 10};
+    struct fa_arena arena = {0};
+    struct fa_op ops[] = {
+        {.kind = FA_OP_CLAIM_NEXT, .claim = &claim, .arena = &arena},
+        {.kind = FA_OP_RESOURCE_REMOVE, .resource = {.name = "disk"}, .arena = &arena}};
+
+    open_with_lane(pair, NULL, 0);
+    CHECK_OK(&pair->a, fa_t_resource_set(&pair->a, "disk", 3));
+    fa_service_run(pair->b.svc, ops, FA_COUNT(ops));
+    CHECK_INT(ops[0].code, FAINA_OK);
+    CHECK_INT(ops[1].code, FAINA_OK);
+    fa_arena_finish(&arena);
+}
+
 static void test_guesses__better_lane_since(void **state)
 {
     struct fa_pair *pair = *state;
@@ -160,6 +225,16 @@ static bool is_held_up(struct fa_t *t, void *watch)
                               " AND relation = 'resource'::regclass") > 0;
 }
 
+/* Node b knows of a lane that names a resource, and so reads limits with each claim. */
+static void open_with_limits(struct fa_pair *pair)
+{
+    const char *const disk[] = {"disk"};
+
+    open_with_lane(pair, NULL, 0);
+    fa_t_submit(&pair->a, .type = "known", .name = "large", .resources = disk, .resource_count = 1);
+    CHECK_STR(claim(pair, 10), "large");
+}
+
 /* Node b's claim stands still while it reads the limits. Before that it has read whatever it reads
  * first; what node a commits meanwhile it may see in the rest. */
 static const char *claim_beside(struct fa_pair *pair, void (*change)(struct fa_pair *pair))
@@ -189,7 +264,7 @@ static void test_guesses__paused_meanwhile(void **state)
 {
     struct fa_pair *pair = *state;
 
-    open_with_lane(pair, NULL, 0);
+    open_with_limits(pair);
     CHECK_STR(claim_beside(pair, pause_and_submit), "");
     CHECK_OK(&pair->a, fa_t_resume(&pair->a, "default", "known"));
     CHECK_STR(claim(pair, 10), "second");
@@ -213,7 +288,7 @@ static void test_guesses__paused_meanwhile_in_many_lanes(void **state)
 {
     struct fa_pair *pair = *state;
 
-    open_with_lane(pair, NULL, 0);
+    open_with_limits(pair);
     make_many_lanes(pair);
     CHECK_STR(claim_beside(pair, pause_and_submit), "");
     CHECK_OK(&pair->a, fa_t_resume(&pair->a, "default", "known"));
@@ -267,6 +342,9 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_guesses__paused_since),
         TEST(test_guesses__limited_since),
+        TEST(test_guesses__limited_before_the_first_lane),
+        TEST(test_guesses__limited_before_a_lane_of_its_own),
+        TEST(test_guesses__removed_behind_a_claim),
         TEST(test_guesses__better_lane_since),
         TEST(test_guesses__touched_tasks),
         TEST(test_guesses__tasks_of_other_days),
