@@ -359,14 +359,15 @@ static bool send_plain(struct pg *pg, const char *text, int what)
     return true;
 }
 
-/* How transactions begin and end. Each is its own name where statements are prepared. */
-static const char begin_writing[] = FA_PG_BEGIN;
+/* How transactions begin and end. Each is its own name where statements are prepared. A session of
+ * ours has the writers' level by itself: naming it takes the server as long as a small statement. */
+static const char begin_here[] = "BEGIN", begin_writing[] = FA_PG_BEGIN;
 static const char begin_reading[] = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 static const char commit[] = "COMMIT", roll_back[] = "ROLLBACK";
 
 static bool prepare_bounds(struct pg *pg)
 {
-    const char *const texts[] = {begin_writing, begin_reading, commit, roll_back};
+    const char *const texts[] = {begin_here, begin_reading, commit, roll_back};
     bool is_good = true;
 
     for (size_t i = 0; is_good && !pg->target->is_pooled && i < FA_COUNT(texts); i++) {
@@ -499,6 +500,7 @@ static bool send_settings(struct pg *pg)
 static enum faina_code pg_begin(struct fa_db *db, bool for_writing, struct faina_error *err)
 {
     struct pg *pg = downcast(db);
+    const char *begin = pg->target->is_pooled ? begin_writing : begin_here;
     enum faina_code code;
 
     assert(!pg->in_transaction);
@@ -516,8 +518,7 @@ static enum faina_code pg_begin(struct fa_db *db, bool for_writing, struct faina
     if (!PQenterPipelineMode(pg->conn))
         return lose(pg, err);
     pg->in_pipeline = pg->in_transaction = true;
-    if (!send_bound(pg, for_writing ? begin_writing : begin_reading, SENT_PLAIN) ||
-        !send_settings(pg))
+    if (!send_bound(pg, for_writing ? begin : begin_reading, SENT_PLAIN) || !send_settings(pg))
         return lose(pg, err);
     return FAINA_OK;
 }
@@ -630,7 +631,7 @@ static bool send_proof(struct pg *pg)
             return false;
         note_sent(pg, (struct sent){.what = SENT_PROOF_PREPARE});
     }
-    if (!fa_pg_proof_send(&pg->proof, pg->conn, !is_pooled))
+    if (!fa_pg_proof_send(&pg->proof, pg->conn, !is_pooled, fa_pg_now(pg->target)))
         return false;
     note_sent(pg, (struct sent){.what = SENT_PROOF});
     pg->has_proof = true;

@@ -25,19 +25,20 @@ void fa_pg_proof_init(struct fa_pg_proof *proof)
 
 bool fa_pg_proof_prepare(PGconn *conn)
 {
-    return PQsendPrepare(conn, PREPARED, fa_sql_postgres(FA_SQL_PROOF_PUT, NULL), 3, NULL);
+    return PQsendPrepare(conn, PREPARED, fa_sql_postgres(FA_SQL_PROOF_PUT, NULL), 4, NULL);
 }
 
-bool fa_pg_proof_send(struct fa_pg_proof *proof, PGconn *conn, bool is_prepared)
+bool fa_pg_proof_send(struct fa_pg_proof *proof, PGconn *conn, bool is_prepared, int64_t now_us)
 {
-    char number[24], before[24];
-    const char *params[3] = {proof->writer, number, before};
+    char number[24], before[24], now[24];
+    const char *params[4] = {proof->writer, number, before, now};
 
     snprintf(number, sizeof(number), "%lld", (long long)proof->number + 1);
     snprintf(before, sizeof(before), "%lld", (long long)proof->number);
+    snprintf(now, sizeof(now), "%lld", (long long)now_us);
     if (is_prepared)
-        return PQsendQueryPrepared(conn, PREPARED, 3, params, NULL, NULL, 0);
-    return PQsendQueryParams(conn, fa_sql_postgres(FA_SQL_PROOF_PUT, NULL), 3, NULL, params, NULL,
+        return PQsendQueryPrepared(conn, PREPARED, 4, params, NULL, NULL, 0);
+    return PQsendQueryParams(conn, fa_sql_postgres(FA_SQL_PROOF_PUT, NULL), 4, NULL, params, NULL,
                              NULL, 0);
 }
 

@@ -20,7 +20,7 @@ struct fa_pg_proof {
 /* A new name, and a row that isn't there yet. */
 void fa_pg_proof_init(struct fa_pg_proof *proof);
 /* Sends the statement that notes the transaction's number: the last one before its commit. */
-bool fa_pg_proof_send(struct fa_pg_proof *proof, PGconn *conn, bool is_prepared);
+bool fa_pg_proof_send(struct fa_pg_proof *proof, PGconn *conn, bool is_prepared, int64_t now_us);
 /* Sends its preparation. */
 bool fa_pg_proof_prepare(PGconn *conn);
 /*

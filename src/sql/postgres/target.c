@@ -147,7 +147,6 @@ static const struct setting writer_settings[] = {
     {"enable_material", "off"},
     {"enable_bitmapscan", "off"},
     {"enable_memoize", "off"},
-    {"default_transaction_isolation", "read committed"},
     {NULL, NULL},
 };
 static const struct setting reader_settings[] = {
@@ -157,7 +156,6 @@ static const struct setting reader_settings[] = {
     {"idle_session_timeout", "0"},
     {"standard_conforming_strings", "on"},
     {"jit", "off"},
-    {"default_transaction_isolation", "repeatable read"},
     {NULL, NULL},
 };
 static const struct setting herald_settings[] = {
@@ -167,7 +165,6 @@ static const struct setting herald_settings[] = {
     {"idle_session_timeout", "0"},
     {"standard_conforming_strings", "on"},
     {"jit", "off"},
-    {"default_transaction_isolation", "read committed"},
     {NULL, NULL},
 };
 static const struct setting *const settings[FA_PG_ROLE_COUNT] = {
@@ -187,7 +184,8 @@ static void add_option(struct fa_buf *out, const char *name, const char *value)
     }
 }
 
-/* The role's settings, then what the URL or the environment says, and the schema last. */
+/* The role's settings, then what the URL or the environment says, and last what nobody but us may
+ * say: how a transaction that doesn't name its level runs, and the schema. */
 static const char *session_options(struct fa_pg_target *target, enum fa_pg_role role,
                                    struct fa_arena *arena)
 {
@@ -201,6 +199,7 @@ static const char *session_options(struct fa_pg_target *target, enum fa_pg_role 
     for (const struct setting *setting = settings[role]; setting->name != NULL; setting++)
         add_option(&options, setting->name, setting->value);
     fa_buf_printf(&options, " %s", given != NULL ? given : "");
+    add_option(&options, "default_transaction_isolation", "read committed");
     add_option(&options, "search_path", fa_arena_printf(arena, "\"%s\"", target->schema));
     text = fa_arena_copy(arena, options.ptr, options.len);
     fa_buf_finish(&options);
