@@ -360,7 +360,7 @@ static bool send_plain(struct pg *pg, const char *text, int what)
 }
 
 /* How transactions begin and end. Each is its own name where statements are prepared. A session of
- * ours has the writers' level by itself: naming it takes the server as long as a small statement. */
+ * ours has the writers' level by itself: to name it takes as long as a small statement. */
 static const char begin_here[] = "BEGIN", begin_writing[] = FA_PG_BEGIN;
 static const char begin_reading[] = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 static const char commit[] = "COMMIT", roll_back[] = "ROLLBACK";
