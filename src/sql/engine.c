@@ -398,9 +398,9 @@ static void engine_close(struct fa_service *service)
     struct fa_engine *engine = downcast(service);
 
     fa_fleet_leave(engine->fleet);
+    fa_readers_destroy(engine->readers); /* the last connection moves the log, if it may */
     for (size_t i = 0; i < engine->writer_count; i++)
         fa_writer_close(&engine->writers[i]);
-    fa_readers_destroy(engine->readers);
     fa_waiters_destroy(engine->waiters);
     fa_standing_destroy(engine->standing);
     engine->store->ops->close(engine->store);

@@ -13,6 +13,7 @@
 struct shim_file {
     sqlite3_file base;
     sqlite3_file *real; /* right behind this struct */
+    bool is_main;
 };
 
 /* SQLite knows one default file layer per process, so there is one of these. */
@@ -86,9 +87,12 @@ static int shim_truncate(sqlite3_file *file, sqlite3_int64 size)
  * thousands of rounds affordable. */
 static int shim_sync(sqlite3_file *file, int flags)
 {
-    (void)file;
+    bool is_main = ((struct shim_file *)file)->is_main;
+
     (void)flags;
-    return strikes(FA_SHIM_SYNC) ? shim.fault.code : SQLITE_OK;
+    if (strikes(FA_SHIM_SYNC) || (is_main && strikes(FA_SHIM_SYNC_MAIN)))
+        return shim.fault.code;
+    return SQLITE_OK;
 }
 
 static int shim_size(sqlite3_file *file, sqlite3_int64 *size)
@@ -203,6 +207,7 @@ static int shim_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int
 
     (void)vfs;
     mine->base.pMethods = NULL;
+    mine->is_main = flags & SQLITE_OPEN_MAIN_DB;
     mine->real = (sqlite3_file *)(mine + 1);
     memset(mine->real, 0, (size_t)shim.real->szOsFile);
     if (strikes(FA_SHIM_OPEN))

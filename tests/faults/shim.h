@@ -19,7 +19,8 @@ enum fa_shim_call {
     FA_SHIM_SYNC,
     FA_SHIM_TRUNCATE,
     FA_SHIM_DELETE,
-    FA_SHIM_SHM, /* mapping the shared memory of the log */
+    FA_SHIM_SHM,       /* mapping the shared memory of the log */
+    FA_SHIM_SYNC_MAIN, /* flushing the database itself; counts as FA_SHIM_SYNC too */
     FA_SHIM_CALL_COUNT
 };
 

@@ -33,8 +33,8 @@ struct round {
 
 static void describe(const struct round *round, char out[128])
 {
-    static const char *const names[FA_SHIM_CALL_COUNT] = {"open",     "read",   "write", "sync",
-                                                          "truncate", "delete", "shm"};
+    static const char *const names[FA_SHIM_CALL_COUNT] = {
+        "open", "read", "write", "sync", "truncate", "delete", "shm", "sync of the database"};
 
     snprintf(out, 128, "%s %ld%s fails with %d%s", names[round->fault.call], round->fault.nth,
              round->fault.goes_on ? " and all after it" : "", round->fault.code,

@@ -8,6 +8,7 @@
 
 #include "generated/sqlite_migrations.h"
 #include "sql/sqlite/log_file.h"
+#include "sql/sqlite/mover.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,6 +19,8 @@
 #define APPLICATION_ID 0x4661696e            /* "Fain", in the header of the file */
 #define CHECKPOINT_PAGES 20000               /* measured: twice the inserts of SQLite's 1,000 */
 #define LOG_PAGES_MAX (2 * CHECKPOINT_PAGES) /* longer: readers have to pause for a moment */
+#define BESIDE_PAGES_MAX 10000               /* written beside a move; then the writer waits */
+#define REST_PAGES_MAX 1000                  /* what the writer moves by itself; measured: 6 ms */
 #define BUSY_MS 5000
 #define WIDE 8 /* rows that one statement inserts; measured: more gain little */
 
@@ -34,6 +37,10 @@ struct db_sqlite {
     char *path;                      /* NULL: in memory */
     int log_pages;                   /* in the write-ahead log, as of the last commit */
     int try_at;                      /* the next checkpoint is tried at this length */
+    struct fa_mover *mover;          /* NULL: not needed yet, or not to be had */
+    bool is_moving;                  /* it was set to work, and its end not yet seen */
+    int moving_since, moving_pages;  /* the log's length then; and for the last of several moves */
+    bool is_lost;                    /* M3 */
     sqlite3_stmt *begin[2], *commit; /* for reading, for writing */
     struct kept kept[FA_SQL_COUNT];
     struct kept wide[FA_SQL_COUNT]; /* WIDE rows at once, for those that insert */
@@ -300,8 +307,14 @@ static enum faina_code sqlite_run(struct fa_db *base, const struct fa_db_call *c
 static enum faina_code sqlite_begin(struct fa_db *base, bool for_writing, struct faina_error *err)
 {
     struct db_sqlite *db = downcast(base);
-    int rc = exec_kept(db, &db->begin[for_writing], for_writing ? "BEGIN IMMEDIATE" : "BEGIN");
+    int rc;
 
+    if (for_writing && db->is_lost)
+        return fa_error_set(err, FAINA_UNAVAILABLE,
+                            "%s: the disk failed while the log was moved into the file; everything "
+                            "is in the log: close the file and open it again",
+                            db->path);
+    rc = exec_kept(db, &db->begin[for_writing], for_writing ? "BEGIN IMMEDIATE" : "BEGIN");
     return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, "beginning a transaction", err);
 }
 
@@ -344,18 +357,64 @@ static enum faina_code sqlite_script(struct fa_db *base, const char *text, struc
     return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, "changing the schema", err);
 }
 
+/* M2: the log is longer than what was moved of it. False: there is no mover to be had. */
+static bool begin_move(struct db_sqlite *db)
+{
+    if (db->mover == NULL)
+        db->mover = fa_mover_start(db->path);
+    if (db->mover == NULL)
+        return false;
+    db->moving_pages = db->log_pages;
+    db->is_moving = true;
+    fa_mover_begin(db->mover);
+    return true;
+}
+
+/* Much was written beside the mover since it was first set to work. */
+static bool is_behind(const struct db_sqlite *db)
+{
+    return db->log_pages >= db->moving_since + BESIDE_PAGES_MAX;
+}
+
+/* Waits for the end of a move. True: the rest is for the writer. */
+static bool end_move(struct db_sqlite *db)
+{
+    struct fa_moved moved = fa_mover_wait(db->mover);
+
+    db->is_moving = false;
+    db->is_lost = moved.is_lost;
+    if (moved.is_lost || db->log_pages < db->moving_pages) /* it has started anew by itself */
+        return false;
+    if (moved.pages < db->moving_pages || is_behind(db) || /* or readers keep it from moving more */
+        db->log_pages - moved.pages <= REST_PAGES_MAX)
+        return true;
+    return !begin_move(db);
+}
+
 /*
  * A passive checkpoint moves what no reader still needs, and waits for nobody. When the whole log
- * was moved and no reader uses it, the next commit starts it anew. Readers that always overlap
- * would keep that from ever happening, so beyond a length we ask for a moment without them.
+ * was moved and no reader uses it, the next commit starts it anew. So a mover does most of it
+ * beside the writer, again until little is left, and the writer does the rest. When it can't keep
+ * up, the writer waits for it.
+ *
+ * Readers that always overlap would keep the log from ever starting anew, so beyond a length we ask
+ * for a moment without them.
  */
 static bool sqlite_tend(struct fa_db *base, bool is_quiet)
 {
     struct db_sqlite *db = downcast(base);
     int mode = is_quiet ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
 
-    if (db->log_pages < db->try_at && !is_quiet)
+    if (db->is_lost)
         return false;
+    if (db->is_moving) {
+        if ((fa_mover_is_busy(db->mover) && !is_behind(db)) || !end_move(db))
+            return false;
+    } else if (!is_quiet) {
+        db->moving_since = db->log_pages;
+        if (db->log_pages < db->try_at || begin_move(db))
+            return false;
+    }
     sqlite3_wal_checkpoint_v2(db->handle, NULL, mode, NULL, NULL);
     db->try_at = db->log_pages + CHECKPOINT_PAGES;
     return !is_quiet && db->log_pages >= LOG_PAGES_MAX;
@@ -391,6 +450,8 @@ static void sqlite_close(struct fa_db *base)
 {
     struct db_sqlite *db = downcast(base);
 
+    if (fa_mover_stop(db->mover) && db->handle != NULL)
+        sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     for (int i = 0; i < FA_SQL_COUNT; i++) {
         sqlite3_finalize(db->kept[i].stmt);
         sqlite3_finalize(db->wide[i].stmt);

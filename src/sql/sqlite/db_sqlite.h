@@ -1,9 +1,9 @@
 /*
  * db_sqlite.h - db.h over SQLite.
  *
- * A file has one writing connection, which is also the only one that checkpoints (SQLite 3.40 can
- * corrupt a log that two connections write and checkpoint at once), and any number of reading
- * ones, which never wait for it. A memory store has one connection for both.
+ * A file has one writing connection and any number of reading ones, which never wait for it. The
+ * writing one also moves the log into the file, with the help of a mover (mover.h) when it is long;
+ * nobody else does. A memory store has one connection for all.
  */
 #ifndef FA_DB_SQLITE_H
 #define FA_DB_SQLITE_H
