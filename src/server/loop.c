@@ -112,7 +112,7 @@ void fa_loop_run(struct fa_loop *loop, struct fa_request *req)
     begin_wait(loop, req);
     if (loop->places > FA_LOOP_PLACES)
         suspend(loop, req);
-    if (loop->held_count == FA_LOOP_HELD_MAX)
+    if (loop->held_count == FA_LOOP_HELD_MAX || req->posted.count >= FA_LOOP_LARGE)
         hand_in(loop);
 }
 

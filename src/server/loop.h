@@ -7,7 +7,8 @@
  * costs as much as reading a request; waiting in place costs a call now and then.
  *
  * What is read in one turn of the library is handed in together at its end, and comes back
- * together: a transaction costs much, and one task more in it little.
+ * together: a transaction costs much, and one task more in it little. Only a large request is
+ * handed in when it was read: the writer has enough to do with it while the next one is read.
  *
  *   L1  Only this thread calls the library, except for what wakes a stream.
  *   L2  What is done is seen before the thread sleeps, or wakes it.
@@ -30,6 +31,7 @@ struct MHD_Daemon;
 #define FA_LOOP_PLACES 256
 #define FA_LOOP_PLACE_MS 50
 #define FA_LOOP_HELD_MAX 16 /* handed in at once: more would let the writer wait */
+#define FA_LOOP_LARGE 100   /* so does a request with so many operations by itself */
 
 struct fa_loop {
     struct MHD_Daemon *daemon;

@@ -236,6 +236,7 @@ static void run_batch(struct fa_request *req, struct batch *batch, size_t op_cou
 {
     req->data = batch;
     req->posted.count = op_count;
+    fa_service_check(req->server->service, req->posted.ops, op_count);
     if (op_count > 0)
         fa_request_run(req, after_batch);
     else

@@ -539,6 +539,18 @@ static size_t take_group(struct fa_post *post, struct fa_posted_link *group)
     return ops + take_claims(post, group);
 }
 
+/* With a thousand of them, the texts of errors that there are none of would be most of the work. */
+static void copy_ops(struct fa_op *to, const struct fa_op *from, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&to[i], &from[i], offsetof(struct fa_op, error));
+        if (from[i].code != FAINA_OK)
+            to[i].error = from[i].error;
+        else
+            fa_error_clear(&to[i].error);
+    }
+}
+
 static void run_group(struct fa_post *post, struct fa_posted_link *group, size_t count)
 {
     struct fa_posted *posted = ring_peek(group);
@@ -555,7 +567,7 @@ static void run_group(struct fa_post *post, struct fa_posted_link *group, size_t
     }
     for (struct fa_posted_link *at = group->next; at != group; at = at->next) {
         posted = from_link(at);
-        memcpy(post->ops + n, posted->ops, posted->count * sizeof(*post->ops));
+        copy_ops(post->ops + n, posted->ops, posted->count);
         n += posted->count;
     }
     assert(n == count);
@@ -563,7 +575,7 @@ static void run_group(struct fa_post *post, struct fa_posted_link *group, size_t
     n = 0;
     for (struct fa_posted_link *at = group->next; at != group; at = at->next) {
         posted = from_link(at);
-        memcpy(posted->ops, post->ops + n, posted->count * sizeof(*post->ops));
+        copy_ops(posted->ops, post->ops + n, posted->count);
         n += posted->count;
     }
 }

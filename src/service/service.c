@@ -621,6 +621,22 @@ static void finish_op(struct fa_op *op)
     }
 }
 
+static void check(const struct fa_service *service, struct fa_op *op)
+{
+    assert(op->kind < FA_OP_COUNT);
+    assert(op->arena);
+    fa_error_clear(&op->error);
+    op->code = check_op(service, op, &op->error);
+}
+
+void fa_service_check(const struct fa_service *service, struct fa_op *ops, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        check(service, &ops[i]);
+        ops[i].is_checked = true;
+    }
+}
+
 static void run_all(struct fa_service *service, struct fa_op *ops, size_t count)
 {
     size_t good = 0;
@@ -628,10 +644,9 @@ static void run_all(struct fa_service *service, struct fa_op *ops, size_t count)
     assert(service);
     assert(ops || count == 0);
     for (size_t i = 0; i < count; i++) {
-        assert(ops[i].kind < FA_OP_COUNT);
-        assert(ops[i].arena);
-        fa_error_clear(&ops[i].error);
-        ops[i].code = check_op(service, &ops[i], &ops[i].error);
+        if (!ops[i].is_checked)
+            check(service, &ops[i]);
+        ops[i].is_checked = false;
         good += ops[i].code == FAINA_OK;
     }
     if (good == count && count > 0)

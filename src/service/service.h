@@ -249,6 +249,7 @@ struct fa_op {
     const struct fa_texts *reach;
     bool wants_task; /* a change answers with the whole task, not only with its id */
     bool is_poll;    /* CLAIM_NEXT: asked again, and nobody has said that there is work */
+    bool is_checked; /* fa_service_check was called, for the next run */
     /* fa_service_claim_wait: come back early once this is set and fa_service_wake was called. */
     const atomic_bool *give_up;
     union {
@@ -312,7 +313,6 @@ struct fa_op {
 
     /* The answer. */
     enum faina_code code;
-    struct faina_error error;
     struct fa_arena *arena;      /* the caller's: where the answer lives */
     char task_id[FAINA_ID_SIZE]; /* SUBMIT, CRON_RUN, and every change of one task */
     bool existing;               /* SUBMIT: the key was known */
@@ -343,6 +343,8 @@ struct fa_op {
     /* WORKFLOW_PUT: the definition as it was understood, and what is wrong with it. */
     const struct fa_workflow *checked;
     struct fa_mistakes *mistakes;
+
+    struct faina_error error; /* the last and largest: who copies operations copies it seldom */
 };
 
 /* What `faina doctor` and `faina db status` show. */
@@ -557,6 +559,9 @@ FA_MUST_CHECK enum faina_code fa_service_copy(const char *from, const char *to,
                                               struct faina_error *err);
 
 void fa_service_run(struct fa_service *service, struct fa_op *ops, size_t count);
+/* Does what fa_service_run begins with, ahead of it: in another thread than the one that everybody
+ * waits for. */
+void fa_service_check(const struct fa_service *service, struct fa_op *ops, size_t count);
 /* One operation; copies op->error to `err` and returns op->code. */
 enum faina_code fa_service_run_one(struct fa_service *service, struct fa_op *op,
                                    struct faina_error *err);
