@@ -49,8 +49,8 @@ static void *run_member(void *arg)
     }
 }
 
-static enum faina_code run_step(struct fa_bench_crew *crew, enum fa_bench_step step,
-                                int64_t *out_ns, struct faina_error *err)
+enum faina_code fa_bench_crew_step(struct fa_bench_crew *crew, enum fa_bench_step step,
+                                   int64_t *out_ns, struct faina_error *err)
 {
     int64_t start;
 
@@ -74,7 +74,7 @@ enum faina_code fa_bench_crew_round(struct fa_bench_crew *crew, int64_t out_ns[F
     enum faina_code code = FAINA_OK;
 
     for (int step = 0; code == FAINA_OK && step < FA_BENCH_STEPS; step++)
-        code = run_step(crew, (enum fa_bench_step)step, &out_ns[step], err);
+        code = fa_bench_crew_step(crew, (enum fa_bench_step)step, &out_ns[step], err);
     return code;
 }
 

@@ -69,6 +69,12 @@ enum faina_code fa_bench_engine_round(struct fa_bench_engine *engine,
     return fa_bench_crew_round(engine->crew, out_ns, err);
 }
 
+enum faina_code fa_bench_engine_submit(struct fa_bench_engine *engine, int64_t *out_ns,
+                                       struct faina_error *err)
+{
+    return fa_bench_crew_step(engine->crew, FA_BENCH_SUBMIT, out_ns, err);
+}
+
 /* The callers wait meanwhile, so one's driver may be borrowed. */
 enum faina_code fa_bench_engine_grow_log(struct fa_bench_engine *engine, struct faina_error *err)
 {

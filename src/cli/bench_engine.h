@@ -32,5 +32,8 @@ FA_MUST_CHECK enum faina_code fa_bench_engine_grow_log(struct fa_bench_engine *e
 FA_MUST_CHECK enum faina_code fa_bench_engine_round(struct fa_bench_engine *engine,
                                                     int64_t out_ns[FA_BENCH_STEPS],
                                                     struct faina_error *err);
+/* Only submits them. */
+FA_MUST_CHECK enum faina_code fa_bench_engine_submit(struct fa_bench_engine *engine,
+                                                     int64_t *out_ns, struct faina_error *err);
 
 #endif

@@ -149,15 +149,15 @@ static const char *batch_text(struct place *place)
     return copy;
 }
 
-/* Claims and completes what the round has submitted too; only its submits are compared. */
+/* About as long as a turn of the client, and the same work: as many checkpoints fall into both. */
 static enum faina_code engine_turn(struct fa_bench_engine *engine, int64_t tasks,
                                    struct fa_bench_rounds *out, struct faina_error *err)
 {
-    int64_t ns[FA_BENCH_STEPS];
-    enum faina_code code = fa_bench_engine_round(engine, ns, err);
+    int64_t ns;
+    enum faina_code code = fa_bench_engine_submit(engine, &ns, err);
 
     if (code == FAINA_OK && out)
-        fa_bench_rounds_add(out, (double)tasks * 1e9 / (double)ns[FA_BENCH_SUBMIT]);
+        fa_bench_rounds_add(out, (double)tasks * 1e9 / (double)ns);
     return code;
 }
 
@@ -170,7 +170,7 @@ static enum faina_code post_batches(struct place *place, struct faina_error *err
     const struct fa_bench_speed speed = {.subject = FA_BENCH_ENGINE,
                                          .callers = CALLERS,
                                          .batch = BATCH,
-                                         .tasks = CALLERS * BATCH * (bench->is_quick ? 1 : 8)};
+                                         .tasks = CALLERS * BATCH * (bench->is_quick ? 1 : 80)};
     struct fa_bench_rounds above = {0}, below = {0};
     struct fa_bench_engine *engine = NULL;
     struct fa_bench_load *load = NULL;
