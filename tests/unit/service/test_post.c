@@ -169,6 +169,37 @@ static void test_post__together_is_one_transaction(struct fa_t *t)
     fa_post_close(post);
 }
 
+/* Some are checked before they are posted, some are bad; each answer is its own. */
+static void test_post__what_was_checked_ahead(struct fa_t *t)
+{
+    enum { COUNT = 12 };
+    struct letter letters[COUNT];
+    struct fa_posted *posted[COUNT];
+    enum faina_code codes[COUNT];
+    struct fa_post *post = open_post(t);
+
+    for (size_t i = 0; i < COUNT; i++) {
+        letter_submit(&letters[i], i % 3 == 0 ? "a\nb" : "t");
+        posted[i] = &letters[i].posted;
+        if (i % 2 == 0)
+            fa_service_check(t->svc, &letters[i].op, 1);
+        CHECK_INT(letters[i].op.code, i % 6 == 0 ? FAINA_INVALID_TASK : FAINA_OK);
+    }
+    fa_post_many(post, posted, COUNT, codes);
+    for (size_t i = 0; i < COUNT; i++) {
+        const struct fa_op *op = &letters[i].op;
+
+        await(&letters[i]);
+        CHECK_INT(op->code, i % 3 == 0 ? FAINA_INVALID_TASK : FAINA_OK);
+        CHECK_INT(op->error.code, op->code);
+        CHECK_STR(op->error.field, i % 3 == 0 ? "type" : "");
+        CHECK_INT(op->task_id[0] == '\0', i % 3 == 0);
+        CHECK_TRUE(!op->is_checked); /* it counts for one run */
+        letter_finish(&letters[i]);
+    }
+    fa_post_close(post);
+}
+
 static void test_post__reads_and_work(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "t");
@@ -528,6 +559,7 @@ int main(int argc, char **argv)
     static const struct fa_t_case cases[] = {
         FA_T_CASE_LOCAL(test_post__many_ride_in_few_transactions),
         FA_T_CASE_LOCAL(test_post__together_is_one_transaction),
+        FA_T_CASE_LOCAL(test_post__what_was_checked_ahead),
         FA_T_CASE_LOCAL(test_post__reads_and_work),
         FA_T_CASE_LOCAL(test_post__what_is_queued_is_bounded),
         FA_T_CASE_LOCAL(test_post__a_claim_takes_what_is_there),
