@@ -119,6 +119,8 @@ FA_MUST_CHECK enum faina_code fa_listen_given(int fd, struct fa_listener_socket 
 struct fa_request *fa_request_create(struct fa_listener_socket *listener,
                                      struct MHD_Connection *connection, const char *target);
 void fa_request_destroy(struct fa_request *req);
+/* When every request is destroyed: what they have left to the next ones. */
+void fa_request_drop_spares(struct fa_loop *loop);
 /* An id that no other request has. Any thread. */
 void fa_request_make_id(struct fa_server *server, char out[FA_REQUEST_ID_SIZE]);
 /* The head is whole: finds the route and checks who asks. Answers when something is wrong. */

@@ -268,6 +268,7 @@ void fa_loop_stop(struct fa_loop *loop)
     while (atomic_load(&loop->tellers) > 0)
         sched_yield();
     MHD_stop_daemon(loop->daemon);
+    fa_request_drop_spares(loop);
     assert(loop->places == 0 && !atomic_load(&loop->done));
     if (loop->call_fd >= 0)
         close(loop->call_fd);

@@ -32,6 +32,7 @@ struct MHD_Daemon;
 #define FA_LOOP_PLACE_MS 50
 #define FA_LOOP_HELD_MAX 16 /* handed in at once: more would let the writer wait */
 #define FA_LOOP_LARGE 100   /* so does a request with so many operations by itself */
+#define FA_LOOP_SPARES 64   /* requests whose memory is kept for the next ones */
 
 struct fa_loop {
     struct MHD_Daemon *daemon;
@@ -48,6 +49,8 @@ struct fa_loop {
     size_t places;                            /* requests that wait in place */
     struct fa_posted *held[FA_LOOP_HELD_MAX]; /* until the end of the turn */
     size_t held_count;
+    struct fa_request *spares; /* linked by done_next */
+    size_t spare_count;
     bool has_moved;  /* somebody got on the last time: there may be more to do at once */
     int64_t turn_us; /* when it last began to work; monotonic */
 };

@@ -24,6 +24,7 @@
 #define ANSWER_SIZE_MAX ((size_t)1024 * 1024 * 1024)
 #define ANSWER_SIZE_USUAL 1000
 #define RETRY_AFTER_SECONDS "1"
+#define SPARE_SIZE_MAX ((ptrdiff_t)16 * 1024)
 
 /* ------------------------------------------------------------------------------------------
  * Life
@@ -37,10 +38,51 @@ void fa_request_make_id(struct fa_server *server, char out[FA_REQUEST_ID_SIZE])
              (unsigned long long)(server->id_seed & 0xffffffffu), count);
 }
 
+/* A request leaves its struct and its arena to one that comes later: with many on their way, both
+ * are more than malloc keeps at hand. */
+static struct fa_request *take_spare(struct fa_loop *loop)
+{
+    struct fa_request *req = loop->spares;
+    struct fa_arena arena;
+
+    if (!req)
+        return fa_alloc_zero(1, sizeof(*req));
+    loop->spares = req->done_next;
+    loop->spare_count--;
+    arena = req->arena;
+    memset(req, 0, sizeof(*req));
+    req->arena = arena;
+    return req;
+}
+
+static void leave_spare(struct fa_loop *loop, struct fa_request *req)
+{
+    fa_arena_reset(&req->arena);
+    if (loop->spare_count == FA_LOOP_SPARES || req->arena.end - req->arena.next > SPARE_SIZE_MAX) {
+        fa_arena_finish(&req->arena);
+        free(req);
+        return;
+    }
+    req->done_next = loop->spares;
+    loop->spares = req;
+    loop->spare_count++;
+}
+
+void fa_request_drop_spares(struct fa_loop *loop)
+{
+    for (struct fa_request *req = loop->spares, *next; req; req = next) {
+        next = req->done_next;
+        fa_arena_finish(&req->arena);
+        free(req);
+    }
+    loop->spares = NULL;
+    loop->spare_count = 0;
+}
+
 struct fa_request *fa_request_create(struct fa_listener_socket *listener,
                                      struct MHD_Connection *connection, const char *target)
 {
-    struct fa_request *req = fa_alloc_zero(1, sizeof(*req));
+    struct fa_request *req = take_spare(&listener->loop);
 
     atomic_fetch_add(&listener->server->active, 1);
     req->server = listener->server;
@@ -59,10 +101,9 @@ void fa_request_destroy(struct fa_request *req)
 
     atomic_fetch_sub(&server->body_bytes, (long long)req->body_counted);
     fa_arena_finish(&req->posted.answers);
-    fa_arena_finish(&req->arena);
     fa_buf_finish(&req->body);
     fa_buf_finish(&req->out);
-    free(req);
+    leave_spare(&req->listener->loop, req);
     atomic_fetch_sub(&server->active, 1);
 }
 

@@ -278,20 +278,32 @@ static bool is_write(const struct fa_posted *posted)
     return posted->work == NULL && posted->count > 0 && fa_op_writes(posted->ops[0].kind);
 }
 
-static void enqueue(struct fa_post *post, struct fa_posted *posted)
+/* Who runs it sleeps on this. */
+static pthread_cond_t *runner_of(struct fa_post *post, const struct fa_posted *posted)
+{
+    return is_write(posted) ? &post->writer_cond : &post->reader_cond;
+}
+
+/* Without a word to who runs it. */
+static void line_up(struct fa_post *post, struct fa_posted *posted)
 {
     posted->place = FA_POST_QUEUED;
     if (is_write(posted)) {
         ring_add(&post->writes, posted);
         post->write_weight += weight_of(posted);
-        pthread_cond_signal(&post->writer_cond);
     } else {
         ring_add(&post->reads, posted);
         post->read_weight += weight_of(posted);
-        pthread_cond_signal(&post->reader_cond);
     }
 }
 
+static void enqueue(struct fa_post *post, struct fa_posted *posted)
+{
+    line_up(post, posted);
+    pthread_cond_signal(runner_of(post, posted));
+}
+
+/* Once the mutex is free, the caller calls who runs it: else that one wakes up to wait for it. */
 static enum faina_code accept(struct fa_post *post, struct fa_posted *posted)
 {
     size_t queued = is_write(posted) ? post->write_weight : post->read_weight;
@@ -308,17 +320,20 @@ static enum faina_code accept(struct fa_post *post, struct fa_posted *posted)
     if (posted->kind != FA_POST_PLAIN && !posted->is_over)
         heap_add(post, posted);
     post->under_way++;
-    enqueue(post, posted);
+    line_up(post, posted);
     return FAINA_OK;
 }
 
 static enum faina_code accept_locked(struct fa_post *post, struct fa_posted *posted)
 {
+    pthread_cond_t *runner = runner_of(post, posted);
     enum faina_code code;
 
     pthread_mutex_lock(&post->mutex);
     code = accept(post, posted);
     pthread_mutex_unlock(&post->mutex);
+    if (code == FAINA_OK)
+        pthread_cond_signal(runner);
     return code;
 }
 
@@ -338,14 +353,22 @@ static void set_deadline(struct fa_posted *posted, int64_t timeout_ms)
 void fa_post_many(struct fa_post *post, struct fa_posted *const *posted, size_t count,
                   enum faina_code *codes)
 {
+    size_t writes = 0, reads = 0;
+
     pthread_mutex_lock(&post->mutex);
     for (size_t i = 0; i < count; i++) {
         assert(posted[i]->done);
         assert(posted[i]->work || posted[i]->count > 0);
         posted[i]->kind = FA_POST_PLAIN;
         codes[i] = accept(post, posted[i]);
+        if (codes[i] == FAINA_OK)
+            *(is_write(posted[i]) ? &writes : &reads) += 1;
     }
     pthread_mutex_unlock(&post->mutex);
+    if (writes > 0)
+        pthread_cond_signal(&post->writer_cond);
+    for (size_t i = 0; i < reads && i < READERS; i++)
+        pthread_cond_signal(&post->reader_cond);
 }
 
 enum faina_code fa_post_claim_wait(struct fa_post *post, struct fa_posted *posted)
@@ -539,18 +562,6 @@ static size_t take_group(struct fa_post *post, struct fa_posted_link *group)
     return ops + take_claims(post, group);
 }
 
-/* With a thousand of them, the texts of errors that there are none of would be most of the work. */
-static void copy_ops(struct fa_op *to, const struct fa_op *from, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        memcpy(&to[i], &from[i], offsetof(struct fa_op, error));
-        if (from[i].code != FAINA_OK)
-            to[i].error = from[i].error;
-        else
-            fa_error_clear(&to[i].error);
-    }
-}
-
 static void run_group(struct fa_post *post, struct fa_posted_link *group, size_t count)
 {
     struct fa_posted *posted = ring_peek(group);
@@ -567,16 +578,16 @@ static void run_group(struct fa_post *post, struct fa_posted_link *group, size_t
     }
     for (struct fa_posted_link *at = group->next; at != group; at = at->next) {
         posted = from_link(at);
-        copy_ops(post->ops + n, posted->ops, posted->count);
-        n += posted->count;
+        for (size_t i = 0; i < posted->count; i++)
+            fa_op_copy(&post->ops[n++], &posted->ops[i]);
     }
     assert(n == count);
     fa_service_run(post->service, post->ops, count);
     n = 0;
     for (struct fa_posted_link *at = group->next; at != group; at = at->next) {
         posted = from_link(at);
-        copy_ops(posted->ops, post->ops + n, posted->count);
-        n += posted->count;
+        for (size_t i = 0; i < posted->count; i++)
+            fa_op_copy(&posted->ops[i], &post->ops[n++]);
     }
 }
 

@@ -344,8 +344,14 @@ struct fa_op {
     const struct fa_workflow *checked;
     struct fa_mistakes *mistakes;
 
-    struct faina_error error; /* the last and largest: who copies operations copies it seldom */
+    struct faina_error error; /* large, and last: see fa_op_copy */
 };
+
+/* The sentence comes along only when there is one. */
+static inline void fa_op_copy(struct fa_op *to, const struct fa_op *from)
+{
+    memcpy(to, from, from->code == FAINA_OK ? offsetof(struct fa_op, error) : sizeof(*to));
+}
 
 /* What `faina doctor` and `faina db status` show. */
 struct fa_service_info {
