@@ -94,6 +94,7 @@ static void hand_in(struct fa_loop *loop)
 
     fa_post_many(loop->post, loop->held, count, codes);
     loop->held_count = 0;
+    loop->holds_read = false;
     for (size_t i = 0; i < count; i++) {
         /* What was taken is not ours any more. */
         struct fa_request *req = (struct fa_request *)loop->held[i];
@@ -106,9 +107,20 @@ static void hand_in(struct fa_loop *loop)
     }
 }
 
+/* L5. While somebody gets on there may be more to come. A writer that sleeps on our core would
+ * begin with what it is given first, and let all others wait for the next transaction. */
+static bool is_to_hand_in(const struct fa_loop *loop)
+{
+    return loop->held_count > 0 && (!loop->has_moved || loop->holds_read ||
+                                    loop->turn_us - loop->held_since_us >= FA_LOOP_HELD_US);
+}
+
 void fa_loop_run(struct fa_loop *loop, struct fa_request *req)
 {
+    if (loop->held_count == 0)
+        loop->held_since_us = loop->turn_us;
     loop->held[loop->held_count++] = &req->posted;
+    loop->holds_read |= !fa_posted_writes(&req->posted);
     begin_wait(loop, req);
     if (loop->places > FA_LOOP_PLACES)
         suspend(loop, req);
@@ -211,7 +223,7 @@ static void *run(void *ctx)
         loop->turn_us = fa_clock_mono_us();
         loop->has_moved = false;
         MHD_run(loop->daemon);
-        if (loop->held_count > 0)
+        if (is_to_hand_in(loop))
             hand_in(loop);
         rest(loop, sockets_fd);
     }

@@ -6,14 +6,17 @@
  * or has many others beside it, is suspended: the library forgets it until it is resumed. That
  * costs as much as reading a request; waiting in place costs a call now and then.
  *
- * What is read in one turn of the library is handed in together at its end, and comes back
- * together: a transaction costs much, and one task more in it little. Only a large request is
- * handed in when it was read: the writer has enough to do with it while the next one is read.
+ * A transaction costs much, and one task more in it little. So changes are handed in together, as
+ * soon as there is nothing else to do, or many of them are there; and they come back together. A
+ * large one is handed in when it was read: the writer has enough to do with it while the next one
+ * is read.
  *
  *   L1  Only this thread calls the library, except for what wakes a stream.
  *   L2  What is done is seen before the thread sleeps, or wakes it.
  *   L3  A request outlives its connection while its operations run.
  *   L4  At most FA_LOOP_PLACES requests wait in place, none of them longer than FA_LOOP_PLACE_MS.
+ *   L5  A read is handed in at the end of the library's turn, a change at the end of the first turn
+ *       that begins FA_LOOP_HELD_US after its own.
  *
  * Threads: the loop's own, except where it says otherwise.
  */
@@ -30,9 +33,10 @@ struct MHD_Daemon;
 
 #define FA_LOOP_PLACES 256
 #define FA_LOOP_PLACE_MS 50
-#define FA_LOOP_HELD_MAX 16 /* handed in at once: more would let the writer wait */
-#define FA_LOOP_LARGE 100   /* so does a request with so many operations by itself */
-#define FA_LOOP_SPARES 64   /* requests whose memory is kept for the next ones */
+#define FA_LOOP_HELD_MAX 24 /* handed in at once: more would let the writer wait */
+#define FA_LOOP_HELD_US 500
+#define FA_LOOP_LARGE 100 /* operations of one request that is handed in by itself */
+#define FA_LOOP_SPARES 64 /* requests whose memory is kept for the next ones */
 
 struct fa_loop {
     struct MHD_Daemon *daemon;
@@ -47,8 +51,10 @@ struct fa_loop {
 
     /* The thread's own. */
     size_t places;                            /* requests that wait in place */
-    struct fa_posted *held[FA_LOOP_HELD_MAX]; /* until the end of the turn */
+    struct fa_posted *held[FA_LOOP_HELD_MAX]; /* to be handed in */
     size_t held_count;
+    int64_t held_since_us; /* when the turn of the first of them began */
+    bool holds_read;
     struct fa_request *spares; /* linked by done_next */
     size_t spare_count;
     bool has_moved;  /* somebody got on the last time: there may be more to do at once */
@@ -68,7 +74,7 @@ void fa_loop_call(struct fa_loop *loop);
 /* From any thread: the request's operations are done, and it is the loop's again. */
 void fa_loop_tell_done(struct fa_loop *loop, struct fa_request *req);
 
-/* Hands in the request's operations at the end of the turn, and lets it wait for them. */
+/* Hands in the request's operations (L5), and lets it wait for them. */
 void fa_loop_run(struct fa_loop *loop, struct fa_request *req);
 /* The request has handed in its operations by itself, and may wait for long. */
 void fa_loop_wait_long(struct fa_loop *loop, struct fa_request *req);

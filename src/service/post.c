@@ -273,7 +273,7 @@ static size_t weight_of(const struct fa_posted *posted)
     return weight;
 }
 
-static bool is_write(const struct fa_posted *posted)
+bool fa_posted_writes(const struct fa_posted *posted)
 {
     return posted->work == NULL && posted->count > 0 && fa_op_writes(posted->ops[0].kind);
 }
@@ -281,14 +281,14 @@ static bool is_write(const struct fa_posted *posted)
 /* Who runs it sleeps on this. */
 static pthread_cond_t *runner_of(struct fa_post *post, const struct fa_posted *posted)
 {
-    return is_write(posted) ? &post->writer_cond : &post->reader_cond;
+    return fa_posted_writes(posted) ? &post->writer_cond : &post->reader_cond;
 }
 
 /* Without a word to who runs it. */
 static void line_up(struct fa_post *post, struct fa_posted *posted)
 {
     posted->place = FA_POST_QUEUED;
-    if (is_write(posted)) {
+    if (fa_posted_writes(posted)) {
         ring_add(&post->writes, posted);
         post->write_weight += weight_of(posted);
     } else {
@@ -306,7 +306,7 @@ static void enqueue(struct fa_post *post, struct fa_posted *posted)
 /* Once the mutex is free, the caller calls who runs it: else that one wakes up to wait for it. */
 static enum faina_code accept(struct fa_post *post, struct fa_posted *posted)
 {
-    size_t queued = is_write(posted) ? post->write_weight : post->read_weight;
+    size_t queued = fa_posted_writes(posted) ? post->write_weight : post->read_weight;
 
     if (post->is_closing)
         return FAINA_STORE_CLOSED;
@@ -362,7 +362,7 @@ void fa_post_many(struct fa_post *post, struct fa_posted *const *posted, size_t 
         posted[i]->kind = FA_POST_PLAIN;
         codes[i] = accept(post, posted[i]);
         if (codes[i] == FAINA_OK)
-            *(is_write(posted[i]) ? &writes : &reads) += 1;
+            *(fa_posted_writes(posted[i]) ? &writes : &reads) += 1;
     }
     pthread_mutex_unlock(&post->mutex);
     if (writes > 0)

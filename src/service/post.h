@@ -59,6 +59,9 @@ struct fa_posted {
     struct faina_tasks none;
 };
 
+/* Whether it goes to the writer; else it is read. */
+bool fa_posted_writes(const struct fa_posted *posted);
+
 FA_MUST_CHECK enum faina_code fa_post_open(struct fa_post **out, struct fa_service *service,
                                            struct faina_error *err);
 /* Refuses what comes, ends the waits, runs what was accepted. NULL is fine. */
