@@ -140,6 +140,8 @@ static void test_post__many_ride_in_few_transactions(struct fa_t *t)
         CHECK_INT(letters[i].op.code, i % 10 == 3 ? FAINA_INVALID_TASK : FAINA_OK);
         if (letters[i].op.code == FAINA_OK)
             CHECK_OK(t, fa_t_get(t, letters[i].op.task_id));
+        else
+            CHECK_STR(letters[i].op.error.field, "type");
         letter_finish(&letters[i]);
     }
     fa_post_close(post);
@@ -217,6 +219,34 @@ static void test_post__reads_and_work(struct fa_t *t)
     CHECK_INT(bad.op.code, FAINA_TASK_NOT_FOUND);
     letter_finish(&read);
     letter_finish(&bad);
+    fa_post_close(post);
+}
+
+static void test_post__reads_and_changes_may_come_together(struct fa_t *t)
+{
+    enum { COUNT = 9 };
+    const char *id = fa_t_submit(t, .type = "t");
+    struct letter letters[COUNT];
+    struct fa_posted *posted[COUNT];
+    enum faina_code codes[COUNT];
+    struct fa_post *post = open_post(t);
+
+    for (size_t i = 0; i < COUNT; i++) {
+        if (i % 3 == 1)
+            letter_submit(&letters[i], "t");
+        else
+            letter_wait(&letters[i], id);
+        CHECK_INT(fa_posted_writes(&letters[i].posted), i % 3 == 1);
+        posted[i] = &letters[i].posted;
+    }
+    fa_post_many(post, posted, COUNT, codes);
+    for (size_t i = 0; i < COUNT; i++) {
+        CHECK_INT(codes[i], FAINA_OK);
+        await(&letters[i]);
+        CHECK_INT(letters[i].op.code, FAINA_OK);
+        letter_finish(&letters[i]);
+    }
+    CHECK_INT(fa_post_stats(post).group_ops, COUNT / 3);
     fa_post_close(post);
 }
 
@@ -560,6 +590,7 @@ int main(int argc, char **argv)
         FA_T_CASE_LOCAL(test_post__many_ride_in_few_transactions),
         FA_T_CASE_LOCAL(test_post__together_is_one_transaction),
         FA_T_CASE_LOCAL(test_post__what_was_checked_ahead),
+        FA_T_CASE_LOCAL(test_post__reads_and_changes_may_come_together),
         FA_T_CASE_LOCAL(test_post__reads_and_work),
         FA_T_CASE_LOCAL(test_post__what_is_queued_is_bounded),
         FA_T_CASE_LOCAL(test_post__a_claim_takes_what_is_there),
