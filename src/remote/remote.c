@@ -261,16 +261,25 @@ static enum faina_code read_host(const char *host, struct faina_error *err)
     return FAINA_OK;
 }
 
+static void trim_slashes(char *text)
+{
+    size_t len = strlen(text);
+
+    while (len > 0 && text[len - 1] == '/')
+        text[--len] = '\0';
+}
+
 /* Slashes at the end mean nothing, and neither does the root that the requests have anyway. */
 static void trim_base(char *base)
 {
     static const char api[] = FA_ASK_API;
-    size_t len = strlen(base);
+    size_t len;
 
-    while (len > 0 && base[len - 1] == '/')
-        base[--len] = '\0';
+    trim_slashes(base);
+    len = strlen(base);
     if (len > strlen(api) && strcmp(base + len - strlen(api), api) == 0)
         base[len - strlen(api)] = '\0';
+    trim_slashes(base);
 }
 
 static enum faina_code read_url(const char *url, struct fa_arena *arena,

@@ -4,9 +4,9 @@
  *   http://host:port   https://host:port   unix:/path/of/the/socket
  *
  * A path after the host is a prefix of all requests (a proxy in front); `/api/v1` at its end means
- * nothing, since each request has that. `?timeout=10s` says how
- * long an answer may take. FAINA_TOKEN, or the file FAINA_TOKEN_FILE, is the bearer token;
- * FAINA_CA_FILE has certificates to trust instead of the system's.
+ * nothing, since each request has that. `?timeout=10s` says how long an answer may take.
+ * FAINA_TOKEN, or the file FAINA_TOKEN_FILE, is the bearer token; FAINA_CA_FILE has certificates to
+ * trust instead of the system's.
  *
  *   R1  The operations of one run go in their order. Submits that follow each other, and acts of
  *       workers that do, are one request and one transaction; others are a request each.

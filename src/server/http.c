@@ -651,7 +651,8 @@ int fa_http_quiesce(struct fa_listener_socket *listener)
 
 bool fa_http_is_idle(const struct fa_listener_socket *listener)
 {
-    return atomic_load(&listener->connection_count) == 0;
+    return atomic_load(&listener->connection_count) == 0 &&
+           atomic_load(&listener->request_count) == 0;
 }
 
 void fa_http_stop(struct fa_listener_socket *listener)

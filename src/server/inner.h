@@ -28,7 +28,7 @@ struct fa_listener_socket {
     struct fa_loop loop;
     struct fa_listener_socket *next; /* of the retired ones */
     atomic_bool is_retired;
-    atomic_size_t connection_count;
+    atomic_size_t connection_count, request_count; /* a request may outlive its connection */
     int fd;
     char address[160];
     char path[108]; /* of a Unix socket that is ours to remove; "" otherwise */

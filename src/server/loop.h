@@ -15,8 +15,8 @@
  *   L2  What is done is seen before the thread sleeps, or wakes it.
  *   L3  A request outlives its connection while its operations run.
  *   L4  At most FA_LOOP_PLACES requests wait in place, none of them longer than FA_LOOP_PLACE_MS.
- *   L5  A read is handed in at the end of the library's turn, a change at the end of the first turn
- *       that begins FA_LOOP_HELD_US after its own.
+ *   L5  A read is handed in at the end of the library's turn, with all changes that are held; these
+ *       alone at the end of the first turn that begins FA_LOOP_HELD_US after their own.
  *
  * Threads: the loop's own, except where it says otherwise.
  */

@@ -85,6 +85,7 @@ struct fa_request *fa_request_create(struct fa_listener_socket *listener,
     struct fa_request *req = take_spare(&listener->loop);
 
     atomic_fetch_add(&listener->server->active, 1);
+    atomic_fetch_add(&listener->request_count, 1);
     req->server = listener->server;
     req->listener = listener;
     req->connection = connection;
@@ -97,13 +98,15 @@ struct fa_request *fa_request_create(struct fa_listener_socket *listener,
 
 void fa_request_destroy(struct fa_request *req)
 {
+    struct fa_listener_socket *listener = req->listener;
     struct fa_server *server = req->server;
 
     atomic_fetch_sub(&server->body_bytes, (long long)req->body_counted);
     fa_arena_finish(&req->posted.answers);
     fa_buf_finish(&req->body);
     fa_buf_finish(&req->out);
-    leave_spare(&req->listener->loop, req);
+    leave_spare(&listener->loop, req);
+    atomic_fetch_sub(&listener->request_count, 1);
     atomic_fetch_sub(&server->active, 1);
 }
 

@@ -646,6 +646,8 @@ static void run_all(struct fa_service *service, struct fa_op *ops, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (!ops[i].is_checked)
             check(service, &ops[i]);
+        else if (ops[i].code == FAINA_OK)
+            fa_error_clear(&ops[i].error);
         ops[i].is_checked = false;
         good += ops[i].code == FAINA_OK;
     }

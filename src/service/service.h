@@ -245,7 +245,8 @@ struct fa_op {
                            (WORKER_REMOVE; WORKER_LIST: NULL for all), the token (TOKEN_REMOVE), or
                            the schedule's name (CRON_REMOVE, CRON_RUN; CRON_LIST: NULL for all) */
     struct faina_by by; /* who acts */
-    /* Not NULL: a submit can depend on tasks of these namespaces only; it finds no others. */
+    /* Not NULL: a submit can depend on tasks of these namespaces only; it finds no others, and
+     * neither does what a workflow makes of the operation. */
     const struct fa_texts *reach;
     bool wants_task; /* a change answers with the whole task, not only with its id */
     bool is_poll;    /* CLAIM_NEXT: asked again, and nobody has said that there is work */

@@ -643,8 +643,8 @@ static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct 
             take(unit, heads[best].row, op->claim->worker_id, lease);
             if ((int64_t)n == limit || size > FA_PAGE_SIZE_MAX)
                 break;
-            code =
-                best_of(unit, heads[best].lane, limit - (int64_t)n, &heads[best].row, &op->error);
+            code = best_of(unit, heads[best].lane, wanted_of(heads[best].lane, limit - (int64_t)n),
+                           &heads[best].row, &op->error);
         } else {
             heads[best].row = NULL; /* throttled now; it keeps may_have_ready */
         }
@@ -707,7 +707,8 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
     for (size_t i = 0; code == FAINA_OK && i < tasks->count; i++) {
         code = fa_row_to_task(&unit->source, taken[i], op->arena, false, false, &tasks->items[i],
                               &op->error);
-        weigh(taken[i]->lane, &tasks->items[i]);
+        if (code == FAINA_OK)
+            weigh(taken[i]->lane, &tasks->items[i]);
     }
     op->tasks = tasks;
     op->count = (int64_t)tasks->count;

@@ -568,7 +568,7 @@ bool fa_lanes_have_limits(const struct fa_lanes *lanes)
     return lanes->has_limits;
 }
 
-bool fa_lanes_lack_limits(const struct fa_lanes *lanes)
+bool fa_lanes_need_limits(const struct fa_lanes *lanes)
 {
     return lanes->names_any && !lanes->has_limits;
 }
@@ -607,8 +607,8 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool 
         if (code == FAINA_OK)
             lane->may_have_ready = true;
     }
-    if (code == FAINA_OK &&
-        fa_lanes_lack_limits(lanes)) { /* a new lane is the first to need them */
+    /* A new lane may be the first to need them. */
+    if (code == FAINA_OK && fa_lanes_need_limits(lanes)) {
         lanes->has_limits = true;
         code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load, err);
     }

@@ -83,7 +83,7 @@ FA_MUST_CHECK enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa
                                                size_t scan_count, struct faina_error *err);
 /* Whether the last refresh has read the limits; and whether it has not, and a lane needs them. */
 bool fa_lanes_have_limits(const struct fa_lanes *lanes);
-bool fa_lanes_lack_limits(const struct fa_lanes *lanes);
+bool fa_lanes_need_limits(const struct fa_lanes *lanes);
 /* Reads lines, and what has been paused, or limited at all, since the refresh (L5). */
 FA_MUST_CHECK enum faina_code fa_lanes_scan(struct fa_lanes *lanes, struct fa_db *db,
                                             const struct fa_db_call *scans, size_t scan_count,

@@ -392,7 +392,7 @@ enum faina_code fa_unit_expect(struct fa_unit *unit, const int64_t *keys, size_t
 bool fa_unit_should_share(const struct fa_unit *unit)
 {
     return unit->source.db->is_shared &&
-           (unit->share_epoch != unit->epoch || fa_lanes_lack_limits(unit->source.lanes));
+           (unit->share_epoch != unit->epoch || fa_lanes_need_limits(unit->source.lanes));
 }
 
 enum faina_code fa_unit_share_and_scan(struct fa_unit *unit, const struct fa_db_call *scans,

@@ -11,6 +11,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -168,6 +169,16 @@ def verbs():
     out = subprocess.run([BIN, "--help"], capture_output=True, text=True, env=environment(),
                          check=True).stdout
     return re.findall(r"^  ([a-z-]+(?: [a-z]+)?) {2,}[a-z]", out.split("Flags of every")[0], re.M)
+
+
+def is_served(cli):
+    """Whether somebody answers at the socket beside the file, which is there a moment before."""
+    with socket.socket(socket.AF_UNIX) as link:
+        try:
+            link.connect(cli.path("faina.db.sock"))
+        except OSError:
+            return False
+    return True
 
 
 def run(names):

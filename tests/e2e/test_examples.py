@@ -8,7 +8,8 @@ import socket
 import subprocess
 import time
 
-from helper_cli import BIN, BUILD, ID, ROOT, Skip, contains, environment, equal, is_true, run
+from helper_cli import (BIN, BUILD, ID, ROOT, Skip, contains, environment, equal, is_served, is_true,
+                        run)
 
 
 def example(cli, name, *args, code=0):
@@ -81,7 +82,7 @@ def test_http_worker(cli):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               env=environment(FAINA_URL=f"http://{address}"))
     server = cli.start("serve", "--listen", address)
-    wait_for(lambda: os.path.exists(cli.path("faina.db.sock")), "the server")
+    wait_for(lambda: is_served(cli), "the server")
     good = cli.submit("text.upper", '"abc"')
     bad = cli.submit("text.upper", "7")
     odd = cli.submit("text.sleep", '"long"', "--max-attempts", "1")

@@ -9,7 +9,7 @@ import socket
 import sqlite3
 import time
 
-from helper_cli import BIN, PATIENCE, contains, equal, is_true, run
+from helper_cli import BIN, PATIENCE, contains, equal, is_served, is_true, run
 
 
 def script(cli, name, body):
@@ -221,7 +221,7 @@ def ask(cli, method, path, body=None):
 def test_serve_has_workers_too(cli):
     script(cli, "double", "echo $(( $(cat) * 2 ))")
     server = cli.start("serve", "--workers", "2", "--listen", "127.0.0.1:0")
-    until(lambda: os.path.exists(cli.path("faina.db.sock")), "the server")
+    until(lambda: is_served(cli), "the server")
     task = ask(cli, "POST", "/tasks", {"type": "double", "input": 21})["id"]
     until(lambda: ask(cli, "GET", f"/tasks/{task}")["status"] == "completed", "the task")
     equal(ask(cli, "GET", f"/tasks/{task}")["output"], 42)

@@ -324,9 +324,11 @@ static void test_guesses__limited_meanwhile_in_many_lanes(void **state)
     fa_proxy_add(proxy, &stall);
     CHECK(pthread_create(&thread, NULL, claim_in_thread, &pair->b) == 0, "can't start a thread");
     fa_t_wait_until(is_stalled, &pair->a, proxy, "the claim to stand still");
+    fa_proxy_freeze(proxy, true); /* for as long as it takes */
     CHECK_OK(&pair->a, fa_t_resource_set(&pair->a, "gpu", 1));
     for (int i = 0; i < 3; i++)
         fa_t_submit(&pair->a, .type = "known", .name = "2", .resources = gpu, .resource_count = 1);
+    fa_proxy_freeze(proxy, false);
     pthread_join(thread, NULL);
     CHECK_OK(&pair->b, pair->b.op.code);
     CHECK_INT(pair->b.op.tasks->count, 0);

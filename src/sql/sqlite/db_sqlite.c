@@ -312,7 +312,7 @@ static enum faina_code sqlite_begin(struct fa_db *base, bool for_writing, struct
     if (for_writing && db->is_lost)
         return fa_error_set(err, FAINA_UNAVAILABLE,
                             "%s: the disk failed while the log was moved into the file; everything "
-                            "is in the log: close the file and open it again",
+                            "is in the log: restart the program that has the file open",
                             db->path);
     rc = exec_kept(db, &db->begin[for_writing], for_writing ? "BEGIN IMMEDIATE" : "BEGIN");
     return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, "beginning a transaction", err);
@@ -361,7 +361,7 @@ static enum faina_code sqlite_script(struct fa_db *base, const char *text, struc
 static bool begin_move(struct db_sqlite *db)
 {
     if (db->mover == NULL)
-        db->mover = fa_mover_start(db->path);
+        db->mover = fa_mover_start(sqlite3_db_filename(db->handle, "main"));
     if (db->mover == NULL)
         return false;
     db->moving_pages = db->log_pages;
@@ -415,7 +415,8 @@ static bool sqlite_tend(struct fa_db *base, bool is_quiet)
         if (db->log_pages < db->try_at || begin_move(db))
             return false;
     }
-    sqlite3_wal_checkpoint_v2(db->handle, NULL, mode, NULL, NULL);
+    if (sqlite3_wal_checkpoint_v2(db->handle, NULL, mode, NULL, NULL) != SQLITE_OK)
+        db->is_lost = fa_mover_has_lost(db->handle);
     db->try_at = db->log_pages + CHECKPOINT_PAGES;
     return !is_quiet && db->log_pages >= LOG_PAGES_MAX;
 }
@@ -450,7 +451,7 @@ static void sqlite_close(struct fa_db *base)
 {
     struct db_sqlite *db = downcast(base);
 
-    if (fa_mover_stop(db->mover) && db->handle != NULL)
+    if ((fa_mover_stop(db->mover) || db->is_lost) && db->handle != NULL)
         sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     for (int i = 0; i < FA_SQL_COUNT; i++) {
         sqlite3_finalize(db->kept[i].stmt);

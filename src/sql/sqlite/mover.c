@@ -12,7 +12,6 @@
 
 #include <assert.h>
 #include <pthread.h>
-#include <sqlite3.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,6 +36,11 @@ static bool flush_file(sqlite3 *handle)
            file->pMethods->xSync(file, SQLITE_SYNC_NORMAL) == SQLITE_OK;
 }
 
+bool fa_mover_has_lost(sqlite3 *handle)
+{
+    return sqlite3_extended_errcode(handle) == SQLITE_IOERR_FSYNC;
+}
+
 static void move(struct fa_mover *mover)
 {
     int all = -1, pages = -1;
@@ -44,8 +48,8 @@ static void move(struct fa_mover *mover)
         sqlite3_wal_checkpoint_v2(mover->handle, NULL, SQLITE_CHECKPOINT_PASSIVE, &all, &pages);
 
     mover->moved.pages = rc == SQLITE_OK ? pages : -1;
-    if (rc == SQLITE_OK && pages > 0)
-        mover->moved.is_lost = !flush_file(mover->handle);
+    mover->moved.is_lost = rc == SQLITE_OK ? pages > 0 && !flush_file(mover->handle)
+                                           : fa_mover_has_lost(mover->handle);
 }
 
 static void *run(void *ctx)

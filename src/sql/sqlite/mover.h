@@ -19,6 +19,7 @@
 #ifndef FA_MOVER_H
 #define FA_MOVER_H
 
+#include <sqlite3.h>
 #include <stdbool.h>
 
 struct fa_mover;
@@ -34,6 +35,9 @@ void fa_mover_begin(struct fa_mover *mover); /* M1, M2: a move */
 bool fa_mover_is_busy(struct fa_mover *mover);
 /* Waits for the end of the last move. */
 struct fa_moved fa_mover_wait(struct fa_mover *mover);
+/* Whether the checkpoint that just failed on a connection has lost something (M3): earlier ones may
+ * have counted pages as moved that only this flush would have brought to the disk. */
+bool fa_mover_has_lost(sqlite3 *handle);
 /* Gives up a move in the middle, where nothing is lost. NULL is allowed. True: M3. */
 bool fa_mover_stop(struct fa_mover *mover);
 
