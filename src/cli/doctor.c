@@ -131,9 +131,10 @@ static void check_store(struct doctor *doctor)
         return;
     }
     add(doctor, "engine", LEVEL_OK,
-        fa_arena_printf(arena, "%s %s, %s, %s", info.engine,
+        fa_arena_printf(arena, "%s %s, %s%s%s", info.engine,
                         info.engine_version ? info.engine_version : "",
-                        info.location ? info.location : "-", fa_text_size(arena, info.size_bytes)));
+                        info.location ? info.location : "-", info.size_bytes < 0 ? "" : ", ",
+                        info.size_bytes < 0 ? "" : fa_text_size(arena, info.size_bytes)));
     add(doctor, "schema", LEVEL_OK,
         fa_arena_printf(arena, "version %d, %s", info.schema_version,
                         fa_text_plural(arena, (int64_t)info.migration_count, "migration")));
