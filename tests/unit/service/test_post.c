@@ -148,22 +148,33 @@ static void test_post__many_ride_in_few_transactions(struct fa_t *t)
     free(letters);
 }
 
+/* Posts them together, and waits until all are done. */
+static void post_together(struct fa_post *post, struct letter *letters, size_t count)
+{
+    enum { MOST = 16 };
+    struct fa_posted *posted[MOST];
+    enum faina_code codes[MOST];
+
+    CHECK_TRUE(count <= MOST);
+    for (size_t i = 0; i < count; i++)
+        posted[i] = &letters[i].posted;
+    fa_post_many(post, posted, count, codes);
+    for (size_t i = 0; i < count; i++) {
+        CHECK_INT(codes[i], FAINA_OK);
+        await(&letters[i]);
+    }
+}
+
 static void test_post__together_is_one_transaction(struct fa_t *t)
 {
     enum { COUNT = 16 };
     struct letter letters[COUNT];
-    struct fa_posted *posted[COUNT];
-    enum faina_code codes[COUNT];
     struct fa_post *post = open_post(t);
 
-    for (size_t i = 0; i < COUNT; i++) {
+    for (size_t i = 0; i < COUNT; i++)
         letter_submit(&letters[i], "t");
-        posted[i] = &letters[i].posted;
-    }
-    fa_post_many(post, posted, COUNT, codes);
+    post_together(post, letters, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
-        CHECK_INT(codes[i], FAINA_OK);
-        await(&letters[i]);
         CHECK_INT(letters[i].op.code, FAINA_OK);
         letter_finish(&letters[i]);
     }
@@ -176,22 +187,18 @@ static void test_post__what_was_checked_ahead(struct fa_t *t)
 {
     enum { COUNT = 12 };
     struct letter letters[COUNT];
-    struct fa_posted *posted[COUNT];
-    enum faina_code codes[COUNT];
     struct fa_post *post = open_post(t);
 
     for (size_t i = 0; i < COUNT; i++) {
         letter_submit(&letters[i], i % 3 == 0 ? "a\nb" : "t");
-        posted[i] = &letters[i].posted;
         if (i % 2 == 0)
             fa_service_check(t->svc, &letters[i].op, 1);
         CHECK_INT(letters[i].op.code, i % 6 == 0 ? FAINA_INVALID_TASK : FAINA_OK);
     }
-    fa_post_many(post, posted, COUNT, codes);
+    post_together(post, letters, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         const struct fa_op *op = &letters[i].op;
 
-        await(&letters[i]);
         CHECK_INT(op->code, i % 3 == 0 ? FAINA_INVALID_TASK : FAINA_OK);
         CHECK_INT(op->error.code, op->code);
         CHECK_STR(op->error.field, i % 3 == 0 ? "type" : "");
@@ -227,8 +234,6 @@ static void test_post__reads_and_changes_may_come_together(struct fa_t *t)
     enum { COUNT = 9 };
     const char *id = fa_t_submit(t, .type = "t");
     struct letter letters[COUNT];
-    struct fa_posted *posted[COUNT];
-    enum faina_code codes[COUNT];
     struct fa_post *post = open_post(t);
 
     for (size_t i = 0; i < COUNT; i++) {
@@ -237,12 +242,9 @@ static void test_post__reads_and_changes_may_come_together(struct fa_t *t)
         else
             letter_wait(&letters[i], id);
         CHECK_INT(fa_posted_writes(&letters[i].posted), i % 3 == 1);
-        posted[i] = &letters[i].posted;
     }
-    fa_post_many(post, posted, COUNT, codes);
+    post_together(post, letters, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
-        CHECK_INT(codes[i], FAINA_OK);
-        await(&letters[i]);
         CHECK_INT(letters[i].op.code, FAINA_OK);
         letter_finish(&letters[i]);
     }
