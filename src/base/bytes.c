@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 
 #include <assert.h>
+#include <endian.h>
 #include <stdalign.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -49,6 +50,54 @@ static size_t size_multiply(size_t a, size_t b)
     if (__builtin_mul_overflow(a, b, &product))
         die("a size does not fit in memory");
     return product;
+}
+
+char *fa_put_int(char *at, int64_t value)
+{
+    uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    char text[FA_INT_LENGTH_MAX], *first = text + sizeof(text);
+    size_t len;
+
+    do {
+        *--first = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    if (value < 0)
+        *--first = '-';
+    len = (size_t)(text + sizeof(text) - first);
+    memcpy(at, first, len);
+    return at + len;
+}
+
+/* Eight digits at once: each gets a byte, the first one the lowest, and then its letter. */
+static char *put_hex8(char *at, uint32_t bits)
+{
+    uint64_t digits = __builtin_bswap32(bits), letters;
+
+    digits = (digits | digits << 16) & UINT64_C(0x0000ffff0000ffff);
+    digits = (digits | digits << 8) & UINT64_C(0x00ff00ff00ff00ff);
+    digits = (digits >> 4 | digits << 8) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+    /* What is above 9 is moved from behind '9' to 'a'. */
+    letters = (digits + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+    digits += UINT64_C(0x3030303030303030) + letters * ('a' - '9' - 1);
+    digits = htole64(digits);
+    memcpy(at, &digits, sizeof(digits));
+    return at + sizeof(digits);
+}
+
+char *fa_put_hex16(char *at, uint64_t bits)
+{
+    return put_hex8(put_hex8(at, (uint32_t)(bits >> 32)), (uint32_t)bits);
+}
+
+char *fa_put_hex(char *at, uint64_t bits)
+{
+    size_t len = bits ? (size_t)(67 - __builtin_clzll(bits)) / 4 : 1;
+    char text[16];
+
+    fa_put_hex16(text, bits);
+    memcpy(at, text + 16 - len, len);
+    return at + len;
 }
 
 bool fa_texts_have(const struct fa_texts *texts, const char *text)

@@ -35,10 +35,17 @@ static inline struct fa_bytes fa_str(const char *text) /* NULL gives an empty sl
     return (struct fa_bytes){text, text ? strlen(text) : 0};
 }
 
+#define FA_INT_LENGTH_MAX 20
+
 static inline bool fa_is_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
+
+/* These write at `at`, without a NUL, and return what follows. */
+char *fa_put_int(char *at, int64_t value);   /* at most FA_INT_LENGTH_MAX */
+char *fa_put_hex(char *at, uint64_t bits);   /* without leading zeros, at most 16 */
+char *fa_put_hex16(char *at, uint64_t bits); /* all 16 digits */
 
 /* Texts that somebody else owns. */
 struct fa_texts {

@@ -217,16 +217,9 @@ static void put_plain(struct fa_json_writer *w, struct fa_bytes text)
 
 void fa_json_put_int(struct fa_json_writer *w, int64_t value)
 {
-    uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
-    char text[20], *at = text + sizeof(text);
+    char text[FA_INT_LENGTH_MAX];
 
-    do {
-        *--at = (char)('0' + left % 10);
-        left /= 10;
-    } while (left > 0);
-    if (value < 0)
-        *--at = '-';
-    put_plain(w, (struct fa_bytes){at, (size_t)(text + sizeof(text) - at)});
+    put_plain(w, (struct fa_bytes){text, (size_t)(fa_put_int(text, value) - text)});
 }
 
 void fa_json_put_double(struct fa_json_writer *w, double value)

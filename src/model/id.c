@@ -59,32 +59,26 @@ struct fa_id fa_id_next(struct fa_id_source *source, int64_t now_us)
     return (struct fa_id){key, (int64_t)(fa_random_next(&source->random) & TAIL_MASK)};
 }
 
-/* Writes the `count` lowest hexadecimal digits of `bits`. */
-static char *put_hex(char *at, uint64_t bits, int count)
-{
-    for (int i = count - 1; i >= 0; i--)
-        *at++ = "0123456789abcdef"[bits >> (i * 4) & 15];
-    return at;
-}
-
 void fa_id_format(struct fa_id id, char out[FAINA_ID_SIZE])
 {
     /* Ids come out of files too, and a damaged one must not end the process: its text is some id,
      * and no task has it. */
     uint64_t key = (uint64_t)id.key;
+    uint64_t first = key >> FRACTION_BITS << 16 | VERSION << FRACTION_BITS | (key & FRACTION_MASK);
     uint64_t second = (uint64_t)VARIANT << TAIL_BITS | ((uint64_t)id.tail & TAIL_MASK);
+    char digits[32];
 
-    out = put_hex(out, key >> 28, 8);
-    *out++ = '-';
-    out = put_hex(out, key >> 12, 4);
-    *out++ = '-';
-    out = put_hex(out, VERSION, 1);
-    out = put_hex(out, key, 3);
-    *out++ = '-';
-    out = put_hex(out, second >> 48, 4);
-    *out++ = '-';
-    out = put_hex(out, second, 12);
-    *out = '\0';
+    fa_put_hex16(fa_put_hex16(digits, first), second);
+    memcpy(out, digits, 8);
+    out[8] = '-';
+    memcpy(out + 9, digits + 8, 4);
+    out[13] = '-';
+    memcpy(out + 14, digits + 12, 4);
+    out[18] = '-';
+    memcpy(out + 19, digits + 16, 4);
+    out[23] = '-';
+    memcpy(out + 24, digits + 20, 12);
+    out[TEXT_LENGTH] = '\0';
 }
 
 /* One more than the value of a hexadecimal digit; 0 for everything else. */

@@ -286,18 +286,11 @@ static void on_stream_end(void *ctx)
 /* The memory goes to the library with the answer. */
 static struct MHD_Response *make_response(struct fa_request *req)
 {
-    struct MHD_Response *response;
-
     if (req->stream)
         return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE_SIZE, on_stream,
                                                  req->stream, on_stream_end);
-    response = MHD_create_response_from_buffer(
-        req->out.len, req->out.ptr, req->out.ptr ? MHD_RESPMEM_MUST_FREE : MHD_RESPMEM_PERSISTENT);
-    if (response) {
-        req->out.ptr = NULL;
-        fa_buf_init(&req->out, 0);
-    }
-    return response;
+    /* The request lives until all of it is sent. */
+    return MHD_create_response_from_buffer(req->out.len, req->out.ptr, MHD_RESPMEM_PERSISTENT);
 }
 
 static enum MHD_Result send_answer(struct fa_request *req)

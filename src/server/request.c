@@ -24,7 +24,7 @@
 #define ANSWER_SIZE_MAX ((size_t)1024 * 1024 * 1024)
 #define ANSWER_SIZE_USUAL 1000
 #define RETRY_AFTER_SECONDS "1"
-#define SPARE_SIZE_MAX ((ptrdiff_t)16 * 1024)
+#define SPARE_SIZE_MAX ((size_t)16 * 1024)
 
 /* ------------------------------------------------------------------------------------------
  * Life
@@ -34,35 +34,56 @@ void fa_request_make_id(struct fa_server *server, char out[FA_REQUEST_ID_SIZE])
 {
     unsigned long long count = atomic_fetch_add(&server->request_count, 1);
 
-    snprintf(out, FA_REQUEST_ID_SIZE, "%08llx-%llx",
-             (unsigned long long)(server->id_seed & 0xffffffffu), count);
+    char seed[16];
+
+    fa_put_hex16(seed, server->id_seed);
+    memcpy(out, seed, 8);
+    out[8] = '-';
+    *fa_put_hex(out + 9, count) = '\0';
 }
 
-/* A request leaves its struct and its arena to one that comes later: with many on their way, both
- * are more than malloc keeps at hand. */
+/* A request leaves its memory to one that comes later: with many on their way, it is more than
+ * malloc keeps at hand. */
 static struct fa_request *take_spare(struct fa_loop *loop)
 {
     struct fa_request *req = loop->spares;
     struct fa_arena arena;
+    struct fa_buf body, out;
 
     if (!req)
         return fa_alloc_zero(1, sizeof(*req));
     loop->spares = req->done_next;
     loop->spare_count--;
     arena = req->arena;
+    body = req->body;
+    out = req->out;
     memset(req, 0, sizeof(*req));
     req->arena = arena;
+    req->body = body;
+    req->out = out;
     return req;
+}
+
+static void free_request(struct fa_request *req)
+{
+    fa_arena_finish(&req->arena);
+    fa_buf_finish(&req->body);
+    fa_buf_finish(&req->out);
+    free(req);
 }
 
 static void leave_spare(struct fa_loop *loop, struct fa_request *req)
 {
+    size_t size;
+
     fa_arena_reset(&req->arena);
-    if (loop->spare_count == FA_LOOP_SPARES || req->arena.end - req->arena.next > SPARE_SIZE_MAX) {
-        fa_arena_finish(&req->arena);
-        free(req);
+    size = (size_t)(req->arena.end - req->arena.next) + req->body.size + req->out.size;
+    if (loop->spare_count == FA_LOOP_SPARES || size > SPARE_SIZE_MAX) {
+        free_request(req);
         return;
     }
+    fa_buf_clear(&req->body);
+    fa_buf_clear(&req->out);
     req->done_next = loop->spares;
     loop->spares = req;
     loop->spare_count++;
@@ -72,8 +93,7 @@ void fa_request_drop_spares(struct fa_loop *loop)
 {
     for (struct fa_request *req = loop->spares, *next; req; req = next) {
         next = req->done_next;
-        fa_arena_finish(&req->arena);
-        free(req);
+        free_request(req);
     }
     loop->spares = NULL;
     loop->spare_count = 0;
@@ -91,7 +111,7 @@ struct fa_request *fa_request_create(struct fa_listener_socket *listener,
     req->connection = connection;
     req->begun_ns = fa_clock_mono_ns();
     req->target = fa_arena_strdup(&req->arena, target);
-    fa_buf_init(&req->out, ANSWER_SIZE_MAX);
+    req->out.max = ANSWER_SIZE_MAX;
     fa_request_make_id(req->server, req->id);
     return req;
 }
@@ -103,8 +123,6 @@ void fa_request_destroy(struct fa_request *req)
 
     atomic_fetch_sub(&server->body_bytes, (long long)req->body_counted);
     fa_arena_finish(&req->posted.answers);
-    fa_buf_finish(&req->body);
-    fa_buf_finish(&req->out);
     leave_spare(&listener->loop, req);
     atomic_fetch_sub(&listener->request_count, 1);
     atomic_fetch_sub(&server->active, 1);
@@ -368,7 +386,7 @@ void fa_request_head(struct fa_request *req, const char *method)
     const char *target = split_target(req);
     struct faina_error err;
 
-    fa_buf_init(&req->body, FA_SERVER_BATCH_SIZE_MAX);
+    req->body.max = FA_SERVER_BATCH_SIZE_MAX;
     adopt_id(req);
     if (!check_host(req) || !check_origin(req, method))
         return;
@@ -833,8 +851,10 @@ static bool matches_etag(const char *header, const char *etag)
 
 void fa_answer_task(struct fa_request *req, int status, const struct faina_task *task)
 {
-    const char *etag = fa_arena_printf(&req->arena, "\"%lld\"", (long long)task->version);
+    char *etag = fa_arena_take(&req->arena, FA_INT_LENGTH_MAX + 3);
 
+    strcpy(fa_put_int(etag + 1, task->version), "\"");
+    etag[0] = '"';
     fa_answer_header(req, "ETag", etag);
     if (strcmp(req->route->method, "GET") == 0 &&
         matches_etag(fa_request_header(req, "If-None-Match"), etag)) {

@@ -63,12 +63,16 @@ static enum faina_code read_key(struct fa_request *req, struct faina_submit *sub
 
 static void after_submit(struct fa_request *req)
 {
+    static const char folder[] = FA_API "/tasks/";
     const struct fa_op *op = &req->posted.ops[0];
+    char *location;
 
     if (fa_request_refused(req))
         return;
-    fa_answer_header(req, "Location",
-                     fa_arena_printf(&req->arena, FA_API "/tasks/%s", op->task_id));
+    location = fa_arena_take(&req->arena, sizeof(folder) + FAINA_ID_SIZE);
+    strcpy(location, folder);
+    strcpy(location + sizeof(folder) - 1, op->task_id);
+    fa_answer_header(req, "Location", location);
     fa_answer_task(req, op->existing ? 200 : 201, op->task);
 }
 

@@ -457,26 +457,15 @@ static void note(struct fa_unit *unit, const struct fa_unit_event *event)
     unit->events[unit->event_count++] = *event;
 }
 
-static char *put_hex(char *at, uint64_t bits)
-{
-    int shift = 60;
-
-    while (shift > 0 && bits >> shift == 0)
-        shift -= 4;
-    for (; shift >= 0; shift -= 4)
-        *at++ = "0123456789abcdef"[bits >> shift & 15];
-    return at;
-}
-
 void fa_unit_journal(struct fa_unit *unit, const struct fa_row *row, const char *what,
                      int64_t at_us)
 {
-    char line[96], *at = put_hex(line, (uint64_t)row->id.key);
+    char line[96], *at = fa_put_hex(line, (uint64_t)row->id.key);
     size_t len = strlen(what);
 
     assert(len < 32);
     *at++ = ' ';
-    at = put_hex(at, (uint64_t)at_us);
+    at = fa_put_hex(at, (uint64_t)at_us);
     *at++ = ' ';
     *at++ = (char)('0' + row->status);
     *at++ = ' ';

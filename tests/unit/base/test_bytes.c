@@ -193,6 +193,29 @@ static void test_buf__reserving_and_extending(void **state)
     fa_buf_finish(&buf);
 }
 
+static void test_numbers__as_printf_writes_them(void **state)
+{
+    static const int64_t edges[] = {0,  1,   9,    10,        15,        16,
+                                    -1, -10, 4095, INT64_MAX, INT64_MIN, 0x0123456789abcdef};
+    uint64_t random = 1;
+
+    for (size_t i = 0; i < 10000; i++) {
+        int64_t value = i < FA_COUNT(edges) ? edges[i] : (int64_t)(random >> random % 64);
+        char text[64], good[64];
+
+        *fa_put_int(text, value) = '\0';
+        snprintf(good, sizeof(good), "%lld", (long long)value);
+        assert_string_equal(text, good);
+        *fa_put_hex(text, (uint64_t)value) = '\0';
+        snprintf(good, sizeof(good), "%llx", (unsigned long long)value);
+        assert_string_equal(text, good);
+        *fa_put_hex16(text, (uint64_t)value) = '\0';
+        snprintf(good, sizeof(good), "%016llx", (unsigned long long)value);
+        assert_string_equal(text, good);
+        random = random * 6364136223846793005u + 1442695040888963407u;
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +229,7 @@ int main(void)
         cmocka_unit_test(test_buf__nothing_follows_what_did_not_fit),
         cmocka_unit_test(test_buf__printf_at_every_size),
         cmocka_unit_test(test_buf__reserving_and_extending),
+        cmocka_unit_test(test_numbers__as_printf_writes_them),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
