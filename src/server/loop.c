@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #define PLACES_LOOK_MS 1
+#define WATCH_SOCKETS_EACH 4 /* looks at a list that costs nothing, for one at the sockets */
 
 /* ------------------------------------------------------------------------------------------
  * Requests that wait
@@ -146,8 +147,9 @@ static void ring(struct fa_loop *loop)
 {
     const uint64_t one = 1;
 
-    /* It can't be full: whoever makes is_asleep false rings once. */
-    if (atomic_exchange(&loop->is_asleep, false) && write(loop->call_fd, &one, sizeof(one)) < 0)
+    /* It can't be full: whoever makes is_asleep false rings once. (To look first is cheaper.) */
+    if (atomic_load(&loop->is_asleep) && atomic_exchange(&loop->is_asleep, false) &&
+        write(loop->call_fd, &one, sizeof(one)) < 0)
         assert(errno == EAGAIN);
 }
 
@@ -189,6 +191,34 @@ static int sleep_ms(const struct fa_loop *loop)
     return ms > INT_MAX ? INT_MAX : (int)ms;
 }
 
+static bool is_called(struct fa_loop *loop)
+{
+    return atomic_load(&loop->done) || atomic_load(&loop->is_called);
+}
+
+/* L6. True: there is something to do. */
+static bool watch(struct fa_loop *loop, int sockets_fd)
+{
+    struct pollfd sockets = {.fd = sockets_fd, .events = POLLIN};
+    int64_t begun_us = fa_clock_mono_us(), now_us = begun_us, before_us;
+
+    if (loop->has_watched || loop->places < FA_LOOP_WATCH_PLACES || begun_us < loop->crowded_us)
+        return false;
+    loop->has_watched = true;
+    for (unsigned i = 0; now_us - begun_us < FA_LOOP_WATCH_US; i++) {
+        if (is_called(loop) || (i % WATCH_SOCKETS_EACH == 0 && poll(&sockets, 1, 0) > 0))
+            return true;
+        sched_yield();
+        before_us = now_us;
+        now_us = fa_clock_mono_us();
+        if (now_us - before_us > FA_LOOP_WATCH_LOST_US) {
+            loop->crowded_us = now_us + FA_LOOP_CROWDED_MS * 1000;
+            return false;
+        }
+    }
+    return false;
+}
+
 /* L2: who calls either is seen here, or sees that it sleeps. */
 static void rest(struct fa_loop *loop, int sockets_fd)
 {
@@ -197,10 +227,12 @@ static void rest(struct fa_loop *loop, int sockets_fd)
     int ms = sleep_ms(loop);
     uint64_t count;
 
-    if (ms == 0)
+    if (loop->has_moved)
+        loop->has_watched = false;
+    if (ms == 0 || watch(loop, sockets_fd))
         return;
     atomic_store(&loop->is_asleep, true);
-    if (!atomic_load(&loop->done) && !atomic_load(&loop->is_called))
+    if (!is_called(loop))
         poll(fds, 2, ms);
     atomic_store(&loop->is_asleep, false);
     if (fds[1].revents && read(loop->call_fd, &count, sizeof(count)) < 0)

@@ -17,6 +17,9 @@
  *   L4  At most FA_LOOP_PLACES requests wait in place, none of them longer than FA_LOOP_PLACE_MS.
  *   L5  A read is handed in at the end of the library's turn, with all changes that are held; these
  *       alone at the end of the first turn that begins FA_LOOP_HELD_US after their own.
+ *   L6  When FA_LOOP_WATCH_PLACES wait in place, the thread doesn't sleep at once: it goes on looking
+ *       for FA_LOOP_WATCH_US, once after somebody got on, and lets others run in between. When those
+ *       took the core for FA_LOOP_WATCH_LOST_US, it leaves that alone for FA_LOOP_CROWDED_MS.
  *
  * Threads: the loop's own, except where it says otherwise.
  */
@@ -33,8 +36,12 @@ struct MHD_Daemon;
 
 #define FA_LOOP_PLACES 256
 #define FA_LOOP_PLACE_MS 50
-#define FA_LOOP_HELD_MAX 24 /* handed in at once: more would let the writer wait */
+#define FA_LOOP_HELD_MAX 32 /* handed in at once: more would let the writer wait */
 #define FA_LOOP_HELD_US 500
+#define FA_LOOP_WATCH_PLACES 16
+#define FA_LOOP_WATCH_US 200
+#define FA_LOOP_WATCH_LOST_US 1000
+#define FA_LOOP_CROWDED_MS 100
 #define FA_LOOP_LARGE 100 /* operations of one request that is handed in by itself */
 #define FA_LOOP_SPARES 64 /* requests whose memory is kept for the next ones */
 
@@ -57,8 +64,10 @@ struct fa_loop {
     bool holds_read;
     struct fa_request *spares; /* linked by done_next */
     size_t spare_count;
-    bool has_moved;  /* somebody got on the last time: there may be more to do at once */
-    int64_t turn_us; /* when it last began to work; monotonic */
+    bool has_watched;   /* since somebody got on */
+    int64_t crowded_us; /* until when it doesn't watch; monotonic */
+    bool has_moved;     /* somebody got on the last time: there may be more to do at once */
+    int64_t turn_us;    /* when it last began to work; monotonic */
 };
 
 /* From the owner's thread. The loop takes the daemon, which has no thread of its own. */
