@@ -66,18 +66,18 @@ void fa_id_format(struct fa_id id, char out[FAINA_ID_SIZE])
     uint64_t key = (uint64_t)id.key;
     uint64_t first = key >> FRACTION_BITS << 16 | VERSION << FRACTION_BITS | (key & FRACTION_MASK);
     uint64_t second = (uint64_t)VARIANT << TAIL_BITS | ((uint64_t)id.tail & TAIL_MASK);
-    char digits[32];
+    char text[32];
 
-    fa_put_hex16(fa_put_hex16(digits, first), second);
-    memcpy(out, digits, 8);
+    fa_put_hex16(fa_put_hex16(text, first), second);
+    memcpy(out, text, 8);
     out[8] = '-';
-    memcpy(out + 9, digits + 8, 4);
+    memcpy(out + 9, text + 8, 4);
     out[13] = '-';
-    memcpy(out + 14, digits + 12, 4);
+    memcpy(out + 14, text + 12, 4);
     out[18] = '-';
-    memcpy(out + 19, digits + 16, 4);
+    memcpy(out + 19, text + 16, 4);
     out[23] = '-';
-    memcpy(out + 24, digits + 20, 12);
+    memcpy(out + 24, text + 20, 12);
     out[TEXT_LENGTH] = '\0';
 }
 

@@ -283,13 +283,12 @@ static void on_stream_end(void *ctx)
     fa_stream_close(ctx);
 }
 
-/* The memory goes to the library with the answer. */
+/* The answer's memory stays the request's: it ends when the last byte was sent, or none will be. */
 static struct MHD_Response *make_response(struct fa_request *req)
 {
     if (req->stream)
         return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE_SIZE, on_stream,
                                                  req->stream, on_stream_end);
-    /* The request lives until all of it is sent. */
     return MHD_create_response_from_buffer(req->out.len, req->out.ptr, MHD_RESPMEM_PERSISTENT);
 }
 
@@ -365,6 +364,7 @@ static enum MHD_Result run(struct fa_request *req)
     req->posted.is_gone = is_gone;
     req->state = FA_REQUEST_RETURNS;
     if (req->how == FA_RUN_PLAIN) {
+        fa_service_check(req->server->service, req->posted.ops, req->posted.count);
         fa_loop_run(loop, req);
         return MHD_YES;
     }

@@ -200,9 +200,12 @@ static bool is_called(struct fa_loop *loop)
 static bool watch(struct fa_loop *loop, int sockets_fd)
 {
     struct pollfd sockets = {.fd = sockets_fd, .events = POLLIN};
-    int64_t begun_us = fa_clock_mono_us(), now_us = begun_us, before_us;
+    int64_t begun_us, now_us, before_us;
 
-    if (loop->has_watched || loop->places < FA_LOOP_WATCH_PLACES || begun_us < loop->crowded_us)
+    if (loop->has_watched || loop->places < FA_LOOP_WATCH_PLACES)
+        return false;
+    begun_us = now_us = fa_clock_mono_us();
+    if (begun_us < loop->crowded_us)
         return false;
     loop->has_watched = true;
     for (unsigned i = 0; now_us - begun_us < FA_LOOP_WATCH_US; i++) {
@@ -245,8 +248,11 @@ static void *run(void *ctx)
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     int sockets_fd = info->epoll_fd;
 
-    while (!atomic_load(&loop->is_over)) {
+    for (;;) {
+        /* In this order: who asks for something calls afterwards. */
         atomic_store(&loop->is_called, false);
+        if (atomic_load(&loop->is_over))
+            break;
         if (atomic_exchange(&loop->is_quiescing, false)) {
             MHD_quiesce_daemon(loop->daemon);
             sem_post(&loop->is_quiet);

@@ -17,9 +17,9 @@
  *   L4  At most FA_LOOP_PLACES requests wait in place, none of them longer than FA_LOOP_PLACE_MS.
  *   L5  A read is handed in at the end of the library's turn, with all changes that are held; these
  *       alone at the end of the first turn that begins FA_LOOP_HELD_US after their own.
- *   L6  When FA_LOOP_WATCH_PLACES wait in place, the thread doesn't sleep at once: it goes on looking
- *       for FA_LOOP_WATCH_US, once after somebody got on, and lets others run in between. When those
- *       took the core for FA_LOOP_WATCH_LOST_US, it leaves that alone for FA_LOOP_CROWDED_MS.
+ *   L6  When FA_LOOP_WATCH_PLACES wait in place, the thread doesn't sleep at once: it looks again
+ *       for FA_LOOP_WATCH_US, once after somebody got on, and lets others run in between. When
+ *       those took the core for FA_LOOP_WATCH_LOST_US, it sleeps at once for FA_LOOP_CROWDED_MS.
  *
  * Threads: the loop's own, except where it says otherwise.
  */

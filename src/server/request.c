@@ -33,7 +33,6 @@
 void fa_request_make_id(struct fa_server *server, char out[FA_REQUEST_ID_SIZE])
 {
     unsigned long long count = atomic_fetch_add(&server->request_count, 1);
-
     char seed[16];
 
     fa_put_hex16(seed, server->id_seed);
@@ -41,6 +40,10 @@ void fa_request_make_id(struct fa_server *server, char out[FA_REQUEST_ID_SIZE])
     out[8] = '-';
     *fa_put_hex(out + 9, count) = '\0';
 }
+
+/* A recycled buffer is never larger than what its next owner may hold. */
+static_assert(SPARE_SIZE_MAX <= FA_SERVER_BODY_SIZE_EXTRA && SPARE_SIZE_MAX <= ANSWER_SIZE_MAX,
+              "spare buffers fit everywhere");
 
 /* A request leaves its memory to one that comes later: with many on their way, it is more than
  * malloc keeps at hand. */
@@ -852,9 +855,11 @@ static bool matches_etag(const char *header, const char *etag)
 void fa_answer_task(struct fa_request *req, int status, const struct faina_task *task)
 {
     char *etag = fa_arena_take(&req->arena, FA_INT_LENGTH_MAX + 3);
+    char *end = fa_put_int(etag + 1, task->version);
 
-    strcpy(fa_put_int(etag + 1, task->version), "\"");
     etag[0] = '"';
+    end[0] = '"';
+    end[1] = '\0';
     fa_answer_header(req, "ETag", etag);
     if (strcmp(req->route->method, "GET") == 0 &&
         matches_etag(fa_request_header(req, "If-None-Match"), etag)) {

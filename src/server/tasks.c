@@ -70,8 +70,8 @@ static void after_submit(struct fa_request *req)
     if (fa_request_refused(req))
         return;
     location = fa_arena_take(&req->arena, sizeof(folder) + FAINA_ID_SIZE);
-    strcpy(location, folder);
-    strcpy(location + sizeof(folder) - 1, op->task_id);
+    memcpy(location, folder, sizeof(folder) - 1);
+    memcpy(location + sizeof(folder) - 1, op->task_id, FAINA_ID_SIZE);
     fa_answer_header(req, "Location", location);
     fa_answer_task(req, op->existing ? 200 : 201, op->task);
 }
@@ -240,7 +240,6 @@ static void run_batch(struct fa_request *req, struct batch *batch, size_t op_cou
 {
     req->data = batch;
     req->posted.count = op_count;
-    fa_service_check(req->server->service, req->posted.ops, op_count);
     if (op_count > 0)
         fa_request_run(req, after_batch);
     else
