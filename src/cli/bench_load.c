@@ -127,7 +127,8 @@ static int send_some(const struct fa_bench_load *load, struct wire *wire)
     if (sent < 0)
         return errno == EAGAIN ? 0 : -1;
     wire->sent += (size_t)sent;
-    return 1;
+    /* The answer isn't there yet, and comes with an event. */
+    return wire->sent < load->request.len;
 }
 
 static int take_head(struct fa_bench_load *load, struct wire *wire, size_t size)
