@@ -24,13 +24,13 @@ WANTED = {"synchronous_commit": "on", "standard_conforming_strings": "on",
 
 def see_settings(place):
     """What a writing transaction runs with, by a trigger."""
-    place.psql(f"""SET statement_timeout = 0; SET lock_timeout = 0;
-        CREATE TABLE public.seen (name text, value text);
+    said = place.psql(f"""CREATE TABLE public.seen (name text, value text);
         CREATE FUNCTION public.see() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             INSERT INTO public.seen SELECT n, current_setting(n)
             FROM pg_catalog.unnest('{{{",".join(WANTED)}}}'::text[]) AS n; RETURN NULL; END $$;
         CREATE TRIGGER see AFTER INSERT ON faina.task
         FOR EACH ROW EXECUTE FUNCTION public.see()""")
+    equal("the trigger", said, "")
 
 
 def test_a_role_with_odd_settings():
@@ -43,7 +43,7 @@ def test_a_role_with_odd_settings():
         _, task, said = place.faina("submit", "x", '{"a":"\u20ac \\\\ \U0001f600"}', "--delay", "1s",
                                     "--key", "k")
         check("submit", len(task) == 36, said)
-        seen = place.psql("SET statement_timeout = 0; SELECT name, value FROM public.seen")
+        seen = place.psql("SELECT name, value FROM public.seen")
         equal("our settings", dict(row.split("|") for row in seen.split("\n")), WANTED)
         code, out, said = place.faina("worker", "--handlers", place.handlers(), "--idle-exit", "3s")
         equal("a worker that sleeps longer than sessions may", code, 0)
@@ -51,12 +51,12 @@ def test_a_role_with_odd_settings():
         equal("the task", place.faina("get", task)[0::2], (0, ""))
         equal("doctor", place.faina("doctor")[0], 0)
         # The role's own session, where a backslash in a string is not what it seems.
-        said = place.psql("SET statement_timeout = 0; SET lock_timeout = 0; SELECT existing FROM "
-                          "faina.submit_many('[{\"type\": \"x\", \"idempotencyKey\": \"k\"}, "
+        said = place.psql("SELECT existing FROM faina.submit_many("
+                          "'[{\"type\": \"x\", \"idempotencyKey\": \"k\"}, "
                           "{\"type\": \"x\", \"runAt\": \"2026-01-02T03:04:05.123456789Z\"}]')")
         equal("submit_many", said, "t\nf")
-        equal("its time", place.psql("SET statement_timeout = 0; SELECT extract(epoch FROM run_at) "
-                                     "FROM faina.tasks WHERE idempotency_key IS NULL"),
+        equal("its time", place.psql("SELECT extract(epoch FROM run_at) FROM "
+                                     "faina.tasks WHERE idempotency_key IS NULL"),
               "1767323045.123456")
 
 
