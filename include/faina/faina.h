@@ -73,7 +73,7 @@ extern "C" {
     X(INVALID_REQUEST, "invalid_request", 400, 2, "The request is not valid.")                     \
     X(PAYLOAD_TOO_LARGE, "payload_too_large", 413, 2, "A value is larger than its limit.")         \
     X(UNAUTHORIZED, "unauthorized", 401, 1, "A valid token is needed.")                            \
-    X(FORBIDDEN, "forbidden", 403, 1, "The token does not allow this.")                            \
+    X(FORBIDDEN, "forbidden", 403, 1, "This is not allowed.")                                      \
     X(NOT_SUPPORTED, "not_supported", 501, 1, "This engine can't do that.")                        \
     X(OVERLOADED, "overloaded", 429, 1, "There is no capacity for this now; try again later.")     \
     X(STORE_CLOSED, "store_closed", 503, 6, "The engine is closed.")                               \
