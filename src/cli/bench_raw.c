@@ -382,7 +382,7 @@ static bool set_up(struct fa_bench_raw *raw)
 
     snprintf(pragmas, sizeof pragmas,
              "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_autocheckpoint = %d;"
-             "PRAGMA cache_size = -%d",
+             "PRAGMA cache_size = -%d; PRAGMA secure_delete = OFF",
              FA_BENCH_CHECKPOINT_PAGES, FA_BENCH_CACHE_KIB);
     return sqlite3_exec(raw->db, pragmas, NULL, NULL, NULL) == SQLITE_OK && make_schema(raw);
 }

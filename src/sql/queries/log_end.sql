@@ -1,2 +1,2 @@
 -- The place where the log goes on.
-SELECT 0, coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'log'), 0) + 1
+SELECT 0, coalesce(max(seq), 0) + 1 FROM log

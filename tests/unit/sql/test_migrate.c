@@ -185,30 +185,42 @@ static void test_migrate__a_second_run_does_nothing(void **state)
     tear_down(&file);
 }
 
+/* A file as a program left it that knew that many steps. */
+static sqlite3 *open_older(struct file *file, size_t known)
+{
+    size_t count;
+    const struct fa_migration *steps = fa_sqlite_migrations(&count);
+    sqlite3 *raw;
+
+    assert_true(known <= count);
+    fa_db_close(open_db(file)); /* the mark of our files */
+    raw = raw_open(file->path);
+    raw_exec(raw, "CREATE TABLE IF NOT EXISTS schema_migrations (id TEXT PRIMARY KEY, "
+                  "description TEXT NOT NULL, executed_at TEXT NOT NULL)");
+    for (size_t i = 0; i < known; i++) {
+        raw_exec(raw, steps[i].text);
+        raw_exec(raw, fa_arena_printf(&file->arena,
+                                      "INSERT INTO schema_migrations VALUES ('%s', 'd', "
+                                      "'2020-01-01T00:00:00Z')",
+                                      steps[i].id));
+    }
+    return raw;
+}
+
 /* What any older program has left behind becomes what a new file is. */
 static void test_migrate__every_older_file_is_brought_up_to_date(void **state)
 {
     struct fa_arena arena = {0};
     const char *whole = whole_schema(&arena);
     size_t count;
-    const struct fa_migration *steps = fa_sqlite_migrations(&count);
 
+    fa_sqlite_migrations(&count);
     for (size_t known = 0; known <= count; known++) {
         struct file file;
         sqlite3 *raw;
 
         set_up(&file);
-        fa_db_close(open_db(&file)); /* the mark of our files */
-        raw = raw_open(file.path);
-        raw_exec(raw, "CREATE TABLE IF NOT EXISTS schema_migrations (id TEXT PRIMARY KEY, "
-                      "description TEXT NOT NULL, executed_at TEXT NOT NULL)");
-        for (size_t i = 0; i < known; i++) {
-            raw_exec(raw, steps[i].text);
-            raw_exec(raw, fa_arena_printf(&file.arena,
-                                          "INSERT INTO schema_migrations VALUES ('%s', 'd', "
-                                          "'2020-01-01T00:00:00Z')",
-                                          steps[i].id));
-        }
+        raw = open_older(&file, known);
         raw_close(raw);
         migrate_file(&file);
         CHECK_STR(schema_of(&file), whole);
@@ -225,20 +237,11 @@ static void test_migrate__every_older_file_is_brought_up_to_date(void **state)
 /* Tasks of a file without workers stay as they are, and its holders can register. */
 static void test_migrate__a_file_without_workers_keeps_its_tasks(void **state)
 {
-    size_t count;
-    const struct fa_migration *steps = fa_sqlite_migrations(&count);
     struct file file;
     sqlite3 *raw;
 
     set_up(&file);
-    fa_db_close(open_db(&file));
-    raw = raw_open(file.path);
-    raw_exec(raw, "CREATE TABLE schema_migrations (id TEXT PRIMARY KEY, "
-                  "description TEXT NOT NULL, executed_at TEXT NOT NULL)");
-    raw_exec(raw, steps[0].text);
-    raw_exec(raw,
-             fa_arena_printf(&file.arena, "INSERT INTO schema_migrations VALUES ('%s', 'd', 'e')",
-                             steps[0].id));
+    raw = open_older(&file, 1);
     raw_exec(raw, "INSERT INTO lane VALUES (1, 'default', 'x', '[]');"
                   "INSERT INTO task (id, tail, lane, rank, created_us, max_attempts) "
                   "VALUES (7, 1, 1, 0, 1, 4);"
@@ -257,6 +260,31 @@ static void test_migrate__a_file_without_workers_keeps_its_tasks(void **state)
         "1970-01-01T00:00:01.000Z|1970-01-01T00:00:02.000Z|[]|1");
     raw_close(raw);
     tear_down(&file);
+}
+
+/* Who follows the log finds what was committed behind the place where it stood. */
+static void test_migrate__the_log_goes_on_with_its_numbers(void **state)
+{
+    static const char *const left[] = {"2|7|b\n3|9|c\n4|11|d", "3|0|\n4|11|d"};
+
+    for (size_t forgotten = 0; forgotten < FA_COUNT(left); forgotten++) {
+        struct file file;
+        sqlite3 *raw;
+
+        set_up(&file);
+        raw = open_older(&file, 6);
+        raw_exec(raw, "INSERT INTO log (at_us, events) VALUES (5, 'a'), (7, 'b'), (9, 'c');"
+                      "DELETE FROM log WHERE seq = 1");
+        if (forgotten)
+            raw_exec(raw, "DELETE FROM log");
+        raw_close(raw);
+        migrate_file(&file);
+        raw = raw_open(file.path);
+        raw_exec(raw, "INSERT INTO log (at_us, events) VALUES (11, 'd')");
+        CHECK_STR(raw_text(raw, "SELECT * FROM log ORDER BY seq", &file.arena), left[forgotten]);
+        raw_close(raw);
+        tear_down(&file);
+    }
 }
 
 /* G2 */
@@ -378,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_migrate__a_second_run_does_nothing),
         cmocka_unit_test(test_migrate__every_older_file_is_brought_up_to_date),
         cmocka_unit_test(test_migrate__a_file_without_workers_keeps_its_tasks),
+        cmocka_unit_test(test_migrate__the_log_goes_on_with_its_numbers),
         cmocka_unit_test(test_migrate__a_newer_file_is_refused_untouched),
         cmocka_unit_test(test_migrate__a_failure_is_rolled_back),
         cmocka_unit_test(test_migrate__a_killed_one_has_not_happened),
