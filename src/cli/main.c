@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <locale.h>
 #include <signal.h>
-#include <sqlite3.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -79,8 +78,6 @@ int main(int argc, char **argv)
     /* Writing then tells what is wrong, and we end in order. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    /* Nobody asks how much memory SQLite has, and counting takes a lock for each allocation. */
-    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
     look_around(&cli);
     fa_hide_passwords(argc, argv, &cli.arena);
     code = fa_cli_parse(&cli, argc, argv);

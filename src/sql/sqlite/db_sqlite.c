@@ -22,13 +22,18 @@
 #define BESIDE_PAGES_MAX 10000               /* written beside a move; then the writer waits */
 #define REST_PAGES_MAX 1000                  /* what the writer moves by itself; measured: 6 ms */
 #define BUSY_MS 5000
-#define WIDE 8 /* rows that one statement inserts; measured: more gain little */
 
-/* A statement, and which of its parameters are null already, by the binding before. */
+/* How many rows one statement inserts. A statement costs about as much as a row in it; measured:
+ * more than 32 gain nothing. */
+static const size_t widths[] = {32, 8, 2, 1};
+#define WIDTHS FA_COUNT(widths)
+#define SINGLE (WIDTHS - 1)
+
+/* A statement, and what its parameters are bound to. */
 struct kept {
     sqlite3_stmt *stmt;
-    uint64_t nulls[WIDE]; /* by row */
-    bool is_none;         /* there is no such statement */
+    struct fa_value *bound; /* by row; texts are not remembered */
+    bool is_none;           /* there is no such statement */
 };
 
 struct db_sqlite {
@@ -42,11 +47,8 @@ struct db_sqlite {
     int moving_since, moving_pages;  /* the log's length then; and for the last of several moves */
     bool is_lost;                    /* M3 */
     sqlite3_stmt *begin[2], *commit; /* for reading, for writing */
-    struct kept kept[FA_SQL_COUNT];
-    struct kept wide[FA_SQL_COUNT]; /* WIDE rows at once, for those that insert */
+    struct kept kept[FA_SQL_COUNT][WIDTHS];
 };
-
-static_assert(FA_VALUES_MAX <= 64, "a set of parameters must fit in 64 bits");
 
 static const struct fa_db_ops sqlite_ops;
 
@@ -112,15 +114,6 @@ static int exec_kept(struct db_sqlite *db, sqlite3_stmt **stmt, const char *sql)
     return sqlite3_reset(*stmt);
 }
 
-static enum faina_code keep(struct db_sqlite *db, struct kept *kept, const char *text,
-                            enum fa_sql sql, struct faina_error *err)
-{
-    int rc = sqlite3_prepare_v3(db->handle, text, -1, SQLITE_PREPARE_PERSISTENT, &kept->stmt, NULL);
-
-    memset(kept->nulls, 0xff, sizeof(kept->nulls));
-    return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, fa_sql_name(sql), err);
-}
-
 static void add_params(struct fa_buf *out, size_t first, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -139,10 +132,10 @@ static bool is_same_but_space(const char *a, const char *b)
     }
 }
 
-/* Makes a statement that inserts WIDE rows out of one that inserts the parameters as they are;
+/* Makes a statement that inserts many rows out of one that inserts the parameters as they are;
  * false when this one does something else. OR FAIL: what fails here undoes the whole transaction
  * anyway, so SQLite need not be ready to undo the rows that came before in the same statement. */
-static bool widen(const char *text, size_t param_count, struct fa_buf *out)
+static bool widen(const char *text, size_t param_count, size_t rows, struct fa_buf *out)
 {
     static const char insert[] = "INSERT INTO ", values[] = "VALUES ";
     const char *list = strstr(text, values);
@@ -162,53 +155,58 @@ static bool widen(const char *text, size_t param_count, struct fa_buf *out)
         fa_buf_printf(out, "INSERT OR FAIL INTO %s", text + into);
     else
         fa_buf_add_str(out, text);
-    for (size_t row = 1; row < WIDE; row++) {
+    for (size_t row = 1; row < rows; row++) {
         fa_buf_add_char(out, ',');
         add_params(out, row * param_count + 1, param_count);
     }
     return true;
 }
 
-/* *out: the statement for one row at a time, or for WIDE when the call has as many. */
-static enum faina_code prepare(struct db_sqlite *db, const struct fa_db_call *call, bool is_wide,
-                               struct kept **out, struct faina_error *err)
+/* The call's statement for so many rows, made when it is first used. */
+static enum faina_code prepare(struct db_sqlite *db, const struct fa_db_call *call, size_t rows,
+                               struct kept *kept, struct faina_error *err)
 {
-    struct kept *kept = is_wide ? &db->wide[call->sql] : &db->kept[call->sql];
     const char *text = fa_sql_text(call->sql);
-    enum faina_code code = FAINA_OK;
-    struct fa_buf buf;
-
-    if (kept->stmt == NULL && !kept->is_none) {
-        fa_buf_init(&buf, SIZE_MAX / 2);
-        if (is_wide)
-            kept->is_none = !widen(text, call->param_count, &buf);
-        if (!kept->is_none)
-            code = keep(db, kept, is_wide ? buf.ptr : text, call->sql, err);
-        fa_buf_finish(&buf);
-    }
-    *out = kept->is_none ? NULL : kept;
-    return code;
-}
-
-/* Binds one of the statement's rows. Most columns of most tasks are null, and stay null from one
- * row to the next. */
-static int bind(struct kept *kept, size_t row, const struct fa_value *params, size_t count)
-{
-    uint64_t *nulls = &kept->nulls[row];
+    struct fa_buf wide;
     int rc = SQLITE_OK;
 
-    for (size_t i = 0; rc == SQLITE_OK && i < count; i++) {
-        const struct fa_value *value = &params[i];
-        uint64_t bit = UINT64_C(1) << i;
-        int n = (int)(row * count + i) + 1;
+    if (kept->stmt != NULL || kept->is_none)
+        return FAINA_OK;
+    fa_buf_init(&wide, SIZE_MAX / 2);
+    if (rows > 1) {
+        kept->is_none = !widen(text, call->param_count, rows, &wide);
+        text = wide.ptr;
+    }
+    if (!kept->is_none) {
+        free(kept->bound);
+        kept->bound = fa_alloc_zero(rows * call->param_count + 1, sizeof(*kept->bound));
+        rc = sqlite3_prepare_v3(db->handle, text, -1, SQLITE_PREPARE_PERSISTENT, &kept->stmt, NULL);
+    }
+    fa_buf_finish(&wide);
+    return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, fa_sql_name(call->sql), err);
+}
 
-        if (value->kind == FA_NULL && *nulls & bit)
+static bool is_bound(const struct fa_value *bound, const struct fa_value *value)
+{
+    return value->kind == bound->kind &&
+           (value->kind == FA_NULL || (value->kind == FA_INT && value->i == bound->i));
+}
+
+/* Binds one of the statement's rows. Most columns of most tasks are what they are in the next one:
+ * null, or the same lane. */
+static int bind(struct kept *kept, size_t row, const struct fa_value *value, size_t count)
+{
+    int rc = SQLITE_OK;
+
+    for (size_t i = row * count; rc == SQLITE_OK && i < (row + 1) * count; i++, value++) {
+        int n = (int)i + 1;
+
+        if (is_bound(&kept->bound[i], value))
             continue;
-        *nulls &= ~bit;
+        kept->bound[i] = *value;
         switch (value->kind) {
         case FA_NULL:
             rc = sqlite3_bind_null(kept->stmt, n);
-            *nulls |= bit;
             break;
         case FA_INT:
             rc = sqlite3_bind_int64(kept->stmt, n, value->i);
@@ -285,21 +283,28 @@ static enum faina_code sqlite_run(struct fa_db *base, const struct fa_db_call *c
 {
     struct db_sqlite *db = downcast(base);
     enum faina_code code = FAINA_OK;
-    struct kept *wide = NULL, *kept = NULL;
+    size_t width = call->sink == NULL ? 0 : SINGLE, row = 0;
 
-    if (call->rows >= WIDE && call->sink == NULL)
-        code = prepare(db, call, true, &wide, err);
-    if (code == FAINA_OK)
-        code = prepare(db, call, false, &kept, err);
-    for (size_t row = 0, rows; code == FAINA_OK && row < call->rows; row += rows) {
-        struct kept *use = wide != NULL && call->rows - row >= WIDE ? wide : kept;
+    while (code == FAINA_OK && row < call->rows) {
+        struct kept *kept = &db->kept[call->sql][width];
         int rc;
 
-        rows = use == wide ? WIDE : 1;
-        rc = run_rows(use, call, row, rows);
+        if (call->rows - row < widths[width]) {
+            width++;
+            continue;
+        }
+        code = prepare(db, call, widths[width], kept, err);
+        if (code != FAINA_OK)
+            break;
+        if (kept->is_none) {
+            width = SINGLE;
+            continue;
+        }
+        rc = run_rows(kept, call, row, widths[width]);
         if (rc != SQLITE_DONE)
             code = refuse(db, rc, fa_sql_name(call->sql), err);
-        sqlite3_reset(use->stmt);
+        sqlite3_reset(kept->stmt);
+        row += widths[width];
     }
     return code;
 }
@@ -453,9 +458,11 @@ static void sqlite_close(struct fa_db *base)
 
     if ((fa_mover_stop(db->mover) || db->is_lost) && db->handle != NULL)
         sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
-    for (int i = 0; i < FA_SQL_COUNT; i++) {
-        sqlite3_finalize(db->kept[i].stmt);
-        sqlite3_finalize(db->wide[i].stmt);
+    for (size_t i = 0; i < FA_SQL_COUNT * WIDTHS; i++) {
+        struct kept *kept = &db->kept[i / WIDTHS][i % WIDTHS];
+
+        sqlite3_finalize(kept->stmt);
+        free(kept->bound);
     }
     sqlite3_finalize(db->begin[false]);
     sqlite3_finalize(db->begin[true]);
