@@ -4,15 +4,8 @@
  *     fa_post -> writes -> [writer] -> fa_service_run -> done
  *             -> reads  -> [readers] ->
  *
- * Claims that wait are in a ring, in the order in which they came, and keep their place until they
- * are answered. After news of work the writer asks some of them with each of its groups: the
- * oldest, who come first, and then a few more in a pass over all, so that nobody is left out
- * because the oldest want something else. Who takes other types than those in the news is skipped.
- * News that comes during a pass begins another one at its end. When a claim that takes anything
- * gets nothing, the pass is over: there is nothing for anybody (P4).
- *
- * A wait for a task is in a hash table by id from before its first look, so no end is missed. All
- * waits are in a heap by deadline, which the clock thread serves.
+ * Who waits is in waits.h: after news of work the writer asks some of the claims with each of its
+ * groups, readers look again at tasks that have ended, and the clock thread ends what is over.
  *
  * The mutex guards everything here; nothing blocks while it is held, and neither the service nor
  * `done` is called under it. The engine's news comes in the writer's own thread as a rule.
@@ -21,6 +14,7 @@
 
 #include "base/clock.h"
 #include "model/states.h"
+#include "service/waits.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -30,11 +24,7 @@
 #define GROUP_WEIGHT_MAX 10000
 #define QUEUE_WEIGHT_MAX 50000
 #define READERS 2
-#define OLDEST_PER_GROUP 16
-#define PASSED_PER_GROUP 16
-#define SKIPPED_PER_GROUP 512
 #define RELOOK_US 5000000
-#define BUCKETS 4096
 
 struct fa_post {
     struct fa_service *service;
@@ -44,17 +34,10 @@ struct fa_post {
 
     pthread_mutex_t mutex;
     pthread_cond_t writer_cond, reader_cond, clock_cond, idle_cond;
-    struct fa_posted_link writes, reads, claims; /* rings: one leaves without a search */
-    struct fa_posted_link *pass;                 /* the next claim to be asked; NULL: no pass */
-    bool needs_pass;
-    uint64_t pass_types, news_types; /* of what there may be more: this pass, and the next one */
+    struct fa_ring_link writes, reads;
     size_t write_weight, read_weight;
     size_t under_way; /* accepted and not yet done */
-    uint64_t ready_mark;
-    struct fa_posted *buckets[BUCKETS];
-    size_t task_waits, claim_waits;
-    struct fa_posted **heap; /* from 1 */
-    size_t heap_count, heap_size;
+    struct fa_waits waits;
     bool is_closing, is_over, waits_are_over, is_writing;
     uint64_t groups, group_ops;
 
@@ -66,198 +49,26 @@ struct fa_post {
     size_t thread_count;
 };
 
-/* Rings ------------------------------------------------------------------------------------- */
+/* Rings by `link`: the queues, and groups that run ------------------------------------------- */
 
-static void ring_init(struct fa_posted_link *ring)
-{
-    ring->next = ring->before = ring;
-}
-
-static bool ring_is_empty(const struct fa_posted_link *ring)
-{
-    return ring->next == ring;
-}
-
-static struct fa_posted *from_link(struct fa_posted_link *link)
+static struct fa_posted *from_link(struct fa_ring_link *link)
 {
     return (struct fa_posted *)(void *)((char *)link - offsetof(struct fa_posted, link));
 }
 
-static void ring_add(struct fa_posted_link *ring, struct fa_posted *posted)
-{
-    posted->link = (struct fa_posted_link){.next = ring, .before = ring->before};
-    ring->before->next = &posted->link;
-    ring->before = &posted->link;
-}
-
-static void ring_remove(struct fa_posted *posted)
-{
-    posted->link.before->next = posted->link.next;
-    posted->link.next->before = posted->link.before;
-}
-
 /* The first, or NULL. */
-static struct fa_posted *ring_peek(struct fa_posted_link *ring)
+static struct fa_posted *ring_peek(struct fa_ring_link *ring)
 {
-    return ring_is_empty(ring) ? NULL : from_link(ring->next);
+    return fa_ring_is_empty(ring) ? NULL : from_link(ring->next);
 }
 
-static struct fa_posted *ring_take(struct fa_posted_link *ring)
+static struct fa_posted *ring_take(struct fa_ring_link *ring)
 {
     struct fa_posted *posted = ring_peek(ring);
 
     if (posted != NULL)
-        ring_remove(posted);
+        fa_ring_remove(&posted->link);
     return posted;
-}
-
-/* The claims that wait ---------------------------------------------------------------------- */
-
-static struct fa_posted *from_wait_link(struct fa_posted_link *link)
-{
-    return (struct fa_posted *)(void *)((char *)link - offsetof(struct fa_posted, wait_link));
-}
-
-static void claims_add(struct fa_post *post, struct fa_posted *posted)
-{
-    struct fa_posted_link *ring = &post->claims;
-
-    posted->wait_link = (struct fa_posted_link){.next = ring, .before = ring->before};
-    ring->before->next = &posted->wait_link;
-    ring->before = &posted->wait_link;
-    posted->is_waiting = true;
-}
-
-static void claims_remove(struct fa_post *post, struct fa_posted *posted)
-{
-    if (!posted->is_waiting)
-        return;
-    if (post->pass == &posted->wait_link)
-        post->pass = posted->wait_link.next;
-    posted->wait_link.before->next = posted->wait_link.next;
-    posted->wait_link.next->before = posted->wait_link.before;
-    posted->is_waiting = false;
-}
-
-/* Whether there is somebody to be asked. */
-static bool has_pass(const struct fa_post *post)
-{
-    return (post->pass != NULL || post->needs_pass) && !ring_is_empty(&post->claims);
-}
-
-/* One that is being asked, or was since the news, needs no question. */
-static bool is_to_be_asked(const struct fa_post *post, const struct fa_posted *posted,
-                           uint64_t types)
-{
-    return posted->place == FA_POST_WAITS && posted->asked_mark != post->ready_mark &&
-           posted->types & types;
-}
-
-/* The next one of the pass; NULL: it is over, or so many were skipped that it goes on later. */
-static struct fa_posted *claims_next(struct fa_post *post, size_t *skipped)
-{
-    if (post->pass == NULL) {
-        if (!post->needs_pass)
-            return NULL;
-        post->needs_pass = false;
-        post->pass = post->claims.next;
-        post->pass_types = post->news_types;
-        post->news_types = 0;
-    }
-    while (post->pass != &post->claims) {
-        struct fa_posted *posted = from_wait_link(post->pass);
-
-        if ((*skipped)++ == SKIPPED_PER_GROUP)
-            return NULL;
-        post->pass = post->pass->next;
-        if (is_to_be_asked(post, posted, post->pass_types))
-            return posted;
-    }
-    post->pass = NULL;
-    return NULL;
-}
-
-/* The heap of deadlines --------------------------------------------------------------------- */
-
-static void heap_set(struct fa_post *post, size_t at, struct fa_posted *posted)
-{
-    post->heap[at] = posted;
-    posted->heap_index = at;
-}
-
-static void heap_rise(struct fa_post *post, size_t at, struct fa_posted *posted)
-{
-    for (; at > 1 && post->heap[at / 2]->deadline_us > posted->deadline_us; at /= 2)
-        heap_set(post, at, post->heap[at / 2]);
-    heap_set(post, at, posted);
-}
-
-static void heap_sink(struct fa_post *post, size_t at, struct fa_posted *posted)
-{
-    for (;;) {
-        size_t below = at * 2;
-
-        if (below < post->heap_count &&
-            post->heap[below + 1]->deadline_us < post->heap[below]->deadline_us)
-            below++;
-        if (below > post->heap_count || post->heap[below]->deadline_us >= posted->deadline_us)
-            break;
-        heap_set(post, at, post->heap[below]);
-        at = below;
-    }
-    heap_set(post, at, posted);
-}
-
-static void heap_add(struct fa_post *post, struct fa_posted *posted)
-{
-    if (post->heap_count + 1 >= post->heap_size) {
-        post->heap_size = post->heap_size ? post->heap_size * 2 : 64;
-        post->heap = fa_realloc(post->heap, post->heap_size * sizeof(struct fa_posted *));
-    }
-    heap_rise(post, ++post->heap_count, posted);
-    if (posted->heap_index == 1)
-        pthread_cond_signal(&post->clock_cond);
-}
-
-static void heap_remove(struct fa_post *post, struct fa_posted *posted)
-{
-    size_t at = posted->heap_index;
-    struct fa_posted *moved;
-
-    if (at == 0)
-        return;
-    posted->heap_index = 0;
-    moved = post->heap[post->heap_count--];
-    if (moved == posted)
-        return;
-    heap_rise(post, at, moved);
-    heap_sink(post, moved->heap_index, moved);
-}
-
-/* The table of tasks that are waited for ---------------------------------------------------- */
-
-static struct fa_posted **bucket_of(struct fa_post *post, struct fa_id id)
-{
-    return &post->buckets[(uint64_t)id.key * 0x9e3779b97f4a7c15u >> 52];
-}
-
-static void table_add(struct fa_post *post, struct fa_posted *posted)
-{
-    struct fa_posted **bucket = bucket_of(post, posted->id);
-
-    posted->bucket_next = *bucket;
-    *bucket = posted;
-    post->task_waits++;
-}
-
-static void table_remove(struct fa_post *post, struct fa_posted *posted)
-{
-    struct fa_posted **link = bucket_of(post, posted->id);
-
-    while (*link != posted)
-        link = &(*link)->bucket_next;
-    *link = posted->bucket_next;
-    post->task_waits--;
 }
 
 /* Queueing ---------------------------------------------------------------------------------- */
@@ -289,10 +100,10 @@ static void line_up(struct fa_post *post, struct fa_posted *posted)
 {
     posted->place = FA_POST_QUEUED;
     if (fa_posted_writes(posted)) {
-        ring_add(&post->writes, posted);
+        fa_ring_add(&post->writes, &posted->link);
         post->write_weight += weight_of(posted);
     } else {
-        ring_add(&post->reads, posted);
+        fa_ring_add(&post->reads, &posted->link);
         post->read_weight += weight_of(posted);
     }
 }
@@ -313,12 +124,8 @@ static enum faina_code accept(struct fa_post *post, struct fa_posted *posted)
     if (queued > 0 && queued + weight_of(posted) > QUEUE_WEIGHT_MAX)
         return FAINA_OVERLOADED;
     posted->is_over = post->waits_are_over;
-    if (posted->kind == FA_POST_TASK_WAIT)
-        table_add(post, posted); /* before the first look, so that no end is missed */
-    if (posted->kind == FA_POST_CLAIM_WAIT)
-        post->claim_waits++;
-    if (posted->kind != FA_POST_PLAIN && !posted->is_over)
-        heap_add(post, posted);
+    if (fa_waits_add(&post->waits, posted))
+        pthread_cond_signal(&post->clock_cond);
     post->under_way++;
     line_up(post, posted);
     return FAINA_OK;
@@ -400,18 +207,12 @@ enum faina_code fa_post_wait(struct fa_post *post, struct fa_posted *posted, int
 /* Takes a wait out of everything. The mutex is held. */
 static void forget(struct fa_post *post, struct fa_posted *posted)
 {
-    heap_remove(post, posted);
-    if (posted->kind == FA_POST_TASK_WAIT)
-        table_remove(post, posted);
-    if (posted->kind == FA_POST_CLAIM_WAIT) {
-        claims_remove(post, posted);
-        post->claim_waits--;
-    }
+    fa_waits_remove(&post->waits, posted);
     posted->place = FA_POST_IDLE;
 }
 
 /* P1. Without the mutex: `done` may free the memory that one is in. */
-static void finish_all(struct fa_post *post, struct fa_posted_link *answered)
+static void finish_all(struct fa_post *post, struct fa_ring_link *answered)
 {
     struct fa_posted *posted;
     size_t count = 0;
@@ -436,11 +237,6 @@ static void answer_none(struct fa_posted *posted)
     posted->ops[0].tasks = &posted->none;
 }
 
-static bool takes_anything(const struct faina_claim *claim)
-{
-    return claim->types == NULL && claim->namespaces == NULL && claim->services == NULL;
-}
-
 /* A claim that waits was asked. True: it has its answer. The mutex is held. */
 static bool settle_claim(struct fa_post *post, struct fa_posted *posted)
 {
@@ -451,13 +247,7 @@ static bool settle_claim(struct fa_post *post, struct fa_posted *posted)
         return true;
     }
     answer_none(posted);
-    posted->place = FA_POST_WAITS;
-    if (!posted->is_waiting)
-        claims_add(post, posted);
-    if (posted->asked_mark != post->ready_mark)
-        post->needs_pass = true;
-    else if (takes_anything(op->claim))
-        post->pass = NULL;
+    fa_waits_go_on(&post->waits, posted);
     return false;
 }
 
@@ -493,16 +283,16 @@ static bool settle(struct fa_post *post, struct fa_posted *posted)
 }
 
 /* Settles a list of those that were run, then tells those that are answered. */
-static void settle_all(struct fa_post *post, struct fa_posted_link *ran)
+static void settle_all(struct fa_post *post, struct fa_ring_link *ran)
 {
-    struct fa_posted_link answered;
+    struct fa_ring_link answered;
     struct fa_posted *posted;
 
-    ring_init(&answered);
+    fa_ring_init(&answered);
     pthread_mutex_lock(&post->mutex);
     while ((posted = ring_take(ran)) != NULL) {
         if (settle(post, posted))
-            ring_add(&answered, posted);
+            fa_ring_add(&answered, &posted->link);
     }
     pthread_mutex_unlock(&post->mutex);
     finish_all(post, &answered);
@@ -510,38 +300,8 @@ static void settle_all(struct fa_post *post, struct fa_posted_link *ran)
 
 /* The writer -------------------------------------------------------------------------------- */
 
-static void take_claim(struct fa_post *post, struct fa_posted_link *group, struct fa_posted *posted)
-{
-    posted->asked_mark = post->ready_mark;
-    posted->place = FA_POST_RUNS;
-    ring_add(group, posted);
-}
-
-/* How many claims that wait were taken. The mutex is held. */
-static size_t take_claims(struct fa_post *post, struct fa_posted_link *group)
-{
-    struct fa_posted_link *at = post->claims.next;
-    struct fa_posted *posted;
-    size_t count = 0, skipped = 0;
-
-    if (!has_pass(post))
-        return 0;
-    for (size_t i = 0; i < OLDEST_PER_GROUP && at != &post->claims; i++, at = at->next) {
-        if (!is_to_be_asked(post, from_wait_link(at), post->pass_types | post->news_types))
-            continue;
-        take_claim(post, group, from_wait_link(at));
-        count++;
-    }
-    for (size_t i = 0; i < PASSED_PER_GROUP && (posted = claims_next(post, &skipped)) != NULL;
-         i++) {
-        take_claim(post, group, posted);
-        count++;
-    }
-    return count;
-}
-
 /* Takes a group: what was posted, then a few of the claims that wait. The mutex is held. */
-static size_t take_group(struct fa_post *post, struct fa_posted_link *group)
+static size_t take_group(struct fa_post *post, struct fa_ring_link *group)
 {
     size_t weight = 0, ops = 0;
     struct fa_posted *posted;
@@ -551,18 +311,18 @@ static size_t take_group(struct fa_post *post, struct fa_posted_link *group)
 
         if (weight > 0 && weight + more > GROUP_WEIGHT_MAX)
             break;
-        ring_remove(posted);
+        fa_ring_remove(&posted->link);
         post->write_weight -= more;
         weight += more;
         ops += posted->count;
-        posted->asked_mark = post->ready_mark;
+        posted->asked_mark = post->waits.ready_mark;
         posted->place = FA_POST_RUNS;
-        ring_add(group, posted);
+        fa_ring_add(group, &posted->link);
     }
-    return ops + take_claims(post, group);
+    return ops + fa_waits_take(&post->waits, group);
 }
 
-static void run_group(struct fa_post *post, struct fa_posted_link *group, size_t count)
+static void run_group(struct fa_post *post, struct fa_ring_link *group, size_t count)
 {
     struct fa_posted *posted = ring_peek(group);
     size_t n = 0;
@@ -576,7 +336,7 @@ static void run_group(struct fa_post *post, struct fa_posted_link *group, size_t
         post->op_size = count * 2;
         post->ops = fa_alloc_zero(post->op_size, sizeof(*post->ops));
     }
-    for (struct fa_posted_link *at = group->next; at != group; at = at->next) {
+    for (struct fa_ring_link *at = group->next; at != group; at = at->next) {
         posted = from_link(at);
         for (size_t i = 0; i < posted->count; i++)
             fa_op_copy(&post->ops[n++], &posted->ops[i]);
@@ -584,7 +344,7 @@ static void run_group(struct fa_post *post, struct fa_posted_link *group, size_t
     assert(n == count);
     fa_service_run(post->service, post->ops, count);
     n = 0;
-    for (struct fa_posted_link *at = group->next; at != group; at = at->next) {
+    for (struct fa_ring_link *at = group->next; at != group; at = at->next) {
         posted = from_link(at);
         for (size_t i = 0; i < posted->count; i++)
             fa_op_copy(&posted->ops[i], &post->ops[n++]);
@@ -592,26 +352,26 @@ static void run_group(struct fa_post *post, struct fa_posted_link *group, size_t
 }
 
 /* Claims whose client has gone must not take tasks with them. */
-static size_t drop_gone(struct fa_post *post, struct fa_posted_link *group, size_t count)
+static size_t drop_gone(struct fa_post *post, struct fa_ring_link *group, size_t count)
 {
-    struct fa_posted_link gone, *next;
+    struct fa_ring_link gone, *next;
 
-    ring_init(&gone);
-    for (struct fa_posted_link *at = group->next; at != group; at = next) {
+    fa_ring_init(&gone);
+    for (struct fa_ring_link *at = group->next; at != group; at = next) {
         struct fa_posted *posted = from_link(at);
 
         next = at->next;
         if (posted->kind != FA_POST_CLAIM_WAIT || !posted->is_gone || !posted->is_gone(posted))
             continue;
-        ring_remove(posted);
+        fa_ring_remove(&posted->link);
         answer_none(posted);
-        ring_add(&gone, posted);
+        fa_ring_add(&gone, &posted->link);
         count--;
     }
-    if (ring_is_empty(&gone))
+    if (fa_ring_is_empty(&gone))
         return count;
     pthread_mutex_lock(&post->mutex);
-    for (struct fa_posted_link *at = gone.next; at != &gone; at = at->next)
+    for (struct fa_ring_link *at = gone.next; at != &gone; at = at->next)
         from_link(at)->is_over = true;
     pthread_mutex_unlock(&post->mutex);
     settle_all(post, &gone);
@@ -648,9 +408,9 @@ static void give_back(struct fa_post *post, struct fa_posted *posted)
 
 /* The same for clients that went while the transaction ran: a worker gives up a poll when its types
  * change. Should giving back fail, the leases end. */
-static void check_gone(struct fa_post *post, struct fa_posted_link *group)
+static void check_gone(struct fa_post *post, struct fa_ring_link *group)
 {
-    for (struct fa_posted_link *at = group->next; at != group; at = at->next) {
+    for (struct fa_ring_link *at = group->next; at != group; at = at->next) {
         struct fa_posted *posted = from_link(at);
 
         if (has_taken(posted) && posted->is_gone && posted->is_gone(posted))
@@ -664,14 +424,15 @@ static void *run_writer(void *ctx)
 
     pthread_mutex_lock(&post->mutex);
     for (;;) {
-        struct fa_posted_link group;
+        struct fa_ring_link group;
         size_t count;
 
-        while (ring_is_empty(&post->writes) && !has_pass(post) && !post->is_over)
+        while (fa_ring_is_empty(&post->writes) && !fa_waits_has_pass(&post->waits) &&
+               !post->is_over)
             pthread_cond_wait(&post->writer_cond, &post->mutex);
-        if (ring_is_empty(&post->writes) && !has_pass(post))
+        if (fa_ring_is_empty(&post->writes) && !fa_waits_has_pass(&post->waits))
             break;
-        ring_init(&group);
+        fa_ring_init(&group);
         count = take_group(post, &group);
         post->groups += count > 0;
         post->group_ops += count;
@@ -700,10 +461,10 @@ static void *run_reader(void *ctx)
 
     pthread_mutex_lock(&post->mutex);
     for (;;) {
-        struct fa_posted_link ran;
+        struct fa_ring_link ran;
         struct fa_posted *posted;
 
-        while (ring_is_empty(&post->reads) && !post->is_over)
+        while (fa_ring_is_empty(&post->reads) && !post->is_over)
             pthread_cond_wait(&post->reader_cond, &post->mutex);
         posted = ring_take(&post->reads);
         if (posted == NULL)
@@ -715,8 +476,8 @@ static void *run_reader(void *ctx)
             posted->work(posted);
         else
             fa_service_run(post->service, posted->ops, posted->count);
-        ring_init(&ran);
-        ring_add(&ran, posted);
+        fa_ring_init(&ran);
+        fa_ring_add(&ran, &posted->link);
         settle_all(post, &ran);
         pthread_mutex_lock(&post->mutex);
     }
@@ -729,28 +490,18 @@ static void *run_reader(void *ctx)
 /* Everybody who waits for work of these types is to be asked. */
 static void begin_pass(struct fa_post *post, uint64_t types)
 {
-    post->ready_mark++;
-    post->news_types |= types;
-    if (ring_is_empty(&post->claims))
-        return; /* one that is being asked for the first time sees the mark */
-    post->needs_pass = true;
-    pthread_cond_signal(&post->writer_cond);
+    if (fa_waits_tell(&post->waits, types))
+        pthread_cond_signal(&post->writer_cond);
 }
 
-static void look_again(struct fa_post *post, struct fa_posted *posted)
+static void look_again(void *ctx, struct fa_posted *posted)
 {
+    struct fa_post *post = ctx;
+
     if (posted->place == FA_POST_WAITS)
         enqueue(post, posted);
     else
         posted->is_told = true;
-}
-
-static void look_again_at_all(struct fa_post *post)
-{
-    for (size_t i = 0; post->task_waits > 0 && i < BUCKETS; i++) {
-        for (struct fa_posted *posted = post->buckets[i]; posted; posted = posted->bucket_next)
-            look_again(post, posted);
-    }
 }
 
 static void on_news(void *ctx, const struct fa_news *news)
@@ -761,14 +512,9 @@ static void on_news(void *ctx, const struct fa_news *news)
     if (news->ready_types)
         begin_pass(post, news->ready_types);
     if (news->has_any_ended)
-        look_again_at_all(post);
-    for (size_t i = 0; post->task_waits > 0 && i < news->ended_count; i++) {
-        for (struct fa_posted *posted = *bucket_of(post, news->ended[i]); posted;
-             posted = posted->bucket_next) {
-            if (fa_id_equal(posted->id, news->ended[i]))
-                look_again(post, posted);
-        }
-    }
+        fa_waits_each(&post->waits, NULL, look_again, post);
+    for (size_t i = 0; i < news->ended_count; i++)
+        fa_waits_each(&post->waits, &news->ended[i], look_again, post);
     pthread_mutex_unlock(&post->mutex);
 }
 
@@ -777,7 +523,6 @@ static void on_news(void *ctx, const struct fa_news *news)
 /* The time of a wait is over. True: it is answered. The mutex is held. */
 static bool expire(struct fa_post *post, struct fa_posted *posted)
 {
-    heap_remove(post, posted);
     posted->is_over = true;
     if (posted->kind == FA_POST_TASK_WAIT) {
         if (posted->place == FA_POST_WAITS)
@@ -793,16 +538,15 @@ static bool expire(struct fa_post *post, struct fa_posted *posted)
 /* Ends the waits that are due by `now_us`. The mutex is held on entry and on return. */
 static void expire_until(struct fa_post *post, int64_t now_us)
 {
-    struct fa_posted_link answered;
+    struct fa_ring_link answered;
     struct fa_posted *posted;
 
-    ring_init(&answered);
-    while (post->heap_count > 0 && post->heap[1]->deadline_us <= now_us) {
-        posted = post->heap[1];
+    fa_ring_init(&answered);
+    while ((posted = fa_waits_due(&post->waits, now_us)) != NULL) {
         if (expire(post, posted))
-            ring_add(&answered, posted);
+            fa_ring_add(&answered, &posted->link);
     }
-    if (ring_is_empty(&answered))
+    if (fa_ring_is_empty(&answered))
         return;
     pthread_mutex_unlock(&post->mutex);
     finish_all(post, &answered);
@@ -813,7 +557,7 @@ static void expire_until(struct fa_post *post, int64_t now_us)
 static void relook(struct fa_post *post)
 {
     begin_pass(post, FA_TYPES_ALL);
-    look_again_at_all(post);
+    fa_waits_each(&post->waits, NULL, look_again, post);
 }
 
 static void *run_clock(void *ctx)
@@ -831,8 +575,8 @@ static void *run_clock(void *ctx)
             relook_us = until_us = now_us + RELOOK_US;
         }
         expire_until(post, now_us);
-        if (post->heap_count > 0 && post->heap[1]->deadline_us < until_us)
-            until_us = post->heap[1]->deadline_us;
+        if (fa_waits_next_us(&post->waits) < until_us)
+            until_us = fa_waits_next_us(&post->waits);
         if (until_us <= fa_clock_mono_us() || post->is_over)
             continue;
         until =
@@ -862,7 +606,7 @@ struct fa_post_stats fa_post_stats(struct fa_post *post)
         .groups = post->groups,
         .group_ops = post->group_ops,
         .queued = post->write_weight + post->read_weight,
-        .waits = post->task_waits + post->claim_waits,
+        .waits = post->waits.task_count + post->waits.claim_count,
         .is_writing = post->is_writing,
     };
     pthread_mutex_unlock(&post->mutex);
@@ -891,7 +635,7 @@ static void destroy(struct fa_post *post)
     pthread_cond_destroy(&post->clock_cond);
     pthread_cond_destroy(&post->idle_cond);
     pthread_mutex_destroy(&post->mutex);
-    free(post->heap);
+    fa_waits_finish(&post->waits);
     free(post->ops);
     free(post);
 }
@@ -914,9 +658,9 @@ static void init(struct fa_post *post, struct fa_service *service)
     pthread_condattr_t attr;
 
     post->service = service;
-    ring_init(&post->writes);
-    ring_init(&post->reads);
-    ring_init(&post->claims);
+    fa_ring_init(&post->writes);
+    fa_ring_init(&post->reads);
+    fa_waits_init(&post->waits);
     post->listener = (struct fa_listener){.tell = on_news, .ctx = post};
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

@@ -22,16 +22,13 @@
 #define FA_POST_H
 
 #include "model/id.h"
+#include "service/ring.h"
 #include "service/service.h"
 
 struct fa_post;
 struct fa_posted;
 
 typedef void fa_posted_fn(struct fa_posted *posted);
-
-struct fa_posted_link { /* of a ring */
-    struct fa_posted_link *next, *before;
-};
 
 /* Operations on their way; the caller's memory. All zero but for what is asked. */
 struct fa_posted {
@@ -45,9 +42,9 @@ struct fa_posted {
     /* Post's own. */
     enum { FA_POST_IDLE, FA_POST_QUEUED, FA_POST_RUNS, FA_POST_WAITS } place;
     enum { FA_POST_PLAIN, FA_POST_CLAIM_WAIT, FA_POST_TASK_WAIT } kind;
-    struct fa_posted_link link;      /* of the queue, or of the group that runs */
-    struct fa_posted_link wait_link; /* CLAIM_WAIT: of those that wait; in it while it is asked */
-    bool is_waiting;                 /* ... it is in there */
+    struct fa_ring_link link;      /* of the queue, or of the group that runs */
+    struct fa_ring_link wait_link; /* CLAIM_WAIT: of those that wait; in it while it is asked */
+    bool is_waiting;               /* ... it is in there */
     struct fa_posted *bucket_next;
     struct fa_id id;         /* TASK_WAIT: the task */
     int64_t deadline_us;     /* monotonic */
