@@ -21,7 +21,9 @@
 #define LOG_PAGES_MAX (2 * CHECKPOINT_PAGES) /* longer: readers have to pause for a moment */
 #define BESIDE_PAGES_MAX 10000               /* written beside a move; then the writer waits */
 #define REST_PAGES_MAX 1000                  /* what the writer moves by itself; measured: 6 ms */
+#define LOG_BYTES_KEPT (256 << 20) /* of its file, once it starts anew: more than it usually has */
 #define BUSY_MS 5000
+#define RESTART_MS 50 /* how long another program that reads may hold everything up */
 
 /* How many rows one statement inserts. A statement costs about as much as a row in it; measured:
  * more than 32 gain nothing. */
@@ -403,7 +405,8 @@ static bool end_move(struct db_sqlite *db)
  * up, the writer waits for it.
  *
  * Readers that always overlap would keep the log from ever starting anew, so beyond a length we ask
- * for a moment without them.
+ * for a moment without them. Those of other programs can't be asked: while one of them reads on,
+ * the log grows, and we try again every CHECKPOINT_PAGES.
  */
 static bool sqlite_tend(struct fa_db *base, bool is_quiet)
 {
@@ -420,8 +423,11 @@ static bool sqlite_tend(struct fa_db *base, bool is_quiet)
         if (db->log_pages < db->try_at || begin_move(db))
             return false;
     }
+    if (is_quiet)
+        sqlite3_busy_timeout(db->handle, RESTART_MS);
     if (sqlite3_wal_checkpoint_v2(db->handle, NULL, mode, NULL, NULL) != SQLITE_OK)
         db->is_lost = fa_mover_has_lost(db->handle);
+    sqlite3_busy_timeout(db->handle, BUSY_MS);
     db->try_at = db->log_pages + CHECKPOINT_PAGES;
     return !is_quiet && db->log_pages >= LOG_PAGES_MAX;
 }
@@ -564,8 +570,8 @@ static enum faina_code configure(struct db_sqlite *db, const struct fa_sqlite_op
     /* Debian's SQLite overwrites what is deleted with zeros, and logs the pages that it frees. */
     snprintf(text, sizeof(text),
              "PRAGMA cache_size = -%lld; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; "
-             "PRAGMA secure_delete = OFF;",
-             (long long)options->cache_kib);
+             "PRAGMA secure_delete = OFF; PRAGMA journal_size_limit = %d;",
+             (long long)options->cache_kib, LOG_BYTES_KEPT);
     rc = exec(db, text);
     if (rc == SQLITE_OK && options->is_reader)
         rc = exec(db, "PRAGMA query_only = ON");

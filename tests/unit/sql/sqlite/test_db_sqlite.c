@@ -3,6 +3,7 @@
  */
 #include "unit/sql/raw.h"
 
+#include "base/clock.h"
 #include "sql/migrate.h"
 #include "sql/sqlite/db_sqlite.h"
 
@@ -309,6 +310,45 @@ static void test_db_sqlite__a_bad_row_among_many_undoes_all(void **state)
 }
 
 /* ------------------------------------------------------------------------------------------
+ * The log
+ */
+
+/* A commit of several pages; how long the log's file is then. */
+static int64_t commit_filler(struct fa_db *db)
+{
+    struct faina_error err = {0};
+    struct stat log;
+
+    must(db->ops->script(db,
+                         "CREATE TABLE IF NOT EXISTS filler (a);"
+                         "INSERT INTO filler VALUES (randomblob(50000))",
+                         &err),
+         &err);
+    CHECK_INT(stat(fa_arena_printf(&arena, "%s-wal", path), &log), 0);
+    return log.st_size;
+}
+
+/* Somebody who looks into the file for hours makes the log long, and nothing slow. */
+static void test_db_sqlite__a_foreign_reader_holds_up_little(void **state)
+{
+    struct fa_db *db = open_store(path);
+    sqlite3 *raw = raw_open(path);
+    int64_t size = commit_filler(db), begun_us;
+
+    raw_exec(raw, "BEGIN; SELECT count(*) FROM filler");
+    begun_us = fa_clock_mono_us();
+    db->ops->tend(db, true);
+    CHECK_TRUE(fa_clock_mono_us() - begun_us < 2000000);
+    CHECK_TRUE(commit_filler(db) > size);
+    raw_exec(raw, "COMMIT");
+    size = commit_filler(db);
+    db->ops->tend(db, true);
+    CHECK_INT(commit_filler(db), size); /* it has started anew */
+    raw_close(raw);
+    fa_db_close(db);
+}
+
+/* ------------------------------------------------------------------------------------------
  * Transactions
  */
 
@@ -600,6 +640,7 @@ int main(void)
         TEST(test_db_sqlite__many_rows_in_one_call),
         TEST(test_db_sqlite__any_number_of_rows_is_inserted),
         TEST(test_db_sqlite__a_bad_row_among_many_undoes_all),
+        TEST(test_db_sqlite__a_foreign_reader_holds_up_little),
         TEST(test_db_sqlite__commit_keeps_and_rollback_forgets),
         TEST(test_db_sqlite__a_reader_sees_one_moment),
         TEST(test_db_sqlite__a_reader_writes_nothing),
