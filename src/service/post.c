@@ -513,7 +513,7 @@ static void on_news(void *ctx, const struct fa_news *news)
         begin_pass(post, news->ready_types);
     if (news->has_any_ended)
         fa_waits_each(&post->waits, NULL, look_again, post);
-    for (size_t i = 0; i < news->ended_count; i++)
+    for (size_t i = 0; post->waits.task_count > 0 && i < news->ended_count; i++)
         fa_waits_each(&post->waits, &news->ended[i], look_again, post);
     pthread_mutex_unlock(&post->mutex);
 }

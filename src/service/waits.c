@@ -87,7 +87,7 @@ struct fa_posted *fa_waits_due(struct fa_waits *waits, int64_t now_us)
 
 static struct fa_posted **bucket_of(struct fa_waits *waits, struct fa_id id)
 {
-    return &waits->buckets[(uint64_t)id.key * 0x9e3779b97f4a7c15u >> 52];
+    return &waits->buckets[(uint64_t)id.key * 0x9e3779b97f4a7c15u >> (64 - FA_WAITS_BUCKET_BITS)];
 }
 
 static void table_add(struct fa_waits *waits, struct fa_posted *posted)

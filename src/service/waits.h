@@ -18,7 +18,8 @@
 
 #include "service/post.h"
 
-#define FA_WAITS_BUCKETS 4096
+#define FA_WAITS_BUCKET_BITS 12
+#define FA_WAITS_BUCKETS (1 << FA_WAITS_BUCKET_BITS)
 
 struct fa_waits {
     struct fa_ring_link claims;
@@ -35,7 +36,8 @@ struct fa_waits {
 void fa_waits_init(struct fa_waits *waits);
 void fa_waits_finish(struct fa_waits *waits);
 
-/* A wait begins, before its first look. True: none ends earlier. */
+/* A wait begins, before its first look. True: none ends earlier. (What doesn't wait is left
+ * alone.) */
 bool fa_waits_add(struct fa_waits *waits, struct fa_posted *posted);
 /* It is answered. */
 void fa_waits_remove(struct fa_waits *waits, struct fa_posted *posted);
@@ -44,7 +46,8 @@ void fa_waits_remove(struct fa_waits *waits, struct fa_posted *posted);
 bool fa_waits_tell(struct fa_waits *waits, uint64_t types);
 /* Whether somebody is to be asked. */
 bool fa_waits_has_pass(const struct fa_waits *waits);
-/* Moves the claims that are to be asked now into a group that runs; how many. */
+/* Adds the claims that are to be asked now to a group that runs; how many. They keep their place
+ * among those that wait. */
 size_t fa_waits_take(struct fa_waits *waits, struct fa_ring_link *group);
 /* A claim was asked, got nothing, and waits on. */
 void fa_waits_go_on(struct fa_waits *waits, struct fa_posted *posted);

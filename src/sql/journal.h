@@ -7,6 +7,8 @@
  *
  *   J1  Nothing ever appears before a place that a reader was given.
  *   J2  A place that is older than what is kept is told as a gap, never skipped silently.
+ *   J3  A row's number is never used again. On SQLite the newest row is never forgotten, and the
+ *       next one is one more.
  */
 #ifndef FA_JOURNAL_H
 #define FA_JOURNAL_H

@@ -1,11 +1,9 @@
 -- Forgets what is older than ?1, up to ?2 rows. Walks the primary key from its beginning, and
--- reads one row when that one is to be kept. The newest is kept always: the next one's number is
--- made from it.
+-- reads one row when that one is to be kept. The newest is kept always (J3).
 DELETE FROM log
 WHERE seq IN (SELECT seq
               FROM (SELECT seq, at_us FROM log ORDER BY seq
                     LIMIT CASE WHEN (SELECT at_us FROM log ORDER BY seq LIMIT 1) < ?1 THEN ?2
                                ELSE 0 END)
-              WHERE at_us < ?1)
-      AND seq < (SELECT max(seq) FROM log)
+              WHERE at_us < ?1 AND seq < (SELECT max(seq) FROM log))
 RETURNING 0, seq

@@ -34,7 +34,7 @@ static const size_t widths[] = {32, 8, 2, 1};
 /* A statement, and what its parameters are bound to. */
 struct kept {
     sqlite3_stmt *stmt;
-    struct fa_value *bound; /* by row; texts are not remembered */
+    struct fa_value *bound; /* by row; nulls and integers are compared */
     bool is_none;           /* there is no such statement */
 };
 
@@ -175,11 +175,10 @@ static enum faina_code prepare(struct db_sqlite *db, const struct fa_db_call *ca
     if (kept->stmt != NULL || kept->is_none)
         return FAINA_OK;
     fa_buf_init(&wide, SIZE_MAX / 2);
-    if (rows > 1) {
-        kept->is_none = !widen(text, call->param_count, rows, &wide);
-        text = wide.ptr;
-    }
+    kept->is_none = rows > 1 && !widen(text, call->param_count, rows, &wide);
     if (!kept->is_none) {
+        if (rows > 1)
+            text = wide.ptr;
         free(kept->bound);
         kept->bound = fa_alloc_zero(rows * call->param_count + 1, sizeof(*kept->bound));
         rc = sqlite3_prepare_v3(db->handle, text, -1, SQLITE_PREPARE_PERSISTENT, &kept->stmt, NULL);
@@ -221,6 +220,8 @@ static int bind(struct kept *kept, size_t row, const struct fa_value *value, siz
                                      SQLITE_UTF8);
             break;
         }
+        if (rc != SQLITE_OK)
+            kept->bound[i].kind = FA_TEXT; /* whatever it is now: it is bound again */
     }
     return rc;
 }
@@ -264,6 +265,7 @@ static int run_rows(struct kept *kept, const struct fa_db_call *call, size_t row
     struct fa_value values[FA_VALUES_MAX];
     int rc = SQLITE_OK;
 
+    assert(sqlite3_bind_parameter_count(kept->stmt) == (int)(rows * call->param_count));
     for (size_t i = 0; rc == SQLITE_OK && i < rows && call->param_count > 0; i++) {
         fa_db_bind(call, row + i, values);
         rc = bind(kept, i, values, call->param_count);

@@ -66,7 +66,7 @@ static void test_journal__what_is_forgotten_is_a_gap(void **state)
     store_close(&store);
 }
 
-/* J1: who stands at the end finds what comes next, however much was forgotten meanwhile. */
+/* J1, J3: who stands at the end finds what comes next, however much was forgotten meanwhile. */
 static void test_journal__a_number_is_never_used_again(void **state)
 {
     struct store store;
@@ -88,11 +88,39 @@ static void test_journal__a_number_is_never_used_again(void **state)
     store_close(&store);
 }
 
+/* J2: after a clock was set back, newer rows are forgotten before older ones. */
+static void test_journal__a_gap_stays_a_gap(void **state)
+{
+    struct store store;
+    const char *before, *third, *end;
+
+    store_open(&store);
+    before = follow(&store, NULL)->next;
+    commit_one(&store);
+    store.unit.now_us += HOUR_US;
+    commit_one(&store);
+    store.unit.now_us -= HOUR_US;
+    third = follow(&store, NULL)->next;
+    commit_one(&store);
+    end = follow(&store, NULL)->next;
+    store.unit.now_us += HOUR_US * 3 / 2;
+    commit_one(&store);
+    forget(&store); /* the first and the third */
+    CHECK_INT(follow(&store, before)->count, 2);
+    store.unit.now_us += HOUR_US;
+    forget(&store); /* the second */
+    CHECK_INT(follow(&store, before)->count, 1);
+    CHECK_TRUE(follow(&store, third)->is_gap);
+    CHECK_TRUE(!follow(&store, end)->is_gap);
+    store_close(&store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_journal__what_is_forgotten_is_a_gap),
         cmocka_unit_test(test_journal__a_number_is_never_used_again),
+        cmocka_unit_test(test_journal__a_gap_stays_a_gap),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -309,6 +309,52 @@ static void test_db_sqlite__a_bad_row_among_many_undoes_all(void **state)
     fa_db_close(db);
 }
 
+/* A row of `log`; the second parameter goes through all kinds. */
+static void bind_kinds(void *ctx, size_t row, struct fa_value *params)
+{
+    const struct fa_value *kinds = ctx;
+
+    params[0] = fa_value_int(7); /* the same for all */
+    params[1] = kinds[row];
+}
+
+/* What a parameter was bound to before, by this call or another, doesn't show. */
+static void test_db_sqlite__each_row_has_its_own_values(void **state)
+{
+    const struct fa_value null = {.kind = FA_NULL}, one = fa_value_int(1), two = fa_value_int(2),
+                          text = fa_value_text("t"), real = {.kind = FA_REAL, .d = 0.5};
+    const struct fa_value rows[] = {one, one, two,  text, text, one, real, real,
+                                    one, two, text, one,  two,  two, text};
+    struct fa_db *db = open_store(path);
+    struct faina_error err = {0};
+    struct fa_db_call call = {.sql = FA_SQL_LOG_INSERT,
+                              .param_count = 2,
+                              .bind = bind_kinds,
+                              .bind_ctx = (void *)(uintptr_t)rows};
+    sqlite3 *raw;
+
+    for (size_t i = 1; i <= FA_COUNT(rows); i++) { /* in all widths */
+        call.rows = i;
+        must(fa_db_begin(db, true, &err), &err);
+        must(fa_db_run(db, &call, &err), &err);
+        must(fa_db_commit(db, &err), &err);
+    }
+    call.rows = 1;
+    call.bind_ctx = (void *)(uintptr_t)&null; /* refused: NOT NULL */
+    CHECK_TRUE(fa_db_run(db, &call, &err) != FAINA_OK);
+    call.bind_ctx = (void *)(uintptr_t)&two;
+    must(fa_db_run(db, &call, &err), &err);
+    raw = raw_open(path);
+    CHECK_STR(raw_text(raw,
+                       "SELECT group_concat(events, '') FROM (SELECT events FROM log "
+                       "ORDER BY seq DESC LIMIT 16)",
+                       &arena),
+              "2t221t210.50.51tt211");
+    CHECK_INT(raw_int(raw, "SELECT count(*) FROM log WHERE at_us = 7"), 121);
+    raw_close(raw);
+    fa_db_close(db);
+}
+
 /* ------------------------------------------------------------------------------------------
  * The log
  */
@@ -640,6 +686,7 @@ int main(void)
         TEST(test_db_sqlite__many_rows_in_one_call),
         TEST(test_db_sqlite__any_number_of_rows_is_inserted),
         TEST(test_db_sqlite__a_bad_row_among_many_undoes_all),
+        TEST(test_db_sqlite__each_row_has_its_own_values),
         TEST(test_db_sqlite__a_foreign_reader_holds_up_little),
         TEST(test_db_sqlite__commit_keeps_and_rollback_forgets),
         TEST(test_db_sqlite__a_reader_sees_one_moment),
