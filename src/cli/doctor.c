@@ -153,6 +153,7 @@ static void check_tasks(struct doctor *doctor)
     struct fa_cli *cli = doctor->cli;
     struct fa_arena *arena = &cli->arena;
     struct fa_op op = {.kind = FA_OP_STATS, .arena = arena};
+    char pending[FA_TEXT_COUNT_SIZE];
     int64_t total = 0, dead;
 
     op.name.ns = "*";
@@ -163,8 +164,8 @@ static void check_tasks(struct doctor *doctor)
     for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++)
         total += op.stats->by_status[status];
     add(doctor, "tasks", LEVEL_OK,
-        fa_arena_printf(arena, "%s, %lld pending", fa_text_plural(arena, total, "task"),
-                        (long long)op.stats->by_status[FAINA_PENDING]));
+        fa_arena_printf(arena, "%s, %s pending", fa_text_plural(arena, total, "task"),
+                        fa_text_count(op.stats->by_status[FAINA_PENDING], pending)));
     dead = op.stats->by_status[FAINA_DEAD_LETTER];
     if (dead > 0)
         add(doctor, "tasks", LEVEL_WARNING,
