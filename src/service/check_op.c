@@ -1,0 +1,506 @@
+/*
+ * check_op.c - see check_op.h.
+ */
+#include "service/check_op.h"
+
+#include "base/json.h"
+#include "model/check.h"
+#include "model/id.h"
+#include "model/limits.h"
+#include "model/states.h"
+#include "model/workflow.h"
+#include "service/crons.h"
+
+#include <assert.h>
+
+/* Text that isn't an id can't be any task's, so the answer is "not found" and not "invalid": a
+ * caller has one case less to tell apart. */
+static enum faina_code check_id(const char *id, const char *noun, enum faina_code missing,
+                                struct faina_error *err)
+{
+    struct fa_id parsed;
+
+    if (!id || id[0] == '\0')
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "id", "the %s's id is missing", noun);
+    if (!fa_id_parse(id, &parsed))
+        return fa_error_set(err, missing, "there is no %s \"%.64s\": that is not an id", noun, id);
+    return FAINA_OK;
+}
+
+static enum faina_code check_by(const struct faina_by *by, bool needs_worker,
+                                struct faina_error *err)
+{
+    if (by->fence < 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "fence", "fence can't be negative");
+    if (by->version < 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "version", "version can't be negative");
+    if (!needs_worker && !by->worker_id)
+        return FAINA_OK;
+    return fa_check_worker(by->worker_id, err);
+}
+
+static enum faina_code check_range(int64_t value, int64_t max, const char *field,
+                                   struct faina_error *err)
+{
+    if (value < 0 || value > max)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, field,
+                              "%s must be between 0 and %lld, not %lld", field, (long long)max,
+                              (long long)value);
+    return FAINA_OK;
+}
+
+static enum faina_code check_lease(int64_t ms, struct faina_error *err)
+{
+    if (ms < 0 || ms > FA_LEASE_MS_MAX)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "leaseSeconds",
+                              "leaseSeconds must be between 0 and %lld",
+                              (long long)FA_LEASE_MS_MAX / 1000);
+    return FAINA_OK;
+}
+
+/* A name that may be left out. */
+static enum faina_code check_optional(const char *text, size_t max, const char *field,
+                                      struct faina_error *err)
+{
+    return text ? fa_check_name(text, max, field, FAINA_INVALID_REQUEST, err) : FAINA_OK;
+}
+
+static enum faina_code check_block(size_t input_max, const struct fa_op *op,
+                                   struct faina_error *err)
+{
+    if (op->block.count == 0 || !op->block.subtasks)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "subtasks",
+                              "there is nothing to wait for: give at least one subtask");
+    if (op->block.count > FA_CHILDREN_MAX)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "subtasks",
+                              "a task can have at most %d subtasks, not %zu", FA_CHILDREN_MAX,
+                              op->block.count);
+    for (size_t i = 0; i < op->block.count; i++) {
+        struct faina_error inner;
+        enum faina_code code;
+
+        fa_error_clear(&inner);
+        code = fa_check_submit(&op->block.subtasks[i], input_max, &inner);
+        if (code == FAINA_OK)
+            continue;
+        fa_error_field(err, code, "subtasks", "subtask %zu: %.480s", i + 1, inner.message);
+        if (err) {
+            err->line = inner.line;
+            err->column = inner.column;
+        }
+        return code;
+    }
+    return FAINA_OK;
+}
+
+static enum faina_code check_background(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code =
+        check_range(op->background.timeout_ms, FA_DURATION_MS_MAX, "timeout", err);
+
+    if (code == FAINA_OK && op->background.reason)
+        code = fa_check_text(op->background.reason, FA_STATE_SIZE_MAX, "reason",
+                             FAINA_INVALID_REQUEST, err);
+    return code;
+}
+
+static enum faina_code check_note(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code =
+        fa_check_name(op->note.what, FA_NAME_SIZE_MAX, "what", FAINA_INVALID_REQUEST, err);
+
+    if (code == FAINA_OK)
+        code =
+            fa_check_json(op->note.detail, FA_NOTE_SIZE_MAX, "detail", FAINA_INVALID_REQUEST, err);
+    return code;
+}
+
+/* Only what AMEND takes of it is looked at. */
+static enum faina_code check_amend(const struct fa_op *op, struct faina_error *err)
+{
+    struct faina_submit wish = {
+        .type = "any",
+        .max_attempts = op->submit->max_attempts,
+        .retry = op->submit->retry,
+        .resources = op->submit->resources,
+        .resource_count = op->submit->resource_count,
+    };
+
+    return fa_check_submit(&wish, FA_INPUT_SIZE_DEFAULT, err);
+}
+
+/* A namespace that something is put into: "*" stands for all of them. */
+static enum faina_code check_one_namespace(const char *ns, struct faina_error *err)
+{
+    enum faina_code code = check_optional(ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+
+    if (code == FAINA_OK && ns && strcmp(ns, "*") == 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "namespace",
+                              "namespace is \"*\", which stands for all namespaces: name one");
+    return code;
+}
+
+static enum faina_code check_purge(const struct faina_purge *purge, struct faina_error *err)
+{
+    enum faina_code code;
+
+    assert(purge);
+    for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++) {
+        if ((purge->statuses & (1u << status)) && !fa_status_is_ended(status))
+            return fa_error_field(err, FAINA_INVALID_REQUEST, "status",
+                                  "only ended tasks can be purged, and %s is not an end",
+                                  faina_status_name(status));
+    }
+    if (purge->statuses >> FAINA_STATUS_COUNT)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "status",
+                              "the set of statuses holds one that doesn't exist");
+    code = check_optional(purge->ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+    if (code == FAINA_OK)
+        code = check_optional(purge->type, FA_TYPE_SIZE_MAX, "type", err);
+    if (code == FAINA_OK)
+        code = check_range(purge->limit, INT64_MAX, "limit", err);
+    return code;
+}
+
+/* Namespace and type of PAUSE, RESUME, GET_BY_KEY, STATS and TEAM_LIST. */
+static enum faina_code check_lane(const struct fa_op *op, bool needs_type, struct faina_error *err)
+{
+    enum faina_code code = check_optional(op->name.ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+
+    if (code == FAINA_OK && needs_type)
+        code = fa_check_name(op->name.type, FA_TYPE_SIZE_MAX, "type", FAINA_INVALID_REQUEST, err);
+    return code;
+}
+
+static enum faina_code check_pause(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_one_namespace(op->name.ns, err);
+
+    return code == FAINA_OK ? check_lane(op, true, err) : code;
+}
+
+static enum faina_code check_resource_set(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = fa_check_name(op->resource.name, FA_RESOURCE_NAME_SIZE_MAX, "name",
+                                         FAINA_INVALID_REQUEST, err);
+
+    if (code != FAINA_OK)
+        return code;
+    if (op->resource.max_concurrency < -1 || op->resource.max_concurrency > FA_CONCURRENCY_MAX)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "maxConcurrency",
+                              "maxConcurrency must be between 0 and %d, or no limit",
+                              FA_CONCURRENCY_MAX);
+    return FAINA_OK;
+}
+
+static enum faina_code check_team(const struct faina_team *team, struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    assert(team);
+    if (team->id[0])
+        code = check_id(team->id, "team", FAINA_NOT_FOUND, err);
+    if (code == FAINA_OK)
+        code = check_one_namespace(team->ns, err);
+    if (code == FAINA_OK)
+        code = fa_check_name(team->name, FA_NAME_SIZE_MAX, "name", FAINA_INVALID_REQUEST, err);
+    if (code == FAINA_OK)
+        code = fa_check_json(team->spec, FA_SPEC_SIZE_MAX, "spec", FAINA_INVALID_REQUEST, err);
+    return code;
+}
+
+static bool is_hash(const char *text)
+{
+    return text && strlen(text) == 64 && strspn(text, "0123456789abcdef") == 64;
+}
+
+/* One of the namespaces that a token is for. */
+static enum faina_code check_reach(const char *ns, struct faina_error *err)
+{
+    if (strcmp(ns, "*") == 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "namespaces",
+                              "\"*\" is no namespace; without namespaces a token is for all");
+    return fa_check_name(ns, FA_NAMESPACE_SIZE_MAX, "namespaces", FAINA_INVALID_REQUEST, err);
+}
+
+static enum faina_code not_names(struct faina_error *err)
+{
+    return fa_error_field(err, FAINA_INVALID_REQUEST, "namespaces",
+                          "namespaces must be one or more names");
+}
+
+static enum faina_code check_namespaces(const char *json, struct faina_error *err)
+{
+    struct fa_arena scratch = {0};
+    struct fa_json_iter it;
+    struct fa_json value, item;
+    enum faina_code code;
+    size_t count = 0;
+
+    code = fa_check_json(json, FA_SPEC_SIZE_MAX, "namespaces", FAINA_INVALID_REQUEST, err);
+    if (code != FAINA_OK || !json)
+        return code;
+    value = fa_json_value(fa_str(json));
+    if (value.type == FA_JSON_ARRAY) {
+        for (it = fa_json_iter(value); code == FAINA_OK && fa_json_next(&it, NULL, &item); count++)
+            code = item.type == FA_JSON_STRING ? check_reach(fa_json_text(item, &scratch), err)
+                                               : not_names(err);
+    }
+    fa_arena_finish(&scratch);
+    return count == 0 ? not_names(err) : code;
+}
+
+static enum faina_code check_token(const struct fa_token *token, struct faina_error *err)
+{
+    enum faina_code code =
+        fa_check_name(token->name, FA_NAME_SIZE_MAX, "name", FAINA_INVALID_REQUEST, err);
+
+    if (code != FAINA_OK)
+        return code;
+    if (!is_hash(token->hash))
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "hash",
+                              "hash must be 64 hexadecimal digits in lower case");
+    if (token->scopes == 0 || token->scopes & ~(unsigned)FA_SCOPE_ALL)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "scopes",
+                              "scopes must be one or more of read, submit, work and admin");
+    if (token->expires_us < 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "expires", "expires can't be negative");
+    return check_namespaces(token->namespaces, err);
+}
+
+/* An operation on one task. */
+static enum faina_code check_task(const struct fa_op *op, bool needs_worker,
+                                  struct faina_error *err)
+{
+    enum faina_code code = check_id(op->id, "task", FAINA_TASK_NOT_FOUND, err);
+
+    return code == FAINA_OK ? check_by(&op->by, needs_worker, err) : code;
+}
+
+/* What an operation on one task says besides the task and the actor. */
+static enum faina_code check_change(size_t input_max, const struct fa_op *op,
+                                    struct faina_error *err)
+{
+    bool needs_worker = op->kind == FA_OP_CLAIM || op->kind == FA_OP_HEARTBEAT ||
+                        op->kind == FA_OP_NOTE || op->kind == FA_OP_AMEND;
+    enum faina_code code = check_task(op, needs_worker, err);
+
+    if (code != FAINA_OK)
+        return code;
+    if (op->kind == FA_OP_PROGRESS)
+        return fa_check_report(op->report, err);
+    if (op->kind == FA_OP_COMPLETE)
+        return fa_check_json(op->output, input_max, "output", FAINA_INVALID_REQUEST, err);
+    if (op->kind == FA_OP_FAIL)
+        return fa_check_failure(op->failure, err);
+    if (op->kind == FA_OP_BLOCK)
+        return check_block(input_max, op, err);
+    if (op->kind == FA_OP_BACKGROUND)
+        return check_background(op, err);
+    if (op->kind == FA_OP_NOTE)
+        return check_note(op, err);
+    if (op->kind == FA_OP_AMEND)
+        return check_amend(op, err);
+    assert(op->kind == FA_OP_CLAIM || op->kind == FA_OP_START || op->kind == FA_OP_HEARTBEAT);
+    return check_lease(op->lease_ms, err);
+}
+
+static enum faina_code check_page(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_task(op, false, err);
+
+    return code == FAINA_OK ? check_range(op->page.limit, FA_LIST_LIMIT_MAX, "limit", err) : code;
+}
+
+static enum faina_code check_key(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_lane(op, true, err);
+
+    return code == FAINA_OK ? fa_check_name(op->name.key, FA_KEY_SIZE_MAX, "idempotencyKey",
+                                            FAINA_INVALID_REQUEST, err)
+                            : code;
+}
+
+static enum faina_code check_team_list(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_lane(op, false, err);
+
+    return code == FAINA_OK && op->id ? check_id(op->id, "team", FAINA_NOT_FOUND, err) : code;
+}
+
+static enum faina_code check_emit(size_t input_max, const struct faina_emit *emit,
+                                  struct faina_error *err)
+{
+    enum faina_code code = check_one_namespace(emit->ns, err);
+
+    if (code == FAINA_OK)
+        code = fa_check_name(emit->type, FA_TYPE_SIZE_MAX, "type", FAINA_INVALID_REQUEST, err);
+    if (code == FAINA_OK && strncmp(emit->type, "task.", 5) == 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "type",
+                              "events whose type begins with \"task.\" are the engine's own");
+    if (code == FAINA_OK)
+        code = check_optional(emit->id, FA_KEY_SIZE_MAX, "id", err);
+    if (code == FAINA_OK)
+        code = fa_check_json(emit->data, input_max, "data", FAINA_INVALID_REQUEST, err);
+    if (code == FAINA_OK && emit->data && fa_json_value(fa_str(emit->data)).type != FA_JSON_OBJECT)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "data", "data must be a JSON object");
+    return code;
+}
+
+/* Reads the definition; every mistake goes into the answer. */
+static enum faina_code check_definition(struct fa_op *op, struct faina_error *err)
+{
+    const struct fa_definition *definition = op->definition;
+    enum faina_code code = check_one_namespace(definition->ns, err);
+
+    op->checked = NULL;
+    op->mistakes = fa_arena_zero(op->arena, 1, sizeof(*op->mistakes));
+    if (code == FAINA_OK)
+        code = fa_workflow_read(definition->text,
+                                definition->is_yaml ? FA_WORKFLOW_YAML : FA_WORKFLOW_JSON,
+                                op->arena, &op->checked, op->mistakes, err);
+    if (code == FAINA_OK && definition->name && strcmp(definition->name, op->checked->name) != 0)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "workflow",
+                              "the definition is called %.200s, not %.200s", op->checked->name,
+                              definition->name);
+    return code;
+}
+
+static enum faina_code check_workflow(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_optional(op->workflow.ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+
+    if (code != FAINA_OK)
+        return code;
+    if (op->kind == FA_OP_WORKFLOW_LIST)
+        return check_optional(op->workflow.name, FA_NAME_SIZE_MAX, "name", err);
+    return fa_check_name(op->workflow.name, FA_NAME_SIZE_MAX, "name", FAINA_INVALID_REQUEST, err);
+}
+
+static enum faina_code check_happened(const struct fa_happened_query *query,
+                                      struct faina_error *err)
+{
+    enum faina_code code = check_optional(query->ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+
+    if (code == FAINA_OK)
+        code = check_optional(query->type, FA_TYPE_SIZE_MAX, "type", err);
+    if (code == FAINA_OK)
+        code = check_optional(query->id, FA_KEY_SIZE_MAX, "id", err);
+    if (code == FAINA_OK)
+        code = check_optional(query->cursor, FA_CURSOR_SIZE_MAX, "cursor", err);
+    return code == FAINA_OK ? check_range(query->limit, FA_LIST_LIMIT_MAX, "limit", err) : code;
+}
+
+static enum faina_code check_joins(const struct fa_op *op, struct faina_error *err)
+{
+    enum faina_code code = check_optional(op->join.ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
+
+    if (code == FAINA_OK)
+        code = check_optional(op->join.workflow, FA_NAME_SIZE_MAX, "workflow", err);
+    if (code == FAINA_OK)
+        code = check_optional(op->join.key, FA_JOIN_KEY_SIZE_MAX, "key", err);
+    return code == FAINA_OK ? check_range(op->join.limit, FA_LIST_LIMIT_MAX, "limit", err) : code;
+}
+
+static enum faina_code check_cron_name(const struct fa_op *op, bool needs_name,
+                                       struct faina_error *err)
+{
+    enum faina_code code = check_lane(op, false, err);
+
+    if (code == FAINA_OK && (needs_name || op->id))
+        code = fa_check_name(op->id, FA_CRON_NAME_SIZE_MAX, "name", FAINA_INVALID_REQUEST, err);
+    return code;
+}
+
+enum faina_code fa_op_check(struct fa_op *op, size_t input_max, struct faina_error *err)
+{
+    switch (op->kind) {
+    case FA_OP_SUBMIT:
+        return fa_check_submit(op->submit, input_max, err);
+    case FA_OP_CLAIM_NEXT:
+        return fa_check_claim(op->claim, err);
+    case FA_OP_CLAIM:
+    case FA_OP_START:
+    case FA_OP_PROGRESS:
+    case FA_OP_HEARTBEAT:
+    case FA_OP_NOTE:
+    case FA_OP_AMEND:
+    case FA_OP_COMPLETE:
+    case FA_OP_FAIL:
+    case FA_OP_BLOCK:
+    case FA_OP_BACKGROUND:
+        return check_change(input_max, op, err);
+    case FA_OP_RELEASE:
+    case FA_OP_CANCEL:
+    case FA_OP_RETRY:
+    case FA_OP_DELETE:
+    case FA_OP_GET:
+    case FA_OP_EXPLAIN:
+        return check_task(op, false, err);
+    case FA_OP_CHILDREN:
+    case FA_OP_EVENTS:
+        return check_page(op, err);
+    case FA_OP_FOLLOW:
+        return check_range(op->page.limit, FA_LIST_LIMIT_MAX, "limit", err);
+    case FA_OP_PURGE:
+        return check_purge(op->purge, err);
+    case FA_OP_PAUSE:
+    case FA_OP_RESUME:
+        return check_pause(op, err);
+    case FA_OP_STATS:
+        return check_lane(op, false, err);
+    case FA_OP_GET_BY_KEY:
+        return check_key(op, err);
+    case FA_OP_RESOURCE_SET:
+        return check_resource_set(op, err);
+    case FA_OP_RESOURCE_REMOVE:
+        return fa_check_name(op->resource.name, FA_RESOURCE_NAME_SIZE_MAX, "name",
+                             FAINA_INVALID_REQUEST, err);
+    case FA_OP_RESOURCE_LIST:
+        return check_optional(op->resource.name, FA_RESOURCE_NAME_SIZE_MAX, "name", err);
+    case FA_OP_TEAM_PUT:
+        return check_team(op->team, err);
+    case FA_OP_TEAM_REMOVE:
+        return check_id(op->id, "team", FAINA_NOT_FOUND, err);
+    case FA_OP_TEAM_LIST:
+        return check_team_list(op, err);
+    case FA_OP_WORKER_PUT:
+        return fa_check_beat(op->worker.self, op->worker.held, op->worker.held_count,
+                             op->worker.lease_ms, err);
+    case FA_OP_WORKER_REMOVE:
+        return fa_check_worker(op->id, err);
+    case FA_OP_WORKER_LIST:
+        return op->id ? fa_check_worker(op->id, err) : FAINA_OK;
+    case FA_OP_TOKEN_PUT:
+        return check_token(op->token, err);
+    case FA_OP_TOKEN_REMOVE:
+        return check_id(op->id, "token", FAINA_NOT_FOUND, err);
+    case FA_OP_TOKEN_LIST:
+        return FAINA_OK;
+    case FA_OP_CRON_PUT:
+        return fa_cron_check(op->cron, input_max, err);
+    case FA_OP_CRON_REMOVE:
+    case FA_OP_CRON_RUN:
+        return check_cron_name(op, true, err);
+    case FA_OP_CRON_LIST:
+        return check_cron_name(op, false, err);
+    case FA_OP_LIST:
+        return fa_check_query(op->query, err);
+    case FA_OP_EMIT:
+        return check_emit(input_max, op->emit, err);
+    case FA_OP_WORKFLOW_PUT:
+        return check_definition(op, err);
+    case FA_OP_WORKFLOW_ENABLE:
+    case FA_OP_WORKFLOW_REMOVE:
+    case FA_OP_WORKFLOW_LIST:
+        return check_workflow(op, err);
+    case FA_OP_HAPPENED_LIST:
+        return check_happened(op->happened_query, err);
+    case FA_OP_JOIN_LIST:
+        return check_joins(op, err);
+    case FA_OP_COUNT:
+        break;
+    }
+    assert(!"an operation of no known kind");
+    return FAINA_INTERNAL;
+}
