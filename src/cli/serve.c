@@ -2,6 +2,7 @@
  * serve.c - `faina serve`: opens the engine, serves it, and ends in order.
  *
  * Signals are taken by this thread alone, in one loop: SIGTERM and SIGINT drain, SIGHUP reloads.
+ * While it drains, another thread hears whether it is to end at once.
  * What systemd asks for is here too: sockets that it hands over, and telling it when we are ready.
  */
 #include "cli/keep.h"
@@ -16,7 +17,9 @@
 #include "server/server.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -25,6 +28,7 @@
 
 #define DRAIN_MS_DEFAULT 25000
 #define REFRESH_SECONDS 5
+#define SAME_SIGNAL_MS 300
 #define FIRST_GIVEN_FD 3 /* of socket activation */
 
 /* ------------------------------------------------------------------------------------------
@@ -93,8 +97,12 @@ struct beside {
     int64_t drain_ms, workers;
     struct fa_keep keep;
     struct fa_workflows *workflows;
-    struct fa_runtime *runtime;
     struct fa_keeper *keeper;
+
+    /* While it goes down: heard by a thread of its own. */
+    pthread_mutex_t mutex;
+    struct fa_runtime *runtime; /* guarded by the mutex then */
+    atomic_bool is_hurried, is_down;
 };
 
 static const char *handlers_folder(void)
@@ -278,10 +286,15 @@ static enum faina_code watch_workflows(struct fa_cli *cli, const struct fa_log *
     return fa_workflows_create(out, cli->service, &config, err);
 }
 
-static void stop_workers(struct fa_runtime *runtime, int64_t drain_ms)
+static void stop_workers(struct beside *beside)
 {
+    struct fa_runtime *runtime = beside->runtime;
+
     if (runtime)
-        fa_runtime_stop(runtime, drain_ms);
+        fa_runtime_stop(runtime, beside->drain_ms);
+    pthread_mutex_lock(&beside->mutex);
+    beside->runtime = NULL;
+    pthread_mutex_unlock(&beside->mutex);
     fa_runtime_destroy(runtime);
 }
 
@@ -297,8 +310,49 @@ static enum faina_code start_beside(struct fa_cli *cli, const struct fa_log *log
 static void stop_beside(struct beside *beside)
 {
     fa_workflows_destroy(beside->workflows);
-    stop_workers(beside->runtime, beside->drain_ms);
+    stop_workers(beside);
     fa_keeper_stop(beside->keeper);
+}
+
+/* The second signal: what still runs is stopped, and who is slow is cut off. One that comes at once
+ * is the first one again: by the terminal, and by whoever started us. */
+static void *hear_hurry(void *arg)
+{
+    int64_t from_us = fa_clock_mono_us() + SAME_SIGNAL_MS * 1000;
+    struct beside *beside = arg;
+    sigset_t signals;
+
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGINT);
+    while (!atomic_load(&beside->is_down)) {
+        if (sigwaitinfo(&signals, NULL) < 0 || fa_clock_mono_us() < from_us ||
+            atomic_load(&beside->is_down))
+            continue;
+        atomic_store(&beside->is_hurried, true);
+        pthread_mutex_lock(&beside->mutex);
+        if (beside->runtime)
+            fa_runtime_hurry(beside->runtime);
+        pthread_mutex_unlock(&beside->mutex);
+    }
+    return NULL;
+}
+
+static void go_down(struct fa_server *server, struct beside *beside, const struct fa_log *log)
+{
+    pthread_t ear;
+    bool has_ear = pthread_create(&ear, NULL, hear_hurry, beside) == 0;
+
+    FA_LOG(log, FA_LOG_INFO, "going down: finishing what runs; a second signal ends it at once",
+           {NULL, NULL});
+    stop_beside(beside);
+    if (!fa_server_stop(server, beside->drain_ms, &beside->is_hurried))
+        FA_LOG(log, FA_LOG_WARN, "some clients were cut off", {NULL, NULL});
+    atomic_store(&beside->is_down, true);
+    if (has_ear) {
+        pthread_kill(ear, SIGTERM);
+        pthread_join(ear, NULL);
+    }
 }
 
 static int serve(struct fa_cli *cli, struct fa_server_options *options, struct beside *beside)
@@ -329,7 +383,7 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options, struct b
     }
     if (start_beside(cli, options->log, beside, &err) != FAINA_OK) {
         stop_beside(beside);
-        fa_server_stop(server, 0);
+        fa_server_stop(server, 0, NULL);
         return fa_cli_fail(cli, &err);
     }
     if (options->beside && fa_server_listens_on(server, options->beside))
@@ -339,10 +393,7 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options, struct b
     wait_for_end(server, &signals, options->log);
     notify("STOPPING=1");
     fa_service_advertise(cli->service, NULL);
-    FA_LOG(options->log, FA_LOG_INFO, "going down", {NULL, NULL});
-    stop_beside(beside);
-    if (!fa_server_stop(server, beside->drain_ms))
-        FA_LOG(options->log, FA_LOG_WARN, "some clients were cut off", {NULL, NULL});
+    go_down(server, beside, options->log);
     fa_cli_close(cli);
     FA_LOG(options->log, FA_LOG_INFO, "ended", {NULL, NULL});
     return FA_EXIT_OK;
@@ -352,7 +403,7 @@ int fa_verb_serve(struct fa_cli *cli)
 {
     int fds[FA_SERVER_LISTEN_MAX];
     struct fa_server_options options = {.sockets = fds};
-    struct beside beside = {.drain_ms = DRAIN_MS_DEFAULT};
+    struct beside beside = {.drain_ms = DRAIN_MS_DEFAULT, .mutex = PTHREAD_MUTEX_INITIALIZER};
     struct fa_log log;
     int code;
 

@@ -229,7 +229,7 @@ static const struct fa_flag serve_flags[] = {
     {"tls-cert", 0, "FILE", "the certificate, in PEM"},
     {"tls-key", 0, "FILE", "its key, in PEM"},
     {"input-max", 0, "BYTES", "the largest input or output of a task (default 1048576)"},
-    {"drain", 0, "DURATION", "how long to let requests finish at the end (default 25s)"},
+    {"drain", 0, "DURATION", "how long to let requests and tasks finish at the end (default 25s)"},
     F_KEEP,
     {"print-api", 0, NULL, "print the page docs/api.md, and serve nothing"},
     F_END,

@@ -274,7 +274,9 @@ static const char page_head[] =
     "`--host`\n"
     "  has told the server. A change that a page of another origin asks for is refused.\n"
     "- **Limits** on everything that is sent are in [limits.md](limits.md).\n"
-    "- Every answer has an `X-Request-Id`, which is also in the server's log.\n";
+    "- Every answer has an `X-Request-Id`. The server's log has it for administrative acts, and "
+    "with\n"
+    "  `FAINA_LOG=debug` for every request.\n";
 
 /* The members of a body, by its schema. */
 static void put_fields(struct fa_buf *out, const char *schema)

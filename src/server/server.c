@@ -313,7 +313,7 @@ enum faina_code fa_server_start(struct fa_server **out, struct fa_service *servi
     if (code == FAINA_OK)
         code = open_listeners(server, err);
     if (code != FAINA_OK) {
-        fa_server_stop(server, 0);
+        fa_server_stop(server, 0, NULL);
         return code;
     }
     *out = server;
@@ -367,19 +367,20 @@ bool fa_server_listens_on(const struct fa_server *server, const char *address)
     return false;
 }
 
-static bool wait_for_requests(struct fa_server *server, int64_t until_us)
+static bool wait_for_requests(struct fa_server *server, int64_t until_us,
+                              const atomic_bool *is_hurried)
 {
     const struct timespec step = {.tv_nsec = DRAIN_STEP_MS * 1000000L};
 
     while (atomic_load(&server->active) > 0) {
-        if (fa_clock_mono_us() >= until_us)
+        if (fa_clock_mono_us() >= until_us || (is_hurried && atomic_load(is_hurried)))
             return false;
         nanosleep(&step, NULL);
     }
     return true;
 }
 
-bool fa_server_stop(struct fa_server *server, int64_t timeout_ms)
+bool fa_server_stop(struct fa_server *server, int64_t timeout_ms, const atomic_bool *is_hurried)
 {
     int64_t until_us = fa_clock_mono_us() + timeout_ms * 1000;
     bool is_whole;
@@ -395,11 +396,11 @@ bool fa_server_stop(struct fa_server *server, int64_t timeout_ms)
         fa_post_end_waits(server->post);
     if (server->streams)
         fa_streams_end(server->streams);
-    is_whole = wait_for_requests(server, until_us);
+    is_whole = wait_for_requests(server, until_us, is_hurried);
     if (!is_whole) {
         /* What runs ends by itself, soon; who sends or reads too slowly is cut off. */
         fa_http_cut(server);
-        wait_for_requests(server, INT64_MAX);
+        wait_for_requests(server, INT64_MAX, NULL);
     }
     destroy(server);
     return is_whole;

@@ -17,6 +17,8 @@
 #include "base/log.h"
 #include "service/service.h"
 
+#include <stdatomic.h>
+
 struct fa_server;
 
 #define FA_SERVER_LISTEN_MAX 8
@@ -53,9 +55,9 @@ FA_MUST_CHECK enum faina_code fa_server_start(struct fa_server **out, struct fa_
 FA_MUST_CHECK enum faina_code fa_server_reload(struct fa_server *server, struct faina_error *err);
 /* Reads the tokens anew. */
 FA_MUST_CHECK enum faina_code fa_server_refresh(struct fa_server *server, struct faina_error *err);
-/* Takes no new connections, answers who waits, lets the rest finish for up to timeout_ms; then
- * closes. False: the time was over and some were cut off. */
-bool fa_server_stop(struct fa_server *server, int64_t timeout_ms);
+/* Takes no new connections, answers who waits, lets the rest finish for up to timeout_ms, or until
+ * *is_hurried (may be NULL); then closes. False: the time was over and some were cut off. */
+bool fa_server_stop(struct fa_server *server, int64_t timeout_ms, const atomic_bool *is_hurried);
 /* The address of the n-th listener as it turned out ("127.0.0.1:7070"); NULL: no such. */
 const char *fa_server_address(const struct fa_server *server, size_t index);
 bool fa_server_listens_on(const struct fa_server *server, const char *address);

@@ -63,6 +63,8 @@ class Load:
         for thread in self.threads:
             thread.join()
 
+GOING_DOWN = "going down: finishing what runs; a second signal ends it at once"
+
 
 def stored(server):
     ids, cursor = set(), ""
@@ -117,7 +119,7 @@ def test_not_ready_while_it_drains(place):
                  b"Content-Type: application/json\r\n\r\n{")
     wait_until(lambda: server.metric("faina_http_connections") >= 3, "it is there")
     server.process.send_signal(signal.SIGTERM)
-    wait_until(lambda: server.log("going down"), "it goes down")
+    wait_until(lambda: server.log(GOING_DOWN), "it goes down")
     time.sleep(0.2)
     answer = server("GET", "./readyz", connection=connection)
     equal((answer.status, answer.code(), answer.headers["Retry-After"]), (503, "store_closed", "1"))
@@ -193,6 +195,30 @@ def test_draining_gives_up_on_the_slow(place):
     begin = time.monotonic()
     server.stop()
     is_true(0.9 < time.monotonic() - begin < 20)
+    equal(len(server.log("some clients were cut off")), 1)
+    sock.close()
+
+
+def test_a_second_signal_ends_it_at_once(place):
+    """Neither a handler that takes a minute nor a client that sends half a request holds it up."""
+    folder = place.path("handlers")
+    os.mkdir(folder)
+    with open(os.path.join(folder, "long"), "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\nexec sleep 60\n")
+    os.chmod(os.path.join(folder, "long"), 0o755)
+    server = place.serve("--drain", "60s", "--workers", "1", env={"FAINA_HANDLERS": folder})
+    task = server.submit("long")["id"]
+    wait_until(lambda: server("GET", f"/tasks/{task}").json()["status"] == "running", "it runs")
+    sock = socket.create_connection((server.host, server.port))
+    sock.sendall(b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
+                 b"Content-Type: application/json\r\n\r\n{")
+    wait_until(lambda: server.metric("faina_http_connections") >= 2, "it is there")
+    server.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: server.log(GOING_DOWN), "it goes down")
+    time.sleep(0.5)
+    begin = time.monotonic()
+    server.stop()
+    is_true(time.monotonic() - begin < 20)
     equal(len(server.log("some clients were cut off")), 1)
     sock.close()
 
