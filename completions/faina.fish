@@ -207,7 +207,7 @@ complete -c faina -n '__fish_seen_subcommand_from serve' -l host -x -d 'a furthe
 complete -c faina -n '__fish_seen_subcommand_from serve' -l tls-cert -x -d 'the certificate, in PEM'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l tls-key -x -d 'its key, in PEM'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l input-max -x -d 'the largest input or output of a task (default 1048576)'
-complete -c faina -n '__fish_seen_subcommand_from serve' -l drain -x -d 'how long to let requests finish at the end (default 25s)'
+complete -c faina -n '__fish_seen_subcommand_from serve' -l drain -x -d 'how long to let requests and tasks finish at the end (default 25s)'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l keep-completed -x -d 'remove tasks this long after they completed (default $FAINA_KEEP_COMPLETED, else never)'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l keep-failed -x -d 'the same for those that ended otherwise (default $FAINA_KEEP_FAILED, else never)'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l keep-events -x -d 'how long events are kept (default $FAINA_EVENTS_KEEP; else those of a task as long as it is there, and emitted ones 7d)'

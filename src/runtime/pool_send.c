@@ -201,6 +201,9 @@ static void count_end(struct fa_pool *pool, const struct fa_job *job)
     };
 
     ++*counts[job->outcome.kind];
+    if (job->outcome.kind == FA_OUTCOME_FAIL)
+        fa_tell(&pool->config.log, FA_LOG_WARN, "an attempt at task %s, %s, failed: %.500s",
+                job->task->id, job->task->type, job->outcome.failure.message);
 }
 
 /* Not valid (an output too deep, a subtask without a type): that is the attempt's failure. */
