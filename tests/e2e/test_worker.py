@@ -206,6 +206,12 @@ def test_the_log(cli):
     equal(cli("worker", "--idle-exit", "100ms", env={"FAINA_LOG": "error"}).err, "")
     shown = cli.on_terminal("worker", "--idle-exit", "100ms", "--worker", "me").plain()
     contains(shown, "info  worker me is ready")
+    script(cli, "bad", "echo no route to host >&2; exit 1")
+    task = cli("submit", "bad", "--max-attempts", "1").out.strip()
+    err = cli("worker", "--idle-exit", "1s").err
+    [line] = [line for line in map(json.loads, err.splitlines()) if line["level"] == "warn"]
+    equal(line["message"], f"an attempt at task {task}, bad, failed: "
+                           "the handler exited with code 1: no route to host")
 
 
 def ask(cli, method, path, body=None):
