@@ -2,7 +2,7 @@
 
 complete -c faina -f
 complete -c faina -l output -s o -x -a 'table json jsonl' -d 'table (on a terminal), json (otherwise) or jsonl'
-complete -c faina -l url -x -d 'the engine: sqlite:PATH, postgres://..., http(s)://... (a server) or memory: (default: by the environment)'
+complete -c faina -l url -x -d 'the engine: sqlite:PATH, postgres://..., http(s)://... (a server) or memory: (default: by the environment, else sqlite:faina.db)'
 complete -c faina -l namespace -x -d 'the namespace (default $FAINA_NAMESPACE, else default)'
 complete -c faina -l help -s h -d 'show this help'
 complete -c faina -n __fish_use_subcommand -a submit -d 'store a task and print its id'

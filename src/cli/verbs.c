@@ -30,7 +30,7 @@ const struct fa_flag fa_common_flags[] = {
      "table json jsonl"},
     {"url", 0, "URL",
      "the engine: sqlite:PATH, postgres://..., http(s)://... (a server) or memory: (default: by "
-     "the environment)"},
+     "the environment, else sqlite:faina.db)"},
     {"namespace", 0, "NS", "the namespace (default $FAINA_NAMESPACE, else default)"},
     {"help", 'h', NULL, "show this help"},
     F_END,
