@@ -109,15 +109,22 @@ def test_killed_under_load(place):
         check_nothing_lost(place, load)
 
 
+def begin_request(server, length, others=0):
+    """A client that has sent one byte of its body, and is slow with the rest."""
+    sock = socket.create_connection((server.host, server.port))
+    sock.sendall(b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Length: %d\r\n"
+                 b"Content-Type: application/json\r\n\r\n{" % length)
+    # The one that asks is counted, too.
+    wait_until(lambda: server.metric("faina_http_connections") >= 2 + others, "it is there")
+    return sock
+
+
 def test_not_ready_while_it_drains(place):
     """Whoever stands in front of it is told; what is under way goes on."""
     server = place.serve("--drain", "20s")
     connection = server.connect()
     server("GET", "./readyz", status=200, connection=connection)
-    sock = socket.create_connection((server.host, server.port))
-    sock.sendall(b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Length: 12\r\n"
-                 b"Content-Type: application/json\r\n\r\n{")
-    wait_until(lambda: server.metric("faina_http_connections") >= 3, "it is there")
+    sock = begin_request(server, 12, others=1)
     server.process.send_signal(signal.SIGTERM)
     wait_until(lambda: server.log(GOING_DOWN), "it goes down")
     time.sleep(0.2)
@@ -187,10 +194,7 @@ def test_not_ready_while_the_store_is_silent(place):
 
 def test_draining_gives_up_on_the_slow(place):
     server = place.serve("--drain", "1s")
-    sock = socket.create_connection((server.host, server.port))
-    sock.sendall(b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
-                 b"Content-Type: application/json\r\n\r\n{")
-    wait_until(lambda: server.metric("faina_http_connections") >= 2, "it is there")
+    sock = begin_request(server, 9)
     time.sleep(0.2)
     begin = time.monotonic()
     server.stop()
@@ -209,10 +213,7 @@ def test_a_second_signal_ends_it_at_once(place):
     server = place.serve("--drain", "60s", "--workers", "1", env={"FAINA_HANDLERS": folder})
     task = server.submit("long")["id"]
     wait_until(lambda: server("GET", f"/tasks/{task}").json()["status"] == "running", "it runs")
-    sock = socket.create_connection((server.host, server.port))
-    sock.sendall(b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n"
-                 b"Content-Type: application/json\r\n\r\n{")
-    wait_until(lambda: server.metric("faina_http_connections") >= 2, "it is there")
+    sock = begin_request(server, 9)
     server.process.send_signal(signal.SIGTERM)
     wait_until(lambda: server.log(GOING_DOWN), "it goes down")
     time.sleep(0.5)
