@@ -7,6 +7,7 @@
 #include "sql/flush.h"
 
 #include "base/hash.h"
+#include "sql/runs.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -346,6 +347,42 @@ static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_home to, in
     row->is_dirty = false;
 }
 
+/* Puts new plain tasks in line, where they may stand together. */
+static enum faina_code enter_in_runs(struct fa_unit *unit, const unsigned *sets,
+                                     struct fa_row **group, struct faina_error *err)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < unit->dirty_count; i++) {
+        if (!unit->dirty[i]->is_new)
+            continue;
+        unit->dirty[i]->is_in_run = sets[i] & 1u << ENTER_READY_PLAIN;
+        group[n++] = unit->dirty[i];
+    }
+    return fa_runs_enter(unit, group, n, err);
+}
+
+/* Makes a move with all rows that have it in their sets. */
+static enum faina_code make_move(struct fa_unit *unit, enum move move, const unsigned *sets,
+                                 struct fa_row **group, struct faina_error *err)
+{
+    struct fa_db_call call = {.sql = moves[move].sql,
+                              .param_count = moves[move].param_count,
+                              .bind = moves[move].bind,
+                              .bind_ctx = group};
+    bool has_runs = !unit->source.db->is_shared;
+
+    if (has_runs && move == ENTER_READY_PLAIN)
+        return enter_in_runs(unit, sets, group, err);
+    for (size_t i = 0; i < unit->dirty_count; i++) {
+        if (sets[i] & 1u << move)
+            group[call.rows++] = unit->dirty[i];
+    }
+    if (has_runs && move == LEAVE_READY)
+        return fa_runs_leave(unit, group, call.rows, err);
+    return fa_db_run(unit->source.db, &call, err);
+}
+
 static enum faina_code flush_rows(struct fa_unit *unit, struct faina_error *err)
 {
     size_t count = unit->dirty_count;
@@ -360,18 +397,8 @@ static enum faina_code flush_rows(struct fa_unit *unit, struct faina_error *err)
         all |= sets[i];
     }
     for (int move = 0; code == FAINA_OK && move < MOVE_COUNT; move++) {
-        struct fa_db_call call = {.sql = moves[move].sql,
-                                  .param_count = moves[move].param_count,
-                                  .bind = moves[move].bind,
-                                  .bind_ctx = group};
-
-        if (!(all & 1u << move))
-            continue;
-        for (size_t i = 0; i < count; i++) {
-            if (sets[i] & 1u << move)
-                group[call.rows++] = unit->dirty[i];
-        }
-        code = fa_db_run(unit->source.db, &call, err);
+        if (all & 1u << move)
+            code = make_move(unit, (enum move)move, sets, group, err);
     }
     for (size_t i = 0; code == FAINA_OK && i < count; i++)
         settle(unit, unit->dirty[i], home_for(unit->dirty[i]), now_us);

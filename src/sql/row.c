@@ -7,13 +7,14 @@
 #include "sql/row.h"
 
 #include "model/states.h"
+#include "sql/runs.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 /* How many columns the readers below take, where several follow each other in one statement. */
 #define TASK_COLUMNS 18
-#define READY_COLUMNS 12
+#define READY_COLUMNS 13
 #define ENDED_COLUMNS 15
 
 void fa_keys_sink(void *ctx, size_t n, const struct fa_value *columns)
@@ -98,6 +99,7 @@ void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *are
     *out = (struct fa_row){0};
     read_task(columns, arena, out);
     read_ready(columns + TASK_COLUMNS, arena, out);
+    out->is_in_run = fa_value_as_int(&columns[TASK_COLUMNS + READY_COLUMNS - 1]);
     if (has_payload)
         read_payload(columns + TASK_COLUMNS + READY_COLUMNS, arena, out);
 }
@@ -125,6 +127,7 @@ bool fa_row_from_plain_scan(const struct fa_value *c, struct fa_arena *arena, st
         .home = FA_HOME_READY,
         .status = FAINA_PENDING,
         .version = 1,
+        .is_in_run = fa_value_as_int(&c[9]),
     };
     return true;
 }
@@ -140,8 +143,13 @@ static void sink_task(void *ctx, size_t n, const struct fa_value *columns)
 static void sink_ready(void *ctx, size_t n, const struct fa_value *columns)
 {
     struct sink *sink = ctx;
+    struct fa_row *row = sink->rows[n];
+    const char *run = fa_value_dup(&columns[13], sink->arena);
 
-    read_ready(columns, sink->arena, sink->rows[n]);
+    if (!fa_run_has(columns[12].i, run, row->id.key))
+        return;
+    read_ready(columns, sink->arena, row);
+    row->is_in_run = run != NULL;
 }
 
 static void sink_held(void *ctx, size_t n, const struct fa_value *c)

@@ -75,6 +75,7 @@ struct fa_row {
 
     /* The unit's own. */
     bool is_dirty, is_new, is_purged;
+    bool is_in_run;   /* `ready`: its row there stands for others, too, or has (runs.h) */
     bool has_left;    /* `ended`, since it was last written: its row there is of an earlier end */
     int64_t noted_us; /* of the last event that did not change the task */
     struct fa_row *next_in_bucket;

@@ -1,2 +1,3 @@
--- Puts a plain task that nobody has touched in line: every column but the key is null.
-INSERT INTO ready (lane, rank, id) VALUES (?1, ?2, ?3)
+-- Puts a plain task that nobody has touched in line, or a run of them (runs.h): every column but
+-- the key and the run is null.
+INSERT INTO ready (lane, rank, id, run) VALUES (?1, ?2, ?3, ?4)

@@ -1,8 +1,13 @@
 -- As ready_scan, with only the columns that plain tasks have. `version` is null for these: a row
 -- with a version was touched or has more, and the lane is then read with ready_scan.
-SELECT t.id, t.tail, t.rank, t.created_us, t.max_attempts, t.input, t.name, t.key, r.version
+SELECT t.id, t.tail, t.rank, t.created_us, t.max_attempts, t.input, t.name, t.key, r.version,
+       r.run IS NOT NULL
 FROM ready r
-CROSS JOIN task t ON t.id = r.id
-WHERE r.lane = ?1 AND (r.rank, r.id) > (?2, ?3)
+LEFT JOIN json_each(r.run) m
+CROSS JOIN task t ON t.id = r.id + coalesce(m.value, 0)
+WHERE r.lane = ?1
+  AND (r.rank, r.id) >= (?2, coalesce((SELECT max(p.id) FROM ready p
+                                       WHERE p.lane = ?1 AND p.rank = ?2 AND p.id <= ?3), ?3))
+  AND (+r.rank, r.id + coalesce(m.value, 0)) > (?2, ?3)
 ORDER BY r.rank, r.id
 LIMIT ?4

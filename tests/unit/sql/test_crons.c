@@ -131,7 +131,8 @@ static void test_crons__overlap_and_catch_up(void **state)
         CHECK(strncmp(keys(&store), cases[i].keys, strlen(cases[i].keys)) == 0, "%s", keys(&store));
         CHECK_INT(chores_at(&store, STORE_NOW + 4 * HOUR), STORE_NOW + 5 * HOUR);
         CHECK_INT(tasks(&store), cases[i].tasks_after);
-        CHECK_INT(raw_int(store.raw, "SELECT count(*) FROM ready"), cases[i].living);
+        CHECK_INT(raw_int(store.raw, "SELECT count(*) FROM task_standing WHERE status = 0"),
+                  cases[i].living);
         store_close(&store);
     }
 }

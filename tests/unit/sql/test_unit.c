@@ -82,7 +82,7 @@ static void test_unit__many_rows_are_all_known(void **state)
     CHECK_INT(store.unit.row_count, 0);
     CHECK_TRUE(fa_unit_known(&store.unit, first) == NULL);
     store_rollback(&store);
-    CHECK_INT(raw_int(store.raw, "SELECT count(*) FROM ready"), ROWS);
+    CHECK_INT(raw_int(store.raw, "SELECT count(*) FROM task_standing WHERE status = 0"), ROWS);
     store_close(&store);
 }
 

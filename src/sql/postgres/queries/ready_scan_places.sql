@@ -6,7 +6,7 @@ SELECT p.n, t.id, t.tail, t.lane, t.rank, t.created_us, t.max_attempts, t.run_at
        CASE WHEN t.team IS NOT NULL THEN (SELECT m.id FROM team m WHERE m.id = t.team) END,
        t.created_by, t.retry_base_ms, t.retry_factor, t.retry_max_ms,
        r.version, r.fence, r.attempts, r.flags, r.progress, r.state, r.updated_us, r.claimed_us,
-       r.started_us, r.error, r.metadata, r.run_at_us
+       r.started_us, r.error, r.metadata, r.run_at_us, NULL::bigint
 FROM (SELECT u.lane, u.parts::bigint[] AS parts, u.most, u.n
       FROM unnest($1::bigint[], $2::text[], $3::bigint[])
            WITH ORDINALITY AS u (lane, parts, most, n)

@@ -1,0 +1,258 @@
+/* runs.c - see runs.h. */
+#include "sql/runs.h"
+
+#include "sql/unit.h"
+
+#include <stdlib.h>
+
+/* A row of `ready`: of one task, or more. */
+struct run {
+    int64_t lane, rank;
+    const int64_t *keys;
+    size_t count;
+    const char *text; /* NULL: one task */
+};
+
+/* Text ------------------------------------------------------------------------------------- */
+
+/* The next offset, or -1: there is none. What somebody else wrote into it ends it. */
+static int64_t next_offset(const char **at)
+{
+    int64_t offset;
+    char *end;
+
+    if (**at != '[' && **at != ',')
+        return -1;
+    offset = strtoll(*at + 1, &end, 10);
+    *at = end;
+    return offset;
+}
+
+bool fa_run_has(int64_t first, const char *run, int64_t key)
+{
+    int64_t offset;
+
+    if (run == NULL || key == first)
+        return key == first;
+    while ((offset = next_offset(&run)) >= 0) {
+        if (first + offset == key)
+            return true;
+    }
+    return false;
+}
+
+static size_t read_run(int64_t first, const char *text, int64_t keys[FA_RUN_MAX])
+{
+    size_t count = 0;
+    int64_t offset;
+
+    while (count < FA_RUN_MAX && (offset = next_offset(&text)) >= 0)
+        keys[count++] = first + offset;
+    return count;
+}
+
+static const char *write_run(const struct run *run, struct fa_arena *arena)
+{
+    char *text, *at;
+
+    if (run->count < 2)
+        return NULL;
+    at = text = fa_arena_take(arena, run->count * (FA_INT_LENGTH_MAX + 1) + 2);
+    for (size_t i = 0; i < run->count; i++) {
+        *at++ = i == 0 ? '[' : ',';
+        at = fa_put_int(at, run->keys[i] - run->keys[0]);
+    }
+    *at++ = ']';
+    *at = '\0';
+    return text;
+}
+
+/* Rows ------------------------------------------------------------------------------------- */
+
+static void bind_place(void *ctx, size_t n, struct fa_value *v)
+{
+    const struct run *run = &((const struct run *)ctx)[n];
+
+    v[0] = fa_value_int(run->lane);
+    v[1] = fa_value_int(run->rank);
+    v[2] = fa_value_int(run->keys[0]);
+}
+
+static void bind_run(void *ctx, size_t n, struct fa_value *v)
+{
+    bind_place(ctx, n, v);
+    v[3] = fa_value_text(((const struct run *)ctx)[n].text);
+}
+
+static enum faina_code insert_runs(struct fa_unit *unit, struct run *runs, size_t count,
+                                   struct faina_error *err)
+{
+    struct fa_db_call call = {.sql = FA_SQL_READY_INSERT_PLAIN,
+                              .rows = count,
+                              .param_count = 4,
+                              .bind = bind_run,
+                              .bind_ctx = runs};
+
+    for (size_t i = 0; i < count; i++)
+        runs[i].text = write_run(&runs[i], &unit->arena);
+    return fa_db_run(unit->source.db, &call, err);
+}
+
+static enum faina_code delete_runs(struct fa_unit *unit, struct run *runs, size_t count,
+                                   struct faina_error *err)
+{
+    struct fa_db_call call = {.sql = FA_SQL_READY_DELETE,
+                              .rows = count,
+                              .param_count = 3,
+                              .bind = bind_place,
+                              .bind_ctx = runs};
+
+    return fa_db_run(unit->source.db, &call, err);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct fa_row *x = *(struct fa_row *const *)a, *y = *(struct fa_row *const *)b;
+
+    if (x->lane != y->lane)
+        return x->lane->id < y->lane->id ? -1 : 1;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return (x->id.key > y->id.key) - (x->id.key < y->id.key);
+}
+
+static void sort(struct fa_row **rows, size_t count)
+{
+    for (size_t i = 1; i < count; i++) {
+        if (by_place(&rows[i - 1], &rows[i]) > 0) {
+            qsort(rows, count, sizeof(struct fa_row *), by_place);
+            return;
+        }
+    }
+}
+
+/* Coming ----------------------------------------------------------------------------------- */
+
+static bool is_next_of(const struct run *run, const struct fa_row *row)
+{
+    return run->count < FA_RUN_MAX && run->lane == row->lane->id && run->rank == row->rank;
+}
+
+enum faina_code fa_runs_enter(struct fa_unit *unit, struct fa_row **rows, size_t count,
+                              struct faina_error *err)
+{
+    struct run *runs = fa_arena_take(&unit->arena, count * sizeof(*runs));
+    int64_t *keys = fa_arena_take(&unit->arena, count * sizeof(*keys));
+    bool is_open = false; /* the last run can have more */
+    size_t n = 0;
+
+    sort(rows, count);
+    for (size_t i = 0; i < count; i++) {
+        keys[i] = rows[i]->id.key;
+        if (!rows[i]->is_in_run) {
+            is_open = false;
+            continue;
+        }
+        if (is_open && is_next_of(&runs[n - 1], rows[i]))
+            runs[n - 1].count++;
+        else
+            runs[n++] = (struct run){rows[i]->lane->id, rows[i]->rank, &keys[i], 1, NULL};
+        is_open = true;
+    }
+    for (size_t i = 0; i < n; i++)
+        rows[runs[i].keys - keys]->is_in_run = runs[i].count > 1;
+    return insert_runs(unit, runs, n, err);
+}
+
+/* Going ------------------------------------------------------------------------------------ */
+
+/* Runs that are read, and what becomes of them. */
+struct change {
+    struct fa_unit *unit;
+    struct run *gone, *stays;
+    size_t gone_count, stays_count, stays_size;
+};
+
+static void sink_run(void *ctx, size_t n, const struct fa_value *columns)
+{
+    struct change *change = ctx;
+    struct run *run = &change->gone[change->gone_count];
+    int64_t *keys = fa_arena_take(&change->unit->arena, FA_RUN_MAX * sizeof(*keys));
+    const char *text = fa_value_dup(&columns[13], &change->unit->arena);
+
+    (void)n;
+    keys[0] = columns[12].i;
+    run->keys = keys;
+    run->count = text ? read_run(keys[0], text, keys) : 1;
+}
+
+static void add_stays(struct change *change, const struct run *run, size_t from, size_t to)
+{
+    if (from == to)
+        return;
+    change->stays = fa_arena_grow(&change->unit->arena, change->stays, change->stays_count,
+                                  &change->stays_size, sizeof(*change->stays));
+    change->stays[change->stays_count++] =
+        (struct run){run->lane, run->rank, run->keys + from, to - from, NULL};
+}
+
+/* Takes those out of a run that are in it; returns how many they were. */
+static size_t take_out(struct change *change, const struct run *run, struct fa_row *const *rows,
+                       size_t count)
+{
+    size_t taken = 0, from = 0;
+
+    for (size_t i = 0; i < run->count; i++) {
+        if (taken == count || rows[taken]->id.key != run->keys[i])
+            continue;
+        if (rows[taken]->lane->id != run->lane || rows[taken]->rank != run->rank)
+            break;
+        add_stays(change, run, from, i);
+        from = i + 1;
+        rows[taken++]->is_in_run = false;
+    }
+    add_stays(change, run, from, run->count);
+    return taken;
+}
+
+/* The run that the first of the tasks is in, and all others of them that are in it. */
+static enum faina_code leave_run(struct change *change, struct fa_row *const *rows, size_t count,
+                                 size_t *taken, struct faina_error *err)
+{
+    struct run *run = &change->gone[change->gone_count];
+    struct fa_value place[] = {fa_value_int(rows[0]->lane->id), fa_value_int(rows[0]->rank),
+                               fa_value_int(rows[0]->id.key)};
+    enum faina_code code;
+
+    *run = (struct run){.lane = rows[0]->lane->id, .rank = rows[0]->rank};
+    code = fa_db_one(change->unit->source.db, FA_SQL_READY_GET, place, 3, sink_run, change, err);
+    if (code != FAINA_OK)
+        return code;
+    *taken = take_out(change, run, rows, count);
+    if (*taken == 0)
+        return fa_error_set(err, FAINA_INTERNAL,
+                            "a task's rows don't fit together; faina doctor says more");
+    change->gone_count++;
+    return FAINA_OK;
+}
+
+enum faina_code fa_runs_leave(struct fa_unit *unit, struct fa_row **rows, size_t count,
+                              struct faina_error *err)
+{
+    struct change change = {.unit = unit,
+                            .gone = fa_arena_take(&unit->arena, count * sizeof(struct run))};
+    enum faina_code code = FAINA_OK;
+
+    sort(rows, count);
+    for (size_t i = 0, taken = 0; code == FAINA_OK && i < count; i += taken) {
+        taken = 1;
+        if (rows[i]->is_in_run)
+            code = leave_run(&change, rows + i, count - i, &taken, err);
+        else
+            change.gone[change.gone_count++] =
+                (struct run){rows[i]->lane->id, rows[i]->rank, &rows[i]->id.key, 1, NULL};
+    }
+    if (code == FAINA_OK)
+        code = delete_runs(unit, change.gone, change.gone_count, err);
+    return code == FAINA_OK ? insert_runs(unit, change.stays, change.stays_count, err) : code;
+}

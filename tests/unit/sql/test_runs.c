@@ -1,0 +1,320 @@
+/* test_runs.c - tasks that stand in line together (runs.h). */
+#include "unit/sql/store.h"
+
+#include "sql/audit.h"
+#include "sql/runs.h"
+
+#include <setjmp.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define LINE_MAX 200
+
+static void check_finding(void *ctx, const char *sentence)
+{
+    CHECK(false, "the audit found: %s", sentence);
+}
+
+static void check_audit(struct store *store)
+{
+    struct faina_error err = {0};
+
+    CHECK(fa_audit(store->db, check_finding, NULL, &err) == FAINA_OK, "%s", err.message);
+}
+
+/* How many tasks each row of `ready` stands for, in the line's order. */
+static const char *rows_of(struct store *store)
+{
+    return raw_text(store->raw,
+                    "SELECT group_concat(coalesce(json_array_length(run), 1), ' ') FROM "
+                    "(SELECT run FROM ready ORDER BY lane, rank, id)",
+                    &store->arena);
+}
+
+static void submit(struct store *store, size_t count, int64_t *keys)
+{
+    store_begin(store);
+    for (size_t i = 0; i < count; i++)
+        keys[i] = store_submit(store, .type = "t")->id.key;
+    store_commit(store);
+}
+
+static const char *id_of(struct store *store, int64_t key)
+{
+    return store_id(store, store_get(store, key));
+}
+
+static void cancel(struct store *store, int64_t key)
+{
+    store_begin(store);
+    CHECK_INT(store_run(store, &(struct fa_op){.kind = FA_OP_CANCEL, .id = id_of(store, key)}),
+              FAINA_OK);
+    store_commit(store);
+}
+
+/* Takes the best, which must be these. */
+static void claim(struct store *store, int64_t limit, const int64_t *keys)
+{
+    struct faina_claim wish = {.worker_id = "w", .limit = (int)limit};
+
+    store_begin(store);
+    CHECK_INT(store_run(store, &(struct fa_op){.kind = FA_OP_CLAIM_NEXT, .claim = &wish}),
+              FAINA_OK);
+    CHECK_INT(store->op.tasks->count, limit);
+    for (int64_t i = 0; i < limit; i++) {
+        struct fa_id id;
+
+        CHECK_TRUE(fa_id_parse(store->op.tasks->items[i].id, &id));
+        CHECK(id.key == keys[i], "task %d is another one", (int)i);
+    }
+    store_commit(store);
+}
+
+static void test_runs__a_transaction_makes_one_row(void **state)
+{
+    struct store store;
+    int64_t keys[LINE_MAX];
+
+    store_open(&store);
+    submit(&store, 32, keys);
+    submit(&store, 1, keys);
+    submit(&store, FA_RUN_MAX + 2, keys);
+    CHECK_STR(rows_of(&store), "32 1 64 2");
+    check_audit(&store);
+    store_close(&store);
+}
+
+/* N2: each of these would have a stranger in its midst. */
+static void test_runs__others_between_them_part_them(void **state)
+{
+    struct store store;
+
+    store_open(&store);
+    store_begin(&store);
+    for (int i = 0; i < 9; i++) {
+        store_submit(&store, .type = i % 2 ? "odd" : "even", .priority = i < 5 ? 0 : 1);
+        if (i == 2)
+            store_submit(&store, .type = "even", .metadata = "{}");
+        if (i == 3)
+            store_submit(&store, .type = "odd", .run_at_us = STORE_NOW + 1000000);
+    }
+    store_commit(&store);
+    /* even: priority 1 (6 8), then 0 (0 2, the one with metadata, 4); odd: 5 7, then 1 3. */
+    CHECK_STR(rows_of(&store), "2 2 1 1 2 2");
+    check_audit(&store);
+    store_close(&store);
+}
+
+static void test_runs__who_leaves_parts_them(void **state)
+{
+    struct store store;
+    int64_t keys[10];
+
+    store_open(&store);
+    submit(&store, 10, keys);
+    cancel(&store, keys[4]);
+    CHECK_STR(rows_of(&store), "4 5");
+    cancel(&store, keys[0]);
+    cancel(&store, keys[9]);
+    CHECK_STR(rows_of(&store), "3 4");
+    cancel(&store, keys[2]);
+    CHECK_STR(rows_of(&store), "1 1 4");
+    cancel(&store, keys[1]);
+    check_audit(&store);
+    claim(&store, 5, (const int64_t[]){keys[3], keys[5], keys[6], keys[7], keys[8]});
+    CHECK_INT(raw_int(store.raw, "SELECT count(*) FROM ready"), 0);
+    check_audit(&store);
+    store_close(&store);
+}
+
+/* A claim reads on within a run, in one transaction and in several. */
+static void test_runs__are_claimed_in_their_order(void **state)
+{
+    static const int64_t limits[] = {1, 3, 7, 40, 100};
+
+    for (size_t n = 0; n < FA_COUNT(limits); n++) {
+        struct store store;
+        int64_t keys[LINE_MAX];
+
+        store_open(&store);
+        submit(&store, 30, keys);
+        submit(&store, 70, keys + 30);
+        submit(&store, 1, keys + 100);
+        submit(&store, 99, keys + 101);
+        for (int64_t at = 0; at < LINE_MAX; at += limits[n]) {
+            int64_t left = LINE_MAX - at;
+
+            claim(&store, left < limits[n] ? left : limits[n], keys + at);
+        }
+        check_audit(&store);
+        store_close(&store);
+    }
+}
+
+static void test_runs__many_claims_of_one_transaction(void **state)
+{
+    struct faina_claim wish = {.worker_id = "w", .limit = 3};
+    struct store store;
+    int64_t keys[40];
+
+    store_open(&store);
+    submit(&store, 40, keys);
+    store_begin(&store);
+    for (int at = 0; at < 39; at += 3) {
+        CHECK_INT(store_run(&store, &(struct fa_op){.kind = FA_OP_CLAIM_NEXT, .claim = &wish}),
+                  FAINA_OK);
+        CHECK_INT(store.op.tasks->count, 3);
+        if (at % 2) /* what was read ahead is still right */
+            CHECK_INT(fa_unit_flush(&store.unit, &store.op.error), FAINA_OK);
+    }
+    store_commit(&store);
+    CHECK_STR(rows_of(&store), "1");
+    claim(&store, 1, keys + 39);
+    check_audit(&store);
+    store_close(&store);
+}
+
+/* One who comes back stands where he stood, between those who were in one row with him. */
+static void test_runs__who_comes_back_has_his_place(void **state)
+{
+    struct store store;
+    int64_t keys[7];
+
+    store_open(&store);
+    submit(&store, 7, keys);
+    store_begin(&store);
+    CHECK_INT(store_run(&store, &(struct fa_op){.kind = FA_OP_CLAIM,
+                                                .id = id_of(&store, keys[3]),
+                                                .by.worker_id = "w"}),
+              FAINA_OK);
+    store_commit(&store);
+    store_begin(&store);
+    CHECK_INT(store_run(&store, &(struct fa_op){.kind = FA_OP_RELEASE,
+                                                .id = id_of(&store, keys[3]),
+                                                .by.worker_id = "w"}),
+              FAINA_OK);
+    store_commit(&store);
+    CHECK_STR(rows_of(&store), "3 1 3");
+    check_audit(&store);
+    claim(&store, 2, keys);
+    claim(&store, 5, keys + 2);
+    store_close(&store);
+}
+
+static void test_runs__each_task_is_found(void **state)
+{
+    struct store store;
+    int64_t keys[20];
+
+    store_open(&store);
+    submit(&store, 20, keys);
+    cancel(&store, keys[7]);
+    store_begin(&store);
+    for (int i = 0; i < 20; i++) {
+        const struct fa_row *row = store_get(&store, keys[i]);
+
+        CHECK_INT(row->home, i == 7 ? FA_HOME_ENDED : FA_HOME_READY);
+        CHECK_INT(row->rank, 0);
+    }
+    store_rollback(&store);
+    CHECK_INT(raw_int(store.raw, "SELECT count(*) FROM tasks WHERE status = 'pending'"), 19);
+    store_close(&store);
+}
+
+static void test_runs__what_a_text_has(void **state)
+{
+    static const struct {
+        const char *run;
+        int64_t key;
+        bool has;
+    } cases[] = {
+        {NULL, 100, true},        {NULL, 101, false},        {"[0,5,70]", 100, true},
+        {"[0,5,70]", 105, true},  {"[0,5,70]", 170, true},   {"[0,5,70]", 175, false},
+        {"[0,5,70]", 101, false}, {"[0,5,70]", 99, false},   {"", 105, false},
+        {"[", 105, false},        {"{\"a\":5}", 105, false}, {"[0,x,5]", 105, false},
+    };
+
+    for (size_t i = 0; i < FA_COUNT(cases); i++)
+        CHECK(fa_run_has(100, cases[i].run, cases[i].key) == cases[i].has, "case %zu", i);
+}
+
+/* Nothing is lost when nobody knows where it is. */
+static void test_runs__a_damaged_run_is_an_error(void **state)
+{
+    struct store store;
+    int64_t keys[3];
+
+    store_open(&store);
+    submit(&store, 3, keys);
+    store_begin(&store);
+    CHECK_INT(
+        store_run(&store, &(struct fa_op){.kind = FA_OP_CANCEL, .id = id_of(&store, keys[1])}),
+        FAINA_OK);
+    store_rollback(&store);
+    raw_exec(store.raw, "UPDATE ready SET run = '[0,900000000]'");
+    store_begin(&store);
+    CHECK_INT(store_run(&store, &(struct fa_op){.kind = FA_OP_CANCEL, .id = "x"}),
+              FAINA_TASK_NOT_FOUND);
+    {
+        struct fa_row *row = NULL;
+
+        CHECK_INT(fa_unit_get(&store.unit, keys[1], false, &row, &store.op.error), FAINA_INTERNAL);
+    }
+    store_rollback(&store);
+    store_close(&store);
+}
+
+/* Any order of coming and going: the audit is content, and the line is in order. */
+static void test_runs__at_random(void **state)
+{
+    struct store store;
+    struct fa_random random;
+    int64_t keys[300];
+    size_t count = 0;
+
+    store_open(&store);
+    fa_random_seed(&random, 7);
+    while (count < FA_COUNT(keys)) {
+        size_t n = 1 + fa_random_next(&random) % 20, at = count;
+
+        if (n > FA_COUNT(keys) - count)
+            n = FA_COUNT(keys) - count;
+        submit(&store, n, keys + count);
+        count += n;
+        for (size_t i = at; i < count; i++) {
+            if (fa_random_next(&random) % 5 == 0) {
+                cancel(&store, keys[i]);
+                memmove(keys + i, keys + i + 1, (count - i - 1) * sizeof(*keys));
+                count--;
+            }
+        }
+        if (fa_random_next(&random) % 4 == 0 && count > 5) {
+            claim(&store, 5, keys);
+            memmove(keys, keys + 5, (count - 5) * sizeof(*keys));
+            count -= 5;
+        }
+    }
+    check_audit(&store);
+    claim(&store, (int64_t)count, keys);
+    check_audit(&store);
+    store_close(&store);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_runs__a_transaction_makes_one_row),
+        cmocka_unit_test(test_runs__others_between_them_part_them),
+        cmocka_unit_test(test_runs__who_leaves_parts_them),
+        cmocka_unit_test(test_runs__are_claimed_in_their_order),
+        cmocka_unit_test(test_runs__many_claims_of_one_transaction),
+        cmocka_unit_test(test_runs__who_comes_back_has_his_place),
+        cmocka_unit_test(test_runs__each_task_is_found),
+        cmocka_unit_test(test_runs__what_a_text_has),
+        cmocka_unit_test(test_runs__a_damaged_run_is_an_error),
+        cmocka_unit_test(test_runs__at_random),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
