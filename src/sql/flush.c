@@ -12,20 +12,11 @@
 #include <assert.h>
 #include <stdlib.h>
 
-/* Whether what was asked for fits task_insert_plain. */
-static bool is_plain(const struct fa_row *row)
-{
-    return row->run_at_us == 0 && row->first_metadata == NULL && row->spec == NULL &&
-           row->input_hash == NULL && row->parent == 0 && row->team == NULL &&
-           row->created_by == NULL && row->retry.base_ms == 0 && row->retry.factor == 0 &&
-           row->retry.max_ms == 0;
-}
-
 /* A plain task that nobody has touched: its row in `ready` is all nulls, which is what
  * ready_scan_plain goes by. */
 static bool is_untouched(const struct fa_row *row)
 {
-    return row->is_new && row->version == 1 && row->flags == 0 && is_plain(row);
+    return row->version == 1 && row->flags == 0 && fa_row_is_plain(row);
 }
 
 static enum fa_home home_for(const struct fa_row *row)
@@ -241,7 +232,7 @@ enum move {
     LEAVE_PARKED,
     LEAVE_ENDED,
     ENTER_READY,
-    ENTER_READY_PLAIN,
+    ENTER_READY_BORN,
     ENTER_HELD,
     ENTER_PARKED,
     ENTER_ENDED,
@@ -268,7 +259,7 @@ static const struct {
     [LEAVE_PARKED] = {FA_SQL_PARKED_DELETE, 1, bind_key},
     [LEAVE_ENDED] = {FA_SQL_ENDED_DELETE, 1, bind_key},
     [ENTER_READY] = {FA_SQL_READY_INSERT, 15, bind_ready},
-    [ENTER_READY_PLAIN] = {FA_SQL_READY_INSERT_PLAIN, 3, bind_ready_key},
+    [ENTER_READY_BORN] = {FA_SQL_READY_INSERT_BORN, 3, bind_ready_key},
     [ENTER_HELD] = {FA_SQL_HELD_INSERT, 18, bind_held},
     [ENTER_PARKED] = {FA_SQL_PARKED_INSERT, 17, bind_parked},
     [ENTER_ENDED] = {FA_SQL_ENDED_INSERT, 18, bind_ended},
@@ -282,7 +273,7 @@ static const struct {
 };
 
 /* The moves of one row, as a set of (1u << move). */
-static unsigned moves_of(const struct fa_row *row, enum fa_home to)
+static unsigned moves_of(const struct fa_row *row, enum fa_home to, bool has_runs)
 {
     static const enum move leave[] = {
         [FA_HOME_READY] = LEAVE_READY,
@@ -304,14 +295,14 @@ static unsigned moves_of(const struct fa_row *row, enum fa_home to)
     unsigned set = 0;
 
     if (row->is_new)
-        set |= is_plain(row) ? 1u << INSERT_PLAIN_TASK : 1u << INSERT_TASK;
+        set |= fa_row_is_plain(row) ? 1u << INSERT_PLAIN_TASK : 1u << INSERT_TASK;
     if (row->is_new && row->origin != NULL)
         set |= 1u << INSERT_ORIGIN;
     /* `ready` has nothing but its order to be found by; the others are changed in place. */
     if (row->home != FA_HOME_NONE && (row->home != to || to == FA_HOME_READY || row->has_left))
         set |= 1u << leave[row->home];
-    if (to == FA_HOME_READY && is_untouched(row))
-        set |= 1u << ENTER_READY_PLAIN;
+    if (to == FA_HOME_READY && row->is_new && (has_runs ? fa_run_can_have(row) : is_untouched(row)))
+        set |= 1u << ENTER_READY_BORN;
     else if (to != FA_HOME_NONE && to != FA_HOME_READY && row->home == to && !row->has_left)
         set |= 1u << stay[to];
     else if (to != FA_HOME_NONE)
@@ -347,7 +338,7 @@ static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_home to, in
     row->is_dirty = false;
 }
 
-/* Puts new plain tasks in line, where they may stand together. */
+/* Puts new tasks in line, where they may stand together. */
 static enum faina_code enter_in_runs(struct fa_unit *unit, const unsigned *sets,
                                      struct fa_row **group, struct faina_error *err)
 {
@@ -356,7 +347,7 @@ static enum faina_code enter_in_runs(struct fa_unit *unit, const unsigned *sets,
     for (size_t i = 0; i < unit->dirty_count; i++) {
         if (!unit->dirty[i]->is_new)
             continue;
-        unit->dirty[i]->is_in_run = sets[i] & 1u << ENTER_READY_PLAIN;
+        unit->dirty[i]->is_in_run = sets[i] & 1u << ENTER_READY_BORN;
         group[n++] = unit->dirty[i];
     }
     return fa_runs_enter(unit, group, n, err);
@@ -372,7 +363,7 @@ static enum faina_code make_move(struct fa_unit *unit, enum move move, const uns
                               .bind_ctx = group};
     bool has_runs = !unit->source.db->is_shared;
 
-    if (has_runs && move == ENTER_READY_PLAIN)
+    if (has_runs && move == ENTER_READY_BORN)
         return enter_in_runs(unit, sets, group, err);
     for (size_t i = 0; i < unit->dirty_count; i++) {
         if (sets[i] & 1u << move)
@@ -393,7 +384,7 @@ static enum faina_code flush_rows(struct fa_unit *unit, struct faina_error *err)
     unsigned all = 0;
 
     for (size_t i = 0; i < count; i++) {
-        sets[i] = moves_of(unit->dirty[i], home_for(unit->dirty[i]));
+        sets[i] = moves_of(unit->dirty[i], home_for(unit->dirty[i]), !unit->source.db->is_shared);
         all |= sets[i];
     }
     for (int move = 0; code == FAINA_OK && move < MOVE_COUNT; move++) {

@@ -26,6 +26,14 @@ void fa_keys_sink(void *ctx, size_t n, const struct fa_value *columns)
     list->keys[list->count++] = columns[0].i;
 }
 
+bool fa_row_is_plain(const struct fa_row *row)
+{
+    return row->run_at_us == 0 && row->first_metadata == NULL && row->spec == NULL &&
+           row->input_hash == NULL && row->parent == 0 && row->team == NULL &&
+           row->created_by == NULL && row->retry.base_ms == 0 && row->retry.factor == 0 &&
+           row->retry.max_ms == 0;
+}
+
 /* Rows being read: number n of the call is rows[n]. */
 struct sink {
     struct fa_row **rows;

@@ -81,6 +81,9 @@ struct fa_row {
     struct fa_row *next_in_bucket;
 };
 
+/* Whether what was asked for is no more than a type, a priority, an input, a key and a name. */
+bool fa_row_is_plain(const struct fa_row *row);
+
 /* Where answers and reads come from: a connection and its cache of lanes. */
 struct fa_source {
     struct fa_db *db;

@@ -8,6 +8,8 @@
 /* A row of `ready`: of one task, or more. */
 struct run {
     int64_t lane, rank;
+    int64_t version; /* 0: they are plain, and `flags` is 0, too */
+    int64_t flags;
     const int64_t *keys;
     size_t count;
     const char *text; /* NULL: one task */
@@ -80,16 +82,20 @@ static void bind_place(void *ctx, size_t n, struct fa_value *v)
 
 static void bind_run(void *ctx, size_t n, struct fa_value *v)
 {
+    const struct run *run = &((const struct run *)ctx)[n];
+
     bind_place(ctx, n, v);
-    v[3] = fa_value_text(((const struct run *)ctx)[n].text);
+    v[3] = fa_value_int_or_null(run->version);
+    v[4] = fa_value_int_or_null(run->flags);
+    v[5] = fa_value_text(run->text);
 }
 
 static enum faina_code insert_runs(struct fa_unit *unit, struct run *runs, size_t count,
                                    struct faina_error *err)
 {
-    struct fa_db_call call = {.sql = FA_SQL_READY_INSERT_PLAIN,
+    struct fa_db_call call = {.sql = FA_SQL_READY_INSERT_BORN,
                               .rows = count,
-                              .param_count = 4,
+                              .param_count = 6,
                               .bind = bind_run,
                               .bind_ctx = runs};
 
@@ -133,9 +139,29 @@ static void sort(struct fa_row **rows, size_t count)
 
 /* Coming ----------------------------------------------------------------------------------- */
 
-static bool is_next_of(const struct run *run, const struct fa_row *row)
+bool fa_run_can_have(const struct fa_row *row)
 {
-    return run->count < FA_RUN_MAX && run->lane == row->lane->id && run->rank == row->rank;
+    return row->version == 1 && (row->fence | row->attempts | row->progress) == 0 &&
+           row->updated_us == row->created_us && (row->claimed_us | row->started_us) == 0 &&
+           row->due_us == 0 && row->state == NULL && row->error == NULL && row->metadata == NULL;
+}
+
+static struct run run_of(const struct fa_row *row)
+{
+    bool is_plain = fa_row_is_plain(row) && row->flags == 0;
+
+    return (struct run){.lane = row->lane->id,
+                        .rank = row->rank,
+                        .version = is_plain ? 0 : row->version,
+                        .flags = row->flags,
+                        .keys = &row->id.key,
+                        .count = 1};
+}
+
+static bool can_join(const struct run *run, const struct run *next)
+{
+    return run->count < FA_RUN_MAX && run->lane == next->lane && run->rank == next->rank &&
+           run->version == next->version && run->flags == next->flags;
 }
 
 enum faina_code fa_runs_enter(struct fa_unit *unit, struct fa_row **rows, size_t count,
@@ -148,16 +174,15 @@ enum faina_code fa_runs_enter(struct fa_unit *unit, struct fa_row **rows, size_t
 
     sort(rows, count);
     for (size_t i = 0; i < count; i++) {
+        struct run next = run_of(rows[i]);
+
         keys[i] = rows[i]->id.key;
-        if (!rows[i]->is_in_run) {
-            is_open = false;
-            continue;
-        }
-        if (is_open && is_next_of(&runs[n - 1], rows[i]))
+        next.keys = &keys[i];
+        if (rows[i]->is_in_run && is_open && can_join(&runs[n - 1], &next))
             runs[n - 1].count++;
-        else
-            runs[n++] = (struct run){rows[i]->lane->id, rows[i]->rank, &keys[i], 1, NULL};
-        is_open = true;
+        else if (rows[i]->is_in_run)
+            runs[n++] = next;
+        is_open = rows[i]->is_in_run;
     }
     for (size_t i = 0; i < n; i++)
         rows[runs[i].keys - keys]->is_in_run = runs[i].count > 1;
@@ -182,6 +207,8 @@ static void sink_run(void *ctx, size_t n, const struct fa_value *columns)
 
     (void)n;
     keys[0] = columns[12].i;
+    run->version = fa_value_as_int(&columns[0]);
+    run->flags = fa_value_as_int(&columns[3]);
     run->keys = keys;
     run->count = text ? read_run(keys[0], text, keys) : 1;
 }
@@ -192,8 +219,9 @@ static void add_stays(struct change *change, const struct run *run, size_t from,
         return;
     change->stays = fa_arena_grow(&change->unit->arena, change->stays, change->stays_count,
                                   &change->stays_size, sizeof(*change->stays));
-    change->stays[change->stays_count++] =
-        (struct run){run->lane, run->rank, run->keys + from, to - from, NULL};
+    change->stays[change->stays_count] = *run;
+    change->stays[change->stays_count].keys = run->keys + from;
+    change->stays[change->stays_count++].count = to - from;
 }
 
 /* Takes those out of a run that are in it; returns how many they were. */
@@ -249,8 +277,7 @@ enum faina_code fa_runs_leave(struct fa_unit *unit, struct fa_row **rows, size_t
         if (rows[i]->is_in_run)
             code = leave_run(&change, rows + i, count - i, &taken, err);
         else
-            change.gone[change.gone_count++] =
-                (struct run){rows[i]->lane->id, rows[i]->rank, &rows[i]->id.key, 1, NULL};
+            change.gone[change.gone_count++] = run_of(rows[i]);
     }
     if (code == FAINA_OK)
         code = delete_runs(unit, change.gone, change.gone_count, err);

@@ -2,12 +2,13 @@
  * runs.h - tasks that stand in line together.
  *
  * A row in line costs SQLite half as much as the task itself, since the line is kept in order. But
- * most tasks come with many others, are plain, and leave in the order they came in. So a row of
+ * most tasks come with many others, and leave in the order they came in. So a row of
  * `ready` may stand for several: a run. Its id is that of the first; its text has all of them, as
  * offsets from that: [0,17,34]. On PostgreSQL, where rows are locked one by one, each stands for
  * one task.
  *
- *   N1  Who is in a run is plain, and nobody has touched it: nothing but its id is to be known.
+ *   N1  Who is in a run stands as it was born: nobody has touched it. All have the same flags, and
+ *       all or none are plain.
  *   N2  Between the first and the last of a run there is no other task of that lane and priority,
  *       wherever it may stand. So the row before or at a task's place is its own, or it has none,
  *       and rows in their order are tasks in their order. Ids only grow; a run that loses somebody
@@ -27,8 +28,11 @@ struct fa_unit;
 /* Whether a row of `ready` stands for the task. `run`: its text, or NULL. */
 bool fa_run_has(int64_t first, const char *run, int64_t key);
 
-/* Puts new tasks in line. `rows` are all that are new, whose order this changes; those in line that
- * may be in a run have is_in_run, and keep it when they are. */
+/* Whether a task may be in a run; it is new, and to be put in line. */
+bool fa_run_can_have(const struct fa_row *row);
+
+/* Puts new tasks in line. `rows` are all that are new, whose order this changes; those that are to be
+ * put in line have is_in_run, and keep it when others are in a run with them. */
 FA_MUST_CHECK enum faina_code fa_runs_enter(struct fa_unit *unit, struct fa_row **rows,
                                             size_t count, struct faina_error *err);
 

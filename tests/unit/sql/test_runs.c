@@ -202,6 +202,31 @@ static void test_runs__who_comes_back_has_his_place(void **state)
     store_close(&store);
 }
 
+/* Those that are not plain stand together, too, and keep what they were born with. */
+static void test_runs__of_tasks_with_more(void **state)
+{
+    struct store store;
+    int64_t keys[8];
+
+    store_open(&store);
+    store_begin(&store);
+    for (int i = 0; i < 8; i++)
+        keys[i] = store_submit(&store, .type = "t", .metadata = i < 6 ? "{}" : NULL)->id.key;
+    store_commit(&store);
+    CHECK_STR(rows_of(&store), "6 2");
+    cancel(&store, keys[2]);
+    CHECK_STR(raw_text(store.raw,
+                       "SELECT group_concat(coalesce(version, '-') || coalesce(flags, '-') || "
+                       "coalesce(json_array_length(run), '-'), ' ') FROM (SELECT * FROM ready "
+                       "ORDER BY id)",
+                       &store.arena),
+              "1-2 1-3 --2");
+    check_audit(&store);
+    claim(&store, 7,
+          (const int64_t[]){keys[0], keys[1], keys[3], keys[4], keys[5], keys[6], keys[7]});
+    store_close(&store);
+}
+
 static void test_runs__each_task_is_found(void **state)
 {
     struct store store;
@@ -310,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_runs__are_claimed_in_their_order),
         cmocka_unit_test(test_runs__many_claims_of_one_transaction),
         cmocka_unit_test(test_runs__who_comes_back_has_his_place),
+        cmocka_unit_test(test_runs__of_tasks_with_more),
         cmocka_unit_test(test_runs__each_task_is_found),
         cmocka_unit_test(test_runs__what_a_text_has),
         cmocka_unit_test(test_runs__a_damaged_run_is_an_error),

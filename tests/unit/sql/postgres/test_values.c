@@ -17,10 +17,10 @@ static int tear_down(void **state)
 
 static void test_values__one_row_is_values(void **state)
 {
-    const char *text = fa_pg_text_for_one(FA_SQL_READY_INSERT_PLAIN, &arena);
+    const char *text = fa_pg_text_for_one(FA_SQL_READY_INSERT_BORN, &arena);
 
     (void)state;
-    CHECK_TRUE(fa_pg_has_form_for_one(FA_SQL_READY_INSERT_PLAIN));
+    CHECK_TRUE(fa_pg_has_form_for_one(FA_SQL_READY_INSERT_BORN));
     CHECK_TRUE(strstr(text, "INSERT INTO ready (lane, rank, id)") == text);
     CHECK_TRUE(strstr(text, "FROM (VALUES ($1::bigint, $2::bigint, $3::bigint)) AS p (lane, "
                             "rank, id)") != NULL);
