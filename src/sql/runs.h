@@ -31,8 +31,8 @@ bool fa_run_has(int64_t first, const char *run, int64_t key);
 /* Whether a task may be in a run; it is new, and to be put in line. */
 bool fa_run_can_have(const struct fa_row *row);
 
-/* Puts new tasks in line. `rows` are all that are new, whose order this changes; those that are to be
- * put in line have is_in_run, and keep it when others are in a run with them. */
+/* Puts new tasks in line. `rows` are all that are new, whose order this changes; those that are to
+ * be put in line have is_in_run, and keep it when others are in a run with them. */
 FA_MUST_CHECK enum faina_code fa_runs_enter(struct fa_unit *unit, struct fa_row **rows,
                                             size_t count, struct faina_error *err);
 
