@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "model/limits.h"
+#include "sql/runs.h"
 
 /* Whether the lane has all of these resources. */
 static bool has_resources(const struct fa_lane *lane, const struct faina_submit *wish)
@@ -122,6 +123,8 @@ enum faina_code fa_do_amend(struct fa_unit *unit, struct fa_op *op)
         code = check(row, lane, op);
     if (code == FAINA_OK)
         code = fa_unit_flush(unit, &op->error); /* it and its new lane have their rows */
+    if (code == FAINA_OK && lane != row->lane)
+        code = fa_runs_part(unit, lane, row, &op->error);
     if (code != FAINA_OK)
         return code;
     has_changed = take_policy(row, op->submit) || lane != row->lane;

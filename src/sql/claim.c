@@ -334,7 +334,7 @@ static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64
         while (lane->peek_next < lane->peek_count) {
             struct fa_row *row = lane->peek[lane->peek_next];
 
-            if (is_in_line(row)) {
+            if (is_in_line(row) && row->lane == lane) { /* an amended one may have left the lane */
                 *out = row;
                 return FAINA_OK;
             }

@@ -73,7 +73,7 @@ static void read_task(const struct fa_value *c, struct fa_arena *arena, struct f
     row->has_task = true;
 }
 
-/* A plain task that nobody has touched has nulls for all of these. */
+/* A task that nobody has touched may have nulls for all of these but the flags. */
 static void read_ready(const struct fa_value *c, struct fa_arena *arena, struct fa_row *row)
 {
     row->home = FA_HOME_READY;

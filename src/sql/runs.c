@@ -4,6 +4,7 @@
 #include "sql/unit.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A row of `ready`: of one task, or more. */
 struct run {
@@ -15,42 +16,45 @@ struct run {
     const char *text; /* NULL: one task */
 };
 
+/* Columns of ready_get. */
+enum { VERSION = 0, FLAGS = 3, ID = 12, RUN = 13 };
+
+static int by_key(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
 /* Text ------------------------------------------------------------------------------------- */
 
-/* The next offset, or -1: there is none. What somebody else wrote into it ends it. */
-static int64_t next_offset(const char **at)
-{
-    int64_t offset;
-    char *end;
+#define OFFSET_MAX (INT64_C(1) << 60) /* ids are smaller */
 
-    if (**at != '[' && **at != ',')
-        return -1;
-    offset = strtoll(*at + 1, &end, 10);
-    *at = end;
-    return offset;
+/* Returns how many there are: none, when the text is not one that write_run makes. */
+static size_t read_run(int64_t first, const char *text, int64_t keys[FA_RUN_MAX])
+{
+    size_t count = 0;
+
+    for (char *end; *text == (count == 0 ? '[' : ','); text = end) {
+        int64_t offset = strtoll(text + 1, &end, 10);
+
+        if (count == FA_RUN_MAX || offset > OFFSET_MAX || (count == 0 && offset != 0) ||
+            (count > 0 && first + offset <= keys[count - 1]))
+            return 0;
+        keys[count++] = first + offset;
+    }
+    return strcmp(text, "]") == 0 ? count : 0;
 }
 
 bool fa_run_has(int64_t first, const char *run, int64_t key)
 {
-    int64_t offset;
+    int64_t keys[FA_RUN_MAX];
+    size_t count;
 
     if (run == NULL || key == first)
         return key == first;
-    while ((offset = next_offset(&run)) >= 0) {
-        if (first + offset == key)
-            return true;
-    }
-    return false;
-}
-
-static size_t read_run(int64_t first, const char *text, int64_t keys[FA_RUN_MAX])
-{
-    size_t count = 0;
-    int64_t offset;
-
-    while (count < FA_RUN_MAX && (offset = next_offset(&text)) >= 0)
-        keys[count++] = first + offset;
-    return count;
+    count = read_run(first, run, keys);
+    return bsearch(&key, keys, count, sizeof(*keys), by_key) != NULL;
 }
 
 static const char *write_run(const struct run *run, struct fa_arena *arena)
@@ -203,12 +207,12 @@ static void sink_run(void *ctx, size_t n, const struct fa_value *columns)
     struct change *change = ctx;
     struct run *run = &change->gone[change->gone_count];
     int64_t *keys = fa_arena_take(&change->unit->arena, FA_RUN_MAX * sizeof(*keys));
-    const char *text = fa_value_dup(&columns[13], &change->unit->arena);
+    const char *text = fa_value_dup(&columns[RUN], &change->unit->arena);
 
     (void)n;
-    keys[0] = columns[12].i;
-    run->version = fa_value_as_int(&columns[0]);
-    run->flags = fa_value_as_int(&columns[3]);
+    keys[0] = columns[ID].i; /* if there is no text */
+    run->version = fa_value_as_int(&columns[VERSION]);
+    run->flags = fa_value_as_int(&columns[FLAGS]);
     run->keys = keys;
     run->count = text ? read_run(keys[0], text, keys) : 1;
 }
@@ -281,5 +285,29 @@ enum faina_code fa_runs_leave(struct fa_unit *unit, struct fa_row **rows, size_t
     }
     if (code == FAINA_OK)
         code = delete_runs(unit, change.gone, change.gone_count, err);
+    return code == FAINA_OK ? insert_runs(unit, change.stays, change.stays_count, err) : code;
+}
+
+/* A place is in the midst of a run when somebody of it is behind the place. */
+enum faina_code fa_runs_part(struct fa_unit *unit, const struct fa_lane *lane,
+                             const struct fa_row *row, struct faina_error *err)
+{
+    struct fa_value place[] = {fa_value_int(lane->id), fa_value_int(row->rank),
+                               fa_value_int(row->id.key)};
+    struct run run = {.lane = lane->id, .rank = row->rank};
+    struct change change = {.unit = unit, .gone = &run};
+    enum faina_code code;
+    size_t at = 0;
+
+    if (unit->source.db->is_shared)
+        return FAINA_OK;
+    code = fa_db_one(unit->source.db, FA_SQL_READY_GET, place, 3, sink_run, &change, err);
+    while (at < run.count && run.keys[at] < row->id.key)
+        at++;
+    if (code != FAINA_OK || at == run.count)
+        return code;
+    add_stays(&change, &run, 0, at);
+    add_stays(&change, &run, at, run.count);
+    code = delete_runs(unit, &run, 1, err);
     return code == FAINA_OK ? insert_runs(unit, change.stays, change.stays_count, err) : code;
 }

@@ -11,8 +11,9 @@
  *       all or none are plain.
  *   N2  Between the first and the last of a run there is no other task of that lane and priority,
  *       wherever it may stand. So the row before or at a task's place is its own, or it has none,
- *       and rows in their order are tasks in their order. Ids only grow; a run that loses somebody
- *       in the middle becomes two.
+ *       and rows in their order are tasks in their order. Ids only grow. A run that loses somebody
+ *       in the middle becomes two, and so does one into whose midst an amended task moves from
+ *       another lane.
  *
  * Threads: whoever leads the batch; fa_run_has any.
  */
@@ -39,5 +40,9 @@ FA_MUST_CHECK enum faina_code fa_runs_enter(struct fa_unit *unit, struct fa_row 
 /* Takes tasks out of line, whose order this changes. */
 FA_MUST_CHECK enum faina_code fa_runs_leave(struct fa_unit *unit, struct fa_row **rows,
                                             size_t count, struct faina_error *err);
+
+/* A task is about to be one of another lane: parts the run in whose midst it will be (N2). */
+FA_MUST_CHECK enum faina_code fa_runs_part(struct fa_unit *unit, const struct fa_lane *lane,
+                                           const struct fa_row *row, struct faina_error *err);
 
 #endif

@@ -6,11 +6,11 @@ ALTER TABLE ready ADD COLUMN run TEXT;
 DROP VIEW task_standing;
 
 CREATE VIEW task_standing AS
-    SELECT r.lane, CAST(r.id + coalesce(m.value, 0) AS INTEGER) AS id, 0 AS status,
+    SELECT r.lane, CAST(r.id + coalesce(n.value, 0) AS INTEGER) AS id, 0 AS status,
            r.run_at_us AS at_us, r.version, r.fence, r.attempts, r.flags, r.progress, r.state,
            r.updated_us, r.claimed_us, r.started_us, NULL AS completed_us, NULL AS deleted_us,
            NULL AS worker, r.error, r.metadata, NULL AS output
-    FROM ready r LEFT JOIN json_each(r.run) m
+    FROM ready r LEFT JOIN json_each(r.run) n
     UNION ALL
     SELECT lane, id, status, lease_us, version, fence, attempts, flags, progress, state,
            updated_us, claimed_us, started_us, NULL, NULL, worker, error, metadata, NULL

@@ -9,4 +9,4 @@ SELECT (SELECT count(*) FROM (
         WHERE r.run IS NOT NULL
           AND (SELECT count(*) FROM task t
                WHERE t.id BETWEEN r.id AND r.id + json_extract(r.run, '$[#-1]')
-                 AND t.lane = r.lane AND t.rank = r.rank) <> json_array_length(r.run))
+                 AND t.lane = r.lane AND t.rank = r.rank) IS NOT nullif(json_array_length(r.run), 0))

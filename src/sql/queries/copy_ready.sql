@@ -1,12 +1,12 @@
 -- The next tasks in line, by primary key, from the run on that has the last one; as in ready_scan.
-SELECT r.lane, r.rank, r.id + coalesce(m.value, 0), r.version, r.fence, r.attempts, r.flags,
+SELECT r.lane, r.rank, r.id + coalesce(n.value, 0), r.version, r.fence, r.attempts, r.flags,
        r.progress, r.state, r.updated_us, r.claimed_us, r.started_us, r.error, r.metadata,
        r.run_at_us
 FROM ready r
-LEFT JOIN json_each(r.run) m
+LEFT JOIN json_each(r.run) n
 WHERE (r.lane, r.rank, r.id) >= (?1, ?2, coalesce((SELECT max(p.id) FROM ready p
                                                   WHERE p.lane = ?1 AND p.rank = ?2 AND p.id <= ?3),
                                                   ?3))
-  AND (+r.lane, r.rank, r.id + coalesce(m.value, 0)) > (?1, ?2, ?3)
+  AND (+r.lane, r.rank, r.id + coalesce(n.value, 0)) > (?1, ?2, ?3)
 ORDER BY r.lane, r.rank, r.id
 LIMIT ?4

@@ -1,8 +1,8 @@
 -- Tasks that have not ended, newest first. Reads what lives and keeps the ?4 newest; ?5 is the set
 -- of statuses.
 SELECT id FROM (
-    SELECT r.id + coalesce(m.value, 0) AS id, r.lane
-    FROM ready r LEFT JOIN json_each(r.run) m WHERE ?5 & 1
+    SELECT r.id + coalesce(n.value, 0) AS id, r.lane
+    FROM ready r LEFT JOIN json_each(r.run) n WHERE ?5 & 1
     UNION ALL
     SELECT id, lane FROM held WHERE (?5 >> status) & 1
     UNION ALL

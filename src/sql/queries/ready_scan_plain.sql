@@ -3,11 +3,11 @@
 SELECT t.id, t.tail, t.rank, t.created_us, t.max_attempts, t.input, t.name, t.key, r.version,
        r.run IS NOT NULL
 FROM ready r
-LEFT JOIN json_each(r.run) m
-CROSS JOIN task t ON t.id = r.id + coalesce(m.value, 0)
+LEFT JOIN json_each(r.run) n
+CROSS JOIN task t ON t.id = r.id + coalesce(n.value, 0)
 WHERE r.lane = ?1
   AND (r.rank, r.id) >= (?2, coalesce((SELECT max(p.id) FROM ready p
                                        WHERE p.lane = ?1 AND p.rank = ?2 AND p.id <= ?3), ?3))
-  AND (+r.rank, r.id + coalesce(m.value, 0)) > (?2, ?3)
+  AND (+r.rank, r.id + coalesce(n.value, 0)) > (?2, ?3)
 ORDER BY r.rank, r.id
 LIMIT ?4

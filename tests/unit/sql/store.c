@@ -178,6 +178,7 @@ enum faina_code store_run(struct store *store, const struct fa_op *op)
         [FA_OP_START] = fa_do_start,
         [FA_OP_PROGRESS] = fa_do_progress,
         [FA_OP_HEARTBEAT] = fa_do_heartbeat,
+        [FA_OP_AMEND] = fa_do_amend,
         [FA_OP_COMPLETE] = fa_do_complete,
         [FA_OP_FAIL] = fa_do_fail,
         [FA_OP_BLOCK] = fa_do_block,

@@ -202,6 +202,66 @@ static void test_runs__who_comes_back_has_his_place(void **state)
     store_close(&store);
 }
 
+static void hold_and_widen(struct store *store, int64_t key)
+{
+    struct fa_op by = {.id = id_of(store, key), .by.worker_id = "w"};
+
+    by.kind = FA_OP_CLAIM;
+    CHECK_INT(store_run(store, &by), FAINA_OK);
+    by.kind = FA_OP_AMEND;
+    by.submit = &(struct faina_submit){.resources = (const char *[]){"gpu"}, .resource_count = 1};
+    CHECK_INT(store_run(store, &by), FAINA_OK);
+}
+
+/* N2: an amended task comes from another lane, with its old id. */
+static void test_runs__an_amended_task_parts_them(void **state)
+{
+    const char *gpu[] = {"gpu"};
+    struct store store;
+    int64_t keys[5];
+
+    store_open(&store);
+    store_begin(&store);
+    for (int i = 0; i < 5; i++) {
+        size_t count = i == 2 ? 0 : 1;
+
+        keys[i] =
+            store_submit(&store, .type = "t", .resources = gpu, .resource_count = count)->id.key;
+    }
+    store_commit(&store);
+    store_begin(&store);
+    hold_and_widen(&store, keys[2]);
+    store_commit(&store);
+    CHECK_STR(rows_of(&store), "2 1 2");
+    check_audit(&store);
+    store_begin(&store);
+    CHECK_INT(store_get(&store, keys[4])->home, FA_HOME_READY);
+    store_rollback(&store);
+    claim(&store, 5, keys);
+    store_close(&store);
+}
+
+/* What a claim has read ahead may go to another lane before the next claim. */
+static void test_runs__an_amended_task_is_claimed_once(void **state)
+{
+    struct faina_claim wish = {.worker_id = "w", .limit = 1};
+    struct fa_op claim_next = {.kind = FA_OP_CLAIM_NEXT, .claim = &wish};
+    struct store store;
+    int64_t keys[3];
+
+    store_open(&store);
+    submit(&store, 3, keys);
+    store_begin(&store);
+    CHECK_INT(store_run(&store, &claim_next), FAINA_OK);
+    hold_and_widen(&store, keys[1]);
+    wish.limit = 5;
+    CHECK_INT(store_run(&store, &claim_next), FAINA_OK);
+    CHECK_INT(store.op.tasks->count, 2);
+    store_commit(&store);
+    check_audit(&store);
+    store_close(&store);
+}
+
 /* Those that are not plain stand together, too, and keep what they were born with. */
 static void test_runs__of_tasks_with_more(void **state)
 {
@@ -254,38 +314,73 @@ static void test_runs__what_a_text_has(void **state)
         int64_t key;
         bool has;
     } cases[] = {
-        {NULL, 100, true},        {NULL, 101, false},        {"[0,5,70]", 100, true},
-        {"[0,5,70]", 105, true},  {"[0,5,70]", 170, true},   {"[0,5,70]", 175, false},
-        {"[0,5,70]", 101, false}, {"[0,5,70]", 99, false},   {"", 105, false},
-        {"[", 105, false},        {"{\"a\":5}", 105, false}, {"[0,x,5]", 105, false},
+        {NULL, 100, true},
+        {NULL, 101, false},
+        {"[0,5,70]", 100, true},
+        {"[0,5,70]", 105, true},
+        {"[0,5,70]", 170, true},
+        {"[0,5,70]", 175, false},
+        {"[0,5,70]", 101, false},
+        {"[0,5,70]", 99, false},
+        {"", 105, false},
+        {"[", 105, false},
+        {"{\"a\":5}", 105, false},
+        {"[0,x,5]", 105, false},
+        {"[0,5", 105, false},
+        {"[0,5]]", 105, false},
+        {"[5,10]", 110, false},
+        {"[0,8,4]", 104, false},
+        {"[0,5,9223372036854775807]", 105, false},
     };
 
     for (size_t i = 0; i < FA_COUNT(cases); i++)
         CHECK(fa_run_has(100, cases[i].run, cases[i].key) == cases[i].has, "case %zu", i);
 }
 
+static void count_finding(void *ctx, const char *sentence)
+{
+    *(int *)ctx += strstr(sentence, "are in no place") != NULL;
+}
+
 /* Nothing is lost when nobody knows where it is. */
 static void test_runs__a_damaged_run_is_an_error(void **state)
 {
+    static const char *const texts[] = {"[0,900000000]", "[]", "[7]", "{}"};
+
+    for (size_t i = 0; i < FA_COUNT(texts); i++) {
+        struct fa_row *row = NULL;
+        struct store store;
+        int64_t keys[3];
+        int found = 0;
+
+        store_open(&store);
+        submit(&store, 3, keys);
+        raw_exec(store.raw, fa_arena_printf(&store.arena, "UPDATE ready SET run = '%s'", texts[i]));
+        store_begin(&store);
+        CHECK_INT(fa_unit_get(&store.unit, keys[1], false, &row, &store.op.error), FAINA_INTERNAL);
+        store_rollback(&store);
+        CHECK_INT(fa_audit(store.db, count_finding, &found, &store.op.error), FAINA_OK);
+        CHECK_INT(found, 1);
+        store_close(&store);
+    }
+}
+
+/* A run that is longer than we write them: who is at its end must not be lost. */
+static void test_runs__too_long_a_run_is_an_error(void **state)
+{
     struct store store;
-    int64_t keys[3];
+    int64_t keys[2 * FA_RUN_MAX];
 
     store_open(&store);
-    submit(&store, 3, keys);
+    submit(&store, FA_COUNT(keys), keys);
+    raw_exec(store.raw, "UPDATE ready SET run = (SELECT json_group_array(t.id - (SELECT min(id) "
+                        "FROM task)) FROM task t) WHERE id = (SELECT min(id) FROM task);"
+                        "DELETE FROM ready WHERE id > (SELECT min(id) FROM task)");
     store_begin(&store);
-    CHECK_INT(
-        store_run(&store, &(struct fa_op){.kind = FA_OP_CANCEL, .id = id_of(&store, keys[1])}),
-        FAINA_OK);
-    store_rollback(&store);
-    raw_exec(store.raw, "UPDATE ready SET run = '[0,900000000]'");
-    store_begin(&store);
-    CHECK_INT(store_run(&store, &(struct fa_op){.kind = FA_OP_CANCEL, .id = "x"}),
-              FAINA_TASK_NOT_FOUND);
-    {
-        struct fa_row *row = NULL;
-
-        CHECK_INT(fa_unit_get(&store.unit, keys[1], false, &row, &store.op.error), FAINA_INTERNAL);
-    }
+    CHECK_INT(store_run(&store, &(struct fa_op){.kind = FA_OP_CLAIM_NEXT,
+                                                .claim = &(struct faina_claim){.worker_id = "w"}}),
+              FAINA_OK);
+    CHECK_INT(fa_unit_flush(&store.unit, &store.op.error), FAINA_INTERNAL);
     store_rollback(&store);
     store_close(&store);
 }
@@ -335,10 +430,13 @@ int main(void)
         cmocka_unit_test(test_runs__are_claimed_in_their_order),
         cmocka_unit_test(test_runs__many_claims_of_one_transaction),
         cmocka_unit_test(test_runs__who_comes_back_has_his_place),
+        cmocka_unit_test(test_runs__an_amended_task_parts_them),
+        cmocka_unit_test(test_runs__an_amended_task_is_claimed_once),
         cmocka_unit_test(test_runs__of_tasks_with_more),
         cmocka_unit_test(test_runs__each_task_is_found),
         cmocka_unit_test(test_runs__what_a_text_has),
         cmocka_unit_test(test_runs__a_damaged_run_is_an_error),
+        cmocka_unit_test(test_runs__too_long_a_run_is_an_error),
         cmocka_unit_test(test_runs__at_random),
     };
 
