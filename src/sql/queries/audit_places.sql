@@ -7,6 +7,7 @@ SELECT (SELECT count(*) FROM (
         WHERE NOT EXISTS (SELECT 1 FROM task t WHERE t.id = s.id AND t.lane = s.lane))
      + (SELECT count(*) FROM ready r
         WHERE r.run IS NOT NULL
-          AND (SELECT count(*) FROM task t
-               WHERE t.id BETWEEN r.id AND r.id + json_extract(r.run, '$[#-1]')
-                 AND t.lane = r.lane AND t.rank = r.rank) IS NOT nullif(json_array_length(r.run), 0))
+          AND nullif(json_array_length(r.run), 0)
+              IS NOT (SELECT count(*) FROM task t
+                      WHERE t.id BETWEEN r.id AND r.id + json_extract(r.run, '$[#-1]')
+                        AND t.lane = r.lane AND t.rank = r.rank))
