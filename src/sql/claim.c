@@ -11,6 +11,7 @@
  */
 #include "sql/ops.h"
 
+#include "sql/show.h"
 #include "base/hash.h"
 #include "model/limits.h"
 

@@ -6,6 +6,7 @@
  */
 #include "sql/flows.h"
 
+#include "sql/show.h"
 #include "model/check.h"
 #include "model/limits.h"
 #include "service/wire.h"

@@ -1,6 +1,7 @@
 /* explain.c - why a task is not running, in sentences. */
 #include "sql/look.h"
 
+#include "sql/show.h"
 #include "base/json.h"
 #include "model/limits.h"
 #include "model/states.h"

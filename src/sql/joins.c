@@ -9,6 +9,7 @@
  */
 #include "sql/flows.h"
 
+#include "sql/show.h"
 #include "model/limits.h"
 #include "model/states.h"
 #include "sql/look.h"

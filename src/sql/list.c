@@ -7,6 +7,7 @@
  */
 #include "sql/look.h"
 
+#include "sql/show.h"
 #include "base/json.h"
 #include "model/limits.h"
 #include "model/states.h"

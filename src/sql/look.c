@@ -1,6 +1,7 @@
 /* look.c - reading: one task, its events, resources, teams and counts. */
 #include "sql/look.h"
 
+#include "sql/show.h"
 #include "model/limits.h"
 #include "model/states.h"
 #include "sql/journal.h"

@@ -1,6 +1,8 @@
 /* ops.c - what the operations share: answers and refusals. */
 #include "sql/ops.h"
 
+#include "sql/show.h"
+
 #include <assert.h>
 #include <stdio.h>
 

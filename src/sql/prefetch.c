@@ -1,6 +1,7 @@
 /* prefetch.c - see prefetch.h. */
 #include "sql/prefetch.h"
 
+#include "sql/show.h"
 #include "sql/flows.h"
 
 static void add(struct fa_prefetch *wants, struct fa_keys *list, int64_t key)

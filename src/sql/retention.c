@@ -1,6 +1,7 @@
 /* retention.c - finds tasks that ended long ago with all there is about them, and removes them. */
 #include "sql/retention.h"
 
+#include "sql/show.h"
 #include "model/states.h"
 #include "sql/look.h"
 #include "sql/ops.h"

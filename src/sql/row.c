@@ -235,14 +235,18 @@ static void sink_ended(void *ctx, size_t n, const struct fa_value *columns)
     read_ended(sink, sink->rows[n], columns);
 }
 
-static void sink_payload(void *ctx, size_t n, const struct fa_value *c)
+void fa_row_take_payload(const struct fa_value *c, struct fa_arena *arena, struct fa_row *row)
+{
+    read_payload(c, arena, row);
+    if (row->output == NULL)
+        row->output = fa_value_dup(&c[3], arena);
+}
+
+static void sink_payload(void *ctx, size_t n, const struct fa_value *columns)
 {
     struct sink *sink = ctx;
-    struct fa_row *row = sink->rows[n];
 
-    read_payload(c, sink->arena, row);
-    if (row->output == NULL)
-        row->output = fa_value_dup(&c[3], sink->arena);
+    fa_row_take_payload(columns, sink->arena, sink->rows[n]);
 }
 
 static void bind_key(void *ctx, size_t n, struct fa_value *v)
@@ -397,7 +401,7 @@ static enum faina_code load_standings(struct fa_source *source, struct sink *sin
     return code == FAINA_OK ? check_damage(sink, err) : code;
 }
 
-static enum faina_code refuse_places(struct faina_error *err)
+enum faina_code fa_row_refuse_places(struct faina_error *err)
 {
     return fa_error_set(err, FAINA_INTERNAL,
                         "a task's rows don't fit together; faina doctor says more");
@@ -423,7 +427,7 @@ enum faina_code fa_row_load(struct fa_source *source, int64_t key, struct fa_are
         if (code != FAINA_OK || out->home != FA_HOME_NONE)
             return code;
     }
-    return refuse_places(err);
+    return fa_row_refuse_places(err);
 }
 
 /* Many at once ------------------------------------------------------------------------------- */
@@ -580,7 +584,7 @@ static enum faina_code load_live(struct fa_source *source, struct sink *sink, si
 
         code = load_standings(source, &one, 1, err);
         if (code == FAINA_OK && sink->rows[i]->home == FA_HOME_NONE)
-            code = refuse_places(err);
+            code = fa_row_refuse_places(err);
     }
     return code;
 }
@@ -610,306 +614,4 @@ enum faina_code fa_rows_load_children(struct fa_source *source, const struct fa_
         code = fa_lanes_read(source->lanes, source->db, sink->lane_ids[i], &rows[i].lane, err);
     }
     return code == FAINA_OK ? load_live(source, sink, *count, err) : code;
-}
-
-enum faina_phase fa_row_phase(const struct fa_row *row)
-{
-    return (enum faina_phase)(row->flags & FA_PHASE_MASK);
-}
-
-const char *fa_row_state(const struct fa_row *row)
-{
-    static const char *const states[FAINA_STATUS_COUNT] = {
-        [FAINA_PENDING] = "Queued",
-        [FAINA_CLAIMED] = "Claimed",
-        [FAINA_RUNNING] = "Running",
-        [FAINA_BLOCKED] = "Waiting for other tasks",
-        [FAINA_BACKGROUND] = "In the background",
-        [FAINA_COMPLETED] = "Completed",
-        [FAINA_FAILED] = "Failed",
-        [FAINA_DEAD_LETTER] = "Out of attempts",
-        [FAINA_CANCELLED] = "Cancelled by user",
-    };
-
-    return row->state != NULL ? row->state : states[row->status];
-}
-
-/* Who cancels a task isn't the worker that had it; nor is the error of an earlier attempt why. */
-struct faina_event fa_row_end_event(const struct fa_row *row)
-{
-    bool is_cancelled = row->status == FAINA_CANCELLED;
-
-    return (struct faina_event){
-        .at_us = row->completed_us,
-        .what = faina_status_name(row->status),
-        .status = row->status,
-        .actor = (enum faina_actor)((row->flags & FA_END_ACTOR_MASK) >> FA_END_ACTOR_SHIFT),
-        .state = row->state,
-        .worker_id = is_cancelled ? NULL : row->worker,
-        .detail = is_cancelled ? NULL : row->error,
-    };
-}
-
-/* Ids of other tasks, as text. */
-struct id_list {
-    struct fa_arena *arena;
-    const char **ids;
-    size_t count, size;
-};
-
-static void sink_id(void *ctx, size_t n, const struct fa_value *columns)
-{
-    struct id_list *list = ctx;
-    char *text = fa_arena_take(list->arena, FAINA_ID_SIZE);
-
-    (void)n;
-    fa_id_format((struct fa_id){columns[0].i, columns[1].i}, text);
-    list->ids = fa_arena_grow(list->arena, list->ids, list->count, &list->size, sizeof(char *));
-    list->ids[list->count++] = text;
-}
-
-struct origin_sink {
-    struct fa_arena *arena;
-    struct faina_origin *origin;
-    int64_t depth;
-};
-
-static void sink_origin(void *ctx, size_t n, const struct fa_value *c)
-{
-    struct origin_sink *sink = ctx;
-
-    (void)n;
-    sink->origin = fa_arena_zero(sink->arena, 1, sizeof(*sink->origin));
-    sink->origin->workflow = fa_value_dup(&c[0], sink->arena);
-    sink->origin->trigger = fa_value_dup(&c[1], sink->arena);
-    sink->origin->version = fa_value_as_int(&c[2]);
-    sink->origin->event_id = fa_value_dup(&c[3], sink->arena);
-    sink->depth = fa_value_as_int(&c[4]);
-}
-
-static const struct faina_origin *copy_origin(const struct faina_origin *origin,
-                                              struct fa_arena *arena)
-{
-    struct faina_origin *copy = fa_arena_zero(arena, 1, sizeof(*copy));
-
-    *copy = (struct faina_origin){.workflow = fa_arena_strdup(arena, origin->workflow),
-                                  .trigger = fa_arena_strdup(arena, origin->trigger),
-                                  .version = origin->version,
-                                  .event_id = fa_arena_strdup(arena, origin->event_id)};
-    return copy;
-}
-
-enum faina_code fa_row_origin(struct fa_source *source, const struct fa_row *row,
-                              struct fa_arena *arena, const struct faina_origin **out,
-                              int64_t *depth, struct faina_error *err)
-{
-    struct origin_sink sink = {.arena = arena};
-    struct fa_value key = fa_value_int(row->id.key);
-    enum faina_code code = FAINA_OK;
-
-    if (row->origin != NULL) {
-        *out = copy_origin(&row->origin->told, arena);
-        *depth = row->origin->depth;
-        return FAINA_OK;
-    }
-    if (row->flags & FA_FLAG_HAS_ORIGIN)
-        code = fa_db_one(source->db, FA_SQL_ORIGIN_GET, &key, 1, sink_origin, &sink, err);
-    *out = sink.origin;
-    *depth = sink.depth;
-    return code;
-}
-
-static void bind_parent(void *ctx, size_t n, struct fa_value *v)
-{
-    v[0] = fa_value_int(((struct sink *)ctx)->rows[n]->parent);
-}
-
-static void sink_parent_tail(void *ctx, size_t n, const struct fa_value *c)
-{
-    ((struct sink *)ctx)->rows[n]->parent_tail = fa_value_as_int(&c[0]);
-}
-
-static bool lacks_parent(const struct fa_row *row)
-{
-    return row->parent != 0 && !row->has_parent_tail;
-}
-
-/* Siblings mostly follow each other: the first of a row of them was asked about. */
-static void share_parents(struct fa_row *const *rows, size_t count)
-{
-    const struct fa_row *sibling = NULL;
-
-    for (size_t i = 0; i < count; i++) {
-        if (!lacks_parent(rows[i]))
-            continue;
-        if (sibling != NULL && sibling->parent == rows[i]->parent)
-            rows[i]->parent_tail = sibling->parent_tail;
-        rows[i]->has_parent_tail = true;
-        sibling = rows[i];
-    }
-}
-
-enum faina_code fa_rows_expect(struct fa_source *source, struct fa_row *const *rows, size_t count,
-                               bool brief, struct fa_arena *arena, struct faina_error *err)
-{
-    struct sink bare = {.arena = arena}, children = {.arena = arena};
-    const struct fa_row *sibling = NULL;
-    enum faina_code code = FAINA_OK;
-    struct fa_db_call calls[2];
-    size_t bare_count = 0, child_count = 0;
-
-    bare.rows = fa_arena_take(arena, (count + 1) * sizeof(struct fa_row *));
-    children.rows = fa_arena_take(arena, (count + 1) * sizeof(struct fa_row *));
-    for (size_t i = 0; i < count; i++) {
-        if (!brief && !rows[i]->has_payload && source->db->is_shared)
-            bare.rows[bare_count++] = rows[i];
-        if (!lacks_parent(rows[i]))
-            continue;
-        if (sibling == NULL || rows[i]->parent != sibling->parent)
-            children.rows[child_count++] = rows[i];
-        sibling = rows[i];
-    }
-    calls[0] = call_for(FA_SQL_TASK_PAYLOAD, &bare, bare_count, sink_payload, false);
-    calls[1] = call_for(FA_SQL_TASK_TAIL, &children, child_count, sink_parent_tail, false);
-    calls[1].bind = bind_parent;
-    for (size_t i = 0; i < child_count; i++)
-        children.rows[i]->parent_tail = -1;
-    if (bare_count + child_count > 0)
-        code = fa_db_run_all(source->db, calls, FA_COUNT(calls), err);
-    if (code == FAINA_OK && child_count > 0)
-        share_parents(rows, count);
-    return code;
-}
-
-static enum faina_code read_links(struct fa_source *source, const struct fa_row *row,
-                                  struct fa_arena *arena, struct faina_task *out,
-                                  struct faina_error *err)
-{
-    struct id_list deps = {.arena = arena};
-    struct fa_value key = fa_value_int(row->id.key);
-    enum faina_code code;
-    int64_t depth;
-
-    if (row->parent != 0) {
-        struct fa_value parent = fa_value_int(row->parent);
-        int64_t tail = row->has_parent_tail ? row->parent_tail : -1;
-
-        code = FAINA_OK;
-        if (!row->has_parent_tail)
-            code = fa_db_one(source->db, FA_SQL_TASK_TAIL, &parent, 1, fa_db_sink_int, &tail, err);
-        if (code != FAINA_OK)
-            return code;
-        if (tail >= 0) /* a purged parent is no parent any more */
-            fa_id_format((struct fa_id){row->parent, tail}, out->parent_id);
-    }
-    if (row->flags & FA_FLAG_HAS_DEPS) {
-        code = fa_db_one(source->db, FA_SQL_DEP_LIST, &key, 1, sink_id, &deps, err);
-        if (code != FAINA_OK)
-            return code;
-        out->depends_on = deps.ids;
-        out->depends_on_count = deps.count;
-    }
-    return fa_row_origin(source, row, arena, &out->origin, &depth, err);
-}
-
-static const char *lend_or_copy(const char *text, struct fa_arena *arena, bool lend)
-{
-    return lend ? text : fa_arena_strdup(arena, text);
-}
-
-static void put_lane(const struct fa_lane *lane, struct fa_arena *arena, struct faina_task *out)
-{
-    out->ns = fa_arena_strdup(arena, lane->ns);
-    out->type = fa_arena_strdup(arena, lane->type);
-    if (lane->resource_count > 0) {
-        const char **names = fa_arena_take(arena, lane->resource_count * sizeof(char *));
-
-        for (size_t i = 0; i < lane->resource_count; i++)
-            names[i] = fa_arena_strdup(arena, lane->resource_names[i]);
-        out->resources = names;
-        out->resource_count = lane->resource_count;
-    }
-}
-
-static void put_times(const struct fa_row *row, struct faina_task *out)
-{
-    out->run_at_us = row->run_at_us;
-    if (row->status == FAINA_PENDING && (row->at_us | row->due_us) != 0)
-        out->run_at_us = row->at_us ? row->at_us : row->due_us;
-    if (row->status == FAINA_CLAIMED || row->status == FAINA_RUNNING)
-        out->lease_expires_us = row->at_us;
-    if (row->status == FAINA_BACKGROUND)
-        out->expires_us = row->at_us;
-    out->created_us = row->created_us;
-    out->updated_us = row->updated_us;
-    out->claimed_us = row->claimed_us;
-    out->started_us = row->started_us;
-    out->completed_us = row->completed_us;
-    out->deleted_us = row->deleted_us;
-}
-
-/* Straight into the answer's arena: a payload is copied once. */
-static enum faina_code put_payload(struct fa_source *source, const struct fa_row *row,
-                                   struct fa_arena *arena, bool lend, struct faina_task *out,
-                                   struct faina_error *err)
-{
-    struct fa_row read = *row;
-    enum faina_code code = fa_row_load_payload(source, &read, arena, err);
-    bool is_there = lend || !row->has_payload;
-
-    if (code != FAINA_OK)
-        return code;
-    out->input = lend_or_copy(read.input, arena, is_there);
-    out->spec = lend_or_copy(read.spec, arena, is_there);
-    out->output = lend_or_copy(read.output, arena, is_there && row->output == NULL);
-    if (row->metadata != NULL)
-        out->metadata = lend_or_copy(row->metadata, arena, lend);
-    else
-        out->metadata = lend_or_copy(read.first_metadata, arena, is_there);
-    return FAINA_OK;
-}
-
-enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row, struct fa_arena *arena,
-                               bool lend, bool brief, struct faina_task *out,
-                               struct faina_error *err)
-{
-    enum faina_code code;
-
-    assert(row->has_task);
-    *out = (struct faina_task){
-        .status = row->status,
-        .phase = fa_row_phase(row),
-        .progress = (int)row->progress,
-        .priority = (int)-row->rank,
-        .attempts = row->attempts,
-        .max_attempts = row->max_attempts,
-        .fence = row->fence,
-        .retry = row->retry,
-        .version = row->version,
-    };
-    fa_id_format(row->id, out->id);
-    put_lane(row->lane, arena, out);
-    put_times(row, out);
-    out->name = row->name ? lend_or_copy(row->name, arena, lend) : out->type;
-    out->state = lend_or_copy(fa_row_state(row), arena, lend);
-    out->error = lend_or_copy(row->error, arena, lend);
-    out->idempotency_key = lend_or_copy(row->key, arena, lend);
-    out->input_hash = lend_or_copy(row->input_hash, arena, lend);
-    if (fa_status_is_held(row->status)) /* an ended task remembers who had it, for its events */
-        out->worker_id = lend_or_copy(row->worker, arena, lend);
-    out->created_by = lend_or_copy(row->created_by, arena, lend);
-    if (row->team != NULL && strlen(row->team) < sizeof(out->team_id))
-        memcpy(out->team_id, row->team, strlen(row->team) + 1);
-    code = brief ? FAINA_OK : put_payload(source, row, arena, lend, out, err);
-    return code == FAINA_OK ? read_links(source, row, arena, out, err) : code;
-}
-
-size_t fa_task_size(const struct faina_task *task)
-{
-    const char *const parts[] = {task->input, task->output, task->metadata, task->spec};
-    size_t size = 0;
-
-    for (size_t i = 0; i < FA_COUNT(parts); i++)
-        size += parts[i] ? strlen(parts[i]) : 0;
-    return size;
 }

@@ -122,6 +122,13 @@ FA_MUST_CHECK enum faina_code fa_rows_load_tasks(struct fa_source *source, struc
 FA_MUST_CHECK enum faina_code fa_row_load_payload(struct fa_source *source, struct fa_row *row,
                                                   struct fa_arena *arena, struct faina_error *err);
 
+/* Takes apart a row of task_payload. */
+void fa_row_take_payload(const struct fa_value *columns, struct fa_arena *arena,
+                         struct fa_row *row);
+
+/* INTERNAL: what is stored of a task contradicts itself. */
+enum faina_code fa_row_refuse_places(struct faina_error *err);
+
 /*
  * Reads many tasks with as few statements as there can be, and gives each to `found`. Those that
  * are not there are left out. Keys must be unique; they are sorted, the youngest first. With
@@ -158,33 +165,5 @@ bool fa_row_from_plain_scan(const struct fa_value *columns, struct fa_arena *are
                             struct fa_row *out);
 /* Whether a row of ready_scan_plain is of another day. */
 bool fa_row_is_elsewhere(const struct fa_value *columns);
-
-/* The task as users see it. With `lend` its text points to the row's; else it is copied. A payload
- * that the row doesn't have is read into `arena`, unless `brief`. */
-FA_MUST_CHECK enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row,
-                                             struct fa_arena *arena, bool lend, bool brief,
-                                             struct faina_task *out, struct faina_error *err);
-
-/* The bytes of what a task carries: its payload and output. */
-size_t fa_task_size(const struct faina_task *task);
-
-/* Reads what fa_row_to_task is going to want to know of many rows, where that takes fewer
- * statements. */
-FA_MUST_CHECK enum faina_code fa_rows_expect(struct fa_source *source, struct fa_row *const *rows,
-                                             size_t count, bool brief, struct fa_arena *arena,
-                                             struct faina_error *err);
-
-/* What made the task; *depth is how many tasks led to it. *out: NULL when somebody submitted it. */
-FA_MUST_CHECK enum faina_code fa_row_origin(struct fa_source *source, const struct fa_row *row,
-                                            struct fa_arena *arena, const struct faina_origin **out,
-                                            int64_t *depth, struct faina_error *err);
-
-/* The event that an ended task's row tells. */
-struct faina_event fa_row_end_event(const struct fa_row *row);
-
-/* What people see when nobody said otherwise. */
-const char *fa_row_state(const struct fa_row *row);
-
-enum faina_phase fa_row_phase(const struct fa_row *row);
 
 #endif

@@ -262,8 +262,7 @@ static enum faina_code leave_run(struct change *change, struct fa_row *const *ro
         return code;
     *taken = take_out(change, run, rows, count);
     if (*taken == 0)
-        return fa_error_set(err, FAINA_INTERNAL,
-                            "a task's rows don't fit together; faina doctor says more");
+        return fa_row_refuse_places(err);
     change->gone_count++;
     return FAINA_OK;
 }

@@ -2,10 +2,9 @@
  * runs.h - tasks that stand in line together.
  *
  * A row in line costs SQLite half as much as the task itself, since the line is kept in order. But
- * most tasks come with many others, and leave in the order they came in. So a row of
- * `ready` may stand for several: a run. Its id is that of the first; its text has all of them, as
- * offsets from that: [0,17,34]. On PostgreSQL, where rows are locked one by one, each stands for
- * one task.
+ * most tasks come with many others, and leave in the order they came in. So a row of `ready` may
+ * stand for several: a run. Its id is that of the first; its text has all of them, as offsets from
+ * that: [0,17,34]. On PostgreSQL, where rows are locked one by one, each stands for one task.
  *
  *   N1  Who is in a run stands as it was born: nobody has touched it. All have the same flags, and
  *       all or none are plain.

@@ -5,6 +5,7 @@
  */
 #include "sql/unit.h"
 
+#include "sql/show.h"
 #include "model/backoff.h"
 #include "sql/flush.h"
 

@@ -3,6 +3,8 @@
  */
 #include "unit/sql/store.h"
 
+#include "sql/show.h"
+
 #include <setjmp.h>
 #include <stdlib.h>
 
