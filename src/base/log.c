@@ -63,7 +63,10 @@ static void put_json(struct fa_buf *line, enum fa_log_level level, const char *m
         if (!fields[i].value)
             continue;
         fa_json_key(&w, fields[i].name);
-        fa_json_put_str(&w, fields[i].value);
+        if (fields[i].is_number)
+            fa_json_put_raw(&w, fields[i].value);
+        else
+            fa_json_put_str(&w, fields[i].value);
     }
     fa_json_end_object(&w);
     fa_buf_finish(&time);

@@ -23,6 +23,7 @@ struct fa_log {
 
 struct fa_log_field {
     const char *name, *value; /* a NULL value leaves the field out */
+    bool is_number;           /* the value is a number as JSON writes it */
 };
 
 /* Onto stderr: plain on a terminal, JSON lines elsewhere. `level` is a word such as "debug" (NULL:

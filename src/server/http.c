@@ -254,7 +254,7 @@ static void note(struct fa_request *req)
     snprintf(ms, sizeof(ms), "%.3f", (double)ns / 1e6);
     FA_LOG(req->server->log, level, "request", {"request", req->id},
            {"method", req->route ? req->route->method : NULL}, {"path", req->url.path},
-           {"status", status}, {"ms", ms}, {"token", req->grant.token_id});
+           {"status", status, true}, {"ms", ms, true}, {"token", req->grant.token_id});
 }
 
 static void sleep_connection(void *ctx)

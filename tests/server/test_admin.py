@@ -204,6 +204,9 @@ def test_request_ids(place):
         is_true(server("GET", "./healthz", X_Request_Id=bad).headers["X-Request-Id"] != bad)
     wait_until(lambda: "my-own.1" in {entry["request"] for entry in server.log("request")},
                "it is in the log")
+    entry = server.log("request")[0]
+    equal(entry["status"], 200)
+    is_true(0 <= entry["ms"] < 60000)
     server("PUT", "/resources/gpu", {"maxConcurrency": 1}, 200)
     wait_until(lambda: server.log("administrative act"), "it is in the log")
     acts = server.log("administrative act")

@@ -64,13 +64,14 @@ static void test_log__json(void **state)
     const char *text;
 
     begin(&capture, &log, NULL, true);
-    FA_LOG(&log, FA_LOG_WARN, "a \"b\"\n", {"x", "1\n2"}, {"left out", NULL}, {"y", ""});
+    FA_LOG(&log, FA_LOG_WARN, "a \"b\"\n", {"x", "1\n2"}, {"left out", NULL}, {"y", ""},
+           {"z", "1.5", true});
     text = end(&capture);
     check_true("it ends with a line's end", text[strlen(text) - 1] == '\n');
     check_true("it is one line", strchr(text, '\n') == text + strlen(text) - 1);
     check_int("it is JSON", fa_json_check(fa_str(text), 2, "line", FAINA_INTERNAL, NULL), FAINA_OK);
     check_true("message", strstr(text, "\"level\":\"warn\",\"message\":\"a \\\"b\\\"\\n\","
-                                       "\"x\":\"1\\n2\",\"y\":\"\"}") != NULL);
+                                       "\"x\":\"1\\n2\",\"y\":\"\",\"z\":1.5}") != NULL);
 }
 
 static void test_log__plain(void **state)
