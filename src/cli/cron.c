@@ -90,7 +90,7 @@ static void print_table(struct fa_cli *cli, const struct fa_cron_jobs *jobs)
         if (job->is_paused)
             fa_table_add(&table, FA_YELLOW, "paused");
         else
-            fa_table_add(&table, FA_PLAIN, fa_text_age(&table.arena, job->next_us, now_us));
+            fa_table_add(&table, FA_PLAIN, fa_text_due(&table.arena, job->next_us, now_us));
         fa_table_add(&table, FA_PLAIN, fa_text_age(&table.arena, job->last_us, now_us));
         fa_table_add(&table, FA_PLAIN, job->task);
         fa_table_add(&table, FA_RED, job->problem);
@@ -287,7 +287,7 @@ static void print_times(struct fa_cli *cli, const struct fa_zone *zone, const in
         fa_table_add(&table, FA_PLAIN, time_text(&table.arena, times[i]));
         fa_table_add(&table, FA_PLAIN,
                      fa_arena_printf(&table.arena, "%.10s %.8s", local, local + 11));
-        fa_table_add(&table, FA_PLAIN, fa_text_age(&table.arena, times[i], now_us));
+        fa_table_add(&table, FA_PLAIN, fa_text_due(&table.arena, times[i], now_us));
     }
     fa_table_print(&table, cli, 0);
     fa_table_finish(&table);

@@ -44,7 +44,7 @@ static const char *pending_remark(struct fa_arena *arena, const struct faina_tas
         attempts = fa_arena_printf(arena, "%s made", attempt_of(arena, task));
     if (task->run_at_us > now_us)
         return fa_arena_printf(arena, "%s%sdue %s", attempts, attempts[0] ? ", " : "",
-                               fa_text_age(arena, task->run_at_us, now_us));
+                               fa_text_due(arena, task->run_at_us, now_us));
     return attempts;
 }
 
@@ -65,7 +65,7 @@ const char *fa_print_remark(struct fa_arena *arena, const struct faina_task *tas
         return "waits for other tasks";
     case FAINA_BACKGROUND:
         return fa_arena_printf(arena, "ends %s at the latest",
-                               fa_text_age(arena, task->expires_us, fa_clock_now_us()));
+                               fa_text_due(arena, task->expires_us, fa_clock_now_us()));
     case FAINA_DEAD_LETTER:
         return fa_arena_printf(arena, "after %s%s%s",
                                fa_text_plural(arena, task->attempts, "attempt"),
@@ -125,15 +125,26 @@ static const char *join(struct fa_arena *arena, const char *const *texts, size_t
     return joined;
 }
 
-/* "2030-01-31T12:00:00.000000Z (4 min ago)" */
-static const char *time_and_age(struct fa_arena *arena, int64_t us)
+static const char *time_and(struct fa_arena *arena, int64_t us, const char *remark)
 {
     char text[FA_TIME_SIZE];
 
     if (us == 0)
         return NULL;
     fa_time_format(us, text);
-    return fa_arena_printf(arena, "%s (%s)", text, fa_text_age(arena, us, fa_clock_now_us()));
+    return fa_arena_printf(arena, "%s (%s)", text, remark);
+}
+
+/* "2030-01-31T12:00:00.000000Z (4 min ago)" */
+static const char *time_and_age(struct fa_arena *arena, int64_t us)
+{
+    return time_and(arena, us, fa_text_age(arena, us, fa_clock_now_us()));
+}
+
+/* "2030-01-31T12:00:00.000000Z (in 4 min)" */
+static const char *time_and_due(struct fa_arena *arena, int64_t us)
+{
+    return time_and(arena, us, fa_text_due(arena, us, fa_clock_now_us()));
 }
 
 /* How long it ran, or has been running. */
@@ -207,9 +218,9 @@ static void print_record(struct fa_cli *cli, const struct faina_task *task)
                             task->origin->workflow, (long long)task->origin->version,
                             task->origin->event_id[0] ? ", event " : "", task->origin->event_id));
     fa_record_line(cli, "worker", FA_PLAIN, task->worker_id);
-    fa_record_line(cli, "lease until", FA_PLAIN, time_and_age(arena, task->lease_expires_us));
-    fa_record_line(cli, "run at", FA_PLAIN, time_and_age(arena, task->run_at_us));
-    fa_record_line(cli, "expires", FA_PLAIN, time_and_age(arena, task->expires_us));
+    fa_record_line(cli, "lease until", FA_PLAIN, time_and_due(arena, task->lease_expires_us));
+    fa_record_line(cli, "run at", FA_PLAIN, time_and_due(arena, task->run_at_us));
+    fa_record_line(cli, "expires", FA_PLAIN, time_and_due(arena, task->expires_us));
     fa_record_line(cli, "created", FA_PLAIN, time_and_age(arena, task->created_us));
     fa_record_line(cli, "claimed", FA_PLAIN, time_and_age(arena, task->claimed_us));
     fa_record_line(cli, "started", FA_PLAIN, time_and_age(arena, task->started_us));

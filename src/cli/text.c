@@ -126,6 +126,18 @@ const char *fa_text_age(struct fa_arena *arena, int64_t us, int64_t now_us)
     return fa_arena_printf(arena, age_us < 0 ? "in %s" : "%s ago", duration);
 }
 
+const char *fa_text_due(struct fa_arena *arena, int64_t us, int64_t now_us)
+{
+    char duration[FA_TIME_SIZE];
+    int64_t left_us = us - now_us;
+    int64_t unit_us = left_us < 1000000 ? 1000 : 1000000;
+
+    if (left_us <= 0)
+        return fa_text_age(arena, us, now_us);
+    fa_duration_format((left_us + unit_us - 1) / unit_us * unit_us, duration);
+    return fa_arena_printf(arena, "in %s", duration);
+}
+
 const char *fa_text_size(struct fa_arena *arena, int64_t bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};

@@ -20,6 +20,8 @@ const char *fa_text_count(int64_t n, char out[FA_TEXT_COUNT_SIZE]);
 const char *fa_text_plural(struct fa_arena *arena, int64_t n, const char *noun);
 /* "4 min ago", "in 2.1 s", "now", "-" for 0. */
 const char *fa_text_age(struct fa_arena *arena, int64_t us, int64_t now_us);
+/* The same for what is to come: "in 57 ms", and never sooner than it is. "now" when it has come. */
+const char *fa_text_due(struct fa_arena *arena, int64_t us, int64_t now_us);
 /* "12.3 MiB". */
 const char *fa_text_size(struct fa_arena *arena, int64_t bytes);
 

@@ -110,6 +110,23 @@ def test_records(cli):
     contains(cli.on_terminal("doctor").plain(), "It works, but look at the warnings.")
 
 
+def test_what_is_due_in_a_moment_is_not_due_now(cli):
+    for _ in range(20): # the wait is random, and may be over before it is looked at
+        task = cli.submit("x", "--max-attempts", "2")
+        cli("claim", task, "-w", "w")
+        failed = cli.on_terminal("fail", task, "--error", "boom", "-w", "w").plain()
+        text = cli.on_terminal("get", task).plain()
+        is_true("due now" not in failed + text, failed, text)
+        if "due in" in text:
+            contains(text, "pending (attempt 1 of 2 made, due in ")
+            is_true(re.search(r"^run at .*Z \((in \d+|now|\d+ s ago)", text, re.M), text)
+            break
+    else:
+        raise AssertionError("the task was never seen before its time")
+    text = cli.on_terminal("get", cli.submit("x", "--delay", "5m")).plain()
+    is_true(re.search(r"pending \(due in (5 min|4 min 5\d s)\)", text), text)
+
+
 def test_control_characters_do_not_reach_the_terminal(cli):
     """Whoever may submit a task must not be able to draw on the screen of whoever lists it."""
     cli.submit("x", '"\\u001b[2J"', "--name", "a")

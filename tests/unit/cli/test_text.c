@@ -93,6 +93,13 @@ static void test_text__words(void **state)
     check_str("ago", fa_text_age(&arena, 100 * US, 104 * US + 200000), "4 s ago");
     check_str("in", fa_text_age(&arena, 104 * US + 200000, 100 * US), "in 4 s");
     check_str("minutes", fa_text_age(&arena, 100 * US, 340 * US), "4 min ago");
+    check_str("due in", fa_text_due(&arena, 100 * US + 56001, 100 * US), "in 57 ms");
+    check_str("due soon", fa_text_due(&arena, 100 * US + 1, 100 * US), "in 1 ms");
+    check_str("due in seconds", fa_text_due(&arena, 104 * US + 1, 100 * US), "in 5 s");
+    check_str("due in minutes", fa_text_due(&arena, 399 * US + 1, 100 * US), "in 5 min");
+    check_str("due now", fa_text_due(&arena, 100 * US, 100 * US), "now");
+    check_str("due ago", fa_text_due(&arena, 100 * US, 104 * US), "4 s ago");
+    check_str("due never", fa_text_due(&arena, 0, 100 * US), "-");
     check_str("bytes", fa_text_size(&arena, 12), "12 bytes");
     check_str("KiB", fa_text_size(&arena, 1536), "1.5 KiB");
     check_str("unknown", fa_text_size(&arena, -1), "unknown");
