@@ -257,16 +257,22 @@ static const char *note_of(struct fa_arena *arena, const struct faina_task *task
 
 /* What a table of these tasks needs besides the columns that are always there. */
 struct extras {
-    bool has_ns, has_notes, has_names;
+    bool has_ns, has_due, has_notes, has_names;
 };
 
+static bool is_delayed(const struct faina_task *task, int64_t now_us)
+{
+    return task->status == FAINA_PENDING && task->run_at_us > now_us;
+}
+
 static struct extras find_extras(const struct fa_cli *cli, const struct faina_task *tasks,
-                                 size_t count)
+                                 size_t count, int64_t now_us)
 {
     struct extras extras = {.has_ns = strcmp(cli->ns, "*") == 0};
     struct fa_arena scratch = {0};
 
     for (size_t i = 0; i < count; i++) {
+        extras.has_due |= is_delayed(&tasks[i], now_us);
         extras.has_notes |= note_of(&scratch, &tasks[i])[0] != '\0';
         extras.has_names |= has_own_name(&tasks[i]);
     }
@@ -281,10 +287,17 @@ static void add_row(struct fa_table *table, const struct faina_task *task, struc
 
     fa_table_add(table, FA_PLAIN, task->id);
     fa_table_add(table, fa_style_of(task->status), faina_status_name(task->status));
-    fa_table_add(table, FA_PLAIN, fa_text_age(arena, task->created_us, now_us));
+    /* The clock of who stored it may be ahead of ours. */
+    fa_table_add(
+        table, FA_PLAIN,
+        fa_text_roughly(arena, task->created_us < now_us ? task->created_us : now_us, now_us));
     fa_table_add(table, FA_PLAIN,
                  extras.has_ns ? fa_arena_printf(arena, "%s/%s", task->ns, task->type)
                                : task->type);
+    if (extras.has_due)
+        fa_table_add(table, FA_PLAIN,
+                     is_delayed(task, now_us) ? fa_text_roughly(arena, task->run_at_us, now_us)
+                                              : NULL);
     if (task->max_attempts > 0)
         fa_table_addf(table, "%lld/%lld", (long long)task->attempts, (long long)task->max_attempts);
     else
@@ -298,18 +311,20 @@ static void add_row(struct fa_table *table, const struct faina_task *task, struc
 void fa_print_task_table(struct fa_cli *cli, const struct faina_task *tasks, size_t count,
                          size_t row_max)
 {
-    struct extras extras = find_extras(cli, tasks, count);
-    struct fa_column columns[7] = {
+    int64_t now_us = fa_clock_now_us();
+    struct extras extras = find_extras(cli, tasks, count, now_us);
+    struct fa_column columns[8] = {
         {"ID", 0},
         {"STATUS", 0},
         {"AGE", 0},
         {extras.has_ns ? "NAMESPACE/TYPE" : "TYPE", FA_COLUMN_FLEXIBLE},
-        {"TRIES", FA_COLUMN_RIGHT},
     };
-    size_t column_count = 5;
-    int64_t now_us = fa_clock_now_us();
+    size_t column_count = 4;
     struct fa_table table;
 
+    if (extras.has_due)
+        columns[column_count++] = (struct fa_column){"DUE", 0};
+    columns[column_count++] = (struct fa_column){"TRIES", FA_COLUMN_RIGHT};
     if (extras.has_notes)
         columns[column_count++] = (struct fa_column){"NOTE", FA_COLUMN_FLEXIBLE};
     if (extras.has_names)

@@ -138,6 +138,37 @@ const char *fa_text_due(struct fa_arena *arena, int64_t us, int64_t now_us)
     return fa_arena_printf(arena, "in %s", duration);
 }
 
+const char *fa_text_roughly(struct fa_arena *arena, int64_t us, int64_t now_us)
+{
+    /* A unit is used until two of the next one: "90 min" tells more than "1 h" or "2 h". */
+    static const struct {
+        const char *name;
+        int64_t us, end_us;
+    } units[] = {
+        {"ms", 1000, 1000000},
+        {"s", 1000000, 120 * 1000000LL},
+        {"min", 60 * 1000000LL, 120 * 60 * 1000000LL},
+        {"h", 3600 * 1000000LL, 48 * 3600 * 1000000LL},
+        {"days", 24 * 3600 * 1000000LL, INT64_MAX},
+    };
+    bool is_ahead = us > now_us;
+    int64_t size_us = is_ahead ? us - now_us : now_us - us;
+    size_t unit = 0;
+    int64_t n;
+
+    if (us == 0)
+        return "-";
+    if (!is_ahead && size_us < 1000000)
+        return "now";
+    while (size_us >= units[unit].end_us)
+        unit++;
+    n = size_us / units[unit].us;
+    if (is_ahead && size_us % units[unit].us >= units[unit].us / 2)
+        n++;
+    return fa_arena_printf(arena, is_ahead ? "in %lld %s" : "%lld %s ago", (long long)n,
+                           units[unit].name);
+}
+
 const char *fa_text_size(struct fa_arena *arena, int64_t bytes)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};

@@ -22,6 +22,8 @@ const char *fa_text_plural(struct fa_arena *arena, int64_t n, const char *noun);
 const char *fa_text_age(struct fa_arena *arena, int64_t us, int64_t now_us);
 /* The same for what is to come: "in 57 ms", and never sooner than it is. "now" when it has come. */
 const char *fa_text_due(struct fa_arena *arena, int64_t us, int64_t now_us);
+/* Either of them in one unit, for a narrow column: "90 s ago", "in 5 min". */
+const char *fa_text_roughly(struct fa_arena *arena, int64_t us, int64_t now_us);
 /* "12.3 MiB". */
 const char *fa_text_size(struct fa_arena *arena, int64_t bytes);
 

@@ -127,6 +127,21 @@ def test_what_is_due_in_a_moment_is_not_due_now(cli):
     is_true(re.search(r"pending \(due in (5 min|4 min 5\d s)\)", text), text)
 
 
+def test_a_list_tells_what_is_due_when(cli):
+    cli.submit("ready")
+    title = cli.on_terminal("ls").plain().splitlines()[0]
+    equal(title.split(), ["ID", "STATUS", "AGE", "TYPE", "TRIES"])
+    delayed = cli.submit("mail.send.much.later", "--delay", "5m")
+    later = cli.submit("x", "--delay", "3h")
+    for columns in (80, 120):
+        text = cli.on_terminal("ls", width=columns).plain()
+        equal(text.splitlines()[0].split()[:5], ["ID", "STATUS", "AGE", "TYPE", "DUE"])
+        rows = {line.split()[0]: line for line in text.splitlines()}
+        contains(rows[delayed], " in 5 min ")
+        contains(rows[later], " in 3 h ")
+        equal([line.split()[-2] for line in text.splitlines() if " ready " in line], ["-"], text)
+
+
 def test_control_characters_do_not_reach_the_terminal(cli):
     """Whoever may submit a task must not be able to draw on the screen of whoever lists it."""
     cli.submit("x", '"\\u001b[2J"', "--name", "a")

@@ -100,6 +100,14 @@ static void test_text__words(void **state)
     check_str("due now", fa_text_due(&arena, 100 * US, 100 * US), "now");
     check_str("due ago", fa_text_due(&arena, 100 * US, 104 * US), "4 s ago");
     check_str("due never", fa_text_due(&arena, 0, 100 * US), "-");
+    check_str("roughly now", fa_text_roughly(&arena, 100 * US, 100 * US + 999999), "now");
+    check_str("roughly soon", fa_text_roughly(&arena, 100 * US + 57000, 100 * US), "in 57 ms");
+    check_str("roughly ago", fa_text_roughly(&arena, 100 * US, 190 * US), "90 s ago");
+    check_str("rough minutes", fa_text_roughly(&arena, 399 * US + 1, 100 * US), "in 5 min");
+    check_str("past minutes", fa_text_roughly(&arena, 100 * US, 399 * US), "4 min ago");
+    check_str("rough hours", fa_text_roughly(&arena, 90001 * US, US), "in 25 h");
+    check_str("rough days", fa_text_roughly(&arena, US, 172801 * US), "2 days ago");
+    check_str("roughly never", fa_text_roughly(&arena, 0, 100 * US), "-");
     check_str("bytes", fa_text_size(&arena, 12), "12 bytes");
     check_str("KiB", fa_text_size(&arena, 1536), "1.5 KiB");
     check_str("unknown", fa_text_size(&arena, -1), "unknown");
