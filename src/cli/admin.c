@@ -466,8 +466,8 @@ static void print_stats_table(struct fa_cli *cli, const struct faina_stats *stat
         fa_table_add(&table, FA_PLAIN, "");
     add_counts(&table, stats->by_status, statuses, count);
     shown = fa_table_print(&table, cli, 0);
-    /* A number that is missing must not be taken for 0. */
-    if (shown < table.column_count) {
+    /* A number that is missing must not be taken for 0, wherever it is read. */
+    if (shown < table.column_count && !cli->out_is_tty) {
         fflush(stdout);
         fa_cli_note(cli, "The terminal is too narrow for the columns from %s on.",
                     table.columns[shown].title);

@@ -47,6 +47,8 @@ struct fa_cli {
     bool has_colour, has_err_colour; /* on stdout, on stderr */
     int width;                       /* columns */
     int out_errno;                   /* why stdout took no more; 0: it did */
+    const char *hidden[16];          /* titles of columns that found no room (T3) */
+    size_t hidden_count;
 
     struct faina_options options; /* of the engine */
     const char *address;          /* NULL until fa_cli_url */

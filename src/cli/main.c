@@ -4,6 +4,7 @@
 #include "cli/cli.h"
 
 #include "cli/hide.h"
+#include "cli/table.h"
 #include "cli/verbs.h"
 #include "runtime/host.h"
 
@@ -85,6 +86,7 @@ int main(int argc, char **argv)
         code = cli.verb->run(&cli);
     fa_cli_close(&cli);
     out_code = fa_out_finish(&cli);
+    fa_table_tell_hidden(&cli);
     fa_arena_finish(&cli.arena);
     return code != FA_EXIT_OK ? code : out_code;
 }

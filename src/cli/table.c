@@ -105,6 +105,26 @@ static void print_row(struct fa_cli *cli, struct fa_table *table, const struct f
     fa_outf(cli, "\n");
 }
 
+/* T3. Pages of one list may leave out the same. */
+static void remember_hidden(struct fa_cli *cli, const char *title)
+{
+    for (size_t i = 0; i < cli->hidden_count; i++)
+        if (strcmp(cli->hidden[i], title) == 0)
+            return;
+    if (cli->hidden_count < FA_COUNT(cli->hidden))
+        cli->hidden[cli->hidden_count++] = fa_arena_strdup(&cli->arena, title);
+}
+
+void fa_table_tell_hidden(struct fa_cli *cli)
+{
+    const char *titles = "";
+
+    for (size_t i = 0; i < cli->hidden_count; i++)
+        titles = fa_arena_printf(&cli->arena, "%s%s%s", titles, i > 0 ? ", " : "", cli->hidden[i]);
+    if (titles[0])
+        fa_cli_note(cli, "No room for %s; -o json shows all.", titles);
+}
+
 size_t fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max)
 {
     size_t count = table->column_count, rows = table->cell_count / count, shown;
@@ -128,6 +148,8 @@ size_t fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max
     print_row(cli, table, titles, widths, shown);
     for (size_t r = 0; r < rows; r++)
         print_row(cli, table, &table->cells[r * count], widths, shown);
+    for (size_t c = shown; c < count && cli->out_is_tty && row_max == 0; c++)
+        remember_hidden(cli, table->columns[c].title);
     return shown;
 }
 

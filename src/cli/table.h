@@ -4,6 +4,7 @@
  *   T1  The first column is never cut: it holds the id or the name that the user wants to copy.
  *   T2  When the rows are too wide, the last flexible column is cut, to no less than says
  *       something; when that is not enough, the last column is left out, and so on.
+ *   T3  What was left out on a terminal is told, once, at the end.
  */
 #ifndef FA_TABLE_H
 #define FA_TABLE_H
@@ -37,6 +38,8 @@ void fa_table_addf(struct fa_table *table, const char *format, ...) FA_PRINTF(2,
 /* Prints the title line and the rows; and with row_max > 0 no more than so many. Returns how many
  * columns there was room for. */
 size_t fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max);
+/* T3, after the output. Of a table that is drawn again and again (row_max > 0) nothing is told. */
+void fa_table_tell_hidden(struct fa_cli *cli);
 void fa_table_finish(struct fa_table *table);
 
 /* One line of a record: a label and its text. Nothing when the text is NULL. */
