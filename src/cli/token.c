@@ -42,6 +42,34 @@ static void print_token(struct fa_cli *cli, const struct fa_token *token, const 
     fa_out_json_end(cli, &json);
 }
 
+static bool is_over(const struct fa_token *token)
+{
+    return token->expires_us != 0 && token->expires_us <= fa_clock_now_us();
+}
+
+/* Whether it may make tokens over HTTP. */
+static bool is_of_admin(const struct fa_token *token)
+{
+    return token->scopes & FA_SCOPE_ADMIN && !token->namespaces && !is_over(token);
+}
+
+/* Whether there is a token of an admin, once this one is there. Asked before it is made: the first
+ * token may be what locks us out of a server. Who may not look is told nothing. */
+static bool has_admin(struct fa_cli *cli, const struct fa_token *made)
+{
+    struct fa_op op = {.kind = FA_OP_TOKEN_LIST, .arena = &cli->arena};
+
+    if (is_of_admin(made))
+        return true;
+    fa_service_run(cli->service, &op, 1);
+    if (op.code != FAINA_OK)
+        return true;
+    for (size_t i = 0; i < op.tokens->count; i++)
+        if (is_of_admin(&op.tokens->items[i]))
+            return true;
+    return false;
+}
+
 int fa_verb_token_create(struct fa_cli *cli)
 {
     char secret[FA_TOKEN_SIZE], hash[FA_SHA256_HEX_SIZE];
@@ -50,6 +78,7 @@ int fa_verb_token_create(struct fa_cli *cli)
     const char *const *scopes;
     struct faina_error err;
     int64_t expires_ms = 0;
+    bool is_ruled;
     size_t count;
     int code;
 
@@ -71,6 +100,10 @@ int fa_verb_token_create(struct fa_cli *cli)
         token.expires_us = fa_clock_now_us() + expires_ms * 1000;
     if (fa_token_make(secret, hash, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
+    code = fa_cli_open(cli);
+    if (code != FA_EXIT_OK)
+        return code;
+    is_ruled = has_admin(cli, &token);
     code = fa_cli_run(cli, &op);
     if (code != FA_EXIT_OK)
         return code;
@@ -80,6 +113,11 @@ int fa_verb_token_create(struct fa_cli *cli)
         fa_outf(cli, "%s\n", secret);
         fa_cli_note(cli, "It is shown this once. Its id is %s.", op.token_answer->id);
     }
+    fflush(stdout);
+    if (!is_ruled)
+        fa_cli_note(cli, "Warning: no token has the scope admin for all namespaces, so nobody can "
+                         "make or revoke tokens over HTTP.\n"
+                         "To make one, where the store is: faina token create --scope admin");
     return code;
 }
 
@@ -109,7 +147,7 @@ static void print_table(struct fa_cli *cli, const struct fa_tokens *tokens)
     fa_table_init(&table, columns, FA_COUNT(columns));
     for (size_t i = 0; i < tokens->count; i++) {
         const struct fa_token *token = &tokens->items[i];
-        bool is_over = token->expires_us != 0 && token->expires_us <= fa_clock_now_us();
+        bool has_ended = is_over(token);
         char time[FA_TIME_SIZE] = "never";
 
         if (token->expires_us != 0)
@@ -118,7 +156,7 @@ static void print_table(struct fa_cli *cli, const struct fa_tokens *tokens)
         fa_table_add(&table, FA_PLAIN, token->name);
         fa_table_add(&table, FA_PLAIN, scopes_text(&table.arena, token->scopes));
         fa_table_add(&table, FA_PLAIN, token->namespaces ? token->namespaces : "all");
-        fa_table_add(&table, is_over ? FA_RED : FA_PLAIN, is_over ? "expired" : time);
+        fa_table_add(&table, has_ended ? FA_RED : FA_PLAIN, has_ended ? "expired" : time);
     }
     fa_table_print(&table, cli, 0);
     fa_table_finish(&table);

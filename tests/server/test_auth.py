@@ -198,6 +198,21 @@ def test_the_command_line_makes_and_revokes(place):
         place.faina("token", "create", *args, code=2)
 
 
+def test_a_store_without_an_admin_is_warned_of(place):
+    def make(*args, url=None):
+        done = place.faina("token", "create", *args, *(("--url", url) if url else ()))
+        is_true(done.stdout.startswith("faina_") and done.stdout.count("\n") == 1, done)
+        return "faina token create --scope admin" in done.stderr
+
+    server = place.serve()
+    is_true(make("--scope", "read", url=server.addresses[0]), "the first one, over HTTP")
+    is_true(make("--scope", "admin", "--namespace", "a"), "it can't make tokens")
+    is_true(not make("--scope", "admin", "--expires", "3s"))
+    wait_until(lambda: make("--scope", "submit"), "the admin's token expires")
+    is_true(not make("--scope", "read,admin"))
+    is_true(not make("--scope", "read"))
+
+
 def test_a_running_server_notices_tokens(place):
     token = place.token("admin")
     server = place.serve()
