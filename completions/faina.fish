@@ -3,7 +3,7 @@
 complete -c faina -f
 complete -c faina -l output -s o -x -a 'table json jsonl' -d 'table (on a terminal), json (otherwise) or jsonl'
 complete -c faina -l url -x -d 'the engine: sqlite:PATH, postgres://..., http(s)://... (a server) or memory: (default: by the environment, else sqlite:faina.db)'
-complete -c faina -l namespace -x -d 'the namespace (default $FAINA_NAMESPACE, else default)'
+complete -c faina -l namespace -x -d 'the namespace (default $FAINA_NAMESPACE, else the only one of the token, else default)'
 complete -c faina -l help -s h -d 'show this help'
 complete -c faina -n __fish_use_subcommand -a submit -d 'store a task and print its id'
 complete -c faina -n '__fish_seen_subcommand_from submit' -l name -x -d 'a label for people (default: the type)'

@@ -19,11 +19,12 @@
 static int set_paused(struct fa_cli *cli, enum fa_op_kind kind)
 {
     struct fa_op op = {.kind = kind};
+    const char *ns = cli->ns ? cli->ns : "default"; /* the answer names it */
     bool is_paused = kind == FA_OP_PAUSE;
     struct fa_out_json json;
     int code;
 
-    op.name.ns = cli->ns;
+    op.name.ns = ns;
     op.name.type = cli->args[0];
     code = fa_cli_run(cli, &op);
     if (code != FA_EXIT_OK)
@@ -35,7 +36,7 @@ static int set_paused(struct fa_cli *cli, enum fa_op_kind kind)
     fa_out_json_begin(cli, &json);
     fa_json_begin_object(&json.writer);
     fa_json_key(&json.writer, "namespace");
-    fa_json_put_str(&json.writer, cli->ns);
+    fa_json_put_str(&json.writer, ns);
     fa_json_key(&json.writer, "type");
     fa_json_put_str(&json.writer, cli->args[0]);
     fa_json_key(&json.writer, "paused");
@@ -443,7 +444,7 @@ static void print_stats_table(struct fa_cli *cli, const struct faina_stats *stat
 {
     struct fa_column columns[STATS_COLUMN_MAX] = {{"TYPE", 0}};
     enum faina_status statuses[FAINA_STATUS_COUNT];
-    bool has_ns = strcmp(cli->ns, "*") == 0;
+    bool has_ns = fa_cli_is_everywhere(cli);
     struct fa_table table;
     size_t count, shown;
 

@@ -193,7 +193,6 @@ static int take_common(struct fa_cli *cli, const struct fa_flag *flag, const cha
         cli->url = value;
     } else if (strcmp(flag->name, "namespace") == 0) {
         cli->ns = value;
-        cli->has_ns = true;
     } else {
         assert(strcmp(flag->name, "output") == 0);
         cli->has_format = true;

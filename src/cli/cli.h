@@ -37,8 +37,7 @@ struct fa_cli {
     size_t given_count;
     bool is_help;    /* --help */
     const char *url; /* --url, else NULL */
-    const char *ns;  /* --namespace, else FAINA_NAMESPACE, else "default" */
-    bool has_ns;     /* it was named */
+    const char *ns;  /* --namespace, else FAINA_NAMESPACE, else NULL: the engine knows */
     enum fa_cli_format format;
     bool has_format; /* -o was given */
 
@@ -66,6 +65,8 @@ void fa_cli_close(struct fa_cli *cli);
 /* The URL to open, by address.h. */
 FA_MUST_CHECK enum faina_code fa_cli_url(struct fa_cli *cli, const char **out,
                                          struct faina_error *err);
+/* Whether all namespaces were asked for, by "*". */
+bool fa_cli_is_everywhere(const struct fa_cli *cli);
 /* Opens when need be, runs one operation (its arena may be NULL: the program's). */
 FA_MUST_CHECK int fa_cli_run(struct fa_cli *cli, struct fa_op *op);
 /*

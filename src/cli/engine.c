@@ -26,6 +26,11 @@ enum faina_code fa_cli_url(struct fa_cli *cli, const char **out, struct faina_er
     return code;
 }
 
+bool fa_cli_is_everywhere(const struct fa_cli *cli)
+{
+    return cli->ns && strcmp(cli->ns, "*") == 0;
+}
+
 static enum faina_code read_options(struct faina_options *out, struct faina_error *err)
 {
     const char *keep = getenv("FAINA_EVENTS_KEEP");

@@ -61,8 +61,7 @@ static void look_around(struct fa_cli *cli)
     cli->has_err_colour = cli->err_is_tty && allows_colour();
     cli->width = terminal_width();
     cli->format = cli->out_is_tty ? FA_CLI_TABLE : FA_CLI_JSON;
-    cli->has_ns = ns && ns[0];
-    cli->ns = cli->has_ns ? ns : "default";
+    cli->ns = ns && ns[0] ? ns : NULL;
 }
 
 int main(int argc, char **argv)

@@ -264,7 +264,7 @@ static int read_purge(struct fa_cli *cli, struct faina_purge *purge)
         code = fa_flag_duration(cli, "older-than", &age_ms);
     if (code != FA_EXIT_OK)
         return code;
-    purge->ns = cli->has_ns && strcmp(cli->ns, "*") != 0 ? cli->ns : NULL;
+    purge->ns = fa_cli_is_everywhere(cli) ? NULL : cli->ns;
     purge->type = fa_flag(cli, "type");
     if (fa_flag(cli, "older-than"))
         purge->ended_before_us = fa_clock_now_us() - age_ms * 1000;

@@ -268,7 +268,7 @@ static bool is_delayed(const struct faina_task *task, int64_t now_us)
 static struct extras find_extras(const struct fa_cli *cli, const struct faina_task *tasks,
                                  size_t count, int64_t now_us)
 {
-    struct extras extras = {.has_ns = strcmp(cli->ns, "*") == 0};
+    struct extras extras = {.has_ns = fa_cli_is_everywhere(cli)};
     struct fa_arena scratch = {0};
 
     for (size_t i = 0; i < count; i++) {

@@ -279,7 +279,7 @@ static enum faina_code watch_workflows(struct fa_cli *cli, const struct fa_log *
     const struct fa_workflows_config config = {
         .path = path && path[0] ? path : "workflows",
         .is_wanted = path && path[0],
-        .ns = strcmp(cli->ns, "*") == 0 ? NULL : cli->ns,
+        .ns = fa_cli_is_everywhere(cli) ? NULL : cli->ns,
         .log = fa_teller_of_log(log),
     };
 

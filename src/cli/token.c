@@ -16,7 +16,7 @@ static const char *named_namespaces(struct fa_cli *cli)
     struct fa_buf text;
     const char *json;
 
-    if (!cli->has_ns || strcmp(cli->ns, "*") == 0)
+    if (!cli->ns || fa_cli_is_everywhere(cli))
         return NULL;
     fa_buf_init(&text, (size_t)64 * 1024);
     fa_json_writer_init(&w, &text, 0);

@@ -31,7 +31,8 @@ const struct fa_flag fa_common_flags[] = {
     {"url", 0, "URL",
      "the engine: sqlite:PATH, postgres://..., http(s)://... (a server) or memory: (default: by "
      "the environment, else sqlite:faina.db)"},
-    {"namespace", 0, "NS", "the namespace (default $FAINA_NAMESPACE, else default)"},
+    {"namespace", 0, "NS",
+     "the namespace (default $FAINA_NAMESPACE, else the only one of the token, else default)"},
     {"help", 'h', NULL, "show this help"},
     F_END,
 };

@@ -60,6 +60,7 @@ static int claim_next(struct fa_cli *cli, int64_t lease_ms)
 {
     struct faina_claim claim = {.worker_id = fa_flag(cli, "worker"), .lease_ms = lease_ms};
     struct fa_op op = {.kind = FA_OP_CLAIM_NEXT, .claim = &claim};
+    const char *ns = cli->ns ? cli->ns : "default";
     bool waits = fa_flag_is_given(cli, "wait");
     int64_t limit = 0, timeout_ms = -1;
     int code = fa_flag_int(cli, "limit", 1, FA_CLAIM_LIMIT_MAX, &limit);
@@ -74,8 +75,8 @@ static int claim_next(struct fa_cli *cli, int64_t lease_ms)
         return fa_cli_usage(cli, "--timeout belongs to --wait");
     claim.limit = (int)limit;
     claim.services = fa_flag_list(cli, "services", &claim.service_count); /* "": reaches none */
-    if (strcmp(cli->ns, "*") != 0) {
-        claim.namespaces = &cli->ns;
+    if (!fa_cli_is_everywhere(cli)) { /* a claim that names none is for all */
+        claim.namespaces = &ns;
         claim.namespace_count = 1;
     }
     /* Time running out is no error here: there is just nothing to claim. */

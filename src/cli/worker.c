@@ -111,7 +111,7 @@ static int read_flags(struct fa_cli *cli, struct worker *worker)
     config->needs_handlers = true;
     config->owns_process = true;
     config->log = worker->keep.log = fa_teller_of_log(&worker->log);
-    if (cli->has_ns && strcmp(cli->ns, "*") != 0) {
+    if (cli->ns && !fa_cli_is_everywhere(cli)) {
         config->namespaces = &cli->ns;
         config->namespace_count = 1;
     }

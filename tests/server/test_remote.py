@@ -140,6 +140,42 @@ def test_tokens(place):
     good(place, "submit", "a", url=url, env={"FAINA_TOKEN": secret})
 
 
+def test_the_namespace_of_a_token(place):
+    """Who names none means the only one that the token is for."""
+    shop = place.token("admin", namespace="shop")
+    both = place.token("admin", namespace="shop,bar")
+    server = place.serve()
+
+    def ask(*args, token=shop, **env):
+        env.update(FAINA_TOKEN=token)
+        return client(place, *args, url=server.addresses[0], env=env)
+
+    def asked(*args):
+        done = ask(*args)
+        equal(done.returncode, 0, args, done.stderr)
+        return done.stdout.strip()
+
+    place.faina("submit", "a") # in another namespace
+    task = asked("submit", "a", "--key", "k")
+    equal(json.loads(asked("get", task))["namespace"], "shop")
+    equal(json.loads(asked("get", "--type", "a", "--key", "k"))["id"], task)
+    equal([item["id"] for item in json.loads(asked("ls"))["items"]], [task])
+    equal(json.loads(asked("stats"))["byStatus"]["pending"], 1)
+    equal(json.loads(asked("cron", "set", "c", "@daily", "a"))["namespace"], "shop")
+    equal(len(json.loads(asked("cron", "ls"))["items"]), 1)
+    asked("team", "create", "t")
+    equal(json.loads(asked("team", "ls"))["items"][0]["namespace"], "shop")
+    equal(json.loads(asked("workflow", "ls")), {"items": []})
+    asked("cancel", "--all", "--yes")
+    equal(json.loads(asked("get", task))["status"], "cancelled")
+    # What is named is asked for; and a token for several has none of its own.
+    for done in (ask("ls", "--namespace", "default"), ask("ls", FAINA_NAMESPACE="default"),
+                 ask("ls", token=both), ask("submit", "a", token=both)):
+        equal(done.returncode, 1, done)
+        is_true('not for the namespace "default"' in done.stderr, done.stderr)
+    equal(len(json.loads(place.faina("ls").stdout)["items"]), 1)
+
+
 def test_tls_is_verified(place):
     done = subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
