@@ -72,34 +72,12 @@ static int next_word(int argc, char **argv, int i)
  * Finding the verb
  */
 
-/* All verbs that begin with `noun` and a space, without them; or, with no noun, the first words. */
-static const char *const *verb_names(struct fa_cli *cli, const char *noun)
-{
-    const char **names = fa_arena_zero(&cli->arena, fa_verb_count + 1, sizeof(*names));
-    size_t count = 0, skip = noun ? strlen(noun) + 1 : 0;
-
-    for (size_t i = 0; i < fa_verb_count; i++) {
-        const char *name = fa_verbs[i].name;
-        const char *space = strchr(name, ' ');
-
-        if (noun && (!space || strncmp(name, noun, skip - 1) != 0 || name[skip - 1] != ' '))
-            continue;
-        names[count++] =
-            noun ? name + skip
-                 : fa_arena_copy(&cli->arena, name, space ? (size_t)(space - name) : strlen(name));
-    }
-    return names;
-}
-
 static int unknown_verb(struct fa_cli *cli, const char *noun, const char *word)
 {
-    const char *nearest = fa_wire_nearest(word, verb_names(cli, noun));
-    const char *lead = noun ? noun : "", *gap = noun ? " " : "";
+    const char *guess = fa_verb_guess(&cli->arena, noun, word);
 
-    if (nearest)
-        return fa_cli_usage(cli, "unknown verb \"%s%s%.100s\"; did you mean \"%s%s%s\"?", lead, gap,
-                            word, lead, gap, nearest);
-    return fa_cli_usage(cli, "unknown verb \"%s%s%.100s\"", lead, gap, word);
+    return fa_cli_usage(cli, "unknown verb \"%s%s%.100s\"%s%s%s", noun ? noun : "", noun ? " " : "",
+                        word, guess ? "; did you mean " : "", guess ? guess : "", guess ? "?" : "");
 }
 
 /* Whether --help is among the words before any "--". */

@@ -173,8 +173,15 @@ int fa_verb_help(struct fa_cli *cli)
     name = cli->arg_count == 1 ? cli->args[0]
                                : fa_arena_printf(&cli->arena, "%s %s", cli->args[0], cli->args[1]);
     verb = fa_verb_find(name);
-    if (!verb)
-        return fa_cli_usage(cli, "there is no verb \"%.100s\"; faina help lists them", name);
+    if (!verb) {
+        const char *guess = fa_verb_is_noun(cli->args[0])
+                                ? fa_verb_guess(&cli->arena, cli->args[0], cli->args[1])
+                                : fa_verb_guess(&cli->arena, NULL, name);
+
+        return fa_cli_usage(cli, "there is no verb \"%.100s\"; %s%s%s", name,
+                            guess ? "did you mean " : "faina help lists them", guess ? guess : "",
+                            guess ? "?" : "");
+    }
     fa_help_verb(cli, verb, stdout);
     return FA_EXIT_OK;
 }

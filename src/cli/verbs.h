@@ -59,6 +59,10 @@ bool fa_verb_is_noun(const char *word);
 const struct fa_flag *fa_verb_any_flag(const char *name);
 const char *fa_verb_group_title(enum fa_verb_group group);
 
+/* guess.c: which verb an unknown word may stand for, behind `noun` unless that is NULL. In quotes,
+ * ready for a sentence: "ls", or "get" or "stats". NULL: no idea. */
+const char *fa_verb_guess(struct fa_arena *arena, const char *noun, const char *word);
+
 /* help.c */
 void fa_help_general(struct fa_cli *cli, FILE *to);
 void fa_help_verb(struct fa_cli *cli, const struct fa_verb *verb, FILE *to);
