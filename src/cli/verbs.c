@@ -12,7 +12,7 @@
 #define F_STATUS    {"status", 's', "S,...", "only tasks in these statuses", STATUSES, true}
 #define F_TEAM      {"team", 0, "ID", "only tasks of this team"}
 #define F_PARENT    {"parent", 0, "ID", "only subtasks of this task"}
-#define F_LIMIT     {"limit", 'n', "N", "at most this many, up to 1000"}
+#define F_LIMIT     {"limit", 'n', "N", "at most this many, up to 1000 (default 100)"}
 #define F_CURSOR    {"cursor", 0, "C", "go on after the page that gave this cursor"}
 #define F_WORKER    {"worker", 'w', "W", "the worker that acts, and holds the task"}
 #define F_FENCE     {"fence", 0, "N", "refuse when the task was claimed anew since this fence"}
@@ -78,7 +78,8 @@ static const struct fa_flag ls_flags[] = {
 };
 
 static const struct fa_flag watch_flags[] = {
-    F_STATUS, F_TYPE, F_TEAM, F_PARENT, F_LIMIT,
+    F_STATUS, F_TYPE, F_TEAM, F_PARENT,
+    {"limit", 'n', "N", "at most this many, up to 1000 (default 1000)"},
     {"interval", 0, "DURATION", "how often to look (default 1s)"},
     F_END,
 };
@@ -92,7 +93,8 @@ static const struct fa_flag claim_flags[] = {
     {"worker", 'w', "W", "the name of the worker that claims"},
     {"types", 't', "A,B", "only these types (default: any)", NULL, true},
     {"services", 0, "X,Y", "the resources this worker can reach (default: all)", NULL, true},
-    F_LIMIT, F_LEASE,
+    {"limit", 'n', "N", "at most this many, up to 1000 (default 1)"},
+    F_LEASE,
     {"wait", 0, NULL, "wait for work when there is none"},
     F_TIMEOUT, F_END,
 };
