@@ -151,6 +151,16 @@ static void test_lease__heartbeat_of_many_answers_each(struct fa_t *t)
               faina_code_name(ops[i].code), faina_code_name(wanted[i]));
 }
 
+/* The last refusal says `what` was not taken, and why. */
+static void check_too_late(struct fa_t *t, const char *what)
+{
+    const char *sentence = t->op.error.message;
+    const char *why = "no worker holds the task: its lease has ended and it is back in line";
+
+    CHECK(strstr(sentence, why) != NULL, "%s: %s", what, sentence);
+    CHECK(strstr(sentence, what) != NULL, "%s: %s", what, sentence);
+}
+
 static void test_lease__lost_worker_is_told(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "x");
@@ -158,12 +168,33 @@ static void test_lease__lost_worker_is_told(struct fa_t *t)
     CHECK_OK(t, fa_t_claim_for(t, id, "w", SHORT_MS));
     fa_t_wait_status(t, id, FAINA_PENDING);
     CHECK_CODE(t, fa_t_heartbeat(t, id, BY("w"), 0), FAINA_WRONG_WORKER);
+    check_too_late(t, "heartbeat");
+    CHECK_CODE(t, fa_t_progress(t, id, BY("w"), 50), FAINA_TASK_NOT_CLAIMED);
+    check_too_late(t, "progress");
+    CHECK_CODE(t, fa_t_fail_attempt(t, id, BY("w"), "no"), FAINA_TASK_NOT_CLAIMED);
+    check_too_late(t, "fail");
     CHECK_CODE(t, fa_t_complete(t, id, BY("w"), "1"), FAINA_TASK_NOT_CLAIMED);
+    check_too_late(t, "complete");
     CHECK_STR(newest_event(t, id)->what, "late_result");
+    CHECK_CODE(t, fa_t_complete(t, id, (struct faina_by){.fence = 1}, "1"), FAINA_TASK_NOT_CLAIMED);
+    check_too_late(t, "complete");
+    CHECK_CODE(t, fa_t_complete(t, id, NOBODY, "1"), FAINA_TASK_NOT_CLAIMED);
+    CHECK(strstr(t->op.error.message, "no worker holds the task, which is pending") != NULL, "%s",
+          t->op.error.message);
     CHECK_OK(t, fa_t_claim(t, id, "v"));
     CHECK_CODE(t, fa_t_heartbeat(t, id, BY("w"), 0), FAINA_WRONG_WORKER);
     CHECK_CODE(t, fa_t_complete(t, id, BY("w"), "1"), FAINA_WRONG_WORKER);
     CHECK_NOW(t, id, FAINA_CLAIMED);
+}
+
+/* Who says its name has not held the task by that. */
+static void test_lease__never_held_is_not_lost(struct fa_t *t)
+{
+    const char *id = fa_t_submit(t, .type = "x");
+
+    CHECK_CODE(t, fa_t_complete(t, id, BY("w"), "1"), FAINA_TASK_NOT_CLAIMED);
+    CHECK(strstr(t->op.error.message, "no worker holds the task, which is pending") != NULL, "%s",
+          t->op.error.message);
 }
 
 struct counted {
@@ -328,6 +359,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_lease__heartbeat_and_progress_renew),
         FA_T_CASE(test_lease__heartbeat_of_many_answers_each),
         FA_T_CASE(test_lease__lost_worker_is_told),
+        FA_T_CASE(test_lease__never_held_is_not_lost),
         FA_T_CASE(test_lease__thousands_end_at_once),
         FA_T_CASE(test_delay__thousands_are_due_at_once),
         FA_T_CASE_DURABLE(test_lease__survives_reopening),
