@@ -190,6 +190,7 @@ int fa_verb_worker(struct fa_cli *cli)
     struct worker worker = {.grace_ms = GRACE_MS_DEFAULT};
     struct faina_error err;
     sigset_t signals;
+    bool is_told; /* to stop, by a signal */
     int code = read_flags(cli, &worker);
 
     if (code != FA_EXIT_OK)
@@ -213,7 +214,9 @@ int fa_verb_worker(struct fa_cli *cli)
     }
     fa_tell(&worker.config.log, FA_LOG_INFO, "worker %s is ready",
             fa_pool_worker(fa_runtime_pool(worker.runtime)));
-    if (wait_for_end(&worker, &signals) != 0)
+    is_told = wait_for_end(&worker, &signals) != 0;
+    fa_service_advertise(cli->service, NULL);
+    if (is_told)
         fa_tell(&worker.config.log, FA_LOG_INFO,
                 "stopping: finishing what runs; a second signal ends it at once");
     stop(&worker, &signals);

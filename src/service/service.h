@@ -475,7 +475,7 @@ struct fa_service_ops {
     void (*expect)(struct fa_service *service, const struct fa_id *id);
 
     /* Optional. Tells processes that can't open the engine themselves where it is served; NULL:
-     * nowhere any more. */
+     * nowhere any more, it is about to be closed. */
     void (*advertise)(struct fa_service *service, const char *address);
 
     /* Optional, both or neither. Removing looks at each task again: one that was changed since it

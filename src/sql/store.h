@@ -28,7 +28,8 @@ struct fa_store_ops {
     /* Optional. Begins to talk to the other nodes that use the store. */
     enum faina_code (*join)(struct fa_store *store, const struct fa_fleet_events *events,
                             struct fa_fleet **out, struct faina_error *err);
-    /* Optional. Writes down for others where the engine is served; NULL: nowhere. */
+    /* Optional. Writes down for others where the engine is served; NULL: it is about to be
+     * closed. */
     void (*advertise)(struct fa_store *store, const char *address);
     /* Required. After all its connections are closed. */
     void (*close)(struct fa_store *store);

@@ -237,6 +237,27 @@ def test_serve_has_workers_too(cli):
     equal(cli("worker-list").json()["items"], [])
 
 
+def test_who_goes_down_says_so(cli):
+    """While the last handler runs, others are not sent to the very server that is going."""
+    script(cli, "slow", "touch begun; while [ ! -e go ]; do sleep 0.02; done; echo 1")
+    for args in (("worker",), ("serve", "--workers", "1", "--listen", "127.0.0.1:0")):
+        for name in ("begun", "go"):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(cli.path(f"handlers/{name}"))
+        task = cli.submit("slow")
+        owner = cli.start(*args)
+        until(exists(cli, "begun"), "the handler")
+        owner.send_signal(signal.SIGTERM)
+        while "finishing what runs" not in owner.stderr.readline():
+            pass
+        equal(cli("ls", code=6).err,
+              f"faina: faina.db is in use by process {owner.pid}, which is shutting down: "
+              "try again in a moment\n")
+        script(cli, "go", "")
+        finish(owner)
+        equal(cli.get(task)["status"], "completed")
+
+
 def test_the_host_of_plugins_is_no_verb(cli):
     """Started by hand it has no socket, and says so by its exit."""
     is_true("plugin-host" not in cli("--help").out)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define RETRY_MS 5
+#define LEAVING "leaving" /* in the place of the address */
 
 static bool try_lock(int fd)
 {
@@ -28,6 +29,11 @@ static enum faina_code refuse_owned(int fd, const char *path, struct faina_error
 
     if (pid == (long)getpid())
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s is already open in this process", path);
+    if (pid > 0 && strstr(text, "\n" LEAVING "\n"))
+        return fa_error_set(err, FAINA_UNAVAILABLE,
+                            "%s is in use by process %ld, which is shutting down: try again in a "
+                            "moment",
+                            path, pid);
     if (pid > 0)
         return fa_error_set(
             err, FAINA_UNAVAILABLE,
@@ -52,7 +58,7 @@ static void write_owner(int fd, const char *address)
 void fa_owner_advertise(struct fa_owner *owner, const char *address)
 {
     if (owner->fd >= 0)
-        write_owner(owner->fd, address);
+        write_owner(owner->fd, address ? address : LEAVING);
 }
 
 /* The file's own name, whatever links lead to it: two names must not mean two owners. A file that
@@ -83,12 +89,12 @@ static bool read_address(int fd, struct fa_owner *owner)
     text[got] = '\0';
     line = strchr(text, '\n');
     end = line ? strchr(line + 1, '\n') : NULL;
-    if (!end || strtol(text, NULL, 10) == (long)getpid() ||
+    if (!end || strncmp(line + 1, "unix:", 5) != 0 || strtol(text, NULL, 10) == (long)getpid() ||
         (size_t)(end - line) > sizeof(owner->address))
         return false;
     *end = '\0';
     memcpy(owner->address, line + 1, (size_t)(end - line));
-    return strncmp(owner->address, "unix:", 5) == 0;
+    return true;
 }
 
 enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64_t timeout_ms,

@@ -3,8 +3,9 @@
  *
  * FILE.lock is locked (an open-file-description lock, so a second open in the same process is
  * refused too) for as long as the owner lives, and holds its pid and, on a second line, the address
- * that it serves the file at, if it does. The kernel drops the lock with the process, however it
- * ends; the file itself stays, because removing it would race with the next opener.
+ * that it serves the file at, if it does, or that it is leaving. The kernel drops the lock with the
+ * process, however it ends; the file itself stays, because removing it would race with the next
+ * opener.
  */
 #ifndef FA_OWNER_H
 #define FA_OWNER_H
@@ -21,8 +22,8 @@ struct fa_owner {
 FA_MUST_CHECK enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path,
                                                int64_t timeout_ms, struct faina_error *err);
 void fa_owner_release(struct fa_owner *owner);
-/* Writes down where the owner serves the file ("unix:/path/faina.db.sock"); NULL: nowhere any
- * more. */
+/* Writes down where the owner serves the file ("unix:/path/faina.db.sock"); NULL: nowhere any more,
+ * it lets go of the file as soon as it can. */
 void fa_owner_advertise(struct fa_owner *owner, const char *address);
 
 #endif
