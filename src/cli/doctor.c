@@ -239,7 +239,7 @@ static void print_lines(struct fa_cli *cli, const struct doctor *doctor)
     static const enum fa_style styles[] = {FA_GREEN, FA_YELLOW, FA_RED};
     static const char *const verdicts[] = {
         "All is well.",
-        "It works, but look at the warnings.",
+        "Nothing wrong was found, but look at the warnings.",
         "Something is wrong.",
     };
 
@@ -254,6 +254,20 @@ static void print_lines(struct fa_cli *cli, const struct doctor *doctor)
             fa_style_off(cli, styles[doctor->worst]));
 }
 
+/* A file that another process has for itself may be sound; it can't be told now. */
+static void add_closed(struct doctor *doctor, const struct faina_error *err)
+{
+    struct fa_arena *arena = &doctor->cli->arena;
+    const char *url;
+
+    if (err->code == FAINA_UNAVAILABLE && fa_cli_url(doctor->cli, &url, NULL) == FAINA_OK &&
+        fa_service_owner(url) > 0)
+        add(doctor, "engine", LEVEL_WARNING,
+            fa_arena_printf(arena, "not looked at: %s", err->message));
+    else
+        add(doctor, "engine", LEVEL_WRONG, fa_arena_strdup(arena, err->message));
+}
+
 int fa_verb_doctor(struct fa_cli *cli)
 {
     struct doctor doctor = {.cli = cli};
@@ -261,7 +275,7 @@ int fa_verb_doctor(struct fa_cli *cli)
 
     check_environment(&doctor);
     if (fa_cli_try_open(cli, &err) != FAINA_OK) {
-        add(&doctor, "engine", LEVEL_WRONG, err.message);
+        add_closed(&doctor, &err);
     } else {
         check_store(&doctor);
         check_tasks(&doctor);

@@ -164,6 +164,15 @@ enum faina_code fa_service_open(struct fa_service **out, const char *url,
     return code;
 }
 
+long fa_service_owner(const char *url)
+{
+    const char *path;
+
+    if (!starts_with(url, "sqlite:") || sqlite_path(url, &path, NULL) != FAINA_OK)
+        return 0;
+    return fa_store_owner_sqlite(path);
+}
+
 /* ------------------------------------------------------------------------------------------
  * The schema
  */

@@ -518,6 +518,10 @@ FA_MUST_CHECK enum faina_code fa_service_open(struct fa_service **out, const cha
 /* Lets callers inside finish; those that wait return with STORE_CLOSED. NULL is fine. */
 void fa_service_close(struct fa_service *service);
 
+/* The process that has the file behind the URL for itself, so that nobody else can open it; 0: no
+ * such file, or no such process. */
+long fa_service_owner(const char *url);
+
 /* What opening a store would do to its schema. */
 struct fa_service_plan {
     int schema_version; /* now */

@@ -51,6 +51,8 @@ FA_MUST_CHECK enum faina_code fa_store_open_sqlite(struct fa_store **out, const 
                                                    const struct faina_options *options,
                                                    struct fa_store_owner *owner,
                                                    struct faina_error *err);
+/* The process that has the file for itself; 0: none has, or others reach the file through it. */
+long fa_store_owner_sqlite(const char *path);
 /* A PostgreSQL schema. */
 FA_MUST_CHECK enum faina_code fa_store_open_postgres(struct fa_store **out, const char *url,
                                                      struct faina_error *err);

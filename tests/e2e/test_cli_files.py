@@ -76,6 +76,20 @@ def test_the_owner_is_named(cli):
     equal(cli("stats").json()["total"], 1000)
 
 
+def test_the_doctor_leaves_an_owned_file_alone(cli):
+    """What can't be looked at is not damaged."""
+    owner = cli.own()
+    answer = cli("doctor").json()
+    equal(answer["verdict"], "warning")
+    [said] = [check["message"] for check in answer["checks"] if check["level"] == "warning"]
+    contains(said, f"not looked at: faina.db is in use by process {owner.pid}")
+    contains(cli("doctor", "-o", "table").out, "Nothing wrong was found, but look at the warnings.")
+    owner.communicate(timeout=60)
+    equal(cli("doctor").json()["verdict"], "ok")
+    cli.write("sub", "") # a file that can't be opened for any other reason is still wrong
+    equal(cli("doctor", "--url", "sqlite:sub/a.db", code=1).json()["verdict"], "wrong")
+
+
 def test_a_wait_outlives_another_owner(cli):
     waiter = cli.start("submit", "x", "--wait", "--timeout", "60s")
     task = waiter.stdout.readline().strip()

@@ -13,6 +13,7 @@
 
 #define RETRY_MS 5
 #define LEAVING "leaving" /* in the place of the address */
+#define PID_SIZE 32       /* of a pid and LEAVING */
 
 static bool try_lock(int fd)
 {
@@ -21,11 +22,26 @@ static bool try_lock(int fd)
     return fcntl(fd, F_OFD_SETLK, &lock) == 0;
 }
 
+static bool is_locked(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+/* 0: nobody has written a pid. */
+static long read_pid(int fd, char text[PID_SIZE])
+{
+    ssize_t got = pread(fd, text, PID_SIZE - 1, 0);
+
+    text[got > 0 ? got : 0] = '\0';
+    return strtol(text, NULL, 10);
+}
+
 static enum faina_code refuse_owned(int fd, const char *path, struct faina_error *err)
 {
-    char text[32] = "";
-    ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
-    long pid = got > 0 ? strtol(text, NULL, 10) : 0;
+    char text[PID_SIZE];
+    long pid = read_pid(fd, text);
 
     if (pid == (long)getpid())
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s is already open in this process", path);
@@ -126,6 +142,25 @@ enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64
     write_owner(fd, NULL);
     owner->fd = fd;
     return FAINA_OK;
+}
+
+long fa_owner_find(const char *path)
+{
+    char real[PATH_MAX], lock_path[PATH_MAX + 8], text[PID_SIZE];
+    struct fa_owner owner;
+    long pid = 0;
+    int fd;
+
+    if (realpath(path, real) == NULL)
+        return 0;
+    snprintf(lock_path, sizeof(lock_path), "%s.lock", real);
+    fd = open(lock_path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    if (is_locked(fd) && !read_address(fd, &owner))
+        pid = read_pid(fd, text);
+    close(fd);
+    return pid;
 }
 
 void fa_owner_release(struct fa_owner *owner)

@@ -21,6 +21,8 @@ struct fa_owner {
  * its pid), or the lock file can't be made. An owner that serves the file is not waited for. */
 FA_MUST_CHECK enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path,
                                                int64_t timeout_ms, struct faina_error *err);
+/* The process that has the file for itself; 0: none has, or others reach the file through it. */
+long fa_owner_find(const char *path);
 void fa_owner_release(struct fa_owner *owner);
 /* Writes down where the owner serves the file ("unix:/path/faina.db.sock"); NULL: nowhere any more,
  * it lets go of the file as soon as it can. */

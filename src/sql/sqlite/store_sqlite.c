@@ -153,3 +153,8 @@ enum faina_code fa_store_open_sqlite(struct fa_store **out, const char *path,
     *out = &store->base;
     return FAINA_OK;
 }
+
+long fa_store_owner_sqlite(const char *path)
+{
+    return fa_owner_find(path);
+}
