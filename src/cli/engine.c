@@ -5,12 +5,16 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "cli/text.h"
+#include "cli/verbs.h"
 #include "model/states.h"
 #include "model/times.h"
 #include "service/address.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 /* The first looks come quickly, later ones spare the disk. */
 #define WAIT_STEP_MIN_MS 50
@@ -40,9 +44,31 @@ static enum faina_code read_options(struct faina_options *out, struct faina_erro
     return fa_duration_parse(keep, "FAINA_EVENTS_KEEP", &out->events_keep_ms, err);
 }
 
+/* Verbs that begin with nothing, and are meant to. */
+static bool may_begin(const struct fa_verb *verb)
+{
+    static const char *const names[] = {
+        "submit",   "serve", "worker",       "db migrate",   "emit",       "workflow apply",
+        "cron set", "pause", "resource set", "token create", "team create"};
+
+    for (size_t i = 0; i < FA_COUNT(names); i++)
+        if (strcmp(verb->name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Opening a file makes it. Who looks into the wrong folder should see why it is empty. NULL: there
+ * is nothing to tell. */
+static const char *file_to_tell_of(const struct fa_cli *cli, const char *url)
+{
+    const char *path = may_begin(cli->verb) ? NULL : fa_service_file(url);
+
+    return path && access(path, F_OK) != 0 && errno == ENOENT ? path : NULL;
+}
+
 enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
 {
-    const char *url;
+    const char *url, *made = NULL;
     enum faina_code code;
 
     fa_error_clear(err);
@@ -51,8 +77,13 @@ enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
     code = fa_cli_url(cli, &url, err);
     if (code == FAINA_OK)
         code = read_options(&cli->options, err);
-    if (code == FAINA_OK)
+    if (code == FAINA_OK) {
+        made = file_to_tell_of(cli, url);
         code = fa_service_open(&cli->service, url, &cli->options, err);
+    }
+    if (code == FAINA_OK && made)
+        fa_cli_note(cli, "faina: there was no store yet: made %s",
+                    fa_text_clean(&cli->arena, made));
     return code;
 }
 

@@ -164,13 +164,20 @@ enum faina_code fa_service_open(struct fa_service **out, const char *url,
     return code;
 }
 
+const char *fa_service_file(const char *url)
+{
+    const char *path = NULL;
+
+    if (starts_with(url, "sqlite:") && sqlite_path(url, &path, NULL) == FAINA_OK)
+        return path;
+    return NULL;
+}
+
 long fa_service_owner(const char *url)
 {
-    const char *path;
+    const char *path = fa_service_file(url);
 
-    if (!starts_with(url, "sqlite:") || sqlite_path(url, &path, NULL) != FAINA_OK)
-        return 0;
-    return fa_store_owner_sqlite(path);
+    return path ? fa_store_owner_sqlite(path) : 0;
 }
 
 /* ------------------------------------------------------------------------------------------

@@ -518,6 +518,8 @@ FA_MUST_CHECK enum faina_code fa_service_open(struct fa_service **out, const cha
 /* Lets callers inside finish; those that wait return with STORE_CLOSED. NULL is fine. */
 void fa_service_close(struct fa_service *service);
 
+/* The file that the URL names; NULL: none. */
+const char *fa_service_file(const char *url);
 /* The process that has the file behind the URL for itself, so that nobody else can open it; 0: no
  * such file, or no such process. */
 long fa_service_owner(const char *url);

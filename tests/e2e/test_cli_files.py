@@ -53,6 +53,21 @@ def test_an_empty_file_becomes_a_store(cli):
     equal(len(cli("ls").json()["items"]), 1)
 
 
+def test_a_look_tells_of_a_store_that_it_made(cli):
+    """In the wrong folder there is nothing to see; a look says why."""
+    looked = cli("ls", "-o", "json")
+    equal(looked.json()["items"], [])
+    equal(looked.err, "faina: there was no store yet: made faina.db\n")
+    equal(cli("ls").err, "")
+    missing = "01a1dd87-fe86-70cd-8db6-65214919ec83"
+    said = cli("get", missing, "--url", f"sqlite:{cli.path('a.db')}", code=3).err.splitlines()
+    equal(said[0], f"faina: there was no store yet: made {cli.path('a.db')}")
+    contains(said[1], missing)
+    equal(cli("ls", "--url", "memory:").err, "")
+    equal(cli("submit", "x", "--url", "sqlite:b.db").err, "") # it is for that
+    is_true("made" not in cli("ls", "--url", "sqlite:no/such/folder.db", code=6).err)
+
+
 def test_a_file_from_a_newer_version(cli):
     cli.submit("x")
     with sqlite3.connect(cli.path("faina.db")) as db:

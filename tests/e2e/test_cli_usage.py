@@ -170,6 +170,7 @@ def test_json_with_mistakes_has_a_place(cli):
 
 
 def test_problems_as_json_when_asked(cli):
+    cli.submit("x") # a look would tell that it made the store
     err = cli("get", MISSING, "-o", "json", code=3).err
     sentence, problem = err.splitlines()
     is_true(sentence.startswith("faina: "), err)
