@@ -281,9 +281,11 @@ static void test_owner__another_process_is_named(void **state)
     struct fa_owner owner;
     char sentence[128], byte = 'x';
 
+    CHECK_INT(fa_owner_find(path), 0); /* there is no file yet */
     start_holder(&holder);
     snprintf(sentence, sizeof(sentence), "is in use by process %ld", (long)holder.pid);
     must_refuse(path, sentence);
+    CHECK_INT(fa_owner_find(path), (long)holder.pid);
     CHECK_INT(write(holder.tell, &byte, 1), 1);
     CHECK_INT(read(holder.hear, &byte, 1), 1);
     must_acquire(&owner, path); /* it lives on, but has let go */
@@ -305,8 +307,33 @@ static void test_owner__a_killed_process_owns_nothing(void **state)
     CHECK_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
     snprintf(left, sizeof(left), "%ld\n", (long)holder.pid);
     CHECK_STR(content(in_dir("a.db.lock")), left); /* its pid is still there, and means nothing */
+    CHECK_INT(fa_owner_find(path), 0);
     must_acquire(&owner, path);
     fa_owner_release(&owner);
+}
+
+/* Who serves the file doesn't have it for itself, and who leaves doesn't serve it any more. */
+static void test_owner__one_that_serves_and_then_leaves(void **state)
+{
+    int fd = open(in_dir("a.db.lock"), O_RDWR | O_CREAT, 0666);
+    struct holder holder;
+    char sentence[128], other[64];
+
+    start_holder(&holder);
+    /* As it would write it itself, but for the pid, which must be another's than ours. */
+    snprintf(other, sizeof(other), "%ld\nunix:/a.db.sock\n", (long)holder.pid);
+    CHECK_INT(pwrite(fd, other, strlen(other), 0), strlen(other));
+    CHECK_INT(fa_owner_find(path), 0);
+    snprintf(other, sizeof(other), "%ld\nleaving\n", (long)holder.pid);
+    CHECK_INT(ftruncate(fd, 0), 0);
+    CHECK_INT(pwrite(fd, other, strlen(other), 0), strlen(other));
+    CHECK_INT(fa_owner_find(path), (long)holder.pid);
+    snprintf(sentence, sizeof(sentence), "is in use by process %ld, which is shutting down",
+             (long)holder.pid);
+    must_refuse(path, sentence);
+    close(fd);
+    CHECK_INT(kill(holder.pid, SIGKILL), 0);
+    end_holder(&holder);
 }
 
 /* A program that is started meanwhile doesn't inherit the lock. */
@@ -400,6 +427,7 @@ int main(void)
         TEST(test_owner__a_relative_name_is_the_same_file),
         TEST(test_owner__a_lock_that_can_not_be_made),
         TEST(test_owner__another_process_is_named),
+        TEST(test_owner__one_that_serves_and_then_leaves),
         TEST(test_owner__a_killed_process_owns_nothing),
         TEST(test_owner__a_started_program_holds_no_lock),
         TEST(test_owner__who_waits_gets_it),
