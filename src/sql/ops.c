@@ -57,8 +57,8 @@ enum faina_code fa_refuse_unheld(const struct fa_row *row, enum faina_code code,
 
     if (row->status == FAINA_PENDING && had_it)
         return fa_error_set(&op->error, code,
-                            "no worker holds the task: its lease has ended and it is back in line, "
-                            "so this %s was not taken",
+                            "no worker holds the task: its lease or its attempt has ended and it "
+                            "is back in line, so this %s was not taken",
                             fa_op_name(op->kind));
     return fa_error_set(&op->error, code,
                         "no worker holds the task, which is %s, so this %s was not taken",
