@@ -155,8 +155,9 @@ static void test_lease__heartbeat_of_many_answers_each(struct fa_t *t)
 static void check_too_late(struct fa_t *t, const char *what)
 {
     const char *sentence = t->op.error.message;
-    const char *why = "no worker holds the task: its lease or its attempt has ended and it is back in "
-                      "line";
+    const char *why =
+        "no worker holds the task: its lease or its attempt has ended and it is back in "
+        "line";
 
     CHECK(strstr(sentence, why) != NULL, "%s: %s", what, sentence);
     CHECK(strstr(sentence, what) != NULL, "%s: %s", what, sentence);
