@@ -6,6 +6,7 @@
  * What systemd asks for is here too: sockets that it hands over, and telling it when we are ready.
  */
 #include "cli/keep.h"
+#include "cli/share.h"
 #include "cli/verbs.h"
 
 #include "base/clock.h"
@@ -193,30 +194,6 @@ static void wait_for_end(struct fa_server *server, const sigset_t *signals,
     }
 }
 
-/* A SQLite file is served beside it too: the process that opens it second finds the address in the
- * lock file. NULL: the engine is no file, or its name is too long for a socket. */
-static const char *beside_file(struct fa_cli *cli, const struct fa_log *log)
-{
-    const size_t size_max = sizeof(((struct sockaddr_un *)NULL)->sun_path);
-    struct fa_service_info info;
-    const char *address;
-    char *real;
-
-    if (fa_service_info(cli->service, false, &cli->arena, &info, NULL) != FAINA_OK ||
-        strcmp(info.engine, "sqlite") != 0)
-        return NULL;
-    real = realpath(info.location, NULL);
-    if (!real)
-        return NULL;
-    address = fa_arena_printf(&cli->arena, "unix:%s.sock", real);
-    free(real);
-    if (strlen(address) - 5 < size_max)
-        return address;
-    FA_LOG(log, FA_LOG_WARN, "the file's name is too long for a socket beside it",
-           {"file", info.location});
-    return NULL;
-}
-
 /* What is said about the engine holds no password, unlike its URL. */
 static void tell_addresses(struct fa_cli *cli, const struct fa_server *server,
                            const struct fa_server_options *options)
@@ -373,7 +350,7 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options, struct b
         return code;
     if (fa_service_is_remote(cli->service))
         return fa_cli_fail(cli, refuse_remote(cli, &err));
-    options->beside = beside_file(cli, options->log);
+    options->beside = fa_share_address(cli, options->log);
     /* Before anybody can tell of an event. */
     if (watch_workflows(cli, options->log, &beside->workflows, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
@@ -386,8 +363,7 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options, struct b
         fa_server_stop(server, 0, NULL);
         return fa_cli_fail(cli, &err);
     }
-    if (options->beside && fa_server_listens_on(server, options->beside))
-        fa_service_advertise(cli->service, options->beside);
+    fa_share_tell(cli, server, options->beside);
     tell_addresses(cli, server, options);
     notify("READY=1\nSTATUS=Serving");
     wait_for_end(server, &signals, options->log);

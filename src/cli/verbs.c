@@ -477,8 +477,8 @@ const struct fa_verb fa_verbs[] = {
     {"bench", FA_GROUP_OPERATE, "[FLAGS]", "measure the engine against raw SQLite", NULL, NULL,
      0, -1, fa_verb_bench, NULL, NULL, true},
     {"doctor", FA_GROUP_OPERATE, "", "check the store and the surroundings",
-     "Exits with 1 when something is wrong. A file that another process has for itself, such as a "
-     "faina worker, is not looked at.",
+     "Exits with 1 when something is wrong. A file that another process has for itself is not "
+     "looked at.",
      NULL, 0, 0, fa_verb_doctor, NULL},
     {"version", FA_GROUP_OPERATE, "", "show the version", NULL, NULL, 0, 0, fa_verb_version, NULL},
     {"completion", FA_GROUP_OPERATE, "bash|zsh|fish", "print a completion script for a shell", NULL,

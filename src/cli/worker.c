@@ -1,11 +1,13 @@
 /*
  * worker.c - `faina worker`: a worker pool for the handlers folder, until it is told to stop.
  *
- * The main thread does nothing but wait for signals; the work is the runtime's.
+ * The main thread does nothing but wait for signals; the work is the runtime's. A SQLite file that
+ * the worker has is served to others on this machine (share.h).
  */
 #include "cli/cli.h"
 
 #include "cli/keep.h"
+#include "cli/share.h"
 #include "cli/verbs.h"
 #include "model/limits.h"
 #include "runtime/runtime.h"
@@ -21,6 +23,7 @@
 #define GRACE_MS_DEFAULT 30000
 #define TICK_NS 100000000 /* how often --idle-exit is looked at */
 #define CONCURRENCY_MAX 10000
+#define GUESTS_MS 5000 /* for others to finish what they asked for, after the work has ended */
 
 /* ------------------------------------------------------------------------------------------
  * Flags
@@ -33,6 +36,7 @@ struct worker {
     struct fa_keep keep;
     struct fa_runtime *runtime;
     struct fa_keeper *keeper;
+    struct fa_server *server; /* NULL: there is no file to share */
     atomic_bool is_stopped;
 };
 
@@ -158,6 +162,30 @@ static int wait_for_end(const struct worker *worker, const sigset_t *signals)
     }
 }
 
+/* Whoever opens the worker's file comes in by the socket beside it. */
+static enum faina_code begin(struct fa_cli *cli, struct worker *worker, struct faina_error *err)
+{
+    const struct fa_server_options options = {.beside = fa_share_address(cli, &worker->log),
+                                              .log = &worker->log};
+    enum faina_code code = fa_keep_start(cli, &worker->keep, &worker->keeper, err);
+
+    if (code == FAINA_OK && options.beside)
+        code = fa_server_start(&worker->server, cli->service, &options, err);
+    if (code == FAINA_OK)
+        code = fa_runtime_start(&worker->runtime, cli->service, &worker->config, err);
+    if (code == FAINA_OK)
+        fa_share_tell(cli, worker->server, options.beside);
+    return code;
+}
+
+static void end(struct worker *worker)
+{
+    fa_keeper_stop(worker->keeper);
+    if (worker->server && !fa_server_stop(worker->server, GUESTS_MS, NULL))
+        fa_tell(&worker->config.log, FA_LOG_WARN, "some clients were cut off");
+    fa_runtime_destroy(worker->runtime);
+}
+
 /* Stops in another thread, so that a second signal can be heard. */
 static void stop(struct worker *worker, const sigset_t *signals)
 {
@@ -206,10 +234,8 @@ int fa_verb_worker(struct fa_cli *cli)
     if (code != FA_EXIT_OK)
         return code;
     fa_error_clear(&err);
-    if (fa_keep_start(cli, &worker.keep, &worker.keeper, &err) != FAINA_OK)
-        return fa_cli_fail(cli, &err);
-    if (fa_runtime_start(&worker.runtime, cli->service, &worker.config, &err) != FAINA_OK) {
-        fa_keeper_stop(worker.keeper);
+    if (begin(cli, &worker, &err) != FAINA_OK) {
+        end(&worker);
         return fa_cli_fail(cli, &err);
     }
     fa_tell(&worker.config.log, FA_LOG_INFO, "worker %s is ready",
@@ -220,8 +246,7 @@ int fa_verb_worker(struct fa_cli *cli)
         fa_tell(&worker.config.log, FA_LOG_INFO,
                 "stopping: finishing what runs; a second signal ends it at once");
     stop(&worker, &signals);
-    fa_keeper_stop(worker.keeper);
     tell_end(&worker);
-    fa_runtime_destroy(worker.runtime);
+    end(&worker);
     return FA_EXIT_OK;
 }

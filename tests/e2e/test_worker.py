@@ -87,6 +87,28 @@ def test_signals(cli):
     equal(cli("worker-list").json()["items"], [])
 
 
+def test_others_come_to_its_file(cli):
+    """A worker lets others in by a socket beside its file, also one that was killed before."""
+    script(cli, "x", "cat")
+    for _ in range(2):
+        worker = cli.start("worker")
+        while "is ready" not in worker.stderr.readline():
+            pass
+        task = cli.submit("x", "1")
+        cli("wait", task)
+        equal(cli.get(task)["output"], 1)
+        contains([check["message"] for check in cli("doctor").json()["checks"]
+                  if check["name"] == "engine"][0], "faina.db.sock")
+        other = cli.start("worker")
+        until(lambda: len(cli("worker-list").json()["items"]) == 2, "the second worker")
+        other.send_signal(signal.SIGTERM)
+        finish(other)
+        contains(cli("serve", "--listen", "127.0.0.1:0", code=4).err, "served already")
+        worker.kill()
+        worker.communicate()
+    equal([task["status"] for task in cli("ls").json()["items"]], ["completed", "completed"])
+
+
 def test_a_second_signal_does_not_wait(cli):
     script(cli, "slow", "echo $$ > .pid; mv .pid pid; sleep 1000 & wait")
     task = cli.submit("slow", "--max-attempts", "1")
@@ -123,7 +145,9 @@ def test_killed_again_and_again(cli):
     rounds = int(os.environ.get("FA_WORKER_KILLS", "50" if is_plain else "8"))
     count = int(os.environ.get("FA_WORKER_TASKS", "1000" if is_plain else "150"))
     script(cli, "count", "echo x >> counted.$FAINA_TASK_ID; echo 1")
-    tasks = cli("submit", "count", "--bulk", stdin='{"maxAttempts":0}\n' * count).out.split()
+    # A task that was killed often is to come back before the last worker is idle for long enough.
+    line = '{"maxAttempts":0,"retry":{"base":"100ms","factor":1,"max":"1s"}}\n'
+    tasks = cli("submit", "count", "--bulk", stdin=line * count).out.split()
     equal(len(tasks), count)
     for turn in range(rounds):
         before = len(os.listdir(cli.path("handlers")))

@@ -53,8 +53,8 @@ static enum faina_code refuse_owned(int fd, const char *path, struct faina_error
     if (pid > 0)
         return fa_error_set(
             err, FAINA_UNAVAILABLE,
-            "%s is in use by process %ld, and a file has one owner at a time; with faina "
-            "serve --workers N as its owner, others reach it through the server",
+            "%s is in use by process %ld, and a file has one owner at a time; others reach it "
+            "through its owner when that is faina serve or faina worker",
             path, pid);
     return fa_error_set(err, FAINA_UNAVAILABLE, "%s is in use by another process", path);
 }

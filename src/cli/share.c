@@ -1,0 +1,34 @@
+/* share.c - see share.h. */
+#include "cli/share.h"
+
+#include <stdlib.h>
+#include <sys/un.h>
+
+const char *fa_share_address(struct fa_cli *cli, const struct fa_log *log)
+{
+    const size_t size_max = sizeof(((struct sockaddr_un *)NULL)->sun_path);
+    struct fa_service_info info;
+    const char *address;
+    char *real;
+
+    if (fa_service_is_remote(cli->service) ||
+        fa_service_info(cli->service, false, &cli->arena, &info, NULL) != FAINA_OK ||
+        strcmp(info.engine, "sqlite") != 0)
+        return NULL;
+    real = realpath(info.location, NULL);
+    if (!real)
+        return NULL;
+    address = fa_arena_printf(&cli->arena, "unix:%s.sock", real);
+    free(real);
+    if (strlen(address) - 5 < size_max)
+        return address;
+    FA_LOG(log, FA_LOG_WARN, "the file's name is too long for a socket beside it",
+           {"file", info.location});
+    return NULL;
+}
+
+void fa_share_tell(struct fa_cli *cli, const struct fa_server *server, const char *address)
+{
+    if (address && fa_server_listens_on(server, address))
+        fa_service_advertise(cli->service, address);
+}
