@@ -248,7 +248,8 @@ void fa_metrics_write(struct fa_metrics *metrics, struct fa_buf *out,
                       void (*name)(size_t route, struct fa_buf *out))
 {
     write_types(metrics, out);
-    head(out, "faina_task_wait_seconds", "histogram", "From submit to the first claim.");
+    head(out, "faina_task_wait_seconds", "histogram",
+         "From submit to the last claim, of tasks that have ended.");
     put_histogram(out, &metrics->waits, time_bounds, FA_COUNT(time_bounds),
                   "faina_task_wait_seconds", "");
     head(out, "faina_task_run_seconds", "histogram",
