@@ -286,44 +286,53 @@ static enum faina_code read_happened(struct fa_op *op, struct fa_json json, stru
     return code;
 }
 
-static bool has_id(struct fa_json array, const char *id)
+static bool is_loss_of(struct fa_json loss, const struct faina_held *held, struct fa_arena *arena)
 {
-    struct fa_json_iter it = fa_json_iter(array);
-    struct fa_json item;
+    const char *id = fa_json_member_text(loss, "id", arena);
 
-    while (fa_json_next(&it, NULL, &item))
-        if (item.type == FA_JSON_STRING && item.raw.len == strlen(id) + 2 &&
-            memcmp(item.raw.ptr + 1, id, strlen(id)) == 0)
-            return true;
-    return false;
+    return id && strcmp(id, held->id) == 0 && fa_json_member_int(loss, "fence") == held->fence;
 }
 
-/* The losses in the order of the request. */
+static enum faina_loss read_why(struct fa_json loss, struct fa_arena *arena)
+{
+    const char *why = fa_json_member_text(loss, "why", arena);
+
+    return why && strcmp(why, faina_loss_name(FAINA_LOSS_CANCELLED)) == 0 ? FAINA_LOSS_CANCELLED
+                                                                          : FAINA_LOSS_LOST;
+}
+
+/* The losses are some of what was told, in that order. */
 static enum faina_code read_beat(struct fa_op *op, struct fa_json json, struct faina_error *err)
 {
     struct faina_beat *beat = fa_arena_zero(op->arena, 1, sizeof(*beat));
-    struct fa_json cancelled, lost;
+    struct fa_json losses, loss;
+    struct fa_json_iter it;
+    bool is_more;
     int64_t renewed;
     enum faina_code code = read_int(json, "renewed", &renewed, err);
 
     if (code != FAINA_OK)
         return code;
-    if (!fa_json_member(json, "cancelled", &cancelled) || cancelled.type != FA_JSON_ARRAY ||
-        !fa_json_member(json, "lost", &lost) || lost.type != FA_JSON_ARRAY)
-        return missing("cancelled or lost", err);
+    if (!fa_json_member(json, "losses", &losses) || losses.type != FA_JSON_ARRAY)
+        return missing("losses", err);
     beat->renewed_count = renewed > 0 ? (size_t)renewed : 0;
     beat->items = fa_arena_zero(op->arena, op->worker.held_count + 1, sizeof(*beat->items));
-    for (size_t i = 0; i < op->worker.held_count; i++) {
+    it = fa_json_iter(losses);
+    is_more = fa_json_next(&it, NULL, &loss);
+    for (size_t i = 0; is_more && i < op->worker.held_count; i++) {
+        const struct faina_held *held = &op->worker.held[i];
         struct faina_lost *item = &beat->items[beat->lost_count];
-        bool is_cancelled = has_id(cancelled, op->worker.held[i].id);
 
-        if (!is_cancelled && !has_id(lost, op->worker.held[i].id))
+        if (!is_loss_of(loss, held, op->arena))
             continue;
-        snprintf(item->id, sizeof(item->id), "%s", op->worker.held[i].id);
-        item->fence = op->worker.held[i].fence;
-        item->why = is_cancelled ? FAINA_LOSS_CANCELLED : FAINA_LOSS_LOST;
+        snprintf(item->id, sizeof(item->id), "%s", held->id);
+        item->fence = held->fence;
+        item->why = read_why(loss, op->arena);
         beat->lost_count++;
+        is_more = fa_json_next(&it, NULL, &loss);
     }
+    if (is_more)
+        return fa_error_set(err, FAINA_INTERNAL, "a loss of what was not told");
     op->beat = beat;
     return FAINA_OK;
 }

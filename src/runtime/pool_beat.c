@@ -168,16 +168,20 @@ static void end_beat(struct fa_pool *pool, struct beat *beat, const enum verdict
         fa_pool_tell_stop(beat->jobs[i]);
 }
 
-/* The lost ones come in the order of the request. */
+/* The lost ones come in the order of the request. A task that was taken from us and claimed again
+ * is held twice, by another fence each. */
 static void read_beat(const struct beat *beat, const struct faina_beat *answer,
                       enum verdict *verdicts)
 {
-    size_t lost = 0;
+    const struct faina_lost *lost = answer->items, *end = lost + answer->lost_count;
 
     for (size_t i = 0; i < beat->count; i++) {
         verdicts[i] = RENEWED;
-        if (lost < answer->lost_count && strcmp(answer->items[lost].id, beat->held[i].id) == 0)
-            verdicts[i] = answer->items[lost++].why == FAINA_LOSS_CANCELLED ? CANCELLED : GONE;
+        if (lost == end || lost->fence != beat->held[i].fence ||
+            strcmp(lost->id, beat->held[i].id) != 0)
+            continue;
+        verdicts[i] = lost->why == FAINA_LOSS_CANCELLED ? CANCELLED : GONE;
+        lost++;
     }
 }
 

@@ -32,8 +32,8 @@ void fa_wire_put_explanation(struct fa_json_writer *w, const struct faina_explan
 void fa_wire_put_resource(struct fa_json_writer *w, const struct faina_resource *resource);
 void fa_wire_put_team(struct fa_json_writer *w, const struct faina_team *team);
 void fa_wire_put_worker(struct fa_json_writer *w, const struct faina_worker *worker);
-/* A worker's answer to its heartbeat: the worker, how many leases were `renewed`, and the ids in
- * `cancelled` and `lost`. */
+/* A worker's answer to its heartbeat: the worker, how many leases were `renewed`, the ids in
+ * `cancelled` and `lost`, and both with their fences in `losses`. */
 void fa_wire_put_beat(struct fa_json_writer *w, const struct faina_worker *worker,
                       const struct faina_beat *beat);
 void fa_wire_put_stats(struct fa_json_writer *w, const struct faina_stats *stats);

@@ -252,6 +252,21 @@ static void put_losses(struct fa_json_writer *w, const struct faina_beat *beat, 
     fa_json_end_array(w);
 }
 
+/* Both in one, in the order of the request. */
+static void put_all_losses(struct fa_json_writer *w, const struct faina_beat *beat)
+{
+    fa_json_key(w, "losses");
+    fa_json_begin_array(w);
+    for (size_t i = 0; i < beat->lost_count; i++) {
+        fa_json_begin_object(w);
+        fa_json_set_str(w, "id", beat->items[i].id);
+        fa_json_set_int(w, "fence", beat->items[i].fence);
+        fa_json_set_str(w, "why", faina_loss_name(beat->items[i].why));
+        fa_json_end_object(w);
+    }
+    fa_json_end_array(w);
+}
+
 void fa_wire_put_beat(struct fa_json_writer *w, const struct faina_worker *worker,
                       const struct faina_beat *beat)
 {
@@ -261,5 +276,6 @@ void fa_wire_put_beat(struct fa_json_writer *w, const struct faina_worker *worke
     fa_json_put_int(w, (int64_t)beat->renewed_count);
     put_losses(w, beat, FAINA_LOSS_CANCELLED);
     put_losses(w, beat, FAINA_LOSS_LOST);
+    put_all_losses(w, beat);
     fa_json_end_object(w);
 }

@@ -253,6 +253,32 @@ static void test_workers__heartbeat_names_what_is_cancelled_or_lost(struct fa_t 
     CHECK_TRUE(fa_t_task(t, held)->lease_expires_us > fa_clock_now_us() + HOUR_US / 2);
 }
 
+/* A task that was lost and claimed again: only the old fence is lost, in whatever order. */
+static void test_workers__two_fences_of_one_task(struct fa_t *t)
+{
+    const char *id = fa_t_make(t, FAINA_RUNNING, "w");
+    struct faina_held held[2] = {{id, fa_t_task(t, id)->fence}, {id, 0}}, turned[2];
+
+    CHECK_OK(t, fa_t_retry(t, id, NOBODY));
+    fa_t_take(t, id, "w");
+    held[1].fence = fa_t_task(t, id)->fence;
+    turned[0] = held[1];
+    turned[1] = held[0];
+    for (int i = 0; i < 2; i++) {
+        CHECK_OK(t, fa_t_beat(t, i ? turned : held, 2, HOUR_MS, .id = "w"));
+        CHECK_INT(t->op.beat->renewed_count, 1);
+        CHECK_INT(t->op.beat->lost_count, 1);
+        check_lost(t, 0, id, FAINA_LOSS_LOST);
+        CHECK_INT(t->op.beat->items[0].fence, held[0].fence);
+    }
+    CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
+    CHECK_OK(t, fa_t_beat(t, turned, 2, HOUR_MS, .id = "w"));
+    CHECK_INT(t->op.beat->lost_count, 2);
+    check_lost(t, 0, id, FAINA_LOSS_CANCELLED);
+    check_lost(t, 1, id, FAINA_LOSS_LOST);
+    CHECK_INT(t->op.beat->items[1].fence, held[0].fence);
+}
+
 static void test_workers__a_lost_lease_is_told(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "x", .retry = {.base_ms = 1, .max_ms = 1});
@@ -510,6 +536,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_workers__heartbeat_renews_all_and_changes_nothing_else),
         FA_T_CASE(test_workers__default_lease_makes_none_shorter),
         FA_T_CASE(test_workers__heartbeat_names_what_is_cancelled_or_lost),
+        FA_T_CASE(test_workers__two_fences_of_one_task),
         FA_T_CASE(test_workers__a_lost_lease_is_told),
         FA_T_CASE(test_workers__heartbeat_among_other_changes),
         FA_T_CASE(test_workers__a_renewal_is_not_undone_by_a_later_change),

@@ -541,6 +541,38 @@ static void test_pool__a_task_that_was_taken_away_is_stopped(struct fa_t *t)
     world_close(&w);
 }
 
+/* The attempts of one task, by their fence, each at a gate. */
+static enum faina_outcome wait_by_fence(struct faina_context *context, void *user)
+{
+    return wait_at_gate(context, (struct gate *)user + faina_context_task(context)->fence);
+}
+
+static void test_pool__a_task_that_is_ours_again_is_stopped_once(struct fa_t *t)
+{
+    enum { FENCES = 4 };
+    struct gate gates[FENCES + 1] = {0};
+    struct world w;
+    const char *id;
+
+    world_open(&w, t);
+    w.config.lease_ms = 600;
+    world_start(&w);
+    world_native(&w, "gate", wait_by_fence, gates);
+    id = fa_t_submit(t, .type = "gate");
+    fa_t_wait_until(some_wait, t, &gates[1], "the first attempt");
+    for (int i = 2; i <= FENCES; i++) {
+        world_await(&w, id, FAINA_RUNNING);
+        CHECK_OK(t, fa_t_retry(t, id, NOBODY));
+        fa_t_wait_until(some_wait, t, &gates[i], "the next attempt");
+        fa_t_wait_until(nobody_waits, t, &gates[i - 1], "the one before to stop");
+    }
+    nap(700); /* several heartbeats */
+    CHECK_INT(atomic_load(&gates[FENCES].waiting), 1);
+    atomic_store(&gates[FENCES].is_open, true);
+    CHECK_INT(world_await(&w, id, FAINA_COMPLETED)->fence, FENCES);
+    world_close(&w);
+}
+
 static enum faina_outcome never_asks(struct faina_context *context, void *user)
 {
     (void)context;
@@ -669,6 +701,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_pool__services_by_their_checks),
         FA_T_CASE(test_pool__leases_are_renewed),
         FA_T_CASE(test_pool__a_task_that_was_taken_away_is_stopped),
+        FA_T_CASE(test_pool__a_task_that_is_ours_again_is_stopped_once),
         FA_T_CASE(test_pool__a_late_function_has_failed),
         FA_T_CASE(test_pool__what_was_not_started_is_given_back),
         FA_T_CASE(test_pool__what_does_not_end_in_time_has_failed),

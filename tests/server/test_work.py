@@ -240,6 +240,8 @@ def test_workers(place):
     equal((beat["id"], beat["poolSize"], beat["types"], beat["services"], beat["held"]),
           ("w", 4, ["t"], ["gpu"], 1))
     equal((beat["cancelled"], beat["lost"], beat["renewed"]), ([cancelled], [lost], 1))
+    equal(beat["losses"], [{"id": lost, "fence": 0, "why": "lost"},
+                           {"id": cancelled, "fence": 0, "why": "cancelled"}])
     equal(server("PUT", "/workers/w", None, 200).json()["hostname"], "h")
     equal(server("GET", "/workers/w", status=200).json()["version"], "1.0")
     equal(len(server("GET", "/workers", status=200).json()["items"]), 1)

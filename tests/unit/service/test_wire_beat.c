@@ -96,7 +96,10 @@ static void test_wire_beat__is_written(void **state)
               "{\"id\":\"w\",\"hostname\":null,\"startedAt\":\"1970-01-01T00:00:00.000001Z\","
               "\"lastHeartbeat\":null,\"poolSize\":0,\"types\":[\"a\"],\"services\":null,"
               "\"version\":null,\"isLeader\":false,\"leaderUntil\":null,\"held\":3,"
-              "\"renewed\":0,\"cancelled\":[\"b\"],\"lost\":[\"" ID "\",\"c\"]}");
+              "\"renewed\":0,\"cancelled\":[\"b\"],\"lost\":[\"" ID "\",\"c\"],"
+              "\"losses\":[{\"id\":\"" ID "\",\"fence\":1,\"why\":\"lost\"},"
+              "{\"id\":\"b\",\"fence\":2,\"why\":\"cancelled\"},"
+              "{\"id\":\"c\",\"fence\":3,\"why\":\"lost\"}]}");
     fa_buf_finish(&buf);
 }
 
