@@ -3,9 +3,10 @@
  * leases of all that is held in the same call, and stops what turns out to be cancelled or lost
  * (P3).
  *
- * Where the engine tells of ends it beats at once when a task that is held has ended. An end on
- * another node is told to who expects it, so what has run for a moment is expected. Where the
- * engine tells nothing the beats are closer together while something is held.
+ * Where the engine tells of ends it beats at once when a task that is held has ended, or was
+ * retried and so taken away. An end on another node is told to who expects it, so what has run for
+ * a moment is expected. Where the engine tells nothing the beats are closer together while
+ * something is held.
  *
  * An engine that knows no workers gets a heartbeat for each task instead.
  */

@@ -382,7 +382,7 @@ uint64_t fa_claim_types(const struct faina_claim *claim);
 
 /* What a commit has changed, for those who wait without a thread of their own. */
 struct fa_news {
-    const struct fa_id *ended; /* tasks that have ended (model/id.h) */
+    const struct fa_id *ended; /* tasks that have ended (model/id.h), or whose worker lost them */
     size_t ended_count;
     bool has_any_ended;   /* any task may have ended: look at those you wait for */
     uint64_t ready_types; /* something of these types may be claimed that could not be before */

@@ -608,6 +608,8 @@ static void end_or_reopen(struct fa_unit *unit, struct fa_row *row, unsigned eff
     }
     if (effects & FA_REOPEN) {
         row->has_left = row->home == FA_HOME_ENDED;
+        if (row->home == FA_HOME_HELD)
+            note_end(unit, row); /* for whoever works on it, it is over */
         row->completed_us = 0;
         row->error = NULL;
         row->output = NULL;

@@ -56,7 +56,7 @@ struct fa_unit {
     int64_t old_key;      /* the oldest that came into line behind others (fronts.h, O3) */
     bool has_leftover;    /* tasks in line were kept from other nodes, and not taken */
     int64_t next_us;      /* earliest new deadline; INT64_MAX: none */
-    struct fa_id *ended;  /* tasks that ended */
+    struct fa_id *ended;  /* tasks that ended, or were taken from their worker */
     size_t ended_count, ended_size;
     size_t told_count;     /* how many of them the workflows know of */
     struct fa_row **added; /* tasks that were made; in the arena */

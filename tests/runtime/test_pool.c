@@ -541,6 +541,28 @@ static void test_pool__a_task_that_was_taken_away_is_stopped(struct fa_t *t)
     world_close(&w);
 }
 
+static void test_pool__a_task_that_was_taken_away_is_stopped_soon(struct fa_t *t)
+{
+    struct gate gate = {0};
+    int64_t start_us;
+    struct world w;
+    const char *id;
+
+    world_open(&w, t);
+    w.config.lease_ms = 60000; /* a regular heartbeat comes after 20 s */
+    world_start(&w);
+    world_native(&w, "gate", wait_at_gate, &gate);
+    id = fa_t_submit(t, .type = "gate");
+    fa_t_wait_until(some_wait, t, &gate, "the handler");
+    CHECK_OK(t, fa_t_pause(t, NULL, "gate"));
+    world_await(&w, id, FAINA_RUNNING);
+    start_us = fa_clock_mono_us();
+    CHECK_OK(t, fa_t_retry(t, id, NOBODY));
+    fa_t_wait_until(nobody_waits, t, &gate, "the handler to stop");
+    CHECK(fa_clock_mono_us() - start_us < 10000000, "it was stopped by a regular heartbeat");
+    world_close(&w);
+}
+
 /* The attempts of one task, by their fence, each at a gate. */
 static enum faina_outcome wait_by_fence(struct faina_context *context, void *user)
 {
@@ -701,6 +723,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_pool__services_by_their_checks),
         FA_T_CASE(test_pool__leases_are_renewed),
         FA_T_CASE(test_pool__a_task_that_was_taken_away_is_stopped),
+        FA_T_CASE_LOCAL(test_pool__a_task_that_was_taken_away_is_stopped_soon),
         FA_T_CASE(test_pool__a_task_that_is_ours_again_is_stopped_once),
         FA_T_CASE(test_pool__a_late_function_has_failed),
         FA_T_CASE(test_pool__what_was_not_started_is_given_back),
