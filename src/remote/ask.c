@@ -365,7 +365,8 @@ static void body_worker(const struct fa_op *op, struct fa_json_writer *w)
     struct fa_wire_beat beat = {.worker = *op->worker.self,
                                 .held = op->worker.held,
                                 .held_count = op->worker.held_count,
-                                .lease_ms = op->worker.lease_ms};
+                                .lease_ms = op->worker.lease_ms,
+                                .renews_all = op->worker.renews_all};
 
     fa_wire_put_beat_body(w, &beat);
 }

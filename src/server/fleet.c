@@ -100,6 +100,7 @@ void fa_handle_worker_put(struct fa_request *req)
     op->worker.held = beat->held;
     op->worker.held_count = beat->held_count;
     op->worker.lease_ms = beat->lease_ms;
+    op->worker.renews_all = beat->renews_all;
     fa_request_run(req, after_beat);
 }
 

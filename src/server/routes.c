@@ -177,9 +177,10 @@ const struct fa_route fa_routes[] = {
      "Workers that live, newest heartbeat first", NULL, "curl $URL" FA_API "/workers"},
     {"PUT", FA_API "/workers/{name}", WORK, fa_handle_worker_put, FA_ROUTE_LARGE, NULL, NULL,
      "WorkerBody", "WorkerBeat", 200, "Register a worker, and say that it lives",
-     "Renews the leases of `tasks`, which it holds: ids, or `{id, fence}`. The answer names those "
-     "that were cancelled or lost: stop working on them. `losses` names them with their fences, "
-     "for a worker that lost a task and claimed it again.",
+     "Renews the leases of `tasks`, which it holds: ids, or `{id, fence}`; without `tasks`, of all "
+     "that it holds, and `renewed` says how many. The answer names those of `tasks` that were "
+     "cancelled or lost: stop working on them. `losses` names them with their fences, for a worker "
+     "that lost a task and claimed it again.",
      "curl -X PUT $URL" FA_API "/workers/me" JSON "'{\"poolSize\":4,\"types\":[\"mail.send\"]}'"},
     {"GET", FA_API "/workers/{name}", READ, fa_handle_worker, 0, NULL, NULL, NULL, "Worker", 200,
      "One worker", NULL, "curl $URL" FA_API "/workers/me"},

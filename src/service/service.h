@@ -289,6 +289,7 @@ struct fa_op {
             const struct faina_held *held;
             size_t held_count;
             int64_t lease_ms;                   /* 0: the default */
+            bool renews_all;                    /* without a list: whatever the worker holds */
         } worker;                               /* WORKER_PUT */
         const struct fa_token *token;           /* TOKEN_PUT */
         const struct fa_cron_job *cron;         /* CRON_PUT */

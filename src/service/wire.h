@@ -69,6 +69,7 @@ struct fa_wire_beat {
     const struct faina_held *held;
     size_t held_count;
     int64_t lease_ms; /* 0: not given */
+    bool renews_all;  /* there was no list of tasks: all that it holds */
 };
 /* The same as a body. Only what is set. */
 void fa_wire_put_beat_body(struct fa_json_writer *w, const struct fa_wire_beat *beat);

@@ -112,6 +112,7 @@ static enum faina_code read_tasks(struct reader *r, const char *name, struct fa_
             return refuse(r, name, "an array of {\"id\":…,\"fence\":…}");
     r->out->held = held;
     r->out->held_count = count;
+    r->out->renews_all = false;
     return FAINA_OK;
 }
 
@@ -172,7 +173,7 @@ static enum faina_code read_field(struct reader *r, struct fa_bytes raw_key, str
 enum faina_code fa_wire_read_beat(struct fa_bytes json, struct fa_arena *arena,
                                   struct fa_wire_beat *out, struct faina_error *err)
 {
-    struct fa_wire_beat beat = {0};
+    struct fa_wire_beat beat = {.renews_all = true};
     struct reader r = {.arena = arena, .out = &beat, .err = err};
     struct fa_json_iter it;
     struct fa_bytes key;
@@ -234,7 +235,8 @@ void fa_wire_put_beat_body(struct fa_json_writer *w, const struct fa_wire_beat *
     put_names(w, "types", worker->types, worker->type_count);
     put_names(w, "services", worker->services, worker->service_count);
     fa_json_opt_str(w, "version", worker->version);
-    put_held(w, beat->held, beat->held_count);
+    if (!beat->renews_all)
+        put_held(w, beat->held, beat->held_count);
     if (beat->lease_ms != 0) {
         fa_json_key(w, "leaseSeconds");
         fa_wire_put_duration(w, beat->lease_ms);

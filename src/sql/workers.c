@@ -81,20 +81,57 @@ static bool has_name(const struct names *names, const char *name)
 struct renewal {
     struct fa_unit *unit;
     const struct fa_op *op;
-    struct fa_id *ids;
-    bool *is_renewed;
+    struct hold {
+        struct fa_id id;
+        int64_t fence; /* 0: any */
+        bool is_renewed;
+    } * holds;
+    size_t count, size;
     int64_t until_us;
     bool at_least; /* a lease that ends later stays */
 };
+
+static void add_hold(struct renewal *renewal, struct fa_id id, int64_t fence)
+{
+    renewal->holds = fa_arena_grow(&renewal->unit->arena, renewal->holds, renewal->count,
+                                   &renewal->size, sizeof(*renewal->holds));
+    renewal->holds[renewal->count++] = (struct hold){.id = id, .fence = fence};
+}
+
+static void sink_hold(void *ctx, size_t row, const struct fa_value *columns)
+{
+    (void)row;
+    add_hold(ctx, (struct fa_id){fa_value_as_int(&columns[0]), fa_value_as_int(&columns[1])},
+             fa_value_as_int(&columns[2]));
+}
+
+/* What the worker believes to hold; or, when it doesn't say, what it holds. */
+static enum faina_code find_holds(struct renewal *renewal, struct faina_error *err)
+{
+    const struct fa_op *op = renewal->op;
+    struct fa_value id = fa_value_text(op->worker.self->id);
+
+    if (op->worker.renews_all)
+        return fa_db_one(renewal->unit->source.db, FA_SQL_HELD_BY, &id, 1, sink_hold, renewal, err);
+    for (size_t i = 0; i < op->worker.held_count; i++) {
+        struct fa_id task = {0};
+        bool is_id = fa_id_parse(op->worker.held[i].id, &task);
+
+        assert(is_id); /* fa_check_beat */
+        (void)is_id;
+        add_hold(renewal, task, op->worker.held[i].fence);
+    }
+    return FAINA_OK;
+}
 
 static void bind_renewal(void *ctx, size_t row, struct fa_value *params)
 {
     struct renewal *renewal = ctx;
 
-    params[0] = fa_value_int(renewal->ids[row].key);
-    params[1] = fa_value_int(renewal->ids[row].tail);
+    params[0] = fa_value_int(renewal->holds[row].id.key);
+    params[1] = fa_value_int(renewal->holds[row].id.tail);
     params[2] = fa_value_text(renewal->op->worker.self->id);
-    params[3] = fa_value_int(renewal->op->worker.held[row].fence);
+    params[3] = fa_value_int(renewal->holds[row].fence);
     params[4] = fa_value_int(renewal->until_us);
     params[5] = fa_value_int(renewal->at_least);
 }
@@ -104,7 +141,7 @@ static void sink_renewal(void *ctx, size_t row, const struct fa_value *columns)
     struct renewal *renewal = ctx;
     struct fa_row *known = fa_unit_known(renewal->unit, columns[0].i);
 
-    renewal->is_renewed[row] = true;
+    renewal->holds[row].is_renewed = true;
     if (known != NULL)
         known->at_us = columns[1].i;
 }
@@ -112,22 +149,22 @@ static void sink_renewal(void *ctx, size_t row, const struct fa_value *columns)
 /* Where others may change the tasks too, they are locked first. */
 static enum faina_code renew_rows(struct fa_unit *unit, struct fa_op *op, struct renewal *renewal)
 {
-    size_t count = op->worker.held_count;
+    size_t count = renewal->count;
     int64_t *keys = fa_arena_take(&unit->arena, (count + 1) * sizeof(*keys));
     enum faina_code code;
 
     for (size_t i = 0; i < count; i++)
-        keys[i] = renewal->ids[i].key;
+        keys[i] = renewal->holds[i].id.key;
     code = fa_unit_expect(unit, keys, count, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
         struct fa_row *row = fa_unit_known(unit, keys[i]);
-        int64_t fence = op->worker.held[i].fence;
+        struct hold *hold = &renewal->holds[i];
 
-        if (row == NULL || row->id.tail != renewal->ids[i].tail ||
-            !fa_status_is_held(row->status) || row->worker == NULL ||
-            strcmp(row->worker, op->worker.self->id) != 0 || (fence != 0 && fence != row->fence))
+        if (row == NULL || row->id.tail != hold->id.tail || !fa_status_is_held(row->status) ||
+            row->worker == NULL || strcmp(row->worker, op->worker.self->id) != 0 ||
+            (hold->fence != 0 && hold->fence != row->fence))
             continue;
-        renewal->is_renewed[i] = true;
+        hold->is_renewed = true;
         if (!renewal->at_least || row->at_us < renewal->until_us)
             row->at_us = renewal->until_us;
         fa_unit_touch(unit, row);
@@ -137,26 +174,19 @@ static enum faina_code renew_rows(struct fa_unit *unit, struct fa_op *op, struct
 
 static enum faina_code renew_all(struct fa_unit *unit, struct fa_op *op, struct renewal *renewal)
 {
-    size_t count = op->worker.held_count;
     int64_t lease_ms = op->worker.lease_ms > 0 ? op->worker.lease_ms : FA_LEASE_MS_DEFAULT;
     enum faina_code code;
 
     *renewal = (struct renewal){
         .unit = unit,
         .op = op,
-        .ids = fa_arena_zero(&unit->arena, count + 1, sizeof(*renewal->ids)),
-        .is_renewed = fa_arena_zero(&unit->arena, count + 1, sizeof(*renewal->is_renewed)),
         .until_us = unit->now_us + lease_ms * 1000,
         .at_least = op->worker.lease_ms == 0,
     };
-    for (size_t i = 0; i < count; i++) {
-        bool is_id = fa_id_parse(op->worker.held[i].id, &renewal->ids[i]);
-
-        assert(is_id); /* fa_check_beat */
-        (void)is_id;
-    }
     code = fa_unit_flush(unit, &op->error);
-    if (code != FAINA_OK || count == 0)
+    if (code == FAINA_OK)
+        code = find_holds(renewal, &op->error);
+    if (code != FAINA_OK || renewal->count == 0)
         return code;
     if (renewal->until_us < unit->next_us)
         unit->next_us = renewal->until_us;
@@ -164,7 +194,7 @@ static enum faina_code renew_all(struct fa_unit *unit, struct fa_op *op, struct 
         return renew_rows(unit, op, renewal);
     return fa_db_run(unit->source.db,
                      &(struct fa_db_call){.sql = FA_SQL_HELD_RENEW,
-                                          .rows = count,
+                                          .rows = renewal->count,
                                           .param_count = 6,
                                           .bind = bind_renewal,
                                           .bind_ctx = renewal,
@@ -189,19 +219,21 @@ static enum faina_code find_loss(struct fa_unit *unit, const struct faina_held *
     return code == FAINA_TASK_NOT_FOUND || code == FAINA_INTERNAL ? FAINA_OK : code;
 }
 
+/* Who has told no list has nothing that could be lost. */
 static enum faina_code answer_beat(struct fa_unit *unit, struct fa_op *op,
                                    const struct renewal *renewal)
 {
-    size_t count = op->worker.held_count;
+    size_t told_count = op->worker.renews_all ? 0 : renewal->count;
     struct faina_beat *beat = fa_arena_zero(op->arena, 1, sizeof(*beat));
     struct faina_error err = {0};
     enum faina_code code = FAINA_OK;
 
-    for (size_t i = 0; i < count; i++)
-        beat->renewed_count += renewal->is_renewed[i];
-    beat->items = fa_arena_zero(op->arena, count - beat->renewed_count + 1, sizeof(*beat->items));
-    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
-        if (!renewal->is_renewed[i])
+    for (size_t i = 0; i < renewal->count; i++)
+        beat->renewed_count += renewal->holds[i].is_renewed;
+    beat->items =
+        fa_arena_zero(op->arena, renewal->count - beat->renewed_count + 1, sizeof(*beat->items));
+    for (size_t i = 0; code == FAINA_OK && i < told_count; i++) {
+        if (!renewal->holds[i].is_renewed)
             code = find_loss(unit, &op->worker.held[i], &beat->items[beat->lost_count++], &err);
     }
     if (code == FAINA_OK)

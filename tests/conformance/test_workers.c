@@ -295,6 +295,33 @@ static void test_workers__a_lost_lease_is_told(struct fa_t *t)
     check_lost(t, 0, id, FAINA_LOSS_LOST);
 }
 
+/* Who gives no list renews all that it holds; who gives an empty one nothing. */
+static void test_workers__heartbeat_without_a_list(struct fa_t *t)
+{
+    const char *mine[] = {fa_t_make(t, FAINA_RUNNING, "w"), fa_t_make(t, FAINA_CLAIMED, "w")};
+    const char *others = fa_t_make(t, FAINA_RUNNING, "v");
+    const char *lost = fa_t_make(t, FAINA_RUNNING, "w");
+    int64_t lease_us = fa_t_task(t, mine[0])->lease_expires_us;
+    int64_t others_us = fa_t_task(t, others)->lease_expires_us;
+    struct faina_worker self = {.id = "w"};
+    struct fa_op all = {.kind = FA_OP_WORKER_PUT,
+                        .worker = {.self = &self, .lease_ms = HOUR_MS, .renews_all = true}};
+
+    CHECK_OK(t, fa_t_cancel(t, lost, NOBODY));
+    CHECK_OK(t, fa_t_beat(t, NULL, 0, HOUR_MS, .id = "w"));
+    CHECK_INT(t->op.beat->renewed_count, 0);
+    CHECK_INT(fa_t_task(t, mine[0])->lease_expires_us, lease_us);
+    CHECK_OK(t, fa_t_run(t, &all));
+    CHECK_INT(t->op.beat->renewed_count, 2);
+    CHECK_INT(t->op.beat->lost_count, 0);
+    for (size_t i = 0; i < FA_COUNT(mine); i++)
+        CHECK_TRUE(fa_t_task(t, mine[i])->lease_expires_us > fa_clock_now_us() + HOUR_US / 2);
+    CHECK_INT(fa_t_task(t, others)->lease_expires_us, others_us);
+    self.id = "nobody";
+    CHECK_OK(t, fa_t_run(t, &all));
+    CHECK_INT(t->op.beat->renewed_count, 0);
+}
+
 /* In one call with other changes of the same tasks: each sees the one before. */
 static void test_workers__heartbeat_among_other_changes(struct fa_t *t)
 {
@@ -538,6 +565,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_workers__heartbeat_names_what_is_cancelled_or_lost),
         FA_T_CASE(test_workers__two_fences_of_one_task),
         FA_T_CASE(test_workers__a_lost_lease_is_told),
+        FA_T_CASE(test_workers__heartbeat_without_a_list),
         FA_T_CASE(test_workers__heartbeat_among_other_changes),
         FA_T_CASE(test_workers__a_renewal_is_not_undone_by_a_later_change),
         FA_T_CASE(test_workers__thousands_in_one_heartbeat),

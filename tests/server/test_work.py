@@ -242,7 +242,12 @@ def test_workers(place):
     equal((beat["cancelled"], beat["lost"], beat["renewed"]), ([cancelled], [lost], 1))
     equal(beat["losses"], [{"id": lost, "fence": 0, "why": "lost"},
                            {"id": cancelled, "fence": 0, "why": "cancelled"}])
-    equal(server("PUT", "/workers/w", None, 200).json()["hostname"], "h")
+    for body, renewed in ((None, 1), ({}, 1), ({"tasks": None}, 1), ({"tasks": []}, 0)):
+        beat = server("PUT", "/workers/w", body, 200).json()
+        equal((beat["hostname"], beat["renewed"], beat["losses"]), ("h", renewed, []), body)
+    lease = server("GET", "/tasks/" + kept, status=200).json()["leaseExpiresAt"]
+    server("PUT", "/workers/w", {"leaseSeconds": "1h"}, 200)
+    is_true(server("GET", "/tasks/" + kept, status=200).json()["leaseExpiresAt"] > lease)
     equal(server("GET", "/workers/w", status=200).json()["version"], "1.0")
     equal(len(server("GET", "/workers", status=200).json()["items"]), 1)
     for body in ({"id": "other"}, {"poolSize": "x"}, {"x": 1}, {"tasks": 1}, [1]):

@@ -32,10 +32,14 @@ static void test_wire_beat__every_field_is_read(void **state)
     check_int("no fence", beat.held[1].fence, 0);
     check_str("tasks[2]", beat.held[2].id, "y");
     check_int("lease", beat.lease_ms, 90000);
+    check_true("a list", !beat.renews_all);
 
     check_int("nothing", fa_wire_read_beat(fa_str("{\"types\":null}"), &arena, &beat, &err),
               FAINA_OK);
     check_true("is not told", !beat.worker.types && !beat.worker.services && !beat.held);
+    check_true("no list", beat.renews_all);
+    check_int("none", fa_wire_read_beat(fa_str("{\"tasks\":[]}"), &arena, &beat, &err), FAINA_OK);
+    check_true("an empty list", !beat.renews_all && beat.held_count == 0);
     fa_arena_finish(&arena);
 }
 
