@@ -483,7 +483,27 @@ static enum faina_code plan_children(struct fa_unit *unit, struct fa_op *op, str
     return code;
 }
 
-/* A child that ended badly in an earlier attempt of the parent gets another go. */
+/* A task that goes on after its subtasks must ask for a new one, or one must live: otherwise the
+ * block would be over at once, and a handler that doesn't mind its phase would go round for ever.
+ * A new attempt may name what has ended: that is how it finds its subtasks. */
+static enum faina_code check_goes_further(struct fa_unit *unit, struct fa_op *op,
+                                          struct fa_row *parent, size_t made)
+{
+    struct fa_row **living = NULL;
+    size_t count = 0;
+    enum faina_code code;
+
+    if (made > 0 || !(parent->flags & FA_FLAG_NOT_COUNTED))
+        return FAINA_OK;
+    code = fa_children_of(unit, parent, FA_SQL_CHILD_LIVE, &living, &count, &op->error);
+    if (code == FAINA_OK && count == 0)
+        code = fa_error_field(&op->error, FAINA_INVALID_REQUEST, "subtasks",
+                              "all subtasks that it would wait for have ended: a task that goes on "
+                              "after its subtasks must not ask for the same ones again");
+    return code;
+}
+
+/* A child that ended badly before gets another go. */
 static enum faina_code requeue(struct fa_unit *unit, struct fa_row *child, struct faina_error *err)
 {
     if (!fa_status_is_ended(child->status) || child->status == FAINA_COMPLETED)
@@ -506,6 +526,8 @@ enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
     code = fa_check_holder(row, op);
     if (code == FAINA_OK)
         code = plan_children(unit, op, row, &plans, &made);
+    if (code == FAINA_OK)
+        code = check_goes_further(unit, op, row, made);
     if (code != FAINA_OK)
         return code;
     for (size_t i = 0; code == FAINA_OK && i < op->block.count; i++) {

@@ -307,7 +307,62 @@ static void test_block__again_reuses_children_by_place(struct fa_t *t)
     check_goes_on(t, id, FAINA_PHASE_RESUME);
 }
 
-static void test_block__again_with_all_completed_goes_on_at_once(struct fa_t *t)
+/* It would go on at once, for ever: the attempt that goes on is refused, and nothing changes. */
+static void test_block__again_with_all_ended_is_refused(struct fa_t *t)
+{
+    struct faina_submit children[] = {{.type = "child", .name = "a"},
+                                      {.type = "child", .name = "b"},
+                                      {.type = "child", .name = "c"}};
+
+    for (int bad = 0; bad < 2; bad++) {
+        const char *id = make_parent(t, 2, false);
+        const char *before;
+
+        fa_t_finish_task(t, fa_t_child(t, id, 0));
+        if (bad)
+            fail_task(t, fa_t_child(t, id, 1));
+        else
+            fa_t_finish_task(t, fa_t_child(t, id, 1));
+        check_goes_on(t, id, bad ? FAINA_PHASE_ERROR : FAINA_PHASE_RESUME);
+        before = fa_t_picture(t, id);
+        for (size_t count = 1; count <= 2; count++) {
+            CHECK_CODE(t, fa_t_block(t, id, BY("v"), children, count), FAINA_INVALID_REQUEST);
+            CHECK_STR(t->op.error.field, "subtasks");
+            CHECK(strstr(t->op.error.message, "have ended") != NULL, "%s", t->op.error.message);
+        }
+        CHECK_STR(fa_t_picture(t, id), before);
+        CHECK_NOW(t, fa_t_child(t, id, 1), bad ? FAINA_FAILED : FAINA_COMPLETED);
+        CHECK_OK(t, fa_t_block(t, id, BY("v"), children, 3)); /* c is new */
+        CHECK_STATUS(t->task->status, FAINA_BLOCKED);
+        if (bad)
+            fa_t_finish_task(t, fa_t_child(t, id, 1));
+        fa_t_finish_task(t, fa_t_child(t, id, 2));
+        check_goes_on(t, id, FAINA_PHASE_RESUME);
+        CHECK_OK(t, fa_t_complete(t, id, BY("v"), NULL));
+    }
+}
+
+/* One that lives is enough to wait for. */
+static void test_block__again_with_a_living_child_waits_for_it(struct fa_t *t)
+{
+    struct faina_submit children[] = {{.type = "child", .name = "a"},
+                                      {.type = "child", .name = "b"},
+                                      {.type = "child", .name = "c"}};
+    const char *id = make_parent(t, 3, true);
+
+    fa_t_finish_task(t, fa_t_child(t, id, 0));
+    fail_task(t, fa_t_child(t, id, 1));
+    check_goes_on(t, id, FAINA_PHASE_ERROR);
+    CHECK_OK(t, fa_t_block(t, id, BY("v"), children, 1)); /* c is not named, but it lives */
+    CHECK_STATUS(t->task->status, FAINA_BLOCKED);
+    fa_t_finish_task(t, fa_t_child(t, id, 2));
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_CODE(t, fa_t_block(t, id, BY("v"), children, 3), FAINA_INVALID_REQUEST);
+}
+
+/* A new attempt finds its children, and goes on at once when all have completed; a release in
+ * between doesn't make it one. */
+static void test_block__new_attempt_with_all_completed_goes_on_at_once(struct fa_t *t)
 {
     struct faina_submit children[] = {{.type = "child", .name = "a"},
                                       {.type = "child", .name = "b"}};
@@ -315,9 +370,18 @@ static void test_block__again_with_all_completed_goes_on_at_once(struct fa_t *t)
 
     fa_t_finish_task(t, fa_t_child(t, id, 0));
     fa_t_finish_task(t, fa_t_child(t, id, 1));
+    CHECK_OK(t, fa_t_claim(t, id, "w"));
+    CHECK_OK(t, fa_t_release(t, id, BY("w")));
     check_goes_on(t, id, FAINA_PHASE_RESUME);
-    CHECK_OK(t, fa_t_block(t, id, BY("v"), children, 2));
-    check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_CODE(t, fa_t_block(t, id, BY("v"), children, 2), FAINA_INVALID_REQUEST);
+    CHECK_OK(t, fa_t_fail_attempt(t, id, BY("v"), "no"));
+    CHECK_OK(t, fa_t_claim(t, id, "w"));
+    CHECK_INT(t->task->phase, FAINA_PHASE_START);
+    CHECK_OK(t, fa_t_start(t, id, BY("w")));
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), children, 2));
+    CHECK_STATUS(t->task->status, FAINA_PENDING);
+    CHECK_INT(t->task->phase, FAINA_PHASE_RESUME);
+    CHECK_INT(t->task->attempts, 2);
     CHECK_OK(t, fa_t_children(t, id, 0, NULL));
     CHECK_INT(t->op.tasks->count, 2);
 }
@@ -351,7 +415,7 @@ static void test_block__next_attempt_finds_its_children(struct fa_t *t)
  * a task that depends on it and on another one. */
 static void test_block__requeued_child_counts_again_for_dependents(struct fa_t *t)
 {
-    struct faina_submit again = {.type = "child", .name = "a"};
+    struct faina_submit again[] = {{.type = "child", .name = "a"}, {.type = "child"}};
     const char *id = make_parent(t, 1, false);
     const char *kid = fa_t_child(t, id, 0), *other = fa_t_submit(t, .type = "x");
     const char *needs[] = {kid, other};
@@ -359,7 +423,7 @@ static void test_block__requeued_child_counts_again_for_dependents(struct fa_t *
 
     fail_task(t, kid);
     check_goes_on(t, id, FAINA_PHASE_ERROR);
-    CHECK_OK(t, fa_t_block(t, id, BY("v"), &again, 1));
+    CHECK_OK(t, fa_t_block(t, id, BY("v"), again, 2));
     CHECK_NOW(t, kid, FAINA_PENDING);
     fa_t_finish_task(t, kid);
     CHECK_NOW(t, after, FAINA_BLOCKED);
@@ -518,7 +582,9 @@ int main(int argc, char **argv)
         FA_T_CASE(test_block__living_child_removed_with_cancel_ends_badly),
         FA_T_CASE(test_block__again_reuses_children_by_name),
         FA_T_CASE(test_block__again_reuses_children_by_place),
-        FA_T_CASE(test_block__again_with_all_completed_goes_on_at_once),
+        FA_T_CASE(test_block__again_with_all_ended_is_refused),
+        FA_T_CASE(test_block__again_with_a_living_child_waits_for_it),
+        FA_T_CASE(test_block__new_attempt_with_all_completed_goes_on_at_once),
         FA_T_CASE(test_block__next_attempt_finds_its_children),
         FA_T_CASE(test_block__requeued_child_counts_again_for_dependents),
         FA_T_CASE(test_block__child_of_an_earlier_block_is_retried),

@@ -279,6 +279,14 @@ static void one_family_again(struct fa_scene *scene)
     fa_t_take(scene->t, scene->id, "w");
 }
 
+/* The same, in a new attempt. */
+static void one_family_anew(struct fa_scene *scene)
+{
+    one_family_again(scene);
+    CHECK_OK(scene->t, fa_t_fail_attempt(scene->t, scene->id, BY("w"), "no"));
+    fa_t_take(scene->t, scene->id, "w");
+}
+
 static void two_limited(struct fa_scene *scene)
 {
     const char *resource = scene->name;
@@ -632,7 +640,7 @@ static const struct fa_play plays[] = {
      {{complete_back}, {cancel_id}, {cancel_third}, LOCKS}, LOCK_PARKED, check_cancelled_by_three},
     {"blocked again, subtasks end", one_family_again,
      {{block_again}, {complete_other}, {cancel_third}, LOCKS}, LOCK_HELD, check_blocked_again},
-    {"blocked anew, subtasks end", one_family_again,
+    {"blocked anew, subtasks end", one_family_anew,
      {{block_anew}, {complete_other}, {cancel_third}, LOCKS}, LOCK_HELD, check_blocked_anew},
     {"a limit of one", two_limited,
      {{claim_id, complete_mine}, {claim_other, complete_mine}, {0}, LOCKS}, LOCK_RESOURCES,

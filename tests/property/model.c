@@ -460,6 +460,18 @@ static struct fa_m_task *find_child(struct fa_m *model, const struct fa_m_step *
     return NULL;
 }
 
+/* Whether a block that names these gets the task any further: a child is new, or one lives. */
+static bool goes_further(struct fa_m *model, const struct fa_m_step *step, int index)
+{
+    for (int i = 0; i < step->submit_count; i++)
+        if (find_child(model, step, index, i) == NULL)
+            return true;
+    for (int i = 0; i < model->count; i++)
+        if (model->tasks[i].parent == index && !fa_m_has_ended(model->tasks[i].status))
+            return true;
+    return false;
+}
+
 static void do_block(struct fa_m *model, struct fa_m_step *step, int index)
 {
     struct fa_m_task *task = &model->tasks[index];
@@ -468,6 +480,8 @@ static void do_block(struct fa_m *model, struct fa_m_step *step, int index)
     for (int i = 0; i < step->submit_count && step->code == FAINA_OK; i++)
         if (find_child(model, step, index, i) == NULL)
             step->code = check_deps(model, &step->submits[i]);
+    if (step->code == FAINA_OK && task->is_resumed && !goes_further(model, step, index))
+        step->code = FAINA_INVALID_REQUEST;
     if (step->code != FAINA_OK)
         return;
     for (int i = 0; i < step->submit_count; i++) {

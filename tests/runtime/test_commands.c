@@ -367,6 +367,29 @@ static void test_commands__a_bad_subtask_calls_for_error(struct fa_t *t)
     world_close(&w);
 }
 
+/* Who doesn't mind the phase asks for the same subtask each time it is run: it is stopped, and the
+ * task says why. */
+static void test_commands__the_same_subtasks_again_are_a_failure(struct fa_t *t)
+{
+    const char *const parents[] = {"of-good", "of-bad"};
+    struct world w;
+
+    world_open(&w, t);
+    world_script(&w, "of-good", "echo '{\"subtask\":{\"type\":\"good\",\"input\":1}}' >&3");
+    world_script(&w, "of-bad", "echo '{\"subtask\":{\"type\":\"bad\",\"input\":1}}' >&3");
+    world_script(&w, "good", "true");
+    world_script(&w, "bad", "exit 64");
+    world_start(&w);
+    for (size_t i = 0; i < FA_COUNT(parents); i++) {
+        struct faina_task *task = world_try(&w, parents[i], NULL, 4, FAINA_FAILED);
+
+        CHECK_INT(task->attempts, 1);
+        CHECK_HAS(task->error, "\"kind\":\"refused\"");
+        CHECK_HAS(task->error, "must not ask for the same ones again");
+    }
+    world_close(&w);
+}
+
 static void test_commands__a_resource_asked_for_while_it_runs(struct fa_t *t)
 {
     struct faina_task *task;
@@ -722,6 +745,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_commands__rubbish_on_descriptor_3),
         FA_T_CASE(test_commands__subtasks_and_resume),
         FA_T_CASE(test_commands__a_bad_subtask_calls_for_error),
+        FA_T_CASE(test_commands__the_same_subtasks_again_are_a_failure),
         FA_T_CASE(test_commands__a_resource_asked_for_while_it_runs),
         FA_T_CASE(test_commands__background),
         FA_T_CASE(test_commands__timeout),

@@ -267,6 +267,23 @@ static void test_pool__a_parent_with_many_subtasks(struct fa_t *t)
     world_close(&w);
 }
 
+/* on_start is called in phase resume too, and makes the same subtasks. */
+static void test_pool__the_same_subtasks_again_are_a_failure(struct fa_t *t)
+{
+    struct tree tree = {.width = 2};
+    struct faina_task *task;
+    struct world w;
+
+    world_open(&w, t);
+    world_start(&w);
+    world_native(&w, "tree", plant, &tree);
+    world_native(&w, "leaf", echo, NULL);
+    task = world_try(&w, "tree", NULL, 4, FAINA_FAILED);
+    CHECK_INT(task->attempts, 1);
+    CHECK_HAS(task->error, "must not ask for the same ones again");
+    world_close(&w);
+}
+
 static enum faina_outcome dig(struct faina_context *context, void *user)
 {
     const struct faina_task *task = faina_context_task(context);
@@ -715,6 +732,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_pool__each_task_is_done_once),
         FA_T_CASE(test_pool__high_priority_goes_first),
         FA_T_CASE(test_pool__a_parent_with_many_subtasks),
+        FA_T_CASE(test_pool__the_same_subtasks_again_are_a_failure),
         FA_T_CASE(test_pool__subtasks_of_subtasks),
         FA_T_CASE(test_pool__on_error),
         FA_T_CASE(test_pool__cancelling_a_parent_stops_what_lives_below),
