@@ -50,12 +50,12 @@ static void check_time(const char *got, int64_t want_us, const char *what)
  * tasks
  */
 
-static const char *resources_json(struct fa_t *t, const struct faina_task *task)
+static const char *array_of(struct fa_t *t, const char *const *items, size_t count)
 {
     const char *text = "[";
 
-    for (size_t i = 0; i < task->resource_count; i++)
-        text = fa_arena_printf(&t->arena, "%s%s\"%s\"", text, i > 0 ? "," : "", task->resources[i]);
+    for (size_t i = 0; i < count; i++)
+        text = fa_arena_printf(&t->arena, "%s%s\"%s\"", text, i > 0 ? "," : "", items[i]);
     return fa_arena_printf(&t->arena, "%s]", text);
 }
 
@@ -80,7 +80,8 @@ static void check_texts(struct fa_t *t, sqlite3 *raw, const struct faina_task *t
         {"parent_id", task->parent_id},
         {"team_id", task->team_id},
         {"created_by", task->created_by},
-        {"resources", resources_json(t, task)},
+        {"resources", array_of(t, task->resources, task->resource_count)},
+        {"depends_on", array_of(t, task->depends_on, task->depends_on_count)},
     };
     const char *words = column(t, raw, "state", from);
 
@@ -209,8 +210,8 @@ static void test_views__every_status_is_told_as_the_engine_tells_it(void **state
 static void test_views__every_field_is_told(void **state)
 {
     static const char *const names[] = {"gpu", "disk"};
+    const char *id, *needs[2];
     struct fa_t t;
-    const char *id;
 
     set_up(&t);
     id = fa_t_submit(&t, .ns = "n", .type = "t", .name = "caf\xc3\xa9 'x'", .input = "{\"a\": 1}",
@@ -220,7 +221,10 @@ static void test_views__every_field_is_told(void **state)
     check_views(&t, id);
     check_views(&t, fa_t_submit(&t, .type = "u", .dedupe_input = true, .input = "[1,2]",
                                 .delay_ms = 3600000, .max_attempts = FAINA_UNLIMITED));
-    check_views(&t, fa_t_submit(&t, .type = "v", .depends_on = &id, .depends_on_count = 1));
+    needs[1] = id;
+    needs[0] = fa_t_submit(&t, .type = "v", .depends_on = &id, .depends_on_count = 1);
+    check_views(&t, needs[0]);
+    check_views(&t, fa_t_submit(&t, .type = "v", .depends_on = needs, .depends_on_count = 2));
     fa_t_finish(&t);
 }
 
