@@ -224,6 +224,14 @@ static void body_submit(const struct fa_op *op, struct fa_json_writer *w)
     fa_wire_put_submit(w, op->submit);
 }
 
+static void put_fence(const struct fa_op *op, struct fa_json_writer *w)
+{
+    if (!op->has_fence && op->by.fence == 0)
+        return;
+    fa_json_key(w, "fence");
+    fa_json_put_int(w, op->by.fence);
+}
+
 /* What an act says besides the worker and the fence. */
 static void put_act(const struct fa_op *op, struct fa_json_writer *w)
 {
@@ -279,7 +287,7 @@ static void put_act(const struct fa_op *op, struct fa_json_writer *w)
 }
 
 /* Claims, cancels and retries look at no fence. */
-static bool has_fence(enum fa_op_kind kind)
+static bool takes_fence(enum fa_op_kind kind)
 {
     return kind != FA_OP_CLAIM && kind != FA_OP_CANCEL && kind != FA_OP_RETRY;
 }
@@ -288,8 +296,8 @@ static void body_act(const struct fa_op *op, struct fa_json_writer *w)
 {
     fa_json_begin_object(w);
     fa_json_opt_str(w, "workerId", op->by.worker_id);
-    if (has_fence(op->kind))
-        put_int(w, "fence", op->by.fence);
+    if (takes_fence(op->kind))
+        put_fence(op, w);
     put_act(op, w);
     fa_json_end_object(w);
 }
@@ -710,7 +718,7 @@ static void put_item(const struct fa_op *op, enum many many, struct fa_json_writ
         fa_json_end_object(w);
         return;
     }
-    put_int(w, "fence", op->by.fence);
+    put_fence(op, w);
     if (op->kind == FA_OP_COMPLETE) {
         fa_json_opt_str(w, "status", "completed");
         put_output(w, op->output);

@@ -58,6 +58,7 @@ static bool fill(struct fa_request *req, enum fa_op_kind kind, struct fa_act *ac
 {
     op->kind = kind;
     op->by = act->by;
+    op->has_fence = act->has_fence;
     op->wants_task = true;
     switch ((int)kind) {
     case FA_OP_CLAIM:
@@ -159,7 +160,8 @@ static void after_holder(struct fa_request *req)
         return;
     if (task->worker_id) {
         act->by.worker_id = task->worker_id;
-        act->by.fence = task->fence;
+        if (!act->has_fence)
+            act->by.fence = task->fence;
     }
     run_wish(req);
 }
@@ -341,6 +343,7 @@ static void run_many(struct fa_request *req)
             continue;
         op->id = act->id;
         op->by = (struct faina_by){.worker_id = many->worker_id, .fence = act->by.fence};
+        op->has_fence = act->has_fence;
         if (!act->status) {
             op->kind = FA_OP_HEARTBEAT;
             op->lease_ms = many->lease_ms;

@@ -301,6 +301,16 @@ static enum faina_code read_amendment(const struct fa_body_field *field, struct 
     return fa_wire_read_submit(value.raw, arena, amendment, err);
 }
 
+static enum faina_code read_fence(const struct fa_body_field *field, struct fa_json value,
+                                  struct fa_arena *arena, void *out, struct faina_error *err)
+{
+    struct fa_act *act = out;
+
+    (void)arena;
+    act->has_fence = true;
+    return read_int(field, value, &act->by.fence, err);
+}
+
 /* The output is the value null, which would otherwise count as not there. */
 static enum faina_code read_nulls(const struct fa_body_field *field, struct fa_json value,
                                   struct fa_arena *arena, void *out, struct faina_error *err)
@@ -324,7 +334,7 @@ static enum faina_code read_nulls(const struct fa_body_field *field, struct fa_j
 #define WORKER ACT("workerId", FA_BODY_TEXT, by.worker_id)
 #define FENCE                                                                                      \
     {                                                                                              \
-        "fence", FA_BODY_INT, offsetof(struct fa_act, by.fence), 0, INT64_MAX, NULL                \
+        "fence", FA_BODY_OWN, 0, 0, INT64_MAX, read_fence                                          \
     }
 #define LEASE ACT("leaseSeconds", FA_BODY_DURATION, lease_ms)
 #define ERROR                                                                                      \

@@ -63,6 +63,7 @@ FA_MUST_CHECK enum faina_code fa_body_duration(const char *name, struct fa_json 
 /* What a worker or a person says about one task. Which members a call knows is in its table. */
 struct fa_act {
     struct faina_by by; /* workerId, fence */
+    bool has_fence;
     const char *status;
     const char *output;
     bool has_error;

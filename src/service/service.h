@@ -245,6 +245,7 @@ struct fa_op {
                            (WORKER_REMOVE; WORKER_LIST: NULL for all), the token (TOKEN_REMOVE), or
                            the schedule's name (CRON_REMOVE, CRON_RUN; CRON_LIST: NULL for all) */
     struct faina_by by; /* who acts */
+    bool has_fence;     /* by.fence was given, also when it is 0, which no claim has */
     /* Not NULL: a submit can depend on tasks of these namespaces only; it finds no others, and
      * neither does what a workflow makes of the operation. */
     const struct fa_texts *reach;

@@ -773,7 +773,7 @@ enum faina_code fa_do_claim(struct fa_unit *unit, struct fa_op *op)
  * his claim, which the fence names, has been taken from him since. */
 static enum faina_code check_unclaimed(struct fa_unit *unit, struct fa_row *row, struct fa_op *op)
 {
-    if (op->by.fence != 0)
+    if (fa_gives_fence(op) && (op->by.fence != 0 || row->fence != 0))
         return fa_error_set(&op->error, FAINA_TASK_NOT_CLAIMED,
                             "the task is no longer claimed: the claim with fence %lld has ended",
                             (long long)op->by.fence);

@@ -33,9 +33,19 @@ enum faina_code fa_check_version(const struct fa_row *row, struct fa_op *op)
                         (long long)row->version, (long long)op->by.version);
 }
 
+bool fa_gives_fence(const struct fa_op *op)
+{
+    return op->has_fence || op->by.fence != 0;
+}
+
+bool fa_gives_other_fence(const struct fa_row *row, const struct fa_op *op)
+{
+    return fa_gives_fence(op) && op->by.fence != row->fence;
+}
+
 enum faina_code fa_check_holder(const struct fa_row *row, struct fa_op *op)
 {
-    if (op->by.fence != 0 && op->by.fence != row->fence)
+    if (fa_gives_other_fence(row, op))
         return fa_error_set(&op->error, FAINA_WRONG_WORKER,
                             "the task has been claimed again since (fence %lld, not %lld)",
                             (long long)row->fence, (long long)op->by.fence);
@@ -53,7 +63,7 @@ enum faina_code fa_check_holder(const struct fa_row *row, struct fa_op *op)
 
 enum faina_code fa_refuse_unheld(const struct fa_row *row, enum faina_code code, struct fa_op *op)
 {
-    bool had_it = row->fence > 0 && (op->by.worker_id != NULL || op->by.fence != 0);
+    bool had_it = row->fence > 0 && (op->by.worker_id != NULL || fa_gives_fence(op));
 
     if (row->status == FAINA_PENDING && had_it)
         return fa_error_set(&op->error, code,

@@ -45,6 +45,9 @@ FA_MUST_CHECK enum faina_code fa_answer(struct fa_unit *unit, struct fa_op *op, 
 
 /* Is op->by.version, when given, still the task's? */
 FA_MUST_CHECK enum faina_code fa_check_version(const struct fa_row *row, struct fa_op *op);
+/* Does it name a claim, and is that another than the task's last? */
+bool fa_gives_fence(const struct fa_op *op);
+bool fa_gives_other_fence(const struct fa_row *row, const struct fa_op *op);
 /* May op->by act as the one who holds the task? */
 FA_MUST_CHECK enum faina_code fa_check_holder(const struct fa_row *row, struct fa_op *op);
 /* The refusal of a trigger that the table doesn't allow, with its sentence. */

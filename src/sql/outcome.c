@@ -75,7 +75,7 @@ static enum faina_code refuse_late(struct fa_unit *unit, struct fa_op *op, struc
     fa_json_key(&writer, "outcome");
     fa_json_put_str(&writer, fa_op_name(op->kind));
     fa_json_key(&writer, "fence");
-    if (op->by.fence != 0)
+    if (fa_gives_fence(op))
         fa_json_put_int(&writer, op->by.fence);
     else
         fa_json_put_null(&writer);
@@ -90,7 +90,7 @@ static enum faina_code refuse_late(struct fa_unit *unit, struct fa_op *op, struc
 
 static bool is_by(const struct fa_row *row, const struct fa_op *op)
 {
-    if (op->by.fence != 0 && op->by.fence != row->fence)
+    if (fa_gives_other_fence(row, op))
         return false;
     if (row->worker == NULL || op->by.worker_id == NULL)
         return row->worker == NULL && op->by.worker_id == NULL;
@@ -190,7 +190,7 @@ static enum faina_code is_repeated(struct fa_unit *unit, struct fa_op *op, struc
     enum faina_code code;
 
     *out = false;
-    if ((op->by.fence != 0 && op->by.fence != row->fence) || !is_same_json(row->error, error))
+    if (fa_gives_other_fence(row, op) || !is_same_json(row->error, error))
         return FAINA_OK;
     if (row->status == FAINA_FAILED || row->status == FAINA_DEAD_LETTER) {
         *out = is_by(row, op);
@@ -235,7 +235,7 @@ enum faina_code fa_do_fail(struct fa_unit *unit, struct fa_op *op)
     }
     /* A pending task may be given up by a person, not by a worker that has lost it. */
     if (row->status == FAINA_PENDING && row->fence > 0 &&
-        (op->by.worker_id != NULL || op->by.fence != 0))
+        (op->by.worker_id != NULL || fa_gives_fence(op)))
         return refuse_late(unit, op, row, fa_refuse(row, FA_FAIL_RETRY, op));
     if (fa_rule_find(row->status, trigger) == NULL)
         return refuse_late(unit, op, row, fa_refuse(row, trigger, op));

@@ -178,6 +178,30 @@ def test_status(place):
     equal(patch(NO_ID, 404, status="running").code(), "task_not_found")
 
 
+def test_a_fence_of_zero_is_a_fence(place):
+    server = place.serve()
+    task = server.held()["id"]
+    for verb, more in (("start", {}), ("heartbeat", {}), ("progress", {"progress": 1}),
+                       ("complete", {}), ("fail", {"error": "x"})):
+        body = {"workerId": "w", "fence": 0, **more}
+        equal(server.act(task, verb, 409, **body).code(), "wrong_worker", verb)
+        answer = server("POST", "/acts", {"items": [{"id": task, "act": verb, "body": body}]}, 200)
+        equal(answer.json()["items"][0]["code"], "wrong_worker", verb)
+    for fence in (0, 1):
+        answer = server("POST", "/outcomes", {"workerId": "w", "items": [
+            {"id": task, "fence": fence, "status": "completed"}]}, 200).json()["items"]
+        equal(answer[0].get("code"), None if fence else "wrong_worker", fence)
+    late = [event for event in server("GET", f"/tasks/{task}/events", None, 200).json()["items"]
+            if event["event"] == "late_result"]
+    equal({event["detail"]["fence"] for event in late}, {0})
+    equal(server.act(task, "complete", 409, workerId="w", fence=0).code(), "task_completed")
+    # A task that was never claimed has the fence 0; null is none.
+    fresh = server.submit()["id"]
+    equal(server.act(fresh, "start", 409, workerId="w", fence=1).code(), "task_not_claimed")
+    equal(server.act(fresh, "start", workerId="w", fence=0).json()["status"], "running")
+    equal(server.act(fresh, "complete", workerId="w", fence=None).json()["status"], "completed")
+
+
 def test_outcomes(place):
     server = place.serve()
     server("POST", "/tasks:batch", {"tasks": [{"type": "t"}] * 6}, 200)
