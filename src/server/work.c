@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+#define UNKNOWN_ERROR "Unknown error" /* of who says `failed` and no more */
+
 /* ------------------------------------------------------------------------------------------
  * One task
  */
@@ -178,7 +180,7 @@ void fa_handle_status(struct fa_request *req)
         return;
     }
     if (!act->has_error)
-        act->failure.message = "Unknown error";
+        act->failure.message = UNKNOWN_ERROR;
     act->has_error = true;
     act->failure.permanent = true; /* here `failed` is final, whatever the attempts */
     req->data = act;
@@ -403,8 +405,8 @@ static void check_outcome(struct fa_request *req, struct fa_act *act)
     else if (!act->status ||
              (strcmp(act->status, "completed") != 0 && strcmp(act->status, "failed") != 0))
         refuse_one(req, act, "status", "must be completed or failed");
-    else if (act->status[0] == 'f' && !act->has_error)
-        refuse_one(req, act, "error", "is missing");
+    else if (!act->has_error)
+        act->failure.message = UNKNOWN_ERROR;
 }
 
 static void check_held(struct fa_request *req, struct fa_act *act)

@@ -223,7 +223,6 @@ def test_outcomes(place):
     good = {"id": NO_ID, "status": "completed"}
     for bad, field in (({"status": "completed"}, "id"), ({"id": NO_ID}, "status"),
                        ({"id": NO_ID, "status": "running"}, "status"),
-                       ({"id": NO_ID, "status": "failed"}, "error"),
                        ({**good, "x": 1}, "x"), ({**good, "fence": "x"}, "fence"), (5, None)):
         # A bad item is refused by itself, before and behind good ones.
         held = server.held()["id"]
@@ -232,6 +231,11 @@ def test_outcomes(place):
         equal([item.get("code") for item in answer], ["invalid_request", None, "invalid_request"])
         equal([error["field"] for error in answer[0].get("errors", [])], [field] if field else [])
         equal((answer[1]["id"], server.get(held)["status"]), (held, "completed"))
+    held = server.held(maxAttempts=1)["id"]
+    server("POST", "/outcomes", {"workerId": "w", "items": [{"id": held, "status": "failed"}]}, 200)
+    ended = server.get(held)
+    equal((ended["status"], ended["error"]["message"], ended["error"]["retryable"]),
+          ("dead_letter", "Unknown error", True))
     equal(server("POST", "/outcomes", {"workerId": "w", "items": [5]}, 200).json()["items"][0]["code"],
           "invalid_request")
     equal(server("POST", "/outcomes", {"workerId": "w"}, 400).json()["errors"][0]["field"], "items")
