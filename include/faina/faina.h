@@ -348,8 +348,8 @@ struct faina_held {
 };
 
 /* Renews the leases of what a worker holds, in one call. Each item's code is FAINA_OK, or tells
- * why it is lost: TASK_NOT_FOUND, WRONG_WORKER, TASK_COMPLETED, TASK_FAILED, INVALID_TRANSITION
- * (cancelled): stop working on it. */
+ * why it is lost: TASK_NOT_FOUND, TASK_NOT_CLAIMED, WRONG_WORKER, TASK_COMPLETED, TASK_FAILED,
+ * INVALID_TRANSITION (cancelled): stop working on it. */
 FAINA_API enum faina_code faina_heartbeat(struct faina *engine, const char *worker_id,
                                           const struct faina_held *held, size_t count,
                                           int64_t lease_ms, struct faina_items **out,

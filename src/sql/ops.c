@@ -61,16 +61,16 @@ enum faina_code fa_check_holder(const struct fa_row *row, struct fa_op *op)
     return FAINA_OK;
 }
 
-enum faina_code fa_refuse_unheld(const struct fa_row *row, enum faina_code code, struct fa_op *op)
+enum faina_code fa_refuse_unheld(const struct fa_row *row, struct fa_op *op)
 {
     bool had_it = row->fence > 0 && (op->by.worker_id != NULL || fa_gives_fence(op));
 
     if (row->status == FAINA_PENDING && had_it)
-        return fa_error_set(&op->error, code,
+        return fa_error_set(&op->error, FAINA_TASK_NOT_CLAIMED,
                             "no worker holds the task: its lease or its attempt has ended and it "
                             "is back in line, so this %s was not taken",
                             fa_op_name(op->kind));
-    return fa_error_set(&op->error, code,
+    return fa_error_set(&op->error, FAINA_TASK_NOT_CLAIMED,
                         "no worker holds the task, which is %s, so this %s was not taken",
                         faina_status_name(row->status), fa_op_name(op->kind));
 }
@@ -82,7 +82,7 @@ enum faina_code fa_refuse(const struct fa_row *row, enum fa_trigger trigger, str
     if (code == FAINA_TASK_ALREADY_CLAIMED && row->worker != NULL)
         return fa_error_set(&op->error, code, "worker %.255s holds the task", row->worker);
     if (code == FAINA_TASK_NOT_CLAIMED)
-        return fa_refuse_unheld(row, code, op);
+        return fa_refuse_unheld(row, op);
     return fa_error_set(&op->error, code, "the task is %s, which does not allow: %s",
                         faina_status_name(row->status), fa_op_name(op->kind));
 }

@@ -52,9 +52,9 @@ bool fa_gives_other_fence(const struct fa_row *row, const struct fa_op *op);
 FA_MUST_CHECK enum faina_code fa_check_holder(const struct fa_row *row, struct fa_op *op);
 /* The refusal of a trigger that the table doesn't allow, with its sentence. */
 enum faina_code fa_refuse(const struct fa_row *row, enum fa_trigger trigger, struct fa_op *op);
-/* The refusal, with `code`, of what only a worker that holds the task may do: none does. Who tells
- * its name or fence believes that it does, so the sentence says what became of its lease. */
-enum faina_code fa_refuse_unheld(const struct fa_row *row, enum faina_code code, struct fa_op *op);
+/* TASK_NOT_CLAIMED: only a worker that holds the task may do this, and none does. Who tells its
+ * name or fence believes that it does, so the sentence says what became of its lease. */
+enum faina_code fa_refuse_unheld(const struct fa_row *row, struct fa_op *op);
 /* Puts a held task back in line without spending an attempt. The trigger must be allowed, and the
  * row whole. */
 void fa_give_back(struct fa_unit *unit, struct fa_row *row, enum fa_trigger trigger,

@@ -282,7 +282,7 @@ enum faina_code fa_do_heartbeat(struct fa_unit *unit, struct fa_op *op)
     if (fa_status_is_ended(row->status))
         return fa_refuse(row, FA_PROGRESS, op);
     if (!fa_status_is_held(row->status) || row->worker == NULL)
-        return fa_refuse_unheld(row, FAINA_WRONG_WORKER, op);
+        return fa_refuse_unheld(row, op);
     code = fa_check_holder(row, op);
     if (code != FAINA_OK)
         return code;

@@ -169,7 +169,7 @@ static void test_lease__lost_worker_is_told(struct fa_t *t)
 
     CHECK_OK(t, fa_t_claim_for(t, id, "w", SHORT_MS));
     fa_t_wait_status(t, id, FAINA_PENDING);
-    CHECK_CODE(t, fa_t_heartbeat(t, id, BY("w"), 0), FAINA_WRONG_WORKER);
+    CHECK_CODE(t, fa_t_heartbeat(t, id, BY("w"), 0), FAINA_TASK_NOT_CLAIMED);
     check_too_late(t, "heartbeat");
     CHECK_CODE(t, fa_t_progress(t, id, BY("w"), 50), FAINA_TASK_NOT_CLAIMED);
     check_too_late(t, "progress");

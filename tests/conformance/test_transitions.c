@@ -115,7 +115,7 @@ static const struct row {
      {NO(TASK_ACTIVE), NO(TASK_ACTIVE), NO(TASK_ACTIVE), NO(TASK_ACTIVE), NO(TASK_ACTIVE),
       GONE, GONE, GONE, GONE}},
     {"heartbeat", do_heartbeat,
-     {NO(WRONG_WORKER), STAY, STAY, NO(WRONG_WORKER), NO(WRONG_WORKER), ENDED_ROW}},
+     {NO(TASK_NOT_CLAIMED), STAY, STAY, NO(TASK_NOT_CLAIMED), NO(TASK_NOT_CLAIMED), ENDED_ROW}},
     /* clang-format on */
 };
 

@@ -419,7 +419,7 @@ static void do_heartbeat(struct fa_m_step *step, struct fa_m_task *task)
 {
     step->code = refuse_ended(task);
     if (step->code == FAINA_OK && (!is_held(task) || task->worker == FA_M_NOBODY))
-        step->code = FAINA_WRONG_WORKER;
+        step->code = FAINA_TASK_NOT_CLAIMED;
     if (step->code == FAINA_OK)
         step->code = check_holder(task, step);
 }
