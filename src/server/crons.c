@@ -45,8 +45,7 @@ void fa_handle_crons(struct fa_request *req)
 
 static void answer_cron(struct fa_request *req, const struct fa_cron_job *job)
 {
-    fa_answer_header(req, "ETag",
-                     fa_arena_printf(&req->arena, "\"%lld\"", (long long)job->version));
+    fa_answer_version(req, job->version);
     fa_shape_put(fa_answer_begin(req, 200), &fa_shape_cron, job);
     fa_answer_end(req);
 }
@@ -102,8 +101,16 @@ void fa_handle_cron_put(struct fa_request *req)
 
 void fa_handle_cron_delete(struct fa_request *req)
 {
-    if (ask(req, FA_OP_CRON_REMOVE, false))
-        fa_request_run(req, fa_answer_removal);
+    struct fa_op *op;
+    int64_t version;
+
+    if (!fa_request_version(req, &version))
+        return;
+    op = ask(req, FA_OP_CRON_REMOVE, false);
+    if (!op)
+        return;
+    op->by.version = version;
+    fa_request_run(req, fa_answer_removal);
 }
 
 static void after_run(struct fa_request *req)

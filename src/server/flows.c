@@ -130,9 +130,12 @@ void fa_handle_workflows(struct fa_request *req)
 
 static void after_workflow(struct fa_request *req)
 {
+    const struct fa_stored_workflows *workflows = req->posted.ops[0].workflows;
+
     if (fa_request_refused(req))
         return;
-    fa_wire_put_workflow(fa_answer_begin(req, 200), &req->posted.ops[0].workflows->items[0]);
+    fa_answer_version(req, workflows->items[0].version);
+    fa_wire_put_workflow(fa_answer_begin(req, 200), &workflows->items[0]);
     fa_answer_end(req);
 }
 
@@ -149,6 +152,7 @@ static void after_workflow_change(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
+    fa_answer_version(req, op->workflow_answer->version);
     w = fa_answer_begin(req, 200);
     fa_json_begin_object(w);
     fa_shape_put_members(w, &fa_shape_workflow, op->workflow_answer);
@@ -199,8 +203,16 @@ void fa_handle_workflow_put(struct fa_request *req)
 
 void fa_handle_workflow_delete(struct fa_request *req)
 {
-    if (ask_workflow(req, FA_OP_WORKFLOW_REMOVE, req->part))
-        fa_request_run(req, fa_answer_removal);
+    struct fa_op *op;
+    int64_t version;
+
+    if (!fa_request_version(req, &version))
+        return;
+    op = ask_workflow(req, FA_OP_WORKFLOW_REMOVE, req->part);
+    if (!op)
+        return;
+    op->by.version = version;
+    fa_request_run(req, fa_answer_removal);
 }
 
 static void switch_workflow(struct fa_request *req, bool is_on)

@@ -847,6 +847,11 @@ void fa_answer_removal(struct fa_request *req)
         fa_answer_empty(req, 204);
 }
 
+void fa_answer_version(struct fa_request *req, int64_t version)
+{
+    fa_answer_header(req, "ETag", fa_arena_printf(&req->arena, "\"%lld\"", (long long)version));
+}
+
 static bool matches_etag(const char *header, const char *etag)
 {
     return header && (strcmp(header, "*") == 0 || strstr(header, etag) != NULL);

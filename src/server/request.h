@@ -157,6 +157,8 @@ struct fa_json_writer *fa_answer_page_begin(struct fa_request *req, size_t count
 void fa_answer_page_end(struct fa_request *req, const struct fa_page *page);
 /* After a run that has removed something: 204. */
 void fa_answer_removal(struct fa_request *req);
+/* The ETag of what is answered next. */
+void fa_answer_version(struct fa_request *req, int64_t version);
 /* The whole task, with its ETag. */
 void fa_answer_task(struct fa_request *req, int status, const struct faina_task *task);
 /* What happens from now on; the stream is the answer's. */

@@ -174,6 +174,13 @@ static enum faina_code store_job(struct fa_unit *unit, const struct fa_cron_job 
     return fa_db_one(unit->source.db, FA_SQL_CRON_PUT, params, COLUMN_COUNT, NULL, NULL, err);
 }
 
+static enum faina_code refuse_version(const struct fa_cron_job *job, struct fa_op *op)
+{
+    return fa_error_set(&op->error, FAINA_VERSION_CONFLICT,
+                        "the schedule is at version %lld, not %lld",
+                        (long long)(job ? job->version : 0), (long long)op->by.version);
+}
+
 enum faina_code fa_do_cron_put(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_cron_job *job = fa_arena_zero(op->arena, 1, sizeof(*job)), *old = NULL;
@@ -181,9 +188,7 @@ enum faina_code fa_do_cron_put(struct fa_unit *unit, struct fa_op *op)
         find_job(unit->source.db, op->cron->ns, op->cron->name, op->arena, &old, &op->error);
 
     if (code == FAINA_OK && op->by.version != 0 && (old == NULL || old->version != op->by.version))
-        code = fa_error_set(&op->error, FAINA_VERSION_CONFLICT,
-                            "the schedule is at version %lld, not %lld",
-                            (long long)(old ? old->version : 0), (long long)op->by.version);
+        code = refuse_version(old, op);
     if (code != FAINA_OK)
         return code;
     *job = (struct fa_cron_job){
@@ -222,13 +227,19 @@ static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
 
 enum faina_code fa_do_cron_remove(struct fa_unit *unit, struct fa_op *op)
 {
-    struct fa_value params[2] = {fa_value_text(op->name.ns ? op->name.ns : "default"),
-                                 fa_value_text(op->id)};
+    struct fa_value params[3] = {fa_value_text(op->name.ns ? op->name.ns : "default"),
+                                 fa_value_text(op->id), fa_value_int(op->by.version)};
+    struct fa_cron_job *job = NULL;
     bool found = false;
     enum faina_code code =
-        fa_db_one(unit->source.db, FA_SQL_CRON_DELETE, params, 2, sink_found, &found, &op->error);
+        fa_db_one(unit->source.db, FA_SQL_CRON_DELETE, params, 3, sink_found, &found, &op->error);
 
-    return code == FAINA_OK && !found ? no_such(op) : code;
+    if (code != FAINA_OK || found)
+        return code;
+    if (op->by.version == 0)
+        return no_such(op);
+    code = find_job(unit->source.db, op->name.ns, op->id, &unit->arena, &job, &op->error);
+    return code == FAINA_OK ? refuse_version(job, op) : code;
 }
 
 /* One task now, whatever the schedule says, also when it is paused. */

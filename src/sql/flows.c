@@ -388,14 +388,17 @@ enum faina_code fa_do_workflow_put(struct fa_unit *unit, struct fa_op *op)
 /* Changes or removes a workflow that must be there. */
 static enum faina_code change(struct fa_unit *unit, struct fa_op *op, enum fa_sql sql)
 {
-    struct fa_value params[4] = {fa_value_text(ns_or_default(op->workflow.ns)),
-                                 fa_value_text(op->workflow.name),
-                                 fa_value_int(op->workflow.enable), fa_value_int(unit->now_us)};
-    size_t param_count = sql == FA_SQL_WORKFLOW_ENABLE ? 4 : 2;
+    bool removes = sql == FA_SQL_WORKFLOW_DELETE;
+    const char *ns = ns_or_default(op->workflow.ns);
+    struct fa_value params[4] = {fa_value_text(ns), fa_value_text(op->workflow.name),
+                                 fa_value_int(removes ? op->by.version : op->workflow.enable),
+                                 fa_value_int(unit->now_us)};
     int64_t version = 0;
-    enum faina_code code =
-        fa_db_one(unit->source.db, sql, params, param_count, fa_db_sink_int, &version, &op->error);
+    enum faina_code code = fa_db_one(unit->source.db, sql, params, removes ? 3 : 4, fa_db_sink_int,
+                                     &version, &op->error);
 
+    if (code == FAINA_OK && version == 0 && removes)
+        code = check_stored_version(unit, op, ns, op->workflow.name);
     if (code == FAINA_OK && version == 0)
         return fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no workflow %.200s",
                             op->workflow.name);

@@ -31,6 +31,15 @@ static enum faina_code act(struct fa_t *t, enum fa_op_kind kind, const char *ns,
     return fa_t_run(t, &(struct fa_op){.kind = kind, .id = name, .name = {ns, NULL, NULL}});
 }
 
+static enum faina_code remove_version(struct fa_t *t, const char *ns, const char *name,
+                                      int64_t version)
+{
+    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_CRON_REMOVE,
+                                       .id = name,
+                                       .name = {ns, NULL, NULL},
+                                       .by = {.version = version}});
+}
+
 static const struct fa_cron_job *one(struct fa_t *t, const char *name)
 {
     CHECK_OK(t, list(t, NULL, name));
@@ -107,7 +116,10 @@ static void test_cron__put_list_and_remove(struct fa_t *t)
     CHECK_STR(t->op.crons->items[0].name, "day");
     CHECK_OK(t, list(t, "*", NULL));
     CHECK_INT(t->op.crons->count, 3);
-    CHECK_OK(t, act(t, FA_OP_CRON_REMOVE, "other", "night"));
+    CHECK_CODE(t, remove_version(t, "other", "night", 2), FAINA_VERSION_CONFLICT);
+    CHECK_OK(t, list(t, "other", "night"));
+    CHECK_OK(t, remove_version(t, "other", "night", 1));
+    CHECK_CODE(t, remove_version(t, "other", "night", 1), FAINA_VERSION_CONFLICT);
     CHECK_CODE(t, act(t, FA_OP_CRON_REMOVE, "other", "night"), FAINA_NOT_FOUND);
     CHECK_CODE(t, list(t, "other", "night"), FAINA_NOT_FOUND);
     CHECK_CODE(t, act(t, FA_OP_CRON_RUN, "other", "night"), FAINA_NOT_FOUND);

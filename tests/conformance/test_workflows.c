@@ -28,9 +28,16 @@ static enum faina_code enable(struct fa_t *t, const char *name, bool on)
                                        .workflow = {.name = name, .enable = on}});
 }
 
+static enum faina_code drop_version(struct fa_t *t, const char *name, int64_t version)
+{
+    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_WORKFLOW_REMOVE,
+                                       .workflow = {.name = name},
+                                       .by = {.version = version}});
+}
+
 static enum faina_code drop(struct fa_t *t, const char *name)
 {
-    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_WORKFLOW_REMOVE, .workflow = {.name = name}});
+    return drop_version(t, name, 0);
 }
 
 static enum faina_code list(struct fa_t *t, const char *ns, const char *name)
@@ -123,7 +130,10 @@ static void test_definitions__put_list_enable_remove(struct fa_t *t)
     CHECK_CODE(t, list(t, NULL, "nobody"), FAINA_NOT_FOUND);
     CHECK_CODE(t, enable(t, "nobody", true), FAINA_NOT_FOUND);
     CHECK_CODE(t, drop(t, "nobody"), FAINA_NOT_FOUND);
-    CHECK_OK(t, drop(t, "content-analysis"));
+    CHECK_CODE(t, drop_version(t, "content-analysis", 1), FAINA_VERSION_CONFLICT);
+    CHECK_OK(t, list(t, NULL, "content-analysis"));
+    CHECK_OK(t, drop_version(t, "content-analysis", 2));
+    CHECK_CODE(t, drop_version(t, "content-analysis", 2), FAINA_VERSION_CONFLICT);
     CHECK_OK(t, list(t, NULL, NULL));
     CHECK_INT(t->op.workflows->count, 0);
 }

@@ -36,6 +36,12 @@ def test_versions(place):
     equal(server("GET", "/crons/v", status=200).headers["ETag"], '"2"')
     answer = server("PUT", "/crons/v", {**BODY, "name": "w"}, 400)
     equal(answer.json()["errors"][0]["field"], "name")
+    for wrong in ('"1"', '"3"', 'W/"2"'):
+        equal(server("DELETE", "/crons/v", status=412, If_Match=wrong).code(), "version_conflict")
+    equal(server("GET", "/crons/v", status=200).json()["version"], 2)
+    server("DELETE", "/crons/v", status=204, If_Match='"2"')
+    equal(server("DELETE", "/crons/v", status=412, If_Match='"2"').code(), "version_conflict")
+    equal(server("DELETE", "/crons/v", status=404).code(), "not_found")
 
 
 def test_pages(place):

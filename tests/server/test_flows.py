@@ -108,6 +108,23 @@ def test_definitions(place):
     equal(server("GET", "/workflows/w", status=404).code(), "not_found")
 
 
+def test_versions(place):
+    server = place.serve()
+    body = {"workflow": "w", "triggers": [TRIGGER]}
+    equal(server("PUT", "/workflows/w", body, 412, If_Match='"1"').code(), "version_conflict")
+    equal(server("PUT", "/workflows/w", body, 200).headers["ETag"], '"1"')
+    body["triggers"] = [{**TRIGGER, "name": "other"}]
+    equal(server("PUT", "/workflows/w", body, 200, If_Match='"1"').headers["ETag"], '"2"')
+    equal(server("GET", "/workflows/w", status=200).headers["ETag"], '"2"')
+    for wrong in ('"1"', '"3"', 'W/"2"'):
+        equal(server("DELETE", "/workflows/w", status=412, If_Match=wrong).code(),
+              "version_conflict")
+    equal(len(server("POST", "/events", {"type": "x"}, 200).json()["tasks"]), 1)
+    server("DELETE", "/workflows/w", status=204, If_Match='"2"')
+    equal(server("DELETE", "/workflows/w", status=412, If_Match='"2"').code(), "version_conflict")
+    equal(server("DELETE", "/workflows/w", status=404).code(), "not_found")
+
+
 def test_match(place):
     server = place.serve()
     body = {"match": "size > 10 AND kind = 'a'", "data": {"size": 12, "kind": "b"}}
