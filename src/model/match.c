@@ -180,7 +180,7 @@ static const struct fa_match_operand *read_value(struct run *run,
  * Clauses
  */
 
-/* Neither is null. */
+/* Null equals nothing. */
 static bool is_equal(const struct fa_match_operand *a, const struct fa_match_operand *b)
 {
     if (a->value.type != b->value.type)
@@ -279,7 +279,7 @@ static bool run_in(struct run *run, const struct fa_match_clause *clause,
         run->budget -= 1 + (int64_t)(left->text.bytes.len / FA_PATH_BYTES_PER_STEP);
         if (run->budget <= 0)
             return false;
-        if (compare(FA_MATCH_EQ, left, &clause->right[i].operand))
+        if (is_equal(left, &clause->right[i].operand)) /* null is in no list */
             return true;
     }
     return false;
