@@ -113,7 +113,10 @@ static void draw(struct watch *watch, const struct faina_tasks *tasks,
 {
     struct fa_cli *cli = watch->cli;
 
-    fa_outf(cli, "\033[H\033[2J");
+    if (cli->out_is_tty)
+        fa_outf(cli, "\033[H\033[2J");
+    else if (watch->seen)
+        fa_outf(cli, "\n");
     print_counts(cli, stats);
     if (tasks->count > 0)
         fa_print_task_table(cli, tasks->items, tasks->count, (size_t)screen_rows() - 4);

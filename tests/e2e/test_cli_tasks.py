@@ -349,6 +349,18 @@ def test_teams(cli):
     cli("team", "get", team, code=3)
 
 
+def test_watch_draws_no_escapes_into_a_pipe(cli):
+    cli("submit", "x")
+    watch = cli.start("watch", "--interval", "50ms", "-o", "table")
+    try:
+        text = [watch.stdout.readline() for _ in range(8)] # two looks at least
+    finally:
+        watch.terminate()
+    watch.communicate(timeout=60)
+    contains("".join(text), "1 pending")
+    is_true("\033" not in "".join(text), text)
+
+
 def test_watch_prints_changes_as_lines(cli):
     cli.submit("before")
     watch = cli.start("watch", "--interval", "50ms", "-o", "jsonl")
