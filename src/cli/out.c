@@ -209,6 +209,22 @@ int fa_cli_usage(struct fa_cli *cli, const char *format, ...)
     return FA_EXIT_USAGE;
 }
 
+bool fa_cli_hears_yes(struct fa_cli *cli)
+{
+    char *line = NULL;
+    size_t size = 0;
+    bool is_yes = false;
+
+    if (cli->in_is_tty) /* nobody would see what is waited for */
+        return false;
+    if (getline(&line, &size, stdin) > 0) {
+        line[strcspn(line, "\r\n")] = '\0';
+        is_yes = strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
+    }
+    free(line);
+    return is_yes;
+}
+
 bool fa_cli_ask(struct fa_cli *cli, const char *format, ...)
 {
     char *line = NULL;

@@ -342,7 +342,7 @@ const struct fa_verb fa_verbs[] = {
 
     {"cancel", FA_GROUP_MANAGE, "ID... | --all", "cancel tasks and their subtasks",
      "With --all every task that has not ended and that --status and --type leave: it tells how "
-     "many and asks. Without a terminal it needs --yes.",
+     "many and asks. Without a terminal it needs --yes, or y or yes on stdin.",
      "faina cancel " ID_EXAMPLE "\n"
      "faina cancel --all --type mail.send --status pending", 0, -1, fa_verb_cancel, cancel_flags},
     {"retry", FA_GROUP_MANAGE, "ID... | --all", "put ended or held tasks back in line",
