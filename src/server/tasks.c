@@ -515,13 +515,30 @@ void fa_handle_explain(struct fa_request *req)
  * Listening
  */
 
+/* After which event to go on, or NULL, and by what name it was given. */
+static const char *find_place(const struct fa_request *req, const char **name)
+{
+    const char *place = fa_request_header(req, "Last-Event-ID");
+
+    *name = "Last-Event-ID";
+    if (place && place[0] != '\0')
+        return place;
+    *name = "lastEventId";
+    return fa_url_param(&req->url, *name);
+}
+
 static void after_stream(struct fa_request *req)
 {
-    const struct fa_op *op = &req->posted.ops[0];
+    struct fa_op *op = &req->posted.ops[0];
+    const char *name;
     const char *place = op->page.cursor;
     struct fa_stream_guest guest = {.is_trusted = req->listener->is_trusted,
                                     .is_guarded = req->listener->is_guarded};
 
+    if (op->code == FAINA_INVALID_REQUEST) {
+        find_place(req, &name);
+        fa_error_field(&op->error, op->code, name, "%s is no id that the stream has given", name);
+    }
     if (fa_request_refused(req))
         return;
     if (req->is_head) {
@@ -561,7 +578,7 @@ static struct fa_stream_filter *make_filter(struct fa_request *req, const struct
 
 void fa_handle_stream(struct fa_request *req)
 {
-    const char *place = fa_request_header(req, "Last-Event-ID");
+    const char *name, *place = find_place(req, &name);
     struct faina_query query = {0};
     struct faina_error err;
     struct fa_op *op;
@@ -573,8 +590,6 @@ void fa_handle_stream(struct fa_request *req)
         fa_answer_problem(req, &err);
         return;
     }
-    if (!place || place[0] == '\0')
-        place = fa_url_param(&req->url, "lastEventId");
     req->data = make_filter(req, &query);
     op = fa_request_ops(req, 1);
     op->kind = FA_OP_FOLLOW; /* also tells whether the place makes sense */

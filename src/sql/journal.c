@@ -22,11 +22,15 @@ static const char *write_place(struct fa_arena *arena, struct place place)
                            (unsigned long long)place.seq, (unsigned long long)place.line);
 }
 
+/* "0" is before the oldest line that is kept. */
 static enum faina_code read_place(const char *text, struct place *out, struct faina_error *err)
 {
     int64_t *parts[] = {&out->xid, &out->seq, &out->line};
     char *end = NULL;
 
+    *out = (struct place){0};
+    if (strcmp(text, "0") == 0)
+        return FAINA_OK;
     for (size_t i = 0; i < FA_COUNT(parts); i++) {
         unsigned long long part = strtoull(text, &end, 16);
 

@@ -193,8 +193,25 @@ def test_across_a_restart(place):
     stream.close()
 
 
+def test_from_the_oldest_on(place):
+    server = place.serve()
+    for name in ("one", "two"):
+        server.submit(name)
+    for stream in (Stream(server, last="0"), Stream(server, "?lastEventId=0")):
+        equal([(what, event["type"]) for _, what, event in stream.wait(2)[:2]],
+              [("created", "one"), ("created", "two")])
+        server.submit("three")
+        equal(stream.wait(3)[2][2]["type"], "three")
+        stream.close()
+
+
 def test_nonsense_is_refused(place):
     server = place.serve()
+    for last in ("nonsense", "00", "0.0", "-1", "1.2.3.4", "1" * 300):
+        answer = server("GET", "/stream", status=400, Last_Event_ID=last)
+        equal(answer.json()["errors"][0]["field"], "Last-Event-ID", last)
+    answer = server("GET", "/stream?lastEventId=nonsense", status=400)
+    equal(answer.json()["errors"][0]["field"], "lastEventId")
     for query in ("?lastEventId=nonsense", "?status=x", "?unknown=1", "?teamId=a&team_id=a", "?teamId=a",
                   "?parentId=a", "?type=", "?namespace=", "?status=", "?idempotencyKey="):
         equal(server("GET", "/stream" + query, status=400).code(), "invalid_request", query)
