@@ -254,8 +254,9 @@ const struct fa_route fa_routes[] = {
      NULL, "EventStream", 200, "What happens to tasks, as it happens",
      "Server-sent events, each with the name of what happened. With `Last-Event-ID` (or "
      "`lastEventId`) it goes on after that event, without a gap, or with 0 from the oldest that is "
-     "kept; an event `gap` says where the log has forgotten some. Who hears nothing for a while is told its place, as an id without an "
-     "event. Who reads too slowly gets an event `dropped`, and the end.",
+     "kept; an event `gap` says where the log has forgotten some. Who hears nothing for a while is "
+     "told its place, as an id without an event. Who reads too slowly gets an event `dropped`, and "
+     "the end.",
      "curl -N --max-time 1 \"$URL" FA_API "/stream?type=mail.send\""},
     {"GET", FA_API "/stats", READ, fa_handle_stats, 0, NULL, "namespace", NULL, "Stats", 200,
      "Count tasks by status and type", "`namespace=*` counts all.", "curl $URL" FA_API "/stats"},
