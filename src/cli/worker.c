@@ -37,7 +37,7 @@ struct worker {
     struct fa_runtime *runtime;
     struct fa_keeper *keeper;
     struct fa_server *server; /* NULL: there is no file to share */
-    atomic_bool is_stopped;
+    atomic_bool is_stopped, is_hurried;
 };
 
 /* NAME=tcp:HOST:PORT or NAME=COMMAND. */
@@ -181,9 +181,15 @@ static enum faina_code begin(struct fa_cli *cli, struct worker *worker, struct f
 static void end(struct worker *worker)
 {
     fa_keeper_stop(worker->keeper);
-    if (worker->server && !fa_server_stop(worker->server, GUESTS_MS, NULL))
+    if (worker->server && !fa_server_stop(worker->server, GUESTS_MS, &worker->is_hurried))
         fa_tell(&worker->config.log, FA_LOG_WARN, "some clients were cut off");
     fa_runtime_destroy(worker->runtime);
+}
+
+static void hurry(struct worker *worker)
+{
+    atomic_store(&worker->is_hurried, true);
+    fa_runtime_hurry(worker->runtime);
 }
 
 /* Stops in another thread, so that a second signal can be heard. */
@@ -197,7 +203,7 @@ static void stop(struct worker *worker, const sigset_t *signals)
     }
     while (!atomic_load(&worker->is_stopped))
         if (sigwaitinfo(signals, NULL) != SIGUSR1 && !atomic_load(&worker->is_stopped))
-            fa_runtime_hurry(worker->runtime);
+            hurry(worker);
     pthread_join(thread, NULL);
 }
 

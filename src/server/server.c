@@ -296,7 +296,8 @@ enum faina_code fa_server_start(struct fa_server **out, struct fa_service *servi
     struct fa_server *server = create(service, options);
     enum faina_code code;
 
-    raise_limits();
+    if (options->listen_count + options->socket_count > 0) /* beside a file there are few guests */
+        raise_limits();
     code = fa_post_open(&server->post, service, err);
     if (code == FAINA_OK) {
         fa_post_on_group(server->post, on_group, server->metrics);

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import os
+import resource
 import signal
 import socket
 import sqlite3
@@ -107,6 +108,19 @@ def test_others_come_to_its_file(cli):
         worker.kill()
         worker.communicate()
     equal([task["status"] for task in cli("ls").json()["items"]], ["completed", "completed"])
+
+
+def test_handlers_keep_the_limit_of_open_files(cli):
+    """Serving others changes it for the worker alone."""
+    script(cli, "limit", "ulimit -n")
+    task = cli.submit("limit")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (300, hard))
+    try:
+        cli("worker", "--idle-exit", "1s")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    equal(cli.get(task)["output"], 300)
 
 
 def test_a_second_signal_does_not_wait(cli):
