@@ -124,7 +124,7 @@ int fa_cli_fail(struct fa_cli *cli, const struct faina_error *err);
 int fa_cli_fail_for(struct fa_cli *cli, const char *id, const struct faina_error *err);
 /* A wrong use of the command line: the sentence and where to read more. Returns FA_EXIT_USAGE. */
 int fa_cli_usage(struct fa_cli *cli, const char *format, ...) FA_PRINTF(2, 3);
-/* Off a terminal: whether the one line that comes on stdin is y or yes. */
+/* Off a terminal: whether a line comes on stdin within a moment, and is y or yes. */
 bool fa_cli_hears_yes(struct fa_cli *cli);
 /* Asks "<question> [y/N]" on the terminal. True: yes. */
 bool fa_cli_ask(struct fa_cli *cli, const char *format, ...) FA_PRINTF(2, 3);

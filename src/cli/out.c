@@ -9,10 +9,13 @@
 #include "service/wire.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define JSON_SIZE_MAX ((size_t)8 << 30) /* a page of the largest tasks; the machine ends earlier */
+#define YES_MS 1000                     /* for a yes that comes by a pipe */
 
 /* The reason must be kept at once: a later call that works would hide it. */
 static void check_out(struct fa_cli *cli)
@@ -214,8 +217,11 @@ bool fa_cli_hears_yes(struct fa_cli *cli)
     char *line = NULL;
     size_t size = 0;
     bool is_yes = false;
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
 
     if (cli->in_is_tty) /* nobody would see what is waited for */
+        return false;
+    if (poll(&input, 1, YES_MS) <= 0) /* a pipe that nobody closes */
         return false;
     if (getline(&line, &size, stdin) > 0) {
         line[strcspn(line, "\r\n")] = '\0';

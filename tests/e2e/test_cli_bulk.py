@@ -2,8 +2,9 @@
 """submit --bulk, and cancel, retry and rm --all."""
 import json
 import os
+import subprocess
 
-from helper_cli import ID, contains, equal, is_true, run
+from helper_cli import ID, PATIENCE, contains, equal, is_true, run
 
 
 def lines(*bodies):
@@ -104,6 +105,9 @@ def test_all_that_match(cli):
     contains(cli("rm", "--all", "--status", "failed", code=2).err, "--yes")
     for line in ("", "\n", "n\n", "yesterday\n", "no\ny\n"):
         contains(cli("cancel", "--all", "--type", "b", stdin=line, code=2).err, "--yes")
+    silent = cli.start("cancel", "--all", stdin=subprocess.PIPE) # nobody closes it
+    equal(silent.wait(timeout=PATIENCE), 2)
+    contains(silent.stderr.read(), "--yes")
     equal(cli("cancel", "--all", "--type", "a", stdin="y\n").json(), {"cancelled": 1100})
     equal(cli("cancel", "--all", "--type", "a", "--yes").json(), {"cancelled": 0})
     equal(cli("stats").json()["byStatus"]["pending"], 1100)
