@@ -378,8 +378,8 @@ FAINA_API enum faina_code faina_fail(struct faina *engine, const char *id,
 /* Stores subtasks and blocks a running task until they have ended, in one transaction. A child
  * with the same name (or, unnamed, the same place in the list) as an earlier one is that one: kept
  * when it lives or completed, queued again when it ended badly. Children get the parent's
- * namespace. With fail_fast the parent goes on as soon as one ends badly. In the phases resume and
- * error one must be new or alive, of those named or not: otherwise INVALID_REQUEST. */
+ * namespace. With fail_fast the parent goes on as soon as one ends badly. When it goes on and
+ * blocks again, one must be new or alive, of those named or not: otherwise INVALID_REQUEST. */
 FAINA_API enum faina_code faina_block(struct faina *engine, const char *id,
                                       const struct faina_by *by,
                                       const struct faina_submit *subtasks, size_t count,

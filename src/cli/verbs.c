@@ -332,7 +332,8 @@ const struct fa_verb fa_verbs[] = {
 
     {"worker", FA_GROUP_WORK, "", "run a worker pool for the handlers folder",
      "An executable DIR/TYPE handles tasks of the type TYPE; docs/handlers.md tells how. Runs "
-     "until SIGTERM or Ctrl-C, then finishes what it can and gives back the rest.\n"
+     "until SIGTERM or Ctrl-C, then finishes what it can and gives back the rest. A SQLite file is "
+     "served on FILE.sock, for other processes of the same user.\n"
      "CHECK is tcp:HOST:PORT, or a command that exits with 0. Tasks of all namespaces unless "
      "--namespace is given. What it does is told on stderr ($FAINA_LOG: error, warn, info, debug).",
      "faina worker --concurrency 8\n"

@@ -178,7 +178,8 @@ const struct fa_route fa_routes[] = {
     {"PUT", FA_API "/workers/{name}", WORK, fa_handle_worker_put, FA_ROUTE_LARGE, NULL, NULL,
      "WorkerBody", "WorkerBeat", 200, "Register a worker, and say that it lives",
      "Renews the leases of `tasks`, which it holds: ids, or `{id, fence}`; without `tasks`, of all "
-     "that it holds, and `renewed` says how many. The answer names those of `tasks` that were "
+     "that it holds (a worker that has just started sends `[]`, which renews none), and `renewed` "
+     "says how many. The answer names those of `tasks` that were "
      "cancelled or lost: stop working on them. `losses` names them with their fences, for a worker "
      "that lost a task and claimed it again.",
      "curl -X PUT $URL" FA_API "/workers/me" JSON "'{\"poolSize\":4,\"types\":[\"mail.send\"]}'"},
