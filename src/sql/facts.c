@@ -8,10 +8,11 @@ static size_t gather_ends(struct fa_unit *unit, struct fa_fact *facts)
     size_t count = 0;
 
     for (size_t i = 0; i < unit->ended_count; i++) {
-        const struct fa_row *row = fa_unit_known(unit, unit->ended[i].key);
+        struct fa_row *row = fa_unit_known(unit, unit->ended[i].key);
 
-        if (row == NULL || !fa_status_is_ended(row->status))
-            continue; /* it was put back in line by the same transaction */
+        if (row == NULL || row->is_counted || !fa_status_is_ended(row->status))
+            continue; /* noted twice, or put back in line by the same transaction */
+        row->is_counted = true;
         facts[count++] = (struct fa_fact){
             .kind = {row->lane->ns, row->lane->type},
             .status = row->status,

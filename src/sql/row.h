@@ -77,6 +77,7 @@ struct fa_row {
     bool is_dirty, is_new, is_purged;
     bool is_in_run;   /* `ready`: its row there stands for others, too, or has (runs.h) */
     bool has_left;    /* `ended`, since it was last written: its row there is of an earlier end */
+    bool is_counted;  /* its end is among the facts that are told (facts.h) */
     int64_t noted_us; /* of the last event that did not change the task */
     struct fa_row *next_in_bucket;
 };

@@ -3,6 +3,7 @@
  */
 #include "unit/sql/store.h"
 
+#include "sql/facts.h"
 #include "sql/flush.h"
 
 #include <setjmp.h>
@@ -360,6 +361,37 @@ static void check_nothing_happens(struct store *store, int64_t key, struct fa_op
     store_rollback(store);
 }
 
+static void count_ends(void *ctx, const struct fa_facts *facts)
+{
+    *(size_t *)ctx += facts->ended_count;
+}
+
+static void test_unit__an_end_is_counted_once(void **state)
+{
+    size_t counted = 0;
+    struct fa_waiters *waiters = fa_waiters_create();
+    struct fa_listener listener = {.count = count_ends, .ctx = &counted};
+    const enum fa_op_kind kinds[] = {FA_OP_RETRY, FA_OP_CANCEL, FA_OP_RETRY, FA_OP_CANCEL};
+    struct store store;
+    int64_t key;
+
+    store_open(&store);
+    fa_waiters_listen(waiters, &listener);
+    key = store_make(&store, FAINA_RUNNING);
+    store_begin(&store);
+    for (size_t i = 0; i < FA_COUNT(kinds); i++)
+        CHECK_INT(
+            store_run(&store, &(struct fa_op){.kind = kinds[i],
+                                              .id = store_id(&store, store_get(&store, key))}),
+            FAINA_OK);
+    fa_facts_tell(waiters, &store.unit);
+    CHECK_INT(counted, 1);
+    store_rollback(&store);
+    fa_waiters_unlisten(waiters, &listener);
+    fa_waiters_destroy(waiters);
+    store_close(&store);
+}
+
 static void test_unit__a_refused_operation_changes_nothing(void **state)
 {
     static const struct faina_failure failure = {.message = "m"};
@@ -451,6 +483,7 @@ int main(void)
         cmocka_unit_test(test_unit__times_of_a_task_only_grow),
         cmocka_unit_test(test_unit__a_life_in_one_microsecond_has_its_order),
         cmocka_unit_test(test_unit__the_latest_attempt_is_told_by_the_row),
+        cmocka_unit_test(test_unit__an_end_is_counted_once),
         cmocka_unit_test(test_unit__a_refused_operation_changes_nothing),
         cmocka_unit_test(test_unit__a_refused_submit_changes_nothing),
     };
