@@ -9,6 +9,7 @@
 #include "runtime/host.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -60,6 +61,7 @@ static void look_around(struct fa_cli *cli)
     cli->has_colour = cli->out_is_tty && allows_colour();
     cli->has_err_colour = cli->err_is_tty && allows_colour();
     cli->width = terminal_width();
+    cli->table_width = cli->out_is_tty || getenv("COLUMNS") ? cli->width : INT_MAX;
     cli->format = cli->out_is_tty ? FA_CLI_TABLE : FA_CLI_JSON;
     cli->ns = ns && ns[0] ? ns : NULL;
 }

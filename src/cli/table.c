@@ -58,7 +58,7 @@ static size_t last_flexible(const struct fa_table *table, size_t count)
     return count - 1;
 }
 
-/* Fits the columns into the terminal (T2). Returns how many are left. */
+/* Fits the columns into the room (T2). Returns how many are left. */
 static size_t fit(const struct fa_table *table, int *widths, int room)
 {
     size_t count = table->column_count;
@@ -125,7 +125,7 @@ void fa_table_tell_hidden(struct fa_cli *cli)
         fa_cli_note(cli, "No room for %s; -o json shows all.", titles);
 }
 
-size_t fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max)
+void fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max)
 {
     size_t count = table->column_count, rows = table->cell_count / count, shown;
     struct fa_cell titles[COLUMN_COUNT_MAX] = {{0}};
@@ -142,15 +142,14 @@ size_t fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max
                 widths[c] = width;
         }
     }
-    shown = fit(table, widths, cli->width);
+    shown = fit(table, widths, cli->table_width);
     for (size_t c = 0; c < count; c++)
         titles[c] = (struct fa_cell){table->columns[c].title, FA_BOLD};
     print_row(cli, table, titles, widths, shown);
     for (size_t r = 0; r < rows; r++)
         print_row(cli, table, &table->cells[r * count], widths, shown);
-    for (size_t c = shown; c < count && cli->out_is_tty && row_max == 0; c++)
+    for (size_t c = shown; c < count && row_max == 0; c++)
         remember_hidden(cli, table->columns[c].title);
-    return shown;
 }
 
 void fa_table_finish(struct fa_table *table)

@@ -4,7 +4,8 @@
  *   T1  The first column is never cut: it holds the id or the name that the user wants to copy.
  *   T2  When the rows are too wide, the last flexible column is cut, to no less than says
  *       something; when that is not enough, the last column is left out, and so on.
- *   T3  What was left out on a terminal is told, once, at the end.
+ *   T3  What was left out is told, once, at the end.
+ *   T4  A pipe or a file has room for everything, unless COLUMNS says otherwise.
  */
 #ifndef FA_TABLE_H
 #define FA_TABLE_H
@@ -35,9 +36,8 @@ void fa_table_init(struct fa_table *table, const struct fa_column *columns, size
 /* The next cell, from left to right, row after row. NULL is shown as "-". */
 void fa_table_add(struct fa_table *table, enum fa_style style, const char *text);
 void fa_table_addf(struct fa_table *table, const char *format, ...) FA_PRINTF(2, 3);
-/* Prints the title line and the rows; and with row_max > 0 no more than so many. Returns how many
- * columns there was room for. */
-size_t fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max);
+/* Prints the title line and the rows; and with row_max > 0 no more than so many. */
+void fa_table_print(struct fa_table *table, struct fa_cli *cli, size_t row_max);
 /* T3, after the output. Of a table that is drawn again and again (row_max > 0) nothing is told. */
 void fa_table_tell_hidden(struct fa_cli *cli);
 void fa_table_finish(struct fa_table *table);
