@@ -45,8 +45,9 @@ struct fa_cli {
     bool in_is_tty, out_is_tty, err_is_tty;
     bool has_colour, has_err_colour; /* on stdout, on stderr */
     int width;                       /* columns */
-    int out_errno;                   /* why stdout took no more; 0: it did */
-    const char *hidden[16];          /* titles of columns that found no room (T3) */
+    int table_width;        /* of tables: no limit in a file or a pipe, unless COLUMNS says so */
+    int out_errno;          /* why stdout took no more; 0: it did */
+    const char *hidden[16]; /* titles of columns that found no room (T3) */
     size_t hidden_count;
 
     struct faina_options options; /* of the engine */
@@ -124,10 +125,11 @@ int fa_cli_fail(struct fa_cli *cli, const struct faina_error *err);
 int fa_cli_fail_for(struct fa_cli *cli, const char *id, const struct faina_error *err);
 /* A wrong use of the command line: the sentence and where to read more. Returns FA_EXIT_USAGE. */
 int fa_cli_usage(struct fa_cli *cli, const char *format, ...) FA_PRINTF(2, 3);
-/* Off a terminal: whether a line comes on stdin within a moment, and is y or yes. */
-bool fa_cli_hears_yes(struct fa_cli *cli);
-/* Asks "<question> [y/N]" on the terminal. True: yes. */
-bool fa_cli_ask(struct fa_cli *cli, const char *format, ...) FA_PRINTF(2, 3);
+/* Whether there is somebody to ask. */
+bool fa_cli_can_ask(const struct fa_cli *cli);
+/* Before what can't be undone: asks "<question> [y/N]", unless --yes was given. Where nobody can be
+ * asked, a yes on stdin is heard, too. Returns FA_EXIT_OK: go on; else the exit code. */
+FA_MUST_CHECK int fa_cli_confirm(struct fa_cli *cli, const char *question);
 /* A note on stderr, for people. */
 void fa_cli_note(struct fa_cli *cli, const char *format, ...) FA_PRINTF(2, 3);
 

@@ -44,24 +44,11 @@ static enum faina_code read_options(struct faina_options *out, struct faina_erro
     return fa_duration_parse(keep, "FAINA_EVENTS_KEEP", &out->events_keep_ms, err);
 }
 
-/* Verbs that begin with nothing, and are meant to. */
-static bool may_begin(const struct fa_verb *verb)
-{
-    static const char *const names[] = {
-        "submit",   "serve", "worker",       "db migrate",   "emit",       "workflow apply",
-        "cron set", "pause", "resource set", "token create", "team create"};
-
-    for (size_t i = 0; i < FA_COUNT(names); i++)
-        if (strcmp(verb->name, names[i]) == 0)
-            return true;
-    return false;
-}
-
 /* Opening a file makes it. Who looks into the wrong folder should see why it is empty. NULL: there
  * is nothing to tell. */
 static const char *file_to_tell_of(const struct fa_cli *cli, const char *url)
 {
-    const char *path = may_begin(cli->verb) ? NULL : fa_service_file(url);
+    const char *path = cli->verb->makes_store ? NULL : fa_service_file(url);
 
     return path && access(path, F_OK) != 0 && errno == ENOENT ? path : NULL;
 }

@@ -247,7 +247,6 @@ static int act_on_all(struct fa_cli *cli, const struct action *action)
 {
     unsigned statuses = 0;
     int64_t count = 0;
-    bool is_sure = fa_flag_is_given(cli, "yes");
     int code = fa_flag_statuses(cli, &statuses);
 
     if (code != FA_EXIT_OK)
@@ -261,21 +260,16 @@ static int act_on_all(struct fa_cli *cli, const struct action *action)
     code = fa_count_matches(cli, cli->ns, statuses, fa_flag(cli, "type"), &count);
     if (code != FA_EXIT_OK)
         return code;
-    if (!is_sure && !(cli->in_is_tty && cli->err_is_tty)) {
-        is_sure = fa_cli_hears_yes(cli);
-        if (!is_sure)
-            return fa_cli_usage(cli,
-                                "%s --all is about %s and asks first, and there is no terminal to "
-                                "ask on: add --yes to mean it",
-                                cli->verb->name, fa_text_plural(&cli->arena, count, "task"));
-    }
+    /* A script without --yes fails at once, and not on the day that it finds a task. */
+    if (count > 0 || !fa_cli_can_ask(cli))
+        code = fa_cli_confirm(cli, fa_arena_printf(&cli->arena, "%s %s?", action->verb,
+                                                   fa_text_plural(&cli->arena, count, "task")));
+    if (code != FA_EXIT_OK)
+        return code;
     if (count == 0) {
         print_counter(cli, action, 0, 0);
         return FA_EXIT_OK;
     }
-    if (!is_sure &&
-        !fa_cli_ask(cli, "%s %s?", action->verb, fa_text_plural(&cli->arena, count, "task")))
-        return FA_EXIT_FAILURE;
     return run_all(cli, action, statuses, count);
 }
 

@@ -303,13 +303,8 @@ static int confirm_purge(struct fa_cli *cli, const struct faina_purge *purge)
     code = describe_purge(cli, purge, &what);
     if (code != FA_EXIT_OK)
         return code;
-    if (!(cli->in_is_tty && cli->err_is_tty))
-        return fa_cli_usage(cli,
-                            "db purge would remove %s, for good, and asks first; there is no "
-                            "terminal to ask on: add --yes to mean it",
-                            what);
-    return fa_cli_ask(cli, "Remove %s for good, history and all?", what) ? FA_EXIT_OK
-                                                                         : FA_EXIT_FAILURE;
+    return fa_cli_confirm(
+        cli, fa_arena_printf(&cli->arena, "Remove %s, for good and with their history?", what));
 }
 
 int fa_verb_db_purge(struct fa_cli *cli)

@@ -212,17 +212,17 @@ int fa_cli_usage(struct fa_cli *cli, const char *format, ...)
     return FA_EXIT_USAGE;
 }
 
-bool fa_cli_hears_yes(struct fa_cli *cli)
+bool fa_cli_can_ask(const struct fa_cli *cli)
+{
+    return cli->in_is_tty && cli->err_is_tty;
+}
+
+static bool read_yes(void)
 {
     char *line = NULL;
     size_t size = 0;
     bool is_yes = false;
-    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
 
-    if (cli->in_is_tty) /* nobody would see what is waited for */
-        return false;
-    if (poll(&input, 1, YES_MS) <= 0) /* a pipe that nobody closes */
-        return false;
     if (getline(&line, &size, stdin) > 0) {
         line[strcspn(line, "\r\n")] = '\0';
         is_yes = strcasecmp(line, "y") == 0 || strcasecmp(line, "yes") == 0;
@@ -231,24 +231,31 @@ bool fa_cli_hears_yes(struct fa_cli *cli)
     return is_yes;
 }
 
-bool fa_cli_ask(struct fa_cli *cli, const char *format, ...)
+/* A yes that comes by a pipe, which may also be one that nobody closes. */
+static bool hears_yes(const struct fa_cli *cli)
 {
-    char *line = NULL;
-    size_t size = 0;
-    bool is_yes;
-    va_list args;
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
 
+    return !cli->in_is_tty && poll(&input, 1, YES_MS) > 0 && read_yes();
+}
+
+int fa_cli_confirm(struct fa_cli *cli, const char *question)
+{
+    if (fa_flag_is_given(cli, "yes"))
+        return FA_EXIT_OK;
+    if (!fa_cli_can_ask(cli))
+        return hears_yes(cli)
+                   ? FA_EXIT_OK
+                   : fa_cli_usage(cli,
+                                  "\"%s\" There is no terminal to ask on: add --yes to mean it",
+                                  question);
     fflush(stdout);
-    va_start(args, format);
-    vfprintf(stderr, format, args);
-    va_end(args);
-    fprintf(stderr, " [y/N] ");
+    fprintf(stderr, "%s [y/N] ", question);
     fflush(stderr);
-    is_yes = getline(&line, &size, stdin) > 0 && (line[0] == 'y' || line[0] == 'Y');
-    free(line);
-    if (!is_yes)
-        fa_cli_note(cli, "Nothing was changed.");
-    return is_yes;
+    if (read_yes())
+        return FA_EXIT_OK;
+    fa_cli_note(cli, "Nothing was changed.");
+    return FA_EXIT_FAILURE;
 }
 
 void fa_cli_note(struct fa_cli *cli, const char *format, ...)

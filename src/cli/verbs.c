@@ -268,7 +268,7 @@ const struct fa_verb fa_verbs[] = {
      "faina submit report @report.json --priority 10 --delay 5m --key report-2030-01\n"
      "faina submit train '{}' --resource gpu --max-attempts 2 --wait --timeout 1h\n"
      "faina submit mail.send --bulk mails.jsonl",
-     0, 2, fa_verb_submit, submit_flags},
+     0, 2, fa_verb_submit, submit_flags, .makes_store = true},
     {"get", FA_GROUP_LOOK, "ID", "show a task", NULL,
      "faina get " ID_EXAMPLE "\n"
      "faina get --type mail.send --key order-17", 0, 1, fa_verb_get, get_flags},
@@ -339,7 +339,7 @@ const struct fa_verb fa_verbs[] = {
      "faina worker --concurrency 8\n"
      "faina worker --types image.resize --service gpu=nvidia-smi\n"
      "faina worker --service ollama=tcp:localhost:11434",
-     0, 0, fa_verb_worker, worker_flags},
+     0, 0, fa_verb_worker, worker_flags, .makes_store = true},
 
     {"cancel", FA_GROUP_MANAGE, "ID... | --all", "cancel tasks and their subtasks",
      "With --all every task that has not ended and that --status and --type leave: it tells how "
@@ -355,21 +355,21 @@ const struct fa_verb fa_verbs[] = {
      "faina rm --all --status completed --purge", 0, -1, fa_verb_rm, rm_flags},
 
     {"pause", FA_GROUP_ADMIN, "TYPE", "hand out no more tasks of a type", NULL, NULL,
-     1, 1, fa_verb_pause, NULL},
+     1, 1, fa_verb_pause, NULL, .makes_store = true},
     {"resume", FA_GROUP_ADMIN, "TYPE", "hand out tasks of a type again", NULL, NULL,
      1, 1, fa_verb_resume, NULL},
     {"resource ls", FA_GROUP_ADMIN, "[NAME]", "list resources, their limits and holders", NULL,
      NULL, 0, 1, fa_verb_resource_ls, NULL},
     {"resource set", FA_GROUP_ADMIN, "NAME N", "limit how many tasks use a resource at once",
      "N is a number, or none for no limit.", "faina resource set gpu 2",
-     2, 2, fa_verb_resource_set, NULL},
+     2, 2, fa_verb_resource_set, NULL, .makes_store = true},
     {"resource rm", FA_GROUP_ADMIN, "NAME", "remove the limit of a resource", NULL, NULL,
      1, 1, fa_verb_resource_rm, NULL},
     {"team ls", FA_GROUP_ADMIN, "", "list teams", NULL, NULL, 0, 0, fa_verb_team_ls, NULL},
     {"team get", FA_GROUP_ADMIN, "ID", "show a team", NULL, NULL, 1, 1, fa_verb_team_get, NULL},
     {"team create", FA_GROUP_ADMIN, "NAME", "create a team and print its id", NULL,
      "faina team create billing --spec '{\"room\":12}'",
-     1, 1, fa_verb_team_create, team_create_flags},
+     1, 1, fa_verb_team_create, team_create_flags, .makes_store = true},
     {"team set", FA_GROUP_ADMIN, "ID", "change a team", "What isn't given stays as it is.", NULL,
      1, 1, fa_verb_team_set, team_set_flags},
     {"team rm", FA_GROUP_ADMIN, "ID", "remove a team; its tasks stay", NULL, NULL,
@@ -381,7 +381,7 @@ const struct fa_verb fa_verbs[] = {
      "seconds before them, or is @daily, @every 90s and the like. One that is there already is "
      "replaced as a whole. Each time makes one task, with the key cron:NAME:TIME.",
      "faina cron set report '0 3 * * MON-FRI' report.make '{\"days\":1}' --timezone Europe/Berlin",
-     3, 4, fa_verb_cron_set, cron_set_flags},
+     3, 4, fa_verb_cron_set, cron_set_flags, .makes_store = true},
     {"cron rm", FA_GROUP_ADMIN, "NAME", "remove a schedule; the tasks that it made stay", NULL,
      NULL, 1, 1, fa_verb_cron_rm, NULL},
     {"cron run", FA_GROUP_ADMIN, "NAME", "make the task of a schedule now, once",
@@ -400,7 +400,7 @@ const struct fa_verb fa_verbs[] = {
      "all in one transaction. Prints the ids of the tasks. A trigger that can't make its task is "
      "reported, and the others fire all the same; the exit code is 1 then.",
      "faina emit object.created '{\"mimeType\":\"audio/mpeg\",\"hash\":\"f00\"}' --id upload-17",
-     1, 2, fa_verb_emit, emit_flags},
+     1, 2, fa_verb_emit, emit_flags, .makes_store = true},
     {"workflow ls", FA_GROUP_ADMIN, "", "list workflows", NULL, NULL,
      0, 0, fa_verb_workflow_ls, NULL},
     {"workflow get", FA_GROUP_ADMIN, "NAME", "print the definition of a workflow, as JSON", NULL,
@@ -409,7 +409,7 @@ const struct fa_verb fa_verbs[] = {
      "FILE is YAML (.yaml, .yml) or JSON (.json). All mistakes of all files are reported, each "
      "with its line and column; then nothing changes. A definition that is there already, just "
      "like this, is left alone.",
-     "faina workflow apply content.yaml", 1, -1, fa_verb_workflow_apply, NULL},
+     "faina workflow apply content.yaml", 1, -1, fa_verb_workflow_apply, NULL, .makes_store = true},
     {"workflow rm", FA_GROUP_ADMIN, "NAME...", "remove workflows",
      "Tasks that they made stay. Joins under way are forgotten.", NULL,
      1, -1, fa_verb_workflow_rm, NULL},
@@ -438,7 +438,7 @@ const struct fa_verb fa_verbs[] = {
      "is for that namespace alone; several with commas between. As soon as there is one token, "
      "the server asks everybody for one.",
      "faina token create --scope read,submit --namespace shop --expires 30d",
-     0, 0, fa_verb_token_create, token_flags},
+     0, 0, fa_verb_token_create, token_flags, .makes_store = true},
     {"token ls", FA_GROUP_ADMIN, "", "list tokens", NULL, NULL, 0, 0, fa_verb_token_ls, NULL},
     {"token revoke", FA_GROUP_ADMIN, "ID...", "remove tokens",
      "A running server notices within seconds.", NULL, 1, -1, fa_verb_token_revoke, NULL},
@@ -452,7 +452,7 @@ const struct fa_verb fa_verbs[] = {
      "faina serve\n"
      "faina serve --url sqlite:/var/lib/faina/faina.db --listen 127.0.0.1:8080\n"
      "faina serve --listen 0.0.0.0:7070 --tls-cert cert.pem --tls-key key.pem",
-     0, 0, fa_verb_serve, serve_flags},
+     0, 0, fa_verb_serve, serve_flags, .makes_store = true},
     {"stats", FA_GROUP_OPERATE, "", "count tasks by status and type",
      "Those of the namespace; --namespace '*' counts all.", NULL, 0, 0, fa_verb_stats, NULL},
     {"db status", FA_GROUP_OPERATE, "", "show the store: version, size, migrations", NULL, NULL,
@@ -461,7 +461,7 @@ const struct fa_verb fa_verbs[] = {
      "Every other verb does the same when it opens the store; this one tells what was done. With "
      "--dry-run on PostgreSQL it prints the SQL, to be applied with psql.",
      "faina db migrate --dry-run --url postgres://faina@db.example.com/faina > schema.sql",
-     0, 0, fa_verb_db_migrate, migrate_flags},
+     0, 0, fa_verb_db_migrate, migrate_flags, .makes_store = true},
     {"db copy", FA_GROUP_OPERATE, "FROM TO", "copy a store into another one",
      "FROM and TO are URLs, sqlite:PATH or postgres://..., in any combination. All tasks are "
      "copied with their ids, events, keys, limits and times; workers are not. TO must be empty. A "

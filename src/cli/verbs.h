@@ -42,6 +42,7 @@ struct fa_verb {
     const struct fa_flag *flags; /* NULL: none of its own */
     const char *arg_choices;     /* possible first words, for completion; NULL: anything */
     bool is_raw;                 /* reads its own flags: everything after the verb is a word */
+    bool makes_store;            /* begins with nothing, and is meant to */
 };
 
 extern const struct fa_verb fa_verbs[];

@@ -100,8 +100,8 @@ def test_bulk_misuse(cli):
 def test_all_that_match(cli):
     text = lines(*({"type": "ab"[n % 2]} for n in range(2200)))
     cli("submit", "--bulk", stdin=text)
-    contains(cli("cancel", "--all", "--type", "a", code=2).err, "about 1,100 tasks")
-    contains(cli("retry", "--all", code=2).err, "about 0 tasks")
+    contains(cli("cancel", "--all", "--type", "a", code=2).err, "Cancel 1,100 tasks?")
+    contains(cli("retry", "--all", code=2).err, "Retry 0 tasks?")
     contains(cli("rm", "--all", "--status", "failed", code=2).err, "--yes")
     for line in ("", "\n", "n\n", "yesterday\n", "no\ny\n"):
         contains(cli("cancel", "--all", "--type", "b", stdin=line, code=2).err, "--yes")
