@@ -1,11 +1,12 @@
 /* look.c - reading: one task, its events, resources, teams and counts. */
 #include "sql/look.h"
 
-#include "sql/show.h"
+#include "base/json.h"
 #include "model/limits.h"
 #include "model/states.h"
 #include "sql/journal.h"
 #include "sql/ops.h"
+#include "sql/show.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -97,7 +98,34 @@ static void sink_event(void *ctx, size_t n, const struct fa_value *c)
     list->items[list->count++] = fa_look_event(c, list->arena);
 }
 
-size_t fa_look_own_events(const struct fa_row *row, struct faina_event out[FA_OWN_EVENTS_MAX])
+/* What was asked for, in short. */
+static const char *summary(const struct fa_row *row, struct fa_arena *arena)
+{
+    struct fa_json_writer writer;
+    const char *text;
+    struct fa_buf buf;
+
+    fa_buf_init(&buf, 8192);
+    fa_json_writer_init(&writer, &buf, 0);
+    fa_json_begin_object(&writer);
+    fa_json_key(&writer, "type");
+    fa_json_put_str(&writer, row->lane->type);
+    fa_json_key(&writer, "priority");
+    fa_json_put_int(&writer, -row->rank);
+    fa_json_key(&writer, "maxAttempts");
+    fa_json_put_int(&writer, row->max_attempts);
+    if (row->key) {
+        fa_json_key(&writer, "idempotencyKey");
+        fa_json_put_str(&writer, row->key);
+    }
+    fa_json_end_object(&writer);
+    text = fa_arena_strdup(arena, buf.ptr);
+    fa_buf_finish(&buf);
+    return text;
+}
+
+size_t fa_look_own_events(const struct fa_row *row, struct fa_arena *arena,
+                          struct faina_event out[FA_OWN_EVENTS_MAX])
 {
     enum faina_actor by = row->worker ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API;
     size_t n = 0;
@@ -107,7 +135,8 @@ size_t fa_look_own_events(const struct fa_row *row, struct faina_event out[FA_OW
                                     .status = row->flags & FA_FLAG_BORN_BLOCKED ? FAINA_BLOCKED
                                                                                 : FAINA_PENDING,
                                     .actor = FAINA_ACTOR_API,
-                                    .state = "Queued"};
+                                    .state = "Queued",
+                                    .detail = summary(row, arena)};
     if (row->flags & FA_FLAG_CLAIM_EVENT)
         out[n++] = (struct faina_event){.at_us = row->claimed_us,
                                         .what = "claimed",
@@ -147,7 +176,7 @@ static enum faina_code look_events(struct fa_source *source, struct fa_op *op)
                      sink_event, &list, &op->error);
     if (code != FAINA_OK)
         return code;
-    list.count += fa_look_own_events(&row, list.items + list.count);
+    list.count += fa_look_own_events(&row, op->arena, list.items + list.count);
     qsort(list.items, list.count, sizeof(*list.items), newest_first);
     op->events = fa_arena_zero(op->arena, 1, sizeof(*op->events));
     op->events->items = list.items;

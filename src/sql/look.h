@@ -26,7 +26,8 @@ enum faina_code fa_look_workers(struct fa_source *source, struct fa_op *op, int6
 
 /* The events that a task's own rows tell (unit.h, U5). Returns how many. */
 #define FA_OWN_EVENTS_MAX 4
-size_t fa_look_own_events(const struct fa_row *row, struct faina_event out[FA_OWN_EVENTS_MAX]);
+size_t fa_look_own_events(const struct fa_row *row, struct fa_arena *arena,
+                          struct faina_event out[FA_OWN_EVENTS_MAX]);
 /* A row of event_list or event_all. */
 struct faina_event fa_look_event(const struct fa_value *columns, struct fa_arena *arena);
 

@@ -112,7 +112,7 @@ static enum faina_code finish_item(struct gathering *g, size_t i, struct faina_e
     struct fa_old_task *old = &g->out->items[i];
     struct fa_row *row = &g->rows[i];
     struct faina_event own[FA_OWN_EVENTS_MAX];
-    size_t count = fa_look_own_events(row, own);
+    size_t count = fa_look_own_events(row, g->arena, own);
     enum faina_code code = fa_row_to_task(g->source, row, g->arena, false, false, &old->task, err);
 
     old->key = row->id.key;

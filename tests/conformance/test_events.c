@@ -28,6 +28,21 @@ static void test_events__whole_life(struct fa_t *t)
                   "completed completed WORKER w\n");
 }
 
+static void test_events__created_tells_what_was_asked_for(struct fa_t *t)
+{
+    const char *plain = fa_t_submit(t, .type = "mail");
+    const char *odd = fa_t_submit(t, .type = "mail", .priority = -3, .max_attempts = 2,
+                                  .idempotency_key = "a \"b\"");
+
+    CHECK_OK(t, fa_t_events(t, plain, 1));
+    CHECK_STR(t->op.events->items[0].detail,
+              "{\"type\":\"mail\",\"priority\":0,\"maxAttempts\":4}");
+    CHECK_OK(t, fa_t_claim(t, odd, "w"));
+    CHECK_OK(t, fa_t_events(t, odd, 2));
+    CHECK_STR(t->op.events->items[1].detail, "{\"type\":\"mail\",\"priority\":-3,\"maxAttempts\":2,"
+                                             "\"idempotencyKey\":\"a \\\"b\\\"\"}");
+}
+
 static void test_events__start_from_pending(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "x");
@@ -268,6 +283,7 @@ int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
         FA_T_CASE(test_events__whole_life),
+        FA_T_CASE(test_events__created_tells_what_was_asked_for),
         FA_T_CASE(test_events__start_from_pending),
         FA_T_CASE(test_events__claim_next_is_a_claim),
         FA_T_CASE(test_events__several_attempts),

@@ -223,6 +223,9 @@ static void test_schema__documented_columns(void **state)
                           cases[i].view) > 0 ||
                   strcmp(cases[i].view, "task_deps") == 0,
               "nothing in %s", cases[i].view);
+    CHECK_INT(fa_psql_int(conn, "SELECT count(*) FROM task_events WHERE what = 'created' AND "
+                                "detail->>'type' IS NULL"),
+              0);
     CHECK_INT(fa_psql_int(conn, "SELECT count(*) FROM pg_class WHERE relnamespace = "
                                 "'public'::regnamespace AND relowner = current_user::regrole AND "
                                 "relname IN ('task', 'ready', 'held', 'tasks')"),
