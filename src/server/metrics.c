@@ -137,11 +137,11 @@ void fa_metrics_count(void *ctx, const struct fa_facts *facts)
 
         counts = counts_after(metrics, counts, fact->kind.type);
         counts->finished[fact->status]++;
-        if (fact->wait_us < 0)
-            continue;
-        observe_us(&metrics->waits, fact->wait_us);
-        observe_us(&metrics->runs, fact->run_us);
     }
+    for (size_t i = 0; i < facts->wait_count; i++)
+        observe_us(&metrics->waits, facts->waits_us[i]);
+    for (size_t i = 0; i < facts->run_count; i++)
+        observe_us(&metrics->runs, facts->runs_us[i]);
     pthread_mutex_unlock(&metrics->mutex);
 }
 
@@ -249,11 +249,11 @@ void fa_metrics_write(struct fa_metrics *metrics, struct fa_buf *out,
 {
     write_types(metrics, out);
     head(out, "faina_task_wait_seconds", "histogram",
-         "From submit to the last claim, of tasks that have ended.");
+         "How long a task was due and in line before an attempt began.");
     put_histogram(out, &metrics->waits, time_bounds, FA_COUNT(time_bounds),
                   "faina_task_wait_seconds", "");
     head(out, "faina_task_run_seconds", "histogram",
-         "From the claim of the last attempt to its end.");
+         "How long an attempt took, from its start, or else its claim.");
     put_histogram(out, &metrics->runs, time_bounds, FA_COUNT(time_bounds), "faina_task_run_seconds",
                   "");
     head(out, "faina_leases_expired_total", "counter", "Leases that ran out.");

@@ -401,9 +401,12 @@ struct fa_facts {
     const struct fa_fact {
         struct fa_kind kind;
         enum faina_status status;
-        int64_t wait_us, run_us; /* from submit to the last claim, and from there; -1: no claim */
     } * ended;
     size_t ended_count;
+    const int64_t *waits_us; /* of each attempt that began: since the task could be claimed */
+    size_t wait_count;
+    const int64_t *runs_us; /* of each that is over: since it was started, or else claimed */
+    size_t run_count;
     size_t leases_lost;
     const struct faina_emit_failure *unmade; /* tasks of workflows that could not be made when a
                                                 task ended or a join's time was over */

@@ -13,12 +13,7 @@ static size_t gather_ends(struct fa_unit *unit, struct fa_fact *facts)
         if (row == NULL || row->is_counted || !fa_status_is_ended(row->status))
             continue; /* noted twice, or put back in line by the same transaction */
         row->is_counted = true;
-        facts[count++] = (struct fa_fact){
-            .kind = {row->lane->ns, row->lane->type},
-            .status = row->status,
-            .wait_us = row->claimed_us != 0 ? row->claimed_us - fa_id_key_us(row->id.key) : -1,
-            .run_us = row->claimed_us != 0 ? row->completed_us - row->claimed_us : -1,
-        };
+        facts[count++] = (struct fa_fact){{row->lane->ns, row->lane->type}, row->status};
     }
     return count;
 }
@@ -26,14 +21,20 @@ static size_t gather_ends(struct fa_unit *unit, struct fa_fact *facts)
 void fa_facts_tell(struct fa_waiters *waiters, struct fa_unit *unit)
 {
     struct fa_facts facts = {.submitted_count = unit->added_count,
+                             .waits_us = unit->waits.us,
+                             .wait_count = unit->waits.count,
+                             .runs_us = unit->runs.us,
+                             .run_count = unit->runs.count,
                              .leases_lost = unit->lost_count,
                              .unmade = unit->unmade,
                              .unmade_count = unit->unmade_count};
     struct fa_kind *submitted;
     struct fa_fact *ended;
 
-    if (!fa_waiters_has_counters(waiters) ||
-        unit->added_count + unit->ended_count + unit->lost_count + unit->unmade_count == 0)
+    if (!fa_waiters_has_counters(waiters) || unit->added_count + unit->ended_count +
+                                                     unit->waits.count + unit->runs.count +
+                                                     unit->lost_count + unit->unmade_count ==
+                                                 0)
         return;
     submitted = fa_arena_take(&unit->arena, (unit->added_count + 1) * sizeof(*submitted));
     ended = fa_arena_take(&unit->arena, (unit->ended_count + 1) * sizeof(*ended));

@@ -60,6 +60,7 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->happened_count = unit->happened_size = 0;
     unit->link_count = 0;
     unit->ended_count = unit->told_count = 0;
+    unit->waits.count = unit->runs.count = 0;
     unit->added = NULL;
     unit->added_count = unit->added_size = unit->lost_count = 0;
     unit->unmade = NULL;
@@ -89,6 +90,8 @@ void fa_unit_finish(struct fa_unit *unit)
     free(unit->links);
     free(unit->keys);
     free(unit->ended);
+    free(unit->waits.us);
+    free(unit->runs.us);
 }
 
 const char *fa_unit_text(struct fa_unit *unit, const char *text)
@@ -575,6 +578,15 @@ static void note_end(struct fa_unit *unit, const struct fa_row *row)
     unit->ended[unit->ended_count++] = row->id;
 }
 
+static void add_span(struct fa_spans *spans, int64_t us)
+{
+    if (spans->count == spans->size) {
+        spans->size = spans->size ? spans->size * 2 : 64;
+        spans->us = fa_realloc(spans->us, spans->size * sizeof(*spans->us));
+    }
+    spans->us[spans->count++] = us > 0 ? us : 0;
+}
+
 static void take_lease(struct fa_unit *unit, struct fa_row *row, const struct fa_change *change,
                        int64_t now)
 {
@@ -659,6 +671,7 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
 {
     const struct fa_rule *rule = fa_rule_find(row->status, change->trigger);
     enum faina_status old = row->status;
+    int64_t ready_us = row->due_us > row->updated_us ? row->due_us : row->updated_us;
     unsigned effects;
     int64_t now;
 
@@ -682,10 +695,14 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
         row->started_us = now;
         row->flags |= FA_FLAG_START_EVENT;
     }
-    if (!fa_status_uses(old) && fa_status_uses(row->status))
+    if (!fa_status_uses(old) && fa_status_uses(row->status)) {
         take_permits(unit, row);
-    else if (fa_status_uses(old) && !fa_status_uses(row->status))
+        add_span(&unit->waits, now - ready_us);
+    } else if (fa_status_uses(old) && !fa_status_uses(row->status)) {
         give_permits(unit, row);
+        if (!(effects & FA_UNCOUNT))
+            add_span(&unit->runs, now - (row->started_us ? row->started_us : row->claimed_us));
+    }
     end_or_reopen(unit, row, effects, change->actor, now);
     if (row->status == FAINA_PENDING || row->status == FAINA_BLOCKED)
         step_back(unit, row, effects);

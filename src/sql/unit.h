@@ -41,6 +41,12 @@ struct fa_unit_happened {
     int64_t at_us;
 };
 
+/* How long each of some things took. */
+struct fa_spans {
+    int64_t *us;
+    size_t count, size;
+};
+
 struct fa_unit {
     struct fa_source source;
     struct fa_arena arena;
@@ -61,6 +67,7 @@ struct fa_unit {
     size_t told_count;     /* how many of them the workflows know of */
     struct fa_row **added; /* tasks that were made; in the arena */
     size_t added_count, added_size;
+    struct fa_spans waits, runs;       /* of attempts that began, and that are over (facts.h) */
     size_t lost_count;                 /* leases that ran out */
     struct faina_emit_failure *unmade; /* tasks that ends were to make, and couldn't */
     size_t unmade_count, unmade_size;

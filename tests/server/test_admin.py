@@ -242,6 +242,25 @@ def test_metrics(place):
     check_exposition(text)
 
 
+def test_each_attempt_waits_and_runs_for_itself(place):
+    server = place.serve()
+    began = time.monotonic()
+    server.submit("later", delay="2s")
+    task = server.claim(types=["later"], waitSeconds=60)[0]["id"]
+    took = time.monotonic() - began
+    waited = server.metric("faina_task_wait_seconds_sum")
+    is_true(waited < took - 1.99, waited, took) # since it was due
+    equal(server.metric("faina_task_run_seconds_count"), 0)
+    server.act(task, "fail", workerId="w", error="again")
+    server.claim(types=["later"], waitSeconds=60)
+    server.act(task, "release", workerId="w") # no attempt
+    server.claim(types=["later"], waitSeconds=60)
+    server.act(task, "complete", workerId="w")
+    equal(server.metric("faina_task_wait_seconds_count"), 3)
+    equal(server.metric("faina_task_run_seconds_count"), 2)
+    is_true(server.metric("faina_task_run_seconds_sum") < time.monotonic() - began)
+
+
 def check_exposition(text):
     """The text format of Prometheus: each sample after its TYPE, buckets that only grow."""
     types, last, seen = {}, {}, set()
