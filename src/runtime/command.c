@@ -569,6 +569,7 @@ struct fa_handler *fa_command_create(struct fa_loop *loop, struct fa_spawner *sp
         .type = fa_arena_strdup(&command->arena, config->type),
         .timeout_ms = config->settings->timeout_ms,
         .concurrency = config->settings->concurrency,
+        .needs_completed = !config->settings->takes_bad_ends,
         .wish = fa_settings_wish(&command->arena, config->settings),
     };
     return &command->handler;

@@ -39,6 +39,7 @@ struct fa_handler {
     char *type;
     int64_t timeout_ms;       /* of an attempt; 0: none */
     int concurrency;          /* how many at once in this pool; 0: as many as there are slots */
+    bool needs_completed;     /* fails unseen when a dependency of the task ended badly */
     struct faina_submit wish; /* max_attempts, retry and resources: see AMEND in service.h */
 
     /* The pool's, under its mutex. */

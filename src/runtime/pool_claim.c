@@ -170,6 +170,17 @@ static enum faina_code read_children(struct fa_pool *pool, const char *id, struc
     return code;
 }
 
+static struct fa_outcome fail_by_dependency(struct fa_job *job)
+{
+    const struct faina_task *task = job->task;
+
+    return fa_outcome_fail(
+        &job->arena, "dependency", true, "%s ended badly",
+        task->depends_on_count == 1
+            ? fa_arena_printf(&job->arena, "its dependency %s", task->depends_on[0])
+            : "a dependency");
+}
+
 /* A job that goes on after its subtasks needs them. False: it has ended with *outcome. */
 static bool prepare(struct fa_pool *pool, struct fa_job *job, struct fa_outcome *outcome)
 {
@@ -180,7 +191,11 @@ static bool prepare(struct fa_pool *pool, struct fa_job *job, struct fa_outcome 
     fa_error_clear(&err);
     fa_buf_init(&buf, CHILDREN_SIZE_MAX);
     code = read_children(pool, job->task->id, &buf, &err);
-    if (code == FAINA_OK && !buf.overflow)
+    if (code == FAINA_OK && job->handler->needs_completed &&
+        job->task->phase == FAINA_PHASE_ERROR && job->task->depends_on_count > 0 &&
+        strcmp(buf.ptr, "[]") == 0)
+        *outcome = fail_by_dependency(job);
+    else if (code == FAINA_OK && !buf.overflow)
         job->subtasks = fa_arena_copy(&job->arena, buf.ptr, buf.len);
     else if (code == FAINA_OK)
         *outcome = fa_outcome_fail(&job->arena, "subtasks", true,

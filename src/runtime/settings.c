@@ -226,6 +226,18 @@ static enum faina_code read_concurrency(struct reader *r, const char *name, stru
     return code;
 }
 
+static enum faina_code read_dependencies(struct reader *r, const char *name, struct fa_json value,
+                                         void *place)
+{
+    const char *text = value.type == FA_JSON_STRING ? fa_json_text(value, r->arena) : "";
+    bool is_ended = strcmp(text, "ended") == 0;
+
+    if (!is_ended && strcmp(text, "completed") != 0)
+        return refuse(r, name, "\"completed\" or \"ended\"");
+    *(bool *)place = is_ended;
+    return FAINA_OK;
+}
+
 static const struct {
     const char *name;
     read_fn *read;
@@ -239,6 +251,7 @@ static const struct {
     {"resources", read_as_task, 0},
     {"limits", read_limits, offsetof(struct fa_settings, limits)},
     {"env", read_env, 0},
+    {"dependencies", read_dependencies, offsetof(struct fa_settings, takes_bad_ends)},
 };
 
 static enum faina_code read_member(struct reader *r, const char *key, struct fa_json value)

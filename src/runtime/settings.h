@@ -4,7 +4,7 @@
  *     {"timeout":"5m", "concurrency":2, "maxAttempts":3, "resources":["gpu"],
  *      "retry":{"base":"1s","factor":2,"max":"1h"},
  *      "limits":{"memory":"512MiB","cpu":"60s","files":256,"fileSize":"1GiB","processes":64},
- *      "env":{"LANG":"C.UTF-8"}}
+ *      "env":{"LANG":"C.UTF-8"}, "dependencies":"completed"}
  *
  * Unknown members are refused by name, and a mistake in the file is told with line and column.
  */
@@ -25,6 +25,7 @@ struct fa_settings {
     struct fa_limits limits;
     const char *const *env; /* NAME=value */
     size_t env_count;
+    bool takes_bad_ends; /* "dependencies":"ended": it runs when a dependency ended badly, too */
 };
 
 /* What the settings say about tasks of the type, as a submit; copied into `arena`. */

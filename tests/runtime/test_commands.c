@@ -367,6 +367,32 @@ static void test_commands__a_bad_subtask_calls_for_error(struct fa_t *t)
     world_close(&w);
 }
 
+/* A command has no entry for errors that could be left out, as a C handler has. */
+static void test_commands__a_bad_dependency_fails_the_task(struct fa_t *t)
+{
+    const char *first, *deaf, *keen;
+    struct faina_task *task;
+    struct world w;
+
+    world_open(&w, t);
+    world_script(&w, "bad", "exit 64");
+    world_script(&w, "deaf", "echo '\"ran\"'");
+    world_script(&w, "keen", "echo '\"'$FAINA_PHASE'\"'");
+    world_file(&w, "keen.json", "{\"dependencies\":\"ended\"}", 0644);
+    first = fa_t_submit(t, .type = "bad");
+    deaf = fa_t_submit(t, .type = "deaf", .depends_on = (const char *[]){first},
+                       .depends_on_count = 1);
+    keen = fa_t_submit(t, .type = "keen", .depends_on = (const char *[]){first},
+                       .depends_on_count = 1);
+    world_start(&w);
+    task = world_await(&w, deaf, FAINA_FAILED);
+    CHECK_HAS(task->error, fa_arena_printf(&t->arena, "its dependency %s ended badly", first));
+    CHECK_HAS(task->error, "\"kind\":\"dependency\"");
+    CHECK_INT(task->attempts, 1);
+    CHECK_STR(world_await(&w, keen, FAINA_COMPLETED)->output, "\"error\"");
+    world_close(&w);
+}
+
 /* Who doesn't mind the phase asks for the same subtask each time it is run: it is stopped, and the
  * task says why. */
 static void test_commands__the_same_subtasks_again_are_a_failure(struct fa_t *t)
@@ -745,6 +771,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_commands__rubbish_on_descriptor_3),
         FA_T_CASE(test_commands__subtasks_and_resume),
         FA_T_CASE(test_commands__a_bad_subtask_calls_for_error),
+        FA_T_CASE(test_commands__a_bad_dependency_fails_the_task),
         FA_T_CASE(test_commands__the_same_subtasks_again_are_a_failure),
         FA_T_CASE(test_commands__a_resource_asked_for_while_it_runs),
         FA_T_CASE(test_commands__background),

@@ -13,7 +13,8 @@ static void test_settings__all_of_them(void **state)
         "{\"timeout\":\"5m\",\"concurrency\":2,\"maxAttempts\":3,\"resources\":[\"gpu\",\"disk\"],"
         "\"retry\":{\"base\":\"1s\",\"factor\":3,\"max\":\"1h\"},"
         "\"limits\":{\"memory\":\"512MiB\",\"cpu\":\"60s\",\"files\":256,\"fileSize\":1000,"
-        "\"processes\":64},\"env\":{\"A\":\"1\",\"B\":\"x y\"}}";
+        "\"processes\":64},\"env\":{\"A\":\"1\",\"B\":\"x y\"},"
+        "\"dependencies\":\"ended\"}";
     struct fa_arena arena = {0};
     struct fa_settings got;
     struct faina_submit wish;
@@ -32,6 +33,7 @@ static void test_settings__all_of_them(void **state)
     assert_int_equal(got.limits.processes, 64);
     assert_int_equal(got.env_count, 2);
     assert_string_equal(got.env[1], "B=x y");
+    assert_true(got.takes_bad_ends);
     wish = fa_settings_wish(&arena, &got);
     assert_int_equal(wish.resource_count, 2);
     assert_string_equal(wish.resources[0], "gpu");
@@ -52,6 +54,7 @@ static void test_settings__unset(void **state)
         assert_int_equal(got.timeout_ms, 0);
         assert_int_equal(got.max_attempts, 0);
         assert_int_equal(got.env_count, 0);
+        assert_false(got.takes_bad_ends);
         fa_arena_finish(&arena);
     }
 }
@@ -81,6 +84,8 @@ static void test_settings__mistakes(void **state)
         {"{\"env\":{\"A B\":\"1\"}}", "env must be names"},
         {"{\"env\":{\"\":\"1\"}}", "env must be names"},
         {"{\"env\":{\"A\":1}}", "values are strings"},
+        {"{\"dependencies\":\"any\"}", "dependencies must be \"completed\" or \"ended\""},
+        {"{\"dependencies\":1}", "dependencies must be"},
     };
 
     (void)state;
