@@ -376,10 +376,13 @@ FAINA_API enum faina_code faina_fail(struct faina *engine, const char *id,
                                      struct faina_task **out, struct faina_error *err);
 
 /* Stores subtasks and blocks a running task until they have ended, in one transaction. A child
- * with the same name (or, unnamed, the same place in the list) as an earlier one is that one: kept
- * when it lives or completed, queued again when it ended badly. Children get the parent's
- * namespace. With fail_fast the parent goes on as soon as one ends badly. When it goes on and
- * blocks again, one must be new or alive, of those named or not: otherwise INVALID_REQUEST. */
+ * with the same name (or, unnamed, the same place among all that the attempt asks for) as one of an
+ * earlier attempt is that one: kept when it lives or completed, queued again when it ended badly.
+ * Children get the parent's namespace. With fail_fast the parent goes on as soon as one ends badly.
+ *
+ * When it goes on and blocks again, unnamed ones are new, unless the list repeats what the attempt
+ * has asked for: type by type and input by input from its first one on, or the last ones. One must
+ * be new or alive then: otherwise INVALID_REQUEST, as for two of one name that differ. */
 FAINA_API enum faina_code faina_block(struct faina *engine, const char *id,
                                       const struct faina_by *by,
                                       const struct faina_submit *subtasks, size_t count,

@@ -12,6 +12,7 @@
 #include "service/crons.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 /* Text that isn't an id can't be any task's, so the answer is "not found" and not "invalid": a
  * caller has one case less to tell apart. */
@@ -65,6 +66,52 @@ static enum faina_code check_optional(const char *text, size_t max, const char *
     return text ? fa_check_name(text, max, field, FAINA_INVALID_REQUEST, err) : FAINA_OK;
 }
 
+static int by_name(const void *a, const void *b)
+{
+    const struct faina_submit *x = *(const struct faina_submit *const *)a;
+    const struct faina_submit *y = *(const struct faina_submit *const *)b;
+    int order = strcmp(x->name, y->name);
+
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+static bool is_same_text(const char *a, const char *b, const char *missing)
+{
+    return strcmp(a ? a : missing, b ? b : missing) == 0;
+}
+
+static bool is_same_work(const struct faina_submit *a, const struct faina_submit *b)
+{
+    return is_same_text(a->type, b->type, "default") &&
+           (is_same_text(a->input, b->input, "null") ||
+            fa_json_same(fa_str(a->input ? a->input : "null"),
+                         fa_str(b->input ? b->input : "null")));
+}
+
+/* A name means one subtask: of two that differ, one would never be done. */
+static enum faina_code check_names(const struct faina_submit *subtasks, size_t count,
+                                   struct faina_error *err)
+{
+    const struct faina_submit **named = fa_alloc_zero(count, sizeof(*named));
+    enum faina_code code = FAINA_OK;
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++)
+        if (subtasks[i].name)
+            named[n++] = &subtasks[i];
+    qsort(named, n, sizeof(*named), by_name);
+    for (size_t i = 1; i < n && code == FAINA_OK; i++)
+        if (strcmp(named[i - 1]->name, named[i]->name) == 0 &&
+            !is_same_work(named[i - 1], named[i]))
+            code = fa_error_field(err, FAINA_INVALID_REQUEST, "subtasks",
+                                  "subtasks %zu and %zu are both called \"%.255s\": a name tells a "
+                                  "subtask from the others; leave it out, or give each its own",
+                                  (size_t)(named[i - 1] - subtasks) + 1,
+                                  (size_t)(named[i] - subtasks) + 1, named[i]->name);
+    free(named);
+    return code;
+}
+
 static enum faina_code check_block(size_t input_max, const struct fa_op *op,
                                    struct faina_error *err)
 {
@@ -90,7 +137,7 @@ static enum faina_code check_block(size_t input_max, const struct fa_op *op,
         }
         return code;
     }
-    return FAINA_OK;
+    return check_names(op->block.subtasks, op->block.count, err);
 }
 
 static enum faina_code check_background(const struct fa_op *op, struct faina_error *err)

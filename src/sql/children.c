@@ -86,7 +86,7 @@ enum faina_code fa_children_open(struct fa_unit *unit, struct fa_row *parent, si
 }
 
 enum faina_code fa_children_expect(struct fa_children *children, const char *const *names,
-                                   size_t count, struct faina_error *err)
+                                   size_t count, bool payload, struct faina_error *err)
 {
     struct fa_unit *unit = children->unit;
     struct fa_keys keys = {.arena = &unit->arena};
@@ -102,11 +102,13 @@ enum faina_code fa_children_expect(struct fa_children *children, const char *con
             fa_keys_sink(&keys, 0, &key);
         }
     }
-    return fa_unit_prefetch(unit, keys.keys, keys.count, (struct fa_rows_wish){.whole = true}, err);
+    return fa_unit_prefetch(unit, keys.keys, keys.count,
+                            (struct fa_rows_wish){.whole = true, .payload = payload}, err);
 }
 
-enum faina_code fa_children_find(struct fa_children *children, const char *name,
-                                 struct fa_row **out, bool *is_taken, struct faina_error *err)
+/* *is_taken: one of this name is about to be made. */
+static enum faina_code look(struct fa_children *children, const char *name, struct fa_row **out,
+                            bool *is_taken, struct faina_error *err)
 {
     size_t at = place_of(children, name);
 
@@ -122,6 +124,23 @@ enum faina_code fa_children_find(struct fa_children *children, const char *name,
         if (code != FAINA_TASK_NOT_FOUND) /* else it is deleted */
             return code;
     }
-    put(children, name, 0);
     return FAINA_OK;
+}
+
+enum faina_code fa_children_look(struct fa_children *children, const char *name,
+                                 struct fa_row **out, struct faina_error *err)
+{
+    bool is_taken;
+
+    return look(children, name, out, &is_taken, err);
+}
+
+enum faina_code fa_children_find(struct fa_children *children, const char *name,
+                                 struct fa_row **out, bool *is_taken, struct faina_error *err)
+{
+    enum faina_code code = look(children, name, out, is_taken, err);
+
+    if (code == FAINA_OK && *out == NULL && !*is_taken)
+        put(children, name, 0);
+    return code;
 }

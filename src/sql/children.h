@@ -1,8 +1,8 @@
 /*
  * children.h - which subtasks a parent has, by name.
  *
- * A subtask is told from its siblings by its name, or by its place in the list that made it. Their
- * rows tell that already, so no key is stored for it: a parent that blocks for the first time has
+ * A subtask is told from its siblings by its name, or by its place among all that its parent's attempt
+ * asks for. Their rows tell that already, so no key is stored for it: a parent that blocks for the first time has
  * nothing to look up, and one that blocks again reads the names of all it has, which it has to go
  * through anyway. Only who holds the parent can block it, so nobody makes the same one meanwhile.
  *
@@ -26,10 +26,13 @@ struct fa_children {
 FA_MUST_CHECK enum faina_code fa_children_open(struct fa_unit *unit, struct fa_row *parent,
                                                size_t more, struct fa_children *out,
                                                struct faina_error *err);
-/* Where it saves round trips: these are about to be asked for. */
+/* Where it saves round trips: these are about to be asked for, and maybe their payloads. */
 FA_MUST_CHECK enum faina_code fa_children_expect(struct fa_children *children,
                                                  const char *const *names, size_t count,
-                                                 struct faina_error *err);
+                                                 bool payload, struct faina_error *err);
+/* The subtask of this name; *out is NULL when there is none that is not deleted. */
+FA_MUST_CHECK enum faina_code fa_children_look(struct fa_children *children, const char *name,
+                                               struct fa_row **out, struct faina_error *err);
 /*
  * Finds the subtask of this name. *out is NULL when there is none: the name is taken from then on,
  * and the next one who asks for it is told so by *is_taken. The name must live as long as the unit.

@@ -441,66 +441,170 @@ static enum faina_code await_children(struct fa_unit *unit, struct fa_row *paren
     return FAINA_OK;
 }
 
-/* What tells each of the subtasks from the others of its parent. */
-static const char **child_names(struct fa_unit *unit, const struct fa_op *op)
+/* A list of subtasks that a task is to wait for. */
+struct asking {
+    struct fa_unit *unit;
+    struct fa_op *op;
+    struct fa_row *parent;
+    struct fa_children children;
+    const char **names; /* what tells each of them from the others of the parent */
+    size_t asked;       /* how many the attempt has asked for before */
+    bool is_same;       /* it has asked for these before */
+    struct fa_plan *plans;
+    size_t made; /* how many are new */
+};
+
+/* Without a name it is the place, and the list begins at `first`. */
+static void name_children(struct asking *asking, size_t first)
 {
-    const char **names = fa_arena_take(&unit->arena, (op->block.count + 1) * sizeof(char *));
+    const struct fa_op *op = asking->op;
 
     for (size_t i = 0; i < op->block.count; i++) {
         const char *name = op->block.subtasks[i].name;
 
-        names[i] = name ? name : fa_arena_printf(&unit->arena, "#%zu", i);
+        asking->names[i] = name ? name : fa_arena_printf(&asking->unit->arena, "#%zu", first + i);
     }
-    return names;
 }
 
-/* Plans every subtask; nothing has changed when one is refused. *made: how many are new. */
-static enum faina_code plan_children(struct fa_unit *unit, struct fa_op *op, struct fa_row *parent,
-                                     struct fa_plan **out, size_t *made)
+/* Whether the subtask at its place is the one that is asked for: the same type and input. */
+static enum faina_code is_like(struct asking *asking, size_t i, bool *out)
 {
-    size_t count = op->block.count;
-    struct fa_plan *plans = fa_arena_take(&unit->arena, (count + 1) * sizeof(*plans));
-    const char **names = child_names(unit, op);
-    struct fa_children children;
-    enum faina_code code = fa_children_open(unit, parent, count, &children, &op->error);
+    const struct faina_submit *submit = &asking->op->block.subtasks[i];
+    struct faina_error *err = &asking->op->error;
+    struct fa_row *row = NULL;
+    enum faina_code code = fa_children_look(&asking->children, asking->names[i], &row, err);
 
-    *made = 0;
-    if (code == FAINA_OK)
-        code = fa_children_expect(&children, names, count, &op->error);
-    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
-        code =
-            fa_plan_make(unit, &op->block.subtasks[i], &children, names[i], &plans[i], &op->error);
-        *made += plans[i].existing == NULL && !plans[i].is_twin;
-    }
-    if (code == FAINA_OK && children.stored + *made > FA_CHILDREN_MAX)
-        code = fa_error_field(&op->error, FAINA_INVALID_TASK, "subtasks",
-                              "a task can have %d subtasks; this would make %zu", FA_CHILDREN_MAX,
-                              children.stored + *made);
-    if (code == FAINA_OK && children.stored + *made == 0)
-        code = fa_error_field(&op->error, FAINA_INVALID_REQUEST, "subtasks",
-                              "a task is blocked by at least one subtask");
-    *out = plans;
+    *out = false;
+    if (code != FAINA_OK || row == NULL ||
+        strcmp(row->lane->type, submit->type ? submit->type : "default") != 0)
+        return code;
+    code = fa_row_load_payload(&asking->unit->source, row, &asking->unit->arena, err);
+    *out = code == FAINA_OK && fa_json_same(fa_str(row->input ? row->input : "null"),
+                                            fa_str(submit->input ? submit->input : "null"));
     return code;
+}
+
+/* Whether those of the list without a name, as far as the attempt has come, are what it has asked
+ * for at these places. */
+static enum faina_code begins_at(struct asking *asking, size_t first, bool *out)
+{
+    struct fa_op *op = asking->op;
+    enum faina_code code = FAINA_OK;
+    size_t alike = 0;
+    bool is_alike = true;
+
+    name_children(asking, first);
+    for (size_t i = 0; code == FAINA_OK && is_alike && i < op->block.count; i++) {
+        if (op->block.subtasks[i].name || first + i >= asking->asked)
+            continue;
+        if (alike == 1) /* so the others may be, too */
+            code = fa_children_expect(&asking->children, asking->names, op->block.count, true,
+                                      &op->error);
+        if (code == FAINA_OK)
+            code = is_like(asking, i, &is_alike);
+        alike += is_alike;
+    }
+    *out = is_alike && alike > 0;
+    return code;
+}
+
+/*
+ * A list without names begins where the attempt's last one ended, so what it asks for in a later
+ * phase is new. A handler may also ask again for all that it has asked for and some more, or for
+ * the last ones once more: those are the ones that there are.
+ */
+static enum faina_code place_children(struct asking *asking)
+{
+    size_t count = asking->op->block.count;
+    enum faina_code code = FAINA_OK;
+
+    if (asking->asked > 0)
+        code = begins_at(asking, 0, &asking->is_same);
+    if (code == FAINA_OK && !asking->is_same && asking->asked > count)
+        code = begins_at(asking, asking->asked - count, &asking->is_same);
+    if (code == FAINA_OK && !asking->is_same)
+        name_children(asking, asking->asked);
+    return code;
+}
+
+static enum faina_code check_count(const struct asking *asking)
+{
+    size_t count = asking->children.stored + asking->made;
+
+    if (count > FA_CHILDREN_MAX)
+        return fa_error_field(&asking->op->error, FAINA_INVALID_TASK, "subtasks",
+                              "a task can have %d subtasks; this would make %zu", FA_CHILDREN_MAX,
+                              count);
+    if (count == 0)
+        return fa_error_field(&asking->op->error, FAINA_INVALID_REQUEST, "subtasks",
+                              "a task is blocked by at least one subtask");
+    return FAINA_OK;
+}
+
+/* Plans every subtask; nothing has changed when one is refused. */
+static enum faina_code plan_children(struct asking *asking)
+{
+    struct fa_unit *unit = asking->unit;
+    struct fa_op *op = asking->op;
+    size_t count = op->block.count;
+    enum faina_code code =
+        fa_children_open(unit, asking->parent, count, &asking->children, &op->error);
+
+    asking->names = fa_arena_take(&unit->arena, (count + 1) * sizeof(char *));
+    asking->plans = fa_arena_take(&unit->arena, (count + 1) * sizeof(*asking->plans));
+    if (asking->parent->flags & FA_FLAG_NOT_COUNTED)
+        asking->asked = (size_t)(asking->parent->flags & FA_ASKED_MASK) >> FA_ASKED_SHIFT;
+    if (code == FAINA_OK)
+        code = place_children(asking);
+    if (code == FAINA_OK)
+        code = fa_children_expect(&asking->children, asking->names, count, false, &op->error);
+    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
+        struct fa_plan *plan = &asking->plans[i];
+
+        code = fa_plan_make(unit, &op->block.subtasks[i], &asking->children, asking->names[i], plan,
+                            &op->error);
+        asking->made += plan->existing == NULL && !plan->is_twin;
+    }
+    return code == FAINA_OK ? check_count(asking) : code;
 }
 
 /* A task that goes on after its subtasks must ask for a new one, or one must live: otherwise the
  * block would be over at once, and a handler that doesn't mind its phase would go round for ever.
- * A new attempt may name what has ended: that is how it finds its subtasks. */
-static enum faina_code check_goes_further(struct fa_unit *unit, struct fa_op *op,
-                                          struct fa_row *parent, size_t made)
+ * A new attempt may ask for what has ended, once: that is how it finds its subtasks. */
+static enum faina_code check_goes_further(struct asking *asking)
 {
+    struct fa_op *op = asking->op;
+    bool is_first_time =
+        !asking->is_same && asking->asked + op->block.count <= asking->children.stored;
     struct fa_row **living = NULL;
     size_t count = 0;
     enum faina_code code;
 
-    if (made > 0 || !(parent->flags & FA_FLAG_NOT_COUNTED))
+    if (asking->made > 0 || is_first_time || !(asking->parent->flags & FA_FLAG_NOT_COUNTED))
         return FAINA_OK;
-    code = fa_children_of(unit, parent, FA_SQL_CHILD_LIVE, &living, &count, &op->error);
+    code = fa_children_of(asking->unit, asking->parent, FA_SQL_CHILD_LIVE, &living, &count,
+                          &op->error);
     if (code == FAINA_OK && count == 0)
         code = fa_error_field(&op->error, FAINA_INVALID_REQUEST, "subtasks",
                               "all subtasks that it would wait for have ended: a task that goes on "
                               "after its subtasks must not ask for the same ones again");
     return code;
+}
+
+/* Notes what the attempt has asked for. */
+static void count_asked(const struct asking *asking)
+{
+    struct fa_row *parent = asking->parent;
+    size_t count = asking->op->block.count, asked = asking->asked;
+
+    if (!asking->is_same)
+        asked += count;
+    else if (asked < count)
+        asked = count;
+    if (asked > FA_ASKED_MAX)
+        asked = FA_ASKED_MAX;
+    parent->flags &= ~FA_ASKED_MASK;
+    parent->flags |= (int64_t)asked << FA_ASKED_SHIFT;
 }
 
 /* A child that ended badly before gets another go. */
@@ -515,9 +619,8 @@ enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
     enum faina_code code = find(unit, op, true, &row);
-    struct fa_plan *plans;
+    struct asking asking = {.unit = unit, .op = op, .parent = row};
     int64_t live;
-    size_t made;
 
     if (code != FAINA_OK)
         return code;
@@ -525,23 +628,24 @@ enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
         return fa_refuse(row, FA_BLOCK, op);
     code = fa_check_holder(row, op);
     if (code == FAINA_OK)
-        code = plan_children(unit, op, row, &plans, &made);
+        code = plan_children(&asking);
     if (code == FAINA_OK)
-        code = check_goes_further(unit, op, row, made);
+        code = check_goes_further(&asking);
     if (code != FAINA_OK)
         return code;
     for (size_t i = 0; code == FAINA_OK && i < op->block.count; i++) {
-        if (plans[i].existing != NULL)
-            code = requeue(unit, plans[i].existing, &op->error);
-        else if (!plans[i].is_twin)
-            fa_plan_carry_out(unit, &plans[i]);
+        if (asking.plans[i].existing != NULL)
+            code = requeue(unit, asking.plans[i].existing, &op->error);
+        else if (!asking.plans[i].is_twin)
+            fa_plan_carry_out(unit, &asking.plans[i]);
     }
-    live = (int64_t)made; /* new ones are awaited from the first */
+    live = (int64_t)asking.made; /* new ones are awaited from the first */
     if (code == FAINA_OK && row->flags & FA_FLAG_HAS_CHILDREN)
         code = await_children(unit, row, &live, &op->error);
     if (code != FAINA_OK)
         return code;
     row->flags |= FA_FLAG_HAS_CHILDREN;
+    count_asked(&asking);
     fa_unit_apply(unit, row,
                   &(struct fa_change){.trigger = FA_BLOCK,
                                       .actor = actor_of(op),

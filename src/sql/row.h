@@ -36,6 +36,9 @@ enum fa_flag {
     FA_FLAG_BORN_BLOCKED = 1 << 14,   /* it had to wait from the first */
     FA_FLAG_AWAITED = 1 << 15,        /* a child that counts in its parent's present block */
     FA_FLAG_HAS_ORIGIN = 1 << 16,     /* a workflow made it: `origin` has a row */
+    FA_ASKED_SHIFT = 17, /* 14 bits: how many subtasks the present attempt has asked for */
+    FA_ASKED_MAX = (1 << 14) - 1,
+    FA_ASKED_MASK = FA_ASKED_MAX << 17,
 };
 
 /* What made a task, and how many tasks led to it. */

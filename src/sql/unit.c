@@ -603,7 +603,7 @@ static void take_lease(struct fa_unit *unit, struct fa_row *row, const struct fa
         row->flags |= FA_FLAG_NOT_COUNTED;
     } else {
         row->attempts++;
-        row->flags &= ~FA_FLAG_NOT_COUNTED;
+        row->flags &= ~(FA_FLAG_NOT_COUNTED | FA_ASKED_MASK);
     }
     row->flags &= ~FA_FLAG_CONTINUES;
 }

@@ -25,12 +25,14 @@ static void fail_task(struct fa_t *t, const char *id)
 
 static void check_goes_on(struct fa_t *t, const char *id, enum faina_phase phase)
 {
+    int64_t attempts;
+
     CHECK_STATUS(fa_t_task(t, id)->status, FAINA_PENDING);
     CHECK_INT(t->task->phase, phase);
-    CHECK_INT(t->task->attempts, 1);
+    attempts = t->task->attempts;
     CHECK_OK(t, fa_t_claim(t, id, "v"));
     CHECK_INT(t->task->phase, phase);
-    CHECK_INT(t->task->attempts, 1); /* the same attempt goes on */
+    CHECK_INT(t->task->attempts, attempts); /* the same attempt goes on */
     CHECK_OK(t, fa_t_start(t, id, BY("v")));
     CHECK_INT(t->task->phase, phase);
 }
@@ -305,6 +307,83 @@ static void test_block__again_reuses_children_by_place(struct fa_t *t)
     CHECK_NOW(t, id, FAINA_BLOCKED);
     fa_t_finish_task(t, fa_t_child(t, id, 2));
     check_goes_on(t, id, FAINA_PHASE_RESUME);
+}
+
+/* The stages of a task: what it asks for later is new, though it has no name and the same place. A
+ * new attempt finds the subtasks of all its stages. */
+static void test_block__a_later_list_asks_for_more(struct fa_t *t)
+{
+    struct faina_submit first[] = {{.type = "a", .input = "1"}, {.type = "a", .input = "2"}};
+    struct faina_submit second[] = {{.type = "b"}, {.type = "a", .input = "2"}, {.type = "b"}};
+    const char *id = fa_t_submit(t, .type = "parent", .retry = {.base_ms = 1, .max_ms = 1});
+
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), first, 2));
+    for (size_t i = 0; i < 2; i++)
+        fa_t_finish_task(t, fa_t_child(t, id, i));
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_OK(t, fa_t_block(t, id, BY("v"), second, 3));
+    CHECK_NOW(t, id, FAINA_BLOCKED);
+    CHECK_OK(t, fa_t_children(t, id, 0, NULL));
+    CHECK_INT(t->op.tasks->count, 5);
+    CHECK_STR(t->op.tasks->items[2].type, "b");
+    CHECK_STR(t->op.tasks->items[3].input, "2");
+    for (size_t i = 2; i < 5; i++)
+        fa_t_finish_task(t, fa_t_child(t, id, i));
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_CODE(t, fa_t_block(t, id, BY("v"), second, 3), FAINA_INVALID_REQUEST);
+    CHECK_OK(t, fa_t_fail_attempt(t, id, BY("v"), "again"));
+    fa_t_take(t, id, "x");
+    CHECK_OK(t, fa_t_block(t, id, BY("x"), first, 2));
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_OK(t, fa_t_block(t, id, BY("v"), second, 3));
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_CODE(t, fa_t_block(t, id, BY("v"), second, 3), FAINA_INVALID_REQUEST);
+    CHECK_OK(t, fa_t_children(t, id, 0, NULL));
+    CHECK_INT(t->op.tasks->count, 5);
+    CHECK_OK(t, fa_t_complete(t, id, BY("v"), NULL));
+}
+
+/* The same with names. */
+static void test_block__a_new_attempt_finds_the_stages_by_name(struct fa_t *t)
+{
+    struct faina_submit first = {.type = "a", .name = "a"}, second = {.type = "b", .name = "b"};
+    const char *id = fa_t_submit(t, .type = "parent", .retry = {.base_ms = 1, .max_ms = 1});
+
+    for (int attempt = 0; attempt < 2; attempt++) {
+        fa_t_take(t, id, "w");
+        CHECK_OK(t, fa_t_block(t, id, BY("w"), &first, 1));
+        if (attempt == 0)
+            fa_t_finish_task(t, fa_t_child(t, id, 0));
+        check_goes_on(t, id, FAINA_PHASE_RESUME);
+        CHECK_OK(t, fa_t_block(t, id, BY("v"), &second, 1));
+        if (attempt == 0)
+            fa_t_finish_task(t, fa_t_child(t, id, 1));
+        check_goes_on(t, id, FAINA_PHASE_RESUME);
+        CHECK_CODE(t, fa_t_block(t, id, BY("v"), &first, 1), FAINA_INVALID_REQUEST);
+        CHECK_OK(t, fa_t_fail_attempt(t, id, BY("v"), "again"));
+    }
+    CHECK_OK(t, fa_t_children(t, id, 0, NULL));
+    CHECK_INT(t->op.tasks->count, 2);
+}
+
+/* One of the two would never be done. */
+static void test_block__two_of_one_name_are_refused(struct fa_t *t)
+{
+    struct faina_submit subtasks[] = {{.type = "page", .name = "p", .input = "{\"n\":1}"},
+                                      {.type = "page"},
+                                      {.type = "page", .name = "p", .input = "{ \"n\": 1 }"},
+                                      {.type = "page", .name = "p", .input = "{\"n\":2}"}};
+    const char *id = fa_t_submit(t, .type = "parent");
+
+    fa_t_take(t, id, "w");
+    CHECK_CODE(t, fa_t_block(t, id, BY("w"), subtasks, 4), FAINA_INVALID_REQUEST);
+    CHECK(strstr(t->op.error.message, "subtasks 3 and 4 are both called \"p\"") != NULL, "%s",
+          t->op.error.message);
+    CHECK_NOW(t, id, FAINA_RUNNING);
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), subtasks, 3)); /* said twice: that is one */
+    CHECK_OK(t, fa_t_children(t, id, 0, NULL));
+    CHECK_INT(t->op.tasks->count, 2);
 }
 
 /* It would go on at once, for ever: the attempt that goes on is refused, and nothing changes. */
@@ -582,6 +661,9 @@ int main(int argc, char **argv)
         FA_T_CASE(test_block__living_child_removed_with_cancel_ends_badly),
         FA_T_CASE(test_block__again_reuses_children_by_name),
         FA_T_CASE(test_block__again_reuses_children_by_place),
+        FA_T_CASE(test_block__a_later_list_asks_for_more),
+        FA_T_CASE(test_block__a_new_attempt_finds_the_stages_by_name),
+        FA_T_CASE(test_block__two_of_one_name_are_refused),
         FA_T_CASE(test_block__again_with_all_ended_is_refused),
         FA_T_CASE(test_block__again_with_a_living_child_waits_for_it),
         FA_T_CASE(test_block__new_attempt_with_all_completed_goes_on_at_once),

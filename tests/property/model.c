@@ -75,8 +75,10 @@ static void take(struct fa_m_task *task, int worker, enum faina_status status)
     task->status = status;
     task->worker = worker;
     task->is_resumed = task->continues;
-    if (!task->continues)
+    if (!task->continues) {
         task->attempts++;
+        task->asked = 0;
+    }
     task->continues = task->is_later = false;
     task->has_outcome = false;
     task->is_touched = task->is_claimed = task->was_claimed = true;
@@ -447,56 +449,129 @@ static void do_background(struct fa_m_step *step, struct fa_m_task *task)
     task->is_touched = true;
 }
 
-/* The child that number `i` of a list of subtasks means: by its name, else by its place. */
-static struct fa_m_task *find_child(struct fa_m *model, const struct fa_m_step *step, int parent,
-                                    int i)
-{
-    int name = step->submits[i].child >= 0 ? step->submits[i].child : -1 - i;
+/* What a list of subtasks means. */
+struct asking {
+    const struct fa_m_step *step;
+    int parent;
+    int asked, stored; /* by the attempt before, and how many the parent has */
+    int first;         /* the place of the first one without a name */
+    bool is_same;      /* the attempt has asked for these before */
+};
 
+/* The child that number `i` of the list means: by its name, else by its place. */
+static int name_of(const struct asking *asking, int i)
+{
+    int name = asking->step->submits[i].child;
+
+    return name >= 0 ? name : -1 - (asking->first + i);
+}
+
+static struct fa_m_task *find_child(struct fa_m *model, const struct asking *asking, int i)
+{
     for (int j = 0; j < model->count; j++)
-        if (model->tasks[j].parent == parent && model->tasks[j].child == name &&
-            fa_m_is_visible(&model->tasks[j]))
+        if (model->tasks[j].parent == asking->parent &&
+            model->tasks[j].child == name_of(asking, i) && fa_m_is_visible(&model->tasks[j]))
             return &model->tasks[j];
     return NULL;
 }
 
-/* Whether a block that names these gets the task any further: a child is new, or one lives. */
-static bool goes_further(struct fa_m *model, const struct fa_m_step *step, int index)
+/* Whether those without names are what was asked for from the place `first` on, as far as that goes,
+ * and there are some. */
+static bool begins_at(struct fa_m *model, struct asking *asking, int first)
 {
-    for (int i = 0; i < step->submit_count; i++)
-        if (find_child(model, step, index, i) == NULL)
+    bool has_any = false;
+
+    asking->first = first;
+    for (int i = 0; i < asking->step->submit_count && first + i < asking->asked; i++) {
+        const struct fa_m_submit *submit = &asking->step->submits[i];
+        const struct fa_m_task *child;
+
+        if (submit->child >= 0)
+            continue;
+        child = find_child(model, asking, i);
+        if (child == NULL || child->type != submit->type || child->input != submit->input)
+            return false;
+        has_any = true;
+    }
+    return has_any;
+}
+
+static struct asking ask(struct fa_m *model, const struct fa_m_step *step, int index)
+{
+    struct asking asking = {.step = step, .parent = index};
+
+    if (model->tasks[index].is_resumed)
+        asking.asked = model->tasks[index].asked;
+    for (int i = 0; i < model->count; i++)
+        asking.stored += model->tasks[i].parent == index && !model->tasks[i].is_purged;
+    asking.is_same = begins_at(model, &asking, 0);
+    if (!asking.is_same && asking.asked > step->submit_count)
+        asking.is_same = begins_at(model, &asking, asking.asked - step->submit_count);
+    if (!asking.is_same)
+        asking.first = asking.asked;
+    return asking;
+}
+
+/* Whether the block gets the task any further: a child is new, or lives, or the attempt has not
+ * asked for it yet. */
+static bool goes_further(struct fa_m *model, const struct asking *asking)
+{
+    if (!asking->is_same && asking->asked + asking->step->submit_count <= asking->stored)
+        return true;
+    for (int i = 0; i < asking->step->submit_count; i++)
+        if (find_child(model, asking, i) == NULL)
             return true;
     for (int i = 0; i < model->count; i++)
-        if (model->tasks[i].parent == index && !fa_m_has_ended(model->tasks[i].status))
+        if (model->tasks[i].parent == asking->parent && !fa_m_has_ended(model->tasks[i].status))
             return true;
+    return false;
+}
+
+/* Two of one name that are not the same. */
+static bool has_rivals(const struct fa_m_step *step)
+{
+    for (int i = 0; i < step->submit_count; i++)
+        for (int j = 0; j < i; j++) {
+            const struct fa_m_submit *a = &step->submits[i], *b = &step->submits[j];
+
+            if (a->child >= 0 && a->child == b->child &&
+                (a->type != b->type || a->input != b->input))
+                return true;
+        }
     return false;
 }
 
 static void do_block(struct fa_m *model, struct fa_m_step *step, int index)
 {
     struct fa_m_task *task = &model->tasks[index];
+    struct asking asking = ask(model, step, index);
 
     step->code = check_work(task, step, IN(RUNNING));
     for (int i = 0; i < step->submit_count && step->code == FAINA_OK; i++)
-        if (find_child(model, step, index, i) == NULL)
+        if (find_child(model, &asking, i) == NULL)
             step->code = check_deps(model, &step->submits[i]);
-    if (step->code == FAINA_OK && task->is_resumed && !goes_further(model, step, index))
+    if (step->code == FAINA_OK && task->is_resumed && !goes_further(model, &asking))
         step->code = FAINA_INVALID_REQUEST;
     if (step->code != FAINA_OK)
         return;
     for (int i = 0; i < step->submit_count; i++) {
-        int name = step->submits[i].child >= 0 ? step->submits[i].child : -1 - i;
-        struct fa_m_task *child = find_child(model, step, index, i);
+        struct fa_m_task *child = find_child(model, &asking, i);
 
         if (child == NULL) {
             child = add_task(model, &step->submits[i]);
             child->parent = index;
-            child->child = name;
+            child->child = name_of(&asking, i);
             child->ns = task->ns;
         } else if (ended_badly(child)) {
             reopen(model, child, false);
         }
     }
+    if (!asking.is_same)
+        task->asked = asking.asked + step->submit_count;
+    else if (step->submit_count > asking.asked)
+        task->asked = step->submit_count;
+    else
+        task->asked = asking.asked;
     task->status = FAINA_BLOCKED;
     task->worker = FA_M_NOBODY;
     task->has_children = task->waits_for_children = true;
@@ -579,6 +654,10 @@ static void apply_to_task(struct fa_m *model, struct fa_m_step *step)
     struct fa_m_task *task = &model->tasks[step->task];
     bool reaches_deleted = step->kind == FA_OP_DELETE && step->purges && !task->is_purged;
 
+    if (step->kind == FA_OP_BLOCK && has_rivals(step)) {
+        step->code = FAINA_INVALID_REQUEST; /* at the door */
+        return;
+    }
     if (!fa_m_is_visible(task) && !reaches_deleted) {
         step->code = FAINA_TASK_NOT_FOUND;
         return;

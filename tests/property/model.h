@@ -43,6 +43,7 @@ struct fa_m_task {
     bool was_claimed; /* ever */
     bool continues;   /* the next claim goes on with the same attempt */
     bool is_resumed;  /* the present claim did */
+    int asked;        /* how many subtasks the attempt has asked for */
     int parent;       /* -1: none */
     int child;        /* its name among its siblings: 0.. named, -1.. by place */
     bool has_children, waits_for_children, fail_fast;
