@@ -10,6 +10,7 @@
  * same for COMMITs.
  */
 #include "support/moves.h"
+#include "base/clock.h"
 #include "support/proxy.h"
 #include "support/psql.h"
 
@@ -200,6 +201,26 @@ static void test_cuts__network_that_goes_silent(void **state)
     end(&round);
 }
 
+/* A farewell that nobody answers keeps nobody. */
+static void test_cuts__silent_network_at_the_end(void **state)
+{
+    struct round round;
+    int64_t began_us;
+
+    (void)state;
+    fa_psql_need_engine();
+    begin(&round);
+    fa_t_open(&round.t);
+    fa_t_submit(&round.t, .type = "x");
+    fa_proxy_freeze(round.proxy, true);
+    began_us = fa_clock_mono_us();
+    fa_t_close(&round.t);
+    CHECK(fa_clock_mono_us() - began_us < 15000000, "closing took %lld ms",
+          (long long)(fa_clock_mono_us() - began_us) / 1000);
+    fa_proxy_freeze(round.proxy, false);
+    end(&round);
+}
+
 /* While nobody answers, callers are told so; afterwards the same handle works. */
 static void test_cuts__database_is_away(void **state)
 {
@@ -238,6 +259,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_cuts__at_any_message),
         cmocka_unit_test(test_cuts__while_opening),
         cmocka_unit_test(test_cuts__network_that_goes_silent),
+        cmocka_unit_test(test_cuts__silent_network_at_the_end),
         cmocka_unit_test(test_cuts__database_is_away),
     };
 

@@ -606,7 +606,8 @@ static void pg_rollback(struct fa_db *db)
 
         if (!end_pipeline(pg))
             return;
-        result = PQexec(pg->conn, roll_back);
+        result = fa_pg_receive(pg->conn, PQsendQuery(pg->conn, roll_back), answer_ms_max[pg->role],
+                               NULL);
         if (PQresultStatus(result) != PGRES_COMMAND_OK)
             drop_connection(pg);
         PQclear(result);

@@ -39,6 +39,7 @@
 #define AWAIT_US 60000000      /* how long others remember that we wait */
 #define AWAIT_SAY_US 20000000  /* how often we say that we do */
 #define ENDED_MAX 65536        /* more ends than this at once: waiters find out by looking */
+#define ANSWER_MS 20000        /* an answer takes no longer: statement_timeout is half of it */
 #define PAYLOAD_MAX 7000       /* a notification holds less than 8,000 bytes */
 
 #define ANNOUNCEMENT_SIZE 256
@@ -81,11 +82,11 @@ struct fa_fleet {
     pthread_t thread;
     int wake_fd;
 
-    pthread_mutex_t mutex; /* guards the outbox, known, leftover_us and is_closing */
+    pthread_mutex_t mutex; /* guards the outbox, known and leftover_us */
     struct outbox outbox;
     struct known known;
     int64_t leftover_us; /* monotonic; 0: none */
-    bool is_closing;
+    atomic_bool is_closing;
 
     char announcement[ANNOUNCEMENT_SIZE]; /* the schema, and who says it */
     atomic_llong announced_at;            /* monotonic */
@@ -257,13 +258,24 @@ static bool is_good(const PGresult *result)
     return PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK;
 }
 
+static PGresult *receive(struct fa_fleet *fleet, int is_sent)
+{
+    return fa_pg_receive(fleet->conn, is_sent, ANSWER_MS, &fleet->is_closing);
+}
+
 static bool run_plain(struct fa_fleet *fleet, const char *text)
 {
-    PGresult *result = PQexec(fleet->conn, text);
+    PGresult *result = receive(fleet, PQsendQuery(fleet->conn, text));
     bool is_done = is_good(result);
 
     PQclear(result);
     return is_done;
+}
+
+static PGresult *run(struct fa_fleet *fleet, enum fa_sql sql, const char *const *params, int count)
+{
+    return receive(fleet, PQsendQueryParams(fleet->conn, fa_sql_postgres(sql, NULL), count, NULL,
+                                            params, NULL, NULL, 0));
 }
 
 /* Where the session is not ours, in a transaction with our settings. */
@@ -274,8 +286,7 @@ static PGresult *ask_pooled(struct fa_fleet *fleet, enum fa_sql sql, const char 
 
     if (run_plain(fleet, FA_PG_BEGIN) &&
         run_plain(fleet, fleet->target->local_settings[FA_PG_HERALD]))
-        result = PQexecParams(fleet->conn, fa_sql_postgres(sql, NULL), count, NULL, params, NULL,
-                              NULL, 0);
+        result = run(fleet, sql, params, count);
     if (run_plain(fleet, is_good(result) ? "COMMIT" : "ROLLBACK"))
         return result;
     PQclear(result);
@@ -290,8 +301,7 @@ static PGresult *ask(struct fa_fleet *fleet, enum fa_sql sql, const char *const 
     if (fleet->conn == NULL)
         return NULL;
     if (fa_pg_is_direct(fleet->target, FA_PG_HERALD))
-        result = PQexecParams(fleet->conn, fa_sql_postgres(sql, NULL), count, NULL, params, NULL,
-                              NULL, 0);
+        result = run(fleet, sql, params, count);
     else
         result = ask_pooled(fleet, sql, params, count);
     if (is_good(result))
@@ -607,21 +617,11 @@ static int poll_timeout_ms(struct fa_fleet *fleet)
     return left < 0 ? 0 : (int)left;
 }
 
-static bool is_closing(struct fa_fleet *fleet)
-{
-    bool result;
-
-    pthread_mutex_lock(&fleet->mutex);
-    result = fleet->is_closing;
-    pthread_mutex_unlock(&fleet->mutex);
-    return result;
-}
-
 static void *run_fleet(void *ctx)
 {
     struct fa_fleet *fleet = ctx;
 
-    while (!is_closing(fleet)) {
+    while (!atomic_load(&fleet->is_closing)) {
         struct pollfd fds[2] = {{.fd = fleet->wake_fd, .events = POLLIN}, {.fd = -1}};
 
         connect_if_due(fleet);
@@ -708,9 +708,7 @@ void fa_fleet_leave(struct fa_fleet *fleet)
 
     if (fleet == NULL)
         return;
-    pthread_mutex_lock(&fleet->mutex);
-    fleet->is_closing = true;
-    pthread_mutex_unlock(&fleet->mutex);
+    atomic_store(&fleet->is_closing, true);
     wake(fleet);
     pthread_join(fleet->thread, NULL);
     params[0] = fleet->node;

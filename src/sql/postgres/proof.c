@@ -9,6 +9,8 @@
 #include <string.h>
 
 #define PREPARED "proof"
+#define SETTLE_MS 20000 /* the server's answers take no longer ... */
+#define FORGET_MS 2000  /* ... nor this, when we leave */
 
 void fa_pg_proof_init(struct fa_pg_proof *proof)
 {
@@ -42,9 +44,14 @@ bool fa_pg_proof_send(struct fa_pg_proof *proof, PGconn *conn, bool is_prepared,
                              NULL, 0);
 }
 
+static PGresult *run(PGconn *conn, const char *text, int ms)
+{
+    return fa_pg_receive(conn, PQsendQuery(conn, text), ms, NULL);
+}
+
 /* One statement in a transaction of ours alone; its first value, or 0. False: it failed. */
 static bool ask(const struct fa_pg_proof *proof, struct fa_pg_target *target, PGconn *conn,
-                enum fa_sql sql, int64_t param, int64_t *out)
+                enum fa_sql sql, int64_t param, int ms, int64_t *out)
 {
     char number[24];
     const char *params[2] = {proof->writer, number};
@@ -52,10 +59,13 @@ static bool ask(const struct fa_pg_proof *proof, struct fa_pg_target *target, PG
     bool is_good;
 
     if (target->is_pooled)
-        PQclear(PQexec(conn, target->local_settings[FA_PG_WRITER]));
+        PQclear(run(conn, target->local_settings[FA_PG_WRITER], ms));
     snprintf(number, sizeof(number), "%lld", (long long)param);
-    result = PQexecParams(conn, fa_sql_postgres(sql, NULL), sql == FA_SQL_PROOF_FENCE ? 2 : 1, NULL,
-                          params, NULL, NULL, 0);
+    result = fa_pg_receive(conn,
+                           PQsendQueryParams(conn, fa_sql_postgres(sql, NULL),
+                                             sql == FA_SQL_PROOF_FENCE ? 2 : 1, NULL, params, NULL,
+                                             NULL, 0),
+                           ms, NULL);
     is_good =
         PQresultStatus(result) == PGRES_TUPLES_OK || PQresultStatus(result) == PGRES_COMMAND_OK;
     *out = PQntuples(result) == 1 ? atoll(PQgetvalue(result, 0, 0)) : 0;
@@ -67,16 +77,16 @@ bool fa_pg_proof_settle(struct fa_pg_proof *proof, struct fa_pg_target *target, 
                         bool *is_committed)
 {
     int64_t mine = proof->number + 1, fence = proof->number + 2, found;
-    PGresult *result = PQexec(conn, FA_PG_BEGIN);
+    PGresult *result = run(conn, FA_PG_BEGIN, SETTLE_MS);
     bool is_settled;
 
     PQclear(result);
-    is_settled = ask(proof, target, conn, FA_SQL_PROOF_GET, 0, &found);
+    is_settled = ask(proof, target, conn, FA_SQL_PROOF_GET, 0, SETTLE_MS, &found);
     if (is_settled && found != mine && found != fence)
-        is_settled = ask(proof, target, conn, FA_SQL_PROOF_FENCE, fence, &found);
+        is_settled = ask(proof, target, conn, FA_SQL_PROOF_FENCE, fence, SETTLE_MS, &found);
     *is_committed = is_settled && found == mine;
-    result = PQexec(conn, "COMMIT");
-    is_settled = is_settled && strcmp(PQcmdStatus(result), "COMMIT") == 0;
+    result = run(conn, "COMMIT", SETTLE_MS);
+    is_settled = is_settled && result != NULL && strcmp(PQcmdStatus(result), "COMMIT") == 0;
     PQclear(result);
     if (is_settled)
         proof->number = *is_committed ? mine : fence;
@@ -89,7 +99,7 @@ void fa_pg_proof_forget(struct fa_pg_proof *proof, struct fa_pg_target *target, 
 
     if (proof->number == 0)
         return;
-    PQclear(PQexec(conn, FA_PG_BEGIN));
-    ask(proof, target, conn, FA_SQL_PROOF_DELETE, 0, &ignored);
-    PQclear(PQexec(conn, "COMMIT"));
+    PQclear(run(conn, FA_PG_BEGIN, FORGET_MS));
+    ask(proof, target, conn, FA_SQL_PROOF_DELETE, 0, FORGET_MS, &ignored);
+    PQclear(run(conn, "COMMIT", FORGET_MS));
 }

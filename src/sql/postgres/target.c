@@ -4,8 +4,10 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 /* Taking the URL apart ------------------------------------------------------------------------ */
 
@@ -412,8 +414,49 @@ enum faina_code fa_pg_connect(struct fa_pg_target *target, enum fa_pg_role role,
 
 /* The clock ----------------------------------------------------------------------------------- */
 
+#define CLOCK_MS 5000 /* the server tells its time in this, or not at all */
+#define HURRY_MS 2000
+#define LOOK_MS 250         /* how often to look whether there is a hurry */
 #define CLOCK_SAMPLES 10    /* until one is good */
 #define CLOCK_SLACK_US 2000 /* an answer that took longer says less than what we have */
+
+/* False: it is time to give up. */
+static bool await_input(PGconn *conn, int64_t until_us)
+{
+    struct pollfd wait = {.fd = PQsocket(conn), .events = POLLIN};
+    int64_t left_ms = (until_us - fa_clock_mono_us()) / 1000;
+
+    if (left_ms <= 0)
+        return false;
+    if (poll(&wait, 1, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS) > 0)
+        return PQconsumeInput(conn);
+    return true;
+}
+
+PGresult *fa_pg_receive(PGconn *conn, int is_sent, int ms, const atomic_bool *hurry)
+{
+    int64_t began_us = fa_clock_mono_us();
+    PGresult *last = NULL, *result;
+
+    if (!is_sent)
+        return NULL;
+    do {
+        while (PQisBusy(conn)) {
+            int wait_ms = hurry != NULL && atomic_load(hurry) && ms > HURRY_MS ? HURRY_MS : ms;
+
+            if (!await_input(conn, began_us + wait_ms * INT64_C(1000))) {
+                shutdown(PQsocket(conn), SHUT_RDWR);
+                break; /* PQgetResult finds out at once */
+            }
+        }
+        result = PQgetResult(conn);
+        if (result != NULL) {
+            PQclear(last);
+            last = result;
+        }
+    } while (result != NULL);
+    return last;
+}
 
 void fa_pg_set_clock(struct fa_pg_target *target, int64_t before, int64_t server_us)
 {
@@ -428,8 +471,10 @@ void fa_pg_read_clock(struct fa_pg_target *target, PGconn *conn)
 {
     for (int i = 0; i < CLOCK_SAMPLES; i++) {
         int64_t before = fa_clock_mono_us(), took;
-        PGresult *result =
-            PQexec(conn, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+        PGresult *result = fa_pg_receive(
+            conn,
+            PQsendQuery(conn, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"),
+            CLOCK_MS, NULL);
 
         took = fa_clock_mono_us() - before;
         if (PQresultStatus(result) == PGRES_TUPLES_OK)
