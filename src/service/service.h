@@ -255,9 +255,9 @@ struct fa_op {
     /* fa_service_claim_wait: come back early once this is set and fa_service_wake was called. */
     const atomic_bool *give_up;
     union {
-        const struct faina_submit *submit;   /* SUBMIT; AMEND: see there */
-        const struct faina_claim *claim;     /* CLAIM_NEXT (wait_ms is the caller's affair) */
-        int64_t lease_ms;                    /* CLAIM, START, HEARTBEAT; 0: the default */
+        const struct faina_submit *submit; /* SUBMIT; AMEND: see there */
+        const struct faina_claim *claim;   /* CLAIM_NEXT (wait_ms is the caller's affair) */
+        int64_t lease_ms; /* CLAIM, START, HEARTBEAT; 0: the default, or as claimed */
         const struct faina_report *report;   /* PROGRESS */
         const char *output;                  /* COMPLETE; NULL: none */
         const struct faina_failure *failure; /* FAIL */
@@ -289,7 +289,7 @@ struct fa_op {
             const struct faina_worker *self;
             const struct faina_held *held;
             size_t held_count;
-            int64_t lease_ms;                   /* 0: the default */
+            int64_t lease_ms;                   /* 0: as claimed */
             bool renews_all;                    /* without a list: whatever the worker holds */
         } worker;                               /* WORKER_PUT */
         const struct fa_token *token;           /* TOKEN_PUT */

@@ -253,9 +253,9 @@ enum faina_code fa_do_fail(struct fa_unit *unit, struct fa_op *op)
 
 /* While it runs ---------------------------------------------------------------------------- */
 
-static void renew(struct fa_unit *unit, struct fa_row *row, int64_t lease_ms)
+static void renew(struct fa_unit *unit, struct fa_row *row, int64_t lease_us)
 {
-    int64_t until = unit->now_us + (lease_ms > 0 ? lease_ms : FA_LEASE_MS_DEFAULT) * 1000;
+    int64_t until = unit->now_us + lease_us;
 
     if (!fa_status_is_held(row->status) || row->worker == NULL)
         return;
@@ -265,11 +265,13 @@ static void renew(struct fa_unit *unit, struct fa_row *row, int64_t lease_ms)
         unit->next_us = until;
 }
 
-/* The default renewal never makes a longer lease shorter. */
-static void renew_at_least(struct fa_unit *unit, struct fa_row *row)
+/* For as long as the claim was, and never for less than is left. */
+static void renew_as_claimed(struct fa_unit *unit, struct fa_row *row)
 {
-    if (row->at_us < unit->now_us + FA_LEASE_MS_DEFAULT * 1000)
-        renew(unit, row, 0);
+    int64_t lease_us = fa_row_lease_us(row);
+
+    if (row->at_us < unit->now_us + lease_us)
+        renew(unit, row, lease_us);
 }
 
 enum faina_code fa_do_heartbeat(struct fa_unit *unit, struct fa_op *op)
@@ -287,9 +289,9 @@ enum faina_code fa_do_heartbeat(struct fa_unit *unit, struct fa_op *op)
     if (code != FAINA_OK)
         return code;
     if (op->lease_ms > 0)
-        renew(unit, row, op->lease_ms);
+        renew(unit, row, op->lease_ms * 1000);
     else
-        renew_at_least(unit, row);
+        renew_as_claimed(unit, row);
     return fa_answer(unit, op, row);
 }
 
@@ -320,7 +322,7 @@ enum faina_code fa_do_progress(struct fa_unit *unit, struct fa_op *op)
         row->state = report->state;
     if (report->metadata != NULL)
         row->metadata = report->metadata;
-    renew_at_least(unit, row);
+    renew_as_claimed(unit, row);
     fa_unit_event(unit, row, "progress", actor_of(op), op->by.worker_id, report_json(unit, report));
     return fa_answer(unit, op, row);
 }

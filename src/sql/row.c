@@ -6,6 +6,7 @@
  */
 #include "sql/row.h"
 
+#include "model/limits.h"
 #include "model/states.h"
 #include "sql/runs.h"
 
@@ -24,6 +25,13 @@ void fa_keys_sink(void *ctx, size_t n, const struct fa_value *columns)
     (void)n;
     list->keys = fa_arena_grow(list->arena, list->keys, list->count, &list->size, sizeof(int64_t));
     list->keys[list->count++] = columns[0].i;
+}
+
+int64_t fa_row_lease_us(const struct fa_row *row)
+{
+    int64_t ms = row->flags >> FA_LEASE_SHIFT;
+
+    return (ms > 0 ? ms : FA_LEASE_MS_DEFAULT) * 1000;
 }
 
 bool fa_row_is_plain(const struct fa_row *row)

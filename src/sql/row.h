@@ -41,6 +41,10 @@ enum fa_flag {
     FA_ASKED_MASK = FA_ASKED_MAX << 17,
 };
 
+/* Above them, how long its lease is in milliseconds; 0: as long as usual. */
+#define FA_LEASE_SHIFT 31
+#define FA_FLAGS_MASK (((int64_t)1 << FA_LEASE_SHIFT) - 1)
+
 /* What made a task, and how many tasks led to it. */
 struct fa_row_origin {
     struct faina_origin told;
@@ -85,6 +89,8 @@ struct fa_row {
     struct fa_row *next_in_bucket;
 };
 
+/* How long a renewal of its lease is good for when nobody says. */
+int64_t fa_row_lease_us(const struct fa_row *row);
 /* Whether what was asked for is no more than a type, a priority, an input, a key and a name. */
 bool fa_row_is_plain(const struct fa_row *row);
 

@@ -7,6 +7,7 @@
 
 #include "sql/show.h"
 #include "model/backoff.h"
+#include "model/limits.h"
 #include "sql/flush.h"
 
 #include <assert.h>
@@ -594,6 +595,9 @@ static void take_lease(struct fa_unit *unit, struct fa_row *row, const struct fa
     row->worker = fa_unit_text(unit, change->worker);
     row->at_us =
         change->lease_us > 0 && change->worker != NULL ? unit->now_us + change->lease_us : 0;
+    row->flags &= FA_FLAGS_MASK;
+    if (row->at_us != 0 && change->lease_us != FA_LEASE_MS_DEFAULT * 1000)
+        row->flags |= change->lease_us / 1000 << FA_LEASE_SHIFT;
     row->claimed_us = change->worker != NULL ? now : 0;
     row->started_us = 0;
     row->flags &= ~(FA_FLAG_CLAIM_EVENT | FA_FLAG_START_EVENT);
@@ -700,6 +704,7 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
         add_span(&unit->waits, now - ready_us);
     } else if (fa_status_uses(old) && !fa_status_uses(row->status)) {
         give_permits(unit, row);
+        row->flags &= FA_FLAGS_MASK;
         if (!(effects & FA_UNCOUNT))
             add_span(&unit->runs, now - (row->started_us ? row->started_us : row->claimed_us));
     }

@@ -87,8 +87,7 @@ struct renewal {
         bool is_renewed;
     } * holds;
     size_t count, size;
-    int64_t until_us;
-    bool at_least; /* a lease that ends later stays */
+    int64_t lease_us; /* 0: as long as each was claimed for, and a later end stays */
 };
 
 static void add_hold(struct renewal *renewal, struct fa_id id, int64_t fence)
@@ -132,8 +131,15 @@ static void bind_renewal(void *ctx, size_t row, struct fa_value *params)
     params[1] = fa_value_int(renewal->holds[row].id.tail);
     params[2] = fa_value_text(renewal->op->worker.self->id);
     params[3] = fa_value_int(renewal->holds[row].fence);
-    params[4] = fa_value_int(renewal->until_us);
-    params[5] = fa_value_int(renewal->at_least);
+    params[4] = fa_value_int(renewal->unit->now_us);
+    params[5] = fa_value_int(renewal->lease_us);
+    params[6] = fa_value_int(FA_LEASE_MS_DEFAULT * 1000);
+}
+
+static void note_end_of_lease(struct fa_unit *unit, int64_t at_us)
+{
+    if (at_us < unit->next_us)
+        unit->next_us = at_us;
 }
 
 static void sink_renewal(void *ctx, size_t row, const struct fa_value *columns)
@@ -142,6 +148,7 @@ static void sink_renewal(void *ctx, size_t row, const struct fa_value *columns)
     struct fa_row *known = fa_unit_known(renewal->unit, columns[0].i);
 
     renewal->holds[row].is_renewed = true;
+    note_end_of_lease(renewal->unit, columns[1].i);
     if (known != NULL)
         known->at_us = columns[1].i;
 }
@@ -165,8 +172,11 @@ static enum faina_code renew_rows(struct fa_unit *unit, struct fa_op *op, struct
             (hold->fence != 0 && hold->fence != row->fence))
             continue;
         hold->is_renewed = true;
-        if (!renewal->at_least || row->at_us < renewal->until_us)
-            row->at_us = renewal->until_us;
+        if (renewal->lease_us > 0)
+            row->at_us = unit->now_us + renewal->lease_us;
+        else if (row->at_us < unit->now_us + fa_row_lease_us(row))
+            row->at_us = unit->now_us + fa_row_lease_us(row);
+        note_end_of_lease(unit, row->at_us);
         fa_unit_touch(unit, row);
     }
     return code;
@@ -174,28 +184,20 @@ static enum faina_code renew_rows(struct fa_unit *unit, struct fa_op *op, struct
 
 static enum faina_code renew_all(struct fa_unit *unit, struct fa_op *op, struct renewal *renewal)
 {
-    int64_t lease_ms = op->worker.lease_ms > 0 ? op->worker.lease_ms : FA_LEASE_MS_DEFAULT;
     enum faina_code code;
 
-    *renewal = (struct renewal){
-        .unit = unit,
-        .op = op,
-        .until_us = unit->now_us + lease_ms * 1000,
-        .at_least = op->worker.lease_ms == 0,
-    };
+    *renewal = (struct renewal){.unit = unit, .op = op, .lease_us = op->worker.lease_ms * 1000};
     code = fa_unit_flush(unit, &op->error);
     if (code == FAINA_OK)
         code = find_holds(renewal, &op->error);
     if (code != FAINA_OK || renewal->count == 0)
         return code;
-    if (renewal->until_us < unit->next_us)
-        unit->next_us = renewal->until_us;
     if (unit->source.db->is_shared)
         return renew_rows(unit, op, renewal);
     return fa_db_run(unit->source.db,
                      &(struct fa_db_call){.sql = FA_SQL_HELD_RENEW,
                                           .rows = renewal->count,
-                                          .param_count = 6,
+                                          .param_count = 7,
                                           .bind = bind_renewal,
                                           .bind_ctx = renewal,
                                           .sink = sink_renewal,

@@ -92,27 +92,57 @@ static void test_lease__frees_the_resource(struct fa_t *t)
     CHECK_INT(fa_t_in_use(t, "gpu"), 0);
 }
 
-/* Three tasks with the same short lease: one is renewed by a heartbeat, one by progress, and the
- * third is the witness. */
-static void test_lease__heartbeat_and_progress_renew(struct fa_t *t)
+/* Two tasks with the same short lease: one is renewed by a heartbeat, and the other is the
+ * witness. */
+static void test_lease__heartbeat_renews(struct fa_t *t)
 {
     const char *beating = fa_t_submit(t, .type = "x");
-    const char *telling = fa_t_submit(t, .type = "x");
     const char *witness = fa_t_submit(t, .type = "x");
     int64_t version;
 
     CHECK_OK(t, fa_t_claim_for(t, beating, "w", LONG_MS));
     version = t->task->version;
-    CHECK_OK(t, fa_t_claim_for(t, telling, "w", LONG_MS));
     CHECK_OK(t, fa_t_claim_for(t, witness, "w", LONG_MS));
     CHECK_OK(t, fa_t_heartbeat(t, beating, BY("w"), 60000));
-    CHECK_OK(t, fa_t_progress(t, telling, BY("w"), 10));
     fa_t_wait_status(t, witness, FAINA_PENDING);
     CHECK_STATUS(fa_t_task(t, beating)->status, FAINA_CLAIMED);
     CHECK_INT(t->task->version, version);
     CHECK(t->task->lease_expires_us > fa_clock_now_us() + 20 * 1000000, "not 60 s more");
-    CHECK_STATUS(fa_t_task(t, telling)->status, FAINA_CLAIMED);
     CHECK_STORY(t, beating, "created claimed");
+}
+
+/* Whoever claims for an hour, or for five seconds, doesn't mean 30 seconds from then on. */
+static void test_lease__is_renewed_as_it_was_claimed(struct fa_t *t)
+{
+    static const int64_t lengths_ms[] = {5000, 0, 3600000};
+
+    for (size_t i = 0; i < FA_COUNT(lengths_ms); i++) {
+        int64_t length_us = (lengths_ms[i] ? lengths_ms[i] : 30000) * 1000, left_us;
+        const char *id = fa_t_submit(t, .type = "x");
+        struct faina_worker self = {.id = "w"};
+        struct faina_held held = {.id = id};
+
+        CHECK_OK(t, fa_t_claim_for(t, id, "w", lengths_ms[i]));
+        for (int how = 0; how < 3; how++) {
+            int64_t before_us = fa_t_task(t, id)->lease_expires_us;
+
+            if (how == 0)
+                CHECK_OK(t, fa_t_progress(t, id, BY("w"), 10));
+            else if (how == 1)
+                CHECK_OK(t, fa_t_heartbeat(t, id, BY("w"), 0));
+            else
+                CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_WORKER_PUT,
+                                                        .worker = {&self, &held, 1, 0}}));
+            left_us = fa_t_task(t, id)->lease_expires_us - fa_clock_now_us();
+            CHECK(t->task->lease_expires_us > before_us && left_us <= length_us,
+                  "%d of %lld ms: %lld us are left", how, (long long)lengths_ms[i],
+                  (long long)left_us);
+        }
+        CHECK_OK(t, fa_t_heartbeat(t, id, BY("w"), 600000)); /* who says how long is heard */
+        left_us = fa_t_task(t, id)->lease_expires_us - fa_clock_now_us();
+        CHECK(left_us > 300000000 && left_us <= 600000000, "%lld us", (long long)left_us);
+        CHECK_OK(t, fa_t_complete(t, id, BY("w"), NULL));
+    }
 }
 
 static void test_lease__heartbeat_of_many_answers_each(struct fa_t *t)
@@ -358,7 +388,8 @@ int main(int argc, char **argv)
         FA_T_CASE(test_lease__last_attempt_ends_in_dead_letter),
         FA_T_CASE(test_lease__claim_next_takes_one_too),
         FA_T_CASE(test_lease__frees_the_resource),
-        FA_T_CASE(test_lease__heartbeat_and_progress_renew),
+        FA_T_CASE(test_lease__heartbeat_renews),
+        FA_T_CASE(test_lease__is_renewed_as_it_was_claimed),
         FA_T_CASE(test_lease__heartbeat_of_many_answers_each),
         FA_T_CASE(test_lease__lost_worker_is_told),
         FA_T_CASE(test_lease__never_held_is_not_lost),

@@ -1,6 +1,9 @@
--- Renews the lease of a task that this worker holds by this fence (0: by any), and gives its id;
--- with ?6 a later end stays. Nothing but the lease changes. Primary key.
+-- Renews the lease of a task that this worker holds by this fence (0: by any), and gives its id: for
+-- the time ?6 or, when that is 0, for as long as the claim was or else ?7, and a later end stays.
+-- ?5 is now. Nothing but the lease changes. Primary key.
 UPDATE held
-SET lease_us = CASE WHEN ?6 = 1 AND lease_us > ?5 THEN lease_us ELSE ?5 END
+SET lease_us = CASE WHEN ?6 > 0 THEN ?5 + ?6
+                    WHEN flags >> 31 > 0 THEN max(lease_us, ?5 + (flags >> 31) * 1000)
+                    ELSE max(lease_us, ?5 + ?7) END
 WHERE id = ?1 AND tail = ?2 AND worker = ?3 AND (?4 = 0 OR fence = ?4)
 RETURNING id, lease_us
