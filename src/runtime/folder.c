@@ -12,11 +12,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #define SETTINGS_SIZE_MAX (64 * 1024)
+#define ACCOUNT_SIZE_MAX (8 * 1024) /* a group with more to tell is not one of one user */
 
 struct entry {
     char *type;
@@ -41,14 +44,57 @@ struct fa_folder {
  * Who may change it
  */
 
+/* Whether the group has nobody but the file's owner in it, as most systems make one for each user:
+ * their own by /etc/passwd, of the same name, and with no further members. */
+static bool is_private_group(uid_t owner, gid_t gid)
+{
+    char user_text[ACCOUNT_SIZE_MAX], group_text[ACCOUNT_SIZE_MAX];
+    struct passwd user, *found_user = NULL;
+    struct group group, *found_group = NULL;
+
+    return getpwuid_r(owner, &user, user_text, sizeof(user_text), &found_user) == 0 && found_user &&
+           user.pw_gid == gid &&
+           getgrgid_r(gid, &group, group_text, sizeof(group_text), &found_group) == 0 &&
+           found_group && strcmp(group.gr_name, user.pw_name) == 0 && !group.gr_mem[0];
+}
+
+static bool can_others_write(const struct stat *st)
+{
+    return (st->st_mode & S_IWOTH) ||
+           ((st->st_mode & S_IWGRP) && !is_private_group(st->st_uid, st->st_gid));
+}
+
+/* Whether a file in the folder would be refused, too. */
+static bool has_open_files(const char *path)
+{
+    DIR *dir = opendir(path);
+    struct dirent *item;
+    struct stat st;
+    bool has = false;
+
+    while (dir && !has && (item = readdir(dir)) != NULL)
+        has = fstatat(dirfd(dir), item->d_name, &st, 0) == 0 && S_ISREG(st.st_mode) &&
+              can_others_write(&st);
+    if (dir)
+        closedir(dir);
+    return has;
+}
+
 enum faina_code fa_folder_check(const char *path, const struct stat *st, struct faina_error *err)
 {
     const char *what = S_ISDIR(st->st_mode) ? "folder" : "file";
 
-    if (st->st_mode & (S_IWGRP | S_IWOTH))
+    /* A folder such as /tmp is meant to be so. */
+    if (can_others_write(st) && ((st->st_mode & S_ISVTX) || st->st_uid != geteuid()))
         return fa_error_set(err, FAINA_FORBIDDEN,
-                            "the %s %.300s can be written to by others; run: chmod go-w %.100s",
-                            what, path, path);
+                            "the %s %.300s can be written to by others; use a folder that only its "
+                            "owner can change",
+                            what, path);
+    if (can_others_write(st))
+        return fa_error_set(err, FAINA_FORBIDDEN,
+                            "the %s %.200s can be written to by others; run: chmod %sgo-w %.200s",
+                            what, path, S_ISDIR(st->st_mode) && has_open_files(path) ? "-R " : "",
+                            path);
     if (st->st_uid != 0 && st->st_uid != geteuid())
         return fa_error_set(err, FAINA_FORBIDDEN,
                             "the %s %.300s belongs to another user (%ld), who could change it",

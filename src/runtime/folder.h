@@ -4,7 +4,8 @@
  * Files that are added, changed or removed are noticed while it runs (inotify).
  *
  *   D1  A folder or file that others could change (writable by group or others, or owned by another
- *       user than us and root) is not used: who can write there could run programs as us.
+ *       user than us and root) is not used: who can write there could run programs as us. The
+ *       owner's own group, which has no other members, may write.
  *   D2  A handler whose settings have a mistake is not used; tasks of its type wait.
  *   D3  Whatever is not used is told in the log, once per change, with the reason.
  *

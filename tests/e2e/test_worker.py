@@ -67,8 +67,31 @@ def test_wrong_use(cli):
                       (("extra",), "")):
         contains(cli("worker", *args, code=2).err, why)
     contains(cli("worker", env={"FAINA_LOG": "loud"}, code=2).err, "FAINA_LOG")
-    os.chmod(cli.path("handlers"), 0o777)
-    contains(cli("worker", code=1).err, "chmod go-w")
+
+
+def test_a_folder_that_others_can_change(cli):
+    """The group of the owner alone may write, no other."""
+    script(cli, "x", "cat")
+    folder, file = cli.path("handlers"), cli.path("handlers/x")
+    os.chmod(folder, 0o777)
+    contains(cli("worker", code=1).err, "run: chmod go-w " + folder)
+    os.chmod(file, 0o777)
+    contains(cli("worker", code=1).err, "run: chmod -R go-w " + folder)
+    os.chmod(folder, 0o1777)
+    err = cli("worker", code=1).err
+    contains(err, "use a folder that only its owner can change")
+    is_true("chmod" not in err, err)
+    if os.geteuid() != 0:
+        return
+    os.chmod(folder, 0o775)
+    os.chmod(file, 0o775)
+    contains(cli("worker", "--idle-exit", "50ms").err, "handles x by")
+    os.chown(file, 0, 1)
+    contains(cli("worker", "--idle-exit", "50ms").err, "x is not used: the file")
+    os.chown(folder, 0, 12345)
+    contains(cli("worker", code=1).err, "run: chmod -R go-w " + folder)
+    os.chown(folder, 54321, 54321)
+    contains(cli("worker", code=1).err, "use a folder that only its owner can change")
 
 
 def test_signals(cli):

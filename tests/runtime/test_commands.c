@@ -733,7 +733,7 @@ static void test_commands__what_others_could_change_is_refused(struct fa_t *t)
     world_stop(&w, 0);
     chmod(w.handlers, 0777);
     CHECK_CODE(t, fa_runtime_start(&w.runtime, t->svc, &w.config, &err), FAINA_FORBIDDEN);
-    CHECK_HAS(err.message, "chmod go-w");
+    CHECK_HAS(err.message, "chmod -R go-w");
     w.config.handlers = "/nonexistent/handlers";
     CHECK_CODE(t, fa_runtime_start(&w.runtime, t->svc, &w.config, &err), FAINA_UNAVAILABLE);
     w.runtime = NULL;
