@@ -92,7 +92,7 @@ static void tell_doubts(struct fa_runtime *runtime, const struct fa_runtime_conf
 
     if (!config->handlers)
         return;
-    if (!fa_pool_handles(runtime->pool, NULL))
+    if (config->type_count == 0 && !fa_pool_handles(runtime->pool, NULL))
         fa_tell(&config->log, FA_LOG_WARN,
                 "there is no handler in %s yet; what is added is picked up", config->handlers);
     for (size_t i = 0; i < config->type_count; i++)

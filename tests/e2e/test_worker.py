@@ -94,6 +94,13 @@ def test_a_folder_that_others_can_change(cli):
     contains(cli("worker", code=1).err, "use a folder that only its owner can change")
 
 
+def test_a_type_without_a_handler(cli):
+    script(cli, "x", "cat")
+    err = cli("worker", "--types", "zzz", "--idle-exit", "50ms").err
+    contains(err, "there is no handler for zzz in handlers yet")
+    is_true("there is no handler in handlers" not in err, err)
+
+
 def test_signals(cli):
     """SIGTERM lets what runs finish; what was not started is given back."""
     script(cli, "slow", "touch begun; while [ ! -e go ]; do sleep 0.02; done; echo 1")
