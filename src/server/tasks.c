@@ -175,9 +175,23 @@ struct batch {
     struct faina_error **refused; /* NULL where it went on */
 };
 
-/* A line by itself, or (NULL) an item of a body that was checked. */
+/* The place within a line of the body becomes one in the body. */
+static void move_place(struct faina_error *err, int line)
+{
+    char *place = strstr(err->message, " at line ");
+    struct faina_error told = *err;
+
+    if (err->line == 0)
+        return;
+    err->line += line - 1;
+    if (place)
+        snprintf(err->message, sizeof(err->message), "%.*s at line %d, column %d",
+                 (int)(place - err->message), told.message, err->line, err->column);
+}
+
+/* Line `number` of the body by itself, or (NULL) an item of a body that was checked. */
 static void add_item(struct fa_request *req, struct batch *batch, const struct fa_bytes *line,
-                     const struct fa_json *item, struct fa_op *ops, size_t *op_count)
+                     int number, const struct fa_json *item, struct fa_op *ops, size_t *op_count)
 {
     struct faina_submit *submit = fa_arena_zero(&req->arena, 1, sizeof(*submit));
     struct faina_error err;
@@ -186,6 +200,8 @@ static void add_item(struct fa_request *req, struct batch *batch, const struct f
     fa_error_clear(&err);
     code = line ? fa_wire_read_submit(*line, &req->arena, submit, &err)
                 : fa_wire_read_submit_part(*item, &req->arena, submit, &err);
+    if (line && code != FAINA_OK)
+        move_place(&err, number);
     if (code == FAINA_OK)
         code = fa_grant_namespace(&req->grant, &submit->ns, false, &err);
     if (code == FAINA_OK) {
@@ -246,13 +262,14 @@ static void run_batch(struct fa_request *req, struct batch *batch, size_t op_cou
         after_batch(req);
 }
 
-/* The next line that isn't blank; false: no more. */
-static bool next_line(struct fa_bytes *rest, struct fa_bytes *line)
+/* The next line that isn't blank, and its number; false: no more. */
+static bool next_line(struct fa_bytes *rest, struct fa_bytes *line, int *number)
 {
     while (rest->len > 0) {
         const char *end = memchr(rest->ptr, '\n', rest->len);
         size_t len = end ? (size_t)(end - rest->ptr) : rest->len;
 
+        (*number)++;
         *line = (struct fa_bytes){rest->ptr, len};
         rest->ptr += len + (end != NULL);
         rest->len -= len + (end != NULL);
@@ -269,8 +286,9 @@ static void handle_lines(struct fa_request *req)
     struct batch *batch = fa_arena_zero(&req->arena, 1, sizeof(*batch));
     size_t count = 0, op_count = 0;
     struct fa_op *ops;
+    int number = 0;
 
-    while (next_line(&rest, &line))
+    while (next_line(&rest, &line, &number))
         count++;
     if (count > FA_BATCH_MAX) {
         fa_answer_refusal(req, 400, FAINA_INVALID_REQUEST,
@@ -279,8 +297,9 @@ static void handle_lines(struct fa_request *req)
     }
     ops = fa_request_ops(req, count);
     batch->refused = fa_arena_zero(&req->arena, count + 1, sizeof(*batch->refused));
-    for (rest = fa_request_body(req); next_line(&rest, &line);)
-        add_item(req, batch, &line, NULL, ops, &op_count);
+    number = 0;
+    for (rest = fa_request_body(req); next_line(&rest, &line, &number);)
+        add_item(req, batch, &line, number, NULL, ops, &op_count);
     run_batch(req, batch, op_count);
 }
 
@@ -308,7 +327,7 @@ void fa_handle_batch(struct fa_request *req)
     batch->refused = fa_arena_zero(&req->arena, body.count + 1, sizeof(*batch->refused));
     ops = fa_request_ops(req, body.count);
     for (size_t i = 0; i < body.count; i++)
-        add_item(req, batch, NULL, &body.tasks[i], ops, &op_count);
+        add_item(req, batch, NULL, 0, &body.tasks[i], ops, &op_count);
     run_batch(req, batch, op_count);
 }
 

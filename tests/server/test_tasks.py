@@ -138,6 +138,10 @@ def test_batch(place):
     equal(server("POST", "/tasks:batch", {"tasks": []}, 200).json(), {"items": []})
     equal(server("POST", "/tasks:batch", b"", 200, Content_Type="application/x-ndjson").json(),
           {"items": []})
+    bad = server("POST", "/tasks:batch", b'{"type": "x"}\n\n{"type": }\n', 200,
+                 Content_Type="application/x-ndjson").json()["items"][1]
+    is_true(bad["detail"].endswith(" at line 3, column 10"), bad)
+    equal([bad["errors"][0][name] for name in ("line", "column")], [3, 10])
     for body in ({}, {"tasks": 1}, {"tasks": [{"type": "x"}] * 10001}, {"tasks": [], "x": 1}, None):
         equal(server("POST", "/tasks:batch", body, 400).code(), "invalid_request")
     equal(server("POST", "/tasks:batch", b"{}\n" * 10001, 400,
