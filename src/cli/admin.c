@@ -442,7 +442,7 @@ static void add_counts(struct fa_table *table, const int64_t *by_status,
 
 static void print_stats_table(struct fa_cli *cli, const struct faina_stats *stats)
 {
-    struct fa_column columns[STATS_COLUMN_MAX] = {{"TYPE", 0}};
+    struct fa_column columns[STATS_COLUMN_MAX] = {{"TYPE", FA_COLUMN_FLEXIBLE}};
     enum faina_status statuses[FAINA_STATUS_COUNT];
     bool has_ns = fa_cli_is_everywhere(cli);
     struct fa_table table;

@@ -275,7 +275,7 @@ static int find_job(struct fa_cli *cli, struct fa_cron_job *job)
 static void print_times(struct fa_cli *cli, const struct fa_zone *zone, const int64_t *times,
                         size_t count)
 {
-    const struct fa_column columns[] = {{"TIME", 0}, {fa_zone_name(zone), 0}, {"WHEN", 0}};
+    const struct fa_column columns[] = {{"TIME (UTC)", 0}, {fa_zone_name(zone), 0}, {"WHEN", 0}};
     int64_t now_us = fa_clock_now_us();
     struct fa_table table;
 

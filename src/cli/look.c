@@ -162,7 +162,7 @@ int fa_verb_children(struct fa_cli *cli)
 static void print_event_table(struct fa_cli *cli, const struct faina_events *events)
 {
     static const struct fa_column columns[] = {
-        {"TIME", 0},
+        {"TIME (UTC)", 0},
         {"EVENT", 0},
         {"STATUS", 0},
         {"ACTOR", 0},

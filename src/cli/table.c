@@ -11,6 +11,7 @@
 
 #define GAP 2          /* spaces between columns */
 #define FLEXIBLE_MIN 8 /* columns below this say nothing any more */
+#define FIRST_MIN 24   /* ... and names below this are all alike */
 #define COLUMN_COUNT_MAX 16
 #define RECORD_LABEL_WIDTH 12
 
@@ -50,12 +51,22 @@ static int total_width(const int *widths, size_t count)
     return total;
 }
 
-/* The last flexible column of the first `count`, the first column aside (T1); 0: none. */
+/* The last flexible column of the first `count`, the first column aside; 0: none. */
 static size_t last_flexible(const struct fa_table *table, size_t count)
 {
     while (count > 1 && !(table->columns[count - 1].flags & FA_COLUMN_FLEXIBLE))
         count--;
     return count - 1;
+}
+
+/* How much of a column may be cut off. */
+static int spare(const struct fa_table *table, const int *widths, size_t column)
+{
+    int min = column == 0 ? FIRST_MIN : FLEXIBLE_MIN;
+
+    return (table->columns[column].flags & FA_COLUMN_FLEXIBLE) && widths[column] > min
+               ? widths[column] - min
+               : 0;
 }
 
 /* Fits the columns into the room (T2). Returns how many are left. */
@@ -66,11 +77,15 @@ static size_t fit(const struct fa_table *table, int *widths, int room)
     for (; count > 1; count--) {
         int excess = total_width(widths, count) - room;
         size_t last = last_flexible(table, count);
+        int cut = last > 0 ? spare(table, widths, last) : 0;
 
         if (excess <= 0)
             break;
-        if (last > 0 && widths[last] - excess >= FLEXIBLE_MIN) {
-            widths[last] -= excess;
+        if (cut > excess)
+            cut = excess;
+        if (excess - cut <= spare(table, widths, 0)) {
+            widths[last] -= cut;
+            widths[0] -= excess - cut;
             break;
         }
     }

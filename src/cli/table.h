@@ -1,9 +1,11 @@
 /*
  * table.h - rows and columns that fit the terminal.
  *
- *   T1  The first column is never cut: it holds the id or the name that the user wants to copy.
+ *   T1  The first column holds the id or the name that the user wants to copy. It is cut only if it
+ *       is flexible, which is for tables whose other columns are what they are read for.
  *   T2  When the rows are too wide, the last flexible column is cut, to no less than says
- *       something; when that is not enough, the last column is left out, and so on.
+ *       something, and then a flexible first one; when that is not enough, the last column is left
+ *       out, and so on.
  *   T3  What was left out is told, once, at the end.
  *   T4  A pipe or a file has room for everything, unless COLUMNS says otherwise.
  */

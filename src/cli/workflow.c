@@ -148,7 +148,7 @@ int fa_verb_workflow_apply(struct fa_cli *cli)
 static void print_workflows_table(struct fa_cli *cli, const struct fa_stored_workflows *workflows)
 {
     static const struct fa_column columns[] = {
-        {"NAME", FA_COLUMN_FLEXIBLE},
+        {"NAME", 0},
         {"NAMESPACE", 0},
         {"VERSION", FA_COLUMN_RIGHT},
         {"ENABLED", 0},

@@ -56,6 +56,16 @@ def test_stats_never_hides_a_number_silently(cli):
     contains(cli.on_terminal("stats", width=120).plain(), "CANCELLED")
 
 
+def test_stats_cuts_a_long_type_rather_than_numbers(cli):
+    cli.submit("t" * 76)
+    text = cli.on_terminal("stats", width=80).plain()
+    contains(text, "ttt…")
+    contains(text, "COMPLETED")
+    is_true("No room" not in text, text)
+    is_true(all(width(line) <= 80 for line in text.splitlines()), text)
+    contains(cli.on_terminal("stats", width=40).plain(), "t" * 23 + "…") # no less than this
+
+
 def test_columns_that_do_not_fit_are_named(cli):
     cli("token", "create", "--scope", "read,submit,work,admin", "--name", "someone")
     last = cli.on_terminal("token", "ls").plain().splitlines()[-1]
