@@ -141,14 +141,16 @@ static enum faina_code split(const char *text, char host[256], char port[16],
     const char *name = is_v6 ? text + 1 : text;
     const char *rest = text + len + (is_v6 && text[len] == ']');
     bool has_port = rest[0] == ':';
+    bool is_number = text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
 
-    if ((is_v6 && text[len] != ']') || len >= 256 || (rest[0] != '\0' && !has_port) ||
+    /* A number would be an address, 0.0.29.81 for 7505. A port is meant. */
+    if (is_number || (is_v6 && text[len] != ']') || len >= 256 || (rest[0] != '\0' && !has_port) ||
         (has_port && (strlen(rest) < 2 || strlen(rest) > 6 ||
                       strspn(rest + 1, "0123456789") != strlen(rest + 1) ||
                       strtol(rest + 1, NULL, 10) > 65535)))
         return fa_error_field(err, FAINA_INVALID_REQUEST, "listen",
-                              "\"%.100s\" is no address; examples are 127.0.0.1:7070, [::1]:7070 "
-                              "and unix:/run/faina.sock",
+                              "\"%.100s\" is no address, which is HOST:PORT: 127.0.0.1:7070, "
+                              "[::1]:7070, or unix:/run/faina.sock",
                               text);
     len -= is_v6;
     memcpy(host, name, len);

@@ -254,6 +254,7 @@ def test_usage(place):
     for bad in ("127.0.0.1:x", "127.0.0.1:", "127.0.0.1:123456", "127.0.0.1:65536", "[::1", "[::1]x", "unix:", "unix:" + "x" * 200,
                 "no such host:1"):
         serve("--listen", bad, code=2)
+    is_true("HOST:PORT: 127.0.0.1:7070" in serve(code=2, env={"FAINA_LISTEN": "7505"}))
     is_true("FAINA_LOG" in serve(code=2, env={"FAINA_LOG": "loud"}))
     serve("--tls-cert", "x", code=2)
     serve("--tls-cert", "x", "--tls-key", "y", code=6)
