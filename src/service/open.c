@@ -16,6 +16,7 @@
 #include <assert.h>
 #include <errno.h>
 #include <time.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define URL_EXAMPLES                                                                               \
@@ -230,15 +231,35 @@ enum faina_code fa_service_plan(const char *url, struct fa_arena *arena,
  * Copying
  */
 
+/* A client of the owner could not copy the file, so its advice for clients is of no use here. */
+static void tell_owner(struct faina_error *err)
+{
+    static const char mark[] = " is in use by process ";
+    const char *place = err ? strstr(err->message, mark) : NULL;
+    struct faina_error told;
+
+    if (!place || strstr(place, "shutting down"))
+        return;
+    told = *err;
+    fa_error_set(
+        err, told.code, "%.*s%s%ld, and a copy needs the file for itself: stop that process first",
+        (int)(place - err->message), told.message, mark, strtol(place + strlen(mark), NULL, 10));
+}
+
 static enum faina_code open_copied(const char *url, struct fa_store **out, struct faina_error *err)
 {
+    enum faina_code code;
+
     if (is_remote(url))
         return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
                               "a store is copied where it is, not through a server");
     if (strcmp(url, "memory:") == 0)
         return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
                               "a store in memory is gone with its process, so it can't be copied");
-    return open_store(url, NULL, out, NULL, err);
+    code = open_store(url, NULL, out, NULL, err);
+    if (code == FAINA_UNAVAILABLE)
+        tell_owner(err);
+    return code;
 }
 
 static enum faina_code check_schema(const char *url, struct faina_error *err)

@@ -120,7 +120,9 @@ def test_no_target_is_made_for_nothing(cli):
 
 def test_a_file_that_somebody_owns(cli):
     owner = cli.own()
-    contains(cli("db", "copy", "sqlite:faina.db", "sqlite:new.db", code=6).err, str(owner.pid))
+    contains(cli("db", "copy", "sqlite:faina.db", "sqlite:new.db", code=6).err,
+             f"faina.db is in use by process {owner.pid}, and a copy needs the file for itself: "
+             "stop that process first\n")
     owner.communicate(timeout=60)
 
 
