@@ -95,6 +95,48 @@ static bool asks_version(const char *word)
     return strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0;
 }
 
+/* Whether any verb has the flag. */
+static bool is_flag_of_ours(const char *word)
+{
+    const struct fa_flag *flag = NULL;
+    char name[64];
+
+    flag_name(word, name);
+    if (word[1] == '-')
+        return fa_verb_any_flag(name) != NULL;
+    for (size_t v = 0; v < fa_verb_count && !flag; v++)
+        flag = fa_verb_letter(&fa_verbs[v], word[1]);
+    return flag != NULL;
+}
+
+/* There is no verb. A flag that no verb has is told; else it is time for the help. */
+static int no_verb(struct fa_cli *cli, int argc, char **argv)
+{
+    static const char *const alone[] = {"version", "help", NULL};
+
+    if (asks_help(argc, argv)) {
+        fa_help_general(cli, stdout);
+        return FA_EXIT_OK;
+    }
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        const char *nearest = NULL;
+        char name[64];
+
+        if (!looks_like_flag(argv[i]) || is_flag_of_ours(argv[i]))
+            continue;
+        if (argv[i][1] != '-')
+            return fa_cli_usage(cli, "there is no flag %.100s%s", argv[i],
+                                argv[i][1] == 'v' ? "; did you mean -V?" : "");
+        flag_name(argv[i], name);
+        nearest = fa_wire_nearest(name, alone);
+        return fa_cli_usage(cli, "there is no flag --%s%s%s%s", name,
+                            nearest ? "; did you mean --" : "", nearest ? nearest : "",
+                            nearest ? "?" : "");
+    }
+    fa_help_general(cli, stderr);
+    return FA_EXIT_USAGE;
+}
+
 /* Finds the verb; its words are at *first and *second (argc: none). -1: found. */
 static int find_verb(struct fa_cli *cli, int argc, char **argv, int *first, int *second)
 {
@@ -109,8 +151,7 @@ static int find_verb(struct fa_cli *cli, int argc, char **argv, int *first, int 
                 return -1;
             }
         }
-        fa_help_general(cli, asks_help(argc, argv) ? stdout : stderr);
-        return asks_help(argc, argv) ? FA_EXIT_OK : FA_EXIT_USAGE;
+        return no_verb(cli, argc, argv);
     }
     word = argv[*first];
     if (!fa_verb_is_noun(word)) {

@@ -108,6 +108,16 @@ static void print_results(struct fa_cli *cli, const struct action *action, const
         print_answers(cli, ops, count);
 }
 
+/* The way out of a refusal, where the command line has one. */
+static void add_way_out(const struct action *action, struct fa_op *op)
+{
+    size_t len = strlen(op->error.message);
+
+    if (action->kind == FA_OP_DELETE && op->code == FAINA_TASK_ACTIVE)
+        snprintf(op->error.message + len, sizeof(op->error.message) - len,
+                 "; cancel it first, or add --cancel");
+}
+
 static int act_on_ids(struct fa_cli *cli, const struct action *action)
 {
     size_t count = cli->arg_count, good = 0;
@@ -130,8 +140,11 @@ static int act_on_ids(struct fa_cli *cli, const struct action *action)
     fflush(stdout); /* before what follows on stderr */
     for (size_t i = 0; i < count; i++) {
         if (ops[i].code != FAINA_OK) {
-            int refused = count > 1 ? fa_cli_fail_for(cli, ops[i].id, &ops[i].error)
-                                    : fa_cli_fail(cli, &ops[i].error);
+            int refused;
+
+            add_way_out(action, &ops[i]);
+            refused = count > 1 ? fa_cli_fail_for(cli, ops[i].id, &ops[i].error)
+                                : fa_cli_fail(cli, &ops[i].error);
             code = code == FA_EXIT_OK ? refused : code;
         }
     }

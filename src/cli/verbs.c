@@ -397,8 +397,9 @@ const struct fa_verb fa_verbs[] = {
 
     {"emit", FA_GROUP_ADMIN, "TYPE [DATA|@FILE|-]", "tell that something happened",
      "DATA is a JSON object. Every enabled trigger on TYPE whose condition holds makes its task, "
-     "all in one transaction. Prints the ids of the tasks. A trigger that can't make its task is "
-     "reported, and the others fire all the same; the exit code is 1 then.",
+     "all in one transaction. Prints the ids of the tasks on a terminal, and {id, tasks, failures} "
+     "as JSON elsewhere. A trigger that can't make its task is reported, and the others fire all "
+     "the same; the exit code is 1 then.",
      "faina emit object.created '{\"mimeType\":\"audio/mpeg\",\"hash\":\"f00\"}' --id upload-17",
      1, 2, fa_verb_emit, emit_flags, .makes_store = true},
     {"workflow ls", FA_GROUP_ADMIN, "", "list workflows", NULL, NULL,

@@ -115,7 +115,7 @@ def test_conflicts(cli):
     cli("complete", task, "--worker", "b", code=4)
     cli("complete", task, "--worker", "a", "--fence", "7", code=4)
     cli("complete", task, "--worker", "a", "--if-version", "99", code=4)
-    cli("rm", task, code=4)
+    contains(cli("rm", task, code=4).err, "; cancel it first, or add --cancel\n")
     cli("result", task, code=4)
     cli("complete", task, "1", "--worker", "a")
     equal(cli("complete", task, "1", "--worker", "a").json()["status"], "completed")
