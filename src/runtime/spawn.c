@@ -21,7 +21,8 @@
 
 #define LOWEST_FD 16 /* ours are above those that a child gets */
 #define REAP_INTERVAL_US 1000000
-#define EXIT_RETRY 75 /* the file is being written: another time */
+#define INTERPRETER_SIZE_MAX 255 /* what the kernel reads of a script's first line */
+#define EXIT_RETRY 75            /* the file is being written: another time */
 #define EXIT_CANNOT 126
 #define EXIT_MISSING 127
 
@@ -54,6 +55,32 @@ static void tell(const char *text)
     (void)!write(STDERR_FILENO, text, strlen(text));
 }
 
+/* A script that is there, and can't be run because what its first line names isn't. */
+static bool tell_interpreter(const char *path)
+{
+    char line[INTERPRETER_SIZE_MAX + 1];
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t len = fd >= 0 ? read(fd, line, sizeof(line) - 1) : -1;
+    char *name = line + 2;
+
+    if (fd >= 0)
+        close(fd);
+    if (len < 3 || line[0] != '#' || line[1] != '!')
+        return false;
+    line[len] = '\0';
+    name += strspn(name, " \t");
+    name[strcspn(name, " \t\n")] = '\0';
+    tell("there is no interpreter ");
+    for (size_t part; *name; name += part + (name[part] == '\r')) {
+        part = strcspn(name, "\r");
+        (void)!write(STDERR_FILENO, name, part);
+        if (name[part] == '\r')
+            tell("\\r");
+    }
+    tell(", which its first line names");
+    return true;
+}
+
 /* Why execve failed, where the handler's own errors go. */
 static _Noreturn void give_up(const char *path, const char *step, int error)
 {
@@ -62,7 +89,8 @@ static _Noreturn void give_up(const char *path, const char *step, int error)
     tell(" ");
     tell(path);
     tell(": ");
-    tell(strerrordesc_np(error) ? strerrordesc_np(error) : "unknown error");
+    if (error != ENOENT || !tell_interpreter(path))
+        tell(strerrordesc_np(error) ? strerrordesc_np(error) : "unknown error");
     tell("\n");
     if (error == ETXTBSY || error == EAGAIN || error == ENOMEM)
         _exit(EXIT_RETRY);

@@ -746,12 +746,15 @@ static void test_commands__what_can_not_be_run(struct fa_t *t)
 
     world_open(&w, t);
     world_file(&w, "lost", "#!/nonexistent/interpreter\n", 0755);
+    world_file(&w, "crlf", "#! /bin/sh\r\necho 1\r\n", 0755);
     world_file(&w, "binary",
                "\x7f"
                "ELF rubbish",
                0755);
     world_start(&w);
     CHECK_HAS(world_try(&w, "lost", NULL, 3, FAINA_FAILED)->error, "code 127: faina: can't run");
+    CHECK_HAS(world_try(&w, "crlf", NULL, 3, FAINA_FAILED)->error,
+              "/crlf: there is no interpreter /bin/sh\\\\r, which its first line names");
     CHECK_HAS(world_try(&w, "binary", NULL, 3, FAINA_FAILED)->error, "code 126");
     world_close(&w);
 }
