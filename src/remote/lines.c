@@ -393,12 +393,25 @@ static bool is_unsent(const struct fa_curl *curl, CURL *easy, CURLcode result)
            began_us == 0;
 }
 
+/* What may help when there was no TLS connection; "": no idea. */
+static const char *tls_advice(CURLcode result, const char *why)
+{
+    if (result == CURLE_PEER_FAILED_VERIFICATION &&
+        (strstr(why, "self") || strstr(why, "issuer") || strstr(why, "CAfile")))
+        return "; FAINA_CA_FILE names a file with certificates to trust";
+    if (result == CURLE_SSL_CONNECT_ERROR &&
+        (strstr(why, "wrong version number") || strstr(why, "unexpected TLS packet")))
+        return "; it seems to speak http://, not https://";
+    return "";
+}
+
 static void judge(const struct fa_lines *lines, CURL *easy, struct fa_call *call, CURLcode result)
 {
     const struct fa_curl *curl = lines->curl;
     bool is_before = is_unsent(curl, easy, result);
     const char *why = call->why[0] ? call->why : curl->easy_strerror(result);
     long error_number = 0, status = 0;
+    char told[160];
 
     if (result == CURLE_OK) {
         curl->easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
@@ -417,7 +430,8 @@ static void judge(const struct fa_lines *lines, CURL *easy, struct fa_call *call
         fail(lines, call, "an answer without end from", "", !call->is_read);
         return;
     }
-    fail(lines, call, is_before ? "can't reach" : "no proper answer from", why,
+    snprintf(told, sizeof(told), "%.90s%s", why, tls_advice(result, why));
+    fail(lines, call, is_before ? "can't reach" : "no proper answer from", told,
          !is_before && !call->is_read);
     call->is_again = result == CURLE_COULDNT_CONNECT ||
                      (!is_before && call->is_repeatable && result != CURLE_UNSUPPORTED_PROTOCOL);

@@ -187,13 +187,21 @@ def test_tls_is_verified(place):
     url = server.addresses[0]
     done = client(place, "ls", url=url)
     equal(done.returncode, 6)
-    is_true("certificate" in done.stderr, done.stderr)
+    is_true("certificate; FAINA_CA_FILE names" in done.stderr, done.stderr)
     trusted = {"FAINA_CA_FILE": place.path("pem")}
     task = good(place, "submit", "a", url=url, env=trusted)
     equal(json.loads(good(place, "get", task, url=url, env=trusted))["id"], task)
     # Good for the address, not for the name.
     done = client(place, "ls", url=url.replace("127.0.0.1", "localhost"), env=trusted)
     equal(done.returncode, 6, done)
+    is_true("FAINA_CA_FILE" not in done.stderr, done.stderr)
+
+
+def test_https_to_a_server_without_it(place):
+    server = place.serve()
+    done = client(place, "ls", url=f"https://127.0.0.1:{server.port}")
+    equal(done.returncode, 6, done)
+    is_true("; it seems to speak http://, not https://" in done.stderr, done.stderr)
 
 
 def test_urls_of_the_api(place):
