@@ -16,6 +16,44 @@
  * Lanes
  */
 
+static bool has_tasks(const struct faina_stats *stats, const char *type)
+{
+    for (size_t i = 0; i < stats->count; i++)
+        if (strcmp(stats->types[i].type, type) == 0)
+            for (size_t s = 0; s < FAINA_STATUS_COUNT; s++)
+                if (stats->types[i].by_status[s] > 0)
+                    return true;
+    return false;
+}
+
+static bool has_worker(const struct faina_workers *workers, const char *type)
+{
+    for (size_t i = 0; i < workers->count; i++) {
+        const struct faina_worker *worker = &workers->items[i];
+
+        if (worker->type_count == 0)
+            return true; /* it takes any */
+        for (size_t t = 0; t < worker->type_count; t++)
+            if (strcmp(worker->types[t], type) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* A type that nobody has heard of may be paused, but is more likely misspelled. */
+static void doubt_type(struct fa_cli *cli, const char *ns, const char *type)
+{
+    struct fa_op ops[] = {{.kind = FA_OP_STATS, .arena = &cli->arena},
+                          {.kind = FA_OP_WORKER_LIST, .arena = &cli->arena}};
+
+    ops[0].name.ns = ns;
+    fa_service_run(cli->service, ops, FA_COUNT(ops));
+    if (ops[0].code == FAINA_OK && ops[1].code == FAINA_OK && !has_tasks(ops[0].stats, type) &&
+        !has_worker(ops[1].workers, type))
+        fa_cli_note(cli, "There is no task and no worker of type %s: is it spelled right?",
+                    fa_text_clean(&cli->arena, type));
+}
+
 static int set_paused(struct fa_cli *cli, enum fa_op_kind kind)
 {
     struct fa_op op = {.kind = kind};
@@ -29,6 +67,8 @@ static int set_paused(struct fa_cli *cli, enum fa_op_kind kind)
     code = fa_cli_run(cli, &op);
     if (code != FA_EXIT_OK)
         return code;
+    if (is_paused)
+        doubt_type(cli, ns, op.name.type);
     if (cli->format == FA_CLI_TABLE) {
         fa_outf(cli, "%s %s\n", is_paused ? "paused" : "resumed", cli->args[0]);
         return code;

@@ -282,7 +282,10 @@ def test_remove_frees_the_key_and_purge_removes_the_rows(cli):
 
 def test_pause_and_resume(cli):
     cli.submit("x")
-    equal(cli("pause", "x").json(), {"namespace": "default", "type": "x", "paused": True})
+    paused = cli("pause", "x")
+    equal((paused.json(), paused.err), ({"namespace": "default", "type": "x", "paused": True}, ""))
+    contains(cli("pause", "y").err, "There is no task and no worker of type y: is it spelled right?")
+    equal(cli("resume", "y").err, "")
     equal(cli("claim", "-w", "w").json(), {"tasks": []})
     equal(cli("stats").json()["types"][0]["paused"], True)
     equal(cli("resume", "x").json()["paused"], False)
