@@ -9,7 +9,7 @@ _faina()
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-            --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--keep-completed|--keep-failed|--keep-events|--archive|--timezone|--catch-up|--overlap|--jitter|--count|-n|--id|--match|--data|--last|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--drain|--older-than) ((i++)) ;;
+            --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--attempt|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--keep-completed|--keep-failed|--keep-events|--archive|--timezone|--catch-up|--overlap|--jitter|--count|-n|--id|--match|--data|--last|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--drain|--older-than) ((i++)) ;;
             -*) ;;
             *)
                 case $verb in
@@ -62,6 +62,7 @@ _faina()
             "ls") flags="--status --type --team --parent --created-by --key --after --before --limit --cursor --all --output --url --namespace --help" ;;
             "children") flags="--limit --cursor --output --url --namespace --help" ;;
             "events") flags="--limit --output --url --namespace --help" ;;
+            "logs") flags="--attempt --output --url --namespace --help" ;;
             "result") flags="--output --url --namespace --help" ;;
             "wait") flags="--timeout --output --url --namespace --help" ;;
             "watch") flags="--status --type --team --parent --limit --interval --output --url --namespace --help" ;;
@@ -125,7 +126,7 @@ _faina()
     fi
     case $verb in
         ""|help)
-            words="submit get ls children events result wait watch explain claim start complete fail progress heartbeat block background release worker cancel retry rm pause resume resource team cron worker-list emit workflow token serve stats db bench doctor version completion help"
+            words="submit get ls children events logs result wait watch explain claim start complete fail progress heartbeat block background release worker cancel retry rm pause resume resource team cron worker-list emit workflow token serve stats db bench doctor version completion help"
             ;;
         resource) words="ls set rm" ;;
         team) words="ls get create set rm" ;;

@@ -43,6 +43,8 @@ complete -c faina -n '__fish_seen_subcommand_from children' -l limit -s n -x -d 
 complete -c faina -n '__fish_seen_subcommand_from children' -l cursor -x -d 'go on after the page that gave this cursor'
 complete -c faina -n __fish_use_subcommand -a events -d 'show what happened to a task, newest first'
 complete -c faina -n '__fish_seen_subcommand_from events' -l limit -s n -x -d 'at most this many, up to 1000 (default 100)'
+complete -c faina -n __fish_use_subcommand -a logs -d 'print what the handler of a task wrote to stderr'
+complete -c faina -n '__fish_seen_subcommand_from logs' -l attempt -x -d 'only that of this attempt'
 complete -c faina -n __fish_use_subcommand -a result -d 'print the output of a completed task'
 complete -c faina -n __fish_use_subcommand -a wait -d 'wait until a task has ended, then show it'
 complete -c faina -n '__fish_seen_subcommand_from wait' -l timeout -x -d 'give up after this long (default: never)'

@@ -86,6 +86,10 @@ static const struct fa_flag watch_flags[] = {
 
 static const struct fa_flag page_flags[] = {F_LIMIT, F_CURSOR, F_END};
 static const struct fa_flag limit_flags[] = {F_LIMIT, F_END};
+static const struct fa_flag logs_flags[] = {
+    {"attempt", 0, "N", "only that of this attempt"}, F_END,
+};
+
 static const struct fa_flag timeout_flags[] = {F_TIMEOUT, F_END};
 static const struct fa_flag by_flags[] = {F_BY, F_END};
 
@@ -280,6 +284,11 @@ const struct fa_verb fa_verbs[] = {
      1, 1, fa_verb_children, page_flags},
     {"events", FA_GROUP_LOOK, "ID", "show what happened to a task, newest first", NULL, NULL,
      1, 1, fa_verb_events, limit_flags},
+    {"logs", FA_GROUP_LOOK, "ID", "print what the handler of a task wrote to stderr",
+     "Of each attempt, oldest first, the last 64 KiB. Attempts are counted from the first one on, "
+     "also when retry has set them back. Tasks of workers over HTTP have no log.",
+     "faina logs " ID_EXAMPLE "\n"
+     "faina logs " ID_EXAMPLE " --attempt 2 | grep -i error", 1, 1, fa_verb_logs, logs_flags},
     {"result", FA_GROUP_LOOK, "ID", "print the output of a completed task",
      "Exits with 4 when the task has not ended, or did not end well.",
      "faina result " ID_EXAMPLE " | jq .url", 1, 1, fa_verb_result, NULL},

@@ -83,6 +83,7 @@ int fa_verb_events(struct fa_cli *cli);
 int fa_verb_result(struct fa_cli *cli);
 int fa_verb_wait(struct fa_cli *cli);
 int fa_verb_explain(struct fa_cli *cli);
+int fa_verb_logs(struct fa_cli *cli);  /* logs.c */
 int fa_verb_watch(struct fa_cli *cli); /* watch.c */
 int fa_verb_claim(struct fa_cli *cli); /* work.c */
 int fa_verb_start(struct fa_cli *cli);

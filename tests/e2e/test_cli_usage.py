@@ -77,6 +77,9 @@ def test_misspellings(cli):
             (("ls", "--zzzzz"), "no flag --zzzzz"),
             (("ls", "-o", "xml"), "table json jsonl"),
             (("submit", "x", "--dedupe", "output"), "--dedupe is one of: input"),
+            (("log", "x"), 'did you mean "logs"?'),
+            (("stderr", "x"), 'did you mean "logs"?'),
+            (("output", "x"), 'did you mean "result" or "logs"?'),
             (("help", "nothing"), "there is no verb"),
             (("completion", "tcsh"), "bash, zsh and fish"),
     ):
