@@ -9,7 +9,7 @@ _faina()
     for ((i = 1; i < COMP_CWORD; i++)); do
         word=${COMP_WORDS[i]}
         case $word in
-            --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--attempt|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--keep-completed|--keep-failed|--keep-events|--archive|--timezone|--catch-up|--overlap|--jitter|--count|-n|--id|--match|--data|--last|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--drain|--older-than) ((i++)) ;;
+            --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--retry|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--attempt|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--keep-completed|--keep-failed|--keep-events|--archive|--timezone|--catch-up|--overlap|--jitter|--count|-n|--id|--match|--data|--last|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--drain|--older-than) ((i++)) ;;
             -*) ;;
             *)
                 case $verb in
@@ -57,7 +57,7 @@ _faina()
     fi
     if [[ $cur == -* ]]; then
         case $verb in
-            "submit") flags="--name --priority --delay --run-at --key --dedupe --max-attempts --max-retries --resource --depends-on --metadata --spec --team --created-by --wait --timeout --bulk --output --url --namespace --help" ;;
+            "submit") flags="--name --priority --delay --run-at --key --dedupe --max-attempts --max-retries --retry --resource --depends-on --metadata --spec --team --created-by --wait --timeout --bulk --output --url --namespace --help" ;;
             "get") flags="--key --type --output --url --namespace --help" ;;
             "ls") flags="--status --type --team --parent --created-by --key --after --before --limit --cursor --all --output --url --namespace --help" ;;
             "children") flags="--limit --cursor --output --url --namespace --help" ;;
@@ -91,7 +91,7 @@ _faina()
             "team set") flags="--name --spec --output --url --namespace --help" ;;
             "team rm") flags="--output --url --namespace --help" ;;
             "cron ls") flags="--output --url --namespace --help" ;;
-            "cron set") flags="--timezone --catch-up --overlap --jitter --paused --name --priority --delay --max-attempts --resource --metadata --output --url --namespace --help" ;;
+            "cron set") flags="--timezone --catch-up --overlap --jitter --paused --name --priority --delay --max-attempts --retry --resource --metadata --output --url --namespace --help" ;;
             "cron rm") flags="--output --url --namespace --help" ;;
             "cron run") flags="--output --url --namespace --help" ;;
             "cron next") flags="--count --timezone --output --url --namespace --help" ;;

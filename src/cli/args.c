@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/utf8.h"
 #include "cli/verbs.h"
+#include "model/backoff.h"
 #include "model/states.h"
 #include "model/times.h"
 #include "service/wire.h"
@@ -17,6 +18,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 
 /* "-5" is a number and "-" is stdin; neither is a flag. */
@@ -465,6 +467,64 @@ int fa_flag_time(struct fa_cli *cli, const char *name, bool may_be_ago, int64_t 
     if (fa_time_parse(text, flag, out_us, &err) == FAINA_OK)
         return FA_EXIT_OK;
     return fa_cli_fail(cli, &err);
+}
+
+/* A part of --retry that is a duration. 0 would ask for the default. */
+static int retry_duration(struct fa_cli *cli, const char *text, const char *name, int64_t *out_ms)
+{
+    struct faina_error err;
+    char field[32];
+
+    snprintf(field, sizeof(field), "%s of --retry", name);
+    if (fa_duration_parse(text, field, out_ms, &err) != FAINA_OK)
+        return fa_cli_fail(cli, &err);
+    if (*out_ms == 0)
+        return fa_cli_usage(cli, "%s is 1ms at least, not \"%.40s\"", field, text);
+    return FA_EXIT_OK;
+}
+
+static int retry_factor(struct fa_cli *cli, const char *text, double *out)
+{
+    char *end;
+
+    *out = strtod(text, &end);
+    if (end == text || *end != '\0' || !isdigit((unsigned char)text[0]) || *out < 1 ||
+        !isfinite(*out))
+        return fa_cli_usage(cli, "FACTOR of --retry is a number from 1 on, not \"%.40s\"", text);
+    return FA_EXIT_OK;
+}
+
+int fa_flag_retry(struct fa_cli *cli, struct faina_retry_policy *out)
+{
+    const char *text = fa_flag(cli, "retry"), *parts[3] = {NULL};
+    struct faina_retry_policy policy = {0}, whole;
+    size_t count = 0;
+    int code;
+
+    if (!text)
+        return FA_EXIT_OK;
+    for (const char *at = text; at; count++) {
+        size_t len = strcspn(at, ",");
+
+        if (len == 0 || count == FA_COUNT(parts))
+            return fa_cli_usage(
+                cli, "--retry is BASE[,FACTOR[,MAX]] such as 10s,3,1h, not \"%.60s\"", text);
+        parts[count] = fa_arena_copy(&cli->arena, at, len);
+        at = at[len] ? at + len + 1 : NULL;
+    }
+    code = retry_duration(cli, parts[0], "BASE", &policy.base_ms);
+    if (code == FA_EXIT_OK && count > 1)
+        code = retry_factor(cli, parts[1], &policy.factor);
+    if (code == FA_EXIT_OK && count > 2)
+        code = retry_duration(cli, parts[2], "MAX", &policy.max_ms);
+    if (code != FA_EXIT_OK)
+        return code;
+    whole = fa_backoff_policy(policy);
+    if (whole.base_ms > whole.max_ms)
+        return fa_cli_usage(cli, "BASE of --retry, %.40s, is longer than MAX, %.40s", parts[0],
+                            count > 2 ? parts[2] : "1h by default");
+    *out = policy;
+    return FA_EXIT_OK;
 }
 
 int fa_flag_statuses(struct fa_cli *cli, unsigned *out)

@@ -139,6 +139,8 @@ static void fill_in(const struct bulk *bulk, struct faina_submit *submit)
         submit->priority = defaults->priority;
     if (submit->max_attempts == 0)
         submit->max_attempts = defaults->max_attempts;
+    if (submit->retry.base_ms == 0 && submit->retry.factor == 0 && submit->retry.max_ms == 0)
+        submit->retry = defaults->retry;
     if (submit->delay_ms == 0 && submit->run_at_us == 0) {
         submit->delay_ms = defaults->delay_ms;
         submit->run_at_us = defaults->run_at_us;

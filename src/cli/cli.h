@@ -159,6 +159,8 @@ FA_MUST_CHECK int fa_flag_duration(struct fa_cli *cli, const char *name, int64_t
 /* With may_be_ago, a duration counts back from now. */
 FA_MUST_CHECK int fa_flag_time(struct fa_cli *cli, const char *name, bool may_be_ago,
                                int64_t *out_us);
+/* --retry BASE[,FACTOR[,MAX]]. */
+FA_MUST_CHECK int fa_flag_retry(struct fa_cli *cli, struct faina_retry_policy *out);
 FA_MUST_CHECK int fa_flag_statuses(struct fa_cli *cli, unsigned *out);
 /* A flag whose value is JSON (or @FILE, or -): checked, NULL when it isn't given. */
 FA_MUST_CHECK int fa_flag_json(struct fa_cli *cli, const char *name, const char **out);

@@ -10,6 +10,7 @@
 #include "model/limits.h"
 #include "model/times.h"
 #include "service/crons.h"
+#include "service/wire.h"
 
 #define NEXT_DEFAULT 10
 #define NEXT_MAX 1000
@@ -140,11 +141,29 @@ static void put_number(struct fa_cli *cli, struct fa_json_writer *w, const char 
     fa_json_put_int(w, value);
 }
 
+static void put_retry(struct fa_json_writer *w, struct faina_retry_policy retry)
+{
+    if (retry.base_ms == 0)
+        return;
+    fa_json_key(w, "retry");
+    fa_json_begin_object(w);
+    fa_json_key(w, "base");
+    fa_wire_put_duration(w, retry.base_ms);
+    if (retry.factor != 0)
+        fa_json_set_double(w, "factor", retry.factor);
+    if (retry.max_ms != 0) {
+        fa_json_key(w, "max");
+        fa_wire_put_duration(w, retry.max_ms);
+    }
+    fa_json_end_object(w);
+}
+
 /* The words and flags as the body of a submit. */
 static int make_task(struct fa_cli *cli, const char **out)
 {
     const char *input = NULL, *metadata = NULL, *const *resources = NULL;
     int64_t priority = 0, attempts = 0, delay_ms = 0;
+    struct faina_retry_policy retry = {0};
     size_t resource_count = 0;
     struct fa_json_writer w;
     struct fa_buf text;
@@ -156,6 +175,8 @@ static int make_task(struct fa_cli *cli, const char **out)
         code = fa_flag_int(cli, "priority", FA_PRIORITY_MIN, FA_PRIORITY_MAX, &priority);
     if (code == FA_EXIT_OK)
         code = fa_flag_int(cli, "max-attempts", 0, FA_ATTEMPTS_MAX, &attempts);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_retry(cli, &retry);
     if (code == FA_EXIT_OK)
         code = fa_flag_duration(cli, "delay", &delay_ms);
     if (code == FA_EXIT_OK)
@@ -170,6 +191,7 @@ static int make_task(struct fa_cli *cli, const char **out)
     fa_json_opt_raw(&w, "input", input);
     put_number(cli, &w, "priority", "priority", priority);
     put_number(cli, &w, "maxAttempts", "max-attempts", attempts);
+    put_retry(&w, retry);
     fa_json_opt_str(&w, "delay", fa_flag(cli, "delay"));
     fa_json_opt_strs(&w, "resources", resources, resource_count);
     fa_json_opt_raw(&w, "metadata", metadata);

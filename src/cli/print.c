@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "cli/table.h"
 #include "cli/text.h"
+#include "model/backoff.h"
 #include "model/limits.h"
 #include "model/states.h"
 #include "model/times.h"
@@ -176,6 +177,21 @@ static const char *own_state(const struct faina_task *task)
     return task->state;
 }
 
+/* "up to 10 s, then 3 times as long each time, at most 1 h"; NULL: as always. */
+static const char *retry_of(struct fa_arena *arena, const struct faina_task *task)
+{
+    struct faina_retry_policy usual = fa_backoff_policy((struct faina_retry_policy){0});
+    struct faina_retry_policy own = fa_backoff_policy(task->retry);
+    char base[FA_TIME_SIZE], max[FA_TIME_SIZE];
+
+    if (own.base_ms == usual.base_ms && own.factor == usual.factor && own.max_ms == usual.max_ms)
+        return NULL;
+    fa_duration_format(own.base_ms * 1000, base);
+    fa_duration_format(own.max_ms * 1000, max);
+    return fa_arena_printf(arena, "up to %s, then %g times as long each time, at most %s", base,
+                           own.factor, max);
+}
+
 static void print_record(struct fa_cli *cli, const struct faina_task *task)
 {
     struct fa_arena *arena = &cli->arena;
@@ -198,6 +214,7 @@ static void print_record(struct fa_cli *cli, const struct faina_task *task)
                        ? fa_arena_printf(arena, "%lld of %lld", (long long)task->attempts,
                                          (long long)task->max_attempts)
                        : fa_arena_printf(arena, "%lld, no limit", (long long)task->attempts));
+    fa_record_line(cli, "retry", FA_PLAIN, retry_of(arena, task));
     fa_record_line(cli, "key", FA_PLAIN, task->idempotency_key);
     fa_record_line(cli, "inputHash", FA_PLAIN, task->input_hash);
     fa_record_line(cli, "input", FA_PLAIN, task->input);

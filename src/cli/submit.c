@@ -35,6 +35,8 @@ static int read_flags(struct fa_cli *cli, struct faina_submit *submit)
     if (code == FA_EXIT_OK)
         code = read_attempts(cli, submit);
     if (code == FA_EXIT_OK)
+        code = fa_flag_retry(cli, &submit->retry);
+    if (code == FA_EXIT_OK)
         code = fa_flag_duration(cli, "delay", &submit->delay_ms);
     if (code == FA_EXIT_OK)
         code = fa_flag_time(cli, "run-at", false, &submit->run_at_us);

@@ -23,6 +23,9 @@
 #define F_YES       {"yes", 'y', NULL, "don't ask"}
 #define F_METADATA  {"metadata", 'm', "JSON", "notes to keep with the task; also @FILE"}
 #define F_TIMEOUT   {"timeout", 0, "DURATION", "give up after this long (default: never)"}
+#define F_RETRY     {"retry", 0, "BASE[,FACTOR[,MAX]]", "how long to wait before the next try: " \
+                     "up to BASE, then FACTOR times as long each time, at most MAX (default " \
+                     "1s,2,1h)"}
 #define F_END       {NULL}
 
 const struct fa_flag fa_common_flags[] = {
@@ -46,6 +49,7 @@ static const struct fa_flag submit_flags[] = {
     {"dedupe", 0, "input", "the same input again gives the first task", "input"},
     {"max-attempts", 0, "N", "how often to try (default 4; 0: for ever)"},
     {"max-retries", 0, "N", "the same, not counting the first try"},
+    F_RETRY,
     {"resource", 'r', "R", "what it uses while it is held; repeat, or list with commas", NULL,
      true},
     {"depends-on", 0, "ID", "a task that must complete first; repeat, or list with commas", NULL,
@@ -182,6 +186,7 @@ static const struct fa_flag cron_set_flags[] = {
     {"priority", 'p', "N", "higher first (default 0)"},
     {"delay", 0, "DURATION", "each task waits this long: 50ms, 90s, 5m, 1h, 2d"},
     {"max-attempts", 0, "N", "how often to try (default 4; 0: for ever)"},
+    F_RETRY,
     {"resource", 'r', "R", "what it uses while it is held; repeat, or list with commas", NULL,
      true},
     F_METADATA, F_END,
@@ -271,6 +276,7 @@ const struct fa_verb fa_verbs[] = {
      "faina submit mail.send '{\"to\":\"ann@example.com\"}'\n"
      "faina submit report @report.json --priority 10 --delay 5m --key report-2030-01\n"
      "faina submit train '{}' --resource gpu --max-attempts 2 --wait --timeout 1h\n"
+     "faina submit mail.send '{}' --max-attempts 10 --retry 1m,3,1d\n"
      "faina submit mail.send --bulk mails.jsonl",
      0, 2, fa_verb_submit, submit_flags, .makes_store = true},
     {"get", FA_GROUP_LOOK, "ID", "show a task", NULL,

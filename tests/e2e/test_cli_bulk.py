@@ -26,13 +26,15 @@ def test_bulk_from_a_file_and_from_stdin(cli):
 
 
 def test_bulk_type_and_flags_are_for_lines_without(cli):
-    text = lines({"input": 1}, {"type": "own", "priority": 7, "namespace": "far"})
+    text = lines({"input": 1}, {"type": "own", "priority": 7, "namespace": "far",
+                                 "retry": {"factor": 4}})
     result = cli("submit", "given", "--bulk", "--priority", "3", "--resource", "gpu",
-                 "--max-retries", "0", stdin=text)
+                 "--max-retries", "0", "--retry", "5s", stdin=text)
     first, second = map(cli.get, result.out.split())
     equal((first["type"], first["priority"], first["namespace"]), ("given", 3, "default"))
     equal((second["type"], second["priority"], second["namespace"]), ("own", 7, "far"))
     equal((first["resources"], first["maxAttempts"]), (["gpu"], 1))
+    equal((first["retry"]["base"], second["retry"]["base"], second["retry"]["factor"]), ("5s", "1s", 4))
 
 
 def test_bulk_reports_bad_lines_and_stores_the_others(cli):

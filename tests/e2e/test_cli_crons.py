@@ -7,10 +7,10 @@ def test_set_ls_run_and_rm(cli):
     equal(cli("cron", "ls").json(), {"items": []})
     cron = cli("cron", "set", "night", "0 3 * * MON", "report", '{"days":1}', "--timezone",
                "Europe/Berlin", "--catch-up", "one", "--overlap", "skip", "--jitter", "90s", "--priority", "5", "--max-attempts", "0",
-               "--delay", "5s", "--resource", "gpu,cpu", "--metadata", "{}", "--name", "n",
+               "--retry", "1m,3", "--delay", "5s", "--resource", "gpu,cpu", "--metadata", "{}", "--name", "n",
                "--paused").json()
     equal(cron["task"], {"type": "report", "name": "n", "input": {"days": 1}, "priority": 5,
-                         "maxAttempts": 0, "delay": "5s", "resources": ["gpu", "cpu"],
+                         "maxAttempts": 0, "retry": {"base": "1m", "factor": 3}, "delay": "5s", "resources": ["gpu", "cpu"],
                          "metadata": {}})
     equal((cron["schedule"], cron["timezone"], cron["catchUp"], cron["paused"], cron["nextAt"]),
           ("0 3 * * MON", "Europe/Berlin", "one", True, None))
@@ -33,6 +33,7 @@ def test_bad_ones(cli):
                         (("c", "0 3 * * *", "t", "--catch-up", "x"), "none one all"),
                         (("c", "0 3 * * *", "t", "--overlap", "x"), "allow skip cancel"),
                         (("c", "0 3 * * *", "t", "--jitter", "2d"), "24 hours"),
+                        (("c", "0 3 * * *", "t", "--retry", "x"), "BASE of --retry"),
                         (("c", "0 3 * * *", "t", "{"), "input"),
                         (("c", "0 3 * * *"), "")):
         contains(cli("cron", "set", *words, code=2).err, part)
