@@ -1,13 +1,38 @@
 # Completion of faina for bash, printed by: faina completion bash
 
-_faina()
+# Files (-f) or folders (-d), behind what the word begins with.
+_faina_paths()
 {
-    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
-    local verb="" words="" flags="" word i
+    local IFS=$'\n'
 
-    COMPREPLY=()
-    for ((i = 1; i < COMP_CWORD; i++)); do
-        word=${COMP_WORDS[i]}
+    compopt -o filenames 2> /dev/null
+    COMPREPLY=($(compgen "$1" -P "$2" -- "${cur#"$2"}"))
+}
+
+_faina_json()
+{
+    [[ $cur == @* ]] && _faina_paths -f @
+}
+
+_faina_url()
+{
+    case $cur in
+        sqlite:*) _faina_paths -f sqlite: ;;
+        unix:*) _faina_paths -f unix: ;;
+        *)
+            compopt -o nospace 2> /dev/null
+            COMPREPLY=($(compgen -W "sqlite: postgres:// http:// https:// unix: memory:" -- "$cur"))
+            ;;
+    esac
+}
+
+# What fits behind the words.
+_faina_offer()
+{
+    local verb="" firsts="" flags=""
+
+    for ((i = 1; i + 1 < ${#words[@]}; i++)); do
+        word=${words[i]}
         case $word in
             --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--retry|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--attempt|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--keep-completed|--keep-failed|--keep-events|--archive|--timezone|--catch-up|--overlap|--jitter|--count|-n|--id|--match|--data|--last|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--drain|--older-than) ((i++)) ;;
             -*) ;;
@@ -20,41 +45,6 @@ _faina()
         esac
     done
 
-    case $prev in
-        --output|-o)
-            COMPREPLY=($(compgen -W "table json jsonl" -- "$cur"))
-            return
-            ;;
-        --dedupe)
-            COMPREPLY=($(compgen -W "input" -- "$cur"))
-            return
-            ;;
-        --status|-s)
-            COMPREPLY=($(compgen -W "pending claimed running blocked background completed failed dead_letter cancelled" -- "$cur"))
-            return
-            ;;
-        --catch-up)
-            COMPREPLY=($(compgen -W "none one all" -- "$cur"))
-            return
-            ;;
-        --overlap)
-            COMPREPLY=($(compgen -W "allow skip cancel" -- "$cur"))
-            return
-            ;;
-        --scope)
-            COMPREPLY=($(compgen -W "read submit work admin" -- "$cur"))
-            return
-            ;;
-        --bulk)
-            COMPREPLY=($(compgen -f -- "$cur"))
-            return
-            ;;
-    esac
-
-    if [[ $cur == @* ]]; then
-        COMPREPLY=($(compgen -f -P @ -- "${cur#@}"))
-        return
-    fi
     if [[ $cur == -* ]]; then
         case $verb in
             "submit") flags="--name --priority --delay --run-at --key --dedupe --max-attempts --max-retries --retry --resource --depends-on --metadata --spec --team --created-by --wait --timeout --bulk --output --url --namespace --help" ;;
@@ -124,19 +114,135 @@ _faina()
         COMPREPLY=($(compgen -W "$flags" -- "$cur"))
         return
     fi
+
+    case $prev in
+        --output|-o)
+            COMPREPLY=($(compgen -W "table json jsonl" -- "$cur"))
+            return
+            ;;
+        --dedupe)
+            COMPREPLY=($(compgen -W "input" -- "$cur"))
+            return
+            ;;
+        --status|-s)
+            COMPREPLY=($(compgen -W "pending claimed running blocked background completed failed dead_letter cancelled" -- "$cur"))
+            return
+            ;;
+        --catch-up)
+            COMPREPLY=($(compgen -W "none one all" -- "$cur"))
+            return
+            ;;
+        --overlap)
+            COMPREPLY=($(compgen -W "allow skip cancel" -- "$cur"))
+            return
+            ;;
+        --scope)
+            COMPREPLY=($(compgen -W "read submit work admin" -- "$cur"))
+            return
+            ;;
+        --bulk|--tls-cert|--tls-key)
+            _faina_paths -f
+            return
+            ;;
+        --handlers|--archive)
+            _faina_paths -d
+            return
+            ;;
+        --metadata|-m|--spec|--detail|--data)
+            _faina_json
+            return
+            ;;
+        --url)
+            _faina_url
+            return
+            ;;
+        --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--retry|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--attempt|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--keep-completed|--keep-failed|--keep-events|--archive|--timezone|--catch-up|--overlap|--jitter|--count|-n|--id|--match|--data|--last|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--drain|--older-than) return ;;
+    esac
+
+    case $verb in
+        "submit")
+            _faina_json
+            return
+            ;;
+        "complete")
+            _faina_json
+            return
+            ;;
+        "block")
+            _faina_json
+            return
+            ;;
+        "cron set")
+            _faina_json
+            return
+            ;;
+        "emit")
+            _faina_json
+            return
+            ;;
+        "workflow apply")
+            _faina_paths -f
+            return
+            ;;
+        "workflow test")
+            _faina_paths -f
+            return
+            ;;
+        "db copy")
+            _faina_url
+            return
+            ;;
+    esac
     case $verb in
         ""|help)
-            words="submit get ls children events logs result wait watch explain claim start complete fail progress heartbeat block background release worker cancel retry rm pause resume resource team cron worker-list emit workflow token serve stats db bench doctor version completion help"
+            firsts="submit get ls children events logs result wait watch explain claim start complete fail progress heartbeat block background release worker cancel retry rm pause resume resource team cron worker-list emit workflow token serve stats db bench doctor version completion help"
             ;;
-        resource) words="ls set rm" ;;
-        team) words="ls get create set rm" ;;
-        cron) words="ls set rm run next" ;;
-        workflow) words="ls get apply rm enable disable joins test why" ;;
-        token) words="create ls revoke" ;;
-        db) words="status migrate copy purge" ;;
-        "completion") words="bash zsh fish" ;;
+        resource) firsts="ls set rm" ;;
+        team) firsts="ls get create set rm" ;;
+        cron) firsts="ls set rm run next" ;;
+        workflow) firsts="ls get apply rm enable disable joins test why" ;;
+        token) firsts="create ls revoke" ;;
+        db) firsts="status migrate copy purge" ;;
+        "completion") firsts="bash zsh fish" ;;
     esac
-    COMPREPLY=($(compgen -W "$words" -- "$cur"))
+    COMPREPLY=($(compgen -W "$firsts" -- "$cur"))
+}
+
+_faina()
+{
+    local line=$COMP_LINE cur prev kept flag="" word i
+    local -a words=()
+
+    COMPREPLY=()
+    for word in "${COMP_WORDS[@]:0:COMP_CWORD+1}"; do
+        if ((${#words[@]} == 0)) || [[ $line == [[:space:]]* ]]; then
+            words+=("$word")
+        else
+            words[${#words[@]} - 1]+=$word
+        fi
+        line=${line#"${line%%[![:space:]]*}"}
+        line=${line#"$word"}
+    done
+    cur=${words[${#words[@]} - 1]#[\"\']}
+    ((${#words[@]} > 1)) && prev=${words[${#words[@]} - 2]}
+    kept=${cur%"$2"}
+    kept=${kept//\\/}
+    cur=${cur//\\/}
+    if [[ $cur == --*=* ]]; then
+        prev=${cur%%=*}
+        flag=$prev=
+        cur=${cur#*=}
+    fi
+    _faina_offer
+    for i in "${!COMPREPLY[@]}"; do
+        word=$flag${COMPREPLY[i]}
+        word=${word#"$kept"}
+        if [[ $word == @* && -d ${word#@} ]]; then
+            word+=/
+            compopt -o nospace 2> /dev/null
+        fi
+        COMPREPLY[i]=$word
+    done
 }
 
 complete -F _faina faina

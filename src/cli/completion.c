@@ -120,7 +120,7 @@ static void bash_flags(struct fa_cli *cli, const struct fa_verb *verb)
 
 static void bash_words(struct fa_cli *cli)
 {
-    fa_outf(cli, "    case $verb in\n        \"\"|help)\n            words=\"");
+    fa_outf(cli, "    case $verb in\n        \"\"|help)\n            firsts=\"");
     for (size_t i = 0; i < fa_verb_count; i++)
         if (!is_later_of_noun(i))
             fa_outf(cli, "%s%.*s", i == 0 ? "" : " ", (int)strcspn(fa_verbs[i].name, " "),
@@ -131,13 +131,13 @@ static void bash_words(struct fa_cli *cli)
 
         if (fa_verbs[i].name[len] == '\0' || is_later_of_noun(i))
             continue;
-        fa_outf(cli, "        %.*s) words=\"", (int)len, fa_verbs[i].name);
+        fa_outf(cli, "        %.*s) firsts=\"", (int)len, fa_verbs[i].name);
         put_second_words(cli, fa_verbs[i].name, len);
         fa_outf(cli, "\" ;;\n");
     }
     for (size_t i = 0; i < fa_verb_count; i++)
         if (fa_verbs[i].arg_choices)
-            fa_outf(cli, "        \"%s\") words=\"%s\" ;;\n", fa_verbs[i].name,
+            fa_outf(cli, "        \"%s\") firsts=\"%s\" ;;\n", fa_verbs[i].name,
                     fa_verbs[i].arg_choices);
     fa_outf(cli, "    esac\n");
 }
@@ -145,8 +145,8 @@ static void bash_words(struct fa_cli *cli)
 /* Finds the verb among the words before the cursor. */
 static void bash_find_verb(struct fa_cli *cli)
 {
-    fa_outf(cli, "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-                 "        word=${COMP_WORDS[i]}\n"
+    fa_outf(cli, "    for ((i = 1; i + 1 < ${#words[@]}; i++)); do\n"
+                 "        word=${words[i]}\n"
                  "        case $word in\n            ");
     bash_value_flags(cli);
     fa_outf(cli, ") ((i++)) ;;\n"
@@ -162,6 +162,34 @@ static void bash_find_verb(struct fa_cli *cli)
                  "    done\n\n");
 }
 
+/* What offers the files for each; NULL: there is nothing to offer. */
+static const char *const bash_offers[FA_TAKES_COUNT] = {
+    [FA_TAKES_FILE] = "_faina_paths -f",
+    [FA_TAKES_FOLDER] = "_faina_paths -d",
+    [FA_TAKES_JSON] = "_faina_json",
+    [FA_TAKES_URL] = "_faina_url",
+};
+
+/* The flags whose value is of this sort, as one pattern. */
+static void bash_flags_of(struct fa_cli *cli, enum fa_takes takes)
+{
+    const char *gap = "        ";
+
+    for (const struct fa_flag *f = fa_common_flags; f->name; f++)
+        if (f->takes == takes) {
+            fa_outf(cli, "%s--%s", gap, f->name);
+            gap = "|";
+        }
+    for (size_t i = 0; i < fa_verb_count; i++)
+        for (const struct fa_flag *f = fa_verbs[i].flags; f && f->name; f++)
+            if (f->takes == takes && !is_known_flag(i, f)) {
+                fa_outf(cli, "%s--%s", gap, f->name);
+                if (f->letter)
+                    fa_outf(cli, "|-%c", f->letter);
+                gap = "|";
+            }
+}
+
 /* Values of the flag before the cursor. */
 static void bash_values(struct fa_cli *cli)
 {
@@ -172,38 +200,120 @@ static void bash_values(struct fa_cli *cli)
         for (const struct fa_flag *f = fa_verbs[i].flags; f && f->name; f++)
             if (!is_known_flag(i, f))
                 bash_choices(cli, f);
-    fa_outf(cli, "        --bulk)\n"
-                 "            COMPREPLY=($(compgen -f -- \"$cur\"))\n"
-                 "            return\n"
-                 "            ;;\n"
+    for (enum fa_takes takes = FA_TAKES_FILE; takes < FA_TAKES_COUNT; takes++) {
+        bash_flags_of(cli, takes);
+        fa_outf(cli,
+                ")\n            %s\n"
+                "            return\n            ;;\n",
+                bash_offers[takes]);
+    }
+    fa_outf(cli, "        ");
+    bash_value_flags(cli);
+    fa_outf(cli, ") return ;;\n"
                  "    esac\n\n");
+}
+
+/* Words that are files, by verb. */
+static void bash_files(struct fa_cli *cli)
+{
+    fa_outf(cli, "    case $verb in\n");
+    for (size_t i = 0; i < fa_verb_count; i++)
+        if (bash_offers[fa_verbs[i].takes])
+            fa_outf(cli,
+                    "        \"%s\")\n            %s\n"
+                    "            return\n            ;;\n",
+                    fa_verbs[i].name, bash_offers[fa_verbs[i].takes]);
+    fa_outf(cli, "    esac\n");
+}
+
+/* `cur` is the word at the cursor, as the user sees it. */
+static void bash_helpers(struct fa_cli *cli)
+{
+    fa_outf(cli, "# Files (-f) or folders (-d), behind what the word begins with.\n"
+                 "_faina_paths()\n{\n"
+                 "    local IFS=$'\\n'\n\n"
+                 "    compopt -o filenames 2> /dev/null\n"
+                 "    COMPREPLY=($(compgen \"$1\" -P \"$2\" -- \"${cur#\"$2\"}\"))\n"
+                 "}\n\n"
+                 "_faina_json()\n{\n"
+                 "    [[ $cur == @* ]] && _faina_paths -f @\n"
+                 "}\n\n"
+                 "_faina_url()\n{\n"
+                 "    case $cur in\n"
+                 "        sqlite:*) _faina_paths -f sqlite: ;;\n"
+                 "        unix:*) _faina_paths -f unix: ;;\n"
+                 "        *)\n"
+                 "            compopt -o nospace 2> /dev/null\n"
+                 "            COMPREPLY=($(compgen -W \"sqlite: postgres:// http:// https:// unix: "
+                 "memory:\" -- \"$cur\"))\n"
+                 "            ;;\n"
+                 "    esac\n"
+                 "}\n\n");
+}
+
+/* bash cuts words at @, : and =, and replaces only $2, which may begin behind one of them. So the
+ * words are put together again, and what stands before $2 is taken off the answers. */
+static void bash_entry(struct fa_cli *cli)
+{
+    fa_outf(cli, "_faina()\n{\n"
+                 "    local line=$COMP_LINE cur prev kept flag=\"\" word i\n"
+                 "    local -a words=()\n\n"
+                 "    COMPREPLY=()\n"
+                 "    for word in \"${COMP_WORDS[@]:0:COMP_CWORD+1}\"; do\n"
+                 "        if ((${#words[@]} == 0)) || [[ $line == [[:space:]]* ]]; then\n"
+                 "            words+=(\"$word\")\n"
+                 "        else\n"
+                 "            words[${#words[@]} - 1]+=$word\n"
+                 "        fi\n"
+                 "        line=${line#\"${line%%%%[![:space:]]*}\"}\n"
+                 "        line=${line#\"$word\"}\n"
+                 "    done\n"
+                 "    cur=${words[${#words[@]} - 1]#[\\\"\\']}\n"
+                 "    ((${#words[@]} > 1)) && prev=${words[${#words[@]} - 2]}\n"
+                 "    kept=${cur%%\"$2\"}\n"
+                 "    kept=${kept//\\\\/}\n"
+                 "    cur=${cur//\\\\/}\n"
+                 "    if [[ $cur == --*=* ]]; then\n"
+                 "        prev=${cur%%%%=*}\n"
+                 "        flag=$prev=\n"
+                 "        cur=${cur#*=}\n"
+                 "    fi\n"
+                 "    _faina_offer\n"
+                 "    for i in \"${!COMPREPLY[@]}\"; do\n"
+                 "        word=$flag${COMPREPLY[i]}\n"
+                 "        word=${word#\"$kept\"}\n"
+                 "        if [[ $word == @* && -d ${word#@} ]]; then\n"
+                 "            word+=/\n"
+                 "            compopt -o nospace 2> /dev/null\n"
+                 "        fi\n"
+                 "        COMPREPLY[i]=$word\n"
+                 "    done\n"
+                 "}\n\n"
+                 "complete -F _faina faina\n");
 }
 
 static void print_bash(struct fa_cli *cli)
 {
-    fa_outf(cli, "# Completion of faina for bash, printed by: faina completion bash\n\n"
-                 "_faina()\n{\n"
-                 "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}\n"
-                 "    local verb=\"\" words=\"\" flags=\"\" word i\n\n"
-                 "    COMPREPLY=()\n");
+    fa_outf(cli, "# Completion of faina for bash, printed by: faina completion bash\n\n");
+    bash_helpers(cli);
+    fa_outf(cli, "# What fits behind the words.\n"
+                 "_faina_offer()\n{\n"
+                 "    local verb=\"\" firsts=\"\" flags=\"\"\n\n");
     bash_find_verb(cli);
-    bash_values(cli);
-    fa_outf(cli, "    if [[ $cur == @* ]]; then\n"
-                 "        COMPREPLY=($(compgen -f -P @ -- \"${cur#@}\"))\n"
-                 "        return\n"
-                 "    fi\n"
-                 "    if [[ $cur == -* ]]; then\n"
+    fa_outf(cli, "    if [[ $cur == -* ]]; then\n"
                  "        case $verb in\n");
     for (size_t i = 0; i < fa_verb_count; i++)
         bash_flags(cli, &fa_verbs[i]);
     fa_outf(cli, "        esac\n"
                  "        COMPREPLY=($(compgen -W \"$flags\" -- \"$cur\"))\n"
                  "        return\n"
-                 "    fi\n");
+                 "    fi\n\n");
+    bash_values(cli);
+    bash_files(cli);
     bash_words(cli);
-    fa_outf(cli, "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
-                 "}\n\n"
-                 "complete -F _faina faina\n");
+    fa_outf(cli, "    COMPREPLY=($(compgen -W \"$firsts\" -- \"$cur\"))\n"
+                 "}\n\n");
+    bash_entry(cli);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -219,6 +329,12 @@ static void zsh_help(struct fa_cli *cli, const char *help)
             fa_outf(cli, "%s%c", strchr("[]:\\", *help) ? "\\" : "", *help);
     }
 }
+
+/* What completes each. */
+static const char *const zsh_actions[FA_TAKES_COUNT] = {
+    [FA_TAKES_TEXT] = " ",           [FA_TAKES_FILE] = "_files",    [FA_TAKES_FOLDER] = "_files -/",
+    [FA_TAKES_JSON] = "_faina_json", [FA_TAKES_URL] = "_faina_url",
+};
 
 /* '(-o --output)'{-o,--output}'[help]:FORMAT:(table json jsonl)' */
 static void zsh_flag(struct fa_cli *cli, const struct fa_flag *flag)
@@ -240,10 +356,8 @@ static void zsh_flag(struct fa_cli *cli, const struct fa_flag *flag)
         zsh_help(cli, flag->value);
         if (flag->choices)
             fa_outf(cli, ":(%s)", flag->choices);
-        else if (flag->is_optional)
-            fa_outf(cli, ":_files");
         else
-            fa_outf(cli, ": ");
+            fa_outf(cli, ":%s", zsh_actions[flag->takes]);
     }
     fa_outf(cli, "'\n");
 }
@@ -300,14 +414,14 @@ static void zsh_own_flags(struct fa_cli *cli)
         const struct fa_verb *verb = &fa_verbs[i];
         bool is_help = strcmp(verb->name, "help") == 0;
 
-        if (!verb->flags && !verb->arg_choices && !is_help)
+        if (!verb->flags && !verb->arg_choices && verb->takes == FA_TAKES_TEXT && !is_help)
             continue;
         fa_outf(cli, "    '%s')\n        own=(\n", verb->name);
         for (const struct fa_flag *f = verb->flags; f && f->name; f++)
             zsh_flag(cli, f);
         if (verb->arg_choices)
             fa_outf(cli, "        '1:word:(%s)'\n", verb->arg_choices);
-        fa_outf(cli, "        '*:argument:%s'\n", strstr(verb->arguments, "FILE") ? "_files" : " ");
+        fa_outf(cli, "        '*:argument:%s'\n", zsh_actions[verb->takes]);
         if (is_help)
             fa_outf(cli, "        \"1:verb:(${(j. .)${(@)verbs%%%%:*}})\"\n");
         fa_outf(cli, "        )\n        ;;\n");
@@ -319,6 +433,16 @@ static void print_zsh(struct fa_cli *cli)
 {
     fa_outf(cli, "#compdef faina\n"
                  "# Completion of faina for zsh, printed by: faina completion zsh\n\n"
+                 "_faina_json()\n{\n"
+                 "    compset -P @ && _files\n"
+                 "}\n\n"
+                 "_faina_url()\n{\n"
+                 "    if compset -P sqlite: || compset -P unix:; then\n"
+                 "        _files\n"
+                 "    else\n"
+                 "        compadd -S '' -- sqlite: postgres:// http:// https:// unix: memory:\n"
+                 "    fi\n"
+                 "}\n\n"
                  "_faina()\n{\n"
                  "    local curcontext=$curcontext state line verb\n"
                  "    local -a common own verbs\n\n"
@@ -342,16 +466,24 @@ static void print_zsh(struct fa_cli *cli)
  * fish
  */
 
+/* What completes each. */
+static const char *const fish_actions[FA_TAKES_COUNT] = {
+    [FA_TAKES_TEXT] = "",
+    [FA_TAKES_FILE] = " -F",
+    [FA_TAKES_FOLDER] = " -a '(__fish_complete_directories)'",
+    [FA_TAKES_JSON] = " -a '(__faina_behind @)'",
+    [FA_TAKES_URL] = " -a '(__faina_url)'",
+};
+
 /* -l priority -s p -r -d 'help' */
 static void fish_flag(struct fa_cli *cli, const struct fa_flag *flag)
 {
     fa_outf(cli, " -l %s", flag->name);
     if (flag->letter)
         fa_outf(cli, " -s %c", flag->letter);
-    if (flag->value && !flag->is_optional)
-        fa_outf(cli, " -x");
-    else if (flag->is_optional)
-        fa_outf(cli, " -F");
+    if (flag->value)
+        fa_outf(cli, flag->takes == FA_TAKES_FILE ? " -r" : " -x");
+    fa_outf(cli, "%s", fish_actions[flag->takes]);
     if (flag->choices)
         fa_outf(cli, " -a '%s'", flag->choices);
     fa_outf(cli, " -d '");
@@ -421,12 +553,35 @@ static void fish_verb(struct fa_cli *cli, size_t index)
         fish_condition(cli, verb);
         fa_outf(cli, " -a '%s'\n", verb->arg_choices);
     }
+    if (verb->takes != FA_TAKES_TEXT) {
+        fish_condition(cli, verb);
+        fa_outf(cli, "%s\n", fish_actions[verb->takes]);
+    }
+}
+
+/* Paths behind what a word begins with. */
+static void fish_helpers(struct fa_cli *cli)
+{
+    fa_outf(cli, "function __faina_behind\n"
+                 "    set -l word (commandline -ct)\n"
+                 "    string match -q -- \"$argv[1]*\" $word; or return\n"
+                 "    set -l path (string sub -s (math (string length -- $argv[1]) + 1) -- $word)\n"
+                 "    for found in (__fish_complete_path $path)\n"
+                 "        echo $argv[1]$found\n"
+                 "    end\n"
+                 "end\n\n"
+                 "function __faina_url\n"
+                 "    printf '%%s\\n' sqlite: postgres:// http:// https:// unix: memory:\n"
+                 "    __faina_behind sqlite:\n"
+                 "    __faina_behind unix:\n"
+                 "end\n\n");
 }
 
 static void print_fish(struct fa_cli *cli)
 {
-    fa_outf(cli, "# Completion of faina for fish, printed by: faina completion fish\n\n"
-                 "complete -c faina -f\n");
+    fa_outf(cli, "# Completion of faina for fish, printed by: faina completion fish\n\n");
+    fish_helpers(cli);
+    fa_outf(cli, "complete -c faina -f\n");
     for (const struct fa_flag *f = fa_common_flags; f->name; f++) {
         fa_outf(cli, "complete -c faina");
         fish_flag(cli, f);

@@ -21,7 +21,8 @@
 #define F_BY        F_WORKER, F_FENCE, F_VERSION
 #define F_ALL       {"all", 'a', NULL, "every task that --status and --type leave"}
 #define F_YES       {"yes", 'y', NULL, "don't ask"}
-#define F_METADATA  {"metadata", 'm', "JSON", "notes to keep with the task; also @FILE"}
+#define F_METADATA  {"metadata", 'm', "JSON", "notes to keep with the task; also @FILE", \
+                     .takes = FA_TAKES_JSON}
 #define F_TIMEOUT   {"timeout", 0, "DURATION", "give up after this long (default: never)"}
 #define F_RETRY     {"retry", 0, "BASE[,FACTOR[,MAX]]", "how long to wait before the next try: " \
                      "up to BASE, then FACTOR times as long each time, at most MAX (default " \
@@ -33,7 +34,7 @@ const struct fa_flag fa_common_flags[] = {
      "table json jsonl"},
     {"url", 0, "URL",
      "the engine: sqlite:PATH, postgres://..., http(s)://... (a server) or memory: (default: by "
-     "the environment, else sqlite:faina.db)"},
+     "the environment, else sqlite:faina.db)", .takes = FA_TAKES_URL},
     {"namespace", 0, "NS",
      "the namespace (default $FAINA_NAMESPACE, else the only one of the token, else default)"},
     {"help", 'h', NULL, "show this help"},
@@ -55,12 +56,13 @@ static const struct fa_flag submit_flags[] = {
     {"depends-on", 0, "ID", "a task that must complete first; repeat, or list with commas", NULL,
      true},
     F_METADATA,
-    {"spec", 0, "JSON", "settings to keep with the task; also @FILE"},
+    {"spec", 0, "JSON", "settings to keep with the task; also @FILE", .takes = FA_TAKES_JSON},
     {"team", 0, "ID", "the team it belongs to"},
     {"created-by", 0, "WHO", "who submits it"},
     {"wait", 0, NULL, "wait until it has ended"},
     F_TIMEOUT,
-    {"bulk", 0, "FILE", "one task per line of JSON, from FILE or stdin", NULL, false, true},
+    {"bulk", 0, "FILE", "one task per line of JSON, from FILE or stdin", .is_optional = true,
+     .takes = FA_TAKES_FILE},
     F_END,
 };
 
@@ -112,7 +114,7 @@ static const struct fa_flag start_flags[] = {F_BY, F_LEASE, F_END};
 static const struct fa_flag fail_flags[] = {
     {"error", 'e', "TEXT", "what went wrong"},
     {"kind", 0, "WORD", "the sort of error"},
-    {"detail", 0, "JSON", "more about it; also @FILE"},
+    {"detail", 0, "JSON", "more about it; also @FILE", .takes = FA_TAKES_JSON},
     {"permanent", 0, NULL, "no retry helps: the task has failed for good"},
     F_BY, F_END,
 };
@@ -144,7 +146,8 @@ static const struct fa_flag background_flags[] = {
      "how long events are kept (default $FAINA_EVENTS_KEEP; else those of a task as long as it "   \
      "is there, and emitted ones 7d)"},                                                            \
     {"archive", 0, "DIR",                                                                          \
-     "write what is removed there first (default $FAINA_ARCHIVE, else archive)"},                  \
+     "write what is removed there first (default $FAINA_ARCHIVE, else archive)",                   \
+     .takes = FA_TAKES_FOLDER},                                                                    \
     {"no-archive", 0, NULL, "remove without an archive"}
 
 static const struct fa_flag worker_flags[] = {
@@ -154,7 +157,8 @@ static const struct fa_flag worker_flags[] = {
     {"services", 0, "X,Y", "the resources this worker can reach (default: all)", NULL, true},
     {"service", 0, "NAME=CHECK", "a resource that is offered while CHECK succeeds; repeat", NULL,
      true},
-    {"handlers", 0, "DIR", "the folder of handlers (default $FAINA_HANDLERS, else handlers)"},
+    {"handlers", 0, "DIR", "the folder of handlers (default $FAINA_HANDLERS, else handlers)",
+     .takes = FA_TAKES_FOLDER},
     {"worker", 'w', "W", "the name of this worker (default: host, process and a random number)"},
     {"lease", 0, "DURATION", "how long it holds a task without renewing (default 30s)"},
     {"grace", 0, "DURATION", "how long what runs may go on after SIGTERM (default 30s)"},
@@ -199,12 +203,12 @@ static const struct fa_flag cron_next_flags[] = {
 };
 
 static const struct fa_flag team_create_flags[] = {
-    {"spec", 0, "JSON", "settings of the team; also @FILE"}, F_END,
+    {"spec", 0, "JSON", "settings of the team; also @FILE", .takes = FA_TAKES_JSON}, F_END,
 };
 
 static const struct fa_flag team_set_flags[] = {
     {"name", 0, "TEXT", "its new name"},
-    {"spec", 0, "JSON", "settings of the team; also @FILE"},
+    {"spec", 0, "JSON", "settings of the team; also @FILE", .takes = FA_TAKES_JSON},
     F_END,
 };
 
@@ -214,7 +218,8 @@ static const struct fa_flag emit_flags[] = {
 
 static const struct fa_flag workflow_test_flags[] = {
     {"match", 0, "EXPRESSION", "a match expression to try"},
-    {"data", 0, "JSON", "the event's data to try it on; also @FILE, or - for stdin"},
+    {"data", 0, "JSON", "the event's data to try it on; also @FILE, or - for stdin",
+     .takes = FA_TAKES_JSON},
     {"last", 0, "DURATION", "play the events of this time back: 7d"},
     F_END,
 };
@@ -238,8 +243,8 @@ static const struct fa_flag serve_flags[] = {
     {"no-ui", 0, NULL, "no dashboard"},
     {"insecure", 0, NULL, "let other machines in without a token"},
     {"host", 0, "NAME", "a further name that clients may call this server by; repeat", NULL, true},
-    {"tls-cert", 0, "FILE", "the certificate, in PEM"},
-    {"tls-key", 0, "FILE", "its key, in PEM"},
+    {"tls-cert", 0, "FILE", "the certificate, in PEM", .takes = FA_TAKES_FILE},
+    {"tls-key", 0, "FILE", "its key, in PEM", .takes = FA_TAKES_FILE},
     {"input-max", 0, "BYTES", "the largest input or output of a task (default 1048576)"},
     {"drain", 0, "DURATION", "how long to let requests and tasks finish at the end (default 25s)"},
     F_KEEP,
@@ -278,7 +283,7 @@ const struct fa_verb fa_verbs[] = {
      "faina submit train '{}' --resource gpu --max-attempts 2 --wait --timeout 1h\n"
      "faina submit mail.send '{}' --max-attempts 10 --retry 1m,3,1d\n"
      "faina submit mail.send --bulk mails.jsonl",
-     0, 2, fa_verb_submit, submit_flags, .makes_store = true},
+     0, 2, fa_verb_submit, submit_flags, .takes = FA_TAKES_JSON, .makes_store = true},
     {"get", FA_GROUP_LOOK, "ID", "show a task", NULL,
      "faina get " ID_EXAMPLE "\n"
      "faina get --type mail.send --key order-17", 0, 1, fa_verb_get, get_flags},
@@ -320,7 +325,7 @@ const struct fa_verb fa_verbs[] = {
     {"complete", FA_GROUP_WORK, "ID [OUTPUT|@FILE|-] --worker W", "end a task well",
      "OUTPUT is JSON. A task that no worker holds (background) needs no --worker.",
      "faina complete " ID_EXAMPLE " '{\"pages\":12}' --worker me",
-     1, 2, fa_verb_complete, by_flags},
+     1, 2, fa_verb_complete, by_flags, .takes = FA_TAKES_JSON},
     {"fail", FA_GROUP_WORK, "ID --error TEXT --worker W", "end an attempt badly",
      "The task is tried again after a while, or ends as dead_letter when no attempt is left, or as "
      "failed with --permanent.",
@@ -338,7 +343,7 @@ const struct fa_verb fa_verbs[] = {
      "SUBTASKS is a JSON array of objects as for submit --bulk. They are stored and the task is "
      "blocked in one go; it is pending again when they have all ended.",
      "faina block " ID_EXAMPLE " '[{\"type\":\"page\",\"input\":1}]' --worker me",
-     2, 2, fa_verb_block, block_flags},
+     2, 2, fa_verb_block, block_flags, .takes = FA_TAKES_JSON},
     {"background", FA_GROUP_WORK, "ID --worker W", "let a running task go on elsewhere",
      "No worker holds it any more; complete or fail without --worker ends it.", NULL,
      1, 1, fa_verb_background, background_flags},
@@ -396,7 +401,7 @@ const struct fa_verb fa_verbs[] = {
      "seconds before them, or is @daily, @every 90s and the like. One that is there already is "
      "replaced as a whole. Each time makes one task, with the key cron:NAME:TIME.",
      "faina cron set report '0 3 * * MON-FRI' report.make '{\"days\":1}' --timezone Europe/Berlin",
-     3, 4, fa_verb_cron_set, cron_set_flags, .makes_store = true},
+     3, 4, fa_verb_cron_set, cron_set_flags, .takes = FA_TAKES_JSON, .makes_store = true},
     {"cron rm", FA_GROUP_ADMIN, "NAME", "remove a schedule; the tasks that it made stay", NULL,
      NULL, 1, 1, fa_verb_cron_rm, NULL},
     {"cron run", FA_GROUP_ADMIN, "NAME", "make the task of a schedule now, once",
@@ -416,7 +421,7 @@ const struct fa_verb fa_verbs[] = {
      "as JSON elsewhere. A trigger that can't make its task is reported, and the others fire all "
      "the same; the exit code is 1 then.",
      "faina emit object.created '{\"mimeType\":\"audio/mpeg\",\"hash\":\"f00\"}' --id upload-17",
-     1, 2, fa_verb_emit, emit_flags, .makes_store = true},
+     1, 2, fa_verb_emit, emit_flags, .takes = FA_TAKES_JSON, .makes_store = true},
     {"workflow ls", FA_GROUP_ADMIN, "", "list workflows", NULL, NULL,
      0, 0, fa_verb_workflow_ls, NULL},
     {"workflow get", FA_GROUP_ADMIN, "NAME", "print the definition of a workflow, as JSON", NULL,
@@ -425,7 +430,8 @@ const struct fa_verb fa_verbs[] = {
      "FILE is YAML (.yaml, .yml) or JSON (.json). All mistakes of all files are reported, each "
      "with its line and column; then nothing changes. A definition that is there already, just "
      "like this, is left alone.",
-     "faina workflow apply content.yaml", 1, -1, fa_verb_workflow_apply, NULL, .makes_store = true},
+     "faina workflow apply content.yaml",
+     1, -1, fa_verb_workflow_apply, NULL, .takes = FA_TAKES_FILE, .makes_store = true},
     {"workflow rm", FA_GROUP_ADMIN, "NAME...", "remove workflows",
      "Tasks that they made stay. Joins under way are forgotten.", NULL,
      1, -1, fa_verb_workflow_rm, NULL},
@@ -443,7 +449,7 @@ const struct fa_verb fa_verbs[] = {
      "With --match and --data: true or false, and the clause that decided.",
      "faina workflow test --match \"size > 10 AND kind = 'a'\" --data '{\"size\":12}'\n"
      "faina workflow test content.yaml --last 7d",
-     0, 1, fa_verb_workflow_test, workflow_test_flags},
+     0, 1, fa_verb_workflow_test, workflow_test_flags, .takes = FA_TAKES_FILE},
     {"workflow why", FA_GROUP_ADMIN, "EVENT-ID", "say which triggers an event set off, and why",
      "Each trigger on its type, by the definitions of now: matched or not, and the clause that "
      "decided.", NULL, 1, 1, fa_verb_workflow_why, NULL},
@@ -484,7 +490,7 @@ const struct fa_verb fa_verbs[] = {
      "copy that was interrupted goes on when the same command is given again; until it is done, TO "
      "can't be opened. In the end both sides are compared.",
      "faina db copy sqlite:faina.db postgres://faina@db.example.com/faina",
-     2, 2, fa_verb_db_copy, NULL},
+     2, 2, fa_verb_db_copy, NULL, .takes = FA_TAKES_URL},
     {"db purge", FA_GROUP_OPERATE, "", "remove ended tasks from the store for good",
      "With no flag, those that rm has removed from view; with flags, all ended tasks that they "
      "leave. In all namespaces unless --namespace is given. Asks first on a "

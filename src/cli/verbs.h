@@ -9,6 +9,16 @@
 
 #include "cli/cli.h"
 
+/* What a flag's value, or a verb's words, may be: completions offer files for it. */
+enum fa_takes {
+    FA_TAKES_TEXT, /* nothing that could be offered */
+    FA_TAKES_FILE,
+    FA_TAKES_FOLDER,
+    FA_TAKES_JSON, /* JSON, or @FILE */
+    FA_TAKES_URL,  /* an engine: sqlite:FILE and others */
+    FA_TAKES_COUNT
+};
+
 /* A flag takes a value or not by its name alone, whichever the verb: words before the verb can
  * then be told apart. A test holds the table to that. */
 struct fa_flag {
@@ -19,6 +29,7 @@ struct fa_flag {
     const char *choices; /* the possible values, with spaces between; NULL: anything */
     bool is_repeatable;
     bool is_optional; /* the value may be left out */
+    enum fa_takes takes;
 };
 
 enum fa_verb_group {
@@ -42,6 +53,7 @@ struct fa_verb {
     const struct fa_flag *flags; /* NULL: none of its own */
     const char *arg_choices;     /* possible first words, for completion; NULL: anything */
     bool is_raw;                 /* reads its own flags: everything after the verb is a word */
+    enum fa_takes takes;         /* its words */
     bool makes_store;            /* begins with nothing, and is meant to */
 };
 

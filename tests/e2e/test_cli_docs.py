@@ -28,10 +28,13 @@ def test_completions_parse(cli):
 
 
 def complete(cli, *words):
-    """What bash offers for the last word."""
-    quoted = " ".join(f"'{word}'" for word in words)
-    script = (f"source {ROOT}/completions/faina.bash; COMP_WORDS=({quoted}); "
-              f"COMP_CWORD={len(words) - 1}; _faina; printf '%s\\n' \"${{COMPREPLY[@]}}\"")
+    """What bash puts in place of the last word, or of its part behind the last : or =."""
+    parts = [part for word in words for part in re.findall("[@:=]+|[^@:=]+", word) or [""]]
+    quoted = " ".join(f"'{part}'" for part in parts)
+    script = (f"source {ROOT}/completions/faina.bash; COMP_LINE='{' '.join(words)}'; "
+              f"COMP_WORDS=({quoted}); COMP_CWORD={len(parts) - 1}; "
+              f"_faina faina '{re.split('[:=]', words[-1])[-1]}'; "
+              f"printf '%s\\n' \"${{COMPREPLY[@]}}\"")
     done = subprocess.run(["bash", "-c", script], cwd=cli.folder, capture_output=True, text=True,
                           check=True)
     equal(done.stderr, "")
@@ -48,8 +51,57 @@ def test_bash_completes(cli):
     equal(complete(cli, "faina", "ls", "--status", "dead"), ["dead_letter"])
     equal(complete(cli, "faina", "ls", "-o", "j"), ["json", "jsonl"])
     equal(complete(cli, "faina", "completion", "z"), ["zsh"])
-    equal(complete(cli, "faina", "submit", "x", "@ta"), ["@tasks.jsonl"])
-    equal(complete(cli, "faina", "submit", "--bulk", "ta"), ["tasks.jsonl"])
+    equal(complete(cli, "faina", "ls", "--status=dead"), ["dead_letter"])
+    equal(complete(cli, "faina", "submit", "--bulk", "--prio"), ["--priority"])
+    equal(complete(cli, "faina", "--namespace", ""), [])
+
+
+def test_bash_completes_files(cli):
+    cli.write("tasks.jsonl", "")
+    cli.write("tests.yaml", "")
+    os.mkdir(cli.path("tools"))
+    all_three = ["tasks.jsonl", "tests.yaml", "tools"]
+    for words, offered in (
+            (("submit", "x", "@ta"), ["@tasks.jsonl"]),
+            (("submit", "x", "@"), ["@tasks.jsonl", "@tests.yaml", "@tools/"]),
+            (("submit", "x", "ta"), []),
+            (("complete", "id", "@te"), ["@tests.yaml"]),
+            (("submit", "x", "--metadata", "@ta"), ["@tasks.jsonl"]),
+            (("submit", "x", "--metadata=@ta"), ["@tasks.jsonl"]),
+            (("submit", "--bulk", "ta"), ["tasks.jsonl"]),
+            (("submit", "--bulk=ta"), ["tasks.jsonl"]),
+            (("workflow", "apply", "tests.yaml", "ta"), ["tasks.jsonl"]),
+            (("workflow", "test", "te"), ["tests.yaml"]),
+            (("serve", "--tls-cert", "t"), all_three),
+            (("serve", "--tls-key", "te"), ["tests.yaml"]),
+            (("worker", "--handlers", "t"), ["tools"]),
+            (("worker", "--archive=t"), ["tools"]),
+            (("db", "copy", "sqlite:ta"), ["tasks.jsonl"]),
+            (("db", "copy", "sqlite:tasks.jsonl", "sqlite:te"), ["tests.yaml"]),
+            (("db", "copy", "pos"), ["postgres://"]),
+            (("--url", "sqlite:t"), all_three),
+            (("ls", "t"), []),
+    ):
+        equal(sorted(complete(cli, "faina", *words)), offered, words)
+
+
+def test_bash_completes_as_it_is_typed(cli):
+    """With the word breaks of a real one, which cuts words at @, : and =."""
+    cli.write("tasks one.jsonl", "")
+    os.mkdir(cli.path("tools"))
+    cli.write("rc", f"source {ROOT}/completions/faina.bash\nPS1='ready> '\nfaina() {{ printf '<%s>' \"$@\"; }}\n")
+    typed = (("submit x @ta\t", "<submit><x><@tasks one.jsonl>"),
+             ("submit x @tasks\\ o\t", "<submit><x><@tasks one.jsonl>"),
+             ("submit x @to\t", "<submit><x><@tools/>"),
+             ("submit x -m \"@ta\t", "<submit><x><-m><@tasks one.jsonl>"),
+             ("workflow apply 'tasks o\t", "<workflow><apply><tasks one.jsonl>"),
+             ("submit --bulk=ta\t", "<submit><--bulk=tasks one.jsonl>"),
+             ("db copy sqlite:to\t", "<db><copy><sqlite:tools/>"),
+             ("worker --handl\t to\t", "<worker><--handlers><tools/>"))
+    for line, got in typed:
+        shown = cli.on_terminal(shell="exec bash --noprofile --rcfile rc -i", width=200,
+                                replies=(("ready> ", f"faina {line}\n"), (">", "exit\n")))
+        contains(shown.plain(), got)
 
 
 def test_fish_completes(cli):
@@ -69,6 +121,15 @@ def test_fish_completes(cli):
     equal(sorted(offers("faina team ")), ["create", "get", "ls", "rm", "set"])
     contains(offers("faina ls --sta"), "--status")
     is_true("--status" not in offers("faina team ls --sta"))
+    cli.write("tasks.jsonl", "")
+    os.mkdir(cli.path("tools"))
+    for line in ("submit --bulk ta", "workflow apply ta", "serve --tls-cert ta"):
+        equal(offers(f"faina {line}"), ["tasks.jsonl"], line)
+    equal(offers("faina submit x @ta"), ["@tasks.jsonl"])
+    equal(offers("faina submit x --metadata @ta"), ["@tasks.jsonl"])
+    equal(offers("faina db copy sqlite:ta"), ["sqlite:tasks.jsonl"])
+    equal(offers("faina worker --handlers t"), ["tools/"])
+    equal(offers("faina ls ta"), [])
 
 
 def page():

@@ -80,6 +80,29 @@ static void test_verbs__help_is_in_one_style(void **state)
     }
 }
 
+/* The name of a value tells what completes it. */
+static void names_what_it_takes(const struct fa_verb *verb, const struct fa_flag *flag)
+{
+    static const char *const names[FA_TAKES_COUNT] = {
+        [FA_TAKES_FILE] = "FILE",
+        [FA_TAKES_FOLDER] = "DIR",
+        [FA_TAKES_JSON] = "JSON",
+        [FA_TAKES_URL] = "URL",
+    };
+
+    for (enum fa_takes takes = FA_TAKES_FILE; takes < FA_TAKES_COUNT; takes++)
+        check_true(flag->name,
+                   (flag->takes == takes) == (flag->value && !strcmp(flag->value, names[takes])));
+}
+
+static void test_verbs__what_takes_a_file_says_so(void **state)
+{
+    each_flag(names_what_it_takes);
+    for (size_t i = 0; i < fa_verb_count; i++)
+        check_true(fa_verbs[i].name,
+                   !strstr(fa_verbs[i].arguments, "FILE") || fa_verbs[i].takes != FA_TAKES_TEXT);
+}
+
 static void test_verbs__nouns(void **state)
 {
     check_true("resource", fa_verb_is_noun("resource"));
@@ -102,6 +125,7 @@ int main(void)
         cmocka_unit_test(test_verbs__a_flag_has_one_shape),
         cmocka_unit_test(test_verbs__names_and_letters_are_unique),
         cmocka_unit_test(test_verbs__help_is_in_one_style),
+        cmocka_unit_test(test_verbs__what_takes_a_file_says_so),
         cmocka_unit_test(test_verbs__nouns),
     };
 
