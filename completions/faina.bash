@@ -82,6 +82,8 @@ _faina_offer()
             "team rm") flags="--output --url --namespace --help" ;;
             "cron ls") flags="--output --url --namespace --help" ;;
             "cron set") flags="--timezone --catch-up --overlap --jitter --paused --name --priority --delay --max-attempts --retry --resource --metadata --output --url --namespace --help" ;;
+            "cron pause") flags="--output --url --namespace --help" ;;
+            "cron resume") flags="--output --url --namespace --help" ;;
             "cron rm") flags="--output --url --namespace --help" ;;
             "cron run") flags="--output --url --namespace --help" ;;
             "cron next") flags="--count --timezone --output --url --namespace --help" ;;
@@ -199,7 +201,7 @@ _faina_offer()
             ;;
         resource) firsts="ls set rm" ;;
         team) firsts="ls get create set rm" ;;
-        cron) firsts="ls set rm run next" ;;
+        cron) firsts="ls set pause resume rm run next" ;;
         workflow) firsts="ls get apply rm enable disable joins test why" ;;
         token) firsts="create ls revoke" ;;
         db) firsts="status migrate copy purge" ;;

@@ -1,5 +1,5 @@
 /*
- * cron.c - schedules: list, set, remove, run, and their next times.
+ * cron.c - schedules: list, set, pause, remove, run, and their next times.
  */
 #include "cli/verbs.h"
 
@@ -14,6 +14,7 @@
 
 #define NEXT_DEFAULT 10
 #define NEXT_MAX 1000
+#define PAUSE_TRIES 5
 
 /* ------------------------------------------------------------------------------------------
  * Showing
@@ -231,20 +232,120 @@ int fa_verb_cron_set(struct fa_cli *cli)
     return code;
 }
 
+/* What was refused, after what was done. The exit code is that of the first. */
+static int tell_refusals(struct fa_cli *cli, const struct fa_op *ops)
+{
+    int code = FA_EXIT_OK;
+
+    fflush(stdout); /* before what follows on stderr */
+    for (size_t i = 0; i < cli->arg_count; i++) {
+        int one = ops[i].code == FAINA_OK ? FA_EXIT_OK : fa_cli_fail(cli, &ops[i].error);
+
+        code = code == FA_EXIT_OK ? one : code;
+    }
+    return code;
+}
+
+static size_t count_good(const struct fa_cli *cli, const struct fa_op *ops)
+{
+    size_t good = 0;
+
+    for (size_t i = 0; i < cli->arg_count; i++)
+        good += ops[i].code == FAINA_OK;
+    return good;
+}
+
 int fa_verb_cron_rm(struct fa_cli *cli)
 {
-    struct fa_op op = {.kind = FA_OP_CRON_REMOVE, .id = cli->args[0]};
-    int code;
+    struct fa_op *ops = fa_arena_zero(&cli->arena, cli->arg_count, sizeof(*ops));
+    int code = fa_cli_open(cli);
 
-    op.name.ns = cli->ns;
-    code = fa_cli_run(cli, &op);
     if (code != FA_EXIT_OK)
         return code;
-    if (cli->format == FA_CLI_TABLE)
-        fa_outf(cli, "removed schedule %s\n", cli->args[0]);
+    for (size_t i = 0; i < cli->arg_count; i++) {
+        ops[i] =
+            (struct fa_op){.kind = FA_OP_CRON_REMOVE, .id = cli->args[i], .arena = &cli->arena};
+        ops[i].name.ns = cli->ns;
+    }
+    fa_service_run(cli->service, ops, cli->arg_count);
+    for (size_t i = 0; cli->format == FA_CLI_TABLE && i < cli->arg_count; i++)
+        if (ops[i].code == FAINA_OK)
+            fa_outf(cli, "removed schedule %s\n", cli->args[i]);
+    if (cli->format != FA_CLI_TABLE && count_good(cli, ops) > 0)
+        fa_outf(cli, "{\"deleted\":%zu}\n", count_good(cli, ops));
+    return tell_refusals(cli, ops);
+}
+
+/* Reads the schedule and puts it back with another `paused`. Again, when somebody else changed it
+ * between the two. The answer is in *op. */
+static void set_paused(struct fa_cli *cli, const char *name, bool is_paused, struct fa_op *op)
+{
+    struct fa_cron_job *job;
+
+    for (int i = 0; i < PAUSE_TRIES; i++) {
+        *op = (struct fa_op){.kind = FA_OP_CRON_LIST, .id = name, .arena = &cli->arena};
+        op->name.ns = cli->ns;
+        fa_service_run(cli->service, op, 1);
+        if (op->code != FAINA_OK)
+            return;
+        job = &op->crons->items[0];
+        if (job->is_paused == is_paused) {
+            op->cron_answer = job;
+            return;
+        }
+        job->is_paused = is_paused;
+        *op = (struct fa_op){.kind = FA_OP_CRON_PUT, .cron = job, .arena = &cli->arena};
+        op->by.version = job->version;
+        fa_service_run(cli->service, op, 1);
+        if (op->code != FAINA_VERSION_CONFLICT)
+            return;
+    }
+}
+
+static void print_paused(struct fa_cli *cli, const struct fa_cron_job *job)
+{
+    if (job->is_paused)
+        fa_outf(cli, "paused schedule %s\n", job->name);
     else
-        fa_outf(cli, "{\"deleted\":1}\n");
-    return code;
+        fa_outf(cli, "resumed schedule %s, next %s\n", job->name,
+                job->next_us == 0 ? "never"
+                                  : fa_text_due(&cli->arena, job->next_us, fa_clock_now_us()));
+}
+
+static int pause_or_resume(struct fa_cli *cli, bool is_paused)
+{
+    struct fa_op *ops = fa_arena_zero(&cli->arena, cli->arg_count, sizeof(*ops));
+    bool is_table = cli->format == FA_CLI_TABLE;
+    struct fa_out_list list = {0};
+    int code = fa_cli_open(cli);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    for (size_t i = 0; i < cli->arg_count; i++)
+        set_paused(cli, cli->args[i], is_paused, &ops[i]);
+    if (!is_table && count_good(cli, ops) > 0)
+        fa_out_list_begin(cli, &list, cli->arg_count > 1 ? "items" : NULL);
+    for (size_t i = 0; i < cli->arg_count; i++) {
+        if (ops[i].code != FAINA_OK)
+            continue;
+        if (is_table)
+            print_paused(cli, ops[i].cron_answer);
+        else
+            fa_shape_put(fa_out_list_item(&list), &fa_shape_cron, ops[i].cron_answer);
+    }
+    if (!is_table && count_good(cli, ops) > 0)
+        fa_out_list_end(&list);
+    return tell_refusals(cli, ops);
+}
+
+int fa_verb_cron_pause(struct fa_cli *cli)
+{
+    return pause_or_resume(cli, true);
+}
+
+int fa_verb_cron_resume(struct fa_cli *cli)
+{
+    return pause_or_resume(cli, false);
 }
 
 int fa_verb_cron_run(struct fa_cli *cli)

@@ -122,6 +122,8 @@ int fa_verb_team_set(struct fa_cli *cli);
 int fa_verb_team_rm(struct fa_cli *cli);
 int fa_verb_cron_ls(struct fa_cli *cli); /* cron.c */
 int fa_verb_cron_set(struct fa_cli *cli);
+int fa_verb_cron_pause(struct fa_cli *cli);
+int fa_verb_cron_resume(struct fa_cli *cli);
 int fa_verb_cron_rm(struct fa_cli *cli);
 int fa_verb_cron_run(struct fa_cli *cli);
 int fa_verb_cron_next(struct fa_cli *cli);

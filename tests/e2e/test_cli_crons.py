@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`faina cron`: ls, set, rm, run and next."""
+"""`faina cron`: ls, set, pause, resume, rm, run and next."""
 from helper_cli import contains, equal, is_true, run
 
 
@@ -24,6 +24,32 @@ def test_set_ls_run_and_rm(cli):
     equal(cli("cron", "rm", "night").json(), {"deleted": 1})
     contains(cli("cron", "rm", "night", code=3).err, "has no schedule night")
     cli("cron", "run", "night", code=3)
+
+
+def test_pause_and_resume(cli):
+    first = cli("cron", "set", "a", "@yearly", "t", '{"n":1}', "--catch-up", "all", "--overlap", "skip",
+                "--jitter", "5s", "--timezone", "Asia/Tokyo").json()
+    cli("cron", "set", "b", "@yearly", "t", "--paused")
+    paused = cli("cron", "pause", "a").json()
+    changed = {"paused": True, "nextAt": None, "version": first["version"] + 1,
+               "updatedAt": paused["updatedAt"]}
+    equal(paused, {**first, **changed})
+    equal(cli("cron", "pause", "a").json(), paused) # nothing to do
+    resumed = cli("cron", "resume", "b", "a").json()["items"]
+    equal([(job["name"], job["paused"]) for job in resumed], [("b", False), ("a", False)])
+    equal(cli("cron", "ls").json(), {"items": [resumed[1], resumed[0]]})
+    equal(resumed[1]["nextAt"], first["nextAt"])
+    mixed = cli("cron", "pause", "a", "none", "b", code=None)
+    equal((mixed.code, [job["name"] for job in mixed.json()["items"]]), (3, ["a", "b"]), mixed)
+    contains(mixed.err, "has no schedule none")
+    equal(cli("cron", "pause", "a", "-o", "table").out, "paused schedule a\n")
+    is_true(cli("cron", "resume", "a", "-o", "table").out.startswith("resumed schedule a, next in "))
+    cli("cron", "resume", "none", code=3)
+    gone = cli("cron", "rm", "a", "none", "b", code=None)
+    equal((gone.code, gone.json()), (3, {"deleted": 2}), gone)
+    equal(cli("cron", "ls").json(), {"items": []})
+    cli("cron", "set", "far", "@daily", "t", "--namespace", "other")
+    is_true(cli("cron", "pause", "far", "--namespace", "other").json()["paused"])
 
 
 def test_bad_ones(cli):
