@@ -31,13 +31,29 @@ static int run_change(struct fa_cli *cli, struct fa_op *op)
  * Claiming
  */
 
+/* Whoever works by hand must see what there is to do. */
+static void print_work(struct fa_cli *cli, const struct faina_task *task)
+{
+    struct fa_arena scratch = {0};
+    const char *work;
+
+    fa_print_change(cli, task);
+    if (cli->format == FA_CLI_TABLE) {
+        work = fa_arena_printf(&scratch, "  %s%s%s", task->type, task->input ? " " : "",
+                               task->input ? task->input : "");
+        work = fa_text_clip(&scratch, fa_text_clean(&scratch, work), cli->table_width);
+        fa_outf(cli, "%s\n", work);
+    }
+    fa_arena_finish(&scratch);
+}
+
 static void print_claimed(struct fa_cli *cli, const struct faina_tasks *tasks)
 {
     struct fa_out_list list;
 
     if (cli->format == FA_CLI_TABLE) {
         for (size_t i = 0; i < tasks->count; i++)
-            fa_print_change(cli, &tasks->items[i]);
+            print_work(cli, &tasks->items[i]);
         if (tasks->count == 0)
             fa_cli_note(cli, "Nothing to claim.");
         return;
@@ -104,7 +120,7 @@ int fa_verb_claim(struct fa_cli *cli)
     op.wants_task = true;
     code = fa_cli_run(cli, &op);
     if (code == FA_EXIT_OK)
-        fa_print_change(cli, op.task);
+        print_work(cli, op.task);
     return code;
 }
 

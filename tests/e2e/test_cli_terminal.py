@@ -114,7 +114,7 @@ def test_transitions_in_a_line(cli):
     def line(*args):
         return cli.on_terminal(*args).plain().strip()
 
-    equal(line("claim", "-w", "w"), f"claimed {task} (attempt 1 of 2)")
+    equal(line("claim", "-w", "w"), f"claimed {task} (attempt 1 of 2)\n  x")
     equal(line("start", task, "-w", "w"), f"running {task} (attempt 1 of 2)")
     equal(line("progress", task, "40%", "half", "-w", "w"), f"running {task} (attempt 1 of 2, 40 %)")
     contains(line("fail", task, "--error", "boom", "-w", "w"), f"pending {task} (attempt 1 of 2 made")
@@ -129,6 +129,20 @@ def test_transitions_in_a_line(cli):
     equal(line("submit", "x"), cli("ls").json()["items"][0]["id"])
     equal(line("pause", "x"), "paused x")
     contains(line("explain", cli("ls").json()["items"][0]["id"]), "paused")
+
+
+def test_a_claim_shows_what_there_is_to_do(cli):
+    short = cli.submit("mail.send", '{"to": "ann\\u0007",\n"n":1}')
+    shown = cli.on_terminal("claim", "-w", "w").plain().splitlines()
+    equal(shown[1:], ['  mail.send {"to": "ann\\u0007", "n":1}'])
+    cli("release", short, "-w", "w")
+    equal(cli.on_terminal("claim", short, "-w", "w").plain().splitlines()[1:], shown[1:])
+    cli.submit("a", '"' + "日本" * 100 + '"')
+    cli.submit("b")
+    lines = cli.on_terminal("claim", "-w", "w", "-n", "2", width=60).plain().splitlines()
+    equal(len(lines), 4)
+    is_true(lines[1].startswith('  a "日本') and lines[1].endswith("…") and width(lines[1]) <= 60, lines)
+    equal(lines[3], "  b")
 
 
 def test_records(cli):
