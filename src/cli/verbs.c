@@ -308,8 +308,9 @@ const struct fa_verb fa_verbs[] = {
      "out.",
      "faina wait " ID_EXAMPLE " --timeout 30s", 1, 1, fa_verb_wait, timeout_flags},
     {"watch", FA_GROUP_LOOK, "", "show changes as they happen, until Ctrl-C",
-     "A table that is drawn anew on a terminal; otherwise each task that appears or changes, as a "
-     "line of JSON. Follows the newest tasks that the flags leave (--limit, default 1000).",
+     "A table that is drawn anew on a terminal, with what is worked on first; otherwise each task "
+     "that appears or changes, as a line of JSON. Follows the newest tasks that the flags leave "
+     "(--limit, default 1000).",
      "faina watch --status running,failed\n"
      "faina watch -o jsonl | jq -r '.status + \" \" + .id'", 0, 0, fa_verb_watch, watch_flags},
     {"explain", FA_GROUP_LOOK, "ID", "say why a task is not running", NULL, NULL,

@@ -23,6 +23,7 @@
 #define INTERVAL_MS_DEFAULT 1000
 #define INTERVAL_MS_MIN 50
 #define SCREEN_SIZE (256 * 1024)
+#define HELD (1u << FAINA_CLAIMED | 1u << FAINA_RUNNING)
 
 struct seen {
     char id[FAINA_ID_SIZE];
@@ -89,37 +90,100 @@ static int screen_rows(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 6 ? size.ws_row : 24;
 }
 
-/* "12 pending, 2 running, 1,204 completed" */
-static void print_counts(struct fa_cli *cli, const struct faina_stats *stats)
+/* What one look found. */
+struct view {
+    const struct faina_tasks *tasks; /* the newest */
+    const struct faina_tasks *held;  /* the newest that somebody works on; NULL: not asked for */
+    int64_t by_status[FAINA_STATUS_COUNT];
+    int64_t total;
+    bool is_less; /* there are more than `total` */
+};
+
+/* How many tasks the flags leave. The engine counts by status and type only; others are counted
+ * among the newest. */
+static void count_tasks(const struct watch *watch, const struct faina_stats *stats,
+                        struct view *view)
 {
+    const struct faina_query *query = &watch->query;
+    bool is_listed = query->team_id || query->parent_id;
+
+    for (size_t i = 0; is_listed && i < view->tasks->count; i++)
+        view->by_status[view->tasks->items[i].status]++;
+    for (size_t i = 0; !is_listed && i < stats->count; i++)
+        for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++)
+            if ((!query->type || strcmp(stats->types[i].type, query->type) == 0) &&
+                (query->statuses == 0 || query->statuses & 1u << status))
+                view->by_status[status] += stats->types[i].by_status[status];
+    for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++)
+        view->total += view->by_status[status];
+    view->is_less = is_listed && view->tasks->next_cursor;
+}
+
+/* "12 pending, 2 running, 1,204 completed" */
+static void print_counts(struct fa_cli *cli, const struct view *view)
+{
+    char count[FA_TEXT_COUNT_SIZE];
     bool is_first = true;
 
+    if (view->is_less)
+        fa_outf(cli, "of the newest %s: ", fa_text_count(view->total, count));
     for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++) {
-        char count[FA_TEXT_COUNT_SIZE];
         enum fa_style style = fa_style_of(status);
 
-        if (stats->by_status[status] == 0)
+        if (view->by_status[status] == 0)
             continue;
         fa_outf(cli, "%s%s%s %s%s", is_first ? "" : ", ", fa_style_on(cli, style),
-                fa_text_count(stats->by_status[status], count), faina_status_name(status),
+                fa_text_count(view->by_status[status], count), faina_status_name(status),
                 fa_style_off(cli, style));
         is_first = false;
     }
     fa_outf(cli, "%s\n\n", is_first ? "no tasks" : "");
 }
 
-static void draw(struct watch *watch, const struct faina_tasks *tasks,
-                 const struct faina_stats *stats)
+/* The two lists may be of different moments. */
+static bool is_in(const struct faina_tasks *tasks, const char *id)
+{
+    for (size_t i = 0; tasks && i < tasks->count; i++)
+        if (strcmp(tasks->items[i].id, id) == 0)
+            return true;
+    return false;
+}
+
+/* Those that somebody works on, then the others; in the arena. */
+static struct faina_task *arrange(const struct view *view, struct fa_arena *arena, size_t *count)
+{
+    size_t held = view->held ? view->held->count : 0;
+    struct faina_task *rows = fa_arena_zero(arena, held + view->tasks->count + 1, sizeof(*rows));
+
+    *count = 0;
+    for (size_t i = 0; i < held; i++)
+        rows[(*count)++] = view->held->items[i];
+    for (size_t i = 0; i < view->tasks->count; i++)
+        if (!is_in(view->held, view->tasks->items[i].id))
+            rows[(*count)++] = view->tasks->items[i];
+    return rows;
+}
+
+static void draw(struct watch *watch, const struct view *view, struct fa_arena *arena)
 {
     struct fa_cli *cli = watch->cli;
+    size_t count, room = (size_t)screen_rows() - 4;
+    struct faina_task *rows = arrange(view, arena, &count);
+    char more[FA_TEXT_COUNT_SIZE];
 
     if (cli->out_is_tty)
         fa_outf(cli, "\033[H\033[2J");
     else if (watch->seen)
         fa_outf(cli, "\n");
-    print_counts(cli, stats);
-    if (tasks->count > 0)
-        fa_print_task_table(cli, tasks->items, tasks->count, (size_t)screen_rows() - 4);
+    print_counts(cli, view);
+    if (count > (size_t)watch->query.limit)
+        count = (size_t)watch->query.limit;
+    if (count > room)
+        count = room - 1; /* the last line is for how many there are besides */
+    if (count > 0)
+        fa_print_task_table(cli, rows, count, count);
+    if (view->total > (int64_t)count)
+        fa_outf(cli, "... %s more\n", fa_text_count(view->total - (int64_t)count, more));
     fflush(stdout);
 }
 
@@ -127,24 +191,39 @@ static void draw(struct watch *watch, const struct faina_tasks *tasks,
 static int look(struct watch *watch)
 {
     struct fa_cli *cli = watch->cli;
+    bool is_table = cli->format == FA_CLI_TABLE;
     struct fa_arena arena = {0};
-    struct fa_op ops[2] = {
+    struct faina_query held = watch->query;
+    struct fa_op ops[3] = {
         {.kind = FA_OP_LIST, .query = &watch->query, .arena = &arena},
         {.kind = FA_OP_STATS, .arena = &arena},
+        {.kind = FA_OP_LIST, .query = &held, .arena = &arena},
     };
+    size_t op_count = is_table ? 2 : 1;
     struct faina_error err;
     enum faina_code code = fa_cli_try_open(cli, &err);
     int exit_code = FA_EXIT_OK;
 
     ops[1].name.ns = cli->ns;
+    held.statuses = (held.statuses ? held.statuses : HELD) & HELD;
+    if (held.limit > screen_rows())
+        held.limit = screen_rows();
+    /* They may be older than all that the list of the newest has. */
+    if (is_table && held.statuses != 0)
+        op_count++;
     if (code == FAINA_OK) {
-        fa_service_run(cli->service, ops, FA_COUNT(ops));
+        fa_service_run(cli->service, ops, op_count);
         fa_cli_close(cli);
-        code = ops[0].code != FAINA_OK ? ops[0].code : ops[1].code;
-        err = ops[0].code != FAINA_OK ? ops[0].error : ops[1].error;
+        for (size_t i = 0; i < op_count && code == FAINA_OK; i++) {
+            code = ops[i].code;
+            err = ops[i].error;
+        }
     }
-    if (code == FAINA_OK && cli->format == FA_CLI_TABLE) {
-        draw(watch, ops[0].tasks, ops[1].stats);
+    if (code == FAINA_OK && is_table) {
+        struct view view = {.tasks = ops[0].tasks, .held = op_count > 2 ? ops[2].tasks : NULL};
+
+        count_tasks(watch, ops[1].stats, &view);
+        draw(watch, &view, &arena);
         remember(watch, ops[0].tasks);
     } else if (code == FAINA_OK) {
         print_news(watch, ops[0].tasks);
@@ -183,6 +262,8 @@ int fa_verb_watch(struct fa_cli *cli)
         code = look(&watch);
     } while (code == FA_EXIT_OK && !fa_out_is_broken(cli) &&
              !sleep_or_end(&signals, watch.interval_ms));
+    if (cli->out_is_tty && code == FA_EXIT_OK)
+        fa_outf(cli, "\n"); /* below what is drawn, and the ^C */
     free(watch.seen);
     return code;
 }

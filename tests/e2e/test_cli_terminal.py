@@ -249,6 +249,37 @@ def test_watch_draws_until_ctrl_c(cli):
         equal(db.execute("SELECT count(*) FROM tasks").fetchone()[0], 1)
 
 
+def test_watch_counts_what_the_flags_leave(cli):
+    team = cli("team", "create", "t").out.strip()
+    old = cli.submit("a", "--team", team)
+    cli("claim", old, "-w", "w", "--lease", "1h")
+    cli("submit", "a", "--bulk", stdin="{}\n" * 40)
+    cli("submit", "b", "--bulk", stdin="{}\n" * 2000)
+
+    def screen(*args, until="TRIES"):
+        shown = cli.on_terminal("watch", "--interval", "5s", *args, until=until)
+        equal(shown.code, 0, shown)
+        is_true(re.search(r"(?:\^C)?\n$", shown.plain()), repr(shown.out[-40:]))
+        return shown.plain().splitlines()
+
+    all_of_them = screen(until="more")
+    equal(all_of_them[0], "2,040 pending, 1 claimed")
+    is_true(all_of_them[3].startswith(old), all_of_them) # older than all that is listed
+    ids = len(ID.findall("\n".join(all_of_them)))
+    equal(ids, 25) # of 30 lines: counts, an empty one, titles, this, and the cursor
+    equal(all_of_them[3 + ids], "... 2,016 more")
+    some = screen("-t", "a", until="more")
+    equal((some[0], some[28]), ("40 pending, 1 claimed", "... 16 more"))
+    is_true(some[3].startswith(old), some)
+    equal(screen("-s", "claimed")[0], "1 claimed")
+    pending = screen("-t", "a", "-s", "pending", until="more")
+    equal((pending[0], pending[28]), ("40 pending", "... 15 more"))
+    equal(screen("--team", team)[0], "1 claimed")
+    few = screen("-t", "a", "-n", "2", until="more")
+    equal((few[0], len(few[3:5]), few[5]), ("40 pending, 1 claimed", 2, "... 39 more"))
+    equal(screen("-t", "none", until="no tasks")[0], "no tasks")
+
+
 def test_help_fits_the_terminal(cli):
     for columns in (50, 80):
         for verb in ("submit", "ls", "cancel"):
