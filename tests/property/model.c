@@ -475,8 +475,8 @@ static struct fa_m_task *find_child(struct fa_m *model, const struct asking *ask
     return NULL;
 }
 
-/* Whether those without names are what was asked for from the place `first` on, as far as that goes,
- * and there are some. */
+/* Whether those without names are what was asked for from the place `first` on, as far as that
+ * goes, and there are some. */
 static bool begins_at(struct fa_m *model, struct asking *asking, int first)
 {
     bool has_any = false;
