@@ -693,7 +693,8 @@ struct faina_beat {
  * known, what is unset (NULL, 0) stays as it was; types != NULL with a count of 0 means any. Best
  * tell everything each time: one that was forgotten, after a long pause, is then whole again.
  * Renews the leases of `held`, the tasks it believes to hold (up to 10,000), in one go; lease_ms 0:
- * as long as each was claimed for, and none becomes shorter. The answer names those that it doesn't hold. */
+ * as long as each was claimed for, and none becomes shorter. The answer names those that it doesn't
+ * hold. */
 FAINA_API enum faina_code faina_worker_put(struct faina *engine, const struct faina_worker *worker,
                                            const struct faina_held *held, size_t held_count,
                                            int64_t lease_ms, struct faina_beat **out,

@@ -69,7 +69,8 @@ void fa_handle_resource_put(struct fa_request *req)
     struct faina_error err;
     struct fa_op *op;
 
-    if (!fa_request_is_global(req) || !fa_request_read(req, &fa_body_limit, &body))
+    if (!fa_request_is_global(req) || !fa_request_unversioned(req) ||
+        !fa_request_read(req, &fa_body_limit, &body))
         return;
     if (!body.has_limit) {
         fa_error_field(&err, FAINA_INVALID_REQUEST, "maxConcurrency",
@@ -85,7 +86,7 @@ void fa_handle_resource_put(struct fa_request *req)
 
 void fa_handle_resource_delete(struct fa_request *req)
 {
-    if (!fa_request_is_global(req))
+    if (!fa_request_is_global(req) || !fa_request_unversioned(req))
         return;
     fa_request_op(req, FA_OP_RESOURCE_REMOVE)->resource.name = req->part;
     fa_request_run(req, fa_answer_removal);
@@ -228,7 +229,8 @@ static void put_found_team(struct fa_request *req)
 
 void fa_handle_team_put(struct fa_request *req)
 {
-    find_team(req, put_found_team);
+    if (fa_request_unversioned(req))
+        find_team(req, put_found_team);
 }
 
 static void delete_found_team(struct fa_request *req)
@@ -241,7 +243,8 @@ static void delete_found_team(struct fa_request *req)
 
 void fa_handle_team_delete(struct fa_request *req)
 {
-    find_team(req, delete_found_team);
+    if (fa_request_unversioned(req))
+        find_team(req, delete_found_team);
 }
 
 /* ------------------------------------------------------------------------------------------

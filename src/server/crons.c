@@ -121,7 +121,7 @@ static void after_run(struct fa_request *req)
 
 void fa_handle_cron_run(struct fa_request *req)
 {
-    struct fa_op *op = ask(req, FA_OP_CRON_RUN, false);
+    struct fa_op *op = fa_request_unversioned(req) ? ask(req, FA_OP_CRON_RUN, false) : NULL;
 
     if (!op)
         return;

@@ -635,6 +635,19 @@ bool fa_request_version(struct fa_request *req, int64_t *out)
     return false;
 }
 
+bool fa_request_unversioned(struct fa_request *req)
+{
+    const char *text = fa_request_header(req, "If-Match");
+    struct faina_error err;
+
+    if (!text || strcmp(text, "*") == 0)
+        return true;
+    fa_error_set(&err, FAINA_VERSION_CONFLICT,
+                 "this has no version that If-Match could name: leave it out");
+    fa_answer_problem(req, &err);
+    return false;
+}
+
 bool fa_request_namespace(struct fa_request *req, const char **ns, bool may_be_all)
 {
     struct faina_error err;

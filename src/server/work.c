@@ -129,6 +129,18 @@ static const struct {
     {"cancelled", FA_OP_CANCEL},
 };
 
+/* As for :cancel. */
+static bool may_cancel(struct fa_request *req)
+{
+    struct faina_error err;
+
+    if (req->grant.scopes & (FA_SCOPE_SUBMIT | FA_SCOPE_ADMIN))
+        return true;
+    fa_error_set(&err, FAINA_FORBIDDEN, "the token does not have the scope \"submit\"");
+    fa_answer_problem(req, &err);
+    return false;
+}
+
 static void run_wish(struct fa_request *req)
 {
     struct fa_act *act = req->data;
@@ -137,6 +149,8 @@ static void run_wish(struct fa_request *req)
     for (size_t i = 0; i < FA_COUNT(wishes); i++) {
         if (strcmp(act->status, wishes[i].status) != 0)
             continue;
+        if (wishes[i].kind == FA_OP_CANCEL && !may_cancel(req))
+            return;
         op = fa_request_ops(req, 1);
         op->id = req->part;
         if (fill(req, wishes[i].kind, act, op))

@@ -1,10 +1,11 @@
 /*
  * children.h - which subtasks a parent has, by name.
  *
- * A subtask is told from its siblings by its name, or by its place among all that its parent's attempt
- * asks for. Their rows tell that already, so no key is stored for it: a parent that blocks for the first time has
- * nothing to look up, and one that blocks again reads the names of all it has, which it has to go
- * through anyway. Only who holds the parent can block it, so nobody makes the same one meanwhile.
+ * A subtask is told from its siblings by its name, or by its place among all that its parent's
+ * attempt asks for. Their rows tell that already, so no key is stored for it: a parent that blocks
+ * for the first time has nothing to look up, and one that blocks again reads the names of all it
+ * has, which it has to go through anyway. Only who holds the parent can block it, so nobody makes
+ * the same one meanwhile.
  *
  *   C1  Of one name, a parent has at most one subtask that is not deleted.
  */

@@ -462,8 +462,8 @@ static void note(struct fa_unit *unit, const struct fa_unit_event *event)
     unit->events[unit->event_count++] = *event;
 }
 
-void fa_unit_journal(struct fa_unit *unit, const struct fa_row *row, const char *what,
-                     int64_t at_us)
+static void journal(struct fa_unit *unit, const struct fa_row *row, const char *what,
+                    enum faina_status status, int64_t at_us)
 {
     char line[96], *at = fa_put_hex(line, (uint64_t)row->id.key);
     size_t len = strlen(what);
@@ -472,12 +472,18 @@ void fa_unit_journal(struct fa_unit *unit, const struct fa_row *row, const char 
     *at++ = ' ';
     at = fa_put_hex(at, (uint64_t)at_us);
     *at++ = ' ';
-    *at++ = (char)('0' + row->status);
+    *at++ = (char)('0' + status);
     *at++ = ' ';
     memcpy(at, what, len);
     at += len;
     *at++ = '\n';
     fa_buf_add(&unit->journal, line, (size_t)(at - line));
+}
+
+void fa_unit_journal(struct fa_unit *unit, const struct fa_row *row, const char *what,
+                     int64_t at_us)
+{
+    journal(unit, row, what, row->status, at_us);
 }
 
 void fa_unit_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
@@ -664,7 +670,7 @@ static void journal_told(struct fa_unit *unit, const struct fa_row *row, unsigne
                          enum fa_trigger trigger)
 {
     if (effects & FA_TAKE_LEASE && row->flags & FA_FLAG_CLAIM_EVENT)
-        fa_unit_journal(unit, row, "claimed", row->claimed_us);
+        journal(unit, row, "claimed", FAINA_CLAIMED, row->claimed_us);
     if (trigger == FA_START)
         fa_unit_journal(unit, row, "started", row->started_us);
     if (effects & FA_END)

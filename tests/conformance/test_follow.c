@@ -76,6 +76,15 @@ static void test_follow__a_whole_life(struct fa_t *t)
               "claimed:claimed started:running progress:running completed:completed");
 }
 
+/* A start from pending is a claim, too, with its own status. */
+static void test_follow__a_start_is_a_claim_first(struct fa_t *t)
+{
+    const char *place = now_place(t), *id = fa_t_submit(t, .type = "x");
+
+    CHECK_OK(t, fa_t_start(t, id, BY("w")));
+    CHECK_STR(read_all(t, place, "x", 0, 3), "created:pending claimed:claimed started:running");
+}
+
 static void test_follow__what_was_refused_is_not_there(struct fa_t *t)
 {
     const char *place = now_place(t), *id = fa_t_submit(t, .type = "x");
@@ -160,6 +169,7 @@ int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
         FA_T_CASE(test_follow__a_whole_life),
+        FA_T_CASE(test_follow__a_start_is_a_claim_first),
         FA_T_CASE(test_follow__what_was_refused_is_not_there),
         FA_T_CASE(test_follow__a_batch_keeps_its_order),
         FA_T_CASE(test_follow__subtasks_name_their_parent),

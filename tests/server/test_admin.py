@@ -31,6 +31,20 @@ def test_resources(place):
     equal(server("PUT", "/resources/a%2Fb:c", {"maxConcurrency": 1}, 200).json()["name"], "a/b:c")
 
 
+def test_what_has_no_version_refuses_if_match(place):
+    server = place.serve()
+    team = "/teams/" + server("POST", "/teams", {"name": "billing"}, 201).json()["id"]
+    server("PUT", "/resources/gpu", {"maxConcurrency": 1}, 200)
+    server("PUT", "/crons/tick", {"schedule": "0 0 1 1 *", "task": {"type": "x"}}, 200)
+    for method, path, body in (("PUT", "/resources/gpu", {"maxConcurrency": 2}),
+                               ("DELETE", "/resources/gpu", None), ("PUT", team, {"name": "x"}),
+                               ("DELETE", team, None), ("POST", "/crons/tick:run", None)):
+        equal(server(method, path, body, 412, If_Match='"99"').code(), "version_conflict", path)
+    equal(server("GET", "/resources/gpu", status=200).json()["maxConcurrency"], 1)
+    server("PUT", "/resources/gpu", {"maxConcurrency": 3}, 200, If_Match="*")
+    equal(server("GET", team, status=200).json()["name"], "billing")
+
+
 def test_teams(place):
     server = place.serve()
     answer = server("POST", "/teams", {"name": "billing", "spec": {"room": 1}}, 201)

@@ -158,6 +158,19 @@ def test_holders_are_not_told(place):
         equal((answer.get("items") or [answer])[0]["holders"], [])
 
 
+def test_who_may_not_cancel_may_not_by_the_status_either(place):
+    place.token("admin")
+    worker, boss = place.token("work"), place.token("submit,work,read")
+    server = place.serve()
+    server.token = boss
+    for task in (server.submit()["id"], server.held()["id"]):
+        for body in ({"status": "cancelled"}, {"status": "cancelled", "workerId": "w"}):
+            equal(server("PATCH", f"/tasks/{task}/status", body, 403, token=worker).code(),
+                  "forbidden")
+        is_true(server.get(task)["status"] != "cancelled")
+        server("PATCH", f"/tasks/{task}/status", {"status": "cancelled"}, 200)
+
+
 def test_an_administrator_speaks_for_the_worker(place):
     boss, worker = place.token("admin"), place.token("work,submit,read")
     server = place.serve()
