@@ -7,6 +7,7 @@
 #include "runtime/spawn.h"
 
 #include "base/clock.h"
+#include "runtime/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +32,7 @@ struct fa_spawner {
     struct rlimit files; /* as they were when we started */
     struct fa_process *processes;
     bool owns_process;
+    struct fa_guard *guard; /* NULL: none */
     struct fa_timer reap_timer;
     struct fa_post begin;
 };
@@ -206,6 +208,7 @@ enum faina_code fa_spawn(struct fa_spawner *spawner, const struct fa_spawn *spaw
     if (pid < 0)
         return fa_error_set(err, FAINA_UNAVAILABLE, "can't start a process for %.200s: %s",
                             spawn->path, strerror(errno));
+    fa_guard_tell(spawner->guard, pid, true);
     fd = (int)syscall(SYS_pidfd_open, pid, 0);
     process->exit = (struct fa_watch){.fd = fd, .on_event = on_pidfd};
     if (fd < 0 || !fa_loop_watch(spawner->loop, &process->exit)) {
@@ -213,6 +216,7 @@ enum faina_code fa_spawn(struct fa_spawner *spawner, const struct fa_spawn *spaw
 
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
+        fa_guard_tell(spawner->guard, pid, false);
         if (fd >= 0)
             close(fd);
         return fa_error_set(err, FAINA_UNAVAILABLE, "can't watch the process of %.200s: %s",
@@ -244,6 +248,7 @@ bool fa_process_reap(struct fa_process *process, int *status, struct rusage *usa
     do
         pid = wait4(process->pid, status, 0, usage);
     while (pid < 0 && errno == EINTR);
+    fa_guard_tell(process->spawner->guard, process->pid, false);
     close(process->exit.fd);
     return pid == process->pid;
 }
@@ -304,6 +309,8 @@ enum faina_code fa_spawner_create(struct fa_spawner **out, struct fa_loop *loop,
     more.rlim_cur = more.rlim_max;
     if (owns_process)
         setrlimit(RLIMIT_NOFILE, &more); /* each child costs four descriptors */
+    if (owns_process)
+        spawner->guard = fa_guard_create();
     if (owns_process && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
         fa_loop_post(loop, &spawner->begin);
     *out = spawner;
@@ -316,6 +323,7 @@ void fa_spawner_destroy(struct fa_spawner *spawner)
         return;
     if (spawner->owns_process)
         setrlimit(RLIMIT_NOFILE, &spawner->files);
+    fa_guard_destroy(spawner->guard);
     free(spawner);
 }
 

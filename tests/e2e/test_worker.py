@@ -168,15 +168,17 @@ def test_a_second_signal_does_not_wait(cli):
 
 
 def test_kill_and_recovery(cli):
-    """Killed with -9, its handlers die with it, and another worker does the task."""
-    script(cli, "slow", "echo $$ > .pid; mv .pid pid\n"
-                        "[ $FAINA_ATTEMPT -ge 2 ] && echo 2 && exit; sleep 1000")
+    """Killed with -9, its handlers die with it and all they have started, and another worker does
+    the task."""
+    script(cli, "slow", "[ $FAINA_ATTEMPT -ge 2 ] && echo 2 && exit\n"
+                        "sleep 1000 & echo $! > child; echo $$ > .pid; mv .pid pid; wait")
     task = cli.submit("slow")
     worker = cli.start("worker", "--lease", "1s")
     until(exists(cli, "pid"), "the handler")
     worker.kill()
     worker.communicate()
     until(lambda: not alive(read(cli, "pid")), "the end of the handler")
+    until(lambda: not alive(read(cli, "child")), "the end of what it had started")
     cli("worker", "--lease", "1s", "--idle-exit", "4s")
     got = cli.get(task)
     equal((got["status"], got["output"]), ("completed", 2))
@@ -234,7 +236,7 @@ def test_orphans_are_reaped(cli):
                     fields = file.read().rsplit(")", 1)[1].split()
             except (FileNotFoundError, ProcessLookupError):
                 continue
-            if fields[1] == str(worker.pid):
+            if fields[1] == str(worker.pid) and fields[0] == "Z":
                 found.append(pid)
         return found
 
