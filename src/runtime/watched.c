@@ -119,20 +119,38 @@ bool fa_file_mark_is_same(const struct fa_file_mark *a, const struct fa_file_mar
            a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
+/* Opens without waiting for anybody, as a FIFO would. -1: `err` tells. */
+static int open_file(const char *path, struct faina_error *err)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) != 0)
+        fa_error_set(err, FAINA_UNAVAILABLE, "%.300s can't be read: %s", path, strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        fa_error_set(err, FAINA_INVALID_REQUEST, "%.300s is not a regular file", path);
+    else
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
 enum faina_code fa_file_read(const char *path, struct fa_buf *out, struct faina_error *err)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open_file(path, err);
     char chunk[4096];
-    ssize_t len = -1;
+    ssize_t len = 0;
 
-    while (fd >= 0 && !out->overflow && (len = read(fd, chunk, sizeof(chunk))) > 0)
+    if (fd < 0)
+        return err->code;
+    while (!out->overflow && (len = read(fd, chunk, sizeof(chunk))) > 0)
         fa_buf_add(out, chunk, (size_t)len);
     if (len < 0)
         fa_error_set(err, FAINA_UNAVAILABLE, "%.300s can't be read: %s", path, strerror(errno));
     else if (out->overflow)
         fa_error_set(err, FAINA_INVALID_REQUEST, "%.300s is larger than %zu KiB", path,
                      out->max / 1024);
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     return len < 0 ? FAINA_UNAVAILABLE : out->overflow ? FAINA_INVALID_REQUEST : FAINA_OK;
 }

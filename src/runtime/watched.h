@@ -45,7 +45,7 @@ struct fa_file_mark {
 };
 struct fa_file_mark fa_file_mark_of(const struct stat *st);
 bool fa_file_mark_is_same(const struct fa_file_mark *a, const struct fa_file_mark *b);
-/* Reads a file that is no larger than `out` may become. */
+/* Reads a regular file that is no larger than `out` may become. `err` is not NULL. */
 FA_MUST_CHECK enum faina_code fa_file_read(const char *path, struct fa_buf *out,
                                            struct faina_error *err);
 

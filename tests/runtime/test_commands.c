@@ -681,6 +681,25 @@ static void test_commands__bad_settings(struct fa_t *t)
     world_close(&w);
 }
 
+/* Whoever opens a FIFO waits for a writer. */
+static void test_commands__settings_that_are_no_file(struct fa_t *t)
+{
+    struct world w;
+
+    world_open(&w, t);
+    world_script(&w, "odd", "echo 1");
+    world_script(&w, "good", "echo 1");
+    CHECK_INT(mkfifo(fa_arena_printf(&t->arena, "%s/odd.json", w.handlers), 0600), 0);
+    world_start(&w);
+    CHECK_TRUE(world_has_logged(&w, "odd is not used:"));
+    CHECK_TRUE(world_has_logged(&w, "odd.json is not a regular file"));
+    CHECK_INT(mkdir(fa_arena_printf(&t->arena, "%s/good.json", w.handlers), 0700), 0);
+    world_await_log(&w, "good.json is not a regular file");
+    CHECK_INT(unlink(fa_arena_printf(&t->arena, "%s/odd.json", w.handlers)), 0);
+    world_try(&w, "odd", NULL, 1, FAINA_COMPLETED);
+    world_close(&w);
+}
+
 static void test_commands__settings_for_tasks(struct fa_t *t)
 {
     struct faina_task *task;
@@ -786,6 +805,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_commands__concurrency_of_a_type),
         FA_T_CASE(test_commands__files_come_and_go),
         FA_T_CASE(test_commands__bad_settings),
+        FA_T_CASE(test_commands__settings_that_are_no_file),
         FA_T_CASE(test_commands__settings_for_tasks),
         FA_T_CASE(test_commands__what_others_could_change_is_refused),
         FA_T_CASE(test_commands__what_can_not_be_run),
