@@ -20,9 +20,11 @@
 #include <unistd.h>
 
 #define CHUNK (64 * 1024)
-#define READS_PER_EVENT 4              /* then others have their turn */
-#define READS_AT_END 32                /* a pipe holds at most 1 MiB by itself */
-#define LINE_SLACK (64 * 1024)         /* around a payload, in a line on descriptor 3 */
+#define READS_PER_EVENT 4      /* then others have their turn */
+#define READS_AT_END 32        /* a pipe holds at most 1 MiB by itself */
+#define LINE_SLACK (64 * 1024) /* around a payload, in a line on descriptor 3 */
+#define EXIT_CANNOT 126
+#define EXIT_MISSING 127
 #define LOG_GATHERED (2 * FA_LOG_KEPT) /* cut to FA_LOG_KEPT when it is full */
 
 struct command {
@@ -31,6 +33,7 @@ struct command {
     struct fa_spawner *spawner;
     struct fa_arena arena;
     const char *path, *folder;
+    struct fa_file_mark program;
     struct fa_settings settings;
     int64_t kill_after_ms;
 };
@@ -170,12 +173,29 @@ static int open_stream(struct child *child, struct stream *stream,
 
 static bool is_final_exit(int exit_code)
 {
-    static const int codes[] = {64, 65, 78, 126, 127}; /* EX_USAGE, EX_DATAERR, EX_CONFIG, ... */
+    /* EX_USAGE, EX_DATAERR, EX_CONFIG, and a shell's two. */
+    static const int codes[] = {64, 65, 78, EXIT_CANNOT, EXIT_MISSING};
 
     for (size_t i = 0; i < FA_COUNT(codes); i++)
         if (codes[i] == exit_code)
             return true;
     return false;
+}
+
+/* "It can't be run", of a file that somebody took away or replaced since it was looked at. That
+ * says nothing about the task. NULL: it is another end. */
+static const char *lost_file(const struct child *child, int exit_code)
+{
+    const struct command *command = child->command;
+    struct fa_file_mark mark;
+    struct stat st;
+
+    if (exit_code != EXIT_CANNOT && exit_code != EXIT_MISSING)
+        return NULL;
+    if (stat(command->path, &st) != 0)
+        return errno == ENOENT || errno == ENOTDIR ? "the handler's file is gone" : NULL;
+    mark = fa_file_mark_of(&st);
+    return fa_file_mark_is_same(&mark, &command->program) ? NULL : "the handler's file has changed";
 }
 
 /* The last line of the log that says something: mostly what went wrong. */
@@ -197,12 +217,16 @@ static struct fa_outcome bad_end(struct child *child, int status)
     struct fa_job *job = child->job;
     const char *words = last_words(child), *colon = words[0] ? ": " : "";
     struct fa_outcome outcome;
-    bool is_final = WIFEXITED(status) && is_final_exit(WEXITSTATUS(status));
+    const char *lost = WIFEXITED(status) ? lost_file(child, WEXITSTATUS(status)) : NULL;
+    bool is_final = WIFEXITED(status) && is_final_exit(WEXITSTATUS(status)) && !lost;
 
     if (WIFSIGNALED(status))
         outcome = fa_outcome_fail(&job->arena, "signal", false,
                                   "the handler was ended by signal %d (%s)%s%s", WTERMSIG(status),
                                   strsignal(WTERMSIG(status)), colon, words);
+    else if (lost)
+        outcome = fa_outcome_fail(&job->arena, "spawn", false, "%s; it exited with code %d%s%s",
+                                  lost, WEXITSTATUS(status), colon, words);
     else
         outcome =
             fa_outcome_fail(&job->arena, "exit", is_final, "the handler exited with code %d%s%s",
@@ -561,6 +585,7 @@ struct fa_handler *fa_command_create(struct fa_loop *loop, struct fa_spawner *sp
     command->spawner = spawner;
     command->path = fa_arena_strdup(&command->arena, config->path);
     command->folder = fa_arena_strdup(&command->arena, config->folder);
+    command->program = config->program;
     command->settings = *config->settings;
     command->settings.env = copy_env(&command->arena, config->settings);
     command->kill_after_ms = config->kill_after_ms > 0 ? config->kill_after_ms : FA_KILL_AFTER_MS;

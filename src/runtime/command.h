@@ -17,12 +17,14 @@
 
 #include "runtime/handler.h"
 #include "runtime/settings.h"
+#include "runtime/watched.h"
 
 #define FA_LOG_KEPT (64 * 1024) /* of the attempt's log, the last bytes */
 
 struct fa_command_config {
     const char *type;
     const char *path;                   /* absolute */
+    struct fa_file_mark program;        /* the file there, as it was looked at */
     const char *folder;                 /* where it runs */
     const struct fa_settings *settings; /* copied */
     int64_t kill_after_ms;              /* 0: FA_KILL_AFTER_MS */

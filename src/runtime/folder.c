@@ -165,6 +165,7 @@ static enum faina_code load(struct fa_folder *folder, struct entry *entry, const
     struct fa_command_config config = {
         .type = entry->type,
         .path = path,
+        .program = fa_file_mark_of(program),
         .folder = folder->config.path,
         .settings = &settings,
         .kill_after_ms = folder->config.kill_after_ms,

@@ -778,6 +778,36 @@ static void test_commands__what_can_not_be_run(struct fa_t *t)
     world_close(&w);
 }
 
+/* Somebody takes it away, or puts another in its place, while tasks are about to run. */
+static void test_commands__a_file_that_is_gone_fails_the_attempt_only(struct fa_t *t)
+{
+    struct faina_task *task;
+    const char *ids[8];
+    struct world w;
+
+    world_open(&w, t);
+    world_script(&w, "gone", "rm \"$0\"; exit 127");
+    world_script(&w, "gone126", "rm \"$0\"; exit 126");
+    world_script(&w, "other", "cp -p \"$0\" other~; mv other~ \"$0\"; exit 127");
+    world_script(&w, "comes-back", "rm \"$0\"; echo 1");
+    world_file(&w, "comes-back.json", "{\"concurrency\":1}", 0644);
+    for (size_t i = 0; i < FA_COUNT(ids); i++)
+        ids[i] = fa_t_submit(t, .type = "comes-back", .max_attempts = 20, .retry.base_ms = 100,
+                             .retry.max_ms = 100);
+    world_start(&w);
+    task = world_try(&w, "gone", NULL, 1, FAINA_DEAD_LETTER);
+    CHECK_HAS(task->error, "the handler's file is gone; it exited with code 127");
+    task = world_try(&w, "gone126", NULL, 1, FAINA_DEAD_LETTER);
+    CHECK_HAS(task->error, "the handler's file is gone; it exited with code 126");
+    task = world_try(&w, "other", NULL, 1, FAINA_DEAD_LETTER);
+    CHECK_HAS(task->error, "the handler's file has changed; it exited with code 127");
+    world_await_log(&w, "no longer handles comes-back");
+    world_script(&w, "comes-back", "echo 2");
+    for (size_t i = 0; i < FA_COUNT(ids); i++)
+        world_await(&w, ids[i], FAINA_COMPLETED);
+    world_close(&w);
+}
+
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
@@ -809,6 +839,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_commands__settings_for_tasks),
         FA_T_CASE(test_commands__what_others_could_change_is_refused),
         FA_T_CASE(test_commands__what_can_not_be_run),
+        FA_T_CASE(test_commands__a_file_that_is_gone_fails_the_attempt_only),
     };
 
     return fa_t_main(argc, argv, "commands", cases, FA_COUNT(cases));
