@@ -344,6 +344,8 @@ static bool is_gone(const struct fa_posted *posted)
 
     if (!fa_request_is_welcome(req))
         return true;
+    if (req->how == FA_RUN_TASK_WAIT)
+        return false; /* it takes nothing along, and may have closed its own side only */
     return poller.fd >= 0 && poll(&poller, 1, 0) > 0 &&
            poller.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
@@ -381,6 +383,8 @@ static enum MHD_Result run(struct fa_request *req)
 
 static enum MHD_Result go_on(struct fa_request *req)
 {
+    if (req->state == FA_REQUEST_RETURNS && req->how == FA_RUN_TASK_WAIT)
+        fa_request_check_welcome(req);
     if (req->state == FA_REQUEST_RETURNS)
         req->then(req);
     return req->state == FA_REQUEST_RUNS ? run(req) : send_answer(req);

@@ -129,5 +129,7 @@ void fa_request_head(struct fa_request *req, const char *method);
 void fa_request_go(struct fa_request *req);
 /* Whether it would be let in now, too. Any thread. */
 bool fa_request_is_welcome(const struct fa_request *req);
+/* Answers with 401 when it isn't. */
+void fa_request_check_welcome(struct fa_request *req);
 
 #endif

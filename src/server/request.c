@@ -23,6 +23,7 @@
 
 #define ANSWER_SIZE_MAX ((size_t)1024 * 1024 * 1024)
 #define ANSWER_SIZE_USUAL 1000
+#define CHALLENGE "Bearer realm=\"faina\""
 #define RETRY_AFTER_SECONDS "1"
 #define SPARE_SIZE_MAX ((size_t)16 * 1024)
 
@@ -303,7 +304,7 @@ static bool check_grant(struct fa_request *req)
     if (code == FAINA_OK)
         return true;
     if (code == FAINA_UNAUTHORIZED)
-        fa_answer_header(req, "WWW-Authenticate", "Bearer realm=\"faina\"");
+        fa_answer_header(req, "WWW-Authenticate", CHALLENGE);
     fa_answer_problem(req, &err);
     return false;
 }
@@ -312,6 +313,15 @@ bool fa_request_is_welcome(const struct fa_request *req)
 {
     return req->listener->is_trusted ||
            fa_auth_still_knows(req->server->auth, req->listener->is_guarded, req->grant.token_id);
+}
+
+void fa_request_check_welcome(struct fa_request *req)
+{
+    if (fa_request_is_welcome(req))
+        return;
+    fa_answer_header(req, "WWW-Authenticate", CHALLENGE);
+    fa_answer_refusal(req, 401, FAINA_UNAUTHORIZED,
+                      "the token was revoked or has expired while the request waited");
 }
 
 static size_t body_size_max(const struct fa_request *req)

@@ -463,6 +463,7 @@ static void *run_reader(void *ctx)
     for (;;) {
         struct fa_ring_link ran;
         struct fa_posted *posted;
+        bool is_gone;
 
         while (fa_ring_is_empty(&post->reads) && !post->is_over)
             pthread_cond_wait(&post->reader_cond, &post->mutex);
@@ -472,12 +473,19 @@ static void *run_reader(void *ctx)
         post->read_weight -= weight_of(posted);
         posted->place = FA_POST_RUNS;
         pthread_mutex_unlock(&post->mutex);
+        /* A wait for nobody ends with its next look. */
+        is_gone = posted->kind == FA_POST_TASK_WAIT && posted->is_gone && posted->is_gone(posted);
         if (posted->work != NULL)
             posted->work(posted);
         else
             fa_service_run(post->service, posted->ops, posted->count);
         fa_ring_init(&ran);
         fa_ring_add(&ran, &posted->link);
+        if (is_gone) {
+            pthread_mutex_lock(&post->mutex);
+            posted->is_over = true;
+            pthread_mutex_unlock(&post->mutex);
+        }
         settle_all(post, &ran);
         pthread_mutex_lock(&post->mutex);
     }

@@ -36,7 +36,7 @@ struct fa_posted {
     size_t count;
     fa_posted_fn *done;
     fa_posted_fn *work; /* runs this in a reader's thread instead of the operations */
-    /* A claim that waits: true when nobody is there any more to take the answer. May be NULL. */
+    /* One that waits: true when nobody is there any more to take the answer. May be NULL. */
     bool (*is_gone)(const struct fa_posted *posted);
 
     /* Post's own. */

@@ -149,6 +149,25 @@ def test_a_token_that_is_gone_takes_nothing(place):
     equal(server.get(task)["status"], "pending")
 
 
+def test_a_token_that_is_gone_is_told_nothing(place):
+    server = place.serve()
+    server.token = place.token("admin")
+    reader = place.token("read", name="reader")
+    brief = place.token("read", name="brief", expires="2s")
+    tasks = [server.held()["id"] for _ in range(2)]
+    socks = [send(server, "GET", f"/tasks/{task}/wait?timeout=50", token=token)
+             for task in tasks for token in (reader, brief)]
+    wait_until(lambda: waits(server) == 4, "they wait")
+    tokens = server("GET", "/tokens", status=200).json()["items"]
+    one = next(token["id"] for token in tokens if token["name"] == "reader")
+    server("DELETE", f"/tokens/{one}", status=204)
+    wait_until(lambda: server("GET", "/tasks", token=brief).status == 401, "it expires")
+    server.act(tasks[0], "complete", workerId="w")
+    for sock in socks: # those of the second task as well, which goes on
+        answer = receive(sock)
+        equal((answer.get("code"), answer["status"]), ("unauthorized", 401))
+
+
 def test_thousands_wait_for_a_task(place):
     raise_files()
     server = place.serve()
