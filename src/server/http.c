@@ -416,13 +416,27 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **co
         fa_request_destroy(req);
 }
 
+/* A body that is refused makes room for others. */
+static void drop_body(struct fa_request *req)
+{
+    size_t max = req->body.max;
+
+    fa_buf_finish(&req->body);
+    fa_buf_init(&req->body, max);
+    atomic_fetch_sub(&req->server->body_bytes, (long long)req->body_counted);
+    req->body_counted = 0;
+}
+
 static void take_body(struct fa_request *req, const char *data, size_t size)
 {
-    if (req->state == FA_REQUEST_ANSWERS || req->is_too_large)
+    if (req->state == FA_REQUEST_ANSWERS || req->is_too_large || req->has_no_room)
         return; /* it is refused already: what comes is only read away */
-    if (req->body.len + size > req->body.max ||
-        atomic_load(&req->server->body_bytes) + (long long)size > FA_SERVER_BODIES_SIZE_MAX) {
-        req->is_too_large = true;
+    req->is_too_large = req->body.len + size > req->body.max;
+    req->has_no_room =
+        !req->is_too_large &&
+        atomic_load(&req->server->body_bytes) + (long long)size > FA_SERVER_BODIES_SIZE_MAX;
+    if (req->is_too_large || req->has_no_room) {
+        drop_body(req);
         return;
     }
     fa_buf_add(&req->body, data, size);

@@ -446,6 +446,13 @@ void fa_request_go(struct fa_request *req)
                           "the body is larger than %zu bytes, the limit here", body_size_max(req));
         return;
     }
+    if (req->has_no_room) {
+        fa_answer_refusal(req, fa_code_http(FAINA_OVERLOADED), FAINA_OVERLOADED,
+                          "the bodies of all requests together are larger than %lld MiB; try again "
+                          "later",
+                          FA_SERVER_BODIES_SIZE_MAX >> 20);
+        return;
+    }
     if (req->route->flags & FA_ROUTE_OF_TASK && req->grant.namespaces.items) {
         struct fa_op *op = fa_request_ops(req, 1);
 

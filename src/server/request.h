@@ -53,7 +53,8 @@ struct fa_request {
     char id[FA_REQUEST_ID_SIZE];
     int64_t begun_ns;
     bool is_head; /* HEAD: answered as a GET */
-    bool has_head, is_body_over, is_too_large, must_close;
+    bool has_head, is_body_over, must_close;
+    bool is_too_large, has_no_room; /* the body, for itself; with all others */
     size_t body_counted; /* what the server's sum of bodies knows of it */
 
     /* On its way. */

@@ -55,6 +55,32 @@ def test_bodies(place):
     equal(server("GET", "/stats").json()["total"], 2)
 
 
+def test_all_bodies_at_once(place):
+    """Each of them may be as large as it is; together they are too many."""
+    server = place.serve()
+    size, piece = 64 * 1024 * 1024, b" " * 1024 * 1024
+    socks = []
+    for _ in range(8): # 512 MiB, but for a byte of each
+        sock = socket.create_connection((server.host, server.port), timeout=60)
+        sock.sendall(request("POST", API + "/tasks:batch", b"", "Content-Type: application/json",
+                             f"Content-Length: {size}"))
+        for _ in range(63):
+            sock.sendall(piece)
+        sock.sendall(piece[1:])
+        socks.append(sock)
+    wait_until(lambda: server("POST", "/tasks", b'{"a":111}').status == 429, "no room is left")
+    answer = server("POST", "/tasks", b'{"a":111}')
+    equal((answer.status, answer.code(), answer.headers["Retry-After"]), (429, "overloaded", "1"))
+    equal(server("POST", "/tasks", b'{"a":11}').status, 400) # it had room
+    equal(server("POST", "/tasks", b" " * (BODY_MAX + 1)).code(), "payload_too_large")
+    # One that ends makes room.
+    socks[0].sendall(b" ")
+    equal(statuses(socks[0].recv(4000)), [400])
+    server.submit()
+    for sock in socks:
+        sock.close()
+
+
 def chunked(pieces):
     return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
 
