@@ -292,6 +292,39 @@ static struct MHD_Response *make_response(struct fa_request *req)
     return MHD_create_response_from_buffer(req->out.len, req->out.ptr, MHD_RESPMEM_PERSISTENT);
 }
 
+static bool is_counted(const struct fa_request *req)
+{
+    return !req->stream && req->out.len > FA_SERVER_ANSWER_SIZE_SMALL;
+}
+
+/* Clients that don't read must not use up the memory. What was changed is told in any case: who
+ * doesn't hear of it would do it again. False: there is no room, and it is a refusal now. */
+static bool count_answer(struct fa_request *req)
+{
+    long long size = (long long)req->out.len;
+
+    if (!is_counted(req))
+        return true;
+    if (req->route && strcmp(req->route->method, "GET") == 0 &&
+        atomic_load(&req->server->answer_bytes) + size > FA_SERVER_ANSWERS_SIZE_MAX) {
+        fa_answer_instead(req, FAINA_OVERLOADED,
+                          "too many large answers wait to be read; try again later");
+        return false;
+    }
+    req->answer_counted = (size_t)size;
+    atomic_fetch_add(&req->server->answer_bytes, size);
+    return true;
+}
+
+/* A large answer may wait for long, and needs nothing any more of what it was made from. */
+static void drop_sources(struct fa_request *req)
+{
+    if (!is_counted(req))
+        return;
+    fa_arena_finish(&req->arena);
+    fa_arena_finish(&req->posted.answers);
+}
+
 static enum MHD_Result send_answer(struct fa_request *req)
 {
     bool is_large = req->content_type && !req->stream && req->out.len >= GZIP_SIZE_MIN;
@@ -300,6 +333,8 @@ static enum MHD_Result send_answer(struct fa_request *req)
     enum MHD_Result result;
     const char *trace = fa_request_trace(req);
 
+    if (!count_answer(req))
+        is_packed = false;
     response = make_response(req);
     if (!response)
         return MHD_NO;
@@ -320,6 +355,7 @@ static enum MHD_Result send_answer(struct fa_request *req)
         atomic_load(&req->listener->is_retired))
         MHD_add_response_header(response, "Connection", "close");
     note(req);
+    drop_sources(req);
     result = req->server->queue(req->connection, (unsigned)req->status, response);
     MHD_destroy_response(response);
     return result;

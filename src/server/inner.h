@@ -59,6 +59,7 @@ struct fa_server {
     atomic_llong looks_since_us; /* at the store, for an answer; monotonic; 0: nobody does */
     atomic_int active;           /* requests between their head and the end of their answer */
     atomic_llong body_bytes;     /* of all requests */
+    atomic_llong answer_bytes;   /* of all large answers that wait to be sent */
     atomic_ullong request_count; /* numbers for request ids */
     uint64_t id_seed;
 

@@ -126,6 +126,7 @@ void fa_request_destroy(struct fa_request *req)
     struct fa_server *server = req->server;
 
     atomic_fetch_sub(&server->body_bytes, (long long)req->body_counted);
+    atomic_fetch_sub(&server->answer_bytes, (long long)req->answer_counted);
     fa_arena_finish(&req->posted.answers);
     leave_spare(&listener->loop, req);
     atomic_fetch_sub(&listener->request_count, 1);
@@ -784,6 +785,16 @@ void fa_answer_problem_as(struct fa_request *req, int status, const struct faina
 void fa_answer_problem(struct fa_request *req, const struct faina_error *err)
 {
     fa_answer_problem_as(req, fa_code_http(err->code), err);
+}
+
+void fa_answer_instead(struct fa_request *req, enum faina_code code, const char *message)
+{
+    assert(req->state == FA_REQUEST_ANSWERS && !req->stream);
+    req->state = FA_REQUEST_RETURNS;
+    req->header_count = 0;
+    fa_buf_finish(&req->out);
+    fa_buf_init(&req->out, ANSWER_SIZE_MAX);
+    fa_answer_refusal(req, fa_code_http(code), code, "%s", message);
 }
 
 void fa_answer_refusal(struct fa_request *req, int status, enum faina_code code, const char *format,

@@ -54,8 +54,8 @@ struct fa_request {
     int64_t begun_ns;
     bool is_head; /* HEAD: answered as a GET */
     bool has_head, is_body_over, must_close;
-    bool is_too_large, has_no_room; /* the body, for itself; with all others */
-    size_t body_counted; /* what the server's sum of bodies knows of it */
+    bool is_too_large, has_no_room;      /* the body, for itself; with all others */
+    size_t body_counted, answer_counted; /* what the server's sums know of it */
 
     /* On its way. */
     enum { FA_REQUEST_READS, FA_REQUEST_RUNS, FA_REQUEST_RETURNS, FA_REQUEST_ANSWERS } state;
@@ -144,6 +144,8 @@ void fa_answer_problem(struct fa_request *req, const struct faina_error *err);
 void fa_answer_problem_as(struct fa_request *req, int status, const struct faina_error *err);
 void fa_answer_refusal(struct fa_request *req, int status, enum faina_code code, const char *format,
                        ...) FA_PRINTF(4, 5);
+/* Takes back an answer that was not sent, and refuses. */
+void fa_answer_instead(struct fa_request *req, enum faina_code code, const char *message);
 /* A JSON answer: begin, write, end. */
 struct fa_json_writer *fa_answer_begin(struct fa_request *req, int status);
 void fa_answer_end(struct fa_request *req);

@@ -2,8 +2,8 @@
  * server.h - the HTTP interface of an engine.
  *
  *   H1  A change is answered after its transaction is on disk.
- *   H2  Nothing grows without a bound: heads, bodies, connections, what is queued. Beyond a bound
- *       the client is refused with a code that tells it to come back.
+ *   H2  Nothing grows without a bound: heads, bodies, connections, what is queued, answers that
+ *       nobody reads. Beyond a bound the client is refused with a code that tells it to come back.
  *   H3  An address that others can reach is refused without tokens, unless is_insecure says so.
  *       When the last token goes, it stays, and lets nobody in.
  *   H4  Stopping loses nothing that was acknowledged: who waits is answered, what runs is finished.
@@ -42,7 +42,9 @@ struct fa_server_options {
 #define FA_SERVER_HEAD_SIZE_MAX (16 * 1024)
 #define FA_SERVER_BODY_SIZE_EXTRA (256 * 1024) /* beyond the engine's limit of an input */
 #define FA_SERVER_BATCH_SIZE_MAX (64 * 1024 * 1024)
-#define FA_SERVER_BODIES_SIZE_MAX (512LL * 1024 * 1024) /* all at once */
+#define FA_SERVER_BODIES_SIZE_MAX (512LL * 1024 * 1024)  /* all at once */
+#define FA_SERVER_ANSWERS_SIZE_MAX (512LL * 1024 * 1024) /* all that wait to be sent, but for ... */
+#define FA_SERVER_ANSWER_SIZE_SMALL (64 * 1024)          /* ... those up to this */
 #define FA_SERVER_CONNECTIONS_MAX 20000
 #define FA_SERVER_HEAD_SECONDS 30 /* from the last answer until the next head is whole */
 #define FA_SERVER_BODY_SECONDS 120

@@ -81,6 +81,39 @@ def test_all_bodies_at_once(place):
         sock.close()
 
 
+def test_answers_that_nobody_reads(place):
+    server = place.serve()
+    for _ in range(20):
+        server.submit(input="x" * 1000000)
+
+    def ask():
+        sock = socket.socket()
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sock.settimeout(60)
+        sock.connect((server.host, server.port))
+        sock.sendall(request("GET", API + "/tasks?limit=1000"))
+        return sock
+
+    count = 60 # of 16 MB each
+    socks = [ask() for _ in range(count)]
+    got = [statuses(sock.recv(1000))[0] for sock in socks]
+    is_true(25 <= got.count(200) <= 34 and got.count(200) + got.count(429) == count, got)
+    # What is small is answered, and so is what has changed something.
+    server.submit()
+    server("GET", "/stats", status=200)
+    equal(len(server.claim(limit=10)), 10)
+    answer = server("GET", "/tasks?limit=1000")
+    equal((answer.status, answer.code(), answer.headers["Retry-After"]), (429, "overloaded", "1"))
+    equal(answer.headers.get("Content-Encoding"), None)
+    with open(f"/proc/{server.process.pid}/status", encoding="utf-8") as file:
+        status = dict(line.split(":", 1) for line in file)
+    if not IS_SLOW:
+        is_true(int(status["VmRSS"].split()[0]) < 900 * 1024, status["VmRSS"])
+    for sock in socks:
+        sock.close()
+    wait_until(lambda: server("GET", "/tasks?limit=1000").status == 200, "there is room again")
+
+
 def chunked(pieces):
     return b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n"
 
