@@ -7,8 +7,8 @@
  *       killed when our loop's thread ends.
  *   X3  on_exit is called once, when the child has ended and before it is reaped: its process id
  *       and group are still its own. fa_process_reap must follow.
- *   X4  With `owns_process` we also reap what our children left behind, may open more files, and have
- *       a guard (guard.h): the children's groups end with our process, however that ends.
+ *   X4  With `owns_process` we also reap what our children left behind, may open more files, and
+ *       have a guard (guard.h): the children's groups end with our process, however that ends.
  *
  * Threads: the loop's, but for create and destroy.
  */
