@@ -53,12 +53,18 @@ def call(method, path, body, timeout=60):
         return json.loads(answer.read() or "null")
 
 
+def say_alive(*tasks):
+    """We live, and this is what we hold: its lease is renewed. The answer says what is not ours any
+    more."""
+    held = [{"id": task["id"], "fence": task["fence"]} for task in tasks]
+    return call("PUT", f"/workers/{ME}", {"types": list(HANDLERS), "tasks": held})
+
+
 def beat(task, done, lost):
     """Renews the lease until the task is done; `lost` is set when it is not ours any more."""
     while not done.wait(LEASE / 3):
         try:
-            held = [{"id": task["id"], "fence": task["fence"]}]
-            answer = call("PUT", f"/workers/{ME}", {"types": list(HANDLERS), "tasks": held})
+            answer = say_alive(task)
             if answer["cancelled"] or answer["lost"]:
                 lost.set()
         except OSError as error:
@@ -105,6 +111,7 @@ def main():
             "waitSeconds": 5}
     while not stop.is_set():
         try:
+            say_alive()  # so that `faina explain` knows that somebody handles these types
             tasks = call("POST", "/claims", want)["tasks"]  # waits until there is work
         except urllib.error.HTTPError as error:
             sys.exit(f"refused: {error.read().decode()}")
