@@ -10,6 +10,7 @@ the server that token. SIGTERM and Ctrl-C let it finish what it does.
 """
 import json
 import os
+import secrets
 import signal
 import socket
 import sys
@@ -19,7 +20,7 @@ import urllib.error
 import urllib.request
 
 URL = os.environ.get("FAINA_URL", "http://127.0.0.1:7070").rstrip("/") + "/api/v1"
-ME = f"{socket.gethostname()}-{os.getpid()}"
+ME = f"{socket.gethostname()}-{os.getpid()}-{secrets.token_hex(4)}"
 LEASE = 30  # seconds after which the engine gives our task to others, unless we say that we live
 
 
@@ -44,13 +45,22 @@ def sleep(task, lost):
 HANDLERS = {"text.upper": upper, "text.sleep": sleep}
 
 
-def call(method, path, body, timeout=60):
+class Busy(OSError):
+    """The server has too much to do, or goes down: another time."""
+
+
+def call(method, path, body=None, timeout=60):
     headers = {"Content-Type": "application/json"}
     if os.environ.get("FAINA_TOKEN"):
         headers["Authorization"] = "Bearer " + os.environ["FAINA_TOKEN"]
     request = urllib.request.Request(URL + path, json.dumps(body).encode(), headers, method=method)
-    with urllib.request.urlopen(request, timeout=timeout) as answer:
-        return json.loads(answer.read() or "null")
+    try:
+        with urllib.request.urlopen(request, timeout=timeout) as answer:
+            return json.loads(answer.read() or "null")
+    except urllib.error.HTTPError as error:
+        if error.code in (429, 503):
+            raise Busy(error.reason) from error
+        raise
 
 
 def say_alive(*tasks):
@@ -123,6 +133,7 @@ def main():
             outcome = work(task)
             if outcome:
                 tell(outcome)
+    call("DELETE", f"/workers/{ME}")
 
 
 if __name__ == "__main__":

@@ -124,7 +124,11 @@ static const struct fa_flag progress_flags[] = {
     F_METADATA, F_BY, F_END,
 };
 
-static const struct fa_flag heartbeat_flags[] = {F_WORKER, F_FENCE, F_LEASE, F_END};
+static const struct fa_flag heartbeat_flags[] = {
+    F_WORKER, F_FENCE,
+    {"lease", 0, "DURATION", "how long the worker holds it from now on (default: as it was claimed for)"},
+    F_END,
+};
 
 static const struct fa_flag block_flags[] = {
     {"fail-fast", 0, NULL, "go on as soon as one subtask ends badly"},

@@ -178,7 +178,7 @@ static void draw(struct watch *watch, const struct view *view, struct fa_arena *
     print_counts(cli, view);
     if (count > (size_t)watch->query.limit)
         count = (size_t)watch->query.limit;
-    if (count > room)
+    if (count + (view->total > (int64_t)count) > room)
         count = room - 1; /* the last line is for how many there are besides */
     if (count > 0)
         fa_print_task_table(cli, rows, count, count);

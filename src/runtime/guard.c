@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #define GROUPS_MAX 65536
+#define LOWEST_FD 16 /* above those that a child gets */
 
 struct fa_guard {
     int fd; /* the pipe's writing end: nobody else has it */
@@ -38,20 +41,20 @@ static void keep(pid_t *groups, size_t *count, const struct news *news)
 }
 
 /* The process has our memory as it was, and locks that nobody will free: system calls only. */
-static _Noreturn void guard_main(int fd)
+static _Noreturn void guard_main(const int *fds)
 {
     static pid_t groups[GROUPS_MAX];
     size_t count = 0;
     struct news news;
     ssize_t got;
 
+    close(fds[1]); /* else the pipe would never end */
     setsid();
     prctl(PR_SET_NAME, "faina-guard");
     for (int i = 1; i < NSIG; i++)
         signal(i, SIG_IGN); /* it ends with us, and not before */
-    if (fd != 0 && dup2(fd, 0) != 0)
-        _exit(1);
-    syscall(SYS_close_range, 1, ~0U, 0);
+    if (dup2(fds[0], 0) != 0 || syscall(SYS_close_range, 1, ~0U, 0) != 0)
+        _exit(1); /* what we have open must not live on here, such as the lock of a store */
     do {
         got = read(0, &news, sizeof(news));
         if (got == (ssize_t)sizeof(news))
@@ -62,25 +65,41 @@ static _Noreturn void guard_main(int fd)
     _exit(0);
 }
 
-struct fa_guard *fa_guard_create(void)
+/* No handler of ours runs in the copy, and nobody ends it before it is deaf. */
+static pid_t fork_guard(const int *fds)
 {
-    struct fa_guard *guard;
-    int fds[2];
+    sigset_t all, old;
     pid_t pid;
 
-    if (pipe2(fds, O_CLOEXEC) != 0)
-        return NULL;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
     pid = fork();
     if (pid == 0)
-        guard_main(fds[0]);
-    close(fds[0]);
-    if (pid < 0) {
-        close(fds[1]);
+        guard_main(fds);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return pid;
+}
+
+struct fa_guard *fa_guard_create(void)
+{
+    struct fa_guard *guard = NULL;
+    int fds[2], fd;
+    pid_t pid;
+
+    if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0) /* it must not keep us, whatever became of it */
         return NULL;
+    fcntl(fds[0], F_SETFL, 0);
+    fd = fcntl(fds[1], F_DUPFD_CLOEXEC, LOWEST_FD);
+    close(fds[1]);
+    fds[1] = fd;
+    pid = fd >= 0 ? fork_guard(fds) : -1;
+    close(fds[0]);
+    if (pid > 0) {
+        guard = fa_alloc_zero(1, sizeof(*guard));
+        *guard = (struct fa_guard){fd, pid};
+    } else if (fd >= 0) {
+        close(fd);
     }
-    fcntl(fds[1], F_SETFL, O_NONBLOCK); /* it must not keep us, whatever became of it */
-    guard = fa_alloc_zero(1, sizeof(*guard));
-    *guard = (struct fa_guard){fds[1], pid};
     return guard;
 }
 
@@ -94,10 +113,21 @@ void fa_guard_destroy(struct fa_guard *guard)
     free(guard);
 }
 
-void fa_guard_tell(struct fa_guard *guard, pid_t group, bool is_alive)
+/* One that has missed something might kill what is not ours: better none. */
+static void tell(struct fa_guard *guard, pid_t group, bool is_alive)
 {
     struct news news = {group, is_alive};
 
-    if (guard)
-        (void)!write(guard->fd, &news, sizeof(news));
+    if (guard && write(guard->fd, &news, sizeof(news)) != (ssize_t)sizeof(news))
+        kill(guard->pid, SIGKILL);
+}
+
+void fa_guard_join(struct fa_guard *guard)
+{
+    tell(guard, getpid(), true);
+}
+
+void fa_guard_leave(struct fa_guard *guard, pid_t group)
+{
+    tell(guard, group, false);
 }

@@ -5,12 +5,11 @@
  * task, which somebody else makes once our lease is over. The guard knows the process groups of our
  * children, hears by the end of a pipe that we are gone, and kills them.
  *
- * Threads: one at a time.
+ * Threads: any.
  */
 #ifndef FA_GUARD_H
 #define FA_GUARD_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 struct fa_guard;
@@ -18,7 +17,9 @@ struct fa_guard;
 /* NULL: there can't be one now. Work goes on without. */
 struct fa_guard *fa_guard_create(void);
 void fa_guard_destroy(struct fa_guard *guard); /* NULL is fine */
-/* A child has its group from now on, or no longer. NULL is fine. */
-void fa_guard_tell(struct fa_guard *guard, pid_t group, bool is_alive);
+/* In a child that leads its group, before it executes anything: system calls only. NULL is fine. */
+void fa_guard_join(struct fa_guard *guard);
+/* The group of a child is no more; before the child is reaped. NULL is fine. */
+void fa_guard_leave(struct fa_guard *guard, pid_t group);
 
 #endif

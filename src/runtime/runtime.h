@@ -38,10 +38,10 @@ struct fa_runtime_config {
     int64_t check_interval_ms; /* 0: 5 s */
     const char *handlers;      /* the folder; NULL: none */
     bool needs_handlers;       /* it is an error when the folder isn't there */
-    bool owns_process;         /* the process is ours: reap orphans, raise its limit of files */
-    bool has_no_plugins;       /* leave plugins in the folder alone */
-    const char *program;       /* that hosts plugins; NULL: this one, which must be faina */
-    int64_t kill_after_ms;     /* from SIGTERM to SIGKILL; 0: 10 s */
+    bool owns_process;     /* the process is ours: reap orphans, raise its limit of files, guard */
+    bool has_no_plugins;   /* leave plugins in the folder alone */
+    const char *program;   /* that hosts plugins; NULL: this one, which must be faina */
+    int64_t kill_after_ms; /* from SIGTERM to SIGKILL; 0: 10 s */
     struct fa_teller log;
 };
 

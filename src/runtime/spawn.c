@@ -44,6 +44,7 @@ struct fa_spawner {
 /* Everything the child needs, made before. */
 struct recipe {
     const struct fa_spawn *spawn;
+    struct fa_guard *guard;
     pid_t parent;
     struct {
         int resource;
@@ -115,11 +116,12 @@ static _Noreturn void child_main(const struct recipe *recipe)
 {
     const struct fa_spawn *spawn = recipe->spawn;
 
+    setsid();
+    fa_guard_join(recipe->guard);
     for (int i = 0; i < spawn->fd_count; i++)
         if (dup2(spawn->fds[i], i) < 0)
             _exit(EXIT_RETRY);
     syscall(SYS_close_range, spawn->fd_count, ~0U, 0);
-    setsid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != recipe->parent)
         _exit(EXIT_RETRY); /* it ended before the line above */
@@ -199,7 +201,7 @@ static void on_pidfd(struct fa_watch *watch)
 enum faina_code fa_spawn(struct fa_spawner *spawner, const struct fa_spawn *spawn,
                          struct fa_process *process, struct faina_error *err)
 {
-    struct recipe recipe = {.spawn = spawn, .parent = getpid()};
+    struct recipe recipe = {.spawn = spawn, .guard = spawner->guard, .parent = getpid()};
     pid_t pid;
     int fd;
 
@@ -208,15 +210,14 @@ enum faina_code fa_spawn(struct fa_spawner *spawner, const struct fa_spawn *spaw
     if (pid < 0)
         return fa_error_set(err, FAINA_UNAVAILABLE, "can't start a process for %.200s: %s",
                             spawn->path, strerror(errno));
-    fa_guard_tell(spawner->guard, pid, true);
     fd = (int)syscall(SYS_pidfd_open, pid, 0);
     process->exit = (struct fa_watch){.fd = fd, .on_event = on_pidfd};
     if (fd < 0 || !fa_loop_watch(spawner->loop, &process->exit)) {
         int error = errno;
 
         kill(pid, SIGKILL);
+        fa_guard_leave(spawner->guard, pid);
         waitpid(pid, NULL, 0);
-        fa_guard_tell(spawner->guard, pid, false);
         if (fd >= 0)
             close(fd);
         return fa_error_set(err, FAINA_UNAVAILABLE, "can't watch the process of %.200s: %s",
@@ -245,10 +246,10 @@ bool fa_process_reap(struct fa_process *process, int *status, struct rusage *usa
     *process->link = process->next;
     if (process->next)
         process->next->link = process->link;
+    fa_guard_leave(process->spawner->guard, process->pid);
     do
         pid = wait4(process->pid, status, 0, usage);
     while (pid < 0 && errno == EINTR);
-    fa_guard_tell(process->spawner->guard, process->pid, false);
     close(process->exit.fd);
     return pid == process->pid;
 }

@@ -317,9 +317,9 @@ static bool count_answer(struct fa_request *req)
 }
 
 /* A large answer may wait for long, and needs nothing any more of what it was made from. */
-static void drop_sources(struct fa_request *req)
+static void drop_sources(struct fa_request *req, size_t made)
 {
-    if (!is_counted(req))
+    if (req->stream || made <= FA_SERVER_ANSWER_SIZE_SMALL)
         return;
     fa_arena_finish(&req->arena);
     fa_arena_finish(&req->posted.answers);
@@ -327,14 +327,17 @@ static void drop_sources(struct fa_request *req)
 
 static enum MHD_Result send_answer(struct fa_request *req)
 {
-    bool is_large = req->content_type && !req->stream && req->out.len >= GZIP_SIZE_MIN;
+    size_t made = req->out.len; /* what it was before it is packed */
+    bool is_large = req->content_type && !req->stream && made >= GZIP_SIZE_MIN;
     bool is_packed = is_large && pack(req);
     struct MHD_Response *response;
     enum MHD_Result result;
     const char *trace = fa_request_trace(req);
 
-    if (!count_answer(req))
+    if (!count_answer(req)) {
         is_packed = false;
+        made = req->out.len;
+    }
     response = make_response(req);
     if (!response)
         return MHD_NO;
@@ -355,7 +358,7 @@ static enum MHD_Result send_answer(struct fa_request *req)
         atomic_load(&req->listener->is_retired))
         MHD_add_response_header(response, "Connection", "close");
     note(req);
-    drop_sources(req);
+    drop_sources(req, made);
     result = req->server->queue(req->connection, (unsigned)req->status, response);
     MHD_destroy_response(response);
     return result;

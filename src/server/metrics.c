@@ -249,11 +249,11 @@ void fa_metrics_write(struct fa_metrics *metrics, struct fa_buf *out,
 {
     write_types(metrics, out);
     head(out, "faina_task_wait_seconds", "histogram",
-         "How long a task was due and in line before an attempt began.");
+         "How long a task was due and in line each time that a worker took it.");
     put_histogram(out, &metrics->waits, time_bounds, FA_COUNT(time_bounds),
                   "faina_task_wait_seconds", "");
     head(out, "faina_task_run_seconds", "histogram",
-         "How long an attempt took, from its start, or else its claim.");
+         "How long a worker had it each time, from its start, or else its claim.");
     put_histogram(out, &metrics->runs, time_bounds, FA_COUNT(time_bounds), "faina_task_run_seconds",
                   "");
     head(out, "faina_leases_expired_total", "counter", "Leases that ran out.");

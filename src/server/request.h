@@ -109,7 +109,7 @@ bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out
 bool fa_request_same(struct fa_request *req, const char *field, const char *value);
 /* If-Match: the version that must still be; 0: not asked for. */
 bool fa_request_version(struct fa_request *req, int64_t *out);
-/* For what has no version: If-Match can't hold, so it is refused. */
+/* For what has no version: If-Match can't hold, so it is refused, unless it is `*`. */
 bool fa_request_unversioned(struct fa_request *req);
 /* The namespace that the request asks for, by the grant. */
 bool fa_request_namespace(struct fa_request *req, const char **ns, bool may_be_all);

@@ -91,7 +91,8 @@ const struct fa_route fa_routes[] = {
      200, "Change the status of a task",
      "`running`, `completed`, `failed` or `cancelled`, where the life of a task allows it. Here "
      "`failed` is final, whatever the attempts. A task that no worker holds needs no `workerId`; a "
-     "token with the scope admin may speak for the worker.",
+     "token with the scope admin may speak for the worker. `cancelled` takes the scope submit, "
+     "too.",
      "curl -X PATCH $URL" FA_API "/tasks/$ID/status" JSON
      "'{\"status\":\"failed\",\"error\":\"not needed any more\"}'"},
     ACT("claim", WORK, claim, "Claim", "Claim this task",
@@ -168,7 +169,8 @@ const struct fa_route fa_routes[] = {
      "'{\"items\":[{\"id\":\"'$ID'\",\"act\":\"start\",\"body\":{\"workerId\":\"me\"}}]}'"},
     {"POST", FA_API "/heartbeats", WORK, fa_handle_heartbeats, FA_ROUTE_LARGE, NULL, NULL,
      "Heartbeats", "ManyAnswer", 200, "Renew many leases",
-     "An item that is a problem is lost: stop working on it.",
+     "For `leaseSeconds` or, without it, as long as each was claimed for. An item that is a "
+     "problem is lost: stop working on it.",
      "curl $URL" FA_API "/heartbeats" JSON
      "'{\"workerId\":\"me\",\"items\":[{\"id\":\"'$ID'\"}]}'"},
 

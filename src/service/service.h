@@ -403,9 +403,10 @@ struct fa_facts {
         enum faina_status status;
     } * ended;
     size_t ended_count;
-    const int64_t *waits_us; /* of each attempt that began: since the task could be claimed */
+    const int64_t *waits_us; /* each time a task was taken: since it could be */
     size_t wait_count;
-    const int64_t *runs_us; /* of each that is over: since it was started, or else claimed */
+    const int64_t
+        *runs_us; /* each time it was let go, but for a release: since its start or claim */
     size_t run_count;
     size_t leases_lost;
     const struct faina_emit_failure *unmade; /* tasks of workflows that could not be made when a

@@ -537,6 +537,10 @@ static enum faina_code check_count(const struct asking *asking)
         return fa_error_field(&asking->op->error, FAINA_INVALID_TASK, "subtasks",
                               "a task can have %d subtasks; this would make %zu", FA_CHILDREN_MAX,
                               count);
+    if (!asking->is_same && asking->asked + asking->op->block.count > FA_ASKED_MAX)
+        return fa_error_field(&asking->op->error, FAINA_INVALID_TASK, "subtasks",
+                              "an attempt can ask for %d subtasks in all, repeated ones too",
+                              FA_ASKED_MAX);
     if (count == 0)
         return fa_error_field(&asking->op->error, FAINA_INVALID_REQUEST, "subtasks",
                               "a task is blocked by at least one subtask");
@@ -603,8 +607,6 @@ static void count_asked(const struct asking *asking)
         asked += count;
     else if (asked < count)
         asked = count;
-    if (asked > FA_ASKED_MAX)
-        asked = FA_ASKED_MAX;
     parent->flags &= ~FA_ASKED_MASK;
     parent->flags |= (int64_t)asked << FA_ASKED_SHIFT;
 }

@@ -38,10 +38,11 @@ enum fa_flag {
     FA_FLAG_HAS_ORIGIN = 1 << 16,     /* a workflow made it: `origin` has a row */
     FA_ASKED_SHIFT = 17, /* 14 bits: how many subtasks the present attempt has asked for */
     FA_ASKED_MAX = (1 << 14) - 1,
-    FA_ASKED_MASK = FA_ASKED_MAX << 17,
+    FA_ASKED_MASK = FA_ASKED_MAX << FA_ASKED_SHIFT,
 };
 
-/* Above them, how long its lease is in milliseconds; 0: as long as usual. */
+/* Above them, how long its lease is in milliseconds; 0: as long as usual. held_renew.sql knows the
+ * shift. */
 #define FA_LEASE_SHIFT 31
 #define FA_FLAGS_MASK (((int64_t)1 << FA_LEASE_SHIFT) - 1)
 

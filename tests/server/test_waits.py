@@ -153,8 +153,8 @@ def test_a_token_that_is_gone_is_told_nothing(place):
     server = place.serve()
     server.token = place.token("admin")
     reader = place.token("read", name="reader")
-    brief = place.token("read", name="brief", expires="2s")
     tasks = [server.held()["id"] for _ in range(2)]
+    brief = place.token("read", name="brief", expires="8s")
     socks = [send(server, "GET", f"/tasks/{task}/wait?timeout=50", token=token)
              for task in tasks for token in (reader, brief)]
     wait_until(lambda: waits(server) == 4, "they wait")

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define RESOLVE_US_MAX 10000000 /* how long to ask what became of a commit */
+#define RESOLVE_US_MAX 25000000 /* how long to ask what became of a commit: twice, at least */
 #define RESOLVE_PAUSE_MS 50
 #define NAME_SIZE 64
 
@@ -713,7 +713,7 @@ static enum faina_code run_script(struct pg *pg, const char *text, struct faina_
         return code;
     if (!end_pipeline(pg))
         return lose(pg, err);
-    result = PQexec(pg->conn, text);
+    result = fa_pg_receive(pg->conn, PQsendQuery(pg->conn, text), PATIENT_MS_MAX, NULL);
     if (PQresultStatus(result) != PGRES_COMMAND_OK && PQresultStatus(result) != PGRES_TUPLES_OK)
         code = refuse(pg, result, "a change of the schema", err);
     PQclear(result);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define PREPARED "proof"
-#define SETTLE_MS 20000 /* the server's answers take no longer ... */
+#define SETTLE_MS 11000 /* the server's answers take no longer: lock_timeout is 10 s ... */
 #define FORGET_MS 2000  /* ... nor this, when we leave */
 
 void fa_pg_proof_init(struct fa_pg_proof *proof)

@@ -412,13 +412,10 @@ enum faina_code fa_pg_connect(struct fa_pg_target *target, enum fa_pg_role role,
     return FAINA_OK;
 }
 
-/* The clock ----------------------------------------------------------------------------------- */
+/* Answers ------------------------------------------------------------------------------------- */
 
-#define CLOCK_MS 5000 /* the server tells its time in this, or not at all */
 #define HURRY_MS 2000
-#define LOOK_MS 250         /* how often to look whether there is a hurry */
-#define CLOCK_SAMPLES 10    /* until one is good */
-#define CLOCK_SLACK_US 2000 /* an answer that took longer says less than what we have */
+#define LOOK_MS 250 /* how often to look whether there is a hurry */
 
 /* False: it is time to give up. */
 static bool await_input(PGconn *conn, int64_t until_us)
@@ -457,6 +454,12 @@ PGresult *fa_pg_receive(PGconn *conn, int is_sent, int ms, const atomic_bool *hu
     } while (result != NULL);
     return last;
 }
+
+/* The clock ----------------------------------------------------------------------------------- */
+
+#define CLOCK_MS 5000       /* the server tells its time in this, or not at all */
+#define CLOCK_SAMPLES 10    /* until one is good */
+#define CLOCK_SLACK_US 2000 /* an answer that took longer says less than what we have */
 
 void fa_pg_set_clock(struct fa_pg_target *target, int64_t before, int64_t server_us)
 {

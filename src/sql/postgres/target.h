@@ -56,13 +56,13 @@ bool fa_pg_is_direct(const struct fa_pg_target *target, enum fa_pg_role role);
 /* Connects. UNAVAILABLE: it can't be reached, or doesn't let us in. */
 FA_MUST_CHECK enum faina_code fa_pg_connect(struct fa_pg_target *target, enum fa_pg_role role,
                                             PGconn **out, struct faina_error *err);
-/* Sets the offset by an answer that has just come to a question of the time `before`. */
 /*
  * What PQexec would answer, after a PQsend... that went well. When it doesn't come within `ms`, or
  * two seconds once *hurry (NULL: never) is true, the connection is closed to all traffic: what is
  * answered then, and from then on, is that it was lost.
  */
 PGresult *fa_pg_receive(PGconn *conn, int is_sent, int ms, const atomic_bool *hurry);
+/* Sets the offset by an answer that has just come to a question of the time `before`. */
 void fa_pg_set_clock(struct fa_pg_target *target, int64_t before, int64_t server_us);
 /* Sets the offset by asking the server's clock, again until an answer is quick enough. */
 void fa_pg_read_clock(struct fa_pg_target *target, PGconn *conn);
