@@ -108,7 +108,7 @@ complete -c faina -n '__fish_seen_subcommand_from progress' -l if-version -x -d 
 complete -c faina -n __fish_use_subcommand -a heartbeat -d 'renew the leases of held tasks'
 complete -c faina -n '__fish_seen_subcommand_from heartbeat' -l worker -s w -x -d 'the worker that acts, and holds the task'
 complete -c faina -n '__fish_seen_subcommand_from heartbeat' -l fence -x -d 'refuse when the task was claimed anew since this fence'
-complete -c faina -n '__fish_seen_subcommand_from heartbeat' -l lease -x -d 'how long the worker holds it from now on (default: as it was claimed for)'
+complete -c faina -n '__fish_seen_subcommand_from heartbeat' -l lease -x -d 'how long it is held from now on (default: as it was claimed for)'
 complete -c faina -n __fish_use_subcommand -a block -d 'wait for subtasks'
 complete -c faina -n '__fish_seen_subcommand_from block' -l fail-fast -d 'go on as soon as one subtask ends badly'
 complete -c faina -n '__fish_seen_subcommand_from block' -l worker -s w -x -d 'the worker that acts, and holds the task'

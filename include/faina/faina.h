@@ -347,8 +347,8 @@ struct faina_held {
     int64_t fence; /* 0: not checked */
 };
 
-/* Renews the leases of what a worker holds, in one call, each for lease_ms or, when that is 0, for as
- * long as it was claimed for. Each item's code is FAINA_OK, or tells
+/* Renews the leases of what a worker holds, in one call, each for lease_ms or, when that is 0, for
+ * as long as it was claimed for. Each item's code is FAINA_OK, or tells
  * why it is lost: TASK_NOT_FOUND, TASK_NOT_CLAIMED, WRONG_WORKER, TASK_COMPLETED, TASK_FAILED,
  * INVALID_TRANSITION (cancelled): stop working on it. */
 FAINA_API enum faina_code faina_heartbeat(struct faina *engine, const char *worker_id,

@@ -126,7 +126,7 @@ static const struct fa_flag progress_flags[] = {
 
 static const struct fa_flag heartbeat_flags[] = {
     F_WORKER, F_FENCE,
-    {"lease", 0, "DURATION", "how long the worker holds it from now on (default: as it was claimed for)"},
+    {"lease", 0, "DURATION", "how long it is held from now on (default: as it was claimed for)"},
     F_END,
 };
 
