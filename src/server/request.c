@@ -1,30 +1,24 @@
 /*
- * request.c - one request: its head, its body, its runs and its answer.
+ * request.c - one request: its head, its body and its runs. How it is answered: answer.c.
  */
 #include "server/request.h"
 
 #include "base/clock.h"
-#include "base/utf8.h"
 #include "model/codes.h"
 #include "model/limits.h"
 #include "model/states.h"
 #include "model/times.h"
 #include "server/inner.h"
 #include "server/route.h"
-#include "service/wire.h"
 
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
 
-#define ANSWER_SIZE_MAX ((size_t)1024 * 1024 * 1024)
-#define ANSWER_SIZE_USUAL 1000
 #define CHALLENGE "Bearer realm=\"faina\""
-#define RETRY_AFTER_SECONDS "1"
 #define SPARE_SIZE_MAX ((size_t)16 * 1024)
 
 /* ------------------------------------------------------------------------------------------
@@ -43,7 +37,7 @@ void fa_request_make_id(struct fa_server *server, char out[FA_REQUEST_ID_SIZE])
 }
 
 /* A recycled buffer is never larger than what its next owner may hold. */
-static_assert(SPARE_SIZE_MAX <= FA_SERVER_BODY_SIZE_EXTRA && SPARE_SIZE_MAX <= ANSWER_SIZE_MAX,
+static_assert(SPARE_SIZE_MAX <= FA_SERVER_BODY_SIZE_EXTRA && SPARE_SIZE_MAX <= FA_ANSWER_SIZE_MAX,
               "spare buffers fit everywhere");
 
 /* A request leaves its memory to one that comes later: with many on their way, it is more than
@@ -115,7 +109,7 @@ struct fa_request *fa_request_create(struct fa_listener_socket *listener,
     req->connection = connection;
     req->begun_ns = fa_clock_mono_ns();
     req->target = fa_arena_strdup(&req->arena, target);
-    req->out.max = ANSWER_SIZE_MAX;
+    req->out.max = FA_ANSWER_SIZE_MAX;
     fa_request_make_id(req->server, req->id);
     return req;
 }
@@ -607,6 +601,23 @@ bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out
     return true;
 }
 
+/* A cursor is the number of items before it. */
+bool fa_request_page(struct fa_request *req, size_t count, struct fa_page *page)
+{
+    const char *cursor = fa_url_param(&req->url, "cursor");
+    int64_t limit = 0;
+    uint64_t from = 0;
+
+    if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
+        return false;
+    if (cursor && !read_number(cursor, &from))
+        return refuse_param(req, "cursor", "one that a list has given");
+    page->count = count;
+    page->from = from < count ? (size_t)from : count;
+    page->to = limit > 0 && (size_t)limit < count - page->from ? page->from + (size_t)limit : count;
+    return true;
+}
+
 bool fa_request_same(struct fa_request *req, const char *field, const char *value)
 {
     struct faina_error err;
@@ -750,186 +761,4 @@ bool fa_request_refused(struct fa_request *req)
         return false;
     fa_answer_problem(req, &req->posted.ops[0].error);
     return true;
-}
-
-/* ------------------------------------------------------------------------------------------
- * Answering
- */
-
-void fa_answer_header(struct fa_request *req, const char *name, const char *value)
-{
-    assert(req->header_count < FA_REQUEST_HEADERS_MAX);
-    req->headers[req->header_count++] = (struct fa_request_header){name, value};
-}
-
-static void answer(struct fa_request *req, int status, const char *content_type)
-{
-    assert(req->state != FA_REQUEST_ANSWERS);
-    req->state = FA_REQUEST_ANSWERS;
-    req->status = status;
-    req->content_type = content_type;
-}
-
-void fa_answer_problem_as(struct fa_request *req, int status, const struct faina_error *err)
-{
-    struct fa_json_writer w;
-
-    if (status == 429 || status == 503)
-        fa_answer_header(req, "Retry-After", RETRY_AFTER_SECONDS);
-    fa_buf_clear(&req->out);
-    fa_json_writer_init(&w, &req->out, 0);
-    fa_wire_put_problem_as(&w, err, status, NULL);
-    answer(req, status, "application/problem+json");
-}
-
-void fa_answer_problem(struct fa_request *req, const struct faina_error *err)
-{
-    fa_answer_problem_as(req, fa_code_http(err->code), err);
-}
-
-void fa_answer_instead(struct fa_request *req, enum faina_code code, const char *message)
-{
-    assert(req->state == FA_REQUEST_ANSWERS && !req->stream);
-    req->state = FA_REQUEST_RETURNS;
-    req->header_count = 0;
-    fa_buf_finish(&req->out);
-    fa_buf_init(&req->out, ANSWER_SIZE_MAX);
-    fa_answer_refusal(req, fa_code_http(code), code, "%s", message);
-}
-
-void fa_answer_refusal(struct fa_request *req, int status, enum faina_code code, const char *format,
-                       ...)
-{
-    char message[sizeof(((struct faina_error *)NULL)->message)];
-    struct faina_error err;
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(message, sizeof(message), format, args);
-    va_end(args);
-    /* What the client sent may be cut in the middle of a character. */
-    message[fa_utf8_valid_length(fa_str(message))] = '\0';
-    fa_error_set(&err, code, "%s", message);
-    fa_answer_problem_as(req, status, &err);
-}
-
-struct fa_json_writer *fa_answer_begin(struct fa_request *req, int status)
-{
-    req->status = status;
-    fa_buf_clear(&req->out);
-    fa_buf_reserve(&req->out, ANSWER_SIZE_USUAL);
-    fa_json_writer_init(&req->writer, &req->out, 0);
-    return &req->writer;
-}
-
-void fa_answer_end(struct fa_request *req)
-{
-    answer(req, req->status, "application/json");
-}
-
-struct fa_json_writer *fa_answer_items_begin(struct fa_request *req)
-{
-    struct fa_json_writer *w = fa_answer_begin(req, 200);
-
-    fa_json_begin_object(w);
-    fa_json_key(w, "items");
-    fa_json_begin_array(w);
-    return w;
-}
-
-void fa_answer_items_end(struct fa_request *req)
-{
-    fa_json_end_array(&req->writer);
-    fa_json_end_object(&req->writer);
-    fa_answer_end(req);
-}
-
-/* A cursor is the number of items before it. */
-static bool read_page(struct fa_request *req, size_t count, struct fa_page *page)
-{
-    const char *cursor = fa_url_param(&req->url, "cursor");
-    int64_t limit = 0;
-    uint64_t from = 0;
-
-    if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
-        return false;
-    if (cursor && !read_number(cursor, &from))
-        return refuse_param(req, "cursor", "one that a list has given");
-    page->count = count;
-    page->from = from < count ? (size_t)from : count;
-    page->to = limit > 0 && (size_t)limit < count - page->from ? page->from + (size_t)limit : count;
-    return true;
-}
-
-struct fa_json_writer *fa_answer_page_begin(struct fa_request *req, size_t count,
-                                            struct fa_page *page)
-{
-    return read_page(req, count, page) ? fa_answer_items_begin(req) : NULL;
-}
-
-void fa_answer_page_end(struct fa_request *req, const struct fa_page *page)
-{
-    char cursor[32];
-
-    fa_json_end_array(&req->writer);
-    fa_json_key(&req->writer, "nextCursor");
-    snprintf(cursor, sizeof(cursor), "%zu", page->to);
-    if (page->to < page->count)
-        fa_json_put_str(&req->writer, cursor);
-    else
-        fa_json_put_null(&req->writer);
-    fa_json_end_object(&req->writer);
-    fa_answer_end(req);
-}
-
-void fa_answer_removal(struct fa_request *req)
-{
-    if (!fa_request_refused(req))
-        fa_answer_empty(req, 204);
-}
-
-void fa_answer_version(struct fa_request *req, int64_t version)
-{
-    fa_answer_header(req, "ETag", fa_arena_printf(&req->arena, "\"%lld\"", (long long)version));
-}
-
-static bool matches_etag(const char *header, const char *etag)
-{
-    return header && (strcmp(header, "*") == 0 || strstr(header, etag) != NULL);
-}
-
-void fa_answer_task(struct fa_request *req, int status, const struct faina_task *task)
-{
-    char *etag = fa_arena_take(&req->arena, FA_INT_LENGTH_MAX + 3);
-    char *end = fa_put_int(etag + 1, task->version);
-
-    etag[0] = '"';
-    end[0] = '"';
-    end[1] = '\0';
-    fa_answer_header(req, "ETag", etag);
-    if (strcmp(req->route->method, "GET") == 0 &&
-        matches_etag(fa_request_header(req, "If-None-Match"), etag)) {
-        fa_answer_empty(req, 304);
-        return;
-    }
-    fa_wire_put_task(fa_answer_begin(req, status), task);
-    fa_answer_end(req);
-}
-
-void fa_answer_stream(struct fa_request *req, struct fa_stream *stream)
-{
-    req->stream = stream;
-    answer(req, 200, "text/event-stream");
-}
-
-void fa_answer_empty(struct fa_request *req, int status)
-{
-    answer(req, status, NULL);
-}
-
-void fa_answer_text(struct fa_request *req, int status, const char *content_type, const char *text)
-{
-    fa_buf_clear(&req->out);
-    fa_buf_add_str(&req->out, text);
-    answer(req, status, content_type);
 }

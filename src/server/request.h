@@ -105,6 +105,11 @@ bool fa_request_bool(struct fa_request *req, const char *name, bool *out);
 bool fa_request_time(struct fa_request *req, const char *name, int64_t *out_us);
 bool fa_request_duration(struct fa_request *req, const char *name, int64_t *out_ms);
 bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out);
+/* `limit` and `cursor` of a list that is known whole, with `count` items. */
+struct fa_page {
+    size_t from, to, count; /* the items from `from` to before `to` */
+};
+bool fa_request_page(struct fa_request *req, size_t count, struct fa_page *page);
 /* What a body repeats of its path must be the same. False: refused. */
 bool fa_request_same(struct fa_request *req, const char *field, const char *value);
 /* If-Match: the version that must still be; 0: not asked for. */
@@ -135,8 +140,10 @@ void fa_request_work(struct fa_request *req, fa_posted_fn *work, fa_handler *the
 bool fa_request_refused(struct fa_request *req);
 
 /* ------------------------------------------------------------------------------------------
- * Answering
+ * Answering (answer.c)
  */
+
+#define FA_ANSWER_SIZE_MAX ((size_t)1024 * 1024 * 1024)
 
 /* A problem, with the status of its code. */
 void fa_answer_problem(struct fa_request *req, const struct faina_error *err);
@@ -152,11 +159,8 @@ void fa_answer_end(struct fa_request *req);
 /* The same for {"items": [...]}. */
 struct fa_json_writer *fa_answer_items_begin(struct fa_request *req);
 void fa_answer_items_end(struct fa_request *req);
-/* The same for lists that are known whole, of which `limit` and `cursor` may ask for a part: the
- * items from `from` to before `to`, and then nextCursor. NULL: the request was refused. */
-struct fa_page {
-    size_t from, to, count;
-};
+/* The same for lists that are known whole, of which `limit` and `cursor` may ask for a part, and
+ * then nextCursor. NULL: the request was refused. */
 struct fa_json_writer *fa_answer_page_begin(struct fa_request *req, size_t count,
                                             struct fa_page *page);
 void fa_answer_page_end(struct fa_request *req, const struct fa_page *page);

@@ -1,0 +1,177 @@
+/*
+ * answer.c - what a request is answered: problems, JSON, lists, tasks. See request.h.
+ */
+#include "server/request.h"
+
+#include "base/utf8.h"
+#include "model/codes.h"
+#include "server/route.h"
+#include "service/wire.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#define ANSWER_SIZE_USUAL 1000
+#define RETRY_AFTER_SECONDS "1"
+
+void fa_answer_header(struct fa_request *req, const char *name, const char *value)
+{
+    assert(req->header_count < FA_REQUEST_HEADERS_MAX);
+    req->headers[req->header_count++] = (struct fa_request_header){name, value};
+}
+
+static void answer(struct fa_request *req, int status, const char *content_type)
+{
+    assert(req->state != FA_REQUEST_ANSWERS);
+    req->state = FA_REQUEST_ANSWERS;
+    req->status = status;
+    req->content_type = content_type;
+}
+
+void fa_answer_problem_as(struct fa_request *req, int status, const struct faina_error *err)
+{
+    struct fa_json_writer w;
+
+    if (status == 429 || status == 503)
+        fa_answer_header(req, "Retry-After", RETRY_AFTER_SECONDS);
+    fa_buf_clear(&req->out);
+    fa_json_writer_init(&w, &req->out, 0);
+    fa_wire_put_problem_as(&w, err, status, NULL);
+    answer(req, status, "application/problem+json");
+}
+
+void fa_answer_problem(struct fa_request *req, const struct faina_error *err)
+{
+    fa_answer_problem_as(req, fa_code_http(err->code), err);
+}
+
+void fa_answer_instead(struct fa_request *req, enum faina_code code, const char *message)
+{
+    assert(req->state == FA_REQUEST_ANSWERS && !req->stream);
+    req->state = FA_REQUEST_RETURNS;
+    req->header_count = 0;
+    fa_buf_finish(&req->out);
+    fa_buf_init(&req->out, FA_ANSWER_SIZE_MAX);
+    fa_answer_refusal(req, fa_code_http(code), code, "%s", message);
+}
+
+void fa_answer_refusal(struct fa_request *req, int status, enum faina_code code, const char *format,
+                       ...)
+{
+    char message[sizeof(((struct faina_error *)NULL)->message)];
+    struct faina_error err;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(message, sizeof(message), format, args);
+    va_end(args);
+    /* What the client sent may be cut in the middle of a character. */
+    message[fa_utf8_valid_length(fa_str(message))] = '\0';
+    fa_error_set(&err, code, "%s", message);
+    fa_answer_problem_as(req, status, &err);
+}
+
+struct fa_json_writer *fa_answer_begin(struct fa_request *req, int status)
+{
+    req->status = status;
+    fa_buf_clear(&req->out);
+    fa_buf_reserve(&req->out, ANSWER_SIZE_USUAL);
+    fa_json_writer_init(&req->writer, &req->out, 0);
+    return &req->writer;
+}
+
+void fa_answer_end(struct fa_request *req)
+{
+    answer(req, req->status, "application/json");
+}
+
+struct fa_json_writer *fa_answer_items_begin(struct fa_request *req)
+{
+    struct fa_json_writer *w = fa_answer_begin(req, 200);
+
+    fa_json_begin_object(w);
+    fa_json_key(w, "items");
+    fa_json_begin_array(w);
+    return w;
+}
+
+void fa_answer_items_end(struct fa_request *req)
+{
+    fa_json_end_array(&req->writer);
+    fa_json_end_object(&req->writer);
+    fa_answer_end(req);
+}
+
+struct fa_json_writer *fa_answer_page_begin(struct fa_request *req, size_t count,
+                                            struct fa_page *page)
+{
+    return fa_request_page(req, count, page) ? fa_answer_items_begin(req) : NULL;
+}
+
+void fa_answer_page_end(struct fa_request *req, const struct fa_page *page)
+{
+    char cursor[32];
+
+    fa_json_end_array(&req->writer);
+    fa_json_key(&req->writer, "nextCursor");
+    snprintf(cursor, sizeof(cursor), "%zu", page->to);
+    if (page->to < page->count)
+        fa_json_put_str(&req->writer, cursor);
+    else
+        fa_json_put_null(&req->writer);
+    fa_json_end_object(&req->writer);
+    fa_answer_end(req);
+}
+
+void fa_answer_removal(struct fa_request *req)
+{
+    if (!fa_request_refused(req))
+        fa_answer_empty(req, 204);
+}
+
+void fa_answer_version(struct fa_request *req, int64_t version)
+{
+    fa_answer_header(req, "ETag", fa_arena_printf(&req->arena, "\"%lld\"", (long long)version));
+}
+
+static bool matches_etag(const char *header, const char *etag)
+{
+    return header && (strcmp(header, "*") == 0 || strstr(header, etag) != NULL);
+}
+
+void fa_answer_task(struct fa_request *req, int status, const struct faina_task *task)
+{
+    char *etag = fa_arena_take(&req->arena, FA_INT_LENGTH_MAX + 3);
+    char *end = fa_put_int(etag + 1, task->version);
+
+    etag[0] = '"';
+    end[0] = '"';
+    end[1] = '\0';
+    fa_answer_header(req, "ETag", etag);
+    if (strcmp(req->route->method, "GET") == 0 &&
+        matches_etag(fa_request_header(req, "If-None-Match"), etag)) {
+        fa_answer_empty(req, 304);
+        return;
+    }
+    fa_wire_put_task(fa_answer_begin(req, status), task);
+    fa_answer_end(req);
+}
+
+void fa_answer_stream(struct fa_request *req, struct fa_stream *stream)
+{
+    req->stream = stream;
+    answer(req, 200, "text/event-stream");
+}
+
+void fa_answer_empty(struct fa_request *req, int status)
+{
+    answer(req, status, NULL);
+}
+
+void fa_answer_text(struct fa_request *req, int status, const char *content_type, const char *text)
+{
+    fa_buf_clear(&req->out);
+    fa_buf_add_str(&req->out, text);
+    answer(req, status, content_type);
+}
