@@ -278,7 +278,7 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
         fa_unit_take_key(unit, plan->key, row);
     fa_unit_touch(unit, row);
     fa_lane_count(row->lane, -1, (int)row->status);
-    fa_unit_journal(unit, row, "created", row->created_us);
+    fa_unit_journal(unit, row, "created", row->status, row->created_us);
     return row;
 }
 

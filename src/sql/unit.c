@@ -1,13 +1,11 @@
 /*
- * unit.c - rows in memory, and the one function that moves them.
+ * unit.c - rows in memory, their events, keys and links.
  *
- * Writing them out is flush.c.
+ * Moving them is move.c, writing them out flush.c.
  */
 #include "sql/unit.h"
 
 #include "sql/show.h"
-#include "model/backoff.h"
-#include "model/limits.h"
 #include "sql/flush.h"
 
 #include <assert.h>
@@ -462,8 +460,8 @@ static void note(struct fa_unit *unit, const struct fa_unit_event *event)
     unit->events[unit->event_count++] = *event;
 }
 
-static void journal(struct fa_unit *unit, const struct fa_row *row, const char *what,
-                    enum faina_status status, int64_t at_us)
+void fa_unit_journal(struct fa_unit *unit, const struct fa_row *row, const char *what,
+                     enum faina_status status, int64_t at_us)
 {
     char line[96], *at = fa_put_hex(line, (uint64_t)row->id.key);
     size_t len = strlen(what);
@@ -480,16 +478,10 @@ static void journal(struct fa_unit *unit, const struct fa_row *row, const char *
     fa_buf_add(&unit->journal, line, (size_t)(at - line));
 }
 
-void fa_unit_journal(struct fa_unit *unit, const struct fa_row *row, const char *what,
-                     int64_t at_us)
-{
-    journal(unit, row, what, row->status, at_us);
-}
-
 void fa_unit_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
                    enum faina_actor actor, const char *worker, const char *detail)
 {
-    fa_unit_journal(unit, row, what, row->updated_us);
+    fa_unit_journal(unit, row, what, row->status, row->updated_us);
     note(unit, &(struct fa_unit_event){
                    .task = row->id.key,
                    .at_us = row->updated_us,
@@ -506,7 +498,7 @@ void fa_unit_note(struct fa_unit *unit, struct fa_row *row, const char *what,
                   enum faina_actor actor, const char *worker, const char *detail)
 {
     row->noted_us = next_time(unit, row);
-    fa_unit_journal(unit, row, what, row->noted_us);
+    fa_unit_journal(unit, row, what, row->status, row->noted_us);
     note(unit, &(struct fa_unit_event){
                    .task = row->id.key,
                    .at_us = row->noted_us,
@@ -550,293 +542,6 @@ void fa_unit_write_out(struct fa_unit *unit, struct fa_row *row)
                                            .worker = end.worker_id,
                                            .detail = end.detail});
     }
-}
-
-/* Moving ----------------------------------------------------------------------------------- */
-
-static void take_permits(struct fa_unit *unit, struct fa_row *row)
-{
-    for (size_t i = 0; i < row->lane->resource_count; i++) {
-        row->lane->resources[i]->in_use++;
-        fa_unit_link(unit, FA_LINK_HOLD, row->lane->resources[i]->id, row->id.key, 0);
-    }
-}
-
-static void give_permits(struct fa_unit *unit, struct fa_row *row)
-{
-    for (size_t i = 0; i < row->lane->resource_count; i++) {
-        struct fa_resource *resource = row->lane->resources[i];
-
-        /* Counts come from the file, which somebody may have edited: clamped, never asserted. */
-        if (resource->in_use > 0)
-            resource->in_use--;
-        fa_unit_link(unit, FA_UNLINK_HOLD, resource->id, row->id.key, 0);
-        if (resource->max >= 0)
-            unit->has_ready = true; /* a throttled lane may be open again */
-    }
-}
-
-static void note_end(struct fa_unit *unit, const struct fa_row *row)
-{
-    if (unit->ended_count == unit->ended_size) {
-        unit->ended_size = unit->ended_size ? unit->ended_size * 2 : 64;
-        unit->ended = fa_realloc(unit->ended, unit->ended_size * sizeof(*unit->ended));
-    }
-    unit->ended[unit->ended_count++] = row->id;
-}
-
-static void add_span(struct fa_spans *spans, int64_t us)
-{
-    if (spans->count == spans->size) {
-        spans->size = spans->size ? spans->size * 2 : 64;
-        spans->us = fa_realloc(spans->us, spans->size * sizeof(*spans->us));
-    }
-    spans->us[spans->count++] = us > 0 ? us : 0;
-}
-
-static void take_lease(struct fa_unit *unit, struct fa_row *row, const struct fa_change *change,
-                       int64_t now)
-{
-    row->fence++;
-    row->worker = fa_unit_text(unit, change->worker);
-    row->at_us =
-        change->lease_us > 0 && change->worker != NULL ? unit->now_us + change->lease_us : 0;
-    row->flags &= FA_FLAGS_MASK;
-    if (row->at_us != 0 && change->lease_us != FA_LEASE_MS_DEFAULT * 1000)
-        row->flags |= change->lease_us / 1000 << FA_LEASE_SHIFT;
-    row->claimed_us = change->worker != NULL ? now : 0;
-    row->started_us = 0;
-    row->flags &= ~(FA_FLAG_CLAIM_EVENT | FA_FLAG_START_EVENT);
-    if (change->worker != NULL)
-        row->flags |= FA_FLAG_CLAIM_EVENT;
-    if (row->flags & FA_FLAG_CONTINUES) {
-        row->flags |= FA_FLAG_NOT_COUNTED;
-    } else {
-        row->attempts++;
-        row->flags &= ~(FA_FLAG_NOT_COUNTED | FA_ASKED_MASK);
-    }
-    row->flags &= ~FA_FLAG_CONTINUES;
-}
-
-static void end_or_reopen(struct fa_unit *unit, struct fa_row *row, unsigned effects,
-                          enum faina_actor actor, int64_t now)
-{
-    if (effects & FA_END) {
-        row->completed_us = now;
-        row->at_us = 0;
-        row->flags &= ~(FA_END_ACTOR_MASK | FA_FLAG_CONTINUES);
-        row->flags |= (int64_t)actor << FA_END_ACTOR_SHIFT;
-        note_end(unit, row);
-    }
-    if (effects & FA_REOPEN) {
-        row->has_left = row->home == FA_HOME_ENDED;
-        if (row->home == FA_HOME_HELD)
-            note_end(unit, row); /* for whoever works on it, it is over */
-        row->completed_us = 0;
-        row->error = NULL;
-        row->output = NULL;
-        row->progress = 0;
-        row->at_us = 0;
-        row->flags &= ~(FA_FLAG_CONTINUES | FA_END_ACTOR_MASK);
-    }
-    if (effects & (FA_END | FA_REOPEN))
-        row->flags &= ~(FA_FLAG_WAITS_CHILDREN | FA_FLAG_FAIL_FAST);
-    /* A new attempt of a parent starts anew and finds its children. What a dependency's bad end
-     * means for a task doesn't change with its attempts. */
-    if (effects & (FA_REOPEN | FA_BACK_OFF) &&
-        (row->flags & FA_FLAG_HAS_CHILDREN || !(row->flags & FA_FLAG_HAS_DEPS)))
-        row->flags &= ~FA_PHASE_MASK;
-}
-
-/* A task that nobody holds any more: back in line (maybe later), or blocked. */
-static void step_back(struct fa_unit *unit, struct fa_row *row, unsigned effects)
-{
-    row->worker = NULL;
-    row->at_us = 0;
-    if (effects & FA_UNCOUNT) {
-        if (row->flags & FA_FLAG_NOT_COUNTED)
-            row->flags |= FA_FLAG_CONTINUES;
-        else
-            row->attempts--;
-    }
-    if (effects & FA_BACK_OFF) {
-        assert(row->has_task); /* the policy is part of what was asked for */
-        row->at_us = unit->now_us + fa_backoff_us(row->retry, row->attempts, unit->random);
-    }
-}
-
-/* What the row tells by itself (U5) is in the log all the same. */
-static void journal_told(struct fa_unit *unit, const struct fa_row *row, unsigned effects,
-                         enum fa_trigger trigger)
-{
-    if (effects & FA_TAKE_LEASE && row->flags & FA_FLAG_CLAIM_EVENT)
-        journal(unit, row, "claimed", FAINA_CLAIMED, row->claimed_us);
-    if (trigger == FA_START)
-        fa_unit_journal(unit, row, "started", row->started_us);
-    if (effects & FA_END)
-        fa_unit_journal(unit, row, faina_status_name(row->status), row->completed_us);
-}
-
-void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_change *change)
-{
-    const struct fa_rule *rule = fa_rule_find(row->status, change->trigger);
-    enum faina_status old = row->status;
-    int64_t ready_us = row->due_us > row->updated_us ? row->due_us : row->updated_us;
-    unsigned effects;
-    int64_t now;
-
-    assert(rule != NULL);
-    assert(row->deleted_us == 0);
-    effects = rule->effects;
-    if (change->trigger == FA_START && old == FAINA_CLAIMED)
-        effects &= ~(unsigned)(FA_TAKE_LEASE | FA_COUNT_ATTEMPT);
-    if (change->what != NULL)
-        fa_unit_write_out(unit, row);
-    now = fa_unit_change(unit, row);
-    row->status = (effects & FA_KEEP_STATUS) ? old : rule->to;
-    row->due_us = 0;
-    if (row->status != old)
-        row->state = change->state;
-    if (effects & FA_TAKE_LEASE)
-        take_lease(unit, row, change, now);
-    if (change->trigger == FA_START) {
-        if (row->flags & FA_FLAG_CLAIM_EVENT && row->claimed_us == now)
-            now = row->updated_us = now + 1; /* claimed, then started */
-        row->started_us = now;
-        row->flags |= FA_FLAG_START_EVENT;
-    }
-    if (!fa_status_uses(old) && fa_status_uses(row->status)) {
-        take_permits(unit, row);
-        add_span(&unit->waits, now - ready_us);
-    } else if (fa_status_uses(old) && !fa_status_uses(row->status)) {
-        give_permits(unit, row);
-        row->flags &= FA_FLAGS_MASK;
-        if (!(effects & FA_UNCOUNT))
-            add_span(&unit->runs, now - (row->started_us ? row->started_us : row->claimed_us));
-    }
-    end_or_reopen(unit, row, effects, change->actor, now);
-    if (row->status == FAINA_PENDING || row->status == FAINA_BLOCKED)
-        step_back(unit, row, effects);
-    if (row->status == FAINA_BACKGROUND && old != FAINA_BACKGROUND) {
-        row->worker = NULL;
-        row->at_us = unit->now_us + change->lease_us;
-    }
-    if (row->status == FAINA_PENDING)
-        unit->has_arrivals = true;
-    if (row->status != old)
-        fa_lane_count(row->lane, (int)old, (int)row->status);
-    if (row->at_us != 0 && row->at_us < unit->next_us)
-        unit->next_us = row->at_us;
-    if (change->what != NULL)
-        fa_unit_event(unit, row, change->what, change->actor,
-                      change->event_worker ? change->event_worker : change->worker, change->detail);
-    else
-        journal_told(unit, row, effects, change->trigger);
-}
-
-/* Waiting tasks ---------------------------------------------------------------------------- */
-
-void fa_unit_park_until(struct fa_unit *unit, struct fa_row *row, int64_t at_us)
-{
-    assert(row->status == FAINA_PENDING);
-    if (at_us <= unit->now_us)
-        return;
-    row->at_us = at_us;
-    if (at_us < unit->next_us)
-        unit->next_us = at_us;
-}
-
-void fa_unit_unblock_if_free(struct fa_unit *unit, struct fa_row *row)
-{
-    bool is_bad = row->deps_bad > 0;
-
-    if (row->status != FAINA_BLOCKED)
-        return;
-    if (row->deps_left > 0 && !(is_bad && row->flags & FA_FLAG_FAIL_FAST))
-        return;
-    row->flags &= ~FA_PHASE_MASK;
-    if (row->flags & FA_FLAG_WAITS_CHILDREN)
-        row->flags |= FA_FLAG_CONTINUES | (is_bad ? FAINA_PHASE_ERROR : FAINA_PHASE_RESUME);
-    else if (is_bad)
-        row->flags |= FAINA_PHASE_ERROR;
-    fa_unit_apply(unit, row,
-                  &(struct fa_change){
-                      .trigger = FA_UNBLOCK, .actor = FAINA_ACTOR_SYSTEM, .what = "unblocked"});
-    row->flags &= ~(FA_FLAG_WAITS_CHILDREN | FA_FLAG_FAIL_FAST);
-    if (!(row->flags & FA_FLAG_CONTINUES))
-        fa_unit_park_until(unit, row, row->run_at_us);
-}
-
-/* Whether an end counts for the one who waits. A child that had ended before its parent blocked
- * doesn't, until it comes back to life. */
-static bool is_awaited(struct fa_unit *unit, struct fa_row *row, bool by_child, bool is_end)
-{
-    bool was = !by_child || row->flags & FA_FLAG_AWAITED;
-
-    if (!was && !is_end) {
-        row->flags |= FA_FLAG_AWAITED;
-        fa_unit_touch(unit, row);
-    }
-    return was;
-}
-
-static enum faina_code recount(struct fa_unit *unit, int64_t key, bool by_child, struct fa_row *row,
-                               bool is_end, struct faina_error *err)
-{
-    struct fa_row *waiting = NULL;
-    enum faina_code code = fa_unit_get(unit, key, false, &waiting, err);
-    bool counted;
-
-    if (code == FAINA_TASK_NOT_FOUND)
-        return FAINA_OK;
-    if (code != FAINA_OK)
-        return code;
-    if (waiting->status != FAINA_BLOCKED || by_child != !!(waiting->flags & FA_FLAG_WAITS_CHILDREN))
-        return FAINA_OK;
-    counted = is_awaited(unit, row, by_child, is_end);
-    if (is_end && !counted)
-        return FAINA_OK;
-    fa_unit_touch(unit, waiting);
-    waiting->deps_left += is_end ? -1 : 1;
-    if (is_end)
-        waiting->deps_bad += row->status != FAINA_COMPLETED;
-    else
-        waiting->deps_bad -= counted; /* only what ended badly comes back */
-    if (waiting->deps_left < 0)       /* an edited file; doctor reports it */
-        waiting->deps_left = 0;
-    if (waiting->deps_bad < 0)
-        waiting->deps_bad = 0;
-    fa_unit_unblock_if_free(unit, waiting);
-    return FAINA_OK;
-}
-
-enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, bool is_end,
-                             struct faina_error *err)
-{
-    struct fa_keys waiting = {.arena = &unit->arena};
-    struct fa_value key = fa_value_int(row->id.key);
-    enum faina_code code = FAINA_OK;
-
-    if (row->flags & FA_FLAG_HAS_PARENT) {
-        int64_t parent = row->parent;
-
-        if (!row->has_task)
-            code = fa_db_one(unit->source.db, FA_SQL_TASK_PARENT, &key, 1, fa_db_sink_int, &parent,
-                             err);
-        if (code == FAINA_OK && parent != 0)
-            code = recount(unit, parent, true, row, is_end, err);
-    }
-    if (code == FAINA_OK && row->flags & FA_FLAG_HAS_DEPENDENTS) {
-        code = fa_unit_flush(unit, err); /* so that the query sees every link */
-        if (code == FAINA_OK)
-            code = fa_db_one(unit->source.db, FA_SQL_DEP_WAITING, &key, 1, fa_keys_sink, &waiting,
-                             err);
-        if (code == FAINA_OK)
-            code = fa_unit_expect(unit, waiting.keys, waiting.count, err);
-        for (size_t i = 0; code == FAINA_OK && i < waiting.count; i++)
-            code = recount(unit, waiting.keys[i], false, row, is_end, err);
-    }
-    return code;
 }
 
 /* Keys ------------------------------------------------------------------------------------- */

@@ -182,9 +182,9 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
 void fa_unit_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
                    enum faina_actor actor, const char *worker, const char *detail);
 
-/* A line for the log: something happened to the task. */
+/* A line for the log: something happened to the task, which then had this status. */
 void fa_unit_journal(struct fa_unit *unit, const struct fa_row *row, const char *what,
-                     int64_t at_us);
+                     enum faina_status status, int64_t at_us);
 
 /* U5: writes out what the row alone has told so far, because it is about to forget it. */
 void fa_unit_write_out(struct fa_unit *unit, struct fa_row *row);
