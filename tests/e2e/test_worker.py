@@ -228,21 +228,23 @@ def test_orphans_are_reaped(cli):
         cli.submit("fork")
     worker = cli.start("worker", "--concurrency", "8", "--idle-exit", "3s")
 
-    def zombies():
-        found = []
+    def children():
+        found = {}
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-                    fields = file.read().rsplit(")", 1)[1].split()
+                    name, fields = file.read().split("(", 1)[1].rsplit(")", 1)
             except (FileNotFoundError, ProcessLookupError):
                 continue
-            if fields[1] == str(worker.pid) and fields[0] == "Z":
-                found.append(pid)
+            if fields.split()[1] == str(worker.pid):
+                found[name] = pid
         return found
 
     time.sleep(1)
-    until(lambda: not zombies(), "orphans to be reaped")
+    until(lambda: list(children()) == ["faina-guard"], "orphans to be reaped")
+    guard = children()["faina-guard"]
     contains(finish(worker), "5 completed")
+    is_true(not os.path.exists(f"/proc/{guard}"))
 
 
 def test_types_and_namespaces(cli):
