@@ -20,11 +20,9 @@
 #include <unistd.h>
 
 #define CHUNK (64 * 1024)
-#define READS_PER_EVENT 4      /* then others have their turn */
-#define READS_AT_END 32        /* a pipe holds at most 1 MiB by itself */
-#define LINE_SLACK (64 * 1024) /* around a payload, in a line on descriptor 3 */
-#define EXIT_CANNOT 126
-#define EXIT_MISSING 127
+#define READS_PER_EVENT 4              /* then others have their turn */
+#define READS_AT_END 32                /* a pipe holds at most 1 MiB by itself */
+#define LINE_SLACK (64 * 1024)         /* around a payload, in a line on descriptor 3 */
 #define LOG_GATHERED (2 * FA_LOG_KEPT) /* cut to FA_LOG_KEPT when it is full */
 
 struct command {
@@ -174,7 +172,7 @@ static int open_stream(struct child *child, struct stream *stream,
 static bool is_final_exit(int exit_code)
 {
     /* EX_USAGE, EX_DATAERR, EX_CONFIG, and a shell's two. */
-    static const int codes[] = {64, 65, 78, EXIT_CANNOT, EXIT_MISSING};
+    static const int codes[] = {64, 65, 78, FA_SPAWN_CANNOT, FA_SPAWN_MISSING};
 
     for (size_t i = 0; i < FA_COUNT(codes); i++)
         if (codes[i] == exit_code)
@@ -190,7 +188,7 @@ static const char *lost_file(const struct child *child, int exit_code)
     struct fa_file_mark mark;
     struct stat st;
 
-    if (exit_code != EXIT_CANNOT && exit_code != EXIT_MISSING)
+    if (exit_code != FA_SPAWN_CANNOT && exit_code != FA_SPAWN_MISSING)
         return NULL;
     if (stat(command->path, &st) != 0)
         return errno == ENOENT || errno == ENOTDIR ? "the handler's file is gone" : NULL;

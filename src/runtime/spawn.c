@@ -24,8 +24,6 @@
 #define REAP_INTERVAL_US 1000000
 #define INTERPRETER_SIZE_MAX 255 /* what the kernel reads of a script's first line */
 #define EXIT_RETRY 75            /* the file is being written: another time */
-#define EXIT_CANNOT 126
-#define EXIT_MISSING 127
 
 struct fa_spawner {
     struct fa_loop *loop;
@@ -97,7 +95,7 @@ static _Noreturn void give_up(const char *path, const char *step, int error)
     tell("\n");
     if (error == ETXTBSY || error == EAGAIN || error == ENOMEM)
         _exit(EXIT_RETRY);
-    _exit(error == ENOENT || error == ENOTDIR ? EXIT_MISSING : EXIT_CANNOT);
+    _exit(error == ENOENT || error == ENOTDIR ? FA_SPAWN_MISSING : FA_SPAWN_CANNOT);
 }
 
 static void reset_signals(void)

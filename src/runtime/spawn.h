@@ -52,7 +52,9 @@ FA_MUST_CHECK enum faina_code fa_spawner_create(struct fa_spawner **out, struct 
 void fa_spawner_destroy(struct fa_spawner *spawner); /* after the loop; NULL is fine */
 
 /* Starts a child. process->on_exit is set by the caller. What can't be executed still starts, tells
- * why on its stderr, and exits with 126 (it can't be run) or 127 (it isn't there). */
+ * why on its stderr, and exits with one of these: it can't be run, or isn't there. */
+#define FA_SPAWN_CANNOT 126
+#define FA_SPAWN_MISSING 127
 FA_MUST_CHECK enum faina_code fa_spawn(struct fa_spawner *spawner, const struct fa_spawn *spawn,
                                        struct fa_process *process, struct faina_error *err);
 void fa_process_kill(const struct fa_process *process, int signal); /* the whole group */
