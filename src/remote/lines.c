@@ -402,6 +402,10 @@ static const char *tls_advice(CURLcode result, const char *why)
     if (result == CURLE_SSL_CONNECT_ERROR &&
         (strstr(why, "wrong version number") || strstr(why, "unexpected TLS packet")))
         return "; it seems to speak http://, not https://";
+    /* A server without TLS may close before its plain answer to our hello is read. */
+    if (result == CURLE_SSL_CONNECT_ERROR &&
+        (strstr(why, "SSL_ERROR_SYSCALL") || strstr(why, "reset by peer")))
+        return "; it may speak http://, not https://";
     return "";
 }
 
