@@ -8,12 +8,14 @@
 #include "sql/flows.h"
 
 #define SKIP_US 1000000
+#define HEAR_US 1000000 /* after a standstill (writer.h, E6) */
 
 static enum faina_code find_due(struct fa_unit *unit, enum fa_sql sql, int64_t limit,
                                 struct fa_keys *out, struct faina_error *err)
 {
-    int64_t grace = sql == FA_SQL_HELD_LOST ? fa_chore_grace_us(unit) : 0;
-    struct fa_value params[2] = {fa_value_int(unit->now_us - grace), fa_value_int(limit)};
+    int64_t until =
+        sql == FA_SQL_HELD_LOST ? unit->heard_us - fa_chore_grace_us(unit) : unit->now_us;
+    struct fa_value params[2] = {fa_value_int(until), fa_value_int(limit)};
 
     *out = (struct fa_keys){.arena = &unit->arena};
     return fa_db_one(unit->source.db, sql, params, 2, fa_keys_sink, out, err);
@@ -43,8 +45,11 @@ static enum faina_code next_of(struct fa_unit *unit, enum fa_sql sql, int64_t *n
     int64_t at = 0;
     enum faina_code code = fa_db_one(unit->source.db, sql, NULL, 0, fa_db_sink_int, &at, err);
 
-    if (at != 0 && sql == FA_SQL_HELD_NEXT)
+    if (at != 0 && sql == FA_SQL_HELD_NEXT) {
         at += fa_chore_grace_us(unit);
+        if (unit->heard_us < unit->now_us && at < unit->now_us + HEAR_US)
+            at = unit->now_us + HEAR_US;
+    }
     if (code == FAINA_OK && at != 0 && at < *next_us)
         *next_us = at;
     return code;

@@ -361,6 +361,11 @@ static enum faina_code engine_info(struct fa_service *service, bool thorough,
                 ops->migrations[i].id, ops->migrations[i].description, engine->opened_us};
         return FAINA_OK;
     }
+    if (engine->store->ops->check != NULL) {
+        code = engine->store->ops->check(engine->store, err);
+        if (code != FAINA_OK)
+            return code;
+    }
     code = fa_readers_begin(engine->readers, &reader, err);
     if (code != FAINA_OK)
         return code;

@@ -25,6 +25,8 @@ struct fa_store_ops {
     int64_t (*size)(struct fa_store *store);
     /* Required. For people; no secrets. NULL: it has no place. */
     const char *(*location)(struct fa_store *store);
+    /* Optional. Before each transaction: whether what is written now would be found again. */
+    enum faina_code (*check)(struct fa_store *store, struct faina_error *err);
     /* Optional. Begins to talk to the other nodes that use the store. */
     enum faina_code (*join)(struct fa_store *store, const struct fa_fleet_events *events,
                             struct fa_fleet **out, struct faina_error *err);

@@ -54,6 +54,7 @@ struct fa_unit {
     struct fa_random *random;
     struct fa_flows *flows;       /* workflows (flows.h) */
     int64_t now_us;               /* the time of the operation being run */
+    int64_t heard_us;             /* whoever wanted to renew a lease before has (writer.h, E6) */
     const struct fa_texts *reach; /* its namespaces (service.h); NULL: all */
 
     /* What there may be to do after the commit. */

@@ -28,6 +28,7 @@
 #define TOGETHER_MIN 32    /* load from which on jobs go to one writer ... */
 #define TOGETHER_MAX 160   /* ... and up to which */
 #define PATIENCE_US 20000  /* with a writer; then another one may have it */
+#define LATE_US 100000     /* E6 */
 
 static bool takes_part(const struct fa_op_job *job, const struct fa_op *op)
 {
@@ -88,13 +89,15 @@ static enum faina_code run_chores(struct fa_writer *writer, struct faina_error *
 {
     struct fa_engine *engine = writer->engine;
     int64_t poll_us = engine->store->ops->poll_ms * 1000;
+    int64_t due = atomic_load(&engine->next_us), next = INT64_MAX;
+    struct fa_unit *unit = &writer->unit;
     enum faina_code code = FAINA_OK;
     bool leads = true;
-    int64_t next = INT64_MAX;
 
-    writer->unit.now_us = fa_db_now(writer->db);
-    if (writer->unit.now_us < atomic_load(&engine->next_us))
+    unit->now_us = fa_db_now(writer->db);
+    if (unit->now_us < due)
         return FAINA_OK;
+    unit->heard_us = due > 0 && unit->now_us - due > LATE_US ? due - 1 : unit->now_us;
     if (engine->fleet != NULL)
         code = fa_fleet_fence(engine->fleet, writer->db, &leads, err);
     if (code == FAINA_OK && !leads)
@@ -103,9 +106,11 @@ static enum faina_code run_chores(struct fa_writer *writer, struct faina_error *
         return code;
     code = forget_log(writer, err);
     if (code == FAINA_OK)
-        code = fa_chores_run(&writer->unit, CHORES_MAX, &next, err);
-    if (poll_us > 0 && next > writer->unit.now_us + poll_us)
-        next = writer->unit.now_us + poll_us;
+        code = fa_chores_run(unit, CHORES_MAX, &next, err);
+    if (poll_us > 0 && next > unit->now_us + poll_us)
+        next = unit->now_us + poll_us;
+    if (next < unit->now_us) /* there is more to do; that doesn't come late */
+        next = unit->now_us;
     if (code == FAINA_OK)
         atomic_store(&engine->next_us, next);
     return code;
@@ -205,11 +210,15 @@ static enum faina_code run_standing(struct fa_writer *writer, struct faina_error
 static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs, bool is_open,
                                 struct faina_error *err)
 {
+    struct fa_store *store = writer->engine->store;
     enum faina_code code = FAINA_OK;
 
     writer->db->has_failed = writer->db->should_retry = writer->is_announced = false;
     writer->stands = NULL;
-    code = fa_db_begin(writer->db, true, err);
+    if (store->ops->check != NULL)
+        code = store->ops->check(store, err);
+    if (code == FAINA_OK)
+        code = fa_db_begin(writer->db, true, err);
     if (code != FAINA_OK)
         return code;
     if (writer->needs_load) {

@@ -11,6 +11,9 @@
  *   E5  Where there is one writer, a transaction that makes work runs the claims that stand for it
  *       (standing.h) after all jobs. They never make a job fail: when jobs are tried by themselves,
  *       those claims are left out.
+ *   E6  Chores that come late mean that everything stood still: a long transaction, a stopped
+ *       process, a clock that was set. Those who meant to renew their leases meanwhile are heard
+ *       first: leases that ended since the chores were due are taken back a moment later.
  *
  * Threads: any may run jobs; what is in a writer belongs to whoever leads its batch.
  */

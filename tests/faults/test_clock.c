@@ -69,10 +69,12 @@ static void test_clock__set_a_little_forward(struct fa_t *t)
     live_through_a_step(t, 5); /* within the lease */
 }
 
-/* A step forward is time that has passed: leases end, and what waited is due. */
+/* A step forward is time that has passed: leases end, and what waited is due. Only who is heard
+ * right after it keeps its task. */
 static void test_clock__set_forward(struct fa_t *t)
 {
     const char *held = fa_t_make(t, FAINA_CLAIMED, "w");
+    const char *kept = fa_t_make(t, FAINA_CLAIMED, "w");
     const char *away = fa_t_make(t, FAINA_RUNNING, "w");
     const char *later =
         fa_t_submit(t, .type = "later", .run_at_us = fa_clock_now_us() + HOUR_US / 2);
@@ -84,6 +86,10 @@ static void test_clock__set_forward(struct fa_t *t)
     CHECK_OK(t, fa_t_claim_next(t, .worker_id = "v", .types = types, .type_count = 1));
     CHECK_INT(t->op.tasks->count, 1);
     CHECK_STR(t->op.tasks->items[0].id, later);
+    CHECK_OK(t, fa_t_heartbeat(t, kept, BY("w"), 60000));
+    step_clock(2);
+    fa_t_submit(t, .type = "x");
+    CHECK_NOW(t, kept, FAINA_CLAIMED);
     CHECK_STORY(t, held, "created claimed lease_lost");
     CHECK_STORY(t, away, "created claimed started background expired");
 }

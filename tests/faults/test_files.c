@@ -225,6 +225,44 @@ static void test_files__read_only_folder(void **state)
 }
 
 /* ------------------------------------------------------------------------------------------
+ * Taken away while it is open
+ */
+
+static void test_files__removed_while_open(void **state)
+{
+    static const char *const names[] = {"kept.db", "kept.db-wal", "kept.db.lock"};
+    struct fa_service_info info;
+    struct faina_error err;
+    struct fa_t t;
+
+    (void)state;
+    fa_t_init(&t);
+    make_file(&t, "kept.db");
+    fa_t_open(&t);
+    for (size_t i = 0; i < FA_COUNT(names); i++) {
+        const char *path = fa_t_path(&t, names[i]), *away = fa_t_path(&t, "away");
+        const char *id = fa_t_submit(&t, .type = "z");
+
+        CHECK_INT(rename(path, away), 0);
+        for (int is_replaced = 0; is_replaced < 2; is_replaced++) {
+            CHECK_INT(fa_t_try_submit(&t, .type = "z"), FAINA_UNAVAILABLE);
+            CHECK(strncmp(t.op.error.message, names[i], strlen(names[i])) == 0, "\"%s\"",
+                  t.op.error.message);
+            CHECK_INT(fa_service_info(t.svc, false, &t.arena, &info, &err), FAINA_UNAVAILABLE);
+            CHECK_INT(fa_t_get(&t, id), FAINA_UNAVAILABLE); /* by a new connection */
+            fa_f_write_file(path, "", 0);
+        }
+        CHECK_INT(rename(away, path), 0);
+        CHECK_OK(&t, fa_t_claim(&t, id, "w"));
+    }
+    fa_t_close(&t);
+    fa_t_open(&t);
+    CHECK_OK(&t, fa_t_list(&t, .type = "z"));
+    CHECK_INT(t.op.tasks->count, FA_COUNT(names));
+    fa_t_finish(&t);
+}
+
+/* ------------------------------------------------------------------------------------------
  * Damaged
  */
 
@@ -604,6 +642,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_files__newer_than_the_program),
         cmocka_unit_test(test_files__folders),
         cmocka_unit_test_setup_teardown(test_files__read_only_folder, make_world, unmount_world),
+        cmocka_unit_test(test_files__removed_while_open),
         cmocka_unit_test(test_files__damaged_header),
         cmocka_unit_test(test_files__damaged_pages),
         cmocka_unit_test(test_files__nonsense_in_rows),

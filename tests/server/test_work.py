@@ -1,6 +1,11 @@
 #!/usr/bin/env python3
 """Every route for workers, with good and bad input."""
-from helper_server import NO_ID, equal, is_true, run
+import signal
+import sqlite3
+import threading
+import time
+
+from helper_server import NO_ID, Skip, equal, is_true, run, wait_until
 
 
 def test_claims(place):
@@ -289,6 +294,59 @@ def test_workers(place):
     equal(server("DELETE", "/workers/w?count=true", status=200).json(), {"released": 1})
     equal(server("PUT", "/workers/a%2Fb%20c", {}, 200).json()["id"], "a/b c")
     equal(server("GET", "/workers/a%2Fb%20c", status=200).json()["id"], "a/b c")
+
+
+def renew_while(server, stand_still):
+    """Renews one of two leases while the server stands still until both are over."""
+    kept, lost = (server.submit(retry={"base": "1h"})["id"] for _ in range(2))
+    connection = server.connect()
+    for task in (kept, lost):
+        server.act(task, "claim", workerId="w", leaseSeconds=2)
+    server("GET", "./healthz", connection=connection)
+    answers = []
+
+    def renew():
+        answers.append(server("POST", f"/tasks/{kept}:heartbeat",
+                              {"workerId": "w", "leaseSeconds": 3600}, connection=connection))
+
+    thread = threading.Thread(target=renew)
+    stand_still(thread.start)
+    thread.join()
+    equal(answers[0].status, 200, answers[0])
+    wait_until(lambda: server.get(lost)["status"] == "pending", "the other one is taken back")
+    equal(server.get(kept)["status"], "claimed")
+
+
+def test_who_wrote_while_it_was_stopped_is_heard(place):
+    server = place.serve()
+
+    def stop_it(renew):
+        server.process.send_signal(signal.SIGSTOP)
+        renew()
+        time.sleep(3)
+        server.process.send_signal(signal.SIGCONT)
+
+    renew_while(server, stop_it)
+
+
+def test_who_waited_for_a_long_transaction_is_heard(place):
+    if not place.url.startswith("sqlite:"):
+        raise Skip("the others' transactions go on")
+    server = place.serve()
+
+    def lock_it(renew):
+        other = sqlite3.connect(place.path("faina.db"), isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        waits = threading.Thread(target=server.submit)
+        waits.start()
+        time.sleep(0.2)
+        renew()
+        time.sleep(3)
+        other.execute("ROLLBACK")
+        waits.join()
+        other.close()
+
+    renew_while(server, lock_it)
 
 
 def test_acts_in_their_order(place):

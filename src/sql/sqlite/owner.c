@@ -1,13 +1,16 @@
 /* owner.c - the lock file beside a SQLite file. */
 #include "sql/sqlite/owner.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -113,6 +116,47 @@ static bool read_address(int fd, struct fa_owner *owner)
     return true;
 }
 
+static void name_files(struct fa_owner *owner, const char *real)
+{
+    static const char *const suffixes[] = {"", "-wal", ".lock"};
+
+    static_assert(FA_COUNT(suffixes) == FA_COUNT(owner->files), "one each");
+    for (size_t i = 0; i < FA_COUNT(suffixes); i++) {
+        size_t size = strlen(real) + strlen(suffixes[i]) + 1;
+
+        owner->files[i].path = fa_alloc(size);
+        snprintf(owner->files[i].path, size, "%s%s", real, suffixes[i]);
+    }
+}
+
+void fa_owner_watch(struct fa_owner *owner)
+{
+    for (size_t i = 0; i < FA_COUNT(owner->files); i++) {
+        struct stat st;
+
+        if (stat(owner->files[i].path, &st) != 0)
+            continue;
+        owner->files[i].device = st.st_dev;
+        owner->files[i].inode = st.st_ino;
+    }
+}
+
+enum faina_code fa_owner_check(const struct fa_owner *owner, struct faina_error *err)
+{
+    for (size_t i = 0; i < FA_COUNT(owner->files); i++) {
+        const struct fa_owned *file = &owner->files[i];
+        struct stat st;
+
+        if (file->inode != 0 &&
+            (stat(file->path, &st) != 0 || st.st_dev != file->device || st.st_ino != file->inode))
+            return fa_error_set(err, FAINA_UNAVAILABLE,
+                                "%.255s was removed or replaced while in use: nothing more is "
+                                "accepted until this process is started again",
+                                strrchr(file->path, '/') + 1);
+    }
+    return FAINA_OK;
+}
+
 enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64_t timeout_ms,
                                  struct faina_error *err)
 {
@@ -141,6 +185,7 @@ enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64
     }
     write_owner(fd, NULL);
     owner->fd = fd;
+    name_files(owner, real);
     return FAINA_OK;
 }
 
@@ -174,4 +219,6 @@ void fa_owner_release(struct fa_owner *owner)
     fcntl(owner->fd, F_OFD_SETLK, &(struct flock){.l_type = F_UNLCK, .l_whence = SEEK_SET});
     close(owner->fd);
     owner->fd = -1;
+    for (size_t i = 0; i < FA_COUNT(owner->files); i++)
+        free(owner->files[i].path);
 }

@@ -6,15 +6,28 @@
  * that it serves the file at, if it does, or that it is leaving. The kernel drops the lock with the
  * process, however it ends; the file itself stays, because removing it would race with the next
  * opener.
+ *
+ * People remove files. What is written to a file without a name is gone with the process, and a
+ * lock file without one keeps nobody out: so the owner can look whether all is still in its place.
  */
 #ifndef FA_OWNER_H
 #define FA_OWNER_H
 
 #include "base/error.h"
 
+#include <sys/types.h>
+
+/* One of the files that belong to a store. */
+struct fa_owned {
+    char *path;
+    dev_t device;
+    ino_t inode; /* 0: it isn't watched */
+};
+
 struct fa_owner {
-    int fd;            /* -1: not the owner */
-    char address[160]; /* then: where the owner serves the file; "": nowhere */
+    int fd;                   /* -1: not the owner */
+    char address[160];        /* then: where the owner serves the file; "": nowhere */
+    struct fa_owned files[3]; /* the file, its log, its lock */
 };
 
 /* Waits up to timeout_ms for the present owner to go. UNAVAILABLE: it did not (the sentence names
@@ -24,6 +37,10 @@ FA_MUST_CHECK enum faina_code fa_owner_acquire(struct fa_owner *owner, const cha
 /* The process that has the file for itself; 0: none has, or others reach the file through it. */
 long fa_owner_find(const char *path);
 void fa_owner_release(struct fa_owner *owner);
+/* Remembers the files as they are now, for fa_owner_check. */
+void fa_owner_watch(struct fa_owner *owner);
+/* UNAVAILABLE: one of them has been removed or replaced since; the sentence names it. */
+FA_MUST_CHECK enum faina_code fa_owner_check(const struct fa_owner *owner, struct faina_error *err);
 /* Writes down where the owner serves the file ("unix:/path/faina.db.sock"); NULL: nowhere any more,
  * it lets go of the file as soon as it can. */
 void fa_owner_advertise(struct fa_owner *owner, const char *address);

@@ -48,7 +48,13 @@ static enum faina_code store_connect(struct fa_store *base, bool for_reading, st
         .cache_kib = for_reading ? READER_CACHE_KIB : store->cache_kib,
     };
 
-    return fa_sqlite_open(out, &options, err);
+    enum faina_code code = store->path ? fa_owner_check(&store->owner, err) : FAINA_OK;
+
+    if (code == FAINA_OK)
+        code = fa_sqlite_open(out, &options, err);
+    if (code == FAINA_OK && store->path && !for_reading)
+        fa_owner_watch(&store->owner);
+    return code;
 }
 
 static int64_t file_size(const char *path, const char *suffix)
@@ -74,6 +80,11 @@ static const char *store_location(struct fa_store *base)
     return downcast(base)->path;
 }
 
+static enum faina_code store_check(struct fa_store *base, struct faina_error *err)
+{
+    return fa_owner_check(&downcast(base)->owner, err);
+}
+
 static void store_advertise(struct fa_store *base, const char *address)
 {
     fa_owner_advertise(&downcast(base)->owner, address);
@@ -95,6 +106,7 @@ static const struct fa_store_ops file_ops = {
     .connect = store_connect,
     .size = store_size,
     .location = store_location,
+    .check = store_check,
     .advertise = store_advertise,
     .close = store_close,
 };
