@@ -792,7 +792,7 @@ static void test_commands__a_file_that_is_gone_fails_the_attempt_only(struct fa_
     world_script(&w, "comes-back", "rm \"$0\"; echo 1");
     world_file(&w, "comes-back.json", "{\"concurrency\":1}", 0644);
     for (size_t i = 0; i < FA_COUNT(ids); i++)
-        ids[i] = fa_t_submit(t, .type = "comes-back", .max_attempts = 20, .retry.base_ms = 100,
+        ids[i] = fa_t_submit(t, .type = "comes-back", .max_attempts = 500, .retry.base_ms = 100,
                              .retry.max_ms = 100);
     world_start(&w);
     task = world_try(&w, "gone", NULL, 1, FAINA_DEAD_LETTER);

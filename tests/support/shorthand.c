@@ -3,6 +3,8 @@
  */
 #include "support/ops.h"
 
+#include "model/states.h"
+
 struct faina_task *fa_t_task(struct fa_t *t, const char *id)
 {
     CHECK_OK(t, fa_t_get(t, id));
@@ -18,21 +20,27 @@ enum faina_status fa_t_status(struct fa_t *t, const char *id)
 struct wanted {
     const char *id;
     enum faina_status status;
+    char what[200];
 };
 
 static bool has_status(struct fa_t *t, void *arg)
 {
-    const struct wanted *wanted = arg;
+    struct wanted *wanted = arg;
+    const struct faina_task *task = fa_t_task(t, wanted->id);
 
-    return fa_t_status(t, wanted->id) == wanted->status;
+    CHECK(task->status == wanted->status || !fa_status_is_ended(task->status),
+          "%s has ended as %s (%s), wanted %s", wanted->id, faina_status_name(task->status),
+          task->error ? task->error : "no error", faina_status_name(wanted->status));
+    snprintf(wanted->what, sizeof wanted->what, "%s of type %.60s is %s, not %s", wanted->id,
+             task->type, faina_status_name(wanted->status), faina_status_name(task->status));
+    return task->status == wanted->status;
 }
 
 void fa_t_wait_status(struct fa_t *t, const char *id, enum faina_status status)
 {
     struct wanted wanted = {id, status};
 
-    fa_t_wait_until(has_status, t, &wanted,
-                    fa_arena_printf(&t->arena, "%s is %s", id, faina_status_name(status)));
+    fa_t_wait_until(has_status, t, &wanted, wanted.what);
 }
 
 void fa_t_take(struct fa_t *t, const char *id, const char *worker_id)
