@@ -21,13 +21,18 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PARALLEL_MAX 8 /* requests at once on one line */
-#define IDLE_MAX 16    /* lines kept */
+#define SOCKETS_MAX (2 * PARALLEL_MAX)
+#define IDLE_MAX 16 /* lines kept */
 #define TRIES_MAX 3
 #define TRY_AGAIN_MS 50 /* before the second try; four times as long before each further one */
 #define POLL_MS 1000
+#define LISTEN_MS 500 /* after giving up a wait */
+#define LISTEN_POLL_MS 50
 #define IDLE_SECONDS_MAX 20L /* the server closes what rests for 30 */
 #define PATH_SIZE_MAX ((size_t)64 * 1024)
 #define BODY_SIZE_MAX ((size_t)512 * 1024 * 1024)
@@ -41,6 +46,8 @@ struct line {
     CURL *easies[PARALLEL_MAX];
     struct curl_slist *headers[PARALLEL_MAX];
     struct fa_call *calls[PARALLEL_MAX]; /* under way */
+    curl_socket_t sockets[SOCKETS_MAX];  /* that are open, as far as there is room */
+    size_t socket_count;
 };
 
 struct fa_lines {
@@ -307,10 +314,35 @@ static struct curl_slist *make_headers(const struct fa_lines *lines, const struc
     return list;
 }
 
-static void set_transport(const struct fa_lines *lines, CURL *easy)
+static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *to)
+{
+    int fd = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+    struct line *line = ctx;
+
+    (void)purpose;
+    if (fd >= 0 && line->socket_count < SOCKETS_MAX)
+        line->sockets[line->socket_count++] = fd;
+    return fd >= 0 ? fd : CURL_SOCKET_BAD;
+}
+
+static int close_socket(void *ctx, curl_socket_t fd)
+{
+    struct line *line = ctx;
+
+    for (size_t i = 0; i < line->socket_count; i++)
+        if (line->sockets[i] == fd)
+            line->sockets[i] = line->sockets[--line->socket_count];
+    return close(fd);
+}
+
+static void set_transport(const struct fa_lines *lines, struct line *line, CURL *easy)
 {
     const struct fa_curl *curl = lines->curl;
 
+    curl->easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+    curl->easy_setopt(easy, CURLOPT_OPENSOCKETDATA, line);
+    curl->easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, close_socket);
+    curl->easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, line);
     curl->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl->easy_setopt(easy, CURLOPT_USERAGENT, "faina/" FAINA_VERSION);
     curl->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
@@ -343,8 +375,9 @@ static bool start(struct fa_lines *lines, struct line *line, size_t slot, struct
     fa_buf_printf(&url, "%s%s", lines->base, call->path.ptr);
     fa_buf_clear(&call->answer);
     call->why[0] = '\0';
+    call->listen_us = 0;
     curl->easy_reset(easy);
-    set_transport(lines, easy);
+    set_transport(lines, line, easy);
     line->headers[slot] = make_headers(lines, call);
     curl->easy_setopt(easy, CURLOPT_URL, url.ptr);
     curl->easy_setopt(easy, CURLOPT_HTTPHEADER, line->headers[slot]);
@@ -423,6 +456,11 @@ static void judge(const struct fa_lines *lines, CURL *easy, struct fa_call *call
         call->status = (int)status;
         return;
     }
+    if (call->listen_us != 0) {
+        call->has_given_up = true;
+        fail_shut(call);
+        return;
+    }
     curl->easy_getinfo(easy, CURLINFO_OS_ERRNO, &error_number);
     if (result == CURLE_COULDNT_CONNECT && error_number != 0)
         why = strerrordesc_np((int)error_number);
@@ -456,10 +494,31 @@ static void take_end(struct fa_lines *lines, struct line *line, CURL *easy, CURL
     }
 }
 
-/* L3: those that wait are given up when the engine is closed, or when they want to be. */
-static void give_up_waits(struct fa_lines *lines, struct line *line)
+static size_t count_active(const struct line *line)
 {
-    bool is_shut = atomic_load(&lines->is_shut);
+    size_t count = 0;
+
+    for (size_t i = 0; i < PARALLEL_MAX; i++)
+        count += line->calls[i] != NULL;
+    return count;
+}
+
+/* Tells the server that nothing more is wanted. What it has given already is on its way, and would
+ * be lost with the connection; so we listen for that, or for its word that there is nothing. */
+static void end_wait(const struct fa_curl *curl, struct line *line, size_t slot)
+{
+    assert(count_active(line) == 1); /* so none of the line's sockets is another call's */
+    curl->easy_setopt(line->easies[slot], CURLOPT_FORBID_REUSE, 1L);
+    for (size_t i = 0; i < line->socket_count; i++)
+        shutdown(line->sockets[i], SHUT_WR);
+    line->calls[slot]->listen_us = fa_clock_mono_us() + LISTEN_MS * 1000;
+}
+
+/* L3: those that wait are given up when the engine is closed, or when they want to be. True: some
+ * still listen. */
+static bool give_up_waits(struct fa_lines *lines, struct line *line)
+{
+    bool is_shut = atomic_load(&lines->is_shut), has_listeners = false;
 
     for (size_t i = 0; i < PARALLEL_MAX; i++) {
         struct fa_call *call = line->calls[i];
@@ -467,11 +526,18 @@ static void give_up_waits(struct fa_lines *lines, struct line *line)
         if (!call || call->wait_ms == 0 ||
             !(is_shut || (call->give_up && atomic_load(call->give_up))))
             continue;
+        if (!is_shut && call->listen_us == 0)
+            end_wait(lines->curl, line, i);
+        if (!is_shut && fa_clock_mono_us() < call->listen_us) {
+            has_listeners = true;
+            continue;
+        }
         take_end(lines, line, line->easies[i], CURLE_ABORTED_BY_CALLBACK);
         call->is_again = false;
         call->has_given_up = !is_shut;
         fail_shut(call);
     }
+    return has_listeners;
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -501,15 +567,6 @@ static void unmask_pipe(const sigset_t *old)
     pthread_sigmask(SIG_SETMASK, old, NULL);
 }
 
-static size_t count_active(const struct line *line)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < PARALLEL_MAX; i++)
-        count += line->calls[i] != NULL;
-    return count;
-}
-
 /* Starts calls that are to be tried, from `*next` on, while there is room. */
 static void start_some(struct fa_lines *lines, struct line *line, struct fa_call *calls,
                        size_t count, size_t *next)
@@ -533,9 +590,10 @@ static void try_calls(struct fa_lines *lines, struct line *line, struct fa_call 
                       size_t count)
 {
     const struct fa_curl *curl = lines->curl;
-    size_t next = 0;
     int running, left;
+    bool has_listeners;
     CURLMsg *message;
+    size_t next = 0;
 
     for (;;) {
         start_some(lines, line, calls, count, &next);
@@ -543,11 +601,11 @@ static void try_calls(struct fa_lines *lines, struct line *line, struct fa_call 
         while ((message = curl->multi_info_read(line->multi, &left)) != NULL)
             if (message->msg == CURLMSG_DONE)
                 take_end(lines, line, message->easy_handle, message->data.result);
-        give_up_waits(lines, line);
+        has_listeners = give_up_waits(lines, line);
         if (count_active(line) == 0 && next == count)
             return;
         if (count_active(line) == PARALLEL_MAX || next == count)
-            curl->multi_poll(line->multi, NULL, 0, POLL_MS, NULL);
+            curl->multi_poll(line->multi, NULL, 0, has_listeners ? LISTEN_POLL_MS : POLL_MS, NULL);
     }
 }
 

@@ -47,12 +47,13 @@ struct fa_call {
     struct faina_error error;
     int status;
     struct fa_buf answer;
-    bool has_given_up; /* nobody knows what would have come */
+    bool has_given_up; /* there was nothing, or nobody knows what would have come */
 
     /* Lines' own. */
     size_t sent;
     char why[256];
-    bool is_again; /* to be tried again */
+    bool is_again;     /* to be tried again */
+    int64_t listen_us; /* it gives up, and listens until then for what is on its way; 0: it waits */
 };
 
 FA_MUST_CHECK enum faina_code fa_lines_open(struct fa_lines **out,

@@ -132,7 +132,8 @@ static void remote_claim_wait(struct fa_service *service, struct fa_op *op, int6
     }
     fa_ask_take_one(op, &call, remote->shown);
     fa_call_finish(&call);
-    if (op->code == FAINA_OK && op->tasks->count == 0)
+    /* Not when we ended it ourselves. */
+    if (op->code == FAINA_OK && op->tasks->count == 0 && call.listen_us == 0)
         rest(remote, start_us, wait_ms);
 }
 

@@ -194,7 +194,7 @@ static bool free_slot(struct fa_pool *pool, struct fa_job *job)
 }
 
 /* The claim that waits is for what was: fa_service_wake ends it. With the mutex held, so that one
- * that begins afterwards is left alone; over a network what it gets would be lost. */
+ * that begins afterwards is left alone. */
 static void outdate_claim(struct fa_pool *pool)
 {
     atomic_store(&pool->give_up, true);

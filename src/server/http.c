@@ -375,11 +375,16 @@ static void on_done(struct fa_posted *posted)
     fa_loop_tell_done(&req->listener->loop, req);
 }
 
+int fa_http_socket(const struct fa_request *req)
+{
+    return req->peer ? req->peer->fd : -1;
+}
+
 /* Nobody takes the work any more, or may. */
 static bool is_gone(const struct fa_posted *posted)
 {
     const struct fa_request *req = (const struct fa_request *)posted;
-    struct pollfd poller = {.fd = req->peer ? req->peer->fd : -1, .events = POLLRDHUP};
+    struct pollfd poller = {.fd = fa_http_socket(req), .events = POLLRDHUP};
 
     if (!fa_request_is_welcome(req))
         return true;
@@ -446,10 +451,10 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **co
     struct fa_listener_socket *listener = ctx;
     struct fa_request *req = *context;
 
-    (void)code;
     if (!req)
         return;
     *context = NULL;
+    req->is_delivered = code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
     set_until(listener->server, connection_of(connection), FA_SERVER_HEAD_SECONDS);
     if (fa_loop_leave(&listener->loop, req))
         fa_request_destroy(req);

@@ -76,6 +76,8 @@ struct fa_server {
 
 FA_MUST_CHECK enum faina_code fa_http_start(struct fa_listener_socket *listener,
                                             struct faina_error *err);
+/* The socket of a request; -1: it has none. */
+int fa_http_socket(const struct fa_request *req);
 /* Whether the server's certificate and key fit together. */
 bool fa_http_has_good_tls(const struct fa_server *server);
 /* Takes no more connections; the socket is the caller's. */

@@ -17,10 +17,12 @@
 #include <microhttpd.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #define PLACES_LOOK_MS 1
+#define HANGUPS_MAX 64       /* taken at once */
 #define WATCH_SOCKETS_EACH 4 /* looks at a list that costs nothing, for one at the sockets */
 
 /* ------------------------------------------------------------------------------------------
@@ -41,10 +43,37 @@ static void begin_wait(struct fa_loop *loop, struct fa_request *req)
     loop->places++;
 }
 
+/* L7. Without it the claim ends when its time is over, or with the next work. */
+static void watch_hangup(struct fa_loop *loop, struct fa_request *req)
+{
+    struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT, .data = {.ptr = req}};
+
+    req->is_watched = epoll_ctl(loop->hangups_fd, EPOLL_CTL_ADD, fa_http_socket(req), &event) == 0;
+}
+
+static void unwatch_hangup(struct fa_loop *loop, struct fa_request *req)
+{
+    if (req->is_watched)
+        epoll_ctl(loop->hangups_fd, EPOLL_CTL_DEL, fa_http_socket(req), NULL);
+    req->is_watched = false;
+}
+
+/* They are suspended, so they are all still there. */
+static void take_hangups(struct fa_loop *loop)
+{
+    struct epoll_event events[HANGUPS_MAX];
+    int count = epoll_wait(loop->hangups_fd, events, HANGUPS_MAX, 0);
+
+    for (int i = 0; i < count; i++)
+        fa_post_give_up(loop->post, &((struct fa_request *)events[i].data.ptr)->posted);
+}
+
 void fa_loop_wait_long(struct fa_loop *loop, struct fa_request *req)
 {
     begin_wait(loop, req);
     suspend(loop, req);
+    if (req->how == FA_RUN_CLAIM_WAIT)
+        watch_hangup(loop, req);
 }
 
 void fa_loop_wait_on(struct fa_loop *loop, struct fa_request *req)
@@ -75,6 +104,7 @@ static void wake(struct fa_loop *loop, struct fa_request *req)
         loop->places--;
         break;
     case FA_REQUEST_SUSPENDED:
+        unwatch_hangup(loop, req);
         MHD_resume_connection(req->connection);
         break;
     case FA_REQUEST_ORPHANED:
@@ -226,7 +256,8 @@ static bool watch(struct fa_loop *loop, int sockets_fd)
 static void rest(struct fa_loop *loop, int sockets_fd)
 {
     struct pollfd fds[] = {{.fd = sockets_fd, .events = POLLIN},
-                           {.fd = loop->call_fd, .events = POLLIN}};
+                           {.fd = loop->call_fd, .events = POLLIN},
+                           {.fd = loop->hangups_fd, .events = POLLIN}};
     int ms = sleep_ms(loop);
     uint64_t count;
 
@@ -236,10 +267,12 @@ static void rest(struct fa_loop *loop, int sockets_fd)
         return;
     atomic_store(&loop->is_asleep, true);
     if (!is_called(loop))
-        poll(fds, 2, ms);
+        poll(fds, FA_COUNT(fds), ms);
     atomic_store(&loop->is_asleep, false);
     if (fds[1].revents && read(loop->call_fd, &count, sizeof(count)) < 0)
         assert(errno == EAGAIN);
+    if (fds[2].revents)
+        take_hangups(loop);
 }
 
 static void *run(void *ctx)
@@ -287,7 +320,8 @@ enum faina_code fa_loop_start(struct fa_loop *loop, struct MHD_Daemon *daemon, s
     loop->post = post;
     sem_init(&loop->is_quiet, 0, 0);
     loop->call_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (loop->call_fd < 0)
+    loop->hangups_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (loop->call_fd < 0 || loop->hangups_fd < 0)
         return no_loop(loop, errno, err);
     rc = pthread_create(&loop->thread, NULL, run, loop);
     if (rc != 0)
@@ -322,6 +356,8 @@ void fa_loop_stop(struct fa_loop *loop)
     assert(loop->places == 0 && !atomic_load(&loop->done));
     if (loop->call_fd >= 0)
         close(loop->call_fd);
+    if (loop->hangups_fd >= 0)
+        close(loop->hangups_fd);
     sem_destroy(&loop->is_quiet);
     loop->daemon = NULL;
     loop->has_thread = false;

@@ -20,6 +20,8 @@
  *   L6  When FA_LOOP_WATCH_PLACES wait in place, the thread doesn't sleep at once: it looks again
  *       for FA_LOOP_WATCH_US, once after somebody got on, and lets others run in between. When
  *       those took the core for FA_LOOP_WATCH_LOST_US, it sleeps at once for FA_LOOP_CROWDED_MS.
+ *   L7  A claim that waits ends as soon as its client hangs up, or closes its side to say that it
+ *       wants nothing any more. Tasks in an answer that the library could not send go back in line.
  *
  * Threads: the loop's own, except where it says otherwise.
  */
@@ -50,7 +52,8 @@ struct fa_loop {
     struct fa_post *post;
     pthread_t thread;
     bool has_thread;
-    int call_fd; /* an eventfd: wakes it */
+    int call_fd;    /* an eventfd: wakes it */
+    int hangups_fd; /* an epoll: sockets of claims that wait (L7) */
     _Atomic(struct fa_request *) done;
     atomic_bool is_asleep, is_called, is_quiescing, is_over;
     atomic_int tellers; /* inside fa_loop_tell_done: the loop outlives them */

@@ -384,21 +384,53 @@ static bool has_taken(const struct fa_posted *posted)
            posted->ops[0].tasks->count > 0;
 }
 
-static void give_back(struct fa_post *post, struct fa_posted *posted)
+/* One for each task of a claim, which they take nothing from. */
+static struct fa_op *make_releases(const struct fa_op *claim, struct fa_arena *arena)
 {
-    const struct fa_op *claim = &posted->ops[0];
-    struct fa_arena arena = {0};
-    struct fa_op *ops = fa_arena_zero(&arena, claim->tasks->count, sizeof(*ops));
+    struct fa_op *ops = fa_arena_zero(arena, claim->tasks->count, sizeof(*ops));
+    const char *worker = fa_arena_strdup(arena, claim->claim->worker_id);
 
     for (size_t i = 0; i < claim->tasks->count; i++) {
         const struct faina_task *task = &claim->tasks->items[i];
 
         ops[i] = (struct fa_op){.kind = FA_OP_RELEASE,
-                                .id = task->id,
-                                .by = {.worker_id = claim->claim->worker_id, .fence = task->fence},
-                                .arena = &arena};
+                                .id = fa_arena_strdup(arena, task->id),
+                                .by = {.worker_id = worker, .fence = task->fence},
+                                .arena = arena};
     }
-    fa_service_run(post->service, ops, claim->tasks->count);
+    return ops;
+}
+
+struct returned {
+    struct fa_posted posted; /* first member */
+    struct fa_arena arena;
+};
+
+static void forget_returned(struct fa_posted *posted)
+{
+    struct returned *returned = (struct returned *)posted;
+
+    fa_arena_finish(&returned->arena);
+    free(returned);
+}
+
+void fa_post_give_back(struct fa_post *post, const struct fa_op *claim)
+{
+    struct returned *returned = fa_alloc_zero(1, sizeof(*returned));
+
+    returned->posted.ops = make_releases(claim, &returned->arena);
+    returned->posted.count = claim->tasks->count;
+    returned->posted.done = forget_returned;
+    if (fa_post(post, &returned->posted) != FAINA_OK)
+        forget_returned(&returned->posted); /* the leases end */
+}
+
+static void give_back(struct fa_post *post, struct fa_posted *posted)
+{
+    const struct fa_op *claim = &posted->ops[0];
+    struct fa_arena arena = {0};
+
+    fa_service_run(post->service, make_releases(claim, &arena), claim->tasks->count);
     fa_arena_finish(&arena);
     answer_none(posted);
     pthread_mutex_lock(&post->mutex);
@@ -559,6 +591,18 @@ static void expire_until(struct fa_post *post, int64_t now_us)
     pthread_mutex_unlock(&post->mutex);
     finish_all(post, &answered);
     pthread_mutex_lock(&post->mutex);
+}
+
+void fa_post_give_up(struct fa_post *post, struct fa_posted *posted)
+{
+    struct fa_ring_link answered;
+
+    fa_ring_init(&answered);
+    pthread_mutex_lock(&post->mutex);
+    if (posted->kind == FA_POST_CLAIM_WAIT && expire(post, posted))
+        fa_ring_add(&answered, &posted->link);
+    pthread_mutex_unlock(&post->mutex);
+    finish_all(post, &answered);
 }
 
 /* P5. */

@@ -82,6 +82,14 @@ FA_MUST_CHECK enum faina_code fa_post_claim_wait(struct fa_post *post, struct fa
 FA_MUST_CHECK enum faina_code fa_post_wait(struct fa_post *post, struct fa_posted *posted,
                                            int64_t timeout_ms);
 
+/* Who waits for work has gone: the claim is answered with nothing, unless it is about to get some.
+ * Between the call of fa_post_claim_wait and the end of `done`. */
+void fa_post_give_up(struct fa_post *post, struct fa_posted *posted);
+
+/* A claim's answer never reached who asked: its tasks go back in line. The operation and its answer
+ * are the caller's again on return. */
+void fa_post_give_back(struct fa_post *post, const struct fa_op *claim);
+
 /* From now on no wait lasts: those that wait are answered at once with what there is. */
 void fa_post_end_waits(struct fa_post *post);
 

@@ -7,7 +7,7 @@ import socket
 import threading
 import time
 
-from helper_server import API, IS_SLOW, equal, is_true, run, wait_until
+from helper_server import API, IS_SLOW, equal, is_true, read_all, run, wait_until
 
 COUNT = 200 if IS_SLOW else 1000
 
@@ -133,6 +133,37 @@ def test_a_client_that_left_takes_nothing(place):
     claimed = server.claim(waitSeconds=20)
     equal([one["id"] for one in claimed], [task])
     wait_until(lambda: waits(server) == 0, "nobody waits any more")
+
+
+def test_a_client_that_leaves_is_let_go_at_once(place):
+    server = place.serve()
+    ends = (socket.socket.close, lambda sock: sock.shutdown(socket.SHUT_WR))
+    for end in ends:
+        socks = [send(server, "POST", "/claims", {"workerId": "w", "waitSeconds": 300})
+                 for _ in range(50)]
+        wait_until(lambda: waits(server) == 50, "they wait")
+        for sock in socks:
+            end(sock)
+        wait_until(lambda: waits(server) == 0, "nobody waits any more")
+
+
+def test_who_wants_no_more_loses_nothing(place):
+    """A claim is called off while work comes: it gets that, or nothing, and then others can."""
+    server = place.serve()
+    for round_ in range(100):
+        sock = send(server, "POST", "/claims", {"workerId": "w", "waitSeconds": 300})
+        wait_until(lambda: waits(server) == 1, "it waits")
+        thread = threading.Thread(target=server.submit)
+        thread.start()
+        time.sleep(round_ % 10 / 5000)
+        sock.shutdown(socket.SHUT_WR)
+        answer = read_all(sock)
+        thread.join()
+        sock.close()
+        got = json.loads(answer.split(b"\r\n\r\n")[1])["tasks"] if answer else []
+        got = got or server.claim(workerId="v", waitSeconds=20)
+        equal(len(got), 1, round_)
+    equal(server.claim(), [])
 
 
 def test_a_token_that_is_gone_takes_nothing(place):
