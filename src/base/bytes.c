@@ -151,18 +151,19 @@ void *fa_realloc(void *ptr, size_t size)
     return moved;
 }
 
-static struct fa_arena_block *block_create(size_t size)
+static struct fa_arena_block *block_create(struct fa_arena *arena, size_t size)
 {
     struct fa_arena_block *block = fa_alloc(size_add(sizeof(*block), size));
 
     block->behind = NULL;
     block->size = size;
+    arena->size += size;
     return block;
 }
 
 static void *take_own_block(struct fa_arena *arena, size_t size)
 {
-    struct fa_arena_block *block = block_create(size);
+    struct fa_arena_block *block = block_create(arena, size);
 
     if (arena->blocks) {
         block->behind = arena->blocks->behind;
@@ -176,7 +177,7 @@ static void *take_own_block(struct fa_arena *arena, size_t size)
 static void add_block(struct fa_arena *arena)
 {
     size_t size = arena->next_size ? arena->next_size : ARENA_BLOCK_MIN;
-    struct fa_arena_block *block = block_create(size);
+    struct fa_arena_block *block = block_create(arena, size);
 
     block->behind = arena->blocks;
     arena->blocks = block;
@@ -292,6 +293,7 @@ void fa_arena_reset(struct fa_arena *arena)
     kept->behind = NULL;
     arena->next = kept->data;
     arena->end = kept->data + kept->size;
+    arena->size = kept->size;
 }
 
 void fa_buf_init(struct fa_buf *buf, size_t max)

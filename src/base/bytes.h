@@ -71,6 +71,7 @@ struct fa_arena {
     struct fa_arena_block *blocks;
     char *next, *end;
     size_t next_size;
+    size_t size; /* of all blocks together */
 };
 
 void *fa_arena_take(struct fa_arena *arena, size_t size);                 /* not zeroed */

@@ -3,6 +3,7 @@
  *
  *     fa_post -> writes -> [writer] -> fa_service_run -> done
  *             -> reads  -> [readers] ->
+ *             -> longs  -> [large] -> work -> done
  *
  * Who waits is in waits.h: after news of work the writer asks some of the claims with each of its
  * groups, readers look again at tasks that have ended, and the clock thread ends what is over.
@@ -26,6 +27,13 @@
 #define READERS 2
 #define RELOOK_US 5000000
 
+/* What waits to be run, and where those sleep who run it. */
+struct queue {
+    struct fa_ring_link ring;
+    size_t weight;
+    pthread_cond_t cond;
+};
+
 struct fa_post {
     struct fa_service *service;
     struct fa_listener listener;
@@ -33,9 +41,8 @@ struct fa_post {
     void *tell_ctx;
 
     pthread_mutex_t mutex;
-    pthread_cond_t writer_cond, reader_cond, clock_cond, idle_cond;
-    struct fa_ring_link writes, reads;
-    size_t write_weight, read_weight;
+    pthread_cond_t clock_cond, idle_cond;
+    struct queue writes, reads, longs;
     size_t under_way; /* accepted and not yet done */
     struct fa_waits waits;
     bool is_closing, is_over, waits_are_over, is_writing;
@@ -45,7 +52,7 @@ struct fa_post {
     struct fa_op *ops;
     size_t op_size;
 
-    pthread_t threads[READERS + 2];
+    pthread_t threads[READERS + 3];
     size_t thread_count;
 };
 
@@ -75,8 +82,10 @@ static struct fa_posted *ring_take(struct fa_ring_link *ring)
 
 static size_t weight_of(const struct fa_posted *posted)
 {
-    size_t weight = posted->count + (posted->count == 0);
+    size_t weight = posted->count;
 
+    if (posted->work != NULL)
+        return 1;
     for (size_t i = 0; i < posted->count; i++) {
         if (posted->ops[i].kind == FA_OP_BLOCK)
             weight += posted->ops[i].block.count;
@@ -89,58 +98,56 @@ bool fa_posted_writes(const struct fa_posted *posted)
     return posted->work == NULL && posted->count > 0 && fa_op_writes(posted->ops[0].kind);
 }
 
-/* Who runs it sleeps on this. */
-static pthread_cond_t *runner_of(struct fa_post *post, const struct fa_posted *posted)
+static struct queue *queue_of(struct fa_post *post, const struct fa_posted *posted)
 {
-    return fa_posted_writes(posted) ? &post->writer_cond : &post->reader_cond;
+    if (posted->work != NULL && posted->is_long)
+        return &post->longs;
+    return fa_posted_writes(posted) ? &post->writes : &post->reads;
 }
 
 /* Without a word to who runs it. */
-static void line_up(struct fa_post *post, struct fa_posted *posted)
+static void line_up(struct queue *queue, struct fa_posted *posted)
 {
     posted->place = FA_POST_QUEUED;
-    if (fa_posted_writes(posted)) {
-        fa_ring_add(&post->writes, &posted->link);
-        post->write_weight += weight_of(posted);
-    } else {
-        fa_ring_add(&post->reads, &posted->link);
-        post->read_weight += weight_of(posted);
-    }
+    fa_ring_add(&queue->ring, &posted->link);
+    queue->weight += weight_of(posted);
 }
 
 static void enqueue(struct fa_post *post, struct fa_posted *posted)
 {
-    line_up(post, posted);
-    pthread_cond_signal(runner_of(post, posted));
+    struct queue *queue = queue_of(post, posted);
+
+    line_up(queue, posted);
+    pthread_cond_signal(&queue->cond);
 }
 
 /* Once the mutex is free, the caller calls who runs it: else that one wakes up to wait for it. */
 static enum faina_code accept(struct fa_post *post, struct fa_posted *posted)
 {
-    size_t queued = fa_posted_writes(posted) ? post->write_weight : post->read_weight;
+    struct queue *queue = queue_of(post, posted);
 
     if (post->is_closing)
         return FAINA_STORE_CLOSED;
-    if (queued > 0 && queued + weight_of(posted) > QUEUE_WEIGHT_MAX)
+    if (queue->weight > 0 && queue->weight + weight_of(posted) > QUEUE_WEIGHT_MAX)
         return FAINA_OVERLOADED;
     posted->is_over = post->waits_are_over;
     if (fa_waits_add(&post->waits, posted))
         pthread_cond_signal(&post->clock_cond);
     post->under_way++;
-    line_up(post, posted);
+    line_up(queue, posted);
     return FAINA_OK;
 }
 
 static enum faina_code accept_locked(struct fa_post *post, struct fa_posted *posted)
 {
-    pthread_cond_t *runner = runner_of(post, posted);
+    struct queue *queue = queue_of(post, posted);
     enum faina_code code;
 
     pthread_mutex_lock(&post->mutex);
     code = accept(post, posted);
     pthread_mutex_unlock(&post->mutex);
     if (code == FAINA_OK)
-        pthread_cond_signal(runner);
+        pthread_cond_signal(&queue->cond);
     return code;
 }
 
@@ -166,6 +173,7 @@ void fa_post_many(struct fa_post *post, struct fa_posted *const *posted, size_t 
     for (size_t i = 0; i < count; i++) {
         assert(posted[i]->done);
         assert(posted[i]->work || posted[i]->count > 0);
+        assert(!posted[i]->work || !posted[i]->is_long);
         posted[i]->kind = FA_POST_PLAIN;
         codes[i] = accept(post, posted[i]);
         if (codes[i] == FAINA_OK)
@@ -173,9 +181,9 @@ void fa_post_many(struct fa_post *post, struct fa_posted *const *posted, size_t 
     }
     pthread_mutex_unlock(&post->mutex);
     if (writes > 0)
-        pthread_cond_signal(&post->writer_cond);
+        pthread_cond_signal(&post->writes.cond);
     for (size_t i = 0; i < reads && i < READERS; i++)
-        pthread_cond_signal(&post->reader_cond);
+        pthread_cond_signal(&post->reads.cond);
 }
 
 enum faina_code fa_post_claim_wait(struct fa_post *post, struct fa_posted *posted)
@@ -306,13 +314,13 @@ static size_t take_group(struct fa_post *post, struct fa_ring_link *group)
     size_t weight = 0, ops = 0;
     struct fa_posted *posted;
 
-    while ((posted = ring_peek(&post->writes)) != NULL) {
+    while ((posted = ring_peek(&post->writes.ring)) != NULL) {
         size_t more = weight_of(posted);
 
         if (weight > 0 && weight + more > GROUP_WEIGHT_MAX)
             break;
         fa_ring_remove(&posted->link);
-        post->write_weight -= more;
+        post->writes.weight -= more;
         weight += more;
         ops += posted->count;
         posted->asked_mark = post->waits.ready_mark;
@@ -459,10 +467,10 @@ static void *run_writer(void *ctx)
         struct fa_ring_link group;
         size_t count;
 
-        while (fa_ring_is_empty(&post->writes) && !fa_waits_has_pass(&post->waits) &&
+        while (fa_ring_is_empty(&post->writes.ring) && !fa_waits_has_pass(&post->waits) &&
                !post->is_over)
-            pthread_cond_wait(&post->writer_cond, &post->mutex);
-        if (fa_ring_is_empty(&post->writes) && !fa_waits_has_pass(&post->waits))
+            pthread_cond_wait(&post->writes.cond, &post->mutex);
+        if (fa_ring_is_empty(&post->writes.ring) && !fa_waits_has_pass(&post->waits))
             break;
         fa_ring_init(&group);
         count = take_group(post, &group);
@@ -485,24 +493,22 @@ static void *run_writer(void *ctx)
     return NULL;
 }
 
-/* The readers ------------------------------------------------------------------------------- */
+/* The readers, and who does long work ------------------------------------------------------- */
 
-static void *run_reader(void *ctx)
+static void run_queue(struct fa_post *post, struct queue *queue)
 {
-    struct fa_post *post = ctx;
-
     pthread_mutex_lock(&post->mutex);
     for (;;) {
         struct fa_ring_link ran;
         struct fa_posted *posted;
         bool is_gone;
 
-        while (fa_ring_is_empty(&post->reads) && !post->is_over)
-            pthread_cond_wait(&post->reader_cond, &post->mutex);
-        posted = ring_take(&post->reads);
+        while (fa_ring_is_empty(&queue->ring) && !post->is_over)
+            pthread_cond_wait(&queue->cond, &post->mutex);
+        posted = ring_take(&queue->ring);
         if (posted == NULL)
             break;
-        post->read_weight -= weight_of(posted);
+        queue->weight -= weight_of(posted);
         posted->place = FA_POST_RUNS;
         pthread_mutex_unlock(&post->mutex);
         /* A wait for nobody ends with its next look. */
@@ -522,6 +528,21 @@ static void *run_reader(void *ctx)
         pthread_mutex_lock(&post->mutex);
     }
     pthread_mutex_unlock(&post->mutex);
+}
+
+static void *run_reader(void *ctx)
+{
+    struct fa_post *post = ctx;
+
+    run_queue(post, &post->reads);
+    return NULL;
+}
+
+static void *run_large(void *ctx)
+{
+    struct fa_post *post = ctx;
+
+    run_queue(post, &post->longs);
     return NULL;
 }
 
@@ -531,7 +552,7 @@ static void *run_reader(void *ctx)
 static void begin_pass(struct fa_post *post, uint64_t types)
 {
     if (fa_waits_tell(&post->waits, types))
-        pthread_cond_signal(&post->writer_cond);
+        pthread_cond_signal(&post->writes.cond);
 }
 
 static void look_again(void *ctx, struct fa_posted *posted)
@@ -657,7 +678,7 @@ struct fa_post_stats fa_post_stats(struct fa_post *post)
     stats = (struct fa_post_stats){
         .groups = post->groups,
         .group_ops = post->group_ops,
-        .queued = post->write_weight + post->read_weight,
+        .queued = post->writes.weight + post->reads.weight + post->longs.weight,
         .waits = post->waits.task_count + post->waits.claim_count,
         .is_writing = post->is_writing,
     };
@@ -675,15 +696,17 @@ static void destroy(struct fa_post *post)
 {
     pthread_mutex_lock(&post->mutex);
     post->is_over = true;
-    pthread_cond_broadcast(&post->writer_cond);
-    pthread_cond_broadcast(&post->reader_cond);
+    pthread_cond_broadcast(&post->writes.cond);
+    pthread_cond_broadcast(&post->reads.cond);
+    pthread_cond_broadcast(&post->longs.cond);
     pthread_cond_broadcast(&post->clock_cond);
     pthread_mutex_unlock(&post->mutex);
     for (size_t i = 0; i < post->thread_count; i++)
         pthread_join(post->threads[i], NULL);
     fa_service_unlisten(post->service, &post->listener);
-    pthread_cond_destroy(&post->writer_cond);
-    pthread_cond_destroy(&post->reader_cond);
+    pthread_cond_destroy(&post->writes.cond);
+    pthread_cond_destroy(&post->reads.cond);
+    pthread_cond_destroy(&post->longs.cond);
     pthread_cond_destroy(&post->clock_cond);
     pthread_cond_destroy(&post->idle_cond);
     pthread_mutex_destroy(&post->mutex);
@@ -705,20 +728,25 @@ void fa_post_close(struct fa_post *post)
     destroy(post);
 }
 
+static void queue_init(struct queue *queue)
+{
+    fa_ring_init(&queue->ring);
+    pthread_cond_init(&queue->cond, NULL);
+}
+
 static void init(struct fa_post *post, struct fa_service *service)
 {
     pthread_condattr_t attr;
 
     post->service = service;
-    fa_ring_init(&post->writes);
-    fa_ring_init(&post->reads);
+    queue_init(&post->writes);
+    queue_init(&post->reads);
+    queue_init(&post->longs);
     fa_waits_init(&post->waits);
     post->listener = (struct fa_listener){.tell = on_news, .ctx = post};
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&post->mutex, NULL);
-    pthread_cond_init(&post->writer_cond, NULL);
-    pthread_cond_init(&post->reader_cond, NULL);
     pthread_cond_init(&post->clock_cond, &attr);
     pthread_cond_init(&post->idle_cond, NULL);
     pthread_condattr_destroy(&attr);
@@ -731,10 +759,11 @@ enum faina_code fa_post_open(struct fa_post **out, struct fa_service *service,
     static const struct {
         void *(*run)(void *);
         const char *name; /* for people with top */
-    } runs[READERS + 2] = {{run_writer, "fa-writer"},
+    } runs[READERS + 3] = {{run_writer, "fa-writer"},
                            {run_clock, "fa-clock"},
                            {run_reader, "fa-reader"},
-                           {run_reader, "fa-reader"}};
+                           {run_reader, "fa-reader"},
+                           {run_large, "fa-large"}};
     struct fa_post *post = fa_alloc_zero(1, sizeof(*post));
 
     init(post, service);

@@ -4,8 +4,9 @@
  * A server that answers thousands of connections from one thread can't call fa_service_run, which
  * sleeps until the transaction is on disk. Here operations are posted, and a function is called
  * when they are answered. One thread runs the changes: what was posted while it was committing goes
- * into the next transaction. Two more run the reads, so that they never wait for the writer. A wait
- * (for a task's end, or for work) costs memory but no thread.
+ * into the next transaction. Two more run the reads, so that they never wait for the writer, and
+ * one does what takes long, one after the other. A wait (for a task's end, or for work) costs
+ * memory but no thread.
  *
  *   P1  What was accepted is run, and `done` is called exactly once for it, also while closing.
  *   P2  `done` comes after the transaction is on disk, from one of post's threads, with no lock
@@ -35,7 +36,9 @@ struct fa_posted {
     struct fa_op *ops;
     size_t count;
     fa_posted_fn *done;
-    fa_posted_fn *work; /* runs this in a reader's thread instead of the operations */
+    fa_posted_fn *work; /* runs this in a reader's thread instead of the operations; they may
+                           be there, and it may change them */
+    bool is_long;       /* ... in the thread for what takes long: reads must not wait for it */
     /* One that waits: true when nobody is there any more to take the answer. May be NULL. */
     bool (*is_gone)(const struct fa_posted *posted);
 
@@ -64,8 +67,8 @@ FA_MUST_CHECK enum faina_code fa_post_open(struct fa_post **out, struct fa_servi
 /* Refuses what comes, ends the waits, runs what was accepted. NULL is fine. */
 void fa_post_close(struct fa_post *post);
 
-/* Posts operations: all of them changes, or all of them reads. OVERLOADED, STORE_CLOSED: they were
- * not taken, and `done` won't be called. */
+/* Posts operations, all of them changes or all of them reads, or work. OVERLOADED, STORE_CLOSED:
+ * they were not taken, and `done` won't be called. */
 FA_MUST_CHECK enum faina_code fa_post(struct fa_post *post, struct fa_posted *posted);
 
 /* Posts many at once, each as fa_post does; changes among them run together. `codes` has room for

@@ -128,7 +128,8 @@ static void check(const struct fa_service *service, struct fa_op *op)
 void fa_service_check(const struct fa_service *service, struct fa_op *ops, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        check(service, &ops[i]);
+        if (!ops[i].is_checked)
+            check(service, &ops[i]);
         ops[i].is_checked = true;
     }
 }

@@ -579,7 +579,7 @@ FA_MUST_CHECK enum faina_code fa_service_copy(const char *from, const char *to,
 
 void fa_service_run(struct fa_service *service, struct fa_op *ops, size_t count);
 /* Does what fa_service_run begins with, ahead of it: in another thread than the one that everybody
- * waits for. */
+ * waits for. What was checked already is left alone. */
 void fa_service_check(const struct fa_service *service, struct fa_op *ops, size_t count);
 /* One operation; copies op->error to `err` and returns op->code. */
 enum faina_code fa_service_run_one(struct fa_service *service, struct fa_op *op,

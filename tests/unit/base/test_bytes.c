@@ -97,6 +97,23 @@ static void test_arena__a_big_request_leaves_the_block_in_use(void **state)
     fa_arena_finish(&arena);
 }
 
+static void test_arena__knows_its_size(void **state)
+{
+    struct fa_arena arena = {0};
+    size_t kept;
+
+    (void)state;
+    fa_arena_take(&arena, 1);
+    kept = arena.size;
+    assert_true(kept >= 1 && kept <= 4096);
+    fa_arena_take(&arena, 1024 * 1024);
+    assert_int_equal(arena.size, kept + 1024 * 1024);
+    fa_arena_reset(&arena);
+    assert_int_equal(arena.size, kept);
+    fa_arena_finish(&arena);
+    assert_int_equal(arena.size, 0);
+}
+
 static void test_arena__grow_keeps_items_and_zeroes_the_rest(void **state)
 {
     struct fa_arena arena = {0};
@@ -224,6 +241,7 @@ int main(void)
         cmocka_unit_test(test_arena__zero_copy_strdup_printf),
         cmocka_unit_test(test_arena__reset_keeps_one_block),
         cmocka_unit_test(test_arena__a_big_request_leaves_the_block_in_use),
+        cmocka_unit_test(test_arena__knows_its_size),
         cmocka_unit_test(test_arena__grow_keeps_items_and_zeroes_the_rest),
         cmocka_unit_test(test_buf__grows_up_to_its_maximum),
         cmocka_unit_test(test_buf__nothing_follows_what_did_not_fit),

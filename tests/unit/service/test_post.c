@@ -193,6 +193,8 @@ static void test_post__what_was_checked_ahead(struct fa_t *t)
         letter_submit(&letters[i], i % 3 == 0 ? "a\nb" : "t");
         if (i % 2 == 0)
             fa_service_check(t->svc, &letters[i].op, 1);
+        if (i % 4 == 0)
+            fa_service_check(t->svc, &letters[i].op, 1); /* again, which changes nothing */
         CHECK_INT(letters[i].op.code, i % 6 == 0 ? FAINA_INVALID_TASK : FAINA_OK);
     }
     post_together(post, letters, COUNT);
@@ -259,6 +261,47 @@ static void wait_at_gate(struct fa_posted *posted)
     (void)posted;
     while (sem_wait(&gate) != 0)
         ;
+}
+
+/* Nobody waits for long work but other long work, which is done in its order. */
+static void test_post__long_work_holds_nobody_up(struct fa_t *t)
+{
+    enum { LONGS = 5 };
+    const char *id = fa_t_submit(t, .type = "t");
+    struct fa_post *post = open_post(t);
+    struct letter longs[LONGS], read, change;
+    atomic_int clock = 0;
+
+    sem_init(&gate, 0, 0);
+    for (size_t i = 0; i < LONGS; i++) {
+        letter_init(&longs[i], FA_OP_SUBMIT); /* which it is not to run */
+        longs[i].posted.work = wait_at_gate;
+        longs[i].posted.is_long = true;
+        longs[i].clock = &clock;
+        CHECK_INT(fa_posted_writes(&longs[i].posted), false);
+        CHECK_INT(fa_post(post, &longs[i].posted), FAINA_OK);
+    }
+    for (size_t i = 0; i < 10; i++) {
+        letter_wait(&read, id);
+        letter_submit(&change, "t");
+        CHECK_INT(fa_post(post, &read.posted), FAINA_OK);
+        CHECK_INT(fa_post(post, &change.posted), FAINA_OK);
+        await(&read);
+        await(&change);
+        CHECK_INT(read.op.code, FAINA_OK);
+        CHECK_INT(change.op.code, FAINA_OK);
+        letter_finish(&read);
+        letter_finish(&change);
+    }
+    CHECK_INT(atomic_load(&clock), 0);
+    for (size_t i = 0; i < LONGS; i++)
+        sem_post(&gate);
+    fa_post_close(post); /* P1 */
+    for (size_t i = 0; i < LONGS; i++) {
+        CHECK_INT(longs[i].order, i);
+        letter_finish(&longs[i]);
+    }
+    sem_destroy(&gate);
 }
 
 static void test_post__what_is_queued_is_bounded(struct fa_t *t)
@@ -594,6 +637,7 @@ int main(int argc, char **argv)
         FA_T_CASE_LOCAL(test_post__what_was_checked_ahead),
         FA_T_CASE_LOCAL(test_post__reads_and_changes_may_come_together),
         FA_T_CASE_LOCAL(test_post__reads_and_work),
+        FA_T_CASE_LOCAL(test_post__long_work_holds_nobody_up),
         FA_T_CASE_LOCAL(test_post__what_is_queued_is_bounded),
         FA_T_CASE_LOCAL(test_post__a_claim_takes_what_is_there),
         FA_T_CASE_LOCAL(test_post__claims_are_served_in_their_order),
