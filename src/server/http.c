@@ -12,6 +12,7 @@
 #include "server/inner.h"
 
 #include "base/clock.h"
+#include "model/codes.h"
 #include "server/route.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@
 #define STREAM_PIECE_SIZE 4096
 #define BODY_SIZE_BELIEVED ((size_t)256 * 1024)
 #define SWALLOW_SIZE_MAX (16 * 1024 * 1024) /* of a body that nobody wants */
+#define NO_ROOM "too many large answers wait to be read; try again later"
 
 struct fa_connection {
     struct fa_connection *next, **link;
@@ -150,6 +152,7 @@ static void *run_sweeper(void *ctx)
 
 void fa_http_cut(struct fa_server *server)
 {
+    atomic_store(&server->is_cut, true);
     pthread_mutex_lock(&server->mutex);
     for (struct fa_connection *peer = server->connections; peer; peer = peer->next)
         shutdown(peer->fd, SHUT_RDWR);
@@ -292,60 +295,77 @@ static struct MHD_Response *make_response(struct fa_request *req)
     return MHD_create_response_from_buffer(req->out.len, req->out.ptr, MHD_RESPMEM_PERSISTENT);
 }
 
-static bool is_counted(const struct fa_request *req)
+static bool is_get(const struct fa_request *req)
 {
-    return !req->stream && req->out.len > FA_SERVER_ANSWER_SIZE_SMALL;
+    return req->route && strcmp(req->route->method, "GET") == 0;
+}
+
+/* Counts what the request's answer takes, or what it will be made from, instead of what was counted
+ * before. False: with all others that is too much. */
+static bool count(struct fa_request *req, size_t size)
+{
+    long long more = (long long)size - (long long)req->answer_counted;
+
+    if (is_get(req) && more > 0 &&
+        atomic_load(&req->server->answer_bytes) + more > FA_SERVER_ANSWERS_SIZE_MAX)
+        return false;
+    req->answer_counted = size;
+    atomic_fetch_add(&req->server->answer_bytes, more);
+    return true;
 }
 
 /* Clients that don't read must not use up the memory. What was changed is told in any case: who
  * doesn't hear of it would do it again. False: there is no room, and it is a refusal now. */
 static bool count_answer(struct fa_request *req)
 {
-    long long size = (long long)req->out.len;
+    bool is_small = req->stream || req->out.len <= FA_SERVER_ANSWER_SIZE_SMALL;
 
-    if (!is_counted(req))
+    if (is_small && req->answer_counted == 0)
         return true;
-    if (req->route && strcmp(req->route->method, "GET") == 0 &&
-        atomic_load(&req->server->answer_bytes) + size > FA_SERVER_ANSWERS_SIZE_MAX) {
-        fa_answer_instead(req, FAINA_OVERLOADED,
-                          "too many large answers wait to be read; try again later");
-        return false;
-    }
-    req->answer_counted = (size_t)size;
-    atomic_fetch_add(&req->server->answer_bytes, size);
-    return true;
+    if (count(req, is_small ? 0 : req->out.len))
+        return true;
+    fa_answer_instead(req, FAINA_OVERLOADED, NO_ROOM);
+    return false;
 }
 
 /* A large answer may wait for long, and needs nothing any more of what it was made from. */
-static void drop_sources(struct fa_request *req, size_t made)
+static void drop_sources(struct fa_request *req)
 {
-    if (req->stream || made <= FA_SERVER_ANSWER_SIZE_SMALL)
+    if (req->stream || req->made_size <= FA_SERVER_ANSWER_SIZE_SMALL)
         return;
     fa_arena_finish(&req->arena);
     fa_arena_finish(&req->posted.answers);
 }
 
+/* The last that is to be done to an answer before it can be sent. */
+static void make_ready(struct fa_request *req)
+{
+    req->made_size = req->out.len;
+    req->may_be_packed = req->content_type && !req->stream && req->out.len >= GZIP_SIZE_MIN;
+    req->is_packed = req->may_be_packed && pack(req);
+    req->is_ready = true;
+}
+
 static enum MHD_Result send_answer(struct fa_request *req)
 {
-    size_t made = req->out.len; /* what it was before it is packed */
-    bool is_large = req->content_type && !req->stream && made >= GZIP_SIZE_MIN;
-    bool is_packed = is_large && pack(req);
     struct MHD_Response *response;
     enum MHD_Result result;
     const char *trace = fa_request_trace(req);
 
+    if (!req->is_ready)
+        make_ready(req);
     if (!count_answer(req)) {
-        is_packed = false;
-        made = req->out.len;
+        req->is_packed = false;
+        req->made_size = req->out.len;
     }
     response = make_response(req);
     if (!response)
         return MHD_NO;
     if (req->content_type)
         MHD_add_response_header(response, "Content-Type", req->content_type);
-    if (is_packed)
+    if (req->is_packed)
         MHD_add_response_header(response, "Content-Encoding", "gzip");
-    if (is_large)
+    if (req->may_be_packed)
         MHD_add_response_header(response, "Vary", "Accept-Encoding");
     for (size_t i = 0; i < req->header_count; i++)
         MHD_add_response_header(response, req->headers[i].name, req->headers[i].value);
@@ -358,7 +378,7 @@ static enum MHD_Result send_answer(struct fa_request *req)
         atomic_load(&req->listener->is_retired))
         MHD_add_response_header(response, "Connection", "close");
     note(req);
-    drop_sources(req, made);
+    drop_sources(req);
     result = req->server->queue(req->connection, (unsigned)req->status, response);
     MHD_destroy_response(response);
     return result;
@@ -425,10 +445,65 @@ static enum MHD_Result run(struct fa_request *req)
     return send_answer(req);
 }
 
+/* ------------------------------------------------------------------------------------------
+ * Steps
+ */
+
+/* What the next answer is made from. */
+static size_t sources_size(const struct fa_request *req)
+{
+    return req->arena.size + req->posted.answers.size;
+}
+
+/* Reading 64 MiB of JSON takes seconds. */
+static bool is_large(const struct fa_request *req)
+{
+    return req->body.len + sources_size(req) > FA_SERVER_STEP_SIZE_MAX && !req->stays;
+}
+
+/* Everything about a step that takes long. */
+static void do_step(struct fa_posted *posted)
+{
+    struct fa_request *req = (struct fa_request *)posted;
+
+    req->posted.work = NULL;
+    req->posted.is_long = false;
+    /* When all were cut off, what has not begun needn't. */
+    if (atomic_load(&req->server->is_cut) && req->then == req->route->handle)
+        fa_http_refuse(req, FAINA_STORE_CLOSED);
+    else
+        req->then(req);
+    if (req->state == FA_REQUEST_ANSWERS)
+        make_ready(req);
+    else if (req->how == FA_RUN_PLAIN)
+        fa_service_check(req->server->service, req->posted.ops, req->posted.count);
+}
+
+/* Has the step done in post's thread for what is large. False: nobody takes it. */
+static bool pass_step(struct fa_request *req)
+{
+    req->posted.done = on_done;
+    req->posted.work = do_step;
+    req->posted.is_long = true;
+    if (fa_post(req->server->post, &req->posted) == FAINA_OK) {
+        fa_loop_wait_long(&req->listener->loop, req);
+        return true;
+    }
+    req->posted.work = NULL;
+    req->posted.is_long = false;
+    return false;
+}
+
 static enum MHD_Result go_on(struct fa_request *req)
 {
     if (req->state == FA_REQUEST_RETURNS && req->how == FA_RUN_TASK_WAIT)
         fa_request_check_welcome(req);
+    if (req->state == FA_REQUEST_RETURNS && is_large(req)) {
+        if (is_get(req) && !count(req, sources_size(req)))
+            fa_answer_refusal(req, fa_code_http(FAINA_OVERLOADED), FAINA_OVERLOADED, NO_ROOM);
+        else if (pass_step(req))
+            return MHD_YES;
+    }
     if (req->state == FA_REQUEST_RETURNS)
         req->then(req);
     return req->state == FA_REQUEST_RUNS ? run(req) : send_answer(req);

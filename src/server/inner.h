@@ -55,7 +55,7 @@ struct fa_server {
     char *openapi;      /* the document, made once */
     char openapi_etag[40];
 
-    atomic_bool is_draining;
+    atomic_bool is_draining, is_cut;
     atomic_llong looks_since_us; /* at the store, for an answer; monotonic; 0: nobody does */
     atomic_int active;           /* requests between their head and the end of their answer */
     atomic_llong body_bytes;     /* of all requests */
@@ -128,7 +128,7 @@ void fa_request_drop_spares(struct fa_loop *loop);
 void fa_request_make_id(struct fa_server *server, char out[FA_REQUEST_ID_SIZE]);
 /* The head is whole: finds the route and checks who asks. Answers when something is wrong. */
 void fa_request_head(struct fa_request *req, const char *method);
-/* The body is whole. */
+/* The body is whole: answers, runs, or leaves the first step to be done. */
 void fa_request_go(struct fa_request *req);
 /* Whether it would be let in now, too. Any thread. */
 bool fa_request_is_welcome(const struct fa_request *req);

@@ -11,7 +11,8 @@
  * large one is handed in when it was read: the writer has enough to do with it while the next one
  * is read.
  *
- *   L1  Only this thread calls the library, except for what wakes a stream.
+ *   L1  Only this thread calls the library, except for what wakes a stream, and for looking at the
+ *       headers of a request that waits for its step (request.h, Q4).
  *   L2  What is done is seen before the thread sleeps, or wakes it.
  *   L3  A request outlives its connection while its operations run.
  *   L4  At most FA_LOOP_PLACES requests wait in place, none of them longer than FA_LOOP_PLACE_MS.

@@ -467,7 +467,8 @@ void fa_request_go(struct fa_request *req)
         return;
     }
     audit(req);
-    req->route->handle(req);
+    req->then = req->route->handle;
+    req->state = FA_REQUEST_RETURNS;
 }
 
 struct fa_bytes fa_request_body(const struct fa_request *req)

@@ -7,11 +7,17 @@
  *
  *     handle -> fa_request_run(req, ops, 1, then) ~~~ transaction ~~~> then -> fa_answer_...
  *
+ * `handle` and each `then` are the request's steps. When it carries much, be it its body or what
+ * its operations have found, they are done in post's thread for that (http.c), so that nobody else
+ * waits for them; the connection is suspended meanwhile, too.
+ *
  *   Q1  A handler ends in exactly one way: an answer, or a run.
  *   Q2  Everything of a request lives in its arena, and goes with it.
  *   Q3  Between fa_request_run and `then` nothing of the request is touched by the server.
+ *   Q4  A step touches nothing but its own request, and what any thread may. The library is asked
+ *       for the request's headers alone, which stay as they are.
  *
- * Threads: the connection's thread of the HTTP library, except for what post.h runs in between.
+ * Threads: one at a time. That of the request's loop, except for what post.h runs in between.
  */
 #ifndef FA_REQUEST_H
 #define FA_REQUEST_H
@@ -61,8 +67,9 @@ struct fa_request {
     enum { FA_REQUEST_READS, FA_REQUEST_RUNS, FA_REQUEST_RETURNS, FA_REQUEST_ANSWERS } state;
     enum { FA_RUN_PLAIN, FA_RUN_CLAIM_WAIT, FA_RUN_TASK_WAIT } how;
     int64_t wait_ms;
-    fa_handler *then;
-    void *data; /* the handler's own, across a run */
+    fa_handler *then; /* the next step */
+    bool stays;       /* its steps are done in the loop, whatever it carries */
+    void *data;       /* the handler's own, across a run */
     /* loop.h: how it waits for its operations. */
     enum {
         FA_REQUEST_IS_AWAKE,
@@ -81,6 +88,9 @@ struct fa_request {
     struct fa_buf out;
     struct fa_json_writer writer;
     const char *content_type;
+    bool is_ready; /* http.c: it is packed, or needn't be */
+    bool may_be_packed, is_packed;
+    size_t made_size; /* what it was before that */
     struct fa_request_header {
         const char *name, *value;
     } headers[FA_REQUEST_HEADERS_MAX];

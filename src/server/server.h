@@ -7,6 +7,8 @@
  *   H3  An address that others can reach is refused without tokens, unless is_insecure says so.
  *       When the last token goes, it stays, and lets nobody in.
  *   H4  Stopping loses nothing that was acknowledged: who waits is answered, what runs is finished.
+ *   H5  No single request, however large, keeps others from being served: what takes long is done
+ *       in another thread.
  *
  * Threads: one for each address that it listens on, one that looks after slow connections, and
  * those of post.h. The functions here: the owner's.
@@ -45,6 +47,7 @@ struct fa_server_options {
 #define FA_SERVER_BODIES_SIZE_MAX (512LL * 1024 * 1024)  /* all at once */
 #define FA_SERVER_ANSWERS_SIZE_MAX (512LL * 1024 * 1024) /* all that wait to be sent, but for ... */
 #define FA_SERVER_ANSWER_SIZE_SMALL (64 * 1024)          /* ... those up to this */
+#define FA_SERVER_STEP_SIZE_MAX (256 * 1024) /* what a request carries, for a step in its loop */
 #define FA_SERVER_CONNECTIONS_MAX 20000
 #define FA_SERVER_HEAD_SECONDS 30 /* from the last answer until the next head is whole */
 #define FA_SERVER_BODY_SECONDS 120

@@ -610,6 +610,7 @@ void fa_handle_stream(struct fa_request *req)
         return;
     }
     req->data = make_filter(req, &query);
+    req->stays = true; /* who tells the stream of something resumes the connection */
     op = fa_request_ops(req, 1);
     op->kind = FA_OP_FOLLOW; /* also tells whether the place makes sense */
     op->page.cursor = place ? fa_arena_strdup(&req->arena, place) : NULL;
