@@ -328,10 +328,11 @@ static bool count_answer(struct fa_request *req)
     return false;
 }
 
-/* A large answer may wait for long, and needs nothing any more of what it was made from. */
+/* A large answer may wait for long, and needs nothing any more of what it was made from; but tasks
+ * that it can't bring to their worker go back. */
 static void drop_sources(struct fa_request *req)
 {
-    if (req->stream || req->made_size <= FA_SERVER_ANSWER_SIZE_SMALL)
+    if (req->stream || req->made_size <= FA_SERVER_ANSWER_SIZE_SMALL || fa_request_has_claimed(req))
         return;
     fa_arena_finish(&req->arena);
     fa_arena_finish(&req->posted.answers);
@@ -425,6 +426,7 @@ static enum MHD_Result run(struct fa_request *req)
 {
     struct fa_loop *loop = &req->listener->loop;
     enum faina_code code;
+    bool is_claim;
 
     req->posted.done = on_done;
     req->posted.is_gone = is_gone;
@@ -434,11 +436,11 @@ static enum MHD_Result run(struct fa_request *req)
         fa_loop_run(loop, req);
         return MHD_YES;
     }
-    code = req->how == FA_RUN_CLAIM_WAIT
-               ? fa_post_claim_wait(req->server->post, &req->posted)
-               : fa_post_wait(req->server->post, &req->posted, req->wait_ms);
-    if (code == FAINA_OK) {
-        fa_loop_wait_long(loop, req);
+    is_claim = req->how == FA_RUN_CLAIM_WAIT;
+    code = is_claim ? fa_post_claim_wait(req->server->post, &req->posted)
+                    : fa_post_wait(req->server->post, &req->posted, req->wait_ms);
+    if (code == FAINA_OK) { /* what it does next is others' to say */
+        is_claim ? fa_loop_wait_for_work(loop, req) : fa_loop_wait_long(loop, req);
         return MHD_YES;
     }
     fa_http_refuse(req, code);

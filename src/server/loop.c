@@ -72,8 +72,12 @@ void fa_loop_wait_long(struct fa_loop *loop, struct fa_request *req)
 {
     begin_wait(loop, req);
     suspend(loop, req);
-    if (req->how == FA_RUN_CLAIM_WAIT)
-        watch_hangup(loop, req);
+}
+
+void fa_loop_wait_for_work(struct fa_loop *loop, struct fa_request *req)
+{
+    fa_loop_wait_long(loop, req);
+    watch_hangup(loop, req);
 }
 
 void fa_loop_wait_on(struct fa_loop *loop, struct fa_request *req)

@@ -91,6 +91,8 @@ void fa_loop_tell_done(struct fa_loop *loop, struct fa_request *req);
 void fa_loop_run(struct fa_loop *loop, struct fa_request *req);
 /* The request has handed in its operations by itself, and may wait for long. */
 void fa_loop_wait_long(struct fa_loop *loop, struct fa_request *req);
+/* The same for a claim (L7). */
+void fa_loop_wait_for_work(struct fa_loop *loop, struct fa_request *req);
 /* The library asks for the answer of a request that still waits. */
 void fa_loop_wait_on(struct fa_loop *loop, struct fa_request *req);
 /* The request's connection is gone. True: so is the request, for its owner to destroy. */

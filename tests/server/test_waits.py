@@ -166,6 +166,19 @@ def test_who_wants_no_more_loses_nothing(place):
     equal(server.claim(), [])
 
 
+def test_an_answer_that_nobody_reads_gives_back(place):
+    server = place.serve()
+    for _ in range(20):
+        server.submit(input="x" * 500000)
+    for wait in (0, 20):
+        sock = send(server, "POST", "/claims", {"workerId": "w", "limit": 20, "waitSeconds": wait})
+        is_true(sock.recv(10).startswith(b"HTTP/1.1 2"))
+        equal(server.metric('faina_tasks{status="claimed"}') or 20, 20)
+        sock.close()
+        wait_until(lambda: len(server("GET", "/tasks?status=pending", status=200).json()["items"])
+                   == 20, "they are back in line")
+
+
 def test_a_token_that_is_gone_takes_nothing(place):
     server = place.serve()
     server.token = place.token("admin")
