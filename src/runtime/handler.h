@@ -43,7 +43,7 @@ struct fa_handler {
     struct faina_submit wish; /* max_attempts, retry and resources: see AMEND in service.h */
 
     /* The pool's, under its mutex. */
-    int held, running; /* jobs in line or running; running */
+    struct fa_slots *slots;
     size_t refs;
 };
 
@@ -102,6 +102,7 @@ struct fa_job {
     int64_t report_us;          /* when it may be told */
     int64_t lease_us;           /* until when it is ours, by the monotonic clock */
     int64_t timeout_us;         /* when the handler's time is over; INT64_MAX: never */
+    int64_t queued_us;          /* when it came into line */
     int64_t start_us;
     struct fa_outcome outcome;
 };

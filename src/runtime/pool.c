@@ -29,8 +29,11 @@
 
 void fa_pool_handler_unref(struct fa_handler *handler)
 {
-    if (--handler->refs == 0)
-        handler->ops->destroy(handler);
+    if (--handler->refs > 0)
+        return;
+    if (handler->slots && --handler->slots->refs == 0)
+        free(handler->slots);
+    handler->ops->destroy(handler);
 }
 
 void fa_pool_claimed_unref(struct fa_claimed *claimed)
@@ -100,7 +103,7 @@ static bool has_slot(const struct fa_pool *pool, const struct fa_job *job)
     const struct fa_handler *handler = job->handler;
 
     return pool->running < pool->config.concurrency &&
-           (handler->concurrency == 0 || handler->running < handler->concurrency);
+           (handler->concurrency == 0 || handler->slots->running < handler->concurrency);
 }
 
 /* Whether the type's settings say something that the task's submit left open. */
@@ -119,7 +122,7 @@ static bool lacks_policy(const struct fa_job *job)
 static void give_slot(struct fa_pool *pool, struct fa_job *job)
 {
     pool->running++;
-    job->handler->running++;
+    job->handler->slots->running++;
     job->state = FA_JOB_RUNNING;
     job->needs_start = true;
     job->needs_amend = !pool->has_no_amend && lacks_policy(job);
@@ -151,6 +154,8 @@ struct fa_job *fa_pool_dispatch(struct fa_pool *pool)
         *last = job;
         last = &job->queue_next;
     }
+    if (pool->queue)
+        fa_pool_watch(pool, pool->queue->queued_us + FA_POOL_LINE_US);
     return list;
 }
 
@@ -179,13 +184,14 @@ void fa_pool_settle(struct fa_job *job, const struct fa_outcome *outcome)
 /* Also lets the claimer know when a type that had no slot left has one again. */
 static bool free_slot(struct fa_pool *pool, struct fa_job *job)
 {
-    struct fa_handler *handler = job->handler;
-    bool was_full = handler->concurrency > 0 && handler->held >= handler->concurrency;
+    struct fa_slots *slots = job->handler->slots;
+    const struct fa_handler *handler = fa_pool_find(pool, job->handler->type); /* who has it now */
+    bool was_full = handler && handler->concurrency > 0 && slots->held >= handler->concurrency;
     int64_t now_us = fa_clock_mono_us();
 
     pool->running--;
-    handler->running--;
-    handler->held--;
+    slots->running--;
+    slots->held--;
     pool->gap_us += (now_us - pool->end_us - pool->gap_us) / 8;
     pool->end_us = now_us;
     if (pool->is_draining)
@@ -348,7 +354,7 @@ static void leave_queue(struct fa_pool *pool, struct fa_job *job)
         if (!*at)
             pool->queue_last = at;
         pool->queue_count--;
-        job->handler->held--;
+        job->handler->slots->held--;
         return;
     }
 }
@@ -416,6 +422,8 @@ static enum fa_stop is_overdue(struct fa_job *job, int64_t now_us)
         return FA_STOP_NONE;
     if (job->lease_us <= now_us)
         return FA_STOP_LOST;
+    if (job->state == FA_JOB_QUEUED && job->queued_us + FA_POOL_LINE_US <= now_us)
+        return FA_STOP_SHUTDOWN;
     return job->state == FA_JOB_RUNNING && job->timeout_us <= now_us ? FA_STOP_TIMEOUT
                                                                      : FA_STOP_NONE;
 }
@@ -428,6 +436,8 @@ static int64_t next_deadline(const struct fa_pool *pool)
         if (job->state == FA_JOB_ENDED || fa_job_stop(job) != FA_STOP_NONE)
             continue;
         next_us = job->lease_us < next_us ? job->lease_us : next_us;
+        if (job->state == FA_JOB_QUEUED && job->queued_us + FA_POOL_LINE_US < next_us)
+            next_us = job->queued_us + FA_POOL_LINE_US;
         next_us = job->timeout_us < next_us ? job->timeout_us : next_us;
     }
     return next_us;
@@ -542,6 +552,18 @@ static void insert_handler(struct fa_pool *pool, size_t place, struct fa_handler
     pool->handler_count++;
 }
 
+/* With who handles the type now, or did when jobs were taken that are still there. */
+static void share_slots(struct fa_pool *pool, struct fa_handler *handler)
+{
+    struct fa_handler *before = fa_pool_find(pool, handler->type);
+
+    for (struct fa_job *job = pool->held; job && !before; job = job->next)
+        if (job->handler != &pool->nobody && strcmp(job->handler->type, handler->type) == 0)
+            before = job->handler;
+    handler->slots = before ? before->slots : fa_alloc_zero(1, sizeof(*handler->slots));
+    handler->slots->refs++;
+}
+
 enum faina_code fa_pool_put(struct fa_pool *pool, struct fa_handler *take_handler,
                             struct faina_error *err)
 {
@@ -551,6 +573,7 @@ enum faina_code fa_pool_put(struct fa_pool *pool, struct fa_handler *take_handle
 
     pthread_mutex_lock(&pool->mutex);
     take_handler->refs = 1;
+    share_slots(pool, take_handler);
     place = handler_place(pool, take_handler->type, &is_there);
     if (is_there) {
         fa_pool_handler_unref(pool->handlers[place]);
@@ -621,7 +644,8 @@ void fa_pool_set_services(struct fa_pool *pool, const char *const *names, size_t
 bool fa_pool_is_transient(enum faina_code code)
 {
     return code == FAINA_UNAVAILABLE || code == FAINA_TIMEOUT || code == FAINA_OVERLOADED ||
-           code == FAINA_INTERNAL || code == FAINA_UNAUTHORIZED || code == FAINA_FORBIDDEN;
+           code == FAINA_INTERNAL || code == FAINA_UNAUTHORIZED || code == FAINA_FORBIDDEN ||
+           code == FAINA_STORE_CLOSED; /* a database that went away */
 }
 
 bool fa_pool_is_loss(enum faina_code code)
@@ -629,7 +653,7 @@ bool fa_pool_is_loss(enum faina_code code)
     return code == FAINA_TASK_NOT_FOUND || code == FAINA_WRONG_WORKER ||
            code == FAINA_TASK_COMPLETED || code == FAINA_TASK_FAILED ||
            code == FAINA_INVALID_TRANSITION || code == FAINA_TASK_NOT_CLAIMED ||
-           code == FAINA_TASK_ALREADY_CLAIMED || code == FAINA_STORE_CLOSED;
+           code == FAINA_TASK_ALREADY_CLAIMED;
 }
 
 void fa_pool_wait(struct fa_pool *pool, pthread_cond_t *cond, int64_t until_us)

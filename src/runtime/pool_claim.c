@@ -1,9 +1,11 @@
 /*
  * pool_claim.c - the claimer: finds work for free slots.
  *
- * Types with a limit of their own are claimed one by one, each up to what is free of it, so that
- * no task is held that can't be started. When there is nothing, it waits for one task of any open
- * type (or for many, when none has a limit), and then looks at all of them again.
+ * No task is held that can't be started: of a type with a limit of its own, only as many as are free
+ * of it. So as many as every open type has free are claimed of all of them together, the first in
+ * line first; what else there is room for, of the types without a limit, and then of each that has
+ * one. When there is nothing, it waits for one task of any open type (or for many, when none has a
+ * limit), and then looks at all of them again.
  */
 #include "runtime/pool_inner.h"
 
@@ -81,9 +83,9 @@ static void copy_types(const struct fa_pool *pool, struct round *round)
 
             if ((handler->concurrency > 0) != has_limit)
                 continue;
-            if (has_limit && handler->held >= handler->concurrency)
+            if (has_limit && handler->slots->held >= handler->concurrency)
                 continue;
-            round->free[round->type_count] = handler->concurrency - handler->held;
+            round->free[round->type_count] = handler->concurrency - handler->slots->held;
             round->types[round->type_count++] = fa_arena_strdup(&round->arena, handler->type);
         }
         if (!has_limit)
@@ -232,11 +234,12 @@ static void hold(struct fa_job *job, struct fa_handler *handler)
 static void enqueue(struct fa_pool *pool, struct fa_job *job)
 {
     job->state = FA_JOB_QUEUED;
+    job->queued_us = fa_clock_mono_us();
     job->queue_next = NULL;
     *pool->queue_last = job;
     pool->queue_last = &job->queue_next;
     pool->queue_count++;
-    job->handler->held++;
+    job->handler->slots->held++;
 }
 
 /* Whether its type needs a resource that it doesn't hold. */
@@ -336,8 +339,26 @@ static void take_jobs(struct fa_pool *pool, struct fa_claimed *claimed, struct f
  * Claiming
  */
 
+/* What is free of the types with a limit, after these. */
+static void count_taken(struct round *round, const struct faina_tasks *tasks)
+{
+    for (size_t i = round->unlimited_count; i < round->type_count; i++)
+        for (size_t k = 0; k < tasks->count; k++)
+            round->free[i] -= strcmp(round->types[i], tasks->items[k].type) == 0;
+}
+
+/* How many of any open type can be started. */
+static int free_of_all(const struct round *round)
+{
+    int least = round->limit;
+
+    for (size_t i = round->unlimited_count; i < round->type_count; i++)
+        least = round->free[i] < least ? round->free[i] : least;
+    return least;
+}
+
 /* Claims; the count of tasks, or -1 with the error. */
-static int claim(struct fa_pool *pool, const struct round *round, const char *const *types,
+static int claim(struct fa_pool *pool, struct round *round, const char *const *types,
                  size_t type_count, int limit, int64_t wait_ms, struct faina_error *err)
 {
     struct fa_claimed *claimed = fa_alloc_zero(1, sizeof(*claimed));
@@ -361,6 +382,7 @@ static int claim(struct fa_pool *pool, const struct round *round, const char *co
     code = fa_service_claim_wait(pool->service, &op, err);
     count = code == FAINA_OK ? (int)op.tasks->count : -1;
     if (count > 0) {
+        count_taken(round, op.tasks);
         take_jobs(pool, claimed, op.tasks);
     } else {
         fa_arena_finish(&claimed->arena);
@@ -369,23 +391,29 @@ static int claim(struct fa_pool *pool, const struct round *round, const char *co
     return count;
 }
 
-/* Claims for each kind of type what fits, and waits for one when there was none. */
-static int claim_round(struct fa_pool *pool, const struct round *round, struct faina_error *err)
+/* Claims what fits, and waits for one when there was none. */
+static int claim_round(struct fa_pool *pool, struct round *round, struct faina_error *err)
 {
-    int left = round->limit, got = 0;
+    int first = free_of_all(round), left = round->limit, got;
 
     if (round->unlimited_count == round->type_count)
         return claim(pool, round, round->types, round->type_count, left, WAIT_MS, err);
-    if (round->unlimited_count > 0)
-        got = claim(pool, round, round->types, round->unlimited_count, left, 0, err);
+    got = claim(pool, round, round->types, round->type_count, first, 0, err);
+    if (got == 0)
+        return claim(pool, round, round->types, round->type_count, 1, WAIT_MS, err);
+    if (got < first) /* or an error */
+        return got;
+    if (round->unlimited_count > 0 && left > got) {
+        int more = claim(pool, round, round->types, round->unlimited_count, left - got, 0, err);
+
+        got = more < 0 ? more : got + more;
+    }
     for (size_t i = round->unlimited_count; got >= 0 && i < round->type_count; i++) {
         int free = round->free[i] < left - got ? round->free[i] : left - got;
         int more = free > 0 ? claim(pool, round, &round->types[i], 1, free, 0, err) : 0;
 
         got = more < 0 ? more : got + more;
     }
-    if (got == 0)
-        got = claim(pool, round, round->types, round->type_count, 1, WAIT_MS, err);
     return got;
 }
 

@@ -11,6 +11,7 @@
 #include <pthread.h>
 
 #define FA_POOL_BUCKETS 1024
+#define FA_POOL_LINE_US 500000    /* a task that waits so long for a slot may be others' */
 #define FA_POOL_EXPECT_US 1000000 /* a task that runs so long is expected to end elsewhere, too */
 
 enum fa_job_state {
@@ -19,6 +20,13 @@ enum fa_job_state {
     FA_JOB_RUNNING,   /* its handler's */
     FA_JOB_ENDED,     /* the outcome waits to be told */
     FA_JOB_GONE,      /* told, or not to be told any more */
+};
+
+/* How many of a type are in line or running, and how many run: by all that handle it one after the
+ * other. */
+struct fa_slots {
+    int held, running;
+    size_t refs; /* handlers */
 };
 
 /* The memory of the tasks of one claim. */

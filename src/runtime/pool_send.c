@@ -268,17 +268,45 @@ static bool answer_end(struct fa_pool *pool, struct fa_job *job, const struct fa
     return false;
 }
 
+static void take_text(const char **to, const char **from)
+{
+    if (*to)
+        return;
+    *to = *from;
+    *from = NULL;
+}
+
+/* It was not heard, and is to be said again; a report, as far as there is no newer one. (Notes go
+ * with an end, which is told again whole.) */
+static void unsay(struct fa_job *job, struct parcel *parcel, enum fa_op_kind kind)
+{
+    struct faina_report *newer = &job->report, *report = &parcel->report;
+
+    if (job->state == FA_JOB_GONE || kind == FA_OP_NOTE)
+        return;
+    job->needs_start |= kind == FA_OP_START;
+    job->needs_amend |= kind == FA_OP_AMEND;
+    if (kind == FA_OP_PROGRESS) {
+        if (!newer->has_progress) {
+            newer->has_progress = report->has_progress;
+            newer->progress = report->progress;
+        }
+        take_text(&newer->state, &report->state);
+        take_text(&newer->metadata, &report->metadata);
+        job->has_report = true;
+    }
+    fa_pool_dirty(job);
+}
+
 /* The answer to a start, a report or a note. True: tell it again. */
-static bool answer_other(struct fa_job *job, const struct fa_op *op, bool *is_stopped)
+static bool answer_other(struct fa_job *job, struct parcel *parcel, const struct fa_op *op,
+                         bool *is_stopped)
 {
     if (op->code == FAINA_OK)
         return false;
     if (fa_pool_is_transient(op->code)) {
-        if (op->kind == FA_OP_START) {
-            job->needs_start = true;
-            fa_pool_dirty(job);
-        }
-        return true; /* a report that was lost is made up for by the next one */
+        unsay(job, parcel, op->kind);
+        return true;
     }
     if (op->kind == FA_OP_AMEND && op->code == FAINA_NOT_SUPPORTED)
         give_up_amending(job->pool, job);
@@ -312,7 +340,7 @@ static bool unpack_all(struct sender *s)
         if (parcel->is_last)
             has_failed |= answer_end(s->pool, parcel->job, &s->ops[i]);
         else
-            has_failed |= answer_other(parcel->job, &s->ops[i], &is_stopped);
+            has_failed |= answer_other(parcel->job, parcel, &s->ops[i], &is_stopped);
         if (is_stopped)
             stopped[stop_count++] = parcel->job;
         free_report(&parcel->report);

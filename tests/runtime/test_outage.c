@@ -20,12 +20,13 @@ struct outage {
     struct fa_service *inner;
     atomic_int mood;
     atomic_int refused;
+    enum faina_code code; /* of refusals */
 };
 
 static void refuse(struct outage *outage, struct fa_op *ops, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        ops[i].code = fa_error_set(&ops[i].error, FAINA_UNAVAILABLE, "the engine is out");
+        ops[i].code = fa_error_set(&ops[i].error, outage->code, "the engine is out");
     atomic_fetch_add(&outage->refused, 1);
 }
 
@@ -80,7 +81,7 @@ static void start(struct world *w, struct outage *outage)
 {
     struct fa_service *inner = w->t->svc;
 
-    *outage = (struct outage){.inner = inner};
+    *outage = (struct outage){.inner = inner, .code = FAINA_UNAVAILABLE};
     outage->service.ops = &outage_ops;
     outage->service.input_size_max = inner->input_size_max;
     w->t->svc = &outage->service;
@@ -90,7 +91,7 @@ static void start(struct world *w, struct outage *outage)
 
 struct gate {
     atomic_int entered, left;
-    atomic_bool is_open;
+    atomic_bool may_report, is_open;
 };
 
 static enum faina_outcome wait_at_gate(struct faina_context *context, void *user)
@@ -103,6 +104,20 @@ static enum faina_outcome wait_at_gate(struct faina_context *context, void *user
     atomic_fetch_add(&gate->left, 1);
     faina_context_output(context, "1", NULL);
     return FAINA_OUTCOME_COMPLETE;
+}
+
+static enum faina_outcome report_at_gate(struct faina_context *context, void *user)
+{
+    struct gate *gate = user;
+
+    atomic_fetch_add(&gate->entered, 1);
+    while (!atomic_load(&gate->may_report) && !faina_context_cancelled(context))
+        usleep(1000);
+    faina_context_metadata(context, "{\"a\":1}", NULL);
+    faina_context_progress(context, 50, "early");
+    usleep(10000);
+    faina_context_progress(context, 60, "late");
+    return wait_at_gate(context, user);
 }
 
 static bool has_entered(struct fa_t *t, void *arg)
@@ -154,25 +169,43 @@ static void test_outage__a_lease_that_can_not_be_renewed_is_given_up(struct fa_t
     world_close(&w);
 }
 
-static void test_outage__an_outcome_is_told_when_it_is_over(struct fa_t *t)
+/* What was said and done meanwhile is told afterwards. A database that is gone says "closed". */
+static void tell_after_outage(struct fa_t *t, enum faina_code code)
 {
     struct gate gate = {0};
+    struct faina_task *task;
     struct outage outage;
     struct world w;
     const char *id;
 
     world_open(&w, t);
     start(&w, &outage);
-    world_native(&w, "gate", wait_at_gate, &gate);
+    outage.code = code;
+    world_native(&w, "gate", report_at_gate, &gate);
     id = fa_t_submit(t, .type = "gate", .max_attempts = 1);
     fa_t_wait_until(has_entered, t, &gate, "the handler");
+    fa_t_wait_status(t, id, FAINA_RUNNING);
     atomic_store(&outage.mood, DOWN);
+    atomic_store(&gate.may_report, true);
+    fa_t_wait_until(was_refused, t, &outage, "the sender to try");
+    CHECK_INT(atomic_load(&gate.left), 0);
     atomic_store(&gate.is_open, true);
     fa_t_wait_until(has_left, t, &gate, "the handler");
-    fa_t_wait_until(was_refused, t, &outage, "the sender to try");
     atomic_store(&outage.mood, FINE);
-    CHECK_STR(world_await(&w, id, FAINA_COMPLETED)->output, "1");
+    task = world_await(&w, id, FAINA_COMPLETED);
+    CHECK_STR(task->output, "1");
+    CHECK_STR(task->metadata, "{\"a\":1}");
     world_close(&w);
+}
+
+static void test_outage__an_outcome_is_told_when_it_is_over(struct fa_t *t)
+{
+    tell_after_outage(t, FAINA_UNAVAILABLE);
+}
+
+static void test_outage__a_closed_store_may_open_again(struct fa_t *t)
+{
+    tell_after_outage(t, FAINA_STORE_CLOSED);
 }
 
 static void test_outage__answers_that_are_lost(struct fa_t *t)
@@ -227,6 +260,7 @@ int main(int argc, char **argv)
     static const struct fa_t_case cases[] = {
         FA_T_CASE_LOCAL(test_outage__a_lease_that_can_not_be_renewed_is_given_up),
         FA_T_CASE_LOCAL(test_outage__an_outcome_is_told_when_it_is_over),
+        FA_T_CASE_LOCAL(test_outage__a_closed_store_may_open_again),
         FA_T_CASE_LOCAL(test_outage__answers_that_are_lost),
         FA_T_CASE_LOCAL(test_outage__stopping_does_not_hang),
     };

@@ -201,6 +201,95 @@ static void test_pool__high_priority_goes_first(struct fa_t *t)
     world_close(&w);
 }
 
+static enum faina_outcome tell_count(struct faina_context *context, void *user)
+{
+    char output[16];
+
+    snprintf(output, sizeof(output), "%d", atomic_load((atomic_int *)user));
+    faina_context_output(context, output, NULL);
+    return FAINA_OUTCOME_COMPLETE;
+}
+
+/* Types with a limit of their own are in the same line as the others. */
+static void test_pool__a_limit_does_not_send_to_the_end(struct fa_t *t)
+{
+    enum { COUNT = 200 };
+    struct faina_handler limited = {.on_start = tell_count, .concurrency = 1};
+    const char *urgent;
+    atomic_int done = 0;
+    struct world w;
+
+    world_open(&w, t);
+    for (int i = 0; i < COUNT; i++)
+        fa_t_submit(t, .type = "count");
+    urgent = fa_t_submit(t, .type = "urgent", .priority = 100);
+    w.config.concurrency = 1;
+    world_start(&w);
+    world_handler(&w, "urgent", &limited, &done);
+    world_native(&w, "count", count_up, &done);
+    CHECK_STR(world_await(&w, urgent, FAINA_COMPLETED)->output, "0");
+    world_close(&w);
+}
+
+/* A handler that takes another's place, or comes back, has the slots that are left. */
+static void test_pool__a_limit_holds_across_a_change(struct fa_t *t)
+{
+    struct faina_handler one = {.on_start = wait_at_gate, .concurrency = 1};
+    struct gate gate = {0};
+    const char *ids[3];
+    struct world w;
+
+    world_open(&w, t);
+    world_start(&w);
+    for (int i = 0; i < COUNT_OF(ids); i++) {
+        ids[i] = fa_t_submit(t, .type = "gate");
+        world_handler(&w, "gate", &one, &gate);
+        fa_t_wait_until(some_wait, t, &gate, "the first one");
+        nap(50);
+        CHECK_INT(atomic_load(&gate.waiting), 1);
+    }
+    atomic_store(&gate.is_open, true);
+    for (int i = 0; i < COUNT_OF(ids); i++)
+        world_await(&w, ids[i], FAINA_COMPLETED);
+    world_close(&w);
+}
+
+static bool holds_one(struct fa_t *t, void *arg)
+{
+    (void)t;
+    return world_stats(arg).held == 1;
+}
+
+/* Many that end at once make it claim ahead; then come others that take long. */
+static void test_pool__what_waits_for_long_is_given_back(struct fa_t *t)
+{
+    enum { FAST = 3000, SLOW = 20 };
+    struct gate gate = {0};
+    const char *ids[SLOW];
+    atomic_int done = 0;
+    struct world w;
+
+    world_open(&w, t);
+    w.config.concurrency = 1;
+    for (int i = 0; i < FAST; i++)
+        fa_t_submit(t, .type = "count");
+    for (int i = 0; i < SLOW; i++)
+        ids[i] = fa_t_submit(t, .type = "gate", .max_attempts = 1);
+    world_start(&w);
+    world_native(&w, "gate", wait_at_gate, &gate);
+    world_native(&w, "count", count_up, &done);
+    fa_t_wait_until(some_wait, t, &gate, "a slow one");
+    fa_t_wait_until(holds_one, t, &w, "the others are given back");
+    CHECK_INT(atomic_load(&done), FAST);
+    for (int i = 1; i < SLOW; i++)
+        fa_t_wait_status(t, ids[i], FAINA_PENDING);
+    CHECK_INT(fa_t_task(t, ids[1])->attempts, 0);
+    atomic_store(&gate.is_open, true);
+    for (int i = 0; i < SLOW; i++)
+        world_await(&w, ids[i], FAINA_COMPLETED);
+    world_close(&w);
+}
+
 /* ------------------------------------------------------------------------------------------
  * Subtasks
  */
@@ -731,6 +820,9 @@ int main(int argc, char **argv)
         FA_T_CASE(test_pool__bad_calls_change_nothing),
         FA_T_CASE(test_pool__each_task_is_done_once),
         FA_T_CASE(test_pool__high_priority_goes_first),
+        FA_T_CASE(test_pool__a_limit_does_not_send_to_the_end),
+        FA_T_CASE(test_pool__a_limit_holds_across_a_change),
+        FA_T_CASE_LOCAL(test_pool__what_waits_for_long_is_given_back),
         FA_T_CASE(test_pool__a_parent_with_many_subtasks),
         FA_T_CASE(test_pool__the_same_subtasks_again_are_a_failure),
         FA_T_CASE(test_pool__subtasks_of_subtasks),
