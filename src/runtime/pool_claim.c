@@ -1,11 +1,11 @@
 /*
  * pool_claim.c - the claimer: finds work for free slots.
  *
- * No task is held that can't be started: of a type with a limit of its own, only as many as are free
- * of it. So as many as every open type has free are claimed of all of them together, the first in
- * line first; what else there is room for, of the types without a limit, and then of each that has
- * one. When there is nothing, it waits for one task of any open type (or for many, when none has a
- * limit), and then looks at all of them again.
+ * No task is held that can't be started: of a type with a limit of its own, only as many as are
+ * free of it. So as many as every open type has free are claimed of all of them together, the first
+ * in line first; what else there is room for, of the types without a limit, and then of each that
+ * has one. When there is nothing, it waits for one task of any open type (or for many, when none
+ * has a limit), and then looks at all of them again.
  */
 #include "runtime/pool_inner.h"
 

@@ -1,7 +1,7 @@
 /*
  * pool_inner.h - what the files of the pool share: pool.c (slots, jobs, stopping), pool_held.c
- * (what is held, and news about it), and pool_claim.c, pool_send.c and pool_beat.c, one for each of
- * its threads.
+ * (what is held, and news about it), pool_handlers.c (what it can do), and pool_claim.c,
+ * pool_send.c and pool_beat.c, one for each of its threads.
  */
 #ifndef FA_POOL_INNER_H
 #define FA_POOL_INNER_H
@@ -100,6 +100,9 @@ bool fa_pool_mark_stop(struct fa_job *job, enum fa_stop stop);
 int fa_pool_room(const struct fa_pool *pool);
 /* Jobs that now have a slot, as a list by queue_next for fa_pool_start. */
 struct fa_job *fa_pool_dispatch(struct fa_pool *pool);
+/* The claim that waits is for what was: fa_service_wake ends it. One that begins afterwards is left
+ * alone. */
+void fa_pool_outdate_claim(struct fa_pool *pool);
 /* The watchdog looks at this time at the latest. */
 void fa_pool_watch(struct fa_pool *pool, int64_t at_us);
 void fa_pool_handler_unref(struct fa_handler *handler);
