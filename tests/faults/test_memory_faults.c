@@ -19,7 +19,7 @@
 
 #include <cmocka.h>
 
-#define ROUNDS_DEFAULT 1500
+#define ROUNDS_DEFAULT 600
 
 /* SQLite has one allocator per process, so there is one of these. */
 static struct {
