@@ -232,7 +232,7 @@ const struct fa_route fa_routes[] = {
      "seconds before them, or is `@daily`, `@every 90s` and the like; it counts in `timezone`, "
      "UTC unless given. `task` is the body of a submit without a key, `namespace`, `runAt` and "
      "`dependsOn`. Each time makes one task, with the key `cron:NAME:TIME`. `catchUp` says what "
-     "happens to times that are more than 10 seconds ago because nothing ran: `none` leaves them "
+     "happens to times that are more than a minute ago because nothing ran: `none` leaves them "
      "out, `one` makes one task for the latest, `all` makes one for each. `overlap` says what a "
      "time does while the task of the time before has not ended: `allow` makes one more, `skip` "
      "makes none, `cancel` cancels that one first. With `jitter` each task waits up to that long "

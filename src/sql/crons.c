@@ -5,10 +5,10 @@
  *   J2  The tasks and the move of next_us are one transaction. Where a store is shared, the move
  *       also finds out whether somebody has changed the schedule meanwhile; then nothing is made.
  *   J3  A schedule that can't make its task (its team is gone, its zone) says why in `problem`, and
- *       keeps nobody else waiting.
+ *       keeps nobody else waiting. One that leaves times out says which.
  *
- * When the earliest time that was not served is more than LATE_US ago, nothing ran for a while,
- * and catch_up decides: no task, one for the latest of these times, or one for each.
+ * When the earliest time that was not served is more than FA_CRON_LATE_US ago, nothing ran for
+ * a while, and catch_up decides: no task, one for the latest of these times, or one for each.
  *
  * The task of the time before is found by its key. When it has not ended, `overlap` decides.
  */
@@ -18,9 +18,9 @@
 #include "base/hash.h"
 #include "model/times.h"
 #include "service/crons.h"
+#include "sql/fleet.h"
 
-#define LATE_US 10000000
-#define IN_TIME_MAX (LATE_US / 1000000 + 1)
+#define IN_TIME_MAX (FA_CRON_LATE_US / 1000000 + 1)
 #define AGAIN_US 60000000 /* a schedule that can't be read is looked at again after this long */
 
 enum {
@@ -275,13 +275,35 @@ struct firing {
     struct fa_row *before; /* to be cancelled; NULL: none */
 };
 
+/* "2026-01-02T01:00:00Z": times of schedules are whole seconds. */
+static const char *second_of(struct fa_unit *unit, int64_t at_us)
+{
+    char time[FA_TIME_SIZE];
+
+    fa_time_format(at_us, time);
+    return fa_arena_printf(&unit->arena, "%.19sZ", time);
+}
+
+static const char *tell_left_out(struct fa_unit *unit, const struct fa_cron *cron,
+                                 const struct fa_zone *zone, int64_t first_us)
+{
+    const char *first = second_of(unit, first_us), *last = NULL;
+    int64_t last_us;
+
+    if (fa_cron_previous(cron, zone, unit->now_us, &last_us) && last_us > first_us)
+        last = second_of(unit, last_us);
+    return fa_arena_printf(
+        &unit->arena, "left out: the time%s %s%s%s, because nothing ran then, and catchUp is none",
+        last ? "s from" : "", first, last ? " to " : "", last ? last : "");
+}
+
 /* Which times make a task now, and when it goes on. */
 static void choose_times(struct fa_unit *unit, struct firing *firing, const struct fa_cron *cron,
                          const struct fa_zone *zone)
 {
     const struct fa_cron_job *job = firing->job;
     int64_t now = unit->now_us, from = now;
-    bool is_late = now - job->next_us > LATE_US;
+    bool is_late = now - job->next_us > FA_CRON_LATE_US;
 
     if (!is_late || job->catch_up == FA_CATCH_UP_ALL) {
         if (!is_late && firing->max > IN_TIME_MAX)
@@ -295,6 +317,8 @@ static void choose_times(struct fa_unit *unit, struct firing *firing, const stru
         firing->times = fa_arena_zero(&unit->arena, 1, sizeof(*firing->times));
         firing->count =
             fa_cron_previous(cron, zone, now, firing->times) && firing->times[0] >= job->next_us;
+    } else {
+        firing->problem = tell_left_out(unit, cron, zone, job->next_us);
     }
     if (!fa_cron_next(cron, zone, from, &firing->next_us))
         firing->next_us = 0;
@@ -302,10 +326,7 @@ static void choose_times(struct fa_unit *unit, struct firing *firing, const stru
 
 static const char *key_of(struct fa_unit *unit, const char *name, int64_t at_us)
 {
-    char time[FA_TIME_SIZE];
-
-    fa_time_format(at_us, time);
-    return fa_arena_printf(&unit->arena, "cron:%s:%.19sZ", name, time); /* whole seconds */
+    return fa_arena_printf(&unit->arena, "cron:%s:%s", name, second_of(unit, at_us));
 }
 
 /* By chance, but the same for the same time, whoever makes the task. */

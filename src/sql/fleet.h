@@ -19,7 +19,20 @@
 #include "sql/db.h"
 #include "sql/fronts.h"
 
+#include <assert.h>
+
 struct fa_fleet;
+
+#define FA_LEADER_LEASE_US 15000000
+#define FA_LEADER_RENEW_US 5000000 /* also how often the others try to take over */
+
+/* A schedule's time that is longer ago than this was missed because nothing ran (crons.c). While
+ * nodes live, one leads again after a lease and a renewal; as long again is for its connection and
+ * for the chores before this one. */
+#define FA_CRON_LATE_US 60000000
+
+static_assert(FA_CRON_LATE_US >= 2 * (FA_LEADER_LEASE_US + FA_LEADER_RENEW_US),
+              "a leader that dies must not take a schedule's time with it");
 
 /* What a fleet tells its engine. */
 struct fa_fleet_events {

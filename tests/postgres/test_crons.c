@@ -88,11 +88,31 @@ static void test_crons__leaders_are_killed_and_stopped(void **state)
     fa_t_check_sound(&world->t);
 }
 
+/* The times of a dead leader's lease, 15 seconds, and of the wait for the next one to notice: they
+ * are set back rather than waited for. */
+static void test_crons__the_next_leader_makes_up_for_the_lease(void **state)
+{
+    struct fa_n_world *world = *state;
+    struct fa_cron_job job = {
+        .name = "s", .schedule = "* * * * * *", .task = "{\"type\":\"tick\"}"};
+
+    fa_psql_need_engine();
+    fa_n_open(world);
+    CHECK_OK(&world->t, fa_t_run(&world->t, &(struct fa_op){.kind = FA_OP_CRON_PUT, .cron = &job}));
+    await_more(world, 1);
+    fa_psql_exec(world->raw, "UPDATE cron SET next_us = next_us - 25000000");
+    await_more(world, 25);
+    check_times(world);
+    fa_t_check_sound(&world->t);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_crons__leaders_are_killed_and_stopped, fa_n_set_up,
                                         fa_n_tear_down),
+        cmocka_unit_test_setup_teardown(test_crons__the_next_leader_makes_up_for_the_lease,
+                                        fa_n_set_up, fa_n_tear_down),
     };
 
     if (fa_n_is_node(argc, argv))

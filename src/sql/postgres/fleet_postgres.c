@@ -28,8 +28,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEASE_US 15000000
-#define RENEW_US 5000000
 #define RECONNECT_MIN_US 100000
 #define RECONNECT_MAX_US 3000000
 #define ANNOUNCE_US 5000       /* not more than this often by the transactions themselves */
@@ -532,7 +530,7 @@ static void renew_lead(struct fa_fleet *fleet)
     int64_t epoch = 0, before;
     PGresult *result;
 
-    snprintf(lease, sizeof(lease), "%d", LEASE_US);
+    snprintf(lease, sizeof(lease), "%d", FA_LEADER_LEASE_US);
     before = fa_clock_mono_us();
     result = ask(fleet, FA_SQL_LEADER_HOLD, params, 3);
     if (PQntuples(result) == 1) {
@@ -543,7 +541,7 @@ static void renew_lead(struct fa_fleet *fleet)
     atomic_store(&fleet->epoch, epoch);
     if (epoch != 0 && !led)
         fleet->events.due(fleet->events.ctx, 0);
-    fleet->renew_at = fa_clock_mono_us() + RENEW_US;
+    fleet->renew_at = fa_clock_mono_us() + FA_LEADER_RENEW_US;
 }
 
 /* Nearly always there is nothing to make. */
