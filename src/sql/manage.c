@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "model/limits.h"
+#include "sql/flows.h"
 
 #include <stdlib.h>
 
@@ -185,6 +186,9 @@ enum faina_code fa_do_delete(struct fa_unit *unit, struct fa_op *op)
         code = fa_cancel_tree(unit, row, FAINA_ACTOR_API, NULL, &op->count, &op->error);
     if (code == FAINA_OK && fa_rule_find(row->status, FA_DELETE) == NULL)
         code = fa_refuse(row, FA_DELETE, op);
+    if (code != FAINA_OK)
+        return code;
+    code = fa_flows_tell_ends(unit, &op->error); /* while the task is still there to be told of */
     if (code != FAINA_OK)
         return code;
     fa_id_format(row->id, op->task_id);

@@ -457,6 +457,34 @@ static void test_ends__are_events(struct fa_t *t)
     CHECK_STR(fa_t_task(t, only_of(t, "after.failed"))->input, "\"made to fail\"");
 }
 
+/* Also that of a task which is removed in the same breath. */
+static void test_ends__of_what_is_deleted_are_events_too(struct fa_t *t)
+{
+    static const struct faina_removal ways[] = {{.cancel = true, .purge = true}, {.cancel = true}};
+
+    CHECK_OK(t,
+             put(t, "workflow: ends\n"
+                    "triggers:\n"
+                    "  - { name: d, on: task.cancelled, match: type = 'a',\n"
+                    "      task: { type: after, input: { id: \"${id}\" } } }\n"
+                    "  - { name: e, on: task.cancelled, match: type = 'a',\n"
+                    "      task: { type: after, input: { n: \"${input.missing}\" } } }\n"
+                    "joins:\n"
+                    "  - { name: j, taskTypes: [a, b], joinKey: k, onFailure: fire,\n"
+                    "      task: { type: joined } }\n"));
+    for (size_t i = 0; i < FA_COUNT(ways); i++) {
+        const char *id = fa_t_submit(t, .type = "a", .input = "{\"k\":1}");
+
+        CHECK_OK(t, fa_t_delete_with(t, id, NOBODY, ways[i]));
+        CHECK_INT(count_of(t, "after"), i + 1);
+        CHECK_STR(input_member(t, t->op.tasks->items[0].id, "id"),
+                  fa_arena_printf(&t->arena, "\"%s\"", id));
+        CHECK_TRUE(join_state(t, "1") != NULL);
+        fa_t_finish_task(t, fa_t_submit(t, .type = "b", .input = "{\"k\":1}"));
+        CHECK_INT(count_of(t, "joined"), i + 1);
+    }
+}
+
 static void test_ends__of_chores_are_events_too(struct fa_t *t)
 {
     const char *id;
@@ -682,6 +710,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_emit__is_kept),
         FA_T_CASE_DURABLE(test_emit__is_forgotten),
         FA_T_CASE(test_ends__are_events),
+        FA_T_CASE(test_ends__of_what_is_deleted_are_events_too),
         FA_T_CASE(test_ends__of_chores_are_events_too),
         FA_T_CASE(test_ends__a_failing_trigger_is_an_event_of_the_task),
         FA_T_CASE(test_ends__a_chain_without_end_is_stopped),
