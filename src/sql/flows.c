@@ -106,6 +106,14 @@ const struct fa_ear *fa_flows_join(const struct fa_flows *flows, const char *ns,
     return NULL;
 }
 
+bool fa_flows_is_silent(const struct fa_flows *flows, const char *ns, const char *workflow)
+{
+    for (size_t i = 0; i < flows->count; i++)
+        if (strcmp(flows->flows[i]->name, workflow) == 0 && strcmp(flows->flows[i]->ns, ns) == 0)
+            return flows->flows[i]->workflow == NULL;
+    return false;
+}
+
 bool fa_flows_hear_ends(const struct fa_flows *flows)
 {
     return flows->hears_ends;
@@ -137,7 +145,7 @@ static void visit_flow(struct fa_flows *flows, const struct fa_flow *flow, visit
 static void visit_ears(struct fa_flows *flows, visit_ear *visit)
 {
     for (size_t i = 0; i < flows->count; i++)
-        if (flows->flows[i]->is_enabled)
+        if (flows->flows[i]->workflow != NULL)
             visit_flow(flows, flows->flows[i], visit);
 }
 
@@ -226,12 +234,12 @@ static void sink_flow(void *ctx, size_t row, const struct fa_value *c)
 
     (void)row;
     flow->ns = fa_value_dup(&c[0], &flows->arena);
+    flow->name = fa_value_dup(&c[1], &flows->arena);
     flow->version = fa_value_as_int(&c[2]);
-    flow->is_enabled = fa_value_as_int(&c[3]) != 0;
-    if (!flow->is_enabled || c[5].kind != FA_TEXT ||
+    if (fa_value_as_int(&c[3]) != 0 && c[5].kind == FA_TEXT &&
         fa_workflow_read(c[5].text, FA_WORKFLOW_JSON, &flows->arena, &flow->workflow, &mistakes,
                          NULL) != FAINA_OK)
-        return;
+        flow->workflow = NULL;
     flows->flows = fa_arena_grow(&flows->arena, flows->flows, flows->count, &flows->size,
                                  sizeof(struct fa_flow *));
     flows->flows[flows->count++] = flow;
@@ -332,9 +340,12 @@ static enum faina_code answer(struct fa_unit *unit, struct fa_op *op, const char
     return code;
 }
 
-/* Definitions have changed: everybody reads them again. */
+/* Definitions have changed: everybody reads them again, and a join whose time was over while its
+ * workflow was disabled is looked at. */
 static enum faina_code mark_change(struct fa_unit *unit, struct faina_error *err)
 {
+    if (unit->now_us < unit->next_us)
+        unit->next_us = unit->now_us;
     fa_flows_forget(unit->flows);
     unit->flows->seen = 0;
     return fa_db_one(unit->source.db, FA_SQL_WORKFLOW_MARK, NULL, 0, NULL, NULL, err);

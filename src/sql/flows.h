@@ -24,10 +24,9 @@
 
 /* A workflow that is stored. */
 struct fa_flow {
-    const char *ns;
+    const char *ns, *name;
     int64_t version;
-    bool is_enabled;
-    const struct fa_workflow *workflow;
+    const struct fa_workflow *workflow; /* NULL: it is disabled, or not understood here */
 };
 
 /* A trigger that listens to a type of event, or a join that listens to a type of task. */
@@ -69,6 +68,8 @@ const struct fa_audience *fa_flows_audience(const struct fa_flows *flows, const 
 /* The join of this name in an enabled workflow, or NULL. */
 const struct fa_ear *fa_flows_join(const struct fa_flows *flows, const char *ns,
                                    const char *workflow, const char *name);
+/* Whether there is such a workflow, though it is not obeyed at present. */
+bool fa_flows_is_silent(const struct fa_flows *flows, const char *ns, const char *workflow);
 
 /* What came of an event so far. Lives in the unit's arena. */
 struct fa_yield {

@@ -17,6 +17,8 @@
 #include <assert.h>
 #include <stdio.h>
 
+#define LEFT_US 1000000 /* rounds that are over but can't be ended are looked at again after this */
+
 /* A task that is there. */
 struct member {
     const char *id; /* NULL: it is not */
@@ -325,16 +327,23 @@ static enum faina_code forget_round(struct fa_unit *unit, const struct due *due,
     return fa_db_one(unit->source.db, FA_SQL_JOIN_DROP, params, 4, NULL, NULL, err);
 }
 
-static enum faina_code expire(struct fa_unit *unit, const struct due *due, struct faina_error *err)
+/* *is_left: its workflow was disabled just now, or this program doesn't understand it; the round
+ * stays as it is. */
+static enum faina_code expire(struct fa_unit *unit, const struct due *due, bool *is_left,
+                              struct faina_error *err)
 {
     struct round round = {.ear = fa_flows_join(unit->flows, due->ns, due->workflow, due->name),
                           .key = due->key};
     struct fa_yield yield = {0};
     enum faina_code code;
 
+    if (round.ear == NULL && fa_flows_is_silent(unit->flows, due->ns, due->workflow)) {
+        *is_left = true;
+        return FAINA_OK;
+    }
     if (round.ear == NULL ||
         fa_json_check(fa_str(due->key), 2, "key", FAINA_INTERNAL, NULL) != FAINA_OK)
-        return forget_round(unit, due, err); /* its definition is gone, or switched off */
+        return forget_round(unit, due, err); /* its definition is gone */
     code = open_round(unit, &round, err);
     if (code != FAINA_OK || round.deadline_us == 0 || round.deadline_us > unit->now_us)
         return code;
@@ -349,15 +358,18 @@ enum faina_code fa_joins_expire(struct fa_unit *unit, int64_t limit, int64_t *ne
     struct fa_value params[2] = {fa_value_int(unit->now_us), fa_value_int(limit)};
     struct due_list due = {.arena = &unit->arena};
     int64_t next = 0;
+    bool is_left = false;
     enum faina_code code =
         fa_db_one(unit->source.db, FA_SQL_JOIN_DUE, params, 2, sink_due, &due, err);
 
     if (code == FAINA_OK && due.count > 0)
         code = fa_flows_refresh(unit, err);
     for (size_t i = 0; code == FAINA_OK && i < due.count; i++)
-        code = expire(unit, &due.items[i], err);
+        code = expire(unit, &due.items[i], &is_left, err);
     if (code == FAINA_OK)
         code = fa_db_one(unit->source.db, FA_SQL_JOIN_NEXT, NULL, 0, fa_db_sink_int, &next, err);
+    if (is_left && next < unit->now_us + LEFT_US)
+        next = unit->now_us + LEFT_US; /* not again and again */
     if (code == FAINA_OK && next != 0 && next < *next_us)
         *next_us = next;
     return code;

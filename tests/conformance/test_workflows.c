@@ -635,6 +635,37 @@ static void test_join__deadline(struct fa_t *t)
     CHECK_STR(t->op.tasks->items[0].origin->event_id, "");
 }
 
+/* A disabled workflow keeps what its joins have gathered; a deadline that passes meanwhile takes
+ * effect when it is enabled. The witness is another workflow's deadline, which is later. */
+static void test_join__a_disabled_one_keeps_its_state(struct fa_t *t)
+{
+    char key[16];
+    size_t missed = 0;
+
+    CHECK_OK(t, put(t, JOIN("    deadline: 300ms\n    onFailure: fire\n")));
+    CHECK_OK(t, put(t, "workflow: witness\n"
+                       "joins:\n"
+                       "  - { name: j, taskTypes: [c, d], joinKey: k, deadline: 310ms,\n"
+                       "      task: { type: never } }\n"));
+    for (;; missed++) { /* until it is disabled before the deadline */
+        snprintf(key, sizeof(key), "kept-%zu", missed);
+        fa_t_finish_task(t, member(t, "a.x", fa_arena_printf(&t->arena, "\"%s\"", key)));
+        CHECK_OK(t, enable(t, "w", false));
+        if (join_state(t, key)->round == 1)
+            break;
+        CHECK_OK(t, enable(t, "w", true));
+    }
+    fa_t_finish_task(t, member(t, "c", "\"seen\""));
+    fa_t_wait_until(is_round_two, t, (char[]){"seen"}, "the witness has ended its round");
+    CHECK_TRUE(join_state(t, key) != NULL);
+    CHECK_INT(join_state(t, key)->round, 1);
+    CHECK_TRUE(strstr(join_state(t, key)->members, "a.x") != NULL);
+    CHECK_INT(count_of(t, "joined"), missed);
+    CHECK_OK(t, enable(t, "w", true));
+    fa_t_wait_until(is_round_two, t, key, "the round is over");
+    CHECK_INT(count_of(t, "joined"), missed + 1);
+}
+
 static void test_join__removal_forgets_its_state(struct fa_t *t)
 {
     CHECK_OK(t, put(t, JOIN("")));
@@ -718,6 +749,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_join__keys_and_rounds_are_apart),
         FA_T_CASE(test_join__bad_members),
         FA_T_CASE(test_join__deadline),
+        FA_T_CASE(test_join__a_disabled_one_keeps_its_state),
         FA_T_CASE(test_join__removal_forgets_its_state),
         FA_T_CASE(test_join__the_last_two_at_once),
         FA_T_CASE(test_origin__goes_with_the_task),

@@ -1,2 +1,9 @@
--- When the next join has waited long enough. Index join_deadline.
-SELECT min(deadline_us) FROM join_state WHERE deadline_us IS NOT NULL
+-- When the next join has waited long enough, but for those of disabled workflows. Index
+-- join_deadline, and the primary key of workflow.
+SELECT deadline_us FROM join_state
+WHERE deadline_us IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM workflow w
+                    WHERE w.namespace = join_state.namespace AND w.name = join_state.workflow
+                        AND w.enabled = 0)
+ORDER BY deadline_us
+LIMIT 1
