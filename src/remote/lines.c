@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "remote/curl.h"
+#include "service/wire_flow.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -308,7 +309,8 @@ static struct curl_slist *make_headers(const struct fa_lines *lines, const struc
     if (lines->authorization)
         list = curl->slist_append(list, lines->authorization);
     if (call->if_match != 0) {
-        snprintf(text, sizeof(text), "If-Match: \"%lld\"", (long long)call->if_match);
+        snprintf(text, sizeof(text), "If-Match: \"%lld%s\"", llabs(call->if_match),
+                 call->if_match < 0 ? FA_TAG_DISABLED : "");
         list = curl->slist_append(list, text);
     }
     return list;

@@ -36,7 +36,7 @@ struct fa_call {
     const char *method;
     struct fa_buf path; /* percent-encoded, with the query */
     struct fa_buf body; /* JSON; empty: none */
-    int64_t if_match;   /* a version; 0: none */
+    int64_t if_match;   /* a version; 0: none; negative: of a disabled workflow */
     const atomic_bool
         *give_up;       /* a wait ends early when this is set and fa_lines_wake was called */
     int64_t wait_ms;    /* the server may take so much longer: a wait (L3) */

@@ -7,6 +7,7 @@
 #include "model/codes.h"
 #include "server/route.h"
 #include "service/wire.h"
+#include "service/wire_flow.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -133,6 +134,16 @@ void fa_answer_removal(struct fa_request *req)
 void fa_answer_version(struct fa_request *req, int64_t version)
 {
     fa_answer_header(req, "ETag", fa_arena_printf(&req->arena, "\"%lld\"", (long long)version));
+}
+
+void fa_answer_workflow_version(struct fa_request *req, const struct fa_stored_workflow *workflow)
+{
+    if (workflow->is_enabled)
+        fa_answer_version(req, workflow->version);
+    else
+        fa_answer_header(req, "ETag",
+                         fa_arena_printf(&req->arena, "\"%lld" FA_TAG_DISABLED "\"",
+                                         (long long)workflow->version));
 }
 
 static bool matches_etag(const char *header, const char *etag)

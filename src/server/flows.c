@@ -134,7 +134,7 @@ static void after_workflow(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    fa_answer_version(req, workflows->items[0].version);
+    fa_answer_workflow_version(req, &workflows->items[0]);
     fa_wire_put_workflow(fa_answer_begin(req, 200), &workflows->items[0]);
     fa_answer_end(req);
 }
@@ -152,7 +152,7 @@ static void after_workflow_change(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    fa_answer_version(req, op->workflow_answer->version);
+    fa_answer_workflow_version(req, op->workflow_answer);
     w = fa_answer_begin(req, 200);
     fa_json_begin_object(w);
     fa_shape_put_members(w, &fa_shape_workflow, op->workflow_answer);
@@ -190,7 +190,7 @@ void fa_handle_workflow_put(struct fa_request *req)
     int64_t version;
 
     definition->ns = fa_url_param(&req->url, "namespace");
-    if (!fa_request_version(req, &version) || !fa_request_namespace(req, &definition->ns, false))
+    if (!fa_request_workflow_version(req, &version) || !fa_request_namespace(req, &definition->ns, false))
         return;
     definition->name = req->part;
     definition->text = fa_request_body(req);
@@ -206,7 +206,7 @@ void fa_handle_workflow_delete(struct fa_request *req)
     struct fa_op *op;
     int64_t version;
 
-    if (!fa_request_version(req, &version))
+    if (!fa_request_workflow_version(req, &version))
         return;
     op = ask_workflow(req, FA_OP_WORKFLOW_REMOVE, req->part);
     if (!op)
@@ -217,11 +217,16 @@ void fa_handle_workflow_delete(struct fa_request *req)
 
 static void switch_workflow(struct fa_request *req, bool is_on)
 {
-    struct fa_op *op = ask_workflow(req, FA_OP_WORKFLOW_ENABLE, req->part);
+    struct fa_op *op;
+    int64_t version;
 
+    if (!fa_request_workflow_version(req, &version))
+        return;
+    op = ask_workflow(req, FA_OP_WORKFLOW_ENABLE, req->part);
     if (!op)
         return;
     op->workflow.enable = is_on;
+    op->by.version = version;
     fa_request_run(req, after_workflow_change);
 }
 

@@ -10,6 +10,7 @@
 #include "model/times.h"
 #include "server/inner.h"
 #include "server/route.h"
+#include "service/wire_flow.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -642,13 +643,30 @@ bool fa_request_same(struct fa_request *req, const char *field, const char *valu
     return false;
 }
 
-bool fa_request_version(struct fa_request *req, int64_t *out)
+/* A version as text, and behind it, when that may be, that it is disabled. */
+static bool read_version(struct fa_request *req, const char *text, bool may_be_disabled,
+                         int64_t *out)
+{
+    size_t len = strlen(text), tail = strlen(FA_TAG_DISABLED);
+    bool is_disabled =
+        may_be_disabled && len > tail && strcmp(text + len - tail, FA_TAG_DISABLED) == 0;
+    uint64_t version;
+
+    if (is_disabled)
+        text = fa_arena_copy(&req->arena, text, len - tail);
+    if (!read_number(text, &version) || version == 0 || version > INT64_MAX)
+        return false;
+    *out = is_disabled ? -(int64_t)version : (int64_t)version;
+    return true;
+}
+
+static bool read_if_match(struct fa_request *req, const char *what, bool may_be_disabled,
+                          int64_t *out)
 {
     const char *text = fa_request_header(req, "If-Match");
     size_t len = text ? strlen(text) : 0;
     struct faina_error err;
     bool is_tag = false;
-    uint64_t version;
 
     *out = 0;
     if (!text || strcmp(text, "*") == 0)
@@ -662,17 +680,25 @@ bool fa_request_version(struct fa_request *req, int64_t *out)
         text = fa_arena_copy(&req->arena, text + 1, len - 2);
         is_tag = true;
     }
-    if (read_number(text, &version) && version > 0 && version <= INT64_MAX) {
-        *out = (int64_t)version;
+    if (read_version(req, text, may_be_disabled, out))
         return true;
-    }
     if (is_tag)
-        fa_error_set(&err, FAINA_VERSION_CONFLICT, "If-Match is no version of a task");
+        fa_error_set(&err, FAINA_VERSION_CONFLICT, "If-Match is no version of a %s", what);
     else
         fa_error_field(&err, FAINA_INVALID_REQUEST, "If-Match",
-                       "If-Match must be the one ETag of a task, such as \"3\"");
+                       "If-Match must be the one ETag of a %s, such as \"3\"", what);
     fa_answer_problem(req, &err);
     return false;
+}
+
+bool fa_request_version(struct fa_request *req, int64_t *out)
+{
+    return read_if_match(req, "task", false, out);
+}
+
+bool fa_request_workflow_version(struct fa_request *req, int64_t *out)
+{
+    return read_if_match(req, "workflow", true, out);
 }
 
 bool fa_request_unversioned(struct fa_request *req)

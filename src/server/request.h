@@ -126,6 +126,8 @@ bool fa_request_page(struct fa_request *req, size_t count, struct fa_page *page)
 bool fa_request_same(struct fa_request *req, const char *field, const char *value);
 /* If-Match: the version that must still be; 0: not asked for. */
 bool fa_request_version(struct fa_request *req, int64_t *out);
+/* That of a workflow: negative when it must be disabled. */
+bool fa_request_workflow_version(struct fa_request *req, int64_t *out);
 /* For what has no version: If-Match can't hold, so it is refused, unless it is `*`. */
 bool fa_request_unversioned(struct fa_request *req);
 /* The namespace that the request asks for, by the grant. */
@@ -180,6 +182,7 @@ void fa_answer_page_end(struct fa_request *req, const struct fa_page *page);
 void fa_answer_removal(struct fa_request *req);
 /* The ETag of what is answered next. */
 void fa_answer_version(struct fa_request *req, int64_t version);
+void fa_answer_workflow_version(struct fa_request *req, const struct fa_stored_workflow *workflow);
 /* The whole task, with its ETag. */
 void fa_answer_task(struct fa_request *req, int status, const struct faina_task *task);
 /* What happens from now on; the stream is the answer's. */

@@ -16,6 +16,8 @@
 extern const struct fa_shape fa_shape_workflow, fa_shape_workflows, fa_shape_emitted,
     fa_shape_happening, fa_shape_happened, fa_shape_joins;
 
+#define FA_TAG_DISABLED "-disabled" /* behind the version in the ETag of a workflow */
+
 /* {name, namespace, version, enabled, updatedAt, definition} */
 void fa_wire_put_workflow(struct fa_json_writer *w, const struct fa_stored_workflow *workflow);
 /* {id, tasks, failures}; `existing` only when true. */

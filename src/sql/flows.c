@@ -356,20 +356,23 @@ static enum faina_code check_stored_version(struct fa_unit *unit, struct fa_op *
                                             const char *name)
 {
     struct stored_list list = {.arena = op->arena};
+    int64_t wanted = op->by.version, version = 0;
     enum faina_code code;
-    int64_t version;
 
-    if (op->by.version == 0)
+    if (wanted == 0)
         return FAINA_OK;
     code = read_stored(unit->source.db, ns, name, &list, &op->error);
-    version = list.count > 0 ? list.items[0].version : 0;
     if (code != FAINA_OK && code != FAINA_NOT_FOUND)
         return code;
-    if (version == op->by.version)
+    if (list.count > 0)
+        version = list.items[0].is_enabled ? list.items[0].version : -list.items[0].version;
+    if (version == wanted)
         return FAINA_OK;
     return fa_error_set(&op->error, FAINA_VERSION_CONFLICT,
-                        "the workflow is at version %lld, not %lld", (long long)version,
-                        (long long)op->by.version);
+                        "the workflow is at version %lld%s, not %lld%s",
+                        (long long)(version < 0 ? -version : version),
+                        version < 0 ? ", disabled" : "", (long long)(wanted < 0 ? -wanted : wanted),
+                        wanted < 0 ? ", disabled" : "");
 }
 
 enum faina_code fa_do_workflow_put(struct fa_unit *unit, struct fa_op *op)
@@ -401,14 +404,14 @@ static enum faina_code change(struct fa_unit *unit, struct fa_op *op, enum fa_sq
 {
     bool removes = sql == FA_SQL_WORKFLOW_DELETE;
     const char *ns = ns_or_default(op->workflow.ns);
-    struct fa_value params[4] = {fa_value_text(ns), fa_value_text(op->workflow.name),
+    struct fa_value params[5] = {fa_value_text(ns), fa_value_text(op->workflow.name),
                                  fa_value_int(removes ? op->by.version : op->workflow.enable),
-                                 fa_value_int(unit->now_us)};
+                                 fa_value_int(unit->now_us), fa_value_int(op->by.version)};
     int64_t version = 0;
-    enum faina_code code = fa_db_one(unit->source.db, sql, params, removes ? 3 : 4, fa_db_sink_int,
+    enum faina_code code = fa_db_one(unit->source.db, sql, params, removes ? 3 : 5, fa_db_sink_int,
                                      &version, &op->error);
 
-    if (code == FAINA_OK && version == 0 && removes)
+    if (code == FAINA_OK && version == 0)
         code = check_stored_version(unit, op, ns, op->workflow.name);
     if (code == FAINA_OK && version == 0)
         return fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no workflow %.200s",

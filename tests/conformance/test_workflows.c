@@ -28,6 +28,13 @@ static enum faina_code enable(struct fa_t *t, const char *name, bool on)
                                        .workflow = {.name = name, .enable = on}});
 }
 
+static enum faina_code enable_version(struct fa_t *t, const char *name, bool on, int64_t version)
+{
+    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_WORKFLOW_ENABLE,
+                                       .workflow = {.name = name, .enable = on},
+                                       .by = {.version = version}});
+}
+
 static enum faina_code drop_version(struct fa_t *t, const char *name, int64_t version)
 {
     return fa_t_run(t, &(struct fa_op){.kind = FA_OP_WORKFLOW_REMOVE,
@@ -136,6 +143,25 @@ static void test_definitions__put_list_enable_remove(struct fa_t *t)
     CHECK_CODE(t, drop_version(t, "content-analysis", 2), FAINA_VERSION_CONFLICT);
     CHECK_OK(t, list(t, NULL, NULL));
     CHECK_INT(t->op.workflows->count, 0);
+}
+
+/* A version that must still be is a negative one when the workflow must be disabled. */
+static void test_definitions__switch_a_version(struct fa_t *t)
+{
+    CHECK_OK(t, put(t, content));
+    CHECK_CODE(t, enable_version(t, "content-analysis", false, 2), FAINA_VERSION_CONFLICT);
+    CHECK_CODE(t, enable_version(t, "content-analysis", false, -1), FAINA_VERSION_CONFLICT);
+    CHECK_CODE(t, enable_version(t, "nobody", false, 1), FAINA_VERSION_CONFLICT);
+    CHECK_OK(t, list(t, NULL, "content-analysis"));
+    CHECK_TRUE(t->op.workflows->items[0].is_enabled);
+    CHECK_OK(t, enable_version(t, "content-analysis", false, 1));
+    CHECK_TRUE(!t->op.workflow_answer->is_enabled);
+    CHECK_CODE(t, enable_version(t, "content-analysis", true, 1), FAINA_VERSION_CONFLICT);
+    CHECK_CODE(t, drop_version(t, "content-analysis", 1), FAINA_VERSION_CONFLICT);
+    CHECK_OK(t, enable_version(t, "content-analysis", true, -1));
+    CHECK_INT(t->op.workflow_answer->version, 1);
+    CHECK_OK(t, enable_version(t, "content-analysis", false, 1));
+    CHECK_OK(t, drop_version(t, "content-analysis", -1));
 }
 
 static void test_definitions__mistakes_change_nothing(struct fa_t *t)
@@ -728,6 +754,7 @@ int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
         FA_T_CASE(test_definitions__put_list_enable_remove),
+        FA_T_CASE(test_definitions__switch_a_version),
         FA_T_CASE(test_definitions__mistakes_change_nothing),
         FA_T_CASE_DURABLE(test_definitions__survive_reopening),
         FA_T_CASE(test_emit__makes_what_matches),

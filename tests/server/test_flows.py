@@ -125,6 +125,30 @@ def test_versions(place):
     equal(server("DELETE", "/workflows/w", status=404).code(), "not_found")
 
 
+def test_a_switch_changes_the_etag(place):
+    server = place.serve()
+    equal(server("PUT", "/workflows/w", {"workflow": "w", "triggers": [TRIGGER]}, 200)
+          .headers["ETag"], '"1"')
+    for wrong in ('"2"', '"1-disabled"', 'W/"1"'):
+        for verb in ("disable", "enable"):
+            equal(server("POST", f"/workflows/w:{verb}", status=412, If_Match=wrong).code(),
+                  "version_conflict")
+    equal(server("POST", "/workflows/nobody:enable", status=412, If_Match='"1"').code(),
+          "version_conflict")
+    off = server("POST", "/workflows/w:disable", status=200, If_Match='"1"')
+    equal((off.headers["ETag"], off.json()["version"]), ('"1-disabled"', 1))
+    equal(server("GET", "/workflows/w", status=200).headers["ETag"], '"1-disabled"')
+    equal(server("POST", "/workflows/w:enable", status=412, If_Match='"1"').code(),
+          "version_conflict")
+    equal(server("DELETE", "/workflows/w", status=412, If_Match='"1"').code(), "version_conflict")
+    body = {"workflow": "w", "triggers": [{**TRIGGER, "name": "other"}]}
+    equal(server("PUT", "/workflows/w", body, 412, If_Match='"1"').code(), "version_conflict")
+    equal(server("POST", "/workflows/w:enable", status=200, If_Match='"1-disabled"')
+          .headers["ETag"], '"1"')
+    server("POST", "/workflows/w:disable", status=200)
+    server("DELETE", "/workflows/w", status=204, If_Match='"1-disabled"')
+
+
 def test_match(place):
     server = place.serve()
     body = {"match": "size > 10 AND kind = 'a'", "data": {"size": 12, "kind": "b"}}
