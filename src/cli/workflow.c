@@ -48,6 +48,7 @@ int fa_verb_emit(struct fa_cli *cli)
 int fa_workflow_load(struct fa_cli *cli, const char *file, struct fa_bytes *text, bool *is_yaml,
                      const struct fa_workflow **out)
 {
+    struct fa_workflow_home home = {.ns = cli->ns};
     enum fa_workflow_format format;
     struct fa_mistakes mistakes = {0};
     struct faina_error err = {0};
@@ -59,7 +60,7 @@ int fa_workflow_load(struct fa_cli *cli, const char *file, struct fa_bytes *text
     if (code != FA_EXIT_OK)
         return code;
     *is_yaml = format == FA_WORKFLOW_YAML;
-    if (fa_workflow_read(*text, format, &cli->arena, out, &mistakes, &err) == FAINA_OK)
+    if (fa_workflow_read(*text, format, &home, &cli->arena, out, &mistakes, &err) == FAINA_OK)
         return FA_EXIT_OK;
     fa_cli_note(cli, "faina: %s is no workflow", file);
     for (size_t i = 0; i < mistakes.count; i++)
@@ -188,7 +189,7 @@ const struct fa_workflow *fa_workflow_of(struct fa_cli *cli,
     const struct fa_workflow *workflow = NULL;
     struct fa_mistakes mistakes = {0};
 
-    if (fa_workflow_read(fa_str(stored->definition), FA_WORKFLOW_JSON, &cli->arena, &workflow,
+    if (fa_workflow_read(fa_str(stored->definition), FA_WORKFLOW_JSON, NULL, &cli->arena, &workflow,
                          &mistakes, NULL) != FAINA_OK)
         return NULL;
     return workflow;

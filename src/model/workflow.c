@@ -13,6 +13,7 @@
 
 /* A payload is this much deeper in a definition: triggers, [0], task, input. */
 #define DEPTH_MAX (FA_JSON_DEPTH_MAX + 4)
+#define TASK_EVENT "task."
 #define FIRST_SIZE_MAX 400 /* bytes of the first mistake when there are more */
 
 /* A trigger or join while it is read: what the members share. */
@@ -30,11 +31,29 @@ struct building {
  * Triggers
  */
 
+/* Of events whose type begins with "task." there are only those that the engine makes. */
+static void check_task_event(struct fa_workflow_reader *r, struct fa_json value, const char *type)
+{
+    static const enum faina_status ends[] = {FAINA_COMPLETED, FAINA_FAILED, FAINA_DEAD_LETTER,
+                                             FAINA_CANCELLED};
+
+    if (!r->home || strncmp(type, TASK_EVENT, strlen(TASK_EVENT)) != 0)
+        return;
+    for (size_t i = 0; i < FA_COUNT(ends); i++)
+        if (strcmp(type + strlen(TASK_EVENT), faina_status_name(ends[i])) == 0)
+            return;
+    fa_workflow_mistake(r, value.raw.ptr, NULL,
+                        " is no event that there is: the ends of tasks are task.completed, "
+                        "task.failed, task.dead_letter and task.cancelled");
+}
+
 static void read_on(struct fa_workflow_reader *r, struct fa_json value, void *target)
 {
     struct fa_workflow_trigger *trigger = target;
 
     trigger->on = fa_workflow_name(r, value, FA_TYPE_SIZE_MAX);
+    if (trigger->on)
+        check_task_event(r, value, trigger->on);
 }
 
 /* Where in the JSON a byte of the expression is, if that can be told: without escapes the text in
@@ -263,11 +282,57 @@ static void read_enabled(struct fa_workflow_reader *r, struct fa_json value, voi
 }
 
 static const struct fa_workflow_member members[] = {
-    {"workflow", true, .read = read_workflow_name},
+    {"workflow", false, .read = read_workflow_name}, /* or it is known from elsewhere */
     {"enabled", false, .read = read_enabled},
     {"triggers", false, .read = read_triggers},
     {"joins", false, .read = read_joins},
 };
+
+/* The definition with its name in front, since that is what is stored. */
+static struct fa_bytes add_workflow_name(struct fa_workflow_reader *r, struct fa_json root,
+                                         const char *name)
+{
+    struct fa_json_writer writer;
+    struct fa_bytes json;
+    struct fa_json value;
+    struct fa_bytes key;
+    struct fa_buf buf;
+
+    fa_buf_init(&buf, SIZE_MAX / 2);
+    fa_json_writer_init(&writer, &buf, 0);
+    fa_json_begin_object(&writer);
+    fa_json_key(&writer, members[0].name);
+    fa_json_put_str(&writer, name);
+    for (struct fa_json_iter it = fa_json_iter(root); fa_json_next(&it, &key, &value);) {
+        const char *text = fa_json_unescape(key, r->arena);
+
+        if (strcmp(text, members[0].name) == 0)
+            continue; /* null */
+        fa_json_key(&writer, text);
+        fa_json_put_raw(&writer, fa_arena_copy(r->arena, value.raw.ptr, value.raw.len));
+    }
+    fa_json_end_object(&writer);
+    json = (struct fa_bytes){fa_arena_copy(r->arena, buf.ptr, buf.len), buf.len};
+    fa_buf_finish(&buf);
+    return json;
+}
+
+static void name_workflow(struct fa_workflow_reader *r, struct fa_json root, bool has_name,
+                          struct fa_workflow *workflow)
+{
+    if (has_name || root.type != FA_JSON_OBJECT)
+        return;
+    if (r->home && r->home->name) {
+        workflow->name = fa_arena_strdup(r->arena, r->home->name);
+        workflow->json = add_workflow_name(r, root, workflow->name);
+        if (workflow->json.len > FA_WORKFLOW_SIZE_MAX)
+            fa_workflow_mistake(r, root.raw.ptr, NULL,
+                                " is, with its name, longer than %d bytes, which is the limit",
+                                FA_WORKFLOW_SIZE_MAX);
+    } else {
+        fa_workflow_mistake(r, root.raw.ptr, members[0].name, " is missing");
+    }
+}
 
 static void read_definition(struct fa_workflow_reader *r, struct fa_workflow *workflow)
 {
@@ -275,7 +340,8 @@ static void read_definition(struct fa_workflow_reader *r, struct fa_workflow *wo
     struct building b = {.workflow = workflow};
 
     workflow->is_enabled = true;
-    fa_workflow_members(r, root, members, FA_COUNT(members), &b);
+    name_workflow(r, root, fa_workflow_members(r, root, members, FA_COUNT(members), &b) & 1,
+                  workflow);
     if (root.type == FA_JSON_OBJECT && r->mistakes->count == 0 &&
         b.trigger_count + b.join_count == 0)
         fa_workflow_mistake(r, root.raw.ptr, NULL, " has no triggers and no joins");
@@ -377,10 +443,11 @@ static enum faina_code refuse(const struct fa_mistakes *mistakes, size_t unrepor
 }
 
 enum faina_code fa_workflow_read(struct fa_bytes text, enum fa_workflow_format format,
-                                 struct fa_arena *arena, const struct fa_workflow **out,
-                                 struct fa_mistakes *mistakes, struct faina_error *err)
+                                 const struct fa_workflow_home *home, struct fa_arena *arena,
+                                 const struct fa_workflow **out, struct fa_mistakes *mistakes,
+                                 struct faina_error *err)
 {
-    struct fa_workflow_reader r = {.arena = arena, .mistakes = mistakes};
+    struct fa_workflow_reader r = {.arena = arena, .home = home, .mistakes = mistakes};
     struct fa_workflow *workflow = fa_arena_zero(arena, 1, sizeof(*workflow));
     struct faina_error found = {0};
     struct fa_yaml yaml = {0};

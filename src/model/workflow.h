@@ -87,12 +87,20 @@ enum fa_workflow_format { FA_WORKFLOW_JSON, FA_WORKFLOW_YAML };
 /* By the end of a file's name: .yaml and .yml are YAML, .json is JSON; false for others. */
 bool fa_workflow_format_of(const char *file, enum fa_workflow_format *out);
 
+/* What a new definition is to become; members that are NULL are not known yet. */
+struct fa_workflow_home {
+    const char *ns;
+    const char *name; /* when the definition doesn't say it */
+};
+
 /*
  * Reads a definition. All that comes back lives in `arena`, and nothing points into `text`.
  * INVALID_REQUEST: `mistakes` (all zero before) has them all; err has the first, and tells how many
- * more there are.
+ * more there are. `home` NULL: it is stored already; what was accepted then and could never make a
+ * task is no mistake now, so that the rest of it is still obeyed.
  */
 FA_MUST_CHECK enum faina_code fa_workflow_read(struct fa_bytes text, enum fa_workflow_format format,
+                                               const struct fa_workflow_home *home,
                                                struct fa_arena *arena,
                                                const struct fa_workflow **out,
                                                struct fa_mistakes *mistakes,

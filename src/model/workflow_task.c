@@ -52,6 +52,10 @@ static void check_namespace(struct fa_workflow_reader *r, struct fa_json value)
 
     if (text && strcmp(text, "*") == 0)
         fa_workflow_mistake(r, value.raw.ptr, NULL, " is \"*\", which stands for all namespaces");
+    else if (text && r->home && r->home->ns && strcmp(text, r->home->ns) != 0)
+        fa_workflow_mistake(r, value.raw.ptr, NULL,
+                            " is not the workflow's own, %.200s, the only one it makes tasks in",
+                            r->home->ns);
 }
 
 static void check_key(struct fa_workflow_reader *r, struct fa_json value)

@@ -190,7 +190,8 @@ void fa_handle_workflow_put(struct fa_request *req)
     int64_t version;
 
     definition->ns = fa_url_param(&req->url, "namespace");
-    if (!fa_request_workflow_version(req, &version) || !fa_request_namespace(req, &definition->ns, false))
+    if (!fa_request_workflow_version(req, &version) ||
+        !fa_request_namespace(req, &definition->ns, false))
         return;
     definition->name = req->part;
     definition->text = fa_request_body(req);

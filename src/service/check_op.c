@@ -395,16 +395,21 @@ static enum faina_code check_emit(size_t input_max, const struct faina_emit *emi
 }
 
 /* Reads the definition; every mistake goes into the answer. */
-static enum faina_code check_definition(struct fa_op *op, struct faina_error *err)
+static enum faina_code check_definition(struct fa_op *op, const char *home_ns,
+                                        struct faina_error *err)
 {
     const struct fa_definition *definition = op->definition;
+    struct fa_workflow_home home = {.ns = definition->ns ? definition->ns : home_ns,
+                                    .name = definition->name};
     enum faina_code code = check_one_namespace(definition->ns, err);
 
+    if (code == FAINA_OK)
+        code = check_optional(definition->name, FA_NAME_SIZE_MAX, "name", err);
     op->checked = NULL;
     op->mistakes = fa_arena_zero(op->arena, 1, sizeof(*op->mistakes));
     if (code == FAINA_OK)
         code = fa_workflow_read(definition->text,
-                                definition->is_yaml ? FA_WORKFLOW_YAML : FA_WORKFLOW_JSON,
+                                definition->is_yaml ? FA_WORKFLOW_YAML : FA_WORKFLOW_JSON, &home,
                                 op->arena, &op->checked, op->mistakes, err);
     if (code == FAINA_OK && definition->name && strcmp(definition->name, op->checked->name) != 0)
         return fa_error_field(err, FAINA_INVALID_REQUEST, "workflow",
@@ -459,7 +464,8 @@ static enum faina_code check_cron_name(const struct fa_op *op, bool needs_name,
     return code;
 }
 
-enum faina_code fa_op_check(struct fa_op *op, size_t input_max, struct faina_error *err)
+enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *home_ns,
+                            struct faina_error *err)
 {
     switch (op->kind) {
     case FA_OP_SUBMIT:
@@ -536,7 +542,7 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, struct faina_err
     case FA_OP_EMIT:
         return check_emit(input_max, op->emit, err);
     case FA_OP_WORKFLOW_PUT:
-        return check_definition(op, err);
+        return check_definition(op, home_ns, err);
     case FA_OP_WORKFLOW_ENABLE:
     case FA_OP_WORKFLOW_REMOVE:
     case FA_OP_WORKFLOW_LIST:

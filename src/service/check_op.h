@@ -10,9 +10,10 @@
 
 #include "service/service.h"
 
-/* input_max: the most bytes of an input, an output or an event's data. Reads definitions of
+/* input_max: the most bytes of an input, an output or an event's data. home_ns: the namespace of
+ * who names none; NULL: that is somebody else's to say. Reads definitions of
  * workflows on the way, into the operation's arena. */
-FA_MUST_CHECK enum faina_code fa_op_check(struct fa_op *op, size_t input_max,
+FA_MUST_CHECK enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *home_ns,
                                           struct faina_error *err);
 
 #endif

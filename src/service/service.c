@@ -117,12 +117,18 @@ static void finish_op(struct fa_op *op)
     }
 }
 
+/* A server gives who names no namespace that of his token. */
+static const char *home_ns(const struct fa_service *service)
+{
+    return service->ops->is_remote ? NULL : "default";
+}
+
 static void check(const struct fa_service *service, struct fa_op *op)
 {
     assert(op->kind < FA_OP_COUNT);
     assert(op->arena);
     fa_error_clear(&op->error);
-    op->code = fa_op_check(op, service->input_size_max, &op->error);
+    op->code = fa_op_check(op, service->input_size_max, home_ns(service), &op->error);
 }
 
 void fa_service_check(const struct fa_service *service, struct fa_op *ops, size_t count)
@@ -202,7 +208,7 @@ static enum faina_code claim_wait(struct fa_service *service, struct fa_op *op,
 
     assert(op->kind == FA_OP_CLAIM_NEXT);
     fa_error_clear(&op->error);
-    op->code = fa_op_check(op, service->input_size_max, &op->error);
+    op->code = fa_op_check(op, service->input_size_max, home_ns(service), &op->error);
     while (op->code == FAINA_OK) {
         service->ops->claim_wait(service, op, left_ms);
         if (op->code != FAINA_OK || op->tasks->count > 0)

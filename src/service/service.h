@@ -177,9 +177,9 @@ struct fa_definition {
     bool is_yaml;
 };
 
-/* A workflow as the store has it. A switch is no new version, because tasks note by which definition
- * they were made. So a change that asks for a version in `by` means an enabled workflow, and with a
- * negative one it means that version, disabled. */
+/* A workflow as the store has it. A switch is no new version, because tasks note by which
+ * definition they were made. So a change that asks for a version in `by` means an enabled workflow,
+ * and with a negative one it means that version, disabled. */
 struct fa_stored_workflow {
     const char *ns, *name;
     int64_t version; /* +1 with each change of the definition */

@@ -237,8 +237,8 @@ static void sink_flow(void *ctx, size_t row, const struct fa_value *c)
     flow->name = fa_value_dup(&c[1], &flows->arena);
     flow->version = fa_value_as_int(&c[2]);
     if (fa_value_as_int(&c[3]) != 0 && c[5].kind == FA_TEXT &&
-        fa_workflow_read(c[5].text, FA_WORKFLOW_JSON, &flows->arena, &flow->workflow, &mistakes,
-                         NULL) != FAINA_OK)
+        fa_workflow_read(c[5].text, FA_WORKFLOW_JSON, NULL, &flows->arena, &flow->workflow,
+                         &mistakes, NULL) != FAINA_OK)
         flow->workflow = NULL;
     flows->flows = fa_arena_grow(&flows->arena, flows->flows, flows->count, &flows->size,
                                  sizeof(struct fa_flow *));
@@ -368,11 +368,10 @@ static enum faina_code check_stored_version(struct fa_unit *unit, struct fa_op *
         version = list.items[0].is_enabled ? list.items[0].version : -list.items[0].version;
     if (version == wanted)
         return FAINA_OK;
-    return fa_error_set(&op->error, FAINA_VERSION_CONFLICT,
-                        "the workflow is at version %lld%s, not %lld%s",
-                        (long long)(version < 0 ? -version : version),
-                        version < 0 ? ", disabled" : "", (long long)(wanted < 0 ? -wanted : wanted),
-                        wanted < 0 ? ", disabled" : "");
+    return fa_error_set(
+        &op->error, FAINA_VERSION_CONFLICT, "the workflow is at version %lld%s, not %lld%s",
+        (long long)(version < 0 ? -version : version), version < 0 ? ", disabled" : "",
+        (long long)(wanted < 0 ? -wanted : wanted), wanted < 0 ? ", disabled" : "");
 }
 
 enum faina_code fa_do_workflow_put(struct fa_unit *unit, struct fa_op *op)

@@ -342,7 +342,7 @@ static void test_emit__a_bad_trigger_is_named_and_the_others_fire(struct fa_t *t
                     "  - { name: broken, on: x, task: { type: a, input: \"${missing.path}\" } }\n"
                     "  - { name: badly, on: x, task: { type: \"${n}\" } }\n"
                     "  - { name: good, on: x, task: { type: b } }\n"
-                    "  - { name: far, on: x, task: { type: c, namespace: elsewhere } }\n"));
+                    "  - { name: far, on: x, task: { type: c, namespace: \"n${n}\" } }\n"));
     CHECK_OK(t, emit(t, .type = "x", .id = "e", .data = "{\"n\":1}"));
     CHECK_INT(t->op.emitted->count, 1);
     CHECK_INT(t->op.emitted->failure_count, 3);
@@ -488,16 +488,15 @@ static void test_ends__of_what_is_deleted_are_events_too(struct fa_t *t)
 {
     static const struct faina_removal ways[] = {{.cancel = true, .purge = true}, {.cancel = true}};
 
-    CHECK_OK(t,
-             put(t, "workflow: ends\n"
-                    "triggers:\n"
-                    "  - { name: d, on: task.cancelled, match: type = 'a',\n"
-                    "      task: { type: after, input: { id: \"${id}\" } } }\n"
-                    "  - { name: e, on: task.cancelled, match: type = 'a',\n"
-                    "      task: { type: after, input: { n: \"${input.missing}\" } } }\n"
-                    "joins:\n"
-                    "  - { name: j, taskTypes: [a, b], joinKey: k, onFailure: fire,\n"
-                    "      task: { type: joined } }\n"));
+    CHECK_OK(t, put(t, "workflow: ends\n"
+                       "triggers:\n"
+                       "  - { name: d, on: task.cancelled, match: type = 'a',\n"
+                       "      task: { type: after, input: { id: \"${id}\" } } }\n"
+                       "  - { name: e, on: task.cancelled, match: type = 'a',\n"
+                       "      task: { type: after, input: { n: \"${input.missing}\" } } }\n"
+                       "joins:\n"
+                       "  - { name: j, taskTypes: [a, b], joinKey: k, onFailure: fire,\n"
+                       "      task: { type: joined } }\n"));
     for (size_t i = 0; i < FA_COUNT(ways); i++) {
         const char *id = fa_t_submit(t, .type = "a", .input = "{\"k\":1}");
 

@@ -19,10 +19,11 @@ static void require(bool claim)
 static const struct fa_workflow *check(struct fa_bytes text, enum fa_workflow_format format,
                                        struct fa_arena *arena)
 {
+    const struct fa_workflow_home home = {.ns = "default"};
     const struct fa_workflow *workflow = NULL;
     struct fa_mistakes mistakes = {0};
     struct faina_error err = {0};
-    enum faina_code code = fa_workflow_read(text, format, arena, &workflow, &mistakes, &err);
+    enum faina_code code = fa_workflow_read(text, format, &home, arena, &workflow, &mistakes, &err);
 
     require((code == FAINA_OK) == (mistakes.count == 0));
     require((code == FAINA_OK) == (workflow != NULL));

@@ -108,6 +108,36 @@ def test_definitions(place):
     equal(server("GET", "/workflows/w", status=404).code(), "not_found")
 
 
+def test_what_can_never_make_a_task_is_refused(place):
+    server = place.serve()
+    text = "workflow: w\ntriggers:\n  - {name: a, on: task.complete, task: {type: b}}\n"
+    error = put_yaml(server, "w", text, 400).json()["errors"][0]
+    equal((error["field"], error["line"], error["column"]), ("triggers[0].on", 3, 19))
+    is_true("task.completed, task.failed, task.dead_letter and task.cancelled" in error["message"],
+            error)
+    text = "workflow: w\ntriggers:\n  - {name: a, on: x, task: {type: b, namespace: other}}\n"
+    error = put_yaml(server, "w", text, 400).json()["errors"][0]
+    equal((error["field"], error["line"], error["column"]),
+          ("triggers[0].task.namespace", 3, 49))
+    equal(put_yaml(server, "w?namespace=other", text, 200).json()["namespace"], "other")
+    server("GET", "/workflows/w", status=404)
+    made = server("POST", "/events", {"type": "x", "namespace": "other"}, 200).json()
+    equal((len(made["tasks"]), made["failures"]), (1, []))
+
+
+def test_the_path_names_a_definition(place):
+    server = place.serve()
+    stored = server("PUT", "/workflows/w%20%221", {"triggers": [TRIGGER]}, 200).json()
+    equal((stored["name"], stored["definition"]),
+          ('w "1', {"workflow": 'w "1', "triggers": [TRIGGER]}))
+    again = server("PUT", "/workflows/w%20%221", {"triggers": [TRIGGER]}, 200).json()
+    equal((again["version"], again["existing"]), (1, True))
+    equal(len(server("POST", "/events", {"type": "x"}, 200).json()["tasks"]), 1)
+    put_yaml(server, "y", "triggers: [{name: a, on: x, task: {type: b}}]\n", 200)
+    equal(server("PUT", f"/workflows/{'n' * 256}", {"triggers": [TRIGGER]}, 400).code(),
+          "invalid_request")
+
+
 def test_versions(place):
     server = place.serve()
     body = {"workflow": "w", "triggers": [TRIGGER]}

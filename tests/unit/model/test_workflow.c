@@ -6,6 +6,8 @@
 #include "model/limits.h"
 #include "model/workflow.h"
 
+static const struct fa_workflow_home home = {.ns = "default"};
+
 static const struct fa_workflow *read_fine(const char *text, enum fa_workflow_format format,
                                            struct fa_arena *arena)
 {
@@ -13,7 +15,8 @@ static const struct fa_workflow *read_fine(const char *text, enum fa_workflow_fo
     struct fa_mistakes mistakes = {0};
     struct faina_error err = {0};
 
-    if (fa_workflow_read(fa_str(text), format, arena, &workflow, &mistakes, &err) != FAINA_OK)
+    if (fa_workflow_read(fa_str(text), format, &home, arena, &workflow, &mistakes, &err) !=
+        FAINA_OK)
         fail_msg("%s: %s", text, err.message);
     assert_int_equal(mistakes.count, 0);
     return workflow;
@@ -89,7 +92,7 @@ static void test_workflow__all_fields(void **state)
     static const char text[] =
         "{\"workflow\":\"w\",\"enabled\":false,\"triggers\":[{\"name\":\"t\",\"on\":\"e\","
         "\"match\":null,"
-        "\"task\":{\"type\":\"a\",\"name\":\"b\",\"namespace\":\"n\",\"input\":[1,\"${x}\"],"
+        "\"task\":{\"type\":\"a\",\"name\":\"b\",\"namespace\":\"default\",\"input\":[1,\"${x}\"],"
         "\"metadata\":{\"k\":\"${y}\"},\"spec\":5,\"priority\":-5,\"maxAttempts\":3,\"delay\":"
         "\"1m\","
         "\"idempotencyKey\":\"k-${id}\",\"dependsOn\":[\"${dep}\"],\"resources\":[\"gpu\",\"${r}\"]"
@@ -189,6 +192,20 @@ static void test_workflow__mistakes(void **state)
         {WITH_TASK("\"metadata\":5"), "triggers[0].task.metadata", "must be an object"},
         {WITH_TASK("\"teamId\":\"x\""), "triggers[0].task.teamId", "must be an id"},
         {WITH_TASK("\"namespace\":\"*\""), "triggers[0].task.namespace", "all namespaces"},
+        {WITH_TASK("\"namespace\":\"other\""), "triggers[0].task.namespace",
+         "triggers[0].task.namespace is not the workflow's own, default"},
+        {WITH_JOIN("\"task\":{\"type\":\"c\",\"namespace\":\"other\"}"), "joins[0].task.namespace",
+         "joins[0].task.namespace is not the workflow's own, default"},
+        {"{\"workflow\":\"w\",\"triggers\":[{\"name\":\"t\",\"on\":\"task.bogus\"," TASK "}]}",
+         "triggers[0].on",
+         "triggers[0].on is no event that there is: the ends of tasks are task.completed, "
+         "task.failed, task.dead_letter and task.cancelled"},
+        {"{\"workflow\":\"w\",\"triggers\":[{\"name\":\"t\",\"on\":\"task.complete\"," TASK "}]}",
+         "triggers[0].on", "task.completed"},
+        {"{\"workflow\":\"w\",\"triggers\":[{\"name\":\"t\",\"on\":\"task.\"," TASK "}]}",
+         "triggers[0].on", "task.completed"},
+        {"{\"workflow\":\"w\",\"triggers\":[{\"name\":\"t\",\"on\":\"task.running\"," TASK "}]}",
+         "triggers[0].on", "task.completed"},
         {WITH_TASK("\"input\":{\"a\":[1,\"${x\"]}"), "triggers[0].task.input.a[1]",
          "triggers[0].task.input.a[1]: expected } at the end of ${...}"},
         {WITH_TASK("\"input\":{\"${x}\":1}"), "triggers[0].task.input['${x}']",
@@ -228,8 +245,8 @@ static void test_workflow__mistakes(void **state)
         struct faina_error err = {0};
 
         check_int(cases[i].text,
-                  fa_workflow_read(fa_str(cases[i].text), FA_WORKFLOW_JSON, &arena, &workflow,
-                                   &mistakes, &err),
+                  fa_workflow_read(fa_str(cases[i].text), FA_WORKFLOW_JSON, &home, &arena,
+                                   &workflow, &mistakes, &err),
                   FAINA_INVALID_REQUEST);
         assert_null(workflow); /* W1 */
         check_int(cases[i].text, (int64_t)mistakes.count, 1);
@@ -238,6 +255,58 @@ static void test_workflow__mistakes(void **state)
             fail_msg("%s: got \"%s\", expected \"%s\" in it", cases[i].text,
                      mistakes.items[0].message, cases[i].message);
         check_str(cases[i].text, err.message, mistakes.items[0].message);
+        fa_arena_finish(&arena);
+    }
+}
+
+/* What can never make a task is no mistake of a definition that is stored already. */
+static void test_workflow__stored_ones_are_read_as_they_are(void **state)
+{
+    static const char *const texts[] = {
+        "{\"workflow\":\"w\",\"triggers\":[{\"name\":\"t\",\"on\":\"task.bogus\"," TASK "}]}",
+        WITH_TASK("\"namespace\":\"other\""),
+    };
+
+    for (size_t i = 0; i < FA_COUNT(texts); i++) {
+        struct fa_arena arena = {0};
+        const struct fa_workflow *workflow = NULL;
+        struct fa_mistakes mistakes = {0};
+
+        check_int(texts[i],
+                  fa_workflow_read(fa_str(texts[i]), FA_WORKFLOW_JSON, NULL, &arena, &workflow,
+                                   &mistakes, NULL),
+                  FAINA_OK);
+        fa_arena_finish(&arena);
+    }
+}
+
+/* The name that is known from elsewhere becomes a part of the definition. */
+static void test_workflow__a_name_from_elsewhere(void **state)
+{
+    static const struct {
+        const char *text, *name, *json;
+    } cases[] = {
+        {"{\"triggers\":[" TRIGGER "]}", "a \"b\"",
+         "{\"workflow\":\"a \\\"b\\\"\",\"triggers\":[" TRIGGER "]}"},
+        {"{\"enabled\":false,\"workflow\":null,\"triggers\":[" TRIGGER "]}", "w",
+         "{\"workflow\":\"w\",\"enabled\":false,\"triggers\":[" TRIGGER "]}"},
+        {"{\"triggers\":[" TRIGGER "],\"workflow\":\"own\"}", "other",
+         "{\"triggers\":[" TRIGGER "],\"workflow\":\"own\"}"},
+    };
+
+    for (size_t i = 0; i < FA_COUNT(cases); i++) {
+        struct fa_workflow_home named = {.name = cases[i].name};
+        struct fa_arena arena = {0};
+        const struct fa_workflow *workflow = NULL;
+        struct fa_mistakes mistakes = {0};
+
+        check_int(cases[i].text,
+                  fa_workflow_read(fa_str(cases[i].text), FA_WORKFLOW_JSON, &named, &arena,
+                                   &workflow, &mistakes, NULL),
+                  FAINA_OK);
+        check_str(cases[i].text, workflow->name, i == 2 ? "own" : cases[i].name);
+        check_str(cases[i].text, fa_arena_copy(&arena, workflow->json.ptr, workflow->json.len),
+                  cases[i].json);
         fa_arena_finish(&arena);
     }
 }
@@ -282,7 +351,7 @@ static void test_workflow__every_mistake_has_its_place(void **state)
     struct faina_error err = {0};
 
     assert_int_equal(
-        fa_workflow_read(FA_LIT(text), FA_WORKFLOW_YAML, &arena, &workflow, &mistakes, &err),
+        fa_workflow_read(FA_LIT(text), FA_WORKFLOW_YAML, &home, &arena, &workflow, &mistakes, &err),
         FAINA_INVALID_REQUEST);
     assert_int_equal(mistakes.count, FA_COUNT(expected));
     for (size_t i = 0; i < FA_COUNT(expected); i++) {
@@ -308,7 +377,7 @@ static void test_workflow__place_of_an_expression(void **state)
     struct fa_mistakes mistakes = {0};
 
     assert_int_equal(
-        fa_workflow_read(FA_LIT(text), FA_WORKFLOW_JSON, &arena, &workflow, &mistakes, NULL),
+        fa_workflow_read(FA_LIT(text), FA_WORKFLOW_JSON, &home, &arena, &workflow, &mistakes, NULL),
         FAINA_INVALID_REQUEST);
     assert_int_equal(mistakes.count, 1);
     assert_int_equal(mistakes.items[0].line, 3);
@@ -340,7 +409,7 @@ static void test_workflow__no_json_or_yaml_at_all(void **state)
         struct faina_error err = {0};
 
         check_int(cases[i].text,
-                  fa_workflow_read(fa_str(cases[i].text), cases[i].format, &arena, &workflow,
+                  fa_workflow_read(fa_str(cases[i].text), cases[i].format, &home, &arena, &workflow,
                                    &mistakes, &err),
                   FAINA_INVALID_REQUEST);
         check_int(cases[i].text, (int64_t)mistakes.count, 1);
@@ -360,8 +429,9 @@ static size_t count_mistakes(struct fa_buf *text, struct faina_error *err)
     struct fa_arena arena = {0};
     const struct fa_workflow *workflow = NULL;
     struct fa_mistakes mistakes = {0};
-    enum faina_code code = fa_workflow_read((struct fa_bytes){text->ptr, text->len},
-                                            FA_WORKFLOW_JSON, &arena, &workflow, &mistakes, err);
+    enum faina_code code =
+        fa_workflow_read((struct fa_bytes){text->ptr, text->len}, FA_WORKFLOW_JSON, &home, &arena,
+                         &workflow, &mistakes, err);
 
     assert_int_equal(code == FAINA_OK, mistakes.count == 0);
     fa_arena_finish(&arena);
@@ -471,6 +541,8 @@ int main(void)
         cmocka_unit_test(test_workflow__the_example),
         cmocka_unit_test(test_workflow__all_fields),
         cmocka_unit_test(test_workflow__mistakes),
+        cmocka_unit_test(test_workflow__stored_ones_are_read_as_they_are),
+        cmocka_unit_test(test_workflow__a_name_from_elsewhere),
         cmocka_unit_test(test_workflow__every_mistake_has_its_place),
         cmocka_unit_test(test_workflow__place_of_an_expression),
         cmocka_unit_test(test_workflow__no_json_or_yaml_at_all),
