@@ -121,8 +121,11 @@ static void after_run(struct fa_request *req)
 
 void fa_handle_cron_run(struct fa_request *req)
 {
-    struct fa_op *op = fa_request_unversioned(req) ? ask(req, FA_OP_CRON_RUN, false) : NULL;
+    struct fa_op *op;
 
+    if (!fa_request_read(req, &fa_body_none, NULL) || !fa_request_unversioned(req))
+        return;
+    op = ask(req, FA_OP_CRON_RUN, false);
     if (!op)
         return;
     op->wants_task = true;

@@ -221,7 +221,7 @@ static void switch_workflow(struct fa_request *req, bool is_on)
     struct fa_op *op;
     int64_t version;
 
-    if (!fa_request_workflow_version(req, &version))
+    if (!fa_request_read(req, &fa_body_none, NULL) || !fa_request_workflow_version(req, &version))
         return;
     op = ask_workflow(req, FA_OP_WORKFLOW_ENABLE, req->part);
     if (!op)
@@ -253,7 +253,8 @@ void fa_handle_workflow_test(struct fa_request *req)
 
     if (!fa_request_read(req, &fa_body_match, &body))
         return;
-    code = fa_match_compile(fa_str(body.match), &req->arena, &match, &err);
+    code = body.match ? fa_match_compile(fa_str(body.match), &req->arena, &match, &err)
+                      : fa_error_field(&err, FAINA_INVALID_REQUEST, "match", "match is missing");
     if (code == FAINA_OK) {
         fa_match_data_init(&data, fa_str(body.data));
         code = fa_match_run(match, &data, &verdict, &err);

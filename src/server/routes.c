@@ -207,7 +207,7 @@ const struct fa_route fa_routes[] = {
      NULL, NULL, NULL, 204, "Remove the limit of a resource", NULL,
      "curl -X DELETE $URL" FA_API "/resources/gpu"},
 
-    {"POST", FA_API "/teams", ADMIN, fa_handle_team_post, FA_ROUTE_AUDIT, NULL, NULL, "TeamBody",
+    {"POST", FA_API "/teams", ADMIN, fa_handle_team_post, FA_ROUTE_AUDIT, NULL, NULL, "NewTeam",
      "Team", 201, "Create a team", NULL,
      "curl $URL" FA_API "/teams" JSON "'{\"name\":\"billing\",\"spec\":{\"room\":12}}'"},
     {"GET", FA_API "/teams", READ, fa_handle_teams, 0, NULL, "namespace limit cursor", NULL,

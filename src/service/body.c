@@ -660,6 +660,8 @@ static const struct fa_body_field emit_fields[] = {
 };
 BODY(emit);
 
+const struct fa_body fa_body_none = {NULL, 0};
+
 static const struct fa_body_field match_fields[] = {
     {"match", FA_BODY_TEXT, offsetof(struct fa_match_body, match), 0, 0, NULL},
     {"data", FA_BODY_JSON, offsetof(struct fa_match_body, data), 0, 0, NULL},

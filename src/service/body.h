@@ -162,6 +162,9 @@ extern const struct fa_body fa_body_token;
 /* POST /events: into a struct faina_emit. */
 extern const struct fa_body fa_body_emit;
 
+/* Where there is nothing to say. */
+extern const struct fa_body fa_body_none;
+
 /* POST /workflows:test */
 struct fa_match_body {
     const char *match, *data;

@@ -45,6 +45,15 @@ def test_what_has_no_version_refuses_if_match(place):
     equal(server("GET", team, status=200).json()["name"], "billing")
 
 
+def test_a_new_team_has_no_id_to_give(place):
+    server = place.serve()
+    described = server("GET", "./openapi.json").json()
+    body = described["paths"][f"{API}/teams"]["post"]["requestBody"]["content"]
+    name = body["application/json"]["schema"]["$ref"].rsplit("/", 1)[1]
+    equal(sorted(described["components"]["schemas"][name]["properties"]),
+          ["name", "namespace", "spec"])
+
+
 def test_teams(place):
     server = place.serve()
     answer = server("POST", "/teams", {"name": "billing", "spec": {"room": 1}}, 201)

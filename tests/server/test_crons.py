@@ -44,6 +44,16 @@ def test_versions(place):
     equal(server("DELETE", "/crons/v", status=404).code(), "not_found")
 
 
+def test_run_takes_no_fields(place):
+    server = place.serve()
+    server("PUT", "/crons/c", BODY, 200)
+    refused = server("POST", "/crons/c:run", {"at": "now"}, 400).json()
+    equal((refused["code"], refused["errors"][0]["field"]), ("invalid_request", "at"))
+    equal(server("GET", "/tasks", status=200).json()["items"], [])
+    server("POST", "/crons/c:run", {}, 201)
+    server("POST", "/crons/c:run", status=201)
+
+
 def test_pages(place):
     server = place.serve()
     for name in "abcde":

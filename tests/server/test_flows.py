@@ -186,7 +186,19 @@ def test_match(place):
           {"matched": False, "decidedBy": "kind = 'a'"})
     refused = server("POST", "/workflows:test", {"match": "size >", "data": {}}, 400).json()
     equal((refused["errors"][0]["line"], refused["errors"][0]["column"]), (1, 7))
-    server("POST", "/workflows:test", {}, 400)
+    refused = server("POST", "/workflows:test", {"data": {}}, 400).json()
+    equal((refused["detail"], refused["errors"][0]["field"]), ("match is missing", "match"))
+
+
+def test_switches_take_no_fields(place):
+    server = place.serve()
+    server("PUT", "/workflows/w", {"workflow": "w", "triggers": [TRIGGER]}, 200)
+    for verb in ("disable", "enable"):
+        refused = server("POST", f"/workflows/w:{verb}", {"enabled": True}, 400).json()
+        equal((refused["code"], refused["errors"][0]["field"]), ("invalid_request", "enabled"))
+        server("POST", f"/workflows/w:{verb}", b"[]", 400)
+        equal(server("GET", "/workflows/w", status=200).json()["enabled"], True)
+    server("POST", "/workflows/w:disable", {}, 200)
 
 
 def test_bad_events(place):
