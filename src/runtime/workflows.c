@@ -111,6 +111,15 @@ static const struct entry *find_rival(const struct fa_workflows *workflows,
     return NULL;
 }
 
+/* The file that defined it and is gone, for which we have switched it off; NULL: none. */
+static struct entry *find_gone(struct fa_workflows *workflows, const char *name)
+{
+    for (struct entry *other = workflows->entries; other; other = other->next)
+        if (other->is_off && other->workflow && strcmp(other->workflow, name) == 0)
+            return other;
+    return NULL;
+}
+
 static void forget_workflow(struct entry *entry)
 {
     free(entry->workflow);
@@ -135,12 +144,13 @@ static enum faina_code store(struct fa_workflows *workflows, struct entry *entry
 {
     const struct fa_definition definition = {.ns = workflows->config.ns, .text = workflow->json};
     struct fa_op op = {.kind = FA_OP_WORKFLOW_PUT, .definition = &definition};
+    struct entry *gone = find_gone(workflows, workflow->name);
     const struct fa_stored_workflow *stored;
     enum faina_code code = find_stored(workflows, workflow->name, arena, &stored, err);
 
     if (code != FAINA_OK)
         return code;
-    if (stored && !entry->is_off && fa_bytes_equal(fa_str(stored->definition), workflow->json)) {
+    if (stored && !gone && fa_bytes_equal(fa_str(stored->definition), workflow->json)) {
         fa_tell(&workflows->config.log,
                 stored->is_enabled == workflow->is_enabled ? FA_LOG_INFO : FA_LOG_WARN,
                 "workflow %s version %lld is as in %s%s", workflow->name,
@@ -155,6 +165,8 @@ static enum faina_code store(struct fa_workflows *workflows, struct entry *entry
                 stored->name, (long long)stored->version, entry->file,
                 stored->is_enabled ? "" : ", switched off");
     }
+    if (gone && gone != entry)
+        forget_workflow(gone); /* it is back, in this file */
     set_workflow(entry, workflow->name, stored->version);
     return FAINA_OK;
 }

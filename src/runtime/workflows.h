@@ -9,8 +9,9 @@
  *   W2  A workflow that is in the store just as in its file is left alone: what somebody switched
  *       off stays off when the server starts again.
  *   W3  When its file is gone for GONE_US, a workflow is switched off: what its joins have gathered
- *       stays, and the file's coming back switches it on. It is left alone when somebody has
- *       changed it since, or when the whole folder can't be read.
+ *       stays, and the file's coming back, under any name, switches it on as long as the server
+ *       that switched it off runs. It is left alone when somebody has changed it since, or when
+ *       the whole folder can't be read.
  *   W4  Two files can't define one workflow: the second is refused.
  *   W5  A folder or file that others could change is not used (folder.h, D1).
  *

@@ -112,6 +112,25 @@ def test_a_file_that_goes_and_comes_back(place):
     equal(tasks_of(server), 0)
     os.rename(place.path("aside.json"), place.path("workflows/other.json"))
     until(server, {"content": (1, True)})
+    # Also under a third name, and then its going is noticed again.
+    os.rename(place.path("workflows/other.json"), place.path("aside.json"))
+    until(server, {"content": (1, False)})
+    os.rename(place.path("aside.json"), place.path("workflows/third.json"))
+    until(server, {"content": (1, True)})
+    os.unlink(place.path("workflows/third.json"))
+    until(server, {"content": (1, False)})
+
+
+def test_a_file_that_comes_back_after_a_restart(place):
+    write(place, "content.json", definition())
+    server = place.serve()
+    os.rename(place.path("workflows/content.json"), place.path("aside.json"))
+    until(server, {"content": (1, False)})
+    server.stop()
+    server = place.serve()
+    os.rename(place.path("aside.json"), place.path("workflows/content.json"))
+    until_told(server, "is as in content.json, but was switched off")
+    equal(workflows(server), {"content": (1, False)})
 
 
 def test_what_somebody_changed_is_left_alone(place):
