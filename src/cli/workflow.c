@@ -5,6 +5,7 @@
 
 #include "cli/table.h"
 #include "cli/verbs.h"
+#include "model/limits.h"
 #include "model/times.h"
 #include "service/wire_flow.h"
 
@@ -321,25 +322,48 @@ static void print_joins_table(struct fa_cli *cli, const struct fa_join_states *j
     fa_table_finish(&table);
 }
 
+/* Those of all pages. */
+static int find_joins(struct fa_cli *cli, struct fa_join_states *out)
+{
+    const char *cursor = NULL;
+    size_t size = 0;
+
+    do {
+        struct fa_op op = {.kind = FA_OP_JOIN_LIST,
+                           .join = {.ns = cli->ns,
+                                    .workflow = cli->arg_count > 0 ? cli->args[0] : NULL,
+                                    .key = fa_flag(cli, "key"),
+                                    .limit = FA_LIST_LIMIT_MAX,
+                                    .cursor = cursor}};
+        int code = fa_cli_run(cli, &op);
+
+        if (code != FA_EXIT_OK)
+            return code;
+        for (size_t i = 0; i < op.joins->count; i++) {
+            out->items =
+                fa_arena_grow(&cli->arena, out->items, out->count, &size, sizeof(*out->items));
+            out->items[out->count++] = op.joins->items[i];
+        }
+        cursor = op.joins->next_cursor;
+    } while (cursor);
+    return FA_EXIT_OK;
+}
+
 int fa_verb_workflow_joins(struct fa_cli *cli)
 {
-    struct fa_op op = {.kind = FA_OP_JOIN_LIST,
-                       .join = {.ns = cli->ns,
-                                .workflow = cli->arg_count > 0 ? cli->args[0] : NULL,
-                                .key = fa_flag(cli, "key"),
-                                .limit = 1000}};
+    struct fa_join_states joins = {0};
     struct fa_out_list list;
-    int code = fa_cli_run(cli, &op);
+    int code = find_joins(cli, &joins);
 
     if (code != FA_EXIT_OK)
         return code;
     if (cli->format == FA_CLI_TABLE) {
-        print_joins_table(cli, op.joins);
+        print_joins_table(cli, &joins);
         return code;
     }
     fa_out_list_begin(cli, &list, "items");
-    for (size_t i = 0; i < op.joins->count; i++)
-        fa_wire_put_join(fa_out_list_item(&list), &op.joins->items[i]);
+    for (size_t i = 0; i < joins.count; i++)
+        fa_wire_put_join(fa_out_list_item(&list), &joins.items[i]);
     fa_out_list_end(&list);
     return code;
 }

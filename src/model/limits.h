@@ -61,7 +61,8 @@
 #define FA_WORKFLOW_MISTAKES_MAX 100
 #define FA_JOIN_TYPES_MAX 64
 #define FA_JOIN_KEY_SIZE_MAX 1024 /* the value of a join's key, as JSON */
-#define FA_CHAIN_DEPTH_MAX 32     /* tasks that lead to each other by their ends */
+#define FA_JOIN_CURSOR_SIZE_MAX (2 * (2 * FA_NAME_SIZE_MAX + FA_JOIN_KEY_SIZE_MAX + 2)) /* hex */
+#define FA_CHAIN_DEPTH_MAX 32 /* tasks that lead to each other by their ends */
 #define FA_HAPPENED_KEEP_MS (7LL * 24 * 3600 * 1000)
 #define FA_LOG_KEEP_MS (3600LL * 1000) /* how long the log of all events can be followed */
 

@@ -161,6 +161,7 @@ static void query_joins(const struct fa_op *op, struct fa_call *call)
     add_param(call, "namespace", op->join.ns);
     add_param(call, "key", op->join.key);
     add_int_param(call, "limit", op->join.limit);
+    add_param(call, "cursor", op->join.cursor);
 }
 
 /* ------------------------------------------------------------------------------------------

@@ -281,7 +281,11 @@ static void after_joins(struct fa_request *req)
     w = fa_answer_items_begin(req);
     for (size_t i = 0; i < joins->count; i++)
         fa_wire_put_join(w, &joins->items[i]);
-    fa_answer_items_end(req);
+    fa_json_end_array(w);
+    fa_json_key(w, "nextCursor");
+    fa_json_put_str(w, joins->next_cursor);
+    fa_json_end_object(w);
+    fa_answer_end(req);
 }
 
 void fa_handle_joins(struct fa_request *req)
@@ -298,5 +302,6 @@ void fa_handle_joins(struct fa_request *req)
     op->join.workflow = req->part;
     op->join.key = fa_url_param(&req->url, "key");
     op->join.limit = (int)limit;
+    op->join.cursor = fa_url_param(&req->url, "cursor");
     fa_request_run(req, after_joins);
 }

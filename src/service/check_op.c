@@ -451,6 +451,8 @@ static enum faina_code check_joins(const struct fa_op *op, struct faina_error *e
         code = check_optional(op->join.workflow, FA_NAME_SIZE_MAX, "workflow", err);
     if (code == FAINA_OK)
         code = check_optional(op->join.key, FA_JOIN_KEY_SIZE_MAX, "key", err);
+    if (code == FAINA_OK)
+        code = check_optional(op->join.cursor, FA_JOIN_CURSOR_SIZE_MAX, "cursor", err);
     return code == FAINA_OK ? check_range(op->join.limit, FA_LIST_LIMIT_MAX, "limit", err) : code;
 }
 

@@ -229,6 +229,7 @@ struct fa_join_state {
 struct fa_join_states {
     size_t count;
     struct fa_join_state *items;
+    const char *next_cursor; /* NULL: this was the last page */
 };
 
 /*
@@ -305,9 +306,10 @@ struct fa_op {
         } workflow;                /* WORKFLOW_* but PUT */
         const struct fa_happened_query *happened_query; /* HAPPENED_LIST */
         struct {
-            const char *ns, *workflow; /* workflow NULL: all */
+            const char *ns, *workflow; /* workflow NULL: all; NOT_FOUND when there isn't one */
             const char *key;           /* as text or as JSON; NULL: all */
             int limit;
+            const char *cursor;
         } join; /* JOIN_LIST */
         struct {
             int limit;

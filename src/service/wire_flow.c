@@ -134,6 +134,7 @@ static const struct fa_shape join_shape = FA_SHAPE("join", join_fields);
 
 static const struct fa_shape_field joins_fields[] = {
     FA_SHAPE_LIST_OF("items", join_shape, struct fa_join_states, items, count),
+    FA_SHAPE_ROW("nextCursor", FA_SHAPE_TEXT, struct fa_join_states, next_cursor),
 };
 const struct fa_shape fa_shape_joins = FA_SHAPE("list", joins_fields);
 

@@ -330,6 +330,14 @@ static enum faina_code read_stored(struct fa_db *db, const char *ns, const char 
     return code;
 }
 
+enum faina_code fa_flows_expect(struct fa_db *db, const char *ns, const char *name,
+                                struct fa_arena *arena, struct faina_error *err)
+{
+    struct stored_list list = {.arena = arena};
+
+    return read_stored(db, ns, name, &list, err);
+}
+
 static enum faina_code answer(struct fa_unit *unit, struct fa_op *op, const char *ns,
                               const char *name)
 {

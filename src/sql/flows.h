@@ -71,6 +71,10 @@ const struct fa_ear *fa_flows_join(const struct fa_flows *flows, const char *ns,
 /* Whether there is such a workflow, though it is not obeyed at present. */
 bool fa_flows_is_silent(const struct fa_flows *flows, const char *ns, const char *workflow);
 
+/* NOT_FOUND: the store has no such workflow. */
+FA_MUST_CHECK enum faina_code fa_flows_expect(struct fa_db *db, const char *ns, const char *name,
+                                              struct fa_arena *arena, struct faina_error *err);
+
 /* What came of an event so far. Lives in the unit's arena. */
 struct fa_yield {
     const char **tasks;

@@ -10,12 +10,15 @@
 #include "sql/flows.h"
 
 #include "sql/show.h"
+#include "base/hash.h"
+#include "base/utf8.h"
 #include "model/limits.h"
 #include "model/states.h"
 #include "sql/look.h"
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define LEFT_US 1000000 /* rounds that are over but can't be ended are looked at again after this */
 
@@ -420,24 +423,80 @@ static const char *as_json(const char *text, struct fa_arena *arena)
     return json;
 }
 
-enum faina_code fa_look_joins(struct fa_source *source, struct fa_op *op)
+/* Where a page ended. A cursor is these three in hexadecimal, a line each. */
+struct place {
+    const char *workflow, *name, *key;
+};
+
+static const char *put_cursor(const struct fa_join_state *last, struct fa_arena *arena)
+{
+    const char *text = fa_arena_printf(arena, "%s\n%s\n%s", last->workflow, last->name, last->key);
+    char *cursor = fa_arena_take(arena, 2 * strlen(text) + 1);
+
+    fa_hex((const uint8_t *)text, strlen(text), cursor);
+    return cursor;
+}
+
+static bool read_place(const char *cursor, struct fa_arena *arena, struct place *out)
+{
+    size_t len = strlen(cursor) / 2;
+    char *text = fa_arena_zero(arena, len + 1, 1), *name, *key;
+
+    for (size_t i = 0; i < len; i++) {
+        const char digits[3] = {cursor[2 * i], cursor[2 * i + 1], '\0'};
+
+        text[i] = (char)strtoul(digits, NULL, 16);
+    }
+    if (strlen(cursor) % 2 != 0 || strspn(cursor, "0123456789abcdef") != 2 * len ||
+        strlen(text) != len || !fa_utf8_is_valid(fa_str(text)))
+        return false;
+    name = strchr(text, '\n');
+    key = name ? strchr(name + 1, '\n') : NULL;
+    if (key == NULL)
+        return false;
+    *name = *key = '\0';
+    *out = (struct place){text, name + 1, key + 1};
+    return true;
+}
+
+static enum faina_code find_joins(struct fa_source *source, struct fa_op *op, int64_t limit,
+                                  struct state_list *list)
 {
     const char *key = op->join.key ? op->join.key : "";
-    struct fa_value params[] = {
+    struct place after = {"", "", ""};
+    struct fa_value params[8] = {
         fa_value_text(op->join.ns ? op->join.ns : "default"),
         fa_value_text(op->join.workflow ? op->join.workflow : ""),
         fa_value_text(key),
         fa_value_text(as_json(key, op->arena)),
-        fa_value_int(op->join.limit > 0 ? op->join.limit : FA_LIST_LIMIT_DEFAULT),
+        fa_value_int(limit),
     };
-    struct state_list list = {.arena = op->arena};
-    enum faina_code code =
-        fa_db_one(source->db, FA_SQL_JOIN_LIST, params, 5, sink_state, &list, &op->error);
 
+    if (op->join.cursor != NULL && !read_place(op->join.cursor, op->arena, &after))
+        return fa_error_field(&op->error, FAINA_INVALID_REQUEST, "cursor",
+                              "the cursor is not one that a list has given");
+    params[5] = fa_value_text(after.workflow);
+    params[6] = fa_value_text(after.name);
+    params[7] = fa_value_text(after.key);
+    return fa_db_one(source->db, FA_SQL_JOIN_LIST, params, 8, sink_state, list, &op->error);
+}
+
+enum faina_code fa_look_joins(struct fa_source *source, struct fa_op *op)
+{
+    size_t limit = op->join.limit > 0 ? (size_t)op->join.limit : FA_LIST_LIMIT_DEFAULT;
+    struct state_list list = {.arena = op->arena};
+    enum faina_code code = FAINA_OK;
+
+    if (op->join.workflow != NULL)
+        code = fa_flows_expect(source->db, op->join.ns, op->join.workflow, op->arena, &op->error);
+    if (code == FAINA_OK)
+        code = find_joins(source, op, (int64_t)limit + 1, &list); /* is there one more? */
     if (code != FAINA_OK)
         return code;
     op->joins = fa_arena_zero(op->arena, 1, sizeof(*op->joins));
     op->joins->items = list.items;
-    op->joins->count = list.count;
+    op->joins->count = list.count > limit ? limit : list.count;
+    if (list.count > limit)
+        op->joins->next_cursor = put_cursor(&list.items[limit - 1], op->arena);
     return FAINA_OK;
 }

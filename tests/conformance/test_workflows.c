@@ -691,6 +691,43 @@ static void test_join__a_disabled_one_keeps_its_state(struct fa_t *t)
     CHECK_INT(count_of(t, "joined"), missed + 1);
 }
 
+static enum faina_code list_joins(struct fa_t *t, const char *workflow, int limit,
+                                  const char *cursor)
+{
+    return fa_t_run(
+        t, &(struct fa_op){.kind = FA_OP_JOIN_LIST,
+                           .join = {.workflow = workflow, .limit = limit, .cursor = cursor}});
+}
+
+static void test_join__pages(struct fa_t *t)
+{
+    enum { KEYS = 7 };
+    static const int limits[] = {1, 2, KEYS, KEYS + 1};
+
+    CHECK_CODE(t, list_joins(t, "w", 0, NULL), FAINA_NOT_FOUND);
+    CHECK_OK(t, put(t, JOIN("")));
+    CHECK_OK(t, list_joins(t, "w", 0, NULL));
+    CHECK_INT(t->op.joins->count, 0);
+    CHECK_STR(t->op.joins->next_cursor, NULL);
+    for (int i = 0; i < KEYS; i++)
+        fa_t_finish_task(t, member(t, "a.x", fa_arena_printf(&t->arena, "%d", i)));
+    for (size_t i = 0; i < FA_COUNT(limits); i++) {
+        const char *cursor = NULL;
+        int seen = 0;
+
+        do {
+            CHECK_OK(t, list_joins(t, i % 2 ? "w" : NULL, limits[i], cursor));
+            for (size_t k = 0; k < t->op.joins->count; k++)
+                CHECK_STR(t->op.joins->items[k].key, fa_arena_printf(&t->arena, "%d", seen++));
+            cursor = t->op.joins->next_cursor;
+            CHECK_TRUE(cursor == NULL || t->op.joins->count == (size_t)limits[i]);
+        } while (cursor != NULL);
+        CHECK_INT(seen, KEYS);
+    }
+    CHECK_CODE(t, list_joins(t, NULL, 1, "rubbish"), FAINA_INVALID_REQUEST);
+    CHECK_CODE(t, list_joins(t, "nobody", 1, NULL), FAINA_NOT_FOUND);
+}
+
 static void test_join__removal_forgets_its_state(struct fa_t *t)
 {
     CHECK_OK(t, put(t, JOIN("")));
@@ -776,6 +813,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_join__bad_members),
         FA_T_CASE(test_join__deadline),
         FA_T_CASE(test_join__a_disabled_one_keeps_its_state),
+        FA_T_CASE(test_join__pages),
         FA_T_CASE(test_join__removal_forgets_its_state),
         FA_T_CASE(test_join__the_last_two_at_once),
         FA_T_CASE(test_origin__goes_with_the_task),

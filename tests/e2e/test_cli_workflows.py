@@ -136,6 +136,18 @@ def test_back_test_of_joins(cli):
     equal(cli("ls", "--type", "index").json()["items"], [])
 
 
+def test_joins_of_all_pages(cli):
+    cli.write("join.yaml", JOIN % "onFailure: drop")
+    cli("workflow", "joins", "both", code=3)
+    name = cli("workflow", "apply", "join.yaml").json()["name"]
+    equal(cli("workflow", "joins", name).json()["items"], [])
+    lines = "".join(json.dumps({"type": "id3", "input": {"hash": f"h{i}"}}) + "\n"
+                    for i in range(1001))
+    cli("submit", "--bulk", stdin=lines)
+    cli("cancel", "--all", "--type", "id3", "--yes")
+    equal(len(cli("workflow", "joins", name).json()["items"]), 1001)
+
+
 def test_match(cli):
     equal(cli("workflow", "test", "--match", "size > 10 AND kind = 'a'", "--data",
               '{"size":12}', "-o", "table").out, "false, because kind = 'a' is false\n")

@@ -57,6 +57,41 @@ def test_a_workflow_from_end_to_end(place):
     equal(server("GET", "/events/nothing", status=404).code(), "not_found")
 
 
+def pages_of(server, path):
+    """The keys of each page."""
+    pages, cursor = [], None
+    while True:
+        page = server("GET", path + (f"&cursor={cursor}" if cursor else ""), status=200).json()
+        pages.append([item["key"] for item in page["items"]])
+        cursor = page["nextCursor"]
+        if cursor is None:
+            return pages
+
+
+def test_pages_of_joins(place):
+    server = place.serve()
+    equal(server("GET", "/joins", status=200).json(), {"items": [], "nextCursor": None})
+    equal(server("GET", "/workflows/content/joins", status=404).code(), "not_found")
+    put_yaml(server, "content", CONTENT, 200)
+    equal(server("GET", "/workflows/content/joins", status=200).json(),
+          {"items": [], "nextCursor": None})
+    keys = ["a", "b", "c\u00e9", "d" * 1000, 5]
+    for key in keys:
+        task = server.held(type_="extract.exif", input={"hash": key})["id"]
+        server.act(task, "complete", workerId="w")
+    for path in ("/joins", "/workflows/content/joins"):
+        for limit, sizes in ((2, [2, 2, 1]), (5, [5]), (1, [1] * 5), (1000, [5])):
+            pages = pages_of(server, f"{path}?limit={limit}")
+            equal([len(page) for page in pages], sizes)
+            equal(sorted(map(str, sum(pages, []))), sorted(map(str, keys)))
+        equal(pages_of(server, f"{path}?limit=1&key=b"), [["b"]])
+        for bad in ("x", "00", "6", "6161", "6" * 4000):
+            equal(server("GET", f"{path}?cursor={bad}", status=400).code(), "invalid_request")
+        server("GET", f"{path}?limit=0", status=400)
+    server("GET", "/workflows/nobody/joins?key=b", status=404)
+    server("GET", "/workflows/content/joins?namespace=other", status=404)
+
+
 # A priority that is no number: the first join finds it when its member ends, the second when its
 # time is over.
 BROKEN = """workflow: broken

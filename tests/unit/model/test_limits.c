@@ -50,6 +50,7 @@ static const struct {
     ROW(FA_LIST_LIMIT_MAX, "items of a page", COUNT),
     ROW(FA_PAGE_SIZE_MAX, "what the tasks of a page or a claim carry, before it ends early", BYTES),
     ROW(FA_CURSOR_SIZE_MAX, "`cursor`", BYTES),
+    ROW(FA_JOIN_CURSOR_SIZE_MAX, "`cursor` of a list of joins", BYTES),
     ROW(FA_LEASE_MS_DEFAULT, "lease, unless set otherwise", MS),
     ROW(FA_LEASE_MS_MAX, "lease", MS),
     ROW(FA_BACKGROUND_MS_DEFAULT, "background work, unless set otherwise", MS),
