@@ -186,7 +186,7 @@ int fa_verb_resource_set(struct fa_cli *cli)
 
     op.resource.name = cli->args[0];
     op.resource.max_concurrency = -1;
-    if (strcmp(text, "none") != 0) {
+    if (strcmp(text, "none") != 0 && strcmp(text, "null") != 0) { /* as JSON has it */
         errno = 0;
         op.resource.max_concurrency = strtoll(text, &end, 10);
         if (end == text || *end != '\0' || errno != 0 || op.resource.max_concurrency < 0 ||

@@ -386,7 +386,7 @@ const struct fa_verb fa_verbs[] = {
     {"resource ls", FA_GROUP_ADMIN, "[NAME]", "list resources, their limits and holders", NULL,
      NULL, 0, 1, fa_verb_resource_ls, NULL},
     {"resource set", FA_GROUP_ADMIN, "NAME N", "limit how many tasks use a resource at once",
-     "N is a number, or none for no limit.", "faina resource set gpu 2",
+     "N is a number, or none (or null) for no limit.", "faina resource set gpu 2",
      2, 2, fa_verb_resource_set, NULL, .makes_store = true},
     {"resource rm", FA_GROUP_ADMIN, "NAME", "remove the limit of a resource", NULL, NULL,
      1, 1, fa_verb_resource_rm, NULL},
@@ -438,9 +438,9 @@ const struct fa_verb fa_verbs[] = {
     {"workflow get", FA_GROUP_ADMIN, "NAME", "print the definition of a workflow, as JSON", NULL,
      NULL, 1, 1, fa_verb_workflow_get, NULL},
     {"workflow apply", FA_GROUP_ADMIN, "FILE...", "store workflows",
-     "FILE is YAML (.yaml, .yml) or JSON (.json). All mistakes of all files are reported, each "
-     "with its line and column; then nothing changes. A definition that is there already, just "
-     "like this, is left alone.",
+     "FILE is YAML (.yaml, .yml) or JSON (.json), or - for stdin. All mistakes of all files are "
+     "reported, each with its line and column; then nothing changes. A definition that is there "
+     "already, just like this, is left alone.",
      "faina workflow apply content.yaml",
      1, -1, fa_verb_workflow_apply, NULL, .takes = FA_TAKES_FILE, .makes_store = true},
     {"workflow rm", FA_GROUP_ADMIN, "NAME...", "remove workflows",

@@ -46,20 +46,40 @@ int fa_verb_emit(struct fa_cli *cli)
  * Definitions
  */
 
+/* The text of a file, or of stdin (-), which may be in either format. */
+static int read_definition(struct fa_cli *cli, const char *file, struct fa_bytes *text,
+                           enum fa_workflow_format *format)
+{
+    bool is_stdin = strcmp(file, "-") == 0;
+    int code;
+
+    if (!is_stdin && !fa_workflow_format_of(file, format))
+        return fa_cli_usage(cli, "%s: a workflow is a .yaml, .yml or .json file, or - for stdin",
+                            file);
+    code = fa_input_read(cli, is_stdin ? file : fa_arena_printf(&cli->arena, "@%s", file),
+                         "workflow", text);
+    if (code == FA_EXIT_OK && is_stdin)
+        *format = fa_json_check(*text, FA_WORKFLOW_DEPTH_MAX, "definition", FAINA_INVALID_REQUEST,
+                                NULL) == FAINA_OK
+                      ? FA_WORKFLOW_JSON
+                      : FA_WORKFLOW_YAML;
+    return code;
+}
+
 int fa_workflow_load(struct fa_cli *cli, const char *file, struct fa_bytes *text, bool *is_yaml,
                      const struct fa_workflow **out)
 {
     struct fa_workflow_home home = {.ns = cli->ns};
-    enum fa_workflow_format format;
+    enum fa_workflow_format format = FA_WORKFLOW_JSON;
     struct fa_mistakes mistakes = {0};
     struct faina_error err = {0};
     int code;
 
-    if (!fa_workflow_format_of(file, &format))
-        return fa_cli_usage(cli, "%s: a workflow is a .yaml, .yml or .json file", file);
-    code = fa_input_read(cli, fa_arena_printf(&cli->arena, "@%s", file), "workflow", text);
+    code = read_definition(cli, file, text, &format);
     if (code != FA_EXIT_OK)
         return code;
+    if (strcmp(file, "-") == 0)
+        file = "stdin";
     *is_yaml = format == FA_WORKFLOW_YAML;
     if (fa_workflow_read(*text, format, &home, &cli->arena, out, &mistakes, &err) == FAINA_OK)
         return FA_EXIT_OK;

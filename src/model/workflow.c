@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <strings.h>
 
-/* A payload is this much deeper in a definition: triggers, [0], task, input. */
-#define DEPTH_MAX (FA_JSON_DEPTH_MAX + 4)
 #define TASK_EVENT "task."
 #define FIRST_SIZE_MAX 400 /* bytes of the first mistake when there are more */
 
@@ -396,12 +394,12 @@ static enum faina_code read_text(struct fa_bytes text, enum fa_workflow_format f
                             "the definition is %zu bytes long; the limit is %d", text.len,
                             FA_WORKFLOW_SIZE_MAX);
     if (format == FA_WORKFLOW_YAML) {
-        code = fa_yaml_read(text, DEPTH_MAX, "definition", arena, yaml, found);
+        code = fa_yaml_read(text, FA_WORKFLOW_DEPTH_MAX, "definition", arena, yaml, found);
         *json = yaml->json;
         return code;
     }
     *json = (struct fa_bytes){fa_arena_copy(arena, text.len ? text.ptr : "", text.len), text.len};
-    return fa_json_check(*json, DEPTH_MAX, "definition", FAINA_INVALID_REQUEST, found);
+    return fa_json_check(*json, FA_WORKFLOW_DEPTH_MAX, "definition", FAINA_INVALID_REQUEST, found);
 }
 
 static bool is_before(const struct fa_mistake *a, const struct fa_mistake *b)

@@ -82,6 +82,9 @@ struct fa_mistakes {
     size_t count, size;
 };
 
+/* A payload is this much deeper in a definition: triggers, [0], task, input. */
+#define FA_WORKFLOW_DEPTH_MAX (FA_JSON_DEPTH_MAX + 4)
+
 enum fa_workflow_format { FA_WORKFLOW_JSON, FA_WORKFLOW_YAML };
 
 /* By the end of a file's name: .yaml and .yml are YAML, .json is JSON; false for others. */

@@ -352,7 +352,9 @@ def test_resources(cli):
     equal([t["id"] for t in cli("claim", "-w", "w", "-n", "9").json()["tasks"]], [first])
     equal(cli("resource", "ls", "gpu").json()["holders"], [first])
     contains(cli("explain", second).json()["summary"], "gpu")
-    equal(cli("resource", "set", "gpu", "none").json()["maxConcurrency"], None)
+    for none in ("none", "null"):
+        cli("resource", "set", "gpu", "1")
+        equal(cli("resource", "set", "gpu", none).json()["maxConcurrency"], None)
     equal(len(cli("claim", "-w", "w", "-n", "9").json()["tasks"]), 1)
     equal(cli("resource", "rm", "gpu").json(), {"deleted": 1})
     cli("resource", "rm", "never", code=3)

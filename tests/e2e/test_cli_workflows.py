@@ -148,6 +148,19 @@ def test_joins_of_all_pages(cli):
     equal(len(cli("workflow", "joins", name).json()["items"]), 1001)
 
 
+def test_apply_from_stdin(cli):
+    equal(cli("workflow", "apply", "-", "-o", "table", stdin=CONTENT).out, "content version 1\n")
+    text = json.dumps({"workflow": "w", "triggers": [
+        {"name": "a", "on": "x", "task": {"type": "t"}}]}, indent="\t")
+    equal(cli("workflow", "test", "-", stdin=text).json()["name"], "w")
+    cli.write("w.json", text)
+    equal(cli("workflow", "apply", "-", stdin=text).json()["version"], 1)
+    equal(cli("workflow", "apply", "w.json", "-o", "table").out, "w version 1, unchanged\n")
+    done = cli("workflow", "apply", "-", stdin="workflow: w\ntriggers: 5\n", code=2)
+    contains(done.err, "stdin:2:11: triggers must be a list")
+    cli("workflow", "apply", "-", stdin="", code=2)
+
+
 def test_match(cli):
     equal(cli("workflow", "test", "--match", "size > 10 AND kind = 'a'", "--data",
               '{"size":12}', "-o", "table").out, "false, because kind = 'a' is false\n")
