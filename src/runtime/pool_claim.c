@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "model/limits.h"
+#include "model/states.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -172,15 +173,26 @@ static enum faina_code read_children(struct fa_pool *pool, const char *id, struc
     return code;
 }
 
-static struct fa_outcome fail_by_dependency(struct fa_job *job)
+/* Whether this one is why: of several, it may be all that is left. */
+static bool has_ended_badly(struct fa_pool *pool, struct fa_job *job, const char *id)
+{
+    struct fa_op op = {.kind = FA_OP_GET, .id = id, .arena = &job->arena};
+
+    return fa_service_run_one(pool->service, &op, NULL) == FAINA_OK &&
+           fa_status_is_ended(op.task->status) && op.task->status != FAINA_COMPLETED;
+}
+
+static struct fa_outcome fail_by_dependency(struct fa_pool *pool, struct fa_job *job)
 {
     const struct faina_task *task = job->task;
+    const char *who = "a dependency";
 
-    return fa_outcome_fail(
-        &job->arena, "dependency", true, "%s ended badly",
-        task->depends_on_count == 1
-            ? fa_arena_printf(&job->arena, "its dependency %s", task->depends_on[0])
-            : "a dependency");
+    if (task->depends_on_count == 0) /* a task that is removed is no dependency any more */
+        return fa_outcome_fail(&job->arena, "dependency", true,
+                               "what it waited for ended badly and has been removed since");
+    if (task->depends_on_count == 1 && has_ended_badly(pool, job, task->depends_on[0]))
+        who = fa_arena_printf(&job->arena, "its dependency %s", task->depends_on[0]);
+    return fa_outcome_fail(&job->arena, "dependency", true, "%s ended badly", who);
 }
 
 /* A job that goes on after its subtasks needs them. False: it has ended with *outcome. */
@@ -194,9 +206,8 @@ static bool prepare(struct fa_pool *pool, struct fa_job *job, struct fa_outcome 
     fa_buf_init(&buf, CHILDREN_SIZE_MAX);
     code = read_children(pool, job->task->id, &buf, &err);
     if (code == FAINA_OK && job->handler->needs_completed &&
-        job->task->phase == FAINA_PHASE_ERROR && job->task->depends_on_count > 0 &&
-        strcmp(buf.ptr, "[]") == 0)
-        *outcome = fail_by_dependency(job);
+        job->task->phase == FAINA_PHASE_ERROR && strcmp(buf.ptr, "[]") == 0)
+        *outcome = fail_by_dependency(pool, job);
     else if (code == FAINA_OK && !buf.overflow)
         job->subtasks = fa_arena_copy(&job->arena, buf.ptr, buf.len);
     else if (code == FAINA_OK)

@@ -673,6 +673,21 @@ static enum faina_code look_for_any(struct fa_unit *unit, const struct fa_op *op
     return code;
 }
 
+/* What is told of the tasks beside their rows. */
+static enum faina_code read_taken(struct fa_unit *unit, struct fa_row *const *taken, size_t count,
+                                  struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+    bool has_links = false;
+
+    for (size_t i = 0; i < count; i++)
+        has_links |= taken[i]->is_new && taken[i]->flags & FA_FLAG_HAS_DEPS;
+    if (has_links)
+        code = fa_unit_flush(unit, err); /* they are read back */
+    return code == FAINA_OK ? fa_rows_expect(&unit->source, taken, count, false, &unit->arena, err)
+                            : code;
+}
+
 enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
 {
     int64_t limit = op->claim->limit > 0 ? op->claim->limit : 1;
@@ -704,7 +719,7 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
     unit->claims++;
     unit->claim_demand -= limit < unit->claim_demand ? limit : unit->claim_demand;
     tasks->items = fa_arena_take(op->arena, (tasks->count + 1) * sizeof(*tasks->items));
-    code = fa_rows_expect(&unit->source, taken, tasks->count, false, &unit->arena, &op->error);
+    code = read_taken(unit, taken, tasks->count, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < tasks->count; i++) {
         code = fa_row_to_task(&unit->source, taken[i], op->arena, false, false, &tasks->items[i],
                               &op->error);

@@ -223,6 +223,31 @@ static void test_depends__inside_one_batch(struct fa_t *t)
     CHECK_NOW(t, ops[3].task_id, FAINA_PENDING);
 }
 
+/* A claim in the batch that makes the task, as of a pool that waits for work, knows of them too. */
+static void test_depends__claimed_at_once_with_its_dependencies(struct fa_t *t)
+{
+    static const char *const types[] = {"after"};
+    const char *a = fa_t_make(t, FAINA_FAILED, "w"), *b = fa_t_make(t, FAINA_COMPLETED, "w");
+    const char *ids[] = {a, b};
+    struct faina_submit after = {.type = "after", .depends_on = ids, .depends_on_count = 2};
+    struct faina_claim claim = {.worker_id = "w", .types = types, .type_count = 1};
+    struct fa_op ops[] = {
+        {.kind = FA_OP_SUBMIT, .submit = &after},
+        {.kind = FA_OP_CLAIM_NEXT, .claim = &claim},
+    };
+    const struct faina_task *task;
+
+    fa_t_run_all(t, ops, FA_COUNT(ops));
+    CHECK_INT(ops[1].code, FAINA_OK);
+    CHECK_INT(ops[1].tasks->count, 1);
+    task = &ops[1].tasks->items[0];
+    CHECK_STR(task->id, ops[0].task_id);
+    CHECK_INT(task->phase, FAINA_PHASE_ERROR);
+    CHECK_INT(task->depends_on_count, 2);
+    CHECK_STR(task->depends_on[0], a);
+    CHECK_STR(task->depends_on[1], b);
+}
+
 static void test_depends__survives_reopening(struct fa_t *t)
 {
     const char *a = fa_t_submit(t, .type = "x"), *b = fa_t_submit(t, .type = "x");
@@ -252,6 +277,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_depends__diamond),
         FA_T_CASE(test_depends__cancel_leaves_what_it_waits_for),
         FA_T_CASE(test_depends__inside_one_batch),
+        FA_T_CASE(test_depends__claimed_at_once_with_its_dependencies),
         FA_T_CASE_DURABLE(test_depends__survives_reopening),
     };
 

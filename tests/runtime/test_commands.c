@@ -393,6 +393,55 @@ static void test_commands__a_bad_dependency_fails_the_task(struct fa_t *t)
     world_close(&w);
 }
 
+/* The pool waits for work, and the submit doesn't ask for the task: it is handed out as it is made.
+ */
+static void test_commands__a_dependency_that_ended_badly_before(struct fa_t *t)
+{
+    struct world w;
+
+    world_open(&w, t);
+    world_script(&w, "bad", "exit 64");
+    world_script(&w, "deaf", "echo '\"ran\"'");
+    world_start(&w);
+    for (int i = 0; i < 5; i++) {
+        const char *first = world_try(&w, "bad", NULL, 1, FAINA_FAILED)->id;
+        struct faina_submit deaf = {.type = "deaf", .depends_on = &first, .depends_on_count = 1};
+        const struct faina_task *task;
+
+        CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_SUBMIT, .submit = &deaf}));
+        task = world_await(&w, fa_arena_strdup(&t->arena, t->op.task_id), FAINA_FAILED);
+        CHECK_HAS(task->error, fa_arena_printf(&t->arena, "its dependency %s ended badly", first));
+    }
+    world_close(&w);
+}
+
+/* It has been removed, so that nothing tells its name any more. */
+static void test_commands__a_bad_dependency_that_is_gone(struct fa_t *t)
+{
+    const char *first = fa_t_make(t, FAINA_FAILED, "w");
+    const char *both[] = {first, fa_t_make(t, FAINA_COMPLETED, "w")};
+    struct faina_removal removal = {.purge = true};
+    const struct faina_task *task;
+    const char *deaf, *half, *keen;
+    struct world w;
+
+    world_open(&w, t);
+    world_script(&w, "deaf", "echo '\"ran\"'");
+    world_script(&w, "keen", "echo '\"'$FAINA_PHASE'\"'");
+    world_file(&w, "keen.json", "{\"dependencies\":\"ended\"}", 0644);
+    deaf = fa_t_submit(t, .type = "deaf", .depends_on = &first, .depends_on_count = 1);
+    half = fa_t_submit(t, .type = "deaf", .depends_on = both, .depends_on_count = 2);
+    keen = fa_t_submit(t, .type = "keen", .depends_on = &first, .depends_on_count = 1);
+    CHECK_OK(t, fa_t_delete_with(t, first, NOBODY, removal));
+    world_start(&w);
+    task = world_await(&w, deaf, FAINA_FAILED);
+    CHECK_HAS(task->error, "what it waited for ended badly and has been removed since");
+    CHECK_HAS(task->error, "\"kind\":\"dependency\"");
+    CHECK_HAS(world_await(&w, half, FAINA_FAILED)->error, "\"a dependency ended badly\"");
+    CHECK_STR(world_await(&w, keen, FAINA_COMPLETED)->output, "\"error\"");
+    world_close(&w);
+}
+
 /* Who doesn't mind the phase asks for the same subtask each time it is run: it is stopped, and the
  * task says why. */
 static void test_commands__the_same_subtasks_again_are_a_failure(struct fa_t *t)
@@ -824,6 +873,8 @@ int main(int argc, char **argv)
         FA_T_CASE(test_commands__subtasks_and_resume),
         FA_T_CASE(test_commands__a_bad_subtask_calls_for_error),
         FA_T_CASE(test_commands__a_bad_dependency_fails_the_task),
+        FA_T_CASE(test_commands__a_dependency_that_ended_badly_before),
+        FA_T_CASE(test_commands__a_bad_dependency_that_is_gone),
         FA_T_CASE(test_commands__the_same_subtasks_again_are_a_failure),
         FA_T_CASE(test_commands__a_resource_asked_for_while_it_runs),
         FA_T_CASE(test_commands__background),
