@@ -377,9 +377,11 @@ FAINA_API enum faina_code faina_fail(struct faina *engine, const char *id,
                                      struct faina_task **out, struct faina_error *err);
 
 /* Stores subtasks and blocks a running task until they have ended, in one transaction. A child
- * with the same name (or, unnamed, the same place among all that the attempt asks for) as one of an
- * earlier attempt is that one: kept when it lives or completed, queued again when it ended badly.
- * Children get the parent's namespace. With fail_fast the parent goes on as soon as one ends badly.
+ * with the same name (or, unnamed, the same type and input, first of all in the same place among
+ * all that the attempt asks for) as one of an earlier attempt is that one: kept when it lives or
+ * completed, queued again when it ended badly. INVALID_REQUEST: a name is that of another one, with
+ * another type or input. Children get the parent's namespace. With fail_fast the parent goes on as
+ * soon as one ends badly.
  *
  * When it goes on and blocks again, unnamed ones are new, unless the list repeats what the attempt
  * has asked for: type by type and input by input from its first one on, or the last ones. One must

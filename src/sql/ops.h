@@ -110,6 +110,9 @@ struct fa_key_parts {
     int64_t parent;
 };
 size_t fa_keys_of(const struct fa_key_parts *task, struct fa_key out[FA_KEYS_MAX]);
+/* What tells a task's work from that of others: its type and input. Its hash is 0 when the input is
+ * no JSON, as in a file that somebody has edited. */
+struct fa_key fa_work_hash(struct fa_bytes type, struct fa_bytes input);
 /* The hash under which task_key finds an idempotency key. */
 struct fa_key fa_key_hash(const char *ns, const char *type, const char *key);
 

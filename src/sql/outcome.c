@@ -449,9 +449,12 @@ struct asking {
     struct fa_op *op;
     struct fa_row *parent;
     struct fa_children children;
-    const char **names; /* what tells each of them from the others of the parent */
-    size_t asked;       /* how many the attempt has asked for before */
-    bool is_same;       /* it has asked for these before */
+    const char **names;   /* what tells each of them from the others of the parent */
+    struct fa_key *works; /* and its work; a hash of 0: not looked at yet */
+    bool *is_open;        /* those without a name that are not found yet */
+    size_t asked;         /* how many the attempt has asked for before */
+    size_t first;         /* the place of the first one */
+    bool is_same;         /* it has asked for these before */
     struct fa_plan *plans;
     size_t made; /* how many are new */
 };
@@ -461,6 +464,7 @@ static void name_children(struct asking *asking, size_t first)
 {
     const struct fa_op *op = asking->op;
 
+    asking->first = first;
     for (size_t i = 0; i < op->block.count; i++) {
         const char *name = op->block.subtasks[i].name;
 
@@ -468,22 +472,22 @@ static void name_children(struct asking *asking, size_t first)
     }
 }
 
-/* Whether the subtask at its place is the one that is asked for: the same type and input. */
-static enum faina_code is_like(struct asking *asking, size_t i, bool *out)
+static struct fa_key work_of(struct asking *asking, size_t i)
 {
     const struct faina_submit *submit = &asking->op->block.subtasks[i];
-    struct faina_error *err = &asking->op->error;
-    struct fa_row *row = NULL;
-    enum faina_code code = fa_children_look(&asking->children, asking->names[i], &row, err);
 
-    *out = false;
-    if (code != FAINA_OK || row == NULL ||
-        strcmp(row->lane->type, submit->type ? submit->type : "default") != 0)
-        return code;
-    code = fa_row_load_payload(&asking->unit->source, row, &asking->unit->arena, err);
-    *out = code == FAINA_OK && fa_json_same(fa_str(row->input ? row->input : "null"),
-                                            fa_str(submit->input ? submit->input : "null"));
-    return code;
+    if (asking->works[i].hash == 0)
+        asking->works[i] = fa_work_hash(fa_str(submit->type ? submit->type : "default"),
+                                        fa_str(submit->input ? submit->input : "null"));
+    return asking->works[i];
+}
+
+/* Whether the subtask of its name, or at its place, is the one that is asked for: of the same type
+ * and input. */
+static bool is_like(struct asking *asking, size_t i)
+{
+    return fa_children_has(&asking->children, asking->names[i]) &&
+           fa_children_is_like(&asking->children, asking->names[i], work_of(asking, i));
 }
 
 /* Whether those of the list without a name, as far as the attempt has come, are what it has asked
@@ -499,11 +503,10 @@ static enum faina_code begins_at(struct asking *asking, size_t first, bool *out)
     for (size_t i = 0; code == FAINA_OK && is_alike && i < op->block.count; i++) {
         if (op->block.subtasks[i].name || first + i >= asking->asked)
             continue;
-        if (alike == 1) /* so the others may be, too */
-            code = fa_children_expect(&asking->children, asking->names, op->block.count, true,
-                                      &op->error);
-        if (code == FAINA_OK)
-            code = is_like(asking, i, &is_alike);
+        if (alike <= 1) /* if the first is, the others may be, too */
+            code = fa_children_read(&asking->children, &asking->names[alike ? 0 : i],
+                                    alike ? op->block.count : 1, &op->error);
+        is_alike = code == FAINA_OK && is_like(asking, i);
         alike += is_alike;
     }
     *out = is_alike && alike > 0;
@@ -526,6 +529,66 @@ static enum faina_code place_children(struct asking *asking)
         code = begins_at(asking, asking->asked - count, &asking->is_same);
     if (code == FAINA_OK && !asking->is_same)
         name_children(asking, asking->asked);
+    return code;
+}
+
+/* Those that are what they are called, or what stands at their places; *open is how many are not. A
+ * name means one subtask for all attempts. */
+static enum faina_code find_named(struct asking *asking, size_t *open)
+{
+    struct fa_children *children = &asking->children;
+    struct fa_op *op = asking->op;
+    enum faina_code code = fa_children_read(children, asking->names, op->block.count, &op->error);
+
+    for (size_t i = 0; code == FAINA_OK && i < op->block.count; i++) {
+        const char *name = op->block.subtasks[i].name;
+
+        if (is_like(asking, i))
+            fa_children_take(children, asking->names[i]);
+        else if (name != NULL && fa_children_has(children, name))
+            code = fa_error_field(
+                &op->error, FAINA_INVALID_REQUEST, "subtasks",
+                "subtask %zu is called \"%.255s\", as an earlier one of the task that has another "
+                "type or input: leave the name out, or give it another",
+                i + 1, name);
+        else
+            asking->is_open[i] = name == NULL;
+        *open += asking->is_open[i];
+    }
+    return code;
+}
+
+/*
+ * Where another subtask stands at the place of one, it is not taken for it: one that is alike and
+ * that the attempt has not come to is, wherever it stands, and else a new one is made behind all
+ * that there are. So an attempt that asks for something else than the last one gets that.
+ */
+static enum faina_code settle_names(struct asking *asking)
+{
+    struct fa_children *children = &asking->children;
+    struct fa_op *op = asking->op;
+    enum faina_code code = FAINA_OK;
+    size_t open = 0;
+
+    if (children->stored > 0)
+        code = find_named(asking, &open);
+    if (code == FAINA_OK && open > 0 && children->next_place > asking->asked)
+        code = fa_children_read_free(children, asking->asked, &op->error);
+    for (size_t i = 0; code == FAINA_OK && open > 0 && i < op->block.count; i++) {
+        size_t place = asking->first + i;
+
+        if (!asking->is_open[i])
+            continue;
+        asking->names[i] = NULL;
+        if (children->free_count > 0)
+            asking->names[i] = fa_children_take_like(children, work_of(asking, i));
+        if (asking->names[i] != NULL)
+            continue;
+        if (place < children->next_place)
+            place = children->next_place;
+        children->next_place = place + 1;
+        asking->names[i] = fa_arena_printf(&asking->unit->arena, "#%zu", place);
+    }
     return code;
 }
 
@@ -557,13 +620,17 @@ static enum faina_code plan_children(struct asking *asking)
         fa_children_open(unit, asking->parent, count, &asking->children, &op->error);
 
     asking->names = fa_arena_take(&unit->arena, (count + 1) * sizeof(char *));
+    asking->works = fa_arena_zero(&unit->arena, count + 1, sizeof(*asking->works));
+    asking->is_open = fa_arena_zero(&unit->arena, count + 1, sizeof(bool));
     asking->plans = fa_arena_take(&unit->arena, (count + 1) * sizeof(*asking->plans));
     if (asking->parent->flags & FA_FLAG_NOT_COUNTED)
         asking->asked = (size_t)(asking->parent->flags & FA_ASKED_MASK) >> FA_ASKED_SHIFT;
     if (code == FAINA_OK)
         code = place_children(asking);
     if (code == FAINA_OK)
-        code = fa_children_expect(&asking->children, asking->names, count, false, &op->error);
+        code = settle_names(asking);
+    if (code == FAINA_OK)
+        code = fa_children_expect(&asking->children, asking->names, count, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
         struct fa_plan *plan = &asking->plans[i];
 

@@ -14,9 +14,8 @@
 #include <stdio.h>
 
 /* The first bits of a SHA-256 over the kind of key and its parts. */
-static struct fa_key hash_key(const char *kind, const char *a, const char *b, const char *c)
+static struct fa_key hash_parts(struct fa_bytes parts[4])
 {
-    struct fa_bytes parts[4] = {fa_str(kind), fa_str(a), fa_str(b), fa_str(c)};
     uint8_t digest[FA_SHA256_SIZE];
     struct fa_key key;
 
@@ -26,6 +25,11 @@ static struct fa_key hash_key(const char *kind, const char *a, const char *b, co
     if (key.hash == 0)
         key.hash = 1;
     return key;
+}
+
+static struct fa_key hash_key(const char *kind, const char *a, const char *b, const char *c)
+{
+    return hash_parts((struct fa_bytes[]){fa_str(kind), fa_str(a), fa_str(b), fa_str(c)});
 }
 
 struct fa_key fa_key_hash(const char *ns, const char *type, const char *key)
@@ -73,6 +77,21 @@ static void hash_input(const char *input, char out[FA_SHA256_HEX_SIZE])
     fa_sha256((struct fa_bytes){canonical.ptr, canonical.len}, digest);
     fa_hex(digest, sizeof(digest), out);
     fa_buf_finish(&canonical);
+}
+
+struct fa_key fa_work_hash(struct fa_bytes type, struct fa_bytes input)
+{
+    struct fa_key key = {0};
+    struct fa_buf canonical;
+
+    if (fa_json_check(input, FA_JSON_DEPTH_MAX, "", FAINA_INTERNAL, NULL) != FAINA_OK)
+        return key;
+    fa_buf_init(&canonical, SIZE_MAX / 2);
+    fa_json_canonical(input, &canonical);
+    key = hash_parts((struct fa_bytes[]){
+        fa_str("work"), type, (struct fa_bytes){canonical.ptr, canonical.len}, fa_str("")});
+    fa_buf_finish(&canonical);
+    return key;
 }
 
 static enum faina_code find_existing(struct fa_unit *unit, struct fa_plan *plan,

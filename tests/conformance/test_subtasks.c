@@ -386,6 +386,196 @@ static void test_block__two_of_one_name_are_refused(struct fa_t *t)
     CHECK_INT(t->op.tasks->count, 2);
 }
 
+/* A task of which an attempt asked for these, and failed after they had completed; the next one is
+ * running. */
+static const char *make_second_attempt(struct fa_t *t, const struct faina_submit *list,
+                                       size_t count)
+{
+    const char *id =
+        fa_t_submit(t, .type = "parent", .retry = {.base_ms = 1, .max_ms = 1}, .max_attempts = 9);
+
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), list, count));
+    for (size_t i = 0; i < count; i++)
+        fa_t_finish_task(t, fa_t_child(t, id, i));
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_OK(t, fa_t_fail_attempt(t, id, BY("v"), "again"));
+    fa_t_take(t, id, "w");
+    return id;
+}
+
+/* Ends the attempt, and begins the next one. */
+static void next_attempt(struct fa_t *t, const char *id)
+{
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_OK(t, fa_t_fail_attempt(t, id, BY("v"), "again"));
+    fa_t_take(t, id, "w");
+}
+
+static void check_inputs(struct fa_t *t, const char *id, const char *inputs)
+{
+    const char *found = "";
+
+    CHECK_OK(t, fa_t_children(t, id, 0, NULL));
+    for (size_t i = 0; i < t->op.tasks->count; i++)
+        found =
+            fa_arena_printf(&t->arena, "%s%s%s", found, i ? " " : "", t->op.tasks->items[i].input);
+    CHECK_STR(found, inputs);
+}
+
+/* Another type or input is another subtask: the old one is left as it is. */
+static void test_block__a_new_attempt_asks_for_something_else(struct fa_t *t)
+{
+    struct faina_submit old = {.type = "c", .input = "{\"file\":\"old\"}"};
+    struct faina_submit other[] = {{.type = "c", .input = "{\"file\":\"new\"}"},
+                                   {.type = "d", .input = "{\"file\":\"old\"}"},
+                                   {.type = "d"}};
+    const char *id = fa_t_submit(t, .type = "parent", .retry = {.base_ms = 1, .max_ms = 1});
+    const char *first;
+
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), &old, 1));
+    first = fa_t_child(t, id, 0);
+    fail_task(t, first);
+    check_goes_on(t, id, FAINA_PHASE_ERROR);
+    CHECK_OK(t, fa_t_fail_attempt(t, id, BY("v"), "again"));
+    for (size_t i = 0; i < FA_COUNT(other); i++) {
+        fa_t_take(t, id, "w");
+        CHECK_OK(t, fa_t_block(t, id, BY("w"), &other[i], 1));
+        CHECK_STATUS(t->task->status, FAINA_BLOCKED);
+        CHECK_NOW(t, first, FAINA_FAILED);
+        CHECK_STR(fa_t_task(t, fa_t_child(t, id, i + 1))->type, other[i].type);
+        CHECK_STR(t->task->input, other[i].input);
+        fa_t_finish_task(t, fa_t_child(t, id, i + 1));
+        check_goes_on(t, id, FAINA_PHASE_RESUME);
+        if (i + 1 < FA_COUNT(other))
+            CHECK_OK(t, fa_t_fail_attempt(t, id, BY("v"), "again"));
+    }
+}
+
+/* Those without names are found wherever they stand now, and done once. */
+static void test_block__a_new_attempt_finds_them_in_other_places(struct fa_t *t)
+{
+    struct faina_submit one = {.type = "a", .input = "1"}, two = {.type = "a", .input = "2"};
+    struct faina_submit zero = {.type = "a", .input = "0"};
+    struct faina_submit both[] = {one, two}, turned[] = {two, one}, more[] = {zero, one, two, two};
+    const char *id = make_second_attempt(t, both, 2);
+
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), &two, 1));
+    next_attempt(t, id);
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), turned, 2));
+    next_attempt(t, id);
+    check_inputs(t, id, "1 2");
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), more, 4));
+    CHECK_STATUS(t->task->status, FAINA_BLOCKED);
+    check_inputs(t, id, "1 2 0 2");
+    fa_t_finish_task(t, fa_t_child(t, id, 2));
+    CHECK_NOW(t, id, FAINA_BLOCKED);
+    fa_t_finish_task(t, fa_t_child(t, id, 3));
+    next_attempt(t, id);
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), more, 4));
+    next_attempt(t, id);
+    check_inputs(t, id, "1 2 0 2");
+}
+
+/* Of those that failed, the one that is asked for gets another go. */
+static void test_block__a_shorter_list_means_the_right_one(struct fa_t *t)
+{
+    struct faina_submit list[] = {{.type = "a", .input = "1"}, {.type = "a", .input = "2"}};
+    const char *id = fa_t_submit(t, .type = "parent", .retry = {.base_ms = 1, .max_ms = 1});
+    const char *first, *second;
+
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), list, 2));
+    first = fa_t_child(t, id, 0);
+    second = fa_t_child(t, id, 1);
+    fail_task(t, first);
+    fail_task(t, second);
+    check_goes_on(t, id, FAINA_PHASE_ERROR);
+    CHECK_OK(t, fa_t_fail_attempt(t, id, BY("v"), "again"));
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), &list[1], 1));
+    CHECK_NOW(t, first, FAINA_FAILED);
+    CHECK_NOW(t, second, FAINA_PENDING);
+    check_inputs(t, id, "1 2");
+}
+
+/* An attempt that begins with something else finds the subtasks of its later stages, too. */
+static void test_block__a_new_attempt_with_other_stages(struct fa_t *t)
+{
+    struct faina_submit first[] = {{.type = "a", .input = "1"}, {.type = "a", .input = "2"}};
+    struct faina_submit second[] = {{.type = "a", .input = "2"}, {.type = "a", .input = "3"}};
+    const char *id = make_second_attempt(t, first, 2);
+
+    for (int attempt = 2; attempt < 5; attempt++) {
+        if (attempt > 2)
+            next_attempt(t, id);
+        CHECK_OK(t, fa_t_block(t, id, BY("w"), &first[1], 1));
+        check_goes_on(t, id, FAINA_PHASE_RESUME);
+        CHECK_OK(t, fa_t_block(t, id, BY("v"), second, 2));
+        if (attempt == 2) {
+            CHECK_STATUS(t->task->status, FAINA_BLOCKED);
+            fa_t_finish_task(t, fa_t_child(t, id, 2));
+        }
+        check_inputs(t, id, "1 2 3");
+    }
+}
+
+/* A name means one subtask, for all attempts. */
+static void test_block__a_name_with_other_work_is_refused(struct fa_t *t)
+{
+    struct faina_submit first = {.type = "page", .name = "p", .input = "{\"n\":1}"};
+    struct faina_submit again = {.type = "page", .name = "p", .input = "{ \"n\": 1 }"};
+    struct faina_submit other[] = {{.type = "page", .name = "p", .input = "{\"n\":2}"},
+                                   {.type = "image", .name = "p", .input = "{\"n\":1}"},
+                                   {.type = "page", .name = "p"}};
+    const char *id = make_second_attempt(t, &first, 1);
+    const char *before = fa_t_picture(t, id);
+
+    for (size_t i = 0; i < FA_COUNT(other); i++) {
+        struct faina_submit list[] = {{.type = "page"}, other[i]};
+
+        CHECK_CODE(t, fa_t_block(t, id, BY("w"), list, 2), FAINA_INVALID_REQUEST);
+        CHECK_STR(t->op.error.field, "subtasks");
+        CHECK(strstr(t->op.error.message, "subtask 2 is called \"p\"") != NULL, "%s",
+              t->op.error.message);
+    }
+    CHECK_STR(fa_t_picture(t, id), before);
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), &again, 1));
+    check_goes_on(t, id, FAINA_PHASE_RESUME);
+    CHECK_CODE(t, fa_t_block(t, id, BY("v"), other, 1), FAINA_INVALID_REQUEST);
+    check_inputs(t, id, "{\"n\":1}");
+}
+
+/* Many, of which none is the same: each is looked for, and that takes no time to speak of. */
+static void test_block__a_new_attempt_with_many_others(struct fa_t *t)
+{
+    enum { MANY = 1500 };
+    struct faina_submit *list = fa_arena_zero(&t->arena, 2 * MANY, sizeof(*list));
+    const char *id = fa_t_submit(t, .type = "parent", .retry = {.base_ms = 1, .max_ms = 1});
+    const char *cursor = NULL;
+    size_t count = 0;
+
+    for (int i = 0; i < 2 * MANY; i++)
+        list[i] = (struct faina_submit){.type = "a",
+                                        .input = fa_arena_printf(&t->arena, "%d", i % (MANY + 9))};
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), list, MANY));
+    CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
+    CHECK_INT(t->op.count, MANY + 1);
+    CHECK_OK(t, fa_t_retry(t, id, NOBODY));
+    fa_t_take(t, id, "w");
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), list + MANY, MANY)); /* 9 of them are new */
+    CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
+    CHECK_INT(t->op.count, MANY + 1);
+    do {
+        CHECK_OK(t, fa_t_children(t, id, 1000, cursor));
+        count += t->op.tasks->count;
+        cursor = t->op.tasks->next_cursor;
+    } while (cursor);
+    CHECK_INT(count, MANY + 9);
+}
+
 /* It would go on at once, for ever: the attempt that goes on is refused, and nothing changes. */
 static void test_block__again_with_all_ended_is_refused(struct fa_t *t)
 {
@@ -664,6 +854,12 @@ int main(int argc, char **argv)
         FA_T_CASE(test_block__a_later_list_asks_for_more),
         FA_T_CASE(test_block__a_new_attempt_finds_the_stages_by_name),
         FA_T_CASE(test_block__two_of_one_name_are_refused),
+        FA_T_CASE(test_block__a_new_attempt_asks_for_something_else),
+        FA_T_CASE(test_block__a_new_attempt_finds_them_in_other_places),
+        FA_T_CASE(test_block__a_shorter_list_means_the_right_one),
+        FA_T_CASE(test_block__a_new_attempt_with_other_stages),
+        FA_T_CASE(test_block__a_name_with_other_work_is_refused),
+        FA_T_CASE(test_block__a_new_attempt_with_many_others),
         FA_T_CASE(test_block__again_with_all_ended_is_refused),
         FA_T_CASE(test_block__again_with_a_living_child_waits_for_it),
         FA_T_CASE(test_block__new_attempt_with_all_completed_goes_on_at_once),

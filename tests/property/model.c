@@ -3,6 +3,7 @@
  */
 #include "property/model.h"
 
+#include <limits.h>
 #include <string.h>
 
 void fa_m_init(struct fa_m *model)
@@ -453,26 +454,35 @@ static void do_background(struct fa_m_step *step, struct fa_m_task *task)
 struct asking {
     const struct fa_m_step *step;
     int parent;
-    int asked, stored; /* by the attempt before, and how many the parent has */
-    int first;         /* the place of the first one without a name */
-    bool is_same;      /* the attempt has asked for these before */
+    int asked, stored;            /* by the attempt before, and how many the parent has */
+    bool is_same;                 /* the attempt has asked for these before */
+    int names[FA_M_CHILDREN_MAX]; /* what tells them from the others: 0.. a name, -1.. a place */
+    bool is_refused;              /* a name is that of another subtask */
 };
 
-/* The child that number `i` of the list means: by its name, else by its place. */
-static int name_of(const struct asking *asking, int i)
+/* By their names, else by their places: the list begins at `first`. */
+static void name_children(struct asking *asking, int first)
 {
-    int name = asking->step->submits[i].child;
+    for (int i = 0; i < asking->step->submit_count; i++) {
+        int name = asking->step->submits[i].child;
 
-    return name >= 0 ? name : -1 - (asking->first + i);
+        asking->names[i] = name >= 0 ? name : -1 - (first + i);
+    }
 }
 
+/* The child that number `i` of the list means. */
 static struct fa_m_task *find_child(struct fa_m *model, const struct asking *asking, int i)
 {
     for (int j = 0; j < model->count; j++)
-        if (model->tasks[j].parent == asking->parent &&
-            model->tasks[j].child == name_of(asking, i) && fa_m_is_visible(&model->tasks[j]))
+        if (model->tasks[j].parent == asking->parent && model->tasks[j].child == asking->names[i] &&
+            fa_m_is_visible(&model->tasks[j]))
             return &model->tasks[j];
     return NULL;
+}
+
+static bool is_like(const struct fa_m_task *child, const struct fa_m_submit *submit)
+{
+    return child != NULL && child->type == submit->type && child->input == submit->input;
 }
 
 /* Whether those without names are what was asked for from the place `first` on, as far as that
@@ -481,19 +491,72 @@ static bool begins_at(struct fa_m *model, struct asking *asking, int first)
 {
     bool has_any = false;
 
-    asking->first = first;
+    name_children(asking, first);
     for (int i = 0; i < asking->step->submit_count && first + i < asking->asked; i++) {
         const struct fa_m_submit *submit = &asking->step->submits[i];
-        const struct fa_m_task *child;
 
         if (submit->child >= 0)
             continue;
-        child = find_child(model, asking, i);
-        if (child == NULL || child->type != submit->type || child->input != submit->input)
+        if (!is_like(find_child(model, asking, i), submit))
             return false;
         has_any = true;
     }
     return has_any;
+}
+
+/* A place where a child without a name stands that is like this one, that no other of the list
+ * means, and that the attempt has not come to before; 0: none. */
+static int find_elsewhere(struct fa_m *model, const struct asking *asking, int i)
+{
+    int best = 0;
+
+    for (int j = 0; j < model->count; j++) {
+        const struct fa_m_task *child = &model->tasks[j];
+        bool is_meant = child->parent != asking->parent || child->child >= 0 ||
+                        -1 - child->child < asking->asked || !fa_m_is_visible(child) ||
+                        !is_like(child, &asking->step->submits[i]);
+
+        for (int k = 0; k < asking->step->submit_count; k++)
+            is_meant |= asking->names[k] == child->child;
+        if (!is_meant && (best == 0 || child->child > best))
+            best = child->child;
+    }
+    return best;
+}
+
+/* Those without a name that are not what stands at their places mean other ones, or new ones. */
+static void settle_names(struct fa_m *model, struct asking *asking)
+{
+    int first = 0, next = 0;
+    bool is_open[FA_M_CHILDREN_MAX] = {false};
+
+    for (int j = 0; j < model->count; j++) {
+        const struct fa_m_task *child = &model->tasks[j];
+
+        if (child->parent == asking->parent && !child->is_purged && -1 - child->child >= next)
+            next = -child->child;
+    }
+    for (int i = 0; i < asking->step->submit_count; i++) {
+        const struct fa_m_submit *submit = &asking->step->submits[i];
+        const struct fa_m_task *child = find_child(model, asking, i);
+
+        asking->is_refused |= submit->child >= 0 && child != NULL && !is_like(child, submit);
+        is_open[i] = submit->child < 0 && !is_like(child, submit);
+        if (submit->child < 0)
+            first = -1 - asking->names[i] - i;
+    }
+    for (int i = 0; i < asking->step->submit_count; i++)
+        if (is_open[i])
+            asking->names[i] = INT_MIN;
+    for (int i = 0; i < asking->step->submit_count; i++) {
+        if (!is_open[i])
+            continue;
+        asking->names[i] = find_elsewhere(model, asking, i);
+        if (asking->names[i] != 0)
+            continue;
+        next = first + i > next ? first + i : next;
+        asking->names[i] = -1 - next++;
+    }
 }
 
 static struct asking ask(struct fa_m *model, const struct fa_m_step *step, int index)
@@ -508,7 +571,8 @@ static struct asking ask(struct fa_m *model, const struct fa_m_step *step, int i
     if (!asking.is_same && asking.asked > step->submit_count)
         asking.is_same = begins_at(model, &asking, asking.asked - step->submit_count);
     if (!asking.is_same)
-        asking.first = asking.asked;
+        name_children(&asking, asking.asked);
+    settle_names(model, &asking);
     return asking;
 }
 
@@ -547,6 +611,8 @@ static void do_block(struct fa_m *model, struct fa_m_step *step, int index)
     struct asking asking = ask(model, step, index);
 
     step->code = check_work(task, step, IN(RUNNING));
+    if (step->code == FAINA_OK && asking.is_refused)
+        step->code = FAINA_INVALID_REQUEST;
     for (int i = 0; i < step->submit_count && step->code == FAINA_OK; i++)
         if (find_child(model, &asking, i) == NULL)
             step->code = check_deps(model, &step->submits[i]);
@@ -560,7 +626,7 @@ static void do_block(struct fa_m *model, struct fa_m_step *step, int index)
         if (child == NULL) {
             child = add_task(model, &step->submits[i]);
             child->parent = index;
-            child->child = name_of(&asking, i);
+            child->child = asking.names[i];
             child->ns = task->ns;
         } else if (ended_badly(child)) {
             reopen(model, child, false);

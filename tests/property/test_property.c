@@ -116,6 +116,27 @@ static void choose_submit(struct run *run, struct fa_m_submit *submit, bool is_c
     }
 }
 
+/* What the task has asked for before, mostly: so that new attempts find their children. */
+static void choose_child(struct run *run, int parent, struct fa_m_submit *submit)
+{
+    int span = run->model->count;
+
+    choose_submit(run, submit, true);
+    if (!chance(run, 70))
+        return;
+    for (int i = below(run, span), left = span; left > 0; left--, i = (i + 1) % span) {
+        const struct fa_m_task *child = &run->model->tasks[i];
+
+        if (child->parent != parent || (child->child >= 0) != (submit->child >= 0))
+            continue;
+        submit->type = child->type;
+        submit->input = child->input;
+        if (child->child >= 0)
+            submit->child = child->child;
+        return;
+    }
+}
+
 /* Mostly whoever holds the task, sometimes a stranger or nobody. */
 static void choose_actor(struct run *run, struct fa_m_step *step, bool needs_worker)
 {
@@ -164,7 +185,7 @@ static void choose_details(struct run *run, struct fa_m_step *step)
         step->submit_count = 1 + below(run, FA_M_CHILDREN_MAX);
         step->fail_fast = chance(run, 30);
         for (int i = 0; i < step->submit_count; i++)
-            choose_submit(run, &step->submits[i], true);
+            choose_child(run, step->task, &step->submits[i]);
     }
 }
 

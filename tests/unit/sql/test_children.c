@@ -138,6 +138,45 @@ static void test_children__a_later_block_finds_them_by_one_question(void **state
     store_close(&store);
 }
 
+/* What is new in a later stage is told by the first one's input; a new attempt reads once what it
+ * asks for again, and all that is left when some of it is new. */
+static void test_children__inputs_are_read_of_what_may_be_the_same(void **state)
+{
+    static const struct faina_submit first[] = {
+        {.type = "a", .input = "1"}, {.type = "a", .input = "2"}, {.type = "a", .input = "3"}};
+    static const struct faina_submit second[] = {{.type = "b"}, {.type = "b"}, {.type = "b"}};
+    static const struct faina_failure failure = {.message = "no"};
+    struct fa_op fail = {.kind = FA_OP_FAIL, .by.worker_id = "w", .failure = &failure};
+    struct fa_op claim = {.kind = FA_OP_CLAIM, .by.worker_id = "w"};
+    struct fa_op start = {.kind = FA_OP_START, .by.worker_id = "w"};
+    struct store store;
+
+    store_open(&store);
+    fail.id = claim.id = start.id = make_parent(&store);
+    store_begin(&store);
+    CHECK_INT(block(&store, fail.id, first, 3), FAINA_OK);
+    go_on(&store, fail.id);
+    spy_forget(&store.spy);
+    CHECK_INT(block(&store, fail.id, second, 3), FAINA_OK);
+    CHECK_INT(store.spy.rows[FA_SQL_TASK_WORK], 1);
+    go_on(&store, fail.id);
+    CHECK_INT(store_run(&store, &fail), FAINA_OK);
+    CHECK_INT(store_run(&store, &claim), FAINA_OK);
+    CHECK_INT(store_run(&store, &start), FAINA_OK);
+    spy_forget(&store.spy);
+    CHECK_INT(block(&store, fail.id, first, 3), FAINA_OK);
+    CHECK_INT(store.spy.runs[FA_SQL_TASK_WORK], 1);
+    CHECK_INT(store.spy.rows[FA_SQL_TASK_WORK], 3);
+    CHECK_INT(store.spy.rows[FA_SQL_TASK_PAYLOAD], 0);
+    go_on(&store, fail.id);
+    spy_forget(&store.spy);
+    CHECK_INT(block(&store, fail.id, first + 1, 1), FAINA_OK); /* the first, its place, the rest */
+    CHECK_INT(store.spy.rows[FA_SQL_TASK_WORK], 5);
+    store_commit(&store);
+    CHECK_INT(raw_int(store.raw, "SELECT count(*) FROM task WHERE parent IS NOT NULL"), 7);
+    store_close(&store);
+}
+
 static void test_children__a_deleted_one_leaves_its_name(void **state)
 {
     static const struct faina_submit subtasks[] = {{.type = "a", .name = "x"}, {.type = "a"}};
@@ -173,6 +212,7 @@ int main(void)
         cmocka_unit_test(test_children__two_of_one_name_are_one),
         cmocka_unit_test(test_children__the_second_of_a_name_is_checked_too),
         cmocka_unit_test(test_children__a_later_block_finds_them_by_one_question),
+        cmocka_unit_test(test_children__inputs_are_read_of_what_may_be_the_same),
         cmocka_unit_test(test_children__a_deleted_one_leaves_its_name),
     };
 

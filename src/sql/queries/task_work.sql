@@ -1,0 +1,6 @@
+-- What a task that is not deleted is to do. Primary keys.
+SELECT l.type, t.input
+FROM task t
+JOIN lane l ON l.id = t.lane
+LEFT JOIN ended e ON e.id = t.id
+WHERE t.id = ?1 AND e.deleted_us IS NULL
