@@ -100,6 +100,10 @@ FA_MUST_CHECK enum faina_code fa_plan_make(struct fa_unit *unit, const struct fa
                                            struct fa_plan *out, struct faina_error *err);
 /* Not for one that is existing or a twin. */
 struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *plan);
+/* INVALID_TASK: a subtask that is planned would wait for its parent, or one above it (rings.c). */
+FA_MUST_CHECK enum faina_code fa_check_rings(struct fa_unit *unit, const struct fa_row *parent,
+                                             const struct fa_plan *plans, size_t count,
+                                             struct faina_error *err);
 /* Frees every key that a task has. The row must be whole. */
 void fa_free_keys(struct fa_unit *unit, const struct fa_row *row);
 /* The keys that a task has, from what they are made of. Returns how many. */

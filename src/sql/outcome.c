@@ -638,6 +638,8 @@ static enum faina_code plan_children(struct asking *asking)
                             &op->error);
         asking->made += plan->existing == NULL && !plan->is_twin;
     }
+    if (code == FAINA_OK)
+        code = fa_check_rings(unit, asking->parent, asking->plans, count, &op->error);
     return code == FAINA_OK ? check_count(asking) : code;
 }
 

@@ -605,6 +605,52 @@ static bool has_rivals(const struct fa_m_step *step)
     return false;
 }
 
+/* Whether a task that has not ended is `parent`, or is above it, or waits for one of these. */
+static bool waits_for(const struct fa_m *model, int index, int parent, bool *seen)
+{
+    const struct fa_m_task *task = &model->tasks[index];
+
+    if (seen[index] || fa_m_has_ended(task->status))
+        return false;
+    seen[index] = true;
+    for (int above = parent; above >= 0; above = model->tasks[above].parent) {
+        if (above == index)
+            return true;
+        if (model->tasks[above].is_purged)
+            break;
+    }
+    if (task->status != FAINA_BLOCKED)
+        return false;
+    for (int i = 0; i < task->dep_count && !task->waits_for_children; i++)
+        if (!task->is_forgotten[i] && waits_for(model, task->deps[i], parent, seen))
+            return true;
+    for (int i = 0; i < model->count && task->waits_for_children; i++)
+        if (model->tasks[i].parent == index && waits_for(model, i, parent, seen))
+            return true;
+    return false;
+}
+
+/* Whether one of the list would wait for ever: it is new, or queued again. */
+static bool closes_ring(struct fa_m *model, const struct asking *asking)
+{
+    bool seen[FA_M_TASKS_MAX] = {false};
+
+    for (int i = 0; i < asking->step->submit_count; i++) {
+        const struct fa_m_task *child = find_child(model, asking, i);
+        const struct fa_m_submit *submit = &asking->step->submits[i];
+
+        if (child != NULL && !ended_badly(child))
+            continue;
+        for (int k = 0; k < (child ? child->dep_count : submit->dep_count); k++) {
+            int dep = child ? child->deps[k] : submit->deps[k];
+
+            if (waits_for(model, dep, asking->parent, seen))
+                return true;
+        }
+    }
+    return false;
+}
+
 static void do_block(struct fa_m *model, struct fa_m_step *step, int index)
 {
     struct fa_m_task *task = &model->tasks[index];
@@ -616,6 +662,8 @@ static void do_block(struct fa_m *model, struct fa_m_step *step, int index)
     for (int i = 0; i < step->submit_count && step->code == FAINA_OK; i++)
         if (find_child(model, &asking, i) == NULL)
             step->code = check_deps(model, &step->submits[i]);
+    if (step->code == FAINA_OK && closes_ring(model, &asking))
+        step->code = FAINA_INVALID_TASK;
     if (step->code == FAINA_OK && task->is_resumed && !goes_further(model, &asking))
         step->code = FAINA_INVALID_REQUEST;
     if (step->code != FAINA_OK)
