@@ -308,6 +308,16 @@ static void end_child(struct child *child, struct fa_outcome outcome)
     fa_job_end(job, &outcome);
 }
 
+/* K3. To have said so is not enough. A task that somebody else has by now goes nowhere, whatever
+ * the outcome. */
+static bool goes_on(const struct child *child, const struct fa_outcome *outcome)
+{
+    enum fa_stop stop = fa_job_stop(child->job);
+
+    return outcome->kind == FA_OUTCOME_BACKGROUND && stop != FA_STOP_CANCELLED &&
+           stop != FA_STOP_LOST;
+}
+
 static void on_exit_of_child(struct fa_process *process)
 {
     struct child *child = (struct child *)((char *)process - offsetof(struct child, process));
@@ -321,10 +331,11 @@ static void on_exit_of_child(struct fa_process *process)
     read_stream(&child->talk, READS_AT_END);
     if (child->line.len > 0 || child->line_is_cut)
         end_line(child);
-    if (!child->said.has_background || fa_job_stop(job) != FA_STOP_NONE)
-        fa_process_kill(process, SIGKILL); /* K3, while the group is surely still its own */
-    is_known = fa_process_reap(process, &note.status, &note.usage);
+    is_known = fa_process_peek(process, &note.status);
     outcome = judge(child, is_known, note.status);
+    if (!goes_on(child, &outcome))
+        fa_process_kill(process, SIGKILL); /* while the group is surely still its own */
+    (void)!fa_process_reap(process, &note.status, &note.usage);
     note.log = child->log_text.ptr;
     note.log_len = child->log_text.len;
     note.is_cut = child->log_is_cut;

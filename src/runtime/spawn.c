@@ -237,6 +237,23 @@ void fa_process_kill(const struct fa_process *process, int signal)
         kill(process->pid, signal); /* it has not made its group yet */
 }
 
+bool fa_process_peek(const struct fa_process *process, int *status)
+{
+    siginfo_t info = {0};
+    int code;
+
+    do
+        code = waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOWAIT);
+    while (code != 0 && errno == EINTR);
+    if (code != 0)
+        return false;
+    *status =
+        info.si_code == CLD_EXITED ? W_EXITCODE(info.si_status, 0) : W_EXITCODE(0, info.si_status);
+    if (info.si_code == CLD_DUMPED)
+        *status |= WCOREFLAG;
+    return true;
+}
+
 bool fa_process_reap(struct fa_process *process, int *status, struct rusage *usage)
 {
     pid_t pid;

@@ -58,7 +58,10 @@ void fa_spawner_destroy(struct fa_spawner *spawner); /* after the loop; NULL is 
 FA_MUST_CHECK enum faina_code fa_spawn(struct fa_spawner *spawner, const struct fa_spawn *spawn,
                                        struct fa_process *process, struct faina_error *err);
 void fa_process_kill(const struct fa_process *process, int signal); /* the whole group */
-/* After on_exit. False: somebody else has reaped it, so how it ended is not known. */
+/* After on_exit: how it ended, while its id and group stay its own. False: somebody else has reaped
+ * it, so that is not known. */
+FA_MUST_CHECK bool fa_process_peek(const struct fa_process *process, int *status);
+/* After on_exit. False: as above. */
 FA_MUST_CHECK bool fa_process_reap(struct fa_process *process, int *status, struct rusage *usage);
 
 /* A pipe whose ends are closed on exec; the reading end doesn't block. False: errno tells. */

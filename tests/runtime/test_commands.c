@@ -526,11 +526,10 @@ static bool is_gone(struct fa_t *t, void *arg)
     return kill((pid_t) * (int64_t *)arg, 0) != 0;
 }
 
-/* The process that wrote its id into this file is no more. */
-static void await_death(struct world *w, const char *name)
+/* Of the process that wrote its id into this file. */
+static int64_t read_pid(struct world *w, const char *name)
 {
     char path[FA_T_PATH_SIZE * 2], text[32] = "";
-    int64_t pid;
     FILE *file;
 
     await_file(w, name);
@@ -538,7 +537,14 @@ static void await_death(struct world *w, const char *name)
     file = fopen(path, "r");
     CHECK_TRUE(file && fscanf(file, "%31s", text) == 1);
     fclose(file);
-    pid = fa_t_int(text);
+    return fa_t_int(text);
+}
+
+/* The process that wrote its id into this file is no more. */
+static void await_death(struct world *w, const char *name)
+{
+    int64_t pid = read_pid(w, name);
+
     fa_t_wait_until(is_gone, w->t, &pid, "the death of a process");
 }
 
@@ -622,6 +628,66 @@ static void test_commands__what_it_leaves_behind_is_killed(struct fa_t *t)
     world_start(&w);
     CHECK_STR(world_try(&w, "leaves", NULL, 1, FAINA_COMPLETED)->output, "1");
     await_death(&w, "pid");
+    world_close(&w);
+}
+
+/* To say so is not enough: the next attempt would run beside what this one has left. */
+static void test_commands__only_what_went_into_the_background_lives_on(struct fa_t *t)
+{
+    static const struct {
+        const char *script;
+        enum faina_status status;
+    } cases[] = {
+        {"exit 75", FAINA_DEAD_LETTER},
+        {"kill -SEGV $$", FAINA_DEAD_LETTER},
+        {"echo rubbish >&3", FAINA_FAILED},
+        {"echo '{\"error\":\"mine\"}' >&3", FAINA_DEAD_LETTER},
+        {"echo '{\"subtask\":{\"type\":\"a\"}}' >&3", FAINA_FAILED},
+        {"echo '{\"resource\":\"gpu\"}' >&3", FAINA_COMPLETED},
+    };
+    struct world w;
+    int64_t pid;
+
+    world_open(&w, t);
+    for (size_t i = 0; i <= FA_COUNT(cases); i++)
+        world_script(&w, fa_arena_printf(&t->arena, "case%zu", i),
+                     fa_arena_printf(&t->arena,
+                                     "[ -z \"$FAINA_RESOURCES\" ] || exit 0\n"
+                                     "echo '{\"background\":{\"timeout\":\"1h\"}}' >&3\n"
+                                     "sleep 1000 & echo $! > .pid%zu; mv .pid%zu pid%zu\n%s",
+                                     i, i, i, i < FA_COUNT(cases) ? cases[i].script : ""));
+    world_start(&w);
+    for (size_t i = 0; i < FA_COUNT(cases); i++) {
+        world_try(&w, fa_arena_printf(&t->arena, "case%zu", i), NULL, 1, cases[i].status);
+        await_death(&w, fa_arena_printf(&t->arena, "pid%zu", i));
+    }
+    world_try(&w, fa_arena_printf(&t->arena, "case%zu", FA_COUNT(cases)), NULL, 1,
+              FAINA_BACKGROUND);
+    pid = read_pid(&w, fa_arena_printf(&t->arena, "pid%zu", FA_COUNT(cases)));
+    CHECK_INT(kill((pid_t)pid, 0), 0);
+    kill((pid_t)pid, SIGKILL);
+    world_close(&w);
+}
+
+/* The task is there then, and nobody would ever end it if its work were killed. */
+static void test_commands__a_stopped_worker_leaves_the_background_alone(struct fa_t *t)
+{
+    struct world w;
+    const char *id;
+    int64_t pid;
+
+    world_open(&w, t);
+    world_script(&w, "later",
+                 "trap 'echo \"{\\\"background\\\":{}}\" >&3; exit 0' TERM\n"
+                 "sh -c 'trap \"\" TERM; echo $$ > .pid; mv .pid pid; exec sleep 1000' &\n"
+                 "while :; do sleep 0.02; done");
+    world_start(&w);
+    id = fa_t_submit(t, .type = "later", .max_attempts = 1);
+    pid = read_pid(&w, "pid");
+    world_stop(&w, 1);
+    CHECK_NOW(t, id, FAINA_BACKGROUND);
+    CHECK_INT(kill((pid_t)pid, 0), 0);
+    kill((pid_t)pid, SIGKILL);
     world_close(&w);
 }
 
@@ -882,6 +948,8 @@ int main(int argc, char **argv)
         FA_T_CASE(test_commands__cancellation_reaches_the_child),
         FA_T_CASE(test_commands__an_attempt_that_lost_its_lease_is_noted),
         FA_T_CASE(test_commands__what_it_leaves_behind_is_killed),
+        FA_T_CASE(test_commands__only_what_went_into_the_background_lives_on),
+        FA_T_CASE(test_commands__a_stopped_worker_leaves_the_background_alone),
         FA_T_CASE(test_commands__sixty_four_at_once),
         FA_T_CASE(test_commands__concurrency_of_a_type),
         FA_T_CASE(test_commands__files_come_and_go),
