@@ -395,10 +395,8 @@ static const char **make_env(struct child *child)
     const struct faina_task *task = child->job->task;
     struct fa_arena *arena = &child->job->arena;
     size_t count;
-    const char **env = fa_clean_environment(arena, settings->env_count + 9, &count);
+    const char **env = fa_clean_environment(arena, settings->env, settings->env_count, 9, &count);
 
-    for (size_t i = 0; i < settings->env_count; i++)
-        env[count++] = settings->env[i];
     env[count++] = fa_arena_printf(arena, "FAINA_TASK_ID=%s", task->id);
     env[count++] = fa_arena_printf(arena, "FAINA_TASK_TYPE=%s", task->type);
     env[count++] = fa_arena_printf(arena, "FAINA_NAMESPACE=%s", task->ns);

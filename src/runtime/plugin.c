@@ -596,25 +596,17 @@ static bool open_socket(struct fa_plugin *plugin, int *child_end)
            fa_loop_watch(plugin->share->loop, &plugin->socket);
 }
 
-static const char **make_env(struct fa_plugin *plugin, struct fa_arena *arena)
-{
-    size_t count;
-    const char **env = fa_clean_environment(arena, plugin->settings.env_count, &count);
-
-    for (size_t i = 0; i < plugin->settings.env_count; i++)
-        env[count++] = plugin->settings.env[i];
-    return env;
-}
-
 static enum faina_code spawn_process(struct fa_plugin *plugin, struct faina_error *err)
 {
     struct fa_arena scratch = {0};
+    const struct fa_settings *settings = &plugin->settings;
+    size_t env_count;
     const char *argv[] = {"faina", "plugin-host", plugin->path, NULL};
     struct fa_spawn spawn = {
         .path = plugin->share->program,
         .argv = argv,
-        .env = make_env(plugin, &scratch),
-        .limits = plugin->settings.limits,
+        .env = fa_clean_environment(&scratch, settings->env, settings->env_count, 0, &env_count),
+        .limits = settings->limits,
         .fd_count = 3,
         .fds = {-1, -1, -1},
     };

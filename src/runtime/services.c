@@ -380,7 +380,7 @@ static enum faina_code read_config(struct fa_services *services,
     services->check_count = config->check_count;
     services->checks =
         fa_arena_zero(&services->arena, config->check_count + 1, sizeof(*services->checks));
-    services->env = fa_clean_environment(&services->arena, 0, &env_count);
+    services->env = fa_clean_environment(&services->arena, NULL, 0, 0, &env_count);
     for (size_t i = 0; code == FAINA_OK && i < config->check_count; i++)
         code = read_check(services, &services->checks[i], &config->checks[i], err);
     return code;

@@ -66,8 +66,9 @@ FA_MUST_CHECK bool fa_process_reap(struct fa_process *process, int *status, stru
 
 /* A pipe whose ends are closed on exec; the reading end doesn't block. False: errno tells. */
 FA_MUST_CHECK bool fa_pipe(int *read_end, int *write_end);
-/* Our environment, but only what a program needs to find its way: PATH, HOME, LANG, TZ ... With
- * room for `extra` more. */
-const char **fa_clean_environment(struct fa_arena *arena, size_t extra, size_t *count);
+/* Our environment, but only what a program needs to find its way: PATH, HOME, LANG, TZ ... Then
+ * `own`, each NAME=value, which goes before ours. With room for `extra` more. */
+const char **fa_clean_environment(struct fa_arena *arena, const char *const *own, size_t own_count,
+                                  size_t extra, size_t *count);
 
 #endif

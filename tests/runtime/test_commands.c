@@ -156,6 +156,26 @@ static void test_commands__environment(struct fa_t *t)
     unsetenv("FA_TEST_LEAK");
 }
 
+/* A shell would hide that a name is there twice; a C program takes the first. */
+static void test_commands__settings_go_before_the_workers_environment(struct fa_t *t)
+{
+    struct world w;
+
+    setenv("TZ", "Europe/Rome", 1);
+    world_open(&w, t);
+    world_script(&w, "clock",
+                 "tr '\\0' '\\n' < /proc/$$/environ | grep -E '^(TZ|PATH|HOME.*)=' | sort >&2");
+    world_file(&w, "clock.json",
+               "{\"env\":{\"TZ\":\"Asia/Tokyo\",\"PATH\":\"/usr/bin:/bin\",\"HOME\":\"/\","
+               "\"HOMELY\":\"1\"}}",
+               0644);
+    world_start(&w);
+    CHECK_HAS(world_event(&w, world_try(&w, "clock", NULL, 1, FAINA_COMPLETED)->id, "attempt"),
+              "\"log\":\"HOME=/\\nHOMELY=1\\nPATH=/usr/bin:/bin\\nTZ=Asia/Tokyo\\n\"");
+    world_close(&w);
+    unsetenv("TZ");
+}
+
 static void test_commands__surroundings(struct fa_t *t)
 {
     static const char script[] =
@@ -930,6 +950,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_commands__output_is_what_was_printed),
         FA_T_CASE(test_commands__a_retry_is_another_attempt),
         FA_T_CASE(test_commands__environment),
+        FA_T_CASE(test_commands__settings_go_before_the_workers_environment),
         FA_T_CASE(test_commands__surroundings),
         FA_T_CASE(test_commands__limits),
         FA_T_CASE(test_commands__log_and_usage),

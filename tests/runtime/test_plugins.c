@@ -62,6 +62,20 @@ static void test_plugins__outcomes(struct fa_t *t)
     world_close(&w);
 }
 
+static void test_plugins__settings_go_before_the_workers_environment(struct fa_t *t)
+{
+    struct world w;
+
+    setenv("TZ", "Europe/Rome", 1);
+    world_open(&w, t);
+    build(&w, "good", "good.so", "-DX");
+    world_file(&w, "good.json", "{\"env\":{\"TZ\":\"Asia/Tokyo\"}}", 0644);
+    world_start(&w);
+    CHECK_STR(world_try(&w, "good.zone", NULL, 1, FAINA_COMPLETED)->output, "\"Asia/Tokyo\"");
+    world_close(&w);
+    unsetenv("TZ");
+}
+
 static bool is_waiting(struct fa_t *t, void *arg)
 {
     return fa_t_task(t, arg)->progress == 10;
@@ -265,6 +279,7 @@ int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
         FA_T_CASE(test_plugins__outcomes),
+        FA_T_CASE(test_plugins__settings_go_before_the_workers_environment),
         FA_T_CASE(test_plugins__cancellation_and_shutdown),
         FA_T_CASE(test_plugins__many_at_once),
         FA_T_CASE(test_plugins__a_crash_costs_its_attempts_and_nothing_else),

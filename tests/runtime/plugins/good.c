@@ -2,6 +2,7 @@
 #include <faina.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -88,6 +89,16 @@ static enum faina_outcome require(struct faina_context *context, void *user)
     return FAINA_OUTCOME_COMPLETE;
 }
 
+static enum faina_outcome zone(struct faina_context *context, void *user)
+{
+    char output[64];
+
+    (void)user;
+    snprintf(output, sizeof(output), "\"%s\"", getenv("TZ"));
+    faina_context_output(context, output, NULL);
+    return FAINA_OUTCOME_COMPLETE;
+}
+
 static char hello[] = "hello";
 
 static const struct faina_plugin_type types[] = {
@@ -96,6 +107,7 @@ static const struct faina_plugin_type types[] = {
     {.type = "good.parent", .handler = {.on_start = parent, .on_resume = resume}},
     {.type = "good.background", .handler = {.on_start = background}},
     {.type = "good.require", .handler = {.on_start = require}},
+    {.type = "good.zone", .handler = {.on_start = zone}},
     {.type = "good.fail", .handler = {.on_start = fail}},
     {.type = "good.wait", .handler = {.on_start = wait}},
     {.type = "good.late", .handler = {.on_start = wait, .timeout_ms = 100}},
