@@ -209,31 +209,53 @@ static const char *last_words(struct child *child)
     return fa_arena_copy(&child->job->arena, text + begin, end - begin);
 }
 
+/* What follows how it ended: which line on descriptor 3 makes no sense, and its last words. Those
+ * come last, since they may be cut. */
+static const char *rest_of_error(struct child *child)
+{
+    const char *words = last_words(child), *wrong = child->said.wrong;
+    const char *before = !words[0] ? "" : wrong[0] ? "; it logged: " : ": ";
+
+    return fa_arena_printf(&child->job->arena, "%s%s%s%s", wrong[0] ? "; " : "", wrong, before,
+                           words);
+}
+
+/* What it said itself goes before its exit, but does not hide a line that makes no sense. */
+static struct faina_failure own_failure(struct child *child, bool is_final)
+{
+    const struct fa_said *said = &child->said;
+    struct faina_failure failure = said->failure;
+
+    if (said->is_wrong)
+        failure.message =
+            fa_outcome_fail(&child->job->arena, NULL, false, "%s; %s", failure.message, said->wrong)
+                .failure.message;
+    if (!said->has_retryable)
+        failure.permanent = is_final;
+    return failure;
+}
+
 /* An exit that is not 0, or a signal. */
 static struct fa_outcome bad_end(struct child *child, int status)
 {
     struct fa_job *job = child->job;
-    const char *words = last_words(child), *colon = words[0] ? ": " : "";
+    const char *rest = rest_of_error(child);
     struct fa_outcome outcome;
     const char *lost = WIFEXITED(status) ? lost_file(child, WEXITSTATUS(status)) : NULL;
     bool is_final = WIFEXITED(status) && is_final_exit(WEXITSTATUS(status)) && !lost;
 
     if (WIFSIGNALED(status))
         outcome = fa_outcome_fail(&job->arena, "signal", false,
-                                  "the handler was ended by signal %d (%s)%s%s", WTERMSIG(status),
-                                  strsignal(WTERMSIG(status)), colon, words);
+                                  "the handler was ended by signal %d (%s)%s", WTERMSIG(status),
+                                  strsignal(WTERMSIG(status)), rest);
     else if (lost)
-        outcome = fa_outcome_fail(&job->arena, "spawn", false, "%s; it exited with code %d%s%s",
-                                  lost, WEXITSTATUS(status), colon, words);
+        outcome = fa_outcome_fail(&job->arena, "spawn", false, "%s; it exited with code %d%s", lost,
+                                  WEXITSTATUS(status), rest);
     else
-        outcome =
-            fa_outcome_fail(&job->arena, "exit", is_final, "the handler exited with code %d%s%s",
-                            WEXITSTATUS(status), colon, words);
-    if (child->said.has_error) {
-        outcome.failure = child->said.failure;
-        if (!child->said.has_retryable)
-            outcome.failure.permanent = is_final;
-    }
+        outcome = fa_outcome_fail(&job->arena, "exit", is_final,
+                                  "the handler exited with code %d%s", WEXITSTATUS(status), rest);
+    if (child->said.has_error)
+        outcome.failure = own_failure(child, is_final);
     return outcome;
 }
 

@@ -22,6 +22,8 @@ struct line {
     struct fa_said *said;
     struct faina_report report;
     bool has_report;
+    struct faina_failure failure;
+    bool has_retryable;
     struct faina_error err;
 };
 
@@ -154,20 +156,19 @@ static enum faina_code read_background(struct line *line, struct fa_json value)
 static enum faina_code read_error_member(struct line *line, struct fa_bytes key,
                                          struct fa_json member)
 {
-    struct fa_said *said = line->said;
-    struct fa_arena *arena = &said->job->arena;
+    struct fa_arena *arena = &line->said->job->arena;
     bool is_text = member.type == FA_JSON_STRING;
     bool is_bool = member.type == FA_JSON_TRUE || member.type == FA_JSON_FALSE;
 
     if (fa_bytes_equal(key, FA_LIT("message")) && is_text) {
-        said->failure.message = fa_json_text(member, arena);
+        line->failure.message = fa_json_text(member, arena);
     } else if (fa_bytes_equal(key, FA_LIT("kind")) && is_text) {
-        said->failure.kind = fa_json_text(member, arena);
+        line->failure.kind = fa_json_text(member, arena);
     } else if (fa_bytes_equal(key, FA_LIT("detail"))) {
-        said->failure.detail = fa_arena_copy(arena, member.raw.ptr, member.raw.len);
+        line->failure.detail = fa_arena_copy(arena, member.raw.ptr, member.raw.len);
     } else if (fa_bytes_equal(key, FA_LIT("retryable")) && is_bool) {
-        said->failure.permanent = member.type == FA_JSON_FALSE;
-        said->has_retryable = true;
+        line->failure.permanent = member.type == FA_JSON_FALSE;
+        line->has_retryable = true;
     } else {
         return refuse(line, "error has the members message and kind (strings), detail and "
                             "retryable (true or false), and no other");
@@ -178,28 +179,29 @@ static enum faina_code read_error_member(struct line *line, struct fa_bytes key,
 static enum faina_code read_error(struct line *line, struct fa_json value)
 {
     struct fa_said *said = line->said;
+    enum faina_code code = FAINA_OK;
     struct fa_json_iter it;
     struct fa_bytes key;
     struct fa_json member;
 
-    said->failure = (struct faina_failure){0};
-    said->has_retryable = false;
-    if (value.type == FA_JSON_STRING) {
-        said->failure.message = fa_json_text(value, &said->job->arena);
-    } else if (value.type != FA_JSON_OBJECT) {
+    line->failure = (struct faina_failure){0};
+    line->has_retryable = false;
+    if (value.type == FA_JSON_STRING)
+        line->failure.message = fa_json_text(value, &said->job->arena);
+    else if (value.type != FA_JSON_OBJECT)
         return refuse(line, "error must be a string, or an object with a message");
-    } else {
-        for (it = fa_json_iter(value); fa_json_next(&it, &key, &member);) {
-            enum faina_code code = FAINA_OK;
-
+    else
+        for (it = fa_json_iter(value); code == FAINA_OK && fa_json_next(&it, &key, &member);)
             if (member.type != FA_JSON_NULL)
                 code = read_error_member(line, key, member);
-            if (code != FAINA_OK)
-                return code;
-        }
-    }
+    if (code == FAINA_OK)
+        code = fa_check_failure(&line->failure, &line->err);
+    if (code != FAINA_OK)
+        return code;
     said->has_error = true;
-    return fa_check_failure(&said->failure, &line->err);
+    said->failure = line->failure;
+    said->has_retryable = line->has_retryable;
+    return FAINA_OK;
 }
 
 static enum faina_code read_resource(struct line *line, struct fa_json value)

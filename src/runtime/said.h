@@ -22,8 +22,8 @@ struct fa_said {
     struct fa_job *job;
     struct fa_arena scratch; /* one line's */
     size_t line_count;
-    bool is_wrong; /* S1 */
-    char wrong[640];
+    bool is_wrong;   /* S1 */
+    char wrong[640]; /* empty: nothing is */
 
     struct faina_submit *subtasks; /* in the job's arena */
     size_t subtask_count, subtask_size, subtask_bytes;
