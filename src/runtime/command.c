@@ -245,9 +245,10 @@ static struct fa_outcome bad_end(struct child *child, int status)
     bool is_final = WIFEXITED(status) && is_final_exit(WEXITSTATUS(status)) && !lost;
 
     if (WIFSIGNALED(status))
-        outcome = fa_outcome_fail(&job->arena, "signal", false,
-                                  "the handler was ended by signal %d (%s)%s", WTERMSIG(status),
-                                  strsignal(WTERMSIG(status)), rest);
+        outcome = fa_outcome_fail(
+            &job->arena, "signal", false, "the handler was ended by signal %d (%s)%s%s",
+            WTERMSIG(status), strsignal(WTERMSIG(status)),
+            fa_limits_broken(&child->command->settings.limits, status, &job->arena), rest);
     else if (lost)
         outcome = fa_outcome_fail(&job->arena, "spawn", false, "%s; it exited with code %d%s", lost,
                                   WEXITSTATUS(status), rest);

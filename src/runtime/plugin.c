@@ -505,8 +505,9 @@ static struct fa_outcome crashed(struct fa_plugin *plugin, struct attempt *attem
         outcome =
             fa_outcome_fail(arena, "plugin", false, "the plugin was ended: %s", plugin->why_killed);
     else if (WIFSIGNALED(note->status))
-        outcome = fa_outcome_fail(arena, "crash", false, "the plugin crashed by signal %d (%s)",
-                                  WTERMSIG(note->status), strsignal(WTERMSIG(note->status)));
+        outcome = fa_outcome_fail(arena, "crash", false, "the plugin crashed by signal %d (%s)%s",
+                                  WTERMSIG(note->status), strsignal(WTERMSIG(note->status)),
+                                  fa_limits_broken(&plugin->settings.limits, note->status, arena));
     else
         outcome = fa_outcome_fail(arena, "crash", false, "the plugin exited with code %d",
                                   WEXITSTATUS(note->status));

@@ -23,6 +23,7 @@
 #define LOWEST_FD 16 /* ours are above those that a child gets */
 #define REAP_INTERVAL_US 1000000
 #define INTERPRETER_SIZE_MAX 255 /* what the kernel reads of a script's first line */
+#define CPU_GAP_S 1              /* at the hard limit comes SIGKILL, which says nothing */
 #define EXIT_RETRY 75            /* the file is being written: another time */
 
 struct fa_spawner {
@@ -100,7 +101,7 @@ static _Noreturn void give_up(const char *path, const char *step, int error)
 
 static void reset_signals(void)
 {
-    static const int ignored[] = {SIGPIPE, SIGXFSZ, SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
+    static const int ignored[] = {SIGPIPE, SIGXFSZ, SIGXCPU, SIGHUP,  SIGINT,  SIGQUIT, SIGTERM,
                                   SIGCHLD, SIGUSR1, SIGUSR2, SIGALRM, SIGTTIN, SIGTTOU};
     sigset_t none;
 
@@ -136,18 +137,22 @@ static _Noreturn void child_main(const struct recipe *recipe)
     give_up(spawn->path, "run", errno);
 }
 
-static void add_limit(struct recipe *recipe, int resource, int64_t value)
+/* Between the soft limit and the hard one there is `gap`. */
+static void add_limit(struct recipe *recipe, int resource, int64_t value, int64_t gap)
 {
+    rlim_t soft = (rlim_t)value, hard = (rlim_t)value + (rlim_t)gap;
     struct rlimit now;
 
     if (value <= 0)
         return;
-    if (getrlimit((__rlimit_resource_t)resource, &now) == 0 && now.rlim_max != RLIM_INFINITY &&
-        (rlim_t)value > now.rlim_max)
-        value = (int64_t)now.rlim_max; /* more than we have ourselves can't be given */
+    /* More than we have ourselves can't be given. */
+    if (getrlimit((__rlimit_resource_t)resource, &now) == 0 && now.rlim_max != RLIM_INFINITY) {
+        hard = hard > now.rlim_max ? now.rlim_max : hard;
+        soft = soft > hard ? hard : soft;
+    }
     recipe->limits[recipe->limit_count].resource = resource;
     recipe->limits[recipe->limit_count++].limit =
-        (struct rlimit){.rlim_cur = (rlim_t)value, .rlim_max = (rlim_t)value};
+        (struct rlimit){.rlim_cur = soft, .rlim_max = hard};
 }
 
 static void add_limits(struct recipe *recipe, const struct fa_spawner *spawner)
@@ -161,11 +166,11 @@ static void add_limits(struct recipe *recipe, const struct fa_spawner *spawner)
     recipe->limit_count = 2;
     if (limits->files > 0)
         recipe->limit_count = 1;
-    add_limit(recipe, RLIMIT_NOFILE, limits->files);
-    add_limit(recipe, RLIMIT_AS, limits->memory_bytes);
-    add_limit(recipe, RLIMIT_CPU, limits->cpu_s);
-    add_limit(recipe, RLIMIT_FSIZE, limits->file_bytes);
-    add_limit(recipe, RLIMIT_NPROC, limits->processes);
+    add_limit(recipe, RLIMIT_NOFILE, limits->files, 0);
+    add_limit(recipe, RLIMIT_AS, limits->memory_bytes, 0);
+    add_limit(recipe, RLIMIT_CPU, limits->cpu_s, CPU_GAP_S);
+    add_limit(recipe, RLIMIT_FSIZE, limits->file_bytes, 0);
+    add_limit(recipe, RLIMIT_NPROC, limits->processes, 0);
 }
 
 /* Nothing may run in the child but child_main: a signal handler of ours would act on our memory. */
@@ -267,6 +272,14 @@ bool fa_process_reap(struct fa_process *process, int *status, struct rusage *usa
     while (pid < 0 && errno == EINTR);
     close(process->exit.fd);
     return pid == process->pid;
+}
+
+const char *fa_limits_broken(const struct fa_limits *limits, int status, struct fa_arena *arena)
+{
+    if (limits->cpu_s <= 0 || !WIFSIGNALED(status) || WTERMSIG(status) != SIGXCPU)
+        return "";
+    return fa_arena_printf(arena, ", since it used more CPU time than its limit of %lld s",
+                           (long long)limits->cpu_s);
 }
 
 /* ------------------------------------------------------------------------------------------

@@ -22,7 +22,8 @@
 
 struct fa_spawner;
 
-/* What a child may use; 0: no limit of ours. */
+/* What a child may use; 0: no limit of ours. Past its CPU time comes SIGXCPU, and one second of it
+ * later SIGKILL. */
 struct fa_limits {
     int64_t memory_bytes, cpu_s, files, file_bytes, processes;
 };
@@ -63,6 +64,9 @@ void fa_process_kill(const struct fa_process *process, int signal); /* the whole
 FA_MUST_CHECK bool fa_process_peek(const struct fa_process *process, int *status);
 /* After on_exit. False: as above. */
 FA_MUST_CHECK bool fa_process_reap(struct fa_process *process, int *status, struct rusage *usage);
+
+/* Which of its limits ended it, as far as its status tells: ", since it used ...", else "". */
+const char *fa_limits_broken(const struct fa_limits *limits, int status, struct fa_arena *arena);
 
 /* A pipe whose ends are closed on exec; the reading end doesn't block. False: errno tells. */
 FA_MUST_CHECK bool fa_pipe(int *read_end, int *write_end);

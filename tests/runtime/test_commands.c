@@ -228,10 +228,18 @@ static void test_commands__limits(struct fa_t *t)
     struct world w;
 
     world_open(&w, t);
-    world_script(&w, "spin", "while :; do :; done");
+    world_script(&w, "spin", "echo here >&2; while :; do :; done");
     world_file(&w, "spin.json", "{\"limits\":{\"cpu\":\"1s\"}}", 0644);
+    world_script(&w, "look", "echo \"[$(ulimit -St),$(ulimit -Ht)]\"");
+    world_file(&w, "look.json", "{\"limits\":{\"cpu\":\"7s\"}}", 0644);
+    world_script(&w, "other", "kill -XCPU $$");
     world_start(&w);
-    CHECK_HAS(world_try(&w, "spin", NULL, 1, FAINA_DEAD_LETTER)->error, "signal");
+    CHECK_HAS(world_try(&w, "spin", NULL, 1, FAINA_DEAD_LETTER)->error,
+              "ended by signal 24 (CPU time limit exceeded), since it used more CPU time than its "
+              "limit of 1 s: here\"");
+    CHECK_STR(world_try(&w, "look", NULL, 1, FAINA_COMPLETED)->output, "[7,8]");
+    CHECK_HAS(world_try(&w, "other", NULL, 1, FAINA_DEAD_LETTER)->error,
+              "ended by signal 24 (CPU time limit exceeded)\"");
     world_close(&w);
 }
 

@@ -173,6 +173,21 @@ static void test_plugins__one_that_leaks_meets_its_limit(struct fa_t *t)
     world_close(&w);
 }
 
+static void test_plugins__one_that_spins_meets_its_limit(struct fa_t *t)
+{
+    struct world w;
+
+    world_open(&w, t);
+    build(&w, "bad", "bad.so", "-DX");
+    world_file(&w, "bad.json", "{\"limits\":{\"cpu\":\"1s\"}}", 0644);
+    world_start(&w);
+    CHECK_HAS(world_try(&w, "bad.spin", NULL, 1, FAINA_DEAD_LETTER)->error,
+              "the plugin crashed by signal 24 (CPU time limit exceeded), since it used more CPU "
+              "time than its limit of 1 s\"");
+    world_try(&w, "bad.fine", NULL, 1, FAINA_COMPLETED);
+    world_close(&w);
+}
+
 static void test_plugins__unusable_ones_are_told(struct fa_t *t)
 {
     static const struct {
@@ -284,6 +299,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_plugins__many_at_once),
         FA_T_CASE(test_plugins__a_crash_costs_its_attempts_and_nothing_else),
         FA_T_CASE(test_plugins__one_that_leaks_meets_its_limit),
+        FA_T_CASE(test_plugins__one_that_spins_meets_its_limit),
         FA_T_CASE(test_plugins__unusable_ones_are_told),
         FA_T_CASE(test_plugins__triggers_and_joins),
     };

@@ -55,6 +55,16 @@ static enum faina_outcome loop(struct faina_context *context, void *user)
         usleep(1000);
 }
 
+static enum faina_outcome spin(struct faina_context *context, void *user)
+{
+    volatile unsigned turns = 0;
+
+    (void)context;
+    (void)user;
+    for (;;)
+        ++turns;
+}
+
 static enum faina_outcome rubbish(struct faina_context *context, void *user)
 {
     char noise[64];
@@ -92,6 +102,7 @@ static const struct faina_plugin_type types[] = {
     {.type = "bad.exit", .handler = {.on_start = exit_here}},
     {.type = "bad.overflow", .handler = {.on_start = overflow}},
     {.type = "bad.loop", .handler = {.on_start = loop, .timeout_ms = 100}},
+    {.type = "bad.spin", .handler = {.on_start = spin, .timeout_ms = 60000}},
     {.type = "bad.rubbish", .handler = {.on_start = rubbish}},
     {.type = "bad.leak", .handler = {.on_start = leak, .timeout_ms = 20000}},
     {.type = "bad.fine", .handler = {.on_start = fine}},
