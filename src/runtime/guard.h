@@ -5,6 +5,10 @@
  * task, which somebody else makes once our lease is over. The guard knows the process groups of our
  * children, hears by the end of a pipe that we are gone, and kills them.
  *
+ *   U1  It ends when we have ended, and not before: it has a session of its own and is deaf to all
+ *       signals but SIGKILL.
+ *   U2  Its name and its command line are "faina-guard", so that nobody takes it for us.
+ *
  * Threads: any.
  */
 #ifndef FA_GUARD_H

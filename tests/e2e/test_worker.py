@@ -220,6 +220,20 @@ def test_killed_again_and_again(cli):
         is_true(1 <= done <= 1 + events.count("lease_lost"), done, events)
 
 
+def children(parent):
+    """Names and ids of its living and dead children."""
+    found = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+                name, fields = file.read().split("(", 1)[1].rsplit(")", 1)
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if fields.split()[1] == str(parent.pid):
+            found[name] = int(pid)
+    return found
+
+
 def test_orphans_are_reaped(cli):
     """What forks away from its handler is ours to reap."""
     script(cli, "fork", "setsid sh -c 'sleep 0.3' & echo 1")
@@ -227,24 +241,42 @@ def test_orphans_are_reaped(cli):
     for _ in range(5):
         cli.submit("fork")
     worker = cli.start("worker", "--concurrency", "8", "--idle-exit", "3s")
-
-    def children():
-        found = {}
-        for pid in filter(str.isdigit, os.listdir("/proc")):
-            try:
-                with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-                    name, fields = file.read().split("(", 1)[1].rsplit(")", 1)
-            except (FileNotFoundError, ProcessLookupError):
-                continue
-            if fields.split()[1] == str(worker.pid):
-                found[name] = pid
-        return found
-
     time.sleep(1)
-    until(lambda: list(children()) == ["faina-guard"], "orphans to be reaped")
-    guard = children()["faina-guard"]
+    until(lambda: list(children(worker)) == ["faina-guard"], "orphans to be reaped")
+    guard = children(worker)["faina-guard"]
     contains(finish(worker), "5 completed")
     is_true(not os.path.exists(f"/proc/{guard}"))
+
+
+def test_the_guard_is_no_worker(cli):
+    """Whoever looks for the worker by its command line finds it alone, and who ends both by a
+    signal ends both: the guard after the worker, when it has done its duty."""
+    script(cli, "slow", "sleep 1000 & echo $! > child; echo $$ > .pid; mv .pid pid; wait")
+    for args in (("worker", "--grace", "1h"), ("serve", "--workers", "1", "--listen", "127.0.0.1:0")):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(cli.path("handlers/pid"))
+        owner = cli.start(*args, start_new_session=True)
+        until(lambda: "faina-guard" in children(owner), "the guard")
+        guard = children(owner)["faina-guard"]
+        with open(f"/proc/{guard}/cmdline", "rb") as file:
+            equal(file.read().rstrip(b"\0"), b"faina-guard")
+        with open(f"/proc/{owner.pid}/cmdline", "rb") as file:
+            equal(file.read().split(b"\0")[1], args[0].encode())
+        until(lambda: is_served(cli), "the socket")
+        task = cli.submit("slow")
+        until(exists(cli, "pid"), "the handler")
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(guard, number)
+            os.killpg(guard, number) # it leads its own
+        equal(cli.get(task)["status"], "running")
+        os.killpg(owner.pid, signal.SIGTERM)
+        while "finishing what runs" not in owner.stderr.readline():
+            pass
+        is_true(alive(guard) and alive(read(cli, "child")))
+        owner.kill()
+        owner.communicate()
+        until(lambda: not alive(read(cli, "child")), "the end of what the handler had started")
+        until(lambda: not alive(guard), "the end of the guard")
 
 
 def test_types_and_namespaces(cli):
