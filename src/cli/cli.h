@@ -51,6 +51,7 @@ struct fa_cli {
     size_t hidden_count;
 
     struct faina_options options; /* of the engine */
+    bool stays;                   /* for long: needs an engine that isn't about to go */
     const char *address;          /* NULL until fa_cli_url */
     struct fa_service *service;   /* NULL until fa_cli_open */
     struct fa_arena arena;        /* lives as long as the program */

@@ -66,7 +66,8 @@ enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
         code = read_options(&cli->options, err);
     if (code == FAINA_OK) {
         made = file_to_tell_of(cli, url);
-        code = fa_service_open(&cli->service, url, &cli->options, err);
+        code = cli->stays ? fa_service_open(&cli->service, url, &cli->options, err)
+                          : fa_service_visit(&cli->service, url, &cli->options, err);
     }
     if (code == FAINA_OK && made)
         fa_cli_note(cli, "faina: there was no store yet: made %s",

@@ -345,6 +345,7 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options, struct b
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    cli->stays = true;
     code = fa_cli_open(cli);
     if (code != FA_EXIT_OK)
         return code;

@@ -236,6 +236,7 @@ int fa_verb_worker(struct fa_cli *cli)
     sigaddset(&signals, SIGHUP);
     sigaddset(&signals, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread is there to take them */
+    cli->stays = true;
     code = fa_cli_open(cli);
     if (code != FA_EXIT_OK)
         return code;

@@ -135,34 +135,61 @@ static bool is_remote(const char *url)
 
 /* A file that another process serves is reached through that process. When it doesn't answer there,
  * it may be about to go: then the file is ours at the next try. */
-enum faina_code fa_service_open(struct fa_service **out, const char *url,
-                                const struct faina_options *options, struct faina_error *err)
+static enum faina_code open_or_reach(struct fa_service **out, const char *url,
+                                     const struct faina_options *options, bool is_guest,
+                                     struct faina_error *err)
 {
     const struct timespec moment = {.tv_nsec = 20 * 1000000};
     int64_t start_us = fa_clock_mono_us();
-    enum faina_code code = check_options(options, err);
 
-    assert(out);
-    if (!url)
-        url = "sqlite:faina.db";
-    if (code == FAINA_OK && is_remote(url))
-        return fa_remote_open(out, url, options, err);
-    while (code == FAINA_OK) {
+    for (;;) {
         struct fa_store *store = NULL;
-        struct fa_store_owner owner = {0};
+        struct fa_store_owner owner = {.is_guest = is_guest};
+        struct faina_error away;
+        enum faina_code code = open_store(url, options, &store, &owner, err);
 
-        code = open_store(url, options, &store, &owner, err);
         if (code == FAINA_OK)
             return open_engine(out, store, options, err);
         if (!owner.address[0])
             return code;
-        code = fa_remote_open(out, owner.address, options, err);
-        if (code != FAINA_UNAVAILABLE || fa_clock_mono_us() - start_us > OWNER_GOES_MS * 1000)
-            return code;
-        nanosleep(&moment, NULL);
-        code = FAINA_OK;
+        fa_error_clear(&away);
+        code = fa_remote_open(out, owner.address, options, &away);
+        if (code == FAINA_UNAVAILABLE && fa_clock_mono_us() - start_us <= OWNER_GOES_MS * 1000) {
+            nanosleep(&moment, NULL);
+            continue;
+        }
+        /* Of one that is leaving, that is what its guest needs to know. */
+        if (err && code != FAINA_OK && !(code == FAINA_UNAVAILABLE && owner.is_leaving))
+            *err = away;
+        return code;
     }
-    return code;
+}
+
+static enum faina_code open_url(struct fa_service **out, const char *url,
+                                const struct faina_options *options, bool is_guest,
+                                struct faina_error *err)
+{
+    enum faina_code code = check_options(options, err);
+
+    assert(out);
+    if (code != FAINA_OK)
+        return code;
+    if (!url)
+        url = "sqlite:faina.db";
+    return is_remote(url) ? fa_remote_open(out, url, options, err)
+                          : open_or_reach(out, url, options, is_guest, err);
+}
+
+enum faina_code fa_service_open(struct fa_service **out, const char *url,
+                                const struct faina_options *options, struct faina_error *err)
+{
+    return open_url(out, url, options, false, err);
+}
+
+enum faina_code fa_service_visit(struct fa_service **out, const char *url,
+                                 const struct faina_options *options, struct faina_error *err)
+{
+    return open_url(out, url, options, true, err);
 }
 
 const char *fa_service_file(const char *url)

@@ -484,8 +484,8 @@ struct fa_service_ops {
      * of it once too early. Holds for half a minute. */
     void (*expect)(struct fa_service *service, const struct fa_id *id);
 
-    /* Optional. Tells processes that can't open the engine themselves where it is served; NULL:
-     * nowhere any more, it is about to be closed. */
+    /* Optional. Tells processes that can't open the engine themselves where it is served; NULL: it
+     * is about to be closed, so only who soon goes himself should come there. */
     void (*advertise)(struct fa_service *service, const char *address);
 
     /* Optional, both or neither. Removing looks at each task again: one that was changed since it
@@ -525,6 +525,11 @@ struct fa_service {
 FA_MUST_CHECK enum faina_code fa_service_open(struct fa_service **out, const char *url,
                                               const struct faina_options *options,
                                               struct faina_error *err);
+/* The same, for who asks something and goes: a file's owner that is about to go will do, as long as
+ * it still serves the file. Others wait for it, since they would be left without an engine. */
+FA_MUST_CHECK enum faina_code fa_service_visit(struct fa_service **out, const char *url,
+                                               const struct faina_options *options,
+                                               struct faina_error *err);
 /* Lets callers inside finish; those that wait return with STORE_CLOSED. NULL is fine. */
 void fa_service_close(struct fa_service *service);
 

@@ -30,8 +30,8 @@ struct fa_store_ops {
     /* Optional. Begins to talk to the other nodes that use the store. */
     enum faina_code (*join)(struct fa_store *store, const struct fa_fleet_events *events,
                             struct fa_fleet **out, struct faina_error *err);
-    /* Optional. Writes down for others where the engine is served; NULL: it is about to be
-     * closed. */
+    /* Optional. Writes down for others where the engine is served; NULL: it is about to be closed,
+     * and served until then. */
     void (*advertise)(struct fa_store *store, const char *address);
     /* Required. After all its connections are closed. */
     void (*close)(struct fa_store *store);
@@ -44,7 +44,9 @@ struct fa_store {
 
 /* Who has a file that can't be had. */
 struct fa_store_owner {
+    bool is_guest;     /* given: one that is about to go will do, as long as it serves the file */
     char address[160]; /* where it serves the file ("unix:/path/faina.db.sock"); "": nowhere */
+    bool is_leaving;   /* it is about to go */
 };
 
 /* A SQLite file, or (path NULL) memory. Codes as for faina_open. When the file has an owner that

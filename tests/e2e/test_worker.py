@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`faina worker` as a person runs it: signals, kills, limits, wrong use."""
 import contextlib
+import fcntl
 import http.client
 import json
 import os
@@ -8,6 +9,7 @@ import resource
 import signal
 import socket
 import sqlite3
+import struct
 import time
 
 from helper_cli import BIN, PATIENCE, contains, equal, is_served, is_true, run
@@ -341,8 +343,9 @@ def test_serve_has_workers_too(cli):
     equal(cli("worker-list").json()["items"], [])
 
 
-def test_who_goes_down_says_so(cli):
-    """While the last handler runs, others are not sent to the very server that is going."""
+def test_who_goes_down_serves_until_then(cli):
+    """While the last handler runs, commands still reach the file through its owner. Who would own
+    it next waits for a moment, and is not taken for a guest."""
     script(cli, "slow", "touch begun; while [ ! -e go ]; do sleep 0.02; done; echo 1")
     for args in (("worker",), ("serve", "--workers", "1", "--listen", "127.0.0.1:0")):
         for name in ("begun", "go"):
@@ -354,12 +357,28 @@ def test_who_goes_down_says_so(cli):
         owner.send_signal(signal.SIGTERM)
         while "finishing what runs" not in owner.stderr.readline():
             pass
-        equal(cli("ls", code=6).err,
-              f"faina: faina.db is in use by process {owner.pid}, which is shutting down: "
-              "try again in a moment\n")
+        other = cli.submit("other")
+        equal([cli.get(name)["status"] for name in (task, other)], ["running", "pending"])
+        contains(cli(*args, code=6).err,
+                 f"faina.db is in use by process {owner.pid}, which is shutting down: "
+                 "try again in a moment")
         script(cli, "go", "")
         finish(owner)
         equal(cli.get(task)["status"], "completed")
+
+
+def test_who_has_gone_down_says_so(cli):
+    """Nobody answers at the socket any more, but the file is not free yet."""
+    cli.submit("x")
+    with open(cli.path("faina.db.lock"), "r+", encoding="utf-8") as lock:
+        fcntl.fcntl(lock, fcntl.F_OFD_SETLK,
+                    struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+        lock.write(f"{os.getpid()}\nunix:{cli.path('faina.db.sock')}\nleaving\n")
+        lock.flush()
+        equal(cli("ls", code=6).err,
+              f"faina: faina.db is in use by process {os.getpid()}, which is shutting down: "
+              "try again in a moment\n")
+    equal(len(cli("ls").json()["items"]), 1)
 
 
 def test_the_host_of_plugins_is_no_verb(cli):

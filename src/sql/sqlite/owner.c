@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #define RETRY_MS 5
-#define LEAVING "leaving" /* in the place of the address */
-#define PID_SIZE 32       /* of a pid and LEAVING */
+#define LEAVING "leaving\n"       /* the last line */
+#define TEXT_SIZE (PATH_MAX + 64) /* of all lines */
 
 static bool try_lock(int fd)
 {
@@ -33,9 +33,9 @@ static bool is_locked(int fd)
 }
 
 /* 0: nobody has written a pid. */
-static long read_pid(int fd, char text[PID_SIZE])
+static long read_pid(int fd, char text[TEXT_SIZE])
 {
-    ssize_t got = pread(fd, text, PID_SIZE - 1, 0);
+    ssize_t got = pread(fd, text, TEXT_SIZE - 1, 0);
 
     text[got > 0 ? got : 0] = '\0';
     return strtol(text, NULL, 10);
@@ -43,12 +43,12 @@ static long read_pid(int fd, char text[PID_SIZE])
 
 static enum faina_code refuse_owned(int fd, const char *path, struct faina_error *err)
 {
-    char text[PID_SIZE];
+    char text[TEXT_SIZE];
     long pid = read_pid(fd, text);
 
     if (pid == (long)getpid())
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s is already open in this process", path);
-    if (pid > 0 && strstr(text, "\n" LEAVING "\n"))
+    if (pid > 0 && strstr(text, "\n" LEAVING))
         return fa_error_set(err, FAINA_UNAVAILABLE,
                             "%s is in use by process %ld, which is shutting down: try again in a "
                             "moment",
@@ -63,11 +63,11 @@ static enum faina_code refuse_owned(int fd, const char *path, struct faina_error
 }
 
 /* The pid is for people and errors only; the lock alone decides, so a failed write is no matter. */
-static void write_owner(int fd, const char *address)
+static void write_owner(int fd, const char *address, bool is_leaving)
 {
-    char text[PATH_MAX + 64];
-    int len = snprintf(text, sizeof(text), "%ld\n%s%s", (long)getpid(), address ? address : "",
-                       address ? "\n" : "");
+    char text[TEXT_SIZE];
+    int len = snprintf(text, sizeof(text), "%ld\n%s%s%s", (long)getpid(), address,
+                       address[0] ? "\n" : "", is_leaving ? LEAVING : "");
 
     if (len >= (int)sizeof(text) || ftruncate(fd, 0) != 0 ||
         pwrite(fd, text, (size_t)len, 0) != len)
@@ -76,8 +76,11 @@ static void write_owner(int fd, const char *address)
 
 void fa_owner_advertise(struct fa_owner *owner, const char *address)
 {
-    if (owner->fd >= 0)
-        write_owner(owner->fd, address ? address : LEAVING);
+    if (owner->fd < 0)
+        return;
+    if (address)
+        snprintf(owner->address, sizeof(owner->address), "%s", address);
+    write_owner(owner->fd, owner->address, address == NULL);
 }
 
 /* The file's own name, whatever links lead to it: two names must not mean two owners. A file that
@@ -97,10 +100,10 @@ static bool real_name(const char *path, char out[PATH_MAX])
     return realpath(path, out) != NULL;
 }
 
-/* The second line, when another process has written a whole one. */
+/* The second line, when another process has written a whole one, and whether a third follows. */
 static bool read_address(int fd, struct fa_owner *owner)
 {
-    char text[PATH_MAX + 64], *line, *end;
+    char text[TEXT_SIZE], *line, *end;
     ssize_t got = pread(fd, text, sizeof(text) - 1, 0);
 
     if (got <= 0)
@@ -112,6 +115,7 @@ static bool read_address(int fd, struct fa_owner *owner)
         (size_t)(end - line) > sizeof(owner->address))
         return false;
     *end = '\0';
+    owner->is_leaving = strcmp(end + 1, LEAVING) == 0;
     memcpy(owner->address, line + 1, (size_t)(end - line));
     return true;
 }
@@ -158,7 +162,7 @@ enum faina_code fa_owner_check(const struct fa_owner *owner, struct faina_error 
 }
 
 enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64_t timeout_ms,
-                                 struct faina_error *err)
+                                 bool is_guest, struct faina_error *err)
 {
     int64_t deadline = fa_clock_mono_us() + timeout_ms * 1000;
     const struct timespec pause = {.tv_nsec = RETRY_MS * 1000000L};
@@ -176,22 +180,26 @@ enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s.lock can't be opened: %s", path,
                             strerror(errno));
     while (!try_lock(fd)) {
-        if (read_address(fd, owner) || fa_clock_mono_us() >= deadline) {
+        bool is_served = read_address(fd, owner) && (is_guest || !owner->is_leaving);
+
+        if (is_served || fa_clock_mono_us() >= deadline) {
+            if (!is_served)
+                owner->address[0] = '\0';
             code = refuse_owned(fd, path, err);
             close(fd);
             return code;
         }
         nanosleep(&pause, NULL);
     }
-    write_owner(fd, NULL);
-    owner->fd = fd;
+    *owner = (struct fa_owner){.fd = fd}; /* without what was read of the one before */
+    write_owner(fd, owner->address, false);
     name_files(owner, real);
     return FAINA_OK;
 }
 
 long fa_owner_find(const char *path)
 {
-    char real[PATH_MAX], lock_path[PATH_MAX + 8], text[PID_SIZE];
+    char real[PATH_MAX], lock_path[PATH_MAX + 8], text[TEXT_SIZE];
     struct fa_owner owner;
     long pid = 0;
     int fd;

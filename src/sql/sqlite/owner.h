@@ -2,10 +2,10 @@
  * owner.h - one owner process per file: a lock file beside it.
  *
  * FILE.lock is locked (an open-file-description lock, so a second open in the same process is
- * refused too) for as long as the owner lives, and holds its pid and, on a second line, the address
- * that it serves the file at, if it does, or that it is leaving. The kernel drops the lock with the
- * process, however it ends; the file itself stays, because removing it would race with the next
- * opener.
+ * refused too) for as long as the owner lives, and holds its pid, the address that it serves the
+ * file at, if it does, and "leaving" when it is about to go, a line each. The kernel drops the lock
+ * with the process, however it ends; the file itself stays, because removing it would race with the
+ * next opener.
  *
  * People remove files. What is written to a file without a name is gone with the process, and a
  * lock file without one keeps nobody out: so the owner can look whether all is still in its place.
@@ -26,14 +26,17 @@ struct fa_owned {
 
 struct fa_owner {
     int fd;                   /* -1: not the owner */
-    char address[160];        /* then: where the owner serves the file; "": nowhere */
+    char address[160];        /* where the owner serves the file; "": nowhere */
+    bool is_leaving;          /* not the owner: that is about to go */
     struct fa_owned files[3]; /* the file, its log, its lock */
 };
 
 /* Waits up to timeout_ms for the present owner to go. UNAVAILABLE: it did not (the sentence names
- * its pid), or the lock file can't be made. An owner that serves the file is not waited for. */
+ * its pid), or the lock file can't be made. An owner that serves the file is not waited for,
+ * unless it is leaving; but for a guest, who soon goes too, it will do even then. */
 FA_MUST_CHECK enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path,
-                                               int64_t timeout_ms, struct faina_error *err);
+                                               int64_t timeout_ms, bool is_guest,
+                                               struct faina_error *err);
 /* The process that has the file for itself; 0: none has, or others reach the file through it. */
 long fa_owner_find(const char *path);
 void fa_owner_release(struct fa_owner *owner);
@@ -41,8 +44,8 @@ void fa_owner_release(struct fa_owner *owner);
 void fa_owner_watch(struct fa_owner *owner);
 /* UNAVAILABLE: one of them has been removed or replaced since; the sentence names it. */
 FA_MUST_CHECK enum faina_code fa_owner_check(const struct fa_owner *owner, struct faina_error *err);
-/* Writes down where the owner serves the file ("unix:/path/faina.db.sock"); NULL: nowhere any more,
- * it lets go of the file as soon as it can. */
+/* Writes down where the owner serves the file ("unix:/path/faina.db.sock"); NULL: it lets go of the
+ * file as soon as it can, and serves it there a while yet, if it did. */
 void fa_owner_advertise(struct fa_owner *owner, const char *address);
 
 #endif

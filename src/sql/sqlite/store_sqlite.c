@@ -154,11 +154,13 @@ enum faina_code fa_store_open_sqlite(struct fa_store **out, const char *path,
     if (path != NULL) {
         code = check_path(path, err);
         if (code == FAINA_OK)
-            code = fa_owner_acquire(&store->owner, path, timeout_ms, err);
+            code = fa_owner_acquire(&store->owner, path, timeout_ms, owner && owner->is_guest, err);
     }
     if (code != FAINA_OK) {
-        if (owner)
+        if (owner) {
             memcpy(owner->address, store->owner.address, sizeof(owner->address));
+            owner->is_leaving = store->owner.is_leaving;
+        }
         store_close(&store->base);
         return code;
     }

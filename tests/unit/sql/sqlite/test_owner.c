@@ -44,7 +44,7 @@ static void must_acquire(struct fa_owner *owner, const char *name)
 {
     struct faina_error err = {0};
 
-    CHECK(fa_owner_acquire(owner, name, 0, &err) == FAINA_OK, "%s", err.message);
+    CHECK(fa_owner_acquire(owner, name, 0, false, &err) == FAINA_OK, "%s", err.message);
     CHECK_TRUE(owner->fd >= 0);
 }
 
@@ -53,7 +53,7 @@ static void must_refuse(const char *name, const char *sentence)
     struct faina_error err = {0};
     struct fa_owner owner;
 
-    CHECK_INT(fa_owner_acquire(&owner, name, 0, &err), FAINA_UNAVAILABLE);
+    CHECK_INT(fa_owner_acquire(&owner, name, 0, false, &err), FAINA_UNAVAILABLE);
     CHECK_INT(owner.fd, -1);
     CHECK(strstr(err.message, sentence) != NULL, "the sentence is: %s", err.message);
     CHECK(strncmp(err.message, name, strlen(name)) == 0, "the sentence is: %s", err.message);
@@ -214,7 +214,8 @@ static void test_owner__a_lock_that_can_not_be_made(void **state)
     must_refuse(in_dir("file/a.db"), "can't be opened: Not a directory");
     memset(long_name, 'x', sizeof(long_name) - 1);
     long_name[0] = '/';
-    CHECK_INT(fa_owner_acquire(&(struct fa_owner){0}, long_name, 0, NULL), FAINA_UNAVAILABLE);
+    CHECK_INT(fa_owner_acquire(&(struct fa_owner){0}, long_name, 0, false, NULL),
+              FAINA_UNAVAILABLE);
     CHECK_INT(mkdir(in_dir("a.db.lock"), 0777), 0);
     must_refuse(path, "can't be opened: Is a directory");
 }
@@ -235,7 +236,7 @@ static void hold_in_child(int hear, int tell)
     struct fa_owner owner;
     char byte = 'x';
 
-    if (fa_owner_acquire(&owner, path, 0, NULL) != FAINA_OK || write(tell, &byte, 1) != 1)
+    if (fa_owner_acquire(&owner, path, 0, false, NULL) != FAINA_OK || write(tell, &byte, 1) != 1)
         _exit(1);
     if (read(hear, &byte, 1) != 1)
         _exit(2);
@@ -312,28 +313,67 @@ static void test_owner__a_killed_process_owns_nothing(void **state)
     fa_owner_release(&owner);
 }
 
-/* Who serves the file doesn't have it for itself, and who leaves doesn't serve it any more. */
+static void write_lock(int fd, long pid, const char *rest)
+{
+    char text[64];
+
+    snprintf(text, sizeof(text), "%ld\n%s", pid, rest);
+    CHECK_INT(ftruncate(fd, 0), 0);
+    CHECK_INT(pwrite(fd, text, strlen(text), 0), strlen(text));
+}
+
+/* Who serves the file doesn't have it for itself. Who leaves is waited for, but a guest goes to it
+ * as long as it serves. */
 static void test_owner__one_that_serves_and_then_leaves(void **state)
 {
+    static const struct {
+        const char *rest;
+        bool has_it, is_leaving;
+        const char *address, *guest_address;
+    } cases[] = {
+        {"unix:/a.db.sock\n", false, false, "unix:/a.db.sock", "unix:/a.db.sock"},
+        {"unix:/a.db.sock\nleaving\n", false, true, "", "unix:/a.db.sock"},
+        {"leaving\n", true, true, "", ""},
+    };
     int fd = open(in_dir("a.db.lock"), O_RDWR | O_CREAT, 0666);
     struct holder holder;
-    char sentence[128], other[64];
 
     start_holder(&holder);
-    /* As it would write it itself, but for the pid, which must be another's than ours. */
-    snprintf(other, sizeof(other), "%ld\nunix:/a.db.sock\n", (long)holder.pid);
-    CHECK_INT(pwrite(fd, other, strlen(other), 0), strlen(other));
-    CHECK_INT(fa_owner_find(path), 0);
-    snprintf(other, sizeof(other), "%ld\nleaving\n", (long)holder.pid);
-    CHECK_INT(ftruncate(fd, 0), 0);
-    CHECK_INT(pwrite(fd, other, strlen(other), 0), strlen(other));
-    CHECK_INT(fa_owner_find(path), (long)holder.pid);
-    snprintf(sentence, sizeof(sentence), "is in use by process %ld, which is shutting down",
-             (long)holder.pid);
-    must_refuse(path, sentence);
+    for (size_t i = 0; i < FA_COUNT(cases) * 2; i++) {
+        bool is_guest = i % 2 == 1;
+        struct fa_owner owner;
+        struct faina_error err;
+
+        /* As it would write it itself, but for the pid, which must be another's than ours. */
+        write_lock(fd, (long)holder.pid, cases[i / 2].rest);
+        CHECK_INT(fa_owner_find(path), cases[i / 2].has_it ? (long)holder.pid : 0);
+        CHECK_INT(fa_owner_acquire(&owner, path, 0, is_guest, &err), FAINA_UNAVAILABLE);
+        CHECK_STR(owner.address, is_guest ? cases[i / 2].guest_address : cases[i / 2].address);
+        CHECK_INT(strstr(err.message, "which is shutting down") != NULL, cases[i / 2].is_leaving);
+    }
     close(fd);
     CHECK_INT(kill(holder.pid, SIGKILL), 0);
     end_holder(&holder);
+}
+
+static void test_owner__what_it_tells_of_itself(void **state)
+{
+    struct fa_owner owner;
+    char text[128];
+
+    must_acquire(&owner, path);
+    snprintf(text, sizeof(text), "%ld\nunix:/a.db.sock\n", (long)getpid());
+    fa_owner_advertise(&owner, "unix:/a.db.sock");
+    CHECK_STR(content(in_dir("a.db.lock")), text);
+    snprintf(text, sizeof(text), "%ld\nunix:/a.db.sock\nleaving\n", (long)getpid());
+    fa_owner_advertise(&owner, NULL);
+    CHECK_STR(content(in_dir("a.db.lock")), text);
+    fa_owner_release(&owner);
+    must_acquire(&owner, path);
+    snprintf(text, sizeof(text), "%ld\nleaving\n", (long)getpid());
+    fa_owner_advertise(&owner, NULL);
+    CHECK_STR(content(in_dir("a.db.lock")), text);
+    fa_owner_release(&owner);
 }
 
 /* A program that is started meanwhile doesn't inherit the lock. */
@@ -383,7 +423,7 @@ static void *wait_for_it(void *arg)
     struct waiting *mine = arg;
 
     fa_t_publish(&mine->tid);
-    mine->code = fa_owner_acquire(&mine->owner, path, 600000, NULL);
+    mine->code = fa_owner_acquire(&mine->owner, path, 600000, false, NULL);
     return NULL;
 }
 
@@ -408,8 +448,8 @@ static void test_owner__the_time_runs_out(void **state)
     struct fa_owner owner, other;
 
     must_acquire(&owner, path);
-    CHECK_INT(fa_owner_acquire(&other, path, 12, NULL), FAINA_UNAVAILABLE);
-    CHECK_INT(fa_owner_acquire(&other, path, -1, NULL), FAINA_UNAVAILABLE);
+    CHECK_INT(fa_owner_acquire(&other, path, 12, false, NULL), FAINA_UNAVAILABLE);
+    CHECK_INT(fa_owner_acquire(&other, path, -1, false, NULL), FAINA_UNAVAILABLE);
     fa_owner_release(&owner);
 }
 
@@ -428,6 +468,7 @@ int main(void)
         TEST(test_owner__a_lock_that_can_not_be_made),
         TEST(test_owner__another_process_is_named),
         TEST(test_owner__one_that_serves_and_then_leaves),
+        TEST(test_owner__what_it_tells_of_itself),
         TEST(test_owner__a_killed_process_owns_nothing),
         TEST(test_owner__a_started_program_holds_no_lock),
         TEST(test_owner__who_waits_gets_it),
