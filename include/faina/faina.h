@@ -279,7 +279,9 @@ struct faina_items {
 };
 
 /* Stores many tasks in one transaction, each accepted or refused by itself: up to 10,000.
- * The code is FAINA_OK when the items were answered, even if some were refused. */
+ * The code is FAINA_OK when the items were answered, even if some were refused; when the engine
+ * could not answer any of them (UNAVAILABLE, STORE_CLOSED, ...) it is that one, and there are no
+ * items. With a NULL `out` it is the code of the first that was refused: others may be stored. */
 FAINA_API enum faina_code faina_submit_many(struct faina *engine, const struct faina_submit *tasks,
                                             size_t count, struct faina_items **out,
                                             struct faina_error *err);
@@ -350,7 +352,7 @@ struct faina_held {
 /* Renews the leases of what a worker holds, in one call, each for lease_ms or, when that is 0, for
  * as long as it was claimed for. Each item's code is FAINA_OK, or tells
  * why it is lost: TASK_NOT_FOUND, TASK_NOT_CLAIMED, WRONG_WORKER, TASK_COMPLETED, TASK_FAILED,
- * INVALID_TRANSITION (cancelled): stop working on it. */
+ * INVALID_TRANSITION (cancelled): stop working on it. The code is as for faina_submit_many. */
 FAINA_API enum faina_code faina_heartbeat(struct faina *engine, const char *worker_id,
                                           const struct faina_held *held, size_t count,
                                           int64_t lease_ms, struct faina_items **out,

@@ -17,6 +17,7 @@
 
 #include <assert.h>
 #include <stdalign.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 struct answer {
@@ -140,12 +141,48 @@ static enum faina_code missing(const char *what, struct faina_error *err)
  * Many operations, an item for each
  */
 
+/* Codes that are about the call and not about one item of it. */
+static bool is_of_engine(enum faina_code code)
+{
+    return code == FAINA_UNAVAILABLE || code == FAINA_STORE_CLOSED || code == FAINA_OVERLOADED ||
+           code == FAINA_TIMEOUT || code == FAINA_UNAUTHORIZED || code == FAINA_INTERNAL;
+}
+
+/* The first operation that says why no item was answered; NULL: they were. */
+static const struct fa_op *find_outage(const struct fa_op *ops, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!is_of_engine(ops[i].code))
+            return NULL;
+    return count > 0 ? ops : NULL;
+}
+
+/* What one who takes no items is told: the first refusal, and whose it is. */
+static enum faina_code first_refusal(const struct fa_op *ops, size_t count, const char *what,
+                                     struct faina_error *err)
+{
+    size_t i = 0;
+
+    while (i < count && ops[i].code == FAINA_OK)
+        i++;
+    if (i == count)
+        return FAINA_OK;
+    if (err) {
+        *err = ops[i].error;
+        snprintf(err->message, sizeof(err->message), "%s[%zu]: %.480s", what, i,
+                 ops[i].error.message);
+    }
+    return ops[i].code;
+}
+
 /* Runs `ops`, all of one arena, and hands out an item for each. Takes the arena and the ops. */
 static enum faina_code run_items(struct faina *engine, struct fa_op *take_ops, size_t count,
-                                 struct faina_items **out, struct faina_error *err)
+                                 const char *what, struct faina_items **out,
+                                 struct faina_error *err)
 {
     struct fa_arena arena = {0};
     struct faina_items items = {.count = count};
+    const struct fa_op *outage;
     enum faina_code code = check_engine(engine, err);
 
     if (code != FAINA_OK)
@@ -153,8 +190,17 @@ static enum faina_code run_items(struct faina *engine, struct fa_op *take_ops, s
     for (size_t i = 0; i < count; i++)
         take_ops[i].arena = &arena;
     fa_service_run(engine->service, take_ops, count);
-    if (!out)
+    outage = find_outage(take_ops, count);
+    if (outage) {
+        code = outage->code;
+        if (err)
+            *err = outage->error;
         goto out;
+    }
+    if (!out) {
+        code = first_refusal(take_ops, count, what, err);
+        goto out;
+    }
     items.items = fa_arena_zero(&arena, count, sizeof(*items.items));
     for (size_t i = 0; i < count; i++) {
         struct faina_item *item = &items.items[i];
@@ -211,7 +257,7 @@ enum faina_code faina_submit_many(struct faina *engine, const struct faina_submi
         ops[i].kind = FA_OP_SUBMIT;
         ops[i].submit = &tasks[i];
     }
-    return run_items(engine, ops, count, out, err);
+    return run_items(engine, ops, count, "tasks", out, err);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -271,7 +317,7 @@ enum faina_code faina_heartbeat(struct faina *engine, const char *worker_id,
         if (held[i].id && strlen(held[i].id) < FAINA_ID_SIZE)
             memcpy(ops[i].task_id, held[i].id, strlen(held[i].id) + 1);
     }
-    return run_items(engine, ops, count, out, err);
+    return run_items(engine, ops, count, "held", out, err);
 }
 
 enum faina_code faina_complete(struct faina *engine, const char *id, const struct faina_by *by,
