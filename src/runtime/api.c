@@ -23,8 +23,10 @@
 #define TICK_NS 50000000 /* how often idle_ms is looked at */
 #define CONCURRENCY_MAX 10000
 
+/* What was registered, copied: the caller only lends it. `user` is handed on and stays its own. */
 struct registered {
-    char *type;
+    struct fa_arena arena; /* has the texts */
+    const char *type;
     struct faina_handler handler;
     void *user;
     struct registered *next;
@@ -45,7 +47,7 @@ static void registry_free(struct fa_attachment *attachment)
 
     for (struct registered *item = registry->first; item; item = next) {
         next = item->next;
-        free(item->type);
+        fa_arena_finish(&item->arena);
         free(item);
     }
     pthread_mutex_destroy(&registry->mutex);
@@ -72,6 +74,19 @@ static struct registry *registry_of(struct faina *engine)
     return registry;
 }
 
+static void fill_in(struct registered *item, const char *type, const struct faina_handler *handler,
+                    void *user)
+{
+    struct faina_submit wish;
+
+    fa_arena_finish(&item->arena);
+    wish = fa_context_wish(&item->arena, handler);
+    item->type = fa_arena_strdup(&item->arena, type);
+    item->handler = *handler;
+    item->handler.resources = wish.resources;
+    item->user = user;
+}
+
 enum faina_code faina_register(struct faina *engine, const char *type,
                                const struct faina_handler *handler, void *user,
                                struct faina_error *err)
@@ -92,12 +107,10 @@ enum faina_code faina_register(struct faina *engine, const char *type,
         item = item->next;
     if (!item) {
         item = fa_alloc_zero(1, sizeof(*item));
-        item->type = memcpy(fa_alloc(strlen(type) + 1), type, strlen(type) + 1);
         item->next = registry->first;
         registry->first = item;
     }
-    item->handler = *handler;
-    item->user = user;
+    fill_in(item, type, handler, user);
     pthread_mutex_unlock(&registry->mutex);
     return FAINA_OK;
 }

@@ -94,6 +94,40 @@ static void test_api__run_and_stop(void **state)
     end_program(&program);
 }
 
+/* Registers with texts that are gone when it returns. */
+static void register_lent(struct faina *engine, const char *resource)
+{
+    char *type = strdup("lent"), *text = strdup(resource);
+    const char **resources = calloc(1, sizeof(*resources));
+    struct faina_handler handler = {.on_start = echo, .resources = resources, .resource_count = 1};
+
+    resources[0] = text;
+    assert_int_equal(faina_register(engine, type, &handler, NULL, NULL), FAINA_OK);
+    memset(text, 'X', strlen(text));
+    memset(type, 'X', strlen(type));
+    free(resources);
+    free(text);
+    free(type);
+}
+
+static void test_api__a_handler_is_only_lent(void **state)
+{
+    struct program program;
+    struct faina_task *task;
+
+    (void)state;
+    open_program(&program);
+    register_lent(program.engine, "gpu");
+    register_lent(program.engine, "license"); /* replaces it */
+    start_program(&program);
+    task = submit_and_wait(program.engine, "lent");
+    assert_int_equal(task->status, FAINA_COMPLETED);
+    assert_int_equal(task->resource_count, 1);
+    assert_string_equal(task->resources[0], "license");
+    faina_free(task);
+    end_program(&program);
+}
+
 static void test_api__idle(void **state)
 {
     struct faina_handler handler = {.on_start = echo};
@@ -213,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_api__run_and_stop),
+        cmocka_unit_test(test_api__a_handler_is_only_lent),
         cmocka_unit_test(test_api__idle),
         cmocka_unit_test(test_api__stop_from_a_signal_handler),
         cmocka_unit_test(test_api__two_stops_do_not_wait),
