@@ -844,7 +844,8 @@ struct faina_run {
 FAINA_API enum faina_code faina_run(struct faina *engine, const struct faina_run *options,
                                     struct faina_error *err);
 /* Makes faina_run stop: it claims nothing more, waits for what runs, and returns. Twice: without
- * waiting. May be called from any thread and from a signal handler. */
+ * waiting. When none runs, the next one stops at once. May be called from any thread and from a
+ * signal handler. */
 FAINA_API void faina_stop(struct faina *engine);
 
 /* ------------------------------------------------------------------------------------------

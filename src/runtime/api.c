@@ -13,9 +13,7 @@
 #include "runtime/native.h"
 #include "runtime/runtime.h"
 
-#include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -37,7 +35,6 @@ struct registry {
     pthread_mutex_t mutex;           /* guards the list and is_running */
     struct registered *first;
     bool is_running;
-    sem_t stops; /* posted by each faina_stop */
 };
 
 static void registry_free(struct fa_attachment *attachment)
@@ -51,7 +48,6 @@ static void registry_free(struct fa_attachment *attachment)
         free(item);
     }
     pthread_mutex_destroy(&registry->mutex);
-    sem_destroy(&registry->stops);
     free(registry);
 }
 
@@ -65,7 +61,6 @@ static struct registry *registry_of(struct faina *engine)
         return registry;
     registry = fa_alloc_zero(1, sizeof(*registry));
     pthread_mutex_init(&registry->mutex, NULL);
-    sem_init(&registry->stops, 0, 0);
     registry->attachment.free = registry_free;
     if (!atomic_compare_exchange_strong(&engine->attachment, &none, &registry->attachment)) {
         registry_free(&registry->attachment);
@@ -121,10 +116,12 @@ enum faina_code faina_register(struct faina *engine, const char *type,
 
 struct run {
     const struct faina_run *options;
+    struct faina *engine;
     struct registry *registry;
     struct fa_crew *crew;
     struct fa_runtime *runtime;
     pthread_t stopper;
+    atomic_bool has_stopped; /* the stopper is done */
 };
 
 static void write_log(void *ctx, enum fa_log_level level, const char *text)
@@ -167,26 +164,33 @@ static enum faina_code put_handlers(struct run *run, struct faina_error *err)
     return code;
 }
 
+/* Sleeps until somebody posts, or for a tick. */
+static void nap(struct run *run)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += TICK_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    sem_timedwait(&run->engine->wake, &until);
+}
+
 /* Waits for faina_stop, or until there was nothing to do for long enough. */
 static void wait_for_stop(struct run *run)
 {
     int64_t idle_ms = run->options->idle_ms;
 
-    for (;;) {
+    while (atomic_load(&run->engine->stops) == 0) {
         struct fa_pool_stats stats;
-        struct timespec until;
-        int failed;
 
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += TICK_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        failed = idle_ms > 0 ? sem_timedwait(&run->registry->stops, &until)
-                             : sem_wait(&run->registry->stops);
-        if (!failed)
-            return;
+        if (idle_ms == 0) {
+            sem_wait(&run->engine->wake);
+            continue;
+        }
+        nap(run);
         fa_runtime_stats(run->runtime, &stats);
-        if (idle_ms > 0 && stats.idle_us >= idle_ms * 1000)
+        if (stats.idle_us >= idle_ms * 1000)
             return;
     }
 }
@@ -197,22 +201,34 @@ static void *stop_main(void *arg)
     int64_t grace_ms = run->options->grace_ms;
 
     fa_runtime_stop(run->runtime, grace_ms > 0 ? grace_ms : GRACE_MS_DEFAULT);
-    sem_post(&run->registry->stops);
+    atomic_store(&run->has_stopped, true);
+    sem_post(&run->engine->wake);
     return NULL;
 }
 
-/* Stops in another thread, so that a second faina_stop can be heard: whichever posts first, the end
- * or somebody in a hurry, being in a hurry after the end does nothing. */
+/* Stops in another thread, so that a second faina_stop can be heard. Being in a hurry after the end
+ * does nothing. */
 static void stop(struct run *run)
 {
+    int heard = atomic_load(&run->engine->stops) > 0;
+
     if (pthread_create(&run->stopper, NULL, stop_main, run) != 0) {
         fa_runtime_stop(run->runtime, GRACE_MS_DEFAULT);
         return;
     }
-    while (sem_wait(&run->registry->stops) != 0)
-        continue;
+    while (!atomic_load(&run->has_stopped) && atomic_load(&run->engine->stops) <= heard)
+        sem_wait(&run->engine->wake);
     fa_runtime_hurry(run->runtime);
     pthread_join(run->stopper, NULL);
+}
+
+/* A later run is not stopped by what stopped this one. Whoever waits looks at the count before it
+ * sleeps, so a post that is lost here does no harm. */
+static void forget_stops(struct faina *engine)
+{
+    atomic_store(&engine->stops, 0);
+    while (sem_trywait(&engine->wake) == 0)
+        continue;
 }
 
 static int threads_of(const struct faina_run *options)
@@ -222,7 +238,7 @@ static int threads_of(const struct faina_run *options)
     return fa_runtime_concurrency(&config);
 }
 
-static enum faina_code run_all(struct faina *engine, struct run *run, struct faina_error *err)
+static enum faina_code run_all(struct run *run, struct faina_error *err)
 {
     const struct faina_run *options = run->options;
     struct fa_runtime_config config = {
@@ -244,7 +260,7 @@ static enum faina_code run_all(struct faina *engine, struct run *run, struct fai
             (struct fa_teller){.write = write_log, .ctx = (struct faina_run *)(uintptr_t)options};
     code = fa_crew_create(&run->crew, threads_of(options), err);
     if (code == FAINA_OK)
-        code = fa_runtime_start(&run->runtime, engine->service, &config, err);
+        code = fa_runtime_start(&run->runtime, run->engine->service, &config, err);
     if (code != FAINA_OK) {
         fa_crew_destroy(run->crew);
         return code;
@@ -262,7 +278,7 @@ enum faina_code faina_run(struct faina *engine, const struct faina_run *options,
                           struct faina_error *err)
 {
     static const struct faina_run defaults = {0};
-    struct run run = {.options = options ? options : &defaults};
+    struct run run = {.options = options ? options : &defaults, .engine = engine};
     enum faina_code code;
 
     fa_error_clear(err);
@@ -278,19 +294,18 @@ enum faina_code faina_run(struct faina *engine, const struct faina_run *options,
     pthread_mutex_unlock(&run.registry->mutex);
     if (code != FAINA_OK)
         return code;
-    code = run_all(engine, &run, err);
+    code = run_all(&run, err);
+    forget_stops(engine);
     pthread_mutex_lock(&run.registry->mutex);
     run.registry->is_running = false;
     pthread_mutex_unlock(&run.registry->mutex);
-    while (sem_trywait(&run.registry->stops) == 0)
-        continue; /* a later run is not stopped by what stopped this one */
     return code;
 }
 
 void faina_stop(struct faina *engine)
 {
-    struct registry *registry = engine ? (struct registry *)atomic_load(&engine->attachment) : NULL;
-
-    if (registry)
-        sem_post(&registry->stops);
+    if (!engine)
+        return;
+    atomic_fetch_add(&engine->stops, 1);
+    sem_post(&engine->wake);
 }

@@ -66,6 +66,7 @@ enum faina_code faina_open(struct faina **out, const char *url, const struct fai
         return code;
     *out = fa_alloc_zero(1, sizeof(**out));
     (*out)->service = service;
+    sem_init(&(*out)->wake, 0, 0);
     return FAINA_OK;
 }
 
@@ -79,6 +80,7 @@ void faina_close(struct faina *engine)
     attachment = atomic_load(&engine->attachment);
     if (attachment)
         attachment->free(attachment);
+    sem_destroy(&engine->wake);
     free(engine);
 }
 

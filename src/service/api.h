@@ -8,6 +8,8 @@
 
 #include "service/service.h"
 
+#include <semaphore.h>
+
 struct fa_attachment {
     void (*free)(struct fa_attachment *attachment);
 };
@@ -15,6 +17,10 @@ struct fa_attachment {
 struct faina {
     struct fa_service *service;
     _Atomic(struct fa_attachment *) attachment; /* runtime/api.c: the handlers; NULL: none */
+    /* How often faina_stop was called, and what wakes faina_run to look. Here, because it may come
+     * before there is an attachment, and a signal handler can't make one. */
+    atomic_int stops;
+    sem_t wake;
 };
 
 #endif

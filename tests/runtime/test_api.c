@@ -3,6 +3,8 @@
  */
 #include "support/support.h"
 
+#include "base/clock.h"
+
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -179,6 +181,28 @@ static void test_api__stop_from_a_signal_handler(void **state)
     faina_close(program.engine);
 }
 
+/* A signal may come before the program has got as far as faina_run. */
+static void test_api__an_early_stop_is_remembered(void **state)
+{
+    struct faina_handler handler = {.on_start = echo};
+    int64_t begin_us = fa_clock_mono_us();
+    struct program program;
+
+    (void)state;
+    open_program(&program);
+    program.options.idle_ms = FA_T_DEADLINE_MS;
+    faina_stop(program.engine);
+    assert_int_equal(faina_register(program.engine, "echo", &handler, NULL, NULL), FAINA_OK);
+    assert_int_equal(faina_run(program.engine, &program.options, &program.err), FAINA_OK);
+    assert_true(fa_clock_mono_us() - begin_us < (int64_t)FA_T_DEADLINE_MS * 1000);
+    /* It was for that run only. */
+    begin_us = fa_clock_mono_us();
+    program.options.idle_ms = 100;
+    assert_int_equal(faina_run(program.engine, &program.options, &program.err), FAINA_OK);
+    assert_true(fa_clock_mono_us() - begin_us >= 100 * 1000);
+    faina_close(program.engine);
+}
+
 static void test_api__two_stops_do_not_wait(void **state)
 {
     struct faina_handler handler = {.on_start = until_stopped};
@@ -250,6 +274,7 @@ int main(void)
         cmocka_unit_test(test_api__a_handler_is_only_lent),
         cmocka_unit_test(test_api__idle),
         cmocka_unit_test(test_api__stop_from_a_signal_handler),
+        cmocka_unit_test(test_api__an_early_stop_is_remembered),
         cmocka_unit_test(test_api__two_stops_do_not_wait),
         cmocka_unit_test(test_api__refusals),
     };
