@@ -246,7 +246,9 @@ struct faina_options {
 FAINA_API enum faina_code faina_open(struct faina **out, const char *url,
                                      const struct faina_options *options, struct faina_error *err);
 
-/* Finishes what is under way, then closes. NULL is fine. */
+/* Finishes what is under way, then closes. A faina_run is stopped as by faina_stop and has returned
+ * before; so never close from a handler of its, or from its log function: that would wait for
+ * itself. NULL is fine. */
 FAINA_API void faina_close(struct faina *engine);
 
 /* Frees what any function here returned through an out parameter (not engines). NULL is fine. */
@@ -840,7 +842,8 @@ struct faina_run {
     void *log_user;
 };
 
-/* Works until faina_stop. NULL options: the defaults. INVALID_REQUEST: nothing is registered. */
+/* Works until faina_stop. NULL options: the defaults. INVALID_REQUEST: nothing is registered.
+ * STORE_CLOSED: faina_close has ended it. */
 FAINA_API enum faina_code faina_run(struct faina *engine, const struct faina_run *options,
                                     struct faina_error *err);
 /* Makes faina_run stop: it claims nothing more, waits for what runs, and returns. Twice: without

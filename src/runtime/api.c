@@ -32,7 +32,10 @@ struct registered {
 
 struct registry {
     struct fa_attachment attachment; /* first */
-    pthread_mutex_t mutex;           /* guards the list and is_running */
+    struct faina *engine;
+    atomic_bool is_closing; /* faina_close has begun */
+    pthread_mutex_t mutex;  /* guards what follows */
+    pthread_cond_t left;    /* faina_run has */
     struct registered *first;
     bool is_running;
 };
@@ -48,7 +51,21 @@ static void registry_free(struct fa_attachment *attachment)
         free(item);
     }
     pthread_mutex_destroy(&registry->mutex);
+    pthread_cond_destroy(&registry->left);
     free(registry);
+}
+
+/* faina_run uses the engine until its last line: the engine is closed after it. */
+static void registry_stop(struct fa_attachment *attachment)
+{
+    struct registry *registry = (struct registry *)attachment;
+
+    atomic_store(&registry->is_closing, true);
+    sem_post(&registry->engine->wake);
+    pthread_mutex_lock(&registry->mutex);
+    while (registry->is_running)
+        pthread_cond_wait(&registry->left, &registry->mutex);
+    pthread_mutex_unlock(&registry->mutex);
 }
 
 /* Made when it is first needed, by whichever thread comes first. */
@@ -60,13 +77,21 @@ static struct registry *registry_of(struct faina *engine)
     if (registry)
         return registry;
     registry = fa_alloc_zero(1, sizeof(*registry));
+    registry->engine = engine;
     pthread_mutex_init(&registry->mutex, NULL);
+    pthread_cond_init(&registry->left, NULL);
+    registry->attachment.stop = registry_stop;
     registry->attachment.free = registry_free;
     if (!atomic_compare_exchange_strong(&engine->attachment, &none, &registry->attachment)) {
         registry_free(&registry->attachment);
         return (struct registry *)none;
     }
     return registry;
+}
+
+static enum faina_code closed(struct faina_error *err)
+{
+    return fa_error_set(err, FAINA_STORE_CLOSED, "the engine was closed");
 }
 
 static void fill_in(struct registered *item, const char *type, const struct faina_handler *handler,
@@ -176,14 +201,17 @@ static void nap(struct run *run)
     sem_timedwait(&run->engine->wake, &until);
 }
 
-/* Waits for faina_stop, or until there was nothing to do for long enough. */
-static void wait_for_stop(struct run *run)
+/* Waits for faina_stop, or until there was nothing to do for long enough. STORE_CLOSED: for
+ * faina_close. */
+static enum faina_code wait_for_stop(struct run *run, struct faina_error *err)
 {
     int64_t idle_ms = run->options->idle_ms;
 
     while (atomic_load(&run->engine->stops) == 0) {
         struct fa_pool_stats stats;
 
+        if (atomic_load(&run->registry->is_closing))
+            return closed(err);
         if (idle_ms == 0) {
             sem_wait(&run->engine->wake);
             continue;
@@ -191,8 +219,9 @@ static void wait_for_stop(struct run *run)
         nap(run);
         fa_runtime_stats(run->runtime, &stats);
         if (stats.idle_us >= idle_ms * 1000)
-            return;
+            break;
     }
+    return FAINA_OK;
 }
 
 static void *stop_main(void *arg)
@@ -267,7 +296,7 @@ static enum faina_code run_all(struct run *run, struct faina_error *err)
     }
     code = put_handlers(run, err);
     if (code == FAINA_OK)
-        wait_for_stop(run);
+        code = wait_for_stop(run, err);
     stop(run);
     fa_crew_destroy(run->crew);
     fa_runtime_destroy(run->runtime);
@@ -286,9 +315,12 @@ enum faina_code faina_run(struct faina *engine, const struct faina_run *options,
         return fa_error_set(err, FAINA_STORE_CLOSED, "the engine is not open");
     run.registry = registry_of(engine);
     pthread_mutex_lock(&run.registry->mutex);
-    code = run.registry->is_running
-               ? fa_error_set(err, FAINA_CONFLICT, "faina_run is running on this engine")
-               : check_run(run.registry, run.options, err);
+    if (atomic_load(&run.registry->is_closing))
+        code = closed(err);
+    else if (run.registry->is_running)
+        code = fa_error_set(err, FAINA_CONFLICT, "faina_run is running on this engine");
+    else
+        code = check_run(run.registry, run.options, err);
     if (code == FAINA_OK)
         run.registry->is_running = true;
     pthread_mutex_unlock(&run.registry->mutex);
@@ -298,7 +330,8 @@ enum faina_code faina_run(struct faina *engine, const struct faina_run *options,
     forget_stops(engine);
     pthread_mutex_lock(&run.registry->mutex);
     run.registry->is_running = false;
-    pthread_mutex_unlock(&run.registry->mutex);
+    pthread_cond_broadcast(&run.registry->left);
+    pthread_mutex_unlock(&run.registry->mutex); /* from here on, all of it may be gone */
     return code;
 }
 

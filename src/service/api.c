@@ -76,8 +76,10 @@ void faina_close(struct faina *engine)
 
     if (!engine)
         return;
-    fa_service_close(engine->service);
     attachment = atomic_load(&engine->attachment);
+    if (attachment)
+        attachment->stop(attachment);
+    fa_service_close(engine->service);
     if (attachment)
         attachment->free(attachment);
     sem_destroy(&engine->wake);

@@ -11,6 +11,8 @@
 #include <semaphore.h>
 
 struct fa_attachment {
+    /* Before the service is closed: ends what uses it, and returns when that has. */
+    void (*stop)(struct fa_attachment *attachment);
     void (*free)(struct fa_attachment *attachment);
 };
 

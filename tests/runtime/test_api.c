@@ -222,6 +222,100 @@ static void test_api__two_stops_do_not_wait(void **state)
     end_program(&program); /* the second */
 }
 
+struct slow {
+    atomic_bool has_begun, may_end;
+};
+
+static enum faina_outcome slowly(struct faina_context *context, void *user)
+{
+    struct slow *slow = user;
+
+    atomic_store(&slow->has_begun, true);
+    while (!atomic_load(&slow->may_end))
+        usleep(1000);
+    usleep(50000); /* closing has begun by now */
+    faina_context_output(context, "\"done\"", NULL);
+    return FAINA_OUTCOME_COMPLETE;
+}
+
+/* What runs when the engine is closed ends first, and its end is stored. */
+static void test_api__close_waits_for_run(void **state)
+{
+    struct slow slow = {false};
+    struct faina_handler handler = {.on_start = slowly};
+    struct faina_submit submit = {.type = "slow"};
+    char dir[FA_T_PATH_SIZE], url[FA_T_PATH_SIZE + 32];
+    struct faina_task *task, *ended;
+    struct program program = {0};
+
+    (void)state;
+    fa_t_temp_dir(dir);
+    snprintf(url, sizeof(url), "sqlite:%s/faina.db", dir);
+    assert_int_equal(faina_open(&program.engine, url, NULL, NULL), FAINA_OK);
+    assert_int_equal(faina_register(program.engine, "slow", &handler, &slow, NULL), FAINA_OK);
+    assert_int_equal(faina_submit(program.engine, &submit, &task, NULL), FAINA_OK);
+    start_program(&program);
+    while (!atomic_load(&slow.has_begun))
+        usleep(1000);
+    atomic_store(&slow.may_end, true);
+    faina_close(program.engine);
+    pthread_join(program.thread, NULL);
+    assert_int_equal(program.code, FAINA_STORE_CLOSED);
+    assert_int_equal(program.err.code, FAINA_STORE_CLOSED);
+
+    assert_int_equal(faina_open(&program.engine, url, NULL, NULL), FAINA_OK);
+    assert_int_equal(faina_get(program.engine, task->id, &ended, NULL), FAINA_OK);
+    assert_int_equal(ended->status, FAINA_COMPLETED);
+    assert_string_equal(ended->output, "\"done\"");
+    faina_free(task);
+    faina_free(ended);
+    faina_close(program.engine);
+    fa_t_remove_tree(dir);
+}
+
+/* A handler that would go on for long gets its grace time, and not more. */
+static void test_api__close_stops_what_runs(void **state)
+{
+    struct faina_handler handler = {.on_start = until_stopped};
+    struct faina_submit submit = {.type = "long"};
+    atomic_bool has_begun = false;
+    struct program program;
+
+    (void)state;
+    open_program(&program);
+    program.options.grace_ms = 20;
+    assert_int_equal(faina_register(program.engine, "long", &handler, &has_begun, NULL), FAINA_OK);
+    assert_int_equal(faina_submit(program.engine, &submit, NULL, NULL), FAINA_OK);
+    start_program(&program);
+    while (!atomic_load(&has_begun))
+        usleep(1000);
+    faina_close(program.engine);
+    pthread_join(program.thread, NULL);
+    assert_int_equal(program.code, FAINA_STORE_CLOSED);
+}
+
+/* One that was asked to stop before has been stopped, and not cut off. */
+static void test_api__close_after_stop(void **state)
+{
+    struct slow slow = {false};
+    struct faina_handler handler = {.on_start = slowly};
+    struct faina_submit submit = {.type = "slow"};
+    struct program program;
+
+    (void)state;
+    open_program(&program);
+    assert_int_equal(faina_register(program.engine, "slow", &handler, &slow, NULL), FAINA_OK);
+    assert_int_equal(faina_submit(program.engine, &submit, NULL, NULL), FAINA_OK);
+    start_program(&program);
+    while (!atomic_load(&slow.has_begun))
+        usleep(1000);
+    atomic_store(&slow.may_end, true);
+    faina_stop(program.engine);
+    faina_close(program.engine);
+    pthread_join(program.thread, NULL);
+    assert_int_equal(program.code, FAINA_OK);
+}
+
 static void test_api__refusals(void **state)
 {
     static const struct {
@@ -276,6 +370,9 @@ int main(void)
         cmocka_unit_test(test_api__stop_from_a_signal_handler),
         cmocka_unit_test(test_api__an_early_stop_is_remembered),
         cmocka_unit_test(test_api__two_stops_do_not_wait),
+        cmocka_unit_test(test_api__close_waits_for_run),
+        cmocka_unit_test(test_api__close_stops_what_runs),
+        cmocka_unit_test(test_api__close_after_stop),
         cmocka_unit_test(test_api__refusals),
     };
 
