@@ -820,8 +820,8 @@ FAINA_API const struct faina_subtask *faina_context_subtasks(struct faina_contex
 FAINA_API const struct faina_subtask *faina_context_find(struct faina_context *context,
                                                          const char *id_or_name);
 
-/* Tasks of this type are handled by these functions; `user` is handed to them. Before faina_run.
- * Again for the same type: replaces it. */
+/* Tasks of this type are handled by these functions; `user` is handed to them. Again for the same
+ * type: replaces it. CONFLICT: faina_run is running; it has what was registered before. */
 FAINA_API enum faina_code faina_register(struct faina *engine, const char *type,
                                          const struct faina_handler *handler, void *user,
                                          struct faina_error *err);

@@ -107,11 +107,25 @@ static void fill_in(struct registered *item, const char *type, const struct fain
     item->user = user;
 }
 
+/* The place of a type, new or not. With the mutex held. */
+static struct registered *place_of(struct registry *registry, const char *type)
+{
+    struct registered *item = registry->first;
+
+    while (item && strcmp(item->type, type) != 0)
+        item = item->next;
+    if (!item) {
+        item = fa_alloc_zero(1, sizeof(*item));
+        item->next = registry->first;
+        registry->first = item;
+    }
+    return item;
+}
+
 enum faina_code faina_register(struct faina *engine, const char *type,
                                const struct faina_handler *handler, void *user,
                                struct faina_error *err)
 {
-    struct registered *item;
     struct registry *registry;
     enum faina_code code;
 
@@ -123,16 +137,13 @@ enum faina_code faina_register(struct faina *engine, const char *type,
         return code;
     registry = registry_of(engine);
     pthread_mutex_lock(&registry->mutex);
-    for (item = registry->first; item && strcmp(item->type, type) != 0;)
-        item = item->next;
-    if (!item) {
-        item = fa_alloc_zero(1, sizeof(*item));
-        item->next = registry->first;
-        registry->first = item;
-    }
-    fill_in(item, type, handler, user);
+    if (registry->is_running)
+        code = fa_error_set(err, FAINA_CONFLICT,
+                            "faina_run is running on this engine: register before it, or after");
+    else
+        fill_in(place_of(registry, type), type, handler, user);
     pthread_mutex_unlock(&registry->mutex);
-    return FAINA_OK;
+    return code;
 }
 
 /* ------------------------------------------------------------------------------------------

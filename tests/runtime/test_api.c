@@ -79,6 +79,7 @@ static void test_api__run_and_stop(void **state)
 {
     struct faina_handler handler = {.on_start = echo};
     atomic_int calls = 0;
+    struct faina_error err;
     struct program program;
     struct faina_task *task;
 
@@ -92,7 +93,10 @@ static void test_api__run_and_stop(void **state)
     faina_free(task);
     assert_int_equal(atomic_load(&calls), 1);
     /* A second pool on the same engine would be the same worker twice. */
-    assert_int_equal(faina_run(program.engine, NULL, &program.err), FAINA_CONFLICT);
+    assert_int_equal(faina_run(program.engine, NULL, &err), FAINA_CONFLICT);
+    /* It has its handlers: another one would never be called. */
+    assert_int_equal(faina_register(program.engine, "late", &handler, NULL, &err), FAINA_CONFLICT);
+    assert_non_null(strstr(err.message, "faina_run"));
     end_program(&program);
 }
 
