@@ -842,8 +842,8 @@ struct faina_run {
     void *log_user;
 };
 
-/* Works until faina_stop. NULL options: the defaults. INVALID_REQUEST: nothing is registered.
- * STORE_CLOSED: faina_close has ended it. */
+/* Works until faina_stop. NULL options: the defaults. INVALID_REQUEST: nothing is registered, or an
+ * option makes no sense. STORE_CLOSED: faina_close has ended it. */
 FAINA_API enum faina_code faina_run(struct faina *engine, const struct faina_run *options,
                                     struct faina_error *err);
 /* Makes faina_run stop: it claims nothing more, waits for what runs, and returns. Twice: without

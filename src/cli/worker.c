@@ -9,6 +9,7 @@
 #include "cli/keep.h"
 #include "cli/share.h"
 #include "cli/verbs.h"
+#include "model/check.h"
 #include "model/limits.h"
 #include "runtime/runtime.h"
 
@@ -83,6 +84,16 @@ static int check_handlers(struct fa_cli *cli, const char *folder)
     return fa_cli_usage(cli, "the handlers folder %.300s can't be read: %s", folder, strerror(why));
 }
 
+static int check_namespace(struct fa_cli *cli)
+{
+    struct faina_error err;
+
+    if (!cli->ns || fa_check_name(cli->ns, FA_NAMESPACE_SIZE_MAX, "--namespace",
+                                  FAINA_INVALID_REQUEST, &err) == FAINA_OK)
+        return FA_EXIT_OK;
+    return fa_cli_usage(cli, "%s", err.message);
+}
+
 static int read_flags(struct fa_cli *cli, struct worker *worker)
 {
     struct fa_runtime_config *config = &worker->config;
@@ -106,6 +117,8 @@ static int read_flags(struct fa_cli *cli, struct worker *worker)
         code = read_checks(cli, config);
     if (code == FA_EXIT_OK && config->lease_ms > FA_LEASE_MS_MAX)
         code = fa_cli_usage(cli, "--lease is at most 24h");
+    if (code == FA_EXIT_OK)
+        code = check_namespace(cli);
     if (code == FA_EXIT_OK)
         code = check_handlers(cli, handlers_folder(cli));
     config->concurrency = (int)concurrency;

@@ -4,6 +4,7 @@
  */
 #include "runtime/runtime.h"
 
+#include "model/check.h"
 #include "runtime/folder.h"
 #include "runtime/plugins.h"
 #include "runtime/services.h"
@@ -105,10 +106,24 @@ static void tell_doubts(struct fa_runtime *runtime, const struct fa_runtime_conf
                 fa_runtime_concurrency(config), (long long)needed, (long long)files.rlim_cur);
 }
 
-enum faina_code fa_runtime_start(struct fa_runtime **out, struct fa_service *service,
-                                 const struct fa_runtime_config *config, struct faina_error *err)
+/* What each claim of the pool will say. An engine would refuse it every time, and nobody would know
+ * but the log. */
+static enum faina_code check_claims(const struct fa_runtime_config *config, struct faina_error *err)
 {
-    struct fa_runtime *runtime = fa_alloc_zero(1, sizeof(*runtime));
+    const struct faina_claim claim = {
+        .worker_id = config->worker_id ? config->worker_id : "any",
+        .namespaces = config->namespaces,
+        .namespace_count = config->namespace_count,
+        .services = config->services,
+        .service_count = config->service_count,
+    };
+
+    return fa_check_claim(&claim, err);
+}
+
+static enum faina_code start_parts(struct fa_runtime *runtime, struct fa_service *service,
+                                   const struct fa_runtime_config *config, struct faina_error *err)
+{
     enum faina_code code = fa_loop_create(&runtime->loop, err);
 
     if (code == FAINA_OK)
@@ -117,6 +132,19 @@ enum faina_code fa_runtime_start(struct fa_runtime **out, struct fa_service *ser
         code = start_pool(runtime, service, config, err);
     if (code == FAINA_OK)
         code = start_folder(runtime, service, config, err);
+    return code;
+}
+
+enum faina_code fa_runtime_start(struct fa_runtime **out, struct fa_service *service,
+                                 const struct fa_runtime_config *config, struct faina_error *err)
+{
+    struct fa_runtime *runtime;
+    enum faina_code code = check_claims(config, err);
+
+    if (code != FAINA_OK)
+        return code;
+    runtime = fa_alloc_zero(1, sizeof(*runtime));
+    code = start_parts(runtime, service, config, err);
     if (code != FAINA_OK) {
         fa_runtime_stop(runtime, 0);
         fa_runtime_destroy(runtime);

@@ -45,6 +45,7 @@ struct fa_runtime_config {
     struct fa_teller log;
 };
 
+/* INVALID_REQUEST, INVALID_WORKER_ID: with such a configuration nothing could be claimed. */
 FA_MUST_CHECK enum faina_code fa_runtime_start(struct fa_runtime **out, struct fa_service *service,
                                                const struct fa_runtime_config *config,
                                                struct faina_error *err);

@@ -66,8 +66,12 @@ def test_wrong_use(cli):
                       (("--service", "=x"), "NAME=tcp:HOST:PORT"),
                       (("--service", "gpu=/no/such/program"), "there is no program"),
                       (("--service", "gpu=tcp:host"), "tcp:HOST:PORT"),
+                      (("--namespace", ""), "--namespace is empty"),
+                      (("--namespace", "a\nb"), "--namespace has a control character"),
+                      (("--services", "a," + 256 * "b"), "services[1] is 256 bytes long"),
+                      (("--worker", ""), "workerId is empty"),
                       (("extra",), "")):
-        contains(cli("worker", *args, code=2).err, why)
+        contains(cli("worker", "--idle-exit", "1s", *args, code=2).err, why)
     contains(cli("worker", env={"FAINA_LOG": "loud"}, code=2).err, "FAINA_LOG")
 
 

@@ -335,9 +335,24 @@ static void test_api__refusals(void **state)
         {"a", {.on_start = echo, .retry = {.factor = 0.5}}},
         {"a", {.on_start = echo, .resource_count = 1}},
     };
-    static const struct faina_run runs[] = {
-        {.concurrency = -1}, {.concurrency = 10001}, {.lease_ms = -1},
-        {.grace_ms = -1},    {.idle_ms = -1},        {.worker_id = ""},
+    static const char *const nothing[] = {NULL}, *const empty[] = {"a", ""}, *const star[] = {"*"};
+    static const struct {
+        struct faina_run run;
+        const char *why; /* in the message */
+    } runs[] = {
+        {{.concurrency = -1}, "concurrency"},
+        {{.concurrency = 10001}, "concurrency"},
+        {{.lease_ms = -1}, "lease_ms"},
+        {{.grace_ms = -1}, "grace_ms"},
+        {{.idle_ms = -1}, "idle_ms"},
+        {{.worker_id = ""}, "workerId is empty"},
+        {{.namespace_count = 3}, "namespaces is NULL, but its count is 3"},
+        {{.namespaces = nothing, .namespace_count = 1}, "namespaces[0] is missing"},
+        {{.namespaces = empty, .namespace_count = 2}, "namespaces[1] is empty"},
+        {{.namespaces = star, .namespace_count = 1}, "\"*\" is no namespace"},
+        {{.service_count = 3}, "services is NULL, but its count is 3"},
+        {{.services = nothing, .service_count = 1}, "services[0] is missing"},
+        {{.services = empty, .service_count = 2}, "services[1] is empty"},
     };
     struct faina_handler good = {.on_start = echo};
     struct program program;
@@ -358,8 +373,18 @@ static void test_api__refusals(void **state)
     assert_int_equal(faina_register(program.engine, "a", NULL, NULL, NULL), FAINA_INVALID_REQUEST);
     assert_int_equal(faina_run(NULL, NULL, NULL), FAINA_STORE_CLOSED);
     assert_int_equal(faina_register(program.engine, "a", &good, NULL, NULL), FAINA_OK);
-    for (size_t i = 0; i < FA_COUNT(runs); i++)
-        assert_true(faina_run(program.engine, &runs[i], &program.err) != FAINA_OK);
+    for (size_t i = 0; i < FA_COUNT(runs); i++) {
+        struct faina_run run = runs[i].run;
+        enum faina_code code;
+
+        if (run.idle_ms == 0)
+            run.idle_ms = 100; /* one that is not refused ends, too */
+        code = faina_run(program.engine, &run, &program.err);
+        if (code != FAINA_INVALID_REQUEST && code != FAINA_INVALID_WORKER_ID)
+            fail_msg("run %zu: %s", i, faina_code_name(code));
+        if (!strstr(program.err.message, runs[i].why))
+            fail_msg("run %zu: %s", i, program.err.message);
+    }
     faina_stop(NULL);
     faina_stop(program.engine);
     faina_close(program.engine);
