@@ -25,6 +25,8 @@
  *     Durations are milliseconds. Payloads are JSON text.
  *   - Every function may be called from any thread. None may begin after faina_close has; those
  *     that wait when it begins return with FAINA_STORE_CLOSED.
+ *   - An engine is of the process that opened it: open it after fork. In a child of that process
+ *     functions refuse it with FAINA_INVALID_REQUEST, and faina_close does nothing.
  *   - A request struct that is all zeroes but for the fields you set asks for the defaults.
  */
 #ifndef FAINA_H

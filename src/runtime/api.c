@@ -130,9 +130,9 @@ enum faina_code faina_register(struct faina *engine, const char *type,
     enum faina_code code;
 
     fa_error_clear(err);
-    if (!engine)
-        return fa_error_set(err, FAINA_STORE_CLOSED, "the engine is not open");
-    code = fa_context_check(type, handler, err);
+    code = fa_api_check(engine, err);
+    if (code == FAINA_OK)
+        code = fa_context_check(type, handler, err);
     if (code != FAINA_OK)
         return code;
     registry = registry_of(engine);
@@ -322,8 +322,9 @@ enum faina_code faina_run(struct faina *engine, const struct faina_run *options,
     enum faina_code code;
 
     fa_error_clear(err);
-    if (!engine)
-        return fa_error_set(err, FAINA_STORE_CLOSED, "the engine is not open");
+    code = fa_api_check(engine, err);
+    if (code != FAINA_OK)
+        return code;
     run.registry = registry_of(engine);
     pthread_mutex_lock(&run.registry->mutex);
     if (atomic_load(&run.registry->is_closing))

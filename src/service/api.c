@@ -16,6 +16,7 @@
 #include "service/address.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdalign.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,9 +48,45 @@ void faina_free(void *answer)
     fa_arena_finish(&arena);
 }
 
+/* ------------------------------------------------------------------------------------------
+ * Opening and closing
+ */
+
+/* How often this process, or those it comes from, forked: a child has one more than its parent. Of
+ * the process and not of an engine, as fork is; asking for the process id would be a system call
+ * each time. */
+static atomic_uint forks;
+
+static void count_fork(void)
+{
+    atomic_fetch_add(&forks, 1);
+}
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, count_fork);
+}
+
+static bool is_of_parent(const struct faina *engine)
+{
+    return engine->forks != atomic_load_explicit(&forks, memory_order_relaxed);
+}
+
+/* After fork a child has the parent's files and locks, and none of its threads. */
+enum faina_code fa_api_check(const struct faina *engine, struct faina_error *err)
+{
+    if (!engine)
+        return fa_error_set(err, FAINA_STORE_CLOSED, "the engine is not open");
+    if (is_of_parent(engine))
+        return fa_error_set(err, FAINA_INVALID_REQUEST,
+                            "the engine was opened by another process: open it after fork");
+    return FAINA_OK;
+}
+
 enum faina_code faina_open(struct faina **out, const char *url, const struct faina_options *options,
                            struct faina_error *err)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
     struct fa_service *service;
     struct fa_arena arena = {0};
     const char *address;
@@ -58,6 +95,7 @@ enum faina_code faina_open(struct faina **out, const char *url, const struct fai
     fa_error_clear(err);
     if (!out)
         return fa_error_set(err, FAINA_INVALID_REQUEST, "faina_open needs a place for the engine");
+    pthread_once(&once, watch_forks);
     code = fa_address_find(url, &arena, &address, err);
     if (code == FAINA_OK)
         code = fa_service_open(&service, address, options, err);
@@ -66,6 +104,7 @@ enum faina_code faina_open(struct faina **out, const char *url, const struct fai
         return code;
     *out = fa_alloc_zero(1, sizeof(**out));
     (*out)->service = service;
+    (*out)->forks = atomic_load(&forks);
     sem_init(&(*out)->wake, 0, 0);
     return FAINA_OK;
 }
@@ -74,7 +113,7 @@ void faina_close(struct faina *engine)
 {
     struct fa_attachment *attachment;
 
-    if (!engine)
+    if (!engine || is_of_parent(engine))
         return;
     attachment = atomic_load(&engine->attachment);
     if (attachment)
@@ -90,13 +129,6 @@ void faina_close(struct faina *engine)
  * One operation, one answer
  */
 
-static enum faina_code check_engine(const struct faina *engine, struct faina_error *err)
-{
-    if (engine)
-        return FAINA_OK;
-    return fa_error_set(err, FAINA_STORE_CLOSED, "the engine is not open");
-}
-
 /* Runs `op`. On success the pointer at `out` (the address of a pointer to a struct of `size` bytes;
  * NULL: nobody wants it) is set to the answer. */
 static enum faina_code run(struct faina *engine, struct fa_op *op, void *out, size_t size,
@@ -106,7 +138,7 @@ static enum faina_code run(struct faina *engine, struct fa_op *op, void *out, si
     enum faina_code code;
 
     fa_error_clear(err);
-    code = check_engine(engine, err);
+    code = fa_api_check(engine, err);
     if (code != FAINA_OK)
         return code;
     op->arena = &arena;
@@ -187,7 +219,7 @@ static enum faina_code run_items(struct faina *engine, struct fa_op *take_ops, s
     struct fa_arena arena = {0};
     struct faina_items items = {.count = count};
     const struct fa_op *outage;
-    enum faina_code code = check_engine(engine, err);
+    enum faina_code code = fa_api_check(engine, err);
 
     if (code != FAINA_OK)
         goto out;
@@ -496,7 +528,7 @@ enum faina_code faina_wait(struct faina *engine, const char *id, int64_t timeout
     enum faina_code code;
 
     fa_error_clear(err);
-    code = check_engine(engine, err);
+    code = fa_api_check(engine, err);
     if (code != FAINA_OK)
         return code;
     code = fa_service_wait(engine->service, &op, timeout_ms, err);

@@ -18,11 +18,15 @@ struct fa_attachment {
 
 struct faina {
     struct fa_service *service;
+    unsigned forks; /* of the process when it was opened: see fa_api_check */
     _Atomic(struct fa_attachment *) attachment; /* runtime/api.c: the handlers; NULL: none */
     /* How often faina_stop was called, and what wakes faina_run to look. Here, because it may come
      * before there is an attachment, and a signal handler can't make one. */
     atomic_int stops;
     sem_t wake;
 };
+
+/* Whether the engine may be called: it is open, and it was this process that opened it. */
+FA_MUST_CHECK enum faina_code fa_api_check(const struct faina *engine, struct faina_error *err);
 
 #endif
