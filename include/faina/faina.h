@@ -790,8 +790,10 @@ FAINA_API enum faina_code faina_context_output(struct faina_context *context, co
 FAINA_API enum faina_code faina_context_error(struct faina_context *context,
                                               const struct faina_failure *failure,
                                               struct faina_error *err);
-FAINA_API void faina_context_background(struct faina_context *context, const char *reason,
-                                        int64_t timeout_ms);
+/* Rules as for faina_background. */
+FAINA_API enum faina_code faina_context_background(struct faina_context *context,
+                                                   const char *reason, int64_t timeout_ms,
+                                                   struct faina_error *err);
 /* Adds a subtask; rules as for faina_block. */
 FAINA_API enum faina_code faina_context_subtask(struct faina_context *context,
                                                 const struct faina_submit *subtask,

@@ -344,6 +344,15 @@ enum faina_code fa_check_report(const struct faina_report *report, struct faina_
     return c.result;
 }
 
+enum faina_code fa_check_background(const char *reason, int64_t timeout_ms, struct faina_error *err)
+{
+    struct checker c = {.refusal = FAINA_INVALID_REQUEST, .err = err};
+
+    duration(&c, timeout_ms, FA_DURATION_MS_MAX, "timeout");
+    text_up_to(&c, reason, FA_STATE_SIZE_MAX, "reason");
+    return c.result;
+}
+
 enum faina_code fa_check_failure(const struct faina_failure *failure, struct faina_error *err)
 {
     struct checker c = {.refusal = FAINA_INVALID_REQUEST, .err = err};

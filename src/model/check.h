@@ -31,6 +31,9 @@ FA_MUST_CHECK enum faina_code fa_check_report(const struct faina_report *report,
                                               struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_check_failure(const struct faina_failure *failure,
                                                struct faina_error *err);
+/* Work that goes on elsewhere: why, and for how long. */
+FA_MUST_CHECK enum faina_code fa_check_background(const char *reason, int64_t timeout_ms,
+                                                  struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_check_query(const struct faina_query *query,
                                              struct faina_error *err);
 

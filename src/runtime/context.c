@@ -137,10 +137,18 @@ enum faina_code faina_context_error(struct faina_context *context,
     return FAINA_OK;
 }
 
-void faina_context_background(struct faina_context *context, const char *reason, int64_t timeout_ms)
+enum faina_code faina_context_background(struct faina_context *context, const char *reason,
+                                         int64_t timeout_ms, struct faina_error *err)
 {
+    enum faina_code code;
+
+    fa_error_clear(err);
+    code = fa_check_background(reason, timeout_ms, err);
+    if (code != FAINA_OK)
+        return code;
     context->reason = fa_arena_strdup(context->arena, reason);
     context->timeout_ms = timeout_ms;
+    return FAINA_OK;
 }
 
 void faina_context_fail_fast(struct faina_context *context)

@@ -140,17 +140,6 @@ static enum faina_code check_block(size_t input_max, const struct fa_op *op,
     return check_names(op->block.subtasks, op->block.count, err);
 }
 
-static enum faina_code check_background(const struct fa_op *op, struct faina_error *err)
-{
-    enum faina_code code =
-        check_range(op->background.timeout_ms, FA_DURATION_MS_MAX, "timeout", err);
-
-    if (code == FAINA_OK && op->background.reason)
-        code = fa_check_text(op->background.reason, FA_STATE_SIZE_MAX, "reason",
-                             FAINA_INVALID_REQUEST, err);
-    return code;
-}
-
 static enum faina_code check_note(const struct fa_op *op, struct faina_error *err)
 {
     enum faina_code code =
@@ -343,7 +332,7 @@ static enum faina_code check_change(size_t input_max, const struct fa_op *op,
     if (op->kind == FA_OP_BLOCK)
         return check_block(input_max, op, err);
     if (op->kind == FA_OP_BACKGROUND)
-        return check_background(op, err);
+        return fa_check_background(op->background.reason, op->background.timeout_ms, err);
     if (op->kind == FA_OP_NOTE)
         return check_note(op, err);
     if (op->kind == FA_OP_AMEND)

@@ -320,6 +320,70 @@ static void test_api__close_after_stop(void **state)
     assert_int_equal(program.code, FAINA_OK);
 }
 
+struct background {
+    const char *reason;
+    int64_t timeout_ms;
+    enum faina_code code; /* what it shall be answered with */
+    const char *field;
+};
+
+/* Tries each in turn; the last one counts. */
+static enum faina_outcome go_elsewhere(struct faina_context *context, void *user)
+{
+    const struct background *tries = user;
+
+    for (; tries->field; tries++) {
+        struct faina_error err;
+        enum faina_code code =
+            faina_context_background(context, tries->reason, tries->timeout_ms, &err);
+
+        if (code != tries->code || strcmp(err.field, tries->field) != 0) {
+            snprintf(err.message, sizeof(err.message), "\"%s of %s\"", faina_code_name(code),
+                     tries->field);
+            faina_context_output(context, err.message, NULL);
+            return FAINA_OUTCOME_COMPLETE;
+        }
+    }
+    return FAINA_OUTCOME_BACKGROUND;
+}
+
+static void test_api__background_is_checked_at_once(void **state)
+{
+    static char long_reason[1026];
+    static const struct background tries[] = {
+        {"elsewhere", 60000, FAINA_OK, ""},
+        {"\xff", 0, FAINA_INVALID_REQUEST, "reason"},
+        {long_reason, 0, FAINA_INVALID_REQUEST, "reason"},
+        {"x", -1, FAINA_INVALID_REQUEST, "timeout"},
+        {"x", INT64_MAX, FAINA_INVALID_REQUEST, "timeout"},
+        {.field = NULL},
+    };
+    struct faina_handler handler = {.on_start = go_elsewhere};
+    struct faina_submit submit = {.type = "far"};
+    struct faina_task *task, *now = NULL;
+    struct program program;
+
+    (void)state;
+    memset(long_reason, 'a', sizeof(long_reason) - 1);
+    open_program(&program);
+    assert_int_equal(
+        faina_register(program.engine, "far", &handler, (void *)(uintptr_t)tries, NULL), FAINA_OK);
+    assert_int_equal(faina_submit(program.engine, &submit, &task, NULL), FAINA_OK);
+    start_program(&program);
+    do {
+        usleep(1000);
+        faina_free(now);
+        assert_int_equal(faina_get(program.engine, task->id, &now, NULL), FAINA_OK);
+    } while (now->status < FAINA_BACKGROUND);
+    if (now->output)
+        fail_msg("%s", now->output);
+    assert_int_equal(now->status, FAINA_BACKGROUND);
+    assert_string_equal(now->state, "elsewhere");
+    faina_free(now);
+    faina_free(task);
+    end_program(&program);
+}
+
 static void test_api__refusals(void **state)
 {
     static const struct {
@@ -402,6 +466,7 @@ int main(void)
         cmocka_unit_test(test_api__close_waits_for_run),
         cmocka_unit_test(test_api__close_stops_what_runs),
         cmocka_unit_test(test_api__close_after_stop),
+        cmocka_unit_test(test_api__background_is_checked_at_once),
         cmocka_unit_test(test_api__refusals),
     };
 

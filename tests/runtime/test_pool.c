@@ -76,7 +76,7 @@ static enum faina_outcome any_outcome(struct faina_context *context, void *user)
     if (strcmp(input, "\"complete\"") == 0)
         return FAINA_OUTCOME_COMPLETE;
     if (strcmp(input, "\"background\"") == 0) {
-        faina_context_background(context, "elsewhere", 60000);
+        faina_context_background(context, "elsewhere", 60000, NULL);
         return FAINA_OUTCOME_BACKGROUND;
     }
     failure.permanent = strcmp(input, "\"permanent\"") == 0;

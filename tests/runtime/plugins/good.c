@@ -58,7 +58,7 @@ static enum faina_outcome resume(struct faina_context *context, void *user)
 static enum faina_outcome background(struct faina_context *context, void *user)
 {
     (void)user;
-    faina_context_background(context, "elsewhere", 60000);
+    faina_context_background(context, "elsewhere", 60000, NULL);
     return FAINA_OUTCOME_BACKGROUND;
 }
 
