@@ -261,7 +261,8 @@ static enum faina_code check_batch(const void *items, size_t count, const char *
 {
     fa_error_clear(err);
     if (!items && count > 0)
-        return missing(what, err);
+        return fa_error_field(err, FAINA_INVALID_REQUEST, what, "%s is NULL, but its count is %zu",
+                              what, count);
     if (count > FA_BATCH_MAX)
         return fa_error_field(err, FAINA_INVALID_REQUEST, what,
                               "one call takes at most %d %s, not %zu", FA_BATCH_MAX, what, count);

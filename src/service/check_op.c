@@ -115,7 +115,10 @@ static enum faina_code check_names(const struct faina_submit *subtasks, size_t c
 static enum faina_code check_block(size_t input_max, const struct fa_op *op,
                                    struct faina_error *err)
 {
-    if (op->block.count == 0 || !op->block.subtasks)
+    if (op->block.count > 0 && !op->block.subtasks)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "subtasks",
+                              "subtasks is NULL, but its count is %zu", op->block.count);
+    if (op->block.count == 0)
         return fa_error_field(err, FAINA_INVALID_REQUEST, "subtasks",
                               "there is nothing to wait for: give at least one subtask");
     if (op->block.count > FA_CHILDREN_MAX)

@@ -61,6 +61,8 @@ static const struct many cases[] = {
     {{FAINA_OK, FAINA_OK, FAINA_WRONG_WORKER}, FAINA_OK, FAINA_WRONG_WORKER, "[2]: by item 2"},
 };
 
+static const char id[] = "01890a5d-ac96-774b-bcce-b302099a8057";
+
 typedef enum faina_code many_fn(struct faina *engine, struct faina_items **out,
                                 struct faina_error *err);
 
@@ -75,7 +77,6 @@ static enum faina_code submit_three(struct faina *engine, struct faina_items **o
 static enum faina_code beat_three(struct faina *engine, struct faina_items **out,
                                   struct faina_error *err)
 {
-    static const char id[] = "01890a5d-ac96-774b-bcce-b302099a8057";
     static const struct faina_held held[3] = {{.id = id}, {.id = id}, {.id = id}};
 
     return faina_heartbeat(engine, "w", held, FA_COUNT(held), 0, out, err);
@@ -124,11 +125,28 @@ static void test_items__none_is_fine(void **state)
     CHECK_INT(faina_heartbeat(&engine, "w", NULL, 0, 0, NULL, NULL), FAINA_OK);
 }
 
+/* A count without a list is a mistake of its own, and is called by its name. */
+static void test_items__a_count_needs_a_list(void **state)
+{
+    struct refuser refuser = {.service = {.ops = &refuser_ops}};
+    struct faina engine = {.service = &refuser.service};
+    struct faina_error err;
+
+    CHECK_INT(faina_block(&engine, id, NULL, NULL, 3, false, NULL, &err), FAINA_INVALID_REQUEST);
+    CHECK_STR(err.message, "subtasks is NULL, but its count is 3");
+    CHECK_STR(err.field, "subtasks");
+    CHECK_INT(faina_submit_many(&engine, NULL, 3, NULL, &err), FAINA_INVALID_REQUEST);
+    CHECK_STR(err.message, "tasks is NULL, but its count is 3");
+    CHECK_INT(faina_heartbeat(&engine, "w", NULL, 3, 0, NULL, &err), FAINA_INVALID_REQUEST);
+    CHECK_STR(err.message, "held is NULL, but its count is 3");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_items__ok_means_answered),
         cmocka_unit_test(test_items__none_is_fine),
+        cmocka_unit_test(test_items__a_count_needs_a_list),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
