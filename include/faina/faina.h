@@ -756,7 +756,9 @@ struct faina_handler {
     faina_handler_fn *on_start;  /* required */
     faina_handler_fn *on_resume; /* all subtasks have completed; NULL: on_start */
     faina_handler_fn *on_error;  /* a subtask ended badly; NULL: fail with its error */
-    int64_t timeout_ms;          /* the attempt has failed after this long; 0: no limit */
+    int64_t timeout_ms;          /* the attempt has failed after this long; 0: no limit. The
+                                    function keeps its thread until it returns, while another
+                                    attempt may begin: ask faina_context_cancelled */
     int concurrency;             /* at most so many at once in this pool; 0: no limit of its own */
     /* For tasks that were submitted without their own: */
     int max_attempts; /* 0: the default of 4; FAINA_UNLIMITED: no limit */

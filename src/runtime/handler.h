@@ -84,6 +84,7 @@ struct fa_job {
     struct fa_handler *handler;
     struct fa_arena arena; /* the handler's from start to fa_job_end, then the pool's */
     void *run;             /* the handler's own */
+    atomic_bool is_over;   /* native.c's: the attempt has ended, by its function or its time-out */
 
     /* pool.c's. */
     struct fa_pool *pool;
@@ -109,6 +110,11 @@ struct fa_job {
 
 /* The attempt has ended. The job is not the handler's any more. */
 void fa_job_end(struct fa_job *job, const struct fa_outcome *outcome);
+/* The attempt has ended, and what runs it has not: the outcome is told, which must not be in the
+ * job's arena, and the slot stays taken until fa_job_leave. From then on the job is not the
+ * handler's any more. The two may come in any order; together they are one fa_job_end (J1). */
+void fa_job_give_up(struct fa_job *job, const struct fa_outcome *outcome);
+void fa_job_leave(struct fa_job *job);
 /* Progress, state, metadata; told to the engine when it is time. Copies. */
 void fa_job_report(struct fa_job *job, const struct faina_report *report);
 /* Keeps the job's memory, also after its end. */
@@ -120,6 +126,7 @@ size_t fa_job_output_max(const struct fa_job *job); /* bytes of an output that t
 
 /* The failure of an attempt that was stopped: by time-out, or because the worker ends. */
 struct faina_failure fa_stop_failure(struct fa_job *job, enum fa_stop stop);
+struct faina_failure fa_timeout_failure(struct fa_arena *arena, int64_t timeout_ms);
 /* An outcome of failing, for short. The message is copied into the arena and made fit: valid UTF-8,
  * within its limit. */
 struct fa_outcome fa_outcome_fail(struct fa_arena *arena, const char *kind, bool is_permanent,

@@ -26,6 +26,7 @@ struct native {
     struct fa_crew *crew;
     struct faina_handler functions;
     void *user;
+    struct faina_failure overtime; /* of an attempt that took too long (N2) */
 };
 
 /* ------------------------------------------------------------------------------------------
@@ -44,7 +45,8 @@ static bool is_cancelled(void *ctx)
 
 static const struct fa_context_backend backend = {.report = report, .is_cancelled = is_cancelled};
 
-static void run_job(struct fa_job *job)
+/* The function's answer; what it is worth is seen later. */
+static struct fa_outcome call(struct fa_job *job)
 {
     struct native *native = (struct native *)job->handler;
     struct faina_context context = {
@@ -55,14 +57,28 @@ static void run_job(struct fa_job *job)
         .backend = &backend,
         .backend_ctx = job,
     };
-    struct fa_outcome outcome = fa_context_run(&context, &native->functions, native->user);
-    enum fa_stop stop = fa_job_stop(job);
 
+    return fa_context_run(&context, &native->functions, native->user);
+}
+
+static void run_job(struct fa_job *job)
+{
+    struct native *native = (struct native *)job->handler;
+    struct fa_outcome outcome = {.kind = FA_OUTCOME_FAIL};
+    enum fa_stop stop;
+
+    if (!atomic_load(&job->is_over))
+        outcome = call(job);
+    atomic_fetch_add(&native->crew->returning, 1);
+    if (atomic_exchange(&job->is_over, true)) {
+        fa_job_leave(job); /* its time was over first */
+        return;
+    }
+    stop = fa_job_stop(job);
     if (stop == FA_STOP_TIMEOUT ||
         (stop == FA_STOP_SHUTDOWN && outcome.kind != FA_OUTCOME_COMPLETE))
         outcome =
             (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = fa_stop_failure(job, stop)};
-    atomic_fetch_add(&native->crew->returning, 1);
     fa_job_end(job, &outcome); /* which starts another one, as a rule */
 }
 
@@ -160,8 +176,11 @@ static void native_start(struct fa_handler *handler, struct fa_job *job)
 
 static void native_stop(struct fa_handler *handler, struct fa_job *job)
 {
-    (void)handler;
-    (void)job; /* N2: it asks by itself */
+    struct fa_outcome outcome = {.kind = FA_OUTCOME_FAIL,
+                                 .failure = ((struct native *)handler)->overtime};
+
+    if (fa_job_stop(job) == FA_STOP_TIMEOUT && !atomic_exchange(&job->is_over, true))
+        fa_job_give_up(job, &outcome);
 }
 
 static void native_destroy(struct fa_handler *handler)
@@ -184,6 +203,7 @@ struct fa_handler *fa_native_create(struct fa_crew *crew, const char *type,
     native->crew = crew;
     native->functions = *functions;
     native->user = user;
+    native->overtime = fa_timeout_failure(&native->arena, functions->timeout_ms);
     native->handler = (struct fa_handler){
         .ops = &native_ops,
         .type = fa_arena_strdup(&native->arena, type),

@@ -3,7 +3,8 @@
  *
  *   N1  A crew has as many threads as its pool has slots, so a job never waits for a thread.
  *   N2  A function can't be killed. It is asked to stop through faina_context_cancelled, and the
- *       pool waits for it.
+ *       pool waits for it. When its time is over the attempt has failed at once: the function keeps
+ *       its thread and its slot until it returns, and what it returns then is dropped.
  *
  * Threads: any.
  */

@@ -205,18 +205,23 @@ void fa_pool_outdate_claim(struct fa_pool *pool)
     pthread_cond_signal(&pool->claimer_cond);
 }
 
-void fa_job_end(struct fa_job *job, const struct fa_outcome *outcome)
+/* Frees the job's slot for another one. With an outcome, the job has ended by that; without, it has
+ * ended or will have, and only its reference is given back. */
+static void leave(struct fa_job *job, const struct fa_outcome *outcome)
 {
     struct fa_pool *pool = job->pool;
     struct fa_job *list;
     bool has_opening;
 
     pthread_mutex_lock(&pool->mutex);
-    assert(job->state == FA_JOB_RUNNING);
+    assert(job->state == FA_JOB_RUNNING || !outcome);
     has_opening = free_slot(pool, job);
     if (has_opening)
         fa_pool_outdate_claim(pool);
-    fa_pool_settle(job, outcome);
+    if (outcome)
+        fa_pool_settle(job, outcome);
+    else
+        fa_pool_unref(job);
     list = fa_pool_dispatch(pool);
     if (fa_pool_room(pool) > 0)
         pthread_cond_signal(&pool->claimer_cond);
@@ -224,6 +229,30 @@ void fa_job_end(struct fa_job *job, const struct fa_outcome *outcome)
     if (has_opening)
         fa_service_wake(pool->service);
     fa_pool_start(list);
+}
+
+void fa_job_end(struct fa_job *job, const struct fa_outcome *outcome)
+{
+    assert(outcome);
+    leave(job, outcome);
+}
+
+/* Its arena is still in use: nothing may be put there, not even another outcome. */
+void fa_job_give_up(struct fa_job *job, const struct fa_outcome *outcome)
+{
+    struct fa_pool *pool = job->pool;
+
+    pthread_mutex_lock(&pool->mutex);
+    assert(job->state == FA_JOB_RUNNING);
+    job->refs++; /* fa_job_leave gives it back */
+    job->is_cut = true;
+    fa_pool_settle(job, outcome);
+    pthread_mutex_unlock(&pool->mutex);
+}
+
+void fa_job_leave(struct fa_job *job)
+{
+    leave(job, NULL);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -250,6 +279,10 @@ void fa_job_report(struct fa_job *job, const struct faina_report *report)
     struct fa_pool *pool = job->pool;
 
     pthread_mutex_lock(&pool->mutex);
+    if (job->state != FA_JOB_RUNNING) { /* it was given up */
+        pthread_mutex_unlock(&pool->mutex);
+        return;
+    }
     if (report->has_progress) {
         job->report.has_progress = true;
         job->report.progress = report->progress;
@@ -317,16 +350,17 @@ struct fa_outcome fa_outcome_fail(struct fa_arena *arena, const char *kind, bool
     };
 }
 
+struct faina_failure fa_timeout_failure(struct fa_arena *arena, int64_t timeout_ms)
+{
+    return fa_outcome_fail(arena, "timeout", false, "the attempt took longer than %.3g s",
+                           (double)timeout_ms / 1000)
+        .failure;
+}
+
 struct faina_failure fa_stop_failure(struct fa_job *job, enum fa_stop stop)
 {
-    char took[64];
-
-    if (stop == FA_STOP_TIMEOUT) {
-        snprintf(took, sizeof(took), "%.3g s", (double)job->handler->timeout_ms / 1000);
-        return fa_outcome_fail(&job->arena, "timeout", false, "the attempt took longer than %s",
-                               took)
-            .failure;
-    }
+    if (stop == FA_STOP_TIMEOUT)
+        return fa_timeout_failure(&job->arena, job->handler->timeout_ms);
     return fa_outcome_fail(&job->arena, "stopped", false, "the worker was stopped").failure;
 }
 
@@ -527,7 +561,8 @@ void fa_pool_stats(struct fa_pool *pool, struct fa_pool_stats *out)
     *out = pool->stats;
     out->held = pool->held_count;
     out->running = pool->running;
-    out->idle_us = pool->held_count == 0 ? fa_clock_mono_us() - pool->idle_us : 0;
+    out->idle_us =
+        pool->held_count == 0 && pool->running == 0 ? fa_clock_mono_us() - pool->idle_us : 0;
     pthread_mutex_unlock(&pool->mutex);
 }
 

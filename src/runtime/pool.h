@@ -38,7 +38,7 @@ struct fa_pool_config {
 struct fa_pool_stats {
     int64_t claimed, completed, failed, blocked, background, released, lost;
     int held, running;
-    int64_t idle_us; /* for how long it has held nothing; 0: it holds something */
+    int64_t idle_us; /* for how long it has had nothing; 0: it holds or runs something */
 };
 
 /* Starts its threads. `loop` is lent until it is destroyed. */

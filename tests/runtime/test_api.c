@@ -242,6 +242,50 @@ static enum faina_outcome slowly(struct faina_context *context, void *user)
     return FAINA_OUTCOME_COMPLETE;
 }
 
+/* A function can't be killed: its attempt ends all the same, and only its thread stays busy. */
+static void test_api__time_is_over_before_the_function(void **state)
+{
+    struct slow slow = {false};
+    struct faina_handler stuck = {.on_start = slowly, .timeout_ms = 50};
+    struct faina_handler quick = {.on_start = echo};
+    struct faina_submit submit = {.type = "stuck", .max_attempts = 1}, next = {.type = "quick"};
+    struct faina_task *task, *ended, *waiting, *now;
+    struct program program;
+
+    (void)state;
+    open_program(&program);
+    program.options.concurrency = 1;
+    assert_int_equal(faina_register(program.engine, "stuck", &stuck, &slow, NULL), FAINA_OK);
+    assert_int_equal(faina_register(program.engine, "quick", &quick, NULL, NULL), FAINA_OK);
+    start_program(&program);
+    assert_int_equal(faina_submit(program.engine, &submit, &task, NULL), FAINA_OK);
+    assert_int_equal(faina_wait(program.engine, task->id, FA_T_DEADLINE_MS, &ended, NULL),
+                     FAINA_OK);
+    assert_int_equal(ended->status, FAINA_DEAD_LETTER);
+    assert_non_null(strstr(ended->error, "the attempt took longer than 0.05 s"));
+    faina_free(ended);
+
+    /* There was one thread, and it isn't back. */
+    assert_int_equal(faina_submit(program.engine, &next, &waiting, NULL), FAINA_OK);
+    assert_int_equal(faina_wait(program.engine, waiting->id, 100, &now, NULL), FAINA_TIMEOUT);
+    assert_int_equal(now->status, FAINA_PENDING);
+    faina_free(now);
+    atomic_store(&slow.may_end, true);
+    assert_int_equal(faina_wait(program.engine, waiting->id, FA_T_DEADLINE_MS, &now, NULL),
+                     FAINA_OK);
+    assert_int_equal(now->status, FAINA_COMPLETED);
+    faina_free(now);
+
+    /* What it returned in the end is nobody's. */
+    assert_int_equal(faina_get(program.engine, task->id, &now, NULL), FAINA_OK);
+    assert_int_equal(now->status, FAINA_DEAD_LETTER);
+    assert_null(now->output);
+    faina_free(now);
+    faina_free(task);
+    faina_free(waiting);
+    end_program(&program);
+}
+
 /* What runs when the engine is closed ends first, and its end is stored. */
 static void test_api__close_waits_for_run(void **state)
 {
@@ -463,6 +507,7 @@ int main(void)
         cmocka_unit_test(test_api__stop_from_a_signal_handler),
         cmocka_unit_test(test_api__an_early_stop_is_remembered),
         cmocka_unit_test(test_api__two_stops_do_not_wait),
+        cmocka_unit_test(test_api__time_is_over_before_the_function),
         cmocka_unit_test(test_api__close_waits_for_run),
         cmocka_unit_test(test_api__close_stops_what_runs),
         cmocka_unit_test(test_api__close_after_stop),
