@@ -49,6 +49,7 @@ struct line {
     struct fa_call *calls[PARALLEL_MAX]; /* under way */
     curl_socket_t sockets[SOCKETS_MAX];  /* that are open, as far as there is room */
     size_t socket_count;
+    bool is_spoilt; /* nothing can be sent any more by sockets that are kept */
 };
 
 struct fa_lines {
@@ -153,7 +154,7 @@ static void line_return(struct fa_lines *lines, struct line *line)
     *line->link = line->next;
     if (line->next)
         line->next->link = line->link;
-    if (lines->idle_count < IDLE_MAX) {
+    if (lines->idle_count < IDLE_MAX && !line->is_spoilt) {
         line->next = lines->idle;
         lines->idle = line;
         lines->idle_count++;
@@ -513,6 +514,7 @@ static void end_wait(const struct fa_curl *curl, struct line *line, size_t slot)
     curl->easy_setopt(line->easies[slot], CURLOPT_FORBID_REUSE, 1L);
     for (size_t i = 0; i < line->socket_count; i++)
         shutdown(line->sockets[i], SHUT_WR);
+    line->is_spoilt = line->socket_count > 1; /* those that are kept, too */
     line->calls[slot]->listen_us = fa_clock_mono_us() + LISTEN_MS * 1000;
 }
 

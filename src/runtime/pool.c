@@ -181,43 +181,53 @@ void fa_pool_settle(struct fa_job *job, const struct fa_outcome *outcome)
     fa_pool_dirty(job);
 }
 
-/* Also lets the claimer know when a type that had no slot left has one again. */
-static bool free_slot(struct fa_pool *pool, struct fa_job *job)
-{
-    struct fa_slots *slots = job->handler->slots;
-    const struct fa_handler *handler = fa_pool_find(pool, job->handler->type); /* who has it now */
-    bool was_full = handler && handler->concurrency > 0 && slots->held >= handler->concurrency;
-    int64_t now_us = fa_clock_mono_us();
-
-    pool->running--;
-    slots->running--;
-    slots->held--;
-    pool->gap_us += (now_us - pool->end_us - pool->gap_us) / 8;
-    pool->end_us = now_us;
-    if (pool->is_draining)
-        pthread_cond_broadcast(&pool->owner_cond);
-    return was_full && pool->is_claiming;
-}
-
 void fa_pool_outdate_claim(struct fa_pool *pool)
 {
     atomic_store(&pool->give_up, true);
     pthread_cond_signal(&pool->claimer_cond);
 }
 
+void fa_pool_end_outdated(struct fa_pool *pool)
+{
+    if (atomic_load(&pool->give_up))
+        fa_service_wake(pool->service);
+}
+
+/* One less of its type is held. If no more of them could be, the claim that waits leaves them out;
+ * fa_pool_end_outdated follows, without the mutex. */
+static void release_type(struct fa_pool *pool, struct fa_job *job)
+{
+    struct fa_slots *slots = job->handler->slots;
+    const struct fa_handler *handler = fa_pool_find(pool, job->handler->type); /* who has it now */
+
+    if (handler && handler->concurrency > 0 && slots->held >= handler->concurrency &&
+        pool->is_claiming)
+        fa_pool_outdate_claim(pool);
+    slots->held--;
+}
+
+static void free_slot(struct fa_pool *pool, struct fa_job *job)
+{
+    int64_t now_us = fa_clock_mono_us();
+
+    pool->running--;
+    job->handler->slots->running--;
+    release_type(pool, job);
+    pool->gap_us += (now_us - pool->end_us - pool->gap_us) / 8;
+    pool->end_us = now_us;
+    if (pool->is_draining)
+        pthread_cond_broadcast(&pool->owner_cond);
+}
 /* Frees the job's slot for another one. With an outcome, the job has ended by that; without, it has
  * ended or will have, and only its reference is given back. */
 static void leave(struct fa_job *job, const struct fa_outcome *outcome)
 {
     struct fa_pool *pool = job->pool;
     struct fa_job *list;
-    bool has_opening;
 
     pthread_mutex_lock(&pool->mutex);
     assert(job->state == FA_JOB_RUNNING || !outcome);
-    has_opening = free_slot(pool, job);
-    if (has_opening)
-        fa_pool_outdate_claim(pool);
+    free_slot(pool, job);
     if (outcome)
         fa_pool_settle(job, outcome);
     else
@@ -226,8 +236,7 @@ static void leave(struct fa_job *job, const struct fa_outcome *outcome)
     if (fa_pool_room(pool) > 0)
         pthread_cond_signal(&pool->claimer_cond);
     pthread_mutex_unlock(&pool->mutex);
-    if (has_opening)
-        fa_service_wake(pool->service);
+    fa_pool_end_outdated(pool);
     fa_pool_start(list);
 }
 
@@ -378,7 +387,7 @@ static void leave_queue(struct fa_pool *pool, struct fa_job *job)
         if (!*at)
             pool->queue_last = at;
         pool->queue_count--;
-        job->handler->slots->held--;
+        release_type(pool, job);
         return;
     }
 }
@@ -431,6 +440,7 @@ static void stop_jobs(struct fa_pool *pool, enum fa_stop (*wants)(struct fa_job 
             told[count++] = job;
     }
     pthread_mutex_unlock(&pool->mutex);
+    fa_pool_end_outdated(pool);
     for (size_t i = 0; i < count; i++)
         fa_pool_tell_stop(told[i]);
     free(told);
@@ -447,7 +457,7 @@ static enum fa_stop is_overdue(struct fa_job *job, int64_t now_us)
     if (job->lease_us <= now_us)
         return FA_STOP_LOST;
     if (job->state == FA_JOB_QUEUED && job->queued_us + FA_POOL_LINE_US <= now_us)
-        return FA_STOP_SHUTDOWN;
+        return FA_STOP_SHUTDOWN; /* as for one that waits in line then: it is given back */
     return job->state == FA_JOB_RUNNING && job->timeout_us <= now_us ? FA_STOP_TIMEOUT
                                                                      : FA_STOP_NONE;
 }

@@ -6,7 +6,8 @@
  *                       '-------- leases of all: beater ------'
  *
  *   P1  It never holds more than its slots and a bounded prefetch. The prefetch is what it will
- *       need within a moment, by how long tasks take: none when they take long.
+ *       need within a moment, by how long tasks take: none when they take long. What waits for a
+ *       slot for half a second all the same is given back.
  *   P2  While there is a free slot it sleeps in fa_service_claim_wait; nothing is polled.
  *   P3  What it holds it renews in one call, every third of the lease, and at once when it hears
  *       that one of them has ended. What could not be renewed is given up, by the monotonic clock,

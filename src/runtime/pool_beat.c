@@ -165,6 +165,7 @@ static void end_beat(struct fa_pool *pool, struct beat *beat, const enum verdict
         fa_pool_unref(job); /* marking it took another */
     }
     pthread_mutex_unlock(&pool->mutex);
+    fa_pool_end_outdated(pool);
     for (size_t i = 0; i < stop_count; i++)
         fa_pool_tell_stop(beat->jobs[i]);
 }

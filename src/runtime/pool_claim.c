@@ -195,6 +195,13 @@ static struct fa_outcome fail_by_dependency(struct fa_pool *pool, struct fa_job 
     return fa_outcome_fail(&job->arena, "dependency", true, "%s ended badly", who);
 }
 
+/* Without subtasks, a dependency is why the task is in its error phase; or it had some, which are
+ * removed. Then it was claimed before, to ask for them. */
+static bool is_of_dependency(const struct faina_task *task)
+{
+    return task->phase == FAINA_PHASE_ERROR && (task->depends_on_count > 0 || task->fence == 1);
+}
+
 /* A job that goes on after its subtasks needs them. False: it has ended with *outcome. */
 static bool prepare(struct fa_pool *pool, struct fa_job *job, struct fa_outcome *outcome)
 {
@@ -205,8 +212,8 @@ static bool prepare(struct fa_pool *pool, struct fa_job *job, struct fa_outcome 
     fa_error_clear(&err);
     fa_buf_init(&buf, CHILDREN_SIZE_MAX);
     code = read_children(pool, job->task->id, &buf, &err);
-    if (code == FAINA_OK && job->handler->needs_completed &&
-        job->task->phase == FAINA_PHASE_ERROR && strcmp(buf.ptr, "[]") == 0)
+    if (code == FAINA_OK && job->handler->needs_completed && strcmp(buf.ptr, "[]") == 0 &&
+        is_of_dependency(job->task))
         *outcome = fail_by_dependency(pool, job);
     else if (code == FAINA_OK && !buf.overflow)
         job->subtasks = fa_arena_copy(&job->arena, buf.ptr, buf.len);

@@ -111,7 +111,8 @@ struct fa_handler *fa_pool_find(struct fa_pool *pool, const char *type); /* NULL
 /* These without it. */
 void fa_pool_listen(struct fa_pool *pool); /* before its threads start */
 void fa_pool_start(struct fa_job *list);
-void fa_pool_tell_stop(struct fa_job *job); /* and gives back the reference that was taken */
+void fa_pool_end_outdated(struct fa_pool *pool); /* the claim that waits, if it is for what was */
+void fa_pool_tell_stop(struct fa_job *job);      /* and gives back the reference that was taken */
 /* Whether an answer means: not now, try again. */
 bool fa_pool_is_transient(enum faina_code code);
 /* Whether an answer means: the task is not ours any more. */

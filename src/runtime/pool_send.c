@@ -170,7 +170,10 @@ static void pack_all(struct sender *s, int64_t *next_us)
         struct fa_job *job = *at;
         bool is_over = job->state == FA_JOB_ENDED && is_moot(job), is_packed;
 
-        is_packed = is_over ? pack_moot(s, job) : pack_job(s, job, now_us, next_us);
+        if (job->state == FA_JOB_GONE) /* its end was heard, and what came before it was not */
+            is_packed = true;
+        else
+            is_packed = is_over ? pack_moot(s, job) : pack_job(s, job, now_us, next_us);
         if (!is_packed && !is_over) {
             at = &job->dirty_next;
             continue;
@@ -347,6 +350,7 @@ static bool unpack_all(struct sender *s)
         fa_pool_unref(parcel->job);
     }
     pthread_mutex_unlock(&s->pool->mutex);
+    fa_pool_end_outdated(s->pool);
     for (size_t i = 0; i < stop_count; i++)
         fa_pool_tell_stop(stopped[i]);
     return has_failed;

@@ -334,6 +334,8 @@ static void drop_sources(struct fa_request *req)
 {
     if (req->stream || req->made_size <= FA_SERVER_ANSWER_SIZE_SMALL || fa_request_has_claimed(req))
         return;
+    req->posted.ops = NULL;
+    req->posted.count = 0;
     fa_arena_finish(&req->arena);
     fa_arena_finish(&req->posted.answers);
 }

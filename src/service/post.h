@@ -9,8 +9,8 @@
  * memory but no thread.
  *
  *   P1  What was accepted is run, and `done` is called exactly once for it, also while closing.
- *   P2  `done` comes after the transaction is on disk, from one of post's threads, with no lock
- *       held. It must be quick.
+ *   P2  `done` comes after the transaction is on disk, from one of post's threads or from who
+ *       ends the wait, with no lock held. It must be quick.
  *   P3  What is queued is bounded: beyond that, posting is refused with OVERLOADED.
  *   P4  After news of work each claim that waits for work of that type is asked once, in the
  *       order in which they came; a few with each transaction, so that thousands of them hold

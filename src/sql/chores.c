@@ -47,7 +47,7 @@ static enum faina_code next_of(struct fa_unit *unit, enum fa_sql sql, int64_t *n
 
     if (at != 0 && sql == FA_SQL_HELD_NEXT) {
         at += fa_chore_grace_us(unit);
-        if (unit->heard_us < unit->now_us && at < unit->now_us + HEAR_US)
+        if (at > unit->heard_us && unit->heard_us < unit->now_us && at < unit->now_us + HEAR_US)
             at = unit->now_us + HEAR_US;
     }
     if (code == FAINA_OK && at != 0 && at < *next_us)

@@ -7,8 +7,9 @@
  *   J3  A schedule that can't make its task (its team is gone, its zone) says why in `problem`, and
  *       keeps nobody else waiting. One that leaves times out says which.
  *
- * When the earliest time that was not served is more than FA_CRON_LATE_US ago, nothing ran for
- * a while, and catch_up decides: no task, one for the latest of these times, or one for each.
+ * A time is served late until the next one is due, for 10 to 60 seconds. When the earliest one that
+ * was not served is longer ago, nothing ran for a while, and catch_up decides: no task, one for the
+ * latest of these times, or one for each.
  *
  * The task of the time before is found by its key. When it has not ended, `overlap` decides.
  */
@@ -20,7 +21,8 @@
 #include "service/crons.h"
 #include "sql/fleet.h"
 
-#define IN_TIME_MAX (FA_CRON_LATE_US / 1000000 + 1)
+#define LATE_US_MIN 10000000 /* of schedules with times that follow each other closely */
+#define IN_TIME_MAX (LATE_US_MIN / 1000000 + 1)
 #define AGAIN_US 60000000 /* a schedule that can't be read is looked at again after this long */
 
 enum {
@@ -297,13 +299,25 @@ static const char *tell_left_out(struct fa_unit *unit, const struct fa_cron *cro
         last ? "s from" : "", first, last ? " to " : "", last ? last : "");
 }
 
+/* How late a time may be served: until the next one is due, within limits. */
+static int64_t patience_us(const struct fa_cron_job *job, const struct fa_cron *cron,
+                           const struct fa_zone *zone)
+{
+    int64_t after_us;
+
+    if (!fa_cron_next(cron, zone, job->next_us, &after_us) ||
+        after_us - job->next_us > FA_CRON_LATE_US)
+        return FA_CRON_LATE_US;
+    return after_us - job->next_us > LATE_US_MIN ? after_us - job->next_us : LATE_US_MIN;
+}
+
 /* Which times make a task now, and when it goes on. */
 static void choose_times(struct fa_unit *unit, struct firing *firing, const struct fa_cron *cron,
                          const struct fa_zone *zone)
 {
     const struct fa_cron_job *job = firing->job;
     int64_t now = unit->now_us, from = now;
-    bool is_late = now - job->next_us > FA_CRON_LATE_US;
+    bool is_late = now - job->next_us > patience_us(job, cron, zone);
 
     if (!is_late || job->catch_up == FA_CATCH_UP_ALL) {
         if (!is_late && firing->max > IN_TIME_MAX)

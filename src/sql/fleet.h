@@ -26,9 +26,9 @@ struct fa_fleet;
 #define FA_LEADER_LEASE_US 15000000
 #define FA_LEADER_RENEW_US 5000000 /* also how often the others try to take over */
 
-/* A schedule's time that is longer ago than this was missed because nothing ran (crons.c). While
- * nodes live, one leads again after a lease and a renewal; as long again is for its connection and
- * for the chores before this one. */
+/* A schedule's time that is longer ago than this was missed because nothing ran (crons.c); times
+ * that follow each other faster are missed sooner. While nodes live, one leads again after a lease
+ * and a renewal; as long again is for its connection and for the chores before this one. */
 #define FA_CRON_LATE_US 60000000
 
 static_assert(FA_CRON_LATE_US >= 2 * (FA_LEADER_LEASE_US + FA_LEADER_RENEW_US),

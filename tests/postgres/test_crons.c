@@ -93,16 +93,13 @@ static void test_crons__leaders_are_killed_and_stopped(void **state)
 static void test_crons__the_next_leader_makes_up_for_the_lease(void **state)
 {
     struct fa_n_world *world = *state;
-    struct fa_cron_job job = {
-        .name = "s", .schedule = "* * * * * *", .task = "{\"type\":\"tick\"}"};
+    struct fa_cron_job job = {.name = "m", .schedule = "* * * * *", .task = "{\"type\":\"tick\"}"};
 
     fa_psql_need_engine();
     fa_n_open(world);
     CHECK_OK(&world->t, fa_t_run(&world->t, &(struct fa_op){.kind = FA_OP_CRON_PUT, .cron = &job}));
+    fa_psql_exec(world->raw, "UPDATE cron SET next_us = next_us - 60000000");
     await_more(world, 1);
-    fa_psql_exec(world->raw, "UPDATE cron SET next_us = next_us - 25000000");
-    await_more(world, 25);
-    check_times(world);
     fa_t_check_sound(&world->t);
 }
 

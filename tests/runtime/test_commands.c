@@ -481,6 +481,28 @@ static void test_commands__a_bad_dependency_that_is_gone(struct fa_t *t)
     world_close(&w);
 }
 
+/* That is no dependency: the command hears of it, as of any bad subtask. */
+static void test_commands__a_bad_subtask_that_is_gone(struct fa_t *t)
+{
+    const struct faina_submit subtask = {.type = "other"};
+    struct faina_removal removal = {.purge = true};
+    const char *parent, *child;
+    struct world w;
+
+    world_open(&w, t);
+    world_script(&w, "parent", "echo '\"'$FAINA_PHASE'\"'");
+    parent = fa_t_submit(t, .type = "parent");
+    fa_t_take(t, parent, "w");
+    CHECK_OK(t, fa_t_block(t, parent, BY("w"), &subtask, 1));
+    CHECK_OK(t, fa_t_children(t, parent, 10, NULL));
+    child = fa_arena_strdup(&t->arena, t->op.tasks->items[0].id);
+    CHECK_OK(t, fa_t_cancel(t, child, NOBODY));
+    CHECK_OK(t, fa_t_delete_with(t, child, NOBODY, removal));
+    world_start(&w);
+    CHECK_STR(world_await(&w, parent, FAINA_COMPLETED)->output, "\"error\"");
+    world_close(&w);
+}
+
 /* Who doesn't mind the phase asks for the same subtask each time it is run: it is stopped, and the
  * task says why. */
 static void test_commands__the_same_subtasks_again_are_a_failure(struct fa_t *t)
@@ -981,6 +1003,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_commands__a_bad_dependency_fails_the_task),
         FA_T_CASE(test_commands__a_dependency_that_ended_badly_before),
         FA_T_CASE(test_commands__a_bad_dependency_that_is_gone),
+        FA_T_CASE(test_commands__a_bad_subtask_that_is_gone),
         FA_T_CASE(test_commands__the_same_subtasks_again_are_a_failure),
         FA_T_CASE(test_commands__a_resource_asked_for_while_it_runs),
         FA_T_CASE(test_commands__background),

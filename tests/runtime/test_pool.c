@@ -215,18 +215,23 @@ static void test_pool__a_limit_does_not_send_to_the_end(struct fa_t *t)
 {
     enum { COUNT = 200 };
     struct faina_handler limited = {.on_start = tell_count, .concurrency = 1};
+    struct gate gate = {0};
     const char *urgent;
     atomic_int done = 0;
     struct world w;
 
     world_open(&w, t);
+    w.config.concurrency = 1;
+    world_start(&w);
+    world_native(&w, "gate", wait_at_gate, &gate);
+    world_native(&w, "count", count_up, &done);
+    world_handler(&w, "urgent", &limited, &done);
+    fa_t_submit(t, .type = "gate");
+    fa_t_wait_until(some_wait, t, &gate, "the one slot");
     for (int i = 0; i < COUNT; i++)
         fa_t_submit(t, .type = "count");
     urgent = fa_t_submit(t, .type = "urgent", .priority = 100);
-    w.config.concurrency = 1;
-    world_start(&w);
-    world_handler(&w, "urgent", &limited, &done);
-    world_native(&w, "count", count_up, &done);
+    atomic_store(&gate.is_open, true);
     CHECK_STR(world_await(&w, urgent, FAINA_COMPLETED)->output, "0");
     world_close(&w);
 }
@@ -287,6 +292,39 @@ static void test_pool__what_waits_for_long_is_given_back(struct fa_t *t)
     atomic_store(&gate.is_open, true);
     for (int i = 0; i < SLOW; i++)
         world_await(&w, ids[i], FAINA_COMPLETED);
+    world_close(&w);
+}
+
+static bool holds_none_of_limited(struct fa_t *t, void *arg)
+{
+    return fa_t_status(t, arg) == FAINA_PENDING;
+}
+
+/* ... and one of them has a limit of its own: it is claimed again when there is a slot. */
+static void test_pool__what_was_given_back_comes_again(struct fa_t *t)
+{
+    enum { FAST = 3000 };
+    struct faina_handler limited = {.on_start = echo, .concurrency = 1};
+    struct gate gate = {0};
+    atomic_int done = 0;
+    const char *id;
+    struct world w;
+
+    world_open(&w, t);
+    w.config.concurrency = 1;
+    for (int i = 0; i < FAST; i++)
+        fa_t_submit(t, .type = "count");
+    fa_t_submit(t, .type = "gate");
+    id = fa_t_submit(t, .type = "limited", .input = "1");
+    world_start(&w);
+    world_native(&w, "gate", wait_at_gate, &gate);
+    world_handler(&w, "limited", &limited, NULL);
+    world_native(&w, "count", count_up, &done);
+    fa_t_wait_until(some_wait, t, &gate, "the slow one");
+    nap(700); /* what was claimed ahead is given back by now */
+    fa_t_wait_until(holds_none_of_limited, t, (void *)(uintptr_t)id, "it is given back");
+    atomic_store(&gate.is_open, true);
+    world_await(&w, id, FAINA_COMPLETED);
     world_close(&w);
 }
 
@@ -823,6 +861,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_pool__a_limit_does_not_send_to_the_end),
         FA_T_CASE(test_pool__a_limit_holds_across_a_change),
         FA_T_CASE_LOCAL(test_pool__what_waits_for_long_is_given_back),
+        FA_T_CASE_LOCAL(test_pool__what_was_given_back_comes_again),
         FA_T_CASE(test_pool__a_parent_with_many_subtasks),
         FA_T_CASE(test_pool__the_same_subtasks_again_are_a_failure),
         FA_T_CASE(test_pool__subtasks_of_subtasks),

@@ -28,6 +28,7 @@ class Probe:
     def __init__(self, server):
         self.server = server
         self.longest = 0
+        self.answers = 0
         self.is_over = False
         self.thread = threading.Thread(target=self.ask)
         self.thread.start()
@@ -38,10 +39,13 @@ class Probe:
             begin = time.monotonic()
             self.server("GET", "./healthz", status=200, connection=connection)
             self.longest = max(self.longest, time.monotonic() - begin)
+            self.answers += 1
             time.sleep(0.005)
         connection.close()
 
     def end(self):
+        before = self.answers # a probe that is dead has none any more
+        wait_until(lambda: self.answers > before, "an answer")
         self.is_over = True
         self.thread.join()
         return self.longest

@@ -173,10 +173,22 @@ def test_an_answer_that_nobody_reads_gives_back(place):
     for wait in (0, 20):
         sock = send(server, "POST", "/claims", {"workerId": "w", "limit": 20, "waitSeconds": wait})
         is_true(sock.recv(10).startswith(b"HTTP/1.1 2"))
-        equal(server.metric('faina_tasks{status="claimed"}') or 20, 20)
+        wait_until(lambda: server.metric('faina_tasks{status="claimed"}') == 20, "all are claimed")
         sock.close()
         wait_until(lambda: len(server("GET", "/tasks?status=pending", status=200).json()["items"])
                    == 20, "they are back in line")
+
+
+def test_a_large_answer_that_nobody_reads(place):
+    server = place.serve()
+    for _ in range(20):
+        server.submit(input="x" * 500000)
+    for _ in range(5):
+        sock = send(server, "GET", "/tasks?limit=20")
+        is_true(sock.recv(10).startswith(b"HTTP/1.1 2"))
+        sock.close()
+    wait_until(lambda: server.metric("faina_http_connections") in (0, 1), "they are gone")
+    equal(len(server.claim(limit=20)), 20)
 
 
 def test_a_token_that_is_gone_takes_nothing(place):

@@ -155,7 +155,7 @@ enum faina_code fa_owner_check(const struct fa_owner *owner, struct faina_error 
             (stat(file->path, &st) != 0 || st.st_dev != file->device || st.st_ino != file->inode))
             return fa_error_set(err, FAINA_UNAVAILABLE,
                                 "%.255s was removed or replaced while in use: nothing more is "
-                                "accepted until this process is started again",
+                                "accepted until it is back, or this process is started again",
                                 strrchr(file->path, '/') + 1);
     }
     return FAINA_OK;
