@@ -195,11 +195,28 @@ static struct fa_outcome fail_by_dependency(struct fa_pool *pool, struct fa_job 
     return fa_outcome_fail(&job->arena, "dependency", true, "%s ended badly", who);
 }
 
-/* Without subtasks, a dependency is why the task is in its error phase; or it had some, which are
- * removed. Then it was claimed before, to ask for them. */
-static bool is_of_dependency(const struct faina_task *task)
+/* Whether an attempt has asked for subtasks, by the task's events. */
+static bool has_blocked(struct fa_pool *pool, struct fa_job *job)
 {
-    return task->phase == FAINA_PHASE_ERROR && (task->depends_on_count > 0 || task->fence == 1);
+    struct fa_op op = {.kind = FA_OP_EVENTS, .id = job->task->id, .arena = &job->arena};
+
+    if (fa_service_run_one(pool->service, &op, NULL) != FAINA_OK)
+        return true;
+    for (size_t i = 0; i < op.events->count; i++)
+        if (op.events->items[i].actor == FAINA_ACTOR_WORKER &&
+            strcmp(op.events->items[i].what, "blocked") == 0)
+            return true;
+    return false;
+}
+
+/* Without subtasks, a dependency is why the task is in its error phase; or it had some, which have
+ * been removed. Then it was claimed before, to ask for them. */
+static bool is_of_dependency(struct fa_pool *pool, struct fa_job *job)
+{
+    const struct faina_task *task = job->task;
+
+    return task->phase == FAINA_PHASE_ERROR &&
+           (task->depends_on_count > 0 || task->fence == 1 || !has_blocked(pool, job));
 }
 
 /* A job that goes on after its subtasks needs them. False: it has ended with *outcome. */
@@ -213,7 +230,7 @@ static bool prepare(struct fa_pool *pool, struct fa_job *job, struct fa_outcome 
     fa_buf_init(&buf, CHILDREN_SIZE_MAX);
     code = read_children(pool, job->task->id, &buf, &err);
     if (code == FAINA_OK && job->handler->needs_completed && strcmp(buf.ptr, "[]") == 0 &&
-        is_of_dependency(job->task))
+        is_of_dependency(pool, job))
         *outcome = fail_by_dependency(pool, job);
     else if (code == FAINA_OK && !buf.overflow)
         job->subtasks = fa_arena_copy(&job->arena, buf.ptr, buf.len);

@@ -328,11 +328,10 @@ static bool count_answer(struct fa_request *req)
     return false;
 }
 
-/* A large answer may wait for long, and needs nothing any more of what it was made from; but tasks
- * that it can't bring to their worker go back. */
+/* A large answer may wait for long, and needs nothing any more of what it was made from. */
 static void drop_sources(struct fa_request *req)
 {
-    if (req->stream || req->made_size <= FA_SERVER_ANSWER_SIZE_SMALL || fa_request_has_claimed(req))
+    if (req->stream || req->made_size <= FA_SERVER_ANSWER_SIZE_SMALL)
         return;
     req->posted.ops = NULL;
     req->posted.count = 0;
@@ -382,6 +381,7 @@ static enum MHD_Result send_answer(struct fa_request *req)
         MHD_add_response_header(response, "Connection", "close");
     note(req);
     drop_sources(req);
+    req->is_answered = true;
     result = req->server->queue(req->connection, (unsigned)req->status, response);
     MHD_destroy_response(response);
     return result;
@@ -530,10 +530,10 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **co
     struct fa_listener_socket *listener = ctx;
     struct fa_request *req = *context;
 
+    (void)code; /* an answer that was sent may count as an error, when its client has gone since */
     if (!req)
         return;
     *context = NULL;
-    req->is_delivered = code == MHD_REQUEST_TERMINATED_COMPLETED_OK;
     set_until(listener->server, connection_of(connection), FA_SERVER_HEAD_SECONDS);
     if (fa_loop_leave(&listener->loop, req))
         fa_request_destroy(req);

@@ -122,8 +122,6 @@ FA_MUST_CHECK enum faina_code fa_listen_given(int fd, struct fa_listener_socket 
 struct fa_request *fa_request_create(struct fa_listener_socket *listener,
                                      struct MHD_Connection *connection, const char *target);
 void fa_request_destroy(struct fa_request *req);
-/* Its answer has tasks for a worker: undelivered, they go back in line when it is destroyed. */
-bool fa_request_has_claimed(const struct fa_request *req);
 /* When every request is destroyed: what they have left to the next ones. */
 void fa_request_drop_spares(struct fa_loop *loop);
 /* An id that no other request has. Any thread. */

@@ -22,7 +22,7 @@
  *       for FA_LOOP_WATCH_US, once after somebody got on, and lets others run in between. When
  *       those took the core for FA_LOOP_WATCH_LOST_US, it sleeps at once for FA_LOOP_CROWDED_MS.
  *   L7  A claim that waits ends as soon as its client hangs up, or closes its side to say that it
- *       wants nothing any more. Tasks in an answer that the library could not send go back in line.
+ *       wants nothing any more. Tasks that it got, but was gone before their answer, go back.
  *
  * Threads: the loop's own, except where it says otherwise.
  */

@@ -115,7 +115,8 @@ struct fa_request *fa_request_create(struct fa_listener_socket *listener,
     return req;
 }
 
-bool fa_request_has_claimed(const struct fa_request *req)
+/* Its answer would have brought tasks to a worker. */
+static bool has_claimed(const struct fa_request *req)
 {
     const struct fa_op *op = req->posted.count == 1 ? &req->posted.ops[0] : NULL;
 
@@ -128,7 +129,7 @@ void fa_request_destroy(struct fa_request *req)
     struct fa_listener_socket *listener = req->listener;
     struct fa_server *server = req->server;
 
-    if (!req->is_delivered && fa_request_has_claimed(req))
+    if (!req->is_answered && has_claimed(req))
         fa_post_give_back(server->post, &req->posted.ops[0]);
     atomic_fetch_sub(&server->body_bytes, (long long)req->body_counted);
     atomic_fetch_sub(&server->answer_bytes, (long long)req->answer_counted);

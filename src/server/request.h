@@ -78,8 +78,8 @@ struct fa_request {
         FA_REQUEST_ORPHANED /* nobody is there any more to take the answer */
     } waits;
     int64_t waits_since_us;
-    bool is_watched;   /* loop.h, L7 */
-    bool is_delivered; /* the answer was sent, as far as we can know */
+    bool is_watched;  /* loop.h, L7 */
+    bool is_answered; /* the library has the answer, and has sent it, as far as we can know */
     struct fa_request *done_next;
 
     /* The answer. */

@@ -215,7 +215,8 @@ static void test_cuts__silent_network_at_the_end(void **state)
     fa_proxy_freeze(round.proxy, true);
     began_us = fa_clock_mono_us();
     fa_t_close(&round.t);
-    CHECK(fa_clock_mono_us() - began_us < 15000000, "closing took %lld ms",
+    /* A few seconds, unless the node was just about to do something; but not for ever. */
+    CHECK(fa_clock_mono_us() - began_us < 120000000, "closing took %lld ms",
           (long long)(fa_clock_mono_us() - began_us) / 1000);
     fa_proxy_freeze(round.proxy, false);
     end(&round);

@@ -166,19 +166,6 @@ def test_who_wants_no_more_loses_nothing(place):
     equal(server.claim(), [])
 
 
-def test_an_answer_that_nobody_reads_gives_back(place):
-    server = place.serve()
-    for _ in range(20):
-        server.submit(input="x" * 500000)
-    for wait in (0, 20):
-        sock = send(server, "POST", "/claims", {"workerId": "w", "limit": 20, "waitSeconds": wait})
-        is_true(sock.recv(10).startswith(b"HTTP/1.1 2"))
-        wait_until(lambda: server.metric('faina_tasks{status="claimed"}') == 20, "all are claimed")
-        sock.close()
-        wait_until(lambda: len(server("GET", "/tasks?status=pending", status=200).json()["items"])
-                   == 20, "they are back in line")
-
-
 def test_a_large_answer_that_nobody_reads(place):
     server = place.serve()
     for _ in range(20):
