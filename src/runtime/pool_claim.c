@@ -200,6 +200,7 @@ static bool has_blocked(struct fa_pool *pool, struct fa_job *job)
 {
     struct fa_op op = {.kind = FA_OP_EVENTS, .id = job->task->id, .arena = &job->arena};
 
+    op.page.limit = FA_LIST_LIMIT_MAX;
     if (fa_service_run_one(pool->service, &op, NULL) != FAINA_OK)
         return true;
     for (size_t i = 0; i < op.events->count; i++)
