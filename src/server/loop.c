@@ -23,6 +23,7 @@
 
 #define PLACES_LOOK_MS 1
 #define HANGUPS_MAX 64       /* taken at once */
+#define HANGUPS_US 5000      /* how often they are looked for when there is no time to sleep */
 #define WATCH_SOCKETS_EACH 4 /* looks at a list that costs nothing, for one at the sockets */
 
 /* ------------------------------------------------------------------------------------------
@@ -49,12 +50,15 @@ static void watch_hangup(struct fa_loop *loop, struct fa_request *req)
     struct epoll_event event = {.events = EPOLLRDHUP | EPOLLONESHOT, .data = {.ptr = req}};
 
     req->is_watched = epoll_ctl(loop->hangups_fd, EPOLL_CTL_ADD, fa_http_socket(req), &event) == 0;
+    loop->watched += req->is_watched;
 }
 
 static void unwatch_hangup(struct fa_loop *loop, struct fa_request *req)
 {
-    if (req->is_watched)
-        epoll_ctl(loop->hangups_fd, EPOLL_CTL_DEL, fa_http_socket(req), NULL);
+    if (!req->is_watched)
+        return;
+    epoll_ctl(loop->hangups_fd, EPOLL_CTL_DEL, fa_http_socket(req), NULL);
+    loop->watched--;
     req->is_watched = false;
 }
 
@@ -64,6 +68,7 @@ static void take_hangups(struct fa_loop *loop)
     struct epoll_event events[HANGUPS_MAX];
     int count = epoll_wait(loop->hangups_fd, events, HANGUPS_MAX, 0);
 
+    loop->hangups_us = loop->turn_us;
     for (int i = 0; i < count; i++)
         fa_post_give_up(loop->post, &((struct fa_request *)events[i].data.ptr)->posted);
 }
@@ -267,8 +272,11 @@ static void rest(struct fa_loop *loop, int sockets_fd)
 
     if (loop->has_moved)
         loop->has_watched = false;
-    if (ms == 0 || watch(loop, sockets_fd))
+    if (ms == 0 || watch(loop, sockets_fd)) {
+        if (loop->watched > 0 && loop->turn_us - loop->hangups_us > HANGUPS_US)
+            take_hangups(loop);
         return;
+    }
     atomic_store(&loop->is_asleep, true);
     if (!is_called(loop))
         poll(fds, FA_COUNT(fds), ms);

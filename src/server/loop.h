@@ -62,6 +62,8 @@ struct fa_loop {
 
     /* The thread's own. */
     size_t places;                            /* requests that wait in place */
+    size_t watched;                           /* claims in hangups_fd */
+    int64_t hangups_us;                       /* when it was last looked at */
     struct fa_posted *held[FA_LOOP_HELD_MAX]; /* to be handed in */
     size_t held_count;
     int64_t held_since_us; /* when the turn of the first of them began */

@@ -281,8 +281,8 @@ static void test_pool__what_waits_for_long_is_given_back(struct fa_t *t)
     for (int i = 0; i < SLOW; i++)
         ids[i] = fa_t_submit(t, .type = "gate", .max_attempts = 1);
     world_start(&w);
-    world_native(&w, "gate", wait_at_gate, &gate);
     world_native(&w, "count", count_up, &done);
+    world_native(&w, "gate", wait_at_gate, &gate);
     fa_t_wait_until(some_wait, t, &gate, "a slow one");
     fa_t_wait_until(holds_one, t, &w, "the others are given back");
     CHECK_INT(atomic_load(&done), FAST);
@@ -317,9 +317,9 @@ static void test_pool__what_was_given_back_comes_again(struct fa_t *t)
     fa_t_submit(t, .type = "gate");
     id = fa_t_submit(t, .type = "limited", .input = "1");
     world_start(&w);
+    world_native(&w, "count", count_up, &done);
     world_native(&w, "gate", wait_at_gate, &gate);
     world_handler(&w, "limited", &limited, NULL);
-    world_native(&w, "count", count_up, &done);
     fa_t_wait_until(some_wait, t, &gate, "the slow one");
     nap(700); /* what was claimed ahead is given back by now */
     fa_t_wait_until(holds_none_of_limited, t, (void *)(uintptr_t)id, "it is given back");
