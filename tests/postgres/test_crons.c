@@ -93,7 +93,7 @@ static void test_crons__leaders_are_killed_and_stopped(void **state)
 static void test_crons__the_next_leader_makes_up_for_the_lease(void **state)
 {
     struct fa_n_world *world = *state;
-    struct fa_cron_job job = {.name = "d", .task = "{\"type\":\"tick\"}"};
+    struct fa_cron_job job = {.name = "s", .task = "{\"type\":\"tick\"}"};
     time_t at = time(NULL) - 20;
     char schedule[64];
     struct tm utc;
