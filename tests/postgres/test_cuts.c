@@ -16,6 +16,7 @@
 
 #include <setjmp.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -212,11 +213,11 @@ static void test_cuts__silent_network_at_the_end(void **state)
     begin(&round);
     fa_t_open(&round.t);
     fa_t_submit(&round.t, .type = "x");
+    usleep(1000000); /* what a node begins with is over: it is the farewell that meets silence */
     fa_proxy_freeze(round.proxy, true);
     began_us = fa_clock_mono_us();
     fa_t_close(&round.t);
-    /* A few seconds, unless the node was just about to do something; but not for ever. */
-    CHECK(fa_clock_mono_us() - began_us < 120000000, "closing took %lld ms",
+    CHECK(fa_clock_mono_us() - began_us < 15000000, "closing took %lld ms",
           (long long)(fa_clock_mono_us() - began_us) / 1000);
     fa_proxy_freeze(round.proxy, false);
     end(&round);

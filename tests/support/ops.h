@@ -99,6 +99,8 @@ void fa_t_wait_status(struct fa_t *t, const char *id, enum faina_status status);
 
 /* Claims and starts it as `worker_id`. */
 void fa_t_take(struct fa_t *t, const char *id, const char *worker_id);
+/* A parent that was blocked goes on in this phase, in the same attempt, and then runs on "v". */
+void fa_t_check_goes_on(struct fa_t *t, const char *id, enum faina_phase phase);
 /* Takes it and completes it with output `{}`. */
 void fa_t_finish_task(struct fa_t *t, const char *id);
 /* A new task of type "made" in this status, by the shortest way there. Claimed and running ones

@@ -49,6 +49,20 @@ void fa_t_take(struct fa_t *t, const char *id, const char *worker_id)
     CHECK_OK(t, fa_t_start(t, id, BY(worker_id)));
 }
 
+void fa_t_check_goes_on(struct fa_t *t, const char *id, enum faina_phase phase)
+{
+    int64_t attempts;
+
+    CHECK_STATUS(fa_t_task(t, id)->status, FAINA_PENDING);
+    CHECK_INT(t->task->phase, phase);
+    attempts = t->task->attempts;
+    CHECK_OK(t, fa_t_claim(t, id, "v"));
+    CHECK_INT(t->task->phase, phase);
+    CHECK_INT(t->task->attempts, attempts); /* the same attempt goes on */
+    CHECK_OK(t, fa_t_start(t, id, BY("v")));
+    CHECK_INT(t->task->phase, phase);
+}
+
 void fa_t_finish_task(struct fa_t *t, const char *id)
 {
     fa_t_take(t, id, "finisher");
