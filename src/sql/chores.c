@@ -8,7 +8,6 @@
 #include "sql/flows.h"
 
 #define SKIP_US 1000000
-#define HEAR_US 1000000 /* after a standstill (writer.h, E6) */
 
 static enum faina_code find_due(struct fa_unit *unit, enum fa_sql sql, int64_t limit,
                                 struct fa_keys *out, struct faina_error *err)
@@ -47,8 +46,8 @@ static enum faina_code next_of(struct fa_unit *unit, enum fa_sql sql, int64_t *n
 
     if (at != 0 && sql == FA_SQL_HELD_NEXT) {
         at += fa_chore_grace_us(unit);
-        if (at > unit->heard_us && unit->heard_us < unit->now_us && at < unit->now_us + HEAR_US)
-            at = unit->now_us + HEAR_US;
+        if (at > unit->heard_us && at < unit->hear_us)
+            at = unit->hear_us;
     }
     if (code == FAINA_OK && at != 0 && at < *next_us)
         *next_us = at;

@@ -52,9 +52,10 @@ struct fa_unit {
     struct fa_arena arena;
     struct fa_id_source *ids;
     struct fa_random *random;
-    struct fa_flows *flows;       /* workflows (flows.h) */
-    int64_t now_us;               /* the time of the operation being run */
-    int64_t heard_us;             /* whoever wanted to renew a lease before has (writer.h, E6) */
+    struct fa_flows *flows; /* workflows (flows.h) */
+    int64_t now_us;         /* the time of the operation being run */
+    int64_t heard_us;       /* whoever wanted to renew a lease before has (writer.h, E6) ... */
+    int64_t hear_us;        /* ... and whoever wanted to since is heard until then */
     const struct fa_texts *reach; /* its namespaces (service.h); NULL: all */
 
     /* What there may be to do after the commit. */

@@ -29,6 +29,7 @@
 #define TOGETHER_MAX 160   /* ... and up to which */
 #define PATIENCE_US 20000  /* with a writer; then another one may have it */
 #define LATE_US 100000     /* E6 */
+#define HEAR_US 1000000    /* E6 */
 
 static bool takes_part(const struct fa_op_job *job, const struct fa_op *op)
 {
@@ -85,6 +86,24 @@ static enum faina_code forget_log(struct fa_writer *writer, struct faina_error *
     return code == FAINA_OK ? fa_journal_forget(&writer->unit, err) : code;
 }
 
+/* E6, for chores that were due at a time; 0: they never ran. */
+static void hear_first(struct fa_writer *writer, int64_t due)
+{
+    struct fa_engine *engine = writer->engine;
+    struct fa_unit *unit = &writer->unit;
+    int64_t now = unit->now_us, until = atomic_load(&engine->hear_us);
+    bool is_hearing = until > now && until <= now + HEAR_US; /* or the clock was set back */
+
+    if (!is_hearing && due > 0 && now - due > LATE_US) {
+        is_hearing = true;
+        until = now + HEAR_US;
+        atomic_store(&engine->still_us, due - 1);
+        atomic_store(&engine->hear_us, until);
+    }
+    unit->hear_us = is_hearing ? until : now;
+    unit->heard_us = is_hearing ? atomic_load(&engine->still_us) : now;
+}
+
 static enum faina_code run_chores(struct fa_writer *writer, struct faina_error *err)
 {
     struct fa_engine *engine = writer->engine;
@@ -97,7 +116,7 @@ static enum faina_code run_chores(struct fa_writer *writer, struct faina_error *
     unit->now_us = fa_db_now(writer->db);
     if (unit->now_us < due)
         return FAINA_OK;
-    unit->heard_us = due > 0 && unit->now_us - due > LATE_US ? due - 1 : unit->now_us;
+    hear_first(writer, due);
     if (engine->fleet != NULL)
         code = fa_fleet_fence(engine->fleet, writer->db, &leads, err);
     if (code == FAINA_OK && !leads)

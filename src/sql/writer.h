@@ -13,7 +13,8 @@
  *       those claims are left out.
  *   E6  Chores that come late mean that everything stood still: a long transaction, a stopped
  *       process, a clock that was set. Those who meant to renew their leases meanwhile are heard
- *       first: leases that ended since the chores were due are taken back a moment later.
+ *       first: leases that ended since the chores were due are taken back a second later, whatever
+ *       else is due before.
  *
  * Threads: any may run jobs; what is in a writer belongs to whoever leads its batch.
  */
@@ -67,6 +68,8 @@ struct fa_engine {
     int64_t opened_us;
     atomic_llong next_us;   /* when the clock asks for something; INT64_MAX: never */
     atomic_llong forget_us; /* when to forget the oldest of the log */
+    atomic_llong still_us;  /* the last standstill began after this (E6) ... */
+    atomic_llong hear_us;   /* ... and whoever it kept waiting is heard until then */
     atomic_llong commits, operations;
     atomic_bool is_shut;
 

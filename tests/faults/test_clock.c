@@ -2,8 +2,8 @@
  * test_clock.c - the clock is set, forward or back, while the engine is at work or closed.
  *
  * The engine reads the time with clock_gettime, and this program has its own: the system's, plus
- * an offset that a test sets. Waits inside the C library still follow the real clock, so after a
- * step the tests do something rather than wait.
+ * an offset that a test sets; or a time at which a test holds it. Waits inside the C library still
+ * follow the real clock, so after a step the tests do something rather than wait.
  */
 #include <stdlib.h>
 #include "support/ops.h"
@@ -19,12 +19,15 @@
 #define HOUR_US (3600LL * 1000000)
 
 static atomic_llong offset_s;
+static atomic_llong held_us; /* 0: the clock runs */
 
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
     long rc = syscall(SYS_clock_gettime, clock, now);
 
-    if (rc == 0 && clock == CLOCK_REALTIME)
+    if (rc == 0 && clock == CLOCK_REALTIME && held_us > 0)
+        *now = (struct timespec){.tv_sec = held_us / 1000000, .tv_nsec = held_us % 1000000 * 1000};
+    else if (rc == 0 && clock == CLOCK_REALTIME)
         now->tv_sec += offset_s;
     return (int)rc;
 }
@@ -82,16 +85,21 @@ static void test_clock__set_forward(struct fa_t *t)
 
     CHECK_OK(t, fa_t_background(t, away, BY("w"), HOUR_S * 1000 / 2));
     step_clock(HOUR_S);
+    held_us = fa_clock_now_us(); /* however slow this machine is */
     fa_t_submit(t, .type = "x");
     CHECK_OK(t, fa_t_claim_next(t, .worker_id = "v", .types = types, .type_count = 1));
     CHECK_INT(t->op.tasks->count, 1);
     CHECK_STR(t->op.tasks->items[0].id, later);
+    fa_t_submit(t, .type = "x", .run_at_us = held_us + 1000);
+    held_us += 2000; /* the clock asks for something else meanwhile */
+    fa_t_submit(t, .type = "x");
     CHECK_OK(t, fa_t_heartbeat(t, kept, BY("w"), 60000));
-    step_clock(2);
+    held_us += 2000000;
     fa_t_submit(t, .type = "x");
     CHECK_NOW(t, kept, FAINA_CLAIMED);
     CHECK_STORY(t, held, "created claimed lease_lost");
     CHECK_STORY(t, away, "created claimed started background expired");
+    held_us = 0;
 }
 
 /* Closed in the future, opened in the past: ids and histories go on from where they were. */
