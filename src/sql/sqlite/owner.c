@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -133,26 +134,33 @@ static void name_files(struct fa_owner *owner, const char *real)
     }
 }
 
+/* Which file is there; 0: none. Never asks for its times: since Linux 6.13 a time that somebody has
+ * seen must change with the next write, and each commit would pay for that. */
+static struct fa_file_number number_of(const char *path)
+{
+    struct statx st;
+
+    if (statx(AT_FDCWD, path, 0, STATX_INO, &st) != 0)
+        return (struct fa_file_number){0};
+    return (struct fa_file_number){makedev(st.stx_dev_major, st.stx_dev_minor), st.stx_ino};
+}
+
 void fa_owner_watch(struct fa_owner *owner)
 {
-    for (size_t i = 0; i < FA_COUNT(owner->files); i++) {
-        struct stat st;
-
-        if (stat(owner->files[i].path, &st) != 0)
-            continue;
-        owner->files[i].device = st.st_dev;
-        owner->files[i].inode = st.st_ino;
-    }
+    for (size_t i = 0; i < FA_COUNT(owner->files); i++)
+        owner->files[i].number = number_of(owner->files[i].path);
 }
 
 enum faina_code fa_owner_check(const struct fa_owner *owner, struct faina_error *err)
 {
     for (size_t i = 0; i < FA_COUNT(owner->files); i++) {
         const struct fa_owned *file = &owner->files[i];
-        struct stat st;
+        struct fa_file_number number;
 
-        if (file->inode != 0 &&
-            (stat(file->path, &st) != 0 || st.st_dev != file->device || st.st_ino != file->inode))
+        if (file->number.inode == 0)
+            continue;
+        number = number_of(file->path);
+        if (number.device != file->number.device || number.inode != file->number.inode)
             return fa_error_set(err, FAINA_UNAVAILABLE,
                                 "%.255s was removed or replaced while in use: nothing more is "
                                 "accepted until it is back, or this process is started again",

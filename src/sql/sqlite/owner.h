@@ -18,10 +18,14 @@
 #include <sys/types.h>
 
 /* One of the files that belong to a store. */
+struct fa_file_number {
+    dev_t device;
+    ino_t inode; /* 0: no file */
+};
+
 struct fa_owned {
     char *path;
-    dev_t device;
-    ino_t inode; /* 0: it isn't watched */
+    struct fa_file_number number; /* no file: it isn't watched */
 };
 
 struct fa_owner {
