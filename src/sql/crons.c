@@ -79,6 +79,13 @@ static void sink_job(void *ctx, size_t row, const struct fa_value *c)
     };
 }
 
+static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
+{
+    (void)row;
+    (void)columns;
+    *(bool *)ctx = true;
+}
+
 /* *out is NULL when there is none. */
 static enum faina_code find_job(struct fa_db *db, const char *ns, const char *name,
                                 struct fa_arena *arena, struct fa_cron_job **out,
@@ -152,8 +159,9 @@ static enum faina_code set_next(struct fa_unit *unit, const struct fa_cron_job *
     return code;
 }
 
+/* *was_stored is false when another node has changed the schedule since it was read. */
 static enum faina_code store_job(struct fa_unit *unit, const struct fa_cron_job *job,
-                                 struct faina_error *err)
+                                 bool *was_stored, struct faina_error *err)
 {
     struct fa_value params[COLUMN_COUNT] = {
         [NS] = fa_value_text(job->ns),
@@ -173,7 +181,9 @@ static enum faina_code store_job(struct fa_unit *unit, const struct fa_cron_job 
         [VERSION] = fa_value_int(job->version),
     };
 
-    return fa_db_one(unit->source.db, FA_SQL_CRON_PUT, params, COLUMN_COUNT, NULL, NULL, err);
+    *was_stored = false;
+    return fa_db_one(unit->source.db, FA_SQL_CRON_PUT, params, COLUMN_COUNT, sink_found, was_stored,
+                     err);
 }
 
 static enum faina_code refuse_version(const struct fa_cron_job *job, struct fa_op *op)
@@ -183,7 +193,8 @@ static enum faina_code refuse_version(const struct fa_cron_job *job, struct fa_o
                         (long long)(job ? job->version : 0), (long long)op->by.version);
 }
 
-enum faina_code fa_do_cron_put(struct fa_unit *unit, struct fa_op *op)
+/* What is there is read, and changed if it still is what was read. */
+static enum faina_code try_put(struct fa_unit *unit, struct fa_op *op, bool *was_stored)
 {
     struct fa_cron_job *job = fa_arena_zero(op->arena, 1, sizeof(*job)), *old = NULL;
     enum faina_code code =
@@ -210,8 +221,8 @@ enum faina_code fa_do_cron_put(struct fa_unit *unit, struct fa_op *op)
     };
     code = set_next(unit, old, job, &op->error);
     if (code == FAINA_OK)
-        code = store_job(unit, job, &op->error);
-    if (code != FAINA_OK)
+        code = store_job(unit, job, was_stored, &op->error);
+    if (code != FAINA_OK || !*was_stored)
         return code;
     if (job->next_us != 0 && job->next_us < unit->next_us)
         unit->next_us = job->next_us;
@@ -220,11 +231,14 @@ enum faina_code fa_do_cron_put(struct fa_unit *unit, struct fa_op *op)
     return FAINA_OK;
 }
 
-static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
+enum faina_code fa_do_cron_put(struct fa_unit *unit, struct fa_op *op)
 {
-    (void)row;
-    (void)columns;
-    *(bool *)ctx = true;
+    bool was_stored = false;
+    enum faina_code code = FAINA_OK;
+
+    while (code == FAINA_OK && !was_stored) /* each time another node's change came first */
+        code = try_put(unit, op, &was_stored);
+    return code;
 }
 
 enum faina_code fa_do_cron_remove(struct fa_unit *unit, struct fa_op *op)

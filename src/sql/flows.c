@@ -392,14 +392,16 @@ enum faina_code fa_do_workflow_put(struct fa_unit *unit, struct fa_op *op)
         {.kind = FA_TEXT, .text = workflow->json},
         fa_value_int(workflow->is_enabled),
         fa_value_int(unit->now_us),
+        fa_value_int(op->by.version),
     };
+    bool is_any = op->by.version == 0;
     int64_t version = 0;
-    enum faina_code code = check_stored_version(unit, op, ns, workflow->name);
+    enum faina_code code =
+        fa_db_one(unit->source.db, is_any ? FA_SQL_WORKFLOW_PUT : FA_SQL_WORKFLOW_CHANGE, params,
+                  is_any ? 5 : 6, fa_db_sink_int, &version, &op->error);
 
-    if (code != FAINA_OK)
-        return code;
-    code = fa_db_one(unit->source.db, FA_SQL_WORKFLOW_PUT, params, 5, fa_db_sink_int, &version,
-                     &op->error);
+    if (code == FAINA_OK && version == 0)
+        code = check_stored_version(unit, op, ns, workflow->name);
     op->existing = version == 0; /* it was there, just like this */
     if (code == FAINA_OK && version != 0)
         code = mark_change(unit, &op->error);

@@ -22,6 +22,7 @@ struct round {
     enum faina_code codes[SESSIONS_MAX];
     bool existing[SESSIONS_MAX];
     char ids[SESSIONS_MAX][FAINA_ID_SIZE];
+    int64_t version;   /* of a definition that they change */
     int64_t moment_us; /* of the monotonic or the wall clock, where a session waits for one */
 };
 
@@ -437,6 +438,62 @@ static void test_race__submit_submit_with_one_key(struct fa_t *t)
     }
 }
 
+/* ------------------------------------------------------------------------------------------
+ * Two who change a definition, each of them the version that it has read
+ */
+
+static void do_change_workflow(struct fa_t *mine, size_t index, void *arg)
+{
+    struct round *round = arg;
+    const char *json = fa_arena_printf(&mine->arena,
+                                       "{\"workflow\":\"w\",\"triggers\":[{\"name\":\"t\","
+                                       "\"on\":\"e\",\"task\":{\"type\":\"t%lld.%zu\"}}]}",
+                                       (long long)round->version, index);
+    struct fa_definition definition = {.text = fa_str(json)};
+
+    round->codes[index] = fa_t_run(mine, &(struct fa_op){.kind = FA_OP_WORKFLOW_PUT,
+                                                         .definition = &definition,
+                                                         .by = {.version = round->version}});
+}
+
+static void do_change_cron(struct fa_t *mine, size_t index, void *arg)
+{
+    struct round *round = arg;
+    struct fa_cron_job job = {.name = "s",
+                              .schedule = "0 0 1 1 *",
+                              .task = fa_arena_printf(&mine->arena, "{\"type\":\"t%zu\"}", index)};
+
+    round->codes[index] = fa_t_run(
+        mine,
+        &(struct fa_op){.kind = FA_OP_CRON_PUT, .cron = &job, .by = {.version = round->version}});
+}
+
+static void change_one_version(struct fa_t *t, fa_t_part *change)
+{
+    struct round first = {0};
+
+    change(t, 0, &first);
+    CHECK_INT(first.codes[0], FAINA_OK);
+    for (int64_t i = 0; i < rounds(40); i++) {
+        struct round round = {.version = i + 1};
+
+        fa_t_together(t, 4, change, &round);
+        CHECK_INT(count_code(&round, 4, FAINA_OK), 1);
+        CHECK_INT(count_code(&round, 4, FAINA_VERSION_CONFLICT), 3);
+        fa_t_forget(t);
+    }
+}
+
+static void test_race__a_version_of_a_workflow_is_changed_once(struct fa_t *t)
+{
+    change_one_version(t, do_change_workflow);
+}
+
+static void test_race__a_version_of_a_schedule_is_changed_once(struct fa_t *t)
+{
+    change_one_version(t, do_change_cron);
+}
+
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
@@ -452,6 +509,8 @@ int main(int argc, char **argv)
         FA_T_CASE(test_race__children_end_while_parent_is_cancelled),
         FA_T_CASE(test_race__block_cancel),
         FA_T_CASE(test_race__submit_submit_with_one_key),
+        FA_T_CASE(test_race__a_version_of_a_workflow_is_changed_once),
+        FA_T_CASE(test_race__a_version_of_a_schedule_is_changed_once),
     };
 
     return fa_t_main(argc, argv, "pairs", cases, FA_COUNT(cases));
