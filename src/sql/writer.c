@@ -86,14 +86,17 @@ static enum faina_code forget_log(struct fa_writer *writer, struct faina_error *
     return code == FAINA_OK ? fa_journal_forget(&writer->unit, err) : code;
 }
 
-/* E6, for chores that were due at a time; 0: they never ran. */
+/* E6, for chores that were due at a time; 0: who opens the store or begins to lead has them run. */
 static void hear_first(struct fa_writer *writer, int64_t due)
 {
     struct fa_engine *engine = writer->engine;
     struct fa_unit *unit = &writer->unit;
     int64_t now = unit->now_us, until = atomic_load(&engine->hear_us);
+    int64_t fail_us = atomic_exchange(&engine->fail_us, 0);
     bool is_hearing = until > now && until <= now + HEAR_US; /* or the clock was set back */
 
+    if (fail_us > 0 && (due == 0 || fail_us < due))
+        due = fail_us;
     if (!is_hearing && due > 0 && now - due > LATE_US) {
         is_hearing = true;
         until = now + HEAR_US;
@@ -116,13 +119,13 @@ static enum faina_code run_chores(struct fa_writer *writer, struct faina_error *
     unit->now_us = fa_db_now(writer->db);
     if (unit->now_us < due)
         return FAINA_OK;
-    hear_first(writer, due);
     if (engine->fleet != NULL)
         code = fa_fleet_fence(engine->fleet, writer->db, &leads, err);
     if (code == FAINA_OK && !leads)
         atomic_store(&engine->next_us, INT64_MAX);
     if (code != FAINA_OK || !leads)
         return code;
+    hear_first(writer, due);
     code = forget_log(writer, err);
     if (code == FAINA_OK)
         code = fa_chores_run(unit, CHORES_MAX, &next, err);
@@ -315,6 +318,7 @@ static void after_commit(struct fa_writer *writer)
     struct fa_unit *unit = &writer->unit;
 
     atomic_fetch_add(&engine->commits, 1);
+    atomic_store(&engine->commit_us, fa_db_now(writer->db));
     fa_engine_tell_old(engine, unit->old_key);
     fa_waiters_tell_ended(engine->waiters, unit->ended, unit->ended_count);
     if (ready_types(unit))
@@ -330,6 +334,16 @@ static void after_commit(struct fa_writer *writer)
                                                              .due_us = unit->next_us});
     if (engine->fleet == NULL || fa_fleet_leads(engine->fleet))
         fa_engine_set_next(engine, unit->next_us);
+}
+
+/* What the chores did is undone too; but a broken store must not make the timer spin. */
+static void after_failure(struct fa_writer *writer)
+{
+    struct fa_engine *engine = writer->engine;
+    long long none = 0;
+
+    atomic_compare_exchange_strong(&engine->fail_us, &none, atomic_load(&engine->commit_us));
+    atomic_store(&engine->next_us, fa_db_now(writer->db) + RETRY_CHORES_US);
 }
 
 static void pause_ms(int64_t ms)
@@ -357,8 +371,8 @@ static enum faina_code transact_and_tell(struct fa_writer *writer, struct fa_op_
     }
     if (code == FAINA_OK)
         after_commit(writer);
-    else /* what the chores did is undone too; but a broken store must not make the timer spin */
-        atomic_store(&writer->engine->next_us, fa_db_now(writer->db) + RETRY_CHORES_US);
+    else
+        after_failure(writer);
     return code;
 }
 

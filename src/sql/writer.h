@@ -12,7 +12,8 @@
  *       (standing.h) after all jobs. They never make a job fail: when jobs are tried by themselves,
  *       those claims are left out.
  *   E6  Chores that come late mean that everything stood still: a long transaction, a stopped
- *       process, a clock that was set. Those who meant to renew their leases meanwhile are heard
+ *       process, a clock that was set; and so do transactions that failed (a database that was
+ *       gone, a full disk). Those who meant to renew their leases meanwhile are heard
  *       first: leases that ended since the chores were due are taken back a second later, whatever
  *       else is due before.
  *
@@ -68,6 +69,8 @@ struct fa_engine {
     int64_t opened_us;
     atomic_llong next_us;   /* when the clock asks for something; INT64_MAX: never */
     atomic_llong forget_us; /* when to forget the oldest of the log */
+    atomic_llong commit_us; /* the last one */
+    atomic_llong fail_us;   /* the last commit before one failed; 0: no chores are due since then */
     atomic_llong still_us;  /* the last standstill began after this (E6) ... */
     atomic_llong hear_us;   /* ... and whoever it kept waiting is heard until then */
     atomic_llong commits, operations;

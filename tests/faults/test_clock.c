@@ -102,6 +102,34 @@ static void test_clock__set_forward(struct fa_t *t)
     held_us = 0;
 }
 
+/* While nothing could be stored no lease could be renewed, whatever the clock asked for meanwhile.
+ * Whoever is heard right after that keeps its task. */
+static void test_clock__goes_on_while_nothing_is_stored(struct fa_t *t)
+{
+    const char *lock = fa_t_path(t, "faina.db.lock"), *aside = fa_t_path(t, "aside");
+    const char *held, *kept;
+
+    step_clock(HOUR_S); /* ahead of the C library's waits */
+    held_us = fa_clock_now_us();
+    held = fa_t_make(t, FAINA_CLAIMED, "w");
+    kept = fa_t_make(t, FAINA_CLAIMED, "w");
+    CHECK_INT(rename(lock, aside), 0);
+    for (int i = 0; i < 10; i++) {
+        held_us += 10000000;
+        CHECK_CODE(t, fa_t_try_submit(t, .type = "x"), FAINA_UNAVAILABLE);
+    }
+    CHECK_INT(rename(aside, lock), 0);
+    held_us += 2000000; /* it is tried again after a second */
+    fa_t_submit(t, .type = "x");
+    CHECK_NOW(t, held, FAINA_CLAIMED);
+    CHECK_OK(t, fa_t_heartbeat(t, kept, BY("w"), 60000));
+    held_us += 2000000;
+    fa_t_submit(t, .type = "x");
+    CHECK_NOW(t, kept, FAINA_CLAIMED);
+    CHECK_STORY(t, held, "created claimed lease_lost");
+    held_us = 0;
+}
+
 /* Closed in the future, opened in the past: ids and histories go on from where they were. */
 static void test_clock__set_back_while_closed(struct fa_t *t)
 {
@@ -128,6 +156,8 @@ int main(int argc, char **argv)
         FA_T_CASE_LOCAL(test_clock__set_back),
         FA_T_CASE_LOCAL(test_clock__set_a_little_forward),
         FA_T_CASE_LOCAL(test_clock__set_forward),
+        {"test_clock__goes_on_while_nothing_is_stored", test_clock__goes_on_while_nothing_is_stored,
+         FA_T_LOCAL | FA_T_DURABLE},
         {"test_clock__set_back_while_closed", test_clock__set_back_while_closed,
          FA_T_LOCAL | FA_T_DURABLE},
     };
