@@ -160,7 +160,7 @@ static enum faina_code set_next(struct fa_unit *unit, const struct fa_cron_job *
 }
 
 /* *was_stored is false when another node has changed the schedule since it was read. */
-static enum faina_code store_job(struct fa_unit *unit, const struct fa_cron_job *job,
+static enum faina_code store_job(struct fa_unit *unit, const struct fa_cron_job *job, bool is_new,
                                  bool *was_stored, struct faina_error *err)
 {
     struct fa_value params[COLUMN_COUNT] = {
@@ -182,8 +182,8 @@ static enum faina_code store_job(struct fa_unit *unit, const struct fa_cron_job 
     };
 
     *was_stored = false;
-    return fa_db_one(unit->source.db, FA_SQL_CRON_PUT, params, COLUMN_COUNT, sink_found, was_stored,
-                     err);
+    return fa_db_one(unit->source.db, is_new ? FA_SQL_CRON_PUT : FA_SQL_CRON_CHANGE, params,
+                     COLUMN_COUNT, sink_found, was_stored, err);
 }
 
 static enum faina_code refuse_version(const struct fa_cron_job *job, struct fa_op *op)
@@ -221,7 +221,7 @@ static enum faina_code try_put(struct fa_unit *unit, struct fa_op *op, bool *was
     };
     code = set_next(unit, old, job, &op->error);
     if (code == FAINA_OK)
-        code = store_job(unit, job, was_stored, &op->error);
+        code = store_job(unit, job, old == NULL, was_stored, &op->error);
     if (code != FAINA_OK || !*was_stored)
         return code;
     if (job->next_us != 0 && job->next_us < unit->next_us)

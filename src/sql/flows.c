@@ -382,6 +382,25 @@ static enum faina_code check_stored_version(struct fa_unit *unit, struct fa_op *
         (long long)(wanted < 0 ? -wanted : wanted), wanted < 0 ? ", disabled" : "");
 }
 
+/* Of the version that the caller names. */
+static enum faina_code change_version(struct fa_unit *unit, struct fa_op *op,
+                                      const struct fa_value params[6], bool *is_changed)
+{
+    const char *ns = ns_or_default(op->definition->ns);
+    const struct fa_workflow *workflow = op->checked;
+    int64_t updated_us = 0;
+    enum faina_code code = FAINA_OK;
+
+    while (code == FAINA_OK && updated_us == 0) {
+        code = fa_db_one(unit->source.db, FA_SQL_WORKFLOW_CHANGE, params, 6, fa_db_sink_int,
+                         &updated_us, &op->error);
+        if (code == FAINA_OK && updated_us == 0) /* fits: another node has just made it so */
+            code = check_stored_version(unit, op, ns, workflow->name);
+    }
+    *is_changed = updated_us == unit->now_us;
+    return code;
+}
+
 enum faina_code fa_do_workflow_put(struct fa_unit *unit, struct fa_op *op)
 {
     const char *ns = ns_or_default(op->definition->ns);
@@ -394,16 +413,19 @@ enum faina_code fa_do_workflow_put(struct fa_unit *unit, struct fa_op *op)
         fa_value_int(unit->now_us),
         fa_value_int(op->by.version),
     };
-    bool is_any = op->by.version == 0;
     int64_t version = 0;
-    enum faina_code code =
-        fa_db_one(unit->source.db, is_any ? FA_SQL_WORKFLOW_PUT : FA_SQL_WORKFLOW_CHANGE, params,
-                  is_any ? 5 : 6, fa_db_sink_int, &version, &op->error);
+    bool is_changed;
+    enum faina_code code;
 
-    if (code == FAINA_OK && version == 0)
-        code = check_stored_version(unit, op, ns, workflow->name);
-    op->existing = version == 0; /* it was there, just like this */
-    if (code == FAINA_OK && version != 0)
+    if (op->by.version != 0) {
+        code = change_version(unit, op, params, &is_changed);
+    } else {
+        code = fa_db_one(unit->source.db, FA_SQL_WORKFLOW_PUT, params, 5, fa_db_sink_int, &version,
+                         &op->error);
+        is_changed = version != 0;
+    }
+    op->existing = !is_changed; /* it was there, just like this */
+    if (code == FAINA_OK && is_changed)
         code = mark_change(unit, &op->error);
     return code == FAINA_OK ? answer(unit, op, ns, workflow->name) : code;
 }

@@ -92,8 +92,8 @@ static void hear_first(struct fa_writer *writer, int64_t due)
     struct fa_engine *engine = writer->engine;
     struct fa_unit *unit = &writer->unit;
     int64_t now = unit->now_us, until = atomic_load(&engine->hear_us);
-    int64_t fail_us = atomic_exchange(&engine->fail_us, 0);
     bool is_hearing = until > now && until <= now + HEAR_US; /* or the clock was set back */
+    int64_t fail_us = is_hearing ? 0 : atomic_exchange(&engine->fail_us, 0);
 
     if (fail_us > 0 && (due == 0 || fail_us < due))
         due = fail_us;
@@ -340,10 +340,12 @@ static void after_commit(struct fa_writer *writer)
 static void after_failure(struct fa_writer *writer)
 {
     struct fa_engine *engine = writer->engine;
+    int64_t now = fa_db_now(writer->db), next = atomic_load(&engine->next_us);
     long long none = 0;
 
     atomic_compare_exchange_strong(&engine->fail_us, &none, atomic_load(&engine->commit_us));
-    atomic_store(&engine->next_us, fa_db_now(writer->db) + RETRY_CHORES_US);
+    if (next <= now || next > now + RETRY_CHORES_US)
+        atomic_store(&engine->next_us, now + RETRY_CHORES_US);
 }
 
 static void pause_ms(int64_t ms)

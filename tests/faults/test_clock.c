@@ -24,9 +24,10 @@ static atomic_llong held_us; /* 0: the clock runs */
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
     long rc = syscall(SYS_clock_gettime, clock, now);
+    int64_t held = held_us;
 
-    if (rc == 0 && clock == CLOCK_REALTIME && held_us > 0)
-        *now = (struct timespec){.tv_sec = held_us / 1000000, .tv_nsec = held_us % 1000000 * 1000};
+    if (rc == 0 && clock == CLOCK_REALTIME && held > 0)
+        *now = (struct timespec){.tv_sec = held / 1000000, .tv_nsec = held % 1000000 * 1000};
     else if (rc == 0 && clock == CLOCK_REALTIME)
         now->tv_sec += offset_s;
     return (int)rc;

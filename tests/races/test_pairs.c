@@ -468,6 +468,19 @@ static void do_change_cron(struct fa_t *mine, size_t index, void *arg)
         &(struct fa_op){.kind = FA_OP_CRON_PUT, .cron = &job, .by = {.version = round->version}});
 }
 
+/* Half of them remove what the other half changes. */
+static void do_change_or_remove_cron(struct fa_t *mine, size_t index, void *arg)
+{
+    struct round *round = arg;
+
+    if (index % 2 == 0)
+        do_change_cron(mine, index, arg);
+    else
+        round->codes[index] = fa_t_run(mine, &(struct fa_op){.kind = FA_OP_CRON_REMOVE,
+                                                             .id = "s",
+                                                             .by = {.version = round->version}});
+}
+
 static void change_one_version(struct fa_t *t, fa_t_part *change)
 {
     struct round first = {0};
@@ -494,6 +507,21 @@ static void test_race__a_version_of_a_schedule_is_changed_once(struct fa_t *t)
     change_one_version(t, do_change_cron);
 }
 
+static void test_race__a_version_of_a_schedule_is_changed_or_removed(struct fa_t *t)
+{
+    for (int64_t i = 0; i < rounds(40); i++) {
+        struct round first = {0}, round = {.version = 1};
+
+        do_change_cron(t, 0, &first);
+        CHECK_INT(first.codes[0], FAINA_OK);
+        fa_t_together(t, 4, do_change_or_remove_cron, &round);
+        CHECK_INT(count_code(&round, 4, FAINA_OK), 1);
+        CHECK_INT(count_code(&round, 4, FAINA_VERSION_CONFLICT), 3);
+        fa_t_run(t, &(struct fa_op){.kind = FA_OP_CRON_REMOVE, .id = "s"});
+        fa_t_forget(t);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
@@ -511,6 +539,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_race__submit_submit_with_one_key),
         FA_T_CASE(test_race__a_version_of_a_workflow_is_changed_once),
         FA_T_CASE(test_race__a_version_of_a_schedule_is_changed_once),
+        FA_T_CASE(test_race__a_version_of_a_schedule_is_changed_or_removed),
     };
 
     return fa_t_main(argc, argv, "pairs", cases, FA_COUNT(cases));

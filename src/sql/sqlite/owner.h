@@ -17,12 +17,12 @@
 
 #include <sys/types.h>
 
-/* One of the files that belong to a store. */
 struct fa_file_number {
     dev_t device;
     ino_t inode; /* 0: no file */
 };
 
+/* One of the files that belong to a store. */
 struct fa_owned {
     char *path;
     struct fa_file_number number; /* no file: it isn't watched */
