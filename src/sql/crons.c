@@ -236,8 +236,11 @@ enum faina_code fa_do_cron_put(struct fa_unit *unit, struct fa_op *op)
     bool was_stored = false;
     enum faina_code code = FAINA_OK;
 
-    while (code == FAINA_OK && !was_stored) /* each time another node's change came first */
-        code = try_put(unit, op, &was_stored);
+    for (int i = 0; code == FAINA_OK && !was_stored; i++) /* another node's change came first */
+        code = i < FA_CHANGE_TRIES
+                   ? try_put(unit, op, &was_stored)
+                   : fa_error_set(&op->error, FAINA_CONFLICT,
+                                  "the schedule is being changed by other callers; try again");
     return code;
 }
 

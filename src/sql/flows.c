@@ -388,16 +388,19 @@ static enum faina_code change_version(struct fa_unit *unit, struct fa_op *op,
 {
     const char *ns = ns_or_default(op->definition->ns);
     const struct fa_workflow *workflow = op->checked;
-    int64_t updated_us = 0;
+    int64_t found = 0;
     enum faina_code code = FAINA_OK;
 
-    while (code == FAINA_OK && updated_us == 0) {
-        code = fa_db_one(unit->source.db, FA_SQL_WORKFLOW_CHANGE, params, 6, fa_db_sink_int,
-                         &updated_us, &op->error);
-        if (code == FAINA_OK && updated_us == 0) /* fits: another node has just made it so */
+    for (int i = 0; code == FAINA_OK && found == 0; i++) {
+        if (i == FA_CHANGE_TRIES)
+            return fa_error_set(&op->error, FAINA_CONFLICT,
+                                "the workflow is being changed by other callers; try again");
+        code = fa_db_one(unit->source.db, FA_SQL_WORKFLOW_CHANGE, params, 6, fa_db_sink_int, &found,
+                         &op->error);
+        if (code == FAINA_OK && found == 0) /* fits: another node has just made it so */
             code = check_stored_version(unit, op, ns, workflow->name);
     }
-    *is_changed = updated_us == unit->now_us;
+    *is_changed = found == 2;
     return code;
 }
 
@@ -414,7 +417,7 @@ enum faina_code fa_do_workflow_put(struct fa_unit *unit, struct fa_op *op)
         fa_value_int(op->by.version),
     };
     int64_t version = 0;
-    bool is_changed;
+    bool is_changed = false;
     enum faina_code code;
 
     if (op->by.version != 0) {

@@ -18,6 +18,9 @@
 #include "sql/children.h"
 #include "sql/unit.h"
 
+/* How often a change of a definition is tried again when another node has changed it first. */
+#define FA_CHANGE_TRIES 100
+
 typedef enum faina_code fa_do_fn(struct fa_unit *unit, struct fa_op *op);
 
 fa_do_fn fa_do_submit;

@@ -1,5 +1,5 @@
--- Changes a definition of version ?6 (negative: disabled), and gives the time of its last change.
--- Nothing comes back when it is of another version. Primary key.
+-- Changes a definition of version ?6 (negative: disabled). Returns 2 when it was changed, 1 when it
+-- was the same already, and no row when it is of another version. Primary key.
 UPDATE workflow SET
     version = version + CASE WHEN definition = ?3 THEN 0 ELSE 1 END,
     updated_us = CASE WHEN definition = ?3 AND enabled = ?4 THEN updated_us ELSE ?5 END,
@@ -7,4 +7,4 @@ UPDATE workflow SET
     enabled = ?4
 WHERE namespace = ?1 AND name = ?2
     AND ?6 = CASE WHEN enabled = 0 THEN -version ELSE version END
-RETURNING updated_us
+RETURNING CASE WHEN updated_us = ?5 THEN 2 ELSE 1 END
