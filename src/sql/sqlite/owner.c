@@ -19,6 +19,8 @@
 #define LEAVING "leaving\n"       /* the last line */
 #define TEXT_SIZE (PATH_MAX + 64) /* of all lines */
 
+enum { FILE_ITSELF, LOG, LOCK }; /* in fa_owner.files */
+
 static bool try_lock(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -84,8 +86,9 @@ void fa_owner_advertise(struct fa_owner *owner, const char *address)
     write_owner(owner->fd, owner->address, address == NULL);
 }
 
-/* The file's own name, whatever links lead to it: two names must not mean two owners. A file that
- * isn't there yet is made first, because a link to nowhere has no own name. */
+/* The file's own name, whatever symbolic links lead to it: SQLite names the log after it. A file
+ * that isn't there yet is made first, because a link to nowhere has no own name. Only its user may
+ * read a new file; the log gets the same mode from SQLite. */
 static bool real_name(const char *path, char out[PATH_MAX])
 {
     int fd;
@@ -94,7 +97,7 @@ static bool real_name(const char *path, char out[PATH_MAX])
         return true;
     if (errno != ENOENT)
         return false;
-    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
     close(fd);
@@ -123,7 +126,7 @@ static bool read_address(int fd, struct fa_owner *owner)
 
 static void name_files(struct fa_owner *owner, const char *real)
 {
-    static const char *const suffixes[] = {"", "-wal", ".lock"};
+    static const char *const suffixes[] = {[FILE_ITSELF] = "", [LOG] = "-wal", [LOCK] = ".lock"};
 
     static_assert(FA_COUNT(suffixes) == FA_COUNT(owner->files), "one each");
     for (size_t i = 0; i < FA_COUNT(suffixes); i++) {
@@ -147,8 +150,7 @@ static struct fa_file_number number_of(const char *path)
 
 void fa_owner_watch(struct fa_owner *owner)
 {
-    for (size_t i = 0; i < FA_COUNT(owner->files); i++)
-        owner->files[i].number = number_of(owner->files[i].path);
+    owner->files[LOG].number = number_of(owner->files[LOG].path);
 }
 
 enum faina_code fa_owner_check(const struct fa_owner *owner, struct faina_error *err)
@@ -160,7 +162,7 @@ enum faina_code fa_owner_check(const struct fa_owner *owner, struct faina_error 
         if (file->number.inode == 0)
             continue;
         number = number_of(file->path);
-        if (number.device != file->number.device || number.inode != file->number.inode)
+        if (!fa_file_number_equal(number, file->number))
             return fa_error_set(err, FAINA_UNAVAILABLE,
                                 "%.255s was removed or replaced while in use: nothing more is "
                                 "accepted until it is back, or this process is started again",
@@ -169,40 +171,111 @@ enum faina_code fa_owner_check(const struct fa_owner *owner, struct faina_error 
     return FAINA_OK;
 }
 
+/* Opens the lock file, and says whether it was made for this. */
+static int open_lock_file(const char *lock_path, bool *is_made)
+{
+    int fd = open(lock_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+    *is_made = fd >= 0;
+    return fd >= 0 || errno != EEXIST ? fd : open(lock_path, O_RDWR | O_CLOEXEC);
+}
+
+static enum faina_code refuse_held(enum fa_inode_lock held, const char *path,
+                                   struct faina_error *err)
+{
+    const char *reason = strerror(errno);
+
+    switch (held) {
+    case FA_INODE_LOCKED:
+        break;
+    case FA_INODE_HELD_HERE:
+        return fa_error_set(err, FAINA_UNAVAILABLE,
+                            "%s is already open in this process, and its lock file was removed or "
+                            "replaced",
+                            path);
+    case FA_INODE_HELD:
+        return fa_error_set(err, FAINA_UNAVAILABLE,
+                            "%s is in use by another process, but %s.lock is not the lock file of "
+                            "that process: it was removed or replaced, or the file has another "
+                            "name there; `fuser %s` shows the process",
+                            path, path, path);
+    case FA_INODE_HAS_LINKS:
+        return fa_error_set(err, FAINA_UNAVAILABLE,
+                            "%s has more than one name (hard links), and each name would have a "
+                            "log of its own; remove the others: `find -samefile %s` shows them",
+                            path, path);
+    case FA_INODE_LOCK_FAILED:
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%s can't be locked: %s", path, reason);
+    }
+    return FAINA_OK;
+}
+
+/* One try to get both locks, or none. *is_final: waiting would not help. */
+static enum faina_code try_acquire(struct fa_owner *owner, const char *path, const char *real,
+                                   bool is_guest, bool *is_final, struct faina_error *err)
+{
+    enum faina_code code;
+    enum fa_inode_lock held;
+    char lock_path[PATH_MAX + 8];
+    struct fa_file_number number;
+    bool is_made;
+    int fd, file_fd = -1;
+
+    *owner = (struct fa_owner){.fd = -1, .file_fd = -1};
+    snprintf(lock_path, sizeof(lock_path), "%s.lock", real);
+    fd = open_lock_file(lock_path, &is_made);
+    *is_final = fd < 0 && errno != ENOENT; /* not there: another opener has just removed its own */
+    if (fd < 0)
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%s.lock can't be opened: %s", path,
+                            strerror(errno));
+    if (!try_lock(fd)) {
+        *is_final = read_address(fd, owner) && (is_guest || !owner->is_leaving);
+        if (!*is_final)
+            owner->address[0] = '\0';
+        code = refuse_owned(fd, path, err);
+        close(fd);
+        return code;
+    }
+    held = fa_inode_lock_take(real, &file_fd, &number);
+    if (held != FA_INODE_LOCKED) {
+        *is_final = held != FA_INODE_HELD && held != FA_INODE_HELD_HERE;
+        code = refuse_held(held, path, err);
+        if (is_made) /* it must not pass for that of the owner */
+            unlink(lock_path);
+        close(fd);
+        return code;
+    }
+    *owner = (struct fa_owner){.fd = fd, .file_fd = file_fd};
+    name_files(owner, real);
+    owner->files[FILE_ITSELF].number = number;
+    owner->files[LOCK].number = fa_file_number_of(fd);
+    code = fa_owner_check(owner, err); /* the names may lead elsewhere by now */
+    if (code == FAINA_OK)
+        write_owner(fd, owner->address, false);
+    else
+        fa_owner_release(owner);
+    return code;
+}
+
 enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path, int64_t timeout_ms,
                                  bool is_guest, struct faina_error *err)
 {
     int64_t deadline = fa_clock_mono_us() + timeout_ms * 1000;
     const struct timespec pause = {.tv_nsec = RETRY_MS * 1000000L};
     enum faina_code code;
-    char real[PATH_MAX], lock_path[PATH_MAX + 8];
-    int fd;
+    char real[PATH_MAX];
+    bool is_final;
 
-    *owner = (struct fa_owner){.fd = -1};
+    *owner = (struct fa_owner){.fd = -1, .file_fd = -1};
     if (!real_name(path, real))
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s can't be opened: %s", path,
                             strerror(errno));
-    snprintf(lock_path, sizeof(lock_path), "%s.lock", real);
-    fd = open(lock_path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return fa_error_set(err, FAINA_UNAVAILABLE, "%s.lock can't be opened: %s", path,
-                            strerror(errno));
-    while (!try_lock(fd)) {
-        bool is_served = read_address(fd, owner) && (is_guest || !owner->is_leaving);
-
-        if (is_served || fa_clock_mono_us() >= deadline) {
-            if (!is_served)
-                owner->address[0] = '\0';
-            code = refuse_owned(fd, path, err);
-            close(fd);
+    for (;;) {
+        code = try_acquire(owner, path, real, is_guest, &is_final, err);
+        if (code == FAINA_OK || is_final || fa_clock_mono_us() >= deadline)
             return code;
-        }
         nanosleep(&pause, NULL);
     }
-    *owner = (struct fa_owner){.fd = fd}; /* without what was read of the one before */
-    write_owner(fd, owner->address, false);
-    name_files(owner, real);
-    return FAINA_OK;
 }
 
 long fa_owner_find(const char *path)
@@ -228,6 +301,8 @@ void fa_owner_release(struct fa_owner *owner)
 {
     if (owner->fd < 0)
         return;
+    fa_inode_lock_release(owner->file_fd); /* first: who gets the lock file may have the file */
+    owner->file_fd = -1;
     /* An empty file: whoever waits would otherwise read the pid of a process that has gone. */
     if (ftruncate(owner->fd, 0) != 0)
         errno = 0;

@@ -1,5 +1,8 @@
 /*
- * owner.h - one owner process per file: a lock file beside it.
+ * owner.h - one owner process per file: a lock on it, and a lock file beside it.
+ *
+ * The lock on the file itself (inode_lock.h) decides. It holds for every name of the file, and
+ * after the lock file was removed. FILE.lock is where others find out about the owner.
  *
  * FILE.lock is locked (an open-file-description lock, so a second open in the same process is
  * refused too) for as long as the owner lives, and holds its pid, the address that it serves the
@@ -14,13 +17,7 @@
 #define FA_OWNER_H
 
 #include "base/error.h"
-
-#include <sys/types.h>
-
-struct fa_file_number {
-    dev_t device;
-    ino_t inode; /* 0: no file */
-};
+#include "sql/sqlite/inode_lock.h"
 
 /* One of the files that belong to a store. */
 struct fa_owned {
@@ -29,14 +26,17 @@ struct fa_owned {
 };
 
 struct fa_owner {
-    int fd;                   /* -1: not the owner */
+    int fd;                   /* the lock file; -1: not the owner */
+    int file_fd;              /* the file itself, locked */
     char address[160];        /* where the owner serves the file; "": nowhere */
     bool is_leaving;          /* not the owner: that is about to go */
     struct fa_owned files[3]; /* the file, its log, its lock */
 };
 
 /* Waits up to timeout_ms for the present owner to go. UNAVAILABLE: it did not (the sentence names
- * its pid), or the lock file can't be made. An owner that serves the file is not waited for,
+ * its pid, or says that the lock file is not the owner's), the lock file can't be made, or the file
+ * has several names: its log belongs to one of them, so what is in the log of the other would be
+ * lost. An owner that serves the file is not waited for,
  * unless it is leaving; but for a guest, who soon goes too, it will do even then. */
 FA_MUST_CHECK enum faina_code fa_owner_acquire(struct fa_owner *owner, const char *path,
                                                int64_t timeout_ms, bool is_guest,
@@ -44,7 +44,7 @@ FA_MUST_CHECK enum faina_code fa_owner_acquire(struct fa_owner *owner, const cha
 /* The process that has the file for itself; 0: none has, or others reach the file through it. */
 long fa_owner_find(const char *path);
 void fa_owner_release(struct fa_owner *owner);
-/* Remembers the files as they are now, for fa_owner_check. */
+/* Remembers the log as it is now, for fa_owner_check; the other two are those that were locked. */
 void fa_owner_watch(struct fa_owner *owner);
 /* UNAVAILABLE: one of them has been removed or replaced since; the sentence names it. */
 FA_MUST_CHECK enum faina_code fa_owner_check(const struct fa_owner *owner, struct faina_error *err);

@@ -52,8 +52,14 @@ static enum faina_code store_connect(struct fa_store *base, bool for_reading, st
 
     if (code == FAINA_OK)
         code = fa_sqlite_open(out, &options, err);
-    if (code == FAINA_OK && store->path && !for_reading)
-        fa_owner_watch(&store->owner);
+    if (code != FAINA_OK || !store->path || for_reading)
+        return code;
+    fa_owner_watch(&store->owner);
+    code = fa_owner_check(&store->owner, err); /* it may have been replaced just before */
+    if (code != FAINA_OK) {
+        fa_db_close(*out);
+        *out = NULL;
+    }
     return code;
 }
 
