@@ -45,6 +45,7 @@ def rename(text):
     """Roles and databases, but not schemas."""
     for name, new in NAMES.items():
         text = re.sub(rf"\b(ROLE|DATABASE|OWNER|TO|AUTHORIZATION) {name}\b", rf"\1 {new}", text)
+        text = re.sub(rf"\b(grant_submit\(')({name})'", rf"\1{new}'", text)
     return text
 
 
@@ -77,11 +78,13 @@ def play():
 
 
 def refuse_more():
-    """The rights are enough for every option, and no more than that."""
+    """The rights are enough for every option, and no more than that: test_rights.py has the rest."""
     psql("shop", "faina", "SELECT faina.submit('x', depends_on => ARRAY[faina.submit('y')], "
                           "delay => '1 s', retry => '{\"base\": 1}')")
     for text in ("DELETE FROM faina.task", "UPDATE faina.task SET rank = 0",
-                 "DELETE FROM faina.task_key", "TABLE faina.worker", "DROP TABLE faina.task"):
+                 "DELETE FROM faina.task_key", "TABLE faina.worker", "DROP TABLE faina.task",
+                 "INSERT INTO faina.task DEFAULT VALUES", "TABLE faina.tasks",
+                 "SELECT setval('faina.submit_key', 1)", "SELECT faina.grant_submit('x', '{*}')"):
         done = subprocess.run(["psql", "-XAtq", "-v", "ON_ERROR_STOP=1", url("shop", "faina")],
                               input=text, capture_output=True, text=True, check=False)
         is_refused = "permission denied" in done.stderr or "must be owner" in done.stderr

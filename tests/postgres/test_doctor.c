@@ -378,8 +378,9 @@ static void test_doctor__partitions(void **state)
                  "interval '1 day', 'YYYYMMDD')");
     fa_psql_text(world->user, day, "SELECT to_date('%s', 'YYYYMMDD')", tomorrow);
     /* The leader would make it again. */
-    fa_psql_exec(world->user, "SELECT pg_advisory_lock(hashtext(current_schema() || "
-                              "'.make_partitions'))");
+    fa_psql_exec(world->admin,
+                 "BEGIN; LOCK TABLE doctor%d.partition_lock IN SHARE UPDATE EXCLUSIVE MODE",
+                 world->number - 1);
     fa_psql_exec(world->user, "DROP TABLE ended_%s", tomorrow);
     check_sentence(world, fa_arena_printf(&world->t.arena,
                                           "ended has no partition for %s: SELECT doctor%d."
@@ -396,7 +397,24 @@ static void test_doctor__partitions(void **state)
                  "INSERT INTO tally SELECT id, 5, 0, 1 FROM lane",
                  day);
     check_warns(world, "ended_default holds rows of days that have no partition");
+    fa_psql_exec(world->admin, "COMMIT");
     fa_psql_exec(world->user, "SELECT make_partitions()");
+    check_silent(world);
+}
+
+/* Which roles and objects the sentence is for is in test_rights.py. */
+static void test_doctor__rights(void **state)
+{
+    struct world *world = *state;
+
+    fa_psql_need_engine();
+    fa_psql_exec(world->admin,
+                 "DROP ROLE IF EXISTS \"an app\"; CREATE ROLE \"an app\"; GRANT UPDATE (rank), "
+                 "SELECT ON doctor%d.task TO \"an app\"",
+                 world->number - 1);
+    check_sentence(world, "role an app can write to task, and could stop the engine: REVOKE that, "
+                          "and see grant_submit in docs/postgres.md");
+    fa_psql_exec(world->admin, "DROP OWNED BY \"an app\"; DROP ROLE \"an app\"");
     check_silent(world);
 }
 
@@ -417,6 +435,7 @@ int main(int argc, char **argv)
         TEST(clocks_differ),
         TEST(versions_differ),
         TEST(partitions),
+        TEST(rights),
     };
 
     if (argc > 1)

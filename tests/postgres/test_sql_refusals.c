@@ -179,17 +179,18 @@ static void test_sql_refusals__refused_without_a_trace(void **state)
     fa_psql_exec(world->one, "BEGIN READ ONLY");
     CHECK_STR(fa_psql_try(world->one, failure, "SELECT submit('a')"), "25006");
     fa_psql_exec(world->one, "ROLLBACK");
-    fa_psql_exec(world->two, "SELECT pg_advisory_lock(hashtextextended('faina submit %s', 0))",
-                 world->schema);
+    fa_psql_exec(world->two, "BEGIN; LOCK TABLE submit_lock IN SHARE UPDATE EXCLUSIVE MODE");
     fa_psql_exec(world->one, "SET lock_timeout = '100ms'");
     CHECK_STR(fa_psql_try(world->one, failure, "SELECT submit('a')"), "55P03");
-    fa_psql_exec(world->two, "SELECT pg_advisory_unlock_all(); SET lock_timeout = '1s'; "
-                             "SELECT submit('a')");
+    fa_psql_exec(world->two, "COMMIT; SET lock_timeout = '1s'");
+    fa_psql_exec(world->one, "BEGIN; SELECT submit('a')");
     CHECK_INT(fa_psql_int(world->two,
-                          "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' "
-                          "AND pid = %d",
+                          "SELECT count(*) FROM pg_locks WHERE relation = 'submit_lock'::regclass "
+                          "OR locktype = 'advisory' AND pid = %d",
                           PQbackendPID(world->one)),
               0);
+    fa_psql_exec(world->two, "SELECT submit('a')");
+    fa_psql_exec(world->one, "COMMIT");
 }
 
 int main(int argc, char **argv)

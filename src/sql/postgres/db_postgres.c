@@ -730,9 +730,10 @@ static enum faina_code pg_script(struct fa_db *db, const char *text, struct fain
     return run_script(downcast(db), text, err);
 }
 
-/* One at a time, and a schema with the list of its steps. Who may not make schemas may well have
- * been given one, so it is made only when it isn't there. Partitions and all steps to come are for
- * its owner. */
+/* Makes the schema and the list of its steps, and locks the list: one migration runs at a time. Any
+ * role could hold an advisory lock. Of two nodes that make the schema at once, the second waits in
+ * CREATE for the first one's commit, and goes on with what that has made. A role that may not make
+ * schemas may have been given one, so CREATE SCHEMA runs only when there is none. */
 static const char *lock_text(struct pg *pg, struct fa_arena *arena)
 {
     size_t len = strlen(pg->target->schema);
@@ -743,7 +744,6 @@ static const char *lock_text(struct pg *pg, struct fa_arena *arena)
         "SET LOCAL lock_timeout = '60s';\n"
         "SET LOCAL statement_timeout = '10min';\n"
         "SET LOCAL client_min_messages = warning;\n"
-        "SELECT pg_advisory_xact_lock(hashtextextended('faina ' || %s, 0));\n"
         "DO $do$\n"
         "DECLARE found oid := to_regnamespace(quote_ident(%s));\n"
         "BEGIN\n"
@@ -752,7 +752,8 @@ static const char *lock_text(struct pg *pg, struct fa_arena *arena)
         "            '%%I may not make the schema; ask the owner of the database for '\n"
         "            'CREATE SCHEMA %%I AUTHORIZATION %%I', current_user, %s, current_user);\n"
         "    ELSIF found IS NULL THEN\n"
-        "        CREATE SCHEMA %s;\n"
+        "        BEGIN CREATE SCHEMA %s;\n"
+        "        EXCEPTION WHEN duplicate_schema OR unique_violation THEN NULL; END;\n"
         "    ELSIF NOT has_schema_privilege(found, 'USAGE') OR\n"
         "          NOT has_schema_privilege(found, 'CREATE') THEN\n"
         "        RAISE insufficient_privilege USING MESSAGE = format(\n"
@@ -761,9 +762,13 @@ static const char *lock_text(struct pg *pg, struct fa_arena *arena)
         "    END IF;\n"
         "END $do$;\n"
         "SET LOCAL search_path TO %s;\n"
-        "CREATE TABLE IF NOT EXISTS schema_migrations (id text PRIMARY KEY,\n"
-        "    description text NOT NULL, executed_at timestamptz NOT NULL);\n",
-        literal, literal, literal, name, name);
+        "DO $do$ BEGIN\n"
+        "    CREATE TABLE IF NOT EXISTS schema_migrations (id text PRIMARY KEY,\n"
+        "        description text NOT NULL, executed_at timestamptz NOT NULL);\n"
+        "EXCEPTION WHEN duplicate_table OR duplicate_object OR unique_violation THEN NULL;\n"
+        "END $do$;\n"
+        "LOCK TABLE schema_migrations IN SHARE UPDATE EXCLUSIVE MODE;\n",
+        literal, literal, name, name);
 
     PQfreemem(name);
     PQfreemem(literal);

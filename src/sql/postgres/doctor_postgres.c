@@ -17,7 +17,7 @@ static const struct {
 } advice[] = {
     {FA_SQL_ADVISE_SETTINGS, false}, {FA_SQL_ADVISE_XMIN, false},
     {FA_SQL_ADVISE_TABLES, false},   {FA_SQL_ADVISE_PARTITIONS, false},
-    {FA_SQL_ADVISE_VERSIONS, true},
+    {FA_SQL_ADVISE_VERSIONS, true},  {FA_SQL_ADVISE_RIGHTS, false},
 };
 
 struct listener {
