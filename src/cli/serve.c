@@ -29,6 +29,7 @@
 
 #define DRAIN_MS_DEFAULT 25000
 #define REFRESH_SECONDS 5
+#define CONNECTIONS_CEILING 10000000
 #define SAME_SIGNAL_MS 300
 #define FIRST_GIVEN_FD 3 /* of socket activation */
 
@@ -124,6 +125,21 @@ static int64_t default_workers(void)
     return cores > 0 ? cores : 1;
 }
 
+static int read_limits(struct fa_cli *cli, struct fa_server_options *options)
+{
+    int code;
+
+    options->client_connections_max = options->client_waits_max = -1;
+    code = fa_flag_int(cli, "connections", 1, CONNECTIONS_CEILING, &options->connections_max);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_int(cli, "connections-per-client", 0, CONNECTIONS_CEILING,
+                           &options->client_connections_max);
+    if (code == FA_EXIT_OK)
+        code = fa_flag_int(cli, "waits-per-client", 0, CONNECTIONS_CEILING,
+                           &options->client_waits_max);
+    return code;
+}
+
 static int read_options(struct fa_cli *cli, struct fa_server_options *options,
                         struct beside *beside)
 {
@@ -140,6 +156,9 @@ static int read_options(struct fa_cli *cli, struct fa_server_options *options,
             fa_flag_int(cli, "input-max", 1, FA_INPUT_SIZE_CEILING, &cli->options.input_size_max);
     if (code == FA_EXIT_OK)
         code = read_addresses(cli, options);
+    if (code != FA_EXIT_OK)
+        return code;
+    code = read_limits(cli, options);
     if (code != FA_EXIT_OK)
         return code;
     options->has_ui = !fa_flag_is_given(cli, "no-ui");

@@ -250,6 +250,12 @@ static const struct fa_flag serve_flags[] = {
     {"tls-cert", 0, "FILE", "the certificate, in PEM", .takes = FA_TAKES_FILE},
     {"tls-key", 0, "FILE", "its key, in PEM", .takes = FA_TAKES_FILE},
     {"input-max", 0, "BYTES", "the largest input or output of a task (default 1048576)"},
+    {"connections", 0, "N", "the most connections at once (default 20000, or what the limit of "
+     "open files allows)"},
+    {"connections-per-client", 0, "N", "the most of one address or token (default half of all; 0: "
+     "no limit)"},
+    {"waits-per-client", 0, "N", "the most streams and long polls of one address or token (default "
+     "a quarter of all connections; 0: no limit)"},
     {"drain", 0, "DURATION", "how long to let requests and tasks finish at the end (default 25s)"},
     F_KEEP,
     {"print-api", 0, NULL, "print the page docs/api.md, and serve nothing"},

@@ -14,7 +14,6 @@
 #include <stdio.h>
 
 #define ANSWER_SIZE_USUAL 1000
-#define RETRY_AFTER_SECONDS "1"
 
 void fa_answer_header(struct fa_request *req, const char *name, const char *value)
 {
@@ -35,7 +34,7 @@ void fa_answer_problem_as(struct fa_request *req, int status, const struct faina
     struct fa_json_writer w;
 
     if (status == 429 || status == 503)
-        fa_answer_header(req, "Retry-After", RETRY_AFTER_SECONDS);
+        fa_answer_header(req, "Retry-After", FA_RETRY_AFTER_SECONDS);
     fa_buf_clear(&req->out);
     fa_json_writer_init(&w, &req->out, 0);
     fa_wire_put_problem_as(&w, err, status, NULL);

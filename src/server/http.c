@@ -38,6 +38,7 @@ struct fa_connection {
     struct fa_server *server;
     int fd;
     int64_t until_us; /* monotonic; INT64_MAX: it is our turn */
+    struct fa_admission admission;
 };
 
 /* ------------------------------------------------------------------------------------------
@@ -68,23 +69,34 @@ static void set_until(struct fa_server *server, struct fa_connection *peer, int6
     pthread_mutex_unlock(&server->mutex);
 }
 
-static void connection_begin(struct fa_server *server, struct MHD_Connection *connection,
+/* What it is counted in. */
+static size_t *counter_of(const struct fa_connection *peer)
+{
+    return peer->admission.refusal == FA_REFUSAL_NONE ? &peer->server->connection_count
+                                                      : &peer->server->refused_open;
+}
+
+static void connection_begin(struct fa_listener_socket *listener, struct MHD_Connection *connection,
                              void **context)
 {
+    struct fa_server *server = listener->server;
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     struct fa_connection *peer = fa_alloc_zero(1, sizeof(*peer));
 
     peer->server = server;
     peer->fd = info ? info->connect_fd : -1;
-    peer->until_us = fa_clock_mono_us() + FA_SERVER_HEAD_SECONDS * 1000000LL;
+    peer->admission = fa_acceptor_take(&listener->acceptor);
+    peer->until_us = fa_clock_mono_us() + 1000000LL * (peer->admission.refusal == FA_REFUSAL_NONE
+                                                           ? FA_SERVER_HEAD_SECONDS
+                                                           : FA_SERVER_REFUSAL_SECONDS);
     pthread_mutex_lock(&server->mutex);
     peer->next = server->connections;
     peer->link = &server->connections;
     if (peer->next)
         peer->next->link = &peer->next;
     server->connections = peer;
-    server->connection_count++;
+    *counter_of(peer) += 1;
     pthread_mutex_unlock(&server->mutex);
     *context = peer;
 }
@@ -99,8 +111,9 @@ static void connection_end(struct fa_server *server, void **context)
     *peer->link = peer->next;
     if (peer->next)
         peer->next->link = peer->link;
-    server->connection_count--;
+    *counter_of(peer) -= 1;
     pthread_mutex_unlock(&server->mutex);
+    fa_admission_end(server, &peer->admission);
     *context = NULL;
     free(peer);
 }
@@ -112,7 +125,7 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
 
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         atomic_fetch_add(&listener->connection_count, 1);
-        connection_begin(listener->server, connection, context);
+        connection_begin(listener, connection, context);
     } else {
         connection_end(listener->server, context);
         atomic_fetch_sub(&listener->connection_count, 1);
@@ -148,6 +161,28 @@ static void *run_sweeper(void *ctx)
     }
     pthread_mutex_unlock(&server->mutex);
     return NULL;
+}
+
+bool fa_http_count_token(struct fa_request *req)
+{
+    if (fa_admission_use_token(req->server, &req->peer->admission, req->grant.token_id))
+        return true;
+    req->must_close = true;
+    fa_answer_refusal(req, fa_refusal_status(FA_REFUSAL_CLIENT), FAINA_OVERLOADED, "%s",
+                      fa_refusal_message(FA_REFUSAL_CLIENT));
+    atomic_fetch_add(&req->server->refused[FA_REFUSAL_CLIENT], 1);
+    return false;
+}
+
+bool fa_http_hold(struct fa_request *req)
+{
+    if (fa_admission_hold(req->server, &req->peer->admission, req->grant.token_id, req->held))
+        return true;
+    fa_answer_refusal(
+        req, fa_code_http(FAINA_OVERLOADED), FAINA_OVERLOADED,
+        "this address or token has as many streams and waiting requests as one client "
+        "may have; close some, or try again later");
+    return false;
 }
 
 void fa_http_cut(struct fa_server *server)
@@ -246,7 +281,9 @@ static size_t route_index(const struct fa_request *req)
 
 static void note(struct fa_request *req)
 {
-    enum fa_log_level level = req->status >= 500 ? FA_LOG_WARN : FA_LOG_DEBUG;
+    /* Refused connections have a line of their own, at most every few seconds (accept.c). */
+    bool is_refused = req->peer && req->peer->admission.refusal != FA_REFUSAL_NONE;
+    enum fa_log_level level = req->status >= 500 && !is_refused ? FA_LOG_WARN : FA_LOG_DEBUG;
     int64_t ns = fa_clock_mono_ns() - req->begun_ns;
     char status[16], ms[32];
 
@@ -438,6 +475,8 @@ static enum MHD_Result run(struct fa_request *req)
         fa_loop_run(loop, req);
         return MHD_YES;
     }
+    if (!fa_http_hold(req))
+        return send_answer(req);
     is_claim = req->how == FA_RUN_CLAIM_WAIT;
     code = is_claim ? fa_post_claim_wait(req->server->post, &req->posted)
                     : fa_post_wait(req->server->post, &req->posted, req->wait_ms);
@@ -659,6 +698,12 @@ static enum MHD_Result on_head(struct fa_request *req, const char *url, const ch
     req->has_head = true;
     req->peer = connection_of(req->connection);
     set_until(req->server, req->peer, FA_SERVER_BODY_SECONDS);
+    if (req->peer->admission.refusal != FA_REFUSAL_NONE) {
+        req->must_close = true;
+        fa_answer_refusal(req, fa_refusal_status(req->peer->admission.refusal), FAINA_OVERLOADED,
+                          "%s", fa_refusal_message(req->peer->admission.refusal));
+        return send_answer(req);
+    }
     if (!is_framed(req, method, version) || has_hidden_end(req, url, version)) {
         req->must_close = true;
         fa_answer_refusal(req, 400, FAINA_INVALID_REQUEST,
@@ -736,18 +781,18 @@ static void tls_items(const struct fa_server *server, bool has_tls, struct MHD_O
 
 enum faina_code fa_http_start(struct fa_listener_socket *listener, struct faina_error *err)
 {
-    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC;
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC |
+                     MHD_USE_NO_LISTEN_SOCKET;
     struct MHD_Daemon *daemon;
-    bool has_tls = listener->server->certificate && !listener->is_unix;
     struct MHD_OptionItem items[3];
 
-    tls_items(listener->server, has_tls, items);
-    if (has_tls)
+    listener->has_tls = listener->server->certificate && !listener->is_unix;
+    tls_items(listener->server, listener->has_tls, items);
+    if (listener->has_tls)
         flags |= MHD_USE_TLS;
     daemon = MHD_start_daemon(
         flags, 0, NULL, NULL, on_access, listener, MHD_OPTION_EXTERNAL_LOGGER, on_log, listener,
-        MHD_OPTION_LISTEN_SOCKET, listener->fd, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)FA_SERVER_CONNECTIONS_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)INT_MAX, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)FA_SERVER_HEAD_SIZE_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)SILENT_SECONDS,
         MHD_OPTION_URI_LOG_CALLBACK, on_target, listener, MHD_OPTION_UNESCAPE_CALLBACK,
         keep_escapes, listener, MHD_OPTION_NOTIFY_COMPLETED, on_completed, listener,
@@ -756,7 +801,8 @@ enum faina_code fa_http_start(struct fa_listener_socket *listener, struct faina_
     if (!daemon)
         return fa_error_set(err, FAINA_UNAVAILABLE, "the server can't be started on %s",
                             listener->address);
-    return fa_loop_start(&listener->loop, daemon, listener->server->post, err);
+    fa_acceptor_init(&listener->acceptor, listener, daemon);
+    return fa_loop_start(&listener->loop, daemon, listener->server->post, &listener->acceptor, err);
 }
 
 bool fa_http_has_good_tls(const struct fa_server *server)
@@ -793,7 +839,8 @@ void fa_http_stop(struct fa_listener_socket *listener)
 {
     if (listener->loop.daemon)
         fa_loop_stop(&listener->loop);
-    else if (listener->fd >= 0)
+    fa_acceptor_finish(&listener->acceptor);
+    if (listener->fd >= 0)
         close(listener->fd);
     listener->fd = -1;
     if (listener->path[0])

@@ -4,6 +4,7 @@
 #ifndef FA_SERVER_INNER_H
 #define FA_SERVER_INNER_H
 
+#include "server/accept.h"
 #include "server/auth.h"
 #include "server/loop.h"
 #include "server/metrics.h"
@@ -26,13 +27,14 @@ typedef enum MHD_Result fa_queue_fn(struct MHD_Connection *connection, unsigned 
 struct fa_listener_socket {
     struct fa_server *server;
     struct fa_loop loop;
+    struct fa_acceptor acceptor;
     struct fa_listener_socket *next; /* of the retired ones */
     atomic_bool is_retired;
     atomic_size_t connection_count, request_count; /* a request may outlive its connection */
     int fd;
     char address[160];
     char path[108]; /* of a Unix socket that is ours to remove; "" otherwise */
-    bool is_unix;
+    bool is_unix, has_tls;
     bool is_trusted; /* a Unix socket that we made, for our own user alone */
     bool is_guarded; /* others can reach it: nobody is let in without a token */
 };
@@ -55,6 +57,11 @@ struct fa_server {
     char *openapi;      /* the document, made once */
     char openapi_etag[40];
 
+    /* accept.h. */
+    struct fa_quotas *quotas;
+    size_t connections_max;
+    atomic_ullong refused[FA_REFUSAL_COUNT];
+
     atomic_bool is_draining, is_cut;
     atomic_llong looks_since_us; /* at the store, for an answer; monotonic; 0: nobody does */
     atomic_int active;           /* requests between their head and the end of their answer */
@@ -66,7 +73,8 @@ struct fa_server {
     /* http.c: the connections, for the sweeper. */
     pthread_mutex_t mutex;
     struct fa_connection *connections;
-    size_t connection_count;
+    size_t connection_count; /* but for those that are only refused */
+    size_t refused_open;     /* those */
     pthread_t sweeper;
     pthread_cond_t sweeper_cond;
     bool has_sweeper, is_over;
@@ -96,6 +104,11 @@ void fa_http_refuse(struct fa_request *req, enum faina_code code);
 /* Lets a suspended stream's connection go on; ctx is the request. */
 void fa_http_wake(void *ctx);
 
+/* The connection counts for the token of this request from now on, and the request for its address
+ * and token while it waits or streams. False: refused, because the client has too many. */
+bool fa_http_count_token(struct fa_request *req);
+bool fa_http_hold(struct fa_request *req);
+
 /* Whose connection it is. */
 struct fa_server *fa_http_server_of(struct MHD_Connection *connection);
 
@@ -103,6 +116,9 @@ struct fa_server *fa_http_server_of(struct MHD_Connection *connection);
 
 /* The library's own function for answers, which ours by that name hides. */
 fa_queue_fn *fa_unread_find_queue(void);
+/* Writes a refusal with the code `overloaded` to the socket of a connection that the library
+ * doesn't have. */
+void fa_unread_refuse(struct fa_server *server, int fd, unsigned status, const char *message);
 
 /* ---- server.c ---- */
 

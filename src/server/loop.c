@@ -261,15 +261,23 @@ static bool watch(struct fa_loop *loop, int sockets_fd)
     return false;
 }
 
+/* Of two times to sleep, of which -1 is for ever. */
+static int shorter(int a, int b)
+{
+    return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 /* L2: who calls either is seen here, or sees that it sleeps. */
 static void rest(struct fa_loop *loop, int sockets_fd)
 {
     struct pollfd fds[] = {{.fd = sockets_fd, .events = POLLIN},
                            {.fd = loop->call_fd, .events = POLLIN},
-                           {.fd = loop->hangups_fd, .events = POLLIN}};
-    int ms = sleep_ms(loop);
+                           {.fd = loop->hangups_fd, .events = POLLIN},
+                           {.fd = fa_acceptor_fd(loop->acceptor, loop->turn_us), .events = POLLIN}};
+    int ms = shorter(sleep_ms(loop), fa_acceptor_wait_ms(loop->acceptor, loop->turn_us));
     uint64_t count;
 
+    loop->may_accept = loop->turn_us - loop->acceptor->tried_us >= FA_ACCEPT_RETRY_US;
     if (loop->has_moved)
         loop->has_watched = false;
     if (ms == 0 || watch(loop, sockets_fd)) {
@@ -278,8 +286,11 @@ static void rest(struct fa_loop *loop, int sockets_fd)
         return;
     }
     atomic_store(&loop->is_asleep, true);
-    if (!is_called(loop))
-        poll(fds, FA_COUNT(fds), ms);
+    if (!is_called(loop)) {
+        int ready = poll(fds, FA_COUNT(fds), ms);
+
+        loop->may_accept = ready <= 0 || fds[3].revents;
+    }
     atomic_store(&loop->is_asleep, false);
     if (fds[1].revents && read(loop->call_fd, &count, sizeof(count)) < 0)
         assert(errno == EAGAIN);
@@ -299,13 +310,16 @@ static void *run(void *ctx)
         if (atomic_load(&loop->is_over))
             break;
         if (atomic_exchange(&loop->is_quiescing, false)) {
-            MHD_quiesce_daemon(loop->daemon);
+            fa_acceptor_stop(loop->acceptor);
             sem_post(&loop->is_quiet);
         }
         take_done(loop);
         loop->turn_us = fa_clock_mono_us();
         loop->has_moved = false;
         MHD_run(loop->daemon);
+        /* After connections that have ended were closed, and before the library works again. */
+        if (loop->may_accept && fa_acceptor_run(loop->acceptor, loop->turn_us))
+            loop->has_moved = true;
         if (is_to_hand_in(loop))
             hand_in(loop);
         rest(loop, sockets_fd);
@@ -324,11 +338,13 @@ static enum faina_code no_loop(struct fa_loop *loop, int error, struct faina_err
 }
 
 enum faina_code fa_loop_start(struct fa_loop *loop, struct MHD_Daemon *daemon, struct fa_post *post,
-                              struct faina_error *err)
+                              struct fa_acceptor *acceptor, struct faina_error *err)
 {
     int rc;
 
     loop->daemon = daemon;
+    loop->acceptor = acceptor;
+    loop->may_accept = true;
     loop->post = post;
     sem_init(&loop->is_quiet, 0, 0);
     loop->call_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);

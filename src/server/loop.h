@@ -36,6 +36,7 @@
 #include <stdatomic.h>
 
 struct MHD_Daemon;
+struct fa_acceptor;
 
 #define FA_LOOP_PLACES 256
 #define FA_LOOP_PLACE_MS 50
@@ -51,6 +52,7 @@ struct MHD_Daemon;
 struct fa_loop {
     struct MHD_Daemon *daemon;
     struct fa_post *post;
+    struct fa_acceptor *acceptor;
     pthread_t thread;
     bool has_thread;
     int call_fd;    /* an eventfd: wakes it */
@@ -73,12 +75,14 @@ struct fa_loop {
     bool has_watched;   /* since somebody got on */
     int64_t crowded_us; /* until when it doesn't watch; monotonic */
     bool has_moved;     /* somebody got on the last time: there may be more to do at once */
+    bool may_accept;    /* a connection may have arrived */
     int64_t turn_us;    /* when it last began to work; monotonic */
 };
 
 /* From the owner's thread. The loop takes the daemon, which has no thread of its own. */
 FA_MUST_CHECK enum faina_code fa_loop_start(struct fa_loop *loop, struct MHD_Daemon *daemon,
-                                            struct fa_post *post, struct faina_error *err);
+                                            struct fa_post *post, struct fa_acceptor *acceptor,
+                                            struct faina_error *err);
 /* From the owner's thread, when every request has ended. */
 void fa_loop_stop(struct fa_loop *loop);
 /* From the owner's thread: takes no more connections, and forgets the socket it listened on. */

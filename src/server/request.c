@@ -133,6 +133,7 @@ void fa_request_destroy(struct fa_request *req)
         fa_post_give_back(server->post, &req->posted.ops[0]);
     atomic_fetch_sub(&server->body_bytes, (long long)req->body_counted);
     atomic_fetch_sub(&server->answer_bytes, (long long)req->answer_counted);
+    fa_admission_release_held(server, req->held);
     fa_arena_finish(&req->posted.answers);
     leave_spare(&listener->loop, req);
     atomic_fetch_sub(&listener->request_count, 1);
@@ -414,8 +415,8 @@ void fa_request_head(struct fa_request *req, const char *method)
         fa_answer_problem(req, &err);
         return;
     }
-    if (!find_route(req, method) || !check_grant(req) || !check_query(req) || !check_length(req) ||
-        !check_type(req))
+    if (!find_route(req, method) || !check_grant(req) || !fa_http_count_token(req) ||
+        !check_query(req) || !check_length(req) || !check_type(req))
         return;
     req->body.max = body_size_max(req);
 }

@@ -30,6 +30,7 @@
 struct MHD_Connection;
 struct fa_connection;
 struct fa_listener_socket;
+struct fa_quota;
 struct fa_request;
 struct fa_route;
 struct fa_server;
@@ -62,6 +63,7 @@ struct fa_request {
     bool has_head, is_body_over, must_close;
     bool is_too_large, has_no_room;      /* the body, for itself; with all others */
     size_t body_counted, answer_counted; /* what the server's sums know of it */
+    struct fa_quota *held[2];            /* accept.h: what it counts for while it waits */
 
     /* On its way. */
     enum { FA_REQUEST_READS, FA_REQUEST_RUNS, FA_REQUEST_RETURNS, FA_REQUEST_ANSWERS } state;
@@ -158,6 +160,7 @@ bool fa_request_refused(struct fa_request *req);
  */
 
 #define FA_ANSWER_SIZE_MAX ((size_t)1024 * 1024 * 1024)
+#define FA_RETRY_AFTER_SECONDS "1" /* with 429 and 503 */
 
 /* A problem, with the status of its code. */
 void fa_answer_problem(struct fa_request *req, const struct faina_error *err);

@@ -195,6 +195,47 @@ static enum faina_code replace_listener(struct fa_server *server, size_t index,
  * Life
  */
 
+/* Descriptors that connections leave to the store, handlers and plugins (accept.h, P3). */
+static size_t connections_allowed(const struct fa_server *server)
+{
+    int64_t wanted = server->options.connections_max;
+    size_t most = wanted > 0 ? (size_t)wanted : FA_SERVER_CONNECTIONS_MAX, kept, all;
+    struct rlimit limit;
+    char text[24];
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > SIZE_MAX / 2)
+        return most;
+    all = (size_t)limit.rlim_cur;
+    kept = all / 4 < FA_SERVER_DESCRIPTORS_KEPT ? all / 4 : FA_SERVER_DESCRIPTORS_KEPT;
+    if (most <= all - kept)
+        return most;
+    snprintf(text, sizeof(text), "%zu", all - kept);
+    if (wanted > 0)
+        FA_LOG(server->log, FA_LOG_WARN, "less connections are served than --connections allows",
+               {"why", "the limit of open files (RLIMIT_NOFILE)"}, {"connections", text, true});
+    return all - kept > 0 ? all - kept : 1;
+}
+
+static size_t part_of(size_t all, int64_t wanted, size_t part)
+{
+    if (wanted >= 0)
+        return (size_t)wanted;
+    return all / part > 0 ? all / part : 1;
+}
+
+static void set_limits(struct fa_server *server)
+{
+    const struct fa_server_options *options = &server->options;
+    size_t limits[FA_QUOTA_KIND_COUNT];
+
+    server->connections_max = connections_allowed(server);
+    limits[FA_QUOTA_CONNECTIONS] = part_of(server->connections_max, options->client_connections_max,
+                                           FA_SERVER_CLIENT_CONNECTIONS_PART);
+    limits[FA_QUOTA_WAITS] =
+        part_of(server->connections_max, options->client_waits_max, FA_SERVER_CLIENT_WAITS_PART);
+    server->quotas = fa_quotas_create(limits);
+}
+
 /* As many connections as the system lets us have. */
 static void raise_limits(void)
 {
@@ -282,6 +323,7 @@ static void destroy(struct fa_server *server)
     fa_metrics_destroy(server->metrics);
     fa_rates_destroy(server->rates);
     fa_auth_destroy(server->auth);
+    fa_quotas_destroy(server->quotas);
     free(server->certificate);
     forget_pem(server->key);
     free(server->openapi);
@@ -298,6 +340,7 @@ enum faina_code fa_server_start(struct fa_server **out, struct fa_service *servi
 
     if (options->listen_count + options->socket_count > 0) /* beside a file there are few guests */
         raise_limits();
+    set_limits(server);
     code = fa_post_open(&server->post, service, err);
     if (code == FAINA_OK) {
         fa_post_on_group(server->post, on_group, server->metrics);

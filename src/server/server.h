@@ -37,6 +37,10 @@ struct fa_server_options {
     bool has_ui;
     const char *const *hosts; /* further names that the Host header may have */
     size_t host_count;
+    int64_t connections_max; /* 0: as many as FA_SERVER_CONNECTIONS_MAX and the descriptors allow */
+    /* Of one address, and of one token; 0: no limit; -1: a part of all, as below. Waiting requests
+     * are streams and long polls. */
+    int64_t client_connections_max, client_waits_max;
     const struct fa_log *log;
 };
 
@@ -48,9 +52,14 @@ struct fa_server_options {
 #define FA_SERVER_ANSWERS_SIZE_MAX (512LL * 1024 * 1024) /* all that wait to be sent, but for ... */
 #define FA_SERVER_ANSWER_SIZE_SMALL (64 * 1024)          /* ... those up to this */
 #define FA_SERVER_STEP_SIZE_MAX (256 * 1024) /* what a request carries, for a step in its loop */
-#define FA_SERVER_CONNECTIONS_MAX 20000
+#define FA_SERVER_CONNECTIONS_MAX                                                                  \
+    20000 /* unless set otherwise, or there are less descriptors ... */
+#define FA_SERVER_DESCRIPTORS_KEPT 1024     /* ... than that and these, or a quarter of all */
+#define FA_SERVER_CLIENT_CONNECTIONS_PART 2 /* of all: the half */
+#define FA_SERVER_CLIENT_WAITS_PART 4
 #define FA_SERVER_HEAD_SECONDS 30 /* from the last answer until the next head is whole */
 #define FA_SERVER_BODY_SECONDS 120
+#define FA_SERVER_REFUSAL_SECONDS 5 /* for the head of a request that is only refused */
 #define FA_SERVER_WAIT_MS_MAX (3600 * 1000)
 
 FA_MUST_CHECK enum faina_code fa_server_start(struct fa_server **out, struct fa_service *service,

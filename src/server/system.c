@@ -252,6 +252,15 @@ static void put_store(struct fa_buf *out, const struct fa_op *stats, const struc
     }
 }
 
+static void put_refused(struct fa_buf *out, struct fa_server *server)
+{
+    fa_buf_add_str(out, "# HELP faina_http_refused_total Connections over a limit.\n"
+                        "# TYPE faina_http_refused_total counter\n");
+    for (int i = FA_REFUSAL_NONE + 1; i < FA_REFUSAL_COUNT; i++)
+        fa_buf_printf(out, "faina_http_refused_total{why=\"%s\"} %llu\n",
+                      fa_refusal_name((enum fa_refusal)i), atomic_load(&server->refused[i]));
+}
+
 static void after_metrics(struct fa_request *req)
 {
     struct fa_server *server = req->server;
@@ -269,6 +278,9 @@ static void after_metrics(struct fa_request *req)
                   FAINA_VERSION);
     put_store(&out, &req->posted.ops[0], &req->posted.ops[1]);
     gauge(&out, "faina_http_connections", "Open connections.", (double)connections);
+    gauge(&out, "faina_http_connections_max", "Connections that are served at once.",
+          (double)server->connections_max);
+    put_refused(&out, server);
     gauge(&out, "faina_waits", "Claims and tasks that clients wait for.", (double)post.waits);
     gauge(&out, "faina_streams", "Clients that listen to the stream.",
           (double)fa_streams_count(server->streams));

@@ -564,6 +564,8 @@ static void after_stream(struct fa_request *req)
         fa_answer_text(req, 200, "text/event-stream", "");
         return;
     }
+    if (!fa_http_hold(req))
+        return;
     if (req->grant.token_id)
         snprintf(guest.token_id, sizeof(guest.token_id), "%s", req->grant.token_id);
     fa_answer_header(req, "X-Accel-Buffering", "no"); /* a proxy is to pass on what comes at once */

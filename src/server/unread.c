@@ -60,20 +60,27 @@ struct problem {
     char id[FA_REQUEST_ID_SIZE];
 };
 
-static void make_problem(struct fa_server *server, unsigned status, struct problem *out)
+static void write_text(struct fa_server *server, unsigned status, const struct faina_error *err,
+                       struct problem *out)
 {
     struct fa_json_writer w;
+
+    out->status = status;
+    fa_buf_init(&out->text, 4096);
+    fa_json_writer_init(&w, &out->text, 0);
+    fa_wire_put_problem_as(&w, err, (int)status, NULL);
+    fa_request_make_id(server, out->id);
+}
+
+static void make_problem(struct fa_server *server, unsigned status, struct problem *out)
+{
     struct faina_error err;
     size_t i = 0;
 
     while (refusals[i].status != 0 && refusals[i].status != status)
         i++;
     fa_error_set(&err, refusals[i].code, "%s", refusals[i].message);
-    out->status = status;
-    fa_buf_init(&out->text, 4096);
-    fa_json_writer_init(&w, &out->text, 0);
-    fa_wire_put_problem_as(&w, &err, (int)status, NULL);
-    fa_request_make_id(server, out->id);
+    write_text(server, status, &err, out);
     FA_LOG(server->log, FA_LOG_DEBUG, "no request", {"request", out->id}, {"why", err.message});
 }
 
@@ -92,11 +99,25 @@ static void write_problem(int fd, const struct problem *problem)
                   MHD_get_reason_phrase_for(problem->status), date);
     for (size_t i = 0; i < FA_COUNT(headers); i++)
         fa_buf_printf(&out, "%s: %s\r\n", headers[i][0], headers[i][1]);
+    if (problem->status == 429 || problem->status == 503)
+        fa_buf_add_str(&out, "Retry-After: " FA_RETRY_AFTER_SECONDS "\r\n");
     fa_buf_printf(&out, "X-Request-Id: %s\r\nContent-Length: %zu\r\n\r\n", problem->id,
                   problem->text.len);
     fa_buf_add(&out, problem->text.ptr, problem->text.len);
     (void)!send(fd, out.ptr, out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
     fa_buf_finish(&out);
+}
+
+void fa_unread_refuse(struct fa_server *server, int fd, unsigned status, const char *message)
+{
+    struct problem problem;
+    struct faina_error err;
+
+    fa_error_set(&err, FAINA_OVERLOADED, "%s", message);
+    write_text(server, status, &err, &problem);
+    write_problem(fd, &problem);
+    fa_buf_finish(&problem.text);
+    fa_metrics_request(server->metrics, fa_route_count, (int)status, 0);
 }
 
 static enum MHD_Result queue_problem(struct fa_server *server, struct MHD_Connection *connection,

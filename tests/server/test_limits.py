@@ -313,7 +313,7 @@ def test_expect_continue(place):
 
 def test_slow_clients(place):
     """Thousands that send next to nothing neither stop the others nor stay for ever."""
-    server = place.serve()
+    server = place.serve("--connections-per-client", "0")
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     count = min(500 if IS_SLOW else 10000, limit - 100)

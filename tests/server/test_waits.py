@@ -264,7 +264,7 @@ def test_waits_cost_little(place):
     if IS_SLOW:
         return
     raise_files()
-    server = place.serve()
+    server = place.serve("--waits-per-client", "0")
     socks = [send(server, "POST", "/claims", {"workerId": "w", "types": ["never"],
                                               "waitSeconds": 55}) for _ in range(5000)]
     wait_until(lambda: waits(server) == 5000, "all wait")
