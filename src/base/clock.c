@@ -11,7 +11,7 @@ static struct timespec read_clock(clockid_t clock)
     struct timespec now;
     int failed = clock_gettime(clock, &now);
 
-    /* Both clocks are there on every system we build for. */
+    /* They are there on every system we build for. */
     assert(!failed);
     (void)failed;
     return now;
@@ -34,4 +34,11 @@ int64_t fa_clock_mono_ns(void)
     struct timespec now = read_clock(CLOCK_MONOTONIC);
 
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t fa_clock_boot_us(void)
+{
+    struct timespec now = read_clock(CLOCK_BOOTTIME);
+
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }

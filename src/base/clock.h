@@ -1,5 +1,6 @@
 /*
- * clock.h - the two clocks. Rules (model/) never call these: they take times as arguments.
+ * clock.h - the clocks of the system. Rules (model/) never call these: they take times as
+ * arguments.
  */
 #ifndef FA_CLOCK_H
 #define FA_CLOCK_H
@@ -9,5 +10,6 @@
 int64_t fa_clock_now_us(void);  /* wall clock, microseconds since 1970 UTC */
 int64_t fa_clock_mono_us(void); /* monotonic, for time-outs */
 int64_t fa_clock_mono_ns(void); /* monotonic, for measuring */
+int64_t fa_clock_boot_us(void); /* monotonic, and counts the time that the machine was suspended */
 
 #endif

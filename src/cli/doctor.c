@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "cli/text.h"
+#include "model/times.h"
 #include "service/wire.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #define DISK_WARNING_BYTES ((uint64_t)1 << 30)
 #define CHECK_COUNT_MAX 64
 #define CLOCK_AHEAD_US (60 * 1000000LL)
+#define CLOCK_APART_MS 1000
 
 enum level { LEVEL_OK, LEVEL_WARNING, LEVEL_WRONG };
 
@@ -118,6 +120,41 @@ static void check_disk(struct doctor *doctor, const char *path)
         add(doctor, "disk", LEVEL_OK, fa_arena_printf(arena, "%s are left", text));
 }
 
+/* How long, whatever the sign. */
+static const char *apart(struct fa_arena *arena, int64_t ms)
+{
+    char text[FA_TIME_SIZE];
+
+    fa_duration_format((ms < 0 ? -ms : ms) * 1000, text);
+    return fa_arena_strdup(arena, text);
+}
+
+/* A jump of the system clock, and what is left of it to be corrected. */
+static void check_clock(struct doctor *doctor, const struct fa_service_clock *clock)
+{
+    struct fa_arena *arena = &doctor->cli->arena;
+    bool is_apart = clock->offset_ms >= CLOCK_APART_MS || clock->offset_ms <= -CLOCK_APART_MS;
+    const char *offset = apart(arena, clock->offset_ms), *side;
+    char at[FA_TIME_SIZE];
+
+    side = clock->offset_ms < 0 ? "behind" : "ahead of";
+    if (clock->jumps > 0) {
+        fa_time_format(clock->jump_at_us, at);
+        add(doctor, "clock", LEVEL_WARNING,
+            fa_arena_printf(arena, "the system clock was set %s by %s, to %s%s",
+                            clock->jump_ms < 0 ? "back" : "forward", apart(arena, clock->jump_ms),
+                            at, is_apart ? "" : "; the engine's clock agrees with it again"));
+    }
+    if (is_apart)
+        add(doctor, "clock", LEVEL_WARNING,
+            fa_arena_printf(arena, "the engine's clock is %s %s the system clock, and is %s",
+                            offset, side,
+                            clock->offset_ms < 0 ? "set forward with the next change"
+                                                 : "corrected by a tenth of the time that passes"));
+    if (clock->jumps == 0 && !is_apart)
+        add(doctor, "clock", LEVEL_OK, "no jump of the system clock since the engine was opened");
+}
+
 static void check_store(struct doctor *doctor)
 {
     struct fa_cli *cli = doctor->cli;
@@ -144,6 +181,8 @@ static void check_store(struct doctor *doctor)
         add(doctor, "store", LEVEL_OK, "sound: nothing was found wrong");
     for (size_t i = 0; i < info.warning_count; i++)
         add(doctor, "database", LEVEL_WARNING, info.warnings[i]);
+    if (strcmp(info.engine, "postgres") != 0)
+        check_clock(doctor, &info.clock);
     if (info.location && strcmp(info.engine, "sqlite") == 0)
         check_disk(doctor, info.location);
 }
@@ -182,8 +221,8 @@ static void check_tasks(struct doctor *doctor)
     }
 }
 
-/* A clock that was set back delays everything that is due. */
-static void check_clock(struct doctor *doctor)
+/* Tasks from the future: the clock was wrong when they were made. */
+static void check_newest(struct doctor *doctor)
 {
     struct faina_query query = {.ns = "*", .limit = 1, .brief = true};
     struct fa_op op = {.kind = FA_OP_LIST, .query = &query, .arena = &doctor->cli->arena};
@@ -279,7 +318,7 @@ int fa_verb_doctor(struct fa_cli *cli)
     } else {
         check_store(&doctor);
         check_tasks(&doctor);
-        check_clock(&doctor);
+        check_newest(&doctor);
     }
     if (cli->format == FA_CLI_TABLE)
         print_lines(cli, &doctor);

@@ -200,16 +200,14 @@ static enum faina_code put_handlers(struct run *run, struct faina_error *err)
     return code;
 }
 
-/* Sleeps until somebody posts, or for a tick. */
+/* Sleeps for a tick. Not with sem_timedwait, which measures by the wall clock: when that is set
+ * back, it sleeps for as long besides. */
 static void nap(struct run *run)
 {
-    struct timespec until;
+    const struct timespec tick = {.tv_nsec = TICK_NS};
 
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_nsec += TICK_NS;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    sem_timedwait(&run->engine->wake, &until);
+    if (sem_trywait(&run->engine->wake) != 0)
+        nanosleep(&tick, NULL);
 }
 
 /* Waits for faina_stop, or until there was nothing to do for long enough. STORE_CLOSED: for

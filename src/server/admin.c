@@ -265,7 +265,7 @@ static void ask_stats(struct fa_request *req, fa_handler *then)
 static void after_stats(struct fa_request *req)
 {
     const struct faina_stats *stats = req->posted.ops[0].stats;
-    int64_t now_us = fa_clock_now_us();
+    int64_t now_us = fa_clock_boot_us();
     struct fa_rate sum = {0};
     struct fa_json_writer *w;
 

@@ -12,7 +12,7 @@
 #define SUBMITTED FAINA_PENDING
 
 struct slot {
-    int64_t number; /* since 1970 */
+    int64_t number; /* of its time, in slots */
     uint32_t counts[FAINA_STATUS_COUNT];
 };
 

@@ -273,13 +273,27 @@ static void log_unmade(const struct fa_log *log, const struct fa_facts *facts)
                {"why", facts->unmade[i].message});
 }
 
+/* A server's log is where people look first when times don't fit. */
+static void log_jump(const struct fa_log *log, const struct fa_service_clock *clock)
+{
+    char jump[32], offset[32];
+
+    if (clock == NULL)
+        return;
+    snprintf(jump, sizeof(jump), "%.3f", (double)clock->jump_ms / 1000);
+    snprintf(offset, sizeof(offset), "%.3f", (double)clock->offset_ms / 1000);
+    FA_LOG(log, FA_LOG_WARN, "the system clock has jumped", {"seconds", jump, true},
+           {"engineAheadSeconds", offset, true});
+}
+
 static void count_facts(void *ctx, const struct fa_facts *facts)
 {
     struct fa_server *server = ctx;
 
     log_unmade(server->log, facts);
+    log_jump(server->log, facts->jump);
     fa_metrics_count(server->metrics, facts);
-    fa_rates_count(server->rates, facts, fa_clock_now_us());
+    fa_rates_count(server->rates, facts, fa_clock_boot_us());
 }
 
 static struct fa_server *create(struct fa_service *service, const struct fa_server_options *options)
@@ -301,7 +315,7 @@ static struct fa_server *create(struct fa_service *service, const struct fa_serv
     server->queue = fa_unread_find_queue();
     server->auth = fa_auth_create();
     server->metrics = fa_metrics_create(fa_route_count);
-    server->rates = fa_rates_create(fa_clock_now_us());
+    server->rates = fa_rates_create(fa_clock_boot_us());
     server->counter = (struct fa_listener){.count = count_facts, .ctx = server};
     fa_service_listen(service, &server->counter);
     make_openapi(server);

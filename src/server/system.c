@@ -204,11 +204,15 @@ static void gauge(struct fa_buf *out, const char *name, const char *help, double
     fa_buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n%s %g\n", name, help, name, name, value);
 }
 
+static void counter(struct fa_buf *out, const char *name, const char *help, double value)
+{
+    fa_buf_printf(out, "# HELP %s %s\n# TYPE %s counter\n%s %g\n", name, help, name, name, value);
+}
+
 /* By type, whatever the namespace: the oldest of all. */
-static void put_oldest(struct fa_buf *out, const struct fa_op *stats)
+static void put_oldest(struct fa_buf *out, const struct fa_op *stats, int64_t now_us)
 {
     size_t count = stats->code == FAINA_OK ? stats->stats->count : 0;
-    int64_t now_us = fa_clock_now_us();
 
     fa_buf_add_str(out, "# HELP faina_oldest_ready_seconds Age of the oldest task in line.\n"
                         "# TYPE faina_oldest_ready_seconds gauge\n");
@@ -235,14 +239,15 @@ static void put_oldest(struct fa_buf *out, const struct fa_op *stats)
     }
 }
 
-static void put_store(struct fa_buf *out, const struct fa_op *stats, const struct fa_op *resources)
+static void put_store(struct fa_buf *out, const struct fa_op *stats, const struct fa_op *resources,
+                      int64_t now_us)
 {
     fa_buf_add_str(out, "# HELP faina_tasks Tasks by status.\n# TYPE faina_tasks gauge\n");
     for (int i = 0; stats->code == FAINA_OK && i < FAINA_STATUS_COUNT; i++)
         fa_buf_printf(out, "faina_tasks{status=\"%s\"} %lld\n",
                       faina_status_name((enum faina_status)i),
                       (long long)stats->stats->by_status[i]);
-    put_oldest(out, stats);
+    put_oldest(out, stats, now_us);
     fa_buf_add_str(out, "# HELP faina_resource_in_use Tasks that hold a resource.\n"
                         "# TYPE faina_resource_in_use gauge\n");
     for (size_t i = 0; resources->code == FAINA_OK && i < resources->resources->count; i++) {
@@ -265,6 +270,7 @@ static void after_metrics(struct fa_request *req)
 {
     struct fa_server *server = req->server;
     struct fa_post_stats post = fa_post_stats(server->post);
+    struct fa_service_clock clock;
     struct fa_buf out;
     size_t connections;
 
@@ -276,7 +282,13 @@ static void after_metrics(struct fa_request *req)
                   "# HELP faina_build_info The program.\n# TYPE faina_build_info gauge\n"
                   "faina_build_info{version=\"%s\"} 1\n",
                   FAINA_VERSION);
-    put_store(&out, &req->posted.ops[0], &req->posted.ops[1]);
+    fa_service_clock(server->service, &clock);
+    put_store(&out, &req->posted.ops[0], &req->posted.ops[1],
+              fa_clock_now_us() + clock.offset_ms * 1000);
+    gauge(&out, "faina_clock_offset_seconds",
+          "How far the engine's clock is ahead of the system clock.",
+          (double)clock.offset_ms / 1000);
+    counter(&out, "faina_clock_jumps_total", "Jumps of the system clock.", (double)clock.jumps);
     gauge(&out, "faina_http_connections", "Open connections.", (double)connections);
     gauge(&out, "faina_http_connections_max", "Connections that are served at once.",
           (double)server->connections_max);

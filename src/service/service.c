@@ -394,6 +394,13 @@ void fa_service_unlisten(struct fa_service *service, struct fa_listener *listene
         service->ops->unlisten(service, listener);
 }
 
+void fa_service_clock(struct fa_service *service, struct fa_service_clock *out)
+{
+    *out = (struct fa_service_clock){0};
+    if (service->ops->clock != NULL)
+        service->ops->clock(service, out);
+}
+
 void fa_service_advertise(struct fa_service *service, const char *address)
 {
     if (service->ops->advertise)

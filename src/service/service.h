@@ -360,6 +360,15 @@ static inline void fa_op_copy(struct fa_op *to, const struct fa_op *from)
     memcpy(to, from, from->code == FAINA_OK ? offsetof(struct fa_op, error) : sizeof(*to));
 }
 
+/* How the engine's clock and the wall clock of its machine differ. All zero where the time is the
+ * database's. */
+struct fa_service_clock {
+    int64_t offset_ms;  /* how far the engine's clock is ahead; negative: behind */
+    int64_t jumps;      /* of the wall clock, since the engine was opened */
+    int64_t jump_ms;    /* by how much the last one changed it; negative: it was set back */
+    int64_t jump_at_us; /* the wall clock right after it; 0: there was none */
+};
+
 /* What `faina doctor` and `faina db status` show. */
 struct fa_service_info {
     const char *engine;         /* "sqlite", "memory" */
@@ -373,6 +382,7 @@ struct fa_service_info {
     } * migrations;
     int64_t size_bytes;          /* on disk, logs included; -1: unknown */
     int64_t commits, operations; /* since it was opened */
+    struct fa_service_clock clock;
     size_t finding_count;
     const char **findings; /* what the engine's own checks found wrong; sentences */
     size_t warning_count;
@@ -416,6 +426,7 @@ struct fa_facts {
     const struct faina_emit_failure *unmade; /* tasks of workflows that could not be made when a
                                                 task ended or a join's time was over */
     size_t unmade_count;
+    const struct fa_service_clock *jump; /* the wall clock has jumped; NULL: it has not */
 };
 
 /* One who wants to hear of commits; the caller's memory, from listen to unlisten. Both functions
@@ -502,6 +513,8 @@ struct fa_service_ops {
     enum faina_code (*old_day_drop)(struct fa_service *service, const struct fa_old_day *day,
                                     struct faina_error *err);
 
+    /* Optional. Without it, what an engine without a clock of its own says. */
+    void (*clock)(struct fa_service *service, struct fa_service_clock *out);
     /* Required. With `thorough` it also checks the store itself, which takes time. */
     enum faina_code (*info)(struct fa_service *service, bool thorough, struct fa_arena *arena,
                             struct fa_service_info *out, struct faina_error *err);
@@ -626,6 +639,9 @@ void fa_service_unlisten(struct fa_service *service, struct fa_listener *listene
 void fa_service_expect(struct fa_service *service, const struct fa_id *id);
 
 void fa_service_advertise(struct fa_service *service, const char *address);
+
+/* How the engine's clock differs from that of the machine. Quick: it reads no store. */
+void fa_service_clock(struct fa_service *service, struct fa_service_clock *out);
 
 /* The engine is in another process, which others use too. */
 bool fa_service_is_remote(const struct fa_service *service);

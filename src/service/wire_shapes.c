@@ -455,6 +455,17 @@ static const struct fa_shape_field migration_fields[] = {
 };
 static const struct fa_shape migration_shape = FA_SHAPE("migration", migration_fields);
 
+#define CLOCK(name, type, member)                                                                  \
+    FA_SHAPE_ROW(name, FA_SHAPE_##type, struct fa_service_clock, member)
+
+static const struct fa_shape_field clock_fields[] = {
+    CLOCK("offsetMs", INT64, offset_ms),
+    CLOCK("jumps", INT64, jumps),
+    CLOCK("lastJumpMs", INT64, jump_ms),
+    CLOCK("lastJumpAt", TIME, jump_at_us),
+};
+static const struct fa_shape clock_shape = FA_SHAPE("clock", clock_fields);
+
 #define INFO(name, type, member) FA_SHAPE_ROW(name, FA_SHAPE_##type, struct fa_service_info, member)
 
 static const struct fa_shape_field info_fields[] = {
@@ -464,6 +475,7 @@ static const struct fa_shape_field info_fields[] = {
     INFO("sizeBytes", INT64, size_bytes),
     INFO("commits", INT64, commits),
     INFO("operations", INT64, operations),
+    FA_SHAPE_ONE_OF("clock", clock_shape, struct fa_service_info, clock),
     FA_SHAPE_LIST_OF("migrations", migration_shape, struct fa_service_info, migrations,
                      migration_count),
     FA_SHAPE_MANY("findings", FA_SHAPE_TEXTS, struct fa_service_info, findings, finding_count),

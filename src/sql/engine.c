@@ -16,6 +16,7 @@
 #include "sql/flows.h"
 #include "sql/look.h"
 #include "sql/old.h"
+#include "sql/timekeeper.h"
 #include "sql/writer.h"
 
 #include <assert.h>
@@ -210,6 +211,10 @@ static void engine_advertise(struct fa_service *service, const char *address)
 
 /* The timer (E4) ----------------------------------------------------------------------------- */
 
+/* It sleeps no longer than this at a time: the time of the store may pass faster than the clock
+ * that measures its sleep, after a jump of the wall clock or while the machine is suspended. */
+#define TIMER_SLEEP_US 1000000
+
 static void *run_timer(void *ctx)
 {
     struct fa_engine *engine = ctx;
@@ -217,7 +222,7 @@ static void *run_timer(void *ctx)
 
     pthread_mutex_lock(&engine->timer_mutex);
     while (!engine->is_closing) {
-        int64_t next = atomic_load(&engine->next_us), now = fa_db_now(clock), until_us;
+        int64_t next = atomic_load(&engine->next_us), left_us = next - fa_db_now(clock), until_us;
         struct fa_op_job job = {0};
         struct timespec until;
 
@@ -225,8 +230,8 @@ static void *run_timer(void *ctx)
             pthread_cond_wait(&engine->timer_cond, &engine->timer_mutex);
             continue;
         }
-        if (next > now) { /* by our own clock, which may differ from the store's */
-            until_us = fa_clock_now_us() + next - now;
+        if (left_us > 0 && !fa_timekeeper_is_due(engine)) {
+            until_us = fa_clock_mono_us() + (left_us < TIMER_SLEEP_US ? left_us : TIMER_SLEEP_US);
             until = (struct timespec){.tv_sec = until_us / 1000000,
                                       .tv_nsec = until_us % 1000000 * 1000};
             pthread_cond_timedwait(&engine->timer_cond, &engine->timer_mutex, &until);
@@ -334,6 +339,11 @@ static enum faina_code read_info(struct fa_db *db, bool thorough, struct fa_aren
     return code;
 }
 
+static void engine_clock(struct fa_service *service, struct fa_service_clock *out)
+{
+    fa_timekeeper_show(downcast(service), out);
+}
+
 static enum faina_code engine_info(struct fa_service *service, bool thorough,
                                    struct fa_arena *arena, struct fa_service_info *out,
                                    struct faina_error *err)
@@ -349,6 +359,7 @@ static enum faina_code engine_info(struct fa_service *service, bool thorough,
         .commits = atomic_load(&engine->commits),
         .operations = atomic_load(&engine->operations),
     };
+    engine_clock(service, &out->clock);
     if (engine->readers == NULL) {
         const struct fa_db_ops *ops = engine->writers[0].db->ops;
 
@@ -428,6 +439,7 @@ static const struct fa_service_ops engine_ops = {
     .old_remove = fa_engine_old_remove,
     .old_day_find = fa_engine_old_day_find,
     .old_day_drop = fa_engine_old_day_drop,
+    .clock = engine_clock,
     .info = engine_info,
     .shut = engine_shut,
     .close = engine_close,
@@ -479,6 +491,16 @@ static void set_options(struct fa_engine *engine, const struct faina_options *op
         engine->events_keep_ms = options->events_keep_ms;
 }
 
+static void init_timer_cond(struct fa_engine *engine)
+{
+    pthread_condattr_t attr;
+
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&engine->timer_cond, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
 enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
                                const struct faina_options *options, struct faina_error *err)
 {
@@ -488,12 +510,13 @@ enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
     engine->base.ops = &engine_ops;
     engine->do_fns = do_fns;
     engine->store = store;
+    engine->clock = store->ops->clock != NULL ? store->ops->clock(store) : NULL;
     set_options(engine, options);
     engine->opened_us = fa_clock_now_us();
     engine->waiters = fa_waiters_create();
     engine->standing = fa_standing_create();
     pthread_mutex_init(&engine->timer_mutex, NULL);
-    pthread_cond_init(&engine->timer_cond, NULL);
+    init_timer_cond(engine);
     atomic_store(&engine->next_us, INT64_MAX);
     code = open_writers(engine, err);
     if (code == FAINA_OK) {

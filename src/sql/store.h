@@ -10,6 +10,7 @@
 #include "sql/db.h"
 #include "sql/fleet.h"
 
+struct fa_steady;
 struct fa_store;
 
 struct fa_store_ops {
@@ -25,6 +26,9 @@ struct fa_store_ops {
     int64_t (*size)(struct fa_store *store);
     /* Required. For people; no secrets. NULL: it has no place. */
     const char *(*location)(struct fa_store *store);
+    /* Optional. The clock of its connections, which the engine steps (timekeeper.h). NULL: they
+     * have the database's. */
+    struct fa_steady *(*clock)(struct fa_store *store);
     /* Optional. Before each transaction: whether what is written now would be found again. */
     enum faina_code (*check)(struct fa_store *store, struct faina_error *err);
     /* Optional. Begins to talk to the other nodes that use the store. */

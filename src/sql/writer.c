@@ -13,6 +13,7 @@
 #include "sql/look.h"
 #include "sql/migrate.h"
 #include "sql/prefetch.h"
+#include "sql/timekeeper.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -401,6 +402,7 @@ static void run_jobs(void *ctx, struct fa_job *jobs)
     enum faina_code code;
 
     tend_store(writer);
+    fa_timekeeper_follow(writer);
     atomic_store_explicit(&writer->began_us, fa_clock_mono_us(), memory_order_relaxed);
     code = transact_and_tell(writer, (struct fa_op_job *)jobs, true, &err);
     if (code == FAINA_INTERNAL) {
@@ -564,6 +566,8 @@ enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *write
         code = fa_migrate(writer->db, fa_db_now(writer->db), err);
     if (code == FAINA_OK)
         code = start_ids(writer, err);
+    if (code == FAINA_OK && is_first)
+        code = fa_timekeeper_resume(writer, err);
     if (code == FAINA_OK && !writer->db->is_shared)
         code = fa_lanes_load(writer->lanes, writer->db, err);
     if (code == FAINA_INTERNAL)

@@ -12,10 +12,11 @@
  *       (standing.h) after all jobs. They never make a job fail: when jobs are tried by themselves,
  *       those claims are left out.
  *   E6  Chores that come late mean that everything stood still: a long transaction, a stopped
- *       process, a clock that was set; and so do transactions that failed (a database that was
+ *       process; and so do transactions that failed (a database that was
  *       gone, a full disk). Those who meant to renew their leases meanwhile are heard
  *       first: leases that ended since the chores were due are taken back a second later, whatever
  *       else is due before.
+ *   E7  Leases and other spans of time pass by a clock that doesn't jump (timekeeper.h).
  *
  * Threads: any may run jobs; what is in a writer belongs to whoever leads its batch.
  */
@@ -60,7 +61,10 @@ struct fa_engine {
     struct fa_readers *readers; /* NULL: in memory */
     struct fa_waiters *waiters;
     struct fa_standing *standing;
-    struct fa_fleet *fleet; /* NULL: there are no other nodes */
+    struct fa_steady *clock;    /* the store's (store.h); NULL: the database's own rules */
+    atomic_llong step_again_us; /* a step of it failed, and waits until then (monotonic) */
+    atomic_llong jumps_told;    /* of the wall clock (timekeeper.h) */
+    struct fa_fleet *fleet;     /* NULL: there are no other nodes */
     struct fa_writer writers[FA_WRITERS_MAX];
     size_t writer_count;
     size_t input_size_max;  /* of tasks that workflows make */

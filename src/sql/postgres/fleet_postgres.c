@@ -531,7 +531,7 @@ static void renew_lead(struct fa_fleet *fleet)
     PGresult *result;
 
     snprintf(lease, sizeof(lease), "%d", FA_LEADER_LEASE_US);
-    before = fa_clock_mono_us();
+    before = fa_clock_boot_us();
     result = ask(fleet, FA_SQL_LEADER_HOLD, params, 3);
     if (PQntuples(result) == 1) {
         epoch = atoll(PQgetvalue(result, 0, 0));

@@ -463,7 +463,7 @@ PGresult *fa_pg_receive(PGconn *conn, int is_sent, int ms, const atomic_bool *hu
 
 void fa_pg_set_clock(struct fa_pg_target *target, int64_t before, int64_t server_us)
 {
-    int64_t after = fa_clock_mono_us(), offset = server_us - (before + after) / 2;
+    int64_t after = fa_clock_boot_us(), offset = server_us - (before + after) / 2;
     int64_t change = offset - atomic_load(&target->clock_offset_us), doubt = (after - before) / 2;
 
     if (after - before < CLOCK_SLACK_US || change > doubt || -change > doubt)
@@ -473,13 +473,13 @@ void fa_pg_set_clock(struct fa_pg_target *target, int64_t before, int64_t server
 void fa_pg_read_clock(struct fa_pg_target *target, PGconn *conn)
 {
     for (int i = 0; i < CLOCK_SAMPLES; i++) {
-        int64_t before = fa_clock_mono_us(), took;
+        int64_t before = fa_clock_boot_us(), took;
         PGresult *result = fa_pg_receive(
             conn,
             PQsendQuery(conn, "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"),
             CLOCK_MS, NULL);
 
-        took = fa_clock_mono_us() - before;
+        took = fa_clock_boot_us() - before;
         if (PQresultStatus(result) == PGRES_TUPLES_OK)
             fa_pg_set_clock(target, before, atoll(PQgetvalue(result, 0, 0)));
         PQclear(result);
@@ -490,5 +490,5 @@ void fa_pg_read_clock(struct fa_pg_target *target, PGconn *conn)
 
 int64_t fa_pg_now(struct fa_pg_target *target)
 {
-    return fa_clock_mono_us() + atomic_load(&target->clock_offset_us);
+    return fa_clock_boot_us() + atomic_load(&target->clock_offset_us);
 }

@@ -43,7 +43,7 @@ struct fa_pg_target {
     /* The same settings for one transaction: a statement to run first where the session is not
      * ours. */
     const char *local_settings[FA_PG_ROLE_COUNT];
-    atomic_llong clock_offset_us; /* the database's clock minus our monotonic one */
+    atomic_llong clock_offset_us; /* the database's clock minus ours since the boot */
 };
 
 /* INVALID_REQUEST: the URL is wrong; the sentence says where, and shows no password. */

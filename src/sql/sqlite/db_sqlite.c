@@ -6,6 +6,8 @@
  */
 #include "sql/sqlite/db_sqlite.h"
 
+#include "base/clock.h"
+#include "base/steady.h"
 #include "generated/sqlite_migrations.h"
 #include "sql/sqlite/log_file.h"
 #include "sql/sqlite/mover.h"
@@ -42,6 +44,7 @@ struct db_sqlite {
     struct fa_db base;
     sqlite3 *handle;
     char *path;                      /* NULL: in memory */
+    struct fa_steady *clock;         /* NULL: the wall clock */
     int log_pages;                   /* in the write-ahead log, as of the last commit */
     int try_at;                      /* the next checkpoint is tried at this length */
     struct fa_mover *mover;          /* NULL: not needed yet, or not to be had */
@@ -454,6 +457,13 @@ static enum faina_code sqlite_check(struct fa_db *base,
     return rc == SQLITE_DONE ? FAINA_OK : refuse(db, rc, "checking", err);
 }
 
+static int64_t sqlite_now(struct fa_db *base)
+{
+    struct fa_steady *clock = downcast(base)->clock;
+
+    return clock != NULL ? fa_steady_now(clock) : fa_clock_now_us();
+}
+
 static const char *sqlite_version(struct fa_db *base)
 {
     (void)base;
@@ -503,6 +513,7 @@ static const struct fa_db_ops sqlite_ops = {
     .script = sqlite_script,
     .tend = sqlite_tend,
     .check = sqlite_check,
+    .now = sqlite_now,
     .version = sqlite_version,
     .close = sqlite_close,
 };
@@ -600,6 +611,7 @@ enum faina_code fa_sqlite_open(struct fa_db **out, const struct fa_sqlite_option
 
     db->base.ops = &sqlite_ops;
     db->try_at = CHECKPOINT_PAGES;
+    db->clock = options->clock;
     if (options->path != NULL)
         db->path = strdup(options->path);
     if (!options->is_reader)

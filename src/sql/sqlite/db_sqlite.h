@@ -10,10 +10,13 @@
 
 #include "sql/db.h"
 
+struct fa_steady;
+
 struct fa_sqlite_options {
     const char *path; /* NULL: in memory */
     bool is_reader;
     int64_t cache_kib;
+    struct fa_steady *clock; /* the time; NULL: the wall clock */
 };
 
 /* UNAVAILABLE: the file can't be opened, or isn't a database; the sentence says which file. */

@@ -5,6 +5,7 @@
  */
 #include "sql/store.h"
 
+#include "base/steady.h"
 #include "sql/sqlite/db_sqlite.h"
 #include "sql/sqlite/owner.h"
 
@@ -23,6 +24,7 @@ struct store_sqlite {
     struct fa_store base;
     char *path; /* NULL: in memory */
     int64_t cache_kib;
+    struct fa_steady clock; /* of all its connections */
     struct fa_owner owner;
 };
 
@@ -46,6 +48,7 @@ static enum faina_code store_connect(struct fa_store *base, bool for_reading, st
         .path = store->path,
         .is_reader = for_reading,
         .cache_kib = for_reading ? READER_CACHE_KIB : store->cache_kib,
+        .clock = &store->clock,
     };
 
     enum faina_code code = store->path ? fa_owner_check(&store->owner, err) : FAINA_OK;
@@ -96,10 +99,16 @@ static void store_advertise(struct fa_store *base, const char *address)
     fa_owner_advertise(&downcast(base)->owner, address);
 }
 
+static struct fa_steady *store_clock(struct fa_store *base)
+{
+    return &downcast(base)->clock;
+}
+
 static void store_close(struct fa_store *base)
 {
     struct store_sqlite *store = downcast(base);
 
+    fa_steady_finish(&store->clock);
     fa_owner_release(&store->owner);
     free(store->path);
     free(store);
@@ -112,6 +121,7 @@ static const struct fa_store_ops file_ops = {
     .connect = store_connect,
     .size = store_size,
     .location = store_location,
+    .clock = store_clock,
     .check = store_check,
     .advertise = store_advertise,
     .close = store_close,
@@ -123,6 +133,7 @@ static const struct fa_store_ops memory_ops = {
     .connect = store_connect,
     .size = store_size,
     .location = store_location,
+    .clock = store_clock,
     .close = store_close,
 };
 
@@ -154,6 +165,7 @@ enum faina_code fa_store_open_sqlite(struct fa_store **out, const char *path,
     store->base.ops = path ? &file_ops : &memory_ops;
     store->path = path ? strdup(path) : NULL;
     store->owner.fd = -1;
+    fa_steady_init(&store->clock);
     store->cache_kib = options != NULL && options->cache_kib > 0 ? options->cache_kib : CACHE_KIB;
     if (options != NULL && options->open_timeout_ms != 0)
         timeout_ms = options->open_timeout_ms > 0 ? options->open_timeout_ms : 0;
