@@ -459,6 +459,13 @@ def lower_priority_first(h):
 
 
 @fault("R14")
+def lower_priority_first_of_a_lone_claim(h):
+    """Without `strict`, only a claim that no other one overlaps proves something."""
+    h.first("settings").update(strict=False, locked=0)
+    lower_priority_first(h)
+
+
+@fault("R14")
 def claim_with_room_leaves_a_ready_task(h):
     """A claim that came back empty, while a task waited."""
     submit = h.first("submit", existing=False, where=lambda line: not line.get("resources")
@@ -635,6 +642,13 @@ def main():
     equal("not JSON", violations(generate(3) + ["{"]), {"R20": 1})
     equal("no call", violations(generate(3) + [{"task": "x"}]), {"R20": 1})
     check_program()
+    history = History(generate(5))
+    history.first("settings")["strict"] = False
+    equal("clean, not strict", violations(history.lines), {})
+    lower_priority_first(history)
+    for line in history.all("claim"):
+        history.add("claim", line["start"], worker="busy", types=["other"], limit=1, count=0)
+    equal("every claim is overlapped", violations(history.lines), {})
     for function, rule, also in FAULTS:
         planted = [check_fault(function, rule, also, seed) for seed in SEEDS]
         check(f"{function.__name__}: it can be planted", any(planted))
