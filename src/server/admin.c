@@ -12,15 +12,6 @@
  * Resources
  */
 
-/* Who holds a resource is other namespaces' affair for a token of some. */
-static void put_resource(struct fa_request *req, struct fa_json_writer *w,
-                         struct faina_resource *resource)
-{
-    if (req->grant.namespaces.items)
-        resource->holder_count = 0;
-    fa_wire_put_resource(w, resource);
-}
-
 static void after_resources(struct fa_request *req)
 {
     const struct faina_resources *resources = req->posted.ops[0].resources;
@@ -33,7 +24,7 @@ static void after_resources(struct fa_request *req)
     if (!w)
         return;
     for (size_t i = page.from; i < page.to; i++)
-        put_resource(req, w, &resources->items[i]);
+        fa_wire_put_resource(w, &resources->items[i]);
     fa_answer_page_end(req, &page);
 }
 
@@ -47,7 +38,7 @@ static void after_resource(struct fa_request *req)
 {
     if (fa_request_refused(req))
         return;
-    put_resource(req, fa_answer_begin(req, 200), &req->posted.ops[0].resources->items[0]);
+    fa_wire_put_resource(fa_answer_begin(req, 200), &req->posted.ops[0].resources->items[0]);
     fa_answer_end(req);
 }
 
@@ -69,8 +60,7 @@ void fa_handle_resource_put(struct fa_request *req)
     struct faina_error err;
     struct fa_op *op;
 
-    if (!fa_request_is_global(req) || !fa_request_unversioned(req) ||
-        !fa_request_read(req, &fa_body_limit, &body))
+    if (!fa_request_unversioned(req) || !fa_request_read(req, &fa_body_limit, &body))
         return;
     if (!body.has_limit) {
         fa_error_field(&err, FAINA_INVALID_REQUEST, "maxConcurrency",
@@ -86,7 +76,7 @@ void fa_handle_resource_put(struct fa_request *req)
 
 void fa_handle_resource_delete(struct fa_request *req)
 {
-    if (!fa_request_is_global(req) || !fa_request_unversioned(req))
+    if (!fa_request_unversioned(req))
         return;
     fa_request_op(req, FA_OP_RESOURCE_REMOVE)->resource.name = req->part;
     fa_request_run(req, fa_answer_removal);
@@ -116,13 +106,11 @@ void fa_handle_teams(struct fa_request *req)
 {
     const char *ns = fa_url_param(&req->url, "namespace");
 
-    if (!fa_request_namespace(req, &ns, true))
-        return;
-    fa_request_op(req, FA_OP_TEAM_LIST)->name.ns = ns;
+    fa_request_op(req, FA_OP_TEAM_LIST)->name.ns = fa_request_home(req, ns);
     fa_request_run(req, after_teams);
 }
 
-/* The team of the path, then `then`; a token of other namespaces doesn't find it. */
+/* The team of the path, then `then`. */
 static void find_team(struct fa_request *req, fa_handler *then)
 {
     fa_request_op(req, FA_OP_TEAM_LIST)->id = req->part;
@@ -131,15 +119,7 @@ static void find_team(struct fa_request *req, fa_handler *then)
 
 static const struct faina_team *found_team(struct fa_request *req)
 {
-    const struct faina_team *team;
-
-    if (fa_request_refused(req))
-        return NULL;
-    team = &req->posted.ops[0].teams->items[0];
-    if (fa_grant_reaches(&req->grant, team->ns))
-        return team;
-    fa_answer_refusal(req, 404, FAINA_NOT_FOUND, "there is no team %.64s", req->part);
-    return NULL;
+    return fa_request_refused(req) ? NULL : &req->posted.ops[0].teams->items[0];
 }
 
 static void after_team(struct fa_request *req)
@@ -186,9 +166,9 @@ void fa_handle_team_post(struct fa_request *req)
     struct faina_team *team = fa_arena_zero(&req->arena, 1, sizeof(*team));
     struct fa_team_body body = {0};
 
-    if (!read_team(req, &body) || !fa_request_namespace(req, &body.ns, false))
+    if (!read_team(req, &body))
         return;
-    team->ns = body.ns;
+    team->ns = fa_request_home(req, body.ns);
     team->name = body.name;
     team->spec = body.spec;
     fa_request_op(req, FA_OP_TEAM_PUT)->team = team;
@@ -233,18 +213,12 @@ void fa_handle_team_put(struct fa_request *req)
         find_team(req, put_found_team);
 }
 
-static void delete_found_team(struct fa_request *req)
+void fa_handle_team_delete(struct fa_request *req)
 {
-    if (!found_team(req))
+    if (!fa_request_unversioned(req))
         return;
     fa_request_op(req, FA_OP_TEAM_REMOVE)->id = req->part;
     fa_request_run(req, fa_answer_removal);
-}
-
-void fa_handle_team_delete(struct fa_request *req)
-{
-    if (fa_request_unversioned(req))
-        find_team(req, delete_found_team);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -255,9 +229,7 @@ static void ask_stats(struct fa_request *req, fa_handler *then)
 {
     const char *ns = fa_url_param(&req->url, "namespace");
 
-    if (!fa_request_namespace(req, &ns, true))
-        return;
-    fa_request_op(req, FA_OP_STATS)->name.ns = ns;
+    fa_request_op(req, FA_OP_STATS)->name.ns = fa_request_home(req, ns);
     fa_request_run(req, then);
 }
 
@@ -359,10 +331,10 @@ static void set_paused(struct fa_request *req, enum fa_op_kind kind)
     struct fa_lane_body body = {0};
     struct fa_op *op;
 
-    if (!fa_request_read(req, &fa_body_lane, &body) || !fa_request_namespace(req, &body.ns, false))
+    if (!fa_request_read(req, &fa_body_lane, &body))
         return;
     op = fa_request_op(req, kind);
-    op->name.ns = body.ns;
+    op->name.ns = fa_request_home(req, body.ns);
     op->name.type = body.type ? body.type : "";
     fa_request_run(req, after_lane);
 }

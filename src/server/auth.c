@@ -119,7 +119,7 @@ static bool is_over(const struct fa_token *token)
 }
 
 /* The lock is held. */
-static enum faina_code check(struct fa_auth *auth, const char *secret, unsigned scope,
+static enum faina_code check(struct fa_auth *auth, const char *secret, unsigned what,
                              struct fa_arena *arena, struct fa_grant *out, struct faina_error *err)
 {
     const struct fa_token *token;
@@ -132,30 +132,27 @@ static enum faina_code check(struct fa_auth *auth, const char *secret, unsigned 
         return fa_error_set(err, FAINA_UNAUTHORIZED, "the token is not known");
     if (is_over(token))
         return fa_error_set(err, FAINA_UNAUTHORIZED, "the token has expired");
-    if (scope != FA_SCOPE_NONE && !(token->scopes & (scope | FA_SCOPE_ADMIN)))
-        return fa_error_set(err, FAINA_FORBIDDEN, "the token does not have the scope \"%s\"",
-                            fa_scope_name((size_t)__builtin_ctz(scope)));
     *out = (struct fa_grant){
         .has_token = true,
         .token_id = fa_arena_strdup(arena, token->id),
         .scopes = token->scopes,
         .namespaces = copy_namespaces(token->namespaces, arena),
     };
-    return FAINA_OK;
+    return fa_access_enter(what, out, err);
 }
 
 enum faina_code fa_auth_check(struct fa_auth *auth, bool is_guarded, const char *authorization,
-                              unsigned scope, struct fa_arena *arena, struct fa_grant *out,
+                              unsigned what, struct fa_arena *arena, struct fa_grant *out,
                               struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
 
     grant_all(out);
-    if (scope == FA_SCOPE_NONE)
+    if (fa_access_scopes(what) == FA_SCOPE_NONE)
         return FAINA_OK;
     pthread_rwlock_rdlock(&auth->lock);
     if (is_guarded || auth->tokens.count > 0)
-        code = check(auth, bearer(authorization), scope, arena, out, err);
+        code = check(auth, bearer(authorization), what, arena, out, err);
     pthread_rwlock_unlock(&auth->lock);
     return code;
 }
@@ -173,26 +170,4 @@ bool fa_auth_still_knows(struct fa_auth *auth, bool is_guarded, const char *toke
     }
     pthread_rwlock_unlock(&auth->lock);
     return knows;
-}
-
-bool fa_grant_reaches(const struct fa_grant *grant, const char *ns)
-{
-    return !grant->namespaces.items || fa_texts_have(&grant->namespaces, ns);
-}
-
-enum faina_code fa_grant_namespace(const struct fa_grant *grant, const char **ns, bool may_be_all,
-                                   struct faina_error *err)
-{
-    if (!*ns) {
-        bool has_one = grant->namespaces.items && grant->namespaces.count == 1;
-
-        *ns = has_one ? grant->namespaces.items[0] : "default";
-    }
-    if (fa_grant_reaches(grant, *ns))
-        return FAINA_OK;
-    if (may_be_all && strcmp(*ns, "*") == 0)
-        return fa_error_field(err, FAINA_FORBIDDEN, "namespace",
-                              "the token is for some namespaces only: name one of them");
-    return fa_error_field(err, FAINA_FORBIDDEN, "namespace",
-                          "the token is not for the namespace \"%.100s\"", *ns);
 }

@@ -1,5 +1,5 @@
 /*
- * auth.h - who may do what: bearer tokens, scopes, namespaces.
+ * auth.h - bearer tokens: which grant (access.h) a request has.
  *
  * Without any token stored, the server trusts whoever reaches it, and listens on this machine alone
  * unless told otherwise (server.h). As soon as there is one, every request needs one. Where others
@@ -15,16 +15,7 @@
 #ifndef FA_AUTH_H
 #define FA_AUTH_H
 
-#include "service/body.h"
-#include "service/service.h"
-
-/* What one request may do. */
-struct fa_grant {
-    bool has_token;
-    const char *token_id;       /* for the log; NULL: none */
-    unsigned scopes;            /* set of fa_scope */
-    struct fa_texts namespaces; /* items NULL: all */
-};
+#include "service/access.h"
 
 struct fa_auth;
 
@@ -36,22 +27,15 @@ FA_MUST_CHECK enum faina_code fa_auth_load(struct fa_auth *auth, struct fa_servi
                                            struct faina_error *err);
 bool fa_auth_has_tokens(struct fa_auth *auth);
 
-/* What the header `Authorization` (NULL: none) grants; with `is_guarded`, nothing as long as no
- * token is stored. UNAUTHORIZED, FORBIDDEN. */
+/* What the header `Authorization` (NULL: none) grants to a request for `what` (access.h); with
+ * `is_guarded`, nothing as long as no token is stored. UNAUTHORIZED, FORBIDDEN. */
 FA_MUST_CHECK enum faina_code fa_auth_check(struct fa_auth *auth, bool is_guarded,
-                                            const char *authorization, unsigned scope,
+                                            const char *authorization, unsigned what,
                                             struct fa_arena *arena, struct fa_grant *out,
                                             struct faina_error *err);
 
 /* Whether what was granted to a token (NULL: to nobody in particular) some time ago would be
  * granted now: for requests that take long. */
 bool fa_auth_still_knows(struct fa_auth *auth, bool is_guarded, const char *token_id);
-
-/* Whether a grant reaches a namespace. */
-bool fa_grant_reaches(const struct fa_grant *grant, const char *ns);
-/* Fills in the namespace of a request that names none: the only one of the grant, else "default".
- * FORBIDDEN: the grant doesn't reach it. With `may_be_all`, "*" asks for all. */
-FA_MUST_CHECK enum faina_code fa_grant_namespace(const struct fa_grant *grant, const char **ns,
-                                                 bool may_be_all, struct faina_error *err);
 
 #endif

@@ -6,18 +6,13 @@
 #include "server/inner.h"
 #include "service/crons.h"
 
-/* An operation on the schedule of the path, or (NULL) on those of a namespace. NULL: refused. */
-static struct fa_op *ask(struct fa_request *req, enum fa_op_kind kind, bool may_be_all)
+/* An operation on the schedule of the path, or (NULL) on those of a namespace. */
+static struct fa_op *ask(struct fa_request *req, enum fa_op_kind kind)
 {
-    const char *ns = fa_url_param(&req->url, "namespace");
-    struct fa_op *op;
+    struct fa_op *op = fa_request_op(req, kind);
 
-    if (!fa_request_namespace(req, &ns, may_be_all))
-        return NULL;
-    op = fa_request_ops(req, 1);
-    op->kind = kind;
     op->id = req->part;
-    op->name.ns = ns;
+    op->name.ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
     return op;
 }
 
@@ -39,8 +34,8 @@ static void after_crons(struct fa_request *req)
 
 void fa_handle_crons(struct fa_request *req)
 {
-    if (ask(req, FA_OP_CRON_LIST, true))
-        fa_request_run(req, after_crons);
+    ask(req, FA_OP_CRON_LIST);
+    fa_request_run(req, after_crons);
 }
 
 static void answer_cron(struct fa_request *req, const struct fa_cron_job *job)
@@ -58,8 +53,8 @@ static void after_cron(struct fa_request *req)
 
 void fa_handle_cron(struct fa_request *req)
 {
-    if (ask(req, FA_OP_CRON_LIST, false))
-        fa_request_run(req, after_cron);
+    ask(req, FA_OP_CRON_LIST);
+    fa_request_run(req, after_cron);
 }
 
 static void after_put(struct fa_request *req)
@@ -77,7 +72,7 @@ void fa_handle_cron_put(struct fa_request *req)
     int64_t version;
 
     if (!fa_request_read(req, &fa_body_cron, &body) || !fa_request_same(req, "name", body.name) ||
-        !fa_request_version(req, &version) || !fa_request_namespace(req, &body.ns, false))
+        !fa_request_version(req, &version))
         return;
     fa_error_clear(&err);
     if (fa_catch_up_parse(body.catch_up, &job->catch_up, &err) != FAINA_OK ||
@@ -85,7 +80,7 @@ void fa_handle_cron_put(struct fa_request *req)
         fa_answer_problem(req, &err);
         return;
     }
-    job->ns = body.ns;
+    job->ns = fa_request_home(req, body.ns);
     job->name = req->part;
     job->schedule = body.schedule;
     job->timezone = body.timezone;
@@ -106,9 +101,7 @@ void fa_handle_cron_delete(struct fa_request *req)
 
     if (!fa_request_version(req, &version))
         return;
-    op = ask(req, FA_OP_CRON_REMOVE, false);
-    if (!op)
-        return;
+    op = ask(req, FA_OP_CRON_REMOVE);
     op->by.version = version;
     fa_request_run(req, fa_answer_removal);
 }
@@ -125,9 +118,7 @@ void fa_handle_cron_run(struct fa_request *req)
 
     if (!fa_request_read(req, &fa_body_none, NULL) || !fa_request_unversioned(req))
         return;
-    op = ask(req, FA_OP_CRON_RUN, false);
-    if (!op)
-        return;
+    op = ask(req, FA_OP_CRON_RUN);
     op->wants_task = true;
     fa_request_run(req, after_run);
 }

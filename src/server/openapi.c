@@ -6,6 +6,7 @@
 #include "server/route.h"
 
 #include "generated/schemas.h"
+#include "service/token.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -140,13 +141,42 @@ static void put_responses(struct fa_json_writer *w, const struct fa_route *route
     fa_json_end_object(w);
 }
 
-static const char *scope_name(unsigned scope)
+/* One requirement for each scope that is enough by itself. */
+static void put_security(struct fa_json_writer *w, const struct fa_route *route)
 {
-    return scope == FA_SCOPE_READ     ? "read"
-           : scope == FA_SCOPE_SUBMIT ? "submit"
-           : scope == FA_SCOPE_WORK   ? "work"
-           : scope == FA_SCOPE_ADMIN  ? "admin"
-                                      : NULL;
+    unsigned scopes = fa_access_scopes(route->what);
+
+    fa_json_key(w, "security");
+    fa_json_begin_array(w);
+    if (scopes != FA_SCOPE_NONE)
+        fa_json_put_raw(w, "{}"); /* a server without tokens asks for none */
+    for (size_t i = 0; fa_scope_name(i); i++) {
+        if (!(scopes & 1u << i))
+            continue;
+        fa_json_begin_object(w);
+        fa_json_key(w, "token");
+        fa_json_begin_array(w);
+        fa_json_put_str(w, fa_scope_name(i));
+        fa_json_end_array(w);
+        fa_json_end_object(w);
+    }
+    fa_json_end_array(w);
+}
+
+/* " Scope `read` or `view`." */
+static void put_scopes(struct fa_buf *out, const struct fa_route *route)
+{
+    unsigned scopes = fa_access_scopes(route->what);
+    const char *before = " Scope `";
+
+    for (size_t i = 0; fa_scope_name(i); i++) {
+        if (!(scopes & 1u << i))
+            continue;
+        fa_buf_printf(out, "%s%s`", before, fa_scope_name(i));
+        before = " or `";
+    }
+    if (scopes != FA_SCOPE_NONE)
+        fa_buf_add_str(out, ".");
 }
 
 static void put_operation(struct fa_json_writer *w, const struct fa_route *route)
@@ -164,18 +194,7 @@ static void put_operation(struct fa_json_writer *w, const struct fa_route *route
     put_parameters(w, route);
     put_request(w, route);
     put_responses(w, route);
-    fa_json_key(w, "security");
-    fa_json_begin_array(w);
-    if (route->scope != FA_SCOPE_NONE) {
-        fa_json_put_raw(w, "{}"); /* a server without tokens asks for none */
-        fa_json_begin_object(w);
-        fa_json_key(w, "token");
-        fa_json_begin_array(w);
-        fa_json_put_str(w, scope_name(route->scope));
-        fa_json_end_array(w);
-        fa_json_end_object(w);
-    }
-    fa_json_end_array(w);
+    put_security(w, route);
     fa_json_end_object(w);
 }
 
@@ -306,8 +325,7 @@ void fa_api_page_write(struct fa_buf *out)
         fa_buf_printf(out, "\n## %s %s\n\n%s.", route->method, route->path, route->title);
         if (route->details)
             fa_buf_printf(out, " %s", route->details);
-        if (scope_name(route->scope))
-            fa_buf_printf(out, " Scope `%s`.", scope_name(route->scope));
+        put_scopes(out, route);
         if (route->query) {
             fa_buf_add_str(out, "\n\nParameters: `");
             for (const char *at = route->query; *at; at++)

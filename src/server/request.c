@@ -307,7 +307,7 @@ static bool check_grant(struct fa_request *req)
         return true;
     }
     code = fa_auth_check(req->server->auth, req->listener->is_guarded,
-                         fa_request_header(req, "Authorization"), req->route->scope, &req->arena,
+                         fa_request_header(req, "Authorization"), req->route->what, &req->arena,
                          &req->grant, &err);
     if (code == FAINA_OK)
         return true;
@@ -433,19 +433,6 @@ static void audit(struct fa_request *req)
                {"token", req->grant.token_id});
 }
 
-/* A token of some namespaces: is the task in one of them? A task's namespace never changes. */
-static void after_guard(struct fa_request *req)
-{
-    if (fa_request_refused(req))
-        return;
-    if (!fa_grant_reaches(&req->grant, req->posted.ops[0].task->ns)) {
-        fa_answer_refusal(req, 404, FAINA_TASK_NOT_FOUND, "there is no task %.64s", req->part);
-        return;
-    }
-    audit(req);
-    req->route->handle(req);
-}
-
 void fa_request_go(struct fa_request *req)
 {
     assert(req->route);
@@ -459,14 +446,6 @@ void fa_request_go(struct fa_request *req)
                           "the bodies of all requests together are larger than %lld MiB; try again "
                           "later",
                           FA_SERVER_BODIES_SIZE_MAX >> 20);
-        return;
-    }
-    if (req->route->flags & FA_ROUTE_OF_TASK && req->grant.namespaces.items) {
-        struct fa_op *op = fa_request_ops(req, 1);
-
-        op->kind = FA_OP_GET;
-        op->id = req->part;
-        fa_request_run(req, after_guard);
         return;
     }
     audit(req);
@@ -716,22 +695,18 @@ bool fa_request_unversioned(struct fa_request *req)
     return false;
 }
 
-bool fa_request_namespace(struct fa_request *req, const char **ns, bool may_be_all)
+const char *fa_request_home(const struct fa_request *req, const char *ns)
+{
+    return ns ? ns : fa_access_home(&req->grant);
+}
+
+bool fa_request_may(struct fa_request *req, unsigned what)
 {
     struct faina_error err;
 
-    if (fa_grant_namespace(&req->grant, ns, may_be_all, &err) == FAINA_OK)
+    if (fa_access_enter(what, &req->grant, &err) == FAINA_OK)
         return true;
     fa_answer_problem(req, &err);
-    return false;
-}
-
-bool fa_request_is_global(struct fa_request *req)
-{
-    if (!req->grant.namespaces.items)
-        return true;
-    fa_answer_refusal(req, 403, FAINA_FORBIDDEN,
-                      "this concerns all namespaces, and the token is for some only");
     return false;
 }
 
@@ -745,7 +720,7 @@ struct fa_op *fa_request_ops(struct fa_request *req, size_t count)
 
     for (size_t i = 0; i < count; i++) {
         ops[i].arena = &req->arena;
-        ops[i].reach = req->grant.namespaces.items ? &req->grant.namespaces : NULL;
+        ops[i].grant = &req->grant;
     }
     req->posted.ops = ops;
     req->posted.count = count;

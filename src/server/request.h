@@ -25,6 +25,7 @@
 #include "base/json.h"
 #include "server/auth.h"
 #include "server/url.h"
+#include "service/body.h"
 #include "service/post.h"
 
 struct MHD_Connection;
@@ -132,10 +133,11 @@ bool fa_request_version(struct fa_request *req, int64_t *out);
 bool fa_request_workflow_version(struct fa_request *req, int64_t *out);
 /* For what has no version: If-Match can't hold, so it is refused, unless it is `*`. */
 bool fa_request_unversioned(struct fa_request *req);
-/* The namespace that the request asks for, by the grant. */
-bool fa_request_namespace(struct fa_request *req, const char **ns, bool may_be_all);
-/* The grant must not be limited to namespaces: this concerns all of them. */
-bool fa_request_is_global(struct fa_request *req);
+/* The namespace that the request names, or else that of its token. Whether the token is for it,
+ * the operation decides (access.h). */
+const char *fa_request_home(const struct fa_request *req, const char *ns);
+/* Whether the request may also ask for `what` (access.h). */
+bool fa_request_may(struct fa_request *req, unsigned what);
 
 /* ------------------------------------------------------------------------------------------
  * Running

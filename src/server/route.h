@@ -13,16 +13,15 @@
 #define FA_API "/api/v1"
 
 enum fa_route_flag {
-    FA_ROUTE_OF_TASK = 1 << 0, /* {id} is a task: a token of some namespaces must reach it */
-    FA_ROUTE_LARGE = 1 << 1,   /* the body may be as large as a batch */
-    FA_ROUTE_LINES = 1 << 2,   /* ... and may be NDJSON */
-    FA_ROUTE_AUDIT = 1 << 3,   /* an administrative act: a line in the log */
-    FA_ROUTE_YAML = 1 << 4,    /* the body may be YAML */
+    FA_ROUTE_LARGE = 1 << 1, /* the body may be as large as a batch */
+    FA_ROUTE_LINES = 1 << 2, /* ... and may be NDJSON */
+    FA_ROUTE_AUDIT = 1 << 3, /* an administrative act: a line in the log */
+    FA_ROUTE_YAML = 1 << 4,  /* the body may be YAML */
 };
 
 struct fa_route {
     const char *method, *path;
-    unsigned scope;
+    unsigned what; /* that is asked for: an operation or another row of access.h */
     fa_handler *handle;
     unsigned flags;
     const void *data;     /* the handler's own */

@@ -11,24 +11,18 @@
 #define JSON " -H 'Content-Type: application/json' \\\n  -d "
 #define PAGE "limit cursor"
 
-#define READ FA_SCOPE_READ
-#define SUBMIT FA_SCOPE_SUBMIT
-#define WORK FA_SCOPE_WORK
-#define ADMIN FA_SCOPE_ADMIN
-
 #define TASK FA_API "/tasks/{id}"
-#define OF_TASK FA_ROUTE_OF_TASK
-#define ACT(verb, scope_, what, request_, title_, details_, example_)                              \
+#define ACT(verb, kind, act, request_, title_, details_, example_)                                 \
     {                                                                                              \
-        .method = "POST", .path = TASK ":" verb, .scope = (scope_), .handle = fa_handle_act,       \
-        .flags = OF_TASK, .data = &fa_act_##what, .request = (request_), .response = "Task",       \
-        .status = 200, .title = (title_), .details = (details_),                                   \
+        .method = "POST", .path = TASK ":" verb, .what = FA_OP_##kind, .handle = fa_handle_act,    \
+        .data = &fa_act_##act, .request = (request_), .response = "Task", .status = 200,           \
+        .title = (title_), .details = (details_),                                                  \
         .example = "curl $URL" FA_API "/tasks/$ID:" verb example_                                  \
     }
 
 /* clang-format off */
 const struct fa_route fa_routes[] = {
-    {"POST", FA_API "/tasks", SUBMIT, fa_handle_submit, 0, NULL, NULL, "Submit", "Task", 201,
+    {"POST", FA_API "/tasks", FA_OP_SUBMIT, fa_handle_submit, 0, NULL, NULL, "Submit", "Task", 201,
      "Submit a task",
      "Answers 201 with the new task, or 200 with `existing: true` and the first task when its key "
      "is "
@@ -39,14 +33,16 @@ const struct fa_route fa_routes[] = {
      "such as `status`, is refused.",
      "curl $URL" FA_API "/tasks" JSON
      "'{\"type\":\"mail.send\",\"input\":{\"to\":\"ann@example.com\"}}'"},
-    {"POST", FA_API "/tasks:check", SUBMIT, fa_handle_check, 0, NULL, NULL, "Submit", "Preview",
+    {"POST", FA_API "/tasks:check", FA_OP_SUBMIT,
+     fa_handle_check, 0, NULL, NULL, "Submit", "Preview",
      200, "Try a submit without making a task",
      "Refuses what a submit would refuse by looking at the body alone, and else answers the task "
      "that it would make, without an id. What only the store knows (its key, its team, what it "
      "depends on) is not asked for.",
      "curl $URL" FA_API "/tasks:check" JSON
      "'{\"type\":\"mail.send\",\"maxRetries\":3,\"delay\":\"90s\"}'"},
-    {"POST", FA_API "/tasks:batch", SUBMIT, fa_handle_batch, FA_ROUTE_LARGE | FA_ROUTE_LINES, NULL,
+    {"POST", FA_API "/tasks:batch", FA_OP_SUBMIT,
+     fa_handle_batch, FA_ROUTE_LARGE | FA_ROUTE_LINES, NULL,
      NULL, "Batch", "BatchAnswer", 200,
      "Submit many tasks",
      "Up to 10,000 in one transaction, each accepted or refused by itself, answered in their "
@@ -54,7 +50,7 @@ const struct fa_route fa_routes[] = {
      "Also as NDJSON: one task a line, with `Content-Type: application/x-ndjson`.",
      "curl $URL" FA_API "/tasks:batch" JSON
      "'{\"tasks\":[{\"type\":\"mail.send\",\"input\":1},{\"type\":\"mail.send\",\"input\":2}]}'"},
-    {"GET", FA_API "/tasks", READ, fa_handle_list, 0, NULL,
+    {"GET", FA_API "/tasks", FA_OP_LIST, fa_handle_list, 0, NULL,
      "namespace status type teamId team_id parentId createdBy idempotencyKey createdAfter "
      "createdBefore " PAGE " brief", NULL, "TaskList", 200,
      "List tasks, newest first",
@@ -63,31 +59,35 @@ const struct fa_route fa_routes[] = {
      "large tasks ends early. "
      "`brief=true` leaves out input, output, metadata and spec.",
      "curl \"$URL" FA_API "/tasks?status=pending,running&type=mail.send&limit=20\""},
-    {"GET", TASK, READ, fa_handle_get, OF_TASK, NULL, NULL, NULL, "Task", 200,
+    {"GET", TASK, FA_OP_GET, fa_handle_get, 0, NULL, NULL, NULL, "Task", 200,
      "Look at a task",
      "The `ETag` is its version: with `If-None-Match` an unchanged task is answered with 304.",
      "curl $URL" FA_API "/tasks/$ID"},
-    {"GET", TASK "/events", READ, fa_handle_events, OF_TASK, NULL, "limit", NULL, "EventList", 200,
+    {"GET", TASK "/events", FA_OP_EVENTS,
+     fa_handle_events, 0, NULL, "limit", NULL, "EventList", 200,
      "What happened to a task, newest first", "100 of them unless `limit` says otherwise.",
      "curl $URL" FA_API "/tasks/$ID/events"},
-    {"GET", TASK "/result", READ, fa_handle_result, OF_TASK, NULL, NULL, NULL, "Json", 200,
+    {"GET", TASK "/result", FA_ACCESS_RESULT, fa_handle_result, 0, NULL, NULL, NULL, "Json", 200,
      "The output of a completed task",
      "The output itself. 409 `task_active` before its end, and 409 `task_failed` when it did not "
      "end "
      "well.",
      "curl $URL" FA_API "/tasks/$ID/result"},
-    {"GET", TASK "/children", READ, fa_handle_children, OF_TASK, NULL, PAGE, NULL, "TaskList", 200,
+    {"GET", TASK "/children", FA_OP_CHILDREN,
+     fa_handle_children, 0, NULL, PAGE, NULL, "TaskList", 200,
      "The subtasks of a task, oldest first", NULL,
      "curl $URL" FA_API "/tasks/$ID/children"},
-    {"GET", TASK "/explain", READ, fa_handle_explain, OF_TASK, NULL, NULL, NULL, "Explanation", 200,
+    {"GET", TASK "/explain", FA_OP_EXPLAIN,
+     fa_handle_explain, 0, NULL, NULL, NULL, "Explanation", 200,
      "Why a task is not running", NULL,
      "curl $URL" FA_API "/tasks/$ID/explain"},
-    {"GET", TASK "/wait", READ, fa_handle_wait, OF_TASK, NULL, "timeout", NULL, "Task", 200,
+    {"GET", TASK "/wait", FA_OP_GET, fa_handle_wait, 0, NULL, "timeout", NULL, "Task", 200,
      "Wait until a task has ended",
      "Answers when it ends, or with its present state after `timeout` (30 seconds; at most an "
      "hour).",
      "curl \"$URL" FA_API "/tasks/$ID/wait?timeout=1\""},
-    {"PATCH", TASK "/status", WORK, fa_handle_status, OF_TASK, NULL, NULL, "StatusChange", "Task",
+    {"PATCH", TASK "/status", FA_ACCESS_STATUS,
+     fa_handle_status, 0, NULL, NULL, "StatusChange", "Task",
      200, "Change the status of a task",
      "`running`, `completed`, `failed` or `cancelled`, where the life of a task allows it. Here "
      "`failed` is final, whatever the attempts. A task that no worker holds needs no `workerId`; a "
@@ -95,58 +95,60 @@ const struct fa_route fa_routes[] = {
      "too.",
      "curl -X PATCH $URL" FA_API "/tasks/$ID/status" JSON
      "'{\"status\":\"failed\",\"error\":\"not needed any more\"}'"},
-    ACT("claim", WORK, claim, "Claim", "Claim this task",
+    ACT("claim", CLAIM, claim, "Claim", "Claim this task",
         "Even ahead of its time. The same worker again: nothing changes.",
         JSON "'{\"workerId\":\"me\"}'"),
-    ACT("start", WORK, start, "Start", "Say that work has begun",
+    ACT("start", START, start, "Start", "Say that work has begun",
         "A pending task is claimed first.", JSON "'{\"workerId\":\"me\"}'"),
-    ACT("complete", WORK, complete, "Complete", "End a task well",
+    ACT("complete", COMPLETE, complete, "Complete", "End a task well",
         "The same worker with the same output again: nothing changes.",
         JSON "'{\"workerId\":\"me\",\"output\":{\"sent\":true}}'"),
-    ACT("fail", WORK, fail, "Fail", "End an attempt badly",
+    ACT("fail", FAIL, fail, "Fail", "End an attempt badly",
         "`error` is a string, or `{message, kind, detail, retryable}`. The task is tried again "
         "after a "
         "while, or ends as dead_letter when no attempt is left, or as failed when it is not "
         "retryable.",
         JSON "'{\"workerId\":\"me\",\"error\":{\"message\":\"no route\",\"retryable\":true}}'"),
-    ACT("progress", WORK, progress, "Progress", "Say how far it is",
+    ACT("progress", PROGRESS, progress, "Progress", "Say how far it is",
         "Also renews the lease.",
         JSON "'{\"workerId\":\"me\",\"progress\":40,\"state\":\"decoding\"}'"),
-    ACT("heartbeat", WORK, heartbeat, "Heartbeat", "Renew the lease", NULL,
+    ACT("heartbeat", HEARTBEAT, heartbeat, "Heartbeat", "Renew the lease", NULL,
         JSON "'{\"workerId\":\"me\"}'"),
-    {"POST", TASK ":block", WORK, fa_handle_act, OF_TASK | FA_ROUTE_LARGE, &fa_act_block, NULL,
+    {"POST", TASK ":block", FA_OP_BLOCK, fa_handle_act, FA_ROUTE_LARGE, &fa_act_block, NULL,
      "Block", "Task", 200, "Wait for subtasks",
      "They are stored and the task is blocked in one transaction.",
      "curl $URL" FA_API "/tasks/$ID:block" JSON
      "'{\"workerId\":\"me\",\"subtasks\":[{\"type\":\"page\",\"input\":1}]}'"},
-    ACT("background", WORK, background, "Background", "Let a running task go on elsewhere",
+    ACT("background", BACKGROUND, background, "Background", "Let a running task go on elsewhere",
         "No worker holds it any more. After `timeout` (1 hour) the attempt has failed.",
         JSON "'{\"workerId\":\"me\",\"reason\":\"printing\",\"timeout\":\"10m\"}'"),
-    ACT("release", WORK, release, "Release", "Give a claimed task back, unstarted",
+    ACT("release", RELEASE, release, "Release", "Give a claimed task back, unstarted",
         "Spends no attempt.", JSON "'{\"workerId\":\"me\"}'"),
-    ACT("note", WORK, note, "Note", "Write an event of its own into a task's history",
+    ACT("note", NOTE, note, "Note", "Write an event of its own into a task's history",
         "By the worker that holds it. Changes nothing else.",
         JSON "'{\"workerId\":\"me\",\"event\":\"log\",\"detail\":{\"line\":1}}'"),
-    ACT("amend", WORK, amend, "Amend", "Give a held task what its submit left open",
+    ACT("amend", AMEND, amend, "Amend", "Give a held task what its submit left open",
         "`maxAttempts` when the task has the default, `retry` when it has none, and `resources`. "
         "For more resources the task goes back in line without spending an attempt.",
         JSON "'{\"workerId\":\"me\",\"task\":{\"maxAttempts\":9}}'"),
-    ACT("cancel", SUBMIT, cancel, "Cancel", "Cancel a task and its subtasks", NULL, " -X POST"),
-    ACT("retry", SUBMIT, retry, "Retry", "Put an ended or held task back in line",
+    ACT("cancel", CANCEL, cancel, "Cancel", "Cancel a task and its subtasks", NULL, " -X POST"),
+    ACT("retry", RETRY, retry, "Retry", "Put an ended or held task back in line",
         "Attempts start at 0 again unless `resetAttempts` is false.",
         JSON "'{\"resetAttempts\":true}'"),
-    {"DELETE", TASK, ADMIN, fa_handle_delete, OF_TASK | FA_ROUTE_AUDIT, NULL, "cancel purge", NULL,
+    {"DELETE", TASK, FA_OP_DELETE, fa_handle_delete, FA_ROUTE_AUDIT, NULL, "cancel purge", NULL,
      NULL, 204, "Take an ended task out of view",
      "Frees its key. 409 `task_active` when it has not ended: `cancel=true` cancels it first. "
      "`purge=true` removes its rows too.",
      "curl -X DELETE \"$URL" FA_API "/tasks/$ID?cancel=true\""},
-    {"POST", FA_API "/tasks:purge", ADMIN, fa_handle_purge, FA_ROUTE_AUDIT, NULL, NULL, "Purge",
+    {"POST", FA_API "/tasks:purge", FA_OP_PURGE,
+     fa_handle_purge, FA_ROUTE_AUDIT, NULL, NULL, "Purge",
      "PurgeAnswer", 200, "Remove ended tasks for good",
      "Up to `limit` (1,000) of them; call again until `removed` is 0.",
      "curl $URL" FA_API "/tasks:purge" JSON
      "'{\"status\":[\"completed\"],\"endedBefore\":\"2020-01-01T00:00:00Z\"}'"},
 
-    {"POST", FA_API "/claims", WORK, fa_handle_claims, 0, NULL, NULL, "Claims", "ClaimsAnswer", 200,
+    {"POST", FA_API "/claims", FA_OP_CLAIM_NEXT,
+     fa_handle_claims, 0, NULL, NULL, "Claims", "ClaimsAnswer", 200,
      "Claim the next tasks",
      "Highest priority first, then oldest; fewer than `limit` when they carry more than 16 MiB. "
      "Without `types` any; without `namespaces` all that the token reaches. With `waitSeconds` it "
@@ -154,79 +156,99 @@ const struct fa_route fa_routes[] = {
      "claim.",
      "curl $URL" FA_API "/claims" JSON
      "'{\"workerId\":\"me\",\"types\":[\"mail.send\"],\"limit\":10,\"waitSeconds\":1}'"},
-    {"POST", FA_API "/outcomes", WORK, fa_handle_outcomes, FA_ROUTE_LARGE, NULL, NULL, "Outcomes",
+    {"POST", FA_API "/outcomes", FA_OP_COMPLETE,
+     fa_handle_outcomes, FA_ROUTE_LARGE, NULL, NULL, "Outcomes",
      "ManyAnswer", 200, "End many tasks",
      "Each is answered by itself, in their order. `failed` is an attempt that failed, as `:fail` "
      "is.",
      "curl $URL" FA_API "/outcomes" JSON
      "'{\"workerId\":\"me\",\"items\":[{\"id\":\"'$ID'\",\"status\":\"completed\"}]}'"},
-    {"POST", FA_API "/acts", WORK, fa_handle_acts, FA_ROUTE_LARGE, NULL, NULL, "Acts",
+    {"POST", FA_API "/acts", FA_OP_START, fa_handle_acts, FA_ROUTE_LARGE, NULL, NULL, "Acts",
      "ManyAnswer", 200, "Do many things to many tasks",
      "In one transaction, in their order, each answered by itself. `act` is the word that the "
      "route of the act ends with (claim, start, complete, fail, progress, heartbeat, block, "
      "background, release, note, amend), and `body` is what it takes there.",
      "curl $URL" FA_API "/acts" JSON
      "'{\"items\":[{\"id\":\"'$ID'\",\"act\":\"start\",\"body\":{\"workerId\":\"me\"}}]}'"},
-    {"POST", FA_API "/heartbeats", WORK, fa_handle_heartbeats, FA_ROUTE_LARGE, NULL, NULL,
+    {"POST", FA_API "/heartbeats", FA_OP_HEARTBEAT,
+     fa_handle_heartbeats, FA_ROUTE_LARGE, NULL, NULL,
      "Heartbeats", "ManyAnswer", 200, "Renew many leases",
      "For `leaseSeconds` or, without it, as long as each was claimed for. An item that is a "
      "problem is lost: stop working on it.",
      "curl $URL" FA_API "/heartbeats" JSON
      "'{\"workerId\":\"me\",\"items\":[{\"id\":\"'$ID'\"}]}'"},
 
-    {"GET", FA_API "/workers", READ, fa_handle_workers, 0, NULL, "limit cursor", NULL,
+    {"GET", FA_API "/workers", FA_OP_WORKER_LIST, fa_handle_workers, 0, NULL, "limit cursor", NULL,
      "WorkerList", 200,
-     "Workers that live, newest heartbeat first", NULL, "curl $URL" FA_API "/workers"},
-    {"PUT", FA_API "/workers/{name}", WORK, fa_handle_worker_put, FA_ROUTE_LARGE, NULL, NULL,
+     "Workers that live, newest heartbeat first",
+     "A token of some namespaces sees those that belong to its own.",
+     "curl $URL" FA_API "/workers"},
+    {"PUT", FA_API "/workers/{name}", FA_OP_WORKER_PUT,
+     fa_handle_worker_put, FA_ROUTE_LARGE, NULL, NULL,
      "WorkerBody", "WorkerBeat", 200, "Register a worker, and say that it lives",
      "Renews the leases of `tasks`, which it holds: ids, or `{id, fence}`; without `tasks`, of all "
      "that it holds (a worker that has just started sends `[]`, which renews none), and `renewed` "
      "says how many. The answer names those of `tasks` that were "
      "cancelled or lost: stop working on them. `losses` names them with their fences, for a worker "
-     "that lost a task and claimed it again.",
+     "that lost a task and claimed it again. The worker belongs to the namespaces of the token "
+     "that registered it first: for a token of others, its name can't be used (404).",
      "curl -X PUT $URL" FA_API "/workers/me" JSON "'{\"poolSize\":4,\"types\":[\"mail.send\"]}'"},
-    {"GET", FA_API "/workers/{name}", READ, fa_handle_worker, 0, NULL, NULL, NULL, "Worker", 200,
+    {"GET", FA_API "/workers/{name}", FA_OP_WORKER_LIST,
+     fa_handle_worker, 0, NULL, NULL, NULL, "Worker", 200,
      "One worker", NULL, "curl $URL" FA_API "/workers/me"},
-    {"DELETE", FA_API "/workers/{name}", WORK, fa_handle_worker_delete, 0, NULL, "count", NULL,
+    {"DELETE", FA_API "/workers/{name}", FA_OP_WORKER_REMOVE,
+     fa_handle_worker_delete, 0, NULL, "count", NULL,
      NULL, 204, "Sign a worker off",
      "What it has claimed and not started goes back in line without spending an attempt. With "
      "`count=true` the answer is 200 and `{released}`: how many.",
      "curl -X DELETE $URL" FA_API "/workers/me"},
 
-    {"GET", FA_API "/resources", READ, fa_handle_resources, 0, NULL, "limit cursor", NULL,
+    {"GET", FA_API "/resources", FA_OP_RESOURCE_LIST,
+     fa_handle_resources, 0, NULL, "limit cursor", NULL,
      "ResourceList",
     200,
-     "Resources, their limits and holders", NULL, "curl $URL" FA_API "/resources"},
-    {"PUT", FA_API "/resources/{name}", ADMIN, fa_handle_resource_put, FA_ROUTE_AUDIT, NULL, NULL,
+     "Resources, their limits and holders",
+     "A token of some namespaces sees no holders.", "curl $URL" FA_API "/resources"},
+    {"PUT", FA_API "/resources/{name}", FA_OP_RESOURCE_SET,
+     fa_handle_resource_put, FA_ROUTE_AUDIT, NULL, NULL,
      "Limit", "Resource", 200, "Limit how many tasks use a resource at once",
-     "`null` is no limit. A lower limit takes effect as holders finish.",
+     "`null` is no limit. A lower limit takes effect as holders finish. Limits are shared by all "
+     "namespaces: this, and removing one, takes a token for all of them.",
      "curl -X PUT $URL" FA_API "/resources/gpu" JSON "'{\"maxConcurrency\":2}'"},
-    {"GET", FA_API "/resources/{name}", READ, fa_handle_resource, 0, NULL, NULL, NULL, "Resource",
+    {"GET", FA_API "/resources/{name}", FA_OP_RESOURCE_LIST,
+     fa_handle_resource, 0, NULL, NULL, NULL, "Resource",
      200, "One resource", NULL, "curl $URL" FA_API "/resources/gpu"},
-    {"DELETE", FA_API "/resources/{name}", ADMIN, fa_handle_resource_delete, FA_ROUTE_AUDIT, NULL,
+    {"DELETE", FA_API "/resources/{name}", FA_OP_RESOURCE_REMOVE,
+     fa_handle_resource_delete, FA_ROUTE_AUDIT, NULL,
      NULL, NULL, NULL, 204, "Remove the limit of a resource", NULL,
      "curl -X DELETE $URL" FA_API "/resources/gpu"},
 
-    {"POST", FA_API "/teams", ADMIN, fa_handle_team_post, FA_ROUTE_AUDIT, NULL, NULL, "NewTeam",
+    {"POST", FA_API "/teams", FA_OP_TEAM_PUT,
+     fa_handle_team_post, FA_ROUTE_AUDIT, NULL, NULL, "NewTeam",
      "Team", 201, "Create a team", NULL,
      "curl $URL" FA_API "/teams" JSON "'{\"name\":\"billing\",\"spec\":{\"room\":12}}'"},
-    {"GET", FA_API "/teams", READ, fa_handle_teams, 0, NULL, "namespace limit cursor", NULL,
+    {"GET", FA_API "/teams", FA_OP_TEAM_LIST,
+     fa_handle_teams, 0, NULL, "namespace limit cursor", NULL,
      "TeamList", 200,
      "Teams of a namespace", NULL, "curl $URL" FA_API "/teams"},
-    {"GET", FA_API "/teams/{id}", READ, fa_handle_team, 0, NULL, NULL, NULL, "Team", 200, "One "
+    {"GET", FA_API "/teams/{id}", FA_OP_TEAM_LIST,
+     fa_handle_team, 0, NULL, NULL, NULL, "Team", 200, "One "
     "team",
      NULL, "curl $URL" FA_API "/teams/$ID"},
-    {"PUT", FA_API "/teams/{id}", ADMIN, fa_handle_team_put, FA_ROUTE_AUDIT, NULL, NULL, "TeamBody",
+    {"PUT", FA_API "/teams/{id}", FA_OP_TEAM_PUT,
+     fa_handle_team_put, FA_ROUTE_AUDIT, NULL, NULL, "TeamBody",
      "Team", 200, "Change a team", NULL,
      "curl -X PUT $URL" FA_API "/teams/$ID" JSON "'{\"name\":\"payments\"}'"},
-    {"DELETE", FA_API "/teams/{id}", ADMIN, fa_handle_team_delete, FA_ROUTE_AUDIT, NULL, NULL, NULL,
+    {"DELETE", FA_API "/teams/{id}", FA_OP_TEAM_REMOVE,
+     fa_handle_team_delete, FA_ROUTE_AUDIT, NULL, NULL, NULL,
      NULL, 204, "Remove a team", "Its tasks stay, with no team.",
      "curl -X DELETE $URL" FA_API "/teams/$ID"},
 
-    {"GET", FA_API "/crons", READ, fa_handle_crons, 0, NULL, "namespace limit cursor", NULL,
+    {"GET", FA_API "/crons", FA_OP_CRON_LIST,
+     fa_handle_crons, 0, NULL, "namespace limit cursor", NULL,
      "CronList", 200,
      "Schedules of a namespace", "`namespace=*` lists all.", "curl $URL" FA_API "/crons"},
-    {"PUT", FA_API "/crons/{name}", ADMIN, fa_handle_cron_put, FA_ROUTE_AUDIT, NULL, NULL,
+    {"PUT", FA_API "/crons/{name}", FA_OP_CRON_PUT, fa_handle_cron_put, FA_ROUTE_AUDIT, NULL, NULL,
      "CronBody", "Cron", 200, "Make a task again and again",
      "`schedule` has 5 fields (minute, hour, day of the month, month, day of the week), or 6 with "
      "seconds before them, or is `@daily`, `@every 90s` and the like; it counts in `timezone`, "
@@ -241,18 +263,21 @@ const struct fa_route fa_routes[] = {
      "curl -X PUT $URL" FA_API "/crons/report" JSON
      "'{\"schedule\":\"0 3 * * *\",\"timezone\":\"Europe/Berlin\",\n"
      "       \"task\":{\"type\":\"report.make\"}}'"},
-    {"GET", FA_API "/crons/{name}", READ, fa_handle_cron, 0, NULL, "namespace", NULL, "Cron", 200,
+    {"GET", FA_API "/crons/{name}", FA_OP_CRON_LIST,
+     fa_handle_cron, 0, NULL, "namespace", NULL, "Cron", 200,
      "One schedule",
      "`problem` says why its last time made no task.", "curl $URL" FA_API "/crons/report"},
-    {"DELETE", FA_API "/crons/{name}", ADMIN, fa_handle_cron_delete, FA_ROUTE_AUDIT, NULL,
+    {"DELETE", FA_API "/crons/{name}", FA_OP_CRON_REMOVE,
+     fa_handle_cron_delete, FA_ROUTE_AUDIT, NULL,
      "namespace", NULL, NULL, 204, "Remove a schedule", "The tasks that it made stay.",
      "curl -X DELETE $URL" FA_API "/crons/report"},
-    {"POST", FA_API "/crons/{name}:run", SUBMIT, fa_handle_cron_run, 0, NULL, "namespace", NULL,
+    {"POST", FA_API "/crons/{name}:run", FA_OP_CRON_RUN,
+     fa_handle_cron_run, 0, NULL, "namespace", NULL,
      "Task", 201, "Make the task of a schedule now",
      "Once, also when it is paused. Its times stay as they are.",
      "curl -X POST $URL" FA_API "/crons/report:run"},
 
-    {"GET", FA_API "/stream", READ, fa_handle_stream, 0, NULL,
+    {"GET", FA_API "/stream", FA_ACCESS_STREAM, fa_handle_stream, 0, NULL,
      "namespace status type teamId team_id parentId createdBy idempotencyKey createdAfter "
      "createdBefore lastEventId",
      NULL, "EventStream", 200, "What happens to tasks, as it happens",
@@ -262,23 +287,24 @@ const struct fa_route fa_routes[] = {
      "told its place, as an id without an event. Who reads too slowly gets an event `dropped`, and "
      "the end.",
      "curl -N --max-time 1 \"$URL" FA_API "/stream?type=mail.send\""},
-    {"GET", FA_API "/stats", READ, fa_handle_stats, 0, NULL, "namespace", NULL, "Stats", 200,
+    {"GET", FA_API "/stats", FA_OP_STATS, fa_handle_stats, 0, NULL, "namespace", NULL, "Stats", 200,
      "Count tasks by status and type", "`namespace=*` counts all.", "curl $URL" FA_API "/stats"},
-    {"GET", FA_API "/lanes", READ, fa_handle_lanes, 0, NULL, "namespace limit cursor", NULL,
+    {"GET", FA_API "/lanes", FA_OP_STATS, fa_handle_lanes, 0, NULL, "namespace limit cursor", NULL,
      "LaneList", 200,
      "Types, and whether they are paused", NULL, "curl $URL" FA_API "/lanes"},
-    {"POST", FA_API "/lanes:pause", ADMIN, fa_handle_lane_pause, FA_ROUTE_AUDIT, NULL, NULL,
+    {"POST", FA_API "/lanes:pause", FA_OP_PAUSE, fa_handle_lane_pause, FA_ROUTE_AUDIT, NULL, NULL,
      "LaneBody", "LaneState", 200, "Hand out no more tasks of a type", NULL,
      "curl $URL" FA_API "/lanes:pause" JSON "'{\"type\":\"mail.send\"}'"},
-    {"POST", FA_API "/lanes:resume", ADMIN, fa_handle_lane_resume, FA_ROUTE_AUDIT, NULL, NULL,
+    {"POST", FA_API "/lanes:resume", FA_OP_RESUME,
+     fa_handle_lane_resume, FA_ROUTE_AUDIT, NULL, NULL,
      "LaneBody", "LaneState", 200, "Hand out tasks of a type again", NULL,
      "curl $URL" FA_API "/lanes:resume" JSON "'{\"type\":\"mail.send\"}'"},
-    {"GET", FA_API "/info", READ, fa_handle_info, 0, NULL, "thorough", NULL, "Info", 200,
+    {"GET", FA_API "/info", FA_ACCESS_INFO, fa_handle_info, 0, NULL, "thorough", NULL, "Info", 200,
      "The engine behind the server",
-     "`thorough=true` also checks the whole store, which takes time and the scope admin: "
-     "`findings` are what is wrong with it.",
+     "`thorough=true` also checks the whole store, which takes time, and the scope admin for all "
+     "namespaces: `findings` are what is wrong with it.",
      "curl $URL" FA_API "/info"},
-    {"GET", FA_API "/log", READ, fa_handle_log, 0, NULL, PAGE, NULL, "EventLog", 200,
+    {"GET", FA_API "/log", FA_OP_FOLLOW, fa_handle_log, 0, NULL, PAGE, NULL, "EventLog", 200,
      "What happened to all tasks, in the order of commits",
      "Without `cursor` it has no items, and `nextCursor` is the place of now. Go on from there: "
      "with `hasMore` at once, else after a while. The log reaches an hour back; `hasGap` says that "
@@ -286,7 +312,7 @@ const struct fa_route fa_routes[] = {
      "sees theirs.",
      "curl $URL" FA_API "/log"},
 
-    {"POST", FA_API "/events", SUBMIT, fa_handle_emit, 0, NULL, NULL, "Emit", "Emitted", 200,
+    {"POST", FA_API "/events", FA_OP_EMIT, fa_handle_emit, 0, NULL, NULL, "Emit", "Emitted", 200,
      "Tell that something happened",
      "Every enabled trigger on that type whose condition holds makes its task, all in one "
      "transaction. A trigger that can't is named in `failures`, and the others fire all the same. "
@@ -294,17 +320,20 @@ const struct fa_route fa_routes[] = {
      "`existing: true`.",
      "curl $URL" FA_API "/events" JSON
      "'{\"type\":\"object.created\",\"data\":{\"hash\":\"f00\"},\"id\":\"upload-17\"}'"},
-    {"GET", FA_API "/events", READ, fa_handle_happened, 0, NULL, "namespace type since " PAGE, NULL,
+    {"GET", FA_API "/events", FA_OP_HAPPENED_LIST,
+     fa_handle_happened, 0, NULL, "namespace type since " PAGE, NULL,
      "HappenedList", 200, "Events that are kept, oldest first",
      "For seven days. Of the ends of tasks, those that a trigger wanted.",
      "curl \"$URL" FA_API "/events?type=object.created&since=2020-01-01T00:00:00Z\""},
-    {"GET", FA_API "/events/{name}", READ, fa_handle_happening, 0, NULL, "namespace", NULL,
+    {"GET", FA_API "/events/{name}", FA_OP_HAPPENED_LIST,
+     fa_handle_happening, 0, NULL, "namespace", NULL,
      "Happened", 200, "One event, and what came of it", NULL,
      "curl $URL" FA_API "/events/upload-17"},
-    {"GET", FA_API "/workflows", READ, fa_handle_workflows, 0, NULL, "namespace limit cursor", NULL,
+    {"GET", FA_API "/workflows", FA_OP_WORKFLOW_LIST,
+     fa_handle_workflows, 0, NULL, "namespace limit cursor", NULL,
      "WorkflowList", 200, "Workflows of a namespace", "`namespace=*` lists all.",
      "curl $URL" FA_API "/workflows"},
-    {"PUT", FA_API "/workflows/{name}", ADMIN, fa_handle_workflow_put,
+    {"PUT", FA_API "/workflows/{name}", FA_OP_WORKFLOW_PUT, fa_handle_workflow_put,
      FA_ROUTE_AUDIT | FA_ROUTE_YAML, NULL, "namespace", "Definition", "Workflow", 200,
      "Store a workflow",
      "The body is its definition, as JSON or, with `Content-Type: application/yaml`, as YAML. With "
@@ -312,54 +341,61 @@ const struct fa_route fa_routes[] = {
      "curl -X PUT $URL" FA_API "/workflows/mails" JSON
      "'{\"workflow\":\"mails\",\"triggers\":[{\"name\":\"welcome\",\"on\":\"user.created\",\n"
      "  \"task\":{\"type\":\"mail.send\",\"input\":{\"to\":\"${email}\"}}}]}'"},
-    {"GET", FA_API "/workflows/{name}", READ, fa_handle_workflow, 0, NULL, "namespace", NULL,
+    {"GET", FA_API "/workflows/{name}", FA_OP_WORKFLOW_LIST,
+     fa_handle_workflow, 0, NULL, "namespace", NULL,
      "Workflow", 200, "One workflow", NULL, "curl $URL" FA_API "/workflows/mails"},
-    {"POST", FA_API "/workflows/{id}:disable", ADMIN, fa_handle_workflow_disable, FA_ROUTE_AUDIT,
+    {"POST", FA_API "/workflows/{id}:disable", FA_OP_WORKFLOW_ENABLE,
+     fa_handle_workflow_disable, FA_ROUTE_AUDIT,
      NULL, "namespace", NULL, "Workflow", 200, "Switch a workflow off", NULL,
      "curl -X POST $URL" FA_API "/workflows/mails:disable"},
-    {"POST", FA_API "/workflows/{id}:enable", ADMIN, fa_handle_workflow_enable, FA_ROUTE_AUDIT,
+    {"POST", FA_API "/workflows/{id}:enable", FA_OP_WORKFLOW_ENABLE,
+     fa_handle_workflow_enable, FA_ROUTE_AUDIT,
      NULL, "namespace", NULL, "Workflow", 200, "Switch a workflow on", NULL,
      "curl -X POST $URL" FA_API "/workflows/mails:enable"},
-    {"GET", FA_API "/workflows/{name}/joins", READ, fa_handle_joins, 0, NULL,
+    {"GET", FA_API "/workflows/{name}/joins", FA_OP_JOIN_LIST, fa_handle_joins, 0, NULL,
      "namespace key " PAGE, NULL, "JoinList", 200, "What the joins of a workflow wait for", NULL,
      "curl \"$URL" FA_API "/workflows/mails/joins?key=f00\""},
-    {"GET", FA_API "/joins", READ, fa_handle_joins, 0, NULL, "namespace key " PAGE, NULL,
+    {"GET", FA_API "/joins", FA_OP_JOIN_LIST, fa_handle_joins, 0, NULL, "namespace key " PAGE, NULL,
      "JoinList", 200, "What the joins of all workflows wait for", NULL,
      "curl \"$URL" FA_API "/joins?limit=10\""},
-    {"DELETE", FA_API "/workflows/{name}", ADMIN, fa_handle_workflow_delete, FA_ROUTE_AUDIT, NULL,
+    {"DELETE", FA_API "/workflows/{name}", FA_OP_WORKFLOW_REMOVE,
+     fa_handle_workflow_delete, FA_ROUTE_AUDIT, NULL,
      "namespace", NULL, NULL, 204, "Remove a workflow",
      "Tasks that it made stay. Joins under way are forgotten.",
      "curl -X DELETE $URL" FA_API "/workflows/mails"},
-    {"POST", FA_API "/workflows:test", READ, fa_handle_workflow_test, 0, NULL, NULL, "MatchTest",
+    {"POST", FA_API "/workflows:test", FA_ACCESS_MATCH,
+     fa_handle_workflow_test, 0, NULL, NULL, "MatchTest",
      "MatchVerdict", 200, "Try a match expression",
      "`decidedBy` is the clause that decided.",
      "curl $URL" FA_API "/workflows:test" JSON
      "'{\"match\":\"size > 10\",\"data\":{\"size\":12}}'"},
 
-    {"GET", FA_API "/tokens", ADMIN, fa_handle_tokens, 0, NULL, "limit cursor", NULL,
+    {"GET", FA_API "/tokens", FA_OP_TOKEN_LIST, fa_handle_tokens, 0, NULL, "limit cursor", NULL,
      "TokenList", 200,
      "Tokens, without their secrets", NULL, "curl $URL" FA_API "/tokens"},
-    {"POST", FA_API "/tokens", ADMIN, fa_handle_token_post, FA_ROUTE_AUDIT, NULL, NULL, "TokenBody",
+    {"POST", FA_API "/tokens", FA_OP_TOKEN_PUT,
+     fa_handle_token_post, FA_ROUTE_AUDIT, NULL, NULL, "TokenBody",
      "NewToken", 201, "Make a token",
      "`token` in the answer is the secret, shown this once. Who makes the secret itself gives "
      "`hash` "
      "instead: its SHA-256 in hexadecimal. As soon as there is one token, everybody needs one.",
      "curl $URL" FA_API "/tokens" JSON
      "'{\"name\":\"ci\",\"scopes\":[\"read\",\"submit\"],\"expires\":\"30d\"}'"},
-    {"DELETE", FA_API "/tokens/{id}", ADMIN, fa_handle_token_delete, FA_ROUTE_AUDIT, NULL, NULL,
+    {"DELETE", FA_API "/tokens/{id}", FA_OP_TOKEN_REMOVE,
+     fa_handle_token_delete, FA_ROUTE_AUDIT, NULL, NULL,
     NULL,
      NULL, 204, "Revoke a token", NULL, "curl -X DELETE $URL" FA_API "/tokens/$ID"},
 
-    {"GET", "/healthz", FA_SCOPE_NONE, fa_handle_healthz, 0, NULL, NULL, NULL, "Health", 200,
+    {"GET", "/healthz", FA_ACCESS_PUBLIC, fa_handle_healthz, 0, NULL, NULL, NULL, "Health", 200,
      "Is the process alive?", NULL, "curl $URL/healthz"},
-    {"GET", "/readyz", FA_SCOPE_NONE, fa_handle_readyz, 0, NULL, NULL, NULL, "Health", 200,
+    {"GET", "/readyz", FA_ACCESS_PUBLIC, fa_handle_readyz, 0, NULL, NULL, NULL, "Health", 200,
      "Can it serve: is the store reachable?", "503 when it is not, and while the server goes down.",
      "curl $URL/readyz"},
-    {"GET", "/metrics", READ, fa_handle_metrics, 0, NULL, NULL, NULL, "Text", 200,
+    {"GET", "/metrics", FA_ACCESS_METRICS, fa_handle_metrics, 0, NULL, NULL, NULL, "Text", 200,
      "Figures for Prometheus", NULL, "curl $URL/metrics"},
-    {"GET", "/openapi.json", FA_SCOPE_NONE, fa_handle_openapi, 0, NULL, NULL, NULL, "Json", 200,
+    {"GET", "/openapi.json", FA_ACCESS_PUBLIC, fa_handle_openapi, 0, NULL, NULL, NULL, "Json", 200,
      "This interface as OpenAPI 3.1", NULL, "curl $URL/openapi.json"},
-    {"GET", "/", FA_SCOPE_NONE, fa_handle_root, 0, NULL, NULL, NULL, "Text", 200,
+    {"GET", "/", FA_ACCESS_PUBLIC, fa_handle_root, 0, NULL, NULL, NULL, "Text", 200,
      "What this is", NULL, "curl $URL/"},
 };
 /* clang-format on */

@@ -140,11 +140,8 @@ void fa_handle_info(struct fa_request *req)
 
     if (!fa_request_bool(req, "thorough", &thorough))
         return;
-    /* It reads the whole store. */
-    if (thorough && !(req->grant.scopes & FA_SCOPE_ADMIN)) {
-        fa_answer_refusal(req, 403, FAINA_FORBIDDEN, "a thorough look needs the scope admin");
+    if (thorough && !fa_request_may(req, FA_ACCESS_THOROUGH))
         return;
-    }
     look_then(req, thorough, after_info);
 }
 
@@ -152,22 +149,10 @@ void fa_handle_info(struct fa_request *req)
  * The log of all events
  */
 
-/* Those that the grant reaches; the others leave no trace. */
-static void keep_reached(const struct fa_request *req, struct fa_followed *log)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < log->count; i++)
-        if (fa_grant_reaches(&req->grant, log->items[i].ns))
-            log->items[kept++] = log->items[i];
-    log->count = kept;
-}
-
 static void after_log(struct fa_request *req)
 {
     if (fa_request_refused(req))
         return;
-    keep_reached(req, req->posted.ops[0].followed);
     fa_shape_put(fa_answer_begin(req, 200), &fa_shape_followed, req->posted.ops[0].followed);
     fa_answer_end(req);
 }
@@ -304,11 +289,8 @@ static void after_metrics(struct fa_request *req)
 
 void fa_handle_metrics(struct fa_request *req)
 {
-    struct fa_op *ops;
+    struct fa_op *ops = fa_request_ops(req, 2);
 
-    if (!fa_request_is_global(req))
-        return;
-    ops = fa_request_ops(req, 2);
     ops[0].kind = FA_OP_STATS;
     ops[0].name.ns = "*";
     ops[1].kind = FA_OP_RESOURCE_LIST;

@@ -87,12 +87,11 @@ static struct faina_submit *read_submit(struct fa_request *req)
     code = fa_wire_read_submit(fa_request_body(req), &req->arena, submit, &err);
     if (code == FAINA_OK)
         code = read_key(req, submit, &err);
-    if (code == FAINA_OK)
-        code = fa_grant_namespace(&req->grant, &submit->ns, false, &err);
     if (code != FAINA_OK) {
         fa_answer_problem(req, &err);
         return NULL;
     }
+    submit->ns = fa_request_home(req, submit->ns);
     keep_trace(req, submit);
     return submit;
 }
@@ -150,16 +149,16 @@ static struct faina_task preview(const struct faina_submit *submit)
 void fa_handle_check(struct fa_request *req)
 {
     const struct faina_submit *submit = read_submit(req);
-    struct faina_error err;
     struct faina_task task;
+    struct fa_op *op;
 
     if (!submit)
         return;
-    fa_error_clear(&err);
-    if (fa_check_submit(submit, req->server->service->input_size_max, &err) != FAINA_OK) {
-        fa_answer_problem(req, &err);
+    op = fa_request_op(req, FA_OP_SUBMIT);
+    op->submit = submit;
+    fa_service_check(req->server->service, op, 1);
+    if (fa_request_refused(req))
         return;
-    }
     task = preview(submit);
     fa_wire_put_task(fa_answer_begin(req, 200), &task);
     fa_answer_end(req);
@@ -202,9 +201,8 @@ static void add_item(struct fa_request *req, struct batch *batch, const struct f
                 : fa_wire_read_submit_part(*item, &req->arena, submit, &err);
     if (line && code != FAINA_OK)
         move_place(&err, number);
-    if (code == FAINA_OK)
-        code = fa_grant_namespace(&req->grant, &submit->ns, false, &err);
     if (code == FAINA_OK) {
+        submit->ns = fa_request_home(req, submit->ns);
         keep_trace(req, submit);
         ops[*op_count].kind = FA_OP_SUBMIT;
         ops[(*op_count)++].submit = submit;
@@ -380,7 +378,7 @@ static bool read_filters(struct fa_request *req, struct faina_query *query)
 {
     const char *status = fa_url_param(&req->url, "status");
 
-    query->ns = fa_url_param(&req->url, "namespace");
+    query->ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
     query->type = fa_url_param(&req->url, "type");
     query->parent_id = fa_url_param(&req->url, "parentId");
     query->created_by = fa_url_param(&req->url, "createdBy");
@@ -388,8 +386,7 @@ static bool read_filters(struct fa_request *req, struct faina_query *query)
     return (!status || fa_request_statuses(req, status, &query->statuses)) &&
            read_team(req, &query->team_id) &&
            fa_request_time(req, "createdAfter", &query->created_after_us) &&
-           fa_request_time(req, "createdBefore", &query->created_before_us) &&
-           fa_request_namespace(req, &query->ns, true);
+           fa_request_time(req, "createdBefore", &query->created_before_us);
 }
 
 static bool asks_for_nobody(const struct faina_query *query)
@@ -409,14 +406,13 @@ void fa_handle_list(struct fa_request *req)
         !fa_request_bool(req, "brief", &query->brief))
         return;
     query->limit = (int)limit;
-    if (asks_for_nobody(query)) {
+    op = fa_request_op(req, FA_OP_LIST);
+    op->query = query;
+    if (asks_for_nobody(query) && fa_access_check(op, &op->error) == FAINA_OK) {
         fa_wire_put_tasks(fa_answer_begin(req, 200), &none);
         fa_answer_end(req);
         return;
     }
-    op = fa_request_ops(req, 1);
-    op->kind = FA_OP_LIST;
-    op->query = query;
     fa_request_run(req, after_tasks);
 }
 
@@ -601,13 +597,18 @@ void fa_handle_stream(struct fa_request *req)
 {
     const char *name, *place = find_place(req, &name);
     struct faina_query query = {0};
+    struct fa_op like = {.kind = FA_OP_LIST, .query = &query, .grant = &req->grant};
     struct faina_error err;
+    enum faina_code code;
     struct fa_op *op;
 
     if (!read_filters(req, &query))
         return;
     fa_error_clear(&err);
-    if (!asks_for_nobody(&query) && fa_check_query(&query, &err) != FAINA_OK) {
+    code = fa_access_check(&like, &err); /* it tells what a list of the same tasks would */
+    if (code == FAINA_OK && !asks_for_nobody(&query))
+        code = fa_check_query(&query, &err);
+    if (code != FAINA_OK) {
         fa_answer_problem(req, &err);
         return;
     }
@@ -670,11 +671,11 @@ void fa_handle_purge(struct fa_request *req)
     for (size_t i = 0; i < body.status.count; i++)
         if (!fa_request_statuses(req, body.status.items[i], &purge->statuses))
             return;
-    if (body.ns && strcmp(body.ns, "*") == 0 && !req->grant.namespaces.items)
-        body.ns = NULL;
     /* All namespaces, unless it names one or the token is for some. */
-    if ((body.ns || req->grant.namespaces.items) && !fa_request_namespace(req, &body.ns, false))
-        return;
+    if (body.ns && strcmp(body.ns, "*") == 0)
+        body.ns = NULL;
+    else if (fa_access_is_limited(&req->grant))
+        body.ns = fa_request_home(req, body.ns);
     purge->ns = body.ns;
     purge->type = body.type;
     purge->ended_before_us = body.before_us;

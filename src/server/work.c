@@ -129,18 +129,6 @@ static const struct {
     {"cancelled", FA_OP_CANCEL},
 };
 
-/* As for :cancel. */
-static bool may_cancel(struct fa_request *req)
-{
-    struct faina_error err;
-
-    if (req->grant.scopes & (FA_SCOPE_SUBMIT | FA_SCOPE_ADMIN))
-        return true;
-    fa_error_set(&err, FAINA_FORBIDDEN, "the token does not have the scope \"submit\"");
-    fa_answer_problem(req, &err);
-    return false;
-}
-
 static void run_wish(struct fa_request *req)
 {
     struct fa_act *act = req->data;
@@ -149,10 +137,9 @@ static void run_wish(struct fa_request *req)
     for (size_t i = 0; i < FA_COUNT(wishes); i++) {
         if (strcmp(act->status, wishes[i].status) != 0)
             continue;
-        if (wishes[i].kind == FA_OP_CANCEL && !may_cancel(req))
-            return;
         op = fa_request_ops(req, 1);
         op->id = req->part;
+        op->for_holder = act->for_holder;
         if (fill(req, wishes[i].kind, act, op))
             fa_request_run(req, after_act);
         return;
@@ -176,6 +163,7 @@ static void after_holder(struct fa_request *req)
         return;
     if (task->worker_id) {
         act->by.worker_id = task->worker_id;
+        act->for_holder = true;
         if (!act->has_fence)
             act->by.fence = task->fence;
     }
@@ -230,27 +218,16 @@ static void after_claims(struct fa_request *req)
     fa_answer_end(req);
 }
 
-static bool check_namespaces(struct fa_request *req, struct fa_texts *namespaces)
-{
-    if (!namespaces->items)
-        *namespaces = req->grant.namespaces;
-    for (size_t i = 0; i < namespaces->count; i++) {
-        const char *ns = namespaces->items[i];
-
-        if (!fa_request_namespace(req, &ns, false))
-            return false;
-    }
-    return true;
-}
-
 void fa_handle_claims(struct fa_request *req)
 {
     struct faina_claim *claim = fa_arena_zero(&req->arena, 1, sizeof(*claim));
     struct fa_claims body = {.limit = 1};
     struct fa_op *op;
 
-    if (!fa_request_read(req, &fa_body_claims, &body) || !check_namespaces(req, &body.namespaces))
+    if (!fa_request_read(req, &fa_body_claims, &body))
         return;
+    if (!body.namespaces.items)
+        body.namespaces = req->grant.namespaces;
     *claim = (struct faina_claim){
         .worker_id = body.worker_id,
         .types = body.types.count > 0 ? body.types.items : NULL, /* [] is any */
@@ -318,40 +295,12 @@ static size_t count_good(const struct fa_many *many)
     return count;
 }
 
-/* Tasks of other namespaces are not there for this token. `looks` are at the good items; NULL: the
- * token reaches all. */
-static void hide_others(struct fa_request *req, const struct fa_many *many,
-                        const struct fa_op *looks)
-{
-    for (size_t i = 0; looks && i < many->count; i++) {
-        struct fa_act *act = &many->items[i];
-        const struct fa_op *look = looks;
-        struct faina_error *err;
-
-        if (act->bad)
-            continue;
-        looks++;
-        if (look->code == FAINA_OK && fa_grant_reaches(&req->grant, look->task->ns))
-            continue;
-        if (look->code != FAINA_OK) { /* nobody knows whose it is */
-            act->bad = &look->error;
-            continue;
-        }
-        err = fa_arena_take(&req->arena, sizeof(*err));
-        fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no task %.64s", act->id);
-        act->bad = err;
-    }
-}
-
 static void run_many(struct fa_request *req)
 {
     const struct fa_many *many = req->data;
-    struct fa_op *op;
-    size_t good;
+    size_t good = count_good(many);
+    struct fa_op *op = fa_request_ops(req, good);
 
-    hide_others(req, many, req->posted.ops);
-    good = count_good(many);
-    op = fa_request_ops(req, good);
     for (size_t i = 0; i < many->count; i++) {
         struct fa_act *act = &many->items[i];
 
@@ -376,28 +325,6 @@ static void run_many(struct fa_request *req)
         fa_request_run(req, after_many);
     else
         after_many(req);
-}
-
-/* A token of some namespaces: look at the tasks first. */
-static void guard_many(struct fa_request *req, fa_handler *then)
-{
-    const struct fa_many *many = req->data;
-    struct fa_op *op;
-
-    if (!req->grant.namespaces.items || count_good(many) == 0) {
-        req->posted.ops = NULL;
-        then(req);
-        return;
-    }
-    op = fa_request_ops(req, count_good(many));
-    for (size_t i = 0; i < many->count; i++) {
-        if (many->items[i].bad)
-            continue;
-        op->kind = FA_OP_GET;
-        op->id = many->items[i].id;
-        op++;
-    }
-    fa_request_run(req, then);
 }
 
 /* Refuses one item of many. */
@@ -443,7 +370,7 @@ static void handle_many(struct fa_request *req, const struct fa_body *body,
     for (size_t i = 0; i < many->count; i++)
         check(req, &many->items[i]);
     req->data = many;
-    guard_many(req, run_many);
+    run_many(req);
 }
 
 void fa_handle_outcomes(struct fa_request *req)
@@ -480,12 +407,9 @@ static enum fa_op_kind kind_of(const char *verb)
 static void run_acts(struct fa_request *req)
 {
     const struct fa_many *many = req->data;
-    struct fa_op *op;
-    size_t good;
+    size_t good = count_good(many);
+    struct fa_op *op = fa_request_ops(req, good);
 
-    hide_others(req, many, req->posted.ops);
-    good = count_good(many);
-    op = fa_request_ops(req, good);
     for (size_t i = 0; i < many->count; i++) {
         struct fa_act *act = &many->items[i];
 
@@ -510,5 +434,5 @@ void fa_handle_acts(struct fa_request *req)
     if (!fa_request_read(req, &fa_body_acts, many))
         return;
     req->data = many;
-    guard_many(req, run_acts);
+    run_acts(req);
 }

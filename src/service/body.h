@@ -64,6 +64,7 @@ FA_MUST_CHECK enum faina_code fa_body_duration(const char *name, struct fa_json 
 struct fa_act {
     struct faina_by by; /* workerId, fence */
     bool has_fence;
+    bool for_holder; /* service.h; set by the handler */
     const char *status;
     const char *output;
     bool has_error;

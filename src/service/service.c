@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "model/codes.h"
 #include "model/states.h"
+#include "service/access.h"
 #include "service/check_op.h"
 
 #include <assert.h>
@@ -105,6 +106,7 @@ static void run_accepted(struct fa_service *service, struct fa_op *ops, size_t c
 static void finish_op(struct fa_op *op)
 {
     assert(op->code < FAINA_CODE_COUNT);
+    fa_access_finish(op);
     if (op->code != FAINA_OK) {
         op->error.code = op->code;
         if (op->error.message[0] == '\0')
@@ -128,7 +130,9 @@ static void check(const struct fa_service *service, struct fa_op *op)
     assert(op->kind < FA_OP_COUNT);
     assert(op->arena);
     fa_error_clear(&op->error);
-    op->code = fa_op_check(op, service->input_size_max, home_ns(service), &op->error);
+    op->code = fa_access_check(op, &op->error);
+    if (op->code == FAINA_OK)
+        op->code = fa_op_check(op, service->input_size_max, home_ns(service), &op->error);
 }
 
 void fa_service_check(const struct fa_service *service, struct fa_op *ops, size_t count)
@@ -207,8 +211,7 @@ static enum faina_code claim_wait(struct fa_service *service, struct fa_op *op,
     int64_t left_ms = op->claim->wait_ms;
 
     assert(op->kind == FA_OP_CLAIM_NEXT);
-    fa_error_clear(&op->error);
-    op->code = fa_op_check(op, service->input_size_max, home_ns(service), &op->error);
+    check(service, op);
     while (op->code == FAINA_OK) {
         service->ops->claim_wait(service, op, left_ms);
         if (op->code != FAINA_OK || op->tasks->count > 0)
@@ -245,11 +248,11 @@ void fa_service_wake(struct fa_service *service)
 
 /* Looks at the task without keeping it: a wait may look thousands of times, and the caller's
  * arena gives nothing back before its end. */
-static enum faina_code probe_ended(struct fa_service *service, const char *id, bool *is_ended,
-                                   struct faina_error *err)
+static enum faina_code probe_ended(struct fa_service *service, const struct fa_op *op,
+                                   bool *is_ended, struct faina_error *err)
 {
     struct fa_arena scratch = {0};
-    struct fa_op probe = {.kind = FA_OP_GET, .id = id, .arena = &scratch};
+    struct fa_op probe = {.kind = FA_OP_GET, .id = op->id, .grant = op->grant, .arena = &scratch};
     enum faina_code code = run_one(service, &probe, err);
 
     if (code == FAINA_OK)
@@ -267,7 +270,7 @@ static enum faina_code wait_ended(struct fa_service *service, struct fa_op *op, 
     for (;;) {
         bool is_ended = false;
         int64_t left_ms;
-        enum faina_code code = probe_ended(service, op->id, &is_ended, err);
+        enum faina_code code = probe_ended(service, op, &is_ended, err);
 
         if (code != FAINA_OK)
             return op->code = code;

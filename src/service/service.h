@@ -24,6 +24,7 @@
 #include <stdatomic.h>
 
 struct fa_service;
+struct fa_grant;
 struct fa_id;
 struct fa_mistakes;
 struct fa_workflow;
@@ -249,9 +250,10 @@ struct fa_op {
                            the schedule's name (CRON_REMOVE, CRON_RUN; CRON_LIST: NULL for all) */
     struct faina_by by; /* who acts */
     bool has_fence;     /* by.fence was given, also when it is 0, which no claim has */
-    /* Not NULL: a submit can depend on tasks of these namespaces only; it finds no others, and
-     * neither does what a workflow makes of the operation. */
-    const struct fa_texts *reach;
+    /* What the caller may do and see (access.h), also in what a workflow makes of the operation.
+     * NULL: everything. */
+    const struct fa_grant *grant;
+    bool for_holder; /* by.worker_id is whichever worker holds the task, and the caller is none */
     bool wants_task; /* a change answers with the whole task, not only with its id */
     bool is_poll;    /* CLAIM_NEXT: asked again, and nobody has said that there is work */
     bool is_checked; /* fa_service_check was called, for the next run */

@@ -2,6 +2,7 @@
 #include "sql/ops.h"
 
 #include "model/limits.h"
+#include "service/access.h"
 
 /* Pauses ----------------------------------------------------------------------------------- */
 
@@ -94,7 +95,7 @@ static enum faina_code get_team(struct fa_unit *unit, struct fa_op *op, const ch
     enum faina_code code;
 
     code = fa_db_one(unit->source.db, FA_SQL_TEAM_GET, &param, 1, sink_team, &sink, &op->error);
-    if (code == FAINA_OK && sink.team == NULL)
+    if (code == FAINA_OK && (sink.team == NULL || !fa_access_reaches(op->grant, sink.team->ns)))
         code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no team %.64s", id);
     *out = sink.team;
     return code;

@@ -6,6 +6,7 @@
 #include "model/limits.h"
 #include "model/states.h"
 #include "model/times.h"
+#include "service/access.h"
 
 #include <stdlib.h>
 
@@ -59,8 +60,18 @@ struct others {
     struct explain *x;
     struct fa_buf names;
     int64_t left, named;
-    int64_t due_us; /* before this not all of them can begin; 0: unknown */
+    int64_t foreign; /* of namespaces that the caller does not see: counted, not named */
+    int64_t due_us;  /* before this not all of them can begin; 0: unknown */
 };
+
+/* " and 2 of other namespaces" */
+static const char *foreign_text(struct explain *x, int64_t count, bool has_more)
+{
+    if (count == 0)
+        return "";
+    return fa_arena_printf(x->arena, "%s%lld of other namespaces", has_more ? " and " : "",
+                           (long long)count);
+}
 
 static enum faina_code add_other(struct others *others, int64_t key)
 {
@@ -77,6 +88,10 @@ static enum faina_code add_other(struct others *others, int64_t key)
     if (fa_status_is_ended(row.status))
         return FAINA_OK;
     others->left++;
+    if (!fa_access_reaches(x->op->grant, row.lane->ns)) {
+        others->foreign++;
+        return FAINA_OK;
+    }
     is_later = row.status == FAINA_PENDING && row.at_us > x->now_us;
     if (is_later && row.at_us > others->due_us)
         others->due_us = row.at_us;
@@ -105,10 +120,11 @@ static enum faina_code explain_blocked(struct explain *x)
         code = add_other(&others, keys.keys[i]);
     if (code == FAINA_OK)
         add(x, "dependency", others.due_us,
-            fa_arena_printf(x->arena, "it waits for %lld %s: %s%s", (long long)others.left,
+            fa_arena_printf(x->arena, "it waits for %lld %s: %s%s%s", (long long)others.left,
                             by_children ? "of its subtasks" : "of the tasks it depends on",
                             others.names.len ? others.names.ptr : "",
-                            others.named > NAMED_MAX ? ", ..." : ""));
+                            others.named > NAMED_MAX ? ", ..." : "",
+                            foreign_text(x, others.foreign, others.names.len > 0)));
     if (code == FAINA_OK && x->row->deps_bad > 0)
         add(x, "dependency", 0,
             fa_arena_printf(x->arena, "%lld ended badly, so it will go on in its error phase",
@@ -133,14 +149,20 @@ static void sink_resource(void *ctx, size_t n, const struct fa_value *c)
     row->found = true;
 }
 
-/* "ID (by worker w)" */
-static enum faina_code name_holder(struct explain *x, const char *holder, struct fa_buf *names)
+/* "ID (by worker w)". Tasks of namespaces that the caller does not see are counted instead. */
+static enum faina_code name_holder(struct explain *x, const char *holder, struct fa_buf *names,
+                                   int64_t *foreign)
 {
     struct fa_row row;
     enum faina_code code = fa_look_find(x->source, holder, x->arena, &row, &x->op->error);
 
     if (code != FAINA_OK && code != FAINA_TASK_NOT_FOUND)
         return code;
+    if (fa_access_is_limited(x->op->grant) &&
+        (code != FAINA_OK || !fa_access_reaches(x->op->grant, row.lane->ns))) {
+        *foreign += 1;
+        return FAINA_OK;
+    }
     fa_buf_printf(names, "%s%s", names->len ? ", " : "", holder);
     if (code == FAINA_OK && row.status == FAINA_BACKGROUND)
         fa_buf_printf(names, " (in the background, expires %s)", in_time(x, row.at_us));
@@ -155,6 +177,7 @@ static enum faina_code explain_resource(struct explain *x, const char *name)
     struct fa_value param = fa_value_text(name);
     const char *const *holders;
     struct fa_buf names;
+    int64_t foreign = 0;
     size_t count;
     enum faina_code code = fa_db_one(x->source->db, FA_SQL_RESOURCE_ALL, &param, 1, sink_resource,
                                      &resource, &x->op->error);
@@ -167,12 +190,13 @@ static enum faina_code explain_resource(struct explain *x, const char *name)
         return code;
     fa_buf_init(&names, 16 * 1024);
     for (size_t i = 0; code == FAINA_OK && i < count; i++)
-        code = name_holder(x, holders[i], &names);
+        code = name_holder(x, holders[i], &names, &foreign);
     if (code == FAINA_OK)
         add(x, "resource", 0,
-            fa_arena_printf(x->arena, "resource %s is at %lld/%lld%s%s%s", name,
+            fa_arena_printf(x->arena, "resource %s is at %lld/%lld%s%s%s%s", name,
                             (long long)resource.in_use, (long long)resource.max,
-                            count ? ", held by " : "", count ? names.ptr : "",
+                            count ? ", held by " : "", names.len ? names.ptr : "",
+                            foreign_text(x, foreign, names.len > 0),
                             resource.in_use > (int64_t)count ? ", ..." : ""));
     fa_buf_finish(&names);
     return code;

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "model/limits.h"
 #include "model/states.h"
+#include "service/access.h"
 #include "sql/journal.h"
 #include "sql/ops.h"
 #include "sql/show.h"
@@ -374,9 +375,27 @@ static enum faina_code look_stats(struct fa_source *source, struct fa_op *op)
     return code;
 }
 
+/* A task of other namespaces than the caller's is not there (access.h, X2 and X3). */
+static enum faina_code permit(struct fa_source *source, struct fa_op *op)
+{
+    struct fa_row row;
+    enum faina_code code;
+
+    if (!fa_access_is_limited(op->grant) || !fa_access_is_of_task(op->kind))
+        return FAINA_OK;
+    code = fa_look_find(source, op->id, op->arena, &row, &op->error);
+    if (code == FAINA_OK && !fa_access_reaches(op->grant, row.lane->ns))
+        code = fa_error_set(&op->error, FAINA_TASK_NOT_FOUND, "there is no task %s", op->id);
+    return code;
+}
+
 enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_us)
 {
+    enum faina_code code = permit(source, op);
+
     assert(!fa_op_writes(op->kind));
+    if (code != FAINA_OK)
+        return code;
     switch ((int)op->kind) {
     case FA_OP_GET:
         return look_get(source, op);

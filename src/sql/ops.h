@@ -41,6 +41,16 @@ fa_do_fn fa_do_cron_put, fa_do_cron_remove, fa_do_cron_run;
 FA_MUST_CHECK enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next_us,
                                             struct faina_error *err);
 
+/* Whether the caller of a change may touch the task, and act as the worker, that it names
+ * (permit.c). What an operation finds by itself, it checks itself. */
+FA_MUST_CHECK enum faina_code fa_permit(struct fa_unit *unit, struct fa_op *op);
+/* The namespaces that a registered worker belongs to (access.h). */
+FA_MUST_CHECK enum faina_code fa_worker_owner(struct fa_unit *unit, const char *worker,
+                                              bool *is_found, const char **namespaces,
+                                              struct faina_error *err);
+/* NOT_FOUND: the caller may not act as this worker. */
+enum faina_code fa_refuse_worker(const char *worker, struct faina_error *err);
+
 /* Shared by the files above ------------------------------------------------------------------ */
 
 /* Fills in the answer about one task. */

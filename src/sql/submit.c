@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "model/limits.h"
+#include "service/access.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -111,11 +112,6 @@ static enum faina_code find_existing(struct fa_unit *unit, struct fa_plan *plan,
     return FAINA_OK;
 }
 
-static bool is_in_reach(const struct fa_unit *unit, const struct fa_row *row)
-{
-    return unit->reach == NULL || fa_texts_have(unit->reach, row->lane->ns);
-}
-
 static enum faina_code find_needs(struct fa_unit *unit, struct fa_plan *plan,
                                   struct faina_error *err)
 {
@@ -129,7 +125,8 @@ static enum faina_code find_needs(struct fa_unit *unit, struct fa_plan *plan,
         enum faina_code code = fa_unit_find(unit, submit->depends_on[i], false, &need, err);
         bool is_repeat = false;
 
-        if (code == FAINA_TASK_NOT_FOUND || (code == FAINA_OK && !is_in_reach(unit, need)))
+        if (code == FAINA_TASK_NOT_FOUND ||
+            (code == FAINA_OK && !fa_access_reaches(unit->grant, need->lane->ns)))
             return fa_error_field(err, FAINA_INVALID_TASK, "dependsOn",
                                   "dependsOn names a task that does not exist: %.64s",
                                   submit->depends_on[i]);

@@ -50,6 +50,7 @@ void fa_unit_reset(struct fa_unit *unit)
 {
     fa_arena_reset(&unit->arena);
     unit->source.also = NULL;
+    unit->actor.worker = NULL;
     clear_tables(unit);
     fa_buf_clear(&unit->journal);
     unit->row_count = 0;

@@ -56,7 +56,11 @@ struct fa_unit {
     int64_t now_us;         /* the time of the operation being run */
     int64_t heard_us;       /* whoever wanted to renew a lease before has (writer.h, E6) ... */
     int64_t hear_us;        /* ... and whoever wanted to since is heard until then */
-    const struct fa_texts *reach; /* its namespaces (service.h); NULL: all */
+    const struct fa_grant *grant; /* of the operation's caller (access.h); NULL: everything */
+    struct {                      /* the caller and the worker that were last found to be one */
+        const struct fa_grant *grant;
+        const char *worker;
+    } actor;
 
     /* What there may be to do after the commit. */
     bool has_ready;       /* something may be claimed that could not before, of any type ... */

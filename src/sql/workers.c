@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "model/limits.h"
+#include "service/access.h"
 
 #include <assert.h>
 
@@ -153,7 +154,16 @@ static void sink_renewal(void *ctx, size_t row, const struct fa_value *columns)
         known->at_us = columns[1].i;
 }
 
-/* Where others may change the tasks too, they are locked first. */
+static bool may_renew(const struct fa_op *op, const struct hold *hold, const struct fa_row *row)
+{
+    return row->id.tail == hold->id.tail && fa_status_is_held(row->status) && row->worker != NULL &&
+           strcmp(row->worker, op->worker.self->id) == 0 &&
+           (hold->fence == 0 || hold->fence == row->fence) &&
+           fa_access_reaches(op->grant, row->lane->ns);
+}
+
+/* Row by row. Where others may change the tasks too, they are locked first. A caller of some
+ * namespaces renews tasks of these alone. */
 static enum faina_code renew_rows(struct fa_unit *unit, struct fa_op *op, struct renewal *renewal)
 {
     size_t count = renewal->count;
@@ -167,9 +177,14 @@ static enum faina_code renew_rows(struct fa_unit *unit, struct fa_op *op, struct
         struct fa_row *row = fa_unit_known(unit, keys[i]);
         struct hold *hold = &renewal->holds[i];
 
-        if (row == NULL || row->id.tail != hold->id.tail || !fa_status_is_held(row->status) ||
-            row->worker == NULL || strcmp(row->worker, op->worker.self->id) != 0 ||
-            (hold->fence != 0 && hold->fence != row->fence))
+        if (row == NULL && !unit->source.db->is_shared) {
+            code = fa_unit_get(unit, keys[i], false, &row, &op->error);
+            if (code == FAINA_TASK_NOT_FOUND || code == FAINA_INTERNAL) {
+                code = FAINA_OK; /* it is lost, as one that others hold */
+                continue;
+            }
+        }
+        if (code != FAINA_OK || row == NULL || !may_renew(op, hold, row))
             continue;
         hold->is_renewed = true;
         if (renewal->lease_us > 0)
@@ -192,7 +207,7 @@ static enum faina_code renew_all(struct fa_unit *unit, struct fa_op *op, struct 
         code = find_holds(renewal, &op->error);
     if (code != FAINA_OK || renewal->count == 0)
         return code;
-    if (unit->source.db->is_shared)
+    if (unit->source.db->is_shared || fa_access_is_limited(op->grant))
         return renew_rows(unit, op, renewal);
     return fa_db_run(unit->source.db,
                      &(struct fa_db_call){.sql = FA_SQL_HELD_RENEW,
@@ -215,6 +230,7 @@ static enum faina_code find_loss(struct fa_unit *unit, const struct faina_held *
     *out = (struct faina_lost){.fence = held->fence, .why = FAINA_LOSS_LOST};
     memcpy(out->id, held->id, sizeof(out->id));
     if (code == FAINA_OK && row->status == FAINA_CANCELLED &&
+        fa_access_reaches(unit->grant, row->lane->ns) &&
         (held->fence == 0 || held->fence == row->fence))
         out->why = FAINA_LOSS_CANCELLED;
     /* One that is gone or damaged must not cost the worker its others. */
@@ -245,10 +261,73 @@ static enum faina_code answer_beat(struct fa_unit *unit, struct fa_op *op,
     return code;
 }
 
-enum faina_code fa_do_worker_put(struct fa_unit *unit, struct fa_op *op)
+static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
+{
+    (void)row;
+    (void)columns;
+    *(bool *)ctx = true;
+}
+
+struct foreign_holds {
+    struct fa_unit *unit;
+    const struct fa_grant *grant;
+    bool has_any;
+};
+
+static void sink_foreign(void *ctx, size_t row, const struct fa_value *columns)
+{
+    struct foreign_holds *holds = ctx;
+    const struct fa_lane *lane =
+        fa_lanes_by_id(holds->unit->source.lanes, fa_value_as_int(&columns[3]));
+
+    (void)row;
+    holds->has_any |= lane == NULL || !fa_access_reaches(holds->grant, lane->ns);
+}
+
+/* Whether the caller may have the id of a worker that is not registered: tasks of other namespaces
+ * must not be held under it, or their worker could not go on with them. */
+static enum faina_code check_free(struct fa_unit *unit, struct fa_op *op)
+{
+    struct foreign_holds holds = {.unit = unit, .grant = op->grant};
+    struct fa_value id = fa_value_text(op->worker.self->id);
+    enum faina_code code = fa_unit_flush(unit, &op->error);
+
+    if (code == FAINA_OK)
+        code = fa_lanes_learn(unit->source.lanes, unit->source.db, &op->error);
+    if (code == FAINA_OK)
+        code = fa_db_one(unit->source.db, FA_SQL_HELD_BY, &id, 1, sink_foreign, &holds, &op->error);
+    if (code == FAINA_OK && holds.has_any)
+        code = fa_refuse_worker(op->worker.self->id, &op->error);
+    return code;
+}
+
+/* Whether the caller may be this worker. *owner are the namespaces that it belongs to, or will. */
+static enum faina_code permit_self(struct fa_unit *unit, struct fa_op *op, const char **owner)
+{
+    bool is_found;
+    enum faina_code code;
+
+    *owner = fa_access_namespaces(op->grant, &unit->arena);
+    if (!fa_access_is_limited(op->grant))
+        return FAINA_OK;
+    code = fa_worker_owner(unit, op->worker.self->id, &is_found, owner, &op->error);
+    if (code != FAINA_OK)
+        return code;
+    if (is_found)
+        return fa_access_owns(op->grant, *owner)
+                   ? FAINA_OK
+                   : fa_refuse_worker(op->worker.self->id, &op->error);
+    *owner = fa_access_namespaces(op->grant, &unit->arena);
+    return check_free(unit, op);
+}
+
+static enum faina_code put_worker(struct fa_unit *unit, struct fa_op *op)
 {
     const struct faina_worker *self = op->worker.self;
-    struct fa_value params[7] = {
+    const char *owner;
+    bool is_put = false;
+    enum faina_code code = permit_self(unit, op, &owner);
+    struct fa_value params[10] = {
         fa_value_text(self->id),
         fa_value_text(self->hostname),
         fa_value_int(unit->now_us),
@@ -256,10 +335,24 @@ enum faina_code fa_do_worker_put(struct fa_unit *unit, struct fa_op *op)
         fa_value_text(names_json(&unit->arena, self->types, self->type_count)),
         fa_value_text(names_json(&unit->arena, self->services, self->service_count)),
         fa_value_text(self->version),
+        fa_value_text(fa_access_namespaces(op->grant, &unit->arena)),
+        fa_value_text(code == FAINA_OK ? owner : NULL),
+        fa_value_int(!fa_access_is_limited(op->grant)),
     };
+
+    unit->actor.worker = NULL;
+    if (code == FAINA_OK)
+        code = fa_db_one(unit->source.db, FA_SQL_WORKER_PUT, params, 10, sink_found, &is_put,
+                         &op->error);
+    if (code == FAINA_OK && !is_put) /* another node has registered it meanwhile */
+        code = fa_refuse_worker(self->id, &op->error);
+    return code;
+}
+
+enum faina_code fa_do_worker_put(struct fa_unit *unit, struct fa_op *op)
+{
     struct renewal renewal;
-    enum faina_code code =
-        fa_db_one(unit->source.db, FA_SQL_WORKER_PUT, params, 7, NULL, NULL, &op->error);
+    enum faina_code code = put_worker(unit, op);
 
     if (code == FAINA_OK)
         code = renew_all(unit, op, &renewal);
@@ -272,23 +365,35 @@ enum faina_code fa_do_worker_put(struct fa_unit *unit, struct fa_op *op)
 
 /* Signing off, and falling silent ---------------------------------------------------------- */
 
-static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
+/* A worker of others is not there. */
+static enum faina_code remove_worker(struct fa_unit *unit, struct fa_op *op)
 {
-    (void)row;
-    (void)columns;
-    *(bool *)ctx = true;
+    struct fa_value id = fa_value_text(op->id);
+    const char *owner = NULL;
+    bool found = true;
+    enum faina_code code = FAINA_OK;
+
+    unit->actor.worker = NULL;
+    if (fa_access_is_limited(op->grant))
+        code = fa_worker_owner(unit, op->id, &found, &owner, &op->error);
+    if (code == FAINA_OK && found && fa_access_owns(op->grant, owner)) {
+        found = false;
+        code = fa_db_one(unit->source.db, FA_SQL_WORKER_DELETE, &id, 1, sink_found, &found,
+                         &op->error);
+    } else {
+        found = false;
+    }
+    if (code == FAINA_OK && !found)
+        code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no worker %.255s", op->id);
+    return code;
 }
 
 enum faina_code fa_do_worker_remove(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_value id = fa_value_text(op->id);
     struct fa_keys unstarted = {.arena = &unit->arena};
-    bool found = false;
-    enum faina_code code =
-        fa_db_one(unit->source.db, FA_SQL_WORKER_DELETE, &id, 1, sink_found, &found, &op->error);
+    enum faina_code code = remove_worker(unit, op);
 
-    if (code == FAINA_OK && !found)
-        return fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no worker %.255s", op->id);
     if (code == FAINA_OK)
         code = fa_unit_flush(unit, &op->error); /* claims of this batch count too */
     if (code == FAINA_OK)
@@ -298,7 +403,8 @@ enum faina_code fa_do_worker_remove(struct fa_unit *unit, struct fa_op *op)
         struct fa_row *row = NULL;
 
         code = fa_unit_get(unit, unstarted.keys[i], true, &row, &op->error);
-        if (code == FAINA_OK && fa_rule_find(row->status, FA_RELEASE) != NULL) {
+        if (code == FAINA_OK && fa_rule_find(row->status, FA_RELEASE) != NULL &&
+            fa_access_reaches(op->grant, row->lane->ns)) {
             fa_give_back(unit, row, FA_RELEASE, op->id);
             op->count++;
         } else if (code == FAINA_TASK_NOT_FOUND || code == FAINA_INTERNAL) {
@@ -331,6 +437,7 @@ enum faina_code fa_workers_forget(struct fa_unit *unit, int64_t *next_us, struct
 
 struct worker_list {
     struct fa_arena *arena;
+    const struct fa_grant *grant;
     struct faina_worker *items;
     size_t count, size;
 };
@@ -338,10 +445,13 @@ struct worker_list {
 static void sink_worker(void *ctx, size_t row, const struct fa_value *c)
 {
     struct worker_list *list = ctx;
-    struct names types = read_names(&c[5], list->arena);
-    struct names services = read_names(&c[6], list->arena);
+    struct names types, services;
 
     (void)row;
+    if (!fa_access_owns(list->grant, fa_value_dup(&c[11], list->arena)))
+        return;
+    types = read_names(&c[5], list->arena);
+    services = read_names(&c[6], list->arena);
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
     list->items[list->count++] = (struct faina_worker){
@@ -363,7 +473,7 @@ static void sink_worker(void *ctx, size_t row, const struct fa_value *c)
 
 enum faina_code fa_look_workers(struct fa_source *source, struct fa_op *op, int64_t now_us)
 {
-    struct worker_list list = {.arena = op->arena};
+    struct worker_list list = {.arena = op->arena, .grant = op->grant};
     struct fa_value params[2] = {fa_value_int(now_us - DEAD_US), fa_value_text(op->id)};
     enum faina_code code =
         fa_db_one(source->db, FA_SQL_WORKER_LIST, params, 2, sink_worker, &list, &op->error);
@@ -391,9 +501,12 @@ static void sink_skills(void *ctx, size_t row, const struct fa_value *c)
     struct skills *skills = ctx;
     struct names types = read_names(&c[0], &skills->scratch);
     struct names services = read_names(&c[1], &skills->scratch);
+    struct names namespaces = read_names(&c[2], &skills->scratch);
     bool reaches_all = true;
 
     (void)row;
+    if (c[2].kind == FA_TEXT && !has_name(&namespaces, skills->lane->ns))
+        return; /* it can't claim the tasks of this namespace */
     skills->crew.live++;
     if (types.count > 0 && !has_name(&types, skills->lane->type))
         return;

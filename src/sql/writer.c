@@ -59,9 +59,11 @@ static enum faina_code run_op(struct fa_writer *writer, struct fa_op *op)
     op->task = NULL;
     fa_error_clear(&op->error);
     unit->now_us = fa_db_now(writer->db);
-    unit->reach = op->reach;
+    unit->grant = op->grant;
     if (fa_op_writes(op->kind)) {
-        op->code = writer->engine->do_fns[op->kind](unit, op);
+        op->code = fa_permit(unit, op);
+        if (op->code == FAINA_OK)
+            op->code = writer->engine->do_fns[op->kind](unit, op);
         if (unit->told_count < unit->ended_count)
             tell_ends(unit, op);
     } else {
@@ -69,7 +71,7 @@ static enum faina_code run_op(struct fa_writer *writer, struct fa_op *op)
         if (op->code == FAINA_OK)
             op->code = fa_look(&unit->source, op, unit->now_us);
     }
-    unit->reach = NULL;
+    unit->grant = NULL;
     return op->code;
 }
 

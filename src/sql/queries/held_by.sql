@@ -1,2 +1,2 @@
--- What a worker holds. Reads `held` whole.
-SELECT id, tail, fence FROM held WHERE worker = ?1
+-- What a worker holds, and in which lane. Reads `held` whole.
+SELECT id, tail, fence, lane FROM held WHERE worker = ?1

@@ -1,7 +1,7 @@
 -- Workers heard after ?1, or the one with the id ?2, newest heartbeat first, and how many tasks
 -- each holds. Reads `worker` and `held` whole, once: as many rows as tasks under way.
 SELECT w.id, w.hostname, w.started_us, w.last_heartbeat_us, w.pool_size, w.types, w.services,
-       w.version, w.is_leader, w.leader_until_us, coalesce(h.n, 0)
+       w.version, w.is_leader, w.leader_until_us, coalesce(h.n, 0), w.namespaces
 FROM worker w
 LEFT JOIN (SELECT worker, count(*) AS n FROM held WHERE worker IS NOT NULL GROUP BY worker) h
     ON h.worker = w.id

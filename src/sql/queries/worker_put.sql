@@ -1,7 +1,8 @@
--- Registers a worker, or says that it lives: what is not given stays. Primary key.
+-- Registers a worker, or says that it lives: what is not given stays, and so do the namespaces (?8)
+-- that it belongs to. Gives its id, unless it belongs to others than ?9 and ?10 is 0. Primary key.
 INSERT INTO worker (id, hostname, started_us, last_heartbeat_us, pool_size, types, services,
-                    version, is_leader)
-VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, 0)
+                    version, is_leader, namespaces)
+VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, 0, ?8)
 ON CONFLICT (id) DO UPDATE SET
     hostname = coalesce(excluded.hostname, worker.hostname),
     last_heartbeat_us = excluded.last_heartbeat_us,
@@ -10,3 +11,5 @@ ON CONFLICT (id) DO UPDATE SET
     types = coalesce(excluded.types, worker.types),
     services = coalesce(excluded.services, worker.services),
     version = coalesce(excluded.version, worker.version)
+WHERE ?10 <> 0 OR worker.namespaces IS ?9
+RETURNING id

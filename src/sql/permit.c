@@ -1,0 +1,84 @@
+/* permit.c - whether the caller of an operation may touch what it names (service/access.h, X2). */
+#include "sql/ops.h"
+
+#include "service/access.h"
+
+struct owner {
+    struct fa_arena *arena;
+    const char *namespaces;
+    bool is_found;
+};
+
+static void sink_owner(void *ctx, size_t row, const struct fa_value *columns)
+{
+    struct owner *owner = ctx;
+
+    (void)row;
+    owner->is_found = true;
+    owner->namespaces = fa_value_dup(&columns[0], owner->arena);
+}
+
+enum faina_code fa_worker_owner(struct fa_unit *unit, const char *worker, bool *is_found,
+                                const char **namespaces, struct faina_error *err)
+{
+    struct owner owner = {.arena = &unit->arena};
+    struct fa_value id = fa_value_text(worker);
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_WORKER_OWNER, &id, 1, sink_owner, &owner, err);
+
+    *is_found = owner.is_found;
+    *namespaces = owner.namespaces;
+    return code;
+}
+
+enum faina_code fa_refuse_worker(const char *worker, struct faina_error *err)
+{
+    return fa_error_set(err, FAINA_NOT_FOUND,
+                        "there is no worker %.200s for this token: the id belongs to others",
+                        worker);
+}
+
+/* A worker that never registered belongs to no namespaces; the tasks it names decide alone. */
+static enum faina_code permit_worker(struct fa_unit *unit, struct fa_op *op, const char *worker)
+{
+    const char *namespaces;
+    bool is_found;
+    enum faina_code code;
+
+    if (unit->actor.worker != NULL && unit->actor.grant == op->grant &&
+        strcmp(unit->actor.worker, worker) == 0)
+        return FAINA_OK;
+    code = fa_worker_owner(unit, worker, &is_found, &namespaces, &op->error);
+    if (code == FAINA_OK && is_found && !fa_access_owns(op->grant, namespaces))
+        code = fa_refuse_worker(worker, &op->error);
+    if (code == FAINA_OK) {
+        unit->actor.grant = op->grant;
+        unit->actor.worker = worker;
+    }
+    return code;
+}
+
+static enum faina_code permit_task(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_row *row = NULL;
+    enum faina_code code = fa_unit_find_any(unit, op->id, &row, &op->error);
+
+    if (code == FAINA_OK && !fa_access_reaches(op->grant, row->lane->ns))
+        code = fa_error_set(&op->error, FAINA_TASK_NOT_FOUND, "there is no task %s", op->id);
+    return code;
+}
+
+enum faina_code fa_permit(struct fa_unit *unit, struct fa_op *op)
+{
+    const char *worker;
+    enum faina_code code = FAINA_OK;
+
+    if (!fa_access_is_limited(op->grant))
+        return FAINA_OK;
+    if (fa_access_is_of_task(op->kind))
+        code = permit_task(unit, op);
+    worker = fa_access_worker(op);
+    if (code == FAINA_OK && worker != NULL)
+        code = permit_worker(unit, op, worker);
+    return code;
+}
