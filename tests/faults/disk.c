@@ -1,8 +1,8 @@
 /*
  * disk.c - what a loss of power would leave.
  *
- * Every file that is followed has an image of what was flushed, in memory, and a list of the changes
- * since. A flush applies the list to the image. A cut applies a part of it to a copy.
+ * Every file that is followed has an image of what was flushed, in memory, and a list of the
+ * changes since. A flush applies the list to the image. A cut applies a part of it to a copy.
  */
 #include "faults/disk.h"
 

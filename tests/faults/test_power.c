@@ -7,8 +7,8 @@
  * moved into the file. What each cut leaves is opened and compared with what was acknowledged at
  * that moment. Some lives begin with what a cut has left, so that recoveries are cut too.
  *
- * FA_POWER_CUTS sets how many cuts, FA_POWER_HEAVY how many while a long log is moved, FA_SEED where
- * the dice begin.
+ * FA_POWER_CUTS sets how many cuts, FA_POWER_HEAVY how many while a long log is moved, FA_SEED
+ * where the dice begin.
  */
 #include "faults/disk.h"
 #include "faults/inspect.h"

@@ -7,7 +7,7 @@
  * its rule fits; rounds end when there is no nth time.
  *
  * FA_CUT_STEP sets how many messages are left out between two that are cut at, FA_COMMIT_STEP the
- * same for COMMITs.
+ * same for COMMITs, and FA_CUT_COMMITS how many COMMITs are cut at least.
  */
 #include "support/moves.h"
 #include "base/clock.h"
@@ -104,7 +104,8 @@ static bool cut_once(struct fa_t *direct, const struct fa_proxy_rule *rule, int 
     return has_acted;
 }
 
-static void cut_everywhere(const char *name, const struct fa_proxy_rule *rule, int step)
+/* How many cuts there were. */
+static int cut_everywhere(const char *name, const struct fa_proxy_rule *rule, int step)
 {
     int rounds = 0, refused = 0, first = (int)(fa_t_seed() % (uint64_t)step);
     struct fa_t direct;
@@ -117,6 +118,7 @@ static void cut_everywhere(const char *name, const struct fa_proxy_rule *rule, i
     fa_t_finish(&direct);
     print_message("%s: %d rounds, %d refusals\n", name, rounds, refused);
     CHECK_TRUE(rounds > 2 && rounds < ROUNDS_MAX);
+    return rounds;
 }
 
 static void test_cuts__around_each_commit(void **state)
@@ -132,10 +134,15 @@ static void test_cuts__around_each_commit(void **state)
         {"after the answer", {FA_PROXY_SERVER, FA_PROXY_CUT_AFTER, 'C', "COMMIT"}},
     };
 
+    int wanted = (int)fa_t_env_int("FA_CUT_COMMITS", 1), cuts = 0;
+
     (void)state;
     fa_psql_need_engine();
-    for (size_t i = 0; i < FA_COUNT(cases); i++)
-        cut_everywhere(cases[i].name, &cases[i].rule, (int)fa_t_env_int("FA_COMMIT_STEP", 1));
+    while (cuts < wanted)
+        for (size_t i = 0; i < FA_COUNT(cases); i++)
+            cuts += cut_everywhere(cases[i].name, &cases[i].rule,
+                                   (int)fa_t_env_int("FA_COMMIT_STEP", 1));
+    print_message("%d COMMITs cut\n", cuts);
 }
 
 static void test_cuts__at_any_message(void **state)

@@ -3,7 +3,7 @@
  * are killed and stopped in the middle of it.
  *
  * FA_FLEET_KILLS sets how many nodes are killed while they claim under a limit, FA_FLEET_TASKS how
- * many tasks they have.
+ * many tasks they have, FA_PAUSES how many nodes are stopped past their lease.
  */
 #include "postgres/nodes.h"
 
@@ -126,16 +126,15 @@ static void test_fleet__limit_of_two_with_kills(void **state)
  * Stopped, and awake again
  */
 
-static void test_fleet__sleeper_that_wakes_up_late(void **state)
+static void pause_one(struct fa_n_world *world, int row)
 {
-    struct fa_n_world *world = *state;
     struct fa_n sleeper;
     const char *id;
 
-    fa_psql_need_engine();
-    fa_n_open(world);
+    world->board->go = world->board->is_over = false;
+    world->board->stage = 0;
     id = fa_t_submit(&world->t, .type = "x");
-    fa_n_start(&sleeper, FA_N_SLEEPER, world->t.url, 0);
+    fa_n_start(&sleeper, FA_N_SLEEPER, world->t.url, row);
     fa_n_await(&world->board->stage, 1, "the sleeper has the task");
     fa_n_signal(&sleeper, SIGSTOP);
     fa_t_wait_status(&world->t, id, FAINA_PENDING); /* its lease ends without it */
@@ -149,6 +148,19 @@ static void test_fleet__sleeper_that_wakes_up_late(void **state)
     CHECK_STORY(&world->t, id, "created claimed lease_lost claimed started late_result completed");
     world->board->is_over = true;
     fa_n_end(&sleeper);
+    fa_t_forget(&world->t);
+}
+
+static void test_fleet__sleeper_that_wakes_up_late(void **state)
+{
+    int pauses = (int)fa_t_env_int("FA_PAUSES", 1);
+    struct fa_n_world *world = *state;
+
+    fa_psql_need_engine();
+    fa_n_open(world);
+    for (int i = 0; i < pauses; i++)
+        pause_one(world, i % FA_BOARD_ROWS);
+    print_message("%d pauses past the lease\n", pauses);
 }
 
 /* A node is stopped wherever it is, perhaps in a transaction with locks: the others go on. */

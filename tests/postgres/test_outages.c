@@ -2,7 +2,8 @@
  * test_outages.c - servers that stop, die, fill up and are replaced, and nodes that are killed, all
  * under load: everything acknowledged is there afterwards, and the engine comes back by itself.
  *
- * FA_PG_STOPS and FA_PG_KILLS set how many stops of the server and kills of nodes.
+ * FA_PG_STOPS and FA_PG_KILLS set how many stops of the server and kills of nodes,
+ * FA_PG_PROMOTIONS how many primaries are killed under load and replaced by their standby.
  */
 #include "support/crew.h"
 #include "support/moves.h"
@@ -410,6 +411,77 @@ static void test_outages__standby_takes_over(void **state)
     destroy_world(world);
 }
 
+static void exec_on(const struct fa_pgs *server, const char *sql)
+{
+    PGconn *conn = fa_psql_connect(server->admin_url);
+
+    fa_psql_exec(conn, "%s", sql);
+    fa_psql_close(conn);
+}
+
+/* A standby that every commit on the primary waits for. */
+static void add_standby(struct world *world, struct fa_pgs *standby)
+{
+    PGconn *conn = fa_psql_connect(world->server.admin_url);
+    int64_t deadline_us = fa_clock_mono_us() + 3LL * FA_T_DEADLINE_MS * 1000;
+
+    fa_pgs_init_standby(standby, &world->server);
+    fa_pgs_start(standby);
+    fa_psql_exec(conn, "ALTER SYSTEM SET synchronous_standby_names = '*'");
+    fa_psql_exec(conn, "SELECT pg_reload_conf()");
+    while (fa_psql_int(conn, "SELECT count(*) FROM pg_stat_replication WHERE sync_state = "
+                             "'sync'") != 1) {
+        CHECK(fa_clock_mono_us() < deadline_us, "the standby doesn't follow");
+        rest_us(2000);
+    }
+    fa_psql_close(conn);
+}
+
+/* The URL of both servers, with the schema and the sessions' name of this round. */
+static void use_both(struct world *world, const struct fa_pgs *standby, int number)
+{
+    const char *host = strrchr(world->server.url, '@');
+
+    snprintf(world->sessions, sizeof world->sessions, "outages-%d-%d", (int)getpid(), number);
+    snprintf(world->t.url, sizeof world->t.url,
+             "%.*s@127.0.0.1:%d,127.0.0.1:%d/faina?target_session_attrs=read-write&schema=s%d"
+             "&application_name=%s",
+             (int)(host - world->server.url), world->server.url, world->server.port, standby->port,
+             number, world->sessions);
+}
+
+/* The primary dies under load; its standby is promoted and becomes the next round's primary. */
+static void test_outages__standby_is_promoted_under_load(void **state)
+{
+    int promotions = (int)fa_t_env_int("FA_PG_PROMOTIONS", 1);
+    struct world *world = create_world(true);
+
+    (void)state;
+    for (int i = 0; i < promotions; i++) {
+        struct fa_pgs standby = {0};
+
+        add_standby(world, &standby);
+        fa_l_clear(&world->ledger);
+        use_both(world, &standby, i);
+        start_writers(world, true);
+        await_ready(world);
+        let_work(world, 0, 2000 + (int64_t)fa_random_below(&world->random, 100000));
+        fa_pgs_kill(&world->server);
+        let_work(world, 0, (int64_t)fa_random_below(&world->random, 50000));
+        exec_on(&standby, "ALTER SYSTEM SET synchronous_standby_names = ''");
+        fa_pgs_promote(&standby);
+        exec_on(&standby, "SELECT pg_reload_conf()");
+        await_more(world, 20); /* by themselves */
+        kill_writers(world);
+        check_all(world);
+        fa_pgs_finish(&world->server);
+        world->server = standby;
+    }
+    print_message("%d promotions, %lld records, %d tasks in doubt\n", promotions,
+                  (long long)world->records, world->in_doubt);
+    destroy_world(world);
+}
+
 /* ------------------------------------------------------------------------------------------
  * The server is there, but can't
  */
@@ -531,6 +603,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_outages__one_session_crashes),
         cmocka_unit_test(test_outages__number_of_a_lost_commit_is_used_again),
         cmocka_unit_test(test_outages__standby_takes_over),
+        cmocka_unit_test(test_outages__standby_is_promoted_under_load),
         cmocka_unit_test(test_outages__disk_is_full),
         cmocka_unit_test(test_outages__statement_takes_too_long),
         cmocka_unit_test(test_outages__serialization_failures),
