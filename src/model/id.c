@@ -45,18 +45,40 @@ static int64_t next_in_slot(const struct fa_id_source *source, int64_t key)
     return found < key ? found + step : found;
 }
 
-struct fa_id fa_id_next(struct fa_id_source *source, int64_t now_us)
+/* When the clock stands still or steps back, the keys run ahead of it (I1). */
+static int64_t next_key(const struct fa_id_source *source, int64_t now_us)
 {
     int64_t key = fa_id_key_at(now_us);
 
-    /* When the clock stands still or steps back, the keys run ahead of it (I1). */
-    if (key <= source->last_key)
-        key = source->last_key + 1;
-    key = next_in_slot(source, key);
+    return next_in_slot(source, key <= source->last_key ? source->last_key + 1 : key);
+}
+
+static struct fa_id add_tail(struct fa_id_source *source, int64_t key)
+{
+    return (struct fa_id){key, (int64_t)(fa_random_next(&source->random) & TAIL_MASK)};
+}
+
+bool fa_id_has_next(const struct fa_id_source *source, int64_t now_us)
+{
+    return source->end_key == 0 || next_key(source, now_us) < source->end_key;
+}
+
+struct fa_id fa_id_next(struct fa_id_source *source, int64_t now_us)
+{
+    int64_t key = next_key(source, now_us);
+
     assert(key > 0);
     assert(key < KEY_END);
+    assert(source->end_key == 0 || key < source->end_key);
     source->last_key = key;
-    return (struct fa_id){key, (int64_t)(fa_random_next(&source->random) & TAIL_MASK)};
+    return add_tail(source, key);
+}
+
+struct fa_id fa_id_free(struct fa_id_source *source, int64_t now_us)
+{
+    int64_t key = fa_id_key_at(now_us);
+
+    return add_tail(source, key > 0 ? key : 1);
 }
 
 void fa_id_format(struct fa_id id, char out[FAINA_ID_SIZE])

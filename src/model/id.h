@@ -10,7 +10,8 @@
  *   I1  Keys from one generator only grow, even when the clock steps back.
  *   I2  The time in a key is never earlier than the time it was made at.
  *   I3  Time order of ids is key order, so an index on them only appends.
- *   I4  Generators with different slots never make the same key.
+ *   I4  Generators with different slots, or with the same slot and ranges that don't overlap, never
+ *       make the same key.
  *
  * Threads: a generator belongs to one thread at a time.
  */
@@ -34,9 +35,15 @@ struct fa_id_source {
      * generators make the same one. */
     int slot_bits;
     int64_t slot;
+    int64_t end_key; /* keys are below this one; 0: no limit */
 };
 
+/* Whether a key is left that is not before this time. */
+bool fa_id_has_next(const struct fa_id_source *source, int64_t now_us);
+/* Only when there is one. */
 struct fa_id fa_id_next(struct fa_id_source *source, int64_t now_us);
+/* For things that are no tasks: it has the time and random bits, and takes no key. */
+struct fa_id fa_id_free(struct fa_id_source *source, int64_t now_us);
 void fa_id_format(struct fa_id id, char out[FAINA_ID_SIZE]); /* lower case, with dashes */
 /* Accepts upper case too. False: not a UUIDv7, so no task has it. */
 bool fa_id_parse(const char *text, struct fa_id *out);

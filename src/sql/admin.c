@@ -140,7 +140,7 @@ enum faina_code fa_do_team_put(struct fa_unit *unit, struct fa_op *op)
             return code;
     } else {
         team = fa_arena_zero(op->arena, 1, sizeof(*team));
-        fa_id_format(fa_id_next(unit->ids, unit->now_us), team->id);
+        fa_id_format(fa_id_free(unit->ids, unit->now_us), team->id);
         team->ns = fa_arena_strdup(op->arena, op->team->ns ? op->team->ns : "default");
         team->created_us = unit->now_us;
     }

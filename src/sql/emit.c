@@ -335,7 +335,7 @@ static const char *new_id(struct fa_unit *unit)
 {
     char *id = fa_arena_take(&unit->arena, FAINA_ID_SIZE);
 
-    fa_id_format(fa_id_next(unit->ids, unit->now_us), id);
+    fa_id_format(fa_id_free(unit->ids, unit->now_us), id);
     return id;
 }
 

@@ -105,7 +105,8 @@ struct fa_plan {
     /* As a child: */
     struct fa_row *parent;
     const char *child;
-    bool is_twin; /* a plan before it is for the same child */
+    bool is_twin;    /* a plan before it is for the same child */
+    struct fa_id id; /* of the task to be made */
 };
 /* Plans a task. A subtask is planned among its siblings, with the name that tells it from them. */
 FA_MUST_CHECK enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *submit,

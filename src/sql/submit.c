@@ -4,6 +4,7 @@
  * A plan holds everything that may be refused; carrying it out can't fail. Blocking with subtasks
  * plans all of them first, so that one bad subtask changes nothing.
  */
+#include "sql/id_range.h"
 #include "sql/ops.h"
 
 #include "base/hash.h"
@@ -214,6 +215,8 @@ enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *su
     if (code == FAINA_OK)
         code = fa_lanes_get(unit->source.lanes, unit->source.db, out->ns, out->type,
                             submit->resources, submit->resource_count, &out->lane, err);
+    if (code == FAINA_OK && !out->is_twin)
+        code = fa_id_range_next(unit, &out->id, err);
     return code;
 }
 
@@ -260,7 +263,7 @@ static void link_needs(struct fa_unit *unit, const struct fa_plan *plan, struct 
 struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *plan)
 {
     const struct faina_submit *submit = plan->submit;
-    struct fa_row *row = fa_unit_add(unit, fa_id_next(unit->ids, unit->now_us));
+    struct fa_row *row = fa_unit_add(unit, plan->id);
 
     assert(plan->existing == NULL && !plan->is_twin);
     row->lane = plan->lane;

@@ -8,7 +8,7 @@ enum faina_code fa_do_token_put(struct fa_unit *unit, struct fa_op *op)
     enum faina_code code;
 
     *token = *op->token;
-    fa_id_format(fa_id_next(unit->ids, unit->now_us), token->id);
+    fa_id_format(fa_id_free(unit->ids, unit->now_us), token->id);
     token->created_us = unit->now_us;
     code = fa_db_one(unit->source.db, FA_SQL_TOKEN_PUT,
                      (struct fa_value[]){fa_value_text(token->id), fa_value_text(token->name),

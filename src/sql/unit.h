@@ -41,6 +41,17 @@ struct fa_unit_happened {
     int64_t at_us;
 };
 
+/* Where the keys of new tasks come from (id_range.h). */
+struct fa_id_range {
+    int64_t slot;         /* the last one; -1: none */
+    int64_t slot_end;     /* its range ends before this key; 0: it has none */
+    uint64_t slot_epoch;  /* the transaction that has taken it */
+    int takes;            /* ranges since the writer was idle */
+    int block;            /* keys of the last block of the sequence ... */
+    uint64_t block_epoch; /* ... and its transaction */
+    bool has_failed;      /* the last transaction */
+};
+
 /* How long each of some things took. */
 struct fa_spans {
     int64_t *us;
@@ -51,6 +62,7 @@ struct fa_unit {
     struct fa_source source;
     struct fa_arena arena;
     struct fa_id_source *ids;
+    struct fa_id_range id_range;
     struct fa_random *random;
     struct fa_flows *flows; /* workflows (flows.h) */
     int64_t now_us;         /* the time of the operation being run */

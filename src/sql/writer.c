@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "sql/facts.h"
 #include "sql/flows.h"
+#include "sql/id_range.h"
 #include "sql/journal.h"
 #include "sql/look.h"
 #include "sql/migrate.h"
@@ -24,7 +25,6 @@
 #define RETRY_CHORES_US 1000000 /* after a failure */
 #define READERS_HOLD_MS 500
 #define TRIES_MAX 10       /* of a transaction that others were in the way of */
-#define SLOT_BITS 6        /* of an id that say which connection made it */
 #define FORGET_US 10000000 /* how often the log is looked through */
 #define TOGETHER_MIN 32    /* load from which on jobs go to one writer ... */
 #define TOGETHER_MAX 160   /* ... and up to which */
@@ -274,6 +274,7 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
                                  &writer->is_announced, err);
     if (code == FAINA_OK)
         code = fa_db_commit(writer->db, err);
+    fa_id_range_settle(&writer->unit, code == FAINA_OK);
     if (code != FAINA_OK) {
         fa_db_rollback(writer->db);
         writer->needs_load = true;
@@ -530,25 +531,6 @@ static enum faina_code refuse_store(struct fa_engine *engine, struct faina_error
                         location ? location : "the memory store", said);
 }
 
-/* Where the ids of this writer go on. */
-static enum faina_code start_ids(struct fa_writer *writer, struct faina_error *err)
-{
-    struct fa_id_source *ids = &writer->ids;
-    enum faina_code code;
-
-    if (!writer->db->is_shared)
-        return fa_db_one(writer->db, FA_SQL_TASK_LAST, NULL, 0, fa_db_sink_int, &ids->last_key,
-                         err);
-    ids->slot_bits = SLOT_BITS;
-    code = fa_db_begin(writer->db, true, err);
-    if (code == FAINA_OK)
-        code = fa_db_one(writer->db, FA_SQL_NODE_SLOT, NULL, 0, fa_db_sink_int, &ids->slot, err);
-    if (code == FAINA_OK)
-        code = fa_db_commit(writer->db, err);
-    ids->slot &= (1 << SLOT_BITS) - 1;
-    return code;
-}
-
 enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *writer,
                                struct faina_error *err)
 {
@@ -566,8 +548,9 @@ enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *write
     code = engine->store->ops->connect(engine->store, false, &writer->db, err);
     if (code == FAINA_OK && is_first)
         code = fa_migrate(writer->db, fa_db_now(writer->db), err);
-    if (code == FAINA_OK)
-        code = start_ids(writer, err);
+    if (code == FAINA_OK && !writer->db->is_shared) /* where its ids go on */
+        code = fa_db_one(writer->db, FA_SQL_TASK_LAST, NULL, 0, fa_db_sink_int,
+                         &writer->ids.last_key, err);
     if (code == FAINA_OK && is_first)
         code = fa_timekeeper_resume(writer, err);
     if (code == FAINA_OK && !writer->db->is_shared)
@@ -578,6 +561,8 @@ enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *write
         fa_unit_init(&writer->unit,
                      (struct fa_source){writer->db, writer->lanes, .for_change = true},
                      &writer->ids, &writer->random);
+    if (code == FAINA_OK)
+        fa_id_range_settle(&writer->unit, false);
     writer->unit.flows = writer->flows;
     return code;
 }

@@ -123,6 +123,29 @@ static void test_id__goes_on_from_the_store(void **state)
     assert_int_equal(id.key, fa_id_key_at(NOW_US + 10000000));
 }
 
+/* I4: the keys of a range are in its slot and below its end. */
+static void test_id__stays_in_its_range(void **state)
+{
+    int64_t first = fa_id_key_at(NOW_US), count = 0, last = 0;
+    struct fa_id_source source = {
+        .last_key = first - 1, .slot_bits = 6, .slot = 5, .end_key = first + 640};
+    struct fa_id other;
+
+    fa_random_seed(&source.random, SEED);
+    for (; fa_id_has_next(&source, NOW_US); count++) {
+        last = fa_id_next(&source, NOW_US).key;
+        assert_true(last >= first && last < first + 640);
+        assert_int_equal(last & 63, 5);
+    }
+    assert_int_equal(count, 10);
+    assert_false(fa_id_has_next(&source, NOW_US + 1000000)); /* the clock is past it */
+    other = fa_id_free(&source, NOW_US);
+    assert_int_equal(other.key, first);
+    assert_int_equal(source.last_key, last);
+    source.end_key = 0;
+    assert_true(fa_id_has_next(&source, NOW_US));
+}
+
 static void test_id__tails_differ(void **state)
 {
     struct fa_id_source source = {.last_key = 0};
@@ -167,6 +190,7 @@ int main(void)
         cmocka_unit_test(test_id__random_ids_read_back_and_keep_their_order),
         cmocka_unit_test(test_id__keys_only_grow),
         cmocka_unit_test(test_id__goes_on_from_the_store),
+        cmocka_unit_test(test_id__stays_in_its_range),
         cmocka_unit_test(test_id__tails_differ),
         cmocka_unit_test(test_id__key_at_is_the_smallest_not_before),
         cmocka_unit_test(test_id__key_at_the_ends_of_time),

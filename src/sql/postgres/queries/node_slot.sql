@@ -1,2 +1,0 @@
--- The last bits of the ids that this connection makes.
-SELECT nextval('node_slot')
