@@ -21,6 +21,7 @@
 
 struct checker {
     enum faina_code refusal; /* the code for what is wrong in this request */
+    bool is_json_checked;    /* payloads are known to be JSON: their sizes are checked alone */
     struct faina_error *err;
     enum faina_code result; /* FAINA_OK so far, or the first refusal */
 };
@@ -108,8 +109,12 @@ static void text_up_to(struct checker *c, const char *text, size_t max, const ch
 
 static void json(struct checker *c, const char *text, size_t max, const char *field)
 {
-    if (c->result == FAINA_OK)
+    if (c->result != FAINA_OK || !text)
+        return;
+    if (!c->is_json_checked)
         c->result = fa_check_json(text, max, field, c->refusal, c->err);
+    else if (strlen(text) > max)
+        c->result = too_long(strlen(text), max, field, FAINA_PAYLOAD_TOO_LARGE, c->err);
 }
 
 static void object(struct checker *c, const char *text, size_t max, const char *field)
@@ -241,10 +246,11 @@ static void schedule(struct checker *c, const struct faina_submit *task)
     retry_policy(c, &task->retry);
 }
 
-enum faina_code fa_check_submit(const struct faina_submit *task, size_t input_max,
-                                struct faina_error *err)
+static enum faina_code check_submit(const struct faina_submit *task, size_t input_max,
+                                    bool is_json_checked, struct faina_error *err)
 {
-    struct checker c = {.refusal = FAINA_INVALID_TASK, .err = err};
+    struct checker c = {
+        .refusal = FAINA_INVALID_TASK, .is_json_checked = is_json_checked, .err = err};
 
     /* A name alone will do: then the type is "default". */
     if (task->type || !task->name)
@@ -266,6 +272,18 @@ enum faina_code fa_check_submit(const struct faina_submit *task, size_t input_ma
     id_if_set(&c, task->team_id, "teamId");
     name_if_set(&c, task->created_by, FA_CREATED_BY_SIZE_MAX, "createdBy");
     return c.result;
+}
+
+enum faina_code fa_check_submit(const struct faina_submit *task, size_t input_max,
+                                struct faina_error *err)
+{
+    return check_submit(task, input_max, false, err);
+}
+
+enum faina_code fa_check_submit_read(const struct faina_submit *task, size_t input_max,
+                                     struct faina_error *err)
+{
+    return check_submit(task, input_max, true, err);
 }
 
 enum faina_code fa_check_worker(const char *worker_id, struct faina_error *err)

@@ -20,6 +20,10 @@ FA_MUST_CHECK enum faina_code fa_check_json(const char *json, size_t max, const 
                                             enum faina_code code, struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_check_submit(const struct faina_submit *task, size_t input_max,
                                               struct faina_error *err);
+/* The same for one that was read from checked JSON (fa_wire_read_submit): that is not checked
+ * again, but for its size. */
+FA_MUST_CHECK enum faina_code fa_check_submit_read(const struct faina_submit *task,
+                                                   size_t input_max, struct faina_error *err);
 FA_MUST_CHECK enum faina_code fa_check_worker(const char *worker_id, struct faina_error *err);
 /* What a worker tells about itself, and the tasks it believes to hold. */
 FA_MUST_CHECK enum faina_code fa_check_beat(const struct faina_worker *worker,

@@ -63,6 +63,9 @@
 #define FA_JOIN_KEY_SIZE_MAX 1024 /* the value of a join's key, as JSON */
 #define FA_JOIN_CURSOR_SIZE_MAX (2 * (2 * FA_NAME_SIZE_MAX + FA_JOIN_KEY_SIZE_MAX + 2)) /* hex */
 #define FA_CHAIN_DEPTH_MAX 32 /* tasks that lead to each other by their ends */
+#define FA_EVENT_TASKS_MAX 10000
+#define FA_EVENT_INPUTS_MAX 16 /* times the limit of an input: the tasks of one event together */
+#define FA_EVENT_STEPS_MAX 10000000
 #define FA_HAPPENED_KEEP_MS (7LL * 24 * 3600 * 1000)
 #define FA_LOG_KEEP_MS (3600LL * 1000) /* how long the log of all events can be followed */
 

@@ -162,6 +162,22 @@ bool fa_match_data_find(const struct fa_match_data *data, const struct fa_path *
     return found != &missing;
 }
 
+bool fa_match_data_find_within(const struct fa_match_data *data, const struct fa_path *path,
+                               int64_t *budget, struct fa_json *out)
+{
+    struct run run = {data, *budget};
+    struct fa_match_operand scratch;
+    const struct fa_match_operand *found;
+
+    *out = data->root;
+    if (path->count == 0)
+        return true;
+    found = find_field(&run, path, &scratch);
+    *budget = run.budget - 1;
+    *out = found->value;
+    return found != &missing && *budget > 0;
+}
+
 /* The value, where it is or in `scratch`. */
 static const struct fa_match_operand *read_value(struct run *run,
                                                  const struct fa_match_value *value,
@@ -318,6 +334,7 @@ enum faina_code fa_match_run(const struct fa_match *match, const struct fa_match
         at = verdict.clause_holds ? clause->if_true : clause->if_false;
     }
     verdict.is_match = at == FA_MATCH_YES;
+    verdict.steps = FA_MATCH_STEPS_MAX - run.budget;
     *out = verdict;
     return FAINA_OK;
 }

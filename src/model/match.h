@@ -78,11 +78,18 @@ void fa_match_data_init(struct fa_match_data *data, struct fa_bytes json);
 FA_MUST_CHECK bool fa_match_data_find(const struct fa_match_data *data, const struct fa_path *path,
                                       struct fa_json *out);
 
+/* The same within a budget of steps, which it takes them from. False also when that is at its end:
+ * then it is 0 or less. */
+FA_MUST_CHECK bool fa_match_data_find_within(const struct fa_match_data *data,
+                                             const struct fa_path *path, int64_t *budget,
+                                             struct fa_json *out);
+
 /* The answer, and the clause that decided (X2): source bytes `from` to `to`. */
 struct fa_match_verdict {
     bool is_match;
     bool clause_holds; /* by itself; under a NOT it isn't what it leads to */
     size_t from, to;
+    int64_t steps; /* that it took */
 };
 
 /* PAYLOAD_TOO_LARGE: it would take more steps than allowed (X3). */

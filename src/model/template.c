@@ -452,7 +452,7 @@ bool fa_template_lookup_members(void *context, const struct fa_template_path *pa
         return true;
     }
     return members->tasks[path->root].raw.len > 0 &&
-           fa_path_find(&path->path, members->tasks[path->root], NULL, out);
+           fa_path_find(&path->path, members->tasks[path->root], members->budget, out);
 }
 
 /* ------------------------------------------------------------------------------------------

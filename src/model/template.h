@@ -80,6 +80,7 @@ bool fa_template_lookup_event(void *context, const struct fa_template_path *path
 struct fa_template_members {
     struct fa_json key;
     const struct fa_json *tasks; /* for each task type an object; with raw.len 0 it isn't there */
+    int64_t *budget;             /* of steps (path.h); NULL: without end */
 };
 bool fa_template_lookup_members(void *context, const struct fa_template_path *path,
                                 struct fa_json *out);

@@ -461,17 +461,47 @@ void fa_http_refuse(struct fa_request *req, enum faina_code code)
                                                : "the server is going down");
 }
 
+/* Has something done in post's thread for what is large. False: nobody takes it. */
+static bool pass_work(struct fa_request *req, fa_posted_fn *work)
+{
+    req->posted.done = on_done;
+    req->posted.work = work;
+    req->posted.is_long = true;
+    if (fa_post(req->server->post, &req->posted) == FAINA_OK) {
+        fa_loop_wait_long(&req->listener->loop, req);
+        return true;
+    }
+    req->posted.work = NULL;
+    req->posted.is_long = false;
+    return false;
+}
+
+/* What operations want done before they run, when that takes long: here it holds nobody up. */
+static void do_prepare(struct fa_posted *posted)
+{
+    struct fa_request *req = (struct fa_request *)posted;
+
+    req->posted.work = NULL;
+    req->posted.is_long = false;
+    fa_service_prepare(req->server->service, req->posted.ops, req->posted.count);
+}
+
 static enum MHD_Result run(struct fa_request *req)
 {
     struct fa_loop *loop = &req->listener->loop;
     enum faina_code code;
     bool is_claim;
 
+    if (req->how == FA_RUN_PLAIN) {
+        fa_service_check(req->server->service, req->posted.ops, req->posted.count);
+        if (fa_service_is_heavy(req->server->service, req->posted.ops, req->posted.count) &&
+            pass_work(req, do_prepare))
+            return MHD_YES; /* and comes back here */
+    }
     req->posted.done = on_done;
     req->posted.is_gone = is_gone;
     req->state = FA_REQUEST_RETURNS;
     if (req->how == FA_RUN_PLAIN) {
-        fa_service_check(req->server->service, req->posted.ops, req->posted.count);
         fa_loop_run(loop, req);
         return MHD_YES;
     }
@@ -525,16 +555,7 @@ static void do_step(struct fa_posted *posted)
 /* Has the step done in post's thread for what is large. False: nobody takes it. */
 static bool pass_step(struct fa_request *req)
 {
-    req->posted.done = on_done;
-    req->posted.work = do_step;
-    req->posted.is_long = true;
-    if (fa_post(req->server->post, &req->posted) == FAINA_OK) {
-        fa_loop_wait_long(&req->listener->loop, req);
-        return true;
-    }
-    req->posted.work = NULL;
-    req->posted.is_long = false;
-    return false;
+    return pass_work(req, do_step);
 }
 
 static enum MHD_Result go_on(struct fa_request *req)

@@ -397,6 +397,22 @@ void fa_service_unlisten(struct fa_service *service, struct fa_listener *listene
         service->ops->unlisten(service, listener);
 }
 
+bool fa_service_is_heavy(struct fa_service *service, const struct fa_op *ops, size_t count)
+{
+    bool is_heavy = false;
+
+    for (size_t i = 0; service->ops->is_heavy != NULL && i < count && !is_heavy; i++)
+        is_heavy = ops[i].code == FAINA_OK && service->ops->is_heavy(service, &ops[i]);
+    return is_heavy;
+}
+
+void fa_service_prepare(struct fa_service *service, struct fa_op *ops, size_t count)
+{
+    for (size_t i = 0; service->ops->prepare != NULL && i < count; i++)
+        if (ops[i].code == FAINA_OK)
+            service->ops->prepare(service, &ops[i]);
+}
+
 void fa_service_clock(struct fa_service *service, struct fa_service_clock *out)
 {
     *out = (struct fa_service_clock){0};

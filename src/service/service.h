@@ -352,6 +352,7 @@ struct fa_op {
     /* WORKFLOW_PUT: the definition as it was understood, and what is wrong with it. */
     const struct fa_workflow *checked;
     struct fa_mistakes *mistakes;
+    struct fa_emit_plan *plan; /* EMIT: the engine's (fa_service_prepare) */
 
     struct faina_error error; /* large, and last: see fa_op_copy */
 };
@@ -515,6 +516,11 @@ struct fa_service_ops {
     enum faina_code (*old_day_drop)(struct fa_service *service, const struct fa_old_day *day,
                                     struct faina_error *err);
 
+    /* Optional, both or neither. Whether `prepare` would take long; and what an operation needs
+     * before its transaction: run does it for those that were not prepared. */
+    bool (*is_heavy)(struct fa_service *service, const struct fa_op *op);
+    void (*prepare)(struct fa_service *service, struct fa_op *op);
+
     /* Optional. Without it, what an engine without a clock of its own says. */
     void (*clock)(struct fa_service *service, struct fa_service_clock *out);
     /* Required. With `thorough` it also checks the store itself, which takes time. */
@@ -641,6 +647,14 @@ void fa_service_unlisten(struct fa_service *service, struct fa_listener *listene
 void fa_service_expect(struct fa_service *service, const struct fa_id *id);
 
 void fa_service_advertise(struct fa_service *service, const char *address);
+
+/*
+ * For a caller whose next fa_service_run holds others up: whether some of the operations, which
+ * fa_service_check has found good, want something done before that takes long; and doing it. What
+ * it makes lives in their arenas, and is good for one run.
+ */
+bool fa_service_is_heavy(struct fa_service *service, const struct fa_op *ops, size_t count);
+void fa_service_prepare(struct fa_service *service, struct fa_op *ops, size_t count);
 
 /* How the engine's clock differs from that of the machine. Quick: it reads no store. */
 void fa_service_clock(struct fa_service *service, struct fa_service_clock *out);

@@ -7,7 +7,6 @@
 #include "sql/flows.h"
 
 #include "sql/show.h"
-#include "model/check.h"
 #include "model/limits.h"
 #include "service/wire.h"
 #include "sql/look.h"
@@ -16,19 +15,26 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define TASK_SLACK (256 * 1024) /* of a rendered task, beside its input */
 #define FORGET_AT_ONCE 5000
 
 /* Making a task ------------------------------------------------------------------------------- */
 
-static void add_failure(struct fa_unit *unit, struct fa_yield *yield,
-                        const struct fa_making *making, const char *message)
+/* What a task is made by. */
+struct maker {
+    const char *workflow, *name; /* name: of the trigger or join */
+    int64_t version;
+    const char *event_id;
+    int64_t depth;
+};
+
+static void add_failure(struct fa_unit *unit, struct fa_yield *yield, const struct maker *maker,
+                        const char *message)
 {
     yield->failures = fa_arena_grow(&unit->arena, yield->failures, yield->failure_count,
                                     &yield->failure_size, sizeof(*yield->failures));
     yield->failures[yield->failure_count++] =
-        (struct faina_emit_failure){.workflow = making->flow->workflow->name,
-                                    .trigger = making->name,
+        (struct faina_emit_failure){.workflow = fa_unit_text(unit, maker->workflow),
+                                    .trigger = fa_unit_text(unit, maker->name),
                                     .message = fa_unit_text(unit, message)};
 }
 
@@ -56,72 +62,72 @@ static void add_task(struct fa_unit *unit, struct fa_yield *yield, const struct 
     yield->tasks[yield->task_count++] = id;
 }
 
-static void note_origin(struct fa_unit *unit, const struct fa_making *making, struct fa_row *row)
+static void note_origin(struct fa_unit *unit, const struct maker *maker, struct fa_row *row)
 {
     struct fa_row_origin *origin = fa_arena_zero(&unit->arena, 1, sizeof(*origin));
 
     /* Copies: the definitions may be read anew before it is written. */
-    origin->told =
-        (struct faina_origin){.workflow = fa_unit_text(unit, making->flow->workflow->name),
-                              .trigger = fa_unit_text(unit, making->name),
-                              .version = making->flow->version,
-                              .event_id = making->event_id};
-    origin->depth = making->depth;
+    origin->told = (struct faina_origin){.workflow = fa_unit_text(unit, maker->workflow),
+                                         .trigger = fa_unit_text(unit, maker->name),
+                                         .version = maker->version,
+                                         .event_id = maker->event_id};
+    origin->depth = maker->depth;
     row->origin = origin;
     row->flags |= FA_FLAG_HAS_ORIGIN;
 }
 
-/* The task that a template gives, checked like any submit. */
-static enum faina_code read_task(struct fa_unit *unit, const struct fa_making *making,
-                                 struct faina_submit *out, struct faina_error *err)
+/* Fails only when the store does. */
+static enum faina_code make_task(struct fa_unit *unit, const struct maker *maker,
+                                 const struct faina_submit *submit, struct fa_yield *yield,
+                                 struct faina_error *err)
 {
-    size_t input_max = fa_flows_input_size_max(unit->flows);
-    enum faina_code code;
-    struct fa_buf buf;
+    struct faina_error inner;
+    struct fa_plan plan = {0};
+    struct fa_row *row;
+    enum faina_code code = fa_plan_make(unit, submit, NULL, NULL, &plan, &inner);
 
-    if (making->depth > FA_CHAIN_DEPTH_MAX)
-        return fa_error_set(err, FAINA_INVALID_REQUEST,
-                            "the chain is stopped: %d tasks have led to each other by their ends",
-                            FA_CHAIN_DEPTH_MAX);
-    fa_buf_init(&buf, input_max + TASK_SLACK);
-    code = fa_template_render(making->task, making->lookup, making->lookup_ctx, &buf, err);
-    if (code == FAINA_OK)
-        code = fa_wire_read_submit((struct fa_bytes){buf.ptr, buf.len}, &unit->arena, out, err);
-    fa_buf_finish(&buf);
-    if (code == FAINA_OK && out->ns != NULL && strcmp(out->ns, making->flow->ns) != 0)
-        return fa_error_field(err, FAINA_INVALID_TASK, "namespace",
-                              "a workflow makes tasks in its own namespace, %.200s",
-                              making->flow->ns);
-    out->ns = making->flow->ns;
-    return code == FAINA_OK ? fa_check_submit(out, input_max, err) : code;
+    if (code != FAINA_OK && fa_db_has_failed(unit->source.db, code)) {
+        *err = inner;
+        return code;
+    }
+    if (code != FAINA_OK) {
+        add_failure(unit, yield, maker, inner.message);
+        return FAINA_OK;
+    }
+    row = plan.existing;
+    if (row == NULL) {
+        row = fa_plan_carry_out(unit, &plan);
+        note_origin(unit, maker, row);
+    }
+    add_task(unit, yield, row);
+    return FAINA_OK;
+}
+
+struct fa_evaluation *fa_yield_budget(const struct fa_unit *unit, struct fa_yield *yield)
+{
+    if (!yield->has_budget)
+        fa_evaluation_init(&yield->budget, fa_flows_input_size_max(unit->flows));
+    yield->has_budget = true;
+    return &yield->budget;
 }
 
 enum faina_code fa_flow_make(struct fa_unit *unit, const struct fa_making *making,
                              struct fa_yield *yield, struct faina_error *err)
 {
     struct faina_submit *submit = fa_arena_zero(&unit->arena, 1, sizeof(*submit));
+    struct maker maker = {making->flow->workflow->name, making->name, making->flow->version,
+                          making->event_id, making->depth};
+    struct fa_evaluate_task task = {.ns = making->flow->ns,
+                                    .task = making->task,
+                                    .lookup = making->lookup,
+                                    .lookup_ctx = making->lookup_ctx,
+                                    .depth = making->depth};
     struct faina_error inner;
-    struct fa_plan plan = {0};
-    struct fa_row *row;
-    enum faina_code code = read_task(unit, making, submit, &inner);
 
-    if (code == FAINA_OK) {
-        code = fa_plan_make(unit, submit, NULL, NULL, &plan, &inner);
-        if (code != FAINA_OK && fa_db_has_failed(unit->source.db, code)) {
-            *err = inner;
-            return code;
-        }
-    }
-    if (code != FAINA_OK) {
-        add_failure(unit, yield, making, inner.message);
-        return FAINA_OK;
-    }
-    row = plan.existing;
-    if (row == NULL) {
-        row = fa_plan_carry_out(unit, &plan);
-        note_origin(unit, making, row);
-    }
-    add_task(unit, yield, row);
+    if (fa_evaluate_task(&task, fa_flows_input_size_max(unit->flows), &unit->arena,
+                         fa_yield_budget(unit, yield), submit, &inner) == FAINA_OK)
+        return make_task(unit, &maker, submit, yield, err);
+    add_failure(unit, yield, &maker, inner.message);
     return FAINA_OK;
 }
 
@@ -132,52 +138,37 @@ struct event {
     int64_t at_us, depth;
 };
 
-static enum faina_code fire(struct fa_unit *unit, const struct fa_ear *ear,
-                            const struct event *event, struct fa_match_data *data,
-                            struct fa_yield *yield, struct faina_error *err)
+/* Stores what was evaluated for the event. */
+static enum faina_code make_all(struct fa_unit *unit, const struct event *event,
+                                const struct fa_evaluation *evaluation, struct fa_yield *yield,
+                                struct faina_error *err)
 {
-    const struct fa_match *match = ear->trigger->match;
-    struct fa_match_verdict verdict = {.is_match = true};
-    struct faina_error inner;
-    enum faina_code code = match ? fa_match_run(match, data, &verdict, &inner) : FAINA_OK;
-    struct fa_making making;
+    enum faina_code code = FAINA_OK;
 
-    if (code == FAINA_OK && !verdict.is_match)
-        return FAINA_OK;
-    making = (struct fa_making){.flow = ear->flow,
-                                .name = ear->trigger->name,
-                                .task = ear->trigger->task,
-                                .lookup = fa_template_lookup_event,
-                                .lookup_ctx = data,
-                                .event_id = event->id,
-                                .depth = event->depth + 1};
-    if (code == FAINA_OK)
-        return fa_flow_make(unit, &making, yield, err);
-    add_failure(unit, yield, &making, inner.message);
-    return FAINA_OK;
+    for (size_t i = 0; code == FAINA_OK && i < evaluation->count; i++) {
+        const struct fa_evaluated *item = &evaluation->items[i];
+        struct maker maker = {item->workflow, item->trigger, item->version, event->id,
+                              event->depth + 1};
+
+        if (item->submit != NULL)
+            code = make_task(unit, &maker, item->submit, yield, err);
+        else
+            add_failure(unit, yield, &maker, item->failure);
+    }
+    return code;
 }
 
-static enum faina_code fire_all(struct fa_unit *unit, const struct event *event,
+/* With `is_partial`, what is too much is noted as a failure. */
+static enum faina_code fire_all(struct fa_unit *unit, const struct event *event, bool is_partial,
                                 struct fa_yield *yield, struct faina_error *err)
 {
-    const struct fa_audience *audience =
-        fa_flows_audience(unit->flows, event->ns, event->type, false);
-    struct fa_match_data data;
-    enum faina_code code = FAINA_OK;
-    size_t words;
-    uint64_t *selected;
+    struct fa_evaluate_event what = {event->ns, event->type, event->data, event->depth + 1};
+    enum faina_code code =
+        fa_evaluate(fa_flows_set(unit->flows), &what, fa_flows_input_size_max(unit->flows),
+                    is_partial, &unit->arena, &yield->budget, err);
 
-    if (audience == NULL)
-        return FAINA_OK;
-    words = FA_MATCH_WORDS(audience->count);
-    selected = fa_arena_take(&unit->arena, words * sizeof(*selected));
-    fa_match_data_init(&data, fa_str(event->data));
-    fa_match_index_select(audience->index, &data, selected);
-    for (size_t i = 0; i < words; i++)
-        for (uint64_t left = selected[i]; code == FAINA_OK && left != 0; left &= left - 1)
-            code = fire(unit, &audience->ears[i * 64 + (size_t)__builtin_ctzll(left)], event, &data,
-                        yield, err);
-    return code;
+    yield->has_budget = true;
+    return code == FAINA_OK ? make_all(unit, event, &yield->budget, yield, err) : code;
 }
 
 static const char *ids_json(struct fa_unit *unit, const struct fa_yield *yield)
@@ -349,8 +340,10 @@ static bool is_pending(const struct fa_unit *unit, const struct event *event)
     return false;
 }
 
-/* Does what the event sets off, or finds what it has done before. */
+/* Does what the event sets off, or finds what it has done before. `plan` is what its caller has
+ * evaluated; NULL: nothing. */
 static enum faina_code happen(struct fa_unit *unit, const struct event *event, bool is_new,
+                              const struct fa_emit_plan *plan, bool is_partial,
                               struct fa_yield *yield, bool *existing, struct faina_error *err)
 {
     struct happened_list known = {.arena = &unit->arena};
@@ -365,8 +358,15 @@ static enum faina_code happen(struct fa_unit *unit, const struct event *event, b
         *yield = read_yield(&unit->arena, &known.items[0]);
         return FAINA_OK;
     }
+    if (plan != NULL && !fa_flows_is_at(unit, plan->mark)) /* K5 */
+        plan = NULL;
+    if (code == FAINA_OK && plan != NULL && plan->code != FAINA_OK) {
+        *err = plan->error;
+        return plan->code;
+    }
     if (code == FAINA_OK)
-        code = fire_all(unit, event, yield, err);
+        code = plan != NULL ? make_all(unit, event, &plan->evaluation, yield, err)
+                            : fire_all(unit, event, is_partial, yield, err);
     if (code == FAINA_OK)
         keep(unit, event, yield);
     return code;
@@ -382,11 +382,51 @@ enum faina_code fa_do_emit(struct fa_unit *unit, struct fa_op *op)
                           .at_us = unit->now_us};
     struct fa_yield yield = {0};
     enum faina_code code =
-        happen(unit, &event, emit->id == NULL, &yield, &op->existing, &op->error);
+        happen(unit, &event, emit->id == NULL, op->plan, false, &yield, &op->existing, &op->error);
 
     if (code == FAINA_OK)
         answer(op, event.id, &yield);
     return code;
+}
+
+/* Before the transaction (K5) ----------------------------------------------------------------- */
+
+#define HEAVY_BYTES (256 * 1024) /* of data, over all triggers */
+#define TRIGGER_BYTES 1024       /* what a trigger costs besides */
+
+static struct fa_evaluate_event event_of(const struct fa_op *op)
+{
+    return (struct fa_evaluate_event){.ns = op->emit->ns ? op->emit->ns : "default",
+                                      .type = op->emit->type,
+                                      .data = op->emit->data ? op->emit->data : "{}",
+                                      .depth = 1};
+}
+
+bool fa_emit_is_heavy(struct fa_flow_shelf *shelf, const struct fa_op *op)
+{
+    struct fa_evaluate_event event = event_of(op);
+    struct fa_flow_set *set = fa_flow_set_take(shelf);
+    const struct fa_audience *audience = fa_flow_set_audience(set, event.ns, event.type, false);
+    size_t count = audience != NULL ? audience->count : 0;
+
+    fa_flow_set_leave(set);
+    return count * (strlen(event.data) + TRIGGER_BYTES) >= HEAVY_BYTES;
+}
+
+void fa_emit_prepare(struct fa_flow_shelf *shelf, size_t input_size_max, struct fa_op *op)
+{
+    struct fa_evaluate_event event = event_of(op);
+    struct fa_flow_set *set = fa_flow_set_take(shelf);
+    struct fa_emit_plan *plan;
+
+    plan = op->plan = fa_arena_zero(op->arena, 1, sizeof(*plan));
+    plan->mark = (struct fa_flow_mark){0, -1}; /* of no set */
+    if (set == NULL)
+        return;
+    plan->mark = fa_flow_set_mark(set);
+    plan->code =
+        fa_evaluate(set, &event, input_size_max, false, op->arena, &plan->evaluation, &plan->error);
+    fa_flow_set_leave(set);
 }
 
 /* Events that were emitted in SQL ------------------------------------------------------------- */
@@ -443,7 +483,7 @@ enum faina_code fa_flows_take_inbox(struct fa_unit *unit, int64_t limit, int64_t
         /* The function has checked it; whoever wrote the row by hand has not. */
         if (fa_json_check(fa_str(event->data), FA_JSON_DEPTH_MAX, "data", FAINA_INVALID_REQUEST,
                           NULL) == FAINA_OK)
-            code = happen(unit, event, false, &yield, &existing, err);
+            code = happen(unit, event, false, NULL, true, &yield, &existing, err);
     }
     if (code == FAINA_OK && inbox.count == (size_t)limit)
         *next_us = unit->now_us; /* there may be more */
@@ -535,7 +575,7 @@ static enum faina_code tell_end(struct fa_unit *unit, struct fa_row *row, struct
                            .at_us = row->completed_us,
                            .depth = ending.depth};
     if (code == FAINA_OK && is_heard)
-        code = fire_all(unit, &event, &yield, err);
+        code = fire_all(unit, &event, true, &yield, err);
     if (code == FAINA_OK && is_member)
         code = fa_joins_tell(unit, &ending, &yield, err);
     if (code == FAINA_OK && yield.task_count + yield.failure_count > 0)

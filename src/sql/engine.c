@@ -109,15 +109,43 @@ static void run_reads(struct fa_engine *engine, struct fa_op *ops, size_t count)
         read_once(engine, ops, count, &is_lost);
 }
 
-static void engine_run(struct fa_service *service, struct fa_op *ops, size_t count)
+#define FIRST_BYTES (16 * 1024) /* of data: before there are definitions to tell what it makes */
+
+/* Events that make much are evaluated before the transaction (flows.h, K5). */
+static bool engine_is_heavy(struct fa_service *service, const struct fa_op *op)
+{
+    struct fa_flow_shelf *shelf = &downcast(service)->shelf;
+
+    if (op->kind != FA_OP_EMIT || op->plan != NULL)
+        return false;
+    if (fa_flow_shelf_is_empty(shelf))
+        return op->emit->data != NULL && strlen(op->emit->data) > FIRST_BYTES;
+    return fa_emit_is_heavy(shelf, op);
+}
+
+static enum faina_code read_definitions(struct fa_writer *writer, struct fa_chore *chore)
+{
+    return fa_flows_refresh(&writer->unit, &chore->error);
+}
+
+static void engine_prepare(struct fa_service *service, struct fa_op *op)
 {
     struct fa_engine *engine = downcast(service);
-    struct fa_op_job job = {.ops = ops, .count = count};
-    size_t writes = 0;
+    struct fa_chore chore = {.run = read_definitions};
+    enum faina_code code = FAINA_OK;
 
-    for (size_t i = 0; i < count; i++)
-        writes += fa_op_writes(ops[i].kind);
-    atomic_fetch_add(&engine->operations, (long long)count);
+    if (!engine_is_heavy(service, op))
+        return;
+    if (fa_flow_shelf_is_empty(&engine->shelf)) /* a failure is the operation's to find out */
+        code = fa_writers_run_chore(engine, &chore, 1, NULL);
+    (void)code;
+    fa_emit_prepare(&engine->shelf, engine->input_size_max, op);
+}
+
+static void run_ops(struct fa_engine *engine, struct fa_op *ops, size_t count, size_t writes)
+{
+    struct fa_op_job job = {.ops = ops, .count = count};
+
     if (engine->readers == NULL) {
         fa_writers_run(engine, &job);
         return;
@@ -128,6 +156,21 @@ static void engine_run(struct fa_service *service, struct fa_op *ops, size_t cou
     }
     if (writes < count)
         run_reads(engine, ops, count);
+}
+
+static void engine_run(struct fa_service *service, struct fa_op *ops, size_t count)
+{
+    struct fa_engine *engine = downcast(service);
+    size_t writes = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        writes += fa_op_writes(ops[i].kind);
+        engine_prepare(service, &ops[i]);
+    }
+    atomic_fetch_add(&engine->operations, (long long)count);
+    run_ops(engine, ops, count, writes);
+    for (size_t i = 0; i < count; i++)
+        ops[i].plan = NULL; /* good for one run */
 }
 
 /* Waiting ------------------------------------------------------------------------------------ */
@@ -420,6 +463,7 @@ static void engine_close(struct fa_service *service)
     fa_waiters_destroy(engine->waiters);
     fa_standing_destroy(engine->standing);
     engine->store->ops->close(engine->store);
+    fa_flow_shelf_finish(&engine->shelf);
     pthread_cond_destroy(&engine->timer_cond);
     pthread_mutex_destroy(&engine->timer_mutex);
     free(engine);
@@ -439,6 +483,8 @@ static const struct fa_service_ops engine_ops = {
     .old_remove = fa_engine_old_remove,
     .old_day_find = fa_engine_old_day_find,
     .old_day_drop = fa_engine_old_day_drop,
+    .is_heavy = engine_is_heavy,
+    .prepare = engine_prepare,
     .clock = engine_clock,
     .info = engine_info,
     .shut = engine_shut,
@@ -515,6 +561,7 @@ enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
     engine->opened_us = fa_clock_now_us();
     engine->waiters = fa_waiters_create();
     engine->standing = fa_standing_create();
+    fa_flow_shelf_init(&engine->shelf);
     pthread_mutex_init(&engine->timer_mutex, NULL);
     init_timer_cond(engine);
     atomic_store(&engine->next_us, INT64_MAX);

@@ -9,14 +9,14 @@
 #include "sql/look.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
-struct fa_flows {
-    size_t input_size_max;
-    bool is_loaded;
-    int64_t generation;  /* of what is loaded */
-    int64_t seen;        /* as the store has just told; 0: not asked */
-    uint64_t seen_epoch; /* of the transaction that asked (K1) */
+/* Definitions that were read together, compiled. Never changes once it is loaded. */
+struct fa_flow_set {
+    atomic_int users;
+    uint64_t number;    /* no other set of this engine has it */
+    int64_t generation; /* where the store is shared (K1) */
     bool hears_ends;
 
     struct fa_arena arena; /* of everything below */
@@ -26,15 +26,33 @@ struct fa_flows {
     size_t ear_count;
     struct fa_audience **buckets;
     size_t bucket_count; /* a power of two, or 0 */
+};
 
+struct fa_flows {
+    size_t input_size_max;
+    struct fa_flow_shelf *shelf;
+    struct fa_flow_set *set; /* NULL: none was loaded yet */
+    bool is_loaded;          /* the set is what the store has */
+    bool is_changed;         /* ... but for what this transaction has stored */
+    int64_t seen;            /* generation as the store has just told; 0: not asked */
+    uint64_t seen_epoch;     /* of the transaction that asked (K1) */
     struct fa_db_call ask;
 };
 
-struct fa_flows *fa_flows_create(size_t input_size_max)
+static void leave_set(struct fa_flow_set *set)
+{
+    if (set == NULL || atomic_fetch_sub(&set->users, 1) > 1)
+        return;
+    fa_arena_finish(&set->arena);
+    free(set);
+}
+
+struct fa_flows *fa_flows_create(size_t input_size_max, struct fa_flow_shelf *shelf)
 {
     struct fa_flows *flows = fa_alloc_zero(1, sizeof(*flows));
 
     flows->input_size_max = input_size_max;
+    flows->shelf = shelf;
     return flows;
 }
 
@@ -42,7 +60,7 @@ void fa_flows_destroy(struct fa_flows *flows)
 {
     if (flows == NULL)
         return;
-    fa_arena_finish(&flows->arena);
+    leave_set(flows->set);
     free(flows);
 }
 
@@ -54,6 +72,78 @@ void fa_flows_forget(struct fa_flows *flows)
 size_t fa_flows_input_size_max(const struct fa_flows *flows)
 {
     return flows->input_size_max;
+}
+
+/* The set that others may use (K5) ----------------------------------------------------------- */
+
+void fa_flow_shelf_init(struct fa_flow_shelf *shelf)
+{
+    *shelf = (struct fa_flow_shelf){0};
+    pthread_mutex_init(&shelf->mutex, NULL);
+}
+
+void fa_flow_shelf_finish(struct fa_flow_shelf *shelf)
+{
+    leave_set(shelf->set);
+    pthread_mutex_destroy(&shelf->mutex);
+}
+
+void fa_flows_publish(struct fa_flows *flows)
+{
+    struct fa_flow_shelf *shelf = flows->shelf;
+    struct fa_flow_set *old;
+
+    if (shelf == NULL || !flows->is_loaded || atomic_load(&shelf->number) == flows->set->number)
+        return;
+    atomic_fetch_add(&flows->set->users, 1);
+    pthread_mutex_lock(&shelf->mutex);
+    old = shelf->set;
+    shelf->set = flows->set;
+    atomic_store(&shelf->number, flows->set->number);
+    pthread_mutex_unlock(&shelf->mutex);
+    leave_set(old);
+}
+
+bool fa_flow_shelf_is_empty(struct fa_flow_shelf *shelf)
+{
+    return atomic_load(&shelf->number) == 0;
+}
+
+struct fa_flow_set *fa_flow_set_take(struct fa_flow_shelf *shelf)
+{
+    struct fa_flow_set *set;
+
+    pthread_mutex_lock(&shelf->mutex);
+    set = shelf->set;
+    if (set != NULL)
+        atomic_fetch_add(&set->users, 1);
+    pthread_mutex_unlock(&shelf->mutex);
+    return set;
+}
+
+void fa_flow_set_leave(struct fa_flow_set *set)
+{
+    leave_set(set);
+}
+
+struct fa_flow_mark fa_flow_set_mark(const struct fa_flow_set *set)
+{
+    return (struct fa_flow_mark){set->number, set->generation};
+}
+
+bool fa_flows_is_at(const struct fa_unit *unit, struct fa_flow_mark mark)
+{
+    const struct fa_flows *flows = unit->flows;
+
+    if (!flows->is_loaded)
+        return false;
+    return flows->set->number == mark.number ||
+           (unit->source.db->is_shared && flows->set->generation == mark.generation);
+}
+
+const struct fa_flow_set *fa_flows_set(const struct fa_flows *flows)
+{
+    return flows->set;
 }
 
 /* Who listens ------------------------------------------------------------------------------- */
@@ -73,31 +163,39 @@ static uint64_t hash_audience(const char *ns, const char *type, bool is_join)
     return hash ^ hash >> 29;
 }
 
-static struct fa_audience *find_audience(const struct fa_flows *flows, uint64_t hash,
+static struct fa_audience *find_audience(const struct fa_flow_set *set, uint64_t hash,
                                          const char *ns, const char *type, bool is_join)
 {
     struct fa_audience *found;
 
-    if (flows->bucket_count == 0)
+    if (set == NULL || set->bucket_count == 0)
         return NULL;
-    found = flows->buckets[hash & (flows->bucket_count - 1)];
+    found = set->buckets[hash & (set->bucket_count - 1)];
     while (found != NULL && (found->hash != hash || found->is_join != is_join ||
                              strcmp(found->type, type) != 0 || strcmp(found->ns, ns) != 0))
         found = found->next;
     return found;
 }
 
+const struct fa_audience *fa_flow_set_audience(const struct fa_flow_set *set, const char *ns,
+                                               const char *type, bool is_join)
+{
+    return find_audience(set, hash_audience(ns, type, is_join), ns, type, is_join);
+}
+
 const struct fa_audience *fa_flows_audience(const struct fa_flows *flows, const char *ns,
                                             const char *type, bool is_join)
 {
-    return find_audience(flows, hash_audience(ns, type, is_join), ns, type, is_join);
+    return fa_flow_set_audience(flows->set, ns, type, is_join);
 }
 
 const struct fa_ear *fa_flows_join(const struct fa_flows *flows, const char *ns,
                                    const char *workflow, const char *name)
 {
-    for (size_t i = 0; i < flows->ear_count; i++) {
-        const struct fa_ear *ear = &flows->ears[i];
+    const struct fa_flow_set *set = flows->set;
+
+    for (size_t i = 0; i < set->ear_count; i++) {
+        const struct fa_ear *ear = &set->ears[i];
 
         if (ear->join != NULL && strcmp(ear->join->name, name) == 0 &&
             strcmp(ear->flow->workflow->name, workflow) == 0 && strcmp(ear->flow->ns, ns) == 0)
@@ -108,62 +206,64 @@ const struct fa_ear *fa_flows_join(const struct fa_flows *flows, const char *ns,
 
 bool fa_flows_is_silent(const struct fa_flows *flows, const char *ns, const char *workflow)
 {
-    for (size_t i = 0; i < flows->count; i++)
-        if (strcmp(flows->flows[i]->name, workflow) == 0 && strcmp(flows->flows[i]->ns, ns) == 0)
-            return flows->flows[i]->workflow == NULL;
+    const struct fa_flow_set *set = flows->set;
+
+    for (size_t i = 0; i < set->count; i++)
+        if (strcmp(set->flows[i]->name, workflow) == 0 && strcmp(set->flows[i]->ns, ns) == 0)
+            return set->flows[i]->workflow == NULL;
     return false;
 }
 
 bool fa_flows_hear_ends(const struct fa_flows *flows)
 {
-    return flows->hears_ends;
+    return flows->set != NULL && flows->set->hears_ends;
 }
 
 /* Loading ----------------------------------------------------------------------------------- */
 
 /* Visits every ear: first to count those of each audience, then to put them there. */
-typedef void visit_ear(struct fa_flows *flows, const struct fa_ear *ear);
+typedef void visit_ear(struct fa_flow_set *set, const struct fa_ear *ear);
 
-static void visit_flow(struct fa_flows *flows, const struct fa_flow *flow, visit_ear *visit)
+static void visit_flow(struct fa_flow_set *set, const struct fa_flow *flow, visit_ear *visit)
 {
     const struct fa_workflow *workflow = flow->workflow;
 
     for (size_t i = 0; i < workflow->trigger_count; i++) {
         const struct fa_workflow_trigger *trigger = &workflow->triggers[i];
 
-        visit(flows, &(struct fa_ear){.flow = flow, .type = trigger->on, .trigger = trigger});
+        visit(set, &(struct fa_ear){.flow = flow, .type = trigger->on, .trigger = trigger});
     }
     for (size_t i = 0; i < workflow->join_count; i++) {
         const struct fa_join *join = &workflow->joins[i];
 
         for (size_t k = 0; k < join->task_type_count; k++)
-            visit(flows, &(struct fa_ear){
-                             .flow = flow, .type = join->task_types[k], .join = join, .member = k});
+            visit(set, &(struct fa_ear){
+                           .flow = flow, .type = join->task_types[k], .join = join, .member = k});
     }
 }
 
-static void visit_ears(struct fa_flows *flows, visit_ear *visit)
+static void visit_ears(struct fa_flow_set *set, visit_ear *visit)
 {
-    for (size_t i = 0; i < flows->count; i++)
-        if (flows->flows[i]->workflow != NULL)
-            visit_flow(flows, flows->flows[i], visit);
+    for (size_t i = 0; i < set->count; i++)
+        if (set->flows[i]->workflow != NULL)
+            visit_flow(set, set->flows[i], visit);
 }
 
-static void count_ear(struct fa_flows *flows, const struct fa_ear *ear)
+static void count_ear(struct fa_flow_set *set, const struct fa_ear *ear)
 {
-    flows->ear_count++;
-    flows->hears_ends |= ear->join != NULL || strncmp(ear->type, "task.", 5) == 0;
+    set->ear_count++;
+    set->hears_ends |= ear->join != NULL || strncmp(ear->type, "task.", 5) == 0;
 }
 
-static void count_in_audience(struct fa_flows *flows, const struct fa_ear *ear)
+static void count_in_audience(struct fa_flow_set *set, const struct fa_ear *ear)
 {
     uint64_t hash = hash_audience(ear->flow->ns, ear->type, ear->join != NULL);
-    struct fa_audience **bucket = &flows->buckets[hash & (flows->bucket_count - 1)];
+    struct fa_audience **bucket = &set->buckets[hash & (set->bucket_count - 1)];
     struct fa_audience *audience =
-        find_audience(flows, hash, ear->flow->ns, ear->type, ear->join != NULL);
+        find_audience(set, hash, ear->flow->ns, ear->type, ear->join != NULL);
 
     if (audience == NULL) {
-        audience = fa_arena_zero(&flows->arena, 1, sizeof(*audience));
+        audience = fa_arena_zero(&set->arena, 1, sizeof(*audience));
         *audience = (struct fa_audience){.ns = ear->flow->ns,
                                          .type = ear->type,
                                          .is_join = ear->join != NULL,
@@ -175,86 +275,88 @@ static void count_in_audience(struct fa_flows *flows, const struct fa_ear *ear)
 }
 
 /* Counts again while it does. */
-static void place_ear(struct fa_flows *flows, const struct fa_ear *ear)
+static void place_ear(struct fa_flow_set *set, const struct fa_ear *ear)
 {
     uint64_t hash = hash_audience(ear->flow->ns, ear->type, ear->join != NULL);
     struct fa_audience *audience =
-        find_audience(flows, hash, ear->flow->ns, ear->type, ear->join != NULL);
+        find_audience(set, hash, ear->flow->ns, ear->type, ear->join != NULL);
 
-    flows->ears[audience->ears - flows->ears + (ptrdiff_t)audience->count++] = *ear;
+    set->ears[audience->ears - set->ears + (ptrdiff_t)audience->count++] = *ear;
 }
 
-static const struct fa_match_index *index_triggers(struct fa_flows *flows,
+static const struct fa_match_index *index_triggers(struct fa_flow_set *set,
                                                    const struct fa_audience *audience)
 {
     const struct fa_match **matches =
-        fa_arena_zero(&flows->arena, audience->count, sizeof(struct fa_match *));
+        fa_arena_zero(&set->arena, audience->count, sizeof(struct fa_match *));
 
     for (size_t i = 0; i < audience->count; i++)
         matches[i] = audience->ears[i].trigger->match;
-    return fa_match_index_make(matches, audience->count, &flows->arena);
+    return fa_match_index_make(matches, audience->count, &set->arena);
 }
 
-static void listen(struct fa_flows *flows)
+static void listen(struct fa_flow_set *set)
 {
     size_t placed = 0;
 
-    flows->ear_count = flows->bucket_count = 0;
-    flows->hears_ends = false;
-    visit_ears(flows, count_ear);
-    if (flows->ear_count == 0)
+    set->ear_count = set->bucket_count = 0;
+    set->hears_ends = false;
+    visit_ears(set, count_ear);
+    if (set->ear_count == 0)
         return;
-    for (flows->bucket_count = 16; flows->bucket_count < flows->ear_count * 2;)
-        flows->bucket_count *= 2;
-    flows->buckets =
-        fa_arena_zero(&flows->arena, flows->bucket_count, sizeof(struct fa_audience *));
-    flows->ears = fa_arena_zero(&flows->arena, flows->ear_count, sizeof(*flows->ears));
-    visit_ears(flows, count_in_audience);
-    for (size_t i = 0; i < flows->bucket_count; i++) {
-        for (struct fa_audience *it = flows->buckets[i]; it != NULL; it = it->next) {
-            it->ears = &flows->ears[placed];
+    for (set->bucket_count = 16; set->bucket_count < set->ear_count * 2;)
+        set->bucket_count *= 2;
+    set->buckets = fa_arena_zero(&set->arena, set->bucket_count, sizeof(struct fa_audience *));
+    set->ears = fa_arena_zero(&set->arena, set->ear_count, sizeof(*set->ears));
+    visit_ears(set, count_in_audience);
+    for (size_t i = 0; i < set->bucket_count; i++) {
+        for (struct fa_audience *it = set->buckets[i]; it != NULL; it = it->next) {
+            it->ears = &set->ears[placed];
             placed += it->count;
             it->count = 0;
         }
     }
-    visit_ears(flows, place_ear);
-    for (size_t i = 0; i < flows->bucket_count; i++)
-        for (struct fa_audience *it = flows->buckets[i]; it != NULL; it = it->next)
+    visit_ears(set, place_ear);
+    for (size_t i = 0; i < set->bucket_count; i++)
+        for (struct fa_audience *it = set->buckets[i]; it != NULL; it = it->next)
             if (!it->is_join)
-                it->index = index_triggers(flows, it);
+                it->index = index_triggers(set, it);
 }
 
 /* A definition that this program doesn't understand (an edited file, a newer program) is not
  * obeyed; the others are. */
 static void sink_flow(void *ctx, size_t row, const struct fa_value *c)
 {
-    struct fa_flows *flows = ctx;
-    struct fa_flow *flow = fa_arena_zero(&flows->arena, 1, sizeof(*flow));
+    struct fa_flow_set *set = ctx;
+    struct fa_flow *flow = fa_arena_zero(&set->arena, 1, sizeof(*flow));
     struct fa_mistakes mistakes = {0};
 
     (void)row;
-    flow->ns = fa_value_dup(&c[0], &flows->arena);
-    flow->name = fa_value_dup(&c[1], &flows->arena);
+    flow->ns = fa_value_dup(&c[0], &set->arena);
+    flow->name = fa_value_dup(&c[1], &set->arena);
     flow->version = fa_value_as_int(&c[2]);
     if (fa_value_as_int(&c[3]) != 0 && c[5].kind == FA_TEXT &&
-        fa_workflow_read(c[5].text, FA_WORKFLOW_JSON, NULL, &flows->arena, &flow->workflow,
-                         &mistakes, NULL) != FAINA_OK)
+        fa_workflow_read(c[5].text, FA_WORKFLOW_JSON, NULL, &set->arena, &flow->workflow, &mistakes,
+                         NULL) != FAINA_OK)
         flow->workflow = NULL;
-    flows->flows = fa_arena_grow(&flows->arena, flows->flows, flows->count, &flows->size,
-                                 sizeof(struct fa_flow *));
-    flows->flows[flows->count++] = flow;
+    set->flows =
+        fa_arena_grow(&set->arena, set->flows, set->count, &set->size, sizeof(struct fa_flow *));
+    set->flows[set->count++] = flow;
 }
 
 static enum faina_code load(struct fa_flows *flows, struct fa_db *db, struct faina_error *err)
 {
     struct fa_value params[2] = {fa_value_text("*"), fa_value_text("")};
+    struct fa_flow_set *set = fa_alloc_zero(1, sizeof(*set));
     enum faina_code code;
 
-    fa_arena_finish(&flows->arena);
-    flows->flows = NULL;
-    flows->count = flows->size = 0;
-    code = fa_db_one(db, FA_SQL_WORKFLOW_LIST, params, 2, sink_flow, flows, err);
-    listen(flows);
+    atomic_store(&set->users, 1);
+    set->generation = flows->seen;
+    set->number = flows->shelf != NULL ? atomic_fetch_add(&flows->shelf->last_number, 1) + 1 : 0;
+    code = fa_db_one(db, FA_SQL_WORKFLOW_LIST, params, 2, sink_flow, set, err);
+    listen(set);
+    leave_set(flows->set);
+    flows->set = set;
     flows->is_loaded = code == FAINA_OK;
     return code;
 }
@@ -281,11 +383,17 @@ enum faina_code fa_flows_refresh(struct fa_unit *unit, struct faina_error *err)
         unit->source.also = NULL;
         code = fa_db_run(db, fa_flows_ask(unit), err);
     }
-    if (code == FAINA_OK && (!flows->is_loaded || flows->generation != flows->seen)) {
+    if (code == FAINA_OK && (!flows->is_loaded || flows->set->generation != flows->seen))
         code = load(flows, db, err);
-        flows->generation = flows->seen;
-    }
     return code;
+}
+
+enum faina_code fa_flows_read_changes(struct fa_unit *unit, struct faina_error *err)
+{
+    if (!unit->flows->is_changed)
+        return FAINA_OK;
+    unit->flows->is_changed = false;
+    return fa_flows_refresh(unit, err);
 }
 
 /* Storing ----------------------------------------------------------------------------------- */
@@ -355,6 +463,7 @@ static enum faina_code mark_change(struct fa_unit *unit, struct faina_error *err
     if (unit->now_us < unit->next_us)
         unit->next_us = unit->now_us;
     fa_flows_forget(unit->flows);
+    unit->flows->is_changed = true;
     unit->flows->seen = 0;
     return fa_db_one(unit->source.db, FA_SQL_WORKFLOW_MARK, NULL, 0, NULL, NULL, err);
 }

@@ -1,8 +1,9 @@
 /*
  * flows.h - workflows as a writer knows them: definitions, compiled, and who listens to what.
  *
- * By file: flows.c (definitions: keeping them in memory, storing, listing), emit.c (an event
- * becomes tasks, and the ends of tasks are events), joins.c (ends that come together).
+ * By file: flows.c (definitions: keeping them in memory, storing, listing), evaluate.c (which tasks
+ * an event makes), emit.c (storing them, and the ends of tasks are events), joins.c (ends that come
+ * together).
  *
  *   K1  What is in memory is what the store had when the transaction first asked. Where others
  *       share the store, a number that grows with each change is compared once per transaction; it
@@ -12,15 +13,22 @@
  *       transaction: that of the emit, or the one that ends the task.
  *   K4  A join's row is locked from the first look to the end of the transaction. So a round has
  *       one last member, and its task is made once.
+ *   K5  What an event makes is evaluated (evaluate.h) by its caller, before the transaction, with
+ *       the definitions as of the last commit. The transaction uses it when its own definitions
+ *       are the same ones, and else evaluates again.
  *
- * Threads: whoever leads the batch.
+ * Threads: whoever leads the batch; a set and the shelf, any.
  */
 #ifndef FA_FLOWS_H
 #define FA_FLOWS_H
 
 #include "model/match_index.h"
 #include "model/workflow.h"
+#include "sql/evaluate.h"
 #include "sql/ops.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
 
 /* A workflow that is stored. */
 struct fa_flow {
@@ -49,7 +57,51 @@ struct fa_audience {
     struct fa_audience *next; /* in its bucket */
 };
 
-struct fa_flows *fa_flows_create(size_t input_size_max);
+/* Compiled definitions, which never change. */
+struct fa_flow_set;
+
+/* Where the writers of an engine put the definitions that they have read (K5). */
+struct fa_flow_shelf {
+    pthread_mutex_t mutex;
+    struct fa_flow_set *set; /* NULL: none yet */
+    _Atomic uint64_t number; /* of the set */
+    _Atomic uint64_t last_number;
+};
+void fa_flow_shelf_init(struct fa_flow_shelf *shelf);
+void fa_flow_shelf_finish(struct fa_flow_shelf *shelf);
+
+/* After a commit: others may use the definitions that the transaction had. */
+void fa_flows_publish(struct fa_flows *flows);
+bool fa_flow_shelf_is_empty(struct fa_flow_shelf *shelf);
+/* NULL: there is none yet. */
+struct fa_flow_set *fa_flow_set_take(struct fa_flow_shelf *shelf);
+void fa_flow_set_leave(struct fa_flow_set *set); /* NULL is fine */
+const struct fa_audience *fa_flow_set_audience(const struct fa_flow_set *set, const char *ns,
+                                               const char *type, bool is_join);
+/* Which set it is. */
+struct fa_flow_mark {
+    uint64_t number;
+    int64_t generation;
+};
+struct fa_flow_mark fa_flow_set_mark(const struct fa_flow_set *set);
+/* After fa_flows_refresh: whether that set has the definitions of this transaction. */
+bool fa_flows_is_at(const struct fa_unit *unit, struct fa_flow_mark mark);
+const struct fa_flow_set *fa_flows_set(const struct fa_flows *flows);
+
+/* What an operation EMIT makes, evaluated before the transaction. */
+struct fa_emit_plan {
+    struct fa_flow_mark mark;
+    struct fa_evaluation evaluation;
+    enum faina_code code; /* PAYLOAD_TOO_LARGE: it makes too much */
+    struct faina_error error;
+};
+/* Whether evaluating takes long enough to be done before the transaction. */
+bool fa_emit_is_heavy(struct fa_flow_shelf *shelf, const struct fa_op *op);
+/* Does it, once: the plan lives in op->arena. */
+void fa_emit_prepare(struct fa_flow_shelf *shelf, size_t input_size_max, struct fa_op *op);
+
+/* `shelf` may be NULL: nobody else uses them. */
+struct fa_flows *fa_flows_create(size_t input_size_max, struct fa_flow_shelf *shelf);
 void fa_flows_destroy(struct fa_flows *flows); /* NULL is fine */
 /* The transaction failed, or has changed a definition: what is in memory may not be so. */
 void fa_flows_forget(struct fa_flows *flows);
@@ -59,6 +111,10 @@ size_t fa_flows_input_size_max(const struct fa_flows *flows);
 const struct fa_db_call *fa_flows_ask(struct fa_unit *unit);
 /* Makes K1 true. */
 FA_MUST_CHECK enum faina_code fa_flows_refresh(struct fa_unit *unit, struct faina_error *err);
+
+/* At the end of a transaction that has stored definitions: reads them, so that those who come after
+ * the commit find them (K5). */
+FA_MUST_CHECK enum faina_code fa_flows_read_changes(struct fa_unit *unit, struct faina_error *err);
 
 /* As of the last look: does anybody listen to the end of any task? */
 bool fa_flows_hear_ends(const struct fa_flows *flows);
@@ -81,7 +137,11 @@ struct fa_yield {
     size_t task_count, task_size;
     struct faina_emit_failure *failures;
     size_t failure_count, failure_size;
+    bool has_budget;
+    struct fa_evaluation budget; /* what evaluate.h, V1, has left for more tasks */
 };
+/* The budget, which is whole unless something was evaluated for it. */
+struct fa_evaluation *fa_yield_budget(const struct fa_unit *unit, struct fa_yield *yield);
 
 /* A task to be made by a trigger or join. */
 struct fa_making {
@@ -89,7 +149,7 @@ struct fa_making {
     const char *name; /* of the trigger or join */
     const struct fa_template *task;
     fa_template_lookup *lookup;
-    void *lookup_ctx;
+    void *lookup_ctx; /* with the budget of the yield, where it counts steps */
     const char *event_id;
     int64_t depth; /* of the task */
 };

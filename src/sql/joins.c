@@ -184,7 +184,9 @@ static enum faina_code fire(struct fa_unit *unit, const struct round *round, con
 {
     const struct fa_join *join = round->ear->join;
     struct fa_json *tasks = fa_arena_zero(&unit->arena, join->task_type_count, sizeof(*tasks));
-    struct fa_template_members members = {.key = fa_json_value(fa_str(round->key)), .tasks = tasks};
+    struct fa_template_members members = {.key = fa_json_value(fa_str(round->key)),
+                                          .tasks = tasks,
+                                          .budget = &fa_yield_budget(unit, yield)->steps_left};
     struct fa_making making = {.flow = round->ear->flow,
                                .name = join->name,
                                .task = join->task,

@@ -268,6 +268,8 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
     if (code == FAINA_OK)
         code = fa_unit_flush(&writer->unit, err);
     if (code == FAINA_OK)
+        code = fa_flows_read_changes(&writer->unit, err);
+    if (code == FAINA_OK)
         code = fa_journal_write(&writer->unit, err);
     if (code == FAINA_OK && ready_types(&writer->unit) && writer->engine->fleet != NULL)
         code = fa_fleet_announce(writer->engine->fleet, writer->db, writer->unit.old_key,
@@ -323,6 +325,7 @@ static void after_commit(struct fa_writer *writer)
 
     atomic_fetch_add(&engine->commits, 1);
     atomic_store(&engine->commit_us, fa_db_now(writer->db));
+    fa_flows_publish(writer->flows);
     fa_engine_tell_old(engine, unit->old_key);
     fa_waiters_tell_ended(engine->waiters, unit->ended, unit->ended_count);
     if (ready_types(unit))
@@ -539,7 +542,7 @@ enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *write
 
     writer->engine = engine;
     writer->lanes = fa_lanes_create();
-    writer->flows = fa_flows_create(engine->input_size_max);
+    writer->flows = fa_flows_create(engine->input_size_max, &engine->shelf);
     fa_random_seed_system(&writer->random);
     fa_random_seed_system(&writer->ids.random);
     writer->batch = fa_batch_create(run_jobs, writer, BATCH_WEIGHT_MAX);

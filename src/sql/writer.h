@@ -24,6 +24,7 @@
 #define FA_WRITER_H
 
 #include "sql/batch.h"
+#include "sql/flows.h"
 #include "sql/ops.h"
 #include "sql/readers.h"
 #include "sql/standing.h"
@@ -67,6 +68,7 @@ struct fa_engine {
     struct fa_fleet *fleet;     /* NULL: there are no other nodes */
     struct fa_writer writers[FA_WRITERS_MAX];
     size_t writer_count;
+    struct fa_flow_shelf shelf;
     size_t input_size_max;  /* of tasks that workflows make */
     int64_t events_keep_ms; /* how long events are kept */
 

@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
 """Events, workflows and joins over HTTP."""
+import threading
+import time
+
 from helper_server import equal, is_true, run, wait_until
 
 CONTENT = """workflow: content
@@ -243,6 +246,57 @@ def test_bad_events(place):
                  {"type": "x", "namespace": "*"}):
         equal(server("POST", "/events", body, 400).code(), "invalid_request", body)
     equal(server("GET", "/events", status=200).json(), {"items": [], "nextCursor": None})
+
+
+class Submits:
+    """A client that submits one task after the other, and knows what took longest."""
+
+    def __init__(self, server):
+        self.server, self.longest, self.is_over = server, 0, False
+        self.thread = threading.Thread(target=self.work)
+        self.thread.start()
+
+    def work(self):
+        connection = self.server.connect()
+        while not self.is_over:
+            begin = time.monotonic()
+            self.server("POST", "/tasks", {"type": "other"}, 201, connection=connection)
+            self.longest = max(self.longest, time.monotonic() - begin)
+
+    def finish(self):
+        self.is_over = True
+        self.thread.join()
+        return self.longest
+
+
+def test_a_large_event_holds_no_submit_up(place):
+    """What it makes is evaluated before the transaction. Compared with how long the event itself
+    takes, so that the speed of the machine doesn't matter; the best of some tries counts."""
+    server = place.serve()
+    triggers = [{"name": f"t{i}", "on": "e", "match": f"deep.none{i} = 1", "task": {"type": "x"}}
+                for i in range(150)]
+    server("PUT", "/workflows/w", {"workflow": "w", "triggers": triggers}, 200)
+    data = {"deep": {f"k{i:06}": 1 for i in range(55000)}}
+    shares = []
+    for _ in range(5):
+        submits = Submits(server)
+        begin = time.monotonic()
+        equal(server("POST", "/events", {"type": "e", "data": data}, 200).json()["tasks"], [])
+        took = time.monotonic() - begin
+        shares.append(submits.finish() / took)
+        if shares[-1] < 0.4:
+            return
+    raise AssertionError(f"submits waited for the event: shares of its time {shares}")
+
+
+def test_too_large_an_event(place):
+    server = place.serve()
+    triggers = [{"name": f"t{i}", "on": "e", "task": {"type": "x", "input": "${}"}}
+                for i in range(1000)]
+    server("PUT", "/workflows/w", {"workflow": "w", "triggers": triggers}, 200)
+    answer = server("POST", "/events", {"type": "e", "data": {"x": "y" * 900000}}, 413)
+    equal(answer.code(), "payload_too_large")
+    equal(server("GET", "/tasks", status=200).json()["items"], [])
 
 
 run(globals())

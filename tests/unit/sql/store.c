@@ -129,7 +129,7 @@ void store_open(struct store *store)
     fa_random_seed(&store->ids.random, 2);
     fa_unit_init(&store->unit, (struct fa_source){&store->spy.base, store->lanes}, &store->ids,
                  &store->random);
-    store->unit.flows = fa_flows_create(FA_INPUT_SIZE_DEFAULT);
+    store->unit.flows = fa_flows_create(FA_INPUT_SIZE_DEFAULT, NULL);
     store->unit.now_us = STORE_NOW;
     store->raw = raw_open(store->path);
 }
