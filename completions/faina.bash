@@ -100,7 +100,7 @@ _faina_offer()
             "workflow why") flags="--output --url --namespace --help" ;;
             "token create") flags="--scope --expires --name --output --url --namespace --help" ;;
             "token ls") flags="--output --url --namespace --help" ;;
-            "token revoke") flags="--output --url --namespace --help" ;;
+            "token revoke") flags="--force --output --url --namespace --help" ;;
             "serve") flags="--listen --workers --no-ui --insecure --host --tls-cert --tls-key --input-max --connections --connections-per-client --waits-per-client --drain --keep-completed --keep-failed --keep-events --archive --no-archive --print-api --output --url --namespace --help" ;;
             "stats") flags="--output --url --namespace --help" ;;
             "db status") flags="--output --url --namespace --help" ;;
@@ -139,7 +139,7 @@ _faina_offer()
             return
             ;;
         --scope)
-            COMPREPLY=($(compgen -W "read submit work admin" -- "$cur"))
+            COMPREPLY=($(compgen -W "read view submit work operate admin" -- "$cur"))
             return
             ;;
         --bulk|--tls-cert|--tls-key)

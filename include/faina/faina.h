@@ -188,6 +188,8 @@ struct faina_task {
     bool input_mismatch; /* ... and its input was another one */
     /* Only in the answer to a cancel: */
     int64_t cancelled_count; /* how many tasks it has cancelled, with those below this one */
+    /* Only from a server, for a token with the scope view and not read: */
+    bool redacted; /* input, output, metadata, spec and the error's detail are left out */
 };
 
 /* What to submit. Only `type` is required, or else `name` (then the type is "default"). */
@@ -505,6 +507,7 @@ struct faina_event {
     const char *state;
     const char *worker_id;
     const char *detail; /* JSON */
+    bool redacted;      /* the detail is left out, as in faina_task */
 };
 
 struct faina_events {

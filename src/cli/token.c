@@ -83,8 +83,10 @@ int fa_verb_token_create(struct fa_cli *cli)
     int code;
 
     if (!fa_flag(cli, "scope"))
-        return fa_cli_usage(cli, "say what the token is for: --scope read,submit,work,admin, or "
-                                 "some of them");
+        return fa_cli_usage(
+            cli,
+            "say what the token is for: --scope read,view,submit,work,operate,admin, or some of "
+            "them");
     code = fa_flag_names(cli, "scope", &scopes, &count);
     if (code == FA_EXIT_OK)
         code = fa_flag_duration(cli, "expires", &expires_ms);
@@ -186,7 +188,9 @@ int fa_verb_token_revoke(struct fa_cli *cli)
     int code = FA_EXIT_OK;
 
     for (size_t i = 0; i < cli->arg_count && code == FA_EXIT_OK; i++) {
-        struct fa_op op = {.kind = FA_OP_TOKEN_REMOVE, .id = cli->args[i]};
+        struct fa_op op = {.kind = FA_OP_TOKEN_REMOVE,
+                           .id = cli->args[i],
+                           .force = fa_flag_is_given(cli, "force")};
 
         code = fa_cli_run(cli, &op);
         if (code != FA_EXIT_OK)

@@ -233,9 +233,14 @@ static const struct fa_flag workflow_joins_flags[] = {
 };
 
 static const struct fa_flag token_flags[] = {
-    {"scope", 0, "S,...", "what it allows", "read submit work admin", true},
+    {"scope", 0, "S,...", "what it allows", "read view submit work operate admin", true},
     {"expires", 0, "DURATION", "how long it is good for: 30d (default: for ever)"},
     {"name", 0, "TEXT", "a label for people"},
+    F_END,
+};
+
+static const struct fa_flag revoke_flags[] = {
+    {"force", 0, NULL, "also the last token that is good"},
     F_END,
 };
 
@@ -472,15 +477,19 @@ const struct fa_verb fa_verbs[] = {
      "decided.", NULL, 1, 1, fa_verb_workflow_why, NULL},
 
     {"token create", FA_GROUP_ADMIN, "--scope S,...", "make a token for the HTTP interface",
-     "Prints the token, this once: the store has its hash only. The scopes are read, submit (also "
-     "cancel and retry), work, and admin, which includes the others. With --namespace the token "
-     "is for that namespace alone; several with commas between. As soon as there is one token, "
-     "the server asks everybody for one.",
+     "Prints the token, this once: the store has its hash only. The scopes are read; view, "
+     "which reads without payloads; submit (also to cancel what the token submitted); work; "
+     "operate (cancel, retry, delete, pause, run a schedule); and admin, which includes the "
+     "others. With --namespace the token is for that namespace alone; several with commas "
+     "between. As soon as there is one token, the server asks everybody for one.",
      "faina token create --scope read,submit --namespace shop --expires 30d",
      0, 0, fa_verb_token_create, token_flags, .makes_store = true},
     {"token ls", FA_GROUP_ADMIN, "", "list tokens", NULL, NULL, 0, 0, fa_verb_token_ls, NULL},
     {"token revoke", FA_GROUP_ADMIN, "ID...", "remove tokens",
-     "A running server notices within seconds.", NULL, 1, -1, fa_verb_token_revoke, NULL},
+     "A running server notices within seconds. The last token that is good is removed with --force "
+     "only: afterwards no other machine gets in. A server that only this machine reaches removes "
+     "it without --force, and then asks nobody for a token.",
+     NULL, 1, -1, fa_verb_token_revoke, revoke_flags},
 
     {"serve", FA_GROUP_OPERATE, "", "serve the HTTP interface, until SIGTERM or Ctrl-C",
      "Without a token stored it listens on this machine only, and trusts whoever reaches it. "

@@ -239,6 +239,17 @@ static void print_report(struct fa_cli *cli, const struct fa_workflow *workflow,
     fa_out_json_end(cli, &json);
 }
 
+/* A server shows no data of events to a token without the scope read. */
+static int check_data(struct fa_cli *cli, const struct fa_happened *happened)
+{
+    struct faina_error err;
+
+    if (happened->count == 0 || !happened->items[0].redacted)
+        return FA_EXIT_OK;
+    fa_error_set(&err, FAINA_FORBIDDEN, "the data of events takes a token with the scope read");
+    return fa_cli_fail(cli, &err);
+}
+
 static int play_back(struct fa_cli *cli, const struct fa_workflow *workflow, int64_t last_ms)
 {
     struct tally *tallies =
@@ -257,6 +268,8 @@ static int play_back(struct fa_cli *cli, const struct fa_workflow *workflow, int
 
         code = fa_cli_run(cli, &op);
         query.cursor = NULL;
+        if (code == FA_EXIT_OK)
+            code = check_data(cli, op.happened);
         for (size_t i = 0; code == FA_EXIT_OK && i < op.happened->count; i++)
             play_event(cli, workflow, &op.happened->items[i], tallies, &arena);
         if (code == FA_EXIT_OK && op.happened->next_cursor) {
@@ -428,6 +441,9 @@ int fa_verb_workflow_why(struct fa_cli *cli)
 
     if (code == FA_EXIT_OK)
         code = fa_cli_run(cli, &workflows);
+    if (code != FA_EXIT_OK)
+        return code;
+    code = check_data(cli, event.happened);
     if (code != FA_EXIT_OK)
         return code;
     count = find_reasons(cli, workflows.workflows, &event.happened->items[0], &reasons);

@@ -115,6 +115,11 @@ static void query_count(const struct fa_op *op, struct fa_call *call)
     add_flag_param(call, "count", true);
 }
 
+static void query_force(const struct fa_op *op, struct fa_call *call)
+{
+    add_flag_param(call, "force", op->force);
+}
+
 static void query_namespace(const struct fa_op *op, struct fa_call *call)
 {
     if (!op->id)
@@ -514,7 +519,7 @@ static const struct recipe recipes[FA_OP_COUNT] = {
     [FA_OP_WORKER_PUT] = {"PUT", "/workers/{}", NULL, NULL, body_worker, always},
     [FA_OP_WORKER_REMOVE] = {"DELETE", "/workers/{}", NULL, query_count, NULL, never},
     [FA_OP_TOKEN_PUT] = {"POST", "/tokens", NULL, NULL, body_token, never},
-    [FA_OP_TOKEN_REMOVE] = {"DELETE", "/tokens/{}", NULL, NULL, NULL, never},
+    [FA_OP_TOKEN_REMOVE] = {"DELETE", "/tokens/{}", NULL, query_force, NULL, never},
     [FA_OP_EMIT] = {"POST", "/events", NULL, NULL, body_emit, with_event_id},
     [FA_OP_WORKFLOW_PUT] = {"PUT", "/workflows/{}", NULL, query_definition, body_definition,
                             always},

@@ -273,6 +273,11 @@ static void after_token_delete(struct fa_request *req)
 
 void fa_handle_token_delete(struct fa_request *req)
 {
-    ask(req, FA_OP_TOKEN_REMOVE);
+    bool force = false;
+
+    if (!fa_request_bool(req, "force", &force))
+        return;
+    /* Where only this machine can come, the owner of the file gets in without a token. */
+    ask(req, FA_OP_TOKEN_REMOVE)->force = force || !req->server->is_open;
     fa_request_run(req, after_token_delete);
 }

@@ -52,6 +52,7 @@ struct fa_server {
     struct fa_server_options options;
     struct fa_listener_socket *listeners[FA_SERVER_LISTEN_MAX];
     size_t listener_count;
+    bool is_open; /* other machines can reach one of them */
     struct fa_listener_socket *retired;
     fa_queue_fn *queue; /* the library's */
     char *openapi;      /* the document, made once */

@@ -141,10 +141,10 @@ static void put_responses(struct fa_json_writer *w, const struct fa_route *route
     fa_json_end_object(w);
 }
 
-/* One requirement for each scope that is enough by itself. */
+/* One requirement for each scope that is enough by itself, if only for some tasks. */
 static void put_security(struct fa_json_writer *w, const struct fa_route *route)
 {
-    unsigned scopes = fa_access_scopes(route->what);
+    unsigned scopes = fa_access_scopes(route->what) | fa_access_own_scopes(route->what);
 
     fa_json_key(w, "security");
     fa_json_begin_array(w);
@@ -166,13 +166,14 @@ static void put_security(struct fa_json_writer *w, const struct fa_route *route)
 /* " Scope `read` or `view`." */
 static void put_scopes(struct fa_buf *out, const struct fa_route *route)
 {
-    unsigned scopes = fa_access_scopes(route->what);
+    unsigned scopes = fa_access_scopes(route->what), own = fa_access_own_scopes(route->what);
     const char *before = " Scope `";
 
     for (size_t i = 0; fa_scope_name(i); i++) {
-        if (!(scopes & 1u << i))
+        if (!((scopes | own) & 1u << i))
             continue;
-        fa_buf_printf(out, "%s%s`", before, fa_scope_name(i));
+        fa_buf_printf(out, "%s%s`%s", before, fa_scope_name(i),
+                      own & 1u << i ? " (for cancelling what the token has submitted)" : "");
         before = " or `";
     }
     if (scopes != FA_SCOPE_NONE)
@@ -287,9 +288,26 @@ static const char page_head[] =
     "team.\n"
     "  Teams and resources have no version, and refuse `If-Match`.\n"
     "- **Lists** are `{items, nextCursor}`. Large answers are packed for who accepts gzip.\n"
-    "- **Tokens** go into `Authorization: Bearer ...`. Each route needs the scope that it names;\n"
+    "- **Tokens** go into `Authorization: Bearer ...`. Each route needs one of the scopes that it "
+    "names;\n"
     "  `admin` includes the others. Without any token stored, none is needed on\n"
     "  this machine, and nobody gets in from another.\n"
+    "\n"
+    "  | scope | allows |\n"
+    "  |---|---|\n"
+    "  | `read` | every GET and the stream |\n"
+    "  | `view` | the same without payloads: `input`, `output`, `metadata`, `spec`, the `data` of "
+    "events, "
+    "details of errors and events, and definitions of workflows are `null`, with `redacted: true`; "
+    "no `/result` |\n"
+    "  | `submit` | to submit and to emit, and to cancel what this token submitted |\n"
+    "  | `work` | claims, outcomes, heartbeats, registering workers |\n"
+    "  | `operate` | to cancel, retry, delete and purge tasks, to pause types and to run a "
+    "schedule "
+    "|\n"
+    "  | `admin` | everything; alone: teams, schedules, workflows, and, for all namespaces, "
+    "resources and tokens |\n"
+    "\n"
     "- **Namespaces.** A request that names none is about `default`, or about the only one of its\n"
     "  token. Tasks of namespaces that a token doesn't reach are not found.\n"
     "- **Hosts.** A request must be for `localhost`, an address in digits, or a name that "

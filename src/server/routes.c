@@ -91,8 +91,8 @@ const struct fa_route fa_routes[] = {
      200, "Change the status of a task",
      "`running`, `completed`, `failed` or `cancelled`, where the life of a task allows it. Here "
      "`failed` is final, whatever the attempts. A task that no worker holds needs no `workerId`; a "
-     "token with the scope admin may speak for the worker. `cancelled` takes the scope submit, "
-     "too.",
+     "token with the scope admin may speak for the worker. `cancelled` takes what `:cancel` takes, "
+     "the others the scope work.",
      "curl -X PATCH $URL" FA_API "/tasks/$ID/status" JSON
      "'{\"status\":\"failed\",\"error\":\"not needed any more\"}'"},
     ACT("claim", CLAIM, claim, "Claim", "Claim this task",
@@ -382,9 +382,10 @@ const struct fa_route fa_routes[] = {
      "curl $URL" FA_API "/tokens" JSON
      "'{\"name\":\"ci\",\"scopes\":[\"read\",\"submit\"],\"expires\":\"30d\"}'"},
     {"DELETE", FA_API "/tokens/{id}", FA_OP_TOKEN_REMOVE,
-     fa_handle_token_delete, FA_ROUTE_AUDIT, NULL, NULL,
-    NULL,
-     NULL, 204, "Revoke a token", NULL, "curl -X DELETE $URL" FA_API "/tokens/$ID"},
+     fa_handle_token_delete, FA_ROUTE_AUDIT, NULL, "force", NULL, NULL, 204, "Revoke a token",
+     "On a server that other machines can reach, the last token that is good takes `force=true`, "
+     "else 409 `conflict`: without it they are not let in any more.",
+     "curl -X DELETE $URL" FA_API "/tokens/$ID"},
 
     {"GET", "/healthz", FA_ACCESS_PUBLIC, fa_handle_healthz, 0, NULL, NULL, NULL, "Health", 200,
      "Is the process alive?", NULL, "curl $URL/healthz"},

@@ -119,6 +119,7 @@ static enum faina_code open_listener(struct fa_server *server, const char *addre
                                    : fa_listen_given(fd, listener, &is_local, err);
 
     listener->is_guarded = !is_local && !server->options.is_insecure;
+    server->is_open |= code == FAINA_OK && !is_local;
     if (code == FAINA_OK)
         code = check_reach(server, listener, err);
     if (code == FAINA_OK)

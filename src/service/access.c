@@ -4,6 +4,8 @@
 #include "service/access.h"
 
 #include "base/json.h"
+#include "model/id.h"
+#include "model/limits.h"
 #include "service/token.h"
 
 #include <assert.h>
@@ -12,7 +14,9 @@
 #define READ FA_SCOPE_READ
 #define SUBMIT FA_SCOPE_SUBMIT
 #define WORK FA_SCOPE_WORK
+#define OPERATE FA_SCOPE_OPERATE
 #define ADMIN FA_SCOPE_ADMIN
+#define LOOK (FA_SCOPE_READ | FA_SCOPE_VIEW)
 
 #define NAMESPACES_SIZE_MAX ((size_t)16 * 1024 * 1024)
 
@@ -26,72 +30,74 @@ enum where {
     ALL,       /* all of them: a grant for some namespaces does not allow it */
 };
 
-/* X4. X(NAME, scopes that allow it, where). */
+/* X4. X(NAME, scopes that allow it, scopes that allow it for what the token itself has submitted,
+ * where, scopes that let its answer have payloads). */
 #define ACCESS_LIST(X)                                                                             \
-    X(SUBMIT, SUBMIT, NAMED)                                                                       \
-    X(CLAIM, WORK, OF_TASK)                                                                        \
-    X(CLAIM_NEXT, WORK, NAMED)                                                                     \
-    X(START, WORK, OF_TASK)                                                                        \
-    X(PROGRESS, WORK, OF_TASK)                                                                     \
-    X(HEARTBEAT, WORK, OF_TASK)                                                                    \
-    X(NOTE, WORK, OF_TASK)                                                                         \
-    X(AMEND, WORK, OF_TASK)                                                                        \
-    X(COMPLETE, WORK, OF_TASK)                                                                     \
-    X(FAIL, WORK, OF_TASK)                                                                         \
-    X(BLOCK, WORK, OF_TASK)                                                                        \
-    X(BACKGROUND, WORK, OF_TASK)                                                                   \
-    X(RELEASE, WORK, OF_TASK)                                                                      \
-    X(CANCEL, SUBMIT, OF_TASK)                                                                     \
-    X(RETRY, SUBMIT, OF_TASK)                                                                      \
-    X(DELETE, ADMIN, OF_TASK)                                                                      \
-    X(PURGE, ADMIN, NAMED)                                                                         \
-    X(PAUSE, ADMIN, NAMED)                                                                         \
-    X(RESUME, ADMIN, NAMED)                                                                        \
-    X(RESOURCE_SET, ADMIN, ALL)                                                                    \
-    X(RESOURCE_REMOVE, ADMIN, ALL)                                                                 \
-    X(TEAM_PUT, ADMIN, NAMED)                                                                      \
-    X(TEAM_REMOVE, ADMIN, OF_TEAM)                                                                 \
-    X(WORKER_PUT, WORK, OF_WORKER)                                                                 \
-    X(WORKER_REMOVE, WORK, OF_WORKER)                                                              \
-    X(TOKEN_PUT, ADMIN, ALL)                                                                       \
-    X(TOKEN_REMOVE, ADMIN, ALL)                                                                    \
-    X(EMIT, SUBMIT, NAMED)                                                                         \
-    X(WORKFLOW_PUT, ADMIN, NAMED)                                                                  \
-    X(WORKFLOW_ENABLE, ADMIN, NAMED)                                                               \
-    X(WORKFLOW_REMOVE, ADMIN, NAMED)                                                               \
-    X(CRON_PUT, ADMIN, NAMED)                                                                      \
-    X(CRON_REMOVE, ADMIN, NAMED)                                                                   \
-    X(CRON_RUN, SUBMIT, NAMED)                                                                     \
-    X(GET, READ, OF_TASK)                                                                          \
-    X(GET_BY_KEY, READ, NAMED)                                                                     \
-    X(LIST, READ, NAMED)                                                                           \
-    X(CHILDREN, READ, OF_TASK)                                                                     \
-    X(EVENTS, READ, OF_TASK)                                                                       \
-    X(EXPLAIN, READ, OF_TASK)                                                                      \
-    X(FOLLOW, READ, NOWHERE)                                                                       \
-    X(RESOURCE_LIST, READ, NOWHERE)                                                                \
-    X(TEAM_LIST, READ, NAMED)                                                                      \
-    X(WORKER_LIST, READ, OF_WORKER)                                                                \
-    X(TOKEN_LIST, ADMIN, ALL)                                                                      \
-    X(WORKFLOW_LIST, READ, NAMED)                                                                  \
-    X(HAPPENED_LIST, READ, NAMED)                                                                  \
-    X(JOIN_LIST, READ, NAMED)                                                                      \
-    X(CRON_LIST, READ, NAMED)                                                                      \
-    X(STATS, READ, NAMED)
+    X(SUBMIT, SUBMIT, 0, NAMED, READ | SUBMIT)                                                     \
+    X(CLAIM, WORK, 0, OF_TASK, READ | WORK)                                                        \
+    X(CLAIM_NEXT, WORK, 0, NAMED, READ | WORK)                                                     \
+    X(START, WORK, 0, OF_TASK, READ | WORK)                                                        \
+    X(PROGRESS, WORK, 0, OF_TASK, READ | WORK)                                                     \
+    X(HEARTBEAT, WORK, 0, OF_TASK, READ | WORK)                                                    \
+    X(NOTE, WORK, 0, OF_TASK, READ | WORK)                                                         \
+    X(AMEND, WORK, 0, OF_TASK, READ | WORK)                                                        \
+    X(COMPLETE, WORK, 0, OF_TASK, READ | WORK)                                                     \
+    X(FAIL, WORK, 0, OF_TASK, READ | WORK)                                                         \
+    X(BLOCK, WORK, 0, OF_TASK, READ | WORK)                                                        \
+    X(BACKGROUND, WORK, 0, OF_TASK, READ | WORK)                                                   \
+    X(RELEASE, WORK, 0, OF_TASK, READ | WORK)                                                      \
+    X(CANCEL, OPERATE, SUBMIT, OF_TASK, READ)                                                      \
+    X(RETRY, OPERATE, 0, OF_TASK, READ)                                                            \
+    X(DELETE, OPERATE, 0, OF_TASK, READ)                                                           \
+    X(PURGE, OPERATE, 0, NAMED, READ)                                                              \
+    X(PAUSE, OPERATE, 0, NAMED, READ)                                                              \
+    X(RESUME, OPERATE, 0, NAMED, READ)                                                             \
+    X(RESOURCE_SET, ADMIN, 0, ALL, READ)                                                           \
+    X(RESOURCE_REMOVE, ADMIN, 0, ALL, READ)                                                        \
+    X(TEAM_PUT, ADMIN, 0, NAMED, READ)                                                             \
+    X(TEAM_REMOVE, ADMIN, 0, OF_TEAM, READ)                                                        \
+    X(WORKER_PUT, WORK, 0, OF_WORKER, READ | WORK)                                                 \
+    X(WORKER_REMOVE, WORK, 0, OF_WORKER, READ | WORK)                                              \
+    X(TOKEN_PUT, ADMIN, 0, ALL, READ)                                                              \
+    X(TOKEN_REMOVE, ADMIN, 0, ALL, READ)                                                           \
+    X(EMIT, SUBMIT, 0, NAMED, READ)                                                                \
+    X(WORKFLOW_PUT, ADMIN, 0, NAMED, READ)                                                         \
+    X(WORKFLOW_ENABLE, ADMIN, 0, NAMED, READ)                                                      \
+    X(WORKFLOW_REMOVE, ADMIN, 0, NAMED, READ)                                                      \
+    X(CRON_PUT, ADMIN, 0, NAMED, READ)                                                             \
+    X(CRON_REMOVE, ADMIN, 0, NAMED, READ)                                                          \
+    X(CRON_RUN, OPERATE, 0, NAMED, READ)                                                           \
+    X(GET, LOOK, 0, OF_TASK, READ)                                                                 \
+    X(GET_BY_KEY, LOOK, 0, NAMED, READ)                                                            \
+    X(LIST, LOOK, 0, NAMED, READ)                                                                  \
+    X(CHILDREN, LOOK, 0, OF_TASK, READ)                                                            \
+    X(EVENTS, LOOK, 0, OF_TASK, READ)                                                              \
+    X(EXPLAIN, LOOK, 0, OF_TASK, READ)                                                             \
+    X(FOLLOW, LOOK, 0, NOWHERE, READ)                                                              \
+    X(RESOURCE_LIST, LOOK, 0, NOWHERE, READ)                                                       \
+    X(TEAM_LIST, LOOK, 0, NAMED, READ)                                                             \
+    X(WORKER_LIST, LOOK, 0, OF_WORKER, READ)                                                       \
+    X(TOKEN_LIST, ADMIN, 0, ALL, READ)                                                             \
+    X(WORKFLOW_LIST, LOOK, 0, NAMED, READ)                                                         \
+    X(HAPPENED_LIST, LOOK, 0, NAMED, READ)                                                         \
+    X(JOIN_LIST, LOOK, 0, NAMED, READ)                                                             \
+    X(CRON_LIST, LOOK, 0, NAMED, READ)                                                             \
+    X(STATS, LOOK, 0, NAMED, READ)
 
 struct rule {
-    unsigned scopes;
+    unsigned scopes, own;
     enum where where;
+    unsigned payload;
 };
 
 static const struct rule rows[] = {
-#define ROW(name, scopes, where) {(scopes), (where)},
+#define ROW(name, scopes, own, where, payload) {(scopes), (own), (where), (payload)},
     ACCESS_LIST(ROW)
 #undef ROW
 };
 
 enum row {
-#define ROW(name, scopes, where) ROW_##name,
+#define ROW(name, scopes, own, where, payload) ROW_##name,
     ACCESS_LIST(ROW)
 #undef ROW
 };
@@ -106,14 +112,14 @@ static const unsigned char rows_of_kinds[FA_OP_COUNT] = {
 static const struct rule *find_rule(unsigned what)
 {
     static const struct rule others[FA_ACCESS_COUNT - FA_OP_COUNT] = {
-        [FA_ACCESS_PUBLIC - FA_OP_COUNT] = {FA_SCOPE_NONE, NOWHERE},
-        [FA_ACCESS_STATUS - FA_OP_COUNT] = {WORK, NOWHERE},
-        [FA_ACCESS_RESULT - FA_OP_COUNT] = {READ, NOWHERE},
-        [FA_ACCESS_STREAM - FA_OP_COUNT] = {READ, NOWHERE},
-        [FA_ACCESS_MATCH - FA_OP_COUNT] = {READ, NOWHERE},
-        [FA_ACCESS_INFO - FA_OP_COUNT] = {READ, NOWHERE},
-        [FA_ACCESS_THOROUGH - FA_OP_COUNT] = {ADMIN, ALL},
-        [FA_ACCESS_METRICS - FA_OP_COUNT] = {READ, ALL},
+        [FA_ACCESS_PUBLIC - FA_OP_COUNT] = {FA_SCOPE_NONE, 0, NOWHERE, READ},
+        [FA_ACCESS_STATUS - FA_OP_COUNT] = {WORK | OPERATE, SUBMIT, NOWHERE, READ},
+        [FA_ACCESS_RESULT - FA_OP_COUNT] = {READ, 0, NOWHERE, READ},
+        [FA_ACCESS_STREAM - FA_OP_COUNT] = {LOOK, 0, NOWHERE, READ},
+        [FA_ACCESS_MATCH - FA_OP_COUNT] = {LOOK, 0, NOWHERE, READ},
+        [FA_ACCESS_INFO - FA_OP_COUNT] = {LOOK, 0, NOWHERE, READ},
+        [FA_ACCESS_THOROUGH - FA_OP_COUNT] = {ADMIN, 0, ALL, READ},
+        [FA_ACCESS_METRICS - FA_OP_COUNT] = {LOOK, 0, ALL, READ},
     };
 
     assert(what < FA_ACCESS_COUNT);
@@ -123,6 +129,11 @@ static const struct rule *find_rule(unsigned what)
 unsigned fa_access_scopes(unsigned what)
 {
     return find_rule(what)->scopes;
+}
+
+unsigned fa_access_own_scopes(unsigned what)
+{
+    return find_rule(what)->own;
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -247,8 +258,8 @@ enum faina_code fa_access_enter(unsigned what, const struct fa_grant *grant,
 
     if (!grant || rule->scopes == FA_SCOPE_NONE)
         return FAINA_OK;
-    if (!(grant->scopes & (rule->scopes | ADMIN)))
-        return refuse_scope(rule->scopes, err);
+    if (!(grant->scopes & (rule->scopes | rule->own | ADMIN)))
+        return refuse_scope(rule->scopes | rule->own, err);
     if (rule->where == ALL && fa_access_is_limited(grant))
         return fa_error_set(err, FAINA_FORBIDDEN,
                             "this concerns all namespaces, and the token is for some only");
@@ -266,6 +277,23 @@ enum faina_code fa_access_check(const struct fa_op *op, struct faina_error *err)
     if (fa_access_is_limited(op->grant) && find_rule(op->kind)->where == NAMED)
         return check_place(op, err);
     return FAINA_OK;
+}
+
+bool fa_access_needs_own(const struct fa_op *op)
+{
+    const struct rule *rule = find_rule(op->kind);
+
+    return op->grant && rule->own != 0 && !(op->grant->scopes & (rule->scopes | ADMIN));
+}
+
+int64_t fa_access_submitter(const struct fa_grant *grant)
+{
+    struct fa_id id;
+
+    if (!grant || !grant->has_token || grant->scopes & (OPERATE | ADMIN) ||
+        !fa_id_parse(grant->token_id, &id))
+        return 0;
+    return id.key;
 }
 
 bool fa_access_is_of_task(enum fa_op_kind kind)
@@ -343,10 +371,8 @@ static void hide_team(struct fa_op *op)
     op->code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no team %.64s", op->id);
 }
 
-void fa_access_finish(struct fa_op *op)
+static void limit_answer(struct fa_op *op)
 {
-    if (op->code != FAINA_OK || !fa_access_is_limited(op->grant))
-        return;
     if (op->kind == FA_OP_FOLLOW)
         keep_reached(op->grant, op->followed);
     else if (op->kind == FA_OP_TEAM_LIST)
@@ -354,4 +380,141 @@ void fa_access_finish(struct fa_op *op)
     else if (op->kind == FA_OP_RESOURCE_LIST)
         for (size_t i = 0; i < op->resources->count; i++)
             op->resources->items[i].holder_count = 0; /* may be tasks of other namespaces */
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Payloads
+ */
+
+/* A JSON object without some of its members, which are null then; NULL: it is none. */
+static const char *without(const char *json, const char *const *names, struct fa_arena *arena)
+{
+    struct fa_json object, value;
+    struct fa_json_iter it;
+    struct fa_json_writer w;
+    struct fa_bytes name;
+    const char *text;
+    struct fa_buf buf;
+
+    if (!json || fa_json_check(fa_str(json), FA_JSON_DEPTH_MAX + 1, "", FAINA_INTERNAL, NULL))
+        return NULL;
+    object = fa_json_value(fa_str(json));
+    if (object.type != FA_JSON_OBJECT)
+        return NULL;
+    fa_buf_init(&buf, SIZE_MAX / 2);
+    fa_json_writer_init(&w, &buf, 0);
+    fa_json_begin_object(&w);
+    for (it = fa_json_iter(object); fa_json_next(&it, &name, &value);) {
+        const char *const *at = names;
+
+        while (*at && !fa_bytes_equal(name, fa_str(*at)))
+            at++;
+        fa_json_key(&w, fa_arena_copy(arena, name.ptr, name.len));
+        fa_json_put_raw(&w, *at ? "null" : fa_arena_copy(arena, value.raw.ptr, value.raw.len));
+    }
+    fa_json_end_object(&w);
+    text = fa_arena_copy(arena, buf.ptr, buf.len);
+    fa_buf_finish(&buf);
+    return text;
+}
+
+static void redact_task(struct faina_task *task, struct fa_arena *arena)
+{
+    static const char *const names[] = {"detail", NULL};
+
+    task->input = task->output = task->metadata = task->spec = NULL;
+    task->error = without(task->error, names, arena);
+    task->redacted = true;
+}
+
+static void redact_tasks(struct faina_tasks *tasks, struct fa_arena *arena)
+{
+    for (size_t i = 0; i < tasks->count; i++)
+        redact_task(&tasks->items[i], arena);
+}
+
+static void redact_cron(struct fa_cron_job *job, struct fa_arena *arena)
+{
+    static const char *const names[] = {"input", "metadata", "spec", NULL};
+
+    job->task = without(job->task, names, arena);
+    job->redacted = true;
+}
+
+static void redact_events(struct faina_events *events)
+{
+    for (size_t i = 0; i < events->count; i++) {
+        events->items[i].detail = NULL;
+        events->items[i].redacted = true;
+    }
+}
+
+static void redact_workflows(struct fa_stored_workflows *workflows)
+{
+    for (size_t i = 0; i < workflows->count; i++) {
+        workflows->items[i].definition = NULL;
+        workflows->items[i].redacted = true;
+    }
+}
+
+static void redact_happened(struct fa_happened *happened)
+{
+    for (size_t i = 0; i < happened->count; i++) {
+        happened->items[i].data = NULL;
+        happened->items[i].redacted = true;
+    }
+}
+
+static void redact(struct fa_op *op)
+{
+    switch ((int)op->kind) {
+    case FA_OP_LIST:
+    case FA_OP_CHILDREN:
+    case FA_OP_CLAIM_NEXT:
+        redact_tasks(op->tasks, op->arena);
+        break;
+    case FA_OP_EXPLAIN:
+        redact_task(&op->explanation->task, op->arena);
+        break;
+    case FA_OP_EVENTS:
+        redact_events(op->events);
+        break;
+    case FA_OP_HAPPENED_LIST:
+        redact_happened(op->happened);
+        break;
+    case FA_OP_WORKFLOW_LIST:
+        redact_workflows(op->workflows);
+        break;
+    case FA_OP_CRON_LIST:
+        for (size_t i = 0; i < op->crons->count; i++)
+            redact_cron(&op->crons->items[i], op->arena);
+        break;
+    case FA_OP_GET:
+    case FA_OP_GET_BY_KEY:
+        redact_task(op->task, op->arena);
+        break;
+    default: /* a change of one task answers with it, when it is asked to */
+        if (op->wants_task && op->task)
+            redact_task(op->task, op->arena);
+        break;
+    }
+}
+
+/* Whether the caller may see the payloads of an answer. A submit whose key was known answers with a
+ * task that may be anybody's. */
+static bool sees_payloads(const struct fa_op *op)
+{
+    unsigned scopes = find_rule(op->kind)->payload | ADMIN;
+
+    if (op->kind == FA_OP_SUBMIT && op->existing)
+        scopes = READ | ADMIN;
+    return !op->grant || op->grant->scopes & scopes;
+}
+
+void fa_access_finish(struct fa_op *op)
+{
+    if (op->code == FAINA_OK && fa_access_is_limited(op->grant))
+        limit_answer(op);
+    if (op->code == FAINA_OK && !sees_payloads(op))
+        redact(op);
 }

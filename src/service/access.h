@@ -9,8 +9,9 @@
  *
  *   X1  fa_service_run refuses, before an engine sees it, an operation that no scope of its grant
  *       allows, or whose question names a namespace outside of the grant.
- *   X2  What only the store knows (the namespace of a task or a team, the owner of a worker) is
- *       decided here too, from what the engine has read in the operation's own transaction.
+ *   X2  What only the store knows (the namespace of a task or a team, the owner of a worker, which
+ *       token submitted a task) is decided here too, from what the engine has read in the
+ *       operation's own transaction.
  *   X3  What is outside of a grant is answered as if it did not exist.
  *   X4  A kind of operation without a row does not compile.
  *
@@ -49,13 +50,17 @@ enum fa_access {
 
 /* The scopes each of which allows `what` (admin allows everything); 0: no token is needed. */
 unsigned fa_access_scopes(unsigned what);
+/* Further ones that allow it for tasks that the same token has submitted. */
+unsigned fa_access_own_scopes(unsigned what);
 /* Whether a grant may ask for `what` at all, as far as that is known without the question itself.
  * FORBIDDEN. */
 FA_MUST_CHECK enum faina_code fa_access_enter(unsigned what, const struct fa_grant *grant,
                                               struct faina_error *err);
 /* X1. Whether the caller of an operation may ask this question. FORBIDDEN. */
 FA_MUST_CHECK enum faina_code fa_access_check(const struct fa_op *op, struct faina_error *err);
-/* Takes out of an answer what the caller may not see. */
+/* Takes out of an answer what the caller may not see: what is of other namespaces, and payloads
+ * (input, output, metadata, spec, the data of events, details of errors) without the scope read.
+ * Workers see those of what they work on, and a submit those of the task that it makes. */
 void fa_access_finish(struct fa_op *op);
 
 /* The grant is for some namespaces only. NULL: it is not. */
@@ -66,6 +71,10 @@ const char *fa_access_home(const struct fa_grant *grant);
 
 /* The operation is about one task, op->id, which must be in a namespace of the grant. */
 bool fa_access_is_of_task(enum fa_op_kind kind);
+/* The caller may do this only to what its token has submitted. */
+bool fa_access_needs_own(const struct fa_op *op);
+/* What a task keeps of the token that submits it, when that is needed later on; 0: nothing. */
+int64_t fa_access_submitter(const struct fa_grant *grant);
 /* The worker that an operation claims to come from; NULL: none. */
 const char *fa_access_worker(const struct fa_op *op);
 /* Whether a worker is the grant's, by the namespaces that it belongs to: a JSON array of names, as

@@ -301,7 +301,8 @@ static enum faina_code check_token(const struct fa_token *token, struct faina_er
                               "hash must be 64 hexadecimal digits in lower case");
     if (token->scopes == 0 || token->scopes & ~(unsigned)FA_SCOPE_ALL)
         return fa_error_field(err, FAINA_INVALID_REQUEST, "scopes",
-                              "scopes must be one or more of read, submit, work and admin");
+                              "scopes must be one or more of read, view, submit, work, operate and "
+                              "admin");
     if (token->expires_us < 0)
         return fa_error_field(err, FAINA_INVALID_REQUEST, "expires", "expires can't be negative");
     return check_namespaces(token->namespaces, err);

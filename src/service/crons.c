@@ -119,6 +119,7 @@ static const struct fa_shape_field cron_fields[] = {
     CRON("createdAt", TIME, created_us),
     CRON("updatedAt", TIME, updated_us),
     CRON("version", INT64, version),
+    CRON("redacted", FLAG, redacted),
 };
 const struct fa_shape fa_shape_cron = FA_SHAPE("schedule", cron_fields);
 

@@ -95,8 +95,10 @@ enum fa_scope {
     FA_SCOPE_READ = 1 << 0,
     FA_SCOPE_SUBMIT = 1 << 1,
     FA_SCOPE_WORK = 1 << 2,
-    FA_SCOPE_ADMIN = 1 << 3, /* and the others */
-    FA_SCOPE_ALL = (1 << 4) - 1,
+    FA_SCOPE_ADMIN = 1 << 3,   /* and the others */
+    FA_SCOPE_VIEW = 1 << 4,    /* reads without payloads */
+    FA_SCOPE_OPERATE = 1 << 5, /* cancels, retries, removes, pauses */
+    FA_SCOPE_ALL = (1 << 6) - 1,
 };
 
 /* A token as the store has it. Its secret is nowhere. */
@@ -141,6 +143,7 @@ struct fa_cron_job {
     const char *problem; /* why the last time made no task; NULL: it did */
     int64_t created_us, updated_us;
     int64_t version;
+    bool redacted; /* the task is without its payload (access.h) */
 };
 
 struct fa_cron_jobs {
@@ -186,7 +189,8 @@ struct fa_stored_workflow {
     int64_t version; /* +1 with each change of the definition */
     bool is_enabled;
     int64_t updated_us;
-    const char *definition; /* JSON */
+    const char *definition; /* JSON; NULL: redacted */
+    bool redacted;          /* access.h */
 };
 
 struct fa_stored_workflows {
@@ -209,6 +213,7 @@ struct fa_happening {
     const char *ns, *id, *type, *data;
     int64_t at_us;
     const char *tasks, *failures; /* JSON arrays: ids; {workflow, trigger, message} */
+    bool redacted;                /* without data (access.h) */
 };
 
 struct fa_happened {
@@ -280,6 +285,7 @@ struct fa_op {
             int64_t timeout_ms;
         } background;                    /* BACKGROUND */
         bool keep_attempts;              /* RETRY */
+        bool force;                      /* TOKEN_REMOVE: also the last one that is good */
         struct faina_removal removal;    /* DELETE */
         const struct faina_purge *purge; /* PURGE */
         struct {

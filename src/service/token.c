@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-static const char *const scope_names[] = {"read", "submit", "work", "admin"};
+static const char *const scope_names[] = {"read", "submit", "work", "admin", "view", "operate"};
 
 void fa_token_hash(const char *secret, char hash[FA_SHA256_HEX_SIZE])
 {
@@ -46,9 +46,11 @@ enum faina_code fa_scope_parse(const char *const *names, size_t count, unsigned 
         while (k < FA_COUNT(scope_names) && strcmp(names[i], scope_names[k]) != 0)
             k++;
         if (k == FA_COUNT(scope_names))
-            return fa_error_field(err, FAINA_INVALID_REQUEST, "scopes",
-                                  "\"%.40s\" is no scope; there are read, submit, work and admin",
-                                  names[i]);
+            return fa_error_field(
+                err, FAINA_INVALID_REQUEST, "scopes",
+                "\"%.40s\" is no scope; there are read, view, submit, work, operate "
+                "and admin",
+                names[i]);
         *out |= 1u << k;
     }
     return FAINA_OK;

@@ -19,7 +19,7 @@ FA_MUST_CHECK enum faina_code fa_token_make(char secret[FA_TOKEN_SIZE],
                                             char hash[FA_SHA256_HEX_SIZE], struct faina_error *err);
 void fa_token_hash(const char *secret, char hash[FA_SHA256_HEX_SIZE]);
 
-/* "read", "submit", "work", "admin". */
+/* "read", "view", "submit", "work", "operate", "admin". */
 FA_MUST_CHECK enum faina_code fa_scope_parse(const char *const *names, size_t count, unsigned *out,
                                              struct faina_error *err);
 /* The name of the n-th scope, from 0; NULL: no more. */

@@ -447,10 +447,11 @@ static const struct field fields[] = {
 };
 
 static const char *const engine_fields[] = {
-    "id",        "status",      "state",     "progress",       "output",        "error",
-    "inputHash", "attempts",    "workerId",  "leaseExpiresAt", "fence",         "phase",
-    "parentId",  "expiresAt",   "version",   "createdAt",      "updatedAt",     "claimedAt",
-    "startedAt", "completedAt", "deletedAt", "existing",       "inputMismatch", "cancelledCount",
+    "id",        "status",    "state",         "progress",       "output",
+    "error",     "inputHash", "attempts",      "workerId",       "leaseExpiresAt",
+    "fence",     "phase",     "parentId",      "expiresAt",      "version",
+    "createdAt", "updatedAt", "claimedAt",     "startedAt",      "completedAt",
+    "deletedAt", "existing",  "inputMismatch", "cancelledCount", "redacted",
 };
 
 static enum faina_code refuse_field(const char *key, struct faina_error *err)

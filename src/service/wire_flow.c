@@ -34,6 +34,7 @@ static const struct fa_shape_field workflow_fields[] = {
     WORKFLOW("enabled", BOOL, is_enabled),
     WORKFLOW("updatedAt", TIME, updated_us),
     WORKFLOW("definition", JSON, definition),
+    WORKFLOW("redacted", FLAG, redacted),
 };
 const struct fa_shape fa_shape_workflow = FA_SHAPE("workflow", workflow_fields);
 
@@ -68,6 +69,7 @@ static const struct fa_shape_field happening_fields[] = {
     HAPPENING("createdAt", TIME, at_us),
     HAPPENING("tasks", JSON, tasks),
     HAPPENING("failures", JSON, failures),
+    HAPPENING("redacted", FLAG, redacted),
 };
 const struct fa_shape fa_shape_happening = FA_SHAPE("event", happening_fields);
 

@@ -301,6 +301,7 @@ static const struct fa_shape_field task_fields[] = {
     TASK("existing", FLAG, existing),
     TASK("inputMismatch", FLAG, input_mismatch),
     TASK("cancelledCount", SOME, cancelled_count),
+    TASK("redacted", FLAG, redacted),
 };
 const struct fa_shape fa_shape_task = FA_SHAPE("task", task_fields);
 
@@ -326,6 +327,7 @@ static const struct fa_shape_field event_fields[] = {
     EVENT("workerId", TEXT, worker_id),
     EVENT("detail", JSON, detail),
     EVENT("createdAt", TIME, at_us),
+    EVENT("redacted", FLAG, redacted),
 };
 static const struct fa_shape event_shape = FA_SHAPE("event", event_fields);
 

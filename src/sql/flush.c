@@ -61,6 +61,7 @@ static void bind_task(void *ctx, size_t n, struct fa_value *v)
     if (row->retry.factor > 0)
         v[19] = (struct fa_value){.kind = FA_REAL, .d = row->retry.factor};
     v[20] = fa_value_int_or_null(row->retry.max_ms);
+    v[21] = fa_value_int_or_null(row->submitter);
 }
 
 static void bind_plain_task(void *ctx, size_t n, struct fa_value *v)
@@ -76,6 +77,7 @@ static void bind_plain_task(void *ctx, size_t n, struct fa_value *v)
     v[6] = fa_value_text(row->input);
     v[7] = fa_value_text(row->name);
     v[8] = fa_value_text(row->key);
+    v[9] = fa_value_int_or_null(row->submitter);
 }
 
 static void bind_origin(void *ctx, size_t n, struct fa_value *v)
@@ -251,8 +253,8 @@ static const struct {
     size_t param_count;
     fa_db_bind_fn *bind;
 } moves[MOVE_COUNT] = {
-    [INSERT_TASK] = {FA_SQL_TASK_INSERT, 21, bind_task},
-    [INSERT_PLAIN_TASK] = {FA_SQL_TASK_INSERT_PLAIN, 9, bind_plain_task},
+    [INSERT_TASK] = {FA_SQL_TASK_INSERT, 22, bind_task},
+    [INSERT_PLAIN_TASK] = {FA_SQL_TASK_INSERT_PLAIN, 10, bind_plain_task},
     [INSERT_ORIGIN] = {FA_SQL_ORIGIN_INSERT, 6, bind_origin},
     [LEAVE_READY] = {FA_SQL_READY_DELETE, 3, bind_ready_key},
     [LEAVE_HELD] = {FA_SQL_HELD_DELETE, 1, bind_key},

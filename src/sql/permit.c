@@ -68,17 +68,44 @@ static enum faina_code permit_task(struct fa_unit *unit, struct fa_op *op)
     return code;
 }
 
+/* One that the caller's token has submitted. */
+static enum faina_code permit_own(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_row *row = NULL;
+    int64_t submitter = 0;
+    enum faina_code code = fa_unit_find_any(unit, op->id, &row, &op->error);
+
+    if (code != FAINA_OK)
+        return code;
+    if (row->is_new) {
+        submitter = row->submitter;
+    } else {
+        struct fa_value key = fa_value_int(row->id.key);
+
+        code = fa_db_one(unit->source.db, FA_SQL_TASK_SUBMITTER, &key, 1, fa_db_sink_int,
+                         &submitter, &op->error);
+    }
+    if (code == FAINA_OK && (submitter == 0 || submitter != fa_access_submitter(op->grant)))
+        code = fa_error_set(&op->error, FAINA_FORBIDDEN,
+                            "the token may %s only what it has submitted itself; for other tasks "
+                            "it needs the scope \"operate\"",
+                            fa_op_name(op->kind));
+    return code;
+}
+
 enum faina_code fa_permit(struct fa_unit *unit, struct fa_op *op)
 {
     const char *worker;
     enum faina_code code = FAINA_OK;
 
-    if (!fa_access_is_limited(op->grant))
-        return FAINA_OK;
-    if (fa_access_is_of_task(op->kind))
+    if (fa_access_is_limited(op->grant) && fa_access_is_of_task(op->kind))
         code = permit_task(unit, op);
+    if (code == FAINA_OK && fa_access_needs_own(op))
+        code = permit_own(unit, op);
+    if (code != FAINA_OK || !fa_access_is_limited(op->grant))
+        return code;
     worker = fa_access_worker(op);
-    if (code == FAINA_OK && worker != NULL)
+    if (worker != NULL)
         code = permit_worker(unit, op, worker);
     return code;
 }

@@ -68,6 +68,7 @@ struct fa_row {
     const char *child;
     int64_t depth;
     const char *team, *created_by;
+    int64_t submitter; /* of a task made in this transaction (fa_access_submitter); 0: none */
     struct faina_retry_policy retry;
     const struct fa_row_origin *origin; /* of a task that a workflow makes in this transaction */
 

@@ -319,6 +319,7 @@ enum faina_code fa_do_submit(struct fa_unit *unit, struct fa_op *op)
                                            fa_str(op->submit->input ? op->submit->input : "null"));
     } else {
         row = fa_plan_carry_out(unit, &plan);
+        row->submitter = fa_access_submitter(op->grant);
     }
     return fa_answer(unit, op, row);
 }

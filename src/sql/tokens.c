@@ -33,18 +33,6 @@ static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
     *(bool *)ctx = true;
 }
 
-enum faina_code fa_do_token_remove(struct fa_unit *unit, struct fa_op *op)
-{
-    struct fa_value id = fa_value_text(op->id);
-    bool found = false;
-    enum faina_code code =
-        fa_db_one(unit->source.db, FA_SQL_TOKEN_DELETE, &id, 1, sink_found, &found, &op->error);
-
-    if (code == FAINA_OK && !found)
-        code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no token %.64s", op->id);
-    return code;
-}
-
 struct token_list {
     struct fa_arena *arena;
     struct fa_token *items;
@@ -68,6 +56,48 @@ static void sink_token(void *ctx, size_t row, const struct fa_value *c)
     token->namespaces = fa_value_dup(&c[4], list->arena);
     token->created_us = fa_value_as_int(&c[5]);
     token->expires_us = fa_value_as_int(&c[6]);
+}
+
+static bool is_good(const struct fa_token *token, int64_t now_us)
+{
+    return token->expires_us == 0 || token->expires_us > now_us;
+}
+
+/* Refuses to remove the last token that is good. */
+static enum faina_code check_last(struct fa_unit *unit, struct fa_op *op)
+{
+    struct token_list list = {.arena = &unit->arena};
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_TOKEN_LIST, NULL, 0, sink_token, &list, &op->error);
+    bool is_found = false, has_other = false, is_last = false;
+
+    for (size_t i = 0; code == FAINA_OK && i < list.count; i++) {
+        bool is_this = strcmp(list.items[i].id, op->id) == 0;
+
+        is_found |= is_this;
+        has_other |= !is_this && is_good(&list.items[i], unit->now_us);
+        is_last |= is_this && (list.count == 1 || is_good(&list.items[i], unit->now_us));
+    }
+    if (code == FAINA_OK && is_found && is_last && !has_other)
+        code = fa_error_set(&op->error, FAINA_CONFLICT,
+                            "this is the last token that is good, and without it other machines "
+                            "are not let in any more: to revoke it all the same, say --force "
+                            "(force=true)");
+    return code;
+}
+
+enum faina_code fa_do_token_remove(struct fa_unit *unit, struct fa_op *op)
+{
+    struct fa_value id = fa_value_text(op->id);
+    bool found = false;
+    enum faina_code code = op->force ? FAINA_OK : check_last(unit, op);
+
+    if (code == FAINA_OK)
+        code =
+            fa_db_one(unit->source.db, FA_SQL_TOKEN_DELETE, &id, 1, sink_found, &found, &op->error);
+    if (code == FAINA_OK && !found)
+        code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no token %.64s", op->id);
+    return code;
 }
 
 enum faina_code fa_look_tokens(struct fa_source *source, struct fa_op *op)

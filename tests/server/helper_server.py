@@ -221,7 +221,7 @@ class Place:
         return server
 
     def faina(self, *args, code=0, env=None):
-        env = environment(FAINA_URL=self.url, **(env or {}))
+        env = environment(**{"FAINA_URL": self.url, **(env or {})})
         done = subprocess.run([BIN, *args], cwd=self.folder, env=env,
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=PATIENCE, check=False)

@@ -12,7 +12,7 @@ from helper_server import API, Skip, equal, is_true, run, wait_until
 
 MINE, THEIRS = "mine", "theirs"
 LEASE = 3000 # seconds: none ends during a test
-SCOPES = ("read", "submit", "work", "admin")
+SCOPES = ("read", "view", "submit", "work", "operate", "admin")
 # What everybody can see of everything, but for what changes by itself.
 STATE = ("/tasks?namespace=*&limit=1000", "/workers", "/resources", "/teams?namespace=*",
          "/crons?namespace=*", "/workflows?namespace=*", "/lanes?namespace=*", "/tokens",
@@ -193,18 +193,19 @@ def subtasks(world, ns):
 
 
 # "METHOD path": (scopes, makes the request, status when allowed, what comes of it for others' things)
-READ, SUBMIT, WORK, ADMIN = ("read",), ("submit",), ("work",), ()
+READ, LOOK, SUBMIT, WORK, OPERATE, ADMIN = ("read",), ("read", "view"), ("submit",), ("work",), \
+    ("operate",), ()
 ROUTES = {
     "POST /tasks": (SUBMIT, in_namespace("/tasks", {"type": "x"}), 201, FORBIDDEN),
     "POST /tasks:check": (SUBMIT, in_namespace("/tasks:check", {"type": "x"}), 200, FORBIDDEN),
     "POST /tasks:batch": (SUBMIT, batch, 200, [FORBIDDEN]),
-    "GET /tasks": (READ, in_namespace("/tasks"), 200, LIST),
-    "GET /tasks/{id}": (READ, of("task", "/tasks/{}"), 200, NO_TASK),
-    "GET /tasks/{id}/events": (READ, of("task", "/tasks/{}/events"), 200, NO_TASK),
+    "GET /tasks": (LOOK, in_namespace("/tasks"), 200, LIST),
+    "GET /tasks/{id}": (LOOK, of("task", "/tasks/{}"), 200, NO_TASK),
+    "GET /tasks/{id}/events": (LOOK, of("task", "/tasks/{}/events"), 200, NO_TASK),
     "GET /tasks/{id}/result": (READ, of("ended", "/tasks/{}/result"), 200, NO_TASK),
-    "GET /tasks/{id}/children": (READ, of("task", "/tasks/{}/children"), 200, NO_TASK),
-    "GET /tasks/{id}/explain": (READ, of("task", "/tasks/{}/explain"), 200, NO_TASK),
-    "GET /tasks/{id}/wait": (READ, of("ended", "/tasks/{}/wait?timeout=0"), 200, NO_TASK),
+    "GET /tasks/{id}/children": (LOOK, of("task", "/tasks/{}/children"), 200, NO_TASK),
+    "GET /tasks/{id}/explain": (LOOK, of("task", "/tasks/{}/explain"), 200, NO_TASK),
+    "GET /tasks/{id}/wait": (LOOK, of("ended", "/tasks/{}/wait?timeout=0"), 200, NO_TASK),
     "PATCH /tasks/{id}/status": (WORK, of("task", "/tasks/{}/status", {"status": "failed"}), 200, NO_TASK),
     "POST /tasks/{id}:claim": (WORK, acts("claim", leaseSeconds=LEASE), 200, NO_TASK),
     "POST /tasks/{id}:start": (WORK, acts("start", leaseSeconds=LEASE), 200, NO_TASK),
@@ -217,57 +218,57 @@ ROUTES = {
     "POST /tasks/{id}:release": (WORK, acts("release"), 200, NO_TASK),
     "POST /tasks/{id}:note": (WORK, acts("note", event="e"), 200, NO_TASK),
     "POST /tasks/{id}:amend": (WORK, acts("amend", task={"maxAttempts": 9}), 200, NO_TASK),
-    "POST /tasks/{id}:cancel": (SUBMIT, of("task", "/tasks/{}:cancel", {}), 200, NO_TASK),
-    "POST /tasks/{id}:retry": (SUBMIT, of("cancelled", "/tasks/{}:retry", {}), 200, NO_TASK),
-    "DELETE /tasks/{id}": (ADMIN, of("ended", "/tasks/{}"), 204, NO_TASK),
-    "POST /tasks:purge": (ADMIN, in_namespace("/tasks:purge", {"type": "x"}), 200, FORBIDDEN),
+    "POST /tasks/{id}:cancel": (OPERATE, of("task", "/tasks/{}:cancel", {}), 200, NO_TASK),
+    "POST /tasks/{id}:retry": (OPERATE, of("cancelled", "/tasks/{}:retry", {}), 200, NO_TASK),
+    "DELETE /tasks/{id}": (OPERATE, of("ended", "/tasks/{}"), 204, NO_TASK),
+    "POST /tasks:purge": (OPERATE, in_namespace("/tasks:purge", {"type": "x"}), 200, FORBIDDEN),
     "POST /claims": (WORK, claims, 200, FORBIDDEN),
     "POST /outcomes": (WORK, many("/outcomes", status="completed"), 200, [NO_TASK]),
     "POST /acts": (WORK, many("/acts", act="progress"), 200, [NO_TASK]),
     "POST /heartbeats": (WORK, many("/heartbeats"), 200, [NO_TASK]),
-    "GET /workers": (READ, plain("/workers"), 200, LIST),
+    "GET /workers": (LOOK, plain("/workers"), 200, LIST),
     "PUT /workers/{name}": (WORK, worker_put, 200, NOT_FOUND),
-    "GET /workers/{name}": (READ, of("worker", "/workers/{}"), 200, NOT_FOUND),
+    "GET /workers/{name}": (LOOK, of("worker", "/workers/{}"), 200, NOT_FOUND),
     "DELETE /workers/{name}": (WORK, worker_delete, 204, NOT_FOUND),
-    "GET /resources": (READ, plain("/resources"), 200, LIST),
+    "GET /resources": (LOOK, plain("/resources"), 200, LIST),
     "PUT /resources/{name}": (ADMIN, of("resource", "/resources/{}", {"maxConcurrency": 1}), FORBIDDEN,
                               FORBIDDEN),
-    "GET /resources/{name}": (READ, of("resource", "/resources/{}"), 200, ANY),
+    "GET /resources/{name}": (LOOK, of("resource", "/resources/{}"), 200, ANY),
     "DELETE /resources/{name}": (ADMIN, of("resource", "/resources/{}"), FORBIDDEN, FORBIDDEN),
     "POST /teams": (ADMIN, new("/teams", lambda name, ns: {"name": name, "namespace": ns}), 201, FORBIDDEN),
-    "GET /teams": (READ, in_namespace("/teams"), 200, LIST),
-    "GET /teams/{id}": (READ, of("team", "/teams/{}"), 200, NOT_FOUND),
+    "GET /teams": (LOOK, in_namespace("/teams"), 200, LIST),
+    "GET /teams/{id}": (LOOK, of("team", "/teams/{}"), 200, NOT_FOUND),
     "PUT /teams/{id}": (ADMIN, of("team", "/teams/{}", lambda world, ns, _: {"name": world.name(ns)}), 200,
                         NOT_FOUND),
     "DELETE /teams/{id}": (ADMIN, of("team", "/teams/{}"), 204, NOT_FOUND),
-    "GET /crons": (READ, in_namespace("/crons"), 200, LIST),
+    "GET /crons": (LOOK, in_namespace("/crons"), 200, LIST),
     "PUT /crons/{name}": (ADMIN, new("/crons/{}", lambda name, ns: cron(ns)), 200, FORBIDDEN),
-    "GET /crons/{name}": (READ, of("cron", "/crons/{}"), 200, FORBIDDEN),
+    "GET /crons/{name}": (LOOK, of("cron", "/crons/{}"), 200, FORBIDDEN),
     "DELETE /crons/{name}": (ADMIN, of("cron", "/crons/{}"), 204, FORBIDDEN),
-    "POST /crons/{name}:run": (SUBMIT, of("cron", "/crons/{}:run", {}), 201, FORBIDDEN),
-    "GET /stream": (READ, in_namespace("/stream?lastEventId=nonsense"), 400, FORBIDDEN),
-    "GET /stats": (READ, in_namespace("/stats"), 200, LIST),
-    "GET /lanes": (READ, in_namespace("/lanes"), 200, LIST),
-    "POST /lanes:pause": (ADMIN, in_namespace("/lanes:pause", {"type": "x"}), 200, FORBIDDEN),
-    "POST /lanes:resume": (ADMIN, in_namespace("/lanes:resume", {"type": "x"}), 200, FORBIDDEN),
-    "GET /info": (READ, plain("/info"), 200, ANY),
-    "GET /log": (READ, plain("/log?cursor=0"), 200, LIST),
+    "POST /crons/{name}:run": (OPERATE, of("cron", "/crons/{}:run", {}), 201, FORBIDDEN),
+    "GET /stream": (LOOK, in_namespace("/stream?lastEventId=nonsense"), 400, FORBIDDEN),
+    "GET /stats": (LOOK, in_namespace("/stats"), 200, LIST),
+    "GET /lanes": (LOOK, in_namespace("/lanes"), 200, LIST),
+    "POST /lanes:pause": (OPERATE, in_namespace("/lanes:pause", {"type": "x"}), 200, FORBIDDEN),
+    "POST /lanes:resume": (OPERATE, in_namespace("/lanes:resume", {"type": "x"}), 200, FORBIDDEN),
+    "GET /info": (LOOK, plain("/info"), 200, ANY),
+    "GET /log": (LOOK, plain("/log?cursor=0"), 200, LIST),
     "POST /events": (SUBMIT, in_namespace("/events", {"type": "e"}), 200, FORBIDDEN),
-    "GET /events": (READ, in_namespace("/events"), 200, LIST),
-    "GET /events/{name}": (READ, of("event", "/events/{}"), 200, FORBIDDEN),
-    "GET /workflows": (READ, in_namespace("/workflows"), 200, LIST),
+    "GET /events": (LOOK, in_namespace("/events"), 200, LIST),
+    "GET /events/{name}": (LOOK, of("event", "/events/{}"), 200, FORBIDDEN),
+    "GET /workflows": (LOOK, in_namespace("/workflows"), 200, LIST),
     "PUT /workflows/{name}": (ADMIN, new("/workflows/{}", workflow), 200, FORBIDDEN),
-    "GET /workflows/{name}": (READ, of("workflow", "/workflows/{}"), 200, FORBIDDEN),
+    "GET /workflows/{name}": (LOOK, of("workflow", "/workflows/{}"), 200, FORBIDDEN),
     "POST /workflows/{id}:disable": (ADMIN, of("workflow", "/workflows/{}:disable", {}), 200, FORBIDDEN),
     "POST /workflows/{id}:enable": (ADMIN, of("workflow", "/workflows/{}:enable", {}), 200, FORBIDDEN),
-    "GET /workflows/{name}/joins": (READ, of("workflow", "/workflows/{}/joins"), 200, FORBIDDEN),
-    "GET /joins": (READ, in_namespace("/joins"), 200, FORBIDDEN),
+    "GET /workflows/{name}/joins": (LOOK, of("workflow", "/workflows/{}/joins"), 200, FORBIDDEN),
+    "GET /joins": (LOOK, in_namespace("/joins"), 200, FORBIDDEN),
     "DELETE /workflows/{name}": (ADMIN, of("workflow", "/workflows/{}"), 204, FORBIDDEN),
-    "POST /workflows:test": (READ, plain("/workflows:test", {"match": "a > 1", "data": {}}), 200, ANY),
+    "POST /workflows:test": (LOOK, plain("/workflows:test", {"match": "a > 1", "data": {}}), 200, ANY),
     "GET /tokens": (ADMIN, plain("/tokens"), FORBIDDEN, FORBIDDEN),
     "POST /tokens": (ADMIN, plain("/tokens", {"scopes": ["read"]}), FORBIDDEN, FORBIDDEN),
     "DELETE /tokens/{id}": (ADMIN, of("token", "/tokens/{}"), FORBIDDEN, FORBIDDEN),
-    "GET ./metrics": (READ, plain("./metrics"), FORBIDDEN, FORBIDDEN),
+    "GET ./metrics": (LOOK, plain("./metrics"), FORBIDDEN, FORBIDDEN),
     "GET ./healthz": (None, plain("./healthz"), 200, ANY),
     "GET ./readyz": (None, plain("./readyz"), 200, ANY),
     "GET ./openapi.json": (None, plain("./openapi.json"), 200, ANY),
@@ -307,20 +308,119 @@ def test_scopes(place):
     world = World(place)
     for route, (scopes, make, good, _) in ROUTES.items():
         method = route.split()[0]
-        for held in (None, "nonsense", *SCOPES):
-            path, body = make(world, MINE)
-            before = world.state()
-            token = world.scoped.get(held, "faina_" + "0" * 64 if held else "")
+        allowed = SCOPES if scopes is None else (*scopes, "admin")
+        path, body = make(world, MINE)
+        before = world.state()
+        for held in set(SCOPES) - set(allowed):
+            answer = world(method, path, body, token=world.scoped[held])
+            equal(outcome(answer), FORBIDDEN, route, held, answer)
+        for token in () if scopes is None else ("", "faina_" + "0" * 64):
             answer = world(method, path, body, token=token)
-            if scopes is None or (held in SCOPES and (held == "admin" or held in scopes)):
-                got = (answer.status, answer.code()) if isinstance(good, tuple) else answer.status
-                equal(got, good, route, held, answer)
-                if answer.status < 400:
-                    continue
-            else:
-                equal(outcome(answer), FORBIDDEN if held in SCOPES else (401, "unauthorized"), route,
-                      held, answer)
-            unchanged(world, before, route, held)
+            equal(outcome(answer), (401, "unauthorized"), route, answer)
+        if isinstance(good, tuple):
+            for held in allowed:
+                equal(outcome(world(method, path, body, token=world.scoped[held])), good, route, held)
+        unchanged(world, before, route)
+        for held in () if isinstance(good, tuple) else allowed:
+            path, body = make(world, MINE)
+            answer = world(method, path, body, token=world.scoped[held])
+            equal(answer.status, good, route, held, answer)
+
+
+def test_cancelling_what_the_token_submitted(place):
+    """With the scope submit alone, in every way to cancel; another token of the same kind is not it."""
+    world = World(place)
+    token = world.scoped["submit"]
+    other = world("POST", "/tokens", {"scopes": ["submit", "work"], "namespaces": [MINE]}, 201).json()["token"]
+    for task in (world.task(MINE), *submitted(world, token)):
+        before = world.state()
+        for path, body in ((f"/tasks/{task}:cancel", {}), (f"/tasks/{task}/status", {"status": "cancelled"})):
+            method = "PATCH" if "status" in path else "POST"
+            equal(outcome(world(method, path, body, token=other)), FORBIDDEN)
+        for refused in ("retry", "delete"):
+            method, path = ("DELETE", "") if refused == "delete" else ("POST", ":retry")
+            equal(outcome(world(method, f"/tasks/{task}{path}", token=token)), FORBIDDEN)
+        equal(outcome(world("PATCH", f"/tasks/{task}/status", {"status": "failed"}, token=token)), FORBIDDEN)
+        unchanged(world, before)
+    equal(outcome(world("POST", f"/tasks/{world.task(MINE)}:cancel", token=token)), FORBIDDEN)
+    first, second, third, fourth = submitted(world, token)
+    world("POST", f"/tasks/{first}:cancel", {}, 200, token=token)
+    world("PATCH", f"/tasks/{second}/status", {"status": "cancelled"}, 200, token=token)
+    # One that is held, and one with a payload, by a row of another shape.
+    world("POST", f"/tasks/{third}:start", {"workerId": "w"}, 200)
+    world("POST", f"/tasks/{third}:cancel", {}, 200, token=token)
+    world("POST", f"/tasks/{fourth}:cancel", {}, 200, token=token)
+    for task in (first, second, third, fourth):
+        equal(world("GET", f"/tasks/{task}").json()["status"], "cancelled")
+
+
+def submitted(world, token):
+    batch_of = [{"type": "mine.t"}, {"type": "mine.t"}, {"type": "mine.t", "metadata": {"a": 1}}]
+    one = world("POST", "/tasks", {"type": "mine.t"}, 201, token=token).json()["id"]
+    return [one] + [item["id"] for item in
+                    world("POST", "/tasks:batch", {"tasks": batch_of}, 200, token=token).json()["items"]]
+
+
+SECRET = "a secret"
+
+
+def test_view_is_without_payloads(place):
+    """Whatever a token with view, or with operate, can get at: never a payload."""
+    world = World(place)
+    error = {"message": "no route", "kind": "k", "detail": SECRET, "retryable": False}
+    fields = {"input": {"a": SECRET}, "metadata": {"m": SECRET}, "spec": {"s": SECRET}}
+    world("PUT", "/workflows/w?namespace=mine", {"workflow": "w", "triggers": [
+        {"name": "t", "on": "e", "task": {"type": "t", "input": {"b": SECRET}}}]}, 200)
+    made = world("POST", "/events", {"type": "e", "id": "e1", "namespace": MINE, "data": {"d": SECRET}},
+                 200).json()["tasks"][0]
+    world("PUT", "/crons/c", {**cron(MINE), "task": {"type": "t", **fields}}, 200)
+    done, failed, pending, held = (world.task(MINE, **fields) for _ in range(4))
+    for task in (done, failed, held):
+        world("POST", f"/tasks/{task}:start", {"workerId": "w", "leaseSeconds": LEASE}, 200)
+        world("POST", f"/tasks/{task}:note", {"workerId": "w", "event": "log", "detail": SECRET}, 200)
+    world("POST", f"/tasks/{held}:progress", {"workerId": "w", "metadata": {"p": SECRET}}, 200)
+    world("POST", f"/tasks/{done}:complete", {"workerId": "w", "output": SECRET}, 200)
+    world("POST", f"/tasks/{failed}:fail", {"workerId": "w", "error": error}, 200)
+    view, read = world.scoped["view"], world.scoped["read"]
+    seen = 0
+    for path in ("/tasks", "/events", "/events/e1", "/workflows", "/workflows/w", "/crons", "/crons/c",
+                 *(f"/tasks/{task}{part}" for task in (done, failed, pending, held, made)
+                   for part in ("", "/events", "/explain", "/children", "/wait?timeout=0"))):
+        answer = world("GET", path, status=200, token=view)
+        is_true(SECRET not in answer.body.decode(), path, answer)
+        seen += SECRET in world("GET", path, status=200, token=read).body.decode()
+        body = answer.json()
+        for item in body["items"] if "items" in body else [body["task"] if "explain" in path else body]:
+            is_true(item["redacted"], path, answer)
+    is_true(seen > 15, seen)
+    shown = world("GET", f"/tasks/{failed}", status=200, token=view).json()
+    equal(shown["error"], {**error, "detail": None})
+    equal([shown[name] for name in ("input", "output", "metadata", "spec")], [None] * 4)
+    equal(outcome(world("GET", f"/tasks/{done}/result", token=view)), FORBIDDEN)
+    is_true("redacted" not in world("GET", f"/tasks/{failed}", status=200, token=read).json())
+    for method, path, body in (("POST", f"/tasks/{failed}:retry", {}), ("POST", f"/tasks/{pending}:cancel", {}),
+                               ("PATCH", f"/tasks/{made}/status", {"status": "cancelled"}),
+                               ("POST", "/crons/c:run?namespace=mine", {})):
+        answer = world(method, path, body, token=world.scoped["operate"])
+        is_true(answer.status < 300 and SECRET not in answer.body.decode(), path, answer)
+        is_true(answer.json()["redacted"], answer)
+    # The command line shows what is left.
+    for args in (["ls"], ["get", failed], ["events", failed], ["explain", failed], ["workflow", "ls"],
+                 ["workflow", "get", "w"], ["cron", "ls"], ["cron", "ls", "c"]):
+        for form in ("json", "table"):
+            done = place.faina(*args, "-o", form, "--namespace", MINE,
+                               env={"FAINA_URL": world.server.addresses[0], "FAINA_TOKEN": view})
+            is_true(SECRET not in done.stdout + done.stderr, args, done)
+    place.faina("workflow", "why", "e1", "--namespace", MINE, code=1,
+                env={"FAINA_URL": world.server.addresses[0], "FAINA_TOKEN": view})
+    # A worker gets what it works on; a submit what it has made, and no more of one that was there.
+    claimed = world("POST", "/claims", {"workerId": "v", "limit": 100}, 200, token=world.scoped["work"])
+    is_true(SECRET in claimed.body.decode(), claimed)
+    submit = {"type": "t", "idempotencyKey": "k", **fields}
+    first = world("POST", "/tasks", submit, 201, token=world.scoped["submit"])
+    is_true(SECRET in first.body.decode(), first)
+    again = world("POST", "/tasks", submit, 200, token=world.scoped["submit"])
+    is_true(SECRET not in again.body.decode() and again.json()["redacted"], again)
 
 
 def test_namespaces(place):

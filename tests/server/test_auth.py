@@ -8,7 +8,7 @@ import time
 
 from helper_server import API, BIN, NO_ID, Local, environment, equal, is_true, run, wait_until
 
-SCOPES = ("read", "submit", "work", "admin")
+SCOPES = ("read", "view", "submit", "work", "operate", "admin")
 
 
 def routes(server):
@@ -170,7 +170,9 @@ def test_the_command_line_makes_and_revokes(place):
     with open(place.path("faina.db"), "rb") as file:
         is_true(made["token"].encode() not in file.read())
     is_true(made["id"] in place.faina("token", "ls", "-o", "table").stdout)
-    place.faina("token", "revoke", made["id"])
+    refused = place.faina("token", "revoke", made["id"], code=4)
+    is_true("--force" in refused.stderr and made["id"] in place.faina("token", "ls").stdout, refused)
+    place.faina("token", "revoke", made["id"], "--force")
     place.faina("token", "revoke", made["id"], code=3)
     equal(json.loads(place.faina("token", "ls").stdout), {"items": []})
     for args in ([], ["--scope", "root"], ["--scope", ""], ["--scope", "read", "--expires", "x"],
@@ -225,7 +227,17 @@ def test_without_its_last_token_nobody_gets_in(place):
     server = place.serve(listen="0.0.0.0:0")
     beside = place.path("faina.db.sock")
     items = server("GET", "/tokens", status=200, token=token).json()["items"]
-    server("DELETE", f"/tokens/{items[0]['id']}", status=204, token=token)
+    last = f"/tokens/{items[0]['id']}"
+    for connection in (None, Local(beside)):
+        refused = server("DELETE", last, status=409, token=token, connection=connection)
+        is_true(refused.code() == "conflict" and "--force" in refused.json()["detail"], refused)
+    # One that has expired lets nobody in either.
+    place.token("read", expires="1ms")
+    equal(server("DELETE", last, status=409, token=token).code(), "conflict")
+    place.faina("token", "revoke", items[0]["id"], code=4)
+    other = server("POST", "/tokens", {"scopes": ["read"]}, 201, token=token).json()
+    server("DELETE", f"/tokens/{other['id']}", status=204, token=token)
+    server("DELETE", last + "?force=true", status=204, token=token)
     for bearer in ("", token):
         equal(server("GET", "/tasks", status=401, token=bearer).code(), "unauthorized")
     server("GET", "./healthz", status=200)

@@ -4,3 +4,7 @@
 
 -- JSON array of names; null: all.
 ALTER TABLE worker ADD COLUMN IF NOT EXISTS namespaces text;
+
+-- A task keeps which token submitted it, of tokens that may cancel only what they submitted: the
+-- first 60 bits of the token's id; null: none.
+ALTER TABLE task ADD COLUMN IF NOT EXISTS submitter bigint;

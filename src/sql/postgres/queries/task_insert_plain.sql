@@ -1,7 +1,8 @@
--- Stores what was asked for when it is no more than a type, a priority, an input, a key and a
--- name: most tasks. Appends.
-INSERT INTO task (id, tail, lane, rank, created_us, max_attempts, input, name, key)
-SELECT id, tail, lane, rank, created_us, max_attempts, input, name, key
+-- Stores what was asked for when it is no more than a type, a priority, an input, a key, a name
+-- and which token submitted it: most tasks. Appends.
+INSERT INTO task (id, tail, lane, rank, created_us, max_attempts, input, name, key,
+                  submitter)
+SELECT id, tail, lane, rank, created_us, max_attempts, input, name, key, submitter
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
-            $7::text[], $8::text[], $9::text[])
-     AS p (id, tail, lane, rank, created_us, max_attempts, input, name, key)
+            $7::text[], $8::text[], $9::text[], $10::bigint[])
+     AS p (id, tail, lane, rank, created_us, max_attempts, input, name, key, submitter)
