@@ -38,6 +38,7 @@
 #define FA_LIST_LIMIT_MAX 1000
 #define FA_PAGE_SIZE_MAX (16 * 1024 * 1024) /* what tasks of a page or claim carry; then it ends */
 #define FA_CURSOR_SIZE_MAX 255
+#define FA_PART_CURSOR_SIZE_MAX 2048 /* of lists by name: two names in hexadecimal */
 #define FA_LEASE_MS_DEFAULT 30000
 #define FA_LEASE_MS_MAX (24LL * 3600 * 1000)
 #define FA_BACKGROUND_MS_DEFAULT (3600LL * 1000)

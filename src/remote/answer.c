@@ -199,8 +199,22 @@ static_assert(offsetof(struct faina_resources, items) == offsetof(struct list, i
                   offsetof(struct faina_teams, items) == offsetof(struct list, items) &&
                   offsetof(struct faina_workers, items) == offsetof(struct list, items) &&
                   offsetof(struct fa_cron_jobs, items) == offsetof(struct list, items) &&
-                  offsetof(struct fa_stored_workflows, items) == offsetof(struct list, items),
-              "lists of resources, teams, workers, schedules and workflows look alike");
+                  offsetof(struct fa_stored_workflows, items) == offsetof(struct list, items) &&
+                  offsetof(struct fa_tokens, items) == offsetof(struct list, items) &&
+                  offsetof(struct faina_events, items) == offsetof(struct list, items),
+              "lists of resources, teams, workers, tokens, schedules, workflows and events look "
+              "alike");
+
+/* The lists of fa_op.part: the size of an item; 0: it is none of them. */
+static const size_t item_sizes[FA_OP_COUNT] = {
+    [FA_OP_RESOURCE_LIST] = sizeof(struct faina_resource),
+    [FA_OP_TEAM_LIST] = sizeof(struct faina_team),
+    [FA_OP_WORKER_LIST] = sizeof(struct faina_worker),
+    [FA_OP_TOKEN_LIST] = sizeof(struct fa_token),
+    [FA_OP_CRON_LIST] = sizeof(struct fa_cron_job),
+    [FA_OP_WORKFLOW_LIST] = sizeof(struct fa_stored_workflow),
+    [FA_OP_EVENTS] = sizeof(struct faina_event),
+};
 
 static enum faina_code read_list(struct fa_op *op, struct fa_json json, bool is_one,
                                  const struct fa_shape *many, const struct fa_shape *one,
@@ -420,6 +434,8 @@ static void take(struct fa_op *op, struct fa_json json, struct fa_call *call, co
 
     fa_error_clear(&err);
     op->code = read_answer(op, json, &err);
+    if (op->code == FAINA_OK && item_sizes[op->kind] > 0)
+        op->next_cursor = fa_json_member_text(json, "nextCursor", op->arena);
     if (op->code == FAINA_OK)
         return;
     if (op->code == FAINA_INTERNAL) { /* another shape than it should have */
@@ -439,6 +455,45 @@ void fa_ask_take_one(struct fa_op *op, struct fa_call *call, const char *shown)
         refuse_op(op, code, &call->error);
     else
         take(op, json, call, shown);
+}
+
+bool fa_ask_next_page(const struct fa_op *op, struct fa_op *next)
+{
+    const struct list *list = (const void *)op->task;
+    size_t limit = op->page.limit > 0 ? (size_t)op->page.limit : FA_LIST_LIMIT_DEFAULT;
+
+    if (op->code != FAINA_OK || item_sizes[op->kind] == 0 || op->part.is_asked ||
+        !op->next_cursor || (op->kind == FA_OP_EVENTS && list->count >= limit))
+        return false;
+    *next = *op;
+    next->part.cursor = op->next_cursor;
+    if (op->kind == FA_OP_EVENTS)
+        next->page.limit = (int)(limit - list->count);
+    return true;
+}
+
+void fa_ask_add_page(struct fa_op *op, const struct fa_op *page)
+{
+    size_t size = item_sizes[op->kind];
+    const struct list *more = (const void *)page->task;
+    struct list *list = (void *)op->task;
+    char *items;
+
+    op->next_cursor = NULL;
+    if (page->code != FAINA_OK) {
+        op->code = page->code;
+        op->error = page->error;
+        return;
+    }
+    if (more->count == 0) /* a server that goes on for ever must not keep us */
+        return;
+    items = fa_arena_take(op->arena, (list->count + more->count) * size);
+    if (list->count > 0)
+        memcpy(items, list->items, list->count * size);
+    memcpy(items + list->count * size, more->items, more->count * size);
+    list->items = items;
+    list->count += more->count;
+    op->next_cursor = page->next_cursor;
 }
 
 static void take_item(struct fa_op *op, struct fa_json item, struct fa_call *call,

@@ -601,6 +601,8 @@ void fa_ask_one(const struct fa_op *op, struct fa_call *call)
     add_path(call, is_of_all ? recipe->path_of_all : recipe->path, part);
     if (recipe->query)
         recipe->query(op, call);
+    add_int_param(call, "limit", op->part.limit);
+    add_param(call, "cursor", op->part.cursor);
     if (recipe->body) {
         fa_json_writer_init(&w, &call->body, 0);
         recipe->body(op, &w);

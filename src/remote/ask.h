@@ -32,6 +32,11 @@ void fa_ask_claim(const struct fa_op *op, int64_t wait_ms, struct fa_call *call)
 void fa_ask_take_one(struct fa_op *op, struct fa_call *call, const char *shown);
 void fa_ask_take_many(struct fa_op *ops, size_t count, struct fa_call *call, const char *shown);
 
+/* A list that is wanted whole, or up to a limit, may be answered in pages. Whether there is another
+ * one, and the operation that asks for it; and adding its items to those of the first. */
+bool fa_ask_next_page(const struct fa_op *op, struct fa_op *next);
+void fa_ask_add_page(struct fa_op *op, const struct fa_op *page);
+
 /* The JSON of a good answer. Otherwise the code, with call->error filled in. */
 FA_MUST_CHECK enum faina_code fa_ask_json(struct fa_call *call, struct fa_arena *arena,
                                           const char *shown, struct fa_json *out);

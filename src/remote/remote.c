@@ -45,6 +45,21 @@ static struct remote *downcast(struct fa_service *service)
  * Running
  */
 
+static void read_on(struct remote *remote, struct fa_op *op)
+{
+    struct fa_op page;
+
+    while (fa_ask_next_page(op, &page)) {
+        struct fa_call call = {0};
+
+        fa_ask_one(&page, &call);
+        fa_lines_run(remote->lines, &call, 1);
+        fa_ask_take_one(&page, &call, remote->shown);
+        fa_call_finish(&call);
+        fa_ask_add_page(op, &page);
+    }
+}
+
 static void run_apart(struct remote *remote, struct fa_op *ops, size_t count)
 {
     struct fa_call *calls = fa_alloc_zero(count, sizeof(*calls));
@@ -55,6 +70,7 @@ static void run_apart(struct remote *remote, struct fa_op *ops, size_t count)
     for (size_t i = 0; i < count; i++) {
         fa_ask_take_one(&ops[i], &calls[i], remote->shown);
         fa_call_finish(&calls[i]);
+        read_on(remote, &ops[i]);
     }
     free(calls);
 }

@@ -16,22 +16,19 @@ static void after_resources(struct fa_request *req)
 {
     const struct faina_resources *resources = req->posted.ops[0].resources;
     struct fa_json_writer *w;
-    struct fa_page page;
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_page_begin(req, resources->count, &page);
-    if (!w)
-        return;
-    for (size_t i = page.from; i < page.to; i++)
+    w = fa_answer_items_begin(req);
+    for (size_t i = 0; i < resources->count; i++)
         fa_wire_put_resource(w, &resources->items[i]);
-    fa_answer_page_end(req, &page);
+    fa_answer_items_end(req, req->posted.ops[0].next_cursor);
 }
 
 void fa_handle_resources(struct fa_request *req)
 {
-    fa_request_op(req, FA_OP_RESOURCE_LIST);
-    fa_request_run(req, after_resources);
+    if (fa_request_part(req, &fa_request_op(req, FA_OP_RESOURCE_LIST)->part))
+        fa_request_run(req, after_resources);
 }
 
 static void after_resource(struct fa_request *req)
@@ -90,24 +87,24 @@ static void after_teams(struct fa_request *req)
 {
     const struct faina_teams *teams = req->posted.ops[0].teams;
     struct fa_json_writer *w;
-    struct fa_page page;
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_page_begin(req, teams->count, &page);
-    if (!w)
-        return;
-    for (size_t i = page.from; i < page.to; i++)
+    w = fa_answer_items_begin(req);
+    for (size_t i = 0; i < teams->count; i++)
         fa_wire_put_team(w, &teams->items[i]);
-    fa_answer_page_end(req, &page);
+    fa_answer_items_end(req, req->posted.ops[0].next_cursor);
 }
 
 void fa_handle_teams(struct fa_request *req)
 {
     const char *ns = fa_url_param(&req->url, "namespace");
+    struct fa_op *op;
 
-    fa_request_op(req, FA_OP_TEAM_LIST)->name.ns = fa_request_home(req, ns);
-    fa_request_run(req, after_teams);
+    op = fa_request_op(req, FA_OP_TEAM_LIST);
+    op->name.ns = fa_request_home(req, ns);
+    if (fa_request_part(req, &op->part))
+        fa_request_run(req, after_teams);
 }
 
 /* The team of the path, then `then`. */
@@ -292,7 +289,7 @@ static void after_lanes(struct fa_request *req)
     w = fa_answer_page_begin(req, stats->count, &page);
     if (!w)
         return;
-    for (size_t i = page.from; i < page.to; i++) {
+    for (size_t i = page.from; fa_answer_page_goes_on(req, &page, i); i++) {
         const struct faina_count *count = &stats->types[i];
 
         fa_json_begin_object(w);

@@ -5,6 +5,7 @@
 
 #include "base/utf8.h"
 #include "model/codes.h"
+#include "model/limits.h"
 #include "server/route.h"
 #include "service/wire.h"
 #include "service/wire_flow.h"
@@ -96,11 +97,20 @@ struct fa_json_writer *fa_answer_items_begin(struct fa_request *req)
     return w;
 }
 
-void fa_answer_items_end(struct fa_request *req)
+void fa_answer_items_end(struct fa_request *req, const char *next_cursor)
 {
     fa_json_end_array(&req->writer);
+    fa_json_key(&req->writer, "nextCursor");
+    fa_json_put_str(&req->writer, next_cursor);
     fa_json_end_object(&req->writer);
     fa_answer_end(req);
+}
+
+bool fa_answer_page_goes_on(struct fa_request *req, struct fa_page *page, size_t item)
+{
+    if (item > page->from && req->out.len > FA_PAGE_SIZE_MAX)
+        page->to = item;
+    return item < page->to;
 }
 
 struct fa_json_writer *fa_answer_page_begin(struct fa_request *req, size_t count,
@@ -113,15 +123,8 @@ void fa_answer_page_end(struct fa_request *req, const struct fa_page *page)
 {
     char cursor[32];
 
-    fa_json_end_array(&req->writer);
-    fa_json_key(&req->writer, "nextCursor");
     snprintf(cursor, sizeof(cursor), "%zu", page->to);
-    if (page->to < page->count)
-        fa_json_put_str(&req->writer, cursor);
-    else
-        fa_json_put_null(&req->writer);
-    fa_json_end_object(&req->writer);
-    fa_answer_end(req);
+    fa_answer_items_end(req, page->to < page->count ? cursor : NULL);
 }
 
 void fa_answer_removal(struct fa_request *req)

@@ -20,22 +20,21 @@ static void after_crons(struct fa_request *req)
 {
     const struct fa_cron_jobs *jobs = req->posted.ops[0].crons;
     struct fa_json_writer *w;
-    struct fa_page page;
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_page_begin(req, jobs->count, &page);
-    if (!w)
-        return;
-    for (size_t i = page.from; i < page.to; i++)
+    w = fa_answer_items_begin(req);
+    for (size_t i = 0; i < jobs->count; i++)
         fa_shape_put(w, &fa_shape_cron, &jobs->items[i]);
-    fa_answer_page_end(req, &page);
+    fa_answer_items_end(req, req->posted.ops[0].next_cursor);
 }
 
 void fa_handle_crons(struct fa_request *req)
 {
-    ask(req, FA_OP_CRON_LIST);
-    fa_request_run(req, after_crons);
+    struct fa_op *op = ask(req, FA_OP_CRON_LIST);
+
+    if (fa_request_part(req, &op->part))
+        fa_request_run(req, after_crons);
 }
 
 static void answer_cron(struct fa_request *req, const struct fa_cron_job *job)

@@ -24,22 +24,19 @@ static void after_workers(struct fa_request *req)
 {
     const struct faina_workers *workers = req->posted.ops[0].workers;
     struct fa_json_writer *w;
-    struct fa_page page;
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_page_begin(req, workers->count, &page);
-    if (!w)
-        return;
-    for (size_t i = page.from; i < page.to; i++)
+    w = fa_answer_items_begin(req);
+    for (size_t i = 0; i < workers->count; i++)
         fa_wire_put_worker(w, &workers->items[i]);
-    fa_answer_page_end(req, &page);
+    fa_answer_items_end(req, req->posted.ops[0].next_cursor);
 }
 
 void fa_handle_workers(struct fa_request *req)
 {
-    ask(req, FA_OP_WORKER_LIST);
-    fa_request_run(req, after_workers);
+    if (fa_request_part(req, &ask(req, FA_OP_WORKER_LIST)->part))
+        fa_request_run(req, after_workers);
 }
 
 static void after_worker(struct fa_request *req)
@@ -141,22 +138,19 @@ static void after_tokens(struct fa_request *req)
 {
     const struct fa_tokens *tokens = req->posted.ops[0].tokens;
     struct fa_json_writer *w;
-    struct fa_page page;
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_page_begin(req, tokens->count, &page);
-    if (!w)
-        return;
-    for (size_t i = page.from; i < page.to; i++)
+    w = fa_answer_items_begin(req);
+    for (size_t i = 0; i < tokens->count; i++)
         fa_token_put(w, &tokens->items[i], NULL);
-    fa_answer_page_end(req, &page);
+    fa_answer_items_end(req, req->posted.ops[0].next_cursor);
 }
 
 void fa_handle_tokens(struct fa_request *req)
 {
-    ask(req, FA_OP_TOKEN_LIST);
-    fa_request_run(req, after_tokens);
+    if (fa_request_part(req, &ask(req, FA_OP_TOKEN_LIST)->part))
+        fa_request_run(req, after_tokens);
 }
 
 /* The server's own copy is read anew before the answer: from then on the change counts. */

@@ -39,17 +39,10 @@ static void after_happened(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_begin(req, 200);
-    fa_json_begin_object(w);
-    fa_json_key(w, "items");
-    fa_json_begin_array(w);
+    w = fa_answer_items_begin(req);
     for (size_t i = 0; i < happened->count; i++)
         fa_wire_put_happening(w, &happened->items[i]);
-    fa_json_end_array(w);
-    fa_json_key(w, "nextCursor");
-    fa_json_put_str(w, happened->next_cursor);
-    fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_answer_items_end(req, happened->next_cursor);
 }
 
 void fa_handle_happened(struct fa_request *req)
@@ -94,16 +87,13 @@ static void after_workflows(struct fa_request *req)
 {
     const struct fa_stored_workflows *workflows = req->posted.ops[0].workflows;
     struct fa_json_writer *w;
-    struct fa_page page;
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_page_begin(req, workflows->count, &page);
-    if (!w)
-        return;
-    for (size_t i = page.from; i < page.to; i++)
+    w = fa_answer_items_begin(req);
+    for (size_t i = 0; i < workflows->count; i++)
         fa_wire_put_workflow(w, &workflows->items[i]);
-    fa_answer_page_end(req, &page);
+    fa_answer_items_end(req, req->posted.ops[0].next_cursor);
 }
 
 /* An operation about workflows of the namespace that the request asks for. */
@@ -118,8 +108,10 @@ static struct fa_op *ask_workflow(struct fa_request *req, enum fa_op_kind kind, 
 
 void fa_handle_workflows(struct fa_request *req)
 {
-    ask_workflow(req, FA_OP_WORKFLOW_LIST, NULL);
-    fa_request_run(req, after_workflows);
+    struct fa_op *op = ask_workflow(req, FA_OP_WORKFLOW_LIST, NULL);
+
+    if (fa_request_part(req, &op->part))
+        fa_request_run(req, after_workflows);
 }
 
 static void after_workflow(struct fa_request *req)
@@ -270,11 +262,7 @@ static void after_joins(struct fa_request *req)
     w = fa_answer_items_begin(req);
     for (size_t i = 0; i < joins->count; i++)
         fa_wire_put_join(w, &joins->items[i]);
-    fa_json_end_array(w);
-    fa_json_key(w, "nextCursor");
-    fa_json_put_str(w, joins->next_cursor);
-    fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_answer_items_end(req, joins->next_cursor);
 }
 
 void fa_handle_joins(struct fa_request *req)

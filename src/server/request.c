@@ -611,6 +611,17 @@ bool fa_request_page(struct fa_request *req, size_t count, struct fa_page *page)
     return true;
 }
 
+bool fa_request_part(struct fa_request *req, struct fa_part *part)
+{
+    int64_t limit = 0;
+
+    if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
+        return false;
+    *part = (struct fa_part){
+        .is_asked = true, .limit = (int)limit, .cursor = fa_url_param(&req->url, "cursor")};
+    return true;
+}
+
 bool fa_request_same(struct fa_request *req, const char *field, const char *value)
 {
     struct faina_error err;

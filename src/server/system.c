@@ -294,6 +294,7 @@ void fa_handle_metrics(struct fa_request *req)
     ops[0].kind = FA_OP_STATS;
     ops[0].name.ns = "*";
     ops[1].kind = FA_OP_RESOURCE_LIST;
+    ops[1].part = (struct fa_part){.is_asked = true, .limit = FA_LIST_LIMIT_MAX};
     fa_request_run(req, after_metrics);
 }
 

@@ -462,16 +462,16 @@ static void after_events(struct fa_request *req)
     w = fa_answer_items_begin(req);
     for (size_t i = 0; i < events->count; i++)
         fa_wire_put_event(w, &events->items[i], task_id);
-    fa_answer_items_end(req);
+    fa_answer_items_end(req, req->posted.ops[0].next_cursor);
 }
 
 void fa_handle_events(struct fa_request *req)
 {
-    int64_t limit = 0;
+    struct fa_op *op = ask(req, FA_OP_EVENTS);
 
-    if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
+    if (!fa_request_part(req, &op->part))
         return;
-    ask(req, FA_OP_EVENTS)->page.limit = (int)limit;
+    op->page.limit = op->part.limit;
     fa_request_run(req, after_events);
 }
 

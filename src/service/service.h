@@ -246,6 +246,14 @@ struct fa_join_states {
  */
 
 /* One operation: the question, then the answer. All zero but for what the kind needs. */
+/* A part of a list, bounded in items and bytes, of what comes after a cursor. Without it, the whole
+ * list is read. */
+struct fa_part {
+    bool is_asked;
+    int limit; /* 0: any number of items */
+    const char *cursor;
+};
+
 struct fa_op {
     enum fa_op_kind kind;
 
@@ -325,6 +333,9 @@ struct fa_op {
             bool ends; /* CHILDREN: id, name, type, status, output and error are enough */
         } page;        /* CHILDREN, EVENTS (limit), FOLLOW (cursor NULL: gives the place of now) */
     };
+    /* RESOURCE_LIST, TEAM_LIST, WORKER_LIST, TOKEN_LIST, CRON_LIST, WORKFLOW_LIST, EVENTS (there,
+     * the limit is that of `page`): see next_cursor. */
+    struct fa_part part;
 
     /* The answer. */
     enum faina_code code;
@@ -355,6 +366,7 @@ struct fa_op {
         struct fa_happened *happened;
         struct fa_join_states *joins;
     };
+    const char *next_cursor; /* lists that were asked for in parts; NULL: this was the last one */
     /* WORKFLOW_PUT: the definition as it was understood, and what is wrong with it. */
     const struct fa_workflow *checked;
     struct fa_mistakes *mistakes;

@@ -15,6 +15,7 @@
  */
 #include "sql/look.h"
 #include "sql/ops.h"
+#include "sql/pages.h"
 
 #include "base/hash.h"
 #include "model/times.h"
@@ -46,6 +47,7 @@ enum {
 
 struct job_list {
     struct fa_arena *arena;
+    struct fa_pager pager;
     struct fa_cron_job *items;
     size_t count, size;
 };
@@ -56,6 +58,8 @@ static void sink_job(void *ctx, size_t row, const struct fa_value *c)
     int64_t catch_up = fa_value_as_int(&c[CATCH_UP]), overlap = fa_value_as_int(&c[OVERLAP]);
 
     (void)row;
+    if (!fa_pager_take_row(&list->pager, c, VERSION + 1))
+        return;
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
     list->items[list->count++] = (struct fa_cron_job){
@@ -107,18 +111,41 @@ static enum faina_code no_such(struct fa_op *op)
 
 /* Looking ------------------------------------------------------------------------------------- */
 
+static enum faina_code read_jobs(struct fa_source *source, struct fa_op *op, const char *ns,
+                                 struct job_list *list)
+{
+    struct fa_value any = {.kind = FA_NULL};
+    const char *after[2];
+    enum faina_code code = fa_cursor_read(op->part.cursor, op->arena, after, 2, &op->error);
+
+    while (code == FAINA_OK) {
+        struct fa_value params[] = {strcmp(ns, "*") == 0 ? any : fa_value_text(ns),
+                                    fa_value_text(after[0]), fa_value_text(after[1]),
+                                    fa_pager_next(&list->pager)};
+
+        code = fa_db_one(source->db, FA_SQL_CRON_LIST, params, 4, sink_job, list, &op->error);
+        if (code != FAINA_OK || list->count == 0)
+            break;
+        after[0] = list->items[list->count - 1].ns;
+        after[1] = list->items[list->count - 1].name;
+        if (!fa_pager_goes_on(&list->pager))
+            break;
+    }
+    if (code == FAINA_OK && list->pager.has_more)
+        op->next_cursor = fa_cursor_write(op->arena, after, 2);
+    return code;
+}
+
 /* Of the default namespace, or (with "*") of all. */
 enum faina_code fa_look_crons(struct fa_source *source, struct fa_op *op)
 {
     const char *ns = op->name.ns ? op->name.ns : "default";
     struct fa_value params[2] = {fa_value_text(ns), fa_value_text(op->id)};
-    struct job_list list = {.arena = op->arena};
-    enum faina_code code;
+    struct job_list list = {.arena = op->arena, .pager = fa_pager_of_part(&op->part)};
+    enum faina_code code =
+        op->id ? fa_db_one(source->db, FA_SQL_CRON_GET, params, 2, sink_job, &list, &op->error)
+               : read_jobs(source, op, ns, &list);
 
-    if (op->id == NULL && strcmp(ns, "*") == 0)
-        params[0] = (struct fa_value){.kind = FA_NULL};
-    code = fa_db_one(source->db, op->id ? FA_SQL_CRON_GET : FA_SQL_CRON_LIST, params,
-                     op->id ? 2 : 1, sink_job, &list, &op->error);
     if (code == FAINA_OK && op->id != NULL && list.count == 0)
         code = no_such(op);
     if (code != FAINA_OK)

@@ -10,6 +10,7 @@
 #include "model/limits.h"
 #include "service/wire.h"
 #include "sql/look.h"
+#include "sql/pages.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -235,6 +236,7 @@ static void keep(struct fa_unit *unit, const struct event *event, const struct f
 
 struct happened_list {
     struct fa_arena *arena;
+    struct fa_pager pager;
     struct fa_happening *items;
     size_t count, size;
     int64_t last_us, last_seq;
@@ -246,6 +248,8 @@ static void sink_happened(void *ctx, size_t row, const struct fa_value *c)
     struct fa_happening *item;
 
     (void)row;
+    if (!fa_pager_take_row(&list->pager, c, 8))
+        return;
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
     item = &list->items[list->count++];
@@ -620,25 +624,38 @@ static enum faina_code read_cursor(const char *cursor, int64_t *at_us, int64_t *
     return FAINA_OK;
 }
 
+static enum faina_code read_happened(struct fa_db *db, const char *ns, const char *type,
+                                     struct happened_list *list, struct faina_error *err)
+{
+    enum faina_code code;
+
+    do {
+        struct fa_value params[] = {fa_value_int(list->last_us), fa_value_int(list->last_seq),
+                                    fa_value_text(ns), fa_value_text(type ? type : ""),
+                                    fa_pager_next(&list->pager)};
+
+        code = fa_db_one(db, FA_SQL_HAPPENED_LIST, params, 5, sink_happened, list, err);
+    } while (code == FAINA_OK && fa_pager_goes_on(&list->pager));
+    return code;
+}
+
 enum faina_code fa_look_happened(struct fa_source *source, struct fa_op *op)
 {
     const struct fa_happened_query *query = op->happened_query;
     const char *ns = query->ns ? query->ns : "default";
-    int64_t limit = query->limit > 0 ? query->limit : FA_LIST_LIMIT_DEFAULT;
-    int64_t at_us = query->since_us > 0 ? query->since_us - 1 : 0, seq = INT64_MAX;
-    struct happened_list list = {.arena = op->arena};
+    size_t limit = query->limit > 0 ? (size_t)query->limit : FA_LIST_LIMIT_DEFAULT;
+    struct happened_list list = {.arena = op->arena,
+                                 .pager = fa_pager_of_limit(limit),
+                                 .last_us = query->since_us > 0 ? query->since_us - 1 : 0,
+                                 .last_seq = INT64_MAX};
     enum faina_code code = FAINA_OK;
 
     if (query->cursor != NULL)
-        code = read_cursor(query->cursor, &at_us, &seq, &op->error);
+        code = read_cursor(query->cursor, &list.last_us, &list.last_seq, &op->error);
     if (code == FAINA_OK && query->id != NULL)
         code = find_happened(source->db, ns, query->id, &list, &op->error);
     else if (code == FAINA_OK)
-        code = fa_db_one(
-            source->db, FA_SQL_HAPPENED_LIST,
-            (struct fa_value[]){fa_value_int(at_us), fa_value_int(seq), fa_value_text(ns),
-                                fa_value_text(query->type ? query->type : ""), fa_value_int(limit)},
-            5, sink_happened, &list, &op->error);
+        code = read_happened(source->db, ns, query->type, &list, &op->error);
     if (code == FAINA_OK && query->id != NULL && list.count == 0)
         return fa_error_set(&op->error, FAINA_NOT_FOUND,
                             "there is no event %.200s, or it is no longer kept", query->id);
@@ -647,7 +664,7 @@ enum faina_code fa_look_happened(struct fa_source *source, struct fa_op *op)
     op->happened = fa_arena_zero(op->arena, 1, sizeof(*op->happened));
     op->happened->items = list.items;
     op->happened->count = list.count;
-    if (query->id == NULL && list.count == (size_t)limit)
+    if (query->id == NULL && list.pager.has_more)
         op->happened->next_cursor = fa_arena_printf(op->arena, "%lld.%lld", (long long)list.last_us,
                                                     (long long)list.last_seq);
     return FAINA_OK;

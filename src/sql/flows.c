@@ -7,6 +7,7 @@
 #include "sql/flows.h"
 
 #include "sql/look.h"
+#include "sql/pages.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -405,6 +406,7 @@ static const char *ns_or_default(const char *ns)
 
 struct stored_list {
     struct fa_arena *arena;
+    struct fa_pager pager;
     struct fa_stored_workflow *items;
     size_t count, size;
 };
@@ -415,6 +417,8 @@ static void sink_stored(void *ctx, size_t row, const struct fa_value *c)
     struct fa_stored_workflow *item;
 
     (void)row;
+    if (!fa_pager_take_row(&list->pager, c, 6))
+        return;
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
     item = &list->items[list->count++];
@@ -582,11 +586,37 @@ enum faina_code fa_do_workflow_remove(struct fa_unit *unit, struct fa_op *op)
 
 /* Looking ----------------------------------------------------------------------------------- */
 
+static enum faina_code read_page(struct fa_source *source, struct fa_op *op,
+                                 struct stored_list *list)
+{
+    const char *after[2];
+    enum faina_code code = fa_cursor_read(op->part.cursor, op->arena, after, 2, &op->error);
+
+    while (code == FAINA_OK) {
+        struct fa_value params[] = {fa_value_text(ns_or_default(op->workflow.ns)),
+                                    fa_value_text(after[0]), fa_value_text(after[1]),
+                                    fa_pager_next(&list->pager)};
+
+        code =
+            fa_db_one(source->db, FA_SQL_WORKFLOW_PAGE, params, 4, sink_stored, list, &op->error);
+        if (code != FAINA_OK || list->count == 0)
+            break;
+        after[0] = list->items[list->count - 1].ns;
+        after[1] = list->items[list->count - 1].name;
+        if (!fa_pager_goes_on(&list->pager))
+            break;
+    }
+    if (code == FAINA_OK && list->pager.has_more)
+        op->next_cursor = fa_cursor_write(op->arena, after, 2);
+    return code;
+}
+
 enum faina_code fa_look_workflows(struct fa_source *source, struct fa_op *op)
 {
-    struct stored_list list = {.arena = op->arena};
-    enum faina_code code =
-        read_stored(source->db, op->workflow.ns, op->workflow.name, &list, &op->error);
+    struct stored_list list = {.arena = op->arena, .pager = fa_pager_of_part(&op->part)};
+    enum faina_code code = op->workflow.name ? read_stored(source->db, op->workflow.ns,
+                                                           op->workflow.name, &list, &op->error)
+                                             : read_page(source, op, &list);
 
     if (code != FAINA_OK)
         return code;

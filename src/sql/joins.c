@@ -15,6 +15,7 @@
 #include "model/limits.h"
 #include "model/states.h"
 #include "sql/look.h"
+#include "sql/pages.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -384,6 +385,7 @@ enum faina_code fa_joins_expire(struct fa_unit *unit, int64_t limit, int64_t *ne
 
 struct state_list {
     struct fa_arena *arena;
+    struct fa_pager pager;
     struct fa_join_state *items;
     size_t count, size;
 };
@@ -393,6 +395,8 @@ static void sink_state(void *ctx, size_t row, const struct fa_value *c)
     struct state_list *list = ctx;
 
     (void)row;
+    if (!fa_pager_take_row(&list->pager, c, 11))
+        return;
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
     list->items[list->count++] = (struct fa_join_state){
@@ -461,44 +465,51 @@ static bool read_place(const char *cursor, struct fa_arena *arena, struct place 
     return true;
 }
 
-static enum faina_code find_joins(struct fa_source *source, struct fa_op *op, int64_t limit,
+static enum faina_code find_joins(struct fa_source *source, struct fa_op *op,
                                   struct state_list *list)
 {
     const char *key = op->join.key ? op->join.key : "";
     struct place after = {"", "", ""};
+    enum faina_code code;
     struct fa_value params[8] = {
         fa_value_text(op->join.ns ? op->join.ns : "default"),
         fa_value_text(op->join.workflow ? op->join.workflow : ""),
         fa_value_text(key),
         fa_value_text(as_json(key, op->arena)),
-        fa_value_int(limit),
     };
 
     if (op->join.cursor != NULL && !read_place(op->join.cursor, op->arena, &after))
         return fa_error_field(&op->error, FAINA_INVALID_REQUEST, "cursor",
                               "the cursor is not one that a list has given");
-    params[5] = fa_value_text(after.workflow);
-    params[6] = fa_value_text(after.name);
-    params[7] = fa_value_text(after.key);
-    return fa_db_one(source->db, FA_SQL_JOIN_LIST, params, 8, sink_state, list, &op->error);
+    for (;;) {
+        params[4] = fa_pager_next(&list->pager);
+        params[5] = fa_value_text(after.workflow);
+        params[6] = fa_value_text(after.name);
+        params[7] = fa_value_text(after.key);
+        code = fa_db_one(source->db, FA_SQL_JOIN_LIST, params, 8, sink_state, list, &op->error);
+        if (code != FAINA_OK || !fa_pager_goes_on(&list->pager))
+            return code;
+        after = (struct place){list->items[list->count - 1].workflow,
+                               list->items[list->count - 1].name, list->items[list->count - 1].key};
+    }
 }
 
 enum faina_code fa_look_joins(struct fa_source *source, struct fa_op *op)
 {
     size_t limit = op->join.limit > 0 ? (size_t)op->join.limit : FA_LIST_LIMIT_DEFAULT;
-    struct state_list list = {.arena = op->arena};
+    struct state_list list = {.arena = op->arena, .pager = fa_pager_of_limit(limit)};
     enum faina_code code = FAINA_OK;
 
     if (op->join.workflow != NULL)
         code = fa_flows_expect(source->db, op->join.ns, op->join.workflow, op->arena, &op->error);
     if (code == FAINA_OK)
-        code = find_joins(source, op, (int64_t)limit + 1, &list); /* is there one more? */
+        code = find_joins(source, op, &list);
     if (code != FAINA_OK)
         return code;
     op->joins = fa_arena_zero(op->arena, 1, sizeof(*op->joins));
     op->joins->items = list.items;
-    op->joins->count = list.count > limit ? limit : list.count;
-    if (list.count > limit)
-        op->joins->next_cursor = put_cursor(&list.items[limit - 1], op->arena);
+    op->joins->count = list.count;
+    if (list.pager.has_more)
+        op->joins->next_cursor = put_cursor(&list.items[list.count - 1], op->arena);
     return FAINA_OK;
 }

@@ -7,9 +7,11 @@
 #include "service/access.h"
 #include "sql/journal.h"
 #include "sql/ops.h"
+#include "sql/pages.h"
 #include "sql/show.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define HOLDERS_MAX 100
@@ -71,10 +73,19 @@ static enum faina_code look_get_by_key(struct fa_source *source, struct fa_op *o
 
 /* Events ------------------------------------------------------------------------------------- */
 
+/* A page of events, newest first. Stored ones come from the table, in parts; the task's own are
+ * merged with them by time, and follow stored ones of the same time. */
 struct event_list {
     struct fa_arena *arena;
+    struct fa_pager pager;
     struct faina_event *items;
     size_t count, size;
+    struct faina_event own[FA_OWN_EVENTS_MAX]; /* newest first */
+    size_t own_count, own_next;
+    int64_t from_us; /* where the page begins ... */
+    int64_t skip;    /* ... after so many events of just that time */
+    int64_t last_us; /* the last row that was read */
+    const char *last_what;
 };
 
 struct faina_event fa_look_event(const struct fa_value *c, struct fa_arena *arena)
@@ -90,13 +101,50 @@ struct faina_event fa_look_event(const struct fa_value *c, struct fa_arena *aren
     };
 }
 
+/* Whether the page begins after an event of this time. */
+static bool is_before_page(struct event_list *list, int64_t at_us)
+{
+    if (at_us == list->from_us && list->skip > 0) {
+        list->skip--;
+        return true;
+    }
+    return at_us > list->from_us;
+}
+
+static struct faina_event *add_event(struct event_list *list)
+{
+    list->items =
+        fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
+    return &list->items[list->count++];
+}
+
+/* Adds the task's own events that are newer than a time. */
+static void add_own(struct event_list *list, int64_t than_us)
+{
+    while (list->own_next < list->own_count && list->own[list->own_next].at_us > than_us) {
+        const struct faina_event *own = &list->own[list->own_next++];
+
+        if (is_before_page(list, own->at_us))
+            continue;
+        if (!fa_pager_take(&list->pager, sizeof(*own) + (own->detail ? strlen(own->detail) : 0)))
+            return;
+        *add_event(list) = *own;
+    }
+}
+
 static void sink_event(void *ctx, size_t n, const struct fa_value *c)
 {
     struct event_list *list = ctx;
+    size_t size = (c[1].kind == FA_TEXT ? c[1].text.len : 0) +
+                  (c[6].kind == FA_TEXT ? c[6].text.len : 0) + sizeof(struct faina_event);
 
     (void)n;
-    assert(list->count < list->size);
-    list->items[list->count++] = fa_look_event(c, list->arena);
+    list->pager.got++;
+    list->last_us = c[0].i;
+    list->last_what = fa_value_dup(&c[1], list->arena);
+    add_own(list, c[0].i);
+    if (!is_before_page(list, c[0].i) && fa_pager_take(&list->pager, size))
+        *add_event(list) = fa_look_event(c, list->arena);
 }
 
 /* What was asked for, in short. */
@@ -162,26 +210,81 @@ static int newest_first(const void *a, const void *b)
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
+/* A cursor is a time, and how many events of that time were on the pages before. */
+static enum faina_code read_event_cursor(const char *cursor, struct event_list *list,
+                                         struct faina_error *err)
+{
+    long long at_us, skip;
+    char end;
+
+    list->from_us = INT64_MAX;
+    if (cursor == NULL)
+        return FAINA_OK;
+    if (sscanf(cursor, "%lld.%lld%c", &at_us, &skip, &end) != 2 || at_us < 0 || skip < 1)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "cursor",
+                              "the cursor is not one that a list has given");
+    list->from_us = at_us;
+    list->skip = skip;
+    return FAINA_OK;
+}
+
+/* `skip` is what the page's own cursor had. */
+static const char *write_event_cursor(const struct event_list *list, int64_t skip)
+{
+    int64_t at_us = list->items[list->count - 1].at_us, same = 0;
+
+    for (size_t i = list->count; i > 0 && list->items[i - 1].at_us == at_us; i--)
+        same++;
+    if (at_us == list->from_us)
+        same += skip;
+    return fa_arena_printf(list->arena, "%lld.%lld", (long long)at_us, (long long)same);
+}
+
+static enum faina_code read_events(struct fa_source *source, int64_t task, struct event_list *list,
+                                   struct faina_error *err)
+{
+    struct fa_value params[4] = {fa_value_int(task)};
+    enum faina_code code = FAINA_OK;
+
+    /* All of the first time: nothing comes before the empty name. */
+    list->last_us = list->from_us == INT64_MAX ? INT64_MAX : list->from_us + 1;
+    list->last_what = "";
+    do {
+        params[1] = fa_value_int(list->last_us);
+        params[2] = fa_value_text(list->last_what);
+        params[3] = fa_pager_next(&list->pager);
+        code = fa_db_one(source->db, FA_SQL_EVENT_PAGE, params, 4, sink_event, list, err);
+    } while (code == FAINA_OK && fa_pager_goes_on(&list->pager));
+    if (code == FAINA_OK && !list->pager.has_more)
+        add_own(list, INT64_MIN);
+    return code;
+}
+
 static enum faina_code look_events(struct fa_source *source, struct fa_op *op)
 {
     size_t limit = op->page.limit > 0 ? (size_t)op->page.limit : FA_LIST_LIMIT_DEFAULT;
-    struct event_list list = {.arena = op->arena, .size = limit + FA_OWN_EVENTS_MAX};
+    struct event_list list = {.arena = op->arena, .pager = fa_pager_of_limit(limit)};
     struct fa_row row;
     enum faina_code code = fa_look_find(source, op->id, op->arena, &row, &op->error);
+    int64_t skip;
 
+    if (code == FAINA_OK)
+        code = read_event_cursor(op->part.cursor, &list, &op->error);
     if (code != FAINA_OK)
         return code;
-    list.items = fa_arena_take(op->arena, list.size * sizeof(*list.items));
-    code = fa_db_one(source->db, FA_SQL_EVENT_LIST,
-                     (struct fa_value[]){fa_value_int(row.id.key), fa_value_int((int64_t)limit)}, 2,
-                     sink_event, &list, &op->error);
+    if (!op->part.is_asked)
+        list.pager.size_max = SIZE_MAX;
+    skip = list.skip;
+    list.own_count = fa_look_own_events(&row, op->arena, list.own);
+    qsort(list.own, list.own_count, sizeof(*list.own), newest_first);
+    code = read_events(source, row.id.key, &list, &op->error);
     if (code != FAINA_OK)
         return code;
-    list.count += fa_look_own_events(&row, op->arena, list.items + list.count);
-    qsort(list.items, list.count, sizeof(*list.items), newest_first);
+    if (list.pager.has_more && op->part.is_asked)
+        op->next_cursor = write_event_cursor(&list, skip);
     op->events = fa_arena_zero(op->arena, 1, sizeof(*op->events));
     op->events->items = list.items;
-    op->events->count = list.count < limit ? list.count : limit;
+    op->events->count = list.count;
     return FAINA_OK;
 }
 
@@ -221,6 +324,7 @@ enum faina_code fa_look_holders(struct fa_source *source, int64_t resource, int6
 
 struct resource_list {
     struct fa_arena *arena;
+    struct fa_pager pager;
     struct faina_resource *items;
     int64_t *ids;
     size_t count, size, id_size;
@@ -233,6 +337,8 @@ static void sink_resource(void *ctx, size_t n, const struct fa_value *c)
     (void)n;
     if (!fa_value_as_int(&c[3]) && fa_value_as_int(&c[4]) == 0)
         return; /* only ever named by a task, and not in use: nothing to show */
+    if (!fa_pager_take_row(&list->pager, c, 5))
+        return;
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
     list->ids =
@@ -245,12 +351,35 @@ static void sink_resource(void *ctx, size_t n, const struct fa_value *c)
     };
 }
 
+static enum faina_code read_resources(struct fa_source *source, struct fa_op *op,
+                                      struct resource_list *list)
+{
+    const char *after;
+    enum faina_code code = fa_cursor_read(op->part.cursor, op->arena, &after, 1, &op->error);
+
+    while (code == FAINA_OK) {
+        struct fa_value params[] = {fa_value_text(after), fa_pager_next(&list->pager)};
+
+        code =
+            fa_db_one(source->db, FA_SQL_RESOURCE_PAGE, params, 2, sink_resource, list, &op->error);
+        if (code != FAINA_OK || list->count == 0)
+            break;
+        after = list->items[list->count - 1].name;
+        if (!fa_pager_goes_on(&list->pager))
+            break;
+    }
+    if (code == FAINA_OK && list->pager.has_more)
+        op->next_cursor = fa_cursor_write(op->arena, &after, 1);
+    return code;
+}
+
 static enum faina_code look_resources(struct fa_source *source, struct fa_op *op)
 {
-    struct resource_list list = {.arena = op->arena};
+    struct resource_list list = {.arena = op->arena, .pager = fa_pager_of_part(&op->part)};
     struct fa_value name = fa_value_text(op->resource.name);
-    enum faina_code code =
-        fa_db_one(source->db, FA_SQL_RESOURCE_ALL, &name, 1, sink_resource, &list, &op->error);
+    enum faina_code code = op->resource.name ? fa_db_one(source->db, FA_SQL_RESOURCE_ALL, &name, 1,
+                                                         sink_resource, &list, &op->error)
+                                             : read_resources(source, op, &list);
 
     for (size_t i = 0; code == FAINA_OK && i < list.count; i++)
         code = fa_look_holders(source, list.ids[i], HOLDERS_MAX, op->arena, &list.items[i].holders,
@@ -270,6 +399,7 @@ static enum faina_code look_resources(struct fa_source *source, struct fa_op *op
 
 struct team_list {
     struct fa_arena *arena;
+    struct fa_pager pager;
     struct faina_team *items;
     size_t count, size;
 };
@@ -280,6 +410,8 @@ static void sink_team(void *ctx, size_t n, const struct fa_value *c)
     struct faina_team *team;
 
     (void)n;
+    if (!fa_pager_take_row(&list->pager, c, 6))
+        return;
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
     team = &list->items[list->count++];
@@ -300,12 +432,36 @@ static struct fa_value namespace_param(const char *ns)
     return strcmp(ns, "*") == 0 ? (struct fa_value){.kind = FA_NULL} : fa_value_text(ns);
 }
 
+static enum faina_code read_teams(struct fa_source *source, struct fa_op *op,
+                                  struct team_list *list)
+{
+    const char *after[2];
+    enum faina_code code = fa_cursor_read(op->part.cursor, op->arena, after, 2, &op->error);
+
+    while (code == FAINA_OK) {
+        struct fa_value params[] = {namespace_param(op->name.ns), fa_value_text(after[0]),
+                                    fa_value_text(after[1]), fa_pager_next(&list->pager)};
+
+        code = fa_db_one(source->db, FA_SQL_TEAM_LIST, params, 4, sink_team, list, &op->error);
+        if (code != FAINA_OK || list->count == 0)
+            break;
+        after[0] = list->items[list->count - 1].ns;
+        after[1] = list->items[list->count - 1].name;
+        if (!fa_pager_goes_on(&list->pager))
+            break;
+    }
+    if (code == FAINA_OK && list->pager.has_more)
+        op->next_cursor = fa_cursor_write(op->arena, after, 2);
+    return code;
+}
+
 static enum faina_code look_teams(struct fa_source *source, struct fa_op *op)
 {
-    struct team_list list = {.arena = op->arena};
-    struct fa_value param = op->id ? fa_value_text(op->id) : namespace_param(op->name.ns);
-    enum faina_code code = fa_db_one(source->db, op->id ? FA_SQL_TEAM_GET : FA_SQL_TEAM_LIST,
-                                     &param, 1, sink_team, &list, &op->error);
+    struct team_list list = {.arena = op->arena, .pager = fa_pager_of_part(&op->part)};
+    struct fa_value id = fa_value_text(op->id);
+    enum faina_code code =
+        op->id ? fa_db_one(source->db, FA_SQL_TEAM_GET, &id, 1, sink_team, &list, &op->error)
+               : read_teams(source, op, &list);
 
     if (code == FAINA_OK && op->id != NULL && list.count == 0)
         code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no team %.64s", op->id);

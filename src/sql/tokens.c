@@ -1,6 +1,7 @@
 /* tokens.c - tokens of the HTTP interface: their hashes, and what they allow. */
 #include "sql/look.h"
 #include "sql/ops.h"
+#include "sql/pages.h"
 
 enum faina_code fa_do_token_put(struct fa_unit *unit, struct fa_op *op)
 {
@@ -35,6 +36,7 @@ static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
 
 struct token_list {
     struct fa_arena *arena;
+    struct fa_pager pager;
     struct fa_token *items;
     size_t count, size;
 };
@@ -45,6 +47,8 @@ static void sink_token(void *ctx, size_t row, const struct fa_value *c)
     struct fa_token *token;
 
     (void)row;
+    if (!fa_pager_take_row(&list->pager, c, 7))
+        return;
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
     token = &list->items[list->count++];
@@ -102,12 +106,23 @@ enum faina_code fa_do_token_remove(struct fa_unit *unit, struct fa_op *op)
 
 enum faina_code fa_look_tokens(struct fa_source *source, struct fa_op *op)
 {
-    struct token_list list = {.arena = op->arena};
-    enum faina_code code =
-        fa_db_one(source->db, FA_SQL_TOKEN_LIST, NULL, 0, sink_token, &list, &op->error);
+    struct token_list list = {.arena = op->arena, .pager = fa_pager_of_part(&op->part)};
+    const char *after;
+    enum faina_code code = fa_cursor_read(op->part.cursor, op->arena, &after, 1, &op->error);
 
+    while (code == FAINA_OK) {
+        struct fa_value params[] = {fa_value_text(after), fa_pager_next(&list.pager)};
+
+        code = fa_db_one(source->db, FA_SQL_TOKEN_LIST, params, 2, sink_token, &list, &op->error);
+        if (code != FAINA_OK || !fa_pager_goes_on(&list.pager))
+            break;
+        after = list.items[list.count - 1].id;
+    }
     if (code != FAINA_OK)
         return code;
+    if (list.pager.has_more)
+        op->next_cursor =
+            fa_cursor_write(op->arena, (const char *[]){list.items[list.count - 1].id}, 1);
     op->tokens = fa_arena_zero(op->arena, 1, sizeof(*op->tokens));
     op->tokens->items = list.items;
     op->tokens->count = list.count;

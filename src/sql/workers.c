@@ -7,12 +7,14 @@
  */
 #include "sql/look.h"
 #include "sql/ops.h"
+#include "sql/pages.h"
 
 #include "base/json.h"
 #include "model/limits.h"
 #include "service/access.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #define DEAD_US (FA_WORKER_DEAD_MS * 1000LL)
 #define NAMES_JSON_MAX (FA_CLAIM_NAMES_MAX * (6 * FA_TYPE_SIZE_MAX + 4)) /* all of it escaped */
@@ -438,6 +440,8 @@ enum faina_code fa_workers_forget(struct fa_unit *unit, int64_t *next_us, struct
 struct worker_list {
     struct fa_arena *arena;
     const struct fa_grant *grant;
+    struct fa_pager pager;
+    const char *last; /* id of the last row that was read */
     struct faina_worker *items;
     size_t count, size;
 };
@@ -448,14 +452,20 @@ static void sink_worker(void *ctx, size_t row, const struct fa_value *c)
     struct names types, services;
 
     (void)row;
-    if (!fa_access_owns(list->grant, fa_value_dup(&c[11], list->arena)))
+    if (!fa_access_owns(list->grant, fa_value_dup(&c[11], list->arena))) {
+        if (fa_pager_skip_row(&list->pager, c, 12))
+            list->last = fa_value_dup(&c[0], list->arena);
         return;
+    }
+    if (!fa_pager_take_row(&list->pager, c, 12))
+        return;
+    list->last = fa_value_dup(&c[0], list->arena);
     types = read_names(&c[5], list->arena);
     services = read_names(&c[6], list->arena);
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
     list->items[list->count++] = (struct faina_worker){
-        .id = fa_value_dup(&c[0], list->arena),
+        .id = list->last,
         .hostname = fa_value_dup(&c[1], list->arena),
         .started_us = fa_value_as_int(&c[2]),
         .last_heartbeat_us = fa_value_as_int(&c[3]),
@@ -471,13 +481,39 @@ static void sink_worker(void *ctx, size_t row, const struct fa_value *c)
     };
 }
 
+static int newest_first(const void *a, const void *b)
+{
+    const struct faina_worker *x = a, *y = b;
+
+    if (x->last_heartbeat_us != y->last_heartbeat_us)
+        return x->last_heartbeat_us < y->last_heartbeat_us ? 1 : -1;
+    return strcmp(x->id, y->id);
+}
+
+/* Pages go by id, which stays as it is while heartbeats come; within a page the newest heartbeat is
+ * first. */
 enum faina_code fa_look_workers(struct fa_source *source, struct fa_op *op, int64_t now_us)
 {
-    struct worker_list list = {.arena = op->arena, .grant = op->grant};
-    struct fa_value params[2] = {fa_value_int(now_us - DEAD_US), fa_value_text(op->id)};
-    enum faina_code code =
-        fa_db_one(source->db, FA_SQL_WORKER_LIST, params, 2, sink_worker, &list, &op->error);
+    struct worker_list list = {
+        .arena = op->arena, .grant = op->grant, .pager = fa_pager_of_part(&op->part)};
+    struct fa_value params[4] = {fa_value_int(now_us - DEAD_US), fa_value_text(op->id)};
+    const char *after;
+    enum faina_code code = fa_cursor_read(op->part.cursor, op->arena, &after, 1, &op->error);
 
+    while (code == FAINA_OK) {
+        params[2] = fa_value_text(after);
+        params[3] = fa_pager_next(&list.pager);
+        code = fa_db_one(source->db, FA_SQL_WORKER_LIST, params, 4, sink_worker, &list, &op->error);
+        if (code != FAINA_OK || list.last == NULL)
+            break;
+        after = list.last;
+        if (!fa_pager_goes_on(&list.pager))
+            break;
+    }
+    if (code == FAINA_OK && list.pager.has_more)
+        op->next_cursor = fa_cursor_write(op->arena, &after, 1);
+    if (code == FAINA_OK && list.count > 0)
+        qsort(list.items, list.count, sizeof(*list.items), newest_first);
     if (code == FAINA_OK && op->id != NULL && list.count == 0)
         code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no worker %.255s", op->id);
     if (code != FAINA_OK)

@@ -1,5 +1,6 @@
--- The teams of a namespace, or of all.
+-- The teams of a namespace, or of all, after a namespace and name, ?4 at most. Unique index.
 SELECT id, namespace, name, spec, created_us, updated_us
 FROM team
-WHERE ?1 IS NULL OR namespace = ?1
+WHERE (?1 IS NULL OR namespace = ?1) AND (namespace, name) > (?2, ?3)
 ORDER BY namespace, name
+LIMIT ?4

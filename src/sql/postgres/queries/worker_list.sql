@@ -1,10 +1,11 @@
--- Workers heard after $1, or the one with the id $2, newest heartbeat first, and how many tasks
--- each holds. Reads `worker` and `held` whole, once: as many rows as tasks under way.
+-- Workers heard after $1, or the one with the id $2, by id after $3, $4 at most, and how many tasks
+-- each holds. Reads `held` whole, once: as many rows as tasks under way.
 SELECT w.id, w.hostname, w.started_us, w.last_heartbeat_us, w.pool_size, w.types, w.services,
        w.version, worker_leads_until(w.id) IS NOT NULL, worker_leads_until(w.id), coalesce(h.n, 0),
        w.namespaces
 FROM worker w
 LEFT JOIN (SELECT worker, count(*) AS n FROM held WHERE worker IS NOT NULL GROUP BY worker) h
     ON h.worker = w.id
-WHERE w.last_heartbeat_us > $1 AND ($2::text IS NULL OR w.id = $2)
-ORDER BY w.last_heartbeat_us DESC, w.id
+WHERE w.last_heartbeat_us > $1 AND ($2::text IS NULL OR w.id = $2) AND w.id > $3
+ORDER BY w.id
+LIMIT $4
