@@ -107,6 +107,8 @@ _faina_offer()
             "db migrate") flags="--dry-run --output --url --namespace --help" ;;
             "db copy") flags="--output --url --namespace --help" ;;
             "db purge") flags="--older-than --status --type --deleted --yes --output --url --namespace --help" ;;
+            "backup") flags="--force --output --url --namespace --help" ;;
+            "restore") flags="--output --url --namespace --help" ;;
             "bench") flags="--help" ;;
             "doctor") flags="--output --url --namespace --help" ;;
             "version") flags="--output --url --namespace --help" ;;
@@ -194,10 +196,18 @@ _faina_offer()
             _faina_url
             return
             ;;
+        "backup")
+            _faina_paths -f
+            return
+            ;;
+        "restore")
+            _faina_paths -f
+            return
+            ;;
     esac
     case $verb in
         ""|help)
-            firsts="submit get ls children events logs result wait watch explain claim start complete fail progress heartbeat block background release worker cancel retry rm pause resume resource team cron worker-list emit workflow token serve stats db bench doctor version completion help"
+            firsts="submit get ls children events logs result wait watch explain claim start complete fail progress heartbeat block background release worker cancel retry rm pause resume resource team cron worker-list emit workflow token serve stats db backup restore bench doctor version completion help"
             ;;
         resource) firsts="ls set rm" ;;
         team) firsts="ls get create set rm" ;;

@@ -259,6 +259,11 @@ complete -c faina -n '__fish_seen_subcommand_from db; and __fish_seen_subcommand
 complete -c faina -n '__fish_seen_subcommand_from db; and __fish_seen_subcommand_from purge' -l type -s t -x -d 'only tasks of this type'
 complete -c faina -n '__fish_seen_subcommand_from db; and __fish_seen_subcommand_from purge' -l deleted -d 'only tasks already removed with rm'
 complete -c faina -n '__fish_seen_subcommand_from db; and __fish_seen_subcommand_from purge' -l yes -s y -d 'don\'t ask'
+complete -c faina -n __fish_use_subcommand -a backup -d 'copy a SQLite store to a file while it is in use'
+complete -c faina -n '__fish_seen_subcommand_from backup' -l force -d 'replace FILE when it is there'
+complete -c faina -n '__fish_seen_subcommand_from backup' -F
+complete -c faina -n __fish_use_subcommand -a restore -d 'make a new store of a backup'
+complete -c faina -n '__fish_seen_subcommand_from restore' -F
 complete -c faina -n __fish_use_subcommand -a bench -d 'measure the engine against raw SQLite'
 complete -c faina -n __fish_use_subcommand -a doctor -d 'check the store and the surroundings'
 complete -c faina -n __fish_use_subcommand -a version -d 'show the version'

@@ -279,6 +279,10 @@ static const struct fa_flag purge_flags[] = {
     F_YES, F_END,
 };
 
+static const struct fa_flag backup_flags[] = {
+    {"force", 0, NULL, "replace FILE when it is there"}, F_END,
+};
+
 #define ID_EXAMPLE "0190c4a2-6f1e-7b3d-8a5c-1f2e3d4c5b6a"
 
 const struct fa_verb fa_verbs[] = {
@@ -523,6 +527,20 @@ const struct fa_verb fa_verbs[] = {
      "terminal; without one it needs --yes.",
      "faina db purge --older-than 7d --status completed --yes",
      0, 0, fa_verb_db_purge, purge_flags},
+    {"backup", FA_GROUP_OPERATE, "FILE", "copy a SQLite store to a file while it is in use",
+     "FILE holds the store as it was when the backup began, and is a store itself. It is checked "
+     "by opening it before it gets its name, so FILE is never half a backup. Nothing waits for it "
+     "meanwhile. A store that faina serve has open, or that is behind a URL, is copied through "
+     "its server, which needs a token with the scope admin. PostgreSQL has pg_dump for this.",
+     "faina backup faina-$(date +%F).db\n"
+     "faina backup faina.backup --url https://tasks.example.com",
+     1, 1, fa_verb_backup, backup_flags, .takes = FA_TAKES_FILE},
+    {"restore", FA_GROUP_OPERATE, "FILE", "make a new store of a backup",
+     "FILE is checked, and refused when it is damaged or no backup. The store that --url names is "
+     "made, and must not be there yet. Tasks that were held when the backup was made are handed "
+     "out again when their leases have ended.",
+     "faina restore faina-2030-01-31.db --url sqlite:new.db",
+     1, 1, fa_verb_restore, NULL, .takes = FA_TAKES_FILE},
     {"bench", FA_GROUP_OPERATE, "[FLAGS]", "measure the engine against raw SQLite", NULL, NULL,
      0, -1, fa_verb_bench, NULL, NULL, true},
     {"doctor", FA_GROUP_OPERATE, "", "check the store and the surroundings",

@@ -146,6 +146,8 @@ int fa_verb_db_status(struct fa_cli *cli); /* operate.c */
 int fa_verb_db_migrate(struct fa_cli *cli);
 int fa_verb_db_copy(struct fa_cli *cli);
 int fa_verb_db_purge(struct fa_cli *cli);
+int fa_verb_backup(struct fa_cli *cli); /* backup_verbs.c */
+int fa_verb_restore(struct fa_cli *cli);
 int fa_verb_bench(struct fa_cli *cli);
 int fa_verb_doctor(struct fa_cli *cli);
 int fa_verb_version(struct fa_cli *cli);

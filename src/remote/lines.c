@@ -38,6 +38,7 @@
 #define PATH_SIZE_MAX ((size_t)64 * 1024)
 #define BODY_SIZE_MAX ((size_t)512 * 1024 * 1024)
 #define ANSWER_SIZE_MAX ((size_t)1024 * 1024 * 1024)
+#define BEGINNING_SIZE_MAX ((size_t)64 * 1024) /* of an answer that goes elsewhere */
 
 static_assert(sizeof(((struct fa_call *)NULL)->why) >= CURL_ERROR_SIZE, "curl writes so much");
 
@@ -272,6 +273,11 @@ static size_t take_answer(char *data, size_t size, size_t count, void *ctx)
 {
     struct fa_call *call = ctx;
 
+    if (call->take) {
+        if (call->answer.len < BEGINNING_SIZE_MAX)
+            fa_buf_add(&call->answer, data, size * count);
+        return call->take(call->take_ctx, data, size * count) ? size * count : 0;
+    }
     fa_buf_add(&call->answer, data, size * count);
     return call->answer.overflow ? 0 : size * count;
 }
@@ -388,6 +394,10 @@ static bool start(struct fa_lines *lines, struct line *line, size_t slot, struct
     curl->easy_setopt(easy, CURLOPT_ERRORBUFFER, call->why);
     curl->easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_answer);
     curl->easy_setopt(easy, CURLOPT_WRITEDATA, call);
+    if (call->take) {
+        call->take(call->take_ctx, NULL, 0);
+        curl->easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L); /* it may say nothing for minutes */
+    }
     set_body(curl, easy, call);
     is_started = !url.overflow && !call->path.overflow &&
                  curl->multi_add_handle(line->multi, easy) == CURLM_OK;

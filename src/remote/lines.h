@@ -42,6 +42,10 @@ struct fa_call {
     int64_t wait_ms;    /* the server may take so much longer: a wait (L3) */
     bool is_read;       /* it changes nothing, so that nothing can be unknown */
     bool is_repeatable; /* L1 */
+    /* Not NULL: takes the answer piece by piece instead of `answer`, which keeps the beginning, for
+     * a problem. It is told to begin anew (data NULL) before each try. False: it takes no more. */
+    bool (*take)(void *ctx, const char *data, size_t size);
+    void *take_ctx;
 
     enum faina_code code; /* OK: there is an answer, with whichever status */
     struct faina_error error;

@@ -8,6 +8,7 @@
 #include "model/limits.h"
 #include "model/times.h"
 #include "remote/ask.h"
+#include "remote/download.h"
 #include "service/wire.h"
 
 #include <assert.h>
@@ -205,6 +206,18 @@ static enum faina_code remote_info(struct fa_service *service, bool thorough,
 }
 
 /* ------------------------------------------------------------------------------------------
+ * A backup
+ */
+
+static enum faina_code remote_backup(struct fa_service *service, const char *path,
+                                     const struct fa_backup_watch *watch, struct faina_error *err)
+{
+    struct remote *remote = downcast(service);
+
+    return fa_download_backup(remote->lines, remote->shown, path, watch, err);
+}
+
+/* ------------------------------------------------------------------------------------------
  * Opening and closing
  */
 
@@ -230,6 +243,7 @@ static const struct fa_service_ops remote_ops = {
     .claim_wait = remote_claim_wait,
     .wake = remote_wake,
     .info = remote_info,
+    .backup = remote_backup,
     .shut = remote_shut,
     .close = remote_close,
 };

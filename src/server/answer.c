@@ -177,6 +177,13 @@ void fa_answer_stream(struct fa_request *req, struct fa_stream *stream)
     answer(req, 200, "text/event-stream");
 }
 
+void fa_answer_file(struct fa_request *req, int64_t size)
+{
+    assert(req->has_file);
+    req->file_size = size;
+    answer(req, 200, "application/vnd.sqlite3");
+}
+
 void fa_answer_empty(struct fa_request *req, int status)
 {
     answer(req, status, NULL);

@@ -329,6 +329,8 @@ static struct MHD_Response *make_response(struct fa_request *req)
     if (req->stream)
         return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE_SIZE, on_stream,
                                                  req->stream, on_stream_end);
+    if (req->has_file)
+        return MHD_create_response_from_fd64((uint64_t)req->file_size, req->file_fd);
     return MHD_create_response_from_buffer(req->out.len, req->out.ptr, MHD_RESPMEM_PERSISTENT);
 }
 
@@ -400,6 +402,7 @@ static enum MHD_Result send_answer(struct fa_request *req)
     response = make_response(req);
     if (!response)
         return MHD_NO;
+    req->is_answered = true;
     if (req->content_type)
         MHD_add_response_header(response, "Content-Type", req->content_type);
     if (req->is_packed)
@@ -418,7 +421,6 @@ static enum MHD_Result send_answer(struct fa_request *req)
         MHD_add_response_header(response, "Connection", "close");
     note(req);
     drop_sources(req);
-    req->is_answered = true;
     result = req->server->queue(req->connection, (unsigned)req->status, response);
     MHD_destroy_response(response);
     return result;
@@ -504,6 +506,15 @@ static enum MHD_Result run(struct fa_request *req)
     if (req->how == FA_RUN_PLAIN) {
         fa_loop_run(loop, req);
         return MHD_YES;
+    }
+    if (req->how == FA_RUN_APART) {
+        code = fa_backup_start(req);
+        if (code == FAINA_OK) {
+            fa_loop_wait_long(loop, req);
+            return MHD_YES;
+        }
+        fa_http_refuse(req, code);
+        return send_answer(req);
     }
     if (!fa_http_hold(req))
         return send_answer(req);

@@ -64,6 +64,7 @@ struct fa_server {
     atomic_ullong refused[FA_REFUSAL_COUNT];
 
     atomic_bool is_draining, is_cut;
+    atomic_bool is_backing_up;   /* a backup is being made or sent */
     atomic_llong looks_since_us; /* at the store, for an answer; monotonic; 0: nobody does */
     atomic_int active;           /* requests between their head and the end of their answer */
     atomic_llong body_bytes;     /* of all requests */
@@ -112,6 +113,12 @@ bool fa_http_hold(struct fa_request *req);
 
 /* Whose connection it is. */
 struct fa_server *fa_http_server_of(struct MHD_Connection *connection);
+
+/* ---- backup.c ---- */
+
+/* Makes the backup that a request asks for in a thread of its own, which tells the loop when it is
+ * done. OVERLOADED: there is no thread to be had. */
+FA_MUST_CHECK enum faina_code fa_backup_start(struct fa_request *req);
 
 /* ---- unread.c: what the HTTP library refuses by itself ---- */
 

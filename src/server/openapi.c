@@ -116,6 +116,7 @@ static void put_response(struct fa_json_writer *w, const struct fa_route *route,
     if (route->response) {
         const char *type = strcmp(route->response, "Text") == 0          ? "text/plain"
                            : strcmp(route->response, "EventStream") == 0 ? "text/event-stream"
+                           : strcmp(route->response, "Backup") == 0      ? "application/vnd.sqlite3"
                                                                          : "application/json";
 
         fa_json_key(w, "content");

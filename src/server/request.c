@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
+#include <unistd.h>
 
 #define CHALLENGE "Bearer realm=\"faina\""
 #define SPARE_SIZE_MAX ((size_t)16 * 1024)
@@ -131,6 +132,10 @@ void fa_request_destroy(struct fa_request *req)
 
     if (!req->is_answered && has_claimed(req))
         fa_post_give_back(server->post, &req->posted.ops[0]);
+    if (req->has_file && !req->is_answered)
+        close(req->file_fd);
+    if (req->has_backup)
+        atomic_store(&server->is_backing_up, false);
     atomic_fetch_sub(&server->body_bytes, (long long)req->body_counted);
     atomic_fetch_sub(&server->answer_bytes, (long long)req->answer_counted);
     fa_admission_release_held(server, req->held);
@@ -770,6 +775,13 @@ void fa_request_task_wait(struct fa_request *req, int64_t wait_ms, fa_handler *t
 {
     req->how = FA_RUN_TASK_WAIT;
     req->wait_ms = wait_ms;
+    run(req, then);
+}
+
+void fa_request_apart(struct fa_request *req, fa_handler *then)
+{
+    fa_request_ops(req, 0);
+    req->how = FA_RUN_APART;
     run(req, then);
 }
 

@@ -68,7 +68,7 @@ struct fa_request {
 
     /* On its way. */
     enum { FA_REQUEST_READS, FA_REQUEST_RUNS, FA_REQUEST_RETURNS, FA_REQUEST_ANSWERS } state;
-    enum { FA_RUN_PLAIN, FA_RUN_CLAIM_WAIT, FA_RUN_TASK_WAIT } how;
+    enum { FA_RUN_PLAIN, FA_RUN_CLAIM_WAIT, FA_RUN_TASK_WAIT, FA_RUN_APART } how;
     int64_t wait_ms;
     fa_handler *then; /* the next step */
     bool stays;       /* its steps are done in the loop, whatever it carries */
@@ -88,6 +88,10 @@ struct fa_request {
     /* The answer. */
     int status;
     struct fa_stream *stream; /* an answer without an end; the connection closes it */
+    bool has_file; /* the answer is the file behind file_fd, which is the library's once sent */
+    int file_fd;
+    int64_t file_size;
+    bool has_backup; /* it is the one that the server makes or sends */
     struct fa_buf out;
     struct fa_json_writer writer;
     const char *content_type;
@@ -153,6 +157,8 @@ struct fa_op *fa_request_op(struct fa_request *req, enum fa_op_kind kind);
 void fa_request_run(struct fa_request *req, fa_handler *then);
 void fa_request_claim_wait(struct fa_request *req, fa_handler *then);
 void fa_request_task_wait(struct fa_request *req, int64_t wait_ms, fa_handler *then);
+/* Runs the copy of a backup in a thread of its own (backup.c). */
+void fa_request_apart(struct fa_request *req, fa_handler *then);
 /* Runs a function in another thread, then goes on. */
 void fa_request_work(struct fa_request *req, fa_posted_fn *work, fa_handler *then);
 
@@ -196,6 +202,8 @@ void fa_answer_workflow_version(struct fa_request *req, const struct fa_stored_w
 void fa_answer_task(struct fa_request *req, int status, const struct faina_task *task);
 /* What happens from now on; the stream is the answer's. */
 void fa_answer_stream(struct fa_request *req, struct fa_stream *stream);
+/* The file behind req->file_fd. */
+void fa_answer_file(struct fa_request *req, int64_t size);
 void fa_answer_empty(struct fa_request *req, int status);
 void fa_answer_text(struct fa_request *req, int status, const char *content_type, const char *text);
 void fa_answer_header(struct fa_request *req, const char *name, const char *value);

@@ -76,6 +76,9 @@ fa_handler fa_handle_emit, fa_handle_happened, fa_handle_happening, fa_handle_wo
 fa_handler fa_handle_log, fa_handle_root, fa_handle_healthz, fa_handle_readyz, fa_handle_metrics,
     fa_handle_openapi, fa_handle_info;
 
+/* ---- backup.c ---- */
+fa_handler fa_handle_backup;
+
 /* ---- openapi.c ---- */
 
 /* The OpenAPI document, the page docs/api.md and the one at /, all from the table. */

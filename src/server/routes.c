@@ -305,6 +305,14 @@ const struct fa_route fa_routes[] = {
      "`thorough=true` also checks the whole store, which takes time, and the scope admin for all "
      "namespaces: `findings` are what is wrong with it.",
      "curl $URL" FA_API "/info"},
+    {"POST", FA_API "/backup", FA_ACCESS_BACKUP, fa_handle_backup, FA_ROUTE_AUDIT, NULL, NULL, NULL, "Backup",
+     200, "A copy of a SQLite store",
+     "The store as it is at this moment, as one SQLite file, while it is in use: nothing else "
+     "waits for it. The copy is checked before the answer begins, so that may take a while. For a "
+     "token of all namespaces. There is one at a time: 429 `overloaded` while another is being "
+     "made or sent. It takes the store's size on the server's disk until it is sent. 501 "
+     "`not_supported` on PostgreSQL, where pg_dump does it.",
+     "curl -X POST $URL" FA_API "/backup -o faina.backup"},
     {"GET", FA_API "/log", FA_OP_FOLLOW, fa_handle_log, 0, NULL, PAGE, NULL, "EventLog", 200,
      "What happened to all tasks, in the order of commits",
      "Without `cursor` it has no items, and `nextCursor` is the place of now. Go on from there: "

@@ -120,6 +120,7 @@ static const struct rule *find_rule(unsigned what)
         [FA_ACCESS_INFO - FA_OP_COUNT] = {LOOK, 0, NOWHERE, READ},
         [FA_ACCESS_THOROUGH - FA_OP_COUNT] = {ADMIN, 0, ALL, READ},
         [FA_ACCESS_METRICS - FA_OP_COUNT] = {LOOK, 0, ALL, READ},
+        [FA_ACCESS_BACKUP - FA_OP_COUNT] = {ADMIN, 0, ALL, READ},
     };
 
     assert(what < FA_ACCESS_COUNT);

@@ -45,6 +45,7 @@ enum fa_access {
     FA_ACCESS_INFO,
     FA_ACCESS_THOROUGH, /* ... that reads the whole store */
     FA_ACCESS_METRICS,
+    FA_ACCESS_BACKUP, /* a copy of the whole store */
     FA_ACCESS_COUNT
 };
 

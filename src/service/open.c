@@ -1,6 +1,6 @@
 /*
- * open.c - URL to engine; and what is done to a store without an engine: looking at its schema, and
- * copying it.
+ * open.c - URL to engine; and what is done to a store without an engine: looking at its schema,
+ * copying it, and backups.
  */
 #include "service/service.h"
 
@@ -8,6 +8,7 @@
 #include "model/limits.h"
 #include "remote/remote.h"
 #include "service/address.h"
+#include "sql/backup_file.h"
 #include "sql/copy.h"
 #include "sql/engine.h"
 #include "sql/migrate.h"
@@ -342,4 +343,70 @@ enum faina_code fa_service_copy(const char *from, const char *to, const struct f
     if (source != NULL)
         source->ops->close(source);
     return code;
+}
+
+/* ------------------------------------------------------------------------------------------
+ * Backups
+ */
+
+static enum faina_code write_copy(void *ctx, const char *path, const struct fa_backup_watch *watch,
+                                  struct faina_error *err)
+{
+    struct fa_service *service = ctx;
+
+    return service->ops->backup(service, path, watch, err);
+}
+
+enum faina_code fa_service_backup(struct fa_service *service, const char *path, bool may_replace,
+                                  const struct fa_backup_watch *watch, struct fa_backup_report *out,
+                                  struct faina_error *err)
+{
+    const struct fa_backup_source source = {service, write_copy};
+    enum faina_code code;
+
+    atomic_fetch_add(&service->inside, 1);
+    code = fa_backup_make(&source, path, may_replace, watch, out, err);
+    atomic_fetch_sub(&service->inside, 1);
+    return code;
+}
+
+enum faina_code fa_service_backup_open(struct fa_service *service,
+                                       const struct fa_backup_watch *watch, int *fd,
+                                       struct fa_backup_report *out, struct faina_error *err)
+{
+    const struct fa_backup_source source = {service, write_copy};
+    struct fa_service_info info;
+    struct fa_arena scratch = {0};
+    enum faina_code code;
+
+    atomic_fetch_add(&service->inside, 1);
+    code = service->ops->info(service, false, &scratch, &info, err);
+    if (code == FAINA_OK && (info.location == NULL || strcmp(info.engine, "sqlite") != 0))
+        code = service->ops->backup(service, "", watch, err); /* its refusal */
+    else if (code == FAINA_OK)
+        code = fa_backup_make_unnamed(
+            &source, fa_arena_printf(&scratch, "%s" FA_BACKUP_SUFFIX, info.location), watch, fd,
+            out, err);
+    fa_arena_finish(&scratch);
+    atomic_fetch_sub(&service->inside, 1);
+    return code;
+}
+
+enum faina_code fa_service_restore(const char *path, const char *url,
+                                   const struct fa_backup_watch *watch,
+                                   struct fa_backup_report *out, struct faina_error *err)
+{
+    const char *target = NULL;
+    enum faina_code code;
+
+    if (fa_address_is_postgres(url))
+        return fa_error_field(
+            err, FAINA_NOT_SUPPORTED, "url",
+            "a backup is restored to a SQLite file; `faina db copy` takes it from "
+            "there to PostgreSQL");
+    if (!starts_with(url, "sqlite:"))
+        return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
+                              "a backup is restored to a new SQLite file: --url sqlite:NEW");
+    code = sqlite_path(url, &target, err);
+    return code == FAINA_OK ? fa_backup_restore(path, target, watch, out, err) : code;
 }

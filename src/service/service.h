@@ -20,6 +20,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "model/backup.h"
 
 #include <stdatomic.h>
 
@@ -545,6 +546,12 @@ struct fa_service_ops {
     enum faina_code (*info)(struct fa_service *service, bool thorough, struct fa_arena *arena,
                             struct fa_service_info *out, struct faina_error *err);
 
+    /* Required. Writes a consistent copy of the store to `path`, an existing empty file, while the
+     * engine is in use. NOT_SUPPORTED: it is no SQLite file. OVERLOADED: this is being done
+     * already. */
+    enum faina_code (*backup)(struct fa_service *service, const char *path,
+                              const struct fa_backup_watch *watch, struct faina_error *err);
+
     /* Required. From now on every operation answers STORE_CLOSED and every wait returns at once.
      * Returns when what is under way is done. */
     void (*shut)(struct fa_service *service);
@@ -624,6 +631,26 @@ FA_MUST_CHECK enum faina_code fa_service_copy(const char *from, const char *to,
                                               const struct fa_copy_watch *watch,
                                               struct fa_arena *arena, struct fa_copy_report *out,
                                               struct faina_error *err);
+
+/* Makes a backup of a SQLite store while it is in use: a file that is checked by opening it before
+ * it gets its name (sql/backup_file.h). From a client of a server the file comes from there.
+ * CONFLICT: `path` is there and may not be replaced. OVERLOADED: a backup is being made already.
+ * NOT_SUPPORTED: the store is no SQLite file. */
+FA_MUST_CHECK enum faina_code fa_service_backup(struct fa_service *service, const char *path,
+                                                bool may_replace,
+                                                const struct fa_backup_watch *watch,
+                                                struct fa_backup_report *out,
+                                                struct faina_error *err);
+/* The same as a file without a name, on the disk of the store: it goes when *fd is closed. */
+FA_MUST_CHECK enum faina_code fa_service_backup_open(struct fa_service *service,
+                                                     const struct fa_backup_watch *watch, int *fd,
+                                                     struct fa_backup_report *out,
+                                                     struct faina_error *err);
+/* Makes a new store at `url`, a SQLite file that isn't there yet, of the backup at `path`. */
+FA_MUST_CHECK enum faina_code fa_service_restore(const char *path, const char *url,
+                                                 const struct fa_backup_watch *watch,
+                                                 struct fa_backup_report *out,
+                                                 struct faina_error *err);
 
 void fa_service_run(struct fa_service *service, struct fa_op *ops, size_t count);
 /* Does what fa_service_run begins with, ahead of it: in another thread than the one that everybody

@@ -429,6 +429,24 @@ static enum faina_code engine_info(struct fa_service *service, bool thorough,
     return code;
 }
 
+/* A copy of it --------------------------------------------------------------------------------- */
+
+static enum faina_code engine_backup(struct fa_service *service, const char *path,
+                                     const struct fa_backup_watch *watch, struct faina_error *err)
+{
+    struct fa_store *store = downcast(service)->store;
+
+    if (atomic_load(&downcast(service)->is_shut))
+        return fa_error_set(err, FAINA_STORE_CLOSED, "the engine is closed");
+    if (store->ops->backup != NULL)
+        return store->ops->backup(store, path, watch, err);
+    if (store->ops->join != NULL)
+        return fa_error_set(err, FAINA_NOT_SUPPORTED,
+                            "a store on PostgreSQL is backed up by PostgreSQL's own programs, for "
+                            "example pg_dump");
+    return fa_error_set(err, FAINA_NOT_SUPPORTED, "a store in memory has no file to back up");
+}
+
 /* Opening and closing ------------------------------------------------------------------------ */
 
 static void engine_shut(struct fa_service *service)
@@ -487,6 +505,7 @@ static const struct fa_service_ops engine_ops = {
     .prepare = engine_prepare,
     .clock = engine_clock,
     .info = engine_info,
+    .backup = engine_backup,
     .shut = engine_shut,
     .close = engine_close,
 };

@@ -7,6 +7,7 @@
 #ifndef FA_STORE_H
 #define FA_STORE_H
 
+#include "model/backup.h"
 #include "sql/db.h"
 #include "sql/fleet.h"
 
@@ -37,6 +38,10 @@ struct fa_store_ops {
     /* Optional. Writes down for others where the engine is served; NULL: it is about to be closed,
      * and served until then. */
     void (*advertise)(struct fa_store *store, const char *address);
+    /* Optional. Writes what the store holds at this moment to `path`, an existing empty file, while
+     * others go on. OVERLOADED: this is being done already. */
+    enum faina_code (*backup)(struct fa_store *store, const char *path,
+                              const struct fa_backup_watch *watch, struct faina_error *err);
     /* Required. After all its connections are closed. */
     void (*close)(struct fa_store *store);
 };

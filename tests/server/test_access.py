@@ -252,6 +252,7 @@ ROUTES = {
     "POST /lanes:pause": (OPERATE, in_namespace("/lanes:pause", {"type": "x"}), 200, FORBIDDEN),
     "POST /lanes:resume": (OPERATE, in_namespace("/lanes:resume", {"type": "x"}), 200, FORBIDDEN),
     "GET /info": (LOOK, plain("/info"), 200, ANY),
+    "POST /backup": (ADMIN, plain("/backup"), FORBIDDEN, FORBIDDEN),
     "GET /log": (LOOK, plain("/log?cursor=0"), 200, LIST),
     "POST /events": (SUBMIT, in_namespace("/events", {"type": "e"}), 200, FORBIDDEN),
     "GET /events": (LOOK, in_namespace("/events"), 200, LIST),

@@ -25,7 +25,8 @@
 #define REST_PAGES_MAX 1000                  /* what the writer moves by itself; measured: 6 ms */
 #define LOG_BYTES_KEPT (256 << 20) /* of its file, once it starts anew: more than it usually has */
 #define BUSY_MS 5000
-#define RESTART_MS 50 /* how long another program that reads may hold everything up */
+#define STOP_STEPS 100000 /* of SQLite's machine: some milliseconds */
+#define RESTART_MS 50     /* how long another program that reads may hold everything up */
 
 /* How many rows one statement inserts. A statement costs about as much as a row in it; measured:
  * more than 32 gain nothing. */
@@ -45,6 +46,7 @@ struct db_sqlite {
     sqlite3 *handle;
     char *path;                      /* NULL: in memory */
     struct fa_steady *clock;         /* NULL: the wall clock */
+    const atomic_int *snapshots;     /* see fa_sqlite_options; NULL: there are none */
     int log_pages;                   /* in the write-ahead log, as of the last commit */
     int try_at;                      /* the next checkpoint is tried at this length */
     struct fa_mover *mover;          /* NULL: not needed yet, or not to be had */
@@ -382,10 +384,13 @@ static bool begin_move(struct db_sqlite *db)
     return true;
 }
 
-/* Much was written beside the mover since it was first set to work. */
+/* Much was written beside the mover since it was first set to work. A log that is very long, after
+ * a backup, may double meanwhile: the writer would wait for seconds. */
 static bool is_behind(const struct db_sqlite *db)
 {
-    return db->log_pages >= db->moving_since + BESIDE_PAGES_MAX;
+    int beside = db->moving_since > LOG_PAGES_MAX ? db->moving_since : BESIDE_PAGES_MAX;
+
+    return db->log_pages - db->moving_since >= beside;
 }
 
 /* Waits for the end of a move. True: the rest is for the writer. */
@@ -401,6 +406,13 @@ static bool end_move(struct db_sqlite *db)
         db->log_pages - moved.pages <= REST_PAGES_MAX)
         return true;
     return !begin_move(db);
+}
+
+/* A backup reads on for as long as it takes: asking for a moment without readers would only hold up
+ * the writer. */
+static bool has_snapshot(const struct db_sqlite *db)
+{
+    return db->snapshots != NULL && atomic_load_explicit(db->snapshots, memory_order_relaxed) > 0;
 }
 
 /*
@@ -434,7 +446,7 @@ static bool sqlite_tend(struct fa_db *base, bool is_quiet)
         db->is_lost = fa_mover_has_lost(db->handle);
     sqlite3_busy_timeout(db->handle, BUSY_MS);
     db->try_at = db->log_pages + CHECKPOINT_PAGES;
-    return !is_quiet && db->log_pages >= LOG_PAGES_MAX;
+    return !is_quiet && db->log_pages >= LOG_PAGES_MAX && !has_snapshot(db);
 }
 
 static enum faina_code sqlite_check(struct fa_db *base,
@@ -548,12 +560,15 @@ static int read_int(sqlite3 *handle, const char *sql, int64_t *out)
 }
 
 /* A file that holds tables but not our mark belongs to some other program: keep off. */
-static enum faina_code check_mark(struct db_sqlite *db, bool *has_mark, struct faina_error *err)
+static enum faina_code check_mark(struct db_sqlite *db, bool is_required, bool *has_mark,
+                                  struct faina_error *err)
 {
     int64_t mark = 0, tables = 0;
     int rc = read_int(db->handle, "PRAGMA application_id", &mark);
 
     *has_mark = mark == APPLICATION_ID;
+    if (rc == SQLITE_OK && !*has_mark && is_required)
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%s is not a Faina database", db->path);
     if (rc == SQLITE_OK && *has_mark)
         return FAINA_OK;
     if (rc == SQLITE_OK)
@@ -574,8 +589,10 @@ static enum faina_code configure(struct db_sqlite *db, const struct fa_sqlite_op
     int rc;
 
     sqlite3_busy_timeout(db->handle, BUSY_MS);
+    if (options->should_stop != NULL)
+        sqlite3_progress_handler(db->handle, STOP_STEPS, options->should_stop, options->stop_ctx);
     if (options->path != NULL) {
-        enum faina_code code = check_mark(db, &has_mark, err);
+        enum faina_code code = check_mark(db, options->is_still, &has_mark, err);
 
         if (code != FAINA_OK)
             return code;
@@ -601,6 +618,28 @@ static enum faina_code configure(struct db_sqlite *db, const struct fa_sqlite_op
     return FAINA_OK;
 }
 
+/* "immutable" is a setting of URIs only. No lock is taken, and no file is made beside it. */
+static int open_still(struct db_sqlite *db, const char *path)
+{
+    int flags =
+        SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    struct fa_buf uri;
+    int rc;
+
+    fa_buf_init(&uri, SIZE_MAX / 2);
+    fa_buf_add_str(&uri, "file:");
+    for (const char *at = path; *at != '\0'; at++) {
+        if (strchr("?#%", *at) != NULL)
+            fa_buf_printf(&uri, "%%%02x", (unsigned)*at);
+        else
+            fa_buf_add_char(&uri, *at);
+    }
+    fa_buf_add_str(&uri, "?immutable=1");
+    rc = sqlite3_open_v2(uri.ptr, &db->handle, flags, NULL);
+    fa_buf_finish(&uri);
+    return rc;
+}
+
 enum faina_code fa_sqlite_open(struct fa_db **out, const struct fa_sqlite_options *options,
                                struct faina_error *err)
 {
@@ -613,11 +652,14 @@ enum faina_code fa_sqlite_open(struct fa_db **out, const struct fa_sqlite_option
     db->try_at = CHECKPOINT_PAGES;
     db->clock = options->clock;
     if (options->path != NULL)
-        db->path = strdup(options->path);
+        db->path = strdup(options->shown ? options->shown : options->path);
     if (!options->is_reader)
         flags |= SQLITE_OPEN_CREATE;
-    rc = sqlite3_open_v2(options->path ? options->path : ":memory:", &db->handle, flags,
-                         options->path ? fa_log_file_layer() : NULL);
+    db->snapshots = options->snapshots;
+    rc = options->is_still
+             ? open_still(db, options->path)
+             : sqlite3_open_v2(options->path ? options->path : ":memory:", &db->handle, flags,
+                               options->path ? fa_log_file_layer() : NULL);
     code = rc == SQLITE_OK ? configure(db, options, err) : refuse(db, rc, "opening", err);
     if (code != FAINA_OK) {
         sqlite_close(&db->base);

@@ -10,13 +10,21 @@
 
 #include "sql/db.h"
 
+#include <stdatomic.h>
+
 struct fa_steady;
 
 struct fa_sqlite_options {
-    const char *path; /* NULL: in memory */
+    const char *path;  /* NULL: in memory */
+    const char *shown; /* what sentences call the file; NULL: by its path */
     bool is_reader;
+    bool is_still;               /* a reader of a file that nobody changes and that has no log: a
+                                    backup. It must be a Faina database. */
+    const atomic_int *snapshots; /* readers that take long (store_sqlite.c); may be NULL */
     int64_t cache_kib;
-    struct fa_steady *clock; /* the time; NULL: the wall clock */
+    struct fa_steady *clock;       /* the time; NULL: the wall clock */
+    int (*should_stop)(void *ctx); /* NULL, or asked now and then: not 0 ends a statement */
+    void *stop_ctx;
 };
 
 /* UNAVAILABLE: the file can't be opened, or isn't a database; the sentence says which file. */

@@ -96,6 +96,13 @@ enum fa_inode_lock fa_inode_lock_take(const char *path, int *fd, struct fa_file_
     return FA_INODE_LOCKED;
 }
 
+bool fa_inode_lock_is_held(int fd)
+{
+    struct flock lock = lock_byte(F_WRLCK);
+
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
 void fa_inode_lock_release(int fd)
 {
     struct flock lock = lock_byte(F_UNLCK);

@@ -35,6 +35,8 @@ enum fa_inode_lock {
 
 /* Locks an existing file. On success *fd is the descriptor that holds the lock. */
 enum fa_inode_lock fa_inode_lock_take(const char *path, int *fd, struct fa_file_number *number);
+/* Whether another open file description holds the lock of the file behind a descriptor. */
+bool fa_inode_lock_is_held(int fd);
 /* Unlocks and closes; -1 is allowed. */
 void fa_inode_lock_release(int fd);
 /* The file behind a descriptor. */

@@ -8,9 +8,11 @@
 #include "base/steady.h"
 #include "sql/sqlite/db_sqlite.h"
 #include "sql/sqlite/owner.h"
+#include "sql/sqlite/snapshot.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -26,6 +28,7 @@ struct store_sqlite {
     int64_t cache_kib;
     struct fa_steady clock; /* of all its connections */
     struct fa_owner owner;
+    atomic_int snapshots; /* backups being made: one at most */
 };
 
 static_assert(sizeof(((struct fa_owner *)NULL)->address) ==
@@ -49,6 +52,7 @@ static enum faina_code store_connect(struct fa_store *base, bool for_reading, st
         .is_reader = for_reading,
         .cache_kib = for_reading ? READER_CACHE_KIB : store->cache_kib,
         .clock = &store->clock,
+        .snapshots = &store->snapshots,
     };
 
     enum faina_code code = store->path ? fa_owner_check(&store->owner, err) : FAINA_OK;
@@ -104,6 +108,24 @@ static struct fa_steady *store_clock(struct fa_store *base)
     return &downcast(base)->clock;
 }
 
+static enum faina_code store_backup(struct fa_store *base, const char *path,
+                                    const struct fa_backup_watch *watch, struct faina_error *err)
+{
+    struct store_sqlite *store = downcast(base);
+    enum faina_code code = fa_owner_check(&store->owner, err);
+    int none = 0;
+
+    if (code != FAINA_OK)
+        return code;
+    if (!atomic_compare_exchange_strong(&store->snapshots, &none, 1))
+        return fa_error_set(err, FAINA_OVERLOADED,
+                            "a backup is being made already, and there is one at a time; try again "
+                            "later");
+    code = fa_snapshot_copy(store->path, path, watch, err);
+    atomic_store(&store->snapshots, 0);
+    return code;
+}
+
 static void store_close(struct fa_store *base)
 {
     struct store_sqlite *store = downcast(base);
@@ -124,6 +146,7 @@ static const struct fa_store_ops file_ops = {
     .clock = store_clock,
     .check = store_check,
     .advertise = store_advertise,
+    .backup = store_backup,
     .close = store_close,
 };
 
@@ -138,6 +161,15 @@ static const struct fa_store_ops memory_ops = {
 };
 
 /* Opening ------------------------------------------------------------------------------------- */
+
+/* A process that was killed while it made a backup for a client leaves the copy. */
+static void remove_copy(const char *path)
+{
+    char name[PATH_MAX];
+
+    if (snprintf(name, sizeof(name), "%s" FA_BACKUP_SUFFIX ".tmp", path) < PATH_MAX)
+        unlink(name);
+}
 
 static enum faina_code check_path(const char *path, struct faina_error *err)
 {
@@ -173,6 +205,8 @@ enum faina_code fa_store_open_sqlite(struct fa_store **out, const char *path,
         code = check_path(path, err);
         if (code == FAINA_OK)
             code = fa_owner_acquire(&store->owner, path, timeout_ms, owner && owner->is_guest, err);
+        if (code == FAINA_OK)
+            remove_copy(path);
     }
     if (code != FAINA_OK) {
         if (owner) {
