@@ -609,10 +609,12 @@ struct faina_stats {
     int64_t by_status[FAINA_STATUS_COUNT];
     size_t count;
     struct faina_count *types;
+    bool has_more; /* there are more types than are listed */
 };
 
 /* How many tasks there are in a namespace (NULL: "default"; "*": in all), by status and by type.
- * Deleted ones are not counted. */
+ * Deleted ones are not counted. Of more than 1,000 types, those are listed that have the most tasks
+ * which have not ended; by_status counts them all. */
 FAINA_API enum faina_code faina_stats(struct faina *engine, const char *ns,
                                       struct faina_stats **out, struct faina_error *err);
 

@@ -16,13 +16,11 @@
  * Lanes
  */
 
-static bool has_tasks(const struct faina_stats *stats, const char *type)
+static bool has_tasks(const struct faina_stats *stats)
 {
-    for (size_t i = 0; i < stats->count; i++)
-        if (strcmp(stats->types[i].type, type) == 0)
-            for (size_t s = 0; s < FAINA_STATUS_COUNT; s++)
-                if (stats->types[i].by_status[s] > 0)
-                    return true;
+    for (size_t s = 0; s < FAINA_STATUS_COUNT; s++)
+        if (stats->by_status[s] > 0)
+            return true;
     return false;
 }
 
@@ -47,8 +45,9 @@ static void doubt_type(struct fa_cli *cli, const char *ns, const char *type)
                           {.kind = FA_OP_WORKER_LIST, .arena = &cli->arena}};
 
     ops[0].name.ns = ns;
+    ops[0].name.type = type;
     fa_service_run(cli->service, ops, FA_COUNT(ops));
-    if (ops[0].code == FAINA_OK && ops[1].code == FAINA_OK && !has_tasks(ops[0].stats, type) &&
+    if (ops[0].code == FAINA_OK && ops[1].code == FAINA_OK && !has_tasks(ops[0].stats) &&
         !has_worker(ops[1].workers, type))
         fa_cli_note(cli, "There is no task and no worker of type %s: is it spelled right?",
                     fa_text_clean(&cli->arena, type));
@@ -508,6 +507,9 @@ static void print_stats_table(struct fa_cli *cli, const struct faina_stats *stat
     add_counts(&table, stats->by_status, statuses, count);
     fa_table_print(&table, cli, 0);
     fa_table_finish(&table);
+    if (stats->has_more)
+        fa_cli_note(cli, "There are more types. These %d have the most tasks that have not ended.",
+                    FA_STATS_TYPES_MAX);
 }
 
 int fa_verb_stats(struct fa_cli *cli)

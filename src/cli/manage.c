@@ -162,19 +162,14 @@ int fa_count_matches(struct fa_cli *cli, const char *ns, unsigned statuses, cons
     int code;
 
     op.name.ns = ns;
+    op.name.type = type;
     code = fa_cli_run(cli, &op);
     if (code != FA_EXIT_OK)
         return code;
     *out = 0;
-    for (size_t i = 0; i < op.stats->count; i++) {
-        const struct faina_count *row = &op.stats->types[i];
-
-        if (type && strcmp(row->type, type) != 0)
-            continue;
-        for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++)
-            if (statuses & (1u << status))
-                *out += row->by_status[status];
-    }
+    for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++)
+        if (statuses & (1u << status))
+            *out += op.stats->by_status[status];
     return FA_EXIT_OK;
 }
 

@@ -109,11 +109,9 @@ static void count_tasks(const struct watch *watch, const struct faina_stats *sta
 
     for (size_t i = 0; is_listed && i < view->tasks->count; i++)
         view->by_status[view->tasks->items[i].status]++;
-    for (size_t i = 0; !is_listed && i < stats->count; i++)
-        for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++)
-            if ((!query->type || strcmp(stats->types[i].type, query->type) == 0) &&
-                (query->statuses == 0 || query->statuses & 1u << status))
-                view->by_status[status] += stats->types[i].by_status[status];
+    for (enum faina_status status = 0; !is_listed && status < FAINA_STATUS_COUNT; status++)
+        if (query->statuses == 0 || query->statuses & 1u << status)
+            view->by_status[status] = stats->by_status[status];
     for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++)
         view->total += view->by_status[status];
     view->is_less = is_listed && view->tasks->next_cursor;
@@ -205,6 +203,7 @@ static int look(struct watch *watch)
     int exit_code = FA_EXIT_OK;
 
     ops[1].name.ns = cli->ns;
+    ops[1].name.type = watch->query.type;
     held.statuses = (held.statuses ? held.statuses : HELD) & HELD;
     if (held.limit > screen_rows())
         held.limit = screen_rows();

@@ -126,6 +126,12 @@ static void query_namespace(const struct fa_op *op, struct fa_call *call)
         add_param(call, "namespace", op->name.ns);
 }
 
+static void query_stats(const struct fa_op *op, struct fa_call *call)
+{
+    add_param(call, "namespace", op->name.ns);
+    add_param(call, "type", op->name.type);
+}
+
 static void query_cron(const struct fa_op *op, struct fa_call *call)
 {
     add_param(call, "namespace", op->name.ns);
@@ -543,7 +549,7 @@ static const struct recipe recipes[FA_OP_COUNT] = {
     [FA_OP_TEAM_LIST] = READ("/teams/{}", "/teams", query_namespace),
     [FA_OP_WORKER_LIST] = READ("/workers/{}", "/workers", NULL),
     [FA_OP_TOKEN_LIST] = READ("/tokens", NULL, NULL),
-    [FA_OP_STATS] = READ("/stats", NULL, query_namespace),
+    [FA_OP_STATS] = READ("/stats", NULL, query_stats),
 };
 
 /* What stands for {} in the path. */

@@ -8,6 +8,8 @@
 #include "server/inner.h"
 #include "service/wire.h"
 
+#include <stdlib.h>
+
 /* ------------------------------------------------------------------------------------------
  * Resources
  */
@@ -222,21 +224,15 @@ void fa_handle_team_delete(struct fa_request *req)
  * Lanes and counts
  */
 
-static void ask_stats(struct fa_request *req, fa_handler *then)
-{
-    const char *ns = fa_url_param(&req->url, "namespace");
-
-    fa_request_op(req, FA_OP_STATS)->name.ns = fa_request_home(req, ns);
-    fa_request_run(req, then);
-}
-
 /* The counts are the store's; the rates are of what this server has committed. */
 static void after_stats(struct fa_request *req)
 {
-    const struct faina_stats *stats = req->posted.ops[0].stats;
+    const struct fa_op *op = &req->posted.ops[0];
+    const struct faina_stats *stats = op->stats;
     int64_t now_us = fa_clock_boot_us();
-    struct fa_rate sum = {0};
+    const char *ns = op->name.ns ? op->name.ns : "default";
     struct fa_json_writer *w;
+    struct fa_rate sum;
 
     if (fa_request_refused(req))
         return;
@@ -254,9 +250,9 @@ static void after_stats(struct fa_request *req)
         fa_json_key(w, "rates");
         fa_rate_put(w, &rate);
         fa_json_end_object(w);
-        fa_rate_add(&sum, &rate);
     }
     fa_json_end_array(w);
+    sum = fa_rates_sum(req->server->rates, strcmp(ns, "*") == 0 ? NULL : ns, op->name.type, now_us);
     fa_json_key(w, "rates");
     fa_rate_put(w, &sum);
     fa_json_end_object(w);
@@ -265,7 +261,11 @@ static void after_stats(struct fa_request *req)
 
 void fa_handle_stats(struct fa_request *req)
 {
-    ask_stats(req, after_stats);
+    struct fa_op *op = fa_request_op(req, FA_OP_STATS);
+
+    op->name.ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
+    op->name.type = fa_url_param(&req->url, "type");
+    fa_request_run(req, after_stats);
 }
 
 static void put_lane(struct fa_json_writer *w, const char *ns, const char *type, bool is_paused)
@@ -282,14 +282,11 @@ static void after_lanes(struct fa_request *req)
 {
     const struct faina_stats *stats = req->posted.ops[0].stats;
     struct fa_json_writer *w;
-    struct fa_page page;
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_page_begin(req, stats->count, &page);
-    if (!w)
-        return;
-    for (size_t i = page.from; fa_answer_page_goes_on(req, &page, i); i++) {
+    w = fa_answer_items_begin(req);
+    for (size_t i = 0; i < stats->count; i++) {
         const struct faina_count *count = &stats->types[i];
 
         fa_json_begin_object(w);
@@ -301,12 +298,16 @@ static void after_lanes(struct fa_request *req)
                                count->by_status[FAINA_BACKGROUND]);
         fa_json_end_object(w);
     }
-    fa_answer_page_end(req, &page);
+    fa_answer_items_end(req, req->posted.ops[0].next_cursor);
 }
 
 void fa_handle_lanes(struct fa_request *req)
 {
-    ask_stats(req, after_lanes);
+    struct fa_op *op = fa_request_op(req, FA_OP_STATS);
+
+    op->name.ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
+    if (fa_request_part(req, &op->part))
+        fa_request_run(req, after_lanes);
 }
 
 static void after_lane(struct fa_request *req)

@@ -106,27 +106,6 @@ void fa_answer_items_end(struct fa_request *req, const char *next_cursor)
     fa_answer_end(req);
 }
 
-bool fa_answer_page_goes_on(struct fa_request *req, struct fa_page *page, size_t item)
-{
-    if (item > page->from && req->out.len > FA_PAGE_SIZE_MAX)
-        page->to = item;
-    return item < page->to;
-}
-
-struct fa_json_writer *fa_answer_page_begin(struct fa_request *req, size_t count,
-                                            struct fa_page *page)
-{
-    return fa_request_page(req, count, page) ? fa_answer_items_begin(req) : NULL;
-}
-
-void fa_answer_page_end(struct fa_request *req, const struct fa_page *page)
-{
-    char cursor[32];
-
-    snprintf(cursor, sizeof(cursor), "%zu", page->to);
-    fa_answer_items_end(req, page->to < page->count ? cursor : NULL);
-}
-
 void fa_answer_removal(struct fa_request *req)
 {
     if (!fa_request_refused(req))

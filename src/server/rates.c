@@ -1,6 +1,7 @@
 /* rates.c - see rates.h. */
 #include "server/rates.h"
 
+#include "base/map.h"
 #include "model/states.h"
 
 #include <math.h>
@@ -10,6 +11,7 @@
 #define SLOT_US 10000000
 #define SLOTS 7 /* the one that is being filled, and a minute before it */
 #define SUBMITTED FAINA_PENDING
+#define IDLE_TRIES 4
 
 struct slot {
     int64_t number; /* of its time, in slots */
@@ -24,15 +26,24 @@ struct entry {
 struct fa_rates {
     int64_t started_us;
     pthread_mutex_t mutex; /* guards what follows */
-    struct entry *entries;
-    size_t count, size;
+    struct fa_map by_name;
+    struct entry *entries[FA_RATES_MAX];
+    size_t count, next_idle;
 };
+
+static bool is_entry(const void *item, const char *a, const char *b)
+{
+    const struct entry *entry = item;
+
+    return strcmp(entry->type, b) == 0 && strcmp(entry->ns, a) == 0;
+}
 
 struct fa_rates *fa_rates_create(int64_t now_us)
 {
     struct fa_rates *rates = fa_alloc_zero(1, sizeof(*rates));
 
     rates->started_us = now_us;
+    rates->by_name.is = is_entry;
     pthread_mutex_init(&rates->mutex, NULL);
     return rates;
 }
@@ -42,36 +53,51 @@ void fa_rates_destroy(struct fa_rates *rates)
     if (!rates)
         return;
     for (size_t i = 0; i < rates->count; i++) {
-        free(rates->entries[i].ns);
-        free(rates->entries[i].type);
+        free(rates->entries[i]->ns);
+        free(rates->entries[i]->type);
+        free(rates->entries[i]);
     }
-    free(rates->entries);
+    fa_map_finish(&rates->by_name);
     pthread_mutex_destroy(&rates->mutex);
     free(rates);
 }
 
-/* The mutex is held. */
-static struct entry *find(struct fa_rates *rates, const char *ns, const char *type)
+/* An entry that has counted nothing for a minute, for another type to use; NULL: none has. A few
+ * are looked at each time, so that a flood of types costs little. The mutex is held. */
+static struct entry *find_idle(struct fa_rates *rates, int64_t number)
 {
-    for (size_t i = 0; i < rates->count; i++)
-        if (strcmp(rates->entries[i].type, type) == 0 && strcmp(rates->entries[i].ns, ns) == 0)
-            return &rates->entries[i];
+    for (int tries = 0; tries < IDLE_TRIES; tries++) {
+        struct entry *entry = rates->entries[rates->next_idle++ % FA_RATES_MAX];
+        bool is_idle = true;
+
+        for (size_t i = 0; i < SLOTS; i++)
+            is_idle = is_idle && entry->slots[i].number <= number - SLOTS;
+        if (is_idle)
+            return entry;
+    }
     return NULL;
 }
 
 /* NULL: there are too many. The mutex is held. */
-static struct entry *find_or_add(struct fa_rates *rates, const char *ns, const char *type)
+static struct entry *find_or_add(struct fa_rates *rates, const char *ns, const char *type,
+                                 int64_t number)
 {
-    struct entry *entry = find(rates, ns, type);
+    struct entry *entry = fa_map_get(&rates->by_name, ns, type);
 
-    if (entry || rates->count == FA_RATES_MAX)
+    if (entry)
         return entry;
-    if (rates->count == rates->size) {
-        rates->size = rates->size ? rates->size * 2 : 16;
-        rates->entries = fa_realloc(rates->entries, rates->size * sizeof(*rates->entries));
+    if (rates->count < FA_RATES_MAX) {
+        entry = rates->entries[rates->count++] = fa_alloc(sizeof(*entry));
+    } else {
+        entry = find_idle(rates, number);
+        if (!entry)
+            return NULL;
+        fa_map_remove(&rates->by_name, entry->ns, entry->type, entry);
+        free(entry->ns);
+        free(entry->type);
     }
-    entry = &rates->entries[rates->count++];
     *entry = (struct entry){.ns = strdup(ns), .type = strdup(type)};
+    fa_map_put(&rates->by_name, entry->ns, entry->type, entry);
     return entry;
 }
 
@@ -82,7 +108,7 @@ static struct entry *count_one(struct fa_rates *rates, struct entry *last,
     struct slot *slot;
 
     if (!last || strcmp(last->type, kind->type) != 0 || strcmp(last->ns, kind->ns) != 0)
-        last = find_or_add(rates, kind->ns, kind->type);
+        last = find_or_add(rates, kind->ns, kind->type, number);
     if (!last)
         return NULL;
     slot = &last->slots[number % SLOTS];
@@ -114,33 +140,49 @@ static double window(const struct fa_rates *rates, int64_t now_us)
     return us > 1000000 ? (double)us / 1e6 : 1;
 }
 
-struct fa_rate fa_rates_of(struct fa_rates *rates, const char *ns, const char *type, int64_t now_us)
+/* The mutex is held. */
+static void add_entry(struct fa_rate *rate, const struct entry *entry, int64_t now_us,
+                      double seconds)
 {
-    double seconds = window(rates, now_us);
-    struct fa_rate rate = {0};
-    const struct entry *entry;
-
-    pthread_mutex_lock(&rates->mutex);
-    entry = find(rates, ns, type);
-    for (size_t i = 0; entry && i < SLOTS; i++) {
+    for (size_t i = 0; i < SLOTS; i++) {
         const struct slot *slot = &entry->slots[i];
 
         if (slot->number <= now_us / SLOT_US - SLOTS)
             continue; /* of a minute long past */
-        rate.submitted += slot->counts[SUBMITTED] / seconds;
+        rate->submitted += slot->counts[SUBMITTED] / seconds;
         for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++)
             if (fa_status_is_ended(status))
-                rate.ended[status] += slot->counts[status] / seconds;
+                rate->ended[status] += slot->counts[status] / seconds;
     }
+}
+
+struct fa_rate fa_rates_of(struct fa_rates *rates, const char *ns, const char *type, int64_t now_us)
+{
+    struct fa_rate rate = {0};
+    const struct entry *entry;
+
+    pthread_mutex_lock(&rates->mutex);
+    entry = fa_map_get(&rates->by_name, ns, type);
+    if (entry)
+        add_entry(&rate, entry, now_us, window(rates, now_us));
     pthread_mutex_unlock(&rates->mutex);
     return rate;
 }
 
-void fa_rate_add(struct fa_rate *sum, const struct fa_rate *rate)
+struct fa_rate fa_rates_sum(struct fa_rates *rates, const char *ns, const char *type,
+                            int64_t now_us)
 {
-    sum->submitted += rate->submitted;
-    for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++)
-        sum->ended[status] += rate->ended[status];
+    struct fa_rate rate = {0};
+
+    pthread_mutex_lock(&rates->mutex);
+    for (size_t i = 0; i < rates->count; i++) {
+        const struct entry *entry = rates->entries[i];
+
+        if ((!ns || strcmp(entry->ns, ns) == 0) && (!type || strcmp(entry->type, type) == 0))
+            add_entry(&rate, entry, now_us, window(rates, now_us));
+    }
+    pthread_mutex_unlock(&rates->mutex);
+    return rate;
 }
 
 static void put(struct fa_json_writer *w, const char *name, double value)

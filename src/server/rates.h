@@ -2,7 +2,7 @@
  * rates.h - how many tasks a second came and ended lately, by namespace and type.
  *
  * It counts what this process has committed, for the last minute or so, in slots of ten seconds.
- * Types beyond FA_RATES_MAX are left out.
+ * Types beyond FA_RATES_MAX are left out, until others were idle for a minute.
  *
  * Threads: any.
  */
@@ -29,8 +29,10 @@ void fa_rates_count(struct fa_rates *rates, const struct fa_facts *facts, int64_
 /* Of a type in a namespace. Zeros: nothing happened lately. */
 struct fa_rate fa_rates_of(struct fa_rates *rates, const char *ns, const char *type,
                            int64_t now_us);
+/* Of all types that are counted; or of a namespace, or a type. */
+struct fa_rate fa_rates_sum(struct fa_rates *rates, const char *ns, const char *type,
+                            int64_t now_us);
 /* {submitted, completed, failed, dead_letter, cancelled} */
 void fa_rate_put(struct fa_json_writer *w, const struct fa_rate *rate);
-void fa_rate_add(struct fa_rate *sum, const struct fa_rate *rate);
 
 #endif

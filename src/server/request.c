@@ -599,23 +599,6 @@ bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out
     return true;
 }
 
-/* A cursor is the number of items before it. */
-bool fa_request_page(struct fa_request *req, size_t count, struct fa_page *page)
-{
-    const char *cursor = fa_url_param(&req->url, "cursor");
-    int64_t limit = 0;
-    uint64_t from = 0;
-
-    if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
-        return false;
-    if (cursor && !read_number(cursor, &from))
-        return refuse_param(req, "cursor", "one that a list has given");
-    page->count = count;
-    page->from = from < count ? (size_t)from : count;
-    page->to = limit > 0 && (size_t)limit < count - page->from ? page->from + (size_t)limit : count;
-    return true;
-}
-
 bool fa_request_part(struct fa_request *req, struct fa_part *part)
 {
     int64_t limit = 0;

@@ -124,11 +124,6 @@ bool fa_request_bool(struct fa_request *req, const char *name, bool *out);
 bool fa_request_time(struct fa_request *req, const char *name, int64_t *out_us);
 bool fa_request_duration(struct fa_request *req, const char *name, int64_t *out_ms);
 bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out);
-/* `limit` and `cursor` of a list that is known whole, with `count` items. */
-struct fa_page {
-    size_t from, to, count; /* the items from `from` to before `to` */
-};
-bool fa_request_page(struct fa_request *req, size_t count, struct fa_page *page);
 /* `limit` and `cursor` of a list that the engine reads in parts (fa_op.part). */
 bool fa_request_part(struct fa_request *req, struct fa_part *part);
 /* What a body repeats of its path must be the same. False: refused. */
@@ -186,13 +181,6 @@ void fa_answer_end(struct fa_request *req);
 /* The same for {"items": [...], "nextCursor": ...}; next_cursor NULL: it was the last page. */
 struct fa_json_writer *fa_answer_items_begin(struct fa_request *req);
 void fa_answer_items_end(struct fa_request *req, const char *next_cursor);
-/* The same for lists that are known whole, of which `limit` and `cursor` may ask for a part, and
- * then nextCursor. NULL: the request was refused. */
-struct fa_json_writer *fa_answer_page_begin(struct fa_request *req, size_t count,
-                                            struct fa_page *page);
-/* Before each item: false when the answer is as large as a page may be, and ends here. */
-bool fa_answer_page_goes_on(struct fa_request *req, struct fa_page *page, size_t item);
-void fa_answer_page_end(struct fa_request *req, const struct fa_page *page);
 /* After a run that has removed something: 204. */
 void fa_answer_removal(struct fa_request *req);
 /* The ETag of what is answered next. */

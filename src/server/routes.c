@@ -288,8 +288,12 @@ const struct fa_route fa_routes[] = {
      "told its place, as an id without an event. Who reads too slowly gets an event `dropped`, and "
      "the end.",
      "curl -N --max-time 1 \"$URL" FA_API "/stream?type=mail.send\""},
-    {"GET", FA_API "/stats", FA_OP_STATS, fa_handle_stats, 0, NULL, "namespace", NULL, "Stats", 200,
-     "Count tasks by status and type", "`namespace=*` counts all.", "curl $URL" FA_API "/stats"},
+    {"GET", FA_API "/stats", FA_OP_STATS,
+     fa_handle_stats, 0, NULL, "namespace type", NULL, "Stats", 200,
+     "Count tasks by status and type",
+     "`namespace=*` counts all. Of more than 1,000 types, `types` lists those with the most tasks "
+     "that have not ended, and `moreTypes` is true; `/lanes` pages through all of them.",
+     "curl $URL" FA_API "/stats"},
     {"GET", FA_API "/lanes", FA_OP_STATS, fa_handle_lanes, 0, NULL, "namespace limit cursor", NULL,
      "LaneList", 200,
      "Types, and whether they are paused", NULL, "curl $URL" FA_API "/lanes"},
@@ -305,8 +309,9 @@ const struct fa_route fa_routes[] = {
      "`thorough=true` also checks the whole store, which takes time, and the scope admin for all "
      "namespaces: `findings` are what is wrong with it.",
      "curl $URL" FA_API "/info"},
-    {"POST", FA_API "/backup", FA_ACCESS_BACKUP, fa_handle_backup, FA_ROUTE_AUDIT, NULL, NULL, NULL, "Backup",
-     200, "A copy of a SQLite store",
+    {"POST", FA_API "/backup", FA_ACCESS_BACKUP,
+     fa_handle_backup, FA_ROUTE_AUDIT, NULL, NULL, NULL, "Backup", 200,
+     "A copy of a SQLite store",
      "The store as it is at this moment, as one SQLite file, while it is in use: nothing else "
      "waits for it. The copy is checked before the answer begins, so that may take a while. For a "
      "token of all namespaces. There is one at a time: 429 `overloaded` while another is being "

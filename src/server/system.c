@@ -5,10 +5,12 @@
 
 #include "base/clock.h"
 #include "model/limits.h"
+#include "model/states.h"
 #include "server/inner.h"
 #include "service/wire.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define PATIENCE_US 5000000 /* with a store that is asked for something small */
 
@@ -194,45 +196,98 @@ static void counter(struct fa_buf *out, const char *name, const char *help, doub
     fa_buf_printf(out, "# HELP %s %s\n# TYPE %s counter\n%s %g\n", name, help, name, name, value);
 }
 
-/* By type, whatever the namespace: the oldest of all. */
-static void put_oldest(struct fa_buf *out, const struct fa_op *stats, int64_t now_us)
+/* A type in whatever namespace. */
+struct type_age {
+    const char *type;
+    int64_t live;      /* tasks that have not ended */
+    int64_t oldest_us; /* 0: none is in line */
+};
+
+static int by_type(const void *a, const void *b)
+{
+    return strcmp(((const struct type_age *)a)->type, ((const struct type_age *)b)->type);
+}
+
+static int busiest_first(const void *a, const void *b)
+{
+    const struct type_age *x = a, *y = b;
+
+    return x->live != y->live ? (x->live < y->live ? 1 : -1) : strcmp(x->type, y->type);
+}
+
+static void add_age(struct type_age *to, const struct type_age *from)
+{
+    to->live += from->live;
+    if (from->oldest_us != 0 && (to->oldest_us == 0 || from->oldest_us < to->oldest_us))
+        to->oldest_us = from->oldest_us;
+}
+
+/* The types that the counts list, each once. Returns how many. */
+static size_t list_ages(const struct faina_stats *stats, struct type_age *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < stats->count; i++) {
+        out[i] = (struct type_age){.type = stats->types[i].type,
+                                   .oldest_us = stats->types[i].oldest_ready_us};
+        for (int status = 0; status < FAINA_STATUS_COUNT; status++) {
+            if (!fa_status_is_ended((enum faina_status)status))
+                out[i].live += stats->types[i].by_status[status];
+        }
+    }
+    if (stats->count > 1)
+        qsort(out, stats->count, sizeof(*out), by_type);
+    for (size_t i = 0; i < stats->count; i++) {
+        if (n > 0 && strcmp(out[n - 1].type, out[i].type) == 0)
+            add_age(&out[n - 1], &out[i]);
+        else
+            out[n++] = out[i];
+    }
+    return n;
+}
+
+static void put_age(struct fa_buf *out, const struct type_age *age, int64_t now_us)
+{
+    if (age->oldest_us == 0)
+        return;
+    fa_buf_add_str(out, "faina_oldest_ready_seconds{");
+    fa_metrics_label(out, "type", age->type);
+    fa_buf_printf(out, "} %.3f\n", (double)(now_us - age->oldest_us) / 1e6);
+}
+
+/* By type, whatever the namespace: the busiest, and the others together. */
+static void put_oldest(struct fa_buf *out, const struct fa_op *stats, int64_t now_us,
+                       struct fa_arena *arena)
 {
     size_t count = stats->code == FAINA_OK ? stats->stats->count : 0;
+    struct type_age *ages = fa_arena_take(arena, (count + 1) * sizeof(*ages));
+    struct type_age other = {.type = "other"};
 
     fa_buf_add_str(out, "# HELP faina_oldest_ready_seconds Age of the oldest task in line.\n"
                         "# TYPE faina_oldest_ready_seconds gauge\n");
-    for (size_t i = 0; i < count && i < FA_METRICS_TYPES_MAX; i++) {
-        const struct faina_count *type = &stats->stats->types[i];
-        int64_t oldest_us = type->oldest_ready_us;
-        bool is_first = true;
-
-        for (size_t k = 0; k < count; k++) {
-            const struct faina_count *other = &stats->stats->types[k];
-
-            if (k == i || strcmp(other->type, type->type) != 0)
-                continue;
-            is_first = is_first && k > i;
-            if (other->oldest_ready_us != 0 &&
-                (oldest_us == 0 || other->oldest_ready_us < oldest_us))
-                oldest_us = other->oldest_ready_us;
-        }
-        if (!is_first || oldest_us == 0)
-            continue;
-        fa_buf_add_str(out, "faina_oldest_ready_seconds{");
-        fa_metrics_label(out, "type", type->type);
-        fa_buf_printf(out, "} %.3f\n", (double)(now_us - oldest_us) / 1e6);
+    if (count == 0)
+        return;
+    count = list_ages(stats->stats, ages);
+    if (count > FA_METRICS_TYPES_MAX)
+        qsort(ages, count, sizeof(*ages), busiest_first);
+    for (size_t i = 0; i < count; i++) {
+        if (i < FA_METRICS_TYPES_MAX)
+            put_age(out, &ages[i], now_us);
+        else
+            add_age(&other, &ages[i]);
     }
+    put_age(out, &other, now_us);
 }
 
 static void put_store(struct fa_buf *out, const struct fa_op *stats, const struct fa_op *resources,
-                      int64_t now_us)
+                      int64_t now_us, struct fa_arena *arena)
 {
     fa_buf_add_str(out, "# HELP faina_tasks Tasks by status.\n# TYPE faina_tasks gauge\n");
     for (int i = 0; stats->code == FAINA_OK && i < FAINA_STATUS_COUNT; i++)
         fa_buf_printf(out, "faina_tasks{status=\"%s\"} %lld\n",
                       faina_status_name((enum faina_status)i),
                       (long long)stats->stats->by_status[i]);
-    put_oldest(out, stats, now_us);
+    put_oldest(out, stats, now_us, arena);
     fa_buf_add_str(out, "# HELP faina_resource_in_use Tasks that hold a resource.\n"
                         "# TYPE faina_resource_in_use gauge\n");
     for (size_t i = 0; resources->code == FAINA_OK && i < resources->resources->count; i++) {
@@ -269,7 +324,7 @@ static void after_metrics(struct fa_request *req)
                   FAINA_VERSION);
     fa_service_clock(server->service, &clock);
     put_store(&out, &req->posted.ops[0], &req->posted.ops[1],
-              fa_clock_now_us() + clock.offset_ms * 1000);
+              fa_clock_now_us() + clock.offset_ms * 1000, &req->arena);
     gauge(&out, "faina_clock_offset_seconds",
           "How far the engine's clock is ahead of the system clock.",
           (double)clock.offset_ms / 1000);

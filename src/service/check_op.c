@@ -496,7 +496,7 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *home
     case FA_OP_RESUME:
         return check_pause(op, err);
     case FA_OP_STATS:
-        return check_lane(op, false, err);
+        return check_lane(op, op->name.type != NULL, err);
     case FA_OP_GET_BY_KEY:
         return check_key(op, err);
     case FA_OP_RESOURCE_SET:

@@ -299,7 +299,8 @@ struct fa_op {
         const struct faina_purge *purge; /* PURGE */
         struct {
             const char *ns, *type, *key;
-        } name; /* PAUSE, RESUME, GET_BY_KEY, STATS (ns), TEAM_LIST (ns), CRON_* but PUT (ns) */
+        } name; /* PAUSE, RESUME, GET_BY_KEY, STATS (ns; type NULL: all), TEAM_LIST (ns), CRON_* but
+                   PUT (ns) */
         struct {
             const char *name; /* RESOURCE_LIST: NULL for all */
             int64_t max_concurrency;

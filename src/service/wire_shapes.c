@@ -416,10 +416,11 @@ const struct fa_shape fa_shape_count = FA_SHAPE("count", count_fields);
 static const struct fa_shape_field stats_fields[] = {
     COUNT("byStatus", struct faina_stats, put_counts, read_counts),
     COUNT("total", struct faina_stats, put_total, read_total),
+    FA_SHAPE_ROW("moreTypes", FA_SHAPE_FLAG, struct faina_stats, has_more),
     FA_SHAPE_LIST_OF("types", fa_shape_count, struct faina_stats, types, count),
 };
 const struct fa_shape fa_shape_stats = FA_SHAPE("count", stats_fields);
-const struct fa_shape fa_shape_totals = {"count", stats_fields, 2};
+const struct fa_shape fa_shape_totals = {"count", stats_fields, 3};
 
 #define FOLLOWED(name, type, member)                                                               \
     FA_SHAPE_ROW(name, FA_SHAPE_##type, struct fa_follow_item, member)

@@ -37,13 +37,13 @@ static void keep_first(void *ctx, const char *sentence)
 static void add_count(void *ctx, size_t row, const struct fa_value *columns)
 {
     struct fa_backup_report *report = ctx;
-    int64_t status = fa_value_as_int(&columns[2]);
+    int64_t status = fa_value_as_int(&columns[0]);
 
     (void)row;
     if (status < 0 || status >= FAINA_STATUS_COUNT)
         return;
-    report->by_status[status] += fa_value_as_int(&columns[3]);
-    report->task_count += fa_value_as_int(&columns[3]);
+    report->by_status[status] += fa_value_as_int(&columns[1]);
+    report->task_count += fa_value_as_int(&columns[1]);
 }
 
 static enum faina_code check_content(struct fa_db *db, char *finding, struct fa_backup_report *out,
@@ -62,7 +62,7 @@ static enum faina_code check_content(struct fa_db *db, char *finding, struct fa_
     if (code == FAINA_OK && finding[0] == '\0' && plan.step_count == 0)
         code = fa_audit(db, keep_first, finding, err);
     if (code == FAINA_OK && finding[0] == '\0')
-        code = fa_db_one(db, FA_SQL_TALLY_ALL, &all, 1, add_count, out, err);
+        code = fa_db_one(db, FA_SQL_TALLY_TOTALS, &all, 1, add_count, out, err);
     fa_arena_finish(&scratch);
     return code;
 }

@@ -1,9 +1,10 @@
 /*
  * claim.c - handing tasks to workers.
  *
- * claim next: (1) finds the open lanes in the cache; (2) reads the best few of each from the
- * primary key of `ready`; (3) takes the best of all heads, again and again; (4) claims them. The
- * cost depends on the number of open lanes and on the limit, never on how many tasks wait.
+ * claim next: (1) finds the lane with the best task, in memory (heads.h) or, where others write to
+ * the store as well, among the open lanes; (2) reads the best few of it from the primary key of
+ * `ready`; (3) takes the best, again and again; (4) claims them. The cost depends on the limit and
+ * on what the claim names, never on how many tasks wait.
  *
  * What was read from a lane and not taken is kept for the next claim of the same transaction
  * (lane->peek), until new tasks have come into line. A new task that the transaction itself puts
@@ -23,11 +24,6 @@
 #define LINE_UP_MAX 64     /* more rows than this are written before they are claimed from */
 #define DAY_US 86400000000 /* of the partitions of `task` */
 #define CLOCK_SLACK_US 60000000
-
-static int64_t lease_us(int64_t lease_ms)
-{
-    return (lease_ms > 0 ? lease_ms : FA_LEASE_MS_DEFAULT) * 1000;
-}
 
 static bool is_in(const char *text, const char *const *list, size_t count)
 {
@@ -52,7 +48,7 @@ static bool can_reach(const struct faina_claim *claim, const struct fa_lane *lan
 /* Whether this claim is for such tasks, and they are not paused. */
 static bool is_wanted(const struct faina_claim *claim, const struct fa_lane *lane)
 {
-    return !lane->is_paused &&
+    return !lane->of->is_paused &&
            (claim->types == NULL || is_in(lane->type, claim->types, claim->type_count)) &&
            (claim->namespaces == NULL ||
             is_in(lane->ns, claim->namespaces, claim->namespace_count)) &&
@@ -320,7 +316,8 @@ static bool is_in_line(const struct fa_row *row)
 /* Whether a lane was paused, or limited by a resource, while its line was read. */
 static bool is_shut(const struct fa_unit *unit, const struct fa_lane *lane)
 {
-    return lane->is_paused || (unit->source.db->is_shared && fa_lane_needs_lock(lane, unit->epoch));
+    return lane->of->is_paused ||
+           (unit->source.db->is_shared && fa_lane_needs_lock(lane, unit->epoch));
 }
 
 /* The best task of a lane that is still in line, or NULL when it has none, or is shut. */
@@ -351,8 +348,7 @@ static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64
         unit->has_leftover = true;
         return FAINA_OK;
     }
-    lane->may_have_ready = lane->has_rich = lane->has_old =
-        false; /* until a task comes into line */
+    fa_lane_run_dry(lane); /* until a task comes into line */
     return FAINA_OK;
 }
 
@@ -405,7 +401,8 @@ static void line_up(struct fa_unit *unit, struct fa_row *row)
     for (at = lane->peek_count - 1; at > 0 && is_before(row, lane->peek[at - 1]); at--)
         lane->peek[at] = lane->peek[at - 1];
     lane->peek[at] = row;
-    lane->peek_is_last = lane->may_have_ready = true;
+    lane->peek_is_last = true;
+    fa_lane_arrive(lane, row->rank, row->id.key);
     unit->ready_types |= fa_hash_bit(lane->type);
 }
 
@@ -598,15 +595,6 @@ static void weigh(struct fa_lane *lane, const struct faina_task *task)
     lane->task_size += lane->task_size == 0;
 }
 
-static void take(struct fa_unit *unit, struct fa_row *row, const char *worker, int64_t lease)
-{
-    unit->fronts.has_taken = true;
-    fa_unit_apply(
-        unit, row,
-        &(struct fa_change){
-            .trigger = FA_CLAIM, .actor = FAINA_ACTOR_WORKER, .worker = worker, .lease_us = lease});
-}
-
 /* Whether tasks were read from a line that this claim leaves there. */
 static bool has_leftover(const struct head *heads, size_t count)
 {
@@ -628,7 +616,7 @@ static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct 
                                  size_t *taken_count)
 {
     enum faina_code code = FAINA_OK;
-    int64_t lease = lease_us(op->claim->lease_ms), size = 0;
+    int64_t lease = fa_lease_us(op->claim->lease_ms), size = 0;
     size_t n = 0;
 
     while (code == FAINA_OK && count > 0) {
@@ -641,7 +629,7 @@ static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct 
         if (fa_lane_has_permits(heads[best].lane)) {
             taken[n++] = heads[best].row;
             size += size_of(heads[best].row);
-            take(unit, heads[best].row, op->claim->worker_id, lease);
+            fa_take(unit, heads[best].row, op->claim->worker_id, lease);
             if ((int64_t)n == limit || size > FA_PAGE_SIZE_MAX)
                 break;
             code = best_of(unit, heads[best].lane, wanted_of(heads[best].lane, limit - (int64_t)n),
@@ -655,6 +643,177 @@ static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct 
     unit->has_leftover |= has_leftover(heads, count);
     *taken_count = n;
     return code;
+}
+
+/* Taking from the best lane (heads.h) ---------------------------------------------------------- */
+
+/* Where a claim takes tasks from: a group of lanes, or a single one. */
+struct from {
+    struct fa_group *group; /* NULL: the lane */
+    struct fa_lane *lane;
+};
+
+struct taking {
+    struct fa_unit *unit;
+    const struct faina_claim *claim;
+    struct from *froms;
+    size_t count, size;
+    size_t lane_count;     /* of all that it takes from */
+    struct fa_gate *aside; /* gates that need what the worker can't reach */
+};
+
+static void add_from(struct taking *taking, struct fa_group *group, struct fa_lane *lane)
+{
+    if (group == NULL && lane == NULL)
+        return;
+    taking->froms = fa_arena_grow(&taking->unit->arena, taking->froms, taking->count, &taking->size,
+                                  sizeof(*taking->froms));
+    taking->froms[taking->count++] = (struct from){group, lane};
+    taking->lane_count += group ? group->lane_count : 1;
+}
+
+static void add_lanes_of(struct taking *taking, const struct fa_type *type)
+{
+    struct fa_lane *lane = type ? type->lanes : NULL;
+
+    for (; lane != NULL; lane = lane->next_of_type) {
+        if (is_open(taking->claim, lane))
+            add_from(taking, NULL, lane);
+    }
+}
+
+static void add_type(struct taking *taking, const char *type)
+{
+    const struct fa_lanes *lanes = taking->unit->source.lanes;
+    const struct fa_type *known = fa_types_named(fa_lanes_types(lanes), type);
+
+    if (known != NULL && known->named_lane_count > FA_TYPE_LANES_FEW) {
+        add_from(taking, fa_heads_group(fa_lanes_heads(lanes), FA_AXIS_TYPE, type), NULL);
+        return;
+    }
+    for (; known != NULL; known = known->next_named)
+        add_lanes_of(taking, known);
+}
+
+/* The cost depends on what the claim names, not on how many lanes there are. */
+static void find_froms(struct taking *taking)
+{
+    const struct faina_claim *claim = taking->claim;
+    const struct fa_heads *heads = fa_lanes_heads(taking->unit->source.lanes);
+    const struct fa_types *types = fa_lanes_types(taking->unit->source.lanes);
+    size_t type_count = claim->types ? claim->type_count : 0;
+
+    if (claim->namespaces == NULL && claim->types == NULL)
+        add_from(taking, fa_heads_group(heads, FA_AXIS_ALL, NULL), NULL);
+    for (size_t i = 0; claim->namespaces == NULL && i < type_count; i++)
+        add_type(taking, claim->types[i]);
+    for (size_t i = 0; claim->namespaces != NULL && i < claim->namespace_count; i++) {
+        if (claim->types == NULL)
+            add_from(taking, fa_heads_group(heads, FA_AXIS_NAMESPACE, claim->namespaces[i]), NULL);
+        for (size_t k = 0; k < type_count; k++)
+            add_lanes_of(taking, fa_types_get(types, claim->namespaces[i], claim->types[k]));
+    }
+}
+
+/* The lane whose first task may be the best of a group's. */
+static struct fa_lane *top_of(struct taking *taking, struct fa_group *group)
+{
+    for (struct fa_gate *gate; (gate = fa_group_top(group)) != NULL;) {
+        struct fa_lane *lane = fa_gate_top(gate);
+
+        if (can_reach(taking->claim, lane))
+            return lane;
+        fa_gate_set_aside(gate, &taking->aside);
+    }
+    return NULL;
+}
+
+static struct fa_lane *best_lane(struct taking *taking)
+{
+    struct fa_lane *best = NULL;
+
+    for (size_t i = 0; i < taking->count; i++) {
+        struct from *from = &taking->froms[i];
+        struct fa_lane *lane = from->group ? top_of(taking, from->group) : from->lane;
+
+        if (lane == NULL || (from->group == NULL && !is_open(taking->claim, lane)))
+            *from = taking->froms[--taking->count], i--;
+        else if (best == NULL || fa_place_is_before(lane->best, best->best))
+            best = lane;
+    }
+    return best;
+}
+
+/* The lane's line has nothing before the task that follows the one that was just taken. */
+static void move_on(struct fa_lane *lane)
+{
+    if (lane->peek_next + 1 < lane->peek_count) {
+        const struct fa_row *next = lane->peek[lane->peek_next + 1];
+
+        fa_heads_raise(lane, (struct fa_place){next->rank, next->id.key});
+    } else if (lane->peek_is_last) {
+        fa_lane_run_dry(lane);
+    }
+}
+
+static enum faina_code take_all(struct taking *taking, struct fa_op *op, int64_t limit,
+                                struct fa_row **taken, size_t *taken_count)
+{
+    struct fa_unit *unit = taking->unit;
+    int64_t lease = fa_lease_us(op->claim->lease_ms), size = 0;
+    int64_t share = share_of(unit, limit, taking->lane_count);
+    enum faina_code code = FAINA_OK;
+    struct fa_lane *lane;
+    size_t n = 0;
+
+    while (code == FAINA_OK && (int64_t)n < limit && size <= FA_PAGE_SIZE_MAX &&
+           (lane = best_lane(taking)) != NULL) {
+        struct fa_row *row;
+        int64_t want = n > 0 && lane->peek_epoch == unit->epoch ? limit - (int64_t)n : share;
+
+        want += want == 1; /* so that the end of a line with one task is seen at once */
+        code = best_of(unit, lane, wanted_of(lane, want), &row, &op->error);
+        if (row == NULL)
+            continue; /* the line is empty, and the lane has left its groups */
+        if (fa_place_is_before(lane->best, (struct fa_place){row->rank, row->id.key})) {
+            fa_heads_raise(lane, (struct fa_place){row->rank, row->id.key});
+            continue; /* another lane may be better now */
+        }
+        taken[n++] = row;
+        size += size_of(row);
+        fa_take(unit, row, op->claim->worker_id, lease);
+        move_on(lane);
+    }
+    *taken_count = n;
+    return code;
+}
+
+/* For stores with one writer. */
+static enum faina_code take_from_heads(struct fa_unit *unit, struct fa_op *op, int64_t limit,
+                                       struct fa_row **taken, size_t *taken_count)
+{
+    struct taking taking = {.unit = unit, .claim = op->claim};
+    enum faina_code code;
+
+    find_froms(&taking);
+    code = take_all(&taking, op, limit, taken, taken_count);
+    fa_gates_restore(&taking.aside);
+    return code;
+}
+
+/* For stores that others write to as well. */
+static enum faina_code take_from_open(struct fa_unit *unit, struct fa_op *op, int64_t limit,
+                                      struct fa_row **taken, size_t *taken_count)
+{
+    enum faina_code code = FAINA_OK;
+    struct head *heads;
+    size_t count;
+
+    if (fa_unit_should_share(unit))
+        code = share_and_read(unit, op->claim, limit, &op->error);
+    if (code == FAINA_OK)
+        code = open_lanes(unit, op->claim, limit, &heads, &count, &op->error);
+    return code == FAINA_OK ? take_best(unit, op, heads, count, limit, taken, taken_count) : code;
 }
 
 /* Whether there is nothing in line at all. Asked by those who look just in case, over a network:
@@ -694,9 +853,7 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
     enum faina_code code = FAINA_OK;
     struct faina_tasks *tasks;
     struct fa_row **taken;
-    struct head *heads;
     bool is_empty;
-    size_t count;
 
     code = look_for_any(unit, op, &is_empty, &op->error);
     if (code == FAINA_OK && is_empty)
@@ -705,15 +862,12 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
         return code;
     /* Claims themselves only take away, so they leave what was read ahead valid. */
     code = fa_claims_prepare(unit, &op->error);
-    if (code == FAINA_OK && fa_unit_should_share(unit))
-        code = share_and_read(unit, op->claim, limit, &op->error);
-    if (code == FAINA_OK)
-        code = open_lanes(unit, op->claim, limit, &heads, &count, &op->error);
     if (code != FAINA_OK)
         return code;
     tasks = fa_arena_zero(op->arena, 1, sizeof(*tasks));
     taken = fa_arena_take(&unit->arena, (size_t)limit * sizeof(struct fa_row *));
-    code = take_best(unit, op, heads, count, limit, taken, &tasks->count);
+    code = (unit->source.db->is_shared ? take_from_open : take_from_heads)(unit, op, limit, taken,
+                                                                           &tasks->count);
     if (code != FAINA_OK)
         return code;
     unit->claims++;
@@ -729,124 +883,4 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
     op->tasks = tasks;
     op->count = (int64_t)tasks->count;
     return code;
-}
-
-/* Claim this one, start, release ----------------------------------------------------------- */
-
-enum faina_code fa_check_permits(struct fa_unit *unit, const struct fa_row *row, struct fa_op *op)
-{
-    enum faina_code code = FAINA_OK;
-
-    if (row->lane->resource_count > 0)
-        code = fa_unit_share(unit, &op->error);
-    if (code == FAINA_OK && unit->source.db->is_shared &&
-        fa_lane_needs_lock(row->lane, unit->epoch)) {
-        code = fa_unit_flush(unit, &op->error);
-        if (code == FAINA_OK)
-            code = fa_lanes_lock(&row->lane, 1, unit->epoch, unit->source.db, &op->error);
-    }
-    if (code != FAINA_OK)
-        return code;
-    for (size_t i = 0; i < row->lane->resource_count; i++) {
-        const struct fa_resource *resource = row->lane->resources[i];
-
-        if (resource->max >= 0 && resource->in_use >= resource->max)
-            return fa_error_set(&op->error, FAINA_OVERLOADED,
-                                "resource %.200s is at its limit, %lld/%lld", resource->name,
-                                (long long)resource->in_use, (long long)resource->max);
-    }
-    return FAINA_OK;
-}
-
-static bool is_held_by(const struct fa_row *row, const char *worker)
-{
-    return fa_status_is_held(row->status) && row->worker != NULL && worker != NULL &&
-           strcmp(row->worker, worker) == 0;
-}
-
-enum faina_code fa_do_claim(struct fa_unit *unit, struct fa_op *op)
-{
-    struct fa_row *row = NULL;
-    enum faina_code code = fa_unit_find(unit, op->id, op->wants_task, &row, &op->error);
-
-    if (code == FAINA_OK)
-        code = fa_check_version(row, op);
-    if (code != FAINA_OK)
-        return code;
-    if (is_held_by(row, op->by.worker_id))
-        return fa_answer(unit, op, row);
-    if (fa_rule_find(row->status, FA_CLAIM) == NULL)
-        return fa_refuse(row, FA_CLAIM, op);
-    code = fa_check_permits(unit, row, op);
-    if (code != FAINA_OK)
-        return code;
-    take(unit, row, op->by.worker_id, lease_us(op->lease_ms));
-    return fa_answer(unit, op, row);
-}
-
-/* A task that waits is started by whoever comes, but not by a worker who believes that he has it:
- * his claim, which the fence names, has been taken from him since. */
-static enum faina_code check_unclaimed(struct fa_unit *unit, struct fa_row *row, struct fa_op *op)
-{
-    if (fa_gives_fence(op) && (op->by.fence != 0 || row->fence != 0))
-        return fa_error_set(&op->error, FAINA_TASK_NOT_CLAIMED,
-                            "the task is no longer claimed: the claim with fence %lld has ended",
-                            (long long)op->by.fence);
-    return fa_check_permits(unit, row, op);
-}
-
-enum faina_code fa_do_start(struct fa_unit *unit, struct fa_op *op)
-{
-    struct fa_row *row = NULL;
-    enum faina_code code = fa_unit_find(unit, op->id, op->wants_task, &row, &op->error);
-
-    if (code == FAINA_OK)
-        code = fa_check_version(row, op);
-    if (code != FAINA_OK)
-        return code;
-    if (row->status == FAINA_RUNNING && row->worker != NULL) {
-        code = fa_check_holder(row, op);
-        return code == FAINA_OK ? fa_answer(unit, op, row) : code; /* its answer was lost */
-    }
-    if (fa_rule_find(row->status, FA_START) == NULL)
-        return fa_refuse(row, FA_START, op);
-    code = row->status == FAINA_CLAIMED ? fa_check_holder(row, op) : check_unclaimed(unit, row, op);
-    if (code != FAINA_OK)
-        return code;
-    fa_unit_apply(
-        unit, row,
-        &(struct fa_change){.trigger = FA_START,
-                            .actor = op->by.worker_id ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API,
-                            .worker = op->by.worker_id,
-                            .lease_us = lease_us(op->lease_ms)});
-    return fa_answer(unit, op, row);
-}
-
-void fa_give_back(struct fa_unit *unit, struct fa_row *row, enum fa_trigger trigger,
-                  const char *worker)
-{
-    assert(row->has_task);
-    fa_unit_apply(
-        unit, row,
-        &(struct fa_change){
-            .trigger = trigger, .actor = FAINA_ACTOR_WORKER, .worker = worker, .what = "released"});
-    fa_unit_park_until(unit, row, row->run_at_us); /* it may have been claimed ahead of its time */
-}
-
-enum faina_code fa_do_release(struct fa_unit *unit, struct fa_op *op)
-{
-    struct fa_row *row = NULL;
-    enum faina_code code = fa_unit_find(unit, op->id, true, &row, &op->error);
-
-    if (code == FAINA_OK)
-        code = fa_check_version(row, op);
-    if (code != FAINA_OK)
-        return code;
-    if (fa_rule_find(row->status, FA_RELEASE) == NULL)
-        return fa_refuse(row, FA_RELEASE, op);
-    code = fa_check_holder(row, op);
-    if (code != FAINA_OK)
-        return code;
-    fa_give_back(unit, row, FA_RELEASE, op->by.worker_id);
-    return fa_answer(unit, op, row);
 }

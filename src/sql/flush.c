@@ -330,7 +330,7 @@ static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_home to, in
             if (row->id.key < unit->old_key)
                 unit->old_key = row->id.key;
         }
-        row->lane->may_have_ready = true;
+        fa_lane_arrive(row->lane, row->rank, row->id.key);
         row->lane->arrivals++;
         unit->ready_types |= fa_hash_bit(row->lane->type);
     }

@@ -1,39 +1,17 @@
 /*
  * lanes.c - lanes, resources and pauses in memory.
  *
- * Lanes are found by a hash table over (namespace, type, resources as JSON). Ids are handed out
- * here, one after the greatest that the store has.
+ * Lanes are found by a hash table over (namespace, type, resources as JSON), resources by one over
+ * their names. Ids are handed out here, one after the greatest that the store has.
  */
 #include "sql/lanes.h"
 
 #include "base/json.h"
+#include "sql/lanes_inner.h"
 #include "sql/row.h"
 
 #include <assert.h>
 #include <stdlib.h>
-
-struct pause {
-    char *ns, *type;
-    struct pause *next;
-};
-
-struct fa_lanes {
-    struct fa_lane **lanes;
-    size_t count, size;
-    struct fa_lane **by_name; /* open addressing; a power of two */
-    size_t by_name_size;
-    struct fa_lane **by_id; /* index is the id; ids are small and dense */
-    size_t by_id_size;
-    struct fa_resource **resources;
-    size_t resource_count, resource_size;
-    struct pause *pauses;
-    int64_t last_lane_id, last_resource_id;
-    struct fa_lane *dirty;
-    bool has_changed; /* resources, to be written */
-    bool has_unknown; /* resources, that only a lane has named */
-    bool names_any;   /* resources: some lane does */
-    bool has_limits;  /* they were read by the last refresh */
-};
 
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
@@ -51,8 +29,6 @@ static uint64_t hash_lane(const char *ns, const char *type, const char *resource
 
 static void free_lane(struct fa_lane *lane)
 {
-    free(lane->ns);
-    free(lane->type);
     free(lane->resources_json);
     free(lane->resources);
     free(lane->resource_names);
@@ -61,37 +37,43 @@ static void free_lane(struct fa_lane *lane)
     free(lane);
 }
 
-static void clear_pauses(struct fa_lanes *lanes)
+static bool is_resource(const void *item, const char *a, const char *b)
 {
-    while (lanes->pauses != NULL) {
-        struct pause *next = lanes->pauses->next;
+    (void)b;
+    return strcmp(((const struct fa_resource *)item)->name, a) == 0;
+}
 
-        free(lanes->pauses->ns);
-        free(lanes->pauses->type);
-        free(lanes->pauses);
-        lanes->pauses = next;
-    }
+static void init(struct fa_lanes *lanes, bool has_heads)
+{
+    *lanes = (struct fa_lanes){.resource_names = {.is = is_resource}};
+    fa_types_init(&lanes->types);
+    fa_heads_init(&lanes->heads, has_heads);
 }
 
 static void clear(struct fa_lanes *lanes)
 {
+    fa_heads_finish(&lanes->heads);
     for (size_t i = 0; i < lanes->count; i++)
         free_lane(lanes->lanes[i]);
+    fa_types_finish(&lanes->types);
     for (size_t i = 0; i < lanes->resource_count; i++) {
         free(lanes->resources[i]->name);
         free(lanes->resources[i]);
     }
-    clear_pauses(lanes);
+    fa_map_finish(&lanes->resource_names);
     free(lanes->lanes);
+    free(lanes->ready);
     free(lanes->by_name);
     free(lanes->by_id);
     free(lanes->resources);
-    *lanes = (struct fa_lanes){0};
 }
 
 struct fa_lanes *fa_lanes_create(void)
 {
-    return fa_alloc_zero(1, sizeof(struct fa_lanes));
+    struct fa_lanes *lanes = fa_alloc(sizeof(*lanes));
+
+    init(lanes, false);
+    return lanes;
 }
 
 void fa_lanes_destroy(struct fa_lanes *lanes)
@@ -144,22 +126,18 @@ static void grow_names(struct fa_lanes *lanes)
         put_name(lanes, lanes->lanes[i]);
 }
 
-static bool is_paused(const struct fa_lanes *lanes, const char *ns, const char *type)
-{
-    for (const struct pause *p = lanes->pauses; p != NULL; p = p->next) {
-        if (strcmp(p->ns, ns) == 0 && strcmp(p->type, type) == 0)
-            return true;
-    }
-    return false;
-}
-
 struct fa_resource *fa_lanes_find_resource(struct fa_lanes *lanes, const char *name)
 {
-    for (size_t i = 0; i < lanes->resource_count; i++) {
-        if (strcmp(lanes->resources[i]->name, name) == 0)
-            return lanes->resources[i];
-    }
-    return NULL;
+    return fa_map_get(&lanes->resource_names, name, NULL);
+}
+
+void fa_lanes_touch_resource(struct fa_lanes *lanes, struct fa_resource *resource)
+{
+    if (resource->is_touched)
+        return;
+    resource->is_touched = true;
+    resource->next_touched = lanes->touched;
+    lanes->touched = resource;
 }
 
 static struct fa_resource *add_resource(struct fa_lanes *lanes, const char *name)
@@ -179,6 +157,8 @@ static struct fa_resource *add_resource(struct fa_lanes *lanes, const char *name
     resource->max = -1;
     lanes->has_unknown = true;
     lanes->resources[lanes->resource_count++] = resource;
+    fa_map_put(&lanes->resource_names, resource->name, NULL, resource);
+    fa_lanes_touch_resource(lanes, resource);
     return resource;
 }
 
@@ -212,6 +192,23 @@ static void touch(struct fa_lane *lane)
     lane->lanes->dirty = lane;
 }
 
+static void join_groups(struct fa_lanes *lanes, struct fa_lane *lane)
+{
+    struct fa_type *first = fa_types_named(&lanes->types, lane->type);
+
+    fa_heads_join(&lanes->heads, lane, FA_AXIS_ALL);
+    fa_heads_join(&lanes->heads, lane, FA_AXIS_NAMESPACE);
+    if (first->named_lane_count <= FA_TYPE_LANES_FEW)
+        return;
+    fa_heads_join(&lanes->heads, lane, FA_AXIS_TYPE);
+    if (first->named_lane_count > FA_TYPE_LANES_FEW + 1)
+        return;
+    for (struct fa_type *type = first; type != NULL; type = type->next_named) {
+        for (struct fa_lane *other = type->lanes; other != NULL; other = other->next_of_type)
+            fa_heads_join(&lanes->heads, other, FA_AXIS_TYPE);
+    }
+}
+
 static struct fa_lane *add_lane(struct fa_lanes *lanes, int64_t id, const char *ns,
                                 const char *type, const char *resources_json)
 {
@@ -219,11 +216,10 @@ static struct fa_lane *add_lane(struct fa_lanes *lanes, int64_t id, const char *
 
     lane->id = id;
     lane->lanes = lanes;
-    lane->ns = copy_text(ns);
-    lane->type = copy_text(type);
     lane->resources_json = copy_text(resources_json);
-    lane->is_paused = is_paused(lanes, ns, type);
+    fa_types_join(&lanes->types, lane, ns, type);
     link_resources(lanes, lane);
+    join_groups(lanes, lane);
     if ((lanes->count + 1) * 2 > lanes->by_name_size)
         grow_names(lanes);
     if (lanes->count == lanes->size) {
@@ -283,28 +279,57 @@ struct fa_lane **fa_lanes_all(struct fa_lanes *lanes, size_t *count)
 
 void fa_lanes_set_paused(struct fa_lanes *lanes, const char *ns, const char *type, bool paused)
 {
-    struct pause **at = &lanes->pauses;
+    struct fa_type *known = fa_types_pause(&lanes->types, ns, type, paused);
 
-    while (*at != NULL && (strcmp((*at)->ns, ns) != 0 || strcmp((*at)->type, type) != 0))
-        at = &(*at)->next;
-    if (paused && *at == NULL) {
-        *at = fa_alloc_zero(1, sizeof(**at));
-        (*at)->ns = copy_text(ns);
-        (*at)->type = copy_text(type);
-    } else if (!paused && *at != NULL) {
-        struct pause *gone = *at;
+    for (struct fa_lane *lane = known ? known->lanes : NULL; lane != NULL;
+         lane = lane->next_of_type)
+        fa_heads_update(lane);
+}
 
-        *at = gone->next;
-        free(gone->ns);
-        free(gone->type);
-        free(gone);
+const struct fa_heads *fa_lanes_heads(const struct fa_lanes *lanes)
+{
+    return &lanes->heads;
+}
+
+const struct fa_types *fa_lanes_types(const struct fa_lanes *lanes)
+{
+    return &lanes->types;
+}
+
+/* Where the store is shared; elsewhere heads.h has the ones that may have tasks in line. */
+static void mark_ready(struct fa_lane *lane)
+{
+    struct fa_lanes *lanes = lane->lanes;
+
+    if (lane->may_have_ready)
+        return;
+    lane->may_have_ready = true;
+    if (lanes->ready_count == lanes->ready_size) {
+        lanes->ready_size = lanes->ready_size ? lanes->ready_size * 2 : 32;
+        lanes->ready = fa_realloc(lanes->ready, lanes->ready_size * sizeof(struct fa_lane *));
     }
-    for (size_t i = 0; i < lanes->count; i++) {
-        struct fa_lane *lane = lanes->lanes[i];
+    lanes->ready[lanes->ready_count++] = lane;
+}
 
-        if (strcmp(lane->ns, ns) == 0 && strcmp(lane->type, type) == 0)
-            lane->is_paused = paused;
-    }
+static void unmark_ready(struct fa_lanes *lanes)
+{
+    for (size_t i = 0; i < lanes->ready_count; i++)
+        lanes->ready[i]->may_have_ready = false;
+    lanes->ready_count = 0;
+}
+
+void fa_lane_arrive(struct fa_lane *lane, int64_t rank, int64_t key)
+{
+    if (lane->lanes->heads.is_used)
+        fa_heads_lower(lane, (struct fa_place){rank, key});
+    else
+        mark_ready(lane);
+}
+
+void fa_lane_run_dry(struct fa_lane *lane)
+{
+    lane->may_have_ready = lane->has_rich = lane->has_old = false;
+    fa_heads_update(lane);
 }
 
 bool fa_lane_has_permits(const struct fa_lane *lane)
@@ -521,7 +546,7 @@ static void load_ready(void *ctx, size_t row, const struct fa_value *columns)
 
     (void)row;
     if (lane != NULL)
-        lane->may_have_ready = true;
+        fa_lane_arrive(lane, fa_value_as_int(&columns[1]), fa_value_as_int(&columns[2]));
 }
 
 enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
@@ -531,6 +556,7 @@ enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct f
     enum faina_code code;
 
     clear(lanes);
+    init(lanes, !db->is_shared);
     code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load, err);
     if (code == FAINA_OK)
         code = fa_db_one(db, FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load, err);
@@ -539,7 +565,7 @@ enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct f
     if (code == FAINA_OK)
         code = learn_resources(lanes, db, &load, err);
     if (code == FAINA_OK)
-        code = fa_db_one(db, FA_SQL_READY_LANES, NULL, 0, load_ready, &load, err);
+        code = fa_db_one(db, FA_SQL_READY_HEADS, NULL, 0, load_ready, &load, err);
     fa_arena_finish(&load.scratch);
     return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
 }
@@ -586,9 +612,8 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool 
     enum faina_code code;
 
     assert(scan_count <= FA_LANES_SCANS_MAX);
-    clear_pauses(lanes);
-    for (size_t i = 0; i < lanes->count; i++)
-        lanes->lanes[i]->is_paused = lanes->lanes[i]->may_have_ready = false;
+    fa_types_resume_all(&lanes->types);
+    unmark_ready(lanes);
     for (; count < scan_count; count++)
         calls[count] = scans[count];
     calls[count++] = fa_db_call_one(FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load);
@@ -605,7 +630,7 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool 
 
         code = fa_lanes_read(lanes, db, ready.keys[i], &lane, err);
         if (code == FAINA_OK)
-            lane->may_have_ready = true;
+            mark_ready(lane);
     }
     /* A new lane may be the first to need them. */
     if (code == FAINA_OK && fa_lanes_need_limits(lanes)) {
@@ -613,7 +638,7 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool 
         code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load, err);
     }
     for (size_t i = 0; is_few && i < lanes->count; i++)
-        lanes->lanes[i]->may_have_ready = true;
+        mark_ready(lanes->lanes[i]);
     fa_arena_finish(&load.scratch);
     return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
 }
@@ -788,106 +813,5 @@ enum faina_code fa_lanes_get(struct fa_lanes *lanes, struct fa_db *db, const cha
         touch(*out);
     }
     fa_buf_finish(&json);
-    return code;
-}
-
-/* Flushing --------------------------------------------------------------------------------- */
-
-static enum faina_code flush_lane(struct fa_lane *lane, struct fa_db *db, struct faina_error *err)
-{
-    enum faina_code code = FAINA_OK;
-
-    if (!lane->is_stored) {
-        code = fa_db_one(db, FA_SQL_LANE_INSERT,
-                         (struct fa_value[]){fa_value_int(lane->id), fa_value_text(lane->ns),
-                                             fa_value_text(lane->type),
-                                             fa_value_text(lane->resources_json)},
-                         4, NULL, NULL, err);
-        lane->is_stored = true;
-    }
-    return code;
-}
-
-#define COUNTS_AT_ONCE 64
-
-/* Counts of one lane and status. */
-struct count {
-    int64_t lane, status, n;
-};
-
-static void bind_count(void *ctx, size_t row, struct fa_value *params)
-{
-    const struct count *count = &((struct count *)ctx)[row];
-
-    params[0] = fa_value_int(count->lane);
-    params[1] = fa_value_int(count->status);
-    params[2] = fa_value_int(count->n);
-}
-
-/* Takes the lane's counts over. */
-static size_t take_counts(struct fa_lane *lane, struct count *out)
-{
-    size_t n = 0;
-
-    for (int status = 0; status < FAINA_STATUS_COUNT; status++) {
-        if (lane->tally[status] != 0)
-            out[n++] = (struct count){lane->id, status, lane->tally[status]};
-        lane->tally[status] = 0;
-    }
-    return n;
-}
-
-static enum faina_code flush_resources(struct fa_lanes *lanes, struct fa_db *db,
-                                       struct faina_error *err)
-{
-    enum faina_code code = FAINA_OK;
-
-    for (size_t i = 0; code == FAINA_OK && i < lanes->resource_count; i++) {
-        struct fa_resource *resource = lanes->resources[i];
-        struct fa_value max = {.kind = resource->max < 0 ? FA_NULL : FA_INT, .i = resource->max};
-
-        if (resource->is_known && !resource->is_changed)
-            continue;
-        code =
-            fa_db_one(db, FA_SQL_RESOURCE_PUT,
-                      (struct fa_value[]){fa_value_int(resource->id), fa_value_text(resource->name),
-                                          max, fa_value_int(resource->is_set)},
-                      4, NULL, NULL, err);
-        resource->is_known = true;
-        resource->is_changed = false;
-    }
-    lanes->has_changed = lanes->has_unknown = false;
-    return code;
-}
-
-void fa_lanes_limit(struct fa_lanes *lanes, struct fa_resource *resource, int64_t max, bool is_set)
-{
-    resource->max = max;
-    resource->is_set = is_set;
-    resource->is_changed = true;
-    lanes->has_changed = true;
-}
-
-enum faina_code fa_lanes_flush(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
-{
-    struct count counts[COUNTS_AT_ONCE + FAINA_STATUS_COUNT];
-    struct fa_db_call call = {
-        .sql = FA_SQL_TALLY_ADD, .param_count = 3, .bind = bind_count, .bind_ctx = counts};
-    enum faina_code code = FAINA_OK;
-
-    if (lanes->has_changed || (lanes->has_unknown && !db->is_shared))
-        code = flush_resources(lanes, db, err);
-    while (code == FAINA_OK && lanes->dirty != NULL) {
-        struct fa_lane *lane = lanes->dirty;
-
-        lanes->dirty = lane->next_dirty;
-        lane->is_dirty = false;
-        code = flush_lane(lane, db, err);
-        call.rows += take_counts(lane, &counts[call.rows]);
-        if (code == FAINA_OK && (call.rows >= COUNTS_AT_ONCE || lanes->dirty == NULL)) {
-            code = fa_db_run(db, &call, err);
-            call.rows = 0;
-        }
-    }
     return code;
 }

@@ -18,6 +18,8 @@
 #define FA_LANES_H
 
 #include "sql/db.h"
+#include "sql/heads.h"
+#include "sql/types.h"
 
 struct fa_row;
 
@@ -26,25 +28,25 @@ struct fa_resource {
     char *name;
     int64_t max; /* -1: no limit */
     int64_t in_use;
-    bool is_set;         /* by somebody; not only named by a task */
-    bool is_known;       /* to the store: its id is the store's */
-    bool is_changed;     /* has something to be written */
-    uint64_t lock_epoch; /* of the transaction that has it locked (L4) */
-};
-
-/* Nobody with this rank waits before this key (fronts.h). */
-struct fa_place {
-    int64_t rank, key;
+    bool is_set;             /* by somebody; not only named by a task */
+    bool is_known;           /* to the store: its id is the store's */
+    bool is_changed;         /* has something to be written */
+    uint64_t lock_epoch;     /* of the transaction that has it locked (L4) */
+    struct fa_gate *waiting; /* until it has a permit (heads.h) */
+    bool is_touched;         /* may have something to be written, and is in a list of those */
+    struct fa_resource *next_touched;
 };
 
 struct fa_lane {
     int64_t id;
-    char *ns, *type, *resources_json;
+    const char *ns, *type; /* those of `of` */
+    char *resources_json;
+    struct fa_type *of;
+    struct fa_lane *next_of_type;
     struct fa_resource **resources; /* sorted by name */
     const char **resource_names;    /* the same, for answers */
     size_t resource_count;
     bool is_stored;
-    bool is_paused;
     bool may_have_ready;
     bool has_rich; /* a task in line is not plain: its line is read with ready_scan */
     bool has_old;  /* a task in line is not of today: its line is read with those of every day */
@@ -60,7 +62,10 @@ struct fa_lane {
     uint64_t arrivals;                  /* grows whenever tasks come into line */
     bool peek_is_last;                  /* the line has no more after these */
     int64_t peek_rank, peek_key;        /* the place in line up to which it was read */
-    struct fa_place *places;            /* by rank; fronts.h */
+    struct fa_place best;               /* heads.h, G1 */
+    struct fa_gate *gates[FA_AXIS_COUNT];
+    uint32_t gate_at[FA_AXIS_COUNT];
+    struct fa_place *places; /* by rank: nobody with this rank waits before this key (fronts.h) */
     size_t place_count;
 };
 
@@ -122,6 +127,15 @@ struct fa_resource *fa_lanes_find_resource(struct fa_lanes *lanes, const char *n
 /* Changes a resource's limit; the flush writes it. */
 void fa_lanes_limit(struct fa_lanes *lanes, struct fa_resource *resource, int64_t max, bool is_set);
 void fa_lanes_set_paused(struct fa_lanes *lanes, const char *ns, const char *type, bool is_paused);
+
+#define FA_TYPE_LANES_FEW 8 /* lanes of one type; more are a group of their own (heads.h) */
+
+const struct fa_heads *fa_lanes_heads(const struct fa_lanes *lanes);
+const struct fa_types *fa_lanes_types(const struct fa_lanes *lanes);
+/* A task has come into the lane's line at this place. */
+void fa_lane_arrive(struct fa_lane *lane, int64_t rank, int64_t key);
+/* The line was read to its end, and is empty. */
+void fa_lane_run_dry(struct fa_lane *lane);
 
 /* Whether one of the lane's resources has a limit. */
 bool fa_lane_is_limited(const struct fa_lane *lane);

@@ -473,64 +473,6 @@ static enum faina_code look_teams(struct fa_source *source, struct fa_op *op)
     return FAINA_OK;
 }
 
-/* Counts ------------------------------------------------------------------------------------- */
-
-struct count_list {
-    struct fa_arena *arena;
-    struct faina_stats *stats;
-    size_t size;
-};
-
-static void sink_count(void *ctx, size_t n, const struct fa_value *c)
-{
-    struct count_list *list = ctx;
-    struct faina_stats *stats = list->stats;
-    struct faina_count *last = stats->count > 0 ? &stats->types[stats->count - 1] : NULL;
-    int64_t status = c[2].i;
-
-    (void)n;
-    if (status < 0 || status >= FAINA_STATUS_COUNT)
-        return; /* not ours; doctor reports it */
-    /* Rows come by namespace and type, so a new type is unlike the last one. */
-    if (last == NULL || !fa_bytes_equal(fa_str(last->ns), c[0].text) ||
-        !fa_bytes_equal(fa_str(last->type), c[1].text)) {
-        stats->types = fa_arena_grow(list->arena, stats->types, stats->count, &list->size,
-                                     sizeof(*stats->types));
-        last = &stats->types[stats->count++];
-        last->ns = fa_value_dup(&c[0], list->arena);
-        last->type = fa_value_dup(&c[1], list->arena);
-        last->is_paused = fa_value_as_int(&c[4]) != 0;
-    }
-    last->by_status[status] = fa_value_as_int(&c[3]);
-    stats->by_status[status] += fa_value_as_int(&c[3]);
-}
-
-static void sink_oldest(void *ctx, size_t n, const struct fa_value *c)
-{
-    struct faina_stats *stats = ((struct count_list *)ctx)->stats;
-
-    (void)n;
-    for (size_t i = 0; i < stats->count; i++) {
-        if (fa_bytes_equal(fa_str(stats->types[i].ns), c[0].text) &&
-            fa_bytes_equal(fa_str(stats->types[i].type), c[1].text))
-            stats->types[i].oldest_ready_us = fa_id_key_us(fa_value_as_int(&c[2]));
-    }
-}
-
-static enum faina_code look_stats(struct fa_source *source, struct fa_op *op)
-{
-    struct fa_value ns = namespace_param(op->name.ns);
-    struct count_list list = {.arena = op->arena};
-    enum faina_code code;
-
-    list.stats = fa_arena_zero(op->arena, 1, sizeof(*list.stats));
-    code = fa_db_one(source->db, FA_SQL_TALLY_ALL, &ns, 1, sink_count, &list, &op->error);
-    if (code == FAINA_OK)
-        code = fa_db_one(source->db, FA_SQL_READY_OLDEST, &ns, 1, sink_oldest, &list, &op->error);
-    op->stats = list.stats;
-    return code;
-}
-
 /* A task of other namespaces than the caller's is not there (access.h, X2 and X3). */
 static enum faina_code permit(struct fa_source *source, struct fa_op *op)
 {
@@ -584,7 +526,7 @@ enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_
     case FA_OP_CRON_LIST:
         return fa_look_crons(source, op);
     case FA_OP_STATS:
-        return look_stats(source, op);
+        return fa_look_stats(source, op);
     default:
         return fa_error_set(&op->error, FAINA_INTERNAL, "%s is not a read", fa_op_name(op->kind));
     }

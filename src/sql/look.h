@@ -20,6 +20,7 @@ enum faina_code fa_look_explain(struct fa_source *source, struct fa_op *op, int6
 enum faina_code fa_look_workflows(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_happened(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_joins(struct fa_source *source, struct fa_op *op);
+enum faina_code fa_look_stats(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_tokens(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_crons(struct fa_source *source, struct fa_op *op);
 enum faina_code fa_look_workers(struct fa_source *source, struct fa_op *op, int64_t now_us);

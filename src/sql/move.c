@@ -25,6 +25,7 @@ static void give_permits(struct fa_unit *unit, struct fa_row *row)
         /* Counts come from the file, which somebody may have edited: clamped, never asserted. */
         if (resource->in_use > 0)
             resource->in_use--;
+        fa_heads_open(resource);
         fa_unit_link(unit, FA_UNLINK_HOLD, resource->id, row->id.key, 0);
         if (resource->max >= 0)
             unit->has_ready = true; /* a throttled lane may be open again */

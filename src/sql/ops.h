@@ -82,6 +82,10 @@ FA_MUST_CHECK enum faina_code fa_crons_fire(struct fa_unit *unit, int64_t limit,
 /* Before claims: what the transaction puts in line can be found there from now on, and its types
  * are in ready_types. */
 FA_MUST_CHECK enum faina_code fa_claims_prepare(struct fa_unit *unit, struct faina_error *err);
+/* How long a lease is; 0: the default. */
+int64_t fa_lease_us(int64_t lease_ms);
+/* Gives a task in line to a worker. */
+void fa_take(struct fa_unit *unit, struct fa_row *row, const char *worker, int64_t lease_us);
 /* OVERLOADED when a resource of the task is at its limit. */
 FA_MUST_CHECK enum faina_code fa_check_permits(struct fa_unit *unit, const struct fa_row *row,
                                                struct fa_op *op);

@@ -1,16 +1,16 @@
 /*
  * pages.h - lists that are bounded in bytes as well as in items.
  *
- * A list is read in parts, each by a statement with a LIMIT, and each after the last item of the one
- * before. A page ends when it has as many items as were asked for, or carries more than
+ * A list is read in parts, each by a statement with a LIMIT, and each after the last item of the
+ * part before. A page ends when it has as many items as were asked for, or carries more than
  * FA_PAGE_SIZE_MAX bytes; its cursor is the key of its last item.
  *
  *   G1  A page has at least one item if there is one after its cursor.
  *   G2  The first part is one row. Each later one has as many as fit into the rest of the page if
  *       they are as large as the largest so far, and at most FA_PAGER_PART_MAX. So what a statement
  *       returns at once is bounded, too.
- *   G3  A list that is asked for as a whole (fa_op.part), and any read with a pager that is all zero,
- *       has no bounds, and is one part.
+ *   G3  A list that is asked for as a whole (fa_op.part), and any read with a pager that is all
+ *       zero, has no bounds, and is one part.
  *
  * Threads: each pager belongs to one.
  */

@@ -1,20 +1,14 @@
--- The oldest task in line of each namespace and type. Skips from one lane and rank to the next in
--- the primary key of ready.
+-- The oldest task in line of a type. Skips from one rank of a lane to the next in the primary key
+-- of ready.
 WITH RECURSIVE head (lane, rank) AS (
-    SELECT (SELECT min(lane) FROM ready),
-           (SELECT min(rank) FROM ready WHERE lane = (SELECT min(lane) FROM ready))
+    SELECT l.id, (SELECT min(rank) FROM ready WHERE lane = l.id)
+    FROM lane l
+    WHERE l.namespace = ?1 AND l.type = ?2
     UNION ALL
-    SELECT CASE WHEN EXISTS (SELECT 1 FROM ready WHERE lane = h.lane AND rank > h.rank) THEN h.lane
-                ELSE (SELECT min(lane) FROM ready WHERE lane > h.lane) END,
-           CASE WHEN EXISTS (SELECT 1 FROM ready WHERE lane = h.lane AND rank > h.rank)
-                THEN (SELECT min(rank) FROM ready WHERE lane = h.lane AND rank > h.rank)
-                ELSE (SELECT min(rank) FROM ready
-                      WHERE lane = (SELECT min(lane) FROM ready WHERE lane > h.lane)) END
+    SELECT h.lane, (SELECT min(rank) FROM ready WHERE lane = h.lane AND rank > h.rank)
     FROM head h
-    WHERE h.lane IS NOT NULL
+    WHERE h.rank IS NOT NULL
 )
-SELECT l.namespace, l.type, min((SELECT min(id) FROM ready WHERE lane = h.lane AND rank = h.rank))
+SELECT min((SELECT min(id) FROM ready WHERE lane = h.lane AND rank = h.rank))
 FROM head h
-JOIN lane l ON l.id = h.lane
-WHERE ?1 IS NULL OR l.namespace = ?1
-GROUP BY l.namespace, l.type
+WHERE h.rank IS NOT NULL

@@ -169,15 +169,15 @@ static void test_lanes__a_pause_is_of_a_type_in_a_namespace(void **state)
 
     fa_lanes_set_paused(lanes, "ns", "t", true);
     fa_lanes_set_paused(lanes, "ns", "t", true); /* twice is once */
-    CHECK_TRUE(old->is_paused);
-    CHECK_TRUE(!other->is_paused);
-    CHECK_TRUE(!away->is_paused);
-    CHECK_TRUE(get(lanes, "t", "made later", NULL)->is_paused);
+    CHECK_TRUE(old->of->is_paused);
+    CHECK_TRUE(!other->of->is_paused);
+    CHECK_TRUE(!away->of->is_paused);
+    CHECK_TRUE(get(lanes, "t", "made later", NULL)->of->is_paused);
     fa_lanes_set_paused(lanes, "ns", "u", true);
     fa_lanes_set_paused(lanes, "ns", "t", false);
-    CHECK_TRUE(!old->is_paused);
-    CHECK_TRUE(!get(lanes, "t", "made later", NULL)->is_paused);
-    CHECK_TRUE(other->is_paused);
+    CHECK_TRUE(!old->of->is_paused);
+    CHECK_TRUE(!get(lanes, "t", "made later", NULL)->of->is_paused);
+    CHECK_TRUE(other->of->is_paused);
     fa_lanes_set_paused(lanes, "ns", "never paused", false);
     fa_lanes_destroy(lanes);
 }
@@ -207,7 +207,7 @@ static void test_lanes__what_was_flushed_is_loaded(void **state)
     lane = get(store.lanes, "t", "\xc3\xa9", "g\"pu");
     CHECK_INT(lane->id, 2);
     CHECK_TRUE(lane->is_stored);
-    CHECK_TRUE(lane->is_paused);
+    CHECK_TRUE(lane->of->is_paused);
     gpu = fa_lanes_find_resource(store.lanes, "g\"pu");
     CHECK_INT(gpu->max, 3);
     CHECK_INT(gpu->in_use, 1);

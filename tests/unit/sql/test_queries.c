@@ -113,7 +113,8 @@ static bool is_large(const char *name)
 
 static bool is_of_a_small_table(enum fa_sql sql) /* where r and t are resource and tally */
 {
-    return sql == FA_SQL_RESOURCE_ALL || sql == FA_SQL_TALLY_ALL;
+    return sql == FA_SQL_RESOURCE_ALL || sql == FA_SQL_TALLY_TOTALS ||
+           sql == FA_SQL_TALLY_BUSIEST || sql == FA_SQL_TALLY_PAGE;
 }
 
 static void test_queries__no_large_table_is_read_whole(void **state)
@@ -149,6 +150,9 @@ static void test_queries__the_right_index_is_used(void **state)
         {FA_SQL_COPY_READY, "SEARCH r USING PRIMARY KEY ((lane,rank,id)>(?,?,?))", true},
         {FA_SQL_READY_DELETE, "SEARCH ready USING PRIMARY KEY (lane=? AND rank=? AND id=?)", true},
         {FA_SQL_READY_LANES, "SEARCH ready USING PRIMARY KEY (lane>?)", true},
+        {FA_SQL_READY_HEADS, "SEARCH ready USING PRIMARY KEY (lane>?)", true},
+        {FA_SQL_READY_HEADS, "SEARCH r USING PRIMARY KEY (lane=?)", true},
+        {FA_SQL_TALLY_BUSIEST, "SEARCH t USING PRIMARY KEY (lane=?)", false},
         {FA_SQL_READY_OLDEST, "SEARCH ready USING PRIMARY KEY (lane=? AND rank>?)", false},
         {FA_SQL_READY_OLDEST, "SEARCH ready USING PRIMARY KEY (lane=? AND rank=?)", false},
         {FA_SQL_TASK_GET, "SEARCH task USING INTEGER PRIMARY KEY (rowid=?)", true},

@@ -1,0 +1,35 @@
+/*
+ * lanes_inner.h - how lanes.h keeps what it knows; for its own files only.
+ */
+#ifndef FA_LANES_INNER_H
+#define FA_LANES_INNER_H
+
+#include "sql/lanes.h"
+
+struct fa_lanes {
+    struct fa_lane **lanes;
+    size_t count, size;
+    struct fa_lane **by_name; /* open addressing; a power of two */
+    size_t by_name_size;
+    struct fa_lane **by_id; /* index is the id; ids are small and dense */
+    size_t by_id_size;
+    struct fa_resource **resources;
+    size_t resource_count, resource_size;
+    struct fa_map resource_names;
+    struct fa_resource *touched; /* may have to be written; by next_touched */
+    struct fa_types types;
+    struct fa_heads heads;
+    struct fa_lane **ready; /* where the store is shared: those that have may_have_ready */
+    size_t ready_count, ready_size;
+    int64_t last_lane_id, last_resource_id;
+    struct fa_lane *dirty;
+    bool has_changed; /* resources, to be written */
+    bool has_unknown; /* resources, that only a lane has named */
+    bool names_any;   /* resources: some lane does */
+    bool has_limits;  /* they were read by the last refresh */
+};
+
+/* It may have to be written. */
+void fa_lanes_touch_resource(struct fa_lanes *lanes, struct fa_resource *resource);
+
+#endif

@@ -1,0 +1,29 @@
+-- Types by name, after one in a namespace: those that have lanes or are paused, and their counts by
+-- status. ?4 is the only namespace, or null.
+WITH page (namespace, type) AS (
+    SELECT * FROM (SELECT namespace, type FROM lane
+                   WHERE (namespace, type) > (?2, ?3) AND (?4 IS NULL OR namespace = ?4)
+                   GROUP BY namespace, type ORDER BY namespace, type LIMIT ?1)
+    UNION
+    SELECT * FROM (SELECT namespace, type FROM paused
+                   WHERE (namespace, type) > (?2, ?3) AND (?4 IS NULL OR namespace = ?4)
+                   ORDER BY namespace, type LIMIT ?1)
+    ORDER BY 1, 2
+    LIMIT ?1
+)
+SELECT g.namespace, g.type,
+       EXISTS (SELECT 1 FROM paused p WHERE p.namespace = g.namespace AND p.type = g.type),
+       sum(CASE WHEN t.status = 0 THEN t.n ELSE 0 END),
+       sum(CASE WHEN t.status = 1 THEN t.n ELSE 0 END),
+       sum(CASE WHEN t.status = 2 THEN t.n ELSE 0 END),
+       sum(CASE WHEN t.status = 3 THEN t.n ELSE 0 END),
+       sum(CASE WHEN t.status = 4 THEN t.n ELSE 0 END),
+       sum(CASE WHEN t.status = 5 THEN t.n ELSE 0 END),
+       sum(CASE WHEN t.status = 6 THEN t.n ELSE 0 END),
+       sum(CASE WHEN t.status = 7 THEN t.n ELSE 0 END),
+       sum(CASE WHEN t.status = 8 THEN t.n ELSE 0 END)
+FROM page g
+LEFT JOIN lane l ON l.namespace = g.namespace AND l.type = g.type
+LEFT JOIN tally t ON t.lane = l.id
+GROUP BY g.namespace, g.type
+ORDER BY 1, 2
