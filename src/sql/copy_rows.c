@@ -59,6 +59,10 @@ const char *const fa_copy_left_out[] = {
     "sqlite_sequence",
     "workflow_generation",
     "happened_inbox",
+    "id_slot",
+    "submit_grant",
+    "submit_lock",
+    "partition_lock",
     NULL,
 };
 

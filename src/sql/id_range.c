@@ -118,17 +118,17 @@ enum faina_code fa_id_range_next(struct fa_unit *unit, struct fa_id *out, struct
     return code;
 }
 
-void fa_id_range_settle(struct fa_unit *unit, bool is_committed)
+void fa_id_range_settle(struct fa_unit *unit, enum faina_code code)
 {
     struct fa_id_range *range = &unit->id_range;
 
     if (!unit->source.db->is_shared)
         return;
-    range->has_failed = !is_committed;
-    if (is_committed)
+    range->has_failed = code != FAINA_OK;
+    if (code == FAINA_OK)
         return;
     unit->ids->end_key = 1; /* no key is below it */
-    if (range->slot_epoch == unit->epoch)
+    if (range->slot_epoch == unit->epoch || code == FAINA_STORE_CLOSED)
         range->slot_end = 0;
     if (range->slot_end == 0)
         range->slot = SLOT_NONE;

@@ -276,7 +276,7 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
                                  &writer->is_announced, err);
     if (code == FAINA_OK)
         code = fa_db_commit(writer->db, err);
-    fa_id_range_settle(&writer->unit, code == FAINA_OK);
+    fa_id_range_settle(&writer->unit, code);
     if (code != FAINA_OK) {
         fa_db_rollback(writer->db);
         writer->needs_load = true;
@@ -565,7 +565,7 @@ enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *write
                      (struct fa_source){writer->db, writer->lanes, .for_change = true},
                      &writer->ids, &writer->random);
     if (code == FAINA_OK)
-        fa_id_range_settle(&writer->unit, false);
+        fa_id_range_settle(&writer->unit, FAINA_STORE_CLOSED);
     writer->unit.flows = writer->flows;
     return code;
 }
