@@ -3,7 +3,8 @@
  *
  * Each reading moves the clock on by what the boot clock has passed, plus or minus a correction of
  * at most a tenth of that. Readings may be a microsecond apart, so what is left of the division is
- * kept (credit_us).
+ * kept (credit_us). While both clocks agree, most readings are of the boot clock alone: they are on
+ * the way of every operation.
  */
 #include "base/steady.h"
 
@@ -14,6 +15,8 @@
 #define SLEW_PART 10     /* a correction is at most one part in this many */
 #define PAIR_US_MAX 1000 /* two clocks that were read further apart say nothing about each other */
 #define PAIR_TRIES 4
+#define CHECK_US 10000 /* how often the wall clock is read, at least, while ... */
+#define AGREE_US 1000  /* ... it is no further away */
 
 /* Reads both clocks at the same time, as far as possible. False: the process was interrupted
  * between the readings each time, and *wall_us is not set. */
@@ -64,21 +67,39 @@ static int64_t correct(struct fa_steady *steady, int64_t passed_us, int64_t behi
     return behind_us > -most_us ? behind_us : -most_us;
 }
 
+/* How much has passed since the last reading. The mutex is held. */
+static int64_t pass(struct fa_steady *steady, int64_t boot_us)
+{
+    int64_t passed_us = boot_us > steady->boot_us ? boot_us - steady->boot_us : 0;
+
+    steady->boot_us = boot_us;
+    steady->now_us += passed_us;
+    return passed_us;
+}
+
 /* The mutex is held. */
 static void read_on(struct fa_steady *steady)
 {
     int64_t boot_us, wall_us, passed_us;
     bool is_pair = read_pair(&boot_us, &wall_us);
 
-    passed_us = boot_us > steady->boot_us ? boot_us - steady->boot_us : 0;
-    steady->boot_us = boot_us;
+    passed_us = pass(steady, boot_us);
     if (is_pair) {
+        int64_t change_us = correct(steady, passed_us, wall_us - steady->now_us);
+
         note_jump(steady, wall_us);
-        steady->now_us += correct(steady, passed_us, wall_us - steady->now_us - passed_us);
-    }
-    steady->now_us += passed_us;
-    if (is_pair)
+        steady->now_us += change_us > -passed_us ? change_us : -passed_us; /* T1 */
         steady->report.offset_us = steady->now_us - wall_us;
+        steady->checked_us = boot_us;
+    }
+}
+
+/* Whether the wall clock was read a moment ago, and both clocks agreed. The mutex is held. */
+static bool is_known(const struct fa_steady *steady, int64_t boot_us)
+{
+    int64_t offset_us = steady->report.offset_us;
+
+    return boot_us - steady->checked_us < CHECK_US && offset_us < AGREE_US && offset_us > -AGREE_US;
 }
 
 void fa_steady_init(struct fa_steady *steady)
@@ -97,10 +118,14 @@ void fa_steady_finish(struct fa_steady *steady)
 
 int64_t fa_steady_now(struct fa_steady *steady)
 {
-    int64_t now_us;
+    int64_t boot_us, now_us;
 
     pthread_mutex_lock(&steady->mutex);
-    read_on(steady);
+    boot_us = fa_clock_boot_us();
+    if (is_known(steady, boot_us))
+        pass(steady, boot_us);
+    else
+        read_on(steady);
     now_us = steady->now_us;
     pthread_mutex_unlock(&steady->mutex);
     return now_us;

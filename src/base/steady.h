@@ -37,6 +37,7 @@ struct fa_steady {
     pthread_mutex_t mutex; /* guards what follows */
     int64_t boot_us;       /* the boot clock at the last reading ... */
     int64_t now_us;        /* ... and the steady clock */
+    int64_t checked_us;    /* the boot clock when the wall clock was last read */
     int64_t credit_us;     /* time that has not yet allowed a correction of a microsecond */
     int64_t apart_us;      /* wall clock minus boot clock at the last reading */
     struct fa_steady_report report;

@@ -418,6 +418,31 @@ static void test_doctor__rights(void **state)
     check_silent(world);
 }
 
+static bool is_claimable(struct fa_t *t, void *type)
+{
+    const char *types[] = {type};
+
+    CHECK_OK(t, fa_t_claim_next(t, .worker_id = "v", .types = types, .type_count = 1));
+    return t->op.tasks->count == 1;
+}
+
+/* The time is the server's: what the clock of a node says delays nothing. */
+static void test_doctor__a_nodes_clock_delays_nothing(void **state)
+{
+    struct fa_t *t = &((struct world *)*state)->t;
+    char later[] = "later", lost[] = "lost";
+    const char *id;
+
+    fa_psql_need_engine();
+    offset_ms = 3600 * 1000;
+    fa_t_submit(t, .type = later, .delay_ms = 300);
+    id = fa_t_submit(t, .type = lost);
+    CHECK_OK(t, fa_t_claim_for(t, id, "w", 1000));
+    fa_t_wait_until(is_claimable, t, later, "the delay is over");
+    fa_t_wait_until(is_claimable, t, lost, "the lease has ended");
+    CHECK_STORY(t, id, "created claimed lease_lost claimed");
+}
+
 int main(int argc, char **argv)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_doctor__##name, set_up, tear_down)
@@ -433,6 +458,7 @@ int main(int argc, char **argv)
         TEST(a_role_that_sees_little),
         TEST(dead_rows_and_empty_pages),
         TEST(clocks_differ),
+        TEST(a_nodes_clock_delays_nothing),
         TEST(versions_differ),
         TEST(partitions),
         TEST(rights),
