@@ -179,6 +179,8 @@ static void check_store(struct doctor *doctor)
         add(doctor, "store", LEVEL_WRONG, info.findings[i]);
     if (info.finding_count == 0)
         add(doctor, "store", LEVEL_OK, "sound: nothing was found wrong");
+    if (info.full)
+        add(doctor, "disk", LEVEL_WRONG, info.full);
     for (size_t i = 0; i < info.warning_count; i++)
         add(doctor, "database", LEVEL_WARNING, info.warnings[i]);
     if (strcmp(info.engine, "postgres") != 0)

@@ -102,9 +102,14 @@ static bool has_store(struct fa_request *req)
 
 static void after_readyz(struct fa_request *req)
 {
+    const struct look *look = req->data;
+
     if (!has_store(req))
         return;
-    fa_answer_text(req, 200, "application/json", "{\"status\":\"ready\"}");
+    if (look->info.full)
+        fa_answer_refusal(req, 503, FAINA_UNAVAILABLE, "%s", look->info.full);
+    else
+        fa_answer_text(req, 200, "application/json", "{\"status\":\"ready\"}");
 }
 
 void fa_handle_readyz(struct fa_request *req)
@@ -329,6 +334,8 @@ static void after_metrics(struct fa_request *req)
           "How far the engine's clock is ahead of the system clock.",
           (double)clock.offset_ms / 1000);
     counter(&out, "faina_clock_jumps_total", "Jumps of the system clock.", (double)clock.jumps);
+    gauge(&out, "faina_store_full", "1 while new tasks are refused because the disk is full.",
+          atomic_load(&server->service->is_full) ? 1 : 0);
     gauge(&out, "faina_http_connections", "Open connections.", (double)connections);
     gauge(&out, "faina_http_connections_max", "Connections that are served at once.",
           (double)server->connections_max);

@@ -408,6 +408,7 @@ struct fa_service_info {
     struct fa_service_clock clock;
     size_t finding_count;
     const char **findings; /* what the engine's own checks found wrong; sentences */
+    const char *full; /* why new tasks are refused: the disk has no room for them; NULL: it has */
     size_t warning_count;
     const char **warnings; /* what works, but might soon not; sentences that say what to do */
 };
@@ -565,7 +566,8 @@ struct fa_service_ops {
 struct fa_service {
     const struct fa_service_ops *ops;
     size_t input_size_max;
-    atomic_int inside; /* callers between a wrapper's first and last line */
+    atomic_bool is_full; /* new tasks are refused for lack of room on the disk */
+    atomic_int inside;   /* callers between a wrapper's first and last line */
 };
 
 /* URL -> engine. Codes as for faina_open. */

@@ -479,6 +479,7 @@ static const struct fa_shape_field info_fields[] = {
     INFO("commits", INT64, commits),
     INFO("operations", INT64, operations),
     FA_SHAPE_ONE_OF("clock", clock_shape, struct fa_service_info, clock),
+    INFO("full", TEXT, full),
     FA_SHAPE_LIST_OF("migrations", migration_shape, struct fa_service_info, migrations,
                      migration_count),
     FA_SHAPE_MANY("findings", FA_SHAPE_TEXTS, struct fa_service_info, findings, finding_count),

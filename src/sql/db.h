@@ -168,6 +168,7 @@ struct fa_db {
     /* About the last failure of a transaction: */
     bool has_failed;   /* it concerns the whole transaction, whatever its code */
     bool should_retry; /* run again from the start it may well succeed */
+    bool is_full;      /* the disk had no room for it */
 };
 
 /* One row of parameters. */

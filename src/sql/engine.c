@@ -403,6 +403,8 @@ static enum faina_code engine_info(struct fa_service *service, bool thorough,
         .operations = atomic_load(&engine->operations),
     };
     engine_clock(service, &out->clock);
+    if (fa_engine_is_full(engine))
+        out->full = "the disk is full: no new tasks are accepted until there is room again";
     if (engine->readers == NULL) {
         const struct fa_db_ops *ops = engine->writers[0].db->ops;
 

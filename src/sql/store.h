@@ -42,6 +42,11 @@ struct fa_store_ops {
      * others go on. OVERLOADED: this is being done already. */
     enum faina_code (*backup)(struct fa_store *store, const char *path,
                               const struct fa_backup_watch *watch, struct faina_error *err);
+    /* Optional, both or neither. A transaction found the disk full: gives up what was kept for
+     * finishing work. */
+    void (*make_room)(struct fa_store *store);
+    /* Whether there is room for finishing work only, so that new tasks must be refused. */
+    bool (*is_full)(struct fa_store *store);
     /* Required. After all its connections are closed. */
     void (*close)(struct fa_store *store);
 };

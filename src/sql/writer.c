@@ -24,13 +24,14 @@
 #define CHORES_MAX 1000         /* of each kind in one transaction */
 #define RETRY_CHORES_US 1000000 /* after a failure */
 #define READERS_HOLD_MS 500
-#define TRIES_MAX 10       /* of a transaction that others were in the way of */
-#define FORGET_US 10000000 /* how often the log is looked through */
-#define TOGETHER_MIN 32    /* load from which on jobs go to one writer ... */
-#define TOGETHER_MAX 160   /* ... and up to which */
-#define PATIENCE_US 20000  /* with a writer; then another one may have it */
-#define LATE_US 100000     /* E6 */
-#define HEAR_US 1000000    /* E6 */
+#define TRIES_MAX 10           /* of a transaction that others were in the way of */
+#define FORGET_US 10000000     /* how often the log is looked through */
+#define TOGETHER_MIN 32        /* load from which on jobs go to one writer ... */
+#define TOGETHER_MAX 160       /* ... and up to which */
+#define PATIENCE_US 20000      /* with a writer; then another one may have it */
+#define LATE_US 100000         /* E6 */
+#define HEAR_US 1000000        /* E6 */
+#define FULL_KNOWN_US 10000000 /* how long a full disk is believed to be full, without a reserve */
 
 static bool takes_part(const struct fa_op_job *job, const struct fa_op *op)
 {
@@ -176,6 +177,53 @@ static enum faina_code run_chore(struct fa_writer *writer, struct fa_chore *chor
     return chore->code = chore->run(writer, chore);
 }
 
+bool fa_engine_is_full(struct fa_engine *engine)
+{
+    const struct fa_store_ops *ops = engine->store->ops;
+    bool is_full;
+
+    if (!atomic_load(&engine->base.is_full))
+        return false;
+    is_full = ops->is_full != NULL
+                  ? ops->is_full(engine->store)
+                  : fa_clock_mono_us() - atomic_load(&engine->full_us) < FULL_KNOWN_US;
+    if (!is_full)
+        atomic_store(&engine->base.is_full, false);
+    return is_full;
+}
+
+/* True: new tasks were accepted until now, so that without them it may succeed. */
+static bool make_room(struct fa_engine *engine)
+{
+    atomic_store(&engine->full_us, fa_clock_mono_us());
+    if (engine->store->ops->make_room != NULL)
+        engine->store->ops->make_room(engine->store);
+    return !atomic_exchange(&engine->base.is_full, true) && engine->store->ops->make_room != NULL;
+}
+
+/* E8: what would make tasks is refused while there is room for finishing others only. A refusal for
+ * this reason concerns the operation alone. */
+static bool is_refused(struct fa_writer *writer, struct fa_op *op)
+{
+    const char *location;
+
+    if (!atomic_load_explicit(&writer->engine->base.is_full, memory_order_relaxed) ||
+        writer->engine->store->ops->is_full == NULL ||
+        (op->kind != FA_OP_SUBMIT && op->kind != FA_OP_EMIT && op->kind != FA_OP_CRON_RUN) ||
+        !fa_engine_is_full(writer->engine))
+        return false;
+    location = writer->engine->store->ops->location(writer->engine->store);
+    op->task_id[0] = '\0';
+    op->existing = op->input_mismatch = false;
+    op->count = 0;
+    op->task = NULL;
+    op->code = fa_error_set(&op->error, FAINA_UNAVAILABLE,
+                            "%.200s: the disk is full: no new tasks are accepted until there is "
+                            "room again",
+                            location ? location : "the store");
+    return true;
+}
+
 static enum faina_code run_ops(struct fa_writer *writer, struct fa_op_job *jobs,
                                struct faina_error *err)
 {
@@ -187,7 +235,9 @@ static enum faina_code run_ops(struct fa_writer *writer, struct fa_op_job *jobs,
         for (size_t i = 0; code == FAINA_OK && i < job->count; i++) {
             struct fa_op *op = &job->ops[i];
 
-            if (takes_part(job, op) && fa_db_has_failed(writer->db, run_op(writer, op))) {
+            if (!takes_part(job, op) || is_refused(writer, op))
+                continue;
+            if (fa_db_has_failed(writer->db, run_op(writer, op))) {
                 code = op->code != FAINA_OK ? op->code : FAINA_INTERNAL;
                 *err = op->error;
             }
@@ -239,6 +289,7 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
     enum faina_code code = FAINA_OK;
 
     writer->db->has_failed = writer->db->should_retry = writer->is_announced = false;
+    writer->db->is_full = false;
     writer->stands = NULL;
     if (store->ops->check != NULL)
         code = store->ops->check(store, err);
@@ -324,6 +375,12 @@ static void after_commit(struct fa_writer *writer)
     struct fa_unit *unit = &writer->unit;
 
     atomic_fetch_add(&engine->commits, 1);
+    if (atomic_load_explicit(&engine->base.is_full, memory_order_relaxed)) {
+        if (engine->store->ops->is_full == NULL)
+            atomic_store(&engine->base.is_full, false);
+        else
+            (void)fa_engine_is_full(engine);
+    }
     atomic_store(&engine->commit_us, fa_db_now(writer->db));
     fa_flows_publish(writer->flows);
     fa_engine_tell_old(engine, unit->old_key);
@@ -375,6 +432,8 @@ static enum faina_code transact_and_tell(struct fa_writer *writer, struct fa_op_
         code = transact(writer, jobs, is_open, err);
         fa_standing_settle(writer->engine->standing, writer->stands, code == FAINA_OK,
                            ready_types(&writer->unit));
+        if (code != FAINA_OK && writer->db->is_full && make_room(writer->engine))
+            continue;
         if (code == FAINA_OK || !writer->db->should_retry)
             break;
     }

@@ -17,6 +17,9 @@
  *       first: leases that ended since the chores were due are taken back a second later, whatever
  *       else is due before.
  *   E7  Leases and other spans of time pass by a clock that doesn't jump (timekeeper.h).
+ *   E8  When the disk is full, a store that has kept room for it (store.h) gives that up, and what
+ *       failed is run once more without the operations that make tasks. These are refused until the
+ *       store has room again; everything else goes on.
  *
  * Threads: any may run jobs; what is in a writer belongs to whoever leads its batch.
  */
@@ -79,6 +82,7 @@ struct fa_engine {
     atomic_llong fail_us;   /* the last commit before one failed; 0: no chores are due since then */
     atomic_llong still_us;  /* the last standstill began after this (E6) ... */
     atomic_llong hear_us;   /* ... and whoever it kept waiting is heard until then */
+    atomic_llong full_us;   /* when the disk was last found full; monotonic (E8) */
     atomic_llong commits, operations;
     atomic_bool is_shut;
 
@@ -120,6 +124,8 @@ FA_MUST_CHECK enum faina_code fa_writers_run_chore(struct fa_engine *engine, str
                                                    size_t weight, struct faina_error *err);
 /* A task has come into line behind others (fronts.h, O3). */
 void fa_engine_tell_old(struct fa_engine *engine, int64_t key);
+/* Whether new tasks are refused now (E8). Any thread. */
+bool fa_engine_is_full(struct fa_engine *engine);
 /* The clock asks for something at this time, or earlier. */
 void fa_engine_set_next(struct fa_engine *engine, int64_t at_us);
 

@@ -491,6 +491,8 @@ static void test_outages__disk_is_full(void **state)
     struct world *world = create_world(false);
     char *big = fa_alloc(500001);
     enum faina_code code = FAINA_OK;
+    struct fa_service_info info;
+    struct faina_error err;
     int stored = 0;
 
     (void)state;
@@ -508,6 +510,8 @@ static void test_outages__disk_is_full(void **state)
         fa_t_forget(&world->t);
     }
     CHECK(fa_l_is_away(code), "a full disk: %s", faina_code_name(code));
+    if (fa_service_info(world->t.svc, false, &world->t.arena, &info, &err) == FAINA_OK)
+        CHECK(info.full && strstr(info.full, "full"), "a full disk is not reported");
     stored--;
     fa_pgs_free_disk(&world->server);
     fa_pgs_stop(&world->server); /* it may have given up by itself */

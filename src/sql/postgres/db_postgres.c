@@ -132,6 +132,7 @@ static enum faina_code refuse(struct pg *pg, const PGresult *result, const char 
         drop_connection(pg);
     pg->base.has_failed = true;
     pg->base.should_retry = meanings[i].should_retry;
+    pg->base.is_full |= strcmp(state, "53100") == 0;
     return code;
 }
 

@@ -11,12 +11,15 @@
 #include "generated/sqlite_migrations.h"
 #include "sql/sqlite/log_file.h"
 #include "sql/sqlite/mover.h"
+#include "sql/sqlite/reserve.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define APPLICATION_ID 0x4661696e            /* "Fain", in the header of the file */
 #define CHECKPOINT_PAGES 20000               /* measured: twice the inserts of SQLite's 1,000 */
@@ -24,6 +27,10 @@
 #define BESIDE_PAGES_MAX 10000               /* written beside a move; then the writer waits */
 #define REST_PAGES_MAX 1000                  /* what the writer moves by itself; measured: 6 ms */
 #define LOG_BYTES_KEPT (256 << 20) /* of its file, once it starts anew: more than it usually has */
+#define PAGE_SIZE_USUAL 4096
+#define ROOM_PAGES_MIN 16 /* see room_pages */
+#define ROOM_PAGES_MAX 1024
+#define FULL_PAGES 64 /* when the disk is full, the log starts anew from this length on */
 #define BUSY_MS 5000
 #define STOP_STEPS 100000 /* of SQLite's machine: some milliseconds */
 #define RESTART_MS 50     /* how long another program that reads may hold everything up */
@@ -47,6 +54,10 @@ struct db_sqlite {
     char *path;                      /* NULL: in memory */
     struct fa_steady *clock;         /* NULL: the wall clock */
     const atomic_int *snapshots;     /* see fa_sqlite_options; NULL: there are none */
+    struct fa_reserve *reserve;      /* the same */
+    int file_fd;                     /* the same; -1: room can't be taken beforehand */
+    int room_at;                     /* the length of the log at which room is taken next */
+    bool is_short;                   /* there was none */
     int log_pages;                   /* in the write-ahead log, as of the last commit */
     int try_at;                      /* the next checkpoint is tried at this length */
     struct fa_mover *mover;          /* NULL: not needed yet, or not to be had */
@@ -71,7 +82,12 @@ static enum faina_code refuse(struct db_sqlite *db, int rc, const char *doing,
 {
     const char *path = db->path ? db->path : "the memory store";
     const char *detail = db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(rc);
+    int reason = db->handle ? sqlite3_system_errno(db->handle) : 0;
 
+    /* A quota, and shared memory that can't grow, are failures of another kind to SQLite. */
+    if ((rc & 0xff) == SQLITE_IOERR && (reason == ENOSPC || reason == EDQUOT))
+        rc = SQLITE_FULL;
+    db->base.is_full |= (rc & 0xff) == SQLITE_FULL;
     switch (rc & 0xff) {
     case SQLITE_FULL:
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s: the disk is full", path);
@@ -328,6 +344,8 @@ static enum faina_code sqlite_begin(struct fa_db *base, bool for_writing, struct
                             "%s: the disk failed while the log was moved into the file; everything "
                             "is in the log: restart the program that has the file open",
                             db->path);
+    if (for_writing && db->is_short && !atomic_load(&db->reserve->is_gone))
+        return refuse(db, SQLITE_FULL, "beginning a transaction", err);
     rc = exec_kept(db, &db->begin[for_writing], for_writing ? "BEGIN IMMEDIATE" : "BEGIN");
     return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, "beginning a transaction", err);
 }
@@ -415,6 +433,91 @@ static bool has_snapshot(const struct db_sqlite *db)
     return db->snapshots != NULL && atomic_load_explicit(db->snapshots, memory_order_relaxed) > 0;
 }
 
+static int read_int(sqlite3 *handle, const char *sql, int64_t *out)
+{
+    sqlite3_stmt *stmt;
+    int rc = sqlite3_prepare_v2(handle, sql, -1, &stmt, NULL);
+
+    if (rc != SQLITE_OK)
+        return rc;
+    rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW) {
+        *out = sqlite3_column_int64(stmt, 0);
+        rc = SQLITE_OK;
+    }
+    sqlite3_finalize(stmt);
+    return rc;
+}
+
+static int64_t read_pragma(struct db_sqlite *db, const char *sql)
+{
+    int64_t value = 0;
+
+    return read_int(db->handle, sql, &value) == SQLITE_OK ? value : -1;
+}
+
+/* How much longer the log gets from one look at the room to the next: what is not yet taken then is
+ * half of the reserve at most. */
+static int room_pages(const struct db_sqlite *db)
+{
+    int64_t pages = db->reserve != NULL ? atomic_load(&db->reserve->size) / 2 / PAGE_SIZE_USUAL : 0;
+
+    return pages > ROOM_PAGES_MAX   ? ROOM_PAGES_MAX
+           : pages < ROOM_PAGES_MIN ? ROOM_PAGES_MIN
+                                    : (int)pages;
+}
+
+/* Takes the room on the disk by which the file will grow when the log is moved into it: otherwise a
+ * disk that is full would keep the log from ever starting anew. It is behind the end of the file,
+ * and given back when the file ends there after a move. */
+static bool take_room(struct db_sqlite *db)
+{
+    int64_t size = read_pragma(db, "PRAGMA page_count") * read_pragma(db, "PRAGMA page_size");
+    struct stat st;
+
+    db->room_at = db->log_pages + room_pages(db);
+    if (db->file_fd < 0 || fstat(db->file_fd, &st) != 0 || size <= st.st_size ||
+        fallocate(db->file_fd, FALLOC_FL_KEEP_SIZE, st.st_size, size - st.st_size) == 0)
+        return true;
+    if (errno == ENOSPC || errno == EDQUOT)
+        return false;
+    db->file_fd = -1; /* this file system can't */
+    return true;
+}
+
+/* The log can start anew, so that new tasks need no more than free pages of the file. */
+static void count_inside(struct db_sqlite *db)
+{
+    atomic_store(&db->reserve->inside,
+                 read_pragma(db, "PRAGMA freelist_count") * read_pragma(db, "PRAGMA page_size"));
+}
+
+/* The disk is full, and its reserve given up (reserve.h). The log is moved into the file early, and
+ * gives back its room. */
+static bool tend_full(struct db_sqlite *db, bool is_quiet)
+{
+    int mode = is_quiet ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE;
+
+    if (db->is_moving) {
+        db->is_lost = fa_mover_wait(db->mover).is_lost;
+        db->is_moving = false;
+    }
+    db->is_short = false;
+    fa_log_file_forget(db->handle);
+    if (db->log_pages < FULL_PAGES)
+        count_inside(db);
+    if (db->is_lost || (!is_quiet && (db->log_pages < FULL_PAGES || !take_room(db))))
+        return false;
+    if (is_quiet)
+        sqlite3_busy_timeout(db->handle, RESTART_MS);
+    if (sqlite3_wal_checkpoint_v2(db->handle, NULL, mode, NULL, NULL) != SQLITE_OK)
+        db->is_lost = fa_mover_has_lost(db->handle);
+    else if (is_quiet)
+        count_inside(db);
+    sqlite3_busy_timeout(db->handle, BUSY_MS);
+    return !is_quiet && !has_snapshot(db);
+}
+
 /*
  * A passive checkpoint moves what no reader still needs, and waits for nobody. When the whole log
  * was moved and no reader uses it, the next commit starts it anew. So a mover does most of it
@@ -432,6 +535,10 @@ static bool sqlite_tend(struct fa_db *base, bool is_quiet)
 
     if (db->is_lost)
         return false;
+    if (db->reserve != NULL && atomic_load_explicit(&db->reserve->is_gone, memory_order_relaxed))
+        return tend_full(db, is_quiet);
+    if (!is_quiet && db->reserve != NULL && db->log_pages >= db->room_at)
+        db->is_short = !take_room(db);
     if (db->is_moving) {
         if ((fa_mover_is_busy(db->mover) && !is_behind(db)) || !end_move(db))
             return false;
@@ -537,26 +644,12 @@ static int on_commit(void *ctx, sqlite3 *handle, const char *schema, int pages)
 
     (void)handle;
     (void)schema;
-    if (pages < db->log_pages)
-        db->try_at = CHECKPOINT_PAGES; /* the log has started anew */
+    if (pages < db->log_pages) { /* the log has started anew */
+        db->try_at = CHECKPOINT_PAGES;
+        db->room_at = room_pages(db);
+    }
     db->log_pages = pages;
     return SQLITE_OK;
-}
-
-static int read_int(sqlite3 *handle, const char *sql, int64_t *out)
-{
-    sqlite3_stmt *stmt;
-    int rc = sqlite3_prepare_v2(handle, sql, -1, &stmt, NULL);
-
-    if (rc != SQLITE_OK)
-        return rc;
-    rc = sqlite3_step(stmt);
-    if (rc == SQLITE_ROW) {
-        *out = sqlite3_column_int64(stmt, 0);
-        rc = SQLITE_OK;
-    }
-    sqlite3_finalize(stmt);
-    return rc;
 }
 
 /* A file that holds tables but not our mark belongs to some other program: keep off. */
@@ -656,6 +749,9 @@ enum faina_code fa_sqlite_open(struct fa_db **out, const struct fa_sqlite_option
     if (!options->is_reader)
         flags |= SQLITE_OPEN_CREATE;
     db->snapshots = options->snapshots;
+    db->reserve = options->reserve;
+    db->file_fd = options->reserve != NULL ? options->file_fd : -1;
+    db->room_at = room_pages(db);
     rc = options->is_still
              ? open_still(db, options->path)
              : sqlite3_open_v2(options->path ? options->path : ":memory:", &db->handle, flags,

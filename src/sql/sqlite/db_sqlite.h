@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 struct fa_steady;
+struct fa_reserve;
 
 struct fa_sqlite_options {
     const char *path;  /* NULL: in memory */
@@ -21,6 +22,8 @@ struct fa_sqlite_options {
     bool is_still;               /* a reader of a file that nobody changes and that has no log: a
                                     backup. It must be a Faina database. */
     const atomic_int *snapshots; /* readers that take long (store_sqlite.c); may be NULL */
+    struct fa_reserve *reserve;  /* of a writer; may be NULL, or else: */
+    int file_fd;                 /* ... the file, open for writing */
     int64_t cache_kib;
     struct fa_steady *clock;       /* the time; NULL: the wall clock */
     int (*should_stop)(void *ctx); /* NULL, or asked now and then: not 0 ends a statement */

@@ -163,6 +163,18 @@ static const sqlite3_io_methods methods = {
     .xDeviceCharacteristics = log_characteristics,
 };
 
+void fa_log_file_forget(sqlite3 *handle)
+{
+    sqlite3_file *file = NULL;
+
+    if (sqlite3_file_control(handle, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK ||
+        file == NULL || file->pMethods != &methods)
+        return;
+    log_of(file)->lost_rc = SQLITE_OK;
+    log_of(file)->lost_at = -1;
+    log_of(file)->len = 0;
+}
+
 static int open_file(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
                      int *out_flags)
 {

@@ -9,15 +9,20 @@
  *   L2  Whoever reads the log through the same handle reads what was put into it before. Others
  *       read what is committed, which was flushed before they can know of it (synchronous=FULL).
  *   L3  When a piece can't be written, nothing behind it is written, and no flush succeeds, until
- *       SQLite writes that place again: a transaction can't be committed with a hole in it.
+ *       SQLite writes that place again, or the transaction that it belonged to is known to be over
+ *       (fa_log_file_forget): a transaction can't be committed with a hole in it.
  *
  * Threads: a file belongs to its connection, as in SQLite.
  */
 #ifndef FA_LOG_FILE_H
 #define FA_LOG_FILE_H
 
+#include <sqlite3.h>
+
 /* The name of the file layer to open a database with. It stands on the default one of this moment,
  * and treats all files but the log as that one does. NULL: no memory for it. */
 const char *fa_log_file_layer(void);
+/* Between transactions of the connection: what could not be written was rolled back. */
+void fa_log_file_forget(sqlite3 *handle);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/steady.h"
 #include "sql/sqlite/db_sqlite.h"
 #include "sql/sqlite/owner.h"
+#include "sql/sqlite/reserve.h"
 #include "sql/sqlite/snapshot.h"
 
 #include <assert.h>
@@ -28,6 +29,7 @@ struct store_sqlite {
     int64_t cache_kib;
     struct fa_steady clock; /* of all its connections */
     struct fa_owner owner;
+    struct fa_reserve reserve;
     atomic_int snapshots; /* backups being made: one at most */
 };
 
@@ -53,6 +55,8 @@ static enum faina_code store_connect(struct fa_store *base, bool for_reading, st
         .cache_kib = for_reading ? READER_CACHE_KIB : store->cache_kib,
         .clock = &store->clock,
         .snapshots = &store->snapshots,
+        .reserve = for_reading || !store->path ? NULL : &store->reserve,
+        .file_fd = store->owner.file_fd,
     };
 
     enum faina_code code = store->path ? fa_owner_check(&store->owner, err) : FAINA_OK;
@@ -126,11 +130,22 @@ static enum faina_code store_backup(struct fa_store *base, const char *path,
     return code;
 }
 
+static void store_make_room(struct fa_store *base)
+{
+    fa_reserve_give_up(&downcast(base)->reserve);
+}
+
+static bool store_is_full(struct fa_store *base)
+{
+    return fa_reserve_is_full(&downcast(base)->reserve);
+}
+
 static void store_close(struct fa_store *base)
 {
     struct store_sqlite *store = downcast(base);
 
     fa_steady_finish(&store->clock);
+    fa_reserve_close(&store->reserve);
     fa_owner_release(&store->owner);
     free(store->path);
     free(store);
@@ -147,6 +162,8 @@ static const struct fa_store_ops file_ops = {
     .check = store_check,
     .advertise = store_advertise,
     .backup = store_backup,
+    .make_room = store_make_room,
+    .is_full = store_is_full,
     .close = store_close,
 };
 
@@ -205,8 +222,10 @@ enum faina_code fa_store_open_sqlite(struct fa_store **out, const char *path,
         code = check_path(path, err);
         if (code == FAINA_OK)
             code = fa_owner_acquire(&store->owner, path, timeout_ms, owner && owner->is_guest, err);
-        if (code == FAINA_OK)
+        if (code == FAINA_OK) {
             remove_copy(path);
+            fa_reserve_open(&store->reserve, path, !(owner && owner->is_guest));
+        }
     }
     if (code != FAINA_OK) {
         if (owner) {
