@@ -6,6 +6,8 @@ export BUILD ?= build
 ONLY ?=
 FLAVOURS ?= plain asan tsan
 FUZZ_SECONDS ?= 60
+SOAK_SHARE ?=
+SOAK_MINUTES ?=
 BENCH_ARGS ?=
 SERVE_ARGS ?=
 EXAMPLES ?=
@@ -49,8 +51,8 @@ fuzz:
 	@tools/run-fuzz --seconds $(FUZZ_SECONDS) $(ONLY)
 
 soak:
-	@tools/install-deps build test
-	@tools/run-tests --soak --flavours "$(FLAVOURS)" $(ONLY)
+	@tools/install-deps build test fuzz
+	@SOAK_SHARE=$(SOAK_SHARE) SOAK_MINUTES=$(SOAK_MINUTES) tools/run-soak $(ONLY)
 
 install: build
 	@tools/install "$(PREFIX)" "$(DESTDIR)"
@@ -69,7 +71,8 @@ help:
 	@echo 'make format         let clang-format rewrite the sources'
 	@echo 'make bench          measure; BENCH_ARGS=... goes to the benchmarks'
 	@echo 'make fuzz           each fuzz target for FUZZ_SECONDS=60; ONLY=json one of them'
-	@echo 'make soak           the kill and property tests for hours rather than seconds'
+	@echo 'make soak           the figures of docs/reliability.md, as a table; takes hours'
+	@echo '                    SOAK_SHARE=0.01 or SOAK_MINUTES=30 does a part, ONLY=sqlite some rows'
 	@echo 'make install        PREFIX=/usr/local DESTDIR='
 	@echo 'make clean          remove the build folders'
 	@echo

@@ -1,8 +1,8 @@
 /*
  * test_descriptors.c - no descriptor is left (EMFILE), for every number of them that there is.
  *
- * One round allows the process so many descriptors more than it has, opens a new file and does the
- * moves of moves.c. A refusal is UNAVAILABLE with a sentence; then the limit goes away, and the
+ * One round allows the process so many descriptors more than it has, opens a new file and does
+ * the moves of moves.c. A refusal is UNAVAILABLE with a sentence; then the limit goes away, and the
  * same handle works on. Nothing acknowledged is lost, the file is sound, and no descriptor stays
  * behind.
  */

@@ -17,7 +17,7 @@ from helper_clients import LEASE_S
 ROOT = os.environ.get("FA_SOURCE_ROOT") or os.path.dirname(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.environ.get("FA_BUILD") or os.path.join(ROOT, os.environ.get("BUILD", "build"))
-BIN = os.environ.get("FAINA_BIN") or os.path.join(BUILD, "faina")
+BIN = os.path.abspath(os.environ.get("FAINA_BIN") or os.path.join(BUILD, "faina"))
 PATIENCE = 60
 
 
