@@ -157,6 +157,11 @@ enum faina_code fa_auth_check(struct fa_auth *auth, bool is_guarded, const char 
     return code;
 }
 
+bool fa_auth_is_needed(struct fa_auth *auth, bool is_guarded, unsigned what)
+{
+    return fa_access_scopes(what) != FA_SCOPE_NONE && (is_guarded || fa_auth_has_tokens(auth));
+}
+
 bool fa_auth_still_knows(struct fa_auth *auth, bool is_guarded, const char *token_id)
 {
     bool knows;

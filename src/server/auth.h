@@ -34,6 +34,9 @@ FA_MUST_CHECK enum faina_code fa_auth_check(struct fa_auth *auth, bool is_guarde
                                             struct fa_arena *arena, struct fa_grant *out,
                                             struct faina_error *err);
 
+/* Whether a request for `what` needs a token. */
+bool fa_auth_is_needed(struct fa_auth *auth, bool is_guarded, unsigned what);
+
 /* Whether what was granted to a token (NULL: to nobody in particular) some time ago would be
  * granted now: for requests that take long. */
 bool fa_auth_still_knows(struct fa_auth *auth, bool is_guarded, const char *token_id);

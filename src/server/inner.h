@@ -6,6 +6,7 @@
 
 #include "server/accept.h"
 #include "server/auth.h"
+#include "server/logins.h"
 #include "server/loop.h"
 #include "server/metrics.h"
 #include "server/rates.h"
@@ -44,6 +45,7 @@ struct fa_server {
     struct fa_post *post;
     struct fa_streams *streams;
     struct fa_auth *auth;
+    struct fa_logins *logins;
     struct fa_metrics *metrics;
     struct fa_rates *rates;
     struct fa_listener counter; /* tells the metrics what was committed */

@@ -301,8 +301,39 @@ static bool check_query(struct fa_request *req)
     return true;
 }
 
+static void find_client(const struct fa_request *req, struct fa_login_address *out)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(req->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+    fa_login_address_of(info ? info->client_addr : NULL, out);
+}
+
+/* Counts a bad token. With `is_compared` unset it may be any. */
+static void fail_login(struct fa_request *req, const struct fa_login_address *from,
+                       bool is_compared, const struct faina_error *err)
+{
+    const char *reason = is_compared ? err->message : "too many failed logins from this address";
+    bool is_allowed = fa_logins_fail(req->server->logins, from, req->route->method,
+                                     req->route->path, reason, fa_clock_mono_us());
+
+    if (is_allowed && is_compared) {
+        fa_answer_header(req, "WWW-Authenticate", CHALLENGE);
+        fa_answer_problem(req, err);
+        return;
+    }
+    fa_answer_refusal(req, 429, FAINA_OVERLOADED,
+                      "there were too many requests with a bad token from this address; try again "
+                      "later");
+}
+
 static bool check_grant(struct fa_request *req)
 {
+    const char *authorization = fa_request_header(req, "Authorization");
+    bool has_token =
+        authorization &&
+        fa_auth_is_needed(req->server->auth, req->listener->is_guarded, req->route->what);
+    struct fa_login_address from;
     struct faina_error err;
     enum faina_code code;
 
@@ -311,12 +342,24 @@ static bool check_grant(struct fa_request *req)
         req->grant = (struct fa_grant){.scopes = FA_SCOPE_ALL};
         return true;
     }
-    code = fa_auth_check(req->server->auth, req->listener->is_guarded,
-                         fa_request_header(req, "Authorization"), req->route->what, &req->arena,
-                         &req->grant, &err);
+    if (has_token) {
+        find_client(req, &from);
+        if (!fa_logins_may_try(req->server->logins, &from, fa_clock_mono_us())) {
+            fail_login(req, &from, false, NULL);
+            return false;
+        }
+    }
+    code = fa_auth_check(req->server->auth, req->listener->is_guarded, authorization,
+                         req->route->what, &req->arena, &req->grant, &err);
+    if (has_token && code == FAINA_UNAUTHORIZED) {
+        fail_login(req, &from, true, &err);
+        return false;
+    }
+    if (has_token)
+        fa_logins_pass(req->server->logins, &from);
     if (code == FAINA_OK)
         return true;
-    if (code == FAINA_UNAUTHORIZED)
+    if (code == FAINA_UNAUTHORIZED) /* without any token: that is no login */
         fa_answer_header(req, "WWW-Authenticate", CHALLENGE);
     fa_answer_problem(req, &err);
     return false;

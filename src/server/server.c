@@ -315,6 +315,7 @@ static struct fa_server *create(struct fa_service *service, const struct fa_serv
     pthread_condattr_destroy(&attr);
     server->queue = fa_unread_find_queue();
     server->auth = fa_auth_create();
+    server->logins = fa_logins_create(server->log);
     server->metrics = fa_metrics_create(fa_route_count);
     server->rates = fa_rates_create(fa_clock_boot_us());
     server->counter = (struct fa_listener){.count = count_facts, .ctx = server};
@@ -339,6 +340,7 @@ static void destroy(struct fa_server *server)
     fa_rates_destroy(server->rates);
     fa_auth_destroy(server->auth);
     fa_quotas_destroy(server->quotas);
+    fa_logins_destroy(server->logins);
     free(server->certificate);
     forget_pem(server->key);
     free(server->openapi);

@@ -344,6 +344,10 @@ static void after_metrics(struct fa_request *req)
     gauge(&out, "faina_streams", "Clients that listen to the stream.",
           (double)fa_streams_count(server->streams));
     gauge(&out, "faina_queued_operations", "Operations that wait to be run.", (double)post.queued);
+    fa_buf_printf(&out,
+                  "# HELP faina_auth_failures_total Requests with a bad token.\n"
+                  "# TYPE faina_auth_failures_total counter\nfaina_auth_failures_total %llu\n",
+                  (unsigned long long)fa_logins_failures(server->logins));
     fa_metrics_write(server->metrics, &out, route_name);
     fa_answer_text(req, 200, "text/plain; version=0.0.4; charset=utf-8", out.ptr);
     fa_buf_finish(&out);

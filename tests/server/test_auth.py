@@ -3,10 +3,11 @@
 import gzip
 import json
 import re
+import socket
 import subprocess
 import time
 
-from helper_server import API, BIN, NO_ID, Local, environment, equal, is_true, run, wait_until
+from helper_server import BIN, NO_ID, Local, Skip, environment, equal, is_true, run, wait_until
 
 SCOPES = ("read", "view", "submit", "work", "operate", "admin")
 
@@ -38,7 +39,7 @@ def test_every_route_by_scope(place):
             continue
         equal((without.status, without.code()), (401, "unauthorized"), path)
         equal(without.headers["WWW-Authenticate"], 'Bearer realm="faina"')
-        for bad in ("x", "faina_" + "0" * 64, tokens["read"] + "0", tokens["read"][:-1]):
+        for bad in () if seen else ("x", "faina_" + "0" * 64, tokens["read"] + "0", tokens["read"][:-1]):
             equal(server(method, fill(path), body, 401, token=bad).code(), "unauthorized")
         for held, token in tokens.items():
             answer = server(method, fill(path), body, token=token)
@@ -244,6 +245,66 @@ def test_without_its_last_token_nobody_gets_in(place):
     # The owner of the file makes a new one.
     server("GET", "/tasks", status=200, connection=Local(beside))
     server("GET", "/tasks", status=200, token=place.token("read"))
+
+
+BAD = "faina_" + "1" * 64
+
+
+def own_address():
+    """One of this machine's that is not the loopback's."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        try:
+            sock.connect(("192.0.2.1", 9)) # sends nothing
+        except OSError as why:
+            raise Skip(f"this machine has no network: {why}") from None
+        return sock.getsockname()[0]
+
+
+def use_up(server):
+    """Fails to log in until the address is refused; the answers."""
+    answers = [server("GET", "/tasks?type=x", token=BAD)]
+    while answers[-1].status == 401 and len(answers) < 1000:
+        answers.append(server("GET", "/tasks?type=x", token=BAD))
+    is_true(len(answers) > 10 and answers[-1].status == 429, answers[-1])
+    return answers
+
+
+def test_failed_logins_are_throttled_and_logged(place):
+    token = place.token("admin")
+    server = place.serve()
+    tries = use_up(server)
+    equal((tries[-1].code(), tries[-1].headers["Retry-After"]), ("overloaded", "1"))
+    # A good one gets in, and one that lacks the right, or none at all, is no failed login.
+    server("GET", "/tasks", status=200, token=token)
+    equal(server("GET", "/tasks", status=401, token="").code(), "unauthorized")
+    server("GET", "./healthz", status=200, token=BAD)
+    server.token = token
+    equal(server.metric("faina_auth_failures_total"), len(tries))
+    # The address has its next try after a second.
+    wait_until(lambda: server("GET", "/tasks", token=BAD).status == 401, "it may try again")
+    server.stop()
+    lines = server.log("failed login")
+    is_true(len(lines) >= 10, lines)
+    for line in lines:
+        equal((line["level"], line["address"], line["method"], line["route"], line["reason"]),
+              ("warn", "127.0.0.1", "GET", "/api/v1/tasks", "the token is not known"))
+    is_true("1" * 20 not in "".join(server.lines), "the token is in the log")
+
+
+def test_other_machines_are_not_compared_after_some_failures(place):
+    token = place.token("read")
+    server = place.serve(listen="0.0.0.0:0")
+    server.host = own_address()
+    use_up(server)
+    # It is refused before its token is looked at, until the next try; then it is known as one where
+    # good ones come from, which those with bad ones can't lock out.
+    wait_until(lambda: server("GET", "/tasks", token=token).status == 200, "it may try again")
+    for _ in range(20):
+        is_true(server("GET", "/tasks", token=BAD).status in (401, 429))
+        server("GET", "/tasks", status=200, token=token)
+    # Other addresses have their own count.
+    server.host = "127.0.0.1"
+    server("GET", "/tasks", status=401, token=BAD)
 
 
 def test_hosts(place):
