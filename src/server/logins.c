@@ -74,8 +74,9 @@ static void from_ipv4(struct in_addr address, struct fa_login_address *out)
 
     memset(out->bytes + 10, 0xff, 2);
     memcpy(out->bytes + 12, &address, sizeof(address));
+    memcpy(out->whole, &address, sizeof(address));
+    out->family = AF_INET;
     out->is_local = bits >> 24 == 127;
-    inet_ntop(AF_INET, &address, out->text, sizeof(out->text));
 }
 
 static void from_ipv6(const struct in6_addr *address, struct fa_login_address *out)
@@ -89,8 +90,9 @@ static void from_ipv6(const struct in6_addr *address, struct fa_login_address *o
     }
     memcpy(out->bytes, address->s6_addr, 8);
     out->bytes[15] = 1; /* no network is that of the Unix sockets */
+    memcpy(out->whole, address->s6_addr, sizeof(out->whole));
+    out->family = AF_INET6;
     out->is_local = IN6_IS_ADDR_LOOPBACK(address);
-    inet_ntop(AF_INET6, address, out->text, sizeof(out->text));
 }
 
 void fa_login_address_of(const struct sockaddr *address, struct fa_login_address *out)
@@ -101,9 +103,15 @@ void fa_login_address_of(const struct sockaddr *address, struct fa_login_address
     } else if (address && address->sa_family == AF_INET6) {
         from_ipv6(&((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, out);
     } else {
+        out->family = AF_UNIX;
         out->is_local = true;
-        snprintf(out->text, sizeof(out->text), "unix");
     }
+}
+
+void fa_login_address_text(const struct fa_login_address *from, char out[FA_LOGIN_TEXT_SIZE])
+{
+    if (from->family == AF_UNIX || !inet_ntop(from->family, from->whole, out, FA_LOGIN_TEXT_SIZE))
+        snprintf(out, FA_LOGIN_TEXT_SIZE, "unix");
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -211,7 +219,7 @@ void fa_logins_pass(struct fa_logins *logins, const struct fa_login_address *fro
 bool fa_logins_fail(struct fa_logins *logins, const struct fa_login_address *from,
                     const char *method, const char *route, const char *reason, int64_t now_us)
 {
-    char unlogged[32] = "";
+    char unlogged[32] = "", address[FA_LOGIN_TEXT_SIZE];
     bool is_allowed, is_logged;
 
     atomic_fetch_add(&logins->failures, 1);
@@ -222,9 +230,10 @@ bool fa_logins_fail(struct fa_logins *logins, const struct fa_login_address *fro
         snprintf(unlogged, sizeof(unlogged), "%llu", (unsigned long long)logins->unlogged);
     logins->unlogged = is_logged ? 0 : logins->unlogged + 1;
     pthread_mutex_unlock(&logins->mutex);
+    fa_login_address_text(from, address);
     if (is_logged)
-        FA_LOG(logins->log, FA_LOG_WARN, "failed login", {"address", from->text},
-               {"method", method}, {"route", route}, {"reason", reason},
+        FA_LOG(logins->log, FA_LOG_WARN, "failed login", {"address", address}, {"method", method},
+               {"route", route}, {"reason", reason},
                {"leftOut", unlogged[0] ? unlogged : NULL, true});
     return is_allowed;
 }

@@ -29,15 +29,21 @@ struct fa_logins;
 /* Whom a request comes from. */
 struct fa_login_address {
     unsigned char bytes[16]; /* all zero: a Unix socket */
-    bool is_local;           /* this machine */
-    char text[64];           /* for people */
+    unsigned char whole[16]; /* the address itself, of which `bytes` may be the network */
+    int family;
+    bool is_local; /* this machine */
 };
+
+#define FA_LOGIN_TEXT_SIZE 64
 
 struct fa_logins *fa_logins_create(const struct fa_log *log);
 void fa_logins_destroy(struct fa_logins *logins); /* NULL is fine */
 
 /* NULL, or a family that is not IP: a Unix socket. */
 void fa_login_address_of(const struct sockaddr *address, struct fa_login_address *out);
+
+/* For people. */
+void fa_login_address_text(const struct fa_login_address *from, char out[FA_LOGIN_TEXT_SIZE]);
 
 /* Whether a token from there is to be compared at all. Times are monotonic microseconds. */
 bool fa_logins_may_try(struct fa_logins *logins, const struct fa_login_address *from,

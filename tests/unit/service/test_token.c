@@ -76,13 +76,43 @@ static void test_token__a_store_keeps_them(struct fa_t *t)
         CHECK_TRUE(!got->namespaces == !tokens[i].namespaces);
     }
     CHECK_STR(t->op.tokens->items[1].namespaces, "[\"a\",\"b\"]");
-    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_TOKEN_REMOVE, .id = first}));
+    CHECK_OK(t,
+             fa_t_run(t, &(struct fa_op){.kind = FA_OP_TOKEN_REMOVE, .id = first, .force = true}));
     CHECK_CODE(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_TOKEN_REMOVE, .id = first}),
                FAINA_NOT_FOUND);
     CHECK_CODE(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_TOKEN_REMOVE, .id = "x"}),
                FAINA_NOT_FOUND);
     CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_TOKEN_LIST}));
     CHECK_INT(t->op.tokens->count, 1);
+}
+
+static enum faina_code remove_token(struct fa_t *t, const char *id, bool force)
+{
+    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_TOKEN_REMOVE, .id = id, .force = force});
+}
+
+/* The last one that is good: one that has expired is no other. */
+static void test_token__the_last_one_is_kept(struct fa_t *t)
+{
+    char hash[3][FA_SHA256_HEX_SIZE];
+    const char *ids[3];
+
+    for (size_t i = 0; i < 3; i++) {
+        struct fa_token token = {.name = "n", .hash = hash[i], .scopes = FA_SCOPE_READ};
+
+        token.expires_us = i == 2 ? 1 : 0;
+        fa_token_hash(i == 0 ? "x" : i == 1 ? "y" : "z", hash[i]);
+        CHECK_OK(t, put(t, &token));
+        ids[i] = t->op.token_answer->id;
+    }
+    CHECK_OK(t, remove_token(t, ids[0], false));
+    CHECK_CODE(t, remove_token(t, ids[1], false), FAINA_CONFLICT);
+    CHECK_OK(t, remove_token(t, ids[2], false)); /* it lets nobody in anyhow */
+    CHECK_CODE(t, remove_token(t, ids[1], false), FAINA_CONFLICT);
+    CHECK_CODE(t, remove_token(t, ids[0], false), FAINA_NOT_FOUND);
+    CHECK_OK(t, remove_token(t, ids[1], true));
+    CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_TOKEN_LIST}));
+    CHECK_INT(t->op.tokens->count, 0);
 }
 
 static void test_token__nonsense_is_refused(struct fa_t *t)
@@ -115,6 +145,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_token__secrets),
         FA_T_CASE(test_token__scopes),
         FA_T_CASE_LOCAL(test_token__a_store_keeps_them),
+        FA_T_CASE_LOCAL(test_token__the_last_one_is_kept),
         FA_T_CASE(test_token__nonsense_is_refused),
     };
 
