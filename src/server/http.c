@@ -29,6 +29,7 @@
 #define SWEEP_MS 1000
 #define GZIP_SIZE_MIN 2048
 #define STREAM_PIECE_SIZE 4096
+#define STREAM_SEND_SIZE (64 * 1024) /* the kernel doubles it */
 #define BODY_SIZE_BELIEVED ((size_t)256 * 1024)
 #define SWALLOW_SIZE_MAX (16 * 1024 * 1024) /* of a body that nobody wants */
 #define NO_ROOM "too many large answers wait to be read; try again later"
@@ -297,22 +298,35 @@ static void note(struct fa_request *req)
            {"status", status, true}, {"ms", ms, true}, {"token", req->grant.token_id});
 }
 
+int fa_http_socket(const struct fa_request *req)
+{
+    return req->peer ? req->peer->fd : -1;
+}
+
 static void sleep_connection(void *ctx)
 {
     MHD_suspend_connection(((struct fa_request *)ctx)->connection);
 }
 
-void fa_http_wake(void *ctx)
+/* The loop resumes it in its turn. */
+static void wake_connection(void *ctx)
 {
     struct fa_request *req = ctx;
 
-    MHD_resume_connection(req->connection);
-    fa_loop_call(&req->listener->loop);
+    fa_loop_resume(&req->listener->loop, req);
 }
+
+static void cut_connection(void *ctx)
+{
+    shutdown(fa_http_socket(ctx), SHUT_RDWR);
+}
+
+const struct fa_stream_calls fa_http_stream_calls = {
+    .sleep = sleep_connection, .wake = wake_connection, .cut = cut_connection};
 
 static ssize_t on_stream(void *ctx, uint64_t at, char *to, size_t size)
 {
-    ssize_t got = fa_stream_take(ctx, to, size, sleep_connection);
+    ssize_t got = fa_stream_take(ctx, to, size);
 
     (void)at;
     return got < 0 ? MHD_CONTENT_READER_END_OF_STREAM : got;
@@ -326,6 +340,11 @@ static void on_stream_end(void *ctx)
 /* The answer's memory stays the request's: it ends when the last byte was sent, or none will be. */
 static struct MHD_Response *make_response(struct fa_request *req)
 {
+    const int size = STREAM_SEND_SIZE;
+
+    /* The kernel would buffer megabytes for a client that doesn't read. */
+    if (req->stream)
+        setsockopt(fa_http_socket(req), SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
     if (req->stream)
         return MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_PIECE_SIZE, on_stream,
                                                  req->stream, on_stream_end);
@@ -435,11 +454,6 @@ static void on_done(struct fa_posted *posted)
     struct fa_request *req = (struct fa_request *)posted;
 
     fa_loop_tell_done(&req->listener->loop, req);
-}
-
-int fa_http_socket(const struct fa_request *req)
-{
-    return req->peer ? req->peer->fd : -1;
 }
 
 /* Nobody takes the work any more, or may. */
@@ -605,6 +619,8 @@ static void on_completed(void *ctx, struct MHD_Connection *connection, void **co
     if (!req)
         return;
     *context = NULL;
+    if (req->stream)
+        fa_stream_detach(req->stream);
     set_until(listener->server, connection_of(connection), FA_SERVER_HEAD_SECONDS);
     if (fa_loop_leave(&listener->loop, req))
         fa_request_destroy(req);

@@ -105,8 +105,8 @@ void fa_http_cut(struct fa_server *server);
 
 /* Answers a request whose operations were not taken. */
 void fa_http_refuse(struct fa_request *req, enum faina_code code);
-/* Lets a suspended stream's connection go on; ctx is the request. */
-void fa_http_wake(void *ctx);
+/* For streams; ctx is the request. */
+extern const struct fa_stream_calls fa_http_stream_calls;
 
 /* The connection counts for the token of this request from now on, and the request for its address
  * and token while it waits or streams. False: refused, because the client has too many. */

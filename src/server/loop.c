@@ -198,6 +198,42 @@ void fa_loop_call(struct fa_loop *loop)
     ring(loop);
 }
 
+/* A stream stays suspended, and so its request is there, until the loop resumes it. */
+void fa_loop_resume(struct fa_loop *loop, struct fa_request *req)
+{
+    struct fa_request *before;
+
+    atomic_fetch_add(&loop->tellers, 1);
+    before = atomic_load(&loop->woken);
+    do
+        req->done_next = before;
+    while (!atomic_compare_exchange_weak(&loop->woken, &before, req));
+    fa_loop_call(loop);
+    atomic_fetch_sub(&loop->tellers, 1);
+}
+
+/* L8. */
+static void resume_some(struct fa_loop *loop)
+{
+    struct fa_request *req = atomic_exchange(&loop->woken, NULL), *oldest = NULL, *next;
+
+    if (!loop->resumes)
+        loop->resumes_end = &loop->resumes;
+    for (; req; req = next) { /* they come newest first */
+        next = req->done_next;
+        req->done_next = oldest;
+        oldest = req;
+    }
+    *loop->resumes_end = oldest;
+    for (; oldest; oldest = oldest->done_next)
+        loop->resumes_end = &oldest->done_next;
+    for (size_t i = 0; i < FA_LOOP_RESUMES && loop->resumes; i++) {
+        req = loop->resumes;
+        loop->resumes = req->done_next;
+        MHD_resume_connection(req->connection);
+    }
+}
+
 /* The request may be answered and freed as soon as it is in the list. */
 void fa_loop_tell_done(struct fa_loop *loop, struct fa_request *req)
 {
@@ -232,7 +268,7 @@ static int sleep_ms(const struct fa_loop *loop)
 
 static bool is_called(struct fa_loop *loop)
 {
-    return atomic_load(&loop->done) || atomic_load(&loop->is_called);
+    return atomic_load(&loop->done) || atomic_load(&loop->woken) || atomic_load(&loop->is_called);
 }
 
 /* L6. True: there is something to do. */
@@ -315,7 +351,8 @@ static void *run(void *ctx)
         }
         take_done(loop);
         loop->turn_us = fa_clock_mono_us();
-        loop->has_moved = false;
+        resume_some(loop);
+        loop->has_moved = loop->resumes != NULL;
         MHD_run(loop->daemon);
         /* After connections that have ended were closed, and before the library works again. */
         if (loop->may_accept && fa_acceptor_run(loop->acceptor, loop->turn_us))

@@ -23,6 +23,8 @@
  *       those took the core for FA_LOOP_WATCH_LOST_US, it sleeps at once for FA_LOOP_CROWDED_MS.
  *   L7  A claim that waits ends as soon as its client hangs up, or closes its side to say that it
  *       wants nothing any more. Tasks that it got, but was gone before their answer, go back.
+ *   L8  At most FA_LOOP_RESUMES streams are resumed in a turn, in the order in which they were
+ *       woken: however many there are, requests are served in between.
  *
  * Threads: the loop's own, except where it says otherwise.
  */
@@ -47,6 +49,7 @@ struct fa_acceptor;
 #define FA_LOOP_WATCH_LOST_US 1000
 #define FA_LOOP_CROWDED_MS 100
 #define FA_LOOP_LARGE 100 /* operations of one request that is handed in by itself */
+#define FA_LOOP_RESUMES 64
 #define FA_LOOP_SPARES 64 /* requests whose memory is kept for the next ones */
 
 struct fa_loop {
@@ -58,15 +61,17 @@ struct fa_loop {
     int call_fd;    /* an eventfd: wakes it */
     int hangups_fd; /* an epoll: sockets of claims that wait (L7) */
     _Atomic(struct fa_request *) done;
+    _Atomic(struct fa_request *) woken; /* streams to be resumed, newest first */
     atomic_bool is_asleep, is_called, is_quiescing, is_over;
     atomic_int tellers; /* inside fa_loop_tell_done: the loop outlives them */
     sem_t is_quiet;
 
     /* The thread's own. */
-    size_t places;                            /* requests that wait in place */
-    size_t watched;                           /* claims in hangups_fd */
-    int64_t hangups_us;                       /* when it was last looked at */
-    struct fa_posted *held[FA_LOOP_HELD_MAX]; /* to be handed in */
+    struct fa_request *resumes, **resumes_end; /* streams to be resumed, linked by done_next (L8) */
+    size_t places;                             /* requests that wait in place */
+    size_t watched;                            /* claims in hangups_fd */
+    int64_t hangups_us;                        /* when it was last looked at */
+    struct fa_posted *held[FA_LOOP_HELD_MAX];  /* to be handed in */
     size_t held_count;
     int64_t held_since_us; /* when the turn of the first of them began */
     bool holds_read;
@@ -90,6 +95,8 @@ void fa_loop_quiesce(struct fa_loop *loop);
 
 /* From any thread: there is something to do. */
 void fa_loop_call(struct fa_loop *loop);
+/* From any thread: a stream that was suspended has something to send. */
+void fa_loop_resume(struct fa_loop *loop, struct fa_request *req);
 /* From any thread: the request's operations are done, and it is the loop's again. */
 void fa_loop_tell_done(struct fa_loop *loop, struct fa_request *req);
 

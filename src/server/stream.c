@@ -1,13 +1,16 @@
 /*
- * stream.c - one thread that reads the log for all who listen.
+ * stream.c - one thread that reads the log for all streams.
  *
- * In a round, those at the same place form a cohort, and the log is read once for each cohort. When
- * two cohorts have both come to the log's end they are at the same place, and are one from then on.
+ * In a round, the streams at the same place of the log form a group, and the log is read once for
+ * each group. When two groups have both come to the log's end they are at the same place, and are
+ * one from then on.
  *
- * Listeners with the same filter are of one kind. Whether an event fits is asked once per kind: a
- * thousand who listen to the same thing cost little when something else happens.
+ * Streams with the same filter are of one kind. An event is encoded once, and matched once per kind
+ * of a group; the events that fit make one block of text, which all streams of that kind and group
+ * have in common. So a thousand streams that want the same cost a pointer each.
  *
- * A stream that is closed is freed by the thread alone, so that it never meets one that has gone.
+ * The thread reads, matches and encodes without the mutex: it alone frees streams and kinds, and
+ * those that are added meanwhile come in front of the lists that it walks.
  */
 #include "server/stream.h"
 
@@ -17,36 +20,59 @@
 #include "service/wire.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
 #define READ_AT_ONCE 500
+#define GROUPS_AT_ONCE 64 /* readings of a round: those at other places wait for the next one */
+#define BLOCK_SIZE_MAX ((size_t)4 * 1024 * 1024)
 #define FULL_SIZE ((size_t)256 * 1024)
-#define BUFFER_SIZE_MAX ((size_t)4 * 1024 * 1024) /* full, one reading more, and a last event */
 #define FULL_US_MAX 30000000
-#define QUIET_US_MAX 15000000 /* then its place, so that both sides know of each other */
-#define LOOK_US 100000        /* how often to look for what nobody told us */
+#define ALL_SIZE_MAX ((size_t)128 * 1024 * 1024) /* of all blocks; then full streams end at once */
+#define BURST_SIZE ((size_t)64 * 1024) /* taken by one stream before others have their turn */
+#define END_US_MAX                                                                                 \
+    5000000 /* without taking anything, on the way to the last event at the end ... */
+#define DROPPED_US_MAX 10000000 /* ... or otherwise */
+#define QUIET_US_MAX 15000000   /* then its place, so that both sides know of each other */
+#define LOOK_US 100000          /* how often to read the log without a notification */
+
+/* Text that streams have in common. */
+struct block {
+    size_t refs; /* guarded by the mutex */
+    struct fa_buf text;
+};
 
 struct kind {
     struct kind *next;
     struct fa_arena arena; /* of the filter */
     struct fa_stream_filter filter;
     size_t streams; /* how many are of this kind */
-    bool fits;      /* the event that is being handed out */
+
+    /* The thread's own: the group that is being served. */
+    struct kind *group_next;
+    uint64_t group;
+    struct block *block; /* NULL: nothing fits so far */
 };
 
 struct fa_stream {
     struct fa_streams *streams;
-    struct fa_stream *next, *cohort_next;
+    struct fa_stream *next;
     struct kind *kind;
     struct fa_stream_guest guest;
     char place[FA_CURSOR_SIZE_MAX + 1];
-    uint64_t round; /* the last one that it took part in */
-    struct fa_buf buf;
-    size_t taken;                   /* of buf */
-    int64_t sent_us, full_since_us; /* monotonic; full_since 0: it is not */
-    bool is_asleep, is_over, is_closed;
-    void (*wake)(void *ctx);
+    /* What waits to be taken: a ring of blocks. */
+    struct block **queue;
+    size_t queue_size, queue_first, queue_count;
+    size_t waiting;                 /* bytes */
+    size_t taken;                   /* of the first block */
+    size_t burst;                   /* taken since it was woken */
+    int64_t sent_us, full_since_us; /* monotonic; 0: it is not */
+    int64_t over_us;                /* the end, or when something was last taken after it */
+    bool is_asleep, is_over, is_cut;
+    bool is_detached; /* the request is gone: neither wake nor cut */
+    bool is_closed;
+    struct fa_stream_calls calls;
     void *ctx;
 };
 
@@ -54,50 +80,120 @@ struct fa_streams {
     struct fa_service *service;
     struct fa_listener listener;
     pthread_t thread;
-    pthread_mutex_t mutex; /* guards everything here; nothing blocks while it is held */
-    pthread_cond_t cond;
+    pthread_mutex_t mutex; /* guards everything but what follows; held for a short time only */
     struct fa_stream *first;
     struct kind *kinds;
-    size_t count;
-    uint64_t round;
-    bool has_news, is_ending, is_over;
+    size_t size; /* of all blocks */
+    bool is_ending;
+    atomic_size_t count; /* streams that are not closed */
+
+    /* Waking the thread. */
+    pthread_mutex_t wait_mutex;
+    pthread_cond_t cond;
+    atomic_bool has_news, is_over;
+
+    /* The thread's own: the streams of a round, by place. */
+    struct fa_stream **turn;
+    size_t turn_size, turn_start;
+    uint64_t group;
 };
+
+/* ------------------------------------------------------------------------------------------
+ * Blocks. The mutex is held.
+ */
+
+static struct block *block_create(void)
+{
+    struct block *block = fa_alloc_zero(1, sizeof(*block));
+
+    fa_buf_init(&block->text, BLOCK_SIZE_MAX);
+    return block;
+}
+
+static void block_free(struct block *block)
+{
+    fa_buf_finish(&block->text);
+    free(block);
+}
+
+static void push(struct fa_stream *stream, struct block *block)
+{
+    if (stream->queue_count == stream->queue_size) {
+        size_t size = stream->queue_size > 0 ? 2 * stream->queue_size : 4;
+        struct block **queue = fa_alloc_zero(size, sizeof(*queue));
+
+        for (size_t i = 0; i < stream->queue_count; i++)
+            queue[i] = stream->queue[(stream->queue_first + i) % stream->queue_size];
+        free(stream->queue);
+        stream->queue = queue;
+        stream->queue_size = size;
+        stream->queue_first = 0;
+    }
+    if (block->refs++ == 0)
+        stream->streams->size += block->text.len;
+    stream->queue[(stream->queue_first + stream->queue_count++) % stream->queue_size] = block;
+    stream->waiting += block->text.len;
+}
+
+/* The first block has been taken, or nobody will take it. */
+static void pop(struct fa_stream *stream)
+{
+    struct block *block = stream->queue[stream->queue_first];
+
+    stream->waiting -= block->text.len - stream->taken;
+    stream->taken = 0;
+    stream->queue_first = (stream->queue_first + 1) % stream->queue_size;
+    stream->queue_count--;
+    if (--block->refs == 0) {
+        stream->streams->size -= block->text.len;
+        block_free(block);
+    }
+    if (stream->queue_count == 0) { /* many streams, few events: a quiet one keeps no memory */
+        free(stream->queue);
+        stream->queue = NULL;
+        stream->queue_size = 0;
+    }
+}
 
 /* ------------------------------------------------------------------------------------------
  * Events
  */
 
-static size_t waiting_size(const struct fa_stream *stream)
-{
-    return stream->buf.len - stream->taken;
-}
-
 static void wake(struct fa_stream *stream)
 {
-    if (!stream->is_asleep || stream->is_closed)
+    if (!stream->is_asleep || stream->is_detached)
         return;
     stream->is_asleep = false;
-    stream->wake(stream->ctx);
+    stream->calls.wake(stream->ctx);
 }
 
-static void add(struct fa_stream *stream, struct fa_bytes text)
+static void add(struct fa_stream *stream, struct block *block)
 {
     if (stream->is_over || stream->is_closed)
         return;
-    fa_buf_add(&stream->buf, text.ptr, text.len);
+    push(stream, block);
     stream->sent_us = fa_clock_mono_us();
 }
 
 static void add_text(struct fa_stream *stream, const char *text)
 {
-    add(stream, fa_str(text));
+    struct block *block;
+
+    if (stream->is_over || stream->is_closed || text[0] == '\0')
+        return;
+    block = block_create();
+    fa_buf_add_str(&block->text, text);
+    add(stream, block);
 }
 
 /* The last event, and the end. */
 static void finish(struct fa_stream *stream, const char *last)
 {
+    if (stream->is_over)
+        return;
     add_text(stream, last);
     stream->is_over = true;
+    stream->over_us = fa_clock_mono_us();
     wake(stream);
 }
 
@@ -173,90 +269,156 @@ static bool takes_part(struct fa_stream *stream, int64_t now_us)
 {
     if (stream->is_over || stream->is_closed)
         return false;
-    if (waiting_size(stream) < FULL_SIZE) {
+    if (stream->waiting < FULL_SIZE) {
         stream->full_since_us = 0;
         return true;
     }
     if (stream->full_since_us == 0)
         stream->full_since_us = now_us;
-    else if (now_us - stream->full_since_us > FULL_US_MAX)
+    if (now_us - stream->full_since_us > FULL_US_MAX || stream->streams->size > ALL_SIZE_MAX)
         finish(stream, "event: dropped\ndata: {\"message\":\"you read too slowly; come back with "
                        "the id of the last event\"}\n\n");
     return false;
 }
 
-/* All that are at the place of `leader`, linked. */
-static struct fa_stream *gather(struct fa_streams *streams, struct fa_stream *leader,
-                                int64_t now_us)
+/* An id alone is no event: it tells the client where to go on, however far that is from the last
+ * event that it got. */
+static void tell_place(struct fa_stream *stream)
 {
-    struct fa_stream *cohort = NULL;
+    struct block *block = block_create();
 
-    for (struct fa_stream *stream = leader; stream; stream = stream->next) {
-        if (stream->round == streams->round || strcmp(stream->place, leader->place) != 0 ||
-            !takes_part(stream, now_us))
+    fa_buf_printf(&block->text, "id: %s\n\n", stream->place);
+    push(stream, block);
+    stream->sent_us = fa_clock_mono_us();
+    wake(stream);
+}
+
+/* R3. A client that doesn't read never gets to the end of what waits for it. */
+static void cut_if_late(struct fa_stream *stream, int64_t now_us)
+{
+    int64_t most_us = stream->streams->is_ending ? END_US_MAX : DROPPED_US_MAX;
+
+    if (!stream->is_over || stream->is_cut || stream->is_detached ||
+        now_us - stream->over_us < most_us)
+        return;
+    stream->is_cut = true;
+    stream->calls.cut(stream->ctx);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct fa_stream *x = *(struct fa_stream *const *)a, *y = *(struct fa_stream *const *)b;
+
+    return strcmp(x->place, y->place);
+}
+
+/* The streams that take part in a round, those of one place together. Looks after the others. */
+static size_t gather(struct fa_streams *streams)
+{
+    int64_t now_us = fa_clock_mono_us();
+    size_t count = 0;
+
+    pthread_mutex_lock(&streams->mutex);
+    for (struct fa_stream *stream = streams->first; stream; stream = stream->next) {
+        if (now_us - stream->sent_us > QUIET_US_MAX && stream->waiting == 0 && !stream->is_over &&
+            !stream->is_closed)
+            tell_place(stream);
+        cut_if_late(stream, now_us);
+        if (!takes_part(stream, now_us))
             continue;
-        stream->round = streams->round;
-        stream->cohort_next = cohort;
-        cohort = stream;
+        if (count == streams->turn_size) {
+            streams->turn_size = count > 0 ? 2 * count : 64;
+            streams->turn = fa_realloc(streams->turn, streams->turn_size * sizeof(*streams->turn));
+        }
+        streams->turn[count++] = stream;
     }
-    return cohort;
+    pthread_mutex_unlock(&streams->mutex);
+    /* Places are the thread's own. */
+    if (count > 0)
+        qsort(streams->turn, count, sizeof(*streams->turn), compare_places);
+    return count;
 }
 
-/* Whether anybody wants to hear of it. */
-static bool ask_kinds(struct fa_streams *streams, const struct fa_follow_item *item)
+/* The kinds of a group, linked. */
+static struct kind *gather_kinds(struct fa_streams *streams, struct fa_stream **group, size_t count)
 {
-    bool any = false;
+    struct kind *kinds = NULL;
 
-    for (struct kind *kind = streams->kinds; kind; kind = kind->next) {
-        kind->fits = fits(&kind->filter, item);
-        any |= kind->fits;
+    streams->group++;
+    for (size_t i = 0; i < count; i++) {
+        struct kind *kind = group[i]->kind;
+
+        if (kind->group == streams->group)
+            continue;
+        kind->group = streams->group;
+        kind->group_next = kinds;
+        kinds = kind;
     }
-    return any;
+    return kinds;
 }
 
-static void hand_out(struct fa_streams *streams, struct fa_stream *cohort,
-                     const struct fa_followed *followed)
+/* Adds each event to the blocks of the kinds that it fits. */
+static void encode(struct kind *kinds, const struct fa_followed *followed)
 {
     struct fa_buf event;
 
-    fa_buf_init(&event, BUFFER_SIZE_MAX);
-    for (struct fa_stream *stream = cohort; stream && followed->is_gap;
-         stream = stream->cohort_next)
-        add_text(stream, "event: gap\ndata: {\"message\":\"what happened between your place and "
-                         "here is forgotten\"}\n\n");
+    fa_buf_init(&event, BLOCK_SIZE_MAX);
     for (size_t i = 0; i < followed->count; i++) {
-        if (!ask_kinds(streams, &followed->items[i]))
-            continue;
         fa_buf_clear(&event);
-        write_event(&event, &followed->items[i]);
-        for (struct fa_stream *stream = cohort; stream; stream = stream->cohort_next)
-            if (stream->kind->fits)
-                add(stream, (struct fa_bytes){event.ptr, event.len});
+        for (struct kind *kind = kinds; kind; kind = kind->group_next) {
+            if (!fits(&kind->filter, &followed->items[i]))
+                continue;
+            if (event.len == 0)
+                write_event(&event, &followed->items[i]);
+            if (!kind->block)
+                kind->block = block_create();
+            fa_buf_add(&kind->block->text, event.ptr, event.len);
+        }
     }
     fa_buf_finish(&event);
-    for (struct fa_stream *stream = cohort; stream; stream = stream->cohort_next) {
-        set_place(stream, followed->next);
-        if (waiting_size(stream) > 0)
-            wake(stream);
-    }
 }
 
-/* Reads once for a cohort. True: there is more. The mutex is held, but not while reading. */
-static bool read_for(struct fa_streams *streams, struct fa_stream *cohort)
+static void hand_out(struct fa_streams *streams, struct fa_stream **group, size_t count,
+                     struct kind *kinds, const struct fa_followed *followed)
 {
+    pthread_mutex_lock(&streams->mutex);
+    for (size_t i = 0; i < count; i++) {
+        struct fa_stream *stream = group[i];
+
+        if (followed->is_gap)
+            add_text(stream,
+                     "event: gap\ndata: {\"message\":\"what happened between your place and "
+                     "here is forgotten\"}\n\n");
+        if (stream->kind->block)
+            add(stream, stream->kind->block);
+        set_place(stream, followed->next);
+        if (stream->waiting > 0)
+            wake(stream);
+    }
+    for (struct kind *kind = kinds; kind; kind = kind->group_next) {
+        if (kind->block && kind->block->refs == 0) /* its streams have ended meanwhile */
+            block_free(kind->block);
+        kind->block = NULL; /* from now on they are the streams' */
+    }
+    pthread_mutex_unlock(&streams->mutex);
+}
+
+/* Reads once for a group. True: there is more. */
+static bool serve(struct fa_streams *streams, struct fa_stream **group, size_t count)
+{
+    struct kind *kinds = gather_kinds(streams, group, count);
     char place[FA_CURSOR_SIZE_MAX + 1];
     struct fa_arena arena = {0};
     struct fa_op op = {.kind = FA_OP_FOLLOW, .arena = &arena};
     bool has_more = false;
 
-    memcpy(place, cohort->place, sizeof(place));
+    memcpy(place, group[0]->place, sizeof(place));
     op.page.cursor = place;
     op.page.limit = READ_AT_ONCE;
-    pthread_mutex_unlock(&streams->mutex);
     fa_service_run(streams->service, &op, 1);
-    pthread_mutex_lock(&streams->mutex);
     if (op.code == FAINA_OK) {
-        hand_out(streams, cohort, op.followed);
+        encode(kinds, op.followed);
+        hand_out(streams, group, count, kinds, op.followed);
         has_more = op.followed->has_more;
     }
     fa_arena_finish(&arena);
@@ -279,7 +441,8 @@ static void leave_kind(struct fa_streams *streams, struct kind *kind)
 static void free_stream(struct fa_stream *stream)
 {
     leave_kind(stream->streams, stream->kind);
-    fa_buf_finish(&stream->buf);
+    while (stream->queue_count > 0)
+        pop(stream);
     free(stream);
 }
 
@@ -299,74 +462,84 @@ static void reap(struct fa_streams *streams)
     }
 }
 
-/* An id alone is no event: it tells the listener where to go on, however far that is from the last
- * thing that it heard. */
-static void tell_place(struct fa_stream *stream)
-{
-    add_text(stream, "id: ");
-    add_text(stream, stream->place);
-    add_text(stream, "\n\n");
-    wake(stream);
-}
-
+/* At most GROUPS_AT_ONCE readings, so that those who are at the log's end wait for no more than
+ * that; each round begins where the last one stopped. True: there is more to read. */
 static bool run_round(struct fa_streams *streams)
 {
-    int64_t now_us = fa_clock_mono_us();
+    size_t count = gather(streams), done = 0, groups = 0, from;
     bool has_more = false;
 
-    streams->round++;
-    /* New ones come in front, so that a walk that has begun never sees them. */
-    for (struct fa_stream *stream = streams->first; stream; stream = stream->next) {
-        struct fa_stream *cohort;
+    if (count == 0)
+        return false;
+    from = streams->turn_start < count ? streams->turn_start : 0;
+    while (from > 0 && compare_places(&streams->turn[from - 1], &streams->turn[from]) == 0)
+        from--;
+    while (done < count && groups < GROUPS_AT_ONCE) {
+        size_t start = (from + done) % count, size = 1;
 
-        if (stream->round == streams->round)
-            continue;
-        cohort = gather(streams, stream, now_us);
-        if (cohort)
-            has_more |= read_for(streams, cohort);
+        while (start + size < count &&
+               compare_places(&streams->turn[start], &streams->turn[start + size]) == 0)
+            size++;
+        has_more |= serve(streams, &streams->turn[start], size);
+        done += size;
+        groups++;
     }
-    for (struct fa_stream *stream = streams->first; stream; stream = stream->next) {
-        if (now_us - stream->sent_us > QUIET_US_MAX && waiting_size(stream) == 0)
-            tell_place(stream);
-    }
-    return has_more;
+    streams->turn_start = done < count ? (from + done) % count : 0;
+    return has_more || done < count;
+}
+
+static void notify(struct fa_streams *streams)
+{
+    if (atomic_exchange(&streams->has_news, true))
+        return;
+    pthread_mutex_lock(&streams->wait_mutex);
+    pthread_cond_signal(&streams->cond);
+    pthread_mutex_unlock(&streams->wait_mutex);
+}
+
+/* Until a notification, or for LOOK_US when there are streams. */
+static void rest(struct fa_streams *streams, bool has_any)
+{
+    int64_t until_us = fa_clock_mono_us() + LOOK_US;
+    struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
+    int rc = 0;
+
+    pthread_mutex_lock(&streams->wait_mutex);
+    while (rc == 0 && !atomic_load(&streams->has_news) && !atomic_load(&streams->is_over))
+        rc = has_any ? pthread_cond_timedwait(&streams->cond, &streams->wait_mutex, &until)
+                     : pthread_cond_wait(&streams->cond, &streams->wait_mutex);
+    pthread_mutex_unlock(&streams->wait_mutex);
 }
 
 static void *run(void *ctx)
 {
     struct fa_streams *streams = ctx;
 
-    pthread_mutex_lock(&streams->mutex);
-    while (!streams->is_over) {
-        int64_t until_us = fa_clock_mono_us() + LOOK_US;
-        struct timespec until = {.tv_sec = until_us / 1000000,
-                                 .tv_nsec = until_us % 1000000 * 1000};
+    while (!atomic_load(&streams->is_over)) {
+        bool has_any;
 
+        atomic_store(&streams->has_news, false);
+        pthread_mutex_lock(&streams->mutex);
         reap(streams);
-        if (!streams->first) {
-            pthread_cond_wait(&streams->cond, &streams->mutex);
-            continue;
-        }
-        streams->has_news = false;
-        if (!run_round(streams) && !streams->has_news && !streams->is_over)
-            pthread_cond_timedwait(&streams->cond, &streams->mutex, &until);
+        has_any = streams->first != NULL;
+        pthread_mutex_unlock(&streams->mutex);
+        if (!has_any || !run_round(streams))
+            rest(streams, has_any);
     }
+    pthread_mutex_lock(&streams->mutex);
     reap(streams);
     pthread_mutex_unlock(&streams->mutex);
     return NULL;
 }
 
+/* Called by the writer: it must not wait for what is done for streams. */
 static void on_news(void *ctx, const struct fa_news *news)
 {
     struct fa_streams *streams = ctx;
 
     (void)news;
-    pthread_mutex_lock(&streams->mutex);
-    if (streams->first && !streams->has_news) {
-        streams->has_news = true;
-        pthread_cond_signal(&streams->cond);
-    }
-    pthread_mutex_unlock(&streams->mutex);
+    if (atomic_load(&streams->count) > 0)
+        notify(streams);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -438,58 +611,79 @@ static struct kind *join_kind(struct fa_streams *streams, const struct fa_stream
 
 struct fa_stream *fa_stream_open(struct fa_streams *streams, const struct fa_stream_filter *filter,
                                  const struct fa_stream_guest *guest, const char *place,
-                                 void (*wake_fn)(void *ctx), void *ctx)
+                                 const struct fa_stream_calls *calls, void *ctx)
 {
     struct fa_stream *stream = fa_alloc_zero(1, sizeof(*stream));
 
     stream->streams = streams;
     stream->guest = *guest;
-    stream->wake = wake_fn;
+    stream->calls = *calls;
     stream->ctx = ctx;
-    fa_buf_init(&stream->buf, BUFFER_SIZE_MAX);
     set_place(stream, place);
-    add_text(stream, "retry: 1000\n\n");
     pthread_mutex_lock(&streams->mutex);
+    add_text(stream, "retry: 1000\n\n");
     stream->kind = join_kind(streams, filter);
     if (streams->is_ending)
         finish(stream, "");
     stream->next = streams->first;
     streams->first = stream;
-    streams->count++;
-    streams->has_news = true;
-    pthread_cond_signal(&streams->cond);
+    atomic_fetch_add(&streams->count, 1);
     pthread_mutex_unlock(&streams->mutex);
+    notify(streams);
     return stream;
 }
 
-ssize_t fa_stream_take(struct fa_stream *stream, char *to, size_t size, void (*sleep)(void *ctx))
+/* Copies what fits, and drops the blocks that were taken whole. */
+static size_t take(struct fa_stream *stream, char *to, size_t size)
 {
-    bool is_over;
-    size_t len;
+    size_t len = 0;
+
+    while (len < size && stream->queue_count > 0) {
+        const struct fa_buf *text = &stream->queue[stream->queue_first]->text;
+        size_t part =
+            text->len - stream->taken < size - len ? text->len - stream->taken : size - len;
+
+        memcpy(to + len, text->ptr + stream->taken, part);
+        len += part;
+        stream->taken += part;
+        stream->waiting -= part;
+        if (stream->taken == text->len)
+            pop(stream);
+    }
+    stream->burst += len;
+    if (stream->is_over)
+        stream->over_us = fa_clock_mono_us();
+    return len;
+}
+
+ssize_t fa_stream_take(struct fa_stream *stream, char *to, size_t size)
+{
+    ssize_t got = 0;
 
     pthread_mutex_lock(&stream->streams->mutex);
-    len = waiting_size(stream) < size ? waiting_size(stream) : size;
-    if (len > 0) {
-        memcpy(to, stream->buf.ptr + stream->taken, len);
-        stream->taken += len;
-    }
-    if (stream->taken == stream->buf.len && stream->taken > 0) {
-        size_t max = stream->buf.max;
-
-        /* Many listen and few are told much: a quiet one keeps no memory. */
-        fa_buf_finish(&stream->buf);
-        fa_buf_init(&stream->buf, max);
-        stream->taken = 0;
-    }
-    is_over = stream->is_over;
-    if (len == 0 && !is_over) {
+    if (stream->queue_count > 0 && stream->burst >= BURST_SIZE) {
+        /* R4: others first. */
+        stream->burst = 0;
+        stream->calls.sleep(stream->ctx);
+        stream->calls.wake(stream->ctx);
+    } else if (stream->queue_count > 0) {
+        got = (ssize_t)take(stream, to, size);
+    } else if (stream->is_over) {
+        got = -1;
+    } else {
+        stream->burst = 0;
         stream->is_asleep = true;
-        sleep(stream->ctx);
+        stream->calls.sleep(stream->ctx);
     }
     pthread_mutex_unlock(&stream->streams->mutex);
-    if (len > 0)
-        return (ssize_t)len;
-    return is_over ? -1 : 0;
+    return got;
+}
+
+void fa_stream_detach(struct fa_stream *stream)
+{
+    pthread_mutex_lock(&stream->streams->mutex);
+    stream->is_detached = true;
+    pthread_mutex_unlock(&stream->streams->mutex);
 }
 
 void fa_stream_close(struct fa_stream *stream)
@@ -497,11 +691,10 @@ void fa_stream_close(struct fa_stream *stream)
     struct fa_streams *streams = stream->streams;
 
     pthread_mutex_lock(&streams->mutex);
-    stream->is_closed = true;
-    streams->count--;
-    streams->has_news = true;
-    pthread_cond_signal(&streams->cond);
+    stream->is_closed = stream->is_detached = true;
+    atomic_fetch_sub(&streams->count, 1);
     pthread_mutex_unlock(&streams->mutex);
+    notify(streams);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -518,10 +711,12 @@ struct fa_streams *fa_streams_create(struct fa_service *service)
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&streams->mutex, NULL);
+    pthread_mutex_init(&streams->wait_mutex, NULL);
     pthread_cond_init(&streams->cond, &attr);
     pthread_condattr_destroy(&attr);
     if (pthread_create(&streams->thread, NULL, run, streams) != 0) {
         pthread_cond_destroy(&streams->cond);
+        pthread_mutex_destroy(&streams->wait_mutex);
         pthread_mutex_destroy(&streams->mutex);
         free(streams);
         return NULL;
@@ -553,12 +748,7 @@ void fa_streams_end_unless(struct fa_streams *streams,
 
 size_t fa_streams_count(struct fa_streams *streams)
 {
-    size_t count;
-
-    pthread_mutex_lock(&streams->mutex);
-    count = streams->count;
-    pthread_mutex_unlock(&streams->mutex);
-    return count;
+    return atomic_load(&streams->count);
 }
 
 void fa_streams_destroy(struct fa_streams *streams)
@@ -566,12 +756,14 @@ void fa_streams_destroy(struct fa_streams *streams)
     if (!streams)
         return;
     fa_service_unlisten(streams->service, &streams->listener);
-    pthread_mutex_lock(&streams->mutex);
-    streams->is_over = true;
+    atomic_store(&streams->is_over, true);
+    pthread_mutex_lock(&streams->wait_mutex);
     pthread_cond_signal(&streams->cond);
-    pthread_mutex_unlock(&streams->mutex);
+    pthread_mutex_unlock(&streams->wait_mutex);
     pthread_join(streams->thread, NULL);
     pthread_cond_destroy(&streams->cond);
+    pthread_mutex_destroy(&streams->wait_mutex);
     pthread_mutex_destroy(&streams->mutex);
+    free(streams->turn);
     free(streams);
 }

@@ -2,8 +2,8 @@
  * stream.h - what happens to tasks, as it happens: one thread reads the log for all who listen.
  *
  * Listeners at the same place of the log share a reading; one that comes back with an older place
- * reads on its own until it has caught up. What fits a listener's filter is put into its buffer,
- * from which the HTTP library takes it.
+ * reads on its own until it has caught up. An event is encoded once; listeners with the same filter
+ * share the text, from which the HTTP library takes it.
  *
  *   R1  A listener gets every event after its place that fits its filter, once, in the log's order.
  *       Where the log has forgotten some, it is told so by an event `gap`.
@@ -11,7 +11,12 @@
  *       long the listener is dropped, with a last event that says so. It may come back with the id
  *       of the last event it got.
  *
- * Threads: any; the functions lock. `wake` is called by the reading thread, with the lock held.
+ *   R3  A listener that has ended and takes nothing for 10 seconds (5 when the server stops),
+ *       although its last event waits for it, is cut off.
+ *   R4  What is done at a time is bounded: a listener takes 64 KiB before others have their turn,
+ *       and 64 different places are read in a round. Whoever commits waits for none of it.
+ *
+ * Threads: any; the functions lock. The calls of fa_stream_calls are made with the lock held.
  */
 #ifndef FA_STREAM_H
 #define FA_STREAM_H
@@ -52,14 +57,23 @@ void fa_streams_end_unless(struct fa_streams *streams,
 void fa_streams_destroy(struct fa_streams *streams); /* all closed; NULL is fine */
 size_t fa_streams_count(struct fa_streams *streams);
 
-/* Listens from `place` on. `wake` is called when there is something to take for one who found
- * nothing. */
+/* What a stream asks of its connection. */
+struct fa_stream_calls {
+    void (*sleep)(
+        void *ctx);          /* in fa_stream_take, before it returns 0: to ask again after `wake` */
+    void (*wake)(void *ctx); /* from any thread */
+    void (*cut)(void *ctx);  /* R3; from the reading thread */
+};
+
+/* Listens from `place` on. */
 struct fa_stream *fa_stream_open(struct fa_streams *streams, const struct fa_stream_filter *filter,
                                  const struct fa_stream_guest *guest, const char *place,
-                                 void (*wake)(void *ctx), void *ctx);
+                                 const struct fa_stream_calls *calls, void *ctx);
 /* Takes up to `size` bytes. 0: nothing now, and `sleep` was called with the lock held, so that
  * `wake` can only come after it. -1: the end. */
-ssize_t fa_stream_take(struct fa_stream *stream, char *to, size_t size, void (*sleep)(void *ctx));
+ssize_t fa_stream_take(struct fa_stream *stream, char *to, size_t size);
+/* The connection goes: no more calls. The stream is still to be closed. */
+void fa_stream_detach(struct fa_stream *stream);
 void fa_stream_close(struct fa_stream *stream);
 
 #endif

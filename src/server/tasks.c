@@ -566,7 +566,8 @@ static void after_stream(struct fa_request *req)
         snprintf(guest.token_id, sizeof(guest.token_id), "%s", req->grant.token_id);
     fa_answer_header(req, "X-Accel-Buffering", "no"); /* a proxy is to pass on what comes at once */
     fa_answer_stream(req, fa_stream_open(req->server->streams, req->data, &guest,
-                                         place ? place : op->followed->next, fa_http_wake, req));
+                                         place ? place : op->followed->next, &fa_http_stream_calls,
+                                         req));
 }
 
 /* A filter that lets the same tasks through as the query does. */

@@ -375,4 +375,41 @@ def test_a_place_that_is_forgotten(place):
     stream.close()
 
 
+def test_many_that_nobody_reads(place):
+    """A thousand streams that are not read slow down neither submits nor the end of the server."""
+    if IS_SLOW or not place.url.startswith("sqlite"):
+        return
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    server = place.serve("--drain", "15s", "--waits-per-client", "0")
+    connection = server.connect()
+    batch = json.dumps({"tasks": [{"type": "t"}] * 100}).encode()
+
+    def submit():
+        begin = time.monotonic()
+        for _ in range(40):
+            server("POST", "/tasks:batch", batch, 200, connection=connection)
+        return time.monotonic() - begin
+
+    alone = min(submit() for _ in range(3))
+    streams = [socket.create_connection((server.host, server.port)) for _ in range(1000)]
+    for sock in streams:
+        sock.sendall(f"GET {API}/stream HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    wait_until(lambda: server.metric("faina_streams") == 1000, "all are open")
+    beside = submit()
+    is_true(beside < 10 * alone + 1, f"{alone} s, with streams {beside} s")
+    # One that is read gets its events all the same.
+    stream = Stream(server)
+    server.submit("seen")
+    wait_until(lambda: "seen" in [event.get("type") for _, _, event in stream.events], "it comes")
+    begin = time.monotonic()
+    server.stop()
+    is_true(time.monotonic() - begin < 15, "it ends within the time for that")
+    is_true(not server.log("some clients were cut off"))
+    equal(stream.names()[-1], "end")
+    for sock in streams:
+        sock.close()
+    stream.close()
+
+
 run(globals(), on_postgres=True)
