@@ -3,6 +3,7 @@
  */
 #include "server/accept.h"
 
+#include "model/codes.h"
 #include "server/inner.h"
 
 #include <errno.h>
@@ -249,8 +250,8 @@ bool fa_acceptor_run(struct fa_acceptor *acceptor, int64_t now_us)
  * Admissions
  */
 
-bool fa_admission_use_token(struct fa_server *server, struct fa_admission *admission,
-                            const char *token_id)
+static bool use_token(struct fa_server *server, struct fa_admission *admission,
+                      const char *token_id)
 {
     struct fa_quota_key key = fa_quota_key_of_token(token_id);
     struct fa_quota *quota;
@@ -265,8 +266,8 @@ bool fa_admission_use_token(struct fa_server *server, struct fa_admission *admis
     return true;
 }
 
-bool fa_admission_hold(struct fa_server *server, const struct fa_admission *admission,
-                       const char *token_id, struct fa_quota *held[2])
+static bool hold(struct fa_server *server, const struct fa_admission *admission,
+                 const char *token_id, struct fa_quota *held[2])
 {
     struct fa_quota_key token = fa_quota_key_of_token(token_id);
 
@@ -286,6 +287,28 @@ void fa_admission_release_held(struct fa_server *server, struct fa_quota *held[2
         fa_quota_release(server->quotas, held[i], FA_QUOTA_WAITS);
         held[i] = NULL;
     }
+}
+
+bool fa_admission_count_token(struct fa_request *req)
+{
+    if (use_token(req->server, fa_http_admission(req), req->grant.token_id))
+        return true;
+    req->must_close = true;
+    fa_answer_refusal(req, fa_refusal_status(FA_REFUSAL_CLIENT), FAINA_OVERLOADED, "%s",
+                      fa_refusal_message(FA_REFUSAL_CLIENT));
+    atomic_fetch_add(&req->server->refused[FA_REFUSAL_CLIENT], 1);
+    return false;
+}
+
+bool fa_admission_hold_request(struct fa_request *req)
+{
+    if (hold(req->server, fa_http_admission(req), req->grant.token_id, req->held))
+        return true;
+    fa_answer_refusal(
+        req, fa_code_http(FAINA_OVERLOADED), FAINA_OVERLOADED,
+        "this address or token has as many streams and waiting requests as one client "
+        "may have; close some, or try again later");
+    return false;
 }
 
 void fa_admission_end(struct fa_server *server, struct fa_admission *admission)

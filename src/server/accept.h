@@ -27,6 +27,7 @@
 
 struct MHD_Daemon;
 struct fa_listener_socket;
+struct fa_request;
 struct fa_server;
 
 #define FA_ACCEPT_PAUSE_MS 100
@@ -74,13 +75,11 @@ bool fa_acceptor_run(struct fa_acceptor *acceptor, int64_t now_us);
 /* The library has taken the connection that is being added: its admission is the caller's. */
 struct fa_admission fa_acceptor_take(struct fa_acceptor *acceptor);
 
-/* The connection sends a token now, and counts for it instead of the one before. False: the token
- * has too many connections. */
-bool fa_admission_use_token(struct fa_server *server, struct fa_admission *admission,
-                            const char *token_id);
-/* Counts a stream or long poll for the connection's address and token. False: too many. */
-bool fa_admission_hold(struct fa_server *server, const struct fa_admission *admission,
-                       const char *token_id, struct fa_quota *held[2]);
+/* The connection counts for the token of this request from now on, instead of the one before.
+ * False: the token has too many connections, and the request is refused. */
+bool fa_admission_count_token(struct fa_request *req);
+/* Counts a stream or long poll for the address and token. False: it is refused. */
+bool fa_admission_hold_request(struct fa_request *req);
 void fa_admission_release_held(struct fa_server *server, struct fa_quota *held[2]);
 void fa_admission_end(struct fa_server *server, struct fa_admission *admission);
 

@@ -28,6 +28,7 @@
 #define SILENT_SECONDS 60
 #define SWEEP_MS 1000
 #define GZIP_SIZE_MIN 2048
+#define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2" /* of GnuTLS */
 #define STREAM_PIECE_SIZE 4096
 #define STREAM_SEND_SIZE (64 * 1024) /* the kernel doubles it */
 #define BODY_SIZE_BELIEVED ((size_t)256 * 1024)
@@ -40,6 +41,8 @@ struct fa_connection {
     int fd;
     int64_t until_us; /* monotonic; INT64_MAX: it is our turn */
     struct fa_admission admission;
+    struct fa_framing framing;        /* framing.h; not followed over TLS */
+    unsigned long long request_count; /* that the library has begun to read */
 };
 
 /* ------------------------------------------------------------------------------------------
@@ -119,6 +122,13 @@ static void connection_end(struct fa_server *server, void **context)
     free(peer);
 }
 
+/* Begins or ends following the bytes that the library receives. */
+static void follow(struct fa_listener_socket *listener, struct fa_connection *peer, bool begins)
+{
+    if (peer)
+        fa_receivers_set(&listener->receivers, peer->fd, begins ? &peer->framing : NULL);
+}
+
 static void on_connection(void *ctx, struct MHD_Connection *connection, void **context,
                           enum MHD_ConnectionNotificationCode code)
 {
@@ -127,7 +137,11 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **c
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
         atomic_fetch_add(&listener->connection_count, 1);
         connection_begin(listener, connection, context);
+        if (!listener->has_tls)
+            follow(listener, *context, true);
     } else {
+        if (!listener->has_tls)
+            follow(listener, *context, false);
         connection_end(listener->server, context);
         atomic_fetch_sub(&listener->connection_count, 1);
     }
@@ -164,26 +178,9 @@ static void *run_sweeper(void *ctx)
     return NULL;
 }
 
-bool fa_http_count_token(struct fa_request *req)
+struct fa_admission *fa_http_admission(const struct fa_request *req)
 {
-    if (fa_admission_use_token(req->server, &req->peer->admission, req->grant.token_id))
-        return true;
-    req->must_close = true;
-    fa_answer_refusal(req, fa_refusal_status(FA_REFUSAL_CLIENT), FAINA_OVERLOADED, "%s",
-                      fa_refusal_message(FA_REFUSAL_CLIENT));
-    atomic_fetch_add(&req->server->refused[FA_REFUSAL_CLIENT], 1);
-    return false;
-}
-
-bool fa_http_hold(struct fa_request *req)
-{
-    if (fa_admission_hold(req->server, &req->peer->admission, req->grant.token_id, req->held))
-        return true;
-    fa_answer_refusal(
-        req, fa_code_http(FAINA_OVERLOADED), FAINA_OVERLOADED,
-        "this address or token has as many streams and waiting requests as one client "
-        "may have; close some, or try again later");
-    return false;
+    return &req->peer->admission;
 }
 
 void fa_http_cut(struct fa_server *server)
@@ -530,7 +527,7 @@ static enum MHD_Result run(struct fa_request *req)
         fa_http_refuse(req, code);
         return send_answer(req);
     }
-    if (!fa_http_hold(req))
+    if (!fa_admission_hold_request(req))
         return send_answer(req);
     is_claim = req->how == FA_RUN_CLAIM_WAIT;
     code = is_claim ? fa_post_claim_wait(req->server->post, &req->posted)
@@ -605,8 +602,11 @@ static enum MHD_Result go_on(struct fa_request *req)
 static void *on_target(void *ctx, const char *uri, struct MHD_Connection *connection)
 {
     struct fa_listener_socket *listener = ctx;
+    struct fa_connection *peer = connection_of(connection);
+    struct fa_request *req = fa_request_create(listener, connection, uri);
 
-    return fa_request_create(listener, connection, uri);
+    req->number = ++peer->request_count;
+    return req;
 }
 
 static void on_completed(void *ctx, struct MHD_Connection *connection, void **context,
@@ -671,6 +671,12 @@ struct framing {
     bool is_odd;
 };
 
+/* Whether its bytes have a line end that a proxy may read in another way. */
+static bool is_malformed(const struct fa_request *req)
+{
+    return req->peer->framing.bad == req->number;
+}
+
 static bool is_token(const char *text)
 {
     size_t len = strlen(text);
@@ -688,7 +694,7 @@ static enum MHD_Result see_field(void *ctx, enum MHD_ValueKind kind, const char 
     /* Both point into the line, as it was sent. */
     framing->size += value ? (uintptr_t)value - (uintptr_t)name + strlen(value) + 2 : 0;
     value = value ? value : "";
-    if (!is_token(name)) {
+    if (!is_token(name) || strchr(value, '\r')) {
         framing->is_odd = true;
     } else if (strcasecmp(name, "Content-Length") == 0) {
         framing->lengths++;
@@ -717,9 +723,13 @@ static bool is_framed(struct fa_request *req, const char *method, const char *ve
      * from a proxy. When the head is longer than what we see of it, it is the last one here. */
     if (!info || info->header_size != framing.size)
         req->must_close = true;
+    /* A chunked body whose bytes are not followed, or not in the same way, is the last one, too. */
+    if (framing.encodings > 0 && !fa_framing_is_chunked(&req->peer->framing, req->number))
+        req->must_close = true;
     return (is_new || strcmp(version, "HTTP/1.0") == 0) && !framing.is_odd &&
            framing.lengths + framing.encodings <= 1 && framing.hosts <= 1 &&
-           framing.hosts >= (is_new ? 1 : 0);
+           framing.hosts >= (is_new ? 1 : 0) && (is_new || framing.encodings == 0) &&
+           !strchr(req->target, '\r') && !is_malformed(req);
 }
 
 /* Whether there is a NUL in the request's target: then the version, which follows it in the
@@ -782,6 +792,11 @@ static enum MHD_Result on_access(void *ctx, struct MHD_Connection *connection, c
     req->listener->loop.has_moved = true;
     if (!req->has_head)
         return on_head(req, url, method, version);
+    /* It may have been answered already, by what its head is. */
+    if (is_malformed(req) && !req->is_body_over && req->state != FA_REQUEST_ANSWERS) {
+        fa_unread_refuse_malformed(req->server, fa_http_socket(req));
+        return MHD_NO;
+    }
     if (*size > 0) {
         take_body(req, data, *size);
         *size = 0;
@@ -815,12 +830,17 @@ static void on_log(void *ctx, const char *format, va_list args)
     FA_LOG(server->log, FA_LOG_DEBUG, "http library", {"text", text});
 }
 
+#define TLS_ITEMS_MAX 4
+
 /* TLS's options, or none. */
-static void tls_items(const struct fa_server *server, bool has_tls, struct MHD_OptionItem items[3])
+static void tls_items(const struct fa_server *server, bool has_tls,
+                      struct MHD_OptionItem items[TLS_ITEMS_MAX])
 {
+    static char priorities[] = TLS_PRIORITIES; /* the library takes no pointer to const */
     size_t n = 0;
 
     if (has_tls) {
+        items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_PRIORITIES, 0, priorities};
         items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_CERT, 0, server->certificate};
         items[n++] = (struct MHD_OptionItem){MHD_OPTION_HTTPS_MEM_KEY, 0, server->key};
     }
@@ -832,7 +852,7 @@ enum faina_code fa_http_start(struct fa_listener_socket *listener, struct faina_
     unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC |
                      MHD_USE_NO_LISTEN_SOCKET;
     struct MHD_Daemon *daemon;
-    struct MHD_OptionItem items[3];
+    struct MHD_OptionItem items[TLS_ITEMS_MAX];
 
     listener->has_tls = listener->server->certificate && !listener->is_unix;
     tls_items(listener->server, listener->has_tls, items);
@@ -850,12 +870,13 @@ enum faina_code fa_http_start(struct fa_listener_socket *listener, struct faina_
         return fa_error_set(err, FAINA_UNAVAILABLE, "the server can't be started on %s",
                             listener->address);
     fa_acceptor_init(&listener->acceptor, listener, daemon);
-    return fa_loop_start(&listener->loop, daemon, listener->server->post, &listener->acceptor, err);
+    return fa_loop_start(&listener->loop, daemon, listener->server->post, &listener->acceptor,
+                         &listener->receivers, err);
 }
 
 bool fa_http_has_good_tls(const struct fa_server *server)
 {
-    struct MHD_OptionItem items[3];
+    struct MHD_OptionItem items[TLS_ITEMS_MAX];
     struct MHD_Daemon *daemon;
 
     tls_items(server, true, items);
@@ -888,6 +909,7 @@ void fa_http_stop(struct fa_listener_socket *listener)
     if (listener->loop.daemon)
         fa_loop_stop(&listener->loop);
     fa_acceptor_finish(&listener->acceptor);
+    fa_receivers_finish(&listener->receivers);
     if (listener->fd >= 0)
         close(listener->fd);
     listener->fd = -1;

@@ -6,6 +6,7 @@
 
 #include "server/accept.h"
 #include "server/auth.h"
+#include "server/framing.h"
 #include "server/logins.h"
 #include "server/loop.h"
 #include "server/metrics.h"
@@ -23,12 +24,19 @@
 typedef enum MHD_Result fa_queue_fn(struct MHD_Connection *connection, unsigned int status,
                                     struct MHD_Response *response);
 
+/* receive.c: what follows the bytes of each connection of a loop, by descriptor. */
+struct fa_receivers {
+    struct fa_framing **framings;
+    size_t size;
+};
+
 /* One address that it listens on. When certificates change, a new one takes over the socket, and
  * the old one is retired: it serves the connections that it has. */
 struct fa_listener_socket {
     struct fa_server *server;
     struct fa_loop loop;
     struct fa_acceptor acceptor;
+    struct fa_receivers receivers;   /* the loop's thread's own */
     struct fa_listener_socket *next; /* of the retired ones */
     atomic_bool is_retired;
     atomic_size_t connection_count, request_count; /* a request may outlive its connection */
@@ -108,10 +116,8 @@ void fa_http_refuse(struct fa_request *req, enum faina_code code);
 /* For streams; ctx is the request. */
 extern const struct fa_stream_calls fa_http_stream_calls;
 
-/* The connection counts for the token of this request from now on, and the request for its address
- * and token while it waits or streams. False: refused, because the client has too many. */
-bool fa_http_count_token(struct fa_request *req);
-bool fa_http_hold(struct fa_request *req);
+/* What the connection of a request was admitted as. */
+struct fa_admission *fa_http_admission(const struct fa_request *req);
 
 /* Whose connection it is. */
 struct fa_server *fa_http_server_of(struct MHD_Connection *connection);
@@ -129,6 +135,17 @@ fa_queue_fn *fa_unread_find_queue(void);
 /* Writes a refusal with the code `overloaded` to the socket of a connection that the library
  * doesn't have. */
 void fa_unread_refuse(struct fa_server *server, int fd, unsigned status, const char *message);
+
+/* Writes a refusal of what is malformed to the socket of a connection that is to be closed. */
+void fa_unread_refuse_malformed(struct fa_server *server, int fd);
+
+/* ---- receive.c: the bytes that the HTTP library receives ---- */
+
+/* In the thread of a loop: these are its connections. */
+void fa_receivers_adopt(struct fa_receivers *receivers);
+/* NULL: the connection is gone. */
+void fa_receivers_set(struct fa_receivers *receivers, int fd, struct fa_framing *framing);
+void fa_receivers_finish(struct fa_receivers *receivers);
 
 /* ---- server.c ---- */
 

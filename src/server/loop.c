@@ -340,6 +340,7 @@ static void *run(void *ctx)
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(loop->daemon, MHD_DAEMON_INFO_EPOLL_FD);
     int sockets_fd = info->epoll_fd;
 
+    fa_receivers_adopt(loop->receivers);
     for (;;) {
         /* In this order: who asks for something calls afterwards. */
         atomic_store(&loop->is_called, false);
@@ -375,12 +376,14 @@ static enum faina_code no_loop(struct fa_loop *loop, int error, struct faina_err
 }
 
 enum faina_code fa_loop_start(struct fa_loop *loop, struct MHD_Daemon *daemon, struct fa_post *post,
-                              struct fa_acceptor *acceptor, struct faina_error *err)
+                              struct fa_acceptor *acceptor, struct fa_receivers *receivers,
+                              struct faina_error *err)
 {
     int rc;
 
     loop->daemon = daemon;
     loop->acceptor = acceptor;
+    loop->receivers = receivers;
     loop->may_accept = true;
     loop->post = post;
     sem_init(&loop->is_quiet, 0, 0);

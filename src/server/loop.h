@@ -39,6 +39,7 @@
 
 struct MHD_Daemon;
 struct fa_acceptor;
+struct fa_receivers;
 
 #define FA_LOOP_PLACES 256
 #define FA_LOOP_PLACE_MS 50
@@ -56,6 +57,7 @@ struct fa_loop {
     struct MHD_Daemon *daemon;
     struct fa_post *post;
     struct fa_acceptor *acceptor;
+    struct fa_receivers *receivers;
     pthread_t thread;
     bool has_thread;
     int call_fd;    /* an eventfd: wakes it */
@@ -87,6 +89,7 @@ struct fa_loop {
 /* From the owner's thread. The loop takes the daemon, which has no thread of its own. */
 FA_MUST_CHECK enum faina_code fa_loop_start(struct fa_loop *loop, struct MHD_Daemon *daemon,
                                             struct fa_post *post, struct fa_acceptor *acceptor,
+                                            struct fa_receivers *receivers,
                                             struct faina_error *err);
 /* From the owner's thread, when every request has ended. */
 void fa_loop_stop(struct fa_loop *loop);

@@ -463,7 +463,7 @@ void fa_request_head(struct fa_request *req, const char *method)
         fa_answer_problem(req, &err);
         return;
     }
-    if (!find_route(req, method) || !check_grant(req) || !fa_http_count_token(req) ||
+    if (!find_route(req, method) || !check_grant(req) || !fa_admission_count_token(req) ||
         !check_query(req) || !check_length(req) || !check_type(req))
         return;
     req->body.max = body_size_max(req);

@@ -49,6 +49,7 @@ struct fa_request {
     struct MHD_Connection *connection;
     struct fa_connection *peer; /* http.c */
     struct fa_arena arena;
+    unsigned long long number; /* on its connection, from 1 */
 
     /* The question. */
     const char *target; /* as it came */

@@ -560,7 +560,7 @@ static void after_stream(struct fa_request *req)
         fa_answer_text(req, 200, "text/event-stream", "");
         return;
     }
-    if (!fa_http_hold(req))
+    if (!fa_admission_hold_request(req))
         return;
     if (req->grant.token_id)
         snprintf(guest.token_id, sizeof(guest.token_id), "%s", req->grant.token_id);

@@ -120,6 +120,16 @@ void fa_unread_refuse(struct fa_server *server, int fd, unsigned status, const c
     fa_metrics_request(server->metrics, fa_route_count, (int)status, 0);
 }
 
+void fa_unread_refuse_malformed(struct fa_server *server, int fd)
+{
+    struct problem problem;
+
+    make_problem(server, 400, &problem);
+    write_problem(fd, &problem);
+    fa_buf_finish(&problem.text);
+    fa_metrics_request(server->metrics, fa_route_count, 400, 0);
+}
+
 static enum MHD_Result queue_problem(struct fa_server *server, struct MHD_Connection *connection,
                                      const struct problem *problem)
 {

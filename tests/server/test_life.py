@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Starting, stopping, being killed; certificates, systemd, and the socket beside the file."""
+import contextlib
 import http.client
 import json
 import os
@@ -12,6 +13,7 @@ import threading
 import time
 import urllib.parse
 import uuid
+import warnings
 
 from helper_server import (BIN, IS_SLOW, PATIENCE, ROOT, Local, Skip, environment, equal, is_true, run,
                            wait_until)
@@ -348,6 +350,45 @@ def shown_subject(server):
     done = subprocess.run(["openssl", "x509", "-noout", "-subject"], input=text, text=True,
                           capture_output=True, check=True)
     return done.stdout.split("=")[-1].strip()
+
+
+def test_old_tls_is_refused(place):
+    """TLS 1.2 is the least."""
+    certificate(place, "one", "first")
+    server = place.serve("--tls-cert", "one.pem", "--tls-key", "one.key")
+
+    def shake(version):
+        """Whether a client that speaks only this version is let in."""
+        context = ssl._create_unverified_context() # pylint: disable=protected-access
+        context.set_ciphers("ALL:@SECLEVEL=0")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            context.minimum_version = context.maximum_version = version
+        with socket.create_connection((server.host, server.port), timeout=PATIENCE) as sock:
+            try:
+                with context.wrap_socket(sock) as secure:
+                    secure.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
+                                   b"Connection: close\r\n\r\n")
+                    return secure.recv(100).startswith(b"HTTP/1.1 200")
+            except (ssl.SSLError, ConnectionError):
+                return False
+
+    equal([shake(version) for version in (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1,
+                                          ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3)],
+          [False, False, True, True])
+    # Over TLS the bytes of a chunked body are not checked, so nothing may follow it.
+    context = ssl._create_unverified_context() # pylint: disable=protected-access
+    with socket.create_connection((server.host, server.port), timeout=PATIENCE) as sock, \
+            context.wrap_socket(sock) as secure:
+        secure.sendall(b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: "
+                       b"application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+                       b'c\n{"type":"t"}\n0\n\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
+        data = b""
+        with contextlib.suppress(ssl.SSLError, ConnectionError):
+            while piece := secure.recv(65536):
+                data += piece
+        equal(data.count(b"HTTP/1.1 "), 1, data)
+        is_true(b"Connection: close" in data, data)
 
 
 def test_tls(place):

@@ -208,6 +208,47 @@ def test_smuggling(place):
     equal(statuses(server.raw(b"GET /healthz HTTP/1.0\r\n\r\n", timeout=20)), [200])
 
 
+def test_line_ends(place):
+    """Line ends that a proxy may read in another way are refused, and the connection closed."""
+    server = place.serve()
+    hidden = request("POST", API + "/tasks", b'{"type":"h"}')
+    head = (b"POST /api/v1/tasks HTTP/1.1\r\nHost: localhost\r\n"
+            b"Content-Type: application/json\r\n")
+    chunks = head + b"Transfer-Encoding: chunked\r\n\r\n"
+    old = chunks.replace(b"HTTP/1.1", b"HTTP/1.0")
+    body = b'c\r\n{"type":"t"}\r\n0\r\n\r\n'
+    bad = [chunks + body.replace(b"\r\n", b"\n"), old + body]
+    for i in range(4): # each line end of the body for itself
+        parts = body.split(b"\r\n")
+        bad.append(chunks + b"\r\n".join(parts[:i + 1]) + b"\n" + b"\r\n".join(parts[i + 1:]))
+    bad += [chunks + body.replace(b"0\r\n", b"0\r\nA: b\n"),
+            chunks + body.replace(b"c\r\n", b"c;a\rb\r\n"),
+            chunks + body.replace(b"c\r\n", b"c\r\r\n"),
+            head + b'X: a\rb\r\nContent-Length: 12\r\n\r\n{"type":"t"}',
+            head + b'X: a\r\r\nContent-Length: 12\r\n\r\n{"type":"t"}',
+            head + b'X: a\rContent-Length: 3\r\nContent-Length: 12\r\n\r\n{"type":"t"}']
+    for data in bad:
+        refused(server.raw(data + hidden, timeout=20), 400)
+        # The same byte by byte, in effect: the head, then the rest.
+        with socket.create_connection((server.host, server.port), timeout=20) as sock:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            try:
+                for piece in re.findall(rb"(?s).{1,7}", data + hidden):
+                    sock.sendall(piece)
+            except OSError:
+                pass # refused before all of it was sent
+            got = read_all(sock)
+            is_true(statuses(got) in ([400], []), data, got)
+    # Requests before it on the connection were good.
+    data = server.raw(request("GET", "/healthz") * 3 + bad[0] + hidden, timeout=20)
+    equal(statuses(data), [200, 200, 200, 400])
+    equal(server("GET", "/stats").json()["total"], 0)
+    # What is right goes on, on the same connection.
+    data = server.raw((chunks + body) * 3 + hidden +
+                      request("GET", "/healthz", b"", "Connection: close"), timeout=20)
+    equal(statuses(data), [201, 201, 201, 201, 200])
+
+
 def test_nul(place):
     """What comes after a NUL is hidden from programs in C, and not from others."""
     server = place.serve()
