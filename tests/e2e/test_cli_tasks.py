@@ -322,9 +322,9 @@ def test_worker_list(cli):
     now = int(time.time() * 1e6)
     with sqlite3.connect(cli.path("faina.db")) as db:
         db.execute("INSERT INTO worker VALUES ('host-1-a', 'host', ?, ?, 4, '[\"mail\"]', '[]', "
-                   "'1.0', 0, NULL)", (now, now))
+                   "'1.0', 0, NULL, NULL)", (now, now))
         db.execute("INSERT INTO worker VALUES ('host-2-b', NULL, ?, ?, 0, NULL, NULL, NULL, 0, "
-                   "NULL)", (now, now + 1))
+                   "NULL, NULL)", (now, now + 1))
     db.close()
     items = cli("worker-list").json()["items"]
     equal([item["id"] for item in items], ["host-2-b", "host-1-a"])
