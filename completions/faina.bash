@@ -34,7 +34,7 @@ _faina_offer()
     for ((i = 1; i + 1 < ${#words[@]}; i++)); do
         word=${words[i]}
         case $word in
-            --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--retry|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--attempt|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--keep-completed|--keep-failed|--keep-events|--archive|--timezone|--catch-up|--overlap|--jitter|--count|-n|--id|--match|--data|--last|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--connections|--connections-per-client|--waits-per-client|--drain|--older-than) ((i++)) ;;
+            --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--retry|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--attempt|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--keep-completed|--keep-failed|--keep-events|--archive|--timezone|--catch-up|--overlap|--jitter|--count|-n|--id|--match|--data|--last|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--types-max|--connections|--connections-per-client|--waits-per-client|--drain|--older-than) ((i++)) ;;
             -*) ;;
             *)
                 case $verb in
@@ -101,7 +101,7 @@ _faina_offer()
             "token create") flags="--scope --expires --name --output --url --namespace --help" ;;
             "token ls") flags="--output --url --namespace --help" ;;
             "token revoke") flags="--force --output --url --namespace --help" ;;
-            "serve") flags="--listen --workers --no-ui --insecure --host --tls-cert --tls-key --input-max --connections --connections-per-client --waits-per-client --drain --keep-completed --keep-failed --keep-events --archive --no-archive --print-api --output --url --namespace --help" ;;
+            "serve") flags="--listen --workers --no-ui --insecure --host --tls-cert --tls-key --input-max --types-max --connections --connections-per-client --waits-per-client --drain --keep-completed --keep-failed --keep-events --archive --no-archive --print-api --output --url --namespace --help" ;;
             "stats") flags="--output --url --namespace --help" ;;
             "db status") flags="--output --url --namespace --help" ;;
             "db migrate") flags="--dry-run --output --url --namespace --help" ;;
@@ -160,7 +160,7 @@ _faina_offer()
             _faina_url
             return
             ;;
-        --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--retry|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--attempt|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--keep-completed|--keep-failed|--keep-events|--archive|--timezone|--catch-up|--overlap|--jitter|--count|-n|--id|--match|--data|--last|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--connections|--connections-per-client|--waits-per-client|--drain|--older-than) return ;;
+        --output|-o|--url|--namespace|--name|--priority|-p|--delay|--run-at|--key|-k|--dedupe|--max-attempts|--max-retries|--retry|--resource|-r|--depends-on|--metadata|-m|--spec|--team|--created-by|--timeout|--type|-t|--status|-s|--parent|--after|--before|--limit|-n|--cursor|--attempt|--interval|--worker|-w|--types|-t|--services|--lease|--fence|--if-version|--error|-e|--kind|--detail|--state|--reason|--concurrency|-c|--service|--handlers|--grace|--idle-exit|--keep-completed|--keep-failed|--keep-events|--archive|--timezone|--catch-up|--overlap|--jitter|--count|-n|--id|--match|--data|--last|--scope|--expires|--listen|-l|--workers|--host|--tls-cert|--tls-key|--input-max|--types-max|--connections|--connections-per-client|--waits-per-client|--drain|--older-than) return ;;
     esac
 
     case $verb in

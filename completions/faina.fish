@@ -236,6 +236,7 @@ complete -c faina -n '__fish_seen_subcommand_from serve' -l host -x -d 'a furthe
 complete -c faina -n '__fish_seen_subcommand_from serve' -l tls-cert -r -F -d 'the certificate, in PEM'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l tls-key -r -F -d 'its key, in PEM'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l input-max -x -d 'the largest input or output of a task (default 1048576)'
+complete -c faina -n '__fish_seen_subcommand_from serve' -l types-max -x -d 'types that a namespace may have (default 100000)'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l connections -x -d 'the most connections at once (default 20000, or what the limit of open files allows)'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l connections-per-client -x -d 'the most of one address or token (default half of all; 0: no limit)'
 complete -c faina -n '__fish_seen_subcommand_from serve' -l waits-per-client -x -d 'the most streams and long polls of one address or token (default a quarter of all connections; 0: no limit)'

@@ -232,6 +232,8 @@ struct faina_options {
     int64_t input_size_max;  /* bytes of an input or output; 0: 1 MiB */
     int64_t cache_kib;       /* page cache of the SQLite writer; 0: 64 MiB */
     int64_t events_keep_ms;  /* how long emitted events are kept; 0: 7 days */
+    int64_t types_max;       /* types that a namespace may have, each counted once for every set of
+                          resources that it is used with; 0: 100,000 */
 };
 
 /*

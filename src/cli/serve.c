@@ -155,6 +155,8 @@ static int read_options(struct fa_cli *cli, struct fa_server_options *options,
         code =
             fa_flag_int(cli, "input-max", 1, FA_INPUT_SIZE_CEILING, &cli->options.input_size_max);
     if (code == FA_EXIT_OK)
+        code = fa_flag_int(cli, "types-max", 1, FA_TYPES_CEILING, &cli->options.types_max);
+    if (code == FA_EXIT_OK)
         code = read_addresses(cli, options);
     if (code != FA_EXIT_OK)
         return code;

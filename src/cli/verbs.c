@@ -255,6 +255,7 @@ static const struct fa_flag serve_flags[] = {
     {"tls-cert", 0, "FILE", "the certificate, in PEM", .takes = FA_TAKES_FILE},
     {"tls-key", 0, "FILE", "its key, in PEM", .takes = FA_TAKES_FILE},
     {"input-max", 0, "BYTES", "the largest input or output of a task (default 1048576)"},
+    {"types-max", 0, "COUNT", "types that a namespace may have (default 100000)"},
     {"connections", 0, "N", "the most connections at once (default 20000, or what the limit of "
      "open files allows)"},
     {"connections-per-client", 0, "N", "the most of one address or token (default half of all; 0: "

@@ -36,6 +36,9 @@
 #define FA_CLAIM_NAMES_MAX 1000 /* types, namespaces or services of one claim or worker */
 #define FA_LIST_LIMIT_DEFAULT 100
 #define FA_LIST_LIMIT_MAX 1000
+#define FA_TYPES_DEFAULT 100000 /* types of a namespace, each once for a set of resources */
+#define FA_TYPES_CEILING 10000000
+#define FA_TYPE_SETS_MAX 1000               /* sets of resources of a type */
 #define FA_STATS_TYPES_MAX 1000             /* types that the counts are listed of */
 #define FA_PAGE_SIZE_MAX (16 * 1024 * 1024) /* what tasks of a page or claim carry; then it ends */
 #define FA_CURSOR_SIZE_MAX 255

@@ -67,6 +67,9 @@ static enum faina_code check_options(const struct faina_options *options, struct
     if (options->events_keep_ms < 0 || options->events_keep_ms > FA_DURATION_MS_MAX)
         return fa_error_field(err, FAINA_INVALID_REQUEST, "events_keep_ms",
                               "events_keep_ms must be between 0 and 100 years");
+    if (options->types_max < 0 || options->types_max > FA_TYPES_CEILING)
+        return fa_error_field(err, FAINA_INVALID_REQUEST, "types_max",
+                              "types_max must be between 0 and %d", FA_TYPES_CEILING);
     if (options->cache_kib < 0)
         return fa_error_field(err, FAINA_INVALID_REQUEST, "cache_kib",
                               "cache_kib can't be negative");

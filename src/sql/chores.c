@@ -97,6 +97,10 @@ enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next
         code = fa_joins_expire(unit, limit, next_us, err);
     if (code == FAINA_OK)
         code = fa_flows_take_inbox(unit, limit, next_us, err);
+    if (code == FAINA_OK)
+        code = fa_unit_flush(unit, err);
+    if (code == FAINA_OK)
+        code = fa_chore_empty(unit, next_us, err);
     if (was_skipped && *next_us < unit->now_us + SKIP_US)
         *next_us = unit->now_us + SKIP_US; /* not again and again */
     return code;

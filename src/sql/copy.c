@@ -313,14 +313,19 @@ static enum faina_code clear(struct copy *copy, struct faina_error *err)
 {
     struct fa_db *db = copy->to.db;
     enum faina_code code = fa_db_begin(db, true, err);
+    struct fa_buf text;
 
-    for (size_t i = 0; code == FAINA_OK && i < fa_copy_table_count; i++) {
-        char text[96];
-
-        snprintf(text, sizeof(text), db->is_shared ? "TRUNCATE %s" : "DELETE FROM %s",
-                 fa_copy_tables[i].name);
-        code = db->ops->script(db, text, err);
+    fa_buf_init(&text, SIZE_MAX / 2);
+    /* PostgreSQL truncates tables that refer to each other in one statement. */
+    for (size_t i = 0; i < fa_copy_table_count; i++) {
+        if (db->is_shared)
+            fa_buf_printf(&text, "%s %s", i == 0 ? "TRUNCATE" : ",", fa_copy_tables[i].name);
+        else
+            fa_buf_printf(&text, "DELETE FROM %s;", fa_copy_tables[i].name);
     }
+    if (code == FAINA_OK)
+        code = db->ops->script(db, text.ptr, err);
+    fa_buf_finish(&text);
     if (code == FAINA_OK)
         code = mark_move(copy, MARK_BROKEN, err);
     code = commit(copy, code, err);

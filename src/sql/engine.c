@@ -552,6 +552,9 @@ static void set_options(struct fa_engine *engine, const struct faina_options *op
 {
     engine->input_size_max = FA_INPUT_SIZE_DEFAULT;
     engine->events_keep_ms = FA_HAPPENED_KEEP_MS;
+    engine->types_max = FA_TYPES_DEFAULT;
+    if (options != NULL && options->types_max > 0)
+        engine->types_max = options->types_max;
     if (options != NULL && options->input_size_max > 0)
         engine->input_size_max = (size_t)options->input_size_max;
     if (options != NULL && options->events_keep_ms > 0)

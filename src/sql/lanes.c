@@ -52,6 +52,7 @@ static void init(struct fa_lanes *lanes, bool has_heads)
 
 static void clear(struct fa_lanes *lanes)
 {
+    fa_lanes_free_forgotten(lanes);
     fa_heads_finish(&lanes->heads);
     for (size_t i = 0; i < lanes->count; i++)
         free_lane(lanes->lanes[i]);
@@ -63,7 +64,10 @@ static void clear(struct fa_lanes *lanes)
     fa_map_finish(&lanes->resource_names);
     free(lanes->lanes);
     free(lanes->ready);
+    free(lanes->full_ns);
     free(lanes->by_name);
+    for (size_t i = 0; i < lanes->by_id_size; i++)
+        free(lanes->by_id[i]);
     free(lanes->by_id);
     free(lanes->resources);
 }
@@ -209,6 +213,23 @@ static void join_groups(struct fa_lanes *lanes, struct fa_lane *lane)
     }
 }
 
+static void put_id(struct fa_lanes *lanes, struct fa_lane *lane)
+{
+    size_t page = (size_t)lane->id / FA_ID_PAGE;
+
+    while (page >= lanes->by_id_size) {
+        size_t size = lanes->by_id_size ? lanes->by_id_size * 2 : 32;
+
+        lanes->by_id = fa_realloc(lanes->by_id, size * sizeof(struct fa_lane **));
+        memset(lanes->by_id + lanes->by_id_size, 0,
+               (size - lanes->by_id_size) * sizeof(struct fa_lane **));
+        lanes->by_id_size = size;
+    }
+    if (lanes->by_id[page] == NULL)
+        lanes->by_id[page] = fa_alloc_zero(FA_ID_PAGE, sizeof(struct fa_lane *));
+    lanes->by_id[page][lane->id % FA_ID_PAGE] = lane;
+}
+
 static struct fa_lane *add_lane(struct fa_lanes *lanes, int64_t id, const char *ns,
                                 const char *type, const char *resources_json)
 {
@@ -226,16 +247,9 @@ static struct fa_lane *add_lane(struct fa_lanes *lanes, int64_t id, const char *
         lanes->size = lanes->size ? lanes->size * 2 : 32;
         lanes->lanes = fa_realloc(lanes->lanes, lanes->size * sizeof(struct fa_lane *));
     }
-    while ((size_t)id >= lanes->by_id_size) {
-        size_t size = lanes->by_id_size ? lanes->by_id_size * 2 : 32;
-
-        lanes->by_id = fa_realloc(lanes->by_id, size * sizeof(struct fa_lane *));
-        memset(lanes->by_id + lanes->by_id_size, 0,
-               (size - lanes->by_id_size) * sizeof(struct fa_lane *));
-        lanes->by_id_size = size;
-    }
+    lane->index = lanes->count;
     lanes->lanes[lanes->count++] = lane;
-    lanes->by_id[id] = lane;
+    put_id(lanes, lane);
     put_name(lanes, lane);
     if (id > lanes->last_lane_id)
         lanes->last_lane_id = id;
@@ -266,9 +280,70 @@ static void write_names(const char *const *names, size_t count, struct fa_buf *o
 
 struct fa_lane *fa_lanes_by_id(struct fa_lanes *lanes, int64_t id)
 {
-    if (id < 0 || (size_t)id >= lanes->by_id_size)
+    size_t page = (size_t)id / FA_ID_PAGE;
+
+    if (id < 0 || page >= lanes->by_id_size || lanes->by_id[page] == NULL)
         return NULL;
-    return lanes->by_id[id];
+    return lanes->by_id[page][id % FA_ID_PAGE];
+}
+
+/* Those behind it in the table are put in again, since it may have been in their way. */
+static void remove_name(struct fa_lanes *lanes, const struct fa_lane *lane)
+{
+    size_t mask = lanes->by_name_size - 1;
+    struct fa_lane **slot = find_slot(lanes, lane->ns, lane->type, lane->resources_json);
+
+    if (*slot != lane)
+        return; /* another one of the same name is there */
+    *slot = NULL;
+    for (size_t at = (size_t)(slot - lanes->by_name + 1) & mask; lanes->by_name[at] != NULL;
+         at = (at + 1) & mask) {
+        struct fa_lane *moved = lanes->by_name[at];
+
+        lanes->by_name[at] = NULL;
+        put_name(lanes, moved);
+    }
+    for (struct fa_lane *other = lane->of->lanes; other != NULL; other = other->next_of_type) {
+        if (other != lane && strcmp(other->resources_json, lane->resources_json) == 0)
+            put_name(lanes, other);
+    }
+}
+
+static void remove_from_ready(struct fa_lanes *lanes, const struct fa_lane *lane)
+{
+    for (size_t i = 0; i < lanes->ready_count; i++) {
+        if (lanes->ready[i] == lane)
+            lanes->ready[i--] = lanes->ready[--lanes->ready_count];
+    }
+}
+
+void fa_lanes_forget(struct fa_lanes *lanes, int64_t id)
+{
+    struct fa_lane *lane = fa_lanes_by_id(lanes, id), *last;
+
+    if (lane == NULL || lane->is_dirty)
+        return;
+    remove_name(lanes, lane);
+    if (!lanes->heads.is_used && lane->may_have_ready)
+        remove_from_ready(lanes, lane);
+    fa_heads_leave(&lanes->heads, lane);
+    fa_types_leave(&lanes->types, lane);
+    lanes->by_id[(size_t)id / FA_ID_PAGE][id % FA_ID_PAGE] = NULL;
+    last = lanes->lanes[--lanes->count];
+    last->index = lane->index;
+    lanes->lanes[lane->index] = last;
+    lane->next_of_type = lanes->forgotten;
+    lanes->forgotten = lane;
+}
+
+void fa_lanes_free_forgotten(struct fa_lanes *lanes)
+{
+    while (lanes->forgotten != NULL) {
+        struct fa_lane *next = lanes->forgotten->next_of_type;
+
+        free_lane(lanes->forgotten);
+        lanes->forgotten = next;
+    }
 }
 
 struct fa_lane **fa_lanes_all(struct fa_lanes *lanes, size_t *count)
@@ -363,7 +438,7 @@ void fa_lane_count(struct fa_lane *lane, int from, int to)
 
 /* Loading ---------------------------------------------------------------------------------- */
 
-#define LANE_ID_MAX 10000000 /* ids are handed out one by one; a greater one is no lane's */
+#define LANE_ID_MAX INT32_MAX /* a greater one is no lane's */
 
 struct load {
     struct fa_lanes *lanes;
@@ -553,10 +628,15 @@ enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct f
 {
     struct load load = {.lanes = lanes};
     struct fa_value any = {.kind = FA_NULL};
+    int64_t last_id = lanes->last_lane_id, types_max = lanes->types_max;
     enum faina_code code;
 
     clear(lanes);
     init(lanes, !db->is_shared);
+    lanes->types_max = types_max;
+    lanes->last_lane_id = last_id; /* readers may know lanes that are gone by their ids */
+    if (db->is_shared)
+        return FAINA_OK; /* lanes are learned of when they are met */
     code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load, err);
     if (code == FAINA_OK)
         code = fa_db_one(db, FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load, err);
@@ -678,79 +758,6 @@ enum faina_code fa_lanes_scan(struct fa_lanes *lanes, struct fa_db *db,
     return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
 }
 
-struct lock {
-    struct fa_resource **resources;
-    size_t count;
-};
-
-static void bind_resource(void *ctx, size_t row, struct fa_value *params)
-{
-    params[0] = fa_value_int(((struct lock *)ctx)->resources[row]->id);
-}
-
-static void sink_limit(void *ctx, size_t row, const struct fa_value *columns)
-{
-    struct fa_resource *resource = ((struct lock *)ctx)->resources[row];
-
-    resource->max = columns[1].kind == FA_INT ? columns[1].i : -1;
-}
-
-static void sink_use(void *ctx, size_t row, const struct fa_value *columns)
-{
-    ((struct lock *)ctx)->resources[row]->in_use = fa_value_as_int(&columns[0]);
-}
-
-bool fa_lane_is_limitable(const struct fa_lane *lane)
-{
-    for (size_t i = 0; i < lane->resource_count; i++) {
-        if (lane->resources[i]->max < 0)
-            return true;
-    }
-    return false;
-}
-
-bool fa_lane_needs_lock(const struct fa_lane *lane, uint64_t epoch)
-{
-    for (size_t i = 0; i < lane->resource_count; i++) {
-        if (lane->resources[i]->max >= 0 && lane->resources[i]->lock_epoch != epoch)
-            return true;
-    }
-    return false;
-}
-
-enum faina_code fa_lanes_lock(struct fa_lane *const *lanes, size_t count, uint64_t epoch,
-                              struct fa_db *db, struct faina_error *err)
-{
-    struct fa_arena scratch = {0};
-    struct lock lock = {0};
-    struct fa_db_call calls[2] = {{.sql = FA_SQL_RESOURCE_LOCK, .sink = sink_limit},
-                                  {.sql = FA_SQL_RESOURCE_USE, .sink = sink_use}};
-    size_t size = 0;
-    enum faina_code code;
-
-    for (size_t i = 0; i < count; i++) {
-        for (size_t k = 0; k < lanes[i]->resource_count; k++) {
-            struct fa_resource *resource = lanes[i]->resources[k];
-
-            if (resource->max < 0 || resource->lock_epoch == epoch)
-                continue;
-            lock.resources = fa_arena_grow(&scratch, lock.resources, lock.count, &size,
-                                           sizeof(struct fa_resource *));
-            lock.resources[lock.count++] = resource;
-            resource->lock_epoch = epoch;
-        }
-    }
-    for (size_t i = 0; i < FA_COUNT(calls); i++) {
-        calls[i].rows = lock.count;
-        calls[i].param_count = 1;
-        calls[i].bind = bind_resource;
-        calls[i].bind_ctx = calls[i].sink_ctx = &lock;
-    }
-    code = fa_db_run_all(db, calls, FA_COUNT(calls), err);
-    fa_arena_finish(&scratch);
-    return code;
-}
-
 /* Making lanes and resources ----------------------------------------------------------------- */
 
 enum faina_code fa_lanes_resource(struct fa_lanes *lanes, struct fa_db *db, const char *name,
@@ -772,18 +779,26 @@ static enum faina_code make_lane(struct fa_lanes *lanes, struct fa_db *db, const
                                  const char *type, const char *resources, const char *const *names,
                                  size_t name_count, struct fa_lane **out, struct faina_error *err)
 {
-    struct fa_value params[3] = {fa_value_text(ns), fa_value_text(type), fa_value_text(resources)};
+    struct fa_value params[4] = {fa_value_text(ns), fa_value_text(type), fa_value_text(resources),
+                                 fa_value_int(0)};
     struct load load = {.lanes = lanes};
     struct fa_resource *resource;
-    enum faina_code code = FAINA_OK;
+    enum faina_code room = fa_lanes_check_room(lanes, db, ns, type, err), code = FAINA_OK;
 
-    for (size_t i = 0; code == FAINA_OK && i < name_count; i++)
+    if (room != FAINA_OK && room != FAINA_INVALID_TASK)
+        return room;
+    params[3] = fa_value_int(room == FAINA_OK);
+    for (size_t i = 0; code == FAINA_OK && room == FAINA_OK && i < name_count; i++)
         code = fa_lanes_resource(lanes, db, names[i], &resource, err);
     for (int i = 0; code == FAINA_OK && *out == NULL && i < MAKE_TRIES_MAX; i++) {
-        code = fa_db_one(db, FA_SQL_LANE_MAKE, params, 3, load_lane, &load, err);
+        code = fa_db_one(db, FA_SQL_LANE_MAKE, params, 4, load_lane, &load, err);
         if (lanes->by_name_size > 0)
             *out = *find_slot(lanes, ns, type, resources);
+        if (code == FAINA_OK && *out == NULL && room != FAINA_OK)
+            code = room; /* it isn't there, and may not be made */
     }
+    if (code == FAINA_OK)
+        code = learn_resources(lanes, db, &load, err);
     fa_arena_finish(&load.scratch);
     if (code == FAINA_OK && *out == NULL)
         code = fa_error_set(err, FAINA_INTERNAL, "a lane for type %.100s can't be made", type);
@@ -806,9 +821,11 @@ enum faina_code fa_lanes_get(struct fa_lanes *lanes, struct fa_db *db, const cha
     }
     if (lanes->by_name_size > 0)
         *out = *find_slot(lanes, ns, type, resources);
+    if (*out == NULL && !db->is_shared)
+        code = fa_lanes_check_room(lanes, db, ns, type, err);
     if (*out == NULL && db->is_shared) {
         code = make_lane(lanes, db, ns, type, resources, names, name_count, out, err);
-    } else if (*out == NULL) {
+    } else if (code == FAINA_OK && *out == NULL) {
         *out = add_lane(lanes, lanes->last_lane_id + 1, ns, type, resources);
         touch(*out);
     }

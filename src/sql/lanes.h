@@ -39,6 +39,7 @@ struct fa_resource {
 
 struct fa_lane {
     int64_t id;
+    size_t index;          /* among all */
     const char *ns, *type; /* those of `of` */
     char *resources_json;
     struct fa_type *of;
@@ -73,6 +74,8 @@ struct fa_lanes;
 
 struct fa_lanes *fa_lanes_create(void);
 void fa_lanes_destroy(struct fa_lanes *lanes);
+/* How many types a namespace may have from now on (lanes_room.c). At first there is no limit. */
+void fa_lanes_set_types_max(struct fa_lanes *lanes, int64_t types_max);
 /* Reads everything from the store, forgetting what was there (L2). */
 FA_MUST_CHECK enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db,
                                             struct faina_error *err);
@@ -105,7 +108,8 @@ FA_MUST_CHECK enum faina_code fa_lanes_lock(struct fa_lane *const *lanes, size_t
 /* Whether fa_lanes_lock has something to do. */
 bool fa_lane_needs_lock(const struct fa_lane *lane, uint64_t epoch);
 
-/* The lane for these conditions, made when it isn't there. `names` in any order, maybe repeated. */
+/* The lane for these conditions, made when it isn't there. `names` in any order, maybe repeated.
+ * INVALID_TASK: there is no room for another one. */
 FA_MUST_CHECK enum faina_code fa_lanes_get(struct fa_lanes *lanes, struct fa_db *db, const char *ns,
                                            const char *type, const char *const *names,
                                            size_t name_count, struct fa_lane **out,
@@ -118,6 +122,10 @@ FA_MUST_CHECK enum faina_code fa_lanes_read(struct fa_lanes *lanes, struct fa_db
 /* Where the store is shared: learns of every lane that others have made. */
 FA_MUST_CHECK enum faina_code fa_lanes_learn(struct fa_lanes *lanes, struct fa_db *db,
                                              struct faina_error *err);
+/* The store has no such lane any more, and no task in it. It is freed by fa_lanes_free_forgotten,
+ * in a later transaction. */
+void fa_lanes_forget(struct fa_lanes *lanes, int64_t id);
+void fa_lanes_free_forgotten(struct fa_lanes *lanes);
 struct fa_lane **fa_lanes_all(struct fa_lanes *lanes, size_t *count);
 /* The resource of this name, made when it isn't there. */
 FA_MUST_CHECK enum faina_code fa_lanes_resource(struct fa_lanes *lanes, struct fa_db *db,

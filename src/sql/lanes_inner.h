@@ -6,13 +6,16 @@
 
 #include "sql/lanes.h"
 
+#define FA_ID_PAGE 1024
+
 struct fa_lanes {
     struct fa_lane **lanes;
     size_t count, size;
     struct fa_lane **by_name; /* open addressing; a power of two */
     size_t by_name_size;
-    struct fa_lane **by_id; /* index is the id; ids are small and dense */
-    size_t by_id_size;
+    struct fa_lane ***by_id;   /* pages of FA_ID_PAGE lanes, by id; NULL: none of these */
+    size_t by_id_size;         /* in pages */
+    struct fa_lane *forgotten; /* by next_of_type */
     struct fa_resource **resources;
     size_t resource_count, resource_size;
     struct fa_map resource_names;
@@ -21,6 +24,9 @@ struct fa_lanes {
     struct fa_heads heads;
     struct fa_lane **ready; /* where the store is shared: those that have may_have_ready */
     size_t ready_count, ready_size;
+    int64_t types_max; /* that a namespace may have; 0: no limit */
+    char *full_ns;     /* had so many when they were last counted; NULL: none did */
+    int64_t full_until_us;
     int64_t last_lane_id, last_resource_id;
     struct fa_lane *dirty;
     bool has_changed; /* resources, to be written */
@@ -29,6 +35,10 @@ struct fa_lanes {
     bool has_limits;  /* they were read by the last refresh */
 };
 
+/* INVALID_TASK: the namespace or the type may not have another lane. */
+FA_MUST_CHECK enum faina_code fa_lanes_check_room(struct fa_lanes *lanes, struct fa_db *db,
+                                                  const char *ns, const char *type,
+                                                  struct faina_error *err);
 /* It may have to be written. */
 void fa_lanes_touch_resource(struct fa_lanes *lanes, struct fa_resource *resource);
 

@@ -160,6 +160,7 @@ void fa_purge_row(struct fa_unit *unit, struct fa_row *row)
     }
     row->is_purged = true;
     fa_unit_touch(unit, row);
+    fa_chore_empty_soon(unit);
 }
 
 static void delete (struct fa_unit *unit, struct fa_row *row)

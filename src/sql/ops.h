@@ -138,6 +138,8 @@ struct fa_key fa_work_hash(struct fa_bytes type, struct fa_bytes input);
 /* The hash under which task_key finds an idempotency key. */
 struct fa_key fa_key_hash(const char *ns, const char *type, const char *key);
 
+/* A task was removed: lanes may have none left (chores/empty.c). */
+void fa_chore_empty_soon(struct fa_unit *unit);
 /* Removes an ended task for good. The row must be whole. */
 void fa_purge_row(struct fa_unit *unit, struct fa_row *row);
 

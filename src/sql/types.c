@@ -164,7 +164,7 @@ void fa_types_join(struct fa_types *types, struct fa_lane *lane, const char *ns,
     lane->next_of_type = NULL;
     *type->last_lane = lane;
     type->last_lane = &lane->next_of_type;
-    type->space->type_count += type->lane_count == 0;
+    type->space->lane_count++;
     type->lane_count++;
     fa_types_named(types, name)->named_lane_count++;
 }
@@ -180,7 +180,7 @@ void fa_types_leave(struct fa_types *types, struct fa_lane *lane)
     if (type->last_lane == &lane->next_of_type)
         type->last_lane = at;
     type->lane_count--;
-    type->space->type_count -= type->lane_count == 0;
+    type->space->lane_count--;
     fa_types_named(types, type->name)->named_lane_count--;
     lane->of = NULL;
     lane->ns = lane->type = NULL;

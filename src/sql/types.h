@@ -17,8 +17,9 @@ struct fa_lane;
 /* A namespace. */
 struct fa_space {
     char *name;
-    size_t type_count;  /* types that have lanes */
-    size_t entry_count; /* also those that are only paused */
+    size_t lane_count;
+    size_t entry_count; /* types that have lanes or are paused */
+    int64_t room;       /* lanes that may be made before they are counted (lanes_room.c) */
 };
 
 /* A type of tasks in a namespace. */

@@ -58,6 +58,14 @@ struct fa_spans {
     size_t count, size;
 };
 
+/* Looking for lanes without tasks (chores/empty.c). */
+struct fa_sweep {
+    int64_t after;  /* the last lane that was looked at in this round */
+    int64_t at_us;  /* when to go on; 0: not before something is purged */
+    bool has_begun; /* the first round since the store was opened */
+    bool is_wanted; /* something was purged since the round began */
+};
+
 struct fa_unit {
     struct fa_source source;
     struct fa_arena arena;
@@ -98,6 +106,7 @@ struct fa_unit {
     int64_t claims;       /* claims of this transaction so far ... */
     int64_t claims_usual; /* ... and of the last one that had any */
     struct fa_fronts fronts;
+    struct fa_sweep sweep;
     uint64_t share_epoch; /* of the transaction that has refreshed the lanes */
 
     /* Rows, by key. */

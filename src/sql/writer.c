@@ -601,6 +601,7 @@ enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *write
 
     writer->engine = engine;
     writer->lanes = fa_lanes_create();
+    fa_lanes_set_types_max(writer->lanes, engine->types_max);
     writer->flows = fa_flows_create(engine->input_size_max, &engine->shelf);
     fa_random_seed_system(&writer->random);
     fa_random_seed_system(&writer->ids.random);

@@ -74,6 +74,7 @@ struct fa_engine {
     struct fa_flow_shelf shelf;
     size_t input_size_max;  /* of tasks that workflows make */
     int64_t events_keep_ms; /* how long events are kept */
+    int64_t types_max;      /* that a namespace may have */
 
     int64_t opened_us;
     atomic_llong next_us;   /* when the clock asks for something; INT64_MAX: never */

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """A store with very many types: counts, lists, metrics and claims answer, and the server stops."""
+import json
 import os
 import signal
 import sqlite3
@@ -96,6 +97,31 @@ def test_lanes_are_paged(place):
     for bad in ("x", "9:short", "-1:a", ":", "7"):
         equal(server("GET", "/lanes?cursor=" + bad, status=400).code(), "invalid_request")
     equal(len(server("GET", "/lanes", status=200).json()["items"]), 1000)
+
+
+def test_a_namespace_has_a_limited_number_of_types(place):
+    server = place.serve("--types-max", "3")
+    for i in range(3):
+        server("POST", "/tasks", {"type": f"t{i}"}, status=201)
+
+    def refused(answer):
+        equal(answer.code(), "invalid_task")
+        equal(answer.json()["errors"][0]["field"], "type")
+        is_true("3 types" in answer.json()["detail"], answer)
+
+    refused(server("POST", "/tasks", {"type": "t3"}, status=400))
+    refused(server("POST", "/tasks", {"type": "t2", "resources": ["gpu"]}, status=400))
+    server("POST", "/tasks", {"type": "t2"}, status=201)
+    server("POST", "/tasks", {"type": "t3", "namespace": "other"}, status=201)
+    items = server("POST", "/tasks:batch", {"tasks": [{"type": "t1"}, {"type": "t4"}]}).json()
+    is_true("3 types" in json.dumps(items), items)
+    server("PUT", "/workflows/w", {"workflow": "w", "triggers": [
+        {"name": "x", "on": "go", "task": {"type": "t5"}}]}, 200)
+    emitted = server("POST", "/events", {"type": "go"}).json()
+    is_true("3 types" in json.dumps(emitted), emitted)
+    equal(server("GET", "/stats?namespace=*", status=200).json()["total"], 6)
+    server.stop()
+    place.serve()("POST", "/tasks", {"type": "t3"}, status=201)
 
 
 run(globals())

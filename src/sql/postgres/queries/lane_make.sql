@@ -1,9 +1,10 @@
--- A lane, made when it isn't there. No row: another node has just made it; ask again. Index
--- lane_name. Of several with one name, which submits in SQL may make, it is the first.
+-- A lane, made when it isn't there, and $4 is not 0. No row: another node has just made it; ask
+-- again. Index lane_name. Of several with one name, which submits in SQL may make, it is the first.
 WITH made AS (
     INSERT INTO lane (namespace, type, resources)
     SELECT $1::text, $2::text, $3::text
-    WHERE NOT EXISTS (SELECT 1 FROM lane
+    WHERE $4::bigint <> 0
+      AND NOT EXISTS (SELECT 1 FROM lane
                       WHERE namespace = $1::text AND type = $2::text AND resources = $3::text)
     ON CONFLICT DO NOTHING
     RETURNING id, namespace, type, resources)

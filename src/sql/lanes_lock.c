@@ -1,0 +1,75 @@
+/* lanes_lock.c - locks limited resources, where others use them too (lanes.h, L4). */
+#include "sql/lanes.h"
+
+struct lock {
+    struct fa_resource **resources;
+    size_t count;
+};
+
+static void bind_resource(void *ctx, size_t row, struct fa_value *params)
+{
+    params[0] = fa_value_int(((struct lock *)ctx)->resources[row]->id);
+}
+
+static void sink_limit(void *ctx, size_t row, const struct fa_value *columns)
+{
+    struct fa_resource *resource = ((struct lock *)ctx)->resources[row];
+
+    resource->max = columns[1].kind == FA_INT ? columns[1].i : -1;
+}
+
+static void sink_use(void *ctx, size_t row, const struct fa_value *columns)
+{
+    ((struct lock *)ctx)->resources[row]->in_use = fa_value_as_int(&columns[0]);
+}
+
+bool fa_lane_is_limitable(const struct fa_lane *lane)
+{
+    for (size_t i = 0; i < lane->resource_count; i++) {
+        if (lane->resources[i]->max < 0)
+            return true;
+    }
+    return false;
+}
+
+bool fa_lane_needs_lock(const struct fa_lane *lane, uint64_t epoch)
+{
+    for (size_t i = 0; i < lane->resource_count; i++) {
+        if (lane->resources[i]->max >= 0 && lane->resources[i]->lock_epoch != epoch)
+            return true;
+    }
+    return false;
+}
+
+enum faina_code fa_lanes_lock(struct fa_lane *const *lanes, size_t count, uint64_t epoch,
+                              struct fa_db *db, struct faina_error *err)
+{
+    struct fa_arena scratch = {0};
+    struct lock lock = {0};
+    struct fa_db_call calls[2] = {{.sql = FA_SQL_RESOURCE_LOCK, .sink = sink_limit},
+                                  {.sql = FA_SQL_RESOURCE_USE, .sink = sink_use}};
+    size_t size = 0;
+    enum faina_code code;
+
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < lanes[i]->resource_count; k++) {
+            struct fa_resource *resource = lanes[i]->resources[k];
+
+            if (resource->max < 0 || resource->lock_epoch == epoch)
+                continue;
+            lock.resources = fa_arena_grow(&scratch, lock.resources, lock.count, &size,
+                                           sizeof(struct fa_resource *));
+            lock.resources[lock.count++] = resource;
+            resource->lock_epoch = epoch;
+        }
+    }
+    for (size_t i = 0; i < FA_COUNT(calls); i++) {
+        calls[i].rows = lock.count;
+        calls[i].param_count = 1;
+        calls[i].bind = bind_resource;
+        calls[i].bind_ctx = calls[i].sink_ctx = &lock;
+    }
+    code = fa_db_run_all(db, calls, FA_COUNT(calls), err);
+    fa_arena_finish(&scratch);
+    return code;
+}
