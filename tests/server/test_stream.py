@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The stream: what happens to tasks, as it happens, without gaps."""
 import json
+import os
 import resource
 import socket
 import sqlite3
@@ -385,19 +386,25 @@ def test_many_that_nobody_reads(place):
     connection = server.connect()
     batch = json.dumps({"tasks": [{"type": "t"}] * 100}).encode()
 
+    def worked():
+        """How long the server has used a processor; other processes have no part in that."""
+        with open(f"/proc/{server.process.pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def submit():
-        begin = time.monotonic()
+        begin = worked()
         for _ in range(40):
             server("POST", "/tasks:batch", batch, 200, connection=connection)
-        return time.monotonic() - begin
+        return worked() - begin
 
-    alone = min(submit() for _ in range(3))
+    alone = submit()
     streams = [socket.create_connection((server.host, server.port)) for _ in range(1000)]
     for sock in streams:
         sock.sendall(f"GET {API}/stream HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     wait_until(lambda: server.metric("faina_streams") == 1000, "all are open")
     beside = submit()
-    is_true(beside < 10 * alone + 1, f"{alone} s, with streams {beside} s")
+    is_true(beside < 10 * alone + 1.5, f"{alone} s of work, with streams {beside} s")
     # One that is read gets its events all the same.
     stream = Stream(server)
     server.submit("seen")
