@@ -5,16 +5,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cli/text.h"
 #include "cli/verbs.h"
 #include "model/states.h"
 #include "model/times.h"
 #include "service/address.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
 
 /* The first looks come quickly, later ones spare the disk. */
 #define WAIT_STEP_MIN_MS 50
@@ -44,18 +41,10 @@ static enum faina_code read_options(struct faina_options *out, struct faina_erro
     return fa_duration_parse(keep, "FAINA_EVENTS_KEEP", &out->events_keep_ms, err);
 }
 
-/* Opening a file makes it. Who looks into the wrong folder should see why it is empty. NULL: there
- * is nothing to tell. */
-static const char *file_to_tell_of(const struct fa_cli *cli, const char *url)
-{
-    const char *path = cli->verb->makes_store ? NULL : fa_service_file(url);
-
-    return path && access(path, F_OK) != 0 && errno == ENOENT ? path : NULL;
-}
-
 enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
 {
-    const char *url, *made = NULL;
+    bool must_exist = !cli->verb->makes_store;
+    const char *url;
     enum faina_code code;
 
     fa_error_clear(err);
@@ -64,14 +53,9 @@ enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
     code = fa_cli_url(cli, &url, err);
     if (code == FAINA_OK)
         code = read_options(&cli->options, err);
-    if (code == FAINA_OK) {
-        made = file_to_tell_of(cli, url);
+    if (code == FAINA_OK)
         code = cli->stays ? fa_service_open(&cli->service, url, &cli->options, err)
-                          : fa_service_visit(&cli->service, url, &cli->options, err);
-    }
-    if (code == FAINA_OK && made)
-        fa_cli_note(cli, "faina: there was no store yet: made %s",
-                    fa_text_clean(&cli->arena, made));
+                          : fa_service_visit(&cli->service, url, &cli->options, must_exist, err);
     return code;
 }
 

@@ -340,7 +340,8 @@ const struct fa_verb fa_verbs[] = {
      "Highest priority first, then oldest. With nothing to claim the answer is empty, and the exit "
      "code is 0 all the same. Tasks of the namespace only; --namespace '*' claims from all.",
      "faina claim --worker me --types mail.send --limit 10\n"
-     "faina claim " ID_EXAMPLE " --worker me", 0, 1, fa_verb_claim, claim_flags},
+     "faina claim " ID_EXAMPLE " --worker me", 0, 1, fa_verb_claim, claim_flags,
+     .makes_store = true},
     {"start", FA_GROUP_WORK, "ID --worker W", "say that work on a task has begun",
      "A pending task is claimed first.", NULL, 1, 1, fa_verb_start, start_flags},
     {"complete", FA_GROUP_WORK, "ID [OUTPUT|@FILE|-] --worker W", "end a task well",

@@ -54,7 +54,7 @@ struct fa_verb {
     const char *arg_choices;     /* possible first words, for completion; NULL: anything */
     bool is_raw;                 /* reads its own flags: everything after the verb is a word */
     enum fa_takes takes;         /* its words */
-    bool makes_store;            /* begins with nothing, and is meant to */
+    bool makes_store;            /* begins with nothing; the others need a store that is there */
 };
 
 extern const struct fa_verb fa_verbs[];

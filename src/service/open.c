@@ -141,19 +141,21 @@ static bool is_remote(const char *url)
  * it may be about to go: then the file is ours at the next try. */
 static enum faina_code open_or_reach(struct fa_service **out, const char *url,
                                      const struct faina_options *options, bool is_guest,
-                                     struct faina_error *err)
+                                     bool must_exist, struct faina_error *err)
 {
     const struct timespec moment = {.tv_nsec = 20 * 1000000};
     int64_t start_us = fa_clock_mono_us();
 
     for (;;) {
         struct fa_store *store = NULL;
-        struct fa_store_owner owner = {.is_guest = is_guest};
+        struct fa_store_owner owner = {.is_guest = is_guest, .must_exist = must_exist};
         struct faina_error away;
         enum faina_code code = open_store(url, options, &store, &owner, err);
 
-        if (code == FAINA_OK)
+        if (code == FAINA_OK) {
+            store->must_exist = must_exist;
             return open_engine(out, store, options, err);
+        }
         if (!owner.address[0])
             return code;
         fa_error_clear(&away);
@@ -170,7 +172,7 @@ static enum faina_code open_or_reach(struct fa_service **out, const char *url,
 }
 
 static enum faina_code open_url(struct fa_service **out, const char *url,
-                                const struct faina_options *options, bool is_guest,
+                                const struct faina_options *options, bool is_guest, bool must_exist,
                                 struct faina_error *err)
 {
     enum faina_code code = check_options(options, err);
@@ -181,19 +183,20 @@ static enum faina_code open_url(struct fa_service **out, const char *url,
     if (!url)
         url = "sqlite:faina.db";
     return is_remote(url) ? fa_remote_open(out, url, options, err)
-                          : open_or_reach(out, url, options, is_guest, err);
+                          : open_or_reach(out, url, options, is_guest, must_exist, err);
 }
 
 enum faina_code fa_service_open(struct fa_service **out, const char *url,
                                 const struct faina_options *options, struct faina_error *err)
 {
-    return open_url(out, url, options, false, err);
+    return open_url(out, url, options, false, false, err);
 }
 
 enum faina_code fa_service_visit(struct fa_service **out, const char *url,
-                                 const struct faina_options *options, struct faina_error *err)
+                                 const struct faina_options *options, bool must_exist,
+                                 struct faina_error *err)
 {
-    return open_url(out, url, options, true, err);
+    return open_url(out, url, options, true, must_exist, err);
 }
 
 const char *fa_service_file(const char *url)

@@ -575,9 +575,10 @@ FA_MUST_CHECK enum faina_code fa_service_open(struct fa_service **out, const cha
                                               const struct faina_options *options,
                                               struct faina_error *err);
 /* The same, for who asks something and goes: a file's owner that is about to go will do, as long as
- * it still serves the file. Others wait for it, since they would be left without an engine. */
+ * it still serves the file. Others wait for it, since they would be left without an engine. With
+ * `must_exist` no store is made: UNAVAILABLE when there is none. */
 FA_MUST_CHECK enum faina_code fa_service_visit(struct fa_service **out, const char *url,
-                                               const struct faina_options *options,
+                                               const struct faina_options *options, bool must_exist,
                                                struct faina_error *err);
 /* Lets callers inside finish; those that wait return with STORE_CLOSED. NULL is fine. */
 void fa_service_close(struct fa_service *service);

@@ -14,6 +14,10 @@
 struct fa_steady;
 struct fa_store;
 
+/* The end of a sentence that says that there is none. */
+#define FA_NO_STORE                                                                                \
+    "; faina submit, faina serve or faina db migrate makes one, or --url names another"
+
 struct fa_store_ops {
     const char *name; /* "sqlite", "memory", "postgres" */
     size_t writers;   /* how many transactions that change something may run at once */
@@ -54,10 +58,12 @@ struct fa_store_ops {
 /* The first member of every store. */
 struct fa_store {
     const struct fa_store_ops *ops;
+    bool must_exist; /* its tables are not made */
 };
 
 /* Who has a file that can't be had. */
 struct fa_store_owner {
+    bool must_exist;   /* given: a file that isn't there, or is empty, is not made */
     bool is_guest;     /* given: one that is about to go will do, as long as it serves the file */
     char address[160]; /* where it serves the file ("unix:/path/faina.db.sock"); "": nowhere */
     bool is_leaving;   /* it is about to go */

@@ -4,6 +4,7 @@ from helper_cli import contains, equal, is_true, run
 
 
 def test_set_ls_run_and_rm(cli):
+    cli("db", "migrate")
     equal(cli("cron", "ls").json(), {"items": []})
     cron = cli("cron", "set", "night", "0 3 * * MON", "report", '{"days":1}', "--timezone",
                "Europe/Berlin", "--catch-up", "one", "--overlap", "skip", "--jitter", "90s", "--priority", "5", "--max-attempts", "0",
@@ -47,6 +48,7 @@ def test_pause_and_resume(cli):
     cli("cron", "resume", "none", code=3)
     gone = cli("cron", "rm", "a", "none", "b", code=None)
     equal((gone.code, gone.json()), (3, {"deleted": 2}), gone)
+    cli("db", "migrate")
     equal(cli("cron", "ls").json(), {"items": []})
     cli("cron", "set", "far", "@daily", "t", "--namespace", "other")
     is_true(cli("cron", "pause", "far", "--namespace", "other").json()["paused"])
@@ -63,6 +65,7 @@ def test_bad_ones(cli):
                         (("c", "0 3 * * *", "t", "{"), "input"),
                         (("c", "0 3 * * *"), "")):
         contains(cli("cron", "set", *words, code=2).err, part)
+    cli("db", "migrate")
     equal(cli("cron", "ls").json(), {"items": []})
 
 

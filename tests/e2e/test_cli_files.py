@@ -3,7 +3,9 @@
 import os
 import shutil
 import sqlite3
+import stat
 import subprocess
+import time
 
 from helper_cli import BIN, contains, environment, equal, is_true, run
 
@@ -53,19 +55,56 @@ def test_an_empty_file_becomes_a_store(cli):
     equal(len(cli("ls").json()["items"]), 1)
 
 
-def test_a_look_tells_of_a_store_that_it_made(cli):
-    """In the wrong folder there is nothing to see; a look says why."""
-    looked = cli("ls", "-o", "json")
-    equal(looked.json()["items"], [])
-    equal(looked.err, "faina: there was no store yet: made faina.db\n")
-    equal(cli("ls").err, "")
-    missing = "01a1dd87-fe86-70cd-8db6-65214919ec83"
-    said = cli("get", missing, "--url", f"sqlite:{cli.path('a.db')}", code=3).err.splitlines()
-    equal(said[0], f"faina: there was no store yet: made {cli.path('a.db')}")
-    contains(said[1], missing)
-    equal(cli("ls", "--url", "memory:").err, "")
-    equal(cli("submit", "x", "--url", "sqlite:b.db").err, "") # it is for that
-    is_true("made" not in cli("ls", "--url", "sqlite:no/such/folder.db", code=6).err)
+NO_ID = "01a1dd87-fe86-70cd-8db6-65214919ec83"
+# Every verb that needs a store which is there.
+LOOKS = (
+    ("ls",), ("get", NO_ID), ("children", NO_ID), ("events", NO_ID), ("result", NO_ID),
+    ("wait", NO_ID), ("explain", NO_ID), ("logs", NO_ID), ("watch",), ("stats",), ("worker-list",),
+    ("resource", "ls"), ("team", "ls"), ("team", "get", NO_ID), ("cron", "ls"), ("workflow", "ls"),
+    ("workflow", "get", "w"), ("workflow", "joins"), ("workflow", "why", "e"), ("token", "ls"),
+    ("db", "status"), ("backup", "copy.db"), ("cancel", NO_ID), ("retry", NO_ID), ("rm", NO_ID),
+    ("complete", NO_ID), ("heartbeat", NO_ID, "-w", "w"), ("db", "purge", "--yes"),
+)
+
+
+def test_a_look_makes_no_store(cli):
+    """In the wrong folder there is nothing to see; a look says why, and leaves nothing behind."""
+    for args in LOOKS:
+        contains(cli(*args, code=6).err, "there is no store at faina.db; faina submit, ")
+        equal(os.listdir(cli.folder), [], args)
+    doctor = cli("doctor", code=1).json()
+    equal(doctor["verdict"], "wrong")
+    contains(str(doctor["checks"]), "there is no store at faina.db")
+    equal(os.listdir(cli.folder), [])
+    equal(cli("ls", "--url", "memory:").json()["items"], [])
+    cli.write("empty.db", "")
+    contains(cli("ls", "--url", "sqlite:empty.db", code=6).err, "empty.db is empty, and no store")
+    equal((os.listdir(cli.folder), os.stat(cli.path("empty.db")).st_size), (["empty.db"], 0))
+    equal(cli("submit", "x").err, "") # it is for that
+    equal(len(cli("ls").json()["items"]), 1)
+
+
+def test_files_are_for_their_user_alone(cli):
+    """Whatever the umask is; what is there already keeps its mode."""
+    mask = os.umask(0)
+    try:
+        cli.write("old.db", "")
+        os.chmod(cli.path("old.db"), 0o640)
+        for name in ("new.db", "old.db"):
+            with cli.start("serve", "--listen", "127.0.0.1:0", "--url", "sqlite:" + name) as server:
+                until = time.monotonic() + 60
+                while not os.path.exists(cli.path(name + ".sock")) and time.monotonic() < until:
+                    time.sleep(0.01)
+                cli("submit", "x", "--url", "sqlite:" + name)
+                modes = {left: stat.S_IMODE(os.stat(cli.path(left)).st_mode)
+                         for left in os.listdir(cli.folder) if left.startswith(name)}
+                server.terminate()
+                server.communicate()
+            wanted = 0o600 if name == "new.db" else 0o640
+            equal(modes, {name: wanted, name + "-wal": wanted, name + "-shm": wanted,
+                          name + ".lock": 0o600, name + ".sock": 0o600, name + ".reserve": 0o600})
+    finally:
+        os.umask(mask)
 
 
 def test_a_file_from_a_newer_version(cli):

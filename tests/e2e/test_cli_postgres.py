@@ -41,6 +41,10 @@ class Schema:
         return int(self.psql("SELECT count(*) FROM pg_class WHERE relnamespace = "
                              f"(SELECT oid FROM pg_namespace WHERE nspname = '{self.name}')"))
 
+    def exists(self):
+        return self.psql("SELECT count(*) FROM pg_namespace "
+                         f"WHERE nspname = '{self.name}'") != "0"
+
     def migrations(self):
         return self.psql("SELECT id FROM schema_migrations ORDER BY id").split()
 
@@ -126,6 +130,16 @@ def test_a_dry_run_changes_nothing(cli):
         equal(schema.migrations(), would["wouldApply"])
         contains(cli("db", "migrate", "--dry-run", "--url", schema.url).out, "-- up to date")
         equal(cli("db", "migrate", "--url", schema.url).json()["applied"], [])
+
+
+def test_a_look_makes_no_schema(cli):
+    with Schema() as schema:
+        for args in (("ls",), ("stats",), ("db", "status"), ("worker-list",), ("token", "ls")):
+            contains(cli(*args, "--url", schema.url, code=6).err, "there is no store at ")
+        equal(cli("doctor", "--url", schema.url, code=1).json()["verdict"], "wrong")
+        equal(schema.exists(), False)
+        cli("submit", "x", "--url", schema.url)
+        equal(len(cli("ls", "--url", schema.url).json()["items"]), 1)
 
 
 def test_the_printed_script_applies_by_hand_and_twice(cli):

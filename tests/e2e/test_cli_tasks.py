@@ -314,6 +314,7 @@ def test_pause_and_resume(cli):
 
 
 def test_worker_list(cli):
+    cli("db", "migrate")
     equal(cli("worker-list").json(), {"items": []})
     contains(cli("worker-list", "-o", "table").err, "No worker has registered")
     cli("worker-list", "nobody", code=3)
@@ -345,6 +346,7 @@ def test_worker_list(cli):
 
 
 def test_resources(cli):
+    cli("db", "migrate")
     equal(cli("resource", "ls").json(), {"items": []})
     answer = cli("resource", "set", "gpu", "1").json()
     equal(answer, {"name": "gpu", "maxConcurrency": 1, "inUse": 0, "holders": []})

@@ -63,6 +63,7 @@ def test_mistakes_have_their_places(cli):
     is_true('bad.yaml:3:5: triggers[0].nam is not a known field; did you mean "name"?' in done.err,
             done.err)
     is_true("bad.yaml:4:9: triggers[0].on must be a text" in done.err, done.err)
+    cli("db", "migrate")
     equal(json.loads(cli("workflow", "ls").out), {"items": []})
     cli("workflow", "apply", "good.txt", code=2)
     cli("workflow", "apply", "nothing.yaml", code=2)
@@ -138,6 +139,7 @@ def test_back_test_of_joins(cli):
 
 def test_joins_of_all_pages(cli):
     cli.write("join.yaml", JOIN % "onFailure: drop")
+    cli("db", "migrate")
     cli("workflow", "joins", "both", code=3)
     name = cli("workflow", "apply", "join.yaml").json()["name"]
     equal(cli("workflow", "joins", name).json()["items"], [])

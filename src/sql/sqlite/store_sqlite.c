@@ -188,14 +188,21 @@ static void remove_copy(const char *path)
         unlink(name);
 }
 
-static enum faina_code check_path(const char *path, struct faina_error *err)
+static enum faina_code check_path(const char *path, bool must_exist, struct faina_error *err)
 {
     struct stat st;
 
-    if (stat(path, &st) != 0)
+    if (stat(path, &st) != 0) {
+        if (must_exist && errno == ENOENT)
+            return fa_error_set(err, FAINA_UNAVAILABLE, "there is no store at %.300s" FA_NO_STORE,
+                                path);
         return FAINA_OK; /* it is not there yet */
+    }
     if (!S_ISREG(st.st_mode))
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s is not a file", path);
+    if (must_exist && st.st_size == 0)
+        return fa_error_set(err, FAINA_UNAVAILABLE, "%.300s is empty, and no store" FA_NO_STORE,
+                            path);
     /* SQLite would open it for reading, and leave a log beside it that nobody can write to. */
     if (access(path, R_OK | W_OK) != 0)
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s can't be written: %s", path,
@@ -219,7 +226,7 @@ enum faina_code fa_store_open_sqlite(struct fa_store **out, const char *path,
     if (options != NULL && options->open_timeout_ms != 0)
         timeout_ms = options->open_timeout_ms > 0 ? options->open_timeout_ms : 0;
     if (path != NULL) {
-        code = check_path(path, err);
+        code = check_path(path, owner && owner->must_exist, err);
         if (code == FAINA_OK)
             code = fa_owner_acquire(&store->owner, path, timeout_ms, owner && owner->is_guest, err);
         if (code == FAINA_OK) {
