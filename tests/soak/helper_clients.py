@@ -3,6 +3,7 @@
 The lines are those of tools/check-history. A call whose answer didn't arrive, or that was answered
 with 5xx, is "unknown"; one that was never sent, or was answered with 4xx, is "refused".
 """
+import datetime
 import http.client
 import json
 import os
@@ -188,14 +189,19 @@ class Client:
         task = self.dice.choice(self.known)
         if task in self.held:
             return
+        wall = time.time()
         line, answer = self.call("take", "POST", f"/tasks/{task}:claim",
                                  {"workerId": self.name, "leaseSeconds": LEASE_S}, task=task,
                                  worker=self.name, fence=0, lease=int(LEASE_S * 1000000))
         line.pop("status", None)
         if line["result"] == "ok":
-            # The worker may hold it already, by a claim whose answer was lost.
-            line.update(fence=answer["fence"], attempts=answer["attempts"], again=True,
+            line.update(fence=answer["fence"], attempts=answer["attempts"],
                         resources=answer["resources"] or None)
+            # The worker may hold it already, by a claim whose answer was lost. Such a call changes
+            # nothing, and doesn't renew the lease.
+            claimed = datetime.datetime.fromisoformat(answer["claimedAt"].replace("Z", "+00:00"))
+            if claimed.timestamp() < wall:
+                line["again"] = True
             self.held[task] = (answer["fence"], answer["status"] == "running")
         self.write(line)
 
@@ -343,6 +349,7 @@ def start_client(name, addresses, folder, seed, until, pace):
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        os.closerange(3, 4096)  # connections of the proxies would stay open after a cut
         client = Client(name, addresses, f"{folder}/{name}.jsonl", seed, pace)
         client.run(until)
         client.close()

@@ -197,8 +197,11 @@ class Nemesis:
 
     def note(self, what, **fields):
         self.counts[what] = self.counts.get(what, 0) + 1
-        self.file.write(json.dumps({"call": "fault", "what": what,
-                                    "at": time.monotonic_ns() // 1000, **fields}) + "\n")
+        now = time.monotonic_ns() // 1000
+        # How far the system's clock is ahead of this one: a step of it would end leases early.
+        ahead = time.time_ns() // 1000 - now
+        self.file.write(json.dumps({"call": "fault", "what": what, "at": now, "ahead": ahead,
+                                    **fields}) + "\n")
 
     def kill(self):
         node = self.dice.choice(self.nodes)

@@ -4,7 +4,7 @@ tools/check-history judges the history.
 FA_SOAK_SECONDS  for how long (20)
 FA_SOAK_PACE     average rest of a client between two calls, in milliseconds (25; 0 from 60 s on)
 FA_SOAK_CLIENTS  how many clients (6)
-FA_SOAK_KEEP     a folder in which the history is kept
+FA_SOAK_KEEP     a folder in which the history is kept; one with violations is kept in the build folder
 FA_SEED          seed of clients and faults, as far as the machine allows
 """
 import datetime
@@ -19,7 +19,7 @@ import time
 
 sys.dont_write_bytecode = True
 from helper_clients import CRON_TYPE, LIMIT, RESOURCE, RETRY, Channel, Client, now_us, start_client
-from helper_faults import ROOT, Nemesis, Node, Proxy
+from helper_faults import BUILD, ROOT, Nemesis, Node, Proxy
 
 SECONDS = float(os.environ.get("FA_SOAK_SECONDS", "20"))
 PACE = float(os.environ.get("FA_SOAK_PACE", "25" if SECONDS < 60 else "2")) / 1000
@@ -188,7 +188,8 @@ class Soak:
 
     def clean(self, is_fine):
         if KEEP or not is_fine:
-            target = os.path.join(KEEP or tempfile.gettempdir(), f"soak-{self.name}-{self.seed}")
+            # TMPDIR goes with the test.
+            target = os.path.join(KEEP or f"{BUILD}/soak", f"soak-{self.name}-{self.seed}")
             shutil.rmtree(target, ignore_errors=True)
             shutil.copytree(self.folder, target, ignore=shutil.ignore_patterns("*.db*", "*.sock"))
             print(f"the history is in {target}")

@@ -643,6 +643,13 @@ def main():
     equal("no call", violations(generate(3) + [{"task": "x"}]), {"R20": 1})
     check_program()
     history = History(generate(5))
+    take = history.first("take", where=lambda take: history.all("take", task=take["task"], fence=2)
+                         and history.all("take", task=take["task"], fence=2)[0]["start"] >
+                         take["end"] + LEASE)
+    history.add("take", take["end"] + LEASE // 2, client="again", task=take["task"], lease=LEASE,
+                worker=take["worker"], fence=take["fence"], again=True)
+    equal("a claim of what the worker holds renews nothing", violations(history.lines), {})
+    history = History(generate(5))
     history.first("settings")["strict"] = False
     equal("clean, not strict", violations(history.lines), {})
     lower_priority_first(history)
