@@ -12,6 +12,7 @@ struct seen {
     bool applied[MIGRATIONS_MAX];
     bool is_copying;   /* it has the mark of a copy */
     bool for_copy;     /* ... which is fine */
+    size_t count;      /* of steps that are there */
     char unknown[128]; /* a step of a newer program */
 };
 
@@ -28,6 +29,7 @@ static void see(void *ctx, size_t row, const struct fa_value *columns)
     for (size_t i = 0; i < seen->ops->migration_count; i++) {
         if (fa_bytes_equal(id, fa_str(seen->ops->migrations[i].id))) {
             seen->applied[i] = true;
+            seen->count++;
             return;
         }
     }
@@ -70,7 +72,7 @@ static enum faina_code apply(struct fa_db *db, const struct fa_migration *step, 
 }
 
 /* All steps in one transaction: opening a new file costs one flush, and G1 holds all the more. */
-static enum faina_code migrate(struct fa_db *db, int64_t now_us, bool for_copy,
+static enum faina_code migrate(struct fa_db *db, int64_t now_us, bool for_copy, bool must_exist,
                                struct faina_error *err)
 {
     struct seen seen = {.ops = db->ops, .for_copy = for_copy};
@@ -87,6 +89,8 @@ static enum faina_code migrate(struct fa_db *db, int64_t now_us, bool for_copy,
                                err);
     if (code == FAINA_OK)
         code = read_applied(db, &seen, err);
+    if (code == FAINA_OK && must_exist && seen.count == 0)
+        code = fa_error_set(err, FAINA_NOT_FOUND, "there is no store");
     for (size_t i = 0; code == FAINA_OK && i < db->ops->migration_count; i++) {
         if (!seen.applied[i])
             code = apply(db, &db->ops->migrations[i], now_us, err);
@@ -99,12 +103,17 @@ static enum faina_code migrate(struct fa_db *db, int64_t now_us, bool for_copy,
 
 enum faina_code fa_migrate(struct fa_db *db, int64_t now_us, struct faina_error *err)
 {
-    return migrate(db, now_us, false, err);
+    return migrate(db, now_us, false, false, err);
+}
+
+enum faina_code fa_migrate_existing(struct fa_db *db, int64_t now_us, struct faina_error *err)
+{
+    return migrate(db, now_us, false, true, err);
 }
 
 enum faina_code fa_migrate_for_copy(struct fa_db *db, int64_t now_us, struct faina_error *err)
 {
-    return migrate(db, now_us, true, err);
+    return migrate(db, now_us, true, false, err);
 }
 
 /* By hand ------------------------------------------------------------------------------------- */

@@ -18,6 +18,10 @@
 /* Applies what is missing. UNAVAILABLE: the store is newer than this program. */
 FA_MUST_CHECK enum faina_code fa_migrate(struct fa_db *db, int64_t now_us, struct faina_error *err);
 
+/* The same, but makes nothing where there is no step yet: NOT_FOUND. */
+FA_MUST_CHECK enum faina_code fa_migrate_existing(struct fa_db *db, int64_t now_us,
+                                                  struct faina_error *err);
+
 /* The same for who goes on with a copy: its mark is no reason to refuse. */
 FA_MUST_CHECK enum faina_code fa_migrate_for_copy(struct fa_db *db, int64_t now_us,
                                                   struct faina_error *err);

@@ -593,18 +593,18 @@ static enum faina_code refuse_store(struct fa_engine *engine, struct faina_error
                         location ? location : "the memory store", said);
 }
 
-/* Nothing is made for a command that only looks. */
-static enum faina_code check_exists(struct fa_writer *writer, struct faina_error *err)
+static enum faina_code bring_forward(struct fa_writer *writer, struct faina_error *err)
 {
-    const struct fa_store *store = writer->engine->store;
-    struct fa_arena scratch = {0};
-    struct fa_migrate_plan plan;
-    enum faina_code code = fa_migrate_plan(writer->db, &scratch, &plan, err);
+    struct fa_store *store = writer->engine->store;
+    int64_t now_us = fa_db_now(writer->db);
+    enum faina_code code;
 
-    if (code == FAINA_OK && plan.applied_count == 0)
+    if (!store->must_exist || store->ops->location(store) == NULL)
+        return fa_migrate(writer->db, now_us, err);
+    code = fa_migrate_existing(writer->db, now_us, err);
+    if (code == FAINA_NOT_FOUND)
         code = fa_error_set(err, FAINA_UNAVAILABLE, "there is no store at %.300s" FA_NO_STORE,
-                            store->ops->location(writer->engine->store));
-    fa_arena_finish(&scratch);
+                            store->ops->location(store));
     return code;
 }
 
@@ -624,10 +624,8 @@ enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *write
     if (writer->batch == NULL)
         return fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started");
     code = engine->store->ops->connect(engine->store, false, &writer->db, err);
-    if (code == FAINA_OK && is_first && engine->store->must_exist && writer->db->is_shared)
-        code = check_exists(writer, err);
     if (code == FAINA_OK && is_first)
-        code = fa_migrate(writer->db, fa_db_now(writer->db), err);
+        code = bring_forward(writer, err);
     if (code == FAINA_OK && !writer->db->is_shared) /* where its ids go on */
         code = fa_db_one(writer->db, FA_SQL_TASK_LAST, NULL, 0, fa_db_sink_int,
                          &writer->ids.last_key, err);
