@@ -12,6 +12,7 @@
  */
 #include "sql/ops.h"
 
+#include "sql/claim_inner.h"
 #include "sql/show.h"
 #include "base/hash.h"
 #include "model/limits.h"
@@ -22,6 +23,7 @@
 #define PAYLOAD_ROWS_MIN 8 /* fewer rows are read without their payloads */
 #define UNSEEN_ROWS_MAX 64 /* to read of a lane of whose tasks none was seen, and may be large */
 #define LINE_UP_MAX 64     /* more rows than this are written before they are claimed from */
+#define SPARE_MAX 4096     /* lanes that are asked for beyond those that are needed */
 #define DAY_US 86400000000 /* of the partitions of `task` */
 #define CLOCK_SLACK_US 60000000
 
@@ -34,7 +36,7 @@ static bool is_in(const char *text, const char *const *list, size_t count)
     return false;
 }
 
-static bool can_reach(const struct faina_claim *claim, const struct fa_lane *lane)
+bool fa_claim_can_reach(const struct faina_claim *claim, const struct fa_lane *lane)
 {
     if (claim->services == NULL)
         return true;
@@ -52,10 +54,10 @@ static bool is_wanted(const struct faina_claim *claim, const struct fa_lane *lan
            (claim->types == NULL || is_in(lane->type, claim->types, claim->type_count)) &&
            (claim->namespaces == NULL ||
             is_in(lane->ns, claim->namespaces, claim->namespace_count)) &&
-           can_reach(claim, lane);
+           fa_claim_can_reach(claim, lane);
 }
 
-static bool is_open(const struct faina_claim *claim, const struct fa_lane *lane)
+bool fa_claim_is_open(const struct faina_claim *claim, const struct fa_lane *lane)
 {
     return lane->may_have_ready && is_wanted(claim, lane) && fa_lane_has_permits(lane);
 }
@@ -321,8 +323,8 @@ static bool is_shut(const struct fa_unit *unit, const struct fa_lane *lane)
 }
 
 /* The best task of a lane that is still in line, or NULL when it has none, or is shut. */
-static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64_t want,
-                               struct fa_row **out, struct faina_error *err)
+enum faina_code fa_claim_best_of(struct fa_unit *unit, struct fa_lane *lane, int64_t want,
+                                 struct fa_row **out, struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
 
@@ -353,7 +355,7 @@ static enum faina_code best_of(struct fa_unit *unit, struct fa_lane *lane, int64
 }
 
 /* No more than there are permits for, and than one claim hands out. */
-static int64_t wanted_of(const struct fa_lane *lane, int64_t want)
+int64_t fa_claim_wanted_of(const struct fa_lane *lane, int64_t want)
 {
     int64_t most = lane->task_size > 0 ? FA_PAGE_SIZE_MAX / lane->task_size : UNSEEN_ROWS_MAX;
 
@@ -434,7 +436,7 @@ static size_t filter_lanes(const struct faina_claim *claim, struct fa_lane *cons
     size_t kept = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (is_open(claim, lanes[i]))
+        if (fa_claim_is_open(claim, lanes[i]))
             out[kept++] = lanes[i];
     }
     return kept;
@@ -470,7 +472,7 @@ static enum faina_code read_lines(struct fa_unit *unit, struct fa_lane *const *o
         check_peek(unit, open[i]);
         if (open[i]->peek_count > 0 || open[i]->peek_is_last)
             continue;
-        wants[n] = wanted_of(open[i], want);
+        wants[n] = fa_claim_wanted_of(open[i], want);
         unread[n++] = open[i];
     }
     return n > 0 ? read_ahead(unit, unread, wants, n, err) : FAINA_OK;
@@ -488,7 +490,7 @@ static int64_t demand(const struct fa_unit *unit, int64_t limit)
 
 /* How many are read from each of so many lines: a single lane gives all; of many, a few each are
  * enough to begin with. */
-static int64_t share_of(const struct fa_unit *unit, int64_t limit, size_t count)
+int64_t fa_claim_share_of(const struct fa_unit *unit, int64_t limit, size_t count)
 {
     int64_t want = demand(unit, limit);
 
@@ -530,7 +532,7 @@ static enum faina_code share_and_read(struct fa_unit *unit, const struct faina_c
     wants = fa_arena_take(&unit->arena, (count + 1) * sizeof(int64_t));
     for (size_t i = 0; i < count; i++) {
         reset_peek(unit, lanes[i]);
-        wants[i] = wanted_of(lanes[i], share_of(unit, limit, count));
+        wants[i] = fa_claim_wanted_of(lanes[i], fa_claim_share_of(unit, limit, count));
     }
     plan_ahead(unit, lanes, wants, count, &ahead);
     call_ahead(&ahead, calls);
@@ -539,16 +541,16 @@ static enum faina_code share_and_read(struct fa_unit *unit, const struct faina_c
     if (code == FAINA_OK)
         code = finish_ahead(unit, &ahead, lanes, wants, count, err);
     for (size_t i = 0; i < count; i++)
-        unit->has_leftover |= lanes[i]->peek_count > 0 && !is_open(claim, lanes[i]);
+        unit->has_leftover |= lanes[i]->peek_count > 0 && !fa_claim_is_open(claim, lanes[i]);
     return code;
 }
 
+/* The heads of those lanes that this claim may take from. */
 static enum faina_code open_lanes(struct fa_unit *unit, const struct faina_claim *claim,
-                                  int64_t limit, struct head **out, size_t *out_count,
-                                  struct faina_error *err)
+                                  int64_t limit, struct fa_lane *const *lanes, size_t lane_count,
+                                  struct head **out, size_t *out_count, struct faina_error *err)
 {
-    size_t lane_count, count, kept = 0;
-    struct fa_lane **lanes = fa_lanes_all(unit->source.lanes, &lane_count);
+    size_t count, kept = 0;
     struct fa_lane **open =
         fa_arena_take(&unit->arena, (lane_count + 1) * sizeof(struct fa_lane *));
     enum faina_code code;
@@ -557,14 +559,15 @@ static enum faina_code open_lanes(struct fa_unit *unit, const struct faina_claim
 
     count = filter_lanes(claim, lanes, lane_count, open);
     code = lock_lanes(unit, claim, open, &count, err);
-    want = share_of(unit, limit, count);
+    want = fa_claim_share_of(unit, limit, count);
     if (code == FAINA_OK)
         code = read_lines(unit, open, count, want, err);
     heads = fa_arena_take(&unit->arena, (count + 1) * sizeof(*heads));
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
         struct head head = {.lane = open[i]};
 
-        code = best_of(unit, head.lane, wanted_of(head.lane, want), &head.row, err);
+        code =
+            fa_claim_best_of(unit, head.lane, fa_claim_wanted_of(head.lane, want), &head.row, err);
         if (head.row != NULL)
             heads[kept++] = head;
     }
@@ -574,7 +577,7 @@ static enum faina_code open_lanes(struct fa_unit *unit, const struct faina_claim
 }
 
 /* What a task carries, or is likely to. */
-static int64_t size_of(const struct fa_row *row)
+int64_t fa_claim_size_of(const struct fa_row *row)
 {
     const char *const parts[] = {row->input, row->first_metadata, row->spec};
     int64_t size = 0;
@@ -612,8 +615,8 @@ static bool has_leftover(const struct head *heads, size_t count)
 /* Takes the best of all heads until `limit`, or until they carry much, and moves each lane's head
  * on. */
 static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct head *heads,
-                                 size_t count, int64_t limit, struct fa_row **taken,
-                                 size_t *taken_count)
+                                 size_t count, const struct fa_found *found, int64_t limit,
+                                 struct fa_row **taken, size_t *taken_count)
 {
     enum faina_code code = FAINA_OK;
     int64_t lease = fa_lease_us(op->claim->lease_ms), size = 0;
@@ -626,14 +629,19 @@ static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct 
             if (is_before(heads[i].row, heads[best].row))
                 best = i;
         }
+        if (!found->is_all &&
+            fa_place_is_before(found->horizon,
+                               (struct fa_place){heads[best].row->rank, heads[best].row->id.key}))
+            break; /* lanes that were not looked at may have better ones */
         if (fa_lane_has_permits(heads[best].lane)) {
             taken[n++] = heads[best].row;
-            size += size_of(heads[best].row);
+            size += fa_claim_size_of(heads[best].row);
             fa_take(unit, heads[best].row, op->claim->worker_id, lease);
             if ((int64_t)n == limit || size > FA_PAGE_SIZE_MAX)
                 break;
-            code = best_of(unit, heads[best].lane, wanted_of(heads[best].lane, limit - (int64_t)n),
-                           &heads[best].row, &op->error);
+            code = fa_claim_best_of(unit, heads[best].lane,
+                                    fa_claim_wanted_of(heads[best].lane, limit - (int64_t)n),
+                                    &heads[best].row, &op->error);
         } else {
             heads[best].row = NULL; /* throttled now; it keeps may_have_ready */
         }
@@ -645,159 +653,39 @@ static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct 
     return code;
 }
 
-/* Taking from the best lane (heads.h) ---------------------------------------------------------- */
-
-/* Where a claim takes tasks from: a group of lanes, or a single one. */
-struct from {
-    struct fa_group *group; /* NULL: the lane */
-    struct fa_lane *lane;
-};
-
-struct taking {
-    struct fa_unit *unit;
-    const struct faina_claim *claim;
-    struct from *froms;
-    size_t count, size;
-    size_t lane_count;     /* of all that it takes from */
-    struct fa_gate *aside; /* gates that need what the worker can't reach */
-};
-
-static void add_from(struct taking *taking, struct fa_group *group, struct fa_lane *lane)
+/* Takes from some lanes, up to their horizon; adds to what was taken. */
+static enum faina_code take_from(struct fa_unit *unit, struct fa_op *op,
+                                 const struct fa_found *found, int64_t limit, struct fa_row **taken,
+                                 size_t *taken_count)
 {
-    if (group == NULL && lane == NULL)
-        return;
-    taking->froms = fa_arena_grow(&taking->unit->arena, taking->froms, taking->count, &taking->size,
-                                  sizeof(*taking->froms));
-    taking->froms[taking->count++] = (struct from){group, lane};
-    taking->lane_count += group ? group->lane_count : 1;
-}
+    int64_t rest = limit - (int64_t)*taken_count;
+    struct head *heads = NULL;
+    size_t count = 0, more = 0;
+    enum faina_code code =
+        open_lanes(unit, op->claim, rest, found->lanes, found->count, &heads, &count, &op->error);
 
-static void add_lanes_of(struct taking *taking, const struct fa_type *type)
-{
-    struct fa_lane *lane = type ? type->lanes : NULL;
-
-    for (; lane != NULL; lane = lane->next_of_type) {
-        if (is_open(taking->claim, lane))
-            add_from(taking, NULL, lane);
-    }
-}
-
-static void add_type(struct taking *taking, const char *type)
-{
-    const struct fa_lanes *lanes = taking->unit->source.lanes;
-    const struct fa_type *known = fa_types_named(fa_lanes_types(lanes), type);
-
-    if (known != NULL && known->named_lane_count > FA_TYPE_LANES_FEW) {
-        add_from(taking, fa_heads_group(fa_lanes_heads(lanes), FA_AXIS_TYPE, type), NULL);
-        return;
-    }
-    for (; known != NULL; known = known->next_named)
-        add_lanes_of(taking, known);
-}
-
-/* The cost depends on what the claim names, not on how many lanes there are. */
-static void find_froms(struct taking *taking)
-{
-    const struct faina_claim *claim = taking->claim;
-    const struct fa_heads *heads = fa_lanes_heads(taking->unit->source.lanes);
-    const struct fa_types *types = fa_lanes_types(taking->unit->source.lanes);
-    size_t type_count = claim->types ? claim->type_count : 0;
-
-    if (claim->namespaces == NULL && claim->types == NULL)
-        add_from(taking, fa_heads_group(heads, FA_AXIS_ALL, NULL), NULL);
-    for (size_t i = 0; claim->namespaces == NULL && i < type_count; i++)
-        add_type(taking, claim->types[i]);
-    for (size_t i = 0; claim->namespaces != NULL && i < claim->namespace_count; i++) {
-        if (claim->types == NULL)
-            add_from(taking, fa_heads_group(heads, FA_AXIS_NAMESPACE, claim->namespaces[i]), NULL);
-        for (size_t k = 0; k < type_count; k++)
-            add_lanes_of(taking, fa_types_get(types, claim->namespaces[i], claim->types[k]));
-    }
-}
-
-/* The lane whose first task may be the best of a group's. */
-static struct fa_lane *top_of(struct taking *taking, struct fa_group *group)
-{
-    for (struct fa_gate *gate; (gate = fa_group_top(group)) != NULL;) {
-        struct fa_lane *lane = fa_gate_top(gate);
-
-        if (can_reach(taking->claim, lane))
-            return lane;
-        fa_gate_set_aside(gate, &taking->aside);
-    }
-    return NULL;
-}
-
-static struct fa_lane *best_lane(struct taking *taking)
-{
-    struct fa_lane *best = NULL;
-
-    for (size_t i = 0; i < taking->count; i++) {
-        struct from *from = &taking->froms[i];
-        struct fa_lane *lane = from->group ? top_of(taking, from->group) : from->lane;
-
-        if (lane == NULL || (from->group == NULL && !is_open(taking->claim, lane)))
-            *from = taking->froms[--taking->count], i--;
-        else if (best == NULL || fa_place_is_before(lane->best, best->best))
-            best = lane;
-    }
-    return best;
-}
-
-/* The lane's line has nothing before the task that follows the one that was just taken. */
-static void move_on(struct fa_lane *lane)
-{
-    if (lane->peek_next + 1 < lane->peek_count) {
-        const struct fa_row *next = lane->peek[lane->peek_next + 1];
-
-        fa_heads_raise(lane, (struct fa_place){next->rank, next->id.key});
-    } else if (lane->peek_is_last) {
-        fa_lane_run_dry(lane);
-    }
-}
-
-static enum faina_code take_all(struct taking *taking, struct fa_op *op, int64_t limit,
-                                struct fa_row **taken, size_t *taken_count)
-{
-    struct fa_unit *unit = taking->unit;
-    int64_t lease = fa_lease_us(op->claim->lease_ms), size = 0;
-    int64_t share = share_of(unit, limit, taking->lane_count);
-    enum faina_code code = FAINA_OK;
-    struct fa_lane *lane;
-    size_t n = 0;
-
-    while (code == FAINA_OK && (int64_t)n < limit && size <= FA_PAGE_SIZE_MAX &&
-           (lane = best_lane(taking)) != NULL) {
-        struct fa_row *row;
-        int64_t want = n > 0 && lane->peek_epoch == unit->epoch ? limit - (int64_t)n : share;
-
-        want += want == 1; /* so that the end of a line with one task is seen at once */
-        code = best_of(unit, lane, wanted_of(lane, want), &row, &op->error);
-        if (row == NULL)
-            continue; /* the line is empty, and the lane has left its groups */
-        if (fa_place_is_before(lane->best, (struct fa_place){row->rank, row->id.key})) {
-            fa_heads_raise(lane, (struct fa_place){row->rank, row->id.key});
-            continue; /* another lane may be better now */
-        }
-        taken[n++] = row;
-        size += size_of(row);
-        fa_take(unit, row, op->claim->worker_id, lease);
-        move_on(lane);
-    }
-    *taken_count = n;
+    if (code == FAINA_OK)
+        code = take_best(unit, op, heads, count, found, rest, taken + *taken_count, &more);
+    *taken_count += more;
     return code;
 }
 
-/* For stores with one writer. */
-static enum faina_code take_from_heads(struct fa_unit *unit, struct fa_op *op, int64_t limit,
+/* Many lanes have tasks in line: the best are asked for, again when other nodes have them locked,
+ * and then for more each time. */
+static enum faina_code take_from_found(struct fa_unit *unit, struct fa_op *op, int64_t limit,
                                        struct fa_row **taken, size_t *taken_count)
 {
-    struct taking taking = {.unit = unit, .claim = op->claim};
-    enum faina_code code;
+    struct fa_found found = {.horizon = {INT64_MIN, 0}};
+    enum faina_code code = FAINA_OK;
 
-    find_froms(&taking);
-    code = take_all(&taking, op, limit, taken, taken_count);
-    fa_gates_restore(&taking.aside);
+    for (int64_t spare = 0;
+         code == FAINA_OK && (int64_t)*taken_count < limit && !found.is_all && spare <= SPARE_MAX;
+         spare = 8 * spare + 8) {
+        code = fa_claim_find(unit, op->claim, limit - (int64_t)*taken_count + spare, &found,
+                             &op->error);
+        if (code == FAINA_OK)
+            code = take_from(unit, op, &found, limit, taken, taken_count);
+    }
     return code;
 }
 
@@ -805,15 +693,18 @@ static enum faina_code take_from_heads(struct fa_unit *unit, struct fa_op *op, i
 static enum faina_code take_from_open(struct fa_unit *unit, struct fa_op *op, int64_t limit,
                                       struct fa_row **taken, size_t *taken_count)
 {
+    struct fa_found all = {.is_all = true};
     enum faina_code code = FAINA_OK;
-    struct head *heads;
-    size_t count;
 
+    *taken_count = 0;
     if (fa_unit_should_share(unit))
         code = share_and_read(unit, op->claim, limit, &op->error);
-    if (code == FAINA_OK)
-        code = open_lanes(unit, op->claim, limit, &heads, &count, &op->error);
-    return code == FAINA_OK ? take_best(unit, op, heads, count, limit, taken, taken_count) : code;
+    if (code != FAINA_OK)
+        return code;
+    if (fa_lanes_are_many(unit->source.lanes))
+        return take_from_found(unit, op, limit, taken, taken_count);
+    all.lanes = fa_lanes_ready(unit->source.lanes, &all.count);
+    return take_from(unit, op, &all, limit, taken, taken_count);
 }
 
 /* Whether there is nothing in line at all. Asked by those who look just in case, over a network:
@@ -822,12 +713,13 @@ static enum faina_code look_for_any(struct fa_unit *unit, const struct fa_op *op
                                     struct faina_error *err)
 {
     struct fa_keys lanes = {.arena = &unit->arena};
+    struct fa_value one = fa_value_int(1);
     bool is_useful = op->is_poll && unit->source.db->is_shared && !unit->has_arrivals &&
                      !unit->fronts.is_worn && unit->share_epoch != unit->epoch;
     enum faina_code code = FAINA_OK;
 
     if (is_useful)
-        code = fa_db_one(unit->source.db, FA_SQL_READY_LANES, NULL, 0, fa_keys_sink, &lanes, err);
+        code = fa_db_one(unit->source.db, FA_SQL_READY_LANES, &one, 1, fa_keys_sink, &lanes, err);
     *is_empty = is_useful && lanes.count == 0;
     return code;
 }
@@ -866,8 +758,8 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
         return code;
     tasks = fa_arena_zero(op->arena, 1, sizeof(*tasks));
     taken = fa_arena_take(&unit->arena, (size_t)limit * sizeof(struct fa_row *));
-    code = (unit->source.db->is_shared ? take_from_open : take_from_heads)(unit, op, limit, taken,
-                                                                           &tasks->count);
+    code = (unit->source.db->is_shared ? take_from_open : fa_claim_from_heads)(
+        unit, op, limit, taken, &tasks->count);
     if (code != FAINA_OK)
         return code;
     unit->claims++;

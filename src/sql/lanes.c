@@ -6,6 +6,7 @@
  */
 #include "sql/lanes.h"
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "sql/lanes_inner.h"
 #include "sql/row.h"
@@ -309,14 +310,6 @@ static void remove_name(struct fa_lanes *lanes, const struct fa_lane *lane)
     }
 }
 
-static void remove_from_ready(struct fa_lanes *lanes, const struct fa_lane *lane)
-{
-    for (size_t i = 0; i < lanes->ready_count; i++) {
-        if (lanes->ready[i] == lane)
-            lanes->ready[i--] = lanes->ready[--lanes->ready_count];
-    }
-}
-
 void fa_lanes_forget(struct fa_lanes *lanes, int64_t id)
 {
     struct fa_lane *lane = fa_lanes_by_id(lanes, id), *last;
@@ -324,8 +317,8 @@ void fa_lanes_forget(struct fa_lanes *lanes, int64_t id)
     if (lane == NULL || lane->is_dirty)
         return;
     remove_name(lanes, lane);
-    if (!lanes->heads.is_used && lane->may_have_ready)
-        remove_from_ready(lanes, lane);
+    if (lane->is_listed)
+        fa_lanes_unlist_ready(lane);
     fa_heads_leave(&lanes->heads, lane);
     fa_types_leave(&lanes->types, lane);
     lanes->by_id[(size_t)id / FA_ID_PAGE][id % FA_ID_PAGE] = NULL;
@@ -359,52 +352,6 @@ void fa_lanes_set_paused(struct fa_lanes *lanes, const char *ns, const char *typ
     for (struct fa_lane *lane = known ? known->lanes : NULL; lane != NULL;
          lane = lane->next_of_type)
         fa_heads_update(lane);
-}
-
-const struct fa_heads *fa_lanes_heads(const struct fa_lanes *lanes)
-{
-    return &lanes->heads;
-}
-
-const struct fa_types *fa_lanes_types(const struct fa_lanes *lanes)
-{
-    return &lanes->types;
-}
-
-/* Where the store is shared; elsewhere heads.h has the ones that may have tasks in line. */
-static void mark_ready(struct fa_lane *lane)
-{
-    struct fa_lanes *lanes = lane->lanes;
-
-    if (lane->may_have_ready)
-        return;
-    lane->may_have_ready = true;
-    if (lanes->ready_count == lanes->ready_size) {
-        lanes->ready_size = lanes->ready_size ? lanes->ready_size * 2 : 32;
-        lanes->ready = fa_realloc(lanes->ready, lanes->ready_size * sizeof(struct fa_lane *));
-    }
-    lanes->ready[lanes->ready_count++] = lane;
-}
-
-static void unmark_ready(struct fa_lanes *lanes)
-{
-    for (size_t i = 0; i < lanes->ready_count; i++)
-        lanes->ready[i]->may_have_ready = false;
-    lanes->ready_count = 0;
-}
-
-void fa_lane_arrive(struct fa_lane *lane, int64_t rank, int64_t key)
-{
-    if (lane->lanes->heads.is_used)
-        fa_heads_lower(lane, (struct fa_place){rank, key});
-    else
-        mark_ready(lane);
-}
-
-void fa_lane_run_dry(struct fa_lane *lane)
-{
-    lane->may_have_ready = lane->has_rich = lane->has_old = false;
-    fa_heads_update(lane);
 }
 
 bool fa_lane_has_permits(const struct fa_lane *lane)
@@ -601,19 +548,6 @@ enum faina_code fa_lanes_read(struct fa_lanes *lanes, struct fa_db *db, int64_t 
     return code;
 }
 
-enum faina_code fa_lanes_learn(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
-{
-    struct load load = {.lanes = lanes};
-    enum faina_code code = FAINA_OK;
-
-    if (db->is_shared)
-        code = fa_db_one(db, FA_SQL_LANE_ALL, NULL, 0, load_lane, &load, err);
-    if (code == FAINA_OK)
-        code = learn_resources(lanes, db, &load, err);
-    fa_arena_finish(&load.scratch);
-    return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
-}
-
 static void load_ready(void *ctx, size_t row, const struct fa_value *columns)
 {
     struct load *load = ctx;
@@ -654,6 +588,7 @@ enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct f
 
 #define LANES_FEW 16 /* so many lines are looked at without asking whether they are empty ... */
 #define LANES_FEW_WORN 1000 /* ... and when asking means to read through dead rows */
+#define MANY_US 1000000     /* lanes that were too many are counted again after this */
 #define LANE_ID_SLACK 50    /* lanes whose ids were given out earlier may be committed later */
 
 /* With few lanes: each may have tasks in line, and new ones are asked for. */
@@ -669,6 +604,13 @@ bool fa_lanes_are_few(const struct fa_lanes *lanes, bool is_worn)
     return lanes->count > 0 && lanes->count <= (is_worn ? LANES_FEW_WORN : LANES_FEW);
 }
 
+#define CACHE_MAX 100000
+
+bool fa_lanes_are_too_many(const struct fa_lanes *lanes)
+{
+    return lanes->count > CACHE_MAX;
+}
+
 bool fa_lanes_have_limits(const struct fa_lanes *lanes)
 {
     return lanes->has_limits;
@@ -679,46 +621,100 @@ bool fa_lanes_need_limits(const struct fa_lanes *lanes)
     return lanes->names_any && !lanes->has_limits;
 }
 
+/* Lanes that a statement has named, with a place in line of each. */
+struct ready_list {
+    struct load *load;
+    struct {
+        struct fa_lane *lane;
+        struct fa_place place;
+    } * items; /* in load->scratch */
+    size_t count, size;
+    bool has_places;
+};
+
+static void sink_ready(void *ctx, size_t row, const struct fa_value *columns)
+{
+    struct ready_list *list = ctx;
+    struct fa_lane *lane;
+
+    load_lane(list->load, row, columns);
+    lane = fa_lanes_by_id(list->load->lanes, fa_value_as_int(&columns[0]));
+    if (lane == NULL)
+        return;
+    list->items = fa_arena_grow(&list->load->scratch, list->items, list->count, &list->size,
+                                sizeof(*list->items));
+    list->items[list->count].lane = lane;
+    list->items[list->count++].place =
+        list->has_places
+            ? (struct fa_place){fa_value_as_int(&columns[4]), fa_value_as_int(&columns[5])}
+            : (struct fa_place){0};
+}
+
+enum faina_code fa_lanes_ask(struct fa_lanes *lanes, struct fa_db *db, enum fa_sql sql,
+                             const struct fa_value *params, size_t param_count,
+                             fa_lanes_see_fn *see, void *ctx, struct faina_error *err)
+{
+    struct load load = {.lanes = lanes};
+    struct ready_list list = {.load = &load, .has_places = sql == FA_SQL_READY_BEST};
+    struct fa_value any = {.kind = FA_NULL};
+    enum faina_code code = fa_db_one(db, sql, params, param_count, sink_ready, &list, err);
+
+    if (code == FAINA_OK)
+        code = learn_resources(lanes, db, &load, err);
+    if (code == FAINA_OK && fa_lanes_need_limits(lanes)) {
+        lanes->has_limits = true;
+        code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load, err);
+    }
+    for (size_t i = 0; code == FAINA_OK && i < list.count; i++) {
+        fa_lane_mark_ready(list.items[i].lane);
+        see(ctx, list.items[i].lane, list.items[i].place);
+    }
+    fa_arena_finish(&load.scratch);
+    return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
+}
+
 enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool is_worn,
                                  const struct fa_db_call *scans, size_t scan_count,
                                  struct faina_error *err)
 {
     bool is_few = fa_lanes_are_few(lanes, is_worn);
     struct load load = {.lanes = lanes};
-    struct fa_keys ready = {.arena = &load.scratch};
-    struct fa_value any = {.kind = FA_NULL}, after;
+    struct ready_list ready = {.load = &load};
+    struct fa_value any = {.kind = FA_NULL}, after, most = fa_value_int(FA_LANES_MANY + 1);
     struct fa_db_call calls[FA_LANES_SCANS_MAX + 3];
     size_t count = 0;
     enum faina_code code;
 
     assert(scan_count <= FA_LANES_SCANS_MAX);
     fa_types_resume_all(&lanes->types);
-    unmark_ready(lanes);
+    fa_lanes_unmark_ready(lanes);
     for (; count < scan_count; count++)
         calls[count] = scans[count];
     calls[count++] = fa_db_call_one(FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load);
     lanes->has_limits = scan_count == 0 || lanes->names_any;
     if (lanes->has_limits)
         calls[count++] = fa_db_call_one(FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load);
-    calls[count++] = is_few ? ask_new_lanes(lanes, &after, &load)
-                            : fa_db_call_one(FA_SQL_READY_LANES, NULL, 0, fa_keys_sink, &ready);
+    if (is_few)
+        calls[count++] = ask_new_lanes(lanes, &after, &load);
+    else if (!lanes->is_many || fa_clock_mono_us() >= lanes->many_until_us)
+        calls[count++] = fa_db_call_one(FA_SQL_READY_LANES, &most, 1, sink_ready, &ready);
+    lanes->is_many = !is_few && lanes->is_many && fa_clock_mono_us() < lanes->many_until_us;
     code = fa_db_run_all(db, calls, count, err);
     if (code == FAINA_OK)
         code = learn_resources(lanes, db, &load, err);
-    for (size_t i = 0; code == FAINA_OK && i < ready.count; i++) {
-        struct fa_lane *lane = NULL;
-
-        code = fa_lanes_read(lanes, db, ready.keys[i], &lane, err);
-        if (code == FAINA_OK)
-            mark_ready(lane);
+    if (ready.count > FA_LANES_MANY) {
+        lanes->is_many = true;
+        lanes->many_until_us = fa_clock_mono_us() + MANY_US;
     }
+    for (size_t i = 0; code == FAINA_OK && !lanes->is_many && i < ready.count; i++)
+        fa_lane_mark_ready(ready.items[i].lane);
     /* A new lane may be the first to need them. */
     if (code == FAINA_OK && fa_lanes_need_limits(lanes)) {
         lanes->has_limits = true;
         code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load, err);
     }
     for (size_t i = 0; is_few && i < lanes->count; i++)
-        mark_ready(lanes->lanes[i]);
+        fa_lane_mark_ready(lanes->lanes[i]);
     fa_arena_finish(&load.scratch);
     return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
 }

@@ -49,8 +49,10 @@ struct fa_lane {
     size_t resource_count;
     bool is_stored;
     bool may_have_ready;
-    bool has_rich; /* a task in line is not plain: its line is read with ready_scan */
-    bool has_old;  /* a task in line is not of today: its line is read with those of every day */
+    bool is_listed;     /* among those that may have, where the store is shared */
+    uint64_t find_mark; /* claim_find.c: the last search that found it */
+    bool has_rich;      /* a task in line is not plain: its line is read with ready_scan */
+    bool has_old; /* a task in line is not of today: its line is read with those of every day */
     int64_t task_size; /* what its tasks carry, on a sliding average; 0: none was seen */
     int64_t tally[FAINA_STATUS_COUNT]; /* changes of the open transaction, not yet written */
     struct fa_lanes *lanes;
@@ -76,19 +78,23 @@ struct fa_lanes *fa_lanes_create(void);
 void fa_lanes_destroy(struct fa_lanes *lanes);
 /* How many types a namespace may have from now on (lanes_room.c). At first there is no limit. */
 void fa_lanes_set_types_max(struct fa_lanes *lanes, int64_t types_max);
-/* Reads everything from the store, forgetting what was there (L2). */
+/* Reads everything from the store, forgetting what was there (L2). Where the store is shared, it
+ * only forgets: lanes are learned of when they are met. */
 FA_MUST_CHECK enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db,
                                             struct faina_error *err);
 
 #define FA_LANES_SCANS_MAX 3 /* calls that read lines, in one question */
 
 /* Reads what others may have changed: pauses, limits, and which lanes have tasks in line (L4).
- * Where lines are worn (fronts.h), and where lanes are few, the last is guessed rather than asked.
+ * Where lines are worn (fronts.h), and where lanes are few, the last is guessed rather than asked;
+ * and where many have tasks in line, it is left to each claim (claim_find.c).
  * The calls `scans` are run first, with the same question (L5); then limits are only read when
  * some lane names a resource. */
 FA_MUST_CHECK enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db,
                                                bool is_worn, const struct fa_db_call *scans,
                                                size_t scan_count, struct faina_error *err);
+/* Where the store is shared: whether so many lanes were met that they had better be forgotten. */
+bool fa_lanes_are_too_many(const struct fa_lanes *lanes);
 /* Whether the last refresh has read the limits; and whether it has not, and a lane needs them. */
 bool fa_lanes_have_limits(const struct fa_lanes *lanes);
 bool fa_lanes_need_limits(const struct fa_lanes *lanes);
@@ -100,6 +106,20 @@ FA_MUST_CHECK enum faina_code fa_lanes_scan(struct fa_lanes *lanes, struct fa_db
 bool fa_lane_is_limitable(const struct fa_lane *lane);
 /* Whether each lane counts as one that may have tasks in line. */
 bool fa_lanes_are_few(const struct fa_lanes *lanes, bool is_worn);
+
+#define FA_LANES_MANY 256 /* with tasks in line: more than these are not asked for at each claim */
+
+/* Whether, when the lanes were refreshed, so many had tasks in line that they were not marked. */
+bool fa_lanes_are_many(const struct fa_lanes *lanes);
+/* Those that may have tasks in line, where the store is shared and they aren't many. */
+struct fa_lane **fa_lanes_ready(struct fa_lanes *lanes, size_t *count);
+/* Runs a statement whose rows begin with a lane that has tasks in line, maybe with a place in it,
+ * and calls `see` for each. */
+typedef void fa_lanes_see_fn(void *ctx, struct fa_lane *lane, struct fa_place place);
+FA_MUST_CHECK enum faina_code fa_lanes_ask(struct fa_lanes *lanes, struct fa_db *db,
+                                           enum fa_sql sql, const struct fa_value *params,
+                                           size_t param_count, fa_lanes_see_fn *see, void *ctx,
+                                           struct faina_error *err);
 /* Locks the limited resources among these lanes' that transaction `epoch` hasn't locked yet, and
  * counts their use anew (L4). Everything must have been flushed before. */
 FA_MUST_CHECK enum faina_code fa_lanes_lock(struct fa_lane *const *lanes, size_t count,
@@ -119,9 +139,6 @@ struct fa_lane *fa_lanes_by_id(struct fa_lanes *lanes, int64_t id); /* NULL: no 
  * starts empty. Lanes never change once they are stored. */
 FA_MUST_CHECK enum faina_code fa_lanes_read(struct fa_lanes *lanes, struct fa_db *db, int64_t id,
                                             struct fa_lane **out, struct faina_error *err);
-/* Where the store is shared: learns of every lane that others have made. */
-FA_MUST_CHECK enum faina_code fa_lanes_learn(struct fa_lanes *lanes, struct fa_db *db,
-                                             struct faina_error *err);
 /* The store has no such lane any more, and no task in it. It is freed by fa_lanes_free_forgotten,
  * in a later transaction. */
 void fa_lanes_forget(struct fa_lanes *lanes, int64_t id);

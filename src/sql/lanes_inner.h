@@ -22,8 +22,10 @@ struct fa_lanes {
     struct fa_resource *touched; /* may have to be written; by next_touched */
     struct fa_types types;
     struct fa_heads heads;
-    struct fa_lane **ready; /* where the store is shared: those that have may_have_ready */
+    struct fa_lane **ready; /* where the store is shared: those that are listed */
     size_t ready_count, ready_size;
+    bool is_many; /* as last asked: too many to be asked for each time */
+    int64_t many_until_us;
     int64_t types_max; /* that a namespace may have; 0: no limit */
     char *full_ns;     /* had so many when they were last counted; NULL: none did */
     int64_t full_until_us;
@@ -35,6 +37,11 @@ struct fa_lanes {
     bool has_limits;  /* they were read by the last refresh */
 };
 
+/* Where the store is shared: the lane may have tasks in line; none has, as far as is known; and the
+ * lane is about to go. */
+void fa_lane_mark_ready(struct fa_lane *lane);
+void fa_lanes_unmark_ready(struct fa_lanes *lanes);
+void fa_lanes_unlist_ready(struct fa_lane *lane);
 /* INVALID_TASK: the namespace or the type may not have another lane. */
 FA_MUST_CHECK enum faina_code fa_lanes_check_room(struct fa_lanes *lanes, struct fa_db *db,
                                                   const char *ns, const char *type,

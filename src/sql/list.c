@@ -90,12 +90,21 @@ static void sink_lane(void *ctx, size_t n, const struct fa_value *c)
 static enum faina_code find_lanes(struct fa_source *source, struct lane_filter *filter,
                                   struct faina_error *err)
 {
-    enum faina_code code;
+    const struct faina_query *query = filter->query;
+    struct fa_value params[2] = {fa_value_text(query->ns ? query->ns : "default"),
+                                 fa_value_text(query->type)};
+    bool is_all = query->ns != NULL && strcmp(query->ns, "*") == 0;
+    enum faina_code code = FAINA_OK;
 
     fa_buf_init(&filter->json, SIZE_MAX / 2);
     fa_json_writer_init(&filter->writer, &filter->json, 0);
     fa_json_begin_array(&filter->writer);
-    code = fa_db_one(source->db, FA_SQL_LANE_ALL, NULL, 0, sink_lane, filter, err);
+    if (is_all && (query->type != NULL || query->idempotency_key != NULL))
+        code = fa_db_one(source->db, FA_SQL_LANE_ALL, NULL, 0, sink_lane, filter, err);
+    else if (!is_all && query->type == NULL)
+        code = fa_db_one(source->db, FA_SQL_LANE_OF_NAMESPACE, params, 1, sink_lane, filter, err);
+    else if (!is_all)
+        code = fa_db_one(source->db, FA_SQL_LANE_OF_TYPE, params, 2, sink_lane, filter, err);
     fa_json_end_array(&filter->writer);
     return code;
 }

@@ -1,7 +1,6 @@
 /* manage.c - what people do to tasks: cancel, retry, delete, purge. */
 #include "sql/ops.h"
 
-#include "base/json.h"
 #include "model/limits.h"
 #include "sql/flows.h"
 
@@ -202,32 +201,6 @@ enum faina_code fa_do_delete(struct fa_unit *unit, struct fa_op *op)
 
 /* Purging many ----------------------------------------------------------------------------- */
 
-/* The lanes of a namespace and type as a JSON array of their ids, or NULL for all. */
-static const char *lanes_json(struct fa_unit *unit, const char *ns, const char *type)
-{
-    struct fa_lane **lanes;
-    struct fa_json_writer writer;
-    const char *text;
-    struct fa_buf buf;
-    size_t count;
-
-    if (ns == NULL && type == NULL)
-        return NULL;
-    lanes = fa_lanes_all(unit->source.lanes, &count);
-    fa_buf_init(&buf, SIZE_MAX / 2);
-    fa_json_writer_init(&writer, &buf, 0);
-    fa_json_begin_array(&writer);
-    for (size_t i = 0; i < count; i++) {
-        if ((ns == NULL || strcmp(ns, lanes[i]->ns) == 0) &&
-            (type == NULL || strcmp(type, lanes[i]->type) == 0))
-            fa_json_put_int(&writer, lanes[i]->id);
-    }
-    fa_json_end_array(&writer);
-    text = fa_unit_text(unit, buf.ptr);
-    fa_buf_finish(&buf);
-    return text;
-}
-
 enum faina_code fa_do_purge(struct fa_unit *unit, struct fa_op *op)
 {
     const struct faina_purge *want = op->purge;
@@ -239,17 +212,15 @@ enum faina_code fa_do_purge(struct fa_unit *unit, struct fa_op *op)
     enum faina_code code = fa_unit_flush(unit, &op->error);
 
     if (code == FAINA_OK)
-        code = fa_lanes_learn(unit->source.lanes, unit->source.db, &op->error);
-    if (code == FAINA_OK)
-        code = fa_db_one(
-            unit->source.db, FA_SQL_ENDED_PURGE,
-            (struct fa_value[]){
-                fa_value_int(0),
-                fa_value_int(before == INT64_MAX ? INT64_MAX : fa_id_key_at(before)),
-                fa_value_int(before), fa_value_int(want->statuses ? want->statuses : ~0u),
-                fa_value_int(want->deleted_only),
-                fa_value_text(lanes_json(unit, want->ns, want->type)), fa_value_int(limit)},
-            7, fa_keys_sink, &found, &op->error);
+        code =
+            fa_db_one(unit->source.db, FA_SQL_ENDED_PURGE,
+                      (struct fa_value[]){
+                          fa_value_int(0),
+                          fa_value_int(before == INT64_MAX ? INT64_MAX : fa_id_key_at(before)),
+                          fa_value_int(before), fa_value_int(want->statuses ? want->statuses : ~0u),
+                          fa_value_int(want->deleted_only), fa_value_text(want->ns),
+                          fa_value_text(want->type), fa_value_int(limit)},
+                      8, fa_keys_sink, &found, &op->error);
     if (code == FAINA_OK)
         code = fa_unit_expect(unit, found.keys, found.count, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < found.count; i++) {

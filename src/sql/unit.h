@@ -107,7 +107,9 @@ struct fa_unit {
     int64_t claims_usual; /* ... and of the last one that had any */
     struct fa_fronts fronts;
     struct fa_sweep sweep;
-    uint64_t share_epoch; /* of the transaction that has refreshed the lanes */
+    uint64_t find_mark;     /* of the newest search (claim_find.c) */
+    int64_t probe_after_us; /* claim_find.c: when all lanes may be looked at again; monotonic */
+    uint64_t share_epoch;   /* of the transaction that has refreshed the lanes */
 
     /* Rows, by key. */
     struct fa_row **buckets;

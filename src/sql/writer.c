@@ -302,6 +302,9 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
         writer->needs_load = code != FAINA_OK;
         fa_flows_forget(writer->flows);
         fa_fronts_forget(&writer->unit.fronts);
+    } else if (writer->db->is_shared && fa_lanes_are_too_many(writer->lanes)) {
+        code = fa_lanes_load(writer->lanes, writer->db, err);
+        fa_fronts_forget(&writer->unit.fronts);
     }
     fa_unit_reset(&writer->unit);
     if (code == FAINA_OK &&

@@ -193,6 +193,112 @@ static void test_lanes__resources_of_a_type(void **state)
                       "1000 sets of resources") != NULL);
 }
 
+/* ------------------------------------------------------------------------------------------
+ * Many lanes with tasks in line
+ */
+
+#define MANY 1500
+
+/* As many types, each with two tasks in line, of five priorities. */
+static void submit_types(struct fa_sql_world *world, const char *ns, const char *prefix, int count,
+                         int priority)
+{
+    fa_psql_exec(world->one,
+                 "SELECT count(*) FROM submit_many((SELECT jsonb_agg(jsonb_build_object("
+                 "'namespace', '%s', 'type', '%s' || i %% %d, 'priority', i %% 5 + %d)) "
+                 "FROM generate_series(1, %d) AS i))",
+                 ns, prefix, count, priority, 2 * count);
+}
+
+/* Claims, and checks that each task comes after the one before it. Returns how many there were. */
+static size_t claim_in_order(struct fa_t *t, const struct faina_claim *claim,
+                             struct faina_task *last)
+{
+    CHECK_OK(t, fa_t_claim_next_code(t, claim));
+    for (size_t i = 0; i < t->op.tasks->count; i++) {
+        const struct faina_task *task = &t->op.tasks->items[i];
+
+        CHECK(last->id[0] == '\0' || task->priority < last->priority ||
+                  (task->priority == last->priority && strcmp(task->id, last->id) > 0),
+              "%s (priority %d) comes after %s (%d)", task->id, task->priority, last->id,
+              last->priority);
+        *last = *task;
+    }
+    return t->op.tasks->count;
+}
+
+static void test_lanes__many_are_served_by_priority_and_age(void **state)
+{
+    static const int limits[] = {1, 7, 100, 1, 1000};
+    struct fa_sql_world *world = *state;
+    struct faina_task last = {0};
+    size_t total = 0, count = 1;
+
+    fa_sql_open(world);
+    submit_types(world, "default", "t", MANY, 0);
+    for (size_t i = 0; count > 0; i++)
+        total += count = claim_in_order(
+            &world->t,
+            &(struct faina_claim){.worker_id = "w", .limit = limits[i % FA_COUNT(limits)]}, &last);
+    CHECK_INT(total, 2 * MANY);
+}
+
+/* Lanes that the claim can't use are in front of all others: paused, at their limit, of other
+ * namespaces. */
+static void test_lanes__many_are_of_no_use(void **state)
+{
+    static const char *const own[] = {"own"}, *const types[] = {"x1", "x2", "t5"};
+    struct fa_sql_world *world = *state;
+    struct faina_task last = {0};
+    struct fa_t *t = &world->t;
+
+    fa_sql_open(world);
+    submit_types(world, "default", "t", MANY, 10);
+    fa_psql_exec(world->one,
+                 "INSERT INTO paused SELECT namespace, type FROM lane WHERE type <> 't5'");
+    submit_types(world, "own", "x", 10, 0);
+    CHECK_INT(claim_in_order(t, &(struct faina_claim){.worker_id = "w", .limit = 4}, &last), 4);
+    CHECK_STR(t->op.tasks->items[0].type, "t5");
+    CHECK_STR(t->op.tasks->items[3].ns, "own");
+    CHECK_INT(
+        claim_in_order(t,
+                       &(struct faina_claim){
+                           .worker_id = "w", .limit = 3, .namespaces = own, .namespace_count = 1},
+                       &last),
+        3);
+    last = (struct faina_task){0};
+    fa_psql_exec(world->one, "DELETE FROM paused");
+    CHECK_INT(claim_in_order(
+                  t,
+                  &(struct faina_claim){
+                      .worker_id = "w", .limit = 50, .types = types, .type_count = FA_COUNT(types)},
+                  &last) > 0,
+              1);
+    CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w", .limit = 1000));
+    CHECK_INT(t->op.tasks->count, 1000);
+    CHECK_TRUE(t->op.tasks->items[999].priority >= 10);
+}
+
+/* Another node has the best locked: the next ones are handed out, and no task twice. */
+static void test_lanes__many_are_locked_by_others(void **state)
+{
+    struct fa_sql_world *world = *state;
+    struct faina_task last = {0};
+
+    fa_sql_open(world);
+    submit_types(world, "default", "t", MANY, 0);
+    fa_psql_exec(world->one, "BEGIN");
+    fa_psql_exec(world->one, "SELECT 1 FROM ready ORDER BY rank, id LIMIT 300 FOR UPDATE");
+    CHECK_INT(claim_in_order(&world->t, &(struct faina_claim){.worker_id = "w", .limit = 5}, &last),
+              5);
+    fa_psql_exec(world->one, "COMMIT");
+    last = (struct faina_task){0};
+    CHECK_INT(
+        claim_in_order(&world->t, &(struct faina_claim){.worker_id = "w", .limit = 1000}, &last),
+        1000);
+    CHECK_INT(fa_psql_int(world->one, "SELECT count(*) FROM held"), 1005);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +312,12 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_lanes__types_of_a_namespace, fa_sql_set_up,
                                         fa_sql_tear_down),
         cmocka_unit_test_setup_teardown(test_lanes__resources_of_a_type, fa_sql_set_up,
+                                        fa_sql_tear_down),
+        cmocka_unit_test_setup_teardown(test_lanes__many_are_served_by_priority_and_age,
+                                        fa_sql_set_up, fa_sql_tear_down),
+        cmocka_unit_test_setup_teardown(test_lanes__many_are_of_no_use, fa_sql_set_up,
+                                        fa_sql_tear_down),
+        cmocka_unit_test_setup_teardown(test_lanes__many_are_locked_by_others, fa_sql_set_up,
                                         fa_sql_tear_down),
     };
 

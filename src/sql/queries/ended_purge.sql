@@ -3,6 +3,8 @@
 SELECT id FROM ended
 WHERE id > ?1 AND id < ?2 AND completed_us < ?3 AND (?4 >> status) & 1
   AND (NOT ?5 OR deleted_us IS NOT NULL)
-  AND (?6 IS NULL OR lane IN (SELECT value FROM json_each(?6)))
+  AND ((?6 IS NULL AND ?7 IS NULL)
+       OR EXISTS (SELECT 1 FROM lane l WHERE l.id = ended.lane
+                  AND (?6 IS NULL OR l.namespace = ?6) AND (?7 IS NULL OR l.type = ?7)))
 ORDER BY id
-LIMIT ?7
+LIMIT ?8

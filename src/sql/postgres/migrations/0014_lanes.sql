@@ -18,8 +18,12 @@ DO $$ BEGIN
     END IF;
 END $$;
 
--- Deleted tasks, which are not counted.
-CREATE INDEX IF NOT EXISTS ended_deleted ON ended (lane) WHERE deleted_us IS NOT NULL;
+-- Deleted tasks, which are not counted. IF NOT EXISTS would lock a table whose index is there.
+DO $$ BEGIN
+    IF to_regclass('ended_deleted') IS NULL THEN
+        CREATE INDEX ended_deleted ON ended (lane) WHERE deleted_us IS NOT NULL;
+    END IF;
+END $$;
 
 -- Removes the lanes without tasks among those with these ids, and returns them. What somebody else
 -- is just using is left alone.
@@ -68,9 +72,10 @@ END $$;
 
 -- The lane of a task that is about to be stored. It is held until the end of the transaction, which
 -- keeps nobody waiting but who would remove it. Types are limited as in src/model/limits.h; each
--- counts once for every set of resources that it is used with.
+-- counts once for every set of resources that it is used with. Holding a lane takes rights that the
+-- callers don't have.
 CREATE OR REPLACE FUNCTION submit_lane(ns text, kind text, names text)
-RETURNS integer LANGUAGE plpgsql
+RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT
 AS $$
 DECLARE
     types_max CONSTANT integer := 100000;
@@ -101,6 +106,15 @@ BEGIN
     VALUES (ns, kind, names, pg_current_xact_id()::text::bigint)
     RETURNING id INTO found;
     RETURN found;
+END $$;
+
+-- Which lanes have the best tasks, when there are many lanes. Rows come at its end, in the order of
+-- their ids, and are never changed.
+DO $$ BEGIN
+    IF to_regclass('ready_best') IS NULL THEN
+        CREATE INDEX ready_best ON ready (rank, id);
+        CREATE INDEX lane_type ON lane (type);
+    END IF;
 END $$;
 
 SELECT revoke_public();
