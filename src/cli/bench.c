@@ -41,6 +41,7 @@ static const struct fa_bench_part parts[] = {
     {"life-1000", "the same in batches of 1,000", EVERY, fa_bench_life},
     {"life-key", "the same with a random key on each task", ONE_WRITER, fa_bench_life},
     {"claim", "how long a claim of 100 takes, whatever else is stored", EVERY, fa_bench_claim},
+    {"lanes", "a claim of one task among ten types, and among very many", EVERY, fa_bench_lanes},
     {"match", "match expressions against reading an event's bytes", ONE_WRITER, fa_bench_match},
     {"emit", "events that make tasks against submitting these", EVERY, fa_bench_emit},
     {"start", "from a submit on one node to its claim on another", FA_BENCH_POSTGRES,
