@@ -270,36 +270,29 @@ static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
     *(bool *)ctx = true;
 }
 
-struct foreign_holds {
-    struct fa_unit *unit;
-    const struct fa_grant *grant;
-    bool has_any;
-};
-
-static void sink_foreign(void *ctx, size_t row, const struct fa_value *columns)
+static void sink_lane(void *ctx, size_t row, const struct fa_value *columns)
 {
-    struct foreign_holds *holds = ctx;
-    const struct fa_lane *lane =
-        fa_lanes_by_id(holds->unit->source.lanes, fa_value_as_int(&columns[3]));
-
-    (void)row;
-    holds->has_any |= lane == NULL || !fa_access_reaches(holds->grant, lane->ns);
+    fa_keys_sink(ctx, row, &columns[3]);
 }
 
 /* Whether the caller may have the id of a worker that is not registered: tasks of other namespaces
  * must not be held under it, or their worker could not go on with them. */
 static enum faina_code check_free(struct fa_unit *unit, struct fa_op *op)
 {
-    struct foreign_holds holds = {.unit = unit, .grant = op->grant};
+    struct fa_db *db = unit->source.db;
+    struct fa_keys lanes = {.arena = &unit->arena};
     struct fa_value id = fa_value_text(op->worker.self->id);
     enum faina_code code = fa_unit_flush(unit, &op->error);
 
     if (code == FAINA_OK)
-        code = fa_lanes_learn(unit->source.lanes, unit->source.db, &op->error);
-    if (code == FAINA_OK)
-        code = fa_db_one(unit->source.db, FA_SQL_HELD_BY, &id, 1, sink_foreign, &holds, &op->error);
-    if (code == FAINA_OK && holds.has_any)
-        code = fa_refuse_worker(op->worker.self->id, &op->error);
+        code = fa_db_one(db, FA_SQL_HELD_BY, &id, 1, sink_lane, &lanes, &op->error);
+    for (size_t i = 0; code == FAINA_OK && i < lanes.count; i++) {
+        struct fa_lane *lane;
+
+        code = fa_lanes_read(unit->source.lanes, db, lanes.keys[i], &lane, &op->error);
+        if (code == FAINA_OK && !fa_access_reaches(op->grant, lane->ns))
+            code = fa_refuse_worker(op->worker.self->id, &op->error);
+    }
     return code;
 }
 
