@@ -26,7 +26,7 @@ const struct fa_copy_table fa_copy_tables[] = {
     WHOLE("lane", COPY_LANE, COPY_LANE_PUT, 3),
     WHOLE("resource", COPY_RESOURCE, COPY_RESOURCE_PUT, 3),
     WHOLE("team", COPY_TEAM, TEAM_PUT, 6),
-    WHOLE("token", TOKEN_LIST, TOKEN_PUT, 7),
+    WHOLE("token", COPY_TOKEN, TOKEN_PUT, 7),
     WHOLE("cron", CRON_ALL, CRON_PUT, 15),
     WHOLE("paused", PAUSED_ALL, PAUSED_INSERT, 2),
     WHOLE("workflow", COPY_WORKFLOW, COPY_WORKFLOW_PUT, 6),

@@ -70,9 +70,10 @@ static bool is_good(const struct fa_token *token, int64_t now_us)
 /* Refuses to remove the last token that is good. */
 static enum faina_code check_last(struct fa_unit *unit, struct fa_op *op)
 {
-    struct token_list list = {.arena = &unit->arena};
+    struct token_list list = {.arena = &unit->arena}; /* all of them: pages.h, G3 */
+    struct fa_value params[] = {fa_value_text(""), fa_pager_next(&list.pager)};
     enum faina_code code =
-        fa_db_one(unit->source.db, FA_SQL_TOKEN_LIST, NULL, 0, sink_token, &list, &op->error);
+        fa_db_one(unit->source.db, FA_SQL_TOKEN_LIST, params, 2, sink_token, &list, &op->error);
     bool is_found = false, has_other = false, is_last = false;
 
     for (size_t i = 0; code == FAINA_OK && i < list.count; i++) {

@@ -102,11 +102,12 @@ static struct team get_team(struct fa_db *db, struct fa_value id)
 
 static int64_t count_teams(struct fa_db *db)
 {
-    struct fa_value any = {.kind = FA_NULL};
+    struct fa_value all[] = {
+        {.kind = FA_NULL}, fa_value_text(""), fa_value_text(""), fa_value_int(INT64_MAX)};
     struct faina_error err = {0};
     struct team team = {0};
 
-    must(fa_db_one(db, FA_SQL_TEAM_LIST, &any, 1, sink_team, &team, &err), &err);
+    must(fa_db_one(db, FA_SQL_TEAM_LIST, all, 4, sink_team, &team, &err), &err);
     return (int64_t)team.count;
 }
 

@@ -1,0 +1,2 @@
+-- Every token.
+SELECT id, name, hash, scopes, namespaces, created_us, expires_us FROM token
