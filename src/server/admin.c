@@ -306,8 +306,11 @@ void fa_handle_lanes(struct fa_request *req)
     struct fa_op *op = fa_request_op(req, FA_OP_STATS);
 
     op->name.ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
-    if (fa_request_part(req, &op->part))
-        fa_request_run(req, after_lanes);
+    if (!fa_request_part(req, &op->part))
+        return;
+    if (op->part.limit == 0) /* a namespace may have 100,000 types */
+        op->part.limit = FA_LIST_LIMIT_MAX;
+    fa_request_run(req, after_lanes);
 }
 
 static void after_lane(struct fa_request *req)

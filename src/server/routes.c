@@ -296,7 +296,10 @@ const struct fa_route fa_routes[] = {
      "curl $URL" FA_API "/stats"},
     {"GET", FA_API "/lanes", FA_OP_STATS, fa_handle_lanes, 0, NULL, "namespace limit cursor", NULL,
      "LaneList", 200,
-     "Types, and whether they are paused", NULL, "curl $URL" FA_API "/lanes"},
+     "Types, and whether they are paused",
+     "Those of one namespace; `namespace=*` lists all. 1,000 of them unless `limit` says less; "
+     "`nextCursor` goes on.",
+     "curl $URL" FA_API "/lanes"},
     {"POST", FA_API "/lanes:pause", FA_OP_PAUSE, fa_handle_lane_pause, FA_ROUTE_AUDIT, NULL, NULL,
      "LaneBody", "LaneState", 200, "Hand out no more tasks of a type", NULL,
      "curl $URL" FA_API "/lanes:pause" JSON "'{\"type\":\"mail.send\"}'"},
