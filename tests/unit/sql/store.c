@@ -131,6 +131,7 @@ void store_open(struct store *store)
                  &store->random);
     store->unit.flows = fa_flows_create(FA_INPUT_SIZE_DEFAULT, NULL);
     store->unit.now_us = STORE_NOW;
+    store->unit.sweep.has_begun = true; /* the store is new: it has no lanes to be removed */
     store->raw = raw_open(store->path);
 }
 

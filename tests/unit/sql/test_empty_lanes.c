@@ -12,6 +12,13 @@
 
 #define LATER_US 11000000 /* more than from one round to the next */
 
+/* A store as an engine opens it: a first round is still to come. */
+static void open_started(struct store *store)
+{
+    store_open(store);
+    store->unit.sweep.has_begun = false;
+}
+
 /* Runs the chore as often as it wants to be run, for two rounds at most. */
 static void sweep(struct store *store)
 {
@@ -71,7 +78,7 @@ static void test_empty__after_a_purge_nothing_is_left(void **state)
     const char *const names[] = {"gpu", "disk"};
     struct store store;
 
-    store_open(&store);
+    open_started(&store);
     for (int i = 0; i < 20; i++)
         submit_and_end(&store,
                        &(struct faina_submit){.ns = i % 2 ? "other" : NULL,
@@ -94,7 +101,7 @@ static void test_empty__only_without_any_task(void **state)
     struct store store;
     const char *id;
 
-    store_open(&store);
+    open_started(&store);
     submit(&store, &(struct faina_submit){.type = "in line"});
     submit(&store, &(struct faina_submit){.type = "later", .delay_ms = 1000000});
     submit_and_end(&store, &(struct faina_submit){.type = "ended"});
@@ -123,7 +130,7 @@ static void test_empty__a_new_lane_has_a_new_id(void **state)
     struct store store;
     int64_t old;
 
-    store_open(&store);
+    open_started(&store);
     remove_task(&store, submit_and_end(&store, &(struct faina_submit){.type = "a"}), true);
     old = raw_int(store.raw, "SELECT max(id) FROM lane");
     sweep(&store);
@@ -145,7 +152,7 @@ static void test_empty__a_pause_stays(void **state)
 {
     struct store store;
 
-    store_open(&store);
+    open_started(&store);
     run(&store, &(struct fa_op){.kind = FA_OP_PAUSE, .name = {.type = "a"}});
     remove_task(&store, submit_and_end(&store, &(struct faina_submit){.type = "a"}), true);
     sweep(&store);
@@ -168,7 +175,7 @@ static void test_empty__many_go_in_slices(void **state)
     struct store store;
     int64_t next = INT64_MAX;
 
-    store_open(&store);
+    open_started(&store);
     raw_exec(
         store.raw,
         "BEGIN; WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)"
