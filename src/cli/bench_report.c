@@ -185,8 +185,7 @@ static void print_latencies(const struct fa_bench_report *report, FILE *out)
 {
     if (report->latency_count == 0)
         return;
-    fprintf(out, "\n%-50s %8s %10s %10s\n", "Claims, milliseconds", "samples", "median",
-            "p99");
+    fprintf(out, "\n%-50s %8s %10s %10s\n", "Claims, milliseconds", "samples", "median", "p99");
     for (size_t i = 0; i < report->latency_count; i++) {
         const struct fa_bench_latency *row = &report->latencies[i];
 
