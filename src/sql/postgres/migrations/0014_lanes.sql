@@ -28,7 +28,7 @@ END $$;
 -- Removes the lanes without tasks among those with these ids, and returns them. What somebody else
 -- is just using is left alone.
 CREATE OR REPLACE FUNCTION remove_empty_lanes(after bigint, until bigint)
-RETURNS SETOF integer LANGUAGE plpgsql SET search_path FROM CURRENT
+RETURNS SETOF integer LANGUAGE plpgsql
 AS $$
 DECLARE
     empty integer[];
@@ -72,10 +72,10 @@ END $$;
 
 -- The lane of a task that is about to be stored. It is held until the end of the transaction, which
 -- keeps nobody waiting but who would remove it. Types are limited as in src/model/limits.h; each
--- counts once for every set of resources that it is used with. Holding a lane takes rights that the
--- callers don't have.
+-- counts once for every set of resources that it is used with. It runs inside submit and submit_many,
+-- with their rights and their search_path (0011, R1).
 CREATE OR REPLACE FUNCTION submit_lane(ns text, kind text, names text)
-RETURNS integer LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT
+RETURNS integer LANGUAGE plpgsql
 AS $$
 DECLARE
     types_max CONSTANT integer := 100000;
@@ -114,6 +114,19 @@ DO $$ BEGIN
     IF to_regclass('ready_best') IS NULL THEN
         CREATE INDEX ready_best ON ready (rank, id);
         CREATE INDEX lane_type ON lane (type);
+    END IF;
+END $$;
+
+-- As in 0011: temporary tables last, and one owner, also when a superuser applies this step.
+DO $$
+DECLARE
+    owner CONSTANT name := (SELECT pg_get_userbyid(relowner) FROM pg_class
+                            WHERE oid = 'task'::regclass);
+BEGIN
+    EXECUTE format('ALTER FUNCTION remove_empty_lanes SET search_path = %I, pg_temp',
+                   current_schema());
+    IF owner <> current_user THEN
+        EXECUTE format('ALTER FUNCTION remove_empty_lanes OWNER TO %I', owner);
     END IF;
 END $$;
 
