@@ -2,13 +2,12 @@
  * json.c - walking JSON that was checked, and reading its strings.
  *
  * The walk builds nothing: a value is where its bytes are, and going to the next one means skipping
- * those bytes. It trusts fa_json_check, but stops at the end of the text whatever it holds.
+ * those bytes. It trusts fa_json_check about the grammar only: of a text that was not checked it
+ * gives some values, never reads past its end, and always ends.
  */
 #include "base/json.h"
 
 #include "base/json_inner.h"
-
-#include <assert.h>
 
 static bool is_space(char c)
 {
@@ -93,7 +92,6 @@ static const char *read_value(const char *at, const char *end, struct fa_json *o
 {
     const char *start = at;
 
-    assert(at < end);
     switch (*at) {
     case '{':
         out->type = FA_JSON_OBJECT;
@@ -125,6 +123,8 @@ static const char *read_value(const char *at, const char *end, struct fa_json *o
         break;
     }
     out->raw = (struct fa_bytes){start, (size_t)(at - start)};
+    if (out->type == FA_JSON_STRING && (at - start < 2 || at[-1] != '"'))
+        *out = (struct fa_json){FA_JSON_NULL, {start, 0}}; /* no text that was checked */
     return at;
 }
 
@@ -136,8 +136,9 @@ struct fa_json fa_json_value(struct fa_bytes text)
 
     while (end > at && is_space(end[-1]))
         end--;
-    assert(at < end);
-    if ((*at == '{' && end[-1] == '}') || (*at == '[' && end[-1] == ']'))
+    if (at >= end)
+        return (struct fa_json){FA_JSON_NULL, FA_LIT("")};
+    if (end - at > 1 && ((*at == '{' && end[-1] == '}') || (*at == '[' && end[-1] == ']')))
         return (struct fa_json){*at == '{' ? FA_JSON_OBJECT : FA_JSON_ARRAY,
                                 {at, (size_t)(end - at)}};
     read_value(at, end, &value);
@@ -146,9 +147,11 @@ struct fa_json fa_json_value(struct fa_bytes text)
 
 struct fa_json_iter fa_json_iter(struct fa_json container)
 {
-    struct fa_json_iter it;
+    struct fa_json_iter it = {0};
 
-    assert(container.type == FA_JSON_ARRAY || container.type == FA_JSON_OBJECT);
+    if ((container.type != FA_JSON_ARRAY && container.type != FA_JSON_OBJECT) ||
+        container.raw.len < 2)
+        return it; /* it has none */
     it.at = container.raw.ptr + 1;
     it.end = container.raw.ptr + container.raw.len - 1; /* the closing bracket */
     it.is_object = container.type == FA_JSON_OBJECT;
@@ -166,18 +169,26 @@ bool fa_json_next(struct fa_json_iter *it, struct fa_bytes *key, struct fa_json 
         return false;
     }
     if (it->is_object) {
-        const char *key_end = skip_string(at, it->end);
+        const char *key_end = skip_string(at, it->end), *colon = skip_space(key_end, it->end);
 
+        if (key_end - at < 2 || it->end - colon < 2 || *colon != ':') {
+            it->at = it->end;
+            return false;
+        }
         if (key)
             *key = (struct fa_bytes){at + 1, (size_t)(key_end - at) - 2};
-        at = skip_space(key_end, it->end);
-        assert(at < it->end && *at == ':');
-        at = skip_space(at + 1, it->end);
+        at = skip_space(colon + 1, it->end);
+        if (at >= it->end) {
+            it->at = it->end;
+            return false;
+        }
     } else if (key) {
         *key = FA_LIT("");
     }
     it->at = read_value(at, it->end, value);
-    return true;
+    if (it->at == at) /* a bracket that closes nothing */
+        it->at = it->end;
+    return it->at > at && value->raw.len > 0;
 }
 
 size_t fa_json_count(struct fa_json container)
@@ -214,11 +225,11 @@ bool fa_json_member(struct fa_json object, const char *name, struct fa_json *val
     return false;
 }
 
-static unsigned read_hex4(const char *at)
+static unsigned read_hex4(const char *at, const char *end)
 {
     unsigned value = 0;
 
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 4 && at + i < end; i++) {
         unsigned c = (unsigned char)at[i];
 
         value = value << 4 | (c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
@@ -246,11 +257,15 @@ static char *put_utf8(char *at, unsigned c)
     return at;
 }
 
-char *fa_json_put_escaped(char *to, const char **from)
+char *fa_json_put_escaped(char *to, const char **from, const char *end)
 {
     const char *at = *from + 1;
     unsigned c;
 
+    if (at >= end) {
+        *from = end;
+        return to;
+    }
     *from = at + 1;
     switch (*at) {
     case 'b':
@@ -274,13 +289,17 @@ char *fa_json_put_escaped(char *to, const char **from)
         *to++ = *at;
         return to;
     }
-    c = read_hex4(at + 1);
+    if (end - at < 5) {
+        *from = end;
+        return to;
+    }
+    c = read_hex4(at + 1, end);
     *from = at + 5;
-    if (c >= 0xd800 && c < 0xdc00) {
-        c = 0x10000 + ((c - 0xd800) << 10) + (read_hex4(at + 7) - 0xdc00);
+    if (c >= 0xd800 && c < 0xdc00 && end - at >= 11) {
+        c = 0x10000 + (((c - 0xd800) << 10 | (read_hex4(at + 7, end) & 0x3ff)) & 0xfffff);
         *from = at + 11;
     }
-    return put_utf8(to, c);
+    return put_utf8(to, c & 0x1fffff);
 }
 
 char *fa_json_unescape(struct fa_bytes raw, struct fa_arena *arena)
@@ -300,7 +319,7 @@ char *fa_json_unescape(struct fa_bytes raw, struct fa_arena *arena)
         to += plain;
         at += plain;
         if (slash)
-            to = fa_json_put_escaped(to, &at);
+            to = fa_json_put_escaped(to, &at, end);
     }
     *to = '\0';
     return text;
@@ -308,7 +327,8 @@ char *fa_json_unescape(struct fa_bytes raw, struct fa_arena *arena)
 
 char *fa_json_text(struct fa_json string, struct fa_arena *arena)
 {
-    assert(string.type == FA_JSON_STRING);
+    if (string.type != FA_JSON_STRING)
+        return fa_arena_copy(arena, "", 0);
     return fa_json_unescape((struct fa_bytes){string.raw.ptr + 1, string.raw.len - 2}, arena);
 }
 

@@ -37,7 +37,8 @@ struct fa_json {
     struct fa_bytes raw;
 };
 
-/* The value that `text` holds. The text must have passed fa_json_check: the walk trusts it. */
+/* The value that `text` holds. The text should have passed fa_json_check: of one that has not, the
+ * walk gives some values, or none, and stays within the text. An empty text gives a null. */
 struct fa_json fa_json_value(struct fa_bytes text);
 
 /* Walks the members of an object (key and value) or the elements of an array (value only):

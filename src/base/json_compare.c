@@ -39,7 +39,8 @@ struct fa_json_chars fa_json_chars_raw(struct fa_bytes raw)
 
 struct fa_json_chars fa_json_chars_string(struct fa_json string)
 {
-    assert(string.type == FA_JSON_STRING);
+    if (string.type != FA_JSON_STRING)
+        return (struct fa_json_chars){FA_LIT(""), false};
     return fa_json_chars_raw((struct fa_bytes){string.raw.ptr + 1, string.raw.len - 2});
 }
 
@@ -60,8 +61,10 @@ static int next_byte(struct cursor *c, bool has_escapes)
         return -1;
     if (!has_escapes || *c->at != '\\')
         return (unsigned char)*c->at++;
-    c->count = (unsigned)(fa_json_put_escaped(c->resolved, &c->at) - c->resolved);
+    c->count = (unsigned)(fa_json_put_escaped(c->resolved, &c->at, c->end) - c->resolved);
     c->next = 1;
+    if (c->count == 0)
+        return -1;
     return (unsigned char)c->resolved[0];
 }
 

@@ -39,8 +39,8 @@ static inline bool fa_json_has_escapes(struct fa_bytes raw)
 }
 
 /* Writes the up to four bytes that the escape at *from (its backslash) stands for, returns where
- * they end, and moves *from behind the escape. */
-char *fa_json_put_escaped(char *to, const char **from);
+ * they end, and moves *from behind the escape, at most to `end`. */
+char *fa_json_put_escaped(char *to, const char **from, const char *end);
 
 /* Adds well-formed UTF-8 in quotes, with the shortest escapes (RFC 8785, 3.2.2.2). */
 void fa_json_add_string(struct fa_buf *out, struct fa_bytes text);

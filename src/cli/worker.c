@@ -31,6 +31,9 @@
  */
 
 struct worker {
+    struct fa_service *service;
+    struct fa_listener listener; /* without a server, which logs by itself */
+    bool is_listening;
     struct fa_runtime_config config;
     struct fa_log log;
     int64_t grace_ms, idle_ms;
@@ -175,6 +178,11 @@ static int wait_for_end(const struct worker *worker, const sigset_t *signals)
     }
 }
 
+static void log_facts(void *ctx, const struct fa_facts *facts)
+{
+    fa_server_log_damage(&((struct worker *)ctx)->log, facts);
+}
+
 /* Whoever opens the worker's file comes in by the socket beside it. */
 static enum faina_code begin(struct fa_cli *cli, struct worker *worker, struct faina_error *err)
 {
@@ -184,6 +192,11 @@ static enum faina_code begin(struct fa_cli *cli, struct worker *worker, struct f
 
     if (code == FAINA_OK && options.beside)
         code = fa_server_start(&worker->server, cli->service, &options, err);
+    if (code == FAINA_OK && !worker->server) {
+        worker->service = cli->service;
+        worker->listener = (struct fa_listener){.count = log_facts, .ctx = worker};
+        worker->is_listening = fa_service_listen(cli->service, &worker->listener);
+    }
     if (code == FAINA_OK)
         code = fa_runtime_start(&worker->runtime, cli->service, &worker->config, err);
     if (code == FAINA_OK)
@@ -193,6 +206,8 @@ static enum faina_code begin(struct fa_cli *cli, struct worker *worker, struct f
 
 static void end(struct worker *worker)
 {
+    if (worker->is_listening)
+        fa_service_unlisten(worker->service, &worker->listener);
     fa_keeper_stop(worker->keeper);
     if (worker->server && !fa_server_stop(worker->server, GUESTS_MS, &worker->is_hurried))
         fa_tell(&worker->config.log, FA_LOG_WARN, "some clients were cut off");

@@ -142,6 +142,11 @@ bool fa_id_parse(const char *text, struct fa_id *out)
     return true;
 }
 
+bool fa_id_is_valid(struct fa_id id)
+{
+    return id.key > 0 && id.key < KEY_END && id.tail >= 0 && (uint64_t)id.tail <= TAIL_MASK;
+}
+
 bool fa_id_equal(struct fa_id a, struct fa_id b)
 {
     return a.key == b.key && a.tail == b.tail;

@@ -47,6 +47,8 @@ struct fa_id fa_id_free(struct fa_id_source *source, int64_t now_us);
 void fa_id_format(struct fa_id id, char out[FAINA_ID_SIZE]); /* lower case, with dashes */
 /* Accepts upper case too. False: not a UUIDv7, so no task has it. */
 bool fa_id_parse(const char *text, struct fa_id *out);
+/* Whether both parts are in range; an id that was read from a store may not be. */
+bool fa_id_is_valid(struct fa_id id);
 bool fa_id_equal(struct fa_id a, struct fa_id b);
 /* The smallest key whose time is not before `us`. */
 int64_t fa_id_key_at(int64_t us);

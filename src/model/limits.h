@@ -74,4 +74,7 @@
 #define FA_HAPPENED_KEEP_MS (7LL * 24 * 3600 * 1000)
 #define FA_LOG_KEEP_MS (3600LL * 1000) /* how long the log of all events can be followed */
 
+/* Chores that have failed for longer make the engine not ready. */
+#define FA_UPKEEP_FAILED_MS (30 * INT64_C(1000))
+
 #endif

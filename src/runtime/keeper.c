@@ -156,9 +156,10 @@ static enum faina_code remove_rows(struct round *round, struct fa_old_query quer
 
 /* Day by day ----------------------------------------------------------------------------------- */
 
-/* Everything of the day; day->tasks and versions become those that were archived. */
-static enum faina_code archive_day(struct round *round, struct fa_old_day *day, bool *is_stopped,
-                                   struct faina_error *err)
+/* Everything of the day; day->tasks and versions become those that were archived. *has_damage: a
+ * task can't be archived, so the day can't be dropped. */
+static enum faina_code archive_day(struct round *round, struct fa_old_day *day, bool *has_damage,
+                                   bool *is_stopped, struct faina_error *err)
 {
     struct fa_old_query query = {.low = day->low, .high = day->high, .limit = BATCH};
     struct fa_old old = {.has_more = true};
@@ -168,6 +169,9 @@ static enum faina_code archive_day(struct round *round, struct fa_old_day *day, 
     while (code == FAINA_OK && old.has_more && !*is_stopped) {
         fa_arena_reset(&round->arena);
         code = fa_service_old_find(round->service, &query, &round->arena, &old, err);
+        *has_damage = code == FAINA_OK && old.left_out > 0;
+        if (*has_damage)
+            break;
         if (code == FAINA_OK)
             code = archive(round, &old, err);
         for (size_t i = 0; code == FAINA_OK && i < old.count; i++)
@@ -199,7 +203,7 @@ static enum faina_code remove_days(struct round *round, struct fa_old_query quer
                                    struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
-    bool is_stopped = false;
+    bool is_stopped = false, has_damage = false;
 
     while (code == FAINA_OK && !is_stopped) {
         struct fa_old_day day;
@@ -208,7 +212,12 @@ static enum faina_code remove_days(struct round *round, struct fa_old_query quer
         *has_days = day.has_days;
         if (code != FAINA_OK || !day.is_found)
             break;
-        code = archive_day(round, &day, &is_stopped, err);
+        code = archive_day(round, &day, &has_damage, &is_stopped, err);
+        if (has_damage) { /* its other tasks go one by one, and so do those of later days */
+            query.low = day.low;
+            query.high = day.high;
+            return remove_rows(round, query, err);
+        }
         if (code == FAINA_OK && !is_stopped)
             code = drop_day(round, &day, err);
         if (code == FAINA_OK && !is_stopped)

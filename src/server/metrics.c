@@ -39,7 +39,7 @@ struct fa_metrics {
     struct histogram groups, waits, runs;
 
     pthread_mutex_t mutex; /* guards what follows */
-    uint64_t leases_lost;
+    uint64_t leases_lost, set_aside;
     struct type_counts types[TYPES_MAX + 1];
     size_t type_count;
 };
@@ -128,6 +128,7 @@ void fa_metrics_count(void *ctx, const struct fa_facts *facts)
 
     pthread_mutex_lock(&metrics->mutex);
     metrics->leases_lost += facts->leases_lost;
+    metrics->set_aside += facts->set_aside_count;
     for (size_t i = 0; i < facts->submitted_count; i++) {
         counts = counts_after(metrics, counts, facts->submitted[i].type);
         counts->submitted++;
@@ -260,6 +261,9 @@ void fa_metrics_write(struct fa_metrics *metrics, struct fa_buf *out,
     pthread_mutex_lock(&metrics->mutex);
     fa_buf_printf(out, "faina_leases_expired_total %llu\n",
                   (unsigned long long)metrics->leases_lost);
+    head(out, "faina_set_aside_total", "counter",
+         "Tasks, schedules and rows that were set aside, because they can't be handled.");
+    fa_buf_printf(out, "faina_set_aside_total %llu\n", (unsigned long long)metrics->set_aside);
     pthread_mutex_unlock(&metrics->mutex);
     head(out, "faina_commit_batch_size", "histogram", "Operations in one transaction.");
     put_histogram(out, &metrics->groups, size_bounds, FA_COUNT(size_bounds),

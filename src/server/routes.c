@@ -408,7 +408,8 @@ const struct fa_route fa_routes[] = {
      "Is the process alive?", NULL, "curl $URL/healthz"},
     {"GET", "/readyz", FA_ACCESS_PUBLIC, fa_handle_readyz, 0, NULL, NULL, NULL, "Health", 200,
      "Can it serve: is the store reachable?",
-     "503 when it is not, while its disk is full, and while the server goes down.",
+     "503 when it is not, while its disk is full, when chores have failed for 30 seconds, and "
+     "while the server goes down.",
      "curl $URL/readyz"},
     {"GET", "/metrics", FA_ACCESS_METRICS, fa_handle_metrics, 0, NULL, NULL, NULL, "Text", 200,
      "Figures for Prometheus", NULL, "curl $URL/metrics"},

@@ -18,6 +18,7 @@
 
 #define PEM_SIZE_MAX (1024 * 1024)
 #define DRAIN_STEP_MS 10
+#define SET_ASIDE_LOGGED_MAX 20
 #define UNMADE_LOGGED_MAX 10 /* of one commit */
 
 /* ------------------------------------------------------------------------------------------
@@ -287,12 +288,28 @@ static void log_jump(const struct fa_log *log, const struct fa_service_clock *cl
            {"engineAheadSeconds", offset, true});
 }
 
+void fa_server_log_damage(const struct fa_log *log, const struct fa_facts *facts)
+{
+    for (size_t i = 0; i < facts->set_aside_count && i < SET_ASIDE_LOGGED_MAX; i++) {
+        const struct fa_aside_item *item = &facts->set_aside[i];
+
+        FA_LOG(log, FA_LOG_ERROR, "set aside, because it can't be handled", {"kind", item->kind},
+               {"id", item->name ? item->name : item->key}, {"why", item->reason});
+    }
+    if (facts->set_aside_count > SET_ASIDE_LOGGED_MAX)
+        FA_LOG(log, FA_LOG_ERROR, "more is set aside: faina doctor tells how much");
+    if (facts->stalled)
+        FA_LOG(log, FA_LOG_ERROR, "nothing comes due: the engine's chores fail",
+               {"why", facts->stalled});
+}
+
 static void count_facts(void *ctx, const struct fa_facts *facts)
 {
     struct fa_server *server = ctx;
 
     log_unmade(server->log, facts);
     log_jump(server->log, facts->jump);
+    fa_server_log_damage(server->log, facts);
     fa_metrics_count(server->metrics, facts);
     fa_rates_count(server->rates, facts, fa_clock_boot_us());
 }

@@ -76,4 +76,8 @@ bool fa_server_stop(struct fa_server *server, int64_t timeout_ms, const atomic_b
 const char *fa_server_address(const struct fa_server *server, size_t index);
 bool fa_server_listens_on(const struct fa_server *server, const char *address);
 
+/* Logs what the engine has set aside, and that its chores fail. A server does so by itself. */
+struct fa_facts;
+void fa_server_log_damage(const struct fa_log *log, const struct fa_facts *facts);
+
 #endif

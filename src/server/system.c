@@ -102,12 +102,17 @@ static bool has_store(struct fa_request *req)
 
 static void after_readyz(struct fa_request *req)
 {
-    const struct look *look = req->data;
+    const struct fa_service_info *info = &((const struct look *)req->data)->info;
 
     if (!has_store(req))
         return;
-    if (look->info.full)
-        fa_answer_refusal(req, 503, FAINA_UNAVAILABLE, "%s", look->info.full);
+    if (info->full)
+        fa_answer_refusal(req, 503, FAINA_UNAVAILABLE, "%s", info->full);
+    else if (info->stalled_ms > FA_UPKEEP_FAILED_MS)
+        fa_answer_refusal(req, 503, FAINA_UNAVAILABLE,
+                          "nothing has come due for %lld seconds, because the engine's chores "
+                          "fail: %.300s",
+                          (long long)info->stalled_ms / 1000, info->stalled);
     else
         fa_answer_text(req, 200, "application/json", "{\"status\":\"ready\"}");
 }

@@ -406,11 +406,23 @@ struct fa_service_info {
     int64_t size_bytes;          /* on disk, logs included; -1: unknown */
     int64_t commits, operations; /* since it was opened */
     struct fa_service_clock clock;
+    int64_t set_aside;   /* items (fa_aside_item) in the store */
+    int64_t stalled_ms;  /* how long the engine's chores have failed; 0: they don't ... */
+    const char *stalled; /* ... and why */
     size_t finding_count;
     const char **findings; /* what the engine's own checks found wrong; sentences */
     const char *full; /* why new tasks are refused: the disk has no room for them; NULL: it has */
     size_t warning_count;
     const char **warnings; /* what works, but might soon not; sentences that say what to do */
+};
+
+/* Something stored that the engine can't handle: a damaged row, or one that makes transactions
+ * fail. */
+struct fa_aside_item {
+    const char *kind, *key;
+    const char *name; /* for people: a task's id; NULL: the key */
+    const char *reason;
+    int64_t tries; /* how often it has been set aside */
 };
 
 /* A set of types in one word: each has a bit (fa_hash_bit), which it may share with others. So it
@@ -450,7 +462,10 @@ struct fa_facts {
     const struct faina_emit_failure *unmade; /* tasks of workflows that could not be made when a
                                                 task ended or a join's time was over */
     size_t unmade_count;
-    const struct fa_service_clock *jump; /* the wall clock has jumped; NULL: it has not */
+    const struct fa_service_clock *jump;   /* the wall clock has jumped; NULL: it has not */
+    const struct fa_aside_item *set_aside; /* what can't be handled, and is left out from now on */
+    size_t set_aside_count;
+    const char *stalled; /* not NULL: the engine's chores have failed for long, for this reason */
 };
 
 /* One who wants to hear of commits; the caller's memory, from listen to unlisten. Both functions
@@ -480,6 +495,7 @@ struct fa_old {
         struct faina_event *events; /* oldest first */
         size_t event_count;
     } * items;
+    size_t left_out; /* tasks that are damaged, or have changed while they were read */
     int64_t after;
     bool has_more; /* ask again, with this `after` */
 };

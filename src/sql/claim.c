@@ -20,6 +20,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#define SCAN_RANK 3        /* the column of the rank in ready_scan ... */
+#define PLAIN_RANK 2       /* ... and in ready_scan_plain */
 #define PAYLOAD_ROWS_MIN 8 /* fewer rows are read without their payloads */
 #define UNSEEN_ROWS_MAX 64 /* to read of a lane of whose tasks none was seen, and may be large */
 #define LINE_UP_MAX 64     /* more rows than this are written before they are claimed from */
@@ -134,6 +136,28 @@ static void note_odd(struct reading *reading, size_t n, const struct fa_value *c
         reading->lanes[n]->has_rich = true;
 }
 
+/* The place of a row in its line, whatever else is wrong with it. A rank that is no integer is
+ * behind all that are smaller. */
+static void note_read(struct fa_lane *lane, const struct fa_value *key, const struct fa_value *rank)
+{
+    lane->read_count++;
+    lane->read_key = fa_value_as_int(key);
+    if (rank->kind == FA_INT)
+        lane->read_rank = rank->i;
+    else if (rank->kind == FA_REAL && rank->d > -1e15 && rank->d < 1e15)
+        lane->read_rank = (int64_t)rank->d + 1, lane->read_key = INT64_MIN;
+    else
+        lane->read_rank = INT64_MAX;
+}
+
+/* Whether a row is left in line: its task is damaged, or set aside (set_aside.h). */
+static bool is_left_out(struct fa_unit *unit, struct fa_row *row)
+{
+    if (row->damage != NULL)
+        (void)fa_row_refuse(&unit->source, row, row->damage, NULL);
+    return row->damage != NULL || fa_aside_has_task(unit->source.aside, row->id.key, unit->now_us);
+}
+
 static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
 {
     struct reading *reading = ctx;
@@ -141,6 +165,7 @@ static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
     struct fa_lane *lane = reading->lanes[n];
     struct fa_row *row = fa_unit_known(unit, columns[0].i);
 
+    note_read(lane, &columns[0], &columns[reading->is_plain ? PLAIN_RANK : SCAN_RANK]);
     if (row == NULL) {
         struct fa_row read;
 
@@ -151,6 +176,8 @@ static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
         if (reading->is_plain && reading->again[n])
             return;
         read.lane = lane;
+        if (is_left_out(unit, &read))
+            return;
         row = fa_unit_adopt(unit, &read);
     }
     add_peek(lane, row);
@@ -158,7 +185,7 @@ static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
 
 static void add_reading(struct reading *to, struct fa_lane *lane, int64_t want)
 {
-    lane->peek_count = lane->peek_next = 0;
+    lane->peek_count = lane->peek_next = lane->read_count = 0;
     to->lanes[to->count] = lane;
     to->wants[to->count++] = want;
 }
@@ -203,11 +230,14 @@ static struct fa_db_call scan(struct reading *reading)
 /* Where the next reading of a lane's line begins. */
 static void note_place(struct fa_lane *lane, int64_t want)
 {
-    lane->peek_is_last = (int64_t)lane->peek_count < want;
-    if (lane->peek_count == 0)
+    lane->peek_is_last = (int64_t)lane->read_count < want;
+    if (lane->read_count == 0)
         return;
-    lane->peek_rank = lane->peek[lane->peek_count - 1]->rank;
-    lane->peek_key = lane->peek[lane->peek_count - 1]->id.key;
+    if (lane->read_rank < lane->peek_rank ||
+        (lane->read_rank == lane->peek_rank && lane->read_key <= lane->peek_key))
+        lane->peek_is_last = true; /* damaged rows, behind which nothing can be found */
+    lane->peek_rank = lane->read_rank;
+    lane->peek_key = lane->read_key;
 }
 
 /* Lines that are read together: most hold only plain tasks, which are read with few columns and
@@ -635,6 +665,7 @@ static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct 
             break; /* lanes that were not looked at may have better ones */
         if (fa_lane_has_permits(heads[best].lane)) {
             taken[n++] = heads[best].row;
+            unit->claimed_key = heads[best].row->id.key;
             size += fa_claim_size_of(heads[best].row);
             fa_take(unit, heads[best].row, op->claim->worker_id, lease);
             if ((int64_t)n == limit || size > FA_PAGE_SIZE_MAX)
@@ -741,7 +772,7 @@ static enum faina_code read_taken(struct fa_unit *unit, struct fa_row *const *ta
 
 enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
 {
-    int64_t limit = op->claim->limit > 0 ? op->claim->limit : 1;
+    int64_t limit = op->claim->limit > 0 && !unit->claims_one ? op->claim->limit : 1;
     enum faina_code code = FAINA_OK;
     struct faina_tasks *tasks;
     struct fa_row **taken;

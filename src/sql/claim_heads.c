@@ -136,6 +136,7 @@ static enum faina_code take_all(struct taking *taking, struct fa_op *op, int64_t
             continue; /* another lane may be better now */
         }
         taken[n++] = row;
+        unit->claimed_key = row->id.key;
         size += fa_claim_size_of(row);
         fa_take(unit, row, op->claim->worker_id, lease);
         move_on(lane);

@@ -5,7 +5,6 @@
 #include "base/hash.h"
 #include "sql/ops.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #define PAGE_ROWS_MAX 1000
@@ -63,6 +62,7 @@ const char *const fa_copy_left_out[] = {
     "submit_grant",
     "submit_lock",
     "partition_lock",
+    "set_aside", /* the copy's engine finds by itself what it can't handle */
     NULL,
 };
 
@@ -73,6 +73,23 @@ static enum faina_code damaged(const char *table, struct faina_error *err)
     return fa_error_set(err, FAINA_UNAVAILABLE,
                         "rows of the table %s don't fit the others: `faina doctor` says more",
                         table);
+}
+
+/* A copy without a row would differ from its source, so it stops at a damaged one. */
+static enum faina_code damaged_row(const struct fa_copy_table *table, const struct fa_value *row,
+                                   struct faina_error *err)
+{
+    struct fa_arena scratch = {0};
+    const char *id = row[0].kind == FA_TEXT
+                         ? fa_value_dup(&row[0], &scratch)
+                         : fa_arena_printf(&scratch, "%lld", (long long)fa_value_as_int(&row[0]));
+
+    fa_error_set(err, FAINA_UNAVAILABLE,
+                 "the copy stops at a damaged row of table %s, whose first column is %.100s: mend "
+                 "or remove it; `faina doctor` says more",
+                 table->name, id);
+    fa_arena_finish(&scratch);
+    return FAINA_UNAVAILABLE;
 }
 
 /* Names --------------------------------------------------------------------------------------- */
@@ -226,6 +243,18 @@ static void sink_row(void *ctx, size_t row, const struct fa_value *columns)
     }
 }
 
+/* Whether pages can go on behind a row: its key is of the types that it should be. */
+static bool has_key(const struct fa_copy_table *table, const struct fa_value *row)
+{
+    for (size_t i = 0; i < table->key_count; i++) {
+        if ((int)i != table->word_at
+                ? row[i].kind != FA_INT
+                : row[i].kind != FA_TEXT || row[i].text.len >= FA_COPY_WORD_SIZE)
+            return false;
+    }
+    return true;
+}
+
 static void move(const struct fa_copy_page *page, struct fa_copy_position *position)
 {
     const struct fa_copy_table *table = page->table;
@@ -237,7 +266,6 @@ static void move(const struct fa_copy_page *page, struct fa_copy_position *posit
         } else {
             size_t len = last[i].text.len;
 
-            assert(len < FA_COPY_WORD_SIZE);
             memcpy(position->word, last[i].text.ptr, len);
             position->word[len] = '\0';
         }
@@ -272,6 +300,10 @@ enum faina_code fa_copy_page_read(struct fa_copy_page *page, struct fa_copy_side
     code = fa_db_one(from->db, table->page, params, count, sink_row, page, err);
     if (code != FAINA_OK || page->count == 0)
         return code;
+    for (size_t i = 0; i < page->count; i++) {
+        if (!has_key(table, page->values + i * table->column_count))
+            return damaged_row(table, page->values + i * table->column_count, err);
+    }
     if (table->key_count > 0)
         move(page, position);
     adapt(page);
@@ -331,12 +363,12 @@ static enum faina_code translate(struct fa_copy_page *page, const struct fa_copy
             const struct fa_copy_name *name = find_name(from, table, &row[table->name_at]);
 
             if (name == NULL || name->other_id == 0)
-                return damaged(table->name, err);
+                return damaged_row(table, row, err);
             row[table->name_at] = fa_value_int(name->other_id);
         }
         if (table->put == FA_SQL_KEY_INSERT && to->is_shared && row[KEY_MORE].kind == FA_NULL &&
             !complete_key(page, row))
-            return damaged(table->name, err);
+            return damaged_row(table, row, err);
     }
     return FAINA_OK;
 }
@@ -411,7 +443,7 @@ enum faina_code fa_copy_page_sum(const struct fa_copy_page *page, const struct f
                 const struct fa_copy_name *name = find_name(from, table, &row[n]);
 
                 if (name == NULL)
-                    return damaged(table->name, err);
+                    return damaged_row(table, row, err);
                 one = fa_checksum_word(one, (uint64_t)name->hash);
             } else {
                 one = sum_value(one, &row[n]);

@@ -20,10 +20,13 @@
 #include "base/hash.h"
 #include "model/times.h"
 #include "service/crons.h"
+#include "sql/chores/scope.h"
 #include "sql/fleet.h"
+#include "sql/sound.h"
 
 #define LATE_US_MIN 10000000 /* of schedules with times that follow each other closely */
 #define IN_TIME_MAX (LATE_US_MIN / 1000000 + 1)
+#define PUT_TRIES_MAX 1000
 #define AGAIN_US 60000000 /* a schedule that can't be read is looked at again after this long */
 
 enum {
@@ -46,20 +49,51 @@ enum {
 };
 
 struct job_list {
+    struct fa_source *source;
     struct fa_arena *arena;
     struct fa_pager pager;
     struct fa_cron_job *items;
     size_t count, size;
+    const char *last[2]; /* namespace and name of the last row that was read */
+    const char *damage;  /* of the last row that was damaged, and left out; NULL: none was */
 };
+
+static void note_last(struct job_list *list, const struct fa_value *c)
+{
+    list->last[0] = fa_value_dup(&c[NS], list->arena);
+    list->last[1] = fa_value_dup(&c[NAME], list->arena);
+}
+
+/* As cron_due.sql names a schedule. */
+static const char *item_key(struct fa_arena *arena, const char *ns, const char *name)
+{
+    return fa_arena_printf(arena, "%s/%s", ns ? ns : "", name ? name : "");
+}
 
 static void sink_job(void *ctx, size_t row, const struct fa_value *c)
 {
+    static const struct fa_form form = {
+        "cron", "xxxxxnnmnTTXttn",
+        "namespace name schedule timezone task catch_up overlap jitter_ms paused next_us last_us "
+        "problem created_us updated_us version"};
     struct job_list *list = ctx;
     int64_t catch_up = fa_value_as_int(&c[CATCH_UP]), overlap = fa_value_as_int(&c[OVERLAP]);
+    const char *damage = fa_form_check(&form, c, list->arena);
 
     (void)row;
+    if (damage != NULL) {
+        list->damage = damage;
+        fa_aside_report(list->source->aside, FA_ASIDE_SCHEDULE,
+                        item_key(list->arena, fa_value_dup(&c[NS], list->arena),
+                                 fa_value_dup(&c[NAME], list->arena)),
+                        NULL, damage, fa_db_now(list->source->db));
+        if (fa_pager_skip_row(&list->pager, c, VERSION + 1))
+            note_last(list, c);
+        return;
+    }
     if (!fa_pager_take_row(&list->pager, c, VERSION + 1))
         return;
+    note_last(list, c);
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
     list->items[list->count++] = (struct fa_cron_job){
@@ -90,17 +124,27 @@ static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
     *(bool *)ctx = true;
 }
 
+static enum faina_code refuse_damage(const struct job_list *list, const char *name,
+                                     struct faina_error *err)
+{
+    if (list->damage == NULL)
+        return FAINA_OK;
+    return fa_error_set(err, FAINA_INTERNAL,
+                        "schedule %.200s is damaged: %s; remove it and store it again", name,
+                        list->damage);
+}
+
 /* *out is NULL when there is none. */
-static enum faina_code find_job(struct fa_db *db, const char *ns, const char *name,
+static enum faina_code find_job(struct fa_source *source, const char *ns, const char *name,
                                 struct fa_arena *arena, struct fa_cron_job **out,
                                 struct faina_error *err)
 {
     struct fa_value params[2] = {fa_value_text(ns ? ns : "default"), fa_value_text(name)};
-    struct job_list list = {.arena = arena};
-    enum faina_code code = fa_db_one(db, FA_SQL_CRON_GET, params, 2, sink_job, &list, err);
+    struct job_list list = {.source = source, .arena = arena};
+    enum faina_code code = fa_db_one(source->db, FA_SQL_CRON_GET, params, 2, sink_job, &list, err);
 
     *out = list.items;
-    return code;
+    return code == FAINA_OK ? refuse_damage(&list, name, err) : code;
 }
 
 static enum faina_code no_such(struct fa_op *op)
@@ -124,10 +168,10 @@ static enum faina_code read_jobs(struct fa_source *source, struct fa_op *op, con
                                     fa_pager_next(&list->pager)};
 
         code = fa_db_one(source->db, FA_SQL_CRON_LIST, params, 4, sink_job, list, &op->error);
-        if (code != FAINA_OK || list->count == 0)
+        if (code != FAINA_OK || list->last[0] == NULL)
             break;
-        after[0] = list->items[list->count - 1].ns;
-        after[1] = list->items[list->count - 1].name;
+        after[0] = list->last[0];
+        after[1] = list->last[1];
         if (!fa_pager_goes_on(&list->pager))
             break;
     }
@@ -136,20 +180,37 @@ static enum faina_code read_jobs(struct fa_source *source, struct fa_op *op, con
     return code;
 }
 
+/* What is shown as JSON must be JSON. A schedule whose task is none says so when it is due (J3). */
+static void hide_damage(struct fa_source *source, struct fa_cron_job *job, struct fa_arena *arena)
+{
+    struct fa_value name = fa_value_text(job->name);
+
+    if (fa_is_json(job->task))
+        return;
+    (void)fa_aside_report_row(source->aside, "cron", &name, "column task is no JSON", arena,
+                              fa_db_now(source->db));
+    job->task = "null";
+}
+
 /* Of the default namespace, or (with "*") of all. */
 enum faina_code fa_look_crons(struct fa_source *source, struct fa_op *op)
 {
     const char *ns = op->name.ns ? op->name.ns : "default";
     struct fa_value params[2] = {fa_value_text(ns), fa_value_text(op->id)};
-    struct job_list list = {.arena = op->arena, .pager = fa_pager_of_part(&op->part)};
+    struct job_list list = {
+        .source = source, .arena = op->arena, .pager = fa_pager_of_part(&op->part)};
     enum faina_code code =
         op->id ? fa_db_one(source->db, FA_SQL_CRON_GET, params, 2, sink_job, &list, &op->error)
                : read_jobs(source, op, ns, &list);
 
+    if (code == FAINA_OK && op->id != NULL)
+        code = refuse_damage(&list, op->id, &op->error);
     if (code == FAINA_OK && op->id != NULL && list.count == 0)
         code = no_such(op);
     if (code != FAINA_OK)
         return code;
+    for (size_t i = 0; i < list.count; i++)
+        hide_damage(source, &list.items[i], op->arena);
     op->crons = fa_arena_zero(op->arena, 1, sizeof(*op->crons));
     op->crons->items = list.items;
     op->crons->count = list.count;
@@ -225,7 +286,7 @@ static enum faina_code try_put(struct fa_unit *unit, struct fa_op *op, bool *was
 {
     struct fa_cron_job *job = fa_arena_zero(op->arena, 1, sizeof(*job)), *old = NULL;
     enum faina_code code =
-        find_job(unit->source.db, op->cron->ns, op->cron->name, op->arena, &old, &op->error);
+        find_job(&unit->source, op->cron->ns, op->cron->name, op->arena, &old, &op->error);
 
     if (code == FAINA_OK && op->by.version != 0 && (old == NULL || old->version != op->by.version))
         code = refuse_version(old, op);
@@ -284,7 +345,7 @@ enum faina_code fa_do_cron_remove(struct fa_unit *unit, struct fa_op *op)
         return code;
     if (op->by.version == 0)
         return no_such(op);
-    code = find_job(unit->source.db, op->name.ns, op->id, &unit->arena, &job, &op->error);
+    code = find_job(&unit->source, op->name.ns, op->id, &unit->arena, &job, &op->error);
     return code == FAINA_OK ? refuse_version(job, op) : code;
 }
 
@@ -295,7 +356,7 @@ enum faina_code fa_do_cron_run(struct fa_unit *unit, struct fa_op *op)
     struct fa_cron_job *job = NULL;
     struct fa_plan plan;
     enum faina_code code =
-        find_job(unit->source.db, op->name.ns, op->id, &unit->arena, &job, &op->error);
+        find_job(&unit->source, op->name.ns, op->id, &unit->arena, &job, &op->error);
 
     if (code == FAINA_OK && job == NULL)
         code = no_such(op);
@@ -541,7 +602,7 @@ static enum faina_code fire(struct fa_unit *unit, struct firing *firing, struct 
 enum faina_code fa_crons_fire(struct fa_unit *unit, int64_t limit, struct faina_error *err)
 {
     struct fa_value params[2] = {fa_value_int(unit->now_us), fa_value_int(limit)};
-    struct job_list due = {.arena = &unit->arena};
+    struct job_list due = {.source = &unit->source, .arena = &unit->arena};
     enum faina_code code =
         fa_db_one(unit->source.db, FA_SQL_CRON_DUE, params, 2, sink_job, &due, err);
 
@@ -549,6 +610,9 @@ enum faina_code fa_crons_fire(struct fa_unit *unit, int64_t limit, struct faina_
         struct firing firing = {
             .job = &due.items[i], .max = (size_t)limit, .last_us = due.items[i].last_us};
 
+        if (!fa_chore_takes(unit, FA_ASIDE_SCHEDULE,
+                            item_key(&unit->arena, firing.job->ns, firing.job->name)))
+            continue;
         code = fire(unit, &firing, err);
         limit -= (int64_t)firing.count;
     }

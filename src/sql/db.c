@@ -74,6 +74,7 @@ enum faina_code fa_db_run_all(struct fa_db *db, const struct fa_db_call *calls, 
 enum faina_code fa_db_begin(struct fa_db *db, bool for_writing, struct faina_error *err)
 {
     db->is_writing = for_writing;
+    db->has_failed = false;
     return db->ops->begin(db, for_writing, err);
 }
 

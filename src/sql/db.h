@@ -31,13 +31,15 @@ enum fa_sql {
 
 enum fa_value_kind { FA_NULL, FA_INT, FA_REAL, FA_TEXT };
 
+/* Values that a database hands out have `text` empty unless they are FA_TEXT, and `i` 0 when they
+ * are FA_TEXT or FA_NULL: reading a value as what it is not gives nothing, and does no harm. */
 struct fa_value {
     enum fa_value_kind kind;
     union {
         int64_t i;
         double d;
-        struct fa_bytes text;
     };
+    struct fa_bytes text;
 };
 
 #define FA_VALUES_MAX 40 /* most parameters or columns of a statement */

@@ -9,8 +9,10 @@
 #include "sql/show.h"
 #include "model/limits.h"
 #include "service/wire.h"
+#include "sql/chores/scope.h"
 #include "sql/look.h"
 #include "sql/pages.h"
+#include "sql/sound.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -235,6 +237,7 @@ static void keep(struct fa_unit *unit, const struct event *event, const struct f
 /* Emit ---------------------------------------------------------------------------------------- */
 
 struct happened_list {
+    struct fa_source *source;
     struct fa_arena *arena;
     struct fa_pager pager;
     struct fa_happening *items;
@@ -244,20 +247,23 @@ struct happened_list {
 
 static void sink_happened(void *ctx, size_t row, const struct fa_value *c)
 {
+    static const struct fa_form form = {"happened", "xjtjjnxx",
+                                        "type data at_us tasks failures seq id namespace"};
     struct happened_list *list = ctx;
     struct fa_happening *item;
 
     (void)row;
+    (void)fa_source_check(list->source, &form, c, &c[5], list->arena);
     if (!fa_pager_take_row(&list->pager, c, 8))
         return;
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
     item = &list->items[list->count++];
     item->type = fa_value_dup(&c[0], list->arena);
-    item->data = fa_value_dup(&c[1], list->arena);
+    item->data = fa_value_json(&c[1], list->arena); /* what is no JSON is left out */
     item->at_us = list->last_us = fa_value_as_int(&c[2]);
-    item->tasks = fa_value_dup(&c[3], list->arena);
-    item->failures = fa_value_dup(&c[4], list->arena);
+    item->tasks = fa_value_json(&c[3], list->arena);
+    item->failures = fa_value_json(&c[4], list->arena);
     list->last_seq = fa_value_as_int(&c[5]);
     item->id = fa_value_dup(&c[6], list->arena);
     item->ns = fa_value_dup(&c[7], list->arena);
@@ -285,7 +291,8 @@ static struct fa_yield read_yield(struct fa_arena *arena, const struct fa_happen
     struct fa_json_iter it;
     struct fa_json value;
 
-    if (fa_json_check(fa_str(item->tasks), 4, "tasks", FAINA_INTERNAL, NULL) != FAINA_OK ||
+    if (item->tasks == NULL || item->failures == NULL ||
+        fa_json_check(fa_str(item->tasks), 4, "tasks", FAINA_INTERNAL, NULL) != FAINA_OK ||
         fa_json_check(fa_str(item->failures), 4, "failures", FAINA_INTERNAL, NULL) != FAINA_OK)
         return yield;
     for (it = fa_json_iter(fa_json_value(fa_str(item->tasks))); fa_json_next(&it, NULL, &value);) {
@@ -350,7 +357,7 @@ static enum faina_code happen(struct fa_unit *unit, const struct event *event, b
                               const struct fa_emit_plan *plan, bool is_partial,
                               struct fa_yield *yield, bool *existing, struct faina_error *err)
 {
-    struct happened_list known = {.arena = &unit->arena};
+    struct happened_list known = {.source = &unit->source, .arena = &unit->arena};
     enum faina_code code = fa_flows_refresh(unit, err);
 
     if (code == FAINA_OK && !is_new && is_pending(unit, event))
@@ -467,16 +474,35 @@ static int compare_inbox(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* What is taken is gone, so a part of the inbox is taken one by one. */
+static enum faina_code take(struct fa_unit *unit, int64_t limit, struct inbox *inbox,
+                            struct faina_error *err)
+{
+    const struct fa_chore_scope *scope = unit->scope;
+    struct fa_value params[2] = {fa_value_int(limit), fa_value_int(unit->now_us)};
+    enum faina_code code = FAINA_OK;
+
+    if (scope == NULL || scope->is_listing)
+        return fa_db_one(unit->source.db, FA_SQL_INBOX_TAKE, params, 2, sink_inbox, inbox, err);
+    for (size_t i = scope->from; code == FAINA_OK && i < scope->to; i++) {
+        struct fa_value seq = fa_value_int(strtoll(scope->items[i].key, NULL, 10));
+
+        if (strcmp(scope->items[i].kind, FA_ASIDE_EVENT) == 0)
+            code =
+                fa_db_one(unit->source.db, FA_SQL_INBOX_TAKE_ONE, &seq, 1, sink_inbox, inbox, err);
+    }
+    return code;
+}
+
 enum faina_code fa_flows_take_inbox(struct fa_unit *unit, int64_t limit, int64_t *next_us,
                                     struct faina_error *err)
 {
     struct inbox inbox = {.arena = &unit->arena};
-    struct fa_value max = fa_value_int(limit);
     enum faina_code code = FAINA_OK;
 
     if (!unit->source.db->is_shared)
         return FAINA_OK;
-    code = fa_db_one(unit->source.db, FA_SQL_INBOX_TAKE, &max, 1, sink_inbox, &inbox, err);
+    code = take(unit, limit, &inbox, err);
     if (inbox.count > 0)
         qsort(inbox.items, inbox.count, sizeof(*inbox.items), compare_inbox);
     for (size_t i = 0; code == FAINA_OK && i < inbox.count; i++) {
@@ -484,6 +510,8 @@ enum faina_code fa_flows_take_inbox(struct fa_unit *unit, int64_t limit, int64_t
         struct fa_yield yield = {0};
         bool existing;
 
+        if (!fa_chore_takes_int(unit, FA_ASIDE_EVENT, inbox.items[i].seq))
+            continue;
         /* The function has checked it; whoever wrote the row by hand has not. */
         if (fa_json_check(fa_str(event->data), FA_JSON_DEPTH_MAX, "data", FAINA_INVALID_REQUEST,
                           NULL) == FAINA_OK)
@@ -644,7 +672,8 @@ enum faina_code fa_look_happened(struct fa_source *source, struct fa_op *op)
     const struct fa_happened_query *query = op->happened_query;
     const char *ns = query->ns ? query->ns : "default";
     size_t limit = query->limit > 0 ? (size_t)query->limit : FA_LIST_LIMIT_DEFAULT;
-    struct happened_list list = {.arena = op->arena,
+    struct happened_list list = {.source = source,
+                                 .arena = op->arena,
                                  .pager = fa_pager_of_limit(limit),
                                  .last_us = query->since_us > 0 ? query->since_us - 1 : 0,
                                  .last_seq = INT64_MAX};

@@ -12,6 +12,7 @@
 #include "model/limits.h"
 #include "model/states.h"
 #include "model/times.h"
+#include "sql/facts.h"
 #include "sql/audit.h"
 #include "sql/flows.h"
 #include "sql/look.h"
@@ -228,7 +229,10 @@ static void engine_wake(struct fa_service *service)
 
 static void engine_listen(struct fa_service *service, struct fa_listener *listener)
 {
-    fa_waiters_listen(downcast(service)->waiters, listener);
+    struct fa_engine *engine = downcast(service);
+
+    fa_waiters_listen(engine->waiters, listener);
+    fa_facts_publish_aside(engine->waiters, engine->aside); /* found while it was opened */
 }
 
 static void engine_unlisten(struct fa_service *service, struct fa_listener *listener)
@@ -365,6 +369,8 @@ static enum faina_code read_info(struct fa_db *db, bool thorough, struct fa_aren
     enum faina_code code =
         fa_db_one(db, FA_SQL_MIGRATION_ALL, NULL, 0, sink_migration, &migrations, err);
 
+    if (code == FAINA_OK)
+        code = fa_db_one(db, FA_SQL_SET_ASIDE_COUNT, NULL, 0, fa_db_sink_int, &out->set_aside, err);
     if (code == FAINA_OK && thorough)
         code = db->ops->check(db, add_finding, &findings, err);
     if (code == FAINA_OK && thorough)
@@ -422,6 +428,7 @@ static enum faina_code engine_info(struct fa_service *service, bool thorough,
         if (code != FAINA_OK)
             return code;
     }
+    out->stalled_ms = fa_upkeep_failed_ms(engine->upkeep, arena, &out->stalled);
     code = fa_readers_begin(engine->readers, &reader, err);
     if (code != FAINA_OK)
         return code;
@@ -449,11 +456,18 @@ static enum faina_code engine_backup(struct fa_service *service, const char *pat
     return fa_error_set(err, FAINA_NOT_SUPPORTED, "a store in memory has no file to back up");
 }
 
+/* Something was set aside: the timer's next transaction stores it. */
+static void store_aside(void *ctx)
+{
+    fa_engine_set_next(ctx, 0);
+}
+
 /* Opening and closing ------------------------------------------------------------------------ */
 
 static void engine_shut(struct fa_service *service)
 {
     struct fa_engine *engine = downcast(service);
+    struct fa_op_job last = {0};
 
     atomic_store(&engine->is_shut, true);
     fa_waiters_close(engine->waiters);
@@ -465,6 +479,10 @@ static void engine_shut(struct fa_service *service)
         pthread_mutex_unlock(&engine->timer_mutex);
         pthread_join(engine->timer, NULL);
         engine->has_timer = false;
+        if (fa_aside_is_pending(engine->aside)) { /* found a moment ago */
+            atomic_store(&engine->next_us, 0);
+            fa_writers_run_job(engine, &last.job);
+        }
     }
     for (size_t i = 0; i < engine->writer_count; i++) {
         if (engine->writers[i].batch != NULL)
@@ -482,6 +500,8 @@ static void engine_close(struct fa_service *service)
         fa_writer_close(&engine->writers[i]);
     fa_waiters_destroy(engine->waiters);
     fa_standing_destroy(engine->standing);
+    fa_aside_destroy(engine->aside);
+    fa_upkeep_destroy(engine->upkeep);
     engine->store->ops->close(engine->store);
     fa_flow_shelf_finish(&engine->shelf);
     pthread_cond_destroy(&engine->timer_cond);
@@ -586,13 +606,15 @@ enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
     engine->waiters = fa_waiters_create();
     engine->standing = fa_standing_create();
     fa_flow_shelf_init(&engine->shelf);
+    engine->aside = fa_aside_create(store_aside, engine);
+    engine->upkeep = fa_upkeep_create();
     pthread_mutex_init(&engine->timer_mutex, NULL);
     init_timer_cond(engine);
     atomic_store(&engine->next_us, INT64_MAX);
     code = open_writers(engine, err);
     if (code == FAINA_OK) {
         if (store->ops->has_readers)
-            engine->readers = fa_readers_create(store);
+            engine->readers = fa_readers_create(store, engine->aside);
         code = join_fleet(engine, err);
     }
     if (code == FAINA_OK)

@@ -45,3 +45,23 @@ void fa_facts_tell(struct fa_waiters *waiters, struct fa_unit *unit)
     facts.ended_count = gather_ends(unit, ended);
     fa_waiters_tell_facts(waiters, &facts);
 }
+
+void fa_facts_publish_aside(struct fa_waiters *waiters, struct fa_aside *aside)
+{
+    struct fa_arena arena = {0};
+    struct fa_aside_item *items;
+    struct fa_facts facts = {0};
+
+    if (!fa_aside_has_unpublished(aside) || !fa_waiters_has_counters(waiters))
+        return;
+    facts.set_aside_count = fa_aside_take_unpublished(aside, &arena, &items);
+    facts.set_aside = items;
+    if (facts.set_aside_count > 0)
+        fa_waiters_tell_facts(waiters, &facts);
+    fa_arena_finish(&arena);
+}
+
+void fa_facts_publish_stalled(struct fa_waiters *waiters, const char *reason)
+{
+    fa_waiters_tell_facts(waiters, &(struct fa_facts){.stalled = reason});
+}

@@ -9,5 +9,9 @@
 
 /* After the commit, in the leader's thread. Costs nothing when nobody counts. */
 void fa_facts_tell(struct fa_waiters *waiters, struct fa_unit *unit);
+/* What was set aside and stored since the last call. */
+void fa_facts_publish_aside(struct fa_waiters *waiters, struct fa_aside *aside);
+/* The chores have failed for long. */
+void fa_facts_publish_stalled(struct fa_waiters *waiters, const char *reason);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "sql/look.h"
 #include "sql/pages.h"
+#include "sql/sound.h"
 
 #include <assert.h>
 #include <stdatomic.h>
@@ -405,11 +406,20 @@ static const char *ns_or_default(const char *ns)
 }
 
 struct stored_list {
+    struct fa_source *source; /* where damage is reported; NULL: nowhere */
     struct fa_arena *arena;
     struct fa_pager pager;
     struct fa_stored_workflow *items;
     size_t count, size;
 };
+
+static void report(struct fa_aside *aside, const char *ns, const char *name, int64_t now_us,
+                   struct fa_arena *arena)
+{
+    fa_aside_report(aside, FA_ASIDE_WORKFLOW,
+                    fa_arena_printf(arena, "%s/%s", ns ? ns : "", name ? name : ""), NULL,
+                    "its definition in table workflow is no JSON", now_us);
+}
 
 static void sink_stored(void *ctx, size_t row, const struct fa_value *c)
 {
@@ -427,7 +437,9 @@ static void sink_stored(void *ctx, size_t row, const struct fa_value *c)
     item->version = fa_value_as_int(&c[2]);
     item->is_enabled = fa_value_as_int(&c[3]) != 0;
     item->updated_us = fa_value_as_int(&c[4]);
-    item->definition = fa_value_dup(&c[5], list->arena);
+    item->definition = fa_value_json(&c[5], list->arena); /* what is no JSON is left out */
+    if (item->definition == NULL && list->source != NULL)
+        report(list->source->aside, item->ns, item->name, fa_db_now(list->source->db), list->arena);
 }
 
 /* One workflow, or (name NULL) all. NOT_FOUND: there is none of this name. */
@@ -613,7 +625,8 @@ static enum faina_code read_page(struct fa_source *source, struct fa_op *op,
 
 enum faina_code fa_look_workflows(struct fa_source *source, struct fa_op *op)
 {
-    struct stored_list list = {.arena = op->arena, .pager = fa_pager_of_part(&op->part)};
+    struct stored_list list = {
+        .source = source, .arena = op->arena, .pager = fa_pager_of_part(&op->part)};
     enum faina_code code = op->workflow.name ? read_stored(source->db, op->workflow.ns,
                                                            op->workflow.name, &list, &op->error)
                                              : read_page(source, op, &list);

@@ -14,8 +14,10 @@
 #include "base/utf8.h"
 #include "model/limits.h"
 #include "model/states.h"
+#include "sql/chores/scope.h"
 #include "sql/look.h"
 #include "sql/pages.h"
+#include "sql/sound.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -319,6 +321,9 @@ static void sink_due(void *ctx, size_t row, const struct fa_value *c)
     (void)row;
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
+    for (size_t i = 0; i < 4; i++) /* the primary key has no nulls, but it may have numbers */
+        if (c[i].kind != FA_TEXT)
+            return;
     list->items[list->count++] =
         (struct due){fa_value_dup(&c[0], list->arena), fa_value_dup(&c[1], list->arena),
                      fa_value_dup(&c[2], list->arena), fa_value_dup(&c[3], list->arena)};
@@ -358,6 +363,13 @@ static enum faina_code expire(struct fa_unit *unit, const struct due *due, bool 
     return code;
 }
 
+/* As join_due.sql names it. */
+static const char *item_key(struct fa_unit *unit, const struct due *due)
+{
+    return fa_arena_printf(&unit->arena, "%s/%s/%s/%s", due->ns, due->workflow, due->name,
+                           due->key);
+}
+
 enum faina_code fa_joins_expire(struct fa_unit *unit, int64_t limit, int64_t *next_us,
                                 struct faina_error *err)
 {
@@ -371,9 +383,10 @@ enum faina_code fa_joins_expire(struct fa_unit *unit, int64_t limit, int64_t *ne
     if (code == FAINA_OK && due.count > 0)
         code = fa_flows_refresh(unit, err);
     for (size_t i = 0; code == FAINA_OK && i < due.count; i++)
-        code = expire(unit, &due.items[i], &is_left, err);
+        if (fa_chore_takes(unit, FA_ASIDE_JOIN, item_key(unit, &due.items[i])))
+            code = expire(unit, &due.items[i], &is_left, err);
     if (code == FAINA_OK)
-        code = fa_db_one(unit->source.db, FA_SQL_JOIN_NEXT, NULL, 0, fa_db_sink_int, &next, err);
+        code = fa_db_one(unit->source.db, FA_SQL_JOIN_NEXT, params, 1, fa_db_sink_int, &next, err);
     if (is_left && next < unit->now_us + LEFT_US)
         next = unit->now_us + LEFT_US; /* not again and again */
     if (code == FAINA_OK && next != 0 && next < *next_us)
@@ -384,6 +397,7 @@ enum faina_code fa_joins_expire(struct fa_unit *unit, int64_t limit, int64_t *ne
 /* Looking ------------------------------------------------------------------------------------- */
 
 struct state_list {
+    struct fa_source *source;
     struct fa_arena *arena;
     struct fa_pager pager;
     struct fa_join_state *items;
@@ -392,9 +406,14 @@ struct state_list {
 
 static void sink_state(void *ctx, size_t row, const struct fa_value *c)
 {
+    static const struct fa_form form = {
+        "join_state", "xxxjnjtTXXX",
+        "namespace workflow name key round members updated_us deadline_us last_outcome last_task "
+        "last_error"};
     struct state_list *list = ctx;
 
     (void)row;
+    (void)fa_source_check(list->source, &form, c, &c[1], list->arena);
     if (!fa_pager_take_row(&list->pager, c, 11))
         return;
     list->items =
@@ -405,7 +424,7 @@ static void sink_state(void *ctx, size_t row, const struct fa_value *c)
         .name = fa_value_dup(&c[2], list->arena),
         .key = fa_value_dup(&c[3], list->arena),
         .round = fa_value_as_int(&c[4]),
-        .members = fa_value_dup(&c[5], list->arena),
+        .members = fa_value_json(&c[5], list->arena), /* what is no JSON is left out */
         .updated_us = fa_value_as_int(&c[6]),
         .deadline_us = fa_value_as_int(&c[7]),
         .last_outcome = fa_value_dup(&c[8], list->arena),
@@ -497,7 +516,8 @@ static enum faina_code find_joins(struct fa_source *source, struct fa_op *op,
 enum faina_code fa_look_joins(struct fa_source *source, struct fa_op *op)
 {
     size_t limit = op->join.limit > 0 ? (size_t)op->join.limit : FA_LIST_LIMIT_DEFAULT;
-    struct state_list list = {.arena = op->arena, .pager = fa_pager_of_limit(limit)};
+    struct state_list list = {
+        .source = source, .arena = op->arena, .pager = fa_pager_of_limit(limit)};
     enum faina_code code = FAINA_OK;
 
     if (op->join.workflow != NULL)

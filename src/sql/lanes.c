@@ -10,6 +10,8 @@
 #include "base/json.h"
 #include "sql/lanes_inner.h"
 #include "sql/row.h"
+#include "sql/set_aside.h"
+#include "sql/sound.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -79,6 +81,11 @@ struct fa_lanes *fa_lanes_create(void)
 
     init(lanes, false);
     return lanes;
+}
+
+void fa_lanes_report_to(struct fa_lanes *lanes, struct fa_aside *aside)
+{
+    lanes->aside = aside;
 }
 
 void fa_lanes_destroy(struct fa_lanes *lanes)
@@ -389,54 +396,42 @@ void fa_lane_count(struct fa_lane *lane, int from, int to)
 
 struct load {
     struct fa_lanes *lanes;
+    struct fa_db *db;
     struct fa_arena scratch;
-    bool is_damaged; /* a row that we never write */
+    const char *damage; /* of the last row that was left out (L6), in `scratch` */
 };
 
-/* An array of names, as write_names makes it. */
-static bool is_names(struct fa_bytes json)
+/* L6 */
+static void leave_out(struct load *load, const char *table, const struct fa_value *id,
+                      const char *damage)
 {
-    struct fa_json value, array;
-    struct fa_json_iter it;
-
-    if (fa_json_check(json, 2, "resources", FAINA_INTERNAL, NULL) != FAINA_OK)
-        return false;
-    array = fa_json_value(json);
-    if (array.type != FA_JSON_ARRAY)
-        return false;
-    it = fa_json_iter(array);
-    while (fa_json_next(&it, NULL, &value)) {
-        if (value.type != FA_JSON_STRING)
-            return false;
-    }
-    return true;
-}
-
-static enum faina_code refuse_damage(struct faina_error *err)
-{
-    return fa_error_set(err, FAINA_INTERNAL, "the tables of lanes and resources are damaged");
+    load->damage = fa_aside_report_row(load->lanes->aside, table, id, damage, &load->scratch,
+                                       fa_db_now(load->db));
 }
 
 static void load_resource(void *ctx, size_t row, const struct fa_value *columns)
 {
+    static const struct fa_form form = {"resource", "lxNN", "id name max_concurrency is_set"};
     struct load *load = ctx;
     struct fa_resource *resource;
-    char *name = fa_value_dup(&columns[1], &load->scratch);
+    const char *damage = fa_form_check(&form, columns, &load->scratch);
+    const char *name = fa_value_dup(&columns[1], &load->scratch);
 
     (void)row;
-    if (name == NULL || columns[0].kind != FA_INT || columns[0].i < 1) {
-        load->is_damaged = true;
+    if (damage != NULL)
+        leave_out(load, "resource", &columns[0], damage);
+    if (name == NULL || columns[0].kind != FA_INT)
         return;
-    }
+    /* A damaged one has its name, and no limit. */
     resource = add_resource(load->lanes, name);
     resource->id = columns[0].i;
     if (!resource->is_changed) {
-        resource->max = columns[2].kind == FA_INT ? columns[2].i : -1;
+        resource->max = columns[2].kind == FA_INT && columns[2].i >= 0 ? columns[2].i : -1;
         resource->is_set = fa_value_as_int(&columns[3]) != 0;
     }
     resource->in_use = fa_value_as_int(&columns[4]);
     resource->is_known = true;
-    if (resource->id > load->lanes->last_resource_id)
+    if (resource->id <= LANE_ID_MAX && resource->id > load->lanes->last_resource_id)
         load->lanes->last_resource_id = resource->id;
 }
 
@@ -446,7 +441,7 @@ static void load_pause(void *ctx, size_t row, const struct fa_value *columns)
 
     (void)row;
     if (columns[0].kind != FA_TEXT || columns[1].kind != FA_TEXT) {
-        load->is_damaged = true;
+        leave_out(load, "paused", &columns[1], "its key is no text");
         return;
     }
     fa_lanes_set_paused(load->lanes, fa_value_dup(&columns[0], &load->scratch),
@@ -455,13 +450,20 @@ static void load_pause(void *ctx, size_t row, const struct fa_value *columns)
 
 static void load_lane(void *ctx, size_t row, const struct fa_value *columns)
 {
+    static const struct fa_form form = {"lane", "lxxx", "id namespace type resources"};
     struct load *load = ctx;
+    const char *damage = fa_form_check(&form, columns, &load->scratch);
 
     (void)row;
-    if (columns[0].kind != FA_INT || columns[0].i < 1 || columns[0].i > LANE_ID_MAX ||
-        columns[1].kind != FA_TEXT || columns[2].kind != FA_TEXT || columns[3].kind != FA_TEXT ||
-        !is_names(columns[3].text)) {
-        load->is_damaged = true;
+    if (damage == NULL && columns[0].i > LANE_ID_MAX)
+        damage = "its id is out of range";
+    if (damage == NULL && !fa_is_names(columns[3].text))
+        damage = "column resources is no JSON array of names";
+    if (columns[0].kind == FA_INT && columns[0].i <= LANE_ID_MAX &&
+        columns[0].i > load->lanes->last_lane_id)
+        load->lanes->last_lane_id = columns[0].i; /* also a damaged one has its id */
+    if (damage != NULL) {
+        leave_out(load, "lane", &columns[0], damage);
         return;
     }
     if (fa_lanes_by_id(load->lanes, columns[0].i) != NULL)
@@ -528,7 +530,7 @@ enum faina_code fa_lanes_read(struct fa_lanes *lanes, struct fa_db *db, int64_t 
                               struct fa_lane **out, struct faina_error *err)
 {
     struct fa_lane *lane = fa_lanes_by_id(lanes, id);
-    struct load load = {.lanes = lanes};
+    struct load load = {.lanes = lanes, .db = db};
     enum faina_code code = FAINA_OK;
     struct fa_value param = fa_value_int(id);
 
@@ -536,13 +538,13 @@ enum faina_code fa_lanes_read(struct fa_lanes *lanes, struct fa_db *db, int64_t 
         code = fa_db_one(db, FA_SQL_LANE_GET, &param, 1, load_lane, &load, err);
         if (code == FAINA_OK)
             code = learn_resources(lanes, db, &load, err);
-        fa_arena_finish(&load.scratch);
         lane = fa_lanes_by_id(lanes, id);
     }
-    if (code == FAINA_OK && load.is_damaged)
-        code = refuse_damage(err);
     if (code == FAINA_OK && lane == NULL)
-        code = fa_error_set(err, FAINA_INTERNAL, "the store has no lane %lld", (long long)id);
+        code = load.damage != NULL
+                   ? fa_error_set(err, FAINA_INTERNAL, "%s", load.damage)
+                   : fa_error_set(err, FAINA_INTERNAL, "table lane has no row %lld", (long long)id);
+    fa_arena_finish(&load.scratch);
     if (code == FAINA_OK)
         *out = lane;
     return code;
@@ -560,13 +562,15 @@ static void load_ready(void *ctx, size_t row, const struct fa_value *columns)
 
 enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
 {
-    struct load load = {.lanes = lanes};
+    struct load load = {.lanes = lanes, .db = db};
     struct fa_value any = {.kind = FA_NULL};
     int64_t last_id = lanes->last_lane_id, types_max = lanes->types_max;
+    struct fa_aside *aside = lanes->aside;
     enum faina_code code;
 
     clear(lanes);
     init(lanes, !db->is_shared);
+    lanes->aside = aside;
     lanes->types_max = types_max;
     lanes->last_lane_id = last_id; /* readers may know lanes that are gone by their ids */
     if (db->is_shared)
@@ -581,7 +585,7 @@ enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct f
     if (code == FAINA_OK)
         code = fa_db_one(db, FA_SQL_READY_HEADS, NULL, 0, load_ready, &load, err);
     fa_arena_finish(&load.scratch);
-    return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
+    return code;
 }
 
 /* Sharing the store -------------------------------------------------------------------------- */
@@ -654,7 +658,7 @@ enum faina_code fa_lanes_ask(struct fa_lanes *lanes, struct fa_db *db, enum fa_s
                              const struct fa_value *params, size_t param_count,
                              fa_lanes_see_fn *see, void *ctx, struct faina_error *err)
 {
-    struct load load = {.lanes = lanes};
+    struct load load = {.lanes = lanes, .db = db};
     struct ready_list list = {.load = &load, .has_places = sql == FA_SQL_READY_BEST};
     struct fa_value any = {.kind = FA_NULL};
     enum faina_code code = fa_db_one(db, sql, params, param_count, sink_ready, &list, err);
@@ -670,7 +674,7 @@ enum faina_code fa_lanes_ask(struct fa_lanes *lanes, struct fa_db *db, enum fa_s
         see(ctx, list.items[i].lane, list.items[i].place);
     }
     fa_arena_finish(&load.scratch);
-    return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
+    return code;
 }
 
 enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool is_worn,
@@ -678,7 +682,7 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool 
                                  struct faina_error *err)
 {
     bool is_few = fa_lanes_are_few(lanes, is_worn);
-    struct load load = {.lanes = lanes};
+    struct load load = {.lanes = lanes, .db = db};
     struct ready_list ready = {.load = &load};
     struct fa_value any = {.kind = FA_NULL}, after, most = fa_value_int(FA_LANES_MANY + 1);
     struct fa_db_call calls[FA_LANES_SCANS_MAX + 3];
@@ -716,7 +720,7 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool 
     for (size_t i = 0; is_few && i < lanes->count; i++)
         fa_lane_mark_ready(lanes->lanes[i]);
     fa_arena_finish(&load.scratch);
-    return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
+    return code;
 }
 
 /* A limit where there was none. Its use is counted when it is locked. */
@@ -735,7 +739,7 @@ enum faina_code fa_lanes_scan(struct fa_lanes *lanes, struct fa_db *db,
                               const struct fa_db_call *scans, size_t scan_count, bool with_limits,
                               struct faina_error *err)
 {
-    struct load load = {.lanes = lanes};
+    struct load load = {.lanes = lanes, .db = db};
     struct fa_value any = {.kind = FA_NULL};
     struct fa_db_call calls[FA_LANES_SCANS_MAX + 2];
     size_t count = 0;
@@ -751,7 +755,7 @@ enum faina_code fa_lanes_scan(struct fa_lanes *lanes, struct fa_db *db,
         calls[count++] = fa_db_call_one(FA_SQL_RESOURCE_ALL, &any, 1, see_limit, &load);
     code = fa_db_run_all(db, calls, count, err);
     fa_arena_finish(&load.scratch);
-    return code == FAINA_OK && load.is_damaged ? refuse_damage(err) : code;
+    return code;
 }
 
 /* Making lanes and resources ----------------------------------------------------------------- */
@@ -759,7 +763,7 @@ enum faina_code fa_lanes_scan(struct fa_lanes *lanes, struct fa_db *db,
 enum faina_code fa_lanes_resource(struct fa_lanes *lanes, struct fa_db *db, const char *name,
                                   struct fa_resource **out, struct faina_error *err)
 {
-    struct load load = {.lanes = lanes};
+    struct load load = {.lanes = lanes, .db = db};
     enum faina_code code;
 
     if (!db->is_shared) {
@@ -777,7 +781,7 @@ static enum faina_code make_lane(struct fa_lanes *lanes, struct fa_db *db, const
 {
     struct fa_value params[4] = {fa_value_text(ns), fa_value_text(type), fa_value_text(resources),
                                  fa_value_int(0)};
-    struct load load = {.lanes = lanes};
+    struct load load = {.lanes = lanes, .db = db};
     struct fa_resource *resource;
     enum faina_code room = fa_lanes_check_room(lanes, db, ns, type, err), code = FAINA_OK;
 

@@ -11,6 +11,7 @@
  *       on, in its transaction; and the use of a limited resource from fa_lanes_lock on.
  *   L5  There, pauses and limits are read after the lines, each time: whoever puts a task in line
  *       when its type is paused can rely on it that a claim which finds the task finds the pause.
+ *   L6  A damaged row is reported and left out; a task that needs it is damaged, too (row.h, R4).
  *
  * Threads: whoever leads the batch.
  */
@@ -68,6 +69,8 @@ struct fa_lane {
     struct fa_place best;               /* heads.h, G1 */
     struct fa_gate *gates[FA_AXIS_COUNT];
     uint32_t gate_at[FA_AXIS_COUNT];
+    size_t read_count;           /* rows of the last reading, also those left out ... */
+    int64_t read_rank, read_key; /* ... and the place of the last one */
     struct fa_place *places; /* by rank: nobody with this rank waits before this key (fronts.h) */
     size_t place_count;
 };
@@ -76,6 +79,9 @@ struct fa_lanes;
 
 struct fa_lanes *fa_lanes_create(void);
 void fa_lanes_destroy(struct fa_lanes *lanes);
+/* Where damaged rows are reported; they are left out (L6). */
+struct fa_aside;
+void fa_lanes_report_to(struct fa_lanes *lanes, struct fa_aside *aside);
 /* How many types a namespace may have from now on (lanes_room.c). At first there is no limit. */
 void fa_lanes_set_types_max(struct fa_lanes *lanes, int64_t types_max);
 /* Reads everything from the store, forgetting what was there (L2). Where the store is shared, it

@@ -31,10 +31,11 @@ struct fa_lanes {
     int64_t full_until_us;
     int64_t last_lane_id, last_resource_id;
     struct fa_lane *dirty;
-    bool has_changed; /* resources, to be written */
-    bool has_unknown; /* resources, that only a lane has named */
-    bool names_any;   /* resources: some lane does */
-    bool has_limits;  /* they were read by the last refresh */
+    bool has_changed;       /* resources, to be written */
+    bool has_unknown;       /* resources, that only a lane has named */
+    bool names_any;         /* resources: some lane does */
+    bool has_limits;        /* they were read by the last refresh */
+    struct fa_aside *aside; /* where damaged rows are reported (L6) */
 };
 
 /* Where the store is shared: the lane may have tasks in line; none has, as far as is known; and the

@@ -222,10 +222,12 @@ static enum faina_code read_part(struct fa_source *source, const int64_t *keys, 
                             keep_row, out, err);
     }
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
-        code = fa_row_load(source, keys[i], arena, &out->rows[out->count], err);
+        struct fa_row *row = &out->rows[out->count];
+
+        code = fa_row_load(source, keys[i], arena, row, err);
         out->count += code == FAINA_OK;
-        if (code == FAINA_TASK_NOT_FOUND)
-            code = FAINA_OK;
+        if (code == FAINA_TASK_NOT_FOUND || (code == FAINA_INTERNAL && row->damage != NULL))
+            code = FAINA_OK; /* a damaged one is left out (row.h, R4) */
     }
     return code;
 }
@@ -237,6 +239,7 @@ struct page {
     size_t limit;
     size_t size;  /* of what its tasks carry */
     bool is_full; /* there would be one too many */
+    int64_t last; /* key of the last task that was shown, or left out as damaged */
 };
 
 /* Counts the task that was added last. A page that carries much ends with it. */
@@ -245,6 +248,26 @@ static void weigh(struct page *page, const struct faina_tasks *tasks)
     page->size += fa_task_size(&tasks->items[tasks->count - 1]);
     if (page->size > FA_PAGE_SIZE_MAX)
         page->limit = tasks->count;
+}
+
+/* Adds a task to the page; one that turns out to be damaged is left out (row.h, R4). */
+static enum faina_code show(struct fa_source *source, struct fa_op *op, struct page *page,
+                            struct fa_row *row, bool lend, bool brief)
+{
+    struct faina_tasks *tasks = op->tasks;
+    enum faina_code code = fa_row_to_task(source, row, op->arena, lend, brief,
+                                          &tasks->items[tasks->count], &op->error);
+
+    page->last = row->id.key;
+    if (code == FAINA_INTERNAL && row->damage != NULL) {
+        fa_error_clear(&op->error);
+        return FAINA_OK;
+    }
+    if (code != FAINA_OK)
+        return code;
+    tasks->count++;
+    weigh(page, tasks);
+    return FAINA_OK;
 }
 
 static bool belongs(const struct page *page, const struct fa_row *row)
@@ -280,10 +303,7 @@ static enum faina_code add_part(struct fa_source *source, struct fa_op *op, stru
             page->is_full = true;
             break;
         }
-        code = fa_row_to_task(source, chosen[i], op->arena, false, brief,
-                              &tasks->items[tasks->count++], &op->error);
-        if (code == FAINA_OK)
-            weigh(page, tasks);
+        code = show(source, op, page, chosen[i], false, brief);
     }
     fa_arena_finish(&scratch);
     return code;
@@ -304,12 +324,9 @@ static enum faina_code add_all(struct fa_source *source, struct fa_op *op, struc
     return code;
 }
 
-static void end_page(struct fa_op *op)
+static void end_page(struct fa_op *op, const struct page *page)
 {
-    struct fa_id last;
-
-    if (fa_id_parse(op->tasks->items[op->tasks->count - 1].id, &last))
-        op->tasks->next_cursor = write_cursor(last.key, op->arena);
+    op->tasks->next_cursor = write_cursor(page->last, op->arena);
 }
 
 static enum faina_code walk_list(struct fa_source *source, struct fa_op *op, int64_t before,
@@ -334,7 +351,7 @@ static enum faina_code walk_list(struct fa_source *source, struct fa_op *op, int
             want *= 2; /* few fit: read more at a time */
     }
     if (code == FAINA_OK && page.is_full)
-        end_page(op);
+        end_page(op, &page);
     return code;
 }
 
@@ -370,7 +387,7 @@ static enum faina_code list_by_key(struct fa_source *source, struct fa_op *op, i
     if (code == FAINA_OK)
         code = add_all(source, op, &page, found.keys, count);
     if (code == FAINA_OK && page.is_full)
-        end_page(op);
+        end_page(op, &page);
     return code;
 }
 
@@ -414,10 +431,7 @@ static enum faina_code add_children(struct fa_source *source, struct fa_op *op, 
         page->is_full = tasks->count >= page->limit;
         if (page->is_full)
             break;
-        code = fa_row_to_task(source, &rows[i], op->arena, true, false,
-                              &tasks->items[tasks->count++], &op->error);
-        if (code == FAINA_OK)
-            weigh(page, tasks);
+        code = show(source, op, page, &rows[i], true, false);
     }
     return code;
 }
@@ -442,7 +456,7 @@ static enum faina_code walk_children(struct fa_source *source, struct fa_op *op,
         }
     } while (code == FAINA_OK && !page.is_full && count == most);
     if (code == FAINA_OK && page.is_full)
-        end_page(op);
+        end_page(op, &page);
     return code;
 }
 

@@ -9,6 +9,7 @@
 #include "sql/ops.h"
 #include "sql/pages.h"
 #include "sql/show.h"
+#include "sql/sound.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -86,11 +87,17 @@ struct event_list {
     int64_t skip;    /* ... after so many events of just that time */
     int64_t last_us; /* the last row that was read */
     const char *last_what;
+    bool is_damaged; /* an event was left out that could not be read */
 };
 
-struct faina_event fa_look_event(const struct fa_value *c, struct fa_arena *arena)
+bool fa_look_event(const struct fa_value *c, struct fa_arena *arena, struct faina_event *out)
 {
-    return (struct faina_event){
+    static const struct fa_form form = {"event", "txSaXXJ",
+                                        "at_us what status actor state worker detail"};
+
+    if (fa_form_check(&form, c, arena) != NULL)
+        return false;
+    *out = (struct faina_event){
         .at_us = c[0].i,
         .what = fa_value_dup(&c[1], arena),
         .status = (enum faina_status)c[2].i,
@@ -99,6 +106,7 @@ struct faina_event fa_look_event(const struct fa_value *c, struct fa_arena *aren
         .worker_id = fa_value_dup(&c[5], arena),
         .detail = fa_value_dup(&c[6], arena),
     };
+    return true;
 }
 
 /* Whether the page begins after an event of this time. */
@@ -137,14 +145,20 @@ static void sink_event(void *ctx, size_t n, const struct fa_value *c)
     struct event_list *list = ctx;
     size_t size = (c[1].kind == FA_TEXT ? c[1].text.len : 0) +
                   (c[6].kind == FA_TEXT ? c[6].text.len : 0) + sizeof(struct faina_event);
+    int64_t at_us = fa_value_as_int(&c[0]);
+    struct faina_event event;
 
     (void)n;
     list->pager.got++;
-    list->last_us = c[0].i;
+    list->last_us = at_us;
     list->last_what = fa_value_dup(&c[1], list->arena);
-    add_own(list, c[0].i);
-    if (!is_before_page(list, c[0].i) && fa_pager_take(&list->pager, size))
-        *add_event(list) = fa_look_event(c, list->arena);
+    add_own(list, at_us);
+    if (is_before_page(list, at_us))
+        return;
+    if (!fa_look_event(c, list->arena, &event))
+        list->is_damaged = true;
+    else if (fa_pager_take(&list->pager, size))
+        *add_event(list) = event;
 }
 
 /* What was asked for, in short. */
@@ -201,6 +215,17 @@ size_t fa_look_own_events(const struct fa_row *row, struct fa_arena *arena,
     if (fa_status_is_ended(row->status))
         out[n++] = fa_row_end_event(row);
     return n;
+}
+
+/* The task itself is sound: only its events are named. */
+static void report_events(struct fa_source *source, const struct fa_row *row)
+{
+    struct fa_arena scratch = {0};
+    const char *id = fa_row_id_text(row, &scratch);
+
+    fa_aside_report(source->aside, FA_ASIDE_ROW, fa_arena_printf(&scratch, "event %s", id), NULL,
+                    "a row of table event of this task is damaged", fa_db_now(source->db));
+    fa_arena_finish(&scratch);
 }
 
 static int newest_first(const void *a, const void *b)
@@ -280,6 +305,8 @@ static enum faina_code look_events(struct fa_source *source, struct fa_op *op)
     code = read_events(source, row.id.key, &list, &op->error);
     if (code != FAINA_OK)
         return code;
+    if (list.is_damaged)
+        report_events(source, &row);
     if (list.pager.has_more && op->part.is_asked)
         op->next_cursor = write_event_cursor(&list, skip);
     op->events = fa_arena_zero(op->arena, 1, sizeof(*op->events));
@@ -398,23 +425,40 @@ static enum faina_code look_resources(struct fa_source *source, struct fa_op *op
 /* Teams -------------------------------------------------------------------------------------- */
 
 struct team_list {
+    struct fa_source *source;
     struct fa_arena *arena;
     struct fa_pager pager;
+    const char *last[2]; /* namespace and name of the last row that was read */
     struct faina_team *items;
     size_t count, size;
 };
 
+static void note_team(struct team_list *list, const struct fa_value *c)
+{
+    list->last[0] = fa_value_dup(&c[1], list->arena);
+    list->last[1] = fa_value_dup(&c[2], list->arena);
+}
+
 static void sink_team(void *ctx, size_t n, const struct fa_value *c)
 {
+    static const struct fa_form form = {"team", "xxxJtt",
+                                        "id namespace name spec created_us updated_us"};
     struct team_list *list = ctx;
     struct faina_team *team;
 
     (void)n;
+    if (!fa_source_check(list->source, &form, c, &c[0], list->arena)) {
+        if (fa_pager_skip_row(&list->pager, c, 6))
+            note_team(list, c);
+        return;
+    }
     if (!fa_pager_take_row(&list->pager, c, 6))
         return;
+    note_team(list, c);
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
     team = &list->items[list->count++];
+    *team = (struct faina_team){0};
     if (c[0].text.len < sizeof(team->id))
         memcpy(team->id, c[0].text.ptr, c[0].text.len);
     team->ns = fa_value_dup(&c[1], list->arena);
@@ -443,10 +487,10 @@ static enum faina_code read_teams(struct fa_source *source, struct fa_op *op,
                                     fa_value_text(after[1]), fa_pager_next(&list->pager)};
 
         code = fa_db_one(source->db, FA_SQL_TEAM_LIST, params, 4, sink_team, list, &op->error);
-        if (code != FAINA_OK || list->count == 0)
+        if (code != FAINA_OK || list->last[0] == NULL || list->last[1] == NULL)
             break;
-        after[0] = list->items[list->count - 1].ns;
-        after[1] = list->items[list->count - 1].name;
+        after[0] = list->last[0];
+        after[1] = list->last[1];
         if (!fa_pager_goes_on(&list->pager))
             break;
     }
@@ -457,7 +501,8 @@ static enum faina_code read_teams(struct fa_source *source, struct fa_op *op,
 
 static enum faina_code look_teams(struct fa_source *source, struct fa_op *op)
 {
-    struct team_list list = {.arena = op->arena, .pager = fa_pager_of_part(&op->part)};
+    struct team_list list = {
+        .source = source, .arena = op->arena, .pager = fa_pager_of_part(&op->part)};
     struct fa_value id = fa_value_text(op->id);
     enum faina_code code =
         op->id ? fa_db_one(source->db, FA_SQL_TEAM_GET, &id, 1, sink_team, &list, &op->error)

@@ -30,7 +30,7 @@ enum faina_code fa_look_workers(struct fa_source *source, struct fa_op *op, int6
 size_t fa_look_own_events(const struct fa_row *row, struct fa_arena *arena,
                           struct faina_event out[FA_OWN_EVENTS_MAX]);
 /* A row of event_list or event_all. */
-struct faina_event fa_look_event(const struct fa_value *columns, struct fa_arena *arena);
+bool fa_look_event(const struct fa_value *columns, struct fa_arena *arena, struct faina_event *out);
 
 /* Who could do the tasks of a lane. */
 struct fa_crew {

@@ -235,9 +235,14 @@ enum faina_code fa_do_purge(struct fa_unit *unit, struct fa_op *op)
         }
         if (code == FAINA_OK)
             code = fa_unit_whole(unit, row, &op->error);
-        if (code == FAINA_OK && fa_status_is_ended(row->status) && !row->is_purged)
+        if (code == FAINA_OK && fa_status_is_ended(row->status) && !row->is_purged) {
             fa_purge_row(unit, row);
+            op->count++;
+        } else if (code == FAINA_TASK_NOT_FOUND ||
+                   (code == FAINA_INTERNAL && !unit->source.db->has_failed)) {
+            fa_error_clear(&op->error);
+            code = FAINA_OK; /* a damaged one stays */
+        }
     }
-    op->count = (int64_t)found.count;
     return code;
 }

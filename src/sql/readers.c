@@ -11,6 +11,7 @@
 
 struct fa_readers {
     struct fa_store *store;
+    struct fa_aside *aside;
     pthread_mutex_t mutex;
     struct fa_reader *idle;
     size_t idle_count;
@@ -19,13 +20,14 @@ struct fa_readers {
     pthread_cond_t cond; /* one of the two has changed */
 };
 
-struct fa_readers *fa_readers_create(struct fa_store *store)
+struct fa_readers *fa_readers_create(struct fa_store *store, struct fa_aside *aside)
 {
     struct fa_readers *readers = fa_alloc_zero(1, sizeof(*readers));
 
     pthread_condattr_t attr;
 
     readers->store = store;
+    readers->aside = aside;
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&readers->mutex, NULL);
@@ -74,6 +76,8 @@ static enum faina_code open_reader(struct fa_readers *readers, struct fa_reader 
         return code;
     }
     reader->source.lanes = fa_lanes_create();
+    fa_lanes_report_to(reader->source.lanes, readers->aside);
+    reader->source.aside = readers->aside;
     *out = reader;
     return FAINA_OK;
 }

@@ -20,7 +20,8 @@ struct fa_reader {
     struct fa_reader *next;
 };
 
-struct fa_readers *fa_readers_create(struct fa_store *store);
+/* Both are lent. */
+struct fa_readers *fa_readers_create(struct fa_store *store, struct fa_aside *aside);
 void fa_readers_destroy(struct fa_readers *readers); /* nobody may be reading */
 
 /* A connection inside a read transaction. */

@@ -87,11 +87,13 @@ static struct faina_event *room(struct gathering *g, size_t item)
 static void sink_event(void *ctx, size_t n, const struct fa_value *columns)
 {
     struct gathering *g = ctx;
-    struct faina_event *event = room(g, g->first + n);
+    struct faina_event event;
 
-    *event = fa_look_event(columns, g->arena);
-    if (event->detail)
-        g->bytes += strlen(event->detail);
+    if (!fa_look_event(columns, g->arena, &event))
+        return; /* a damaged one is left out */
+    *room(g, g->first + n) = event;
+    if (event.detail)
+        g->bytes += strlen(event.detail);
 }
 
 static int oldest_first(const void *a, const void *b)
@@ -126,6 +128,19 @@ static enum faina_code finish_item(struct gathering *g, size_t i, struct faina_e
     return code;
 }
 
+/* What is damaged can't be kept elsewhere, so it stays where it is (row.h, R4). */
+static void leave_out(struct gathering *g, size_t i)
+{
+    size_t behind = g->out->count - i - 1;
+
+    memmove(&g->rows[i], &g->rows[i + 1], behind * sizeof(*g->rows));
+    memmove(&g->sizes[i], &g->sizes[i + 1], behind * sizeof(*g->sizes));
+    memmove(&g->out->items[i], &g->out->items[i + 1], behind * sizeof(*g->out->items));
+    g->out->count--;
+    g->out->items[g->out->count] = (struct fa_old_task){0};
+    g->sizes[g->out->count] = 0;
+}
+
 static enum faina_code read_some(struct gathering *g, int64_t *keys, size_t count,
                                  struct faina_error *err)
 {
@@ -143,8 +158,14 @@ static enum faina_code read_some(struct gathering *g, int64_t *keys, size_t coun
     events.rows = g->out->count - g->first;
     if (code == FAINA_OK)
         code = fa_db_run(g->source->db, &events, err);
-    for (size_t i = g->first; code == FAINA_OK && i < g->out->count; i++)
+    for (size_t i = g->first; code == FAINA_OK && i < g->out->count; i++) {
         code = finish_item(g, i, err);
+        if (code == FAINA_INTERNAL && g->rows[i].damage != NULL) {
+            fa_error_clear(err);
+            code = FAINA_OK;
+            leave_out(g, i--);
+        }
+    }
     return code;
 }
 
@@ -155,6 +176,7 @@ enum faina_code fa_retention_find(struct fa_source *source, const struct fa_old_
     struct gathering g = {.source = source, .arena = arena, .out = out};
     struct fa_keys found = {.arena = arena};
     enum faina_code code;
+    size_t before;
 
     *out = (struct fa_old){.after = query->after};
     code = find_keys(source, query, now_us, &found, err);
@@ -170,7 +192,9 @@ enum faina_code fa_retention_find(struct fa_source *source, const struct fa_old_
         n = found.count - i < READ_AT_ONCE ? found.count - i : READ_AT_ONCE;
         out->after =
             found.keys[i + n - 1]; /* before reading, which may put them in another order */
+        before = out->count;
         code = read_some(&g, found.keys + i, n, err);
+        out->left_out += n - (out->count - before);
     }
     return code;
 }
@@ -221,6 +245,8 @@ enum faina_code fa_retention_remove(struct fa_unit *unit, const struct fa_old *w
         struct fa_row *row = NULL;
 
         code = find_row(unit, key.i, &row, err);
+        if (code == FAINA_INTERNAL && !unit->source.db->has_failed)
+            code = FAINA_OK; /* damaged since */
         if (code != FAINA_OK || !is_as_found(row, &what->items[i]))
             continue; /* T1 */
         if (events_only)

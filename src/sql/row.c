@@ -9,8 +9,8 @@
 #include "model/limits.h"
 #include "model/states.h"
 #include "sql/runs.h"
+#include "sql/sound.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 /* How many columns the readers below take, where several follow each other in one statement. */
@@ -42,25 +42,111 @@ bool fa_row_is_plain(const struct fa_row *row)
            row->retry.max_ms == 0;
 }
 
+/* What the columns of the statements hold (R4). */
+static const struct fa_form task_form = {
+    "task", "kilrtnTXXXKXNXXMdM",
+    "id tail lane rank created_us max_attempts run_at_us name key input_hash parent child depth "
+    "team created_by retry_base_ms retry_factor retry_max_ms"};
+static const struct fa_form ready_form = {
+    "ready", "NNNNGXTTTJJT",
+    "version fence attempts flags progress state updated_us claimed_us started_us error metadata "
+    "run_at_us"};
+static const struct fa_form plain_form = {"task", "kirtn.XX",
+                                          "id tail rank created_us max_attempts input name key"};
+static const struct fa_form held_form = {
+    "held", "ilrHnnnngtTTTXXJJ",
+    "tail lane rank status version fence attempts flags progress updated_us claimed_us started_us "
+    "lease_us worker state error metadata"};
+static const struct fa_form parked_form = {
+    "parked", "PTnnnnnngtTTXJJ",
+    "status at_us version fence attempts flags deps_left deps_bad progress updated_us claimed_us "
+    "started_us state error metadata"};
+static const struct fa_form ended_form = {
+    "ended", "EnnnngtTTtTXXJJ",
+    "status version fence attempts flags progress updated_us claimed_us started_us completed_us "
+    "deleted_us worker state error metadata"};
+
+static const struct fa_form payload_form = {"task", "BBB", "input metadata spec"};
+static const struct fa_form output_form = {"ended", "B", "output"};
+static const struct fa_form end_task_form = {"task", "kilrX", "id tail lane rank name"};
+static const struct fa_form end_form = {"ended", "ETJ", "status deleted_us error"};
+
 /* Rows being read: number n of the call is rows[n]. */
 struct sink {
     struct fa_row **rows;
     struct fa_arena *arena;
     int64_t *lane_ids;
-    bool is_damaged; /* a value that we never write */
 };
 
-/* A status out of the file, which somebody may have edited. */
-static void read_status(struct sink *sink, struct fa_row *row, const struct fa_value *value)
+/* Notes the first thing that is wrong with a row. False: something is. */
+static bool check(const struct fa_form *form, const struct fa_value *c, struct fa_arena *arena,
+                  struct fa_row *row)
 {
-    if (value->kind == FA_INT && value->i >= 0 && value->i < FAINA_STATUS_COUNT)
-        row->status = (enum faina_status)value->i;
-    else
-        sink->is_damaged = true;
+    const char *damage = fa_form_check(form, c, arena);
+
+    if (damage != NULL && row->damage == NULL)
+        row->damage = damage;
+    return damage == NULL;
+}
+
+const char *fa_row_id_text(const struct fa_row *row, struct fa_arena *arena)
+{
+    char *text;
+
+    if (!fa_id_is_valid(row->id))
+        return fa_arena_printf(arena, "with the row id %lld", (long long)row->id.key);
+    text = fa_arena_take(arena, FAINA_ID_SIZE);
+    fa_id_format(row->id, text);
+    return text;
+}
+
+enum faina_code fa_row_refuse(struct fa_source *source, struct fa_row *row, const char *reason,
+                              struct faina_error *err)
+{
+    struct fa_arena scratch = {0};
+    const char *id = fa_row_id_text(row, &scratch);
+    enum faina_code code = fa_error_set(err, FAINA_INTERNAL, "task %s is damaged: %s", id, reason);
+
+    row->damage = reason;
+    fa_aside_report_task(source->aside, row->id.key, fa_id_is_valid(row->id) ? id : NULL, reason,
+                         fa_db_now(source->db));
+    fa_arena_finish(&scratch);
+    return code;
+}
+
+bool fa_source_check(struct fa_source *source, const struct fa_form *form,
+                     const struct fa_value *columns, const struct fa_value *id,
+                     struct fa_arena *arena)
+{
+    const char *damage = fa_form_check(form, columns, arena);
+
+    if (damage != NULL)
+        (void)fa_aside_report_row(source->aside, form->table, id, damage, arena,
+                                  fa_db_now(source->db));
+    return damage == NULL;
+}
+
+/* R4, for a row that was read alone. */
+static enum faina_code refuse_damage(struct fa_source *source, struct fa_row *row,
+                                     struct faina_error *err)
+{
+    return row->damage == NULL ? FAINA_OK : fa_row_refuse(source, row, row->damage, err);
+}
+
+/* R4, for one among others. */
+static void report_damage(struct fa_source *source, struct fa_row *row)
+{
+    if (row->damage != NULL)
+        (void)fa_row_refuse(source, row, row->damage, NULL);
 }
 
 static void read_task(const struct fa_value *c, struct fa_arena *arena, struct fa_row *row)
 {
+    row->has_task = true;
+    if (!check(&task_form, c, arena, row)) {
+        row->id.tail = c[1].kind == FA_INT ? c[1].i : -1;
+        return;
+    }
     row->id.key = c[0].i;
     row->id.tail = c[1].i;
     row->rank = c[3].i;
@@ -76,9 +162,10 @@ static void read_task(const struct fa_value *c, struct fa_arena *arena, struct f
     row->team = fa_value_dup(&c[13], arena);
     row->created_by = fa_value_dup(&c[14], arena);
     row->retry.base_ms = fa_value_as_int(&c[15]);
-    row->retry.factor = c[16].kind == FA_REAL ? c[16].d : 0;
+    row->retry.factor = c[16].kind == FA_REAL ? c[16].d : (double)fa_value_as_int(&c[16]);
     row->retry.max_ms = fa_value_as_int(&c[17]);
-    row->has_task = true;
+    if (row->parent == row->id.key && row->damage == NULL)
+        row->damage = "it is its own parent";
 }
 
 /* A task that nobody has touched may have nulls for all of these but the flags. */
@@ -86,6 +173,8 @@ static void read_ready(const struct fa_value *c, struct fa_arena *arena, struct 
 {
     row->home = FA_HOME_READY;
     row->status = FAINA_PENDING;
+    if (!check(&ready_form, c, arena, row))
+        return;
     row->version = c[0].kind == FA_INT ? c[0].i : 1;
     row->fence = fa_value_as_int(&c[1]);
     row->attempts = fa_value_as_int(&c[2]);
@@ -103,6 +192,7 @@ static void read_ready(const struct fa_value *c, struct fa_arena *arena, struct 
 /* What was asked for that may be large. */
 static void read_payload(const struct fa_value *c, struct fa_arena *arena, struct fa_row *row)
 {
+    check(&payload_form, c, arena, row);
     row->input = fa_value_dup(&c[0], arena);
     row->first_metadata = fa_value_dup(&c[1], arena);
     row->spec = fa_value_dup(&c[2], arena);
@@ -112,7 +202,7 @@ static void read_payload(const struct fa_value *c, struct fa_arena *arena, struc
 void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *arena,
                             bool has_payload, struct fa_row *out)
 {
-    *out = (struct fa_row){0};
+    *out = (struct fa_row){.id.key = columns[0].i};
     read_task(columns, arena, out);
     read_ready(columns + TASK_COLUMNS, arena, out);
     out->is_in_run = fa_value_as_int(&columns[TASK_COLUMNS + READY_COLUMNS - 1]);
@@ -127,8 +217,11 @@ bool fa_row_is_elsewhere(const struct fa_value *columns)
 
 bool fa_row_from_plain_scan(const struct fa_value *c, struct fa_arena *arena, struct fa_row *out)
 {
+    const char *damage;
+
     if (c[8].kind != FA_NULL || fa_row_is_elsewhere(c))
         return false;
+    damage = fa_form_check(&plain_form, c, arena);
     *out = (struct fa_row){
         .id = {c[0].i, c[1].i},
         .rank = c[2].i,
@@ -144,6 +237,7 @@ bool fa_row_from_plain_scan(const struct fa_value *c, struct fa_arena *arena, st
         .status = FAINA_PENDING,
         .version = 1,
         .is_in_run = fa_value_as_int(&c[9]),
+        .damage = damage,
     };
     return true;
 }
@@ -174,10 +268,12 @@ static void sink_held(void *ctx, size_t n, const struct fa_value *c)
     struct fa_row *row = sink->rows[n];
 
     row->home = FA_HOME_HELD;
-    row->id.tail = c[0].i;
+    row->id.tail = c[0].kind == FA_INT ? c[0].i : -1;
+    if (!check(&held_form, c, sink->arena, row))
+        return;
     sink->lane_ids[n] = c[1].i;
     row->rank = c[2].i;
-    read_status(sink, row, &c[3]);
+    row->status = (enum faina_status)c[3].i;
     row->version = c[4].i;
     row->fence = c[5].i;
     row->attempts = c[6].i;
@@ -199,7 +295,9 @@ static void sink_parked(void *ctx, size_t n, const struct fa_value *c)
     struct fa_row *row = sink->rows[n];
 
     row->home = FA_HOME_PARKED;
-    read_status(sink, row, &c[0]);
+    if (!check(&parked_form, c, sink->arena, row))
+        return;
+    row->status = (enum faina_status)c[0].i;
     row->at_us = fa_value_as_int(&c[1]);
     row->version = c[2].i;
     row->fence = c[3].i;
@@ -219,7 +317,9 @@ static void sink_parked(void *ctx, size_t n, const struct fa_value *c)
 static void read_ended(struct sink *sink, struct fa_row *row, const struct fa_value *c)
 {
     row->home = FA_HOME_ENDED;
-    read_status(sink, row, &c[0]);
+    if (!check(&ended_form, c, sink->arena, row))
+        return;
+    row->status = (enum faina_status)c[0].i;
     row->version = c[1].i;
     row->fence = c[2].i;
     row->attempts = c[3].i;
@@ -246,6 +346,7 @@ static void sink_ended(void *ctx, size_t n, const struct fa_value *columns)
 void fa_row_take_payload(const struct fa_value *c, struct fa_arena *arena, struct fa_row *row)
 {
     read_payload(c, arena, row);
+    check(&output_form, c + 3, arena, row);
     if (row->output == NULL)
         row->output = fa_value_dup(&c[3], arena);
 }
@@ -266,7 +367,7 @@ static void bind_place(void *ctx, size_t n, struct fa_value *v)
 {
     const struct fa_row *row = ((struct sink *)ctx)->rows[n];
 
-    v[0] = fa_value_int(row->lane->id);
+    v[0] = fa_value_int(row->lane != NULL ? row->lane->id : 0); /* a damaged row has none */
     v[1] = fa_value_int(row->rank);
     v[2] = fa_value_int(row->id.key);
 }
@@ -287,6 +388,26 @@ static struct fa_db_call call_for(enum fa_sql sql, struct sink *sink, size_t cou
                                .for_change = for_change};
 }
 
+/* The lane of a row. When that is missing or damaged, so is the row. */
+static enum faina_code find_lane(struct fa_source *source, struct sink *sink, size_t n,
+                                 struct faina_error *err)
+{
+    struct fa_row *row = sink->rows[n];
+    struct faina_error why = {0};
+    enum faina_code code;
+
+    if (row->damage != NULL)
+        return FAINA_OK;
+    code = fa_lanes_read(source->lanes, source->db, sink->lane_ids[n], &row->lane, &why);
+    if (code == FAINA_INTERNAL && !source->db->has_failed) {
+        row->damage = fa_arena_strdup(sink->arena, why.message);
+        return FAINA_OK;
+    }
+    if (code != FAINA_OK && err != NULL)
+        *err = why;
+    return code;
+}
+
 /* Reads what was asked for, for rows that don't have it; `lane` stays NULL for tasks that are not
  * there. */
 static enum faina_code load_tasks(struct fa_source *source, struct sink *sink, size_t count,
@@ -300,17 +421,9 @@ static enum faina_code load_tasks(struct fa_source *source, struct sink *sink, s
     code = fa_db_run(source->db, &call, err);
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
         if (sink->rows[i]->has_task)
-            code = fa_lanes_read(source->lanes, source->db, sink->lane_ids[i], &sink->rows[i]->lane,
-                                 err);
+            code = find_lane(source, sink, i, err);
     }
     return code;
-}
-
-static enum faina_code check_damage(const struct sink *sink, struct faina_error *err)
-{
-    if (!sink->is_damaged)
-        return FAINA_OK;
-    return fa_error_set(err, FAINA_INTERNAL, "a task has a status that there is not");
 }
 
 enum faina_code fa_row_load_task(struct fa_source *source, struct fa_row *row,
@@ -325,18 +438,42 @@ enum faina_code fa_row_load_task(struct fa_source *source, struct fa_row *row,
     code = load_tasks(source, &sink, 1, err);
     if (code == FAINA_OK && !row->has_task)
         code = fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no such task");
+    if (code == FAINA_OK && row->damage != NULL) {
+        row->has_task = false;
+        code = refuse_damage(source, row, err);
+    }
     return code;
+}
+
+/* Leaves out what is damaged, which has been read among others. */
+static void drop_damaged(struct fa_source *source, struct fa_row **rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i]->damage == NULL)
+            continue;
+        report_damage(source, rows[i]);
+        rows[i]->has_task = false;
+        rows[i]->home = FA_HOME_NONE;
+    }
 }
 
 enum faina_code fa_rows_load_tasks(struct fa_source *source, struct fa_row **rows, size_t count,
                                    struct fa_arena *arena, struct faina_error *err)
 {
     struct sink sink = {.rows = rows, .arena = arena};
+    enum faina_code code;
 
     if (count == 0)
         return FAINA_OK;
     sink.lane_ids = fa_arena_zero(arena, count, sizeof(int64_t));
-    return load_tasks(source, &sink, count, err);
+    code = load_tasks(source, &sink, count, err);
+    for (size_t i = 0; code == FAINA_OK && i < count; i++) {
+        if (rows[i]->damage == NULL)
+            continue;
+        report_damage(source, rows[i]);
+        rows[i]->has_task = false;
+    }
+    return code;
 }
 
 enum faina_code fa_row_load_payload(struct fa_source *source, struct fa_row *row,
@@ -345,7 +482,12 @@ enum faina_code fa_row_load_payload(struct fa_source *source, struct fa_row *row
     struct sink sink = {.rows = &row, .arena = arena};
     struct fa_db_call call = call_for(FA_SQL_TASK_PAYLOAD, &sink, 1, sink_payload, false);
 
-    return row->has_payload ? FAINA_OK : fa_db_run(source->db, &call, err);
+    enum faina_code code;
+
+    if (row->has_payload)
+        return FAINA_OK;
+    code = fa_db_run(source->db, &call, err);
+    return code == FAINA_OK ? refuse_damage(source, row, err) : code;
 }
 
 /* Reads the standing of rows if they are held. */
@@ -363,12 +505,9 @@ static enum faina_code load_held(struct fa_source *source, struct sink *sink, si
     } else {
         code = fa_db_run(source->db, &call, err);
     }
-    if (code == FAINA_OK)
-        code = check_damage(sink, err);
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
         if (sink->rows[i]->home == FA_HOME_HELD)
-            code = fa_lanes_read(source->lanes, source->db, sink->lane_ids[i], &sink->rows[i]->lane,
-                                 err);
+            code = find_lane(source, sink, i, err);
     }
     return code;
 }
@@ -383,7 +522,7 @@ enum faina_code fa_row_load_held(struct fa_source *source, int64_t key, struct f
     *out = (struct fa_row){.id.key = key};
     code = load_held(source, &sink, 1, err);
     *found = out->home == FA_HOME_HELD;
-    return code;
+    return code == FAINA_OK ? refuse_damage(source, out, err) : code;
 }
 
 /* Where a task stands is not known before looking; the commonest places come first. Over a network
@@ -406,13 +545,7 @@ static enum faina_code load_standings(struct fa_source *source, struct sink *sin
         for (size_t i = 0;
              code == FAINA_OK && i < FA_COUNT(calls) && sink->rows[0]->home == FA_HOME_NONE; i++)
             code = fa_db_run(source->db, &calls[i], err);
-    return code == FAINA_OK ? check_damage(sink, err) : code;
-}
-
-enum faina_code fa_row_refuse_places(struct faina_error *err)
-{
-    return fa_error_set(err, FAINA_INTERNAL,
-                        "a task's rows don't fit together; faina doctor says more");
+    return code;
 }
 
 #define PLACE_TRIES_MAX 50 /* a task that moves on each time we look */
@@ -432,10 +565,12 @@ enum faina_code fa_row_load(struct fa_source *source, int64_t key, struct fa_are
         code = fa_row_load_task(source, out, arena, err);
         if (code == FAINA_OK)
             code = load_standings(source, &sink, 1, err);
+        if (code == FAINA_OK)
+            code = refuse_damage(source, out, err);
         if (code != FAINA_OK || out->home != FA_HOME_NONE)
             return code;
     }
-    return fa_row_refuse_places(err);
+    return fa_row_refuse(source, out, FA_ROW_NOWHERE, err);
 }
 
 /* Many at once ------------------------------------------------------------------------------- */
@@ -515,17 +650,25 @@ enum faina_code fa_rows_load(struct fa_source *source, int64_t *keys, size_t cou
     code = load_held(source, &sink, count, err);
     if (code == FAINA_OK)
         code = load_others(source, &sink, count, err);
+    if (code == FAINA_OK)
+        drop_damaged(source, sink.rows, count);
     n = select_rows(sink.rows, count, true);
     if (code == FAINA_OK && wish.whole) {
         size_t bare = select_tasks(sink.rows, n, false);
 
         if (bare > 0)
             code = load_tasks(source, &sink, bare, err);
+        if (code == FAINA_OK)
+            drop_damaged(source, sink.rows, n);
+        n = select_rows(sink.rows, n, true);
     }
     if (code == FAINA_OK && wish.payload && n > 0) {
         struct fa_db_call call = call_for(FA_SQL_TASK_PAYLOAD, &sink, n, sink_payload, false);
 
         code = fa_db_run(source->db, &call, err);
+        if (code == FAINA_OK)
+            drop_damaged(source, sink.rows, n);
+        n = select_rows(sink.rows, n, true);
     }
     for (size_t i = 0; code == FAINA_OK && i < n; i++)
         found(ctx, sink.rows[i]);
@@ -546,7 +689,7 @@ static void sink_child(void *ctx, size_t n, const struct fa_value *c)
     struct fa_row *row = sink->rows[children->count];
 
     (void)n;
-    *row = (struct fa_row){0};
+    *row = (struct fa_row){.id.key = c[0].i};
     read_task(c, sink->arena, row);
     sink->lane_ids[children->count++] = c[2].i;
     c += TASK_COLUMNS;
@@ -566,12 +709,16 @@ static void sink_child_end(void *ctx, size_t n, const struct fa_value *c)
     (void)n;
     *row = (struct fa_row){.id = {c[0].i, c[1].i}, .has_task = true, .has_payload = true};
     sink->lane_ids[children->count++] = c[2].i;
+    if (!check(&end_task_form, c, sink->arena, row))
+        return;
     row->rank = c[3].i;
     row->name = fa_value_dup(&c[4], sink->arena);
     if (c[5].kind == FA_NULL)
         return;
     row->home = FA_HOME_ENDED;
-    read_status(sink, row, &c[5]);
+    if (!check(&end_form, c + 5, sink->arena, row))
+        return;
+    row->status = (enum faina_status)c[5].i;
     row->deleted_us = fa_value_as_int(&c[6]);
     row->error = fa_value_dup(&c[7], sink->arena);
     row->output = fa_value_dup(&c[8], sink->arena);
@@ -590,9 +737,11 @@ static enum faina_code load_live(struct fa_source *source, struct sink *sink, si
         struct sink one = {
             .rows = &sink->rows[i], .arena = sink->arena, .lane_ids = &sink->lane_ids[i]};
 
+        if (sink->rows[i]->damage != NULL)
+            continue;
         code = load_standings(source, &one, 1, err);
         if (code == FAINA_OK && sink->rows[i]->home == FA_HOME_NONE)
-            code = fa_row_refuse_places(err);
+            sink->rows[i]->damage = FA_ROW_NOWHERE;
     }
     return code;
 }
@@ -613,13 +762,15 @@ enum faina_code fa_rows_load_children(struct fa_source *source, const struct fa_
         sink->rows[i] = &rows[i];
     code = fa_db_one(source->db, ends ? FA_SQL_CHILD_ENDS : FA_SQL_CHILD_PAGE, params, 3,
                      ends ? sink_child_end : sink_child, &children, err);
-    if (code == FAINA_OK)
-        code = check_damage(sink, err);
     *count = children.count;
     for (size_t i = 0; code == FAINA_OK && i < *count; i++) {
         rows[i].parent_tail = parent->id.tail;
         rows[i].has_parent_tail = true;
-        code = fa_lanes_read(source->lanes, source->db, sink->lane_ids[i], &rows[i].lane, err);
+        code = find_lane(source, sink, i, err);
     }
-    return code == FAINA_OK ? load_live(source, sink, *count, err) : code;
+    if (code == FAINA_OK)
+        code = load_live(source, sink, *count, err);
+    if (code == FAINA_OK)
+        drop_damaged(source, sink->rows, *count);
+    return code;
 }

@@ -7,12 +7,16 @@
  *   R2  `has_task` is false only for a held task of which just the standing was read.
  *   R3  Payloads (input, metadata, spec, output) are read where they are shown or compared, and
  *       nowhere else: `has_payload`. A cancelled tree of large tasks must not fill the memory.
+ *   R4  What is read is checked (sound.h). A damaged task is reported (set_aside.h). Reading it
+ *       alone fails with INTERNAL and a sentence that names it; reading it among others leaves it
+ *       out.
  */
 #ifndef FA_ROW_H
 #define FA_ROW_H
 
 #include "model/id.h"
 #include "sql/lanes.h"
+#include "sql/set_aside.h"
 
 /* The table of the standing row. */
 enum fa_home { FA_HOME_NONE, FA_HOME_READY, FA_HOME_HELD, FA_HOME_PARKED, FA_HOME_ENDED };
@@ -82,6 +86,9 @@ struct fa_row {
     const char *worker, *state, *error, *metadata;
     const char *output; /* with has_payload, or just completed */
 
+    const char *damage; /* what is wrong with what was read (R4); NULL: it is sound */
+    bool is_checked;    /* the payload is known to be JSON */
+
     /* The unit's own. */
     bool is_dirty, is_new, is_purged;
     bool is_in_run;   /* `ready`: its row there stands for others, too, or has (runs.h) */
@@ -102,7 +109,23 @@ struct fa_source {
     struct fa_lanes *lanes;
     bool for_change; /* standings are read to be changed: nobody else may change them meanwhile */
     const struct fa_db_call *also; /* a question to go along with the next read of many; once */
+    struct fa_aside *aside;        /* where damage is reported; NULL: nowhere */
 };
+
+/* Whether a row of another table is sound (sound.h). One that is not is reported, by `id`. */
+struct fa_form;
+bool fa_source_check(struct fa_source *source, const struct fa_form *form,
+                     const struct fa_value *columns, const struct fa_value *id,
+                     struct fa_arena *arena);
+
+/* A reason: none of the tables says how the task stands. */
+#define FA_ROW_NOWHERE "its row in table task has none beside it that says how it stands"
+
+/* The task is damaged, for this reason: reports it, and gives INTERNAL with a sentence. */
+enum faina_code fa_row_refuse(struct fa_source *source, struct fa_row *row, const char *reason,
+                              struct faina_error *err);
+/* The id of a task, or what is known of it when that is damaged; in `arena`. */
+const char *fa_row_id_text(const struct fa_row *row, struct fa_arena *arena);
 
 /* Keys of tasks, growing in an arena; fa_keys_sink adds the first column of a row. */
 struct fa_keys {
@@ -137,9 +160,6 @@ FA_MUST_CHECK enum faina_code fa_row_load_payload(struct fa_source *source, stru
 /* Takes apart a row of task_payload. */
 void fa_row_take_payload(const struct fa_value *columns, struct fa_arena *arena,
                          struct fa_row *row);
-
-/* INTERNAL: what is stored of a task contradicts itself. */
-enum faina_code fa_row_refuse_places(struct faina_error *err);
 
 /*
  * Reads many tasks with as few statements as there can be, and gives each to `found`. Those that

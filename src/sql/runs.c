@@ -262,7 +262,8 @@ static enum faina_code leave_run(struct change *change, struct fa_row *const *ro
         return code;
     *taken = take_out(change, run, rows, count);
     if (*taken == 0)
-        return fa_row_refuse_places(err);
+        return fa_row_refuse(&change->unit->source, rows[0],
+                             "it is not in the row of table ready that should hold it", err);
     change->gone_count++;
     return FAINA_OK;
 }

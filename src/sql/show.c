@@ -2,6 +2,7 @@
 #include "sql/show.h"
 
 #include "model/states.h"
+#include "sql/sound.h"
 
 #include <assert.h>
 #include <string.h>
@@ -271,8 +272,27 @@ static void put_times(const struct fa_row *row, struct faina_task *out)
     out->deleted_us = row->deleted_us;
 }
 
+/* What is shown as JSON must be JSON, or no client can read the answer. */
+static enum faina_code check_payload(struct fa_source *source, struct fa_row *row,
+                                     const struct fa_row *read, struct faina_error *err)
+{
+    if (row->is_checked)
+        return FAINA_OK;
+    if (read->damage != NULL)
+        return fa_row_refuse(source, row, read->damage, err);
+    if (!fa_is_json(read->input))
+        return fa_row_refuse(source, row, "its input is no JSON", err);
+    if (!fa_is_json(read->first_metadata))
+        return fa_row_refuse(source, row, "its metadata are no JSON", err);
+    if (!fa_is_json(read->spec))
+        return fa_row_refuse(source, row, "its spec is no JSON", err);
+    if (!fa_is_json(read->output))
+        return fa_row_refuse(source, row, "its output is no JSON", err);
+    return FAINA_OK;
+}
+
 /* Straight into the answer's arena: a payload is copied once. */
-static enum faina_code put_payload(struct fa_source *source, const struct fa_row *row,
+static enum faina_code put_payload(struct fa_source *source, struct fa_row *row,
                                    struct fa_arena *arena, bool lend, struct faina_task *out,
                                    struct faina_error *err)
 {
@@ -280,6 +300,10 @@ static enum faina_code put_payload(struct fa_source *source, const struct fa_row
     enum faina_code code = fa_row_load_payload(source, &read, arena, err);
     bool is_there = lend || !row->has_payload;
 
+    if (code == FAINA_OK)
+        code = check_payload(source, row, &read, err);
+    else if (read.damage != NULL)
+        row->damage = read.damage;
     if (code != FAINA_OK)
         return code;
     out->input = lend_or_copy(read.input, arena, is_there);

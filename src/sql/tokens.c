@@ -2,6 +2,7 @@
 #include "sql/look.h"
 #include "sql/ops.h"
 #include "sql/pages.h"
+#include "sql/sound.h"
 
 enum faina_code fa_do_token_put(struct fa_unit *unit, struct fa_op *op)
 {
@@ -35,6 +36,7 @@ static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
 }
 
 struct token_list {
+    struct fa_source *source;
     struct fa_arena *arena;
     struct fa_pager pager;
     struct fa_token *items;
@@ -43,7 +45,11 @@ struct token_list {
 
 static void sink_token(void *ctx, size_t row, const struct fa_value *c)
 {
+    static const struct fa_form form = {"token", "xxxnJtT",
+                                        "id name hash scopes namespaces created_us expires_us"};
     struct token_list *list = ctx;
+    bool is_sound =
+        fa_source_check(list->source, &form, c, &c[0], list->arena) && c[3].i <= FA_SCOPE_ALL;
     struct fa_token *token;
 
     (void)row;
@@ -52,8 +58,16 @@ static void sink_token(void *ctx, size_t row, const struct fa_value *c)
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
     token = &list->items[list->count++];
+    *token = (struct fa_token){0};
     if (c[0].kind == FA_TEXT && c[0].text.len < sizeof(token->id))
         memcpy(token->id, c[0].text.ptr, c[0].text.len);
+    if (!is_sound) { /* it counts, since a server without tokens may be open, and allows nothing */
+        token->name = "(damaged)";
+        token->hash = "";
+        token->namespaces = "[]";
+        token->expires_us = 1;
+        return;
+    }
     token->name = fa_value_dup(&c[1], list->arena);
     token->hash = fa_value_dup(&c[2], list->arena);
     token->scopes = (unsigned)fa_value_as_int(&c[3]) & FA_SCOPE_ALL;
@@ -70,8 +84,8 @@ static bool is_good(const struct fa_token *token, int64_t now_us)
 /* Refuses to remove the last token that is good. */
 static enum faina_code check_last(struct fa_unit *unit, struct fa_op *op)
 {
-    struct token_list list = {.arena = &unit->arena}; /* all of them: pages.h, G3 */
-    struct fa_value params[] = {fa_value_text(""), fa_pager_next(&list.pager)};
+    struct token_list list = {.source = &unit->source, .arena = &unit->arena}; /* pages.h, G3 */
+    struct fa_value params[] = {fa_value_text(NULL), fa_pager_next(&list.pager)};
     enum faina_code code =
         fa_db_one(unit->source.db, FA_SQL_TOKEN_LIST, params, 2, sink_token, &list, &op->error);
     bool is_found = false, has_other = false, is_last = false;
@@ -107,17 +121,23 @@ enum faina_code fa_do_token_remove(struct fa_unit *unit, struct fa_op *op)
 
 enum faina_code fa_look_tokens(struct fa_source *source, struct fa_op *op)
 {
-    struct token_list list = {.arena = op->arena, .pager = fa_pager_of_part(&op->part)};
-    const char *after;
+    struct token_list list = {
+        .source = source, .arena = op->arena, .pager = fa_pager_of_part(&op->part)};
+    const char *after, *last;
     enum faina_code code = fa_cursor_read(op->part.cursor, op->arena, &after, 1, &op->error);
 
+    if (code == FAINA_OK && op->part.cursor == NULL)
+        after = NULL; /* an empty id is damaged, and counts (sink_token) */
     while (code == FAINA_OK) {
         struct fa_value params[] = {fa_value_text(after), fa_pager_next(&list.pager)};
 
         code = fa_db_one(source->db, FA_SQL_TOKEN_LIST, params, 2, sink_token, &list, &op->error);
         if (code != FAINA_OK || !fa_pager_goes_on(&list.pager))
             break;
-        after = list.items[list.count - 1].id;
+        last = list.items[list.count - 1].id;
+        if (after != NULL && strcmp(last, after) <= 0)
+            break; /* a damaged id: nothing can be found after it */
+        after = last;
     }
     if (code != FAINA_OK)
         return code;

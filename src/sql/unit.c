@@ -77,6 +77,7 @@ void fa_unit_reset(struct fa_unit *unit)
     if (unit->claims > 0)
         unit->claims_usual = unit->claims;
     unit->claims = 0;
+    unit->claimed_key = 0;
     unit->epoch++;
 }
 
@@ -157,7 +158,8 @@ struct fa_row *fa_unit_adopt(struct fa_unit *unit, const struct fa_row *row)
 
 struct fa_row *fa_unit_add(struct fa_unit *unit, struct fa_id id)
 {
-    struct fa_row row = {.id = id, .has_task = true, .has_payload = true, .is_new = true};
+    struct fa_row row = {
+        .id = id, .has_task = true, .has_payload = true, .is_checked = true, .is_new = true};
     struct fa_row *kept = keep(unit, &row);
 
     unit->has_arrivals = true;
@@ -424,6 +426,7 @@ enum faina_code fa_unit_share(struct fa_unit *unit, struct faina_error *err)
 
 void fa_unit_touch(struct fa_unit *unit, struct fa_row *row)
 {
+    unit->changes++;
     if (row->is_dirty)
         return;
     row->is_dirty = true;
@@ -454,6 +457,7 @@ int64_t fa_unit_change(struct fa_unit *unit, struct fa_row *row)
 
 static void note(struct fa_unit *unit, const struct fa_unit_event *event)
 {
+    unit->changes++;
     if (unit->event_count == unit->event_size) {
         unit->event_size = unit->event_size ? unit->event_size * 2 : 64;
         unit->events = fa_realloc(unit->events, unit->event_size * sizeof(*unit->events));
@@ -620,6 +624,7 @@ enum faina_code fa_unit_find_key(struct fa_unit *unit, int64_t hash, fa_unit_key
 
 void fa_unit_link(struct fa_unit *unit, enum fa_link kind, int64_t a, int64_t b, int64_t c)
 {
+    unit->changes++;
     if (unit->link_count == unit->link_size) {
         unit->link_size = unit->link_size ? unit->link_size * 2 : 64;
         unit->links = fa_realloc(unit->links, unit->link_size * sizeof(*unit->links));

@@ -25,6 +25,7 @@
 #include "sql/row.h"
 
 struct fa_flows;
+struct fa_chore_scope;
 struct fa_unit_event;
 struct fa_unit_link;
 
@@ -81,6 +82,7 @@ struct fa_unit {
         const struct fa_grant *grant;
         const char *worker;
     } actor;
+    struct fa_chore_scope *scope; /* which chores are run (chores/scope.h); NULL: all */
 
     /* What there may be to do after the commit. */
     bool has_ready;       /* something may be claimed that could not before, of any type ... */
@@ -100,11 +102,14 @@ struct fa_unit {
 
     struct fa_buf journal; /* what happened, for the log */
 
+    uint64_t changes;     /* grows with each change of a row: did an operation change any? */
     bool has_arrivals;    /* a row that is not yet written may belong in line, and isn't there */
     uint64_t epoch;       /* grows with each transaction: what was read ahead before is void */
     int64_t claim_demand; /* how many tasks the claims of this batch want in all */
     int64_t claims;       /* claims of this transaction so far ... */
     int64_t claims_usual; /* ... and of the last one that had any */
+    bool claims_one;      /* a claim takes one task only: which makes the transaction fail? */
+    int64_t claimed_key;  /* the task that was claimed last; 0: none */
     struct fa_fronts fronts;
     struct fa_sweep sweep;
     uint64_t find_mark;     /* of the newest search (claim_find.c) */

@@ -8,6 +8,7 @@
 #include "sql/look.h"
 #include "sql/ops.h"
 #include "sql/pages.h"
+#include "sql/sound.h"
 
 #include "base/json.h"
 #include "model/limits.h"
@@ -431,6 +432,7 @@ enum faina_code fa_workers_forget(struct fa_unit *unit, int64_t *next_us, struct
 /* Looking ---------------------------------------------------------------------------------- */
 
 struct worker_list {
+    struct fa_source *source;
     struct fa_arena *arena;
     const struct fa_grant *grant;
     struct fa_pager pager;
@@ -441,11 +443,16 @@ struct worker_list {
 
 static void sink_worker(void *ctx, size_t row, const struct fa_value *c)
 {
+    static const struct fa_form form = {
+        "worker", "xXttnJJXnT",
+        "id hostname started_us last_heartbeat_us pool_size types services version is_leader "
+        "leader_until_us"};
     struct worker_list *list = ctx;
     struct names types, services;
 
     (void)row;
-    if (!fa_access_owns(list->grant, fa_value_dup(&c[11], list->arena))) {
+    if (!fa_source_check(list->source, &form, c, &c[0], list->arena) ||
+        !fa_access_owns(list->grant, fa_value_dup(&c[11], list->arena))) {
         if (fa_pager_skip_row(&list->pager, c, 12))
             list->last = fa_value_dup(&c[0], list->arena);
         return;
@@ -487,8 +494,10 @@ static int newest_first(const void *a, const void *b)
  * first. */
 enum faina_code fa_look_workers(struct fa_source *source, struct fa_op *op, int64_t now_us)
 {
-    struct worker_list list = {
-        .arena = op->arena, .grant = op->grant, .pager = fa_pager_of_part(&op->part)};
+    struct worker_list list = {.source = source,
+                               .arena = op->arena,
+                               .grant = op->grant,
+                               .pager = fa_pager_of_part(&op->part)};
     struct fa_value params[4] = {fa_value_int(now_us - DEAD_US), fa_value_text(op->id)};
     const char *after;
     enum faina_code code = fa_cursor_read(op->part.cursor, op->arena, &after, 1, &op->error);

@@ -7,9 +7,11 @@
 #include "sql/writer.h"
 
 #include "base/clock.h"
+#include "sql/chores/scope.h"
 #include "sql/facts.h"
 #include "sql/flows.h"
 #include "sql/id_range.h"
+#include "sql/isolate.h"
 #include "sql/journal.h"
 #include "sql/look.h"
 #include "sql/migrate.h"
@@ -24,13 +26,16 @@
 #define CHORES_MAX 1000         /* of each kind in one transaction */
 #define RETRY_CHORES_US 1000000 /* after a failure */
 #define READERS_HOLD_MS 500
-#define TRIES_MAX 10           /* of a transaction that others were in the way of */
-#define FORGET_US 10000000     /* how often the log is looked through */
-#define TOGETHER_MIN 32        /* load from which on jobs go to one writer ... */
-#define TOGETHER_MAX 160       /* ... and up to which */
-#define PATIENCE_US 20000      /* with a writer; then another one may have it */
-#define LATE_US 100000         /* E6 */
-#define HEAR_US 1000000        /* E6 */
+#define TRIES_MAX 10       /* of a transaction that others were in the way of ... */
+#define CLAIM_TRIES_MAX 20 /* of a claim whose tasks make the transaction fail */
+#define PART_TRIES_MAX 3   /* ... and that runs a part of the chores, which have failed before */
+#define FORGET_US 10000000 /* how often the log is looked through */
+#define TOGETHER_MIN 32    /* load from which on jobs go to one writer ... */
+#define TOGETHER_MAX 160   /* ... and up to which */
+#define PATIENCE_US 20000  /* with a writer; then another one may have it */
+#define IDS_AHEAD_US INT64_C(630720000000000) /* 20 years: an id after that is a damaged row's */
+#define LATE_US 100000                        /* E6 */
+#define HEAR_US 1000000                       /* E6 */
 #define FULL_KNOWN_US 10000000 /* how long a full disk is believed to be full, without a reserve */
 
 static bool takes_part(const struct fa_op_job *job, const struct fa_op *op)
@@ -50,9 +55,26 @@ static void tell_ends(struct fa_unit *unit, struct fa_op *op)
     op->error = err;
 }
 
+/* Operations about one task, which is read before anything is changed. */
+static bool is_about_a_task(enum fa_op_kind kind)
+{
+    static const enum fa_op_kind kinds[] = {
+        FA_OP_CLAIM,   FA_OP_START,    FA_OP_PROGRESS, FA_OP_HEARTBEAT, FA_OP_NOTE,
+        FA_OP_AMEND,   FA_OP_COMPLETE, FA_OP_FAIL,     FA_OP_BLOCK,     FA_OP_BACKGROUND,
+        FA_OP_RELEASE, FA_OP_CANCEL,   FA_OP_RETRY,    FA_OP_DELETE,
+    };
+
+    for (size_t i = 0; i < FA_COUNT(kinds); i++) {
+        if (kinds[i] == kind)
+            return true;
+    }
+    return !fa_op_writes(kind);
+}
+
 static enum faina_code run_op(struct fa_writer *writer, struct fa_op *op)
 {
     struct fa_unit *unit = &writer->unit;
+    uint64_t changes = unit->changes;
 
     op->task_id[0] = '\0';
     op->existing = op->input_mismatch = false;
@@ -73,7 +95,16 @@ static enum faina_code run_op(struct fa_writer *writer, struct fa_op *op)
             op->code = fa_look(&unit->source, op, unit->now_us);
     }
     unit->grant = NULL;
+    /* Its task is damaged, and nothing was changed: this is a refusal like any other. */
+    writer->is_refusal = op->code == FAINA_INTERNAL && !writer->db->has_failed &&
+                         changes == unit->changes && is_about_a_task(op->kind);
     return op->code;
+}
+
+/* Whether the operation that has just been run makes the whole transaction fail. */
+static bool has_failed(const struct fa_writer *writer, enum faina_code code)
+{
+    return !writer->is_refusal && fa_db_has_failed(writer->db, code);
 }
 
 /* Now and then: old lines of the log go, and old events. */
@@ -83,7 +114,9 @@ static enum faina_code forget_log(struct fa_writer *writer, struct faina_error *
     int64_t now = writer->unit.now_us;
     enum faina_code code;
 
-    if (now < atomic_load(&engine->forget_us))
+    if (writer->scope == NULL && now < atomic_load(&engine->forget_us))
+        return FAINA_OK;
+    if (!fa_chore_takes(&writer->unit, FA_ASIDE_CHORE, "forget"))
         return FAINA_OK;
     atomic_store(&engine->forget_us, now + FORGET_US);
     code = fa_flows_forget_old(&writer->unit, engine->events_keep_ms, err);
@@ -111,6 +144,25 @@ static void hear_first(struct fa_writer *writer, int64_t due)
     unit->heard_us = is_hearing ? atomic_load(&engine->still_us) : now;
 }
 
+/* Stores what was set aside, and knows what others have. */
+static enum faina_code keep_aside(struct fa_writer *writer, int64_t *next_us,
+                                  struct faina_error *err)
+{
+    struct fa_engine *engine = writer->engine;
+    enum faina_code code = FAINA_OK;
+
+    if (!atomic_load(&engine->has_retried)) {
+        code = fa_aside_retry_all(engine->aside, &writer->unit, err);
+        atomic_store(&engine->has_retried, code == FAINA_OK);
+    }
+    writer->writes_aside |= fa_aside_is_pending(engine->aside);
+    if (code == FAINA_OK)
+        code = fa_aside_write(engine->aside, &writer->unit, !writer->is_quiet, err);
+    if (code == FAINA_OK && next_us != NULL)
+        code = fa_aside_refresh(engine->aside, &writer->unit, next_us, err);
+    return code;
+}
+
 static enum faina_code run_chores(struct fa_writer *writer, struct faina_error *err)
 {
     struct fa_engine *engine = writer->engine;
@@ -121,24 +173,37 @@ static enum faina_code run_chores(struct fa_writer *writer, struct faina_error *
     bool leads = true;
 
     unit->now_us = fa_db_now(writer->db);
-    if (unit->now_us < due)
+    if (unit->now_us < due && writer->scope == NULL)
         return FAINA_OK;
-    if (engine->fleet != NULL)
+    writer->in_chores = true;
+    code = keep_aside(writer, NULL, err);
+    if (code == FAINA_OK && engine->fleet != NULL)
         code = fa_fleet_fence(engine->fleet, writer->db, &leads, err);
     if (code == FAINA_OK && !leads)
         atomic_store(&engine->next_us, INT64_MAX);
-    if (code != FAINA_OK || !leads)
+    if (code != FAINA_OK || !leads) {
+        writer->in_chores = code != FAINA_OK;
         return code;
+    }
     hear_first(writer, due);
+    unit->scope = writer->scope;
     code = forget_log(writer, err);
     if (code == FAINA_OK)
         code = fa_chores_run(unit, CHORES_MAX, &next, err);
+    unit->scope = NULL;
+    if (code == FAINA_OK)
+        code = keep_aside(writer, &next, err);
+    if (code == FAINA_OK)
+        code = fa_unit_flush(unit, err);
     if (poll_us > 0 && next > unit->now_us + poll_us)
         next = unit->now_us + poll_us;
     if (next < unit->now_us) /* there is more to do; that doesn't come late */
         next = unit->now_us;
-    if (code == FAINA_OK)
+    if (code == FAINA_OK && writer->scope == NULL) {
         atomic_store(&engine->next_us, next);
+        writer->ran_chores = true;
+    }
+    writer->in_chores = code != FAINA_OK;
     return code;
 }
 
@@ -237,7 +302,7 @@ static enum faina_code run_ops(struct fa_writer *writer, struct fa_op_job *jobs,
 
             if (!takes_part(job, op) || is_refused(writer, op))
                 continue;
-            if (fa_db_has_failed(writer->db, run_op(writer, op))) {
+            if (has_failed(writer, run_op(writer, op))) {
                 code = op->code != FAINA_OK ? op->code : FAINA_INTERNAL;
                 *err = op->error;
             }
@@ -272,7 +337,7 @@ static enum faina_code run_standing(struct fa_writer *writer, struct faina_error
          stand = stand->taken_next) {
         struct fa_op *op = &stand->op;
 
-        if (fa_db_has_failed(writer->db, run_op(writer, op))) {
+        if (has_failed(writer, run_op(writer, op))) {
             code = op->code != FAINA_OK ? op->code : FAINA_INTERNAL;
             *err = op->error;
         }
@@ -286,17 +351,21 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
                                 struct faina_error *err)
 {
     struct fa_store *store = writer->engine->store;
+    bool is_timers = jobs->count == 0 && jobs->chore == NULL, is_kept = true;
     enum faina_code code = FAINA_OK;
 
     writer->db->has_failed = writer->db->should_retry = writer->is_announced = false;
     writer->db->is_full = false;
+    writer->in_chores = writer->ran_chores = writer->writes_aside = false;
     writer->stands = NULL;
     if (store->ops->check != NULL)
         code = store->ops->check(store, err);
     if (code == FAINA_OK)
         code = fa_db_begin(writer->db, true, err);
-    if (code != FAINA_OK)
+    if (code != FAINA_OK) {
+        writer->in_chores = is_timers;
         return code;
+    }
     if (writer->needs_load) {
         code = fa_lanes_load(writer->lanes, writer->db, err);
         writer->needs_load = code != FAINA_OK;
@@ -307,8 +376,7 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
         fa_fronts_forget(&writer->unit.fronts);
     }
     fa_unit_reset(&writer->unit);
-    if (code == FAINA_OK &&
-        (writer->engine->fleet == NULL || (jobs->count == 0 && jobs->chore == NULL)))
+    if (code == FAINA_OK && (writer->engine->fleet == NULL || is_timers))
         code = run_chores(writer, err);
     while (code == FAINA_OK && jobs != NULL) {
         code = run_ops(writer, jobs, err);
@@ -328,13 +396,19 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
     if (code == FAINA_OK && ready_types(&writer->unit) && writer->engine->fleet != NULL)
         code = fa_fleet_announce(writer->engine->fleet, writer->db, writer->unit.old_key,
                                  &writer->is_announced, err);
-    if (code == FAINA_OK)
+    if (code == FAINA_OK && (writer->scope == NULL || !writer->scope->is_listing))
         code = fa_db_commit(writer->db, err);
-    fa_id_range_settle(&writer->unit, code);
-    if (code != FAINA_OK) {
+    else
+        is_kept = false;
+    fa_id_range_settle(&writer->unit, code == FAINA_OK && !is_kept ? FAINA_CONFLICT : code);
+    if (code != FAINA_OK || !is_kept) {
         fa_db_rollback(writer->db);
         writer->needs_load = true;
     }
+    /* Where there are several nodes, a transaction runs either chores or operations (E4), and what
+     * was sent in chores may fail later (db.h, D4). */
+    if (code != FAINA_OK && is_timers && writer->engine->fleet != NULL)
+        writer->in_chores = true;
     return code;
 }
 
@@ -391,6 +465,7 @@ static void after_commit(struct fa_writer *writer)
     if (ready_types(unit))
         fa_waiters_tell_ready(engine->waiters, ready_types(unit));
     fa_facts_tell(engine->waiters, unit);
+    fa_facts_publish_aside(engine->waiters, engine->aside);
     if (engine->fleet != NULL)
         fa_fleet_tell(engine->fleet, &(struct fa_fleet_news){.has_ready = ready_types(unit) &&
                                                                           !writer->is_announced,
@@ -410,6 +485,8 @@ static void after_failure(struct fa_writer *writer)
     int64_t now = fa_db_now(writer->db), next = atomic_load(&engine->next_us);
     long long none = 0;
 
+    if (writer->scope != NULL) /* a part of the chores, which are run again anyway */
+        return;
     atomic_compare_exchange_strong(&engine->fail_us, &none, atomic_load(&engine->commit_us));
     if (next <= now || next > now + RETRY_CHORES_US)
         atomic_store(&engine->next_us, now + RETRY_CHORES_US);
@@ -422,19 +499,34 @@ static void pause_ms(int64_t ms)
     nanosleep(&time, NULL);
 }
 
+/* Whether the chores succeed, for those who watch the engine. */
+static void note_upkeep(struct fa_writer *writer, enum faina_code code,
+                        const struct faina_error *err)
+{
+    struct fa_upkeep *upkeep = writer->engine->upkeep;
+
+    if (code == FAINA_OK && writer->ran_chores)
+        fa_upkeep_succeeded(upkeep);
+    else if (code != FAINA_OK && fa_upkeep_failed(upkeep, err->message))
+        fa_facts_publish_stalled(writer->engine->waiters, err->message);
+}
+
 /* Others may be in the way: a deadlock, a key that another node takes at the same moment, a
  * connection that breaks. Then everything is run once more from the start. */
 static enum faina_code transact_and_tell(struct fa_writer *writer, struct fa_op_job *jobs,
                                          bool is_open, struct faina_error *err)
 {
+    int tries_max = writer->scope != NULL ? PART_TRIES_MAX : TRIES_MAX;
     enum faina_code code = FAINA_OK;
 
-    for (int i = 0; i < TRIES_MAX; i++) {
+    for (int i = 0; i < tries_max; i++) {
         if (i > 0)
             pause_ms((int64_t)(fa_random_next(&writer->random) % (uint64_t)(4 * i)));
         code = transact(writer, jobs, is_open, err);
         fa_standing_settle(writer->engine->standing, writer->stands, code == FAINA_OK,
                            ready_types(&writer->unit));
+        if (writer->writes_aside)
+            fa_aside_settle(writer->engine->aside, code == FAINA_OK);
         if (code != FAINA_OK && writer->db->is_full && make_room(writer->engine))
             continue;
         if (code == FAINA_OK || !writer->db->should_retry)
@@ -460,9 +552,46 @@ static void tend_store(struct fa_writer *writer)
     fa_readers_let_go(readers);
 }
 
+/* A task in line may make the transaction fail that claims it. Claims that take one task at a time
+ * show which it is; it is set aside, and the claim goes on. */
+static enum faina_code claim_past(struct fa_writer *writer, struct fa_op_job *job,
+                                  enum faina_code code, struct faina_error *err)
+{
+    for (int i = 0; code == FAINA_INTERNAL && i < CLAIM_TRIES_MAX; i++) {
+        if (writer->unit.claims_one && writer->unit.claimed_key != 0)
+            fa_aside_report_task(writer->engine->aside, writer->unit.claimed_key, NULL,
+                                 err->message, fa_db_now(writer->db));
+        writer->unit.claims_one = true;
+        code = transact_and_tell(writer, job, false, err);
+    }
+    writer->unit.claims_one = false;
+    return code;
+}
+
+/* A job that has failed together with others. */
+static void run_alone(struct fa_writer *writer, struct fa_op_job *job)
+{
+    struct faina_error err = {0};
+    enum faina_code code = transact_and_tell(writer, job, false, &err);
+
+    if (code == FAINA_INTERNAL && job->count > 1) { /* one of several callers' */
+        for (size_t i = 0; i < job->count; i++) {
+            struct fa_op_job one = {.ops = &job->ops[i], .count = 1, .which = job->which};
+
+            if (takes_part(job, &job->ops[i]))
+                run_alone(writer, &one);
+        }
+        return;
+    }
+    if (code == FAINA_INTERNAL && job->count == 1 && job->ops[0].kind == FA_OP_CLAIM_NEXT)
+        code = claim_past(writer, job, code, &err);
+    if (code != FAINA_OK)
+        answer_all(job, code, &err);
+}
+
 /* One bad operation must not make the others fail: when a transaction failed for a reason that is
- * not the disk's, each job is tried by itself. Chores that are due are then left for later, so one
- * that fails doesn't stop everybody either. */
+ * not the disk's, each job is tried by itself, and then each of its operations. Chores that are due
+ * are then left for later. */
 static void run_jobs(void *ctx, struct fa_job *jobs)
 {
     struct fa_writer *writer = ctx;
@@ -473,19 +602,38 @@ static void run_jobs(void *ctx, struct fa_job *jobs)
     fa_timekeeper_follow(writer);
     atomic_store_explicit(&writer->began_us, fa_clock_mono_us(), memory_order_relaxed);
     code = transact_and_tell(writer, (struct fa_op_job *)jobs, true, &err);
+    if (code == FAINA_OK || writer->in_chores)
+        note_upkeep(writer, code, &err);
+    if (code == FAINA_INTERNAL && writer->in_chores) { /* E9 */
+        fa_isolate_chores(writer);
+        code = transact_and_tell(writer, (struct fa_op_job *)jobs, true, &err);
+    }
     if (code == FAINA_INTERNAL) {
         for (struct fa_job *job = jobs, *next; job != NULL; job = next) {
             next = job->next;
             job->next = NULL;
-            code = transact_and_tell(writer, (struct fa_op_job *)job, false, &err);
-            if (code != FAINA_OK)
-                answer_all((struct fa_op_job *)job, code, &err);
+            run_alone(writer, (struct fa_op_job *)job);
             job->next = next;
         }
     } else if (code != FAINA_OK) {
         answer_all((struct fa_op_job *)jobs, code, &err);
     }
     atomic_store_explicit(&writer->began_us, 0, memory_order_relaxed);
+}
+
+enum faina_code fa_writer_run_part(struct fa_writer *writer, struct fa_chore_scope *scope,
+                                   struct faina_error *err)
+{
+    struct fa_op_job job = {0};
+    struct faina_error why = {0};
+    enum faina_code code;
+
+    writer->scope = scope;
+    code = transact_and_tell(writer, &job, false, &why);
+    writer->scope = NULL;
+    if (err != NULL)
+        *err = why;
+    return code;
 }
 
 /* The one with the least to do, the first of those; not the one that is named. */
@@ -611,6 +759,15 @@ static enum faina_code bring_forward(struct fa_writer *writer, struct faina_erro
     return code;
 }
 
+/* Where the ids of a store with one writer go on. */
+static enum faina_code find_last_id(struct fa_writer *writer, struct faina_error *err)
+{
+    struct fa_value end = fa_value_int(fa_id_key_at(fa_db_now(writer->db) + IDS_AHEAD_US));
+
+    return fa_db_one(writer->db, FA_SQL_TASK_LAST, &end, 1, fa_db_sink_int, &writer->ids.last_key,
+                     err);
+}
+
 enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *writer,
                                struct faina_error *err)
 {
@@ -620,6 +777,7 @@ enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *write
     writer->engine = engine;
     writer->lanes = fa_lanes_create();
     fa_lanes_set_types_max(writer->lanes, engine->types_max);
+    fa_lanes_report_to(writer->lanes, engine->aside);
     writer->flows = fa_flows_create(engine->input_size_max, &engine->shelf);
     fa_random_seed_system(&writer->random);
     fa_random_seed_system(&writer->ids.random);
@@ -629,9 +787,8 @@ enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *write
     code = engine->store->ops->connect(engine->store, false, &writer->db, err);
     if (code == FAINA_OK && is_first)
         code = bring_forward(writer, err);
-    if (code == FAINA_OK && !writer->db->is_shared) /* where its ids go on */
-        code = fa_db_one(writer->db, FA_SQL_TASK_LAST, NULL, 0, fa_db_sink_int,
-                         &writer->ids.last_key, err);
+    if (code == FAINA_OK && !writer->db->is_shared)
+        code = find_last_id(writer, err);
     if (code == FAINA_OK && is_first)
         code = fa_timekeeper_resume(writer, err);
     if (code == FAINA_OK && !writer->db->is_shared)
@@ -640,7 +797,10 @@ enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *write
         code = refuse_store(engine, err);
     if (code == FAINA_OK)
         fa_unit_init(&writer->unit,
-                     (struct fa_source){writer->db, writer->lanes, .for_change = true},
+                     (struct fa_source){.db = writer->db,
+                                        .lanes = writer->lanes,
+                                        .for_change = true,
+                                        .aside = engine->aside},
                      &writer->ids, &writer->random);
     if (code == FAINA_OK)
         fa_id_range_settle(&writer->unit, FAINA_STORE_CLOSED);

@@ -20,6 +20,8 @@
  *   E8  When the disk is full, a store that has kept room for it (store.h) gives that up, and what
  *       failed is run once more without the operations that make tasks. These are refused until the
  *       store has room again; everything else goes on.
+ *   E9  Chores that fail because of one item fail no operation of a user: the item is found and set
+ *       aside (isolate.h), and the operations are run without chores.
  *
  * Threads: any may run jobs; what is in a writer belongs to whoever leads its batch.
  */
@@ -32,6 +34,7 @@
 #include "sql/readers.h"
 #include "sql/standing.h"
 #include "sql/store.h"
+#include "sql/upkeep.h"
 #include "sql/waiters.h"
 
 #include <pthread.h>
@@ -54,8 +57,15 @@ struct fa_writer {
     struct fa_random random;
     struct fa_unit unit;
     struct fa_stand *stands; /* claims that the transaction has taken (E5) */
-    bool needs_load;         /* E2 */
-    bool is_announced;       /* the transaction itself tells other nodes of work */
+    struct fa_chore_scope
+        *scope;        /* which chores its transaction runs (chores/scope.h); NULL: all */
+    bool in_chores;    /* the transaction is running chores, or has failed there (E9) */
+    bool ran_chores;   /* it has run all that are due */
+    bool writes_aside; /* it stores what was set aside ... */
+    bool is_quiet;     /* ... without noting events */
+    bool is_refusal;   /* the operation run last has failed without changing anything */
+    bool needs_load;   /* E2 */
+    bool is_announced; /* the transaction itself tells other nodes of work */
 };
 
 struct fa_engine {
@@ -69,6 +79,7 @@ struct fa_engine {
     atomic_llong step_again_us; /* a step of it failed, and waits until then (monotonic) */
     atomic_llong jumps_told;    /* of the wall clock (timekeeper.h) */
     struct fa_fleet *fleet;     /* NULL: there are no other nodes */
+    struct fa_aside *aside;     /* what is set aside */
     struct fa_writer writers[FA_WRITERS_MAX];
     size_t writer_count;
     struct fa_flow_shelf shelf;
@@ -86,6 +97,8 @@ struct fa_engine {
     atomic_llong full_us;   /* when the disk was last found full; monotonic (E8) */
     atomic_llong commits, operations;
     atomic_bool is_shut;
+    atomic_bool has_retried;  /* what was set aside before this process was opened */
+    struct fa_upkeep *upkeep; /* whether the chores succeed */
 
     pthread_t timer;
     bool has_timer;
@@ -123,6 +136,11 @@ bool fa_writers_run_job(struct fa_engine *engine, struct fa_job *job);
 /* Returns when the chore is done or was refused; its code is the answer. */
 FA_MUST_CHECK enum faina_code fa_writers_run_chore(struct fa_engine *engine, struct fa_chore *chore,
                                                    size_t weight, struct faina_error *err);
+/* Runs a part of the chores in a transaction of its own (E9); a list of what is due is rolled
+ * back. */
+FA_MUST_CHECK enum faina_code fa_writer_run_part(struct fa_writer *writer,
+                                                 struct fa_chore_scope *scope,
+                                                 struct faina_error *err);
 /* A task has come into line behind others (fronts.h, O3). */
 void fa_engine_tell_old(struct fa_engine *engine, int64_t key);
 /* Whether new tasks are refused now (E8). Any thread. */

@@ -77,7 +77,7 @@ static int64_t read_int(const char *data, int len)
 
 struct fa_value fa_pg_read_value(const PGresult *result, int row, int column)
 {
-    struct fa_value value = {.kind = FA_NULL};
+    struct fa_value value = {.kind = FA_NULL, .text = FA_LIT("")};
     const char *data = PQgetvalue(result, row, column);
     int len = PQgetlength(result, row, column);
 
@@ -88,7 +88,9 @@ struct fa_value fa_pg_read_value(const PGresult *result, int row, int column)
     case OID_INT2:
     case OID_INT4:
     case OID_INT8:
-        return fa_value_int(read_int(data, len));
+        value.kind = FA_INT;
+        value.i = read_int(data, len);
+        return value;
     case OID_FLOAT8: {
         int64_t bits = read_int(data, len);
 

@@ -7,7 +7,8 @@ SELECT (SELECT count(*) FROM (
         WHERE NOT EXISTS (SELECT 1 FROM task t WHERE t.id = s.id AND t.lane = s.lane))
      + (SELECT count(*) FROM ready r
         WHERE r.run IS NOT NULL
-          AND nullif(json_array_length(r.run), 0)
+          AND CASE WHEN json_valid(r.run) THEN nullif(json_array_length(r.run), 0) END
               IS NOT (SELECT count(*) FROM task t
-                      WHERE t.id BETWEEN r.id AND r.id + json_extract(r.run, '$[#-1]')
+                      WHERE t.id BETWEEN r.id AND r.id + CASE WHEN json_valid(r.run) THEN
+                                                             json_extract(r.run, '$[#-1]') END
                         AND t.lane = r.lane AND t.rank = r.rank))

@@ -1,8 +1,8 @@
 -- Kept counts that differ from the rows they count. Reads everything.
 SELECT count(*) FROM (
-    SELECT lane, status, sum(n) AS n FROM (
+    SELECT lane, status, total(n) AS n FROM (
         SELECT lane, status, n FROM tally
         UNION ALL
         SELECT lane, status, -count(*) FROM task_standing WHERE deleted_us IS NULL
         GROUP BY lane, status)
-    GROUP BY lane, status HAVING sum(n) <> 0)
+    GROUP BY lane, status HAVING total(n) <> 0)

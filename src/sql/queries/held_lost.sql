@@ -1,2 +1,8 @@
--- Tasks whose lease is over. Reads `held` whole: as many rows as tasks under way.
-SELECT id FROM held WHERE lease_us <= ?1 ORDER BY lease_us LIMIT ?2
+-- Tasks whose lease is over, but for those that are set aside until after ?3. Reads `held` whole:
+-- as many rows as tasks under way.
+SELECT id FROM held
+WHERE lease_us <= ?1
+    AND NOT EXISTS (SELECT 1 FROM set_aside s
+                    WHERE s.kind = 'task' AND s.key = CAST(held.id AS TEXT) AND s.until_us > ?3)
+ORDER BY lease_us
+LIMIT ?2

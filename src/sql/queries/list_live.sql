@@ -2,7 +2,7 @@
 -- of statuses.
 SELECT id FROM (
     SELECT r.id + coalesce(n.value, 0) AS id, r.lane
-    FROM ready r LEFT JOIN json_each(r.run) n WHERE ?5 & 1
+    FROM ready r LEFT JOIN json_each(CASE WHEN json_valid(r.run) THEN r.run END) n WHERE ?5 & 1
     UNION ALL
     SELECT id, lane FROM held WHERE (?5 >> status) & 1
     UNION ALL

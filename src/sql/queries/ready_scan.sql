@@ -2,7 +2,7 @@
 -- primary key of `ready` from there, or from the run that has it, and reads no more than ?4 tasks,
 -- however many wait. json_each gives the tasks of a run in their order. The plus keeps the last
 -- condition from being taken for where to begin.
-SELECT t.id, t.tail, t.lane, t.rank, t.created_us, t.max_attempts, t.run_at_us, t.name, t.key,
+SELECT t.id, t.tail, t.lane, r.rank, t.created_us, t.max_attempts, t.run_at_us, t.name, t.key,
        t.input_hash, t.parent, t.child, t.depth,
        CASE WHEN t.team IS NOT NULL THEN (SELECT m.id FROM team m WHERE m.id = t.team) END,
        t.created_by, t.retry_base_ms, t.retry_factor, t.retry_max_ms,
@@ -10,7 +10,7 @@ SELECT t.id, t.tail, t.lane, t.rank, t.created_us, t.max_attempts, t.run_at_us, 
        r.started_us, r.error, r.metadata, r.run_at_us, r.run IS NOT NULL,
        CASE WHEN ?5 THEN t.input END, CASE WHEN ?5 THEN t.metadata END, CASE WHEN ?5 THEN t.spec END
 FROM ready r
-LEFT JOIN json_each(r.run) n
+LEFT JOIN json_each(CASE WHEN json_valid(r.run) THEN r.run END) n
 CROSS JOIN task t ON t.id = r.id + coalesce(n.value, 0)
 WHERE r.lane = ?1
   AND (r.rank, r.id) >= (?2, coalesce((SELECT max(p.id) FROM ready p

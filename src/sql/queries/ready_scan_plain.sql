@@ -1,9 +1,9 @@
 -- As ready_scan, with only the columns that plain tasks have. `version` is null for these: a row
 -- with a version was touched or has more, and the lane is then read with ready_scan.
-SELECT t.id, t.tail, t.rank, t.created_us, t.max_attempts, t.input, t.name, t.key, r.version,
+SELECT t.id, t.tail, r.rank, t.created_us, t.max_attempts, t.input, t.name, t.key, r.version,
        r.run IS NOT NULL
 FROM ready r
-LEFT JOIN json_each(r.run) n
+LEFT JOIN json_each(CASE WHEN json_valid(r.run) THEN r.run END) n
 CROSS JOIN task t ON t.id = r.id + coalesce(n.value, 0)
 WHERE r.lane = ?1
   AND (r.rank, r.id) >= (?2, coalesce((SELECT max(p.id) FROM ready p

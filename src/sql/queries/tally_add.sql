@@ -1,3 +1,4 @@
--- Keeps count.
+-- Keeps count. One that can't be begins anew.
 INSERT INTO tally (lane, status, n) VALUES (?1, ?2, ?3)
-ON CONFLICT (lane, status) DO UPDATE SET n = n + excluded.n
+ON CONFLICT (lane, status) DO UPDATE
+SET n = CASE WHEN n BETWEEN -1000000000000000 AND 1000000000000000 THEN n ELSE 0 END + excluded.n

@@ -1,5 +1,6 @@
 -- The types with the most tasks that have not ended, and their counts by status. The groups come in
 -- the order of the lanes' names; only ?2 of them are kept. ?3 is the only type, or null.
+-- A count that is out of range is damaged, and left out.
 SELECT l.namespace, l.type,
        EXISTS (SELECT 1 FROM paused p WHERE p.namespace = l.namespace AND p.type = l.type),
        sum(CASE WHEN t.status = 0 THEN t.n ELSE 0 END),
@@ -13,6 +14,7 @@ SELECT l.namespace, l.type,
        sum(CASE WHEN t.status = 8 THEN t.n ELSE 0 END)
 FROM lane l
 LEFT JOIN tally t ON t.lane = l.id
+    AND t.n BETWEEN -1000000000000000 AND 1000000000000000
 WHERE (?1 IS NULL OR l.namespace = ?1) AND (?3 IS NULL OR l.type = ?3)
 GROUP BY l.namespace, l.type
 ORDER BY sum(CASE WHEN t.status <= 4 THEN t.n ELSE 0 END) DESC, sum(t.n) DESC, 1, 2

@@ -1,5 +1,6 @@
 -- Types by name, after one in a namespace: those that have lanes or are paused, and their counts by
 -- status. ?4 is the only namespace, or null.
+-- A count that is out of range is damaged, and left out.
 WITH page (namespace, type) AS (
     SELECT * FROM (SELECT namespace, type FROM lane
                    WHERE (namespace, type) > (?2, ?3) AND (?4 IS NULL OR namespace = ?4)
@@ -25,5 +26,6 @@ SELECT g.namespace, g.type,
 FROM page g
 LEFT JOIN lane l ON l.namespace = g.namespace AND l.type = g.type
 LEFT JOIN tally t ON t.lane = l.id
+    AND t.n BETWEEN -1000000000000000 AND 1000000000000000
 GROUP BY g.namespace, g.type
 ORDER BY 1, 2

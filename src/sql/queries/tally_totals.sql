@@ -1,5 +1,7 @@
--- How many tasks a namespace has in each status; null: all of them.
+-- How many tasks a namespace has in each status; null: all of them. A count that is out of range
+-- is damaged, and left out.
 SELECT t.status, sum(t.n)
 FROM tally t
-WHERE ?1 IS NULL OR t.lane IN (SELECT l.id FROM lane l WHERE l.namespace = ?1)
+WHERE (?1 IS NULL OR t.lane IN (SELECT l.id FROM lane l WHERE l.namespace = ?1))
+    AND t.n BETWEEN -1000000000000000 AND 1000000000000000
 GROUP BY t.status

@@ -114,6 +114,7 @@ static enum faina_code refuse(struct db_sqlite *db, int rc, const char *doing,
     case SQLITE_LOCKED:
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s is locked by another program", path);
     default:
+        db->base.has_failed = true;
         return fa_error_set(err, FAINA_INTERNAL, "%s: SQLite error %d while %s: %s", path, rc,
                             doing, detail);
     }
@@ -257,6 +258,7 @@ static bool read_columns(sqlite3_stmt *stmt, struct fa_value *columns)
         sqlite3_value *from = sqlite3_column_value(stmt, i);
         struct fa_value *value = &columns[i];
 
+        *value = (struct fa_value){.text = FA_LIT("")};
         switch (sqlite3_value_type(from)) {
         case SQLITE_INTEGER:
             value->kind = FA_INT;

@@ -90,6 +90,7 @@ static const struct {
     ROW(FA_HAPPENED_KEEP_MS, "how long events are kept, unless `FAINA_EVENTS_KEEP` says otherwise",
         MS),
     ROW(FA_LOG_KEEP_MS, "how old a place in the stream of events may be", MS),
+    ROW(FA_UPKEEP_FAILED_MS, "chores that fail for this long make the server not ready", MS),
 #undef ROW
 };
 

@@ -323,7 +323,7 @@ static void test_lanes__a_reader_asks_the_store(void **state)
     CHECK_TRUE(again == lane);
     CHECK_INT(store.spy.calls, 0);
     CHECK_INT(fa_lanes_read(lanes, store.db, 3, &lane, &err), FAINA_INTERNAL);
-    CHECK_STR(err.message, "the store has no lane 3");
+    CHECK_STR(err.message, "table lane has no row 3");
     fa_lanes_destroy(lanes);
     store_close(&store);
 }

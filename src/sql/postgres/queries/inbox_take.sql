@@ -1,5 +1,8 @@
--- Takes events that were emitted in SQL, oldest first, up to $1. Primary key. Those that another
--- transaction takes just now are left to it.
+-- Takes events that were emitted in SQL, oldest first, up to $1, but for those that are set aside
+-- until after $2. Primary keys. Those that another transaction takes just now are left to it.
 DELETE FROM happened_inbox
-WHERE seq IN (SELECT seq FROM happened_inbox ORDER BY seq LIMIT $1 FOR UPDATE SKIP LOCKED)
+WHERE seq IN (SELECT i.seq FROM happened_inbox i
+              WHERE NOT EXISTS (SELECT 1 FROM set_aside s
+                                WHERE s.kind = 'event' AND s.key = i.seq::text AND s.until_us > $2)
+              ORDER BY i.seq LIMIT $1 FOR UPDATE OF i SKIP LOCKED)
 RETURNING seq, at_us, namespace, id, type, data

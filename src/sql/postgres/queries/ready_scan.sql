@@ -1,7 +1,8 @@
 -- The best tasks of lanes after a place in each, with their payloads where `whole` is not 0, locked
 -- for us; those that another node is just taking are skipped. Walks the primary key of `ready` from
--- there and reads no more than the limit, however many wait.
-SELECT p.n, t.id, t.tail, t.lane, t.rank, t.created_us, t.max_attempts, t.run_at_us, t.name, t.key,
+-- there and reads no more than the limit, however many wait. A row without a task (damaged) has a
+-- null `tail`.
+SELECT p.n, r.id, t.tail, t.lane, r.rank, t.created_us, t.max_attempts, t.run_at_us, t.name, t.key,
        t.input_hash, t.parent, t.child, t.depth,
        CASE WHEN t.team IS NOT NULL THEN (SELECT m.id FROM team m WHERE m.id = t.team) END,
        t.created_by, t.retry_base_ms, t.retry_factor, t.retry_max_ms,
@@ -17,5 +18,5 @@ CROSS JOIN LATERAL (
     ORDER BY ready.rank, ready.id
     LIMIT p.most
     FOR UPDATE SKIP LOCKED) r
-JOIN task t ON t.id = r.id
+LEFT JOIN task t ON t.id = r.id
 ORDER BY p.n, r.rank, r.id

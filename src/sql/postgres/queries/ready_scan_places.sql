@@ -1,7 +1,7 @@
 -- As ready_scan, for lines with many dead rows: each lane comes with the parts of its line that are
 -- to be read, three numbers each (after this rank, and this id in it; before this rank). Dead rows
 -- between the parts are not looked at. Stops, and stops locking, at the limit.
-SELECT p.n, t.id, t.tail, t.lane, t.rank, t.created_us, t.max_attempts, t.run_at_us, t.name, t.key,
+SELECT p.n, r.id, t.tail, t.lane, r.rank, t.created_us, t.max_attempts, t.run_at_us, t.name, t.key,
        t.input_hash, t.parent, t.child, t.depth,
        CASE WHEN t.team IS NOT NULL THEN (SELECT m.id FROM team m WHERE m.id = t.team) END,
        t.created_by, t.retry_base_ms, t.retry_factor, t.retry_max_ms,
@@ -22,5 +22,5 @@ CROSS JOIN LATERAL (
         ORDER BY ready.rank, ready.id
         FOR UPDATE SKIP LOCKED) q
     LIMIT p.most) r
-JOIN task t ON t.id = r.id
+LEFT JOIN task t ON t.id = r.id
 ORDER BY p.n, r.rank, r.id

@@ -1,5 +1,6 @@
 -- The types with the most tasks that have not ended, and their counts by status.
 -- $3 is the only type, or null.
+-- A count that is out of range is damaged, and left out.
 SELECT c.namespace, c.type,
        EXISTS (SELECT 1 FROM paused p WHERE p.namespace = c.namespace AND p.type = c.type),
        c.n0, c.n1, c.n2, c.n3, c.n4, c.n5, c.n6, c.n7, c.n8
@@ -16,6 +17,7 @@ FROM (
            coalesce(sum(t.n) FILTER (WHERE t.status = 8), 0)::bigint AS n8
     FROM lane l
     LEFT JOIN tally t ON t.lane = l.id
+        AND t.n BETWEEN -1000000000000000 AND 1000000000000000
     WHERE ($1::text IS NULL OR l.namespace = $1) AND ($3::text IS NULL OR l.type = $3)
     GROUP BY l.namespace, l.type) c
 ORDER BY c.n0 + c.n1 + c.n2 + c.n3 + c.n4 DESC, c.n5 + c.n6 + c.n7 + c.n8 DESC, 1, 2

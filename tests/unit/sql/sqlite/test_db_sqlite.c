@@ -510,15 +510,16 @@ static void test_db_sqlite__the_first_failing_row_ends_the_call(void **state)
 static void test_db_sqlite__without_a_schema_statements_fail(void **state)
 {
     struct fa_db *db = must_open(path, false);
+    struct fa_value end = fa_value_int(INT64_MAX);
     struct faina_error err = {0};
     int64_t last = 0;
 
-    CHECK_INT(fa_db_one(db, FA_SQL_TASK_LAST, NULL, 0, fa_db_sink_int, &last, &err),
+    CHECK_INT(fa_db_one(db, FA_SQL_TASK_LAST, &end, 1, fa_db_sink_int, &last, &err),
               FAINA_INTERNAL);
     CHECK(strstr(err.message, "task_last") != NULL, "%s", err.message);
     CHECK_INT(db->ops->script(db, "CREATE TABLE x (", &err), FAINA_INTERNAL);
     must(fa_migrate(db, 0, &err), &err);
-    must(fa_db_one(db, FA_SQL_TASK_LAST, NULL, 0, fa_db_sink_int, &last, &err), &err);
+    must(fa_db_one(db, FA_SQL_TASK_LAST, &end, 1, fa_db_sink_int, &last, &err), &err);
     fa_db_close(db);
 }
 
