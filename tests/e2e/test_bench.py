@@ -51,12 +51,17 @@ TARGETS = [
     ("server: ms until it is ready", "at most", 100),
     ("server: MB resident when it is ready", "at most", 15),
     ("memory: growth with 10,000 waiting", "at most", 1.1),
+    ("claim of one among 10,000 types / 10 types", "at most", 1.5),
 ]
 
 
 # The same on PostgreSQL.
 POSTGRES_ROWS = [("raw-lean", 32, 1, False), ("engine", 64, 1, False),
                  ("raw-lean", 2, 1000, False), ("engine", 2, 1000, False)]
+# The part lanes: names and samples of a quick run.
+LANES = [("claim of one among 10 types", 50), ("claim of one among 10,000 types", 50),
+         ("counts of 10,000 types", 5)]
+
 POSTGRES_TARGETS = [
     ("whole life by 1,000, two callers: engine / raw lean table", "at least", 0.35),
     ("64 callers, one submit at a time / raw inserts by 32 clients", "at least", 2),
@@ -116,6 +121,17 @@ def check_ratio(ratio):
         assert ratio["verdict"] == ("met" if meets else "missed"), ratio
 
 
+def check_claims(table, report, ended):
+    claims, lanes = report["claims"][:4], report["claims"][4:]
+    assert [(c["waiting"], c["throttled"], c["ended"]) for c in claims] == [
+        (200, 0, 0), (10000, 0, 0), (200, 10000, 0), (200, 0, ended)]
+    assert [(c["name"], c["samples"]) for c in lanes] == LANES, lanes
+    for claim in report["claims"]:
+        assert 0 < claim["medianUs"] <= claim["p99Us"], claim
+        assert claim in lanes or claim["samples"] == 20, claim
+        assert claim["name"] in table, claim
+
+
 def test_bench__every_row_and_every_ratio(folder):
     table, report = quick(folder, "--rounds", "3")
     assert report["quick"] is True and report["rounds"] == 3
@@ -124,11 +140,7 @@ def test_bench__every_row_and_every_ratio(folder):
     assert sorted(rows(report)) == sorted(RAW + ENGINE + SERVER_ROWS), rows(report)
     for row in report["speeds"]:
         check_speed(row, 3)
-    assert [(c["waiting"], c["throttled"], c["ended"]) for c in report["claims"]] == [
-        (200, 0, 0), (10000, 0, 0), (200, 10000, 0), (200, 0, 10000)]
-    for claim in report["claims"]:
-        assert 0 < claim["medianUs"] <= claim["p99Us"] and claim["samples"] == 20, claim
-        assert claim["name"] in table, claim
+    check_claims(table, report, 10000)
     assert report["memory"]["cacheKib"] == 65536
     for moment in ("before", "quarter", "after"):
         assert report["memory"][moment]["rssKib"] > 0, report["memory"]
@@ -165,7 +177,7 @@ def test_bench__a_ratio_is_made_of_its_two_rows(folder):
 def test_bench__memory_has_no_raw_parts(folder):
     table, report = quick(folder, "--url", "memory:", "--rounds", "1")
     assert sorted(rows(report)) == sorted(ENGINE), rows(report)
-    assert report["memory"] is None and len(report["claims"]) == 4
+    assert report["memory"] is None and len(report["claims"]) == 4 + len(LANES)
     assert "raw" not in table, table
 
 
@@ -200,10 +212,7 @@ def postgres_bench__every_row_and_every_ratio(folder):
     assert rows(report) == POSTGRES_ROWS, rows(report)
     for row in report["speeds"]:
         check_speed(row, 2)
-    assert [(c["waiting"], c["throttled"], c["ended"]) for c in report["claims"]] == [
-        (200, 0, 0), (10000, 0, 0), (200, 10000, 0), (200, 0, 50000)]
-    for claim in report["claims"]:
-        assert 0 < claim["medianUs"] <= claim["p99Us"] and claim["samples"] == 20, claim
+    check_claims(table, report, 50000)
     assert len(report["starts"]) == 4
     for row in report["starts"]:
         assert 0 < row["medianUs"] <= row["p99Us"] and row["samples"] == 60, row
