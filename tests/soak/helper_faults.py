@@ -42,7 +42,8 @@ class Node:
                if not name.startswith(("FAINA_", "DB_", "API_PG_"))}
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(  # pylint: disable=consider-using-with
-                [BIN, "serve", "--url", self.url, "--listen", self.address], cwd=self.folder,
+                ["setpriv", "--pdeathsig", "KILL",  # it ends with the test, however that ends
+                 BIN, "serve", "--url", self.url, "--listen", self.address], cwd=self.folder,
                 env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def is_ready(self):
