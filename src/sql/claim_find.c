@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 
+#define LANES_MAX 256 /* that are read one by one */
 #define PAGE_MIN 64
 #define PAGE_MAX 4096
 #define PAGES_MAX 6 /* of growing size: about 10,000 places */
@@ -114,13 +115,13 @@ static enum faina_code read_named(struct finding *finding, bool *is_all, struct 
     struct fa_value params[3] = {
         fa_value_text(json_of(claim->types, claim->type_count, arena)),
         fa_value_text(json_of(claim->namespaces, claim->namespace_count, arena)),
-        fa_value_int(FA_LANES_MANY + 1)};
+        fa_value_int(LANES_MAX + 1)};
     enum faina_code code;
 
     finding->places = 0;
     code = fa_lanes_ask(finding->unit->source.lanes, finding->unit->source.db, FA_SQL_LANE_OPEN,
                         params, 3, see_lane, finding, err);
-    *is_all = finding->places <= FA_LANES_MANY;
+    *is_all = finding->places <= LANES_MAX;
     return code;
 }
 

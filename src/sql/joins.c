@@ -58,6 +58,8 @@ static void sink_round(void *ctx, size_t row, const struct fa_value *c)
 
     (void)row;
     sink->round->number = fa_value_as_int(&c[0]);
+    if (sink->round->number < 0 || sink->round->number > INT64_MAX / 2)
+        sink->round->number = 1; /* an edited row */
     sink->round->text = fa_value_dup(&c[1], sink->arena);
     sink->round->deadline_us = fa_value_as_int(&c[2]);
 }

@@ -160,7 +160,7 @@ static void sink_row(void *ctx, size_t n, const struct fa_value *c)
         lines->items[lines->count++] = line;
     }
     if (lines->count < lines->limit || text >= end) { /* the whole row was read */
-        place.seq++;
+        place.seq += place.seq < INT64_MAX;
         place.line = 0;
     }
     lines->place = place;

@@ -677,6 +677,25 @@ enum faina_code fa_lanes_ask(struct fa_lanes *lanes, struct fa_db *db, enum fa_s
     return code;
 }
 
+/* There are too many to ask for each time, provided that there is an index by which claims find the
+ * best; else all of them are asked for after all. */
+static enum faina_code see_many(struct fa_lanes *lanes, struct fa_db *db, struct ready_list *ready,
+                                struct faina_error *err)
+{
+    struct fa_value all = fa_value_int(INT64_MAX);
+    int64_t has_index = 0;
+    enum faina_code code =
+        fa_db_one(db, FA_SQL_READY_INDEX, NULL, 0, fa_db_sink_int, &has_index, err);
+
+    lanes->is_many = has_index != 0;
+    lanes->many_until_us = fa_clock_mono_us() + MANY_US;
+    if (code != FAINA_OK || lanes->is_many)
+        return code;
+    ready->count = 0;
+    code = fa_db_one(db, FA_SQL_READY_LANES, &all, 1, sink_ready, ready, err);
+    return code == FAINA_OK ? learn_resources(lanes, db, ready->load, err) : code;
+}
+
 enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool is_worn,
                                  const struct fa_db_call *scans, size_t scan_count,
                                  struct faina_error *err)
@@ -706,10 +725,8 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool 
     code = fa_db_run_all(db, calls, count, err);
     if (code == FAINA_OK)
         code = learn_resources(lanes, db, &load, err);
-    if (ready.count > FA_LANES_MANY) {
-        lanes->is_many = true;
-        lanes->many_until_us = fa_clock_mono_us() + MANY_US;
-    }
+    if (code == FAINA_OK && ready.count > FA_LANES_MANY)
+        code = see_many(lanes, db, &ready, err);
     for (size_t i = 0; code == FAINA_OK && !lanes->is_many && i < ready.count; i++)
         fa_lane_mark_ready(ready.items[i].lane);
     /* A new lane may be the first to need them. */

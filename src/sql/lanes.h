@@ -113,7 +113,7 @@ bool fa_lane_is_limitable(const struct fa_lane *lane);
 /* Whether each lane counts as one that may have tasks in line. */
 bool fa_lanes_are_few(const struct fa_lanes *lanes, bool is_worn);
 
-#define FA_LANES_MANY 256 /* with tasks in line: more than these are not asked for at each claim */
+#define FA_LANES_MANY 2000 /* with tasks in line: more are not asked for at each claim */
 
 /* Whether, when the lanes were refreshed, so many had tasks in line that they were not marked. */
 bool fa_lanes_are_many(const struct fa_lanes *lanes);

@@ -197,7 +197,7 @@ static void test_lanes__resources_of_a_type(void **state)
  * Many lanes with tasks in line
  */
 
-#define MANY 1500
+#define MANY 2500
 
 /* As many types, each with two tasks in line, of five priorities. */
 static void submit_types(struct fa_sql_world *world, const char *ns, const char *prefix, int count,
@@ -241,6 +241,9 @@ static void test_lanes__many_are_served_by_priority_and_age(void **state)
             &world->t,
             &(struct faina_claim){.worker_id = "w", .limit = limits[i % FA_COUNT(limits)]}, &last);
     CHECK_INT(total, 2 * MANY);
+    CHECK_INT(fa_psql_int(world->one, "SELECT count(*) FROM pg_class WHERE relname = 'ready_best' "
+                                      "AND relnamespace = current_schema()::regnamespace"),
+              1);
 }
 
 /* Lanes that the claim can't use are in front of all others: paused, at their limit, of other
@@ -277,6 +280,25 @@ static void test_lanes__many_are_of_no_use(void **state)
     CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w", .limit = 1000));
     CHECK_INT(t->op.tasks->count, 1000);
     CHECK_TRUE(t->op.tasks->items[999].priority >= 10);
+}
+
+/* Without the index all lanes are asked for, which is slow, and as correct. */
+static void test_lanes__many_without_an_index(void **state)
+{
+    struct fa_sql_world *world = *state;
+    struct faina_task last = {0};
+
+    fa_sql_open(world);
+    fa_psql_exec(world->one, "CREATE OR REPLACE FUNCTION index_ready() RETURNS boolean "
+                             "LANGUAGE sql AS 'SELECT false'");
+    submit_types(world, "default", "t", MANY, 0);
+    for (int i = 0; i < 5; i++)
+        CHECK_INT(
+            claim_in_order(&world->t, &(struct faina_claim){.worker_id = "w", .limit = 100}, &last),
+            100);
+    CHECK_INT(fa_psql_int(world->one, "SELECT count(*) FROM pg_class WHERE relname = 'ready_best' "
+                                      "AND relnamespace = current_schema()::regnamespace"),
+              0);
 }
 
 /* Another node has the best locked: the next ones are handed out, and no task twice. */
@@ -316,6 +338,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_lanes__many_are_served_by_priority_and_age,
                                         fa_sql_set_up, fa_sql_tear_down),
         cmocka_unit_test_setup_teardown(test_lanes__many_are_of_no_use, fa_sql_set_up,
+                                        fa_sql_tear_down),
+        cmocka_unit_test_setup_teardown(test_lanes__many_without_an_index, fa_sql_set_up,
                                         fa_sql_tear_down),
         cmocka_unit_test_setup_teardown(test_lanes__many_are_locked_by_others, fa_sql_set_up,
                                         fa_sql_tear_down),

@@ -72,8 +72,8 @@ END $$;
 
 -- The lane of a task that is about to be stored. It is held until the end of the transaction, which
 -- keeps nobody waiting but who would remove it. Types are limited as in src/model/limits.h; each
--- counts once for every set of resources that it is used with. It runs inside submit and submit_many,
--- with their rights and their search_path (0011, R1).
+-- counts once for every set of resources that it is used with. It runs inside submit and
+-- submit_many, with their rights and their search_path (0011, R1).
 CREATE OR REPLACE FUNCTION submit_lane(ns text, kind text, names text)
 RETURNS integer LANGUAGE plpgsql
 AS $$
@@ -108,26 +108,45 @@ BEGIN
     RETURN found;
 END $$;
 
--- Which lanes have the best tasks, when there are many lanes. Rows come at its end, in the order of
--- their ids, and are never changed.
+-- Claims that name types ask for the lanes of these, when there are many lanes.
 DO $$ BEGIN
-    IF to_regclass('ready_best') IS NULL THEN
-        CREATE INDEX ready_best ON ready (rank, id);
+    IF to_regclass('lane_type') IS NULL THEN
         CREATE INDEX lane_type ON lane (type);
     END IF;
+END $$;
+
+-- Which lanes have the best tasks is found by an index by rank and id. It makes submits in large
+-- batches a sixth slower, so only stores with thousands of lanes have it: the first claim that
+-- finds so many makes it, unless it would have to wait, or keep others waiting for long. Returns
+-- whether it is there.
+CREATE OR REPLACE FUNCTION index_ready()
+RETURNS boolean LANGUAGE plpgsql SET lock_timeout = '200ms'
+AS $$
+BEGIN
+    IF to_regclass('ready_best') IS NULL THEN
+        IF (SELECT c.reltuples FROM pg_class c WHERE c.oid = 'ready'::regclass) > 2000000 THEN
+            RETURN false;
+        END IF;
+        CREATE INDEX ready_best ON ready (rank, id);
+    END IF;
+    RETURN true;
+EXCEPTION WHEN OTHERS THEN
+    RETURN false;
 END $$;
 
 -- As in 0011: temporary tables last, and one owner, also when a superuser applies this step.
 DO $$
 DECLARE
+    item text;
     owner CONSTANT name := (SELECT pg_get_userbyid(relowner) FROM pg_class
                             WHERE oid = 'task'::regclass);
 BEGIN
-    EXECUTE format('ALTER FUNCTION remove_empty_lanes SET search_path = %I, pg_temp',
-                   current_schema());
-    IF owner <> current_user THEN
-        EXECUTE format('ALTER FUNCTION remove_empty_lanes OWNER TO %I', owner);
-    END IF;
+    FOREACH item IN ARRAY ARRAY['remove_empty_lanes', 'index_ready'] LOOP
+        EXECUTE format('ALTER FUNCTION %I SET search_path = %I, pg_temp', item, current_schema());
+        IF owner <> current_user THEN
+            EXECUTE format('ALTER FUNCTION %I OWNER TO %I', item, owner);
+        END IF;
+    END LOOP;
 END $$;
 
 SELECT revoke_public();
