@@ -150,14 +150,6 @@ static void note_read(struct fa_lane *lane, const struct fa_value *key, const st
         lane->read_rank = INT64_MAX;
 }
 
-/* Whether a row is left in line: its task is damaged, or set aside (set_aside.h). */
-static bool is_left_out(struct fa_unit *unit, struct fa_row *row)
-{
-    if (row->damage != NULL)
-        (void)fa_row_refuse(&unit->source, row, row->damage, NULL);
-    return row->damage != NULL || fa_aside_has_task(unit->source.aside, row->id.key, unit->now_us);
-}
-
 static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
 {
     struct reading *reading = ctx;
@@ -176,11 +168,13 @@ static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
         if (reading->is_plain && reading->again[n])
             return;
         read.lane = lane;
-        if (is_left_out(unit, &read))
-            return;
-        row = fa_unit_adopt(unit, &read);
+        if (read.damage == NULL)
+            row = fa_unit_adopt(unit, &read);
+        else
+            (void)fa_row_refuse(&unit->source, &read, read.damage, NULL); /* it stays in line */
     }
-    add_peek(lane, row);
+    if (row != NULL && !fa_aside_has_task(unit->source.aside, row->id.key, unit->now_us))
+        add_peek(lane, row);
 }
 
 static void add_reading(struct reading *to, struct fa_lane *lane, int64_t want)

@@ -9,18 +9,53 @@
 #include "base/clock.h"
 #include "sql/chores/scope.h"
 
+#include <string.h>
+
 #define ISOLATE_US 2000000 /* the operations of users wait meanwhile */
+#define ALONE_MAX 3        /* items that may fail while none succeeds (I3) */
 
 struct isolation {
     struct fa_writer *writer;
     struct fa_chore_scope scope;
-    int64_t until_us; /* by the monotonic clock */
+    int64_t until_us;  /* by the monotonic clock */
+    bool has_success;  /* of an item that changes something */
+    size_t fail_count; /* items that fail alone: */
+    struct failure {
+        size_t item;
+        const char *reason;
+    } * failures;
+    size_t fail_size;
 };
 
 /* A1. Others than INTERNAL are the store's. */
 static bool may_be_an_item(enum faina_code code)
 {
     return code == FAINA_INTERNAL;
+}
+
+static void add_failure(struct isolation *isolation, size_t item, const char *reason)
+{
+    isolation->failures =
+        fa_arena_grow(isolation->scope.arena, isolation->failures, isolation->fail_count,
+                      &isolation->fail_size, sizeof(*isolation->failures));
+    isolation->failures[isolation->fail_count++] =
+        (struct failure){item, fa_arena_strdup(isolation->scope.arena, reason)};
+}
+
+/* I3 */
+static void report_failures(struct isolation *isolation)
+{
+    struct fa_writer *writer = isolation->writer;
+
+    if (!isolation->has_success && isolation->fail_count > ALONE_MAX)
+        return;
+    for (size_t i = 0; i < isolation->fail_count; i++) {
+        const struct failure *failure = &isolation->failures[i];
+        const struct fa_chore_item *item = &isolation->scope.items[failure->item];
+
+        fa_aside_report(writer->engine->aside, item->kind, item->key, NULL, failure->reason,
+                        fa_db_now(writer->db));
+    }
 }
 
 static enum faina_code run_half(struct isolation *isolation, size_t from, size_t to)
@@ -34,13 +69,12 @@ static enum faina_code run_half(struct isolation *isolation, size_t from, size_t
     scope->from = from;
     scope->to = to;
     code = fa_writer_run_part(isolation->writer, scope, &err);
+    for (size_t i = from; code == FAINA_OK && i < to; i++)
+        isolation->has_success |= strcmp(scope->items[i].kind, FA_ASIDE_CHORE) != 0;
     if (code == FAINA_OK || !may_be_an_item(code))
         return code;
     if (to - from == 1) {
-        const struct fa_chore_item *item = &scope->items[from];
-
-        fa_aside_report(isolation->writer->engine->aside, item->kind, item->key, NULL, err.message,
-                        fa_db_now(isolation->writer->db));
+        add_failure(isolation, from, err.message);
         return FAINA_OK;
     }
     code = run_half(isolation, from, from + (to - from) / 2);
@@ -54,6 +88,7 @@ static void store(struct isolation *isolation)
     enum faina_code code;
 
     isolation->scope.from = isolation->scope.to = 0;
+    isolation->scope.is_storing = true;
     code = fa_writer_run_part(writer, &isolation->scope, NULL);
     if (may_be_an_item(code)) {
         writer->is_quiet = true;
@@ -74,6 +109,7 @@ void fa_isolate_chores(struct fa_writer *writer)
     isolation.scope.is_listing = false;
     if (code == FAINA_OK)
         code = run_half(&isolation, 0, isolation.scope.count);
+    report_failures(&isolation);
     if (fa_aside_is_pending(writer->engine->aside))
         store(&isolation);
     (void)code; /* the store's failures are those of the next transaction, too */

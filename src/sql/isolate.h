@@ -5,6 +5,7 @@
  *       A1).
  *   I2  Everything else that was due has been done afterwards, unless the time was over
  *       (ISOLATE_US): then the next failure goes on with what is left.
+ *   I3  When several items fail and none succeeds, the cause is not theirs: none is set aside.
  */
 #ifndef FA_ISOLATE_H
 #define FA_ISOLATE_H

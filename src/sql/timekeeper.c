@@ -14,6 +14,8 @@
 #define AGAIN_US 1000000
 
 /* Moves the ends of spans (K1) and, after a step back, what else is ahead of the clock (K5). */
+#define AHEAD_US_MAX INT64_C(630720000000000) /* 20 years: no clock was that wrong */
+
 static enum faina_code move_times(struct fa_db *db, int64_t step_us, int64_t now_us,
                                   struct faina_error *err)
 {
@@ -37,15 +39,16 @@ static enum faina_code move_times(struct fa_db *db, int64_t step_us, int64_t now
 enum faina_code fa_timekeeper_resume(struct fa_writer *writer, struct faina_error *err)
 {
     struct fa_steady *clock = writer->engine->clock;
-    struct fa_value usual = fa_value_int(FA_LEASE_MS_DEFAULT * INT64_C(1000));
     int64_t newest_us = 0, ahead_us;
     enum faina_code code;
 
     if (clock == NULL)
         return FAINA_OK;
-    code = fa_db_one(writer->db, FA_SQL_CLOCK_NEWEST, &usual, 1, fa_db_sink_int, &newest_us, err);
+    code = fa_db_one(writer->db, FA_SQL_CLOCK_NEWEST, NULL, 0, fa_db_sink_int, &newest_us, err);
     if (code != FAINA_OK)
         return code;
+    if (newest_us > fa_clock_now_us() + AHEAD_US_MAX)
+        newest_us = 0; /* a damaged row's */
     ahead_us = fa_steady_resume(clock, newest_us);
     return ahead_us > 0 ? move_times(writer->db, -ahead_us, newest_us - ahead_us, err) : FAINA_OK;
 }

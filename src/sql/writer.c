@@ -155,6 +155,9 @@ static enum faina_code keep_aside(struct fa_writer *writer, int64_t *next_us,
         code = fa_aside_retry_all(engine->aside, &writer->unit, err);
         atomic_store(&engine->has_retried, code == FAINA_OK);
     }
+    /* A part of the chores fails for no other reason than its own (isolate.h, I1). */
+    if (writer->scope != NULL && !writer->scope->is_storing)
+        return code;
     writer->writes_aside |= fa_aside_is_pending(engine->aside);
     if (code == FAINA_OK)
         code = fa_aside_write(engine->aside, &writer->unit, !writer->is_quiet, err);
@@ -185,7 +188,8 @@ static enum faina_code run_chores(struct fa_writer *writer, struct faina_error *
         writer->in_chores = code != FAINA_OK;
         return code;
     }
-    hear_first(writer, due);
+    if (writer->scope == NULL) /* a part runs with what the whole has just decided */
+        hear_first(writer, due);
     unit->scope = writer->scope;
     code = forget_log(writer, err);
     if (code == FAINA_OK)

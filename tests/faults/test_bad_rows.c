@@ -224,6 +224,46 @@ static void test_bad_rows__every_column(void **state)
     fa_t_finish(&world.t);
 }
 
+/* Rows that are sound, but can't be changed: each kind of chore meets one. */
+static void test_bad_rows__changes_that_are_refused(void **state)
+{
+#define REFUSE(name, when) "CREATE TRIGGER " name " " when " BEGIN SELECT RAISE(ABORT, 'no'); END;"
+#define OF_V(row) "(SELECT type FROM lane WHERE id = " row ".lane) LIKE 'v.%'"
+    static const char *const triggers[] = {
+        REFUSE("a", "BEFORE DELETE ON parked WHEN " OF_V("old")),
+        REFUSE("b", "BEFORE DELETE ON held WHEN " OF_V("old")),
+        REFUSE("c", "BEFORE INSERT ON held WHEN " OF_V("new")),
+        REFUSE("d", "BEFORE UPDATE ON cron WHEN old.name = 'v'"),
+        REFUSE("e", "BEFORE UPDATE ON join_state WHEN old.workflow = 'v'"),
+        REFUSE("f", "BEFORE INSERT ON ended WHEN " OF_V("new")),
+        REFUSE("g", "BEFORE DELETE ON worker"),
+        REFUSE("h", "BEFORE INSERT ON event WHEN new.what = 'set_aside'"),
+    };
+    struct world world;
+    struct fa_buf all;
+
+    (void)state;
+    make_world(&world);
+    fa_buf_init(&all, 8192);
+    fa_f_exec(world.filled, "UPDATE worker SET last_heartbeat_us = 1000000");
+    for (size_t i = 0; i < FA_COUNT(triggers); i++) {
+        fa_buf_add_str(&all, triggers[i]);
+        fa_f_copy_crashed(world.filled, world.damaged);
+        fa_f_exec(world.damaged, triggers[i]);
+        live(&world, triggers[i]);
+    }
+    fa_f_copy_crashed(world.filled, world.damaged);
+    fa_f_exec(world.damaged, all.ptr);
+    live(&world, all.ptr);
+    fa_buf_finish(&all);
+    CHECK(fa_f_query_int(world.damaged, "SELECT count(*) FROM set_aside") >= 5,
+          "only %lld items are set aside",
+          (long long)fa_f_query_int(world.damaged, "SELECT count(*) FROM set_aside"));
+    fa_t_finish(&world.t);
+#undef REFUSE
+#undef OF_V
+}
+
 /* One at a time ------------------------------------------------------------------------------- */
 
 /* What the engine tells of what it has set aside. */
@@ -489,6 +529,35 @@ static void test_bad_rows__chores_that_fail_for_long(void **state)
     fa_t_finish(&t);
 }
 
+/* What fails for every item is not the items' fault. */
+static void test_bad_rows__a_failure_of_all_blames_none(void **state)
+{
+    char path[FA_T_PATH_SIZE + 32];
+    struct faina_claim claim = {.worker_id = "w", .limit = 100};
+    struct fa_service_info info;
+    struct faina_error err = {0};
+    struct fa_t t;
+
+    (void)state;
+    make_file(&t, path);
+    for (int i = 0; i < 20; i++)
+        fa_t_submit(&t, .type = "x", .delay_ms = 3600000);
+    fa_t_close(&t);
+    fa_f_exec(path, "UPDATE parked SET at_us = 1000000;"
+                    "CREATE TRIGGER refuse BEFORE DELETE ON parked "
+                    "BEGIN SELECT RAISE(ABORT, 'not today'); END");
+    fa_t_open(&t);
+    CHECK(fa_service_info(t.svc, false, &t.arena, &info, &err) == FAINA_OK, "%s", err.message);
+    CHECK_INT(info.set_aside, 0);
+    CHECK(info.stalled_ms > 0, "the failure is not visible");
+    fa_t_close(&t);
+    fa_f_exec(path, "DROP TRIGGER refuse");
+    fa_t_open(&t);
+    CHECK_OK(&t, fa_t_claim_next_code(&t, &claim));
+    CHECK_INT(t.op.tasks->count, 20);
+    fa_t_finish(&t);
+}
+
 /* After a test that has failed. */
 static int end_test(void **state)
 {
@@ -504,11 +573,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(test_bad_rows__every_column, end_test),
+        cmocka_unit_test_teardown(test_bad_rows__changes_that_are_refused, end_test),
         cmocka_unit_test(test_bad_rows__one_of_a_thousand_chores_fails),
         cmocka_unit_test(test_bad_rows__claims_come_past),
         cmocka_unit_test(test_bad_rows__others_in_the_same_call),
         cmocka_unit_test_teardown(test_bad_rows__parents_in_a_circle, end_test),
         cmocka_unit_test(test_bad_rows__chores_that_fail_for_long),
+        cmocka_unit_test(test_bad_rows__a_failure_of_all_blames_none),
     };
 
     signal(SIGABRT, print_case);

@@ -17,6 +17,7 @@ struct fa_unit;
 
 struct fa_chore_scope {
     bool is_listing; /* what is due is added to `items`, and nothing is run */
+    bool is_storing; /* what was set aside is stored, and nothing else is run */
     struct fa_arena *arena;
     struct fa_chore_item {
         const char *kind, *key; /* as in set_aside.h */

@@ -239,6 +239,86 @@ static void test_json__doubles(void **state)
     fa_buf_finish(&text);
 }
 
+/* Walks everything there is in a value, down to some depth. */
+static void walk(struct fa_json value, struct fa_bytes text, int depth, struct fa_arena *arena)
+{
+    struct fa_json_iter it = fa_json_iter(value);
+    struct fa_bytes key;
+    struct fa_json item;
+    int64_t number;
+    double real;
+
+    assert_true(value.raw.ptr >= text.ptr || value.raw.len == 0);
+    assert_true(value.raw.len <= text.len);
+    (void)fa_json_int(value, &number);
+    (void)fa_json_double(value, &real);
+    (void)fa_json_text(value, arena);
+    (void)fa_json_member_text(value, "a", arena);
+    for (size_t i = 0; fa_json_next(&it, &key, &item); i++) {
+        assert_true(i <= text.len); /* it ends */
+        (void)fa_json_unescape(key, arena);
+        if (depth > 0)
+            walk(item, text, depth - 1, arena);
+    }
+}
+
+/* Whatever the text is, the walk stays in it and ends. Each is copied to a block of its size, so
+ * that a sanitizer sees a byte too many. */
+static void test_json__text_that_was_not_checked(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        " ",
+        "x",
+        "\"",
+        "\"a",
+        "\"\\",
+        "{",
+        "[",
+        "{]",
+        "[}",
+        "{\"",
+        "{\"a",
+        "{\"a\"",
+        "{\"a\":",
+        "{\"a\":}",
+        "{:1}",
+        "{a:1}",
+        "[\"]",
+        "[,]",
+        "[1,,2]",
+        "]",
+        "}",
+        "[[[]",
+        "{\"\\u00\":1}",
+        "[\"\\u\"]",
+        "[\"\\ud800\"]",
+        "[\"\\ud800\\u\"]",
+        "nul",
+        "-",
+        "[1 2]",
+        "{\"a\" 1}",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < FA_COUNT(texts); i++) {
+        size_t len = strlen(texts[i]);
+
+        for (size_t cut = 0; cut <= len; cut++) {
+            struct fa_arena arena = {0};
+            char *block = fa_alloc(cut + 1);
+            struct fa_bytes text = {block, cut};
+
+            memcpy(block, texts[i], cut);
+            block = fa_realloc(block, cut > 0 ? cut : 1);
+            text.ptr = block;
+            walk(fa_json_value(text), text, 4, &arena);
+            free(block);
+            fa_arena_finish(&arena);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +331,7 @@ int main(void)
         cmocka_unit_test(test_json__text_resolves_escapes),
         cmocka_unit_test(test_json__integers),
         cmocka_unit_test(test_json__doubles),
+        cmocka_unit_test(test_json__text_that_was_not_checked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
