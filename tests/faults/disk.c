@@ -507,8 +507,10 @@ void fa_disk_write_crashed(const char *path)
             continue;
         file = fopen(name, "wb");
         CHECK(file != NULL, "can't write %s", name);
-        CHECK(fwrite(disk.crashed[i].bytes, 1, disk.crashed[i].size, file) == disk.crashed[i].size,
-              "can't write %s", name);
+        if (disk.crashed[i].size > 0)
+            CHECK(fwrite(disk.crashed[i].bytes, 1, disk.crashed[i].size, file) ==
+                      disk.crashed[i].size,
+                  "can't write %s", name);
         CHECK(fclose(file) == 0, "can't write %s", name);
         clear(&disk.crashed[i]);
     }
