@@ -59,11 +59,13 @@ static bool is_held_here(struct fa_file_number number)
     const struct dirent *entry;
     bool is_held = false;
 
+    /* By name: other threads may close their descriptors meanwhile. */
     while (dir != NULL && !is_held && (entry = readdir(dir)) != NULL) {
-        int fd = (int)strtol(entry->d_name, NULL, 10);
+        struct stat st;
 
-        is_held = entry->d_name[0] != '.' && fd != dirfd(dir) &&
-                  fa_file_number_equal(fa_file_number_of(fd), number) && has_lock(fd);
+        is_held = entry->d_name[0] != '.' && fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 &&
+                  fa_file_number_equal(number_in(&st), number) &&
+                  has_lock((int)strtol(entry->d_name, NULL, 10));
     }
     if (dir != NULL)
         closedir(dir);
