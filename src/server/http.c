@@ -474,7 +474,7 @@ void fa_http_refuse(struct fa_request *req, enum faina_code code)
                                                : "the server is going down");
 }
 
-/* Has something done in post's thread for what is large. False: nobody takes it. */
+/* Runs work in post's thread for what is large. False: that thread takes no more. */
 static bool pass_work(struct fa_request *req, fa_posted_fn *work)
 {
     req->posted.done = on_done;
@@ -489,7 +489,7 @@ static bool pass_work(struct fa_request *req, fa_posted_fn *work)
     return false;
 }
 
-/* What operations want done before they run, when that takes long: here it holds nobody up. */
+/* Prepares operations in post's thread when that takes long, so that the loop goes on. */
 static void do_prepare(struct fa_posted *posted)
 {
     struct fa_request *req = (struct fa_request *)posted;
@@ -574,7 +574,7 @@ static void do_step(struct fa_posted *posted)
         fa_service_check(req->server->service, req->posted.ops, req->posted.count);
 }
 
-/* Has the step done in post's thread for what is large. False: nobody takes it. */
+/* Runs the step in post's thread for what is large. False: that thread takes no more. */
 static bool pass_step(struct fa_request *req)
 {
     return pass_work(req, do_step);

@@ -2,7 +2,7 @@
  * logins.c - see logins.h.
  *
  * The addresses are in sets of WAYS entries; an address belongs to one set, by a hash with a secret
- * seed, so that nobody can choose addresses that push a certain one out. A new address takes the
+ * seed, so that no client can choose addresses that push one out. A new address takes the
  * entry of its set that failed longest ago.
  */
 #include "server/logins.h"
