@@ -1,17 +1,15 @@
 /*
- * bench.c - reading the arguments, and running the parts in a process of their own.
+ * bench.c - the program faina-bench: reads the arguments and runs the parts in a child process.
  *
- * The first process makes the temporary folder, starts the second, which measures, and removes the
- * folder however the second ended: done, stopped by Ctrl-C, or dead.
+ * The parent creates the temporary folder, starts the child, which measures, and removes the folder
+ * however the child ended: by exit, Ctrl-C, or a crash.
  */
-#include "cli/bench.h"
-
 #include "base/clock.h"
-#include "cli/bench_raw_postgres.h"
-#include "cli/bench_run.h"
+#include "bench/bench_raw_postgres.h"
+#include "bench/bench_run.h"
 #include "cli/cli.h"
 #include "model/codes.h"
-#include "service/wire.h"
+#include "wire/wire.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -26,28 +24,27 @@
 #define ROUNDS_DEFAULT 5
 #define ROUNDS_MAX 99
 #define QUICK_ROUNDS_DEFAULT 2
-#define SPACE_MIB 3000 /* what a run needs on disk, roughly; with --huge as much again and more */
+#define SPACE_MIB 3000 /* disk space of a run, roughly */
 #define HUGE_SPACE_MIB 10000
 
 #define ONE_WRITER (FA_BENCH_SQLITE | FA_BENCH_MEMORY)
 #define EVERY (ONE_WRITER | FA_BENCH_POSTGRES)
 
-/* Memory comes first, before anything else has grown the heap that its process inherits. */
+/* The part "memory" is first, before other parts grow the heap that its process inherits. */
 static const struct fa_bench_part parts[] = {
-    {"memory", "what a million waiting tasks add to the process", FA_BENCH_SQLITE, fa_bench_memory},
+    {"memory", "the memory that a million waiting tasks need", FA_BENCH_SQLITE, fa_bench_memory},
     {"life-1", "submit, claim and complete, one task at a time", EVERY, fa_bench_life},
     {"life-100", "the same in batches of 100; and 64 callers with one task at a time", ONE_WRITER,
      fa_bench_life},
     {"life-1000", "the same in batches of 1,000", EVERY, fa_bench_life},
     {"life-key", "the same with a random key on each task", ONE_WRITER, fa_bench_life},
-    {"claim", "how long a claim of 100 takes, whatever else is stored", EVERY, fa_bench_claim},
+    {"claim", "the latency of a claim of 100, with much else stored", EVERY, fa_bench_claim},
     {"lanes", "a claim of one task among ten types, and among very many", EVERY, fa_bench_lanes},
     {"match", "match expressions against reading an event's bytes", ONE_WRITER, fa_bench_match},
-    {"emit", "events that make tasks against submitting these", EVERY, fa_bench_emit},
+    {"emit", "events that create tasks against submitting the tasks", EVERY, fa_bench_emit},
     {"start", "from a submit on one node to its claim on another", FA_BENCH_POSTGRES,
      fa_bench_start},
-    {"idle", "what ten nodes ask the database while nothing happens", FA_BENCH_POSTGRES,
-     fa_bench_idle},
+    {"idle", "the database load of ten idle nodes", FA_BENCH_POSTGRES, fa_bench_idle},
     {"pool-drain", "functions in the worker pool against the engine's own claims", EVERY,
      fa_bench_pool},
     {"pool-start", "from submit to start on an idle pool", ONE_WRITER, fa_bench_pool},
@@ -57,14 +54,14 @@ static const struct fa_bench_part parts[] = {
      fa_bench_serve},
     {"serve-batch", "POST /tasks:batch of 1,000 against the engine", FA_BENCH_SQLITE,
      fa_bench_serve},
-    {"serve-life", "whole lives by 100 over HTTP against the engine", FA_BENCH_SQLITE,
-     fa_bench_serve},
+    {"serve-life", "submit, claim and complete by 100 over HTTP against the engine",
+     FA_BENCH_SQLITE, fa_bench_serve},
     {"serve-waits", "POST /tasks beside 5,000 long polls and 1,000 streams", FA_BENCH_SQLITE,
      fa_bench_serve},
-    {"serve-start", "how soon a server is ready on a million tasks", FA_BENCH_SQLITE,
+    {"serve-start", "the start time of a server with a million tasks", FA_BENCH_SQLITE,
      fa_bench_serve},
-    {"pool-idle", "a node with 1,000,000 delayed tasks, 10,000 schedules and nothing to do",
-     ONE_WRITER, fa_bench_pool},
+    {"pool-idle", "an idle node with 1,000,000 delayed tasks and 10,000 schedules", ONE_WRITER,
+     fa_bench_pool},
 };
 
 struct arguments {
@@ -82,25 +79,25 @@ enum argument { ONLY, ROUNDS, QUICK, HUGE_SETS, DIR, JSON, URL, NO_RAW, HELP, AR
 static const struct {
     const char *name, *value, *what;
 } known[ARGUMENT_COUNT] = {
-    [ONLY] = {"only", "PARTS", "run these parts, by name or by the beginning of it: life,claim"},
-    [ROUNDS] = {"rounds", "N", "how often each comparison is made (5)"},
-    [QUICK] = {"quick", NULL, "small sizes: a few seconds, shows that it works, not how fast"},
+    [ONLY] = {"only", "PARTS", "run only these parts, by name or prefix: life,claim"},
+    [ROUNDS] = {"rounds", "N", "the number of rounds (5)"},
+    [QUICK] = {"quick", NULL,
+               "small sizes: a few seconds; a check that it works, not a measurement"},
     [HUGE_SETS] = {"huge", NULL, "also claim from 10 million waiting tasks; 10 GB of disk"},
-    [DIR] = {"dir", "DIR", "put the temporary folder here (the current folder)"},
+    [DIR] = {"dir", "DIR", "create the temporary folder here (the current folder)"},
     [JSON] = {"json", "FILE", "also write all numbers as JSON"},
-    [URL] =
-        {"url", "URL",
-         "sqlite: (files in the temporary folder), memory: (no raw parts), or a database's\n"
-         "                 postgres://..., in which bench makes schemas of its own and drops them"},
-    [NO_RAW] = {"no-raw", NULL, "leave out raw statements, and what is compared with them"},
-    [HELP] = {"help", NULL, "show this"},
+    [URL] = {"url", "URL",
+             "sqlite: (files in the temporary folder), memory: (no raw parts), or a database's\n"
+             "                 postgres://..., in which schemas are created and dropped"},
+    [NO_RAW] = {"no-raw", NULL, "don't measure raw statements, nor the ratios to them"},
+    [HELP] = {"help", NULL, "show this help"},
 };
 
 static void print_help(void)
 {
-    puts("Usage: faina bench [FLAGS]\n\n"
-         "Measures the engine against raw SQLite or PostgreSQL, in rounds that take turns, and\n"
-         "prints rates, times and ratios. See docs/benchmarks.md for how to read them.\n\nFlags:");
+    puts("Usage: faina-bench [FLAGS], or faina bench [FLAGS]\n\n"
+         "Measures the engine and raw SQLite or PostgreSQL in alternating rounds, and prints\n"
+         "rates, times and ratios. docs/benchmarks.md explains them.\n\nFlags:");
     for (size_t i = 0; i < ARGUMENT_COUNT; i++) {
         char name[32];
 
@@ -120,11 +117,11 @@ static int usage_error(const char *format, ...)
 {
     va_list args;
 
-    fputs("faina: ", stderr);
+    fputs("faina-bench: ", stderr);
     va_start(args, format);
     vfprintf(stderr, format, args);
     va_end(args);
-    fputs("\nTry `faina bench --help`.\n", stderr);
+    fputs("\nSee faina-bench --help.\n", stderr);
     return FA_EXIT_USAGE;
 }
 
@@ -136,15 +133,15 @@ static int unknown_argument(const char *word)
     for (size_t i = 0; i < ARGUMENT_COUNT; i++)
         names[i] = known[i].name;
     if (strncmp(word, "--", 2) != 0)
-        return usage_error("bench takes no argument \"%.100s\"", word);
+        return usage_error("\"%.100s\" is not a flag", word);
     nearest = fa_wire_nearest(word + 2, names);
     if (nearest)
-        return usage_error("bench has no flag %.100s; did you mean --%s?", word, nearest);
-    return usage_error("bench has no flag %.100s", word);
+        return usage_error("there is no flag %.100s; did you mean --%s?", word, nearest);
+    return usage_error("there is no flag %.100s", word);
 }
 
-/* Whether `name` (of `len` bytes) picks a part: the whole name of one picks that one only, the
- * beginning of several picks them all. */
+/* Whether `name` (of `len` bytes) selects the part: a full name selects only that part, a prefix
+ * all parts that begin with it. */
 static bool picks(const char *name, size_t len, const char *part)
 {
     for (size_t i = 0; i < FA_COUNT(parts); i++) {
@@ -189,21 +186,21 @@ static enum fa_bench_kind kind_of(const char *url)
     return strcmp(url, "memory:") == 0 ? FA_BENCH_MEMORY : FA_BENCH_POSTGRES;
 }
 
-/* A store that somebody uses is no place for a million tasks. */
+/* A benchmark only writes to stores that it creates. */
 static int check_url(const char *url)
 {
     if (strncmp(url, "postgres://", 11) == 0 || strncmp(url, "postgresql://", 13) == 0) {
         if (strstr(url, "schema="))
-            return usage_error("--url: bench makes schemas of its own, so it takes no schema=");
+            return usage_error("--url can't have schema=: the benchmarks create their own schemas");
         return FA_EXIT_OK;
     }
     if (kind_of(url) == FA_BENCH_POSTGRES)
-        return usage_error("--url is sqlite:, memory: or postgres://..., since bench makes stores "
-                           "of its own; --dir names the place");
+        return usage_error("--url is sqlite:, memory: or postgres://...: the benchmarks create "
+                           "their own stores, in the folder of --dir");
     return FA_EXIT_OK;
 }
 
-/* Whether anything is left to do; what --only names may be for another engine. */
+/* Checks that a selected part is for this engine. */
 static int check_parts(const struct arguments *arguments)
 {
     for (size_t i = 0; i < FA_COUNT(parts); i++) {
@@ -211,7 +208,7 @@ static int check_parts(const struct arguments *arguments)
             parts[i].engines & kind_of(arguments->url))
             return FA_EXIT_OK;
     }
-    fprintf(stderr, "faina: --only: %s is for %s\n", arguments->only,
+    fprintf(stderr, "faina-bench: --only: %s is for %s\n", arguments->only,
             kind_of(arguments->url) == FA_BENCH_POSTGRES ? "SQLite only"
                                                          : "PostgreSQL only; name one with --url");
     return fa_code_exit(FAINA_NOT_FOUND);
@@ -297,8 +294,8 @@ static int parse(struct arguments *out, int argc, char **argv)
 
 static int fail(const struct fa_bench *bench, const struct faina_error *err)
 {
-    fa_bench_tell_done(bench);
-    fprintf(stderr, "faina: %s\n", err->message);
+    fa_bench_progress_clear(bench);
+    fprintf(stderr, "faina-bench: %s\n", err->message);
     return fa_code_exit(err->code);
 }
 
@@ -321,7 +318,7 @@ static int measure(struct fa_bench *bench, const char *only)
     return fflush(stdout) == 0 ? FA_EXIT_OK : FA_EXIT_FAILURE;
 }
 
-/* The file is opened first: minutes later is late for telling that it can't be written. */
+/* The file is opened first, so that an error is reported before the measurement. */
 static int measure_and_write(struct fa_bench *bench, const struct arguments *arguments)
 {
     FILE *json = arguments->json ? fopen(arguments->json, "we") : NULL;
@@ -331,7 +328,7 @@ static int measure_and_write(struct fa_bench *bench, const struct arguments *arg
     if (json && code == FA_EXIT_OK)
         is_good = fa_bench_report_write_json(&bench->report, json);
     if (!is_good) {
-        fprintf(stderr, "faina: can't write %s: %s\n", arguments->json, strerror(errno));
+        fprintf(stderr, "faina-bench: can't write %s: %s\n", arguments->json, strerror(errno));
         code = FA_EXIT_FAILURE;
     }
     if (json)
@@ -343,8 +340,8 @@ static int measure_and_write(struct fa_bench *bench, const struct arguments *arg
  * Two processes
  */
 
-/* Waits for the child, passing on what asks this process to stop. Returns the exit code. */
-static int attend(pid_t child, const sigset_t *signals)
+/* Waits for the child, and forwards signals to it. Returns the exit code. */
+static int wait_for_child(pid_t child, const sigset_t *signals)
 {
     for (;;) {
         int number = sigwaitinfo(signals, NULL), status;
@@ -355,12 +352,12 @@ static int attend(pid_t child, const sigset_t *signals)
             continue;
         if (WIFEXITED(status))
             return WEXITSTATUS(status);
-        fprintf(stderr, "faina: the benchmark was stopped by signal %d\n", WTERMSIG(status));
+        fprintf(stderr, "faina-bench: the benchmark was stopped by signal %d\n", WTERMSIG(status));
         return 128 + WTERMSIG(status);
     }
 }
 
-static int run_apart(struct fa_bench *bench, const struct arguments *arguments)
+static int run_in_child(struct fa_bench *bench, const struct arguments *arguments)
 {
     sigset_t signals, before;
     pid_t child;
@@ -382,16 +379,16 @@ static int run_apart(struct fa_bench *bench, const struct arguments *arguments)
         exit(code);
     }
     if (child < 0) {
-        fprintf(stderr, "faina: can't start a process: %s\n", strerror(errno));
+        fprintf(stderr, "faina-bench: can't start a process: %s\n", strerror(errno));
         code = FA_EXIT_FAILURE;
     } else {
-        code = attend(child, &signals);
+        code = wait_for_child(child, &signals);
     }
     sigprocmask(SIG_SETMASK, &before, NULL);
     return code;
 }
 
-/* A folder for the run, on a disk with room for it. */
+/* Creates the folder of the run, on a disk with enough space. */
 static int make_dir(struct fa_bench *bench, const char *parent)
 {
     int64_t needed_mib = bench->is_quick || fa_bench_is_postgres(bench) ? 100
@@ -402,7 +399,7 @@ static int make_dir(struct fa_bench *bench, const char *parent)
     int len;
 
     if (!full || statvfs(full, &disk) != 0) {
-        fprintf(stderr, "faina: can't use the folder %s: %s\n", parent, strerror(errno));
+        fprintf(stderr, "faina-bench: can't use the folder %s: %s\n", parent, strerror(errno));
         free(full);
         return FA_EXIT_FAILURE;
     }
@@ -411,18 +408,18 @@ static int make_dir(struct fa_bench *bench, const char *parent)
     if (len < 0 || (size_t)len >= sizeof bench->dir)
         return usage_error("--dir: the name is too long");
     if ((int64_t)(disk.f_bavail * (disk.f_frsize / 512) / 2048) < needed_mib) {
-        fprintf(stderr, "faina: %s has less than %lld MiB free; --dir names another folder\n",
+        fprintf(stderr, "faina-bench: %s has less than %lld MiB free; --dir names another folder\n",
                 parent, (long long)needed_mib);
         return FA_EXIT_FAILURE;
     }
     if (!mkdtemp(bench->dir)) {
-        fprintf(stderr, "faina: can't make a folder in %s: %s\n", parent, strerror(errno));
+        fprintf(stderr, "faina-bench: can't create a folder in %s: %s\n", parent, strerror(errno));
         return FA_EXIT_FAILURE;
     }
     return FA_EXIT_OK;
 }
 
-/* Nobody else's schemas begin like ours. */
+/* A random prefix for the schemas of this run. */
 static void make_mark(struct fa_bench *bench)
 {
     struct fa_random random;
@@ -432,8 +429,8 @@ static void make_mark(struct fa_bench *bench)
              (unsigned)fa_random_next(&random));
 }
 
-/* Before anything is made: there may be no server. */
-static int meet_server(struct fa_bench *bench)
+/* Checks the connection before anything is created. */
+static int read_server(struct fa_bench *bench)
 {
     struct faina_error err;
 
@@ -442,7 +439,7 @@ static int meet_server(struct fa_bench *bench)
     return fail(bench, &err);
 }
 
-/* What a run that was stopped has left in the database; one that ended well has left nothing. */
+/* Drops the schemas of a run that was stopped; a complete run has dropped its own. */
 static int clean_up(const struct fa_bench *bench)
 {
     struct faina_error err;
@@ -450,15 +447,15 @@ static int clean_up(const struct fa_bench *bench)
     if (!fa_bench_is_postgres(bench) ||
         fa_bench_schemas_drop(bench, bench->mark, true, &err) == FAINA_OK)
         return FA_EXIT_OK;
-    fprintf(stderr, "faina: schemas that begin with %s may be left: %s\n", bench->mark,
+    fprintf(stderr, "faina-bench: schemas that begin with %s may be left: %s\n", bench->mark,
             err.message);
     return fa_code_exit(err.code);
 }
 
-int fa_bench_run(int argc, char **argv)
+int main(int argc, char **argv)
 {
     struct arguments arguments = {.url = "sqlite:", .dir = "."};
-    int code = parse(&arguments, argc, argv);
+    int code = parse(&arguments, argc - 1, argv + 1);
     struct fa_bench *bench;
 
     if (code != FA_EXIT_OK)
@@ -485,13 +482,13 @@ int fa_bench_run(int argc, char **argv)
     bench->report.rounds = bench->rounds;
     bench->report.cache_kib = FA_BENCH_CACHE_KIB;
     bench->report.input_size = FA_BENCH_INPUT_SIZE;
-    code = meet_server(bench);
+    code = read_server(bench);
     if (code == FA_EXIT_OK)
         code = make_dir(bench, arguments.dir);
     if (code == FA_EXIT_OK) {
         int cleaned;
 
-        code = run_apart(bench, &arguments);
+        code = run_in_child(bench, &arguments);
         fa_bench_dir_remove(bench->dir);
         cleaned = clean_up(bench);
         code = code == FA_EXIT_OK ? cleaned : code;

@@ -1,23 +1,22 @@
 /*
- * bench_claim.c - does a claim cost the same however much lies around it?
+ * bench_claim.c - the latency of a claim of 100, with few and with many other tasks in the store.
  *
- * Each set is an engine of its own, all open together; on PostgreSQL, those with many tasks are
- * filled by the server (bench_fill_postgres.h). A sample is one claim of 100; what it claimed is
- * then completed and as many are submitted, outside of the time, so that every claim finds the same
- * backlog and none finds tasks that an earlier one has just read. The sets take turns claim by
- * claim.
+ * Each set is an engine of its own, all open together; on PostgreSQL, the server fills those with
+ * many tasks (bench_fill_postgres.h). A sample is one claim of 100. Then the claimed tasks are
+ * completed and as many are submitted, which isn't timed, so that every claim finds the same
+ * backlog, and not the tasks that the previous one has just read. The sets alternate.
  */
 #include "base/clock.h"
-#include "cli/bench_driver.h"
-#include "cli/bench_fill_postgres.h"
+#include "bench/bench_driver.h"
+#include "bench/bench_fill_postgres.h"
 #include "cli/text.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #define CLAIM_SIZE 100
-#define BUILD_BATCH 10000 /* as many as a submit may bring */
-#define CLAIM_MAX 1000    /* as many as a claim may take */
+#define BUILD_BATCH 10000 /* the limit of a submit */
+#define CLAIM_MAX 1000    /* the limit of a claim */
 #define SAMPLES 200
 #define QUICK_SAMPLES 20
 #define WARM_UP 10
@@ -25,7 +24,7 @@
 #define FEW 10000
 #define LIMIT 1.3
 #define URGENT 100             /* the priority of throttled tasks */
-#define POSTGRES_ENDED 5000000 /* the server makes them in a minute */
+#define POSTGRES_ENDED 5000000 /* the server inserts them in a minute */
 
 /* Sizes of --quick are divided by this. */
 #define QUICK_DIVISOR 100
@@ -49,7 +48,7 @@ struct claim_set {
     enum set kind;
     struct fa_bench_latency *row;
     struct fa_service *service;
-    struct fa_bench_session *session; /* NULL: all tasks are made by the engine */
+    struct fa_bench_session *session; /* NULL: all tasks are submitted by the engine */
     struct fa_bench_driver driver;
     double *samples_us;
     size_t sample_count;
@@ -75,14 +74,14 @@ static enum faina_code submit_many(const struct fa_bench *bench, struct claim_se
     for (int64_t done = 0; code == FAINA_OK && done < count;) {
         int64_t batch = count - done < BUILD_BATCH ? count - done : BUILD_BATCH;
 
-        fa_bench_tell_bar(bench, set->row->name, done, count);
+        fa_bench_progress_bar(bench, set->row->name, done, count);
         code = fa_bench_driver_submit(&set->driver, like, (size_t)batch, false, err);
         done += batch;
     }
     return code;
 }
 
-/* Lets `count` tasks live and end. */
+/* Submits, claims and completes `count` tasks. */
 static enum faina_code end_many(const struct fa_bench *bench, struct claim_set *set, int64_t count,
                                 struct faina_error *err)
 {
@@ -98,7 +97,7 @@ static enum faina_code end_many(const struct fa_bench *bench, struct claim_set *
     for (int64_t done = 0; code == FAINA_OK && done < count;) {
         size_t batch = (size_t)(count - done < BUILD_BATCH ? count - done : BUILD_BATCH);
 
-        fa_bench_tell_bar(bench, set->row->name, done, count);
+        fa_bench_progress_bar(bench, set->row->name, done, count);
         code = fa_bench_driver_submit(driver, &plain, batch, false, err);
         while (code == FAINA_OK && fa_bench_driver_holds(driver) < batch) {
             size_t left = batch - fa_bench_driver_holds(driver);
@@ -112,8 +111,8 @@ static enum faina_code end_many(const struct fa_bench *bench, struct claim_set *
     return code;
 }
 
-/* A resource with one permit that is taken, and tasks that want it: more urgent and older than
- * all that come after. */
+/* A resource with a limit of one, which a task holds, and tasks that need it: with a higher
+ * priority, and older, than all tasks after them. */
 static enum faina_code throttle_many(const struct fa_bench *bench, struct claim_set *set,
                                      int64_t count, struct faina_error *err)
 {
@@ -137,28 +136,28 @@ static enum faina_code throttle_many(const struct fa_bench *bench, struct claim_
     if (code != FAINA_OK)
         return code;
     if (fa_bench_driver_holds(&set->driver) != 1)
-        return fa_error_set(err, FAINA_INTERNAL, "%zu tasks hold the one permit",
+        return fa_error_set(err, FAINA_INTERNAL, "%zu tasks hold the resource",
                             fa_bench_driver_holds(&set->driver));
-    set->driver.held_end = 0; /* it stays taken until the end */
+    set->driver.held_end = 0; /* this task is never completed */
     return FAINA_OK;
 }
 
-static enum faina_code build(const struct fa_bench *bench, struct claim_set *set, const char *place,
-                             struct faina_error *err)
+static enum faina_code build(const struct fa_bench *bench, struct claim_set *set,
+                             const char *location, struct faina_error *err)
 {
     const struct fa_bench_latency *row = set->row;
     char name[32];
     enum faina_code code;
 
     snprintf(name, sizeof name, "%d", (int)set->kind);
-    code = fa_bench_service_open(&set->service, bench, place, name, err);
+    code = fa_bench_service_open(&set->service, bench, location, name, err);
     if (code != FAINA_OK)
         return code;
     fa_bench_driver_init(&set->driver, set->service, &bench->inputs, 1, BUILD_BATCH, BUILD_BATCH);
     if (fa_bench_is_postgres(bench)) {
         char schema[128];
 
-        snprintf(schema, sizeof schema, "%.90s_%s", place, name);
+        snprintf(schema, sizeof schema, "%.90s_%s", location, name);
         code = fa_bench_session_open(&set->session, bench, schema, err);
     }
     set->samples_us = fa_alloc_zero(SAMPLES, sizeof *set->samples_us);
@@ -205,8 +204,7 @@ static enum faina_code sample(struct claim_set *set, bool is_kept, struct faina_
     return fa_bench_driver_replace(&set->driver, &plain, err);
 }
 
-/* Whoever comes after a certain other finds the processor's caches in a certain state; so the
- * order is drawn anew each time. */
+/* The previous set leaves the processor's caches in a certain state; so the order is random. */
 static void shuffle(size_t *order, size_t count, struct fa_random *random)
 {
     for (size_t i = 0; i < count; i++) {
@@ -226,7 +224,7 @@ static enum faina_code measure(const struct fa_bench *bench, struct claim_set *a
 
     fa_random_seed_system(&random);
     for (int i = -WARM_UP; i < samples; i++) {
-        fa_bench_tell_bar(bench, "claims of 100", i < 0 ? 0 : i, samples);
+        fa_bench_progress_bar(bench, "claims of 100", i < 0 ? 0 : i, samples);
         shuffle(order, count, &random);
         for (size_t s = 0; s < count; s++) {
             enum faina_code code = sample(&all[order[s]], i >= 0, err);
@@ -236,25 +234,6 @@ static enum faina_code measure(const struct fa_bench *bench, struct claim_set *a
         }
     }
     return FAINA_OK;
-}
-
-/* The samples of a set: cut into rounds, each with its median, and then all together. */
-static void summarize(const struct fa_bench *bench, struct claim_set *set)
-{
-    struct fa_bench_latency *row = set->row;
-    size_t rounds = (size_t)bench->rounds;
-
-    if (rounds > set->sample_count)
-        rounds = set->sample_count;
-    for (size_t i = 0; i < rounds; i++) {
-        size_t from = set->sample_count * i / rounds, to = set->sample_count * (i + 1) / rounds;
-
-        fa_bench_rounds_add(&row->medians_us,
-                            fa_bench_quantile(set->samples_us + from, to - from, 0.5));
-    }
-    row->samples = set->sample_count;
-    row->median_us = fa_bench_quantile(set->samples_us, set->sample_count, 0.5);
-    row->p99_us = fa_bench_quantile(set->samples_us, set->sample_count, 0.99);
 }
 
 static void row_init(const struct fa_bench *bench, struct fa_bench_latency *row, enum set kind)
@@ -268,7 +247,7 @@ static void row_init(const struct fa_bench *bench, struct fa_bench_latency *row,
     if (row->ended > 0 && fa_bench_is_postgres(bench))
         row->ended = POSTGRES_ENDED / divisor;
     if (row->waiting < 2 * CLAIM_SIZE)
-        row->waiting = 2 * CLAIM_SIZE; /* never too few for a claim */
+        row->waiting = 2 * CLAIM_SIZE; /* enough for a claim */
     fa_text_count(row->waiting, waiting);
     fa_text_count(row->throttled + row->ended, others);
     if (row->throttled > 0)
@@ -285,8 +264,8 @@ enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct 
     struct fa_bench_report *report = &bench->report;
     struct claim_set all[SET_COUNT] = {0};
     size_t count = bench->is_huge ? SET_COUNT : HUGE_WAIT;
-    char place[4100];
-    enum faina_code code = fa_bench_place_make(bench, name, place, sizeof place, err);
+    char location[4100];
+    enum faina_code code = fa_bench_location_make(bench, name, location, sizeof location, err);
 
     if (code != FAINA_OK)
         return code;
@@ -295,13 +274,14 @@ enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct 
         all[i].kind = (enum set)i;
         all[i].row = &report->latencies[report->latency_count++];
         row_init(bench, all[i].row, all[i].kind);
-        code = build(bench, &all[i], place, err);
+        code = build(bench, &all[i], location, err);
     }
     if (code == FAINA_OK)
         code = measure(bench, all, count, err);
-    fa_bench_tell_done(bench);
+    fa_bench_progress_clear(bench);
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
-        summarize(bench, &all[i]);
+        fa_bench_latency_summarize(all[i].row, all[i].samples_us, all[i].sample_count,
+                                   bench->rounds);
         if (i > 0)
             fa_bench_ratio_add(report, &all[i].row->medians_us, &all[0].row->medians_us,
                                FA_BENCH_AT_MOST, LIMIT, "claim of 100: %s / base",
@@ -309,6 +289,6 @@ enum faina_code fa_bench_claim(struct fa_bench *bench, const char *name, struct 
     }
     for (size_t i = 0; i < count; i++)
         set_finish(&all[i]);
-    fa_bench_place_remove(bench, place);
+    fa_bench_location_remove(bench, location);
     return code;
 }

@@ -1,7 +1,7 @@
 /*
- * bench_driver.c - fills in operations, runs them together, and takes a refusal for the end.
+ * bench_driver.c - fills in operations and runs them in batches; a refused one is an error.
  */
-#include "cli/bench_driver.h"
+#include "bench/bench_driver.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -9,16 +9,17 @@
 #define CLAIM_WAIT_MS 10000
 
 enum faina_code fa_bench_service_open(struct fa_service **out, const struct fa_bench *bench,
-                                      const char *place, const char *name, struct faina_error *err)
+                                      const char *location, const char *name,
+                                      struct faina_error *err)
 {
     const struct faina_options options = {.cache_kib = FA_BENCH_CACHE_KIB};
     char full[4300];
 
     if (fa_bench_is_postgres(bench))
         snprintf(full, sizeof full, "%.3000s%cschema=%.100s_%s&application_name=%s", bench->url,
-                 strchr(bench->url, '?') ? '&' : '?', place, name, bench->mark);
+                 strchr(bench->url, '?') ? '&' : '?', location, name, bench->mark);
     else if (strcmp(bench->url, "sqlite:") == 0)
-        snprintf(full, sizeof full, "sqlite:%s/%s.db", place, name);
+        snprintf(full, sizeof full, "sqlite:%s/%s.db", location, name);
     else
         snprintf(full, sizeof full, "%s", bench->url);
     return fa_service_open(out, full, &options, err);
@@ -77,7 +78,7 @@ static void fill_complete(struct fa_bench_driver *driver, struct fa_op *op,
     };
 }
 
-/* Runs what is filled in. A benchmark with a refused operation in it measures nothing. */
+/* Runs the operations. A refused operation makes a measurement worthless. */
 static enum faina_code run(struct fa_bench_driver *driver, size_t count, struct faina_error *err)
 {
     fa_service_run(driver->service, driver->ops, count);
@@ -160,7 +161,7 @@ enum faina_code fa_bench_driver_replace(struct fa_bench_driver *driver,
     return run(driver, 2 * count, err);
 }
 
-/* Ended tasks, all of them, some at a time. */
+/* Purges all ended tasks, in several transactions. */
 static enum faina_code purge(struct fa_bench_driver *driver, struct faina_error *err)
 {
     static const struct faina_purge all = {0};
@@ -175,8 +176,8 @@ static enum faina_code purge(struct fa_bench_driver *driver, struct faina_error 
     return code;
 }
 
-/* Tells long metadata about the one task it holds, again and again: another one each time, because
- * SQLite doesn't write pages that stay the same. */
+/* Updates the metadata of the held task many times, with a different long text each time, because
+ * SQLite doesn't write unchanged pages. */
 static enum faina_code report_often(struct fa_bench_driver *driver, struct faina_error *err)
 {
     const struct fa_bench_held *held = &driver->held[driver->held_first];

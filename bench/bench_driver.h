@@ -1,16 +1,15 @@
 /*
- * bench_driver.h - one caller of the engine: submits, claims and completes in batches, and keeps
- * what it claimed until it completes it.
+ * bench_driver.h - one caller of the engine: submits, claims and completes in batches, and stores
+ * the claimed tasks until it completes them.
  *
- * Its buffers are made once; a call spends no more time on itself than any caller of service.h
- * must.
+ * Its buffers are allocated once; a call has no more overhead than any caller of service.h.
  *
  * Threads: a driver belongs to one thread; many drivers may share a service.
  */
-#ifndef FA_BENCH_DRIVER_H
-#define FA_BENCH_DRIVER_H
+#ifndef FA_BENCH_BENCH_DRIVER_H
+#define FA_BENCH_BENCH_DRIVER_H
 
-#include "cli/bench_run.h"
+#include "bench/bench_run.h"
 #include "service/service.h"
 
 struct fa_bench_held {
@@ -39,11 +38,12 @@ static inline size_t fa_bench_driver_holds(const struct fa_bench_driver *driver)
     return driver->held_end - driver->held_first;
 }
 
-/* Opens an engine of the run's kind, in `place` under `name` when it keeps anything. The same place
- * and name again is the same store: on PostgreSQL another node of it. */
+/* Opens an engine of the run's kind: the store `name` in `location`. The same location and name
+ * again is the same store: on PostgreSQL another node of it. */
 FA_MUST_CHECK enum faina_code fa_bench_service_open(struct fa_service **out,
-                                                    const struct fa_bench *bench, const char *place,
-                                                    const char *name, struct faina_error *err);
+                                                    const struct fa_bench *bench,
+                                                    const char *location, const char *name,
+                                                    struct faina_error *err);
 
 /* `held_max`: how many tasks it may hold at once. */
 void fa_bench_driver_init(struct fa_bench_driver *driver, struct fa_service *service,
@@ -51,22 +51,22 @@ void fa_bench_driver_init(struct fa_bench_driver *driver, struct fa_service *ser
                           size_t held_max);
 void fa_bench_driver_finish(struct fa_bench_driver *driver);
 
-/* Brings the log of a new store to its size (bench_run.h); leaves no task behind. */
+/* Grows the WAL of a new store to its final size (bench_run.h); leaves no task in the store. */
 FA_MUST_CHECK enum faina_code fa_bench_driver_grow_log(struct fa_bench_driver *driver,
                                                        struct faina_error *err);
 
-/* Each is one fa_service_run. `like` is what is the same in all tasks; their inputs differ. */
+/* Each is one fa_service_run. `like` has the common fields of all tasks; their inputs differ. */
 FA_MUST_CHECK enum faina_code fa_bench_driver_submit(struct fa_bench_driver *driver,
                                                      const struct faina_submit *like, size_t count,
                                                      bool has_key, struct faina_error *err);
-/* Claims up to `count`; FAINA_INTERNAL when there is nothing, since there should be. Others may
- * have locked the last ones for a moment: it waits as a worker would. */
+/* Claims up to `count`; FAINA_INTERNAL when there is nothing. Other callers may have locked the
+ * last tasks for a moment: it waits as a worker would. */
 FA_MUST_CHECK enum faina_code fa_bench_driver_claim(struct fa_bench_driver *driver, size_t count,
                                                     struct faina_error *err);
-/* Completes the `count` tasks that it has held longest. */
+/* Completes the `count` tasks that were claimed first. */
 FA_MUST_CHECK enum faina_code fa_bench_driver_complete(struct fa_bench_driver *driver, size_t count,
                                                        struct faina_error *err);
-/* Completes all it holds and submits as many: the backlog is as long as before the claim. */
+/* Completes all held tasks and submits as many: the backlog is as long as before the claim. */
 FA_MUST_CHECK enum faina_code fa_bench_driver_replace(struct fa_bench_driver *driver,
                                                       const struct faina_submit *like,
                                                       struct faina_error *err);

@@ -1,13 +1,13 @@
 /*
- * bench_emit.c - what an event costs: matching alone against reading its bytes, and an emit against
+ * bench_emit.c - the cost of an event: matching against reading its bytes, and an emit against
  * submitting the same tasks as a batch.
  *
- * The stores of a part are open together and take turns. Each emit is a call of its own, and so is
- * each batch of the tasks that it makes; then the same with many events in one call, where the
- * flush to disk is shared and what is left is the processor's work.
+ * The stores of a part are open together and alternate. Each emit is a call of its own, and so is
+ * each batch of the tasks that it creates; then the same with many events in one call, which share
+ * the flush to disk, so that processor time dominates.
  */
 #include "base/clock.h"
-#include "cli/bench_driver.h"
+#include "bench/bench_driver.h"
 #include "model/limits.h"
 #include "model/match.h"
 
@@ -23,7 +23,7 @@
 #define EVENT_HASH "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 #define EVENT_SIZE "2483112"
 
-/* 300 bytes, as an object store would tell of a new object. */
+/* 300 bytes, as the event of an object store about a new object. */
 static const char event_data[] =
     "{\"bucket\":\"media\",\"filename\":\"" EVENT_FILE
     "\",\"mimeType\":\"image/jpeg\",\"size\":" EVENT_SIZE ",\"hash\":\"" EVENT_HASH
@@ -43,7 +43,7 @@ static const char *const spec_expressions[] = {
  * Matching
  */
 
-/* Reads each byte once, as a program does that looks for something in it. */
+/* Reads each byte once, like a search. */
 static unsigned scan(struct fa_bytes data)
 {
     unsigned found = 0;
@@ -101,14 +101,14 @@ enum faina_code fa_bench_match(struct fa_bench *bench, const char *name, struct 
     for (size_t i = 0; code == FAINA_OK && i < FA_COUNT(spec_expressions); i++)
         code = fa_match_compile(fa_str(spec_expressions[i]), &arena, &matches[i], err);
     for (int round = 0; code == FAINA_OK && round < bench->rounds; round++) {
-        fa_bench_tell_bar(bench, name, round, bench->rounds);
+        fa_bench_progress_bar(bench, name, round, bench->rounds);
         fa_bench_rounds_add(&scanning, (double)time_scans(data, count));
         fa_bench_rounds_add(&matching, (double)time_matches(matches, data, count, &is_fine));
     }
-    fa_bench_tell_done(bench);
+    fa_bench_progress_clear(bench);
     fa_arena_finish(&arena);
     if (code == FAINA_OK && !is_fine)
-        code = fa_error_set(err, FAINA_INTERNAL, "an expression didn't say what it should");
+        code = fa_error_set(err, FAINA_INTERNAL, "an expression gave a wrong result");
     if (code == FAINA_OK)
         fa_bench_ratio_add(&bench->report, &matching, &scanning, FA_BENCH_AT_MOST, 3,
                            "five expressions on a 300-byte event / scanning its bytes once");
@@ -121,7 +121,7 @@ enum faina_code fa_bench_match(struct fa_bench *bench, const char *name, struct 
 
 enum store {
     SUBMITS, /* no workflow: the tasks are submitted */
-    EQUAL,   /* 1,000 triggers that ask for one value of a field, and more */
+    EQUAL,   /* 1,000 triggers that compare a field with one value, and more */
     MIXED,   /* 1,000 triggers of the specification's five forms */
     FEW,     /* the ten that match */
     MANY,    /* and 10,000 on other types */
@@ -145,7 +145,7 @@ struct run {
 #define TASK_INPUT(hash, filename, size, number)                                                   \
     "{\"hash\":\"" hash "\",\"path\":\"" filename "\",\"bytes\":" size ",\"rule\":" number "}"
 
-/* What the event fulfils. */
+/* Expressions that match the event. */
 static const char *const yes[] = {
     "mimeType = 'image/jpeg'",
     "size > 1048576",
@@ -153,7 +153,7 @@ static const char *const yes[] = {
     "mimeType contains 'jpeg' AND size > 1024",
     "filename endsWith '.jpg' OR mimeType = 'application/pdf'",
 };
-/* And what doesn't, with a number in between. */
+/* Expressions that don't, with a number between the two parts. */
 static const char *const no_equal[2] = {"owner = 'user", "@example.com' AND size > 1024"};
 static const char *const no_mixed[][2] = {
     {"mimeType = 'application/x-", "'"},
@@ -206,15 +206,15 @@ static enum faina_code put_workflow(struct run *run, struct fa_service *service,
     return op.code;
 }
 
-static enum faina_code open_store(struct run *run, const struct fa_bench *bench, const char *place,
-                                  enum store store, struct faina_error *err)
+static enum faina_code open_store(struct run *run, const struct fa_bench *bench,
+                                  const char *location, enum store store, struct faina_error *err)
 {
     struct fa_service **service = &run->subjects[store].service;
     enum faina_code code;
     char name[16];
 
     snprintf(name, sizeof name, "%d", (int)store);
-    code = fa_bench_service_open(service, bench, place, name, err);
+    code = fa_bench_service_open(service, bench, location, name, err);
     if (code == FAINA_OK && store != SUBMITS)
         code = put_workflow(run, *service, "here", EVENT_TYPE, store, err);
     for (int i = 0; code == FAINA_OK && store == MANY && i < ELSEWHERE; i++) {
@@ -227,7 +227,7 @@ static enum faina_code open_store(struct run *run, const struct fa_bench *bench,
     return code;
 }
 
-/* The tasks that the ten make. */
+/* The tasks that the ten matching triggers create. */
 static void make_submits(struct run *run)
 {
     for (int i = 0; i < MATCHING; i++) {
@@ -242,8 +242,9 @@ static void make_submits(struct run *run)
  * Measuring
  */
 
-/* `at_once` events, or the tasks that they would make, in one call. */
-static enum faina_code tell(struct run *run, enum store store, int at_once, struct faina_error *err)
+/* Emits `at_once` events, or submits the tasks that they would create, in one call. */
+static enum faina_code run_call(struct run *run, enum store store, int at_once,
+                                struct faina_error *err)
 {
     static const struct faina_emit emit = {.type = EVENT_TYPE, .data = event_data};
     size_t count = (size_t)(store == SUBMITS ? at_once * MATCHING : at_once);
@@ -264,7 +265,7 @@ static enum faina_code tell(struct run *run, enum store store, int at_once, stru
             return fa_error_set(err, run->ops[i].code, "%s was refused: %s",
                                 fa_op_name(run->ops[i].kind), run->ops[i].error.message);
         if (store != SUBMITS && run->ops[i].emitted->count != MATCHING)
-            return fa_error_set(err, FAINA_INTERNAL, "an event made %zu tasks, not %d",
+            return fa_error_set(err, FAINA_INTERNAL, "an event created %zu tasks, not %d",
                                 run->ops[i].emitted->count, MATCHING);
     }
     return FAINA_OK;
@@ -277,7 +278,7 @@ static enum faina_code measure(struct run *run, enum store store, int events, in
     enum faina_code code = FAINA_OK;
 
     for (int done = 0; code == FAINA_OK && done < events; done += at_once)
-        code = tell(run, store, at_once, err);
+        code = run_call(run, store, at_once, err);
     if (code == FAINA_OK && rates)
         fa_bench_rounds_add(rates, events * 1e6 / (double)(fa_clock_mono_us() - start + 1));
     return code;
@@ -290,9 +291,9 @@ static enum faina_code run_rounds(struct run *run, const struct fa_bench *bench,
     const int alone = events / 10;
     enum faina_code code = FAINA_OK;
 
-    /* The first round isn't kept: files grow, and definitions are read. */
+    /* The first round is a warm-up: files grow, and definitions are read. */
     for (int round = 0; code == FAINA_OK && round <= bench->rounds; round++) {
-        fa_bench_tell_bar(bench, name, round, bench->rounds + 1);
+        fa_bench_progress_bar(bench, name, round, bench->rounds + 1);
         for (int i = 0; code == FAINA_OK && i < STORES; i++) {
             enum store store = (enum store)((i + round) % STORES);
             struct subject *subject = &run->subjects[store];
@@ -323,22 +324,22 @@ static void add_ratios(struct fa_bench_report *report, const struct subject *s)
 enum faina_code fa_bench_emit(struct fa_bench *bench, const char *name, struct faina_error *err)
 {
     struct run *run = fa_alloc_zero(1, sizeof *run);
-    char place[4100];
-    enum faina_code code = fa_bench_place_make(bench, name, place, sizeof place, err);
+    char location[4100];
+    enum faina_code code = fa_bench_location_make(bench, name, location, sizeof location, err);
 
     run->ops = fa_alloc_zero(EVENTS_AT_ONCE * MATCHING, sizeof *run->ops);
     make_submits(run);
     for (int i = 0; code == FAINA_OK && i < STORES; i++)
-        code = open_store(run, bench, place, (enum store)i, err);
+        code = open_store(run, bench, location, (enum store)i, err);
     if (code == FAINA_OK)
         code = run_rounds(run, bench, name, err);
-    fa_bench_tell_done(bench);
+    fa_bench_progress_clear(bench);
     for (int i = 0; i < STORES; i++)
         if (run->subjects[i].service)
             fa_service_close(run->subjects[i].service);
     if (code == FAINA_OK)
         add_ratios(&bench->report, run->subjects);
-    fa_bench_place_remove(bench, place);
+    fa_bench_location_remove(bench, location);
     fa_arena_finish(&run->arena);
     free(run->ops);
     free(run);

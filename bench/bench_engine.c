@@ -1,10 +1,10 @@
 /*
- * bench_engine.c - a crew (bench_crew.h) whose members are callers of one service.
+ * bench_engine.c - threads (bench_threads.h) that are the callers of one service.
  */
-#include "cli/bench_engine.h"
+#include "bench/bench_engine.h"
 
-#include "cli/bench_crew.h"
-#include "cli/bench_driver.h"
+#include "bench/bench_threads.h"
+#include "bench/bench_driver.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct fa_bench_engine {
     bool has_key;
     struct fa_bench_driver *drivers; /* one for each caller */
     size_t caller_count;
-    struct fa_bench_crew *crew;
+    struct fa_bench_threads *threads;
 };
 
 static size_t at_most(size_t value, size_t max)
@@ -66,16 +66,16 @@ static enum faina_code run_share(void *ctx, size_t number, enum fa_bench_step st
 enum faina_code fa_bench_engine_round(struct fa_bench_engine *engine,
                                       int64_t out_ns[FA_BENCH_STEPS], struct faina_error *err)
 {
-    return fa_bench_crew_round(engine->crew, out_ns, err);
+    return fa_bench_threads_round(engine->threads, out_ns, err);
 }
 
 enum faina_code fa_bench_engine_submit(struct fa_bench_engine *engine, int64_t *out_ns,
                                        struct faina_error *err)
 {
-    return fa_bench_crew_step(engine->crew, FA_BENCH_SUBMIT, out_ns, err);
+    return fa_bench_threads_step(engine->threads, FA_BENCH_SUBMIT, out_ns, err);
 }
 
-/* The callers wait meanwhile, so one's driver may be borrowed. */
+/* The callers wait meanwhile, so the driver of the first one can be used. */
 enum faina_code fa_bench_engine_grow_log(struct fa_bench_engine *engine, struct faina_error *err)
 {
     return fa_bench_driver_grow_log(&engine->drivers[0], err);
@@ -97,16 +97,16 @@ struct fa_bench_engine *fa_bench_engine_create(struct fa_service *service,
     for (size_t i = 0; i < engine->caller_count; i++)
         fa_bench_driver_init(&engine->drivers[i], engine->service, &bench->inputs, (int)i + 1,
                              engine->batch, engine->share);
-    engine->crew = fa_bench_crew_start(engine->caller_count, run_share, engine);
+    engine->threads = fa_bench_threads_start(engine->caller_count, run_share, engine);
     return engine;
 }
 
 enum faina_code fa_bench_engine_open(struct fa_bench_engine **out, const struct fa_bench *bench,
-                                     const char *place, const char *name,
+                                     const char *location, const char *name,
                                      const struct fa_bench_speed *speed, struct faina_error *err)
 {
     struct fa_service *service;
-    enum faina_code code = fa_bench_service_open(&service, bench, place, name, err);
+    enum faina_code code = fa_bench_service_open(&service, bench, location, name, err);
 
     if (code == FAINA_OK)
         *out = fa_bench_engine_create(service, bench, speed);
@@ -117,7 +117,7 @@ void fa_bench_engine_close(struct fa_bench_engine *engine)
 {
     if (!engine)
         return;
-    fa_bench_crew_stop(engine->crew);
+    fa_bench_threads_stop(engine->threads);
     for (size_t i = 0; i < engine->caller_count; i++)
         fa_bench_driver_finish(&engine->drivers[i]);
     free(engine->drivers);

@@ -1,9 +1,9 @@
 /*
- * bench_fill_postgres.c - the copies' ids are those of moments an hour ago, 64 to the millisecond,
- * so they collide with nothing that the engine makes. Both rows of a task and the counts are
- * written in one transaction, some thousands of tasks at a time.
+ * bench_fill_postgres.c - the ids of the copies are an hour old, 64 per millisecond, so they can't
+ * collide with ids of the engine. Both rows of a task and the counts are written in one
+ * transaction, for up to 100,000 tasks.
  */
-#include "cli/bench_fill_postgres.h"
+#include "bench/bench_fill_postgres.h"
 
 #define CHUNK 100000
 #define FIRST_ID "((extract(epoch FROM now())::bigint - 3600) * 1000 << 12)"
@@ -90,7 +90,7 @@ static enum faina_code fill(const struct filling *filling, const char *find_mode
     for (int64_t done = 0; code == FAINA_OK && done < filling->count; done += CHUNK) {
         int64_t to = done + CHUNK < filling->count ? done + CHUNK : filling->count;
 
-        fa_bench_tell_bar(filling->bench, filling->what, done, filling->count);
+        fa_bench_progress_bar(filling->bench, filling->what, done, filling->count);
         code = fill_chunk(filling, first_id, model, done, to, err);
     }
     return code;

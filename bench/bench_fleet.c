@@ -1,13 +1,13 @@
 /*
- * bench_fleet.c - several nodes on one PostgreSQL: how fast one's task starts on another, and what
- * a fleet costs its database while there is nothing to do.
+ * bench_fleet.c - several nodes on one PostgreSQL: the time from a submit on one node to the claim
+ * on another, and the database load of idle nodes.
  *
- * A node is an engine of its own with connections of its own. That several live in one process
- * saves them nothing: they only meet in the database.
+ * A node is an engine of its own with its own connections. Several nodes in one process share
+ * nothing but the database.
  */
 #include "base/clock.h"
-#include "cli/bench_driver.h"
-#include "cli/bench_raw_postgres.h"
+#include "bench/bench_driver.h"
+#include "bench/bench_raw_postgres.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -24,16 +24,16 @@ static void sleep_until(int64_t mono_ns)
 }
 
 /* ------------------------------------------------------------------------------------------
- * From a submit here to a start there
+ * From a submit on one node to a claim on another
  */
 
 #define PACE_NS 10000000 /* 100 a second */
 #define SAMPLES 200      /* in a round */
 #define QUICK_SAMPLES 30
 #define WAIT_MS 20000
-#define PATIENCE_NS (INT64_C(30) * 1000000000)
+#define TIMEOUT_NS (INT64_C(30) * 1000000000)
 
-/* The other node's worker: claims, notes when it had it, and completes. */
+/* The other node's worker: claims, records the time, and completes. */
 struct starter {
     struct fa_service *service;
     pthread_t thread;
@@ -116,7 +116,7 @@ static enum faina_code engine_round(struct fa_service *here, struct starter *sta
         began_ns[i] = fa_clock_mono_ns();
         code = submit_number(here, i, err);
     }
-    until = fa_clock_mono_ns() + PATIENCE_NS;
+    until = fa_clock_mono_ns() + TIMEOUT_NS;
     while (code == FAINA_OK && atomic_load(&starter->claimed) < count) {
         if (fa_clock_mono_ns() > until)
             return fa_error_set(err, FAINA_INTERNAL, "the other node started %zu of %zu tasks",
@@ -128,20 +128,20 @@ static enum faina_code engine_round(struct fa_service *here, struct starter *sta
     return code;
 }
 
-/* Once from rest, as the engine's submit is, and once more right after that. */
-static enum faina_code bell_round(struct fa_bench_bell *bell, size_t count,
-                                  struct wake_round *round, struct faina_error *err)
+/* Once after a pause, as the engine's submit is, and once more right after that. */
+static enum faina_code notify_round(struct fa_bench_notify_pair *pair, size_t count,
+                                    struct wake_round *round, struct faina_error *err)
 {
     int64_t at = fa_clock_mono_ns();
     enum faina_code code = FAINA_OK;
 
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
-        struct fa_bench_ring rested, awake;
+        struct fa_bench_notify_times rested, awake;
 
         sleep_until(at += PACE_NS);
-        code = fa_bench_bell_ring(bell, &rested, err);
+        code = fa_bench_notify_pair_measure(pair, &rested, err);
         if (code == FAINA_OK)
-            code = fa_bench_bell_ring(bell, &awake, err);
+            code = fa_bench_notify_pair_measure(pair, &awake, err);
         if (code != FAINA_OK)
             break;
         round->there[i] = (double)(rested.there_ns + rested.claim_ns) / 1000;
@@ -164,7 +164,7 @@ struct wake_result {
     struct fa_bench_rounds medians[WAKE_COUNT], p99s[WAKE_COUNT];
 };
 
-static void keep_round(struct wake_result *result, struct wake_round *round, size_t count)
+static void add_round(struct wake_result *result, struct wake_round *round, size_t count)
 {
     double *samples[WAKE_COUNT] = {round->engine, round->back, round->there, round->awake};
 
@@ -198,9 +198,9 @@ static void report_wakes(struct fa_bench_report *report, const struct wake_resul
                        FA_BENCH_AT_MOST, 10, "submit to start elsewhere: p99 / median");
 }
 
-/* One round more than asked for; the first isn't kept. */
+/* The first round is a warm-up. */
 static enum faina_code run_wakes(struct fa_bench *bench, struct fa_service *here,
-                                 struct starter *starter, struct fa_bench_bell *bell,
+                                 struct starter *starter, struct fa_bench_notify_pair *pair,
                                  struct faina_error *err)
 {
     struct wake_round *round = fa_alloc_zero(1, sizeof *round);
@@ -209,14 +209,14 @@ static enum faina_code run_wakes(struct fa_bench *bench, struct fa_service *here
     enum faina_code code = FAINA_OK;
 
     for (int i = 0; code == FAINA_OK && i <= bench->rounds; i++) {
-        fa_bench_tell_bar(bench, "start", i, bench->rounds + 1);
+        fa_bench_progress_bar(bench, "start", i, bench->rounds + 1);
         code = engine_round(here, starter, count, round->engine, err);
         if (code == FAINA_OK)
-            code = bell_round(bell, count, round, err);
+            code = notify_round(pair, count, round, err);
         if (code == FAINA_OK && i > 0)
-            keep_round(result, round, count);
+            add_round(result, round, count);
     }
-    fa_bench_tell_done(bench);
+    fa_bench_progress_clear(bench);
     if (code == FAINA_OK)
         report_wakes(&bench->report, result, count * (size_t)bench->rounds);
     free(round);
@@ -227,59 +227,58 @@ static enum faina_code run_wakes(struct fa_bench *bench, struct fa_service *here
 enum faina_code fa_bench_start(struct fa_bench *bench, const char *name, struct faina_error *err)
 {
     struct fa_service *here = NULL;
-    struct fa_bench_bell *bell = NULL;
+    struct fa_bench_notify_pair *pair = NULL;
     struct starter starter = {.sample_max = SAMPLES};
     bool is_running = false;
-    char place[128];
-    enum faina_code code = fa_bench_place_make(bench, name, place, sizeof place, err);
+    char location[128];
+    enum faina_code code = fa_bench_location_make(bench, name, location, sizeof location, err);
 
     starter.claimed_ns = fa_alloc_zero(SAMPLES, sizeof *starter.claimed_ns);
     if (code == FAINA_OK)
-        code = fa_bench_service_open(&here, bench, place, "nodes", err);
+        code = fa_bench_service_open(&here, bench, location, "nodes", err);
     if (code == FAINA_OK)
-        code = fa_bench_service_open(&starter.service, bench, place, "nodes", err);
+        code = fa_bench_service_open(&starter.service, bench, location, "nodes", err);
     if (code == FAINA_OK)
-        code = fa_bench_bell_open(&bell, bench, place, "raw", err);
+        code = fa_bench_notify_pair_open(&pair, bench, location, "raw", err);
     if (code == FAINA_OK) {
         is_running = pthread_create(&starter.thread, NULL, run_starter, &starter) == 0;
         if (!is_running)
             code = fa_error_set(err, FAINA_UNAVAILABLE, "can't start a thread");
     }
     if (code == FAINA_OK)
-        code = run_wakes(bench, here, &starter, bell, err);
+        code = run_wakes(bench, here, &starter, pair, err);
     atomic_store(&starter.is_over, true);
     if (is_running) {
         struct faina_error last;
 
-        /* A last task wakes it. */
+        /* A last task ends its wait. */
         if (submit_number(here, SAMPLES, &last) != FAINA_OK)
-            fprintf(stderr, "faina: %s\n", last.message);
+            fprintf(stderr, "faina-bench: %s\n", last.message);
         pthread_join(starter.thread, NULL);
-        if (starter.code != FAINA_OK) { /* the cause of whatever else went wrong */
+        if (starter.code != FAINA_OK) { /* the cause of any other error */
             *err = starter.error;
             code = starter.code;
         }
     }
-    fa_bench_bell_close(bell);
+    fa_bench_notify_pair_close(pair);
     fa_service_close(starter.service);
     fa_service_close(here);
     free(starter.claimed_ns);
-    fa_bench_place_remove(bench, place);
+    fa_bench_location_remove(bench, location);
     return code;
 }
 
 /* ------------------------------------------------------------------------------------------
- * A fleet with nothing to do
+ * Idle nodes
  */
 
 #define NODES 10
 #define SETTLE_NS (INT64_C(3) * 1000000000)
-#define WINDOW_NS                                                                                  \
-    (INT64_C(4) * 1000000000) /* two polls of each node, and a round of the leader's */
+#define WINDOW_NS (INT64_C(4) * 1000000000) /* two polls of each node, and one of the leader */
 #define QUICK_WINDOW_NS (INT64_C(1) * 1000000000)
 #define STATEMENTS_MAX 20
 
-/* A worker that waits for work that never comes. */
+/* A worker that waits, but no task is submitted. */
 struct idler {
     struct fa_service *service;
     pthread_t thread;
@@ -303,9 +302,9 @@ static void *run_idler(void *arg)
     return NULL;
 }
 
-/* How the database counts what it is asked. The engine's BEGIN and COMMIT are prepared, and
- * pg_stat_statements doesn't see such ones more than once. Each transaction of an idle node has one
- * of two statements (ready_lanes, leader_fence), so that one counts for three. */
+/* How the database counts statements. The engine's BEGIN and COMMIT are prepared, and
+ * pg_stat_statements counts those only once. Each transaction of an idle node contains one of two
+ * statements (ready_lanes, leader_fence), so that one counts as three. */
 static const struct {
     const char *name, *sql;
 } counters[] = {
@@ -343,29 +342,29 @@ static enum faina_code count_idle(struct fa_bench *bench, struct fa_bench_sessio
     if (code == FAINA_OK)
         code = fa_bench_session_run(session, counters[counter].sql, &before, err);
     for (int i = 0; code == FAINA_OK && i < bench->rounds; i++) {
-        fa_bench_tell_bar(bench, "idle", i, bench->rounds);
+        fa_bench_progress_bar(bench, "idle", i, bench->rounds);
         sleep_until(start + (i + 1) * window);
         code = fa_bench_session_run(session, counters[counter].sql, &after, err);
-        /* One of them is our own question. */
+        /* One of them is the query of the counter itself. */
         fa_bench_rounds_add(&rates, (double)(after - before - 1) * 1e9 / (double)window);
         fa_bench_rounds_add(&ones, 1);
         before = after;
     }
-    fa_bench_tell_done(bench);
+    fa_bench_progress_clear(bench);
     if (code == FAINA_OK)
         fa_bench_ratio_add(&bench->report, &rates, &ones, FA_BENCH_AT_MOST, STATEMENTS_MAX,
-                           "idle, %d nodes: asked a second (%s)", NODES, counters[counter].name);
+                           "idle, %d nodes: load per second (%s)", NODES, counters[counter].name);
     return code;
 }
 
-static enum faina_code start_idlers(const struct fa_bench *bench, const char *place,
+static enum faina_code start_idlers(const struct fa_bench *bench, const char *location,
                                     struct idler *idlers, struct faina_error *err)
 {
     int64_t window = bench->is_quick ? QUICK_WINDOW_NS : WINDOW_NS;
     enum faina_code code = FAINA_OK;
 
     for (int i = 0; code == FAINA_OK && i < NODES; i++) {
-        code = fa_bench_service_open(&idlers[i].service, bench, place, "nodes", err);
+        code = fa_bench_service_open(&idlers[i].service, bench, location, "nodes", err);
         snprintf(idlers[i].worker_id, sizeof idlers[i].worker_id, "idler-%d", i);
         idlers[i].wait_ms = (SETTLE_NS + (bench->rounds + 1) * window) / 1000000;
     }
@@ -381,13 +380,13 @@ enum faina_code fa_bench_idle(struct fa_bench *bench, const char *name, struct f
 {
     struct idler idlers[NODES] = {0};
     struct fa_bench_session *session = NULL;
-    char place[128];
-    enum faina_code code = fa_bench_place_make(bench, name, place, sizeof place, err);
+    char location[128];
+    enum faina_code code = fa_bench_location_make(bench, name, location, sizeof location, err);
 
     if (code == FAINA_OK)
         code = fa_bench_session_open(&session, bench, NULL, err);
     if (code == FAINA_OK)
-        code = start_idlers(bench, place, idlers, err);
+        code = start_idlers(bench, location, idlers, err);
     if (code == FAINA_OK)
         code = count_idle(bench, session, err);
     for (int i = 0; i < NODES; i++) {
@@ -400,6 +399,6 @@ enum faina_code fa_bench_idle(struct fa_bench *bench, const char *name, struct f
         fa_service_close(idlers[i].service);
     }
     fa_bench_session_close(session);
-    fa_bench_place_remove(bench, place);
+    fa_bench_location_remove(bench, location);
     return code;
 }

@@ -1,13 +1,13 @@
 /*
- * bench_lanes.c - does it cost anything that there are many types?
+ * bench_lanes.c - the cost of many types.
  *
  * Two stores, open together: one with ten types, one with very many, in namespaces of 50,000. Each
- * type has one task in line. A sample is one claim of one task, of any type; what it claimed is
- * then completed and one of the same type submitted, outside of the time. The stores take turns.
- * Then the counts are read, as for /stats.
+ * type has one ready task. A sample is one claim of one task, of any type. Then the task is
+ * completed and one of the same type submitted, which isn't timed. The stores alternate. At the end
+ * the counts are read, as for /stats.
  */
 #include "base/clock.h"
-#include "cli/bench_driver.h"
+#include "bench/bench_driver.h"
 #include "cli/text.h"
 
 #include <assert.h>
@@ -15,7 +15,7 @@
 
 #define FEW 10
 #define MANY 1000000
-#define POSTGRES_MANY 100000 /* each new type is a question of its own there */
+#define POSTGRES_MANY 100000 /* each new type needs a statement of its own there */
 #define QUICK_MANY 10000
 #define PER_NAMESPACE 50000
 #define BUILD_BATCH 5000
@@ -43,17 +43,17 @@ static struct faina_submit submit_of(struct lane_set *set, int64_t type)
     };
 }
 
-static enum faina_code build(const struct fa_bench *bench, struct lane_set *set, const char *place,
-                             const char *name, struct faina_error *err)
+static enum faina_code build(const struct fa_bench *bench, struct lane_set *set,
+                             const char *location, const char *name, struct faina_error *err)
 {
     struct fa_op *ops = fa_alloc_zero(BUILD_BATCH, sizeof(*ops));
     struct faina_submit *submits = fa_alloc_zero(BUILD_BATCH, sizeof(*submits));
-    enum faina_code code = fa_bench_service_open(&set->service, bench, place, name, err);
+    enum faina_code code = fa_bench_service_open(&set->service, bench, location, name, err);
 
     for (int64_t done = 0; code == FAINA_OK && done < set->types;) {
         size_t count = 0;
 
-        fa_bench_tell_bar(bench, set->row->name, done, set->types);
+        fa_bench_progress_bar(bench, set->row->name, done, set->types);
         fa_arena_reset(&set->arena);
         for (; count < BUILD_BATCH && done < set->types; count++) {
             submits[count] = submit_of(set, done++);
@@ -72,7 +72,7 @@ static enum faina_code build(const struct fa_bench *bench, struct lane_set *set,
     return code;
 }
 
-/* The task is completed, and one of its type submitted. */
+/* Completes the task and submits one of the same type. */
 static enum faina_code replace(struct lane_set *set, const struct faina_task *task,
                                struct faina_error *err)
 {
@@ -127,23 +127,10 @@ static enum faina_code sample_stats(struct lane_set *set, struct faina_error *er
     return code;
 }
 
-/* The samples of a set: cut into rounds, each with its median, and then all together. */
 static void summarize(const struct fa_bench *bench, struct lane_set *set,
                       struct fa_bench_latency *row)
 {
-    size_t rounds = (size_t)bench->rounds;
-
-    if (rounds > set->sample_count)
-        rounds = set->sample_count;
-    for (size_t i = 0; i < rounds; i++) {
-        size_t from = set->sample_count * i / rounds, to = set->sample_count * (i + 1) / rounds;
-
-        fa_bench_rounds_add(&row->medians_us,
-                            fa_bench_quantile(set->samples_us + from, to - from, 0.5));
-    }
-    row->samples = set->sample_count;
-    row->median_us = fa_bench_quantile(set->samples_us, set->sample_count, 0.5);
-    row->p99_us = fa_bench_quantile(set->samples_us, set->sample_count, 0.99);
+    fa_bench_latency_summarize(row, set->samples_us, set->sample_count, bench->rounds);
     set->sample_count = 0;
 }
 
@@ -166,7 +153,7 @@ static enum faina_code measure(struct fa_bench *bench, struct lane_set sets[2],
     enum faina_code code = FAINA_OK;
 
     for (int i = -WARM_UP; code == FAINA_OK && i < samples; i++) {
-        fa_bench_tell_bar(bench, "claims of one", i < 0 ? 0 : i, samples);
+        fa_bench_progress_bar(bench, "claims of one", i < 0 ? 0 : i, samples);
         for (int k = 0; code == FAINA_OK && k < 2; k++)
             code = sample(&sets[(i + k) & 1], i >= 0, err);
     }
@@ -182,8 +169,8 @@ static enum faina_code measure(struct fa_bench *bench, struct lane_set sets[2],
 enum faina_code fa_bench_lanes(struct fa_bench *bench, const char *name, struct faina_error *err)
 {
     struct lane_set *sets = fa_alloc_zero(2, sizeof(*sets));
-    char place[4100];
-    enum faina_code code = fa_bench_place_make(bench, name, place, sizeof place, err);
+    char location[4100];
+    enum faina_code code = fa_bench_location_make(bench, name, location, sizeof location, err);
 
     if (code != FAINA_OK) {
         free(sets);
@@ -195,11 +182,11 @@ enum faina_code fa_bench_lanes(struct fa_bench *bench, const char *name, struct 
                                                   : MANY;
     for (int i = 0; code == FAINA_OK && i < 2; i++) {
         sets[i].row = add_row(bench, "claim of one among", sets[i].types);
-        code = build(bench, &sets[i], place, i == 0 ? "few" : "many", err);
+        code = build(bench, &sets[i], location, i == 0 ? "few" : "many", err);
     }
     if (code == FAINA_OK)
         code = measure(bench, sets, err);
-    fa_bench_tell_done(bench);
+    fa_bench_progress_clear(bench);
     if (code == FAINA_OK)
         fa_bench_ratio_add(&bench->report, &sets[1].row->medians_us, &sets[0].row->medians_us,
                            FA_BENCH_AT_MOST, LIMIT, "%s / %d types", sets[1].row->name, FEW);
@@ -208,7 +195,7 @@ enum faina_code fa_bench_lanes(struct fa_bench *bench, const char *name, struct 
             fa_service_close(sets[i].service);
         fa_arena_finish(&sets[i].arena);
     }
-    fa_bench_place_remove(bench, place);
+    fa_bench_location_remove(bench, location);
     free(sets);
     return code;
 }

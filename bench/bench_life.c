@@ -1,32 +1,32 @@
 /*
- * bench_life.c - how fast tasks go from submit to completed: raw statements and the engine, in
- * rounds that take turns.
+ * bench_life.c - the rates of submit, claim and complete: raw statements and the engine, in
+ * alternating rounds.
  *
- * The subjects of a part are open together. A round lets each of them move its tasks through all
- * steps, the next round begins with another one; what their files have grown to, and when they
- * checkpoint, is therefore as in a store that has been at work for a while, and the same for all.
+ * The subjects of a part are open together. In a round each of them runs all steps with its tasks;
+ * each round begins with another subject. So the size of their files and their checkpoints are
+ * those of a store in use, and the same for all.
  */
-#include "cli/bench_driver.h"
-#include "cli/bench_engine.h"
-#include "cli/bench_posted.h"
-#include "cli/bench_raw.h"
-#include "cli/bench_raw_postgres.h"
+#include "bench/bench_driver.h"
+#include "bench/bench_engine.h"
+#include "bench/bench_posted.h"
+#include "bench/bench_raw.h"
+#include "bench/bench_raw_postgres.h"
 
 #include <assert.h>
 
 enum row {
-    LEAN_1,
+    MINIMAL_1,
     OWN_1,
     ENGINE_1,
     ENGINE_1_8_CALLERS,
-    LEAN_100,
+    MINIMAL_100,
     OWN_100,
     ENGINE_100,
     ENGINE_1_64_CALLERS,
     POSTED_1_64_CALLERS,
     ENGINE_100_8_CALLERS,
     ENGINE_100_64_CALLERS,
-    LEAN_1000,
+    MINIMAL_1000,
     OWN_1000,
     ENGINE_1000,
     ENGINE_1000_8_CALLERS,
@@ -34,36 +34,36 @@ enum row {
     OWN_KEY,
     ENGINE_1000_AGAIN,
     ENGINE_KEY,
-    PG_LEAN_1,
+    PG_MINIMAL_1,
     PG_ENGINE_1,
-    PG_LEAN_1000,
+    PG_MINIMAL_1000,
     PG_ENGINE_1000,
-    PG_FIRST = PG_LEAN_1, /* it and those after it are for PostgreSQL, the others for SQLite */
+    PG_FIRST = PG_MINIMAL_1, /* it and those after it are for PostgreSQL, the others for SQLite */
     ROW_COUNT = PG_ENGINE_1000 + 1
 };
 
 /* clang-format off */
 /* Tasks are a multiple of callers times batch (quick: of callers), and as many as take a second or
- * so: long enough for checkpoints to be part of it. What is compared stands in the same part. One
- * at a time is another matter: there the disk is all, and it changes its speed within a second, so
- * turns are short, and there are more of them (SHORT_TURNS). */
+ * so: long enough to include checkpoints. Rows that are compared are in the same part. With one
+ * task at a time the disk dominates, and its speed changes within a second, so rounds are short and
+ * there are more of them (SHORT_TURNS). */
 static const struct {
     struct fa_bench_speed speed;
     int64_t quick_tasks;
 } rows[ROW_COUNT] = {
     /*                            part         subject        callers batch has_key tasks, quick */
-    [LEAN_1] =                 {{"life-1",    FA_BENCH_LEAN,    1,    1, false,    100},    50},
+    [MINIMAL_1] =              {{"life-1",    FA_BENCH_MINIMAL, 1,    1, false,    100},    50},
     [OWN_1] =                  {{"life-1",    FA_BENCH_OWN,     1,    1, false,    100},    50},
     [ENGINE_1] =               {{"life-1",    FA_BENCH_ENGINE,  1,    1, false,    100},    50},
     [ENGINE_1_8_CALLERS] =     {{"life-1",    FA_BENCH_ENGINE,  8,    1, false,    400},   200},
-    [LEAN_100] =               {{"life-100",  FA_BENCH_LEAN,    1,  100, false,  30000},   500},
+    [MINIMAL_100] =            {{"life-100",  FA_BENCH_MINIMAL, 1,  100, false,  30000},   500},
     [OWN_100] =                {{"life-100",  FA_BENCH_OWN,     1,  100, false,  30000},   500},
     [ENGINE_100] =             {{"life-100",  FA_BENCH_ENGINE,  1,  100, false,  30000},   500},
     [ENGINE_1_64_CALLERS] =    {{"life-100",  FA_BENCH_ENGINE, 64,    1, false,  16000},   640},
     [POSTED_1_64_CALLERS] =    {{"life-100",  FA_BENCH_POSTED, 64,    1, false,  16000},   640},
     [ENGINE_100_8_CALLERS] =   {{"life-100",  FA_BENCH_ENGINE,  8,  100, false,  32000},   800},
     [ENGINE_100_64_CALLERS] =  {{"life-100",  FA_BENCH_ENGINE, 64,  100, false,  32000},  1280},
-    [LEAN_1000] =              {{"life-1000", FA_BENCH_LEAN,    1, 1000, false,  60000},  2000},
+    [MINIMAL_1000] =           {{"life-1000", FA_BENCH_MINIMAL, 1, 1000, false,  60000},  2000},
     [OWN_1000] =               {{"life-1000", FA_BENCH_OWN,     1, 1000, false,  60000},  2000},
     [ENGINE_1000] =            {{"life-1000", FA_BENCH_ENGINE,  1, 1000, false,  60000},  2000},
     [ENGINE_1000_8_CALLERS] =  {{"life-1000", FA_BENCH_ENGINE,  8, 1000, false,  64000},  4000},
@@ -71,14 +71,14 @@ static const struct {
     [OWN_KEY] =                {{"life-key",  FA_BENCH_OWN,     1, 1000, true,   60000},  2000},
     [ENGINE_1000_AGAIN] =      {{"life-key",  FA_BENCH_ENGINE,  1, 1000, false,  60000},  2000},
     [ENGINE_KEY] =             {{"life-key",  FA_BENCH_ENGINE,  1, 1000, true,   60000},  2000},
-    [PG_LEAN_1] =              {{"life-1",    FA_BENCH_LEAN,   32,    1, false,   3200},   320},
+    [PG_MINIMAL_1] =           {{"life-1",    FA_BENCH_MINIMAL, 32,    1, false,   3200},   320},
     [PG_ENGINE_1] =            {{"life-1",    FA_BENCH_ENGINE, 64,    1, false,   6400},   640},
-    [PG_LEAN_1000] =           {{"life-1000", FA_BENCH_LEAN,    2, 1000, false,  20000},  2000},
+    [PG_MINIMAL_1000] =        {{"life-1000", FA_BENCH_MINIMAL, 2, 1000, false,  20000},  2000},
     [PG_ENGINE_1000] =         {{"life-1000", FA_BENCH_ENGINE,  2, 1000, false,  20000},  2000},
 };
 /* clang-format on */
 
-/* What is compared with what. Without a target: how far which step is from the raw statements. */
+/* The comparisons. Those without a target show the share of each step. */
 static const struct {
     enum row above, below;
     int rate;
@@ -86,8 +86,8 @@ static const struct {
     double target;
     const char *name;
 } ratios[] = {
-    {ENGINE_1000, LEAN_1000, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.35,
-     "whole life by 1,000: engine / raw lean table"},
+    {ENGINE_1000, MINIMAL_1000, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.35,
+     "whole life by 1,000: engine / raw minimal table"},
     {ENGINE_1000, OWN_1000, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.8,
      "whole life by 1,000: engine / raw on our schema"},
     {ENGINE_1000, OWN_1000, FA_BENCH_SUBMIT, FA_BENCH_NO_AIM, 0,
@@ -108,17 +108,17 @@ static const struct {
      "random keys / without keys"},
     {ENGINE_KEY, OWN_KEY, FA_BENCH_LIFE, FA_BENCH_NO_AIM, 0,
      "random keys: engine / raw on our schema"},
-    {PG_ENGINE_1000, PG_LEAN_1000, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.35,
-     "whole life by 1,000, two callers: engine / raw lean table"},
-    {PG_ENGINE_1000, PG_LEAN_1000, FA_BENCH_SUBMIT, FA_BENCH_NO_AIM, 0,
-     "    submit by 1,000: engine / raw lean table"},
-    {PG_ENGINE_1000, PG_LEAN_1000, FA_BENCH_CLAIM, FA_BENCH_NO_AIM, 0,
-     "    claim by 1,000: engine / raw lean table"},
-    {PG_ENGINE_1000, PG_LEAN_1000, FA_BENCH_COMPLETE, FA_BENCH_NO_AIM, 0,
-     "    complete by 1,000: engine / raw lean table"},
-    {PG_ENGINE_1, PG_LEAN_1, FA_BENCH_SUBMIT, FA_BENCH_AT_LEAST, 2,
+    {PG_ENGINE_1000, PG_MINIMAL_1000, FA_BENCH_LIFE, FA_BENCH_AT_LEAST, 0.35,
+     "whole life by 1,000, two callers: engine / raw minimal table"},
+    {PG_ENGINE_1000, PG_MINIMAL_1000, FA_BENCH_SUBMIT, FA_BENCH_NO_AIM, 0,
+     "    submit by 1,000: engine / raw minimal table"},
+    {PG_ENGINE_1000, PG_MINIMAL_1000, FA_BENCH_CLAIM, FA_BENCH_NO_AIM, 0,
+     "    claim by 1,000: engine / raw minimal table"},
+    {PG_ENGINE_1000, PG_MINIMAL_1000, FA_BENCH_COMPLETE, FA_BENCH_NO_AIM, 0,
+     "    complete by 1,000: engine / raw minimal table"},
+    {PG_ENGINE_1, PG_MINIMAL_1, FA_BENCH_SUBMIT, FA_BENCH_AT_LEAST, 2,
      "64 callers, one submit at a time / raw inserts by 32 clients"},
-    {PG_ENGINE_1, PG_LEAN_1, FA_BENCH_LIFE, FA_BENCH_NO_AIM, 0,
+    {PG_ENGINE_1, PG_MINIMAL_1, FA_BENCH_LIFE, FA_BENCH_NO_AIM, 0,
      "    whole life: 64 callers / 32 raw clients"},
 };
 
@@ -129,23 +129,23 @@ struct subject {
     struct fa_bench_engine *engine; /* one of the four */
     struct fa_bench_posted *posted;
     struct fa_bench_raw *raw;
-    struct fa_bench_lean *lean;
+    struct fa_bench_minimal *minimal;
 };
 
 static enum faina_code subject_open(const struct fa_bench *bench, struct subject *subject,
-                                    const char *place, size_t number, struct faina_error *err)
+                                    const char *location, size_t number, struct faina_error *err)
 {
     const struct fa_bench_speed *speed = subject->speed;
     char name[32], path[4200];
 
     snprintf(name, sizeof name, "%zu", number);
     if (speed->subject == FA_BENCH_ENGINE)
-        return fa_bench_engine_open(&subject->engine, bench, place, name, speed, err);
+        return fa_bench_engine_open(&subject->engine, bench, location, name, speed, err);
     if (speed->subject == FA_BENCH_POSTED)
-        return fa_bench_posted_open(&subject->posted, bench, place, name, speed, err);
+        return fa_bench_posted_open(&subject->posted, bench, location, name, speed, err);
     if (fa_bench_is_postgres(bench))
-        return fa_bench_lean_open(&subject->lean, bench, place, name, speed, err);
-    snprintf(path, sizeof path, "%s/%s.db", place, name);
+        return fa_bench_minimal_open(&subject->minimal, bench, location, name, speed, err);
+    snprintf(path, sizeof path, "%s/%s.db", location, name);
     return fa_bench_raw_open(&subject->raw, path, speed, &bench->inputs, err);
 }
 
@@ -163,29 +163,23 @@ static void subject_close(struct subject *subject)
     fa_bench_engine_close(subject->engine);
     fa_bench_posted_close(subject->posted);
     fa_bench_raw_close(subject->raw);
-    fa_bench_lean_close(subject->lean);
+    fa_bench_minimal_close(subject->minimal);
 }
 
 static enum faina_code subject_round(struct subject *subject, bool is_kept, struct faina_error *err)
 {
-    struct fa_bench_speed *speed = subject->speed;
-    int64_t ns[FA_BENCH_STEPS], life_ns = 0;
-    enum faina_code code = subject->engine   ? fa_bench_engine_round(subject->engine, ns, err)
-                           : subject->posted ? fa_bench_posted_round(subject->posted, ns, err)
-                           : subject->lean   ? fa_bench_lean_round(subject->lean, ns, err)
-                                             : fa_bench_raw_round(subject->raw, ns, err);
+    int64_t ns[FA_BENCH_STEPS];
+    enum faina_code code = subject->engine    ? fa_bench_engine_round(subject->engine, ns, err)
+                           : subject->posted  ? fa_bench_posted_round(subject->posted, ns, err)
+                           : subject->minimal ? fa_bench_minimal_round(subject->minimal, ns, err)
+                                              : fa_bench_raw_round(subject->raw, ns, err);
 
-    if (code != FAINA_OK || !is_kept)
-        return code;
-    for (size_t i = 0; i < FA_BENCH_STEPS; i++) {
-        fa_bench_rounds_add(&speed->rates[i], (double)speed->tasks * 1e9 / (double)ns[i]);
-        life_ns += ns[i];
-    }
-    fa_bench_rounds_add(&speed->rates[FA_BENCH_LIFE], (double)speed->tasks * 1e9 / (double)life_ns);
-    return FAINA_OK;
+    if (code == FAINA_OK && is_kept)
+        fa_bench_speed_add(subject->speed, ns);
+    return code;
 }
 
-/* One round more than asked for: in the first, files grow and caches fill, so it isn't kept. */
+/* The first round is a warm-up, in which files grow and caches fill. */
 static enum faina_code run_rounds(const struct fa_bench *bench, const char *part,
                                   struct subject *subjects, size_t count, struct faina_error *err)
 {
@@ -194,7 +188,7 @@ static enum faina_code run_rounds(const struct fa_bench *bench, const char *part
     if (!bench->is_quick && !fa_bench_is_postgres(bench) && strcmp(part, "life-1") == 0)
         rounds *= SHORT_TURNS;
     for (int round = 0; round <= rounds; round++) {
-        fa_bench_tell_bar(bench, part, round, rounds + 1);
+        fa_bench_progress_bar(bench, part, round, rounds + 1);
         for (size_t i = 0; i < count; i++) {
             struct subject *subject = &subjects[(i + (size_t)round) % count];
             enum faina_code code = FAINA_OK;
@@ -229,8 +223,8 @@ enum faina_code fa_bench_life(struct fa_bench *bench, const char *name, struct f
     const struct fa_bench_speed *measured[ROW_COUNT] = {0};
     const bool is_postgres = fa_bench_is_postgres(bench);
     size_t count = 0;
-    char place[4100];
-    enum faina_code code = fa_bench_place_make(bench, name, place, sizeof place, err);
+    char location[4100];
+    enum faina_code code = fa_bench_location_make(bench, name, location, sizeof location, err);
 
     if (code != FAINA_OK)
         return code;
@@ -247,16 +241,16 @@ enum faina_code fa_bench_life(struct fa_bench *bench, const char *name, struct f
             speed->tasks = rows[i].quick_tasks;
         measured[i] = speed;
         subjects[count].speed = speed;
-        code = subject_open(bench, &subjects[count], place, count, err);
+        code = subject_open(bench, &subjects[count], location, count, err);
         count++;
     }
     if (code == FAINA_OK)
         code = run_rounds(bench, name, subjects, count, err);
-    fa_bench_tell_done(bench);
+    fa_bench_progress_clear(bench);
     for (size_t i = 0; i < count; i++)
         subject_close(&subjects[i]);
     if (code == FAINA_OK)
         add_ratios(&bench->report, measured);
-    fa_bench_place_remove(bench, place);
+    fa_bench_location_remove(bench, location);
     return code;
 }

@@ -1,8 +1,8 @@
 /* bench_load.c - see bench_load.h. */
-#include "cli/bench_load.h"
+#include "bench/bench_load.h"
 
 #include "base/clock.h"
-#include "cli/bench_report.h"
+#include "bench/bench_report.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 #define HEAD_SIZE_MAX 4096
 #define PIECE_SIZE ((size_t)256 * 1024)
-#define PATIENCE_MS 30000
+#define TIMEOUT_MS 30000
 #define EVENTS_MAX 128
 
 struct wire {
@@ -33,7 +33,7 @@ struct fa_bench_load {
     int epoll;
     struct wire *wires;
     int count;
-    char *piece; /* bodies are read into it, and forgotten */
+    char *piece; /* a buffer for bodies, which are discarded */
     /* Of a run. */
     struct fa_bytes request;
     int status;
@@ -77,7 +77,7 @@ static int dial(int port)
     return fd;
 }
 
-/* The head is whole: its status, and where the body begins. 0: it makes no sense. */
+/* The head is complete: returns its status, and where the body begins. 0: it is malformed. */
 static int read_head(struct wire *wire, size_t *body_begin)
 {
     const char *end = strstr(wire->head, "\r\n\r\n");
@@ -104,11 +104,8 @@ static void finish(struct fa_bench_load *load, struct wire *wire)
 {
     int64_t now_ns = fa_clock_mono_ns();
 
-    if (load->sample_count == load->sample_size) {
-        load->sample_size = load->sample_size ? load->sample_size * 2 : 4096;
-        load->samples_us =
-            fa_realloc(load->samples_us, load->sample_size * sizeof(*load->samples_us));
-    }
+    load->samples_us = fa_grow(load->samples_us, load->sample_count, &load->sample_size,
+                               sizeof(*load->samples_us));
     load->samples_us[load->sample_count++] = (double)(now_ns - wire->begun_ns) / 1e3;
     if (now_ns < load->until_ns) {
         begin(load, wire, now_ns);
@@ -118,7 +115,7 @@ static void finish(struct fa_bench_load *load, struct wire *wire)
     load->busy--;
 }
 
-/* 1: got on. 0: nothing to do now. -1: the connection is no good. */
+/* 1: made progress. 0: would block. -1: the connection has failed. */
 static int send_some(const struct fa_bench_load *load, struct wire *wire)
 {
     ssize_t sent = send(wire->fd, load->request.ptr + wire->sent, load->request.len - wire->sent,
@@ -127,7 +124,7 @@ static int send_some(const struct fa_bench_load *load, struct wire *wire)
     if (sent < 0)
         return errno == EAGAIN ? 0 : -1;
     wire->sent += (size_t)sent;
-    /* The answer isn't there yet, and comes with an event. */
+    /* The response can't have arrived yet: an event reports it. */
     return wire->sent < load->request.len;
 }
 
@@ -164,8 +161,8 @@ static int receive_some(struct fa_bench_load *load, struct wire *wire)
     return result;
 }
 
-/* As far as it goes now. False: the connection is no good. */
-static bool go_on(struct fa_bench_load *load, struct wire *wire)
+/* Sends and receives until it would block. False: the connection has failed. */
+static bool advance(struct fa_bench_load *load, struct wire *wire)
 {
     int got = 1;
 
@@ -175,13 +172,13 @@ static bool go_on(struct fa_bench_load *load, struct wire *wire)
 }
 
 /* ------------------------------------------------------------------------------------------
- * All of them
+ * All connections
  */
 
 static enum faina_code fail(const struct wire *wire, int status, struct faina_error *err)
 {
     return fa_error_set(err, FAINA_INTERNAL,
-                        "the server answered otherwise than with %d, or not at all: %.150s", status,
+                        "the server didn't respond with %d, or not at all: %.150s", status,
                         wire->head);
 }
 
@@ -189,16 +186,16 @@ static enum faina_code serve(struct fa_bench_load *load, struct faina_error *err
 {
     while (load->busy > 0) {
         struct epoll_event events[EVENTS_MAX];
-        int count = epoll_wait(load->epoll, events, EVENTS_MAX, PATIENCE_MS);
+        int count = epoll_wait(load->epoll, events, EVENTS_MAX, TIMEOUT_MS);
 
         if (count < 0 && errno == EINTR)
             continue;
         if (count <= 0)
-            return fa_error_set(err, FAINA_TIMEOUT, "the server doesn't answer");
+            return fa_error_set(err, FAINA_TIMEOUT, "the server doesn't respond");
         for (int i = 0; i < count; i++) {
             struct wire *wire = events[i].data.ptr;
 
-            if (!go_on(load, wire))
+            if (!advance(load, wire))
                 return fail(wire, load->status, err);
         }
     }
@@ -217,7 +214,7 @@ enum faina_code fa_bench_load_run(struct fa_bench_load *load, struct fa_bytes re
     load->sample_count = 0;
     for (int i = 0; i < load->count; i++) {
         begin(load, &load->wires[i], fa_clock_mono_ns());
-        if (!go_on(load, &load->wires[i]))
+        if (!advance(load, &load->wires[i]))
             return fail(&load->wires[i], status, err);
     }
     code = serve(load, err);
@@ -227,17 +224,17 @@ enum faina_code fa_bench_load_run(struct fa_bench_load *load, struct fa_bytes re
     return code;
 }
 
-enum faina_code fa_bench_load_leave(struct fa_bench_load *load, struct fa_bytes request,
-                                    struct faina_error *err)
+enum faina_code fa_bench_load_send(struct fa_bench_load *load, struct fa_bytes request,
+                                   struct faina_error *err)
 {
     for (int i = 0; i < load->count; i++)
         if (send(load->wires[i].fd, request.ptr, request.len, MSG_NOSIGNAL) != (ssize_t)request.len)
-            return fa_error_set(err, FAINA_UNAVAILABLE, "can't ask the server: %s",
+            return fa_error_set(err, FAINA_UNAVAILABLE, "can't send a request: %s",
                                 strerror(errno));
     return FAINA_OK;
 }
 
-void fa_bench_ask(int port, struct fa_bytes request, int *status, struct fa_buf *body)
+void fa_bench_request_once(int port, struct fa_bytes request, int *status, struct fa_buf *body)
 {
     struct wire wire = {.fd = dial(port)};
     char piece[4096];
@@ -278,7 +275,7 @@ enum faina_code fa_bench_load_open(struct fa_bench_load **out, int port, int cou
             load->count++;
         if (load->wires[i].fd < 0 ||
             epoll_ctl(load->epoll, EPOLL_CTL_ADD, load->wires[i].fd, &event) != 0) {
-            fa_error_set(err, FAINA_UNAVAILABLE, "can't make connection %d of %d: %s", i + 1, count,
+            fa_error_set(err, FAINA_UNAVAILABLE, "can't open connection %d of %d: %s", i + 1, count,
                          strerror(errno));
             fa_bench_load_close(load);
             return FAINA_UNAVAILABLE;

@@ -1,27 +1,27 @@
 /*
- * bench_load.h - a client that asks a server the same thing over and over, on many connections.
+ * bench_load.h - an HTTP client that repeats one request on many connections.
  *
- * Each connection has one request on its way and sends the next when it is answered. One thread
- * serves them all, and a request is a text made beforehand: the client costs little beside the
- * server that it measures, and both have the same two cores on a small machine.
+ * Each connection has one pending request and sends the next after the response. One thread handles
+ * all connections, and the request's text is prepared once: the client needs little processor time
+ * compared with the server, with which it may share two cores.
  *
  * Threads: used by one thread.
  */
-#ifndef FA_BENCH_LOAD_H
-#define FA_BENCH_LOAD_H
+#ifndef FA_BENCH_BENCH_LOAD_H
+#define FA_BENCH_BENCH_LOAD_H
 
 #include "base/bytes.h"
 #include "base/error.h"
 
 struct fa_bench_load;
 
-/* What a run found. */
+/* The result of a run. */
 struct fa_bench_loaded {
     double per_second;
     double median_us, p99_us;
 };
 
-/* The whole of a request; `body` NULL: none. Lives in the arena. */
+/* The text of a request, in the arena; `body` NULL: none. */
 struct fa_bytes fa_bench_request(struct fa_arena *arena, const char *method, const char *path,
                                  const char *body);
 
@@ -30,16 +30,15 @@ FA_MUST_CHECK enum faina_code fa_bench_load_open(struct fa_bench_load **out, int
                                                  struct faina_error *err);
 void fa_bench_load_close(struct fa_bench_load *load); /* NULL is fine */
 
-/* Asks for so long, then waits for the answers that are still on their way. Any other status than
- * `status` is a failure: what is refused measures nothing. */
+/* Sends requests for `ms`, then waits for the pending responses. Any other status than `status` is
+ * an error. */
 FA_MUST_CHECK enum faina_code fa_bench_load_run(struct fa_bench_load *load, struct fa_bytes request,
                                                 int status, int64_t ms, struct fa_bench_loaded *out,
                                                 struct faina_error *err);
-/* Sends the request once on each connection and reads no answer: whoever asks for something that
- * takes its time now waits for it. */
-FA_MUST_CHECK enum faina_code fa_bench_load_leave(struct fa_bench_load *load,
-                                                  struct fa_bytes request, struct faina_error *err);
-/* Asks once on a connection of its own. *status is 0 when nobody answers. */
-void fa_bench_ask(int port, struct fa_bytes request, int *status, struct fa_buf *body);
+/* Sends the request once on each connection and reads no response: for long polls and streams. */
+FA_MUST_CHECK enum faina_code fa_bench_load_send(struct fa_bench_load *load,
+                                                 struct fa_bytes request, struct faina_error *err);
+/* Sends one request on a new connection. *status is 0 if there is no response. */
+void fa_bench_request_once(int port, struct fa_bytes request, int *status, struct fa_buf *body);
 
 #endif

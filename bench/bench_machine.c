@@ -1,8 +1,8 @@
 /*
- * bench_machine.c - the facts about a machine without which its numbers say nothing.
+ * bench_machine.c - reads the facts about the machine that belong to every result.
  */
 #include "base/clock.h"
-#include "cli/bench_raw.h"
+#include "bench/bench_raw.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static void read_filesystem(const char *dir, char *out, size_t size)
     }
 }
 
-/* How long one page takes to the disk, when the file needn't grow: what a commit can't beat. */
+/* The time to write one page to disk in a file that doesn't grow: a lower bound of a commit. */
 static enum faina_code measure_sync(const char *dir, double *out_us, struct faina_error *err)
 {
     char path[4200], page[SYNC_SIZE];

@@ -1,13 +1,13 @@
 /*
- * bench_pool.c - the worker pool against what it stands on: the engine's own claims, a flush of the
+ * bench_pool.c - the worker pool against its lower bounds: the engine's own claims, a flush to
  * disk, bare processes, plain tasks.
  *
- * A round starts a pool of its own, so that nobody claims while the other half is measured.
+ * Each round starts a new pool, so that nothing claims while the other half is measured.
  */
 #include "base/clock.h"
-#include "cli/bench_driver.h"
-#include "runtime/native.h"
-#include "runtime/runtime.h"
+#include "bench/bench_driver.h"
+#include "worker/pool/native.h"
+#include "worker/runtime.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@
 
 struct pool {
     struct fa_service *service;
-    struct fa_crew *crew;
+    struct fa_thread_pool *threads;
     struct fa_runtime *runtime;
     int tree_width;
     atomic_llong begun_us; /* when the last task began */
@@ -68,10 +68,10 @@ static void stop_pool(struct pool *pool)
 {
     if (pool->runtime)
         fa_runtime_stop(pool->runtime, 0);
-    fa_crew_destroy(pool->crew);
+    fa_thread_pool_destroy(pool->threads);
     fa_runtime_destroy(pool->runtime);
     pool->runtime = NULL;
-    pool->crew = NULL;
+    pool->threads = NULL;
 }
 
 static enum faina_code start_pool(struct pool *pool, const char *handlers, struct faina_error *err)
@@ -84,22 +84,22 @@ static enum faina_code start_pool(struct pool *pool, const char *handlers, struc
         .needs_handlers = handlers != NULL,
         .has_no_plugins = true,
     };
-    enum faina_code code = fa_crew_create(&pool->crew, CONCURRENCY, err);
+    enum faina_code code = fa_thread_pool_create(&pool->threads, CONCURRENCY, err);
 
     if (code == FAINA_OK)
         code = fa_runtime_start(&pool->runtime, pool->service, &config, err);
     if (code == FAINA_OK && !handlers)
         code = fa_pool_put(fa_runtime_pool(pool->runtime),
-                           fa_native_create(pool->crew, FA_BENCH_TYPE, &leaf, pool), err);
+                           fa_native_create(pool->threads, FA_BENCH_TYPE, &leaf, pool), err);
     if (code == FAINA_OK && !handlers)
         code = fa_pool_put(fa_runtime_pool(pool->runtime),
-                           fa_native_create(pool->crew, PARENT_TYPE, &parent, pool), err);
+                           fa_native_create(pool->threads, PARENT_TYPE, &parent, pool), err);
     if (code != FAINA_OK)
         stop_pool(pool);
     return code;
 }
 
-/* Waits until the pool has completed so many. */
+/* Waits until the pool has completed `count` tasks. */
 static enum faina_code await(const struct pool *pool, int64_t count, struct faina_error *err)
 {
     struct fa_pool_stats stats;
@@ -126,7 +126,7 @@ static enum faina_code submit_all(struct fa_bench_driver *driver, const char *ty
     return code;
 }
 
-/* Starts a pool, waits until it has done `count` tasks, and tells how long that took. */
+/* Starts a pool, waits until it has completed `count` tasks, and writes how long that took. */
 static enum faina_code time_pool(struct pool *pool, const char *handlers, int64_t count,
                                  double *out_s, struct faina_error *err)
 {
@@ -194,7 +194,7 @@ static enum faina_code drain(struct fa_bench *bench, struct pool *pool,
  * From submit to start
  */
 
-/* One page of a file, again and again; how long until it is on disk. */
+/* Writes one page of a file; returns how long until it is on disk. */
 static double flush_us(int fd)
 {
     static const char page[4096];
@@ -205,7 +205,7 @@ static double flush_us(int fd)
     return (double)(fa_clock_mono_us() - start_us);
 }
 
-/* At the same pace and in turns, since both depend on what else the machine does. */
+/* At the same rate and alternating, because both depend on the load of the machine. */
 static enum faina_code sample_starts(struct pool *pool, struct fa_bench_driver *driver, int fd,
                                      double *samples_us, double *flushes_us, size_t count,
                                      struct faina_error *err)
@@ -354,10 +354,10 @@ static enum faina_code grow_tree(struct fa_bench *bench, struct pool *pool,
 }
 
 /* ------------------------------------------------------------------------------------------
- * Nothing to do
+ * An idle node
  */
 
-/* Schedules whose next time is far away, each another one. */
+/* Different schedules whose next time is far away. */
 static enum faina_code put_crons(struct fa_service *service, int count, struct faina_error *err)
 {
     struct fa_op *ops = fa_alloc_zero((size_t)count, sizeof(*ops));
@@ -394,9 +394,9 @@ static double processor_s(void)
            (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6;
 }
 
-static enum faina_code be_idle(struct fa_bench *bench, struct pool *pool,
-                               struct fa_bench_driver *driver, const char *dir,
-                               struct faina_error *err)
+static enum faina_code stay_idle(struct fa_bench *bench, struct pool *pool,
+                                 struct fa_bench_driver *driver, const char *dir,
+                                 struct faina_error *err)
 {
     const struct faina_submit like = {.type = FA_BENCH_TYPE, .delay_ms = IDLE_DELAY_MS};
     int64_t count = bench->is_quick ? 2000 : 1000000;
@@ -406,7 +406,7 @@ static enum faina_code be_idle(struct fa_bench *bench, struct pool *pool,
     (void)dir;
     for (int64_t done = 0; code == FAINA_OK && done < count; done += BATCH) {
         code = fa_bench_driver_submit(driver, &like, BATCH, false, err);
-        fa_bench_tell_bar(bench, "pool-idle", done, count);
+        fa_bench_progress_bar(bench, "pool-idle", done, count);
     }
     if (code == FAINA_OK)
         code = start_pool(pool, NULL, err);
@@ -437,7 +437,7 @@ static const struct {
                            struct faina_error *err);
 } parts[] = {
     {"pool-drain", drain},    {"pool-start", start_latency}, {"pool-spawn", spawn_commands},
-    {"pool-tree", grow_tree}, {"pool-idle", be_idle},
+    {"pool-tree", grow_tree}, {"pool-idle", stay_idle},
 };
 
 enum faina_code fa_bench_pool(struct fa_bench *bench, const char *name, struct faina_error *err)
@@ -450,8 +450,8 @@ enum faina_code fa_bench_pool(struct fa_bench *bench, const char *name, struct f
 
     while (strcmp(parts[which].name, name) != 0)
         which++;
-    fa_bench_tell(bench, "%s", name);
-    code = fa_bench_place_make(bench, name, dir, sizeof(dir), err);
+    fa_bench_progress(bench, "%s", name);
+    code = fa_bench_location_make(bench, name, dir, sizeof(dir), err);
     if (code == FAINA_OK)
         code = fa_bench_service_open(&pool.service, bench, dir, name, err);
     if (code != FAINA_OK)
@@ -462,7 +462,7 @@ enum faina_code fa_bench_pool(struct fa_bench *bench, const char *name, struct f
         code = parts[which].run(bench, &pool, &driver, dir, err);
     fa_bench_driver_finish(&driver);
     fa_service_close(pool.service);
-    fa_bench_place_remove(bench, dir);
-    fa_bench_tell_done(bench);
+    fa_bench_location_remove(bench, dir);
+    fa_bench_progress_clear(bench);
     return code;
 }

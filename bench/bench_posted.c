@@ -1,9 +1,9 @@
 /* bench_posted.c - see bench_posted.h. */
-#include "cli/bench_posted.h"
+#include "bench/bench_posted.h"
 
 #include "base/clock.h"
-#include "cli/bench_driver.h"
-#include "service/post.h"
+#include "bench/bench_driver.h"
+#include "server/post.h"
 
 #include <assert.h>
 #include <semaphore.h>
@@ -28,9 +28,9 @@ struct fa_bench_posted {
     struct caller *callers;
     size_t caller_count, share; /* tasks of one caller */
     enum fa_bench_step step;
-    atomic_size_t active; /* callers that are not through with the step */
+    atomic_size_t active; /* callers that have not finished the step */
     sem_t all_done;
-    atomic_int code; /* of the first refusal */
+    atomic_int code; /* of an operation that failed */
 };
 
 static void finish(struct caller *caller)
@@ -86,7 +86,7 @@ static void post_next(struct caller *caller)
     }
 }
 
-static void on_answer(struct fa_posted *posted)
+static void on_done(struct fa_posted *posted)
 {
     struct caller *caller = (struct caller *)posted;
     enum faina_code code = caller->op.code;
@@ -98,7 +98,7 @@ static void on_answer(struct fa_posted *posted)
             memcpy(held->id, caller->op.tasks->items[0].id, sizeof held->id);
             held->fence = caller->op.tasks->items[0].fence;
         } else {
-            code = FAINA_INTERNAL; /* there are as many as are asked for */
+            code = FAINA_INTERNAL; /* there is a task for each claim */
         }
     }
     if (code != FAINA_OK)
@@ -130,11 +130,11 @@ enum faina_code fa_bench_posted_round(struct fa_bench_posted *posted,
 }
 
 enum faina_code fa_bench_posted_open(struct fa_bench_posted **out, const struct fa_bench *bench,
-                                     const char *place, const char *name,
+                                     const char *location, const char *name,
                                      const struct fa_bench_speed *speed, struct faina_error *err)
 {
     struct fa_bench_posted *posted = fa_alloc_zero(1, sizeof *posted);
-    enum faina_code code = fa_bench_service_open(&posted->service, bench, place, name, err);
+    enum faina_code code = fa_bench_service_open(&posted->service, bench, location, name, err);
 
     assert(speed->batch == 1 && speed->tasks % speed->callers == 0);
     if (code == FAINA_OK)
@@ -153,7 +153,7 @@ enum faina_code fa_bench_posted_open(struct fa_bench_posted **out, const struct 
         struct caller *caller = &posted->callers[i];
 
         caller->bench = posted;
-        caller->posted = (struct fa_posted){.ops = &caller->op, .count = 1, .done = on_answer};
+        caller->posted = (struct fa_posted){.ops = &caller->op, .count = 1, .done = on_done};
         caller->held = fa_alloc_zero(posted->share, sizeof *caller->held);
         snprintf(caller->worker_id, sizeof caller->worker_id, "bench-%zu", i + 1);
     }

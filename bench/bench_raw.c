@@ -1,8 +1,8 @@
 /*
- * bench_raw.c - the two raw subjects are two tables of statements and three functions each, which
- * move one batch by one step inside a transaction that the common code opens and commits.
+ * bench_raw.c - each of the two raw subjects is a table of statements and three functions, which
+ * run one step for one batch, inside a transaction of the common code.
  */
-#include "cli/bench_raw.h"
+#include "bench/bench_raw.h"
 
 #include "base/clock.h"
 #include "generated/sqlite_migrations.h"
@@ -55,11 +55,11 @@ struct fa_bench_raw {
     bool has_key;
     struct fa_random random;
     sqlite3_int64 last_id;
-    struct claimed *claimed; /* as many as `tasks`; those that wait for their end are ... */
+    struct claimed *claimed; /* as many as `tasks`; those not yet completed are ... */
     size_t first, last;      /* ... claimed[first] .. claimed[last - 1] */
-    char *payload;           /* where a claim copies the input to, as a caller would */
+    char *payload;           /* a claim copies the input to it, as a caller would */
     size_t payload_size;
-    char *log; /* lines as the log has them */
+    char *log; /* lines in the format of the event log */
     size_t log_lines;
 };
 
@@ -75,12 +75,12 @@ static bool step_done(sqlite3_stmt *stmt)
     return code == SQLITE_DONE;
 }
 
-static void bind_text(sqlite3_stmt *stmt, int place, const char *text)
+static void bind_text(sqlite3_stmt *stmt, int index, const char *text)
 {
-    sqlite3_bind_text(stmt, place, text, -1, SQLITE_STATIC);
+    sqlite3_bind_text(stmt, index, text, -1, SQLITE_STATIC);
 }
 
-/* Binds integers to the places from 1 on. */
+/* Binds integers to the parameters from 1 on. */
 static void bind_ints(sqlite3_stmt *stmt, const sqlite3_int64 *values, int count)
 {
     for (int i = 0; i < count; i++)
@@ -104,10 +104,10 @@ static void copy_payload(struct fa_bench_raw *raw, sqlite3_stmt *row, int column
 }
 
 /* ------------------------------------------------------------------------------------------
- * Lean: insert, update, delete
+ * Minimal: insert, update, delete
  */
 
-static bool lean_submit(struct fa_bench_raw *raw, size_t count)
+static bool minimal_submit(struct fa_bench_raw *raw, size_t count)
 {
     sqlite3_stmt *stmt = raw->stmts[SUBMIT];
 
@@ -122,7 +122,7 @@ static bool lean_submit(struct fa_bench_raw *raw, size_t count)
     return true;
 }
 
-static bool lean_claim(struct fa_bench_raw *raw, size_t count)
+static bool minimal_claim(struct fa_bench_raw *raw, size_t count)
 {
     sqlite3_stmt *scan = raw->stmts[READY_SCAN], *take = raw->stmts[READY_TAKE];
     size_t from = raw->last;
@@ -147,7 +147,7 @@ static bool lean_claim(struct fa_bench_raw *raw, size_t count)
     return true;
 }
 
-static bool lean_complete(struct fa_bench_raw *raw, size_t count)
+static bool minimal_complete(struct fa_bench_raw *raw, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         BIND_INTS(raw->stmts[END], raw->claimed[raw->first++].id);
@@ -157,7 +157,7 @@ static bool lean_complete(struct fa_bench_raw *raw, size_t count)
     return true;
 }
 
-static const struct flavour lean = {
+static const struct flavour minimal = {
     .schema = "CREATE TABLE task ("
               "    id INTEGER PRIMARY KEY, priority INTEGER NOT NULL, is_held INTEGER NOT NULL,"
               "    created_us INTEGER NOT NULL, lease_us INTEGER, worker TEXT, input TEXT);"
@@ -171,13 +171,13 @@ static const struct flavour lean = {
             [READY_TAKE] = "UPDATE task SET is_held = 1, lease_us = ?2, worker = ?3 WHERE id = ?1",
             [END] = "DELETE FROM task WHERE id = ?1",
         },
-    .submit = lean_submit,
-    .claim = lean_claim,
-    .complete = lean_complete,
+    .submit = minimal_submit,
+    .claim = minimal_claim,
+    .complete = minimal_complete,
 };
 
 /* ------------------------------------------------------------------------------------------
- * Our own schema
+ * The engine's schema
  */
 
 static bool tally(struct fa_bench_raw *raw, enum faina_status status, int64_t change)
@@ -186,7 +186,7 @@ static bool tally(struct fa_bench_raw *raw, enum faina_status status, int64_t ch
     return step_done(raw->stmts[TALLY]);
 }
 
-/* What happened to `count` tasks, as the log has it: a line for each, in one row. */
+/* Writes the events of `count` tasks as the event log has them: a line for each, in one row. */
 static bool write_log(struct fa_bench_raw *raw, size_t count)
 {
     static const char line[] = "1a1decc0f340000 64f3b2a1c0d3e 5 completed\n";
@@ -202,8 +202,8 @@ static bool write_log(struct fa_bench_raw *raw, size_t count)
     return step_done(log);
 }
 
-/* Nobody has the key, and now this task has it. The hash is the caller's in real life; random
- * numbers are spread just as well. */
+/* Checks that the key is free and inserts it. A random number replaces the hash of the key; it is
+ * distributed in the same way. */
 static bool own_take_key(struct fa_bench_raw *raw, sqlite3_int64 id)
 {
     sqlite3_int64 hash = (sqlite3_int64)fa_random_next(&raw->random);
@@ -274,7 +274,7 @@ static bool own_claim(struct fa_bench_raw *raw, size_t count)
            tally(raw, FAINA_CLAIMED, (int64_t)count) && write_log(raw, count);
 }
 
-/* The row of `held` as ?1..?9 of END wants it; false when another worker or fence has it. */
+/* Binds the row of `held` to END. False: it has another worker or fence. */
 static bool own_held(struct fa_bench_raw *raw, const struct claimed *task)
 {
     sqlite3_stmt *get = raw->stmts[HELD_GET];
@@ -310,7 +310,7 @@ static bool own_complete(struct fa_bench_raw *raw, size_t count)
            tally(raw, FAINA_COMPLETED, (int64_t)count) && write_log(raw, count);
 }
 
-/* Columns that stay null aren't named, unlike in the engine's statements: it can't know. */
+/* Unlike the engine's statements, these leave out columns that are always null here. */
 static const struct flavour own = {
     .sql =
         {
@@ -412,7 +412,7 @@ enum faina_code fa_bench_raw_open(struct fa_bench_raw **out, const char *path,
     assert(speed->subject != FA_BENCH_ENGINE);
     assert(speed->callers == 1);
     assert(speed->tasks % speed->batch == 0);
-    raw->flavour = speed->subject == FA_BENCH_LEAN ? &lean : &own;
+    raw->flavour = speed->subject == FA_BENCH_MINIMAL ? &minimal : &own;
     raw->inputs = inputs;
     raw->batch = speed->batch;
     raw->tasks = speed->tasks;
@@ -423,7 +423,7 @@ enum faina_code fa_bench_raw_open(struct fa_bench_raw **out, const char *path,
     if (sqlite3_open_v2(path, &raw->db, flags, NULL) != SQLITE_OK)
         code = sqlite_error(raw, "open its file", err);
     else if (!set_up(raw))
-        code = sqlite_error(raw, "make its tables", err);
+        code = sqlite_error(raw, "create its tables", err);
     else if (!prepare(raw))
         code = sqlite_error(raw, "prepare its statements", err);
     if (code != FAINA_OK) {

@@ -1,14 +1,13 @@
 /*
- * bench_raw_postgres.c - libpq, used the way somebody would who writes a queue by hand and wants
- * it fast.
+ * bench_raw_postgres.c - libpq, used as in a fast queue that is written by hand.
  *
- * The lean table's autovacuum settings are those of our own tables, so that dead rows trouble both
- * alike.
+ * The minimal table has the autovacuum settings of the engine's tables, so that dead rows cost both
+ * the same.
  */
-#include "cli/bench_raw_postgres.h"
+#include "bench/bench_raw_postgres.h"
 
 #include "base/clock.h"
-#include "cli/bench_crew.h"
+#include "bench/bench_threads.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -21,11 +20,11 @@
 #define URL_SIZE 4300
 #define WORKER "raw-worker"
 #define ANSWER_MS 10000
-#define EMPTY_CLAIMS_MAX 10000 /* others may hold the last rows for a moment */
+#define EMPTY_CLAIMS_MAX 10000 /* other clients may have locked the last rows for a moment */
 #define OID_INT8 20
 #define OID_TEXT 25
 
-static const char lean_schema[] =
+static const char minimal_schema[] =
     "CREATE TABLE task (id bigint PRIMARY KEY, priority integer NOT NULL, is_held boolean NOT NULL,"
     " created_us bigint NOT NULL, lease_us bigint, worker text, input text)"
     " WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0,"
@@ -33,8 +32,8 @@ static const char lean_schema[] =
     " vacuum_truncate = off);"
     "CREATE INDEX task_ready ON task (priority DESC, id) WHERE NOT is_held";
 
-/* A queue's statistics are never right: it is empty one moment and full the next. So the planner is
- * told to use the indexes, as the engine tells it too. */
+/* The statistics of a queue are often wrong, because its size changes quickly. So these settings
+ * make the planner use the indexes, as the engine's settings do. */
 static const char settings[] = "SET client_min_messages = warning; SET enable_seqscan = off;"
                                "SET enable_hashjoin = off; SET enable_mergejoin = off;"
                                "SET enable_material = off; SET jit = off;"
@@ -51,7 +50,7 @@ static const struct {
                                     " SELECT id, 0, false, created_us, input"
                                     " FROM unnest($1::bigint[], $2::bigint[], $3::text[])"
                                     " AS p (id, created_us, input)"},
-    /* An array, not a join: nothing that the planner could turn round when its numbers are old. */
+    /* An array, not a join, which the planner could reorder when its statistics are old. */
     [CLAIM] = {"claim", "UPDATE task SET is_held = true, lease_us = $2::bigint, worker = $3::text"
                         " WHERE id = ANY (ARRAY (SELECT id FROM task WHERE NOT is_held"
                         " ORDER BY priority DESC, id LIMIT $1::bigint FOR UPDATE SKIP LOCKED))"
@@ -144,8 +143,8 @@ enum faina_code fa_bench_server_read(struct fa_bench *bench, struct faina_error 
 
     if (code != FAINA_OK)
         return code;
-    snprintf(server->place, sizeof server->place, "postgres://%s:%s/%s", PQhost(session->conn),
-             PQport(session->conn), PQdb(session->conn));
+    snprintf(server->location, sizeof server->location, "postgres://%s:%s/%s",
+             PQhost(session->conn), PQport(session->conn), PQdb(session->conn));
     read_setting(session, "server_version", server->version, sizeof server->version);
     server->version[strcspn(server->version, " ")] = '\0';
     read_setting(session, "shared_buffers", server->shared_buffers, sizeof server->shared_buffers);
@@ -156,7 +155,7 @@ enum faina_code fa_bench_server_read(struct fa_bench *bench, struct faina_error 
     return FAINA_OK;
 }
 
-/* Each in a transaction of its own: one takes a lock for every table and index. */
+/* Each schema in a transaction of its own, because a drop locks every table and index. */
 enum faina_code fa_bench_schemas_drop(const struct fa_bench *bench, const char *prefix,
                                       bool with_sessions, struct faina_error *err)
 {
@@ -210,7 +209,7 @@ static void begin_array(struct fa_buf *out, uint32_t type, size_t count)
     add_int32(out, 0); /* no nulls */
     add_int32(out, type);
     add_int32(out, (uint32_t)count);
-    add_int32(out, 1); /* where it begins */
+    add_int32(out, 1); /* lower bound */
 }
 
 static void put_int64(struct fa_buf *out, int64_t value)
@@ -236,7 +235,7 @@ static int64_t read_int64(const char *bytes)
 }
 
 /* ------------------------------------------------------------------------------------------
- * A client of a lean table
+ * A client of a minimal table
  */
 
 #define PARAMS 3
@@ -244,10 +243,10 @@ static int64_t read_int64(const char *bytes)
 struct client {
     struct fa_bench_session *session;
     struct fa_buf params[PARAMS];
-    int64_t *claimed;   /* those that wait for their end are ... */
+    int64_t *claimed;   /* those not yet completed are ... */
     size_t first, last; /* ... claimed[first] .. claimed[last - 1] */
     size_t claimed_max;
-    struct fa_buf payload; /* where a claim copies the input to, as a caller would */
+    struct fa_buf payload; /* a claim copies the input to it, as a caller would */
 };
 
 static enum faina_code make_table(const struct fa_bench *bench, const char *schema,
@@ -258,7 +257,7 @@ static enum faina_code make_table(const struct fa_bench *bench, const char *sche
 
     if (code != FAINA_OK)
         return code;
-    code = fa_bench_session_run(session, lean_schema, NULL, err);
+    code = fa_bench_session_run(session, minimal_schema, NULL, err);
     fa_bench_session_close(session);
     return code;
 }
@@ -292,7 +291,7 @@ static void client_close(struct client *client)
     free(client->claimed);
 }
 
-/* Runs a statement with the first `count` parameters. NULL: it failed, `err` tells. */
+/* Runs a statement with the first `count` parameters. NULL: it failed, see `err`. */
 static PGresult *execute(struct client *client, enum stmt stmt, int count, struct faina_error *err)
 {
     static const int formats[PARAMS] = {1, 1, 1};
@@ -390,29 +389,29 @@ static enum faina_code end(struct client *client, size_t count, struct faina_err
 }
 
 /* ------------------------------------------------------------------------------------------
- * Lean: whole lives
+ * Minimal: submit, claim and complete
  */
 
-struct fa_bench_lean {
+struct fa_bench_minimal {
     const struct fa_bench_inputs *inputs;
     size_t batch, share; /* of one client, in tasks */
     atomic_llong next_id;
     struct client *clients;
     size_t client_count;
-    struct fa_bench_crew *crew;
+    struct fa_bench_threads *threads;
 };
 
-static enum faina_code claim_share(struct fa_bench_lean *lean, struct client *client,
+static enum faina_code claim_share(struct fa_bench_minimal *minimal, struct client *client,
                                    struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
     int empty = 0;
 
     client->first = client->last = 0;
-    while (code == FAINA_OK && client->last < lean->share) {
-        size_t before = client->last, left = lean->share - before;
+    while (code == FAINA_OK && client->last < minimal->share) {
+        size_t before = client->last, left = minimal->share - before;
 
-        code = claim(client, left < lean->batch ? left : lean->batch, err);
+        code = claim(client, left < minimal->batch ? left : minimal->batch, err);
         empty = client->last > before ? 0 : empty + 1;
         if (code == FAINA_OK && empty > EMPTY_CLAIMS_MAX)
             code = fa_error_set(err, FAINA_INTERNAL, "a raw claim found no row, though some wait");
@@ -423,82 +422,83 @@ static enum faina_code claim_share(struct fa_bench_lean *lean, struct client *cl
 static enum faina_code run_share(void *ctx, size_t number, enum fa_bench_step step,
                                  struct faina_error *err)
 {
-    struct fa_bench_lean *lean = ctx;
-    struct client *client = &lean->clients[number];
+    struct fa_bench_minimal *minimal = ctx;
+    struct client *client = &minimal->clients[number];
     enum faina_code code = FAINA_OK;
 
     if (step == FA_BENCH_CLAIM)
-        return claim_share(lean, client, err);
-    for (size_t done = 0; code == FAINA_OK && done < lean->share; done += lean->batch) {
+        return claim_share(minimal, client, err);
+    for (size_t done = 0; code == FAINA_OK && done < minimal->share; done += minimal->batch) {
         if (step == FA_BENCH_SUBMIT)
-            code = insert(client, atomic_fetch_add(&lean->next_id, (long long)lean->batch),
-                          lean->batch, lean->inputs, err);
+            code = insert(client, atomic_fetch_add(&minimal->next_id, (long long)minimal->batch),
+                          minimal->batch, minimal->inputs, err);
         else
-            code = end(client, lean->batch, err);
+            code = end(client, minimal->batch, err);
     }
     return code;
 }
 
-enum faina_code fa_bench_lean_round(struct fa_bench_lean *lean, int64_t out_ns[FA_BENCH_STEPS],
-                                    struct faina_error *err)
+enum faina_code fa_bench_minimal_round(struct fa_bench_minimal *minimal,
+                                       int64_t out_ns[FA_BENCH_STEPS], struct faina_error *err)
 {
-    return fa_bench_crew_round(lean->crew, out_ns, err);
+    return fa_bench_threads_round(minimal->threads, out_ns, err);
 }
 
-enum faina_code fa_bench_lean_open(struct fa_bench_lean **out, const struct fa_bench *bench,
-                                   const char *place, const char *name,
-                                   const struct fa_bench_speed *speed, struct faina_error *err)
+enum faina_code fa_bench_minimal_open(struct fa_bench_minimal **out, const struct fa_bench *bench,
+                                      const char *location, const char *name,
+                                      const struct fa_bench_speed *speed, struct faina_error *err)
 {
-    struct fa_bench_lean *lean = fa_alloc_zero(1, sizeof *lean);
+    struct fa_bench_minimal *minimal = fa_alloc_zero(1, sizeof *minimal);
     enum faina_code code;
     char schema[128];
 
-    assert(speed->subject == FA_BENCH_LEAN);
+    assert(speed->subject == FA_BENCH_MINIMAL);
     assert(speed->tasks % speed->callers == 0);
-    snprintf(schema, sizeof schema, "%.90s_%.20s", place, name);
-    lean->inputs = &bench->inputs;
-    lean->share = (size_t)(speed->tasks / speed->callers);
-    lean->batch = (size_t)speed->batch < lean->share ? (size_t)speed->batch : lean->share;
-    assert(lean->share % lean->batch == 0);
-    lean->next_id = (fa_clock_now_us() / 1000) << 12; /* as in a UUIDv7 */
-    lean->clients = fa_alloc_zero((size_t)speed->callers, sizeof *lean->clients);
+    snprintf(schema, sizeof schema, "%.90s_%.20s", location, name);
+    minimal->inputs = &bench->inputs;
+    minimal->share = (size_t)(speed->tasks / speed->callers);
+    minimal->batch = (size_t)speed->batch < minimal->share ? (size_t)speed->batch : minimal->share;
+    assert(minimal->share % minimal->batch == 0);
+    minimal->next_id = (fa_clock_now_us() / 1000) << 12; /* as in a UUIDv7 */
+    minimal->clients = fa_alloc_zero((size_t)speed->callers, sizeof *minimal->clients);
     code = make_table(bench, schema, err);
-    while (code == FAINA_OK && lean->client_count < (size_t)speed->callers)
-        code = client_open(&lean->clients[lean->client_count++], bench, schema, lean->share, err);
+    while (code == FAINA_OK && minimal->client_count < (size_t)speed->callers)
+        code = client_open(&minimal->clients[minimal->client_count++], bench, schema,
+                           minimal->share, err);
     if (code != FAINA_OK) {
-        fa_bench_lean_close(lean);
+        fa_bench_minimal_close(minimal);
         return code;
     }
-    lean->crew = fa_bench_crew_start(lean->client_count, run_share, lean);
-    *out = lean;
+    minimal->threads = fa_bench_threads_start(minimal->client_count, run_share, minimal);
+    *out = minimal;
     return FAINA_OK;
 }
 
-void fa_bench_lean_close(struct fa_bench_lean *lean)
+void fa_bench_minimal_close(struct fa_bench_minimal *minimal)
 {
-    if (!lean)
+    if (!minimal)
         return;
-    fa_bench_crew_stop(lean->crew);
-    for (size_t i = 0; i < lean->client_count; i++)
-        client_close(&lean->clients[i]);
-    free(lean->clients);
-    free(lean);
+    fa_bench_threads_stop(minimal->threads);
+    for (size_t i = 0; i < minimal->client_count; i++)
+        client_close(&minimal->clients[i]);
+    free(minimal->clients);
+    free(minimal);
 }
 
 /* ------------------------------------------------------------------------------------------
- * The bell
+ * The pair of connections
  */
 
 #define CHANNEL "faina_bench"
 
-/* One thread does both sides' work, so nothing but the server and the sockets takes time. */
-struct fa_bench_bell {
+/* One thread uses both connections, so only the server and the sockets take time. */
+struct fa_bench_notify_pair {
     const struct fa_bench_inputs *inputs;
     struct client here, there;
     int64_t next_id;
 };
 
-/* Sends NOTIFY without waiting for its answer; notify_end reads it. */
+/* Sends NOTIFY without waiting for its result, which notify_end reads. */
 static bool notify_begin(struct client *client)
 {
     return PQsendQueryPrepared(client->session->conn, "notify", 0, NULL, NULL, NULL, 0) == 1;
@@ -517,8 +517,8 @@ static bool notify_end(struct client *client)
     return is_good;
 }
 
-/* Waits for the notification that somebody else sent; one's own is heard too, and skipped. */
-static bool hear(struct client *client, const struct client *from)
+/* Waits for a notification of `from`. The connection's own notifications are skipped. */
+static bool receive(struct client *client, const struct client *from)
 {
     PGconn *conn = client->session->conn;
     int64_t until = fa_clock_mono_ns() + ANSWER_MS * INT64_C(1000000);
@@ -541,37 +541,38 @@ static bool hear(struct client *client, const struct client *from)
     return false;
 }
 
-static enum faina_code time_notify(struct fa_bench_bell *bell, struct fa_bench_ring *out,
-                                   struct faina_error *err)
+static enum faina_code time_notify(struct fa_bench_notify_pair *pair,
+                                   struct fa_bench_notify_times *out, struct faina_error *err)
 {
     int64_t start = fa_clock_mono_ns();
-    bool is_good = notify_begin(&bell->here) && hear(&bell->there, &bell->here);
+    bool is_good = notify_begin(&pair->here) && receive(&pair->there, &pair->here);
 
     out->there_ns = fa_clock_mono_ns() - start;
-    is_good = is_good && notify_begin(&bell->there) && notify_end(&bell->here) &&
-              hear(&bell->here, &bell->there);
+    is_good = is_good && notify_begin(&pair->there) && notify_end(&pair->here) &&
+              receive(&pair->here, &pair->there);
     out->back_ns = fa_clock_mono_ns() - start;
-    is_good = is_good && notify_end(&bell->there);
-    return is_good ? FAINA_OK : refuse(bell->here.session->conn, "notify", err);
+    is_good = is_good && notify_end(&pair->there);
+    return is_good ? FAINA_OK : refuse(pair->here.session->conn, "notify", err);
 }
 
-enum faina_code fa_bench_bell_ring(struct fa_bench_bell *bell, struct fa_bench_ring *out,
-                                   struct faina_error *err)
+enum faina_code fa_bench_notify_pair_measure(struct fa_bench_notify_pair *pair,
+                                             struct fa_bench_notify_times *out,
+                                             struct faina_error *err)
 {
-    enum faina_code code = time_notify(bell, out, err);
+    enum faina_code code = time_notify(pair, out, err);
     int64_t start;
 
     if (code != FAINA_OK)
         return code;
-    bell->there.first = bell->there.last = 0;
+    pair->there.first = pair->there.last = 0;
     start = fa_clock_mono_ns();
-    code = claim(&bell->there, 1, err);
+    code = claim(&pair->there, 1, err);
     out->claim_ns = fa_clock_mono_ns() - start;
-    if (code == FAINA_OK && bell->there.last != 1)
+    if (code == FAINA_OK && pair->there.last != 1)
         code = fa_error_set(err, FAINA_INTERNAL, "a raw claim found no row, though one waits");
     if (code == FAINA_OK)
-        code = end(&bell->there, 1, err);
-    return code == FAINA_OK ? insert(&bell->here, bell->next_id++, 1, bell->inputs, err) : code;
+        code = end(&pair->there, 1, err);
+    return code == FAINA_OK ? insert(&pair->here, pair->next_id++, 1, pair->inputs, err) : code;
 }
 
 static enum faina_code listen_and_prepare(struct client *client, struct faina_error *err)
@@ -588,39 +589,40 @@ static enum faina_code listen_and_prepare(struct client *client, struct faina_er
     return code;
 }
 
-enum faina_code fa_bench_bell_open(struct fa_bench_bell **out, const struct fa_bench *bench,
-                                   const char *place, const char *name, struct faina_error *err)
+enum faina_code fa_bench_notify_pair_open(struct fa_bench_notify_pair **out,
+                                          const struct fa_bench *bench, const char *location,
+                                          const char *name, struct faina_error *err)
 {
-    struct fa_bench_bell *bell = fa_alloc_zero(1, sizeof *bell);
+    struct fa_bench_notify_pair *pair = fa_alloc_zero(1, sizeof *pair);
     char schema[128];
     enum faina_code code;
 
-    snprintf(schema, sizeof schema, "%.90s_%.20s", place, name);
-    bell->inputs = &bench->inputs;
+    snprintf(schema, sizeof schema, "%.90s_%.20s", location, name);
+    pair->inputs = &bench->inputs;
     code = make_table(bench, schema, err);
     if (code == FAINA_OK)
-        code = client_open(&bell->here, bench, schema, 1, err);
+        code = client_open(&pair->here, bench, schema, 1, err);
     if (code == FAINA_OK)
-        code = client_open(&bell->there, bench, schema, 1, err);
+        code = client_open(&pair->there, bench, schema, 1, err);
     if (code == FAINA_OK)
-        code = listen_and_prepare(&bell->here, err);
+        code = listen_and_prepare(&pair->here, err);
     if (code == FAINA_OK)
-        code = listen_and_prepare(&bell->there, err);
+        code = listen_and_prepare(&pair->there, err);
     if (code == FAINA_OK)
-        code = insert(&bell->here, bell->next_id++, 1, bell->inputs, err);
+        code = insert(&pair->here, pair->next_id++, 1, pair->inputs, err);
     if (code != FAINA_OK) {
-        fa_bench_bell_close(bell);
+        fa_bench_notify_pair_close(pair);
         return code;
     }
-    *out = bell;
+    *out = pair;
     return FAINA_OK;
 }
 
-void fa_bench_bell_close(struct fa_bench_bell *bell)
+void fa_bench_notify_pair_close(struct fa_bench_notify_pair *pair)
 {
-    if (!bell)
+    if (!pair)
         return;
-    client_close(&bell->here);
-    client_close(&bell->there);
-    free(bell);
+    client_close(&pair->here);
+    client_close(&pair->there);
+    free(pair);
 }

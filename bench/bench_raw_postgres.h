@@ -1,70 +1,72 @@
 /*
- * bench_raw_postgres.h - raw statements through libpq: what the engine on PostgreSQL is compared
- * with, and what the benchmark itself asks the server.
+ * bench_raw_postgres.h - raw statements through libpq: the baseline of the engine on PostgreSQL,
+ * and the benchmark's own statements.
  *
- *   session  a connection, for whatever must be said in SQL
- *   lean     one table with a bigint id, a partial index of what is ready, and the row deleted in
- *            the end; one connection for each caller. No key, no history, no lanes
- *   bell     two connections: one notifies, the other hears it and claims a row of a lean table
+ *   session  a connection for any SQL
+ *   minimal  one table with a bigint id and a partial index of the ready rows; complete deletes the
+ *            row. One connection for each caller. No key, no history, no lanes
+ *   pair     two connections: one sends a NOTIFY, the other receives it and claims a row of a
+ *            minimal table
  *
- * Statements are prepared once, a batch is one statement and one transaction, values go as arrays
- * in binary form, and a claim reads the input back.
+ * Statements are prepared once, a batch is one statement and one transaction, values are sent as
+ * binary arrays, and a claim reads the input.
  *
- * Threads: a session and a bell belong to one thread; a lean subject's callers are its own affair.
+ * Threads: a session and a pair belong to one thread; a minimal subject starts its own.
  */
-#ifndef FA_BENCH_RAW_POSTGRES_H
-#define FA_BENCH_RAW_POSTGRES_H
+#ifndef FA_BENCH_BENCH_RAW_POSTGRES_H
+#define FA_BENCH_BENCH_RAW_POSTGRES_H
 
-#include "cli/bench_run.h"
+#include "bench/bench_run.h"
 
 struct fa_bench_session;
 
-/* `schema` NULL: whatever the database gives. It is made when it isn't there. */
+/* `schema` NULL: the default of the database. A missing schema is created. */
 FA_MUST_CHECK enum faina_code fa_bench_session_open(struct fa_bench_session **out,
                                                     const struct fa_bench *bench,
                                                     const char *schema, struct faina_error *err);
 void fa_bench_session_close(struct fa_bench_session *session); /* NULL is fine */
 
-/* Runs one statement or several; *number (may be NULL) is the first value of the last answer. */
+/* Runs one or more statements; *number (may be NULL) is the first value of the last result. */
 FA_MUST_CHECK enum faina_code fa_bench_session_run(struct fa_bench_session *session,
                                                    const char *sql, int64_t *number,
                                                    struct faina_error *err);
 
-/* Reads where the server is and what it is, into the report. */
+/* Reads the server's location, version and settings into the report. */
 FA_MUST_CHECK enum faina_code fa_bench_server_read(struct fa_bench *bench, struct faina_error *err);
-/* Ends our sessions that are left (with_sessions), drops the schemas that begin with `prefix`. */
+/* Drops the schemas that begin with `prefix`; with_sessions: after ending the run's sessions. */
 FA_MUST_CHECK enum faina_code fa_bench_schemas_drop(const struct fa_bench *bench,
                                                     const char *prefix, bool with_sessions,
                                                     struct faina_error *err);
 
-struct fa_bench_lean;
+struct fa_bench_minimal;
 
-FA_MUST_CHECK enum faina_code fa_bench_lean_open(struct fa_bench_lean **out,
-                                                 const struct fa_bench *bench, const char *place,
-                                                 const char *name,
-                                                 const struct fa_bench_speed *speed,
-                                                 struct faina_error *err);
-void fa_bench_lean_close(struct fa_bench_lean *lean); /* NULL is fine */
-/* Lets speed->tasks tasks live through all their steps; writes how long each step took. */
-FA_MUST_CHECK enum faina_code fa_bench_lean_round(struct fa_bench_lean *lean,
-                                                  int64_t out_ns[FA_BENCH_STEPS],
-                                                  struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_bench_minimal_open(struct fa_bench_minimal **out,
+                                                    const struct fa_bench *bench,
+                                                    const char *location, const char *name,
+                                                    const struct fa_bench_speed *speed,
+                                                    struct faina_error *err);
+void fa_bench_minimal_close(struct fa_bench_minimal *minimal); /* NULL is fine */
+/* Submits, claims and completes speed->tasks tasks; writes how long each step took. */
+FA_MUST_CHECK enum faina_code fa_bench_minimal_round(struct fa_bench_minimal *minimal,
+                                                     int64_t out_ns[FA_BENCH_STEPS],
+                                                     struct faina_error *err);
 
-struct fa_bench_bell;
+struct fa_bench_notify_pair;
 
-/* How long it took, from the beginning of the NOTIFY. */
-struct fa_bench_ring {
-    int64_t there_ns; /* until the other connection has heard it */
-    int64_t back_ns;  /* until the first one has heard that one's answer */
-    int64_t claim_ns; /* one claim statement, by itself */
+/* The times of a notification. */
+struct fa_bench_notify_times {
+    int64_t there_ns; /* from the NOTIFY until the other connection has received it */
+    int64_t back_ns;  /* ... and until the first one has received the NOTIFY of the other */
+    int64_t claim_ns; /* of one claim statement */
 };
 
-FA_MUST_CHECK enum faina_code fa_bench_bell_open(struct fa_bench_bell **out,
-                                                 const struct fa_bench *bench, const char *place,
-                                                 const char *name, struct faina_error *err);
-void fa_bench_bell_close(struct fa_bench_bell *bell); /* NULL is fine */
-FA_MUST_CHECK enum faina_code fa_bench_bell_ring(struct fa_bench_bell *bell,
-                                                 struct fa_bench_ring *out,
-                                                 struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_bench_notify_pair_open(struct fa_bench_notify_pair **out,
+                                                        const struct fa_bench *bench,
+                                                        const char *location, const char *name,
+                                                        struct faina_error *err);
+void fa_bench_notify_pair_close(struct fa_bench_notify_pair *pair); /* NULL is fine */
+FA_MUST_CHECK enum faina_code fa_bench_notify_pair_measure(struct fa_bench_notify_pair *pair,
+                                                           struct fa_bench_notify_times *out,
+                                                           struct faina_error *err);
 
 #endif

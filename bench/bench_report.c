@@ -1,9 +1,9 @@
 /*
  * bench_report.c - medians and ratios; then the same report twice, as a table and as JSON.
  */
-#include "cli/bench_report.h"
+#include "bench/bench_report.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "cli/text.h"
 
 #include <assert.h>
@@ -25,16 +25,16 @@ static int compare_doubles(const void *left, const void *right)
 
 double fa_bench_quantile(double *values, size_t count, double share)
 {
-    double place, part;
+    double position, part;
     size_t below;
 
     assert(share >= 0 && share <= 1);
     if (count == 0)
         return 0;
     qsort(values, count, sizeof *values, compare_doubles);
-    place = share * (double)(count - 1);
-    below = (size_t)place;
-    part = place - (double)below;
+    position = share * (double)(count - 1);
+    below = (size_t)position;
+    part = position - (double)below;
     return below + 1 < count ? values[below] + part * (values[below + 1] - values[below])
                              : values[below];
 }
@@ -50,6 +50,32 @@ double fa_bench_median(const struct fa_bench_rounds *rounds)
     struct fa_bench_rounds copy = *rounds;
 
     return fa_bench_quantile(copy.values, copy.count, 0.5);
+}
+
+void fa_bench_speed_add(struct fa_bench_speed *speed, const int64_t ns[FA_BENCH_STEPS])
+{
+    int64_t life_ns = 0;
+
+    for (size_t i = 0; i < FA_BENCH_STEPS; i++) {
+        fa_bench_rounds_add(&speed->rates[i], (double)speed->tasks * 1e9 / (double)ns[i]);
+        life_ns += ns[i];
+    }
+    fa_bench_rounds_add(&speed->rates[FA_BENCH_LIFE], (double)speed->tasks * 1e9 / (double)life_ns);
+}
+
+void fa_bench_latency_summarize(struct fa_bench_latency *row, double *samples_us, size_t count,
+                                int rounds)
+{
+    size_t parts = (size_t)rounds < count ? (size_t)rounds : count;
+
+    for (size_t i = 0; i < parts; i++) {
+        size_t from = count * i / parts, to = count * (i + 1) / parts;
+
+        fa_bench_rounds_add(&row->medians_us, fa_bench_quantile(samples_us + from, to - from, 0.5));
+    }
+    row->samples = count;
+    row->median_us = fa_bench_quantile(samples_us, count, 0.5);
+    row->p99_us = fa_bench_quantile(samples_us, count, 0.99);
 }
 
 void fa_bench_ratio_add(struct fa_bench_report *report, const struct fa_bench_rounds *above,
@@ -95,8 +121,8 @@ static bool has_server(const struct fa_bench_report *report)
 static const char *subject_name(const struct fa_bench_report *report, enum fa_bench_subject subject)
 {
     switch (subject) {
-    case FA_BENCH_LEAN:
-        return has_server(report) ? "raw PostgreSQL, lean table" : "raw SQLite, lean table";
+    case FA_BENCH_MINIMAL:
+        return has_server(report) ? "raw PostgreSQL, minimal table" : "raw SQLite, minimal table";
     case FA_BENCH_OWN:
         return "raw SQLite, our schema";
     case FA_BENCH_ENGINE:
@@ -123,7 +149,7 @@ static const char *aim_name(enum fa_bench_aim aim)
 }
 
 /* ------------------------------------------------------------------------------------------
- * For people
+ * Tables
  */
 
 /* The median as "1,234,567". */
@@ -137,7 +163,7 @@ static void print_server(const struct fa_bench_server *server, FILE *out)
     fprintf(out, "PostgreSQL %s, shared_buffers %s, fsync %s, synchronous_commit %s\n",
             server->version, server->shared_buffers, server->fsync, server->synchronous_commit);
     if (strcmp(server->fsync, "on") != 0 || strcmp(server->synchronous_commit, "on") != 0)
-        fputs("Careful: this server doesn't wait for its disk.\n", out);
+        fputs("Warning: this server doesn't wait for its disk.\n", out);
 }
 
 static void print_machine(const struct fa_bench_report *report, FILE *out)
@@ -150,13 +176,12 @@ static void print_machine(const struct fa_bench_report *report, FILE *out)
     if (has_server(report))
         print_server(&report->server, out);
     fprintf(out, "%s, %d rounds, input %zu bytes, cache %lld MiB, %.0f seconds in all\n",
-            has_server(report) ? report->server.place : report->url, report->rounds,
+            has_server(report) ? report->server.location : report->url, report->rounds,
             report->input_size, (long long)report->cache_kib / 1024, report->seconds);
     if (strcmp(machine->filesystem, "tmpfs") == 0)
-        fputs("Careful: tmpfs never reaches a disk. Name a folder on one with --dir.\n", out);
+        fputs("Warning: tmpfs is not on a disk. Use --dir to name a folder on one.\n", out);
     if (report->is_quick)
-        fputs("Careful: --quick is too small to judge by. It only shows that all of it runs.\n",
-              out);
+        fputs("Warning: --quick only checks that all parts run; its numbers mean nothing.\n", out);
 }
 
 static void print_speeds(const struct fa_bench_report *report, FILE *out)
@@ -208,14 +233,14 @@ static void print_wakes(const struct fa_bench_report *report, FILE *out)
     }
 }
 
-static void print_asked(const struct fa_bench_report *report, FILE *out)
+static void print_requests(const struct fa_bench_report *report, FILE *out)
 {
-    if (report->asked_count == 0)
+    if (report->request_row_count == 0)
         return;
-    fprintf(out, "\n%-36s %11s %10s %10s %10s\n", "The server, answers per second", "connections",
+    fprintf(out, "\n%-36s %11s %10s %10s %10s\n", "The server, responses per second", "connections",
             "rate", "median ms", "p99 ms");
-    for (size_t i = 0; i < report->asked_count; i++) {
-        const struct fa_bench_asked *row = &report->asked[i];
+    for (size_t i = 0; i < report->request_row_count; i++) {
+        const struct fa_bench_request_row *row = &report->request_rows[i];
         char text[FA_TEXT_COUNT_SIZE];
 
         fprintf(out, "%-36s %11d %10s %10.3f %10.3f\n", row->name, row->connections,
@@ -269,13 +294,13 @@ void fa_bench_report_print(const struct fa_bench_report *report, FILE *out)
     print_speeds(report, out);
     print_latencies(report, out);
     print_wakes(report, out);
-    print_asked(report, out);
+    print_requests(report, out);
     print_memory(&report->memory, out);
     print_ratios(report, out);
 }
 
 /* ------------------------------------------------------------------------------------------
- * For programs
+ * JSON
  */
 
 static void put_rounds(struct fa_json_writer *w, const char *key,
@@ -304,7 +329,7 @@ static void write_head(struct fa_json_writer *w, const struct fa_bench_report *r
     const struct fa_bench_machine *machine = &report->machine;
 
     fa_json_set_str(w, "version", FAINA_VERSION);
-    fa_json_set_str(w, "url", has_server(report) ? report->server.place : report->url);
+    fa_json_set_str(w, "url", has_server(report) ? report->server.location : report->url);
     fa_json_set_bool(w, "quick", report->is_quick);
     fa_json_set_int(w, "rounds", report->rounds);
     fa_json_set_int(w, "cacheKib", report->cache_kib);
@@ -327,7 +352,7 @@ static void write_speed(struct fa_json_writer *w, const struct fa_bench_speed *s
 {
     static const char *const names[] = {"submit", "claim", "complete", "life"};
     static const char *const subjects[] = {
-        [FA_BENCH_LEAN] = "raw-lean",    [FA_BENCH_OWN] = "raw-own",
+        [FA_BENCH_MINIMAL] = "raw-lean", [FA_BENCH_OWN] = "raw-own",
         [FA_BENCH_ENGINE] = "engine",    [FA_BENCH_POSTED] = "engine-posted",
         [FA_BENCH_HTTP] = "engine-http",
     };
@@ -375,7 +400,7 @@ static void write_wake(struct fa_json_writer *w, const struct fa_bench_wake *row
     fa_json_end_object(w);
 }
 
-static void write_asked(struct fa_json_writer *w, const struct fa_bench_asked *row)
+static void write_request(struct fa_json_writer *w, const struct fa_bench_request_row *row)
 {
     fa_json_begin_object(w);
     fa_json_set_str(w, "name", row->name);
@@ -450,8 +475,8 @@ static void write_report(struct fa_json_writer *w, const struct fa_bench_report 
     fa_json_end_array(w);
     fa_json_key(w, "asked");
     fa_json_begin_array(w);
-    for (size_t i = 0; i < report->asked_count; i++)
-        write_asked(w, &report->asked[i]);
+    for (size_t i = 0; i < report->request_row_count; i++)
+        write_request(w, &report->request_rows[i]);
     fa_json_end_array(w);
     write_memory(w, &report->memory);
     fa_json_key(w, "ratios");

@@ -1,9 +1,9 @@
 /*
  * bench_run.c - inputs, progress and folders.
  */
-#include "cli/bench_run.h"
+#include "bench/bench_run.h"
 
-#include "cli/bench_raw_postgres.h"
+#include "bench/bench_raw_postgres.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -14,7 +14,7 @@
  * Inputs and keys
  */
 
-/* An order as JSON, filled up to its size with a note, so that every input is equally long. */
+/* An order as JSON, padded with a note, so that all inputs have the same length. */
 void fa_bench_inputs_init(struct fa_bench_inputs *inputs)
 {
     struct fa_random random;
@@ -58,7 +58,7 @@ void fa_bench_key(struct fa_random *random, char out[FA_BENCH_KEY_SIZE])
 
 #define LINE_START "\r\033[K"
 
-void fa_bench_tell(const struct fa_bench *bench, const char *format, ...)
+void fa_bench_progress(const struct fa_bench *bench, const char *format, ...)
 {
     va_list args;
 
@@ -71,61 +71,62 @@ void fa_bench_tell(const struct fa_bench *bench, const char *format, ...)
     fflush(stderr);
 }
 
-void fa_bench_tell_bar(const struct fa_bench *bench, const char *what, int64_t done, int64_t total)
+void fa_bench_progress_bar(const struct fa_bench *bench, const char *what, int64_t done,
+                           int64_t total)
 {
     static const char full[] = "##############################";
     static const char empty[] = "..............................";
     const int width = (int)sizeof full - 1;
     int filled = total > 0 ? (int)(done * width / total) : width;
 
-    fa_bench_tell(bench, "%s [%.*s%.*s] %d %%", what, filled, full, width - filled, empty,
-                  total > 0 ? (int)(done * 100 / total) : 100);
+    fa_bench_progress(bench, "%s [%.*s%.*s] %d %%", what, filled, full, width - filled, empty,
+                      total > 0 ? (int)(done * 100 / total) : 100);
 }
 
-void fa_bench_tell_done(const struct fa_bench *bench)
+void fa_bench_progress_clear(const struct fa_bench *bench)
 {
-    fa_bench_tell(bench, "%s", "");
+    fa_bench_progress(bench, "%s", "");
 }
 
 /* ------------------------------------------------------------------------------------------
- * Places
+ * Locations
  */
 
-enum faina_code fa_bench_place_make(const struct fa_bench *bench, const char *part, char *out,
-                                    size_t size, struct faina_error *err)
+enum faina_code fa_bench_location_make(const struct fa_bench *bench, const char *part, char *out,
+                                       size_t size, struct faina_error *err)
 {
     bool is_postgres = fa_bench_is_postgres(bench);
     int len = snprintf(out, size, is_postgres ? "%s_%s" : "%s/%s",
                        is_postgres ? bench->mark : bench->dir, part);
 
     if (len < 0 || (size_t)len >= size)
-        return fa_error_set(err, FAINA_INVALID_REQUEST, "the name of the folder is too long");
+        return fa_error_set(err, FAINA_INVALID_REQUEST, "the path of the folder is too long");
     for (char *at = out; is_postgres && *at; at++)
         *at = *at == '-' ? '_' : *at;
     if (is_postgres)
         return FAINA_OK;
     if (mkdir(out, 0700) != 0)
-        return fa_error_set(err, FAINA_UNAVAILABLE, "can't make the folder %.300s: %s", out,
+        return fa_error_set(err, FAINA_UNAVAILABLE, "can't create the folder %.300s: %s", out,
                             strerror(errno));
     return FAINA_OK;
 }
 
-static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *place)
+static int remove_one(const char *path, const struct stat *info, int kind, struct FTW *position)
 {
     (void)info;
     (void)kind;
-    (void)place;
+    (void)position;
     return remove(path);
 }
 
-void fa_bench_place_remove(const struct fa_bench *bench, const char *place)
+void fa_bench_location_remove(const struct fa_bench *bench, const char *location)
 {
     struct faina_error err;
 
     if (!fa_bench_is_postgres(bench))
-        fa_bench_dir_remove(place);
-    else if (fa_bench_schemas_drop(bench, place, false, &err) != FAINA_OK)
-        fprintf(stderr, "faina: %s\n", err.message);
+        fa_bench_dir_remove(location);
+    else if (fa_bench_schemas_drop(bench, location, false, &err) != FAINA_OK)
+        fprintf(stderr, "faina-bench: %s\n", err.message);
 }
 
 void fa_bench_dir_remove(const char *path)

@@ -1,14 +1,14 @@
 /*
- * bench_serve.c - the server against what it stands on: its own rate without a store, the engine's
- * own bulk rate and whole lives; what many who wait cost, and how soon it is ready.
+ * bench_serve.c - the server against its upper bounds: its rate without a store, and the engine's
+ * rates; the cost of many waiting clients, and the start time.
  *
- * The server is a process of its own (bench_served.h), asked over TCP on this machine by a client
- * (bench_load.h) that shares the processors with it, or by the remote engine.
+ * The server is a process of its own (bench_served.h). The client connects over TCP on this
+ * machine: bench_load.h, which shares the processors with the server, or the remote engine.
  */
-#include "cli/bench_driver.h"
-#include "cli/bench_engine.h"
-#include "cli/bench_load.h"
-#include "cli/bench_served.h"
+#include "bench/bench_driver.h"
+#include "bench/bench_engine.h"
+#include "bench/bench_load.h"
+#include "bench/bench_served.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -16,12 +16,12 @@
 
 #define API "/api/v1"
 #define CONNECTIONS 64
-#define CALLERS 4 /* of the bulk and of whole lives, on both sides */
+#define CALLERS 4 /* of serve-batch and serve-life, on both sides */
 #define BATCH 1000
 #define LIFE_BATCH 100
 #define TURN_MS 800
 #define QUICK_TURN_MS 60
-#define OTHER_TYPE "bench.other" /* nobody submits it: who waits for it goes on waiting */
+#define OTHER_TYPE "bench.other" /* never submitted: clients that wait for it wait for ever */
 #define POLLS 5000
 #define STREAMS 1000
 #define QUICK_POLLS 50
@@ -32,34 +32,34 @@
 #define MB_WAITED_ON_MAX 100
 #define READY_MS_MAX 100
 
-/* What one part works with. */
-struct place {
+/* The state of a part. */
+struct part {
     struct fa_bench *bench;
     char dir[4100];
     struct fa_arena arena;
 };
 
-static enum faina_code start(const struct place *place, const char *name,
-                             struct fa_bench_served *out, struct faina_error *err)
+static enum faina_code start(const struct part *part, const char *name, struct fa_bench_served *out,
+                             struct faina_error *err)
 {
     char url[4200];
 
-    snprintf(url, sizeof url, "sqlite:%s/%s.db", place->dir, name);
+    snprintf(url, sizeof url, "sqlite:%s/%s.db", part->dir, name);
     return fa_bench_served_start(out, url, err);
 }
 
-static int64_t turn_ms(const struct place *place)
+static int64_t turn_ms(const struct part *part)
 {
-    return place->bench->is_quick ? QUICK_TURN_MS : TURN_MS;
+    return part->bench->is_quick ? QUICK_TURN_MS : TURN_MS;
 }
 
-static const char *task_text(struct place *place, size_t number)
+static const char *task_text(struct part *part, size_t number)
 {
-    return fa_arena_printf(&place->arena, "{\"type\":\"" FA_BENCH_TYPE "\",\"input\":%s}",
-                           fa_bench_input(&place->bench->inputs, number));
+    return fa_arena_printf(&part->arena, "{\"type\":\"" FA_BENCH_TYPE "\",\"input\":%s}",
+                           fa_bench_input(&part->bench->inputs, number));
 }
 
-/* A value of its own, without anything to be divided by. */
+/* Reports a value instead of a ratio. */
 static void add_value(struct fa_bench *bench, const struct fa_bench_rounds *values, double target,
                       const char *name)
 {
@@ -70,18 +70,21 @@ static void add_value(struct fa_bench *bench, const struct fa_bench_rounds *valu
     fa_bench_ratio_add(&bench->report, values, &ones, FA_BENCH_AT_MOST, target, "%s", name);
 }
 
-static struct fa_bench_asked *add_row(struct fa_bench *bench, const char *name, int connections)
+static struct fa_bench_request_row *add_row(struct fa_bench *bench, const char *name,
+                                            int connections)
 {
-    struct fa_bench_asked *row = &bench->report.asked[bench->report.asked_count++];
+    struct fa_bench_request_row *row =
+        &bench->report.request_rows[bench->report.request_row_count++];
 
     row->name = name;
     row->connections = connections;
     return row;
 }
 
-/* A turn of the client, noted in `row` (NULL: only to get warm). */
+/* A turn of the client, recorded in `row` (NULL: a warm-up). */
 static enum faina_code take_turn(struct fa_bench_load *load, struct fa_bytes request, int status,
-                                 int64_t ms, struct fa_bench_asked *row, struct faina_error *err)
+                                 int64_t ms, struct fa_bench_request_row *row,
+                                 struct faina_error *err)
 {
     struct fa_bench_loaded loaded;
     enum faina_code code = fa_bench_load_run(load, request, status, ms, &loaded, err);
@@ -98,26 +101,27 @@ static enum faina_code take_turn(struct fa_bench_load *load, struct fa_bytes req
  * One task at a time
  */
 
-static enum faina_code post_tasks(struct place *place, struct faina_error *err)
+static enum faina_code post_tasks(struct part *part, struct faina_error *err)
 {
-    struct fa_bench *bench = place->bench;
+    struct fa_bench *bench = part->bench;
     struct fa_bytes check =
-        fa_bench_request(&place->arena, "POST", API "/tasks:check", task_text(place, 0));
+        fa_bench_request(&part->arena, "POST", API "/tasks:check", task_text(part, 0));
     struct fa_bytes submit =
-        fa_bench_request(&place->arena, "POST", API "/tasks", task_text(place, 0));
-    struct fa_bench_asked *checks = add_row(bench, "POST /tasks:check (no store)", CONNECTIONS);
-    struct fa_bench_asked *submits = add_row(bench, "POST /tasks", CONNECTIONS);
+        fa_bench_request(&part->arena, "POST", API "/tasks", task_text(part, 0));
+    struct fa_bench_request_row *checks =
+        add_row(bench, "POST /tasks:check (no store)", CONNECTIONS);
+    struct fa_bench_request_row *submits = add_row(bench, "POST /tasks", CONNECTIONS);
     struct fa_bench_served served;
     struct fa_bench_load *load = NULL;
-    enum faina_code code = start(place, "post", &served, err);
+    enum faina_code code = start(part, "post", &served, err);
 
     if (code == FAINA_OK)
         code = fa_bench_load_open(&load, served.port, CONNECTIONS, err);
     for (int round = 0; code == FAINA_OK && round <= bench->rounds; round++) {
-        fa_bench_tell_bar(bench, "serve-post", round, bench->rounds + 1);
-        code = take_turn(load, check, 200, turn_ms(place), round ? checks : NULL, err);
+        fa_bench_progress_bar(bench, "serve-post", round, bench->rounds + 1);
+        code = take_turn(load, check, 200, turn_ms(part), round ? checks : NULL, err);
         if (code == FAINA_OK)
-            code = take_turn(load, submit, 201, turn_ms(place), round ? submits : NULL, err);
+            code = take_turn(load, submit, 201, turn_ms(part), round ? submits : NULL, err);
     }
     fa_bench_load_close(load);
     fa_bench_served_stop(&served);
@@ -131,10 +135,10 @@ static enum faina_code post_tasks(struct place *place, struct faina_error *err)
 }
 
 /* ------------------------------------------------------------------------------------------
- * In bulk
+ * Batches
  */
 
-static const char *batch_text(struct place *place)
+static const char *batch_text(struct part *part)
 {
     struct fa_buf text;
     const char *copy;
@@ -142,14 +146,14 @@ static const char *batch_text(struct place *place)
     fa_buf_init(&text, (size_t)16 * 1024 * 1024);
     fa_buf_add_str(&text, "{\"tasks\":[");
     for (size_t i = 0; i < BATCH; i++)
-        fa_buf_printf(&text, "%s%s", i > 0 ? "," : "", task_text(place, i));
+        fa_buf_printf(&text, "%s%s", i > 0 ? "," : "", task_text(part, i));
     fa_buf_add_str(&text, "]}");
-    copy = fa_arena_strdup(&place->arena, text.ptr);
+    copy = fa_arena_strdup(&part->arena, text.ptr);
     fa_buf_finish(&text);
     return copy;
 }
 
-/* About as long as a turn of the client, and the same work: as many checkpoints fall into both. */
+/* About as long as a turn of the client, with the same work, so both have as many checkpoints. */
 static enum faina_code engine_turn(struct fa_bench_engine *engine, int64_t tasks,
                                    struct fa_bench_rounds *out, struct faina_error *err)
 {
@@ -161,12 +165,12 @@ static enum faina_code engine_turn(struct fa_bench_engine *engine, int64_t tasks
     return code;
 }
 
-static enum faina_code post_batches(struct place *place, struct faina_error *err)
+static enum faina_code post_batches(struct part *part, struct faina_error *err)
 {
-    struct fa_bench *bench = place->bench;
+    struct fa_bench *bench = part->bench;
     struct fa_bytes request =
-        fa_bench_request(&place->arena, "POST", API "/tasks:batch", batch_text(place));
-    struct fa_bench_asked *batches = add_row(bench, "POST /tasks:batch of 1,000", CALLERS);
+        fa_bench_request(&part->arena, "POST", API "/tasks:batch", batch_text(part));
+    struct fa_bench_request_row *batches = add_row(bench, "POST /tasks:batch of 1,000", CALLERS);
     const struct fa_bench_speed speed = {.subject = FA_BENCH_ENGINE,
                                          .callers = CALLERS,
                                          .batch = BATCH,
@@ -175,17 +179,17 @@ static enum faina_code post_batches(struct place *place, struct faina_error *err
     struct fa_bench_engine *engine = NULL;
     struct fa_bench_load *load = NULL;
     struct fa_bench_served served;
-    enum faina_code code = start(place, "batch", &served, err);
+    enum faina_code code = start(part, "batch", &served, err);
 
     if (code == FAINA_OK)
         code = fa_bench_load_open(&load, served.port, CALLERS, err);
     if (code == FAINA_OK)
-        code = fa_bench_engine_open(&engine, bench, place->dir, "own", &speed, err);
+        code = fa_bench_engine_open(&engine, bench, part->dir, "own", &speed, err);
     for (int round = 0; code == FAINA_OK && round <= bench->rounds; round++) {
-        fa_bench_tell_bar(bench, "serve-batch", round, bench->rounds + 1);
+        fa_bench_progress_bar(bench, "serve-batch", round, bench->rounds + 1);
         code = engine_turn(engine, speed.tasks, round ? &below : NULL, err);
         if (code == FAINA_OK)
-            code = take_turn(load, request, 200, turn_ms(place), round ? batches : NULL, err);
+            code = take_turn(load, request, 200, turn_ms(part), round ? batches : NULL, err);
     }
     fa_bench_engine_close(engine);
     fa_bench_load_close(load);
@@ -200,22 +204,17 @@ static enum faina_code post_batches(struct place *place, struct faina_error *err
 }
 
 /* ------------------------------------------------------------------------------------------
- * Whole lives
+ * Submit, claim and complete
  */
 
 static enum faina_code life_turn(struct fa_bench_engine *engine, struct fa_bench_speed *speed,
                                  bool is_kept, struct faina_error *err)
 {
-    int64_t ns[FA_BENCH_STEPS], life_ns = 0;
+    int64_t ns[FA_BENCH_STEPS];
     enum faina_code code = fa_bench_engine_round(engine, ns, err);
 
-    for (size_t i = 0; code == FAINA_OK && is_kept && i < FA_BENCH_STEPS; i++) {
-        fa_bench_rounds_add(&speed->rates[i], (double)speed->tasks * 1e9 / (double)ns[i]);
-        life_ns += ns[i];
-    }
-    if (life_ns > 0)
-        fa_bench_rounds_add(&speed->rates[FA_BENCH_LIFE],
-                            (double)speed->tasks * 1e9 / (double)life_ns);
+    if (code == FAINA_OK && is_kept)
+        fa_bench_speed_add(speed, ns);
     return code;
 }
 
@@ -231,16 +230,16 @@ static struct fa_bench_speed *add_speed(struct fa_bench *bench, enum fa_bench_su
     return speed;
 }
 
-static enum faina_code live_over_http(struct place *place, struct faina_error *err)
+static enum faina_code live_over_http(struct part *part, struct faina_error *err)
 {
-    struct fa_bench *bench = place->bench;
+    struct fa_bench *bench = part->bench;
     struct fa_bench_speed *own = add_speed(bench, FA_BENCH_ENGINE);
     struct fa_bench_speed *remote = add_speed(bench, FA_BENCH_HTTP);
     struct fa_bench_engine *engine = NULL, *client = NULL;
     struct fa_service *service;
     struct fa_bench_served served;
     char url[64];
-    enum faina_code code = start(place, "life", &served, err);
+    enum faina_code code = start(part, "life", &served, err);
 
     snprintf(url, sizeof url, "http://127.0.0.1:%d", served.port);
     if (code == FAINA_OK)
@@ -248,9 +247,9 @@ static enum faina_code live_over_http(struct place *place, struct faina_error *e
     if (code == FAINA_OK)
         client = fa_bench_engine_create(service, bench, remote);
     if (code == FAINA_OK)
-        code = fa_bench_engine_open(&engine, bench, place->dir, "own", own, err);
+        code = fa_bench_engine_open(&engine, bench, part->dir, "own", own, err);
     for (int round = 0; code == FAINA_OK && round <= bench->rounds; round++) {
-        fa_bench_tell_bar(bench, "serve-life", round, bench->rounds + 1);
+        fa_bench_progress_bar(bench, "serve-life", round, bench->rounds + 1);
         code = life_turn(engine, own, round > 0, err);
         if (code == FAINA_OK)
             code = life_turn(client, remote, round > 0, err);
@@ -266,7 +265,7 @@ static enum faina_code live_over_http(struct place *place, struct faina_error *e
 }
 
 /* ------------------------------------------------------------------------------------------
- * Many who wait
+ * Many waiting clients
  */
 
 static bool raise_limit(rlim_t wanted)
@@ -283,16 +282,16 @@ static bool raise_limit(rlim_t wanted)
 }
 
 /* The number after `name` on a line of /metrics; -1: there is none. */
-static double metric(struct place *place, int port, const char *name)
+static double metric(struct part *part, int port, const char *name)
 {
-    struct fa_bytes request = fa_bench_request(&place->arena, "GET", "/metrics", NULL);
+    struct fa_bytes request = fa_bench_request(&part->arena, "GET", "/metrics", NULL);
     struct fa_buf text;
     double value = -1;
     const char *at;
     int status;
 
     fa_buf_init(&text, (size_t)16 * 1024 * 1024);
-    fa_bench_ask(port, request, &status, &text);
+    fa_bench_request_once(port, request, &status, &text);
     at = text.ptr ? strstr(text.ptr, name) : NULL;
     if (at && at[strlen(name)] == ' ')
         value = strtod(at + strlen(name), NULL);
@@ -300,56 +299,56 @@ static double metric(struct place *place, int port, const char *name)
     return value;
 }
 
-/* Those who wait are connected, and their requests have been taken. */
-static enum faina_code let_wait(struct place *place, int port, int count, struct fa_bytes request,
-                                const char *gauge, struct fa_bench_load **out,
-                                struct faina_error *err)
+/* Opens connections with a waiting request each, and waits until the server counts them. */
+static enum faina_code open_waiting(struct part *part, int port, int count, struct fa_bytes request,
+                                    const char *gauge, struct fa_bench_load **out,
+                                    struct faina_error *err)
 {
     enum faina_code code = fa_bench_load_open(out, port, count, err);
 
     if (code == FAINA_OK)
-        code = fa_bench_load_leave(*out, request, err);
-    for (int i = 0; code == FAINA_OK && metric(place, port, gauge) < count; i++) {
+        code = fa_bench_load_send(*out, request, err);
+    for (int i = 0; code == FAINA_OK && metric(part, port, gauge) < count; i++) {
         if (i == 1000)
-            return fa_error_set(err, FAINA_TIMEOUT, "not all of %d wait after some time", count);
+            return fa_error_set(err, FAINA_TIMEOUT, "not all of %d requests wait in time", count);
         usleep(10000);
     }
     return code;
 }
 
-struct crowd {
+struct waiting {
     struct fa_bench_load *polls, *streams;
 };
 
-static enum faina_code gather(struct place *place, int port, struct crowd *crowd,
-                              struct faina_error *err)
+static enum faina_code open_all_waiting(struct part *part, int port, struct waiting *waiting,
+                                        struct faina_error *err)
 {
-    bool is_quick = place->bench->is_quick;
+    bool is_quick = part->bench->is_quick;
     struct fa_bytes poll =
-        fa_bench_request(&place->arena, "POST", API "/claims",
+        fa_bench_request(&part->arena, "POST", API "/claims",
                          "{\"workerId\":\"w\",\"types\":[\"" OTHER_TYPE "\"],\"waitSeconds\":600}");
     struct fa_bytes stream =
-        fa_bench_request(&place->arena, "GET", API "/stream?type=" OTHER_TYPE, NULL);
-    enum faina_code code = let_wait(place, port, is_quick ? QUICK_POLLS : POLLS, poll,
-                                    "\nfaina_waits", &crowd->polls, err);
+        fa_bench_request(&part->arena, "GET", API "/stream?type=" OTHER_TYPE, NULL);
+    enum faina_code code = open_waiting(part, port, is_quick ? QUICK_POLLS : POLLS, poll,
+                                        "\nfaina_waits", &waiting->polls, err);
 
     if (code == FAINA_OK)
-        code = let_wait(place, port, is_quick ? QUICK_STREAMS : STREAMS, stream, "\nfaina_streams",
-                        &crowd->streams, err);
+        code = open_waiting(part, port, is_quick ? QUICK_STREAMS : STREAMS, stream,
+                            "\nfaina_streams", &waiting->streams, err);
     return code;
 }
 
-/* Two servers, so that both can take turns: one with a crowd, one without. */
-static enum faina_code serve_many(struct place *place, struct faina_error *err)
+/* Two servers that alternate: one with waiting clients, one without. */
+static enum faina_code serve_many(struct part *part, struct faina_error *err)
 {
-    struct fa_bench *bench = place->bench;
+    struct fa_bench *bench = part->bench;
     struct fa_bytes submit =
-        fa_bench_request(&place->arena, "POST", API "/tasks", task_text(place, 0));
-    struct fa_bench_asked *alone = add_row(bench, "POST /tasks, nobody waits", CONNECTIONS);
-    struct fa_bench_asked *beside = add_row(bench, "POST /tasks, 6,000 wait", CONNECTIONS);
+        fa_bench_request(&part->arena, "POST", API "/tasks", task_text(part, 0));
+    struct fa_bench_request_row *alone = add_row(bench, "POST /tasks, none wait", CONNECTIONS);
+    struct fa_bench_request_row *beside = add_row(bench, "POST /tasks, 6,000 wait", CONNECTIONS);
     struct fa_bench_served served[2] = {{0}};
     struct fa_bench_load *loads[2] = {NULL};
-    struct crowd crowd = {0};
+    struct waiting waiting = {0};
     struct fa_bench_rounds mb = {0};
     enum faina_code code = FAINA_OK;
 
@@ -358,22 +357,22 @@ static enum faina_code serve_many(struct place *place, struct faina_error *err)
                             "serve-waits needs %d open files; see `ulimit -n`",
                             POLLS + STREAMS + 500);
     for (int i = 0; code == FAINA_OK && i < 2; i++) {
-        code = start(place, i ? "beside" : "alone", &served[i], err);
+        code = start(part, i ? "beside" : "alone", &served[i], err);
         if (code == FAINA_OK)
             code = fa_bench_load_open(&loads[i], served[i].port, CONNECTIONS, err);
     }
     if (code == FAINA_OK)
-        code = gather(place, served[1].port, &crowd, err);
+        code = open_all_waiting(part, served[1].port, &waiting, err);
     if (code == FAINA_OK)
         fa_bench_rounds_add(&mb, fa_bench_served_mb(&served[1]));
     for (int round = 0; code == FAINA_OK && round <= bench->rounds; round++) {
-        fa_bench_tell_bar(bench, "serve-waits", round, bench->rounds + 1);
-        code = take_turn(loads[0], submit, 201, turn_ms(place), round ? alone : NULL, err);
+        fa_bench_progress_bar(bench, "serve-waits", round, bench->rounds + 1);
+        code = take_turn(loads[0], submit, 201, turn_ms(part), round ? alone : NULL, err);
         if (code == FAINA_OK)
-            code = take_turn(loads[1], submit, 201, turn_ms(place), round ? beside : NULL, err);
+            code = take_turn(loads[1], submit, 201, turn_ms(part), round ? beside : NULL, err);
     }
-    fa_bench_load_close(crowd.polls);
-    fa_bench_load_close(crowd.streams);
+    fa_bench_load_close(waiting.polls);
+    fa_bench_load_close(waiting.streams);
     for (int i = 0; i < 2; i++) {
         fa_bench_load_close(loads[i]);
         fa_bench_served_stop(&served[i]);
@@ -391,20 +390,20 @@ static enum faina_code serve_many(struct place *place, struct faina_error *err)
  * Starting
  */
 
-static enum faina_code store_many(const struct place *place, struct faina_error *err)
+static enum faina_code store_many(const struct part *part, struct faina_error *err)
 {
     static const struct faina_submit like = {.type = FA_BENCH_TYPE};
-    const struct fa_bench *bench = place->bench;
+    const struct fa_bench *bench = part->bench;
     int64_t tasks = bench->is_quick ? QUICK_STORED : STORED;
     struct fa_bench_driver driver;
     struct fa_service *service;
-    enum faina_code code = fa_bench_service_open(&service, bench, place->dir, "start", err);
+    enum faina_code code = fa_bench_service_open(&service, bench, part->dir, "start", err);
 
     if (code != FAINA_OK)
         return code;
     fa_bench_driver_init(&driver, service, &bench->inputs, 1, BATCH, 0);
     for (int64_t done = 0; code == FAINA_OK && done < tasks; done += BATCH) {
-        fa_bench_tell_bar(bench, "serve-start", done, tasks);
+        fa_bench_progress_bar(bench, "serve-start", done, tasks);
         code = fa_bench_driver_submit(&driver, &like, BATCH, false, err);
     }
     fa_bench_driver_finish(&driver);
@@ -412,16 +411,16 @@ static enum faina_code store_many(const struct place *place, struct faina_error 
     return code;
 }
 
-static enum faina_code start_often(struct place *place, struct faina_error *err)
+static enum faina_code start_often(struct part *part, struct faina_error *err)
 {
-    struct fa_bench *bench = place->bench;
+    struct fa_bench *bench = part->bench;
     struct fa_bench_rounds ms = {0}, mb = {0};
-    enum faina_code code = store_many(place, err);
+    enum faina_code code = store_many(part, err);
 
     for (int round = 0; code == FAINA_OK && round <= bench->rounds; round++) {
         struct fa_bench_served served;
 
-        code = start(place, "start", &served, err);
+        code = start(part, "start", &served, err);
         if (code == FAINA_OK && round > 0) {
             fa_bench_rounds_add(&ms, (double)served.ready_us / 1e3);
             fa_bench_rounds_add(&mb, fa_bench_served_mb(&served));
@@ -442,7 +441,7 @@ static enum faina_code start_often(struct place *place, struct faina_error *err)
 
 static const struct {
     const char *name;
-    enum faina_code (*run)(struct place *place, struct faina_error *err);
+    enum faina_code (*run)(struct part *part, struct faina_error *err);
 } parts[] = {
     {"serve-post", post_tasks},  {"serve-batch", post_batches}, {"serve-life", live_over_http},
     {"serve-waits", serve_many}, {"serve-start", start_often},
@@ -450,18 +449,18 @@ static const struct {
 
 enum faina_code fa_bench_serve(struct fa_bench *bench, const char *name, struct faina_error *err)
 {
-    struct place place = {.bench = bench};
-    enum faina_code code = fa_bench_place_make(bench, name, place.dir, sizeof place.dir, err);
+    struct part part = {.bench = bench};
+    enum faina_code code = fa_bench_location_make(bench, name, part.dir, sizeof part.dir, err);
     size_t which = 0;
 
     if (code != FAINA_OK)
         return code;
     while (strcmp(parts[which].name, name) != 0)
         which++;
-    fa_bench_tell(bench, "%s", name);
-    code = parts[which].run(&place, err);
-    fa_bench_tell_done(bench);
-    fa_arena_finish(&place.arena);
-    fa_bench_place_remove(bench, place.dir);
+    fa_bench_progress(bench, "%s", name);
+    code = parts[which].run(&part, err);
+    fa_bench_progress_clear(bench);
+    fa_arena_finish(&part.arena);
+    fa_bench_location_remove(bench, part.dir);
     return code;
 }

@@ -1,23 +1,35 @@
 /* bench_served.c - see bench_served.h. */
-#include "cli/bench_served.h"
+#include "bench/bench_served.h"
 
 #include "base/clock.h"
-#include "cli/bench_load.h"
+#include "bench/bench_load.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE_US 60000000
+#define TIMEOUT_US 60000000
 #define LINE_BEGIN "\"address\":\"http://127.0.0.1:"
 
-/* In the child. The server's own log is JSON, since it isn't a terminal, and names its port. */
-static void become(const char *url, int log, pid_t parent)
+void fa_bench_program_path(char *out, size_t size)
+{
+    ssize_t len = readlink("/proc/self/exe", out, size - 1);
+    char *slash;
+
+    out[len > 0 ? len : 0] = '\0';
+    slash = strrchr(out, '/');
+    snprintf(slash ? slash + 1 : out, size - (size_t)(slash ? slash + 1 - out : 0), "faina");
+}
+
+/* In the child. The server's log is JSON, because stderr is no terminal, and contains its port. */
+static void exec_server(const char *url, int log, pid_t parent)
 {
     char *argv[] = {(char[]){"faina"},
                     (char[]){"serve"},
@@ -26,6 +38,7 @@ static void become(const char *url, int log, pid_t parent)
                     (char[]){"--url"},
                     (char *)(uintptr_t)url,
                     NULL};
+    char path[PATH_MAX];
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -34,11 +47,12 @@ static void become(const char *url, int log, pid_t parent)
     setenv("FAINA_LOG", "info", 1);
     unsetenv("NOTIFY_SOCKET");
     unsetenv("LISTEN_PID");
-    execv("/proc/self/exe", argv);
+    fa_bench_program_path(path, sizeof path);
+    execv(path, argv);
     _exit(127);
 }
 
-/* Reads the log until it says where the server listens. */
+/* Reads the log until it contains the server's port. */
 static enum faina_code read_port(struct fa_bench_served *served, int64_t until_us,
                                  struct faina_error *err)
 {
@@ -75,10 +89,10 @@ static enum faina_code await_ready(const struct fa_bench_served *served, int64_t
     int status = 0;
 
     while (status != 200 && fa_clock_mono_us() < until_us)
-        fa_bench_ask(served->port, request, &status, NULL);
+        fa_bench_request_once(served->port, request, &status, NULL);
     fa_arena_finish(&arena);
     if (status != 200)
-        return fa_error_set(err, FAINA_TIMEOUT, "the server doesn't get ready");
+        return fa_error_set(err, FAINA_TIMEOUT, "the server is not ready in time");
     return FAINA_OK;
 }
 
@@ -92,11 +106,11 @@ enum faina_code fa_bench_served_start(struct fa_bench_served *out, const char *u
 
     *out = (struct fa_bench_served){.log = -1};
     if (pipe(ends) != 0)
-        return fa_error_set(err, FAINA_UNAVAILABLE, "can't make a pipe: %s", strerror(errno));
+        return fa_error_set(err, FAINA_UNAVAILABLE, "can't create a pipe: %s", strerror(errno));
     out->pid = fork();
     if (out->pid == 0) {
         close(ends[0]);
-        become(url, ends[1], parent);
+        exec_server(url, ends[1], parent);
     }
     close(ends[1]);
     out->log = ends[0];
@@ -105,9 +119,9 @@ enum faina_code fa_bench_served_start(struct fa_bench_served *out, const char *u
         fa_bench_served_stop(out);
         return fa_error_set(err, FAINA_UNAVAILABLE, "can't start a process: %s", strerror(errno));
     }
-    code = read_port(out, start_us + PATIENCE_US, err);
+    code = read_port(out, start_us + TIMEOUT_US, err);
     if (code == FAINA_OK)
-        code = await_ready(out, start_us + PATIENCE_US, err);
+        code = await_ready(out, start_us + TIMEOUT_US, err);
     out->ready_us = fa_clock_mono_us() - start_us;
     if (code != FAINA_OK)
         fa_bench_served_stop(out);

@@ -1,10 +1,10 @@
 /*
- * bench_served.h - `faina serve` in a process of its own, on a store of the run, for measuring it.
+ * bench_served.h - `faina serve` as a child process, on a store of the run.
  *
  * Threads: used by one thread.
  */
-#ifndef FA_BENCH_SERVED_H
-#define FA_BENCH_SERVED_H
+#ifndef FA_BENCH_BENCH_SERVED_H
+#define FA_BENCH_BENCH_SERVED_H
 
 #include "base/error.h"
 
@@ -12,14 +12,17 @@
 
 struct fa_bench_served {
     pid_t pid; /* 0: not started */
-    int log;   /* what it says comes from here */
+    int log;   /* a pipe from its stderr */
     int port;
-    int64_t ready_us; /* from its start to the first good answer of /readyz */
+    int64_t ready_us; /* from its start to the first 200 of /readyz */
 };
 
 FA_MUST_CHECK enum faina_code fa_bench_served_start(struct fa_bench_served *out, const char *url,
                                                     struct faina_error *err);
-void fa_bench_served_stop(struct fa_bench_served *served); /* fine when it was not started */
+void fa_bench_served_stop(struct fa_bench_served *served); /* does nothing if it isn't started */
+
+/* The path of `faina`, which is beside this program. */
+void fa_bench_program_path(char *out, size_t size);
 
 /* Its resident size, in MB (of a million bytes). */
 double fa_bench_served_mb(const struct fa_bench_served *served);

@@ -1,6 +1,6 @@
 # Completion of faina for bash, printed by: faina completion bash
 
-# Files (-f) or folders (-d), behind what the word begins with.
+# Files (-f) or folders (-d), after the prefix $2.
 _faina_paths()
 {
     local IFS=$'\n'
@@ -26,7 +26,7 @@ _faina_url()
     esac
 }
 
-# What fits behind the words.
+# Sets COMPREPLY to the completions of $cur.
 _faina_offer()
 {
     local verb="" firsts="" flags=""

@@ -94,7 +94,7 @@ static int work_once(struct faina *engine, const char *worker, int max, struct f
         return -1;
     count = (int)tasks->count;
     for (size_t i = 0; i < tasks->count; i++) {
-        /* The fence keeps us from ending a task that meanwhile was given to somebody else. */
+        /* The fence prevents ending a task that another worker has claimed since. */
         struct faina_by me = {.worker_id = worker, .fence = tasks->items[i].fence};
 
         if (run_task(engine, &tasks->items[i], &me, err) != FAINA_OK)

@@ -22,7 +22,7 @@ static inline void states_table_add_from(struct fa_buf *out, enum fa_trigger tri
     }
 }
 
-/* The rule of a trigger: every one is allowed from somewhere. */
+/* The rule of a trigger: each trigger is allowed from at least one status. */
 static inline const struct fa_rule *states_table_rule(enum fa_trigger trigger)
 {
     const struct fa_rule *rule = NULL;
@@ -44,10 +44,10 @@ static inline void states_table_add_effects(struct fa_buf *out, const struct fa_
         {FA_UNCOUNT, "gives the attempt back"},
         {FA_DROP_LEASE, "drops the lease"},
         {FA_DROP_RESOURCES, "frees the resources"},
-        {FA_BACK_OFF, "waits before the next attempt"},
-        {FA_END, "has ended"},
-        {FA_WAKE, "wakes who waits"},
-        {FA_REOPEN, "starts anew"},
+        {FA_BACK_OFF, "backs off before the next attempt"},
+        {FA_END, "ends the task"},
+        {FA_WAKE, "wakes parent, dependents and waiting clients"},
+        {FA_REOPEN, "resets error, progress and state"},
     };
     const char *comma = "";
 

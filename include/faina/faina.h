@@ -1,5 +1,5 @@
 /*
- * faina.h - the whole public interface of libfaina, a durable task engine.
+ * faina.h - the public interface of libfaina, a durable task engine.
  *
  * Open an engine by its URL, then submit, claim and finish tasks:
  *
@@ -17,17 +17,18 @@
  *
  * Rules that hold for every function:
  *   - It returns a faina_code. FAINA_OK means done, and for a change: on disk.
- *   - `err` may be NULL. When the code isn't FAINA_OK, it holds a sentence for people.
- *   - Out parameters are written only on FAINA_OK. What they point to is yours: give it to
- *     faina_free, which takes NULL too. A NULL out parameter means "I don't need the answer".
- *   - What you pass in is lent for the call and never kept.
+ *   - `err` may be NULL. When the code isn't FAINA_OK, it has a sentence for people.
+ *   - Out parameters are written only on FAINA_OK. The caller owns what they point to and frees it
+ *     with faina_free, which also accepts NULL. An out parameter may be NULL: no result is
+ *     returned.
+ *   - Arguments are borrowed for the call and never kept.
  *   - Text is UTF-8 and ends with a NUL byte. Times are microseconds since 1970 UTC, 0 for none.
  *     Durations are milliseconds. Payloads are JSON text.
- *   - Every function may be called from any thread. None may begin after faina_close has; those
- *     that wait when it begins return with FAINA_STORE_CLOSED.
- *   - An engine is of the process that opened it: open it after fork. In a child of that process
- *     functions refuse it with FAINA_INVALID_REQUEST, and faina_close does nothing.
- *   - A request struct that is all zeroes but for the fields you set asks for the defaults.
+ *   - Every function may be called from any thread. None may be called after faina_close has begun;
+ *     calls that wait when it begins return FAINA_STORE_CLOSED.
+ *   - An engine belongs to the process that opened it: open it after fork. In a child of that
+ *     process functions return FAINA_INVALID_REQUEST, and faina_close does nothing.
+ *   - In a request struct, zero means the default of a field.
  */
 #ifndef FAINA_H
 #define FAINA_H
@@ -65,7 +66,7 @@ extern "C" {
     X(TASK_COMPLETED, "task_completed", 409, 4, "The task has already completed.")                 \
     X(TASK_FAILED, "task_failed", 409, 4, "The task has already failed for good.")                 \
     X(MAX_ATTEMPTS_REACHED, "max_attempts_reached", 409, 4, "The task has no attempts left.")      \
-    X(WRONG_WORKER, "wrong_worker", 409, 4, "The task is held by somebody else.")                  \
+    X(WRONG_WORKER, "wrong_worker", 409, 4, "The task is held by another worker.")                 \
     X(TASK_ACTIVE, "task_active", 409, 4, "The task has not ended yet.")                           \
     X(CONFLICT, "conflict", 409, 4, "Something with this name is there already.")                  \
     X(VERSION_CONFLICT, "version_conflict", 412, 4, "The task has changed since you read it.")     \
@@ -93,11 +94,11 @@ enum faina_code {
 /* The wire name of a code, such as "task_not_found". Static; never NULL. */
 FAINA_API const char *faina_code_name(enum faina_code code);
 
-/* What went wrong, for programs and for people. Plain memory of the caller's. */
+/* An error, for programs and for people. The caller's memory. */
 struct faina_error {
     enum faina_code code;
-    int line, column;  /* where in the text, from 1; 0 when it has no place */
-    char field[64];    /* which field of the request, "" when none */
+    int line, column;  /* the position in the text, from 1; 0: none */
+    char field[64];    /* the field of the request; "": none */
     char message[512]; /* one sentence */
 };
 
@@ -110,12 +111,12 @@ struct faina_error {
     X(PENDING, "pending")         /* waits to be claimed, maybe for its time */                    \
     X(CLAIMED, "claimed")         /* a worker holds it and has not started */                      \
     X(RUNNING, "running")         /* a worker runs it */                                           \
-    X(BLOCKED, "blocked")         /* waits for subtasks or dependencies; nobody holds it */        \
-    X(BACKGROUND, "background")   /* goes on elsewhere; ends by a call or at its deadline */       \
-    X(COMPLETED, "completed")     /* ended well */                                                 \
-    X(FAILED, "failed")           /* ended by an error that no retry helps */                      \
+    X(BLOCKED, "blocked")         /* waits for subtasks or dependencies; no worker holds it */     \
+    X(BACKGROUND, "background")   /* continues without a worker; ends by a call or its deadline */ \
+    X(COMPLETED, "completed")     /* ended successfully */                                         \
+    X(FAILED, "failed")           /* ended by a permanent error */                                 \
     X(DEAD_LETTER, "dead_letter") /* ended because its attempts were used up */                    \
-    X(CANCELLED, "cancelled")     /* ended by somebody's wish */
+    X(CANCELLED, "cancelled")     /* ended by a cancel */
 
 enum faina_status {
 #define FAINA_STATUS_ENUM(name, wire) FAINA_##name,
@@ -127,7 +128,7 @@ enum faina_status {
 /* The wire name of a status, such as "dead_letter". Static; never NULL. */
 FAINA_API const char *faina_status_name(enum faina_status status);
 
-/* Which entry of a handler a claimed task calls for. */
+/* Which function of a handler runs a claimed task. */
 enum faina_phase {
     FAINA_PHASE_START,  /* from the beginning */
     FAINA_PHASE_RESUME, /* its subtasks have all completed */
@@ -145,11 +146,11 @@ struct faina_retry_policy {
 #define FAINA_ID_SIZE 37     /* a task id as text, with its NUL */
 #define FAINA_UNLIMITED (-1) /* for max_attempts: retry for ever */
 
-/* What made a task, when nobody submitted it: a trigger or a join of a workflow. */
+/* The trigger or join of a workflow that made a task. */
 struct faina_origin {
     const char *workflow, *trigger;
     int64_t version;      /* of the workflow, at that time */
-    const char *event_id; /* "" for a join whose deadline came */
+    const char *event_id; /* "" for a join that fired at its deadline */
 };
 
 /* A task as it is at one moment. Text that is unset is NULL, ids that are unset are "". */
@@ -170,7 +171,7 @@ struct faina_task {
     int64_t run_at_us;
     const char *worker_id;
     int64_t lease_expires_us;
-    int64_t fence; /* grows with each claim */
+    int64_t fence; /* increases with each claim */
     char parent_id[FAINA_ID_SIZE];
     const char *const *depends_on; /* task ids */
     size_t depends_on_count;
@@ -180,14 +181,14 @@ struct faina_task {
     int64_t expires_us; /* deadline of background work */
     char team_id[FAINA_ID_SIZE];
     const char *created_by;
-    const struct faina_origin *origin; /* NULL: somebody submitted it */
+    const struct faina_origin *origin; /* NULL: it was submitted */
     int64_t version;                   /* +1 with each change */
     int64_t created_us, updated_us, claimed_us, started_us, completed_us, deleted_us;
-    /* Only in the answer to a submit: */
-    bool existing;       /* the key was known: this is the first task, unchanged */
-    bool input_mismatch; /* ... and its input was another one */
-    /* Only in the answer to a cancel: */
-    int64_t cancelled_count; /* how many tasks it has cancelled, with those below this one */
+    /* Only in the result of a submit: */
+    bool existing;       /* the key exists: this is the first task, unchanged */
+    bool input_mismatch; /* ... and has another input */
+    /* Only in the result of a cancel: */
+    int64_t cancelled_count; /* how many tasks were cancelled, with those below this one */
     /* Only from a server, for a token with the scope view and not read: */
     bool redacted; /* input, output, metadata, spec and the error's detail are left out */
 };
@@ -200,24 +201,25 @@ struct faina_submit {
     const char *input, *metadata, *spec; /* JSON; NULL: none */
     int priority;                        /* -32768..32767 */
     int max_attempts;                    /* 0: the default of 4; FAINA_UNLIMITED: no limit */
-    int64_t delay_ms;              /* not before this long from now, by the engine's clock ... */
-    int64_t run_at_us;             /* ... or not before this time; not both */
-    const char *idempotency_key;   /* up to 512 bytes; unique per namespace and type */
+    int64_t delay_ms;                    /* not before this delay, by the engine's clock ... */
+    int64_t run_at_us;                   /* ... or not before this time; not both */
+    const char *idempotency_key;         /* up to 512 bytes; unique per namespace and type */
     bool dedupe_input;             /* the key is the hash of the canonical input; not with a key */
     const char *const *depends_on; /* ids of tasks that must complete first */
     size_t depends_on_count;
-    const char *const *resources; /* what it uses while held */
+    const char *const *resources; /* in use while the task is held */
     size_t resource_count;
     struct faina_retry_policy retry;
     const char *team_id;
     const char *created_by;
 };
 
-/* Who acts on a task, and what it believes. All zero: a person, about no matter which state. */
+/* The caller of an operation on a task, and the state it expects. All zero: not a worker, in any
+ * state. */
 struct faina_by {
     const char *worker_id; /* the worker that holds the task; NULL: not a worker */
     int64_t fence;         /* from the claim; 0: not checked */
-    int64_t version;       /* the version that must still be; 0: not checked */
+    int64_t version;       /* the version that the task must still have; 0: not checked */
 };
 
 /* ------------------------------------------------------------------------------------------
@@ -240,24 +242,24 @@ struct faina_options {
  * Opens the engine behind `url`: "sqlite:PATH" (the file is made when it is not there), "memory:",
  * "postgres://user@host/database?schema=faina", or a server's "http://host:port",
  * "https://host:port" or "unix:/path/of/a/socket" (with the token in FAINA_TOKEN or the file
- * FAINA_TOKEN_FILE). With NULL the environment says which one: FAINA_URL, else DB_HOST, DB_PORT,
+ * FAINA_TOKEN_FILE). With NULL it is taken from the environment: FAINA_URL, else DB_HOST, DB_PORT,
  * DB_USER, DB_PASSWORD, DB_NAME and DB_SCHEMA, else the same with the prefix API_PG_, else it is
- * "sqlite:faina.db". Brings an older store up to date. A file that `faina serve` has open is
- * reached through it.
- * UNAVAILABLE: the file can't be opened, isn't ours, is newer than this library, or belongs to
+ * "sqlite:faina.db". Migrates an older store. A file that `faina serve` has open is reached through
+ * the server.
+ * UNAVAILABLE: the file can't be opened, is no store, is newer than this library, or is open in
  * another process that doesn't serve it (the message names its pid); or the server doesn't answer.
- * UNAUTHORIZED: the server wants another token. INVALID_REQUEST: the URL makes no sense.
+ * UNAUTHORIZED: the server requires another token. INVALID_REQUEST: the URL is invalid.
  * NOT_SUPPORTED: no such engine in this build.
  */
 FAINA_API enum faina_code faina_open(struct faina **out, const char *url,
                                      const struct faina_options *options, struct faina_error *err);
 
-/* Finishes what is under way, then closes. A faina_run is stopped as by faina_stop and has returned
- * before; so never close from a handler of its, or from its log function: that would wait for
- * itself. NULL is fine. */
+/* Finishes the operations under way, then closes. Stops a faina_run as faina_stop does and waits
+ * for its return; so never close from one of its handlers or its log function: that would deadlock.
+ * NULL is fine. */
 FAINA_API void faina_close(struct faina *engine);
 
-/* Frees what any function here returned through an out parameter (not engines). NULL is fine. */
+/* Frees the result of an out parameter (not engines). NULL is fine. */
 FAINA_API void faina_free(void *answer);
 
 /* ------------------------------------------------------------------------------------------
@@ -265,20 +267,20 @@ FAINA_API void faina_free(void *answer);
  */
 
 /*
- * Stores a task. When its key is known, the answer is the first task with `existing` set, and
- * nothing changes. INVALID_TASK: a field is wrong (err->field names it; for JSON, line and column
- * too). PAYLOAD_TOO_LARGE: a field is over its limit.
+ * Stores a task. When its key exists, the result is the first task with `existing` set, and nothing
+ * changes. INVALID_TASK: a field is invalid (err->field names it; for JSON, with line and column).
+ * PAYLOAD_TOO_LARGE: a field is over its limit.
  */
 FAINA_API enum faina_code faina_submit(struct faina *engine, const struct faina_submit *task,
                                        struct faina_task **out, struct faina_error *err);
 
-/* The answer to one of many. */
+/* The result of one of many. */
 struct faina_item {
     enum faina_code code;
     struct faina_error error; /* when code isn't FAINA_OK */
     char id[FAINA_ID_SIZE];
     bool existing;
-    struct faina_task *task; /* NULL where the function doesn't give it */
+    struct faina_task *task; /* NULL where the function doesn't return it */
 };
 
 struct faina_items {
@@ -286,10 +288,10 @@ struct faina_items {
     struct faina_item *items; /* in the order of the request */
 };
 
-/* Stores many tasks in one transaction, each accepted or refused by itself: up to 10,000.
- * The code is FAINA_OK when the items were answered, even if some were refused; when the engine
- * could not answer any of them (UNAVAILABLE, STORE_CLOSED, ...) it is that one, and there are no
- * items. With a NULL `out` it is the code of the first that was refused: others may be stored. */
+/* Stores many tasks in one transaction, each accepted or refused separately: up to 10,000.
+ * The code is FAINA_OK when there is a result for each item, even if some were refused. When the
+ * engine has no result for any (UNAVAILABLE, STORE_CLOSED, ...) it is that code, and there are no
+ * items. With a NULL `out` it is the code of the first refused item: others may be stored. */
 FAINA_API enum faina_code faina_submit_many(struct faina *engine, const struct faina_submit *tasks,
                                             size_t count, struct faina_items **out,
                                             struct faina_error *err);
@@ -309,7 +311,7 @@ struct faina_claim {
     size_t service_count;        /* with services != NULL, 0 means none */
     int limit;                   /* 0: 1; up to 1,000 */
     int64_t lease_ms;            /* 0: 30 s */
-    int64_t wait_ms;             /* how long to wait for work when there is none; 0: not at all */
+    int64_t wait_ms;             /* how long to wait when no task is ready; 0: not at all */
 };
 
 struct faina_tasks {
@@ -318,26 +320,26 @@ struct faina_tasks {
     const char *next_cursor; /* NULL: this was the last page */
 };
 
-/* Claims up to `limit` ready tasks: highest priority first, then oldest; fewer when they carry more
- * than 16 MiB. None is FAINA_OK with a count of 0. INVALID_WORKER_ID: no worker id, or one over 255
- * bytes. */
+/* Claims up to `limit` ready tasks: highest priority first, then oldest; fewer when their payloads
+ * exceed 16 MiB. None is FAINA_OK with a count of 0. INVALID_WORKER_ID: no worker id, or one over
+ * 255 bytes. */
 FAINA_API enum faina_code faina_claim_next(struct faina *engine, const struct faina_claim *claim,
                                            struct faina_tasks **out, struct faina_error *err);
 
-/* Claims this very task, even ahead of its time. The same worker again: FAINA_OK, nothing changes.
- * TASK_ALREADY_CLAIMED, TASK_COMPLETED, TASK_FAILED, INVALID_TRANSITION: it isn't to be had.
- * OVERLOADED: a resource it needs is at its limit. */
+/* Claims this task, even before its run_at. The same worker again: FAINA_OK, nothing changes.
+ * TASK_ALREADY_CLAIMED, TASK_COMPLETED, TASK_FAILED, INVALID_TRANSITION: its status doesn't allow
+ * it. OVERLOADED: a resource it needs is at its limit. */
 FAINA_API enum faina_code faina_claim(struct faina *engine, const char *id, const char *worker_id,
                                       int64_t lease_ms, struct faina_task **out,
                                       struct faina_error *err);
 
-/* The task runs now. From pending it is claimed and started at once. The same worker again:
+/* Marks a task as running. A pending task is claimed and started at once. The same worker again:
  * FAINA_OK, nothing changes. WRONG_WORKER: `by` doesn't hold it. */
 FAINA_API enum faina_code faina_start(struct faina *engine, const char *id,
                                       const struct faina_by *by, struct faina_task **out,
                                       struct faina_error *err);
 
-/* What to tell about a task under way. Unset fields stay as they are. */
+/* Progress of a running task. Unset fields stay as they are. */
 struct faina_report {
     bool has_progress;
     int progress;         /* 0..100 */
@@ -345,28 +347,28 @@ struct faina_report {
     const char *metadata; /* NULL: unchanged; else it replaces the metadata */
 };
 
-/* Tells how far a claimed, running or background task is. Also renews the lease. */
+/* Reports the progress of a claimed, running or background task. Also renews the lease. */
 FAINA_API enum faina_code faina_progress(struct faina *engine, const char *id,
                                          const struct faina_by *by,
                                          const struct faina_report *report, struct faina_task **out,
                                          struct faina_error *err);
 
-/* A task that a worker believes to hold. */
+/* A task that a worker holds, as far as it knows. */
 struct faina_held {
     const char *id;
     int64_t fence; /* 0: not checked */
 };
 
-/* Renews the leases of what a worker holds, in one call, each for lease_ms or, when that is 0, for
- * as long as it was claimed for. Each item's code is FAINA_OK, or tells
- * why it is lost: TASK_NOT_FOUND, TASK_NOT_CLAIMED, WRONG_WORKER, TASK_COMPLETED, TASK_FAILED,
- * INVALID_TRANSITION (cancelled): stop working on it. The code is as for faina_submit_many. */
+/* Renews the leases of a worker's tasks in one call, each for lease_ms or, when that is 0, for the
+ * duration of its claim. Each item's code is FAINA_OK, or the reason why the task is lost:
+ * TASK_NOT_FOUND, TASK_NOT_CLAIMED, WRONG_WORKER, TASK_COMPLETED, TASK_FAILED, INVALID_TRANSITION
+ * (cancelled). Stop the work on a lost task. The code is as for faina_submit_many. */
 FAINA_API enum faina_code faina_heartbeat(struct faina *engine, const char *worker_id,
                                           const struct faina_held *held, size_t count,
                                           int64_t lease_ms, struct faina_items **out,
                                           struct faina_error *err);
 
-/* Ends a task well. The same worker with the same output again: FAINA_OK, nothing changes.
+/* Completes a task. The same worker with the same output again: FAINA_OK, nothing changes.
  * TASK_NOT_CLAIMED, WRONG_WORKER, TASK_COMPLETED, TASK_FAILED, INVALID_TRANSITION: refused. */
 FAINA_API enum faina_code faina_complete(struct faina *engine, const char *id,
                                          const struct faina_by *by, const char *output,
@@ -375,42 +377,42 @@ FAINA_API enum faina_code faina_complete(struct faina *engine, const char *id,
 /* Why an attempt failed. */
 struct faina_failure {
     const char *message; /* required */
-    const char *kind;    /* a short name of the sort of error */
+    const char *kind;    /* a short name of the kind of error */
     const char *detail;  /* JSON */
-    bool permanent;      /* no retry helps */
+    bool permanent;      /* not to be retried */
 };
 
-/* Ends an attempt badly: pending again after a backoff, or dead_letter when no attempt is left,
- * or failed when it is permanent. Codes as for faina_complete. */
+/* Fails an attempt: the task is pending again after a backoff, or dead_letter when no attempt is
+ * left, or failed when the failure is permanent. Codes as for faina_complete. */
 FAINA_API enum faina_code faina_fail(struct faina *engine, const char *id,
                                      const struct faina_by *by, const struct faina_failure *failure,
                                      struct faina_task **out, struct faina_error *err);
 
-/* Stores subtasks and blocks a running task until they have ended, in one transaction. A child
- * with the same name (or, unnamed, the same type and input, first of all in the same place among
- * all that the attempt asks for) as one of an earlier attempt is that one: kept when it lives or
- * completed, queued again when it ended badly. INVALID_REQUEST: a name is that of another one, with
- * another type or input. Children get the parent's namespace. With fail_fast the parent goes on as
- * soon as one ends badly.
+/* Stores subtasks and blocks a running task until they have ended, in one transaction. A subtask
+ * with the name of one of an earlier attempt is that one: it is kept when it is active or
+ * completed, and queued again when it ended badly. An unnamed subtask is identified by its type and
+ * input; of several, the one at the same position in the list is preferred. INVALID_REQUEST: a
+ * subtask with this name has another type or input. Subtasks get the parent's namespace. With
+ * fail_fast the parent resumes as soon as one ends badly.
  *
- * When it goes on and blocks again, unnamed ones are new, unless the list repeats what the attempt
- * has asked for: type by type and input by input from its first one on, or the last ones. One must
- * be new or alive then: otherwise INVALID_REQUEST, as for two of one name that differ. */
+ * When the parent has resumed and blocks again, unnamed subtasks are new, unless the list repeats
+ * the attempt's earlier ones, by type and input: all from the first on, or the last ones. Then one
+ * of them must be new or active; otherwise INVALID_REQUEST. */
 FAINA_API enum faina_code faina_block(struct faina *engine, const char *id,
                                       const struct faina_by *by,
                                       const struct faina_submit *subtasks, size_t count,
                                       bool fail_fast, struct faina_task **out,
                                       struct faina_error *err);
 
-/* The work of a running task goes on elsewhere: no worker holds it, its resources stay taken, and
+/* Continues a running task in the background: no worker holds it, its resources stay in use, and
  * faina_complete or faina_fail without a worker ends it. After timeout_ms (0: 1 hour) the attempt
- * has failed. */
+ * fails. */
 FAINA_API enum faina_code faina_background(struct faina *engine, const char *id,
                                            const struct faina_by *by, const char *reason,
                                            int64_t timeout_ms, struct faina_task **out,
                                            struct faina_error *err);
 
-/* Gives a claimed task back unstarted, without spending an attempt. */
+/* Releases a claimed task that has not started; no attempt is counted. */
 FAINA_API enum faina_code faina_release(struct faina *engine, const char *id,
                                         const struct faina_by *by, struct faina_task **out,
                                         struct faina_error *err);
@@ -419,52 +421,52 @@ FAINA_API enum faina_code faina_release(struct faina *engine, const char *id,
  * Managing
  */
 
-/* Cancels a task and everything that lives below it. A cancelled task again: FAINA_OK. */
+/* Cancels a task and all active tasks below it. A cancelled task again: FAINA_OK. */
 FAINA_API enum faina_code faina_cancel(struct faina *engine, const char *id,
                                        const struct faina_by *by, struct faina_task **out,
                                        struct faina_error *err);
 
-/* Puts a failed, dead_letter, cancelled, claimed or running task back in line at once, even ahead
- * of its time, with its attempts at 0 or (keep_attempts) as they are. It waits for its dependencies
- * again. MAX_ATTEMPTS_REACHED: none is left to keep. */
+/* Queues a failed, dead_letter, cancelled, claimed or running task again at once, even before its
+ * run_at, with its attempts at 0 or (keep_attempts) unchanged. It waits for its dependencies again.
+ * MAX_ATTEMPTS_REACHED: no attempt is left. */
 FAINA_API enum faina_code faina_retry(struct faina *engine, const char *id,
                                       const struct faina_by *by, bool keep_attempts,
                                       struct faina_task **out, struct faina_error *err);
 
 struct faina_removal {
-    bool cancel; /* cancel it first when it lives */
-    bool purge;  /* remove its rows too; works on deleted tasks as well */
+    bool cancel; /* cancel it first when it is active */
+    bool purge;  /* remove its rows too; also for deleted tasks */
 };
 
-/* Takes an ended task out of view and frees its key. TASK_ACTIVE: it has not ended. */
+/* Deletes an ended task: it is hidden, and its key is free. TASK_ACTIVE: it has not ended. */
 FAINA_API enum faina_code faina_delete(struct faina *engine, const char *id,
                                        const struct faina_by *by,
                                        const struct faina_removal *removal,
                                        struct faina_error *err);
 
-/* Which ended tasks to remove for good. */
+/* Which ended tasks to remove. */
 struct faina_purge {
     const char *ns;          /* NULL: all namespaces */
     const char *type;        /* NULL: all types */
     unsigned statuses;       /* set of (1u << status); 0: every ended one */
-    int64_t ended_before_us; /* 0: no matter when */
-    bool deleted_only;       /* only those already taken out of view */
-    int64_t limit;           /* at most so many in this call; 0: 1,000 */
+    int64_t ended_before_us; /* 0: at any time */
+    bool deleted_only;       /* only deleted tasks */
+    int64_t limit;           /* the maximum of this call; 0: 1,000 */
 };
 
-/* Removes the rows of ended tasks, some at a time. *removed tells how many; call again until 0. */
+/* Removes the rows of up to `limit` ended tasks and returns their number; call again until it is 0.
+ */
 FAINA_API enum faina_code faina_purge(struct faina *engine, const struct faina_purge *purge,
                                       int64_t *removed, struct faina_error *err);
 
-/* Stops, or lets go on, handing out tasks of a type in a namespace (NULL: "default"). Tasks that
- * are held go on. */
+/* Stops or resumes claims of a type in a namespace (NULL: "default"). Held tasks continue. */
 FAINA_API enum faina_code faina_pause(struct faina *engine, const char *ns, const char *type,
                                       struct faina_error *err);
 FAINA_API enum faina_code faina_resume(struct faina *engine, const char *ns, const char *type,
                                        struct faina_error *err);
 
 /* ------------------------------------------------------------------------------------------
- * Looking
+ * Reading
  */
 
 FAINA_API enum faina_code faina_get(struct faina *engine, const char *id, struct faina_task **out,
@@ -500,7 +502,7 @@ enum faina_actor { FAINA_ACTOR_API, FAINA_ACTOR_WORKER, FAINA_ACTOR_SYSTEM };
 /* The wire name of an actor, such as "WORKER". Static; never NULL. */
 FAINA_API const char *faina_actor_name(enum faina_actor actor);
 
-/* One thing that happened to a task. */
+/* An event in the history of a task. */
 struct faina_event {
     int64_t at_us;            /* unique within the task, and so its id */
     const char *what;         /* "created", "claimed", "retry_scheduled", "late_result", ... */
@@ -521,18 +523,18 @@ struct faina_events {
 FAINA_API enum faina_code faina_events(struct faina *engine, const char *id, int limit,
                                        struct faina_events **out, struct faina_error *err);
 
-/* Waits until the task has ended. FAINA_OK: it has, whichever way; see its status.
- * TIMEOUT: it has not within timeout_ms (negative: no limit); *out is written all the same. */
+/* Waits until the task has ended. FAINA_OK: it has; its status shows how. TIMEOUT: it has not
+ * within timeout_ms (negative: no limit); *out is written in this case too. */
 FAINA_API enum faina_code faina_wait(struct faina *engine, const char *id, int64_t timeout_ms,
                                      struct faina_task **out, struct faina_error *err);
 
-/* One thing that keeps a task from running. */
+/* A reason why a task is not running. */
 struct faina_reason {
     const char *kind;    /* "ready" (only a worker is missing), "due", "dependency", "resource",
-                            "paused", "worker" (none that lives handles its type), "service"
+                            "paused", "worker" (no live worker handles its type), "service"
                             (none of those reaches a resource), "held", "background", "ended" */
     const char *message; /* one sentence */
-    int64_t until_us;    /* when it will be over at the earliest, where that can be known */
+    int64_t until_us;    /* the earliest time at which it ends; 0: not known */
 };
 
 struct faina_explanation {
@@ -546,7 +548,7 @@ FAINA_API enum faina_code faina_explain(struct faina *engine, const char *id,
                                         struct faina_explanation **out, struct faina_error *err);
 
 /* ------------------------------------------------------------------------------------------
- * Resources, teams, numbers
+ * Resources, teams, statistics
  */
 
 struct faina_resource {
@@ -562,8 +564,8 @@ struct faina_resources {
     struct faina_resource *items;
 };
 
-/* Sets how many tasks may hold a resource at once (0: none, -1: no limit). A lower limit takes
- * effect as holders finish. */
+/* Sets how many tasks may use a resource at once (0: none, -1: no limit). A lower limit takes
+ * effect as holders end. */
 FAINA_API enum faina_code faina_resource_set(struct faina *engine, const char *name,
                                              int64_t max_concurrency, struct faina_error *err);
 
@@ -595,7 +597,7 @@ FAINA_API enum faina_code faina_team_put(struct faina *engine, const struct fain
 /* The team with this id, or (NULL) all of a namespace ("*": of all namespaces). */
 FAINA_API enum faina_code faina_team_list(struct faina *engine, const char *ns, const char *id,
                                           struct faina_teams **out, struct faina_error *err);
-/* Removes a team; its tasks stay, with no team. */
+/* Removes a team; its tasks remain without a team. */
 FAINA_API enum faina_code faina_team_remove(struct faina *engine, const char *id,
                                             struct faina_error *err);
 
@@ -604,19 +606,19 @@ struct faina_count {
     const char *ns, *type;
     bool is_paused;
     int64_t by_status[FAINA_STATUS_COUNT];
-    int64_t oldest_ready_us; /* when the oldest task in line was made; 0: none is */
+    int64_t oldest_ready_us; /* when the oldest ready task was made; 0: there is none */
 };
 
 struct faina_stats {
     int64_t by_status[FAINA_STATUS_COUNT];
     size_t count;
     struct faina_count *types;
-    bool has_more; /* there are more types than are listed */
+    bool has_more; /* not all types are listed */
 };
 
-/* How many tasks there are in a namespace (NULL: "default"; "*": in all), by status and by type.
- * Deleted ones are not counted. Of more than 1,000 types, those are listed that have the most tasks
- * which have not ended; by_status counts them all. */
+/* Counts the tasks of a namespace (NULL: "default"; "*": of all), by status and by type. Deleted
+ * ones are not counted. Of more than 1,000 types, those with the most active tasks are listed;
+ * by_status counts the tasks of all types. */
 FAINA_API enum faina_code faina_stats(struct faina *engine, const char *ns,
                                       struct faina_stats **out, struct faina_error *err);
 
@@ -624,10 +626,10 @@ FAINA_API enum faina_code faina_stats(struct faina *engine, const char *ns,
  * Events
  */
 
-/* Something that happened. Only `type` is required. */
+/* An event to emit. Only `type` is required. */
 struct faina_emit {
     const char *ns;   /* NULL: "default" */
-    const char *type; /* up to 255 bytes; "task." and what follows is the engine's own */
+    const char *type; /* up to 255 bytes; types that begin with "task." are the engine's own */
     const char *data; /* a JSON object; NULL: {} */
     const char *id;   /* up to 512 bytes, unique per namespace; NULL: a new one */
 };
@@ -638,34 +640,34 @@ struct faina_emit_failure {
     const char *message;
 };
 
-/* What came of an event. */
+/* The result of an event. */
 struct faina_emitted {
     const char *id;
-    bool existing;            /* the id was known: this is what came of the first one */
+    bool existing;            /* the id exists: this is the result of the first event */
     size_t count;             /* how many tasks it made */
     const char *const *tasks; /* their ids */
     size_t failure_count;
     struct faina_emit_failure *failures;
 };
 
-/* Tells that something happened: every enabled trigger on that type whose condition holds makes its
- * task, all in one transaction. A trigger that can't is named in the answer, and the others fire
- * all the same. An id that is known does nothing twice. */
+/* Emits an event: every enabled trigger on its type whose condition holds makes its task, all in
+ * one transaction. A trigger that fails is listed in the result, and the others still fire. A
+ * second event with the same id has no effect. */
 FAINA_API enum faina_code faina_emit(struct faina *engine, const struct faina_emit *event,
                                      struct faina_emitted **out, struct faina_error *err);
 
 /* ------------------------------------------------------------------------------------------
  * Workers
  *
- * Registering is optional: any worker id may claim. Who registers is seen, and is told at each
- * heartbeat what to stop.
+ * Registering is optional: any worker id may claim. A registered worker is listed, and the result
+ * of each heartbeat names the tasks to stop.
  */
 
-/* A worker as it is at one moment; and, in faina_worker_put, what one tells about itself. */
+/* A worker at one moment; in faina_worker_put, its registration. */
 struct faina_worker {
     const char *id;           /* hostname-pid-random, made by the worker; up to 255 bytes */
     const char *hostname;     /* NULL: unknown */
-    int pool_size;            /* how many tasks it works on at once; 0: unknown */
+    int pool_size;            /* how many tasks it runs at once; 0: unknown */
     const char *const *types; /* that it handles; none: any */
     size_t type_count;
     const char *const *services; /* resources that it can reach; NULL: all of them */
@@ -673,7 +675,7 @@ struct faina_worker {
     const char *version;         /* of the worker's program; NULL: unknown */
     /* Set by the engine: */
     int64_t started_us, last_heartbeat_us;
-    bool is_leader; /* it does the chores of a fleet ... */
+    bool is_leader; /* it does the upkeep of the store ... */
     int64_t leader_until_us;
     int64_t held; /* how many tasks it holds */
 };
@@ -685,8 +687,8 @@ struct faina_workers {
 
 /* Why a worker must stop working on a task. */
 enum faina_loss {
-    FAINA_LOSS_LOST,      /* its lease ran out, somebody else has it, or it has ended */
-    FAINA_LOSS_CANCELLED, /* somebody cancelled it */
+    FAINA_LOSS_LOST,      /* its lease expired, another worker holds it, or it has ended */
+    FAINA_LOSS_CANCELLED, /* it was cancelled */
 };
 
 /* The wire name of a loss: "lost", "cancelled". Static; never NULL. */
@@ -694,43 +696,43 @@ FAINA_API const char *faina_loss_name(enum faina_loss loss);
 
 struct faina_lost {
     char id[FAINA_ID_SIZE];
-    int64_t fence; /* as it was given */
+    int64_t fence; /* of the request */
     enum faina_loss why;
 };
 
-/* The answer to a worker's heartbeat. */
+/* The result of a worker's heartbeat. */
 struct faina_beat {
     size_t renewed_count;     /* how many leases were renewed */
     size_t lost_count;        /* ... and the others, in the order of the request */
     struct faina_lost *items; /* lost_count of them */
 };
 
-/* Registers a worker, or says that it lives: after 60 s without a word it is forgotten. When it is
- * known, what is unset (NULL, 0) stays as it was; types != NULL with a count of 0 means any. Best
- * tell everything each time: one that was forgotten, after a long pause, is then whole again.
- * Renews the leases of `held`, the tasks it believes to hold (up to 10,000), in one go; lease_ms 0:
- * as long as each was claimed for, and none becomes shorter. The answer names those that it doesn't
- * hold. */
+/* Registers a worker, or sends its heartbeat: after 60 s without one it is removed. For a
+ * registered worker, unset fields (NULL, 0) stay as they were; types != NULL with a count of 0
+ * means any. Set all fields each time, so that a worker that was removed after a long pause is
+ * registered in full. Renews the leases of `held`, the tasks of the worker (up to 10,000), in one
+ * transaction; lease_ms 0: for the duration of each claim, and no lease becomes shorter. The result
+ * lists the tasks that it doesn't hold. */
 FAINA_API enum faina_code faina_worker_put(struct faina *engine, const struct faina_worker *worker,
                                            const struct faina_held *held, size_t held_count,
                                            int64_t lease_ms, struct faina_beat **out,
                                            struct faina_error *err);
 
-/* Signs a worker off. Tasks that it has claimed and not started go back in line without spending
- * an attempt; *released tells how many. Those that run are left to their lease. NOT_FOUND: it is
- * not registered. */
+/* Removes a worker. Tasks that it has claimed and not started are released, without counting an
+ * attempt; *released is their number. Running tasks keep their leases. NOT_FOUND: it is not
+ * registered. */
 FAINA_API enum faina_code faina_worker_remove(struct faina *engine, const char *id,
                                               int64_t *released, struct faina_error *err);
 
-/* The worker with this id, or (NULL) all that live, newest heartbeat first. */
+/* The worker with this id, or (NULL) all live workers, newest heartbeat first. */
 FAINA_API enum faina_code faina_workers(struct faina *engine, const char *id,
                                         struct faina_workers **out, struct faina_error *err);
 
 /* ------------------------------------------------------------------------------------------
- * Handlers: functions that do the work
+ * Handlers: functions that run tasks
  *
- * Register a handler for each type, then faina_run: it claims tasks, calls the handlers in threads
- * of its own, keeps the leases, and tells the engine how each attempt ended.
+ * Register a handler for each type, then call faina_run: it claims tasks, calls the handlers in its
+ * own threads, renews the leases, and stores the outcome of each attempt.
  *
  *     static enum faina_outcome resize(struct faina_context *context, void *user)
  *     {
@@ -747,13 +749,13 @@ FAINA_API enum faina_code faina_workers(struct faina *engine, const char *id,
  * The same functions make a plugin, which `faina worker` loads: see faina_plugin below.
  */
 
-struct faina_context; /* one attempt at one task, as its handler sees it; only in its own thread */
+struct faina_context; /* an attempt, for its handler; only to be used in the handler's thread */
 
 /* How an attempt ended. */
 enum faina_outcome {
     FAINA_OUTCOME_COMPLETE,   /* done, with faina_context_output or without an output */
-    FAINA_OUTCOME_BLOCKED,    /* waits for its subtasks (faina_context_subtask), then goes on */
-    FAINA_OUTCOME_BACKGROUND, /* goes on elsewhere (faina_context_background) */
+    FAINA_OUTCOME_BLOCKED,    /* waits for its subtasks (faina_context_subtask), then resumes */
+    FAINA_OUTCOME_BACKGROUND, /* continues in the background (faina_context_background) */
     FAINA_OUTCOME_FAILED, /* by faina_context_error; without one: an error that may be retried */
 };
 
@@ -763,14 +765,14 @@ struct faina_handler {
     faina_handler_fn *on_start;  /* required */
     faina_handler_fn *on_resume; /* all subtasks have completed; NULL: on_start */
     faina_handler_fn *on_error;  /* a subtask ended badly; NULL: fail with its error */
-    int64_t timeout_ms;          /* the attempt has failed after this long; 0: no limit. The
-                                    function keeps its thread until it returns, while another
-                                    attempt may begin: ask faina_context_cancelled */
+    int64_t timeout_ms;          /* the attempt fails after this time; 0: no limit. The function
+                                    keeps its thread until it returns, while another attempt may
+                                    begin: check faina_context_cancelled */
     int concurrency;             /* at most so many at once in this pool; 0: no limit of its own */
     /* For tasks that were submitted without their own: */
     int max_attempts; /* 0: the default of 4; FAINA_UNLIMITED: no limit */
     struct faina_retry_policy retry;
-    const char *const *resources; /* what each task of the type uses; added to its own */
+    const char *const *resources; /* that each task of the type uses; added to its own */
     size_t resource_count;
 };
 
@@ -779,21 +781,21 @@ struct faina_handler {
  * created_by, resources. */
 FAINA_API const struct faina_task *faina_context_task(const struct faina_context *context);
 
-/* Whether to stop: it was cancelled, its lease is lost, its time is over, or the worker ends. A
- * handler that takes long asks every now and then; what it returns then counts only if it is
- * FAINA_OUTCOME_COMPLETE and the worker ends. */
+/* Whether to stop: the task was cancelled, its lease is lost, its time-out is over, or the worker
+ * ends. A handler that takes long calls this at intervals. After it has returned true, the
+ * handler's outcome counts only if it is FAINA_OUTCOME_COMPLETE and the worker ends. */
 FAINA_API bool faina_context_cancelled(const struct faina_context *context);
 
-/* How far it is: 0..100 or -1 for unchanged, and a word for people or NULL. Told at once, but not
- * more often than a few times a second. */
+/* Reports progress: 0..100 or -1 for unchanged, and a text for people or NULL. Sent at once, but at
+ * most a few times a second. */
 FAINA_API void faina_context_progress(struct faina_context *context, int percent,
                                       const char *state);
-/* Replaces the task's metadata. A JSON object. INVALID_REQUEST: it is none. */
+/* Replaces the task's metadata, a JSON object. INVALID_REQUEST: it is not an object. */
 FAINA_API enum faina_code faina_context_metadata(struct faina_context *context, const char *json,
                                                  struct faina_error *err);
 
-/* What the attempt ends with. All of it is checked and copied at once, and counts when the handler
- * returns the outcome it belongs to. */
+/* The result of the attempt. It is checked and copied at once, and counts when the handler returns
+ * the outcome that it belongs to. */
 FAINA_API enum faina_code faina_context_output(struct faina_context *context, const char *json,
                                                struct faina_error *err);
 FAINA_API enum faina_code faina_context_error(struct faina_context *context,
@@ -807,14 +809,14 @@ FAINA_API enum faina_code faina_context_background(struct faina_context *context
 FAINA_API enum faina_code faina_context_subtask(struct faina_context *context,
                                                 const struct faina_submit *subtask,
                                                 struct faina_error *err);
-/* Go on as soon as one subtask ends badly. */
+/* Resumes the task as soon as one subtask ends badly. */
 FAINA_API void faina_context_fail_fast(struct faina_context *context);
 
 /*
- * Asks for a resource that the attempt turns out to need. OK: the task has it, and goes on.
- * OVERLOADED: it has not. Whatever the handler returns then, the task goes back in line for it
- * without spending an attempt, and the next time it has it. Better name resources when you submit,
- * or in the handler: then nothing is begun in vain.
+ * Requires a resource that the attempt needs. OK: the task has it. OVERLOADED: it doesn't. Then the
+ * task is queued again with the resource whatever the handler returns, without counting an attempt;
+ * the next attempt has it. If the resource is known before, name it in the submit or in the
+ * handler: that saves the attempt.
  */
 FAINA_API enum faina_code faina_context_require(struct faina_context *context, const char *resource,
                                                 struct faina_error *err);
@@ -833,8 +835,8 @@ FAINA_API const struct faina_subtask *faina_context_subtasks(struct faina_contex
 FAINA_API const struct faina_subtask *faina_context_find(struct faina_context *context,
                                                          const char *id_or_name);
 
-/* Tasks of this type are handled by these functions; `user` is handed to them. Again for the same
- * type: replaces it. CONFLICT: faina_run is running; it has what was registered before. */
+/* Registers the handler of a type; `user` is passed to its functions. Again for the same type:
+ * replaces it. CONFLICT: faina_run is running, with the handlers registered before. */
 FAINA_API enum faina_code faina_register(struct faina *engine, const char *type,
                                          const struct faina_handler *handler, void *user,
                                          struct faina_error *err);
@@ -848,28 +850,28 @@ struct faina_run {
     size_t namespace_count;
     const char *const *services; /* resources that can be reached; NULL: all */
     size_t service_count;
-    const char *handlers; /* a folder of command handlers besides; NULL: none */
-    int64_t grace_ms;     /* how long what runs may go on after faina_stop; 0: 30 s */
-    int64_t idle_ms;      /* return after so long without work; 0: never */
-    void (*log)(void *user, const char *line); /* what it does, from any thread; NULL: nobody */
+    const char *handlers; /* a folder with command handlers; NULL: none */
+    int64_t grace_ms;     /* how long tasks may continue after faina_stop; 0: 30 s */
+    int64_t idle_ms;      /* return after this time without a task; 0: never */
+    void (*log)(void *user, const char *line); /* called from any thread; NULL: no log */
     void *log_user;
 };
 
-/* Works until faina_stop. NULL options: the defaults. INVALID_REQUEST: nothing is registered, or an
- * option makes no sense. STORE_CLOSED: faina_close has ended it. */
+/* Runs tasks until faina_stop. NULL options: the defaults. INVALID_REQUEST: no handler is
+ * registered, or an option is invalid. STORE_CLOSED: faina_close has ended it. */
 FAINA_API enum faina_code faina_run(struct faina *engine, const struct faina_run *options,
                                     struct faina_error *err);
-/* Makes faina_run stop: it claims nothing more, waits for what runs, and returns. Twice: without
- * waiting. When none runs, the next one stops at once. May be called from any thread and from a
- * signal handler. */
+/* Stops faina_run: it claims no more tasks, waits for those that run, and returns. A second call
+ * ends the wait. If no faina_run is running, the next one stops at once. May be called from any
+ * thread and from a signal handler. */
 FAINA_API void faina_stop(struct faina *engine);
 
 /* ------------------------------------------------------------------------------------------
  * Plugins: handlers in a shared object, in the handlers folder
  *
- * A plugin says what it handles with FAINA_PLUGIN, and is built with
+ * A plugin defines its handlers with FAINA_PLUGIN, and is built with
  *     cc -shared -fPIC -o handlers/image.so image.c $(pkg-config --cflags faina)
- * It runs in a process of its own: when it crashes, its attempts have failed, and nothing else.
+ * It runs in a process of its own: a crash fails only the attempts in that process.
  */
 
 #define FAINA_PLUGIN_ABI 1
@@ -881,15 +883,15 @@ struct faina_plugin_type {
 };
 
 /*
- * A plugin may also say which events and which ends of tasks it builds tasks from. These are the
- * triggers and joins of a workflow that has the plugin's name: the worker stores it when it loads
- * the plugin, and it is listed, disabled and explained like any other (docs/workflows.md).
+ * A plugin may also define triggers and joins, which build tasks from events and from the ends of
+ * tasks. They form a workflow with the plugin's name: the worker stores it when it loads the
+ * plugin, and it is listed, disabled and explained like any other (docs/workflows.md).
  *
- * What fires makes, in the same transaction, a task of type PLUGIN.NAME whose handler is `build`.
- * Its input is the event's data, or for a join {"key": ..., "tasks": {TYPE: the task, ...}}. It
- * tells the tasks to make by faina_context_subtask and returns FAINA_OUTCOME_BLOCKED, or
- * FAINA_OUTCOME_COMPLETE when there is nothing to make. When it is tried again, what it has made
- * already is not made twice.
+ * A trigger or join that fires makes, in the same transaction, a task of type PLUGIN.NAME whose
+ * handler is `build`. Its input is the event's data, or for a join {"key": ..., "tasks": {TYPE: the
+ * task, ...}}. The handler adds the tasks to make with faina_context_subtask and returns
+ * FAINA_OUTCOME_BLOCKED, or FAINA_OUTCOME_COMPLETE when there are none. When it is retried, tasks
+ * that exist already are not made again.
  */
 struct faina_plugin_trigger {
     const char *name;  /* unique among its triggers and joins */
@@ -922,8 +924,8 @@ struct faina_plugin {
     const struct faina_plugin_join *joins;
 };
 
-/* The plugin's entry, the function faina_plugin. What it returns lives as long as the process;
- * NULL: it can't be used here. FAINA_PLUGIN(it) defines one that returns &it. */
+/* The plugin's entry, the function faina_plugin. Its result lives as long as the process; NULL: the
+ * plugin can't be used here. FAINA_PLUGIN(it) defines one that returns &it. */
 typedef const struct faina_plugin *faina_plugin_fn(void);
 #define FAINA_PLUGIN_ENTRY "faina_plugin"
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* address.c - see address.h. */
-#include "service/address.h"
+#include "api/address.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /*
- * address.h - where the engine is: one URL, from what was given and what the environment says.
+ * address.h - where the engine is: one URL, from the argument and the environment.
  *
  *     given (--url, or the argument of faina_open)
  *     FAINA_URL
@@ -13,8 +13,8 @@
  *   A1  No sentence holds a password, nor what was read from a file.
  *   A2  An empty variable is one that is not set.
  */
-#ifndef FA_ADDRESS_H
-#define FA_ADDRESS_H
+#ifndef FA_API_ADDRESS_H
+#define FA_API_ADDRESS_H
 
 #include "base/bytes.h"
 #include "base/error.h"

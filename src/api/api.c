@@ -2,7 +2,7 @@
  * api.c - the public functions: each is one operation run through the seam, and its answer handed
  * out as memory of the caller's.
  *
- * An answer lives in an arena of its own, and the arena's record stands right before the struct
+ * An answer lives in an arena of its own, and the arena's record is right before the struct
  * that the caller sees:
  *
  *     | struct fa_arena | faina_task, faina_tasks, ... | texts, arrays ... |
@@ -10,10 +10,10 @@
  *
  * so faina_free finds the arena from the pointer alone and gives everything back at once.
  */
-#include "service/api.h"
+#include "api/api.h"
 
 #include "model/limits.h"
-#include "service/address.h"
+#include "api/address.h"
 
 #include <assert.h>
 #include <pthread.h>
@@ -130,7 +130,7 @@ void faina_close(struct faina *engine)
  */
 
 /* Runs `op`. On success the pointer at `out` (the address of a pointer to a struct of `size` bytes;
- * NULL: nobody wants it) is set to the answer. */
+ * NULL: it is not needed) is set to the answer. */
 static enum faina_code run(struct faina *engine, struct fa_op *op, void *out, size_t size,
                            struct faina_error *err)
 {
@@ -147,7 +147,7 @@ static enum faina_code run(struct faina *engine, struct fa_op *op, void *out, si
     else
         code = fa_service_run_one(engine->service, op, err);
     if (code == FAINA_OK && out) {
-        /* op->task stands for whichever member of the union: each is one pointer to a struct. */
+        /* op->task aliases every member of the union: each is one pointer to a struct. */
         void *answer = answer_give(&arena, op->task, size);
         memcpy(out, &answer, sizeof(answer));
     }
@@ -184,7 +184,7 @@ static bool is_of_engine(enum faina_code code)
            code == FAINA_TIMEOUT || code == FAINA_UNAUTHORIZED || code == FAINA_INTERNAL;
 }
 
-/* The first operation that says why no item was answered; NULL: they were. */
+/* The first operation, when the engine failed for all of them; NULL: some were answered. */
 static const struct fa_op *find_outage(const struct fa_op *ops, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -193,7 +193,7 @@ static const struct fa_op *find_outage(const struct fa_op *ops, size_t count)
     return count > 0 ? ops : NULL;
 }
 
-/* What one who takes no items is told: the first refusal, and whose it is. */
+/* The error of a call that takes no items: the first refusal, and which item it is of. */
 static enum faina_code first_refusal(const struct fa_op *ops, size_t count, const char *what,
                                      struct faina_error *err)
 {
@@ -350,7 +350,7 @@ enum faina_code faina_heartbeat(struct faina *engine, const char *worker_id,
         ops[i].id = held[i].id;
         ops[i].by = (struct faina_by){.worker_id = worker_id, .fence = held[i].fence};
         ops[i].lease_ms = lease_ms;
-        /* A lost task is told by its id too, and a refused operation doesn't fill it in. */
+        /* A lost task has its id too, and a refused operation doesn't fill it in. */
         if (held[i].id && strlen(held[i].id) < FAINA_ID_SIZE)
             memcpy(ops[i].task_id, held[i].id, strlen(held[i].id) + 1);
     }

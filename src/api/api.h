@@ -3,8 +3,8 @@
  *
  * Layers above the service hang what belongs to the engine into `attachment`; it goes with it.
  */
-#ifndef FA_API_H
-#define FA_API_H
+#ifndef FA_API_API_H
+#define FA_API_API_H
 
 #include "service/service.h"
 
@@ -19,9 +19,9 @@ struct fa_attachment {
 struct faina {
     struct fa_service *service;
     unsigned forks; /* of the process when it was opened: see fa_api_check */
-    _Atomic(struct fa_attachment *) attachment; /* runtime/api.c: the handlers; NULL: none */
-    /* How often faina_stop was called, and what wakes faina_run to look. Here, because it may come
-     * before there is an attachment, and a signal handler can't make one. */
+    _Atomic(struct fa_attachment *) attachment; /* api/run_api.c: the handlers; NULL: none */
+    /* How often faina_stop was called, and what wakes faina_run to check it. Here, because it may
+     * come before there is an attachment, and a signal handler can't make one. */
     atomic_int stops;
     sem_t wake;
 };

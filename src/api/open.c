@@ -6,13 +6,13 @@
 
 #include "base/clock.h"
 #include "model/limits.h"
-#include "remote/remote.h"
-#include "service/address.h"
-#include "sql/backup_file.h"
-#include "sql/copy.h"
-#include "sql/engine.h"
-#include "sql/migrate.h"
-#include "sql/store.h"
+#include "client/client.h"
+#include "api/address.h"
+#include "store/upkeep/backup_file.h"
+#include "store/upkeep/copy.h"
+#include "store/engine.h"
+#include "store/db/migrate.h"
+#include "store/db/store.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -159,12 +159,12 @@ static enum faina_code open_or_reach(struct fa_service **out, const char *url,
         if (!owner.address[0])
             return code;
         fa_error_clear(&away);
-        code = fa_remote_open(out, owner.address, options, &away);
+        code = fa_client_open(out, owner.address, options, &away);
         if (code == FAINA_UNAVAILABLE && fa_clock_mono_us() - start_us <= OWNER_GOES_MS * 1000) {
             nanosleep(&moment, NULL);
             continue;
         }
-        /* Of one that is leaving, that is what its guest needs to know. */
+        /* When the owner is leaving, the first error is the useful one. */
         if (err && code != FAINA_OK && !(code == FAINA_UNAVAILABLE && owner.is_leaving))
             *err = away;
         return code;
@@ -182,7 +182,7 @@ static enum faina_code open_url(struct fa_service **out, const char *url,
         return code;
     if (!url)
         url = "sqlite:faina.db";
-    return is_remote(url) ? fa_remote_open(out, url, options, err)
+    return is_remote(url) ? fa_client_open(out, url, options, err)
                           : open_or_reach(out, url, options, is_guest, must_exist, err);
 }
 
@@ -270,14 +270,14 @@ static void tell_owner(struct faina_error *err)
 {
     static const char mark[] = " is in use by process ";
     const char *place = err ? strstr(err->message, mark) : NULL;
-    struct faina_error told;
+    struct faina_error first;
 
     if (!place || strstr(place, "shutting down"))
         return;
-    told = *err;
+    first = *err;
     fa_error_set(
-        err, told.code, "%.*s%s%ld, and a copy needs the file for itself: stop that process first",
-        (int)(place - err->message), told.message, mark, strtol(place + strlen(mark), NULL, 10));
+        err, first.code, "%.*s%s%ld, and a copy needs the file for itself: stop that process first",
+        (int)(place - err->message), first.message, mark, strtol(place + strlen(mark), NULL, 10));
 }
 
 static enum faina_code open_copied(const char *url, struct fa_store **out, struct faina_error *err)

@@ -1,17 +1,17 @@
 /*
- * api.c - faina_register, faina_run and faina_stop: the pool in a C program.
+ * run_api.c - faina_register, faina_run and faina_stop: the pool in a C program.
  *
- * What is registered hangs from the engine (service/api.h) and goes with it. faina_stop may come
+ * What is registered hangs from the engine (api/api.h) and goes with it. faina_stop may come
  * from a signal handler, so it does no more than count and post a semaphore.
  */
-#include "service/api.h"
+#include "api/api.h"
 
 #include "base/clock.h"
 #include "model/check.h"
 #include "model/limits.h"
-#include "runtime/context.h"
-#include "runtime/native.h"
-#include "runtime/runtime.h"
+#include "worker/context.h"
+#include "worker/pool/native.h"
+#include "worker/runtime.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -97,13 +97,13 @@ static enum faina_code closed(struct faina_error *err)
 static void fill_in(struct registered *item, const char *type, const struct faina_handler *handler,
                     void *user)
 {
-    struct faina_submit wish;
+    struct faina_submit settings;
 
     fa_arena_finish(&item->arena);
-    wish = fa_context_wish(&item->arena, handler);
+    settings = fa_context_settings(&item->arena, handler);
     item->type = fa_arena_strdup(&item->arena, type);
     item->handler = *handler;
-    item->handler.resources = wish.resources;
+    item->handler.resources = settings.resources;
     item->user = user;
 }
 
@@ -154,7 +154,7 @@ struct run {
     const struct faina_run *options;
     struct faina *engine;
     struct registry *registry;
-    struct fa_crew *crew;
+    struct fa_thread_pool *crew;
     struct fa_runtime *runtime;
     pthread_t stopper;
     atomic_bool has_stopped; /* the stopper is done */
@@ -244,24 +244,24 @@ static void *stop_main(void *arg)
     return NULL;
 }
 
-/* Stops in another thread, so that a second faina_stop can be heard. Being in a hurry after the end
- * does nothing. */
+/* Stops in another thread, so that this one can wait for a second faina_stop, which ends attempts
+ * at once. After the end that does nothing. */
 static void stop(struct run *run)
 {
-    int heard = atomic_load(&run->engine->stops) > 0;
+    int seen = atomic_load(&run->engine->stops) > 0;
 
     if (pthread_create(&run->stopper, NULL, stop_main, run) != 0) {
         fa_runtime_stop(run->runtime, GRACE_MS_DEFAULT);
         return;
     }
-    while (!atomic_load(&run->has_stopped) && atomic_load(&run->engine->stops) <= heard)
+    while (!atomic_load(&run->has_stopped) && atomic_load(&run->engine->stops) <= seen)
         sem_wait(&run->engine->wake);
-    fa_runtime_hurry(run->runtime);
+    fa_runtime_end_grace(run->runtime);
     pthread_join(run->stopper, NULL);
 }
 
-/* A later run is not stopped by what stopped this one. Whoever waits looks at the count before it
- * sleeps, so a post that is lost here does no harm. */
+/* A later run is not stopped by what stopped this one. A waiting thread checks the count before it
+ * sleeps, so a lost post does no harm. */
 static void forget_stops(struct faina *engine)
 {
     atomic_store(&engine->stops, 0);
@@ -295,19 +295,19 @@ static enum faina_code run_all(struct run *run, struct faina_error *err)
 
     if (options->log)
         config.log =
-            (struct fa_teller){.write = write_log, .ctx = (struct faina_run *)(uintptr_t)options};
-    code = fa_crew_create(&run->crew, threads_of(options), err);
+            (struct fa_reporter){.write = write_log, .ctx = (struct faina_run *)(uintptr_t)options};
+    code = fa_thread_pool_create(&run->crew, threads_of(options), err);
     if (code == FAINA_OK)
         code = fa_runtime_start(&run->runtime, run->engine->service, &config, err);
     if (code != FAINA_OK) {
-        fa_crew_destroy(run->crew);
+        fa_thread_pool_destroy(run->crew);
         return code;
     }
     code = put_handlers(run, err);
     if (code == FAINA_OK)
         code = wait_for_stop(run, err);
     stop(run);
-    fa_crew_destroy(run->crew);
+    fa_thread_pool_destroy(run->crew);
     fa_runtime_destroy(run->runtime);
     return code;
 }

@@ -1,5 +1,5 @@
 /*
- * bytes.c - arenas hand out slices of growing blocks; buffers double up to their maximum.
+ * bytes.c - arenas allocate from growing blocks; buffers double up to their maximum.
  *
  * An arena's blocks form a list whose head is the one being filled:
  *
@@ -17,9 +17,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define ARENA_BLOCK_MIN ((size_t)1008) /* with its header no more than malloc keeps at hand */
+#define ARENA_BLOCK_MIN ((size_t)1008) /* with its header not larger than malloc's cached sizes */
 #define ARENA_BLOCK_MAX ((size_t)256 * 1024)
 #define BUF_SIZE_MIN ((size_t)64)
+#define GROW_MIN ((size_t)16)
 
 struct fa_arena_block {
     struct fa_arena_block *behind;
@@ -27,7 +28,7 @@ struct fa_arena_block {
     alignas(max_align_t) char data[];
 };
 
-/* M3. There is nothing to clean up: what was acknowledged is on disk already. */
+/* M3. There is nothing to clean up: acknowledged data is on disk already. */
 static _Noreturn void die(const char *why)
 {
     fprintf(stderr, "faina: %s\n", why);
@@ -151,6 +152,14 @@ void *fa_realloc(void *ptr, size_t size)
     return moved;
 }
 
+void *fa_grow(void *items, size_t count, size_t *size, size_t item_size)
+{
+    if (count < *size)
+        return items;
+    *size = *size ? *size * 2 : GROW_MIN;
+    return fa_realloc(items, size_multiply(*size, item_size));
+}
+
 static struct fa_arena_block *block_create(struct fa_arena *arena, size_t size)
 {
     struct fa_arena_block *block = fa_alloc(size_add(sizeof(*block), size));
@@ -228,6 +237,15 @@ char *fa_arena_strdup(struct fa_arena *arena, const char *text)
     return text ? fa_arena_copy(arena, text, strlen(text)) : NULL;
 }
 
+const char **fa_arena_strs(struct fa_arena *arena, const char *const *texts, size_t count)
+{
+    const char **copy = fa_arena_zero(arena, count + 1, sizeof(char *));
+
+    for (size_t i = 0; i < count; i++)
+        copy[i] = fa_arena_strdup(arena, texts[i]);
+    return copy;
+}
+
 /* Most texts fit into what is left of the block, and are written once. */
 char *fa_arena_printf(struct fa_arena *arena, const char *format, ...)
 {
@@ -301,8 +319,8 @@ void fa_buf_init(struct fa_buf *buf, size_t max)
     *buf = (struct fa_buf){.max = max};
 }
 
-/* Makes room for `len` more bytes and a NUL. False: that would be more than the maximum (M2). What
- * did not fit leaves no gap: nothing is added after it either. */
+/* Makes room for `len` more bytes and a NUL. False: that would be more than the maximum (M2). After
+ * an overflow nothing more is added, so that the text has no gap. */
 static bool grow(struct fa_buf *buf, size_t len)
 {
     size_t needed, size;
@@ -324,7 +342,8 @@ static bool grow(struct fa_buf *buf, size_t len)
     return true;
 }
 
-/* The same; there is room as a rule. (The size is never beyond the maximum and its NUL.) */
+/* The same, inline for the usual case that there is room. (The size is never beyond the maximum and
+ * its NUL.) */
 static inline bool make_room(struct fa_buf *buf, size_t len)
 {
     return (len < buf->size - buf->len && !buf->overflow) || grow(buf, len);
@@ -381,7 +400,7 @@ void fa_buf_printf(struct fa_buf *buf, const char *format, ...)
     va_end(args);
     assert(len >= 0);
     if (room && (size_t)len >= room)
-        buf->ptr[buf->len] = '\0'; /* what was cut off is written again, or not at all */
+        buf->ptr[buf->len] = '\0'; /* undoes the truncated write */
     if (!make_room(buf, (size_t)len))
         return;
     if ((size_t)len >= room) {

@@ -3,8 +3,8 @@
  *
  * Days are counted from 1970-01-01. Years may be negative; months and days are from 1.
  */
-#ifndef FA_CALENDAR_H
-#define FA_CALENDAR_H
+#ifndef FA_BASE_CALENDAR_H
+#define FA_BASE_CALENDAR_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /*
- * checksum.h - a fast 64-bit checksum of values, to see whether two things are the same.
+ * checksum.h - a fast 64-bit checksum of values, to test whether two values are the same.
  *
- * It finds accidents, not attacks: who wants two values of one checksum can make them. Sums of
- * checksums compare sets of rows whatever their order.
+ * It detects accidents, not attacks: collisions are easy to make. Sums of checksums compare sets of
+ * rows whatever their order.
  */
-#ifndef FA_CHECKSUM_H
-#define FA_CHECKSUM_H
+#ifndef FA_BASE_CHECKSUM_H
+#define FA_BASE_CHECKSUM_H
 
 #include "base/bytes.h"
 

@@ -11,7 +11,7 @@ static struct timespec read_clock(clockid_t clock)
     struct timespec now;
     int failed = clock_gettime(clock, &now);
 
-    /* They are there on every system we build for. */
+    /* All three exist on every supported system. */
     assert(!failed);
     (void)failed;
     return now;

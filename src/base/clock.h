@@ -2,8 +2,8 @@
  * clock.h - the clocks of the system. Rules (model/) never call these: they take times as
  * arguments.
  */
-#ifndef FA_CLOCK_H
-#define FA_CLOCK_H
+#ifndef FA_BASE_CLOCK_H
+#define FA_BASE_CLOCK_H
 
 #include <stdint.h>
 

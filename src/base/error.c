@@ -8,7 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* Copies what fits, and never half a character: the sentence goes into JSON later. */
+/* Copies what fits, in whole characters: the sentence is written as JSON later. */
 static void copy_clipped(char *to, size_t size, const char *from)
 {
     size_t len = strlen(from);
@@ -22,8 +22,8 @@ static void copy_clipped(char *to, size_t size, const char *from)
     to[len] = '\0';
 }
 
-/* A precision in a format ("%.100s") may have cut a character in the middle: what is left of it is
- * taken out. */
+/* A precision in a format ("%.100s") may have cut a character in the middle: its remaining bytes
+ * are removed. */
 static void drop_halves(char *text)
 {
     for (;;) {
@@ -75,6 +75,14 @@ enum faina_code fa_error_field(struct faina_error *err, enum faina_code code, co
     fill(err, code, field, format, args);
     va_end(args);
     return code;
+}
+
+void fa_error_position(struct faina_error *err, int line, int column)
+{
+    if (!err)
+        return;
+    err->line = line;
+    err->column = column;
 }
 
 void fa_error_clear(struct faina_error *err)

@@ -24,7 +24,7 @@ static void find_sha256(void)
     sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
 }
 
-/* The library's SHA256() looks for the algorithm anew each time, which takes longer than a short
+/* The library's SHA256() looks up the algorithm at each call, which takes longer than a short
  * text does. */
 void fa_sha256(struct fa_bytes data, uint8_t out[FA_SHA256_SIZE])
 {

@@ -1,8 +1,8 @@
 /*
- * hash.h - SHA-256 (OpenSSL) and its hexadecimal form; and a bit for a text.
+ * hash.h - SHA-256 (OpenSSL) and its hexadecimal form; and a one-bit hash of a text.
  */
-#ifndef FA_HASH_H
-#define FA_HASH_H
+#ifndef FA_BASE_HASH_H
+#define FA_BASE_HASH_H
 
 #include "base/bytes.h"
 
@@ -14,7 +14,7 @@ void fa_sha256(struct fa_bytes data, uint8_t out[FA_SHA256_SIZE]);
 void fa_sha256_parts(const struct fa_bytes *parts, size_t count, uint8_t out[FA_SHA256_SIZE]);
 void fa_hex(const uint8_t *bytes, size_t count, char *out); /* lower case; out has 2*count+1 */
 
-/* One of the 64 bits of a word, for sets of texts that may say too much and never too little. */
+/* One of the 64 bits of a word, for a Bloom filter of texts. */
 uint64_t fa_hash_bit(const char *text);
 
 #endif

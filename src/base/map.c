@@ -67,7 +67,7 @@ void fa_map_put(struct fa_map *map, const char *a, const char *b, void *item)
     map->count++;
 }
 
-/* Items behind the hole move up when the hole lies between their first slot and their own. */
+/* An item behind the hole moves into it when the hole is between its first slot and its own. */
 static void close_hole(struct fa_map *map, size_t hole)
 {
     size_t mask = map->size - 1;

@@ -1,16 +1,16 @@
 /*
  * map.h - a hash table from two texts to a pointer.
  *
- * The table keeps pointers to items, not their keys: a function that the owner gives compares an
- * item with a key. Open addressing with linear probing; at most half of the slots are used.
+ * The table has pointers to items, not their keys: the function `is` compares an item with a key.
+ * Open addressing with linear probing; at most half of the slots are used.
  *
- *   M1  At most one item per key; fa_map_put does not look for one that is there.
+ *   M1  At most one item per key; fa_map_put doesn't check for an existing one.
  *   M2  Items belong to the caller, and their keys don't change while they are in the table.
  *
  * Threads: none of its own; the owner guards it.
  */
-#ifndef FA_MAP_H
-#define FA_MAP_H
+#ifndef FA_BASE_MAP_H
+#define FA_BASE_MAP_H
 
 #include "base/bytes.h"
 
@@ -28,7 +28,7 @@ struct fa_map {
 
 void *fa_map_get(const struct fa_map *map, const char *a, const char *b); /* NULL: none */
 void fa_map_put(struct fa_map *map, const char *a, const char *b, void *item);
-/* Removes this very item; does nothing when it isn't there. */
+/* Removes this item, by its address; does nothing when it isn't there. */
 void fa_map_remove(struct fa_map *map, const char *a, const char *b, const void *item);
 /* Frees the table, not the items. */
 void fa_map_finish(struct fa_map *map);

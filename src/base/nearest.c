@@ -1,5 +1,5 @@
 /*
- * nearest.c - which name did they mean?
+ * nearest.c - see nearest.h.
  */
 #include "base/nearest.h"
 
@@ -40,7 +40,7 @@ static size_t edit_distance(const char *a, const char *b)
     return rows[na % 3][nb];
 }
 
-/* A word that was begun and not finished is near, too: "prio" means "priority". */
+/* An abbreviation is near, too: "prio" means "priority". */
 static bool is_beginning(const char *word, const char *name)
 {
     size_t len = strlen(word);

@@ -13,7 +13,7 @@ static uint64_t rotate_left(uint64_t x, unsigned bits)
     return x << bits | x >> (64 - bits);
 }
 
-/* Spreads a small seed over all bits; never leaves the state all zero, which would be stuck. */
+/* Spreads a small seed over all bits; the state never becomes all zero, which would repeat. */
 static uint64_t split_mix(uint64_t *state)
 {
     uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
@@ -34,7 +34,7 @@ void fa_random_seed_system(struct fa_random *random)
     uint64_t seed[4];
 
     if (getentropy(seed, sizeof(seed)) != 0) {
-        /* Ids made without randomness could be those of another process: better none at all. */
+        /* Ids made without randomness could be the same as those of another process. */
         perror("faina: the system gives no random numbers");
         abort();
     }
@@ -62,7 +62,7 @@ uint64_t fa_random_below(struct fa_random *random, uint64_t bound)
     uint64_t uneven, x;
 
     assert(bound > 0);
-    /* The lowest 2^64 mod bound numbers are thrown away, so that each remainder is as likely. */
+    /* The lowest 2^64 mod bound numbers are dropped, so that each remainder is equally likely. */
     uneven = (0 - bound) % bound;
     do {
         x = fa_random_next(random);

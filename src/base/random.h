@@ -3,8 +3,8 @@
  *
  * Good enough for ids and jitter (xoshiro256**), not for secrets; those come from OpenSSL.
  */
-#ifndef FA_RANDOM_H
-#define FA_RANDOM_H
+#ifndef FA_BASE_RANDOM_H
+#define FA_BASE_RANDOM_H
 
 #include <stdint.h>
 

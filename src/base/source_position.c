@@ -1,7 +1,7 @@
 /*
- * place.c - where in a text, and how to show a piece of it.
+ * source_position.c - see source_position.h.
  */
-#include "base/place.h"
+#include "base/source_position.h"
 
 #include "base/utf8.h"
 
@@ -10,7 +10,7 @@
 
 #define CUT_MARK "..."
 
-struct fa_place fa_place_find(struct fa_bytes text, size_t offset)
+struct fa_source_position fa_source_position_find(struct fa_bytes text, size_t offset)
 {
     size_t lines = 1, start = 0;
 
@@ -21,7 +21,7 @@ struct fa_place fa_place_find(struct fa_bytes text, size_t offset)
             start = i + 1;
         }
     }
-    return (struct fa_place){
+    return (struct fa_source_position){
         .line = lines < INT_MAX ? (int)lines : INT_MAX,
         .column = offset - start < INT_MAX ? (int)(offset - start + 1) : INT_MAX,
     };

@@ -1,10 +1,10 @@
 /*
  * steady.c - see steady.h.
  *
- * Each reading moves the clock on by what the boot clock has passed, plus or minus a correction of
- * at most a tenth of that. Readings may be a microsecond apart, so what is left of the division is
- * kept (credit_us). While both clocks agree, most readings are of the boot clock alone: they are on
- * the way of every operation.
+ * Each reading advances the clock by the time that has passed on the boot clock, plus or minus a
+ * correction of at most a tenth of that. Readings may be a microsecond apart, so the remainder of
+ * the division is kept (credit_us). Every operation reads the clock; while both clocks agree, most
+ * readings read the boot clock alone.
  */
 #include "base/steady.h"
 
@@ -13,10 +13,10 @@
 #include <stdbool.h>
 
 #define SLEW_PART 10     /* a correction is at most one part in this many */
-#define PAIR_US_MAX 1000 /* two clocks that were read further apart say nothing about each other */
+#define PAIR_US_MAX 1000 /* two clocks that were read further apart can't be compared */
 #define PAIR_TRIES 4
-#define CHECK_US 10000 /* how often the wall clock is read, at least, while ... */
-#define AGREE_US 1000  /* ... it is no further away */
+#define CHECK_US 10000 /* how often the wall clock is read, at least, while the clocks ... */
+#define AGREE_US 1000  /* ... differ by less than this */
 
 /* Reads both clocks at the same time, as far as possible. False: the process was interrupted
  * between the readings each time, and *wall_us is not set. */

@@ -1,22 +1,22 @@
 /*
  * steady.h - a clock that follows the wall clock without its jumps.
  *
- * It runs on the clock of the boot (fa_clock_boot_us), which nothing sets. At its start it is set
- * to the wall clock. From then on a difference to the wall clock is a correction:
+ * It runs on the boot clock (fa_clock_boot_us), which can't be set. At its start it is set to the
+ * wall clock. From then on it corrects a difference to the wall clock:
  *
  *   up to FA_STEADY_STEP_US behind         the steady clock runs a tenth faster until it agrees
  *   up to FA_STEADY_BACK_US ahead          it runs a tenth slower until it agrees
  *   more                                   a step is due; the owner makes it (fa_steady_step)
  *
  *   T1  It never goes back, and never stops while the boot clock runs, unless its owner makes a
- *       step back. Between two steps it passes between 0.9 and 1.1 seconds in a second.
- *   T2  It makes no step by itself: the owner first moves what must not be affected.
+ *       step back. Between two steps it advances by 0.9 to 1.1 seconds in a second.
+ *   T2  It makes no step by itself: the owner first moves the times that must not be affected.
  *   T3  A change of the wall clock of FA_STEADY_JUMP_US or more is recorded as a jump.
  *
  * Threads: any.
  */
-#ifndef FA_STEADY_H
-#define FA_STEADY_H
+#ifndef FA_BASE_STEADY_H
+#define FA_BASE_STEADY_H
 
 #include <pthread.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@
 #define FA_STEADY_BACK_US (24 * INT64_C(3600000000))
 #define FA_STEADY_JUMP_US INT64_C(1000000)
 
-/* What is known about the wall clock. Times are microseconds since 1970 UTC. */
+/* The state of the wall clock. Times are microseconds since 1970 UTC. */
 struct fa_steady_report {
     int64_t offset_us;  /* how far the steady clock is ahead of the wall clock; negative: behind */
     int64_t jump_count; /* of the wall clock, since the start */

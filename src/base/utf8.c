@@ -10,8 +10,8 @@ static bool is_tail(unsigned char c)
     return (c & 0xc0) == 0x80;
 }
 
-/* The length of the well-formed character at `s`, of which `left` bytes are there; 0 when it is
- * not. The second byte's range is what rules out overlong forms (E0, F0), surrogates (ED) and
+/* The length of the well-formed character at `s`, where `left` bytes remain; 0 when it is not
+ * well-formed. The second byte's range excludes overlong forms (E0, F0), surrogates (ED) and
  * numbers above U+10FFFF (F4): see table 3-7 of the Unicode standard. */
 static size_t char_length(const unsigned char *s, size_t left)
 {

@@ -1,14 +1,14 @@
 /*
  * zone.c - reading TZif files, and the POSIX rule in their footer.
  *
- * A file holds a list of changes, and a footer such as "CET-1CEST,M3.5.0,M10.5.0/3" for the time
- * after them. The changes are kept as an array; what the footer says is computed
- * when it is asked for, from the changes of the years around.
+ * A file has a list of changes, and a footer such as "CET-1CEST,M3.5.0,M10.5.0/3" for the time
+ * after them. The changes are kept as an array; changes of the footer's rule are computed on demand
+ * for the years around a time.
  */
 #include "base/zone.h"
 
 #include "base/calendar.h"
-#include "base/place.h"
+#include "base/source_position.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_SIZE_MAX ((size_t)1024 * 1024) /* the largest there are have about 4 KiB */
+#define FILE_SIZE_MAX ((size_t)1024 * 1024) /* the largest files have about 4 KiB */
 #define HEADER_SIZE 44
 #define PATH_SIZE (FA_ZONE_NAME_SIZE_MAX + 1024)
 #define TIMES_MAX 100000
@@ -26,7 +26,7 @@
 #define RULE_HOURS_MAX 167
 #define HOUR 3600
 #define RULE_DEFAULT_TIME (2 * HOUR)
-#define YEAR_LIMIT INT64_C(100000) /* beyond, the footer's rule is not computed any more */
+#define YEAR_LIMIT INT64_C(100000) /* the footer's rule is not computed for later years */
 
 /* On which day of a year something changes: "J60", "59" or "M3.5.0". */
 enum day_kind { JULIAN, ORDINAL, MONTHLY };
@@ -37,7 +37,7 @@ struct rule_day {
     int time;             /* local seconds after midnight; may be negative or beyond the day */
 };
 
-/* What holds after the last change of the file. */
+/* The rule after the last change of the file. */
 struct rule {
     bool is_there, has_dst;
     int standard, dst; /* offsets */
@@ -94,7 +94,7 @@ static bool footer_char(struct footer *f, char c)
     return true;
 }
 
-/* "CET", "<+0530>". What it says is of no interest. */
+/* "CET", "<+0530>". Skipped. */
 static void footer_name(struct footer *f)
 {
     const char *from = f->at;
@@ -243,7 +243,7 @@ static struct fa_zone_span rule_span(const struct rule *rule, int64_t time)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Questions
+ * Queries
  */
 
 const char *fa_zone_name(const struct fa_zone *zone)
@@ -416,7 +416,7 @@ static bool read_file(struct fa_zone *zone, struct fa_bytes file)
         at += HEADER_SIZE;
         time_size = 8;
     }
-    /* With leap seconds, times aren't those of the other zones and of our clock. */
+    /* With leap seconds, times differ from those of the other zones and of the system clock. */
     if (h.leap > 0 || at > file.len || file.len - at < block_size(&h, time_size))
         return false;
     if (!read_changes(zone, file.ptr + at, &h, time_size))
@@ -491,7 +491,7 @@ static bool is_name(const char *name)
     return true;
 }
 
-/* The whole file, or NULL with errno. Only a plain file will do: not a pipe that nobody fills. */
+/* The content of a regular file, or NULL with errno. A pipe might block. */
 static char *read_whole(const char *path, size_t *len)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -1,22 +1,23 @@
 /*
- * zone.h - time zones of the system's tz database, each an object of its own.
+ * zone.h - time zones of the system's tz database.
  *
  * Zones are read from the TZif files of /usr/share/zoneinfo (RFC 9636), so the process-wide TZ is
  * neither read nor set. "UTC" is always there, without a file.
  *
- *   Z1  A zone never changes after it was opened. A file that is replaced by an update of the
- *       database counts for zones opened later.
- *   Z2  Spans cover all time without holes: a span's `until` is the next one's `from`. Neighbours
- *       may have the same offset. Behind the last change in the file the rule in its footer goes on
+ *   Z1  A zone never changes after it was opened. An update of the database affects zones opened
+ *       later.
+ *   Z2  Spans cover all time without gaps: a span's `until` is the next one's `from`. Neighbours
+ *       may have the same offset. After the last change in the file the rule in its footer holds
  *       for ever.
  *   Z3  A name can't lead out of the folder: it is parts of letters, digits, `_`, `-` and `+`,
  *       joined by single slashes.
- *   Z4  What a file says is checked before it is used: a damaged one is refused with a sentence.
+ *   Z4  The content of a file is checked before it is used: a damaged one is refused with a
+ *       sentence.
  *
  * Threads: an open zone may be used by many threads at once.
  */
-#ifndef FA_ZONE_H
-#define FA_ZONE_H
+#ifndef FA_BASE_ZONE_H
+#define FA_BASE_ZONE_H
 
 #include "base/error.h"
 
@@ -26,7 +27,7 @@
 
 struct fa_zone;
 
-/* `folder` NULL: the system's. INVALID_REQUEST: there is no such zone, or the name isn't one; the
+/* `folder` NULL: the system's. INVALID_REQUEST: there is no such zone, or the name is invalid; the
  * error names `field`. */
 FA_MUST_CHECK enum faina_code fa_zone_open(struct fa_zone **out, const char *folder,
                                            const char *name, const char *field,
@@ -39,9 +40,9 @@ FA_MUST_CHECK enum faina_code fa_zone_parse(struct fa_zone **out, struct fa_byte
                                             const char *name, const char *field,
                                             struct faina_error *err);
 
-/* A stretch of time with one offset. Times are seconds since 1970 UTC. */
+/* A period with one offset. Times are seconds since 1970 UTC. */
 struct fa_zone_span {
-    int64_t from, until; /* `until` is behind it; INT64_MIN and INT64_MAX: without end */
+    int64_t from, until; /* `until` is excluded; INT64_MIN and INT64_MAX: without end */
     int offset;          /* local time is UTC + offset seconds */
 };
 
@@ -50,8 +51,8 @@ struct fa_zone_span fa_zone_span_at(const struct fa_zone *zone, int64_t time);
 
 /* Local time as a count of seconds, as if the zone were UTC. */
 int64_t fa_zone_to_local(const struct fa_zone *zone, int64_t time);
-/* When it is `local` for the first time; for a local time that is skipped, when the skip happens.
- * Never falls: a later local time gives no earlier time. */
+/* The first time at which it is `local`; for a local time that is skipped, the time of the skip.
+ * Monotonic: a later local time never gives an earlier time. */
 int64_t fa_zone_from_local(const struct fa_zone *zone, int64_t local);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * args.c - the words of the command line: the verb, its arguments, its flags.
+ * args.c - parses the command line: the verb, its arguments, its flags.
  *
- * Flags may stand anywhere, even before the verb. So the verb is looked for first, and whether a
+ * Flags may be anywhere, even before the verb. So the verb is searched for first, and whether a
  * flag takes a value must not depend on the verb (see verbs.h).
  */
 #include "cli/cli.h"
@@ -12,7 +12,7 @@
 #include "model/backoff.h"
 #include "model/states.h"
 #include "model/times.h"
-#include "service/wire.h"
+#include "wire/wire.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -27,7 +27,7 @@ static bool looks_like_flag(const char *word)
     return word[0] == '-' && word[1] != '\0' && !isdigit((unsigned char)word[1]);
 }
 
-/* The name of "--name" or "--name=value", in `out`. Too long a name is no flag of ours. */
+/* The name of "--name" or "--name=value", in `out`. No flag has a name longer than 63 bytes. */
 static void flag_name(const char *word, char out[64])
 {
     size_t len = strcspn(word + 2, "=");
@@ -38,7 +38,7 @@ static void flag_name(const char *word, char out[64])
     out[len] = '\0';
 }
 
-/* How many words the flag at argv[i] takes, itself included, by what any verb says. */
+/* How many words the flag at argv[i] takes, itself included. */
 static int flag_words(char **argv, int i)
 {
     const struct fa_flag *flag = NULL;
@@ -83,7 +83,7 @@ static int unknown_verb(struct fa_cli *cli, const char *noun, const char *word)
 }
 
 /* Whether --help is among the words before any "--". */
-static bool asks_help(int argc, char **argv)
+static bool has_help_flag(int argc, char **argv)
 {
     for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
@@ -91,14 +91,14 @@ static bool asks_help(int argc, char **argv)
     return false;
 }
 
-/* "faina --version" stands for "faina version", with no verb in sight. */
-static bool asks_version(const char *word)
+/* "faina --version" without a verb means "faina version". */
+static bool is_version_flag(const char *word)
 {
     return strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0;
 }
 
 /* Whether any verb has the flag. */
-static bool is_flag_of_ours(const char *word)
+static bool is_known_flag(const char *word)
 {
     const struct fa_flag *flag = NULL;
     char name[64];
@@ -111,12 +111,12 @@ static bool is_flag_of_ours(const char *word)
     return flag != NULL;
 }
 
-/* There is no verb. A flag that no verb has is told; else it is time for the help. */
+/* There is no verb: reports a flag that no verb has, else prints the help. */
 static int no_verb(struct fa_cli *cli, int argc, char **argv)
 {
     static const char *const alone[] = {"version", "help", NULL};
 
-    if (asks_help(argc, argv)) {
+    if (has_help_flag(argc, argv)) {
         fa_help_general(cli, stdout);
         return FA_EXIT_OK;
     }
@@ -124,7 +124,7 @@ static int no_verb(struct fa_cli *cli, int argc, char **argv)
         const char *nearest = NULL;
         char name[64];
 
-        if (!looks_like_flag(argv[i]) || is_flag_of_ours(argv[i]))
+        if (!looks_like_flag(argv[i]) || is_known_flag(argv[i]))
             continue;
         if (argv[i][1] != '-')
             return fa_cli_usage(cli, "there is no flag %.100s%s", argv[i],
@@ -148,7 +148,7 @@ static int find_verb(struct fa_cli *cli, int argc, char **argv, int *first, int 
     *first = next_word(argc, argv, 1);
     if (*first == argc) {
         for (int i = 1; i < argc; i++) {
-            if (asks_version(argv[i])) {
+            if (is_version_flag(argv[i])) {
                 cli->verb = fa_verb_find("version");
                 return -1;
             }
@@ -162,8 +162,8 @@ static int find_verb(struct fa_cli *cli, int argc, char **argv, int *first, int 
     }
     *second = next_word(argc, argv, *first + 1);
     if (*second == argc) {
-        fa_help_noun(cli, word, asks_help(argc, argv) ? stdout : stderr);
-        return asks_help(argc, argv) ? FA_EXIT_OK : FA_EXIT_USAGE;
+        fa_help_noun(cli, word, has_help_flag(argc, argv) ? stdout : stderr);
+        return has_help_flag(argc, argv) ? FA_EXIT_OK : FA_EXIT_USAGE;
     }
     cli->verb = fa_verb_find(fa_arena_printf(&cli->arena, "%s %s", word, argv[*second]));
     return cli->verb ? -1 : unknown_verb(cli, word, argv[*second]);
@@ -226,7 +226,7 @@ static int take_common(struct fa_cli *cli, const struct fa_flag *flag, const cha
 
 static int take_flag(struct fa_cli *cli, const struct fa_flag *flag, const char *value)
 {
-    /* A list of statuses is read by fa_flag_statuses, which knows commas. */
+    /* A list is split at commas later, and each of its values is checked there. */
     if (value && flag->choices && !flag->is_repeatable && !is_choice(flag->choices, value))
         return fa_cli_usage(cli, "--%s is one of: %s; not \"%.100s\"", flag->name, flag->choices,
                             value);
@@ -240,7 +240,7 @@ static int take_flag(struct fa_cli *cli, const struct fa_flag *flag, const char 
     return FA_EXIT_OK;
 }
 
-/* The flag at argv[*i], with its value, which may be the next word. */
+/* Parses the flag at argv[*i] and its value, which may be the next word. */
 static int parse_flag(struct fa_cli *cli, int argc, char **argv, int *i, int first, int second)
 {
     const char *word = argv[*i], *value = NULL;
@@ -280,7 +280,7 @@ static int parse_flag(struct fa_cli *cli, int argc, char **argv, int *i, int fir
     return take_flag(cli, flag, value);
 }
 
-/* Everything is shown to people and put into JSON, so it has to be text. */
+/* Arguments are printed and put into JSON, so they must be UTF-8. */
 static int check_utf8(struct fa_cli *cli, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
@@ -294,9 +294,10 @@ static int check_words(struct fa_cli *cli)
     const struct fa_verb *verb = cli->verb;
 
     if ((int)cli->arg_count < verb->arg_min)
-        return fa_cli_usage(cli, "something is missing: faina %s %s", verb->name, verb->arguments);
+        return fa_cli_usage(cli, "an argument is missing: faina %s %s", verb->name,
+                            verb->arguments);
     if (verb->arg_max >= 0 && (int)cli->arg_count > verb->arg_max)
-        return fa_cli_usage(cli, "\"%.100s\" is one word too many: faina %s%s%s",
+        return fa_cli_usage(cli, "\"%.100s\" is one argument too many: faina %s%s%s",
                             cli->args[verb->arg_max], verb->name, verb->arguments[0] ? " " : "",
                             verb->arguments);
     return FA_EXIT_OK;
@@ -317,7 +318,7 @@ static int parse_words(struct fa_cli *cli, int argc, char **argv, int first, int
             is_over = true;
         } else if (is_over || !looks_like_flag(argv[i])) {
             cli->args[cli->arg_count++] = argv[i];
-        } else if (first < argc || !asks_version(argv[i])) {
+        } else if (first < argc || !is_version_flag(argv[i])) {
             int code = parse_flag(cli, argc, argv, &i, first, second);
             if (code != FA_EXIT_OK)
                 return code;
@@ -348,7 +349,7 @@ int fa_cli_parse(struct fa_cli *cli, int argc, char **argv)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Asking for what was given
+ * Values of flags
  */
 
 const char *fa_flag(const struct fa_cli *cli, const char *name)
@@ -369,7 +370,8 @@ bool fa_flag_is_given(const struct fa_cli *cli, const char *name)
     return false;
 }
 
-/* Calls for each part between commas; empty parts don't count. Returns how many there are. */
+/* Copies the parts between commas to `out` unless it is NULL. Returns how many there are; empty
+ * parts don't count. */
 static size_t split(struct fa_cli *cli, const char *text, const char **out)
 {
     size_t count = 0;
@@ -469,7 +471,7 @@ int fa_flag_time(struct fa_cli *cli, const char *name, bool may_be_ago, int64_t 
     return fa_cli_fail(cli, &err);
 }
 
-/* A part of --retry that is a duration. 0 would ask for the default. */
+/* A duration in --retry. 0 would mean the default. */
 static int retry_duration(struct fa_cli *cli, const char *text, const char *name, int64_t *out_ms)
 {
     struct faina_error err;
@@ -497,7 +499,7 @@ static int retry_factor(struct fa_cli *cli, const char *text, double *out)
 int fa_flag_retry(struct fa_cli *cli, struct faina_retry_policy *out)
 {
     const char *text = fa_flag(cli, "retry"), *parts[3] = {NULL};
-    struct faina_retry_policy policy = {0}, whole;
+    struct faina_retry_policy policy = {0}, effective;
     size_t count = 0;
     int code;
 
@@ -519,8 +521,8 @@ int fa_flag_retry(struct fa_cli *cli, struct faina_retry_policy *out)
         code = retry_duration(cli, parts[2], "MAX", &policy.max_ms);
     if (code != FA_EXIT_OK)
         return code;
-    whole = fa_backoff_policy(policy);
-    if (whole.base_ms > whole.max_ms)
+    effective = fa_backoff_policy(policy);
+    if (effective.base_ms > effective.max_ms)
         return fa_cli_usage(cli, "BASE of --retry, %.40s, is longer than MAX, %.40s", parts[0],
                             count > 2 ? parts[2] : "1h by default");
     *out = policy;

@@ -1,18 +1,18 @@
 /*
- * cli.h - what every verb of the command line shares: the parsed words, the terminal, the engine.
+ * cli.h - what the verbs share: the parsed command line, the terminal, the engine.
  *
- *   C1  On an error nothing is written to stdout, and stderr says why in one sentence.
- *   C2  A function that returns an `int` exit code has already told the user when it isn't 0.
- *   C3  Whatever a user could misspell is checked before the engine is opened.
+ *   C1  On an error nothing is written to stdout, and stderr gets the reason in one sentence.
+ *   C2  A function that returns an `int` exit code has printed the error when it isn't 0.
+ *   C3  All arguments and flags are checked before the engine is opened.
  *
  * Threads: one.
  */
-#ifndef FA_CLI_H
-#define FA_CLI_H
+#ifndef FA_CLI_CLI_H
+#define FA_CLI_CLI_H
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "service/service.h"
 
 #include <stdio.h>
@@ -31,13 +31,13 @@ struct fa_given {
 struct fa_cli {
     /* args.c fills these in. */
     const struct fa_verb *verb;
-    const char **args; /* the words that are neither verb nor flags */
+    const char **args; /* the words that are neither the verb nor flags */
     size_t arg_count;
     struct fa_given *given;
     size_t given_count;
     bool is_help;    /* --help */
     const char *url; /* --url, else NULL */
-    const char *ns;  /* --namespace, else FAINA_NAMESPACE, else NULL: the engine knows */
+    const char *ns;  /* --namespace, else FAINA_NAMESPACE, else NULL: the engine's default */
     enum fa_cli_format format;
     bool has_format; /* -o was given */
 
@@ -45,58 +45,61 @@ struct fa_cli {
     bool in_is_tty, out_is_tty, err_is_tty;
     bool has_colour, has_err_colour; /* on stdout, on stderr */
     int width;                       /* columns */
-    int table_width;        /* of tables: no limit in a file or a pipe, unless COLUMNS says so */
-    int out_errno;          /* why stdout took no more; 0: it did */
-    const char *hidden[16]; /* titles of columns that found no room (T3) */
+    int table_width;        /* of tables: no limit in a file or a pipe, unless COLUMNS is set */
+    int out_errno;          /* the first write error on stdout; 0: none */
+    const char *hidden[16]; /* titles of the columns that were left out (T3) */
     size_t hidden_count;
 
     struct faina_options options; /* of the engine */
-    bool stays;                   /* for long: needs an engine that isn't about to go */
+    bool is_long_lived;           /* keeps the engine open: doesn't use another owner's socket */
     const char *address;          /* NULL until fa_cli_url */
     struct fa_service *service;   /* NULL until fa_cli_open */
     struct fa_arena arena;        /* lives as long as the program */
 };
 
-/* ---- engine.c: the engine ---- */
+/* ---- open_engine.c: the engine ---- */
 
-/* Opens the engine that the flags and the environment name, once. */
+/* Opens the engine that the flags and the environment name. Does nothing when it is open. */
 FA_MUST_CHECK int fa_cli_open(struct fa_cli *cli);
-/* The same, without a word when it fails: `err` tells. */
+/* The same, but prints nothing on failure. */
 FA_MUST_CHECK enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err);
 void fa_cli_close(struct fa_cli *cli);
 /* The URL to open, by address.h. */
 FA_MUST_CHECK enum faina_code fa_cli_url(struct fa_cli *cli, const char **out,
                                          struct faina_error *err);
-/* Whether all namespaces were asked for, by "*". */
-bool fa_cli_is_everywhere(const struct fa_cli *cli);
-/* Opens when need be, runs one operation (its arena may be NULL: the program's). */
+/* Whether --namespace is "*". */
+bool fa_cli_is_all_namespaces(const struct fa_cli *cli);
+/* Opens the engine if it isn't open, and runs one operation. Without an arena of its own the
+ * operation gets the program's. */
 FA_MUST_CHECK int fa_cli_run(struct fa_cli *cli, struct fa_op *op);
 /*
- * Waits in steps and lets go of the engine between them. A SQLite file has one owner at a time, so
- * a command that waits must not keep others from doing the work it waits for. `look` returns true
- * when the wait is over. False: the time ran out (timeout_ms < 0: never).
+ * Polls `is_done`, and closes the engine between the calls. A SQLite file has one owner at a time,
+ * so a waiting command must let the process open it that does the work. Returns true when `is_done`
+ * did, or the engine could not be opened; false: the time ran out (timeout_ms < 0: never).
  */
-typedef bool (*fa_cli_look)(struct fa_cli *cli, void *context, int *exit_code);
-bool fa_cli_wait_for(struct fa_cli *cli, int64_t timeout_ms, fa_cli_look look, void *context,
+typedef bool (*fa_cli_is_done)(struct fa_cli *cli, void *context, int *exit_code);
+bool fa_cli_wait_for(struct fa_cli *cli, int64_t timeout_ms, fa_cli_is_done is_done, void *context,
                      int *exit_code);
 /* Waits until the task has ended. *task lives in `arena`. */
 FA_MUST_CHECK int fa_cli_wait_end(struct fa_cli *cli, const char *id, int64_t timeout_ms,
                                   struct fa_arena *arena, struct faina_task **task);
 
-/* Warns of a variable that asks for something that this version can't do. */
+/* Warns when an environment variable is set that this version doesn't support. */
 struct fa_log;
 void fa_cli_warn_unused(const struct fa_log *log);
 
-/* ---- out.c: saying things ---- */
+/* ---- out.c: output ---- */
 
+/* Whether -o asks for JSON. For verbs that print a plain line by default, even to a pipe. */
+bool fa_cli_wants_json(const struct fa_cli *cli);
 void fa_out(struct fa_cli *cli, const char *ptr, size_t len);
 void fa_outf(struct fa_cli *cli, const char *format, ...) FA_PRINTF(2, 3);
-/* True when stdout takes no more (a closed pipe, a full disk): stop working for it. */
+/* True after a write to stdout failed (a closed pipe, a full disk): the verb can stop. */
 bool fa_out_is_broken(const struct fa_cli *cli);
-/* Writes out what is buffered. Not 0: it could not be written. */
+/* Flushes stdout. Not 0: something could not be written. */
 int fa_out_finish(struct fa_cli *cli);
 
-/* A JSON answer: begin, write with the writer, end. Long lists may flush in between. */
+/* A JSON document: begin, write with the writer, end. Long lists may flush in between. */
 struct fa_out_json {
     struct fa_buf buf;
     struct fa_json_writer writer;
@@ -105,8 +108,8 @@ void fa_out_json_begin(struct fa_cli *cli, struct fa_out_json *json);
 void fa_out_json_flush(struct fa_cli *cli, struct fa_out_json *json);
 void fa_out_json_end(struct fa_cli *cli, struct fa_out_json *json);
 
-/* A list for programs: one answer, {"NAME":[...]}, or a line for each item when lines are asked for
- * or there is no name. An item is written with the writer that fa_out_list_item returns. */
+/* A JSON list: one document, {"NAME":[...]}, or with -o jsonl or no name a line for each item. An
+ * item is written with the writer that fa_out_list_item returns. */
 struct fa_out_list {
     struct fa_cli *cli;
     struct fa_out_json json;
@@ -116,22 +119,26 @@ struct fa_out_list {
 void fa_out_list_begin(struct fa_cli *cli, struct fa_out_list *list, const char *name);
 struct fa_json_writer *fa_out_list_item(struct fa_out_list *list);
 void fa_out_list_end(struct fa_out_list *list);
-/* The same for one page of it. NULL: the last one. */
+/* The same for one page of a list. next_cursor is NULL for the last page. */
 void fa_out_list_end_page(struct fa_out_list *list, const char *next_cursor);
 
 /* "faina: <sentence>" on stderr, and the problem as JSON when -o json was given. Returns the exit
- * code that belongs to the code. */
+ * code of err->code. */
 int fa_cli_fail(struct fa_cli *cli, const struct faina_error *err);
 /* The same for one of several tasks: the sentence begins with its id. */
 int fa_cli_fail_for(struct fa_cli *cli, const char *id, const struct faina_error *err);
-/* A wrong use of the command line: the sentence and where to read more. Returns FA_EXIT_USAGE. */
+/* After the output of several operations: prints the errors of those that failed. Returns the exit
+ * code of the first, FA_EXIT_OK when none did. */
+int fa_cli_fail_refused(struct fa_cli *cli, const struct fa_op *ops, size_t count);
+size_t fa_cli_count_done(const struct fa_op *ops, size_t count);
+/* A usage error: the sentence and a pointer to --help. Returns FA_EXIT_USAGE. */
 int fa_cli_usage(struct fa_cli *cli, const char *format, ...) FA_PRINTF(2, 3);
-/* Whether there is somebody to ask. */
+/* Whether there is a terminal for a question and its answer. */
 bool fa_cli_can_ask(const struct fa_cli *cli);
-/* Before what can't be undone: asks "<question> [y/N]", unless --yes was given. Where nobody can be
- * asked, a yes on stdin is heard, too. Returns FA_EXIT_OK: go on; else the exit code. */
+/* Before a change that can't be undone: asks "<question> [y/N]", unless --yes was given. Without a
+ * terminal it reads a yes from stdin. Returns FA_EXIT_OK if confirmed, else the exit code. */
 FA_MUST_CHECK int fa_cli_confirm(struct fa_cli *cli, const char *question);
-/* A note on stderr, for people. */
+/* A line on stderr. */
 void fa_cli_note(struct fa_cli *cli, const char *format, ...) FA_PRINTF(2, 3);
 
 /* The escape sequence of a style, "" when there is no colour. */
@@ -142,13 +149,13 @@ enum fa_style fa_style_of(enum faina_status status);
 
 /* ---- args.c: reading the command line ---- */
 
-/* Parses; -1: go on and run cli->verb, else the exit code. */
+/* Parses. Returns -1 if cli->verb should run, else the exit code. */
 FA_MUST_CHECK int fa_cli_parse(struct fa_cli *cli, int argc, char **argv);
 
-/* The last value of a flag, NULL when it wasn't given. The verb must know the flag. */
+/* The last value of a flag, NULL when it wasn't given. The verb must have the flag. */
 const char *fa_flag(const struct fa_cli *cli, const char *name);
 bool fa_flag_is_given(const struct fa_cli *cli, const char *name);
-/* All values of a flag, commas splitting them further; NULL when there is none. */
+/* All values of a flag, each split at commas; NULL when there is none. */
 const char *const *fa_flag_list(struct fa_cli *cli, const char *name, size_t *count);
 /* The same, but an empty list is refused. */
 FA_MUST_CHECK int fa_flag_names(struct fa_cli *cli, const char *name, const char *const **out,
@@ -173,10 +180,10 @@ FA_MUST_CHECK int fa_flag_by(struct fa_cli *cli, struct faina_by *out);
 
 /* ---- input.c: payloads ---- */
 
-/* The text that `arg` stands for, in the program's arena: itself, @FILE, or - for stdin. */
+/* The text of `arg`, in the program's arena: itself, the content of @FILE, or stdin for -. */
 FA_MUST_CHECK int fa_input_read(struct fa_cli *cli, const char *arg, const char *what,
                                 struct fa_bytes *out);
-/* Is it JSON? When not: the sentence, and on a terminal the place with a caret below it. */
+/* Checks that `text` is JSON. An error is printed, on a terminal with the line and a caret. */
 FA_MUST_CHECK int fa_input_check(struct fa_cli *cli, struct fa_bytes text, const char *what);
 
 #endif

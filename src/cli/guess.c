@@ -1,15 +1,15 @@
 /*
- * guess.c - which verb did they mean? By the words of other programs first, then by spelling.
+ * guess.c - "did you mean": synonyms from other programs first, then the nearest spelling.
  */
 #include "cli/verbs.h"
 
-#include "service/wire.h"
+#include "wire/wire.h"
 
-/* What a word means to people who know other programs. It is also good behind a noun ("token
- * list"), where that noun has the verb. A word may mean several. */
+/* Verbs of other programs and ours. A row also applies after a noun ("token list") when that noun
+ * has the verb. A word may have several rows. */
 static const struct {
     const char *word, *verb;
-} habits[] = {
+} synonyms[] = {
     {"list", "ls"},
     {"show", "get"},
     {"describe", "get"},
@@ -64,7 +64,7 @@ static const char *full_name(struct fa_arena *arena, const char *noun, const cha
     return noun ? fa_arena_printf(arena, "%s %s", noun, verb) : verb;
 }
 
-/* All verbs that begin with `noun` and a space, without them; or, with no noun, the first words. */
+/* With a noun: its verbs, without the noun. Without one: the first words of all verbs. */
 static const char *const *verb_names(struct fa_arena *arena, const char *noun)
 {
     const char **names = fa_arena_zero(arena, fa_verb_count + 1, sizeof(*names));
@@ -87,10 +87,10 @@ const char *fa_verb_guess(struct fa_arena *arena, const char *noun, const char *
 {
     const char *guess = NULL, *nearest;
 
-    for (size_t i = 0; i < FA_COUNT(habits); i++) {
-        const char *name = full_name(arena, noun, habits[i].verb);
+    for (size_t i = 0; i < FA_COUNT(synonyms); i++) {
+        const char *name = full_name(arena, noun, synonyms[i].verb);
 
-        if (strcmp(habits[i].word, word) == 0 && fa_verb_find(name))
+        if (strcmp(synonyms[i].word, word) == 0 && fa_verb_find(name))
             guess =
                 fa_arena_printf(arena, "%s%s\"%s\"", guess ? guess : "", guess ? " or " : "", name);
     }

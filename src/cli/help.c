@@ -1,5 +1,5 @@
 /*
- * help.c - help texts, made from the table of verbs and wrapped to the terminal.
+ * help.c - help texts, generated from the table of verbs and wrapped to the terminal.
  */
 #include "cli/verbs.h"
 
@@ -66,7 +66,7 @@ static bool is_of_noun(const struct fa_verb *verb, const char *noun)
     return strncmp(verb->name, noun, len) == 0 && verb->name[len] == ' ';
 }
 
-/* How wide the columns of names and arguments are; noun NULL: of all verbs. */
+/* The widths of the columns of names and arguments; noun NULL: for all verbs. */
 static void measure(const char *noun, int *names, int *arguments)
 {
     *names = *arguments = 0;
@@ -91,9 +91,9 @@ static void print_group(FILE *to, enum fa_verb_group group)
             fprintf(to, "  %-*s  %s\n", width, fa_verbs[i].name, fa_verbs[i].help);
 }
 
-static void print_common_flags(const struct fa_cli *cli, FILE *to)
+static void print_common_flags(const struct fa_cli *cli, FILE *to, const char *remark)
 {
-    fprintf(to, "\nFlags of every verb:\n");
+    fprintf(to, "\nFlags of every verb%s:\n", remark);
     for (const struct fa_flag *flag = fa_common_flags; flag->name; flag++)
         print_flag(cli, to, flag);
 }
@@ -102,17 +102,15 @@ void fa_help_general(struct fa_cli *cli, FILE *to)
 {
     fprintf(to, "Usage: faina VERB [arguments] [flags]\n\n");
     print_wrapped(cli, to,
-                  "Faina keeps tasks: it queues, schedules, retries, throttles and remembers "
-                  "background work, in a SQLite file and with no set-up.",
+                  "Faina is a durable task engine: it queues, schedules, retries, throttles and "
+                  "records background work, in a SQLite file and with no set-up.",
                   0);
     for (enum fa_verb_group group = 0; group < FA_GROUP_COUNT; group++)
         print_group(to, group);
-    fprintf(to, "\nFlags of every verb (flags may stand anywhere; -- ends them):\n");
-    for (const struct fa_flag *flag = fa_common_flags; flag->name; flag++)
-        print_flag(cli, to, flag);
+    print_common_flags(cli, to, " (flags may be anywhere; -- ends them)");
     fprintf(to, "\nExit codes: 0 ok, 1 failure, 2 usage, 3 not found, 4 conflict, 5 timeout,\n"
                 "6 the engine can't be reached.\n"
-                "\nfaina VERB --help says more about a verb, and man faina everything.\n");
+                "\nfaina VERB --help describes a verb; man faina is the full manual.\n");
 }
 
 void fa_help_noun(struct fa_cli *cli, const char *noun, FILE *to)
@@ -128,8 +126,8 @@ void fa_help_noun(struct fa_cli *cli, const char *noun, FILE *to)
             fprintf(to, "  %-*s  %-*s  %s\n", names, verb->name, arguments, verb->arguments,
                     verb->help);
     }
-    print_common_flags(cli, to);
-    fprintf(to, "\nfaina %s VERB --help says more.\n", noun);
+    print_common_flags(cli, to, "");
+    fprintf(to, "\nfaina %s VERB --help describes a verb.\n", noun);
 }
 
 void fa_help_verb(struct fa_cli *cli, const struct fa_verb *verb, FILE *to)
@@ -149,7 +147,7 @@ void fa_help_verb(struct fa_cli *cli, const struct fa_verb *verb, FILE *to)
             print_flag(cli, to, flag);
     }
     if (!verb->is_raw)
-        print_common_flags(cli, to);
+        print_common_flags(cli, to, "");
     if (!verb->examples)
         return;
     fprintf(to, "\nExamples:\n");

@@ -1,13 +1,13 @@
 /*
- * hide.h - passwords on the command line, kept from those who list processes.
+ * hide.h - hides passwords on the command line from the list of processes.
  */
-#ifndef FA_HIDE_H
-#define FA_HIDE_H
+#ifndef FA_CLI_HIDE_H
+#define FA_CLI_HIDE_H
 
 #include "base/bytes.h"
 
-/* Gives each argument that is a URL with a password a copy to work with, and writes over the
- * password in the original, which other users can see. */
+/* Replaces each argument that is a URL by a copy, and overwrites the password in the original,
+ * which other users can see. */
 void fa_hide_passwords(int argc, char **argv, struct fa_arena *arena);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * input.c - payloads from the command line, from files and from stdin, and what is wrong with them.
+ * input.c - payloads from the command line, from files and from stdin; errors in their JSON.
  */
 #include "cli/cli.h"
 
@@ -10,9 +10,10 @@
 #include <ctype.h>
 #include <errno.h>
 
-/* Reads a whole stream. Larger than any payload may be is refused while reading. */
+/* Reads a stream to its end. More than the largest payload is refused while reading. */
 static int read_stream(struct fa_cli *cli, FILE *file, const char *name, struct fa_bytes *out)
 {
+    struct faina_error err;
     struct fa_buf buf;
     char chunk[64 * 1024];
     size_t got;
@@ -23,11 +24,9 @@ static int read_stream(struct fa_cli *cli, FILE *file, const char *name, struct 
     while (!buf.overflow && (got = fread(chunk, 1, sizeof(chunk), file)) > 0)
         fa_buf_add(&buf, chunk, got);
     if (ferror(file)) {
-        struct faina_error err;
         fa_error_set(&err, FAINA_INTERNAL, "%s could not be read: %s", name, strerror(errno));
         code = fa_cli_fail(cli, &err);
     } else if (buf.overflow) {
-        struct faina_error err;
         fa_error_set(&err, FAINA_PAYLOAD_TOO_LARGE, "%s is larger than %d MiB", name,
                      FA_INPUT_SIZE_CEILING / (1024 * 1024));
         code = fa_cli_fail(cli, &err);
@@ -74,13 +73,13 @@ static struct fa_bytes find_line(struct fa_bytes text, int number)
 }
 
 /*
- * Shows the line and a caret below the place:
+ * Prints the line and a caret below the error:
  *
  *     {"to": "ann", cc: true}
  *                   ^
- * A long line is shown around the place only.
+ * Of a long line only the part around the error is printed.
  */
-static void show_place(struct fa_cli *cli, struct fa_bytes text, const struct faina_error *err)
+static void show_position(struct fa_cli *cli, struct fa_bytes text, const struct faina_error *err)
 {
     struct fa_bytes line = find_line(text, err->line);
     size_t at = (size_t)err->column - 1, from = 0,
@@ -100,14 +99,14 @@ static void show_place(struct fa_cli *cli, struct fa_bytes text, const struct fa
             fa_text_width(before), "");
 }
 
-/* A word without its quotes is the commonest mistake on a command line. */
+/* A string without its quotes is the most frequent error on a command line. */
 static void hint_at_quotes(struct fa_cli *cli, struct fa_bytes text)
 {
     if (text.len > 0 && text.len <= 60 && isalpha((unsigned char)text.ptr[0]) &&
         !memchr(text.ptr, '\n', text.len) && !memchr(text.ptr, '"', text.len))
         fa_cli_note(cli,
-                    "Text has double quotes in JSON, and the shell needs others around them: "
-                    "'\"%.*s\"'",
+                    "A JSON string needs double quotes, and the shell needs single ones around "
+                    "them: '\"%.*s\"'",
                     (int)text.len, text.ptr);
 }
 
@@ -121,7 +120,7 @@ int fa_input_check(struct fa_cli *cli, struct fa_bytes text, const char *what)
         return FA_EXIT_OK;
     exit_code = fa_cli_fail(cli, &err);
     if (cli->err_is_tty && err.line > 0 && err.column > 0)
-        show_place(cli, text, &err);
+        show_position(cli, text, &err);
     hint_at_quotes(cli, text);
     return exit_code;
 }

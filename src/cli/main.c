@@ -1,12 +1,12 @@
 /*
- * main.c - the program: looks at the terminal, parses, runs the verb, closes.
+ * main.c - the program: reads the environment, parses, runs the verb, closes.
  */
 #include "cli/cli.h"
 
 #include "cli/hide.h"
 #include "cli/table.h"
 #include "cli/verbs.h"
-#include "runtime/host.h"
+#include "worker/plugin/host.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -18,8 +18,8 @@
 
 /*
  * A program may be started with stdin, stdout or stderr closed. The next file that is opened, the
- * store, would then get that number, and what is printed would be written into it. So the numbers
- * are taken by something that refuses the wrong direction: a write to it fails, as it should.
+ * store, would get that descriptor, and output would be written into it. So a closed descriptor is
+ * opened on /dev/null in the wrong direction: reads and writes of it fail, as they should.
  */
 static void guard_standard_files(void)
 {
@@ -51,7 +51,7 @@ static bool allows_colour(void)
     return !(no_color && no_color[0]) && !(term && strcmp(term, "dumb") == 0);
 }
 
-static void look_around(struct fa_cli *cli)
+static void read_environment(struct fa_cli *cli)
 {
     const char *ns = getenv("FAINA_NAMESPACE");
 
@@ -71,23 +71,23 @@ int main(int argc, char **argv)
     struct fa_cli cli = {0};
     int code, out_code;
 
-    if (argc == 3 && strcmp(argv[1], "plugin-host") == 0) /* a worker starts us so */
+    if (argc == 3 && strcmp(argv[1], "plugin-host") == 0) /* started by a worker */
         return fa_host_main(argv[2]);
     guard_standard_files();
     /* Widths of characters must be those of UTF-8, whatever the user's language. */
     if (!setlocale(LC_CTYPE, "C.UTF-8"))
         setlocale(LC_CTYPE, "");
-    /* Writing then tells what is wrong, and we end in order. */
+    /* Writes then return an error, which fa_out_finish reports. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    look_around(&cli);
+    read_environment(&cli);
     fa_hide_passwords(argc, argv, &cli.arena);
     code = fa_cli_parse(&cli, argc, argv);
     if (code < 0)
         code = cli.verb->run(&cli);
     fa_cli_close(&cli);
     out_code = fa_out_finish(&cli);
-    fa_table_tell_hidden(&cli);
+    fa_table_note_hidden(&cli);
     fa_arena_finish(&cli.arena);
     return code != FA_EXIT_OK ? code : out_code;
 }

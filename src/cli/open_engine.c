@@ -1,19 +1,19 @@
 /*
- * engine.c - opening the engine for a verb, running operations, and waiting politely.
+ * open_engine.c - opens the engine for a verb, runs operations, waits.
  */
 #include "cli/cli.h"
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "json/log.h"
 #include "cli/verbs.h"
 #include "model/states.h"
 #include "model/times.h"
-#include "service/address.h"
+#include "api/address.h"
 
 #include <stdlib.h>
 #include <time.h>
 
-/* The first looks come quickly, later ones spare the disk. */
+/* The interval of polling doubles from the first to the second. */
 #define WAIT_STEP_MIN_MS 50
 #define WAIT_STEP_MAX_MS 500
 
@@ -27,18 +27,18 @@ enum faina_code fa_cli_url(struct fa_cli *cli, const char **out, struct faina_er
     return code;
 }
 
-bool fa_cli_is_everywhere(const struct fa_cli *cli)
+bool fa_cli_is_all_namespaces(const struct fa_cli *cli)
 {
     return cli->ns && strcmp(cli->ns, "*") == 0;
 }
 
 static enum faina_code read_options(struct faina_options *out, struct faina_error *err)
 {
-    const char *keep = getenv("FAINA_EVENTS_KEEP");
+    const char *text = getenv("FAINA_EVENTS_KEEP");
 
-    if (!keep || !keep[0] || out->events_keep_ms > 0)
+    if (!text || !text[0] || out->events_keep_ms > 0)
         return FAINA_OK;
-    return fa_duration_parse(keep, "FAINA_EVENTS_KEEP", &out->events_keep_ms, err);
+    return fa_duration_parse(text, "FAINA_EVENTS_KEEP", &out->events_keep_ms, err);
 }
 
 enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
@@ -54,8 +54,9 @@ enum faina_code fa_cli_try_open(struct fa_cli *cli, struct faina_error *err)
     if (code == FAINA_OK)
         code = read_options(&cli->options, err);
     if (code == FAINA_OK)
-        code = cli->stays ? fa_service_open(&cli->service, url, &cli->options, err)
-                          : fa_service_visit(&cli->service, url, &cli->options, must_exist, err);
+        code = cli->is_long_lived
+                   ? fa_service_open(&cli->service, url, &cli->options, err)
+                   : fa_service_visit(&cli->service, url, &cli->options, must_exist, err);
     return code;
 }
 
@@ -71,7 +72,7 @@ void fa_cli_warn_unused(const struct fa_log *log)
     const char *broker = getenv("FAINA_BROKER");
 
     if (broker && broker[0])
-        FA_LOG(log, FA_LOG_WARN, "FAINA_BROKER is set, but this version speaks to no broker",
+        FA_LOG(log, FA_LOG_WARN, "FAINA_BROKER is set, but this version supports no broker",
                {NULL, NULL});
 }
 
@@ -97,11 +98,10 @@ static void sleep_ms(int64_t ms)
 {
     struct timespec time = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
 
-    nanosleep(&time, NULL); /* woken early, the look comes early */
+    nanosleep(&time, NULL); /* a signal only makes the next poll come early */
 }
 
-/* What is in memory dies with the engine, and nobody else can reach it anyhow. An engine in another
- * process is kept from nobody. */
+/* A store in memory would be lost on close, and a connection to a server excludes no process. */
 static bool stays_open(struct fa_cli *cli)
 {
     const char *url;
@@ -111,27 +111,27 @@ static bool stays_open(struct fa_cli *cli)
     return fa_cli_url(cli, &url, NULL) == FAINA_OK && strcmp(url, "memory:") == 0;
 }
 
-bool fa_cli_wait_for(struct fa_cli *cli, int64_t timeout_ms, fa_cli_look look, void *context,
+bool fa_cli_wait_for(struct fa_cli *cli, int64_t timeout_ms, fa_cli_is_done is_done, void *context,
                      int *exit_code)
 {
     int64_t start_us = fa_clock_mono_us();
     int64_t step_ms = WAIT_STEP_MIN_MS;
-    bool has_looked = false;
+    bool has_polled = false;
 
     for (;;) {
         struct faina_error err;
         enum faina_code code = fa_cli_try_open(cli, &err);
         int64_t left_ms;
 
-        /* Whoever does the work may own the file for a while: after a first look, that is no
-         * reason to give up. */
-        if (code != FAINA_OK && !(code == FAINA_UNAVAILABLE && has_looked)) {
+        /* The process that does the work may own the file for a while: after the first poll that
+         * is no error. */
+        if (code != FAINA_OK && !(code == FAINA_UNAVAILABLE && has_polled)) {
             *exit_code = fa_cli_fail(cli, &err);
             return true;
         }
-        if (code == FAINA_OK && look(cli, context, exit_code))
+        if (code == FAINA_OK && is_done(cli, context, exit_code))
             return true;
-        has_looked = true;
+        has_polled = true;
         left_ms = timeout_ms - (fa_clock_mono_us() - start_us) / 1000;
         if (timeout_ms >= 0 && left_ms <= 0)
             return false;
@@ -161,9 +161,9 @@ static bool has_ended(struct fa_cli *cli, void *context, int *exit_code)
     return fa_status_is_ended(op.task->status);
 }
 
-/* A server tells when it is over. */
-static int wait_there(struct fa_cli *cli, const char *id, int64_t timeout_ms,
-                      struct fa_arena *arena, struct faina_task **task)
+/* A server answers a long poll when the task has ended. */
+static int wait_remote(struct fa_cli *cli, const char *id, int64_t timeout_ms,
+                       struct fa_arena *arena, struct faina_task **task)
 {
     struct fa_op op = {.kind = FA_OP_GET, .id = id, .arena = arena};
     struct faina_error err;
@@ -184,7 +184,7 @@ int fa_cli_wait_end(struct fa_cli *cli, const char *id, int64_t timeout_ms, stru
     if (code != FA_EXIT_OK)
         return code;
     if (fa_service_is_remote(cli->service))
-        return wait_there(cli, id, timeout_ms, arena, task);
+        return wait_remote(cli, id, timeout_ms, arena, task);
     if (fa_cli_wait_for(cli, timeout_ms, has_ended, &wait, &code)) {
         *task = wait.task;
         return code;

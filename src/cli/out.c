@@ -1,12 +1,12 @@
 /*
- * out.c - answers on stdout, notes and errors on stderr.
+ * out.c - results on stdout, notes and errors on stderr.
  */
 #include "cli/cli.h"
 
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "model/codes.h"
-#include "service/wire.h"
+#include "wire/wire.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -14,14 +14,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define JSON_SIZE_MAX ((size_t)8 << 30) /* a page of the largest tasks; the machine ends earlier */
-#define YES_MS 1000                     /* for a yes that comes by a pipe */
+#define JSON_SIZE_MAX ((size_t)8 << 30) /* a page of the largest tasks */
+#define PIPED_YES_MS 1000               /* how long to wait for a yes from a pipe */
 
-/* The reason must be kept at once: a later call that works would hide it. */
+/* Stores errno at once: a later successful call would overwrite it. */
 static void check_out(struct fa_cli *cli)
 {
     if (ferror(stdout) && cli->out_errno == 0)
         cli->out_errno = errno ? errno : EIO;
+}
+
+bool fa_cli_wants_json(const struct fa_cli *cli)
+{
+    return cli->has_format && cli->format != FA_CLI_TABLE;
 }
 
 void fa_out(struct fa_cli *cli, const char *ptr, size_t len)
@@ -52,7 +57,7 @@ int fa_out_finish(struct fa_cli *cli)
         cli->out_errno = errno;
     if (cli->out_errno == 0)
         return FA_EXIT_OK;
-    /* A reader that has seen enough (`| head`) is no news. */
+    /* A reader that closes the pipe early (`| head`) is not reported. */
     if (cli->out_errno != EPIPE)
         fprintf(stderr, "faina: the output could not be written: %s\n", strerror(cli->out_errno));
     return FA_EXIT_FAILURE;
@@ -72,8 +77,8 @@ void fa_out_json_flush(struct fa_cli *cli, struct fa_out_json *json)
     fa_buf_clear(&json->buf);
 }
 
-/* A payload is printed as it was stored, and may have been written on many lines. (No string has a
- * line's end in it.) */
+/* A payload is printed as it was stored, which may be on many lines. (A JSON string contains no
+ * newline.) */
 static void join_lines(struct fa_buf *text)
 {
     size_t len = 0;
@@ -182,7 +187,7 @@ int fa_cli_fail(struct fa_cli *cli, const struct faina_error *err)
     const char *message = err->message[0] ? err->message : fa_code_sentence(err->code);
 
     fprintf(stderr, "%sfaina:%s %s\n", red(cli), plain(cli), fa_text_clean(&cli->arena, message));
-    if (cli->has_format && cli->format != FA_CLI_TABLE)
+    if (fa_cli_wants_json(cli))
         print_problem(err);
     return fa_code_exit(err->code);
 }
@@ -194,6 +199,28 @@ int fa_cli_fail_for(struct fa_cli *cli, const char *id, const struct faina_error
     if (!strstr(err->message, id))
         snprintf(named.message, sizeof(named.message), "%.64s: %.440s", id, err->message);
     return fa_cli_fail(cli, &named);
+}
+
+int fa_cli_fail_refused(struct fa_cli *cli, const struct fa_op *ops, size_t count)
+{
+    int code = FA_EXIT_OK;
+
+    fflush(stdout); /* before stderr, in case both are the same terminal */
+    for (size_t i = 0; i < count; i++) {
+        int one = ops[i].code == FAINA_OK ? FA_EXIT_OK : fa_cli_fail(cli, &ops[i].error);
+
+        code = code == FA_EXIT_OK ? one : code;
+    }
+    return code;
+}
+
+size_t fa_cli_count_done(const struct fa_op *ops, size_t count)
+{
+    size_t done = 0;
+
+    for (size_t i = 0; i < count; i++)
+        done += ops[i].code == FAINA_OK;
+    return done;
 }
 
 int fa_cli_usage(struct fa_cli *cli, const char *format, ...)
@@ -231,12 +258,12 @@ static bool read_yes(void)
     return is_yes;
 }
 
-/* A yes that comes by a pipe, which may also be one that nobody closes. */
-static bool hears_yes(const struct fa_cli *cli)
+/* A yes from a pipe, with a limit of time: the pipe may stay open and empty. */
+static bool read_piped_yes(const struct fa_cli *cli)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
 
-    return !cli->in_is_tty && poll(&input, 1, YES_MS) > 0 && read_yes();
+    return !cli->in_is_tty && poll(&input, 1, PIPED_YES_MS) > 0 && read_yes();
 }
 
 int fa_cli_confirm(struct fa_cli *cli, const char *question)
@@ -244,10 +271,10 @@ int fa_cli_confirm(struct fa_cli *cli, const char *question)
     if (fa_flag_is_given(cli, "yes"))
         return FA_EXIT_OK;
     if (!fa_cli_can_ask(cli))
-        return hears_yes(cli)
+        return read_piped_yes(cli)
                    ? FA_EXIT_OK
                    : fa_cli_usage(cli,
-                                  "\"%s\" There is no terminal to ask on: add --yes to mean it",
+                                  "\"%s\" There is no terminal to ask on: add --yes to confirm",
                                   question);
     fflush(stdout);
     fprintf(stderr, "%s [y/N] ", question);

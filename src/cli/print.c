@@ -1,5 +1,5 @@
 /*
- * print.c - tasks on stdout.
+ * print.c - prints tasks to stdout.
  */
 #include "cli/print.h"
 
@@ -10,7 +10,7 @@
 #include "model/limits.h"
 #include "model/states.h"
 #include "model/times.h"
-#include "service/wire.h"
+#include "wire/wire.h"
 
 const char *fa_print_error_message(struct fa_arena *arena, const struct faina_task *task)
 {
@@ -18,7 +18,7 @@ const char *fa_print_error_message(struct fa_arena *arena, const struct faina_ta
 
     if (!task->error)
         return NULL;
-    /* It was valid when it was stored; a damaged file may say anything. */
+    /* It was valid when it was stored, but the file may be damaged. */
     if (fa_json_check(fa_str(task->error), FA_JSON_DEPTH_MAX + 1, "error", FAINA_INTERNAL, NULL) !=
         FAINA_OK)
         return task->error;
@@ -113,17 +113,7 @@ void fa_print_change(struct fa_cli *cli, const struct faina_task *task)
 
 static const char *join(struct fa_arena *arena, const char *const *texts, size_t count)
 {
-    struct fa_buf buf;
-    const char *joined;
-
-    if (count == 0)
-        return NULL;
-    fa_buf_init(&buf, SIZE_MAX / 2);
-    for (size_t i = 0; i < count; i++)
-        fa_buf_printf(&buf, "%s%s", i > 0 ? ", " : "", texts[i]);
-    joined = fa_arena_copy(arena, buf.ptr, buf.len);
-    fa_buf_finish(&buf);
-    return joined;
+    return count == 0 ? NULL : fa_text_join(arena, texts, count, ", ");
 }
 
 static const char *time_and(struct fa_arena *arena, int64_t us, const char *remark)
@@ -154,7 +144,7 @@ static const char *run_time(struct fa_arena *arena, const struct faina_task *tas
     int64_t end_us = task->completed_us;
     char text[FA_TIME_SIZE];
 
-    if (task->started_us == 0 || (end_us == 0 && !fa_status_uses(task->status)))
+    if (task->started_us == 0 || (end_us == 0 && !fa_status_uses_resources(task->status)))
         return NULL;
     if (end_us == 0)
         end_us = fa_clock_now_us();
@@ -162,13 +152,13 @@ static const char *run_time(struct fa_arena *arena, const struct faina_task *tas
     return fa_arena_strdup(arena, text);
 }
 
-/* A name that only repeats the type is no news. */
+/* A name that only repeats the type isn't printed. */
 static bool has_own_name(const struct faina_task *task)
 {
     return task->name && strcmp(task->name, task->type) != 0;
 }
 
-/* The state, unless it only says what the status says. */
+/* The state, unless it only repeats the status. */
 static const char *own_state(const struct faina_task *task)
 {
     if (!task->state || strcasecmp(task->state, faina_status_name(task->status)) == 0 ||
@@ -177,14 +167,15 @@ static const char *own_state(const struct faina_task *task)
     return task->state;
 }
 
-/* "up to 10 s, then 3 times as long each time, at most 1 h"; NULL: as always. */
+/* "up to 10 s, then 3 times as long each time, at most 1 h"; NULL: the default. */
 static const char *retry_of(struct fa_arena *arena, const struct faina_task *task)
 {
-    struct faina_retry_policy usual = fa_backoff_policy((struct faina_retry_policy){0});
+    struct faina_retry_policy standard = fa_backoff_policy((struct faina_retry_policy){0});
     struct faina_retry_policy own = fa_backoff_policy(task->retry);
     char base[FA_TIME_SIZE], max[FA_TIME_SIZE];
 
-    if (own.base_ms == usual.base_ms && own.factor == usual.factor && own.max_ms == usual.max_ms)
+    if (own.base_ms == standard.base_ms && own.factor == standard.factor &&
+        own.max_ms == standard.max_ms)
         return NULL;
     fa_duration_format(own.base_ms * 1000, base);
     fa_duration_format(own.max_ms * 1000, max);
@@ -259,7 +250,7 @@ void fa_print_task(struct fa_cli *cli, const struct faina_task *task)
  * A table
  */
 
-/* The most telling free text of a task; "" when there is none. */
+/* The text for the column NOTE: the error, the progress or the state; "" when there is none. */
 static const char *note_of(struct fa_arena *arena, const struct faina_task *task)
 {
     const char *message = fa_print_error_message(arena, task);
@@ -272,7 +263,7 @@ static const char *note_of(struct fa_arena *arena, const struct faina_task *task
     return state;
 }
 
-/* What a table of these tasks needs besides the columns that are always there. */
+/* The optional columns of a table of tasks. */
 struct extras {
     bool has_ns, has_due, has_notes, has_names;
 };
@@ -285,7 +276,7 @@ static bool is_delayed(const struct faina_task *task, int64_t now_us)
 static struct extras find_extras(const struct fa_cli *cli, const struct faina_task *tasks,
                                  size_t count, int64_t now_us)
 {
-    struct extras extras = {.has_ns = fa_cli_is_everywhere(cli)};
+    struct extras extras = {.has_ns = fa_cli_is_all_namespaces(cli)};
     struct fa_arena scratch = {0};
 
     for (size_t i = 0; i < count; i++) {
@@ -304,7 +295,7 @@ static void add_row(struct fa_table *table, const struct faina_task *task, struc
 
     fa_table_add(table, FA_PLAIN, task->id);
     fa_table_add(table, fa_style_of(task->status), faina_status_name(task->status));
-    /* The clock of who stored it may be ahead of ours. */
+    /* The clock of the process that stored it may be ahead. */
     fa_table_add(
         table, FA_PLAIN,
         fa_text_roughly(arena, task->created_us < now_us ? task->created_us : now_us, now_us));

@@ -1,8 +1,8 @@
 /*
- * print.h - tasks on stdout: as JSON, as a record, as a table, as one line.
+ * print.h - prints tasks to stdout: as JSON, as a record, as a table, as one line.
  */
-#ifndef FA_PRINT_H
-#define FA_PRINT_H
+#ifndef FA_CLI_PRINT_H
+#define FA_CLI_PRINT_H
 
 #include "cli/cli.h"
 
@@ -15,7 +15,7 @@ void fa_print_task_json(struct fa_cli *cli, const struct faina_task *task);
 /* A table of tasks; row_max as in fa_table_print. */
 void fa_print_task_table(struct fa_cli *cli, const struct faina_task *tasks, size_t count,
                          size_t row_max);
-/* What stands in the parentheses of that line; "" when there is nothing to say. */
+/* The text in the parentheses of that line; "" when there is none. */
 const char *fa_print_remark(struct fa_arena *arena, const struct faina_task *task);
 /* The message in a task's error; NULL: there is none. */
 const char *fa_print_error_message(struct fa_arena *arena, const struct faina_task *task);

@@ -1,5 +1,5 @@
 /*
- * progress.c - a bar on stderr.
+ * progress.c - a progress bar on stderr.
  *
  *     Cancelling  ██████████░░░░░░░░░░  52 %  5,210 of 10,000  18,400/s  0.3 s left
  */

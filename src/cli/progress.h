@@ -1,8 +1,8 @@
 /*
- * progress.h - how far a long command is: a bar on stderr when that is a terminal, else nothing.
+ * progress.h - the progress of a long command: a bar on stderr when that is a terminal.
  */
-#ifndef FA_PROGRESS_H
-#define FA_PROGRESS_H
+#ifndef FA_CLI_PROGRESS_H
+#define FA_CLI_PROGRESS_H
 
 #include "cli/cli.h"
 
@@ -18,7 +18,7 @@ void fa_progress_start(struct fa_progress *progress, struct fa_cli *cli, const c
                        int64_t total);
 /* Draws at most ten times a second. */
 void fa_progress_show(struct fa_progress *progress, int64_t done);
-void fa_progress_stop(struct fa_progress *progress); /* takes the bar away */
+void fa_progress_stop(struct fa_progress *progress); /* erases the bar */
 /* Seconds since the start, never 0. */
 double fa_progress_seconds(const struct fa_progress *progress);
 

@@ -16,7 +16,7 @@ static enum faina_code copy_failed(const char *path, struct faina_error *err)
                         strerror(errno));
 }
 
-/* Copies one file; none is fine. */
+/* Copies one file. A missing file is not an error. */
 static enum faina_code copy_file(const char *from, const char *to, struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
@@ -53,7 +53,7 @@ enum faina_code fa_scratch_copy(struct fa_scratch *scratch, const char *url,
     scratch->folder[0] = '\0';
     snprintf(scratch->url, sizeof(scratch->url), "%s", url);
     if (strncmp(url, "sqlite:", strlen("sqlite:")) != 0)
-        return FAINA_OK; /* nothing on disk, or nothing we could open: opening will tell */
+        return FAINA_OK; /* no file to copy; a wrong URL is reported when it is opened */
     snprintf(scratch->folder, sizeof(scratch->folder), "%s/faina-XXXXXX",
              temp && temp[0] ? temp : "/tmp");
     if (!mkdtemp(scratch->folder)) {

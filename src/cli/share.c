@@ -22,12 +22,12 @@ const char *fa_share_address(struct fa_cli *cli, const struct fa_log *log)
     free(real);
     if (strlen(address) - 5 < size_max)
         return address;
-    FA_LOG(log, FA_LOG_WARN, "the file's name is too long for a socket beside it",
+    FA_LOG(log, FA_LOG_WARN, "the file's path is too long for a socket beside it",
            {"file", info.location});
     return NULL;
 }
 
-void fa_share_tell(struct fa_cli *cli, const struct fa_server *server, const char *address)
+void fa_share_advertise(struct fa_cli *cli, const struct fa_server *server, const char *address)
 {
     if (address && fa_server_listens_on(server, address))
         fa_service_advertise(cli->service, address);

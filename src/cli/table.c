@@ -1,5 +1,5 @@
 /*
- * table.c - rows and columns that fit the terminal.
+ * table.c - tables that fit the terminal.
  */
 #include "cli/table.h"
 
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 #define GAP 2          /* spaces between columns */
-#define FLEXIBLE_MIN 8 /* columns below this say nothing any more */
-#define FIRST_MIN 24   /* ... and names below this are all alike */
+#define FLEXIBLE_MIN 8 /* a narrower column can't be read */
+#define FIRST_MIN 24   /* names that are cut shorter look the same */
 #define COLUMN_COUNT_MAX 16
 #define RECORD_LABEL_WIDTH 12
 
@@ -23,10 +23,8 @@ void fa_table_init(struct fa_table *table, const struct fa_column *columns, size
 
 void fa_table_add(struct fa_table *table, enum fa_style style, const char *text)
 {
-    if (table->cell_count == table->cell_size) {
-        table->cell_size = table->cell_size ? table->cell_size * 2 : 256;
-        table->cells = fa_realloc(table->cells, table->cell_size * sizeof(*table->cells));
-    }
+    table->cells =
+        fa_grow(table->cells, table->cell_count, &table->cell_size, sizeof(*table->cells));
     table->cells[table->cell_count++] =
         (struct fa_cell){fa_text_clean(&table->arena, text ? text : "-"), style};
 }
@@ -51,7 +49,7 @@ static int total_width(const int *widths, size_t count)
     return total;
 }
 
-/* The last flexible column of the first `count`, the first column aside; 0: none. */
+/* The last flexible column of the first `count`, except the first one; 0: none. */
 static size_t last_flexible(const struct fa_table *table, size_t count)
 {
     while (count > 1 && !(table->columns[count - 1].flags & FA_COLUMN_FLEXIBLE))
@@ -69,7 +67,7 @@ static int spare(const struct fa_table *table, const int *widths, size_t column)
                : 0;
 }
 
-/* Fits the columns into the room (T2). Returns how many are left. */
+/* Fits the columns into `room` (T2). Returns how many are left. */
 static size_t fit(const struct fa_table *table, int *widths, int room)
 {
     size_t count = table->column_count;
@@ -109,7 +107,7 @@ static void print_cell(struct fa_cli *cli, struct fa_arena *arena, const struct 
         fa_outf(cli, "%*s", GAP, "");
 }
 
-/* Prints the cells of a row, as far as there is something in them: no spaces at the end. */
+/* Prints a row up to its last cell that isn't empty, so no line ends with spaces. */
 static void print_row(struct fa_cli *cli, struct fa_table *table, const struct fa_cell *cells,
                       const int *widths, size_t count)
 {
@@ -120,7 +118,7 @@ static void print_row(struct fa_cli *cli, struct fa_table *table, const struct f
     fa_outf(cli, "\n");
 }
 
-/* T3. Pages of one list may leave out the same. */
+/* T3. Several pages of a list may leave out the same column. */
 static void remember_hidden(struct fa_cli *cli, const char *title)
 {
     for (size_t i = 0; i < cli->hidden_count; i++)
@@ -130,7 +128,7 @@ static void remember_hidden(struct fa_cli *cli, const char *title)
         cli->hidden[cli->hidden_count++] = fa_arena_strdup(&cli->arena, title);
 }
 
-void fa_table_tell_hidden(struct fa_cli *cli)
+void fa_table_note_hidden(struct fa_cli *cli)
 {
     const char *titles = "";
 

@@ -1,5 +1,5 @@
 /*
- * text.c - text for people.
+ * text.c - formats text for a terminal.
  */
 #include "cli/text.h"
 
@@ -116,10 +116,9 @@ const char *fa_text_age(struct fa_arena *arena, int64_t us, int64_t now_us)
 
     if (us == 0)
         return "-";
-    /* Under a second is "now": nobody needs the milliseconds of an age. */
+    /* An age needs no milliseconds. */
     if (age_us > -1000000 && age_us < 1000000)
         return "now";
-    /* Whole seconds are enough below a minute, too. */
     if (age_us > -60000000 && age_us < 60000000)
         age_us = age_us / 1000000 * 1000000;
     fa_duration_format(age_us < 0 ? -age_us : age_us, duration);
@@ -140,7 +139,7 @@ const char *fa_text_due(struct fa_arena *arena, int64_t us, int64_t now_us)
 
 const char *fa_text_roughly(struct fa_arena *arena, int64_t us, int64_t now_us)
 {
-    /* A unit is used until two of the next one: "90 min" tells more than "1 h" or "2 h". */
+    /* A unit is used up to two of the next one: "90 min" is more precise than "1 h" or "2 h". */
     static const struct {
         const char *name;
         int64_t us, end_us;
@@ -167,6 +166,21 @@ const char *fa_text_roughly(struct fa_arena *arena, int64_t us, int64_t now_us)
         n++;
     return fa_arena_printf(arena, is_ahead ? "in %lld %s" : "%lld %s ago", (long long)n,
                            units[unit].name);
+}
+
+const char *fa_text_join(struct fa_arena *arena, const char *const *texts, size_t count,
+                         const char *gap)
+{
+    struct fa_buf buf;
+    const char *joined;
+
+    fa_buf_init(&buf, SIZE_MAX / 2);
+    fa_buf_add(&buf, "", 0);
+    for (size_t i = 0; i < count; i++)
+        fa_buf_printf(&buf, "%s%s", i > 0 ? gap : "", texts[i]);
+    joined = fa_arena_copy(arena, buf.ptr ? buf.ptr : "", buf.len);
+    fa_buf_finish(&buf);
+    return joined;
 }
 
 const char *fa_text_size(struct fa_arena *arena, int64_t bytes)

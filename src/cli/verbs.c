@@ -13,18 +13,18 @@
 #define F_TEAM      {"team", 0, "ID", "only tasks of this team"}
 #define F_PARENT    {"parent", 0, "ID", "only subtasks of this task"}
 #define F_LIMIT     {"limit", 'n', "N", "at most this many, up to 1000 (default 100)"}
-#define F_CURSOR    {"cursor", 0, "C", "go on after the page that gave this cursor"}
+#define F_CURSOR    {"cursor", 0, "C", "continue after the page that returned this cursor"}
 #define F_WORKER    {"worker", 'w', "W", "the worker that acts, and holds the task"}
-#define F_FENCE     {"fence", 0, "N", "refuse when the task was claimed anew since this fence"}
-#define F_VERSION   {"if-version", 0, "N", "refuse when the task has another version by now"}
+#define F_FENCE     {"fence", 0, "N", "refuse if the task was claimed again since this fence"}
+#define F_VERSION   {"if-version", 0, "N", "refuse if the task has another version now"}
 #define F_LEASE     {"lease", 0, "DURATION", "how long the worker holds it (default 30s)"}
 #define F_BY        F_WORKER, F_FENCE, F_VERSION
-#define F_ALL       {"all", 'a', NULL, "every task that --status and --type leave"}
-#define F_YES       {"yes", 'y', NULL, "don't ask"}
-#define F_METADATA  {"metadata", 'm', "JSON", "notes to keep with the task; also @FILE", \
+#define F_ALL       {"all", 'a', NULL, "every task that matches --status and --type"}
+#define F_YES       {"yes", 'y', NULL, "don't ask for confirmation"}
+#define F_METADATA  {"metadata", 'm', "JSON", "metadata to store with the task; also @FILE", \
                      .takes = FA_TAKES_JSON}
 #define F_TIMEOUT   {"timeout", 0, "DURATION", "give up after this long (default: never)"}
-#define F_RETRY     {"retry", 0, "BASE[,FACTOR[,MAX]]", "how long to wait before the next try: " \
+#define F_RETRY     {"retry", 0, "BASE[,FACTOR[,MAX]]", "the backoff before the next attempt: " \
                      "up to BASE, then FACTOR times as long each time, at most MAX (default " \
                      "1s,2,1h)"}
 #define F_END       {NULL}
@@ -33,7 +33,7 @@ const struct fa_flag fa_common_flags[] = {
     {"output", 'o', "FORMAT", "table (on a terminal), json (otherwise) or jsonl",
      "table json jsonl"},
     {"url", 0, "URL",
-     "the engine: sqlite:PATH, postgres://..., http(s)://... (a server) or memory: (default: by "
+     "the engine: sqlite:PATH, postgres://..., http(s)://... (a server) or memory: (default: from "
      "the environment, else sqlite:faina.db)", .takes = FA_TAKES_URL},
     {"namespace", 0, "NS",
      "the namespace (default $FAINA_NAMESPACE, else the only one of the token, else default)"},
@@ -44,21 +44,21 @@ const struct fa_flag fa_common_flags[] = {
 static const struct fa_flag submit_flags[] = {
     {"name", 0, "TEXT", "a label for people (default: the type)"},
     {"priority", 'p', "N", "higher first (default 0)"},
-    {"delay", 0, "DURATION", "not before this long from now: 50ms, 90s, 5m, 1h, 2d"},
-    {"run-at", 0, "TIME", "not before this time: 2030-01-31T12:00:00Z"},
-    {"key", 'k', "KEY", "idempotency key: the same key again gives the first task"},
-    {"dedupe", 0, "input", "the same input again gives the first task", "input"},
-    {"max-attempts", 0, "N", "how often to try (default 4; 0: for ever)"},
-    {"max-retries", 0, "N", "the same, not counting the first try"},
+    {"delay", 0, "DURATION", "run no earlier than this long from now: 50ms, 90s, 5m, 1h, 2d"},
+    {"run-at", 0, "TIME", "run no earlier than this time: 2030-01-31T12:00:00Z"},
+    {"key", 'k', "KEY", "idempotency key: the same key again returns the first task"},
+    {"dedupe", 0, "input", "the same input again returns the first task", "input"},
+    {"max-attempts", 0, "N", "how many attempts (default 4; 0: no limit)"},
+    {"max-retries", 0, "N", "the same, not counting the first attempt"},
     F_RETRY,
-    {"resource", 'r', "R", "what it uses while it is held; repeat, or list with commas", NULL,
+    {"resource", 'r', "R", "a resource it uses while it is held; repeat, or list with commas", NULL,
      true},
     {"depends-on", 0, "ID", "a task that must complete first; repeat, or list with commas", NULL,
      true},
     F_METADATA,
-    {"spec", 0, "JSON", "settings to keep with the task; also @FILE", .takes = FA_TAKES_JSON},
+    {"spec", 0, "JSON", "settings to store with the task; also @FILE", .takes = FA_TAKES_JSON},
     {"team", 0, "ID", "the team it belongs to"},
-    {"created-by", 0, "WHO", "who submits it"},
+    {"created-by", 0, "WHO", "the person or program that submits it"},
     {"wait", 0, NULL, "wait until it has ended"},
     F_TIMEOUT,
     {"bulk", 0, "FILE", "one task per line of JSON, from FILE or stdin", .is_optional = true,
@@ -68,13 +68,13 @@ static const struct fa_flag submit_flags[] = {
 
 static const struct fa_flag get_flags[] = {
     {"key", 'k', "KEY", "the task with this idempotency key (and --type)"},
-    {"type", 't', "TYPE", "the type that belongs to --key"},
+    {"type", 't', "TYPE", "the type of the task with --key"},
     F_END,
 };
 
 static const struct fa_flag ls_flags[] = {
     F_STATUS, F_TYPE, F_TEAM, F_PARENT,
-    {"created-by", 0, "WHO", "only tasks that this one submitted"},
+    {"created-by", 0, "WHO", "only tasks submitted with this --created-by"},
     {"key", 'k', "KEY", "only tasks with this idempotency key"},
     {"after", 0, "TIME", "created at this time or later; a duration counts back from now"},
     {"before", 0, "TIME", "created before this time; a duration counts back from now"},
@@ -86,14 +86,14 @@ static const struct fa_flag ls_flags[] = {
 static const struct fa_flag watch_flags[] = {
     F_STATUS, F_TYPE, F_TEAM, F_PARENT,
     {"limit", 'n', "N", "at most this many, up to 1000 (default 1000)"},
-    {"interval", 0, "DURATION", "how often to look (default 1s)"},
+    {"interval", 0, "DURATION", "how often to poll (default 1s)"},
     F_END,
 };
 
 static const struct fa_flag page_flags[] = {F_LIMIT, F_CURSOR, F_END};
 static const struct fa_flag limit_flags[] = {F_LIMIT, F_END};
 static const struct fa_flag logs_flags[] = {
-    {"attempt", 0, "N", "only that of this attempt"}, F_END,
+    {"attempt", 0, "N", "only the log of this attempt"}, F_END,
 };
 
 static const struct fa_flag timeout_flags[] = {F_TIMEOUT, F_END};
@@ -113,89 +113,89 @@ static const struct fa_flag start_flags[] = {F_BY, F_LEASE, F_END};
 
 static const struct fa_flag fail_flags[] = {
     {"error", 'e', "TEXT", "what went wrong"},
-    {"kind", 0, "WORD", "the sort of error"},
-    {"detail", 0, "JSON", "more about it; also @FILE", .takes = FA_TAKES_JSON},
-    {"permanent", 0, NULL, "no retry helps: the task has failed for good"},
+    {"kind", 0, "WORD", "the kind of error"},
+    {"detail", 0, "JSON", "details of the error; also @FILE", .takes = FA_TAKES_JSON},
+    {"permanent", 0, NULL, "don't retry: the task ends as failed"},
     F_BY, F_END,
 };
 
 static const struct fa_flag progress_flags[] = {
-    {"state", 0, "TEXT", "a word for people about what it is doing"},
+    {"state", 0, "TEXT", "a short description of what it is doing"},
     F_METADATA, F_BY, F_END,
 };
 
 static const struct fa_flag heartbeat_flags[] = {
     F_WORKER, F_FENCE,
-    {"lease", 0, "DURATION", "how long it is held from now on (default: as it was claimed for)"},
+    {"lease", 0, "DURATION", "how long it is held from now on (default: as in the claim)"},
     F_END,
 };
 
 static const struct fa_flag block_flags[] = {
-    {"fail-fast", 0, NULL, "go on as soon as one subtask ends badly"},
+    {"fail-fast", 0, NULL, "unblock as soon as one subtask doesn't complete"},
     F_BY, F_END,
 };
 
 static const struct fa_flag background_flags[] = {
     {"reason", 0, "TEXT", "what it waits for"},
-    {"timeout", 0, "DURATION", "the attempt has failed after this long (default 1h)"},
+    {"timeout", 0, "DURATION", "the attempt fails after this long (default 1h)"},
     F_BY, F_END,
 };
 
-#define F_KEEP                                                                                     \
+#define F_RETENTION                                                                                \
     {"keep-completed", 0, "DURATION",                                                              \
      "remove tasks this long after they completed (default $FAINA_KEEP_COMPLETED, else never)"},   \
     {"keep-failed", 0, "DURATION",                                                                 \
-     "the same for those that ended otherwise (default $FAINA_KEEP_FAILED, else never)"},          \
+     "the same for tasks that ended otherwise (default $FAINA_KEEP_FAILED, else never)"},          \
     {"keep-events", 0, "DURATION",                                                                 \
-     "how long events are kept (default $FAINA_EVENTS_KEEP; else those of a task as long as it "   \
-     "is there, and emitted ones 7d)"},                                                            \
+     "how long events are kept (default $FAINA_EVENTS_KEEP; else events of a task as long as the " \
+     "task, and emitted ones 7d)"},                                                                \
     {"archive", 0, "DIR",                                                                          \
-     "write what is removed there first (default $FAINA_ARCHIVE, else archive)",                   \
+     "write removed tasks to this folder first (default $FAINA_ARCHIVE, else archive)",            \
      .takes = FA_TAKES_FOLDER},                                                                    \
     {"no-archive", 0, NULL, "remove without an archive"}
 
 static const struct fa_flag worker_flags[] = {
     {"concurrency", 'c', "N", "how many tasks to run at once (default: one per processor)"},
-    {"types", 't', "A,B", "only these types (default: all that there are handlers for)", NULL,
-     true},
+    {"types", 't', "A,B", "only these types (default: all that have a handler)", NULL, true},
     {"services", 0, "X,Y", "the resources this worker can reach (default: all)", NULL, true},
-    {"service", 0, "NAME=CHECK", "a resource that is offered while CHECK succeeds; repeat", NULL,
+    {"service", 0, "NAME=CHECK", "a resource it can reach while CHECK succeeds; repeat", NULL,
      true},
     {"handlers", 0, "DIR", "the folder of handlers (default $FAINA_HANDLERS, else handlers)",
      .takes = FA_TAKES_FOLDER},
     {"worker", 'w', "W", "the name of this worker (default: host, process and a random number)"},
     {"lease", 0, "DURATION", "how long it holds a task without renewing (default 30s)"},
-    {"grace", 0, "DURATION", "how long what runs may go on after SIGTERM (default 30s)"},
-    {"idle-exit", 0, "DURATION", "end when there was nothing to do for this long"},
-    F_KEEP, F_END,
+    {"grace", 0, "DURATION", "how long running tasks may continue after SIGTERM (default 30s)"},
+    {"idle-exit", 0, "DURATION", "exit after being idle for this long"},
+    F_RETENTION, F_END,
 };
 
 static const struct fa_flag cancel_flags[] = {F_ALL, F_STATUS, F_TYPE, F_YES, F_VERSION, F_END};
 
 static const struct fa_flag retry_flags[] = {
-    {"keep-attempts", 0, NULL, "count on from the attempts made so far"},
+    {"keep-attempts", 0, NULL, "don't reset the number of attempts"},
     F_ALL, F_STATUS, F_TYPE, F_YES, F_VERSION, F_END,
 };
 
 static const struct fa_flag rm_flags[] = {
-    {"purge", 0, NULL, "remove it from the store, history and all"},
-    {"cancel", 0, NULL, "cancel it first when it has not ended"},
+    {"purge", 0, NULL, "remove it from the store, with its events"},
+    {"cancel", 0, NULL, "cancel it first if it has not ended"},
     F_ALL, F_STATUS, F_TYPE, F_YES, F_VERSION, F_END,
 };
 
 static const struct fa_flag cron_set_flags[] = {
-    {"timezone", 0, "ZONE", "its times are of this zone, such as Europe/Berlin (default UTC)"},
-    {"catch-up", 0, "WHAT", "after a downtime: none (default), one or all", "none one all"},
-    {"overlap", 0, "WHAT", "while the task before lives: allow (default), skip or cancel",
+    {"timezone", 0, "ZONE", "the time zone, such as Europe/Berlin (default UTC)"},
+    {"catch-up", 0, "WHAT", "missed times after a downtime: none (default), one or all",
+     "none one all"},
+    {"overlap", 0, "WHAT", "while the previous task has not ended: allow (default), skip or cancel",
      "allow skip cancel"},
-    {"jitter", 0, "DURATION", "each task waits up to this long besides, by chance"},
-    {"paused", 0, NULL, "keep it, but make no tasks"},
+    {"jitter", 0, "DURATION", "delay each task by a random time up to this"},
+    {"paused", 0, NULL, "store it, but create no tasks"},
     {"name", 0, "TEXT", "a label for people (default: the type)"},
     {"priority", 'p', "N", "higher first (default 0)"},
-    {"delay", 0, "DURATION", "each task waits this long: 50ms, 90s, 5m, 1h, 2d"},
-    {"max-attempts", 0, "N", "how often to try (default 4; 0: for ever)"},
+    {"delay", 0, "DURATION", "delay each task by this long: 50ms, 90s, 5m, 1h, 2d"},
+    {"max-attempts", 0, "N", "how many attempts (default 4; 0: no limit)"},
     F_RETRY,
-    {"resource", 'r', "R", "what it uses while it is held; repeat, or list with commas", NULL,
+    {"resource", 'r', "R", "a resource it uses while it is held; repeat, or list with commas", NULL,
      true},
     F_METADATA, F_END,
 };
@@ -217,14 +217,14 @@ static const struct fa_flag team_set_flags[] = {
 };
 
 static const struct fa_flag emit_flags[] = {
-    {"id", 0, "TEXT", "the event's own id: a second one with it does nothing"}, F_END,
+    {"id", 0, "TEXT", "the event's id: a second event with it does nothing"}, F_END,
 };
 
 static const struct fa_flag workflow_test_flags[] = {
     {"match", 0, "EXPRESSION", "a match expression to try"},
     {"data", 0, "JSON", "the event's data to try it on; also @FILE, or - for stdin",
      .takes = FA_TAKES_JSON},
-    {"last", 0, "DURATION", "play the events of this time back: 7d"},
+    {"last", 0, "DURATION", "replay the events of this period: 7d"},
     F_END,
 };
 
@@ -234,13 +234,13 @@ static const struct fa_flag workflow_joins_flags[] = {
 
 static const struct fa_flag token_flags[] = {
     {"scope", 0, "S,...", "what it allows", "read view submit work operate admin", true},
-    {"expires", 0, "DURATION", "how long it is good for: 30d (default: for ever)"},
+    {"expires", 0, "DURATION", "how long it is valid: 30d (default: no limit)"},
     {"name", 0, "TEXT", "a label for people"},
     F_END,
 };
 
 static const struct fa_flag revoke_flags[] = {
-    {"force", 0, NULL, "also the last token that is good"},
+    {"force", 0, NULL, "also remove the last valid token"},
     F_END,
 };
 
@@ -248,157 +248,159 @@ static const struct fa_flag serve_flags[] = {
     {"listen", 'l', "ADDRESS", "where to listen (default $FAINA_LISTEN, else 127.0.0.1:7070); "
      "also unix:PATH; repeat for several", NULL, true},
     {"workers", 0, "N", "how many tasks of the handlers folder to run at once (default: one per "
-     "core if it is there)"},
+     "core if the folder exists)"},
     {"no-ui", 0, NULL, "no dashboard"},
-    {"insecure", 0, NULL, "let other machines in without a token"},
-    {"host", 0, "NAME", "a further name that clients may call this server by; repeat", NULL, true},
+    {"insecure", 0, NULL, "accept other machines without a token"},
+    {"host", 0, "NAME", "another host name that clients may use for this server; repeat", NULL,
+     true},
     {"tls-cert", 0, "FILE", "the certificate, in PEM", .takes = FA_TAKES_FILE},
     {"tls-key", 0, "FILE", "its key, in PEM", .takes = FA_TAKES_FILE},
     {"input-max", 0, "BYTES", "the largest input or output of a task (default 1048576)"},
-    {"types-max", 0, "COUNT", "types that a namespace may have (default 100000)"},
-    {"connections", 0, "N", "the most connections at once (default 20000, or what the limit of "
-     "open files allows)"},
-    {"connections-per-client", 0, "N", "the most of one address or token (default half of all; 0: "
-     "no limit)"},
+    {"types-max", 0, "COUNT", "the most types that a namespace may have (default 100000)"},
+    {"connections", 0, "N", "the most connections at once (default 20000, or as many as the limit "
+     "of open files allows)"},
+    {"connections-per-client", 0, "N", "the most connections of one address or token (default half "
+     "of all; 0: no limit)"},
     {"waits-per-client", 0, "N", "the most streams and long polls of one address or token (default "
      "a quarter of all connections; 0: no limit)"},
-    {"drain", 0, "DURATION", "how long to let requests and tasks finish at the end (default 25s)"},
-    F_KEEP,
+    {"drain", 0, "DURATION", "how long requests and tasks may take to finish on SIGTERM (default "
+     "25s)"},
+    F_RETENTION,
     {"print-api", 0, NULL, "print the page docs/api.md, and serve nothing"},
     F_END,
 };
 
 static const struct fa_flag migrate_flags[] = {
-    {"dry-run", 0, NULL, "only tell what would be done"}, F_END,
+    {"dry-run", 0, NULL, "only print what would be done"}, F_END,
 };
 
 static const struct fa_flag purge_flags[] = {
     {"older-than", 0, "DURATION", "ended longer ago than this: 7d"},
     {"status", 's', "S,...", "only tasks in these statuses", ENDS, true},
     F_TYPE,
-    {"deleted", 0, NULL, "only tasks already removed with rm"},
+    {"deleted", 0, NULL, "only tasks that rm has removed from view"},
     F_YES, F_END,
 };
 
 static const struct fa_flag backup_flags[] = {
-    {"force", 0, NULL, "replace FILE when it is there"}, F_END,
+    {"force", 0, NULL, "replace FILE if it exists"}, F_END,
 };
 
 #define ID_EXAMPLE "0190c4a2-6f1e-7b3d-8a5c-1f2e3d4c5b6a"
 
 const struct fa_verb fa_verbs[] = {
-    {"submit", FA_GROUP_LOOK, "TYPE [INPUT|@FILE|-]", "store a task and print its id",
-     "INPUT is JSON: the text itself, @FILE, or - for stdin. The id is all that is printed; "
-     "-o json prints the whole task. A task that is there already (--key, --dedupe) gives its id "
-     "again.\n"
+    {"submit", FA_GROUP_TASKS, "TYPE [INPUT|@FILE|-]", "store a task and print its id",
+     "INPUT is JSON: the text itself, @FILE, or - for stdin. Only the id is printed; -o json "
+     "prints the task. If the task already exists (--key, --dedupe), its id is printed again.\n"
      "With --bulk each line of FILE, or of stdin, is a JSON object with the fields namespace, "
      "type, name, input, metadata, spec, priority, maxAttempts, maxRetries, delay, runAt, "
      "idempotencyKey, dedupe, dependsOn, resources, retry, teamId and createdBy; TYPE is for "
      "lines without one. "
      "Lines that are refused are reported with their number, and the others are stored.\n"
-     "With --wait the exit code is 0 when the task completed, 1 when it ended otherwise, and 5 "
-     "when the time ran out.",
+     "With --wait the exit code is 0 if the task completed, 1 if it ended otherwise, and 5 on a "
+     "timeout.",
      "faina submit mail.send '{\"to\":\"ann@example.com\"}'\n"
      "faina submit report @report.json --priority 10 --delay 5m --key report-2030-01\n"
      "faina submit train '{}' --resource gpu --max-attempts 2 --wait --timeout 1h\n"
      "faina submit mail.send '{}' --max-attempts 10 --retry 1m,3,1d\n"
      "faina submit mail.send --bulk mails.jsonl",
      0, 2, fa_verb_submit, submit_flags, .takes = FA_TAKES_JSON, .makes_store = true},
-    {"get", FA_GROUP_LOOK, "ID", "show a task", NULL,
+    {"get", FA_GROUP_TASKS, "ID", "show a task", NULL,
      "faina get " ID_EXAMPLE "\n"
      "faina get --type mail.send --key order-17", 0, 1, fa_verb_get, get_flags},
-    {"ls", FA_GROUP_LOOK, "", "list tasks, newest first",
-     "Those of the namespace; --namespace '*' lists all.",
+    {"ls", FA_GROUP_TASKS, "", "list tasks, newest first",
+     "Lists one namespace; --namespace '*' lists all.",
      "faina ls --status failed,dead_letter\n"
      "faina ls --type mail.send --after 1h -o jsonl", 0, 0, fa_verb_ls, ls_flags},
-    {"children", FA_GROUP_LOOK, "ID", "list the subtasks of a task, oldest first", NULL, NULL,
+    {"children", FA_GROUP_TASKS, "ID", "list the subtasks of a task, oldest first", NULL, NULL,
      1, 1, fa_verb_children, page_flags},
-    {"events", FA_GROUP_LOOK, "ID", "show what happened to a task, newest first", NULL, NULL,
+    {"events", FA_GROUP_TASKS, "ID", "show the events of a task, newest first", NULL, NULL,
      1, 1, fa_verb_events, limit_flags},
-    {"logs", FA_GROUP_LOOK, "ID", "print what the handler of a task wrote to stderr",
-     "Of each attempt, oldest first, the last 64 KiB. Attempts are counted from the first one on, "
-     "also when retry has set them back. Tasks of workers over HTTP have no log.",
+    {"logs", FA_GROUP_TASKS, "ID", "print the stderr output of a task's handler",
+     "The last 64 KiB of each attempt, oldest first. Attempts are numbered from the first one on, "
+     "even if retry has reset their count. Tasks of workers over HTTP have no log.",
      "faina logs " ID_EXAMPLE "\n"
      "faina logs " ID_EXAMPLE " --attempt 2 | grep -i error", 1, 1, fa_verb_logs, logs_flags},
-    {"result", FA_GROUP_LOOK, "ID", "print the output of a completed task",
-     "Exits with 4 when the task has not ended, or did not end well.",
+    {"result", FA_GROUP_TASKS, "ID", "print the output of a completed task",
+     "The exit code is 4 if the task has not ended, or did not complete.",
      "faina result " ID_EXAMPLE " | jq .url", 1, 1, fa_verb_result, NULL},
-    {"wait", FA_GROUP_LOOK, "ID", "wait until a task has ended, then show it",
-     "The exit code is 0 when it completed, 1 when it ended otherwise, and 5 when the time ran "
-     "out.",
+    {"wait", FA_GROUP_TASKS, "ID", "wait until a task has ended, then show it",
+     "The exit code is 0 if it completed, 1 if it ended otherwise, and 5 on a timeout.",
      "faina wait " ID_EXAMPLE " --timeout 30s", 1, 1, fa_verb_wait, timeout_flags},
-    {"watch", FA_GROUP_LOOK, "", "show changes as they happen, until Ctrl-C",
-     "A table that is drawn anew on a terminal, with what is worked on first; otherwise each task "
-     "that appears or changes, as a line of JSON. Follows the newest tasks that the flags leave "
-     "(--limit, default 1000).",
+    {"watch", FA_GROUP_TASKS, "", "show changes as they happen, until Ctrl-C",
+     "On a terminal a table is redrawn, with the held tasks first; otherwise each new or changed "
+     "task is printed as a line of JSON. Follows the newest tasks that match the flags (--limit, "
+     "default 1000).",
      "faina watch --status running,failed\n"
      "faina watch -o jsonl | jq -r '.status + \" \" + .id'", 0, 0, fa_verb_watch, watch_flags},
-    {"explain", FA_GROUP_LOOK, "ID", "say why a task is not running", NULL, NULL,
+    {"explain", FA_GROUP_TASKS, "ID", "explain why a task is not running", NULL, NULL,
      1, 1, fa_verb_explain, NULL},
 
-    {"claim", FA_GROUP_WORK, "[ID] --worker W", "take the next task, or this one",
-     "Highest priority first, then oldest. With nothing to claim the answer is empty, and the exit "
-     "code is 0 all the same. Tasks of the namespace only; --namespace '*' claims from all.",
+    {"claim", FA_GROUP_WORK, "[ID] --worker W", "claim the next task, or this one",
+     "Highest priority first, then oldest. If there is nothing to claim, the list is empty and the "
+     "exit code is 0. Claims from one namespace; --namespace '*' claims from all.",
      "faina claim --worker me --types mail.send --limit 10\n"
      "faina claim " ID_EXAMPLE " --worker me", 0, 1, fa_verb_claim, claim_flags,
      .makes_store = true},
-    {"start", FA_GROUP_WORK, "ID --worker W", "say that work on a task has begun",
+    {"start", FA_GROUP_WORK, "ID --worker W", "mark a task as running",
      "A pending task is claimed first.", NULL, 1, 1, fa_verb_start, start_flags},
-    {"complete", FA_GROUP_WORK, "ID [OUTPUT|@FILE|-] --worker W", "end a task well",
+    {"complete", FA_GROUP_WORK, "ID [OUTPUT|@FILE|-] --worker W", "complete a task",
      "OUTPUT is JSON. A task that no worker holds (background) needs no --worker.",
      "faina complete " ID_EXAMPLE " '{\"pages\":12}' --worker me",
      1, 2, fa_verb_complete, by_flags, .takes = FA_TAKES_JSON},
-    {"fail", FA_GROUP_WORK, "ID --error TEXT --worker W", "end an attempt badly",
-     "The task is tried again after a while, or ends as dead_letter when no attempt is left, or as "
+    {"fail", FA_GROUP_WORK, "ID --error TEXT --worker W", "fail the current attempt of a task",
+     "The task is retried after a backoff. It ends as dead_letter when no attempt is left, or as "
      "failed with --permanent.",
      "faina fail " ID_EXAMPLE " --error 'no such host' --worker me",
      1, 1, fa_verb_fail, fail_flags},
-    {"progress", FA_GROUP_WORK, "ID [PERCENT] [STATE] --worker W", "say how far a task is",
-     "Also renews the lease. PERCENT is 0 to 100, or - to leave it as it is.",
+    {"progress", FA_GROUP_WORK, "ID [PERCENT] [STATE] --worker W", "report the progress of a task",
+     "Also renews the lease. PERCENT is 0 to 100, or - to leave it unchanged.",
      "faina progress " ID_EXAMPLE " 40 decoding --worker me",
      1, 3, fa_verb_progress, progress_flags},
     {"heartbeat", FA_GROUP_WORK, "ID... --worker W", "renew the leases of held tasks",
-     "Tells for each task whether it is still held; the exit code is that of the first that is "
-     "not.",
+     "Prints for each task whether it is still held; the exit code is that of the first one that "
+     "is not.",
      NULL, 1, -1, fa_verb_heartbeat, heartbeat_flags},
-    {"block", FA_GROUP_WORK, "ID SUBTASKS|@FILE|- --worker W", "wait for subtasks",
-     "SUBTASKS is a JSON array of objects as for submit --bulk. They are stored and the task is "
-     "blocked in one go; it is pending again when they have all ended.",
+    {"block", FA_GROUP_WORK, "ID SUBTASKS|@FILE|- --worker W", "block a task on new subtasks",
+     "SUBTASKS is a JSON array of objects as for submit --bulk. One transaction stores them and "
+     "blocks the task; it is pending again when they have all ended.",
      "faina block " ID_EXAMPLE " '[{\"type\":\"page\",\"input\":1}]' --worker me",
      2, 2, fa_verb_block, block_flags, .takes = FA_TAKES_JSON},
-    {"background", FA_GROUP_WORK, "ID --worker W", "let a running task go on elsewhere",
-     "No worker holds it any more; complete or fail without --worker ends it.", NULL,
+    {"background", FA_GROUP_WORK, "ID --worker W", "let a running task continue without a worker",
+     "No worker holds it from then on; complete or fail without --worker ends it.", NULL,
      1, 1, fa_verb_background, background_flags},
-    {"release", FA_GROUP_WORK, "ID --worker W", "give a claimed task back, unstarted",
-     "Spends no attempt.", NULL, 1, 1, fa_verb_release, by_flags},
+    {"release", FA_GROUP_WORK, "ID --worker W", "release a claimed task that was not started",
+     "The attempt doesn't count.", NULL, 1, 1, fa_verb_release, by_flags},
 
     {"worker", FA_GROUP_WORK, "", "run a worker pool for the handlers folder",
-     "An executable DIR/TYPE handles tasks of the type TYPE; docs/handlers.md tells how. Runs "
-     "until SIGTERM or Ctrl-C, then finishes what it can and gives back the rest. A SQLite file is "
+     "An executable DIR/TYPE handles tasks of the type TYPE; see docs/handlers.md. Runs until "
+     "SIGTERM or Ctrl-C, then finishes the running tasks and releases the others. A SQLite file is "
      "served on FILE.sock, for other processes of the same user.\n"
-     "CHECK is tcp:HOST:PORT, or a command that exits with 0. Tasks of all namespaces unless "
-     "--namespace is given. What it does is told on stderr ($FAINA_LOG: error, warn, info, debug).",
+     "CHECK is tcp:HOST:PORT, or a command that exits with 0. Handles tasks of all namespaces "
+     "unless --namespace is given. The log goes to stderr ($FAINA_LOG: error, warn, info, debug).",
      "faina worker --concurrency 8\n"
      "faina worker --types image.resize --service gpu=nvidia-smi\n"
      "faina worker --service ollama=tcp:localhost:11434",
      0, 0, fa_verb_worker, worker_flags, .makes_store = true},
 
     {"cancel", FA_GROUP_MANAGE, "ID... | --all", "cancel tasks and their subtasks",
-     "With --all every task that has not ended and that --status and --type leave: it tells how "
-     "many and asks. Without a terminal it needs --yes, or y or yes on stdin.",
+     "With --all, every task that has not ended and matches --status and --type: prints how many "
+     "there are and asks for confirmation. Without a terminal it needs --yes, or y or yes on "
+     "stdin.",
      "faina cancel " ID_EXAMPLE "\n"
      "faina cancel --all --type mail.send --status pending", 0, -1, fa_verb_cancel, cancel_flags},
-    {"retry", FA_GROUP_MANAGE, "ID... | --all", "put ended or held tasks back in line",
-     "Attempts start at 0 again unless --keep-attempts is given. --all takes those that failed or "
-     "are dead, unless --status says otherwise.",
+    {"retry", FA_GROUP_MANAGE, "ID... | --all", "queue ended or held tasks again",
+     "Attempts start at 0 again unless --keep-attempts is given. --all selects failed and "
+     "dead_letter, unless --status is given.",
      "faina retry --all --status dead_letter --yes", 0, -1, fa_verb_retry, retry_flags},
     {"rm", FA_GROUP_MANAGE, "ID... | --all", "remove ended tasks from view",
-     "Frees their keys. The rows stay until db purge, or go at once with --purge.",
+     "Their keys can be used again. The rows stay in the store until db purge; --purge removes "
+     "them at once.",
      "faina rm --all --status completed --purge", 0, -1, fa_verb_rm, rm_flags},
 
-    {"pause", FA_GROUP_ADMIN, "TYPE", "hand out no more tasks of a type", NULL, NULL,
+    {"pause", FA_GROUP_ADMIN, "TYPE", "stop claims of a type's tasks", NULL, NULL,
      1, 1, fa_verb_pause, NULL, .makes_store = true},
-    {"resume", FA_GROUP_ADMIN, "TYPE", "hand out tasks of a type again", NULL, NULL,
+    {"resume", FA_GROUP_ADMIN, "TYPE", "allow claims of a type's tasks again", NULL, NULL,
      1, 1, fa_verb_resume, NULL},
     {"resource ls", FA_GROUP_ADMIN, "[NAME]", "list resources, their limits and holders", NULL,
      NULL, 0, 1, fa_verb_resource_ls, NULL},
@@ -412,42 +414,43 @@ const struct fa_verb fa_verbs[] = {
     {"team create", FA_GROUP_ADMIN, "NAME", "create a team and print its id", NULL,
      "faina team create billing --spec '{\"room\":12}'",
      1, 1, fa_verb_team_create, team_create_flags, .makes_store = true},
-    {"team set", FA_GROUP_ADMIN, "ID", "change a team", "What isn't given stays as it is.", NULL,
+    {"team set", FA_GROUP_ADMIN, "ID", "change a team", "A flag that is not given changes nothing.",
+     NULL,
      1, 1, fa_verb_team_set, team_set_flags},
     {"team rm", FA_GROUP_ADMIN, "ID", "remove a team; its tasks stay", NULL, NULL,
      1, 1, fa_verb_team_rm, NULL},
     {"cron ls", FA_GROUP_ADMIN, "[NAME]", "list schedules, or show one", NULL, NULL,
      0, 1, fa_verb_cron_ls, NULL},
-    {"cron set", FA_GROUP_ADMIN, "NAME SCHEDULE TYPE [INPUT]", "make a task again and again",
+    {"cron set", FA_GROUP_ADMIN, "NAME SCHEDULE TYPE [INPUT]", "create a task periodically",
      "SCHEDULE has 5 fields (minute, hour, day of the month, month, day of the week), or 6 with "
-     "seconds before them, or is @daily, @every 90s and the like. One that is there already is "
-     "replaced as a whole. Each time makes one task, with the key cron:NAME:TIME.",
+     "seconds before them, or is a word such as @daily or @every 90s. An existing schedule is "
+     "replaced completely. Each time creates one task, with the key cron:NAME:TIME.",
      "faina cron set report '0 3 * * MON-FRI' report.make '{\"days\":1}' --timezone Europe/Berlin",
      3, 4, fa_verb_cron_set, cron_set_flags, .takes = FA_TAKES_JSON, .makes_store = true},
-    {"cron pause", FA_GROUP_ADMIN, "NAME...", "let schedules make no more tasks",
-     "They stay as they are; cron run still makes their task.", NULL,
+    {"cron pause", FA_GROUP_ADMIN, "NAME...", "pause schedules",
+     "A paused schedule creates no tasks, except by cron run.", NULL,
      1, -1, fa_verb_cron_pause, NULL},
-    {"cron resume", FA_GROUP_ADMIN, "NAME...", "let schedules make tasks again",
-     "From the next time on: those that were missed meanwhile are not made up for.", NULL,
+    {"cron resume", FA_GROUP_ADMIN, "NAME...", "resume schedules",
+     "The next task is created at the next time; times missed during the pause are skipped.", NULL,
      1, -1, fa_verb_cron_resume, NULL},
-    {"cron rm", FA_GROUP_ADMIN, "NAME...", "remove schedules; the tasks that they made stay", NULL,
+    {"cron rm", FA_GROUP_ADMIN, "NAME...", "remove schedules; their tasks stay", NULL,
      NULL, 1, -1, fa_verb_cron_rm, NULL},
-    {"cron run", FA_GROUP_ADMIN, "NAME", "make the task of a schedule now, once",
-     "Also when it is paused. Prints the task's id.", NULL, 1, 1, fa_verb_cron_run, NULL},
+    {"cron run", FA_GROUP_ADMIN, "NAME", "create the task of a schedule now, once",
+     "Also if it is paused. Prints the task's id.", NULL, 1, 1, fa_verb_cron_run, NULL},
     {"cron next", FA_GROUP_ADMIN, "NAME | SCHEDULE", "show the next times of a schedule",
-     "Of one that is stored, by its name, or of any: then no engine is needed.",
+     "A NAME is looked up in the store; a SCHEDULE needs no engine.",
      "faina cron next report\n"
      "faina cron next '*/15 9-17 * * MON-FRI' --timezone America/New_York --count 5",
      1, 1, fa_verb_cron_next, cron_next_flags},
-    {"worker-list", FA_GROUP_ADMIN, "[ID]", "list the workers that live, newest heartbeat first",
-     "Those that have registered. One that was silent for 60 seconds is forgotten.", NULL,
+    {"worker-list", FA_GROUP_ADMIN, "[ID]", "list live workers, newest heartbeat first",
+     "Lists registered workers. A worker without a heartbeat for 60 seconds is removed.", NULL,
      0, 1, fa_verb_worker_list, NULL},
 
-    {"emit", FA_GROUP_ADMIN, "TYPE [DATA|@FILE|-]", "tell that something happened",
-     "DATA is a JSON object. Every enabled trigger on TYPE whose condition holds makes its task, "
-     "all in one transaction. Prints the ids of the tasks on a terminal, and {id, tasks, failures} "
-     "as JSON elsewhere. A trigger that can't make its task is reported, and the others fire all "
-     "the same; the exit code is 1 then.",
+    {"emit", FA_GROUP_ADMIN, "TYPE [DATA|@FILE|-]", "emit an event",
+     "DATA is a JSON object. Every enabled trigger on TYPE whose condition is true creates its "
+     "task, all in one transaction. Prints the ids of the tasks on a terminal, and {id, tasks, "
+     "failures} as JSON otherwise. A trigger that can't create its task is reported and doesn't "
+     "stop the others; the exit code is 1 then.",
      "faina emit object.created '{\"mimeType\":\"audio/mpeg\",\"hash\":\"f00\"}' --id upload-17",
      1, 2, fa_verb_emit, emit_flags, .takes = FA_TAKES_JSON, .makes_store = true},
     {"workflow ls", FA_GROUP_ADMIN, "", "list workflows", NULL, NULL,
@@ -455,99 +458,99 @@ const struct fa_verb fa_verbs[] = {
     {"workflow get", FA_GROUP_ADMIN, "NAME", "print the definition of a workflow, as JSON", NULL,
      NULL, 1, 1, fa_verb_workflow_get, NULL},
     {"workflow apply", FA_GROUP_ADMIN, "FILE...", "store workflows",
-     "FILE is YAML (.yaml, .yml) or JSON (.json), or - for stdin. All mistakes of all files are "
-     "reported, each with its line and column; then nothing changes. A definition that is there "
-     "already, just like this, is left alone.",
+     "FILE is YAML (.yaml, .yml) or JSON (.json), or - for stdin. All errors in all files are "
+     "reported, each with its line and column, and nothing is stored then. A definition that is "
+     "already stored is not changed.",
      "faina workflow apply content.yaml",
      1, -1, fa_verb_workflow_apply, NULL, .takes = FA_TAKES_FILE, .makes_store = true},
     {"workflow rm", FA_GROUP_ADMIN, "NAME...", "remove workflows",
-     "Tasks that they made stay. Joins under way are forgotten.", NULL,
+     "Tasks that they created stay. Joins in progress are removed.", NULL,
      1, -1, fa_verb_workflow_rm, NULL},
-    {"workflow enable", FA_GROUP_ADMIN, "NAME...", "switch workflows on", NULL, NULL,
+    {"workflow enable", FA_GROUP_ADMIN, "NAME...", "enable workflows", NULL, NULL,
      1, -1, fa_verb_workflow_enable, NULL},
-    {"workflow disable", FA_GROUP_ADMIN, "NAME...", "switch workflows off",
-     "What has gathered in their joins is kept. Applying a definition sets what it says.", NULL,
+    {"workflow disable", FA_GROUP_ADMIN, "NAME...", "disable workflows",
+     "Members of joins in progress are kept. workflow apply sets what the definition contains.",
+     NULL,
      1, -1, fa_verb_workflow_disable, NULL},
     {"workflow joins", FA_GROUP_ADMIN, "[NAME]", "show what joins wait for", NULL, NULL,
      0, 1, fa_verb_workflow_joins, workflow_joins_flags},
     {"workflow test", FA_GROUP_ADMIN, "[FILE]", "try a definition or a match expression",
-     "With FILE: is it good? With --last as well: which tasks would its triggers have made from "
-     "the events that are kept? Nothing is made. A table or a JSON object counts them; with -o "
-     "jsonl each is a line.\n"
-     "With --match and --data: true or false, and the clause that decided.",
+     "With FILE the definition is checked. With --last, too, the stored events are replayed: the "
+     "tasks that its triggers would have created are counted in a table or a JSON object, or "
+     "printed as lines with -o jsonl. No task is created.\n"
+     "With --match and --data: prints true or false, and the clause that decided.",
      "faina workflow test --match \"size > 10 AND kind = 'a'\" --data '{\"size\":12}'\n"
      "faina workflow test content.yaml --last 7d",
      0, 1, fa_verb_workflow_test, workflow_test_flags, .takes = FA_TAKES_FILE},
-    {"workflow why", FA_GROUP_ADMIN, "EVENT-ID", "say which triggers an event set off, and why",
-     "Each trigger on its type, by the definitions of now: matched or not, and the clause that "
-     "decided.", NULL, 1, 1, fa_verb_workflow_why, NULL},
+    {"workflow why", FA_GROUP_ADMIN, "EVENT-ID", "explain which triggers match an event",
+     "For each trigger on its type, by the current definitions: matched or not, and the clause "
+     "that decided.", NULL, 1, 1, fa_verb_workflow_why, NULL},
 
-    {"token create", FA_GROUP_ADMIN, "--scope S,...", "make a token for the HTTP interface",
-     "Prints the token, this once: the store has its hash only. The scopes are read; view, "
-     "which reads without payloads; submit (also to cancel what the token submitted); work; "
+    {"token create", FA_GROUP_ADMIN, "--scope S,...", "create a token for the HTTP interface",
+     "Prints the token once: the store contains only its hash. The scopes are read; view, "
+     "which reads without payloads; submit (also to cancel tasks that the token submitted); work; "
      "operate (cancel, retry, delete, pause, run a schedule); and admin, which includes the "
-     "others. With --namespace the token is for that namespace alone; several with commas "
-     "between. As soon as there is one token, the server asks everybody for one.",
+     "others. With --namespace the token is for that namespace only; several are separated by "
+     "commas. As soon as there is a token, the server requires one in every request.",
      "faina token create --scope read,submit --namespace shop --expires 30d",
      0, 0, fa_verb_token_create, token_flags, .makes_store = true},
     {"token ls", FA_GROUP_ADMIN, "", "list tokens", NULL, NULL, 0, 0, fa_verb_token_ls, NULL},
     {"token revoke", FA_GROUP_ADMIN, "ID...", "remove tokens",
-     "A running server notices within seconds. The last token that is good is removed with --force "
-     "only: afterwards no other machine gets in. A server that only this machine reaches removes "
-     "it without --force, and then asks nobody for a token.",
+     "A running server notices within seconds. Removing the last valid token needs --force: "
+     "afterwards no other machine has access. A server that listens on this machine only removes "
+     "it without --force, and then requires no token.",
      NULL, 1, -1, fa_verb_token_revoke, revoke_flags},
 
     {"serve", FA_GROUP_OPERATE, "", "serve the HTTP interface, until SIGTERM or Ctrl-C",
-     "Without a token stored it listens on this machine only, and trusts whoever reaches it. "
-     "SIGTERM "
-     "and Ctrl-C finish what is under way; SIGHUP reads certificates and tokens anew. A SQLite "
-     "file "
-     "is also served on FILE.sock, for other processes of the same user.",
+     "Without a stored token it listens on this machine only, and requires none. SIGTERM and "
+     "Ctrl-C finish running requests and tasks; SIGHUP reloads certificates and tokens. A SQLite "
+     "file is also served on FILE.sock, for other processes of the same user.",
      "faina serve\n"
      "faina serve --url sqlite:/var/lib/faina/faina.db --listen 127.0.0.1:8080\n"
      "faina serve --listen 0.0.0.0:7070 --tls-cert cert.pem --tls-key key.pem",
      0, 0, fa_verb_serve, serve_flags, .makes_store = true},
     {"stats", FA_GROUP_OPERATE, "", "count tasks by status and type",
-     "Those of the namespace; --namespace '*' counts all.", NULL, 0, 0, fa_verb_stats, NULL},
+     "Counts one namespace; --namespace '*' counts all.", NULL, 0, 0, fa_verb_stats, NULL},
     {"db status", FA_GROUP_OPERATE, "", "show the store: version, size, migrations", NULL, NULL,
      0, 0, fa_verb_db_status, NULL},
-    {"db migrate", FA_GROUP_OPERATE, "", "bring the store up to date",
-     "Every other verb does the same when it opens the store; this one tells what was done. With "
+    {"db migrate", FA_GROUP_OPERATE, "", "migrate the store to the current schema",
+     "Every other verb does the same when it opens the store; this one prints the migrations. With "
      "--dry-run on PostgreSQL it prints the SQL, to be applied with psql.",
      "faina db migrate --dry-run --url postgres://faina@db.example.com/faina > schema.sql",
      0, 0, fa_verb_db_migrate, migrate_flags, .makes_store = true},
     {"db copy", FA_GROUP_OPERATE, "FROM TO", "copy a store into another one",
      "FROM and TO are URLs, sqlite:PATH or postgres://..., in any combination. All tasks are "
-     "copied with their ids, events, keys, limits and times; workers are not. TO must be empty. A "
-     "copy that was interrupted goes on when the same command is given again; until it is done, TO "
-     "can't be opened. In the end both sides are compared.",
+     "copied with their ids, events, keys, limits and times; workers are not. TO must be empty. "
+     "The same command resumes an interrupted copy; until it is complete, TO can't be opened. At "
+     "the end both sides are compared.",
      "faina db copy sqlite:faina.db postgres://faina@db.example.com/faina",
      2, 2, fa_verb_db_copy, NULL, .takes = FA_TAKES_URL},
     {"db purge", FA_GROUP_OPERATE, "", "remove ended tasks from the store for good",
-     "With no flag, those that rm has removed from view; with flags, all ended tasks that they "
-     "leave. In all namespaces unless --namespace is given. Asks first on a "
-     "terminal; without one it needs --yes.",
+     "Without flags, the tasks that rm has removed from view; with flags, all ended tasks that "
+     "match. In all namespaces unless --namespace is given. Asks for confirmation on a terminal; "
+     "without one it needs --yes.",
      "faina db purge --older-than 7d --status completed --yes",
      0, 0, fa_verb_db_purge, purge_flags},
     {"backup", FA_GROUP_OPERATE, "FILE", "copy a SQLite store to a file while it is in use",
-     "FILE holds the store as it was when the backup began, and is a store itself. It is checked "
-     "by opening it before it gets its name, so FILE is never half a backup. Nothing waits for it "
-     "meanwhile. A store that faina serve has open, or that is behind a URL, is copied through "
-     "its server, which needs a token with the scope admin. PostgreSQL has pg_dump for this.",
+     "FILE is a snapshot of the store at the start of the backup, and is a store itself. It is "
+     "opened and checked before it is renamed to FILE, so FILE is never incomplete. The backup "
+     "blocks no other operation. A store that faina serve has open, or the store of an http URL, "
+     "is copied by its server, which needs a token with the scope admin. For PostgreSQL use "
+     "pg_dump.",
      "faina backup faina-$(date +%F).db\n"
      "faina backup faina.backup --url https://tasks.example.com",
      1, 1, fa_verb_backup, backup_flags, .takes = FA_TAKES_FILE},
-    {"restore", FA_GROUP_OPERATE, "FILE", "make a new store of a backup",
-     "FILE is checked, and refused when it is damaged or no backup. The store that --url names is "
-     "made, and must not be there yet. Tasks that were held when the backup was made are handed "
-     "out again when their leases have ended.",
+    {"restore", FA_GROUP_OPERATE, "FILE", "create a new store from a backup",
+     "FILE is checked, and refused if it is damaged or not a backup. The store that --url names "
+     "must not exist yet. Tasks that were held during the backup can be claimed again when their "
+     "leases have expired.",
      "faina restore faina-2030-01-31.db --url sqlite:new.db",
      1, 1, fa_verb_restore, NULL, .takes = FA_TAKES_FILE},
-    {"bench", FA_GROUP_OPERATE, "[FLAGS]", "measure the engine against raw SQLite", NULL, NULL,
+    {"bench", FA_GROUP_OPERATE, "[FLAGS]", "run the benchmarks (the program faina-bench)", NULL,
+     NULL,
      0, -1, fa_verb_bench, NULL, NULL, true},
-    {"doctor", FA_GROUP_OPERATE, "", "check the store and the surroundings",
-     "Exits with 1 when something is wrong. A file that another process has for itself is not "
-     "looked at.",
+    {"doctor", FA_GROUP_OPERATE, "", "check the store and the environment",
+     "The exit code is 1 if there is an error. A file that another process owns is not checked.",
      NULL, 0, 0, fa_verb_doctor, NULL},
     {"version", FA_GROUP_OPERATE, "", "show the version", NULL, NULL, 0, 0, fa_verb_version, NULL},
     {"completion", FA_GROUP_OPERATE, "bash|zsh|fish", "print a completion script for a shell", NULL,
@@ -564,8 +567,8 @@ const size_t fa_verb_count = FA_COUNT(fa_verbs);
 const char *fa_verb_group_title(enum fa_verb_group group)
 {
     static const char *const titles[FA_GROUP_COUNT] = {
-        [FA_GROUP_LOOK] = "Submit and look", [FA_GROUP_WORK] = "Work by hand",
-        [FA_GROUP_MANAGE] = "Manage",        [FA_GROUP_ADMIN] = "Administer",
+        [FA_GROUP_TASKS] = "Submit and read", [FA_GROUP_WORK] = "Work",
+        [FA_GROUP_MANAGE] = "Manage",         [FA_GROUP_ADMIN] = "Administer",
         [FA_GROUP_OPERATE] = "Operate",
     };
 

@@ -1,17 +1,17 @@
 /*
- * verbs.h - the one table of verbs. Parsing, help, completions and "did you mean" all come from it.
+ * verbs.h - the table of verbs. Parsing, help, completions and "did you mean" are derived from it.
  *
- * A new verb needs: a row in verbs.c, its function, a section in docs/faina.1.scd, and completions/
- * printed anew (`faina completion bash > completions/faina.bash`, ...). Tests compare both.
+ * A new verb needs a row in verbs.c, its function, a section in docs/faina.1.scd, and new files in
+ * completions/ (`faina completion bash > completions/faina.bash`, ...). Tests compare them.
  */
-#ifndef FA_VERBS_H
-#define FA_VERBS_H
+#ifndef FA_CLI_VERBS_H
+#define FA_CLI_VERBS_H
 
 #include "cli/cli.h"
 
-/* What a flag's value, or a verb's words, may be: completions offer files for it. */
+/* What a flag's value or a verb's arguments may be, for the completions. */
 enum fa_takes {
-    FA_TAKES_TEXT, /* nothing that could be offered */
+    FA_TAKES_TEXT, /* no completion */
     FA_TAKES_FILE,
     FA_TAKES_FOLDER,
     FA_TAKES_JSON, /* JSON, or @FILE */
@@ -19,21 +19,21 @@ enum fa_takes {
     FA_TAKES_COUNT
 };
 
-/* A flag takes a value or not by its name alone, whichever the verb: words before the verb can
- * then be told apart. A test holds the table to that. */
+/* Flags of the same name in different verbs all take a value or all don't, so that flags before
+ * the verb can be parsed. A test checks that. */
 struct fa_flag {
     const char *name;  /* without its dashes; NULL ends a list */
     char letter;       /* 0: no short form */
-    const char *value; /* what the value is called in the help; NULL: a switch */
+    const char *value; /* the value's name in the help; NULL: a switch */
     const char *help;
-    const char *choices; /* the possible values, with spaces between; NULL: anything */
+    const char *choices; /* the possible values, separated by spaces; NULL: anything */
     bool is_repeatable;
-    bool is_optional; /* the value may be left out */
+    bool is_optional; /* the value may be omitted */
     enum fa_takes takes;
 };
 
 enum fa_verb_group {
-    FA_GROUP_LOOK,
+    FA_GROUP_TASKS,
     FA_GROUP_WORK,
     FA_GROUP_MANAGE,
     FA_GROUP_ADMIN,
@@ -48,13 +48,13 @@ struct fa_verb {
     const char *help;      /* one line */
     const char *details;   /* paragraphs; NULL: none */
     const char *examples;  /* lines; NULL: none */
-    int arg_min, arg_max;  /* how many words; arg_max -1: any number */
+    int arg_min, arg_max;  /* how many arguments; arg_max -1: any number */
     int (*run)(struct fa_cli *cli);
     const struct fa_flag *flags; /* NULL: none of its own */
-    const char *arg_choices;     /* possible first words, for completion; NULL: anything */
-    bool is_raw;                 /* reads its own flags: everything after the verb is a word */
-    enum fa_takes takes;         /* its words */
-    bool makes_store;            /* begins with nothing; the others need a store that is there */
+    const char *arg_choices;     /* possible first arguments, for completion; NULL: anything */
+    bool is_raw;                 /* parses its own flags: all after the verb are arguments */
+    enum fa_takes takes;         /* its arguments */
+    bool makes_store;            /* creates a missing store; the others need one that exists */
 };
 
 extern const struct fa_verb fa_verbs[];
@@ -62,7 +62,7 @@ extern const size_t fa_verb_count;
 /* The flags that every verb has. */
 extern const struct fa_flag fa_common_flags[];
 
-/* The flag with this name among those of the verb and the common ones; NULL: none. */
+/* The flag with this name, of the verb or common; NULL: none. */
 const struct fa_flag *fa_verb_flag(const struct fa_verb *verb, const char *name);
 const struct fa_flag *fa_verb_letter(const struct fa_verb *verb, char letter);
 const struct fa_verb *fa_verb_find(const char *name);
@@ -72,8 +72,8 @@ bool fa_verb_is_noun(const char *word);
 const struct fa_flag *fa_verb_any_flag(const char *name);
 const char *fa_verb_group_title(enum fa_verb_group group);
 
-/* guess.c: which verb an unknown word may stand for, behind `noun` unless that is NULL. In quotes,
- * ready for a sentence: "ls", or "get" or "stats". NULL: no idea. */
+/* guess.c: the verb that an unknown word may mean, after `noun` unless that is NULL. Quoted for a
+ * message: "ls", or "get" or "stats". NULL: none. */
 const char *fa_verb_guess(struct fa_arena *arena, const char *noun, const char *word);
 
 /* help.c */
@@ -81,23 +81,23 @@ void fa_help_general(struct fa_cli *cli, FILE *to);
 void fa_help_verb(struct fa_cli *cli, const struct fa_verb *verb, FILE *to);
 void fa_help_noun(struct fa_cli *cli, const char *noun, FILE *to);
 
-/* manage.c: how many tasks there are of the type (NULL: any) in the statuses; ns "*": in all. */
+/* verb_manage.c: counts the tasks of the type (NULL: any) in the statuses; ns "*": in all. */
 FA_MUST_CHECK int fa_count_matches(struct fa_cli *cli, const char *ns, unsigned statuses,
                                    const char *type, int64_t *out);
 
 /* The verbs. Each returns the exit code. */
-int fa_verb_serve(struct fa_cli *cli);  /* serve.c */
-int fa_verb_submit(struct fa_cli *cli); /* submit.c */
-int fa_verb_get(struct fa_cli *cli);    /* look.c */
+int fa_verb_serve(struct fa_cli *cli);  /* verb_serve.c */
+int fa_verb_submit(struct fa_cli *cli); /* verb_submit.c */
+int fa_verb_get(struct fa_cli *cli);    /* verb_read.c */
 int fa_verb_ls(struct fa_cli *cli);
 int fa_verb_children(struct fa_cli *cli);
 int fa_verb_events(struct fa_cli *cli);
 int fa_verb_result(struct fa_cli *cli);
 int fa_verb_wait(struct fa_cli *cli);
 int fa_verb_explain(struct fa_cli *cli);
-int fa_verb_logs(struct fa_cli *cli);  /* logs.c */
-int fa_verb_watch(struct fa_cli *cli); /* watch.c */
-int fa_verb_claim(struct fa_cli *cli); /* work.c */
+int fa_verb_logs(struct fa_cli *cli);  /* verb_logs.c */
+int fa_verb_watch(struct fa_cli *cli); /* verb_watch.c */
+int fa_verb_claim(struct fa_cli *cli); /* verb_work.c */
 int fa_verb_start(struct fa_cli *cli);
 int fa_verb_complete(struct fa_cli *cli);
 int fa_verb_fail(struct fa_cli *cli);
@@ -106,11 +106,11 @@ int fa_verb_heartbeat(struct fa_cli *cli);
 int fa_verb_block(struct fa_cli *cli);
 int fa_verb_background(struct fa_cli *cli);
 int fa_verb_release(struct fa_cli *cli);
-int fa_verb_worker(struct fa_cli *cli); /* worker.c */
-int fa_verb_cancel(struct fa_cli *cli); /* manage.c */
+int fa_verb_worker(struct fa_cli *cli); /* verb_worker.c */
+int fa_verb_cancel(struct fa_cli *cli); /* verb_manage.c */
 int fa_verb_retry(struct fa_cli *cli);
 int fa_verb_rm(struct fa_cli *cli);
-int fa_verb_pause(struct fa_cli *cli); /* admin.c */
+int fa_verb_pause(struct fa_cli *cli); /* verb_admin.c */
 int fa_verb_resume(struct fa_cli *cli);
 int fa_verb_resource_ls(struct fa_cli *cli);
 int fa_verb_resource_set(struct fa_cli *cli);
@@ -120,16 +120,16 @@ int fa_verb_team_get(struct fa_cli *cli);
 int fa_verb_team_create(struct fa_cli *cli);
 int fa_verb_team_set(struct fa_cli *cli);
 int fa_verb_team_rm(struct fa_cli *cli);
-int fa_verb_cron_ls(struct fa_cli *cli); /* cron.c */
+int fa_verb_cron_ls(struct fa_cli *cli); /* verb_schedule.c */
 int fa_verb_cron_set(struct fa_cli *cli);
 int fa_verb_cron_pause(struct fa_cli *cli);
 int fa_verb_cron_resume(struct fa_cli *cli);
 int fa_verb_cron_rm(struct fa_cli *cli);
 int fa_verb_cron_run(struct fa_cli *cli);
 int fa_verb_cron_next(struct fa_cli *cli);
-int fa_verb_worker_list(struct fa_cli *cli); /* admin.c */
+int fa_verb_worker_list(struct fa_cli *cli); /* verb_admin.c */
 int fa_verb_stats(struct fa_cli *cli);
-int fa_verb_emit(struct fa_cli *cli); /* workflow.c */
+int fa_verb_emit(struct fa_cli *cli); /* verb_workflow.c */
 int fa_verb_workflow_ls(struct fa_cli *cli);
 int fa_verb_workflow_get(struct fa_cli *cli);
 int fa_verb_workflow_apply(struct fa_cli *cli);
@@ -137,21 +137,21 @@ int fa_verb_workflow_rm(struct fa_cli *cli);
 int fa_verb_workflow_enable(struct fa_cli *cli);
 int fa_verb_workflow_disable(struct fa_cli *cli);
 int fa_verb_workflow_joins(struct fa_cli *cli);
-int fa_verb_workflow_test(struct fa_cli *cli); /* workflow_test.c */
+int fa_verb_workflow_test(struct fa_cli *cli); /* verb_workflow_test.c */
 int fa_verb_workflow_why(struct fa_cli *cli);
-int fa_verb_token_create(struct fa_cli *cli); /* token.c */
+int fa_verb_token_create(struct fa_cli *cli); /* verb_token.c */
 int fa_verb_token_ls(struct fa_cli *cli);
 int fa_verb_token_revoke(struct fa_cli *cli);
-int fa_verb_db_status(struct fa_cli *cli); /* operate.c */
+int fa_verb_db_status(struct fa_cli *cli); /* verb_operate.c */
 int fa_verb_db_migrate(struct fa_cli *cli);
 int fa_verb_db_copy(struct fa_cli *cli);
 int fa_verb_db_purge(struct fa_cli *cli);
-int fa_verb_backup(struct fa_cli *cli); /* backup_verbs.c */
+int fa_verb_backup(struct fa_cli *cli); /* verb_backup.c */
 int fa_verb_restore(struct fa_cli *cli);
 int fa_verb_bench(struct fa_cli *cli);
 int fa_verb_doctor(struct fa_cli *cli);
 int fa_verb_version(struct fa_cli *cli);
-int fa_verb_completion(struct fa_cli *cli); /* completion.c */
+int fa_verb_completion(struct fa_cli *cli); /* verb_completion.c */
 int fa_verb_help(struct fa_cli *cli);       /* help.c */
 
 #endif

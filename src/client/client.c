@@ -1,15 +1,15 @@
 /*
- * remote.c - the engine behind HTTP: its URL, its life, its runs and its waits.
+ * client.c - the engine behind HTTP: its URL, its life, its runs and its waits.
  */
-#include "remote/remote.h"
+#include "client/client.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "model/limits.h"
 #include "model/times.h"
-#include "remote/ask.h"
-#include "remote/download.h"
-#include "service/wire.h"
+#include "client/encode.h"
+#include "client/download.h"
+#include "wire/wire.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -25,12 +25,12 @@
 #define CONNECT_MS 5000
 #define TOKEN_SIZE_MAX 4096
 #define EARLY_PAUSE_MS 100
-#define LONG_POLL_MS 60000 /* a wait is asked for in pieces: proxies cut what is silent for long */
+#define LONG_POLL_MS 60000 /* a wait is split into requests: proxies cut silent connections */
 
 struct remote {
     struct fa_service base;
-    struct fa_lines *lines;
-    struct fa_arena arena; /* what is said of it for as long as it is open */
+    struct fa_connections *lines;
+    struct fa_arena arena; /* its texts, for as long as it is open */
     const char *shown;
 };
 
@@ -50,14 +50,14 @@ static void read_on(struct remote *remote, struct fa_op *op)
 {
     struct fa_op page;
 
-    while (fa_ask_next_page(op, &page)) {
+    while (fa_decode_next_page(op, &page)) {
         struct fa_call call = {0};
 
-        fa_ask_one(&page, &call);
-        fa_lines_run(remote->lines, &call, 1);
-        fa_ask_take_one(&page, &call, remote->shown);
+        fa_encode_one(&page, &call);
+        fa_connections_run(remote->lines, &call, 1);
+        fa_decode_one(&page, &call, remote->shown);
         fa_call_finish(&call);
-        fa_ask_add_page(op, &page);
+        fa_decode_add_page(op, &page);
     }
 }
 
@@ -66,10 +66,10 @@ static void run_apart(struct remote *remote, struct fa_op *ops, size_t count)
     struct fa_call *calls = fa_alloc_zero(count, sizeof(*calls));
 
     for (size_t i = 0; i < count; i++)
-        fa_ask_one(&ops[i], &calls[i]);
-    fa_lines_run(remote->lines, calls, count);
+        fa_encode_one(&ops[i], &calls[i]);
+    fa_connections_run(remote->lines, calls, count);
     for (size_t i = 0; i < count; i++) {
-        fa_ask_take_one(&ops[i], &calls[i], remote->shown);
+        fa_decode_one(&ops[i], &calls[i], remote->shown);
         fa_call_finish(&calls[i]);
         read_on(remote, &ops[i]);
     }
@@ -80,9 +80,9 @@ static size_t run_many(struct remote *remote, struct fa_op *ops, size_t count)
 {
     struct fa_call call;
 
-    count = fa_ask_many(ops, count, &call);
-    fa_lines_run(remote->lines, &call, 1);
-    fa_ask_take_many(ops, count, &call, remote->shown);
+    count = fa_encode_many(ops, count, &call);
+    fa_connections_run(remote->lines, &call, 1);
+    fa_decode_many(ops, count, &call, remote->shown);
     fa_call_finish(&call);
     return count;
 }
@@ -94,7 +94,7 @@ static void remote_run(struct fa_service *service, struct fa_op *ops, size_t cou
     while (count > 0) {
         size_t group = 1;
 
-        if (fa_ask_group(ops, count, &group) == FA_ASK_MANY)
+        if (fa_encode_group(ops, count, &group) == FA_ENCODE_MANY)
             group = run_many(remote, ops, group);
         else
             run_apart(remote, ops, group);
@@ -107,12 +107,12 @@ static void remote_run(struct fa_service *service, struct fa_op *ops, size_t cou
  * Waiting
  */
 
-/* A server that goes down ends waits before their time; who asks again at once would keep it busy.
- */
+/* A server that goes down ends waits early. The pause keeps the client from repeating them at
+ * once. */
 static void rest(struct remote *remote, int64_t start_us, int64_t wait_ms)
 {
     if (fa_clock_mono_us() - start_us < wait_ms * 500)
-        fa_lines_pause(remote->lines, wait_ms < EARLY_PAUSE_MS ? wait_ms : EARLY_PAUSE_MS);
+        fa_connections_pause(remote->lines, wait_ms < EARLY_PAUSE_MS ? wait_ms : EARLY_PAUSE_MS);
 }
 
 static void remote_wait_end(struct fa_service *service, const char *id, int64_t timeout_ms)
@@ -121,13 +121,13 @@ static void remote_wait_end(struct fa_service *service, const char *id, int64_t 
     struct fa_call call;
 
     fa_call_init(&call, "GET");
-    fa_buf_add_str(&call.path, FA_ASK_API "/tasks/");
+    fa_buf_add_str(&call.path, FA_CLIENT_API "/tasks/");
     fa_call_escape(&call, id);
     fa_buf_printf(&call.path, "/wait?timeout=%lldms", (long long)timeout_ms);
     call.is_read = call.is_repeatable = true;
     call.wait_ms = timeout_ms > 0 ? timeout_ms : 1;
-    /* Whatever comes back: the caller looks at the task next. */
-    fa_lines_run(remote->lines, &call, 1);
+    /* The answer is ignored: the caller reads the task next. */
+    fa_connections_run(remote->lines, &call, 1);
     fa_call_finish(&call);
 }
 
@@ -138,16 +138,16 @@ static void remote_claim_wait(struct fa_service *service, struct fa_op *op, int6
     struct fa_call call;
 
     wait_ms = wait_ms < LONG_POLL_MS ? wait_ms : LONG_POLL_MS;
-    fa_ask_claim(op, wait_ms, &call);
+    fa_encode_claim(op, wait_ms, &call);
     call.give_up = op->give_up;
-    fa_lines_run(remote->lines, &call, 1);
+    fa_connections_run(remote->lines, &call, 1);
     if (call.has_given_up) {
         op->code = FAINA_OK;
         op->tasks = fa_arena_zero(op->arena, 1, sizeof(*op->tasks));
         fa_call_finish(&call);
         return;
     }
-    fa_ask_take_one(op, &call, remote->shown);
+    fa_decode_one(op, &call, remote->shown);
     fa_call_finish(&call);
     /* Not when we ended it ourselves. */
     if (op->code == FAINA_OK && op->tasks->count == 0 && call.listen_us == 0)
@@ -156,7 +156,7 @@ static void remote_claim_wait(struct fa_service *service, struct fa_op *op, int6
 
 static void remote_wake(struct fa_service *service)
 {
-    fa_lines_wake(downcast(service)->lines);
+    fa_connections_wake(downcast(service)->lines);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -167,12 +167,12 @@ static enum faina_code ask_info(struct remote *remote, bool thorough, struct fa_
                                 struct fa_call *call, struct fa_json *out)
 {
     fa_call_init(call, "GET");
-    fa_buf_add_str(&call->path, FA_ASK_API "/info");
+    fa_buf_add_str(&call->path, FA_CLIENT_API "/info");
     if (thorough)
         fa_buf_add_str(&call->path, "?thorough=true");
     call->is_read = call->is_repeatable = true;
-    fa_lines_run(remote->lines, call, 1);
-    return fa_ask_json(call, arena, remote->shown, out);
+    fa_connections_run(remote->lines, call, 1);
+    return fa_decode_json(call, arena, remote->shown, out);
 }
 
 static enum faina_code refuse_stranger(const struct remote *remote, struct faina_error *err)
@@ -223,14 +223,14 @@ static enum faina_code remote_backup(struct fa_service *service, const char *pat
 
 static void remote_shut(struct fa_service *service)
 {
-    fa_lines_shut(downcast(service)->lines);
+    fa_connections_shut(downcast(service)->lines);
 }
 
 static void remote_close(struct fa_service *service)
 {
     struct remote *remote = downcast(service);
 
-    fa_lines_close(remote->lines);
+    fa_connections_close(remote->lines);
     fa_arena_finish(&remote->arena);
     free(remote);
 }
@@ -262,7 +262,7 @@ static enum faina_code bad_url(struct faina_error *err, const char *why)
 }
 
 /* What comes after the question mark: timeout=10s. */
-static enum faina_code read_query(const char *query, struct fa_lines_options *options,
+static enum faina_code read_query(const char *query, struct fa_connections_options *options,
                                   struct faina_error *err)
 {
     if (!starts_with(query, "timeout="))
@@ -303,7 +303,7 @@ static void trim_slashes(char *text)
 /* Slashes at the end mean nothing, and neither does the root that the requests have anyway. */
 static void trim_base(char *base)
 {
-    static const char api[] = FA_ASK_API;
+    static const char api[] = FA_CLIENT_API;
     size_t len;
 
     trim_slashes(base);
@@ -314,7 +314,7 @@ static void trim_base(char *base)
 }
 
 static enum faina_code read_url(const char *url, struct fa_arena *arena,
-                                struct fa_lines_options *options, struct faina_error *err)
+                                struct fa_connections_options *options, struct faina_error *err)
 {
     size_t len = strcspn(url, "?");
     char *base = fa_arena_copy(arena, url, len);
@@ -379,8 +379,8 @@ static enum faina_code read_token(struct fa_arena *arena, const char **out, stru
     return FAINA_OK;
 }
 
-/* Asks who answers there, and how large an input it takes. A token that may not look at that may
- * be good for other things. */
+/* Reads which engine the server has, and its largest input. A token without the scope for that may
+ * still allow other operations. */
 static enum faina_code greet(struct remote *remote, const struct faina_options *options,
                              struct faina_error *err)
 {
@@ -407,7 +407,7 @@ static enum faina_code greet(struct remote *remote, const struct faina_options *
     return code;
 }
 
-/* The server's sentence is about headers; whoever uses this sets variables. */
+/* The server's sentence is about headers; the token of a client comes from variables. */
 static void refuse_token(const struct remote *remote, bool has_token, struct faina_error *err)
 {
     char why[128];
@@ -425,11 +425,11 @@ static void refuse_token(const struct remote *remote, bool has_token, struct fai
                      remote->shown);
 }
 
-enum faina_code fa_remote_open(struct fa_service **out, const char *url,
+enum faina_code fa_client_open(struct fa_service **out, const char *url,
                                const struct faina_options *options, struct faina_error *err)
 {
     struct remote *remote = fa_alloc_zero(1, sizeof(*remote));
-    struct fa_lines_options lines = {.timeout_ms = TIMEOUT_MS, .connect_ms = CONNECT_MS};
+    struct fa_connections_options lines = {.timeout_ms = TIMEOUT_MS, .connect_ms = CONNECT_MS};
     const char *ca_file = getenv("FAINA_CA_FILE");
     enum faina_code code;
 
@@ -442,7 +442,7 @@ enum faina_code fa_remote_open(struct fa_service **out, const char *url,
         if (lines.connect_ms > lines.timeout_ms)
             lines.connect_ms = lines.timeout_ms;
         remote->shown = lines.shown;
-        code = fa_lines_open(&remote->lines, &lines, err);
+        code = fa_connections_open(&remote->lines, &lines, err);
     }
     if (code == FAINA_OK)
         code = greet(remote, options, err);

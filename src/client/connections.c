@@ -1,18 +1,18 @@
 /*
- * lines.c - the pool of lines, and calls over one.
+ * connections.c - the pool of lines, and calls over one.
  *
  * A line is a curl multi handle: it has connections of its own, so a thread that borrows it needs
- * no lock while it asks. curl_multi_wakeup is how others reach it there.
+ * no lock while its requests run. Other threads wake it with curl_multi_wakeup.
  *
  * libcurl sends a request again by itself when a connection that it had kept turns out to be dead.
  * For a request that must not be sent twice its body is handed over in a way that can't be read
  * again; then libcurl gives up instead.
  */
-#include "remote/lines.h"
+#include "client/connections.h"
 
 #include "base/clock.h"
-#include "remote/curl.h"
-#include "service/wire_flow.h"
+#include "client/curl.h"
+#include "wire/wire_workflow.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -53,7 +53,7 @@ struct line {
     bool is_spoilt; /* nothing can be sent any more by sockets that are kept */
 };
 
-struct fa_lines {
+struct fa_connections {
     const struct fa_curl *curl;
     char *base, *shown, *unix_path, *authorization, *ca_file;
     int64_t timeout_ms, connect_ms;
@@ -75,11 +75,12 @@ static char *copy(const char *text)
     return text ? strdup(text) : NULL;
 }
 
-enum faina_code fa_lines_open(struct fa_lines **out, const struct fa_lines_options *options,
-                              struct faina_error *err)
+enum faina_code fa_connections_open(struct fa_connections **out,
+                                    const struct fa_connections_options *options,
+                                    struct faina_error *err)
 {
     const struct fa_curl *curl = fa_curl_load(err);
-    struct fa_lines *lines;
+    struct fa_connections *lines;
     pthread_condattr_t attr;
 
     if (!curl)
@@ -109,7 +110,7 @@ enum faina_code fa_lines_open(struct fa_lines **out, const struct fa_lines_optio
     return FAINA_OK;
 }
 
-static void line_destroy(struct fa_lines *lines, struct line *line)
+static void line_destroy(struct fa_connections *lines, struct line *line)
 {
     for (size_t i = 0; i < PARALLEL_MAX; i++) {
         if (line->easies[i])
@@ -119,7 +120,7 @@ static void line_destroy(struct fa_lines *lines, struct line *line)
     free(line);
 }
 
-static struct line *line_borrow(struct fa_lines *lines)
+static struct line *line_borrow(struct fa_connections *lines)
 {
     struct line *line;
 
@@ -149,7 +150,7 @@ static struct line *line_borrow(struct fa_lines *lines)
     return line;
 }
 
-static void line_return(struct fa_lines *lines, struct line *line)
+static void line_return(struct fa_connections *lines, struct line *line)
 {
     pthread_mutex_lock(&lines->mutex);
     *line->link = line->next;
@@ -168,21 +169,21 @@ static void line_return(struct fa_lines *lines, struct line *line)
 }
 
 /* The mutex is held. */
-static void wake_all(struct fa_lines *lines)
+static void wake_all(struct fa_connections *lines)
 {
     for (struct line *line = lines->busy; line; line = line->next)
         lines->curl->multi_wakeup(line->multi);
     pthread_cond_broadcast(&lines->cond);
 }
 
-void fa_lines_wake(struct fa_lines *lines)
+void fa_connections_wake(struct fa_connections *lines)
 {
     pthread_mutex_lock(&lines->mutex);
     wake_all(lines);
     pthread_mutex_unlock(&lines->mutex);
 }
 
-void fa_lines_shut(struct fa_lines *lines)
+void fa_connections_shut(struct fa_connections *lines)
 {
     atomic_store(&lines->is_shut, true);
     pthread_mutex_lock(&lines->mutex);
@@ -192,7 +193,7 @@ void fa_lines_shut(struct fa_lines *lines)
     pthread_mutex_unlock(&lines->mutex);
 }
 
-void fa_lines_close(struct fa_lines *lines)
+void fa_connections_close(struct fa_connections *lines)
 {
     if (!lines)
         return;
@@ -260,7 +261,7 @@ static size_t give_body(char *out, size_t size, size_t count, void *ctx)
     return len;
 }
 
-/* L1: whoever asks to begin again is refused. */
+/* L1: libcurl can't read the body a second time. */
 static int refuse_seek(void *ctx, curl_off_t offset, int origin)
 {
     (void)ctx;
@@ -304,7 +305,8 @@ static void set_body(const struct fa_curl *curl, CURL *easy, struct fa_call *cal
     curl->easy_setopt(easy, CURLOPT_SEEKFUNCTION, refuse_seek);
 }
 
-static struct curl_slist *make_headers(const struct fa_lines *lines, const struct fa_call *call)
+static struct curl_slist *make_headers(const struct fa_connections *lines,
+                                       const struct fa_call *call)
 {
     const struct fa_curl *curl = lines->curl;
     struct curl_slist *list = curl->slist_append(NULL, "Accept: application/json");
@@ -344,7 +346,7 @@ static int close_socket(void *ctx, curl_socket_t fd)
     return close(fd);
 }
 
-static void set_transport(const struct fa_lines *lines, struct line *line, CURL *easy)
+static void set_transport(const struct fa_connections *lines, struct line *line, CURL *easy)
 {
     const struct fa_curl *curl = lines->curl;
 
@@ -369,7 +371,8 @@ static void set_transport(const struct fa_lines *lines, struct line *line, CURL 
         curl->easy_setopt(easy, CURLOPT_PROXY, "");
 }
 
-static bool start(struct fa_lines *lines, struct line *line, size_t slot, struct fa_call *call)
+static bool start(struct fa_connections *lines, struct line *line, size_t slot,
+                  struct fa_call *call)
 {
     const struct fa_curl *curl = lines->curl;
     CURL *easy = line->easies[slot];
@@ -396,7 +399,7 @@ static bool start(struct fa_lines *lines, struct line *line, size_t slot, struct
     curl->easy_setopt(easy, CURLOPT_WRITEDATA, call);
     if (call->take) {
         call->take(call->take_ctx, NULL, 0);
-        curl->easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L); /* it may say nothing for minutes */
+        curl->easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L); /* it may be silent for minutes */
     }
     set_body(curl, easy, call);
     is_started = !url.overflow && !call->path.overflow &&
@@ -414,7 +417,7 @@ static bool start(struct fa_lines *lines, struct line *line, size_t slot, struct
  * How a call ended
  */
 
-static void fail(const struct fa_lines *lines, struct fa_call *call, const char *what,
+static void fail(const struct fa_connections *lines, struct fa_call *call, const char *what,
                  const char *why, bool is_unknown)
 {
     call->code = fa_error_set(&call->error, FAINA_UNAVAILABLE, "%s %.200s%s%.150s%s", what,
@@ -455,13 +458,14 @@ static const char *tls_advice(CURLcode result, const char *why)
     return "";
 }
 
-static void judge(const struct fa_lines *lines, CURL *easy, struct fa_call *call, CURLcode result)
+static void judge(const struct fa_connections *lines, CURL *easy, struct fa_call *call,
+                  CURLcode result)
 {
     const struct fa_curl *curl = lines->curl;
     bool is_before = is_unsent(curl, easy, result);
     const char *why = call->why[0] ? call->why : curl->easy_strerror(result);
     long error_number = 0, status = 0;
-    char told[160];
+    char reason[160];
 
     if (result == CURLE_OK) {
         curl->easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
@@ -485,14 +489,14 @@ static void judge(const struct fa_lines *lines, CURL *easy, struct fa_call *call
         fail(lines, call, "an answer without end from", "", !call->is_read);
         return;
     }
-    snprintf(told, sizeof(told), "%.90s%s", why, tls_advice(result, why));
-    fail(lines, call, is_before ? "can't reach" : "no proper answer from", told,
+    snprintf(reason, sizeof(reason), "%.90s%s", why, tls_advice(result, why));
+    fail(lines, call, is_before ? "can't reach" : "no proper answer from", reason,
          !is_before && !call->is_read);
     call->is_again = result == CURLE_COULDNT_CONNECT ||
                      (!is_before && call->is_repeatable && result != CURLE_UNSUPPORTED_PROTOCOL);
 }
 
-static void take_end(struct fa_lines *lines, struct line *line, CURL *easy, CURLcode result)
+static void take_end(struct fa_connections *lines, struct line *line, CURL *easy, CURLcode result)
 {
     for (size_t i = 0; i < PARALLEL_MAX; i++) {
         if (!line->calls[i] || line->easies[i] != easy)
@@ -516,8 +520,8 @@ static size_t count_active(const struct line *line)
     return count;
 }
 
-/* Tells the server that nothing more is wanted. What it has given already is on its way, and would
- * be lost with the connection; so we listen for that, or for its word that there is nothing. */
+/* Shuts the sending side, which ends the wait on the server. Tasks that it has handed out already
+ * are on their way and would be lost with the connection, so the answer is still read. */
 static void end_wait(const struct fa_curl *curl, struct line *line, size_t slot)
 {
     assert(count_active(line) == 1); /* so none of the line's sockets is another call's */
@@ -530,7 +534,7 @@ static void end_wait(const struct fa_curl *curl, struct line *line, size_t slot)
 
 /* L3: those that wait are given up when the engine is closed, or when they want to be. True: some
  * still listen. */
-static bool give_up_waits(struct fa_lines *lines, struct line *line)
+static bool give_up_waits(struct fa_connections *lines, struct line *line)
 {
     bool is_shut = atomic_load(&lines->is_shut), has_listeners = false;
 
@@ -582,7 +586,7 @@ static void unmask_pipe(const sigset_t *old)
 }
 
 /* Starts calls that are to be tried, from `*next` on, while there is room. */
-static void start_some(struct fa_lines *lines, struct line *line, struct fa_call *calls,
+static void start_some(struct fa_connections *lines, struct line *line, struct fa_call *calls,
                        size_t count, size_t *next)
 {
     for (size_t slot = 0; slot < PARALLEL_MAX && *next < count; slot++) {
@@ -600,7 +604,7 @@ static void start_some(struct fa_lines *lines, struct line *line, struct fa_call
 }
 
 /* Each call that is to be tried, once. */
-static void try_calls(struct fa_lines *lines, struct line *line, struct fa_call *calls,
+static void try_calls(struct fa_connections *lines, struct line *line, struct fa_call *calls,
                       size_t count)
 {
     const struct fa_curl *curl = lines->curl;
@@ -623,7 +627,7 @@ static void try_calls(struct fa_lines *lines, struct line *line, struct fa_call 
     }
 }
 
-void fa_lines_pause(struct fa_lines *lines, int64_t ms)
+void fa_connections_pause(struct fa_connections *lines, int64_t ms)
 {
     int64_t until_us = fa_clock_mono_us() + ms * 1000;
     struct timespec until = {.tv_sec = (time_t)(until_us / 1000000),
@@ -644,7 +648,8 @@ static bool has_again(const struct fa_call *calls, size_t count)
     return false;
 }
 
-static void run(struct fa_lines *lines, struct line *line, struct fa_call *calls, size_t count)
+static void run(struct fa_connections *lines, struct line *line, struct fa_call *calls,
+                size_t count)
 {
     int64_t delay_ms = TRY_AGAIN_MS;
 
@@ -652,7 +657,7 @@ static void run(struct fa_lines *lines, struct line *line, struct fa_call *calls
         calls[i].is_again = true;
     for (int tries = 0; tries < TRIES_MAX && has_again(calls, count); tries++) {
         if (tries > 0) {
-            fa_lines_pause(lines, delay_ms);
+            fa_connections_pause(lines, delay_ms);
             delay_ms *= 4;
         }
         if (atomic_load(&lines->is_shut))
@@ -661,7 +666,7 @@ static void run(struct fa_lines *lines, struct line *line, struct fa_call *calls
     }
 }
 
-void fa_lines_run(struct fa_lines *lines, struct fa_call *calls, size_t count)
+void fa_connections_run(struct fa_connections *lines, struct fa_call *calls, size_t count)
 {
     struct line *line = atomic_load(&lines->is_shut) ? NULL : line_borrow(lines);
     bool is_masked = false;

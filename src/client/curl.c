@@ -4,7 +4,7 @@
  * The one set of variables of this file is written once, under pthread_once, and only read
  * afterwards.
  */
-#include "remote/curl.h"
+#include "client/curl.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

@@ -2,10 +2,10 @@
  * curl.h - libcurl, loaded when the first engine behind HTTP is opened.
  *
  * It brings some thirty libraries with it. Loading them takes longer than a whole `faina submit` on
- * a file, and more memory than a server that rests; so nobody pays for them who doesn't need them.
+ * a file, and more memory than an idle server, so only a process that needs them loads them.
  */
-#ifndef FA_CURL_H
-#define FA_CURL_H
+#ifndef FA_CLIENT_CURL_H
+#define FA_CLIENT_CURL_H
 
 #include "base/error.h"
 

@@ -1,18 +1,18 @@
 /*
- * answer.c - answers back into operations.
+ * decode.c - answers back into operations.
  *
  * Nothing that a server sends is trusted: its JSON is checked whole, its members by their shapes.
- * What doesn't fit is UNAVAILABLE, since whoever answers so is no engine of ours.
+ * An answer that doesn't fit is UNAVAILABLE: it does not come from an engine.
  */
-#include "base/json.h"
+#include "json/json.h"
 #include "model/codes.h"
 #include "model/id.h"
 #include "model/limits.h"
-#include "remote/ask.h"
-#include "service/crons.h"
+#include "client/encode.h"
+#include "wire/schedule_body.h"
 #include "service/token.h"
-#include "service/wire.h"
-#include "service/wire_flow.h"
+#include "wire/wire.h"
+#include "wire/wire_workflow.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -40,8 +40,8 @@ static void adopt(struct fa_call *call, const struct faina_error *problem)
     call->code = call->error.code;
 }
 
-enum faina_code fa_ask_json(struct fa_call *call, struct fa_arena *arena, const char *shown,
-                            struct fa_json *out)
+enum faina_code fa_decode_json(struct fa_call *call, struct fa_arena *arena, const char *shown,
+                               struct fa_json *out)
 {
     struct fa_bytes text = {call->answer.ptr, call->answer.len};
     struct faina_error problem;
@@ -66,11 +66,11 @@ enum faina_code fa_ask_json(struct fa_call *call, struct fa_arena *arena, const 
 }
 
 /* ------------------------------------------------------------------------------------------
- * What it says
+ * Answers of single operations
  */
 
 /* The answer of an operation is a struct of this shape, in its arena; its pointer is in the union
- * of struct fa_op, for which op->task stands. */
+ * of struct fa_op, which op->task aliases. */
 static enum faina_code read_struct(struct fa_op *op, struct fa_json json,
                                    const struct fa_shape *shape, size_t size,
                                    struct faina_error *err)
@@ -188,7 +188,7 @@ static enum faina_code read_released(struct fa_op *op, struct fa_json json, stru
     return read_int(json, "released", &op->count, err);
 }
 
-/* A list; or the one that was asked for, as a list of one. Every list here begins with its count
+/* A list, or the requested item as a list of one. Every list here begins with its count
  * and its items. */
 struct list {
     size_t count;
@@ -286,15 +286,15 @@ static enum faina_code read_workflows(struct fa_op *op, struct fa_json json,
 
 static enum faina_code read_happened(struct fa_op *op, struct fa_json json, struct faina_error *err)
 {
-    struct fa_happened *happened;
+    struct fa_emitted_events *happened;
     enum faina_code code;
 
     if (!op->happened_query->id)
-        return read_struct(op, json, &fa_shape_happened, sizeof(*happened), err);
+        return read_struct(op, json, &fa_shape_emitted_events, sizeof(*happened), err);
     happened = fa_arena_zero(op->arena, 1, sizeof(*happened));
     happened->count = 1;
     happened->items = fa_arena_zero(op->arena, 1, sizeof(*happened->items));
-    code = fa_shape_read(json, &fa_shape_happening, op->arena, happened->items, err);
+    code = fa_shape_read(json, &fa_shape_emitted_event, op->arena, happened->items, err);
     if (code == FAINA_OK)
         op->happened = happened;
     return code;
@@ -315,7 +315,7 @@ static enum faina_loss read_why(struct fa_json loss, struct fa_arena *arena)
                                                                           : FAINA_LOSS_LOST;
 }
 
-/* The losses are some of what was told, in that order. */
+/* The losses are some of the tasks that were sent, in that order. */
 static enum faina_code read_beat(struct fa_op *op, struct fa_json json, struct faina_error *err)
 {
     struct faina_beat *beat = fa_arena_zero(op->arena, 1, sizeof(*beat));
@@ -346,7 +346,7 @@ static enum faina_code read_beat(struct fa_op *op, struct fa_json json, struct f
         is_more = fa_json_next(&it, NULL, &loss);
     }
     if (is_more)
-        return fa_error_set(err, FAINA_INTERNAL, "a loss of what was not told");
+        return fa_error_set(err, FAINA_INTERNAL, "a loss of a task that was not sent");
     op->beat = beat;
     return FAINA_OK;
 }
@@ -398,7 +398,7 @@ static const struct {
     [FA_OP_CRON_RUN] = {.read = read_change},
     [FA_OP_CRON_LIST] = {.read = read_crons},
     [FA_OP_WORKFLOW_LIST] = {.read = read_workflows},
-    [FA_OP_HAPPENED_LIST] = {.read = read_happened},
+    [FA_OP_EMITTED_LIST] = {.read = read_happened},
     [FA_OP_JOIN_LIST] = {.shape = &fa_shape_joins, .size = sizeof(struct fa_join_states)},
     [FA_OP_GET] = {.shape = &fa_shape_task, .size = sizeof(struct faina_task)},
     [FA_OP_GET_BY_KEY] = {.read = read_by_key},
@@ -446,10 +446,10 @@ static void take(struct fa_op *op, struct fa_json json, struct fa_call *call, co
     op->error = err;
 }
 
-void fa_ask_take_one(struct fa_op *op, struct fa_call *call, const char *shown)
+void fa_decode_one(struct fa_op *op, struct fa_call *call, const char *shown)
 {
     struct fa_json json;
-    enum faina_code code = fa_ask_json(call, op->arena, shown, &json);
+    enum faina_code code = fa_decode_json(call, op->arena, shown, &json);
 
     if (code != FAINA_OK)
         refuse_op(op, code, &call->error);
@@ -457,7 +457,7 @@ void fa_ask_take_one(struct fa_op *op, struct fa_call *call, const char *shown)
         take(op, json, call, shown);
 }
 
-bool fa_ask_next_page(const struct fa_op *op, struct fa_op *next)
+bool fa_decode_next_page(const struct fa_op *op, struct fa_op *next)
 {
     const struct list *list = (const void *)op->task;
     size_t limit = op->page.limit > 0 ? (size_t)op->page.limit : FA_LIST_LIMIT_DEFAULT;
@@ -472,7 +472,7 @@ bool fa_ask_next_page(const struct fa_op *op, struct fa_op *next)
     return true;
 }
 
-void fa_ask_add_page(struct fa_op *op, const struct fa_op *page)
+void fa_decode_add_page(struct fa_op *op, const struct fa_op *page)
 {
     size_t size = item_sizes[op->kind];
     const struct list *more = (const void *)page->task;
@@ -513,11 +513,11 @@ static void take_item(struct fa_op *op, struct fa_json item, struct fa_call *cal
     }
 }
 
-void fa_ask_take_many(struct fa_op *ops, size_t count, struct fa_call *call, const char *shown)
+void fa_decode_many(struct fa_op *ops, size_t count, struct fa_call *call, const char *shown)
 {
     struct fa_json json, items, item;
     struct fa_json_iter it;
-    enum faina_code code = fa_ask_json(call, ops[0].arena, shown, &json);
+    enum faina_code code = fa_decode_json(call, ops[0].arena, shown, &json);
     size_t i = 0;
 
     if (code == FAINA_OK &&

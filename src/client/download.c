@@ -1,7 +1,7 @@
 /* download.c - see download.h. */
-#include "remote/download.h"
+#include "client/download.h"
 
-#include "remote/ask.h"
+#include "client/encode.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,7 +63,7 @@ static enum faina_code refuse(struct fa_call *call, const struct download *to, c
     if (to->error != 0)
         return fa_error_set(err, FAINA_UNAVAILABLE, "%.200s can't be written: %s", path,
                             strerror(to->error));
-    code = fa_ask_json(call, &scratch, shown, &json);
+    code = fa_decode_json(call, &scratch, shown, &json);
     if (code == FAINA_OK)
         code = fa_error_set(err, FAINA_UNAVAILABLE, "%.200s answers, but not with a backup", shown);
     else if (err)
@@ -72,8 +72,9 @@ static enum faina_code refuse(struct fa_call *call, const struct download *to, c
     return code;
 }
 
-enum faina_code fa_download_backup(struct fa_lines *lines, const char *shown, const char *path,
-                                   const struct fa_backup_watch *watch, struct faina_error *err)
+enum faina_code fa_download_backup(struct fa_connections *lines, const char *shown,
+                                   const char *path, const struct fa_backup_watch *watch,
+                                   struct faina_error *err)
 {
     struct download to = {.fd = open(path, O_WRONLY | O_CLOEXEC), .watch = watch};
     enum faina_code code = FAINA_OK;
@@ -83,12 +84,12 @@ enum faina_code fa_download_backup(struct fa_lines *lines, const char *shown, co
         return fa_error_set(err, FAINA_UNAVAILABLE, "%.200s can't be written: %s", path,
                             strerror(errno));
     fa_call_init(&call, "POST");
-    fa_buf_add_str(&call.path, FA_ASK_API "/backup");
+    fa_buf_add_str(&call.path, FA_CLIENT_API "/backup");
     call.is_read = true;
     call.wait_ms = BACKUP_MS_MAX;
     call.take = take_piece;
     call.take_ctx = &to;
-    fa_lines_run(lines, &call, 1);
+    fa_connections_run(lines, &call, 1);
     close(to.fd);
     if (call.code != FAINA_OK || call.status != 200)
         code = refuse(&call, &to, shown, path, err);

@@ -1,22 +1,23 @@
 /*
- * ask.c - operations as requests.
+ * encode.c - operations as requests.
  *
  * A new kind of operation is a row in `recipes`: method, path, query, body, and whether it may be
- * sent twice; and one in answer.c, for what comes back.
+ * sent twice; and one in decode.c, for what comes back.
  */
-#include "remote/ask.h"
+#include "client/encode.h"
 
 #include "model/limits.h"
 #include "model/times.h"
 #include "model/workflow.h"
-#include "service/crons.h"
 #include "service/token.h"
-#include "service/wire.h"
+#include "wire/body.h"
+#include "wire/schedule_body.h"
+#include "wire/wire.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-#define APART_MAX 64                             /* operations asked at once */
+#define APART_MAX 64                             /* requests sent at once */
 #define MANY_SIZE_MAX ((size_t)32 * 1024 * 1024) /* of one body; the server takes twice that */
 
 /* ------------------------------------------------------------------------------------------
@@ -156,7 +157,7 @@ static void query_definition(const struct fa_op *op, struct fa_call *call)
 
 static void query_happened(const struct fa_op *op, struct fa_call *call)
 {
-    const struct fa_happened_query *query = op->happened_query;
+    const struct fa_emitted_query *query = op->happened_query;
 
     add_param(call, "namespace", query->ns);
     if (query->id)
@@ -179,152 +180,78 @@ static void query_joins(const struct fa_op *op, struct fa_call *call)
  * Bodies
  */
 
-static void put_int(struct fa_json_writer *w, const char *key, int64_t value)
-{
-    if (value == 0)
-        return;
-    fa_json_key(w, key);
-    fa_json_put_int(w, value);
-}
-
-static void put_duration(struct fa_json_writer *w, const char *key, int64_t ms)
-{
-    if (ms == 0)
-        return;
-    fa_json_key(w, key);
-    fa_wire_put_duration(w, ms);
-}
-
-static void put_time(struct fa_json_writer *w, const char *key, int64_t us)
-{
-    if (us == 0)
-        return;
-    fa_json_key(w, key);
-    fa_wire_put_time(w, us);
-}
-
-/* An empty list says something else than none. */
-static void put_texts(struct fa_json_writer *w, const char *key, const char *const *texts,
-                      size_t count)
-{
-    if (texts != NULL)
-        fa_json_set_strs(w, key, texts, count);
-}
-
-static void put_failure(struct fa_json_writer *w, const struct faina_failure *failure)
-{
-    fa_json_key(w, "error");
-    fa_json_begin_object(w);
-    fa_json_opt_str(w, "message", failure->message);
-    fa_json_opt_str(w, "kind", failure->kind);
-    fa_json_opt_raw(w, "detail", failure->detail);
-    fa_json_set_bool(w, "retryable", !failure->permanent);
-    fa_json_end_object(w);
-}
-
-static void put_output(struct fa_json_writer *w, const char *output)
-{
-    static const char *const nulls[] = {"output"};
-
-    fa_json_opt_raw(w, "output", output);
-    if (output && fa_json_value(fa_str(output)).type == FA_JSON_NULL)
-        put_texts(w, "nulls", nulls, 1);
-}
-
 static void body_submit(const struct fa_op *op, struct fa_json_writer *w)
 {
     fa_wire_put_submit(w, op->submit);
 }
 
-static void put_fence(const struct fa_op *op, struct fa_json_writer *w)
+/* What the tables of requests (wire/body.h) write. Each has the members that its request takes. */
+static struct fa_act act_of(const struct fa_op *op)
 {
-    if (!op->has_fence && op->by.fence == 0)
-        return;
-    fa_json_key(w, "fence");
-    fa_json_put_int(w, op->by.fence);
-}
+    static const struct faina_submit none;
+    struct fa_act act = {
+        .id = op->id, .by = op->by, .has_fence = op->has_fence || op->by.fence != 0};
 
-/* What an act says besides the worker and the fence. */
-static void put_act(const struct fa_op *op, struct fa_json_writer *w)
-{
     switch ((int)op->kind) {
     case FA_OP_CLAIM:
     case FA_OP_START:
     case FA_OP_HEARTBEAT:
-        put_duration(w, "leaseSeconds", op->lease_ms);
-        return;
+        act.lease_ms = op->lease_ms;
+        break;
     case FA_OP_COMPLETE:
-        put_output(w, op->output);
-        return;
+        act.status = "completed";
+        act.output = op->output;
+        break;
     case FA_OP_FAIL:
-        put_failure(w, op->failure);
-        return;
+        act.status = "failed";
+        act.has_error = true;
+        act.failure = *op->failure;
+        break;
     case FA_OP_PROGRESS:
-        if (op->report->has_progress) {
-            fa_json_key(w, "progress");
-            fa_json_put_int(w, op->report->progress);
-        }
-        fa_json_opt_str(w, "state", op->report->state);
-        fa_json_opt_raw(w, "metadata", op->report->metadata);
-        return;
+        act.has_progress = op->report->has_progress;
+        act.progress = op->report->progress;
+        act.state = op->report->state;
+        act.metadata = op->report->metadata;
+        break;
     case FA_OP_BLOCK:
-        fa_json_set_bool(w, "failFast", op->block.fail_fast);
-        fa_json_key(w, "subtasks");
-        fa_json_begin_array(w);
-        for (size_t i = 0; i < op->block.count; i++)
-            fa_wire_put_submit(w, &op->block.subtasks[i]);
-        fa_json_end_array(w);
-        return;
+        act.fail_fast = op->block.fail_fast;
+        act.subtasks = op->block.subtasks ? op->block.subtasks : &none;
+        act.subtask_count = op->block.count;
+        break;
     case FA_OP_BACKGROUND:
-        fa_json_opt_str(w, "reason", op->background.reason);
-        put_duration(w, "timeout", op->background.timeout_ms);
-        return;
+        act.reason = op->background.reason;
+        act.timeout_ms = op->background.timeout_ms;
+        break;
     case FA_OP_RETRY:
-        fa_json_set_bool(w, "resetAttempts", !op->keep_attempts);
-        return;
+        act.has_reset = true;
+        act.reset_attempts = !op->keep_attempts;
+        break;
     case FA_OP_NOTE:
-        fa_json_opt_str(w, "event", op->note.what);
-        fa_json_opt_raw(w, "detail", op->note.detail);
-        return;
+        act.event = op->note.what;
+        act.detail = op->note.detail;
+        break;
     case FA_OP_AMEND:
-        fa_json_key(w, "task");
-        fa_wire_put_submit(w, &(struct faina_submit){.max_attempts = op->submit->max_attempts,
-                                                     .retry = op->submit->retry,
-                                                     .resources = op->submit->resources,
-                                                     .resource_count = op->submit->resource_count});
-        return;
-    default: /* RELEASE and CANCEL say nothing more */
-        return;
+        act.amendment = op->submit;
+        break;
+    default: /* RELEASE and CANCEL have nothing more */
+        break;
     }
-}
-
-/* Claims, cancels and retries look at no fence. */
-static bool takes_fence(enum fa_op_kind kind)
-{
-    return kind != FA_OP_CLAIM && kind != FA_OP_CANCEL && kind != FA_OP_RETRY;
-}
-
-static void body_act(const struct fa_op *op, struct fa_json_writer *w)
-{
-    fa_json_begin_object(w);
-    fa_json_opt_str(w, "workerId", op->by.worker_id);
-    if (takes_fence(op->kind))
-        put_fence(op, w);
-    put_act(op, w);
-    fa_json_end_object(w);
+    return act;
 }
 
 static void put_claim(const struct faina_claim *claim, int64_t wait_ms, struct fa_json_writer *w)
 {
-    fa_json_begin_object(w);
-    fa_json_opt_str(w, "workerId", claim->worker_id);
-    put_texts(w, "types", claim->types, claim->type_count);
-    put_texts(w, "namespaces", claim->namespaces, claim->namespace_count);
-    put_texts(w, "services", claim->services, claim->service_count);
-    put_int(w, "limit", claim->limit);
-    put_duration(w, "leaseSeconds", claim->lease_ms);
-    put_duration(w, "waitSeconds", wait_ms);
-    fa_json_end_object(w);
+    const struct fa_claims body = {
+        .worker_id = claim->worker_id,
+        .types = {claim->types, claim->type_count},
+        .namespaces = {claim->namespaces, claim->namespace_count},
+        .services = {claim->services, claim->service_count},
+        .limit = claim->limit,
+        .lease_ms = claim->lease_ms,
+        .wait_ms = wait_ms,
+    };
+
+    fa_shape_put(w, &fa_body_claims, &body);
 }
 
 static void body_claim(const struct fa_op *op, struct fa_json_writer *w)
@@ -336,105 +263,98 @@ static void body_purge(const struct fa_op *op, struct fa_json_writer *w)
 {
     const struct faina_purge *purge = op->purge;
     const char *statuses[FAINA_STATUS_COUNT];
-    size_t count = 0;
+    struct fa_purge_body body = {
+        .ns = purge->ns,
+        .type = purge->type,
+        .before_us = purge->ended_before_us,
+        .deleted_only = purge->deleted_only,
+        .limit = purge->limit < FA_BATCH_MAX ? purge->limit : FA_BATCH_MAX,
+    };
 
     for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++)
         if (purge->statuses & 1u << status)
-            statuses[count++] = faina_status_name(status);
-    fa_json_begin_object(w);
-    fa_json_opt_str(w, "namespace", purge->ns);
-    fa_json_opt_str(w, "type", purge->type);
-    if (count > 0)
-        put_texts(w, "status", statuses, count);
-    put_time(w, "endedBefore", purge->ended_before_us);
-    fa_json_set_bool(w, "deletedOnly", purge->deleted_only);
-    put_int(w, "limit", purge->limit < FA_BATCH_MAX ? purge->limit : FA_BATCH_MAX);
-    fa_json_end_object(w);
+            statuses[body.status.count++] = faina_status_name(status);
+    if (body.status.count > 0)
+        body.status.items = statuses;
+    fa_shape_put(w, &fa_body_purge, &body);
 }
 
 static void body_lane(const struct fa_op *op, struct fa_json_writer *w)
 {
-    fa_json_begin_object(w);
-    fa_json_opt_str(w, "namespace", op->name.ns);
-    fa_json_opt_str(w, "type", op->name.type);
-    fa_json_end_object(w);
+    fa_shape_put(w, &fa_body_lane, &(struct fa_lane_body){op->name.ns, op->name.type});
 }
 
 static void body_limit(const struct fa_op *op, struct fa_json_writer *w)
 {
-    fa_json_begin_object(w);
-    fa_json_key(w, "maxConcurrency");
-    if (op->resource.max_concurrency < 0)
-        fa_json_put_null(w);
-    else
-        fa_json_put_int(w, op->resource.max_concurrency);
-    fa_json_end_object(w);
+    fa_shape_put(w, &fa_body_limit,
+                 &(struct fa_limit_body){.has_limit = true,
+                                         .max_concurrency = op->resource.max_concurrency});
 }
 
 static void body_team(const struct fa_op *op, struct fa_json_writer *w)
 {
-    fa_json_begin_object(w);
-    fa_json_opt_str(w, "name", op->team->name);
-    fa_json_opt_str(w, "namespace", op->team->ns);
-    fa_json_opt_raw(w, "spec", op->team->spec);
-    fa_json_end_object(w);
+    fa_shape_put(
+        w, &fa_body_new_team,
+        &(struct fa_team_body){.name = op->team->name, .ns = op->team->ns, .spec = op->team->spec});
 }
 
 static void body_worker(const struct fa_op *op, struct fa_json_writer *w)
 {
-    struct fa_wire_beat beat = {.worker = *op->worker.self,
-                                .held = op->worker.held,
-                                .held_count = op->worker.held_count,
-                                .lease_ms = op->worker.lease_ms,
-                                .renews_all = op->worker.renews_all};
+    static const struct faina_held none;
+    const struct faina_held *held = op->worker.held ? op->worker.held : &none;
+    const struct fa_wire_heartbeat beat = {.worker = *op->worker.self,
+                                           .held = op->worker.renews_all ? NULL : held,
+                                           .held_count = op->worker.held_count,
+                                           .lease_ms = op->worker.lease_ms};
 
-    fa_wire_put_beat_body(w, &beat);
+    fa_shape_put(w, &fa_body_worker, &beat);
 }
 
 static void body_token(const struct fa_op *op, struct fa_json_writer *w)
 {
+    const struct fa_token *token = op->token;
+    struct fa_arena arena = {0};
     const char *scopes[8];
-    size_t count = 0;
+    struct fa_token_body body = {
+        .name = token->name,
+        .hash = token->hash,
+        .scopes = {scopes, 0},
+        .expires_us = token->expires_us,
+    };
 
     for (size_t i = 0; fa_scope_name(i); i++)
-        if (op->token->scopes & 1u << i)
-            scopes[count++] = fa_scope_name(i);
-    fa_json_begin_object(w);
-    fa_json_opt_str(w, "name", op->token->name);
-    fa_json_opt_str(w, "hash", op->token->hash);
-    put_texts(w, "scopes", scopes, count);
-    fa_json_opt_raw(w, "namespaces", op->token->namespaces);
-    put_time(w, "expiresAt", op->token->expires_us);
-    fa_json_end_object(w);
+        if (token->scopes & 1u << i)
+            scopes[body.scopes.count++] = fa_scope_name(i);
+    if (token->namespaces && !fa_json_texts(fa_json_value(fa_str(token->namespaces)), &arena,
+                                            &body.namespaces.items, &body.namespaces.count))
+        assert(!"the namespaces of a token are an array of names");
+    fa_shape_put(w, &fa_body_token, &body);
+    fa_arena_finish(&arena);
 }
 
 static void body_emit(const struct fa_op *op, struct fa_json_writer *w)
 {
-    fa_json_begin_object(w);
-    fa_json_opt_str(w, "namespace", op->emit->ns);
-    fa_json_opt_str(w, "type", op->emit->type);
-    fa_json_opt_raw(w, "data", op->emit->data);
-    fa_json_opt_str(w, "id", op->emit->id);
-    fa_json_end_object(w);
+    fa_shape_put(w, &fa_body_emit, op->emit);
 }
 
 static void body_cron(const struct fa_op *op, struct fa_json_writer *w)
 {
     const struct fa_cron_job *job = op->cron;
+    const struct fa_cron_body body = {
+        .ns = job->ns,
+        .schedule = job->schedule,
+        .timezone = job->timezone,
+        .task = job->task,
+        .catch_up = fa_catch_up_name(job->catch_up),
+        .overlap = fa_overlap_name(job->overlap),
+        .jitter_ms = job->jitter_ms,
+        .is_paused = job->is_paused,
+    };
 
-    fa_json_begin_object(w);
-    fa_json_opt_str(w, "namespace", job->ns);
-    fa_json_opt_str(w, "schedule", job->schedule);
-    fa_json_opt_str(w, "timezone", job->timezone);
-    fa_json_opt_raw(w, "task", job->task);
-    fa_json_opt_str(w, "catchUp", fa_catch_up_name(job->catch_up));
-    fa_json_opt_str(w, "overlap", fa_overlap_name(job->overlap));
-    put_duration(w, "jitter", job->jitter_ms);
-    fa_json_set_bool(w, "paused", job->is_paused);
-    fa_json_end_object(w);
+    fa_shape_put(w, &fa_body_cron, &body);
 }
 
-/* It was understood here already, so that mistakes have their places in the text as it is. */
+/* The definition was checked on this side, so that mistakes have their positions in its text. */
 static void body_definition(const struct fa_op *op, struct fa_json_writer *w)
 {
     fa_buf_add(w->out, op->checked->json.ptr, op->checked->json.len);
@@ -486,12 +406,13 @@ struct recipe {
     void (*query)(const struct fa_op *op, struct fa_call *call);
     void (*body)(const struct fa_op *op, struct fa_json_writer *w);
     bool (*is_repeatable)(const struct fa_op *op);
+    const struct fa_shape *act; /* the body of a request about one task */
 };
 
 #define TASK "/tasks/{}"
 #define ACT(verb, repeatable)                                                                      \
     {                                                                                              \
-        "POST", TASK ":" verb, NULL, NULL, body_act, repeatable                                    \
+        "POST", TASK ":" #verb, NULL, NULL, NULL, repeatable, &fa_body_##verb                      \
     }
 #define READ(path, all, query)                                                                     \
     {                                                                                              \
@@ -500,20 +421,20 @@ struct recipe {
 
 static const struct recipe recipes[FA_OP_COUNT] = {
     [FA_OP_SUBMIT] = {"POST", "/tasks", NULL, NULL, body_submit, with_key},
-    [FA_OP_CLAIM] = ACT("claim", always),
+    [FA_OP_CLAIM] = ACT(claim, always),
     [FA_OP_CLAIM_NEXT] = {"POST", "/claims", NULL, NULL, body_claim, never},
-    [FA_OP_START] = ACT("start", with_worker),
-    [FA_OP_PROGRESS] = ACT("progress", always),
-    [FA_OP_HEARTBEAT] = ACT("heartbeat", always),
-    [FA_OP_COMPLETE] = ACT("complete", with_worker),
-    [FA_OP_FAIL] = ACT("fail", with_worker),
-    [FA_OP_BLOCK] = ACT("block", never),
-    [FA_OP_BACKGROUND] = ACT("background", never),
-    [FA_OP_RELEASE] = ACT("release", never),
-    [FA_OP_NOTE] = ACT("note", never),
-    [FA_OP_AMEND] = ACT("amend", never),
-    [FA_OP_CANCEL] = ACT("cancel", always),
-    [FA_OP_RETRY] = ACT("retry", never),
+    [FA_OP_START] = ACT(start, with_worker),
+    [FA_OP_PROGRESS] = ACT(progress, always),
+    [FA_OP_HEARTBEAT] = ACT(heartbeat, always),
+    [FA_OP_COMPLETE] = ACT(complete, with_worker),
+    [FA_OP_FAIL] = ACT(fail, with_worker),
+    [FA_OP_BLOCK] = ACT(block, never),
+    [FA_OP_BACKGROUND] = ACT(background, never),
+    [FA_OP_RELEASE] = ACT(release, never),
+    [FA_OP_NOTE] = ACT(note, never),
+    [FA_OP_AMEND] = ACT(amend, never),
+    [FA_OP_CANCEL] = ACT(cancel, always),
+    [FA_OP_RETRY] = ACT(retry, never),
     [FA_OP_DELETE] = {"DELETE", TASK, NULL, query_removal, NULL, never},
     [FA_OP_PURGE] = {"POST", "/tasks:purge", NULL, NULL, body_purge, never},
     [FA_OP_PAUSE] = {"POST", "/lanes:pause", NULL, NULL, body_lane, always},
@@ -536,7 +457,7 @@ static const struct recipe recipes[FA_OP_COUNT] = {
     [FA_OP_CRON_RUN] = {"POST", "/crons/{}:run", NULL, query_cron, NULL, never},
     [FA_OP_CRON_LIST] = READ("/crons/{}", "/crons", query_cron),
     [FA_OP_WORKFLOW_LIST] = READ("/workflows/{}", "/workflows", query_workflow),
-    [FA_OP_HAPPENED_LIST] = READ("/events/{}", "/events", query_happened),
+    [FA_OP_EMITTED_LIST] = READ("/events/{}", "/events", query_happened),
     [FA_OP_JOIN_LIST] = READ("/workflows/{}/joins", "/joins", query_joins),
     [FA_OP_GET] = READ(TASK, NULL, NULL),
     [FA_OP_GET_BY_KEY] = READ("/tasks", NULL, query_key),
@@ -552,7 +473,7 @@ static const struct recipe recipes[FA_OP_COUNT] = {
     [FA_OP_STATS] = READ("/stats", NULL, query_stats),
 };
 
-/* What stands for {} in the path. */
+/* The name or id that replaces {} in the path. */
 static const char *part_of(const struct fa_op *op)
 {
     switch ((int)op->kind) {
@@ -572,7 +493,7 @@ static const char *part_of(const struct fa_op *op)
     case FA_OP_WORKFLOW_REMOVE:
     case FA_OP_WORKFLOW_LIST:
         return op->workflow.name;
-    case FA_OP_HAPPENED_LIST:
+    case FA_OP_EMITTED_LIST:
         return op->happened_query->id;
     case FA_OP_JOIN_LIST:
         return op->join.workflow;
@@ -585,7 +506,7 @@ static void add_path(struct fa_call *call, const char *path, const char *part)
 {
     const char *hole = strstr(path, "{}");
 
-    fa_buf_add_str(&call->path, FA_ASK_API);
+    fa_buf_add_str(&call->path, FA_CLIENT_API);
     if (!hole) {
         fa_buf_add_str(&call->path, path);
         return;
@@ -595,7 +516,14 @@ static void add_path(struct fa_call *call, const char *path, const char *part)
     fa_buf_add_str(&call->path, hole + 2);
 }
 
-void fa_ask_one(const struct fa_op *op, struct fa_call *call)
+static void put_act(const struct fa_op *op, struct fa_json_writer *w)
+{
+    const struct fa_act act = act_of(op);
+
+    fa_shape_put(w, recipes[op->kind].act, &act);
+}
+
+void fa_encode_one(const struct fa_op *op, struct fa_call *call)
 {
     const struct recipe *recipe = &recipes[op->kind];
     const char *part = part_of(op);
@@ -609,16 +537,17 @@ void fa_ask_one(const struct fa_op *op, struct fa_call *call)
         recipe->query(op, call);
     add_int_param(call, "limit", op->part.limit);
     add_param(call, "cursor", op->part.cursor);
-    if (recipe->body) {
-        fa_json_writer_init(&w, &call->body, 0);
+    fa_json_writer_init(&w, &call->body, 0);
+    if (recipe->act)
+        put_act(op, &w);
+    else if (recipe->body)
         recipe->body(op, &w);
-    }
     call->is_read = !fa_op_writes(op->kind);
     call->if_match = fa_op_writes(op->kind) ? op->by.version : 0;
     call->is_repeatable = call->if_match == 0 && recipe->is_repeatable(op);
 }
 
-void fa_ask_claim(const struct fa_op *op, int64_t wait_ms, struct fa_call *call)
+void fa_encode_claim(const struct fa_op *op, int64_t wait_ms, struct fa_call *call)
 {
     struct fa_json_writer w;
 
@@ -648,12 +577,12 @@ static const char *verb_of(enum fa_op_kind kind)
 {
     const char *path = recipes[kind].path;
 
-    if (recipes[kind].body != body_act || kind == FA_OP_CANCEL || kind == FA_OP_RETRY)
+    if (!recipes[kind].act || kind == FA_OP_CANCEL || kind == FA_OP_RETRY)
         return NULL;
     return strchr(path, ':') + 1;
 }
 
-/* Whether it can be asked together with others: nothing is wanted but its end. */
+/* Whether it can be sent with others: of its answer only the code is needed. */
 static bool may_be_many(const struct fa_op *op)
 {
     return !op->wants_task && op->by.version == 0 &&
@@ -680,7 +609,7 @@ static bool may_be_apart(const struct fa_op *ops, size_t at)
     return true;
 }
 
-enum fa_ask_how fa_ask_group(const struct fa_op *ops, size_t count, size_t *group)
+enum fa_encode_how fa_encode_group(const struct fa_op *ops, size_t count, size_t *group)
 {
     size_t n = 1;
 
@@ -689,12 +618,12 @@ enum fa_ask_how fa_ask_group(const struct fa_op *ops, size_t count, size_t *grou
         while (n < count && n < FA_BATCH_MAX && fits(&ops[0], &ops[n]))
             n++;
         *group = n;
-        return FA_ASK_MANY;
+        return FA_ENCODE_MANY;
     }
     while (n < count && n < APART_MAX && may_be_apart(ops, n))
         n++;
     *group = n;
-    return n > 1 ? FA_ASK_APART : FA_ASK_ONE;
+    return n > 1 ? FA_ENCODE_PARALLEL : FA_ENCODE_ONE;
 }
 
 /* Which request takes them all. */
@@ -719,31 +648,25 @@ static enum many many_of(const struct fa_op *ops, size_t count)
 
 static void put_item(const struct fa_op *op, enum many many, struct fa_json_writer *w)
 {
+    const struct fa_act act = many == SUBMITS ? (struct fa_act){0} : act_of(op);
+
     if (many == SUBMITS) {
         fa_wire_put_submit(w, op->submit);
         return;
     }
-    fa_json_begin_object(w);
-    fa_json_opt_str(w, "id", op->id);
-    if (many == ACTS) {
-        fa_json_opt_str(w, "act", verb_of(op->kind));
-        fa_json_key(w, "body");
-        body_act(op, w);
-        fa_json_end_object(w);
+    if (many != ACTS) {
+        fa_shape_put(w, many == OUTCOMES ? &fa_body_outcome : &fa_body_held, &act);
         return;
     }
-    put_fence(op, w);
-    if (op->kind == FA_OP_COMPLETE) {
-        fa_json_opt_str(w, "status", "completed");
-        put_output(w, op->output);
-    } else if (op->kind == FA_OP_FAIL) {
-        fa_json_opt_str(w, "status", "failed");
-        put_failure(w, op->failure);
-    }
+    fa_json_begin_object(w);
+    fa_json_opt_str(w, "id", op->id);
+    fa_json_opt_str(w, "act", verb_of(op->kind));
+    fa_json_key(w, "body");
+    put_act(op, w);
     fa_json_end_object(w);
 }
 
-size_t fa_ask_many(const struct fa_op *ops, size_t count, struct fa_call *call)
+size_t fa_encode_many(const struct fa_op *ops, size_t count, struct fa_call *call)
 {
     static const char *const paths[] = {
         [SUBMITS] = "/tasks:batch",
@@ -762,8 +685,10 @@ size_t fa_ask_many(const struct fa_op *ops, size_t count, struct fa_call *call)
     fa_json_begin_object(&w);
     if (many == OUTCOMES || many == HEARTBEATS)
         fa_json_opt_str(&w, "workerId", ops[0].by.worker_id);
-    if (many == HEARTBEATS)
-        put_duration(&w, "leaseSeconds", ops[0].lease_ms);
+    if (many == HEARTBEATS && ops[0].lease_ms != 0) {
+        fa_json_key(&w, "leaseSeconds");
+        fa_wire_put_duration(&w, ops[0].lease_ms);
+    }
     fa_json_key(&w, many == SUBMITS ? "tasks" : "items");
     fa_json_begin_array(&w);
     while (n < count && (n == 0 || call->body.len < MANY_SIZE_MAX)) {

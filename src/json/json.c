@@ -1,13 +1,13 @@
 /*
  * json.c - walking JSON that was checked, and reading its strings.
  *
- * The walk builds nothing: a value is where its bytes are, and going to the next one means skipping
- * those bytes. It trusts fa_json_check about the grammar only: of a text that was not checked it
- * gives some values, never reads past its end, and always ends.
+ * The walk builds no tree: a value is a slice of the text, and the next one is found by skipping
+ * its bytes. It relies on fa_json_check for the grammar only: in a text that was not checked it
+ * gives some values, never reads past the end, and always ends.
  */
-#include "base/json.h"
+#include "json/json.h"
 
-#include "base/json_inner.h"
+#include "json/json_inner.h"
 
 static bool is_space(char c)
 {
@@ -124,7 +124,7 @@ static const char *read_value(const char *at, const char *end, struct fa_json *o
     }
     out->raw = (struct fa_bytes){start, (size_t)(at - start)};
     if (out->type == FA_JSON_STRING && (at - start < 2 || at[-1] != '"'))
-        *out = (struct fa_json){FA_JSON_NULL, {start, 0}}; /* no text that was checked */
+        *out = (struct fa_json){FA_JSON_NULL, {start, 0}}; /* in a text that was not checked */
     return at;
 }
 
@@ -151,7 +151,7 @@ struct fa_json_iter fa_json_iter(struct fa_json container)
 
     if ((container.type != FA_JSON_ARRAY && container.type != FA_JSON_OBJECT) ||
         container.raw.len < 2)
-        return it; /* it has none */
+        return it; /* no members or elements */
     it.at = container.raw.ptr + 1;
     it.end = container.raw.ptr + container.raw.len - 1; /* the closing bracket */
     it.is_object = container.type == FA_JSON_OBJECT;
@@ -186,7 +186,7 @@ bool fa_json_next(struct fa_json_iter *it, struct fa_bytes *key, struct fa_json 
         *key = FA_LIT("");
     }
     it->at = read_value(at, it->end, value);
-    if (it->at == at) /* a bracket that closes nothing */
+    if (it->at == at) /* a closing bracket without an opening one */
         it->at = it->end;
     return it->at > at && value->raw.len > 0;
 }
@@ -309,7 +309,7 @@ char *fa_json_unescape(struct fa_bytes raw, struct fa_arena *arena)
 
     if (!fa_json_has_escapes(raw))
         return fa_arena_copy(arena, raw.ptr, raw.len);
-    /* An escape is never shorter than what it stands for. */
+    /* An escape is never shorter than its character. */
     text = to = fa_arena_take(arena, raw.len + 1);
     while (at < end) {
         const char *slash = memchr(at, '\\', (size_t)(end - at));

@@ -1,14 +1,14 @@
 /*
  * json.h - strict JSON: checking, walking, canonical form, and writing.
  *
- * What we accept is RFC 8259 in UTF-8, less what stores and clients disagree about: duplicate
+ * Accepted is RFC 8259 in UTF-8, without the parts on which stores and clients disagree: duplicate
  * keys, \u0000, lone surrogates and nesting beyond a limit are refused, each with line and column.
- * Numbers and strings are kept as the bytes that came; nothing is parsed into doubles.
+ * Numbers and strings are kept as the bytes received; nothing is parsed into doubles.
  *
  * The grammar is yajl's; this module adds the rules that yajl leaves open.
  */
-#ifndef FA_JSON_H
-#define FA_JSON_H
+#ifndef FA_JSON_JSON_H
+#define FA_JSON_JSON_H
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -37,8 +37,8 @@ struct fa_json {
     struct fa_bytes raw;
 };
 
-/* The value that `text` holds. The text should have passed fa_json_check: of one that has not, the
- * walk gives some values, or none, and stays within the text. An empty text gives a null. */
+/* The value of `text`. The text should have passed fa_json_check: in one that has not, the walk
+ * gives some values, or none, and stays within the text. An empty text gives a null. */
 struct fa_json fa_json_value(struct fa_bytes text);
 
 /* Walks the members of an object (key and value) or the elements of an array (value only):
@@ -59,8 +59,8 @@ size_t fa_json_count(struct fa_json container);
 /* The member `name` of an object; false when it isn't there. Plain ASCII names only. */
 bool fa_json_member(struct fa_json object, const char *name, struct fa_json *value);
 
-/* What the member `name` says, in `arena`: a string, any value but null as JSON, a whole number.
- * NULL or 0 when it isn't there or is something else, or this is no object. */
+/* The value of member `name`, in `arena`: a string, any value but null as JSON, a whole number.
+ * NULL or 0 when it isn't there or has another type, or this is no object. */
 const char *fa_json_member_text(struct fa_json object, const char *name, struct fa_arena *arena);
 const char *fa_json_member_raw(struct fa_json object, const char *name, struct fa_arena *arena);
 int64_t fa_json_member_int(struct fa_json object, const char *name);
@@ -120,7 +120,7 @@ void fa_json_set_bool(struct fa_json_writer *w, const char *key, bool value);
 void fa_json_set_raw(struct fa_json_writer *w, const char *key, const char *json);
 void fa_json_set_strs(struct fa_json_writer *w, const char *key, const char *const *texts,
                       size_t count);
-/* ... which are left out when there is nothing: NULL, or none. */
+/* ... or nothing, when the value is NULL or the array empty. */
 void fa_json_opt_str(struct fa_json_writer *w, const char *key, const char *text);
 void fa_json_opt_raw(struct fa_json_writer *w, const char *key, const char *json);
 void fa_json_opt_strs(struct fa_json_writer *w, const char *key, const char *const *texts,

@@ -1,15 +1,15 @@
 /*
- * json_canonical.c - the canonical form: what means the same has the same bytes.
+ * json_canonical.c - the canonical form: equal values have equal bytes.
  *
- * Members are written as they come, each noted with its key and its place in the output. At the end
- * of an object whose keys came out of order, its output is put together again in order; since that
- * is the same bytes in another order, it takes the same place.
+ * Members are written in the order of the input, and the key and position of each are recorded. If
+ * the keys of an object were not sorted, its output is rewritten in order at its end; it has the
+ * same size, since only the order of its members changes.
  */
-#include "base/json_inner.h"
+#include "json/json_inner.h"
 
 #include <stdlib.h>
 
-#define SAME_DEPTH_MAX 256 /* deeper than anything that is ever stored */
+#define SAME_DEPTH_MAX 256 /* more than the limit of stored values */
 
 struct member {
     struct fa_bytes key; /* escapes resolved */
@@ -67,7 +67,7 @@ static void put_number(struct fa_buf *out, struct fa_bytes token)
     else if (fa_json_read_double(token, &real))
         fa_json_add_double(out, real);
     else
-        fa_buf_add(out, token.ptr, token.len); /* too large for a double: only its text is left */
+        fa_buf_add(out, token.ptr, token.len); /* too large for a double: as it was written */
 }
 
 static void put_array(struct writing *writing, struct fa_json array)
@@ -128,10 +128,7 @@ static void put_object(struct writing *writing, struct fa_json object)
 
         if (count > 0 && compare_utf16(members[count - 1].key, member.key) > 0)
             is_sorted = false;
-        if (count == size) {
-            size = size ? size * 2 : 16;
-            members = fa_realloc(members, size * sizeof(*members));
-        }
+        members = fa_grow(members, count, &size, sizeof(*members));
         members[count++] = member;
     }
     if (!is_sorted && !out->overflow)

@@ -1,22 +1,22 @@
 /*
- * json_check.c - fa_json_check: yajl's grammar, and what yajl leaves open.
+ * json_check.c - fa_json_check: yajl's grammar, and the rules that yajl leaves open.
  *
- * Plain texts are seen to be fine by json_plain.c, and never come here. In others, first the raw
- * text is scanned for what is never allowed but passes yajl: bad UTF-8, \u0000, lone surrogates,
- * vertical tabs and form feeds. Then yajl reads the text up to the first such place. Its callbacks
- * watch the depth and the keys; so the first mistake in the text is the one reported.
+ * json_plain.c accepts plain texts. In others, the raw text is first scanned for bytes that yajl
+ * accepts and that are never allowed: bad UTF-8, \u0000, lone surrogates, vertical tabs and form
+ * feeds. Then yajl reads the text up to the first of these. Its callbacks check the depth and the
+ * keys; so the first mistake in the text is the one reported.
  *
- * yajl tells where it stopped, not where the mistake begins. Finding that is left to the refusal:
- * it walks the tokens again, which costs nothing to a text that is fine.
+ * yajl reports where it stopped, not where the mistake begins. A refusal therefore walks the tokens
+ * again; a valid text doesn't pay for it.
  *
- * Keys. The first few of an object are compared with each other as they come. In a larger object
- * they are only gathered, then sorted at its end and neighbours compared: no input makes that
- * quadratic, as it could with a hash table.
+ * Keys. The first few of an object are compared with each other as they arrive. In a larger object
+ * they are collected, sorted at its end, and neighbours compared: no input makes that quadratic,
+ * which a hash table could not guarantee.
  */
-#include "base/json.h"
+#include "json/json.h"
 
-#include "base/json_inner.h"
-#include "base/place.h"
+#include "json/json_inner.h"
+#include "base/source_position.h"
 #include "base/utf8.h"
 
 #include <assert.h>
@@ -30,9 +30,9 @@
 #define KEYS_AT_FIRST 64
 #define FRAMES_AT_FIRST 16
 #define KEY_SHOWN_MAX 60 /* bytes of a key in a message */
-#define POOL_SIZE 6144   /* what yajl takes for a text that isn't very deep */
+#define POOL_SIZE 6144   /* enough for yajl and a text that isn't very deep */
 
-/* The memory of one yajl parser: a stack buffer while that lasts. */
+/* The memory of one yajl parser: a stack buffer, then the heap. */
 struct pool {
     size_t used;
     alignas(max_align_t) char space[POOL_SIZE];
@@ -67,7 +67,7 @@ struct check {
     size_t depth, frame_size;
     size_t value_end; /* behind the outermost array or object; 0 when there is none */
 
-    size_t refused_at; /* NOWHERE: nothing was refused so far */
+    size_t refused_at; /* NOWHERE: no mistake so far */
     const char *why;
 
     struct key keys_at_first[KEYS_AT_FIRST];
@@ -123,7 +123,7 @@ static void *pool_realloc(void *context, void *ptr, size_t size)
 }
 
 /* ------------------------------------------------------------------------------------------
- * What the raw text must not hold
+ * Forbidden bytes
  */
 
 static bool read_hex4(const char *at, const char *end, unsigned *out)
@@ -146,7 +146,7 @@ static bool read_hex4(const char *at, const char *end, unsigned *out)
     return true;
 }
 
-/* The first escape that names no character, or U+0000. What isn't an escape is yajl's to refuse. */
+/* The first escape of a lone surrogate or of U+0000. yajl refuses invalid escapes. */
 static size_t find_bad_escape(struct fa_bytes text, const char **why)
 {
     const char *end = text.ptr + text.len, *at = text.ptr;
@@ -179,7 +179,7 @@ static size_t find_byte(struct fa_bytes text, char c)
     return at ? (size_t)(at - text.ptr) : NOWHERE;
 }
 
-/* The first place that is wrong whatever surrounds it; NOWHERE when there is none. */
+/* The first byte that is not allowed anywhere; NOWHERE when there is none. */
 static size_t find_forbidden(struct fa_bytes text, const char **why)
 {
     const char *escape_why = NULL;
@@ -219,7 +219,7 @@ static int compare_keys(const void *a, const void *b)
     return order;
 }
 
-/* Only makes comparing cheap; equal hashes of different keys do no harm. (FNV-1a.) */
+/* For sorting only; equal hashes of different keys do no harm. (FNV-1a.) */
 static uint64_t hash_key(struct fa_bytes text)
 {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -229,7 +229,7 @@ static uint64_t hash_key(struct fa_bytes text)
     return hash;
 }
 
-/* Notes a mistake, unless one further ahead in the text is known. */
+/* Records a mistake, unless an earlier one in the text is recorded. */
 static void refuse(struct check *check, size_t at, const char *why)
 {
     if (at >= check->refused_at)
@@ -244,7 +244,7 @@ static void refuse_key(struct check *check, size_t end)
     const char *input = check->input.ptr;
     size_t start = end - 1, shown;
 
-    /* Back to the opening quote: the first one that has no odd number of backslashes before it. */
+    /* Back to the opening quote: the first one with an even number of backslashes before it. */
     for (;;) {
         size_t slashes = 0;
 
@@ -268,7 +268,7 @@ static void refuse_key(struct check *check, size_t end)
                            shown < end - start - 2 ? "..." : ""));
 }
 
-/* Looks for duplicates in an object with many keys, and refuses the first in the text. */
+/* Finds duplicates in an object with many keys, and refuses the first in the text. */
 static void compare_many(struct check *check, size_t first)
 {
     struct key *keys = check->keys + first;
@@ -323,7 +323,7 @@ static int on_key(void *context, const unsigned char *ptr, size_t len)
             }
         }
     }
-    /* A key with escapes lies in a buffer that yajl uses again for the next. */
+    /* A key with escapes is in a buffer that yajl reuses for the next. */
     if (key.text.ptr < check->input.ptr || key.text.ptr >= check->input.ptr + check->input.len)
         key.text.ptr = fa_arena_copy(&check->arena, key.text.ptr, len);
     add_key(check, key);
@@ -383,7 +383,7 @@ static int on_close(void *context)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Where yajl's mistakes begin
+ * Positions of yajl's mistakes
  */
 
 struct token {
@@ -457,9 +457,9 @@ static size_t find_token_to(struct fa_bytes text, size_t end)
     return text.len;
 }
 
-/* The start of the token that stands where "," or "}" should. yajl steps back here by the token's
- * length, for strings without their quotes: so its offset is where the token starts, or two bytes
- * further in a string, which is the end of an empty one. */
+/* The start of the token that is in the place of "," or "}". Here yajl steps back by the token's
+ * length, for strings without their quotes: so its offset is the start of the token, or two bytes
+ * later for a string, which is the end of an empty one. */
 static size_t find_token_after_member(struct fa_bytes text, size_t offset)
 {
     struct token token = {0, 0};
@@ -476,10 +476,10 @@ static size_t find_token_after_member(struct fa_bytes text, size_t offset)
     return text.len;
 }
 
-/* What yajl says, what we say, and how to find the place from yajl's offset. */
+/* yajl's message, our message, and how to find the position from yajl's offset. */
 static const struct {
     const char *theirs, *ours;
-    enum { AT_OFFSET, BEFORE_OFFSET, AT_TOKEN, AFTER_MEMBER, TRAILING } place;
+    enum { AT_OFFSET, BEFORE_OFFSET, AT_TOKEN, AFTER_MEMBER, TRAILING } position;
 } mistakes[] = {
     {"trailing garbage", TRAILING_TEXT, TRAILING},
     {"unallowed token", "a value was expected", AT_TOKEN},
@@ -496,10 +496,10 @@ static const struct {
     {"after the decimal point", "a digit is missing after the decimal point", AT_OFFSET},
     {"after the minus sign", "a digit is missing after the minus sign", AT_OFFSET},
     {"probable comment", "comments are not allowed", AT_OFFSET},
-    {"", "not JSON", AT_OFFSET}, /* whatever a later yajl may say */
+    {"", "not JSON", AT_OFFSET}, /* for messages of later versions of yajl */
 };
 
-/* yajl overlooks what follows the value when that is cut short itself, as the quote in `1"` is. */
+/* yajl accepts an incomplete token after the value, such as the quote in `1"`. */
 static void refuse_trailing(struct check *check, struct fa_bytes text)
 {
     size_t at =
@@ -509,8 +509,8 @@ static void refuse_trailing(struct check *check, struct fa_bytes text)
         refuse(check, at, TRAILING_TEXT);
 }
 
-/* Turns the refusal at the end of the text into ours. There yajl was given a space, so what was cut
- * short has many names; and it tells no offset. */
+/* Turns the refusal at the end of the text into ours. There yajl was given a space, so its message
+ * depends on the incomplete token; and it has no offset. */
 static void refuse_end(struct check *check, struct fa_bytes text, bool is_trailing)
 {
     struct token token;
@@ -534,10 +534,10 @@ static void refuse_by_yajl(struct check *check, struct fa_bytes text, bool is_en
         i++;
     yajl_free_error(check->parser, message);
     if (is_end) {
-        refuse_end(check, text, mistakes[i].place == TRAILING);
+        refuse_end(check, text, mistakes[i].position == TRAILING);
         return;
     }
-    switch (mistakes[i].place) {
+    switch (mistakes[i].position) {
     case AT_OFFSET:
         break;
     case BEFORE_OFFSET:
@@ -557,10 +557,10 @@ static void refuse_by_yajl(struct check *check, struct fa_bytes text, bool is_en
 }
 
 /* ------------------------------------------------------------------------------------------
- * The whole
+ * The check
  */
 
-/* Reads `text`, which is the input or its first part, and notes the first mistake. */
+/* Reads `text`, which is the input or its first part, and records the first mistake. */
 static void read_text(struct check *check, struct fa_bytes text)
 {
     static const yajl_callbacks callbacks = {
@@ -576,7 +576,7 @@ static void read_text(struct check *check, struct fa_bytes text)
     bool is_end = false;
 
     check->parser = yajl_alloc(&callbacks, &memory, check);
-    yajl_config(check->parser, yajl_dont_validate_strings, 1); /* done already, and better */
+    yajl_config(check->parser, yajl_dont_validate_strings, 1); /* find_forbidden does */
     status = yajl_parse(check->parser, (const unsigned char *)text.ptr, text.len);
     if (status == yajl_status_ok && !is_part) {
         is_end = true;
@@ -588,7 +588,7 @@ static void read_text(struct check *check, struct fa_bytes text)
         refuse_trailing(check, text);
     yajl_free(check->parser);
 
-    /* The keys of objects still open were not compared yet, and come before any other mistake. */
+    /* The keys of objects that are still open: they precede any other mistake. */
     for (size_t i = check->depth; i-- > 0;) {
         if (is_many(check, &check->frames[i]))
             compare_many(check, check->frames[i].first_key);
@@ -599,18 +599,14 @@ static void read_text(struct check *check, struct fa_bytes text)
 static void report(const struct check *check, const char *what, enum faina_code code,
                    struct faina_error *err)
 {
-    struct fa_place place;
+    struct fa_source_position position = fa_source_position_find(check->input, check->refused_at);
 
-    if (!err)
-        return;
-    place = fa_place_find(check->input, check->refused_at);
-    fa_error_field(err, code, what, "%s: %s at line %d, column %d", what, check->why, place.line,
-                   place.column);
-    err->line = place.line;
-    err->column = place.column;
+    fa_error_field(err, code, what, "%s: %s at line %d, column %d", what, check->why, position.line,
+                   position.column);
+    fa_error_position(err, position.line, position.column);
 }
 
-/* Field by field: clearing the large arrays would cost as much as a small text does. */
+/* Member by member: clearing the large arrays would cost as much as checking a small text. */
 static void check_init(struct check *check, struct fa_bytes input, size_t depth_max)
 {
     check->input = input;
@@ -662,7 +658,7 @@ enum faina_code fa_json_check_long(struct fa_bytes text, size_t depth_max, const
         refuse(&check, forbidden, why);
     if (check.refused_at == NOWHERE)
         code = FAINA_OK;
-    else
+    else if (err)
         report(&check, what, code, err);
     check_finish(&check);
     return code;

@@ -1,16 +1,16 @@
 /*
- * json_compare.c - comparing scalars of JSON as they stand in the text.
+ * json_compare.c - compares scalars of JSON in place.
  *
- * Text without escapes goes through memcmp and memmem. For the rest a cursor resolves one escape at
- * a time into four bytes of its own.
+ * Text without escapes is compared by memcmp and memmem. For other text a cursor resolves one
+ * escape at a time into its own four bytes.
  *
- * A number is taken apart into its sign, its significant digits (a slice of the token that may have
- * a decimal point inside) and the exponent of the first of them. So numbers are compared by sign,
+ * A number is split into its sign, its significant digits (a slice of the token that may have a
+ * decimal point inside) and the exponent of the first of them. So numbers are compared by sign,
  * then exponent, then digit by digit.
  */
-#include "base/json_compare.h"
+#include "json/json_compare.h"
 
-#include "base/json_inner.h"
+#include "json/json_inner.h"
 
 #include <assert.h>
 
@@ -111,7 +111,7 @@ struct fa_needle fa_needle_init(struct fa_bytes text, uint16_t *fail)
     size_t matched = 0;
 
     assert(text.len <= FA_NEEDLE_SIZE_MAX);
-    /* fail[i]: how much of the needle still fits at its own end, after i + 1 bytes of it did. */
+    /* fail[i]: the longest proper prefix that is also a suffix of the first i + 1 bytes. */
     for (size_t i = 0; i < text.len; i++) {
         fail[i] = 0;
         if (i == 0)
@@ -138,7 +138,7 @@ bool fa_json_chars_start_with(struct fa_json_chars text, struct fa_bytes start)
     return true;
 }
 
-/* Runs the needle over text with escapes. With `at_end` it must fit at the very end. */
+/* Searches text with escapes. With `at_end` the match must be at the end. */
 static bool search(struct fa_json_chars text, const struct fa_needle *needle, bool at_end)
 {
     struct cursor c = cursor_init(text);
@@ -229,7 +229,7 @@ static struct number take_apart(struct fa_bytes token)
     return n;
 }
 
-/* The next digit; zeroes without end behind the last one. */
+/* The next digit; after the last one, zeroes. */
 static int next_digit(struct number *n)
 {
     if (n->at < n->end && *n->at == '.')
@@ -249,7 +249,7 @@ int fa_json_number_compare(struct fa_bytes a, struct fa_bytes b)
 {
     struct number x, y;
 
-    if (is_whole(a) && is_whole(b)) /* most are; and none begins with a needless 0 */
+    if (is_whole(a) && is_whole(b)) /* the usual case; JSON has no leading zeroes */
         return a.len != b.len ? (a.len < b.len ? -1 : 1) : memcmp(a.ptr, b.ptr, a.len);
     x = take_apart(a);
     y = take_apart(b);

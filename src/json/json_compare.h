@@ -1,5 +1,5 @@
 /*
- * json_compare.h - comparing scalars of JSON as they stand in the text.
+ * json_compare.h - compares scalars of JSON in place.
  *
  * Nothing is copied or allocated. Escapes are resolved byte by byte, numbers are compared as the
  * decimals that were written.
@@ -11,10 +11,10 @@
  *
  * Threads: pure functions.
  */
-#ifndef FA_JSON_COMPARE_H
-#define FA_JSON_COMPARE_H
+#ifndef FA_JSON_JSON_COMPARE_H
+#define FA_JSON_JSON_COMPARE_H
 
-#include "base/json.h"
+#include "json/json.h"
 
 #define FA_JSON_EXPONENT_MAX INT64_C(1000000000000000)
 
@@ -34,8 +34,8 @@ bool fa_json_chars_equal(struct fa_json_chars a, struct fa_json_chars b);
 /* FNV-1a of the text, escapes resolved: equal texts have equal hashes. */
 uint32_t fa_json_chars_hash(struct fa_json_chars text);
 
-/* What to search for. `fail` has an entry for each byte (fa_needle_init makes it), so that a search
- * is linear even in text with escapes, where there is no going back. */
+/* A text to search for. `fail` has an entry for each byte (Knuth-Morris-Pratt, fa_needle_init), so
+ * that a search is linear even in text with escapes, which is read once. */
 struct fa_needle {
     struct fa_bytes text;
     const uint16_t *fail;

@@ -1,20 +1,20 @@
 /*
- * json_inner.h - what the files of json.h share with each other, and with nobody else.
+ * json_inner.h - shared by the files of json.h only.
  */
-#ifndef FA_JSON_INNER_H
-#define FA_JSON_INNER_H
+#ifndef FA_JSON_JSON_INNER_H
+#define FA_JSON_JSON_INNER_H
 
-#include "base/json.h"
+#include "json/json.h"
 
-/* Certainly valid, seen at a glance. False says nothing: the text may be valid all the same. */
+/* A fast check. True: the text is valid. False: it may be valid or not. */
 bool fa_json_is_plain(struct fa_bytes text, size_t depth_max);
-/* fa_json_check without that glance. */
+/* fa_json_check without the fast check. */
 FA_MUST_CHECK enum faina_code fa_json_check_long(struct fa_bytes text, size_t depth_max,
                                                  const char *what, enum faina_code code,
                                                  struct faina_error *err);
 
-/* How many of eight bytes come before one that ends a plain stretch of a string: a byte below 0x20,
- * 0x7f and above, a quote, a backslash. */
+/* How many of eight bytes precede the first that is not plain: a byte below 0x20, 0x7f and above, a
+ * quote, a backslash. */
 static inline size_t fa_json_plain_in(const char *at)
 {
     const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
@@ -32,14 +32,14 @@ static inline size_t fa_json_plain_in(const char *at)
     return found ? (size_t)__builtin_ctzll(found) / 8 : 8;
 }
 
-/* Whether the raw bytes between quotes hold an escape. */
+/* Whether the raw bytes between quotes contain an escape. */
 static inline bool fa_json_has_escapes(struct fa_bytes raw)
 {
     return raw.len && memchr(raw.ptr, '\\', raw.len);
 }
 
-/* Writes the up to four bytes that the escape at *from (its backslash) stands for, returns where
- * they end, and moves *from behind the escape, at most to `end`. */
+/* Writes the up to four bytes of the escape at *from (its backslash), returns where they end, and
+ * moves *from behind the escape, at most to `end`. */
 char *fa_json_put_escaped(char *to, const char **from, const char *end);
 
 /* Adds well-formed UTF-8 in quotes, with the shortest escapes (RFC 8785, 3.2.2.2). */

@@ -1,11 +1,11 @@
 /*
- * json_number.c - numbers of JSON: reading tokens, and printing doubles the shortest way.
+ * json_number.c - numbers of JSON: reads tokens, and prints doubles with the fewest digits.
  *
- * Neither may depend on the locale, which belongs to the program that we are a part of: in some,
- * strtod and printf use a decimal comma. So what is handed to strtod has no decimal point at all
- * ("12.5e3" goes as "125e2"), and of what printf gives only the digits are taken.
+ * Neither may depend on the locale, which the host program sets: in some, strtod and printf use a
+ * decimal comma. So the text for strtod has no decimal point ("12.5e3" becomes "125e2"), and only
+ * the digits of printf's output are used.
  */
-#include "base/json_inner.h"
+#include "json/json_inner.h"
 
 #include <assert.h>
 #include <float.h>
@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DIGITS_MAX 17       /* enough to tell any two doubles apart */
-#define DIGITS_SAFE DBL_DIG /* any decimal of so many digits survives the way to double and back */
+#define DIGITS_MAX 17          /* enough to distinguish any two doubles */
+#define DIGITS_SAFE DBL_DIG    /* a decimal of so many digits is unchanged by way of a double */
 #define EXPONENT_CAP 100000000 /* beyond any double, and far from overflow */
 #define EXPONENT_SIZE 24       /* "e-9223372036854775808" and its NUL */
 #define TOKEN_SIZE 64          /* longer tokens go through the heap */
@@ -151,11 +151,12 @@ static bool is_same(struct decimal decimal, double value)
 
 /*
  * The fewest digits that read back as `value`, and of those the nearest to it. Up to DIGITS_SAFE
- * digits, trying that many finds all shorter ones too: they come with zeroes at the end. Not so
- * below DBL_MIN, where doubles have fewer digits.
+ * digits, rounding to that many finds all shorter ones too, with zeroes at the end. Not so below
+ * DBL_MIN, where doubles have fewer digits.
  *
- * With 16 digits there is one more to try. Below a power of two doubles lie twice as dense, so the
- * nearest decimal may miss when it is below, while the next one above still hits.
+ * With 16 digits the next decimal is tried as well. Below a power of two doubles are twice as
+ * dense, so the nearest decimal below `value` may read back as another double, and the next one
+ * above as `value`.
  */
 static struct decimal shortest(double value)
 {

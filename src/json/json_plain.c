@@ -1,29 +1,28 @@
 /*
- * json_plain.c - the short way of fa_json_check: most payloads are small, plain and fine.
+ * json_plain.c - the fast path of fa_json_check: most payloads are small, plain and valid.
  *
- * What it accepts is certainly valid. Whatever it can't tell at a glance (escapes, bytes past
- * ASCII, many keys, deep nesting, anything wrong) it leaves to the long way, which alone refuses.
- * Measured: 0.15 instead of 0.6 microseconds for 200 bytes, an eighth of a submit in a large batch.
- * A fuzz target compares the two.
+ * What it accepts is valid. Everything else (escapes, bytes past ASCII, many keys, deep nesting,
+ * mistakes) is left to fa_json_check_long, which alone refuses. Measured: 0.15 instead of 0.6
+ * microseconds for 200 bytes, an eighth of a submit in a large batch. A fuzz target compares the
+ * two.
  */
-#include "base/json_inner.h"
+#include "json/json_inner.h"
 
-#define KEYS_MAX 48 /* a task as a server answers it has fewer */
+#define KEYS_MAX 48 /* a task in a server's response has fewer */
 #define DEPTH_MAX 8
 
-/* What is left to read. */
 struct reader {
     const char *at, *end;
 };
 
-static char peek(const struct reader *r)
+static char next_char(const struct reader *r)
 {
     return r->at < r->end ? *r->at : '\0';
 }
 
 static bool take(struct reader *r, char c)
 {
-    if (peek(r) != c || r->at == r->end)
+    if (next_char(r) != c || r->at == r->end)
         return false;
     r->at++;
     return true;
@@ -102,14 +101,14 @@ static bool take_array(struct reader *r, size_t depth_left)
     return take(r, ']');
 }
 
-/* The keys of an object so far. Of two that have another bit here, nothing need be compared. */
+/* The keys of an object so far. A key whose bit is not set in `bits` is new. */
 struct keys {
     struct fa_bytes texts[KEYS_MAX];
     size_t count;
     uint64_t bits;
 };
 
-/* False: it is there already, or there are too many to tell. */
+/* False: it is a duplicate, or there are too many keys. */
 static bool add_key(struct keys *keys, struct fa_bytes key)
 {
     unsigned char first = (unsigned char)(key.len ? key.ptr[0] : 0);
@@ -164,7 +163,7 @@ static bool take_value(struct reader *r, size_t depth_left)
 {
     struct fa_bytes text;
 
-    switch (peek(r)) {
+    switch (next_char(r)) {
     case '"':
         return take_string(r, &text);
     case '{':

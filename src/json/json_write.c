@@ -1,9 +1,9 @@
 /*
  * json_write.c - the writer: commas, quotes and, for people, lines.
  */
-#include "base/json.h"
+#include "json/json.h"
 
-#include "base/json_inner.h"
+#include "json/json_inner.h"
 #include "base/utf8.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
-/* Whether a text can stand between quotes as it is, as nearly all can. */
+/* Whether a text needs no escapes, as nearly all texts. */
 static bool is_plain(struct fa_bytes text)
 {
     size_t at = 0;
@@ -160,8 +160,7 @@ void fa_json_key(struct fa_json_writer *w, const char *key)
     w->after_key = true;
 }
 
-/* An error message may quote bytes from outside that are no text. The output is valid all the
- * same. */
+/* An error message may quote input that is not UTF-8. The output is valid nevertheless. */
 static void add_repaired(struct fa_buf *out, struct fa_bytes text)
 {
     while (text.len > 0) {

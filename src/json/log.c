@@ -1,10 +1,10 @@
 /*
  * log.c - one line per event, on stderr.
  */
-#include "base/log.h"
+#include "json/log.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "json/json.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,12 +53,9 @@ static void put_json(struct fa_buf *line, enum fa_log_level level, const char *m
     add_time(&time, true);
     fa_json_writer_init(&w, line, 0);
     fa_json_begin_object(&w);
-    fa_json_key(&w, "time");
-    fa_json_put_str(&w, time.ptr);
-    fa_json_key(&w, "level");
-    fa_json_put_str(&w, names[level]);
-    fa_json_key(&w, "message");
-    fa_json_put_str(&w, message);
+    fa_json_set_str(&w, "time", time.ptr);
+    fa_json_set_str(&w, "level", names[level]);
+    fa_json_set_str(&w, "message", message);
     for (size_t i = 0; i < count; i++) {
         if (!fields[i].value)
             continue;
@@ -72,7 +69,7 @@ static void put_json(struct fa_buf *line, enum fa_log_level level, const char *m
     fa_buf_finish(&time);
 }
 
-/* What a client sent must not move the cursor or forge a line. */
+/* Text of a client must not move the cursor or forge a line. */
 static void add_plain(struct fa_buf *line, const char *text)
 {
     for (; *text; text++)
@@ -104,8 +101,7 @@ void fa_log_write(const struct fa_log *log, enum fa_log_level level, const char 
     (log->is_json ? put_json : put_plain)(&line, level, message, fields, count);
     if (!line.overflow) {
         fa_buf_add_char(&line, '\n');
-        /* There is nobody to tell when even this fails. */
-        (void)!write(log->fd, line.ptr, line.len);
+        (void)!write(log->fd, line.ptr, line.len); /* an error can't be reported */
     }
     fa_buf_finish(&line);
 }

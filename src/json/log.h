@@ -1,5 +1,5 @@
 /*
- * log.h - lines for whoever runs the program: JSON for machines, plain for people.
+ * log.h - the program's log: JSON for machines, plain text for people.
  *
  *     FA_LOG(log, FA_LOG_INFO, "listening", {"address", text}, {"url", url});
  *
@@ -8,8 +8,8 @@
  *
  * Threads: any, once fa_log_init has returned.
  */
-#ifndef FA_LOG_H
-#define FA_LOG_H
+#ifndef FA_JSON_LOG_H
+#define FA_JSON_LOG_H
 
 #include "base/bytes.h"
 
@@ -17,7 +17,7 @@ enum fa_log_level { FA_LOG_ERROR, FA_LOG_WARN, FA_LOG_INFO, FA_LOG_DEBUG };
 
 struct fa_log {
     int fd;
-    enum fa_log_level level; /* up to this one */
+    enum fa_log_level level; /* the highest that is written */
     bool is_json;
 };
 
@@ -26,8 +26,8 @@ struct fa_log_field {
     bool is_number;           /* the value is a number as JSON writes it */
 };
 
-/* Onto stderr: plain on a terminal, JSON lines elsewhere. `level` is a word such as "debug" (NULL:
- * info); false when it is no such word. */
+/* Writes to stderr: plain on a terminal, JSON lines elsewhere. `level` is a name such as "debug"
+ * (NULL: info); false when it is unknown. */
 bool fa_log_init(struct fa_log *log, const char *level);
 
 static inline bool fa_log_takes(const struct fa_log *log, enum fa_log_level level)

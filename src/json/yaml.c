@@ -1,14 +1,14 @@
 /*
  * yaml.c - from the events of libyaml's parser to JSON.
  *
- * The events come one by one and are written out as they come, so there is no tree. Whatever YAML
- * has and JSON hasn't is refused at its event. Duplicate keys are found by checking the result,
- * whose places lead back to the source.
+ * Events are written as JSON one by one, without a tree. Parts of YAML that JSON doesn't have are
+ * refused at their event. Duplicate keys are found by checking the result, whose positions are
+ * mapped to the source.
  */
-#include "base/yaml.h"
+#include "json/yaml.h"
 
-#include "base/json.h"
-#include "base/json_compare.h"
+#include "json/json.h"
+#include "json/json_compare.h"
 #include "base/utf8.h"
 
 #include <assert.h>
@@ -45,14 +45,11 @@ struct reader {
 
 static enum faina_code refuse_at(const struct reader *r, size_t offset, const char *why)
 {
-    struct fa_place place = fa_place_find(r->source, offset);
+    struct fa_source_position position = fa_source_position_find(r->source, offset);
 
     fa_error_field(r->err, FAINA_INVALID_REQUEST, r->what, "%s: %s at line %d, column %d", r->what,
-                   why, place.line, place.column);
-    if (r->err) {
-        r->err->line = place.line;
-        r->err->column = place.column;
-    }
+                   why, position.line, position.column);
+    fa_error_position(r->err, position.line, position.column);
     return FAINA_INVALID_REQUEST;
 }
 
@@ -105,7 +102,7 @@ static void add_mark(struct reader *r, const yaml_event_t *event)
     r->marks[r->mark_count++] = (struct fa_yaml_mark){r->json.len, event->start_mark.index};
 }
 
-/* What comes before a key or a value; then marks the place. */
+/* Writes what precedes a key or a value, and marks the position. */
 static void begin_node(struct reader *r, const yaml_event_t *event)
 {
     struct frame *frame = r->depth ? &r->frames[r->depth - 1] : NULL;
@@ -159,7 +156,7 @@ static size_t count_digits(struct fa_bytes text, size_t at, const char *digits)
     return count;
 }
 
-/* Whether the core schema takes it for a number; those of JSON are gone already. */
+/* Whether it is a number in the core schema; JSON's numbers are excluded already. */
 static bool is_odd_number(struct fa_bytes text)
 {
     static const char *const decimal = "0123456789";
@@ -325,10 +322,10 @@ static enum faina_code take_events(struct reader *r)
 }
 
 /* ------------------------------------------------------------------------------------------
- * The whole
+ * The conversion
  */
 
-struct fa_place fa_yaml_place(const struct fa_yaml *yaml, size_t offset)
+struct fa_source_position fa_yaml_position(const struct fa_yaml *yaml, size_t offset)
 {
     size_t low = 0, high = yaml->mark_count;
 
@@ -341,30 +338,28 @@ struct fa_place fa_yaml_place(const struct fa_yaml *yaml, size_t offset)
         else
             high = middle;
     }
-    return fa_place_find(
+    return fa_source_position_find(
         yaml->source, yaml->mark_count ? find_character(yaml->source, yaml->marks[low].index) : 0);
 }
 
-/* Duplicate keys, and whatever else JSON forbids. */
+/* Refuses duplicate keys, and what else JSON forbids. */
 static enum faina_code check_result(const struct reader *r, const struct fa_yaml *yaml)
 {
     struct faina_error found;
-    struct fa_place place;
+    struct fa_source_position position;
     char *end;
 
     if (fa_json_check(yaml->json, r->depth_max, r->what, FAINA_INVALID_REQUEST, &found) == FAINA_OK)
         return FAINA_OK;
     assert(found.line == 1);
-    place = fa_yaml_place(yaml, (size_t)found.column - 1);
+    position = fa_yaml_position(yaml, (size_t)found.column - 1);
     end = strstr(found.message, AT_LINE);
     for (char *next = end; next; next = strstr(next + 1, AT_LINE))
         end = next;
     fa_error_field(r->err, FAINA_INVALID_REQUEST, r->what, "%.*s" AT_LINE "%d, column %d",
-                   (int)(end ? end - found.message : 0), found.message, place.line, place.column);
-    if (r->err) {
-        r->err->line = place.line;
-        r->err->column = place.column;
-    }
+                   (int)(end ? end - found.message : 0), found.message, position.line,
+                   position.column);
+    fa_error_position(r->err, position.line, position.column);
     return FAINA_INVALID_REQUEST;
 }
 

@@ -1,7 +1,7 @@
 /*
  * backoff.c - how long a failed task waits: exponential, with full jitter.
  *
- * Full jitter, because tasks that failed together (a service went down) should not come back
+ * Full jitter, because tasks that failed together (when a service went down) should not be retried
  * together.
  */
 #include "model/backoff.h"
@@ -34,8 +34,8 @@ int64_t fa_backoff_ceiling_ms(struct faina_retry_policy policy, int64_t attempts
         policy.max_ms = FA_DURATION_MS_MAX;
     if (attempts < 1)
         attempts = 1;
-    /* pow overflows to infinity, which is more than any maximum; a comparison with a NaN is false,
-     * so that ends at the maximum too. */
+    /* pow overflows to infinity, which is more than any maximum; a comparison with NaN is false, so
+     * NaN gives the maximum too. */
     wait_ms = (double)policy.base_ms * pow(policy.factor, (double)(attempts - 1));
     if (!(wait_ms < (double)policy.max_ms))
         return policy.max_ms;

@@ -1,8 +1,8 @@
 /*
  * backoff.h - how long a failed task waits: exponential, with full jitter.
  */
-#ifndef FA_BACKOFF_H
-#define FA_BACKOFF_H
+#ifndef FA_MODEL_BACKOFF_H
+#define FA_MODEL_BACKOFF_H
 
 #include "base/random.h"
 

@@ -1,24 +1,24 @@
 /*
- * backup.h - what a backup and a restore report, on their way and at their end.
+ * backup.h - the progress and the result of a backup or restore.
  */
-#ifndef FA_BACKUP_H
-#define FA_BACKUP_H
+#ifndef FA_MODEL_BACKUP_H
+#define FA_MODEL_BACKUP_H
 
 #include <faina.h>
 
-/* What the name of a store's copy ends in while a server makes it. */
+/* The suffix of a store's copy while a server makes it. */
 #define FA_BACKUP_SUFFIX ".backup"
 
 enum fa_backup_phase { FA_BACKUP_COPYING, FA_BACKUP_CHECKING };
 
-/* Called now and then while a backup is made or restored. `done` and `total` are bytes; total is 0
- * where it is not known. False: stop; the backup ends with FAINA_TIMEOUT. */
+/* Called at intervals during a backup or restore. `done` and `total` are bytes; total is 0 when it
+ * is not known. False: stop; the backup ends with FAINA_TIMEOUT. */
 struct fa_backup_watch {
     void *ctx;
     bool (*moved)(void *ctx, enum fa_backup_phase phase, int64_t done, int64_t total);
 };
 
-/* What the copy holds. */
+/* The content of the copy. */
 struct fa_backup_report {
     int64_t size_bytes;
     int schema_version;

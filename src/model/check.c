@@ -1,16 +1,17 @@
 /*
- * check.c - is a request within the rules?
+ * check.c - checks the fields of requests.
  *
- * A request is checked field by field by a checker, which keeps the first refusal and lets the
- * checks after it pass: so a request's function reads like the list of its fields. Fields go by
- * their names on the wire, which is what a user of HTTP or the command line sees.
+ * A checker keeps the first refusal and skips the checks after it, so the function of a request is
+ * a list of its fields. Those of a submit are in submit_fields.c. Fields have their names on the
+ * wire, which users of HTTP and of the command line see.
  */
 #include "model/check.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/utf8.h"
 #include "model/id.h"
 #include "model/limits.h"
+#include "model/submit_fields.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -20,8 +21,8 @@
 #define TIME_US_MAX (INT64_C(253402300800) * 1000000 - 1) /* the end of the year 9999 */
 
 struct checker {
-    enum faina_code refusal; /* the code for what is wrong in this request */
-    bool is_json_checked;    /* payloads are known to be JSON: their sizes are checked alone */
+    enum faina_code refusal; /* the code of a refusal */
+    bool is_json_checked;    /* payloads are valid JSON: only their sizes are checked */
     struct faina_error *err;
     enum faina_code result; /* FAINA_OK so far, or the first refusal */
 };
@@ -86,7 +87,7 @@ enum faina_code fa_check_json(const char *json, size_t max, const char *field, e
 }
 
 /* ------------------------------------------------------------------------------------------
- * Fields. Where text may be NULL, it is unset and fine.
+ * Fields. NULL means unset where that is allowed.
  */
 
 static void name(struct checker *c, const char *text, size_t max, const char *field)
@@ -143,7 +144,7 @@ static void range(struct checker *c, int64_t value, int64_t min, int64_t max, co
                                    value, min, max);
 }
 
-/* In the request these are milliseconds, but people think in seconds. */
+/* Milliseconds in the request, seconds in the message. */
 static void duration(struct checker *c, int64_t ms, int64_t max_ms, const char *field)
 {
     if (c->result != FAINA_OK)
@@ -204,7 +205,7 @@ static void ids(struct checker *c, const char *const *list, size_t items, size_t
     }
 }
 
-/* "*" means all of them wherever a namespace is asked for, so none can be called that. */
+/* "*" means all namespaces in queries, so it can't be a name. */
 static void namespace_if_set(struct checker *c, const char *text)
 {
     name_if_set(c, text, FA_NAMESPACE_SIZE_MAX, "namespace");
@@ -221,29 +222,89 @@ static void retry_policy(struct checker *c, const struct faina_retry_policy *pol
 {
     duration(c, policy->base_ms, FA_DURATION_MS_MAX, "retry.base");
     duration(c, policy->max_ms, FA_DURATION_MS_MAX, "retry.max");
-    /* Below 1 the waits would shrink. 0 asks for the default. */
+    /* Below 1 the waits would become shorter. 0 means the default. */
     if (c->result == FAINA_OK && policy->factor != 0 &&
         !(policy->factor >= 1 && isfinite(policy->factor)))
         c->result = fa_error_field(c->err, c->refusal, "retry.factor",
                                    "retry.factor must be a number from 1 on");
 }
 
-/* When it may run, and how often. */
-static void schedule(struct checker *c, const struct faina_submit *task)
+static void attempts(struct checker *c, int value, const char *field)
 {
-    range(c, task->priority, FA_PRIORITY_MIN, FA_PRIORITY_MAX, "priority");
-    if (c->result == FAINA_OK && task->max_attempts != FAINA_UNLIMITED &&
-        (task->max_attempts < 0 || task->max_attempts > FA_ATTEMPTS_MAX))
-        c->result = fa_error_field(
-            c->err, c->refusal, "maxAttempts",
-            "maxAttempts is %d; it must be 1 to %d, 0 for the default, or %d for no limit",
-            task->max_attempts, FA_ATTEMPTS_MAX, FAINA_UNLIMITED);
-    duration(c, task->delay_ms, FA_DURATION_MS_MAX, "delay");
-    time_if_set(c, task->run_at_us, "runAt");
-    if (c->result == FAINA_OK && task->delay_ms != 0 && task->run_at_us != 0)
-        c->result = fa_error_field(c->err, c->refusal, "runAt",
-                                   "runAt and delay are both set; only one of them can be");
-    retry_policy(c, &task->retry);
+    if (c->result == FAINA_OK && value != FAINA_UNLIMITED && (value < 0 || value > FA_ATTEMPTS_MAX))
+        c->result =
+            fa_error_field(c->err, c->refusal, field,
+                           "%s is %d; it must be 1 to %d, 0 for the default, or %d for no limit",
+                           field, value, FA_ATTEMPTS_MAX, FAINA_UNLIMITED);
+}
+
+static void submit_text(struct checker *c, const struct fa_field *field, const char *text,
+                        size_t max)
+{
+    if (field->type == FA_FIELD_JSON && (field->flags & FA_FIELD_OBJECT))
+        object(c, text, max, field->name);
+    else if (field->type == FA_FIELD_JSON)
+        json(c, text, max, field->name);
+    else if (field->flags & FA_FIELD_UUID)
+        id_if_set(c, text, field->name);
+    else if (field->flags & FA_FIELD_NAMESPACE)
+        namespace_if_set(c, text);
+    else
+        name_if_set(c, text, max, field->name);
+}
+
+static void submit_texts(struct checker *c, const struct fa_field *field, const char *const *list,
+                         size_t items)
+{
+    if (field->flags & FA_FIELD_UUID)
+        ids(c, list, items, (size_t)field->max, field->name);
+    else
+        names(c, list, items, (size_t)field->max, field->size, field->name);
+}
+
+/* One field of a submit, by its row. The limit of the input is an option of the engine. */
+static void submit_field(struct checker *c, const struct fa_field *field,
+                         const struct faina_submit *task, size_t input_max)
+{
+    const char *from = (const char *)task;
+    const void *place = from + field->offset;
+    bool is_input = field->offset == offsetof(struct faina_submit, input);
+
+    switch ((int)field->type) {
+    case FA_FIELD_TEXT:
+    case FA_FIELD_JSON:
+        submit_text(c, field, *(const char *const *)place,
+                    is_input ? input_max : (size_t)field->max);
+        return;
+    case FA_FIELD_INT:
+        range(c, *(const int *)place, field->min, field->max, field->name);
+        return;
+    case FA_FIELD_ATTEMPTS:
+        attempts(c, *(const int *)place, field->name);
+        return;
+    case FA_FIELD_DURATION:
+        duration(c, *(const int64_t *)place, field->max, field->name);
+        return;
+    case FA_FIELD_TIME:
+        time_if_set(c, *(const int64_t *)place, field->name);
+        return;
+    case FA_FIELD_TEXTS:
+        submit_texts(c, field, *(const char *const *const *)place,
+                     *(const size_t *)(const void *)(from + field->count));
+        return;
+    case FA_FIELD_ONE:
+        retry_policy(c, place);
+        return;
+    default: /* a flag, or another name of a field */
+        return;
+    }
+}
+
+static void not_both(struct checker *c, bool are_both, const char *field, const char *other)
+{
+    if (c->result == FAINA_OK && are_both)
+        c->result = fa_error_field(c->err, c->refusal, field,
+                                   "%s and %s are both set; only one of them can be", field, other);
 }
 
 static enum faina_code check_submit(const struct faina_submit *task, size_t input_max,
@@ -252,25 +313,14 @@ static enum faina_code check_submit(const struct faina_submit *task, size_t inpu
     struct checker c = {
         .refusal = FAINA_INVALID_TASK, .is_json_checked = is_json_checked, .err = err};
 
-    /* A name alone will do: then the type is "default". */
-    if (task->type || !task->name)
-        name(&c, task->type, FA_TYPE_SIZE_MAX, "type");
-    name_if_set(&c, task->name, FA_NAME_SIZE_MAX, "name");
-    namespace_if_set(&c, task->ns);
-    json(&c, task->input, input_max, "input");
-    object(&c, task->metadata, FA_METADATA_SIZE_MAX, "metadata");
-    json(&c, task->spec, FA_SPEC_SIZE_MAX, "spec");
-    schedule(&c, task);
-    name_if_set(&c, task->idempotency_key, FA_KEY_SIZE_MAX, "idempotencyKey");
-    if (c.result == FAINA_OK && task->idempotency_key && task->dedupe_input)
-        c.result =
-            fa_error_field(err, c.refusal, "dedupe",
-                           "dedupe and idempotencyKey are both set; only one of them can be");
-    ids(&c, task->depends_on, task->depends_on_count, FA_DEPENDS_ON_MAX, "dependsOn");
-    names(&c, task->resources, task->resource_count, FA_RESOURCES_MAX, FA_RESOURCE_NAME_SIZE_MAX,
-          "resources");
-    id_if_set(&c, task->team_id, "teamId");
-    name_if_set(&c, task->created_by, FA_CREATED_BY_SIZE_MAX, "createdBy");
+    /* With a name and no type, the type is "default". */
+    if (!task->type && !task->name)
+        name(&c, NULL, FA_TYPE_SIZE_MAX, "type");
+    for (const struct fa_field *field = fa_submit_fields; field->name; field++)
+        if (!(field->flags & FA_FIELD_ALIAS))
+            submit_field(&c, field, task, input_max);
+    not_both(&c, task->delay_ms != 0 && task->run_at_us != 0, "runAt", "delay");
+    not_both(&c, task->idempotency_key && task->dedupe_input, "dedupe", "idempotencyKey");
     return c.result;
 }
 
@@ -292,7 +342,7 @@ enum faina_code fa_check_worker(const char *worker_id, struct faina_error *err)
                          err);
 }
 
-/* A claim names the namespaces that it is for, or none of them. */
+/* A claim lists namespaces, or none for all of them. */
 static void no_star(struct checker *c, const char *const *list, size_t items)
 {
     for (size_t i = 0; c->result == FAINA_OK && i < items; i++)
@@ -334,8 +384,8 @@ static void held_tasks(struct checker *c, const struct faina_held *held, size_t 
     }
 }
 
-enum faina_code fa_check_beat(const struct faina_worker *worker, const struct faina_held *held,
-                              size_t held_count, int64_t lease_ms, struct faina_error *err)
+enum faina_code fa_check_heartbeat(const struct faina_worker *worker, const struct faina_held *held,
+                                   size_t held_count, int64_t lease_ms, struct faina_error *err)
 {
     struct checker c = {.refusal = FAINA_INVALID_REQUEST, .err = err};
 
@@ -377,7 +427,7 @@ enum faina_code fa_check_failure(const struct faina_failure *failure, struct fai
 
     if (!failure->message || *failure->message == '\0')
         return fa_error_field(err, FAINA_INVALID_REQUEST, "error.message",
-                              "error.message is missing; it tells why the attempt failed");
+                              "error.message is missing; it explains why the attempt failed");
     text_up_to(&c, failure->message, FA_ERROR_MESSAGE_SIZE_MAX, "error.message");
     name_if_set(&c, failure->kind, FA_ERROR_KIND_SIZE_MAX, "error.kind");
     json(&c, failure->detail, FA_ERROR_DETAIL_SIZE_MAX, "error.detail");
@@ -390,7 +440,7 @@ enum faina_code fa_check_query(const struct faina_query *query, struct faina_err
 
     name_if_set(&c, query->ns, FA_NAMESPACE_SIZE_MAX, "namespace");
     if (c.result == FAINA_OK && query->statuses >> FAINA_STATUS_COUNT)
-        c.result = fa_error_field(err, c.refusal, "status", "status names one that there isn't");
+        c.result = fa_error_field(err, c.refusal, "status", "status has an unknown status");
     name_if_set(&c, query->type, FA_TYPE_SIZE_MAX, "type");
     id_if_set(&c, query->team_id, "teamId");
     id_if_set(&c, query->parent_id, "parentId");

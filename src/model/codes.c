@@ -3,6 +3,8 @@
  */
 #include "model/codes.h"
 
+#include "base/bytes.h"
+
 #include <assert.h>
 #include <string.h>
 
@@ -29,22 +31,20 @@ static const char *const actors[] = {
     [FAINA_ACTOR_SYSTEM] = "SYSTEM",
 };
 
-#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
-
-/* The three names are public, so they bear any number; the unsigned cast catches negative ones. */
+/* The three functions are public, so they accept any number; the cast catches negative ones. */
 const char *faina_code_name(enum faina_code code)
 {
-    return (unsigned)code < COUNT(codes) ? codes[code].name : "unknown";
+    return (unsigned)code < FA_COUNT(codes) ? codes[code].name : "unknown";
 }
 
 const char *faina_status_name(enum faina_status status)
 {
-    return (unsigned)status < COUNT(statuses) ? statuses[status] : "unknown";
+    return (unsigned)status < FA_COUNT(statuses) ? statuses[status] : "unknown";
 }
 
 const char *faina_actor_name(enum faina_actor actor)
 {
-    return (unsigned)actor < COUNT(actors) ? actors[actor] : "UNKNOWN";
+    return (unsigned)actor < FA_COUNT(actors) ? actors[actor] : "UNKNOWN";
 }
 
 const char *faina_loss_name(enum faina_loss loss)
@@ -54,25 +54,25 @@ const char *faina_loss_name(enum faina_loss loss)
 
 int fa_code_http(enum faina_code code)
 {
-    assert((unsigned)code < COUNT(codes));
+    assert((unsigned)code < FA_COUNT(codes));
     return codes[code].http;
 }
 
 int fa_code_exit(enum faina_code code)
 {
-    assert((unsigned)code < COUNT(codes));
+    assert((unsigned)code < FA_COUNT(codes));
     return codes[code].exit;
 }
 
 const char *fa_code_sentence(enum faina_code code)
 {
-    assert((unsigned)code < COUNT(codes));
+    assert((unsigned)code < FA_COUNT(codes));
     return codes[code].sentence;
 }
 
 bool fa_code_parse(const char *wire, enum faina_code *out)
 {
-    for (size_t i = 0; wire && i < COUNT(codes); i++) {
+    for (size_t i = 0; wire && i < FA_COUNT(codes); i++) {
         if (strcmp(codes[i].name, wire) == 0) {
             *out = (enum faina_code)i;
             return true;
@@ -93,7 +93,7 @@ enum faina_code fa_code_of_http(int status)
         {503, FAINA_UNAVAILABLE},  {504, FAINA_UNAVAILABLE},
     };
 
-    for (size_t i = 0; i < COUNT(rows); i++)
+    for (size_t i = 0; i < FA_COUNT(rows); i++)
         if (rows[i].status == status)
             return rows[i].code;
     return status < 500 ? FAINA_INVALID_REQUEST : FAINA_INTERNAL;

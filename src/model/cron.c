@@ -1,15 +1,14 @@
 /*
- * cron.c - reading schedules, and finding the next and the previous time.
+ * cron.c - reads schedules, and finds the next and the previous time.
  *
- * Fields are sets of bits, so the next value that fits is a shift and a count of zeroes. A search
- * goes from the day down to the second in local time; zone.h says when that is. Since it never says
- * an earlier time for a later local time, the first local time whose moment is late enough is the
- * answer.
+ * Fields are sets of bits, so the next value in a set is found by a shift and a count of zeroes. A
+ * search goes from the day down to the second in local time, which zone.h converts to UTC. The
+ * conversion is monotonic, so the first local time that is late enough in UTC is the result.
  */
 #include "model/cron.h"
 
 #include "base/calendar.h"
-#include "base/place.h"
+#include "base/source_position.h"
 #include "model/limits.h"
 #include "model/times.h"
 
@@ -74,10 +73,7 @@ static enum faina_code refuse(struct reader *r, const char *at, const char *what
 
     fa_error_field(r->err, FAINA_INVALID_REQUEST, r->field, "%s: %s at column %d", r->field, what,
                    column);
-    if (r->err) {
-        r->err->line = 1;
-        r->err->column = column;
-    }
+    fa_error_position(r->err, 1, column);
     return FAINA_INVALID_REQUEST;
 }
 
@@ -98,7 +94,7 @@ static const char *word_end(const char *at)
     return at;
 }
 
-/* Says what the field takes, and what there was instead. */
+/* Names what the field accepts, and what was found. */
 static enum faina_code refuse_value(struct reader *r, const char *at)
 {
     const struct field *f = r->now;
@@ -112,7 +108,7 @@ static enum faina_code refuse_value(struct reader *r, const char *at)
     return refuse(r, at, what);
 }
 
-/* L, W and # of other schedulers: known, and not had. */
+/* L, W and # of other schedulers. */
 static enum faina_code refuse_special(struct reader *r, const char *at)
 {
     char what[128];
@@ -169,7 +165,7 @@ static enum faina_code read_step(struct reader *r, int *out)
     return FAINA_OK;
 }
 
-/* "a-b", once a and the dash were seen. */
+/* "a-b", after a and before the dash. */
 static enum faina_code read_range_end(struct reader *r, int low, int *high)
 {
     const char *from = ++r->at;
@@ -392,7 +388,7 @@ static bool is_day(const struct fa_cron *cron, int64_t days, int day)
     return cron->is_either_day ? fits_day || fits_weekday : fits_day && fits_weekday;
 }
 
-/* Moves to the nearest day that fits, from *days on forward or backward. */
+/* Moves to the nearest day of the schedule, from *days on forward or backward. */
 static bool find_day(const struct fa_cron *cron, int64_t *days, int direction)
 {
     int64_t end = *days + direction * SEARCH_DAYS, at = *days;
@@ -415,8 +411,8 @@ static bool find_day(const struct fa_cron *cron, int64_t *days, int direction)
     return false;
 }
 
-/* Finds the nearest second of a day that fits, from *second on. Forward that is the smallest not
- * less than it, backward the largest not more than it. */
+/* Finds the nearest second of the schedule within a day, from *second on. Forward that is the
+ * smallest not less than it, backward the largest not more than it. */
 static bool find_second(const struct fa_cron *cron, int *second, int direction)
 {
     int edge = direction > 0 ? 0 : 59; /* where a lower unit starts when a higher one moved */
@@ -438,7 +434,7 @@ static bool find_second(const struct fa_cron *cron, int *second, int direction)
     return false;
 }
 
-/* The nearest local time that fits, from *local on. */
+/* The nearest local time of the schedule, from *local on. */
 static bool find_local(const struct fa_cron *cron, int64_t *local, int direction)
 {
     int64_t days = *local / FA_DAY_SECONDS;
@@ -450,7 +446,7 @@ static bool find_local(const struct fa_cron *cron, int64_t *local, int direction
         days--;
     }
     first = days;
-    /* The second time round the day is another one, and begins at its edge: that always fits. */
+    /* The second round is on another day and starts at its edge, where a second is always found. */
     for (int i = 0; i < 2; i++) {
         if (!find_day(cron, &days, direction))
             return false;
@@ -503,7 +499,7 @@ bool fa_cron_next(const struct fa_cron *cron, const struct fa_zone *zone, int64_
         if (!find_local(cron, &local, 1))
             return false;
         time = fa_zone_from_local(zone, local);
-    } while (time <= after); /* a local time that comes for the second time */
+    } while (time <= after); /* a local time that occurs for the second time */
     return put_time(time, out_us);
 }
 
@@ -519,7 +515,7 @@ bool fa_cron_previous(const struct fa_cron *cron, const struct fa_zone *zone, in
         until = TIME_MAX;
     if (cron->every_s > 0)
         return put_time(until - until % cron->every_s, out_us);
-    /* After clocks went back, local times were reached before that are still to come again. */
+    /* After clocks went back, later local times have already occurred before the change. */
     span = fa_zone_span_at(zone, until);
     local = until + span.offset;
     if (span.from > 0) {

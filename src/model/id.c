@@ -45,7 +45,7 @@ static int64_t next_in_slot(const struct fa_id_source *source, int64_t key)
     return found < key ? found + step : found;
 }
 
-/* When the clock stands still or steps back, the keys run ahead of it (I1). */
+/* When the clock doesn't advance or steps back, the keys run ahead of it (I1). */
 static int64_t next_key(const struct fa_id_source *source, int64_t now_us)
 {
     int64_t key = fa_id_key_at(now_us);
@@ -83,8 +83,9 @@ struct fa_id fa_id_free(struct fa_id_source *source, int64_t now_us)
 
 void fa_id_format(struct fa_id id, char out[FAINA_ID_SIZE])
 {
-    /* Ids come out of files too, and a damaged one must not end the process: its text is some id,
-     * and no task has it. */
+    /* An id read from a damaged file must not end the process: its text is some id that no task
+     * has.
+     */
     uint64_t key = (uint64_t)id.key;
     uint64_t first = key >> FRACTION_BITS << 16 | VERSION << FRACTION_BITS | (key & FRACTION_MASK);
     uint64_t second = (uint64_t)VARIANT << TAIL_BITS | ((uint64_t)id.tail & TAIL_MASK);
@@ -110,7 +111,7 @@ static const uint8_t digits[256] = {
     ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16,
 };
 
-/* Takes `count` digits and what follows them, a dash or the end; NULL: it is something else. */
+/* Reads `count` digits and the character after them, a dash or the end; NULL: invalid. */
 static const char *take_digits(const char *at, int count, char after, uint64_t *bits)
 {
     for (int i = 0; i < count; i++, at++) {

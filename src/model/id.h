@@ -7,16 +7,16 @@
  *     | milliseconds 1970.. | 7 | 1/4096 of a ms ..  | 2 | random                       |
  *     '----------- key: 60 bits ------------'
  *
- *   I1  Keys from one generator only grow, even when the clock steps back.
- *   I2  The time in a key is never earlier than the time it was made at.
- *   I3  Time order of ids is key order, so an index on them only appends.
+ *   I1  Keys of one generator only increase, even when the clock steps back.
+ *   I2  The time in a key is never earlier than the time at which it was made.
+ *   I3  Time order of ids is key order, so inserts append to an index on them.
  *   I4  Generators with different slots, or with the same slot and ranges that don't overlap, never
  *       make the same key.
  *
  * Threads: a generator belongs to one thread at a time.
  */
-#ifndef FA_ID_H
-#define FA_ID_H
+#ifndef FA_MODEL_ID_H
+#define FA_MODEL_ID_H
 
 #include "base/bytes.h"
 #include "base/random.h"
@@ -31,18 +31,18 @@ struct fa_id {
 struct fa_id_source {
     int64_t last_key; /* start with the greatest key in the store */
     struct fa_random random;
-    /* Where several generators feed one store: every key ends with these bits, so that no two
-     * generators make the same one. */
+    /* For several generators of one store: every key ends with the bits of the slot, so that no two
+     * generators make the same key. */
     int slot_bits;
     int64_t slot;
     int64_t end_key; /* keys are below this one; 0: no limit */
 };
 
-/* Whether a key is left that is not before this time. */
+/* Whether there is a key below end_key that is not before this time. */
 bool fa_id_has_next(const struct fa_id_source *source, int64_t now_us);
-/* Only when there is one. */
+/* Only after fa_id_has_next. */
 struct fa_id fa_id_next(struct fa_id_source *source, int64_t now_us);
-/* For things that are no tasks: it has the time and random bits, and takes no key. */
+/* For objects other than tasks: time and random bits, without using a key. */
 struct fa_id fa_id_free(struct fa_id_source *source, int64_t now_us);
 void fa_id_format(struct fa_id id, char out[FAINA_ID_SIZE]); /* lower case, with dashes */
 /* Accepts upper case too. False: not a UUIDv7, so no task has it. */

@@ -3,8 +3,8 @@
  *
  * docs/limits.md shows the same table to users; a test compares the two.
  */
-#ifndef FA_LIMITS_H
-#define FA_LIMITS_H
+#ifndef FA_MODEL_LIMITS_H
+#define FA_MODEL_LIMITS_H
 
 #define FA_TYPE_SIZE_MAX 255
 #define FA_NAME_SIZE_MAX 255
@@ -39,8 +39,8 @@
 #define FA_TYPES_DEFAULT 100000 /* types of a namespace, each once for a set of resources */
 #define FA_TYPES_CEILING 10000000
 #define FA_TYPE_SETS_MAX 1000               /* sets of resources of a type */
-#define FA_STATS_TYPES_MAX 1000             /* types that the counts are listed of */
-#define FA_PAGE_SIZE_MAX (16 * 1024 * 1024) /* what tasks of a page or claim carry; then it ends */
+#define FA_STATS_TYPES_MAX 1000             /* types in the statistics */
+#define FA_PAGE_SIZE_MAX (16 * 1024 * 1024) /* payloads of a page or claim; then it ends */
 #define FA_CURSOR_SIZE_MAX 255
 #define FA_PART_CURSOR_SIZE_MAX 2048 /* of lists by name: two names in hexadecimal */
 #define FA_LEASE_MS_DEFAULT 30000
@@ -51,7 +51,7 @@
 #define FA_HOSTNAME_SIZE_MAX 255
 #define FA_WORKER_VERSION_SIZE_MAX 255
 #define FA_POOL_SIZE_MAX 100000
-#define FA_WORKER_DEAD_MS 60000 /* a worker that was silent for this long is forgotten */
+#define FA_WORKER_DEAD_MS 60000 /* a worker without a heartbeat for this long is removed */
 #define FA_MATCH_SIZE_MAX (4 * 1024)
 #define FA_MATCH_DEPTH_MAX 64
 #define FA_MATCH_STEPS_MAX 1000000
@@ -67,11 +67,11 @@
 #define FA_JOIN_TYPES_MAX 64
 #define FA_JOIN_KEY_SIZE_MAX 1024 /* the value of a join's key, as JSON */
 #define FA_JOIN_CURSOR_SIZE_MAX (2 * (2 * FA_NAME_SIZE_MAX + FA_JOIN_KEY_SIZE_MAX + 2)) /* hex */
-#define FA_CHAIN_DEPTH_MAX 32 /* tasks that lead to each other by their ends */
+#define FA_CHAIN_DEPTH_MAX 32 /* tasks that trigger each other by their ends */
 #define FA_EVENT_TASKS_MAX 10000
 #define FA_EVENT_INPUTS_MAX 16 /* times the limit of an input: the tasks of one event together */
 #define FA_EVENT_STEPS_MAX 10000000
-#define FA_HAPPENED_KEEP_MS (7LL * 24 * 3600 * 1000)
+#define FA_EVENTS_KEEP_MS (7LL * 24 * 3600 * 1000)
 #define FA_LOG_KEEP_MS (3600LL * 1000) /* how long the log of all events can be followed */
 
 /* Chores that have failed for longer make the engine not ready. */

@@ -18,25 +18,8 @@ struct fa_bytes fa_match_source(const struct fa_match *match)
     return match->source;
 }
 
-/* The value of the whole text. For an object or array that is the text without the space around it:
- * to walk to its end would cost as much as the index itself. */
-static struct fa_json whole_value(struct fa_bytes json)
-{
-    while (json.len > 0 && strchr(" \t\r\n", json.ptr[json.len - 1]))
-        json.len--;
-    while (json.len > 0 && strchr(" \t\r\n", *json.ptr)) {
-        json.ptr++;
-        json.len--;
-    }
-    if (json.len > 0 && *json.ptr == '{')
-        return (struct fa_json){FA_JSON_OBJECT, json};
-    if (json.len > 0 && *json.ptr == '[')
-        return (struct fa_json){FA_JSON_ARRAY, json};
-    return fa_json_value(json);
-}
-
-/* Fills in the text of an operand. Field by field: a copy of what was just written in smaller
- * pieces makes the processor wait. */
+/* Sets the text of an operand. Member by member: copying a struct that was just written in smaller
+ * parts stalls the processor. */
 static void set_text(const struct fa_match_data *data, struct fa_match_operand *operand)
 {
     bool is_string = operand->value.type == FA_JSON_STRING;
@@ -51,7 +34,7 @@ static void set_text(const struct fa_match_data *data, struct fa_match_operand *
 
 void fa_match_data_init(struct fa_match_data *data, struct fa_bytes json)
 {
-    data->root = whole_value(json);
+    data->root = fa_json_value(json);
     data->count = 0;
     data->rest = (struct fa_json_iter){0};
     data->has_escapes = json.len > 0 && memchr(json.ptr, '\\', json.len) != NULL;
@@ -97,8 +80,8 @@ static const struct fa_match_operand *find_indexed(const struct fa_match_data *d
     return NULL;
 }
 
-/* The same when it isn't. */
-static bool find_behind(struct run *run, const struct fa_path_step *step, struct fa_json *out)
+/* The same among the members that are not indexed. */
+static bool find_unindexed(struct run *run, const struct fa_path_step *step, struct fa_json *out)
 {
     const struct fa_match_data *data = run->data;
     struct fa_json_chars name = fa_json_chars_plain(step->name);
@@ -130,7 +113,7 @@ static const struct fa_match_operand *find_field(struct run *run, const struct f
     rest = (struct fa_path){path->steps + 1, path->count - 1};
     if (found)
         scratch->value = found->value;
-    else if (!find_behind(run, path->steps, &scratch->value))
+    else if (!find_unindexed(run, path->steps, &scratch->value))
         return &missing;
     if (!fa_path_find(&rest, scratch->value, &run->budget, &scratch->value))
         return &missing;
@@ -150,16 +133,9 @@ const struct fa_match_operand *fa_match_find(const struct fa_match_data *data,
 bool fa_match_data_find(const struct fa_match_data *data, const struct fa_path *path,
                         struct fa_json *out)
 {
-    struct fa_match_operand scratch;
-    const struct fa_match_operand *found;
+    int64_t budget = INT64_MAX;
 
-    if (path->count == 0) {
-        *out = data->root;
-        return true;
-    }
-    found = fa_match_find(data, path, &scratch);
-    *out = found->value;
-    return found != &missing;
+    return fa_match_data_find_within(data, path, &budget, out);
 }
 
 bool fa_match_data_find_within(const struct fa_match_data *data, const struct fa_path *path,
@@ -178,7 +154,7 @@ bool fa_match_data_find_within(const struct fa_match_data *data, const struct fa
     return found != &missing && *budget > 0;
 }
 
-/* The value, where it is or in `scratch`. */
+/* The value, in place or in `scratch`. */
 static const struct fa_match_operand *read_value(struct run *run,
                                                  const struct fa_match_value *value,
                                                  struct fa_match_operand *scratch)
@@ -217,7 +193,7 @@ static bool is_equal(const struct fa_match_operand *a, const struct fa_match_ope
     return false;
 }
 
-/* Whether the two are of a kind that has an order, and which. */
+/* Their order. False: values of these types have none. */
 static bool put_order(const struct fa_match_operand *a, const struct fa_match_operand *b,
                       int *order)
 {

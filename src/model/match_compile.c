@@ -1,11 +1,11 @@
 /*
  * match_compile.c - from the text of a match expression to its program.
  *
- * A lexer that knows one token at a time, a parser by recursive descent that makes a tree of AND,
- * OR and NOT over numbered clauses, and a walk over that tree that tells each clause where to go
- * on. Chains of AND and OR are lists, so depth is only what the writer nested.
+ * A lexer with one token of look-ahead, a recursive descent parser that makes a tree of AND, OR and
+ * NOT over numbered clauses, and a walk over that tree that sets the successors of each clause.
+ * Chains of AND and OR are lists, so the depth is that of the nesting in the source.
  */
-#include "base/place.h"
+#include "base/source_position.h"
 #include "base/utf8.h"
 #include "model/limits.h"
 #include "model/match_inner.h"
@@ -21,7 +21,7 @@ enum token {
     TRUE,
     FALSE,
     NULL_WORD,
-    OPERATOR, /* and which one is in `op` */
+    OPERATOR, /* `op` has which one */
     AND,
     OR,
     NOT,
@@ -39,7 +39,7 @@ struct node {
 };
 
 struct parser {
-    struct fa_bytes source; /* our copy of it */
+    struct fa_bytes source; /* a copy */
     struct fa_arena *arena;
     struct faina_error *err;
 
@@ -62,21 +62,18 @@ struct parser {
 
 static bool refuse_at(struct parser *p, size_t offset, const char *why)
 {
-    struct fa_place place = fa_place_find(p->source, offset);
+    struct fa_source_position position = fa_source_position_find(p->source, offset);
 
     if (p->is_refused)
         return false;
     p->is_refused = true;
     fa_error_field(p->err, FAINA_INVALID_REQUEST, "match", "match: %s at line %d, column %d", why,
-                   place.line, place.column);
-    if (p->err) {
-        p->err->line = place.line;
-        p->err->column = place.column;
-    }
+                   position.line, position.column);
+    fa_error_position(p->err, position.line, position.column);
     return false;
 }
 
-/* What was expected instead of the bytes from `from` to `to`. */
+/* Something else was expected than the bytes from `from` to `to`. */
 static bool refuse_found(struct parser *p, const char *expected, size_t from, size_t to)
 {
     struct fa_bytes found = {p->source.ptr + from, to - from};
@@ -154,7 +151,7 @@ static void skip_space(struct parser *p)
     }
 }
 
-/* A run of bytes that a person would take for one word, for messages. */
+/* The end of what looks like one word, for messages. */
 static size_t word_end(const struct parser *p, size_t at)
 {
     size_t end = at;
@@ -181,7 +178,7 @@ static bool lex_number(struct parser *p)
     struct fa_bytes rest = {p->source.ptr + p->at, p->source.len - p->at};
     size_t len = fa_json_number_length(rest), end = word_end(p, p->at + (len ? len : 1));
 
-    /* "1.", "01", "5kB": what follows is no part of a number, and no token either. */
+    /* "1.", "01", "5kB": the rest belongs neither to a number nor to another token. */
     if (len == 0 || (p->at + len < p->source.len && end > p->at + len && !is_space(rest.ptr[len]) &&
                      !strchr("()',=<>!#", rest.ptr[len])))
         return refuse_found(p, "a number such as 10, -2.5 or 1e6", p->at, end);
@@ -191,7 +188,7 @@ static bool lex_number(struct parser *p)
     return true;
 }
 
-/* A path; or a word of the language, when it is one name as it stands. */
+/* A path; or a word of the language, when it is a single plain name. */
 static bool lex_path(struct parser *p)
 {
     struct fa_path_mistake mistake;
@@ -260,7 +257,7 @@ static bool advance(struct parser *p)
 
 static bool parse_any(struct parser *p, struct node **out);
 
-/* Why a word of the language can't be here, when that is what there is. */
+/* For a word of the language the message adds how to write a field of that name. */
 static bool refuse_operand(struct parser *p, const char *expected)
 {
     if (p->token == OPERATOR && fa_path_is_start(byte_at(p, p->from)))
@@ -372,10 +369,10 @@ static bool parse_nested(struct parser *p, struct node **out)
     if (!advance(p) || !parse_any(p, out))
         return false;
     if (p->token != CLOSE) {
-        struct fa_place place = fa_place_find(p->source, opened);
+        struct fa_source_position position = fa_source_position_find(p->source, opened);
 
         return refuse_token(
-            p, fa_arena_printf(p->arena, "AND, OR or ) for the ( in column %d", place.column));
+            p, fa_arena_printf(p->arena, "AND, OR or ) for the ( in column %d", position.column));
     }
     return advance(p);
 }
@@ -414,7 +411,7 @@ static bool parse_chain(struct parser *p, enum token joint, enum node_kind kind,
     *out = first;
     if (p->token != joint)
         return true;
-    /* The links of a kid are its parent's, so a nested chain needs a node of its own. */
+    /* `next` of a child belongs to its parent's list, so a nested chain needs its own node. */
     *out = add_node(p, kind, first->first, first);
     for (last = first; p->token == joint; last = last->next)
         if (!advance(p) || !parse(p, &last->next))
@@ -436,7 +433,7 @@ static bool parse_any(struct parser *p, struct node **out)
  * The program
  */
 
-/* Tells the clauses below `node` where to go on. */
+/* Sets the successors of the clauses below `node`. */
 static void link_clauses(struct parser *p, const struct node *node, uint16_t if_true,
                          uint16_t if_false)
 {
@@ -467,10 +464,10 @@ static void link_clauses(struct parser *p, const struct node *node, uint16_t if_
 
 struct needs {
     struct fa_match_need items[FA_MATCH_NEEDS_MAX];
-    size_t count; /* 0: nothing is known */
+    size_t count; /* 0: none found */
 };
 
-/* False: a value of this kind can be written in many ways, or there is no room. */
+/* False: a value of this kind has several spellings, or there is no room. */
 static bool add_need(struct needs *needs, enum fa_match_op op, const struct fa_match_value *field,
                      const struct fa_match_value *literal)
 {
@@ -517,7 +514,7 @@ static bool find_clause_needs(const struct fa_match_clause *clause, struct needs
 
 static bool find_needs(const struct parser *p, const struct node *node, struct needs *needs);
 
-/* A chain of AND needs what one of its parts needs: that with the fewest. */
+/* For a chain of AND the needs of one part are enough: the part with the fewest. */
 static bool find_fewest(const struct parser *p, const struct node *node, struct needs *needs)
 {
     size_t first = needs->count, best = 0;
@@ -539,8 +536,8 @@ static bool find_fewest(const struct parser *p, const struct node *node, struct 
     return best > 0;
 }
 
-/* Adds needs, of which one must hold when `node` does. False: nothing is known; then what was added
- * means nothing. */
+/* Adds needs, of which one must hold when `node` does. False: there are none, and what was added is
+ * to be ignored. */
 static bool find_needs(const struct parser *p, const struct node *node, struct needs *needs)
 {
     switch (node->kind) {
@@ -548,7 +545,7 @@ static bool find_needs(const struct parser *p, const struct node *node, struct n
         return find_clause_needs(&p->clauses[node->first], needs);
     case NONE:
         return false;
-    case ANY: /* what all of its parts need */
+    case ANY: /* the needs of all parts */
         for (const struct node *kid = node->kids; kid; kid = kid->next)
             if (!find_needs(p, kid, needs))
                 return false;

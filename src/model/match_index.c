@@ -1,9 +1,9 @@
 /*
- * match_index.c - which of many expressions may match.
+ * match_index.c - selects the expressions that may match.
  *
- * What is asked of a field forms a group: the whole of it, its first bytes, its last bytes (by how
- * many). An event is looked up once in each group. The table holds hashes only: two texts with the
- * same one select an expression too many, which does no harm.
+ * A group has the needs of one field and part: the whole value, its first n bytes, or its last n
+ * bytes. An event is looked up once in each group. The table has hashes only: a collision selects
+ * an expression too many, which does no harm.
  */
 #include "model/match_index.h"
 
@@ -12,14 +12,14 @@
 
 #include <assert.h>
 
-#define GROUPS_MAX 32 /* each costs every event a look-up; what needs another is always selected */
+#define GROUPS_MAX 32 /* look-ups per event; an expression that needs another is always selected */
 
 struct group {
     const struct fa_path *path;
     enum fa_match_part part;
     size_t len;     /* of the beginning or the end */
-    size_t len_max; /* of whole texts: a longer one is none of them */
-    uint64_t *all;  /* the expressions that have a need here */
+    size_t len_max; /* of whole texts: longer ones are not looked up */
+    uint64_t *all;  /* the expressions with a need in this group */
 };
 
 struct entry {
@@ -33,7 +33,7 @@ struct fa_match_index {
     size_t size_max; /* of data: with more, running might be refused (I1) */
     struct group groups[GROUPS_MAX];
     size_t group_count;
-    uint64_t *always; /* those without a need */
+    uint64_t *always; /* the expressions without a need */
     struct entry *entries;
     size_t entry_count;
     const struct entry **buckets;
@@ -177,7 +177,7 @@ static void select_hash(const struct fa_match_index *index, uint32_t hash, uint6
             set_bit(out, entry->which);
 }
 
-/* The value can be written in many ways, so its hash tells nothing. */
+/* The value has several spellings, so its hash can't be looked up. */
 static void select_group(const struct fa_match_index *index, const struct group *group,
                          uint64_t *out)
 {

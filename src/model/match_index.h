@@ -1,18 +1,18 @@
 /*
- * match_index.h - many match expressions on one kind of event: which of them may match at all?
+ * match_index.h - selects, of many match expressions, those that may match an event.
  *
- * Most conditions ask for one value of a field among other things: `mimeType = 'audio/mpeg' AND
- * size > 1000`. What must hold (match_inner.h, `needs`) is kept in one hash table over all
- * expressions, so an event finds those that ask for its values, and the others aren't run. An
- * expression without such a need is always selected.
+ * Most conditions require one value of a field, among others: `mimeType = 'audio/mpeg' AND size >
+ * 1000`. These necessary conditions (match_inner.h, `needs`) are kept in one hash table over all
+ * expressions. Looking up an event's values finds the expressions that require them; the others are
+ * not run. An expression without such a condition is always selected.
  *
- *   I1  Who isn't selected doesn't match this data, and running it would not have been refused.
- *       Who is selected may match: only running it tells.
+ *   I1  An expression that isn't selected doesn't match this data, and running it would not have
+ *       been refused. One that is selected may match; it has to be run.
  *
  * Threads: pure functions; an index never changes.
  */
-#ifndef FA_MATCH_INDEX_H
-#define FA_MATCH_INDEX_H
+#ifndef FA_MODEL_MATCH_INDEX_H
+#define FA_MODEL_MATCH_INDEX_H
 
 #include "model/match.h"
 
@@ -21,7 +21,7 @@ struct fa_match_index;
 /* How many words a selection among `count` has. */
 #define FA_MATCH_WORDS(count) (((count) + 63) / 64)
 
-/* Of `count` expressions, which live as long as the index; NULL matches everything. */
+/* Indexes `count` expressions, which live as long as the index; NULL matches everything. */
 const struct fa_match_index *fa_match_index_make(const struct fa_match *const *matches,
                                                  size_t count, struct fa_arena *arena);
 

@@ -1,16 +1,16 @@
 /*
  * match_inner.h - the compiled form of an expression, shared by compiling and running.
  *
- * The program is an array of clauses in the order of the source. Each names the clause to go on
- * with when it holds and when it doesn't: AND, OR and NOT are nothing but these two numbers, which
- * always lead forward (X1).
+ * The program is an array of clauses in the order of the source. Each has two successors, for when
+ * it holds and when it doesn't. AND, OR and NOT are expressed by these two numbers alone, which
+ * always point forward (X1).
  */
-#ifndef FA_MATCH_INNER_H
-#define FA_MATCH_INNER_H
+#ifndef FA_MODEL_MATCH_INNER_H
+#define FA_MODEL_MATCH_INNER_H
 
 #include "model/match.h"
 
-#define FA_MATCH_NEEDS_MAX 64 /* more than this aren't kept */
+#define FA_MATCH_NEEDS_MAX 64 /* an expression with more has none */
 #define FA_MATCH_YES UINT16_MAX
 #define FA_MATCH_NO (UINT16_MAX - 1)
 
@@ -31,7 +31,7 @@ enum fa_match_op {
 struct fa_match_value {
     bool is_field;
     struct fa_path path;             /* of a field */
-    struct fa_match_operand operand; /* of a literal: a text is without its quotes */
+    struct fa_match_operand operand; /* of a literal: text without its quotes */
     struct fa_needle needle;         /* of a text to search for */
 };
 
@@ -44,8 +44,7 @@ struct fa_match_clause {
     size_t right_count;
 };
 
-/* What a field must be for the expression to have a chance: one whole value, or how a text begins
- * or ends. */
+/* A necessary condition on a field: its value, or the beginning or end of its text. */
 enum fa_match_part { FA_MATCH_WHOLE, FA_MATCH_START, FA_MATCH_END };
 struct fa_match_need {
     const struct fa_path *path;
@@ -59,14 +58,14 @@ struct fa_match {
     struct fa_bytes source;
     struct fa_match_clause *clauses;
     size_t count;
-    const struct fa_match_need *needs; /* if it holds, one of these does; 0: nothing is known */
+    const struct fa_match_need *needs; /* if it matches, one of these holds; 0: none are known */
     size_t need_count;
-    /* Running on n bytes of data takes less than weight * (n + 3) steps. Each step of a path looks
-     * at less than n members, values and elements, and so does each thing that is compared. */
+    /* Running on n bytes of data takes less than weight * (n + 3) steps. Each step of a path, and
+     * each comparison, reads less than n members, values and elements. */
     size_t weight;
 };
 
-/* The field as running sees it, without a budget: in the data, in `scratch`, or null. */
+/* The field's value, without a budget: in the data, in `scratch`, or null. */
 const struct fa_match_operand *fa_match_find(const struct fa_match_data *data,
                                              const struct fa_path *path,
                                              struct fa_match_operand *scratch);

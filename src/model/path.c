@@ -1,9 +1,9 @@
 /*
- * path.c - paths into JSON: reading them, and following them.
+ * path.c - paths into JSON: reads them, and finds their values.
  */
 #include "model/path.h"
 
-#include "base/json_compare.h"
+#include "json/json_compare.h"
 
 #include <assert.h>
 
@@ -33,7 +33,7 @@ static bool is_name_start(char c)
     return c != '[' && fa_path_is_start(c);
 }
 
-static char peek(const struct reader *r)
+static char next_char(const struct reader *r)
 {
     return r->at < r->text.len ? r->text.ptr[r->at] : '\0';
 }
@@ -61,9 +61,9 @@ static bool read_name(struct reader *r, const char *expected)
 {
     size_t from = r->at;
 
-    if (!is_name_start(peek(r)))
+    if (!is_name_start(next_char(r)))
         return refuse(r, expected);
-    while (is_name_start(peek(r)) || fa_is_digit(peek(r)) || peek(r) == '-')
+    while (is_name_start(next_char(r)) || fa_is_digit(next_char(r)) || next_char(r) == '-')
         r->at++;
     add_name(r, (struct fa_bytes){r->text.ptr + from, r->at - from});
     return true;
@@ -75,8 +75,8 @@ static bool read_index(struct reader *r)
     size_t from = r->at;
     struct fa_path_step *step;
 
-    for (; fa_is_digit(peek(r)); r->at++) {
-        index = index * 10 + (unsigned)(peek(r) - '0');
+    for (; fa_is_digit(next_char(r)); r->at++) {
+        index = index * 10 + (unsigned)(next_char(r) - '0');
         if (index > INDEX_MAX) {
             r->at = from;
             return refuse(r, "a smaller index");
@@ -131,15 +131,15 @@ static bool read_bracket(struct reader *r)
     bool is_fine;
 
     r->at++;
-    if (fa_is_digit(peek(r)))
+    if (fa_is_digit(next_char(r)))
         is_fine = read_index(r);
-    else if (peek(r) == '\'')
+    else if (next_char(r) == '\'')
         is_fine = read_quoted(r);
     else
         return refuse(r, "an index or a name in quotes");
     if (!is_fine)
         return false;
-    if (peek(r) != ']')
+    if (next_char(r) != ']')
         return refuse(r, "]");
     r->at++;
     return true;
@@ -147,8 +147,8 @@ static bool read_bracket(struct reader *r)
 
 static bool read_steps(struct reader *r)
 {
-    while (peek(r) == '.' || peek(r) == '[') {
-        if (peek(r) == '[') {
+    while (next_char(r) == '.' || next_char(r) == '[') {
+        if (next_char(r) == '[') {
             if (!read_bracket(r))
                 return false;
         } else {
@@ -176,7 +176,8 @@ bool fa_path_read(struct fa_bytes text, size_t *offset, struct fa_arena *arena, 
                   struct fa_path_mistake *mistake)
 {
     struct reader r = {.text = text, .at = *offset, .arena = arena};
-    bool is_fine = peek(&r) == '[' ? read_steps(&r) : read_name(&r, "a field") && read_steps(&r);
+    bool is_fine =
+        next_char(&r) == '[' ? read_steps(&r) : read_name(&r, "a field") && read_steps(&r);
 
     return end_read(&r, is_fine, offset, out, mistake);
 }
@@ -193,7 +194,7 @@ bool fa_path_read_rest(struct fa_bytes text, size_t *offset, struct fa_arena *ar
  * Finding
  */
 
-/* False when the budget is at its end. */
+/* False when the budget is used up. */
 static bool pay(int64_t *budget, struct fa_json value)
 {
     if (!budget)
@@ -207,7 +208,7 @@ static bool pay(int64_t *budget, struct fa_json value)
 
 static bool is_named(struct fa_bytes key, const struct fa_path_step *step)
 {
-    /* An escape is never shorter than what it stands for. */
+    /* An escape is never shorter than its character. */
     return key.len >= step->name.len &&
            fa_json_chars_equal(fa_json_chars_raw(key), fa_json_chars_plain(step->name));
 }

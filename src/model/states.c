@@ -1,9 +1,9 @@
 /*
  * states.c - the table.
  *
- * Effects are what the store does besides writing the new status. An effect that finds nothing to
- * do is harmless: a pending task has no lease to drop. One effect depends on the old status: START
- * takes a lease and counts an attempt from pending only, since from claimed both are there already.
+ * Effects are what the store does besides writing the new status. An effect with nothing to do is
+ * harmless: a pending task has no lease to drop. One effect depends on the old status: START takes
+ * a lease and counts an attempt from pending only; a claimed task has both already.
  */
 #include "model/states.h"
 
@@ -17,31 +17,31 @@
 #define BAD_END (IN(FAILED) | IN(DEAD_LETTER) | IN(CANCELLED))
 #define ENDED (IN(COMPLETED) | BAD_END)
 
-#define LET_GO (FA_DROP_LEASE | FA_DROP_RESOURCES)
-#define GRASP (FA_TAKE_LEASE | FA_COUNT_ATTEMPT)
-#define FINISH (LET_GO | FA_WAKE | FA_END)
-#define SAME FAINA_STATUS_COUNT /* for rules with FA_KEEP_STATUS: nobody may store it */
+#define DROP_ALL (FA_DROP_LEASE | FA_DROP_RESOURCES)
+#define TAKE (FA_TAKE_LEASE | FA_COUNT_ATTEMPT)
+#define FINISH (DROP_ALL | FA_WAKE | FA_END)
+#define SAME FAINA_STATUS_COUNT /* for rules with FA_KEEP_STATUS: it must not be stored */
 
 static const struct fa_rule rules[FA_TRIGGER_COUNT] = {
     /* clang-format off */
     /* trigger         allowed from                to                 effects */
-    [FA_CLAIM]      = {IN(PENDING),                FAINA_CLAIMED,     GRASP},
-    [FA_START]      = {IN(PENDING) | IN(CLAIMED),  FAINA_RUNNING,     GRASP},
+    [FA_CLAIM]      = {IN(PENDING),                FAINA_CLAIMED,     TAKE},
+    [FA_START]      = {IN(PENDING) | IN(CLAIMED),  FAINA_RUNNING,     TAKE},
     [FA_PROGRESS]   = {USING,                      SAME,              FA_KEEP_STATUS},
-    [FA_RELEASE]    = {IN(CLAIMED),                FAINA_PENDING,     LET_GO | FA_UNCOUNT},
-    [FA_REQUEUE]    = {HELD,                       FAINA_PENDING,     LET_GO | FA_UNCOUNT},
+    [FA_RELEASE]    = {IN(CLAIMED),                FAINA_PENDING,     DROP_ALL | FA_UNCOUNT},
+    [FA_REQUEUE]    = {HELD,                       FAINA_PENDING,     DROP_ALL | FA_UNCOUNT},
     [FA_COMPLETE]   = {USING,                      FAINA_COMPLETED,   FINISH},
-    [FA_FAIL_RETRY] = {USING,                      FAINA_PENDING,     LET_GO | FA_BACK_OFF},
+    [FA_FAIL_RETRY] = {USING,                      FAINA_PENDING,     DROP_ALL | FA_BACK_OFF},
     [FA_FAIL_LAST]  = {USING,                      FAINA_DEAD_LETTER, FINISH},
     [FA_FAIL_FINAL] = {IN(PENDING) | USING,        FAINA_FAILED,      FINISH},
-    [FA_BLOCK]      = {IN(RUNNING),                FAINA_BLOCKED,     LET_GO},
+    [FA_BLOCK]      = {IN(RUNNING),                FAINA_BLOCKED,     DROP_ALL},
     [FA_WAIT]       = {IN(PENDING),                FAINA_BLOCKED,     0},
     [FA_UNBLOCK]    = {IN(BLOCKED),                FAINA_PENDING,     0},
     [FA_BACKGROUND] = {IN(RUNNING),                FAINA_BACKGROUND,  FA_DROP_LEASE},
-    [FA_LOSE_RETRY] = {USING,                      FAINA_PENDING,     LET_GO | FA_BACK_OFF},
+    [FA_LOSE_RETRY] = {USING,                      FAINA_PENDING,     DROP_ALL | FA_BACK_OFF},
     [FA_LOSE_LAST]  = {USING,                      FAINA_DEAD_LETTER, FINISH},
     [FA_CANCEL]     = {LIVE,                       FAINA_CANCELLED,   FINISH},
-    [FA_RETRY]      = {HELD | BAD_END,             FAINA_PENDING,     LET_GO | FA_REOPEN},
+    [FA_RETRY]      = {HELD | BAD_END,             FAINA_PENDING,     DROP_ALL | FA_REOPEN},
     [FA_DELETE]     = {IN(COMPLETED) | BAD_END,    SAME,              FA_KEEP_STATUS},
     /* clang-format on */
 };
@@ -68,7 +68,7 @@ const struct fa_rule *fa_rule_find(enum faina_status from, enum fa_trigger trigg
     return is_in(from, rules[trigger].from) ? &rules[trigger] : NULL;
 }
 
-/* A trigger that a worker, or whoever finishes background work, pulls. */
+/* A trigger of a worker, or of a caller that ends background work. */
 static bool is_work(enum fa_trigger trigger)
 {
     switch (trigger) {
@@ -131,7 +131,7 @@ bool fa_status_is_held(enum faina_status status)
     return is_in(status, HELD);
 }
 
-bool fa_status_uses(enum faina_status status)
+bool fa_status_uses_resources(enum faina_status status)
 {
     return is_in(status, USING);
 }

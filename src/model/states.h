@@ -1,5 +1,5 @@
 /*
- * states.h - the life of a task: one table, and the only place that knows it.
+ * states.h - the states of a task and their transitions, in one table.
  *
  *   S1  A status changes only by a trigger that this table allows from the old status.
  *   S2  An ended task (completed, failed, dead_letter, cancelled) leaves that status by retry only,
@@ -9,8 +9,8 @@
  *
  * docs/states.md is printed from this table by tools/, and a test walks every pair.
  */
-#ifndef FA_STATES_H
-#define FA_STATES_H
+#ifndef FA_MODEL_STATES_H
+#define FA_MODEL_STATES_H
 
 #include <faina.h>
 
@@ -46,13 +46,13 @@ enum fa_trigger {
 enum fa_effect {
     FA_TAKE_LEASE = 1 << 0, /* worker, lease and a new fence; takes the resources */
     FA_COUNT_ATTEMPT = 1 << 1,
-    FA_UNCOUNT = 1 << 2,    /* gives the attempt back */
+    FA_UNCOUNT = 1 << 2,    /* subtracts the attempt */
     FA_DROP_LEASE = 1 << 3, /* no worker, no lease */
     FA_DROP_RESOURCES = 1 << 4,
     FA_BACK_OFF = 1 << 5,    /* run_at = now + backoff */
-    FA_WAKE = 1 << 6,        /* tell the parent, the dependents and whoever waits */
+    FA_WAKE = 1 << 6,        /* notify the parent, the dependents and waiting callers */
     FA_END = 1 << 7,         /* completed_at = now */
-    FA_REOPEN = 1 << 8,      /* completed_at, error, progress and state start anew */
+    FA_REOPEN = 1 << 8,      /* reset completed_at, error, progress and state */
     FA_KEEP_STATUS = 1 << 9, /* the status stays as it is */
 };
 
@@ -65,13 +65,13 @@ struct fa_rule {
 /* NULL: this trigger is not allowed from this status, and nothing may change. */
 const struct fa_rule *fa_rule_find(enum faina_status from, enum fa_trigger trigger);
 
-/* The code that tells best why `trigger` is refused from `from`. The pair must be refused. */
+/* The error code for `trigger` from `from`. The pair must be refused. */
 enum faina_code fa_rule_refusal(enum faina_status from, enum fa_trigger trigger);
 
 const char *fa_trigger_name(enum fa_trigger trigger);
 bool fa_status_is_ended(enum faina_status status);
-bool fa_status_is_held(enum faina_status status); /* claimed, running */
-bool fa_status_uses(enum faina_status status);    /* holds resources: held, background */
+bool fa_status_is_held(enum faina_status status);        /* claimed, running */
+bool fa_status_uses_resources(enum faina_status status); /* has resources: held, background */
 bool fa_status_parse(const char *name, enum faina_status *out);
 
 #endif

@@ -1,14 +1,14 @@
 /*
- * template.c - compiling JSON with `${path}` in it, and filling it in.
+ * template.c - compiles JSON with `${path}` in it, and renders it.
  *
- * A compiled template is a list of parts: bytes to copy, values to put in place of a whole string,
- * and text to put inside of one. The source is checked JSON, so compiling needs no tree: whatever
- * stands in quotes is a string, and a colon behind it makes it a key.
+ * A compiled template is a list of parts: bytes to copy, values that replace a whole string, and
+ * text inside a string. The source is checked JSON, so compiling needs no tree: what is in quotes
+ * is a string, and a string before a colon is a key.
  */
 #include "model/template.h"
 
-#include "base/json_compare.h"
-#include "base/place.h"
+#include "json/json_compare.h"
+#include "base/source_position.h"
 #include "base/utf8.h"
 #include "model/limits.h"
 #include "model/match.h"
@@ -39,11 +39,11 @@ struct compiler {
     const struct fa_template_join *join;
     struct fa_arena *arena;
     struct fa_template *out;
-    struct fa_buf pending; /* bytes that are no part yet */
+    struct fa_buf pending; /* bytes for the next part */
 
     size_t string_at;     /* the string being read: its first byte in the source */
-    bool has_escapes;     /* so places inside it are not known */
-    struct fa_bytes text; /* what it says */
+    bool has_escapes;     /* so positions inside it are not known */
+    struct fa_bytes text; /* of the string, escapes resolved */
 
     fa_template_report *report;
     void *context;
@@ -56,7 +56,7 @@ struct compiler {
  * Compiling
  */
 
-/* `at` is a place in the text of the string being read. */
+/* `at` is an offset in the text of the string being read. */
 static void refuse(struct compiler *c, size_t at, const char *message)
 {
     size_t offset = c->has_escapes ? c->string_at : c->string_at + at;
@@ -64,12 +64,11 @@ static void refuse(struct compiler *c, size_t at, const char *message)
     if (c->report)
         c->report(c->context, offset, message);
     if (!c->is_refused && c->err) {
-        struct fa_place place = fa_place_find(c->source, offset);
+        struct fa_source_position position = fa_source_position_find(c->source, offset);
 
-        fa_error_set(c->err, FAINA_INVALID_REQUEST, "%s at line %d, column %d", message, place.line,
-                     place.column);
-        c->err->line = place.line;
-        c->err->column = place.column;
+        fa_error_set(c->err, FAINA_INVALID_REQUEST, "%s at line %d, column %d", message,
+                     position.line, position.column);
+        fa_error_position(c->err, position.line, position.column);
     }
     c->is_refused = true;
 }
@@ -95,7 +94,7 @@ static void flush(struct compiler *c)
     fa_buf_clear(&c->pending);
 }
 
-/* Text for the inside of a string: as the writer would quote it, without the quotes. */
+/* Text inside a string: as the writer quotes it, without the quotes. */
 static void add_text(struct compiler *c, struct fa_bytes text)
 {
     struct fa_buf quoted;
@@ -110,7 +109,7 @@ static void add_text(struct compiler *c, struct fa_bytes text)
     fa_buf_finish(&quoted);
 }
 
-/* The longest task type that the text at `at` begins with, and that ends there; -1: none. */
+/* The longest task type at `at` that is followed by the end of a name; -1: none. */
 static int find_type(const struct compiler *c, size_t at)
 {
     const char *rest = c->text.ptr + at;
@@ -204,7 +203,7 @@ static bool read_path(struct compiler *c, size_t *at, struct fa_template_path *o
     if (c->join) {
         if (!read_join_path(c, at, out))
             return false;
-    } else if (!fa_bytes_equal(c->text, FA_LIT("${}")) && /* which is all of the data */
+    } else if (!fa_bytes_equal(c->text, FA_LIT("${}")) && /* all data of the event */
                !fa_path_read(c->text, at, c->arena, &out->path, &mistake)) {
         return refuse_path(c, &mistake);
     }
@@ -240,8 +239,8 @@ static void add_path(struct compiler *c, size_t at, struct fa_template_path path
     add_part(c, (struct part){.kind = is_whole ? VALUE : TEXT, .path = t->path_count++});
 }
 
-/* Counts the dollars at `at`; *is_path tells whether the last of them begins a path. Returns how
- * many stand for themselves. */
+/* Counts the dollars at `at`; *is_path: the last of them begins a path. Returns how many of them
+ * are plain text. */
 static size_t count_dollars(struct fa_bytes text, size_t at, size_t *count, bool *is_path)
 {
     size_t n = 0;
@@ -256,7 +255,7 @@ static size_t count_dollars(struct fa_bytes text, size_t at, size_t *count, bool
     return n / 2;
 }
 
-/* What begins with the `${` before `at`. Goes on behind it after a mistake, to find the next. */
+/* The path after the `${` before `at`. After a mistake it continues, to find the next one. */
 static void compile_path(struct compiler *c, size_t *at, bool is_key, bool is_first)
 {
     struct fa_template_path path;
@@ -308,7 +307,7 @@ static void compile_pieces(struct compiler *c, bool is_key)
     fa_buf_add_char(&c->pending, '"');
 }
 
-static bool holds_dollar(struct fa_bytes raw)
+static bool has_dollar(struct fa_bytes raw)
 {
     return raw.len > 0 && (memchr(raw.ptr, '$', raw.len) ||
                            memmem(raw.ptr, raw.len, DOLLAR_ESCAPE, strlen(DOLLAR_ESCAPE)));
@@ -322,7 +321,7 @@ static void compile_string(struct compiler *c, size_t at, size_t end)
     size_t next = end;
     bool is_key;
 
-    if (!holds_dollar(raw)) {
+    if (!has_dollar(raw)) {
         fa_buf_add(&c->pending, c->source.ptr + at, end - at);
         return;
     }
@@ -404,7 +403,7 @@ bool fa_template_is_needed(struct fa_json value)
         at = (size_t)(quote - value.raw.ptr);
         end = string_end(value.raw, at);
         raw = (struct fa_bytes){quote + 1, end - at - 2};
-        is_needed = holds_dollar(raw) && begins_path(fa_str(fa_json_unescape(raw, &scratch)));
+        is_needed = has_dollar(raw) && begins_path(fa_str(fa_json_unescape(raw, &scratch)));
     }
     fa_arena_finish(&scratch);
     return is_needed;
@@ -422,7 +421,7 @@ const struct fa_template_path *fa_template_path(const struct fa_template *compil
 }
 
 /* ------------------------------------------------------------------------------------------
- * Looking up
+ * Lookup
  */
 
 bool fa_template_lookup_data(void *context, const struct fa_template_path *path,

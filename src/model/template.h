@@ -3,30 +3,29 @@
  *
  *     {"type": "extract.id3", "input": {"hash": "${hash}", "title": "track ${n} of ${album.size}"}}
  *
- * A string that is one `${path}` and nothing else takes the value with its type; `${}` is all of an
- * event's data. Inside a longer
- * string a text, number, true, false or null is put as text; an array or object is refused. Paths
- * are path.h's.
+ * A string that consists of one `${path}` becomes the value with its type; `${}` is all data of an
+ * event. Inside a longer string a text, number, true, false or null is inserted as text; an array
+ * or object is refused. Paths are those of path.h.
  *
- * Dollars: `${` begins a path. Right before `{`, two dollars stand for one: `$${x}` is the text
- * "${x}", and `$$${x}` is a dollar and the value of x. All other dollars are plain text. Keys of
- * objects can't hold a path.
+ * Dollars: `${` begins a path. Right before `{`, two dollars mean one: `$${x}` is the text "${x}",
+ * and `$$${x}` is a dollar and the value of x. All other dollars are plain text. Keys of objects
+ * can't contain a path.
  *
- * In a join a path is `key`, or `tasks.` and one of its task types, dots and all, and then a path
- * into what is known of that task: `tasks.extract.id3.output.title`. Where several types would fit,
- * the longest does. `tasks['extract.id3'].output.title` is the same.
+ * In a join a path is `key`, or `tasks.` and one of its task types, including its dots, and then a
+ * path into that task: `tasks.extract.id3.output.title`. If several types fit, the longest is used.
+ * `tasks['extract.id3'].output.title` is the same.
  *
  *   T1  A compiled template never changes, and keeps no pointer to its source.
- *   T2  What is rendered is JSON that fa_json_check accepts, if the source and the values are; but
- *       it may be deeper than either, so whoever has a limit checks it again.
- *   T3  A path that isn't there is an error that names it: nothing is ever rendered by half.
+ *   T2  fa_json_check accepts the rendered JSON if it accepts the source and the values. It may be
+ *       nested deeper than either, so a caller with a depth limit checks it again.
+ *   T3  A missing path is an error that names it: a template is never rendered in part.
  *
  * Threads: a compiled template may be rendered by many threads at once.
  */
-#ifndef FA_TEMPLATE_H
-#define FA_TEMPLATE_H
+#ifndef FA_MODEL_TEMPLATE_H
+#define FA_MODEL_TEMPLATE_H
 
-#include "base/json.h"
+#include "json/json.h"
 #include "model/path.h"
 
 #define FA_TEMPLATE_DATA (-2) /* a path into the data */
@@ -35,7 +34,7 @@
 struct fa_template_path {
     struct fa_bytes text; /* as written between the braces */
     int root;             /* DATA, KEY, or which of the join's task types */
-    struct fa_path path;  /* from there on */
+    struct fa_path path;  /* from the root */
 };
 
 /* The task types of a join. */
@@ -46,12 +45,12 @@ struct fa_template_join {
 
 struct fa_template;
 
-/* Is told of every mistake: where in the source, and a sentence. */
+/* Called for every mistake, with its offset in the source and a sentence. */
 typedef void fa_template_report(void *context, size_t offset, const char *message);
 
 /*
- * Compiles checked JSON into `arena`. `join` is NULL but in a join. INVALID_REQUEST: err has the
- * first mistake, with line and column in the source; `report` (may be NULL) is told of every one.
+ * Compiles checked JSON into `arena`. `join` is NULL except in a join. INVALID_REQUEST: err has the
+ * first mistake, with line and column in the source; `report` (may be NULL) is called for each.
  */
 FA_MUST_CHECK enum faina_code fa_template_compile(struct fa_bytes json,
                                                   const struct fa_template_join *join,
@@ -60,7 +59,7 @@ FA_MUST_CHECK enum faina_code fa_template_compile(struct fa_bytes json,
                                                   fa_template_report *report, void *context,
                                                   struct faina_error *err);
 
-/* Whether there is a `${path}` in a string of this value: then only rendering tells what it is. */
+/* Whether a string of this value has a `${path}`: then it is known only when rendered. */
 bool fa_template_is_needed(struct fa_json value);
 
 size_t fa_template_path_count(const struct fa_template *compiled);
@@ -76,18 +75,18 @@ bool fa_template_lookup_data(void *context, const struct fa_template_path *path,
 /* The same, and the context is a `const struct fa_match_data *`. */
 bool fa_template_lookup_event(void *context, const struct fa_template_path *path,
                               struct fa_json *out);
-/* The context is a `const struct fa_template_members *`: what came together in a join. */
+/* The context is a `const struct fa_template_members *`: the tasks of a join. */
 struct fa_template_members {
     struct fa_json key;
-    const struct fa_json *tasks; /* for each task type an object; with raw.len 0 it isn't there */
-    int64_t *budget;             /* of steps (path.h); NULL: without end */
+    const struct fa_json *tasks; /* for each task type an object; with raw.len 0 it is missing */
+    int64_t *budget;             /* of steps (path.h); NULL: no limit */
 };
 bool fa_template_lookup_members(void *context, const struct fa_template_path *path,
                                 struct fa_json *out);
 
-/* Appends to `out`, whose maximum bounds what is rendered. INVALID_REQUEST: a path is missing, or
- * has no text for the inside of a string. PAYLOAD_TOO_LARGE: it doesn't fit. After an error `out`
- * holds nothing of use. */
+/* Appends to `out`, whose maximum limits the result. INVALID_REQUEST: a path is missing, or an
+ * object or array is inside a string. PAYLOAD_TOO_LARGE: it doesn't fit. After an error the content
+ * of `out` is undefined. */
 FA_MUST_CHECK enum faina_code fa_template_render(const struct fa_template *compiled,
                                                  fa_template_lookup *lookup, void *context,
                                                  struct fa_buf *out, struct faina_error *err);

@@ -1,5 +1,5 @@
 /*
- * times.c - the calendar by arithmetic, and durations.
+ * times.c - RFC 3339 times and durations, by arithmetic.
  *
  * The C library's calendar functions are not used: some depend on the locale or the time zone, and
  * none reads fractions.
@@ -17,8 +17,9 @@
 #define FRACTION_DIGITS_MAX 9
 #define QUOTE_SIZE 48
 
-/* Writes exactly `count` decimal digits: several times faster than snprintf, and lists are full of
- * times. */
+/* Writes exactly `count` decimal digits: several times faster than snprintf, which matters in
+ * lists.
+ */
 static char *put_digits(char *at, int64_t value, int count)
 {
     for (int i = count - 1; i >= 0; i--) {
@@ -62,7 +63,7 @@ void fa_time_format(int64_t us, char out[FA_TIME_SIZE])
     *at = '\0';
 }
 
-/* A copy for messages: short, and without what would hurt a terminal or break JSON. */
+/* A copy for messages: short, printable ASCII. */
 static const char *quote(const char *text, char out[QUOTE_SIZE])
 {
     size_t len = strlen(text);
@@ -100,7 +101,7 @@ static bool read_char(const char **at, const char *allowed)
     return true;
 }
 
-/* ".5", ".123456789": what is finer than a microsecond is dropped. No fraction is fine too. */
+/* ".5", ".123456789", or nothing. Digits after the microseconds are dropped. */
 static bool read_fraction(const char **at, int *us)
 {
     int scale = 100000, count = 0;
@@ -264,7 +265,7 @@ enum faina_code fa_duration_parse(const char *text, const char *field, int64_t *
     }
     if (total_ms > FA_DURATION_MS_MAX)
         goto too_long;
-    /* Nothing often means "the default", so a short time must not become it by rounding down. */
+    /* 0 often means "the default", so a short time must not be rounded down to it. */
     *out_ms = total_ms == 0 && !is_zero ? 1 : total_ms;
     return FAINA_OK;
 

@@ -1,8 +1,8 @@
 /*
  * times.h - RFC 3339 times in microseconds, and durations.
  */
-#ifndef FA_TIMES_H
-#define FA_TIMES_H
+#ifndef FA_MODEL_TIMES_H
+#define FA_MODEL_TIMES_H
 
 #include "base/error.h"
 

@@ -14,7 +14,7 @@
 #define TASK_EVENT "task."
 #define FIRST_SIZE_MAX 400 /* bytes of the first mistake when there are more */
 
-/* A trigger or join while it is read: what the members share. */
+/* A definition while it is read. */
 struct building {
     struct fa_workflow *workflow;
     struct fa_workflow_trigger *triggers;
@@ -29,7 +29,7 @@ struct building {
  * Triggers
  */
 
-/* Of events whose type begins with "task." there are only those that the engine makes. */
+/* Only the engine makes events whose type begins with "task.". */
 static void check_task_event(struct fa_workflow_reader *r, struct fa_json value, const char *type)
 {
     static const enum faina_status ends[] = {FAINA_COMPLETED, FAINA_FAILED, FAINA_DEAD_LETTER,
@@ -54,10 +54,10 @@ static void read_on(struct fa_workflow_reader *r, struct fa_json value, void *ta
         check_task_event(r, value, trigger->on);
 }
 
-/* Where in the JSON a byte of the expression is, if that can be told: without escapes the text in
+/* The position of a mistake in the expression, else of the value: only without escapes the text in
  * the JSON is the expression itself. */
-static const char *match_place(struct fa_workflow_reader *r, struct fa_json value,
-                               const struct faina_error *found)
+static const char *match_position(struct fa_workflow_reader *r, struct fa_json value,
+                                  const struct faina_error *found)
 {
     if (r->yaml || found->line != 1 || memchr(value.raw.ptr, '\\', value.raw.len))
         return value.raw.ptr;
@@ -75,7 +75,7 @@ static void read_match(struct fa_workflow_reader *r, struct fa_json value, void 
     }
     if (fa_match_compile(fa_str(fa_json_text(value, r->arena)), r->arena, &trigger->match,
                          &found) != FAINA_OK)
-        fa_workflow_mistake(r, match_place(r, value, &found), NULL, "%s%s",
+        fa_workflow_mistake(r, match_position(r, value, &found), NULL, "%s%s",
                             found.message + strlen("match"),
                             found.line > 0 ? " of the expression" : "");
 }
@@ -101,7 +101,7 @@ static const struct fa_workflow_member trigger_members[] = {
     {"task", true, .read = read_trigger_task},
 };
 
-/* W3. The place is the object's: its name's is not at hand. */
+/* W3 */
 static void add_name(struct fa_workflow_reader *r, struct building *b, struct fa_json object,
                      const char *name)
 {
@@ -232,7 +232,7 @@ static const struct fa_workflow_member join_members[] = {
     {"joinKey", true, .read = read_join_key},
     {"onFailure", false, .read = read_on_failure},
     {"deadline", false, .read = read_deadline},
-    {"task", true} /* is read when the types are known */,
+    {"task", true} /* read_join reads it after the types */,
 };
 
 static void read_join(struct fa_workflow_reader *r, struct fa_json item, void *target)
@@ -260,7 +260,7 @@ static void read_joins(struct fa_workflow_reader *r, struct fa_json value, void 
 }
 
 /* ------------------------------------------------------------------------------------------
- * The whole
+ * The definition
  */
 
 static void read_workflow_name(struct fa_workflow_reader *r, struct fa_json value, void *target)
@@ -280,13 +280,13 @@ static void read_enabled(struct fa_workflow_reader *r, struct fa_json value, voi
 }
 
 static const struct fa_workflow_member members[] = {
-    {"workflow", false, .read = read_workflow_name}, /* or it is known from elsewhere */
+    {"workflow", false, .read = read_workflow_name}, /* optional when the caller gives a name */
     {"enabled", false, .read = read_enabled},
     {"triggers", false, .read = read_triggers},
     {"joins", false, .read = read_joins},
 };
 
-/* The definition with its name in front, since that is what is stored. */
+/* The definition with its name added in front, as it is stored. */
 static struct fa_bytes add_workflow_name(struct fa_workflow_reader *r, struct fa_json root,
                                          const char *name)
 {
@@ -299,15 +299,13 @@ static struct fa_bytes add_workflow_name(struct fa_workflow_reader *r, struct fa
     fa_buf_init(&buf, SIZE_MAX / 2);
     fa_json_writer_init(&writer, &buf, 0);
     fa_json_begin_object(&writer);
-    fa_json_key(&writer, members[0].name);
-    fa_json_put_str(&writer, name);
+    fa_json_set_str(&writer, members[0].name, name);
     for (struct fa_json_iter it = fa_json_iter(root); fa_json_next(&it, &key, &value);) {
         const char *text = fa_json_unescape(key, r->arena);
 
         if (strcmp(text, members[0].name) == 0)
             continue; /* null */
-        fa_json_key(&writer, text);
-        fa_json_put_raw(&writer, fa_arena_copy(r->arena, value.raw.ptr, value.raw.len));
+        fa_json_set_raw(&writer, text, fa_arena_copy(r->arena, value.raw.ptr, value.raw.len));
     }
     fa_json_end_object(&writer);
     json = (struct fa_bytes){fa_arena_copy(r->arena, buf.ptr, buf.len), buf.len};
@@ -433,10 +431,7 @@ static enum faina_code refuse(const struct fa_mistakes *mistakes, size_t unrepor
     fa_error_field(err, FAINA_INVALID_REQUEST, first->path, "%.*s%s",
                    (int)fa_utf8_clip(fa_str(first->message), FIRST_SIZE_MAX), first->message,
                    others);
-    if (err) {
-        err->line = first->line;
-        err->column = first->column;
-    }
+    fa_error_position(err, first->line, first->column);
     return FAINA_INVALID_REQUEST;
 }
 

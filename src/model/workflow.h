@@ -6,7 +6,7 @@
  *     triggers:
  *       - name: mp3
  *         on: object.created            # the type of the event
- *         match: mimeType = 'audio/mpeg'   # match.h; without it every event of the type will do
+ *         match: mimeType = 'audio/mpeg'   # match.h; without it every event of the type matches
  *         task: { type: extract.id3, input: { hash: "${hash}" } }    # template.h over a submit
  *     joins:
  *       - name: post-enrichment
@@ -16,17 +16,17 @@
  *         deadline: 1h                  # how long to wait for the others; without it for ever
  *         task: { type: build.search, input: { hash: "${key}" } }
  *
- *   W1  A definition is taken whole or not at all: with one mistake there is no workflow.
+ *   W1  A definition with a mistake is refused as a whole.
  *   W2  Every mistake is reported, up to FA_WORKFLOW_MISTAKES_MAX, with its JSON path and its
- *       place. Only when the text is no JSON or YAML at all is there just one.
+ *       position. A text that is no JSON or YAML has only one.
  *   W3  Names of triggers and joins are unique within the workflow.
- *   W4  A task template is checked as a submit is, as far as it can be without the values: the task
- *       that is rendered from it is checked again when it is submitted.
+ *   W4  A task template is checked like a submit, as far as that is possible without the values.
+ *       The rendered task is checked again when it is submitted.
  *
  * Threads: pure functions; a workflow never changes.
  */
-#ifndef FA_WORKFLOW_H
-#define FA_WORKFLOW_H
+#ifndef FA_MODEL_WORKFLOW_H
+#define FA_MODEL_WORKFLOW_H
 
 #include "model/match.h"
 #include "model/path.h"
@@ -41,7 +41,7 @@ struct fa_workflow_trigger {
 
 enum fa_join_failure {
     FA_JOIN_DROP, /* a round with a member that ended badly makes no task */
-    FA_JOIN_FIRE, /* it counts like one that completed */
+    FA_JOIN_FIRE, /* such a member counts as completed */
 };
 
 struct fa_join {
@@ -55,8 +55,8 @@ struct fa_join {
     const struct fa_template *task;
 };
 
-/* Appends the key of a task's input, as canonical JSON. False: it has none, or one too long; then
- * the task belongs to nothing. `input` is checked JSON; the maximum of `out` is
+/* Appends the key of a task's input, as canonical JSON. False: it has none, or one that is too
+ * long; then the task belongs to no round. `input` is checked JSON; the maximum of `out` is
  * FA_JOIN_KEY_SIZE_MAX. */
 FA_MUST_CHECK bool fa_join_key(const struct fa_join *join, struct fa_bytes input,
                                struct fa_buf *out);
@@ -68,12 +68,12 @@ struct fa_workflow {
     size_t trigger_count;
     const struct fa_join *joins;
     size_t join_count;
-    struct fa_bytes json; /* the definition as JSON, whatever it was written in */
+    struct fa_bytes json; /* the definition as JSON, also when the source is YAML */
 };
 
 struct fa_mistake {
-    const char *path;    /* "triggers[0].task.priority"; "" for the whole */
-    int line, column;    /* in the text as it was given */
+    const char *path;    /* "triggers[0].task.priority"; "" for the definition */
+    int line, column;    /* in the source */
     const char *message; /* a sentence that names the path */
 };
 
@@ -90,17 +90,17 @@ enum fa_workflow_format { FA_WORKFLOW_JSON, FA_WORKFLOW_YAML };
 /* By the end of a file's name: .yaml and .yml are YAML, .json is JSON; false for others. */
 bool fa_workflow_format_of(const char *file, enum fa_workflow_format *out);
 
-/* What a new definition is to become; members that are NULL are not known yet. */
+/* Where a new definition is to be stored; NULL: not known yet. */
 struct fa_workflow_home {
     const char *ns;
-    const char *name; /* when the definition doesn't say it */
+    const char *name; /* when the definition has none */
 };
 
 /*
- * Reads a definition. All that comes back lives in `arena`, and nothing points into `text`.
- * INVALID_REQUEST: `mistakes` (all zero before) has them all; err has the first, and tells how many
- * more there are. `home` NULL: it is stored already; what was accepted then and could never make a
- * task is no mistake now, so that the rest of it is still obeyed.
+ * Reads a definition. The result lives in `arena`, and nothing points into `text`. INVALID_REQUEST:
+ * `mistakes` (all zero before) has them all; err has the first, and the number of the others.
+ * `home` NULL: the definition is stored already. A part that was accepted then and could never make
+ * a task is no mistake now, so that the other parts stay in effect.
  */
 FA_MUST_CHECK enum faina_code fa_workflow_read(struct fa_bytes text, enum fa_workflow_format format,
                                                const struct fa_workflow_home *home,

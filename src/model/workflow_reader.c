@@ -1,8 +1,8 @@
 /*
- * workflow_reader.c - reading a definition's JSON, with every mistake in its place.
+ * workflow_reader.c - reads a definition's JSON and records every mistake with its position.
  *
- * A mistake knows only where in the JSON it is. Its path is found from there, by walking down from
- * the top: so nobody has to carry a path along.
+ * A mistake is reported by its byte in the JSON. Its path is found by walking down from the root to
+ * that byte, so that the reading functions don't pass a path along.
  */
 #include "model/workflow_inner.h"
 
@@ -48,7 +48,7 @@ static void add_name(struct fa_buf *path, const char *name)
     fa_buf_add_str(path, "']");
 }
 
-/* Goes one step down toward `at`: the member (its key too) or element that it is in. */
+/* Steps down to the member (or its key) or element that contains `at`. */
 static bool step_down(struct fa_workflow_reader *r, struct fa_json *value, const char *at,
                       struct fa_buf *path)
 {
@@ -104,7 +104,7 @@ void fa_workflow_mistake(struct fa_workflow_reader *r, const char *at, const cha
 {
     struct fa_mistakes *list = r->mistakes;
     size_t offset = (size_t)(at - r->json.ptr);
-    struct fa_place place;
+    struct fa_source_position position;
     struct fa_mistake *mistake;
     char text[MESSAGE_SIZE_MAX + 2]; /* a byte more shows where the last character began */
     va_list args;
@@ -120,16 +120,17 @@ void fa_workflow_mistake(struct fa_workflow_reader *r, const char *at, const cha
     list->items =
         fa_arena_grow(r->arena, list->items, list->count, &list->size, sizeof(*list->items));
     mistake = &list->items[list->count++];
-    place = r->yaml ? fa_yaml_place(r->yaml, offset) : fa_place_find(r->json, offset);
-    mistake->line = place.line;
-    mistake->column = place.column;
+    position =
+        r->yaml ? fa_yaml_position(r->yaml, offset) : fa_source_position_find(r->json, offset);
+    mistake->line = position.line;
+    mistake->column = position.column;
     mistake->path = find_path(r, at, name);
     mistake->message =
         fa_arena_printf(r->arena, "%s%s", *mistake->path ? mistake->path : "the definition",
                         clip(r->arena, fa_str(text), MESSAGE_SIZE_MAX));
 }
 
-/* Notes what a check of check.h or times.h found, whose sentence begins with the field's name. */
+/* Records an error of check.h or times.h, whose sentence begins with the field's name. */
 static void note(struct fa_workflow_reader *r, const char *at, const struct faina_error *found,
                  const char *field)
 {
@@ -148,7 +149,7 @@ static void refuse_member(struct fa_workflow_reader *r, const char *at, const ch
 
     for (size_t i = 0; i < count; i++)
         names[i] = members[i].name;
-    /* Nobody would read the suggestion, and to find it takes its time. */
+    /* Finding a suggestion takes time, and mistakes beyond the maximum are not reported. */
     nearest = r->mistakes->count < FA_WORKFLOW_MISTAKES_MAX ? fa_nearest(key, names) : NULL;
     if (nearest)
         fa_workflow_mistake(r, at, NULL, " is not a known field; did you mean \"%s\"?", nearest);
@@ -164,7 +165,7 @@ static void read_member(struct fa_workflow_reader *r, const struct fa_workflow_m
     if (member->read)
         member->read(r, value, target);
     if (member->check && (is_open || !fa_template_is_needed(value)))
-        member->check(r, value);
+        member->check(r, member, value);
 }
 
 uint32_t fa_workflow_members(struct fa_workflow_reader *r, struct fa_json object,

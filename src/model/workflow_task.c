@@ -1,102 +1,78 @@
 /*
  * workflow_task.c - the task of a trigger or join: a submit body with templates in it.
  *
- * A field that holds a ${path} is known only when it is rendered; the others are held against the
- * rules of a submit now, so that a mistake shows when the definition is made and not when the first
- * event comes. The names are those of service/wire.c.
+ * The value of a field that holds a ${path} exists only after rendering. The others are checked by
+ * the rules of a submit when the definition is stored, not when the first event comes. The fields
+ * are those of submit_fields.h; what is wrong with one follows from its row.
  */
 #include "model/workflow_inner.h"
 
-#include "model/check.h"
 #include "model/id.h"
 #include "model/limits.h"
+#include "model/submit_fields.h"
 #include "model/times.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
-/* The fields of a submit. Bits tell which of them are there. */
-enum member {
-    NAMESPACE,
-    TYPE,
-    NAME,
-    INPUT,
-    METADATA,
-    SPEC,
-    PRIORITY,
-    MAX_ATTEMPTS,
-    MAX_RETRIES,
-    DELAY,
-    RUN_AT,
-    KEY,
-    DEDUPE,
-    DEPENDS_ON,
-    RESOURCES,
-    RETRY,
-    TEAM_ID,
-    TEAM_ID_TOO,
-    CREATED_BY,
-    MEMBER_COUNT
-};
-
-#define BIT(member) (UINT32_C(1) << (member))
-
-/* All of a task's names have the same limit, but the key. */
-static void check_name(struct fa_workflow_reader *r, struct fa_json value)
+static void check_namespace(struct fa_workflow_reader *r, struct fa_json value, const char *text)
 {
-    fa_workflow_name(r, value, FA_TYPE_SIZE_MAX);
-}
-
-static void check_namespace(struct fa_workflow_reader *r, struct fa_json value)
-{
-    const char *text = fa_workflow_name(r, value, FA_NAMESPACE_SIZE_MAX);
-
-    if (text && strcmp(text, "*") == 0)
+    if (strcmp(text, "*") == 0)
         fa_workflow_mistake(r, value.raw.ptr, NULL, " is \"*\", which stands for all namespaces");
-    else if (text && r->home && r->home->ns && strcmp(text, r->home->ns) != 0)
+    else if (r->home && r->home->ns && strcmp(text, r->home->ns) != 0)
         fa_workflow_mistake(r, value.raw.ptr, NULL,
                             " is not the workflow's own, %.200s, the only one it makes tasks in",
                             r->home->ns);
 }
 
-static void check_key(struct fa_workflow_reader *r, struct fa_json value)
+/* A text, or one of the texts. */
+static void check_text(struct fa_workflow_reader *r, const struct fa_field *field, size_t max,
+                       struct fa_json value)
 {
-    fa_workflow_name(r, value, FA_KEY_SIZE_MAX);
+    const char *text;
+    struct fa_id id;
+
+    if (field->flags & FA_FIELD_UUID) {
+        if (value.type != FA_JSON_STRING || !fa_id_parse(fa_json_text(value, r->arena), &id))
+            fa_workflow_mistake(r, value.raw.ptr, NULL, " must be an id");
+        return;
+    }
+    text = fa_workflow_name(r, value, max);
+    if (text && (field->flags & FA_FIELD_NAMESPACE))
+        check_namespace(r, value, text);
 }
 
-static void check_object(struct fa_workflow_reader *r, struct fa_json value)
+/* An item that holds a path is checked after rendering. */
+static void check_item(struct fa_workflow_reader *r, struct fa_json item, void *target)
 {
-    if (value.type != FA_JSON_OBJECT)
-        fa_workflow_mistake(r, value.raw.ptr, NULL, " must be an object");
+    const struct fa_field *field = *(const struct fa_field **)target;
+
+    if (!fa_template_is_needed(item))
+        check_text(r, field, field->size, item);
 }
 
-static void check_whole(struct fa_workflow_reader *r, struct fa_json value, int64_t min,
-                        int64_t max)
+static void check_whole(struct fa_workflow_reader *r, const struct fa_field *field,
+                        struct fa_json value)
 {
     int64_t number;
 
-    if (!fa_json_int(value, &number) || number < min || number > max)
+    if (!fa_json_int(value, &number) || number < field->min || number > field->max)
         fa_workflow_mistake(r, value.raw.ptr, NULL,
-                            " must be a whole number between %" PRId64 " and %" PRId64, min, max);
+                            " must be a whole number between %" PRId64 " and %" PRId64, field->min,
+                            field->max);
 }
 
-static void check_priority(struct fa_workflow_reader *r, struct fa_json value)
+static void check_double(struct fa_workflow_reader *r, const struct fa_field *field,
+                         struct fa_json value)
 {
-    check_whole(r, value, FA_PRIORITY_MIN, FA_PRIORITY_MAX);
+    double number;
+
+    if (!fa_json_double(value, &number) || !(number >= (double)field->min || number == 0))
+        fa_workflow_mistake(r, value.raw.ptr, NULL, " must be a number from %" PRId64 " on",
+                            field->min);
 }
 
-static void check_attempts(struct fa_workflow_reader *r, struct fa_json value)
-{
-    check_whole(r, value, 0, FA_ATTEMPTS_MAX);
-}
-
-static void check_duration(struct fa_workflow_reader *r, struct fa_json value)
-{
-    int64_t ms;
-
-    fa_workflow_duration(r, value, &ms);
-}
-
-static void check_run_at(struct fa_workflow_reader *r, struct fa_json value)
+static void check_time(struct fa_workflow_reader *r, struct fa_json value)
 {
     int64_t us;
 
@@ -106,109 +82,108 @@ static void check_run_at(struct fa_workflow_reader *r, struct fa_json value)
                             " must be a time such as \"2030-01-31T12:00:00Z\"");
 }
 
-static void check_dedupe(struct fa_workflow_reader *r, struct fa_json value)
+static void check_object(struct fa_workflow_reader *r, const struct fa_field *field,
+                         struct fa_json value)
 {
-    if (value.type != FA_JSON_STRING || strcmp(fa_json_text(value, r->arena), "input") != 0)
-        fa_workflow_mistake(r, value.raw.ptr, NULL, " must be \"input\"");
+    if ((field->flags & FA_FIELD_OBJECT) && value.type != FA_JSON_OBJECT)
+        fa_workflow_mistake(r, value.raw.ptr, NULL, " must be an object");
 }
 
-static void check_id(struct fa_workflow_reader *r, struct fa_json value)
+static uint32_t check_fields(struct fa_workflow_reader *r, const struct fa_field *fields,
+                             struct fa_json object);
+
+static void check_field(struct fa_workflow_reader *r, const struct fa_workflow_member *member,
+                        struct fa_json value)
 {
-    struct fa_id id;
+    const struct fa_field *field = member->data;
+    int64_t ms;
 
-    if (value.type != FA_JSON_STRING || !fa_id_parse(fa_json_text(value, r->arena), &id))
-        fa_workflow_mistake(r, value.raw.ptr, NULL, " must be an id");
-}
-
-/* What each item of a list must be. An item that holds a path is known later. */
-struct item_rule {
-    void (*check)(struct fa_workflow_reader *r, struct fa_json item);
-};
-
-static void check_item(struct fa_workflow_reader *r, struct fa_json item, void *target)
-{
-    const struct item_rule *rule = target;
-
-    if (!fa_template_is_needed(item))
-        rule->check(r, item);
-}
-
-static void check_depends_on(struct fa_workflow_reader *r, struct fa_json value)
-{
-    struct item_rule rule = {check_id};
-
-    fa_workflow_elements(r, value, FA_DEPENDS_ON_MAX, check_item, &rule);
-}
-
-static void check_resources(struct fa_workflow_reader *r, struct fa_json value)
-{
-    struct item_rule rule = {check_name};
-
-    fa_workflow_elements(r, value, FA_RESOURCES_MAX, check_item, &rule);
-}
-
-static void check_factor(struct fa_workflow_reader *r, struct fa_json value)
-{
-    double factor;
-
-    if (!fa_json_double(value, &factor) || !(factor >= 1 || factor == 0))
-        fa_workflow_mistake(r, value.raw.ptr, NULL, " must be a number from 1 on");
-}
-
-static const struct fa_workflow_member retry_members[] = {
-    {"base", .check = check_duration},
-    {"factor", .check = check_factor},
-    {"max", .check = check_duration},
-};
-
-static void check_retry(struct fa_workflow_reader *r, struct fa_json value)
-{
-    fa_workflow_members(r, value, retry_members, FA_COUNT(retry_members), NULL);
-}
-
-static const struct fa_workflow_member members[MEMBER_COUNT] = {
-    [NAMESPACE] = {"namespace", .check = check_namespace},
-    [TYPE] = {"type", .check = check_name},
-    [NAME] = {"name", .check = check_name},
-    [INPUT] = {"input"},
-    [METADATA] = {"metadata", .check = check_object, .is_deep = true},
-    [SPEC] = {"spec"},
-    [PRIORITY] = {"priority", .check = check_priority},
-    [MAX_ATTEMPTS] = {"maxAttempts", .check = check_attempts},
-    [MAX_RETRIES] = {"maxRetries", .check = check_attempts},
-    [DELAY] = {"delay", .check = check_duration},
-    [RUN_AT] = {"runAt", .check = check_run_at},
-    [KEY] = {"idempotencyKey", .check = check_key},
-    [DEDUPE] = {"dedupe", .check = check_dedupe},
-    [DEPENDS_ON] = {"dependsOn", .check = check_depends_on, .is_deep = true},
-    [RESOURCES] = {"resources", .check = check_resources, .is_deep = true},
-    [RETRY] = {"retry", .check = check_retry, .is_deep = true},
-    [TEAM_ID] = {"teamId", .check = check_id},
-    [TEAM_ID_TOO] = {"team_id", .check = check_id},
-    [CREATED_BY] = {"createdBy", .check = check_name},
-};
-
-static const struct {
-    enum member a, b;
-} exclusive[] = {
-    {MAX_ATTEMPTS, MAX_RETRIES},
-    {DELAY, RUN_AT},
-    {KEY, DEDUPE},
-    {TEAM_ID, TEAM_ID_TOO},
-};
-
-static void check_together(struct fa_workflow_reader *r, struct fa_json task, uint32_t seen)
-{
-    for (size_t i = 0; i < FA_COUNT(exclusive); i++) {
-        enum member a = exclusive[i].a, b = exclusive[i].b;
-
-        if ((seen & BIT(a)) && (seen & BIT(b)))
-            fa_workflow_mistake(r, task.raw.ptr, NULL,
-                                " has both %s and %s; only one of them can be", members[a].name,
-                                members[b].name);
+    switch ((int)field->type) {
+    case FA_FIELD_TEXT:
+        check_text(r, field, (size_t)field->max, value);
+        return;
+    case FA_FIELD_JSON:
+        check_object(r, field, value);
+        return;
+    case FA_FIELD_INT:
+    case FA_FIELD_ATTEMPTS:
+    case FA_FIELD_RETRIES:
+        check_whole(r, field, value);
+        return;
+    case FA_FIELD_DOUBLE:
+        check_double(r, field, value);
+        return;
+    case FA_FIELD_DURATION:
+        fa_workflow_duration(r, value, &ms);
+        return;
+    case FA_FIELD_TIME:
+        check_time(r, value);
+        return;
+    case FA_FIELD_SWITCH:
+        if (value.type != FA_JSON_STRING ||
+            strcmp(fa_json_text(value, r->arena), field->word(0)) != 0)
+            fa_workflow_mistake(r, value.raw.ptr, NULL, " must be \"%s\"", field->word(0));
+        return;
+    case FA_FIELD_TEXTS:
+        fa_workflow_elements(r, value, (size_t)field->max, check_item, &field);
+        return;
+    case FA_FIELD_ONE:
+        check_fields(r, field->inner->fields, value);
+        return;
+    default:
+        assert(!"a submit has no field of this type");
     }
-    if (!(seen & (BIT(TYPE) | BIT(NAME))))
-        fa_workflow_mistake(r, task.raw.ptr, members[TYPE].name, " is missing");
+}
+
+/* Inside an object or a list there may be paths, and beside them values to check. */
+static bool is_deep(const struct fa_field *field)
+{
+    return field->type == FA_FIELD_TEXTS || field->type == FA_FIELD_ONE ||
+           (field->flags & FA_FIELD_OBJECT);
+}
+
+/* Returns which of the fields are given: a bit for each row. */
+static uint32_t check_fields(struct fa_workflow_reader *r, const struct fa_field *fields,
+                             struct fa_json object)
+{
+    struct fa_workflow_member members[FA_WORKFLOW_MEMBERS_MAX] = {{0}};
+    uint32_t seen, given = 0;
+    size_t count = 0;
+
+    for (const struct fa_field *field = fields; field->name; field++) {
+        if (field->flags & FA_FIELD_DIRECT)
+            continue;
+        assert(count < FA_WORKFLOW_MEMBERS_MAX);
+        members[count++] = (struct fa_workflow_member){
+            .name = field->name, .check = check_field, .is_deep = is_deep(field), .data = field};
+    }
+    seen = fa_workflow_members(r, object, members, count, NULL);
+    for (size_t i = 0; i < count; i++)
+        if (seen >> i & 1)
+            given |= UINT32_C(1) << ((const struct fa_field *)members[i].data - fields);
+    return given;
+}
+
+static bool is_given(uint32_t given, const char *name)
+{
+    for (size_t i = 0; fa_submit_fields[i].name; i++)
+        if ((given >> i & 1) && strcmp(fa_submit_fields[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void check_together(struct fa_workflow_reader *r, struct fa_json task, uint32_t given)
+{
+    for (size_t i = 0; fa_submit_fields[i].name; i++) {
+        const char *other = fa_submit_fields[i].excludes;
+
+        if (other && (given >> i & 1) && is_given(given, other))
+            fa_workflow_mistake(r, task.raw.ptr, NULL,
+                                " has both %s and %s; only one of them can be",
+                                fa_submit_fields[i].name, other);
+    }
+    if (!is_given(given, "type") && !is_given(given, "name"))
+        fa_workflow_mistake(r, task.raw.ptr, "type", " is missing");
 }
 
 struct report {
@@ -230,7 +205,7 @@ const struct fa_template *fa_workflow_task(struct fa_workflow_reader *r, struct 
     const struct fa_template *compiled = NULL;
 
     if (value.type == FA_JSON_OBJECT)
-        check_together(r, value, fa_workflow_members(r, value, members, MEMBER_COUNT, NULL));
+        check_together(r, value, check_fields(r, fa_submit_fields, value));
     else
         fa_workflow_mistake(r, value.raw.ptr, NULL, " must be an object");
     if (fa_template_compile(value.raw, join, r->arena, &compiled, note_mistake, &report, NULL) !=

@@ -1,5 +1,5 @@
 /*
- * auth.c - tokens as the server keeps them: a table of hashes, read anew from time to time.
+ * auth.c - the server's copy of the tokens: a table of hashes, reloaded periodically.
  */
 #include "server/auth.h"
 
@@ -12,8 +12,8 @@
 #include <strings.h>
 
 struct fa_auth {
-    pthread_mutex_t loading; /* one at a time, so that an older list never replaces a newer one */
-    pthread_rwlock_t lock;   /* guards what follows */
+    pthread_mutex_t loading; /* held during a load: an older list never replaces a newer one */
+    pthread_rwlock_t lock;   /* guards the fields below */
     struct fa_tokens tokens; /* in the arena */
     struct fa_arena arena;
 };
@@ -69,7 +69,7 @@ bool fa_auth_has_tokens(struct fa_auth *auth)
     return has_tokens;
 }
 
-/* The token in "Bearer <token>"; NULL: the header says something else. */
+/* The token in "Bearer <token>"; NULL: the header has another form. */
 static const char *bearer(const char *authorization)
 {
     if (!authorization || strncasecmp(authorization, "Bearer", 6) != 0 || authorization[6] != ' ')
@@ -80,7 +80,7 @@ static const char *bearer(const char *authorization)
     return authorization;
 }
 
-/* A1: every token is compared, whichever it is. The lock is held. */
+/* A1: always compares all tokens. The lock is held. */
 static const struct fa_token *find(const struct fa_auth *auth, const char *secret)
 {
     const struct fa_token *found = NULL;
@@ -97,7 +97,7 @@ static const struct fa_token *find(const struct fa_auth *auth, const char *secre
     return found;
 }
 
-/* A2. What can't be read allows nothing. */
+/* A2. A list that can't be parsed grants no namespace. */
 static struct fa_texts copy_namespaces(const char *json, struct fa_arena *arena)
 {
     struct fa_texts texts = {0};
@@ -108,12 +108,7 @@ static struct fa_texts copy_namespaces(const char *json, struct fa_arena *arena)
     return texts;
 }
 
-static void grant_all(struct fa_grant *out)
-{
-    *out = (struct fa_grant){.scopes = FA_SCOPE_ALL};
-}
-
-static bool is_over(const struct fa_token *token)
+static bool is_expired(const struct fa_token *token)
 {
     return token->expires_us != 0 && token->expires_us <= fa_clock_now_us();
 }
@@ -130,7 +125,7 @@ static enum faina_code check(struct fa_auth *auth, const char *secret, unsigned 
     token = find(auth, secret);
     if (!token)
         return fa_error_set(err, FAINA_UNAUTHORIZED, "the token is not known");
-    if (is_over(token))
+    if (is_expired(token))
         return fa_error_set(err, FAINA_UNAUTHORIZED, "the token has expired");
     *out = (struct fa_grant){
         .has_token = true,
@@ -147,7 +142,7 @@ enum faina_code fa_auth_check(struct fa_auth *auth, bool is_guarded, const char 
 {
     enum faina_code code = FAINA_OK;
 
-    grant_all(out);
+    *out = (struct fa_grant){.scopes = FA_SCOPE_ALL};
     if (fa_access_scopes(what) == FA_SCOPE_NONE)
         return FAINA_OK;
     pthread_rwlock_rdlock(&auth->lock);
@@ -162,17 +157,17 @@ bool fa_auth_is_needed(struct fa_auth *auth, bool is_guarded, unsigned what)
     return fa_access_scopes(what) != FA_SCOPE_NONE && (is_guarded || fa_auth_has_tokens(auth));
 }
 
-bool fa_auth_still_knows(struct fa_auth *auth, bool is_guarded, const char *token_id)
+bool fa_auth_is_valid(struct fa_auth *auth, bool is_guarded, const char *token_id)
 {
-    bool knows;
+    bool is_valid;
 
     pthread_rwlock_rdlock(&auth->lock);
-    knows = !token_id && !is_guarded && auth->tokens.count == 0;
-    for (size_t i = 0; token_id && !knows && i < auth->tokens.count; i++) {
+    is_valid = !token_id && !is_guarded && auth->tokens.count == 0;
+    for (size_t i = 0; token_id && !is_valid && i < auth->tokens.count; i++) {
         const struct fa_token *token = &auth->tokens.items[i];
 
-        knows = strcmp(token->id, token_id) == 0 && !is_over(token);
+        is_valid = strcmp(token->id, token_id) == 0 && !is_expired(token);
     }
     pthread_rwlock_unlock(&auth->lock);
-    return knows;
+    return is_valid;
 }

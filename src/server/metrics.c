@@ -14,7 +14,7 @@ static const double time_bounds[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 
                                      0.25,   0.5,   1,      2.5,   5,    10,    30,   60};
 static const double size_bounds[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000};
 
-/* The statuses that we answer with; the last one stands for all others. */
+/* The HTTP statuses of responses; the last entry is for all others. */
 static const int codes[] = {200, 201, 204, 304, 400, 401, 403, 404, 405, 409, 412,
                             413, 414, 415, 429, 431, 500, 501, 503, 504, 505, 0};
 #define CODES FA_COUNT(codes)
@@ -38,7 +38,7 @@ struct fa_metrics {
     struct histogram *requests; /* [route_count + 1][CODES] */
     struct histogram groups, waits, runs;
 
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the fields below */
     uint64_t leases_lost, set_aside;
     struct type_counts types[TYPES_MAX + 1];
     size_t type_count;
@@ -114,7 +114,7 @@ static struct type_counts *counts_of(struct fa_metrics *metrics, const char *typ
     return &metrics->types[i];
 }
 
-/* One type often comes many times in a row. The mutex is held. */
+/* Several tasks in a row often have the same type. The mutex is held. */
 static struct type_counts *counts_after(struct fa_metrics *metrics, struct type_counts *last,
                                         const char *type)
 {
@@ -148,7 +148,7 @@ void fa_metrics_count(void *ctx, const struct fa_facts *facts)
 
 /* Text -------------------------------------------------------------------------------------- */
 
-static void head(struct fa_buf *out, const char *name, const char *kind, const char *help)
+void fa_metrics_head(struct fa_buf *out, const char *name, const char *kind, const char *help)
 {
     fa_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
 }
@@ -199,8 +199,8 @@ static bool is_used(struct histogram *histogram)
 static void write_requests(struct fa_metrics *metrics, struct fa_buf *out,
                            void (*name)(size_t route, struct fa_buf *out))
 {
-    head(out, "faina_http_request_seconds", "histogram",
-         "Time from a request's head to its answer, by route and status.");
+    fa_metrics_head(out, "faina_http_request_seconds", "histogram",
+                    "Time from a request's head to its response, by route and status.");
     for (size_t i = 0; i < (metrics->route_count + 1) * CODES; i++) {
         struct fa_buf labels, route;
 
@@ -221,7 +221,7 @@ static void write_requests(struct fa_metrics *metrics, struct fa_buf *out,
 static void write_types(struct fa_metrics *metrics, struct fa_buf *out)
 {
     pthread_mutex_lock(&metrics->mutex);
-    head(out, "faina_tasks_submitted_total", "counter", "Tasks that were stored.");
+    fa_metrics_head(out, "faina_tasks_submitted_total", "counter", "Tasks that were stored.");
     for (size_t i = 0; i < metrics->type_count; i++) {
         if (metrics->types[i].submitted == 0)
             continue;
@@ -229,8 +229,8 @@ static void write_types(struct fa_metrics *metrics, struct fa_buf *out)
         fa_metrics_label(out, "type", metrics->types[i].type);
         fa_buf_printf(out, "} %llu\n", (unsigned long long)metrics->types[i].submitted);
     }
-    head(out, "faina_tasks_finished_total", "counter",
-         "Tasks that have ended, by the way they did.");
+    fa_metrics_head(out, "faina_tasks_finished_total", "counter",
+                    "Tasks that have ended, by outcome.");
     for (size_t i = 0; i < metrics->type_count; i++) {
         for (int status = 0; status < FAINA_STATUS_COUNT; status++) {
             if (metrics->types[i].finished[status] == 0)
@@ -249,23 +249,23 @@ void fa_metrics_write(struct fa_metrics *metrics, struct fa_buf *out,
                       void (*name)(size_t route, struct fa_buf *out))
 {
     write_types(metrics, out);
-    head(out, "faina_task_wait_seconds", "histogram",
-         "How long a task was due and in line each time that a worker took it.");
+    fa_metrics_head(out, "faina_task_wait_seconds", "histogram",
+                    "Time that a task was ready before it was claimed.");
     put_histogram(out, &metrics->waits, time_bounds, FA_COUNT(time_bounds),
                   "faina_task_wait_seconds", "");
-    head(out, "faina_task_run_seconds", "histogram",
-         "How long a worker had it each time, from its start, or else its claim.");
+    fa_metrics_head(out, "faina_task_run_seconds", "histogram",
+                    "Time that a worker held a task, from its start, or else its claim.");
     put_histogram(out, &metrics->runs, time_bounds, FA_COUNT(time_bounds), "faina_task_run_seconds",
                   "");
-    head(out, "faina_leases_expired_total", "counter", "Leases that ran out.");
+    fa_metrics_head(out, "faina_leases_expired_total", "counter", "Leases that expired.");
     pthread_mutex_lock(&metrics->mutex);
     fa_buf_printf(out, "faina_leases_expired_total %llu\n",
                   (unsigned long long)metrics->leases_lost);
-    head(out, "faina_set_aside_total", "counter",
-         "Tasks, schedules and rows that were set aside, because they can't be handled.");
+    fa_metrics_head(out, "faina_set_aside_total", "counter",
+                    "Tasks, schedules and rows that were set aside because they can't be handled.");
     fa_buf_printf(out, "faina_set_aside_total %llu\n", (unsigned long long)metrics->set_aside);
     pthread_mutex_unlock(&metrics->mutex);
-    head(out, "faina_commit_batch_size", "histogram", "Operations in one transaction.");
+    fa_metrics_head(out, "faina_commit_batch_size", "histogram", "Operations in one transaction.");
     put_histogram(out, &metrics->groups, size_bounds, FA_COUNT(size_bounds),
                   "faina_commit_batch_size", "");
     write_requests(metrics, out, name);

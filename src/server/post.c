@@ -1,162 +1,102 @@
 /*
- * post.c - handing in operations without waiting for them.
+ * post.c - running operations for a server that must not block.
  *
- *     fa_post -> writes -> [writer] -> fa_service_run -> done
- *             -> reads  -> [readers] ->
- *             -> longs  -> [large] -> work -> done
+ *     fa_post -> changes ----------> fa_service_post -> done
+ *             -> reads -> [readers] -> fa_service_run -> done
+ *             -> longs -> [large] ---> work ----------> done
  *
- * Who waits is in waits.h: after news of work the writer asks some of the claims with each of its
- * groups, readers look again at tasks that have ended, and the clock thread ends what is over.
+ * Waits are in waits.h. After a notification of work some of the waiting claims are posted to the
+ * engine; when all of these are done, the next ones are. Readers read again tasks that have ended,
+ * and the clock thread ends the waits whose time is over.
  *
- * The mutex guards everything here; nothing blocks while it is held, and neither the service nor
- * `done` is called under it. The engine's news comes in the writer's own thread as a rule.
+ * The mutex guards everything here but the atomics; nothing blocks while it is held, and neither
+ * the service nor `done` is called under it. Notifications come from the thread that commits.
  */
-#include "service/post.h"
+#include "server/post.h"
 
 #include "base/clock.h"
 #include "model/states.h"
-#include "service/waits.h"
+#include "server/waits.h"
 
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
-#define GROUP_WEIGHT_MAX 10000
 #define QUEUE_WEIGHT_MAX 50000
 #define READERS 2
-#define RELOOK_US 5000000
+#define RECHECK_US 5000000
 
-/* What waits to be run, and where those sleep who run it. */
 struct queue {
     struct fa_ring_link ring;
     size_t weight;
-    pthread_cond_t cond;
+    pthread_cond_t cond; /* where its threads sleep */
 };
 
 struct fa_post {
     struct fa_service *service;
     struct fa_listener listener;
-    void (*tell_group)(void *ctx, size_t ops);
-    void *tell_ctx;
+
+    /* Weight of what was accepted and is not done, and of calls that use this struct after
+     * `done`. */
+    atomic_size_t under_way;
+    atomic_bool is_closing;
 
     pthread_mutex_t mutex;
-    pthread_cond_t clock_cond, idle_cond;
-    struct queue writes, reads, longs;
-    size_t under_way; /* accepted and not yet done */
+    pthread_cond_t clock_cond;
+    struct queue reads, longs;
     struct fa_waits waits;
-    bool is_closing, is_over, waits_are_over, is_writing;
-    uint64_t groups, group_ops;
+    size_t pass_count; /* claims of the pass that the engine has */
+    bool is_over, waits_are_over;
 
-    /* The writer's own. */
-    struct fa_op *ops;
-    size_t op_size;
-
-    pthread_t threads[READERS + 3];
+    pthread_t threads[READERS + 2];
     size_t thread_count;
 };
 
-/* Rings by `link`: the queues, and groups that run ------------------------------------------- */
-
-static struct fa_posted *from_link(struct fa_ring_link *link)
-{
-    return (struct fa_posted *)(void *)((char *)link - offsetof(struct fa_posted, link));
-}
-
-/* The first, or NULL. */
-static struct fa_posted *ring_peek(struct fa_ring_link *ring)
-{
-    return fa_ring_is_empty(ring) ? NULL : from_link(ring->next);
-}
+/* Rings by `link` --------------------------------------------------------------------------- */
 
 static struct fa_posted *ring_take(struct fa_ring_link *ring)
 {
-    struct fa_posted *posted = ring_peek(ring);
+    struct fa_posted *posted;
 
-    if (posted != NULL)
-        fa_ring_remove(&posted->link);
+    if (fa_ring_is_empty(ring))
+        return NULL;
+    posted = FA_CONTAINER_OF(ring->next, struct fa_posted, link);
+    fa_ring_remove(&posted->link);
     return posted;
 }
 
-/* Queueing ---------------------------------------------------------------------------------- */
+/* Accepting and finishing ------------------------------------------------------------------- */
 
-static size_t weight_of(const struct fa_posted *posted)
+static void begin(struct fa_post *post, struct fa_posted *posted)
 {
-    size_t weight = posted->count;
-
-    if (posted->work != NULL)
-        return 1;
-    for (size_t i = 0; i < posted->count; i++) {
-        if (posted->ops[i].kind == FA_OP_BLOCK)
-            weight += posted->ops[i].block.count;
-    }
-    return weight;
+    posted->post = post;
+    posted->weight = posted->work != NULL ? 1 : posted->count;
+    atomic_fetch_add(&post->under_way, posted->weight);
 }
 
-bool fa_posted_writes(const struct fa_posted *posted)
+/* P1. `done` may free the memory that `posted` is in, and then fa_post_close may free `post`. */
+static void finish(struct fa_post *post, struct fa_posted *posted)
 {
-    return posted->work == NULL && posted->count > 0 && fa_op_writes(posted->ops[0].kind);
+    size_t weight = posted->weight;
+
+    posted->done(posted);
+    atomic_fetch_sub(&post->under_way, weight);
 }
 
-static struct queue *queue_of(struct fa_post *post, const struct fa_posted *posted)
+/* Takes a wait out of everything. The mutex is held. */
+static void forget(struct fa_post *post, struct fa_posted *posted)
 {
-    if (posted->work != NULL && posted->is_long)
-        return &post->longs;
-    return fa_posted_writes(posted) ? &post->writes : &post->reads;
+    fa_waits_remove(&post->waits, posted);
+    posted->state = FA_POST_IDLE;
 }
 
-/* Without a word to who runs it. */
-static void line_up(struct queue *queue, struct fa_posted *posted)
+/* The mutex is held. */
+static void begin_wait(struct fa_post *post, struct fa_posted *posted)
 {
-    posted->place = FA_POST_QUEUED;
-    fa_ring_add(&queue->ring, &posted->link);
-    queue->weight += weight_of(posted);
-}
-
-static void enqueue(struct fa_post *post, struct fa_posted *posted)
-{
-    struct queue *queue = queue_of(post, posted);
-
-    line_up(queue, posted);
-    pthread_cond_signal(&queue->cond);
-}
-
-/* Once the mutex is free, the caller calls who runs it: else that one wakes up to wait for it. */
-static enum faina_code accept(struct fa_post *post, struct fa_posted *posted)
-{
-    struct queue *queue = queue_of(post, posted);
-
-    if (post->is_closing)
-        return FAINA_STORE_CLOSED;
-    if (queue->weight > 0 && queue->weight + weight_of(posted) > QUEUE_WEIGHT_MAX)
-        return FAINA_OVERLOADED;
     posted->is_over = post->waits_are_over;
     if (fa_waits_add(&post->waits, posted))
         pthread_cond_signal(&post->clock_cond);
-    post->under_way++;
-    line_up(queue, posted);
-    return FAINA_OK;
-}
-
-static enum faina_code accept_locked(struct fa_post *post, struct fa_posted *posted)
-{
-    struct queue *queue = queue_of(post, posted);
-    enum faina_code code;
-
-    pthread_mutex_lock(&post->mutex);
-    code = accept(post, posted);
-    pthread_mutex_unlock(&post->mutex);
-    if (code == FAINA_OK)
-        pthread_cond_signal(&queue->cond);
-    return code;
-}
-
-enum faina_code fa_post(struct fa_post *post, struct fa_posted *posted)
-{
-    assert(posted->done);
-    assert(posted->work || posted->count > 0);
-    posted->kind = FA_POST_PLAIN;
-    return accept_locked(post, posted);
 }
 
 static void set_deadline(struct fa_posted *posted, int64_t timeout_ms)
@@ -164,342 +104,107 @@ static void set_deadline(struct fa_posted *posted, int64_t timeout_ms)
     posted->deadline_us = fa_clock_mono_us() + (timeout_ms > 0 ? timeout_ms * 1000 : 0);
 }
 
-void fa_post_many(struct fa_post *post, struct fa_posted *const *posted, size_t count,
-                  enum faina_code *codes)
+/* Changes ----------------------------------------------------------------------------------- */
+
+static void finish_claim(struct fa_post *post, struct fa_posted *posted);
+
+static void on_changed(struct fa_service_post *call)
 {
-    size_t writes = 0, reads = 0;
+    struct fa_posted *posted = FA_CONTAINER_OF(call, struct fa_posted, call);
+    struct fa_post *post = posted->post;
+
+    if (posted->kind == FA_POST_CLAIM_WAIT)
+        finish_claim(post, posted);
+    else
+        finish(post, posted);
+}
+
+static enum faina_code change(struct fa_post *post, struct fa_posted *posted)
+{
+    posted->call =
+        (struct fa_service_post){.ops = posted->ops, .count = posted->count, .done = on_changed};
+    return fa_service_post(post->service, &posted->call);
+}
+
+bool fa_posted_writes(const struct fa_posted *posted)
+{
+    return posted->work == NULL && posted->count > 0 && fa_op_writes(posted->ops[0].kind);
+}
+
+/* Reads and work ---------------------------------------------------------------------------- */
+
+static struct queue *queue_of(struct fa_post *post, const struct fa_posted *posted)
+{
+    return posted->work != NULL && posted->is_long ? &post->longs : &post->reads;
+}
+
+/* The mutex is held. */
+static void enqueue(struct queue *queue, struct fa_posted *posted)
+{
+    posted->state = FA_POST_QUEUED;
+    fa_ring_add(&queue->ring, &posted->link);
+    queue->weight += posted->weight;
+}
+
+static enum faina_code post_read(struct fa_post *post, struct fa_posted *posted)
+{
+    struct queue *queue = queue_of(post, posted);
+    bool has_room;
 
     pthread_mutex_lock(&post->mutex);
-    for (size_t i = 0; i < count; i++) {
-        assert(posted[i]->done);
-        assert(posted[i]->work || posted[i]->count > 0);
-        assert(!posted[i]->work || !posted[i]->is_long);
-        posted[i]->kind = FA_POST_PLAIN;
-        codes[i] = accept(post, posted[i]);
-        if (codes[i] == FAINA_OK)
-            *(fa_posted_writes(posted[i]) ? &writes : &reads) += 1;
+    has_room = queue->weight == 0 || queue->weight + posted->weight <= QUEUE_WEIGHT_MAX;
+    if (has_room) {
+        begin_wait(post, posted);
+        enqueue(queue, posted);
     }
     pthread_mutex_unlock(&post->mutex);
-    if (writes > 0)
-        pthread_cond_signal(&post->writes.cond);
-    for (size_t i = 0; i < reads && i < READERS; i++)
-        pthread_cond_signal(&post->reads.cond);
+    if (!has_room)
+        return FAINA_OVERLOADED;
+    pthread_cond_signal(&queue->cond); /* after the unlock: the thread needs the mutex first */
+    return FAINA_OK;
 }
 
-enum faina_code fa_post_claim_wait(struct fa_post *post, struct fa_posted *posted)
+/* A task may have ended. The mutex is held. */
+static void read_again(void *ctx, struct fa_posted *posted)
 {
-    assert(posted->done && posted->count == 1);
-    assert(posted->ops[0].kind == FA_OP_CLAIM_NEXT);
-    posted->kind = FA_POST_CLAIM_WAIT;
-    posted->ops[0].arena = &posted->answers;
-    posted->types = fa_claim_types(posted->ops[0].claim);
-    set_deadline(posted, posted->ops[0].claim->wait_ms);
-    return accept_locked(post, posted);
-}
+    struct fa_post *post = ctx;
 
-enum faina_code fa_post_wait(struct fa_post *post, struct fa_posted *posted, int64_t timeout_ms)
-{
-    assert(posted->done && posted->count == 1);
-    assert(posted->ops[0].kind == FA_OP_GET);
-    posted->ops[0].arena = &posted->answers;
-    /* No task has an id that is none; the look will say so. */
-    posted->kind = posted->ops[0].id && fa_id_parse(posted->ops[0].id, &posted->id)
-                       ? FA_POST_TASK_WAIT
-                       : FA_POST_PLAIN;
-    set_deadline(posted, timeout_ms);
-    return accept_locked(post, posted);
-}
-
-/* After an answer --------------------------------------------------------------------------- */
-
-/* Takes a wait out of everything. The mutex is held. */
-static void forget(struct fa_post *post, struct fa_posted *posted)
-{
-    fa_waits_remove(&post->waits, posted);
-    posted->place = FA_POST_IDLE;
-}
-
-/* P1. Without the mutex: `done` may free the memory that one is in. */
-static void finish_all(struct fa_post *post, struct fa_ring_link *answered)
-{
-    struct fa_posted *posted;
-    size_t count = 0;
-
-    for (; (posted = ring_take(answered)) != NULL; count++)
-        posted->done(posted);
-    if (count == 0)
+    if (posted->state != FA_POST_WAITS) {
+        posted->must_reread = true;
         return;
-    pthread_mutex_lock(&post->mutex);
-    post->under_way -= count;
-    if (post->under_way == 0)
-        pthread_cond_broadcast(&post->idle_cond);
-    pthread_mutex_unlock(&post->mutex);
+    }
+    enqueue(&post->reads, posted);
+    pthread_cond_signal(&post->reads.cond);
 }
 
-/* Nothing to claim: keeps no memory while it sleeps. */
-static void answer_none(struct fa_posted *posted)
-{
-    fa_arena_finish(&posted->answers);
-    posted->none = (struct faina_tasks){0};
-    posted->ops[0].code = FAINA_OK;
-    posted->ops[0].tasks = &posted->none;
-}
-
-/* A claim that waits was asked. True: it has its answer. The mutex is held. */
-static bool settle_claim(struct fa_post *post, struct fa_posted *posted)
+/* True: the wait, if it is one, is over. The mutex is held. */
+static bool settle_read(struct fa_post *post, struct fa_posted *posted)
 {
     const struct fa_op *op = &posted->ops[0];
 
-    if (op->code != FAINA_OK || op->tasks->count > 0 || posted->is_over) {
-        forget(post, posted);
+    if (posted->kind == FA_POST_PLAIN) {
+        posted->state = FA_POST_IDLE;
         return true;
     }
-    answer_none(posted);
-    fa_waits_go_on(&post->waits, posted);
-    return false;
-}
-
-/* A task was looked at. True: the wait is over. The mutex is held. */
-static bool settle_look(struct fa_post *post, struct fa_posted *posted)
-{
-    const struct fa_op *op = &posted->ops[0];
-
     if (op->code != FAINA_OK || fa_status_is_ended(op->task->status) || posted->is_over) {
         forget(post, posted);
         return true;
     }
     fa_arena_finish(&posted->answers);
-    if (posted->is_told) {
-        posted->is_told = false;
-        enqueue(post, posted);
+    posted->state = FA_POST_WAITS;
+    if (posted->must_reread) {
+        posted->must_reread = false;
+        read_again(post, posted);
     } else {
-        posted->place = FA_POST_WAITS;
         fa_service_expect(post->service, &posted->id);
     }
     return false;
 }
 
-/* True: it is answered. The mutex is held. */
-static bool settle(struct fa_post *post, struct fa_posted *posted)
-{
-    if (posted->kind == FA_POST_CLAIM_WAIT)
-        return settle_claim(post, posted);
-    if (posted->kind == FA_POST_TASK_WAIT)
-        return settle_look(post, posted);
-    posted->place = FA_POST_IDLE;
-    return true;
-}
-
-/* Settles a list of those that were run, then tells those that are answered. */
-static void settle_all(struct fa_post *post, struct fa_ring_link *ran)
-{
-    struct fa_ring_link answered;
-    struct fa_posted *posted;
-
-    fa_ring_init(&answered);
-    pthread_mutex_lock(&post->mutex);
-    while ((posted = ring_take(ran)) != NULL) {
-        if (settle(post, posted))
-            fa_ring_add(&answered, &posted->link);
-    }
-    pthread_mutex_unlock(&post->mutex);
-    finish_all(post, &answered);
-}
-
-/* The writer -------------------------------------------------------------------------------- */
-
-/* Takes a group: what was posted, then a few of the claims that wait. The mutex is held. */
-static size_t take_group(struct fa_post *post, struct fa_ring_link *group)
-{
-    size_t weight = 0, ops = 0;
-    struct fa_posted *posted;
-
-    while ((posted = ring_peek(&post->writes.ring)) != NULL) {
-        size_t more = weight_of(posted);
-
-        if (weight > 0 && weight + more > GROUP_WEIGHT_MAX)
-            break;
-        fa_ring_remove(&posted->link);
-        post->writes.weight -= more;
-        weight += more;
-        ops += posted->count;
-        posted->asked_mark = post->waits.ready_mark;
-        posted->place = FA_POST_RUNS;
-        fa_ring_add(group, &posted->link);
-    }
-    return ops + fa_waits_take(&post->waits, group);
-}
-
-static void run_group(struct fa_post *post, struct fa_ring_link *group, size_t count)
-{
-    struct fa_posted *posted = ring_peek(group);
-    size_t n = 0;
-
-    if (posted->link.next == group) { /* one alone needs no copy */
-        fa_service_run(post->service, posted->ops, posted->count);
-        return;
-    }
-    if (count > post->op_size) {
-        free(post->ops);
-        post->op_size = count * 2;
-        post->ops = fa_alloc_zero(post->op_size, sizeof(*post->ops));
-    }
-    for (struct fa_ring_link *at = group->next; at != group; at = at->next) {
-        posted = from_link(at);
-        for (size_t i = 0; i < posted->count; i++)
-            fa_op_copy(&post->ops[n++], &posted->ops[i]);
-    }
-    assert(n == count);
-    fa_service_run(post->service, post->ops, count);
-    n = 0;
-    for (struct fa_ring_link *at = group->next; at != group; at = at->next) {
-        posted = from_link(at);
-        for (size_t i = 0; i < posted->count; i++)
-            fa_op_copy(&posted->ops[i], &post->ops[n++]);
-    }
-}
-
-/* Claims whose client has gone must not take tasks with them. */
-static size_t drop_gone(struct fa_post *post, struct fa_ring_link *group, size_t count)
-{
-    struct fa_ring_link gone, *next;
-
-    fa_ring_init(&gone);
-    for (struct fa_ring_link *at = group->next; at != group; at = next) {
-        struct fa_posted *posted = from_link(at);
-
-        next = at->next;
-        if (posted->kind != FA_POST_CLAIM_WAIT || !posted->is_gone || !posted->is_gone(posted))
-            continue;
-        fa_ring_remove(&posted->link);
-        answer_none(posted);
-        fa_ring_add(&gone, &posted->link);
-        count--;
-    }
-    if (fa_ring_is_empty(&gone))
-        return count;
-    pthread_mutex_lock(&post->mutex);
-    for (struct fa_ring_link *at = gone.next; at != &gone; at = at->next)
-        from_link(at)->is_over = true;
-    pthread_mutex_unlock(&post->mutex);
-    settle_all(post, &gone);
-    return count;
-}
-
-static bool has_taken(const struct fa_posted *posted)
-{
-    return posted->kind == FA_POST_CLAIM_WAIT && posted->ops[0].code == FAINA_OK &&
-           posted->ops[0].tasks->count > 0;
-}
-
-/* One for each task of a claim, which they take nothing from. */
-static struct fa_op *make_releases(const struct fa_op *claim, struct fa_arena *arena)
-{
-    struct fa_op *ops = fa_arena_zero(arena, claim->tasks->count, sizeof(*ops));
-    const char *worker = fa_arena_strdup(arena, claim->claim->worker_id);
-
-    for (size_t i = 0; i < claim->tasks->count; i++) {
-        const struct faina_task *task = &claim->tasks->items[i];
-
-        ops[i] = (struct fa_op){.kind = FA_OP_RELEASE,
-                                .id = fa_arena_strdup(arena, task->id),
-                                .by = {.worker_id = worker, .fence = task->fence},
-                                .arena = arena};
-    }
-    return ops;
-}
-
-struct returned {
-    struct fa_posted posted; /* first member */
-    struct fa_arena arena;
-};
-
-static void forget_returned(struct fa_posted *posted)
-{
-    struct returned *returned = (struct returned *)posted;
-
-    fa_arena_finish(&returned->arena);
-    free(returned);
-}
-
-void fa_post_give_back(struct fa_post *post, const struct fa_op *claim)
-{
-    struct returned *returned = fa_alloc_zero(1, sizeof(*returned));
-
-    returned->posted.ops = make_releases(claim, &returned->arena);
-    returned->posted.count = claim->tasks->count;
-    returned->posted.done = forget_returned;
-    if (fa_post(post, &returned->posted) != FAINA_OK)
-        forget_returned(&returned->posted); /* the leases end */
-}
-
-static void give_back(struct fa_post *post, struct fa_posted *posted)
-{
-    const struct fa_op *claim = &posted->ops[0];
-    struct fa_arena arena = {0};
-
-    fa_service_run(post->service, make_releases(claim, &arena), claim->tasks->count);
-    fa_arena_finish(&arena);
-    answer_none(posted);
-    pthread_mutex_lock(&post->mutex);
-    posted->is_over = true;
-    pthread_mutex_unlock(&post->mutex);
-}
-
-/* The same for clients that went while the transaction ran: a worker gives up a poll when its types
- * change. Should giving back fail, the leases end. */
-static void check_gone(struct fa_post *post, struct fa_ring_link *group)
-{
-    for (struct fa_ring_link *at = group->next; at != group; at = at->next) {
-        struct fa_posted *posted = from_link(at);
-
-        if (has_taken(posted) && posted->is_gone && posted->is_gone(posted))
-            give_back(post, posted);
-    }
-}
-
-static void *run_writer(void *ctx)
-{
-    struct fa_post *post = ctx;
-
-    pthread_mutex_lock(&post->mutex);
-    for (;;) {
-        struct fa_ring_link group;
-        size_t count;
-
-        while (fa_ring_is_empty(&post->writes.ring) && !fa_waits_has_pass(&post->waits) &&
-               !post->is_over)
-            pthread_cond_wait(&post->writes.cond, &post->mutex);
-        if (fa_ring_is_empty(&post->writes.ring) && !fa_waits_has_pass(&post->waits))
-            break;
-        fa_ring_init(&group);
-        count = take_group(post, &group);
-        post->groups += count > 0;
-        post->group_ops += count;
-        post->is_writing = true;
-        pthread_mutex_unlock(&post->mutex);
-        count = drop_gone(post, &group, count);
-        if (count > 0) {
-            run_group(post, &group, count);
-            check_gone(post, &group);
-            if (post->tell_group != NULL)
-                post->tell_group(post->tell_ctx, count);
-        }
-        settle_all(post, &group);
-        pthread_mutex_lock(&post->mutex);
-        post->is_writing = false;
-    }
-    pthread_mutex_unlock(&post->mutex);
-    return NULL;
-}
-
-/* The readers, and who does long work ------------------------------------------------------- */
-
 static void run_queue(struct fa_post *post, struct queue *queue)
 {
     pthread_mutex_lock(&post->mutex);
     for (;;) {
-        struct fa_ring_link ran;
         struct fa_posted *posted;
         bool is_gone;
 
@@ -508,24 +213,22 @@ static void run_queue(struct fa_post *post, struct queue *queue)
         posted = ring_take(&queue->ring);
         if (posted == NULL)
             break;
-        queue->weight -= weight_of(posted);
-        posted->place = FA_POST_RUNS;
+        queue->weight -= posted->weight;
+        posted->state = FA_POST_RUNS;
         pthread_mutex_unlock(&post->mutex);
-        /* A wait for nobody ends with its next look. */
+        /* A wait whose client has gone ends with its next read. */
         is_gone = posted->kind == FA_POST_TASK_WAIT && posted->is_gone && posted->is_gone(posted);
         if (posted->work != NULL)
             posted->work(posted);
         else
             fa_service_run(post->service, posted->ops, posted->count);
-        fa_ring_init(&ran);
-        fa_ring_add(&ran, &posted->link);
-        if (is_gone) {
-            pthread_mutex_lock(&post->mutex);
-            posted->is_over = true;
-            pthread_mutex_unlock(&post->mutex);
-        }
-        settle_all(post, &ran);
         pthread_mutex_lock(&post->mutex);
+        posted->is_over |= is_gone;
+        if (settle_read(post, posted)) {
+            pthread_mutex_unlock(&post->mutex);
+            finish(post, posted);
+            pthread_mutex_lock(&post->mutex);
+        }
     }
     pthread_mutex_unlock(&post->mutex);
 }
@@ -546,37 +249,271 @@ static void *run_large(void *ctx)
     return NULL;
 }
 
-/* News -------------------------------------------------------------------------------------- */
+/* Waiting claims ---------------------------------------------------------------------------- */
 
-/* Everybody who waits for work of these types is to be asked. */
-static void begin_pass(struct fa_post *post, uint64_t types)
+/* Frees all memory of the answer: the claim may wait for long. */
+static void answer_none(struct fa_posted *posted)
 {
-    if (fa_waits_tell(&post->waits, types))
-        pthread_cond_signal(&post->writes.cond);
+    fa_arena_finish(&posted->answers);
+    posted->none = (struct faina_tasks){0};
+    posted->ops[0].code = FAINA_OK;
+    posted->ops[0].tasks = &posted->none;
 }
 
-static void look_again(void *ctx, struct fa_posted *posted)
+static bool is_gone(const struct fa_posted *posted)
 {
-    struct fa_post *post = ctx;
+    return posted->is_gone != NULL && posted->is_gone(posted);
+}
 
-    if (posted->place == FA_POST_WAITS)
-        enqueue(post, posted);
+/* After a run. The last one of a group of the pass begins the next group. */
+static void settle_claim(struct fa_post *post, struct fa_posted *posted, bool has_gone)
+{
+    const struct fa_op *op = &posted->ops[0];
+    bool is_answered;
+
+    pthread_mutex_lock(&post->mutex);
+    is_answered = has_gone || posted->is_over || op->code != FAINA_OK || op->tasks->count > 0;
+    post->pass_count -= posted->is_in_pass;
+    posted->is_in_pass = false;
+    if (is_answered) {
+        forget(post, posted);
+    } else {
+        answer_none(posted);
+        fa_waits_go_on(&post->waits, posted);
+    }
+    pthread_mutex_unlock(&post->mutex);
+    if (is_answered)
+        finish(post, posted);
+}
+
+/* Claims that are run together (P4): as one job, so that no other operation comes between them and
+ * gives a task to a younger one. */
+struct pass {
+    struct fa_posted posted; /* first member; its operations are copies of the claims' own */
+    struct fa_ring_link group;
+};
+
+/* Each claim gets the result of its copy. The last one begins the next group. */
+static void finish_pass(struct fa_posted *posted)
+{
+    struct pass *pass = (struct pass *)posted;
+    struct fa_posted *claim;
+
+    for (size_t i = 0; (claim = ring_take(&pass->group)) != NULL; i++) {
+        fa_op_copy(&claim->ops[0], &posted->ops[i]);
+        finish_claim(posted->post, claim);
+    }
+    free(posted->ops);
+    free(pass);
+}
+
+/* Claims whose clients have gone must not take tasks. */
+static void end_gone(struct fa_post *post, struct fa_ring_link *group)
+{
+    struct fa_ring_link left;
+    struct fa_posted *posted;
+
+    fa_ring_init(&left);
+    while ((posted = ring_take(group)) != NULL) {
+        if (is_gone(posted)) {
+            answer_none(posted);
+            settle_claim(post, posted, true);
+        } else {
+            fa_ring_add(&left, &posted->link);
+        }
+    }
+    while ((posted = ring_take(&left)) != NULL)
+        fa_ring_add(group, &posted->link);
+}
+
+/* Posts the claims of a group; `size` is at least their number. */
+static void post_group(struct fa_post *post, struct fa_ring_link *group, size_t size)
+{
+    struct pass *pass = fa_alloc_zero(1, sizeof(*pass));
+    struct fa_posted *posted;
+
+    fa_ring_init(&pass->group);
+    pass->posted.ops = fa_alloc_zero(size, sizeof(*pass->posted.ops));
+    pass->posted.done = finish_pass;
+    while ((posted = ring_take(group)) != NULL) {
+        pass->posted.ops[pass->posted.count++] = posted->ops[0];
+        fa_ring_add(&pass->group, &posted->link);
+    }
+    begin(post, &pass->posted);
+    if (pass->posted.count > 0 && change(post, &pass->posted) == FAINA_OK)
+        return;
+    while ((posted = ring_take(&pass->group)) != NULL) { /* they wait on */
+        answer_none(posted);
+        settle_claim(post, posted, false);
+    }
+    finish(post, &pass->posted);
+}
+
+/* P4. Nothing happens while a group of the pass is under way. */
+static void run_pass(struct fa_post *post)
+{
+    pthread_mutex_lock(&post->mutex);
+    while (post->pass_count == 0 && fa_waits_has_pass(&post->waits)) {
+        struct fa_ring_link group;
+        size_t count;
+
+        fa_ring_init(&group);
+        count = fa_waits_take(&post->waits, &group);
+        post->pass_count = count + 1; /* so that none of them begins the next group too early */
+        pthread_mutex_unlock(&post->mutex);
+        end_gone(post, &group);
+        post_group(post, &group, count + 1);
+        pthread_mutex_lock(&post->mutex);
+        post->pass_count--;
+    }
+    pthread_mutex_unlock(&post->mutex);
+}
+
+/* A client may have gone while the transaction ran: a worker ends a poll when its types change. If
+ * the release fails, the leases expire. */
+static void finish_claim(struct fa_post *post, struct fa_posted *posted)
+{
+    const struct fa_op *op = &posted->ops[0];
+    bool has_gone = op->code == FAINA_OK && op->tasks->count > 0 && is_gone(posted);
+
+    if (has_gone) {
+        fa_post_give_back(post, op);
+        answer_none(posted);
+    }
+    atomic_fetch_add(&post->under_way, 1); /* until run_pass has returned */
+    settle_claim(post, posted, has_gone);
+    run_pass(post);
+    atomic_fetch_sub(&post->under_way, 1);
+}
+
+/* One RELEASE for each task of a claim; nothing in them belongs to the claim. */
+static struct fa_op *make_releases(const struct fa_op *claim, struct fa_arena *arena)
+{
+    struct fa_op *ops = fa_arena_zero(arena, claim->tasks->count, sizeof(*ops));
+    const char *worker = fa_arena_strdup(arena, claim->claim->worker_id);
+
+    for (size_t i = 0; i < claim->tasks->count; i++) {
+        const struct faina_task *task = &claim->tasks->items[i];
+
+        ops[i] = (struct fa_op){.kind = FA_OP_RELEASE,
+                                .id = fa_arena_strdup(arena, task->id),
+                                .by = {.worker_id = worker, .fence = task->fence},
+                                .arena = arena};
+    }
+    return ops;
+}
+
+struct release {
+    struct fa_posted posted; /* first member */
+    struct fa_arena arena;
+};
+
+static void free_release(struct fa_posted *posted)
+{
+    struct release *release = (struct release *)posted;
+
+    fa_arena_finish(&release->arena);
+    free(release);
+}
+
+/* Also while closing: the claim itself is under way, or was a moment ago. */
+void fa_post_give_back(struct fa_post *post, const struct fa_op *claim)
+{
+    struct release *release = fa_alloc_zero(1, sizeof(*release));
+
+    release->posted.ops = make_releases(claim, &release->arena);
+    release->posted.count = claim->tasks->count;
+    release->posted.done = free_release;
+    begin(post, &release->posted);
+    if (change(post, &release->posted) != FAINA_OK)
+        finish(post, &release->posted); /* the leases expire */
+}
+
+/* Posting ----------------------------------------------------------------------------------- */
+
+static enum faina_code post_claim(struct fa_post *post, struct fa_posted *posted)
+{
+    enum faina_code code;
+
+    pthread_mutex_lock(&post->mutex);
+    begin_wait(post, posted);
+    posted->run_mark = post->waits.ready_mark;
+    posted->state = FA_POST_RUNS;
+    pthread_mutex_unlock(&post->mutex);
+    code = change(post, posted);
+    if (code == FAINA_OK)
+        return FAINA_OK;
+    pthread_mutex_lock(&post->mutex);
+    forget(post, posted);
+    pthread_mutex_unlock(&post->mutex);
+    return code;
+}
+
+static enum faina_code post_any(struct fa_post *post, struct fa_posted *posted)
+{
+    enum faina_code code;
+
+    assert(posted->done);
+    begin(post, posted);
+    if (atomic_load(&post->is_closing))
+        code = FAINA_STORE_CLOSED;
+    else if (posted->kind == FA_POST_CLAIM_WAIT)
+        code = post_claim(post, posted);
+    else if (fa_posted_writes(posted))
+        code = change(post, posted);
     else
-        posted->is_told = true;
+        code = post_read(post, posted);
+    if (code != FAINA_OK)
+        atomic_fetch_sub(&post->under_way, posted->weight);
+    return code;
 }
 
-static void on_news(void *ctx, const struct fa_news *news)
+enum faina_code fa_post(struct fa_post *post, struct fa_posted *posted)
+{
+    assert(posted->work || posted->count > 0);
+    posted->kind = FA_POST_PLAIN;
+    return post_any(post, posted);
+}
+
+enum faina_code fa_post_claim_wait(struct fa_post *post, struct fa_posted *posted)
+{
+    assert(posted->count == 1 && posted->ops[0].kind == FA_OP_CLAIM_NEXT);
+    posted->kind = FA_POST_CLAIM_WAIT;
+    posted->ops[0].arena = &posted->answers;
+    posted->types = fa_claim_types(posted->ops[0].claim);
+    set_deadline(posted, posted->ops[0].claim->wait_ms);
+    return post_any(post, posted);
+}
+
+enum faina_code fa_post_wait(struct fa_post *post, struct fa_posted *posted, int64_t timeout_ms)
+{
+    assert(posted->count == 1 && posted->ops[0].kind == FA_OP_GET);
+    posted->ops[0].arena = &posted->answers;
+    /* The read refuses an id that can't be parsed. */
+    posted->kind = posted->ops[0].id && fa_id_parse(posted->ops[0].id, &posted->id)
+                       ? FA_POST_TASK_WAIT
+                       : FA_POST_PLAIN;
+    set_deadline(posted, timeout_ms);
+    return post_any(post, posted);
+}
+
+/* Notifications ----------------------------------------------------------------------------- */
+
+static void on_commit(void *ctx, const struct fa_notification *news)
 {
     struct fa_post *post = ctx;
+    bool has_pass = false;
 
     pthread_mutex_lock(&post->mutex);
     if (news->ready_types)
-        begin_pass(post, news->ready_types);
+        has_pass = fa_waits_notify(&post->waits, news->ready_types);
     if (news->has_any_ended)
-        fa_waits_each(&post->waits, NULL, look_again, post);
+        fa_waits_each(&post->waits, NULL, read_again, post);
     for (size_t i = 0; post->waits.task_count > 0 && i < news->ended_count; i++)
-        fa_waits_each(&post->waits, &news->ended[i], look_again, post);
+        fa_waits_each(&post->waits, &news->ended[i], read_again, post);
     pthread_mutex_unlock(&post->mutex);
+    if (has_pass)
+        run_pass(post);
 }
 
 /* The clock --------------------------------------------------------------------------------- */
@@ -585,13 +522,12 @@ static void on_news(void *ctx, const struct fa_news *news)
 static bool expire(struct fa_post *post, struct fa_posted *posted)
 {
     posted->is_over = true;
+    if (posted->state != FA_POST_WAITS)
+        return false; /* it is answered when it was run */
     if (posted->kind == FA_POST_TASK_WAIT) {
-        if (posted->place == FA_POST_WAITS)
-            enqueue(post, posted); /* its state now, not that of the last look */
+        read_again(post, posted); /* the answer is its present state */
         return false;
     }
-    if (posted->place != FA_POST_WAITS)
-        return false; /* whoever runs it sees that it is over */
     forget(post, posted);
     return true;
 }
@@ -607,49 +543,51 @@ static void expire_until(struct fa_post *post, int64_t now_us)
         if (expire(post, posted))
             fa_ring_add(&answered, &posted->link);
     }
-    if (fa_ring_is_empty(&answered))
-        return;
     pthread_mutex_unlock(&post->mutex);
-    finish_all(post, &answered);
+    while ((posted = ring_take(&answered)) != NULL)
+        finish(post, posted);
     pthread_mutex_lock(&post->mutex);
 }
 
 void fa_post_give_up(struct fa_post *post, struct fa_posted *posted)
 {
-    struct fa_ring_link answered;
+    bool is_answered;
 
-    fa_ring_init(&answered);
     pthread_mutex_lock(&post->mutex);
-    if (posted->kind == FA_POST_CLAIM_WAIT && expire(post, posted))
-        fa_ring_add(&answered, &posted->link);
+    is_answered = posted->kind == FA_POST_CLAIM_WAIT && expire(post, posted);
     pthread_mutex_unlock(&post->mutex);
-    finish_all(post, &answered);
+    if (is_answered)
+        finish(post, posted);
 }
 
-/* P5. */
-static void relook(struct fa_post *post)
+/* P5. The mutex is held on entry and on return. */
+static void recheck(struct fa_post *post)
 {
-    begin_pass(post, FA_TYPES_ALL);
-    fa_waits_each(&post->waits, NULL, look_again, post);
+    fa_waits_notify(&post->waits, FA_TYPES_ALL);
+    fa_waits_each(&post->waits, NULL, read_again, post);
+    pthread_mutex_unlock(&post->mutex);
+    run_pass(post);
+    pthread_mutex_lock(&post->mutex);
 }
 
 static void *run_clock(void *ctx)
 {
     struct fa_post *post = ctx;
-    int64_t relook_us = fa_clock_mono_us() + RELOOK_US;
+    int64_t recheck_us = fa_clock_mono_us() + RECHECK_US;
 
     pthread_mutex_lock(&post->mutex);
     while (!post->is_over) {
-        int64_t now_us = fa_clock_mono_us(), until_us = relook_us;
+        int64_t now_us = fa_clock_mono_us(), until_us;
         struct timespec until;
 
-        if (now_us >= relook_us) {
-            relook(post);
-            relook_us = until_us = now_us + RELOOK_US;
+        if (now_us >= recheck_us) {
+            recheck(post);
+            recheck_us = now_us + RECHECK_US;
         }
         expire_until(post, now_us);
-        if (fa_waits_next_us(&post->waits) < until_us)
-            until_us = fa_waits_next_us(&post->waits);
+        until_us = fa_waits_next_us(&post->waits);
+        if (until_us > recheck_us)
+            until_us = recheck_us;
         if (until_us <= fa_clock_mono_us() || post->is_over)
             continue;
         until =
@@ -676,27 +614,18 @@ struct fa_post_stats fa_post_stats(struct fa_post *post)
 
     pthread_mutex_lock(&post->mutex);
     stats = (struct fa_post_stats){
-        .groups = post->groups,
-        .group_ops = post->group_ops,
-        .queued = post->writes.weight + post->reads.weight + post->longs.weight,
+        .queued = atomic_load(&post->under_way),
         .waits = post->waits.task_count + post->waits.claim_count,
-        .is_writing = post->is_writing,
     };
+    stats.queued -= stats.waits < stats.queued ? stats.waits : stats.queued;
     pthread_mutex_unlock(&post->mutex);
     return stats;
-}
-
-void fa_post_on_group(struct fa_post *post, void (*tell)(void *ctx, size_t ops), void *ctx)
-{
-    post->tell_ctx = ctx;
-    post->tell_group = tell;
 }
 
 static void destroy(struct fa_post *post)
 {
     pthread_mutex_lock(&post->mutex);
     post->is_over = true;
-    pthread_cond_broadcast(&post->writes.cond);
     pthread_cond_broadcast(&post->reads.cond);
     pthread_cond_broadcast(&post->longs.cond);
     pthread_cond_broadcast(&post->clock_cond);
@@ -704,27 +633,24 @@ static void destroy(struct fa_post *post)
     for (size_t i = 0; i < post->thread_count; i++)
         pthread_join(post->threads[i], NULL);
     fa_service_unlisten(post->service, &post->listener);
-    pthread_cond_destroy(&post->writes.cond);
     pthread_cond_destroy(&post->reads.cond);
     pthread_cond_destroy(&post->longs.cond);
     pthread_cond_destroy(&post->clock_cond);
-    pthread_cond_destroy(&post->idle_cond);
     pthread_mutex_destroy(&post->mutex);
     fa_waits_finish(&post->waits);
-    free(post->ops);
     free(post);
 }
 
 void fa_post_close(struct fa_post *post)
 {
+    const struct timespec moment = {.tv_nsec = 1000000};
+
     if (post == NULL)
         return;
-    pthread_mutex_lock(&post->mutex);
-    post->is_closing = post->waits_are_over = true;
-    expire_until(post, INT64_MAX);
-    while (post->under_way > 0)
-        pthread_cond_wait(&post->idle_cond, &post->mutex);
-    pthread_mutex_unlock(&post->mutex);
+    atomic_store(&post->is_closing, true);
+    fa_post_end_waits(post);
+    while (atomic_load(&post->under_way) > 0)
+        nanosleep(&moment, NULL);
     destroy(post);
 }
 
@@ -739,16 +665,14 @@ static void init(struct fa_post *post, struct fa_service *service)
     pthread_condattr_t attr;
 
     post->service = service;
-    queue_init(&post->writes);
     queue_init(&post->reads);
     queue_init(&post->longs);
     fa_waits_init(&post->waits);
-    post->listener = (struct fa_listener){.tell = on_news, .ctx = post};
+    post->listener = (struct fa_listener){.tell = on_commit, .ctx = post};
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&post->mutex, NULL);
     pthread_cond_init(&post->clock_cond, &attr);
-    pthread_cond_init(&post->idle_cond, NULL);
     pthread_condattr_destroy(&attr);
     fa_service_listen(service, &post->listener);
 }
@@ -758,9 +682,8 @@ enum faina_code fa_post_open(struct fa_post **out, struct fa_service *service,
 {
     static const struct {
         void *(*run)(void *);
-        const char *name; /* for people with top */
-    } runs[READERS + 3] = {{run_writer, "fa-writer"},
-                           {run_clock, "fa-clock"},
+        const char *name; /* as `top` shows it */
+    } runs[READERS + 2] = {{run_clock, "fa-clock"},
                            {run_reader, "fa-reader"},
                            {run_reader, "fa-reader"},
                            {run_large, "fa-large"}};

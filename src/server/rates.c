@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #define SLOT_US 10000000
-#define SLOTS 7 /* the one that is being filled, and a minute before it */
+#define SLOTS 7 /* the current one, and those of the minute before */
 #define SUBMITTED FAINA_PENDING
 #define IDLE_TRIES 4
 
@@ -25,7 +25,7 @@ struct entry {
 
 struct fa_rates {
     int64_t started_us;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the fields below */
     struct fa_map by_name;
     struct entry *entries[FA_RATES_MAX];
     size_t count, next_idle;
@@ -62,8 +62,8 @@ void fa_rates_destroy(struct fa_rates *rates)
     free(rates);
 }
 
-/* An entry that has counted nothing for a minute, for another type to use; NULL: none has. A few
- * are looked at each time, so that a flood of types costs little. The mutex is held. */
+/* An entry that counted nothing for a minute, to be reused for another type; NULL: none. Checks
+ * only a few entries each time, so that many new types cost little. The mutex is held. */
 static struct entry *find_idle(struct fa_rates *rates, int64_t number)
 {
     for (int tries = 0; tries < IDLE_TRIES; tries++) {
@@ -78,7 +78,7 @@ static struct entry *find_idle(struct fa_rates *rates, int64_t number)
     return NULL;
 }
 
-/* NULL: there are too many. The mutex is held. */
+/* NULL: there are too many types. The mutex is held. */
 static struct entry *find_or_add(struct fa_rates *rates, const char *ns, const char *type,
                                  int64_t number)
 {
@@ -101,7 +101,7 @@ static struct entry *find_or_add(struct fa_rates *rates, const char *ns, const c
     return entry;
 }
 
-/* One type often comes many times in a row; `last` is its entry. */
+/* Several tasks in a row often have the same type; `last` is the previous entry. */
 static struct entry *count_one(struct fa_rates *rates, struct entry *last,
                                const struct fa_kind *kind, enum faina_status status, int64_t number)
 {
@@ -131,7 +131,7 @@ void fa_rates_count(struct fa_rates *rates, const struct fa_facts *facts, int64_
     pthread_mutex_unlock(&rates->mutex);
 }
 
-/* How long the slots have been counting, in seconds; one at least. */
+/* The time that the slots cover, in seconds; at least 1. */
 static double window(const struct fa_rates *rates, int64_t now_us)
 {
     int64_t from_us = (now_us / SLOT_US - (SLOTS - 1)) * SLOT_US;
@@ -148,7 +148,7 @@ static void add_entry(struct fa_rate *rate, const struct entry *entry, int64_t n
         const struct slot *slot = &entry->slots[i];
 
         if (slot->number <= now_us / SLOT_US - SLOTS)
-            continue; /* of a minute long past */
+            continue; /* older than the window */
         rate->submitted += slot->counts[SUBMITTED] / seconds;
         for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++)
             if (fa_status_is_ended(status))
@@ -187,8 +187,7 @@ struct fa_rate fa_rates_sum(struct fa_rates *rates, const char *ns, const char *
 
 static void put(struct fa_json_writer *w, const char *name, double value)
 {
-    fa_json_key(w, name);
-    fa_json_put_double(w, round(value * 1000) / 1000);
+    fa_json_set_double(w, name, round(value * 1000) / 1000);
 }
 
 void fa_rate_put(struct fa_json_writer *w, const struct fa_rate *rate)

@@ -1,35 +1,35 @@
 /*
- * rates.h - how many tasks a second came and ended lately, by namespace and type.
+ * rates.h - how many tasks per second were submitted and ended, by namespace and type.
  *
- * It counts what this process has committed, for the last minute or so, in slots of ten seconds.
- * Types beyond FA_RATES_MAX are left out, until others were idle for a minute.
+ * Counts what this process has committed in the last minute, in slots of ten seconds. At most
+ * FA_RATES_MAX types are counted; a new one replaces a type that was idle for a minute.
  *
  * Threads: any.
  */
-#ifndef FA_RATES_H
-#define FA_RATES_H
+#ifndef FA_SERVER_RATES_H
+#define FA_SERVER_RATES_H
 
-#include "base/json.h"
+#include "json/json.h"
 #include "service/service.h"
 
 #define FA_RATES_MAX 1000
 
 struct fa_rates;
 
-/* A second, over the last minute. */
+/* Tasks per second, averaged over the last minute. */
 struct fa_rate {
     double submitted;
-    double ended[FAINA_STATUS_COUNT]; /* by the statuses that are ends */
+    double ended[FAINA_STATUS_COUNT]; /* of the final statuses */
 };
 
 struct fa_rates *fa_rates_create(int64_t now_us);
 void fa_rates_destroy(struct fa_rates *rates); /* NULL is fine */
 
 void fa_rates_count(struct fa_rates *rates, const struct fa_facts *facts, int64_t now_us);
-/* Of a type in a namespace. Zeros: nothing happened lately. */
+/* Of a type in a namespace. */
 struct fa_rate fa_rates_of(struct fa_rates *rates, const char *ns, const char *type,
                            int64_t now_us);
-/* Of all types that are counted; or of a namespace, or a type. */
+/* The sum of all counted types; ns, type: only these, unless NULL. */
 struct fa_rate fa_rates_sum(struct fa_rates *rates, const char *ns, const char *type,
                             int64_t now_us);
 /* {submitted, completed, failed, dead_letter, cancelled} */

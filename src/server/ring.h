@@ -1,12 +1,12 @@
 /*
- * ring.h - rings of things that are posted: one leaves without a search.
+ * ring.h - intrusive circular lists: an item is removed without a search.
  *
- * A ring is a link by itself; each thing in it has one, and can be in two rings by two links.
+ * The list is a link itself. An item with two links can be in two lists.
  *
- * Threads: whoever guards the ring.
+ * Threads: the one that holds the lock of the list.
  */
-#ifndef FA_RING_H
-#define FA_RING_H
+#ifndef FA_SERVER_RING_H
+#define FA_SERVER_RING_H
 
 #include <stdbool.h>
 

@@ -1,12 +1,13 @@
 /*
- * server.c - the server's life: sockets, threads, reloading, draining.
+ * server.c - starts and stops the server: sockets, threads, reloading, draining.
  */
 #include "server/server.h"
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "server/inner.h"
-#include "server/route.h"
+#include "server/http/tls.h"
+#include "server/server_inner.h"
+#include "server/routes/route.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +40,7 @@ static enum faina_code read_pem(const char *path, char **out, struct faina_error
         close(fd);
     if (fd < 0 || got < 0 || text.overflow || text.len == 0) {
         fa_error_set(err, FAINA_UNAVAILABLE, "%.200s can't be read: %s", path,
-                     fd < 0 || got < 0 ? strerror(errno) : "it is no PEM file");
+                     fd < 0 || got < 0 ? strerror(errno) : "it is not a PEM file");
         fa_buf_finish(&text);
         return FAINA_UNAVAILABLE;
     }
@@ -47,41 +48,36 @@ static enum faina_code read_pem(const char *path, char **out, struct faina_error
     return FAINA_OK;
 }
 
-static void forget_pem(char *text)
+static void erase_pem(char *text)
 {
     if (text)
         explicit_bzero(text, strlen(text));
     free(text);
 }
 
-/* Reads the files; the server's own are replaced only when the new ones are good. */
+/* Reads the files. The certificate of the server is replaced only when the new one is good. */
 static enum faina_code load_tls(struct fa_server *server, struct faina_error *err)
 {
-    char *old_certificate = server->certificate, *old_key = server->key;
+    const struct fa_server_options *options = &server->options;
     char *certificate = NULL, *key = NULL;
+    struct fa_tls *tls = NULL;
     enum faina_code code;
 
-    if (!server->options.tls_certificate)
+    if (!options->tls_certificate)
         return FAINA_OK;
-    code = read_pem(server->options.tls_certificate, &certificate, err);
+    code = read_pem(options->tls_certificate, &certificate, err);
     if (code == FAINA_OK)
-        code = read_pem(server->options.tls_key, &key, err);
-    if (code == FAINA_OK) {
-        server->certificate = certificate;
-        server->key = key;
-        if (!fa_http_has_good_tls(server))
-            code = fa_error_set(err, FAINA_UNAVAILABLE,
-                                "%.150s and %.150s are no certificate and its key",
-                                server->options.tls_certificate, server->options.tls_key);
-    }
-    if (code != FAINA_OK) {
-        server->certificate = old_certificate;
-        server->key = old_key;
-        old_certificate = certificate;
-        old_key = key;
-    }
-    free(old_certificate);
-    forget_pem(old_key);
+        code = read_pem(options->tls_key, &key, err);
+    if (code == FAINA_OK && !fa_tls_create(&tls, certificate, key))
+        code = fa_error_set(err, FAINA_UNAVAILABLE,
+                            "%.150s and %.150s are not a certificate and its key",
+                            options->tls_certificate, options->tls_key);
+    if (code == FAINA_OK && server->tls)
+        fa_tls_replace(server->tls, tls);
+    else if (code == FAINA_OK)
+        server->tls = tls;
+    free(certificate);
+    erase_pem(key);
     return code;
 }
 
@@ -98,16 +94,28 @@ static struct fa_listener_socket *listener_create(struct fa_server *server)
     return listener;
 }
 
+/* Every request must have ended. */
+static void listener_destroy(struct fa_listener_socket *listener)
+{
+    fa_http_loop_stop(&listener->loop);
+    fa_acceptor_finish(&listener->acceptor);
+    if (listener->fd >= 0)
+        close(listener->fd);
+    if (listener->path[0])
+        unlink(listener->path);
+    free(listener);
+}
+
 /* H3. */
-static enum faina_code check_reach(const struct fa_server *server,
-                                   const struct fa_listener_socket *listener,
-                                   struct faina_error *err)
+static enum faina_code check_exposure(const struct fa_server *server,
+                                      const struct fa_listener_socket *listener,
+                                      struct faina_error *err)
 {
     if (!listener->is_guarded || fa_auth_has_tokens(server->auth))
         return FAINA_OK;
     return fa_error_field(err, FAINA_FORBIDDEN, "listen",
-                          "%s can be reached from other machines, and there is no token: make one "
-                          "with `faina token create`, or say --insecure",
+                          "%s can be reached from other machines, and there is no token: create "
+                          "one with `faina token create`, or use --insecure",
                           listener->address);
 }
 
@@ -122,12 +130,13 @@ static enum faina_code open_listener(struct fa_server *server, const char *addre
     listener->is_guarded = !is_local && !server->options.is_insecure;
     server->is_open |= code == FAINA_OK && !is_local;
     if (code == FAINA_OK)
-        code = check_reach(server, listener, err);
-    if (code == FAINA_OK)
-        code = fa_http_start(listener, err);
+        code = check_exposure(server, listener, err);
+    if (code == FAINA_OK) {
+        fa_acceptor_init(&listener->acceptor, listener);
+        code = fa_http_loop_start(&listener->loop, listener, err);
+    }
     if (code != FAINA_OK) {
-        fa_http_stop(listener);
-        free(listener);
+        listener_destroy(listener);
         return code;
     }
     server->listeners[server->listener_count++] = listener;
@@ -155,67 +164,30 @@ static enum faina_code open_listeners(struct fa_server *server, struct faina_err
     return code;
 }
 
-/* Frees those retired that serve nobody any more. */
-static void drop_retired(struct fa_server *server, bool all)
-{
-    struct fa_listener_socket **link = &server->retired;
-
-    while (*link) {
-        struct fa_listener_socket *listener = *link;
-
-        if (all || fa_http_is_idle(listener)) {
-            *link = listener->next;
-            fa_http_stop(listener);
-            free(listener);
-        } else {
-            link = &listener->next;
-        }
-    }
-}
-
-/* A new listener with the new certificate takes over the socket. */
-static enum faina_code replace_listener(struct fa_server *server, size_t index,
-                                        struct faina_error *err)
-{
-    struct fa_listener_socket *old = server->listeners[index], *new = listener_create(server);
-    enum faina_code code;
-
-    memcpy(new->address, old->address, sizeof(new->address));
-    memcpy(new->path, old->path, sizeof(new->path));
-    old->path[0] = '\0';
-    new->is_guarded = old->is_guarded;
-    atomic_store(&old->is_retired, true);
-    new->fd = fa_http_quiesce(old);
-    code = fa_http_start(new, err);
-    old->next = server->retired;
-    server->retired = old;
-    server->listeners[index] = new;
-    return code;
-}
-
 /* ------------------------------------------------------------------------------------------
  * Life
  */
 
-/* Descriptors that connections leave to the store, handlers and plugins (accept.h, P3). */
+/* The limit of connections: some descriptors are reserved for the store, handlers and plugins
+ * (accept.h, P3). */
 static size_t connections_allowed(const struct fa_server *server)
 {
     int64_t wanted = server->options.connections_max;
-    size_t most = wanted > 0 ? (size_t)wanted : FA_SERVER_CONNECTIONS_MAX, kept, all;
+    size_t max = wanted > 0 ? (size_t)wanted : FA_SERVER_CONNECTIONS_MAX, reserved, all;
     struct rlimit limit;
     char text[24];
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > SIZE_MAX / 2)
-        return most;
+        return max;
     all = (size_t)limit.rlim_cur;
-    kept = all / 4 < FA_SERVER_DESCRIPTORS_KEPT ? all / 4 : FA_SERVER_DESCRIPTORS_KEPT;
-    if (most <= all - kept)
-        return most;
-    snprintf(text, sizeof(text), "%zu", all - kept);
+    reserved = all / 4 < FA_SERVER_DESCRIPTORS_RESERVED ? all / 4 : FA_SERVER_DESCRIPTORS_RESERVED;
+    if (max <= all - reserved)
+        return max;
+    snprintf(text, sizeof(text), "%zu", all - reserved);
     if (wanted > 0)
-        FA_LOG(server->log, FA_LOG_WARN, "less connections are served than --connections allows",
+        FA_LOG(server->log, FA_LOG_WARN, "fewer connections are served than --connections allows",
                {"why", "the limit of open files (RLIMIT_NOFILE)"}, {"connections", text, true});
-    return all - kept > 0 ? all - kept : 1;
+    return all - reserved > 0 ? all - reserved : 1;
 }
 
 static size_t part_of(size_t all, int64_t wanted, size_t part)
@@ -238,7 +210,7 @@ static void set_limits(struct fa_server *server)
     server->quotas = fa_quotas_create(limits);
 }
 
-/* As many connections as the system lets us have. */
+/* Raises the limit of open files to its maximum. */
 static void raise_limits(void)
 {
     struct rlimit limit;
@@ -247,11 +219,6 @@ static void raise_limits(void)
         limit.rlim_cur = limit.rlim_max;
         setrlimit(RLIMIT_NOFILE, &limit);
     }
-}
-
-static void on_group(void *ctx, size_t ops)
-{
-    fa_metrics_group(ctx, ops);
 }
 
 static void make_openapi(struct fa_server *server)
@@ -265,17 +232,16 @@ static void make_openapi(struct fa_server *server)
              text.len);
 }
 
-/* What a workflow could not make is in the state of its join, or the events of a task; somebody has
- * to be told to look there. */
+/* The reason is also stored in the state of the join, or in an event of the task. */
 static void log_unmade(const struct fa_log *log, const struct fa_facts *facts)
 {
-    for (size_t i = 0; i < facts->unmade_count && i < UNMADE_LOGGED_MAX; i++)
-        FA_LOG(log, FA_LOG_WARN, "a workflow could not make its task",
-               {"workflow", facts->unmade[i].workflow}, {"part", facts->unmade[i].trigger},
-               {"why", facts->unmade[i].message});
+    for (size_t i = 0; i < facts->trigger_failure_count && i < UNMADE_LOGGED_MAX; i++)
+        FA_LOG(log, FA_LOG_WARN, "a workflow could not create its task",
+               {"workflow", facts->trigger_failures[i].workflow},
+               {"part", facts->trigger_failures[i].trigger},
+               {"why", facts->trigger_failures[i].message});
 }
 
-/* A server's log is where people look first when times don't fit. */
 static void log_jump(const struct fa_log *log, const struct fa_service_clock *clock)
 {
     char jump[32], offset[32];
@@ -293,13 +259,13 @@ void fa_server_log_damage(const struct fa_log *log, const struct fa_facts *facts
     for (size_t i = 0; i < facts->set_aside_count && i < SET_ASIDE_LOGGED_MAX; i++) {
         const struct fa_aside_item *item = &facts->set_aside[i];
 
-        FA_LOG(log, FA_LOG_ERROR, "set aside, because it can't be handled", {"kind", item->kind},
+        FA_LOG(log, FA_LOG_ERROR, "set aside because it can't be handled", {"kind", item->kind},
                {"id", item->name ? item->name : item->key}, {"why", item->reason});
     }
     if (facts->set_aside_count > SET_ASIDE_LOGGED_MAX)
-        FA_LOG(log, FA_LOG_ERROR, "more is set aside: faina doctor tells how much");
+        FA_LOG(log, FA_LOG_ERROR, "more is set aside: faina doctor lists it");
     if (facts->stalled)
-        FA_LOG(log, FA_LOG_ERROR, "nothing comes due: the engine's chores fail",
+        FA_LOG(log, FA_LOG_ERROR, "no task becomes due: the engine's chores fail",
                {"why", facts->stalled});
 }
 
@@ -310,6 +276,8 @@ static void count_facts(void *ctx, const struct fa_facts *facts)
     log_unmade(server->log, facts);
     log_jump(server->log, facts->jump);
     fa_server_log_damage(server->log, facts);
+    if (facts->op_count > 0)
+        fa_metrics_group(server->metrics, facts->op_count);
     fa_metrics_count(server->metrics, facts);
     fa_rates_count(server->rates, facts, fa_clock_boot_us());
 }
@@ -318,19 +286,12 @@ static struct fa_server *create(struct fa_service *service, const struct fa_serv
 {
     struct fa_server *server = fa_alloc_zero(1, sizeof(*server));
     struct fa_random random;
-    pthread_condattr_t attr;
 
     server->service = service;
     server->options = *options;
     server->log = options->log;
     fa_random_seed_system(&random);
     server->id_seed = fa_random_next(&random);
-    pthread_mutex_init(&server->mutex, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&server->sweeper_cond, &attr);
-    pthread_condattr_destroy(&attr);
-    server->queue = fa_unread_find_queue();
     server->auth = fa_auth_create();
     server->logins = fa_logins_create(server->log);
     server->metrics = fa_metrics_create(fa_route_count);
@@ -344,12 +305,9 @@ static struct fa_server *create(struct fa_service *service, const struct fa_serv
 /* After every request has ended. */
 static void destroy(struct fa_server *server)
 {
-    for (size_t i = 0; i < server->listener_count; i++) {
-        fa_http_stop(server->listeners[i]);
-        free(server->listeners[i]);
-    }
-    drop_retired(server, true);
-    fa_http_stop_sweeper(server);
+    for (size_t i = 0; i < server->listener_count; i++)
+        listener_destroy(server->listeners[i]);
+    fa_tls_destroy(server->tls);
     fa_streams_destroy(server->streams);
     fa_post_close(server->post);
     fa_service_unlisten(server->service, &server->counter);
@@ -358,11 +316,7 @@ static void destroy(struct fa_server *server)
     fa_auth_destroy(server->auth);
     fa_quotas_destroy(server->quotas);
     fa_logins_destroy(server->logins);
-    free(server->certificate);
-    forget_pem(server->key);
     free(server->openapi);
-    pthread_cond_destroy(&server->sweeper_cond);
-    pthread_mutex_destroy(&server->mutex);
     free(server);
 }
 
@@ -372,22 +326,19 @@ enum faina_code fa_server_start(struct fa_server **out, struct fa_service *servi
     struct fa_server *server = create(service, options);
     enum faina_code code;
 
-    if (options->listen_count + options->socket_count > 0) /* beside a file there are few guests */
+    if (options->listen_count + options->socket_count >
+        0) /* a socket beside a file has few clients */
         raise_limits();
     set_limits(server);
     code = fa_post_open(&server->post, service, err);
-    if (code == FAINA_OK) {
-        fa_post_on_group(server->post, on_group, server->metrics);
+    if (code == FAINA_OK)
         code = fa_auth_load(server->auth, service, err);
-    }
     if (code == FAINA_OK)
         server->streams = fa_streams_create(service);
     if (code == FAINA_OK && !server->streams)
         code = fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started");
     if (code == FAINA_OK)
         code = load_tls(server, err);
-    if (code == FAINA_OK)
-        code = fa_http_start_sweeper(server, err);
     if (code == FAINA_OK)
         code = open_listeners(server, err);
     if (code != FAINA_OK) {
@@ -398,25 +349,24 @@ enum faina_code fa_server_start(struct fa_server **out, struct fa_service *servi
     return FAINA_OK;
 }
 
-static bool may_listen(void *ctx, const struct fa_stream_guest *guest)
+static bool has_access(void *ctx, const struct fa_stream_client *client)
 {
     struct fa_server *server = ctx;
 
-    return guest->is_trusted || fa_auth_still_knows(server->auth, guest->is_guarded,
-                                                    guest->token_id[0] ? guest->token_id : NULL);
+    return client->is_trusted || fa_auth_is_valid(server->auth, client->is_guarded,
+                                                  client->token_id[0] ? client->token_id : NULL);
 }
 
 enum faina_code fa_server_load_tokens(struct fa_server *server, struct faina_error *err)
 {
     enum faina_code code = fa_auth_load(server->auth, server->service, err);
 
-    fa_streams_end_unless(server->streams, may_listen, server);
+    fa_streams_end_unless(server->streams, has_access, server);
     return code;
 }
 
 enum faina_code fa_server_refresh(struct fa_server *server, struct faina_error *err)
 {
-    drop_retired(server, false);
     return fa_server_load_tokens(server, err);
 }
 
@@ -426,9 +376,6 @@ enum faina_code fa_server_reload(struct fa_server *server, struct faina_error *e
 
     if (code == FAINA_OK)
         code = load_tls(server, err);
-    for (size_t i = 0; code == FAINA_OK && server->certificate && i < server->listener_count; i++)
-        if (!server->listeners[i]->is_unix)
-            code = replace_listener(server, i, err);
     return code;
 }
 
@@ -461,25 +408,28 @@ static bool wait_for_requests(struct fa_server *server, int64_t until_us,
 bool fa_server_stop(struct fa_server *server, int64_t timeout_ms, const atomic_bool *is_hurried)
 {
     int64_t until_us = fa_clock_mono_us() + timeout_ms * 1000;
-    bool is_whole;
+    bool is_drained;
 
     atomic_store(&server->is_draining, true);
     for (size_t i = 0; i < server->listener_count; i++) {
-        int fd = fa_http_quiesce(server->listeners[i]);
+        struct fa_listener_socket *listener = server->listeners[i];
 
-        if (fd >= 0)
-            close(fd);
+        fa_http_loop_quiesce(&listener->loop);
+        close(listener->fd);
+        listener->fd = -1;
     }
     if (server->post)
         fa_post_end_waits(server->post);
     if (server->streams)
         fa_streams_end(server->streams);
-    is_whole = wait_for_requests(server, until_us, is_hurried);
-    if (!is_whole) {
-        /* What runs ends by itself, soon; who sends or reads too slowly is cut off. */
-        fa_http_cut(server);
+    is_drained = wait_for_requests(server, until_us, is_hurried);
+    if (!is_drained) {
+        /* Running operations end soon; slow clients are disconnected. */
+        atomic_store(&server->is_cut, true);
+        for (size_t i = 0; i < server->listener_count; i++)
+            fa_http_loop_call(&server->listeners[i]->loop);
         wait_for_requests(server, INT64_MAX, NULL);
     }
     destroy(server);
-    return is_whole;
+    return is_drained;
 }

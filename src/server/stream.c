@@ -1,23 +1,23 @@
 /*
- * stream.c - one thread that reads the log for all streams.
+ * stream.c - one thread that reads the event log for all streams.
  *
- * In a round, the streams at the same place of the log form a group, and the log is read once for
- * each group. When two groups have both come to the log's end they are at the same place, and are
- * one from then on.
+ * In a round, the streams at the same position of the log form a group, and the log is read once
+ * for each group. Groups that have both reached the end of the log have the same position, and are
+ * one group from then on.
  *
  * Streams with the same filter are of one kind. An event is encoded once, and matched once per kind
- * of a group; the events that fit make one block of text, which all streams of that kind and group
- * have in common. So a thousand streams that want the same cost a pointer each.
+ * of a group. The matching events make one block of text, which all streams of that kind and group
+ * share. So each of a thousand streams with the same filter costs a pointer.
  *
- * The thread reads, matches and encodes without the mutex: it alone frees streams and kinds, and
- * those that are added meanwhile come in front of the lists that it walks.
+ * The thread reads, matches and encodes without the mutex: only this thread frees streams and
+ * kinds, and new ones are added at the front of the lists that it walks.
  */
 #include "server/stream.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "model/id.h"
-#include "service/wire.h"
+#include "wire/wire.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -25,19 +25,18 @@
 #include <time.h>
 
 #define READ_AT_ONCE 500
-#define GROUPS_AT_ONCE 64 /* readings of a round: those at other places wait for the next one */
+#define GROUPS_AT_ONCE 64 /* groups that are read in a round; the others wait for the next one */
 #define BLOCK_SIZE_MAX ((size_t)4 * 1024 * 1024)
 #define FULL_SIZE ((size_t)256 * 1024)
 #define FULL_US_MAX 30000000
-#define ALL_SIZE_MAX ((size_t)128 * 1024 * 1024) /* of all blocks; then full streams end at once */
-#define BURST_SIZE ((size_t)64 * 1024) /* taken by one stream before others have their turn */
-#define END_US_MAX                                                                                 \
-    5000000 /* without taking anything, on the way to the last event at the end ... */
-#define DROPPED_US_MAX 10000000 /* ... or otherwise */
-#define QUIET_US_MAX 15000000   /* then its place, so that both sides know of each other */
-#define LOOK_US 100000          /* how often to read the log without a notification */
+#define ALL_SIZE_MAX ((size_t)128 * 1024 * 1024) /* of all blocks; above it full streams end */
+#define BURST_SIZE ((size_t)64 * 1024) /* sent to one client before the others have their turn */
+#define END_US_MAX 5000000             /* R3, while the server stops */
+#define DROPPED_US_MAX 10000000        /* R3, otherwise */
+#define QUIET_US_MAX 15000000          /* without an event, after which the position is sent */
+#define POLL_US 100000                 /* how often to read the log without a notification */
 
-/* Text that streams have in common. */
+/* Text that streams share. */
 struct block {
     size_t refs; /* guarded by the mutex */
     struct fa_buf text;
@@ -49,28 +48,28 @@ struct kind {
     struct fa_stream_filter filter;
     size_t streams; /* how many are of this kind */
 
-    /* The thread's own: the group that is being served. */
+    /* Used by the thread only: the current group. */
     struct kind *group_next;
     uint64_t group;
-    struct block *block; /* NULL: nothing fits so far */
+    struct block *block; /* NULL: no event matches so far */
 };
 
 struct fa_stream {
     struct fa_streams *streams;
     struct fa_stream *next;
     struct kind *kind;
-    struct fa_stream_guest guest;
-    char place[FA_CURSOR_SIZE_MAX + 1];
-    /* What waits to be taken: a ring of blocks. */
+    struct fa_stream_client client;
+    char position[FA_CURSOR_SIZE_MAX + 1];
+    /* The blocks to be sent: a ring buffer. */
     struct block **queue;
     size_t queue_size, queue_first, queue_count;
-    size_t waiting;                 /* bytes */
-    size_t taken;                   /* of the first block */
-    size_t burst;                   /* taken since it was woken */
-    int64_t sent_us, full_since_us; /* monotonic; 0: it is not */
-    int64_t over_us;                /* the end, or when something was last taken after it */
+    size_t waiting;                 /* bytes in the queue */
+    size_t taken;                   /* bytes of the first block that were taken */
+    size_t burst;                   /* bytes taken since it was woken */
+    int64_t sent_us, full_since_us; /* monotonic; 0: it isn't full */
+    int64_t over_us;                /* when it ended, or when bytes were last taken after that */
     bool is_asleep, is_over, is_cut;
-    bool is_detached; /* the request is gone: neither wake nor cut */
+    bool is_detached; /* the request has ended: no more calls */
     bool is_closed;
     struct fa_stream_calls calls;
     void *ctx;
@@ -80,7 +79,7 @@ struct fa_streams {
     struct fa_service *service;
     struct fa_listener listener;
     pthread_t thread;
-    pthread_mutex_t mutex; /* guards everything but what follows; held for a short time only */
+    pthread_mutex_t mutex; /* guards the fields up to count, and all streams; held briefly */
     struct fa_stream *first;
     struct kind *kinds;
     size_t size; /* of all blocks */
@@ -90,11 +89,11 @@ struct fa_streams {
     /* Waking the thread. */
     pthread_mutex_t wait_mutex;
     pthread_cond_t cond;
-    atomic_bool has_news, is_over;
+    atomic_bool has_event, is_over;
 
-    /* The thread's own: the streams of a round, by place. */
-    struct fa_stream **turn;
-    size_t turn_size, turn_start;
+    /* Used by the thread only: the streams of a round, by position. */
+    struct fa_stream **round;
+    size_t round_size, round_start;
     uint64_t group;
 };
 
@@ -135,7 +134,7 @@ static void push(struct fa_stream *stream, struct block *block)
     stream->waiting += block->text.len;
 }
 
-/* The first block has been taken, or nobody will take it. */
+/* Removes the first block. */
 static void pop(struct fa_stream *stream)
 {
     struct block *block = stream->queue[stream->queue_first];
@@ -148,7 +147,7 @@ static void pop(struct fa_stream *stream)
         stream->streams->size -= block->text.len;
         block_free(block);
     }
-    if (stream->queue_count == 0) { /* many streams, few events: a quiet one keeps no memory */
+    if (stream->queue_count == 0) { /* with many streams and few events, a quiet one needs none */
         free(stream->queue);
         stream->queue = NULL;
         stream->queue_size = 0;
@@ -186,7 +185,7 @@ static void add_text(struct fa_stream *stream, const char *text)
     add(stream, block);
 }
 
-/* The last event, and the end. */
+/* Adds the last event and ends the stream. */
 static void finish(struct fa_stream *stream, const char *last)
 {
     if (stream->is_over)
@@ -229,7 +228,7 @@ static bool may_see(const struct fa_stream_filter *filter, const char *ns)
     return !filter->namespaces.items || (ns && fa_texts_have(&filter->namespaces, ns));
 }
 
-/* The time of the submit is in the id. */
+/* The id contains the time of the submit. */
 static bool is_created_in(const struct fa_stream_filter *filter, const char *task_id)
 {
     int64_t after_us = filter->created_after_us, before_us = filter->created_before_us;
@@ -241,7 +240,7 @@ static bool is_created_in(const struct fa_stream_filter *filter, const char *tas
            (before_us == 0 || id.key < fa_id_key_at(before_us));
 }
 
-static bool fits(const struct fa_stream_filter *filter, const struct fa_follow_item *item)
+static bool matches(const struct fa_stream_filter *filter, const struct fa_follow_item *item)
 {
     return may_see(filter, item->ns) && is_same(filter->ns, item->ns) &&
            is_same(filter->type, item->type) && is_same(filter->team_id, item->team_id) &&
@@ -256,16 +255,16 @@ static bool fits(const struct fa_stream_filter *filter, const struct fa_follow_i
  * Reading
  */
 
-static void set_place(struct fa_stream *stream, const char *place)
+static void set_position(struct fa_stream *stream, const char *position)
 {
-    size_t len = strlen(place);
+    size_t len = strlen(position);
 
-    if (len < sizeof(stream->place))
-        memcpy(stream->place, place, len + 1);
+    if (len < sizeof(stream->position))
+        memcpy(stream->position, position, len + 1);
 }
 
-/* Full ones don't take part (R2). */
-static bool takes_part(struct fa_stream *stream, int64_t now_us)
+/* The log isn't read for a stream that is full (R2). */
+static bool can_read(struct fa_stream *stream, int64_t now_us)
 {
     if (stream->is_over || stream->is_closed)
         return false;
@@ -276,43 +275,44 @@ static bool takes_part(struct fa_stream *stream, int64_t now_us)
     if (stream->full_since_us == 0)
         stream->full_since_us = now_us;
     if (now_us - stream->full_since_us > FULL_US_MAX || stream->streams->size > ALL_SIZE_MAX)
-        finish(stream, "event: dropped\ndata: {\"message\":\"you read too slowly; come back with "
-                       "the id of the last event\"}\n\n");
+        finish(stream, "event: dropped\ndata: {\"message\":\"the client reads too slowly; connect "
+                       "again with the id of the last event\"}\n\n");
     return false;
 }
 
-/* An id alone is no event: it tells the client where to go on, however far that is from the last
- * event that it got. */
-static void tell_place(struct fa_stream *stream)
+/* An id without data is not an event: the client continues there, even if its last event is much
+ * older. */
+static void send_position(struct fa_stream *stream)
 {
     struct block *block = block_create();
 
-    fa_buf_printf(&block->text, "id: %s\n\n", stream->place);
+    fa_buf_printf(&block->text, "id: %s\n\n", stream->position);
     push(stream, block);
     stream->sent_us = fa_clock_mono_us();
     wake(stream);
 }
 
-/* R3. A client that doesn't read never gets to the end of what waits for it. */
-static void cut_if_late(struct fa_stream *stream, int64_t now_us)
+/* R3. A client that doesn't read would never get to the end of its queue. */
+static void cut_if_stalled(struct fa_stream *stream, int64_t now_us)
 {
-    int64_t most_us = stream->streams->is_ending ? END_US_MAX : DROPPED_US_MAX;
+    int64_t max_us = stream->streams->is_ending ? END_US_MAX : DROPPED_US_MAX;
 
     if (!stream->is_over || stream->is_cut || stream->is_detached ||
-        now_us - stream->over_us < most_us)
+        now_us - stream->over_us < max_us)
         return;
     stream->is_cut = true;
     stream->calls.cut(stream->ctx);
 }
 
-static int compare_places(const void *a, const void *b)
+static int compare_positions(const void *a, const void *b)
 {
     const struct fa_stream *x = *(struct fa_stream *const *)a, *y = *(struct fa_stream *const *)b;
 
-    return strcmp(x->place, y->place);
+    return strcmp(x->position, y->position);
 }
 
-/* The streams that take part in a round, those of one place together. Looks after the others. */
+/* Collects the streams of a round, sorted by position. Sends positions to quiet streams and cuts
+ * stalled ones. */
 static size_t gather(struct fa_streams *streams)
 {
     int64_t now_us = fa_clock_mono_us();
@@ -322,24 +322,21 @@ static size_t gather(struct fa_streams *streams)
     for (struct fa_stream *stream = streams->first; stream; stream = stream->next) {
         if (now_us - stream->sent_us > QUIET_US_MAX && stream->waiting == 0 && !stream->is_over &&
             !stream->is_closed)
-            tell_place(stream);
-        cut_if_late(stream, now_us);
-        if (!takes_part(stream, now_us))
+            send_position(stream);
+        cut_if_stalled(stream, now_us);
+        if (!can_read(stream, now_us))
             continue;
-        if (count == streams->turn_size) {
-            streams->turn_size = count > 0 ? 2 * count : 64;
-            streams->turn = fa_realloc(streams->turn, streams->turn_size * sizeof(*streams->turn));
-        }
-        streams->turn[count++] = stream;
+        streams->round = fa_grow(streams->round, count, &streams->round_size, sizeof(stream));
+        streams->round[count++] = stream;
     }
     pthread_mutex_unlock(&streams->mutex);
-    /* Places are the thread's own. */
+    /* Only this thread changes positions. */
     if (count > 0)
-        qsort(streams->turn, count, sizeof(*streams->turn), compare_places);
+        qsort(streams->round, count, sizeof(*streams->round), compare_positions);
     return count;
 }
 
-/* The kinds of a group, linked. */
+/* The linked list of the kinds in a group. */
 static struct kind *gather_kinds(struct fa_streams *streams, struct fa_stream **group, size_t count)
 {
     struct kind *kinds = NULL;
@@ -357,7 +354,7 @@ static struct kind *gather_kinds(struct fa_streams *streams, struct fa_stream **
     return kinds;
 }
 
-/* Adds each event to the blocks of the kinds that it fits. */
+/* Adds each event to the blocks of the kinds that it matches. */
 static void encode(struct kind *kinds, const struct fa_followed *followed)
 {
     struct fa_buf event;
@@ -366,7 +363,7 @@ static void encode(struct kind *kinds, const struct fa_followed *followed)
     for (size_t i = 0; i < followed->count; i++) {
         fa_buf_clear(&event);
         for (struct kind *kind = kinds; kind; kind = kind->group_next) {
-            if (!fits(&kind->filter, &followed->items[i]))
+            if (!matches(&kind->filter, &followed->items[i]))
                 continue;
             if (event.len == 0)
                 write_event(&event, &followed->items[i]);
@@ -378,8 +375,8 @@ static void encode(struct kind *kinds, const struct fa_followed *followed)
     fa_buf_finish(&event);
 }
 
-static void hand_out(struct fa_streams *streams, struct fa_stream **group, size_t count,
-                     struct kind *kinds, const struct fa_followed *followed)
+static void deliver(struct fa_streams *streams, struct fa_stream **group, size_t count,
+                    struct kind *kinds, const struct fa_followed *followed)
 {
     pthread_mutex_lock(&streams->mutex);
     for (size_t i = 0; i < count; i++) {
@@ -387,38 +384,38 @@ static void hand_out(struct fa_streams *streams, struct fa_stream **group, size_
 
         if (followed->is_gap)
             add_text(stream,
-                     "event: gap\ndata: {\"message\":\"what happened between your place and "
-                     "here is forgotten\"}\n\n");
+                     "event: gap\ndata: {\"message\":\"events between the last id and here have "
+                     "been removed from the log\"}\n\n");
         if (stream->kind->block)
             add(stream, stream->kind->block);
-        set_place(stream, followed->next);
+        set_position(stream, followed->next);
         if (stream->waiting > 0)
             wake(stream);
     }
     for (struct kind *kind = kinds; kind; kind = kind->group_next) {
-        if (kind->block && kind->block->refs == 0) /* its streams have ended meanwhile */
+        if (kind->block && kind->block->refs == 0) /* all its streams have ended meanwhile */
             block_free(kind->block);
-        kind->block = NULL; /* from now on they are the streams' */
+        kind->block = NULL; /* the streams own it now */
     }
     pthread_mutex_unlock(&streams->mutex);
 }
 
-/* Reads once for a group. True: there is more. */
+/* Reads the log once for a group. True: there is more to read. */
 static bool serve(struct fa_streams *streams, struct fa_stream **group, size_t count)
 {
     struct kind *kinds = gather_kinds(streams, group, count);
-    char place[FA_CURSOR_SIZE_MAX + 1];
+    char position[FA_CURSOR_SIZE_MAX + 1];
     struct fa_arena arena = {0};
     struct fa_op op = {.kind = FA_OP_FOLLOW, .arena = &arena};
     bool has_more = false;
 
-    memcpy(place, group[0]->place, sizeof(place));
-    op.page.cursor = place;
+    memcpy(position, group[0]->position, sizeof(position));
+    op.page.cursor = position;
     op.page.limit = READ_AT_ONCE;
     fa_service_run(streams->service, &op, 1);
     if (op.code == FAINA_OK) {
         encode(kinds, op.followed);
-        hand_out(streams, group, count, kinds, op.followed);
+        deliver(streams, group, count, kinds, op.followed);
         has_more = op.followed->has_more;
     }
     fa_arena_finish(&arena);
@@ -446,7 +443,7 @@ static void free_stream(struct fa_stream *stream)
     free(stream);
 }
 
-static void reap(struct fa_streams *streams)
+static void free_closed(struct fa_streams *streams)
 {
     struct fa_stream **link = &streams->first;
 
@@ -462,8 +459,8 @@ static void reap(struct fa_streams *streams)
     }
 }
 
-/* At most GROUPS_AT_ONCE readings, so that those who are at the log's end wait for no more than
- * that; each round begins where the last one stopped. True: there is more to read. */
+/* Reads for at most GROUPS_AT_ONCE groups, so that the streams at the end of the log wait for no
+ * more than that. Each round begins where the last one stopped. True: there is more to read. */
 static bool run_round(struct fa_streams *streams)
 {
     size_t count = gather(streams), done = 0, groups = 0, from;
@@ -471,41 +468,41 @@ static bool run_round(struct fa_streams *streams)
 
     if (count == 0)
         return false;
-    from = streams->turn_start < count ? streams->turn_start : 0;
-    while (from > 0 && compare_places(&streams->turn[from - 1], &streams->turn[from]) == 0)
+    from = streams->round_start < count ? streams->round_start : 0;
+    while (from > 0 && compare_positions(&streams->round[from - 1], &streams->round[from]) == 0)
         from--;
     while (done < count && groups < GROUPS_AT_ONCE) {
         size_t start = (from + done) % count, size = 1;
 
         while (start + size < count &&
-               compare_places(&streams->turn[start], &streams->turn[start + size]) == 0)
+               compare_positions(&streams->round[start], &streams->round[start + size]) == 0)
             size++;
-        has_more |= serve(streams, &streams->turn[start], size);
+        has_more |= serve(streams, &streams->round[start], size);
         done += size;
         groups++;
     }
-    streams->turn_start = done < count ? (from + done) % count : 0;
+    streams->round_start = done < count ? (from + done) % count : 0;
     return has_more || done < count;
 }
 
 static void notify(struct fa_streams *streams)
 {
-    if (atomic_exchange(&streams->has_news, true))
+    if (atomic_exchange(&streams->has_event, true))
         return;
     pthread_mutex_lock(&streams->wait_mutex);
     pthread_cond_signal(&streams->cond);
     pthread_mutex_unlock(&streams->wait_mutex);
 }
 
-/* Until a notification, or for LOOK_US when there are streams. */
-static void rest(struct fa_streams *streams, bool has_any)
+/* Waits for a notification, or for POLL_US if there are streams. */
+static void wait_for_event(struct fa_streams *streams, bool has_any)
 {
-    int64_t until_us = fa_clock_mono_us() + LOOK_US;
+    int64_t until_us = fa_clock_mono_us() + POLL_US;
     struct timespec until = {.tv_sec = until_us / 1000000, .tv_nsec = until_us % 1000000 * 1000};
     int rc = 0;
 
     pthread_mutex_lock(&streams->wait_mutex);
-    while (rc == 0 && !atomic_load(&streams->has_news) && !atomic_load(&streams->is_over))
+    while (rc == 0 && !atomic_load(&streams->has_event) && !atomic_load(&streams->is_over))
         rc = has_any ? pthread_cond_timedwait(&streams->cond, &streams->wait_mutex, &until)
                      : pthread_cond_wait(&streams->cond, &streams->wait_mutex);
     pthread_mutex_unlock(&streams->wait_mutex);
@@ -518,22 +515,22 @@ static void *run(void *ctx)
     while (!atomic_load(&streams->is_over)) {
         bool has_any;
 
-        atomic_store(&streams->has_news, false);
+        atomic_store(&streams->has_event, false);
         pthread_mutex_lock(&streams->mutex);
-        reap(streams);
+        free_closed(streams);
         has_any = streams->first != NULL;
         pthread_mutex_unlock(&streams->mutex);
         if (!has_any || !run_round(streams))
-            rest(streams, has_any);
+            wait_for_event(streams, has_any);
     }
     pthread_mutex_lock(&streams->mutex);
-    reap(streams);
+    free_closed(streams);
     pthread_mutex_unlock(&streams->mutex);
     return NULL;
 }
 
-/* Called by the writer: it must not wait for what is done for streams. */
-static void on_news(void *ctx, const struct fa_news *news)
+/* Called by the writer thread, which must not wait for streams. */
+static void on_commit(void *ctx, const struct fa_notification *news)
 {
     struct fa_streams *streams = ctx;
 
@@ -543,7 +540,7 @@ static void on_news(void *ctx, const struct fa_news *news)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Listeners
+ * Clients
  */
 
 static struct fa_stream_filter copy_filter(const struct fa_stream_filter *filter,
@@ -592,7 +589,7 @@ static bool is_same_filter(const struct fa_stream_filter *a, const struct fa_str
            is_same_list(&a->namespaces, &b->namespaces);
 }
 
-/* The kind of a filter, one stream more. The mutex is held. */
+/* Finds or adds the kind of a filter, and counts a stream. The mutex is held. */
 static struct kind *join_kind(struct fa_streams *streams, const struct fa_stream_filter *filter)
 {
     struct kind *kind = streams->kinds;
@@ -610,16 +607,16 @@ static struct kind *join_kind(struct fa_streams *streams, const struct fa_stream
 }
 
 struct fa_stream *fa_stream_open(struct fa_streams *streams, const struct fa_stream_filter *filter,
-                                 const struct fa_stream_guest *guest, const char *place,
+                                 const struct fa_stream_client *client, const char *position,
                                  const struct fa_stream_calls *calls, void *ctx)
 {
     struct fa_stream *stream = fa_alloc_zero(1, sizeof(*stream));
 
     stream->streams = streams;
-    stream->guest = *guest;
+    stream->client = *client;
     stream->calls = *calls;
     stream->ctx = ctx;
-    set_place(stream, place);
+    set_position(stream, position);
     pthread_mutex_lock(&streams->mutex);
     add_text(stream, "retry: 1000\n\n");
     stream->kind = join_kind(streams, filter);
@@ -633,7 +630,7 @@ struct fa_stream *fa_stream_open(struct fa_streams *streams, const struct fa_str
     return stream;
 }
 
-/* Copies what fits, and drops the blocks that were taken whole. */
+/* Copies up to `size` bytes, and removes the blocks that were taken completely. */
 static size_t take(struct fa_stream *stream, char *to, size_t size)
 {
     size_t len = 0;
@@ -662,7 +659,7 @@ ssize_t fa_stream_take(struct fa_stream *stream, char *to, size_t size)
 
     pthread_mutex_lock(&stream->streams->mutex);
     if (stream->queue_count > 0 && stream->burst >= BURST_SIZE) {
-        /* R4: others first. */
+        /* R4: the others have their turn. */
         stream->burst = 0;
         stream->calls.sleep(stream->ctx);
         stream->calls.wake(stream->ctx);
@@ -707,7 +704,7 @@ struct fa_streams *fa_streams_create(struct fa_service *service)
     pthread_condattr_t attr;
 
     streams->service = service;
-    streams->listener = (struct fa_listener){.tell = on_news, .ctx = streams};
+    streams->listener = (struct fa_listener){.tell = on_commit, .ctx = streams};
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_mutex_init(&streams->mutex, NULL);
@@ -731,18 +728,17 @@ void fa_streams_end(struct fa_streams *streams)
     pthread_mutex_lock(&streams->mutex);
     streams->is_ending = true;
     for (struct fa_stream *stream = streams->first; stream; stream = stream->next)
-        finish(stream, "event: end\ndata: {\"message\":\"the server is going down\"}\n\n");
+        finish(stream, "event: end\ndata: {\"message\":\"the server is shutting down\"}\n\n");
     pthread_mutex_unlock(&streams->mutex);
 }
 
 void fa_streams_end_unless(struct fa_streams *streams,
-                           bool (*may)(void *ctx, const struct fa_stream_guest *guest), void *ctx)
+                           bool (*may)(void *ctx, const struct fa_stream_client *client), void *ctx)
 {
     pthread_mutex_lock(&streams->mutex);
     for (struct fa_stream *stream = streams->first; stream; stream = stream->next)
-        if (!may(ctx, &stream->guest))
-            finish(stream,
-                   "event: end\ndata: {\"message\":\"your token is not good any more\"}\n\n");
+        if (!may(ctx, &stream->client))
+            finish(stream, "event: end\ndata: {\"message\":\"the token is no longer valid\"}\n\n");
     pthread_mutex_unlock(&streams->mutex);
 }
 
@@ -764,6 +760,6 @@ void fa_streams_destroy(struct fa_streams *streams)
     pthread_cond_destroy(&streams->cond);
     pthread_mutex_destroy(&streams->wait_mutex);
     pthread_mutex_destroy(&streams->mutex);
-    free(streams->turn);
+    free(streams->round);
     free(streams);
 }

@@ -1,7 +1,7 @@
 /*
  * waits.c - see waits.h.
  */
-#include "service/waits.h"
+#include "server/waits.h"
 
 #include "base/bytes.h"
 
@@ -110,7 +110,7 @@ static void table_remove(struct fa_waits *waits, struct fa_posted *posted)
 }
 
 void fa_waits_each(struct fa_waits *waits, const struct fa_id *id,
-                   void (*see)(void *ctx, struct fa_posted *posted), void *ctx)
+                   void (*visit)(void *ctx, struct fa_posted *posted), void *ctx)
 {
     struct fa_posted **bucket = id != NULL ? bucket_of(waits, *id) : waits->buckets;
     size_t count = id != NULL ? 1 : FA_WAITS_BUCKETS;
@@ -118,7 +118,7 @@ void fa_waits_each(struct fa_waits *waits, const struct fa_id *id,
     for (size_t i = 0; waits->task_count > 0 && i < count; i++) {
         for (struct fa_posted *posted = bucket[i]; posted; posted = posted->bucket_next) {
             if (id == NULL || fa_id_equal(posted->id, *id))
-                see(ctx, posted);
+                visit(ctx, posted);
         }
     }
 }
@@ -127,7 +127,7 @@ void fa_waits_each(struct fa_waits *waits, const struct fa_id *id,
 
 static struct fa_posted *claim_of(struct fa_ring_link *link)
 {
-    return (struct fa_posted *)(void *)((char *)link - offsetof(struct fa_posted, wait_link));
+    return FA_CONTAINER_OF(link, struct fa_posted, wait_link);
 }
 
 static void claims_remove(struct fa_waits *waits, struct fa_posted *posted)
@@ -140,12 +140,12 @@ static void claims_remove(struct fa_waits *waits, struct fa_posted *posted)
     posted->is_waiting = false;
 }
 
-bool fa_waits_tell(struct fa_waits *waits, uint64_t types)
+bool fa_waits_notify(struct fa_waits *waits, uint64_t types)
 {
     waits->ready_mark++;
-    waits->news_types |= types;
+    waits->next_types |= types;
     if (fa_ring_is_empty(&waits->claims))
-        return false; /* one that is being asked for the first time sees the mark */
+        return false; /* a claim in its first run compares the mark afterwards */
     waits->needs_pass = true;
     return true;
 }
@@ -155,15 +155,15 @@ bool fa_waits_has_pass(const struct fa_waits *waits)
     return (waits->pass != NULL || waits->needs_pass) && !fa_ring_is_empty(&waits->claims);
 }
 
-/* One that is being asked, or was since the news, needs no question. */
-static bool is_to_be_asked(const struct fa_waits *waits, const struct fa_posted *posted,
-                           uint64_t types)
+/* A claim that runs, or was run since the notification, needs no other run. */
+static bool must_run(const struct fa_waits *waits, const struct fa_posted *posted, uint64_t types)
 {
-    return posted->place == FA_POST_WAITS && posted->asked_mark != waits->ready_mark &&
+    return posted->state == FA_POST_WAITS && posted->run_mark != waits->ready_mark &&
            posted->types & types;
 }
 
-/* The next one of the pass; NULL: it is over, or so many were skipped that it goes on later. */
+/* The next claim of the pass; NULL: the pass is over, or so many were skipped that it goes on
+ * later. */
 static struct fa_posted *claims_next(struct fa_waits *waits, size_t *skipped)
 {
     if (waits->pass == NULL) {
@@ -171,8 +171,8 @@ static struct fa_posted *claims_next(struct fa_waits *waits, size_t *skipped)
             return NULL;
         waits->needs_pass = false;
         waits->pass = waits->claims.next;
-        waits->pass_types = waits->news_types;
-        waits->news_types = 0;
+        waits->pass_types = waits->next_types;
+        waits->next_types = 0;
     }
     while (waits->pass != &waits->claims) {
         struct fa_posted *posted = claim_of(waits->pass);
@@ -180,7 +180,7 @@ static struct fa_posted *claims_next(struct fa_waits *waits, size_t *skipped)
         if ((*skipped)++ == SKIPPED_PER_GROUP)
             return NULL;
         waits->pass = waits->pass->next;
-        if (is_to_be_asked(waits, posted, waits->pass_types))
+        if (must_run(waits, posted, waits->pass_types))
             return posted;
     }
     waits->pass = NULL;
@@ -189,8 +189,9 @@ static struct fa_posted *claims_next(struct fa_waits *waits, size_t *skipped)
 
 static void take(struct fa_waits *waits, struct fa_ring_link *group, struct fa_posted *posted)
 {
-    posted->asked_mark = waits->ready_mark;
-    posted->place = FA_POST_RUNS;
+    posted->run_mark = waits->ready_mark;
+    posted->state = FA_POST_RUNS;
+    posted->is_in_pass = true;
     fa_ring_add(group, &posted->link);
 }
 
@@ -203,7 +204,7 @@ size_t fa_waits_take(struct fa_waits *waits, struct fa_ring_link *group)
     if (!fa_waits_has_pass(waits))
         return 0;
     for (size_t i = 0; i < OLDEST_PER_GROUP && at != &waits->claims; i++, at = at->next) {
-        if (!is_to_be_asked(waits, claim_of(at), waits->pass_types | waits->news_types))
+        if (!must_run(waits, claim_of(at), waits->pass_types | waits->next_types))
             continue;
         take(waits, group, claim_of(at));
         count++;
@@ -223,12 +224,12 @@ static bool takes_anything(const struct faina_claim *claim)
 
 void fa_waits_go_on(struct fa_waits *waits, struct fa_posted *posted)
 {
-    posted->place = FA_POST_WAITS;
+    posted->state = FA_POST_WAITS;
     if (!posted->is_waiting) {
         fa_ring_add(&waits->claims, &posted->wait_link);
         posted->is_waiting = true;
     }
-    if (posted->asked_mark != waits->ready_mark)
+    if (posted->run_mark != waits->ready_mark)
         waits->needs_pass = true;
     else if (takes_anything(posted->ops[0].claim))
         waits->pass = NULL;

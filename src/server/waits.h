@@ -1,32 +1,32 @@
 /*
- * waits.h - what is posted and waits: claims for work, and looks for the end of a task.
+ * waits.h - waiting claims, and waits for the end of a task.
  *
- * Claims are in a ring, in the order in which they came, and keep their place until they are
- * answered. After news of work some of them are asked with each transaction: the oldest, who come
- * first, and then a few more in a pass over all, so that nobody is left out because the oldest want
- * something else. Who takes other types than those in the news is skipped. News that comes during a
- * pass begins another one at its end. When a claim that takes anything gets nothing, the pass is
- * over: there is nothing for anybody (P4 in post.h).
+ * Claims are in a ring, in the order of their arrival, and keep their position until they are
+ * answered. After a notification of work some of them are run at a time: first the oldest, and then
+ * a few more in a pass over all, so that every claim is run even if the oldest ones want other
+ * types. Claims for other types than those of the notification are skipped. A notification during a
+ * pass begins another pass at its end. When a claim for any type gets nothing, the pass is over:
+ * there is no work for the others either (P4 in post.h).
  *
- * A wait for a task is in a hash table by id from before its first look, so no end is missed. All
+ * A wait for a task is in a hash table by id from before its first read, so no end is missed. All
  * waits are in a heap by deadline.
  *
- * Threads: whoever holds post's mutex.
+ * Threads: the one that holds post's mutex.
  */
-#ifndef FA_WAITS_H
-#define FA_WAITS_H
+#ifndef FA_SERVER_WAITS_H
+#define FA_SERVER_WAITS_H
 
-#include "service/post.h"
+#include "server/post.h"
 
 #define FA_WAITS_BUCKET_BITS 12
 #define FA_WAITS_BUCKETS (1 << FA_WAITS_BUCKET_BITS)
 
 struct fa_waits {
     struct fa_ring_link claims;
-    struct fa_ring_link *pass; /* the next claim to be asked; NULL: no pass */
+    struct fa_ring_link *pass; /* the next claim to be run; NULL: no pass */
     bool needs_pass;
-    uint64_t pass_types, news_types; /* of what there may be more: this pass, and the next one */
-    uint64_t ready_mark;             /* changes with each news */
+    uint64_t pass_types, next_types; /* types of which there is work: this pass, the next one */
+    uint64_t ready_mark;             /* changes with each notification */
     struct fa_posted *buckets[FA_WAITS_BUCKETS];
     size_t task_count, claim_count;
     struct fa_posted **heap; /* from 1 */
@@ -36,29 +36,29 @@ struct fa_waits {
 void fa_waits_init(struct fa_waits *waits);
 void fa_waits_finish(struct fa_waits *waits);
 
-/* A wait begins, before its first look. True: none ends earlier. (What doesn't wait is left
- * alone.) */
+/* A wait begins, before its first run. True: no other wait ends earlier. Operations that don't wait
+ * are ignored. */
 bool fa_waits_add(struct fa_waits *waits, struct fa_posted *posted);
 /* It is answered. */
 void fa_waits_remove(struct fa_waits *waits, struct fa_posted *posted);
 
-/* There is work of these types. True: somebody is to be asked. */
-bool fa_waits_tell(struct fa_waits *waits, uint64_t types);
-/* Whether somebody is to be asked. */
+/* There is work of these types. True: there are claims to be run. */
+bool fa_waits_notify(struct fa_waits *waits, uint64_t types);
+/* Whether there are claims to be run. */
 bool fa_waits_has_pass(const struct fa_waits *waits);
-/* Adds the claims that are to be asked now to a group that runs; how many. They keep their place
- * among those that wait. */
+/* Adds the claims that are to be run next to `group`, and returns their number. They keep their
+ * position among the waiting claims. */
 size_t fa_waits_take(struct fa_waits *waits, struct fa_ring_link *group);
-/* A claim was asked, got nothing, and waits on. */
+/* A claim was run, got nothing, and goes on waiting. */
 void fa_waits_go_on(struct fa_waits *waits, struct fa_posted *posted);
 
-/* Calls `see` for each that waits for this task's end, or (NULL) for any task's. */
+/* Calls `visit` for each wait for this task's end, or (NULL) for any task's. */
 void fa_waits_each(struct fa_waits *waits, const struct fa_id *id,
-                   void (*see)(void *ctx, struct fa_posted *posted), void *ctx);
+                   void (*visit)(void *ctx, struct fa_posted *posted), void *ctx);
 
-/* When the first one ends; INT64_MAX: nobody waits. */
+/* When the first wait ends; INT64_MAX: there is none. */
 int64_t fa_waits_next_us(const struct fa_waits *waits);
-/* Takes one whose time is over out of the heap, and nothing else; NULL: there is none. */
+/* Removes a wait whose time is over from the heap, and from nothing else; NULL: there is none. */
 struct fa_posted *fa_waits_due(struct fa_waits *waits, int64_t now_us);
 
 #endif

@@ -3,7 +3,7 @@
  */
 #include "service/access.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "model/id.h"
 #include "model/limits.h"
 #include "service/token.h"
@@ -16,7 +16,7 @@
 #define WORK FA_SCOPE_WORK
 #define OPERATE FA_SCOPE_OPERATE
 #define ADMIN FA_SCOPE_ADMIN
-#define LOOK (FA_SCOPE_READ | FA_SCOPE_VIEW)
+#define VIEW (FA_SCOPE_READ | FA_SCOPE_VIEW)
 
 #define NAMESPACES_SIZE_MAX ((size_t)16 * 1024 * 1024)
 
@@ -67,22 +67,22 @@ enum where {
     X(CRON_PUT, ADMIN, 0, NAMED, READ)                                                             \
     X(CRON_REMOVE, ADMIN, 0, NAMED, READ)                                                          \
     X(CRON_RUN, OPERATE, 0, NAMED, READ)                                                           \
-    X(GET, LOOK, 0, OF_TASK, READ)                                                                 \
-    X(GET_BY_KEY, LOOK, 0, NAMED, READ)                                                            \
-    X(LIST, LOOK, 0, NAMED, READ)                                                                  \
-    X(CHILDREN, LOOK, 0, OF_TASK, READ)                                                            \
-    X(EVENTS, LOOK, 0, OF_TASK, READ)                                                              \
-    X(EXPLAIN, LOOK, 0, OF_TASK, READ)                                                             \
-    X(FOLLOW, LOOK, 0, NOWHERE, READ)                                                              \
-    X(RESOURCE_LIST, LOOK, 0, NOWHERE, READ)                                                       \
-    X(TEAM_LIST, LOOK, 0, NAMED, READ)                                                             \
-    X(WORKER_LIST, LOOK, 0, OF_WORKER, READ)                                                       \
+    X(GET, VIEW, 0, OF_TASK, READ)                                                                 \
+    X(GET_BY_KEY, VIEW, 0, NAMED, READ)                                                            \
+    X(LIST, VIEW, 0, NAMED, READ)                                                                  \
+    X(CHILDREN, VIEW, 0, OF_TASK, READ)                                                            \
+    X(EVENTS, VIEW, 0, OF_TASK, READ)                                                              \
+    X(EXPLAIN, VIEW, 0, OF_TASK, READ)                                                             \
+    X(FOLLOW, VIEW, 0, NOWHERE, READ)                                                              \
+    X(RESOURCE_LIST, VIEW, 0, NOWHERE, READ)                                                       \
+    X(TEAM_LIST, VIEW, 0, NAMED, READ)                                                             \
+    X(WORKER_LIST, VIEW, 0, OF_WORKER, READ)                                                       \
     X(TOKEN_LIST, ADMIN, 0, ALL, READ)                                                             \
-    X(WORKFLOW_LIST, LOOK, 0, NAMED, READ)                                                         \
-    X(HAPPENED_LIST, LOOK, 0, NAMED, READ)                                                         \
-    X(JOIN_LIST, LOOK, 0, NAMED, READ)                                                             \
-    X(CRON_LIST, LOOK, 0, NAMED, READ)                                                             \
-    X(STATS, LOOK, 0, NAMED, READ)
+    X(WORKFLOW_LIST, VIEW, 0, NAMED, READ)                                                         \
+    X(EMITTED_LIST, VIEW, 0, NAMED, READ)                                                          \
+    X(JOIN_LIST, VIEW, 0, NAMED, READ)                                                             \
+    X(CRON_LIST, VIEW, 0, NAMED, READ)                                                             \
+    X(STATS, VIEW, 0, NAMED, READ)
 
 struct rule {
     unsigned scopes, own;
@@ -115,11 +115,11 @@ static const struct rule *find_rule(unsigned what)
         [FA_ACCESS_PUBLIC - FA_OP_COUNT] = {FA_SCOPE_NONE, 0, NOWHERE, READ},
         [FA_ACCESS_STATUS - FA_OP_COUNT] = {WORK | OPERATE, SUBMIT, NOWHERE, READ},
         [FA_ACCESS_RESULT - FA_OP_COUNT] = {READ, 0, NOWHERE, READ},
-        [FA_ACCESS_STREAM - FA_OP_COUNT] = {LOOK, 0, NOWHERE, READ},
-        [FA_ACCESS_MATCH - FA_OP_COUNT] = {LOOK, 0, NOWHERE, READ},
-        [FA_ACCESS_INFO - FA_OP_COUNT] = {LOOK, 0, NOWHERE, READ},
+        [FA_ACCESS_STREAM - FA_OP_COUNT] = {VIEW, 0, NOWHERE, READ},
+        [FA_ACCESS_MATCH - FA_OP_COUNT] = {VIEW, 0, NOWHERE, READ},
+        [FA_ACCESS_INFO - FA_OP_COUNT] = {VIEW, 0, NOWHERE, READ},
         [FA_ACCESS_THOROUGH - FA_OP_COUNT] = {ADMIN, 0, ALL, READ},
-        [FA_ACCESS_METRICS - FA_OP_COUNT] = {LOOK, 0, ALL, READ},
+        [FA_ACCESS_METRICS - FA_OP_COUNT] = {VIEW, 0, ALL, READ},
         [FA_ACCESS_BACKUP - FA_OP_COUNT] = {ADMIN, 0, ALL, READ},
     };
 
@@ -185,7 +185,7 @@ static const char *place_of(const struct fa_op *op)
         return or_default(op->cron->ns);
     case FA_OP_LIST:
         return or_default(op->query->ns);
-    case FA_OP_HAPPENED_LIST:
+    case FA_OP_EMITTED_LIST:
         return or_default(op->happened_query->ns);
     case FA_OP_JOIN_LIST:
         return or_default(op->join.ns);
@@ -458,7 +458,7 @@ static void redact_workflows(struct fa_stored_workflows *workflows)
     }
 }
 
-static void redact_happened(struct fa_happened *happened)
+static void redact_happened(struct fa_emitted_events *happened)
 {
     for (size_t i = 0; i < happened->count; i++) {
         happened->items[i].data = NULL;
@@ -480,7 +480,7 @@ static void redact(struct fa_op *op)
     case FA_OP_EVENTS:
         redact_events(op->events);
         break;
-    case FA_OP_HAPPENED_LIST:
+    case FA_OP_EMITTED_LIST:
         redact_happened(op->happened);
         break;
     case FA_OP_WORKFLOW_LIST:
@@ -494,15 +494,15 @@ static void redact(struct fa_op *op)
     case FA_OP_GET_BY_KEY:
         redact_task(op->task, op->arena);
         break;
-    default: /* a change of one task answers with it, when it is asked to */
+    default: /* a change of one task answers with it when op->wants_task is set */
         if (op->wants_task && op->task)
             redact_task(op->task, op->arena);
         break;
     }
 }
 
-/* Whether the caller may see the payloads of an answer. A submit whose key was known answers with a
- * task that may be anybody's. */
+/* Whether the caller may see the payloads of an answer. A submit whose key is in use answers with a
+ * task that another caller may have submitted. */
 static bool sees_payloads(const struct fa_op *op)
 {
     unsigned scopes = find_rule(op->kind)->payload | ADMIN;

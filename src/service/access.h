@@ -8,8 +8,8 @@
  * server name the operation and hold no rules of their own.
  *
  *   X1  fa_service_run refuses, before an engine sees it, an operation that no scope of its grant
- *       allows, or whose question names a namespace outside of the grant.
- *   X2  What only the store knows (the namespace of a task or a team, the owner of a worker, which
+ *       allows, or whose request names a namespace outside of the grant.
+ *   X2  What only the store has (the namespace of a task or a team, the owner of a worker, which
  *       token submitted a task) is decided here too, from what the engine has read in the
  *       operation's own transaction.
  *   X3  What is outside of a grant is answered as if it did not exist.
@@ -17,12 +17,12 @@
  *
  * A worker belongs to the namespaces of the token that registered it first. A grant may see it, and
  * act as it, when these lie within its own. So a token that replaces another one with the same
- * namespaces takes its workers over, and a token of other namespaces never meets them.
+ * namespaces takes its workers over, and a token of other namespaces never sees them.
  *
  * Threads: pure functions.
  */
-#ifndef FA_ACCESS_H
-#define FA_ACCESS_H
+#ifndef FA_SERVICE_ACCESS_H
+#define FA_SERVICE_ACCESS_H
 
 #include "service/service.h"
 
@@ -34,7 +34,7 @@ struct fa_grant {
     struct fa_texts namespaces; /* items NULL: all */
 };
 
-/* What may be asked for: an operation (enum fa_op_kind), or one of these, which are none. */
+/* What may be requested: an operation (enum fa_op_kind), or one of these. */
 enum fa_access {
     FA_ACCESS_PUBLIC = FA_OP_COUNT, /* health and descriptions: needs no token */
     FA_ACCESS_STATUS,               /* changes a task by the status that it is to have: one of
@@ -53,11 +53,11 @@ enum fa_access {
 unsigned fa_access_scopes(unsigned what);
 /* Further ones that allow it for tasks that the same token has submitted. */
 unsigned fa_access_own_scopes(unsigned what);
-/* Whether a grant may ask for `what` at all, as far as that is known without the question itself.
+/* Whether a grant allows `what` at all, as far as that follows without the request itself.
  * FORBIDDEN. */
 FA_MUST_CHECK enum faina_code fa_access_enter(unsigned what, const struct fa_grant *grant,
                                               struct faina_error *err);
-/* X1. Whether the caller of an operation may ask this question. FORBIDDEN. */
+/* X1. Whether the caller of an operation may make this request. FORBIDDEN. */
 FA_MUST_CHECK enum faina_code fa_access_check(const struct fa_op *op, struct faina_error *err);
 /* Takes out of an answer what the caller may not see: what is of other namespaces, and payloads
  * (input, output, metadata, spec, the data of events, details of errors) without the scope read.

@@ -3,19 +3,19 @@
  */
 #include "service/check_op.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "model/check.h"
 #include "model/id.h"
 #include "model/limits.h"
 #include "model/states.h"
 #include "model/workflow.h"
-#include "service/crons.h"
+#include "wire/schedule_body.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 /* Text that isn't an id can't be any task's, so the answer is "not found" and not "invalid": a
- * caller has one case less to tell apart. */
+ * caller has one case less to distinguish. */
 static enum faina_code check_id(const char *id, const char *noun, enum faina_code missing,
                                 struct faina_error *err)
 {
@@ -317,7 +317,7 @@ static enum faina_code check_task(const struct fa_op *op, bool needs_worker,
     return code == FAINA_OK ? check_by(&op->by, needs_worker, err) : code;
 }
 
-/* What an operation on one task says besides the task and the actor. */
+/* The members of an operation on one task besides the task and the actor. */
 static enum faina_code check_change(size_t input_max, const struct fa_op *op,
                                     struct faina_error *err)
 {
@@ -422,8 +422,7 @@ static enum faina_code check_workflow(const struct fa_op *op, struct faina_error
     return fa_check_name(op->workflow.name, FA_NAME_SIZE_MAX, "name", FAINA_INVALID_REQUEST, err);
 }
 
-static enum faina_code check_happened(const struct fa_happened_query *query,
-                                      struct faina_error *err)
+static enum faina_code check_happened(const struct fa_emitted_query *query, struct faina_error *err)
 {
     enum faina_code code = check_optional(query->ns, FA_NAMESPACE_SIZE_MAX, "namespace", err);
 
@@ -513,8 +512,8 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *home
     case FA_OP_TEAM_LIST:
         return check_team_list(op, err);
     case FA_OP_WORKER_PUT:
-        return fa_check_beat(op->worker.self, op->worker.held, op->worker.held_count,
-                             op->worker.lease_ms, err);
+        return fa_check_heartbeat(op->worker.self, op->worker.held, op->worker.held_count,
+                                  op->worker.lease_ms, err);
     case FA_OP_WORKER_REMOVE:
         return fa_check_worker(op->id, err);
     case FA_OP_WORKER_LIST:
@@ -542,7 +541,7 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *home
     case FA_OP_WORKFLOW_REMOVE:
     case FA_OP_WORKFLOW_LIST:
         return check_workflow(op, err);
-    case FA_OP_HAPPENED_LIST:
+    case FA_OP_EMITTED_LIST:
         return check_happened(op->happened_query, err);
     case FA_OP_JOIN_LIST:
         return check_joins(op, err);

@@ -1,9 +1,9 @@
 /*
- * service.c - the door in front of every engine: what is checked there (check_op.h), and the waits.
+ * service.c - what is the same for every engine: the checks (check_op.h) and the waits.
  *
- * An engine sees only requests that passed check_op.h (O4). When some operations of a batch are
- * refused here, the others are run together all the same, in their order: a compact copy of them
- * goes to the engine, so that an engine never meets a hole in its batch.
+ * An engine gets only requests that passed check_op.h (O4). When some operations of a batch are
+ * refused here, the others are still run together, in their order: the engine gets a compact copy
+ * of them, so it never has to skip an operation.
  */
 #include "service/service.h"
 
@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-/* A wait looks again after this long even when nobody woke it: a lost wake-up may cost time, but
- * it never hangs anybody. */
+/* A wait reads the task again after this long even without a wake-up: a lost wake-up delays the
+ * caller, but never blocks it forever. */
 #define WAIT_SLICE_MS 5000
 
 const char *fa_op_name(enum fa_op_kind kind)
@@ -57,7 +57,7 @@ uint64_t fa_claim_types(const struct faina_claim *claim)
  * Closing
  */
 
-/* Callers are counted so that closing can wait for those who were inside when it began. */
+/* Running calls are counted so that closing can wait for them. */
 static void enter(struct fa_service *service)
 {
     atomic_fetch_add(&service->inside, 1);
@@ -84,25 +84,20 @@ void fa_service_close(struct fa_service *service)
  * Running
  */
 
-/* Runs those operations whose code is still OK, `good` of them. */
-static void run_accepted(struct fa_service *service, struct fa_op *ops, size_t count, size_t good)
+/* Copies the operations whose code is OK to `accepted`, or back. */
+static void copy_accepted(struct fa_op *ops, size_t count, struct fa_op *accepted, bool is_back)
 {
-    struct fa_op *accepted = fa_alloc_zero(good, sizeof(*accepted));
-    size_t n = 0;
-
-    for (size_t i = 0; i < count; i++)
-        if (ops[i].code == FAINA_OK)
-            accepted[n++] = ops[i];
-    assert(n == good);
-    service->ops->run(service, accepted, n);
-    n = 0;
-    for (size_t i = 0; i < count; i++)
-        if (ops[i].code == FAINA_OK)
-            ops[i] = accepted[n++];
-    free(accepted);
+    for (size_t i = 0; i < count; i++) {
+        if (ops[i].code != FAINA_OK)
+            continue;
+        if (is_back)
+            fa_op_copy(&ops[i], accepted++);
+        else
+            fa_op_copy(accepted++, &ops[i]);
+    }
 }
 
-/* What is the same for every engine about an answer. */
+/* Completes a result: what is the same for every engine. */
 static void finish_op(struct fa_op *op)
 {
     assert(op->code < FAINA_CODE_COUNT);
@@ -119,7 +114,7 @@ static void finish_op(struct fa_op *op)
     }
 }
 
-/* A server gives who names no namespace that of his token. */
+/* At a server the namespace defaults to the token's. */
 static const char *home_ns(const struct fa_service *service)
 {
     return service->ops->is_remote ? NULL : "default";
@@ -144,7 +139,8 @@ void fa_service_check(const struct fa_service *service, struct fa_op *ops, size_
     }
 }
 
-static void run_all(struct fa_service *service, struct fa_op *ops, size_t count)
+/* Checks what was not checked ahead. Returns the number of accepted operations. */
+static size_t check_all(const struct fa_service *service, struct fa_op *ops, size_t count)
 {
     size_t good = 0;
 
@@ -158,12 +154,30 @@ static void run_all(struct fa_service *service, struct fa_op *ops, size_t count)
         ops[i].is_checked = false;
         good += ops[i].code == FAINA_OK;
     }
-    if (good == count && count > 0)
-        service->ops->run(service, ops, count);
-    else if (good > 0)
-        run_accepted(service, ops, count, good);
+    return good;
+}
+
+static void finish_all(struct fa_op *ops, size_t count)
+{
     for (size_t i = 0; i < count; i++)
         finish_op(&ops[i]);
+}
+
+static void run_all(struct fa_service *service, struct fa_op *ops, size_t count)
+{
+    size_t good = check_all(service, ops, count);
+    struct fa_op *accepted;
+
+    if (good == count && count > 0) {
+        service->ops->run(service, ops, count);
+    } else if (good > 0) {
+        accepted = fa_alloc_zero(good, sizeof(*accepted));
+        copy_accepted(ops, count, accepted, false);
+        service->ops->run(service, accepted, good);
+        copy_accepted(ops, count, accepted, true);
+        free(accepted);
+    }
+    finish_all(ops, count);
 }
 
 void fa_service_run(struct fa_service *service, struct fa_op *ops, size_t count)
@@ -171,6 +185,41 @@ void fa_service_run(struct fa_service *service, struct fa_op *ops, size_t count)
     enter(service);
     run_all(service, ops, count);
     leave(service);
+}
+
+static void finish_post(void *ctx)
+{
+    struct fa_service_post *post = ctx;
+
+    if (post->accepted != NULL)
+        copy_accepted(post->ops, post->count, post->accepted, true);
+    finish_all(post->ops, post->count);
+    post->done(post);
+}
+
+/* Operations in the engine's queue aren't counted as running calls: its `shut` waits for them. */
+enum faina_code fa_service_post(struct fa_service *service, struct fa_service_post *post)
+{
+    struct fa_op *ops = post->ops;
+    enum faina_code code = FAINA_OK;
+    size_t good;
+
+    enter(service);
+    good = check_all(service, ops, post->count);
+    post->accepted = NULL;
+    if (good > 0 && good < post->count) {
+        ops = post->accepted = fa_arena_zero(ops[0].arena, good, sizeof(*ops));
+        copy_accepted(post->ops, post->count, ops, false);
+    }
+    if (good > 0 && service->ops->post != NULL) {
+        code = service->ops->post(service, ops, good, finish_post, post);
+    } else {
+        if (good > 0)
+            service->ops->run(service, ops, good);
+        finish_post(post);
+    }
+    leave(service);
+    return code;
 }
 
 static enum faina_code run_one(struct fa_service *service, struct fa_op *op,
@@ -193,7 +242,7 @@ enum faina_code fa_service_run_one(struct fa_service *service, struct fa_op *op,
     return code;
 }
 
-/* What is left of `timeout_ms` since `start_us`; negative time-outs never end. */
+/* What is left of `timeout_ms` since `start_us`; a negative time-out never ends. */
 static int64_t time_left_ms(int64_t start_us, int64_t timeout_ms)
 {
     int64_t passed_ms = (fa_clock_mono_us() - start_us) / 1000;
@@ -203,7 +252,7 @@ static int64_t time_left_ms(int64_t start_us, int64_t timeout_ms)
     return passed_ms >= timeout_ms ? 0 : timeout_ms - passed_ms;
 }
 
-/* The engine waits, for as long as it likes to at once. */
+/* The engine may return before the time is over; then it is called again. */
 static enum faina_code claim_wait(struct fa_service *service, struct fa_op *op,
                                   struct faina_error *err)
 {
@@ -246,8 +295,8 @@ void fa_service_wake(struct fa_service *service)
     leave(service);
 }
 
-/* Looks at the task without keeping it: a wait may look thousands of times, and the caller's
- * arena gives nothing back before its end. */
+/* Reads the task into a scratch arena: a wait may read it thousands of times, and the caller's
+ * arena frees nothing before its end. */
 static enum faina_code probe_ended(struct fa_service *service, const struct fa_op *op,
                                    bool *is_ended, struct faina_error *err)
 {
@@ -276,7 +325,7 @@ static enum faina_code wait_ended(struct fa_service *service, struct fa_op *op, 
             return op->code = code;
         left_ms = time_left_ms(start_us, timeout_ms);
         if (is_ended || left_ms == 0) {
-            /* The task may have been queued again, or have ended, since the look above. */
+            /* The task may have been queued again, or have ended, since the read above. */
             code = run_one(service, op, err);
             if (code != FAINA_OK || fa_status_is_ended(op->task->status))
                 return code;
@@ -310,55 +359,58 @@ static enum faina_code refuse_old(struct faina_error *err)
     return fa_error_set(err, FAINA_NOT_SUPPORTED, "tasks are removed where the engine is");
 }
 
-enum faina_code fa_service_old_find(struct fa_service *service, const struct fa_old_query *query,
-                                    struct fa_arena *arena, struct fa_old *out,
-                                    struct faina_error *err)
+enum faina_code fa_service_expired_find(struct fa_service *service,
+                                        const struct fa_expired_query *query,
+                                        struct fa_arena *arena, struct fa_expired *out,
+                                        struct faina_error *err)
 {
     enum faina_code code;
 
     assert(query->limit > 0);
     enter(service);
-    code = service->ops->old_find ? service->ops->old_find(service, query, arena, out, err)
-                                  : refuse_old(err);
+    code = service->ops->expired_find ? service->ops->expired_find(service, query, arena, out, err)
+                                      : refuse_old(err);
     leave(service);
     return code;
 }
 
-enum faina_code fa_service_old_remove(struct fa_service *service, const struct fa_old *what,
-                                      bool events_only, size_t *removed, struct faina_error *err)
+enum faina_code fa_service_expired_remove(struct fa_service *service, const struct fa_expired *what,
+                                          bool events_only, size_t *removed,
+                                          struct faina_error *err)
 {
     enum faina_code code;
 
     enter(service);
-    code = service->ops->old_remove
-               ? service->ops->old_remove(service, what, events_only, removed, err)
+    code = service->ops->expired_remove
+               ? service->ops->expired_remove(service, what, events_only, removed, err)
                : refuse_old(err);
     leave(service);
     return code;
 }
 
-enum faina_code fa_service_old_day_find(struct fa_service *service,
-                                        const struct fa_old_query *query, struct fa_old_day *out,
-                                        struct faina_error *err)
+enum faina_code fa_service_expired_day_find(struct fa_service *service,
+                                            const struct fa_expired_query *query,
+                                            struct fa_expired_day *out, struct faina_error *err)
 {
     enum faina_code code;
 
     enter(service);
-    *out = (struct fa_old_day){0};
-    code = service->ops->old_day_find ? service->ops->old_day_find(service, query, out, err)
-                                      : refuse_old(err);
+    *out = (struct fa_expired_day){0};
+    code = service->ops->expired_day_find ? service->ops->expired_day_find(service, query, out, err)
+                                          : refuse_old(err);
     leave(service);
     return code;
 }
 
-enum faina_code fa_service_old_day_drop(struct fa_service *service, const struct fa_old_day *day,
-                                        struct faina_error *err)
+enum faina_code fa_service_expired_day_drop(struct fa_service *service,
+                                            const struct fa_expired_day *day,
+                                            struct faina_error *err)
 {
     enum faina_code code;
 
     enter(service);
-    code = service->ops->old_day_drop ? service->ops->old_day_drop(service, day, err)
-                                      : refuse_old(err);
+    code = service->ops->expired_day_drop ? service->ops->expired_day_drop(service, day, err)
+                                          : refuse_old(err);
     leave(service);
     return code;
 }

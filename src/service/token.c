@@ -4,6 +4,7 @@
 #include "service/token.h"
 
 #include "base/secret.h"
+#include "wire/wire.h"
 
 #include <stdio.h>
 
@@ -56,9 +57,9 @@ enum faina_code fa_scope_parse(const char *const *names, size_t count, unsigned 
     return FAINA_OK;
 }
 
-static void put_scopes(struct fa_json_writer *w, const void *place)
+static void put_scopes(struct fa_json_writer *w, const void *from)
 {
-    unsigned scopes = *(const unsigned *)place;
+    unsigned scopes = ((const struct fa_token *)from)->scopes;
 
     fa_json_begin_array(w);
     for (size_t i = 0; i < FA_COUNT(scope_names); i++)
@@ -67,38 +68,53 @@ static void put_scopes(struct fa_json_writer *w, const void *place)
     fa_json_end_array(w);
 }
 
-static bool read_scopes(struct fa_json value, struct fa_arena *arena, void *place)
+static enum faina_code read_scopes(const struct fa_field *field, struct fa_json value,
+                                   struct fa_arena *arena, void *out, struct faina_error *err)
 {
-    struct fa_json_iter it;
-    struct fa_json item;
+    const char *const *names;
+    size_t count;
 
-    if (value.type != FA_JSON_ARRAY)
-        return false;
-    for (it = fa_json_iter(value); fa_json_next(&it, NULL, &item);) {
-        const char *name = item.type == FA_JSON_STRING ? fa_json_text(item, arena) : "";
-        unsigned scope;
-
-        if (fa_scope_parse(&name, 1, &scope, NULL) != FAINA_OK)
-            return false;
-        *(unsigned *)place |= scope;
-    }
-    return true;
+    (void)field;
+    if (!fa_json_texts(value, arena, &names, &count))
+        return FAINA_INTERNAL;
+    return fa_scope_parse(names, count, &((struct fa_token *)out)->scopes, err);
 }
 
-static const struct fa_shape_field token_fields[] = {
-    FA_SHAPE_ROW("id", FA_SHAPE_KEY, struct fa_token, id),
-    FA_SHAPE_ROW("name", FA_SHAPE_WORD, struct fa_token, name),
-    FA_SHAPE_OF_ITS_OWN("scopes", struct fa_token, scopes, put_scopes, read_scopes),
-    FA_SHAPE_ROW("namespaces", FA_SHAPE_JSON, struct fa_token, namespaces),
-    FA_SHAPE_ROW("createdAt", FA_SHAPE_TIME, struct fa_token, created_us),
-    FA_SHAPE_ROW("expiresAt", FA_SHAPE_TIME, struct fa_token, expires_us),
-};
-const struct fa_shape fa_shape_token = FA_SHAPE("token", token_fields);
+#define TOKEN(json_name, kind, member, ...)                                                        \
+    FA_ROW(json_name, kind, struct fa_token, member, __VA_ARGS__)
 
-static const struct fa_shape_field tokens_fields[] = {
-    FA_SHAPE_LIST_OF("items", fa_shape_token, struct fa_tokens, items, count),
+/* clang-format off */
+const struct fa_shape fa_shape_token = {
+    .name = "Token",
+    .what = "token",
+    .fields = FA_FIELDS(
+        TOKEN("id", ID, id, .flags = FA_FIELD_REQUIRED, .doc = "A UUIDv7"),
+        TOKEN("name", TEXT, name, .flags = FA_FIELD_REQUIRED, .doc = "For people"),
+        {.name = "scopes", .type = FA_FIELD_OWN, .put = put_scopes, .read = read_scopes,
+         .schema = FA_SCOPES_SCHEMA, .doc = "What it allows"},
+        TOKEN("namespaces", JSON, namespaces,
+              .schema = "{\"type\":[\"array\",\"null\"],\"items\":{\"type\":\"string\"}}",
+              .doc = "The namespaces that it reaches; null: all"),
+        TOKEN("createdAt", TIME, created_us, .flags = FA_FIELD_REQUIRED,
+              .doc = "When it was made"),
+        TOKEN("expiresAt", TIME, expires_us, .doc = "When it ends; null: never")),
 };
-const struct fa_shape fa_shape_tokens = FA_SHAPE("list", tokens_fields);
+
+const struct fa_shape fa_shape_tokens = {
+    .what = "list",
+    .fields = FA_FIELDS(FA_ROW_LIST("items", fa_shape_token, struct fa_tokens, items, count,
+                                    .doc = "The tokens")),
+};
+
+/* As fa_token_put writes it with the secret. */
+const struct fa_shape fa_shape_new_token = {
+    .name = "NewToken",
+    .what = "token",
+    .base = &fa_shape_token,
+    .fields = FA_FIELDS({.name = "token", .flags = FA_FIELD_OMIT,
+                         .doc = "The secret, shown this once; not with a hash"}),
+};
+/* clang-format on */
 
 void fa_token_put(struct fa_json_writer *w, const struct fa_token *token, const char *secret)
 {

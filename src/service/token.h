@@ -1,16 +1,16 @@
 /*
  * token.h - tokens of the HTTP interface: making a secret, its hash, and tokens as JSON.
  *
- * A secret is "faina_" and 64 hexadecimal digits: 256 random bits. Whoever makes one shows it once;
- * the store has its SHA-256 only.
+ * A secret is "faina_" and 64 hexadecimal digits: 256 random bits. It is shown once, where it is
+ * made; the store has its SHA-256 only.
  */
-#ifndef FA_TOKEN_H
-#define FA_TOKEN_H
+#ifndef FA_SERVICE_TOKEN_H
+#define FA_SERVICE_TOKEN_H
 
 #include "base/hash.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "service/service.h"
-#include "service/shape.h"
+#include "wire/shape.h"
 
 #define FA_TOKEN_SIZE (6 + 64 + 1) /* with its NUL */
 
@@ -28,6 +28,7 @@ const char *fa_scope_name(size_t index);
 /* {id, name, scopes, namespaces, createdAt, expiresAt}, and `token` when secret isn't NULL. */
 extern const struct fa_shape fa_shape_token; /* of a struct fa_token, without its hash */
 extern const struct fa_shape fa_shape_tokens;
+extern const struct fa_shape fa_shape_new_token; /* for its description */
 void fa_token_put(struct fa_json_writer *w, const struct fa_token *token, const char *secret);
 
 #endif

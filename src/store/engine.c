@@ -2,23 +2,23 @@
  * engine.c - the SQL family of engines: joins the parts of this folder into a service.
  *
  *     run ----> changes --> writer.c
- *          '--> reads   --> readers.c --> look.c
+ *          '--> reads   --> readers.c --> lookup.c
  *
- * A store in memory has one connection, so its reads take part in the batch as well.
+ * A store in memory has one connection, so its reads are part of the batch as well.
  */
-#include "sql/engine.h"
+#include "store/engine.h"
 
 #include "base/clock.h"
 #include "model/limits.h"
 #include "model/states.h"
 #include "model/times.h"
-#include "sql/facts.h"
-#include "sql/audit.h"
-#include "sql/flows.h"
-#include "sql/look.h"
-#include "sql/old.h"
-#include "sql/timekeeper.h"
-#include "sql/writer.h"
+#include "store/txn/commit_counts.h"
+#include "store/upkeep/audit.h"
+#include "store/workflow/definitions.h"
+#include "store/read/lookup.h"
+#include "store/upkeep/expired.h"
+#include "store/txn/timekeeper.h"
+#include "store/txn/writer.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -71,8 +71,7 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
 
 /* Reading ------------------------------------------------------------------------------------ */
 
-/* Runs the reads among the operations in one view of the store. *is_lost: the connection broke on
- * the way. */
+/* Runs the reads among the operations in one snapshot. *is_lost: the connection broke meanwhile. */
 static void read_once(struct fa_engine *engine, struct fa_op *ops, size_t count, bool *is_lost)
 {
     struct fa_reader *reader = NULL;
@@ -89,7 +88,7 @@ static void read_once(struct fa_engine *engine, struct fa_op *ops, size_t count,
             continue;
         if (code == FAINA_OK) {
             fa_error_clear(&ops[i].error);
-            ops[i].code = fa_look(&reader->source, &ops[i], fa_db_now(reader->source.db));
+            ops[i].code = fa_read_op(&reader->source, &ops[i], fa_db_now(reader->source.db));
         } else {
             ops[i].code = code;
             ops[i].error = err;
@@ -110,18 +109,18 @@ static void run_reads(struct fa_engine *engine, struct fa_op *ops, size_t count)
         read_once(engine, ops, count, &is_lost);
 }
 
-#define FIRST_BYTES (16 * 1024) /* of data: before there are definitions to tell what it makes */
+#define FIRST_BYTES (16 * 1024) /* of data: heavy while the definitions aren't loaded */
 
-/* Events that make much are evaluated before the transaction (flows.h, K5). */
+/* Events that create many tasks are evaluated before the transaction (definitions.h, K5). */
 static bool engine_is_heavy(struct fa_service *service, const struct fa_op *op)
 {
-    struct fa_flow_shelf *shelf = &downcast(service)->shelf;
+    struct fa_flow_shared *shared_flows = &downcast(service)->shared_flows;
 
     if (op->kind != FA_OP_EMIT || op->plan != NULL)
         return false;
-    if (fa_flow_shelf_is_empty(shelf))
+    if (fa_flow_shared_is_empty(shared_flows))
         return op->emit->data != NULL && strlen(op->emit->data) > FIRST_BYTES;
-    return fa_emit_is_heavy(shelf, op);
+    return fa_emit_is_heavy(shared_flows, op);
 }
 
 static enum faina_code read_definitions(struct fa_writer *writer, struct fa_chore *chore)
@@ -137,10 +136,10 @@ static void engine_prepare(struct fa_service *service, struct fa_op *op)
 
     if (!engine_is_heavy(service, op))
         return;
-    if (fa_flow_shelf_is_empty(&engine->shelf)) /* a failure is the operation's to find out */
+    if (fa_flow_shared_is_empty(&engine->shared_flows)) /* a failure recurs in the operation */
         code = fa_writers_run_chore(engine, &chore, 1, NULL);
     (void)code;
-    fa_emit_prepare(&engine->shelf, engine->input_size_max, op);
+    fa_emit_prepare(&engine->shared_flows, engine->input_size_max, op);
 }
 
 static void run_ops(struct fa_engine *engine, struct fa_op *ops, size_t count, size_t writes)
@@ -171,12 +170,27 @@ static void engine_run(struct fa_service *service, struct fa_op *ops, size_t cou
     atomic_fetch_add(&engine->operations, (long long)count);
     run_ops(engine, ops, count, writes);
     for (size_t i = 0; i < count; i++)
-        ops[i].plan = NULL; /* good for one run */
+        ops[i].plan = NULL; /* valid for one run */
+}
+
+/* The job lives in an operation's arena until `done`. A heavy event that was not prepared is
+ * evaluated in the transaction. */
+static enum faina_code engine_post(struct fa_service *service, struct fa_op *ops, size_t count,
+                                   void (*done)(void *ctx), void *ctx)
+{
+    struct fa_engine *engine = downcast(service);
+    struct fa_op_job *job = fa_arena_zero(ops[0].arena, 1, sizeof(*job));
+
+    for (size_t i = 0; i < count; i++)
+        assert(fa_op_writes(ops[i].kind));
+    *job = (struct fa_op_job){.ops = ops, .count = count, .done = done, .ctx = ctx};
+    atomic_fetch_add(&engine->operations, (long long)count);
+    return fa_writers_post(engine, job);
 }
 
 /* Waiting ------------------------------------------------------------------------------------ */
 
-/* Where others may fail to tell us, nobody sleeps longer than this. */
+/* Where a notification from another node may be lost, a wait reads again after poll_ms. */
 static int64_t bound_wait(const struct fa_engine *engine, int64_t timeout_ms)
 {
     int64_t poll_ms = engine->store->ops->poll_ms;
@@ -197,7 +211,7 @@ static void engine_wait_end(struct fa_service *service, const char *id, int64_t 
     fa_waiter_begin(&waiter, engine->waiters, parsed);
     if (engine->fleet != NULL)
         fa_fleet_await(engine->fleet, parsed);
-    engine_run(service, &op, 1); /* it may have ended before we registered (W1) */
+    engine_run(service, &op, 1); /* the task may have ended before the waiter began (W1) */
     if (op.code == FAINA_OK && !fa_status_is_ended(op.task->status))
         fa_waiter_sleep(&waiter, bound_wait(engine, timeout_ms));
     fa_waiter_end(&waiter);
@@ -211,7 +225,7 @@ static void engine_claim_wait(struct fa_service *service, struct fa_op *op, int6
     uint64_t mark, last_mark = UINT64_MAX;
 
     do {
-        mark = fa_standing_mark(engine->standing); /* S1 */
+        mark = fa_waiting_claims_version(engine->standing); /* S1 */
         op->is_poll = mark == last_mark;
         engine_run(service, op, 1);
         last_mark = mark;
@@ -219,12 +233,12 @@ static void engine_claim_wait(struct fa_service *service, struct fa_op *op, int6
         if (op->code != FAINA_OK || op->tasks->count > 0 || left_ms <= 0 ||
             (op->give_up != NULL && atomic_load(op->give_up)))
             break;
-    } while (!fa_standing_wait(engine->standing, op, mark, bound_wait(engine, left_ms)));
+    } while (!fa_waiting_claims_wait(engine->standing, op, mark, bound_wait(engine, left_ms)));
 }
 
 static void engine_wake(struct fa_service *service)
 {
-    fa_standing_wake(downcast(service)->standing);
+    fa_waiting_claims_wake(downcast(service)->standing);
 }
 
 static void engine_listen(struct fa_service *service, struct fa_listener *listener)
@@ -232,7 +246,7 @@ static void engine_listen(struct fa_service *service, struct fa_listener *listen
     struct fa_engine *engine = downcast(service);
 
     fa_waiters_listen(engine->waiters, listener);
-    fa_facts_publish_aside(engine->waiters, engine->aside); /* found while it was opened */
+    fa_facts_publish_aside(engine->waiters, engine->aside); /* found while opening the store */
 }
 
 static void engine_unlisten(struct fa_service *service, struct fa_listener *listener)
@@ -258,8 +272,8 @@ static void engine_advertise(struct fa_service *service, const char *address)
 
 /* The timer (E4) ----------------------------------------------------------------------------- */
 
-/* It sleeps no longer than this at a time: the time of the store may pass faster than the clock
- * that measures its sleep, after a jump of the wall clock or while the machine is suspended. */
+/* The timer sleeps no longer than this at a time: the store's clock may pass faster than the clock
+ * that measures the sleep, after a jump of the wall clock or while the machine is suspended. */
 #define TIMER_SLEEP_US 1000000
 
 static void *run_timer(void *ctx)
@@ -292,38 +306,38 @@ static void *run_timer(void *ctx)
     return NULL;
 }
 
-/* What other nodes tell us --------------------------------------------------------------------- */
+/* Notifications from other nodes ------------------------------------------------------------- */
 
-static void hear_ready(void *ctx, int64_t old_key)
+static void on_tasks_ready(void *ctx, int64_t oldest_key)
 {
     struct fa_engine *engine = ctx;
 
-    fa_engine_tell_old(engine, old_key);
-    fa_standing_tell(engine->standing, FA_TYPES_ALL);
-    fa_waiters_tell_ready(engine->waiters, FA_TYPES_ALL);
+    fa_engine_note_arrival(engine, oldest_key);
+    fa_waiting_claims_notify(engine->standing, FA_TYPES_ALL);
+    fa_waiters_notify_ready(engine->waiters, FA_TYPES_ALL);
 }
 
-static void hear_ended(void *ctx, const struct fa_id *ids, size_t count)
+static void on_tasks_ended(void *ctx, const struct fa_id *ids, size_t count)
 {
-    fa_waiters_tell_ended(((struct fa_engine *)ctx)->waiters, ids, count);
+    fa_waiters_notify_ended(((struct fa_engine *)ctx)->waiters, ids, count);
 }
 
-static void hear_due(void *ctx, int64_t at_us)
+static void on_chores_due(void *ctx, int64_t at_us)
 {
     fa_engine_set_next(ctx, at_us);
 }
 
-static void hear_all(void *ctx)
+static void on_lost_notifications(void *ctx)
 {
     struct fa_engine *engine = ctx;
 
-    fa_engine_tell_old(engine, 0);
-    fa_standing_tell(engine->standing, FA_TYPES_ALL);
-    fa_waiters_tell_ready(engine->waiters, FA_TYPES_ALL);
-    fa_waiters_tell_all(engine->waiters);
+    fa_engine_note_arrival(engine, 0);
+    fa_waiting_claims_notify(engine->standing, FA_TYPES_ALL);
+    fa_waiters_notify_ready(engine->waiters, FA_TYPES_ALL);
+    fa_waiters_notify_all(engine->waiters);
 }
 
-/* What it is --------------------------------------------------------------------------------- */
+/* Information -------------------------------------------------------------------------------- */
 
 struct finding_list {
     struct fa_arena *arena;
@@ -438,7 +452,7 @@ static enum faina_code engine_info(struct fa_service *service, bool thorough,
     return code;
 }
 
-/* A copy of it --------------------------------------------------------------------------------- */
+/* Backup ------------------------------------------------------------------------------------- */
 
 static enum faina_code engine_backup(struct fa_service *service, const char *path,
                                      const struct fa_backup_watch *watch, struct faina_error *err)
@@ -471,7 +485,7 @@ static void engine_shut(struct fa_service *service)
 
     atomic_store(&engine->is_shut, true);
     fa_waiters_close(engine->waiters);
-    fa_standing_close(engine->standing);
+    fa_waiting_claims_close(engine->standing);
     if (engine->has_timer) {
         pthread_mutex_lock(&engine->timer_mutex);
         engine->is_closing = true;
@@ -479,7 +493,7 @@ static void engine_shut(struct fa_service *service)
         pthread_mutex_unlock(&engine->timer_mutex);
         pthread_join(engine->timer, NULL);
         engine->has_timer = false;
-        if (fa_aside_is_pending(engine->aside)) { /* found a moment ago */
+        if (fa_aside_is_pending(engine->aside)) { /* since the timer's last transaction */
             atomic_store(&engine->next_us, 0);
             fa_writers_run_job(engine, &last.job);
         }
@@ -495,15 +509,15 @@ static void engine_close(struct fa_service *service)
     struct fa_engine *engine = downcast(service);
 
     fa_fleet_leave(engine->fleet);
-    fa_readers_destroy(engine->readers); /* the last connection moves the log, if it may */
+    fa_readers_destroy(engine->readers); /* the last connection to close checkpoints, if it may */
     for (size_t i = 0; i < engine->writer_count; i++)
         fa_writer_close(&engine->writers[i]);
     fa_waiters_destroy(engine->waiters);
-    fa_standing_destroy(engine->standing);
+    fa_waiting_claims_destroy(engine->standing);
     fa_aside_destroy(engine->aside);
     fa_upkeep_destroy(engine->upkeep);
     engine->store->ops->close(engine->store);
-    fa_flow_shelf_finish(&engine->shelf);
+    fa_flow_shared_finish(&engine->shared_flows);
     pthread_cond_destroy(&engine->timer_cond);
     pthread_mutex_destroy(&engine->timer_mutex);
     free(engine);
@@ -512,6 +526,7 @@ static void engine_close(struct fa_service *service)
 static const struct fa_service_ops engine_ops = {
     .name = "sql",
     .run = engine_run,
+    .post = engine_post,
     .wait_end = engine_wait_end,
     .claim_wait = engine_claim_wait,
     .wake = engine_wake,
@@ -519,10 +534,10 @@ static const struct fa_service_ops engine_ops = {
     .unlisten = engine_unlisten,
     .expect = engine_expect,
     .advertise = engine_advertise,
-    .old_find = fa_engine_old_find,
-    .old_remove = fa_engine_old_remove,
-    .old_day_find = fa_engine_old_day_find,
-    .old_day_drop = fa_engine_old_day_drop,
+    .expired_find = fa_engine_expired_find,
+    .expired_remove = fa_engine_expired_remove,
+    .expired_day_find = fa_engine_expired_day_find,
+    .expired_day_drop = fa_engine_expired_day_drop,
     .is_heavy = engine_is_heavy,
     .prepare = engine_prepare,
     .clock = engine_clock,
@@ -547,7 +562,7 @@ static enum faina_code start_timer(struct fa_engine *engine, struct faina_error 
     struct fa_op_job job = {0};
     int rc;
 
-    /* The first transaction does what came due while nobody had the store open. */
+    /* The first transaction runs the chores that came due while the store was closed. */
     atomic_store(&engine->next_us, engine->fleet != NULL ? INT64_MAX : 0);
     if (engine->fleet == NULL)
         fa_writers_run_job(engine, &job.job);
@@ -560,18 +575,19 @@ static enum faina_code start_timer(struct fa_engine *engine, struct faina_error 
 
 static enum faina_code join_fleet(struct fa_engine *engine, struct faina_error *err)
 {
-    struct fa_fleet_events events = {engine, hear_ready, hear_ended, hear_due, hear_all};
+    struct fa_fleet_events events = {engine, on_tasks_ready, on_tasks_ended, on_chores_due,
+                                     on_lost_notifications};
 
     if (engine->store->ops->join == NULL)
         return FAINA_OK;
     return engine->store->ops->join(engine->store, &events, &engine->fleet, err);
 }
 
-/* Before anything runs: workflows make tasks from the first transaction on. */
+/* Before anything runs: workflows create tasks from the first transaction on. */
 static void set_options(struct fa_engine *engine, const struct faina_options *options)
 {
     engine->input_size_max = FA_INPUT_SIZE_DEFAULT;
-    engine->events_keep_ms = FA_HAPPENED_KEEP_MS;
+    engine->events_keep_ms = FA_EVENTS_KEEP_MS;
     engine->types_max = FA_TYPES_DEFAULT;
     if (options != NULL && options->types_max > 0)
         engine->types_max = options->types_max;
@@ -604,8 +620,8 @@ enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
     set_options(engine, options);
     engine->opened_us = fa_clock_now_us();
     engine->waiters = fa_waiters_create();
-    engine->standing = fa_standing_create();
-    fa_flow_shelf_init(&engine->shelf);
+    engine->standing = fa_waiting_claims_create();
+    fa_flow_shared_init(&engine->shared_flows);
     engine->aside = fa_aside_create(store_aside, engine);
     engine->upkeep = fa_upkeep_create();
     pthread_mutex_init(&engine->timer_mutex, NULL);

@@ -1,14 +1,14 @@
 /*
  * engine.h - the SQL family of engines behind service.h.
  */
-#ifndef FA_ENGINE_H
-#define FA_ENGINE_H
+#ifndef FA_STORE_ENGINE_H
+#define FA_STORE_ENGINE_H
 
 #include "service/service.h"
-#include "sql/store.h"
+#include "store/db/store.h"
 
-/* An engine over a store, which it closes, also when it fails. Options may be NULL. Codes as for
- * faina_open. */
+/* Opens an engine over a store. The engine closes the store, also when opening fails. Options may
+ * be NULL. Codes as for faina_open. */
 FA_MUST_CHECK enum faina_code fa_engine_open(struct fa_service **out, struct fa_store *store,
                                              const struct faina_options *options,
                                              struct faina_error *err);

@@ -1,66 +1,43 @@
 /*
- * body.h - request bodies of the HTTP interface, read by table.
+ * body.h - request bodies of the HTTP interface, read by their tables (model/field.h).
  *
- * A table names the members that a body may have, and where each goes in a struct. Everything else
- * is refused by name. A member that is null counts as not there.
+ * Members that a table doesn't have are refused by name. A member that is null counts as not given.
  *
  *   Y1  What is read is of the right JSON type and, for numbers and times, within its range. Limits
  *       of texts and payloads are checked by the service (service.h, O4).
  *   Y2  Pointers lead into the arena.
  *
- * wire.h reads a submit; this reads everything else.
+ * The same tables write the bodies, for the HTTP client (fa_shape_put).
  */
-#ifndef FA_BODY_H
-#define FA_BODY_H
+#ifndef FA_WIRE_BODY_H
+#define FA_WIRE_BODY_H
 
-#include "base/json.h"
+#include "wire/shape.h"
 
 #include <faina.h>
 
-enum fa_body_type {
-    FA_BODY_TEXT,     /* const char * */
-    FA_BODY_JSON,     /* const char *: the bytes as they came */
-    FA_BODY_BOOL,     /* bool */
-    FA_BODY_INT,      /* int64_t, min..max */
-    FA_BODY_DURATION, /* int64_t, milliseconds: "90s" or a number of seconds */
-    FA_BODY_TIME,     /* int64_t, microseconds */
-    FA_BODY_TEXTS,    /* struct fa_texts */
-    FA_BODY_OWN,      /* whatever `read` does */
-};
-
-struct fa_body_field {
-    const char *name;
-    enum fa_body_type type;
-    size_t offset;
-    int64_t min, max; /* INT */
-    enum faina_code (*read)(const struct fa_body_field *field, struct fa_json value,
-                            struct fa_arena *arena, void *out, struct faina_error *err);
-};
-
-struct fa_body {
-    const struct fa_body_field *fields;
-    size_t count;
-};
-
 /* Checks the text and reads it; an empty text is {}. */
-FA_MUST_CHECK enum faina_code fa_body_read(struct fa_bytes text, const struct fa_body *body,
+FA_MUST_CHECK enum faina_code fa_body_read(struct fa_bytes text, const struct fa_shape *shape,
                                            struct fa_arena *arena, void *out,
                                            struct faina_error *err);
 /* Reads an object inside a text that was checked. `what` names it in errors. */
 FA_MUST_CHECK enum faina_code fa_body_read_object(struct fa_json object, const char *what,
-                                                  const struct fa_body *body,
+                                                  const struct fa_shape *shape,
                                                   struct fa_arena *arena, void *out,
                                                   struct faina_error *err);
 /* A duration as text, or as a number of seconds. */
 FA_MUST_CHECK enum faina_code fa_body_duration(const char *name, struct fa_json value,
-                                               enum faina_code refusal, struct fa_arena *arena,
-                                               int64_t *out_ms, struct faina_error *err);
+                                               struct fa_arena *arena, int64_t *out_ms,
+                                               struct faina_error *err);
+/* "NAME must be WHAT". */
+FA_MUST_CHECK enum faina_code fa_body_refuse(const struct fa_field *field, const char *what,
+                                             struct faina_error *err);
 
 /* ------------------------------------------------------------------------------------------
- * The bodies there are
+ * The requests (requests.c)
  */
 
-/* What a worker or a person says about one task. Which members a call knows is in its table. */
+/* A request about one task. Which of the members a call has is in its table. */
 struct fa_act {
     struct faina_by by; /* workerId, fence */
     bool has_fence;
@@ -73,7 +50,7 @@ struct fa_act {
     int64_t progress;
     const char *state, *metadata;
     int64_t lease_ms;
-    struct faina_submit *subtasks;
+    const struct faina_submit *subtasks;
     size_t subtask_count;
     bool fail_fast;
     const char *reason;
@@ -86,7 +63,7 @@ struct fa_act {
     const struct faina_error *bad;        /* one of many: refused by itself */
 };
 
-extern const struct fa_body fa_body_claim, fa_body_start, fa_body_complete, fa_body_fail,
+extern const struct fa_shape fa_body_claim, fa_body_start, fa_body_complete, fa_body_fail,
     fa_body_progress, fa_body_heartbeat, fa_body_block, fa_body_background, fa_body_release,
     fa_body_note, fa_body_amend, fa_body_cancel, fa_body_retry, fa_body_status;
 
@@ -96,7 +73,7 @@ struct fa_claims {
     struct fa_texts types, namespaces, services;
     int64_t limit, lease_ms, wait_ms;
 };
-extern const struct fa_body fa_body_claims;
+extern const struct fa_shape fa_body_claims;
 
 /* POST /outcomes and /heartbeats: {workerId, items: [...]}; /acts has no worker */
 /* The items of outcomes and heartbeats are accepted or refused one by one. */
@@ -106,9 +83,11 @@ struct fa_many {
     struct fa_act *items;
     size_t count;
 };
-extern const struct fa_body fa_body_outcomes, fa_body_heartbeats;
+extern const struct fa_shape fa_body_outcomes, fa_body_heartbeats;
+/* One of their items. */
+extern const struct fa_shape fa_body_outcome, fa_body_held;
 /* POST /acts: {items: [{id, act, body}]}, the body as `act` alone takes it. */
-extern const struct fa_body fa_body_acts;
+extern const struct fa_shape fa_body_acts;
 
 /* POST /tasks:batch as JSON. The items are not read yet: each is accepted or refused by itself. */
 struct fa_batch_body {
@@ -116,19 +95,19 @@ struct fa_batch_body {
     struct fa_json *tasks;
     size_t count;
 };
-extern const struct fa_body fa_body_batch;
+extern const struct fa_shape fa_body_batch;
 
 struct fa_limit_body {
     bool has_limit;
     int64_t max_concurrency; /* -1: null, no limit */
 };
-extern const struct fa_body fa_body_limit;
+extern const struct fa_shape fa_body_limit;
 
 struct fa_team_body {
     const char *id; /* as in the path, or not there */
     const char *name, *ns, *spec;
 };
-extern const struct fa_body fa_body_team;
+extern const struct fa_shape fa_body_team, fa_body_new_team; /* the second has no id */
 
 /* PUT /crons/{name} */
 struct fa_cron_body {
@@ -137,12 +116,12 @@ struct fa_cron_body {
     int64_t jitter_ms;
     bool is_paused;
 };
-extern const struct fa_body fa_body_cron;
+extern const struct fa_shape fa_body_cron;
 
 struct fa_lane_body {
     const char *ns, *type;
 };
-extern const struct fa_body fa_body_lane;
+extern const struct fa_shape fa_body_lane;
 
 struct fa_purge_body {
     const char *ns, *type;
@@ -150,7 +129,7 @@ struct fa_purge_body {
     int64_t before_us, limit;
     bool deleted_only;
 };
-extern const struct fa_body fa_body_purge;
+extern const struct fa_shape fa_body_purge;
 
 /* POST /tokens */
 struct fa_token_body {
@@ -158,18 +137,17 @@ struct fa_token_body {
     struct fa_texts scopes, namespaces;
     int64_t expires_ms, expires_us; /* from now, or at a time */
 };
-extern const struct fa_body fa_body_token;
+extern const struct fa_shape fa_body_token;
 
 /* POST /events: into a struct faina_emit. */
-extern const struct fa_body fa_body_emit;
+extern const struct fa_shape fa_body_emit;
 
-/* Where there is nothing to say. */
-extern const struct fa_body fa_body_none;
+extern const struct fa_shape fa_body_none; /* no members */
 
 /* POST /workflows:test */
 struct fa_match_body {
     const char *match, *data;
 };
-extern const struct fa_body fa_body_match;
+extern const struct fa_shape fa_body_match;
 
 #endif

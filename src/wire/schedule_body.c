@@ -1,10 +1,10 @@
-/* crons.c - see crons.h. */
-#include "service/crons.h"
+/* schedule_body.c - see schedule_body.h. */
+#include "wire/schedule_body.h"
 
 #include "model/check.h"
 #include "model/limits.h"
-#include "service/body.h"
-#include "service/wire.h"
+#include "wire/body.h"
+#include "wire/wire.h"
 
 static const char *const catch_ups[FA_CATCH_UP_COUNT] = {"none", "one", "all"};
 static const char *const overlaps[FA_OVERLAP_COUNT] = {"allow", "skip", "cancel"};
@@ -19,7 +19,17 @@ const char *fa_overlap_name(enum fa_overlap overlap)
     return overlap < FA_OVERLAP_COUNT ? overlaps[overlap] : "allow";
 }
 
-/* The place of a word in a table of three; 3: it is none of them. */
+const char *fa_catch_up_word(int catch_up)
+{
+    return catch_up < FA_CATCH_UP_COUNT ? catch_ups[catch_up] : NULL;
+}
+
+const char *fa_overlap_word(int overlap)
+{
+    return overlap < FA_OVERLAP_COUNT ? overlaps[overlap] : NULL;
+}
+
+/* The index of a word in a table of three; 3: it is none of them. */
 static size_t find_word(const char *const words[3], const char *text)
 {
     size_t i = 0;
@@ -58,75 +68,48 @@ enum faina_code fa_overlap_parse(const char *text, enum fa_overlap *out, struct 
 }
 
 /* ------------------------------------------------------------------------------------------
- * The table (shape.h)
+ * The table (model/field.h)
  */
 
-static void put_catch_up(struct fa_json_writer *w, const void *place)
-{
-    fa_json_put_str(w, fa_catch_up_name(*(const enum fa_catch_up *)place));
-}
+#define CRON(json_name, kind, member, ...)                                                         \
+    FA_ROW(json_name, kind, struct fa_cron_job, member, __VA_ARGS__)
 
-static bool read_catch_up(struct fa_json value, struct fa_arena *arena, void *place)
-{
-    return value.type == FA_JSON_STRING &&
-           fa_catch_up_parse(fa_json_text(value, arena), place, NULL) == FAINA_OK;
-}
-
-static void put_overlap(struct fa_json_writer *w, const void *place)
-{
-    fa_json_put_str(w, fa_overlap_name(*(const enum fa_overlap *)place));
-}
-
-static bool read_overlap(struct fa_json value, struct fa_arena *arena, void *place)
-{
-    return value.type == FA_JSON_STRING &&
-           fa_overlap_parse(fa_json_text(value, arena), place, NULL) == FAINA_OK;
-}
-
-static void put_jitter(struct fa_json_writer *w, const void *place)
-{
-    int64_t ms = *(const int64_t *)place;
-
-    if (ms == 0)
-        fa_json_put_null(w);
-    else
-        fa_wire_put_duration(w, ms);
-}
-
-static bool read_jitter(struct fa_json value, struct fa_arena *arena, void *place)
-{
-    return value.type == FA_JSON_NULL ||
-           fa_body_duration("jitter", value, FAINA_INTERNAL, arena, place, NULL) == FAINA_OK;
-}
-
-#define CRON(name, type, member) FA_SHAPE_ROW(name, FA_SHAPE_##type, struct fa_cron_job, member)
-#define CRON_OWN(name, member, what)                                                               \
-    FA_SHAPE_OF_ITS_OWN(name, struct fa_cron_job, member, put_##what, read_##what)
-
-static const struct fa_shape_field cron_fields[] = {
-    CRON("name", WORD, name),
-    CRON("namespace", WORD, ns),
-    CRON("schedule", WORD, schedule),
-    CRON("timezone", WORD, timezone),
-    CRON("task", JSON, task),
-    CRON_OWN("catchUp", catch_up, catch_up),
-    CRON_OWN("overlap", overlap, overlap),
-    CRON_OWN("jitter", jitter_ms, jitter),
-    CRON("paused", BOOL, is_paused),
-    CRON("nextAt", TIME, next_us),
-    CRON("lastAt", TIME, last_us),
-    CRON("problem", TEXT, problem),
-    CRON("createdAt", TIME, created_us),
-    CRON("updatedAt", TIME, updated_us),
-    CRON("version", INT64, version),
-    CRON("redacted", FLAG, redacted),
+/* clang-format off */
+const struct fa_shape fa_shape_cron = {
+    .name = "Cron",
+    .what = "schedule",
+    .fields = FA_FIELDS(
+        CRON("name", TEXT, name, .flags = FA_FIELD_REQUIRED, .doc = "Its name"),
+        CRON("namespace", TEXT, ns, .flags = FA_FIELD_REQUIRED, .doc = "Where its tasks are made"),
+        CRON("schedule", TEXT, schedule, .flags = FA_FIELD_REQUIRED, .doc = "When it makes a task"),
+        CRON("timezone", TEXT, timezone, .flags = FA_FIELD_REQUIRED,
+             .doc = "The zone that the schedule counts in"),
+        CRON("task", JSON, task, .doc = "The body of a submit"),
+        CRON("catchUp", ENUM, catch_up, .word = fa_catch_up_word,
+             .doc = "What is done about times that have passed without a task"),
+        CRON("overlap", ENUM, overlap, .word = fa_overlap_word,
+             .doc = "What a time does while the task before has not ended"),
+        CRON("jitter", DURATION, jitter_ms, .doc = "Each task waits up to this long besides"),
+        CRON("paused", BOOL, is_paused, .doc = "It makes no tasks"),
+        CRON("nextAt", TIME, next_us, .doc = "When it makes its next task"),
+        CRON("lastAt", TIME, last_us, .doc = "When it made its last one"),
+        CRON("problem", TEXT, problem, .doc = "Why its last time made no task"),
+        CRON("createdAt", TIME, created_us, .flags = FA_FIELD_REQUIRED,
+             .doc = "When it was created"),
+        CRON("updatedAt", TIME, updated_us, .flags = FA_FIELD_REQUIRED,
+             .doc = "When it last changed"),
+        CRON("version", INT64, version, .doc = "Grows with each change"),
+        CRON("redacted", BOOL, redacted, .flags = FA_FIELD_OMIT,
+             .doc = "Only when true: the token may not see inputs, outputs, metadata and details "
+                    "of errors, which are null")),
 };
-const struct fa_shape fa_shape_cron = FA_SHAPE("schedule", cron_fields);
 
-static const struct fa_shape_field crons_fields[] = {
-    FA_SHAPE_LIST_OF("items", fa_shape_cron, struct fa_cron_jobs, items, count),
+const struct fa_shape fa_shape_crons = {
+    .what = "list",
+    .fields = FA_FIELDS(FA_ROW_LIST("items", fa_shape_cron, struct fa_cron_jobs, items, count,
+                                    .doc = "The schedules")),
 };
-const struct fa_shape fa_shape_crons = FA_SHAPE("list", crons_fields);
+/* clang-format on */
 
 /* ------------------------------------------------------------------------------------------
  * The rules
@@ -143,7 +126,7 @@ static enum faina_code refuse_fields(const struct faina_submit *task, struct fai
         {task->idempotency_key != NULL, "idempotencyKey",
          "the schedule's name and time are its key"},
         {task->dedupe_input, "dedupe", "the schedule's name and time are its key"},
-        {task->run_at_us != 0, "runAt", "the schedule says when; a delay is possible"},
+        {task->run_at_us != 0, "runAt", "the schedule decides when; a delay is possible"},
         {task->depends_on_count > 0, "dependsOn", "what it would wait for ends only once"},
     };
 

@@ -1,19 +1,20 @@
 /*
- * crons.h - schedules as users give them: is one within the rules, and what task does it make?
+ * schedule_body.h - schedules as users give them: is one within the rules, and what task does it
+ * make?
  *
  * The task is the body of a submit. It has no key (the time is its key), no namespace of its own,
  * no runAt and no dependsOn: what depends on the moment of the submit makes no sense in it.
  *
  * Threads: pure functions, but for reading the file of a time zone.
  */
-#ifndef FA_CRONS_H
-#define FA_CRONS_H
+#ifndef FA_WIRE_SCHEDULE_BODY_H
+#define FA_WIRE_SCHEDULE_BODY_H
 
 #include "base/bytes.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "model/cron.h"
-#include "service/service.h"
-#include "service/shape.h"
+#include "model/operation.h"
+#include "wire/shape.h"
 
 /* {name, namespace, schedule, timezone, task, catchUp, overlap, jitter, paused, nextAt, lastAt,
  * problem, createdAt, updatedAt, version}, of a struct fa_cron_job; and {items} of many. */

@@ -1,21 +1,25 @@
 /*
  * shape.c - writing and reading objects by table.
  *
- * Servers write members in the order of the table, so the row of a member is looked for right after
- * the row of the one before: one comparison for each, as a rule.
+ * Servers write members in the order of the table, so the row of a member is searched for right
+ * after the row of the one before: one comparison for each, as a rule.
  */
-#include "service/shape.h"
+#include "wire/shape.h"
 
 #include "model/times.h"
+#include "wire/body.h"
 
 #include <assert.h>
 #include <limits.h>
+#include <stdio.h>
+
+static_assert(sizeof(enum faina_status) == sizeof(int), "an enum is read and written as an int");
 
 /* ------------------------------------------------------------------------------------------
  * Writing
  */
 
-static void put_time(struct fa_json_writer *w, int64_t us)
+void fa_wire_put_time(struct fa_json_writer *w, int64_t us)
 {
     char text[FA_TIME_SIZE];
 
@@ -27,8 +31,106 @@ static void put_time(struct fa_json_writer *w, int64_t us)
     fa_json_put_str(w, text);
 }
 
-static void put_list(struct fa_json_writer *w, const struct fa_shape_field *field,
-                     const char *items, size_t count)
+void fa_wire_put_duration(struct fa_json_writer *w, int64_t ms)
+{
+    static const struct {
+        int64_t ms;
+        const char *unit;
+    } units[] = {{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}};
+    char text[FA_TIME_SIZE];
+    size_t i = 0;
+
+    while (ms % units[i].ms != 0)
+        i++;
+    snprintf(text, sizeof(text), "%lld%s", (long long)(ms / units[i].ms), units[i].unit);
+    fa_json_put_str(w, text);
+}
+
+static size_t count_of(const struct fa_field *field, const char *from)
+{
+    return *(const size_t *)(const void *)(from + field->count);
+}
+
+/* The JSON value null, which an object that is written can't tell from unset. */
+static bool is_null(const struct fa_field *field, const char *from)
+{
+    const char *const *text = (const void *)(from + field->offset);
+
+    return field->type == FA_FIELD_JSON && *text &&
+           fa_json_value(fa_str(*text)).type == FA_JSON_NULL;
+}
+
+static bool has_nulls(const struct fa_shape *shape, const char *from)
+{
+    for (const struct fa_field *field = shape->fields; field->name; field++)
+        if (is_null(field, from))
+            return true;
+    return false;
+}
+
+static bool has_members(const struct fa_shape *shape, const char *from);
+
+static bool is_set(const struct fa_shape *shape, const struct fa_field *field, const char *from)
+{
+    const void *place = from + field->offset;
+
+    if (field->flags & FA_FIELD_HAS)
+        return *(const bool *)(const void *)(from + field->count);
+    switch (field->type) {
+    case FA_FIELD_ID:
+        return *(const char *)place != '\0';
+    case FA_FIELD_TEXT:
+    case FA_FIELD_JSON:
+    case FA_FIELD_TEXTS:
+    case FA_FIELD_LIST:
+        return *(const void *const *)place != NULL;
+    case FA_FIELD_BOOL:
+    case FA_FIELD_SWITCH:
+        return *(const bool *)place;
+    case FA_FIELD_INT:
+    case FA_FIELD_ATTEMPTS:
+        return *(const int *)place != 0;
+    case FA_FIELD_INT64:
+    case FA_FIELD_DURATION:
+    case FA_FIELD_TIME:
+        return *(const int64_t *)place != 0;
+    case FA_FIELD_SIZE:
+        return *(const size_t *)place != 0;
+    case FA_FIELD_DOUBLE:
+        return *(const double *)place != 0;
+    case FA_FIELD_ONE:
+        return has_members(field->inner, place);
+    case FA_FIELD_NULLS:
+        return has_nulls(shape, from);
+    case FA_FIELD_RETRIES:
+        return false;
+    case FA_FIELD_LIMIT:
+    case FA_FIELD_ENUM:
+    case FA_FIELD_OWN:
+        return true;
+    }
+    return true;
+}
+
+static bool is_written(const struct fa_shape *shape, const struct fa_field *field, const char *from)
+{
+    if (!fa_shape_has(shape, field) || (field->flags & FA_FIELD_ALIAS))
+        return false;
+    if (shape->is_request || (field->flags & FA_FIELD_OMIT) || field->type == FA_FIELD_NULLS)
+        return is_set(shape, field, from);
+    return true;
+}
+
+static bool has_members(const struct fa_shape *shape, const char *from)
+{
+    for (const struct fa_field *field = shape->fields; field->name; field++)
+        if (is_written(shape, field, from))
+            return true;
+    return false;
+}
+
+static void put_list(struct fa_json_writer *w, const struct fa_field *field, const char *items,
+                     size_t count)
 {
     fa_json_begin_array(w);
     for (size_t i = 0; i < count; i++)
@@ -36,116 +138,108 @@ static void put_list(struct fa_json_writer *w, const struct fa_shape_field *fiel
     fa_json_end_array(w);
 }
 
-static size_t count_of(const struct fa_shape_field *field, const char *from)
+static void put_nulls(struct fa_json_writer *w, const struct fa_shape *shape, const char *from)
 {
-    return *(const size_t *)(const void *)(from + field->count);
+    fa_json_begin_array(w);
+    for (const struct fa_field *field = shape->fields; field->name; field++)
+        if (is_null(field, from))
+            fa_json_put_str(w, field->name);
+    fa_json_end_array(w);
 }
 
-static void put_value(struct fa_json_writer *w, const struct fa_shape_field *field,
-                      const char *from)
+static void put_int(struct fa_json_writer *w, const struct fa_field *field, int value)
+{
+    if (field->type == FA_FIELD_ENUM)
+        fa_json_put_str(w, field->word(value));
+    else if (field->type == FA_FIELD_ATTEMPTS && value == FAINA_UNLIMITED)
+        fa_json_put_int(w, 0);
+    else
+        fa_json_put_int(w, value);
+}
+
+static void put_int64(struct fa_json_writer *w, const struct fa_field *field, int64_t value)
+{
+    if (field->type == FA_FIELD_TIME)
+        fa_wire_put_time(w, value);
+    else if (field->type == FA_FIELD_LIMIT ? value < 0
+                                           : field->type == FA_FIELD_DURATION && value == 0)
+        fa_json_put_null(w);
+    else if (field->type == FA_FIELD_DURATION)
+        fa_wire_put_duration(w, value);
+    else
+        fa_json_put_int(w, value);
+}
+
+static void put_value(struct fa_json_writer *w, const struct fa_shape *shape,
+                      const struct fa_field *field, const char *from)
 {
     const void *place = from + field->offset;
     const char *const *text = place;
 
     switch (field->type) {
-    case FA_SHAPE_ID:
-    case FA_SHAPE_KEY:
+    case FA_FIELD_ID:
         fa_json_put_str(w, *(const char *)place ? place : NULL);
         return;
-    case FA_SHAPE_TEXT:
-    case FA_SHAPE_WORD:
+    case FA_FIELD_TEXT:
         fa_json_put_str(w, *text);
         return;
-    case FA_SHAPE_JSON:
+    case FA_FIELD_JSON:
         fa_json_put_raw(w, *text);
         return;
-    case FA_SHAPE_BOOL:
-    case FA_SHAPE_FLAG:
+    case FA_FIELD_BOOL:
         fa_json_put_bool(w, *(const bool *)place);
         return;
-    case FA_SHAPE_INT:
-        fa_json_put_int(w, *(const int *)place);
+    case FA_FIELD_SWITCH:
+        fa_json_put_str(w, *(const bool *)place ? field->word(0) : NULL);
         return;
-    case FA_SHAPE_INT64:
-    case FA_SHAPE_SOME:
-        fa_json_put_int(w, *(const int64_t *)place);
+    case FA_FIELD_INT:
+    case FA_FIELD_ATTEMPTS:
+    case FA_FIELD_ENUM:
+        put_int(w, field, *(const int *)place);
         return;
-    case FA_SHAPE_SIZE:
+    case FA_FIELD_INT64:
+    case FA_FIELD_LIMIT:
+    case FA_FIELD_DURATION:
+    case FA_FIELD_TIME:
+        put_int64(w, field, *(const int64_t *)place);
+        return;
+    case FA_FIELD_SIZE:
         fa_json_put_int(w, (int64_t) * (const size_t *)place);
         return;
-    case FA_SHAPE_TIME:
-        put_time(w, *(const int64_t *)place);
+    case FA_FIELD_DOUBLE:
+        fa_json_put_double(w, *(const double *)place);
         return;
-    case FA_SHAPE_TEXTS:
-        fa_json_put_strs(w, *(const char *const *const *)place, count_of(field, from));
-        return;
-    case FA_SHAPE_NAMES:
-        if (*(const char *const *const *)place)
+    case FA_FIELD_TEXTS:
+        if (*(const char *const *const *)place || (field->flags & FA_FIELD_REQUIRED))
             fa_json_put_strs(w, *(const char *const *const *)place, count_of(field, from));
         else
             fa_json_put_null(w);
         return;
-    case FA_SHAPE_LIST:
+    case FA_FIELD_LIST:
         put_list(w, field, *(const char *const *)place, count_of(field, from));
         return;
-    case FA_SHAPE_ONE:
+    case FA_FIELD_ONE:
         fa_shape_put(w, field->inner, place);
         return;
-    case FA_SHAPE_OWN:
-        field->put(w, place);
+    case FA_FIELD_NULLS:
+        put_nulls(w, shape, from);
         return;
-    case FA_SHAPE_NULLS:
+    case FA_FIELD_OWN:
+        field->put(w, from);
+        return;
+    case FA_FIELD_RETRIES:
         break;
     }
-    assert(!"a member of no known type");
-}
-
-/* The JSON value null, which looks like nothing when it is written. */
-static bool is_null(const struct fa_shape_field *field, const char *from)
-{
-    const char *const *text = (const void *)(from + field->offset);
-
-    return field->type == FA_SHAPE_JSON && *text &&
-           fa_json_value(fa_str(*text)).type == FA_JSON_NULL;
-}
-
-static void put_nulls(struct fa_json_writer *w, const char *key, const struct fa_shape *shape,
-                      const char *from)
-{
-    bool has_begun = false;
-
-    for (size_t i = 0; i < shape->field_count; i++) {
-        if (!is_null(&shape->fields[i], from))
-            continue;
-        if (!has_begun) {
-            fa_json_key(w, key);
-            fa_json_begin_array(w);
-        }
-        has_begun = true;
-        fa_json_put_str(w, shape->fields[i].name);
-    }
-    if (has_begun)
-        fa_json_end_array(w);
-}
-
-static bool is_left_out(const struct fa_shape_field *field, const void *place)
-{
-    return field->type == FA_SHAPE_NULLS ||
-           (field->type == FA_SHAPE_FLAG && !*(const bool *)place) ||
-           (field->type == FA_SHAPE_SOME && *(const int64_t *)place == 0);
+    assert(!"a member that is never written");
 }
 
 void fa_shape_put_members(struct fa_json_writer *w, const struct fa_shape *shape, const void *from)
 {
-    for (size_t i = 0; i < shape->field_count; i++) {
-        const struct fa_shape_field *field = &shape->fields[i];
-
-        if (field->type == FA_SHAPE_NULLS)
-            put_nulls(w, field->name, shape, from);
-        if (is_left_out(field, (const char *)from + field->offset))
+    for (const struct fa_field *field = shape->fields; field->name; field++) {
+        if (!is_written(shape, field, from))
             continue;
         fa_json_key(w, field->name);
-        put_value(w, field, from);
+        put_value(w, shape, field, from);
     }
 }
 
@@ -160,6 +254,28 @@ void fa_shape_put(struct fa_json_writer *w, const struct fa_shape *shape, const 
  * Reading
  */
 
+const struct fa_field *fa_shape_find(const struct fa_shape *shape, struct fa_bytes key,
+                                     size_t *next)
+{
+    const struct fa_field *start = shape->fields ? shape->fields + *next : NULL;
+    const struct fa_field *field = start;
+
+    if (!start)
+        return NULL;
+    do {
+        if (!field->name) {
+            field = shape->fields;
+            continue;
+        }
+        if (fa_bytes_equal(key, fa_str(field->name)) && fa_shape_has(shape, field)) {
+            *next = (size_t)(field - shape->fields) + 1;
+            return field;
+        }
+        field++;
+    } while (field != start);
+    return NULL;
+}
+
 static bool read_id(struct fa_json value, struct fa_arena *arena, char *place)
 {
     const char *text = value.type == FA_JSON_STRING ? fa_json_text(value, arena) : NULL;
@@ -170,135 +286,124 @@ static bool read_id(struct fa_json value, struct fa_arena *arena, char *place)
     return true;
 }
 
-static bool read_int(struct fa_json value, int64_t min, int64_t max, int64_t *out)
+static bool read_word(const struct fa_field *field, struct fa_json value, struct fa_arena *arena,
+                      int *place)
 {
-    return value.type == FA_JSON_NUMBER && fa_json_int(value, out) && *out >= min && *out <= max;
+    const char *text = value.type == FA_JSON_STRING ? fa_json_text(value, arena) : "";
+
+    for (int i = 0; field->word(i); i++) {
+        if (strcmp(field->word(i), text) == 0) {
+            *place = i;
+            return true;
+        }
+    }
+    return false;
 }
 
-static bool read_time(struct fa_json value, struct fa_arena *arena, int64_t *out)
-{
-    return value.type == FA_JSON_STRING &&
-           fa_time_parse(fa_json_text(value, arena), "time", out, NULL) == FAINA_OK;
-}
-
-static bool read_number(const struct fa_shape_field *field, struct fa_json value, void *place)
+static bool read_number(const struct fa_field *field, struct fa_json value, void *place)
 {
     int64_t number;
-    bool is_int = field->type == FA_SHAPE_INT;
 
-    if (!read_int(value,
-                  is_int                         ? INT_MIN
-                  : field->type == FA_SHAPE_SIZE ? 0
-                                                 : INT64_MIN,
-                  is_int ? INT_MAX : INT64_MAX, &number))
+    if (value.type != FA_JSON_NUMBER || !fa_json_int(value, &number))
         return false;
-    if (is_int)
-        *(int *)place = (int)number;
-    else if (field->type == FA_SHAPE_SIZE)
+    if (field->type == FA_FIELD_SIZE) {
         *(size_t *)place = (size_t)number;
-    else
-        *(int64_t *)place = number;
-    return true;
-}
-
-/* Everything but lists and objects. */
-static bool read_plain(const struct fa_shape_field *field, struct fa_json value,
-                       struct fa_arena *arena, char *out)
-{
-    void *place = out + field->offset;
-
-    switch ((int)field->type) {
-    case FA_SHAPE_ID:
-    case FA_SHAPE_KEY:
-        return read_id(value, arena, place);
-    case FA_SHAPE_TEXT:
-    case FA_SHAPE_WORD:
-        if (value.type != FA_JSON_STRING)
-            return false;
-        *(const char **)place = fa_json_text(value, arena);
-        return true;
-    case FA_SHAPE_JSON:
-        *(const char **)place = fa_arena_copy(arena, value.raw.ptr, value.raw.len);
-        return true;
-    case FA_SHAPE_BOOL:
-    case FA_SHAPE_FLAG:
-        *(bool *)place = value.type == FA_JSON_TRUE;
-        return value.type == FA_JSON_TRUE || value.type == FA_JSON_FALSE;
-    case FA_SHAPE_TIME:
-        return read_time(value, arena, place);
-    case FA_SHAPE_TEXTS:
-    case FA_SHAPE_NAMES:
-        return fa_json_texts(value, arena, place, (size_t *)(void *)(out + field->count));
-    case FA_SHAPE_OWN:
-        return field->read(value, arena, place);
-    default:
-        return read_number(field, value, place);
+        return number >= 0;
     }
+    if (field->type == FA_FIELD_INT) {
+        *(int *)place = (int)number;
+        return number >= INT_MIN && number <= INT_MAX;
+    }
+    assert(field->type == FA_FIELD_INT64 || field->type == FA_FIELD_LIMIT);
+    *(int64_t *)place = number;
+    return true;
 }
 
 static bool read_nulls(const struct fa_shape *shape, struct fa_json names, struct fa_arena *arena,
                        char *out)
 {
     const char *const *texts;
-    size_t count;
+    size_t count, next = 0;
 
     if (!fa_json_texts(names, arena, &texts, &count))
         return false;
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < shape->field_count; k++)
-            if (shape->fields[k].type == FA_SHAPE_JSON &&
-                strcmp(shape->fields[k].name, texts[i]) == 0)
-                *(const char **)(void *)(out + shape->fields[k].offset) = "null";
+    for (size_t i = 0; i < count; i++) {
+        const struct fa_field *field = fa_shape_find(shape, fa_str(texts[i]), &next);
+
+        if (field && field->type == FA_FIELD_JSON)
+            *(const char **)(void *)(out + field->offset) = "null";
+    }
     return true;
 }
 
-static enum faina_code read_value(const struct fa_shape *shape, const struct fa_shape_field *field,
+/* Everything but lists and objects. */
+static bool read_plain(const struct fa_shape *shape, const struct fa_field *field,
+                       struct fa_json value, struct fa_arena *arena, char *out)
+{
+    void *place = out + field->offset;
+
+    switch ((int)field->type) {
+    case FA_FIELD_ID:
+        return read_id(value, arena, place);
+    case FA_FIELD_TEXT:
+        if (value.type != FA_JSON_STRING)
+            return false;
+        *(const char **)place = fa_json_text(value, arena);
+        return true;
+    case FA_FIELD_JSON:
+        *(const char **)place = fa_arena_copy(arena, value.raw.ptr, value.raw.len);
+        return true;
+    case FA_FIELD_BOOL:
+        *(bool *)place = value.type == FA_JSON_TRUE;
+        return value.type == FA_JSON_TRUE || value.type == FA_JSON_FALSE;
+    case FA_FIELD_DOUBLE:
+        return value.type == FA_JSON_NUMBER && fa_json_double(value, place);
+    case FA_FIELD_DURATION:
+        return fa_body_duration(field->name, value, arena, place, NULL) == FAINA_OK;
+    case FA_FIELD_TIME:
+        return value.type == FA_JSON_STRING &&
+               fa_time_parse(fa_json_text(value, arena), "time", place, NULL) == FAINA_OK;
+    case FA_FIELD_ENUM:
+        return read_word(field, value, arena, place);
+    case FA_FIELD_TEXTS:
+        return fa_json_texts(value, arena, place, (size_t *)(void *)(out + field->count));
+    case FA_FIELD_NULLS:
+        return read_nulls(shape, value, arena, out);
+    case FA_FIELD_OWN:
+        return field->read(field, value, arena, out, NULL) == FAINA_OK;
+    default:
+        return read_number(field, value, place);
+    }
+}
+
+static enum faina_code read_value(const struct fa_shape *shape, const struct fa_field *field,
                                   struct fa_json value, struct fa_arena *arena, char *out,
                                   struct faina_error *err)
 {
     void *place = out + field->offset;
 
-    if (field->type == FA_SHAPE_LIST)
+    if (field->type == FA_FIELD_LIST)
         return fa_shape_read_list(value, field->inner, field->size, arena, place,
                                   (size_t *)(void *)(out + field->count), err);
-    if (field->type == FA_SHAPE_ONE)
+    if (field->type == FA_FIELD_ONE)
         return fa_shape_read(value, field->inner, arena, place, err);
-    if (field->type == FA_SHAPE_NULLS ? read_nulls(shape, value, arena, out)
-                                      : read_plain(field, value, arena, out))
+    if (read_plain(shape, field, value, arena, out))
         return FAINA_OK;
     return fa_error_set(err, FAINA_INTERNAL, "the %s's %s makes no sense: %.*s", shape->what,
                         field->name, value.raw.len > 60 ? 60 : (int)value.raw.len, value.raw.ptr);
 }
 
-/* The row of a member; `next` is where to begin. */
-static const struct fa_shape_field *find(const struct fa_shape *shape, struct fa_bytes key,
-                                         size_t *next)
+static bool is_needed(const struct fa_field *field)
 {
-    for (size_t i = 0; i < shape->field_count; i++) {
-        size_t at = *next + i;
-        const struct fa_shape_field *field;
-
-        if (at >= shape->field_count)
-            at -= shape->field_count;
-        field = &shape->fields[at];
-        if (fa_bytes_equal(key, fa_str(field->name))) {
-            *next = at + 1 < shape->field_count ? at + 1 : 0;
-            return field;
-        }
-    }
-    return NULL;
-}
-
-static bool is_needed(const struct fa_shape_field *field)
-{
-    return field->type == FA_SHAPE_KEY || field->type == FA_SHAPE_WORD ||
-           field->type == FA_SHAPE_LIST || field->type == FA_SHAPE_ONE;
+    if (field->type == FA_FIELD_ID || field->type == FA_FIELD_TEXT)
+        return field->flags & FA_FIELD_REQUIRED;
+    return field->type == FA_FIELD_LIST || field->type == FA_FIELD_ONE;
 }
 
 static enum faina_code check_needed(const struct fa_shape *shape, uint64_t seen,
                                     struct faina_error *err)
 {
-    for (size_t i = 0; i < shape->field_count; i++)
+    for (size_t i = 0; shape->fields[i].name; i++)
         if (is_needed(&shape->fields[i]) && !(seen >> i & 1))
             return fa_error_set(err, FAINA_INTERNAL, "the %s has no %s", shape->what,
                                 shape->fields[i].name);
@@ -314,18 +419,20 @@ enum faina_code fa_shape_read(struct fa_json object, const struct fa_shape *shap
     uint64_t seen = 0; /* rows */
     size_t next = 0;
 
-    assert(shape->field_count <= 64);
     if (object.type != FA_JSON_OBJECT)
         return fa_error_set(err, FAINA_INTERNAL, "the %s is no object", shape->what);
     for (it = fa_json_iter(object); fa_json_next(&it, &key, &value);) {
-        const struct fa_shape_field *field = find(shape, key, &next);
+        const struct fa_field *field = fa_shape_find(shape, key, &next);
         enum faina_code code;
 
-        if (!field || (value.type == FA_JSON_NULL && field->type != FA_SHAPE_OWN))
+        if (field && field->type == FA_FIELD_LIMIT && value.type == FA_JSON_NULL)
+            *(int64_t *)(void *)((char *)out + field->offset) = -1;
+        if (!field || value.type == FA_JSON_NULL)
             continue;
         code = read_value(shape, field, value, arena, out, err);
         if (code != FAINA_OK)
             return code;
+        assert(field - shape->fields < 64);
         seen |= (uint64_t)1 << (field - shape->fields);
     }
     return check_needed(shape, seen, err);

@@ -1,18 +1,20 @@
 /*
  * wire.h - tasks and requests as JSON, in the names of the contract (camelCase).
  *
- * One place for the command line, the HTTP server and the remote engine. Writing never fails.
- * Reading refuses unknown fields by name (and tells the nearest known one), and fields that only
- * the engine sets.
+ * The command line, the HTTP server and the HTTP client use it. Writing never fails. Reading a
+ * request refuses unknown fields by name, with the nearest known name, and fields that only the
+ * engine sets.
  */
-#ifndef FA_WIRE_H
-#define FA_WIRE_H
+#ifndef FA_WIRE_WIRE_H
+#define FA_WIRE_WIRE_H
 
-#include "service/shape.h"
+#include "model/operation.h"
+#include "model/submit_fields.h"
+#include "wire/shape.h"
 
 #include <faina.h>
 
-/* What servers answer (shape.h); each is of the struct of its name. */
+/* Answers (answers.c); each is of the struct of its name. */
 extern const struct fa_shape fa_shape_task, fa_shape_tasks, fa_shape_events, fa_shape_explanation,
     fa_shape_resource, fa_shape_resources, fa_shape_team, fa_shape_teams, fa_shape_worker,
     fa_shape_workers, fa_shape_stats, fa_shape_followed, fa_shape_info;
@@ -20,9 +22,14 @@ extern const struct fa_shape fa_shape_task, fa_shape_tasks, fa_shape_events, fa_
 extern const struct fa_shape fa_shape_count, fa_shape_totals;
 /* {tasks}, of a struct faina_tasks. */
 extern const struct fa_shape fa_shape_claims;
+/* Parts of answers, for their descriptions: one of the events, one of the problems of an answer. */
+extern const struct fa_shape fa_shape_event, fa_shape_problem;
+
+/* Of a struct faina_submit: the whole, and what can be amended while the task is held. */
+extern const struct fa_shape fa_shape_submit, fa_shape_amendment;
 
 /* Every field of a task, null where unset. `existing`, `inputMismatch` and `cancelledCount` only
- * when they say something. */
+ * when they are set. */
 void fa_wire_put_task(struct fa_json_writer *w, const struct faina_task *task);
 /* {items, nextCursor} */
 void fa_wire_put_tasks(struct fa_json_writer *w, const struct faina_tasks *tasks);
@@ -34,49 +41,56 @@ void fa_wire_put_team(struct fa_json_writer *w, const struct faina_team *team);
 void fa_wire_put_worker(struct fa_json_writer *w, const struct faina_worker *worker);
 /* A worker's answer to its heartbeat: the worker, how many leases were `renewed`, the ids in
  * `cancelled` and `lost`, and both with their fences in `losses`. */
-void fa_wire_put_beat(struct fa_json_writer *w, const struct faina_worker *worker,
-                      const struct faina_beat *beat);
+void fa_wire_put_heartbeat(struct fa_json_writer *w, const struct faina_worker *worker,
+                           const struct faina_beat *beat);
 void fa_wire_put_stats(struct fa_json_writer *w, const struct faina_stats *stats);
 /* {type, title, status, detail, code}, and errors: [{field, message}] when a field is named. */
 void fa_wire_put_problem(struct fa_json_writer *w, const struct faina_error *error);
 /* The same with a status other than the code's, and (when not NULL) the id of the task. */
 void fa_wire_put_problem_as(struct fa_json_writer *w, const struct faina_error *error, int status,
                             const char *task_id);
-/* Reads a problem. False: it is none. A code that we don't know becomes the one of its status. */
+/* Reads a problem. False: it is none. An unknown code becomes the one of its status. */
 bool fa_wire_read_problem(struct fa_json problem, struct fa_arena *arena, struct faina_error *out);
-void fa_wire_put_time(struct fa_json_writer *w, int64_t us); /* 0 writes null */
-/* In the largest unit that is exact, so that it reads back as the same. */
-void fa_wire_put_duration(struct fa_json_writer *w, int64_t ms);
 
 /* A submit body: what fa_wire_read_submit reads as the same. Only what is set. */
 void fa_wire_put_submit(struct fa_json_writer *w, const struct faina_submit *submit);
 
-/* A submit body: checks the JSON, then fills `out` with pointers into `arena`. Knows every field
- * of contract.md's submit: namespace type name input metadata spec priority maxAttempts maxRetries
- * delay runAt idempotencyKey dedupe dependsOn resources retry teamId(team_id) createdBy. */
+/* A submit body: checks the JSON, then fills `out` with pointers into `arena`. Its members are
+ * those of model/submit_fields.c. */
 FA_MUST_CHECK enum faina_code fa_wire_read_submit(struct fa_bytes json, struct fa_arena *arena,
                                                   struct faina_submit *out,
                                                   struct faina_error *err);
 
-/* The same of what was checked already, as a part of something larger. */
+/* The same for a part of a text that was checked already. */
 FA_MUST_CHECK enum faina_code fa_wire_read_submit_part(struct fa_json body, struct fa_arena *arena,
                                                        struct faina_submit *out,
                                                        struct faina_error *err);
 
 /* A worker's registration or heartbeat. */
-struct fa_wire_beat {
+struct fa_wire_heartbeat {
     struct faina_worker worker;
     const struct faina_held *held;
     size_t held_count;
     int64_t lease_ms; /* 0: not given */
     bool renews_all;  /* there was no list of tasks: all that it holds */
 };
-/* The same as a body. Only what is set. */
-void fa_wire_put_beat_body(struct fa_json_writer *w, const struct fa_wire_beat *beat);
-/* Checks the JSON, then fills `out` with pointers into `arena`. Knows id hostname poolSize types
- * services version, tasks (an array of {id, fence}, or of ids) and leaseSeconds. */
-FA_MUST_CHECK enum faina_code fa_wire_read_beat(struct fa_bytes json, struct fa_arena *arena,
-                                                struct fa_wire_beat *out, struct faina_error *err);
+extern const struct fa_shape fa_body_worker;
+/* The answer to it, for its description. */
+extern const struct fa_shape fa_shape_worker_heartbeat;
+/* Checks the JSON, then fills `out` with pointers into `arena`. */
+FA_MUST_CHECK enum faina_code fa_wire_read_heartbeat(struct fa_bytes json, struct fa_arena *arena,
+                                                     struct fa_wire_heartbeat *out,
+                                                     struct faina_error *err);
+
+/* The words of enums, by their values; NULL after the last. */
+const char *fa_status_word(int status);
+const char *fa_catch_up_word(int catch_up);
+const char *fa_overlap_word(int overlap);
+
+/* The schema of a list of scopes (service/token.h). */
+#define FA_SCOPES_SCHEMA                                                                           \
+    "{\"type\":\"array\",\"items\":{\"type\":\"string\","                                          \
+    "\"enum\":[\"read\",\"view\",\"submit\",\"work\",\"operate\",\"admin\"]}}"
 
 /* The name in `names` (NULL-terminated) nearest to `word`, or NULL when none is near. */
 const char *fa_wire_nearest(const char *word, const char *const *names);

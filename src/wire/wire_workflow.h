@@ -1,20 +1,22 @@
 /*
- * wire_flow.h - workflows, events and joins as JSON, in the names of the contract.
+ * wire_workflow.h - workflows, events and joins as JSON, in the names of the contract.
  *
- * Beside wire.h, for the command line, the HTTP server and the remote engine. Writing never fails.
+ * As wire.h, for the command line, the HTTP server and the HTTP client. Writing never fails.
  */
-#ifndef FA_WIRE_FLOW_H
-#define FA_WIRE_FLOW_H
+#ifndef FA_WIRE_WIRE_WORKFLOW_H
+#define FA_WIRE_WIRE_WORKFLOW_H
 
-#include "base/json.h"
+#include "json/json.h"
 #include "model/match.h"
-#include "service/service.h"
-#include "service/shape.h"
+#include "model/operation.h"
+#include "wire/shape.h"
 
-/* What servers answer; of fa_stored_workflow(s), faina_emitted, fa_happening, fa_happened and
+/* Answers; of fa_stored_workflow(s), faina_emitted, fa_emitted_event, fa_emitted_events and
  * fa_join_states. */
 extern const struct fa_shape fa_shape_workflow, fa_shape_workflows, fa_shape_emitted,
-    fa_shape_happening, fa_shape_happened, fa_shape_joins;
+    fa_shape_emitted_event, fa_shape_emitted_events, fa_shape_joins;
+/* For the description only. */
+extern const struct fa_shape fa_body_definition, fa_shape_verdict;
 
 #define FA_TAG_DISABLED "-disabled" /* behind the version in the ETag of a workflow */
 
@@ -23,7 +25,7 @@ void fa_wire_put_workflow(struct fa_json_writer *w, const struct fa_stored_workf
 /* {id, tasks, failures}; `existing` only when true. */
 void fa_wire_put_emitted(struct fa_json_writer *w, const struct faina_emitted *emitted);
 /* {id, namespace, type, data, createdAt, tasks, failures} */
-void fa_wire_put_happening(struct fa_json_writer *w, const struct fa_happening *event);
+void fa_wire_put_emitted_event(struct fa_json_writer *w, const struct fa_emitted_event *event);
 /* {workflow, join, namespace, key, round, members, updatedAt, deadline, last} */
 void fa_wire_put_join(struct fa_json_writer *w, const struct fa_join_state *state);
 /* A problem whose `errors` are all mistakes of a definition, with line and column. */

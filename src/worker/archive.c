@@ -1,10 +1,10 @@
 /*
  * archive.c - appends gzip members and flushes them.
  *
- * A file that this process has not written to last is read through once, to find the end of its
- * last whole member (A2); after that its length is known.
+ * A file is read once, to find the end of its last whole member (A2). The size is then remembered,
+ * and as long as it doesn't change the file is not read again.
  */
-#include "runtime/archive.h"
+#include "worker/archive.h"
 
 #include "model/times.h"
 
@@ -19,7 +19,7 @@
 #include <zlib.h>
 
 #define CHUNK_SIZE ((size_t)64 * 1024)
-#define GZIP_WINDOW (15 + 16) /* zlib's way to say: the largest window, in gzip's format */
+#define GZIP_WINDOW (15 + 16) /* for zlib: the largest window, in gzip's format */
 #define NAME_SIZE 32
 #define KNOWN_COUNT 64
 #define DAY_US (24 * 3600 * INT64_C(1000000))
@@ -35,7 +35,7 @@ struct fa_archive {
     } known[KNOWN_COUNT];
 };
 
-/* A file under way. */
+/* The file that is being written. */
 struct day_file {
     struct fa_archive *archive;
     int64_t day;
@@ -54,7 +54,7 @@ static enum faina_code refuse(const struct fa_archive *archive, const char *name
 
 /* The folder ----------------------------------------------------------------------------------- */
 
-/* A new folder's name is on disk, too. */
+/* Makes the entry of a new folder durable. */
 static bool flush_parent(const char *folder)
 {
     const char *slash = strrchr(folder, '/');
@@ -69,7 +69,7 @@ static bool flush_parent(const char *folder)
     return is_done;
 }
 
-static enum faina_code take_folder(struct fa_archive *archive, struct faina_error *err)
+static enum faina_code open_folder(struct fa_archive *archive, struct faina_error *err)
 {
     bool is_made = mkdir(archive->folder, 0700) == 0;
 
@@ -104,7 +104,7 @@ enum faina_code fa_archive_open(struct fa_archive **out, const char *folder,
     archive->folder = fa_alloc_zero(1, len + 1);
     memcpy(archive->folder, folder, len);
     archive->dir = archive->lock = -1;
-    code = take_folder(archive, err);
+    code = open_folder(archive, err);
     if (code == FAINA_OK)
         *out = archive;
     else
@@ -155,8 +155,8 @@ static bool find_end(int fd, off_t *end)
     return got >= 0;
 }
 
-/* Cut off is only what looks like ours: the beginning of a member, or what a crash may leave of a
- * file that had grown. */
+/* Whether the file was written here and cut short by a crash: it has a whole member, begins as one,
+ * or begins with a zero, as a file that has grown and not been written. */
 static bool is_torn(int fd, off_t end)
 {
     unsigned char first = 0;
@@ -164,7 +164,7 @@ static bool is_torn(int fd, off_t end)
     return end > 0 || (pread(fd, &first, 1, 0) == 1 && (first == 0x1f || first == 0));
 }
 
-static enum faina_code mend(struct day_file *file, off_t size, struct faina_error *err)
+static enum faina_code cut_torn(struct day_file *file, off_t size, struct faina_error *err)
 {
     if (!find_end(file->fd, &file->end))
         return refuse(file->archive, file->name, "read", err);
@@ -198,12 +198,12 @@ static enum faina_code open_day(struct day_file *file, int64_t day_us, struct fa
         (archive->known[slot].day == file->day && archive->known[slot].inode == info.st_ino &&
          archive->known[slot].size == info.st_size))
         return FAINA_OK;
-    return mend(file, info.st_size, err);
+    return cut_torn(file, info.st_size, err);
 }
 
 /* Writing ------------------------------------------------------------------------------------- */
 
-/* One member, to be freed. */
+/* A gzip member; the caller frees it. NULL: zlib failed. */
 static unsigned char *compress_lines(struct fa_bytes lines, size_t *size)
 {
     z_stream z = {.next_in = (unsigned char *)(uintptr_t)lines.ptr};
@@ -255,7 +255,7 @@ static enum faina_code append(struct day_file *file, const unsigned char *ptr, s
         (file->is_new && fsync(archive->dir) != 0)) {
         enum faina_code code = refuse(archive, file->name, "written", err);
 
-        if (ftruncate(file->fd, file->end) != 0) /* A2: the next one finds it */
+        if (ftruncate(file->fd, file->end) != 0) /* A2: the next write cuts it off */
             archive->known[slot].day = -1;
         return code;
     }

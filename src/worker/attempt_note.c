@@ -1,16 +1,28 @@
-/* note.c - writes it, and makes any bytes into text. */
-#include "runtime/note.h"
+/* attempt_note.c - see attempt_note.h. */
+#include "worker/attempt_note.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/utf8.h"
 #include "model/limits.h"
-#include "runtime/command.h"
-
 #include <sys/wait.h>
 
 #define REPLACEMENT "\xEF\xBF\xBD"
 
-/* Bytes that stand for themselves. */
+bool fa_note_log_add(struct fa_buf *log, const char *ptr, size_t len)
+{
+    bool is_full = log->len + len > log->max;
+
+    if (is_full) {
+        size_t keep = log->len < FA_NOTE_LOG_KEPT ? log->len : FA_NOTE_LOG_KEPT;
+
+        memmove(log->ptr, log->ptr + log->len - keep, keep);
+        log->len = keep;
+    }
+    fa_buf_add(log, ptr, len);
+    return is_full;
+}
+
+/* Up to the first NUL or byte that is not UTF-8. */
 static size_t good_length(const char *ptr, size_t len)
 {
     const char *nul = memchr(ptr, '\0', len);
@@ -52,11 +64,10 @@ static void put_log(struct fa_json_writer *w, struct fa_arena *arena, const stru
 
     while (skip > 0 && skip < note->log_len && ((unsigned char)note->log[skip] & 0xC0) == 0x80)
         skip++; /* not in the middle of a character */
-    fa_json_key(w, "log");
-    fa_json_put_str(w, note->log_len ? fa_note_text(arena, note->log + skip, note->log_len - skip)
-                                     : NULL);
-    fa_json_key(w, "logIsCut");
-    fa_json_put_bool(w, note->is_cut || skip > 0);
+    fa_json_set_str(w, "log",
+                    note->log_len ? fa_note_text(arena, note->log + skip, note->log_len - skip)
+                                  : NULL);
+    fa_json_set_bool(w, "logIsCut", note->is_cut || skip > 0);
 }
 
 static void put_status(struct fa_json_writer *w, const struct fa_note *note)
@@ -75,17 +86,15 @@ static void put_status(struct fa_json_writer *w, const struct fa_note *note)
 
 static void put_usage(struct fa_json_writer *w, const struct fa_note *note)
 {
-    fa_json_key(w, "seconds");
-    fa_json_put_double(w, (double)note->took_us / 1e6);
-    fa_json_key(w, "cpuSeconds");
-    fa_json_put_double(w,
-                       (double)(to_us(&note->usage.ru_utime) + to_us(&note->usage.ru_stime)) / 1e6);
-    fa_json_key(w, "memoryBytes");
-    fa_json_put_int(w, (int64_t)note->usage.ru_maxrss * 1024);
+    int64_t cpu_us = to_us(&note->usage.ru_utime) + to_us(&note->usage.ru_stime);
+
+    fa_json_set_double(w, "seconds", (double)note->took_us / 1e6);
+    fa_json_set_double(w, "cpuSeconds", (double)cpu_us / 1e6);
+    fa_json_set_int(w, "memoryBytes", (int64_t)note->usage.ru_maxrss * 1024);
 }
 
 static const char *write_note(struct fa_arena *arena, const struct fa_note *note, size_t max,
-                              bool is_whole)
+                              bool with_usage)
 {
     struct fa_json_writer w;
     struct fa_buf buf;
@@ -95,9 +104,9 @@ static const char *write_note(struct fa_arena *arena, const struct fa_note *note
     fa_json_writer_init(&w, &buf, 0);
     fa_json_begin_object(&w);
     put_status(&w, note);
-    if (is_whole)
+    if (with_usage)
         put_usage(&w, note);
-    put_log(&w, arena, note, is_whole ? FA_LOG_KEPT : FA_NOTE_LOG_IN_ERROR);
+    put_log(&w, arena, note, with_usage ? FA_NOTE_LOG_KEPT : FA_NOTE_LOG_IN_ERROR);
     fa_json_end_object(&w);
     text = buf.overflow ? NULL : fa_arena_copy(arena, buf.ptr, buf.len);
     fa_buf_finish(&buf);

@@ -1,22 +1,24 @@
 /*
- * note.h - what is kept about an attempt, beside its outcome: how the process ended, what it used,
- * and its log. It becomes the detail of the event "attempt".
+ * attempt_note.h - what is stored about an attempt beside its outcome: exit status, resource usage
+ * and log. It becomes the detail of the event "attempt".
  *
  *     {"exitCode":0,"signal":null,"seconds":1.52,"cpuSeconds":0.31,"memoryBytes":8192000,
  *      "log":"...","logIsCut":false}
  */
-#ifndef FA_NOTE_H
-#define FA_NOTE_H
+#ifndef FA_WORKER_ATTEMPT_NOTE_H
+#define FA_WORKER_ATTEMPT_NOTE_H
 
 #include "base/bytes.h"
 
 #include <sys/resource.h>
 
+#define FA_NOTE_LOG_KEPT (64 * 1024) /* the last bytes of the attempt's log */
+#define FA_NOTE_LOG_MAX (2 * FA_NOTE_LOG_KEPT)
 #define FA_NOTE_LOG_IN_ERROR 4096
 
 struct fa_note {
-    int status;         /* as wait4 gave it ... */
-    bool has_no_status; /* ... unless no process of its own ended */
+    int status;         /* of wait4 */
+    bool has_no_status; /* the attempt had no process of its own */
     struct rusage usage;
     int64_t took_us;
     const char *log; /* any bytes */
@@ -24,11 +26,14 @@ struct fa_note {
     bool is_cut; /* there was more before */
 };
 
-/* The part that belongs into the error of an attempt: {exitCode, signal, log}, of the log the last
- * FA_NOTE_LOG_IN_ERROR bytes. NULL: it does not fit. */
+/* Adds to a log whose maximum is at least FA_NOTE_LOG_MAX. True: the log was full and has been cut
+ * to its last FA_NOTE_LOG_KEPT bytes. */
+bool fa_note_log_add(struct fa_buf *log, const char *ptr, size_t len);
+/* The detail of an attempt's error: {exitCode, signal, log}, with the last FA_NOTE_LOG_IN_ERROR
+ * bytes of the log. NULL: it does not fit. */
 const char *fa_note_error(struct fa_arena *arena, const struct fa_note *note);
 const char *fa_note_json(struct fa_arena *arena, const struct fa_note *note);
-/* Any bytes as text that may stand in JSON: what is no UTF-8, or NUL, becomes U+FFFD. */
+/* Any bytes as text for JSON: bytes that are not UTF-8, and NUL, become U+FFFD. */
 const char *fa_note_text(struct fa_arena *arena, const char *ptr, size_t len);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * context.c - the functions faina_context_..., and from the handler's answer to an outcome.
+ * context.c - the functions faina_context_..., and the outcome of a handler function.
  */
-#include "runtime/context.h"
+#include "worker/context.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "model/check.h"
 #include "model/limits.h"
 #include "model/states.h"
@@ -11,7 +11,7 @@
 #include <assert.h>
 
 /* ------------------------------------------------------------------------------------------
- * Asking
+ * Reading
  */
 
 const struct faina_task *faina_context_task(const struct faina_context *context)
@@ -80,7 +80,7 @@ const struct faina_subtask *faina_context_find(struct faina_context *context,
 }
 
 /* ------------------------------------------------------------------------------------------
- * Telling
+ * Reporting
  */
 
 void faina_context_progress(struct faina_context *context, int percent, const char *state)
@@ -165,15 +165,6 @@ enum faina_code faina_context_require(struct faina_context *context, const char 
     return fa_require(context->require, context->arena, context->task, resource, err);
 }
 
-static const char *const *copy_list(struct fa_arena *arena, const char *const *list, size_t count)
-{
-    const char **copy = fa_arena_zero(arena, count + 1, sizeof(char *));
-
-    for (size_t i = 0; i < count; i++)
-        copy[i] = fa_arena_strdup(arena, list[i]);
-    return copy;
-}
-
 static struct faina_submit copy_submit(struct fa_arena *arena, const struct faina_submit *submit)
 {
     struct faina_submit copy = *submit;
@@ -187,8 +178,8 @@ static struct faina_submit copy_submit(struct fa_arena *arena, const struct fain
     copy.idempotency_key = fa_arena_strdup(arena, submit->idempotency_key);
     copy.team_id = fa_arena_strdup(arena, submit->team_id);
     copy.created_by = fa_arena_strdup(arena, submit->created_by);
-    copy.depends_on = copy_list(arena, submit->depends_on, submit->depends_on_count);
-    copy.resources = copy_list(arena, submit->resources, submit->resource_count);
+    copy.depends_on = fa_arena_strs(arena, submit->depends_on, submit->depends_on_count);
+    copy.resources = fa_arena_strs(arena, submit->resources, submit->resource_count);
     return copy;
 }
 
@@ -221,7 +212,7 @@ enum faina_code fa_context_check(const char *type, const struct faina_handler *h
 {
     enum faina_code code =
         fa_check_name(type, FA_TYPE_SIZE_MAX, "type", FAINA_INVALID_REQUEST, err);
-    struct faina_submit wish;
+    struct faina_submit settings;
 
     if (code != FAINA_OK)
         return code;
@@ -232,22 +223,22 @@ enum faina_code fa_context_check(const char *type, const struct faina_handler *h
         return fa_error_field(err, FAINA_INVALID_REQUEST, "handler",
                               "the handler of %.255s has a negative timeout_ms or concurrency",
                               type);
-    wish = (struct faina_submit){
+    settings = (struct faina_submit){
         .type = type,
         .max_attempts = handler->max_attempts,
         .retry = handler->retry,
         .resources = handler->resources,
         .resource_count = handler->resource_count,
     };
-    return fa_check_submit(&wish, FA_INPUT_SIZE_DEFAULT, err);
+    return fa_check_submit(&settings, FA_INPUT_SIZE_DEFAULT, err);
 }
 
-struct faina_submit fa_context_wish(struct fa_arena *arena, const struct faina_handler *handler)
+struct faina_submit fa_context_settings(struct fa_arena *arena, const struct faina_handler *handler)
 {
     return (struct faina_submit){
         .max_attempts = handler->max_attempts,
         .retry = handler->retry,
-        .resources = copy_list(arena, handler->resources, handler->resource_count),
+        .resources = fa_arena_strs(arena, handler->resources, handler->resource_count),
         .resource_count = handler->resource_count,
     };
 }
@@ -257,8 +248,8 @@ static bool is_bad(enum faina_status status)
     return status == FAINA_FAILED || status == FAINA_DEAD_LETTER || status == FAINA_CANCELLED;
 }
 
-/* A handler without on_error fails with the error of the first subtask that ended badly. A
- * dependency that ended badly will not change by another attempt. */
+/* A handler without on_error fails with the error of the first subtask that ended badly. Another
+ * attempt would not change a dependency that ended badly. */
 static struct fa_outcome fail_by_subtask(struct faina_context *context)
 {
     size_t count;
@@ -288,7 +279,7 @@ static struct fa_outcome failed(struct faina_context *context)
 {
     if (!context->failure.message)
         return fa_outcome_fail(context->arena, "handler", false,
-                               "the handler failed and did not say why");
+                               "the handler failed without an error message");
     return (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = context->failure};
 }
 
@@ -305,9 +296,9 @@ static struct fa_outcome blocked(struct faina_context *context)
     };
 }
 
-static struct fa_outcome outcome_of(struct faina_context *context, enum faina_outcome answer)
+static struct fa_outcome outcome_of(struct faina_context *context, enum faina_outcome result)
 {
-    switch (answer) {
+    switch (result) {
     case FAINA_OUTCOME_COMPLETE:
         return (struct fa_outcome){.kind = FA_OUTCOME_COMPLETE, .output = context->output};
     case FAINA_OUTCOME_BLOCKED:
@@ -320,14 +311,14 @@ static struct fa_outcome outcome_of(struct faina_context *context, enum faina_ou
         return failed(context);
     }
     return fa_outcome_fail(context->arena, "protocol", true,
-                           "the handler returned %d, which is no outcome", (int)answer);
+                           "the handler returned %d, which is no outcome", (int)result);
 }
 
 struct fa_outcome fa_context_run(struct faina_context *context, const struct faina_handler *handler,
                                  void *user)
 {
     faina_handler_fn *entry = handler->on_start;
-    enum faina_outcome answer;
+    enum faina_outcome result;
     struct fa_outcome outcome;
 
     if (context->task->phase == FAINA_PHASE_ERROR) {
@@ -337,8 +328,8 @@ struct fa_outcome fa_context_run(struct faina_context *context, const struct fai
     } else if (context->task->phase == FAINA_PHASE_RESUME && handler->on_resume) {
         entry = handler->on_resume;
     }
-    answer = entry(context, user);
+    result = entry(context, user);
     if (context->require && fa_require_outcome(context->require, &outcome))
         return outcome;
-    return outcome_of(context, answer);
+    return outcome_of(context, result);
 }

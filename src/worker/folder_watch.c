@@ -1,7 +1,7 @@
 /*
- * watched.c - a folder and inotify.
+ * folder_watch.c - a folder and inotify.
  */
-#include "runtime/watched.h"
+#include "worker/folder_watch.h"
 
 #include "base/clock.h"
 
@@ -11,86 +11,82 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#define ABSENT_US 2000000 /* how often to look for a folder that isn't there */
+#define ABSENT_US 2000000 /* how often to scan a folder that isn't there */
 #define EVENTS                                                                                     \
     (IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_ATTRIB |            \
      IN_DELETE_SELF | IN_MOVE_SELF)
 
-/* Asks the kernel to tell of changes. False: the folder isn't there. */
-static bool subscribe(struct fa_watched *watched)
+/* False: the folder isn't there. */
+static bool subscribe(struct fa_folder_watch *watch)
 {
-    return watched->inotify.fd < 0 ||
-           inotify_add_watch(watched->inotify.fd, watched->path, EVENTS) >= 0;
+    return watch->inotify.fd < 0 || inotify_add_watch(watch->inotify.fd, watch->path, EVENTS) >= 0;
 }
 
-void fa_watched_again(struct fa_watched *watched, int64_t delay_us)
+void fa_folder_watch_rescan(struct fa_folder_watch *watch, int64_t delay_us)
 {
     int64_t at_us = fa_clock_mono_us() + delay_us;
 
-    if (watched->timer.place == 0 || watched->timer.at_us > at_us)
-        fa_timer_set(watched->loop, &watched->timer, at_us);
+    if (watch->timer.heap_index == 0 || watch->timer.at_us > at_us)
+        fa_timer_set(watch->loop, &watch->timer, at_us);
 }
 
 static void on_time(struct fa_timer *timer)
 {
-    struct fa_watched *watched =
-        (struct fa_watched *)((char *)timer - offsetof(struct fa_watched, timer));
-    bool is_there = subscribe(watched); /* before the look: what comes after it is told */
+    struct fa_folder_watch *watch = FA_CONTAINER_OF(timer, struct fa_folder_watch, timer);
+    bool is_there = subscribe(watch); /* before the scan, which may miss later changes */
 
-    watched->look(watched);
-    if (!is_there || watched->inotify.fd < 0)
-        fa_watched_again(watched, ABSENT_US);
+    watch->scan(watch);
+    if (!is_there || watch->inotify.fd < 0)
+        fa_folder_watch_rescan(watch, ABSENT_US);
 }
 
-static void on_inotify(struct fa_watch *watch)
+static void on_inotify(struct fa_watch *inotify)
 {
-    struct fa_watched *watched =
-        (struct fa_watched *)((char *)watch - offsetof(struct fa_watched, inotify));
     char events[4096];
 
-    while (read(watch->fd, events, sizeof(events)) > 0)
+    while (read(inotify->fd, events, sizeof(events)) > 0)
         continue;
-    fa_watched_again(watched, FA_WATCHED_SETTLE_US);
+    fa_folder_watch_rescan(FA_CONTAINER_OF(inotify, struct fa_folder_watch, inotify),
+                           FA_FOLDER_SETTLE_US);
 }
 
-static void on_begin(struct fa_post *post)
+static void on_begin(struct fa_message *message)
 {
-    struct fa_watched *watched =
-        (struct fa_watched *)((char *)post - offsetof(struct fa_watched, begin));
+    struct fa_folder_watch *watch = FA_CONTAINER_OF(message, struct fa_folder_watch, begin);
     struct stat st;
 
-    if (watched->inotify.fd >= 0 && !fa_loop_watch(watched->loop, &watched->inotify)) {
-        close(watched->inotify.fd);
-        watched->inotify.fd = -1;
+    if (watch->inotify.fd >= 0 && !fa_event_loop_watch(watch->loop, &watch->inotify)) {
+        close(watch->inotify.fd);
+        watch->inotify.fd = -1;
     }
-    if (watched->inotify.fd < 0 || stat(watched->path, &st) != 0)
-        fa_watched_again(watched, ABSENT_US);
+    if (watch->inotify.fd < 0 || stat(watch->path, &st) != 0)
+        fa_folder_watch_rescan(watch, ABSENT_US);
 }
 
-void fa_watched_init(struct fa_watched *watched, struct fa_loop *loop, const char *path,
-                     void (*look)(struct fa_watched *watched))
+void fa_folder_watch_init(struct fa_folder_watch *watch, struct fa_event_loop *loop,
+                          const char *path, void (*scan)(struct fa_folder_watch *watch))
 {
-    *watched = (struct fa_watched){.path = path, .loop = loop, .look = look};
-    watched->timer.fire = on_time;
-    watched->begin.run = on_begin;
-    watched->inotify.on_event = on_inotify;
-    watched->inotify.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-    subscribe(watched);
+    *watch = (struct fa_folder_watch){.path = path, .loop = loop, .scan = scan};
+    watch->timer.fire = on_time;
+    watch->begin.run = on_begin;
+    watch->inotify.on_event = on_inotify;
+    watch->inotify.fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    subscribe(watch);
 }
 
-void fa_watched_begin(struct fa_watched *watched)
+void fa_folder_watch_begin(struct fa_folder_watch *watch)
 {
-    fa_loop_post(watched->loop, &watched->begin);
+    fa_event_loop_send(watch->loop, &watch->begin);
 }
 
-void fa_watched_finish(struct fa_watched *watched)
+void fa_folder_watch_finish(struct fa_folder_watch *watch)
 {
-    if (watched->path && watched->inotify.fd >= 0)
-        close(watched->inotify.fd);
-    watched->path = NULL;
+    if (watch->path && watch->inotify.fd >= 0)
+        close(watch->inotify.fd);
+    watch->path = NULL;
 }
 
-const char *fa_watched_path(const char *path, struct fa_arena *arena)
+const char *fa_absolute_path(const char *path, struct fa_arena *arena)
 {
     char *absolute = realpath(path, NULL), *here = NULL;
     const char *result;
@@ -99,7 +95,7 @@ const char *fa_watched_path(const char *path, struct fa_arena *arena)
         result = fa_arena_strdup(arena, absolute);
     } else if (path[0] == '/') {
         result = fa_arena_strdup(arena, path);
-    } else { /* it may come later, wherever we are then */
+    } else { /* it may be made later, when the working directory is another one */
         here = getcwd(NULL, 0);
         result = fa_arena_printf(arena, "%s/%s", here ? here : ".", path);
     }
@@ -119,7 +115,7 @@ bool fa_file_mark_is_same(const struct fa_file_mark *a, const struct fa_file_mar
            a->changed.tv_nsec == b->changed.tv_nsec;
 }
 
-/* Opens without waiting for anybody, as a FIFO would. -1: `err` tells. */
+/* Opens without blocking, which a FIFO would do. -1: `err` is set. */
 static int open_file(const char *path, struct faina_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -1,43 +1,43 @@
 /*
- * watched.h - a folder that is looked at again whenever something in it may have changed.
+ * folder_watch.h - scans a folder again whenever something in it may have changed.
  *
- * inotify only says that it is time for a look; what has changed is the owner's to find out. So
- * nothing is missed when events are lost, and a folder that isn't there yet is waited for.
+ * inotify only triggers a scan, and the scan finds what has changed. So lost events do no harm, and
+ * a folder that doesn't exist yet is found when it is made.
  *
- *   F1  What changes after fa_watched_init is followed by a look, a moment later.
- *   F2  Looks come from the loop's thread, one at a time.
+ *   F1  A change after fa_folder_watch_init is followed by a scan within a moment.
+ *   F2  Scans run in the loop's thread, one at a time.
  *
- * Threads: init and begin from the owner's; again from the loop's; finish when the loop has ended.
+ * Threads: init and begin from the owner's; rescan from the loop's; finish when the loop has ended.
  */
-#ifndef FA_WATCHED_H
-#define FA_WATCHED_H
+#ifndef FA_WORKER_FOLDER_WATCH_H
+#define FA_WORKER_FOLDER_WATCH_H
 
 #include "base/bytes.h"
-#include "runtime/loop.h"
+#include "worker/event_loop.h"
 
 #include <sys/stat.h>
 
-#define FA_WATCHED_SETTLE_US 50000 /* events come in groups */
+#define FA_FOLDER_SETTLE_US 50000 /* events come in groups */
 
-struct fa_watched {
+struct fa_folder_watch {
     const char *path;
-    struct fa_loop *loop;
-    void (*look)(struct fa_watched *watched);
+    struct fa_event_loop *loop;
+    void (*scan)(struct fa_folder_watch *watch);
     struct fa_watch inotify; /* fd -1: none */
     struct fa_timer timer;
-    struct fa_post begin;
+    struct fa_message begin;
 };
 
-/* `path` outlives it. From now on changes are noticed; the owner takes its first look after this,
- * and then begins. */
-void fa_watched_init(struct fa_watched *watched, struct fa_loop *loop, const char *path,
-                     void (*look)(struct fa_watched *watched));
-void fa_watched_begin(struct fa_watched *watched);
-/* Looks again after this long, or earlier. */
-void fa_watched_again(struct fa_watched *watched, int64_t delay_us);
-void fa_watched_finish(struct fa_watched *watched); /* all zero is fine */
+/* `path` outlives it. Subscribes to changes; the owner then makes the first scan and calls begin.
+ * */
+void fa_folder_watch_init(struct fa_folder_watch *watch, struct fa_event_loop *loop,
+                          const char *path, void (*scan)(struct fa_folder_watch *watch));
+void fa_folder_watch_begin(struct fa_folder_watch *watch);
+/* Scans again after this delay, or earlier. */
+void fa_folder_watch_rescan(struct fa_folder_watch *watch, int64_t delay_us);
+void fa_folder_watch_finish(struct fa_folder_watch *watch); /* all zero is fine */
 
-/* What tells a file from its other versions. */
+/* Identifies a version of a file. */
 struct fa_file_mark {
     ino_t inode;
     off_t size;
@@ -49,7 +49,7 @@ bool fa_file_mark_is_same(const struct fa_file_mark *a, const struct fa_file_mar
 FA_MUST_CHECK enum faina_code fa_file_read(const char *path, struct fa_buf *out,
                                            struct faina_error *err);
 
-/* The path from the root: it stays the same folder wherever the process goes. */
-const char *fa_watched_path(const char *path, struct fa_arena *arena);
+/* The absolute path, which doesn't depend on the working directory. */
+const char *fa_absolute_path(const char *path, struct fa_arena *arena);
 
 #endif

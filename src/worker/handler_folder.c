@@ -1,15 +1,13 @@
 /*
- * folder.c - a scan compares what is there with what was: by the times, sizes and numbers of the
- * files.
+ * handler_folder.c - a scan compares the files with the last scan, by change time, size and inode.
  */
-#include "runtime/folder.h"
+#include "worker/handler_folder.h"
 
 #include "model/check.h"
 #include "model/limits.h"
-#include "runtime/command.h"
-#include "runtime/watched.h"
+#include "worker/command/command.h"
+#include "worker/folder_watch.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -19,7 +17,7 @@
 #include <unistd.h>
 
 #define SETTINGS_SIZE_MAX (64 * 1024)
-#define ACCOUNT_SIZE_MAX (8 * 1024) /* a group with more to tell is not one of one user */
+#define ACCOUNT_SIZE_MAX (8 * 1024) /* a group with a longer record has more than one member */
 
 struct entry {
     char *type;
@@ -31,21 +29,21 @@ struct entry {
 
 struct fa_folder {
     struct fa_pool *pool;
-    struct fa_loop *loop;
+    struct fa_event_loop *loop;
     struct fa_spawner *spawner;
     struct fa_folder_config config; /* texts in `arena` */
     struct fa_arena arena;
     struct entry *entries;
-    struct fa_watched watched;
+    struct fa_folder_watch watch;
     bool was_refused; /* D3 for the folder itself */
 };
 
 /* ------------------------------------------------------------------------------------------
- * Who may change it
+ * Permissions (D1)
  */
 
-/* Whether the group has nobody but the file's owner in it, as most systems make one for each user:
- * their own by /etc/passwd, of the same name, and with no further members. */
+/* Whether the owner is the group's only member, as most systems make a group for each user: it is
+ * the user's group in /etc/passwd, has the same name, and no further members. */
 static bool is_private_group(uid_t owner, gid_t gid)
 {
     char user_text[ACCOUNT_SIZE_MAX], group_text[ACCOUNT_SIZE_MAX];
@@ -64,7 +62,7 @@ static bool can_others_write(const struct stat *st)
            ((st->st_mode & S_IWGRP) && !is_private_group(st->st_uid, st->st_gid));
 }
 
-/* Whether a file in the folder would be refused, too. */
+/* Whether a file in the folder would be refused as well. */
 static bool has_open_files(const char *path)
 {
     DIR *dir = opendir(path);
@@ -84,7 +82,7 @@ enum faina_code fa_folder_check(const char *path, const struct stat *st, struct 
 {
     const char *what = S_ISDIR(st->st_mode) ? "folder" : "file";
 
-    /* A folder such as /tmp is meant to be so. */
+    /* A folder such as /tmp has these permissions on purpose: don't suggest a chmod. */
     if (can_others_write(st) && ((st->st_mode & S_ISVTX) || st->st_uid != geteuid()))
         return fa_error_set(err, FAINA_FORBIDDEN,
                             "the %s %.300s can be written to by others; use a folder that only its "
@@ -104,12 +102,7 @@ enum faina_code fa_folder_check(const char *path, const struct stat *st, struct 
 
 bool fa_folder_wants(const char *type, const char *const *types, size_t count)
 {
-    if (!types)
-        return true;
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(types[i], type) == 0)
-            return true;
-    return false;
+    return !types || fa_texts_have(&(struct fa_texts){types, count}, type);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -143,11 +136,12 @@ static enum faina_code load_settings(const char *path, const struct stat *st,
 enum faina_code fa_folder_settings(const char *path, const char *ending, struct fa_arena *arena,
                                    struct fa_settings *out, struct faina_error *err)
 {
-    const char *place =
+    const char *settings_path =
         fa_arena_printf(arena, "%.*s.json", (int)(strlen(path) - strlen(ending)), path);
     struct stat st;
 
-    return load_settings(place, stat(place, &st) == 0 ? &st : NULL, arena, out, err);
+    return load_settings(settings_path, stat(settings_path, &st) == 0 ? &st : NULL, arena, out,
+                         err);
 }
 
 static bool is_executable(const struct stat *st)
@@ -220,14 +214,14 @@ static bool ends_with(const char *name, const char *ending)
     return len >= end && strcmp(name + len - end, ending) == 0;
 }
 
-/* Settings, plugins, hidden files and what editors leave are no commands. */
+/* Settings, plugins, hidden files and editors' backup files are no commands. */
 static bool is_command_name(const char *name)
 {
     return name[0] != '.' && !ends_with(name, ".json") && !ends_with(name, ".so") &&
            !ends_with(name, "~");
 }
 
-/* Somebody forgot to make it executable; other files may lie there as they like. */
+/* A script that is not executable is reported; other files are ignored. */
 static bool is_script(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -241,7 +235,7 @@ static bool is_script(const char *path)
 }
 
 /* One name in the folder. */
-static void look_at(struct fa_folder *folder, const char *name)
+static void scan_file(struct fa_folder *folder, const char *name)
 {
     struct stat program, settings;
     struct fa_file_mark marks[2] = {{0}};
@@ -271,11 +265,11 @@ static void look_at(struct fa_folder *folder, const char *name)
     entry->settings = marks[1];
     fa_error_clear(&err);
     if (load(folder, entry, path, &program, has_settings ? &settings : NULL, &err) == FAINA_OK) {
-        fa_tell(&folder->config.log, FA_LOG_INFO, "handles %s by %s", name, path);
+        fa_report(&folder->config.log, FA_LOG_INFO, "handles %s by %s", name, path);
         return;
     }
     unload(folder, entry);
-    fa_tell(&folder->config.log, FA_LOG_ERROR, "%s is not used: %s", name, err.message);
+    fa_report(&folder->config.log, FA_LOG_ERROR, "%s is not used: %s", name, err.message);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -293,8 +287,8 @@ static void drop_unseen(struct fa_folder *folder)
             continue;
         }
         if (entry->handler)
-            fa_tell(&folder->config.log, FA_LOG_INFO, "no longer handles %s: its file is gone",
-                    entry->type);
+            fa_report(&folder->config.log, FA_LOG_INFO, "no longer handles %s: its file is gone",
+                      entry->type);
         unload(folder, entry);
         *at = entry->next;
         free(entry->type);
@@ -302,16 +296,16 @@ static void drop_unseen(struct fa_folder *folder)
     }
 }
 
-static enum faina_code open_folder(struct fa_folder *folder, DIR **out, struct faina_error *err)
+enum faina_code fa_folder_open(const char *path, const char *what, enum faina_code missing,
+                               DIR **out, struct faina_error *err)
 {
-    const char *path = folder->config.path;
     enum faina_code code;
     struct stat st;
     DIR *dir = opendir(path);
 
     if (!dir)
-        return fa_error_set(err, FAINA_UNAVAILABLE, "the handlers folder %.300s can't be read: %s",
-                            path, strerror(errno));
+        return fa_error_set(err, errno == ENOENT ? missing : FAINA_UNAVAILABLE,
+                            "the %s folder %.300s can't be read: %s", what, path, strerror(errno));
     code = fstat(dirfd(dir), &st) == 0
                ? fa_folder_check(path, &st, err)
                : fa_error_set(err, FAINA_UNAVAILABLE, "%.300s: %s", path, strerror(errno));
@@ -327,47 +321,33 @@ static enum faina_code scan(struct fa_folder *folder, struct faina_error *err)
 {
     struct dirent *item;
     DIR *dir = NULL;
-    enum faina_code code = open_folder(folder, &dir, err);
+    enum faina_code code =
+        fa_folder_open(folder->config.path, "handlers", FAINA_UNAVAILABLE, &dir, err);
 
     while (code == FAINA_OK && (item = readdir(dir)) != NULL)
-        look_at(folder, item->d_name);
+        scan_file(folder, item->d_name);
     if (dir)
         closedir(dir);
     drop_unseen(folder);
     return code;
 }
 
-static void look(struct fa_watched *watched)
+static void rescan(struct fa_folder_watch *watch)
 {
-    struct fa_folder *folder =
-        (struct fa_folder *)((char *)watched - offsetof(struct fa_folder, watched));
+    struct fa_folder *folder = FA_CONTAINER_OF(watch, struct fa_folder, watch);
     struct faina_error err;
     enum faina_code code;
 
     fa_error_clear(&err);
     code = scan(folder, &err);
     if (code == FAINA_FORBIDDEN && !folder->was_refused)
-        fa_tell(&folder->config.log, FA_LOG_ERROR, "no handler is used: %s", err.message);
+        fa_report(&folder->config.log, FA_LOG_ERROR, "no handler is used: %s", err.message);
     folder->was_refused = code == FAINA_FORBIDDEN;
 }
 
-static void copy_config(struct fa_folder *folder, const struct fa_folder_config *config)
-{
-    const char **types;
-
-    folder->config = *config;
-    folder->config.path = fa_watched_path(config->path, &folder->arena);
-    if (!config->types)
-        return;
-    types = fa_arena_zero(&folder->arena, config->type_count + 1, sizeof(char *));
-    for (size_t i = 0; i < config->type_count; i++)
-        types[i] = fa_arena_strdup(&folder->arena, config->types[i]);
-    folder->config.types = types;
-}
-
-enum faina_code fa_folder_create(struct fa_folder **out, struct fa_pool *pool, struct fa_loop *loop,
-                                 struct fa_spawner *spawner, const struct fa_folder_config *config,
-                                 struct faina_error *err)
+enum faina_code fa_folder_create(struct fa_folder **out, struct fa_pool *pool,
+                                 struct fa_event_loop *loop, struct fa_spawner *spawner,
+                                 const struct fa_folder_config *config, struct faina_error *err)
 {
     struct fa_folder *folder = fa_alloc_zero(1, sizeof(*folder));
     enum faina_code code;
@@ -375,14 +355,17 @@ enum faina_code fa_folder_create(struct fa_folder **out, struct fa_pool *pool, s
     folder->pool = pool;
     folder->loop = loop;
     folder->spawner = spawner;
-    copy_config(folder, config);
-    fa_watched_init(&folder->watched, loop, folder->config.path, look);
+    folder->config = *config;
+    folder->config.path = fa_absolute_path(config->path, &folder->arena);
+    if (config->types)
+        folder->config.types = fa_arena_strs(&folder->arena, config->types, config->type_count);
+    fa_folder_watch_init(&folder->watch, loop, folder->config.path, rescan);
     code = scan(folder, err);
     if (code == FAINA_FORBIDDEN || (code != FAINA_OK && config->must_exist)) {
         fa_folder_destroy(folder);
         return code;
     }
-    fa_watched_begin(&folder->watched);
+    fa_folder_watch_begin(&folder->watch);
     *out = folder;
     return FAINA_OK;
 }
@@ -398,7 +381,7 @@ void fa_folder_destroy(struct fa_folder *folder)
         free(entry->type);
         free(entry);
     }
-    fa_watched_finish(&folder->watched);
+    fa_folder_watch_finish(&folder->watch);
     fa_arena_finish(&folder->arena);
     free(folder);
 }

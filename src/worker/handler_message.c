@@ -1,25 +1,25 @@
 /*
- * said.c - reads the lines by a table of their members.
+ * handler_message.c - reads the lines by a table of their members.
  */
-#include "runtime/said.h"
+#include "worker/handler_message.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "model/check.h"
 #include "model/limits.h"
 #include "model/times.h"
-#include "runtime/note.h"
-#include "service/wire.h"
+#include "worker/attempt_note.h"
+#include "wire/wire.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
 #define SUBTASK_BYTES_MAX ((size_t)256 * 1024 * 1024) /* of all subtasks of one attempt */
 #define LEVELS_AROUND 3                               /* {"subtask":{"input":... */
-#define SHOWN 80                                      /* bytes of an output that is none */
+#define SHOWN 80                                      /* bytes of an invalid output */
 
 /* One line being read. */
 struct line {
-    struct fa_said *said;
+    struct fa_handler_messages *said;
     struct faina_report report;
     bool has_report;
     struct faina_failure failure;
@@ -27,17 +27,17 @@ struct line {
     struct faina_error err;
 };
 
-void fa_said_init(struct fa_said *said, struct fa_job *job)
+void fa_handler_messages_init(struct fa_handler_messages *said, struct fa_job *job)
 {
-    *said = (struct fa_said){.job = job};
+    *said = (struct fa_handler_messages){.job = job};
 }
 
-void fa_said_finish(struct fa_said *said)
+void fa_handler_messages_finish(struct fa_handler_messages *said)
 {
     fa_arena_finish(&said->scratch);
 }
 
-void fa_said_refuse(struct fa_said *said, const char *format, ...)
+void fa_handler_messages_refuse(struct fa_handler_messages *said, const char *format, ...)
 {
     va_list args;
 
@@ -89,7 +89,7 @@ static enum faina_code read_metadata(struct line *line, struct fa_json value)
 
 static enum faina_code read_subtask(struct line *line, struct fa_json value)
 {
-    struct fa_said *said = line->said;
+    struct fa_handler_messages *said = line->said;
     struct fa_arena *arena = &said->job->arena;
     struct faina_submit submit;
     enum faina_code code;
@@ -122,7 +122,7 @@ static enum faina_code read_fail_fast(struct line *line, struct fa_json value)
 
 static enum faina_code read_background(struct line *line, struct fa_json value)
 {
-    struct fa_said *said = line->said;
+    struct fa_handler_messages *said = line->said;
     struct fa_json_iter it;
     struct fa_bytes key;
     struct fa_json member;
@@ -178,7 +178,7 @@ static enum faina_code read_error_member(struct line *line, struct fa_bytes key,
 
 static enum faina_code read_error(struct line *line, struct fa_json value)
 {
-    struct fa_said *said = line->said;
+    struct fa_handler_messages *said = line->said;
     enum faina_code code = FAINA_OK;
     struct fa_json_iter it;
     struct fa_bytes key;
@@ -206,7 +206,7 @@ static enum faina_code read_error(struct line *line, struct fa_json value)
 
 static enum faina_code read_resource(struct line *line, struct fa_json value)
 {
-    struct fa_said *said = line->said;
+    struct fa_handler_messages *said = line->said;
     struct fa_arena *arena = &said->job->arena;
     enum faina_code code;
 
@@ -270,7 +270,7 @@ static enum faina_code read_line(struct line *line, struct fa_bytes text)
     return code;
 }
 
-void fa_said_line(struct fa_said *said, struct fa_bytes text)
+void fa_handler_messages_add(struct fa_handler_messages *said, struct fa_bytes text)
 {
     struct line line = {.said = said};
 
@@ -279,8 +279,8 @@ void fa_said_line(struct fa_said *said, struct fa_bytes text)
         return;
     fa_error_clear(&line.err);
     if (read_line(&line, text) != FAINA_OK)
-        fa_said_refuse(said, "line %zu on descriptor 3 makes no sense: %s", said->line_count,
-                       line.err.message);
+        fa_handler_messages_refuse(said, "line %zu on descriptor 3 makes no sense: %s",
+                                   said->line_count, line.err.message);
     else if (line.has_report)
         fa_job_report(said->job, &line.report);
     fa_arena_reset(&said->scratch);
@@ -290,7 +290,7 @@ void fa_said_line(struct fa_said *said, struct fa_bytes text)
  * The end
  */
 
-static struct fa_outcome complete(struct fa_said *said, const char *output)
+static struct fa_outcome complete(struct fa_handler_messages *said, const char *output)
 {
     struct faina_error err;
     size_t max = fa_job_output_max(said->job);
@@ -303,16 +303,16 @@ static struct fa_outcome complete(struct fa_said *said, const char *output)
     return (struct fa_outcome){.kind = FA_OUTCOME_COMPLETE, .output = output};
 }
 
-bool fa_said_requires(struct fa_said *said, struct fa_outcome *outcome)
+bool fa_handler_messages_requires(struct fa_handler_messages *said, struct fa_outcome *outcome)
 {
     return !said->is_wrong && said->require && fa_require_outcome(said->require, outcome);
 }
 
-struct fa_outcome fa_said_outcome(struct fa_said *said, const char *output)
+struct fa_outcome fa_handler_messages_outcome(struct fa_handler_messages *said, const char *output)
 {
     struct fa_outcome outcome;
 
-    if (fa_said_requires(said, &outcome))
+    if (fa_handler_messages_requires(said, &outcome))
         return outcome;
     if (said->is_wrong)
         return fa_outcome_fail(&said->job->arena, "protocol", true, "%s", said->wrong);

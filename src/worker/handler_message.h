@@ -1,6 +1,6 @@
 /*
- * said.h - what a handler says beside its output: JSON lines on descriptor 3 of a command, the
- * same from a plugin's process.
+ * handler_message.h - the messages of a handler beside its output: JSON lines on descriptor 3 of a
+ * command, MESSAGE frames of a plugin's process.
  *
  *     {"progress":40,"state":"decoding"}   {"metadata":{...}}
  *     {"subtask":{"type":...}}   {"failFast":true}
@@ -8,22 +8,22 @@
  *     {"error":{"message":...,"kind":...,"detail":...,"retryable":false}}
  *     {"resource":"gpu"}
  *
- *   S1  The first line that makes no sense is remembered, and what comes after it is not heard: the
- *       attempt has failed.
+ *   S1  The first invalid line fails the attempt. It is kept for the error, and the lines after it
+ *       are ignored.
  *
  * Threads: one at a time.
  */
-#ifndef FA_SAID_H
-#define FA_SAID_H
+#ifndef FA_WORKER_HANDLER_MESSAGE_H
+#define FA_WORKER_HANDLER_MESSAGE_H
 
-#include "runtime/require.h"
+#include "worker/pool/require.h"
 
-struct fa_said {
+struct fa_handler_messages {
     struct fa_job *job;
-    struct fa_arena scratch; /* one line's */
+    struct fa_arena scratch; /* of one line */
     size_t line_count;
     bool is_wrong;   /* S1 */
-    char wrong[640]; /* empty: nothing is */
+    char wrong[640]; /* a sentence; empty: all lines are valid */
 
     struct faina_submit *subtasks; /* in the job's arena */
     size_t subtask_count, subtask_size, subtask_bytes;
@@ -33,19 +33,21 @@ struct fa_said {
     int64_t timeout_ms;
     bool has_error, has_retryable;
     struct faina_failure failure;
-    struct fa_require *require; /* in the job's arena; NULL: nothing was asked for */
+    struct fa_require *require; /* in the job's arena; NULL: no resource was required */
 };
 
-void fa_said_init(struct fa_said *said, struct fa_job *job);
-void fa_said_finish(struct fa_said *said);
-/* One line, without its newline. Progress is reported to the pool at once. */
-void fa_said_line(struct fa_said *said, struct fa_bytes line);
-/* Notes that what was said makes no sense, unless something was noted before. */
-void fa_said_refuse(struct fa_said *said, const char *format, ...) FA_PRINTF(2, 3);
-/* The outcome of an attempt that ended well by itself, with this output (NULL: none; checked here).
- * It is a failure when what was said or the output makes no sense. */
-struct fa_outcome fa_said_outcome(struct fa_said *said, const char *output);
-/* True: it asked for resources that its task lacks, so it ends with *outcome, however it exited. */
-bool fa_said_requires(struct fa_said *said, struct fa_outcome *outcome);
+void fa_handler_messages_init(struct fa_handler_messages *said, struct fa_job *job);
+void fa_handler_messages_finish(struct fa_handler_messages *said);
+/* Takes one line, without its newline. Progress is reported to the pool at once. */
+void fa_handler_messages_add(struct fa_handler_messages *said, struct fa_bytes line);
+/* Sets S1, unless it is set already. */
+void fa_handler_messages_refuse(struct fa_handler_messages *said, const char *format, ...)
+    FA_PRINTF(2, 3);
+/* The outcome of an attempt that ended without an error, with this output (NULL: none; checked
+ * here). It is a failure when a line or the output is invalid. */
+struct fa_outcome fa_handler_messages_outcome(struct fa_handler_messages *said, const char *output);
+/* True: the handler required resources that its task lacks, so the attempt ends with *outcome,
+ * whatever its exit code. */
+bool fa_handler_messages_requires(struct fa_handler_messages *said, struct fa_outcome *outcome);
 
 #endif

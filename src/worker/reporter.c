@@ -1,12 +1,12 @@
-/* tell.c - formats a line for whoever listens. */
-#include "runtime/tell.h"
+/* reporter.c - see reporter.h. */
+#include "worker/reporter.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 
 #define LINE_SIZE_MAX 2048
 
-void fa_tell(const struct fa_teller *teller, enum fa_log_level level, const char *format, ...)
+void fa_report(const struct fa_reporter *teller, enum fa_log_level level, const char *format, ...)
 {
     char line[LINE_SIZE_MAX];
     va_list args;
@@ -27,7 +27,7 @@ static void write_to_log(void *ctx, enum fa_log_level level, const char *text)
         fa_log_write(log, level, text, NULL, 0);
 }
 
-struct fa_teller fa_teller_of_log(const struct fa_log *log)
+struct fa_reporter fa_reporter_of_log(const struct fa_log *log)
 {
-    return (struct fa_teller){.write = write_to_log, .ctx = (struct fa_log *)(uintptr_t)log};
+    return (struct fa_reporter){.write = write_to_log, .ctx = (struct fa_log *)(uintptr_t)log};
 }

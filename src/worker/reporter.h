@@ -1,22 +1,22 @@
 /*
- * tell.h - where the runtime tells what it does: a function of the owner's.
+ * reporter.h - where the worker's log lines go: a function of its owner.
  *
- * One line is one sentence without a newline. Nothing here is needed for correctness.
+ * A line is one sentence without a newline.
  */
-#ifndef FA_TELL_H
-#define FA_TELL_H
+#ifndef FA_WORKER_REPORTER_H
+#define FA_WORKER_REPORTER_H
 
-#include "base/log.h"
+#include "json/log.h"
 
-struct fa_teller {
-    /* Called from any of the runtime's threads; NULL: nobody listens. */
+struct fa_reporter {
+    /* Called from any of the worker's threads; NULL: lines are dropped. */
     void (*write)(void *ctx, enum fa_log_level level, const char *text);
     void *ctx;
 };
 
-void fa_tell(const struct fa_teller *teller, enum fa_log_level level, const char *format, ...)
+void fa_report(const struct fa_reporter *teller, enum fa_log_level level, const char *format, ...)
     FA_PRINTF(3, 4);
-/* One that writes lines of a log, which must outlive it. */
-struct fa_teller fa_teller_of_log(const struct fa_log *log);
+/* Writes to a log, which must outlive it. */
+struct fa_reporter fa_reporter_of_log(const struct fa_log *log);
 
 #endif

@@ -1,76 +1,65 @@
-/* keeper.c - rounds of finding, archiving and removing. */
-#include "runtime/keeper.h"
+/* retention_thread.c - a round finds, archives and removes tasks past their retention time. */
+#include "worker/retention_thread.h"
 
 #include "base/clock.h"
-#include "runtime/archive.h"
-#include "service/wire.h"
+#include "base/thread.h"
+#include "worker/archive.h"
+#include "wire/wire.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define BATCH 200
 #define DAY_MS (24 * 3600 * INT64_C(1000))
 #define DAY_US (DAY_MS * 1000)
-#define BY_DAY_MS (2 * DAY_MS) /* who keeps things this long can wait for the end of a day */
+#define BY_DAY_MS (2 * DAY_MS) /* from this retention time on, tasks are removed by days */
 #define DROP_TRIES 5
 #define ROUND_MS_MIN 1000
 #define ROUND_MS_MAX (10 * 60 * INT64_C(1000))
-#define ROUNDS_PER_TIME 100 /* how late a task may go, as a part of the time it stays */
-#define REST_US_MAX 1000000
+#define ROUNDS_PER_TIME 100 /* a task is removed late by at most this part of its retention time */
+#define PAUSE_US_MAX 1000000
 
-struct fa_keeper {
+struct fa_retention_thread {
     struct fa_service *service;
-    struct fa_keep keep;
+    struct fa_retention_settings keep;
     char *folder;
     pthread_t thread;
     pthread_mutex_t mutex; /* guards is_stopping */
     pthread_cond_t cond;
     bool is_stopping;
-    char told[sizeof(
-        ((struct faina_error *)NULL)->message)]; /* the failure that was told last; "": none (K2) */
+    char last_error[sizeof(((struct faina_error *)NULL)->message)]; /* the logged one; "" (K2) */
 };
 
-/* A round under way. */
 struct round {
     struct fa_service *service;
-    const struct fa_keep *keep;
-    struct fa_keeper *keeper; /* NULL: nobody stops it */
+    const struct fa_retention_settings *keep;
+    struct fa_retention_thread *keeper; /* NULL: fa_retention_round */
     struct fa_archive *archive;
     struct fa_arena arena;
     size_t removed;
 };
 
-/* Resting -------------------------------------------------------------------------------------- */
+/* Pauses --------------------------------------------------------------------------------------- */
 
-/* False: it is time to stop. */
-static bool rest(struct fa_keeper *keeper, int64_t us)
+/* False: the thread is to stop. */
+static bool pause_for(struct fa_retention_thread *keeper, int64_t us)
 {
-    struct timespec until;
-    bool goes_on;
-    int rc = 0;
+    int64_t until_us = fa_clock_mono_us() + us;
+    bool is_stopping;
 
     if (!keeper)
         return true;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += us / 1000000;
-    until.tv_nsec += us % 1000000 * 1000;
-    if (until.tv_nsec >= 1000000000) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000;
-    }
     pthread_mutex_lock(&keeper->mutex);
-    while (!keeper->is_stopping && rc == 0)
-        rc = pthread_cond_timedwait(&keeper->cond, &keeper->mutex, &until);
-    goes_on = !keeper->is_stopping;
+    while (!keeper->is_stopping && fa_cond_wait_until(&keeper->cond, &keeper->mutex, until_us))
+        continue;
+    is_stopping = keeper->is_stopping;
     pthread_mutex_unlock(&keeper->mutex);
-    return goes_on;
+    return !is_stopping;
 }
 
 /* Archiving ------------------------------------------------------------------------------------ */
 
-static void put_line(struct fa_buf *buf, const struct fa_old_task *old)
+static void put_line(struct fa_buf *buf, const struct fa_expired_task *old)
 {
     struct fa_json_writer w;
 
@@ -86,18 +75,19 @@ static void put_line(struct fa_buf *buf, const struct fa_old_task *old)
     fa_buf_add_char(buf, '\n');
 }
 
-static int by_end(const void *a, const void *b)
+static int compare_ends(const void *a, const void *b)
 {
-    int64_t x = (*(struct fa_old_task *const *)a)->task.completed_us;
-    int64_t y = (*(struct fa_old_task *const *)b)->task.completed_us;
+    int64_t x = (*(struct fa_expired_task *const *)a)->task.completed_us;
+    int64_t y = (*(struct fa_expired_task *const *)b)->task.completed_us;
 
     return x < y ? -1 : x > y ? 1 : 0;
 }
 
-/* A file for each day on which tasks ended (K1). */
-static enum faina_code archive(struct round *round, struct fa_old *old, struct faina_error *err)
+/* Writes each task to the file of the day on which it ended (K1). */
+static enum faina_code archive(struct round *round, struct fa_expired *old, struct faina_error *err)
 {
-    struct fa_old_task **sorted = fa_arena_take(&round->arena, (old->count + 1) * sizeof(*sorted));
+    struct fa_expired_task **sorted =
+        fa_arena_take(&round->arena, (old->count + 1) * sizeof(*sorted));
     enum faina_code code = FAINA_OK;
     struct fa_buf lines;
 
@@ -105,7 +95,7 @@ static enum faina_code archive(struct round *round, struct fa_old *old, struct f
         return FAINA_OK;
     for (size_t i = 0; i < old->count; i++)
         sorted[i] = &old->items[i];
-    qsort(sorted, old->count, sizeof(struct fa_old_task *), by_end);
+    qsort(sorted, old->count, sizeof(struct fa_expired_task *), compare_ends);
     fa_buf_init(&lines, SIZE_MAX / 2);
     for (size_t i = 0; code == FAINA_OK && i < old->count; i++) {
         int64_t day = sorted[i]->task.completed_us / DAY_US;
@@ -123,10 +113,10 @@ static enum faina_code archive(struct round *round, struct fa_old *old, struct f
 
 /* Row by row ----------------------------------------------------------------------------------- */
 
-static enum faina_code remove_rows(struct round *round, struct fa_old_query query,
+static enum faina_code remove_rows(struct round *round, struct fa_expired_query query,
                                    struct faina_error *err)
 {
-    struct fa_old old = {.has_more = true};
+    struct fa_expired old = {.has_more = true};
     enum faina_code code = FAINA_OK;
 
     query.limit = BATCH;
@@ -135,19 +125,20 @@ static enum faina_code remove_rows(struct round *round, struct fa_old_query quer
         size_t removed = 0;
 
         fa_arena_reset(&round->arena);
-        code = fa_service_old_find(round->service, &query, &round->arena, &old, err);
+        code = fa_service_expired_find(round->service, &query, &round->arena, &old, err);
         if (code == FAINA_OK)
             code = archive(round, &old, err);
         begun_us = fa_clock_mono_us();
         if (code == FAINA_OK && old.count > 0)
-            code = fa_service_old_remove(round->service, &old, query.events_ms != 0, &removed, err);
+            code = fa_service_expired_remove(round->service, &old, query.events_ms != 0, &removed,
+                                             err);
         if (query.events_ms == 0)
             round->removed += removed;
         query.after = old.after;
         if (code == FAINA_OK && old.has_more) {
             int64_t took_us = fa_clock_mono_us() - begun_us;
 
-            if (!rest(round->keeper, took_us < REST_US_MAX ? took_us : REST_US_MAX))
+            if (!pause_for(round->keeper, took_us < PAUSE_US_MAX ? took_us : PAUSE_US_MAX))
                 break;
         }
     }
@@ -156,19 +147,19 @@ static enum faina_code remove_rows(struct round *round, struct fa_old_query quer
 
 /* Day by day ----------------------------------------------------------------------------------- */
 
-/* Everything of the day; day->tasks and versions become those that were archived. *has_damage: a
- * task can't be archived, so the day can't be dropped. */
-static enum faina_code archive_day(struct round *round, struct fa_old_day *day, bool *has_damage,
-                                   bool *is_stopped, struct faina_error *err)
+/* Archives all tasks of the day and sets day->tasks and day->versions to their count and sum of
+ * versions. *has_damage: a task can't be archived, so the day can't be dropped. */
+static enum faina_code archive_day(struct round *round, struct fa_expired_day *day,
+                                   bool *has_damage, bool *is_stopped, struct faina_error *err)
 {
-    struct fa_old_query query = {.low = day->low, .high = day->high, .limit = BATCH};
-    struct fa_old old = {.has_more = true};
+    struct fa_expired_query query = {.low = day->low, .high = day->high, .limit = BATCH};
+    struct fa_expired old = {.has_more = true};
     enum faina_code code = FAINA_OK;
 
     day->tasks = day->versions = 0;
     while (code == FAINA_OK && old.has_more && !*is_stopped) {
         fa_arena_reset(&round->arena);
-        code = fa_service_old_find(round->service, &query, &round->arena, &old, err);
+        code = fa_service_expired_find(round->service, &query, &round->arena, &old, err);
         *has_damage = code == FAINA_OK && old.left_out > 0;
         if (*has_damage)
             break;
@@ -178,42 +169,42 @@ static enum faina_code archive_day(struct round *round, struct fa_old_day *day, 
             day->versions += old.items[i].version;
         day->tasks += (int64_t)old.count;
         query.after = old.after;
-        *is_stopped = !rest(round->keeper, 0);
+        *is_stopped = !pause_for(round->keeper, 0);
     }
     return code;
 }
 
-/* Its locks give up when others are in the way. */
-static enum faina_code drop_day(struct round *round, const struct fa_old_day *day,
+/* OVERLOADED: it didn't get its locks in time, and is tried again. */
+static enum faina_code drop_day(struct round *round, const struct fa_expired_day *day,
                                 struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
 
     for (int i = 0; i < DROP_TRIES; i++) {
-        if (i > 0 && !rest(round->keeper, REST_US_MAX))
+        if (i > 0 && !pause_for(round->keeper, PAUSE_US_MAX))
             break;
-        code = fa_service_old_day_drop(round->service, day, err);
+        code = fa_service_expired_day_drop(round->service, day, err);
         if (code != FAINA_OVERLOADED)
             break;
     }
     return code;
 }
 
-static enum faina_code remove_days(struct round *round, struct fa_old_query query, bool *has_days,
-                                   struct faina_error *err)
+static enum faina_code remove_days(struct round *round, struct fa_expired_query query,
+                                   bool *has_days, struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
     bool is_stopped = false, has_damage = false;
 
     while (code == FAINA_OK && !is_stopped) {
-        struct fa_old_day day;
+        struct fa_expired_day day;
 
-        code = fa_service_old_day_find(round->service, &query, &day, err);
+        code = fa_service_expired_day_find(round->service, &query, &day, err);
         *has_days = day.has_days;
         if (code != FAINA_OK || !day.is_found)
             break;
         code = archive_day(round, &day, &has_damage, &is_stopped, err);
-        if (has_damage) { /* its other tasks go one by one, and so do those of later days */
+        if (has_damage) { /* its other tasks are removed by rows, and so are those of later days */
             query.low = day.low;
             query.high = day.high;
             return remove_rows(round, query, err);
@@ -228,8 +219,8 @@ static enum faina_code remove_days(struct round *round, struct fa_old_query quer
 
 /* Rounds --------------------------------------------------------------------------------------- */
 
-/* Where days are tables, dropping one is cheap and deleting its rows is not: rows wait a day
- * longer, so that nearly all go with their day. */
+/* Where days are tables, dropping one is cheap and deleting its rows is not: rows are deleted a day
+ * later, so that nearly all are dropped with their day. */
 static int64_t rows_ms(int64_t keep_ms, bool has_days)
 {
     return has_days && keep_ms >= BY_DAY_MS ? keep_ms + DAY_MS : keep_ms;
@@ -237,8 +228,9 @@ static int64_t rows_ms(int64_t keep_ms, bool has_days)
 
 static enum faina_code run_round(struct round *round, struct faina_error *err)
 {
-    const struct fa_keep *keep = round->keep;
-    struct fa_old_query query = {.completed_ms = keep->completed_ms, .failed_ms = keep->failed_ms};
+    const struct fa_retention_settings *keep = round->keep;
+    struct fa_expired_query query = {.completed_ms = keep->completed_ms,
+                                     .failed_ms = keep->failed_ms};
     bool has_tasks = keep->completed_ms >= 0 || keep->failed_ms >= 0;
     bool has_days = false;
     enum faina_code code = FAINA_OK;
@@ -259,16 +251,17 @@ static enum faina_code run_round(struct round *round, struct faina_error *err)
     return code;
 }
 
-static enum faina_code begin_round(struct fa_service *service, const struct fa_keep *keep,
-                                   struct fa_keeper *keeper, size_t *removed,
+static enum faina_code begin_round(struct fa_service *service,
+                                   const struct fa_retention_settings *keep,
+                                   struct fa_retention_thread *keeper, size_t *removed,
                                    struct faina_error *err)
 {
     struct round round = {.service = service, .keep = keep, .keeper = keeper};
-    const struct fa_old nothing = {0};
+    const struct fa_expired nothing = {0};
     enum faina_code code;
 
-    /* Who does not lead leaves the archive alone, too. */
-    code = fa_service_old_remove(service, &nothing, false, removed, err);
+    /* Refused on a node that doesn't lead, which must not open the archive either. */
+    code = fa_service_expired_remove(service, &nothing, false, removed, err);
     if (code == FAINA_OK)
         code = run_round(&round, err);
     *removed = round.removed;
@@ -276,53 +269,54 @@ static enum faina_code begin_round(struct fa_service *service, const struct fa_k
     return code;
 }
 
-enum faina_code fa_keeper_round(struct fa_service *service, const struct fa_keep *keep,
-                                size_t *removed, struct faina_error *err)
+enum faina_code fa_retention_round(struct fa_service *service,
+                                   const struct fa_retention_settings *keep, size_t *removed,
+                                   struct faina_error *err)
 {
     return begin_round(service, keep, NULL, removed, err);
 }
 
 /* The thread ----------------------------------------------------------------------------------- */
 
-static int64_t shorter(int64_t ms, int64_t keep_ms)
+static int64_t min_round_ms(int64_t ms, int64_t keep_ms)
 {
     int64_t part = keep_ms / ROUNDS_PER_TIME;
 
     return keep_ms >= 0 && part < ms ? part : ms;
 }
 
-static int64_t round_ms(const struct fa_keep *keep)
+static int64_t round_ms(const struct fa_retention_settings *keep)
 {
-    int64_t ms = shorter(ROUND_MS_MAX, keep->completed_ms);
+    int64_t ms = min_round_ms(ROUND_MS_MAX, keep->completed_ms);
 
-    ms = shorter(shorter(ms, keep->failed_ms), keep->events_ms);
+    ms = min_round_ms(min_round_ms(ms, keep->failed_ms), keep->events_ms);
     return ms > ROUND_MS_MIN ? ms : ROUND_MS_MIN;
 }
 
-static void tell_round(struct fa_keeper *keeper, enum faina_code code, size_t removed,
-                       const struct faina_error *err)
+static void report_round(struct fa_retention_thread *keeper, enum faina_code code, size_t removed,
+                         const struct faina_error *err)
 {
-    const struct fa_teller *log = &keeper->keep.log;
+    const struct fa_reporter *log = &keeper->keep.log;
 
     if (removed > 0)
-        fa_tell(log, FA_LOG_INFO, "retention: %zu tasks %s", removed,
-                keeper->folder ? "archived and removed" : "removed");
+        fa_report(log, FA_LOG_INFO, "retention: %zu tasks %s", removed,
+                  keeper->folder ? "archived and removed" : "removed");
     if (code == FAINA_OK) {
-        if (keeper->told[0] != '\0')
-            fa_tell(log, FA_LOG_INFO, "retention works again");
-        keeper->told[0] = '\0';
+        if (keeper->last_error[0] != '\0')
+            fa_report(log, FA_LOG_INFO, "retention works again");
+        keeper->last_error[0] = '\0';
         return;
     }
     if (code == FAINA_CONFLICT || code == FAINA_OVERLOADED || code == FAINA_STORE_CLOSED ||
-        strcmp(keeper->told, err->message) == 0)
-        return; /* not our turn, or told already */
-    fa_tell(log, FA_LOG_ERROR, "retention: nothing is removed, because %s", err->message);
-    snprintf(keeper->told, sizeof(keeper->told), "%s", err->message);
+        strcmp(keeper->last_error, err->message) == 0)
+        return; /* another node leads, the store is busy, or it is logged already */
+    fa_report(log, FA_LOG_ERROR, "retention: nothing is removed, because %s", err->message);
+    snprintf(keeper->last_error, sizeof(keeper->last_error), "%s", err->message);
 }
 
 static void *keeper_main(void *arg)
 {
-    struct fa_keeper *keeper = arg;
+    struct fa_retention_thread *keeper = arg;
     int64_t pause_us = round_ms(&keeper->keep) * 1000;
 
     do {
@@ -330,21 +324,17 @@ static void *keeper_main(void *arg)
         size_t removed = 0;
         enum faina_code code = begin_round(keeper->service, &keeper->keep, keeper, &removed, &err);
 
-        tell_round(keeper, code, removed, &err);
-    } while (rest(keeper, pause_us));
+        report_round(keeper, code, removed, &err);
+    } while (pause_for(keeper, pause_us));
     return NULL;
 }
 
-static enum faina_code start_thread(struct fa_keeper *keeper, struct faina_error *err)
+static enum faina_code start_thread(struct fa_retention_thread *keeper, struct faina_error *err)
 {
-    pthread_condattr_t attributes;
     int rc;
 
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_mutex_init(&keeper->mutex, NULL);
-    pthread_cond_init(&keeper->cond, &attributes);
-    pthread_condattr_destroy(&attributes);
+    fa_cond_init(&keeper->cond);
     rc = pthread_create(&keeper->thread, NULL, keeper_main, keeper);
     if (rc == 0)
         return FAINA_OK;
@@ -353,10 +343,11 @@ static enum faina_code start_thread(struct fa_keeper *keeper, struct faina_error
     return fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started: %s", strerror(rc));
 }
 
-enum faina_code fa_keeper_start(struct fa_keeper **out, struct fa_service *service,
-                                const struct fa_keep *keep, struct faina_error *err)
+enum faina_code fa_retention_start(struct fa_retention_thread **out, struct fa_service *service,
+                                   const struct fa_retention_settings *keep,
+                                   struct faina_error *err)
 {
-    struct fa_keeper *keeper;
+    struct fa_retention_thread *keeper;
     enum faina_code code;
 
     if (fa_service_is_remote(service))
@@ -378,7 +369,7 @@ enum faina_code fa_keeper_start(struct fa_keeper **out, struct fa_service *servi
     return code;
 }
 
-void fa_keeper_stop(struct fa_keeper *keeper)
+void fa_retention_stop(struct fa_retention_thread *keeper)
 {
     if (!keeper)
         return;

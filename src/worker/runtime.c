@@ -1,14 +1,14 @@
 /*
- * runtime.c - joins the parts. They are started from the bottom up and stopped from the top down;
- * the loop goes before the memory of those that it called.
+ * runtime.c - starts the parts from the bottom up and stops them from the top down. The loop ends
+ * before the memory of its callbacks is freed.
  */
-#include "runtime/runtime.h"
+#include "worker/runtime.h"
 
 #include "model/check.h"
-#include "runtime/folder.h"
-#include "runtime/plugins.h"
-#include "runtime/services.h"
-#include "runtime/spawn.h"
+#include "worker/handler_folder.h"
+#include "worker/plugin/plugins.h"
+#include "worker/service_checks.h"
+#include "worker/command/spawn.h"
 
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -18,7 +18,7 @@
 #define FDS_BESIDE 64
 
 struct fa_runtime {
-    struct fa_loop *loop;
+    struct fa_event_loop *loop;
     struct fa_spawner *spawner;
     struct fa_pool *pool;
     struct fa_folder *folder;
@@ -80,13 +80,13 @@ static enum faina_code start_folder(struct fa_runtime *runtime, struct fa_servic
     code = fa_plugins_create(&runtime->plugins, runtime->pool, runtime->loop, runtime->spawner,
                              config, err);
     if (code == FAINA_OK)
-        fa_plugins_offer(runtime->plugins, service,
-                         config->namespace_count == 1 ? config->namespaces[0] : NULL);
+        fa_plugins_apply_workflows(runtime->plugins, service,
+                                   config->namespace_count == 1 ? config->namespaces[0] : NULL);
     return code;
 }
 
-/* What will keep it from working, told at the start rather than found out. */
-static void tell_doubts(struct fa_runtime *runtime, const struct fa_runtime_config *config)
+/* Logs what will keep the worker from running tasks. */
+static void warn_at_start(struct fa_runtime *runtime, const struct fa_runtime_config *config)
 {
     int64_t needed = (int64_t)fa_runtime_concurrency(config) * FDS_PER_TASK + FDS_BESIDE;
     struct rlimit files;
@@ -94,20 +94,21 @@ static void tell_doubts(struct fa_runtime *runtime, const struct fa_runtime_conf
     if (!config->handlers)
         return;
     if (config->type_count == 0 && !fa_pool_handles(runtime->pool, NULL))
-        fa_tell(&config->log, FA_LOG_WARN,
-                "there is no handler in %s yet; what is added is picked up", config->handlers);
+        fa_report(&config->log, FA_LOG_WARN,
+                  "there is no handler in %s yet; handlers that are added will be used",
+                  config->handlers);
     for (size_t i = 0; i < config->type_count; i++)
         if (!fa_pool_handles(runtime->pool, config->types[i]))
-            fa_tell(&config->log, FA_LOG_WARN, "there is no handler for %s in %s yet",
-                    config->types[i], config->handlers);
+            fa_report(&config->log, FA_LOG_WARN, "there is no handler for %s in %s yet",
+                      config->types[i], config->handlers);
     if (getrlimit(RLIMIT_NOFILE, &files) == 0 && (int64_t)files.rlim_cur < needed)
-        fa_tell(&config->log, FA_LOG_WARN,
-                "%d tasks at once need up to %lld open files, and the limit is %lld",
-                fa_runtime_concurrency(config), (long long)needed, (long long)files.rlim_cur);
+        fa_report(&config->log, FA_LOG_WARN,
+                  "%d tasks at once need up to %lld open files, and the limit is %lld",
+                  fa_runtime_concurrency(config), (long long)needed, (long long)files.rlim_cur);
 }
 
-/* What each claim of the pool will say. An engine would refuse it every time, and nobody would know
- * but the log. */
+/* Checks the members that every claim of the pool has. The engine would refuse each claim, and only
+ * the log would show it. */
 static enum faina_code check_claims(const struct fa_runtime_config *config, struct faina_error *err)
 {
     const struct faina_claim claim = {
@@ -124,7 +125,7 @@ static enum faina_code check_claims(const struct fa_runtime_config *config, stru
 static enum faina_code start_parts(struct fa_runtime *runtime, struct fa_service *service,
                                    const struct fa_runtime_config *config, struct faina_error *err)
 {
-    enum faina_code code = fa_loop_create(&runtime->loop, err);
+    enum faina_code code = fa_event_loop_create(&runtime->loop, err);
 
     if (code == FAINA_OK)
         code = fa_spawner_create(&runtime->spawner, runtime->loop, config->owns_process, err);
@@ -150,7 +151,7 @@ enum faina_code fa_runtime_start(struct fa_runtime **out, struct fa_service *ser
         fa_runtime_destroy(runtime);
         return code;
     }
-    tell_doubts(runtime, config);
+    warn_at_start(runtime, config);
     *out = runtime;
     return FAINA_OK;
 }
@@ -161,13 +162,13 @@ void fa_runtime_stop(struct fa_runtime *runtime, int64_t grace_ms)
         fa_pool_stop(runtime->pool, grace_ms);
     fa_plugins_stop(runtime->plugins);
     fa_services_stop(runtime->services);
-    fa_loop_destroy(runtime->loop);
+    fa_event_loop_destroy(runtime->loop);
     runtime->loop = NULL;
 }
 
-void fa_runtime_hurry(struct fa_runtime *runtime)
+void fa_runtime_end_grace(struct fa_runtime *runtime)
 {
-    fa_pool_hurry(runtime->pool);
+    fa_pool_end_grace(runtime->pool);
 }
 
 void fa_runtime_destroy(struct fa_runtime *runtime)

@@ -1,10 +1,11 @@
 /*
- * services.c - a thread for connections, a timer in the loop for commands, and one list of what
- * is up.
+ * service_checks.c - a thread for connections, a timer in the loop for commands, and one list of
+ * reachable services.
  */
-#include "runtime/services.h"
+#include "worker/service_checks.h"
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "model/check.h"
 #include "model/limits.h"
 
@@ -12,7 +13,6 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -24,7 +24,7 @@
 #define ARGS_MAX 64
 #define TCP_PREFIX "tcp:"
 
-enum standing { UNKNOWN, UP, DOWN };
+enum health { UNKNOWN, UP, DOWN };
 
 struct check {
     struct fa_services *services;
@@ -32,7 +32,7 @@ struct check {
     char *host, *port; /* NULL: a command */
     const char **argv;
     const char *path;
-    enum standing standing; /* under the mutex */
+    enum health health; /* under the mutex */
 
     /* A command's, in the loop. */
     struct fa_process process;
@@ -42,31 +42,31 @@ struct check {
 
 struct fa_services {
     struct fa_pool *pool;
-    struct fa_loop *loop;
+    struct fa_event_loop *loop;
     struct fa_spawner *spawner;
     struct fa_arena arena;
-    struct fa_teller log;
+    struct fa_reporter log;
     int64_t interval_us;
-    const char **fixed; /* that are always there */
+    const char **fixed; /* always reachable */
     size_t fixed_count;
     struct check *checks;
     size_t check_count;
     const char **env;
-    struct fa_post begin, end;
+    struct fa_message begin, end;
 
-    pthread_mutex_t mutex; /* guards what follows, and each check's standing */
+    pthread_mutex_t mutex; /* guards what follows, and each check's health */
     pthread_cond_t cond;
-    bool is_ending, has_ended; /* the loop's part has */
+    bool is_ending, has_ended; /* has_ended: the commands */
     pthread_t thread;
     bool has_thread;
 };
 
 /* ------------------------------------------------------------------------------------------
- * What is up
+ * Reachable services
  */
 
-/* Tells the pool. With the mutex held. */
-static void offer(struct fa_services *services)
+/* Passes the list to the pool. With the mutex held. */
+static void publish(struct fa_services *services)
 {
     const char **names =
         fa_alloc_zero(services->fixed_count + services->check_count + 1, sizeof(char *));
@@ -74,24 +74,24 @@ static void offer(struct fa_services *services)
 
     memcpy(names, services->fixed, count * sizeof(char *));
     for (size_t i = 0; i < services->check_count; i++)
-        if (services->checks[i].standing == UP)
+        if (services->checks[i].health == UP)
             names[count++] = services->checks[i].name;
     fa_pool_set_services(services->pool, names, count);
     free(names);
 }
 
-static void settle(struct check *check, bool is_up, const char *why)
+static void set_health(struct check *check, bool is_up, const char *why)
 {
     struct fa_services *services = check->services;
-    enum standing now = is_up ? UP : DOWN;
+    enum health now = is_up ? UP : DOWN;
 
     pthread_mutex_lock(&services->mutex);
-    if (check->standing != now) {
-        fa_tell(&services->log, is_up ? FA_LOG_INFO : FA_LOG_WARN, "service %s is %s%s%s",
-                check->name, is_up ? "reachable" : "not reachable", is_up ? "" : ": ",
-                is_up ? "" : why);
-        check->standing = now;
-        offer(services);
+    if (check->health != now) {
+        fa_report(&services->log, is_up ? FA_LOG_INFO : FA_LOG_WARN, "service %s is %s%s%s",
+                  check->name, is_up ? "reachable" : "not reachable", is_up ? "" : ": ",
+                  is_up ? "" : why);
+        check->health = now;
+        publish(services);
     }
     pthread_mutex_unlock(&services->mutex);
 }
@@ -128,7 +128,7 @@ static void check_tcp(struct check *check)
     int failed = getaddrinfo(check->host, check->port, &hints, &addresses), error = 0;
 
     if (failed) {
-        settle(check, false, gai_strerror(failed));
+        set_health(check, false, gai_strerror(failed));
         return;
     }
     for (struct addrinfo *address = addresses; address; address = address->ai_next) {
@@ -137,7 +137,7 @@ static void check_tcp(struct check *check)
             break;
     }
     freeaddrinfo(addresses);
-    settle(check, error == 0, strerror(error));
+    set_health(check, error == 0, strerror(error));
 }
 
 static bool is_ending(struct fa_services *services)
@@ -156,14 +156,13 @@ static void *tcp_main(void *arg)
 
     while (!is_ending(services)) {
         int64_t next_us = fa_clock_mono_us() + services->interval_us;
-        struct timespec until = {.tv_sec = next_us / 1000000, .tv_nsec = next_us % 1000000 * 1000};
 
         for (size_t i = 0; i < services->check_count && !is_ending(services); i++)
             if (services->checks[i].host)
                 check_tcp(&services->checks[i]);
         pthread_mutex_lock(&services->mutex);
         while (!services->is_ending && fa_clock_mono_us() < next_us)
-            pthread_cond_timedwait(&services->cond, &services->mutex, &until);
+            fa_cond_wait_until(&services->cond, &services->mutex, next_us);
         pthread_mutex_unlock(&services->mutex);
     }
     return NULL;
@@ -186,13 +185,13 @@ static void end_if_idle(struct fa_services *services)
 
 static void on_command_exit(struct fa_process *process)
 {
-    struct check *check = (struct check *)((char *)process - offsetof(struct check, process));
+    struct check *check = FA_CONTAINER_OF(process, struct check, process);
     struct fa_services *services = check->services;
     struct rusage usage;
     int status = -1;
     bool is_known;
 
-    fa_process_kill(process, SIGKILL); /* what it left behind */
+    fa_process_kill(process, SIGKILL); /* the rest of its group */
     is_known = fa_process_reap(process, &status, &usage);
     check->is_running = false;
     fa_timer_clear(services->loop, &check->timer);
@@ -200,8 +199,8 @@ static void on_command_exit(struct fa_process *process)
         end_if_idle(services);
         return;
     }
-    settle(check, is_known && WIFEXITED(status) && WEXITSTATUS(status) == 0,
-           check->is_killed ? "its check took too long" : "its check failed");
+    set_health(check, is_known && WIFEXITED(status) && WEXITSTATUS(status) == 0,
+               check->is_killed ? "its check took too long" : "its check failed");
     fa_timer_set(services->loop, &check->timer, fa_clock_mono_us() + services->interval_us);
 }
 
@@ -212,7 +211,7 @@ static enum faina_code spawn_command(struct check *check, struct faina_error *er
         .path = check->path, .argv = check->argv, .env = check->services->env, .fd_count = 3};
     enum faina_code code;
 
-    fd = fcntl(null, F_DUPFD_CLOEXEC, 16); /* above those that the child gets */
+    fd = fcntl(null, F_DUPFD_CLOEXEC, 16); /* above the descriptors of the child */
     for (int i = 0; i < spawn.fd_count; i++)
         spawn.fds[i] = fd;
     check->process.on_exit = on_command_exit;
@@ -228,7 +227,7 @@ static enum faina_code spawn_command(struct check *check, struct faina_error *er
 /* Starts a check, or ends one that takes too long (V2). */
 static void on_command_timer(struct fa_timer *timer)
 {
-    struct check *check = (struct check *)((char *)timer - offsetof(struct check, timer));
+    struct check *check = FA_CONTAINER_OF(timer, struct check, timer);
     struct fa_services *services = check->services;
     struct faina_error err;
 
@@ -243,26 +242,24 @@ static void on_command_timer(struct fa_timer *timer)
     check->is_killed = false;
     check->is_running = spawn_command(check, &err) == FAINA_OK;
     if (!check->is_running)
-        settle(check, false, err.message);
+        set_health(check, false, err.message);
     fa_timer_set(services->loop, timer,
                  fa_clock_mono_us() +
                      (check->is_running ? CHECK_MS * 1000 : services->interval_us));
 }
 
-static void begin_commands(struct fa_post *post)
+static void begin_commands(struct fa_message *message)
 {
-    struct fa_services *services =
-        (struct fa_services *)((char *)post - offsetof(struct fa_services, begin));
+    struct fa_services *services = FA_CONTAINER_OF(message, struct fa_services, begin);
 
     for (size_t i = 0; i < services->check_count; i++)
         if (!services->checks[i].host)
             on_command_timer(&services->checks[i].timer);
 }
 
-static void end_commands(struct fa_post *post)
+static void end_commands(struct fa_message *message)
 {
-    struct fa_services *services =
-        (struct fa_services *)((char *)post - offsetof(struct fa_services, end));
+    struct fa_services *services = FA_CONTAINER_OF(message, struct fa_services, end);
 
     for (size_t i = 0; i < services->check_count; i++) {
         struct check *check = &services->checks[i];
@@ -301,7 +298,7 @@ static enum faina_code read_tcp(struct fa_services *services, struct check *chec
     return FAINA_OK;
 }
 
-/* The program that a name stands for, by PATH. NULL: none. */
+/* The path of a program, by PATH. NULL: there is none. */
 static const char *find_program(struct fa_arena *arena, const char *name)
 {
     const char *path = getenv("PATH") ? getenv("PATH") : "/usr/local/bin:/usr/bin:/bin";
@@ -315,10 +312,10 @@ static const char *find_program(struct fa_arena *arena, const char *name)
     }
     while (*path) {
         size_t len = strcspn(path, ":");
-        const char *place = fa_arena_printf(arena, "%.*s/%s", (int)len, path, name);
+        const char *program = fa_arena_printf(arena, "%.*s/%s", (int)len, path, name);
 
-        if (place[0] == '/' && access(place, X_OK) == 0)
-            return place;
+        if (program[0] == '/' && access(program, X_OK) == 0)
+            return program;
         path += len + (path[len] == ':');
     }
     return NULL;
@@ -374,9 +371,7 @@ static enum faina_code read_config(struct fa_services *services,
     services->interval_us =
         1000 * (config->check_interval_ms > 0 ? config->check_interval_ms : INTERVAL_MS_DEFAULT);
     services->fixed_count = config->services ? config->service_count : 0;
-    services->fixed = fa_arena_zero(&services->arena, services->fixed_count + 1, sizeof(char *));
-    for (size_t i = 0; i < services->fixed_count; i++)
-        services->fixed[i] = fa_arena_strdup(&services->arena, config->services[i]);
+    services->fixed = fa_arena_strs(&services->arena, config->services, services->fixed_count);
     services->check_count = config->check_count;
     services->checks =
         fa_arena_zero(&services->arena, config->check_count + 1, sizeof(*services->checks));
@@ -400,29 +395,24 @@ static bool has_tcp(const struct fa_services *services)
 
 static enum faina_code start(struct fa_services *services, struct faina_error *err)
 {
-    sigset_t all, before;
     int failed = 0;
 
-    offer(services); /* V1: only those that are always there */
+    publish(services); /* V1: only those that are always reachable */
     if (has_tcp(services)) {
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before);
-        failed = pthread_create(&services->thread, NULL, tcp_main, services);
-        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        failed = fa_thread_start(&services->thread, tcp_main, services);
         services->has_thread = failed == 0;
     }
     if (failed)
         return fa_error_set(err, FAINA_UNAVAILABLE, "can't start a thread: %s", strerror(failed));
-    fa_loop_post(services->loop, &services->begin);
+    fa_event_loop_send(services->loop, &services->begin);
     return FAINA_OK;
 }
 
 enum faina_code fa_services_create(struct fa_services **out, struct fa_pool *pool,
-                                   struct fa_loop *loop, struct fa_spawner *spawner,
+                                   struct fa_event_loop *loop, struct fa_spawner *spawner,
                                    const struct fa_runtime_config *config, struct faina_error *err)
 {
     struct fa_services *services = fa_alloc_zero(1, sizeof(*services));
-    pthread_condattr_t attributes;
     enum faina_code code;
 
     services->pool = pool;
@@ -432,10 +422,7 @@ enum faina_code fa_services_create(struct fa_services **out, struct fa_pool *poo
     services->begin.run = begin_commands;
     services->end.run = end_commands;
     pthread_mutex_init(&services->mutex, NULL);
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(&services->cond, &attributes);
-    pthread_condattr_destroy(&attributes);
+    fa_cond_init(&services->cond);
     code = read_config(services, config, err);
     if (code == FAINA_OK)
         code = start(services, err);
@@ -455,7 +442,7 @@ void fa_services_stop(struct fa_services *services)
     services->is_ending = true;
     pthread_cond_broadcast(&services->cond);
     pthread_mutex_unlock(&services->mutex);
-    fa_loop_post(services->loop, &services->end);
+    fa_event_loop_send(services->loop, &services->end);
     pthread_mutex_lock(&services->mutex);
     while (!services->has_ended)
         pthread_cond_wait(&services->cond, &services->mutex);

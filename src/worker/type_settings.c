@@ -1,15 +1,15 @@
 /*
- * settings.c - reads TYPE.json by tables: one of its members, one of its limits.
+ * type_settings.c - reads TYPE.json by two tables: its members, and its limits.
  *
- * What a task can say too (maxAttempts, resources, retry) is read as for a task, by the same code.
+ * The members that a submit has too (maxAttempts, resources, retry) are read by the same code.
  */
-#include "runtime/settings.h"
+#include "worker/type_settings.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "model/check.h"
 #include "model/limits.h"
 #include "model/times.h"
-#include "service/wire.h"
+#include "wire/wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct reader {
 };
 
 typedef enum faina_code read_fn(struct reader *r, const char *name, struct fa_json value,
-                                void *place);
+                                void *out);
 
 static enum faina_code refuse(struct reader *r, const char *name, const char *what)
 {
@@ -32,19 +32,19 @@ static enum faina_code refuse(struct reader *r, const char *name, const char *wh
 }
 
 static enum faina_code read_count(struct reader *r, const char *name, struct fa_json value,
-                                  void *place)
+                                  void *out)
 {
     int64_t number;
 
     if (value.type != FA_JSON_NUMBER || !fa_json_int(value, &number) || number < 1 ||
         number > COUNT_MAX)
         return refuse(r, name, "a whole number from 1 to 1000000");
-    *(int64_t *)place = number;
+    *(int64_t *)out = number;
     return FAINA_OK;
 }
 
 static enum faina_code read_duration(struct reader *r, const char *name, struct fa_json value,
-                                     void *place)
+                                     void *out)
 {
     enum faina_code code;
 
@@ -53,25 +53,25 @@ static enum faina_code read_duration(struct reader *r, const char *name, struct 
     code = fa_duration_parse(value.type == FA_JSON_STRING
                                  ? fa_json_text(value, r->arena)
                                  : fa_arena_copy(r->arena, value.raw.ptr, value.raw.len),
-                             name, place, r->err);
-    if (code == FAINA_OK && *(int64_t *)place <= 0)
+                             name, out, r->err);
+    if (code == FAINA_OK && *(int64_t *)out <= 0)
         return refuse(r, name, "longer than nothing");
     return code;
 }
 
 static enum faina_code read_seconds(struct reader *r, const char *name, struct fa_json value,
-                                    void *place)
+                                    void *out)
 {
     int64_t ms = 0;
     enum faina_code code = read_duration(r, name, value, &ms);
 
-    *(int64_t *)place = (ms + 999) / 1000;
+    *(int64_t *)out = (ms + 999) / 1000;
     return code;
 }
 
 /* "512MiB", "64KiB", "2GiB", or a number of bytes. */
 static enum faina_code read_bytes(struct reader *r, const char *name, struct fa_json value,
-                                  void *place)
+                                  void *out)
 {
     static const struct {
         const char *unit;
@@ -93,7 +93,7 @@ static enum faina_code read_bytes(struct reader *r, const char *name, struct fa_
             continue;
         if (number < 1 || number > BYTES_MAX >> units[i].shift)
             return refuse(r, name, "a size from 1 byte to 1024 TiB");
-        *(int64_t *)place = (int64_t)number << units[i].shift;
+        *(int64_t *)out = (int64_t)number << units[i].shift;
         return FAINA_OK;
     }
     return refuse(r, name, "a size such as \"512MiB\", or a number of bytes");
@@ -114,7 +114,7 @@ static enum faina_code unknown(struct reader *r, const char *where, const char *
  */
 
 static enum faina_code read_limits(struct reader *r, const char *name, struct fa_json value,
-                                   void *place)
+                                   void *out)
 {
     static const struct {
         const char *name, *full_name;
@@ -145,7 +145,7 @@ static enum faina_code read_limits(struct reader *r, const char *name, struct fa
             i++;
         if (i == FA_COUNT(limits))
             return unknown(r, name, text, names);
-        code = limits[i].read(r, limits[i].full_name, member, (char *)place + limits[i].offset);
+        code = limits[i].read(r, limits[i].full_name, member, (char *)out + limits[i].offset);
         if (code != FAINA_OK)
             return code;
     }
@@ -163,8 +163,7 @@ static bool is_env_name(const char *name)
     return true;
 }
 
-static enum faina_code read_env(struct reader *r, const char *name, struct fa_json value,
-                                void *place)
+static enum faina_code read_env(struct reader *r, const char *name, struct fa_json value, void *out)
 {
     struct fa_json_iter it;
     struct fa_bytes key;
@@ -172,7 +171,7 @@ static enum faina_code read_env(struct reader *r, const char *name, struct fa_js
     const char **env;
     size_t count = 0;
 
-    (void)place;
+    (void)out;
     if (value.type != FA_JSON_OBJECT)
         return refuse(r, name, "an object such as {\"LANG\":\"C.UTF-8\"}");
     env = fa_arena_zero(r->arena, fa_json_count(value) + 1, sizeof(char *));
@@ -190,16 +189,16 @@ static enum faina_code read_env(struct reader *r, const char *name, struct fa_js
     return FAINA_OK;
 }
 
-/* maxAttempts, retry and resources mean what they mean in a task. */
+/* maxAttempts, retry and resources, as in a submit. */
 static enum faina_code read_as_task(struct reader *r, const char *name, struct fa_json value,
-                                    void *place)
+                                    void *out)
 {
     const char *json = fa_arena_printf(r->arena, "{\"type\":\"x\",\"%s\":%.*s}", name,
                                        (int)value.raw.len, value.raw.ptr);
     struct faina_submit submit;
     enum faina_code code = fa_wire_read_submit(fa_str(json), r->arena, &submit, r->err);
 
-    (void)place;
+    (void)out;
     if (code == FAINA_OK)
         code = fa_check_submit(&submit, FA_INPUT_SIZE_DEFAULT, r->err);
     if (code != FAINA_OK)
@@ -216,25 +215,25 @@ static enum faina_code read_as_task(struct reader *r, const char *name, struct f
 }
 
 static enum faina_code read_concurrency(struct reader *r, const char *name, struct fa_json value,
-                                        void *place)
+                                        void *out)
 {
     int64_t number = 0;
     enum faina_code code = read_count(r, name, value, &number);
 
-    (void)place;
+    (void)out;
     r->out->concurrency = (int)number;
     return code;
 }
 
 static enum faina_code read_dependencies(struct reader *r, const char *name, struct fa_json value,
-                                         void *place)
+                                         void *out)
 {
     const char *text = value.type == FA_JSON_STRING ? fa_json_text(value, r->arena) : "";
     bool is_ended = strcmp(text, "ended") == 0;
 
     if (!is_ended && strcmp(text, "completed") != 0)
         return refuse(r, name, "\"completed\" or \"ended\"");
-    *(bool *)place = is_ended;
+    *(bool *)out = is_ended;
     return FAINA_OK;
 }
 
@@ -292,16 +291,12 @@ enum faina_code fa_settings_read(struct fa_bytes text, struct fa_arena *arena,
     return code;
 }
 
-struct faina_submit fa_settings_wish(struct fa_arena *arena, const struct fa_settings *settings)
+struct faina_submit fa_settings_submit(struct fa_arena *arena, const struct fa_settings *settings)
 {
-    const char **names = fa_arena_zero(arena, settings->resource_count + 1, sizeof(char *));
-
-    for (size_t i = 0; i < settings->resource_count; i++)
-        names[i] = fa_arena_strdup(arena, settings->resources[i]);
     return (struct faina_submit){
         .max_attempts = settings->max_attempts,
         .retry = settings->retry,
-        .resources = names,
+        .resources = fa_arena_strs(arena, settings->resources, settings->resource_count),
         .resource_count = settings->resource_count,
     };
 }

@@ -1,17 +1,17 @@
 /*
- * settings.h - the file TYPE.json beside a handler.
+ * type_settings.h - the file TYPE.json beside a handler.
  *
  *     {"timeout":"5m", "concurrency":2, "maxAttempts":3, "resources":["gpu"],
  *      "retry":{"base":"1s","factor":2,"max":"1h"},
  *      "limits":{"memory":"512MiB","cpu":"60s","files":256,"fileSize":"1GiB","processes":64},
  *      "env":{"LANG":"C.UTF-8"}, "dependencies":"completed"}
  *
- * Unknown members are refused by name, and a mistake in the file is told with line and column.
+ * Unknown members are refused by name; a syntax error has line and column.
  */
-#ifndef FA_SETTINGS_H
-#define FA_SETTINGS_H
+#ifndef FA_WORKER_TYPE_SETTINGS_H
+#define FA_WORKER_TYPE_SETTINGS_H
 
-#include "runtime/spawn.h"
+#include "worker/command/spawn.h"
 
 #include <faina.h>
 
@@ -25,12 +25,12 @@ struct fa_settings {
     struct fa_limits limits;
     const char *const *env; /* NAME=value */
     size_t env_count;
-    bool takes_bad_ends; /* "dependencies":"ended": it runs when a dependency ended badly, too */
+    bool takes_bad_ends; /* "dependencies":"ended": it also runs when a dependency ended badly */
 };
 
-/* What the settings say about tasks of the type, as a submit; copied into `arena`. */
-struct faina_submit fa_settings_wish(struct fa_arena *arena, const struct fa_settings *settings);
-/* Reads the text of the file; what it says lives in `arena`. */
+/* The settings for tasks of the type, as a submit; copied into `arena`. */
+struct faina_submit fa_settings_submit(struct fa_arena *arena, const struct fa_settings *settings);
+/* Reads the text of the file; the result lives in `arena`. */
 FA_MUST_CHECK enum faina_code fa_settings_read(struct fa_bytes text, struct fa_arena *arena,
                                                struct fa_settings *out, struct faina_error *err);
 

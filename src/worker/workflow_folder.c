@@ -1,13 +1,11 @@
-/*
- * workflows.c - the workflows folder.
- */
-#include "runtime/workflows.h"
+/* workflow_folder.c - see workflow_folder.h. */
+#include "worker/workflow_folder.h"
 
 #include "base/clock.h"
 #include "model/limits.h"
 #include "model/workflow.h"
-#include "runtime/folder.h"
-#include "runtime/watched.h"
+#include "worker/handler_folder.h"
+#include "worker/folder_watch.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,40 +14,40 @@
 #include <stdlib.h>
 
 #define GONE_US 1000000  /* editors and checkouts remove a file for a moment */
-#define RETRY_US 2000000 /* when the store could not be asked */
+#define RETRY_US 2000000 /* when the store was not available */
 
 struct entry {
     char *file; /* its name in the folder */
     struct fa_file_mark mark;
-    char *workflow;  /* that it has defined; NULL: none yet */
-    int64_t version; /* of that, in the store */
-    int64_t gone_us; /* since when the file isn't there; 0: it is */
-    bool is_off;     /* switched off by us (W3) */
-    bool has_rival;  /* refused because of another file (W4) */
-    bool is_seen;    /* by the present look, and then this is what it is: */
+    char *workflow;     /* that it defines; NULL: none yet */
+    int64_t version;    /* of the workflow in the store */
+    int64_t gone_us;    /* since when the file is missing; 0: it exists */
+    bool is_off;        /* switched off here (W3) */
+    bool has_duplicate; /* refused because of another file (W4) */
+    bool is_seen;       /* by the present scan, which then sets `st` */
     struct stat st;
     struct entry *next; /* in the order of names */
 };
 
 struct fa_workflows {
     struct fa_service *service;
-    struct fa_loop *loop;
+    struct fa_event_loop *loop;
     struct fa_workflows_config config; /* texts in `arena` */
     struct fa_arena arena;
-    struct fa_watched watched;
+    struct fa_folder_watch watch;
     struct entry *entries;
-    struct fa_post first;
-    bool has_begun;   /* the first look is over ... */
-    sem_t begun;      /* ... and this tells the owner */
-    bool was_refused; /* the folder itself, which is told once */
+    struct fa_message first;
+    bool has_begun;   /* the first scan is over ... */
+    sem_t begun;      /* ... which the owner waits for */
+    bool was_refused; /* the folder itself, which is logged once */
 };
 
 /* ------------------------------------------------------------------------------------------
  * The store
  */
 
-static enum faina_code ask(struct fa_workflows *workflows, struct fa_op *op, struct fa_arena *arena,
-                           struct faina_error *err)
+static enum faina_code run_op(struct fa_workflows *workflows, struct fa_op *op,
+                              struct fa_arena *arena, struct faina_error *err)
 {
     op->arena = arena;
     fa_service_run(workflows->service, op, 1);
@@ -65,13 +63,13 @@ static enum faina_code find_stored(struct fa_workflows *workflows, const char *n
 {
     struct fa_op op = {.kind = FA_OP_WORKFLOW_LIST,
                        .workflow = {.ns = workflows->config.ns, .name = name}};
-    enum faina_code code = ask(workflows, &op, arena, err);
+    enum faina_code code = run_op(workflows, &op, arena, err);
 
     *out = code == FAINA_OK && op.workflows->count > 0 ? op.workflows->items : NULL;
     return code == FAINA_NOT_FOUND ? FAINA_OK : code;
 }
 
-/* Switches off what a file has defined, unless somebody has changed it since. */
+/* Switches off the workflow of a file, unless it was changed by another caller since. */
 static enum faina_code switch_off(struct fa_workflows *workflows, struct entry *entry,
                                   struct faina_error *err)
 {
@@ -82,15 +80,15 @@ static enum faina_code switch_off(struct fa_workflows *workflows, struct entry *
     enum faina_code code = find_stored(workflows, entry->workflow, &arena, &stored, err);
 
     if (code == FAINA_OK && stored && stored->version != entry->version) {
-        fa_tell(&workflows->config.log, FA_LOG_WARN,
-                "workflow %s stays: %s, which defined it, is gone, but it was changed since",
-                entry->workflow, entry->file);
+        fa_report(&workflows->config.log, FA_LOG_WARN,
+                  "workflow %s stays: %s, which defined it, is gone, but it was changed since",
+                  entry->workflow, entry->file);
     } else if (code == FAINA_OK && stored && stored->is_enabled) {
-        code = ask(workflows, &op, &arena, err);
+        code = run_op(workflows, &op, &arena, err);
         if (code == FAINA_OK)
-            fa_tell(&workflows->config.log, FA_LOG_INFO,
-                    "workflow %s is switched off: %s is gone (faina workflow rm %s forgets it)",
-                    entry->workflow, entry->file, entry->workflow);
+            fa_report(&workflows->config.log, FA_LOG_INFO,
+                      "workflow %s is switched off: %s is gone (faina workflow rm %s removes it)",
+                      entry->workflow, entry->file, entry->workflow);
         entry->is_off = code == FAINA_OK;
     }
     fa_arena_finish(&arena);
@@ -101,8 +99,8 @@ static enum faina_code switch_off(struct fa_workflows *workflows, struct entry *
  * One file
  */
 
-static const struct entry *find_rival(const struct fa_workflows *workflows,
-                                      const struct entry *entry, const char *name)
+static const struct entry *find_duplicate(const struct fa_workflows *workflows,
+                                          const struct entry *entry, const char *name)
 {
     for (const struct entry *other = workflows->entries; other; other = other->next)
         if (other != entry && other->gone_us == 0 && other->workflow &&
@@ -111,7 +109,7 @@ static const struct entry *find_rival(const struct fa_workflows *workflows,
     return NULL;
 }
 
-/* The file that defined it and is gone, for which we have switched it off; NULL: none. */
+/* The missing file for which the workflow was switched off here; NULL: none. */
 static struct entry *find_gone(struct fa_workflows *workflows, const char *name)
 {
     for (struct entry *other = workflows->entries; other; other = other->next)
@@ -137,7 +135,7 @@ static void set_workflow(struct entry *entry, const char *name, int64_t version)
     entry->is_off = false;
 }
 
-/* Stores what was read, unless it is there just so (W2). */
+/* Stores the definition, unless the same one is stored already (W2). */
 static enum faina_code store(struct fa_workflows *workflows, struct entry *entry,
                              const struct fa_workflow *workflow, struct fa_arena *arena,
                              struct faina_error *err)
@@ -151,56 +149,56 @@ static enum faina_code store(struct fa_workflows *workflows, struct entry *entry
     if (code != FAINA_OK)
         return code;
     if (stored && !gone && fa_bytes_equal(fa_str(stored->definition), workflow->json)) {
-        fa_tell(&workflows->config.log,
-                stored->is_enabled == workflow->is_enabled ? FA_LOG_INFO : FA_LOG_WARN,
-                "workflow %s version %lld is as in %s%s", workflow->name,
-                (long long)stored->version, entry->file,
-                stored->is_enabled || !workflow->is_enabled ? "" : ", but was switched off");
+        fa_report(&workflows->config.log,
+                  stored->is_enabled == workflow->is_enabled ? FA_LOG_INFO : FA_LOG_WARN,
+                  "workflow %s version %lld is as in %s%s", workflow->name,
+                  (long long)stored->version, entry->file,
+                  stored->is_enabled || !workflow->is_enabled ? "" : ", but was switched off");
     } else {
-        code = ask(workflows, &op, arena, err);
+        code = run_op(workflows, &op, arena, err);
         if (code != FAINA_OK)
             return code;
         stored = op.workflow_answer;
-        fa_tell(&workflows->config.log, FA_LOG_INFO, "workflow %s version %lld is from %s%s",
-                stored->name, (long long)stored->version, entry->file,
-                stored->is_enabled ? "" : ", switched off");
+        fa_report(&workflows->config.log, FA_LOG_INFO, "workflow %s version %lld is from %s%s",
+                  stored->name, (long long)stored->version, entry->file,
+                  stored->is_enabled ? "" : ", switched off");
     }
     if (gone && gone != entry)
-        forget_workflow(gone); /* it is back, in this file */
+        forget_workflow(gone); /* this file defines it now */
     set_workflow(entry, workflow->name, stored->version);
     return FAINA_OK;
 }
 
-static void tell_mistakes(struct fa_workflows *workflows, const struct entry *entry,
-                          const struct fa_mistakes *mistakes, const struct faina_error *err)
+static void report_mistakes(struct fa_workflows *workflows, const struct entry *entry,
+                            const struct fa_mistakes *mistakes, const struct faina_error *err)
 {
     for (size_t i = 0; i < mistakes->count; i++)
-        fa_tell(&workflows->config.log, FA_LOG_ERROR, "%s:%d:%d: %s", entry->file,
-                mistakes->items[i].line, mistakes->items[i].column, mistakes->items[i].message);
+        fa_report(&workflows->config.log, FA_LOG_ERROR, "%s:%d:%d: %s", entry->file,
+                  mistakes->items[i].line, mistakes->items[i].column, mistakes->items[i].message);
     if (mistakes->count == 0)
-        fa_tell(&workflows->config.log, FA_LOG_ERROR, "%s: %s", entry->file, err->message);
+        fa_report(&workflows->config.log, FA_LOG_ERROR, "%s: %s", entry->file, err->message);
 }
 
-/* False: what is wrong was told. */
+/* False: the mistakes are in the log. */
 static bool parse_definition(struct fa_workflows *workflows, struct entry *entry,
                              struct fa_bytes text, enum fa_workflow_format format,
                              struct fa_arena *arena, const struct fa_workflow **out)
 {
     struct fa_workflow_home home = {.ns = workflows->config.ns ? workflows->config.ns : "default"};
     struct fa_mistakes mistakes = {0};
-    const struct entry *rival;
+    const struct entry *duplicate;
     struct faina_error err;
 
     fa_error_clear(&err);
     if (fa_workflow_read(text, format, &home, arena, out, &mistakes, &err) == FAINA_OK) {
-        rival = find_rival(workflows, entry, (*out)->name);
-        entry->has_rival = rival != NULL;
-        if (!rival)
+        duplicate = find_duplicate(workflows, entry, (*out)->name);
+        entry->has_duplicate = duplicate != NULL;
+        if (!duplicate)
             return true;
         fa_error_set(&err, FAINA_CONFLICT, "workflow %.200s is defined by %.200s already",
-                     (*out)->name, rival->file);
+                     (*out)->name, duplicate->file);
     }
-    tell_mistakes(workflows, entry, &mistakes, &err);
+    report_mistakes(workflows, entry, &mistakes, &err);
     return false;
 }
 
@@ -221,19 +219,19 @@ static bool read_definition(struct fa_workflows *workflows, struct entry *entry,
         code = fa_file_read(path, &text, &err);
     (void)!fa_workflow_format_of(path, &format);
     if (code != FAINA_OK)
-        tell_mistakes(workflows, entry, &(struct fa_mistakes){0}, &err);
+        report_mistakes(workflows, entry, &(struct fa_mistakes){0}, &err);
     is_good = code == FAINA_OK &&
               parse_definition(workflows, entry, (struct fa_bytes){text.ptr, text.len}, format,
                                arena, out);
     fa_buf_finish(&text);
     if (!is_good)
-        fa_tell(&workflows->config.log, FA_LOG_ERROR, "%s is not used%s%s", entry->file,
-                entry->workflow ? "; as before stays workflow " : "",
-                entry->workflow ? entry->workflow : "");
+        fa_report(&workflows->config.log, FA_LOG_ERROR, "%s is not used%s%s", entry->file,
+                  entry->workflow ? "; as before stays workflow " : "",
+                  entry->workflow ? entry->workflow : "");
     return is_good;
 }
 
-/* Applies the file. False: the store could not be asked, so try again. */
+/* Applies the file. False: the store is not available, so try again. */
 static bool apply(struct fa_workflows *workflows, struct entry *entry, const char *path,
                   const struct stat *st)
 {
@@ -245,12 +243,12 @@ static bool apply(struct fa_workflows *workflows, struct entry *entry, const cha
     fa_error_clear(&err);
     if (read_definition(workflows, entry, path, st, &arena, &workflow)) {
         if (entry->workflow && strcmp(entry->workflow, workflow->name) != 0 && !entry->is_off)
-            code = switch_off(workflows, entry, &err); /* it has another name now */
+            code = switch_off(workflows, entry, &err); /* the file defines another one now */
         if (code == FAINA_OK)
             code = store(workflows, entry, workflow, &arena, &err);
         if (code != FAINA_OK)
-            fa_tell(&workflows->config.log, FA_LOG_ERROR, "%s can't be applied: %s", entry->file,
-                    err.message);
+            fa_report(&workflows->config.log, FA_LOG_ERROR, "%s can't be applied: %s", entry->file,
+                      err.message);
     }
     fa_arena_finish(&arena);
     return code != FAINA_UNAVAILABLE && code != FAINA_OVERLOADED && code != FAINA_TIMEOUT;
@@ -271,17 +269,16 @@ static struct entry *find_entry(struct fa_workflows *workflows, const char *file
     return entry;
 }
 
-/* Written this very moment: it may not be whole yet. */
+/* A file that has just been changed may not be complete yet. */
 static bool is_fresh(const struct stat *st)
 {
     int64_t changed_us = (int64_t)st->st_ctim.tv_sec * 1000000 + st->st_ctim.tv_nsec / 1000;
     int64_t age_us = fa_clock_now_us() - changed_us;
 
-    return age_us >= 0 && age_us < FA_WATCHED_SETTLE_US; /* clocks may be set back */
+    return age_us >= 0 && age_us < FA_FOLDER_SETTLE_US; /* clocks may be set back */
 }
 
-/* The file is there. */
-static void consider(struct fa_workflows *workflows, struct entry *entry)
+static void handle_present(struct fa_workflows *workflows, struct entry *entry)
 {
     struct fa_file_mark mark = fa_file_mark_of(&entry->st);
     char path[4096];
@@ -289,7 +286,7 @@ static void consider(struct fa_workflows *workflows, struct entry *entry)
     if (entry->gone_us == 0 && fa_file_mark_is_same(&entry->mark, &mark))
         return;
     if (workflows->has_begun && is_fresh(&entry->st)) {
-        fa_watched_again(&workflows->watched, FA_WATCHED_SETTLE_US);
+        fa_folder_watch_rescan(&workflows->watch, FA_FOLDER_SETTLE_US);
         return;
     }
     entry->gone_us = 0;
@@ -298,30 +295,29 @@ static void consider(struct fa_workflows *workflows, struct entry *entry)
     if (apply(workflows, entry, path, &entry->st))
         return;
     entry->mark = (struct fa_file_mark){0};
-    fa_watched_again(&workflows->watched, RETRY_US);
+    fa_folder_watch_rescan(&workflows->watch, RETRY_US);
 }
 
-/* It isn't. */
-static void miss(struct fa_workflows *workflows, struct entry *entry)
+static void handle_missing(struct fa_workflows *workflows, struct entry *entry)
 {
     struct faina_error err;
 
     if (!entry->workflow || entry->is_off)
         return;
-    if (find_rival(workflows, entry, entry->workflow)) { /* it was given another name */
+    if (find_duplicate(workflows, entry, entry->workflow)) { /* the file was renamed */
         forget_workflow(entry);
         return;
     }
     if (fa_clock_mono_us() - entry->gone_us < GONE_US) {
-        fa_watched_again(&workflows->watched, GONE_US);
+        fa_folder_watch_rescan(&workflows->watch, GONE_US);
         return;
     }
     fa_error_clear(&err);
     if (switch_off(workflows, entry, &err) != FAINA_OK) {
-        fa_tell(&workflows->config.log, FA_LOG_ERROR, "workflow %s can't be switched off: %s",
-                entry->workflow, err.message);
-        fa_watched_again(&workflows->watched, RETRY_US);
-    } else if (!entry->is_off) { /* it isn't ours any more */
+        fa_report(&workflows->config.log, FA_LOG_ERROR, "workflow %s can't be switched off: %s",
+                  entry->workflow, err.message);
+        fa_folder_watch_rescan(&workflows->watch, RETRY_US);
+    } else if (!entry->is_off) { /* changed by another caller */
         forget_workflow(entry);
     }
 }
@@ -329,27 +325,6 @@ static void miss(struct fa_workflows *workflows, struct entry *entry)
 /* ------------------------------------------------------------------------------------------
  * The folder
  */
-
-static enum faina_code open_folder(const struct fa_workflows *workflows, DIR **out,
-                                   struct faina_error *err)
-{
-    const char *path = workflows->config.path;
-    enum faina_code code;
-    struct stat st;
-    DIR *dir = opendir(path);
-
-    if (!dir)
-        return fa_error_set(err, errno == ENOENT ? FAINA_NOT_FOUND : FAINA_UNAVAILABLE,
-                            "the workflows folder %.300s can't be read: %s", path, strerror(errno));
-    code = fstat(dirfd(dir), &st) == 0
-               ? fa_folder_check(path, &st, err)
-               : fa_error_set(err, FAINA_UNAVAILABLE, "%.300s: %s", path, strerror(errno));
-    if (code == FAINA_OK)
-        *out = dir;
-    else
-        closedir(dir);
-    return code;
-}
 
 static void find_files(struct fa_workflows *workflows, DIR *dir)
 {
@@ -371,23 +346,23 @@ static void find_files(struct fa_workflows *workflows, DIR *dir)
     }
 }
 
-/* Before any file is read: one may define now what another one did. */
-static void note_absence(struct fa_workflows *workflows)
+/* Before any file is read: a file may define the workflow of one that is missing. */
+static void mark_missing(struct fa_workflows *workflows)
 {
-    bool has_news = false;
+    bool has_missing = false;
 
     for (struct entry *entry = workflows->entries; entry; entry = entry->next) {
         if (entry->is_seen || entry->gone_us != 0)
             continue;
         entry->gone_us = fa_clock_mono_us();
-        has_news = true;
+        has_missing = true;
     }
-    for (struct entry *entry = workflows->entries; has_news && entry; entry = entry->next)
-        if (entry->has_rival)
-            entry->mark = (struct fa_file_mark){0}; /* its turn may have come */
+    for (struct entry *entry = workflows->entries; has_missing && entry; entry = entry->next)
+        if (entry->has_duplicate)
+            entry->mark = (struct fa_file_mark){0}; /* its duplicate may be the missing one */
 }
 
-static void drop_absent(struct fa_workflows *workflows)
+static void drop_missing(struct fa_workflows *workflows)
 {
     for (struct entry **at = &workflows->entries; *at;) {
         struct entry *entry = *at;
@@ -402,55 +377,53 @@ static void drop_absent(struct fa_workflows *workflows)
     }
 }
 
-static void tell_refusal(struct fa_workflows *workflows, enum faina_code code,
-                         const struct faina_error *err)
+static void report_refusal(struct fa_workflows *workflows, enum faina_code code,
+                           const struct faina_error *err)
 {
-    bool is_news = code != FAINA_NOT_FOUND || workflows->entries || workflows->config.is_wanted;
+    bool is_logged = code != FAINA_NOT_FOUND || workflows->entries || workflows->config.is_wanted;
 
-    if (is_news && !workflows->was_refused)
-        fa_tell(&workflows->config.log, code == FAINA_NOT_FOUND ? FA_LOG_WARN : FA_LOG_ERROR,
-                "no workflow is read from files: %s", err->message);
-    workflows->was_refused = is_news;
+    if (is_logged && !workflows->was_refused)
+        fa_report(&workflows->config.log, code == FAINA_NOT_FOUND ? FA_LOG_WARN : FA_LOG_ERROR,
+                  "no workflow is read from files: %s", err->message);
+    workflows->was_refused = is_logged;
 }
 
-static void look(struct fa_watched *watched)
+static void scan_folder(struct fa_folder_watch *watch)
 {
-    struct fa_workflows *workflows =
-        (struct fa_workflows *)((char *)watched - offsetof(struct fa_workflows, watched));
+    struct fa_workflows *workflows = FA_CONTAINER_OF(watch, struct fa_workflows, watch);
     struct faina_error err;
     DIR *dir = NULL;
     enum faina_code code;
 
     fa_error_clear(&err);
-    code = open_folder(workflows, &dir, &err);
+    code = fa_folder_open(workflows->config.path, "workflows", FAINA_NOT_FOUND, &dir, &err);
     if (code != FAINA_OK) {
-        tell_refusal(workflows, code, &err);
+        report_refusal(workflows, code, &err);
         return;
     }
     workflows->was_refused = false;
     find_files(workflows, dir);
     closedir(dir);
-    note_absence(workflows);
+    mark_missing(workflows);
     for (struct entry *entry = workflows->entries; entry; entry = entry->next)
         if (entry->is_seen)
-            consider(workflows, entry);
+            handle_present(workflows, entry);
     for (struct entry *entry = workflows->entries; entry; entry = entry->next)
         if (!entry->is_seen)
-            miss(workflows, entry);
-    drop_absent(workflows);
+            handle_missing(workflows, entry);
+    drop_missing(workflows);
 }
 
-static void look_first(struct fa_post *post)
+static void first_scan(struct fa_message *message)
 {
-    struct fa_workflows *workflows =
-        (struct fa_workflows *)((char *)post - offsetof(struct fa_workflows, first));
+    struct fa_workflows *workflows = FA_CONTAINER_OF(message, struct fa_workflows, first);
 
-    look(&workflows->watched);
+    scan_folder(&workflows->watch);
     workflows->has_begun = true;
     sem_post(&workflows->begun);
 }
 
-void fa_workflows_offer(struct fa_service *service, const struct fa_workflows_config *config,
+void fa_workflows_apply(struct fa_service *service, const struct fa_workflows_config *config,
                         const char *definition)
 {
     const char *slash = strrchr(config->path, '/');
@@ -464,8 +437,8 @@ void fa_workflows_offer(struct fa_service *service, const struct fa_workflows_co
     if (parse_definition(&workflows, &entry, fa_str(definition), FA_WORKFLOW_JSON, &arena,
                          &workflow) &&
         store(&workflows, &entry, workflow, &arena, &err) != FAINA_OK)
-        fa_tell(&config->log, FA_LOG_ERROR, "the workflow of %s can't be stored: %s", entry.file,
-                err.message);
+        fa_report(&config->log, FA_LOG_ERROR, "the workflow of %s can't be stored: %s", entry.file,
+                  err.message);
     fa_arena_finish(&arena);
     free(entry.workflow);
     free(entry.file);
@@ -476,7 +449,7 @@ enum faina_code fa_workflows_create(struct fa_workflows **out, struct fa_service
                                     struct faina_error *err)
 {
     struct fa_workflows *workflows = fa_alloc_zero(1, sizeof(*workflows));
-    enum faina_code code = fa_loop_create(&workflows->loop, err);
+    enum faina_code code = fa_event_loop_create(&workflows->loop, err);
 
     if (code != FAINA_OK) {
         free(workflows);
@@ -484,13 +457,13 @@ enum faina_code fa_workflows_create(struct fa_workflows **out, struct fa_service
     }
     workflows->service = service;
     workflows->config = *config;
-    workflows->config.path = fa_watched_path(config->path, &workflows->arena);
+    workflows->config.path = fa_absolute_path(config->path, &workflows->arena);
     workflows->config.ns = fa_arena_strdup(&workflows->arena, config->ns);
-    fa_watched_init(&workflows->watched, workflows->loop, workflows->config.path, look);
-    fa_watched_begin(&workflows->watched);
-    workflows->first.run = look_first;
+    fa_folder_watch_init(&workflows->watch, workflows->loop, workflows->config.path, scan_folder);
+    fa_folder_watch_begin(&workflows->watch);
+    workflows->first.run = first_scan;
     sem_init(&workflows->begun, 0, 0);
-    fa_loop_post(workflows->loop, &workflows->first);
+    fa_event_loop_send(workflows->loop, &workflows->first);
     while (sem_wait(&workflows->begun) != 0)
         continue; /* a signal */
     *out = workflows;
@@ -503,9 +476,9 @@ void fa_workflows_destroy(struct fa_workflows *workflows)
 
     if (!workflows)
         return;
-    fa_loop_destroy(workflows->loop);
+    fa_event_loop_destroy(workflows->loop);
     sem_destroy(&workflows->begun);
-    fa_watched_finish(&workflows->watched);
+    fa_folder_watch_finish(&workflows->watch);
     for (struct entry *entry = workflows->entries; entry; entry = next) {
         next = entry->next;
         free(entry->file);

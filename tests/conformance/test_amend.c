@@ -69,7 +69,7 @@ static void test_amend__a_note_with_the_end_in_one_call(struct fa_t *t)
     CHECK_STORY(t, id, "created claimed started attempt completed");
 }
 
-/* A worker that was cancelled, or was too late, still tells what it saw. */
+/* A worker whose task was cancelled, or that was too late, can still add a note. */
 static void test_amend__a_note_when_it_is_over(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "a");
@@ -82,7 +82,7 @@ static void test_amend__a_note_when_it_is_over(struct fa_t *t)
     CHECK_OK(t, note(t, id, first, "attempt", "2"));
     CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
     CHECK_OK(t, note(t, id, second, "attempt", "3"));
-    CHECK_OK(t, note(t, id, second, "attempt", "3")); /* told again, noted once */
+    CHECK_OK(t, note(t, id, second, "attempt", "3")); /* repeated, stored once */
     CHECK_CODE(t, note(t, id, BY("v", .fence = 3), "attempt", "4"), FAINA_INVALID_TRANSITION);
     CHECK_STORY(t, id,
                 "created claimed started retried attempt claimed started attempt cancelled "
@@ -153,7 +153,7 @@ static void test_amend__no_limit(struct fa_t *t)
     CHECK_INT(fa_t_task(t, id)->max_attempts, 0);
 }
 
-static void test_amend__resources_send_it_back_in_line(struct fa_t *t)
+static void test_amend__resources_make_it_pending_again(struct fa_t *t)
 {
     static const char *const more[] = {"gpu", "disk"}, *const has[] = {"disk"};
     const char *id = fa_t_submit(t, .type = "a", .resources = has, .resource_count = 1);
@@ -189,7 +189,7 @@ static void test_amend__resources_send_it_back_in_line(struct fa_t *t)
     CHECK_INT(t->op.stats->by_status[FAINA_PENDING], 0);
 }
 
-/* Held, in line of another lane, and held again, all in one transaction. */
+/* Held, ready in another lane, and held again, all in one transaction. */
 static void test_amend__claimed_again_in_the_same_call(struct fa_t *t)
 {
     static const char *const more[] = {"gpu"};
@@ -230,7 +230,7 @@ static void test_amend__survives_a_restart(struct fa_t *t)
 }
 
 /* Also from the middle of an attempt, which then doesn't count. */
-static void test_amend__a_running_task_goes_back_in_line(struct fa_t *t)
+static void test_amend__a_running_task_becomes_pending_again(struct fa_t *t)
 {
     static const char *const more[] = {"gpu"};
     const char *id = fa_t_submit(t, .type = "a", .max_attempts = 1);
@@ -316,7 +316,7 @@ static void test_amend__a_wait_for_work_can_be_cut_short(struct fa_t *t)
 
     CHECK_INT(pthread_create(&thread, NULL, sleep_for_work, &sleeper), 0);
     usleep(20000);
-    fa_service_wake(t->svc); /* nobody wants it to give up */
+    fa_service_wake(t->svc); /* give_up is not set */
     usleep(20000);
     CHECK_TRUE(!atomic_load(&sleeper.is_back));
     atomic_store(&sleeper.give_up, true);
@@ -336,10 +336,10 @@ int main(int argc, char **argv)
         FA_T_CASE(test_amend__notes_that_are_refused),
         FA_T_CASE(test_amend__attempts_and_retries),
         FA_T_CASE(test_amend__no_limit),
-        FA_T_CASE(test_amend__resources_send_it_back_in_line),
+        FA_T_CASE(test_amend__resources_make_it_pending_again),
         FA_T_CASE(test_amend__claimed_again_in_the_same_call),
         FA_T_CASE_DURABLE(test_amend__survives_a_restart),
-        FA_T_CASE(test_amend__a_running_task_goes_back_in_line),
+        FA_T_CASE(test_amend__a_running_task_becomes_pending_again),
         FA_T_CASE(test_amend__refused),
         FA_T_CASE(test_amend__a_wait_for_work_can_be_cut_short),
     };

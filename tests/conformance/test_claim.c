@@ -1,5 +1,5 @@
 /*
- * test_claim.c - claiming: by id, by line, who is next, and who is not (design.md 5).
+ * test_claim.c - claims: by id, the next tasks, their order, and what is left out (design.md 5).
  */
 #include "support/ops.h"
 
@@ -85,7 +85,7 @@ static void test_claim__early_claim_given_back_waits_for_its_time(struct fa_t *t
     CHECK_OK(t, fa_t_release(t, id, BY("w")));
     CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w"));
     CHECK_INT(t->op.tasks->count, 0);
-    /* A retry is somebody's wish, and means now. */
+    /* A claim by id ignores the time. */
     CHECK_OK(t, fa_t_claim(t, id, "w"));
     CHECK_OK(t, fa_t_retry(t, id, NOBODY));
     CHECK_OK(t, fa_t_claim_next(t, .worker_id = "w"));
@@ -166,7 +166,7 @@ static void test_claim__priority_then_age(struct fa_t *t)
     CHECK_INT(t->op.tasks->count, 0);
 }
 
-static void test_claim__next_answers_whole_tasks(struct fa_t *t)
+static void test_claim__next_returns_whole_tasks(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "x", .input = "{\"n\": 1}", .metadata = "{}",
                                  .idempotency_key = "k");
@@ -389,7 +389,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_claim__by_id_needs_a_free_resource),
         FA_T_CASE(test_claim__fence_grows_with_each_claim),
         FA_T_CASE(test_claim__priority_then_age),
-        FA_T_CASE(test_claim__next_answers_whole_tasks),
+        FA_T_CASE(test_claim__next_returns_whole_tasks),
         FA_T_CASE(test_claim__each_task_once),
         FA_T_CASE(test_claim__of_large_tasks_ends_early),
         FA_T_CASE(test_claim__only_given_types),

@@ -1,7 +1,7 @@
 /*
  * test_crons.c - schedules: keeping them, refusing bad ones, and the tasks that they make.
  *
- * Schedules here are of every second, so that nobody waits for long.
+ * Schedules here are of every second, so that the tests are short.
  */
 #include "support/ops.h"
 
@@ -187,7 +187,7 @@ static void test_cron__bad_ones_change_nothing(struct fa_t *t)
     CHECK_INT(one(t, "c")->version, 1);
 }
 
-/* J1: each second has one task, whose key says which. */
+/* J1: each second has one task, with the second in its key. */
 static void test_cron__fires_once_per_time(struct fa_t *t)
 {
     int64_t first_us, last_us = 0;

@@ -1,5 +1,5 @@
 /*
- * test_rings.c - subtasks that would wait for who waits for them are refused.
+ * test_dependency_cycles.c - a subtask that would wait for its own ancestors is refused.
  */
 #include "support/ops.h"
 
@@ -12,13 +12,13 @@ static enum faina_code block_after(struct fa_t *t, const char *id, const char *w
     return fa_t_block(t, id, BY(worker), children, 2);
 }
 
-static void check_ring(struct fa_t *t, const char *id, const char *need)
+static void check_cycle(struct fa_t *t, const char *id, const char *need)
 {
     const char *before = fa_t_picture(t, id);
 
     CHECK_CODE(t, block_after(t, id, "w", need), FAINA_INVALID_TASK);
     CHECK_STR(t->op.error.field, "dependsOn");
-    CHECK(strstr(t->op.error.message, "subtask 2 would wait for ever") != NULL, "%s",
+    CHECK(strstr(t->op.error.message, "subtask 2 would wait forever") != NULL, "%s",
           t->op.error.message);
     CHECK(strstr(t->op.error.message, need) != NULL, "%s", t->op.error.message);
     CHECK_STR(fa_t_picture(t, id), before);
@@ -32,38 +32,38 @@ static const char *submit_after(struct fa_t *t, const char *need)
 }
 
 /* A subtask that depends on its parent, or on one above it. */
-static void test_rings__a_subtask_cant_depend_on_those_above(struct fa_t *t)
+static void test_dependency_cycles__a_subtask_cant_depend_on_an_ancestor(struct fa_t *t)
 {
     struct faina_submit child = {.type = "child"};
     const char *top = fa_t_make(t, FAINA_RUNNING, "w");
     const char *middle, *low;
 
-    check_ring(t, top, top);
+    check_cycle(t, top, top);
     CHECK_OK(t, fa_t_block(t, top, BY("w"), &child, 1));
     middle = fa_t_child(t, top, 0);
     fa_t_take(t, middle, "w");
     CHECK_OK(t, fa_t_block(t, middle, BY("w"), &child, 1));
     low = fa_t_child(t, middle, 0);
     fa_t_take(t, low, "w");
-    check_ring(t, low, top);
-    check_ring(t, low, middle);
-    check_ring(t, low, low);
+    check_cycle(t, low, top);
+    check_cycle(t, low, middle);
+    check_cycle(t, low, low);
 }
 
 /* The same over others: they wait for the parent, or for a subtask of theirs that does. */
-static void test_rings__a_subtask_cant_depend_on_who_waits_for_it(struct fa_t *t)
+static void test_dependency_cycles__a_subtask_cant_depend_on_its_waiter(struct fa_t *t)
 {
     const char *top = fa_t_make(t, FAINA_RUNNING, "w"), *id = fa_t_make(t, FAINA_RUNNING, "w");
     const char *other = fa_t_make(t, FAINA_RUNNING, "w"), *after = submit_after(t, id);
     const char *later = submit_after(t, after);
 
-    check_ring(t, id, after);
-    check_ring(t, id, later);
+    check_cycle(t, id, after);
+    check_cycle(t, id, later);
     CHECK_OK(t, block_after(t, other, "w", later));
-    check_ring(t, id, other);
-    check_ring(t, id, fa_t_child(t, other, 1));
+    check_cycle(t, id, other);
+    check_cycle(t, id, fa_t_child(t, other, 1));
     CHECK_OK(t, block_after(t, top, "w", fa_t_child(t, other, 0)));
-    CHECK_OK(t, block_after(t, id, "w", top)); /* it is none: nobody of these waits for `id` */
+    CHECK_OK(t, block_after(t, id, "w", top)); /* no cycle: none of these waits for `id` */
     fa_t_finish_task(t, fa_t_child(t, other, 0));
     fa_t_finish_task(t, fa_t_child(t, top, 0));
     fa_t_finish_task(t, fa_t_child(t, top, 1));
@@ -76,8 +76,8 @@ static void test_rings__a_subtask_cant_depend_on_who_waits_for_it(struct fa_t *t
     CHECK_NOW(t, fa_t_child(t, other, 1), FAINA_PENDING);
 }
 
-/* What has ended holds up nobody, and a subtask may depend on an earlier one. */
-static void test_rings__a_subtask_may_depend_on_others(struct fa_t *t)
+/* An ended task blocks no other, and a subtask may depend on an earlier one. */
+static void test_dependency_cycles__a_subtask_may_depend_on_others(struct fa_t *t)
 {
     const char *id = fa_t_make(t, FAINA_RUNNING, "w"), *after = submit_after(t, id);
     struct faina_submit more = {.type = "more", .depends_on_count = 1};
@@ -96,7 +96,7 @@ static void test_rings__a_subtask_may_depend_on_others(struct fa_t *t)
 }
 
 /* One that is queued again waits for its dependencies again. */
-static void test_rings__a_subtask_that_gets_another_go_makes_no_ring(struct fa_t *t)
+static void test_dependency_cycles__a_retried_subtask_makes_no_cycle(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "parent", .retry = {.base_ms = 1, .max_ms = 1});
     const char *need = fa_t_submit(t, .type = "x");
@@ -121,11 +121,11 @@ static void test_rings__a_subtask_that_gets_another_go_makes_no_ring(struct fa_t
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
-        FA_T_CASE(test_rings__a_subtask_cant_depend_on_those_above),
-        FA_T_CASE(test_rings__a_subtask_cant_depend_on_who_waits_for_it),
-        FA_T_CASE(test_rings__a_subtask_may_depend_on_others),
-        FA_T_CASE(test_rings__a_subtask_that_gets_another_go_makes_no_ring),
+        FA_T_CASE(test_dependency_cycles__a_subtask_cant_depend_on_an_ancestor),
+        FA_T_CASE(test_dependency_cycles__a_subtask_cant_depend_on_its_waiter),
+        FA_T_CASE(test_dependency_cycles__a_subtask_may_depend_on_others),
+        FA_T_CASE(test_dependency_cycles__a_retried_subtask_makes_no_cycle),
     };
 
-    return fa_t_main(argc, argv, "rings", cases, FA_COUNT(cases));
+    return fa_t_main(argc, argv, "dependency_cycles", cases, FA_COUNT(cases));
 }

@@ -4,7 +4,7 @@
  */
 #include "support/ops.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "model/limits.h"
 #include "support/crew.h"
 
@@ -44,8 +44,8 @@ static enum faina_code emit_code(struct fa_t *t, const struct faina_emit *event)
 
 static enum faina_code find_event(struct fa_t *t, const char *id)
 {
-    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_HAPPENED_LIST,
-                                       .happened_query = &(struct fa_happened_query){.id = id}});
+    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_EMITTED_LIST,
+                                       .happened_query = &(struct fa_emitted_query){.id = id}});
 }
 
 static int64_t count_of(struct fa_t *t, enum faina_status status)

@@ -1,5 +1,5 @@
 /*
- * test_events.c - the history of a task: complete, in order, and who did it.
+ * test_events.c - the history of a task: complete, in order, with its actors.
  *
  * A history is compared line by line, oldest first: what, the status after it, the actor, and the
  * worker. fa_t_history also checks that the answer is newest first with times that only fall.

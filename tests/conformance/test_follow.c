@@ -1,15 +1,15 @@
 /*
- * test_follow.c - the log of all events: complete, in the order of commits, from any place on.
+ * test_follow.c - the log of all events: complete, in the order of commits, from any position on.
  *
  * An engine that others share may show a commit a moment later, and some from just before "now":
- * so the tests look at types of their own.
+ * so the tests use types of their own.
  */
 #include "support/ops.h"
 
 #include <unistd.h>
 
-/* The place where the log goes on now. Nothing that is committed later comes before it. */
-static const char *now_place(struct fa_t *t)
+/* The end of the log now. Nothing that is committed later comes before it. */
+static const char *end_of_log(struct fa_t *t)
 {
     CHECK_OK(t, fa_t_run(t, &(struct fa_op){.kind = FA_OP_FOLLOW}));
     CHECK_INT(t->op.followed->count, 0);
@@ -55,7 +55,7 @@ static const char *read_all(struct fa_t *t, const char *place, const char *type,
 
 static void test_follow__a_whole_life(struct fa_t *t)
 {
-    const char *place = now_place(t), *id = fa_t_submit(t, .type = "x", .created_by = "me");
+    const char *place = end_of_log(t), *id = fa_t_submit(t, .type = "x", .created_by = "me");
     const char *story;
 
     fa_t_take(t, id, "w");
@@ -79,7 +79,7 @@ static void test_follow__a_whole_life(struct fa_t *t)
 /* A start from pending is a claim, too, with its own status. */
 static void test_follow__a_start_is_a_claim_first(struct fa_t *t)
 {
-    const char *place = now_place(t), *id = fa_t_submit(t, .type = "x");
+    const char *place = end_of_log(t), *id = fa_t_submit(t, .type = "x");
 
     CHECK_OK(t, fa_t_start(t, id, BY("w")));
     CHECK_STR(read_all(t, place, "x", 0, 3), "created:pending claimed:claimed started:running");
@@ -87,7 +87,7 @@ static void test_follow__a_start_is_a_claim_first(struct fa_t *t)
 
 static void test_follow__what_was_refused_is_not_there(struct fa_t *t)
 {
-    const char *place = now_place(t), *id = fa_t_submit(t, .type = "x");
+    const char *place = end_of_log(t), *id = fa_t_submit(t, .type = "x");
 
     fa_t_take(t, id, "w");
     CHECK_CODE(t, fa_t_claim(t, id, "v"), FAINA_TASK_ALREADY_CLAIMED);
@@ -102,7 +102,7 @@ static void test_follow__a_batch_keeps_its_order(struct fa_t *t)
     enum { COUNT = 300 };
     struct faina_submit submit = {.type = "x"};
     struct fa_op *ops = fa_arena_zero(&t->arena, COUNT, sizeof *ops);
-    const char *place = now_place(t);
+    const char *place = end_of_log(t);
     size_t seen = 0;
 
     for (size_t i = 0; i < COUNT; i++)
@@ -120,7 +120,7 @@ static void test_follow__a_batch_keeps_its_order(struct fa_t *t)
 
 static void test_follow__subtasks_name_their_parent(struct fa_t *t)
 {
-    const char *place = now_place(t), *id = fa_t_submit(t, .type = "p");
+    const char *place = end_of_log(t), *id = fa_t_submit(t, .type = "p");
     struct faina_submit child = {.type = "c"};
 
     fa_t_take(t, id, "w");
@@ -134,7 +134,7 @@ static void test_follow__subtasks_name_their_parent(struct fa_t *t)
 
 static void test_follow__a_purged_task_is_left_out(struct fa_t *t)
 {
-    const char *place = now_place(t), *gone = fa_t_submit(t, .type = "x"), *id;
+    const char *place = end_of_log(t), *gone = fa_t_submit(t, .type = "x"), *id;
 
     fa_t_finish_task(t, gone);
     CHECK_OK(t, fa_t_delete_with(t, gone, NOBODY, (struct faina_removal){.purge = true}));
@@ -157,7 +157,7 @@ static void test_follow__bad_places_are_refused(struct fa_t *t)
 
 static void test_follow__survives_reopening(struct fa_t *t)
 {
-    const char *place = now_place(t);
+    const char *place = end_of_log(t);
 
     fa_t_finish_task(t, fa_t_submit(t, .type = "x"));
     fa_t_reopen(t);

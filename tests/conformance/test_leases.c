@@ -2,7 +2,7 @@
  * test_leases.c - what time does to held and background tasks.
  *
  * Nothing here sleeps. Where a test must know that time has passed, a second task is the witness:
- * its lease ended at the same moment, and nobody renewed it.
+ * its lease ended at the same moment, and was not renewed.
  */
 #include "support/ops.h"
 
@@ -140,7 +140,7 @@ static void test_lease__is_renewed_as_it_was_claimed(struct fa_t *t)
                   "%d of %lld ms: %lld us are left", how, (long long)lengths_ms[i],
                   (long long)left_us);
         }
-        CHECK_OK(t, fa_t_heartbeat(t, id, BY("w"), 600000)); /* who says how long is heard */
+        CHECK_OK(t, fa_t_heartbeat(t, id, BY("w"), 600000)); /* the given lease applies */
         left_us = fa_t_task(t, id)->lease_expires_us - fa_clock_now_us();
         CHECK(left_us > 300000000 && left_us <= 600000000 + CLOCKS_US, "%lld us",
               (long long)left_us);
@@ -184,19 +184,18 @@ static void test_lease__heartbeat_of_many_answers_each(struct fa_t *t)
               faina_code_name(ops[i].code), faina_code_name(wanted[i]));
 }
 
-/* The last refusal says `what` was not taken, and why. */
+/* The last error names the refused operation and the reason. */
 static void check_too_late(struct fa_t *t, const char *what)
 {
     const char *sentence = t->op.error.message;
     const char *why =
-        "no worker holds the task: its lease or its attempt has ended and it is back in "
-        "line";
+        "no worker holds the task: its lease or its attempt has ended and it is pending again";
 
     CHECK(strstr(sentence, why) != NULL, "%s: %s", what, sentence);
     CHECK(strstr(sentence, what) != NULL, "%s: %s", what, sentence);
 }
 
-static void test_lease__lost_worker_is_told(struct fa_t *t)
+static void test_lease__a_worker_that_lost_the_task_is_refused(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "x");
 
@@ -222,7 +221,7 @@ static void test_lease__lost_worker_is_told(struct fa_t *t)
     CHECK_NOW(t, id, FAINA_CLAIMED);
 }
 
-/* Who says its name has not held the task by that. */
+/* A caller that gives a worker id has not held the task by that. */
 static void test_lease__never_held_is_not_lost(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "x");
@@ -245,7 +244,7 @@ static bool has_counted(struct fa_t *t, void *arg)
     return t->op.stats->by_status[counted->status] == counted->count;
 }
 
-/* More than any engine looks at in one go. */
+/* More than any engine processes at once. */
 static void test_lease__thousands_end_at_once(struct fa_t *t)
 {
     enum { COUNT = 2500 };
@@ -394,7 +393,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_lease__heartbeat_renews),
         FA_T_CASE(test_lease__is_renewed_as_it_was_claimed),
         FA_T_CASE(test_lease__heartbeat_of_many_answers_each),
-        FA_T_CASE(test_lease__lost_worker_is_told),
+        FA_T_CASE(test_lease__a_worker_that_lost_the_task_is_refused),
         FA_T_CASE(test_lease__never_held_is_not_lost),
         FA_T_CASE(test_lease__thousands_end_at_once),
         FA_T_CASE(test_delay__thousands_are_due_at_once),

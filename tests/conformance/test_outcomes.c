@@ -1,9 +1,9 @@
 /*
- * test_outcomes.c - how attempts end: complete, fail, again, late, and by whom.
+ * test_outcomes.c - how attempts end: complete, fail, repeated, late, and by which worker.
  */
 #include "support/ops.h"
 
-#include "base/json.h"
+#include "json/json.h"
 
 #define FAST ((struct faina_retry_policy){.base_ms = 1, .factor = 1, .max_ms = 1})
 /* A random wait below a year is, all but surely, not over within a test. */
@@ -308,7 +308,7 @@ static void test_late__old_fence_is_refused_and_noted(struct fa_t *t)
                 "late_result completed");
 }
 
-/* A person may give up a task that waits in line; a worker that has lost it may not. */
+/* A user may fail a pending task; a worker that has lost it may not. */
 static void test_late__lost_task_is_not_the_workers_to_give_up(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "x", .retry = SLOW);

@@ -1,5 +1,5 @@
 /*
- * test_resources.c - strict limits: who holds a resource, and when it is free again.
+ * test_resources.c - strict limits: which tasks hold a permit, and when it is free again.
  */
 #include "support/ops.h"
 
@@ -211,7 +211,7 @@ static void test_resource__lower_limit_takes_effect_as_holders_finish(struct fa_
         ids[i] = submit_gpu(t);
     CHECK_INT(claim_many(t, "w"), 3);
     CHECK_OK(t, fa_t_resource_set(t, "gpu", 1));
-    CHECK_INT(fa_t_in_use(t, "gpu"), 3); /* nobody is thrown out */
+    CHECK_INT(fa_t_in_use(t, "gpu"), 3); /* held tasks keep their permits */
     for (size_t i = 0; i < 2; i++) {
         CHECK_OK(t, fa_t_complete(t, ids[i], BY("w"), NULL));
         CHECK_INT(claim_many(t, "w"), 0);
@@ -222,7 +222,7 @@ static void test_resource__lower_limit_takes_effect_as_holders_finish(struct fa_
     CHECK_INT(claim_many(t, "w"), 1);
 }
 
-/* A limit that is set later counts those who hold the resource already. */
+/* A limit that is set later counts the tasks that hold the resource already. */
 static void test_resource__limit_set_while_held(struct fa_t *t)
 {
     submit_gpu(t);

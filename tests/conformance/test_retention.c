@@ -4,9 +4,9 @@
 #include "support/ops.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "model/limits.h"
-#include "runtime/keeper.h"
+#include "worker/retention_thread.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -19,27 +19,27 @@
 #define FAST ((struct faina_retry_policy){.base_ms = 1, .factor = 1, .max_ms = 1})
 
 /* Everything stays for ever; `archive` in the test's folder. */
-static struct fa_keep keep_all(struct fa_t *t)
+static struct fa_retention_settings keep_all(struct fa_t *t)
 {
-    return (struct fa_keep){
+    return (struct fa_retention_settings){
         .completed_ms = -1, .failed_ms = -1, .events_ms = -1, .archive = fa_t_path(t, "archive")};
 }
 
 /* One round. A node of a fleet waits until it leads. */
-static enum faina_code try_round(struct fa_t *t, const struct fa_keep *keep, size_t *removed,
-                                 struct faina_error *err)
+static enum faina_code try_round(struct fa_t *t, const struct fa_retention_settings *keep,
+                                 size_t *removed, struct faina_error *err)
 {
     int64_t until = fa_clock_mono_us() + FA_T_DEADLINE_MS * INT64_C(1000);
     enum faina_code code;
 
     do {
         fa_error_clear(err);
-        code = fa_keeper_round(t->svc, keep, removed, err);
+        code = fa_retention_round(t->svc, keep, removed, err);
     } while (code == FAINA_CONFLICT && fa_clock_mono_us() < until && usleep(10000) == 0);
     return code;
 }
 
-static size_t run_round(struct fa_t *t, const struct fa_keep *keep)
+static size_t run_round(struct fa_t *t, const struct fa_retention_settings *keep)
 {
     struct faina_error err;
     size_t removed = 0;
@@ -108,7 +108,7 @@ static void test_retention__ended_tasks_go_into_the_archive(struct fa_t *t)
         fa_t_submit(t, .type = "a", .input = "{\"n\":7}", .retry = FAST, .idempotency_key = "k");
     const char *failed = fa_t_make(t, FAINA_FAILED, "w");
     const char *live = fa_t_make(t, FAINA_RUNNING, "w");
-    struct fa_keep keep = keep_all(t);
+    struct fa_retention_settings keep = keep_all(t);
     const char *text;
 
     fa_t_take(t, id, "w");
@@ -146,7 +146,7 @@ static void test_retention__ended_tasks_go_into_the_archive(struct fa_t *t)
 
 static void test_retention__many_go_in_batches_each_once(struct fa_t *t)
 {
-    struct fa_keep keep = keep_all(t);
+    struct fa_retention_settings keep = keep_all(t);
     const char *ids[450];
 
     for (size_t i = 0; i < FA_COUNT(ids); i++) {
@@ -167,7 +167,7 @@ static void test_retention__a_subtask_stays_with_its_parent(struct fa_t *t)
 {
     struct faina_submit subtasks[] = {{.type = "one"}, {.type = "two"}};
     const char *parent = fa_t_make(t, FAINA_RUNNING, "w");
-    struct fa_keep keep = keep_all(t);
+    struct fa_retention_settings keep = keep_all(t);
     const char *first;
 
     keep.completed_ms = keep.failed_ms = 0;
@@ -187,24 +187,24 @@ static void test_retention__a_changed_task_stays(struct fa_t *t)
 {
     const char *id = fa_t_make(t, FAINA_CANCELLED, "w"),
                *other = fa_t_make(t, FAINA_CANCELLED, "w");
-    struct fa_old_query query = {.completed_ms = -1, .limit = 10};
-    struct fa_keep keep = keep_all(t);
+    struct fa_expired_query query = {.completed_ms = -1, .limit = 10};
+    struct fa_retention_settings keep = keep_all(t);
     struct faina_error err;
-    struct fa_old old;
+    struct fa_expired old;
     size_t removed;
 
     run_round(t, &keep); /* it leads */
-    CHECK(fa_service_old_find(t->svc, &query, &t->arena, &old, &err) == FAINA_OK, "%s",
+    CHECK(fa_service_expired_find(t->svc, &query, &t->arena, &old, &err) == FAINA_OK, "%s",
           err.message);
     CHECK_INT(old.count, 2);
     CHECK_OK(t, fa_t_retry(t, id, NOBODY));
     CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
-    CHECK(fa_service_old_remove(t->svc, &old, false, &removed, &err) == FAINA_OK, "%s",
+    CHECK(fa_service_expired_remove(t->svc, &old, false, &removed, &err) == FAINA_OK, "%s",
           err.message);
     CHECK_INT(removed, 1);
     CHECK_NOW(t, id, FAINA_CANCELLED);
     CHECK_CODE(t, fa_t_get(t, other), FAINA_TASK_NOT_FOUND);
-    CHECK(fa_service_old_remove(t->svc, &old, false, &removed, &err) == FAINA_OK, "%s",
+    CHECK(fa_service_expired_remove(t->svc, &old, false, &removed, &err) == FAINA_OK, "%s",
           err.message);
     CHECK_INT(removed, 0);
 }
@@ -212,7 +212,7 @@ static void test_retention__a_changed_task_stays(struct fa_t *t)
 static void test_retention__events_may_go_before_the_task(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "a");
-    struct fa_keep keep = keep_all(t);
+    struct fa_retention_settings keep = keep_all(t);
 
     CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
     CHECK_OK(t, fa_t_retry(t, id, NOBODY));
@@ -238,7 +238,7 @@ static void test_retention__events_may_go_before_the_task(struct fa_t *t)
 static void test_retention__what_cannot_be_archived_stays(struct fa_t *t)
 {
     const char *id = fa_t_make(t, FAINA_COMPLETED, "w");
-    struct fa_keep keep = keep_all(t);
+    struct fa_retention_settings keep = keep_all(t);
     struct faina_error err;
     size_t removed;
     int fd = open(keep.archive, O_CREAT | O_WRONLY, 0600);
@@ -258,7 +258,7 @@ static void test_retention__what_cannot_be_archived_stays(struct fa_t *t)
 static void test_retention__a_full_disk_loses_nothing(struct fa_t *t)
 {
     struct rlimit before, limit;
-    struct fa_keep keep = keep_all(t);
+    struct fa_retention_settings keep = keep_all(t);
     struct faina_error err;
     size_t removed;
     int i;

@@ -229,7 +229,7 @@ static void test_submit__dedupe_by_canonical_input(struct fa_t *t)
     uint8_t digest[FA_SHA256_SIZE];
     char hex[FA_SHA256_HEX_SIZE];
 
-    fa_sha256(fa_str(same[0]), digest); /* it is canonical as it stands */
+    fa_sha256(fa_str(same[0]), digest); /* it is canonical already */
     fa_hex(digest, sizeof digest, hex);
     CHECK_STR(fa_t_task(t, id)->input_hash, hex);
     for (size_t i = 0; i < FA_COUNT(same); i++) {
@@ -364,7 +364,7 @@ static void test_submit__batch_of_different_operations_runs_in_order(struct fa_t
         {.kind = FA_OP_COMPLETE, .id = id, .by = BY("w")}, /* too early */
         {.kind = FA_OP_CLAIM, .id = id, .by = BY("w")},
         {.kind = FA_OP_START, .id = id, .by = BY("w")},
-        {.kind = FA_OP_CLAIM, .id = id, .by = BY("v")}, /* somebody has it */
+        {.kind = FA_OP_CLAIM, .id = id, .by = BY("v")}, /* it is held */
         {.kind = FA_OP_CANCEL, .id = other},
         {.kind = FA_OP_COMPLETE, .id = id, .by = BY("w"), .output = "1"},
         {.kind = FA_OP_CLAIM, .id = other, .by = BY("w")}, /* too late */

@@ -295,8 +295,8 @@ static void test_block__again_reuses_children_by_place(struct fa_t *t)
     fa_t_check_goes_on(t, id, FAINA_PHASE_RESUME);
 }
 
-/* The stages of a task: what it asks for later is new, though it has no name and the same place. A
- * new attempt finds the subtasks of all its stages. */
+/* The stages of a task: what it requests later is new, even without a name and at the same
+ * position. A new attempt finds the subtasks of all its stages. */
 static void test_block__a_later_list_asks_for_more(struct fa_t *t)
 {
     struct faina_submit first[] = {{.type = "a", .input = "1"}, {.type = "a", .input = "2"}};
@@ -367,7 +367,7 @@ static void test_block__two_of_one_name_are_refused(struct fa_t *t)
     CHECK(strstr(t->op.error.message, "subtasks 3 and 4 are both called \"p\"") != NULL, "%s",
           t->op.error.message);
     CHECK_NOW(t, id, FAINA_RUNNING);
-    CHECK_OK(t, fa_t_block(t, id, BY("w"), subtasks, 3)); /* said twice: that is one */
+    CHECK_OK(t, fa_t_block(t, id, BY("w"), subtasks, 3)); /* repeated: it is one */
     CHECK_OK(t, fa_t_children(t, id, 0, NULL));
     CHECK_INT(t->op.tasks->count, 2);
 }
@@ -439,8 +439,8 @@ static void test_block__a_new_attempt_asks_for_something_else(struct fa_t *t)
     }
 }
 
-/* Those without names are found wherever they stand now, and done once. */
-static void test_block__a_new_attempt_finds_them_in_other_places(struct fa_t *t)
+/* Subtasks without names are found at any position, and run once. */
+static void test_block__a_new_attempt_finds_them_at_other_positions(struct fa_t *t)
 {
     struct faina_submit one = {.type = "a", .input = "1"}, two = {.type = "a", .input = "2"};
     struct faina_submit zero = {.type = "a", .input = "0"};
@@ -464,7 +464,7 @@ static void test_block__a_new_attempt_finds_them_in_other_places(struct fa_t *t)
     check_inputs(t, id, "1 2 0 2");
 }
 
-/* Of those that failed, the one that is asked for gets another go. */
+/* Of the failed subtasks, the requested one is retried. */
 static void test_block__a_shorter_list_means_the_right_one(struct fa_t *t)
 {
     struct faina_submit list[] = {{.type = "a", .input = "1"}, {.type = "a", .input = "2"}};
@@ -666,8 +666,8 @@ static void test_block__next_attempt_finds_its_children(struct fa_t *t)
     CHECK_INT(t->op.tasks->count, 2);
 }
 
-/* A child that is queued again by its parent's second block counts again for everybody: here for
- * a task that depends on it and on another one. */
+/* A child that is queued again by its parent's second block counts again for all that wait for it:
+ * here for a task that depends on it and on another one. */
 static void test_block__requeued_child_counts_again_for_dependents(struct fa_t *t)
 {
     struct faina_submit again[] = {{.type = "child", .name = "a"}, {.type = "child"}};
@@ -841,7 +841,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_block__a_new_attempt_finds_the_stages_by_name),
         FA_T_CASE(test_block__two_of_one_name_are_refused),
         FA_T_CASE(test_block__a_new_attempt_asks_for_something_else),
-        FA_T_CASE(test_block__a_new_attempt_finds_them_in_other_places),
+        FA_T_CASE(test_block__a_new_attempt_finds_them_at_other_positions),
         FA_T_CASE(test_block__a_shorter_list_means_the_right_one),
         FA_T_CASE(test_block__a_new_attempt_with_other_stages),
         FA_T_CASE(test_block__a_name_with_other_work_is_refused),

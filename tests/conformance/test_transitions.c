@@ -8,7 +8,7 @@
 
 #define HOLDER "holder"
 
-/* A held task is worked on by its worker, any other by nobody in particular. */
+/* A held task is changed by its worker, any other without a worker. */
 static struct faina_by worker_of(enum faina_status status)
 {
     return status == FAINA_CLAIMED || status == FAINA_RUNNING ? BY(HOLDER) : NOBODY;
@@ -119,7 +119,7 @@ static const struct row {
     /* clang-format on */
 };
 
-/* Managing a task is anybody's right, working on it is its worker's. */
+/* Any caller may manage a task; only its worker may report on it. */
 static struct faina_by actor(const struct row *row, enum faina_status from)
 {
     bool is_managing = row->act == fa_t_cancel || row->act == fa_t_retry || row->act == do_delete;
@@ -325,7 +325,7 @@ static void test_transitions__start_from_pending_claims_too(struct fa_t *t)
     CHECK_OK(t, fa_t_complete(t, id, BY("w"), NULL));
 }
 
-/* A client that lost the answer says it again. */
+/* A client that lost the response repeats the request. */
 static void test_transitions__start_again_changes_nothing(struct fa_t *t)
 {
     const char *id = fa_t_make(t, FAINA_RUNNING, "w");
@@ -338,7 +338,7 @@ static void test_transitions__start_again_changes_nothing(struct fa_t *t)
     CHECK_STR(fa_t_picture(t, id), before);
 }
 
-/* A worker who is late doesn't take back what was taken from him. */
+/* A late worker doesn't get back a task that it has lost. */
 static void test_transitions__start_of_a_claim_that_has_ended(struct fa_t *t)
 {
     const char *id = fa_t_make(t, FAINA_CLAIMED, "w");
@@ -355,7 +355,7 @@ static void test_transitions__start_of_a_claim_that_has_ended(struct fa_t *t)
     CHECK_TRUE(t->task->fence > late.fence);
 }
 
-static void test_transitions__start_without_worker_is_held_by_nobody(struct fa_t *t)
+static void test_transitions__start_without_worker_has_no_holder(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "x");
 
@@ -458,7 +458,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_transitions__start_from_pending_claims_too),
         FA_T_CASE(test_transitions__start_again_changes_nothing),
         FA_T_CASE(test_transitions__start_of_a_claim_that_has_ended),
-        FA_T_CASE(test_transitions__start_without_worker_is_held_by_nobody),
+        FA_T_CASE(test_transitions__start_without_worker_has_no_holder),
         FA_T_CASE(test_transitions__release_gives_the_attempt_back),
         FA_T_CASE(test_transitions__progress_tells_and_renews),
         FA_T_CASE(test_transitions__progress_in_the_background),

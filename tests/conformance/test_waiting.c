@@ -2,7 +2,7 @@
  * test_waiting.c - waiting for work, and waiting for an end.
  *
  * The waiting side runs on a thread of its own, and the test goes on only when it sleeps there. So
- * what follows must wake it: an engine that only looks now and then fails.
+ * what follows must wake it: an engine that only polls now and then fails.
  */
 #include "support/crew.h"
 #include "support/ops.h"
@@ -198,7 +198,7 @@ static void test_claim_wait__woken_by_the_last_child(struct fa_t *t)
     check_wakes(t, id, wake_parent);
 }
 
-/* What comes in one call, with several who wait for it. */
+/* Tasks of one call, with several waiting claims. */
 struct bunch {
     struct claimed claimed[3];
 };
@@ -312,7 +312,7 @@ static int64_t commits_of(struct fa_t *t, bool *has_one_writer)
     return info.commits;
 }
 
-/* Where nobody else writes, one flush of the disk makes the task and hands it out. */
+/* With one writer, one flush of the disk stores the task and hands it out. */
 static void test_claim_wait__one_commit_for_both(struct fa_t *t)
 {
     struct claimed claimed = {.claim = {.worker_id = "waiter", .wait_ms = FA_T_DEADLINE_MS}};

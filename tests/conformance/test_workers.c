@@ -1,5 +1,5 @@
 /*
- * test_workers.c - workers that register, and what a heartbeat does and tells.
+ * test_workers.c - registration of workers, and what a heartbeat does and returns.
  */
 #include "support/ops.h"
 
@@ -85,7 +85,7 @@ static void test_workers__register_and_look(struct fa_t *t)
     CHECK_INT(got->held, 0);
 }
 
-static void test_workers__heartbeat_keeps_what_is_not_told(struct fa_t *t)
+static void test_workers__heartbeat_keeps_what_is_not_given(struct fa_t *t)
 {
     static const char *const types[] = {"a", "b"};
     static const char *const none[] = {NULL};
@@ -157,7 +157,7 @@ static void test_workers__survive_reopening(struct fa_t *t)
  * Heartbeats
  */
 
-/* The witness has the same short lease, and nobody renews it. */
+/* The witness has the same short lease, and is not renewed. */
 static void test_workers__heartbeat_renews_all_and_changes_nothing_else(struct fa_t *t)
 {
     const char *ids[] = {fa_t_submit(t, .type = "x"), fa_t_submit(t, .type = "x"),
@@ -202,7 +202,7 @@ static void test_workers__default_lease_makes_none_shorter(struct fa_t *t)
     lease_us = fa_t_task(t, id)->lease_expires_us;
     CHECK_OK(t, fa_t_beat(t, &held, 1, 0, .id = "w"));
     CHECK_INT(fa_t_task(t, id)->lease_expires_us, lease_us);
-    CHECK_OK(t, fa_t_beat(t, &held, 1, SHORT_MS, .id = "w")); /* but who asks for less gets it */
+    CHECK_OK(t, fa_t_beat(t, &held, 1, SHORT_MS, .id = "w")); /* a given lease applies */
     fa_t_wait_status(t, id, FAINA_PENDING);
     CHECK_STORY(t, id, "created claimed lease_lost");
 }
@@ -280,7 +280,7 @@ static void test_workers__two_fences_of_one_task(struct fa_t *t)
     CHECK_INT(t->op.beat->items[1].fence, held[0].fence);
 }
 
-static void test_workers__a_lost_lease_is_told(struct fa_t *t)
+static void test_workers__a_lost_lease_is_reported(struct fa_t *t)
 {
     const char *id = fa_t_submit(t, .type = "x", .retry = {.base_ms = 1, .max_ms = 1});
     struct faina_held held = {id, 0};
@@ -296,7 +296,7 @@ static void test_workers__a_lost_lease_is_told(struct fa_t *t)
     check_lost(t, 0, id, FAINA_LOSS_LOST);
 }
 
-/* Who gives no list renews all that it holds; who gives an empty one nothing. */
+/* A heartbeat without a list renews all held tasks; one with an empty list renews none. */
 static void test_workers__heartbeat_without_a_list(struct fa_t *t)
 {
     const char *mine[] = {fa_t_make(t, FAINA_RUNNING, "w"), fa_t_make(t, FAINA_CLAIMED, "w")};
@@ -385,7 +385,7 @@ static void test_workers__thousands_in_one_heartbeat(struct fa_t *t)
                 (struct faina_held){t->op.tasks->items[k].id, t->op.tasks->items[k].fence};
     }
     CHECK_INT(count, 2000);
-    for (size_t i = count; i < FA_BATCH_MAX + 1; i++) /* told again and again: no harm */
+    for (size_t i = count; i < FA_BATCH_MAX + 1; i++) /* repeated ones do no harm */
         held[i] = held[i % count];
     CHECK_OK(t, fa_t_beat(t, held, FA_BATCH_MAX, HOUR_MS, .id = "w"));
     CHECK_INT(t->op.beat->renewed_count, FA_BATCH_MAX);
@@ -466,7 +466,7 @@ static void test_workers__explain_says_that_none_handles_the_type(struct fa_t *t
     CHECK(strstr(t->op.explanation->summary, "no live worker handles its type") != NULL, "%s",
           t->op.explanation->summary);
     CHECK_STR(why(t, fa_t_submit(t, .type = "b")), "ready");
-    CHECK_OK(t, fa_t_claim_next(t, .worker_id = "stranger")); /* who may claim all the same */
+    CHECK_OK(t, fa_t_claim_next(t, .worker_id = "stranger")); /* it may claim nevertheless */
     CHECK_INT(t->op.tasks->count, 1);
     CHECK_STR(t->op.tasks->items[0].id, id);
     id = fa_t_submit(t, .type = "c");
@@ -490,7 +490,7 @@ static void test_workers__explain_says_that_none_reaches_the_resource(struct fa_
     CHECK(strstr(t->op.explanation->summary, "disk") != NULL, "%s", t->op.explanation->summary);
     CHECK_OK(t, fa_t_register(t, .id = "v", .types = &type, .type_count = 1, .services = &disk,
                               .service_count = 1));
-    CHECK_STR(why(t, id), "service"); /* each is reached, but by nobody both */
+    CHECK_STR(why(t, id), "service"); /* each is reached, but no worker reaches both */
     CHECK_OK(t, fa_t_register(t, .id = "w", .services = both, .service_count = 2));
     CHECK_STR(why(t, id), "ready");
     CHECK_OK(t, sign_off(t, "w"));
@@ -557,7 +557,7 @@ int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
         FA_T_CASE(test_workers__register_and_look),
-        FA_T_CASE(test_workers__heartbeat_keeps_what_is_not_told),
+        FA_T_CASE(test_workers__heartbeat_keeps_what_is_not_given),
         FA_T_CASE(test_workers__list_is_by_newest_heartbeat),
         FA_T_CASE(test_workers__held_is_counted_from_the_tasks),
         FA_T_CASE_DURABLE(test_workers__survive_reopening),
@@ -565,7 +565,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_workers__default_lease_makes_none_shorter),
         FA_T_CASE(test_workers__heartbeat_names_what_is_cancelled_or_lost),
         FA_T_CASE(test_workers__two_fences_of_one_task),
-        FA_T_CASE(test_workers__a_lost_lease_is_told),
+        FA_T_CASE(test_workers__a_lost_lease_is_reported),
         FA_T_CASE(test_workers__heartbeat_without_a_list),
         FA_T_CASE(test_workers__heartbeat_among_other_changes),
         FA_T_CASE(test_workers__a_renewal_is_not_undone_by_a_later_change),

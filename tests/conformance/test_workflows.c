@@ -3,7 +3,7 @@
  */
 #include "support/ops.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "model/limits.h"
 #include "model/workflow.h"
 #include "support/crew.h"
@@ -59,10 +59,10 @@ static enum faina_code emit_code(struct fa_t *t, const struct faina_emit *event)
     return fa_t_run(t, &(struct fa_op){.kind = FA_OP_EMIT, .emit = event});
 }
 
-#define happened(t, ...) happened_code(t, &(struct fa_happened_query){__VA_ARGS__})
-static enum faina_code happened_code(struct fa_t *t, const struct fa_happened_query *query)
+#define happened(t, ...) happened_code(t, &(struct fa_emitted_query){__VA_ARGS__})
+static enum faina_code happened_code(struct fa_t *t, const struct fa_emitted_query *query)
 {
-    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_HAPPENED_LIST, .happened_query = query});
+    return fa_t_run(t, &(struct fa_op){.kind = FA_OP_EMITTED_LIST, .happened_query = query});
 }
 
 static const struct fa_join_state *join_state(struct fa_t *t, const char *key)
@@ -353,7 +353,7 @@ static void test_emit__a_bad_trigger_is_named_and_the_others_fire(struct fa_t *t
     CHECK_STR(t->op.emitted->failures[2].trigger, "far");
     CHECK_INT(count_of(t, "a"), 0);
     CHECK_INT(count_of(t, "b"), 1);
-    CHECK_OK(t, emit(t, .type = "x", .id = "e")); /* told again from memory */
+    CHECK_OK(t, emit(t, .type = "x", .id = "e")); /* answered from memory */
     CHECK_INT(t->op.emitted->failure_count, 3);
     CHECK_STR(t->op.emitted->failures[0].trigger, "broken");
 }
@@ -605,7 +605,7 @@ static void test_join__keys_and_rounds_are_apart(struct fa_t *t)
     fa_t_finish_task(t, member(t, "b", "1"));
     CHECK_INT(count_of(t, "joined"), 1);
     fa_t_finish_task(t, member(t, "b", "1"));
-    fa_t_finish_task(t, member(t, "b", "1")); /* in the place of the one before */
+    fa_t_finish_task(t, member(t, "b", "1")); /* replaces the one before */
     CHECK_INT(count_of(t, "joined"), 1);
     fa_t_finish_task(t, member(t, "a.x", "1.0")); /* the same number */
     CHECK_INT(count_of(t, "joined"), 2);
@@ -758,7 +758,7 @@ static void test_origin__goes_with_the_task(struct fa_t *t)
     CHECK_OK(t, fa_t_delete_with(t, id, NOBODY, (struct faina_removal){.purge = true}));
 }
 
-/* Two who complete the last two members at the same moment. */
+/* Two workers complete the last two members at the same moment. */
 #define RACE_KEYS 40
 
 static void finish_members(struct fa_t *t, size_t number, void *arg)

@@ -31,7 +31,7 @@ ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f
 
 
 class Skip(Exception):
-    """The test can't be run here; the argument tells why."""
+    """The test can't be run here; the argument is the reason."""
 
 
 class Result:
@@ -67,7 +67,7 @@ class Cli:
 
     def __init__(self, folder):
         self.folder = folder
-        self.user = None # who runs it; None: whoever runs the tests
+        self.user = None # the user that runs it; None: the user of the tests
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -92,10 +92,10 @@ class Cli:
         return result
 
     def give_up_root(self):
-        """Root may write everywhere, so what is forbidden is tried as nobody."""
+        """Root may write everywhere, so refusals are tested as the user nobody."""
         if os.geteuid() == 0:
             os.chown(self.folder, NOBODY, NOBODY)
-            above = os.path.dirname(self.folder) # nobody must be able to pass through
+            above = os.path.dirname(self.folder) # the user nobody must be able to enter it
             os.chmod(above, os.stat(above).st_mode | 0o111)
             self.user = NOBODY
         if self("version", code=None).code != 0:
@@ -172,7 +172,7 @@ def verbs():
 
 
 def is_served(cli):
-    """Whether somebody answers at the socket beside the file, which is there a moment before."""
+    """Whether a server accepts connections on the socket beside the file, which is created before."""
     with socket.socket(socket.AF_UNIX) as link:
         try:
             link.connect(cli.path("faina.db.sock"))

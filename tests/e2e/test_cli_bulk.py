@@ -22,7 +22,7 @@ def test_bulk_from_a_file_and_from_stdin(cli):
         ids = result.out.splitlines()
         equal([cli.get(task)["input"] for task in ids], [1, 2], args)
         equal([cli.get(task)["type"] for task in ids], ["a", "b"], args)
-        contains(result.err, "stored 2 tasks, 0 there already, 0 refused")
+        contains(result.err, "stored 2 tasks, 0 already existed, 0 refused")
 
 
 def test_bulk_type_and_flags_are_for_lines_without(cli):
@@ -57,7 +57,7 @@ def test_bulk_reports_bad_lines_and_stores_the_others(cli):
             'did you mean "priority"?', "delay", "must be a JSON object"), strict=True):
         contains(report, f"line {number}")
         contains(report, words)
-    contains(result.err, "stored 2 tasks, 1 there already, 6 refused")
+    contains(result.err, "stored 2 tasks, 1 already existed, 6 refused")
 
 
 def test_bulk_summary_and_lines_as_json(cli):
@@ -95,7 +95,7 @@ def test_bulk_misuse(cli):
     contains(cli("submit", "--bulk", "nothing.jsonl", code=2).err, "faina submit TYPE --bulk FILE")
     contains(cli("submit", "a", "--bulk", "--key", "k", code=2).err, "--key is for one task")
     contains(cli("submit", "a", "--bulk", "--wait", code=2).err, "--wait is for one task")
-    contains(cli("submit", "a", "b", "--bulk", "c", code=2).err, "one word too many")
+    contains(cli("submit", "a", "b", "--bulk", "c", code=2).err, "one argument too many")
     is_true(not os.path.exists(cli.path("faina.db")))
 
 
@@ -107,7 +107,7 @@ def test_all_that_match(cli):
     contains(cli("rm", "--all", "--status", "failed", code=2).err, "--yes")
     for line in ("", "\n", "n\n", "yesterday\n", "no\ny\n"):
         contains(cli("cancel", "--all", "--type", "b", stdin=line, code=2).err, "--yes")
-    silent = cli.start("cancel", "--all", stdin=subprocess.PIPE) # nobody closes it
+    silent = cli.start("cancel", "--all", stdin=subprocess.PIPE) # it stays open
     equal(silent.wait(timeout=PATIENCE), 2)
     contains(silent.stderr.read(), "--yes")
     equal(cli("cancel", "--all", "--type", "a", stdin="y\n").json(), {"cancelled": 1100})
@@ -124,7 +124,7 @@ def test_all_that_match(cli):
 
 
 def test_all_of_a_tree(cli):
-    """Cancelling a parent cancels its children, which are then no news."""
+    """Cancelling a parent cancels its children, which are not refused then."""
     parent = cli.submit("p")
     cli("start", parent, "-w", "w")
     cli("block", parent, '[{"type":"c"},{"type":"c"}]', "-w", "w")

@@ -82,7 +82,7 @@ def test_there_and_back(cli):
         same(cli, "sqlite:faina.db", schema.url)
         back = cli("db", "copy", schema.url, "sqlite:back.db")
         equal(back.json()["tables"], report["tables"])
-        contains(back.err, "stop the workers")
+        contains(back.err, "Stop them first")
         same(cli, "sqlite:faina.db", "sqlite:back.db")
         equal(cli("doctor", "--url", "sqlite:back.db").json()["verdict"], "ok")
         cli("submit", "t0", "--key", "k0", "--url", schema.url)
@@ -118,7 +118,7 @@ def test_no_target_is_made_for_nothing(cli):
         equal(os.listdir(cli.folder), [])
 
 
-def test_a_file_that_somebody_owns(cli):
+def test_a_file_that_another_process_owns(cli):
     owner = cli.own()
     contains(cli("db", "copy", "sqlite:faina.db", "sqlite:new.db", code=6).err,
              f"faina.db is in use by process {owner.pid}, and a copy needs the file for itself: "

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Completions and the manual page: they parse, and they say what the program says."""
+"""Completions and the manual page: they parse, and agree with the program."""
 import os
 import re
 import shutil

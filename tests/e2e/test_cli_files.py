@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Files that are damaged, foreign, newer, read-only, or somebody else's."""
+"""Files that are damaged, foreign, newer, read-only, or owned by another user."""
 import os
 import shutil
 import sqlite3
@@ -46,7 +46,7 @@ def test_a_damaged_file(cli):
     contains(result.err, "damaged")
     doctor = cli("doctor", code=1)
     equal(doctor.json()["verdict"], "wrong")
-    contains(cli("doctor", "-o", "table", code=1).out, "Something is wrong.")
+    contains(cli("doctor", "-o", "table", code=1).out, "Errors were found.")
 
 
 def test_an_empty_file_becomes_a_store(cli):
@@ -67,8 +67,8 @@ LOOKS = (
 )
 
 
-def test_a_look_makes_no_store(cli):
-    """In the wrong folder there is nothing to see; a look says why, and leaves nothing behind."""
+def test_a_reading_verb_creates_no_store(cli):
+    """In the wrong folder a reading verb reports that there is no store, and creates none."""
     for args in LOOKS:
         contains(cli(*args, code=6).err, "there is no store at faina.db; faina submit, ")
         equal(os.listdir(cli.folder), [], args)
@@ -136,8 +136,8 @@ def test_the_doctor_leaves_an_owned_file_alone(cli):
     answer = cli("doctor").json()
     equal(answer["verdict"], "warning")
     [said] = [check["message"] for check in answer["checks"] if check["level"] == "warning"]
-    contains(said, f"not looked at: faina.db is in use by process {owner.pid}")
-    contains(cli("doctor", "-o", "table").out, "Nothing wrong was found, but look at the warnings.")
+    contains(said, f"not checked: faina.db is in use by process {owner.pid}")
+    contains(cli("doctor", "-o", "table").out, "No errors were found, but there are warnings.")
     owner.communicate(timeout=60)
     equal(cli("doctor").json()["verdict"], "ok")
     cli.write("sub", "") # a file that can't be opened for any other reason is still wrong
@@ -184,7 +184,7 @@ def test_a_read_only_file(cli):
 
 
 def test_a_full_disk_and_then_room_again(cli):
-    """A limit on the size of files stands in for the full disk."""
+    """A limit on the size of files simulates a full disk."""
     cli.submit("x")
     size = os.path.getsize(cli.path("faina.db")) // 1024 + 64
     text = '{"type":"t","input":"' + "a" * 4000 + '"}\n'

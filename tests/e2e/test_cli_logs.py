@@ -64,21 +64,22 @@ def test_a_log_that_was_cut(cli):
     cli(*WORK)
     shown = cli("logs", task)
     is_true(60000 < len(shown.out) <= 65536, len(shown.out))
-    contains(shown.err, "Attempt 1 wrote more before that")
+    contains(shown.err, "Attempt 1 wrote more;")
 
 
 def test_why_there_is_none(cli):
     handler(cli, "quiet", "echo 1\n")
     quiet, waiting, mine = cli.submit("quiet"), cli.submit("x"), cli.submit("y")
     cli(*WORK)
-    for task, why in ((quiet, "the handler wrote nothing to stderr"), (waiting, "there was no attempt yet")):
+    for task, why in ((quiet, "the handler wrote nothing to stderr"),
+                      (waiting, "there has been no attempt yet")):
         shown = cli("logs", task)
         equal(shown.out, "")
         contains(shown.err, why)
     cli("claim", mine, "-w", "me")
-    contains(cli("logs", mine).err, "it is kept when the attempt has ended")
+    contains(cli("logs", mine).err, "it is stored when the attempt has ended")
     cli("complete", mine, "-w", "me")
-    contains(cli("logs", mine).err, "no workers over HTTP, nor work by hand")
+    contains(cli("logs", mine).err, "not workers over HTTP or verbs used by hand")
     equal(cli("logs", mine, "-o", "json").json(), {"items": []})
     cli("logs", MISSING, code=3)
 
@@ -95,7 +96,7 @@ def test_attempts_count_on_after_retry_and_not_after_subtasks(cli):
     cli("retry", task)
     cli(*WORK)
     equal([i["attempt"] for i in cli("logs", task, "-o", "jsonl").lines()][2:], [2, 2])
-    # One that was lost with its worker counts, too; one that was given back doesn't.
+    # An attempt that was lost with its worker counts; a released claim does not.
     late = cli.submit("child")
     cli("claim", late, "-w", "me")
     cli("release", late, "-w", "me")

@@ -87,8 +87,8 @@ def test_a_password_from_a_file(cli):
         equal(len(cli("ls", "--url", schema.url).json()["items"]), 1)
 
 
-def test_nobody_sees_the_password(cli):
-    """Not those who list processes, and not those who read messages."""
+def test_the_password_is_hidden(cli):
+    """Neither in the list of processes nor in messages."""
     if not SERVER:
         raise Skip("no PostgreSQL")
     port = urllib.parse.urlsplit(SERVER).port
@@ -132,7 +132,7 @@ def test_a_dry_run_changes_nothing(cli):
         equal(cli("db", "migrate", "--url", schema.url).json()["applied"], [])
 
 
-def test_a_look_makes_no_schema(cli):
+def test_a_reading_verb_creates_no_schema(cli):
     with Schema() as schema:
         for args in (("ls",), ("stats",), ("db", "status"), ("worker-list",), ("token", "ls")):
             contains(cli(*args, "--url", schema.url, code=6).err, "there is no store at ")

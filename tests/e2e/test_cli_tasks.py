@@ -92,7 +92,7 @@ def test_keys_and_deduplication(cli):
     equal((again["id"], again["existing"]), (first, True))
     other = cli("submit", "x", "2", "--key", "k")
     equal(other.out.strip(), first)
-    contains(other.err, "its input is another one")
+    contains(other.err, "with a different input")
     equal(cli("get", "--type", "x", "--key", "k").json()["id"], first)
     equal(cli.submit("y", '{"b":1,"a":2}', "--dedupe", "input"),
           cli.submit("y", '{ "a": 2, "b": 1 }', "--dedupe", "input"))
@@ -382,7 +382,7 @@ def test_watch_draws_no_escapes_into_a_pipe(cli):
     cli("submit", "x")
     watch = cli.start("watch", "--interval", "50ms", "-o", "table")
     try:
-        text = [watch.stdout.readline() for _ in range(8)] # two looks at least
+        text = [watch.stdout.readline() for _ in range(8)] # at least two polls
     finally:
         watch.terminate()
     watch.communicate(timeout=60)
@@ -394,7 +394,7 @@ def test_watch_prints_changes_as_lines(cli):
     cli.submit("before")
     watch = cli.start("watch", "--interval", "50ms", "-o", "jsonl")
     try:
-        # The first look is only the base of comparison, and nobody knows when it happens.
+        # The first poll is only the base of comparison, at an unknown time.
         while not select.select([watch.stdout], [], [], 0.3)[0]:
             cli.submit("x")
         news = json.loads(watch.stdout.readline())
@@ -418,7 +418,7 @@ def test_doctor_status_migrate_version(cli):
     cli.submit("x")
     answer = cli("doctor").json()
     equal(answer["verdict"], "ok", answer)
-    contains(cli("doctor", "-o", "table").out, "All is well.")
+    contains(cli("doctor", "-o", "table").out, "All checks passed.")
     answer = cli("doctor", env={"FAINA_ULR": "x"}).json()
     equal(answer["verdict"], "warning")
     contains(str(answer), "did you mean FAINA_URL?")

@@ -152,7 +152,7 @@ def test_records(cli):
                  "attempts      1 of 1", "(now)"):
         contains(text, part) if part != "(now)" else is_true("(now)" in text or " ago)" in text)
     contains(cli.on_terminal("db", "status").plain(), "schema        version")
-    contains(cli.on_terminal("doctor").plain(), "look at the warnings.")
+    contains(cli.on_terminal("doctor").plain(), "but there are warnings.")
 
 
 def test_what_is_due_in_a_moment_is_not_due_now(cli):
@@ -172,7 +172,7 @@ def test_what_is_due_in_a_moment_is_not_due_now(cli):
     is_true(re.search(r"pending \(due in (5 min|4 min 5\d s)\)", text), text)
 
 
-def test_a_list_tells_what_is_due_when(cli):
+def test_a_list_shows_due_times(cli):
     cli.submit("ready")
     title = cli.on_terminal("ls").plain().splitlines()[0]
     equal(title.split(), ["ID", "STATUS", "AGE", "TYPE", "TRIES"])
@@ -188,7 +188,7 @@ def test_a_list_tells_what_is_due_when(cli):
 
 
 def test_control_characters_do_not_reach_the_terminal(cli):
-    """Whoever may submit a task must not be able to draw on the screen of whoever lists it."""
+    """A task's text can't control the terminal on which it is listed."""
     cli.submit("x", '"\\u001b[2J"', "--name", "a")
     task = cli("ls").json()["items"][0]["id"]
     cli("claim", task, "-w", "w")

@@ -41,7 +41,7 @@ def test_general_help(cli):
         contains(shown, "--namespace NS")
         contains(shown, "http(s)://")
         is_true(max(map(len, shown.splitlines())) <= 96, shown)
-    # The descriptions of all verbs stand below each other.
+    # The descriptions of all verbs are aligned.
     rows = [line for line in text.splitlines() if re.match("  [a-z]", line)]
     starts = {re.match(r"  \S+( [a-z]+)? {2,}", row).end() for row in rows}
     equal(len(starts), 1, rows)
@@ -90,14 +90,14 @@ def test_misspellings(cli):
 def test_wrong_use(cli):
     for args, hint in (
             (("submit",), "TYPE"),
-            (("submit", "x", "1", "2"), "one word too many"),
-            (("ls", "more"), "one word too many"),
+            (("submit", "x", "1", "2"), "one argument too many"),
+            (("ls", "more"), "one argument too many"),
             (("get",), "which task?"),
             (("get", MISSING, "--key", "k"), "not both"),
             (("claim",), "--worker"),
             (("heartbeat", MISSING), "--worker"),
             (("fail", MISSING, "-w", "w"), "--error"),
-            (("progress", MISSING, "-w", "w"), "nothing to tell"),
+            (("progress", MISSING, "-w", "w"), "nothing to report"),
             (("progress", MISSING, "101", "-w", "w"), "from 0 to 100"),
             (("cancel",), "which task?"),
             (("cancel", MISSING, "--all"), "not both"),
@@ -131,7 +131,7 @@ def test_wrong_use(cli):
     is_true(not os.path.exists(cli.path("faina.db")), "what is wrong opens no store")
 
 
-def test_flags_may_stand_anywhere(cli):
+def test_flags_may_be_anywhere(cli):
     url = "sqlite:other.db"
     first = cli("--url", url, "submit", "x", "-p", "3").out.strip()
     equal(cli("--priority=4", "submit", f"--url={url}", "x").code, 0)
@@ -177,7 +177,7 @@ def test_json_with_mistakes_has_a_place(cli):
 
 
 def test_problems_as_json_when_asked(cli):
-    cli.submit("x") # a look would tell that it made the store
+    cli.submit("x") # creates the store
     err = cli("get", MISSING, "-o", "json", code=3).err
     sentence, problem = err.splitlines()
     is_true(sentence.startswith("faina: "), err)
@@ -210,7 +210,7 @@ def test_engines_by_url(cli):
         is_true("secret" not in err.err, err)
     cli("submit", "x", "--url", "sqlite://" + cli.path("abs.db"))
     equal(len(cli("ls", env={"FAINA_URL": "sqlite:abs.db"}).json()["items"]), 1)
-    for prefix in ("", "API_PG_"): # nobody listens there, so it is known which one was asked
+    for prefix in ("", "API_PG_"): # no server listens there; the error names the address
         env = {prefix + "DB_HOST": "127.0.0.1", prefix + "DB_PORT": "1",
                prefix + "DB_PASSWORD": "secret"}
         err = cli("ls", env=env, code=6).err

@@ -22,7 +22,7 @@ def test_apply_emit_why(cli):
     cli.write("content.yaml", CONTENT)
     table = ("-o", "table")
     equal(cli("workflow", "test", "content.yaml", *table).out,
-          "content is good: 2 triggers, 0 joins\n")
+          "content is valid: 2 triggers, 0 joins\n")
     equal(cli("workflow", "test", "content.yaml").json(),
           {"name": "content", "triggerCount": 2, "joinCount": 0})
     equal(cli("workflow", "apply", "content.yaml", *table).out, "content version 1\n")
@@ -189,13 +189,13 @@ def test_switching_and_removing(cli):
     equal(cli("emit", "x").json()["tasks"], [])
 
 
-def test_an_event_that_nobody_wants_is_told_so(cli):
+def test_an_event_without_a_matching_trigger_is_noted(cli):
     done = cli("emit", "x", "--id", "e1", "-o", "table")
-    equal((done.out, done.err), ("", "No task was made: no trigger wanted it. "
-                                     "faina workflow why e1 says more.\n"))
+    equal((done.out, done.err), ("", "No task was created: no trigger matched. "
+                                     "See faina workflow why e1.\n"))
     equal(cli("emit", "x", "--id", "e2").json(),
           {"id": "e2", "tasks": [], "failures": []})
-    contains(cli.on_terminal("emit", "x", "--id", "e3").plain(), "No task was made")
+    contains(cli.on_terminal("emit", "x", "--id", "e3").plain(), "No task was created")
 
 
 run(globals())

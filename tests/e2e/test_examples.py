@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The examples do what they say: a producer and a worker on one store."""
+"""The examples work: a producer and a worker on one store."""
 import json
 import os
 import shutil
@@ -99,7 +99,7 @@ def test_http_worker(cli):
 
 
 def test_all_of_them_at_once(cli):
-    """`make run EXAMPLES=1` prints what README.md says that it prints."""
+    """`make run EXAMPLES=1` prints what README.md shows."""
     if not shutil.which("cc"):
         raise Skip("no compiler")
     address = f"127.0.0.1:{free_port()}"

@@ -82,13 +82,13 @@ def test_the_manual(cli):
     equal(result(cli, order), "packed")
 
 
-def test_the_manual_tells_what_the_program_knows(cli):
+def test_the_manual_lists_all_settings_of_the_program(cli):
     with open(f"{ROOT}/docs/handlers.md", encoding="utf-8") as file:
         text = file.read()
     flags = set(re.findall(r"(--[a-z-]+)", cli("worker", "--help").out.split("Examples:")[0]))
     for flag in set(re.findall(r"^\| `(--[a-z-]+)", text, re.M)):
         is_true(flag in flags, flag)
-    with open(f"{ROOT}/src/runtime/settings.c", encoding="utf-8") as file:
+    with open(f"{ROOT}/src/worker/type_settings.c", encoding="utf-8") as file:
         known = set(re.findall(r'^    \{"(\w+)", read_\w+, (?:offsetof|0)', file.read(), re.M))
     told = set(re.findall(r"^\| `(\w+)` \|", text.split("### Settings")[1].split("##")[0], re.M))
     is_true(told <= known | {"limits"}, told, known)

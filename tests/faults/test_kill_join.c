@@ -9,7 +9,7 @@
 #include "support/ops.h"
 #include "support/psql.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/random.h"
 
 #include <setjmp.h>

@@ -9,7 +9,7 @@
 #include "support/writer.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "base/random.h"
 #include "support/crew.h"
 

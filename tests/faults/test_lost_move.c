@@ -1,5 +1,5 @@
 /*
- * test_lost_move.c - the disk fails while a mover flushes the file (mover.h, M3).
+ * test_lost_move.c - the disk fails while a mover flushes the file (checkpointer.h, M3).
  *
  * SQLite takes for moved what was written to the file, also when the flush behind it fails, and
  * would start the log anew. So the engine must stop writing, keep the log, and have everything when
@@ -9,7 +9,7 @@
 #include "faults/shim.h"
 #include "support/writer.h"
 
-#include "base/json.h"
+#include "json/json.h"
 
 #include <setjmp.h>
 #include <sqlite3.h>

@@ -15,7 +15,7 @@
 #include "support/moves.h"
 #include "support/writer.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/random.h"
 
 #include <pthread.h>

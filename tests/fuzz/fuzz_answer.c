@@ -3,7 +3,7 @@
  * a sentence. The first byte picks the operation, the second the status.
  */
 #include "base/utf8.h"
-#include "remote/ask.h"
+#include "client/encode.h"
 
 #include <stdlib.h>
 
@@ -52,14 +52,14 @@ static struct fa_op make_op(uint8_t choice, struct fa_arena *arena)
 {
     static const struct faina_submit submit = {.type = "t"};
     static const struct faina_worker worker = {.id = "w"};
-    static const struct fa_happened_query query = {.id = "e"};
+    static const struct fa_emitted_query query = {.id = "e"};
     static const struct faina_held held[] = {{.id = ID, .fence = 1}, {.id = "x"}};
     struct fa_op op = {.kind = choice % FA_OP_COUNT, .wants_task = choice & 128, .arena = arena};
 
     op.id = ID;
     if (op.kind == FA_OP_SUBMIT)
         op.submit = &submit;
-    if (op.kind == FA_OP_HAPPENED_LIST)
+    if (op.kind == FA_OP_EMITTED_LIST)
         op.happened_query = &query;
     if (op.kind == FA_OP_WORKER_PUT) {
         op.worker.self = &worker;
@@ -83,11 +83,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fa_call_init(&call, "GET");
     call.status = statuses[data[1] % FA_COUNT(statuses)];
     fa_buf_add(&call.answer, (const char *)data + 2, size - 2);
-    fa_ask_take_one(&ops[0], &call, "http://server");
+    fa_decode_one(&ops[0], &call, "http://server");
     check_op(&ops[0]);
     ops[0] = make_op(FA_OP_SUBMIT, &arena);
     call.code = FAINA_OK;
-    fa_ask_take_many(ops, 1 + data[0] % 2, &call, "http://server");
+    fa_decode_many(ops, 1 + data[0] % 2, &call, "http://server");
     check_op(&ops[0]);
     fa_call_finish(&call);
     fa_arena_finish(&arena);

@@ -3,8 +3,8 @@
  * sentence. The first byte picks the table.
  */
 #include "base/utf8.h"
-#include "service/body.h"
-#include "service/wire.h"
+#include "wire/body.h"
+#include "wire/wire.h"
 
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ static void check_many(const struct fa_many *many)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct fa_body *const bodies[] = {
+    static const struct fa_shape *const bodies[] = {
         &fa_body_claim,    &fa_body_start,     &fa_body_complete,   &fa_body_fail,
         &fa_body_progress, &fa_body_heartbeat, &fa_body_block,      &fa_body_background,
         &fa_body_release,  &fa_body_cancel,    &fa_body_retry,      &fa_body_status,
@@ -77,9 +77,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
         check_refusal(fa_wire_read_submit(text, &arena, &submit, &err), &err);
     } else {
-        struct fa_wire_beat beat;
+        struct fa_wire_heartbeat beat;
 
-        check_refusal(fa_wire_read_beat(text, &arena, &beat, &err), &err);
+        check_refusal(fa_wire_read_heartbeat(text, &arena, &beat, &err), &err);
     }
     fa_arena_finish(&arena);
     return 0;

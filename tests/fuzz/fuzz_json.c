@@ -7,9 +7,9 @@
  *   - The walk visits values that are accepted by themselves.
  *   - A string written again by the writer reads back the same.
  */
-#include "base/json.h"
+#include "json/json.h"
 
-#include "base/json_inner.h"
+#include "json/json_inner.h"
 
 #include "base/utf8.h"
 

@@ -7,7 +7,7 @@
  *   - The clause that decided says by itself what it said inside.
  *   - What matches, or is refused on the data, is selected by an index.
  */
-#include "base/json.h"
+#include "json/json.h"
 #include "base/utf8.h"
 #include "model/limits.h"
 #include "model/match_index.h"

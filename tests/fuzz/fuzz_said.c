@@ -2,12 +2,12 @@
  * fuzz_said.c - descriptor 3: whatever a handler writes there, its attempt has an outcome that the
  * engine takes, and a sentence when it makes no sense.
  */
-#include "runtime/said.h"
+#include "worker/handler_message.h"
 
 #include "base/utf8.h"
 #include "model/check.h"
 #include "model/limits.h"
-#include "runtime/pool_inner.h"
+#include "worker/pool/pool_inner.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +42,8 @@ static void check_outcome(const struct fa_outcome *outcome)
         check(fa_check_failure(&outcome->failure, &err) == FAINA_OK);
         break;
     case FA_OUTCOME_AMEND:
-        check(outcome->wish != NULL && outcome->wish->resource_count > 0);
-        check(outcome->wish->resource_count <= FA_RESOURCES_MAX);
+        check(outcome->settings != NULL && outcome->settings->resource_count > 0);
+        check(outcome->settings->resource_count <= FA_RESOURCES_MAX);
         break;
     case FA_OUTCOME_RELEASE:
         abort(); /* nobody can say that */
@@ -61,25 +61,25 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fa_job job = {.pool = &pool, .task = &task, .is_dirty = true}; /* nobody is told */
     const char *at = (const char *)data + 1, *end = (const char *)data + size;
     struct fa_outcome outcome;
-    struct fa_said said;
+    struct fa_handler_messages said;
 
     if (size == 0)
         return 0;
-    fa_said_init(&said, &job);
+    fa_handler_messages_init(&said, &job);
     while (at < end) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline ? newline : end;
 
-        fa_said_line(&said, (struct fa_bytes){at, (size_t)(stop - at)});
+        fa_handler_messages_add(&said, (struct fa_bytes){at, (size_t)(stop - at)});
         at = stop + 1;
     }
     check(!said.is_wrong || fa_utf8_is_valid(fa_str(said.wrong)));
     check(!job.report.has_progress || (job.report.progress >= 0 && job.report.progress <= 100));
-    outcome = fa_said_outcome(&said, outputs[data[0] % FA_COUNT(outputs)]);
+    outcome = fa_handler_messages_outcome(&said, outputs[data[0] % FA_COUNT(outputs)]);
     check_outcome(&outcome);
     free((char *)(uintptr_t)job.report.state);
     free((char *)(uintptr_t)job.report.metadata);
-    fa_said_finish(&said);
+    fa_handler_messages_finish(&said);
     fa_arena_finish(&job.arena);
     return 0;
 }

@@ -1,7 +1,7 @@
 /*
  * fuzz_settings.c - a handler's settings: any bytes are read or refused, with a sentence.
  */
-#include "runtime/settings.h"
+#include "worker/type_settings.h"
 
 #include "base/utf8.h"
 

@@ -3,7 +3,7 @@
  * names its part within the path.
  */
 #include "base/utf8.h"
-#include "server/route.h"
+#include "server/routes/route.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /*
  * fuzz_yaml.c - whatever bytes come: JSON that is fine, or a refusal with a place in the source.
  */
-#include "base/json.h"
+#include "json/json.h"
 #include "base/utf8.h"
-#include "base/yaml.h"
+#include "json/yaml.h"
 
 #include <stdlib.h>
 
@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(fa_json_check(yaml.json, DEPTH, "x", FAINA_INVALID_REQUEST, NULL) == FAINA_OK);
         require(!memchr(yaml.json.ptr, '\n', yaml.json.len));
         for (size_t i = 0; i < yaml.json.len; i++)
-            require(fa_yaml_place(&yaml, i).line >= 1);
+            require(fa_yaml_position(&yaml, i).line >= 1);
     }
     fa_arena_finish(&arena);
     return 0;

@@ -8,7 +8,8 @@ import subprocess
 ROOT = os.environ.get("FA_SOURCE_ROOT") or os.path.dirname(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build"))
-MIGRATIONS = "src/sql/postgres/migrations"
+MIGRATIONS = "src/store/db/postgres/migrations"
+MIGRATIONS_BEFORE = "src/sql/postgres/migrations"  # where they were, in earlier commits
 VERSION = "0.0.9" # what it says of itself: a number of its own, as a release would have
 
 
@@ -25,11 +26,12 @@ def git(*args):
 
 
 def commit_before(migration):
-    """The last commit that hadn't this migration yet."""
+    """The last commit without this migration."""
     if not shutil.which("git") or not os.path.exists(f"{ROOT}/.git"):
         raise NoHistory("this is no git checkout")
-    path = f"{MIGRATIONS}/{migration}"
-    added = git("log", "--first-parent", "-m", "--diff-filter=A", "--format=%H", "--", path)
+    paths = [f"{folder}/{migration}" for folder in (MIGRATIONS, MIGRATIONS_BEFORE)]
+    added = git("log", "--first-parent", "-m", "--diff-filter=A", "--no-renames", "--format=%H", "--",
+                *paths)
     if not added.strip():
         raise NoHistory(f"no commit adds {migration}")
     commit = added.decode().split()[-1]

@@ -5,7 +5,7 @@
 #include "support/ops.h"
 #include "support/psql.h"
 
-#include "sql/copy_rows.h"
+#include "store/upkeep/copy_rows.h"
 
 #include <setjmp.h>
 #include <stdlib.h>

@@ -262,7 +262,7 @@ static void test_doctor__a_slot_without_a_standby(void **state)
 
     fa_psql_need_engine();
     fa_psql_exec(world->admin, "SELECT pg_create_physical_replication_slot('left_over', true)");
-    check_warns(world, "nobody uses the replication slot left_over, and it keeps ");
+    check_warns(world, "the replication slot left_over is not in use, and keeps ");
     fa_psql_exec(world->admin, "SELECT pg_drop_replication_slot('left_over')");
     check_silent(world);
 }
@@ -295,7 +295,7 @@ static void test_doctor__a_standby_that_holds_rows(void **state)
     check_warns(world, "the replication slot standby keeps dead rows from being removed, since 1");
     fa_psql_close(reader);
     fa_pgs_finish(&standby);
-    check_warns(world, "nobody uses the replication slot standby, and it keeps ");
+    check_warns(world, "the replication slot standby is not in use, and keeps ");
     fa_psql_exec(world->admin, "SELECT pg_drop_replication_slot('standby')");
     check_silent(world);
 }

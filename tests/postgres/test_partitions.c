@@ -6,7 +6,7 @@
 #include "support/psql.h"
 
 #include "base/clock.h"
-#include "runtime/keeper.h"
+#include "worker/retention_thread.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -230,17 +230,17 @@ static int64_t age_end(struct world *world, const char *id, int ago)
 /* A round of the keeper that keeps tasks for two days; how many it removed. */
 static size_t run_keeper(struct world *world)
 {
-    struct fa_keep keep = {.completed_ms = 2 * DAY_MS,
-                           .failed_ms = 2 * DAY_MS,
-                           .events_ms = -1,
-                           .archive = fa_t_path(&world->t, "archive")};
+    struct fa_retention_settings keep = {.completed_ms = 2 * DAY_MS,
+                                         .failed_ms = 2 * DAY_MS,
+                                         .events_ms = -1,
+                                         .archive = fa_t_path(&world->t, "archive")};
     int64_t until = fa_clock_mono_us() + FA_T_DEADLINE_MS * INT64_C(1000);
     struct faina_error err = {0};
     size_t removed = 0;
     enum faina_code code;
 
     do
-        code = fa_keeper_round(world->t.svc, &keep, &removed, &err);
+        code = fa_retention_round(world->t.svc, &keep, &removed, &err);
     while (code == FAINA_CONFLICT && fa_clock_mono_us() < until && usleep(10000) == 0);
     CHECK(code == FAINA_OK, "%s", err.message);
     return removed;
@@ -322,8 +322,8 @@ static void test_partitions__a_changed_day_is_not_dropped(void **state)
 {
     struct world *world = *state;
     struct fa_t *t = &world->t;
-    struct fa_old_query query = {.completed_ms = 2 * DAY_MS, .failed_ms = 2 * DAY_MS};
-    struct fa_old_day day = {0};
+    struct fa_expired_query query = {.completed_ms = 2 * DAY_MS, .failed_ms = 2 * DAY_MS};
+    struct fa_expired_day day = {0};
     struct faina_error err = {0};
     int64_t key;
 
@@ -337,12 +337,12 @@ static void test_partitions__a_changed_day_is_not_dropped(void **state)
                  "'UTC')::date - 4, 'YYYYMMDD'), parent, day_key(4), day_key(3)); END LOOP; END "
                  "$$");
     key = age_end(world, fa_t_make(t, FAINA_CANCELLED, "w"), 4);
-    CHECK_INT(fa_service_old_day_find(t->svc, &query, &day, &err), FAINA_OK);
+    CHECK_INT(fa_service_expired_day_find(t->svc, &query, &day, &err), FAINA_OK);
     CHECK_TRUE(day.is_found);
     CHECK_INT(day.tasks, 1);
     fa_psql_exec(world->conn, "UPDATE ended SET version = version + 1 WHERE id = %lld",
                  (long long)key);
-    CHECK_INT(fa_service_old_day_drop(t->svc, &day, &err), FAINA_CONFLICT);
+    CHECK_INT(fa_service_expired_day_drop(t->svc, &day, &err), FAINA_CONFLICT);
     CHECK_INT(count_tasks(world), 1);
     CHECK_INT(run_keeper(world), 1);
     CHECK_INT(archived(world, 4), 1);
@@ -354,7 +354,7 @@ static void test_partitions__one_keeper_at_a_time(void **state)
 {
     struct world *world = *state;
     struct fa_t *t = &world->t;
-    struct fa_keep keep = {.failed_ms = 0, .completed_ms = -1, .events_ms = -1};
+    struct fa_retention_settings keep = {.failed_ms = 0, .completed_ms = -1, .events_ms = -1};
     struct fa_service *first, *second = NULL;
     struct faina_error err = {0};
     size_t removed = 0;
@@ -363,14 +363,14 @@ static void test_partitions__one_keeper_at_a_time(void **state)
     run_keeper(world); /* the first one leads */
     fa_t_make(t, FAINA_CANCELLED, "w");
     CHECK_INT(fa_service_open(&second, t->url, NULL, &err), FAINA_OK);
-    CHECK_INT(fa_keeper_round(second, &keep, &removed, &err), FAINA_CONFLICT);
+    CHECK_INT(fa_retention_round(second, &keep, &removed, &err), FAINA_CONFLICT);
     CHECK_INT(removed, 0);
     CHECK_INT(count_tasks(world), 1);
     first = t->svc;
     t->svc = second;
     fa_service_close(first);
     run_keeper(world); /* waits until the second one leads */
-    CHECK_INT(fa_keeper_round(second, &keep, &removed, &err), FAINA_OK);
+    CHECK_INT(fa_retention_round(second, &keep, &removed, &err), FAINA_OK);
     CHECK_INT(removed, 1);
     CHECK_INT(count_tasks(world), 0);
 }

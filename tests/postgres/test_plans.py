@@ -28,8 +28,8 @@ def pages(plan):
 
 
 def forms_for_one():
-    """Each statement that takes arrays, as the engine sends it for one row (values.c)."""
-    for path in sorted(glob.glob(f"{ROOT}/src/sql/postgres/queries/*.sql")):
+    """Each statement that takes arrays, as the engine sends it for one row (tools/embed-sql)."""
+    for path in sorted(glob.glob(f"{ROOT}/src/store/db/postgres/queries/*.sql")):
         with open(path, encoding="utf-8") as file:
             text = re.sub(r"^--.*\n", "", file.read(), flags=re.M)
         arrays = re.search(r"unnest\((\$1::[^)]*)\)(\s+WITH ORDINALITY)?", text)

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from helper_place import ADMIN, ROOT, Place, run  # noqa: E402  pylint: disable=wrong-import-position
 from checks import check, equal, finish, skip  # noqa: E402
 
-MIGRATIONS = sorted(glob.glob(f"{ROOT}/src/sql/postgres/migrations/*.sql"))
+MIGRATIONS = sorted(glob.glob(f"{ROOT}/src/store/db/postgres/migrations/*.sql"))
 PUBLIC_FUNCTIONS = {"submit", "submit_many", "emit"}
 READ_VIEWS = {"tasks", "task_events", "task_results", "task_deps", "task_joins", "resources",
               "workers"}
@@ -403,7 +403,7 @@ def test_applied_by_a_superuser():
     with Roles() as place:
         shop = place.role("shop")
         make_old(place)
-        with open(f"{ROOT}/src/sql/postgres/migrations/0011_rights.sql", encoding="utf-8") as file:
+        with open(f"{ROOT}/src/store/db/postgres/migrations/0011_rights.sql", encoding="utf-8") as file:
             place.admin("SET client_min_messages = warning; SET search_path = faina;" + file.read(),
                         place.name)
         equal("the owner", rows(place, """SELECT DISTINCT pg_get_userbyid(o) FROM (

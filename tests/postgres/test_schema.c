@@ -18,7 +18,7 @@
 #include <cmocka.h>
 #include <libpq-fe.h>
 
-#define FOLDER FA_SOURCE_ROOT "/src/sql/postgres/migrations"
+#define FOLDER FA_SOURCE_ROOT "/src/store/db/postgres/migrations"
 
 static int set_up(void **state)
 {

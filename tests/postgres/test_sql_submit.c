@@ -7,8 +7,8 @@
 #include "support/crew.h"
 
 #include "base/clock.h"
-#include "base/json.h"
-#include "service/wire.h"
+#include "json/json.h"
+#include "wire/wire.h"
 
 #include <setjmp.h>
 #include <stdatomic.h>
@@ -606,7 +606,7 @@ static void test_sql_submit__wakes_who_waits(void **state)
 static void test_sql_submit__applies_twice(void **state)
 {
     struct fa_sql_world *world = *state;
-    const char *path = FA_SOURCE_ROOT "/src/sql/postgres/migrations/0005_submit.sql";
+    const char *path = FA_SOURCE_ROOT "/src/store/db/postgres/migrations/0005_submit.sql";
     char *text;
     FILE *file;
     size_t len;

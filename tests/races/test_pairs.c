@@ -1,9 +1,8 @@
 /*
  * test_pairs.c - two or a few callers on one task at the same moment.
  *
- * Each round starts its sessions at a gate and then looks at what each of them was told and at the
- * task: whoever won, the answers, the status and the history must tell the same story.
- * FA_RACE_ROUNDS sets how many rounds.
+ * Each round starts its sessions at a barrier, and then compares the responses, the task's status
+ * and its history: they must agree, whichever session won. FA_RACE_ROUNDS sets how many rounds.
  */
 #include "support/crew.h"
 #include "support/ops.h"
@@ -15,7 +14,7 @@
 
 #define SESSIONS_MAX 8
 
-/* One round: the task they meet on, and what each session was told. */
+/* One round: the task of all sessions, and the response of each. */
 struct round {
     const char *id;
     const char *other; /* a second task, where the race needs it */
@@ -167,7 +166,7 @@ static void test_race__claim_claim_has_one_winner(struct fa_t *t)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Two who end it
+ * Two sessions end it
  */
 
 static void test_race__complete_cancel(struct fa_t *t)
@@ -439,7 +438,7 @@ static void test_race__submit_submit_with_one_key(struct fa_t *t)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Two who change a definition, each of them the version that it has read
+ * Two sessions change a definition, each the version that it has read
  */
 
 static void do_change_workflow(struct fa_t *mine, size_t index, void *arg)

@@ -1,5 +1,5 @@
 /*
- * test_storms.c - many workers, many tasks: each task once, no limit overrun, nobody left behind.
+ * test_storms.c - many workers, many tasks: each task once, no limit exceeded, none left behind.
  */
 #include "support/crew.h"
 #include "support/ops.h"
@@ -241,7 +241,7 @@ static void submit_many_times(struct fa_t *mine, size_t index, void *arg)
                                      .input = fa_arena_printf(&mine->arena, "[%zu,%zu]", index, i));
 
         memcpy(ids[index * 20 + i], id, FAINA_ID_SIZE);
-        CHECK_OK(mine, fa_t_get(mine, id)); /* what is acknowledged is there for everybody */
+        CHECK_OK(mine, fa_t_get(mine, id)); /* all sessions see what is acknowledged */
         fa_t_forget(mine);
     }
 }
@@ -270,7 +270,7 @@ struct giving {
     atomic_int got;
 };
 
-/* Waits for work again and again; somebody makes it give up at any moment. */
+/* Waits for work in a loop; another thread sets give_up at any moment. */
 static void wait_and_give_up(struct fa_t *mine, size_t index, void *arg)
 {
     struct giving *giving = arg;
@@ -296,8 +296,8 @@ static bool are_claimed(struct fa_t *t, void *arg)
     return t->op.stats->by_status[FAINA_CLAIMED] == GIVEN;
 }
 
-/* What was claimed has reached whoever it was claimed for. */
-static void test_storm__who_gives_up_leaves_nothing_behind(struct fa_t *t)
+/* What was claimed has reached its caller. */
+static void test_storm__a_claim_that_gives_up_leaves_nothing_behind(struct fa_t *t)
 {
     struct giving giving = {0};
     struct fa_t_crew *crew = fa_t_crew_start(t, GIVERS, wait_and_give_up, &giving);
@@ -369,7 +369,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_storm__limit_changes_meanwhile),
         FA_T_CASE(test_storm__nothing_is_handed_out_after_pause),
         FA_T_CASE(test_storm__each_submit_gets_its_own_answer),
-        FA_T_CASE_LOCAL(test_storm__who_gives_up_leaves_nothing_behind),
+        FA_T_CASE_LOCAL(test_storm__a_claim_that_gives_up_leaves_nothing_behind),
         FA_T_CASE(test_storm__close_wakes_all_waiters),
     };
 

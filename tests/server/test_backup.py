@@ -135,7 +135,7 @@ def test_one_at_a_time(place):
         is_true(sock.recv(12).startswith(b"HTTP/1.1 200"))
         busy = server("POST", "/backup", status=429)
         equal((busy.code(), busy.headers["Retry-After"]), ("overloaded", "1"))
-        is_true("one at a time" in place.faina("backup", "no.db", code=1).stderr)
+        is_true("only one can run at a time" in place.faina("backup", "no.db", code=1).stderr)
         is_true(not os.path.exists(place.path("no.db")))
         server.submit() # nobody else waits
     wait_until(lambda: server("POST", "/backup").status == 200, "the first one never ends")

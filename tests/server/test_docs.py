@@ -139,7 +139,7 @@ def prepare(server, method, path):
 def sections():
     """(method, path, example) of the page."""
     with open(PAGE, encoding="utf-8") as file:
-        for part in file.read().split("\n## ")[1:]:
+        for part in file.read().split("\n## Objects\n")[0].split("\n## ")[1:]:
             method, path = part.split("\n", 1)[0].split()
             yield method, path, re.search(r"```sh\n(.*?)\n```", part, re.S)[1]
 

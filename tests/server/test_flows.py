@@ -117,8 +117,8 @@ def test_a_join_that_makes_no_task_is_logged(place):
     put_yaml(server, "broken", BROKEN, 200)
     task = server.held(type_="a", input={"k": 1})["id"]
     server.act(task, "complete", workerId="w", output="high")
-    wait_until(lambda: len(server.log("a workflow could not make its task")) >= 2, server.lines)
-    lines = server.log("a workflow could not make its task")
+    wait_until(lambda: len(server.log("a workflow could not create its task")) >= 2, server.lines)
+    lines = server.log("a workflow could not create its task")
     equal([(line["level"], line["workflow"], line["part"]) for line in lines],
           [("warn", "broken", "at-once"), ("warn", "broken", "too-late")])
     is_true(all("priority" in line["why"] for line in lines), lines)

@@ -245,7 +245,7 @@ def test_draining(place):
         is_true(b"Connection: close\r\n" in data, data[:500])
         sock.close()
     server.stop()
-    equal(server.log("some clients were cut off"), [])
+    equal(server.log("some clients were disconnected"), [])
 
 
 def test_cut_off(place):

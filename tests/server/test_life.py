@@ -65,7 +65,7 @@ class Load:
         for thread in self.threads:
             thread.join()
 
-GOING_DOWN = "going down: finishing what runs; a second signal ends it at once"
+STOPPING = "stopping: finishing what runs; a second signal ends it at once"
 
 
 def stored(server):
@@ -96,7 +96,7 @@ def test_draining_under_load(place):
     server.stop()
     is_true(time.monotonic() - begin < 25)
     load.finish()
-    equal(server.log("some clients were cut off"), [])
+    equal(server.log("some clients were disconnected"), [])
     check_nothing_lost(place, load)
 
 
@@ -128,7 +128,7 @@ def test_not_ready_while_it_drains(place):
     server("GET", "./readyz", status=200, connection=connection)
     sock = begin_request(server, 12, others=1)
     server.process.send_signal(signal.SIGTERM)
-    wait_until(lambda: server.log(GOING_DOWN), "it goes down")
+    wait_until(lambda: server.log(STOPPING), "it goes down")
     time.sleep(0.2)
     answer = server("GET", "./readyz", connection=connection)
     equal((answer.status, answer.code(), answer.headers["Retry-After"]), (503, "store_closed", "1"))
@@ -201,7 +201,7 @@ def test_draining_gives_up_on_the_slow(place):
     begin = time.monotonic()
     server.stop()
     is_true(0.9 < time.monotonic() - begin < 20)
-    equal(len(server.log("some clients were cut off")), 1)
+    equal(len(server.log("some clients were disconnected")), 1)
     sock.close()
 
 
@@ -217,12 +217,12 @@ def test_a_second_signal_ends_it_at_once(place):
     wait_until(lambda: server("GET", f"/tasks/{task}").json()["status"] == "running", "it runs")
     sock = begin_request(server, 9)
     server.process.send_signal(signal.SIGTERM)
-    wait_until(lambda: server.log(GOING_DOWN), "it goes down")
+    wait_until(lambda: server.log(STOPPING), "it goes down")
     time.sleep(0.5)
     begin = time.monotonic()
     server.stop()
     is_true(time.monotonic() - begin < 20)
-    equal(len(server.log("some clients were cut off")), 1)
+    equal(len(server.log("some clients were disconnected")), 1)
     sock.close()
 
 
@@ -306,7 +306,7 @@ def test_a_name_too_long_for_a_socket(place):
     os.mkdir(place.path("d" * 120))
     server = place.serve(url=f"sqlite:{'d' * 120}/faina.db")
     server.submit()
-    equal(len(server.log("the file's name is too long for a socket beside it")), 1)
+    equal(len(server.log("the file's path is too long for a socket beside it")), 1)
 
 
 def test_plain_log_on_a_terminal(place):
@@ -417,7 +417,7 @@ def test_tls(place):
     with open(place.path("now.pem"), "w", encoding="utf-8") as file:
         file.write("nonsense")
     server.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: server.log("reloading failed; what was there stays"), "it says so")
+    wait_until(lambda: server.log("reloading failed; the old settings stay in use"), "it says so")
     equal(shown_subject(server), "second")
     # Plain HTTP gets nowhere, and the server stays well.
     is_true(b"200" not in server.raw(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")[:15])

@@ -114,7 +114,7 @@ def test_an_address_that_is_taken(place):
 
 def test_a_broker_is_not_spoken_to(place):
     server = place.serve(env={"FAINA_BROKER": "amqp://host"})
-    is_true(any("speaks to no broker" in line for line in server.lines), server.lines)
+    is_true(any("supports no broker" in line for line in server.lines), server.lines)
 
 
 def test_tokens(place):

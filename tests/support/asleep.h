@@ -1,8 +1,8 @@
 /*
- * asleep.h - the fact that another thread sleeps, so that no test has to guess how long it takes.
+ * asleep.h - waits until another thread sleeps, so that no test depends on a fixed time.
  *
  * The thread calls fa_t_publish right before the call that blocks; fa_t_wait_asleep returns when
- * the kernel says that it sleeps.
+ * the kernel reports that it sleeps.
  */
 #ifndef FA_TEST_ASLEEP_H
 #define FA_TEST_ASLEEP_H
@@ -33,7 +33,7 @@ static inline bool fa_t_is_asleep(int tid)
     len = fread(text, 1, sizeof(text) - 1, file);
     fclose(file);
     text[len] = '\0';
-    end = strrchr(text, ')'); /* the name before it may hold anything */
+    end = strrchr(text, ')'); /* the name before it may contain any character */
     if (end != NULL)
         sscanf(end, ") %c", &state);
     return state == 'S';

@@ -18,7 +18,7 @@ static const char *name(const struct half *half, const char *what)
     return fa_arena_printf(&half->t->arena, "%s.%s", half->letter, what);
 }
 
-/* Runs an operation whose answer may be anything; gives its code. */
+/* Runs an operation with any result; returns its code. */
 static enum faina_code any(struct fa_t *t, struct fa_op op)
 {
     op.arena = &t->arena;
@@ -185,7 +185,7 @@ const char *fa_bad_rows_of(const char *table)
     return NULL;
 }
 
-/* Living -------------------------------------------------------------------------------------- */
+/* Running -------------------------------------------------------------------------------------- */
 
 static const char *claim_one(struct fa_t *t, const char *type)
 {
@@ -229,7 +229,7 @@ static bool has_ended(struct fa_t *t, void *arg)
     return has_one(t, arg) && fa_status_is_ended(t->op.tasks->items[0].status);
 }
 
-/* What the clock asks for. */
+/* Everything that comes due is processed. */
 static void come_due(struct fa_t *t)
 {
     work(t, "o.late");
@@ -258,7 +258,7 @@ static void work_on(struct fa_t *t)
     CHECK_OK(t, fa_t_explain(t, id));
 }
 
-/* Claims of any type come past what is damaged. */
+/* Claims of any type skip damaged tasks. */
 static void claim_any(struct fa_t *t)
 {
     struct faina_claim claim = {.worker_id = "w", .limit = 100};
@@ -313,7 +313,7 @@ static void look_around(struct fa_t *t)
         FA_OP_STATS,      FA_OP_RESOURCE_LIST, FA_OP_TEAM_LIST, FA_OP_WORKER_LIST,
         FA_OP_TOKEN_LIST, FA_OP_WORKFLOW_LIST, FA_OP_JOIN_LIST, FA_OP_CRON_LIST,
     };
-    struct fa_happened_query happened = {.limit = 100};
+    struct fa_emitted_query happened = {.limit = 100};
     unsigned statuses[] = {1u << FAINA_PENDING, 1u << FAINA_COMPLETED, 1u << FAINA_FAILED};
     struct fa_service_info info;
     struct faina_error err = {0};
@@ -321,12 +321,12 @@ static void look_around(struct fa_t *t)
     for (size_t i = 0; i < FA_COUNT(kinds); i++)
         must(t, (struct fa_op){.kind = kinds[i]});
     must(t, (struct fa_op){.kind = FA_OP_TOKEN_LIST});
-    CHECK_INT(t->op.tokens->count, 2); /* a damaged one is still one */
+    CHECK_INT(t->op.tokens->count, 2); /* damaged ones are listed too */
     for (size_t i = 0; i < 2; i++)
         CHECK((t->op.tokens->items[i].scopes & ~(unsigned)FA_SCOPE_READ) == 0 ||
                   strcmp(t->op.tokens->items[i].name, "v") == 0,
               "a damaged token allows more");
-    must(t, (struct fa_op){.kind = FA_OP_HAPPENED_LIST, .happened_query = &happened});
+    must(t, (struct fa_op){.kind = FA_OP_EMITTED_LIST, .happened_query = &happened});
     for (size_t i = 0; i < FA_COUNT(statuses); i++) {
         struct faina_query query = {.statuses = statuses[i], .limit = 100};
 
@@ -340,22 +340,22 @@ static void look_around(struct fa_t *t)
 
 static void remove_old(struct fa_t *t)
 {
-    struct fa_old_query query = {.limit = 100};
-    struct fa_old old;
+    struct fa_expired_query query = {.limit = 100};
+    struct fa_expired old;
     size_t removed, count = 0;
     struct faina_error err = {0};
 
     do {
-        CHECK(fa_service_old_find(t->svc, &query, &t->arena, &old, &err) == FAINA_OK,
+        CHECK(fa_service_expired_find(t->svc, &query, &t->arena, &old, &err) == FAINA_OK,
               "retention: %s", err.message);
-        CHECK(fa_service_old_remove(t->svc, &old, false, &removed, &err) == FAINA_OK,
+        CHECK(fa_service_expired_remove(t->svc, &old, false, &removed, &err) == FAINA_OK,
               "retention: %s", err.message);
         CHECK(++count < 100, "retention has no end");
         query.after = old.after;
     } while (old.has_more);
 }
 
-/* Everything that may be damaged is asked for, and acted upon. */
+/* Runs every operation on the rows that may be damaged. */
 static void disturb(struct fa_t *t)
 {
     struct faina_query query = {.ns = "*", .limit = 1000, .brief = true};

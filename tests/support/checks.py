@@ -1,4 +1,4 @@
-"""checks.py - the little that our Python tests share: named checks and the closing line."""
+"""checks.py - shared by the Python tests: named checks and the closing line."""
 import os
 import sys
 

@@ -16,7 +16,7 @@ struct member {
     fa_t_part *part;
     size_t index;
     pthread_t thread;
-    atomic_int tid; /* 0: it has not begun */
+    atomic_int tid; /* 0: not started */
 };
 
 struct fa_t_crew {
@@ -97,14 +97,14 @@ static bool is_asleep(int tid)
     return end && end[1] == ' ' && end[2] == 'S';
 }
 
-/* Ten looks in a row make sure that it isn't a short sleep on the way. */
+/* Ten checks in a row make sure that no thread sleeps only for a moment. */
 static bool all_asleep(struct fa_t *t, void *arg)
 {
     const struct timespec pause = {.tv_nsec = 1000000};
     struct fa_t_crew *crew = arg;
 
     (void)t;
-    for (int look = 0; look < 10; look++) {
+    for (int check = 0; check < 10; check++) {
         for (size_t i = 0; i < crew->count; i++)
             if (!is_asleep(crew->members[i].tid))
                 return false;

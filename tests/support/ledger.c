@@ -1,5 +1,5 @@
 /*
- * ledger.c - who was promised what.
+ * ledger.c - see ledger.h.
  */
 #include "support/ledger.h"
 
@@ -69,7 +69,7 @@ void fa_l_clear(struct fa_l *ledger)
 }
 
 /* ------------------------------------------------------------------------------------------
- * What is there
+ * Reading and checking the store
  */
 
 static struct fa_l_state state_of(const struct faina_task *task)
@@ -82,7 +82,7 @@ static struct fa_l_state state_of(const struct faina_task *task)
 }
 
 /* Reads every task of the ledger's kinds from the engine. */
-static void look(struct fa_l *ledger, struct fa_t *t)
+static void read_all(struct fa_l *ledger, struct fa_t *t)
 {
     struct faina_query query = {.ns = "*", .limit = 1000};
 
@@ -97,7 +97,7 @@ static void look(struct fa_l *ledger, struct fa_t *t)
             const char *text = task->idempotency_key ? task->idempotency_key : task->name;
             int32_t number = text[0] == 'n' ? (int32_t)fa_t_int(text + 1) : -1;
 
-            CHECK(number >= 0 && number < ledger->count, "task %s (%s): nobody asked for it",
+            CHECK(number >= 0 && number < ledger->count, "task %s (%s): it was never submitted",
                   task->id, text);
             CHECK(ledger->entries[number].seen.status == FA_L_ABSENT, "%s is there twice", text);
             ledger->entries[number].seen = state_of(task);
@@ -131,8 +131,8 @@ static bool uses(struct fa_l_state state)
            state.status == FAINA_BACKGROUND;
 }
 
-/* A parent is blocked exactly as long as a child of it lives, and its children came with the
- * block. A writer's parents block once, on two children. */
+/* A parent is blocked exactly as long as one of its children has not ended, and its children are
+ * created by the block. A writer's parents block once, on two children. */
 static void check_families(const struct fa_l *ledger)
 {
     for (int32_t i = 0; i < ledger->count; i++) {
@@ -186,7 +186,7 @@ static void check_counts(const struct fa_l *ledger, struct fa_t *t)
 
 void fa_l_check(struct fa_l *ledger, struct fa_t *t)
 {
-    look(ledger, t);
+    read_all(ledger, t);
     for (int32_t i = 0; i < ledger->count; i++) {
         struct fa_l_entry *entry = &ledger->entries[i];
         bool is_kept = is_same(entry->seen, entry->acked);

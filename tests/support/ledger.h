@@ -1,9 +1,9 @@
 /*
- * ledger.h - who was promised what: the tasks of a writer process, by number.
+ * ledger.h - the acknowledged states of the tasks of a writer process, by number.
  *
- * The writer tells the test, over a pipe, what it is about to do to a task (the state that it will
- * then have), and afterwards that the engine has acknowledged it. When it is killed, each task must
- * be in the state acknowledged last, or in the one that was about to be.
+ * Over a pipe the writer sends the test its intent (the state that a task is about to have), and
+ * afterwards that the engine has acknowledged it. When the writer is killed, each task must be in
+ * the state acknowledged last, or in the intended one.
  */
 #ifndef FA_TEST_LEDGER_H
 #define FA_TEST_LEDGER_H
@@ -18,11 +18,11 @@ struct fa_l_state {
     int16_t output; /* -1: none */
 };
 
-/* One record of the pipe: small enough to be written whole or not at all. */
+/* One record of the pipe: small enough for an atomic write. */
 struct fa_l_record {
     int32_t number;
     int32_t parent; /* number of the parent; -1: none */
-    char kind;      /* 'i': about to; 'a': acknowledged; 'n': refused, so not; 'r': ready */
+    char kind;      /* 'i': intent; 'a': acknowledged; 'n': refused; 'r': ready */
     bool uses_gpu;
     struct fa_l_state state;
 };
@@ -32,7 +32,7 @@ struct fa_l_entry {
     bool uses_gpu, has_intent;
     struct fa_l_state acked;  /* absent at first */
     struct fa_l_state intent; /* when has_intent */
-    struct fa_l_state seen;   /* as the engine had it after the last look */
+    struct fa_l_state seen;   /* as last read from the engine */
 };
 
 struct fa_l {
@@ -42,17 +42,18 @@ struct fa_l {
 
 void fa_l_note(struct fa_l *ledger, const struct fa_l_record *record);
 void fa_l_clear(struct fa_l *ledger);
-/* Key or name under which the engine knows a task, and the number in it. */
+/* The key or name of a task in the engine, made from its number. */
 void fa_l_key(int32_t number, char out[32]);
 
-/* The store is away: nothing is known to be wrong with the request. */
+/* The store is unavailable; the request may be valid. */
 bool fa_l_is_away(enum faina_code code);
-/* The answer leaves open whether it was done. */
+/* It is unknown whether the operation was done. */
 bool fa_l_is_unknown(const struct faina_error *error);
 
-/* Every task is as it was promised; what was in doubt is settled by what is there. */
+/* Checks that every task has its acknowledged or intended state, which becomes the acknowledged
+ * one. */
 void fa_l_check(struct fa_l *ledger, struct fa_t *t);
-/* Gives up what a dead writer still holds, so that the next one finds free resources. */
+/* Releases the tasks that a dead writer still holds, so that the next one finds free resources. */
 void fa_l_release_held(struct fa_l *ledger, struct fa_t *t);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * moves.c - a fixed piece of work that meets faults.
+ * moves.c - see moves.h.
  */
 #include "support/moves.h"
 
@@ -9,7 +9,7 @@
 #define LEASE_MS (24LL * 3600 * 1000)
 #define BIG_INPUT 70000
 
-/* What a move makes of one task. */
+/* The state of one task after a move. */
 struct promise {
     int32_t number, parent;
     struct fa_l_state state;
@@ -97,7 +97,7 @@ static void complete(struct fa_moves *moves, int32_t number, const char *output)
          &(struct promise){number, -1, STATE(COMPLETED, 1, (int16_t)fa_t_int(output))}, 1);
 }
 
-/* Task 3 waits for 4 and 5, and goes on after them. */
+/* Task 3 blocks on 4 and 5, and continues after them. */
 static void block_and_resume(struct fa_moves *moves)
 {
     struct faina_submit children[] = {{.type = "child", .name = "n4"},

@@ -10,7 +10,7 @@
 #include <time.h>
 
 /* ------------------------------------------------------------------------------------------
- * What holds for every answer
+ * What holds for every result
  */
 
 static bool has_ended(enum faina_status status)
@@ -28,7 +28,8 @@ static void check_holder(const struct faina_task *task)
     CHECK((task->worker_id != NULL) == (task->lease_expires_us != 0),
           "%s: worker %s with a lease until %lld", task->id,
           task->worker_id ? task->worker_id : "(none)", (long long)task->lease_expires_us);
-    CHECK(task->status != FAINA_CLAIMED || task->worker_id, "%s: claimed by nobody", task->id);
+    CHECK(task->status != FAINA_CLAIMED || task->worker_id, "%s: claimed without a worker",
+          task->id);
     CHECK((task->status == FAINA_BACKGROUND) == (task->expires_us != 0),
           "%s: %s with the deadline %lld", task->id, faina_status_name(task->status),
           (long long)task->expires_us);
@@ -96,7 +97,7 @@ static void check_answer(const struct fa_op *op)
 
     CHECK((unsigned)op->code < FAINA_CODE_COUNT, "%s: code %d", what, (int)op->code);
     if (op->code != FAINA_OK) {
-        CHECK(op->error.code == op->code, "%s: %s, but the error says %s", what,
+        CHECK(op->error.code == op->code, "%s: %s, but the error has %s", what,
               faina_code_name(op->code), faina_code_name(op->error.code));
         CHECK(op->error.message[0] != '\0', "%s: %s without a sentence", what,
               faina_code_name(op->code));
@@ -187,7 +188,7 @@ enum faina_code fa_t_claim_wait(struct fa_t *t, const struct faina_claim *claim)
     return keep_answer(t);
 }
 
-/* A change of one task that needs nothing but who does it. */
+/* A change of one task without parameters other than `by`. */
 static enum faina_code change(struct fa_t *t, enum fa_op_kind kind, const char *id,
                               struct faina_by by)
 {
@@ -330,7 +331,7 @@ enum faina_code fa_t_resume(struct fa_t *t, const char *ns, const char *type)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Looking
+ * Reading
  */
 
 enum faina_code fa_t_get(struct fa_t *t, const char *id)

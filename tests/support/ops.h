@@ -2,7 +2,7 @@
  * ops.h - each operation of service.h as one call, for tests.
  *
  * Every call returns the operation's code, leaves the whole operation in t->op and its task in
- * t->task, and checks what must hold for any answer: a refusal has a sentence, and a task obeys
+ * t->task, and checks what must hold for every result: an error has a sentence, and a task obeys
  * the rules of model/states.h (fa_t_check_task).
  */
 #ifndef FA_TEST_OPS_H
@@ -14,7 +14,7 @@
 #define BY(...) ((struct faina_by){.worker_id = __VA_ARGS__})
 #define NOBODY ((struct faina_by){0})
 
-/* What must hold for every task that an engine hands out. */
+/* Checks what must hold for every task that an engine returns. */
 void fa_t_check_task(const struct faina_task *task);
 
 /* Runs one operation, or several in one call. */
@@ -92,14 +92,14 @@ enum faina_code fa_t_stats(struct fa_t *t, const char *ns);
  * Shorthands
  */
 
-/* The task now; it must be there. */
+/* The current task; it must exist. */
 struct faina_task *fa_t_task(struct fa_t *t, const char *id);
 enum faina_status fa_t_status(struct fa_t *t, const char *id);
 void fa_t_wait_status(struct fa_t *t, const char *id, enum faina_status status);
 
 /* Claims and starts it as `worker_id`. */
 void fa_t_take(struct fa_t *t, const char *id, const char *worker_id);
-/* A parent that was blocked goes on in this phase, in the same attempt, and then runs on "v". */
+/* A parent that was blocked continues in this phase, in the same attempt, and then runs on "v". */
 void fa_t_check_goes_on(struct fa_t *t, const char *id, enum faina_phase phase);
 /* Takes it and completes it with output `{}`. */
 void fa_t_finish_task(struct fa_t *t, const char *id);
@@ -109,7 +109,7 @@ const char *fa_t_make(struct fa_t *t, enum faina_status status, const char *work
 /* The id of the child at `index` of a task, oldest first. */
 const char *fa_t_child(struct fa_t *t, const char *id, size_t index);
 
-/* Everything an engine tells about a task, as text to compare: all fields ... */
+/* Everything that an engine returns about a task, as text to compare: all fields ... */
 const char *fa_t_picture(struct fa_t *t, const char *id);
 /* ... and all events, one a line, oldest first: "created pending API - {detail}". */
 const char *fa_t_history(struct fa_t *t, const char *id);

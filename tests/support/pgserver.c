@@ -1,8 +1,8 @@
 /*
  * pgserver.c - a PostgreSQL server of a test's own.
  *
- * Its programs run through setpriv: as another user when we are root, and with a signal of
- * immediate stop for the case that we end first.
+ * Its programs run through setpriv: as another user when the test is root, and with the signal
+ * of an immediate stop in case the test ends first.
  */
 #include "support/pgserver.h"
 
@@ -30,7 +30,7 @@
 
 #define ARGS_MAX 24
 #define START_MS 60000
-/* As in tools/test-postgres: below the ports that clients get. */
+/* As in tools/test-postgres: below the system's ephemeral ports. */
 #define PORT_FIRST 20000
 #define PORT_COUNT 12000
 
@@ -124,7 +124,7 @@ static void run(struct fa_pgs *server, const char *const *args)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Making one
+ * Creating
  */
 
 static int free_port(void)
@@ -155,7 +155,7 @@ static void own(const char *path)
         CHECK(chown(path, user->pw_uid, user->pw_gid) == 0, "%s: %s", path, strerror(errno));
 }
 
-/* A folder for it, with an empty data folder, and its URLs. */
+/* Makes the server's folder, with an empty data folder, and its URLs. */
 static void make_folder(struct fa_pgs *server, int mib)
 {
     char data[FA_T_PATH_SIZE + 8], size[32];
@@ -323,7 +323,7 @@ void fa_pgs_kill(struct fa_pgs *server)
 {
     if (server->pid == 0)
         return;
-    /* Stopped first, so that it starts no more while we look for its children. */
+    /* Stopped first, so that it starts no more children while they are listed. */
     kill(server->pid, SIGSTOP);
     signal_children(server->pid, SIGKILL);
     end(server, SIGKILL);
@@ -347,7 +347,7 @@ void fa_pgs_kill_session(struct fa_pgs *server, pid_t pid)
     CHECK(kill(pid, SIGKILL) == 0, "session %d: %s", (int)pid, strerror(errno));
 }
 
-/* A killed server leaves the small piece of shared memory that shows that it runs. */
+/* A killed server leaves the small shared memory segment that marks it as running. */
 static void drop_shared_memory(struct fa_pgs *server)
 {
     char path[FA_T_PATH_SIZE + 32], line[256];

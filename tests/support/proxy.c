@@ -1,8 +1,9 @@
 /*
- * proxy.c - a network that breaks when a test says so.
+ * proxy.c - see proxy.h.
  *
  * One thread polls all sockets. A link is one connection: two sides, each with what was read from
- * it and not yet judged (`in`), and what is to be written to it (`out`). Messages are judged whole.
+ * it and not yet processed (`in`), and what is to be written to it (`out`). Rules are applied to
+ * complete messages.
  */
 #include "support/proxy.h"
 
@@ -21,9 +22,9 @@
 #define LINKS_MAX 512
 #define MESSAGE_MAX (256u << 20)
 #define READ_SIZE 65536
-#define SQL_KEPT 256 /* bytes of a prepared statement's text that a rule can see */
+#define SQL_KEPT 256 /* bytes of a prepared statement's text that rules are matched with */
 
-/* The first message of a client has no type, but one of these numbers. */
+/* The first message of a client has one of these numbers instead of a type. */
 enum { CODE_CANCEL = 80877102, CODE_SSL = 80877103, CODE_GSS = 80877104 };
 
 struct statement {
@@ -36,16 +37,16 @@ struct side {
     int fd; /* -1: closed */
     struct fa_buf in, out;
     int64_t stalled_until_us;
-    bool was_stalled; /* the message in front has waited, or does */
+    bool was_stalled; /* the first message has been delayed, or is */
     bool has_ended;   /* nothing more will be read */
 };
 
 struct link {
     struct side sides[2];
-    bool has_started;   /* the client's first message is over */
-    bool is_cut;        /* to be dropped when `out` of the server is written */
-    bool cut_on_sync;   /* a rule acts after the next Sync or Flush */
-    bool is_answerless; /* what the server says is thrown away */
+    bool has_started;     /* the client's first message has passed */
+    bool is_cut;          /* to be dropped when `out` of the server is written */
+    bool cut_on_sync;     /* a rule acts after the next Sync or Flush */
+    bool drops_responses; /* responses of the server are discarded */
     struct statement *statements;
 };
 
@@ -57,7 +58,7 @@ struct rule {
 
 struct fa_proxy {
     pthread_t thread;
-    int wake[2]; /* a byte: look at what has changed */
+    int wake[2]; /* a pipe: a byte wakes the thread after a change */
     int port;    /* does not change */
 
     pthread_mutex_t mutex; /* guards all below */
@@ -159,7 +160,7 @@ static void free_link(struct link *link)
     free(link);
 }
 
-/* The client learns of it at once; the server gets what has passed (P2). */
+/* The client's side is closed at once; the server gets what has passed (P2). */
 static void cut(struct link *link)
 {
     struct side *client = &link->sides[FA_PROXY_CLIENT];
@@ -168,7 +169,7 @@ static void cut(struct link *link)
         (void)!send(client->fd, client->out.ptr, client->out.len, MSG_NOSIGNAL);
     close_side(client);
     link->is_cut = true;
-    link->is_answerless = true;
+    link->drops_responses = true;
 }
 
 static void accept_all(struct fa_proxy *proxy)
@@ -182,7 +183,7 @@ static void accept_all(struct fa_proxy *proxy)
         server = connect_to(proxy->target);
         setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
         if (server < 0)
-            close(fd); /* the server is away, and so are we */
+            close(fd); /* the server can't be reached */
         else
             add_link(proxy, fd, server);
     }
@@ -209,7 +210,7 @@ static uint32_t number_at(const char *ptr)
     return ntohl(value);
 }
 
-/* Reads the message at the front of `in`; false when it isn't there whole. */
+/* Reads the first message of `in`; false when it isn't complete. */
 static bool read_message(struct link *link, enum fa_proxy_side from, struct message *out)
 {
     const struct fa_buf *in = &link->sides[from].in;
@@ -232,7 +233,7 @@ static bool read_message(struct link *link, enum fa_proxy_side from, struct mess
     return true;
 }
 
-/* The text at `offset` of a body that has several, each with a NUL. */
+/* The text at `offset` of a body with several texts, each ended by a NUL. */
 static const char *body_text(const struct message *message, size_t *offset)
 {
     const char *text = message->body + *offset;
@@ -320,7 +321,7 @@ static struct rule *judge(struct fa_proxy *proxy, struct link *link, const struc
 
 static void pass(struct link *link, const struct message *message, size_t size)
 {
-    if (message->from == FA_PROXY_CLIENT || !link->is_answerless)
+    if (message->from == FA_PROXY_CLIENT || !link->drops_responses)
         fa_buf_add(&link->sides[!message->from].out, message->ptr, size);
 }
 
@@ -329,13 +330,13 @@ static size_t inside(const struct rule *rule, const struct message *message)
     return rule->is.after_bytes ? (size_t)(rule->is.after_bytes - rule->bytes) : message->size / 2;
 }
 
-/* A query, Sync, Flush or Terminate, or what begins and ends a session: now the server answers. */
+/* A query, Sync, Flush, Terminate, password or first message: the server responds to it. */
 static bool ends_a_batch(const struct message *message)
 {
     return strchr("QSHXp", message->type) != NULL; /* the first message's type is 0: that too */
 }
 
-/* Does what the rule says. False: the link is cut. */
+/* Applies the rule. False: the link is cut. */
 static bool act(struct rule *rule, struct link *link, const struct message *message)
 {
     switch (rule->is.after_bytes ? FA_PROXY_CUT_INSIDE : rule->is.action) {
@@ -352,7 +353,7 @@ static bool act(struct rule *rule, struct link *link, const struct message *mess
             cut(link);
             return false;
         }
-        link->cut_on_sync = link->is_answerless = true;
+        link->cut_on_sync = link->drops_responses = true;
         return true;
     case FA_PROXY_DROP:
         return true;
@@ -365,7 +366,7 @@ static bool act(struct rule *rule, struct link *link, const struct message *mess
     abort();
 }
 
-/* A request for encryption is answered here (P3). True: it was one. */
+/* Refuses a request for encryption (P3). True: it was one. */
 static bool refuse_encryption(struct link *link, const struct message *first)
 {
     uint32_t code = first->body_size >= 4 ? number_at(first->body) : 0;
@@ -376,7 +377,7 @@ static bool refuse_encryption(struct link *link, const struct message *first)
     return true;
 }
 
-/* What is to be known of a message before it is judged. */
+/* Records a message before the rules are applied. */
 static void note(struct fa_proxy *proxy, struct link *link, const struct message *message)
 {
     if (message->type == 0)
@@ -386,7 +387,7 @@ static void note(struct fa_proxy *proxy, struct link *link, const struct message
         keep_statement(link, message);
 }
 
-/* Judges one message; false when it stays where it is, or the link is cut. */
+/* Processes one message; false when it is delayed, or the link is cut. */
 static bool handle(struct fa_proxy *proxy, struct link *link, const struct message *message)
 {
     struct side *side = &link->sides[message->from];
@@ -452,7 +453,7 @@ static void write_side(struct side *side)
     }
 }
 
-static void tend_link(struct fa_proxy *proxy, struct link *link)
+static void update_link(struct fa_proxy *proxy, struct link *link)
 {
     struct side *client = &link->sides[FA_PROXY_CLIENT];
     struct side *server = &link->sides[FA_PROXY_SERVER];
@@ -462,11 +463,11 @@ static void tend_link(struct fa_proxy *proxy, struct link *link)
     handle_all(proxy, link, FA_PROXY_CLIENT);
     handle_all(proxy, link, FA_PROXY_SERVER);
     if (link->is_cut)
-        fa_buf_clear(&server->in); /* whatever it still says */
+        fa_buf_clear(&server->in); /* responses are discarded */
     write_side(client);
     write_side(server);
     if (client->has_ended && server->fd >= 0 && server->out.len == 0)
-        shutdown(server->fd, SHUT_WR); /* and it may finish what it has got */
+        shutdown(server->fd, SHUT_WR); /* the server may still process what it received */
     if (server->has_ended && client->out.len == 0)
         close_side(client);
 }
@@ -479,7 +480,7 @@ static bool is_over(const struct link *link)
 static void tend_links(struct fa_proxy *proxy)
 {
     for (int i = proxy->link_count - 1; i >= 0; i--) {
-        tend_link(proxy, proxy->links[i]);
+        update_link(proxy, proxy->links[i]);
         if (is_over(proxy->links[i])) {
             free_link(proxy->links[i]);
             proxy->links[i] = proxy->links[--proxy->link_count];

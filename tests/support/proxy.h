@@ -1,14 +1,14 @@
 /*
- * proxy.h - a network between the engine and PostgreSQL that breaks when a test says so.
+ * proxy.h - a proxy between the engine and PostgreSQL that fails as a test's rules specify.
  *
- * It listens on a port of its own on 127.0.0.1 and understands the messages of PostgreSQL's
- * protocol, so that a rule can name one: a connection is cut before, inside or after it, it is
- * swallowed, or held up. A Bind is also known by the statement that it runs, since a prepared
- * statement sends its text only once.
+ * It listens on a port of its own on 127.0.0.1 and parses the messages of PostgreSQL's protocol, so
+ * that a rule can name one: the connection is cut before, inside or after it, or the message is
+ * dropped or delayed. A Bind is also matched by the statement that it runs, since the text of a
+ * prepared statement is sent only once.
  *
- *   P1  Bytes pass unchanged and in order, but for what a rule does to them.
+ *   P1  Bytes pass unchanged and in order, except where a rule acts.
  *   P2  What passed before a cut reaches the other end: PostgreSQL runs it.
- *   P3  It answers a request for TLS with no, so that messages can be read.
+ *   P3  It refuses TLS, so that messages can be read.
  *
  * Threads: one of its own; the functions from any.
  */
@@ -17,25 +17,25 @@
 
 #include "support/support.h"
 
-enum fa_proxy_side { FA_PROXY_CLIENT, FA_PROXY_SERVER }; /* who sent it */
+enum fa_proxy_side { FA_PROXY_CLIENT, FA_PROXY_SERVER }; /* the sender */
 
 enum fa_proxy_action {
-    FA_PROXY_CUT_BEFORE, /* the message doesn't pass, and the connection is gone */
+    FA_PROXY_CUT_BEFORE, /* the message doesn't pass, and the connection is closed */
     FA_PROXY_CUT_INSIDE, /* half of it passes */
-    FA_PROXY_CUT_AFTER,  /* it passes, with all up to the next Sync or Flush; answers do not */
+    FA_PROXY_CUT_AFTER,  /* it passes, with all up to the next Sync or Flush; responses don't */
     FA_PROXY_DROP,       /* it alone doesn't pass */
-    FA_PROXY_STALL,      /* it and all behind it wait for `stall_ms` */
+    FA_PROXY_STALL,      /* it and all later ones wait for `stall_ms` */
 };
 
-/* Which messages, and what to do. All conditions must hold; unset ones do. */
+/* Which messages, and what to do. All conditions that are set must hold. */
 struct fa_proxy_rule {
     enum fa_proxy_side from;
     enum fa_proxy_action action;
     char type;           /* 'Q', 'P', 'B', 'C', 'A' ...; 0: any */
-    const char *text;    /* somewhere in it, or in the statement that it binds; must outlive it */
+    const char *text;    /* part of it, or of the statement that it binds; must outlive the rule */
     const char *sql;     /* it binds exactly this statement */
-    int64_t after_bytes; /* not a message, but the place: this many bytes since the rule came */
-    int skip;            /* how many that fit are let pass first */
+    int64_t after_bytes; /* instead of a message: this many bytes since the rule was added */
+    int skip;            /* how many matching messages pass first */
     int times;           /* how often it acts; 0: always */
     int stall_ms;
 };

@@ -38,7 +38,7 @@ void fa_psql_need(void)
 void fa_psql_need_engine(void)
 {
     fa_psql_need();
-    if (access(FA_SOURCE_ROOT "/src/sql/postgres/db_postgres.c", R_OK) == 0)
+    if (access(FA_SOURCE_ROOT "/src/store/db/postgres/db_postgres.c", R_OK) == 0)
         return;
     print_message("this build has no PostgreSQL engine\n");
     skip();

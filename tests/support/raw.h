@@ -1,5 +1,5 @@
 /*
- * raw.h - a SQLite file through the sqlite3 library alone: what is really in it.
+ * raw.h - reads a SQLite file with the sqlite3 library, without the engine.
  */
 #ifndef FA_TEST_RAW_H
 #define FA_TEST_RAW_H
@@ -69,7 +69,7 @@ static inline const char *raw_text(sqlite3 *raw, const char *sql, struct fa_aren
     return text;
 }
 
-/* Everything that the engine's tables hold, as text to compare. A count of 0 is as good as none. */
+/* The content of the engine's tables, as text to compare. A count of 0 equals a missing row. */
 static inline const char *raw_dump(sqlite3 *raw, struct fa_arena *arena)
 {
     static const char *const tables[] = {

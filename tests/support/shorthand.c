@@ -217,7 +217,7 @@ const char *fa_t_picture(struct fa_t *t, const char *id)
     return keep_buf(t, &buf);
 }
 
-/* Newest first, with times that only fall: what must hold for every answer. */
+/* Events are listed newest first, with strictly falling times. */
 static void check_event_order(const struct faina_events *events, const char *id)
 {
     for (size_t i = 1; i < events->count; i++)

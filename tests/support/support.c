@@ -1,5 +1,5 @@
 /*
- * support.c - one engine per test, and checks that say what they saw.
+ * support.c - see support.h.
  */
 #include "support/support.h"
 
@@ -20,7 +20,7 @@
 
 #define URLS_DEFAULT FA_T_SQLITE " " FA_T_MEMORY " " FA_T_POSTGRES " " FA_T_HTTP
 
-/* What cmocka hands to a test's set-up. */
+/* The state that cmocka passes to a test's set-up. */
 struct plan {
     const struct fa_t_case *test;
     char url[FA_T_PATH_SIZE];
@@ -269,7 +269,7 @@ static bool is_durable_url(const char *url)
     return strncmp(url, "memory:", 7) != 0;
 }
 
-/* A name that is one for every kind of store: small letters and digits. */
+/* A name that is valid for every kind of store: small letters, digits and `_`. */
 static void make_name(char out[32])
 {
     struct fa_random random;
@@ -348,7 +348,7 @@ static void run_case(void **state)
         fa_t_check_sound(t);
 }
 
-/* The engine's kind, for people: what is before the colon. */
+/* The engine's kind for messages: the part before the colon. */
 static void kind_of(const char *url, char out[32])
 {
     if (strncmp(url, "{postgres}", 10) == 0)

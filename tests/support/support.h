@@ -1,6 +1,6 @@
 /*
- * support.h - what every suite shares: an engine of its own for each test, checks that say what
- * they saw, temporary folders, and waiting for a fact.
+ * support.h - shared by all suites: an engine of its own for each test, checks that print the
+ * values that they compared, temporary folders, and waiting for a condition.
  *
  * A suite is a table of functions that take a `struct fa_t *`. fa_t_main runs each of them once per
  * engine URL, each time with a new engine in a new folder, and removes the folder afterwards.
@@ -21,19 +21,19 @@
 struct fa_served;
 struct fa_t_case;
 
-/* One test's world. */
+/* The context of one test. */
 struct fa_t {
     struct fa_service *svc;
     char dir[FA_T_PATH_SIZE];   /* this test's folder, inside TMPDIR; no '/' at the end */
     char url[FA_T_PATH_SIZE];   /* of the engine */
-    bool is_durable;            /* what was stored is there again after fa_t_reopen */
-    bool owns_schema;           /* the schema in `url` goes when the test ends */
+    bool is_durable;            /* stored tasks survive fa_t_reopen */
+    bool owns_schema;           /* the schema in `url` is dropped when the test ends */
     bool is_served;             /* `url` is a server's; it runs while the engine is open ... */
     struct fa_served *served;   /* ... and is this one (served.h) */
     char store[FA_T_PATH_SIZE]; /* ... with this engine behind it */
     struct faina_options options;
-    struct fa_arena arena;   /* all answers of this test live here */
-    struct fa_op op;         /* the newest operation with its answer ... */
+    struct fa_arena arena;   /* all results of this test are allocated here */
+    struct fa_op op;         /* the newest operation with its result ... */
     struct faina_task *task; /* ... and its task, where it has one */
     const struct fa_t_case *test;
 };
@@ -70,20 +70,21 @@ struct fa_t_case {
  */
 #define FA_T_SQLITE "sqlite:{dir}/faina.db"
 #define FA_T_MEMORY "memory:"
-#define FA_T_POSTGRES "{postgres}?schema={name}" /* the engine makes the schema, we drop it */
+#define FA_T_POSTGRES                                                                              \
+    "{postgres}?schema={name}" /* the engine creates the schema, the test drops it */
 /* `faina serve` on a file in the test's folder, over TCP and over the socket beside the file. */
 #define FA_T_HTTP "http:{serve}"
 #define FA_T_UNIX "unix:{serve}"
 
 /*
  * Runs every case on every engine and returns the number that failed. argv[1] picks tests by name
- * (`*` and `?` are wild). FA_CONFORMANCE_URLS replaces the list of engines: URLs as above,
- * separated by spaces. One with {postgres} is left out when there is no server.
+ * (`*` and `?` are wildcards). FA_CONFORMANCE_URLS replaces the list of engines: URLs as above,
+ * separated by spaces. A URL with {postgres} is skipped when there is no server.
  */
 int fa_t_main(int argc, char **argv, const char *suite, const struct fa_t_case *cases,
               size_t count);
 
-/* For suites that make their engines themselves: a folder, no engine yet. */
+/* For suites that open their engines themselves: a folder, no engine yet. */
 void fa_t_init(struct fa_t *t);
 void fa_t_finish(struct fa_t *t); /* closes, removes the folder and the schema */
 /* t->url from one of the above: a new store, not opened yet. */
@@ -101,7 +102,7 @@ void fa_t_check_sound(struct fa_t *t);
 void fa_t_share(struct fa_t *mine, const struct fa_t *t);
 void fa_t_unshare(struct fa_t *mine);
 
-/* Forgets all answers so far. For long loops that keep nothing. */
+/* Frees all results so far. For long loops. */
 void fa_t_forget(struct fa_t *t);
 
 /* Folders and settings. */
@@ -114,8 +115,8 @@ int64_t fa_t_env_int(const char *name, int64_t otherwise);
 uint64_t fa_t_seed(void);
 
 /* ------------------------------------------------------------------------------------------
- * Checks. On the test's own thread a failed one ends the test; on another thread it ends the
- * program, since a test can't be left from there.
+ * Checks. On the test's own thread a failed check ends the test; on another thread it ends
+ * the program, since a test can't be ended from there.
  */
 
 void fa_t_fail(const char *file, int line, const char *format, ...) FA_PRINTF(3, 4)
@@ -142,12 +143,12 @@ void fa_t_check_status(enum faina_status got, enum faina_status want, const char
 #define CHECK_TRUE(condition) CHECK(condition, "not true: %s", #condition)
 
 /* ------------------------------------------------------------------------------------------
- * Waiting for a fact
+ * Waiting for a condition
  */
 
 #define FA_T_DEADLINE_MS 20000 /* long enough for a sanitizer build on a busy machine */
 
-/* Asks again and again until `fact` is true. The test fails after FA_T_DEADLINE_MS. */
+/* Polls until `fact` is true. The test fails after FA_T_DEADLINE_MS. */
 void fa_t_wait_until(bool (*fact)(struct fa_t *t, void *arg), struct fa_t *t, void *arg,
                      const char *what);
 

@@ -1,12 +1,12 @@
 /*
- * store.c - a store without an engine.
+ * unit_store.c - a store without an engine.
  */
-#include "unit/sql/store.h"
+#include "support/unit_store.h"
 
 #include "model/limits.h"
-#include "sql/flows.h"
-#include "sql/migrate.h"
-#include "sql/sqlite/db_sqlite.h"
+#include "store/workflow/definitions.h"
+#include "store/db/migrate.h"
+#include "store/db/sqlite/db_sqlite.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -66,6 +66,14 @@ static enum faina_code spy_script(struct fa_db *db, const char *text, struct fai
     return code == FAINA_OK ? spy->inner->ops->script(spy->inner, text, err) : code;
 }
 
+static enum faina_code spy_lock_schema(struct fa_db *db, struct faina_error *err)
+{
+    struct spy *spy = spy_of(db);
+    enum faina_code code = count_call(spy, err);
+
+    return code == FAINA_OK ? spy->inner->ops->lock_schema(spy->inner, err) : code;
+}
+
 static enum faina_code spy_check(struct fa_db *db, void (*found)(void *ctx, const char *sentence),
                                  void *ctx, struct faina_error *err)
 {
@@ -88,6 +96,7 @@ static const struct fa_db_ops spy_ops = {
     .rollback = spy_rollback,
     .run = spy_run,
     .script = spy_script,
+    .lock_schema = spy_lock_schema,
     .check = spy_check,
     .version = spy_version,
     .close = spy_close,
@@ -96,6 +105,7 @@ static const struct fa_db_ops spy_ops = {
 void spy_init(struct spy *spy, struct fa_db *inner)
 {
     *spy = (struct spy){.ops = spy_ops, .inner = inner};
+    spy->ops.traits = inner->ops->traits;
     spy->ops.migrations = inner->ops->migrations;
     spy->ops.migration_count = inner->ops->migration_count;
     spy->base.ops = &spy->ops;

@@ -1,5 +1,5 @@
 /*
- * writer.c - a process that is busy with tasks until it is killed.
+ * writer.c - see writer.h.
  */
 #include "support/writer.h"
 
@@ -21,7 +21,7 @@
 #define THREADS 4
 #define GPU_LIMIT 3
 #define LEASE_MS (24LL * 3600 * 1000)
-#define LIFETIME_S 60 /* should the test die before it has killed us */
+#define LIFETIME_S 60 /* in case the test ends before it has killed the writer */
 #define YEAR_MS (365LL * 24 * 3600 * 1000)
 #define HEAVY_SIZE 60000
 
@@ -39,7 +39,7 @@ struct work {
     atomic_int next; /* the number of the next task */
 };
 
-/* One task's life, in one thread. */
+/* One task that a thread works on. */
 struct life {
     struct fa_t *t;
     struct work *work;
@@ -47,16 +47,16 @@ struct life {
     const char *worker;
     int32_t number;
     bool uses_gpu;
-    bool is_lost; /* nobody knows how it stands, so nothing more is done to it */
+    bool is_lost; /* its state is unknown, so it isn't used any more */
     char id[FAINA_ID_SIZE];
 };
 
-static void tell(int fd, const struct fa_l_record *records, size_t count)
+static void send_record(int fd, const struct fa_l_record *records, size_t count)
 {
     size_t size = count * sizeof *records;
 
     if (write(fd, records, size) != (ssize_t)size)
-        _exit(0); /* the test has gone */
+        _exit(0); /* the test has ended */
 }
 
 static bool chance(struct life *life, int percent)
@@ -74,11 +74,11 @@ static struct fa_l_record record(const struct life *life, int32_t number, int st
     };
 }
 
-static void tell_all(struct life *life, struct fa_l_record *records, size_t count, char kind)
+static void send_all(struct life *life, struct fa_l_record *records, size_t count, char kind)
 {
     for (size_t i = 0; i < count; i++)
         records[i].kind = kind;
-    tell(life->work->fd, records, count);
+    send_record(life->work->fd, records, count);
 }
 
 static void rest(void)
@@ -86,7 +86,7 @@ static void rest(void)
     nanosleep(&(const struct timespec){.tv_nsec = 2000000}, NULL);
 }
 
-/* Says what will be, does it, and says that it is. A refusal with `or_else` is no surprise. */
+/* Sends the intent, runs the operation, and sends its result. The code `or_else` is allowed. */
 static bool act(struct life *life, struct fa_l_record *records, size_t count,
                 const struct fa_op *op, enum faina_code or_else)
 {
@@ -95,19 +95,19 @@ static bool act(struct life *life, struct fa_l_record *records, size_t count,
     if (life->is_lost)
         return false;
     for (;;) {
-        tell_all(life, records, count, 'i');
+        send_all(life, records, count, 'i');
         code = fa_t_run(life->t, op);
         if (code == or_else || !life->work->is_patient || !fa_l_is_away(code))
             break;
         life->is_lost = fa_l_is_unknown(&life->t->op.error);
         if (life->is_lost)
             return false;
-        tell_all(life, records, count, 'n');
+        send_all(life, records, count, 'n');
         rest();
     }
     CHECK(code == FAINA_OK || code == or_else, "%s of n%d: %s (%s)", fa_op_name(op->kind),
           (int)records[0].number, faina_code_name(code), life->t->op.error.message);
-    tell_all(life, records, count, code == FAINA_OK ? 'a' : 'n');
+    send_all(life, records, count, code == FAINA_OK ? 'a' : 'n');
     return code == FAINA_OK;
 }
 
@@ -191,7 +191,7 @@ static void fail(struct life *life, bool permanent)
                FAINA_OK);
 }
 
-/* Completes child number `which` (1 or 2); with the last one the parent goes on. */
+/* Completes child number `which` (1 or 2); with the last one the parent continues. */
 static void finish_child(struct life *life, int which, const char *id, bool is_last)
 {
     struct fa_l_record records[2] = {
@@ -314,7 +314,7 @@ static void work_until_killed(struct fa_t *mine, size_t index, void *arg)
 static __attribute__((noreturn)) void open_and_close(struct fa_t *t, int fd)
 {
     for (;;) {
-        tell(fd, &(struct fa_l_record){.kind = 'r'}, 1);
+        send_record(fd, &(struct fa_l_record){.kind = 'r'}, 1);
         fa_t_open(t);
         fa_t_close(t);
     }
@@ -324,7 +324,7 @@ static __attribute__((noreturn)) void open_and_close(struct fa_t *t, int fd)
  * Large rows, rewritten: a log that grows fast, and a file that doesn't
  */
 
-/* Also when an earlier one was killed between a submit and its start. */
+/* An earlier writer may have been killed between a submit and its start. */
 void fa_w_make_heavy(struct fa_t *t, char ids[FA_W_HEAVY_TASKS][FAINA_ID_SIZE])
 {
     for (int i = 0; i < FA_W_HEAVY_TASKS; i++) {
@@ -333,7 +333,7 @@ void fa_w_make_heavy(struct fa_t *t, char ids[FA_W_HEAVY_TASKS][FAINA_ID_SIZE])
         bool existing = t->op.existing;
 
         memcpy(ids[i], id, FAINA_ID_SIZE);
-        if (fa_t_start(t, ids[i], NOBODY) != FAINA_OK) /* nobody's lease ends */
+        if (fa_t_start(t, ids[i], NOBODY) != FAINA_OK) /* without a worker, so no lease expires */
             CHECK(existing && t->op.code == FAINA_INVALID_TRANSITION, "%s", t->op.error.message);
     }
 }
@@ -364,12 +364,12 @@ static __attribute__((noreturn)) void rewrite_until_killed(struct fa_t *t, struc
 
     fa_w_make_heavy(t, ids);
     for (;;) {
-        struct fa_l_record told = {.number = work->next++, .kind = 'i'};
+        struct fa_l_record record = {.number = work->next++, .kind = 'i'};
 
-        tell(work->fd, &told, 1);
-        CHECK_INT(fa_w_rewrite(t, ids, told.number), FAINA_OK);
-        told.kind = 'a';
-        tell(work->fd, &told, 1);
+        send_record(work->fd, &record, 1);
+        CHECK_INT(fa_w_rewrite(t, ids, record.number), FAINA_OK);
+        record.kind = 'a';
+        send_record(work->fd, &record, 1);
         fa_t_forget(t);
     }
 }
@@ -398,7 +398,7 @@ int fa_w_main(char **argv)
         rest();
     if (t.svc == NULL)
         fa_t_open(&t);
-    tell(work.fd, &(struct fa_l_record){.kind = 'r'}, 1);
+    send_record(work.fd, &(struct fa_l_record){.kind = 'r'}, 1);
     if (role == FA_W_HOLD)
         return pause();
     if (role == FA_W_HEAVY)

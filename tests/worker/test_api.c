@@ -94,13 +94,13 @@ static void test_api__run_and_stop(void **state)
     assert_int_equal(atomic_load(&calls), 1);
     /* A second pool on the same engine would be the same worker twice. */
     assert_int_equal(faina_run(program.engine, NULL, &err), FAINA_CONFLICT);
-    /* It has its handlers: another one would never be called. */
+    /* A running faina_run would never call another handler. */
     assert_int_equal(faina_register(program.engine, "late", &handler, NULL, &err), FAINA_CONFLICT);
     assert_non_null(strstr(err.message, "faina_run"));
     end_program(&program);
 }
 
-/* Registers with texts that are gone when it returns. */
+/* Registers with texts that are freed when it returns. */
 static void register_lent(struct faina *engine, const char *resource)
 {
     char *type = strdup("lent"), *text = strdup(resource);
@@ -185,7 +185,7 @@ static void test_api__stop_from_a_signal_handler(void **state)
     faina_close(program.engine);
 }
 
-/* A signal may come before the program has got as far as faina_run. */
+/* A signal may arrive before the program calls faina_run. */
 static void test_api__an_early_stop_is_remembered(void **state)
 {
     struct faina_handler handler = {.on_start = echo};
@@ -242,7 +242,7 @@ static enum faina_outcome slowly(struct faina_context *context, void *user)
     return FAINA_OUTCOME_COMPLETE;
 }
 
-/* A function can't be killed: its attempt ends all the same, and only its thread stays busy. */
+/* A function can't be killed: its attempt ends nevertheless, and only its thread stays busy. */
 static void test_api__time_is_over_before_the_function(void **state)
 {
     struct slow slow = {false};
@@ -265,7 +265,7 @@ static void test_api__time_is_over_before_the_function(void **state)
     assert_non_null(strstr(ended->error, "the attempt took longer than 0.05 s"));
     faina_free(ended);
 
-    /* There was one thread, and it isn't back. */
+    /* There is one thread, and it is still in the function. */
     assert_int_equal(faina_submit(program.engine, &next, &waiting, NULL), FAINA_OK);
     assert_int_equal(faina_wait(program.engine, waiting->id, 100, &now, NULL), FAINA_TIMEOUT);
     assert_int_equal(now->status, FAINA_PENDING);
@@ -276,7 +276,7 @@ static void test_api__time_is_over_before_the_function(void **state)
     assert_int_equal(now->status, FAINA_COMPLETED);
     faina_free(now);
 
-    /* What it returned in the end is nobody's. */
+    /* The function's late result is dropped. */
     assert_int_equal(faina_get(program.engine, task->id, &now, NULL), FAINA_OK);
     assert_int_equal(now->status, FAINA_DEAD_LETTER);
     assert_null(now->output);
@@ -286,7 +286,7 @@ static void test_api__time_is_over_before_the_function(void **state)
     end_program(&program);
 }
 
-/* What runs when the engine is closed ends first, and its end is stored. */
+/* faina_close waits for running tasks, and their outcomes are stored. */
 static void test_api__close_waits_for_run(void **state)
 {
     struct slow slow = {false};
@@ -321,7 +321,7 @@ static void test_api__close_waits_for_run(void **state)
     fa_t_remove_tree(dir);
 }
 
-/* A handler that would go on for long gets its grace time, and not more. */
+/* A handler that takes long gets its grace time, and not more. */
 static void test_api__close_stops_what_runs(void **state)
 {
     struct faina_handler handler = {.on_start = until_stopped};
@@ -342,7 +342,7 @@ static void test_api__close_stops_what_runs(void **state)
     assert_int_equal(program.code, FAINA_STORE_CLOSED);
 }
 
-/* One that was asked to stop before has been stopped, and not cut off. */
+/* A faina_run that faina_stop has stopped before returns FAINA_OK, not STORE_CLOSED. */
 static void test_api__close_after_stop(void **state)
 {
     struct slow slow = {false};
@@ -367,11 +367,11 @@ static void test_api__close_after_stop(void **state)
 struct background {
     const char *reason;
     int64_t timeout_ms;
-    enum faina_code code; /* what it shall be answered with */
+    enum faina_code code; /* the expected one */
     const char *field;
 };
 
-/* Tries each in turn; the last one counts. */
+/* Calls each in turn; the last result counts. */
 static enum faina_outcome go_elsewhere(struct faina_context *context, void *user)
 {
     const struct background *tries = user;
@@ -486,7 +486,7 @@ static void test_api__refusals(void **state)
         enum faina_code code;
 
         if (run.idle_ms == 0)
-            run.idle_ms = 100; /* one that is not refused ends, too */
+            run.idle_ms = 100; /* so that a run that is not refused ends */
         code = faina_run(program.engine, &run, &program.err);
         if (code != FAINA_INVALID_REQUEST && code != FAINA_INVALID_WORKER_ID)
             fail_msg("run %zu: %s", i, faina_code_name(code));

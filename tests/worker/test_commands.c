@@ -1,7 +1,7 @@
 /*
  * test_commands.c - every row of the contract about command handlers, with real processes.
  */
-#include "runtime/world.h"
+#include "worker/world.h"
 
 #include "base/clock.h"
 
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------
- * How it ends
+ * Exit
  */
 
 static void test_commands__exits(struct fa_t *t)
@@ -113,10 +113,10 @@ static void test_commands__a_retry_is_another_attempt(struct fa_t *t)
 }
 
 /* ------------------------------------------------------------------------------------------
- * What it is given
+ * Input and environment
  */
 
-/* Without one in the metadata: of the task, and valid. */
+/* Without a traceparent in the metadata it is made from the task, and valid. */
 static void check_own_trace(struct world *w)
 {
     static const char shape[] = "\"00-____________7___________________-________________-00\"";
@@ -167,7 +167,7 @@ static void test_commands__environment(struct fa_t *t)
     unsetenv("FA_TEST_LEAK");
 }
 
-/* A shell would hide that a name is there twice; a C program takes the first. */
+/* A shell would hide a duplicate name; a C program uses the first. */
 static void test_commands__settings_go_before_the_workers_environment(struct fa_t *t)
 {
     struct world w;
@@ -217,7 +217,7 @@ static void test_commands__surroundings(struct fa_t *t)
     CHECK_HAS(output, "\"nnp\":1,\"core\":0,\"files\":77,\"own\":1");
     CHECK_HAS(output, fa_arena_printf(&t->arena, "\"cwd\":\"%s\"", real));
     CHECK_HAS(output, "\"blocked\":\"0000000000000000\"");
-    CHECK_HAS(output, "0000000\"}"); /* none of those that have names is ignored */
+    CHECK_HAS(output, "0000000\"}"); /* no standard signal is ignored */
     signal(SIGPIPE, SIG_DFL);
     free(real);
     world_close(&w);
@@ -244,7 +244,7 @@ static void test_commands__limits(struct fa_t *t)
 }
 
 /* ------------------------------------------------------------------------------------------
- * What it says
+ * Messages on descriptor 3
  */
 
 static void test_commands__log_and_usage(struct fa_t *t)
@@ -384,7 +384,7 @@ static bool is_gone(struct fa_t *t, void *arg)
     return kill((pid_t) * (int64_t *)arg, 0) != 0;
 }
 
-/* Of the process that wrote its id into this file. */
+/* The id of the process that wrote it to this file. */
 static int64_t read_pid(struct world *w, const char *name)
 {
     char path[FA_T_PATH_SIZE * 2], text[32] = "";
@@ -398,7 +398,7 @@ static int64_t read_pid(struct world *w, const char *name)
     return fa_t_int(text);
 }
 
-/* The process that wrote its id into this file is no more. */
+/* Waits until the process that wrote its id to this file has ended. */
 static void await_death(struct world *w, const char *name)
 {
     int64_t pid = read_pid(w, name);
@@ -426,7 +426,7 @@ static void test_commands__timeout(struct fa_t *t)
     world_close(&w);
 }
 
-/* Well before the next regular beat, which is a third of the lease away. */
+/* Well before the next regular heartbeat, after a third of the lease. */
 static void test_commands__cancellation_reaches_the_child(struct fa_t *t)
 {
     int64_t cancelled_us;
@@ -464,7 +464,7 @@ static void test_commands__an_attempt_that_lost_its_lease_is_noted(struct fa_t *
     world_script(&w, "slow",
                  "echo here >&2; echo $$ > .pid.tmp; mv .pid.tmp pid$FAINA_ATTEMPT\n"
                  "sleep 100 & wait");
-    w.config.lease_ms = 6000; /* a beat every 2 s */
+    w.config.lease_ms = 6000; /* a heartbeat every 2 s */
     world_start(&w);
     id = fa_t_submit(t, .type = "slow");
     await_file(&w, "pid1");
@@ -489,7 +489,7 @@ static void test_commands__what_it_leaves_behind_is_killed(struct fa_t *t)
     world_close(&w);
 }
 
-/* To say so is not enough: the next attempt would run beside what this one has left. */
+/* The message is not enough: the next attempt would run at the same time as these processes. */
 static void test_commands__only_what_went_into_the_background_lives_on(struct fa_t *t)
 {
     static const struct {
@@ -527,7 +527,7 @@ static void test_commands__only_what_went_into_the_background_lives_on(struct fa
     world_close(&w);
 }
 
-/* The task is there then, and nobody would ever end it if its work were killed. */
+/* The task is in the background then; if its processes were killed it would never end. */
 static void test_commands__a_stopped_worker_leaves_the_background_alone(struct fa_t *t)
 {
     struct world w;
@@ -560,7 +560,7 @@ static void test_commands__sixty_four_at_once(struct fa_t *t)
     struct world w;
 
     world_open(&w, t);
-    /* Each waits until all have begun: so they do run at once. */
+    /* Each waits until all have begun, so they run at once. */
     world_script(&w, "meet",
                  "touch here.$FAINA_TASK_ID\n"
                  "while [ $(ls | grep -c here.) -lt 64 ]; do sleep 0.1; done; echo 1");
@@ -648,13 +648,13 @@ static void test_commands__bad_settings(struct fa_t *t)
     for (size_t i = 0; i < FA_COUNT(cases); i++)
         CHECK(world_has_logged(&w, cases[i].error), "not logged: %s\n%s", cases[i].error,
               w.log.ptr);
-    /* One that is mended is used. */
+    /* A corrected handler is used. */
     world_file(&w, "case0.json", "{\"timeout\":\"10s\"}", 0644);
     world_try(&w, "case0", NULL, 1, FAINA_COMPLETED);
     world_close(&w);
 }
 
-/* Whoever opens a FIFO waits for a writer. */
+/* Opening a FIFO would block until there is a writer. */
 static void test_commands__settings_that_are_no_file(struct fa_t *t)
 {
     struct world w;
@@ -751,7 +751,7 @@ static void test_commands__what_can_not_be_run(struct fa_t *t)
     world_close(&w);
 }
 
-/* Somebody takes it away, or puts another in its place, while tasks are about to run. */
+/* The file is removed or replaced while tasks are about to run. */
 static void test_commands__a_file_that_is_gone_fails_the_attempt_only(struct fa_t *t)
 {
     struct faina_task *task;

@@ -1,24 +1,24 @@
 /*
- * test_outage.c - the pool while its engine can't be reached, or answers get lost.
+ * test_outage.c - the pool while its engine can't be reached, or its responses are lost.
  *
- * A service that passes everything on to the test's engine, except when it is told to be down.
+ * A service that passes all calls to the test's engine, except while an outage is set.
  */
-#include "runtime/world.h"
+#include "worker/world.h"
 
 #include "base/clock.h"
 
 #include <unistd.h>
 
-enum mood {
+enum mode {
     FINE,
-    DOWN,     /* nothing is done */
-    DEAF_OUT, /* everything is done, and the answers are lost */
+    DOWN,           /* calls fail without an effect */
+    RESPONSES_LOST, /* calls take effect, and their responses are lost */
 };
 
 struct outage {
     struct fa_service service; /* first */
     struct fa_service *inner;
-    atomic_int mood;
+    atomic_int mode;
     atomic_int refused;
     enum faina_code code; /* of refusals */
 };
@@ -33,11 +33,11 @@ static void refuse(struct outage *outage, struct fa_op *ops, size_t count)
 static void run(struct fa_service *service, struct fa_op *ops, size_t count)
 {
     struct outage *outage = (struct outage *)service;
-    int mood = atomic_load(&outage->mood);
+    int mode = atomic_load(&outage->mode);
 
-    if (mood != DOWN)
+    if (mode != DOWN)
         outage->inner->ops->run(outage->inner, ops, count);
-    if (mood != FINE)
+    if (mode != FINE)
         refuse(outage, ops, count);
 }
 
@@ -48,16 +48,16 @@ static void wait_end(struct fa_service *service, const char *id, int64_t timeout
     inner->ops->wait_end(inner, id, timeout_ms);
 }
 
-/* A wait may begin before the engine is out, and end meanwhile. */
+/* A wait may begin before the outage and end during it. */
 static void claim_wait(struct fa_service *service, struct fa_op *op, int64_t wait_ms)
 {
     struct outage *outage = (struct outage *)service;
 
-    if (atomic_load(&outage->mood) == FINE)
+    if (atomic_load(&outage->mode) == FINE)
         outage->inner->ops->claim_wait(outage->inner, op, wait_ms);
     else
         run(service, op, 1);
-    if (op->code == FAINA_OK && atomic_load(&outage->mood) != FINE)
+    if (op->code == FAINA_OK && atomic_load(&outage->mode) != FINE)
         refuse(outage, op, 1);
 }
 
@@ -76,7 +76,7 @@ static const struct fa_service_ops outage_ops = {
     .wake = wake,
 };
 
-/* The world's runtime works through the outage, the test itself doesn't. */
+/* The world's runtime uses the service with the outage, the test itself doesn't. */
 static void start(struct world *w, struct outage *outage)
 {
     struct fa_service *inner = w->t->svc;
@@ -154,14 +154,14 @@ static void test_outage__a_lease_that_can_not_be_renewed_is_given_up(struct fa_t
     fa_t_wait_until(has_entered, t, &gate, "the handler");
     fa_t_wait_status(t, id, FAINA_RUNNING);
     down_us = fa_clock_mono_us();
-    atomic_store(&outage.mood, DOWN);
+    atomic_store(&outage.mode, DOWN);
     fa_t_wait_until(has_left, t, &gate, "the handler to stop");
     gone_us = fa_clock_mono_us();
-    /* It stopped by itself, before the engine took the task away. */
+    /* The pool stopped the attempt before the lease expired in the engine. */
     CHECK_TRUE(gone_us - down_us < 4000000);
     CHECK_NOW(t, id, FAINA_RUNNING);
     atomic_store(&gate.is_open, true);
-    atomic_store(&outage.mood, FINE);
+    atomic_store(&outage.mode, FINE);
     CHECK_STR(world_await(&w, id, FAINA_COMPLETED)->output, "1"); /* the next attempt */
     CHECK_INT(fa_t_task(t, id)->attempts, 2);
     CHECK_TRUE(world_event(&w, id, "late_result") == NULL);
@@ -169,8 +169,8 @@ static void test_outage__a_lease_that_can_not_be_renewed_is_given_up(struct fa_t
     world_close(&w);
 }
 
-/* What was said and done meanwhile is told afterwards. A database that is gone says "closed". */
-static void tell_after_outage(struct fa_t *t, enum faina_code code)
+/* Reports and outcomes of the outage are sent afterwards. A lost database returns STORE_CLOSED. */
+static void send_after_outage(struct fa_t *t, enum faina_code code)
 {
     struct gate gate = {0};
     struct faina_task *task;
@@ -185,27 +185,27 @@ static void tell_after_outage(struct fa_t *t, enum faina_code code)
     id = fa_t_submit(t, .type = "gate", .max_attempts = 1);
     fa_t_wait_until(has_entered, t, &gate, "the handler");
     fa_t_wait_status(t, id, FAINA_RUNNING);
-    atomic_store(&outage.mood, DOWN);
+    atomic_store(&outage.mode, DOWN);
     atomic_store(&gate.may_report, true);
     fa_t_wait_until(was_refused, t, &outage, "the sender to try");
     CHECK_INT(atomic_load(&gate.left), 0);
     atomic_store(&gate.is_open, true);
     fa_t_wait_until(has_left, t, &gate, "the handler");
-    atomic_store(&outage.mood, FINE);
+    atomic_store(&outage.mode, FINE);
     task = world_await(&w, id, FAINA_COMPLETED);
     CHECK_STR(task->output, "1");
     CHECK_STR(task->metadata, "{\"a\":1}");
     world_close(&w);
 }
 
-static void test_outage__an_outcome_is_told_when_it_is_over(struct fa_t *t)
+static void test_outage__an_outcome_is_sent_when_it_is_over(struct fa_t *t)
 {
-    tell_after_outage(t, FAINA_UNAVAILABLE);
+    send_after_outage(t, FAINA_UNAVAILABLE);
 }
 
 static void test_outage__a_closed_store_may_open_again(struct fa_t *t)
 {
-    tell_after_outage(t, FAINA_STORE_CLOSED);
+    send_after_outage(t, FAINA_STORE_CLOSED);
 }
 
 static void test_outage__answers_that_are_lost(struct fa_t *t)
@@ -221,16 +221,16 @@ static void test_outage__answers_that_are_lost(struct fa_t *t)
     world_native(&w, "gate", wait_at_gate, &gate);
     for (int i = 0; i < 20; i++) {
         ids[i] = fa_t_submit(t, .type = "gate", .retry.base_ms = 1, .retry.max_ms = 2);
-        atomic_store(&outage.mood, i % 2 ? DEAF_OUT : FINE);
+        atomic_store(&outage.mode, i % 2 ? RESPONSES_LOST : FINE);
         usleep(3000);
     }
-    atomic_store(&outage.mood, FINE);
+    atomic_store(&outage.mode, FINE);
     for (int i = 0; i < 20; i++) {
         const char *story;
 
         world_await(&w, ids[i], FAINA_COMPLETED);
         story = fa_t_story(t, ids[i]);
-        /* Completed once, and what was done in vain can be seen. */
+        /* Completed once, and the late result is in the events. */
         CHECK_TRUE(strstr(strstr(story, "completed") + 1, "completed") == NULL);
     }
     world_close(&w);
@@ -249,7 +249,7 @@ static void test_outage__stopping_does_not_hang(struct fa_t *t)
     id = fa_t_submit(t, .type = "gate");
     fa_t_wait_until(has_entered, t, &gate, "the handler");
     fa_t_wait_status(t, id, FAINA_RUNNING);
-    atomic_store(&outage.mood, DOWN);
+    atomic_store(&outage.mode, DOWN);
     world_stop(&w, 10);
     CHECK_NOW(t, id, FAINA_RUNNING); /* its lease will end */
     world_close(&w);
@@ -259,7 +259,7 @@ int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
         FA_T_CASE_LOCAL(test_outage__a_lease_that_can_not_be_renewed_is_given_up),
-        FA_T_CASE_LOCAL(test_outage__an_outcome_is_told_when_it_is_over),
+        FA_T_CASE_LOCAL(test_outage__an_outcome_is_sent_when_it_is_over),
         FA_T_CASE_LOCAL(test_outage__a_closed_store_may_open_again),
         FA_T_CASE_LOCAL(test_outage__answers_that_are_lost),
         FA_T_CASE_LOCAL(test_outage__stopping_does_not_hang),

@@ -1,22 +1,21 @@
 /*
- * test_plugins.c - plugins that behave, and plugins that don't, each built here and run in a
- * process of its own.
+ * test_plugins.c - good and bad plugins, each built here and run in a process of its own.
  */
-#include "runtime/world.h"
+#include "worker/world.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Builds tests/runtime/plugins/SOURCE.c into the folder. */
+/* Builds tests/worker/plugins/SOURCE.c into the folder. */
 static void build(struct world *w, const char *source, const char *name, const char *flag)
 {
     char from[FA_T_PATH_SIZE], to[FA_T_PATH_SIZE * 2];
     int status;
     pid_t pid;
 
-    snprintf(from, sizeof(from), "%s/tests/runtime/plugins/%s.c", FA_SOURCE_ROOT, source);
+    snprintf(from, sizeof(from), "%s/tests/worker/plugins/%s.c", FA_SOURCE_ROOT, source);
     snprintf(to, sizeof(to), "%s/%s", w->handlers, name);
     pid = fork();
     if (pid == 0) {
@@ -132,7 +131,7 @@ static void test_plugins__a_crash_costs_its_attempts_and_nothing_else(struct fa_
         {"bad.exit", "the plugin exited with code 3"},
         {"bad.overflow", "the plugin crashed by signal 11"},
         {"bad.loop", "took longer than 0.1 s"},
-        {"bad.rubbish", "said something that makes no sense"},
+        {"bad.rubbish", "sent an invalid frame"},
     };
     bool has_handler = getenv("FA_FLAVOUR") == NULL || strcmp(getenv("FA_FLAVOUR"), "plain") == 0;
     struct faina_task *task;
@@ -188,7 +187,7 @@ static void test_plugins__one_that_spins_meets_its_limit(struct fa_t *t)
     world_close(&w);
 }
 
-static void test_plugins__unusable_ones_are_told(struct fa_t *t)
+static void test_plugins__unusable_ones_are_logged(struct fa_t *t)
 {
     static const struct {
         const char *name, *flag, *error;
@@ -222,7 +221,7 @@ static void test_plugins__unusable_ones_are_told(struct fa_t *t)
     world_close(&w);
 }
 
-/* The only task of the event's answer. */
+/* The only task in the event's result. */
 static const char *emit(struct fa_t *t, const char *data)
 {
     struct faina_emit event = {.type = "x", .data = data};
@@ -300,7 +299,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_plugins__a_crash_costs_its_attempts_and_nothing_else),
         FA_T_CASE(test_plugins__one_that_leaks_meets_its_limit),
         FA_T_CASE(test_plugins__one_that_spins_meets_its_limit),
-        FA_T_CASE(test_plugins__unusable_ones_are_told),
+        FA_T_CASE(test_plugins__unusable_ones_are_logged),
         FA_T_CASE(test_plugins__triggers_and_joins),
     };
 

@@ -1,7 +1,7 @@
 /*
  * test_pool.c - the pool with C functions: outcomes, subtasks, limits, leases, stopping.
  */
-#include "runtime/world.h"
+#include "worker/world.h"
 
 #include "base/clock.h"
 #include "model/limits.h"
@@ -57,7 +57,7 @@ static bool some_wait(struct fa_t *t, void *arg)
     return atomic_load(&((struct gate *)arg)->waiting) > 0;
 }
 
-static bool nobody_waits(struct fa_t *t, void *arg)
+static bool is_gate_empty(struct fa_t *t, void *arg)
 {
     (void)t;
     return atomic_load(&((struct gate *)arg)->waiting) == 0;
@@ -100,7 +100,7 @@ static void test_pool__outcomes(struct fa_t *t)
         {"\"background\"", FAINA_BACKGROUND, NULL},
         {"\"failed\"", FAINA_DEAD_LETTER, "{\"message\":\"gone\",\"kind\":\"k\",\"detail\":[1],"},
         {"\"permanent\"", FAINA_FAILED, "gone"},
-        {"\"silent\"", FAINA_DEAD_LETTER, "did not say why"},
+        {"\"silent\"", FAINA_DEAD_LETTER, "without an error message"},
         {"\"blocked\"", FAINA_FAILED, "waits for subtasks and has made none"},
         {"\"nonsense\"", FAINA_FAILED, "77, which is no outcome"},
     };
@@ -201,7 +201,7 @@ static void test_pool__high_priority_goes_first(struct fa_t *t)
     world_close(&w);
 }
 
-static enum faina_outcome tell_count(struct faina_context *context, void *user)
+static enum faina_outcome output_count(struct faina_context *context, void *user)
 {
     char output[16];
 
@@ -210,11 +210,11 @@ static enum faina_outcome tell_count(struct faina_context *context, void *user)
     return FAINA_OUTCOME_COMPLETE;
 }
 
-/* Types with a limit of their own are in the same line as the others. */
+/* Types with a limit share the queue order with the others. */
 static void test_pool__a_limit_does_not_send_to_the_end(struct fa_t *t)
 {
     enum { COUNT = 200 };
-    struct faina_handler limited = {.on_start = tell_count, .concurrency = 1};
+    struct faina_handler limited = {.on_start = output_count, .concurrency = 1};
     struct gate gate = {0};
     const char *urgent;
     atomic_int done = 0;
@@ -236,7 +236,7 @@ static void test_pool__a_limit_does_not_send_to_the_end(struct fa_t *t)
     world_close(&w);
 }
 
-/* A handler that takes another's place, or comes back, has the slots that are left. */
+/* A handler that replaces another, or is added again, gets the remaining slots of its type. */
 static void test_pool__a_limit_holds_across_a_change(struct fa_t *t)
 {
     struct faina_handler one = {.on_start = wait_at_gate, .concurrency = 1};
@@ -265,7 +265,7 @@ static bool holds_one(struct fa_t *t, void *arg)
     return world_stats(arg).held == 1;
 }
 
-/* Many that end at once make it claim ahead; then come others that take long. */
+/* Many tasks that end at once cause prefetching; the tasks after them take long. */
 static void test_pool__what_waits_for_long_is_given_back(struct fa_t *t)
 {
     enum { FAST = 3000, SLOW = 20 };
@@ -321,7 +321,7 @@ static void test_pool__what_was_given_back_comes_again(struct fa_t *t)
     world_native(&w, "gate", wait_at_gate, &gate);
     world_handler(&w, "limited", &limited, NULL);
     fa_t_wait_until(some_wait, t, &gate, "the slow one");
-    nap(700); /* what was claimed ahead is given back by now */
+    nap(700); /* prefetched tasks are released by now */
     fa_t_wait_until(holds_none_of_limited, t, (void *)(uintptr_t)id, "it is given back");
     atomic_store(&gate.is_open, true);
     world_await(&w, id, FAINA_COMPLETED);
@@ -473,7 +473,7 @@ static enum faina_outcome one_bad_child(struct faina_context *context, void *use
     return FAINA_OUTCOME_BLOCKED;
 }
 
-static enum faina_outcome look_at_bad(struct faina_context *context, void *user)
+static enum faina_outcome read_bad_subtask(struct faina_context *context, void *user)
 {
     const struct faina_subtask *bad = faina_context_find(context, "bad");
     const struct faina_subtask *good = faina_context_find(context, "good");
@@ -488,7 +488,7 @@ static enum faina_outcome look_at_bad(struct faina_context *context, void *user)
 
 static void test_pool__on_error(struct fa_t *t)
 {
-    struct faina_handler with = {.on_start = one_bad_child, .on_error = look_at_bad};
+    struct faina_handler with = {.on_start = one_bad_child, .on_error = read_bad_subtask};
     struct faina_handler without = {.on_start = one_bad_child};
     struct world w;
 
@@ -520,7 +520,7 @@ static void test_pool__cancelling_a_parent_stops_what_lives_below(struct fa_t *t
     id = fa_t_submit(t, .type = "tree");
     fa_t_wait_until(some_wait, t, &gate, "a leaf");
     CHECK_OK(t, fa_t_cancel(t, id, NOBODY));
-    fa_t_wait_until(nobody_waits, t, &gate, "the leaves to stop");
+    fa_t_wait_until(is_gate_empty, t, &gate, "the leaves to stop");
     for (size_t i = 0; i < 4; i++)
         CHECK_NOW(t, fa_t_child(t, id, i), FAINA_CANCELLED);
     world_close(&w);
@@ -571,7 +571,8 @@ static void test_pool__two_workers_and_a_limit_of_two(struct fa_t *t)
     world_close(&a);
 }
 
-/* A need that only shows while it runs: it goes back in line, spends nothing, and then has it. */
+/* A resource that is required at run time: the task is queued again with it, without counting an
+ * attempt. */
 static enum faina_outcome require(struct faina_context *context, void *user)
 {
     struct faina_error err;
@@ -628,7 +629,7 @@ static void test_pool__services_by_their_checks(struct fa_t *t)
     world_await_log(&w, "service switch is not reachable");
     world_await_log(&w, "service dead is not reachable: Connection refused");
     id = fa_t_submit(t, .type = "echo", .resources = needs, .resource_count = 1);
-    world_try(&w, "echo", NULL, 1, FAINA_COMPLETED); /* one that needs nothing is not held up */
+    world_try(&w, "echo", NULL, 1, FAINA_COMPLETED); /* a task without services is not delayed */
     CHECK_NOW(t, id, FAINA_PENDING);
     fclose(fopen(path, "w"));
     world_await(&w, id, FAINA_COMPLETED);
@@ -679,7 +680,7 @@ static void test_pool__a_task_that_was_taken_away_is_stopped(struct fa_t *t)
     fa_t_wait_until(some_wait, t, &gate, "the handler");
     CHECK_OK(t, fa_t_pause(t, NULL, "gate"));
     CHECK_OK(t, fa_t_retry(t, id, NOBODY));
-    fa_t_wait_until(nobody_waits, t, &gate, "the handler to stop");
+    fa_t_wait_until(is_gate_empty, t, &gate, "the handler to stop");
     world_stop(&w, 1000);
     CHECK_NOW(t, id, FAINA_PENDING);
     world_close(&w);
@@ -693,7 +694,7 @@ static void test_pool__a_task_that_was_taken_away_is_stopped_soon(struct fa_t *t
     const char *id;
 
     world_open(&w, t);
-    w.config.lease_ms = 60000; /* a regular heartbeat comes after 20 s */
+    w.config.lease_ms = 60000; /* a regular heartbeat is sent after 20 s */
     world_start(&w);
     world_native(&w, "gate", wait_at_gate, &gate);
     id = fa_t_submit(t, .type = "gate");
@@ -702,7 +703,7 @@ static void test_pool__a_task_that_was_taken_away_is_stopped_soon(struct fa_t *t
     world_await(&w, id, FAINA_RUNNING);
     start_us = fa_clock_mono_us();
     CHECK_OK(t, fa_t_retry(t, id, NOBODY));
-    fa_t_wait_until(nobody_waits, t, &gate, "the handler to stop");
+    fa_t_wait_until(is_gate_empty, t, &gate, "the handler to stop");
     CHECK(fa_clock_mono_us() - start_us < 10000000, "it was stopped by a regular heartbeat");
     world_close(&w);
 }
@@ -730,7 +731,7 @@ static void test_pool__a_task_that_is_ours_again_is_stopped_once(struct fa_t *t)
         world_await(&w, id, FAINA_RUNNING);
         CHECK_OK(t, fa_t_retry(t, id, NOBODY));
         fa_t_wait_until(some_wait, t, &gates[i], "the next attempt");
-        fa_t_wait_until(nobody_waits, t, &gates[i - 1], "the one before to stop");
+        fa_t_wait_until(is_gate_empty, t, &gates[i - 1], "the one before to stop");
     }
     nap(700); /* several heartbeats */
     CHECK_INT(atomic_load(&gates[FENCES].waiting), 1);
@@ -781,7 +782,7 @@ static void test_pool__what_was_not_started_is_given_back(struct fa_t *t)
     fa_pool_drain(fa_runtime_pool(w.runtime));
     atomic_store(&gate.is_open, true);
     world_stop(&w, 10000);
-    CHECK_NOW(t, ids[0], FAINA_COMPLETED); /* it had the time to finish */
+    CHECK_NOW(t, ids[0], FAINA_COMPLETED); /* within the grace time */
     for (int i = 1; i < COUNT; i++) {
         CHECK_NOW(t, ids[i], FAINA_PENDING);
         CHECK_INT(fa_t_task(t, ids[i])->attempts, 0);

@@ -2,7 +2,7 @@
  * test_stages.c - commands whose task doesn't end with their first run: subtasks, dependencies,
  * resources, background.
  */
-#include "runtime/world.h"
+#include "worker/world.h"
 
 static void test_stages__subtasks_and_resume(struct fa_t *t)
 {
@@ -46,7 +46,7 @@ static void test_stages__a_bad_subtask_calls_for_error(struct fa_t *t)
     world_close(&w);
 }
 
-/* A command has no entry for errors that could be left out, as a C handler has. */
+/* Unlike a C handler, a command can't omit a function for errors. */
 static void test_stages__a_bad_dependency_fails_the_task(struct fa_t *t)
 {
     const char *first, *deaf, *keen;
@@ -72,8 +72,7 @@ static void test_stages__a_bad_dependency_fails_the_task(struct fa_t *t)
     world_close(&w);
 }
 
-/* The pool waits for work, and the submit doesn't ask for the task: it is handed out as it is made.
- */
+/* A claim waits, and the submit doesn't return the task: it is claimed while it is inserted. */
 static void test_stages__a_dependency_that_ended_badly_before(struct fa_t *t)
 {
     struct world w;
@@ -94,7 +93,7 @@ static void test_stages__a_dependency_that_ended_badly_before(struct fa_t *t)
     world_close(&w);
 }
 
-/* It has been removed, so that nothing tells its name any more. */
+/* The dependency has been removed, so its id is not known any more. */
 static void test_stages__a_bad_dependency_that_is_gone(struct fa_t *t)
 {
     const char *first = fa_t_make(t, FAINA_FAILED, "w");
@@ -114,14 +113,14 @@ static void test_stages__a_bad_dependency_that_is_gone(struct fa_t *t)
     CHECK_OK(t, fa_t_delete_with(t, first, NOBODY, removal));
     world_start(&w);
     task = world_await(&w, deaf, FAINA_FAILED);
-    CHECK_HAS(task->error, "what it waited for ended badly and has been removed since");
+    CHECK_HAS(task->error, "a dependency ended badly and has been removed since");
     CHECK_HAS(task->error, "\"kind\":\"dependency\"");
     CHECK_HAS(world_await(&w, half, FAINA_FAILED)->error, "\"a dependency ended badly\"");
     CHECK_STR(world_await(&w, keen, FAINA_COMPLETED)->output, "\"error\"");
     world_close(&w);
 }
 
-/* That is no dependency: the command hears of it, as of any bad subtask. */
+/* This is no dependency: the command is started, as for any subtask that ended badly. */
 static void test_stages__a_bad_subtask_that_is_gone(struct fa_t *t)
 {
     const struct faina_submit subtask = {.type = "other"};
@@ -143,8 +142,8 @@ static void test_stages__a_bad_subtask_that_is_gone(struct fa_t *t)
     world_close(&w);
 }
 
-/* Who doesn't mind the phase asks for the same subtask each time it is run: it is stopped, and the
- * task says why. */
+/* A command that ignores the phase requests the same subtask in each run: the task fails with the
+ * reason. */
 static void test_stages__the_same_subtasks_again_are_a_failure(struct fa_t *t)
 {
     const char *const parents[] = {"of-good", "of-bad"};

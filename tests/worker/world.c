@@ -1,5 +1,5 @@
 /* world.c - see world.h */
-#include "runtime/world.h"
+#include "worker/world.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ void world_start(struct world *w)
     struct faina_error err;
 
     fa_error_clear(&err);
-    CHECK_OK(w->t, fa_crew_create(&w->crew, w->config.concurrency, &err));
+    CHECK_OK(w->t, fa_thread_pool_create(&w->threads, w->config.concurrency, &err));
     CHECK(fa_runtime_start(&w->runtime, w->t->svc, &w->config, &err) == FAINA_OK, "%s",
           err.message);
 }
@@ -50,10 +50,10 @@ void world_stop(struct world *w, int64_t grace_ms)
     if (!w->runtime)
         return;
     fa_runtime_stop(w->runtime, grace_ms);
-    fa_crew_destroy(w->crew);
+    fa_thread_pool_destroy(w->threads);
     fa_runtime_destroy(w->runtime);
     w->runtime = NULL;
-    w->crew = NULL;
+    w->threads = NULL;
 }
 
 void world_close(struct world *w)
@@ -63,7 +63,7 @@ void world_close(struct world *w)
     pthread_mutex_destroy(&w->mutex);
 }
 
-/* Written aside and renamed: a handler that is picked up is whole. */
+/* Written to another name and renamed, so that a scan never finds an incomplete handler. */
 void world_file(struct world *w, const char *name, const char *text, unsigned mode)
 {
     char path[FA_T_PATH_SIZE * 2], aside[FA_T_PATH_SIZE * 2];
@@ -90,7 +90,7 @@ void world_handler(struct world *w, const char *type, const struct faina_handler
     struct faina_error err;
 
     CHECK_OK(w->t, fa_pool_put(fa_runtime_pool(w->runtime),
-                               fa_native_create(w->crew, type, handler, user), &err));
+                               fa_native_create(w->threads, type, handler, user), &err));
 }
 
 void world_native(struct world *w, const char *type, faina_handler_fn *on_start, void *user)

@@ -1,12 +1,12 @@
 /*
- * world.h - what the tests of the runtime share: a runtime on the test's engine, a handlers folder
- * with scripts, and what was logged.
+ * world.h - shared by the tests of the worker: a runtime on the test's engine, a handlers folder
+ * with scripts, and its log.
  */
 #ifndef FA_TEST_WORLD_H
 #define FA_TEST_WORLD_H
 
-#include "runtime/native.h"
-#include "runtime/runtime.h"
+#include "worker/pool/native.h"
+#include "worker/runtime.h"
 #include "support/ops.h"
 
 #include <pthread.h>
@@ -16,12 +16,12 @@ struct world {
     char handlers[FA_T_PATH_SIZE + 16];
     struct fa_runtime_config config; /* to change before world_start */
     struct fa_runtime *runtime;
-    struct fa_crew *crew;
+    struct fa_thread_pool *threads;
     pthread_mutex_t mutex;
     struct fa_buf log; /* under the mutex: one line for each */
 };
 
-/* A folder, no runtime yet. 8 slots, and SIGKILL comes 300 ms after SIGTERM. */
+/* A folder, no runtime yet. 8 slots, and SIGKILL is sent 300 ms after SIGTERM. */
 void world_open(struct world *w, struct fa_t *t);
 void world_start(struct world *w);
 void world_stop(struct world *w, int64_t grace_ms); /* may be called again */
@@ -35,7 +35,7 @@ void world_native(struct world *w, const char *type, faina_handler_fn *on_start,
 void world_handler(struct world *w, const char *type, const struct faina_handler *handler,
                    void *user);
 
-/* Waits until the task is in this status; gives the task. */
+/* Waits until the task is in this status; returns the task. */
 struct faina_task *world_await(struct world *w, const char *id, enum faina_status status);
 /* Submits, waits for the status. Attempts: at most `max_attempts`. */
 struct faina_task *world_try(struct world *w, const char *type, const char *input, int max_attempts,

@@ -1,5 +1,5 @@
 /*
- * admin.c - pause, resume, resources, teams, workers, stats.
+ * verb_admin.c - pause, resume, resources, teams, workers, stats.
  */
 #include "cli/verbs.h"
 
@@ -7,7 +7,7 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "model/limits.h"
-#include "service/wire.h"
+#include "wire/wire.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static bool has_worker(const struct faina_workers *workers, const char *type)
         const struct faina_worker *worker = &workers->items[i];
 
         if (worker->type_count == 0)
-            return true; /* it takes any */
+            return true; /* it handles all types */
         for (size_t t = 0; t < worker->type_count; t++)
             if (strcmp(worker->types[t], type) == 0)
                 return true;
@@ -38,8 +38,8 @@ static bool has_worker(const struct faina_workers *workers, const char *type)
     return false;
 }
 
-/* A type that nobody has heard of may be paused, but is more likely misspelled. */
-static void doubt_type(struct fa_cli *cli, const char *ns, const char *type)
+/* A type without tasks and workers may be paused, but is more likely misspelled. */
+static void warn_unknown_type(struct fa_cli *cli, const char *ns, const char *type)
 {
     struct fa_op ops[] = {{.kind = FA_OP_STATS, .arena = &cli->arena},
                           {.kind = FA_OP_WORKER_LIST, .arena = &cli->arena}};
@@ -56,7 +56,7 @@ static void doubt_type(struct fa_cli *cli, const char *ns, const char *type)
 static int set_paused(struct fa_cli *cli, enum fa_op_kind kind)
 {
     struct fa_op op = {.kind = kind};
-    const char *ns = cli->ns ? cli->ns : "default"; /* the answer names it */
+    const char *ns = cli->ns ? cli->ns : "default"; /* it is printed below */
     bool is_paused = kind == FA_OP_PAUSE;
     struct fa_out_json json;
     int code;
@@ -67,19 +67,16 @@ static int set_paused(struct fa_cli *cli, enum fa_op_kind kind)
     if (code != FA_EXIT_OK)
         return code;
     if (is_paused)
-        doubt_type(cli, ns, op.name.type);
+        warn_unknown_type(cli, ns, op.name.type);
     if (cli->format == FA_CLI_TABLE) {
         fa_outf(cli, "%s %s\n", is_paused ? "paused" : "resumed", cli->args[0]);
         return code;
     }
     fa_out_json_begin(cli, &json);
     fa_json_begin_object(&json.writer);
-    fa_json_key(&json.writer, "namespace");
-    fa_json_put_str(&json.writer, ns);
-    fa_json_key(&json.writer, "type");
-    fa_json_put_str(&json.writer, cli->args[0]);
-    fa_json_key(&json.writer, "paused");
-    fa_json_put_bool(&json.writer, is_paused);
+    fa_json_set_str(&json.writer, "namespace", ns);
+    fa_json_set_str(&json.writer, "type", cli->args[0]);
+    fa_json_set_bool(&json.writer, "paused", is_paused);
     fa_json_end_object(&json.writer);
     fa_out_json_end(cli, &json);
     return code;
@@ -95,7 +92,6 @@ int fa_verb_resume(struct fa_cli *cli)
     return set_paused(cli, FA_OP_RESUME);
 }
 
-/* {"deleted":1}, or a line for people. */
 static void print_removed(struct fa_cli *cli, const char *what, const char *name)
 {
     if (cli->format == FA_CLI_TABLE)
@@ -125,7 +121,6 @@ static void print_resource_table(struct fa_cli *cli, const struct faina_resource
     fa_table_init(&table, columns, FA_COUNT(columns));
     for (size_t i = 0; i < resources->count; i++) {
         const struct faina_resource *resource = &resources->items[i];
-        struct fa_buf holders;
 
         fa_table_add(&table, FA_PLAIN, resource->name);
         if (resource->max_concurrency < 0)
@@ -133,12 +128,8 @@ static void print_resource_table(struct fa_cli *cli, const struct faina_resource
         else
             fa_table_addf(&table, "%lld", (long long)resource->max_concurrency);
         fa_table_addf(&table, "%lld", (long long)resource->in_use);
-        fa_buf_init(&holders, 64 * 1024);
-        fa_buf_add(&holders, "", 0);
-        for (size_t h = 0; h < resource->holder_count; h++)
-            fa_buf_printf(&holders, "%s%s", h > 0 ? " " : "", resource->holders[h]);
-        fa_table_add(&table, FA_PLAIN, holders.ptr ? holders.ptr : "");
-        fa_buf_finish(&holders);
+        fa_table_add(&table, FA_PLAIN,
+                     fa_text_join(&table.arena, resource->holders, resource->holder_count, " "));
     }
     fa_table_print(&table, cli, 0);
     fa_table_finish(&table);
@@ -185,7 +176,7 @@ int fa_verb_resource_set(struct fa_cli *cli)
 
     op.resource.name = cli->args[0];
     op.resource.max_concurrency = -1;
-    if (strcmp(text, "none") != 0 && strcmp(text, "null") != 0) { /* as JSON has it */
+    if (strcmp(text, "none") != 0 && strcmp(text, "null") != 0) { /* null: as in JSON */
         errno = 0;
         op.resource.max_concurrency = strtoll(text, &end, 10);
         if (end == text || *end != '\0' || errno != 0 || op.resource.max_concurrency < 0 ||
@@ -275,7 +266,7 @@ int fa_verb_team_ls(struct fa_cli *cli)
     return code;
 }
 
-/* The team with the id of the first word. */
+/* The team whose id is the first argument. */
 static int find_team(struct fa_cli *cli, const struct faina_team **out)
 {
     struct fa_op op = {.kind = FA_OP_TEAM_LIST, .id = cli->args[0]};
@@ -312,7 +303,7 @@ int fa_verb_team_create(struct fa_cli *cli)
         code = fa_cli_run(cli, &op);
     if (code != FA_EXIT_OK)
         return code;
-    if (cli->has_format && cli->format != FA_CLI_TABLE)
+    if (fa_cli_wants_json(cli))
         print_team(cli, op.team_answer);
     else
         fa_outf(cli, "%s\n", op.team_answer->id);
@@ -321,7 +312,7 @@ int fa_verb_team_create(struct fa_cli *cli)
 
 int fa_verb_team_set(struct fa_cli *cli)
 {
-    const struct faina_team *old;
+    const struct faina_team *stored;
     struct faina_team team;
     struct fa_op op = {.kind = FA_OP_TEAM_PUT, .team = &team};
     const char *spec = NULL;
@@ -331,10 +322,10 @@ int fa_verb_team_set(struct fa_cli *cli)
         return fa_cli_usage(cli, "there is nothing to change: give --name or --spec");
     code = fa_flag_json(cli, "spec", &spec);
     if (code == FA_EXIT_OK)
-        code = find_team(cli, &old);
+        code = find_team(cli, &stored);
     if (code != FA_EXIT_OK)
         return code;
-    team = *old;
+    team = *stored;
     if (fa_flag(cli, "name"))
         team.name = fa_flag(cli, "name");
     if (spec)
@@ -359,19 +350,6 @@ int fa_verb_team_rm(struct fa_cli *cli)
  * Workers
  */
 
-static const char *join(struct fa_arena *arena, const char *const *names, size_t count)
-{
-    const char *text;
-    struct fa_buf buf;
-
-    fa_buf_init(&buf, FA_CLAIM_NAMES_MAX * (FA_TYPE_SIZE_MAX + 1));
-    for (size_t i = 0; i < count; i++)
-        fa_buf_printf(&buf, "%s%s", i > 0 ? " " : "", names[i]);
-    text = fa_arena_copy(arena, buf.ptr, buf.len);
-    fa_buf_finish(&buf);
-    return text;
-}
-
 static void add_worker(struct fa_table *table, const struct faina_worker *worker)
 {
     struct fa_arena *arena = &table->arena;
@@ -384,11 +362,14 @@ static void add_worker(struct fa_table *table, const struct faina_worker *worker
     else
         fa_table_addf(table, "%lld", (long long)worker->held);
     fa_table_add(table, FA_PLAIN,
-                 worker->type_count > 0 ? join(arena, worker->types, worker->type_count) : "any");
+                 worker->type_count > 0
+                     ? fa_text_join(arena, worker->types, worker->type_count, " ")
+                     : "any");
     fa_table_add(table, FA_PLAIN,
-                 !worker->services           ? "all"
-                 : worker->service_count > 0 ? join(arena, worker->services, worker->service_count)
-                                             : "none");
+                 !worker->services ? "all"
+                 : worker->service_count > 0
+                     ? fa_text_join(arena, worker->services, worker->service_count, " ")
+                     : "none");
     fa_table_add(table, FA_PLAIN, fa_text_age(arena, worker->started_us, now_us));
     fa_table_add(table, FA_PLAIN, worker->version);
     fa_table_add(table, FA_PLAIN, worker->hostname);
@@ -399,7 +380,7 @@ static void print_worker_table(struct fa_cli *cli, const struct faina_workers *w
 {
     static const struct fa_column columns[] = {
         {"ID", 0},
-        {"HEARD", 0},
+        {"HEARTBEAT", 0},
         {"HELD", FA_COLUMN_RIGHT},
         {"TYPES", FA_COLUMN_FLEXIBLE},
         {"SERVICES", FA_COLUMN_FLEXIBLE},
@@ -441,25 +422,25 @@ int fa_verb_worker_list(struct fa_cli *cli)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Numbers
+ * Statistics
  */
 
 #define STATS_COLUMN_MAX (FAINA_STATUS_COUNT + 2)
 
-/* The columns that say something: pending and completed, and whichever else is not 0. */
+/* The columns: pending and completed, and every other status that isn't 0. */
 static size_t pick_columns(const struct faina_stats *stats, struct fa_column *columns,
                            enum faina_status *statuses, struct fa_arena *arena)
 {
-    const unsigned usual = 1u << FAINA_PENDING | 1u << FAINA_COMPLETED;
+    const unsigned always = 1u << FAINA_PENDING | 1u << FAINA_COMPLETED;
     size_t count = 0;
 
     for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++) {
         char *title;
 
-        if (stats->by_status[status] == 0 && !(usual & (1u << status)))
+        if (stats->by_status[status] == 0 && !(always & (1u << status)))
             continue;
         title = fa_arena_strdup(arena, faina_status_name(status));
-        title[strcspn(title, "_")] = '\0'; /* "dead" is enough */
+        title[strcspn(title, "_")] = '\0'; /* DEAD for dead_letter */
         for (char *at = title; *at; at++)
             *at = (char)(*at - 'a' + 'A');
         columns[count] = (struct fa_column){title, FA_COLUMN_RIGHT};
@@ -483,7 +464,7 @@ static void print_stats_table(struct fa_cli *cli, const struct faina_stats *stat
 {
     struct fa_column columns[STATS_COLUMN_MAX] = {{"TYPE", FA_COLUMN_FLEXIBLE}};
     enum faina_status statuses[FAINA_STATUS_COUNT];
-    bool has_ns = fa_cli_is_everywhere(cli);
+    bool has_ns = fa_cli_is_all_namespaces(cli);
     struct fa_table table;
     size_t count;
 

@@ -1,5 +1,5 @@
 /*
- * backup_verbs.c - backup and restore.
+ * verb_backup.c - backup and restore.
  */
 #include "cli/verbs.h"
 
@@ -7,31 +7,31 @@
 #include "cli/progress.h"
 #include "cli/text.h"
 
-#define KIB 1024 /* the bar counts in these */
+#define KIB 1024 /* the unit of the progress bar */
 
 static const char *const labels[] = {
     [FA_BACKUP_COPYING] = "Copying (KiB)",
     [FA_BACKUP_CHECKING] = "Checking (KiB)",
 };
 
-struct watching {
+struct display {
     struct fa_cli *cli;
     struct fa_progress bar;
     bool has_phase;
     enum fa_backup_phase phase;
 };
 
-static bool moved(void *ctx, enum fa_backup_phase phase, int64_t done, int64_t total)
+static bool show_progress(void *ctx, enum fa_backup_phase phase, int64_t done, int64_t total)
 {
-    struct watching *watching = ctx;
+    struct display *display = ctx;
 
-    if (!watching->has_phase || watching->phase != phase) {
-        fa_progress_stop(&watching->bar);
-        fa_progress_start(&watching->bar, watching->cli, labels[phase], total / KIB);
-        watching->has_phase = true;
-        watching->phase = phase;
+    if (!display->has_phase || display->phase != phase) {
+        fa_progress_stop(&display->bar);
+        fa_progress_start(&display->bar, display->cli, labels[phase], total / KIB);
+        display->has_phase = true;
+        display->phase = phase;
     }
-    fa_progress_show(&watching->bar, done / KIB);
+    fa_progress_show(&display->bar, done / KIB);
     return true;
 }
 
@@ -68,8 +68,8 @@ static void print_text(struct fa_cli *cli, const char *what, const char *path,
 
 int fa_verb_backup(struct fa_cli *cli)
 {
-    struct watching watching = {.cli = cli};
-    const struct fa_backup_watch watch = {&watching, moved};
+    struct display display = {.cli = cli};
+    const struct fa_backup_watch watch = {&display, show_progress};
     int64_t start_us = fa_clock_mono_us();
     struct fa_backup_report report;
     struct faina_error err;
@@ -81,7 +81,7 @@ int fa_verb_backup(struct fa_cli *cli)
     fa_error_clear(&err);
     code = fa_service_backup(cli->service, cli->args[0], fa_flag_is_given(cli, "force"), &watch,
                              &report, &err);
-    fa_progress_stop(&watching.bar);
+    fa_progress_stop(&display.bar);
     if (code != FAINA_OK)
         return fa_cli_fail(cli, &err);
     if (cli->format == FA_CLI_TABLE)
@@ -93,8 +93,8 @@ int fa_verb_backup(struct fa_cli *cli)
 
 int fa_verb_restore(struct fa_cli *cli)
 {
-    struct watching watching = {.cli = cli};
-    const struct fa_backup_watch watch = {&watching, moved};
+    struct display display = {.cli = cli};
+    const struct fa_backup_watch watch = {&display, show_progress};
     int64_t start_us = fa_clock_mono_us();
     struct fa_backup_report report;
     struct faina_error err;
@@ -105,7 +105,7 @@ int fa_verb_restore(struct fa_cli *cli)
     code = fa_cli_url(cli, &url, &err);
     if (code == FAINA_OK)
         code = fa_service_restore(cli->args[0], url, &watch, &report, &err);
-    fa_progress_stop(&watching.bar);
+    fa_progress_stop(&display.bar);
     if (code != FAINA_OK)
         return fa_cli_fail(cli, &err);
     if (cli->format == FA_CLI_TABLE)

@@ -1,17 +1,17 @@
 /*
- * bulk.c - `faina submit --bulk`: a task per line, a transaction per thousand lines.
+ * verb_bulk.c - `faina submit --bulk`: a task per line, a transaction per thousand lines.
  *
  * A line that is refused is reported with its number and doesn't stop the others. When the store
- * itself fails, the rest is not tried: the message names the first line that is not stored, so that
- * the user can go on from there.
+ * itself fails, the rest is not submitted: the message names the first line that is not stored, so
+ * that the user can continue from there.
  */
-#include "cli/submit.h"
+#include "cli/verbs/verb_submit.h"
 
 #include "cli/progress.h"
 #include "cli/text.h"
 #include "cli/verbs.h"
 #include "model/codes.h"
-#include "service/wire.h"
+#include "wire/wire.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -22,15 +22,15 @@
 struct bulk {
     struct fa_cli *cli;
     const struct faina_submit *defaults;
-    const char *type; /* for lines without one; NULL: each line has to say it */
+    const char *type; /* for lines without one; NULL: each line must have one */
     FILE *file;
     const char *file_name;
 
-    /* The batch: a line is in it even when it was refused, so that reports keep the order. */
+    /* The batch. It also contains the refused lines, so that reports keep the order. */
     struct fa_arena arena;
     struct entry {
         int64_t line;
-        struct fa_op *op; /* NULL: refused before it came to an operation */
+        struct fa_op *op; /* NULL: refused while it was parsed */
         struct faina_error error;
     } entries[BATCH];
     size_t count;
@@ -43,12 +43,12 @@ struct bulk {
     struct fa_progress progress;
 };
 
-/* "line 4, column 2: ...": the place within the line is told together with the line. */
+/* "line 4, column 2: ...": the message's own "at line 1, column 2" is cut off. */
 static void report(struct bulk *bulk, int64_t line, const struct faina_error *err)
 {
     const char *message = err->message[0] ? err->message : fa_code_sentence(err->code);
-    const char *place = strstr(message, " at line 1, column ");
-    int len = place && err->line == 1 ? (int)(place - message) : (int)strlen(message);
+    const char *position = strstr(message, " at line 1, column ");
+    int len = position && err->line == 1 ? (int)(position - message) : (int)strlen(message);
 
     fa_progress_stop(&bulk->progress);
     fprintf(stderr, "faina: line %lld", (long long)line);
@@ -59,13 +59,13 @@ static void report(struct bulk *bulk, int64_t line, const struct faina_error *er
     bulk->refused++;
 }
 
-/* The store is at fault and not the line: the next lines would fare no better. */
+/* The store failed, not the line: the next lines would fail, too. */
 static bool is_store_error(enum faina_code code)
 {
     return code == FAINA_UNAVAILABLE || code == FAINA_STORE_CLOSED || code == FAINA_INTERNAL;
 }
 
-static void print_answer(struct bulk *bulk, const struct fa_op *op, int64_t line)
+static void print_stored(struct bulk *bulk, const struct fa_op *op, int64_t line)
 {
     struct fa_cli *cli = bulk->cli;
     struct fa_out_json json;
@@ -75,19 +75,16 @@ static void print_answer(struct bulk *bulk, const struct fa_op *op, int64_t line
     } else if (cli->format == FA_CLI_JSONL) {
         fa_out_json_begin(cli, &json);
         fa_json_begin_object(&json.writer);
-        fa_json_key(&json.writer, "line");
-        fa_json_put_int(&json.writer, line);
-        fa_json_key(&json.writer, "id");
-        fa_json_put_str(&json.writer, op->task_id);
-        fa_json_key(&json.writer, "existing");
-        fa_json_put_bool(&json.writer, op->existing);
+        fa_json_set_int(&json.writer, "line", line);
+        fa_json_set_str(&json.writer, "id", op->task_id);
+        fa_json_set_bool(&json.writer, "existing", op->existing);
         fa_json_end_object(&json.writer);
         fa_out_json_end(cli, &json);
     }
 }
 
-/* Tells what became of one line. False: the store has failed. */
-static bool answer_line(struct bulk *bulk, const struct entry *entry)
+/* Prints the result of one line. False: the store has failed. */
+static bool print_result(struct bulk *bulk, const struct entry *entry)
 {
     const struct fa_op *op = entry->op;
 
@@ -96,7 +93,7 @@ static bool answer_line(struct bulk *bulk, const struct entry *entry)
     } else if (op->code == FAINA_OK) {
         bulk->stored += !op->existing;
         bulk->existing += op->existing;
-        print_answer(bulk, op, entry->line);
+        print_stored(bulk, op, entry->line);
     } else if (!is_store_error(op->code)) {
         report(bulk, entry->line, &op->error);
     } else {
@@ -109,13 +106,13 @@ static bool answer_line(struct bulk *bulk, const struct entry *entry)
     return true;
 }
 
-/* Sends the batch and reports each line's answer. */
+/* Submits the batch and prints each line's result. */
 static void flush_batch(struct bulk *bulk)
 {
     fa_service_run(bulk->cli->service, bulk->ops, bulk->op_count);
     if (bulk->cli->out_is_tty)
         fa_progress_stop(&bulk->progress);
-    for (size_t i = 0; i < bulk->count && answer_line(bulk, &bulk->entries[i]); i++)
+    for (size_t i = 0; i < bulk->count && print_result(bulk, &bulk->entries[i]); i++)
         ;
     fflush(stdout);
     bulk->count = 0;
@@ -124,8 +121,8 @@ static void flush_batch(struct bulk *bulk)
     fa_progress_show(&bulk->progress, bulk->line);
 }
 
-/* What the line left out is as the flags say. */
-static void fill_in(const struct bulk *bulk, struct faina_submit *submit)
+/* The flags are the defaults of the fields that a line leaves out. */
+static void apply_defaults(const struct bulk *bulk, struct faina_submit *submit)
 {
     const struct faina_submit *defaults = bulk->defaults;
 
@@ -180,7 +177,7 @@ static void add_line(struct bulk *bulk, const char *text, size_t len)
     bulk->count++;
     if (fa_wire_read_submit((struct fa_bytes){text, len}, &bulk->arena, submit, &entry->error) ==
         FAINA_OK) {
-        fill_in(bulk, submit);
+        apply_defaults(bulk, submit);
         entry->op = &bulk->ops[bulk->op_count++];
         *entry->op = (struct fa_op){.kind = FA_OP_SUBMIT, .submit = submit, .arena = &bulk->arena};
     }
@@ -188,7 +185,7 @@ static void add_line(struct bulk *bulk, const char *text, size_t len)
         flush_batch(bulk);
 }
 
-/* How many lines there are to come; 0 when that can't be known without reading a pipe. */
+/* How many lines the file has; 0 when it is a pipe. */
 static int64_t count_lines(FILE *file)
 {
     struct stat info;
@@ -221,7 +218,7 @@ static void read_lines(struct bulk *bulk)
     free(line);
 }
 
-/* The totals: JSON on stdout when that was asked for, else a line on stderr. */
+/* The totals: a line on stderr, and with -o json an object on stdout. */
 static void summarise(struct bulk *bulk)
 {
     struct fa_cli *cli = bulk->cli;
@@ -233,29 +230,26 @@ static void summarise(struct bulk *bulk)
         struct fa_out_json json;
         fa_out_json_begin(cli, &json);
         fa_json_begin_object(&json.writer);
-        fa_json_key(&json.writer, "submitted");
-        fa_json_put_int(&json.writer, bulk->stored);
-        fa_json_key(&json.writer, "existing");
-        fa_json_put_int(&json.writer, bulk->existing);
-        fa_json_key(&json.writer, "refused");
-        fa_json_put_int(&json.writer, bulk->refused);
+        fa_json_set_int(&json.writer, "submitted", bulk->stored);
+        fa_json_set_int(&json.writer, "existing", bulk->existing);
+        fa_json_set_int(&json.writer, "refused", bulk->refused);
         fa_json_end_object(&json.writer);
         fa_out_json_end(cli, &json);
     }
-    fa_cli_note(cli, "stored %s, %lld there already, %lld refused, in %.1f s (%s/s)",
+    fa_cli_note(cli, "stored %s, %lld already existed, %lld refused, in %.1f s (%s/s)",
                 fa_text_plural(arena, bulk->stored, "task"), (long long)bulk->existing,
                 (long long)bulk->refused, seconds,
                 fa_text_count((int64_t)((double)(bulk->stored + bulk->existing) / seconds), rate));
 }
 
-/* Which of the words is the file, and which the type. */
+/* Finds the file and the type among the arguments. */
 static int find_source(struct fa_cli *cli, struct bulk *bulk)
 {
     const char *path = fa_flag(cli, "bulk");
     size_t words = cli->arg_count;
 
     if (words == 2 && path)
-        return fa_cli_usage(cli, "\"%.100s\" is one word too many", cli->args[1]);
+        return fa_cli_usage(cli, "\"%.100s\" is one argument too many", cli->args[1]);
     if (words == 2 ||
         (words == 1 && !path && (strcmp(cli->args[0], "-") == 0 || cli->args[0][0] == '@'))) {
         path = cli->args[words - 1];
@@ -276,7 +270,7 @@ static int find_source(struct fa_cli *cli, struct bulk *bulk)
     bulk->file_name = path;
     if (!bulk->file && errno == ENOENT && words == 0)
         return fa_cli_usage(cli,
-                            "there is no file %.200s; a type stands before --bulk: "
+                            "there is no file %.200s; a type comes before --bulk: "
                             "faina submit TYPE --bulk FILE",
                             path);
     if (!bulk->file)

@@ -1,15 +1,15 @@
 /*
- * completion.c - completion scripts for bash, zsh and fish, printed from the table of verbs.
+ * verb_completion.c - completion scripts for bash, zsh and fish, generated from the table of verbs.
  *
- * completions/ holds what this prints; a test compares.
+ * completions/ holds the output; a test compares it.
  */
 #include "cli/verbs.h"
 
 /* ------------------------------------------------------------------------------------------
- * What the three have in common
+ * Shared by the three shells
  */
 
-/* Prints `text`, each character in `special` behind `escape`. */
+/* Prints `text` with `escape` before each character in `special`. */
 static void put_escaped(struct fa_cli *cli, const char *text, const char *special,
                         const char *escape)
 {
@@ -42,7 +42,7 @@ static bool is_later_of_noun(size_t index)
     return index > 0 && strncmp(fa_verbs[index - 1].name, fa_verbs[index].name, len + 1) == 0;
 }
 
-/* The second words of a noun's verbs, with spaces between. */
+/* The second words of a noun's verbs, separated by spaces. */
 static void put_second_words(struct fa_cli *cli, const char *noun, size_t len)
 {
     bool is_first = true;
@@ -162,7 +162,7 @@ static void bash_find_verb(struct fa_cli *cli)
                  "    done\n\n");
 }
 
-/* What offers the files for each; NULL: there is nothing to offer. */
+/* The shell function that completes each kind; NULL: none. */
 static const char *const bash_offers[FA_TAKES_COUNT] = {
     [FA_TAKES_FILE] = "_faina_paths -f",
     [FA_TAKES_FOLDER] = "_faina_paths -d",
@@ -170,7 +170,7 @@ static const char *const bash_offers[FA_TAKES_COUNT] = {
     [FA_TAKES_URL] = "_faina_url",
 };
 
-/* The flags whose value is of this sort, as one pattern. */
+/* The flags whose value is of this kind, as one pattern. */
 static void bash_flags_of(struct fa_cli *cli, enum fa_takes takes)
 {
     const char *gap = "        ";
@@ -213,7 +213,7 @@ static void bash_values(struct fa_cli *cli)
                  "    esac\n\n");
 }
 
-/* Words that are files, by verb. */
+/* The arguments that are files, by verb. */
 static void bash_files(struct fa_cli *cli)
 {
     fa_outf(cli, "    case $verb in\n");
@@ -226,10 +226,10 @@ static void bash_files(struct fa_cli *cli)
     fa_outf(cli, "    esac\n");
 }
 
-/* `cur` is the word at the cursor, as the user sees it. */
+/* `cur` is the word at the cursor, without quotes. */
 static void bash_helpers(struct fa_cli *cli)
 {
-    fa_outf(cli, "# Files (-f) or folders (-d), behind what the word begins with.\n"
+    fa_outf(cli, "# Files (-f) or folders (-d), after the prefix $2.\n"
                  "_faina_paths()\n{\n"
                  "    local IFS=$'\\n'\n\n"
                  "    compopt -o filenames 2> /dev/null\n"
@@ -251,8 +251,8 @@ static void bash_helpers(struct fa_cli *cli)
                  "}\n\n");
 }
 
-/* bash cuts words at @, : and =, and replaces only $2, which may begin behind one of them. So the
- * words are put together again, and what stands before $2 is taken off the answers. */
+/* bash splits words at @, : and =, and replaces only $2, which may begin after one of them. So the
+ * words are joined again, and the part before $2 is removed from the completions. */
 static void bash_entry(struct fa_cli *cli)
 {
     fa_outf(cli, "_faina()\n{\n"
@@ -296,7 +296,7 @@ static void print_bash(struct fa_cli *cli)
 {
     fa_outf(cli, "# Completion of faina for bash, printed by: faina completion bash\n\n");
     bash_helpers(cli);
-    fa_outf(cli, "# What fits behind the words.\n"
+    fa_outf(cli, "# Sets COMPREPLY to the completions of $cur.\n"
                  "_faina_offer()\n{\n"
                  "    local verb=\"\" firsts=\"\" flags=\"\"\n\n");
     bash_find_verb(cli);
@@ -330,7 +330,7 @@ static void zsh_help(struct fa_cli *cli, const char *help)
     }
 }
 
-/* What completes each. */
+/* The action that completes each kind. */
 static const char *const zsh_actions[FA_TAKES_COUNT] = {
     [FA_TAKES_TEXT] = " ",           [FA_TAKES_FILE] = "_files",    [FA_TAKES_FOLDER] = "_files -/",
     [FA_TAKES_JSON] = "_faina_json", [FA_TAKES_URL] = "_faina_url",
@@ -362,7 +362,7 @@ static void zsh_flag(struct fa_cli *cli, const struct fa_flag *flag)
     fa_outf(cli, "'\n");
 }
 
-/* The verbs and what they do; a noun with its verbs. */
+/* The verbs with their help; a noun with its verbs. */
 static void zsh_verbs(struct fa_cli *cli)
 {
     fa_outf(cli, "    verbs=(\n");
@@ -383,7 +383,7 @@ static void zsh_verbs(struct fa_cli *cli)
     fa_outf(cli, "    )\n\n");
 }
 
-/* After a noun its second word, which then is part of the verb. */
+/* After a noun the second word, which is then part of the verb. */
 static void zsh_nouns(struct fa_cli *cli)
 {
     fa_outf(cli, "    case $verb in\n");
@@ -466,7 +466,7 @@ static void print_zsh(struct fa_cli *cli)
  * fish
  */
 
-/* What completes each. */
+/* The action that completes each kind. */
 static const char *const fish_actions[FA_TAKES_COUNT] = {
     [FA_TAKES_TEXT] = "",
     [FA_TAKES_FILE] = " -F",
@@ -491,7 +491,7 @@ static void fish_flag(struct fa_cli *cli, const struct fa_flag *flag)
     fa_outf(cli, "'\n");
 }
 
-/* Whether a verb with a noun ends with this word. */
+/* Whether the word is the second one of a verb. */
 static bool is_second_word(const char *word)
 {
     for (size_t i = 0; i < fa_verb_count; i++) {
@@ -512,7 +512,7 @@ static void fish_condition(struct fa_cli *cli, const struct fa_verb *verb)
     if (verb->name[len] == ' ')
         fa_outf(cli, "; and __fish_seen_subcommand_from %s", verb->name + len + 1);
     if (verb->name[len] == '\0' && is_second_word(verb->name)) {
-        /* "ls", but not that of "team ls" */
+        /* "ls", but not in "team ls" */
         fa_outf(cli, "; and not __fish_seen_subcommand_from ");
         put_nouns(cli, " ");
     }
@@ -559,7 +559,7 @@ static void fish_verb(struct fa_cli *cli, size_t index)
     }
 }
 
-/* Paths behind what a word begins with. */
+/* Paths after a prefix. */
 static void fish_helpers(struct fa_cli *cli)
 {
     fa_outf(cli, "function __faina_behind\n"

@@ -1,12 +1,12 @@
 /*
- * doctor.c - `faina doctor`: what is wrong, what soon might be, and what is fine.
+ * verb_doctor.c - `faina doctor`: checks of the environment, the store and the clock.
  */
 #include "cli/verbs.h"
 
 #include "base/clock.h"
 #include "cli/text.h"
 #include "model/times.h"
-#include "service/wire.h"
+#include "wire/wire.h"
 
 #include <stdlib.h>
 #include <sys/statvfs.h>
@@ -45,7 +45,7 @@ static void add(struct doctor *doctor, const char *name, enum level level, const
  * The checks
  */
 
-/* A misspelled variable is silently ignored by everything else. */
+/* All other verbs ignore a misspelled variable. */
 static void check_environment(struct doctor *doctor)
 {
     static const char *const known[] = {"FAINA_URL",
@@ -81,7 +81,7 @@ static void check_environment(struct doctor *doctor)
         bool is_known = strncmp(name, "FAINA_", 6) != 0;
         const char *nearest;
 
-        /* Each secret may also come as NAME_FILE. */
+        /* Each secret may also be in a file that NAME_FILE names. */
         if (strcmp(name, "FAINA_CA_FILE") != 0 && len > 5 && strcmp(name + len - 5, "_FILE") == 0)
             name[len - 5] = '\0';
         for (size_t i = 0; known[i] && !is_known; i++)
@@ -92,13 +92,13 @@ static void check_environment(struct doctor *doctor)
             continue;
         nearest = fa_wire_nearest(name, known);
         add(doctor, "environment", LEVEL_WARNING,
-            nearest
-                ? fa_arena_printf(arena, "%s means nothing here; did you mean %s?", name, nearest)
-                : fa_arena_printf(arena, "%s means nothing here", name));
+            nearest ? fa_arena_printf(arena, "%s is not a known variable; did you mean %s?", name,
+                                      nearest)
+                    : fa_arena_printf(arena, "%s is not a known variable", name));
         is_fine = false;
     }
     if (is_fine)
-        add(doctor, "environment", LEVEL_OK, "every FAINA_ variable is a known one");
+        add(doctor, "environment", LEVEL_OK, "every FAINA_ variable is known");
 }
 
 static void check_disk(struct doctor *doctor, const char *path)
@@ -113,15 +113,15 @@ static void check_disk(struct doctor *doctor, const char *path)
     left = (uint64_t)disk.f_bavail * disk.f_frsize;
     text = fa_text_size(arena, (int64_t)left);
     if (left < DISK_WRONG_BYTES)
-        add(doctor, "disk", LEVEL_WRONG, fa_arena_printf(arena, "only %s are left", text));
+        add(doctor, "disk", LEVEL_WRONG, fa_arena_printf(arena, "only %s are free", text));
     else if (left < DISK_WARNING_BYTES)
-        add(doctor, "disk", LEVEL_WARNING, fa_arena_printf(arena, "only %s are left", text));
+        add(doctor, "disk", LEVEL_WARNING, fa_arena_printf(arena, "only %s are free", text));
     else
-        add(doctor, "disk", LEVEL_OK, fa_arena_printf(arena, "%s are left", text));
+        add(doctor, "disk", LEVEL_OK, fa_arena_printf(arena, "%s are free", text));
 }
 
-/* How long, whatever the sign. */
-static const char *apart(struct fa_arena *arena, int64_t ms)
+/* The absolute value. */
+static const char *duration_text(struct fa_arena *arena, int64_t ms)
 {
     char text[FA_TIME_SIZE];
 
@@ -129,12 +129,12 @@ static const char *apart(struct fa_arena *arena, int64_t ms)
     return fa_arena_strdup(arena, text);
 }
 
-/* A jump of the system clock, and what is left of it to be corrected. */
+/* The last jump of the system clock, and the difference that isn't corrected yet. */
 static void check_clock(struct doctor *doctor, const struct fa_service_clock *clock)
 {
     struct fa_arena *arena = &doctor->cli->arena;
     bool is_apart = clock->offset_ms >= CLOCK_APART_MS || clock->offset_ms <= -CLOCK_APART_MS;
-    const char *offset = apart(arena, clock->offset_ms), *side;
+    const char *offset = duration_text(arena, clock->offset_ms), *side;
     char at[FA_TIME_SIZE];
 
     side = clock->offset_ms < 0 ? "behind" : "ahead of";
@@ -142,8 +142,9 @@ static void check_clock(struct doctor *doctor, const struct fa_service_clock *cl
         fa_time_format(clock->jump_at_us, at);
         add(doctor, "clock", LEVEL_WARNING,
             fa_arena_printf(arena, "the system clock was set %s by %s, to %s%s",
-                            clock->jump_ms < 0 ? "back" : "forward", apart(arena, clock->jump_ms),
-                            at, is_apart ? "" : "; the engine's clock agrees with it again"));
+                            clock->jump_ms < 0 ? "back" : "forward",
+                            duration_text(arena, clock->jump_ms), at,
+                            is_apart ? "" : "; the engine's clock agrees with it again"));
     }
     if (is_apart)
         add(doctor, "clock", LEVEL_WARNING,
@@ -223,7 +224,7 @@ static void check_tasks(struct doctor *doctor)
     }
 }
 
-/* Tasks from the future: the clock was wrong when they were made. */
+/* A task with a creation time in the future: the clock was ahead when it was stored. */
 static void check_newest(struct doctor *doctor)
 {
     struct faina_query query = {.ns = "*", .limit = 1, .brief = true};
@@ -233,7 +234,7 @@ static void check_newest(struct doctor *doctor)
         return;
     if (op.tasks->count > 0 && op.tasks->items[0].created_us > fa_clock_now_us() + CLOCK_AHEAD_US)
         add(doctor, "clock", LEVEL_WARNING,
-            "the newest task is from the future: was the clock set back?");
+            "the newest task was created in the future: was the clock set back?");
     else
         add(doctor, "clock", LEVEL_OK, "not behind the newest task");
 }
@@ -256,18 +257,14 @@ static void print_json(struct fa_cli *cli, const struct doctor *doctor)
 
     fa_out_json_begin(cli, &json);
     fa_json_begin_object(w);
-    fa_json_key(w, "verdict");
-    fa_json_put_str(w, level_name(doctor->worst));
+    fa_json_set_str(w, "verdict", level_name(doctor->worst));
     fa_json_key(w, "checks");
     fa_json_begin_array(w);
     for (size_t i = 0; i < doctor->count; i++) {
         fa_json_begin_object(w);
-        fa_json_key(w, "name");
-        fa_json_put_str(w, doctor->checks[i].name);
-        fa_json_key(w, "level");
-        fa_json_put_str(w, level_name(doctor->checks[i].level));
-        fa_json_key(w, "message");
-        fa_json_put_str(w, doctor->checks[i].message);
+        fa_json_set_str(w, "name", doctor->checks[i].name);
+        fa_json_set_str(w, "level", level_name(doctor->checks[i].level));
+        fa_json_set_str(w, "message", doctor->checks[i].message);
         fa_json_end_object(w);
     }
     fa_json_end_array(w);
@@ -279,9 +276,9 @@ static void print_lines(struct fa_cli *cli, const struct doctor *doctor)
 {
     static const enum fa_style styles[] = {FA_GREEN, FA_YELLOW, FA_RED};
     static const char *const verdicts[] = {
-        "All is well.",
-        "Nothing wrong was found, but look at the warnings.",
-        "Something is wrong.",
+        "All checks passed.",
+        "No errors were found, but there are warnings.",
+        "Errors were found.",
     };
 
     for (size_t i = 0; i < doctor->count; i++) {
@@ -295,8 +292,8 @@ static void print_lines(struct fa_cli *cli, const struct doctor *doctor)
             fa_style_off(cli, styles[doctor->worst]));
 }
 
-/* A file that another process has for itself may be sound; it can't be told now. */
-static void add_closed(struct doctor *doctor, const struct faina_error *err)
+/* A file that another process owns can't be checked: that is a warning, not an error. */
+static void add_unopened(struct doctor *doctor, const struct faina_error *err)
 {
     struct fa_arena *arena = &doctor->cli->arena;
     const char *url;
@@ -304,7 +301,7 @@ static void add_closed(struct doctor *doctor, const struct faina_error *err)
     if (err->code == FAINA_UNAVAILABLE && fa_cli_url(doctor->cli, &url, NULL) == FAINA_OK &&
         fa_service_owner(url) > 0)
         add(doctor, "engine", LEVEL_WARNING,
-            fa_arena_printf(arena, "not looked at: %s", err->message));
+            fa_arena_printf(arena, "not checked: %s", err->message));
     else
         add(doctor, "engine", LEVEL_WRONG, fa_arena_strdup(arena, err->message));
 }
@@ -316,7 +313,7 @@ int fa_verb_doctor(struct fa_cli *cli)
 
     check_environment(&doctor);
     if (fa_cli_try_open(cli, &err) != FAINA_OK) {
-        add_closed(&doctor, &err);
+        add_unopened(&doctor, &err);
     } else {
         check_store(&doctor);
         check_tasks(&doctor);

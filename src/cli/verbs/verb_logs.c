@@ -1,9 +1,9 @@
 /*
- * logs.c - `faina logs`: what handlers wrote to stderr.
+ * verb_logs.c - `faina logs`: the stderr output of handlers.
  *
- * A worker keeps the log of an attempt in the event "attempt". That event doesn't tell the
- * attempt's number, so the history is walked from its beginning: whoever takes the task begins an
- * attempt, unless the task only goes on after its subtasks. One that was given back doesn't count.
+ * A worker stores the log of an attempt in the event "attempt". That event doesn't contain the
+ * attempt's number, so the events are read from the first one on: each claim begins an attempt,
+ * unless the task only resumes after its subtasks. A released claim doesn't count.
  */
 #include "cli/verbs.h"
 
@@ -12,33 +12,33 @@
 #include "model/states.h"
 #include "model/times.h"
 
-/* A worker had the task: from its claim to whatever ended that. */
+/* The time in which a worker held the task, from the claim on. */
 struct hold {
-    int64_t number; /* of the attempt; that of the hold before when it only went on */
+    int64_t number; /* of the attempt; that of the previous hold when it resumed the task */
     bool is_counted;
     const char *worker;
-    const char *end;                 /* the event that ended it; NULL: it lasts */
-    const struct faina_event *event; /* "attempt"; NULL: no log was kept */
+    const char *end;                 /* the event that ended it; NULL: the task is still held */
+    const struct faina_event *event; /* "attempt"; NULL: there is no log */
 };
 
 struct history {
     struct hold *holds;
     size_t count;
     int64_t attempts; /* how many were counted */
-    bool is_held;     /* the last one lasts */
-    bool goes_on;     /* the next hold is no new attempt */
+    bool is_held;     /* the last hold hasn't ended */
+    bool is_resumed;  /* the next hold is no new attempt */
 };
 
 static void begin_hold(struct history *history, const struct faina_event *event)
 {
     struct hold *hold = &history->holds[history->count++];
 
-    hold->is_counted = !history->goes_on;
+    hold->is_counted = !history->is_resumed;
     history->attempts += hold->is_counted;
     hold->number = history->attempts;
     hold->worker = event->worker_id;
     history->is_held = true;
-    history->goes_on = false;
+    history->is_resumed = false;
 }
 
 static void end_hold(struct history *history, const struct faina_event *event)
@@ -49,14 +49,14 @@ static void end_hold(struct history *history, const struct faina_event *event)
     history->is_held = false;
     if (strcmp(event->what, "released") != 0)
         return;
-    history->goes_on = !hold->is_counted;
+    history->is_resumed = !hold->is_counted;
     history->attempts -= hold->is_counted;
 }
 
-/* The log comes when its process has ended. Somebody else may have the task by then. */
+/* The log is stored when its process has ended. Another worker may hold the task by then. */
 static void add_log(struct history *history, const struct faina_event *event)
 {
-    /* It was valid when it was stored; a damaged file may say anything. */
+    /* It was valid when it was stored, but the file may be damaged. */
     if (!event->detail || fa_json_check(fa_str(event->detail), FA_JSON_DEPTH_MAX + 1, "detail",
                                         FAINA_INTERNAL, NULL) != FAINA_OK)
         return;
@@ -69,7 +69,7 @@ static void add_log(struct history *history, const struct faina_event *event)
             return;
         }
     }
-    /* The oldest events were removed. */
+    /* The claim's event was removed. */
     history->holds[history->count++] =
         (struct hold){.number = history->attempts, .end = "", .event = event};
 }
@@ -79,7 +79,7 @@ static bool is_word(const char *text, const char *word)
     return strcmp(text, word) == 0;
 }
 
-/* Reads the events, which come newest first. */
+/* Reads the events, which are sorted newest first. */
 static void read_history(struct fa_arena *arena, const struct faina_events *events,
                          int64_t attempts_made, struct history *history)
 {
@@ -96,9 +96,9 @@ static void read_history(struct fa_arena *arena, const struct faina_events *even
         else if (history->is_held && !fa_status_is_held(event->status))
             end_hold(history, event);
         if (is_word(event->what, "unblocked"))
-            history->goes_on = history->count > 0;
+            history->is_resumed = history->count > 0;
     }
-    /* More were made than there are events of. */
+    /* Events of the first attempts were removed. */
     for (size_t i = 0; i < history->count && history->attempts < attempts_made; i++)
         history->holds[i].number += attempts_made - history->attempts;
     if (history->attempts < attempts_made)
@@ -138,7 +138,7 @@ static const char *heading_of(struct fa_arena *arena, const struct hold *hold)
     return fa_arena_printf(arena, "%s, %s", text, time);
 }
 
-/* On a terminal lines and tabs are what they are, and nothing else moves the cursor. */
+/* On a terminal only newlines and tabs are printed as control characters. */
 static void print_clean(struct fa_cli *cli, const char *log)
 {
     struct fa_arena scratch = {0};
@@ -179,7 +179,7 @@ static void print_log(struct fa_cli *cli, const struct hold *hold, bool is_last)
         cut.type != FA_JSON_TRUE)
         return;
     fflush(stdout);
-    fa_cli_note(cli, "Attempt %lld wrote more before that: the end is kept.",
+    fa_cli_note(cli, "Attempt %lld wrote more; only the end of its log is stored.",
                 (long long)hold->number);
 }
 
@@ -201,19 +201,19 @@ static void put_item(struct fa_json_writer *w, struct fa_arena *arena, const str
     fa_json_end_object(w);
 }
 
-/* Why there is nothing to show, of all attempts or of the one that was asked for. */
-static void tell_why(struct fa_cli *cli, const struct history *history, const struct hold *holds,
-                     size_t count, size_t logged)
+/* Prints why there is no log. */
+static void explain_no_log(struct fa_cli *cli, const struct history *history,
+                           const struct hold *holds, size_t count, size_t logged)
 {
     if (history->attempts == 0)
-        fa_cli_note(cli, "No log: there was no attempt yet.");
+        fa_cli_note(cli, "No log: there has been no attempt yet.");
     else if (logged > 0)
         fa_cli_note(cli, "No log: the handler wrote nothing to stderr.");
     else if (count > 0 && !holds[count - 1].end)
-        fa_cli_note(cli, "No log yet: it is kept when the attempt has ended.");
+        fa_cli_note(cli, "No log yet: it is stored when the attempt has ended.");
     else
         fa_cli_note(cli, "No log: only handlers of \"faina worker\" and \"faina serve\" have one, "
-                         "no workers over HTTP, nor work by hand.");
+                         "not workers over HTTP or verbs used by hand.");
 }
 
 /* The holds of attempt number `wanted` (0: all). */
@@ -239,7 +239,7 @@ static void print_text(struct fa_cli *cli, const struct history *history, struct
         written += log && log[0];
     }
     if (written == 0) {
-        tell_why(cli, history, holds, count, logged);
+        explain_no_log(cli, history, holds, count, logged);
         return;
     }
     left = logged;
@@ -297,7 +297,7 @@ int fa_verb_logs(struct fa_cli *cli)
     }
     holds = fa_arena_zero(&cli->arena, history.count + 1, sizeof(*holds));
     count = pick(&history, wanted, holds);
-    if (cli->has_format && cli->format != FA_CLI_TABLE)
+    if (fa_cli_wants_json(cli))
         print_json(cli, holds, count);
     else
         print_text(cli, &history, holds, count, wanted == 0);

@@ -1,5 +1,5 @@
 /*
- * manage.c - cancel, retry, rm: by id, or all that match, with a count and a question.
+ * verb_manage.c - cancel, retry, rm: by id, or all that match, after a confirmation.
  */
 #include "cli/verbs.h"
 
@@ -8,7 +8,7 @@
 #include "cli/text.h"
 #include "model/limits.h"
 #include "model/states.h"
-#include "service/wire.h"
+#include "wire/wire.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -17,14 +17,14 @@
 #define ENDED (IN(COMPLETED) | IN(FAILED) | IN(DEAD_LETTER) | IN(CANCELLED))
 #define LIVE (IN(PENDING) | IN(CLAIMED) | IN(RUNNING) | IN(BLOCKED) | IN(BACKGROUND))
 
-/* What tells the three verbs apart. */
+/* The differences between the three verbs. */
 struct action {
     enum fa_op_kind kind;
     const char *verb, *doing, *done; /* "Cancel", "Cancelling", "cancelled" */
-    const char *counter;             /* its name in JSON */
-    unsigned possible;               /* statuses that --all can take */
-    unsigned usual;                  /* those without --status */
-    const char *why_not;             /* said when --status names another */
+    const char *counter;             /* the name of the count in JSON */
+    unsigned possible;               /* the statuses that --status may name */
+    unsigned standard;               /* the statuses without --status */
+    const char *refusal;             /* the error when --status names another */
     bool keep_attempts;
     struct faina_removal removal;
     int64_t version;
@@ -46,7 +46,7 @@ static struct fa_op make_op(const struct action *action, const char *id, struct 
  * By id
  */
 
-static void put_answer(struct fa_json_writer *w, const struct fa_op *op)
+static void put_result(struct fa_json_writer *w, const struct fa_op *op)
 {
     if (op->code == FAINA_OK)
         fa_wire_put_task(w, op->task);
@@ -54,8 +54,8 @@ static void put_answer(struct fa_json_writer *w, const struct fa_op *op)
         fa_wire_put_problem(w, &op->error);
 }
 
-/* Several tasks: an answer for each, in order. */
-static void print_answers(struct fa_cli *cli, const struct fa_op *ops, size_t count)
+/* Several tasks: a result for each, in order. */
+static void print_list(struct fa_cli *cli, const struct fa_op *ops, size_t count)
 {
     struct fa_out_list list;
 
@@ -67,7 +67,7 @@ static void print_answers(struct fa_cli *cli, const struct fa_op *ops, size_t co
     }
     fa_out_list_begin(cli, &list, "items");
     for (size_t i = 0; i < count; i++)
-        put_answer(fa_out_list_item(&list), &ops[i]);
+        put_result(fa_out_list_item(&list), &ops[i]);
     fa_out_list_end(&list);
 }
 
@@ -88,28 +88,29 @@ static void print_counter(struct fa_cli *cli, const struct action *action, int64
     fa_json_key(&json.writer, action->counter);
     fa_json_put_int(&json.writer, done);
     if (refused > 0) {
-        fa_json_key(&json.writer, "refused");
-        fa_json_put_int(&json.writer, refused);
+        fa_json_set_int(&json.writer, "refused", refused);
     }
     fa_json_end_object(&json.writer);
     fa_out_json_end(cli, &json);
 }
 
 static void print_results(struct fa_cli *cli, const struct action *action, const struct fa_op *ops,
-                          size_t count, size_t good)
+                          size_t count)
 {
-    if (good == 0)
+    size_t done = fa_cli_count_done(ops, count);
+
+    if (done == 0)
         return;
     if (action->kind == FA_OP_DELETE)
-        print_counter(cli, action, (int64_t)good, (int64_t)(count - good));
+        print_counter(cli, action, (int64_t)done, (int64_t)(count - done));
     else if (count == 1)
         fa_print_change(cli, ops[0].task);
     else
-        print_answers(cli, ops, count);
+        print_list(cli, ops, count);
 }
 
-/* The way out of a refusal, where the command line has one. */
-static void add_way_out(const struct action *action, struct fa_op *op)
+/* Adds the flag that avoids the refusal. */
+static void add_hint(const struct action *action, struct fa_op *op)
 {
     size_t len = strlen(op->error.message);
 
@@ -120,7 +121,7 @@ static void add_way_out(const struct action *action, struct fa_op *op)
 
 static int act_on_ids(struct fa_cli *cli, const struct action *action)
 {
-    size_t count = cli->arg_count, good = 0;
+    size_t count = cli->arg_count;
     struct fa_op *ops = fa_arena_zero(&cli->arena, count, sizeof(*ops));
     int code = FA_EXIT_OK, open_code;
 
@@ -134,15 +135,13 @@ static int act_on_ids(struct fa_cli *cli, const struct action *action)
         ops[i].wants_task = action->kind != FA_OP_DELETE;
     }
     fa_service_run(cli->service, ops, count);
-    for (size_t i = 0; i < count; i++)
-        good += ops[i].code == FAINA_OK;
-    print_results(cli, action, ops, count, good);
-    fflush(stdout); /* before what follows on stderr */
+    print_results(cli, action, ops, count);
+    fflush(stdout); /* before stderr, in case both are the same terminal */
     for (size_t i = 0; i < count; i++) {
         if (ops[i].code != FAINA_OK) {
             int refused;
 
-            add_way_out(action, &ops[i]);
+            add_hint(action, &ops[i]);
             refused = count > 1 ? fa_cli_fail_for(cli, ops[i].id, &ops[i].error)
                                 : fa_cli_fail(cli, &ops[i].error);
             code = code == FA_EXIT_OK ? refused : code;
@@ -199,7 +198,7 @@ static void act_on_page(struct fa_cli *cli, const struct action *action,
     fa_arena_finish(&arena);
 }
 
-/* Page after page, from the newest to the oldest: what the action changes moves no page. */
+/* Page after page, from the newest to the oldest. The action's changes don't shift later pages. */
 static int act_on_query(struct fa_cli *cli, const struct action *action, struct faina_query *query,
                         struct fa_progress *progress, struct totals *totals)
 {
@@ -260,15 +259,15 @@ static int act_on_all(struct fa_cli *cli, const struct action *action)
     if (code != FA_EXIT_OK)
         return code;
     if (statuses & ~action->possible)
-        return fa_cli_usage(cli, "%s", action->why_not);
+        return fa_cli_usage(cli, "%s", action->refusal);
     if (statuses == 0)
-        statuses = action->usual;
+        statuses = action->standard;
     if (action->version > 0)
         return fa_cli_usage(cli, "--if-version is for one task");
     code = fa_count_matches(cli, cli->ns, statuses, fa_flag(cli, "type"), &count);
     if (code != FA_EXIT_OK)
         return code;
-    /* A script without --yes fails at once, and not on the day that it finds a task. */
+    /* A script without --yes always fails, not only when there is a task. */
     if (count > 0 || !fa_cli_can_ask(cli))
         code = fa_cli_confirm(cli, fa_arena_printf(&cli->arena, "%s %s?", action->verb,
                                                    fa_text_plural(&cli->arena, count, "task")));
@@ -308,8 +307,8 @@ int fa_verb_cancel(struct fa_cli *cli)
         .done = "cancelled",
         .counter = "cancelled",
         .possible = LIVE,
-        .usual = LIVE,
-        .why_not = "ended tasks can't be cancelled; --status takes pending, claimed, running, "
+        .standard = LIVE,
+        .refusal = "ended tasks can't be cancelled; --status takes pending, claimed, running, "
                    "blocked or background here",
     };
 
@@ -325,8 +324,8 @@ int fa_verb_retry(struct fa_cli *cli)
         .done = "queued again:",
         .counter = "retried",
         .possible = IN(FAILED) | IN(DEAD_LETTER) | IN(CANCELLED) | IN(CLAIMED) | IN(RUNNING),
-        .usual = IN(FAILED) | IN(DEAD_LETTER),
-        .why_not = "--status takes failed, dead_letter, cancelled, claimed or running here",
+        .standard = IN(FAILED) | IN(DEAD_LETTER),
+        .refusal = "--status takes failed, dead_letter, cancelled, claimed or running here",
         .keep_attempts = fa_flag_is_given(cli, "keep-attempts"),
     };
 
@@ -343,8 +342,8 @@ int fa_verb_rm(struct fa_cli *cli)
         .done = "removed",
         .counter = "deleted",
         .possible = cancels ? ENDED | LIVE : ENDED,
-        .usual = ENDED,
-        .why_not = "only ended tasks are removed; add --cancel to cancel the others first",
+        .standard = ENDED,
+        .refusal = "only ended tasks are removed; add --cancel to cancel the others first",
         .removal = {.cancel = cancels, .purge = fa_flag_is_given(cli, "purge")},
     };
 

@@ -1,18 +1,20 @@
 /*
- * operate.c - db status, db migrate, db purge, bench, version.
+ * verb_operate.c - db status, db migrate, db purge, bench, version.
  */
 #include "cli/verbs.h"
 
 #include "base/clock.h"
-#include "cli/bench.h"
 #include "cli/progress.h"
 #include "cli/scratch.h"
 #include "cli/table.h"
 #include "cli/text.h"
 #include "model/limits.h"
 #include "model/times.h"
-#include "service/address.h"
-#include "service/wire.h"
+#include "api/address.h"
+#include "wire/wire.h"
+
+#include <limits.h>
+#include <unistd.h>
 
 static int get_info(struct fa_cli *cli, struct fa_service *service, struct fa_service_info *info)
 {
@@ -53,8 +55,7 @@ static void print_status_json(struct fa_cli *cli, const struct fa_service_info *
     fa_json_set_str(w, "engine", info->engine);
     fa_json_set_str(w, "location", info->location);
     fa_json_set_str(w, "engineVersion", info->engine_version);
-    fa_json_key(w, "schemaVersion");
-    fa_json_put_int(w, info->schema_version);
+    fa_json_set_int(w, "schemaVersion", info->schema_version);
     fa_json_key(w, "sizeBytes");
     if (info->size_bytes >= 0)
         fa_json_put_int(w, info->size_bytes);
@@ -99,7 +100,7 @@ int fa_verb_db_status(struct fa_cli *cli)
  * db migrate
  */
 
-/* The steps that a command has applied, or would. */
+/* The migrations that were applied, or would be. */
 struct steps {
     const char **ids, **descriptions;
     size_t count;
@@ -119,8 +120,7 @@ static void print_steps(struct fa_cli *cli, const struct steps *steps, int versi
     }
     fa_out_json_begin(cli, &json);
     fa_json_begin_object(&json.writer);
-    fa_json_key(&json.writer, "schemaVersion");
-    fa_json_put_int(&json.writer, version);
+    fa_json_set_int(&json.writer, "schemaVersion", version);
     fa_json_key(&json.writer, is_dry ? "wouldApply" : "applied");
     fa_json_begin_array(&json.writer);
     for (size_t i = 0; i < steps->count; i++)
@@ -130,7 +130,7 @@ static void print_steps(struct fa_cli *cli, const struct steps *steps, int versi
     fa_out_json_end(cli, &json);
 }
 
-/* Those of a store's steps that were applied since `since_us`. */
+/* Prints the store's migrations that were applied since `since_us`. */
 static void print_since(struct fa_cli *cli, const struct fa_service_info *info, int64_t since_us,
                         bool is_dry)
 {
@@ -148,8 +148,8 @@ static void print_since(struct fa_cli *cli, const struct fa_service_info *info, 
     print_steps(cli, &steps, info->schema_version, is_dry);
 }
 
-/* Here the schema may be somebody else's to change: the script is what they need, so it is printed
- * as it is unless JSON was asked for. */
+/* On PostgreSQL an administrator may have to apply the migrations: the SQL script is printed,
+ * unless -o asks for JSON. */
 static int dry_run_script(struct fa_cli *cli, const char *url)
 {
     struct fa_service_plan plan;
@@ -168,8 +168,7 @@ static int dry_run_script(struct fa_cli *cli, const char *url)
     }
     fa_out_json_begin(cli, &json);
     fa_json_begin_object(&json.writer);
-    fa_json_key(&json.writer, "schemaVersion");
-    fa_json_put_int(&json.writer, plan.schema_version + (int)plan.step_count);
+    fa_json_set_int(&json.writer, "schemaVersion", plan.schema_version + (int)plan.step_count);
     fa_json_key(&json.writer, "wouldApply");
     fa_json_begin_array(&json.writer);
     for (size_t i = 0; i < plan.step_count; i++)
@@ -181,8 +180,7 @@ static int dry_run_script(struct fa_cli *cli, const char *url)
     return FA_EXIT_OK;
 }
 
-/* Migrates a copy of the store, and looks at what happened to it: nothing else tells as surely
- * what would happen to the store itself. */
+/* Migrates a copy of the store and prints the migrations that were applied to it. */
 static int dry_run(struct fa_cli *cli)
 {
     struct fa_service_info info;
@@ -211,8 +209,8 @@ static int dry_run(struct fa_cli *cli)
     return code;
 }
 
-/* The clock of a server may be another than ours, so what is missing is asked for before. */
-static int migrate_server(struct fa_cli *cli, const char *url)
+/* The server's clock may differ from this one, so the missing migrations are read first. */
+static int migrate_postgres(struct fa_cli *cli, const char *url)
 {
     struct fa_service_plan plan;
     struct faina_error err;
@@ -242,7 +240,7 @@ int fa_verb_db_migrate(struct fa_cli *cli)
     if (fa_cli_url(cli, &url, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
     if (fa_address_is_postgres(url))
-        return migrate_server(cli, url);
+        return migrate_postgres(cli, url);
     code = fa_cli_open(cli);
     if (code == FA_EXIT_OK)
         code = get_info(cli, cli->service, &info);
@@ -264,18 +262,18 @@ static int read_purge(struct fa_cli *cli, struct faina_purge *purge)
         code = fa_flag_duration(cli, "older-than", &age_ms);
     if (code != FA_EXIT_OK)
         return code;
-    purge->ns = fa_cli_is_everywhere(cli) ? NULL : cli->ns;
+    purge->ns = fa_cli_is_all_namespaces(cli) ? NULL : cli->ns;
     purge->type = fa_flag(cli, "type");
     if (fa_flag(cli, "older-than"))
         purge->ended_before_us = fa_clock_now_us() - age_ms * 1000;
-    /* With no flag at all, only what was already removed from view: the mildest reading. */
+    /* Without flags only the tasks that rm has removed from view are purged. */
     purge->deleted_only = fa_flag_is_given(cli, "deleted") ||
                           (purge->statuses == 0 && !purge->type && !fa_flag(cli, "older-than"));
     purge->limit = FA_LIST_LIMIT_MAX;
     return FA_EXIT_OK;
 }
 
-/* What it is about. Ages are not counted by the store, and what was removed from view isn't. */
+/* The tasks for the confirmation. The store counts neither by age nor tasks removed from view. */
 static int describe_purge(struct fa_cli *cli, const struct faina_purge *purge, const char **out)
 {
     const unsigned ended = 1u << FAINA_COMPLETED | 1u << FAINA_FAILED | 1u << FAINA_DEAD_LETTER |
@@ -342,17 +340,26 @@ int fa_verb_db_purge(struct fa_cli *cli)
 
 int fa_verb_bench(struct fa_cli *cli)
 {
-    char **argv = fa_arena_zero(&cli->arena, cli->arg_count + 2, sizeof(*argv));
+    char path[PATH_MAX], **argv = fa_arena_zero(&cli->arena, cli->arg_count + 2, sizeof(*argv));
+    ssize_t len = readlink("/proc/self/exe", path, sizeof path - sizeof "-bench");
 
+    argv[0] = fa_arena_strdup(&cli->arena, "faina-bench");
     for (size_t i = 0; i < cli->arg_count; i++)
-        argv[i] = fa_arena_strdup(&cli->arena, cli->args[i]);
-    return fa_bench_run((int)cli->arg_count, argv);
+        argv[i + 1] = fa_arena_strdup(&cli->arena, cli->args[i]);
+    if (len > 0) {
+        snprintf(path + len, sizeof path - (size_t)len, "-bench");
+        execv(path, argv);
+    }
+    fprintf(stderr,
+            "faina: the program faina-bench is not installed beside faina. `make install` installs "
+            "it; `make` in the sources builds build/faina-bench.\n");
+    return FA_EXIT_FAILURE;
 }
 
 int fa_verb_version(struct fa_cli *cli)
 {
-    /* People and scripts alike expect one plain line, so JSON only when it was asked for. */
-    if (cli->has_format && cli->format != FA_CLI_TABLE)
+    /* Scripts expect one plain line, even in a pipe. */
+    if (fa_cli_wants_json(cli))
         fa_outf(cli,
                 "{\"name\":\"faina\",\"version\":\"%s\",\"engines\":[\"sqlite\",\"memory\","
                 "\"postgres\"]}\n",

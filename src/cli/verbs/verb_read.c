@@ -1,5 +1,5 @@
 /*
- * look.c - verbs that only look: get, ls, children, events, result, wait, explain.
+ * verb_read.c - verbs that only read: get, ls, children, events, result, wait, explain.
  */
 #include "cli/verbs.h"
 
@@ -10,7 +10,7 @@
 #include "model/limits.h"
 #include "model/states.h"
 #include "model/times.h"
-#include "service/wire.h"
+#include "wire/wire.h"
 
 int fa_verb_get(struct fa_cli *cli)
 {
@@ -75,14 +75,14 @@ static void list_end(struct listing *list, const char *next_cursor)
         fa_out_list_end_page(&list->out, next_cursor);
         return;
     }
-    fflush(stdout); /* keep the order when both are the same terminal */
+    fflush(stdout); /* before stderr, in case both are the same terminal */
     if (list->count == 0)
         fa_cli_note(cli, "No tasks.");
     else if (next_cursor)
         fa_cli_note(cli, "There are more: --all, or --cursor %s", next_cursor);
 }
 
-/* Runs the operation (LIST or CHILDREN) page by page, and prints. */
+/* Runs the operation (LIST or CHILDREN) page by page, and prints the tasks. */
 static int list_all(struct fa_cli *cli, struct fa_op *op, const char **cursor, bool is_all)
 {
     struct fa_arena pages[2] = {{0}, {0}}; /* the cursor of one page is needed for the next */
@@ -265,7 +265,7 @@ int fa_verb_wait(struct fa_cli *cli)
     return code;
 }
 
-/* "it is due in 4 min" as a sentence of its own. */
+/* "it is due in 4 min" with a capital letter and a full stop. */
 static void print_sentence(struct fa_cli *cli, const char *text)
 {
     char *clean = fa_text_clean(&cli->arena, text);
@@ -291,7 +291,7 @@ int fa_verb_explain(struct fa_cli *cli)
         return code;
     }
     print_sentence(cli, op.explanation->summary);
-    /* One reason is what the summary says. */
+    /* A single reason is the same as the summary. */
     for (size_t i = 0; op.explanation->count > 1 && i < op.explanation->count; i++)
         fa_outf(cli, "  - %s\n", fa_text_clean(&cli->arena, op.explanation->reasons[i].message));
     return code;

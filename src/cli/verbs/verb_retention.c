@@ -1,5 +1,5 @@
-/* keep.c - how long tasks stay: the flags and variables of `serve` and `worker`. */
-#include "cli/keep.h"
+/* verb_retention.c - retention: the flags and variables of `serve` and `worker`. */
+#include "cli/verbs/verb_retention.h"
 
 #include "model/times.h"
 
@@ -24,7 +24,7 @@ static int read_time(struct fa_cli *cli, const char *flag, const char *variable,
     return code;
 }
 
-int fa_keep_read(struct fa_cli *cli, struct fa_keep *out)
+int fa_cli_retention_read(struct fa_cli *cli, struct fa_retention_settings *out)
 {
     const char *folder = getenv("FAINA_ARCHIVE");
     int code = read_time(cli, "keep-completed", "FAINA_KEEP_COMPLETED", &out->completed_ms);
@@ -47,18 +47,18 @@ int fa_keep_read(struct fa_cli *cli, struct fa_keep *out)
     return FA_EXIT_OK;
 }
 
-enum faina_code fa_keep_start(struct fa_cli *cli, const struct fa_keep *keep,
-                              struct fa_keeper **out, struct faina_error *err)
+enum faina_code fa_cli_retention_start(struct fa_cli *cli, const struct fa_retention_settings *keep,
+                                       struct fa_retention_thread **out, struct faina_error *err)
 {
     static const char *const flags[] = {"keep-completed", "keep-failed", "keep-events", "archive",
                                         "no-archive"};
     bool is_wanted = keep->completed_ms >= 0 || keep->failed_ms >= 0 || keep->events_ms >= 0;
-    bool is_told = false;
+    bool has_flag = false;
 
     for (size_t i = 0; i < FA_COUNT(flags); i++)
-        is_told |= fa_flag_is_given(cli, flags[i]);
-    /* Variables are often the same for all; a server elsewhere does by its own. */
-    if (!is_wanted || (fa_service_is_remote(cli->service) && !is_told))
+        has_flag |= fa_flag_is_given(cli, flags[i]);
+    /* Environment variables are often shared by many programs, and a server applies its own. */
+    if (!is_wanted || (fa_service_is_remote(cli->service) && !has_flag))
         return FAINA_OK;
-    return fa_keeper_start(out, cli->service, keep, err);
+    return fa_retention_start(out, cli->service, keep, err);
 }

@@ -1,14 +1,17 @@
-/* keep.h - how long tasks stay (runtime/keeper.h), as told on the command line. */
-#ifndef FA_KEEP_H
-#define FA_KEEP_H
+/* verb_retention.h - retention (worker/retention_thread.h), from the command line and the
+ * environment. */
+#ifndef FA_CLI_VERBS_VERB_RETENTION_H
+#define FA_CLI_VERBS_VERB_RETENTION_H
 
 #include "cli/cli.h"
-#include "runtime/keeper.h"
+#include "worker/retention_thread.h"
 
-/* Before the engine is opened. An exit code. */
-FA_MUST_CHECK int fa_keep_read(struct fa_cli *cli, struct fa_keep *out);
-/* *out stays NULL when everything is kept for ever. */
-FA_MUST_CHECK enum faina_code fa_keep_start(struct fa_cli *cli, const struct fa_keep *keep,
-                                            struct fa_keeper **out, struct faina_error *err);
+/* Called before the engine is opened. Returns an exit code. */
+FA_MUST_CHECK int fa_cli_retention_read(struct fa_cli *cli, struct fa_retention_settings *out);
+/* *out stays NULL without retention. */
+FA_MUST_CHECK enum faina_code fa_cli_retention_start(struct fa_cli *cli,
+                                                     const struct fa_retention_settings *keep,
+                                                     struct fa_retention_thread **out,
+                                                     struct faina_error *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * cron.c - schedules: list, set, pause, remove, run, and their next times.
+ * verb_schedule.c - schedules: list, set, pause, remove, run, next times.
  */
 #include "cli/verbs.h"
 
@@ -9,15 +9,15 @@
 #include "cli/text.h"
 #include "model/limits.h"
 #include "model/times.h"
-#include "service/crons.h"
-#include "service/wire.h"
+#include "wire/schedule_body.h"
+#include "wire/wire.h"
 
 #define NEXT_DEFAULT 10
 #define NEXT_MAX 1000
 #define PAUSE_TRIES 5
 
 /* ------------------------------------------------------------------------------------------
- * Showing
+ * Listing
  */
 
 static const char *time_text(struct fa_arena *arena, int64_t us)
@@ -159,7 +159,7 @@ static void put_retry(struct fa_json_writer *w, struct faina_retry_policy retry)
     fa_json_end_object(w);
 }
 
-/* The words and flags as the body of a submit. */
+/* The arguments and flags as the body of a submit. */
 static int make_task(struct fa_cli *cli, const char **out)
 {
     const char *input = NULL, *metadata = NULL, *const *resources = NULL;
@@ -232,29 +232,6 @@ int fa_verb_cron_set(struct fa_cli *cli)
     return code;
 }
 
-/* What was refused, after what was done. The exit code is that of the first. */
-static int tell_refusals(struct fa_cli *cli, const struct fa_op *ops)
-{
-    int code = FA_EXIT_OK;
-
-    fflush(stdout); /* before what follows on stderr */
-    for (size_t i = 0; i < cli->arg_count; i++) {
-        int one = ops[i].code == FAINA_OK ? FA_EXIT_OK : fa_cli_fail(cli, &ops[i].error);
-
-        code = code == FA_EXIT_OK ? one : code;
-    }
-    return code;
-}
-
-static size_t count_good(const struct fa_cli *cli, const struct fa_op *ops)
-{
-    size_t good = 0;
-
-    for (size_t i = 0; i < cli->arg_count; i++)
-        good += ops[i].code == FAINA_OK;
-    return good;
-}
-
 int fa_verb_cron_rm(struct fa_cli *cli)
 {
     struct fa_op *ops = fa_arena_zero(&cli->arena, cli->arg_count, sizeof(*ops));
@@ -271,13 +248,13 @@ int fa_verb_cron_rm(struct fa_cli *cli)
     for (size_t i = 0; cli->format == FA_CLI_TABLE && i < cli->arg_count; i++)
         if (ops[i].code == FAINA_OK)
             fa_outf(cli, "removed schedule %s\n", cli->args[i]);
-    if (cli->format != FA_CLI_TABLE && count_good(cli, ops) > 0)
-        fa_outf(cli, "{\"deleted\":%zu}\n", count_good(cli, ops));
-    return tell_refusals(cli, ops);
+    if (cli->format != FA_CLI_TABLE && fa_cli_count_done(ops, cli->arg_count) > 0)
+        fa_outf(cli, "{\"deleted\":%zu}\n", fa_cli_count_done(ops, cli->arg_count));
+    return fa_cli_fail_refused(cli, ops, cli->arg_count);
 }
 
-/* Reads the schedule and puts it back with another `paused`. Again, when somebody else changed it
- * between the two. The answer is in *op. */
+/* Reads the schedule and writes it with the new `paused`. Retries when it was changed between the
+ * two. The result is in *op. */
 static void set_paused(struct fa_cli *cli, const char *name, bool is_paused, struct fa_op *op)
 {
     struct fa_cron_job *job;
@@ -323,7 +300,7 @@ static int pause_or_resume(struct fa_cli *cli, bool is_paused)
         return code;
     for (size_t i = 0; i < cli->arg_count; i++)
         set_paused(cli, cli->args[i], is_paused, &ops[i]);
-    if (!is_table && count_good(cli, ops) > 0)
+    if (!is_table && fa_cli_count_done(ops, cli->arg_count) > 0)
         fa_out_list_begin(cli, &list, cli->arg_count > 1 ? "items" : NULL);
     for (size_t i = 0; i < cli->arg_count; i++) {
         if (ops[i].code != FAINA_OK)
@@ -333,9 +310,9 @@ static int pause_or_resume(struct fa_cli *cli, bool is_paused)
         else
             fa_shape_put(fa_out_list_item(&list), &fa_shape_cron, ops[i].cron_answer);
     }
-    if (!is_table && count_good(cli, ops) > 0)
+    if (!is_table && fa_cli_count_done(ops, cli->arg_count) > 0)
         fa_out_list_end(&list);
-    return tell_refusals(cli, ops);
+    return fa_cli_fail_refused(cli, ops, cli->arg_count);
 }
 
 int fa_verb_cron_pause(struct fa_cli *cli)
@@ -354,7 +331,7 @@ int fa_verb_cron_run(struct fa_cli *cli)
     int code;
 
     op.name.ns = cli->ns;
-    op.wants_task = cli->has_format && cli->format != FA_CLI_TABLE;
+    op.wants_task = fa_cli_wants_json(cli);
     code = fa_cli_run(cli, &op);
     if (code != FA_EXIT_OK)
         return code;
@@ -369,7 +346,7 @@ int fa_verb_cron_run(struct fa_cli *cli)
  * The next times
  */
 
-/* Schedules have spaces or begin with @; a name that does too is found by `cron ls`. */
+/* A schedule contains spaces or begins with @. A name can, too: then only `cron ls` finds it. */
 static bool is_schedule(const char *word)
 {
     return word[0] == '@' || strchr(word, ' ');
@@ -386,8 +363,7 @@ static int find_job(struct fa_cli *cli, struct fa_cron_job *job)
         return FA_EXIT_OK;
     }
     if (fa_flag(cli, "timezone"))
-        return fa_cli_usage(cli, "--timezone belongs to a SCHEDULE; %.100s has its own",
-                            cli->args[0]);
+        return fa_cli_usage(cli, "--timezone is for a SCHEDULE; %.100s has its own", cli->args[0]);
     op.name.ns = cli->ns;
     code = fa_cli_run(cli, &op);
     if (code == FA_EXIT_OK)

@@ -1,20 +1,20 @@
 /*
- * serve.c - `faina serve`: opens the engine, serves it, and ends in order.
+ * verb_serve.c - `faina serve`: opens the engine, serves it, drains on SIGTERM.
  *
- * Signals are taken by this thread alone, in one loop: SIGTERM and SIGINT drain, SIGHUP reloads.
- * While it drains, another thread hears whether it is to end at once.
- * What systemd asks for is here too: sockets that it hands over, and telling it when we are ready.
+ * The main thread handles all signals, in one loop: SIGTERM and SIGINT drain, SIGHUP reloads. While
+ * it drains, another thread waits for a second signal, which ends the server at once.
+ * Also here: socket activation and readiness notification of systemd.
  */
-#include "cli/keep.h"
+#include "cli/verbs/verb_retention.h"
 #include "cli/share.h"
 #include "cli/verbs.h"
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "json/log.h"
 #include "model/limits.h"
-#include "runtime/runtime.h"
-#include "runtime/workflows.h"
-#include "server/route.h"
+#include "worker/runtime.h"
+#include "worker/workflow_folder.h"
+#include "server/routes/route.h"
 #include "server/server.h"
 
 #include <errno.h>
@@ -31,13 +31,13 @@
 #define REFRESH_SECONDS 5
 #define CONNECTIONS_CEILING 10000000
 #define SAME_SIGNAL_MS 300
-#define FIRST_GIVEN_FD 3 /* of socket activation */
+#define FIRST_PASSED_FD 3 /* of socket activation */
 
 /* ------------------------------------------------------------------------------------------
  * systemd
  */
 
-/* Tells the supervisor that started us, if there is one. */
+/* Sends the state to the supervisor, if there is one. */
 static void notify(const char *state)
 {
     const char *path = getenv("NOTIFY_SOCKET");
@@ -58,14 +58,14 @@ static void notify(const char *state)
     close(fd);
 }
 
-/* The sockets that were handed over; how many. */
-static size_t given_sockets(int fds[FA_SERVER_LISTEN_MAX])
+/* The sockets passed by systemd. Returns how many. */
+static size_t passed_sockets(int fds[FA_SERVER_LISTEN_MAX])
 {
     const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
     long n = pid && count && strtol(pid, NULL, 10) == (long)getpid() ? strtol(count, NULL, 10) : 0;
 
     for (long i = 0; i < n && i < FA_SERVER_LISTEN_MAX; i++)
-        fds[i] = FIRST_GIVEN_FD + (int)i;
+        fds[i] = FIRST_PASSED_FD + (int)i;
     unsetenv("LISTEN_PID");
     unsetenv("LISTEN_FDS");
     unsetenv("LISTEN_FDNAMES");
@@ -94,16 +94,16 @@ static int read_addresses(struct fa_cli *cli, struct fa_server_options *options)
     return FA_EXIT_OK;
 }
 
-/* What runs beside the server. */
-struct beside {
+/* The worker pool, the workflows folder and retention, which run in the same process. */
+struct companions {
     int64_t drain_ms, workers;
-    struct fa_keep keep;
+    struct fa_retention_settings keep;
     struct fa_workflows *workflows;
-    struct fa_keeper *keeper;
+    struct fa_retention_thread *keeper;
 
-    /* While it goes down: heard by a thread of its own. */
+    /* For the thread that waits for a second signal. */
     pthread_mutex_t mutex;
-    struct fa_runtime *runtime; /* guarded by the mutex then */
+    struct fa_runtime *runtime; /* while draining: guarded by the mutex */
     atomic_bool is_hurried, is_down;
 };
 
@@ -114,7 +114,7 @@ static const char *handlers_folder(void)
     return named && named[0] ? named : "handlers";
 }
 
-/* One for each core when there is a folder of handlers. */
+/* One for each core if the handlers folder exists. */
 static int64_t default_workers(void)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -141,16 +141,16 @@ static int read_limits(struct fa_cli *cli, struct fa_server_options *options)
 }
 
 static int read_options(struct fa_cli *cli, struct fa_server_options *options,
-                        struct beside *beside)
+                        struct companions *companions)
 {
     int code;
 
-    beside->workers = default_workers();
-    code = fa_flag_int(cli, "workers", 0, 10000, &beside->workers);
+    companions->workers = default_workers();
+    code = fa_flag_int(cli, "workers", 0, 10000, &companions->workers);
     if (code == FA_EXIT_OK)
-        code = fa_flag_duration(cli, "drain", &beside->drain_ms);
+        code = fa_flag_duration(cli, "drain", &companions->drain_ms);
     if (code == FA_EXIT_OK)
-        code = fa_keep_read(cli, &beside->keep);
+        code = fa_cli_retention_read(cli, &companions->keep);
     if (code == FA_EXIT_OK)
         code =
             fa_flag_int(cli, "input-max", 1, FA_INPUT_SIZE_CEILING, &cli->options.input_size_max);
@@ -185,7 +185,8 @@ static void reload(struct fa_server *server, const struct fa_log *log)
     if (fa_server_reload(server, &err) == FAINA_OK)
         FA_LOG(log, FA_LOG_INFO, "reloaded", {NULL, NULL});
     else
-        FA_LOG(log, FA_LOG_ERROR, "reloading failed; what was there stays", {"why", err.message});
+        FA_LOG(log, FA_LOG_ERROR, "reloading failed; the old settings stay in use",
+               {"why", err.message});
     notify("READY=1");
 }
 
@@ -197,7 +198,7 @@ static void refresh(struct fa_server *server, const struct fa_log *log)
         FA_LOG(log, FA_LOG_WARN, "the tokens can't be read", {"why", err.message});
 }
 
-/* Until a signal says that it is enough. */
+/* Returns on SIGTERM or SIGINT. */
 static void wait_for_end(struct fa_server *server, const sigset_t *signals,
                          const struct fa_log *log)
 {
@@ -215,9 +216,9 @@ static void wait_for_end(struct fa_server *server, const sigset_t *signals,
     }
 }
 
-/* What is said about the engine holds no password, unlike its URL. */
-static void tell_addresses(struct fa_cli *cli, const struct fa_server *server,
-                           const struct fa_server_options *options)
+/* The engine's location contains no password, unlike its URL. */
+static void log_addresses(struct fa_cli *cli, const struct fa_server *server,
+                          const struct fa_server_options *options)
 {
     struct fa_arena scratch = {0};
     struct fa_service_info info = {0};
@@ -242,11 +243,11 @@ static void tell_addresses(struct fa_cli *cli, const struct fa_server *server,
     fa_arena_finish(&scratch);
 }
 
-/* What another server serves is served already, and its tokens are known to it alone. */
+/* A store that another server serves can't be served again: only its server can check tokens. */
 static const struct faina_error *refuse_remote(struct fa_cli *cli, struct faina_error *err)
 {
     struct fa_service_info info;
-    const char *url = "it";
+    const char *url = "the store";
 
     (void)!fa_cli_url(cli, &url, err);
     if (fa_service_info(cli->service, false, &cli->arena, &info, err) == FAINA_OK)
@@ -255,7 +256,7 @@ static const struct faina_error *refuse_remote(struct fa_cli *cli, struct faina_
     return err;
 }
 
-/* The pool for the handlers folder, which may also come later. *out stays NULL without workers. */
+/* The pool for the handlers folder, which may be created later. *out stays NULL without workers. */
 static enum faina_code start_workers(struct fa_cli *cli, const struct fa_log *log, int64_t workers,
                                      struct fa_runtime **out, struct faina_error *err)
 {
@@ -263,13 +264,13 @@ static enum faina_code start_workers(struct fa_cli *cli, const struct fa_log *lo
         .concurrency = (int)workers,
         .handlers = handlers_folder(),
         .owns_process = true,
-        .log = fa_teller_of_log(log),
+        .log = fa_reporter_of_log(log),
     };
 
     return workers > 0 ? fa_runtime_start(out, cli->service, &config, err) : FAINA_OK;
 }
 
-/* The workflows folder, which may also come later. */
+/* The workflows folder, which may be created later. */
 static enum faina_code watch_workflows(struct fa_cli *cli, const struct fa_log *log,
                                        struct fa_workflows **out, struct faina_error *err)
 {
@@ -277,121 +278,125 @@ static enum faina_code watch_workflows(struct fa_cli *cli, const struct fa_log *
     const struct fa_workflows_config config = {
         .path = path && path[0] ? path : "workflows",
         .is_wanted = path && path[0],
-        .ns = fa_cli_is_everywhere(cli) ? NULL : cli->ns,
-        .log = fa_teller_of_log(log),
+        .ns = fa_cli_is_all_namespaces(cli) ? NULL : cli->ns,
+        .log = fa_reporter_of_log(log),
     };
 
     return fa_workflows_create(out, cli->service, &config, err);
 }
 
-static void stop_workers(struct beside *beside)
+static void stop_workers(struct companions *companions)
 {
-    struct fa_runtime *runtime = beside->runtime;
+    struct fa_runtime *runtime = companions->runtime;
 
     if (runtime)
-        fa_runtime_stop(runtime, beside->drain_ms);
-    pthread_mutex_lock(&beside->mutex);
-    beside->runtime = NULL;
-    pthread_mutex_unlock(&beside->mutex);
+        fa_runtime_stop(runtime, companions->drain_ms);
+    pthread_mutex_lock(&companions->mutex);
+    companions->runtime = NULL;
+    pthread_mutex_unlock(&companions->mutex);
     fa_runtime_destroy(runtime);
 }
 
-static enum faina_code start_beside(struct fa_cli *cli, const struct fa_log *log,
-                                    struct beside *beside, struct faina_error *err)
+static enum faina_code start_companions(struct fa_cli *cli, const struct fa_log *log,
+                                        struct companions *companions, struct faina_error *err)
 {
-    enum faina_code code = start_workers(cli, log, beside->workers, &beside->runtime, err);
+    enum faina_code code = start_workers(cli, log, companions->workers, &companions->runtime, err);
 
-    beside->keep.log = fa_teller_of_log(log);
-    return code == FAINA_OK ? fa_keep_start(cli, &beside->keep, &beside->keeper, err) : code;
+    companions->keep.log = fa_reporter_of_log(log);
+    return code == FAINA_OK
+               ? fa_cli_retention_start(cli, &companions->keep, &companions->keeper, err)
+               : code;
 }
 
-static void stop_beside(struct beside *beside)
+static void stop_companions(struct companions *companions)
 {
-    fa_workflows_destroy(beside->workflows);
-    stop_workers(beside);
-    fa_keeper_stop(beside->keeper);
+    fa_workflows_destroy(companions->workflows);
+    stop_workers(companions);
+    fa_retention_stop(companions->keeper);
 }
 
-/* The second signal: what still runs is stopped, and who is slow is cut off. One that comes at once
- * is the first one again: by the terminal, and by whoever started us. */
-static void *hear_hurry(void *arg)
+/* On a second signal running handlers are stopped and slow clients are disconnected. A signal that
+ * follows within 300 ms is a copy: the terminal and the parent process may both send it. */
+static void *wait_for_second_signal(void *arg)
 {
     int64_t from_us = fa_clock_mono_us() + SAME_SIGNAL_MS * 1000;
-    struct beside *beside = arg;
+    struct companions *companions = arg;
     sigset_t signals;
 
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
-    while (!atomic_load(&beside->is_down)) {
+    while (!atomic_load(&companions->is_down)) {
         if (sigwaitinfo(&signals, NULL) < 0 || fa_clock_mono_us() < from_us ||
-            atomic_load(&beside->is_down))
+            atomic_load(&companions->is_down))
             continue;
-        atomic_store(&beside->is_hurried, true);
-        pthread_mutex_lock(&beside->mutex);
-        if (beside->runtime)
-            fa_runtime_hurry(beside->runtime);
-        pthread_mutex_unlock(&beside->mutex);
+        atomic_store(&companions->is_hurried, true);
+        pthread_mutex_lock(&companions->mutex);
+        if (companions->runtime)
+            fa_runtime_end_grace(companions->runtime);
+        pthread_mutex_unlock(&companions->mutex);
     }
     return NULL;
 }
 
-static void go_down(struct fa_server *server, struct beside *beside, const struct fa_log *log)
+static void shut_down(struct fa_server *server, struct companions *companions,
+                      const struct fa_log *log)
 {
-    pthread_t ear;
-    bool has_ear = pthread_create(&ear, NULL, hear_hurry, beside) == 0;
+    pthread_t thread;
+    bool has_thread = pthread_create(&thread, NULL, wait_for_second_signal, companions) == 0;
 
-    FA_LOG(log, FA_LOG_INFO, "going down: finishing what runs; a second signal ends it at once",
+    FA_LOG(log, FA_LOG_INFO, "stopping: finishing what runs; a second signal ends it at once",
            {NULL, NULL});
-    stop_beside(beside);
-    if (!fa_server_stop(server, beside->drain_ms, &beside->is_hurried))
-        FA_LOG(log, FA_LOG_WARN, "some clients were cut off", {NULL, NULL});
-    atomic_store(&beside->is_down, true);
-    if (has_ear) {
-        pthread_kill(ear, SIGTERM);
-        pthread_join(ear, NULL);
+    stop_companions(companions);
+    if (!fa_server_stop(server, companions->drain_ms, &companions->is_hurried))
+        FA_LOG(log, FA_LOG_WARN, "some clients were disconnected", {NULL, NULL});
+    atomic_store(&companions->is_down, true);
+    if (has_thread) {
+        pthread_kill(thread, SIGTERM);
+        pthread_join(thread, NULL);
     }
 }
 
-static int serve(struct fa_cli *cli, struct fa_server_options *options, struct beside *beside)
+static int serve(struct fa_cli *cli, struct fa_server_options *options,
+                 struct companions *companions)
 {
     struct fa_server *server;
     struct faina_error err;
     sigset_t signals;
     int code;
 
-    /* Blocked before any thread starts, so that none but this one takes them. */
+    /* Blocked before any thread starts: all threads inherit the mask, and this one waits. */
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
     pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    cli->stays = true;
+    cli->is_long_lived = true;
     code = fa_cli_open(cli);
     if (code != FA_EXIT_OK)
         return code;
     if (fa_service_is_remote(cli->service))
         return fa_cli_fail(cli, refuse_remote(cli, &err));
     options->beside = fa_share_address(cli, options->log);
-    /* Before anybody can tell of an event. */
-    if (watch_workflows(cli, options->log, &beside->workflows, &err) != FAINA_OK)
+    /* Before the first event can be emitted. */
+    if (watch_workflows(cli, options->log, &companions->workflows, &err) != FAINA_OK)
         return fa_cli_fail(cli, &err);
     if (fa_server_start(&server, cli->service, options, &err) != FAINA_OK) {
-        stop_beside(beside);
+        stop_companions(companions);
         return fa_cli_fail(cli, &err);
     }
-    if (start_beside(cli, options->log, beside, &err) != FAINA_OK) {
-        stop_beside(beside);
+    if (start_companions(cli, options->log, companions, &err) != FAINA_OK) {
+        stop_companions(companions);
         fa_server_stop(server, 0, NULL);
         return fa_cli_fail(cli, &err);
     }
-    fa_share_tell(cli, server, options->beside);
-    tell_addresses(cli, server, options);
+    fa_share_advertise(cli, server, options->beside);
+    log_addresses(cli, server, options);
     notify("READY=1\nSTATUS=Serving");
     wait_for_end(server, &signals, options->log);
     notify("STOPPING=1");
     fa_service_advertise(cli->service, NULL);
-    go_down(server, beside, options->log);
+    shut_down(server, companions, options->log);
     fa_cli_close(cli);
     FA_LOG(options->log, FA_LOG_INFO, "ended", {NULL, NULL});
     return FA_EXIT_OK;
@@ -401,7 +406,8 @@ int fa_verb_serve(struct fa_cli *cli)
 {
     int fds[FA_SERVER_LISTEN_MAX];
     struct fa_server_options options = {.sockets = fds};
-    struct beside beside = {.drain_ms = DRAIN_MS_DEFAULT, .mutex = PTHREAD_MUTEX_INITIALIZER};
+    struct companions companions = {.drain_ms = DRAIN_MS_DEFAULT,
+                                    .mutex = PTHREAD_MUTEX_INITIALIZER};
     struct fa_log log;
     int code;
 
@@ -414,12 +420,12 @@ int fa_verb_serve(struct fa_cli *cli)
         fa_buf_finish(&page);
         return FA_EXIT_OK;
     }
-    options.socket_count = given_sockets(fds);
+    options.socket_count = passed_sockets(fds);
     if (!fa_log_init(&log, getenv("FAINA_LOG")))
         return fa_cli_usage(cli, "FAINA_LOG must be error, warn, info or debug");
     options.log = &log;
-    code = read_options(cli, &options, &beside);
+    code = read_options(cli, &options, &companions);
     if (code == FA_EXIT_OK)
         fa_cli_warn_unused(&log);
-    return code == FA_EXIT_OK ? serve(cli, &options, &beside) : code;
+    return code == FA_EXIT_OK ? serve(cli, &options, &companions) : code;
 }

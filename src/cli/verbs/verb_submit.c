@@ -1,7 +1,7 @@
 /*
- * submit.c - `faina submit`.
+ * verb_submit.c - `faina submit`.
  */
-#include "cli/submit.h"
+#include "cli/verbs/verb_submit.h"
 
 #include "cli/print.h"
 #include "cli/verbs.h"
@@ -26,7 +26,7 @@ static int read_attempts(struct fa_cli *cli, struct faina_submit *submit)
     return FA_EXIT_OK;
 }
 
-/* What all the flags say, but --wait and --bulk. */
+/* Reads all flags except --wait and --bulk. */
 static int read_flags(struct fa_cli *cli, struct faina_submit *submit)
 {
     int64_t priority = 0;
@@ -63,14 +63,14 @@ static int read_flags(struct fa_cli *cli, struct faina_submit *submit)
     return code;
 }
 
-/* The rest of `submit --wait`: the exit code tells how the task ended. */
+/* The second part of `submit --wait`. The exit code is 0 if the task completed. */
 static int wait_for(struct fa_cli *cli, const char *id, int64_t timeout_ms)
 {
     struct fa_arena arena = {0};
     struct faina_task *task = NULL;
     int code = fa_cli_wait_end(cli, id, timeout_ms, &arena, &task);
 
-    if (code == FA_EXIT_OK && cli->has_format && cli->format != FA_CLI_TABLE) {
+    if (code == FA_EXIT_OK && fa_cli_wants_json(cli)) {
         fa_print_task_json(cli, task);
     } else if (code == FA_EXIT_OK && (cli->err_is_tty || task->status != FAINA_COMPLETED)) {
         const char *remark = fa_print_remark(&arena, task);
@@ -86,7 +86,7 @@ static int wait_for(struct fa_cli *cli, const char *id, int64_t timeout_ms)
 static int submit_one(struct fa_cli *cli, const struct faina_submit *submit)
 {
     struct fa_op op = {.kind = FA_OP_SUBMIT, .submit = submit};
-    bool wants_json = cli->has_format && cli->format != FA_CLI_TABLE;
+    bool wants_json = fa_cli_wants_json(cli);
     bool waits = fa_flag_is_given(cli, "wait");
     int64_t timeout_ms = -1;
     int code = fa_flag_duration(cli, "timeout", &timeout_ms);
@@ -100,15 +100,14 @@ static int submit_one(struct fa_cli *cli, const struct faina_submit *submit)
     if (code != FA_EXIT_OK)
         return code;
     if (op.input_mismatch)
-        fa_cli_note(cli, "faina: task %s is there already, and its input is another one",
-                    op.task_id);
+        fa_cli_note(cli, "faina: task %s already exists, with a different input", op.task_id);
     if (!wants_json)
         fa_outf(cli, "%s\n", op.task_id);
     else if (!waits)
         fa_print_task_json(cli, op.task);
     if (!waits)
         return code;
-    fflush(stdout); /* a reader has the id while we wait */
+    fflush(stdout); /* a reader gets the id before the wait */
     return wait_for(cli, op.task_id, timeout_ms);
 }
 

@@ -1,12 +1,12 @@
 /*
- * submit.h - what `submit` and `submit --bulk` share.
+ * verb_submit.h - `submit --bulk`.
  */
-#ifndef FA_SUBMIT_H
-#define FA_SUBMIT_H
+#ifndef FA_CLI_VERBS_VERB_SUBMIT_H
+#define FA_CLI_VERBS_VERB_SUBMIT_H
 
 #include "cli/cli.h"
 
-/* `submit --bulk` (bulk.c). `defaults` fills in what a line leaves out. */
+/* verb_bulk.c. `defaults` has the values of the fields that a line leaves out. */
 FA_MUST_CHECK int fa_submit_bulk(struct fa_cli *cli, const struct faina_submit *defaults);
 
 #endif

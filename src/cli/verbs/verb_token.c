@@ -1,5 +1,5 @@
 /*
- * token.c - tokens of the HTTP interface: create, list, revoke.
+ * verb_token.c - tokens of the HTTP interface: create, list, revoke.
  */
 #include "cli/verbs.h"
 
@@ -8,7 +8,7 @@
 #include "model/times.h"
 #include "service/token.h"
 
-/* The namespaces that were named, as a JSON array; NULL: all. */
+/* The namespaces of --namespace as a JSON array; NULL: all. */
 static const char *named_namespaces(struct fa_cli *cli)
 {
     struct fa_json_writer w;
@@ -16,7 +16,7 @@ static const char *named_namespaces(struct fa_cli *cli)
     struct fa_buf text;
     const char *json;
 
-    if (!cli->ns || fa_cli_is_everywhere(cli))
+    if (!cli->ns || fa_cli_is_all_namespaces(cli))
         return NULL;
     fa_buf_init(&text, (size_t)64 * 1024);
     fa_json_writer_init(&w, &text, 0);
@@ -42,30 +42,30 @@ static void print_token(struct fa_cli *cli, const struct fa_token *token, const 
     fa_out_json_end(cli, &json);
 }
 
-static bool is_over(const struct fa_token *token)
+static bool is_expired(const struct fa_token *token)
 {
     return token->expires_us != 0 && token->expires_us <= fa_clock_now_us();
 }
 
-/* Whether it may make tokens over HTTP. */
-static bool is_of_admin(const struct fa_token *token)
+/* Whether it allows creating tokens over HTTP. */
+static bool is_admin(const struct fa_token *token)
 {
-    return token->scopes & FA_SCOPE_ADMIN && !token->namespaces && !is_over(token);
+    return token->scopes & FA_SCOPE_ADMIN && !token->namespaces && !is_expired(token);
 }
 
-/* Whether there is a token of an admin, once this one is there. Asked before it is made: the first
- * token may be what locks us out of a server. Who may not look is told nothing. */
-static bool has_admin(struct fa_cli *cli, const struct fa_token *made)
+/* Whether there is an admin token once `added` is stored. Called before it is stored, because the
+ * first token may end this program's access to a server. True when tokens can't be listed. */
+static bool has_admin(struct fa_cli *cli, const struct fa_token *added)
 {
     struct fa_op op = {.kind = FA_OP_TOKEN_LIST, .arena = &cli->arena};
 
-    if (is_of_admin(made))
+    if (is_admin(added))
         return true;
     fa_service_run(cli->service, &op, 1);
     if (op.code != FAINA_OK)
         return true;
     for (size_t i = 0; i < op.tokens->count; i++)
-        if (is_of_admin(&op.tokens->items[i]))
+        if (is_admin(&op.tokens->items[i]))
             return true;
     return false;
 }
@@ -78,23 +78,21 @@ int fa_verb_token_create(struct fa_cli *cli)
     const char *const *scopes;
     struct faina_error err;
     int64_t expires_ms = 0;
-    bool is_ruled;
+    bool has_admin_token;
     size_t count;
     int code;
 
     if (!fa_flag(cli, "scope"))
         return fa_cli_usage(
-            cli,
-            "say what the token is for: --scope read,view,submit,work,operate,admin, or some of "
-            "them");
+            cli, "--scope is missing: one or more of read,view,submit,work,operate,admin");
     code = fa_flag_names(cli, "scope", &scopes, &count);
     if (code == FA_EXIT_OK)
         code = fa_flag_duration(cli, "expires", &expires_ms);
     if (code != FA_EXIT_OK)
         return code;
     if (fa_flag(cli, "expires") && expires_ms == 0)
-        return fa_cli_usage(cli, "--expires must be longer than 0; without it a token is good for "
-                                 "ever");
+        return fa_cli_usage(cli, "--expires must be longer than 0; without it a token never "
+                                 "expires");
     if (fa_scope_parse(scopes, count, &token.scopes, &err) != FAINA_OK)
         return fa_cli_usage(cli, "%s", err.message);
     token.name = fa_flag(cli, "name") ? fa_flag(cli, "name") : "token";
@@ -105,21 +103,22 @@ int fa_verb_token_create(struct fa_cli *cli)
     code = fa_cli_open(cli);
     if (code != FA_EXIT_OK)
         return code;
-    is_ruled = has_admin(cli, &token);
+    has_admin_token = has_admin(cli, &token);
     code = fa_cli_run(cli, &op);
     if (code != FA_EXIT_OK)
         return code;
-    if (cli->has_format && cli->format != FA_CLI_TABLE) {
+    if (fa_cli_wants_json(cli)) {
         print_token(cli, op.token_answer, secret);
     } else {
         fa_outf(cli, "%s\n", secret);
-        fa_cli_note(cli, "It is shown this once. Its id is %s.", op.token_answer->id);
+        fa_cli_note(cli, "The token is shown only once. Its id is %s.", op.token_answer->id);
     }
     fflush(stdout);
-    if (!is_ruled)
-        fa_cli_note(cli, "Warning: no token has the scope admin for all namespaces, so nobody can "
-                         "make or revoke tokens over HTTP.\n"
-                         "To make one, where the store is: faina token create --scope admin");
+    if (!has_admin_token)
+        fa_cli_note(cli, "Warning: no token has the scope admin for all namespaces, so tokens "
+                         "can't be created or revoked over HTTP.\n"
+                         "To create one, on the machine of the store: faina token create --scope "
+                         "admin");
     return code;
 }
 
@@ -149,7 +148,7 @@ static void print_table(struct fa_cli *cli, const struct fa_tokens *tokens)
     fa_table_init(&table, columns, FA_COUNT(columns));
     for (size_t i = 0; i < tokens->count; i++) {
         const struct fa_token *token = &tokens->items[i];
-        bool has_ended = is_over(token);
+        bool has_ended = is_expired(token);
         char time[FA_TIME_SIZE] = "never";
 
         if (token->expires_us != 0)

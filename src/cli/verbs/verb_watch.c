@@ -1,11 +1,10 @@
 /*
- * watch.c - `faina watch`: looks at the newest tasks again and again, and shows what changed.
+ * verb_watch.c - `faina watch`: polls the newest tasks and prints the changes.
  *
- * The store is let go between two looks, so that others can work in it. What changed is found by
- * the version of each task, which grows with every change.
+ * The store is closed between two polls, so that other processes can open it. A changed task is
+ * found by its version, which grows with every change.
  *
- * Ctrl-C: the signals are blocked and waited for, so that the end comes between two looks and never
- * in the middle of one.
+ * Ctrl-C: the signals are blocked and waited for between two polls, so they never interrupt one.
  */
 #include "cli/verbs.h"
 
@@ -34,7 +33,7 @@ struct watch {
     struct fa_cli *cli;
     struct faina_query query;
     int64_t interval_ms;
-    struct seen *seen; /* as the last look found it; NULL before the first */
+    struct seen *seen; /* the tasks of the last poll; NULL before the first */
     size_t seen_count;
 };
 
@@ -47,7 +46,7 @@ static void block_signals(sigset_t *signals)
     pthread_sigmask(SIG_BLOCK, signals, NULL);
 }
 
-/* Sleeps; true: a signal asks for the end. */
+/* Sleeps. True: a signal ended it. */
 static bool sleep_or_end(const sigset_t *signals, int64_t ms)
 {
     struct timespec time = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
@@ -55,7 +54,7 @@ static bool sleep_or_end(const sigset_t *signals, int64_t ms)
     return sigtimedwait(signals, NULL, &time) > 0;
 }
 
-static bool is_news(const struct watch *watch, const struct faina_task *task)
+static bool is_changed(const struct watch *watch, const struct faina_task *task)
 {
     for (size_t i = 0; i < watch->seen_count; i++)
         if (strcmp(watch->seen[i].id, task->id) == 0)
@@ -74,11 +73,11 @@ static void remember(struct watch *watch, const struct faina_tasks *tasks)
     }
 }
 
-/* Prints what is new since the last look, oldest first. The first look only remembers. */
-static void print_news(struct watch *watch, const struct faina_tasks *tasks)
+/* Prints the tasks that changed since the last poll, oldest first. The first poll prints none. */
+static void print_changes(struct watch *watch, const struct faina_tasks *tasks)
 {
     for (size_t i = tasks->count; watch->seen && i > 0; i--)
-        if (is_news(watch, &tasks->items[i - 1]))
+        if (is_changed(watch, &tasks->items[i - 1]))
             fa_print_task_json(watch->cli, &tasks->items[i - 1]);
     remember(watch, tasks);
 }
@@ -90,17 +89,17 @@ static int screen_rows(void)
     return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 6 ? size.ws_row : 24;
 }
 
-/* What one look found. */
+/* The result of one poll. */
 struct view {
     const struct faina_tasks *tasks; /* the newest */
-    const struct faina_tasks *held;  /* the newest that somebody works on; NULL: not asked for */
+    const struct faina_tasks *held;  /* the newest that workers hold; NULL: not queried */
     int64_t by_status[FAINA_STATUS_COUNT];
     int64_t total;
-    bool is_less; /* there are more than `total` */
+    bool is_partial; /* there are more than `total` */
 };
 
-/* How many tasks the flags leave. The engine counts by status and type only; others are counted
- * among the newest. */
+/* Counts the tasks that the flags select. The engine counts by status and type only; with other
+ * flags the newest tasks are counted. */
 static void count_tasks(const struct watch *watch, const struct faina_stats *stats,
                         struct view *view)
 {
@@ -114,7 +113,7 @@ static void count_tasks(const struct watch *watch, const struct faina_stats *sta
             view->by_status[status] = stats->by_status[status];
     for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++)
         view->total += view->by_status[status];
-    view->is_less = is_listed && view->tasks->next_cursor;
+    view->is_partial = is_listed && view->tasks->next_cursor;
 }
 
 /* "12 pending, 2 running, 1,204 completed" */
@@ -123,7 +122,7 @@ static void print_counts(struct fa_cli *cli, const struct view *view)
     char count[FA_TEXT_COUNT_SIZE];
     bool is_first = true;
 
-    if (view->is_less)
+    if (view->is_partial)
         fa_outf(cli, "of the newest %s: ", fa_text_count(view->total, count));
     for (enum faina_status status = 0; status < FAINA_STATUS_COUNT; status++) {
         enum fa_style style = fa_style_of(status);
@@ -138,7 +137,7 @@ static void print_counts(struct fa_cli *cli, const struct view *view)
     fa_outf(cli, "%s\n\n", is_first ? "no tasks" : "");
 }
 
-/* The two lists may be of different moments. */
+/* The two lists may be of different snapshots, so their statuses can't be compared. */
 static bool is_in(const struct faina_tasks *tasks, const char *id)
 {
     for (size_t i = 0; tasks && i < tasks->count; i++)
@@ -147,7 +146,7 @@ static bool is_in(const struct faina_tasks *tasks, const char *id)
     return false;
 }
 
-/* Those that somebody works on, then the others; in the arena. */
+/* The held tasks, then the others; in the arena. */
 static struct faina_task *arrange(const struct view *view, struct fa_arena *arena, size_t *count)
 {
     size_t held = view->held ? view->held->count : 0;
@@ -177,7 +176,7 @@ static void draw(struct watch *watch, const struct view *view, struct fa_arena *
     if (count > (size_t)watch->query.limit)
         count = (size_t)watch->query.limit;
     if (count + (view->total > (int64_t)count) > room)
-        count = room - 1; /* the last line is for how many there are besides */
+        count = room - 1; /* the last line is "... N more" */
     if (count > 0)
         fa_print_task_table(cli, rows, count, count);
     if (view->total > (int64_t)count)
@@ -185,8 +184,8 @@ static void draw(struct watch *watch, const struct view *view, struct fa_arena *
     fflush(stdout);
 }
 
-/* One look. The first must succeed; later the store may be busy for a while. */
-static int look(struct watch *watch)
+/* One poll. The first must succeed; later the store may be in use by another process. */
+static int poll_store(struct watch *watch)
 {
     struct fa_cli *cli = watch->cli;
     bool is_table = cli->format == FA_CLI_TABLE;
@@ -207,7 +206,7 @@ static int look(struct watch *watch)
     held.statuses = (held.statuses ? held.statuses : HELD) & HELD;
     if (held.limit > screen_rows())
         held.limit = screen_rows();
-    /* They may be older than all that the list of the newest has. */
+    /* Held tasks may be older than all tasks of the first list. */
     if (is_table && held.statuses != 0)
         op_count++;
     if (code == FAINA_OK) {
@@ -225,7 +224,7 @@ static int look(struct watch *watch)
         draw(watch, &view, &arena);
         remember(watch, ops[0].tasks);
     } else if (code == FAINA_OK) {
-        print_news(watch, ops[0].tasks);
+        print_changes(watch, ops[0].tasks);
         fflush(stdout);
     } else if (code != FAINA_UNAVAILABLE || !watch->seen) {
         exit_code = fa_cli_fail(cli, &err);
@@ -256,13 +255,13 @@ int fa_verb_watch(struct fa_cli *cli)
     watch.query.parent_id = fa_flag(cli, "parent");
     watch.query.brief = cli->format == FA_CLI_TABLE;
     block_signals(&signals);
-    setvbuf(stdout, NULL, _IOFBF, SCREEN_SIZE); /* a screen in one write doesn't flicker */
+    setvbuf(stdout, NULL, _IOFBF, SCREEN_SIZE); /* one write per screen avoids flicker */
     do {
-        code = look(&watch);
+        code = poll_store(&watch);
     } while (code == FA_EXIT_OK && !fa_out_is_broken(cli) &&
              !sleep_or_end(&signals, watch.interval_ms));
     if (cli->out_is_tty && code == FA_EXIT_OK)
-        fa_outf(cli, "\n"); /* below what is drawn, and the ^C */
+        fa_outf(cli, "\n"); /* after the table and ^C */
     free(watch.seen);
     return code;
 }

@@ -1,18 +1,18 @@
 /*
- * work.c - a worker's verbs, by hand: claim, start, complete, fail, progress, heartbeat, block,
- * background, release.
+ * verb_work.c - a worker's operations as verbs: claim, start, complete, fail, progress, heartbeat,
+ * block, background, release.
  */
 #include "cli/verbs.h"
 
 #include "cli/print.h"
 #include "cli/text.h"
 #include "model/limits.h"
-#include "service/wire.h"
+#include "wire/wire.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 
-/* Runs a change of the task that the first word names, and shows the task after it. */
+/* Runs an operation on the task that the first argument names, and prints the changed task. */
 static int run_change(struct fa_cli *cli, struct fa_op *op)
 {
     int code = fa_flag_by(cli, &op->by);
@@ -31,7 +31,7 @@ static int run_change(struct fa_cli *cli, struct fa_op *op)
  * Claiming
  */
 
-/* Whoever works by hand must see what there is to do. */
+/* The task with its type and input. */
 static void print_work(struct fa_cli *cli, const struct faina_task *task)
 {
     struct fa_arena scratch = {0};
@@ -91,11 +91,11 @@ static int claim_next(struct fa_cli *cli, int64_t lease_ms)
         return fa_cli_usage(cli, "--timeout belongs to --wait");
     claim.limit = (int)limit;
     claim.services = fa_flag_list(cli, "services", &claim.service_count); /* "": reaches none */
-    if (!fa_cli_is_everywhere(cli)) { /* a claim that names none is for all */
+    if (!fa_cli_is_all_namespaces(cli)) { /* a claim without namespaces is for all */
         claim.namespaces = &ns;
         claim.namespace_count = 1;
     }
-    /* Time running out is no error here: there is just nothing to claim. */
+    /* A timeout is no error here: there is nothing to claim. */
     fa_cli_wait_for(cli, waits ? timeout_ms : 0, claim_once, &op, &code);
     if (code == FA_EXIT_OK)
         print_claimed(cli, op.tasks);
@@ -111,7 +111,7 @@ int fa_verb_claim(struct fa_cli *cli)
     if (code != FA_EXIT_OK)
         return code;
     if (!fa_flag(cli, "worker"))
-        return fa_cli_usage(cli, "who claims? Give a name of your choice: --worker W");
+        return fa_cli_usage(cli, "--worker W is missing: any name for the worker that claims");
     if (cli->arg_count == 0)
         return claim_next(cli, lease_ms);
     op.id = cli->args[0];
@@ -164,12 +164,12 @@ int fa_verb_fail(struct fa_cli *cli)
     if (code != FA_EXIT_OK)
         return code;
     if (!failure.message)
-        return fa_cli_usage(cli, "what went wrong? Say it with --error TEXT");
+        return fa_cli_usage(cli, "--error TEXT is missing: what went wrong");
     return run_change(cli, &op);
 }
 
 /* ------------------------------------------------------------------------------------------
- * On the way
+ * Progress and leases
  */
 
 /* "40", "40%", or "-" for unchanged. */
@@ -204,7 +204,7 @@ int fa_verb_progress(struct fa_cli *cli)
         report.state = cli->args[2];
     }
     if (!report.has_progress && !report.state && !report.metadata)
-        return fa_cli_usage(cli, "there is nothing to tell: give PERCENT, STATE or --metadata");
+        return fa_cli_usage(cli, "there is nothing to report: give PERCENT, STATE or --metadata");
     return run_change(cli, &op);
 }
 
@@ -253,7 +253,7 @@ int fa_verb_heartbeat(struct fa_cli *cli)
     if (code != FA_EXIT_OK)
         return code;
     if (!by.worker_id)
-        return fa_cli_usage(cli, "whose tasks? Give --worker W");
+        return fa_cli_usage(cli, "--worker W is missing: the worker that holds the tasks");
     if (by.fence > 0 && cli->arg_count > 1)
         return fa_cli_usage(cli, "--fence is for one task");
     code = fa_cli_open(cli);
@@ -270,7 +270,7 @@ int fa_verb_heartbeat(struct fa_cli *cli)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Letting go
+ * Block and background
  */
 
 /* Reads the array of subtasks into the program's arena. */

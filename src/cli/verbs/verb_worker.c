@@ -1,17 +1,17 @@
 /*
- * worker.c - `faina worker`: a worker pool for the handlers folder, until it is told to stop.
+ * verb_worker.c - `faina worker`: a worker pool for the handlers folder.
  *
- * The main thread does nothing but wait for signals; the work is the runtime's. A SQLite file that
- * the worker has is served to others on this machine (share.h).
+ * The main thread only waits for signals; the runtime has its own threads. If the worker owns a
+ * SQLite file, it serves the file to other processes on this machine (share.h).
  */
 #include "cli/cli.h"
 
-#include "cli/keep.h"
+#include "cli/verbs/verb_retention.h"
 #include "cli/share.h"
 #include "cli/verbs.h"
 #include "model/check.h"
 #include "model/limits.h"
-#include "runtime/runtime.h"
+#include "worker/runtime.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #define GRACE_MS_DEFAULT 30000
-#define TICK_NS 100000000 /* how often --idle-exit is looked at */
+#define TICK_NS 100000000 /* how often --idle-exit is checked */
 #define CONCURRENCY_MAX 10000
-#define GUESTS_MS 5000 /* for others to finish what they asked for, after the work has ended */
+#define CLIENTS_DRAIN_MS 5000 /* for requests of other processes, after the pool has stopped */
 
 /* ------------------------------------------------------------------------------------------
  * Flags
@@ -32,15 +32,15 @@
 
 struct worker {
     struct fa_service *service;
-    struct fa_listener listener; /* without a server, which logs by itself */
+    struct fa_listener listener; /* used without a server, which does its own logging */
     bool is_listening;
     struct fa_runtime_config config;
     struct fa_log log;
     int64_t grace_ms, idle_ms;
-    struct fa_keep keep;
+    struct fa_retention_settings keep;
     struct fa_runtime *runtime;
-    struct fa_keeper *keeper;
-    struct fa_server *server; /* NULL: there is no file to share */
+    struct fa_retention_thread *keeper;
+    struct fa_server *server; /* NULL: this process owns no file */
     atomic_bool is_stopped, is_hurried;
 };
 
@@ -115,7 +115,7 @@ static int read_flags(struct fa_cli *cli, struct worker *worker)
     if (code == FA_EXIT_OK)
         code = fa_flag_duration(cli, "idle-exit", &worker->idle_ms);
     if (code == FA_EXIT_OK)
-        code = fa_keep_read(cli, &worker->keep);
+        code = fa_cli_retention_read(cli, &worker->keep);
     if (code == FA_EXIT_OK)
         code = read_checks(cli, config);
     if (code == FA_EXIT_OK && config->lease_ms > FA_LEASE_MS_MAX)
@@ -130,8 +130,8 @@ static int read_flags(struct fa_cli *cli, struct worker *worker)
     config->handlers = handlers_folder(cli);
     config->needs_handlers = true;
     config->owns_process = true;
-    config->log = worker->keep.log = fa_teller_of_log(&worker->log);
-    if (cli->ns && !fa_cli_is_everywhere(cli)) {
+    config->log = worker->keep.log = fa_reporter_of_log(&worker->log);
+    if (cli->ns && !fa_cli_is_all_namespaces(cli)) {
         config->namespaces = &cli->ns;
         config->namespace_count = 1;
     }
@@ -148,7 +148,7 @@ static void *stop_main(void *arg)
 
     fa_runtime_stop(worker->runtime, worker->grace_ms);
     atomic_store(&worker->is_stopped, true);
-    kill(getpid(), SIGUSR1); /* wakes the wait below */
+    kill(getpid(), SIGUSR1); /* ends the wait in stop() */
     return NULL;
 }
 
@@ -162,7 +162,7 @@ static bool is_idle(const struct worker *worker)
     return stats.idle_us >= worker->idle_ms * 1000;
 }
 
-/* Waits for a signal, or (with --idle-exit) until there was nothing to do for long enough. */
+/* Waits for a signal, or with --idle-exit until the pool was idle for that long. 0: it was idle. */
 static int wait_for_end(const struct worker *worker, const sigset_t *signals)
 {
     const struct timespec tick = {.tv_nsec = TICK_NS};
@@ -183,12 +183,12 @@ static void log_facts(void *ctx, const struct fa_facts *facts)
     fa_server_log_damage(&((struct worker *)ctx)->log, facts);
 }
 
-/* Whoever opens the worker's file comes in by the socket beside it. */
+/* Starts retention, the server for other processes, and the pool. */
 static enum faina_code begin(struct fa_cli *cli, struct worker *worker, struct faina_error *err)
 {
     const struct fa_server_options options = {.beside = fa_share_address(cli, &worker->log),
                                               .log = &worker->log};
-    enum faina_code code = fa_keep_start(cli, &worker->keep, &worker->keeper, err);
+    enum faina_code code = fa_cli_retention_start(cli, &worker->keep, &worker->keeper, err);
 
     if (code == FAINA_OK && options.beside)
         code = fa_server_start(&worker->server, cli->service, &options, err);
@@ -200,7 +200,7 @@ static enum faina_code begin(struct fa_cli *cli, struct worker *worker, struct f
     if (code == FAINA_OK)
         code = fa_runtime_start(&worker->runtime, cli->service, &worker->config, err);
     if (code == FAINA_OK)
-        fa_share_tell(cli, worker->server, options.beside);
+        fa_share_advertise(cli, worker->server, options.beside);
     return code;
 }
 
@@ -208,19 +208,19 @@ static void end(struct worker *worker)
 {
     if (worker->is_listening)
         fa_service_unlisten(worker->service, &worker->listener);
-    fa_keeper_stop(worker->keeper);
-    if (worker->server && !fa_server_stop(worker->server, GUESTS_MS, &worker->is_hurried))
-        fa_tell(&worker->config.log, FA_LOG_WARN, "some clients were cut off");
+    fa_retention_stop(worker->keeper);
+    if (worker->server && !fa_server_stop(worker->server, CLIENTS_DRAIN_MS, &worker->is_hurried))
+        fa_report(&worker->config.log, FA_LOG_WARN, "some clients were disconnected");
     fa_runtime_destroy(worker->runtime);
 }
 
 static void hurry(struct worker *worker)
 {
     atomic_store(&worker->is_hurried, true);
-    fa_runtime_hurry(worker->runtime);
+    fa_runtime_end_grace(worker->runtime);
 }
 
-/* Stops in another thread, so that a second signal can be heard. */
+/* Stops the runtime in another thread, so that this one can wait for a second signal. */
 static void stop(struct worker *worker, const sigset_t *signals)
 {
     pthread_t thread;
@@ -235,16 +235,16 @@ static void stop(struct worker *worker, const sigset_t *signals)
     pthread_join(thread, NULL);
 }
 
-static void tell_end(struct worker *worker)
+static void log_totals(struct worker *worker)
 {
     struct fa_pool_stats stats;
 
     fa_runtime_stats(worker->runtime, &stats);
-    fa_tell(&worker->config.log, FA_LOG_INFO,
-            "ended: %lld completed, %lld failed, %lld blocked, %lld in the background, "
-            "%lld given back, %lld lost",
-            (long long)stats.completed, (long long)stats.failed, (long long)stats.blocked,
-            (long long)stats.background, (long long)stats.released, (long long)stats.lost);
+    fa_report(&worker->config.log, FA_LOG_INFO,
+              "ended: %lld completed, %lld failed, %lld blocked, %lld in the background, "
+              "%lld released, %lld lost",
+              (long long)stats.completed, (long long)stats.failed, (long long)stats.blocked,
+              (long long)stats.background, (long long)stats.released, (long long)stats.lost);
 }
 
 int fa_verb_worker(struct fa_cli *cli)
@@ -252,7 +252,7 @@ int fa_verb_worker(struct fa_cli *cli)
     struct worker worker = {.grace_ms = GRACE_MS_DEFAULT};
     struct faina_error err;
     sigset_t signals;
-    bool is_told; /* to stop, by a signal */
+    bool has_signal;
     int code = read_flags(cli, &worker);
 
     if (code != FA_EXIT_OK)
@@ -263,8 +263,8 @@ int fa_verb_worker(struct fa_cli *cli)
     sigaddset(&signals, SIGINT);
     sigaddset(&signals, SIGHUP);
     sigaddset(&signals, SIGUSR1);
-    pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread is there to take them */
-    cli->stays = true;
+    pthread_sigmask(SIG_BLOCK, &signals, NULL); /* before any thread starts */
+    cli->is_long_lived = true;
     code = fa_cli_open(cli);
     if (code != FA_EXIT_OK)
         return code;
@@ -273,15 +273,15 @@ int fa_verb_worker(struct fa_cli *cli)
         end(&worker);
         return fa_cli_fail(cli, &err);
     }
-    fa_tell(&worker.config.log, FA_LOG_INFO, "worker %s is ready",
-            fa_pool_worker(fa_runtime_pool(worker.runtime)));
-    is_told = wait_for_end(&worker, &signals) != 0;
+    fa_report(&worker.config.log, FA_LOG_INFO, "worker %s is ready",
+              fa_pool_worker(fa_runtime_pool(worker.runtime)));
+    has_signal = wait_for_end(&worker, &signals) != 0;
     fa_service_advertise(cli->service, NULL);
-    if (is_told)
-        fa_tell(&worker.config.log, FA_LOG_INFO,
-                "stopping: finishing what runs; a second signal ends it at once");
+    if (has_signal)
+        fa_report(&worker.config.log, FA_LOG_INFO,
+                  "stopping: finishing what runs; a second signal ends it at once");
     stop(&worker, &signals);
-    tell_end(&worker);
+    log_totals(&worker);
     end(&worker);
     return FA_EXIT_OK;
 }

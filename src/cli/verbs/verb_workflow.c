@@ -1,13 +1,13 @@
 /*
- * workflow.c - events, and the workflows that listen to them.
+ * verb_workflow.c - emit, and the verbs of workflows.
  */
-#include "cli/workflow.h"
+#include "cli/verbs/verb_workflow.h"
 
 #include "cli/table.h"
 #include "cli/verbs.h"
 #include "model/limits.h"
 #include "model/times.h"
-#include "service/wire_flow.h"
+#include "wire/wire_workflow.h"
 
 /* ------------------------------------------------------------------------------------------
  * Emit
@@ -32,8 +32,7 @@ int fa_verb_emit(struct fa_cli *cli)
         for (size_t i = 0; i < op.emitted->count; i++)
             fa_outf(cli, "%s\n", op.emitted->tasks[i]);
         if (op.emitted->count == 0 && op.emitted->failure_count == 0)
-            fa_cli_note(cli,
-                        "No task was made: no trigger wanted it. faina workflow why %s says more.",
+            fa_cli_note(cli, "No task was created: no trigger matched. See faina workflow why %s.",
                         op.emitted->id);
     }
     for (size_t i = 0; i < op.emitted->failure_count; i++)
@@ -46,7 +45,7 @@ int fa_verb_emit(struct fa_cli *cli)
  * Definitions
  */
 
-/* The text of a file, or of stdin (-), which may be in either format. */
+/* The text of a file, or of stdin (-), whose format is detected. */
 static int read_definition(struct fa_cli *cli, const char *file, struct fa_bytes *text,
                            enum fa_workflow_format *format)
 {
@@ -83,7 +82,7 @@ int fa_workflow_load(struct fa_cli *cli, const char *file, struct fa_bytes *text
     *is_yaml = format == FA_WORKFLOW_YAML;
     if (fa_workflow_read(*text, format, &home, &cli->arena, out, &mistakes, &err) == FAINA_OK)
         return FA_EXIT_OK;
-    fa_cli_note(cli, "faina: %s is no workflow", file);
+    fa_cli_note(cli, "faina: %s is not a valid workflow", file);
     for (size_t i = 0; i < mistakes.count; i++)
         fa_cli_note(cli, "%s:%d:%d: %s", file, mistakes.items[i].line, mistakes.items[i].column,
                     mistakes.items[i].message);
@@ -92,7 +91,7 @@ int fa_workflow_load(struct fa_cli *cli, const char *file, struct fa_bytes *text
     return FA_EXIT_USAGE;
 }
 
-/* What is stored now, of the operations that were done: one as itself, several as a list. */
+/* The stored definitions of the successful operations: one as an object, several as a list. */
 static void print_stored(struct fa_cli *cli, const struct fa_op *ops, size_t count)
 {
     struct fa_out_list list;
@@ -114,30 +113,7 @@ static void print_applied(struct fa_cli *cli, const struct fa_op *ops, size_t co
                     ops[i].workflow_answer->is_enabled ? "" : ", disabled");
 }
 
-/* The sentences about those that were refused; the code of the first. */
-static int tell_refusals(struct fa_cli *cli, const struct fa_op *ops, size_t count)
-{
-    int code = FA_EXIT_OK;
-
-    fflush(stdout); /* before what follows on stderr */
-    for (size_t i = 0; i < count; i++) {
-        int one = ops[i].code == FAINA_OK ? FA_EXIT_OK : fa_cli_fail(cli, &ops[i].error);
-
-        code = code == FA_EXIT_OK ? one : code;
-    }
-    return code;
-}
-
-static size_t count_good(const struct fa_op *ops, size_t count)
-{
-    size_t good = 0;
-
-    for (size_t i = 0; i < count; i++)
-        good += ops[i].code == FAINA_OK;
-    return good;
-}
-
-/* All files in one transaction, after all of them were found good. */
+/* Stores all files in one transaction, after all of them were checked. */
 int fa_verb_workflow_apply(struct fa_cli *cli)
 {
     struct fa_definition *definitions =
@@ -162,9 +138,9 @@ int fa_verb_workflow_apply(struct fa_cli *cli)
     fa_service_run(cli->service, ops, cli->arg_count);
     if (cli->format == FA_CLI_TABLE)
         print_applied(cli, ops, cli->arg_count);
-    else if (count_good(ops, cli->arg_count) > 0)
+    else if (fa_cli_count_done(ops, cli->arg_count) > 0)
         print_stored(cli, ops, cli->arg_count);
-    return tell_refusals(cli, ops, cli->arg_count);
+    return fa_cli_fail_refused(cli, ops, cli->arg_count);
 }
 
 static void print_workflows_table(struct fa_cli *cli, const struct fa_stored_workflows *workflows)
@@ -245,7 +221,7 @@ int fa_verb_workflow_get(struct fa_cli *cli)
     if (code != FA_EXIT_OK)
         return code;
     fa_out_json_begin(cli, &json);
-    if (cli->has_format && cli->format != FA_CLI_TABLE)
+    if (fa_cli_wants_json(cli))
         fa_wire_put_workflow(&json.writer, &op.workflows->items[0]);
     else
         fa_json_put_raw(&json.writer, op.workflows->items[0].definition);
@@ -253,8 +229,8 @@ int fa_verb_workflow_get(struct fa_cli *cli)
     return code;
 }
 
-/* One operation for each name. What is refused keeps no other from being done. */
-static struct fa_op *for_each(struct fa_cli *cli, enum fa_op_kind kind, bool is_on)
+/* Runs one operation for each name. A refused one doesn't stop the others. */
+static struct fa_op *run_for_each(struct fa_cli *cli, enum fa_op_kind kind, bool is_on)
 {
     struct fa_op *ops = fa_arena_zero(&cli->arena, cli->arg_count + 1, sizeof(*ops));
 
@@ -275,13 +251,13 @@ int fa_verb_workflow_rm(struct fa_cli *cli)
 
     if (code != FA_EXIT_OK)
         return code;
-    ops = for_each(cli, FA_OP_WORKFLOW_REMOVE, false);
+    ops = run_for_each(cli, FA_OP_WORKFLOW_REMOVE, false);
     for (size_t i = 0; cli->format == FA_CLI_TABLE && i < cli->arg_count; i++)
         if (ops[i].code == FAINA_OK)
             fa_outf(cli, "removed workflow %s\n", cli->args[i]);
-    if (cli->format != FA_CLI_TABLE && count_good(ops, cli->arg_count) > 0)
-        fa_outf(cli, "{\"deleted\":%zu}\n", count_good(ops, cli->arg_count));
-    return tell_refusals(cli, ops, cli->arg_count);
+    if (cli->format != FA_CLI_TABLE && fa_cli_count_done(ops, cli->arg_count) > 0)
+        fa_outf(cli, "{\"deleted\":%zu}\n", fa_cli_count_done(ops, cli->arg_count));
+    return fa_cli_fail_refused(cli, ops, cli->arg_count);
 }
 
 static int set_enabled(struct fa_cli *cli, bool is_on)
@@ -291,13 +267,13 @@ static int set_enabled(struct fa_cli *cli, bool is_on)
 
     if (code != FA_EXIT_OK)
         return code;
-    ops = for_each(cli, FA_OP_WORKFLOW_ENABLE, is_on);
+    ops = run_for_each(cli, FA_OP_WORKFLOW_ENABLE, is_on);
     for (size_t i = 0; cli->format == FA_CLI_TABLE && i < cli->arg_count; i++)
         if (ops[i].code == FAINA_OK)
             fa_outf(cli, "%s workflow %s\n", is_on ? "enabled" : "disabled", cli->args[i]);
-    if (cli->format != FA_CLI_TABLE && count_good(ops, cli->arg_count) > 0)
+    if (cli->format != FA_CLI_TABLE && fa_cli_count_done(ops, cli->arg_count) > 0)
         print_stored(cli, ops, cli->arg_count);
-    return tell_refusals(cli, ops, cli->arg_count);
+    return fa_cli_fail_refused(cli, ops, cli->arg_count);
 }
 
 int fa_verb_workflow_enable(struct fa_cli *cli)
@@ -324,7 +300,7 @@ static void print_joins_table(struct fa_cli *cli, const struct fa_join_states *j
     struct fa_table table;
 
     if (joins->count == 0) {
-        fa_cli_note(cli, "No joins under way.");
+        fa_cli_note(cli, "No joins in progress.");
         return;
     }
     fa_table_init(&table, columns, FA_COUNT(columns));
@@ -342,7 +318,7 @@ static void print_joins_table(struct fa_cli *cli, const struct fa_join_states *j
     fa_table_finish(&table);
 }
 
-/* Those of all pages. */
+/* The joins of all pages. */
 static int find_joins(struct fa_cli *cli, struct fa_join_states *out)
 {
     const char *cursor = NULL;

@@ -1,16 +1,16 @@
 /*
- * workflow_joins.c - what a join would have made of tasks that have ended.
+ * verb_workflow_joins.c - replays ended tasks for a join.
  *
- * The ends of its types are put in order by key and time; then each key is played through by the
- * rules of the engine (docs/workflows.md, Joins). Only the last end of a task is known: one that
- * failed, was retried and completed counts as completed.
+ * The ends of tasks of its types are sorted by key and time; then each key is replayed by the rules
+ * of the engine (docs/workflows.md, Joins). Only the last end of a task is stored: one that failed,
+ * was retried and completed counts as completed.
  */
-#include "cli/workflow.h"
+#include "cli/verbs/verb_workflow.h"
 
 #include "base/clock.h"
 #include "model/limits.h"
 #include "model/states.h"
-#include "service/wire.h"
+#include "wire/wire.h"
 
 #include <stdlib.h>
 
@@ -32,7 +32,7 @@ struct play {
     size_t count, size;
     int64_t now_us;
 
-    /* The round under way. */
+    /* The current round. */
     const struct end *members[FA_JOIN_TYPES_MAX];
     int64_t first_us; /* 0: it has no member yet */
 };
@@ -41,7 +41,7 @@ struct play {
  * Ends
  */
 
-static struct fa_json keep_task(struct play *play, const struct faina_task *task)
+static struct fa_json copy_task(struct play *play, const struct faina_task *task)
 {
     struct fa_json_writer writer;
     struct fa_bytes json;
@@ -68,12 +68,12 @@ static void add_end(struct play *play, size_t member, const struct faina_task *t
                          .member = member,
                          .key = fa_arena_copy(&play->arena, key.ptr, key.len),
                          .is_good = task->status == FAINA_COMPLETED,
-                         .task = keep_task(play, task)};
+                         .task = copy_task(play, task)};
     }
     fa_buf_finish(&key);
 }
 
-/* Those of one type. */
+/* The ends of one type. */
 static int find_ends(struct play *play, size_t member, int64_t since_us)
 {
     struct faina_query query = {
@@ -128,14 +128,10 @@ static void print_fire(struct play *play, const char *key, const char *task, con
         return;
     fa_out_json_begin(play->cli, &json);
     fa_json_begin_object(&json.writer);
-    fa_json_key(&json.writer, "join");
-    fa_json_put_str(&json.writer, play->join->name);
-    fa_json_key(&json.writer, "key");
-    fa_json_put_raw(&json.writer, key);
-    fa_json_key(&json.writer, "task");
-    fa_json_put_raw(&json.writer, task);
-    fa_json_key(&json.writer, "error");
-    fa_json_put_str(&json.writer, error);
+    fa_json_set_str(&json.writer, "join", play->join->name);
+    fa_json_set_raw(&json.writer, "key", key);
+    fa_json_set_raw(&json.writer, "task", task);
+    fa_json_set_str(&json.writer, "error", error);
     fa_json_end_object(&json.writer);
     fa_out_json_end(play->cli, &json);
 }

@@ -1,22 +1,22 @@
 /*
- * workflow_test.c - trying definitions without making anything: `workflow test` and `workflow why`.
+ * verb_workflow_test.c - `workflow test` and `workflow why`: try definitions without side effects.
  *
- * Both ask the engine for events only; matching and rendering happen here, by the same functions
- * that the engine uses.
+ * The engine only lists events; matching and rendering happen here, with the engine's functions.
  */
-#include "cli/workflow.h"
+#include "cli/verbs/verb_workflow.h"
 
 #include "base/clock.h"
 #include "cli/table.h"
+#include "cli/text.h"
 #include "cli/verbs.h"
 #include "model/limits.h"
-#include "service/wire_flow.h"
+#include "wire/wire_workflow.h"
 
-/* What a trigger makes of an event. */
+/* The result of a trigger for an event. */
 struct trial {
     bool is_match, has_failed;
-    const char *clause; /* that decided; NULL: it has no condition */
-    const char *task;   /* JSON; or, when it failed, why */
+    const char *clause; /* that decided; NULL: the trigger has no condition */
+    const char *task;   /* JSON; the error message when it failed */
 };
 
 static struct trial try_trigger(struct fa_arena *arena, const struct fa_workflow_trigger *trigger,
@@ -86,7 +86,7 @@ static int test_match(struct fa_cli *cli)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Playing events back
+ * Replaying events
  */
 
 struct tally {
@@ -94,30 +94,25 @@ struct tally {
     const char *failure; /* the first */
 };
 
-static void print_trial(struct fa_cli *cli, const struct fa_happening *event,
+static void print_trial(struct fa_cli *cli, const struct fa_emitted_event *event,
                         const struct fa_workflow_trigger *trigger, const struct trial *trial)
 {
     struct fa_out_json json;
 
     fa_out_json_begin(cli, &json);
     fa_json_begin_object(&json.writer);
-    fa_json_key(&json.writer, "eventId");
-    fa_json_put_str(&json.writer, event->id);
-    fa_json_key(&json.writer, "trigger");
-    fa_json_put_str(&json.writer, trigger->name);
-    fa_json_key(&json.writer, "task");
-    fa_json_put_raw(&json.writer, trial->has_failed ? NULL : trial->task);
-    fa_json_key(&json.writer, "error");
-    fa_json_put_str(&json.writer, trial->has_failed ? trial->task : NULL);
+    fa_json_set_str(&json.writer, "eventId", event->id);
+    fa_json_set_str(&json.writer, "trigger", trigger->name);
+    fa_json_set_raw(&json.writer, "task", trial->has_failed ? NULL : trial->task);
+    fa_json_set_str(&json.writer, "error", trial->has_failed ? trial->task : NULL);
     fa_json_end_object(&json.writer);
     fa_out_json_end(cli, &json);
 }
 
 static void play_event(struct fa_cli *cli, const struct fa_workflow *workflow,
-                       const struct fa_happening *event, struct tally *tallies,
+                       const struct fa_emitted_event *event, struct tally *tallies,
                        struct fa_arena *arena)
 {
-    bool is_told = cli->format == FA_CLI_JSONL;
     struct fa_match_data data;
 
     fa_match_data_init(&data, fa_str(event->data));
@@ -133,7 +128,7 @@ static void play_event(struct fa_cli *cli, const struct fa_workflow *workflow,
         tallies[i].failed += trial.has_failed;
         if (trial.has_failed && !tallies[i].failure)
             tallies[i].failure = fa_arena_strdup(&cli->arena, trial.task);
-        if (is_told && (trial.is_match || trial.has_failed))
+        if (cli->format == FA_CLI_JSONL && (trial.is_match || trial.has_failed))
             print_trial(cli, event, trigger, &trial);
     }
 }
@@ -141,13 +136,9 @@ static void play_event(struct fa_cli *cli, const struct fa_workflow *workflow,
 static void print_join(struct fa_cli *cli, struct fa_table *table, const struct fa_join *join,
                        const struct fa_join_trial *trial)
 {
-    struct fa_buf types;
-
-    fa_buf_init(&types, 4096);
-    for (size_t i = 0; i < join->task_type_count; i++)
-        fa_buf_printf(&types, "%s%s", i > 0 ? "," : "", join->task_types[i]);
     fa_table_add(table, FA_PLAIN, join->name);
-    fa_table_addf(table, "%s", types.ptr);
+    fa_table_add(table, FA_PLAIN,
+                 fa_text_join(&cli->arena, join->task_types, join->task_type_count, ","));
     fa_table_addf(table, "%lld", (long long)trial->ends);
     fa_table_addf(table, "%lld", (long long)trial->fired);
     fa_table_addf(table, "%lld", (long long)trial->failed);
@@ -157,7 +148,6 @@ static void print_join(struct fa_cli *cli, struct fa_table *table, const struct 
                      ? fa_arena_printf(&cli->arena, "%lld dropped, %lld not complete",
                                        (long long)trial->dropped, (long long)trial->waiting)
                      : NULL);
-    fa_buf_finish(&types);
 }
 
 static void print_tallies(struct fa_cli *cli, const struct fa_workflow *workflow,
@@ -239,14 +229,14 @@ static void print_report(struct fa_cli *cli, const struct fa_workflow *workflow,
     fa_out_json_end(cli, &json);
 }
 
-/* A server shows no data of events to a token without the scope read. */
-static int check_data(struct fa_cli *cli, const struct fa_happened *happened)
+/* A server sends no data of events for a token without the scope read. */
+static int check_data(struct fa_cli *cli, const struct fa_emitted_events *happened)
 {
     struct faina_error err;
 
     if (happened->count == 0 || !happened->items[0].redacted)
         return FA_EXIT_OK;
-    fa_error_set(&err, FAINA_FORBIDDEN, "the data of events takes a token with the scope read");
+    fa_error_set(&err, FAINA_FORBIDDEN, "the data of events needs a token with the scope read");
     return fa_cli_fail(cli, &err);
 }
 
@@ -257,14 +247,14 @@ static int play_back(struct fa_cli *cli, const struct fa_workflow *workflow, int
     struct fa_join_trial *joins =
         fa_arena_zero(&cli->arena, workflow->join_count + 1, sizeof(*joins));
     int64_t since_us = fa_clock_now_us() - last_ms * 1000;
-    struct fa_happened_query query = {
+    struct fa_emitted_query query = {
         .ns = cli->ns, .since_us = since_us, .limit = FA_LIST_LIMIT_MAX};
     char cursor[FA_CURSOR_SIZE_MAX + 1];
     int code = FA_EXIT_OK;
 
     do {
         struct fa_arena arena = {0};
-        struct fa_op op = {.kind = FA_OP_HAPPENED_LIST, .happened_query = &query, .arena = &arena};
+        struct fa_op op = {.kind = FA_OP_EMITTED_LIST, .happened_query = &query, .arena = &arena};
 
         code = fa_cli_run(cli, &op);
         query.cursor = NULL;
@@ -287,12 +277,12 @@ static int play_back(struct fa_cli *cli, const struct fa_workflow *workflow, int
     return code;
 }
 
-static void print_good(struct fa_cli *cli, const struct fa_workflow *workflow)
+static void print_valid(struct fa_cli *cli, const struct fa_workflow *workflow)
 {
     struct fa_out_json json;
 
     if (cli->format == FA_CLI_TABLE) {
-        fa_outf(cli, "%s is good: %zu trigger%s, %zu join%s\n", workflow->name,
+        fa_outf(cli, "%s is valid: %zu trigger%s, %zu join%s\n", workflow->name,
                 workflow->trigger_count, workflow->trigger_count == 1 ? "" : "s",
                 workflow->join_count, workflow->join_count == 1 ? "" : "s");
         return;
@@ -323,7 +313,7 @@ int fa_verb_workflow_test(struct fa_cli *cli)
         return code;
     if (fa_flag(cli, "last"))
         return play_back(cli, workflow, last_ms);
-    print_good(cli, workflow);
+    print_valid(cli, workflow);
     return FA_EXIT_OK;
 }
 
@@ -372,7 +362,7 @@ static void print_reasons(struct fa_cli *cli, const struct reason *reasons, size
     fa_table_finish(&table);
 }
 
-static void print_reasons_json(struct fa_cli *cli, const struct fa_happening *event,
+static void print_reasons_json(struct fa_cli *cli, const struct fa_emitted_event *event,
                                const struct reason *reasons, size_t count)
 {
     struct fa_out_json json;
@@ -381,23 +371,18 @@ static void print_reasons_json(struct fa_cli *cli, const struct fa_happening *ev
     fa_out_json_begin(cli, &json);
     fa_json_begin_object(w);
     fa_json_key(w, "event");
-    fa_wire_put_happening(w, event);
+    fa_wire_put_emitted_event(w, event);
     fa_json_key(w, "triggers");
     fa_json_begin_array(w);
     for (size_t i = 0; i < count; i++) {
         const struct trial *trial = &reasons[i].trial;
 
         fa_json_begin_object(w);
-        fa_json_key(w, "workflow");
-        fa_json_put_str(w, reasons[i].stored->name);
-        fa_json_key(w, "trigger");
-        fa_json_put_str(w, reasons[i].trigger->name);
-        fa_json_key(w, "result");
-        fa_json_put_str(w, outcome(&reasons[i]));
-        fa_json_key(w, "decidedBy");
-        fa_json_put_str(w, trial->clause);
-        fa_json_key(w, "error");
-        fa_json_put_str(w, trial->has_failed ? trial->task : NULL);
+        fa_json_set_str(w, "workflow", reasons[i].stored->name);
+        fa_json_set_str(w, "trigger", reasons[i].trigger->name);
+        fa_json_set_str(w, "result", outcome(&reasons[i]));
+        fa_json_set_str(w, "decidedBy", trial->clause);
+        fa_json_set_str(w, "error", trial->has_failed ? trial->task : NULL);
         fa_json_end_object(w);
     }
     fa_json_end_array(w);
@@ -407,7 +392,7 @@ static void print_reasons_json(struct fa_cli *cli, const struct fa_happening *ev
 
 /* Every trigger on the type of the event. */
 static size_t find_reasons(struct fa_cli *cli, const struct fa_stored_workflows *stored,
-                           const struct fa_happening *event, struct reason **out)
+                           const struct fa_emitted_event *event, struct reason **out)
 {
     struct fa_match_data data;
     size_t count = 0, size = 0;
@@ -432,8 +417,8 @@ static size_t find_reasons(struct fa_cli *cli, const struct fa_stored_workflows 
 
 int fa_verb_workflow_why(struct fa_cli *cli)
 {
-    struct fa_happened_query query = {.ns = cli->ns, .id = cli->args[0]};
-    struct fa_op event = {.kind = FA_OP_HAPPENED_LIST, .happened_query = &query};
+    struct fa_emitted_query query = {.ns = cli->ns, .id = cli->args[0]};
+    struct fa_op event = {.kind = FA_OP_EMITTED_LIST, .happened_query = &query};
     struct fa_op workflows = {.kind = FA_OP_WORKFLOW_LIST, .workflow = {.ns = cli->ns}};
     struct reason *reasons;
     size_t count;
@@ -450,7 +435,7 @@ int fa_verb_workflow_why(struct fa_cli *cli)
     if (cli->format != FA_CLI_TABLE)
         print_reasons_json(cli, &event.happened->items[0], reasons, count);
     else if (count == 0)
-        fa_cli_note(cli, "No trigger listens to %s.", event.happened->items[0].type);
+        fa_cli_note(cli, "No trigger is on %s.", event.happened->items[0].type);
     else
         print_reasons(cli, reasons, count);
     return code;

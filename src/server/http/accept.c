@@ -1,10 +1,10 @@
 /*
  * accept.c - see accept.h.
  */
-#include "server/accept.h"
+#include "server/http/accept.h"
 
 #include "model/codes.h"
-#include "server/inner.h"
+#include "server/server_inner.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define ACCEPTED_MAX 32 /* in one turn of the loop */
-#define LOG_US 10000000 /* from one line about refusals to the next */
+#define LOG_US 10000000 /* between two log lines about refusals */
 
 static const struct {
     int status;
@@ -52,10 +52,9 @@ static int open_reserve(void)
     return open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-void fa_acceptor_init(struct fa_acceptor *acceptor, struct fa_listener_socket *listener,
-                      struct MHD_Daemon *daemon)
+void fa_acceptor_init(struct fa_acceptor *acceptor, struct fa_listener_socket *listener)
 {
-    *acceptor = (struct fa_acceptor){.listener = listener, .daemon = daemon, .fd = listener->fd};
+    *acceptor = (struct fa_acceptor){.listener = listener, .fd = listener->fd};
     acceptor->reserve_fd = open_reserve();
 }
 
@@ -108,16 +107,21 @@ static void log_refusal(struct fa_acceptor *acceptor, enum fa_refusal refusal, i
            {"count", text, true});
 }
 
-/* Answers without the library, and closes. What has been received is read first: closing a socket
- * with unread data would reset the connection, and the client would not see the answer. */
+/* Responds without a request, and closes. Received data is read first: closing a socket with
+ * unread data would reset the connection, and the client would not see the response. */
 static void refuse(struct fa_acceptor *acceptor, int fd, enum fa_refusal refusal)
 {
     struct fa_listener_socket *listener = acceptor->listener;
     char piece[4096];
 
-    if (!listener->has_tls) {
-        fa_unread_refuse(listener->server, fd, (unsigned)fa_refusal_status(refusal),
-                         fa_refusal_message(refusal));
+    if (!listener->server->tls || listener->is_unix) {
+        struct fa_buf text;
+
+        fa_buf_init(&text, 8192);
+        fa_http_write_refusal(listener->server, fa_refusal_status(refusal),
+                              fa_refusal_message(refusal), &text);
+        (void)!send(fd, text.ptr, text.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+        fa_buf_finish(&text);
         shutdown(fd, SHUT_WR);
         for (int i = 0; i < 4 && recv(fd, piece, sizeof(piece), MSG_DONTWAIT) > 0;)
             i++;
@@ -135,14 +139,11 @@ static struct fa_admission admit(struct fa_acceptor *acceptor, const struct sock
     struct fa_server *server = acceptor->listener->server;
     bool is_unix = acceptor->listener->is_unix;
     struct fa_admission admission = {.is_limited = !is_unix};
-    size_t count, max = server->connections_max + (is_unix ? FA_ACCEPT_UNIX_EXTRA : 0);
+    size_t max = server->connections_max + (is_unix ? FA_ACCEPT_UNIX_EXTRA : 0);
 
-    pthread_mutex_lock(&server->mutex);
-    count = server->connection_count;
-    pthread_mutex_unlock(&server->mutex);
     if (!is_unix)
         admission.address = fa_quota_key_of_address(address);
-    if (count >= max)
+    if (atomic_load(&server->connection_count) >= max)
         admission.refusal = FA_REFUSAL_CONNECTIONS;
     else if (!fa_quota_take(server->quotas, &admission.address, FA_QUOTA_CONNECTIONS,
                             &admission.by_address))
@@ -150,45 +151,24 @@ static struct fa_admission admit(struct fa_acceptor *acceptor, const struct sock
     return admission;
 }
 
-/* The library may take it or not; in any case it closes it in the end. */
-static void add(struct fa_acceptor *acceptor, int fd, const struct sockaddr *address,
-                socklen_t size, const struct fa_admission *admission)
-{
-    acceptor->incoming = *admission;
-    MHD_add_connection(acceptor->daemon, fd, address, size);
-    fa_admission_end(acceptor->listener->server, &acceptor->incoming);
-}
-
-struct fa_admission fa_acceptor_take(struct fa_acceptor *acceptor)
-{
-    struct fa_admission taken = acceptor->incoming;
-
-    acceptor->incoming = (struct fa_admission){0};
-    return taken;
-}
-
-static void welcome(struct fa_acceptor *acceptor, int fd, const struct sockaddr *address,
-                    socklen_t size, int64_t now_us)
+static void admit_or_refuse(struct fa_acceptor *acceptor, int fd, const struct sockaddr *address,
+                            socklen_t size, int64_t now_us)
 {
     struct fa_server *server = acceptor->listener->server;
     struct fa_admission admission = admit(acceptor, address);
-    size_t refused;
 
     if (admission.refusal == FA_REFUSAL_NONE) {
-        add(acceptor, fd, address, size, &admission);
+        fa_connection_open(acceptor->listener, fd, address, size, &admission);
         return;
     }
     log_refusal(acceptor, admission.refusal, now_us);
-    pthread_mutex_lock(&server->mutex);
-    refused = server->refused_open;
-    pthread_mutex_unlock(&server->mutex);
-    if (refused < FA_ACCEPT_REFUSED_MAX)
-        add(acceptor, fd, address, size, &admission);
+    if (atomic_load(&server->refused_open) < FA_ACCEPT_REFUSED_MAX)
+        fa_connection_open(acceptor->listener, fd, address, size, &admission);
     else
         refuse(acceptor, fd, admission.refusal);
 }
 
-/* P3. False: it could not be, and nothing else can be accepted now. */
+/* P3. False: it failed, and nothing can be accepted now. */
 static bool refuse_with_reserve(struct fa_acceptor *acceptor, int64_t now_us)
 {
     int fd, error;
@@ -209,7 +189,7 @@ static bool refuse_with_reserve(struct fa_acceptor *acceptor, int64_t now_us)
     return fd >= 0;
 }
 
-/* Errors of the connection that was about to be accepted (accept(2)): the next one may be fine. */
+/* Errors of a single connection (accept(2)): the next one may be accepted. */
 static bool is_of_connection(int error)
 {
     return error == ECONNABORTED || error == EINTR || error == EPERM || error == EPROTO ||
@@ -218,11 +198,8 @@ static bool is_of_connection(int error)
            error == ETIMEDOUT;
 }
 
-bool fa_acceptor_run(struct fa_acceptor *acceptor, int64_t now_us)
+void fa_acceptor_run(struct fa_acceptor *acceptor, int64_t now_us)
 {
-    bool has_accepted = false;
-
-    acceptor->tried_us = now_us;
     for (int i = 0; i < ACCEPTED_MAX && fa_acceptor_fd(acceptor, now_us) >= 0; i++) {
         union {
             struct sockaddr any;
@@ -231,9 +208,8 @@ bool fa_acceptor_run(struct fa_acceptor *acceptor, int64_t now_us)
         socklen_t size = sizeof(address);
         int fd = accept4(acceptor->fd, &address.any, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
-        has_accepted |= fd >= 0;
         if (fd >= 0)
-            welcome(acceptor, fd, &address.any, size, now_us);
+            admit_or_refuse(acceptor, fd, &address.any, size, now_us);
         else if (is_of_connection(errno))
             continue;
         else if ((errno == EMFILE || errno == ENFILE) && refuse_with_reserve(acceptor, now_us))
@@ -243,7 +219,6 @@ bool fa_acceptor_run(struct fa_acceptor *acceptor, int64_t now_us)
         else
             acceptor->resume_us = now_us + FA_ACCEPT_PAUSE_MS * 1000;
     }
-    return has_accepted;
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -293,9 +268,9 @@ bool fa_admission_count_token(struct fa_request *req)
 {
     if (use_token(req->server, fa_http_admission(req), req->grant.token_id))
         return true;
-    req->must_close = true;
-    fa_answer_refusal(req, fa_refusal_status(FA_REFUSAL_CLIENT), FAINA_OVERLOADED, "%s",
-                      fa_refusal_message(FA_REFUSAL_CLIENT));
+    req->closes = true;
+    fa_respond_refusal(req, fa_refusal_status(FA_REFUSAL_CLIENT), FAINA_OVERLOADED, "%s",
+                       fa_refusal_message(FA_REFUSAL_CLIENT));
     atomic_fetch_add(&req->server->refused[FA_REFUSAL_CLIENT], 1);
     return false;
 }
@@ -304,7 +279,7 @@ bool fa_admission_hold_request(struct fa_request *req)
 {
     if (hold(req->server, fa_http_admission(req), req->grant.token_id, req->held))
         return true;
-    fa_answer_refusal(
+    fa_respond_refusal(
         req, fa_code_http(FAINA_OVERLOADED), FAINA_OVERLOADED,
         "this address or token has as many streams and waiting requests as one client "
         "may have; close some, or try again later");

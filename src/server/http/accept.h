@@ -1,31 +1,29 @@
 /*
  * accept.h - accepts the connections of one address, and decides which of them are served.
  *
- * The HTTP library could accept by itself, but it stops watching its socket when descriptors run
- * out or its limit is reached, and starts again only with the next event of another connection.
- * Here the socket is watched as long as the address is served, and each connection is accepted: it
- * is handed to the library, or refused.
+ * The socket is watched as long as the address is served, and each connection is accepted: it is
+ * served (connection.h), or refused.
  *
  *   P1  A connection is accepted in the first turn of the loop after it arrives, or, after an error
  *       of accept(), within FA_ACCEPT_PAUSE_MS.
- *   P2  A connection over the limit of all connections, or of its client, is answered 503 or 429
- *       (`overloaded`) and closed. The library answers up to FA_ACCEPT_REFUSED_MAX of them at a
- *       time; for further ones, and when descriptors have run out, the answer is written here, and
- *       over TLS the connection is only closed.
- *   P3  Connections leave descriptors for the store, handlers and plugins: the limit of all
- *       connections is below that of the process. One more descriptor is held in reserve to accept
- *       and refuse a connection when all others are in use.
+ *   P2  A connection over the limit of all connections, or of its client, gets a 503 or 429
+ *       (`overloaded`) and is closed. Up to FA_ACCEPT_REFUSED_MAX of them at a time are answered
+ *       after
+ *       their request was read; for further ones, and when descriptors have run out, the answer is
+ *       written at once, and over TLS the connection is only closed.
+ *   P3  Descriptors are reserved for the store, handlers and plugins: the limit of connections is
+ *       below the process's limit of open files. One more descriptor is reserved to accept and
+ *       refuse a connection when all others are in use.
  *   P4  Unix sockets are not limited by client, and may exceed the limit of all by
- *       FA_ACCEPT_UNIX_EXTRA, so that local commands work when the network's share is used up.
+ *       FA_ACCEPT_UNIX_EXTRA, so that local commands work when the network limit is reached.
  *
- * Threads: fa_acceptor_*: that of the loop, but for init and finish. fa_admission_*: any.
+ * Threads: fa_acceptor_*: that of the loop, except init and finish. fa_admission_*: any.
  */
-#ifndef FA_ACCEPT_H
-#define FA_ACCEPT_H
+#ifndef FA_SERVER_HTTP_ACCEPT_H
+#define FA_SERVER_HTTP_ACCEPT_H
 
-#include "server/quota.h"
+#include "server/http/quota.h"
 
-struct MHD_Daemon;
 struct fa_listener_socket;
 struct fa_request;
 struct fa_server;
@@ -33,17 +31,16 @@ struct fa_server;
 #define FA_ACCEPT_PAUSE_MS 100
 #define FA_ACCEPT_REFUSED_MAX 128
 #define FA_ACCEPT_UNIX_EXTRA 64
-#define FA_ACCEPT_RETRY_US 1000 /* between two tries of a loop that never sleeps */
 
 enum fa_refusal {
     FA_REFUSAL_NONE,
     FA_REFUSAL_CONNECTIONS, /* the limit of all */
     FA_REFUSAL_CLIENT,      /* the limit of one address or token */
-    FA_REFUSAL_DESCRIPTORS, /* the process has no more */
+    FA_REFUSAL_DESCRIPTORS, /* the process has none left */
     FA_REFUSAL_COUNT
 };
 
-/* What a connection was admitted as, and what it counts for. */
+/* Whether a connection was admitted, and the quotas it counts for. */
 struct fa_admission {
     enum fa_refusal refusal;
     bool is_limited; /* by client (P4) */
@@ -53,30 +50,25 @@ struct fa_admission {
 
 struct fa_acceptor {
     struct fa_listener_socket *listener;
-    struct MHD_Daemon *daemon;
-    int fd;         /* the listening socket, which is the listener's; -1: none any more */
-    int reserve_fd; /* P3; -1: none now */
-    int64_t resume_us, tried_us, logged_us; /* monotonic */
-    unsigned long long logged_count;        /* refusals, when they were last logged */
-    struct fa_admission incoming;           /* of the connection that is being added */
+    int fd;                          /* the listening socket, owned by the listener; -1: stopped */
+    int reserve_fd;                  /* P3; -1: none now */
+    int64_t resume_us, logged_us;    /* monotonic */
+    unsigned long long logged_count; /* refusals, when they were last logged */
 };
 
-void fa_acceptor_init(struct fa_acceptor *acceptor, struct fa_listener_socket *listener,
-                      struct MHD_Daemon *daemon);
+void fa_acceptor_init(struct fa_acceptor *acceptor, struct fa_listener_socket *listener);
 void fa_acceptor_finish(struct fa_acceptor *acceptor);
-/* Accepts nothing any more. */
+/* Stops accepting. */
 void fa_acceptor_stop(struct fa_acceptor *acceptor);
-/* The socket to watch; -1: none now. */
+/* The socket to watch; -1: none at this time. */
 int fa_acceptor_fd(const struct fa_acceptor *acceptor, int64_t now_us);
 /* How long the loop may sleep at most; -1: any time. */
 int fa_acceptor_wait_ms(const struct fa_acceptor *acceptor, int64_t now_us);
-/* Accepts what has arrived, up to a number per turn. True: something had. */
-bool fa_acceptor_run(struct fa_acceptor *acceptor, int64_t now_us);
-/* The library has taken the connection that is being added: its admission is the caller's. */
-struct fa_admission fa_acceptor_take(struct fa_acceptor *acceptor);
+/* Accepts what has arrived, up to a number per turn. */
+void fa_acceptor_run(struct fa_acceptor *acceptor, int64_t now_us);
 
-/* The connection counts for the token of this request from now on, instead of the one before.
- * False: the token has too many connections, and the request is refused. */
+/* Counts the connection for the token of this request, instead of the previous token. False: the
+ * token has too many connections, and the request is refused. */
 bool fa_admission_count_token(struct fa_request *req);
 /* Counts a stream or long poll for the address and token. False: it is refused. */
 bool fa_admission_hold_request(struct fa_request *req);

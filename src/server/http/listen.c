@@ -1,7 +1,7 @@
 /*
  * listen.c - addresses and listening sockets.
  */
-#include "server/inner.h"
+#include "server/server_inner.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -32,7 +32,7 @@ static bool is_loopback(const struct sockaddr *address)
     return false;
 }
 
-/* What the socket is bound to: the port may have been 0. */
+/* Reads the address that the socket is bound to: the port may have been 0. */
 static enum faina_code describe(int fd, struct fa_listener_socket *out, bool *is_local,
                                 struct faina_error *err)
 {
@@ -75,7 +75,7 @@ enum faina_code fa_listen_given(int fd, struct fa_listener_socket *out, bool *is
     return describe(fd, out, is_local, err);
 }
 
-/* A socket that nobody listens on any more is left from a process that was killed. */
+/* A socket file without a listener was left by a process that was killed. */
 static bool is_stale(const struct sockaddr_un *address)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -89,7 +89,7 @@ static bool is_stale(const struct sockaddr_un *address)
     return is_refused;
 }
 
-/* The address can't be had: somebody else has it, or nobody can. */
+/* The address is in use, or can't be used. */
 static enum faina_code refuse(const char *address, int why, struct faina_error *err)
 {
     bool is_taken = why == EADDRINUSE;
@@ -113,10 +113,10 @@ static enum faina_code open_unix(const char *path, struct fa_listener_socket *ou
     memcpy(address.sun_path, path, strlen(path) + 1);
     fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return fa_error_set(err, FAINA_UNAVAILABLE, "no socket can be made: %s", strerror(errno));
+        return fa_error_set(err, FAINA_UNAVAILABLE, "can't create a socket: %s", strerror(errno));
     if (is_stale(&address))
         unlink(path);
-    mask = umask(0177); /* nobody but the owner, from the first moment on */
+    mask = umask(0177); /* only the owner has access, from the start */
     rc = bind(fd, (struct sockaddr *)&address, sizeof(address));
     umask(mask);
     if (rc != 0 || listen(fd, BACKLOG) != 0) {
@@ -143,13 +143,13 @@ static enum faina_code split(const char *text, char host[256], char port[16],
     bool has_port = rest[0] == ':';
     bool is_number = text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
 
-    /* A number would be an address, 0.0.29.81 for 7505. A port is meant. */
+    /* A number alone would be parsed as an address, 0.0.29.81 for 7505; a port is meant. */
     if (is_number || (is_v6 && text[len] != ']') || len >= 256 || (rest[0] != '\0' && !has_port) ||
         (has_port && (strlen(rest) < 2 || strlen(rest) > 6 ||
                       strspn(rest + 1, "0123456789") != strlen(rest + 1) ||
                       strtol(rest + 1, NULL, 10) > 65535)))
         return fa_error_field(err, FAINA_INVALID_REQUEST, "listen",
-                              "\"%.100s\" is no address, which is HOST:PORT: 127.0.0.1:7070, "
+                              "\"%.100s\" is not an address, which is HOST:PORT: 127.0.0.1:7070, "
                               "[::1]:7070, or unix:/run/faina.sock",
                               text);
     len -= is_v6;

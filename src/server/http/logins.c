@@ -2,10 +2,10 @@
  * logins.c - see logins.h.
  *
  * The addresses are in sets of WAYS entries; an address belongs to one set, by a hash with a secret
- * seed, so that no client can choose addresses that push one out. A new address takes the
- * entry of its set that failed longest ago.
+ * seed, so that a client can't choose addresses that displace another. A new address replaces the
+ * entry of its set whose failure is oldest.
  */
-#include "server/logins.h"
+#include "server/http/logins.h"
 
 #include "base/bytes.h"
 #include "base/random.h"
@@ -21,14 +21,14 @@
 #define SETS (FA_LOGINS_ADDRESSES / WAYS)
 #define SECOND_US 1000000
 
-/* Failures that are left, in microseconds: each costs a second, which comes back in a second. */
+/* A token bucket in microseconds: each failure takes a second, and it is refilled in real time. */
 struct bucket {
     int64_t left_us, at_us;
 };
 
 struct entry {
     unsigned char bytes[16];
-    bool is_used, has_passed; /* a token was good since the first failure */
+    bool is_used, has_passed; /* a token was valid since the first failure */
     struct bucket bucket;
 };
 
@@ -37,10 +37,10 @@ struct fa_logins {
     uint64_t seed;
     atomic_bool has_entries;
     atomic_ullong failures;
-    pthread_mutex_t mutex; /* guards what follows */
+    pthread_mutex_t mutex; /* guards the fields below */
     struct entry sets[SETS][WAYS];
     struct bucket lines;
-    uint64_t unlogged; /* since the last line */
+    uint64_t unlogged; /* failures since the last log line */
 };
 
 struct fa_logins *fa_logins_create(const struct fa_log *log)
@@ -89,7 +89,7 @@ static void from_ipv6(const struct in6_addr *address, struct fa_login_address *o
         return;
     }
     memcpy(out->bytes, address->s6_addr, 8);
-    out->bytes[15] = 1; /* no network is that of the Unix sockets */
+    out->bytes[15] = 1; /* differs from that of Unix sockets */
     memcpy(out->whole, address->s6_addr, sizeof(out->whole));
     out->family = AF_INET6;
     out->is_local = IN6_IS_ADDR_LOOPBACK(address);
@@ -153,7 +153,7 @@ static struct entry *set_of(struct fa_logins *logins, const struct fa_login_addr
     return logins->sets[(hash >> 32) % SETS];
 }
 
-/* NULL: it has had no failure that is still known. The mutex is held. */
+/* NULL: no failure of the address is stored. The mutex is held. */
 static struct entry *find(struct fa_logins *logins, const struct fa_login_address *from)
 {
     struct entry *set = set_of(logins, from);

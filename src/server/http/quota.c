@@ -1,7 +1,7 @@
 /*
  * quota.c - see quota.h. A hash table with chains, which grows with the number of clients.
  */
-#include "server/quota.h"
+#include "server/http/quota.h"
 
 #include <assert.h>
 #include <netinet/in.h>
@@ -18,7 +18,7 @@ struct fa_quota {
 };
 
 struct fa_quotas {
-    pthread_mutex_t mutex; /* guards everything below */
+    pthread_mutex_t mutex; /* guards the fields below */
     size_t limits[FA_QUOTA_KIND_COUNT];
     struct fa_quota **buckets;
     size_t bucket_count, count;
@@ -91,8 +91,8 @@ bool fa_quota_is_of(const struct fa_quota *quota, const struct fa_quota_key *key
     return quota->key.len == key->len && memcmp(quota->key.bytes, key->bytes, key->len) == 0;
 }
 
-/* FNV-1a. A client that chooses its addresses to collide gets long chains, of its own connections
- * at most. */
+/* FNV-1a. A client that chooses colliding addresses only makes the chains of its own connections
+ * longer. */
 static uint64_t hash_key(const struct fa_quota_key *key)
 {
     uint64_t hash = 0xcbf29ce484222325u;
@@ -113,13 +113,13 @@ static struct fa_quota **bucket_of(const struct fa_quotas *quotas, uint64_t hash
 
 static void grow(struct fa_quotas *quotas)
 {
-    struct fa_quota **old = quotas->buckets;
-    size_t old_count = quotas->bucket_count;
+    struct fa_quota **buckets = quotas->buckets;
+    size_t count = quotas->bucket_count;
 
     quotas->bucket_count *= 2;
     quotas->buckets = fa_alloc_zero(quotas->bucket_count, sizeof(*quotas->buckets));
-    for (size_t i = 0; i < old_count; i++) {
-        for (struct fa_quota *quota = old[i], *next; quota; quota = next) {
+    for (size_t i = 0; i < count; i++) {
+        for (struct fa_quota *quota = buckets[i], *next; quota; quota = next) {
             struct fa_quota **bucket = bucket_of(quotas, quota->hash);
 
             next = quota->next;
@@ -127,7 +127,7 @@ static void grow(struct fa_quotas *quotas)
             *bucket = quota;
         }
     }
-    free(old);
+    free(buckets);
 }
 
 static struct fa_quota *find_or_add(struct fa_quotas *quotas, const struct fa_quota_key *key)

@@ -1,16 +1,16 @@
 /*
- * request.c - one request: its head, its body and its runs. How it is answered: answer.c.
+ * request.c - one request: its head, its body and its runs. Responses are in answer.c.
  */
-#include "server/request.h"
+#include "server/http/request.h"
 
 #include "base/clock.h"
 #include "model/codes.h"
 #include "model/limits.h"
 #include "model/states.h"
 #include "model/times.h"
-#include "server/inner.h"
-#include "server/route.h"
-#include "service/wire_flow.h"
+#include "server/server_inner.h"
+#include "server/routes/route.h"
+#include "wire/wire_workflow.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -38,13 +38,13 @@ void fa_request_make_id(struct fa_server *server, char out[FA_REQUEST_ID_SIZE])
     *fa_put_hex(out + 9, count) = '\0';
 }
 
-/* A recycled buffer is never larger than what its next owner may hold. */
-static_assert(SPARE_SIZE_MAX <= FA_SERVER_BODY_SIZE_EXTRA && SPARE_SIZE_MAX <= FA_ANSWER_SIZE_MAX,
+/* A spare buffer is never larger than the limit of its next use. */
+static_assert(SPARE_SIZE_MAX <= FA_SERVER_BODY_SIZE_EXTRA && SPARE_SIZE_MAX <= FA_RESPONSE_SIZE_MAX,
               "spare buffers fit everywhere");
 
-/* A request leaves its memory to one that comes later: with many on their way, it is more than
- * malloc keeps at hand. */
-static struct fa_request *take_spare(struct fa_loop *loop)
+/* The memory of a request is reused for a later one: with many concurrent requests, malloc would
+ * return it to the system each time. */
+static struct fa_request *take_spare(struct fa_http_loop *loop)
 {
     struct fa_request *req = loop->spares;
     struct fa_arena arena;
@@ -72,7 +72,7 @@ static void free_request(struct fa_request *req)
     free(req);
 }
 
-static void leave_spare(struct fa_loop *loop, struct fa_request *req)
+static void leave_spare(struct fa_http_loop *loop, struct fa_request *req)
 {
     size_t size;
 
@@ -89,7 +89,7 @@ static void leave_spare(struct fa_loop *loop, struct fa_request *req)
     loop->spare_count++;
 }
 
-void fa_request_drop_spares(struct fa_loop *loop)
+void fa_request_drop_spares(struct fa_http_loop *loop)
 {
     for (struct fa_request *req = loop->spares, *next; req; req = next) {
         next = req->done_next;
@@ -99,24 +99,22 @@ void fa_request_drop_spares(struct fa_loop *loop)
     loop->spare_count = 0;
 }
 
-struct fa_request *fa_request_create(struct fa_listener_socket *listener,
-                                     struct MHD_Connection *connection, const char *target)
+struct fa_request *fa_request_create(struct fa_connection *peer)
 {
+    struct fa_listener_socket *listener = peer->listener;
     struct fa_request *req = take_spare(&listener->loop);
 
     atomic_fetch_add(&listener->server->active, 1);
-    atomic_fetch_add(&listener->request_count, 1);
     req->server = listener->server;
     req->listener = listener;
-    req->connection = connection;
+    req->peer = peer;
     req->begun_ns = fa_clock_mono_ns();
-    req->target = fa_arena_strdup(&req->arena, target);
-    req->out.max = FA_ANSWER_SIZE_MAX;
+    req->out.max = FA_RESPONSE_SIZE_MAX;
     fa_request_make_id(req->server, req->id);
     return req;
 }
 
-/* Its answer would have brought tasks to a worker. */
+/* The response contains claimed tasks. */
 static bool has_claimed(const struct fa_request *req)
 {
     const struct fa_op *op = req->posted.count == 1 ? &req->posted.ops[0] : NULL;
@@ -130,18 +128,17 @@ void fa_request_destroy(struct fa_request *req)
     struct fa_listener_socket *listener = req->listener;
     struct fa_server *server = req->server;
 
-    if (!req->is_answered && has_claimed(req))
+    if (!req->is_response_sent && has_claimed(req))
         fa_post_give_back(server->post, &req->posted.ops[0]);
-    if (req->has_file && !req->is_answered)
+    if (req->has_file)
         close(req->file_fd);
     if (req->has_backup)
         atomic_store(&server->is_backing_up, false);
     atomic_fetch_sub(&server->body_bytes, (long long)req->body_counted);
-    atomic_fetch_sub(&server->answer_bytes, (long long)req->answer_counted);
+    atomic_fetch_sub(&server->response_bytes, (long long)req->response_counted);
     fa_admission_release_held(server, req->held);
     fa_arena_finish(&req->posted.answers);
     leave_spare(&listener->loop, req);
-    atomic_fetch_sub(&listener->request_count, 1);
     atomic_fetch_sub(&server->active, 1);
 }
 
@@ -160,7 +157,7 @@ static bool is_name_char(char c)
     return isalnum((unsigned char)c) || c == '-' || c == '_' || c == '.';
 }
 
-/* The client's own id, when it gives a harmless one. */
+/* Uses the client's id if it contains only safe characters. */
 static void adopt_id(struct fa_request *req)
 {
     const char *id = fa_request_header(req, "X-Request-Id");
@@ -191,9 +188,9 @@ static bool same_text(struct fa_bytes a, const char *b)
 }
 
 /*
- * A page of another site can make a browser send requests here, under a name of its own that leads
- * to this machine. So the name must be one that means us: this machine, an address that is written
- * as a number, or a name that the owner has told.
+ * DNS rebinding: a page of another site can make a browser send requests here, under a host name of
+ * that site which resolves to this machine. So the host must be localhost, a numeric address, or a
+ * name from the options.
  */
 static bool is_our_host(const struct fa_request *req, const char *host)
 {
@@ -210,7 +207,6 @@ static bool is_our_host(const struct fa_request *req, const char *host)
     for (size_t i = 0; i < options->host_count; i++)
         if (same_text(name, options->hosts[i]))
             return true;
-    /* The names that we were told to listen on. */
     for (size_t i = 0; i < options->listen_count; i++)
         if (fa_bytes_equal(name, host_name(options->listen[i])))
             return true;
@@ -221,14 +217,14 @@ static bool check_host(struct fa_request *req)
 {
     if (!req->host || req->listener->is_unix || is_our_host(req, req->host))
         return true;
-    fa_answer_refusal(req, 403, FAINA_FORBIDDEN,
-                      "this server does not answer to the name \"%.100s\"; its owner can allow "
-                      "it with --host",
-                      req->host);
+    fa_respond_refusal(req, 403, FAINA_FORBIDDEN,
+                       "this server does not accept the host name \"%.100s\"; it can be allowed "
+                       "with --host",
+                       req->host);
     return false;
 }
 
-/* A browser says where a page is from. Only pages of our own may change things. */
+/* A browser sends the origin of a page. Only the server's own pages may change anything. */
 static bool check_origin(struct fa_request *req, const char *method)
 {
     const char *origin = fa_request_header(req, "Origin"), *name;
@@ -238,8 +234,8 @@ static bool check_origin(struct fa_request *req, const char *method)
     name = strstr(origin, "://");
     if (name && req->host && strcasecmp(name + 3, req->host) == 0)
         return true;
-    fa_answer_refusal(req, 403, FAINA_FORBIDDEN, "requests from pages of \"%.100s\" are refused",
-                      origin);
+    fa_respond_refusal(req, 403, FAINA_FORBIDDEN, "requests from pages of \"%.100s\" are refused",
+                       origin);
     return false;
 }
 
@@ -256,19 +252,19 @@ static bool find_route(struct fa_request *req, const char *method)
     if (is_found && parts[0].ptr) {
         req->part = fa_url_decode(parts[0], false, &req->arena);
         if (!req->part) {
-            fa_answer_refusal(req, 400, FAINA_INVALID_REQUEST,
-                              "the path is not percent-encoded UTF-8 text");
+            fa_respond_refusal(req, 400, FAINA_INVALID_REQUEST,
+                               "the path is not percent-encoded UTF-8 text");
             is_found = false;
         }
     } else if (!is_found && allow.len > 0) {
-        fa_answer_header(req, "Allow", fa_arena_strdup(&req->arena, allow.ptr));
+        fa_response_header(req, "Allow", fa_arena_strdup(&req->arena, allow.ptr));
         if (strcmp(method, "OPTIONS") == 0)
-            fa_answer_empty(req, 204);
+            fa_respond_empty(req, 204);
         else
-            fa_answer_refusal(req, 405, FAINA_INVALID_REQUEST,
-                              "%.20s is not possible here, only %s", method, allow.ptr);
+            fa_respond_refusal(req, 405, FAINA_INVALID_REQUEST,
+                               "%.20s is not possible here, only %s", method, allow.ptr);
     } else if (!is_found) {
-        fa_answer_refusal(req, 404, FAINA_NOT_FOUND, "there is nothing at %.200s", req->url.path);
+        fa_respond_refusal(req, 404, FAINA_NOT_FOUND, "there is nothing at %.200s", req->url.path);
     }
     fa_buf_finish(&allow);
     return is_found;
@@ -295,7 +291,7 @@ static bool check_query(struct fa_request *req)
         fa_error_field(&err, FAINA_INVALID_REQUEST, name, "unknown parameter \"%.40s\"; %s%s", name,
                        req->route->query ? "there are: " : "there is none here",
                        req->route->query ? req->route->query : "");
-        fa_answer_problem(req, &err);
+        fa_respond_problem(req, &err);
         return false;
     }
     return true;
@@ -303,13 +299,10 @@ static bool check_query(struct fa_request *req)
 
 static void find_client(const struct fa_request *req, struct fa_login_address *out)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(req->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-
-    fa_login_address_of(info ? info->client_addr : NULL, out);
+    fa_login_address_of((const struct sockaddr *)&req->peer->address, out);
 }
 
-/* Counts a bad token. With `is_compared` unset it may be any. */
+/* Counts a bad token. With `is_compared` unset the token was not checked. */
 static void fail_login(struct fa_request *req, const struct fa_login_address *from,
                        bool is_compared, const struct faina_error *err)
 {
@@ -318,13 +311,13 @@ static void fail_login(struct fa_request *req, const struct fa_login_address *fr
                                      req->route->path, reason, fa_clock_mono_us());
 
     if (is_allowed && is_compared) {
-        fa_answer_header(req, "WWW-Authenticate", CHALLENGE);
-        fa_answer_problem(req, err);
+        fa_response_header(req, "WWW-Authenticate", CHALLENGE);
+        fa_respond_problem(req, err);
         return;
     }
-    fa_answer_refusal(req, 429, FAINA_OVERLOADED,
-                      "there were too many requests with a bad token from this address; try again "
-                      "later");
+    fa_respond_refusal(req, 429, FAINA_OVERLOADED,
+                       "there were too many requests with a bad token from this address; try again "
+                       "later");
 }
 
 static bool check_grant(struct fa_request *req)
@@ -337,7 +330,7 @@ static bool check_grant(struct fa_request *req)
     struct faina_error err;
     enum faina_code code;
 
-    /* A socket that only our own user can reach; whoever can, can read the file too. */
+    /* Only the server's own user can connect to this socket, and that user can read the file. */
     if (req->listener->is_trusted) {
         req->grant = (struct fa_grant){.scopes = FA_SCOPE_ALL};
         return true;
@@ -359,25 +352,25 @@ static bool check_grant(struct fa_request *req)
         fa_logins_pass(req->server->logins, &from);
     if (code == FAINA_OK)
         return true;
-    if (code == FAINA_UNAUTHORIZED) /* without any token: that is no login */
-        fa_answer_header(req, "WWW-Authenticate", CHALLENGE);
-    fa_answer_problem(req, &err);
+    if (code == FAINA_UNAUTHORIZED) /* a request without a token is not a failed login */
+        fa_response_header(req, "WWW-Authenticate", CHALLENGE);
+    fa_respond_problem(req, &err);
     return false;
 }
 
-bool fa_request_is_welcome(const struct fa_request *req)
+bool fa_request_is_still_authorized(const struct fa_request *req)
 {
     return req->listener->is_trusted ||
-           fa_auth_still_knows(req->server->auth, req->listener->is_guarded, req->grant.token_id);
+           fa_auth_is_valid(req->server->auth, req->listener->is_guarded, req->grant.token_id);
 }
 
-void fa_request_check_welcome(struct fa_request *req)
+void fa_request_check_still_authorized(struct fa_request *req)
 {
-    if (fa_request_is_welcome(req))
+    if (fa_request_is_still_authorized(req))
         return;
-    fa_answer_header(req, "WWW-Authenticate", CHALLENGE);
-    fa_answer_refusal(req, 401, FAINA_UNAUTHORIZED,
-                      "the token was revoked or has expired while the request waited");
+    fa_response_header(req, "WWW-Authenticate", CHALLENGE);
+    fa_respond_refusal(req, 401, FAINA_UNAUTHORIZED,
+                       "the token was revoked or has expired while the request waited");
 }
 
 static size_t body_size_max(const struct fa_request *req)
@@ -394,8 +387,8 @@ static bool check_length(struct fa_request *req)
 
     if (!text || strtoull(text, NULL, 10) <= max)
         return true;
-    fa_answer_refusal(req, 413, FAINA_PAYLOAD_TOO_LARGE,
-                      "the body is larger than %zu bytes, the limit here", max);
+    fa_respond_refusal(req, 413, FAINA_PAYLOAD_TOO_LARGE,
+                       "the body is larger than %zu bytes, the limit here", max);
     return false;
 }
 
@@ -412,11 +405,11 @@ static bool check_type(struct fa_request *req)
                                         "application/jsonl", NULL};
     static const char *const yaml[] = {"application/yaml", "application/x-yaml", "text/yaml",
                                        "text/x-yaml", NULL};
-    const char *packing = fa_request_header(req, "Content-Encoding");
+    const char *encoding = fa_request_header(req, "Content-Encoding");
 
-    if (packing && strcasecmp(packing, "identity") != 0) {
-        fa_answer_refusal(req, 415, FAINA_INVALID_REQUEST,
-                          "a body can't be packed: leave out Content-Encoding");
+    if (encoding && strcasecmp(encoding, "identity") != 0) {
+        fa_respond_refusal(req, 415, FAINA_INVALID_REQUEST,
+                           "a compressed body is not supported: omit Content-Encoding");
         return false;
     }
     if (!is_write(req->route->method) || fa_request_is_type(req, "application/json"))
@@ -425,17 +418,17 @@ static bool check_type(struct fa_request *req)
         return true;
     if (req->route->flags & FA_ROUTE_YAML && is_one_of(req, yaml))
         return true;
-    /* Without a body there is no type to have. */
+    /* Without a body no type is needed. */
     if (!fa_request_header(req, "Content-Type") && !fa_request_header(req, "Transfer-Encoding") &&
         (!fa_request_header(req, "Content-Length") ||
          strcmp(fa_request_header(req, "Content-Length"), "0") == 0))
         return true;
-    fa_answer_refusal(req, 415, FAINA_INVALID_REQUEST,
-                      "the body must be JSON, with the header Content-Type: application/json");
+    fa_respond_refusal(req, 415, FAINA_INVALID_REQUEST,
+                       "the body must be JSON, with the header Content-Type: application/json");
     return false;
 }
 
-/* The path and query. A target may be a whole URL, whose host counts (RFC 9112, 3.2.2). */
+/* The path and query. A target may be a URL, whose host overrides the header (RFC 9112, 3.2.2). */
 static const char *split_target(struct fa_request *req)
 {
     const char *scheme_end = strstr(req->target, "://"), *name;
@@ -460,7 +453,7 @@ void fa_request_head(struct fa_request *req, const char *method)
     if (!check_host(req) || !check_origin(req, method))
         return;
     if (fa_url_parse(target, &req->arena, &req->url, &err) != FAINA_OK) {
-        fa_answer_problem(req, &err);
+        fa_respond_problem(req, &err);
         return;
     }
     if (!find_route(req, method) || !check_grant(req) || !fa_admission_count_token(req) ||
@@ -481,19 +474,20 @@ static void audit(struct fa_request *req)
                {"token", req->grant.token_id});
 }
 
-void fa_request_go(struct fa_request *req)
+void fa_request_dispatch(struct fa_request *req)
 {
     assert(req->route);
     if (req->is_too_large) {
-        fa_answer_refusal(req, 413, FAINA_PAYLOAD_TOO_LARGE,
-                          "the body is larger than %zu bytes, the limit here", body_size_max(req));
+        fa_respond_refusal(req, 413, FAINA_PAYLOAD_TOO_LARGE,
+                           "the body is larger than %zu bytes, the limit here", body_size_max(req));
         return;
     }
     if (req->has_no_room) {
-        fa_answer_refusal(req, fa_code_http(FAINA_OVERLOADED), FAINA_OVERLOADED,
-                          "the bodies of all requests together are larger than %lld MiB; try again "
-                          "later",
-                          FA_SERVER_BODIES_SIZE_MAX >> 20);
+        fa_respond_refusal(
+            req, fa_code_http(FAINA_OVERLOADED), FAINA_OVERLOADED,
+            "the bodies of all requests together are larger than %lld MiB; try again "
+            "later",
+            FA_SERVER_BODIES_SIZE_MAX >> 20);
         return;
     }
     audit(req);
@@ -506,7 +500,7 @@ struct fa_bytes fa_request_body(const struct fa_request *req)
     return (struct fa_bytes){req->body.ptr, req->body.len};
 }
 
-/* 00-<32 hex>-<16 hex>-<2 hex>, in lower case; a version ff, and ids of zeros alone, are none. */
+/* 00-<32 hex>-<16 hex>-<2 hex>, in lower case. Version ff and ids of zeros are invalid. */
 const char *fa_request_trace(const struct fa_request *req)
 {
     static const char shape[] = "hh-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh-hhhhhhhhhhhhhhhh-hh";
@@ -533,14 +527,14 @@ bool fa_request_is_type(const struct fa_request *req, const char *type)
     return len == strlen(type) && strncasecmp(value, type, len) == 0;
 }
 
-bool fa_request_read(struct fa_request *req, const struct fa_body *body, void *out)
+bool fa_request_read(struct fa_request *req, const struct fa_shape *body, void *out)
 {
     struct faina_error err;
 
     fa_error_clear(&err);
     if (fa_body_read(fa_request_body(req), body, &req->arena, out, &err) == FAINA_OK)
         return true;
-    fa_answer_problem(req, &err);
+    fa_respond_problem(req, &err);
     return false;
 }
 
@@ -553,11 +547,11 @@ static bool refuse_param(struct fa_request *req, const char *name, const char *w
     struct faina_error err;
 
     fa_error_field(&err, FAINA_INVALID_REQUEST, name, "%s must be %s", name, what);
-    fa_answer_problem(req, &err);
+    fa_respond_problem(req, &err);
     return false;
 }
 
-/* Digits alone. */
+/* Digits only. */
 static bool read_number(const char *text, uint64_t *out)
 {
     size_t len = strlen(text);
@@ -600,28 +594,30 @@ bool fa_request_bool(struct fa_request *req, const char *name, bool *out)
     return true;
 }
 
-bool fa_request_time(struct fa_request *req, const char *name, int64_t *out_us)
+/* A parameter that `parse` reads. */
+static bool read_param(struct fa_request *req, const char *name,
+                       enum faina_code (*parse)(const char *text, const char *name, int64_t *out,
+                                                struct faina_error *err),
+                       int64_t *out)
 {
     const char *text = fa_url_param(&req->url, name);
     struct faina_error err;
 
     fa_error_clear(&err);
-    if (!text || fa_time_parse(text, name, out_us, &err) == FAINA_OK)
+    if (!text || parse(text, name, out, &err) == FAINA_OK)
         return true;
-    fa_answer_problem(req, &err);
+    fa_respond_problem(req, &err);
     return false;
+}
+
+bool fa_request_time(struct fa_request *req, const char *name, int64_t *out_us)
+{
+    return read_param(req, name, fa_time_parse, out_us);
 }
 
 bool fa_request_duration(struct fa_request *req, const char *name, int64_t *out_ms)
 {
-    const char *text = fa_url_param(&req->url, name);
-    struct faina_error err;
-
-    fa_error_clear(&err);
-    if (!text || fa_duration_parse(text, name, out_ms, &err) == FAINA_OK)
-        return true;
-    fa_answer_problem(req, &err);
-    return false;
+    return read_param(req, name, fa_duration_parse, out_ms);
 }
 
 bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out)
@@ -635,7 +631,7 @@ bool fa_request_statuses(struct fa_request *req, const char *text, unsigned *out
             return refuse_param(
                 req, "status",
                 "one or more of pending, claimed, running, blocked, background, "
-                "completed, failed, dead_letter and cancelled, with commas between");
+                "completed, failed, dead_letter and cancelled, separated by commas");
         *out |= 1u << status;
         text += len + (text[len] == ',');
     } while (*text);
@@ -653,20 +649,19 @@ bool fa_request_part(struct fa_request *req, struct fa_part *part)
     return true;
 }
 
-bool fa_request_same(struct fa_request *req, const char *field, const char *value)
+bool fa_request_matches_path(struct fa_request *req, const char *field, const char *value)
 {
     struct faina_error err;
 
     if (!value || (req->part && strcmp(value, req->part) == 0))
         return true;
     fa_error_field(&err, FAINA_INVALID_REQUEST, field,
-                   req->part ? "%s is not the one in the path" : "%s is the engine's to give",
-                   field);
-    fa_answer_problem(req, &err);
+                   req->part ? "%s is not the one in the path" : "%s is set by the engine", field);
+    fa_respond_problem(req, &err);
     return false;
 }
 
-/* A version as text, and behind it, when that may be, that it is disabled. */
+/* A version; with may_be_disabled it may be followed by FA_TAG_DISABLED, and is negative then. */
 static bool read_version(struct fa_request *req, const char *text, bool may_be_disabled,
                          int64_t *out)
 {
@@ -694,9 +689,10 @@ static bool read_if_match(struct fa_request *req, const char *what, bool may_be_
     *out = 0;
     if (!text || strcmp(text, "*") == 0)
         return true;
-    if (strncmp(text, "W/", 2) == 0) { /* a weak one is never the same (RFC 9110, 13.1.1) */
-        fa_error_set(&err, FAINA_VERSION_CONFLICT, "If-Match is weak, which matches no version");
-        fa_answer_problem(req, &err);
+    if (strncmp(text, "W/", 2) == 0) { /* a weak tag never matches (RFC 9110, 13.1.1) */
+        fa_error_set(&err, FAINA_VERSION_CONFLICT,
+                     "If-Match is a weak tag, which matches no version");
+        fa_respond_problem(req, &err);
         return false;
     }
     if (len >= 2 && text[0] == '"' && strchr(text + 1, '"') == text + len - 1) {
@@ -706,11 +702,11 @@ static bool read_if_match(struct fa_request *req, const char *what, bool may_be_
     if (read_version(req, text, may_be_disabled, out))
         return true;
     if (is_tag)
-        fa_error_set(&err, FAINA_VERSION_CONFLICT, "If-Match is no version of a %s", what);
+        fa_error_set(&err, FAINA_VERSION_CONFLICT, "If-Match is not a version of a %s", what);
     else
         fa_error_field(&err, FAINA_INVALID_REQUEST, "If-Match",
-                       "If-Match must be the one ETag of a %s, such as \"3\"", what);
-    fa_answer_problem(req, &err);
+                       "If-Match must be a single ETag of a %s, such as \"3\"", what);
+    fa_respond_problem(req, &err);
     return false;
 }
 
@@ -731,13 +727,12 @@ bool fa_request_unversioned(struct fa_request *req)
 
     if (!text || strcmp(text, "*") == 0)
         return true;
-    fa_error_set(&err, FAINA_VERSION_CONFLICT,
-                 "this has no version that If-Match could name: leave it out");
-    fa_answer_problem(req, &err);
+    fa_error_set(&err, FAINA_VERSION_CONFLICT, "this resource has no version: omit If-Match");
+    fa_respond_problem(req, &err);
     return false;
 }
 
-const char *fa_request_home(const struct fa_request *req, const char *ns)
+const char *fa_request_namespace(const struct fa_request *req, const char *ns)
 {
     return ns ? ns : fa_access_home(&req->grant);
 }
@@ -748,7 +743,7 @@ bool fa_request_may(struct fa_request *req, unsigned what)
 
     if (fa_access_enter(what, &req->grant, &err) == FAINA_OK)
         return true;
-    fa_answer_problem(req, &err);
+    fa_respond_problem(req, &err);
     return false;
 }
 
@@ -778,9 +773,17 @@ struct fa_op *fa_request_op(struct fa_request *req, enum fa_op_kind kind)
     return op;
 }
 
+struct fa_op *fa_request_part_op(struct fa_request *req, enum fa_op_kind kind)
+{
+    struct fa_op *op = fa_request_op(req, kind);
+
+    op->id = req->part;
+    return op;
+}
+
 static void run(struct fa_request *req, fa_handler *then)
 {
-    assert(req->state != FA_REQUEST_ANSWERS);
+    assert(req->state != FA_REQUEST_RESPONDS);
     req->then = then;
     req->state = FA_REQUEST_RUNS;
 }
@@ -804,10 +807,10 @@ void fa_request_task_wait(struct fa_request *req, int64_t wait_ms, fa_handler *t
     run(req, then);
 }
 
-void fa_request_apart(struct fa_request *req, fa_handler *then)
+void fa_request_run_backup(struct fa_request *req, fa_handler *then)
 {
     fa_request_ops(req, 0);
-    req->how = FA_RUN_APART;
+    req->how = FA_RUN_BACKUP;
     run(req, then);
 }
 
@@ -822,6 +825,6 @@ bool fa_request_refused(struct fa_request *req)
 {
     if (req->posted.ops[0].code == FAINA_OK)
         return false;
-    fa_answer_problem(req, &req->posted.ops[0].error);
+    fa_respond_problem(req, &req->posted.ops[0].error);
     return true;
 }

@@ -1,14 +1,14 @@
 /*
- * answer.c - what a request is answered: problems, JSON, lists, tasks. See request.h.
+ * answer.c - responses: problems, JSON, lists, tasks. See request.h.
  */
-#include "server/request.h"
+#include "server/http/request.h"
 
 #include "base/utf8.h"
 #include "model/codes.h"
 #include "model/limits.h"
-#include "server/route.h"
-#include "service/wire.h"
-#include "service/wire_flow.h"
+#include "server/routes/route.h"
+#include "wire/wire.h"
+#include "wire/wire_workflow.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 
 #define ANSWER_SIZE_USUAL 1000
 
-void fa_answer_header(struct fa_request *req, const char *name, const char *value)
+void fa_response_header(struct fa_request *req, const char *name, const char *value)
 {
     assert(req->header_count < FA_REQUEST_HEADERS_MAX);
     req->headers[req->header_count++] = (struct fa_request_header){name, value};
@@ -24,41 +24,50 @@ void fa_answer_header(struct fa_request *req, const char *name, const char *valu
 
 static void answer(struct fa_request *req, int status, const char *content_type)
 {
-    assert(req->state != FA_REQUEST_ANSWERS);
-    req->state = FA_REQUEST_ANSWERS;
+    assert(req->state != FA_REQUEST_RESPONDS);
+    req->state = FA_REQUEST_RESPONDS;
     req->status = status;
     req->content_type = content_type;
 }
 
-void fa_answer_problem_as(struct fa_request *req, int status, const struct faina_error *err)
+void fa_respond_problem_as(struct fa_request *req, int status, const struct faina_error *err)
 {
     struct fa_json_writer w;
 
     if (status == 429 || status == 503)
-        fa_answer_header(req, "Retry-After", FA_RETRY_AFTER_SECONDS);
+        fa_response_header(req, "Retry-After", FA_RETRY_AFTER_SECONDS);
     fa_buf_clear(&req->out);
     fa_json_writer_init(&w, &req->out, 0);
     fa_wire_put_problem_as(&w, err, status, NULL);
     answer(req, status, "application/problem+json");
 }
 
-void fa_answer_problem(struct fa_request *req, const struct faina_error *err)
+void fa_respond_problem(struct fa_request *req, const struct faina_error *err)
 {
-    fa_answer_problem_as(req, fa_code_http(err->code), err);
+    fa_respond_problem_as(req, fa_code_http(err->code), err);
 }
 
-void fa_answer_instead(struct fa_request *req, enum faina_code code, const char *message)
+bool fa_respond_missing(struct fa_request *req, const char *field)
 {
-    assert(req->state == FA_REQUEST_ANSWERS && !req->stream);
+    struct faina_error err;
+
+    fa_error_field(&err, FAINA_INVALID_REQUEST, field, "%s is missing", field);
+    fa_respond_problem(req, &err);
+    return false;
+}
+
+void fa_respond_instead(struct fa_request *req, enum faina_code code, const char *message)
+{
+    assert(req->state == FA_REQUEST_RESPONDS && !req->stream);
     req->state = FA_REQUEST_RETURNS;
     req->header_count = 0;
     fa_buf_finish(&req->out);
-    fa_buf_init(&req->out, FA_ANSWER_SIZE_MAX);
-    fa_answer_refusal(req, fa_code_http(code), code, "%s", message);
+    fa_buf_init(&req->out, FA_RESPONSE_SIZE_MAX);
+    fa_respond_refusal(req, fa_code_http(code), code, "%s", message);
 }
 
-void fa_answer_refusal(struct fa_request *req, int status, enum faina_code code, const char *format,
-                       ...)
+void fa_respond_refusal(struct fa_request *req, int status, enum faina_code code,
+                        const char *format, ...)
 {
     char message[sizeof(((struct faina_error *)NULL)->message)];
     struct faina_error err;
@@ -67,13 +76,13 @@ void fa_answer_refusal(struct fa_request *req, int status, enum faina_code code,
     va_start(args, format);
     vsnprintf(message, sizeof(message), format, args);
     va_end(args);
-    /* What the client sent may be cut in the middle of a character. */
+    /* The client's text may be cut within a character. */
     message[fa_utf8_valid_length(fa_str(message))] = '\0';
     fa_error_set(&err, code, "%s", message);
-    fa_answer_problem_as(req, status, &err);
+    fa_respond_problem_as(req, status, &err);
 }
 
-struct fa_json_writer *fa_answer_begin(struct fa_request *req, int status)
+struct fa_json_writer *fa_response_begin(struct fa_request *req, int status)
 {
     req->status = status;
     fa_buf_clear(&req->out);
@@ -82,14 +91,14 @@ struct fa_json_writer *fa_answer_begin(struct fa_request *req, int status)
     return &req->writer;
 }
 
-void fa_answer_end(struct fa_request *req)
+void fa_response_end(struct fa_request *req)
 {
     answer(req, req->status, "application/json");
 }
 
-struct fa_json_writer *fa_answer_items_begin(struct fa_request *req)
+struct fa_json_writer *fa_response_items_begin(struct fa_request *req)
 {
-    struct fa_json_writer *w = fa_answer_begin(req, 200);
+    struct fa_json_writer *w = fa_response_begin(req, 200);
 
     fa_json_begin_object(w);
     fa_json_key(w, "items");
@@ -97,34 +106,33 @@ struct fa_json_writer *fa_answer_items_begin(struct fa_request *req)
     return w;
 }
 
-void fa_answer_items_end(struct fa_request *req, const char *next_cursor)
+void fa_response_items_end(struct fa_request *req, const char *next_cursor)
 {
     fa_json_end_array(&req->writer);
-    fa_json_key(&req->writer, "nextCursor");
-    fa_json_put_str(&req->writer, next_cursor);
+    fa_json_set_str(&req->writer, "nextCursor", next_cursor);
     fa_json_end_object(&req->writer);
-    fa_answer_end(req);
+    fa_response_end(req);
 }
 
-void fa_answer_removal(struct fa_request *req)
+void fa_respond_removed(struct fa_request *req)
 {
     if (!fa_request_refused(req))
-        fa_answer_empty(req, 204);
+        fa_respond_empty(req, 204);
 }
 
-void fa_answer_version(struct fa_request *req, int64_t version)
+void fa_response_version(struct fa_request *req, int64_t version)
 {
-    fa_answer_header(req, "ETag", fa_arena_printf(&req->arena, "\"%lld\"", (long long)version));
+    fa_response_header(req, "ETag", fa_arena_printf(&req->arena, "\"%lld\"", (long long)version));
 }
 
-void fa_answer_workflow_version(struct fa_request *req, const struct fa_stored_workflow *workflow)
+void fa_response_workflow_version(struct fa_request *req, const struct fa_stored_workflow *workflow)
 {
     if (workflow->is_enabled)
-        fa_answer_version(req, workflow->version);
+        fa_response_version(req, workflow->version);
     else
-        fa_answer_header(req, "ETag",
-                         fa_arena_printf(&req->arena, "\"%lld" FA_TAG_DISABLED "\"",
-                                         (long long)workflow->version));
+        fa_response_header(req, "ETag",
+                           fa_arena_printf(&req->arena, "\"%lld" FA_TAG_DISABLED "\"",
+                                           (long long)workflow->version));
 }
 
 static bool matches_etag(const char *header, const char *etag)
@@ -132,7 +140,7 @@ static bool matches_etag(const char *header, const char *etag)
     return header && (strcmp(header, "*") == 0 || strstr(header, etag) != NULL);
 }
 
-void fa_answer_task(struct fa_request *req, int status, const struct faina_task *task)
+void fa_respond_task(struct fa_request *req, int status, const struct faina_task *task)
 {
     char *etag = fa_arena_take(&req->arena, FA_INT_LENGTH_MAX + 3);
     char *end = fa_put_int(etag + 1, task->version);
@@ -140,35 +148,35 @@ void fa_answer_task(struct fa_request *req, int status, const struct faina_task 
     etag[0] = '"';
     end[0] = '"';
     end[1] = '\0';
-    fa_answer_header(req, "ETag", etag);
+    fa_response_header(req, "ETag", etag);
     if (strcmp(req->route->method, "GET") == 0 &&
         matches_etag(fa_request_header(req, "If-None-Match"), etag)) {
-        fa_answer_empty(req, 304);
+        fa_respond_empty(req, 304);
         return;
     }
-    fa_wire_put_task(fa_answer_begin(req, status), task);
-    fa_answer_end(req);
+    fa_wire_put_task(fa_response_begin(req, status), task);
+    fa_response_end(req);
 }
 
-void fa_answer_stream(struct fa_request *req, struct fa_stream *stream)
+void fa_respond_stream(struct fa_request *req, struct fa_stream *stream)
 {
     req->stream = stream;
     answer(req, 200, "text/event-stream");
 }
 
-void fa_answer_file(struct fa_request *req, int64_t size)
+void fa_respond_file(struct fa_request *req, int64_t size)
 {
     assert(req->has_file);
     req->file_size = size;
     answer(req, 200, "application/vnd.sqlite3");
 }
 
-void fa_answer_empty(struct fa_request *req, int status)
+void fa_respond_empty(struct fa_request *req, int status)
 {
     answer(req, status, NULL);
 }
 
-void fa_answer_text(struct fa_request *req, int status, const char *content_type, const char *text)
+void fa_respond_text(struct fa_request *req, int status, const char *content_type, const char *text)
 {
     fa_buf_clear(&req->out);
     fa_buf_add_str(&req->out, text);

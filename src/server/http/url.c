@@ -1,7 +1,7 @@
 /*
  * url.c - request targets.
  */
-#include "server/url.h"
+#include "server/http/url.h"
 
 #include "base/utf8.h"
 
@@ -102,7 +102,7 @@ const char *fa_url_param(const struct fa_url *url, const char *name)
     return NULL;
 }
 
-/* A name goes up to the next '/', or to what the pattern has behind it. */
+/* A name ends at the next '/', or before the text that follows {name} in the pattern. */
 static size_t name_len(const char *rest, const char *path)
 {
     size_t len = strcspn(path, "/"), tail = strcspn(rest, "/");

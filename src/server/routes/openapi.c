@@ -1,32 +1,26 @@
 /*
  * openapi.c - the route table as an OpenAPI document, and as a page for people.
  *
- * Paths come from the table (routes.c), schemas from schemas.json.
+ * Paths come from the table of routes (routes.c), schemas from the tables of the bodies.
  */
-#include "server/route.h"
+#include "server/routes/route.h"
 
-#include "generated/schemas.h"
+#include "server/routes/answer_shapes.h"
 #include "service/token.h"
+#include "wire/schema.h"
+#include "wire/wire.h"
 
 #include <ctype.h>
 #include <stdio.h>
 
-static void put_reference(struct fa_json_writer *w, const char *schema)
-{
-    char path[96];
+#define MEMBERS_SHOWN_MAX 12 /* beside the route; longer objects are a link */
 
-    snprintf(path, sizeof(path), "#/components/schemas/%s", schema);
-    fa_json_begin_object(w);
-    fa_json_set_str(w, "$ref", path);
-    fa_json_end_object(w);
-}
-
-static void put_content(struct fa_json_writer *w, const char *type, const char *schema)
+static void put_content(struct fa_json_writer *w, const char *type, const struct fa_shape *shape)
 {
     fa_json_key(w, type);
     fa_json_begin_object(w);
     fa_json_key(w, "schema");
-    put_reference(w, schema);
+    fa_schema_put_reference(w, shape);
     fa_json_end_object(w);
 }
 
@@ -100,9 +94,17 @@ static void put_request(struct fa_json_writer *w, const struct fa_route *route)
     fa_json_begin_object(w);
     put_content(w, "application/json", route->request);
     if (route->flags & FA_ROUTE_LINES)
-        put_content(w, "application/x-ndjson", "Text");
+        put_content(w, "application/x-ndjson", &fa_reply_text);
     fa_json_end_object(w);
     fa_json_end_object(w);
+}
+
+static const char *type_of(const struct fa_shape *shape)
+{
+    return shape == &fa_reply_text     ? "text/plain"
+           : shape == &fa_reply_stream ? "text/event-stream"
+           : shape == &fa_reply_backup ? "application/vnd.sqlite3"
+                                       : "application/json";
 }
 
 static void put_response(struct fa_json_writer *w, const struct fa_route *route, int status)
@@ -114,14 +116,9 @@ static void put_response(struct fa_json_writer *w, const struct fa_route *route,
     fa_json_begin_object(w);
     fa_json_set_str(w, "description", route->title);
     if (route->response) {
-        const char *type = strcmp(route->response, "Text") == 0          ? "text/plain"
-                           : strcmp(route->response, "EventStream") == 0 ? "text/event-stream"
-                           : strcmp(route->response, "Backup") == 0      ? "application/vnd.sqlite3"
-                                                                         : "application/json";
-
         fa_json_key(w, "content");
         fa_json_begin_object(w);
-        put_content(w, type, route->response);
+        put_content(w, type_of(route->response), route->response);
         if (route->handle == fa_handle_root)
             put_content(w, "text/html", route->response);
         fa_json_end_object(w);
@@ -150,7 +147,7 @@ static void put_security(struct fa_json_writer *w, const struct fa_route *route)
     fa_json_key(w, "security");
     fa_json_begin_array(w);
     if (scopes != FA_SCOPE_NONE)
-        fa_json_put_raw(w, "{}"); /* a server without tokens asks for none */
+        fa_json_put_raw(w, "{}"); /* a server without tokens needs none */
     for (size_t i = 0; fa_scope_name(i); i++) {
         if (!(scopes & 1u << i))
             continue;
@@ -229,6 +226,29 @@ static void put_paths(struct fa_json_writer *w)
     fa_json_end_object(w);
 }
 
+static void collect_schemas(struct fa_schemas *schemas)
+{
+    for (size_t i = 0; i < fa_route_count; i++) {
+        fa_schemas_add(schemas, fa_routes[i].request);
+        fa_schemas_add(schemas, fa_routes[i].response);
+    }
+    fa_schemas_add(schemas, &fa_shape_problem);
+}
+
+static void put_schemas(struct fa_json_writer *w)
+{
+    struct fa_schemas schemas = {.count = 0};
+
+    collect_schemas(&schemas);
+    fa_json_key(w, "schemas");
+    fa_json_begin_object(w);
+    for (size_t i = 0; i < schemas.count; i++) {
+        fa_json_key(w, schemas.items[i]->name);
+        fa_schema_put(w, schemas.items[i]);
+    }
+    fa_json_end_object(w);
+}
+
 void fa_openapi_write(struct fa_buf *out)
 {
     struct fa_json_writer w;
@@ -251,8 +271,7 @@ void fa_openapi_write(struct fa_buf *out)
     fa_json_begin_object(&w);
     fa_json_key(&w, "securitySchemes");
     fa_json_put_raw(&w, "{\"token\":{\"type\":\"http\",\"scheme\":\"bearer\"}}");
-    fa_json_key(&w, "schemas");
-    fa_json_put_raw(&w, fa_schemas);
+    put_schemas(&w);
     fa_json_end_object(&w);
     fa_json_end_object(&w);
 }
@@ -266,7 +285,7 @@ static const char page_head[] =
     "\n"
     "This page is printed from the server's table of routes (`faina serve --print-api`); a test "
     "runs every\n"
-    "example. `/openapi.json` says the same to programs.\n"
+    "example. `/openapi.json` is the same for programs.\n"
     "\n"
     "    faina serve                                   # 127.0.0.1:7070, sqlite:faina.db\n"
     "    URL=http://localhost:7070\n"
@@ -283,16 +302,17 @@ static const char page_head[] =
     "  With 429 and 503 comes `Retry-After`.\n"
     "- **Versions.** The `ETag` of a task, a schedule or a workflow is its version; that of a "
     "disabled\n"
-    "  workflow says so too: `\"3-disabled\"`. `If-Match` on a change, or on a removal, refuses "
+    "  workflow ends so: `\"3-disabled\"`. `If-Match` on a change, or on a removal, refuses "
     "with 412\n"
     "  when it has changed since. A renewed lease is no change, and neither is the end of a task's "
     "team.\n"
     "  Teams and resources have no version, and refuse `If-Match`.\n"
-    "- **Lists** are `{items, nextCursor}`. Large answers are packed for who accepts gzip.\n"
+    "- **Lists** are `{items, nextCursor}`. Large answers are compressed when the client accepts "
+    "gzip.\n"
     "- **Tokens** go into `Authorization: Bearer ...`. Each route needs one of the scopes that it "
     "names;\n"
     "  `admin` includes the others. Without any token stored, none is needed on\n"
-    "  this machine, and nobody gets in from another.\n"
+    "  this machine, and requests from other machines are refused.\n"
     "\n"
     "  | scope | allows |\n"
     "  |---|---|\n"
@@ -314,26 +334,70 @@ static const char page_head[] =
     "  token. Tasks of namespaces that a token doesn't reach are not found.\n"
     "- **Hosts.** A request must be for `localhost`, an address in digits, or a name that "
     "`--host`\n"
-    "  has told the server. A change that a page of another origin asks for is refused.\n"
+    "  has added. A change that a page of another origin sends is refused.\n"
     "- **Limits** on everything that is sent are in [limits.md](limits.md).\n"
     "- Every answer has an `X-Request-Id`. The server's log has it for administrative acts, and "
     "with\n"
     "  `FAINA_LOG=debug` for every request.\n";
 
-/* The members of a body, by its schema. */
-static void put_fields(struct fa_buf *out, const char *schema)
-{
-    struct fa_json all = fa_json_value(fa_str(fa_schemas)), fields, field;
-    const char *before = "\n\nBody: `";
-    struct fa_json_iter it;
-    struct fa_bytes name;
+static const char objects_head[] =
+    "\n## Objects\n"
+    "\n"
+    "The members of the bodies and answers above. A request has those that it needs; an answer has "
+    "all of\n"
+    "them, but those with `?` (in the outlines above), which are there only when they are set.\n";
 
-    if (!schema || !fa_json_member(all, schema, &all) ||
-        !fa_json_member(all, "properties", &fields))
+/* "[Task](#task)" */
+static void put_link(struct fa_buf *out, const struct fa_shape *shape)
+{
+    fa_buf_printf(out, "[%s](#", shape->name);
+    for (const char *at = shape->name; *at; at++)
+        fa_buf_add_char(out, (char)tolower((unsigned char)*at));
+    fa_buf_add_str(out, ")");
+}
+
+/* "Answer: 200, [TaskList](#tasklist) `{items: [Task], nextCursor: string or null}`." */
+static void put_answer(struct fa_buf *out, const struct fa_route *route)
+{
+    const struct fa_shape *shape = route->response;
+
+    fa_buf_printf(out, "\n\nAnswer: %d", route->status);
+    if (!shape) {
+        fa_buf_add_str(out, " without a body.");
         return;
-    for (it = fa_json_iter(fields); fa_json_next(&it, &name, &field); before = "`, `")
-        fa_buf_printf(out, "%s%.*s", before, (int)name.len, name.ptr);
-    fa_buf_add_str(out, "`.");
+    }
+    fa_buf_add_str(out, ", ");
+    if (!shape->fields) {
+        fa_buf_add_str(out, shape->doc ? shape->doc : type_of(shape));
+    } else {
+        put_link(out, shape);
+        if (fa_schema_member_count(shape) <= MEMBERS_SHOWN_MAX) {
+            fa_buf_add_str(out, " `");
+            fa_schema_add_outline(out, shape);
+            fa_buf_add_str(out, "`");
+        }
+    }
+    if (out->ptr[out->len - 1] != '.')
+        fa_buf_add_str(out, ".");
+}
+
+/* Each object with a name, once. */
+static void put_objects(struct fa_buf *out)
+{
+    struct fa_schemas schemas = {.count = 0};
+
+    collect_schemas(&schemas);
+    fa_buf_add_str(out, objects_head);
+    for (size_t i = 0; i < schemas.count; i++) {
+        const struct fa_shape *shape = schemas.items[i];
+
+        if (!shape->fields)
+            continue;
+        fa_buf_printf(out, "\n### %s\n\n", shape->name);
+        if (shape->doc)
+            fa_buf_printf(out, "%s.\n\n", shape->doc);
+        fa_schema_add_table(out, shape);
+    }
 }
 
 void fa_api_page_write(struct fa_buf *out)
@@ -352,9 +416,17 @@ void fa_api_page_write(struct fa_buf *out)
                 fa_buf_add_str(out, *at == ' ' ? "`, `" : (char[]){*at, '\0'});
             fa_buf_add_str(out, "`.");
         }
-        put_fields(out, route->request);
+        if (route->request) {
+            fa_buf_add_str(out, "\n\nBody: ");
+            put_link(out, route->request);
+            fa_buf_add_str(out, " with ");
+            fa_schema_add_names(out, route->request);
+            fa_buf_add_str(out, ".");
+        }
+        put_answer(out, route);
         fa_buf_printf(out, "\n\n```sh\n%s\n```\n", route->example);
     }
+    put_objects(out);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -367,14 +439,14 @@ static const char html_head[] =
     "<style>body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
     "td{padding:.1em 1em .1em 0;vertical-align:top}code{font-size:14px}</style></head>\n"
     "<body><h1>Faina " FAINA_VERSION "</h1>\n"
-    "<p>This server does background work, and this is what it answers to. "
-    "<a href=\"openapi.json\">openapi.json</a> says the same to programs.</p>\n<table>\n";
+    "<p>This server runs background tasks. These are its routes. "
+    "<a href=\"openapi.json\">openapi.json</a> is the same for programs.</p>\n<table>\n";
 
-/* Something to look at, that ends. */
+/* A page that a browser can show, and that ends. */
 static bool is_link(const struct fa_route *route)
 {
     return strcmp(route->method, "GET") == 0 && !strchr(route->path, '{') &&
-           strcmp(route->response, "EventStream") != 0;
+           route->response != &fa_reply_stream;
 }
 
 void fa_html_page_write(struct fa_buf *out)

@@ -2,13 +2,13 @@
  * route.h - the one table of routes. Dispatch, 404 and 405, scopes, /openapi.json, docs/api.md and
  * the page at / all come from it.
  *
- * A new route is a row in routes.c and its handler; a new body or answer also needs a schema in
- * schemas.json.
+ * A new route is a row in routes.c and its handler. Bodies and answers are described by their
+ * tables (wire/body.h, wire/wire.h, answer_shapes.h).
  */
-#ifndef FA_ROUTE_H
-#define FA_ROUTE_H
+#ifndef FA_SERVER_ROUTES_ROUTE_H
+#define FA_SERVER_ROUTES_ROUTE_H
 
-#include "server/request.h"
+#include "server/http/request.h"
 
 #define FA_API "/api/v1"
 
@@ -21,17 +21,17 @@ enum fa_route_flag {
 
 struct fa_route {
     const char *method, *path;
-    unsigned what; /* that is asked for: an operation or another row of access.h */
+    unsigned what; /* the operation, or another row of access.h */
     fa_handler *handle;
     unsigned flags;
-    const void *data;     /* the handler's own */
-    const char *query;    /* the names of its parameters, with spaces between; NULL: none */
-    const char *request;  /* schema of the body; NULL: none */
-    const char *response; /* schema of the answer; NULL: no body */
-    int status;           /* of a good answer */
-    const char *title;    /* one line */
-    const char *details;  /* sentences; NULL: none */
-    const char *example;  /* what comes after `curl`, on any number of lines */
+    const void *data;  /* the handler's own */
+    const char *query; /* the names of its parameters, with spaces between; NULL: none */
+    const struct fa_shape *request;  /* the body; NULL: none */
+    const struct fa_shape *response; /* the answer; NULL: no body */
+    int status;                      /* of a good answer */
+    const char *title;               /* one line */
+    const char *details;             /* sentences; NULL: none */
+    const char *example;             /* what comes after `curl`, on any number of lines */
 };
 
 extern const struct fa_route fa_routes[];
@@ -42,41 +42,41 @@ extern const size_t fa_route_count;
 const struct fa_route *fa_route_find(const char *method, const char *path,
                                      struct fa_bytes parts[FA_URL_PARTS_MAX], struct fa_buf *allow);
 
-/* ---- tasks.c ---- */
+/* ---- route_tasks.c ---- */
 fa_handler fa_handle_submit, fa_handle_check, fa_handle_batch, fa_handle_list, fa_handle_get,
     fa_handle_events, fa_handle_result, fa_handle_children, fa_handle_explain, fa_handle_wait,
     fa_handle_stream, fa_handle_delete, fa_handle_purge;
-/* ---- work.c ---- */
+/* ---- route_claims.c ---- */
 fa_handler fa_handle_act, fa_handle_status, fa_handle_claims, fa_handle_outcomes,
     fa_handle_heartbeats, fa_handle_acts;
 /* What fa_handle_act does: the route's data. */
 struct fa_act_kind {
-    const struct fa_body *body;
+    const struct fa_shape *body;
     enum fa_op_kind kind;
 };
 extern const struct fa_act_kind fa_act_claim, fa_act_start, fa_act_complete, fa_act_fail,
     fa_act_progress, fa_act_heartbeat, fa_act_block, fa_act_background, fa_act_release, fa_act_note,
     fa_act_amend, fa_act_cancel, fa_act_retry;
-/* ---- admin.c ---- */
+/* ---- route_admin.c ---- */
 fa_handler fa_handle_resources, fa_handle_resource, fa_handle_resource_put,
     fa_handle_resource_delete, fa_handle_teams, fa_handle_team, fa_handle_team_post,
     fa_handle_team_put, fa_handle_team_delete, fa_handle_stats, fa_handle_lanes,
     fa_handle_lane_pause, fa_handle_lane_resume;
-/* ---- crons.c ---- */
+/* ---- route_schedules.c ---- */
 fa_handler fa_handle_crons, fa_handle_cron, fa_handle_cron_put, fa_handle_cron_delete,
     fa_handle_cron_run;
-/* ---- fleet.c: who works, and who may ---- */
+/* ---- route_workers.c: workers and tokens ---- */
 fa_handler fa_handle_workers, fa_handle_worker, fa_handle_worker_put, fa_handle_worker_delete,
     fa_handle_tokens, fa_handle_token_post, fa_handle_token_delete;
-/* ---- flows.c ---- */
+/* ---- route_workflows.c ---- */
 fa_handler fa_handle_emit, fa_handle_happened, fa_handle_happening, fa_handle_workflows,
     fa_handle_workflow, fa_handle_workflow_put, fa_handle_workflow_delete,
     fa_handle_workflow_enable, fa_handle_workflow_disable, fa_handle_workflow_test, fa_handle_joins;
-/* ---- system.c ---- */
+/* ---- route_system.c ---- */
 fa_handler fa_handle_log, fa_handle_root, fa_handle_healthz, fa_handle_readyz, fa_handle_metrics,
     fa_handle_openapi, fa_handle_info;
 
-/* ---- backup.c ---- */
+/* ---- route_backup.c ---- */
 fa_handler fa_handle_backup;
 
 /* ---- openapi.c ---- */

@@ -1,12 +1,12 @@
 /*
- * admin.c - routes for resources, teams, lanes and counts.
+ * route_admin.c - routes for resources, teams, lanes and counts.
  */
-#include "server/route.h"
+#include "server/routes/route.h"
 
 #include "base/clock.h"
 #include "model/limits.h"
-#include "server/inner.h"
-#include "service/wire.h"
+#include "server/server_inner.h"
+#include "wire/wire.h"
 
 #include <stdlib.h>
 
@@ -21,10 +21,10 @@ static void after_resources(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_items_begin(req);
+    w = fa_response_items_begin(req);
     for (size_t i = 0; i < resources->count; i++)
         fa_wire_put_resource(w, &resources->items[i]);
-    fa_answer_items_end(req, req->posted.ops[0].next_cursor);
+    fa_response_items_end(req, req->posted.ops[0].next_cursor);
 }
 
 void fa_handle_resources(struct fa_request *req)
@@ -37,8 +37,8 @@ static void after_resource(struct fa_request *req)
 {
     if (fa_request_refused(req))
         return;
-    fa_wire_put_resource(fa_answer_begin(req, 200), &req->posted.ops[0].resources->items[0]);
-    fa_answer_end(req);
+    fa_wire_put_resource(fa_response_begin(req, 200), &req->posted.ops[0].resources->items[0]);
+    fa_response_end(req);
 }
 
 void fa_handle_resource(struct fa_request *req)
@@ -64,7 +64,7 @@ void fa_handle_resource_put(struct fa_request *req)
     if (!body.has_limit) {
         fa_error_field(&err, FAINA_INVALID_REQUEST, "maxConcurrency",
                        "maxConcurrency is missing: give a number, or null for no limit");
-        fa_answer_problem(req, &err);
+        fa_respond_problem(req, &err);
         return;
     }
     op = fa_request_op(req, FA_OP_RESOURCE_SET);
@@ -78,7 +78,7 @@ void fa_handle_resource_delete(struct fa_request *req)
     if (!fa_request_unversioned(req))
         return;
     fa_request_op(req, FA_OP_RESOURCE_REMOVE)->resource.name = req->part;
-    fa_request_run(req, fa_answer_removal);
+    fa_request_run(req, fa_respond_removed);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -92,10 +92,10 @@ static void after_teams(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_items_begin(req);
+    w = fa_response_items_begin(req);
     for (size_t i = 0; i < teams->count; i++)
         fa_wire_put_team(w, &teams->items[i]);
-    fa_answer_items_end(req, req->posted.ops[0].next_cursor);
+    fa_response_items_end(req, req->posted.ops[0].next_cursor);
 }
 
 void fa_handle_teams(struct fa_request *req)
@@ -104,16 +104,9 @@ void fa_handle_teams(struct fa_request *req)
     struct fa_op *op;
 
     op = fa_request_op(req, FA_OP_TEAM_LIST);
-    op->name.ns = fa_request_home(req, ns);
+    op->name.ns = fa_request_namespace(req, ns);
     if (fa_request_part(req, &op->part))
         fa_request_run(req, after_teams);
-}
-
-/* The team of the path, then `then`. */
-static void find_team(struct fa_request *req, fa_handler *then)
-{
-    fa_request_op(req, FA_OP_TEAM_LIST)->id = req->part;
-    fa_request_run(req, then);
 }
 
 static const struct faina_team *found_team(struct fa_request *req)
@@ -127,26 +120,21 @@ static void after_team(struct fa_request *req)
 
     if (!team)
         return;
-    fa_wire_put_team(fa_answer_begin(req, 200), team);
-    fa_answer_end(req);
+    fa_wire_put_team(fa_response_begin(req, 200), team);
+    fa_response_end(req);
 }
 
 void fa_handle_team(struct fa_request *req)
 {
-    find_team(req, after_team);
+    fa_request_part_op(req, FA_OP_TEAM_LIST);
+    fa_request_run(req, after_team);
 }
 
 static bool read_team(struct fa_request *req, struct fa_team_body *body)
 {
-    struct faina_error err;
-
-    if (!fa_request_read(req, &fa_body_team, body) || !fa_request_same(req, "id", body->id))
-        return false;
-    if (body->name)
-        return true;
-    fa_error_field(&err, FAINA_INVALID_REQUEST, "name", "name is missing");
-    fa_answer_problem(req, &err);
-    return false;
+    return fa_request_read(req, &fa_body_team, body) &&
+           fa_request_matches_path(req, "id", body->id) &&
+           (body->name || fa_respond_missing(req, "name"));
 }
 
 static void after_team_post(struct fa_request *req)
@@ -155,9 +143,9 @@ static void after_team_post(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    fa_answer_header(req, "Location", fa_arena_printf(&req->arena, FA_API "/teams/%s", team->id));
-    fa_wire_put_team(fa_answer_begin(req, 201), team);
-    fa_answer_end(req);
+    fa_response_header(req, "Location", fa_arena_printf(&req->arena, FA_API "/teams/%s", team->id));
+    fa_wire_put_team(fa_response_begin(req, 201), team);
+    fa_response_end(req);
 }
 
 void fa_handle_team_post(struct fa_request *req)
@@ -167,7 +155,7 @@ void fa_handle_team_post(struct fa_request *req)
 
     if (!read_team(req, &body))
         return;
-    team->ns = fa_request_home(req, body.ns);
+    team->ns = fa_request_namespace(req, body.ns);
     team->name = body.name;
     team->spec = body.spec;
     fa_request_op(req, FA_OP_TEAM_PUT)->team = team;
@@ -178,28 +166,28 @@ static void after_team_put(struct fa_request *req)
 {
     if (fa_request_refused(req))
         return;
-    fa_wire_put_team(fa_answer_begin(req, 200), req->posted.ops[0].team_answer);
-    fa_answer_end(req);
+    fa_wire_put_team(fa_response_begin(req, 200), req->posted.ops[0].team_answer);
+    fa_response_end(req);
 }
 
 static void put_found_team(struct fa_request *req)
 {
-    const struct faina_team *old = found_team(req);
+    const struct faina_team *stored = found_team(req);
     struct fa_team_body body = {0};
     struct faina_error err;
     struct faina_team *team;
 
-    if (!old || !read_team(req, &body))
+    if (!stored || !read_team(req, &body))
         return;
-    if (body.ns && strcmp(body.ns, old->ns) != 0) {
+    if (body.ns && strcmp(body.ns, stored->ns) != 0) {
         fa_error_field(&err, FAINA_INVALID_REQUEST, "namespace",
                        "a team can't be moved to another namespace");
-        fa_answer_problem(req, &err);
+        fa_respond_problem(req, &err);
         return;
     }
     team = fa_arena_zero(&req->arena, 1, sizeof(*team));
-    memcpy(team->id, old->id, sizeof(team->id));
-    team->ns = old->ns;
+    memcpy(team->id, stored->id, sizeof(team->id));
+    team->ns = stored->ns;
     team->name = body.name;
     team->spec = body.spec;
     fa_request_op(req, FA_OP_TEAM_PUT)->team = team;
@@ -208,23 +196,25 @@ static void put_found_team(struct fa_request *req)
 
 void fa_handle_team_put(struct fa_request *req)
 {
-    if (fa_request_unversioned(req))
-        find_team(req, put_found_team);
+    if (!fa_request_unversioned(req))
+        return;
+    fa_request_part_op(req, FA_OP_TEAM_LIST);
+    fa_request_run(req, put_found_team);
 }
 
 void fa_handle_team_delete(struct fa_request *req)
 {
     if (!fa_request_unversioned(req))
         return;
-    fa_request_op(req, FA_OP_TEAM_REMOVE)->id = req->part;
-    fa_request_run(req, fa_answer_removal);
+    fa_request_part_op(req, FA_OP_TEAM_REMOVE);
+    fa_request_run(req, fa_respond_removed);
 }
 
 /* ------------------------------------------------------------------------------------------
  * Lanes and counts
  */
 
-/* The counts are the store's; the rates are of what this server has committed. */
+/* The counts are the store's; the rates count only what this server has committed. */
 static void after_stats(struct fa_request *req)
 {
     const struct fa_op *op = &req->posted.ops[0];
@@ -236,7 +226,7 @@ static void after_stats(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_begin(req, 200);
+    w = fa_response_begin(req, 200);
     fa_json_begin_object(w);
     fa_shape_put_members(w, &fa_shape_totals, stats);
     fa_json_key(w, "types");
@@ -256,26 +246,23 @@ static void after_stats(struct fa_request *req)
     fa_json_key(w, "rates");
     fa_rate_put(w, &sum);
     fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_response_end(req);
 }
 
 void fa_handle_stats(struct fa_request *req)
 {
     struct fa_op *op = fa_request_op(req, FA_OP_STATS);
 
-    op->name.ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
+    op->name.ns = fa_request_namespace(req, fa_url_param(&req->url, "namespace"));
     op->name.type = fa_url_param(&req->url, "type");
     fa_request_run(req, after_stats);
 }
 
 static void put_lane(struct fa_json_writer *w, const char *ns, const char *type, bool is_paused)
 {
-    fa_json_key(w, "namespace");
-    fa_json_put_str(w, ns);
-    fa_json_key(w, "type");
-    fa_json_put_str(w, type);
-    fa_json_key(w, "paused");
-    fa_json_put_bool(w, is_paused);
+    fa_json_set_str(w, "namespace", ns);
+    fa_json_set_str(w, "type", type);
+    fa_json_set_bool(w, "paused", is_paused);
 }
 
 static void after_lanes(struct fa_request *req)
@@ -285,27 +272,26 @@ static void after_lanes(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_items_begin(req);
+    w = fa_response_items_begin(req);
     for (size_t i = 0; i < stats->count; i++) {
         const struct faina_count *count = &stats->types[i];
 
         fa_json_begin_object(w);
         put_lane(w, count->ns, count->type, count->is_paused);
-        fa_json_key(w, "pending");
-        fa_json_put_int(w, count->by_status[FAINA_PENDING]);
-        fa_json_key(w, "active");
-        fa_json_put_int(w, count->by_status[FAINA_CLAIMED] + count->by_status[FAINA_RUNNING] +
-                               count->by_status[FAINA_BACKGROUND]);
+        fa_json_set_int(w, "pending", count->by_status[FAINA_PENDING]);
+        fa_json_set_int(w, "active",
+                        count->by_status[FAINA_CLAIMED] + count->by_status[FAINA_RUNNING] +
+                            count->by_status[FAINA_BACKGROUND]);
         fa_json_end_object(w);
     }
-    fa_answer_items_end(req, req->posted.ops[0].next_cursor);
+    fa_response_items_end(req, req->posted.ops[0].next_cursor);
 }
 
 void fa_handle_lanes(struct fa_request *req)
 {
     struct fa_op *op = fa_request_op(req, FA_OP_STATS);
 
-    op->name.ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
+    op->name.ns = fa_request_namespace(req, fa_url_param(&req->url, "namespace"));
     if (!fa_request_part(req, &op->part))
         return;
     if (op->part.limit == 0) /* a namespace may have 100,000 types */
@@ -320,11 +306,11 @@ static void after_lane(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_begin(req, 200);
+    w = fa_response_begin(req, 200);
     fa_json_begin_object(w);
     put_lane(w, op->name.ns, op->name.type, op->kind == FA_OP_PAUSE);
     fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_response_end(req);
 }
 
 static void set_paused(struct fa_request *req, enum fa_op_kind kind)
@@ -335,7 +321,7 @@ static void set_paused(struct fa_request *req, enum fa_op_kind kind)
     if (!fa_request_read(req, &fa_body_lane, &body))
         return;
     op = fa_request_op(req, kind);
-    op->name.ns = fa_request_home(req, body.ns);
+    op->name.ns = fa_request_namespace(req, body.ns);
     op->name.type = body.type ? body.type : "";
     fa_request_run(req, after_lane);
 }

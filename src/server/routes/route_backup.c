@@ -1,16 +1,16 @@
 /*
- * backup.c - POST /backup: a copy of a SQLite store while it is in use.
+ * route_backup.c - POST /backup: a copy of a SQLite store while it is in use.
  *
- * The copy is made and checked in a thread of its own, since it takes as long as the store is
- * large, and post's threads are for everybody. Then the library sends the file, which has no name
- * any more, and closes it with the answer.
+ * The copy is made and checked in a thread of its own, because its time grows with the store, and
+ * all requests share post's threads. Then the library sends the file, which is already unlinked,
+ * and closes it after the response.
  *
- * There is one at a time, from the beginning of the copy to the end of the answer: each takes the
- * store's size on its disk.
+ * There is one backup at a time, from the start of the copy to the end of the response: each needs
+ * the store's size on its disk.
  */
-#include "server/route.h"
+#include "server/routes/route.h"
 
-#include "server/inner.h"
+#include "server/server_inner.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -23,8 +23,8 @@ struct backup {
     struct fa_backup_report report;
 };
 
-/* The request is suspended, so its connection is still there. */
-static bool goes_on(void *ctx, enum fa_backup_phase phase, int64_t done, int64_t total)
+/* Whether to continue. The request is suspended, so its connection still exists. */
+static bool check_client(void *ctx, enum fa_backup_phase phase, int64_t done, int64_t total)
 {
     const struct fa_request *req = ctx;
     struct pollfd poller = {.fd = fa_http_socket(req), .events = POLLRDHUP};
@@ -42,13 +42,13 @@ static void *make_backup(void *ctx)
 {
     struct fa_request *req = ctx;
     struct backup *backup = req->data;
-    const struct fa_backup_watch watch = {req, goes_on};
+    const struct fa_backup_watch watch = {req, check_client};
 
     fa_error_clear(&backup->error);
     backup->code = fa_service_backup_open(req->server->service, &watch, &req->file_fd,
                                           &backup->report, &backup->error);
     req->has_file = backup->code == FAINA_OK;
-    fa_loop_tell_done(&req->listener->loop, req);
+    fa_http_loop_add_done(&req->listener->loop, req);
     return NULL;
 }
 
@@ -59,7 +59,7 @@ enum faina_code fa_backup_start(struct fa_request *req)
     int rc;
 
     pthread_attr_init(&attr);
-    /* Nothing waits for it: the request does not end before it has. */
+    /* It is never joined: the request ends after the thread. */
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     rc = pthread_create(&thread, &attr, make_backup, req);
     pthread_attr_destroy(&attr);
@@ -74,24 +74,24 @@ static void after_backup(struct fa_request *req)
     struct tm utc;
 
     if (backup->code != FAINA_OK) {
-        fa_answer_problem(req, &backup->error);
+        fa_respond_problem(req, &backup->error);
         return;
     }
     strftime(name, sizeof(name), "faina-%Y%m%dT%H%M%SZ.db", gmtime_r(&now, &utc));
     value = fa_arena_printf(&req->arena, "attachment; filename=\"%s\"", name);
-    fa_answer_header(req, "Content-Disposition", value);
-    fa_answer_file(req, backup->report.size_bytes);
+    fa_response_header(req, "Content-Disposition", value);
+    fa_respond_file(req, backup->report.size_bytes);
 }
 
 void fa_handle_backup(struct fa_request *req)
 {
     if (atomic_exchange(&req->server->is_backing_up, true)) {
-        fa_answer_refusal(req, 429, FAINA_OVERLOADED,
-                          "a backup is being made or sent already, and there is one at a time; "
-                          "try again later");
+        fa_respond_refusal(req, 429, FAINA_OVERLOADED,
+                           "another backup is being made or sent, and only one can run at a time; "
+                           "try again later");
         return;
     }
     req->has_backup = true; /* until it is destroyed */
     req->data = fa_arena_zero(&req->arena, 1, sizeof(struct backup));
-    fa_request_apart(req, after_backup);
+    fa_request_run_backup(req, after_backup);
 }

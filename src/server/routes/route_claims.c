@@ -1,15 +1,15 @@
 /*
- * work.c - routes for workers: claims, transitions, outcomes.
+ * route_claims.c - routes for workers: claims, transitions, outcomes.
  */
-#include "server/route.h"
+#include "server/routes/route.h"
 
 #include "model/codes.h"
-#include "server/inner.h"
-#include "service/wire.h"
+#include "server/server_inner.h"
+#include "wire/wire.h"
 
 #include <stdio.h>
 
-#define UNKNOWN_ERROR "Unknown error" /* of who says `failed` and no more */
+#define UNKNOWN_ERROR "Unknown error" /* for `failed` without an error */
 
 /* ------------------------------------------------------------------------------------------
  * One task
@@ -32,16 +32,7 @@ const struct fa_act_kind fa_act_claim = {&fa_body_claim, FA_OP_CLAIM},
 static void after_act(struct fa_request *req)
 {
     if (!fa_request_refused(req))
-        fa_answer_task(req, 200, req->posted.ops[0].task);
-}
-
-static bool refuse_missing(struct fa_request *req, const char *field)
-{
-    struct faina_error err;
-
-    fa_error_field(&err, FAINA_INVALID_REQUEST, field, "%s is missing", field);
-    fa_answer_problem(req, &err);
-    return false;
+        fa_respond_task(req, 200, req->posted.ops[0].task);
 }
 
 static struct faina_report *make_report(struct fa_request *req, const struct fa_act *act)
@@ -55,7 +46,7 @@ static struct faina_report *make_report(struct fa_request *req, const struct fa_
     return report;
 }
 
-/* The operation that an act asks for. False: it was refused. */
+/* Fills in the operation from the body. False: the request was refused. */
 static bool fill(struct fa_request *req, enum fa_op_kind kind, struct fa_act *act, struct fa_op *op)
 {
     op->kind = kind;
@@ -73,7 +64,7 @@ static bool fill(struct fa_request *req, enum fa_op_kind kind, struct fa_act *ac
         return true;
     case FA_OP_FAIL:
         op->failure = &act->failure;
-        return act->has_error || refuse_missing(req, "error");
+        return act->has_error || fa_respond_missing(req, "error");
     case FA_OP_PROGRESS:
         op->report = make_report(req, act);
         return true;
@@ -92,11 +83,11 @@ static bool fill(struct fa_request *req, enum fa_op_kind kind, struct fa_act *ac
         return true;
     case FA_OP_AMEND:
         op->submit = act->amendment;
-        return act->amendment || refuse_missing(req, "task");
+        return act->amendment || fa_respond_missing(req, "task");
     case FA_OP_RETRY:
         op->keep_attempts = act->has_reset && !act->reset_attempts;
         return true;
-    default: /* RELEASE and CANCEL say nothing more */
+    default: /* RELEASE and CANCEL have no more fields */
         return true;
     }
 }
@@ -109,8 +100,7 @@ void fa_handle_act(struct fa_request *req)
 
     if (!fa_request_read(req, kind->body, act) || !fa_request_version(req, &act->by.version))
         return;
-    op = fa_request_ops(req, 1);
-    op->id = req->part;
+    op = fa_request_part_op(req, kind->kind);
     if (fill(req, kind->kind, act, op))
         fa_request_run(req, after_act);
 }
@@ -122,38 +112,34 @@ void fa_handle_act(struct fa_request *req)
 static const struct {
     const char *status;
     enum fa_op_kind kind;
-} wishes[] = {
+} transitions[] = {
     {"running", FA_OP_START},
     {"completed", FA_OP_COMPLETE},
     {"failed", FA_OP_FAIL},
     {"cancelled", FA_OP_CANCEL},
 };
 
-static void run_wish(struct fa_request *req)
+static void run_transition(struct fa_request *req)
 {
     struct fa_act *act = req->data;
+    struct faina_error err;
     struct fa_op *op;
 
-    for (size_t i = 0; i < FA_COUNT(wishes); i++) {
-        if (strcmp(act->status, wishes[i].status) != 0)
+    for (size_t i = 0; i < FA_COUNT(transitions); i++) {
+        if (strcmp(act->status, transitions[i].status) != 0)
             continue;
-        op = fa_request_ops(req, 1);
-        op->id = req->part;
+        op = fa_request_part_op(req, transitions[i].kind);
         op->for_holder = act->for_holder;
-        if (fill(req, wishes[i].kind, act, op))
+        if (fill(req, transitions[i].kind, act, op))
             fa_request_run(req, after_act);
         return;
     }
-    {
-        struct faina_error err;
-
-        fa_error_field(&err, FAINA_INVALID_REQUEST, "status",
-                       "status must be running, completed, failed or cancelled");
-        fa_answer_problem(req, &err);
-    }
+    fa_error_field(&err, FAINA_INVALID_REQUEST, "status",
+                   "status must be running, completed, failed or cancelled");
+    fa_respond_problem(req, &err);
 }
 
-/* An administrator may speak for the worker that holds the task. */
+/* An administrator may act for the worker that holds the task. */
 static void after_holder(struct fa_request *req)
 {
     const struct faina_task *task = req->posted.ops[0].task;
@@ -167,32 +153,29 @@ static void after_holder(struct fa_request *req)
         if (!act->has_fence)
             act->by.fence = task->fence;
     }
-    run_wish(req);
+    run_transition(req);
 }
 
 void fa_handle_status(struct fa_request *req)
 {
     struct fa_act *act = fa_arena_zero(&req->arena, 1, sizeof(*act));
-    struct fa_op *op;
 
     if (!fa_request_read(req, &fa_body_status, act) || !fa_request_version(req, &act->by.version))
         return;
     if (!act->status) {
-        refuse_missing(req, "status");
+        fa_respond_missing(req, "status");
         return;
     }
     if (!act->has_error)
         act->failure.message = UNKNOWN_ERROR;
     act->has_error = true;
-    act->failure.permanent = true; /* here `failed` is final, whatever the attempts */
+    act->failure.permanent = true; /* here `failed` is final, even if attempts are left */
     req->data = act;
     if (!req->grant.has_token || !(req->grant.scopes & FA_SCOPE_ADMIN) || act->by.worker_id) {
-        run_wish(req);
+        run_transition(req);
         return;
     }
-    op = fa_request_ops(req, 1);
-    op->kind = FA_OP_GET;
-    op->id = req->part;
+    fa_request_part_op(req, FA_OP_GET);
     fa_request_run(req, after_holder);
 }
 
@@ -207,7 +190,7 @@ static void after_claims(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_begin(req, 200);
+    w = fa_response_begin(req, 200);
     fa_json_begin_object(w);
     fa_json_key(w, "tasks");
     fa_json_begin_array(w);
@@ -215,14 +198,13 @@ static void after_claims(struct fa_request *req)
         fa_wire_put_task(w, &tasks->items[i]);
     fa_json_end_array(w);
     fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_response_end(req);
 }
 
 void fa_handle_claims(struct fa_request *req)
 {
     struct faina_claim *claim = fa_arena_zero(&req->arena, 1, sizeof(*claim));
     struct fa_claims body = {.limit = 1};
-    struct fa_op *op;
 
     if (!fa_request_read(req, &fa_body_claims, &body))
         return;
@@ -230,7 +212,7 @@ void fa_handle_claims(struct fa_request *req)
         body.namespaces = req->grant.namespaces;
     *claim = (struct faina_claim){
         .worker_id = body.worker_id,
-        .types = body.types.count > 0 ? body.types.items : NULL, /* [] is any */
+        .types = body.types.count > 0 ? body.types.items : NULL, /* []: any */
         .type_count = body.types.count,
         .namespaces = body.namespaces.items,
         .namespace_count = body.namespaces.count,
@@ -240,9 +222,7 @@ void fa_handle_claims(struct fa_request *req)
         .lease_ms = body.lease_ms,
         .wait_ms = body.wait_ms < FA_SERVER_WAIT_MS_MAX ? body.wait_ms : FA_SERVER_WAIT_MS_MAX,
     };
-    op = fa_request_ops(req, 1);
-    op->kind = FA_OP_CLAIM_NEXT;
-    op->claim = claim;
+    fa_request_op(req, FA_OP_CLAIM_NEXT)->claim = claim;
     if (claim->wait_ms > 0)
         fa_request_claim_wait(req, after_claims);
     else
@@ -257,8 +237,8 @@ void fa_handle_claims(struct fa_request *req)
 static void after_many(struct fa_request *req)
 {
     const struct fa_many *many = req->data;
-    const struct fa_op *op = req->posted.ops; /* one for each good item */
-    struct fa_json_writer *w = fa_answer_begin(req, 200);
+    const struct fa_op *op = req->posted.ops; /* one for each valid item */
+    struct fa_json_writer *w = fa_response_begin(req, 200);
 
     fa_json_begin_object(w);
     fa_json_key(w, "items");
@@ -276,17 +256,16 @@ static void after_many(struct fa_request *req)
             continue;
         }
         fa_json_begin_object(w);
-        fa_json_key(w, "id");
-        fa_json_put_str(w, op->task_id);
+        fa_json_set_str(w, "id", op->task_id);
         fa_json_end_object(w);
         op++;
     }
     fa_json_end_array(w);
     fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_response_end(req);
 }
 
-static size_t count_good(const struct fa_many *many)
+static size_t count_valid(const struct fa_many *many)
 {
     size_t count = 0;
 
@@ -298,8 +277,8 @@ static size_t count_good(const struct fa_many *many)
 static void run_many(struct fa_request *req)
 {
     const struct fa_many *many = req->data;
-    size_t good = count_good(many);
-    struct fa_op *op = fa_request_ops(req, good);
+    size_t valid = count_valid(many);
+    struct fa_op *op = fa_request_ops(req, valid);
 
     for (size_t i = 0; i < many->count; i++) {
         struct fa_act *act = &many->items[i];
@@ -321,13 +300,13 @@ static void run_many(struct fa_request *req)
         }
         op++;
     }
-    if (good > 0)
+    if (valid > 0)
         fa_request_run(req, after_many);
     else
         after_many(req);
 }
 
-/* Refuses one item of many. */
+/* Refuses one item. */
 static void refuse_one(struct fa_request *req, struct fa_act *act, const char *field,
                        const char *what)
 {
@@ -356,7 +335,7 @@ static void check_held(struct fa_request *req, struct fa_act *act)
         refuse_one(req, act, "id", "is missing");
 }
 
-static void handle_many(struct fa_request *req, const struct fa_body *body,
+static void handle_many(struct fa_request *req, const struct fa_shape *body,
                         void (*check)(struct fa_request *req, struct fa_act *act))
 {
     struct fa_many *many = fa_arena_zero(&req->arena, 1, sizeof(*many));
@@ -364,7 +343,7 @@ static void handle_many(struct fa_request *req, const struct fa_body *body,
     if (!fa_request_read(req, body, many))
         return;
     if (!many->items) {
-        refuse_missing(req, "items");
+        fa_respond_missing(req, "items");
         return;
     }
     for (size_t i = 0; i < many->count; i++)
@@ -383,7 +362,6 @@ void fa_handle_heartbeats(struct fa_request *req)
     handle_many(req, &fa_body_heartbeats, check_held);
 }
 
-/* Acts of any kind, in their order. */
 static enum fa_op_kind kind_of(const char *verb)
 {
     static const struct {
@@ -399,7 +377,7 @@ static enum fa_op_kind kind_of(const char *verb)
     };
     size_t i = 0;
 
-    while (strcmp(rows[i].verb, verb) != 0) /* it was read by the same words */
+    while (strcmp(rows[i].verb, verb) != 0) /* the body's reader accepts only these */
         i++;
     return rows[i].kind->kind;
 }
@@ -407,8 +385,8 @@ static enum fa_op_kind kind_of(const char *verb)
 static void run_acts(struct fa_request *req)
 {
     const struct fa_many *many = req->data;
-    size_t good = count_good(many);
-    struct fa_op *op = fa_request_ops(req, good);
+    size_t valid = count_valid(many);
+    struct fa_op *op = fa_request_ops(req, valid);
 
     for (size_t i = 0; i < many->count; i++) {
         struct fa_act *act = &many->items[i];
@@ -421,7 +399,7 @@ static void run_acts(struct fa_request *req)
         op->wants_task = false;
         op++;
     }
-    if (good > 0)
+    if (valid > 0)
         fa_request_run(req, after_many);
     else
         after_many(req);

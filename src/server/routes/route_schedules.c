@@ -1,18 +1,17 @@
 /*
- * crons.c - routes for schedules.
+ * route_schedules.c - routes for schedules.
  */
-#include "server/route.h"
+#include "server/routes/route.h"
 
-#include "server/inner.h"
-#include "service/crons.h"
+#include "server/server_inner.h"
+#include "wire/schedule_body.h"
 
-/* An operation on the schedule of the path, or (NULL) on those of a namespace. */
-static struct fa_op *ask(struct fa_request *req, enum fa_op_kind kind)
+/* An operation on the schedule in the path, or without one on those of a namespace. */
+static struct fa_op *make_op(struct fa_request *req, enum fa_op_kind kind)
 {
-    struct fa_op *op = fa_request_op(req, kind);
+    struct fa_op *op = fa_request_part_op(req, kind);
 
-    op->id = req->part;
-    op->name.ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
+    op->name.ns = fa_request_namespace(req, fa_url_param(&req->url, "namespace"));
     return op;
 }
 
@@ -23,15 +22,15 @@ static void after_crons(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_items_begin(req);
+    w = fa_response_items_begin(req);
     for (size_t i = 0; i < jobs->count; i++)
         fa_shape_put(w, &fa_shape_cron, &jobs->items[i]);
-    fa_answer_items_end(req, req->posted.ops[0].next_cursor);
+    fa_response_items_end(req, req->posted.ops[0].next_cursor);
 }
 
 void fa_handle_crons(struct fa_request *req)
 {
-    struct fa_op *op = ask(req, FA_OP_CRON_LIST);
+    struct fa_op *op = make_op(req, FA_OP_CRON_LIST);
 
     if (fa_request_part(req, &op->part))
         fa_request_run(req, after_crons);
@@ -39,9 +38,9 @@ void fa_handle_crons(struct fa_request *req)
 
 static void answer_cron(struct fa_request *req, const struct fa_cron_job *job)
 {
-    fa_answer_version(req, job->version);
-    fa_shape_put(fa_answer_begin(req, 200), &fa_shape_cron, job);
-    fa_answer_end(req);
+    fa_response_version(req, job->version);
+    fa_shape_put(fa_response_begin(req, 200), &fa_shape_cron, job);
+    fa_response_end(req);
 }
 
 static void after_cron(struct fa_request *req)
@@ -52,7 +51,7 @@ static void after_cron(struct fa_request *req)
 
 void fa_handle_cron(struct fa_request *req)
 {
-    ask(req, FA_OP_CRON_LIST);
+    make_op(req, FA_OP_CRON_LIST);
     fa_request_run(req, after_cron);
 }
 
@@ -70,24 +69,23 @@ void fa_handle_cron_put(struct fa_request *req)
     struct fa_op *op;
     int64_t version;
 
-    if (!fa_request_read(req, &fa_body_cron, &body) || !fa_request_same(req, "name", body.name) ||
-        !fa_request_version(req, &version))
+    if (!fa_request_read(req, &fa_body_cron, &body) ||
+        !fa_request_matches_path(req, "name", body.name) || !fa_request_version(req, &version))
         return;
     fa_error_clear(&err);
     if (fa_catch_up_parse(body.catch_up, &job->catch_up, &err) != FAINA_OK ||
         fa_overlap_parse(body.overlap, &job->overlap, &err) != FAINA_OK) {
-        fa_answer_problem(req, &err);
+        fa_respond_problem(req, &err);
         return;
     }
-    job->ns = fa_request_home(req, body.ns);
+    job->ns = fa_request_namespace(req, body.ns);
     job->name = req->part;
     job->schedule = body.schedule;
     job->timezone = body.timezone;
     job->task = body.task;
     job->jitter_ms = body.jitter_ms;
     job->is_paused = body.is_paused;
-    op = fa_request_ops(req, 1);
-    op->kind = FA_OP_CRON_PUT;
+    op = fa_request_op(req, FA_OP_CRON_PUT);
     op->cron = job;
     op->by.version = version;
     fa_request_run(req, after_put);
@@ -100,15 +98,15 @@ void fa_handle_cron_delete(struct fa_request *req)
 
     if (!fa_request_version(req, &version))
         return;
-    op = ask(req, FA_OP_CRON_REMOVE);
+    op = make_op(req, FA_OP_CRON_REMOVE);
     op->by.version = version;
-    fa_request_run(req, fa_answer_removal);
+    fa_request_run(req, fa_respond_removed);
 }
 
 static void after_run(struct fa_request *req)
 {
     if (!fa_request_refused(req))
-        fa_answer_task(req, 201, req->posted.ops[0].task);
+        fa_respond_task(req, 201, req->posted.ops[0].task);
 }
 
 void fa_handle_cron_run(struct fa_request *req)
@@ -117,7 +115,7 @@ void fa_handle_cron_run(struct fa_request *req)
 
     if (!fa_request_read(req, &fa_body_none, NULL) || !fa_request_unversioned(req))
         return;
-    op = ask(req, FA_OP_CRON_RUN);
+    op = make_op(req, FA_OP_CRON_RUN);
     op->wants_task = true;
     fa_request_run(req, after_run);
 }

@@ -1,18 +1,18 @@
 /*
- * system.c - routes for whoever runs the server: health, figures, descriptions.
+ * route_system.c - routes for operators: health, metrics, descriptions.
  */
-#include "server/route.h"
+#include "server/routes/route.h"
 
 #include "base/clock.h"
 #include "model/limits.h"
 #include "model/states.h"
-#include "server/inner.h"
-#include "service/wire.h"
+#include "server/server_inner.h"
+#include "wire/wire.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PATIENCE_US 5000000 /* with a store that is asked for something small */
+#define STORE_TIMEOUT_US 5000000 /* for a small query of the store */
 
 /* A browser gets a page, a terminal gets text. */
 void fa_handle_root(struct fa_request *req)
@@ -20,130 +20,130 @@ void fa_handle_root(struct fa_request *req)
     const char *accepted = fa_request_header(req, "Accept");
 
     if (!req->server->options.has_ui) {
-        fa_answer_refusal(req, 404, FAINA_NOT_FOUND, "this server has no page for people");
+        fa_respond_refusal(req, 404, FAINA_NOT_FOUND, "this server has no dashboard (--no-ui)");
         return;
     }
-    fa_answer_header(req, "Vary", "Accept");
+    fa_response_header(req, "Vary", "Accept");
     if (accepted && strstr(accepted, "text/html")) {
         struct fa_buf page;
 
         fa_buf_init(&page, (size_t)1024 * 1024);
         fa_html_page_write(&page);
-        fa_answer_header(req, "Content-Security-Policy",
-                         "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
-        fa_answer_text(req, 200, "text/html; charset=utf-8", page.ptr);
+        fa_response_header(req, "Content-Security-Policy",
+                           "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'");
+        fa_respond_text(req, 200, "text/html; charset=utf-8", page.ptr);
         fa_buf_finish(&page);
         return;
     }
-    fa_answer_text(req, 200, "text/plain; charset=utf-8",
-                   "Faina " FAINA_VERSION "\n\n"
-                   "  " FA_API "/tasks   tasks\n"
-                   "  /openapi.json   what else there is\n"
-                   "  /metrics        figures\n");
+    fa_respond_text(req, 200, "text/plain; charset=utf-8",
+                    "Faina " FAINA_VERSION "\n\n"
+                    "  " FA_API "/tasks   tasks\n"
+                    "  /openapi.json   all routes\n"
+                    "  /metrics        metrics\n");
 }
 
 void fa_handle_healthz(struct fa_request *req)
 {
-    fa_answer_text(req, 200, "application/json", "{\"status\":\"ok\"}");
+    fa_respond_text(req, 200, "application/json", "{\"status\":\"ok\"}");
 }
 
 /* ------------------------------------------------------------------------------------------
  * The store
  */
 
-/* What the thread that looked at the store found. */
-struct look {
+/* The store's info, read in another thread. */
+struct store_check {
     bool thorough;
     enum faina_code code;
     struct faina_error error;
     struct fa_service_info info;
 };
 
-static void look_at_store(struct fa_posted *posted)
+static void check_store(struct fa_posted *posted)
 {
     struct fa_request *req = (struct fa_request *)posted;
-    struct look *look = req->data;
-    long long nobody = 0;
+    struct store_check *check = req->data;
+    long long none = 0;
 
-    if (!look->thorough)
-        atomic_compare_exchange_strong(&req->server->looks_since_us, &nobody, fa_clock_mono_us());
-    look->code = fa_service_info(req->server->service, look->thorough, &req->arena, &look->info,
-                                 &look->error);
-    if (!look->thorough)
-        atomic_store(&req->server->looks_since_us, 0);
+    if (!check->thorough)
+        atomic_compare_exchange_strong(&req->server->check_since_us, &none, fa_clock_mono_us());
+    check->code = fa_service_info(req->server->service, check->thorough, &req->arena, &check->info,
+                                  &check->error);
+    if (!check->thorough)
+        atomic_store(&req->server->check_since_us, 0);
 }
 
-/* For how long a look at the store has had no answer. */
-static int64_t silence_us(struct fa_server *server)
+/* How long the current check of the store has been running; 0: there is none. */
+static int64_t check_age_us(struct fa_server *server)
 {
-    long long since_us = atomic_load(&server->looks_since_us);
+    long long since_us = atomic_load(&server->check_since_us);
 
     return since_us != 0 ? fa_clock_mono_us() - since_us : 0;
 }
 
-static void look_then(struct fa_request *req, bool thorough, fa_handler *then)
+static void check_store_then(struct fa_request *req, bool thorough, fa_handler *then)
 {
-    struct look *look = fa_arena_zero(&req->arena, 1, sizeof(*look));
+    struct store_check *check = fa_arena_zero(&req->arena, 1, sizeof(*check));
 
-    look->thorough = thorough;
-    req->data = look;
-    fa_request_work(req, look_at_store, then);
+    check->thorough = thorough;
+    req->data = check;
+    fa_request_work(req, check_store, then);
 }
 
 static bool has_store(struct fa_request *req)
 {
-    const struct look *look = req->data;
+    const struct store_check *check = req->data;
 
-    if (look->code == FAINA_OK)
+    if (check->code == FAINA_OK)
         return true;
-    fa_answer_problem_as(req, 503, &look->error);
+    fa_respond_problem_as(req, 503, &check->error);
     return false;
 }
 
 static void after_readyz(struct fa_request *req)
 {
-    const struct fa_service_info *info = &((const struct look *)req->data)->info;
+    const struct fa_service_info *info = &((const struct store_check *)req->data)->info;
 
     if (!has_store(req))
         return;
     if (info->full)
-        fa_answer_refusal(req, 503, FAINA_UNAVAILABLE, "%s", info->full);
+        fa_respond_refusal(req, 503, FAINA_UNAVAILABLE, "%s", info->full);
     else if (info->stalled_ms > FA_UPKEEP_FAILED_MS)
-        fa_answer_refusal(req, 503, FAINA_UNAVAILABLE,
-                          "nothing has come due for %lld seconds, because the engine's chores "
-                          "fail: %.300s",
-                          (long long)info->stalled_ms / 1000, info->stalled);
+        fa_respond_refusal(req, 503, FAINA_UNAVAILABLE,
+                           "nothing has come due for %lld seconds, because the engine's chores "
+                           "fail: %.300s",
+                           (long long)info->stalled_ms / 1000, info->stalled);
     else
-        fa_answer_text(req, 200, "application/json", "{\"status\":\"ready\"}");
+        fa_respond_text(req, 200, "application/json", "{\"status\":\"ready\"}");
 }
 
 void fa_handle_readyz(struct fa_request *req)
 {
-    int64_t us = silence_us(req->server);
+    int64_t us = check_age_us(req->server);
 
     if (atomic_load(&req->server->is_draining))
-        fa_answer_refusal(req, 503, FAINA_STORE_CLOSED, "the server is going down");
-    else if (us > PATIENCE_US) /* whoever asks next needn't wait for it, too */
-        fa_answer_refusal(req, 503, FAINA_UNAVAILABLE,
-                          "the store has not answered for %lld seconds", (long long)us / 1000000);
+        fa_respond_refusal(req, 503, FAINA_STORE_CLOSED, "the server is shutting down");
+    else if (us > STORE_TIMEOUT_US) /* further requests don't wait for the store */
+        fa_respond_refusal(req, 503, FAINA_UNAVAILABLE,
+                           "the store has not responded for %lld seconds", (long long)us / 1000000);
     else
-        look_then(req, false, after_readyz);
+        check_store_then(req, false, after_readyz);
 }
 
 static void after_info(struct fa_request *req)
 {
-    const struct fa_service_info *info = &((const struct look *)req->data)->info;
+    const struct fa_service_info *info = &((const struct store_check *)req->data)->info;
     struct fa_json_writer *w;
 
     if (!has_store(req))
         return;
-    w = fa_answer_begin(req, 200);
+    w = fa_response_begin(req, 200);
     fa_json_begin_object(w);
     fa_json_set_str(w, "version", FAINA_VERSION);
     fa_json_set_int(w, "inputSizeMax", (int64_t)req->server->service->input_size_max);
     fa_shape_put_members(w, &fa_shape_info, info);
     fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_response_end(req);
 }
 
 void fa_handle_info(struct fa_request *req)
@@ -154,19 +154,19 @@ void fa_handle_info(struct fa_request *req)
         return;
     if (thorough && !fa_request_may(req, FA_ACCESS_THOROUGH))
         return;
-    look_then(req, thorough, after_info);
+    check_store_then(req, thorough, after_info);
 }
 
 /* ------------------------------------------------------------------------------------------
- * The log of all events
+ * The event log
  */
 
 static void after_log(struct fa_request *req)
 {
     if (fa_request_refused(req))
         return;
-    fa_shape_put(fa_answer_begin(req, 200), &fa_shape_followed, req->posted.ops[0].followed);
-    fa_answer_end(req);
+    fa_shape_put(fa_response_begin(req, 200), &fa_shape_followed, req->posted.ops[0].followed);
+    fa_response_end(req);
 }
 
 void fa_handle_log(struct fa_request *req)
@@ -176,15 +176,14 @@ void fa_handle_log(struct fa_request *req)
 
     if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
         return;
-    op = fa_request_ops(req, 1);
-    op->kind = FA_OP_FOLLOW;
+    op = fa_request_op(req, FA_OP_FOLLOW);
     op->page.limit = (int)limit;
     op->page.cursor = fa_url_param(&req->url, "cursor");
     fa_request_run(req, after_log);
 }
 
 /* ------------------------------------------------------------------------------------------
- * Figures
+ * Metrics
  */
 
 /* "GET /api/v1/tasks/{id}" */
@@ -196,21 +195,17 @@ static void route_name(size_t index, struct fa_buf *out)
         fa_buf_add_str(out, "none");
 }
 
-static void gauge(struct fa_buf *out, const char *name, const char *help, double value)
+static void put_gauge(struct fa_buf *out, const char *name, const char *help, double value)
 {
-    fa_buf_printf(out, "# HELP %s %s\n# TYPE %s gauge\n%s %g\n", name, help, name, name, value);
+    fa_metrics_head(out, name, "gauge", help);
+    fa_buf_printf(out, "%s %g\n", name, value);
 }
 
-static void counter(struct fa_buf *out, const char *name, const char *help, double value)
-{
-    fa_buf_printf(out, "# HELP %s %s\n# TYPE %s counter\n%s %g\n", name, help, name, name, value);
-}
-
-/* A type in whatever namespace. */
+/* A type, in all namespaces. */
 struct type_age {
     const char *type;
     int64_t live;      /* tasks that have not ended */
-    int64_t oldest_us; /* 0: none is in line */
+    int64_t oldest_us; /* 0: none is ready */
 };
 
 static int by_type(const void *a, const void *b)
@@ -232,7 +227,7 @@ static void add_age(struct type_age *to, const struct type_age *from)
         to->oldest_us = from->oldest_us;
 }
 
-/* The types that the counts list, each once. Returns how many. */
+/* The types in `stats`, each once. Returns how many. */
 static size_t list_ages(const struct faina_stats *stats, struct type_age *out)
 {
     size_t n = 0;
@@ -265,7 +260,7 @@ static void put_age(struct fa_buf *out, const struct type_age *age, int64_t now_
     fa_buf_printf(out, "} %.3f\n", (double)(now_us - age->oldest_us) / 1e6);
 }
 
-/* By type, whatever the namespace: the busiest, and the others together. */
+/* By type, in all namespaces: the busiest types, and the others together. */
 static void put_oldest(struct fa_buf *out, const struct fa_op *stats, int64_t now_us,
                        struct fa_arena *arena)
 {
@@ -273,8 +268,7 @@ static void put_oldest(struct fa_buf *out, const struct fa_op *stats, int64_t no
     struct type_age *ages = fa_arena_take(arena, (count + 1) * sizeof(*ages));
     struct type_age other = {.type = "other"};
 
-    fa_buf_add_str(out, "# HELP faina_oldest_ready_seconds Age of the oldest task in line.\n"
-                        "# TYPE faina_oldest_ready_seconds gauge\n");
+    fa_metrics_head(out, "faina_oldest_ready_seconds", "gauge", "Age of the oldest ready task.");
     if (count == 0)
         return;
     count = list_ages(stats->stats, ages);
@@ -292,14 +286,13 @@ static void put_oldest(struct fa_buf *out, const struct fa_op *stats, int64_t no
 static void put_store(struct fa_buf *out, const struct fa_op *stats, const struct fa_op *resources,
                       int64_t now_us, struct fa_arena *arena)
 {
-    fa_buf_add_str(out, "# HELP faina_tasks Tasks by status.\n# TYPE faina_tasks gauge\n");
+    fa_metrics_head(out, "faina_tasks", "gauge", "Tasks by status.");
     for (int i = 0; stats->code == FAINA_OK && i < FAINA_STATUS_COUNT; i++)
         fa_buf_printf(out, "faina_tasks{status=\"%s\"} %lld\n",
                       faina_status_name((enum faina_status)i),
                       (long long)stats->stats->by_status[i]);
     put_oldest(out, stats, now_us, arena);
-    fa_buf_add_str(out, "# HELP faina_resource_in_use Tasks that hold a resource.\n"
-                        "# TYPE faina_resource_in_use gauge\n");
+    fa_metrics_head(out, "faina_resource_in_use", "gauge", "Tasks that hold a resource.");
     for (size_t i = 0; resources->code == FAINA_OK && i < resources->resources->count; i++) {
         fa_buf_add_str(out, "faina_resource_in_use{");
         fa_metrics_label(out, "resource", resources->resources->items[i].name);
@@ -309,8 +302,7 @@ static void put_store(struct fa_buf *out, const struct fa_op *stats, const struc
 
 static void put_refused(struct fa_buf *out, struct fa_server *server)
 {
-    fa_buf_add_str(out, "# HELP faina_http_refused_total Connections over a limit.\n"
-                        "# TYPE faina_http_refused_total counter\n");
+    fa_metrics_head(out, "faina_http_refused_total", "counter", "Connections over a limit.");
     for (int i = FA_REFUSAL_NONE + 1; i < FA_REFUSAL_COUNT; i++)
         fa_buf_printf(out, "faina_http_refused_total{why=\"%s\"} %llu\n",
                       fa_refusal_name((enum fa_refusal)i), atomic_load(&server->refused[i]));
@@ -324,37 +316,33 @@ static void after_metrics(struct fa_request *req)
     struct fa_buf out;
     size_t connections;
 
-    pthread_mutex_lock(&server->mutex);
-    connections = server->connection_count;
-    pthread_mutex_unlock(&server->mutex);
+    connections = atomic_load(&server->connection_count);
     fa_buf_init(&out, (size_t)16 * 1024 * 1024);
-    fa_buf_printf(&out,
-                  "# HELP faina_build_info The program.\n# TYPE faina_build_info gauge\n"
-                  "faina_build_info{version=\"%s\"} 1\n",
-                  FAINA_VERSION);
+    fa_metrics_head(&out, "faina_build_info", "gauge", "The version of the program.");
+    fa_buf_printf(&out, "faina_build_info{version=\"%s\"} 1\n", FAINA_VERSION);
     fa_service_clock(server->service, &clock);
     put_store(&out, &req->posted.ops[0], &req->posted.ops[1],
               fa_clock_now_us() + clock.offset_ms * 1000, &req->arena);
-    gauge(&out, "faina_clock_offset_seconds",
-          "How far the engine's clock is ahead of the system clock.",
-          (double)clock.offset_ms / 1000);
-    counter(&out, "faina_clock_jumps_total", "Jumps of the system clock.", (double)clock.jumps);
-    gauge(&out, "faina_store_full", "1 while new tasks are refused because the disk is full.",
-          atomic_load(&server->service->is_full) ? 1 : 0);
-    gauge(&out, "faina_http_connections", "Open connections.", (double)connections);
-    gauge(&out, "faina_http_connections_max", "Connections that are served at once.",
-          (double)server->connections_max);
+    put_gauge(&out, "faina_clock_offset_seconds",
+              "How far the engine's clock is ahead of the system clock.",
+              (double)clock.offset_ms / 1000);
+    fa_metrics_head(&out, "faina_clock_jumps_total", "counter", "Jumps of the system clock.");
+    fa_buf_printf(&out, "faina_clock_jumps_total %g\n", (double)clock.jumps);
+    put_gauge(&out, "faina_store_full", "1 while new tasks are refused because the disk is full.",
+              atomic_load(&server->service->is_full) ? 1 : 0);
+    put_gauge(&out, "faina_http_connections", "Open connections.", (double)connections);
+    put_gauge(&out, "faina_http_connections_max", "The limit of open connections.",
+              (double)server->connections_max);
     put_refused(&out, server);
-    gauge(&out, "faina_waits", "Claims and tasks that clients wait for.", (double)post.waits);
-    gauge(&out, "faina_streams", "Clients that listen to the stream.",
-          (double)fa_streams_count(server->streams));
-    gauge(&out, "faina_queued_operations", "Operations that wait to be run.", (double)post.queued);
-    fa_buf_printf(&out,
-                  "# HELP faina_auth_failures_total Requests with a bad token.\n"
-                  "# TYPE faina_auth_failures_total counter\nfaina_auth_failures_total %llu\n",
+    put_gauge(&out, "faina_waits", "Waiting claims and long polls of tasks.", (double)post.waits);
+    put_gauge(&out, "faina_streams", "Open event streams.",
+              (double)fa_streams_count(server->streams));
+    put_gauge(&out, "faina_queued_operations", "Queued operations.", (double)post.queued);
+    fa_metrics_head(&out, "faina_auth_failures_total", "counter", "Requests with a bad token.");
+    fa_buf_printf(&out, "faina_auth_failures_total %llu\n",
                   (unsigned long long)fa_logins_failures(server->logins));
     fa_metrics_write(server->metrics, &out, route_name);
-    fa_answer_text(req, 200, "text/plain; version=0.0.4; charset=utf-8", out.ptr);
+    fa_respond_text(req, 200, "text/plain; version=0.0.4; charset=utf-8", out.ptr);
     fa_buf_finish(&out);
 }
 
@@ -373,9 +361,9 @@ void fa_handle_openapi(struct fa_request *req)
 {
     const char *known = fa_request_header(req, "If-None-Match");
 
-    fa_answer_header(req, "ETag", req->server->openapi_etag);
+    fa_response_header(req, "ETag", req->server->openapi_etag);
     if (known && strstr(known, req->server->openapi_etag))
-        fa_answer_empty(req, 304);
+        fa_respond_empty(req, 304);
     else
-        fa_answer_text(req, 200, "application/json", req->server->openapi);
+        fa_respond_text(req, 200, "application/json", req->server->openapi);
 }

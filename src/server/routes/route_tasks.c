@@ -1,15 +1,15 @@
 /*
- * tasks.c - routes that submit, look at and remove tasks.
+ * route_tasks.c - routes that submit, read and remove tasks.
  */
-#include "server/route.h"
+#include "server/routes/route.h"
 
 #include "base/clock.h"
 #include "model/check.h"
 #include "model/codes.h"
 #include "model/limits.h"
 #include "model/states.h"
-#include "server/inner.h"
-#include "service/wire.h"
+#include "server/server_inner.h"
+#include "wire/wire.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -20,12 +20,14 @@
  * Submitting
  */
 
-/* Keeps the header `traceparent` in the task's metadata, so that whoever runs it can go on with the
- * trace. Metadata that is no object, or has one already, stays as it is. */
-static void keep_trace(struct fa_request *req, struct faina_submit *submit)
+/* Stores the header `traceparent` in the task's metadata, so that its handler can continue the
+ * trace. Metadata that isn't an object, or has the field, is not changed. */
+static void store_trace(struct fa_request *req, struct faina_submit *submit)
 {
     const char *trace = fa_request_trace(req), *metadata = submit->metadata;
     struct fa_json object, member;
+    struct fa_json_iter it;
+    bool is_empty;
 
     if (!trace)
         return;
@@ -36,17 +38,14 @@ static void keep_trace(struct fa_request *req, struct faina_submit *submit)
     object = fa_json_value(fa_str(metadata));
     if (object.type != FA_JSON_OBJECT || fa_json_member(object, "traceparent", &member))
         return;
-    {
-        struct fa_json_iter it = fa_json_iter(object);
-        bool is_empty = !fa_json_next(&it, NULL, &member);
-
-        submit->metadata =
-            fa_arena_printf(&req->arena, "{\"traceparent\":\"%s\"%s%.*s", trace,
-                            is_empty ? "" : ",", (int)object.raw.len - 1, object.raw.ptr + 1);
-    }
+    it = fa_json_iter(object);
+    is_empty = !fa_json_next(&it, NULL, &member);
+    submit->metadata =
+        fa_arena_printf(&req->arena, "{\"traceparent\":\"%s\"%s%.*s", trace, is_empty ? "" : ",",
+                        (int)object.raw.len - 1, object.raw.ptr + 1);
 }
 
-/* The header Idempotency-Key stands for the field, and must not contradict it. */
+/* The header Idempotency-Key is an alternative to the field, and must not contradict it. */
 static enum faina_code read_key(struct fa_request *req, struct faina_submit *submit,
                                 struct faina_error *err)
 {
@@ -72,8 +71,8 @@ static void after_submit(struct fa_request *req)
     location = fa_arena_take(&req->arena, sizeof(folder) + FAINA_ID_SIZE);
     memcpy(location, folder, sizeof(folder) - 1);
     memcpy(location + sizeof(folder) - 1, op->task_id, FAINA_ID_SIZE);
-    fa_answer_header(req, "Location", location);
-    fa_answer_task(req, op->existing ? 200 : 201, op->task);
+    fa_response_header(req, "Location", location);
+    fa_respond_task(req, op->existing ? 200 : 201, op->task);
 }
 
 /* NULL: it was refused. */
@@ -88,11 +87,11 @@ static struct faina_submit *read_submit(struct fa_request *req)
     if (code == FAINA_OK)
         code = read_key(req, submit, &err);
     if (code != FAINA_OK) {
-        fa_answer_problem(req, &err);
+        fa_respond_problem(req, &err);
         return NULL;
     }
-    submit->ns = fa_request_home(req, submit->ns);
-    keep_trace(req, submit);
+    submit->ns = fa_request_namespace(req, submit->ns);
+    store_trace(req, submit);
     return submit;
 }
 
@@ -103,14 +102,13 @@ void fa_handle_submit(struct fa_request *req)
 
     if (!submit)
         return;
-    op = fa_request_ops(req, 1);
-    op->kind = FA_OP_SUBMIT;
+    op = fa_request_op(req, FA_OP_SUBMIT);
     op->submit = submit;
     op->wants_task = true;
     fa_request_run(req, after_submit);
 }
 
-/* What a submit would make, as far as can be told without the store. */
+/* The task that a submit would create, without the fields that need the store. */
 static struct faina_task preview(const struct faina_submit *submit)
 {
     int64_t now_us = fa_clock_now_us();
@@ -160,35 +158,35 @@ void fa_handle_check(struct fa_request *req)
     if (fa_request_refused(req))
         return;
     task = preview(submit);
-    fa_wire_put_task(fa_answer_begin(req, 200), &task);
-    fa_answer_end(req);
+    fa_wire_put_task(fa_response_begin(req, 200), &task);
+    fa_response_end(req);
 }
 
 /* ------------------------------------------------------------------------------------------
  * Submitting many
  */
 
-/* The items in their order: refused at the door, or the next operation. */
+/* The items in the order of the body: each is refused, or is the next operation. */
 struct batch {
     size_t count;
-    struct faina_error **refused; /* NULL where it went on */
+    struct faina_error **refused; /* NULL: it is an operation */
 };
 
-/* The place within a line of the body becomes one in the body. */
-static void move_place(struct faina_error *err, int line)
+/* Turns a position within a line of the body into a position in the body. */
+static void move_position(struct faina_error *err, int line)
 {
-    char *place = strstr(err->message, " at line ");
-    struct faina_error told = *err;
+    char *position = strstr(err->message, " at line ");
+    struct faina_error original = *err;
 
     if (err->line == 0)
         return;
     err->line += line - 1;
-    if (place)
+    if (position)
         snprintf(err->message, sizeof(err->message), "%.*s at line %d, column %d",
-                 (int)(place - err->message), told.message, err->line, err->column);
+                 (int)(position - err->message), original.message, err->line, err->column);
 }
 
-/* Line `number` of the body by itself, or (NULL) an item of a body that was checked. */
+/* Adds line `number` of the body, or without a line an item of a parsed body. */
 static void add_item(struct fa_request *req, struct batch *batch, const struct fa_bytes *line,
                      int number, const struct fa_json *item, struct fa_op *ops, size_t *op_count)
 {
@@ -200,17 +198,17 @@ static void add_item(struct fa_request *req, struct batch *batch, const struct f
     code = line ? fa_wire_read_submit(*line, &req->arena, submit, &err)
                 : fa_wire_read_submit_part(*item, &req->arena, submit, &err);
     if (line && code != FAINA_OK)
-        move_place(&err, number);
+        move_position(&err, number);
     if (code == FAINA_OK) {
-        submit->ns = fa_request_home(req, submit->ns);
-        keep_trace(req, submit);
+        submit->ns = fa_request_namespace(req, submit->ns);
+        store_trace(req, submit);
         ops[*op_count].kind = FA_OP_SUBMIT;
         ops[(*op_count)++].submit = submit;
     } else {
-        struct faina_error *kept = fa_arena_take(&req->arena, sizeof(*kept));
+        struct faina_error *copy = fa_arena_take(&req->arena, sizeof(*copy));
 
-        *kept = err;
-        batch->refused[batch->count] = kept;
+        *copy = err;
+        batch->refused[batch->count] = copy;
     }
     batch->count++;
 }
@@ -218,7 +216,7 @@ static void add_item(struct fa_request *req, struct batch *batch, const struct f
 static void after_batch(struct fa_request *req)
 {
     const struct batch *batch = req->data;
-    struct fa_json_writer *w = fa_answer_begin(req, 200);
+    struct fa_json_writer *w = fa_response_begin(req, 200);
     const struct fa_op *op = req->posted.ops;
 
     fa_json_begin_object(w);
@@ -233,21 +231,17 @@ static void after_batch(struct fa_request *req)
             fa_wire_put_problem(w, refused);
         } else {
             fa_json_begin_object(w);
-            fa_json_key(w, "id");
-            fa_json_put_str(w, op->task_id);
-            fa_json_key(w, "existing");
-            fa_json_put_bool(w, op->existing);
-            if (op->input_mismatch) {
-                fa_json_key(w, "inputMismatch");
-                fa_json_put_bool(w, true);
-            }
+            fa_json_set_str(w, "id", op->task_id);
+            fa_json_set_bool(w, "existing", op->existing);
+            if (op->input_mismatch)
+                fa_json_set_bool(w, "inputMismatch", true);
             fa_json_end_object(w);
         }
         op += !batch->refused[i];
     }
     fa_json_end_array(w);
     fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_response_end(req);
 }
 
 static void run_batch(struct fa_request *req, struct batch *batch, size_t op_count)
@@ -260,7 +254,7 @@ static void run_batch(struct fa_request *req, struct batch *batch, size_t op_cou
         after_batch(req);
 }
 
-/* The next line that isn't blank, and its number; false: no more. */
+/* The next line that isn't blank, and its number. False: there is none. */
 static bool next_line(struct fa_bytes *rest, struct fa_bytes *line, int *number)
 {
     while (rest->len > 0) {
@@ -289,8 +283,8 @@ static void handle_lines(struct fa_request *req)
     while (next_line(&rest, &line, &number))
         count++;
     if (count > FA_BATCH_MAX) {
-        fa_answer_refusal(req, 400, FAINA_INVALID_REQUEST,
-                          "one call takes at most %d tasks, not %zu", FA_BATCH_MAX, count);
+        fa_respond_refusal(req, 400, FAINA_INVALID_REQUEST,
+                           "one call takes at most %d tasks, not %zu", FA_BATCH_MAX, count);
         return;
     }
     ops = fa_request_ops(req, count);
@@ -315,10 +309,7 @@ void fa_handle_batch(struct fa_request *req)
     if (!fa_request_read(req, &fa_body_batch, &body))
         return;
     if (!body.has_tasks) {
-        struct faina_error err;
-
-        fa_error_field(&err, FAINA_INVALID_REQUEST, "tasks", "tasks is missing");
-        fa_answer_problem(req, &err);
+        fa_respond_missing(req, "tasks");
         return;
     }
     batch = fa_arena_zero(&req->arena, 1, sizeof(*batch));
@@ -330,18 +321,18 @@ void fa_handle_batch(struct fa_request *req)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Looking
+ * Reading
  */
 
 static void after_tasks(struct fa_request *req)
 {
     if (fa_request_refused(req))
         return;
-    fa_wire_put_tasks(fa_answer_begin(req, 200), req->posted.ops[0].tasks);
-    fa_answer_end(req);
+    fa_wire_put_tasks(fa_response_begin(req, 200), req->posted.ops[0].tasks);
+    fa_response_end(req);
 }
 
-/* teamId is also team_id. */
+/* team_id is an alias of teamId. */
 static bool read_team(struct fa_request *req, const char **out)
 {
     const char *camel = fa_url_param(&req->url, "teamId");
@@ -353,11 +344,11 @@ static bool read_team(struct fa_request *req, const char **out)
         return true;
     fa_error_field(&err, FAINA_INVALID_REQUEST, "teamId",
                    "teamId and team_id are the same: give one");
-    fa_answer_problem(req, &err);
+    fa_respond_problem(req, &err);
     return false;
 }
 
-/* A UUID of another version is nobody's id here: nothing has it. */
+/* A UUID of another version: no task and no team has such an id. */
 static bool is_foreign_id(const char *text)
 {
     struct fa_id id;
@@ -373,12 +364,12 @@ static bool is_foreign_id(const char *text)
     return true;
 }
 
-/* What /tasks and /stream filter by. */
+/* The filters of /tasks and /stream. */
 static bool read_filters(struct fa_request *req, struct faina_query *query)
 {
     const char *status = fa_url_param(&req->url, "status");
 
-    query->ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
+    query->ns = fa_request_namespace(req, fa_url_param(&req->url, "namespace"));
     query->type = fa_url_param(&req->url, "type");
     query->parent_id = fa_url_param(&req->url, "parentId");
     query->created_by = fa_url_param(&req->url, "createdBy");
@@ -389,7 +380,7 @@ static bool read_filters(struct fa_request *req, struct faina_query *query)
            fa_request_time(req, "createdBefore", &query->created_before_us);
 }
 
-static bool asks_for_nobody(const struct faina_query *query)
+static bool has_foreign_id(const struct faina_query *query)
 {
     return is_foreign_id(query->team_id) || is_foreign_id(query->parent_id);
 }
@@ -408,32 +399,23 @@ void fa_handle_list(struct fa_request *req)
     query->limit = (int)limit;
     op = fa_request_op(req, FA_OP_LIST);
     op->query = query;
-    if (asks_for_nobody(query) && fa_access_check(op, &op->error) == FAINA_OK) {
-        fa_wire_put_tasks(fa_answer_begin(req, 200), &none);
-        fa_answer_end(req);
+    if (has_foreign_id(query) && fa_access_check(op, &op->error) == FAINA_OK) {
+        fa_wire_put_tasks(fa_response_begin(req, 200), &none);
+        fa_response_end(req);
         return;
     }
     fa_request_run(req, after_tasks);
 }
 
-static struct fa_op *ask(struct fa_request *req, enum fa_op_kind kind)
-{
-    struct fa_op *op = fa_request_ops(req, 1);
-
-    op->kind = kind;
-    op->id = req->part;
-    return op;
-}
-
 static void after_get(struct fa_request *req)
 {
     if (!fa_request_refused(req))
-        fa_answer_task(req, 200, req->posted.ops[0].task);
+        fa_respond_task(req, 200, req->posted.ops[0].task);
 }
 
 void fa_handle_get(struct fa_request *req)
 {
-    ask(req, FA_OP_GET);
+    fa_request_part_op(req, FA_OP_GET);
     fa_request_run(req, after_get);
 }
 
@@ -443,7 +425,7 @@ void fa_handle_wait(struct fa_request *req)
 
     if (!fa_request_duration(req, "timeout", &wait_ms))
         return;
-    ask(req, FA_OP_GET);
+    fa_request_part_op(req, FA_OP_GET);
     fa_request_task_wait(req, wait_ms < FA_SERVER_WAIT_MS_MAX ? wait_ms : FA_SERVER_WAIT_MS_MAX,
                          after_get);
 }
@@ -457,17 +439,17 @@ static void after_events(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    fa_id_parse(req->part, &id); /* else it was refused */
+    fa_id_parse(req->part, &id); /* succeeds: the operation has checked it */
     fa_id_format(id, task_id);
-    w = fa_answer_items_begin(req);
+    w = fa_response_items_begin(req);
     for (size_t i = 0; i < events->count; i++)
         fa_wire_put_event(w, &events->items[i], task_id);
-    fa_answer_items_end(req, req->posted.ops[0].next_cursor);
+    fa_response_items_end(req, req->posted.ops[0].next_cursor);
 }
 
 void fa_handle_events(struct fa_request *req)
 {
-    struct fa_op *op = ask(req, FA_OP_EVENTS);
+    struct fa_op *op = fa_request_part_op(req, FA_OP_EVENTS);
 
     if (!fa_request_part(req, &op->part))
         return;
@@ -482,7 +464,7 @@ void fa_handle_children(struct fa_request *req)
 
     if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
         return;
-    op = ask(req, FA_OP_CHILDREN);
+    op = fa_request_part_op(req, FA_OP_CHILDREN);
     op->page.limit = (int)limit;
     op->page.cursor = fa_url_param(&req->url, "cursor");
     fa_request_run(req, after_tasks);
@@ -495,20 +477,20 @@ static void after_result(struct fa_request *req)
     if (fa_request_refused(req))
         return;
     if (!fa_status_is_ended(task->status)) {
-        fa_answer_refusal(req, 409, FAINA_TASK_ACTIVE, "task %s has no result yet: it is %s",
-                          task->id, faina_status_name(task->status));
+        fa_respond_refusal(req, 409, FAINA_TASK_ACTIVE, "task %s has no result yet: it is %s",
+                           task->id, faina_status_name(task->status));
     } else if (task->status != FAINA_COMPLETED) {
-        fa_answer_refusal(req, 409, FAINA_TASK_FAILED, "task %s has no result: it ended as %s",
-                          task->id, faina_status_name(task->status));
+        fa_respond_refusal(req, 409, FAINA_TASK_FAILED, "task %s has no result: it ended as %s",
+                           task->id, faina_status_name(task->status));
     } else {
-        fa_json_put_raw(fa_answer_begin(req, 200), task->output);
-        fa_answer_end(req);
+        fa_json_put_raw(fa_response_begin(req, 200), task->output);
+        fa_response_end(req);
     }
 }
 
 void fa_handle_result(struct fa_request *req)
 {
-    ask(req, FA_OP_GET);
+    fa_request_part_op(req, FA_OP_GET);
     fa_request_run(req, after_result);
 }
 
@@ -516,28 +498,28 @@ static void after_explain(struct fa_request *req)
 {
     if (fa_request_refused(req))
         return;
-    fa_wire_put_explanation(fa_answer_begin(req, 200), req->posted.ops[0].explanation);
-    fa_answer_end(req);
+    fa_wire_put_explanation(fa_response_begin(req, 200), req->posted.ops[0].explanation);
+    fa_response_end(req);
 }
 
 void fa_handle_explain(struct fa_request *req)
 {
-    ask(req, FA_OP_EXPLAIN);
+    fa_request_part_op(req, FA_OP_EXPLAIN);
     fa_request_run(req, after_explain);
 }
 
 /* ------------------------------------------------------------------------------------------
- * Listening
+ * Streaming
  */
 
-/* After which event to go on, or NULL, and by what name it was given. */
-static const char *find_place(const struct fa_request *req, const char **name)
+/* The event id after which to continue, or NULL, and the name of its header or parameter. */
+static const char *find_position(const struct fa_request *req, const char **name)
 {
-    const char *place = fa_request_header(req, "Last-Event-ID");
+    const char *position = fa_request_header(req, "Last-Event-ID");
 
     *name = "Last-Event-ID";
-    if (place && place[0] != '\0')
-        return place;
+    if (position && position[0] != '\0')
+        return position;
     *name = "lastEventId";
     return fa_url_param(&req->url, *name);
 }
@@ -546,31 +528,32 @@ static void after_stream(struct fa_request *req)
 {
     struct fa_op *op = &req->posted.ops[0];
     const char *name;
-    const char *place = op->page.cursor;
-    struct fa_stream_guest guest = {.is_trusted = req->listener->is_trusted,
-                                    .is_guarded = req->listener->is_guarded};
+    const char *position = op->page.cursor;
+    struct fa_stream_client client = {.is_trusted = req->listener->is_trusted,
+                                      .is_guarded = req->listener->is_guarded};
 
     if (op->code == FAINA_INVALID_REQUEST) {
-        find_place(req, &name);
-        fa_error_field(&op->error, op->code, name, "%s is no id that the stream has given", name);
+        find_position(req, &name);
+        fa_error_field(&op->error, op->code, name, "%s is not the id of an event of the stream",
+                       name);
     }
     if (fa_request_refused(req))
         return;
     if (req->is_head) {
-        fa_answer_text(req, 200, "text/event-stream", "");
+        fa_respond_text(req, 200, "text/event-stream", "");
         return;
     }
     if (!fa_admission_hold_request(req))
         return;
     if (req->grant.token_id)
-        snprintf(guest.token_id, sizeof(guest.token_id), "%s", req->grant.token_id);
-    fa_answer_header(req, "X-Accel-Buffering", "no"); /* a proxy is to pass on what comes at once */
-    fa_answer_stream(req, fa_stream_open(req->server->streams, req->data, &guest,
-                                         place ? place : op->followed->next, &fa_http_stream_calls,
-                                         req));
+        snprintf(client.token_id, sizeof(client.token_id), "%s", req->grant.token_id);
+    fa_response_header(req, "X-Accel-Buffering", "no"); /* a proxy must not buffer the stream */
+    fa_respond_stream(req, fa_stream_open(req->server->streams, req->data, &client,
+                                          position ? position : op->followed->next,
+                                          &fa_http_stream_calls, req));
 }
 
-/* A filter that lets the same tasks through as the query does. */
+/* A filter that matches the same tasks as the query. */
 static struct fa_stream_filter *make_filter(struct fa_request *req, const struct faina_query *query)
 {
     struct fa_stream_filter *filter = fa_arena_take(&req->arena, sizeof(*filter));
@@ -585,7 +568,7 @@ static struct fa_stream_filter *make_filter(struct fa_request *req, const struct
         .created_by = query->created_by,
         .idempotency_key = query->idempotency_key,
         .has_parent = query->parent_id != NULL,
-        .parent_key = -1, /* nobody's */
+        .parent_key = -1, /* of no task */
         .created_after_us = query->created_after_us,
         .created_before_us = query->created_before_us,
     };
@@ -596,7 +579,7 @@ static struct fa_stream_filter *make_filter(struct fa_request *req, const struct
 
 void fa_handle_stream(struct fa_request *req)
 {
-    const char *name, *place = find_place(req, &name);
+    const char *name, *position = find_position(req, &name);
     struct faina_query query = {0};
     struct fa_op like = {.kind = FA_OP_LIST, .query = &query, .grant = &req->grant};
     struct faina_error err;
@@ -606,18 +589,17 @@ void fa_handle_stream(struct fa_request *req)
     if (!read_filters(req, &query))
         return;
     fa_error_clear(&err);
-    code = fa_access_check(&like, &err); /* it tells what a list of the same tasks would */
-    if (code == FAINA_OK && !asks_for_nobody(&query))
+    code = fa_access_check(&like, &err); /* the same access as a list of these tasks */
+    if (code == FAINA_OK && !has_foreign_id(&query))
         code = fa_check_query(&query, &err);
     if (code != FAINA_OK) {
-        fa_answer_problem(req, &err);
+        fa_respond_problem(req, &err);
         return;
     }
     req->data = make_filter(req, &query);
-    req->stays = true; /* who tells the stream of something resumes the connection */
-    op = fa_request_ops(req, 1);
-    op->kind = FA_OP_FOLLOW; /* also tells whether the place makes sense */
-    op->page.cursor = place ? fa_arena_strdup(&req->arena, place) : NULL;
+    req->stays = true; /* the stream's thread resumes the connection in its loop */
+    op = fa_request_op(req, FA_OP_FOLLOW); /* also checks the position */
+    op->page.cursor = position ? fa_arena_strdup(&req->arena, position) : NULL;
     op->page.limit = 1;
     fa_request_run(req, after_stream);
 }
@@ -625,12 +607,6 @@ void fa_handle_stream(struct fa_request *req)
 /* ------------------------------------------------------------------------------------------
  * Removing
  */
-
-static void after_delete(struct fa_request *req)
-{
-    if (!fa_request_refused(req))
-        fa_answer_empty(req, 204);
-}
 
 void fa_handle_delete(struct fa_request *req)
 {
@@ -641,10 +617,10 @@ void fa_handle_delete(struct fa_request *req)
     if (!fa_request_bool(req, "cancel", &removal.cancel) ||
         !fa_request_bool(req, "purge", &removal.purge) || !fa_request_version(req, &version))
         return;
-    op = ask(req, FA_OP_DELETE);
+    op = fa_request_part_op(req, FA_OP_DELETE);
     op->removal = removal;
     op->by.version = version;
-    fa_request_run(req, after_delete);
+    fa_request_run(req, fa_respond_removed);
 }
 
 static void after_purge(struct fa_request *req)
@@ -653,37 +629,33 @@ static void after_purge(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_begin(req, 200);
+    w = fa_response_begin(req, 200);
     fa_json_begin_object(w);
-    fa_json_key(w, "removed");
-    fa_json_put_int(w, req->posted.ops[0].count);
+    fa_json_set_int(w, "removed", req->posted.ops[0].count);
     fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_response_end(req);
 }
 
 void fa_handle_purge(struct fa_request *req)
 {
     struct faina_purge *purge = fa_arena_zero(&req->arena, 1, sizeof(*purge));
     struct fa_purge_body body = {0};
-    struct fa_op *op;
 
     if (!fa_request_read(req, &fa_body_purge, &body))
         return;
     for (size_t i = 0; i < body.status.count; i++)
         if (!fa_request_statuses(req, body.status.items[i], &purge->statuses))
             return;
-    /* All namespaces, unless it names one or the token is for some. */
+    /* All namespaces, unless the body names one or the token is limited to some. */
     if (body.ns && strcmp(body.ns, "*") == 0)
         body.ns = NULL;
     else if (fa_access_is_limited(&req->grant))
-        body.ns = fa_request_home(req, body.ns);
+        body.ns = fa_request_namespace(req, body.ns);
     purge->ns = body.ns;
     purge->type = body.type;
     purge->ended_before_us = body.before_us;
     purge->deleted_only = body.deleted_only;
     purge->limit = body.limit;
-    op = fa_request_ops(req, 1);
-    op->kind = FA_OP_PURGE;
-    op->purge = purge;
+    fa_request_op(req, FA_OP_PURGE)->purge = purge;
     fa_request_run(req, after_purge);
 }

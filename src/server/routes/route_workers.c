@@ -1,20 +1,12 @@
 /*
- * fleet.c - routes for workers and tokens: who works, and who may.
+ * route_workers.c - routes for workers and tokens.
  */
-#include "server/route.h"
+#include "server/routes/route.h"
 
 #include "base/clock.h"
-#include "server/inner.h"
+#include "server/server_inner.h"
 #include "service/token.h"
-#include "service/wire.h"
-
-static struct fa_op *ask(struct fa_request *req, enum fa_op_kind kind)
-{
-    struct fa_op *op = fa_request_op(req, kind);
-
-    op->id = req->part;
-    return op;
-}
+#include "wire/wire.h"
 
 /* ------------------------------------------------------------------------------------------
  * Workers
@@ -27,15 +19,15 @@ static void after_workers(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_items_begin(req);
+    w = fa_response_items_begin(req);
     for (size_t i = 0; i < workers->count; i++)
         fa_wire_put_worker(w, &workers->items[i]);
-    fa_answer_items_end(req, req->posted.ops[0].next_cursor);
+    fa_response_items_end(req, req->posted.ops[0].next_cursor);
 }
 
 void fa_handle_workers(struct fa_request *req)
 {
-    if (fa_request_part(req, &ask(req, FA_OP_WORKER_LIST)->part))
+    if (fa_request_part(req, &fa_request_part_op(req, FA_OP_WORKER_LIST)->part))
         fa_request_run(req, after_workers);
 }
 
@@ -43,28 +35,28 @@ static void after_worker(struct fa_request *req)
 {
     if (fa_request_refused(req))
         return;
-    fa_wire_put_worker(fa_answer_begin(req, 200), &req->posted.ops[0].workers->items[0]);
-    fa_answer_end(req);
+    fa_wire_put_worker(fa_response_begin(req, 200), &req->posted.ops[0].workers->items[0]);
+    fa_response_end(req);
 }
 
 void fa_handle_worker(struct fa_request *req)
 {
-    ask(req, FA_OP_WORKER_LIST);
+    fa_request_part_op(req, FA_OP_WORKER_LIST);
     fa_request_run(req, after_worker);
 }
 
-static void after_look(struct fa_request *req)
+static void after_heartbeat_read(struct fa_request *req)
 {
     const struct faina_beat *beat = req->data;
 
     if (fa_request_refused(req))
         return;
-    fa_wire_put_beat(fa_answer_begin(req, 200), &req->posted.ops[0].workers->items[0], beat);
-    fa_answer_end(req);
+    fa_wire_put_heartbeat(fa_response_begin(req, 200), &req->posted.ops[0].workers->items[0], beat);
+    fa_response_end(req);
 }
 
-/* The answer shows the worker, also to a token that may not read. */
-static void after_beat(struct fa_request *req)
+/* The response contains the worker, even for a token without the scope read. */
+static void after_heartbeat(struct fa_request *req)
 {
     struct fa_grant *grant = fa_arena_take(&req->arena, sizeof(*grant));
 
@@ -73,13 +65,13 @@ static void after_beat(struct fa_request *req)
     *grant = req->grant;
     grant->scopes |= FA_SCOPE_READ;
     req->data = req->posted.ops[0].beat;
-    ask(req, FA_OP_WORKER_LIST)->grant = grant;
-    fa_request_run(req, after_look);
+    fa_request_part_op(req, FA_OP_WORKER_LIST)->grant = grant;
+    fa_request_run(req, after_heartbeat_read);
 }
 
 void fa_handle_worker_put(struct fa_request *req)
 {
-    struct fa_wire_beat *beat = fa_arena_zero(&req->arena, 1, sizeof(*beat));
+    struct fa_wire_heartbeat *beat = fa_arena_zero(&req->arena, 1, sizeof(*beat));
     struct fa_bytes body = fa_request_body(req);
     struct faina_error err;
     struct fa_op *op;
@@ -87,23 +79,23 @@ void fa_handle_worker_put(struct fa_request *req)
     fa_error_clear(&err);
     if (body.len == 0)
         body = FA_LIT("{}");
-    if (fa_wire_read_beat(body, &req->arena, beat, &err) != FAINA_OK) {
-        fa_answer_problem(req, &err);
+    if (fa_wire_read_heartbeat(body, &req->arena, beat, &err) != FAINA_OK) {
+        fa_respond_problem(req, &err);
         return;
     }
     if (beat->worker.id && strcmp(beat->worker.id, req->part) != 0) {
         fa_error_field(&err, FAINA_INVALID_REQUEST, "id", "id is not the one in the path");
-        fa_answer_problem(req, &err);
+        fa_respond_problem(req, &err);
         return;
     }
     beat->worker.id = req->part;
-    op = ask(req, FA_OP_WORKER_PUT);
+    op = fa_request_part_op(req, FA_OP_WORKER_PUT);
     op->worker.self = &beat->worker;
     op->worker.held = beat->held;
     op->worker.held_count = beat->held_count;
     op->worker.lease_ms = beat->lease_ms;
     op->worker.renews_all = beat->renews_all;
-    fa_request_run(req, after_beat);
+    fa_request_run(req, after_heartbeat);
 }
 
 static void after_counting(struct fa_request *req)
@@ -112,12 +104,11 @@ static void after_counting(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_begin(req, 200);
+    w = fa_response_begin(req, 200);
     fa_json_begin_object(w);
-    fa_json_key(w, "released");
-    fa_json_put_int(w, req->posted.ops[0].count);
+    fa_json_set_int(w, "released", req->posted.ops[0].count);
     fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_response_end(req);
 }
 
 void fa_handle_worker_delete(struct fa_request *req)
@@ -126,8 +117,8 @@ void fa_handle_worker_delete(struct fa_request *req)
 
     if (!fa_request_bool(req, "count", &wants_count))
         return;
-    ask(req, FA_OP_WORKER_REMOVE);
-    fa_request_run(req, wants_count ? after_counting : fa_answer_removal);
+    fa_request_part_op(req, FA_OP_WORKER_REMOVE);
+    fa_request_run(req, wants_count ? after_counting : fa_respond_removed);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -141,19 +132,19 @@ static void after_tokens(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_items_begin(req);
+    w = fa_response_items_begin(req);
     for (size_t i = 0; i < tokens->count; i++)
         fa_token_put(w, &tokens->items[i], NULL);
-    fa_answer_items_end(req, req->posted.ops[0].next_cursor);
+    fa_response_items_end(req, req->posted.ops[0].next_cursor);
 }
 
 void fa_handle_tokens(struct fa_request *req)
 {
-    if (fa_request_part(req, &ask(req, FA_OP_TOKEN_LIST)->part))
+    if (fa_request_part(req, &fa_request_part_op(req, FA_OP_TOKEN_LIST)->part))
         fa_request_run(req, after_tokens);
 }
 
-/* The server's own copy is read anew before the answer: from then on the change counts. */
+/* The server reloads its copy before the response: from then on the change is in effect. */
 static void reload(struct fa_posted *posted)
 {
     struct fa_request *req = (struct fa_request *)posted;
@@ -174,9 +165,9 @@ static void answer_token(struct fa_request *req)
 {
     struct new_token *new = req->data;
 
-    fa_token_put(fa_answer_begin(req, 201), new->stored, new->has_secret ? new->secret : NULL);
+    fa_token_put(fa_response_begin(req, 201), new->stored, new->has_secret ? new->secret : NULL);
     explicit_bzero(new->secret, sizeof(new->secret));
-    fa_answer_end(req);
+    fa_response_end(req);
 }
 
 static void after_token_post(struct fa_request *req)
@@ -208,13 +199,13 @@ static const char *names_json(struct fa_request *req, const struct fa_texts *nam
     return json;
 }
 
-/* When it ends; expires_ms is -1 when the body doesn't say. */
-static enum faina_code read_end(const struct fa_token_body *body, struct fa_token *token,
-                                struct faina_error *err)
+/* Sets expires_us. body->expires_ms is -1 if the body has no `expires`. */
+static enum faina_code read_expiry(const struct fa_token_body *body, struct fa_token *token,
+                                   struct faina_error *err)
 {
     if (body->expires_ms == 0)
         return fa_error_field(err, FAINA_INVALID_REQUEST, "expires",
-                              "expires must be longer than 0; without it a token is good for ever");
+                              "expires must be longer than 0; without it a token never expires");
     if (body->expires_ms > 0 && body->expires_us != 0)
         return fa_error_field(err, FAINA_INVALID_REQUEST, "expires",
                               "give expires or expiresAt, not both");
@@ -234,7 +225,7 @@ void fa_handle_token_post(struct fa_request *req)
     if (!fa_request_read(req, &fa_body_token, &body))
         return;
     fa_error_clear(&err);
-    code = read_end(&body, &new->token, &err);
+    code = read_expiry(&body, &new->token, &err);
     if (code == FAINA_OK)
         code = fa_scope_parse(body.scopes.items, body.scopes.count, &new->token.scopes, &err);
     if (code == FAINA_OK && !body.hash) {
@@ -243,20 +234,20 @@ void fa_handle_token_post(struct fa_request *req)
         body.hash = new->hash;
     }
     if (code != FAINA_OK) {
-        fa_answer_problem(req, &err);
+        fa_respond_problem(req, &err);
         return;
     }
     new->token.name = body.name ? body.name : "token";
     new->token.hash = body.hash;
     new->token.namespaces = names_json(req, &body.namespaces);
     req->data = new;
-    ask(req, FA_OP_TOKEN_PUT)->token = &new->token;
+    fa_request_part_op(req, FA_OP_TOKEN_PUT)->token = &new->token;
     fa_request_run(req, after_token_post);
 }
 
 static void answer_revoked(struct fa_request *req)
 {
-    fa_answer_empty(req, 204);
+    fa_respond_empty(req, 204);
 }
 
 static void after_token_delete(struct fa_request *req)
@@ -271,7 +262,7 @@ void fa_handle_token_delete(struct fa_request *req)
 
     if (!fa_request_bool(req, "force", &force))
         return;
-    /* Where only this machine can come, the owner of the file gets in without a token. */
-    ask(req, FA_OP_TOKEN_REMOVE)->force = force || !req->server->is_open;
+    /* If only this machine can reach the server, the file's owner needs no token. */
+    fa_request_part_op(req, FA_OP_TOKEN_REMOVE)->force = force || !req->server->is_open;
     fa_request_run(req, after_token_delete);
 }

@@ -1,13 +1,13 @@
 /*
- * flows.c - routes for events, workflows and joins.
+ * route_workflows.c - routes for events, workflows and joins.
  */
-#include "server/route.h"
+#include "server/routes/route.h"
 
 #include "model/limits.h"
 #include "model/workflow.h"
-#include "server/inner.h"
-#include "service/wire.h"
-#include "service/wire_flow.h"
+#include "server/server_inner.h"
+#include "wire/wire.h"
+#include "wire/wire_workflow.h"
 
 /* ------------------------------------------------------------------------------------------
  * Events
@@ -17,8 +17,8 @@ static void after_emit(struct fa_request *req)
 {
     if (fa_request_refused(req))
         return;
-    fa_wire_put_emitted(fa_answer_begin(req, 200), req->posted.ops[0].emitted);
-    fa_answer_end(req);
+    fa_wire_put_emitted(fa_response_begin(req, 200), req->posted.ops[0].emitted);
+    fa_response_end(req);
 }
 
 void fa_handle_emit(struct fa_request *req)
@@ -27,37 +27,37 @@ void fa_handle_emit(struct fa_request *req)
 
     if (!fa_request_read(req, &fa_body_emit, emit))
         return;
-    emit->ns = fa_request_home(req, emit->ns);
+    emit->ns = fa_request_namespace(req, emit->ns);
     fa_request_op(req, FA_OP_EMIT)->emit = emit;
     fa_request_run(req, after_emit);
 }
 
 static void after_happened(struct fa_request *req)
 {
-    const struct fa_happened *happened = req->posted.ops[0].happened;
+    const struct fa_emitted_events *happened = req->posted.ops[0].happened;
     struct fa_json_writer *w;
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_items_begin(req);
+    w = fa_response_items_begin(req);
     for (size_t i = 0; i < happened->count; i++)
-        fa_wire_put_happening(w, &happened->items[i]);
-    fa_answer_items_end(req, happened->next_cursor);
+        fa_wire_put_emitted_event(w, &happened->items[i]);
+    fa_response_items_end(req, happened->next_cursor);
 }
 
 void fa_handle_happened(struct fa_request *req)
 {
-    struct fa_happened_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
+    struct fa_emitted_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
     int64_t limit = 0;
 
-    query->ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
+    query->ns = fa_request_namespace(req, fa_url_param(&req->url, "namespace"));
     query->type = fa_url_param(&req->url, "type");
     query->cursor = fa_url_param(&req->url, "cursor");
     if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit) ||
         !fa_request_time(req, "since", &query->since_us))
         return;
     query->limit = (int)limit;
-    fa_request_op(req, FA_OP_HAPPENED_LIST)->happened_query = query;
+    fa_request_op(req, FA_OP_EMITTED_LIST)->happened_query = query;
     fa_request_run(req, after_happened);
 }
 
@@ -65,17 +65,17 @@ static void after_happening(struct fa_request *req)
 {
     if (fa_request_refused(req))
         return;
-    fa_wire_put_happening(fa_answer_begin(req, 200), &req->posted.ops[0].happened->items[0]);
-    fa_answer_end(req);
+    fa_wire_put_emitted_event(fa_response_begin(req, 200), &req->posted.ops[0].happened->items[0]);
+    fa_response_end(req);
 }
 
 void fa_handle_happening(struct fa_request *req)
 {
-    struct fa_happened_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
+    struct fa_emitted_query *query = fa_arena_zero(&req->arena, 1, sizeof(*query));
 
-    query->ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
+    query->ns = fa_request_namespace(req, fa_url_param(&req->url, "namespace"));
     query->id = req->part;
-    fa_request_op(req, FA_OP_HAPPENED_LIST)->happened_query = query;
+    fa_request_op(req, FA_OP_EMITTED_LIST)->happened_query = query;
     fa_request_run(req, after_happening);
 }
 
@@ -90,25 +90,25 @@ static void after_workflows(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_items_begin(req);
+    w = fa_response_items_begin(req);
     for (size_t i = 0; i < workflows->count; i++)
         fa_wire_put_workflow(w, &workflows->items[i]);
-    fa_answer_items_end(req, req->posted.ops[0].next_cursor);
+    fa_response_items_end(req, req->posted.ops[0].next_cursor);
 }
 
-/* An operation about workflows of the namespace that the request asks for. */
-static struct fa_op *ask_workflow(struct fa_request *req, enum fa_op_kind kind, const char *name)
+/* An operation on a workflow (NULL: on all) of the request's namespace. */
+static struct fa_op *make_op(struct fa_request *req, enum fa_op_kind kind, const char *name)
 {
     struct fa_op *op = fa_request_op(req, kind);
 
-    op->workflow.ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
+    op->workflow.ns = fa_request_namespace(req, fa_url_param(&req->url, "namespace"));
     op->workflow.name = name;
     return op;
 }
 
 void fa_handle_workflows(struct fa_request *req)
 {
-    struct fa_op *op = ask_workflow(req, FA_OP_WORKFLOW_LIST, NULL);
+    struct fa_op *op = make_op(req, FA_OP_WORKFLOW_LIST, NULL);
 
     if (fa_request_part(req, &op->part))
         fa_request_run(req, after_workflows);
@@ -120,14 +120,14 @@ static void after_workflow(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    fa_answer_workflow_version(req, &workflows->items[0]);
-    fa_wire_put_workflow(fa_answer_begin(req, 200), &workflows->items[0]);
-    fa_answer_end(req);
+    fa_response_workflow_version(req, &workflows->items[0]);
+    fa_wire_put_workflow(fa_response_begin(req, 200), &workflows->items[0]);
+    fa_response_end(req);
 }
 
 void fa_handle_workflow(struct fa_request *req)
 {
-    ask_workflow(req, FA_OP_WORKFLOW_LIST, req->part);
+    make_op(req, FA_OP_WORKFLOW_LIST, req->part);
     fa_request_run(req, after_workflow);
 }
 
@@ -138,19 +138,17 @@ static void after_workflow_change(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    fa_answer_workflow_version(req, op->workflow_answer);
-    w = fa_answer_begin(req, 200);
+    fa_response_workflow_version(req, op->workflow_answer);
+    w = fa_response_begin(req, 200);
     fa_json_begin_object(w);
     fa_shape_put_members(w, &fa_shape_workflow, op->workflow_answer);
-    if (op->existing) {
-        fa_json_key(w, "existing");
-        fa_json_put_bool(w, true);
-    }
+    if (op->existing)
+        fa_json_set_bool(w, "existing", true);
     fa_json_end_object(w);
-    fa_answer_end(req);
+    fa_response_end(req);
 }
 
-/* Every mistake is told, with its place in the body. */
+/* A refused definition: lists every error with its position in the body. */
 static void after_workflow_put(struct fa_request *req)
 {
     const struct fa_op *op = &req->posted.ops[0];
@@ -164,8 +162,8 @@ static void after_workflow_put(struct fa_request *req)
     fa_buf_init(&text, SIZE_MAX / 2);
     fa_json_writer_init(&w, &text, 0);
     fa_wire_put_mistakes(&w, &op->error, op->mistakes);
-    fa_answer_text(req, 400, "application/problem+json",
-                   fa_arena_copy(&req->arena, text.ptr, text.len));
+    fa_respond_text(req, 400, "application/problem+json",
+                    fa_arena_copy(&req->arena, text.ptr, text.len));
     fa_buf_finish(&text);
 }
 
@@ -175,7 +173,7 @@ void fa_handle_workflow_put(struct fa_request *req)
     struct fa_op *op;
     int64_t version;
 
-    definition->ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
+    definition->ns = fa_request_namespace(req, fa_url_param(&req->url, "namespace"));
     if (!fa_request_workflow_version(req, &version))
         return;
     definition->name = req->part;
@@ -194,19 +192,19 @@ void fa_handle_workflow_delete(struct fa_request *req)
 
     if (!fa_request_workflow_version(req, &version))
         return;
-    op = ask_workflow(req, FA_OP_WORKFLOW_REMOVE, req->part);
+    op = make_op(req, FA_OP_WORKFLOW_REMOVE, req->part);
     op->by.version = version;
-    fa_request_run(req, fa_answer_removal);
+    fa_request_run(req, fa_respond_removed);
 }
 
-static void switch_workflow(struct fa_request *req, bool is_on)
+static void set_enabled(struct fa_request *req, bool is_on)
 {
     struct fa_op *op;
     int64_t version;
 
     if (!fa_request_read(req, &fa_body_none, NULL) || !fa_request_workflow_version(req, &version))
         return;
-    op = ask_workflow(req, FA_OP_WORKFLOW_ENABLE, req->part);
+    op = make_op(req, FA_OP_WORKFLOW_ENABLE, req->part);
     op->workflow.enable = is_on;
     op->by.version = version;
     fa_request_run(req, after_workflow_change);
@@ -214,15 +212,15 @@ static void switch_workflow(struct fa_request *req, bool is_on)
 
 void fa_handle_workflow_enable(struct fa_request *req)
 {
-    switch_workflow(req, true);
+    set_enabled(req, true);
 }
 
 void fa_handle_workflow_disable(struct fa_request *req)
 {
-    switch_workflow(req, false);
+    set_enabled(req, false);
 }
 
-/* Needs no engine. */
+/* Runs without the engine. */
 void fa_handle_workflow_test(struct fa_request *req)
 {
     struct fa_match_body body = {.data = "{}"};
@@ -241,11 +239,11 @@ void fa_handle_workflow_test(struct fa_request *req)
         code = fa_match_run(match, &data, &verdict, &err);
     }
     if (code != FAINA_OK) {
-        fa_answer_problem(req, &err);
+        fa_respond_problem(req, &err);
         return;
     }
-    fa_wire_put_verdict(fa_answer_begin(req, 200), match, &verdict);
-    fa_answer_end(req);
+    fa_wire_put_verdict(fa_response_begin(req, 200), match, &verdict);
+    fa_response_end(req);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -259,10 +257,10 @@ static void after_joins(struct fa_request *req)
 
     if (fa_request_refused(req))
         return;
-    w = fa_answer_items_begin(req);
+    w = fa_response_items_begin(req);
     for (size_t i = 0; i < joins->count; i++)
         fa_wire_put_join(w, &joins->items[i]);
-    fa_answer_items_end(req, joins->next_cursor);
+    fa_response_items_end(req, joins->next_cursor);
 }
 
 void fa_handle_joins(struct fa_request *req)
@@ -273,7 +271,7 @@ void fa_handle_joins(struct fa_request *req)
     if (!fa_request_int(req, "limit", 1, FA_LIST_LIMIT_MAX, &limit))
         return;
     op = fa_request_op(req, FA_OP_JOIN_LIST);
-    op->join.ns = fa_request_home(req, fa_url_param(&req->url, "namespace"));
+    op->join.ns = fa_request_namespace(req, fa_url_param(&req->url, "namespace"));
     op->join.workflow = req->part;
     op->join.key = fa_url_param(&req->url, "key");
     op->join.limit = (int)limit;

@@ -4,7 +4,14 @@
  * The examples are run by a test, with $URL and $ID set: the server, and a task in the status that
  * the route needs.
  */
-#include "server/route.h"
+#include "server/routes/route.h"
+
+#include "server/routes/answer_shapes.h"
+#include "service/token.h"
+#include "wire/body.h"
+#include "wire/schedule_body.h"
+#include "wire/wire.h"
+#include "wire/wire_workflow.h"
 
 #include <string.h>
 
@@ -12,38 +19,39 @@
 #define PAGE "limit cursor"
 
 #define TASK FA_API "/tasks/{id}"
-#define ACT(verb, kind, act, request_, title_, details_, example_)                                 \
+#define ACT(verb, kind, act, title_, details_, example_)                                           \
     {                                                                                              \
         .method = "POST", .path = TASK ":" verb, .what = FA_OP_##kind, .handle = fa_handle_act,    \
-        .data = &fa_act_##act, .request = (request_), .response = "Task", .status = 200,           \
-        .title = (title_), .details = (details_),                                                  \
+        .data = &fa_act_##act, .request = &fa_body_##act, .response = &fa_shape_task,              \
+        .status = 200, .title = (title_), .details = (details_),                                   \
         .example = "curl $URL" FA_API "/tasks/$ID:" verb example_                                  \
     }
 
 /* clang-format off */
 const struct fa_route fa_routes[] = {
-    {"POST", FA_API "/tasks", FA_OP_SUBMIT, fa_handle_submit, 0, NULL, NULL, "Submit", "Task", 201,
+    {"POST", FA_API "/tasks", FA_OP_SUBMIT, fa_handle_submit, 0, NULL, NULL,
+     &fa_shape_submit, &fa_shape_task, 201,
      "Submit a task",
      "Answers 201 with the new task, or 200 with `existing: true` and the first task when its key "
-     "is "
-     "known. The header `Idempotency-Key` is the same as the field `idempotencyKey`. A header "
+     "is in use. The header `Idempotency-Key` is the same as the field `idempotencyKey`. A header "
      "`traceparent` is kept in the task's metadata. `type` may be missing when `name` is there. "
-     "`delay`, or `runAt`, lets it wait; `dependsOn` are tasks that must complete first; `dedupe: "
-     "\"input\"` makes its input the key; `maxAttempts: 0` is no limit. An engine's own field, "
+     "`delay`, or `runAt`, lets it run later; `dependsOn` are tasks that must complete first; "
+     "`dedupe: \"input\"` makes its input the key; `maxAttempts: 0` is no limit. An engine's own "
+     "field, "
      "such as `status`, is refused.",
      "curl $URL" FA_API "/tasks" JSON
      "'{\"type\":\"mail.send\",\"input\":{\"to\":\"ann@example.com\"}}'"},
     {"POST", FA_API "/tasks:check", FA_OP_SUBMIT,
-     fa_handle_check, 0, NULL, NULL, "Submit", "Preview",
+     fa_handle_check, 0, NULL, NULL, &fa_shape_submit, &fa_reply_preview,
      200, "Try a submit without making a task",
-     "Refuses what a submit would refuse by looking at the body alone, and else answers the task "
-     "that it would make, without an id. What only the store knows (its key, its team, what it "
-     "depends on) is not asked for.",
+     "Refuses what a submit would refuse because of its body alone, and else answers the task "
+     "that it would make, without an id. The key, the team and the dependencies are not looked "
+     "up in the store.",
      "curl $URL" FA_API "/tasks:check" JSON
      "'{\"type\":\"mail.send\",\"maxRetries\":3,\"delay\":\"90s\"}'"},
     {"POST", FA_API "/tasks:batch", FA_OP_SUBMIT,
      fa_handle_batch, FA_ROUTE_LARGE | FA_ROUTE_LINES, NULL,
-     NULL, "Batch", "BatchAnswer", 200,
+     NULL, &fa_body_batch, &fa_reply_batch, 200,
      "Submit many tasks",
      "Up to 10,000 in one transaction, each accepted or refused by itself, answered in their "
      "order. "
@@ -52,88 +60,89 @@ const struct fa_route fa_routes[] = {
      "'{\"tasks\":[{\"type\":\"mail.send\",\"input\":1},{\"type\":\"mail.send\",\"input\":2}]}'"},
     {"GET", FA_API "/tasks", FA_OP_LIST, fa_handle_list, 0, NULL,
      "namespace status type teamId team_id parentId createdBy idempotencyKey createdAfter "
-     "createdBefore " PAGE " brief", NULL, "TaskList", 200,
+     "createdBefore " PAGE " brief", NULL, &fa_shape_tasks, 200,
      "List tasks, newest first",
      "Those of one namespace; `namespace=*` lists all. `status` takes several with commas between. "
      "`limit` is at most 1000; go on with `cursor`, the `nextCursor` of the page before. A page of "
      "large tasks ends early. "
      "`brief=true` leaves out input, output, metadata and spec.",
      "curl \"$URL" FA_API "/tasks?status=pending,running&type=mail.send&limit=20\""},
-    {"GET", TASK, FA_OP_GET, fa_handle_get, 0, NULL, NULL, NULL, "Task", 200,
-     "Look at a task",
+    {"GET", TASK, FA_OP_GET, fa_handle_get, 0, NULL, NULL, NULL, &fa_shape_task, 200,
+     "Read a task",
      "The `ETag` is its version: with `If-None-Match` an unchanged task is answered with 304.",
      "curl $URL" FA_API "/tasks/$ID"},
     {"GET", TASK "/events", FA_OP_EVENTS,
-     fa_handle_events, 0, NULL, PAGE, NULL, "EventList", 200,
-     "What happened to a task, newest first",
-     "100 of them unless `limit` says otherwise; `nextCursor` goes on with older ones.",
+     fa_handle_events, 0, NULL, PAGE, NULL, &fa_reply_events, 200,
+     "The events of a task, newest first",
+     "100 of them unless `limit` is given; `nextCursor` continues with older ones.",
      "curl $URL" FA_API "/tasks/$ID/events"},
-    {"GET", TASK "/result", FA_ACCESS_RESULT, fa_handle_result, 0, NULL, NULL, NULL, "Json", 200,
+    {"GET", TASK "/result", FA_ACCESS_RESULT, fa_handle_result, 0, NULL, NULL, NULL,
+     &fa_reply_json, 200,
      "The output of a completed task",
      "The output itself. 409 `task_active` before its end, and 409 `task_failed` when it did not "
      "end "
      "well.",
      "curl $URL" FA_API "/tasks/$ID/result"},
     {"GET", TASK "/children", FA_OP_CHILDREN,
-     fa_handle_children, 0, NULL, PAGE, NULL, "TaskList", 200,
+     fa_handle_children, 0, NULL, PAGE, NULL, &fa_shape_tasks, 200,
      "The subtasks of a task, oldest first", NULL,
      "curl $URL" FA_API "/tasks/$ID/children"},
     {"GET", TASK "/explain", FA_OP_EXPLAIN,
-     fa_handle_explain, 0, NULL, NULL, NULL, "Explanation", 200,
+     fa_handle_explain, 0, NULL, NULL, NULL, &fa_shape_explanation, 200,
      "Why a task is not running", NULL,
      "curl $URL" FA_API "/tasks/$ID/explain"},
-    {"GET", TASK "/wait", FA_OP_GET, fa_handle_wait, 0, NULL, "timeout", NULL, "Task", 200,
+    {"GET", TASK "/wait", FA_OP_GET, fa_handle_wait, 0, NULL, "timeout", NULL, &fa_shape_task, 200,
      "Wait until a task has ended",
      "Answers when it ends, or with its present state after `timeout` (30 seconds; at most an "
      "hour).",
      "curl \"$URL" FA_API "/tasks/$ID/wait?timeout=1\""},
     {"PATCH", TASK "/status", FA_ACCESS_STATUS,
-     fa_handle_status, 0, NULL, NULL, "StatusChange", "Task",
+     fa_handle_status, 0, NULL, NULL, &fa_body_status, &fa_shape_task,
      200, "Change the status of a task",
      "`running`, `completed`, `failed` or `cancelled`, where the life of a task allows it. Here "
      "`failed` is final, whatever the attempts. A task that no worker holds needs no `workerId`; a "
-     "token with the scope admin may speak for the worker. `cancelled` takes what `:cancel` takes, "
+     "token with the scope admin may act for the worker. `cancelled` takes what `:cancel` takes, "
      "the others the scope work.",
      "curl -X PATCH $URL" FA_API "/tasks/$ID/status" JSON
      "'{\"status\":\"failed\",\"error\":\"not needed any more\"}'"},
-    ACT("claim", CLAIM, claim, "Claim", "Claim this task",
+    ACT("claim", CLAIM, claim, "Claim this task",
         "Even ahead of its time. The same worker again: nothing changes.",
         JSON "'{\"workerId\":\"me\"}'"),
-    ACT("start", START, start, "Start", "Say that work has begun",
+    ACT("start", START, start, "Report that work has begun",
         "A pending task is claimed first.", JSON "'{\"workerId\":\"me\"}'"),
-    ACT("complete", COMPLETE, complete, "Complete", "End a task well",
+    ACT("complete", COMPLETE, complete, "Complete a task",
         "The same worker with the same output again: nothing changes.",
         JSON "'{\"workerId\":\"me\",\"output\":{\"sent\":true}}'"),
-    ACT("fail", FAIL, fail, "Fail", "End an attempt badly",
+    ACT("fail", FAIL, fail, "Report a failed attempt",
         "`error` is a string, or `{message, kind, detail, retryable}`. The task is tried again "
         "after a "
         "while, or ends as dead_letter when no attempt is left, or as failed when it is not "
         "retryable.",
         JSON "'{\"workerId\":\"me\",\"error\":{\"message\":\"no route\",\"retryable\":true}}'"),
-    ACT("progress", PROGRESS, progress, "Progress", "Say how far it is",
+    ACT("progress", PROGRESS, progress, "Report progress",
         "Also renews the lease.",
         JSON "'{\"workerId\":\"me\",\"progress\":40,\"state\":\"decoding\"}'"),
-    ACT("heartbeat", HEARTBEAT, heartbeat, "Heartbeat", "Renew the lease", NULL,
+    ACT("heartbeat", HEARTBEAT, heartbeat, "Renew the lease", NULL,
         JSON "'{\"workerId\":\"me\"}'"),
     {"POST", TASK ":block", FA_OP_BLOCK, fa_handle_act, FA_ROUTE_LARGE, &fa_act_block, NULL,
-     "Block", "Task", 200, "Wait for subtasks",
+     &fa_body_block, &fa_shape_task, 200, "Wait for subtasks",
      "They are stored and the task is blocked in one transaction.",
      "curl $URL" FA_API "/tasks/$ID:block" JSON
      "'{\"workerId\":\"me\",\"subtasks\":[{\"type\":\"page\",\"input\":1}]}'"},
-    ACT("background", BACKGROUND, background, "Background", "Let a running task go on elsewhere",
+    ACT("background", BACKGROUND, background, "Let a running task go on elsewhere",
         "No worker holds it any more. After `timeout` (1 hour) the attempt has failed.",
         JSON "'{\"workerId\":\"me\",\"reason\":\"printing\",\"timeout\":\"10m\"}'"),
-    ACT("release", RELEASE, release, "Release", "Give a claimed task back, unstarted",
+    ACT("release", RELEASE, release, "Give a claimed task back, unstarted",
         "Spends no attempt.", JSON "'{\"workerId\":\"me\"}'"),
-    ACT("note", NOTE, note, "Note", "Write an event of its own into a task's history",
+    ACT("note", NOTE, note, "Write an event of its own into a task's history",
         "By the worker that holds it. Changes nothing else.",
         JSON "'{\"workerId\":\"me\",\"event\":\"log\",\"detail\":{\"line\":1}}'"),
-    ACT("amend", AMEND, amend, "Amend", "Give a held task what its submit left open",
+    ACT("amend", AMEND, amend, "Give a held task what its submit left open",
         "`maxAttempts` when the task has the default, `retry` when it has none, and `resources`. "
         "For more resources the task goes back in line without spending an attempt.",
         JSON "'{\"workerId\":\"me\",\"task\":{\"maxAttempts\":9}}'"),
-    ACT("cancel", CANCEL, cancel, "Cancel", "Cancel a task and its subtasks", NULL, " -X POST"),
-    ACT("retry", RETRY, retry, "Retry", "Put an ended or held task back in line",
+    ACT("cancel", CANCEL, cancel, "Cancel a task and its subtasks", NULL, " -X POST"),
+    ACT("retry", RETRY, retry, "Put an ended or held task back in line",
         "Attempts start at 0 again unless `resetAttempts` is false.",
         JSON "'{\"resetAttempts\":true}'"),
     {"DELETE", TASK, FA_OP_DELETE, fa_handle_delete, FA_ROUTE_AUDIT, NULL, "cancel purge", NULL,
@@ -142,14 +151,14 @@ const struct fa_route fa_routes[] = {
      "`purge=true` removes its rows too.",
      "curl -X DELETE \"$URL" FA_API "/tasks/$ID?cancel=true\""},
     {"POST", FA_API "/tasks:purge", FA_OP_PURGE,
-     fa_handle_purge, FA_ROUTE_AUDIT, NULL, NULL, "Purge",
-     "PurgeAnswer", 200, "Remove ended tasks for good",
+     fa_handle_purge, FA_ROUTE_AUDIT, NULL, NULL, &fa_body_purge,
+     &fa_reply_purge, 200, "Remove ended tasks for good",
      "Up to `limit` (1,000) of them; call again until `removed` is 0.",
      "curl $URL" FA_API "/tasks:purge" JSON
      "'{\"status\":[\"completed\"],\"endedBefore\":\"2020-01-01T00:00:00Z\"}'"},
 
     {"POST", FA_API "/claims", FA_OP_CLAIM_NEXT,
-     fa_handle_claims, 0, NULL, NULL, "Claims", "ClaimsAnswer", 200,
+     fa_handle_claims, 0, NULL, NULL, &fa_body_claims, &fa_shape_claims, 200,
      "Claim the next tasks",
      "Highest priority first, then oldest; fewer than `limit` when they carry more than 16 MiB. "
      "Without `types` any; without `namespaces` all that the token reaches. With `waitSeconds` it "
@@ -158,14 +167,14 @@ const struct fa_route fa_routes[] = {
      "curl $URL" FA_API "/claims" JSON
      "'{\"workerId\":\"me\",\"types\":[\"mail.send\"],\"limit\":10,\"waitSeconds\":1}'"},
     {"POST", FA_API "/outcomes", FA_OP_COMPLETE,
-     fa_handle_outcomes, FA_ROUTE_LARGE, NULL, NULL, "Outcomes",
-     "ManyAnswer", 200, "End many tasks",
+     fa_handle_outcomes, FA_ROUTE_LARGE, NULL, NULL, &fa_body_outcomes,
+     &fa_reply_many, 200, "End many tasks",
      "Each is answered by itself, in their order. `failed` is an attempt that failed, as `:fail` "
      "is.",
      "curl $URL" FA_API "/outcomes" JSON
      "'{\"workerId\":\"me\",\"items\":[{\"id\":\"'$ID'\",\"status\":\"completed\"}]}'"},
-    {"POST", FA_API "/acts", FA_OP_START, fa_handle_acts, FA_ROUTE_LARGE, NULL, NULL, "Acts",
-     "ManyAnswer", 200, "Do many things to many tasks",
+    {"POST", FA_API "/acts", FA_OP_START, fa_handle_acts, FA_ROUTE_LARGE, NULL, NULL, &fa_body_acts,
+     &fa_reply_many, 200, "Do many things to many tasks",
      "In one transaction, in their order, each answered by itself. `act` is the word that the "
      "route of the act ends with (claim, start, complete, fail, progress, heartbeat, block, "
      "background, release, note, amend), and `body` is what it takes there.",
@@ -173,29 +182,29 @@ const struct fa_route fa_routes[] = {
      "'{\"items\":[{\"id\":\"'$ID'\",\"act\":\"start\",\"body\":{\"workerId\":\"me\"}}]}'"},
     {"POST", FA_API "/heartbeats", FA_OP_HEARTBEAT,
      fa_handle_heartbeats, FA_ROUTE_LARGE, NULL, NULL,
-     "Heartbeats", "ManyAnswer", 200, "Renew many leases",
+     &fa_body_heartbeats, &fa_reply_many, 200, "Renew many leases",
      "For `leaseSeconds` or, without it, as long as each was claimed for. An item that is a "
      "problem is lost: stop working on it.",
      "curl $URL" FA_API "/heartbeats" JSON
      "'{\"workerId\":\"me\",\"items\":[{\"id\":\"'$ID'\"}]}'"},
 
     {"GET", FA_API "/workers", FA_OP_WORKER_LIST, fa_handle_workers, 0, NULL, "limit cursor", NULL,
-     "WorkerList", 200,
-     "Workers that live, newest heartbeat first",
+     &fa_reply_workers, 200,
+     "Live workers, newest heartbeat first",
      "A token of some namespaces sees those that belong to its own.",
      "curl $URL" FA_API "/workers"},
     {"PUT", FA_API "/workers/{name}", FA_OP_WORKER_PUT,
      fa_handle_worker_put, FA_ROUTE_LARGE, NULL, NULL,
-     "WorkerBody", "WorkerBeat", 200, "Register a worker, and say that it lives",
+     &fa_body_worker, &fa_shape_worker_heartbeat, 200, "Register a worker, and send its heartbeat",
      "Renews the leases of `tasks`, which it holds: ids, or `{id, fence}`; without `tasks`, of all "
      "that it holds (a worker that has just started sends `[]`, which renews none), and `renewed` "
-     "says how many. The answer names those of `tasks` that were "
+     "is how many. The answer names those of `tasks` that were "
      "cancelled or lost: stop working on them. `losses` names them with their fences, for a worker "
      "that lost a task and claimed it again. The worker belongs to the namespaces of the token "
      "that registered it first: for a token of others, its name can't be used (404).",
      "curl -X PUT $URL" FA_API "/workers/me" JSON "'{\"poolSize\":4,\"types\":[\"mail.send\"]}'"},
     {"GET", FA_API "/workers/{name}", FA_OP_WORKER_LIST,
-     fa_handle_worker, 0, NULL, NULL, NULL, "Worker", 200,
+     fa_handle_worker, 0, NULL, NULL, NULL, &fa_shape_worker, 200,
      "One worker", NULL, "curl $URL" FA_API "/workers/me"},
     {"DELETE", FA_API "/workers/{name}", FA_OP_WORKER_REMOVE,
      fa_handle_worker_delete, 0, NULL, "count", NULL,
@@ -206,18 +215,18 @@ const struct fa_route fa_routes[] = {
 
     {"GET", FA_API "/resources", FA_OP_RESOURCE_LIST,
      fa_handle_resources, 0, NULL, "limit cursor", NULL,
-     "ResourceList",
+     &fa_reply_resources,
     200,
      "Resources, their limits and holders",
      "A token of some namespaces sees no holders.", "curl $URL" FA_API "/resources"},
     {"PUT", FA_API "/resources/{name}", FA_OP_RESOURCE_SET,
      fa_handle_resource_put, FA_ROUTE_AUDIT, NULL, NULL,
-     "Limit", "Resource", 200, "Limit how many tasks use a resource at once",
+     &fa_body_limit, &fa_shape_resource, 200, "Limit how many tasks use a resource at once",
      "`null` is no limit. A lower limit takes effect as holders finish. Limits are shared by all "
      "namespaces: this, and removing one, takes a token for all of them.",
      "curl -X PUT $URL" FA_API "/resources/gpu" JSON "'{\"maxConcurrency\":2}'"},
     {"GET", FA_API "/resources/{name}", FA_OP_RESOURCE_LIST,
-     fa_handle_resource, 0, NULL, NULL, NULL, "Resource",
+     fa_handle_resource, 0, NULL, NULL, NULL, &fa_shape_resource,
      200, "One resource", NULL, "curl $URL" FA_API "/resources/gpu"},
     {"DELETE", FA_API "/resources/{name}", FA_OP_RESOURCE_REMOVE,
      fa_handle_resource_delete, FA_ROUTE_AUDIT, NULL,
@@ -225,20 +234,20 @@ const struct fa_route fa_routes[] = {
      "curl -X DELETE $URL" FA_API "/resources/gpu"},
 
     {"POST", FA_API "/teams", FA_OP_TEAM_PUT,
-     fa_handle_team_post, FA_ROUTE_AUDIT, NULL, NULL, "NewTeam",
-     "Team", 201, "Create a team", NULL,
+     fa_handle_team_post, FA_ROUTE_AUDIT, NULL, NULL, &fa_body_new_team,
+     &fa_shape_team, 201, "Create a team", NULL,
      "curl $URL" FA_API "/teams" JSON "'{\"name\":\"billing\",\"spec\":{\"room\":12}}'"},
     {"GET", FA_API "/teams", FA_OP_TEAM_LIST,
      fa_handle_teams, 0, NULL, "namespace limit cursor", NULL,
-     "TeamList", 200,
+     &fa_reply_teams, 200,
      "Teams of a namespace", NULL, "curl $URL" FA_API "/teams"},
     {"GET", FA_API "/teams/{id}", FA_OP_TEAM_LIST,
-     fa_handle_team, 0, NULL, NULL, NULL, "Team", 200, "One "
+     fa_handle_team, 0, NULL, NULL, NULL, &fa_shape_team, 200, "One "
     "team",
      NULL, "curl $URL" FA_API "/teams/$ID"},
     {"PUT", FA_API "/teams/{id}", FA_OP_TEAM_PUT,
-     fa_handle_team_put, FA_ROUTE_AUDIT, NULL, NULL, "TeamBody",
-     "Team", 200, "Change a team", NULL,
+     fa_handle_team_put, FA_ROUTE_AUDIT, NULL, NULL, &fa_body_team,
+     &fa_shape_team, 200, "Change a team", NULL,
      "curl -X PUT $URL" FA_API "/teams/$ID" JSON "'{\"name\":\"payments\"}'"},
     {"DELETE", FA_API "/teams/{id}", FA_OP_TEAM_REMOVE,
      fa_handle_team_delete, FA_ROUTE_AUDIT, NULL, NULL, NULL,
@@ -247,17 +256,17 @@ const struct fa_route fa_routes[] = {
 
     {"GET", FA_API "/crons", FA_OP_CRON_LIST,
      fa_handle_crons, 0, NULL, "namespace limit cursor", NULL,
-     "CronList", 200,
+     &fa_reply_crons, 200,
      "Schedules of a namespace", "`namespace=*` lists all.", "curl $URL" FA_API "/crons"},
     {"PUT", FA_API "/crons/{name}", FA_OP_CRON_PUT, fa_handle_cron_put, FA_ROUTE_AUDIT, NULL, NULL,
-     "CronBody", "Cron", 200, "Make a task again and again",
+     &fa_body_cron, &fa_shape_cron, 200, "Make a task again and again",
      "`schedule` has 5 fields (minute, hour, day of the month, month, day of the week), or 6 with "
      "seconds before them, or is `@daily`, `@every 90s` and the like; it counts in `timezone`, "
      "UTC unless given. `task` is the body of a submit without a key, `namespace`, `runAt` and "
-     "`dependsOn`. Each time makes one task, with the key `cron:NAME:TIME`. `catchUp` says what "
+     "`dependsOn`. Each time makes one task, with the key `cron:NAME:TIME`. `catchUp` decides what "
      "happens to times that are more than a minute ago because nothing ran (sooner for times that "
      "follow each other faster, from 10 seconds on): `none` leaves them "
-     "out, `one` makes one task for the latest, `all` makes one for each. `overlap` says what a "
+     "out, `one` makes one task for the latest, `all` makes one for each. `overlap` decides what a "
      "time does while the task of the time before has not ended: `allow` makes one more, `skip` "
      "makes none, `cancel` cancels that one first. With `jitter` each task waits up to that long "
      "besides, by chance.",
@@ -265,55 +274,56 @@ const struct fa_route fa_routes[] = {
      "'{\"schedule\":\"0 3 * * *\",\"timezone\":\"Europe/Berlin\",\n"
      "       \"task\":{\"type\":\"report.make\"}}'"},
     {"GET", FA_API "/crons/{name}", FA_OP_CRON_LIST,
-     fa_handle_cron, 0, NULL, "namespace", NULL, "Cron", 200,
+     fa_handle_cron, 0, NULL, "namespace", NULL, &fa_shape_cron, 200,
      "One schedule",
-     "`problem` says why its last time made no task.", "curl $URL" FA_API "/crons/report"},
+     "`problem` is why its last time made no task.", "curl $URL" FA_API "/crons/report"},
     {"DELETE", FA_API "/crons/{name}", FA_OP_CRON_REMOVE,
      fa_handle_cron_delete, FA_ROUTE_AUDIT, NULL,
      "namespace", NULL, NULL, 204, "Remove a schedule", "The tasks that it made stay.",
      "curl -X DELETE $URL" FA_API "/crons/report"},
     {"POST", FA_API "/crons/{name}:run", FA_OP_CRON_RUN,
      fa_handle_cron_run, 0, NULL, "namespace", NULL,
-     "Task", 201, "Make the task of a schedule now",
+     &fa_shape_task, 201, "Make the task of a schedule now",
      "Once, also when it is paused. Its times stay as they are.",
      "curl -X POST $URL" FA_API "/crons/report:run"},
 
     {"GET", FA_API "/stream", FA_ACCESS_STREAM, fa_handle_stream, 0, NULL,
      "namespace status type teamId team_id parentId createdBy idempotencyKey createdAfter "
      "createdBefore lastEventId",
-     NULL, "EventStream", 200, "What happens to tasks, as it happens",
+     NULL, &fa_reply_stream, 200, "The events of tasks, as they happen",
      "Server-sent events, each with the name of what happened. With `Last-Event-ID` (or "
      "`lastEventId`) it goes on after that event, without a gap, or with 0 from the oldest that is "
-     "kept; an event `gap` says where the log has forgotten some. Who hears nothing for a while is "
-     "told its place, as an id without an event. Who reads too slowly gets an event `dropped`, and "
-     "the end.",
+     "kept; an event `gap` marks where the log has lost some. After a while without events the "
+     "position is sent, as an id without an event. A client that reads too slowly gets an event "
+     "`dropped`, and the stream ends.",
      "curl -N --max-time 1 \"$URL" FA_API "/stream?type=mail.send\""},
     {"GET", FA_API "/stats", FA_OP_STATS,
-     fa_handle_stats, 0, NULL, "namespace type", NULL, "Stats", 200,
+     fa_handle_stats, 0, NULL, "namespace type", NULL, &fa_reply_stats, 200,
      "Count tasks by status and type",
      "`namespace=*` counts all. Of more than 1,000 types, `types` lists those with the most tasks "
      "that have not ended, and `moreTypes` is true; `/lanes` pages through all of them.",
      "curl $URL" FA_API "/stats"},
     {"GET", FA_API "/lanes", FA_OP_STATS, fa_handle_lanes, 0, NULL, "namespace limit cursor", NULL,
-     "LaneList", 200,
+     &fa_reply_lanes, 200,
      "Types, and whether they are paused",
-     "Those of one namespace; `namespace=*` lists all. 1,000 of them unless `limit` says less; "
+     "Those of one namespace; `namespace=*` lists all. 1,000 of them, or `limit` if that is less; "
      "`nextCursor` goes on.",
      "curl $URL" FA_API "/lanes"},
     {"POST", FA_API "/lanes:pause", FA_OP_PAUSE, fa_handle_lane_pause, FA_ROUTE_AUDIT, NULL, NULL,
-     "LaneBody", "LaneState", 200, "Hand out no more tasks of a type", NULL,
+     &fa_body_lane, &fa_reply_lane, 200, "Hand out no more tasks of a type", NULL,
      "curl $URL" FA_API "/lanes:pause" JSON "'{\"type\":\"mail.send\"}'"},
     {"POST", FA_API "/lanes:resume", FA_OP_RESUME,
      fa_handle_lane_resume, FA_ROUTE_AUDIT, NULL, NULL,
-     "LaneBody", "LaneState", 200, "Hand out tasks of a type again", NULL,
+     &fa_body_lane, &fa_reply_lane, 200, "Hand out tasks of a type again", NULL,
      "curl $URL" FA_API "/lanes:resume" JSON "'{\"type\":\"mail.send\"}'"},
-    {"GET", FA_API "/info", FA_ACCESS_INFO, fa_handle_info, 0, NULL, "thorough", NULL, "Info", 200,
+    {"GET", FA_API "/info", FA_ACCESS_INFO, fa_handle_info, 0, NULL, "thorough", NULL,
+     &fa_reply_info, 200,
      "The engine behind the server",
      "`thorough=true` also checks the whole store, which takes time, and the scope admin for all "
      "namespaces: `findings` are what is wrong with it.",
      "curl $URL" FA_API "/info"},
     {"POST", FA_API "/backup", FA_ACCESS_BACKUP,
-     fa_handle_backup, FA_ROUTE_AUDIT, NULL, NULL, NULL, "Backup", 200,
+     fa_handle_backup, FA_ROUTE_AUDIT, NULL, NULL, NULL, &fa_reply_backup, 200,
      "A copy of a SQLite store",
      "The store as it is at this moment, as one SQLite file, while it is in use: nothing else "
      "waits for it. The copy is checked before the answer begins, so that may take a while. For a "
@@ -321,37 +331,41 @@ const struct fa_route fa_routes[] = {
      "made or sent. It takes the store's size on the server's disk until it is sent. 501 "
      "`not_supported` on PostgreSQL, where pg_dump does it.",
      "curl -X POST $URL" FA_API "/backup -o faina.backup"},
-    {"GET", FA_API "/log", FA_OP_FOLLOW, fa_handle_log, 0, NULL, PAGE, NULL, "EventLog", 200,
-     "What happened to all tasks, in the order of commits",
-     "Without `cursor` it has no items, and `nextCursor` is the place of now. Go on from there: "
-     "with `hasMore` at once, else after a while. The log reaches an hour back; `hasGap` says that "
-     "something between the cursor and the first item is forgotten. A token of some namespaces "
-     "sees theirs.",
+    {"GET", FA_API "/log", FA_OP_FOLLOW, fa_handle_log, 0, NULL, PAGE, NULL,
+     &fa_shape_followed, 200,
+     "The events of all tasks, in the order of commits",
+     "Without `cursor` it has no items, and `nextCursor` is the current position. Go on from "
+     "there: "
+     "with `hasMore` at once, else after a while. The log reaches an hour back; `hasGap` is true "
+     "when events between the cursor and the first item are not kept any more. A token of some "
+     "namespaces sees theirs.",
      "curl $URL" FA_API "/log"},
 
-    {"POST", FA_API "/events", FA_OP_EMIT, fa_handle_emit, 0, NULL, NULL, "Emit", "Emitted", 200,
-     "Tell that something happened",
+    {"POST", FA_API "/events", FA_OP_EMIT, fa_handle_emit, 0, NULL, NULL,
+     &fa_body_emit, &fa_shape_emitted, 200,
+     "Emit an event",
      "Every enabled trigger on that type whose condition holds makes its task, all in one "
      "transaction. A trigger that can't is named in `failures`, and the others fire all the same. "
      "A repeated `id` does nothing twice: it answers what came of the first one, with "
      "`existing: true`.",
      "curl $URL" FA_API "/events" JSON
      "'{\"type\":\"object.created\",\"data\":{\"hash\":\"f00\"},\"id\":\"upload-17\"}'"},
-    {"GET", FA_API "/events", FA_OP_HAPPENED_LIST,
+    {"GET", FA_API "/events", FA_OP_EMITTED_LIST,
      fa_handle_happened, 0, NULL, "namespace type since " PAGE, NULL,
-     "HappenedList", 200, "Events that are kept, oldest first",
+     &fa_shape_emitted_events, 200, "Events that are kept, oldest first",
      "For seven days. Of the ends of tasks, those that a trigger wanted.",
      "curl \"$URL" FA_API "/events?type=object.created&since=2020-01-01T00:00:00Z\""},
-    {"GET", FA_API "/events/{name}", FA_OP_HAPPENED_LIST,
+    {"GET", FA_API "/events/{name}", FA_OP_EMITTED_LIST,
      fa_handle_happening, 0, NULL, "namespace", NULL,
-     "Happened", 200, "One event, and what came of it", NULL,
+     &fa_shape_emitted_event, 200, "One event, and what came of it", NULL,
      "curl $URL" FA_API "/events/upload-17"},
     {"GET", FA_API "/workflows", FA_OP_WORKFLOW_LIST,
      fa_handle_workflows, 0, NULL, "namespace limit cursor", NULL,
-     "WorkflowList", 200, "Workflows of a namespace", "`namespace=*` lists all.",
+     &fa_reply_workflows, 200, "Workflows of a namespace", "`namespace=*` lists all.",
      "curl $URL" FA_API "/workflows"},
     {"PUT", FA_API "/workflows/{name}", FA_OP_WORKFLOW_PUT, fa_handle_workflow_put,
-     FA_ROUTE_AUDIT | FA_ROUTE_YAML, NULL, "namespace", "Definition", "Workflow", 200,
+     FA_ROUTE_AUDIT | FA_ROUTE_YAML, NULL, "namespace",
+     &fa_body_definition, &fa_shape_workflow, 200,
      "Store a workflow",
      "The body is its definition, as JSON or, with `Content-Type: application/yaml`, as YAML. With "
      "one mistake nothing changes; `errors` has all of them, each with `line` and `column`.",
@@ -360,20 +374,21 @@ const struct fa_route fa_routes[] = {
      "  \"task\":{\"type\":\"mail.send\",\"input\":{\"to\":\"${email}\"}}}]}'"},
     {"GET", FA_API "/workflows/{name}", FA_OP_WORKFLOW_LIST,
      fa_handle_workflow, 0, NULL, "namespace", NULL,
-     "Workflow", 200, "One workflow", NULL, "curl $URL" FA_API "/workflows/mails"},
+     &fa_shape_workflow, 200, "One workflow", NULL, "curl $URL" FA_API "/workflows/mails"},
     {"POST", FA_API "/workflows/{id}:disable", FA_OP_WORKFLOW_ENABLE,
      fa_handle_workflow_disable, FA_ROUTE_AUDIT,
-     NULL, "namespace", NULL, "Workflow", 200, "Switch a workflow off", NULL,
+     NULL, "namespace", NULL, &fa_shape_workflow, 200, "Switch a workflow off", NULL,
      "curl -X POST $URL" FA_API "/workflows/mails:disable"},
     {"POST", FA_API "/workflows/{id}:enable", FA_OP_WORKFLOW_ENABLE,
      fa_handle_workflow_enable, FA_ROUTE_AUDIT,
-     NULL, "namespace", NULL, "Workflow", 200, "Switch a workflow on", NULL,
+     NULL, "namespace", NULL, &fa_shape_workflow, 200, "Switch a workflow on", NULL,
      "curl -X POST $URL" FA_API "/workflows/mails:enable"},
     {"GET", FA_API "/workflows/{name}/joins", FA_OP_JOIN_LIST, fa_handle_joins, 0, NULL,
-     "namespace key " PAGE, NULL, "JoinList", 200, "What the joins of a workflow wait for", NULL,
+     "namespace key " PAGE, NULL,
+     &fa_shape_joins, 200, "What the joins of a workflow wait for", NULL,
      "curl \"$URL" FA_API "/workflows/mails/joins?key=f00\""},
     {"GET", FA_API "/joins", FA_OP_JOIN_LIST, fa_handle_joins, 0, NULL, "namespace key " PAGE, NULL,
-     "JoinList", 200, "What the joins of all workflows wait for", NULL,
+     &fa_shape_joins, 200, "What the joins of all workflows wait for", NULL,
      "curl \"$URL" FA_API "/joins?limit=10\""},
     {"DELETE", FA_API "/workflows/{name}", FA_OP_WORKFLOW_REMOVE,
      fa_handle_workflow_delete, FA_ROUTE_AUDIT, NULL,
@@ -381,42 +396,47 @@ const struct fa_route fa_routes[] = {
      "Tasks that it made stay. Joins under way are forgotten.",
      "curl -X DELETE $URL" FA_API "/workflows/mails"},
     {"POST", FA_API "/workflows:test", FA_ACCESS_MATCH,
-     fa_handle_workflow_test, 0, NULL, NULL, "MatchTest",
-     "MatchVerdict", 200, "Try a match expression",
+     fa_handle_workflow_test, 0, NULL, NULL, &fa_body_match,
+     &fa_shape_verdict, 200, "Try a match expression",
      "`decidedBy` is the clause that decided.",
      "curl $URL" FA_API "/workflows:test" JSON
      "'{\"match\":\"size > 10\",\"data\":{\"size\":12}}'"},
 
     {"GET", FA_API "/tokens", FA_OP_TOKEN_LIST, fa_handle_tokens, 0, NULL, "limit cursor", NULL,
-     "TokenList", 200,
+     &fa_reply_tokens, 200,
      "Tokens, without their secrets", NULL, "curl $URL" FA_API "/tokens"},
     {"POST", FA_API "/tokens", FA_OP_TOKEN_PUT,
-     fa_handle_token_post, FA_ROUTE_AUDIT, NULL, NULL, "TokenBody",
-     "NewToken", 201, "Make a token",
-     "`token` in the answer is the secret, shown this once. Who makes the secret itself gives "
-     "`hash` "
-     "instead: its SHA-256 in hexadecimal. As soon as there is one token, everybody needs one.",
+     fa_handle_token_post, FA_ROUTE_AUDIT, NULL, NULL, &fa_body_token,
+     &fa_shape_new_token, 201, "Make a token",
+     "`token` in the answer is the secret, shown this once. A client that makes the secret itself "
+     "gives `hash` instead: its SHA-256 in hexadecimal. As soon as there is one token, every "
+     "request "
+     "needs one.",
      "curl $URL" FA_API "/tokens" JSON
      "'{\"name\":\"ci\",\"scopes\":[\"read\",\"submit\"],\"expires\":\"30d\"}'"},
     {"DELETE", FA_API "/tokens/{id}", FA_OP_TOKEN_REMOVE,
      fa_handle_token_delete, FA_ROUTE_AUDIT, NULL, "force", NULL, NULL, 204, "Revoke a token",
      "On a server that other machines can reach, the last token that is good takes `force=true`, "
-     "else 409 `conflict`: without it they are not let in any more.",
+     "else 409 `conflict`: without a token they are refused.",
      "curl -X DELETE $URL" FA_API "/tokens/$ID"},
 
-    {"GET", "/healthz", FA_ACCESS_PUBLIC, fa_handle_healthz, 0, NULL, NULL, NULL, "Health", 200,
-     "Is the process alive?", NULL, "curl $URL/healthz"},
-    {"GET", "/readyz", FA_ACCESS_PUBLIC, fa_handle_readyz, 0, NULL, NULL, NULL, "Health", 200,
-     "Can it serve: is the store reachable?",
+    {"GET", "/healthz", FA_ACCESS_PUBLIC, fa_handle_healthz, 0, NULL, NULL, NULL,
+     &fa_reply_health, 200,
+     "Whether the process is alive", NULL, "curl $URL/healthz"},
+    {"GET", "/readyz", FA_ACCESS_PUBLIC, fa_handle_readyz, 0, NULL, NULL, NULL,
+     &fa_reply_health, 200,
+     "Whether it can serve: the store is reachable",
      "503 when it is not, while its disk is full, when chores have failed for 30 seconds, and "
      "while the server goes down.",
      "curl $URL/readyz"},
-    {"GET", "/metrics", FA_ACCESS_METRICS, fa_handle_metrics, 0, NULL, NULL, NULL, "Text", 200,
-     "Figures for Prometheus", NULL, "curl $URL/metrics"},
-    {"GET", "/openapi.json", FA_ACCESS_PUBLIC, fa_handle_openapi, 0, NULL, NULL, NULL, "Json", 200,
+    {"GET", "/metrics", FA_ACCESS_METRICS, fa_handle_metrics, 0, NULL, NULL, NULL,
+     &fa_reply_text, 200,
+     "Metrics for Prometheus", NULL, "curl $URL/metrics"},
+    {"GET", "/openapi.json", FA_ACCESS_PUBLIC, fa_handle_openapi, 0, NULL, NULL, NULL,
+     &fa_reply_json, 200,
      "This interface as OpenAPI 3.1", NULL, "curl $URL/openapi.json"},
-    {"GET", "/", FA_ACCESS_PUBLIC, fa_handle_root, 0, NULL, NULL, NULL, "Text", 200,
-     "What this is", NULL, "curl $URL/"},
+    {"GET", "/", FA_ACCESS_PUBLIC, fa_handle_root, 0, NULL, NULL, NULL, &fa_reply_text, 200,
+     "The list of routes, as a page", NULL, "curl $URL/"},
 };
 /* clang-format on */
 

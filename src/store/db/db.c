@@ -1,37 +1,26 @@
-/* db.c - the wrappers of db.h: what every database shares. */
-#include "sql/db.h"
+/* db.c - the statement table, and the wrappers of db.h. */
+#include "store/db/db.h"
 
 #include "base/clock.h"
 
 #include <assert.h>
 
-static const struct {
-    const char *name, *sqlite, *postgres, *types;
-} statements[FA_SQL_COUNT] = {
-#define FA_SQL_ROW(name, text_name, sqlite, postgres, types)                                       \
-    [FA_SQL_##name] = {text_name, sqlite, postgres, types},
+static const struct fa_statement statements[FA_SQL_COUNT] = {
+#define FA_SQL_ROW(name, text_name, flags, sqlite, repeat, plain, locks, one, one_locks, types)    \
+    [FA_SQL_##name] = {text_name, flags, sqlite, repeat, {plain, locks, one, one_locks}, types},
     FA_SQL_LIST(FA_SQL_ROW)
 #undef FA_SQL_ROW
 };
 
+const struct fa_statement *fa_statement(enum fa_sql sql)
+{
+    assert(sql < FA_SQL_COUNT);
+    return &statements[sql];
+}
+
 const char *fa_sql_name(enum fa_sql sql)
 {
-    assert(sql < FA_SQL_COUNT);
-    return statements[sql].name;
-}
-
-const char *fa_sql_text(enum fa_sql sql)
-{
-    assert(sql < FA_SQL_COUNT);
-    return statements[sql].sqlite;
-}
-
-const char *fa_sql_postgres(enum fa_sql sql, const char **types)
-{
-    assert(sql < FA_SQL_COUNT);
-    if (types != NULL)
-        *types = statements[sql].types;
-    return statements[sql].postgres;
+    return fa_statement(sql)->name;
 }
 
 char *fa_value_dup(const struct fa_value *value, struct fa_arena *arena)

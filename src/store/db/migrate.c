@@ -1,5 +1,5 @@
 /* migrate.c - see migrate.h. */
-#include "sql/migrate.h"
+#include "store/db/migrate.h"
 
 #include "model/times.h"
 
@@ -10,13 +10,13 @@
 struct seen {
     const struct fa_db_ops *ops;
     bool applied[MIGRATIONS_MAX];
-    bool is_copying;   /* it has the mark of a copy */
-    bool for_copy;     /* ... which is fine */
-    size_t count;      /* of steps that are there */
+    bool is_copying;   /* the store has the mark of a copy */
+    bool for_copy;     /* ... which is accepted */
+    size_t count;      /* of the applied steps */
     char unknown[128]; /* a step of a newer program */
 };
 
-static void see(void *ctx, size_t row, const struct fa_value *columns)
+static void sink_step(void *ctx, size_t row, const struct fa_value *columns)
 {
     struct seen *seen = ctx;
     struct fa_bytes id = columns[0].text;
@@ -41,7 +41,7 @@ static void see(void *ctx, size_t row, const struct fa_value *columns)
 
 static enum faina_code read_applied(struct fa_db *db, struct seen *seen, struct faina_error *err)
 {
-    enum faina_code code = fa_db_one(db, FA_SQL_MIGRATION_ALL, NULL, 0, see, seen, err);
+    enum faina_code code = fa_db_one(db, FA_SQL_MIGRATION_ALL, NULL, 0, sink_step, seen, err);
 
     if (code == FAINA_OK && seen->unknown[0] != '\0')
         code = fa_error_set(err, FAINA_UNAVAILABLE,
@@ -80,13 +80,8 @@ static enum faina_code migrate(struct fa_db *db, int64_t now_us, bool for_copy, 
 
     assert(db->ops->migration_count <= MIGRATIONS_MAX);
     code = fa_db_begin(db, true, err);
-    if (code == FAINA_OK && db->ops->lock_schema != NULL)
+    if (code == FAINA_OK)
         code = db->ops->lock_schema(db, err);
-    else if (code == FAINA_OK)
-        code = db->ops->script(db,
-                               "CREATE TABLE IF NOT EXISTS schema_migrations (id TEXT PRIMARY KEY, "
-                               "description TEXT NOT NULL, executed_at TEXT NOT NULL)",
-                               err);
     if (code == FAINA_OK)
         code = read_applied(db, &seen, err);
     if (code == FAINA_OK && must_exist && seen.count == 0)

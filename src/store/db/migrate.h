@@ -1,37 +1,37 @@
 /*
  * migrate.h - brings the schema up to date, one numbered step at a time.
  *
- *   G1  A step and its row in schema_migrations are one transaction: killed at any line, a step has
- *       happened whole or not at all.
- *   G2  A store that knows a step that this program doesn't know is refused untouched.
- *   G3  Steps only go forward and are never edited after a release.
+ *   G1  A step and its row in schema_migrations are one transaction: after a crash at any point, a
+ *       step is applied completely or not at all.
+ *   G2  A store with a step that this program doesn't have is refused and not changed.
+ *   G3  Steps only go forward. Their statements are never edited after a release.
  */
-#ifndef FA_MIGRATE_H
-#define FA_MIGRATE_H
+#ifndef FA_STORE_DB_MIGRATE_H
+#define FA_STORE_DB_MIGRATE_H
 
-#include "sql/db.h"
+#include "store/db/db.h"
 
 /* The id of a row in schema_migrations that is no step: a copy into the store is not finished
- * (copy.h). Nobody knows such a step, so by G2 nobody opens the store. */
+ * (copy.h). No program has such a step, so by G2 none opens the store. */
 #define FA_MIGRATE_COPYING "copying"
 
-/* Applies what is missing. UNAVAILABLE: the store is newer than this program. */
+/* Applies the missing steps. UNAVAILABLE: the store is newer than this program. */
 FA_MUST_CHECK enum faina_code fa_migrate(struct fa_db *db, int64_t now_us, struct faina_error *err);
 
-/* The same, but makes nothing where there is no step yet: NOT_FOUND. */
+/* The same, but creates nothing in a store without steps: NOT_FOUND. */
 FA_MUST_CHECK enum faina_code fa_migrate_existing(struct fa_db *db, int64_t now_us,
                                                   struct faina_error *err);
 
-/* The same for who goes on with a copy: its mark is no reason to refuse. */
+/* The same for a copy that continues: accepts its mark. */
 FA_MUST_CHECK enum faina_code fa_migrate_for_copy(struct fa_db *db, int64_t now_us,
                                                   struct faina_error *err);
 
 /* What fa_migrate would do. */
 struct fa_migrate_plan {
     int applied_count;
-    size_t step_count; /* those that are missing */
+    size_t step_count; /* of the missing ones */
     const struct fa_migration **steps;
-    const char *script; /* the same by hand; NULL: this database has no such thing */
+    const char *script; /* to apply them by hand; NULL: the database has none */
 };
 
 /* Changes nothing. Codes as for fa_migrate. */

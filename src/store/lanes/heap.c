@@ -1,63 +1,60 @@
 /* heap.c - see heap.h. */
-#include "sql/heap.h"
+#include "store/lanes/heap.h"
 
 #include <stdlib.h>
 
-static void place_at(struct fa_heap *heap, uint32_t i, struct fa_heap_entry entry)
+static void put_at(struct fa_heap *heap, size_t i, struct fa_heap_entry entry)
 {
     heap->entries[i] = entry;
-    *entry.at = i + 1;
+    *entry.at = (uint32_t)i + 1;
 }
 
-static void sift_up(struct fa_heap *heap, uint32_t i, struct fa_heap_entry entry)
+static void sift_up(struct fa_heap *heap, size_t i, struct fa_heap_entry entry)
 {
     for (; i > 0; i = (i - 1) / 2) {
-        if (!fa_place_is_before(entry.place, heap->entries[(i - 1) / 2].place))
+        if (!fa_lane_position_is_before(entry.position, heap->entries[(i - 1) / 2].position))
             break;
-        place_at(heap, i, heap->entries[(i - 1) / 2]);
+        put_at(heap, i, heap->entries[(i - 1) / 2]);
     }
-    place_at(heap, i, entry);
+    put_at(heap, i, entry);
 }
 
-static void sift_down(struct fa_heap *heap, uint32_t i, struct fa_heap_entry entry)
+static void sift_down(struct fa_heap *heap, size_t i, struct fa_heap_entry entry)
 {
-    for (uint32_t child; (child = 2 * i + 1) < heap->count; i = child) {
-        if (child + 1 < heap->count &&
-            fa_place_is_before(heap->entries[child + 1].place, heap->entries[child].place))
+    for (size_t child; (child = 2 * i + 1) < heap->count; i = child) {
+        if (child + 1 < heap->count && fa_lane_position_is_before(heap->entries[child + 1].position,
+                                                                  heap->entries[child].position))
             child++;
-        if (!fa_place_is_before(heap->entries[child].place, entry.place))
+        if (!fa_lane_position_is_before(heap->entries[child].position, entry.position))
             break;
-        place_at(heap, i, heap->entries[child]);
+        put_at(heap, i, heap->entries[child]);
     }
-    place_at(heap, i, entry);
+    put_at(heap, i, entry);
 }
 
-static void sift(struct fa_heap *heap, uint32_t i, struct fa_heap_entry entry)
+static void sift(struct fa_heap *heap, size_t i, struct fa_heap_entry entry)
 {
-    if (i > 0 && fa_place_is_before(entry.place, heap->entries[(i - 1) / 2].place))
+    if (i > 0 && fa_lane_position_is_before(entry.position, heap->entries[(i - 1) / 2].position))
         sift_up(heap, i, entry);
     else
         sift_down(heap, i, entry);
 }
 
-void fa_heap_put(struct fa_heap *heap, uint32_t *at, struct fa_place place)
+void fa_heap_put(struct fa_heap *heap, uint32_t *at, struct fa_lane_position position)
 {
-    struct fa_heap_entry entry = {place, at};
+    struct fa_heap_entry entry = {position, at};
 
     if (*at != 0) {
         sift(heap, *at - 1, entry);
         return;
     }
-    if (heap->count == heap->size) {
-        heap->size = heap->size ? heap->size * 2 : 4;
-        heap->entries = fa_realloc(heap->entries, heap->size * sizeof(*heap->entries));
-    }
+    heap->entries = fa_grow(heap->entries, heap->count, &heap->size, sizeof(*heap->entries));
     sift_up(heap, heap->count++, entry);
 }
 
 void fa_heap_remove(struct fa_heap *heap, uint32_t *at)
 {
-    uint32_t i = *at - 1;
+    size_t i = *at - 1;
 
     if (*at == 0)
         return;

@@ -1,38 +1,38 @@
 /*
- * heap.h - a binary heap of places in line, the best first.
+ * heap.h - a binary heap of ready-queue positions, the best first.
  *
- * The key of an item is a place (rank, then id). The heap keeps copies of the keys beside pointers
- * to where each item notes its position, so that an item can be moved and removed by itself.
+ * The key of an item is a position (rank, then id). Beside each key the heap keeps a pointer to the
+ * item's slot number, so that an item can be moved and removed without a search.
  *
- *   P1  *at is 0 for an item that isn't in the heap, and else its position plus one.
+ *   P1  *at is 0 for an item that isn't in the heap, and else its slot number plus one.
  *
  * Threads: none of its own; the owner guards it.
  */
-#ifndef FA_HEAP_H
-#define FA_HEAP_H
+#ifndef FA_STORE_LANES_HEAP_H
+#define FA_STORE_LANES_HEAP_H
 
 #include "base/bytes.h"
 
-/* A place in line. */
-struct fa_place {
+/* A position in a lane's ready queue: by priority (rank is its negative), then by task id. */
+struct fa_lane_position {
     int64_t rank, key;
 };
 
 struct fa_heap {
     struct fa_heap_entry {
-        struct fa_place place;
+        struct fa_lane_position position;
         uint32_t *at;
     } * entries;
-    uint32_t count, size;
+    size_t count, size;
 };
 
-static inline bool fa_place_is_before(struct fa_place a, struct fa_place b)
+static inline bool fa_lane_position_is_before(struct fa_lane_position a, struct fa_lane_position b)
 {
     return a.rank != b.rank ? a.rank < b.rank : a.key < b.key;
 }
 
-/* Adds the item, or moves it when it is there with another place. */
-void fa_heap_put(struct fa_heap *heap, uint32_t *at, struct fa_place place);
+/* Adds the item, or moves it when it is there with another position. */
+void fa_heap_put(struct fa_heap *heap, uint32_t *at, struct fa_lane_position position);
 /* Does nothing when it isn't there. */
 void fa_heap_remove(struct fa_heap *heap, uint32_t *at);
 /* The best item's `at`, or NULL. */

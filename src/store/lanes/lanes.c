@@ -2,16 +2,17 @@
  * lanes.c - lanes, resources and pauses in memory.
  *
  * Lanes are found by a hash table over (namespace, type, resources as JSON), resources by one over
- * their names. Ids are handed out here, one after the greatest that the store has.
+ * their names. In a store with one writer, new ids are assigned here, from the greatest in the
+ * store on.
  */
-#include "sql/lanes.h"
+#include "store/lanes/lanes.h"
 
 #include "base/clock.h"
-#include "base/json.h"
-#include "sql/lanes_inner.h"
-#include "sql/row.h"
-#include "sql/set_aside.h"
-#include "sql/sound.h"
+#include "json/json.h"
+#include "store/lanes/lanes_inner.h"
+#include "store/txn/row.h"
+#include "store/upkeep/set_aside.h"
+#include "store/txn/row_check.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -35,8 +36,8 @@ static void free_lane(struct fa_lane *lane)
     free(lane->resources_json);
     free(lane->resources);
     free(lane->resource_names);
-    free(lane->peek);
-    free(lane->places);
+    free(lane->ahead);
+    free(lane->scan_starts);
     free(lane);
 }
 
@@ -46,17 +47,17 @@ static bool is_resource(const void *item, const char *a, const char *b)
     return strcmp(((const struct fa_resource *)item)->name, a) == 0;
 }
 
-static void init(struct fa_lanes *lanes, bool has_heads)
+static void init(struct fa_lanes *lanes, bool has_index)
 {
     *lanes = (struct fa_lanes){.resource_names = {.is = is_resource}};
     fa_types_init(&lanes->types);
-    fa_heads_init(&lanes->heads, has_heads);
+    fa_lane_index_init(&lanes->index, has_index);
 }
 
 static void clear(struct fa_lanes *lanes)
 {
-    fa_lanes_free_forgotten(lanes);
-    fa_heads_finish(&lanes->heads);
+    fa_lanes_free_removed(lanes);
+    fa_lane_index_finish(&lanes->index);
     for (size_t i = 0; i < lanes->count; i++)
         free_lane(lanes->lanes[i]);
     fa_types_finish(&lanes->types);
@@ -96,13 +97,6 @@ void fa_lanes_destroy(struct fa_lanes *lanes)
     free(lanes);
 }
 
-static char *copy_text(const char *text)
-{
-    size_t size = strlen(text) + 1;
-
-    return memcpy(fa_alloc(size), text, size);
-}
-
 static struct fa_lane **find_slot(struct fa_lanes *lanes, const char *ns, const char *type,
                                   const char *resources)
 {
@@ -118,7 +112,7 @@ static struct fa_lane **find_slot(struct fa_lanes *lanes, const char *ns, const 
     }
 }
 
-/* Where the store is shared, two lanes may have one name. New tasks go to the first. */
+/* In a shared store two lanes may have the same key. New tasks go to the first. */
 static void put_name(struct fa_lanes *lanes, struct fa_lane *lane)
 {
     struct fa_lane **slot = find_slot(lanes, lane->ns, lane->type, lane->resources_json);
@@ -158,23 +152,20 @@ static struct fa_resource *add_resource(struct fa_lanes *lanes, const char *name
 
     if (resource != NULL)
         return resource;
-    if (lanes->resource_count == lanes->resource_size) {
-        lanes->resource_size = lanes->resource_size ? lanes->resource_size * 2 : 16;
-        lanes->resources =
-            fa_realloc(lanes->resources, lanes->resource_size * sizeof(struct fa_resource *));
-    }
+    lanes->resources = fa_grow(lanes->resources, lanes->resource_count, &lanes->resource_size,
+                               sizeof(*lanes->resources));
     resource = fa_alloc_zero(1, sizeof(*resource));
     resource->id = ++lanes->last_resource_id;
-    resource->name = copy_text(name);
+    resource->name = fa_name_copy(name);
     resource->max = -1;
-    lanes->has_unknown = true;
+    lanes->has_unstored_resources = true;
     lanes->resources[lanes->resource_count++] = resource;
     fa_map_put(&lanes->resource_names, resource->name, NULL, resource);
     fa_lanes_touch_resource(lanes, resource);
     return resource;
 }
 
-/* Reads the names back from the lane's JSON, which this module wrote. */
+/* Reads the resource names from the lane's JSON. */
 static void link_resources(struct fa_lanes *lanes, struct fa_lane *lane)
 {
     struct fa_arena scratch = {0};
@@ -184,13 +175,13 @@ static void link_resources(struct fa_lanes *lanes, struct fa_lane *lane)
     lane->resource_count = fa_json_count(names);
     if (lane->resource_count == 0)
         return;
-    lanes->names_any = true;
+    lanes->has_resources = true;
     lane->resources = fa_alloc_zero(lane->resource_count, sizeof(struct fa_resource *));
     lane->resource_names = fa_alloc_zero(lane->resource_count, sizeof(char *));
     for (size_t i = 0; fa_json_next(&it, NULL, &value); i++) {
         lane->resources[i] = add_resource(lanes, fa_json_text(value, &scratch));
         lane->resource_names[i] = lane->resources[i]->name;
-        lanes->has_unknown |= !lane->resources[i]->is_known;
+        lanes->has_unstored_resources |= !lane->resources[i]->is_stored;
     }
     fa_arena_finish(&scratch);
 }
@@ -204,20 +195,20 @@ static void touch(struct fa_lane *lane)
     lane->lanes->dirty = lane;
 }
 
-static void join_groups(struct fa_lanes *lanes, struct fa_lane *lane)
+static void add_to_index(struct fa_lanes *lanes, struct fa_lane *lane)
 {
     struct fa_type *first = fa_types_named(&lanes->types, lane->type);
 
-    fa_heads_join(&lanes->heads, lane, FA_AXIS_ALL);
-    fa_heads_join(&lanes->heads, lane, FA_AXIS_NAMESPACE);
+    fa_lane_index_add(&lanes->index, lane, FA_AXIS_ALL);
+    fa_lane_index_add(&lanes->index, lane, FA_AXIS_NAMESPACE);
     if (first->named_lane_count <= FA_TYPE_LANES_FEW)
         return;
-    fa_heads_join(&lanes->heads, lane, FA_AXIS_TYPE);
+    fa_lane_index_add(&lanes->index, lane, FA_AXIS_TYPE);
     if (first->named_lane_count > FA_TYPE_LANES_FEW + 1)
         return;
     for (struct fa_type *type = first; type != NULL; type = type->next_named) {
         for (struct fa_lane *other = type->lanes; other != NULL; other = other->next_of_type)
-            fa_heads_join(&lanes->heads, other, FA_AXIS_TYPE);
+            fa_lane_index_add(&lanes->index, other, FA_AXIS_TYPE);
     }
 }
 
@@ -245,16 +236,13 @@ static struct fa_lane *add_lane(struct fa_lanes *lanes, int64_t id, const char *
 
     lane->id = id;
     lane->lanes = lanes;
-    lane->resources_json = copy_text(resources_json);
-    fa_types_join(&lanes->types, lane, ns, type);
+    lane->resources_json = fa_name_copy(resources_json);
+    fa_types_add_lane(&lanes->types, lane, ns, type);
     link_resources(lanes, lane);
-    join_groups(lanes, lane);
+    add_to_index(lanes, lane);
     if ((lanes->count + 1) * 2 > lanes->by_name_size)
         grow_names(lanes);
-    if (lanes->count == lanes->size) {
-        lanes->size = lanes->size ? lanes->size * 2 : 32;
-        lanes->lanes = fa_realloc(lanes->lanes, lanes->size * sizeof(struct fa_lane *));
-    }
+    lanes->lanes = fa_grow(lanes->lanes, lanes->count, &lanes->size, sizeof(*lanes->lanes));
     lane->index = lanes->count;
     lanes->lanes[lanes->count++] = lane;
     put_id(lanes, lane);
@@ -295,14 +283,14 @@ struct fa_lane *fa_lanes_by_id(struct fa_lanes *lanes, int64_t id)
     return lanes->by_id[page][id % FA_ID_PAGE];
 }
 
-/* Those behind it in the table are put in again, since it may have been in their way. */
+/* Puts the lanes behind it in the table again, since it may have displaced them. */
 static void remove_name(struct fa_lanes *lanes, const struct fa_lane *lane)
 {
     size_t mask = lanes->by_name_size - 1;
     struct fa_lane **slot = find_slot(lanes, lane->ns, lane->type, lane->resources_json);
 
     if (*slot != lane)
-        return; /* another one of the same name is there */
+        return; /* another lane has the same key */
     *slot = NULL;
     for (size_t at = (size_t)(slot - lanes->by_name + 1) & mask; lanes->by_name[at] != NULL;
          at = (at + 1) & mask) {
@@ -311,13 +299,14 @@ static void remove_name(struct fa_lanes *lanes, const struct fa_lane *lane)
         lanes->by_name[at] = NULL;
         put_name(lanes, moved);
     }
-    for (struct fa_lane *other = lane->of->lanes; other != NULL; other = other->next_of_type) {
+    for (struct fa_lane *other = lane->type_info->lanes; other != NULL;
+         other = other->next_of_type) {
         if (other != lane && strcmp(other->resources_json, lane->resources_json) == 0)
             put_name(lanes, other);
     }
 }
 
-void fa_lanes_forget(struct fa_lanes *lanes, int64_t id)
+void fa_lanes_remove(struct fa_lanes *lanes, int64_t id)
 {
     struct fa_lane *lane = fa_lanes_by_id(lanes, id), *last;
 
@@ -326,8 +315,8 @@ void fa_lanes_forget(struct fa_lanes *lanes, int64_t id)
     remove_name(lanes, lane);
     if (lane->is_listed)
         fa_lanes_unlist_ready(lane);
-    fa_heads_leave(&lanes->heads, lane);
-    fa_types_leave(&lanes->types, lane);
+    fa_lane_index_remove(&lanes->index, lane);
+    fa_types_remove_lane(&lanes->types, lane);
     lanes->by_id[(size_t)id / FA_ID_PAGE][id % FA_ID_PAGE] = NULL;
     last = lanes->lanes[--lanes->count];
     last->index = lane->index;
@@ -336,7 +325,7 @@ void fa_lanes_forget(struct fa_lanes *lanes, int64_t id)
     lanes->forgotten = lane;
 }
 
-void fa_lanes_free_forgotten(struct fa_lanes *lanes)
+void fa_lanes_free_removed(struct fa_lanes *lanes)
 {
     while (lanes->forgotten != NULL) {
         struct fa_lane *next = lanes->forgotten->next_of_type;
@@ -358,18 +347,23 @@ void fa_lanes_set_paused(struct fa_lanes *lanes, const char *ns, const char *typ
 
     for (struct fa_lane *lane = known ? known->lanes : NULL; lane != NULL;
          lane = lane->next_of_type)
-        fa_heads_update(lane);
+        fa_lane_index_update(lane);
+}
+
+struct fa_resource *fa_lane_full_resource(const struct fa_lane *lane)
+{
+    for (size_t i = 0; i < lane->resource_count; i++) {
+        struct fa_resource *resource = lane->resources[i];
+
+        if (resource->max >= 0 && resource->in_use >= resource->max)
+            return resource;
+    }
+    return NULL;
 }
 
 bool fa_lane_has_permits(const struct fa_lane *lane)
 {
-    for (size_t i = 0; i < lane->resource_count; i++) {
-        const struct fa_resource *resource = lane->resources[i];
-
-        if (resource->max >= 0 && resource->in_use >= resource->max)
-            return false;
-    }
-    return true;
+    return fa_lane_full_resource(lane) == NULL;
 }
 
 bool fa_lane_is_limited(const struct fa_lane *lane)
@@ -392,16 +386,15 @@ void fa_lane_count(struct fa_lane *lane, int from, int to)
 
 /* Loading ---------------------------------------------------------------------------------- */
 
-#define LANE_ID_MAX INT32_MAX /* a greater one is no lane's */
+#define LANE_ID_MAX INT32_MAX /* a greater id is damaged */
 
 struct load {
     struct fa_lanes *lanes;
     struct fa_db *db;
     struct fa_arena scratch;
-    const char *damage; /* of the last row that was left out (L6), in `scratch` */
+    const char *damage; /* of the last row left out (L6); in `scratch` */
 };
 
-/* L6 */
 static void leave_out(struct load *load, const char *table, const struct fa_value *id,
                       const char *damage)
 {
@@ -422,7 +415,7 @@ static void load_resource(void *ctx, size_t row, const struct fa_value *columns)
         leave_out(load, "resource", &columns[0], damage);
     if (name == NULL || columns[0].kind != FA_INT)
         return;
-    /* A damaged one has its name, and no limit. */
+    /* A damaged resource keeps its name and has no limit. */
     resource = add_resource(load->lanes, name);
     resource->id = columns[0].i;
     if (!resource->is_changed) {
@@ -430,7 +423,7 @@ static void load_resource(void *ctx, size_t row, const struct fa_value *columns)
         resource->is_set = fa_value_as_int(&columns[3]) != 0;
     }
     resource->in_use = fa_value_as_int(&columns[4]);
-    resource->is_known = true;
+    resource->is_stored = true;
     if (resource->id <= LANE_ID_MAX && resource->id > load->lanes->last_resource_id)
         load->lanes->last_resource_id = resource->id;
 }
@@ -461,13 +454,13 @@ static void load_lane(void *ctx, size_t row, const struct fa_value *columns)
         damage = "column resources is no JSON array of names";
     if (columns[0].kind == FA_INT && columns[0].i <= LANE_ID_MAX &&
         columns[0].i > load->lanes->last_lane_id)
-        load->lanes->last_lane_id = columns[0].i; /* also a damaged one has its id */
+        load->lanes->last_lane_id = columns[0].i; /* the id of a damaged row is in use, too */
     if (damage != NULL) {
         leave_out(load, "lane", &columns[0], damage);
         return;
     }
     if (fa_lanes_by_id(load->lanes, columns[0].i) != NULL)
-        return; /* another way to the same lane */
+        return;
     add_lane(load->lanes, columns[0].i, fa_value_dup(&columns[1], &load->scratch),
              fa_value_dup(&columns[2], &load->scratch), fa_value_dup(&columns[3], &load->scratch))
         ->is_stored = true;
@@ -475,7 +468,7 @@ static void load_lane(void *ctx, size_t row, const struct fa_value *columns)
 
 #define MAKE_TRIES_MAX 100
 
-/* Makes a resource's row, when it isn't there, and reads it. */
+/* Inserts the resource's row unless it exists, and reads it. */
 static enum faina_code make_resource(struct fa_db *db, const char *name, struct load *load,
                                      struct fa_resource **out, struct faina_error *err)
 {
@@ -483,7 +476,7 @@ static enum faina_code make_resource(struct fa_db *db, const char *name, struct 
     enum faina_code code = FAINA_OK;
 
     *out = fa_lanes_find_resource(load->lanes, name);
-    for (int i = 0; code == FAINA_OK && (*out == NULL || !(*out)->is_known); i++) {
+    for (int i = 0; code == FAINA_OK && (*out == NULL || !(*out)->is_stored); i++) {
         if (i == MAKE_TRIES_MAX)
             return fa_error_set(err, FAINA_INTERNAL, "the resource %.100s can't be made", name);
         code = fa_db_one(db, FA_SQL_RESOURCE_MAKE, &param, 1, NULL, NULL, err);
@@ -494,30 +487,30 @@ static enum faina_code make_resource(struct fa_db *db, const char *name, struct 
     return code;
 }
 
-/* Those that are known are left as they are: what the open transaction has taken counts already,
- * and the store doesn't know of it yet. */
-static void learn_resource(void *ctx, size_t row, const struct fa_value *columns)
+/* Loads a resource that is not in the cache yet. The others keep their use: it includes permits
+ * that the open transaction has taken and not written. */
+static void load_new_resource(void *ctx, size_t row, const struct fa_value *columns)
 {
     struct load *load = ctx;
     char *name = fa_value_dup(&columns[1], &load->scratch);
     const struct fa_resource *known = name ? fa_lanes_find_resource(load->lanes, name) : NULL;
 
-    if (known == NULL || !known->is_known)
+    if (known == NULL || !known->is_stored)
         load_resource(ctx, row, columns);
 }
 
-/* A lane that others made may name resources that the cache doesn't know; and when it was made in
- * SQL, nobody may have made these yet. Who only reads has no use for them. */
-static enum faina_code learn_resources(struct fa_lanes *lanes, struct fa_db *db, struct load *load,
-                                       struct faina_error *err)
+/* A lane of another node may name resources that are not in the cache. The resources of a lane that
+ * was created in SQL may have no rows yet: a writer inserts them, a reader doesn't need them. */
+static enum faina_code load_new_resources(struct fa_lanes *lanes, struct fa_db *db,
+                                          struct load *load, struct faina_error *err)
 {
     struct fa_value any = {.kind = FA_NULL};
     enum faina_code code;
 
-    if (!db->is_shared || !lanes->has_unknown)
+    if (!fa_db_has(db, FA_DB_MANY_WRITERS) || !lanes->has_unstored_resources)
         return FAINA_OK;
-    lanes->has_unknown = false;
-    code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, learn_resource, load, err);
+    lanes->has_unstored_resources = false;
+    code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_new_resource, load, err);
     for (size_t i = 0; code == FAINA_OK && db->is_writing && i < lanes->resource_count; i++) {
         struct fa_resource *resource = lanes->resources[i];
 
@@ -537,7 +530,7 @@ enum faina_code fa_lanes_read(struct fa_lanes *lanes, struct fa_db *db, int64_t 
     if (lane == NULL) {
         code = fa_db_one(db, FA_SQL_LANE_GET, &param, 1, load_lane, &load, err);
         if (code == FAINA_OK)
-            code = learn_resources(lanes, db, &load, err);
+            code = load_new_resources(lanes, db, &load, err);
         lane = fa_lanes_by_id(lanes, id);
     }
     if (code == FAINA_OK && lane == NULL)
@@ -557,7 +550,7 @@ static void load_ready(void *ctx, size_t row, const struct fa_value *columns)
 
     (void)row;
     if (lane != NULL)
-        fa_lane_arrive(lane, fa_value_as_int(&columns[1]), fa_value_as_int(&columns[2]));
+        fa_lane_note_arrival(lane, fa_value_as_int(&columns[1]), fa_value_as_int(&columns[2]));
 }
 
 enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
@@ -569,43 +562,35 @@ enum faina_code fa_lanes_load(struct fa_lanes *lanes, struct fa_db *db, struct f
     enum faina_code code;
 
     clear(lanes);
-    init(lanes, !db->is_shared);
+    init(lanes, !fa_db_has(db, FA_DB_MANY_WRITERS));
     lanes->aside = aside;
     lanes->types_max = types_max;
-    lanes->last_lane_id = last_id; /* readers may know lanes that are gone by their ids */
-    if (db->is_shared)
-        return FAINA_OK; /* lanes are learned of when they are met */
+    lanes->last_lane_id = last_id; /* readers may have cached deleted lanes by their ids */
+    if (fa_db_has(db, FA_DB_MANY_WRITERS))
+        return FAINA_OK; /* lanes are read when they are needed */
     code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load, err);
     if (code == FAINA_OK)
         code = fa_db_one(db, FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load, err);
     if (code == FAINA_OK)
         code = fa_db_one(db, FA_SQL_LANE_ALL, NULL, 0, load_lane, &load, err);
     if (code == FAINA_OK)
-        code = learn_resources(lanes, db, &load, err);
+        code = load_new_resources(lanes, db, &load, err);
     if (code == FAINA_OK)
         code = fa_db_one(db, FA_SQL_READY_HEADS, NULL, 0, load_ready, &load, err);
     fa_arena_finish(&load.scratch);
     return code;
 }
 
-/* Sharing the store -------------------------------------------------------------------------- */
+/* Shared stores ------------------------------------------------------------------------------ */
 
-#define LANES_FEW 16 /* so many lines are looked at without asking whether they are empty ... */
-#define LANES_FEW_WORN 1000 /* ... and when asking means to read through dead rows */
-#define MANY_US 1000000     /* lanes that were too many are counted again after this */
-#define LANE_ID_SLACK 50    /* lanes whose ids were given out earlier may be committed later */
+#define LANES_FEW 16 /* so many queues are read without asking first which are empty ... */
+#define LANES_FEW_BLOATED 1000 /* ... and so many if asking means to read dead rows */
+#define MANY_US 1000000        /* is_many is checked again after this */
+#define LANE_ID_SLACK 50       /* lanes with smaller ids may be committed later */
 
-/* With few lanes: each may have tasks in line, and new ones are asked for. */
-static struct fa_db_call ask_new_lanes(struct fa_lanes *lanes, struct fa_value *after,
-                                       struct load *load)
+bool fa_lanes_are_few(const struct fa_lanes *lanes, bool is_bloated)
 {
-    *after = fa_value_int(lanes->last_lane_id - LANE_ID_SLACK);
-    return fa_db_call_one(FA_SQL_LANE_AFTER, after, 1, load_lane, load);
-}
-
-bool fa_lanes_are_few(const struct fa_lanes *lanes, bool is_worn)
-{
-    return lanes->count > 0 && lanes->count <= (is_worn ? LANES_FEW_WORN : LANES_FEW);
+    return lanes->count > 0 && lanes->count <= (is_bloated ? LANES_FEW_BLOATED : LANES_FEW);
 }
 
 #define CACHE_MAX 100000
@@ -622,18 +607,29 @@ bool fa_lanes_have_limits(const struct fa_lanes *lanes)
 
 bool fa_lanes_need_limits(const struct fa_lanes *lanes)
 {
-    return lanes->names_any && !lanes->has_limits;
+    return lanes->has_resources && !lanes->has_limits;
 }
 
-/* Lanes that a statement has named, with a place in line of each. */
+/* A new lane may be the first one that names a resource. */
+static enum faina_code load_limits(struct load *load, struct faina_error *err)
+{
+    struct fa_value any = {.kind = FA_NULL};
+
+    if (!fa_lanes_need_limits(load->lanes))
+        return FAINA_OK;
+    load->lanes->has_limits = true;
+    return fa_db_one(load->db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, load, err);
+}
+
+/* Lanes that a statement has returned, with a position in the ready queue of each. */
 struct ready_list {
     struct load *load;
     struct {
         struct fa_lane *lane;
-        struct fa_place place;
+        struct fa_lane_position position;
     } * items; /* in load->scratch */
     size_t count, size;
-    bool has_places;
+    bool has_positions;
 };
 
 static void sink_ready(void *ctx, size_t row, const struct fa_value *columns)
@@ -648,39 +644,36 @@ static void sink_ready(void *ctx, size_t row, const struct fa_value *columns)
     list->items = fa_arena_grow(&list->load->scratch, list->items, list->count, &list->size,
                                 sizeof(*list->items));
     list->items[list->count].lane = lane;
-    list->items[list->count++].place =
-        list->has_places
-            ? (struct fa_place){fa_value_as_int(&columns[4]), fa_value_as_int(&columns[5])}
-            : (struct fa_place){0};
+    list->items[list->count++].position =
+        list->has_positions
+            ? (struct fa_lane_position){fa_value_as_int(&columns[4]), fa_value_as_int(&columns[5])}
+            : (struct fa_lane_position){0};
 }
 
-enum faina_code fa_lanes_ask(struct fa_lanes *lanes, struct fa_db *db, enum fa_sql sql,
-                             const struct fa_value *params, size_t param_count,
-                             fa_lanes_see_fn *see, void *ctx, struct faina_error *err)
+enum faina_code fa_lanes_query_ready(struct fa_lanes *lanes, struct fa_db *db, enum fa_sql sql,
+                                     const struct fa_value *params, size_t param_count,
+                                     fa_lanes_ready_fn *add, void *ctx, struct faina_error *err)
 {
     struct load load = {.lanes = lanes, .db = db};
-    struct ready_list list = {.load = &load, .has_places = sql == FA_SQL_READY_BEST};
-    struct fa_value any = {.kind = FA_NULL};
+    struct ready_list list = {.load = &load, .has_positions = sql == FA_SQL_READY_BEST};
     enum faina_code code = fa_db_one(db, sql, params, param_count, sink_ready, &list, err);
 
     if (code == FAINA_OK)
-        code = learn_resources(lanes, db, &load, err);
-    if (code == FAINA_OK && fa_lanes_need_limits(lanes)) {
-        lanes->has_limits = true;
-        code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load, err);
-    }
+        code = load_new_resources(lanes, db, &load, err);
+    if (code == FAINA_OK)
+        code = load_limits(&load, err);
     for (size_t i = 0; code == FAINA_OK && i < list.count; i++) {
         fa_lane_mark_ready(list.items[i].lane);
-        see(ctx, list.items[i].lane, list.items[i].place);
+        add(ctx, list.items[i].lane, list.items[i].position);
     }
     fa_arena_finish(&load.scratch);
     return code;
 }
 
-/* There are too many to ask for each time, provided that there is an index by which claims find the
- * best; else all of them are asked for after all. */
-static enum faina_code see_many(struct fa_lanes *lanes, struct fa_db *db, struct ready_list *ready,
-                                struct faina_error *err)
+/* Sets is_many if the index exists by which claims find the best lanes; otherwise lists all lanes
+ * with ready tasks. */
+static enum faina_code check_many(struct fa_lanes *lanes, struct fa_db *db,
+                                  struct ready_list *ready, struct faina_error *err)
 {
     struct fa_value all = fa_value_int(INT64_MAX);
     int64_t has_index = 0;
@@ -693,17 +686,18 @@ static enum faina_code see_many(struct fa_lanes *lanes, struct fa_db *db, struct
         return code;
     ready->count = 0;
     code = fa_db_one(db, FA_SQL_READY_LANES, &all, 1, sink_ready, ready, err);
-    return code == FAINA_OK ? learn_resources(lanes, db, ready->load, err) : code;
+    return code == FAINA_OK ? load_new_resources(lanes, db, ready->load, err) : code;
 }
 
-enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool is_worn,
+enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool is_bloated,
                                  const struct fa_db_call *scans, size_t scan_count,
                                  struct faina_error *err)
 {
-    bool is_few = fa_lanes_are_few(lanes, is_worn);
+    bool is_few = fa_lanes_are_few(lanes, is_bloated);
     struct load load = {.lanes = lanes, .db = db};
     struct ready_list ready = {.load = &load};
-    struct fa_value any = {.kind = FA_NULL}, after, most = fa_value_int(FA_LANES_MANY + 1);
+    struct fa_value any = {.kind = FA_NULL}, most = fa_value_int(FA_LANES_MANY + 1);
+    struct fa_value after = fa_value_int(lanes->last_lane_id - LANE_ID_SLACK);
     struct fa_db_call calls[FA_LANES_SCANS_MAX + 3];
     size_t count = 0;
     enum faina_code code;
@@ -714,34 +708,31 @@ enum faina_code fa_lanes_refresh(struct fa_lanes *lanes, struct fa_db *db, bool 
     for (; count < scan_count; count++)
         calls[count] = scans[count];
     calls[count++] = fa_db_call_one(FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load);
-    lanes->has_limits = scan_count == 0 || lanes->names_any;
+    lanes->has_limits = scan_count == 0 || lanes->has_resources;
     if (lanes->has_limits)
         calls[count++] = fa_db_call_one(FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load);
     if (is_few)
-        calls[count++] = ask_new_lanes(lanes, &after, &load);
+        calls[count++] = fa_db_call_one(FA_SQL_LANE_AFTER, &after, 1, load_lane, &load);
     else if (!lanes->is_many || fa_clock_mono_us() >= lanes->many_until_us)
         calls[count++] = fa_db_call_one(FA_SQL_READY_LANES, &most, 1, sink_ready, &ready);
     lanes->is_many = !is_few && lanes->is_many && fa_clock_mono_us() < lanes->many_until_us;
     code = fa_db_run_all(db, calls, count, err);
     if (code == FAINA_OK)
-        code = learn_resources(lanes, db, &load, err);
+        code = load_new_resources(lanes, db, &load, err);
     if (code == FAINA_OK && ready.count > FA_LANES_MANY)
-        code = see_many(lanes, db, &ready, err);
+        code = check_many(lanes, db, &ready, err);
     for (size_t i = 0; code == FAINA_OK && !lanes->is_many && i < ready.count; i++)
         fa_lane_mark_ready(ready.items[i].lane);
-    /* A new lane may be the first to need them. */
-    if (code == FAINA_OK && fa_lanes_need_limits(lanes)) {
-        lanes->has_limits = true;
-        code = fa_db_one(db, FA_SQL_RESOURCE_ALL, &any, 1, load_resource, &load, err);
-    }
+    if (code == FAINA_OK)
+        code = load_limits(&load, err);
     for (size_t i = 0; is_few && i < lanes->count; i++)
         fa_lane_mark_ready(lanes->lanes[i]);
     fa_arena_finish(&load.scratch);
     return code;
 }
 
-/* A limit where there was none. Its use is counted when it is locked. */
-static void see_limit(void *ctx, size_t row, const struct fa_value *columns)
+/* Loads a limit of a resource that had none. Its use is counted when it is locked. */
+static void load_new_limit(void *ctx, size_t row, const struct fa_value *columns)
 {
     struct load *load = ctx;
     char *name = fa_value_dup(&columns[1], &load->scratch);
@@ -762,20 +753,20 @@ enum faina_code fa_lanes_scan(struct fa_lanes *lanes, struct fa_db *db,
     size_t count = 0;
     enum faina_code code;
 
-    if (!db->is_shared)
+    if (!fa_db_has(db, FA_DB_MANY_WRITERS))
         return fa_db_run_all(db, scans, scan_count, err);
     assert(scan_count <= FA_LANES_SCANS_MAX);
     for (; count < scan_count; count++)
         calls[count] = scans[count];
     calls[count++] = fa_db_call_one(FA_SQL_PAUSED_ALL, NULL, 0, load_pause, &load);
     if (with_limits)
-        calls[count++] = fa_db_call_one(FA_SQL_RESOURCE_ALL, &any, 1, see_limit, &load);
+        calls[count++] = fa_db_call_one(FA_SQL_RESOURCE_ALL, &any, 1, load_new_limit, &load);
     code = fa_db_run_all(db, calls, count, err);
     fa_arena_finish(&load.scratch);
     return code;
 }
 
-/* Making lanes and resources ----------------------------------------------------------------- */
+/* Creating lanes and resources ----------------------------------------------------------------- */
 
 enum faina_code fa_lanes_resource(struct fa_lanes *lanes, struct fa_db *db, const char *name,
                                   struct fa_resource **out, struct faina_error *err)
@@ -783,7 +774,7 @@ enum faina_code fa_lanes_resource(struct fa_lanes *lanes, struct fa_db *db, cons
     struct load load = {.lanes = lanes, .db = db};
     enum faina_code code;
 
-    if (!db->is_shared) {
+    if (!fa_db_has(db, FA_DB_MANY_WRITERS)) {
         *out = add_resource(lanes, name);
         return FAINA_OK;
     }
@@ -812,10 +803,10 @@ static enum faina_code make_lane(struct fa_lanes *lanes, struct fa_db *db, const
         if (lanes->by_name_size > 0)
             *out = *find_slot(lanes, ns, type, resources);
         if (code == FAINA_OK && *out == NULL && room != FAINA_OK)
-            code = room; /* it isn't there, and may not be made */
+            code = room; /* it doesn't exist and can't be created */
     }
     if (code == FAINA_OK)
-        code = learn_resources(lanes, db, &load, err);
+        code = load_new_resources(lanes, db, &load, err);
     fa_arena_finish(&load.scratch);
     if (code == FAINA_OK && *out == NULL)
         code = fa_error_set(err, FAINA_INTERNAL, "a lane for type %.100s can't be made", type);
@@ -838,9 +829,9 @@ enum faina_code fa_lanes_get(struct fa_lanes *lanes, struct fa_db *db, const cha
     }
     if (lanes->by_name_size > 0)
         *out = *find_slot(lanes, ns, type, resources);
-    if (*out == NULL && !db->is_shared)
+    if (*out == NULL && !fa_db_has(db, FA_DB_MANY_WRITERS))
         code = fa_lanes_check_room(lanes, db, ns, type, err);
-    if (*out == NULL && db->is_shared) {
+    if (*out == NULL && fa_db_has(db, FA_DB_MANY_WRITERS)) {
         code = make_lane(lanes, db, ns, type, resources, names, name_count, out, err);
     } else if (code == FAINA_OK && *out == NULL) {
         *out = add_lane(lanes, lanes->last_lane_id + 1, ns, type, resources);

@@ -1,5 +1,5 @@
 /* lanes_flush.c - writes new lanes and resources, and the counts. */
-#include "sql/lanes_inner.h"
+#include "store/lanes/lanes_inner.h"
 
 static enum faina_code flush_lane(struct fa_lane *lane, struct fa_db *db, struct faina_error *err)
 {
@@ -32,7 +32,7 @@ static void bind_count(void *ctx, size_t row, struct fa_value *params)
     params[2] = fa_value_int(count->n);
 }
 
-/* Takes the lane's counts over. */
+/* Moves the lane's counts to `out`. */
 static size_t take_counts(struct fa_lane *lane, struct count *out)
 {
     size_t n = 0;
@@ -56,28 +56,29 @@ static enum faina_code flush_resources(struct fa_lanes *lanes, struct fa_db *db,
 
         lanes->touched = resource->next_touched;
         resource->is_touched = false;
-        if (resource->is_known && !resource->is_changed)
+        if (resource->is_stored && !resource->is_changed)
             continue;
         code =
             fa_db_one(db, FA_SQL_RESOURCE_PUT,
                       (struct fa_value[]){fa_value_int(resource->id), fa_value_text(resource->name),
                                           max, fa_value_int(resource->is_set)},
                       4, NULL, NULL, err);
-        resource->is_known = true;
+        resource->is_stored = true;
         resource->is_changed = false;
     }
-    lanes->has_changed = lanes->has_unknown = false;
+    lanes->has_changed_resources = lanes->has_unstored_resources = false;
     return code;
 }
 
-void fa_lanes_limit(struct fa_lanes *lanes, struct fa_resource *resource, int64_t max, bool is_set)
+void fa_lanes_set_limit(struct fa_lanes *lanes, struct fa_resource *resource, int64_t max,
+                        bool is_set)
 {
     resource->max = max;
     resource->is_set = is_set;
     resource->is_changed = true;
-    lanes->has_changed = true;
+    lanes->has_changed_resources = true;
     fa_lanes_touch_resource(lanes, resource);
-    fa_heads_open(resource);
+    fa_lane_index_unpark(resource);
 }
 
 enum faina_code fa_lanes_flush(struct fa_lanes *lanes, struct fa_db *db, struct faina_error *err)
@@ -87,7 +88,8 @@ enum faina_code fa_lanes_flush(struct fa_lanes *lanes, struct fa_db *db, struct 
         .sql = FA_SQL_TALLY_ADD, .param_count = 3, .bind = bind_count, .bind_ctx = counts};
     enum faina_code code = FAINA_OK;
 
-    if (lanes->has_changed || (lanes->has_unknown && !db->is_shared))
+    if (lanes->has_changed_resources ||
+        (lanes->has_unstored_resources && !fa_db_has(db, FA_DB_MANY_WRITERS)))
         code = flush_resources(lanes, db, err);
     while (code == FAINA_OK && lanes->dirty != NULL) {
         struct fa_lane *lane = lanes->dirty;

@@ -1,10 +1,10 @@
 /*
- * lanes_inner.h - how lanes.h keeps what it knows; for its own files only.
+ * lanes_inner.h - the cache's struct and internal functions; for the files of lanes.h only.
  */
-#ifndef FA_LANES_INNER_H
-#define FA_LANES_INNER_H
+#ifndef FA_STORE_LANES_LANES_INNER_H
+#define FA_STORE_LANES_LANES_INNER_H
 
-#include "sql/lanes.h"
+#include "store/lanes/lanes.h"
 
 #define FA_ID_PAGE 1024
 
@@ -13,41 +13,40 @@ struct fa_lanes {
     size_t count, size;
     struct fa_lane **by_name; /* open addressing; a power of two */
     size_t by_name_size;
-    struct fa_lane ***by_id;   /* pages of FA_ID_PAGE lanes, by id; NULL: none of these */
+    struct fa_lane ***by_id;   /* pages of FA_ID_PAGE lanes, by id; NULL: an empty page */
     size_t by_id_size;         /* in pages */
-    struct fa_lane *forgotten; /* by next_of_type */
+    struct fa_lane *forgotten; /* removed, to be freed; by next_of_type */
     struct fa_resource **resources;
     size_t resource_count, resource_size;
     struct fa_map resource_names;
     struct fa_resource *touched; /* may have to be written; by next_touched */
     struct fa_types types;
-    struct fa_heads heads;
-    struct fa_lane **ready; /* where the store is shared: those that are listed */
+    struct fa_lane_index index;
+    struct fa_lane **ready; /* shared store: lanes that may have ready tasks */
     size_t ready_count, ready_size;
-    bool is_many; /* as last asked: too many to be asked for each time */
+    bool is_many; /* as last read: more than FA_LANES_MANY lanes have ready tasks */
     int64_t many_until_us;
-    int64_t types_max; /* that a namespace may have; 0: no limit */
-    char *full_ns;     /* had so many when they were last counted; NULL: none did */
+    int64_t types_max; /* of a namespace; 0: no limit */
+    char *full_ns;     /* had types_max types at the last count; NULL: none */
     int64_t full_until_us;
     int64_t last_lane_id, last_resource_id;
     struct fa_lane *dirty;
-    bool has_changed;       /* resources, to be written */
-    bool has_unknown;       /* resources, that only a lane has named */
-    bool names_any;         /* resources: some lane does */
-    bool has_limits;        /* they were read by the last refresh */
-    struct fa_aside *aside; /* where damaged rows are reported (L6) */
+    bool has_changed_resources;  /* limits to be written */
+    bool has_unstored_resources; /* named by a lane only */
+    bool has_resources;          /* some lane names one */
+    bool has_limits;             /* the last refresh has read them */
+    struct fa_aside *aside;      /* where damaged rows are reported (L6) */
 };
 
-/* Where the store is shared: the lane may have tasks in line; none has, as far as is known; and the
- * lane is about to go. */
+/* Shared store: marks a lane that may have ready tasks; unmarks all; unlists one to be removed. */
 void fa_lane_mark_ready(struct fa_lane *lane);
 void fa_lanes_unmark_ready(struct fa_lanes *lanes);
 void fa_lanes_unlist_ready(struct fa_lane *lane);
-/* INVALID_TASK: the namespace or the type may not have another lane. */
+/* INVALID_TASK: the namespace or the type can't have another lane. */
 FA_MUST_CHECK enum faina_code fa_lanes_check_room(struct fa_lanes *lanes, struct fa_db *db,
                                                   const char *ns, const char *type,
                                                   struct faina_error *err);
-/* It may have to be written. */
+/* The resource may have to be written. */
 void fa_lanes_touch_resource(struct fa_lanes *lanes, struct fa_resource *resource);
 
 #endif

@@ -1,5 +1,5 @@
-/* lanes_lock.c - locks limited resources, where others use them too (lanes.h, L4). */
-#include "sql/lanes.h"
+/* lanes_lock.c - locks limited resources in a shared store (lanes.h, L4). */
+#include "store/lanes/lanes.h"
 
 struct lock {
     struct fa_resource **resources;

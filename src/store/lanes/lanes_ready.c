@@ -1,9 +1,9 @@
-/* lanes_ready.c - which lanes may have tasks in line. */
-#include "sql/lanes_inner.h"
+/* lanes_ready.c - which lanes may have ready tasks. */
+#include "store/lanes/lanes_inner.h"
 
-const struct fa_heads *fa_lanes_heads(const struct fa_lanes *lanes)
+const struct fa_lane_index *fa_lanes_index(const struct fa_lanes *lanes)
 {
-    return &lanes->heads;
+    return &lanes->index;
 }
 
 const struct fa_types *fa_lanes_types(const struct fa_lanes *lanes)
@@ -11,7 +11,6 @@ const struct fa_types *fa_lanes_types(const struct fa_lanes *lanes)
     return &lanes->types;
 }
 
-/* Where the store is shared; elsewhere heads.h has the ones that may have tasks in line. */
 void fa_lane_mark_ready(struct fa_lane *lane)
 {
     struct fa_lanes *lanes = lane->lanes;
@@ -20,10 +19,8 @@ void fa_lane_mark_ready(struct fa_lane *lane)
     if (lane->is_listed)
         return;
     lane->is_listed = true;
-    if (lanes->ready_count == lanes->ready_size) {
-        lanes->ready_size = lanes->ready_size ? lanes->ready_size * 2 : 32;
-        lanes->ready = fa_realloc(lanes->ready, lanes->ready_size * sizeof(struct fa_lane *));
-    }
+    lanes->ready =
+        fa_grow(lanes->ready, lanes->ready_count, &lanes->ready_size, sizeof(*lanes->ready));
     lanes->ready[lanes->ready_count++] = lane;
 }
 
@@ -34,18 +31,18 @@ void fa_lanes_unmark_ready(struct fa_lanes *lanes)
     lanes->ready_count = 0;
 }
 
-void fa_lane_arrive(struct fa_lane *lane, int64_t rank, int64_t key)
+void fa_lane_note_arrival(struct fa_lane *lane, int64_t rank, int64_t key)
 {
-    if (lane->lanes->heads.is_used)
-        fa_heads_lower(lane, (struct fa_place){rank, key});
+    if (lane->lanes->index.is_used)
+        fa_lane_index_lower(lane, (struct fa_lane_position){rank, key});
     else
         fa_lane_mark_ready(lane);
 }
 
-void fa_lane_run_dry(struct fa_lane *lane)
+void fa_lane_mark_empty(struct fa_lane *lane)
 {
-    lane->may_have_ready = lane->has_rich = lane->has_old = false;
-    fa_heads_update(lane);
+    lane->may_have_ready = lane->has_nonplain = lane->has_past_days = false;
+    fa_lane_index_update(lane);
 }
 
 void fa_lanes_unlist_ready(struct fa_lane *lane)

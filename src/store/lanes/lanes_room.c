@@ -1,18 +1,18 @@
 /*
  * lanes_room.c - how many types a namespace may have.
  *
- * A type counts once for every set of resources that it is used with. Where the store is shared,
- * others make lanes too: then the lanes of a namespace are counted in the store, and after that one
- * in eight of those that are still allowed may be made before they are counted again.
+ * A type counts once for every set of resources that it is used with. In a shared store other nodes
+ * create lanes, too: there the lanes of a namespace are counted in the store, and an eighth of
+ * those that are still allowed may be created before the next count.
  */
-#include "sql/lanes_inner.h"
+#include "store/lanes/lanes_inner.h"
 
 #include "base/clock.h"
 #include "model/limits.h"
 
 #include <stdlib.h>
 
-#define FULL_US 1000000 /* a namespace that is full is counted again after this */
+#define FULL_US 1000000 /* the lanes of a full namespace are counted again after this */
 #define ROOM_SHARE 8
 
 static enum faina_code refuse_type(const struct fa_lanes *lanes, const char *ns,
@@ -33,9 +33,9 @@ static enum faina_code refuse_resources(const char *type, struct faina_error *er
 }
 
 static enum faina_code check_counts(const struct fa_lanes *lanes, const char *ns, const char *type,
-                                    int64_t of_space, int64_t of_type, struct faina_error *err)
+                                    int64_t of_ns, int64_t of_type, struct faina_error *err)
 {
-    if (of_space >= lanes->types_max)
+    if (of_ns >= lanes->types_max)
         return refuse_type(lanes, ns, err);
     return of_type >= FA_TYPE_SETS_MAX ? refuse_resources(type, err) : FAINA_OK;
 }
@@ -52,14 +52,14 @@ static void sink_counts(void *ctx, size_t row, const struct fa_value *columns)
 static void note_full(struct fa_lanes *lanes, const char *ns)
 {
     free(lanes->full_ns);
-    lanes->full_ns = strdup(ns);
+    lanes->full_ns = fa_name_copy(ns);
     lanes->full_until_us = fa_clock_mono_us() + FULL_US;
 }
 
 static enum faina_code check_shared(struct fa_lanes *lanes, struct fa_db *db, const char *ns,
                                     const char *type, struct faina_error *err)
 {
-    struct fa_space *space = fa_types_space(&lanes->types, ns);
+    struct fa_namespace *known_ns = fa_types_namespace(&lanes->types, ns);
     struct fa_value params[4] = {fa_value_text(ns), fa_value_text(type),
                                  fa_value_int(lanes->types_max), fa_value_int(FA_TYPE_SETS_MAX)};
     int64_t counts[2] = {0};
@@ -68,8 +68,8 @@ static enum faina_code check_shared(struct fa_lanes *lanes, struct fa_db *db, co
     if (lanes->full_ns != NULL && strcmp(lanes->full_ns, ns) == 0 &&
         fa_clock_mono_us() < lanes->full_until_us)
         return refuse_type(lanes, ns, err);
-    if (space != NULL && space->room > 0 && fa_types_get(&lanes->types, ns, type) == NULL) {
-        space->room--;
+    if (known_ns != NULL && known_ns->room > 0 && fa_types_get(&lanes->types, ns, type) == NULL) {
+        known_ns->room--;
         return FAINA_OK;
     }
     code = fa_db_one(db, FA_SQL_LANE_ROOM, params, 4, sink_counts, counts, err);
@@ -77,22 +77,22 @@ static enum faina_code check_shared(struct fa_lanes *lanes, struct fa_db *db, co
         return code;
     if (counts[0] >= lanes->types_max)
         note_full(lanes, ns);
-    if (space != NULL)
-        space->room = (lanes->types_max - counts[0]) / ROOM_SHARE;
+    if (known_ns != NULL)
+        known_ns->room = (lanes->types_max - counts[0]) / ROOM_SHARE;
     return check_counts(lanes, ns, type, counts[0], counts[1], err);
 }
 
 enum faina_code fa_lanes_check_room(struct fa_lanes *lanes, struct fa_db *db, const char *ns,
                                     const char *type, struct faina_error *err)
 {
-    const struct fa_space *space = fa_types_space(&lanes->types, ns);
+    const struct fa_namespace *known_ns = fa_types_namespace(&lanes->types, ns);
     const struct fa_type *known = fa_types_get(&lanes->types, ns, type);
 
     if (lanes->types_max == 0)
         return FAINA_OK;
-    if (db->is_shared)
+    if (fa_db_has(db, FA_DB_MANY_WRITERS))
         return check_shared(lanes, db, ns, type, err);
-    return check_counts(lanes, ns, type, space ? (int64_t)space->lane_count : 0,
+    return check_counts(lanes, ns, type, known_ns ? (int64_t)known_ns->lane_count : 0,
                         known ? (int64_t)known->lane_count : 0, err);
 }
 

@@ -1,15 +1,15 @@
 /* types.c - see types.h. */
-#include "sql/types.h"
+#include "store/lanes/types.h"
 
-#include "sql/lanes.h"
+#include "store/lanes/lanes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_space(const void *item, const char *a, const char *b)
+static bool is_namespace(const void *item, const char *a, const char *b)
 {
     (void)b;
-    return strcmp(((const struct fa_space *)item)->name, a) == 0;
+    return strcmp(((const struct fa_namespace *)item)->name, a) == 0;
 }
 
 static bool is_type(const void *item, const char *a, const char *b)
@@ -25,18 +25,18 @@ static bool is_named(const void *item, const char *a, const char *b)
     return strcmp(((const struct fa_type *)item)->name, a) == 0;
 }
 
-static char *copy_text(const char *text)
+char *fa_name_copy(const char *name)
 {
-    size_t size = strlen(text) + 1;
+    size_t size = strlen(name) + 1;
 
-    return memcpy(fa_alloc(size), text, size);
+    return memcpy(fa_alloc(size), name, size);
 }
 
 void fa_types_init(struct fa_types *types)
 {
     *types = (struct fa_types){0};
     types->by_name.is = is_type;
-    types->spaces.is = is_space;
+    types->spaces.is = is_namespace;
     types->by_name_alone.is = is_named;
 }
 
@@ -46,7 +46,7 @@ static void free_type(struct fa_type *type)
     free(type);
 }
 
-static void free_space(struct fa_space *space)
+static void free_namespace(struct fa_namespace *space)
 {
     free(space->name);
     free(space);
@@ -60,7 +60,7 @@ void fa_types_finish(struct fa_types *types)
     }
     for (size_t i = 0; i < types->spaces.size; i++) {
         if (types->spaces.slots[i].item != NULL)
-            free_space(types->spaces.slots[i].item);
+            free_namespace(types->spaces.slots[i].item);
     }
     fa_map_finish(&types->by_name);
     fa_map_finish(&types->spaces);
@@ -72,7 +72,7 @@ struct fa_type *fa_types_get(const struct fa_types *types, const char *ns, const
     return fa_map_get(&types->by_name, ns, name);
 }
 
-struct fa_space *fa_types_space(const struct fa_types *types, const char *ns)
+struct fa_namespace *fa_types_namespace(const struct fa_types *types, const char *ns)
 {
     return fa_map_get(&types->spaces, ns, NULL);
 }
@@ -82,30 +82,30 @@ struct fa_type *fa_types_named(const struct fa_types *types, const char *name)
     return fa_map_get(&types->by_name_alone, name, NULL);
 }
 
-/* Making and removing ------------------------------------------------------------------------ */
+/* Adding and removing ------------------------------------------------------------------------ */
 
-static struct fa_space *make_space(struct fa_types *types, const char *ns)
+static struct fa_namespace *get_or_add_namespace(struct fa_types *types, const char *ns)
 {
-    struct fa_space *space = fa_types_space(types, ns);
+    struct fa_namespace *space = fa_types_namespace(types, ns);
 
     if (space != NULL)
         return space;
     space = fa_alloc_zero(1, sizeof(*space));
-    space->name = copy_text(ns);
+    space->name = fa_name_copy(ns);
     fa_map_put(&types->spaces, space->name, NULL, space);
     return space;
 }
 
-static struct fa_type *make_type(struct fa_types *types, const char *ns, const char *name)
+static struct fa_type *get_or_add_type(struct fa_types *types, const char *ns, const char *name)
 {
     struct fa_type *type = fa_types_get(types, ns, name), *first;
 
     if (type != NULL)
         return type;
     type = fa_alloc_zero(1, sizeof(*type));
-    type->space = make_space(types, ns);
+    type->space = get_or_add_namespace(types, ns);
     type->space->entry_count++;
-    type->name = copy_text(name);
+    type->name = fa_name_copy(name);
     type->last_lane = &type->lanes;
     fa_map_put(&types->by_name, type->space->name, type->name, type);
     first = fa_types_named(types, name);
@@ -121,7 +121,7 @@ static struct fa_type *make_type(struct fa_types *types, const char *ns, const c
     return type;
 }
 
-static void leave_namesakes(struct fa_types *types, struct fa_type *type)
+static void unlink_name(struct fa_types *types, struct fa_type *type)
 {
     struct fa_type *next = type->next_named, *prev = type->prev_named;
 
@@ -141,24 +141,25 @@ static void leave_namesakes(struct fa_types *types, struct fa_type *type)
 /* Y1. */
 static void drop_if_unused(struct fa_types *types, struct fa_type *type)
 {
-    struct fa_space *space = type->space;
+    struct fa_namespace *space = type->space;
 
     if (type->lane_count > 0 || type->is_paused)
         return;
-    leave_namesakes(types, type);
+    unlink_name(types, type);
     fa_map_remove(&types->by_name, space->name, type->name, type);
     free_type(type);
     if (--space->entry_count > 0)
         return;
     fa_map_remove(&types->spaces, space->name, NULL, space);
-    free_space(space);
+    free_namespace(space);
 }
 
-void fa_types_join(struct fa_types *types, struct fa_lane *lane, const char *ns, const char *name)
+void fa_types_add_lane(struct fa_types *types, struct fa_lane *lane, const char *ns,
+                       const char *name)
 {
-    struct fa_type *type = make_type(types, ns, name);
+    struct fa_type *type = get_or_add_type(types, ns, name);
 
-    lane->of = type;
+    lane->type_info = type;
     lane->ns = type->space->name;
     lane->type = type->name;
     lane->next_of_type = NULL;
@@ -169,9 +170,9 @@ void fa_types_join(struct fa_types *types, struct fa_lane *lane, const char *ns,
     fa_types_named(types, name)->named_lane_count++;
 }
 
-void fa_types_leave(struct fa_types *types, struct fa_lane *lane)
+void fa_types_remove_lane(struct fa_types *types, struct fa_lane *lane)
 {
-    struct fa_type *type = lane->of;
+    struct fa_type *type = lane->type_info;
     struct fa_lane **at = &type->lanes;
 
     while (*at != lane)
@@ -182,7 +183,7 @@ void fa_types_leave(struct fa_types *types, struct fa_lane *lane)
     type->lane_count--;
     type->space->lane_count--;
     fa_types_named(types, type->name)->named_lane_count--;
-    lane->of = NULL;
+    lane->type_info = NULL;
     lane->ns = lane->type = NULL;
     drop_if_unused(types, type);
 }
@@ -210,7 +211,8 @@ static void set_paused(struct fa_types *types, struct fa_type *type, bool is_pau
 struct fa_type *fa_types_pause(struct fa_types *types, const char *ns, const char *name,
                                bool is_paused)
 {
-    struct fa_type *type = is_paused ? make_type(types, ns, name) : fa_types_get(types, ns, name);
+    struct fa_type *type =
+        is_paused ? get_or_add_type(types, ns, name) : fa_types_get(types, ns, name);
 
     if (type == NULL)
         return NULL;

@@ -1,37 +1,37 @@
 /*
  * types.h - namespaces and their types in memory: the lanes of each type, and which are paused.
  *
- *   Y1  A type is there while it has lanes, or is paused; a namespace while it has types.
- *   Y2  Looking one up, pausing it, and counting the types of a namespace don't depend on how many
- *       others there are.
+ *   Y1  A type exists while it has lanes, or is paused; a namespace while it has types.
+ *   Y2  The cost of finding a type, pausing it, and counting the types of a namespace doesn't
+ *       depend on how many others there are.
  *
- * Threads: whoever leads the batch.
+ * Threads: the batch leader.
  */
-#ifndef FA_TYPES_H
-#define FA_TYPES_H
+#ifndef FA_STORE_LANES_TYPES_H
+#define FA_STORE_LANES_TYPES_H
 
 #include "base/map.h"
 
 struct fa_lane;
 
 /* A namespace. */
-struct fa_space {
+struct fa_namespace {
     char *name;
     size_t lane_count;
     size_t entry_count; /* types that have lanes or are paused */
-    int64_t room;       /* lanes that may be made before they are counted (lanes_room.c) */
+    int64_t room;       /* lanes that may be created before the next count (lanes_room.c) */
 };
 
 /* A type of tasks in a namespace. */
 struct fa_type {
-    struct fa_space *space;
+    struct fa_namespace *space;
     char *name;
     bool is_paused;
-    struct fa_lane *lanes, **last_lane; /* one for each set of resources, in the order they came */
+    struct fa_lane *lanes, **last_lane; /* one for each set of resources, the oldest first */
     size_t lane_count;
     struct fa_type *next_paused, **paused_link;
     struct fa_type *next_named, *prev_named; /* of the same name, in other namespaces */
-    size_t named_lane_count; /* of all types of this name; kept by the first of them */
+    size_t named_lane_count; /* of all types of this name; counted in the first of them */
 };
 
 struct fa_types {
@@ -40,19 +40,23 @@ struct fa_types {
     struct fa_type *paused;
 };
 
+/* A copy that the caller frees. */
+char *fa_name_copy(const char *name);
+
 void fa_types_init(struct fa_types *types);
-/* The lanes, which it doesn't look at, have lost their names. */
+/* Doesn't access the lanes, which may be freed already. */
 void fa_types_finish(struct fa_types *types);
 
 struct fa_type *fa_types_get(const struct fa_types *types, const char *ns, const char *name);
-struct fa_space *fa_types_space(const struct fa_types *types, const char *ns);
+struct fa_namespace *fa_types_namespace(const struct fa_types *types, const char *ns);
 /* The first type of a name in any namespace; the others follow by next_named. */
 struct fa_type *fa_types_named(const struct fa_types *types, const char *name);
 
-/* Gives the lane its type, and the names of it and of its namespace. */
-void fa_types_join(struct fa_types *types, struct fa_lane *lane, const char *ns, const char *name);
-/* The lane's type may be freed. */
-void fa_types_leave(struct fa_types *types, struct fa_lane *lane);
+/* Adds the lane to its type, and sets its type_info, ns and type. */
+void fa_types_add_lane(struct fa_types *types, struct fa_lane *lane, const char *ns,
+                       const char *name);
+/* Removes the lane from its type, which is freed if unused (Y1). */
+void fa_types_remove_lane(struct fa_types *types, struct fa_lane *lane);
 
 /* Returns the type, or NULL when it has no lanes and isn't paused. */
 struct fa_type *fa_types_pause(struct fa_types *types, const char *ns, const char *name,

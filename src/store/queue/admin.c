@@ -1,5 +1,5 @@
 /* admin.c - pauses, resources and teams. */
-#include "sql/ops.h"
+#include "store/queue/ops.h"
 
 #include "model/limits.h"
 #include "service/access.h"
@@ -43,7 +43,7 @@ enum faina_code fa_do_resource_set(struct fa_unit *unit, struct fa_op *op)
                                  &op->error);
     if (code != FAINA_OK)
         return code;
-    fa_lanes_limit(unit->source.lanes, resource, op->resource.max_concurrency, true);
+    fa_lanes_set_limit(unit->source.lanes, resource, op->resource.max_concurrency, true);
     unit->has_ready = true;
     return FAINA_OK;
 }
@@ -59,7 +59,7 @@ enum faina_code fa_do_resource_remove(struct fa_unit *unit, struct fa_op *op)
     if (resource == NULL || !resource->is_set)
         return fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no resource %.255s",
                             op->resource.name);
-    fa_lanes_limit(unit->source.lanes, resource, -1, false);
+    fa_lanes_set_limit(unit->source.lanes, resource, -1, false);
     unit->has_ready = true;
     return FAINA_OK;
 }

@@ -1,25 +1,25 @@
 /* children.c - see children.h. */
-#include "sql/children.h"
+#include "store/queue/children.h"
 
-#include "sql/ops.h"
+#include "store/queue/ops.h"
 #include "base/random.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-#define PLACE_MAX 1000000000000000000u /* what a name may look like; no list comes this far */
+#define POSITION_MAX 1000000000000000000u /* a greater number is a plain name */
 
 struct fa_child_name {
-    const char *name;   /* NULL: a free place */
-    int64_t key;        /* of the task; 0: it is about to be made */
-    bool is_read;       /* so the following is known: */
-    bool is_there;      /* it is not deleted, */
-    struct fa_key work; /* and is to do this; 0: what no list asks for */
+    const char *name;   /* NULL: a free slot */
+    int64_t key;        /* of the task; 0: it is about to be created */
+    bool is_read;       /* the next two are valid: */
+    bool exists;        /* it is not deleted */
+    struct fa_key work; /* 0: matches no request */
     bool is_taken;
-    size_t taken; /* of the first of those that are to do the same: how many of them are */
+    size_t taken; /* in the first of those with the same work: how many of them are taken */
 };
 
-static size_t place_of(const struct fa_children *children, const char *name)
+static size_t slot_of(const struct fa_children *children, const char *name)
 {
     uint64_t hash = children->seed;
 
@@ -30,7 +30,7 @@ static size_t place_of(const struct fa_children *children, const char *name)
 
 static void put(struct fa_children *children, const char *name, int64_t key)
 {
-    size_t at = place_of(children, name);
+    size_t at = slot_of(children, name);
 
     assert(children->count * 2 < children->size);
     while (children->names[at].name != NULL)
@@ -39,18 +39,18 @@ static void put(struct fa_children *children, const char *name, int64_t key)
     children->count++;
 }
 
-/* "#7" is the place 7. */
-static bool is_place(const char *name, size_t *out)
+/* "#7" is position 7. */
+static bool is_position(const char *name, size_t *out)
 {
     char *end;
 
     if (name[0] != '#' || name[1] < '0' || name[1] > '9')
         return false;
     *out = strtoull(name + 1, &end, 10);
-    return *end == '\0' && *out < PLACE_MAX;
+    return *end == '\0' && *out < POSITION_MAX;
 }
 
-/* The next of this name, from *at on. */
+/* The next subtask of this name, from *at on. */
 static struct fa_child_name *next_of(const struct fa_children *children, const char *name,
                                      size_t *at)
 {
@@ -65,7 +65,6 @@ static struct fa_child_name *next_of(const struct fa_children *children, const c
     }
 }
 
-/* Subtasks as they are read. */
 struct list {
     struct fa_arena *arena;
     struct fa_child_name *items;
@@ -92,7 +91,7 @@ enum faina_code fa_children_open(struct fa_unit *unit, struct fa_row *parent, si
     enum faina_code code = FAINA_OK;
 
     if (parent->flags & FA_FLAG_HAS_CHILDREN) {
-        code = fa_unit_flush(unit, err); /* those of this batch count too */
+        code = fa_unit_flush(unit, err); /* includes subtasks of this batch */
         if (code == FAINA_OK)
             code = fa_db_one(unit->source.db, FA_SQL_CHILD_NAMES, &key, 1, sink_name, &list, err);
     }
@@ -102,11 +101,11 @@ enum faina_code fa_children_open(struct fa_unit *unit, struct fa_row *parent, si
         out->size *= 2;
     out->names = fa_arena_zero(&unit->arena, out->size, sizeof(*out->names));
     for (size_t i = 0; i < list.count; i++) {
-        size_t place;
+        size_t position;
 
         put(out, list.items[i].name, list.items[i].key);
-        if (is_place(list.items[i].name, &place) && place >= out->next_place)
-            out->next_place = place + 1;
+        if (is_position(list.items[i].name, &position) && position >= out->next_position)
+            out->next_position = position + 1;
     }
     return code;
 }
@@ -117,10 +116,10 @@ enum faina_code fa_children_expect(struct fa_children *children, const char *con
     struct fa_unit *unit = children->unit;
     struct fa_keys keys = {.arena = &unit->arena};
 
-    if (!unit->source.db->is_shared || children->stored == 0)
+    if (!fa_db_has(unit->source.db, FA_DB_ROUND_TRIPS) || children->stored == 0)
         return FAINA_OK;
     for (size_t i = 0; i < count; i++) {
-        size_t at = place_of(children, names[i]);
+        size_t at = slot_of(children, names[i]);
 
         for (const struct fa_child_name *child; (child = next_of(children, names[i], &at));) {
             struct fa_value key = fa_value_int(child->key);
@@ -128,14 +127,15 @@ enum faina_code fa_children_expect(struct fa_children *children, const char *con
             fa_keys_sink(&keys, 0, &key);
         }
     }
-    return fa_unit_prefetch(unit, keys.keys, keys.count, (struct fa_rows_wish){.whole = true}, err);
+    return fa_unit_prefetch(unit, keys.keys, keys.count,
+                            (struct fa_rows_options){.with_task = true}, err);
 }
 
-/* *is_taken: one of this name is about to be made. */
-static enum faina_code look(struct fa_children *children, const char *name, struct fa_row **out,
-                            bool *is_taken, struct faina_error *err)
+/* *is_taken: a subtask of this name is about to be created. */
+static enum faina_code find_row(struct fa_children *children, const char *name, struct fa_row **out,
+                                bool *is_taken, struct faina_error *err)
 {
-    size_t at = place_of(children, name);
+    size_t at = slot_of(children, name);
 
     *out = NULL;
     *is_taken = false;
@@ -146,7 +146,7 @@ static enum faina_code look(struct fa_children *children, const char *name, stru
         if (*is_taken)
             return FAINA_OK;
         code = fa_unit_get(children->unit, child->key, true, out, err);
-        if (code != FAINA_TASK_NOT_FOUND) /* else it is deleted */
+        if (code != FAINA_TASK_NOT_FOUND) /* not found: it is deleted */
             return code;
     }
     return FAINA_OK;
@@ -155,81 +155,81 @@ static enum faina_code look(struct fa_children *children, const char *name, stru
 enum faina_code fa_children_find(struct fa_children *children, const char *name,
                                  struct fa_row **out, bool *is_taken, struct faina_error *err)
 {
-    enum faina_code code = look(children, name, out, is_taken, err);
+    enum faina_code code = find_row(children, name, out, is_taken, err);
 
     if (code == FAINA_OK && *out == NULL && !*is_taken)
         put(children, name, 0);
     return code;
 }
 
-/* By what they are to do -------------------------------------------------------------------- */
+/* By their work -------------------------------------------------------------------- */
 
-/* Subtasks about which is asked. */
-struct question {
+/* Subtasks whose work is read. */
+struct work_read {
     struct fa_child_name **children;
     size_t count, size;
 };
 
-static void ask(struct fa_children *children, struct question *question,
-                struct fa_child_name *child)
+static void add_read(struct fa_children *children, struct work_read *read,
+                     struct fa_child_name *child)
 {
     if (child->is_read || child->key == 0)
         return;
     child->is_read = true;
-    question->children = fa_arena_grow(&children->unit->arena, question->children, question->count,
-                                       &question->size, sizeof(struct fa_child_name *));
-    question->children[question->count++] = child;
+    read->children = fa_arena_grow(&children->unit->arena, read->children, read->count, &read->size,
+                                   sizeof(struct fa_child_name *));
+    read->children[read->count++] = child;
 }
 
 static void bind_child(void *ctx, size_t n, struct fa_value *params)
 {
-    params[0] = fa_value_int(((const struct question *)ctx)->children[n]->key);
+    params[0] = fa_value_int(((const struct work_read *)ctx)->children[n]->key);
 }
 
 static void sink_work(void *ctx, size_t n, const struct fa_value *columns)
 {
-    struct fa_child_name *child = ((const struct question *)ctx)->children[n];
+    struct fa_child_name *child = ((const struct work_read *)ctx)->children[n];
 
-    child->is_there = true;
+    child->exists = true;
     child->work = fa_work_hash(columns[0].text,
                                columns[1].kind == FA_NULL ? fa_str("null") : columns[1].text);
 }
 
-static enum faina_code answer(struct fa_children *children, struct question *question,
-                              struct faina_error *err)
+static enum faina_code read_work(struct fa_children *children, struct work_read *read,
+                                 struct faina_error *err)
 {
     struct fa_db_call call = {.sql = FA_SQL_TASK_WORK,
-                              .rows = question->count,
+                              .rows = read->count,
                               .param_count = 1,
                               .bind = bind_child,
-                              .bind_ctx = question,
+                              .bind_ctx = read,
                               .sink = sink_work,
-                              .sink_ctx = question};
+                              .sink_ctx = read};
 
-    return question->count > 0 ? fa_db_run(children->unit->source.db, &call, err) : FAINA_OK;
+    return read->count > 0 ? fa_db_run(children->unit->source.db, &call, err) : FAINA_OK;
 }
 
 enum faina_code fa_children_read(struct fa_children *children, const char *const *names,
                                  size_t count, struct faina_error *err)
 {
-    struct question question = {0};
+    struct work_read read = {0};
 
     for (size_t i = 0; i < count; i++) {
-        size_t at = place_of(children, names[i]);
+        size_t at = slot_of(children, names[i]);
 
         for (struct fa_child_name *child; (child = next_of(children, names[i], &at));)
-            ask(children, &question, child);
+            add_read(children, &read, child);
     }
-    return answer(children, &question, err);
+    return read_work(children, &read, err);
 }
 
-/* The one of this name that is not deleted (C1), or NULL. */
-static struct fa_child_name *there(const struct fa_children *children, const char *name)
+/* The subtask of this name that is not deleted (C1), or NULL. */
+static struct fa_child_name *existing(const struct fa_children *children, const char *name)
 {
-    size_t at = place_of(children, name);
+    size_t at = slot_of(children, name);
     struct fa_child_name *child;
 
-    while ((child = next_of(children, name, &at)) != NULL && !child->is_there)
+    while ((child = next_of(children, name, &at)) != NULL && !child->exists)
         assert(child->is_read || child->key == 0);
     return child;
 }
@@ -241,19 +241,19 @@ static bool is_same(struct fa_key a, struct fa_key b)
 
 bool fa_children_has(const struct fa_children *children, const char *name)
 {
-    return there(children, name) != NULL;
+    return existing(children, name) != NULL;
 }
 
-bool fa_children_is_like(const struct fa_children *children, const char *name, struct fa_key work)
+bool fa_children_match(const struct fa_children *children, const char *name, struct fa_key work)
 {
-    const struct fa_child_name *child = there(children, name);
+    const struct fa_child_name *child = existing(children, name);
 
     return child != NULL && is_same(child->work, work);
 }
 
 void fa_children_take(struct fa_children *children, const char *name)
 {
-    there(children, name)->is_taken = true;
+    existing(children, name)->is_taken = true;
 }
 
 static int compare_works(struct fa_key a, struct fa_key b)
@@ -270,7 +270,7 @@ static int compare_free(const void *a, const void *b)
     int order = compare_works(x->work, y->work);
     size_t left = 0, right = 0;
 
-    if (order != 0 || !is_place(x->name, &left) || !is_place(y->name, &right))
+    if (order != 0 || !is_position(x->name, &left) || !is_position(y->name, &right))
         return order;
     return (left > right) - (left < right);
 }
@@ -278,24 +278,24 @@ static int compare_free(const void *a, const void *b)
 enum faina_code fa_children_read_free(struct fa_children *children, size_t first,
                                       struct faina_error *err)
 {
-    struct question question = {0};
+    struct work_read read = {0};
     enum faina_code code;
-    size_t count = 0, place;
+    size_t count = 0, position;
 
     children->free =
         fa_arena_take(&children->unit->arena, (children->stored + 1) * sizeof(*children->free));
     for (size_t i = 0; i < children->size; i++) {
         struct fa_child_name *child = &children->names[i];
 
-        if (child->name == NULL || child->is_taken || !is_place(child->name, &place) ||
-            place < first)
+        if (child->name == NULL || child->is_taken || !is_position(child->name, &position) ||
+            position < first)
             continue;
-        ask(children, &question, child);
+        add_read(children, &read, child);
         children->free[count++] = child;
     }
-    code = answer(children, &question, err);
+    code = read_work(children, &read, err);
     for (size_t i = 0; i < count; i++) {
-        if (children->free[i]->is_there)
+        if (children->free[i]->exists)
             children->free[children->free_count++] = children->free[i];
     }
     if (children->free_count > 0)
@@ -303,7 +303,7 @@ enum faina_code fa_children_read_free(struct fa_children *children, size_t first
     return code;
 }
 
-const char *fa_children_take_like(struct fa_children *children, struct fa_key work)
+const char *fa_children_take_match(struct fa_children *children, struct fa_key work)
 {
     size_t low = 0, high = children->free_count;
     struct fa_child_name *first;

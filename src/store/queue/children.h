@@ -1,61 +1,62 @@
 /*
- * children.h - which subtasks a parent has, by name and by what they are to do.
+ * children.h - the subtasks of a parent, by name and by their work.
  *
- * A subtask is told from its siblings by its name, or by a place: the one that it had among all
- * that its parent's attempt asked for, unless another had it. Their rows tell that already, so no
- * key is stored for it: a parent that blocks for the first time has nothing to look up, and one
- * that blocks again reads the names of all it has, which it has to go through anyway. Only who
- * holds the parent can block it, so nobody makes the same one meanwhile.
+ * A subtask is identified among its siblings by its name. One without a name gets its position as
+ * its name ("#7"): the position that it had among all subtasks that its parent's attempt requested,
+ * or another one if that was taken. Names are read from the rows of the subtasks, so no key is
+ * stored for them: a parent that blocks for the first time has nothing to read, and one that blocks
+ * again reads the names of all its subtasks, which it needs anyway. Only the worker that holds the
+ * parent can block it, so no other request creates the same subtask at the same time.
  *
- *   C1  Of one name, a parent has at most one subtask that is not deleted.
+ *   C1  A parent has at most one subtask of a name that is not deleted.
  */
-#ifndef FA_CHILDREN_H
-#define FA_CHILDREN_H
+#ifndef FA_STORE_QUEUE_CHILDREN_H
+#define FA_STORE_QUEUE_CHILDREN_H
 
-#include "sql/unit.h"
+#include "store/txn/unit.h"
 
 struct fa_children {
     struct fa_unit *unit;
     struct fa_row *parent;
-    size_t stored;     /* how many it has, deleted ones too */
-    size_t next_place; /* behind all that have one */
+    size_t stored;        /* number of its subtasks, deleted ones too */
+    size_t next_position; /* behind all positions in use */
     struct fa_child_name *names;
     size_t count, size;          /* an open table: a power of two, at most half full */
-    uint64_t seed;               /* names can't be chosen to fall together */
-    struct fa_child_name **free; /* fa_children_read_free: sorted by work, then by place */
+    uint64_t seed;               /* random, against names chosen to collide */
+    struct fa_child_name **free; /* fa_children_read_free: sorted by work, then by position */
     size_t free_count;
 };
 
-/* Reads what the parent has; `more` are going to be added. In the unit's arena. */
+/* Reads the names of the parent's subtasks into the unit's arena; `more` are going to be added. */
 FA_MUST_CHECK enum faina_code fa_children_open(struct fa_unit *unit, struct fa_row *parent,
                                                size_t more, struct fa_children *out,
                                                struct faina_error *err);
-/* Where it saves round trips: these are about to be found. */
+/* In a shared store: reads these at once, since they are about to be found one by one. */
 FA_MUST_CHECK enum faina_code fa_children_expect(struct fa_children *children,
                                                  const char *const *names, size_t count,
                                                  struct faina_error *err);
 
-/* Reads what those of these names are to do, which the next three ask about. No input is kept. */
+/* Reads the work (fa_work_hash) of the subtasks of these names, for the next three functions.
+ * Inputs are not kept. */
 FA_MUST_CHECK enum faina_code fa_children_read(struct fa_children *children,
                                                const char *const *names, size_t count,
                                                struct faina_error *err);
 /* Whether it has a subtask of this name that is not deleted, ... */
 bool fa_children_has(const struct fa_children *children, const char *name);
-/* ... and that is to do this (fa_work_hash). */
-bool fa_children_is_like(const struct fa_children *children, const char *name, struct fa_key work);
-/* It is meant by one of the list, so that no other can mean it. */
+/* ... and with this work. */
+bool fa_children_match(const struct fa_children *children, const char *name, struct fa_key work);
+/* Reserves the subtask for one of the request, so that no other gets it. */
 void fa_children_take(struct fa_children *children, const char *name);
 
-/* Reads what those are to do that have a place from `first` on, and are not taken. */
+/* Reads the work of the subtasks with a position from `first` on that are not taken. */
 FA_MUST_CHECK enum faina_code fa_children_read_free(struct fa_children *children, size_t first,
                                                     struct faina_error *err);
-/* The first of them that is to do this, by the name that its place gives it, or NULL. From then on
- * it is taken. */
-const char *fa_children_take_like(struct fa_children *children, struct fa_key work);
+/* Takes the first of them with this work, and returns its name; NULL: there is none. */
+const char *fa_children_take_match(struct fa_children *children, struct fa_key work);
 
 /*
- * Finds the subtask of this name. *out is NULL when there is none: the name is taken from then on,
- * and the next one who asks for it is told so by *is_taken. The name must live as long as the unit.
+ * Finds the subtask of this name. *out is NULL if there is none: the name is reserved then, and the
+ * next call for it sets *is_taken. The name must live as long as the unit.
  */
 FA_MUST_CHECK enum faina_code fa_children_find(struct fa_children *children, const char *name,
                                                struct fa_row **out, bool *is_taken,

@@ -1,19 +1,19 @@
 /*
  * claim.c - handing tasks to workers.
  *
- * claim next: (1) finds the lane with the best task, in memory (heads.h) or, where others write to
- * the store as well, among the open lanes; (2) reads the best few of it from the primary key of
- * `ready`; (3) takes the best, again and again; (4) claims them. The cost depends on the limit and
- * on what the claim names, never on how many tasks wait.
+ * A claim of the next tasks (1) finds the lane with the best task: by the lane index (lane_index.h)
+ * or, in a shared store, among the open lanes; (2) reads the first few tasks of its ready queue, by
+ * the primary key of `ready`; (3) takes the best task of all lanes until it has enough. The cost
+ * depends on the limit and on what the claim names, not on how many tasks are ready.
  *
- * What was read from a lane and not taken is kept for the next claim of the same transaction
- * (lane->peek), until new tasks have come into line. A new task that the transaction itself puts
- * into an empty line is claimed from there, and never written into it.
+ * Tasks that were read and not taken are kept for the next claim of the same transaction
+ * (lane->ahead), until more tasks become ready. A task that the transaction itself submits to an
+ * empty ready queue is claimed from memory, and never written to table `ready`.
  */
-#include "sql/ops.h"
+#include "store/queue/ops.h"
 
-#include "sql/claim_inner.h"
-#include "sql/show.h"
+#include "store/queue/claim_inner.h"
+#include "store/read/show.h"
 #include "base/hash.h"
 #include "model/limits.h"
 
@@ -23,25 +23,20 @@
 #define SCAN_RANK 3        /* the column of the rank in ready_scan ... */
 #define PLAIN_RANK 2       /* ... and in ready_scan_plain */
 #define PAYLOAD_ROWS_MIN 8 /* fewer rows are read without their payloads */
-#define UNSEEN_ROWS_MAX 64 /* to read of a lane of whose tasks none was seen, and may be large */
-#define LINE_UP_MAX 64     /* more rows than this are written before they are claimed from */
-#define SPARE_MAX 4096     /* lanes that are asked for beyond those that are needed */
+#define UNSEEN_ROWS_MAX 64 /* to read from a lane whose task size is not known yet */
+#define IN_MEMORY_MAX 64   /* with more changed rows than this, they are written before a claim */
+#define SPARE_MAX 4096     /* tasks to find beyond those that are needed */
 #define DAY_US 86400000000 /* of the partitions of `task` */
 #define CLOCK_SLACK_US 60000000
 
+/* Without a list, any text is meant. */
 static bool is_in(const char *text, const char *const *list, size_t count)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (strcmp(list[i], text) == 0)
-            return true;
-    }
-    return false;
+    return list == NULL || fa_texts_have(&(struct fa_texts){list, count}, text);
 }
 
 bool fa_claim_can_reach(const struct faina_claim *claim, const struct fa_lane *lane)
 {
-    if (claim->services == NULL)
-        return true;
     for (size_t i = 0; i < lane->resource_count; i++) {
         if (!is_in(lane->resource_names[i], claim->services, claim->service_count))
             return false;
@@ -49,13 +44,11 @@ bool fa_claim_can_reach(const struct faina_claim *claim, const struct fa_lane *l
     return true;
 }
 
-/* Whether this claim is for such tasks, and they are not paused. */
+/* Whether the lane matches the claim's filters, and its type is not paused. */
 static bool is_wanted(const struct faina_claim *claim, const struct fa_lane *lane)
 {
-    return !lane->of->is_paused &&
-           (claim->types == NULL || is_in(lane->type, claim->types, claim->type_count)) &&
-           (claim->namespaces == NULL ||
-            is_in(lane->ns, claim->namespaces, claim->namespace_count)) &&
+    return !lane->type_info->is_paused && is_in(lane->type, claim->types, claim->type_count) &&
+           is_in(lane->ns, claim->namespaces, claim->namespace_count) &&
            fa_claim_can_reach(claim, lane);
 }
 
@@ -66,129 +59,125 @@ bool fa_claim_is_open(const struct faina_claim *claim, const struct fa_lane *lan
 
 /* Reading ahead ---------------------------------------------------------------------------- */
 
-/* Lanes whose lines are read, and how much of each. */
-struct reading {
+/* One statement: the lanes whose ready queues it reads, and how many tasks of each. */
+struct queue_read {
     struct fa_unit *unit;
     struct fa_lane **lanes;
     int64_t *wants;
     size_t count;
-    bool is_plain;      /* the statement is ready_scan_plain */
-    int64_t since;      /* ... and tasks with these ids are looked for, */
-    int64_t before;     /* unless has_old */
-    bool *again;        /* ... and this lane needs ready_scan */
-    const char **parts; /* not NULL: it is ready_scan_places (fronts.h) */
+    bool is_plain;       /* it is ready_scan_plain, ... */
+    int64_t since;       /* ... which finds tasks with ids from here ... */
+    int64_t before;      /* ... to here, unless the lane has_past_days */
+    bool *again;         /* by lane: it has to be read with ready_scan */
+    const char **ranges; /* not NULL: it is ready_scan_parts (scan_start.h) */
 };
 
-/* Where only a few are wanted of each of many lanes, most are not taken, and payloads would be read
- * in vain. */
-static bool wants_payloads(const struct reading *reading, size_t n)
+/* When few tasks are read from each of many lanes, most of them are not taken, so their payloads
+ * are not read. */
+static bool wants_payloads(const struct queue_read *read, size_t n)
 {
-    return reading->parts == NULL && reading->wants[n] >= PAYLOAD_ROWS_MIN;
+    return read->ranges == NULL && read->wants[n] >= PAYLOAD_ROWS_MIN;
 }
 
 static void bind_scan(void *ctx, size_t n, struct fa_value *v)
 {
-    const struct reading *reading = ctx;
-    const struct fa_lane *lane = reading->lanes[n];
+    const struct queue_read *read = ctx;
+    const struct fa_lane *lane = read->lanes[n];
 
     v[0] = fa_value_int(lane->id);
-    v[1] = fa_value_int(lane->peek_rank);
-    v[2] = fa_value_int(lane->peek_key);
-    v[3] = fa_value_int(reading->wants[n]);
-    v[4] = fa_value_int(wants_payloads(reading, n));
+    v[1] = fa_value_int(lane->ahead_end.rank);
+    v[2] = fa_value_int(lane->ahead_end.key);
+    v[3] = fa_value_int(read->wants[n]);
+    v[4] = fa_value_int(wants_payloads(read, n));
 }
 
 static void bind_plain_scan(void *ctx, size_t n, struct fa_value *v)
 {
-    const struct reading *reading = ctx;
-    const struct fa_lane *lane = reading->lanes[n];
+    const struct queue_read *read = ctx;
+    const struct fa_lane *lane = read->lanes[n];
 
     bind_scan(ctx, n, v);
-    v[4] = fa_value_int(lane->has_old ? INT64_MIN : reading->since);
-    v[5] = fa_value_int(lane->has_old ? INT64_MAX : reading->before);
+    v[4] = fa_value_int(lane->has_past_days ? INT64_MIN : read->since);
+    v[5] = fa_value_int(lane->has_past_days ? INT64_MAX : read->before);
 }
 
-static void bind_places(void *ctx, size_t n, struct fa_value *v)
+static void bind_ranges(void *ctx, size_t n, struct fa_value *v)
 {
-    const struct reading *reading = ctx;
+    const struct queue_read *read = ctx;
 
-    v[0] = fa_value_int(reading->lanes[n]->id);
-    v[1] = fa_value_text(reading->parts[n]);
-    v[2] = fa_value_int(reading->wants[n]);
+    v[0] = fa_value_int(read->lanes[n]->id);
+    v[1] = fa_value_text(read->ranges[n]);
+    v[2] = fa_value_int(read->wants[n]);
 }
 
-static void add_peek(struct fa_lane *lane, struct fa_row *row)
+static void add_ahead(struct fa_lane *lane, struct fa_row *row)
 {
-    if (lane->peek_count == lane->peek_size) {
-        lane->peek_size = lane->peek_size ? lane->peek_size * 2 : 16;
-        lane->peek = fa_realloc(lane->peek, lane->peek_size * sizeof(struct fa_row *));
-    }
-    lane->peek[lane->peek_count++] = row;
+    lane->ahead = fa_grow(lane->ahead, lane->ahead_count, &lane->ahead_size, sizeof(*lane->ahead));
+    lane->ahead[lane->ahead_count++] = row;
 }
 
-/* What keeps a line from being read with ready_scan_plain. */
-static void note_odd(struct reading *reading, size_t n, const struct fa_value *columns)
+/* Records why the lane's queue can't be read with ready_scan_plain. */
+static void note_nonplain(struct queue_read *read, size_t n, const struct fa_value *columns)
 {
-    reading->again[n] = true;
-    if (fa_row_is_elsewhere(columns))
-        reading->lanes[n]->has_old = true;
+    read->again[n] = true;
+    if (fa_row_is_of_other_day(columns))
+        read->lanes[n]->has_past_days = true;
     else
-        reading->lanes[n]->has_rich = true;
+        read->lanes[n]->has_nonplain = true;
 }
 
-/* The place of a row in its line, whatever else is wrong with it. A rank that is no integer is
- * behind all that are smaller. */
-static void note_read(struct fa_lane *lane, const struct fa_value *key, const struct fa_value *rank)
+/* Records the position of a row, even if the row is damaged. A rank that is no integer is behind
+ * all smaller ones. */
+static void note_position(struct fa_lane *lane, const struct fa_value *key,
+                          const struct fa_value *rank)
 {
     lane->read_count++;
-    lane->read_key = fa_value_as_int(key);
+    lane->read_end = (struct fa_lane_position){INT64_MAX, fa_value_as_int(key)};
     if (rank->kind == FA_INT)
-        lane->read_rank = rank->i;
+        lane->read_end.rank = rank->i;
     else if (rank->kind == FA_REAL && rank->d > -1e15 && rank->d < 1e15)
-        lane->read_rank = (int64_t)rank->d + 1, lane->read_key = INT64_MIN;
-    else
-        lane->read_rank = INT64_MAX;
+        lane->read_end = (struct fa_lane_position){(int64_t)rank->d + 1, INT64_MIN};
 }
 
 static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
 {
-    struct reading *reading = ctx;
-    struct fa_unit *unit = reading->unit;
-    struct fa_lane *lane = reading->lanes[n];
-    struct fa_row *row = fa_unit_known(unit, columns[0].i);
+    struct queue_read *read = ctx;
+    struct fa_unit *unit = read->unit;
+    struct fa_lane *lane = read->lanes[n];
+    struct fa_row *row = fa_unit_cached(unit, columns[0].i);
 
-    note_read(lane, &columns[0], &columns[reading->is_plain ? PLAIN_RANK : SCAN_RANK]);
+    note_position(lane, &columns[0], &columns[read->is_plain ? PLAIN_RANK : SCAN_RANK]);
     if (row == NULL) {
-        struct fa_row read;
+        struct fa_row loaded;
 
-        if (!reading->is_plain)
-            fa_row_from_ready_scan(columns, &unit->arena, wants_payloads(reading, n), &read);
-        else if (!fa_row_from_plain_scan(columns, &unit->arena, &read))
-            note_odd(reading, n, columns);
-        if (reading->is_plain && reading->again[n])
+        if (!read->is_plain)
+            fa_row_from_ready_scan(columns, &unit->arena, wants_payloads(read, n), &loaded);
+        else if (!fa_row_from_plain_scan(columns, &unit->arena, &loaded))
+            note_nonplain(read, n, columns);
+        if (read->is_plain && read->again[n])
             return;
-        read.lane = lane;
-        if (read.damage == NULL)
-            row = fa_unit_adopt(unit, &read);
+        loaded.lane = lane;
+        if (loaded.damage == NULL)
+            row = fa_unit_adopt(unit, &loaded);
         else
-            (void)fa_row_refuse(&unit->source, &read, read.damage, NULL); /* it stays in line */
+            (void)fa_row_refuse(&unit->source, &loaded, loaded.damage, NULL); /* it stays ready */
     }
     if (row != NULL && !fa_aside_has_task(unit->source.aside, row->id.key, unit->now_us))
-        add_peek(lane, row);
+        add_ahead(lane, row);
 }
 
-static void add_reading(struct reading *to, struct fa_lane *lane, int64_t want)
+static void add_queue(struct queue_read *to, struct fa_lane *lane, int64_t want)
 {
-    lane->peek_count = lane->peek_next = lane->read_count = 0;
+    lane->ahead_count = lane->ahead_next = lane->read_count = 0;
     to->lanes[to->count] = lane;
     to->wants[to->count++] = want;
 }
 
-static struct reading new_reading(struct fa_unit *unit, size_t count, bool is_plain)
+static struct queue_read new_read(struct fa_unit *unit, size_t count, bool is_plain)
 {
     int64_t now = fa_db_now(unit->source.db);
 
-    return (struct reading){
+    return (struct queue_read){
         .unit = unit,
         .lanes = fa_arena_take(&unit->arena, (count + 1) * sizeof(struct fa_lane *)),
         .wants = fa_arena_take(&unit->arena, (count + 1) * sizeof(int64_t)),
@@ -199,75 +188,75 @@ static struct reading new_reading(struct fa_unit *unit, size_t count, bool is_pl
     };
 }
 
-static struct fa_db_call scan(struct reading *reading)
+static struct fa_db_call scan(struct queue_read *read)
 {
-    size_t plain_params = reading->unit->source.db->is_shared ? 6 : 4;
+    size_t plain_params = fa_db_has(read->unit->source.db, FA_DB_PARTITIONED_DAYS) ? 6 : 4;
+    struct fa_db_call call = {.sql = FA_SQL_READY_SCAN,
+                              .rows = read->count,
+                              .param_count = 5,
+                              .bind = bind_scan,
+                              .bind_ctx = read,
+                              .sink = sink_scan,
+                              .sink_ctx = read};
 
-    if (reading->parts != NULL)
-        return (struct fa_db_call){.sql = FA_SQL_READY_SCAN_PLACES,
-                                   .rows = reading->count,
-                                   .param_count = 3,
-                                   .bind = bind_places,
-                                   .bind_ctx = reading,
-                                   .sink = sink_scan,
-                                   .sink_ctx = reading};
-    return (struct fa_db_call){.sql =
-                                   reading->is_plain ? FA_SQL_READY_SCAN_PLAIN : FA_SQL_READY_SCAN,
-                               .rows = reading->count,
-                               .param_count = reading->is_plain ? plain_params : 5,
-                               .bind = reading->is_plain ? bind_plain_scan : bind_scan,
-                               .bind_ctx = reading,
-                               .sink = sink_scan,
-                               .sink_ctx = reading};
+    if (read->ranges != NULL) {
+        call.sql = FA_SQL_READY_SCAN_PARTS;
+        call.param_count = 3;
+        call.bind = bind_ranges;
+    } else if (read->is_plain) {
+        call.sql = FA_SQL_READY_SCAN_PLAIN;
+        call.param_count = plain_params;
+        call.bind = bind_plain_scan;
+    }
+    return call;
 }
 
-/* Where the next reading of a lane's line begins. */
-static void note_place(struct fa_lane *lane, int64_t want)
+/* Sets where the next read of the lane's queue begins. */
+static void set_ahead_end(struct fa_lane *lane, int64_t want)
 {
-    lane->peek_is_last = (int64_t)lane->read_count < want;
+    lane->ahead_is_last = (int64_t)lane->read_count < want;
     if (lane->read_count == 0)
         return;
-    if (lane->read_rank < lane->peek_rank ||
-        (lane->read_rank == lane->peek_rank && lane->read_key <= lane->peek_key))
-        lane->peek_is_last = true; /* damaged rows, behind which nothing can be found */
-    lane->peek_rank = lane->read_rank;
-    lane->peek_key = lane->read_key;
+    if (!fa_lane_position_is_before(lane->ahead_end, lane->read_end))
+        lane->ahead_is_last = true; /* damaged rows, behind which nothing can be found */
+    lane->ahead_end = lane->read_end;
 }
 
-/* Lines that are read together: most hold only plain tasks, which are read with few columns and
- * their payload, unless only a few are wanted; over a network not even then when there is one line,
- * since these few are going to be taken. A task that is not plain makes its lane be read with all
- * columns until its line is empty. */
-struct ahead {
-    struct reading plain, rich, worn;
+/* The statements of one round trip. Most queues have only plain tasks (row.h), which are read with
+ * few columns and their payload. `full` reads all columns: of lanes that have other tasks, until
+ * their queues are empty, and of lanes from which only a few tasks are wanted; in a shared store a
+ * single lane is read as plain even then, since these few are going to be taken. `ranged` skips
+ * dead rows. */
+struct read_plan {
+    struct queue_read plain, full, ranged;
 };
 
-#define AHEAD_CALLS FA_LANES_SCANS_MAX
+#define READ_CALLS FA_LANES_SCANS_MAX
 
-static void plan_ahead(struct fa_unit *unit, struct fa_lane *const *lanes, const int64_t *wants,
-                       size_t count, struct ahead *out)
+static void plan_reads(struct fa_unit *unit, struct fa_lane *const *lanes, const int64_t *wants,
+                       size_t count, struct read_plan *out)
 {
-    bool is_lone = count == 1 && unit->source.db->is_shared;
+    bool is_lone = count == 1 && fa_db_has(unit->source.db, FA_DB_ROUND_TRIPS);
 
-    *out = (struct ahead){new_reading(unit, count, true), new_reading(unit, count, false),
-                          new_reading(unit, count, false)};
-    out->worn.parts = fa_arena_take(&unit->arena, (count + 1) * sizeof(char *));
+    *out = (struct read_plan){new_read(unit, count, true), new_read(unit, count, false),
+                              new_read(unit, count, false)};
+    out->ranged.ranges = fa_arena_take(&unit->arena, (count + 1) * sizeof(char *));
     for (size_t i = 0; i < count; i++) {
-        out->worn.parts[out->worn.count] = fa_lane_parts(lanes[i], &unit->arena);
-        if (out->worn.parts[out->worn.count] != NULL)
-            add_reading(&out->worn, lanes[i], wants[i]);
-        else if (!lanes[i]->has_rich && (is_lone || wants[i] >= PAYLOAD_ROWS_MIN))
-            add_reading(&out->plain, lanes[i], wants[i]);
+        out->ranged.ranges[out->ranged.count] = fa_lane_scan_ranges(lanes[i], &unit->arena);
+        if (out->ranged.ranges[out->ranged.count] != NULL)
+            add_queue(&out->ranged, lanes[i], wants[i]);
+        else if (!lanes[i]->has_nonplain && (is_lone || wants[i] >= PAYLOAD_ROWS_MIN))
+            add_queue(&out->plain, lanes[i], wants[i]);
         else
-            add_reading(&out->rich, lanes[i], wants[i]);
+            add_queue(&out->full, lanes[i], wants[i]);
     }
 }
 
-static void call_ahead(struct ahead *ahead, struct fa_db_call *out)
+static void make_calls(struct read_plan *plan, struct fa_db_call *out)
 {
-    out[0] = scan(&ahead->plain);
-    out[1] = scan(&ahead->rich);
-    out[2] = scan(&ahead->worn);
+    out[0] = scan(&plan->plain);
+    out[1] = scan(&plan->full);
+    out[2] = scan(&plan->ranged);
 }
 
 static enum faina_code read_now(struct fa_unit *unit, struct fa_lane *const *lanes, size_t count,
@@ -281,104 +270,102 @@ static enum faina_code read_now(struct fa_unit *unit, struct fa_lane *const *lan
     return fa_lanes_scan(unit->source.lanes, unit->source.db, calls, call_count, with_limits, err);
 }
 
-/* After the calls were run: those that turned out not to be plain are read once more. */
-static enum faina_code finish_ahead(struct fa_unit *unit, struct ahead *ahead,
+/* After the calls: reads the lanes again that turned out not to be plain. */
+static enum faina_code finish_reads(struct fa_unit *unit, struct read_plan *plan,
                                     struct fa_lane *const *lanes, const int64_t *wants,
                                     size_t count, struct faina_error *err)
 {
-    struct reading *plain = &ahead->plain, *rich = &ahead->rich;
+    struct queue_read *plain = &plan->plain, *full = &plan->full;
     enum faina_code code = FAINA_OK;
 
-    rich->count = 0;
+    full->count = 0;
     for (size_t i = 0; i < plain->count; i++) {
         if (plain->again[i])
-            add_reading(rich, plain->lanes[i], plain->wants[i]);
+            add_queue(full, plain->lanes[i], plain->wants[i]);
     }
-    if (rich->count > 0) {
-        struct fa_db_call call = scan(rich);
+    if (full->count > 0) {
+        struct fa_db_call call = scan(full);
 
         code = read_now(unit, lanes, count, &call, 1, err);
     }
     for (size_t i = 0; code == FAINA_OK && i < count; i++)
-        note_place(lanes[i], wants[i]);
+        set_ahead_end(lanes[i], wants[i]);
     return code;
 }
 
 static enum faina_code read_ahead(struct fa_unit *unit, struct fa_lane *const *lanes,
                                   const int64_t *wants, size_t count, struct faina_error *err)
 {
-    struct fa_db_call calls[AHEAD_CALLS];
-    struct ahead ahead;
+    struct fa_db_call calls[READ_CALLS];
+    struct read_plan plan;
     enum faina_code code;
 
-    plan_ahead(unit, lanes, wants, count, &ahead);
-    call_ahead(&ahead, calls);
-    code = read_now(unit, lanes, count, calls, AHEAD_CALLS, err);
-    return code == FAINA_OK ? finish_ahead(unit, &ahead, lanes, wants, count, err) : code;
+    plan_reads(unit, lanes, wants, count, &plan);
+    make_calls(&plan, calls);
+    code = read_now(unit, lanes, count, calls, READ_CALLS, err);
+    return code == FAINA_OK ? finish_reads(unit, &plan, lanes, wants, count, err) : code;
 }
 
-static void reset_peek(const struct fa_unit *unit, struct fa_lane *lane)
+static void reset_ahead(const struct fa_unit *unit, struct fa_lane *lane)
 {
-    lane->peek_count = lane->peek_next = 0;
-    lane->peek_is_last = false;
-    lane->peek_rank = INT64_MIN;
-    lane->peek_key = 0;
-    lane->peek_epoch = unit->epoch;
-    lane->peek_arrivals = lane->arrivals;
+    lane->ahead_count = lane->ahead_next = 0;
+    lane->ahead_is_last = false;
+    lane->ahead_end = (struct fa_lane_position){INT64_MIN, 0};
+    lane->ahead_epoch = unit->epoch;
+    lane->ahead_arrivals = lane->arrivals;
 }
 
-/* What was read before may be void. */
-static void check_peek(const struct fa_unit *unit, struct fa_lane *lane)
+/* Drops what an earlier transaction read, or what was read before tasks became ready. */
+static void check_ahead(const struct fa_unit *unit, struct fa_lane *lane)
 {
-    if (lane->peek_epoch != unit->epoch || lane->peek_arrivals != lane->arrivals)
-        reset_peek(unit, lane);
+    if (lane->ahead_epoch != unit->epoch || lane->ahead_arrivals != lane->arrivals)
+        reset_ahead(unit, lane);
 }
 
-static bool is_in_line(const struct fa_row *row)
+static bool is_ready(const struct fa_row *row)
 {
     return row->status == FAINA_PENDING && row->at_us == 0 && !row->is_purged;
 }
 
-/* Whether a lane was paused, or limited by a resource, while its line was read. */
-static bool is_shut(const struct fa_unit *unit, const struct fa_lane *lane)
+/* Whether the lane was paused, or its resources got a limit, while its queue was read. */
+static bool is_closed(const struct fa_unit *unit, const struct fa_lane *lane)
 {
-    return lane->of->is_paused ||
-           (unit->source.db->is_shared && fa_lane_needs_lock(lane, unit->epoch));
+    return lane->type_info->is_paused || (fa_db_has(unit->source.db, FA_DB_MANY_WRITERS) &&
+                                          fa_lane_needs_lock(lane, unit->epoch));
 }
 
-/* The best task of a lane that is still in line, or NULL when it has none, or is shut. */
 enum faina_code fa_claim_best_of(struct fa_unit *unit, struct fa_lane *lane, int64_t want,
                                  struct fa_row **out, struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
 
     *out = NULL;
-    check_peek(unit, lane);
-    while (!is_shut(unit, lane)) {
-        while (lane->peek_next < lane->peek_count) {
-            struct fa_row *row = lane->peek[lane->peek_next];
+    check_ahead(unit, lane);
+    while (!is_closed(unit, lane)) {
+        while (lane->ahead_next < lane->ahead_count) {
+            struct fa_row *row = lane->ahead[lane->ahead_next];
 
-            if (is_in_line(row) && row->lane == lane) { /* an amended one may have left the lane */
+            if (is_ready(row) && row->lane == lane) { /* an amend may have changed its lane */
                 *out = row;
                 return FAINA_OK;
             }
-            lane->peek_next++;
+            lane->ahead_next++;
         }
-        if (lane->peek_is_last)
+        if (lane->ahead_is_last)
             break;
         code = read_ahead(unit, &lane, &want, 1, err);
         if (code != FAINA_OK)
             return code;
     }
-    if (is_shut(unit, lane)) {
+    if (is_closed(unit, lane)) {
         unit->has_leftover = true;
         return FAINA_OK;
     }
-    fa_lane_run_dry(lane); /* until a task comes into line */
+    fa_lane_mark_empty(lane);
     return FAINA_OK;
 }
 
-/* No more than there are permits for, and than one claim hands out. */
+/* At most as many as there are permits, and as fit into the result of one claim. */
 int64_t fa_claim_wanted_of(const struct fa_lane *lane, int64_t want)
 {
     int64_t most = lane->task_size > 0 ? FA_PAGE_SIZE_MAX / lane->task_size : UNSEEN_ROWS_MAX;
@@ -393,42 +380,42 @@ int64_t fa_claim_wanted_of(const struct fa_lane *lane, int64_t want)
     return want > 0 ? want : 1;
 }
 
-/* What has just come ------------------------------------------------------------------------ */
+/* Tasks of the open transaction -------------------------------------------------------------- */
 
 static bool is_before(const struct fa_row *a, const struct fa_row *b)
 {
-    return a->rank != b->rank ? a->rank < b->rank : a->id.key < b->id.key;
+    return fa_lane_position_is_before(fa_claim_position(a), fa_claim_position(b));
 }
 
-/* Whether all that this transaction puts in line is new, and its lines are empty. Where others
- * write too, no line is known to be. */
-static bool are_new_in_empty_lines(const struct fa_unit *unit)
+/* Whether all tasks that this transaction made ready are new, and their queues were empty. In a
+ * shared store that can't be known. */
+static bool are_new_in_empty_queues(const struct fa_unit *unit)
 {
-    if (unit->source.db->is_shared || unit->dirty_count > LINE_UP_MAX)
+    if (fa_db_has(unit->source.db, FA_DB_MANY_WRITERS) || unit->dirty_count > IN_MEMORY_MAX)
         return false;
     for (size_t i = 0; i < unit->dirty_count; i++) {
         const struct fa_row *row = unit->dirty[i];
 
-        if (is_in_line(row) && (!row->is_new || row->lane->may_have_ready))
+        if (is_ready(row) && (!row->is_new || row->lane->may_have_ready))
             return false;
     }
     return true;
 }
 
-/* As if the line had been read, and this task were in it. */
-static void line_up(struct fa_unit *unit, struct fa_row *row)
+/* Adds the task to the lane's read-ahead, as if it had been read. */
+static void add_new_ready(struct fa_unit *unit, struct fa_row *row)
 {
     struct fa_lane *lane = row->lane;
     size_t at;
 
     if (!lane->may_have_ready)
-        reset_peek(unit, lane);
-    add_peek(lane, row);
-    for (at = lane->peek_count - 1; at > 0 && is_before(row, lane->peek[at - 1]); at--)
-        lane->peek[at] = lane->peek[at - 1];
-    lane->peek[at] = row;
-    lane->peek_is_last = true;
-    fa_lane_arrive(lane, row->rank, row->id.key);
+        reset_ahead(unit, lane);
+    add_ahead(lane, row);
+    for (at = lane->ahead_count - 1; at > 0 && is_before(row, lane->ahead[at - 1]); at--)
+        lane->ahead[at] = lane->ahead[at - 1];
+    lane->ahead[at] = row;
+    lane->ahead_is_last = true;
+    fa_lane_note_arrival(lane, row->rank, row->id.key);
     unit->ready_types |= fa_hash_bit(lane->type);
 }
 
@@ -436,11 +423,11 @@ enum faina_code fa_claims_prepare(struct fa_unit *unit, struct faina_error *err)
 {
     if (!unit->has_arrivals)
         return FAINA_OK;
-    if (!are_new_in_empty_lines(unit))
+    if (!are_new_in_empty_queues(unit))
         return fa_unit_flush(unit, err);
     for (size_t i = 0; i < unit->dirty_count; i++) {
-        if (is_in_line(unit->dirty[i]))
-            line_up(unit, unit->dirty[i]);
+        if (is_ready(unit->dirty[i]))
+            add_new_ready(unit, unit->dirty[i]);
     }
     unit->has_arrivals = false;
     return FAINA_OK;
@@ -448,12 +435,13 @@ enum faina_code fa_claims_prepare(struct fa_unit *unit, struct faina_error *err)
 
 /* Claim next ------------------------------------------------------------------------------- */
 
-struct head {
+/* A lane that the claim may take from, with its best task. */
+struct candidate {
     struct fa_lane *lane;
-    struct fa_row *row; /* its best */
+    struct fa_row *row;
 };
 
-/* Those of the lanes that this claim may take from now. */
+/* Keeps the lanes that this claim may take from now. */
 static size_t filter_lanes(const struct faina_claim *claim, struct fa_lane *const *lanes,
                            size_t count, struct fa_lane **out)
 {
@@ -466,7 +454,7 @@ static size_t filter_lanes(const struct faina_claim *claim, struct fa_lane *cons
     return kept;
 }
 
-/* Permits are the same for all nodes: who takes one has locked its resource. */
+/* Nodes share permits: a resource is locked before a permit of it is taken. */
 static enum faina_code lock_lanes(struct fa_unit *unit, const struct faina_claim *claim,
                                   struct fa_lane **open, size_t *count, struct faina_error *err)
 {
@@ -475,7 +463,7 @@ static enum faina_code lock_lanes(struct fa_unit *unit, const struct faina_claim
 
     for (size_t i = 0; i < *count; i++)
         needs_lock |= fa_lane_needs_lock(open[i], unit->epoch);
-    if (!needs_lock || !unit->source.db->is_shared)
+    if (!needs_lock || !fa_db_has(unit->source.db, FA_DB_MANY_WRITERS))
         return FAINA_OK;
     code = fa_unit_flush(unit, err);
     if (code == FAINA_OK)
@@ -484,17 +472,17 @@ static enum faina_code lock_lanes(struct fa_unit *unit, const struct faina_claim
     return code;
 }
 
-/* Reads the lines of those lanes that nothing is known of, all at once. */
-static enum faina_code read_lines(struct fa_unit *unit, struct fa_lane *const *open, size_t count,
-                                  int64_t want, struct faina_error *err)
+/* Reads the queues of the lanes that have no valid read-ahead, in one round trip. */
+static enum faina_code read_queues(struct fa_unit *unit, struct fa_lane *const *open, size_t count,
+                                   int64_t want, struct faina_error *err)
 {
     struct fa_lane **unread = fa_arena_take(&unit->arena, (count + 1) * sizeof(struct fa_lane *));
     int64_t *wants = fa_arena_take(&unit->arena, (count + 1) * sizeof(int64_t));
     size_t n = 0;
 
     for (size_t i = 0; i < count; i++) {
-        check_peek(unit, open[i]);
-        if (open[i]->peek_count > 0 || open[i]->peek_is_last)
+        check_ahead(unit, open[i]);
+        if (open[i]->ahead_count > 0 || open[i]->ahead_is_last)
             continue;
         wants[n] = fa_claim_wanted_of(open[i], want);
         unread[n++] = open[i];
@@ -502,18 +490,18 @@ static enum faina_code read_lines(struct fa_unit *unit, struct fa_lane *const *o
     return n > 0 ? read_ahead(unit, unread, wants, n, err) : FAINA_OK;
 }
 
-/* How many tasks the claims want together. Over a network, those that are going to come into this
- * transaction count too, as many as there were in the last one: one reading serves all. */
+/* How many tasks the claims of this transaction want together. In a shared store the transaction is
+ * assumed to get as many claims as the last one, so that one read serves all. */
 static int64_t demand(const struct fa_unit *unit, int64_t limit)
 {
     int64_t want = unit->claim_demand > limit ? unit->claim_demand : limit;
     int64_t usual = (unit->claims_usual - unit->claims) * limit;
 
-    return unit->source.db->is_shared && usual > want ? usual : want;
+    return fa_db_has(unit->source.db, FA_DB_ROUND_TRIPS) && usual > want ? usual : want;
 }
 
-/* How many are read from each of so many lines: a single lane gives all; of many, a few each are
- * enough to begin with. */
+/* A single lane is read for the whole demand; of many lanes, a few tasks each are enough at first.
+ * */
 int64_t fa_claim_share_of(const struct fa_unit *unit, int64_t limit, size_t count)
 {
     int64_t want = demand(unit, limit);
@@ -523,8 +511,8 @@ int64_t fa_claim_share_of(const struct fa_unit *unit, int64_t limit, size_t coun
     return want < FA_CLAIM_LIMIT_MAX ? want : FA_CLAIM_LIMIT_MAX;
 }
 
-/* Lanes that are likely to be open once the cache is up to date. Who takes from a limited resource
- * locks that first. */
+/* The lanes that are likely to be open after the refresh. Lanes of limited resources are left out:
+ * they are read after these are locked. */
 static size_t guess_lanes(struct fa_unit *unit, const struct faina_claim *claim,
                           struct fa_lane ***out)
 {
@@ -539,68 +527,68 @@ static size_t guess_lanes(struct fa_unit *unit, const struct faina_claim *claim,
     return kept;
 }
 
-/* Over a network: the cache is brought up to date, and with the same question the lines of lanes
- * that are likely to be open are read. Where a guess was wrong, what was read is left in line. */
-static enum faina_code share_and_read(struct fa_unit *unit, const struct faina_claim *claim,
-                                      int64_t limit, struct faina_error *err)
+/* Shared store: refreshes the cache, and in the same round trip reads the queues of lanes that are
+ * likely to be open. Tasks of a lane that turns out to be closed stay ready. */
+static enum faina_code refresh_and_read(struct fa_unit *unit, const struct faina_claim *claim,
+                                        int64_t limit, struct faina_error *err)
 {
-    struct fa_db_call calls[AHEAD_CALLS];
+    struct fa_db_call calls[READ_CALLS];
     struct fa_lane **lanes = NULL;
-    struct ahead ahead;
+    struct read_plan plan;
     size_t count = 0;
     int64_t *wants;
     enum faina_code code = fa_unit_flush(unit, err);
 
-    if (!unit->fronts.is_worn && fa_lanes_are_few(unit->source.lanes, false))
+    if (!unit->fronts.is_bloated && fa_lanes_are_few(unit->source.lanes, false))
         count = guess_lanes(unit, claim, &lanes);
     wants = fa_arena_take(&unit->arena, (count + 1) * sizeof(int64_t));
     for (size_t i = 0; i < count; i++) {
-        reset_peek(unit, lanes[i]);
+        reset_ahead(unit, lanes[i]);
         wants[i] = fa_claim_wanted_of(lanes[i], fa_claim_share_of(unit, limit, count));
     }
-    plan_ahead(unit, lanes, wants, count, &ahead);
-    call_ahead(&ahead, calls);
+    plan_reads(unit, lanes, wants, count, &plan);
+    make_calls(&plan, calls);
     if (code == FAINA_OK)
-        code = fa_unit_share_and_scan(unit, calls, AHEAD_CALLS, err);
+        code = fa_unit_share_and_scan(unit, calls, READ_CALLS, err);
     if (code == FAINA_OK)
-        code = finish_ahead(unit, &ahead, lanes, wants, count, err);
+        code = finish_reads(unit, &plan, lanes, wants, count, err);
     for (size_t i = 0; i < count; i++)
-        unit->has_leftover |= lanes[i]->peek_count > 0 && !fa_claim_is_open(claim, lanes[i]);
+        unit->has_leftover |= lanes[i]->ahead_count > 0 && !fa_claim_is_open(claim, lanes[i]);
     return code;
 }
 
-/* The heads of those lanes that this claim may take from. */
+/* The lanes that this claim may take from, each with its best task. */
 static enum faina_code open_lanes(struct fa_unit *unit, const struct faina_claim *claim,
                                   int64_t limit, struct fa_lane *const *lanes, size_t lane_count,
-                                  struct head **out, size_t *out_count, struct faina_error *err)
+                                  struct candidate **out, size_t *out_count,
+                                  struct faina_error *err)
 {
     size_t count, kept = 0;
     struct fa_lane **open =
         fa_arena_take(&unit->arena, (lane_count + 1) * sizeof(struct fa_lane *));
     enum faina_code code;
-    struct head *heads;
+    struct candidate *candidates;
     int64_t want;
 
     count = filter_lanes(claim, lanes, lane_count, open);
     code = lock_lanes(unit, claim, open, &count, err);
     want = fa_claim_share_of(unit, limit, count);
     if (code == FAINA_OK)
-        code = read_lines(unit, open, count, want, err);
-    heads = fa_arena_take(&unit->arena, (count + 1) * sizeof(*heads));
+        code = read_queues(unit, open, count, want, err);
+    candidates = fa_arena_take(&unit->arena, (count + 1) * sizeof(*candidates));
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
-        struct head head = {.lane = open[i]};
+        struct candidate next = {.lane = open[i]};
 
         code =
-            fa_claim_best_of(unit, head.lane, fa_claim_wanted_of(head.lane, want), &head.row, err);
-        if (head.row != NULL)
-            heads[kept++] = head;
+            fa_claim_best_of(unit, next.lane, fa_claim_wanted_of(next.lane, want), &next.row, err);
+        if (next.row != NULL)
+            candidates[kept++] = next;
     }
-    *out = heads;
+    *out = candidates;
     *out_count = kept;
     return code;
 }
 
-/* What a task carries, or is likely to. */
 int64_t fa_claim_size_of(const struct fa_row *row)
 {
     const char *const parts[] = {row->input, row->first_metadata, row->spec};
@@ -613,8 +601,8 @@ int64_t fa_claim_size_of(const struct fa_row *row)
     return size;
 }
 
-/* Remembers what the tasks of a lane carry. */
-static void weigh(struct fa_lane *lane, const struct faina_task *task)
+/* Updates the lane's average task size. */
+static void note_task_size(struct fa_lane *lane, const struct faina_task *task)
 {
     int64_t size = (int64_t)fa_task_size(task);
 
@@ -622,24 +610,25 @@ static void weigh(struct fa_lane *lane, const struct faina_task *task)
     lane->task_size += lane->task_size == 0;
 }
 
-/* Whether tasks were read from a line that this claim leaves there. */
-static bool has_leftover(const struct head *heads, size_t count)
+/* Whether the claim leaves tasks ready that it has read, and thereby locked. */
+static bool has_leftover(const struct candidate *candidates, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        const struct fa_lane *lane = heads[i].lane;
+        const struct fa_lane *lane = candidates[i].lane;
 
-        for (size_t k = lane->peek_next; k < lane->peek_count; k++) {
-            if (lane->peek[k]->status == FAINA_PENDING)
+        for (size_t k = lane->ahead_next; k < lane->ahead_count; k++) {
+            if (lane->ahead[k]->status == FAINA_PENDING)
                 return true;
         }
     }
     return false;
 }
 
-/* Takes the best of all heads until `limit`, or until they carry much, and moves each lane's head
- * on. */
-static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct head *heads,
-                                 size_t count, const struct fa_found *found, int64_t limit,
+/* Takes the best task of all lanes until `limit`, or until the payloads are large, and advances the
+ * lane's best task each time. */
+static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op,
+                                 struct candidate *candidates, size_t count,
+                                 const struct fa_claim_lanes *found, int64_t limit,
                                  struct fa_row **taken, size_t *taken_count)
 {
     enum faina_code code = FAINA_OK;
@@ -650,57 +639,56 @@ static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op, struct 
         size_t best = 0;
 
         for (size_t i = 1; i < count; i++) {
-            if (is_before(heads[i].row, heads[best].row))
+            if (is_before(candidates[i].row, candidates[best].row))
                 best = i;
         }
         if (!found->is_all &&
-            fa_place_is_before(found->horizon,
-                               (struct fa_place){heads[best].row->rank, heads[best].row->id.key}))
-            break; /* lanes that were not looked at may have better ones */
-        if (fa_lane_has_permits(heads[best].lane)) {
-            taken[n++] = heads[best].row;
-            unit->claimed_key = heads[best].row->id.key;
-            size += fa_claim_size_of(heads[best].row);
-            fa_take(unit, heads[best].row, op->claim->worker_id, lease);
+            fa_lane_position_is_before(found->horizon, fa_claim_position(candidates[best].row)))
+            break; /* lanes that were not read may have better tasks */
+        if (fa_lane_has_permits(candidates[best].lane)) {
+            taken[n++] = candidates[best].row;
+            unit->claimed_key = candidates[best].row->id.key;
+            size += fa_claim_size_of(candidates[best].row);
+            fa_claim_row(unit, candidates[best].row, op->claim->worker_id, lease);
             if ((int64_t)n == limit || size > FA_PAGE_SIZE_MAX)
                 break;
-            code = fa_claim_best_of(unit, heads[best].lane,
-                                    fa_claim_wanted_of(heads[best].lane, limit - (int64_t)n),
-                                    &heads[best].row, &op->error);
+            code = fa_claim_best_of(unit, candidates[best].lane,
+                                    fa_claim_wanted_of(candidates[best].lane, limit - (int64_t)n),
+                                    &candidates[best].row, &op->error);
         } else {
-            heads[best].row = NULL; /* throttled now; it keeps may_have_ready */
+            candidates[best].row = NULL; /* at its limit now; it keeps may_have_ready */
         }
-        if (heads[best].row == NULL)
-            heads[best] = heads[--count];
+        if (candidates[best].row == NULL)
+            candidates[best] = candidates[--count];
     }
-    unit->has_leftover |= has_leftover(heads, count);
+    unit->has_leftover |= has_leftover(candidates, count);
     *taken_count = n;
     return code;
 }
 
-/* Takes from some lanes, up to their horizon; adds to what was taken. */
+/* Takes from the found lanes, up to their horizon, and appends to `taken`. */
 static enum faina_code take_from(struct fa_unit *unit, struct fa_op *op,
-                                 const struct fa_found *found, int64_t limit, struct fa_row **taken,
-                                 size_t *taken_count)
+                                 const struct fa_claim_lanes *found, int64_t limit,
+                                 struct fa_row **taken, size_t *taken_count)
 {
     int64_t rest = limit - (int64_t)*taken_count;
-    struct head *heads = NULL;
+    struct candidate *candidates = NULL;
     size_t count = 0, more = 0;
-    enum faina_code code =
-        open_lanes(unit, op->claim, rest, found->lanes, found->count, &heads, &count, &op->error);
+    enum faina_code code = open_lanes(unit, op->claim, rest, found->lanes, found->count,
+                                      &candidates, &count, &op->error);
 
     if (code == FAINA_OK)
-        code = take_best(unit, op, heads, count, found, rest, taken + *taken_count, &more);
+        code = take_best(unit, op, candidates, count, found, rest, taken + *taken_count, &more);
     *taken_count += more;
     return code;
 }
 
-/* Many lanes have tasks in line: the best are asked for, again when other nodes have them locked,
- * and then for more each time. */
+/* Many lanes have ready tasks: finds the best ones. If other nodes have locked their tasks, it
+ * finds more, in growing numbers. */
 static enum faina_code take_from_found(struct fa_unit *unit, struct fa_op *op, int64_t limit,
                                        struct fa_row **taken, size_t *taken_count)
 {
-    struct fa_found found = {.horizon = {INT64_MIN, 0}};
+    struct fa_claim_lanes found = {.horizon = {INT64_MIN, 0}};
     enum faina_code code = FAINA_OK;
 
     for (int64_t spare = 0;
@@ -714,16 +702,16 @@ static enum faina_code take_from_found(struct fa_unit *unit, struct fa_op *op, i
     return code;
 }
 
-/* For stores that others write to as well. */
+/* For a shared store. */
 static enum faina_code take_from_open(struct fa_unit *unit, struct fa_op *op, int64_t limit,
                                       struct fa_row **taken, size_t *taken_count)
 {
-    struct fa_found all = {.is_all = true};
+    struct fa_claim_lanes all = {.is_all = true};
     enum faina_code code = FAINA_OK;
 
     *taken_count = 0;
     if (fa_unit_should_share(unit))
-        code = share_and_read(unit, op->claim, limit, &op->error);
+        code = refresh_and_read(unit, op->claim, limit, &op->error);
     if (code != FAINA_OK)
         return code;
     if (fa_lanes_are_many(unit->source.lanes))
@@ -732,15 +720,16 @@ static enum faina_code take_from_open(struct fa_unit *unit, struct fa_op *op, in
     return take_from(unit, op, &all, limit, taken, taken_count);
 }
 
-/* Whether there is nothing in line at all. Asked by those who look just in case, over a network:
- * nearly always that is all they need to know. */
-static enum faina_code look_for_any(struct fa_unit *unit, const struct fa_op *op, bool *is_empty,
-                                    struct faina_error *err)
+/* Shared store: whether no task is ready at all. A polling claim checks this first, since it is
+ * nearly always so and costs one small statement. */
+static enum faina_code check_empty(struct fa_unit *unit, const struct fa_op *op, bool *is_empty,
+                                   struct faina_error *err)
 {
     struct fa_keys lanes = {.arena = &unit->arena};
     struct fa_value one = fa_value_int(1);
-    bool is_useful = op->is_poll && unit->source.db->is_shared && !unit->has_arrivals &&
-                     !unit->fronts.is_worn && unit->share_epoch != unit->epoch;
+    bool is_useful = op->is_poll && fa_db_has(unit->source.db, FA_DB_ROUND_TRIPS) &&
+                     !unit->has_arrivals && !unit->fronts.is_bloated &&
+                     unit->share_epoch != unit->epoch;
     enum faina_code code = FAINA_OK;
 
     if (is_useful)
@@ -749,7 +738,7 @@ static enum faina_code look_for_any(struct fa_unit *unit, const struct fa_op *op
     return code;
 }
 
-/* What is told of the tasks beside their rows. */
+/* Reads what the views of the taken tasks need beside their rows. */
 static enum faina_code read_taken(struct fa_unit *unit, struct fa_row *const *taken, size_t count,
                                   struct faina_error *err)
 {
@@ -760,8 +749,9 @@ static enum faina_code read_taken(struct fa_unit *unit, struct fa_row *const *ta
         has_links |= taken[i]->is_new && taken[i]->flags & FA_FLAG_HAS_DEPS;
     if (has_links)
         code = fa_unit_flush(unit, err); /* they are read back */
-    return code == FAINA_OK ? fa_rows_expect(&unit->source, taken, count, false, &unit->arena, err)
-                            : code;
+    return code == FAINA_OK
+               ? fa_rows_read_ahead(&unit->source, taken, count, false, &unit->arena, err)
+               : code;
 }
 
 enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
@@ -772,18 +762,18 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
     struct fa_row **taken;
     bool is_empty;
 
-    code = look_for_any(unit, op, &is_empty, &op->error);
+    code = check_empty(unit, op, &is_empty, &op->error);
     if (code == FAINA_OK && is_empty)
         op->tasks = fa_arena_zero(op->arena, 1, sizeof(*tasks));
     if (code != FAINA_OK || is_empty)
         return code;
-    /* Claims themselves only take away, so they leave what was read ahead valid. */
+    /* Claims only remove tasks, so the read-ahead stays valid. */
     code = fa_claims_prepare(unit, &op->error);
     if (code != FAINA_OK)
         return code;
     tasks = fa_arena_zero(op->arena, 1, sizeof(*tasks));
     taken = fa_arena_take(&unit->arena, (size_t)limit * sizeof(struct fa_row *));
-    code = (unit->source.db->is_shared ? take_from_open : fa_claim_from_heads)(
+    code = (fa_db_has(unit->source.db, FA_DB_MANY_WRITERS) ? take_from_open : fa_claim_from_index)(
         unit, op, limit, taken, &tasks->count);
     if (code != FAINA_OK)
         return code;
@@ -795,7 +785,7 @@ enum faina_code fa_do_claim_next(struct fa_unit *unit, struct fa_op *op)
         code = fa_row_to_task(&unit->source, taken[i], op->arena, false, false, &tasks->items[i],
                               &op->error);
         if (code == FAINA_OK)
-            weigh(taken[i]->lane, &tasks->items[i]);
+            note_task_size(taken[i]->lane, &tasks->items[i]);
     }
     op->tasks = tasks;
     op->count = (int64_t)tasks->count;

@@ -1,36 +1,36 @@
 /*
- * claim_find.c - which lanes have the best tasks, where others write to the store as well and the
- * lanes with tasks in line are many.
+ * claim_find.c - finds the lanes with the best tasks in a shared store where many lanes have ready
+ * tasks.
  *
- *   Q1  All tasks up to the horizon that the claim may take are in the lanes that were found, here
- *       or in an earlier call with the same `found`.
- *   Q2  A claim reads a bounded number of places in line, whatever lanes they are in. If none of
- *       them is of use to it, it takes from any lanes that are: by priority and age among these.
+ *   Q1  All tasks up to the horizon that the claim may take are in the lanes that were found, by
+ *       this or an earlier call with the same `found`.
+ *   Q2  A claim reads a bounded number of positions, whatever lanes they are in. If it may take
+ *       none of them, it takes from any lanes that it may take from: by priority and age among
+ *       these.
  */
-#include "sql/claim_inner.h"
+#include "store/queue/claim_inner.h"
 
 #include "base/clock.h"
-#include "base/json.h"
 
-#define LANES_MAX 256 /* that are read one by one */
+#define LANES_MAX 256 /* of named types: with more, the best are found by position */
 #define PAGE_MIN 64
 #define PAGE_MAX 4096
-#define PAGES_MAX 6 /* of growing size: about 10,000 places */
+#define PAGES_MAX 6 /* of growing size: about 10,000 positions */
 #define PROBE_COST_FACTOR 20
 
 struct finding {
     struct fa_unit *unit;
     const struct faina_claim *claim;
-    struct fa_found *found;
-    int64_t want;         /* places that are of use to the claim ... */
-    int64_t usable;       /* ... and how many of them were seen */
-    int64_t places;       /* of the page */
-    bool has_ignored_any; /* of the page, since there were enough before */
+    struct fa_claim_lanes *found;
+    int64_t want;         /* tasks that the claim may take ... */
+    int64_t usable;       /* ... and how many of them were found */
+    int64_t row_count;    /* of the page */
+    bool has_ignored_any; /* rows of the page, because there were enough before */
 };
 
 static void add_lane(struct finding *finding, struct fa_lane *lane)
 {
-    struct fa_found *found = finding->found;
+    struct fa_claim_lanes *found = finding->found;
 
     if (lane->find_mark == finding->unit->find_mark)
         return;
@@ -40,36 +40,36 @@ static void add_lane(struct finding *finding, struct fa_lane *lane)
     found->lanes[found->count++] = lane;
 }
 
-static void see_place(void *ctx, struct fa_lane *lane, struct fa_place place)
+static void add_position(void *ctx, struct fa_lane *lane, struct fa_lane_position position)
 {
     struct finding *finding = ctx;
 
-    finding->places++;
+    finding->row_count++;
     if (finding->usable >= finding->want) {
         finding->has_ignored_any = true;
         return;
     }
-    finding->found->horizon = place;
+    finding->found->horizon = position;
     if (!fa_claim_is_open(finding->claim, lane))
         return;
     finding->usable++;
     add_lane(finding, lane);
 }
 
-static void see_lane(void *ctx, struct fa_lane *lane, struct fa_place place)
+static void add_named(void *ctx, struct fa_lane *lane, struct fa_lane_position position)
 {
     struct finding *finding = ctx;
 
-    (void)place;
-    finding->places++;
+    (void)position;
+    finding->row_count++;
     if (fa_claim_is_open(finding->claim, lane))
         add_lane(finding, lane);
 }
 
-/* Pages of places, until there are enough that are of use. */
-static enum faina_code read_places(struct finding *finding, struct faina_error *err)
+/* Reads pages of positions until the claim may take enough of them. */
+static enum faina_code read_positions(struct finding *finding, struct faina_error *err)
 {
-    struct fa_found *found = finding->found;
+    struct fa_claim_lanes *found = finding->found;
     int64_t size = finding->want + PAGE_MIN;
     enum faina_code code = FAINA_OK;
 
@@ -77,10 +77,10 @@ static enum faina_code read_places(struct finding *finding, struct faina_error *
         struct fa_value params[3] = {fa_value_int(found->horizon.rank),
                                      fa_value_int(found->horizon.key), fa_value_int(size)};
 
-        finding->places = 0;
-        code = fa_lanes_ask(finding->unit->source.lanes, finding->unit->source.db,
-                            FA_SQL_READY_BEST, params, 3, see_place, finding, err);
-        found->is_all = finding->places < size && !finding->has_ignored_any;
+        finding->row_count = 0;
+        code = fa_lanes_query_ready(finding->unit->source.lanes, finding->unit->source.db,
+                                    FA_SQL_READY_BEST, params, 3, add_position, finding, err);
+        found->is_all = finding->row_count < size && !finding->has_ignored_any;
         if (finding->usable >= finding->want)
             break;
         size = 4 * size < PAGE_MAX ? 4 * size : PAGE_MAX;
@@ -88,44 +88,25 @@ static enum faina_code read_places(struct finding *finding, struct faina_error *
     return code;
 }
 
-static const char *json_of(const char *const *names, size_t count, struct fa_arena *arena)
-{
-    struct fa_json_writer writer;
-    const char *text;
-    struct fa_buf buf;
-
-    if (names == NULL)
-        return NULL;
-    fa_buf_init(&buf, SIZE_MAX / 2);
-    fa_json_writer_init(&writer, &buf, 0);
-    fa_json_begin_array(&writer);
-    for (size_t i = 0; i < count; i++)
-        fa_json_put_str(&writer, names[i]);
-    fa_json_end_array(&writer);
-    text = fa_arena_copy(arena, buf.ptr, buf.len);
-    fa_buf_finish(&buf);
-    return text;
-}
-
-/* Lanes of what the claim names, each looked at. *is_all: there were not too many. */
+/* Reads the lanes of the claim's types and namespaces. *is_all: there were at most LANES_MAX. */
 static enum faina_code read_named(struct finding *finding, bool *is_all, struct faina_error *err)
 {
     const struct faina_claim *claim = finding->claim;
     struct fa_arena *arena = &finding->unit->arena;
     struct fa_value params[3] = {
-        fa_value_text(json_of(claim->types, claim->type_count, arena)),
-        fa_value_text(json_of(claim->namespaces, claim->namespace_count, arena)),
+        fa_value_text(fa_names_json(arena, claim->types, claim->type_count)),
+        fa_value_text(fa_names_json(arena, claim->namespaces, claim->namespace_count)),
         fa_value_int(LANES_MAX + 1)};
     enum faina_code code;
 
-    finding->places = 0;
-    code = fa_lanes_ask(finding->unit->source.lanes, finding->unit->source.db, FA_SQL_LANE_OPEN,
-                        params, 3, see_lane, finding, err);
-    *is_all = finding->places <= LANES_MAX;
+    finding->row_count = 0;
+    code = fa_lanes_query_ready(finding->unit->source.lanes, finding->unit->source.db,
+                                FA_SQL_LANE_OPEN, params, 3, add_named, finding, err);
+    *is_all = finding->row_count <= LANES_MAX;
     return code;
 }
 
-/* Q2. Looking at all lanes may take long: when there was nothing, it is not done again at once. */
+/* Q2. Reading all lanes may take long: if none is found, the next try waits. */
 static enum faina_code read_any(struct finding *finding, struct faina_error *err)
 {
     int64_t begin = fa_clock_mono_us(), *after = &finding->unit->probe_after_us;
@@ -142,7 +123,7 @@ static enum faina_code read_any(struct finding *finding, struct faina_error *err
 }
 
 enum faina_code fa_claim_find(struct fa_unit *unit, const struct faina_claim *claim, int64_t want,
-                              struct fa_found *found, struct faina_error *err)
+                              struct fa_claim_lanes *found, struct faina_error *err)
 {
     struct finding finding = {.unit = unit, .claim = claim, .found = found, .want = want};
     enum faina_code code = FAINA_OK;
@@ -155,7 +136,7 @@ enum faina_code fa_claim_find(struct fa_unit *unit, const struct faina_claim *cl
         return code;
     unit->find_mark++;
     found->count = 0;
-    code = read_places(&finding, err);
+    code = read_positions(&finding, err);
     if (code == FAINA_OK && found->count == 0 && !found->is_all)
         code = read_any(&finding, err);
     return code;

@@ -1,15 +1,15 @@
 /*
- * rings.c - a task must not wait for itself.
+ * dependency_cycle.c - refuses subtasks that would wait for their own ancestors.
  *
- * A new task can only wait for tasks that are there, so nobody waits for it: a ring takes a task
- * that begins to wait later, and that is one that blocks. It waits for its subtasks then, and those
- * above it wait for it. So none of its subtasks may wait for one of these: not by its dependencies,
- * nor by what they wait for in turn.
+ * A new task depends only on existing tasks, and no task depends on it yet. So a dependency cycle
+ * needs a task that begins to wait later, which is a task that blocks: it waits for its subtasks,
+ * and its ancestors wait for it. Therefore no subtask may wait for the blocking task or an ancestor
+ * of it, neither directly nor through its dependencies.
  *
- * What is walked has a limit; beyond it, a ring is not found and the subtasks are accepted. Nor is
- * one that another node closes at the same moment, or a retry: people end it by a cancel.
+ * The walk has a limit; a cycle beyond it is not found, and the subtasks are accepted. Nor is a
+ * cycle found that another node, or a retry, closes at the same moment: a cancel ends it.
  */
-#include "sql/ops.h"
+#include "store/queue/ops.h"
 
 #include "model/limits.h"
 
@@ -22,30 +22,30 @@
 struct node {
     int64_t key;
     size_t plan;  /* which subtask */
-    int64_t need; /* the dependency of it that leads there */
+    int64_t need; /* the subtask's dependency that leads to it */
 };
 
 struct walk {
     struct fa_unit *unit;
-    int64_t above[FA_SUBTASK_DEPTH_MAX + 1]; /* the task that blocks, and those above it */
-    size_t above_count;
+    int64_t ancestors[FA_SUBTASK_DEPTH_MAX + 1]; /* the blocking task and its ancestors */
+    size_t ancestor_count;
     struct node *nodes; /* up to WALK_MAX */
-    size_t count, from; /* those from `from` on are walked next */
+    size_t count, from; /* those from `from` on are visited next */
     int64_t *seen;      /* open addressing; 0: free */
-    struct node ring;   /* its key is not 0: found */
+    struct node cycle;  /* its key is not 0: found */
 };
 
-static bool is_above(const struct walk *walk, int64_t key)
+static bool is_ancestor(const struct walk *walk, int64_t key)
 {
-    for (size_t i = 0; i < walk->above_count; i++) {
-        if (walk->above[i] == key)
+    for (size_t i = 0; i < walk->ancestor_count; i++) {
+        if (walk->ancestors[i] == key)
             return true;
     }
     return false;
 }
 
-/* True: it was not seen before. */
-static bool see(struct walk *walk, int64_t key)
+/* True: the task was not visited before. */
+static bool visit(struct walk *walk, int64_t key)
 {
     size_t at = (size_t)((uint64_t)key * 0x9e3779b97f4a7c15u >> 32) & (SEEN_SIZE - 1);
 
@@ -59,9 +59,9 @@ static bool see(struct walk *walk, int64_t key)
 
 static void add(struct walk *walk, struct node node)
 {
-    if (walk->ring.key == 0 && is_above(walk, node.key))
-        walk->ring = node;
-    if (walk->ring.key == 0 && walk->count < WALK_MAX && see(walk, node.key))
+    if (walk->cycle.key == 0 && is_ancestor(walk, node.key))
+        walk->cycle = node;
+    if (walk->cycle.key == 0 && walk->count < WALK_MAX && visit(walk, node.key))
         walk->nodes[walk->count++] = node;
 }
 
@@ -81,14 +81,14 @@ static void sink_open(void *ctx, size_t n, const struct fa_value *columns)
     add(walk, node);
 }
 
-/* All that is waited for in turn, level by level. */
-static enum faina_code go_through(struct walk *walk, struct faina_error *err)
+/* Visits all tasks that the subtasks would wait for, level by level. */
+static enum faina_code walk_dependencies(struct walk *walk, struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
 
-    if (walk->ring.key == 0 && walk->count > 0)
+    if (walk->cycle.key == 0 && walk->count > 0)
         code = fa_unit_flush(walk->unit, err); /* so that the query sees everything */
-    while (code == FAINA_OK && walk->ring.key == 0 && walk->from < walk->count) {
+    while (code == FAINA_OK && walk->cycle.key == 0 && walk->from < walk->count) {
         size_t end = walk->count;
         struct fa_db_call call = {.sql = FA_SQL_DEP_OPEN,
                                   .rows = end - walk->from,
@@ -104,15 +104,15 @@ static enum faina_code go_through(struct walk *walk, struct faina_error *err)
     return code;
 }
 
-static enum faina_code look_above(struct walk *walk, const struct fa_row *parent,
-                                  struct faina_error *err)
+static enum faina_code read_ancestors(struct walk *walk, const struct fa_row *parent,
+                                      struct faina_error *err)
 {
     int64_t key = parent->id.key, next = parent->parent;
     enum faina_code code = FAINA_OK;
 
     assert(parent->has_task);
-    while (key != 0 && walk->above_count < FA_COUNT(walk->above)) {
-        walk->above[walk->above_count++] = key;
+    while (key != 0 && walk->ancestor_count < FA_COUNT(walk->ancestors)) {
+        walk->ancestors[walk->ancestor_count++] = key;
         key = next;
         next = 0;
         if (code == FAINA_OK && key != 0) {
@@ -139,9 +139,9 @@ static void add_need(struct walk *walk, size_t plan, const struct fa_row *need)
         add(walk, (struct node){need->id.key, plan, need->id.key});
 }
 
-/* What one that is queued again is going to wait for. */
-static enum faina_code add_old_needs(struct walk *walk, size_t plan, const struct fa_row *row,
-                                     struct faina_error *err)
+/* The dependencies of a subtask that is requeued. */
+static enum faina_code add_stored_needs(struct walk *walk, size_t plan, const struct fa_row *row,
+                                        struct faina_error *err)
 {
     struct fa_unit *unit = walk->unit;
     struct fa_keys keys = {.arena = &unit->arena};
@@ -166,27 +166,28 @@ static enum faina_code add_needs(struct walk *walk, const struct fa_plan *plans,
 {
     for (size_t k = 0; k < plans[i].need_count; k++)
         add_need(walk, i, plans[i].needs[k]);
-    return waits_again(&plans[i]) ? add_old_needs(walk, i, plans[i].existing, err) : FAINA_OK;
+    return waits_again(&plans[i]) ? add_stored_needs(walk, i, plans[i].existing, err) : FAINA_OK;
 }
 
 static enum faina_code refuse(struct walk *walk, struct faina_error *err)
 {
     char id[FAINA_ID_SIZE] = "?";
     struct fa_row *need = NULL;
-    enum faina_code code = fa_unit_get(walk->unit, walk->ring.need, false, &need, err);
+    enum faina_code code = fa_unit_get(walk->unit, walk->cycle.need, false, &need, err);
 
     if (code != FAINA_OK && code != FAINA_TASK_NOT_FOUND)
         return code;
     if (need != NULL)
         fa_id_format(need->id, id);
     return fa_error_field(err, FAINA_INVALID_TASK, "dependsOn",
-                          "subtask %zu would wait for ever: it depends on %s, which waits, itself "
-                          "or by what it waits for, until this task has ended",
-                          walk->ring.plan + 1, id);
+                          "subtask %zu would wait forever: it depends on %s, which waits, directly "
+                          "or through its own dependencies, for this task",
+                          walk->cycle.plan + 1, id);
 }
 
-enum faina_code fa_check_rings(struct fa_unit *unit, const struct fa_row *parent,
-                               const struct fa_plan *plans, size_t count, struct faina_error *err)
+enum faina_code fa_check_dependency_cycle(struct fa_unit *unit, const struct fa_row *parent,
+                                          const struct fa_plan *plans, size_t count,
+                                          struct faina_error *err)
 {
     struct walk walk = {.unit = unit};
     enum faina_code code = FAINA_OK;
@@ -198,12 +199,12 @@ enum faina_code fa_check_rings(struct fa_unit *unit, const struct fa_row *parent
         return FAINA_OK;
     walk.nodes = fa_arena_take(&unit->arena, WALK_MAX * sizeof(*walk.nodes));
     walk.seen = fa_arena_zero(&unit->arena, SEEN_SIZE, sizeof(*walk.seen));
-    code = look_above(&walk, parent, err);
+    code = read_ancestors(&walk, parent, err);
     for (size_t i = 0; code == FAINA_OK && i < count; i++)
         code = add_needs(&walk, plans, i, err);
     if (code == FAINA_OK)
-        code = go_through(&walk, err);
-    if (code == FAINA_OK && walk.ring.key != 0)
+        code = walk_dependencies(&walk, err);
+    if (code == FAINA_OK && walk.cycle.key != 0)
         code = refuse(&walk, err);
     return code;
 }

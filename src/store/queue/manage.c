@@ -1,17 +1,10 @@
-/* manage.c - what people do to tasks: cancel, retry, delete, purge. */
-#include "sql/ops.h"
+/* manage.c - cancel, retry, delete and purge tasks. */
+#include "store/queue/ops.h"
 
 #include "model/limits.h"
-#include "sql/flows.h"
+#include "store/workflow/definitions.h"
 
 #include <stdlib.h>
-
-static enum faina_code find(struct fa_unit *unit, struct fa_op *op, struct fa_row **out)
-{
-    enum faina_code code = fa_unit_find(unit, op->id, true, out, &op->error);
-
-    return code == FAINA_OK ? fa_check_version(*out, op) : code;
-}
 
 /* Tasks still to be cancelled. */
 struct stack {
@@ -21,10 +14,7 @@ struct stack {
 
 static void push(struct stack *stack, struct fa_row *row)
 {
-    if (stack->count == stack->size) {
-        stack->size = stack->size ? stack->size * 2 : 64;
-        stack->rows = fa_realloc(stack->rows, stack->size * sizeof(struct fa_row *));
-    }
+    stack->rows = fa_grow(stack->rows, stack->count, &stack->size, sizeof(*stack->rows));
     stack->rows[stack->count++] = row;
 }
 
@@ -40,7 +30,7 @@ static enum faina_code push_children(struct fa_unit *unit, struct stack *stack, 
     return code;
 }
 
-/* A parent goes before its children, so that none of them wakes it. */
+/* A parent is cancelled before its children, so that none of them unblocks it. */
 enum faina_code fa_cancel_tree(struct fa_unit *unit, struct fa_row *root, enum faina_actor actor,
                                const char *state, int64_t *count, struct faina_error *err)
 {
@@ -71,19 +61,20 @@ enum faina_code fa_cancel_tree(struct fa_unit *unit, struct fa_row *root, enum f
 enum faina_code fa_do_cancel(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
-    enum faina_code code = find(unit, op, &row);
+    enum faina_code code = fa_find_task(unit, op, true, &row);
 
     if (code != FAINA_OK)
         return code;
     if (row->status == FAINA_CANCELLED)
-        return fa_answer(unit, op, row);
+        return fa_set_result(unit, op, row);
     if (fa_rule_find(row->status, FA_CANCEL) == NULL)
         return fa_refuse(row, FA_CANCEL, op);
     code = fa_cancel_tree(unit, row, FAINA_ACTOR_API, NULL, &op->count, &op->error);
-    return code == FAINA_OK ? fa_answer(unit, op, row) : code;
+    return code == FAINA_OK ? fa_set_result(unit, op, row) : code;
 }
 
-/* A task that is back in line waits for its dependencies again, and knows how they stand now. */
+/* Counts the task's dependencies again, by their present status; blocks it if some have not ended.
+ * */
 static enum faina_code wait_again(struct fa_unit *unit, struct fa_row *row, struct faina_error *err)
 {
     struct fa_keys needs = {.arena = &unit->arena};
@@ -102,7 +93,7 @@ static enum faina_code wait_again(struct fa_unit *unit, struct fa_row *row, stru
 
         code = fa_unit_get(unit, needs.keys[i], false, &need, err);
         if (code == FAINA_TASK_NOT_FOUND)
-            code = FAINA_OK; /* deleted: it says nothing any more */
+            code = FAINA_OK; /* deleted */
         else if (code == FAINA_OK && !fa_status_is_ended(need->status))
             row->deps_left++;
         else if (code == FAINA_OK)
@@ -137,7 +128,7 @@ enum faina_code fa_reopen(struct fa_unit *unit, struct fa_row *row, enum faina_a
 enum faina_code fa_do_retry(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
-    enum faina_code code = find(unit, op, &row);
+    enum faina_code code = fa_find_task(unit, op, true, &row);
 
     if (code != FAINA_OK)
         return code;
@@ -148,7 +139,7 @@ enum faina_code fa_do_retry(struct fa_unit *unit, struct fa_op *op)
                             "all %lld attempts are used up; retry without keeping them",
                             (long long)row->max_attempts);
     code = fa_reopen(unit, row, FAINA_ACTOR_API, op->keep_attempts, &op->error);
-    return code == FAINA_OK ? fa_answer(unit, op, row) : code;
+    return code == FAINA_OK ? fa_set_result(unit, op, row) : code;
 }
 
 void fa_purge_row(struct fa_unit *unit, struct fa_row *row)
@@ -177,7 +168,7 @@ enum faina_code fa_do_delete(struct fa_unit *unit, struct fa_op *op)
     enum faina_code code = fa_unit_find_any(unit, op->id, &row, &op->error);
 
     if (code == FAINA_OK)
-        code = fa_unit_whole(unit, row, &op->error);
+        code = fa_unit_load_task(unit, row, &op->error);
     if (code == FAINA_OK && row->deleted_us != 0 && !op->removal.purge)
         code = fa_error_set(&op->error, FAINA_TASK_NOT_FOUND, "there is no task %s", op->id);
     if (code == FAINA_OK)
@@ -188,7 +179,7 @@ enum faina_code fa_do_delete(struct fa_unit *unit, struct fa_op *op)
         code = fa_refuse(row, FA_DELETE, op);
     if (code != FAINA_OK)
         return code;
-    code = fa_flows_tell_ends(unit, &op->error); /* while the task is still there to be told of */
+    code = fa_flows_process_ends(unit, &op->error); /* while the task still exists */
     if (code != FAINA_OK)
         return code;
     fa_id_format(row->id, op->task_id);
@@ -222,9 +213,9 @@ enum faina_code fa_do_purge(struct fa_unit *unit, struct fa_op *op)
                           fa_value_text(want->type), fa_value_int(limit)},
                       8, fa_keys_sink, &found, &op->error);
     if (code == FAINA_OK)
-        code = fa_unit_expect(unit, found.keys, found.count, &op->error);
+        code = fa_unit_read_ahead(unit, found.keys, found.count, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < found.count; i++) {
-        struct fa_row *row = fa_unit_known(unit, found.keys[i]);
+        struct fa_row *row = fa_unit_cached(unit, found.keys[i]);
 
         if (row == NULL) {
             struct fa_row read;
@@ -234,14 +225,14 @@ enum faina_code fa_do_purge(struct fa_unit *unit, struct fa_op *op)
                 row = fa_unit_adopt(unit, &read);
         }
         if (code == FAINA_OK)
-            code = fa_unit_whole(unit, row, &op->error);
+            code = fa_unit_load_task(unit, row, &op->error);
         if (code == FAINA_OK && fa_status_is_ended(row->status) && !row->is_purged) {
             fa_purge_row(unit, row);
             op->count++;
         } else if (code == FAINA_TASK_NOT_FOUND ||
                    (code == FAINA_INTERNAL && !unit->source.db->has_failed)) {
             fa_error_clear(&op->error);
-            code = FAINA_OK; /* a damaged one stays */
+            code = FAINA_OK; /* a damaged task stays */
         }
     }
     return code;

@@ -1,19 +1,46 @@
-/* ops.c - what the operations share: answers and refusals. */
-#include "sql/ops.h"
+/* ops.c - what the operations share: results and refusals. */
+#include "store/queue/ops.h"
 
-#include "sql/show.h"
+#include "json/json.h"
+#include "store/read/show.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-enum faina_code fa_answer(struct fa_unit *unit, struct fa_op *op, struct fa_row *row)
+const char *fa_names_json(struct fa_arena *arena, const char *const *names, size_t count)
+{
+    struct fa_json_writer writer;
+    const char *text;
+    struct fa_buf buf;
+
+    if (names == NULL)
+        return NULL;
+    fa_buf_init(&buf, SIZE_MAX / 2);
+    fa_json_writer_init(&writer, &buf, 0);
+    fa_json_begin_array(&writer);
+    for (size_t i = 0; i < count; i++)
+        fa_json_put_str(&writer, names[i]);
+    fa_json_end_array(&writer);
+    text = fa_arena_copy(arena, buf.ptr, buf.len);
+    fa_buf_finish(&buf);
+    return text;
+}
+
+void fa_sink_found(void *ctx, size_t row, const struct fa_value *columns)
+{
+    (void)row;
+    (void)columns;
+    *(bool *)ctx = true;
+}
+
+enum faina_code fa_set_result(struct fa_unit *unit, struct fa_op *op, struct fa_row *row)
 {
     enum faina_code code;
 
     fa_id_format(row->id, op->task_id);
     if (!op->wants_task)
         return FAINA_OK;
-    code = fa_unit_whole(unit, row, &op->error);
+    code = fa_unit_load_task(unit, row, &op->error);
     if (code == FAINA_OK && row->is_new && row->flags & FA_FLAG_HAS_DEPS)
         code = fa_unit_flush(unit, &op->error); /* its links are read back below */
     if (code != FAINA_OK)
@@ -23,6 +50,14 @@ enum faina_code fa_answer(struct fa_unit *unit, struct fa_op *op, struct fa_row 
     op->task->existing = op->existing;
     op->task->input_mismatch = op->input_mismatch;
     return code;
+}
+
+enum faina_code fa_find_task(struct fa_unit *unit, struct fa_op *op, bool whole,
+                             struct fa_row **out)
+{
+    enum faina_code code = fa_unit_find(unit, op->id, whole, out, &op->error);
+
+    return code == FAINA_OK ? fa_check_version(*out, op) : code;
 }
 
 enum faina_code fa_check_version(const struct fa_row *row, struct fa_op *op)
@@ -53,7 +88,7 @@ enum faina_code fa_check_holder(const struct fa_row *row, struct fa_op *op)
         return FAINA_OK;
     if (op->by.worker_id == NULL)
         return fa_error_set(&op->error, FAINA_WRONG_WORKER,
-                            "worker %.255s holds the task: say which worker you are", row->worker);
+                            "worker %.255s holds the task: give your worker id", row->worker);
     if (strcmp(op->by.worker_id, row->worker) != 0)
         return fa_error_set(&op->error, FAINA_WRONG_WORKER,
                             "worker %.200s holds the task, not %.200s", row->worker,
@@ -68,10 +103,10 @@ enum faina_code fa_refuse_unheld(const struct fa_row *row, struct fa_op *op)
     if (row->status == FAINA_PENDING && had_it)
         return fa_error_set(&op->error, FAINA_TASK_NOT_CLAIMED,
                             "no worker holds the task: its lease or its attempt has ended and it "
-                            "is back in line, so this %s was not taken",
+                            "is pending again, so this %s was refused",
                             fa_op_name(op->kind));
     return fa_error_set(&op->error, FAINA_TASK_NOT_CLAIMED,
-                        "no worker holds the task, which is %s, so this %s was not taken",
+                        "no worker holds the task, which is %s, so this %s was refused",
                         faina_status_name(row->status), fa_op_name(op->kind));
 }
 
@@ -102,9 +137,8 @@ enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row *row, bool is
         fa_unit_apply(unit, row, &change);
         return FAINA_OK;
     }
-    if (is_lost) { /* the end says dead_letter; what led to it is an event of its own */
+    if (is_lost) /* the last event is dead_letter; its cause is an event of its own */
         fa_unit_note(unit, row, what, actor, worker, error);
-    }
     change.trigger = is_lost ? FA_LOSE_LAST : FA_FAIL_LAST;
     fa_unit_apply(unit, row, &change);
     return fa_unit_wake(unit, row, true, err);

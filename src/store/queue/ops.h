@@ -1,24 +1,24 @@
 /*
  * ops.h - the operations that change something, each over a unit.
  *
- * An operation checks everything first, then changes; so a refusal has changed nothing (a late
- * outcome leaves a note among the events). It returns its code with the sentence in op->error.
- * UNAVAILABLE and INTERNAL mean that the store failed, and end the whole batch; every other code
- * concerns this operation alone.
+ * An operation checks everything before it changes anything, so a refused one has changed nothing
+ * (a late outcome adds an event). It returns its code, with the message in op->error. UNAVAILABLE
+ * and INTERNAL mean that the store failed, and end the whole batch; every other code concerns this
+ * operation alone.
  *
- * By file: submit.c; claim.c (claim, claim next, start, release); outcome.c (progress, heartbeat,
- * note, complete, fail, block, background); manage.c (cancel, retry, delete, purge); admin.c
- * (pauses, resources, teams); workers.c; tokens.c; crons.c; amend.c; flows.c, emit.c, joins.c
- * (flows.h); chores.c (what the clock asks for).
+ * By file: submit.c; claim.c (claim next); claim_one.c (claim, start, release); outcome.c
+ * (progress, heartbeat, note, complete, fail, block, background); manage.c (cancel, retry, delete,
+ * purge); admin.c (pauses, resources, teams); workers.c; tokens.c; type_defaults.c (amend); and of
+ * other folders workflow/ (emit, definitions, schedules) and upkeep/chores.c (timed work).
  */
-#ifndef FA_OPS_H
-#define FA_OPS_H
+#ifndef FA_STORE_QUEUE_OPS_H
+#define FA_STORE_QUEUE_OPS_H
 
 #include "service/service.h"
-#include "sql/children.h"
-#include "sql/unit.h"
+#include "store/queue/children.h"
+#include "store/txn/unit.h"
 
-/* How often a change of a definition is tried again when another node has changed it first. */
+/* How often a change of a definition is retried after another node has changed it first. */
 #define FA_CHANGE_TRIES 100
 
 typedef enum faina_code fa_do_fn(struct fa_unit *unit, struct fa_op *op);
@@ -35,14 +35,14 @@ fa_do_fn fa_do_token_put, fa_do_token_remove;
 fa_do_fn fa_do_emit, fa_do_workflow_put, fa_do_workflow_enable, fa_do_workflow_remove;
 fa_do_fn fa_do_cron_put, fa_do_cron_remove, fa_do_cron_run;
 
-/* Promotes what is due, takes back what lost its lease, ends what is over its time (up to `limit`
- * of each), and forgets silent workers. *next_us is when to look again (INT64_MAX: nothing has a
- * time). */
+/* Makes delayed tasks ready, takes back tasks whose lease has expired, ends those that timed out
+ * (up to `limit` of each), and removes dead workers. *next_us is when it is due again (INT64_MAX:
+ * no deadline is known). */
 FA_MUST_CHECK enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next_us,
                                             struct faina_error *err);
 
-/* Whether the caller of a change may touch the task, and act as the worker, that it names
- * (permit.c). What an operation finds by itself, it checks itself. */
+/* Whether the caller of a change may change the task, and act as the worker, that it names
+ * (permit.c). Tasks that an operation finds by itself it checks itself. */
 FA_MUST_CHECK enum faina_code fa_permit(struct fa_unit *unit, struct fa_op *op);
 /* The namespaces that a registered worker belongs to (access.h). */
 FA_MUST_CHECK enum faina_code fa_worker_owner(struct fa_unit *unit, const char *worker,
@@ -53,55 +53,64 @@ enum faina_code fa_refuse_worker(const char *worker, struct faina_error *err);
 
 /* Shared by the files above ------------------------------------------------------------------ */
 
-/* Fills in the answer about one task. */
-FA_MUST_CHECK enum faina_code fa_answer(struct fa_unit *unit, struct fa_op *op, struct fa_row *row);
+/* The names as a JSON array; NULL gives NULL. */
+const char *fa_names_json(struct fa_arena *arena, const char *const *names, size_t count);
+/* Sets the bool at `ctx`: the statement has returned a row. */
+void fa_sink_found(void *ctx, size_t row, const struct fa_value *columns);
+/* Finds the task op->id and checks op->by.version. `whole`: see fa_unit_get. */
+FA_MUST_CHECK enum faina_code fa_find_task(struct fa_unit *unit, struct fa_op *op, bool whole,
+                                           struct fa_row **out);
+/* Sets the operation's result to this task. */
+FA_MUST_CHECK enum faina_code fa_set_result(struct fa_unit *unit, struct fa_op *op,
+                                            struct fa_row *row);
 
-/* Is op->by.version, when given, still the task's? */
+/* VERSION_CONFLICT: op->by.version is given, and isn't the task's. */
 FA_MUST_CHECK enum faina_code fa_check_version(const struct fa_row *row, struct fa_op *op);
-/* Does it name a claim, and is that another than the task's last? */
+/* Whether the operation gives a fence; whether it is another than that of the task's last claim. */
 bool fa_gives_fence(const struct fa_op *op);
 bool fa_gives_other_fence(const struct fa_row *row, const struct fa_op *op);
-/* May op->by act as the one who holds the task? */
+/* WRONG_WORKER: op->by isn't the worker that holds the task. */
 FA_MUST_CHECK enum faina_code fa_check_holder(const struct fa_row *row, struct fa_op *op);
-/* The refusal of a trigger that the table doesn't allow, with its sentence. */
+/* Refuses a trigger that the table of model/states.h doesn't allow, with a message. */
 enum faina_code fa_refuse(const struct fa_row *row, enum fa_trigger trigger, struct fa_op *op);
-/* TASK_NOT_CLAIMED: only a worker that holds the task may do this, and none does. Who tells its
- * name or fence believes that it does, so the sentence says what became of its lease. */
+/* TASK_NOT_CLAIMED: no worker holds the task. If the caller gives a worker or fence, the message
+ * says what happened to its lease. */
 enum faina_code fa_refuse_unheld(const struct fa_row *row, struct fa_op *op);
-/* Puts a held task back in line without spending an attempt. The trigger must be allowed, and the
+/* Makes a held task ready again without spending an attempt. The trigger must be allowed, and the
  * row whole. */
-void fa_give_back(struct fa_unit *unit, struct fa_row *row, enum fa_trigger trigger,
-                  const char *worker);
-/* Forgets the workers that were silent for too long; *next_us becomes the time of the next such
- * look, when that is earlier. */
-FA_MUST_CHECK enum faina_code fa_workers_forget(struct fa_unit *unit, int64_t *next_us,
-                                                struct faina_error *err);
-/* Makes the tasks of schedules that are due, up to `limit`. */
+void fa_return_to_queue(struct fa_unit *unit, struct fa_row *row, enum fa_trigger trigger,
+                        const char *worker);
+/* Removes workers without a heartbeat for FA_WORKER_DEAD_MS; *next_us becomes when the next one is
+ * due, if that is earlier. */
+FA_MUST_CHECK enum faina_code fa_workers_remove_dead(struct fa_unit *unit, int64_t *next_us,
+                                                     struct faina_error *err);
+/* Creates the tasks of due schedules, up to `limit`. */
 FA_MUST_CHECK enum faina_code fa_crons_fire(struct fa_unit *unit, int64_t limit,
                                             struct faina_error *err);
-/* Before claims: what the transaction puts in line can be found there from now on, and its types
- * are in ready_types. */
+/* Before claims: the tasks that the transaction makes ready can be claimed from now on, and their
+ * types are in ready_types. */
 FA_MUST_CHECK enum faina_code fa_claims_prepare(struct fa_unit *unit, struct faina_error *err);
-/* How long a lease is; 0: the default. */
+/* A lease in microseconds; 0: the default. */
 int64_t fa_lease_us(int64_t lease_ms);
-/* Gives a task in line to a worker. */
-void fa_take(struct fa_unit *unit, struct fa_row *row, const char *worker, int64_t lease_us);
+/* Claims a pending task for a worker. */
+void fa_claim_row(struct fa_unit *unit, struct fa_row *row, const char *worker, int64_t lease_us);
 /* OVERLOADED when a resource of the task is at its limit. */
 FA_MUST_CHECK enum faina_code fa_check_permits(struct fa_unit *unit, const struct fa_row *row,
                                                struct fa_op *op);
 
-/* Ends a failed attempt: back in line or, with none left, dead. The row must be whole. */
+/* Ends a failed attempt: the task is retried or, with no attempts left, becomes a dead letter. The
+ * row must be whole. */
 FA_MUST_CHECK enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row *row, bool is_lost,
                                              const char *what, enum faina_actor actor,
                                              const char *worker, const char *error,
                                              struct faina_error *err);
 
-/* A task to be made, all checks done. */
+/* A task to be created, all checks done. */
 struct fa_plan {
     const struct faina_submit *submit;
     const char *ns, *type;
     struct fa_lane *lane;
-    struct fa_row *existing; /* the key is known: this is the task */
+    struct fa_row *existing; /* the task that already has the key */
     struct fa_key key;       /* its hash is 0: no key */
     char input_hash[65];     /* "" unless dedupe_input */
     struct fa_row **needs;
@@ -109,52 +118,54 @@ struct fa_plan {
     /* As a child: */
     struct fa_row *parent;
     const char *child;
-    bool is_twin;    /* a plan before it is for the same child */
-    struct fa_id id; /* of the task to be made */
+    bool is_duplicate; /* an earlier plan is for the same child */
+    struct fa_id id;   /* of the task to be created */
 };
-/* Plans a task. A subtask is planned among its siblings, with the name that tells it from them. */
+/* Plans a task. A subtask is planned among its siblings, with its name among them. */
 FA_MUST_CHECK enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *submit,
                                            struct fa_children *siblings, const char *child,
                                            struct fa_plan *out, struct faina_error *err);
-/* Not for one that is existing or a twin. */
+/* Creates the task. Not for a plan with `existing` or is_duplicate. */
 struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *plan);
-/* INVALID_TASK: a subtask that is planned would wait for its parent, or one above it (rings.c). */
-FA_MUST_CHECK enum faina_code fa_check_rings(struct fa_unit *unit, const struct fa_row *parent,
-                                             const struct fa_plan *plans, size_t count,
-                                             struct faina_error *err);
-/* Frees every key that a task has. The row must be whole. */
+/* INVALID_TASK: a planned subtask would wait for its parent or another ancestor
+ * (dependency_cycle.c). */
+FA_MUST_CHECK enum faina_code fa_check_dependency_cycle(struct fa_unit *unit,
+                                                        const struct fa_row *parent,
+                                                        const struct fa_plan *plans, size_t count,
+                                                        struct faina_error *err);
+/* Removes all keys of a task. The row must be whole. */
 void fa_free_keys(struct fa_unit *unit, const struct fa_row *row);
-/* The keys that a task has, from what they are made of. Returns how many. */
+/* Computes the keys of a task from their parts; returns their number. */
 #define FA_KEYS_MAX 3
 struct fa_key_parts {
     const char *ns, *type;
-    const char *key, *input_hash, *child; /* NULL: it has none of the kind */
+    const char *key, *input_hash, *child; /* NULL: no key of this kind */
     int64_t parent;
 };
 size_t fa_keys_of(const struct fa_key_parts *task, struct fa_key out[FA_KEYS_MAX]);
-/* What tells a task's work from that of others: its type and input. Its hash is 0 when the input is
- * no JSON, as in a file that somebody has edited. */
+/* Identifies a task's work: its type and input. The hash is 0 if the input is not JSON, as in a
+ * damaged store. */
 struct fa_key fa_work_hash(struct fa_bytes type, struct fa_bytes input);
 /* The hash under which task_key finds an idempotency key. */
 struct fa_key fa_key_hash(const char *ns, const char *type, const char *key);
 
-/* A task was removed: lanes may have none left (chores/empty.c). */
+/* A task was removed: a lane may be empty now (upkeep/chore_empty_lanes.c). */
 void fa_chore_empty_soon(struct fa_unit *unit);
-/* Removes an ended task for good. The row must be whole. */
+/* Removes an ended task from the store. The row must be whole. */
 void fa_purge_row(struct fa_unit *unit, struct fa_row *row);
 
-/* Subtasks of a task as the unit's rows: those that child_live or child_stale names. */
+/* The rows of a task's subtasks that the statement child_live or child_stale returns. */
 FA_MUST_CHECK enum faina_code fa_children_of(struct fa_unit *unit, const struct fa_row *parent,
                                              enum fa_sql which, struct fa_row ***out, size_t *count,
                                              struct faina_error *err);
 
-/* Puts an ended or held task back in line (FA_RETRY must be allowed): it waits for its dependencies
- * again, and whoever waits for it counts it again. */
+/* Makes an ended or held task pending again (FA_RETRY must be allowed): it waits for its
+ * dependencies again, and the tasks that depend on it wait for it again. */
 FA_MUST_CHECK enum faina_code fa_reopen(struct fa_unit *unit, struct fa_row *row,
                                         enum faina_actor actor, bool keep_attempts,
                                         struct faina_error *err);
-/* Cancels a task that has not ended, and what lives below it. `state` is what people see; NULL:
- * the status's own words. */
+/* Cancels a task that has not ended, and its live descendants. `state` is the text shown to users;
+ * NULL: the default of the status. */
 FA_MUST_CHECK enum faina_code fa_cancel_tree(struct fa_unit *unit, struct fa_row *root,
                                              enum faina_actor actor, const char *state,
                                              int64_t *count, struct faina_error *err);

@@ -1,12 +1,12 @@
 /*
- * outcome.c - what workers say about the tasks they hold.
+ * outcome.c - what workers report about the tasks they hold.
  *
- * An outcome that comes too late (the task was cancelled, lost or claimed again) is refused and
- * noted as a `late_result` event, so that people can see why work was done for nothing.
+ * An outcome that arrives too late (the task was cancelled, its lease expired, or it was claimed
+ * again) is refused and stored as a `late_result` event, so that users see why the work was lost.
  */
-#include "sql/ops.h"
+#include "store/queue/ops.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "model/limits.h"
 
 #include <assert.h>
@@ -16,23 +16,14 @@ static enum faina_actor actor_of(const struct fa_op *op)
     return op->by.worker_id != NULL ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API;
 }
 
-/* Finds the task and checks the version: how every operation here begins. */
-static enum faina_code find(struct fa_unit *unit, struct fa_op *op, bool whole, struct fa_row **out)
-{
-    enum faina_code code = fa_unit_find(unit, op->id, whole || op->wants_task, out, &op->error);
-
-    return code == FAINA_OK ? fa_check_version(*out, op) : code;
-}
-
-/* Whether the newest event is this very note: who asks in a loop must not fill the disk. */
-struct newest_event {
+struct last_event {
     struct fa_arena *arena;
     const char *what, *worker, *detail;
 };
 
 static void sink_newest(void *ctx, size_t n, const struct fa_value *columns)
 {
-    struct newest_event *newest = ctx;
+    struct last_event *newest = ctx;
 
     (void)n;
     newest->what = fa_value_dup(&columns[1], newest->arena);
@@ -45,13 +36,15 @@ static bool is_same_text(const char *a, const char *b)
     return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
 }
 
+/* Whether the newest event is the same one: a client that repeats a request must not fill the disk.
+ * */
 static bool was_noted(struct fa_unit *unit, struct fa_op *op, struct fa_row *row, const char *what,
                       const char *detail)
 {
-    struct newest_event newest = {.arena = &unit->arena};
+    struct last_event newest = {.arena = &unit->arena};
     struct fa_value params[2] = {fa_value_int(row->id.key), fa_value_int(1)};
 
-    /* A failure to look costs one more note. */
+    /* If the read fails, the event is stored once more. */
     if (fa_unit_flush(unit, NULL) != FAINA_OK ||
         fa_db_one(unit->source.db, FA_SQL_EVENT_LIST, params, 2, sink_newest, &newest, NULL) !=
             FAINA_OK)
@@ -60,7 +53,7 @@ static bool was_noted(struct fa_unit *unit, struct fa_op *op, struct fa_row *row
            is_same_text(newest.worker, op->by.worker_id) && is_same_text(newest.detail, detail);
 }
 
-/* Notes a refused outcome, unless nobody can have been working on the task. */
+/* Adds a late_result event, unless the task was never claimed. */
 static enum faina_code refuse_late(struct fa_unit *unit, struct fa_op *op, struct fa_row *row,
                                    enum faina_code code)
 {
@@ -104,12 +97,12 @@ static bool is_same_json(const char *a, const char *b)
     return fa_json_same(fa_str(a), fa_str(b));
 }
 
-/* Who says how a task ended that nobody held: the same one may say it again. */
-static void remember_teller(struct fa_unit *unit, const struct fa_op *op, struct fa_row *row)
+/* The worker that ends a task which no worker holds: it may repeat the request. */
+static void set_reporting_worker(struct fa_unit *unit, const struct fa_op *op, struct fa_row *row)
 {
     if (row->worker != NULL || op->by.worker_id == NULL)
         return;
-    fa_unit_write_out(unit, row); /* a start without a worker stays one */
+    fa_unit_store_implicit_events(unit, row); /* the event of a start without a worker stays so */
     row->worker = fa_unit_text(unit, op->by.worker_id);
 }
 
@@ -118,14 +111,14 @@ static void remember_teller(struct fa_unit *unit, const struct fa_op *op, struct
 enum faina_code fa_do_complete(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
-    enum faina_code code = find(unit, op, false, &row);
+    enum faina_code code = fa_find_task(unit, op, op->wants_task, &row);
 
     if (code == FAINA_OK && row->status == FAINA_COMPLETED && is_by(row, op))
         code = fa_row_load_payload(&unit->source, row, &unit->arena, &op->error);
     if (code != FAINA_OK)
         return code;
     if (row->status == FAINA_COMPLETED && is_by(row, op) && is_same_json(row->output, op->output))
-        return fa_answer(unit, op, row); /* the answer was lost, and it says so again */
+        return fa_set_result(unit, op, row); /* a repeated request */
     if (fa_rule_find(row->status, FA_COMPLETE) == NULL)
         return refuse_late(unit, op, row, fa_refuse(row, FA_COMPLETE, op));
     code = fa_check_holder(row, op);
@@ -134,10 +127,10 @@ enum faina_code fa_do_complete(struct fa_unit *unit, struct fa_op *op)
     row->output = op->output;
     row->error = NULL;
     row->progress = 100;
-    remember_teller(unit, op, row);
+    set_reporting_worker(unit, op, row);
     fa_unit_apply(unit, row, &(struct fa_change){.trigger = FA_COMPLETE, .actor = actor_of(op)});
     code = fa_unit_wake(unit, row, true, &op->error);
-    return code == FAINA_OK ? fa_answer(unit, op, row) : code;
+    return code == FAINA_OK ? fa_set_result(unit, op, row) : code;
 }
 
 /* Fail ------------------------------------------------------------------------------------- */
@@ -167,11 +160,6 @@ static const char *error_json(struct fa_unit *unit, const struct faina_failure *
     return text;
 }
 
-struct last_event {
-    struct fa_arena *arena;
-    const char *what, *worker;
-};
-
 static void sink_last(void *ctx, size_t n, const struct fa_value *columns)
 {
     struct last_event *last = ctx;
@@ -181,7 +169,7 @@ static void sink_last(void *ctx, size_t n, const struct fa_value *columns)
     last->worker = fa_value_dup(&columns[1], last->arena);
 }
 
-/* Whether this very failure has been told before and nothing has happened since. */
+/* Whether the request repeats the failure that was the task's last change. */
 static enum faina_code is_repeated(struct fa_unit *unit, struct fa_op *op, struct fa_row *row,
                                    const char *error, bool *out)
 {
@@ -218,7 +206,7 @@ enum faina_code fa_do_fail(struct fa_unit *unit, struct fa_op *op)
 {
     enum fa_trigger trigger = op->failure->permanent ? FA_FAIL_FINAL : FA_FAIL_RETRY;
     struct fa_row *row = NULL;
-    enum faina_code code = find(unit, op, true, &row);
+    enum faina_code code = fa_find_task(unit, op, true, &row);
     const char *error;
     bool repeated;
 
@@ -231,9 +219,9 @@ enum faina_code fa_do_fail(struct fa_unit *unit, struct fa_op *op)
         if (code != FAINA_OK)
             return code;
         if (repeated)
-            return fa_answer(unit, op, row);
+            return fa_set_result(unit, op, row);
     }
-    /* A pending task may be given up by a person, not by a worker that has lost it. */
+    /* A pending task can be failed by a user, but not by a worker whose lease has expired. */
     if (row->status == FAINA_PENDING && row->fence > 0 &&
         (op->by.worker_id != NULL || fa_gives_fence(op)))
         return refuse_late(unit, op, row, fa_refuse(row, FA_FAIL_RETRY, op));
@@ -242,13 +230,13 @@ enum faina_code fa_do_fail(struct fa_unit *unit, struct fa_op *op)
     code = fa_check_holder(row, op);
     if (code != FAINA_OK)
         return refuse_late(unit, op, row, code);
-    remember_teller(unit, op, row);
+    set_reporting_worker(unit, op, row);
     if (op->failure->permanent)
         code = fail_for_good(unit, op, row, error);
     else
         code = fa_end_attempt(unit, row, false, "retry_scheduled", actor_of(op), op->by.worker_id,
                               error, &op->error);
-    return code == FAINA_OK ? fa_answer(unit, op, row) : code;
+    return code == FAINA_OK ? fa_set_result(unit, op, row) : code;
 }
 
 /* While it runs ---------------------------------------------------------------------------- */
@@ -265,7 +253,7 @@ static void renew(struct fa_unit *unit, struct fa_row *row, int64_t lease_us)
         unit->next_us = until;
 }
 
-/* For as long as the claim was, and never for less than is left. */
+/* By the claim's own lease; never shortens it. */
 static void renew_as_claimed(struct fa_unit *unit, struct fa_row *row)
 {
     int64_t lease_us = fa_row_lease_us(row);
@@ -277,7 +265,7 @@ static void renew_as_claimed(struct fa_unit *unit, struct fa_row *row)
 enum faina_code fa_do_heartbeat(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
-    enum faina_code code = find(unit, op, false, &row);
+    enum faina_code code = fa_find_task(unit, op, op->wants_task, &row);
 
     if (code != FAINA_OK)
         return code;
@@ -292,7 +280,7 @@ enum faina_code fa_do_heartbeat(struct fa_unit *unit, struct fa_op *op)
         renew(unit, row, op->lease_ms * 1000);
     else
         renew_as_claimed(unit, row);
-    return fa_answer(unit, op, row);
+    return fa_set_result(unit, op, row);
 }
 
 static const char *report_json(struct fa_unit *unit, const struct faina_report *report)
@@ -306,7 +294,7 @@ enum faina_code fa_do_progress(struct fa_unit *unit, struct fa_op *op)
 {
     const struct faina_report *report = op->report;
     struct fa_row *row = NULL;
-    enum faina_code code = find(unit, op, false, &row);
+    enum faina_code code = fa_find_task(unit, op, op->wants_task, &row);
 
     if (code != FAINA_OK)
         return code;
@@ -324,28 +312,28 @@ enum faina_code fa_do_progress(struct fa_unit *unit, struct fa_op *op)
         row->metadata = report->metadata;
     renew_as_claimed(unit, row);
     fa_unit_event(unit, row, "progress", actor_of(op), op->by.worker_id, report_json(unit, report));
-    return fa_answer(unit, op, row);
+    return fa_set_result(unit, op, row);
 }
 
-/* Whether it comes from an attempt that is over: by a claim that the task had before, or has ended
- * with. Who gives no fence can't show that. */
-static bool is_afterwards(const struct fa_row *row, const struct fa_op *op)
+/* Whether the note comes from an attempt that is over: its fence is that of an earlier claim, or of
+ * the last one and the task isn't held any more. */
+static bool is_of_past_attempt(const struct fa_row *row, const struct fa_op *op)
 {
     if (op->by.fence <= 0 || op->by.fence > row->fence)
         return false;
-    return op->by.fence < row->fence || !fa_status_uses(row->status);
+    return op->by.fence < row->fence || !fa_status_uses_resources(row->status);
 }
 
-/* An event by who holds the task, or has held it; the task stays as it is. */
+/* Adds an event of the worker that holds the task, or has held it; the task doesn't change. */
 enum faina_code fa_do_note(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
-    enum faina_code code = find(unit, op, false, &row);
+    enum faina_code code = fa_find_task(unit, op, op->wants_task, &row);
 
-    if (code == FAINA_OK && is_afterwards(row, op)) {
+    if (code == FAINA_OK && is_of_past_attempt(row, op)) {
         if (!was_noted(unit, op, row, op->note.what, op->note.detail))
             fa_unit_note(unit, row, op->note.what, actor_of(op), op->by.worker_id, op->note.detail);
-        return fa_answer(unit, op, row);
+        return fa_set_result(unit, op, row);
     }
     if (code == FAINA_OK && fa_rule_find(row->status, FA_PROGRESS) == NULL)
         code = fa_refuse(row, FA_PROGRESS, op);
@@ -354,16 +342,16 @@ enum faina_code fa_do_note(struct fa_unit *unit, struct fa_op *op)
     if (code != FAINA_OK)
         return code;
     fa_unit_note(unit, row, op->note.what, actor_of(op), op->by.worker_id, op->note.detail);
-    return fa_answer(unit, op, row);
+    return fa_set_result(unit, op, row);
 }
 
-/* Going on elsewhere ----------------------------------------------------------------------- */
+/* Background ------------------------------------------------------------------------------- */
 
 enum faina_code fa_do_background(struct fa_unit *unit, struct fa_op *op)
 {
     int64_t timeout_ms = op->background.timeout_ms;
     struct fa_row *row = NULL;
-    enum faina_code code = find(unit, op, false, &row);
+    enum faina_code code = fa_find_task(unit, op, op->wants_task, &row);
 
     if (code != FAINA_OK)
         return code;
@@ -381,7 +369,7 @@ enum faina_code fa_do_background(struct fa_unit *unit, struct fa_op *op)
                                       .what = "background",
                                       .lease_us = timeout_ms * 1000,
                                       .state = op->background.reason});
-    return fa_answer(unit, op, row);
+    return fa_set_result(unit, op, row);
 }
 
 /* Block ------------------------------------------------------------------------------------ */
@@ -396,17 +384,17 @@ enum faina_code fa_children_of(struct fa_unit *unit, const struct fa_row *parent
     *count = 0;
     if (!(parent->flags & FA_FLAG_HAS_CHILDREN))
         return FAINA_OK;
-    code = fa_unit_flush(unit, err); /* children of this batch count too */
+    code = fa_unit_flush(unit, err); /* includes children of this batch */
     if (code == FAINA_OK)
         code = fa_db_one(unit->source.db, which, &key, 1, fa_keys_sink, &list, err);
     if (code == FAINA_OK)
-        code = fa_unit_expect(unit, list.keys, list.count, err);
+        code = fa_unit_read_ahead(unit, list.keys, list.count, err);
     *out = fa_arena_take(&unit->arena, (list.count + 1) * sizeof(struct fa_row *));
     for (size_t i = 0; code == FAINA_OK && i < list.count; i++) {
         code = fa_unit_get(unit, list.keys[i], false, &(*out)[*count], err);
         if (code == FAINA_OK)
             (*count)++;
-        else if (code == FAINA_TASK_NOT_FOUND) /* deleted: out of view */
+        else if (code == FAINA_TASK_NOT_FOUND) /* deleted */
             code = FAINA_OK;
     }
     return code;
@@ -423,7 +411,7 @@ static void mark_children(struct fa_unit *unit, struct fa_row **children, size_t
     }
 }
 
-/* Children that live are awaited from now on; those that have ended are not. */
+/* Marks live children as awaited, and ended ones as not awaited. */
 static enum faina_code await_children(struct fa_unit *unit, struct fa_row *parent, int64_t *live,
                                       struct faina_error *err)
 {
@@ -443,108 +431,107 @@ static enum faina_code await_children(struct fa_unit *unit, struct fa_row *paren
     return FAINA_OK;
 }
 
-/* A list of subtasks that a task is to wait for. */
-struct asking {
+/* A request to block until these subtasks have ended. */
+struct block_request {
     struct fa_unit *unit;
     struct fa_op *op;
     struct fa_row *parent;
     struct fa_children children;
-    const char **names;   /* what tells each of them from the others of the parent */
-    struct fa_key *works; /* and its work; a hash of 0: not looked at yet */
-    bool *is_open;        /* those without a name that are not found yet */
-    size_t asked;         /* how many the attempt has asked for before */
-    size_t first;         /* the place of the first one */
-    bool is_same;         /* it has asked for these before */
+    const char **names;   /* among the parent's subtasks */
+    struct fa_key *works; /* a hash of 0: not computed yet */
+    bool *is_open;        /* without a name, and not found yet */
+    size_t requested;     /* number of subtasks the attempt has requested before */
+    size_t first;         /* position of the first one */
+    bool is_same;         /* the attempt has requested these before */
     struct fa_plan *plans;
-    size_t made; /* how many are new */
+    size_t made; /* number of new ones */
 };
 
-/* Without a name it is the place, and the list begins at `first`. */
-static void name_children(struct asking *asking, size_t first)
+/* A subtask without a name is named by its position; the first one has position `first`. */
+static void name_children(struct block_request *request, size_t first)
 {
-    const struct fa_op *op = asking->op;
+    const struct fa_op *op = request->op;
 
-    asking->first = first;
+    request->first = first;
     for (size_t i = 0; i < op->block.count; i++) {
         const char *name = op->block.subtasks[i].name;
 
-        asking->names[i] = name ? name : fa_arena_printf(&asking->unit->arena, "#%zu", first + i);
+        request->names[i] = name ? name : fa_arena_printf(&request->unit->arena, "#%zu", first + i);
     }
 }
 
-static struct fa_key work_of(struct asking *asking, size_t i)
+static struct fa_key work_of(struct block_request *request, size_t i)
 {
-    const struct faina_submit *submit = &asking->op->block.subtasks[i];
+    const struct faina_submit *submit = &request->op->block.subtasks[i];
 
-    if (asking->works[i].hash == 0)
-        asking->works[i] = fa_work_hash(fa_str(submit->type ? submit->type : "default"),
-                                        fa_str(submit->input ? submit->input : "null"));
-    return asking->works[i];
+    if (request->works[i].hash == 0)
+        request->works[i] = fa_work_hash(fa_str(submit->type ? submit->type : "default"),
+                                         fa_str(submit->input ? submit->input : "null"));
+    return request->works[i];
 }
 
-/* Whether the subtask of its name, or at its place, is the one that is asked for: of the same type
- * and input. */
-static bool is_like(struct asking *asking, size_t i)
+/* Whether the existing subtask of this name is the requested one: of the same type and input. */
+static bool is_match(struct block_request *request, size_t i)
 {
-    return fa_children_has(&asking->children, asking->names[i]) &&
-           fa_children_is_like(&asking->children, asking->names[i], work_of(asking, i));
+    return fa_children_has(&request->children, request->names[i]) &&
+           fa_children_match(&request->children, request->names[i], work_of(request, i));
 }
 
-/* Whether those of the list without a name, as far as the attempt has come, are what it has asked
- * for at these places. */
-static enum faina_code begins_at(struct asking *asking, size_t first, bool *out)
+/* Whether the subtasks without a name are those that the attempt has requested at the positions
+ * from `first` on, as far as it has requested any there. */
+static enum faina_code matches_at(struct block_request *request, size_t first, bool *out)
 {
-    struct fa_op *op = asking->op;
+    struct fa_op *op = request->op;
     enum faina_code code = FAINA_OK;
-    size_t alike = 0;
-    bool is_alike = true;
+    size_t match_count = 0;
+    bool matches = true;
 
-    name_children(asking, first);
-    for (size_t i = 0; code == FAINA_OK && is_alike && i < op->block.count; i++) {
-        if (op->block.subtasks[i].name || first + i >= asking->asked)
+    name_children(request, first);
+    for (size_t i = 0; code == FAINA_OK && matches && i < op->block.count; i++) {
+        if (op->block.subtasks[i].name || first + i >= request->requested)
             continue;
-        if (alike <= 1) /* if the first is, the others may be, too */
-            code = fa_children_read(&asking->children, &asking->names[alike ? 0 : i],
-                                    alike ? op->block.count : 1, &op->error);
-        is_alike = code == FAINA_OK && is_like(asking, i);
-        alike += is_alike;
+        if (match_count <= 1) /* after the first match, read all others at once */
+            code = fa_children_read(&request->children, &request->names[match_count ? 0 : i],
+                                    match_count ? op->block.count : 1, &op->error);
+        matches = code == FAINA_OK && is_match(request, i);
+        match_count += matches;
     }
-    *out = is_alike && alike > 0;
+    *out = matches && match_count > 0;
     return code;
 }
 
 /*
- * A list without names begins where the attempt's last one ended, so what it asks for in a later
- * phase is new. A handler may also ask again for all that it has asked for and some more, or for
- * the last ones once more: those are the ones that there are.
+ * The positions of a request begin where the attempt's last request ended, so subtasks of a later
+ * phase are new ones. A handler may also repeat all its requests and add more, or repeat the last
+ * one: then the existing subtasks are meant.
  */
-static enum faina_code place_children(struct asking *asking)
+static enum faina_code find_first_position(struct block_request *request)
 {
-    size_t count = asking->op->block.count;
+    size_t count = request->op->block.count;
     enum faina_code code = FAINA_OK;
 
-    if (asking->asked > 0)
-        code = begins_at(asking, 0, &asking->is_same);
-    if (code == FAINA_OK && !asking->is_same && asking->asked > count)
-        code = begins_at(asking, asking->asked - count, &asking->is_same);
-    if (code == FAINA_OK && !asking->is_same)
-        name_children(asking, asking->asked);
+    if (request->requested > 0)
+        code = matches_at(request, 0, &request->is_same);
+    if (code == FAINA_OK && !request->is_same && request->requested > count)
+        code = matches_at(request, request->requested - count, &request->is_same);
+    if (code == FAINA_OK && !request->is_same)
+        name_children(request, request->requested);
     return code;
 }
 
-/* Those that are what they are called, or what stands at their places; *open is how many are not. A
- * name means one subtask for all attempts. */
-static enum faina_code find_named(struct asking *asking, size_t *open)
+/* Takes the existing subtasks that match by name or position; *open counts the requested ones that
+ * are not found. A name means the same subtask for all attempts. */
+static enum faina_code find_named(struct block_request *request, size_t *open)
 {
-    struct fa_children *children = &asking->children;
-    struct fa_op *op = asking->op;
-    enum faina_code code = fa_children_read(children, asking->names, op->block.count, &op->error);
+    struct fa_children *children = &request->children;
+    struct fa_op *op = request->op;
+    enum faina_code code = fa_children_read(children, request->names, op->block.count, &op->error);
 
     for (size_t i = 0; code == FAINA_OK && i < op->block.count; i++) {
         const char *name = op->block.subtasks[i].name;
 
-        if (is_like(asking, i))
-            fa_children_take(children, asking->names[i]);
+        if (is_match(request, i))
+            fa_children_take(children, request->names[i]);
         else if (name != NULL && fa_children_has(children, name))
             code = fa_error_field(
                 &op->error, FAINA_INVALID_REQUEST, "subtasks",
@@ -552,112 +539,113 @@ static enum faina_code find_named(struct asking *asking, size_t *open)
                 "type or input: leave the name out, or give it another",
                 i + 1, name);
         else
-            asking->is_open[i] = name == NULL;
-        *open += asking->is_open[i];
+            request->is_open[i] = name == NULL;
+        *open += request->is_open[i];
     }
     return code;
 }
 
 /*
- * Where another subtask stands at the place of one, it is not taken for it: one that is alike and
- * that the attempt has not come to is, wherever it stands, and else a new one is made behind all
- * that there are. So an attempt that asks for something else than the last one gets that.
+ * If the subtask at a position doesn't match the request, a matching one that the attempt has not
+ * requested yet is taken instead, whatever its position; otherwise a new one is created behind all
+ * others. So an attempt that requests something else than the last one gets that.
  */
-static enum faina_code settle_names(struct asking *asking)
+static enum faina_code settle_names(struct block_request *request)
 {
-    struct fa_children *children = &asking->children;
-    struct fa_op *op = asking->op;
+    struct fa_children *children = &request->children;
+    struct fa_op *op = request->op;
     enum faina_code code = FAINA_OK;
     size_t open = 0;
 
     if (children->stored > 0)
-        code = find_named(asking, &open);
-    if (code == FAINA_OK && open > 0 && children->next_place > asking->asked)
-        code = fa_children_read_free(children, asking->asked, &op->error);
+        code = find_named(request, &open);
+    if (code == FAINA_OK && open > 0 && children->next_position > request->requested)
+        code = fa_children_read_free(children, request->requested, &op->error);
     for (size_t i = 0; code == FAINA_OK && open > 0 && i < op->block.count; i++) {
-        size_t place = asking->first + i;
+        size_t position = request->first + i;
 
-        if (!asking->is_open[i])
+        if (!request->is_open[i])
             continue;
-        asking->names[i] = NULL;
+        request->names[i] = NULL;
         if (children->free_count > 0)
-            asking->names[i] = fa_children_take_like(children, work_of(asking, i));
-        if (asking->names[i] != NULL)
+            request->names[i] = fa_children_take_match(children, work_of(request, i));
+        if (request->names[i] != NULL)
             continue;
-        if (place < children->next_place)
-            place = children->next_place;
-        children->next_place = place + 1;
-        asking->names[i] = fa_arena_printf(&asking->unit->arena, "#%zu", place);
+        if (position < children->next_position)
+            position = children->next_position;
+        children->next_position = position + 1;
+        request->names[i] = fa_arena_printf(&request->unit->arena, "#%zu", position);
     }
     return code;
 }
 
-static enum faina_code check_count(const struct asking *asking)
+static enum faina_code check_count(const struct block_request *request)
 {
-    size_t count = asking->children.stored + asking->made;
+    size_t count = request->children.stored + request->made;
 
     if (count > FA_CHILDREN_MAX)
-        return fa_error_field(&asking->op->error, FAINA_INVALID_TASK, "subtasks",
+        return fa_error_field(&request->op->error, FAINA_INVALID_TASK, "subtasks",
                               "a task can have %d subtasks; this would make %zu", FA_CHILDREN_MAX,
                               count);
-    if (!asking->is_same && asking->asked + asking->op->block.count > FA_ASKED_MAX)
-        return fa_error_field(&asking->op->error, FAINA_INVALID_TASK, "subtasks",
-                              "an attempt can ask for %d subtasks in all, repeated ones too",
-                              FA_ASKED_MAX);
+    if (!request->is_same && request->requested + request->op->block.count > FA_SUBTASK_COUNT_MAX)
+        return fa_error_field(&request->op->error, FAINA_INVALID_TASK, "subtasks",
+                              "an attempt can request %d subtasks in all, repeated ones too",
+                              FA_SUBTASK_COUNT_MAX);
     if (count == 0)
-        return fa_error_field(&asking->op->error, FAINA_INVALID_REQUEST, "subtasks",
+        return fa_error_field(&request->op->error, FAINA_INVALID_REQUEST, "subtasks",
                               "a task is blocked by at least one subtask");
     return FAINA_OK;
 }
 
-/* Plans every subtask; nothing has changed when one is refused. */
-static enum faina_code plan_children(struct asking *asking)
+/* Plans all subtasks, so that a refused one changes nothing. */
+static enum faina_code plan_children(struct block_request *request)
 {
-    struct fa_unit *unit = asking->unit;
-    struct fa_op *op = asking->op;
+    struct fa_unit *unit = request->unit;
+    struct fa_op *op = request->op;
     size_t count = op->block.count;
     enum faina_code code =
-        fa_children_open(unit, asking->parent, count, &asking->children, &op->error);
+        fa_children_open(unit, request->parent, count, &request->children, &op->error);
 
-    asking->names = fa_arena_take(&unit->arena, (count + 1) * sizeof(char *));
-    asking->works = fa_arena_zero(&unit->arena, count + 1, sizeof(*asking->works));
-    asking->is_open = fa_arena_zero(&unit->arena, count + 1, sizeof(bool));
-    asking->plans = fa_arena_take(&unit->arena, (count + 1) * sizeof(*asking->plans));
-    if (asking->parent->flags & FA_FLAG_NOT_COUNTED)
-        asking->asked = (size_t)(asking->parent->flags & FA_ASKED_MASK) >> FA_ASKED_SHIFT;
+    request->names = fa_arena_take(&unit->arena, (count + 1) * sizeof(char *));
+    request->works = fa_arena_zero(&unit->arena, count + 1, sizeof(*request->works));
+    request->is_open = fa_arena_zero(&unit->arena, count + 1, sizeof(bool));
+    request->plans = fa_arena_take(&unit->arena, (count + 1) * sizeof(*request->plans));
+    if (request->parent->flags & FA_FLAG_NOT_COUNTED)
+        request->requested =
+            (size_t)(request->parent->flags & FA_SUBTASK_COUNT_MASK) >> FA_SUBTASK_COUNT_SHIFT;
     if (code == FAINA_OK)
-        code = place_children(asking);
+        code = find_first_position(request);
     if (code == FAINA_OK)
-        code = settle_names(asking);
+        code = settle_names(request);
     if (code == FAINA_OK)
-        code = fa_children_expect(&asking->children, asking->names, count, &op->error);
+        code = fa_children_expect(&request->children, request->names, count, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
-        struct fa_plan *plan = &asking->plans[i];
+        struct fa_plan *plan = &request->plans[i];
 
-        code = fa_plan_make(unit, &op->block.subtasks[i], &asking->children, asking->names[i], plan,
-                            &op->error);
-        asking->made += plan->existing == NULL && !plan->is_twin;
+        code = fa_plan_make(unit, &op->block.subtasks[i], &request->children, request->names[i],
+                            plan, &op->error);
+        request->made += plan->existing == NULL && !plan->is_duplicate;
     }
     if (code == FAINA_OK)
-        code = fa_check_rings(unit, asking->parent, asking->plans, count, &op->error);
-    return code == FAINA_OK ? check_count(asking) : code;
+        code = fa_check_dependency_cycle(unit, request->parent, request->plans, count, &op->error);
+    return code == FAINA_OK ? check_count(request) : code;
 }
 
-/* A task that goes on after its subtasks must ask for a new one, or one must live: otherwise the
- * block would be over at once, and a handler that doesn't mind its phase would go round for ever.
- * A new attempt may ask for what has ended, once: that is how it finds its subtasks. */
-static enum faina_code check_goes_further(struct asking *asking)
+/* A task that blocks again must request a new subtask, or have a live one: otherwise it would be
+ * unblocked at once, and a handler that ignores its phase would loop forever. A new attempt may
+ * request ended subtasks once: that is how it finds them. */
+static enum faina_code check_progress(struct block_request *request)
 {
-    struct fa_op *op = asking->op;
+    struct fa_op *op = request->op;
     bool is_first_time =
-        !asking->is_same && asking->asked + op->block.count <= asking->children.stored;
+        !request->is_same && request->requested + op->block.count <= request->children.stored;
     struct fa_row **living = NULL;
     size_t count = 0;
     enum faina_code code;
 
-    if (asking->made > 0 || is_first_time || !(asking->parent->flags & FA_FLAG_NOT_COUNTED))
+    if (request->made > 0 || is_first_time || !(request->parent->flags & FA_FLAG_NOT_COUNTED))
         return FAINA_OK;
-    code = fa_children_of(asking->unit, asking->parent, FA_SQL_CHILD_LIVE, &living, &count,
+    code = fa_children_of(request->unit, request->parent, FA_SQL_CHILD_LIVE, &living, &count,
                           &op->error);
     if (code == FAINA_OK && count == 0)
         code = fa_error_field(&op->error, FAINA_INVALID_REQUEST, "subtasks",
@@ -666,21 +654,21 @@ static enum faina_code check_goes_further(struct asking *asking)
     return code;
 }
 
-/* Notes what the attempt has asked for. */
-static void count_asked(const struct asking *asking)
+/* Stores how many subtasks the attempt has requested. */
+static void note_requested(const struct block_request *request)
 {
-    struct fa_row *parent = asking->parent;
-    size_t count = asking->op->block.count, asked = asking->asked;
+    struct fa_row *parent = request->parent;
+    size_t count = request->op->block.count, requested = request->requested;
 
-    if (!asking->is_same)
-        asked += count;
-    else if (asked < count)
-        asked = count;
-    parent->flags &= ~FA_ASKED_MASK;
-    parent->flags |= (int64_t)asked << FA_ASKED_SHIFT;
+    if (!request->is_same)
+        requested += count;
+    else if (requested < count)
+        requested = count;
+    parent->flags &= ~FA_SUBTASK_COUNT_MASK;
+    parent->flags |= (int64_t)requested << FA_SUBTASK_COUNT_SHIFT;
 }
 
-/* A child that ended badly before gets another go. */
+/* A child that has failed is retried. */
 static enum faina_code requeue(struct fa_unit *unit, struct fa_row *child, struct faina_error *err)
 {
     if (!fa_status_is_ended(child->status) || child->status == FAINA_COMPLETED)
@@ -691,8 +679,8 @@ static enum faina_code requeue(struct fa_unit *unit, struct fa_row *child, struc
 enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
-    enum faina_code code = find(unit, op, true, &row);
-    struct asking asking = {.unit = unit, .op = op, .parent = row};
+    enum faina_code code = fa_find_task(unit, op, true, &row);
+    struct block_request request = {.unit = unit, .op = op, .parent = row};
     int64_t live;
 
     if (code != FAINA_OK)
@@ -701,24 +689,24 @@ enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
         return fa_refuse(row, FA_BLOCK, op);
     code = fa_check_holder(row, op);
     if (code == FAINA_OK)
-        code = plan_children(&asking);
+        code = plan_children(&request);
     if (code == FAINA_OK)
-        code = check_goes_further(&asking);
+        code = check_progress(&request);
     if (code != FAINA_OK)
         return code;
     for (size_t i = 0; code == FAINA_OK && i < op->block.count; i++) {
-        if (asking.plans[i].existing != NULL)
-            code = requeue(unit, asking.plans[i].existing, &op->error);
-        else if (!asking.plans[i].is_twin)
-            fa_plan_carry_out(unit, &asking.plans[i]);
+        if (request.plans[i].existing != NULL)
+            code = requeue(unit, request.plans[i].existing, &op->error);
+        else if (!request.plans[i].is_duplicate)
+            fa_plan_carry_out(unit, &request.plans[i]);
     }
-    live = (int64_t)asking.made; /* new ones are awaited from the first */
+    live = (int64_t)request.made; /* new children are created as awaited */
     if (code == FAINA_OK && row->flags & FA_FLAG_HAS_CHILDREN)
         code = await_children(unit, row, &live, &op->error);
     if (code != FAINA_OK)
         return code;
     row->flags |= FA_FLAG_HAS_CHILDREN;
-    count_asked(&asking);
+    note_requested(&request);
     fa_unit_apply(unit, row,
                   &(struct fa_change){.trigger = FA_BLOCK,
                                       .actor = actor_of(op),
@@ -729,5 +717,5 @@ enum faina_code fa_do_block(struct fa_unit *unit, struct fa_op *op)
     row->deps_left = live;
     row->deps_bad = 0;
     fa_unit_unblock_if_free(unit, row);
-    return fa_answer(unit, op, row);
+    return fa_set_result(unit, op, row);
 }

@@ -1,5 +1,6 @@
-/* permit.c - whether the caller of an operation may touch what it names (service/access.h, X2). */
-#include "sql/ops.h"
+/* permit.c - whether the caller may change the task and act as the worker it names (access.h, X2).
+ * */
+#include "store/queue/ops.h"
 
 #include "service/access.h"
 
@@ -38,7 +39,8 @@ enum faina_code fa_refuse_worker(const char *worker, struct faina_error *err)
                         worker);
 }
 
-/* A worker that never registered belongs to no namespaces; the tasks it names decide alone. */
+/* A worker that is not registered belongs to no namespace; only its tasks' namespaces are checked.
+ * */
 static enum faina_code permit_worker(struct fa_unit *unit, struct fa_op *op, const char *worker)
 {
     const char *namespaces;
@@ -68,7 +70,7 @@ static enum faina_code permit_task(struct fa_unit *unit, struct fa_op *op)
     return code;
 }
 
-/* One that the caller's token has submitted. */
+/* The task must have been submitted with the caller's token. */
 static enum faina_code permit_own(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;

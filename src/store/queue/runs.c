@@ -1,15 +1,15 @@
 /* runs.c - see runs.h. */
-#include "sql/runs.h"
+#include "store/queue/runs.h"
 
-#include "sql/unit.h"
+#include "store/txn/unit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A row of `ready`: of one task, or more. */
+/* A row of `ready`. */
 struct run {
     int64_t lane, rank;
-    int64_t version; /* 0: they are plain, and `flags` is 0, too */
+    int64_t version; /* 0: the tasks are plain, and `flags` is 0, too */
     int64_t flags;
     const int64_t *keys;
     size_t count;
@@ -30,7 +30,7 @@ static int by_key(const void *a, const void *b)
 
 #define OFFSET_MAX (INT64_C(1) << 60) /* ids are smaller */
 
-/* Returns how many there are: none, when the text is not one that write_run makes. */
+/* Returns how many tasks the text has; 0: it isn't one that write_run makes. */
 static size_t read_run(int64_t first, const char *text, int64_t keys[FA_RUN_MAX])
 {
     size_t count = 0;
@@ -46,7 +46,7 @@ static size_t read_run(int64_t first, const char *text, int64_t keys[FA_RUN_MAX]
     return strcmp(text, "]") == 0 ? count : 0;
 }
 
-bool fa_run_has(int64_t first, const char *run, int64_t key)
+bool fa_run_contains(int64_t first, const char *run, int64_t key)
 {
     int64_t keys[FA_RUN_MAX];
     size_t count;
@@ -75,7 +75,7 @@ static const char *write_run(const struct run *run, struct fa_arena *arena)
 
 /* Rows ------------------------------------------------------------------------------------- */
 
-static void bind_place(void *ctx, size_t n, struct fa_value *v)
+static void bind_position(void *ctx, size_t n, struct fa_value *v)
 {
     const struct run *run = &((const struct run *)ctx)[n];
 
@@ -88,7 +88,7 @@ static void bind_run(void *ctx, size_t n, struct fa_value *v)
 {
     const struct run *run = &((const struct run *)ctx)[n];
 
-    bind_place(ctx, n, v);
+    bind_position(ctx, n, v);
     v[3] = fa_value_int_or_null(run->version);
     v[4] = fa_value_int_or_null(run->flags);
     v[5] = fa_value_text(run->text);
@@ -97,7 +97,7 @@ static void bind_run(void *ctx, size_t n, struct fa_value *v)
 static enum faina_code insert_runs(struct fa_unit *unit, struct run *runs, size_t count,
                                    struct faina_error *err)
 {
-    struct fa_db_call call = {.sql = FA_SQL_READY_INSERT_BORN,
+    struct fa_db_call call = {.sql = FA_SQL_READY_INSERT_NEW,
                               .rows = count,
                               .param_count = 6,
                               .bind = bind_run,
@@ -114,13 +114,13 @@ static enum faina_code delete_runs(struct fa_unit *unit, struct run *runs, size_
     struct fa_db_call call = {.sql = FA_SQL_READY_DELETE,
                               .rows = count,
                               .param_count = 3,
-                              .bind = bind_place,
+                              .bind = bind_position,
                               .bind_ctx = runs};
 
     return fa_db_run(unit->source.db, &call, err);
 }
 
-static int by_place(const void *a, const void *b)
+static int by_position(const void *a, const void *b)
 {
     const struct fa_row *x = *(struct fa_row *const *)a, *y = *(struct fa_row *const *)b;
 
@@ -134,16 +134,16 @@ static int by_place(const void *a, const void *b)
 static void sort(struct fa_row **rows, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
-        if (by_place(&rows[i - 1], &rows[i]) > 0) {
-            qsort(rows, count, sizeof(struct fa_row *), by_place);
+        if (by_position(&rows[i - 1], &rows[i]) > 0) {
+            qsort(rows, count, sizeof(struct fa_row *), by_position);
             return;
         }
     }
 }
 
-/* Coming ----------------------------------------------------------------------------------- */
+/* Inserting ----------------------------------------------------------------------------------- */
 
-bool fa_run_can_have(const struct fa_row *row)
+bool fa_run_can_contain(const struct fa_row *row)
 {
     return row->version == 1 && (row->fence | row->attempts | row->progress) == 0 &&
            row->updated_us == row->created_us && (row->claimed_us | row->started_us) == 0 &&
@@ -168,12 +168,12 @@ static bool can_join(const struct run *run, const struct run *next)
            run->version == next->version && run->flags == next->flags;
 }
 
-enum faina_code fa_runs_enter(struct fa_unit *unit, struct fa_row **rows, size_t count,
-                              struct faina_error *err)
+enum faina_code fa_runs_insert(struct fa_unit *unit, struct fa_row **rows, size_t count,
+                               struct faina_error *err)
 {
     struct run *runs = fa_arena_take(&unit->arena, count * sizeof(*runs));
     int64_t *keys = fa_arena_take(&unit->arena, count * sizeof(*keys));
-    bool is_open = false; /* the last run can have more */
+    bool is_open = false; /* the row before is in the last run */
     size_t n = 0;
 
     sort(rows, count);
@@ -193,42 +193,42 @@ enum faina_code fa_runs_enter(struct fa_unit *unit, struct fa_row **rows, size_t
     return insert_runs(unit, runs, n, err);
 }
 
-/* Going ------------------------------------------------------------------------------------ */
+/* Removing ------------------------------------------------------------------------------------ */
 
-/* Runs that are read, and what becomes of them. */
+/* Runs that are read and removed, and the parts of them that are inserted again. */
 struct change {
     struct fa_unit *unit;
-    struct run *gone, *stays;
-    size_t gone_count, stays_count, stays_size;
+    struct run *removed, *kept;
+    size_t removed_count, kept_count, kept_size;
 };
 
 static void sink_run(void *ctx, size_t n, const struct fa_value *columns)
 {
     struct change *change = ctx;
-    struct run *run = &change->gone[change->gone_count];
+    struct run *run = &change->removed[change->removed_count];
     int64_t *keys = fa_arena_take(&change->unit->arena, FA_RUN_MAX * sizeof(*keys));
     const char *text = fa_value_dup(&columns[RUN], &change->unit->arena);
 
     (void)n;
-    keys[0] = columns[ID].i; /* if there is no text */
+    keys[0] = columns[ID].i; /* for a row without a text */
     run->version = fa_value_as_int(&columns[VERSION]);
     run->flags = fa_value_as_int(&columns[FLAGS]);
     run->keys = keys;
     run->count = text ? read_run(keys[0], text, keys) : 1;
 }
 
-static void add_stays(struct change *change, const struct run *run, size_t from, size_t to)
+static void add_kept(struct change *change, const struct run *run, size_t from, size_t to)
 {
     if (from == to)
         return;
-    change->stays = fa_arena_grow(&change->unit->arena, change->stays, change->stays_count,
-                                  &change->stays_size, sizeof(*change->stays));
-    change->stays[change->stays_count] = *run;
-    change->stays[change->stays_count].keys = run->keys + from;
-    change->stays[change->stays_count++].count = to - from;
+    change->kept = fa_arena_grow(&change->unit->arena, change->kept, change->kept_count,
+                                 &change->kept_size, sizeof(*change->kept));
+    change->kept[change->kept_count] = *run;
+    change->kept[change->kept_count].keys = run->keys + from;
+    change->kept[change->kept_count++].count = to - from;
 }
 
-/* Takes those out of a run that are in it; returns how many they were. */
+/* Takes the tasks that are in the run out of it; returns their number. */
 static size_t take_out(struct change *change, const struct run *run, struct fa_row *const *rows,
                        size_t count)
 {
@@ -239,75 +239,75 @@ static size_t take_out(struct change *change, const struct run *run, struct fa_r
             continue;
         if (rows[taken]->lane->id != run->lane || rows[taken]->rank != run->rank)
             break;
-        add_stays(change, run, from, i);
+        add_kept(change, run, from, i);
         from = i + 1;
         rows[taken++]->is_in_run = false;
     }
-    add_stays(change, run, from, run->count);
+    add_kept(change, run, from, run->count);
     return taken;
 }
 
-/* The run that the first of the tasks is in, and all others of them that are in it. */
-static enum faina_code leave_run(struct change *change, struct fa_row *const *rows, size_t count,
-                                 size_t *taken, struct faina_error *err)
+/* Takes the first task, and all others of the same run, out of their run. */
+static enum faina_code remove_from_run(struct change *change, struct fa_row *const *rows,
+                                       size_t count, size_t *taken, struct faina_error *err)
 {
-    struct run *run = &change->gone[change->gone_count];
-    struct fa_value place[] = {fa_value_int(rows[0]->lane->id), fa_value_int(rows[0]->rank),
-                               fa_value_int(rows[0]->id.key)};
+    struct run *run = &change->removed[change->removed_count];
+    struct fa_value position[] = {fa_value_int(rows[0]->lane->id), fa_value_int(rows[0]->rank),
+                                  fa_value_int(rows[0]->id.key)};
     enum faina_code code;
 
     *run = (struct run){.lane = rows[0]->lane->id, .rank = rows[0]->rank};
-    code = fa_db_one(change->unit->source.db, FA_SQL_READY_GET, place, 3, sink_run, change, err);
+    code = fa_db_one(change->unit->source.db, FA_SQL_READY_GET, position, 3, sink_run, change, err);
     if (code != FAINA_OK)
         return code;
     *taken = take_out(change, run, rows, count);
     if (*taken == 0)
         return fa_row_refuse(&change->unit->source, rows[0],
                              "it is not in the row of table ready that should hold it", err);
-    change->gone_count++;
+    change->removed_count++;
     return FAINA_OK;
 }
 
-enum faina_code fa_runs_leave(struct fa_unit *unit, struct fa_row **rows, size_t count,
-                              struct faina_error *err)
+enum faina_code fa_runs_remove(struct fa_unit *unit, struct fa_row **rows, size_t count,
+                               struct faina_error *err)
 {
     struct change change = {.unit = unit,
-                            .gone = fa_arena_take(&unit->arena, count * sizeof(struct run))};
+                            .removed = fa_arena_take(&unit->arena, count * sizeof(struct run))};
     enum faina_code code = FAINA_OK;
 
     sort(rows, count);
     for (size_t i = 0, taken = 0; code == FAINA_OK && i < count; i += taken) {
         taken = 1;
         if (rows[i]->is_in_run)
-            code = leave_run(&change, rows + i, count - i, &taken, err);
+            code = remove_from_run(&change, rows + i, count - i, &taken, err);
         else
-            change.gone[change.gone_count++] = run_of(rows[i]);
+            change.removed[change.removed_count++] = run_of(rows[i]);
     }
     if (code == FAINA_OK)
-        code = delete_runs(unit, change.gone, change.gone_count, err);
-    return code == FAINA_OK ? insert_runs(unit, change.stays, change.stays_count, err) : code;
+        code = delete_runs(unit, change.removed, change.removed_count, err);
+    return code == FAINA_OK ? insert_runs(unit, change.kept, change.kept_count, err) : code;
 }
 
-/* A place is in the midst of a run when somebody of it is behind the place. */
-enum faina_code fa_runs_part(struct fa_unit *unit, const struct fa_lane *lane,
-                             const struct fa_row *row, struct faina_error *err)
+/* The position falls into the run when a task of the run is behind it. */
+enum faina_code fa_runs_split(struct fa_unit *unit, const struct fa_lane *lane,
+                              const struct fa_row *row, struct faina_error *err)
 {
-    struct fa_value place[] = {fa_value_int(lane->id), fa_value_int(row->rank),
-                               fa_value_int(row->id.key)};
+    struct fa_value position[] = {fa_value_int(lane->id), fa_value_int(row->rank),
+                                  fa_value_int(row->id.key)};
     struct run run = {.lane = lane->id, .rank = row->rank};
-    struct change change = {.unit = unit, .gone = &run};
+    struct change change = {.unit = unit, .removed = &run};
     enum faina_code code;
     size_t at = 0;
 
-    if (unit->source.db->is_shared)
+    if (!fa_db_has(unit->source.db, FA_DB_ROW_RUNS))
         return FAINA_OK;
-    code = fa_db_one(unit->source.db, FA_SQL_READY_GET, place, 3, sink_run, &change, err);
+    code = fa_db_one(unit->source.db, FA_SQL_READY_GET, position, 3, sink_run, &change, err);
     while (at < run.count && run.keys[at] < row->id.key)
         at++;
     if (code != FAINA_OK || at == run.count)
         return code;
-    add_stays(&change, &run, 0, at);
-    add_stays(&change, &run, at, run.count);
+    add_kept(&change, &run, 0, at);
+    add_kept(&change, &run, at, run.count);
     code = delete_runs(unit, &run, 1, err);
-    return code == FAINA_OK ? insert_runs(unit, change.stays, change.stays_count, err) : code;
+    return code == FAINA_OK ? insert_runs(unit, change.kept, change.kept_count, err) : code;
 }

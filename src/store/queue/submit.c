@@ -1,21 +1,21 @@
 /*
- * submit.c - making tasks.
+ * submit.c - creates tasks.
  *
- * A plan holds everything that may be refused; carrying it out can't fail. Blocking with subtasks
- * plans all of them first, so that one bad subtask changes nothing.
+ * A plan includes all checks, so carrying it out can't fail. A block with subtasks plans all of
+ * them first, so that a refused subtask changes nothing.
  */
-#include "sql/id_range.h"
-#include "sql/ops.h"
+#include "store/txn/id_range.h"
+#include "store/queue/ops.h"
 
 #include "base/hash.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "model/limits.h"
 #include "service/access.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-/* The first bits of a SHA-256 over the kind of key and its parts. */
+/* The first bits of the SHA-256 of the key's kind and parts. */
 static struct fa_key hash_parts(struct fa_bytes parts[4])
 {
     uint8_t digest[FA_SHA256_SIZE];
@@ -39,7 +39,7 @@ struct fa_key fa_key_hash(const char *ns, const char *type, const char *key)
     return hash_key("key", ns, type, key);
 }
 
-/* Stores of before have keys for subtasks, too: these go with their tasks (children.h). */
+/* Older versions stored keys of subtasks, too (children.h). They are removed with their tasks. */
 static struct fa_key child_hash(int64_t parent, const char *child)
 {
     char key[32];
@@ -142,7 +142,6 @@ static enum faina_code find_needs(struct fa_unit *unit, struct fa_plan *plan,
     return FAINA_OK;
 }
 
-/* Finds the team, in the namespace that is looked for. */
 struct team_search {
     const char *ns;
     bool found;
@@ -203,7 +202,7 @@ enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *su
         out->ns = out->parent->lane->ns;
         code = check_child(submit, out->parent, err);
         if (code == FAINA_OK)
-            code = fa_children_find(siblings, child, &out->existing, &out->is_twin, err);
+            code = fa_children_find(siblings, child, &out->existing, &out->is_duplicate, err);
     } else {
         code = find_existing(unit, out, err);
     }
@@ -215,7 +214,7 @@ enum faina_code fa_plan_make(struct fa_unit *unit, const struct faina_submit *su
     if (code == FAINA_OK)
         code = fa_lanes_get(unit->source.lanes, unit->source.db, out->ns, out->type,
                             submit->resources, submit->resource_count, &out->lane, err);
-    if (code == FAINA_OK && !out->is_twin)
+    if (code == FAINA_OK && !out->is_duplicate)
         code = fa_id_range_next(unit, &out->id, err);
     return code;
 }
@@ -240,7 +239,7 @@ static void link_needs(struct fa_unit *unit, const struct fa_plan *plan, struct 
         struct fa_row *need = plan->needs[i];
         bool has_ended = fa_status_is_ended(need->status);
 
-        /* Counted here and not in the plan: a sibling may have been queued again since. */
+        /* Counted here and not in the plan, since a sibling may have been requeued meanwhile. */
         row->deps_left += !has_ended;
         row->deps_bad += has_ended && need->status != FAINA_COMPLETED;
 
@@ -252,20 +251,20 @@ static void link_needs(struct fa_unit *unit, const struct fa_plan *plan, struct 
     }
     if (row->deps_left > 0) {
         row->status = FAINA_BLOCKED;
-        row->flags |= FA_FLAG_BORN_BLOCKED;
+        row->flags |= FA_FLAG_CREATED_BLOCKED;
     } else if (row->deps_bad > 0) {
         row->flags |= FAINA_PHASE_ERROR;
     }
 }
 
-/* The request's text is lent until the batch is answered, which is after it was written: no copies
- * are needed. */
+/* The request's memory is valid until the batch is answered, after the row was written. So its
+ * texts are not copied. */
 struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *plan)
 {
     const struct faina_submit *submit = plan->submit;
     struct fa_row *row = fa_unit_add(unit, plan->id);
 
-    assert(plan->existing == NULL && !plan->is_twin);
+    assert(plan->existing == NULL && !plan->is_duplicate);
     row->lane = plan->lane;
     row->rank = -(int64_t)submit->priority;
     row->version = 1;
@@ -297,7 +296,7 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
         fa_unit_take_key(unit, plan->key, row);
     fa_unit_touch(unit, row);
     fa_lane_count(row->lane, -1, (int)row->status);
-    fa_unit_journal(unit, row, "created", row->status, row->created_us);
+    fa_unit_log_event(unit, row, "created", row->status, row->created_us);
     return row;
 }
 
@@ -321,7 +320,7 @@ enum faina_code fa_do_submit(struct fa_unit *unit, struct fa_op *op)
         row = fa_plan_carry_out(unit, &plan);
         row->submitter = fa_access_submitter(op->grant);
     }
-    return fa_answer(unit, op, row);
+    return fa_set_result(unit, op, row);
 }
 
 size_t fa_keys_of(const struct fa_key_parts *task, struct fa_key out[FA_KEYS_MAX])

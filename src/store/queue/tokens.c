@@ -1,8 +1,8 @@
-/* tokens.c - tokens of the HTTP interface: their hashes, and what they allow. */
-#include "sql/look.h"
-#include "sql/ops.h"
-#include "sql/pages.h"
-#include "sql/sound.h"
+/* tokens.c - access tokens of the HTTP interface: hashes and scopes. */
+#include "store/read/lookup.h"
+#include "store/queue/ops.h"
+#include "store/read/pages.h"
+#include "store/txn/row_check.h"
 
 enum faina_code fa_do_token_put(struct fa_unit *unit, struct fa_op *op)
 {
@@ -26,13 +26,6 @@ enum faina_code fa_do_token_put(struct fa_unit *unit, struct fa_op *op)
     token->namespaces = fa_arena_strdup(op->arena, token->namespaces);
     op->token_answer = token;
     return FAINA_OK;
-}
-
-static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
-{
-    (void)row;
-    (void)columns;
-    *(bool *)ctx = true;
 }
 
 struct token_list {
@@ -61,7 +54,7 @@ static void sink_token(void *ctx, size_t row, const struct fa_value *c)
     *token = (struct fa_token){0};
     if (c[0].kind == FA_TEXT && c[0].text.len < sizeof(token->id))
         memcpy(token->id, c[0].text.ptr, c[0].text.len);
-    if (!is_sound) { /* it counts, since a server without tokens may be open, and allows nothing */
+    if (!is_sound) { /* listed, since a server without tokens may be open; allows nothing */
         token->name = "(damaged)";
         token->hash = "";
         token->namespaces = "[]";
@@ -76,12 +69,12 @@ static void sink_token(void *ctx, size_t row, const struct fa_value *c)
     token->expires_us = fa_value_as_int(&c[6]);
 }
 
-static bool is_good(const struct fa_token *token, int64_t now_us)
+static bool is_valid(const struct fa_token *token, int64_t now_us)
 {
     return token->expires_us == 0 || token->expires_us > now_us;
 }
 
-/* Refuses to remove the last token that is good. */
+/* Refuses to remove the last valid token. */
 static enum faina_code check_last(struct fa_unit *unit, struct fa_op *op)
 {
     struct token_list list = {.source = &unit->source, .arena = &unit->arena}; /* pages.h, G3 */
@@ -94,14 +87,13 @@ static enum faina_code check_last(struct fa_unit *unit, struct fa_op *op)
         bool is_this = strcmp(list.items[i].id, op->id) == 0;
 
         is_found |= is_this;
-        has_other |= !is_this && is_good(&list.items[i], unit->now_us);
-        is_last |= is_this && (list.count == 1 || is_good(&list.items[i], unit->now_us));
+        has_other |= !is_this && is_valid(&list.items[i], unit->now_us);
+        is_last |= is_this && (list.count == 1 || is_valid(&list.items[i], unit->now_us));
     }
     if (code == FAINA_OK && is_found && is_last && !has_other)
         code = fa_error_set(&op->error, FAINA_CONFLICT,
-                            "this is the last token that is good, and without it other machines "
-                            "are not let in any more: to revoke it all the same, say --force "
-                            "(force=true)");
+                            "this is the last valid token, and without it other machines have no "
+                            "access any more: to revoke it anyway, use --force (force=true)");
     return code;
 }
 
@@ -112,14 +104,14 @@ enum faina_code fa_do_token_remove(struct fa_unit *unit, struct fa_op *op)
     enum faina_code code = op->force ? FAINA_OK : check_last(unit, op);
 
     if (code == FAINA_OK)
-        code =
-            fa_db_one(unit->source.db, FA_SQL_TOKEN_DELETE, &id, 1, sink_found, &found, &op->error);
+        code = fa_db_one(unit->source.db, FA_SQL_TOKEN_DELETE, &id, 1, fa_sink_found, &found,
+                         &op->error);
     if (code == FAINA_OK && !found)
         code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no token %.64s", op->id);
     return code;
 }
 
-enum faina_code fa_look_tokens(struct fa_source *source, struct fa_op *op)
+enum faina_code fa_read_tokens(struct fa_source *source, struct fa_op *op)
 {
     struct token_list list = {
         .source = source, .arena = op->arena, .pager = fa_pager_of_part(&op->part)};
@@ -127,7 +119,7 @@ enum faina_code fa_look_tokens(struct fa_source *source, struct fa_op *op)
     enum faina_code code = fa_cursor_read(op->part.cursor, op->arena, &after, 1, &op->error);
 
     if (code == FAINA_OK && op->part.cursor == NULL)
-        after = NULL; /* an empty id is damaged, and counts (sink_token) */
+        after = NULL; /* not "": an empty id is damaged, and listed (sink_token) */
     while (code == FAINA_OK) {
         struct fa_value params[] = {fa_value_text(after), fa_pager_next(&list.pager)};
 

@@ -1,43 +1,41 @@
 /*
- * amend.c - what the settings of a type say about a task, where the submit left it open.
+ * type_defaults.c - applies the settings of a type to a task whose submit left them open.
  *
- * This is the one change of what was asked for. More attempts or another way to retry take effect
- * at once. Resources can't be taken while the task is held, so it goes back in line for them,
- * without spending an attempt; the next claim then minds their limits.
+ * No other operation changes the fields of a submit. The number of attempts and the retry policy
+ * take effect at once. Permits can't be taken while the task is held, so for resources it becomes
+ * ready again without spending an attempt, and the next claim applies their limits.
  */
-#include "sql/ops.h"
+#include "store/queue/ops.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "model/limits.h"
-#include "sql/runs.h"
+#include "store/queue/runs.h"
 
 /* Whether the lane has all of these resources. */
-static bool has_resources(const struct fa_lane *lane, const struct faina_submit *wish)
+static bool has_resources(const struct fa_lane *lane, const struct faina_submit *defaults)
 {
-    for (size_t i = 0; i < wish->resource_count; i++) {
-        bool has = false;
+    struct fa_texts has = {lane->resource_names, lane->resource_count};
 
-        for (size_t k = 0; k < lane->resource_count; k++)
-            has |= strcmp(lane->resource_names[k], wish->resources[i]) == 0;
-        if (!has)
+    for (size_t i = 0; i < defaults->resource_count; i++) {
+        if (!fa_texts_have(&has, defaults->resources[i]))
             return false;
     }
     return true;
 }
 
-/* The lane with the resources of both. */
-static enum faina_code widen(struct fa_unit *unit, const struct fa_lane *lane,
-                             const struct faina_submit *wish, struct fa_lane **out,
-                             struct faina_error *err)
+/* The lane with the resources of the lane and of the defaults. */
+static enum faina_code get_wider_lane(struct fa_unit *unit, const struct fa_lane *lane,
+                                      const struct faina_submit *defaults, struct fa_lane **out,
+                                      struct faina_error *err)
 {
     size_t count = 0;
     const char **names = fa_arena_zero(
-        &unit->arena, lane->resource_count + wish->resource_count + 1, sizeof(char *));
+        &unit->arena, lane->resource_count + defaults->resource_count + 1, sizeof(char *));
 
     for (size_t i = 0; i < lane->resource_count; i++)
         names[count++] = lane->resource_names[i];
-    for (size_t i = 0; i < wish->resource_count; i++)
-        names[count++] = wish->resources[i];
+    for (size_t i = 0; i < defaults->resource_count; i++)
+        names[count++] = defaults->resources[i];
     return fa_lanes_get(unit->source.lanes, unit->source.db, lane->ns, lane->type, names, count,
                         out, err);
 }
@@ -47,17 +45,17 @@ static bool has_no_retry(const struct faina_retry_policy *retry)
     return retry->base_ms == 0 && retry->max_ms == 0 && retry->factor <= 0;
 }
 
-/* Takes over what the task has not. True: something changed. */
-static bool take_policy(struct fa_row *row, const struct faina_submit *wish)
+/* Sets what the submit left open. True: something changed. */
+static bool take_policy(struct fa_row *row, const struct faina_submit *defaults)
 {
-    bool wants_attempts = wish->max_attempts != 0 && row->max_attempts == FA_ATTEMPTS_DEFAULT &&
-                          wish->max_attempts != FA_ATTEMPTS_DEFAULT;
-    bool wants_retry = has_no_retry(&row->retry) && !has_no_retry(&wish->retry);
+    bool wants_attempts = defaults->max_attempts != 0 && row->max_attempts == FA_ATTEMPTS_DEFAULT &&
+                          defaults->max_attempts != FA_ATTEMPTS_DEFAULT;
+    bool wants_retry = has_no_retry(&row->retry) && !has_no_retry(&defaults->retry);
 
     if (wants_attempts)
-        row->max_attempts = wish->max_attempts == FAINA_UNLIMITED ? 0 : wish->max_attempts;
+        row->max_attempts = defaults->max_attempts == FAINA_UNLIMITED ? 0 : defaults->max_attempts;
     if (wants_retry)
-        row->retry = wish->retry;
+        row->retry = defaults->retry;
     return wants_attempts || wants_retry;
 }
 
@@ -85,7 +83,6 @@ static enum faina_code write_task(struct fa_unit *unit, const struct fa_row *row
     return fa_db_one(unit->source.db, FA_SQL_TASK_AMEND, params, 6, NULL, NULL, err);
 }
 
-/* The task stands in line in another lane from now on. */
 static void change_lane(struct fa_row *row, struct fa_lane *lane)
 {
     fa_lane_count(row->lane, (int)row->status, -1);
@@ -109,33 +106,31 @@ enum faina_code fa_do_amend(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
     struct fa_lane *lane;
-    enum faina_code code = fa_unit_find(unit, op->id, true, &row, &op->error);
+    enum faina_code code = fa_find_task(unit, op, true, &row);
     bool has_changed;
 
-    if (code == FAINA_OK)
-        code = fa_check_version(row, op);
     if (code != FAINA_OK)
         return code;
     lane = row->lane;
     if (!has_resources(row->lane, op->submit))
-        code = widen(unit, row->lane, op->submit, &lane, &op->error);
+        code = get_wider_lane(unit, row->lane, op->submit, &lane, &op->error);
     if (code == FAINA_OK)
         code = check(row, lane, op);
     if (code == FAINA_OK)
-        code = fa_unit_flush(unit, &op->error); /* it and its new lane have their rows */
+        code = fa_unit_flush(unit, &op->error); /* the rows of the task and of its new lane exist */
     if (code == FAINA_OK && lane != row->lane)
-        code = fa_runs_part(unit, lane, row, &op->error);
+        code = fa_runs_split(unit, lane, row, &op->error);
     if (code != FAINA_OK)
         return code;
     has_changed = take_policy(row, op->submit) || lane != row->lane;
     if (!has_changed)
-        return fa_answer(unit, op, row);
+        return fa_set_result(unit, op, row);
     fa_unit_note(unit, row, "amended", FAINA_ACTOR_WORKER, op->by.worker_id,
                  detail_of(unit, row, lane));
     if (lane != row->lane) {
-        fa_give_back(unit, row, FA_REQUEUE, op->by.worker_id);
+        fa_return_to_queue(unit, row, FA_REQUEUE, op->by.worker_id);
         change_lane(row, lane);
     }
     code = write_task(unit, row, &op->error);
-    return code == FAINA_OK ? fa_answer(unit, op, row) : code;
+    return code == FAINA_OK ? fa_set_result(unit, op, row) : code;
 }

@@ -1,16 +1,16 @@
 /*
- * workers.c - workers that register, live, and sign off; and who of them could do a task.
+ * workers.c - registers, renews and removes workers; and which of them could run a task.
  *
- * A heartbeat renews all leases of a worker with one statement, held_renew. It goes around the rows
- * of the unit, because a renewal is no change of the task: neither version nor event. So the unit
- * is flushed before, and rows that it knows are told afterwards.
+ * A heartbeat renews all leases of a worker with one statement, held_renew. It bypasses the rows of
+ * the unit, because a renewal doesn't change the task: neither version nor event. So the unit is
+ * flushed before, and rows that it has loaded are updated afterwards.
  */
-#include "sql/look.h"
-#include "sql/ops.h"
-#include "sql/pages.h"
-#include "sql/sound.h"
+#include "store/read/lookup.h"
+#include "store/queue/ops.h"
+#include "store/read/pages.h"
+#include "store/txn/row_check.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "model/limits.h"
 #include "service/access.h"
 
@@ -18,37 +18,9 @@
 #include <stdlib.h>
 
 #define DEAD_US (FA_WORKER_DEAD_MS * 1000LL)
-#define NAMES_JSON_MAX (FA_CLAIM_NAMES_MAX * (6 * FA_TYPE_SIZE_MAX + 4)) /* all of it escaped */
 
-/* Lists of names as JSON ------------------------------------------------------------------- */
-
-/* NULL gives NULL: not told. */
-static const char *names_json(struct fa_arena *arena, const char *const *names, size_t count)
-{
-    struct fa_json_writer writer;
-    const char *text;
-    struct fa_buf buf;
-
-    if (names == NULL)
-        return NULL;
-    fa_buf_init(&buf, NAMES_JSON_MAX);
-    fa_json_writer_init(&writer, &buf, 0);
-    fa_json_begin_array(&writer);
-    for (size_t i = 0; i < count; i++)
-        fa_json_put_str(&writer, names[i]);
-    fa_json_end_array(&writer);
-    text = fa_arena_copy(arena, buf.ptr, buf.len);
-    fa_buf_finish(&buf);
-    return text;
-}
-
-struct names {
-    const char *const *items; /* NULL: not told */
-    size_t count;
-};
-
-/* What names_json wrote. A damaged file may say anything: then it tells nothing. */
-static struct names read_names(const struct fa_value *value, struct fa_arena *arena)
+/* Reads what fa_names_json wrote; items are NULL if the text is damaged. */
+static struct fa_texts read_names(const struct fa_value *value, struct fa_arena *arena)
 {
     struct fa_json array, item;
     struct fa_json_iter it;
@@ -57,10 +29,10 @@ static struct names read_names(const struct fa_value *value, struct fa_arena *ar
 
     if (value->kind != FA_TEXT ||
         fa_json_check(value->text, 2, "names", FAINA_INTERNAL, NULL) != FAINA_OK)
-        return (struct names){0};
+        return (struct fa_texts){0};
     array = fa_json_value(value->text);
     if (array.type != FA_JSON_ARRAY)
-        return (struct names){0};
+        return (struct fa_texts){0};
     items = fa_arena_grow(arena, items, count, &size, sizeof(*items)); /* never NULL */
     for (it = fa_json_iter(array); fa_json_next(&it, NULL, &item);) {
         if (item.type != FA_JSON_STRING)
@@ -68,19 +40,10 @@ static struct names read_names(const struct fa_value *value, struct fa_arena *ar
         items = fa_arena_grow(arena, items, count, &size, sizeof(*items));
         items[count++] = fa_json_text(item, arena);
     }
-    return (struct names){items, count};
+    return (struct fa_texts){items, count};
 }
 
-static bool has_name(const struct names *names, const char *name)
-{
-    for (size_t i = 0; i < names->count; i++) {
-        if (strcmp(names->items[i], name) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Registering and living ------------------------------------------------------------------- */
+/* Heartbeats ------------------------------------------------------------------------------- */
 
 struct renewal {
     struct fa_unit *unit;
@@ -91,7 +54,7 @@ struct renewal {
         bool is_renewed;
     } * holds;
     size_t count, size;
-    int64_t lease_us; /* 0: as long as each was claimed for, and a later end stays */
+    int64_t lease_us; /* 0: that of each claim; never shortens a lease */
 };
 
 static void add_hold(struct renewal *renewal, struct fa_id id, int64_t fence)
@@ -108,7 +71,7 @@ static void sink_hold(void *ctx, size_t row, const struct fa_value *columns)
              fa_value_as_int(&columns[2]));
 }
 
-/* What the worker believes to hold; or, when it doesn't say, what it holds. */
+/* The tasks that the worker lists; with renews_all, those that it holds. */
 static enum faina_code find_holds(struct renewal *renewal, struct faina_error *err)
 {
     const struct fa_op *op = renewal->op;
@@ -120,7 +83,7 @@ static enum faina_code find_holds(struct renewal *renewal, struct faina_error *e
         struct fa_id task = {0};
         bool is_id = fa_id_parse(op->worker.held[i].id, &task);
 
-        assert(is_id); /* fa_check_beat */
+        assert(is_id); /* fa_check_heartbeat */
         (void)is_id;
         add_hold(renewal, task, op->worker.held[i].fence);
     }
@@ -149,7 +112,7 @@ static void note_end_of_lease(struct fa_unit *unit, int64_t at_us)
 static void sink_renewal(void *ctx, size_t row, const struct fa_value *columns)
 {
     struct renewal *renewal = ctx;
-    struct fa_row *known = fa_unit_known(renewal->unit, columns[0].i);
+    struct fa_row *known = fa_unit_cached(renewal->unit, columns[0].i);
 
     renewal->holds[row].is_renewed = true;
     note_end_of_lease(renewal->unit, columns[1].i);
@@ -165,8 +128,8 @@ static bool may_renew(const struct fa_op *op, const struct hold *hold, const str
            fa_access_reaches(op->grant, row->lane->ns);
 }
 
-/* Row by row. Where others may change the tasks too, they are locked first. A caller of some
- * namespaces renews tasks of these alone. */
+/* Renews row by row. In a shared store the rows are locked first. A caller that is limited to some
+ * namespaces renews only their tasks. */
 static enum faina_code renew_rows(struct fa_unit *unit, struct fa_op *op, struct renewal *renewal)
 {
     size_t count = renewal->count;
@@ -175,15 +138,15 @@ static enum faina_code renew_rows(struct fa_unit *unit, struct fa_op *op, struct
 
     for (size_t i = 0; i < count; i++)
         keys[i] = renewal->holds[i].id.key;
-    code = fa_unit_expect(unit, keys, count, &op->error);
+    code = fa_unit_read_ahead(unit, keys, count, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
-        struct fa_row *row = fa_unit_known(unit, keys[i]);
+        struct fa_row *row = fa_unit_cached(unit, keys[i]);
         struct hold *hold = &renewal->holds[i];
 
-        if (row == NULL && !unit->source.db->is_shared) {
+        if (row == NULL && !fa_db_has(unit->source.db, FA_DB_ROUND_TRIPS)) {
             code = fa_unit_get(unit, keys[i], false, &row, &op->error);
             if (code == FAINA_TASK_NOT_FOUND || code == FAINA_INTERNAL) {
-                code = FAINA_OK; /* it is lost, as one that others hold */
+                code = FAINA_OK; /* it counts as lost */
                 continue;
             }
         }
@@ -210,7 +173,7 @@ static enum faina_code renew_all(struct fa_unit *unit, struct fa_op *op, struct 
         code = find_holds(renewal, &op->error);
     if (code != FAINA_OK || renewal->count == 0)
         return code;
-    if (unit->source.db->is_shared || fa_access_is_limited(op->grant))
+    if (fa_db_has(unit->source.db, FA_DB_ROUND_TRIPS) || fa_access_is_limited(op->grant))
         return renew_rows(unit, op, renewal);
     return fa_db_run(unit->source.db,
                      &(struct fa_db_call){.sql = FA_SQL_HELD_RENEW,
@@ -236,15 +199,15 @@ static enum faina_code find_loss(struct fa_unit *unit, const struct faina_held *
         fa_access_reaches(unit->grant, row->lane->ns) &&
         (held->fence == 0 || held->fence == row->fence))
         out->why = FAINA_LOSS_CANCELLED;
-    /* One that is gone or damaged must not cost the worker its others. */
+    /* A removed or damaged task must not prevent the renewal of the others. */
     return code == FAINA_TASK_NOT_FOUND || code == FAINA_INTERNAL ? FAINA_OK : code;
 }
 
-/* Who has told no list has nothing that could be lost. */
-static enum faina_code answer_beat(struct fa_unit *unit, struct fa_op *op,
-                                   const struct renewal *renewal)
+/* A heartbeat without a list reports no lost tasks. */
+static enum faina_code set_result(struct fa_unit *unit, struct fa_op *op,
+                                  const struct renewal *renewal)
 {
-    size_t told_count = op->worker.renews_all ? 0 : renewal->count;
+    size_t listed_count = op->worker.renews_all ? 0 : renewal->count;
     struct faina_beat *beat = fa_arena_zero(op->arena, 1, sizeof(*beat));
     struct faina_error err = {0};
     enum faina_code code = FAINA_OK;
@@ -253,7 +216,7 @@ static enum faina_code answer_beat(struct fa_unit *unit, struct fa_op *op,
         beat->renewed_count += renewal->holds[i].is_renewed;
     beat->items =
         fa_arena_zero(op->arena, renewal->count - beat->renewed_count + 1, sizeof(*beat->items));
-    for (size_t i = 0; code == FAINA_OK && i < told_count; i++) {
+    for (size_t i = 0; code == FAINA_OK && i < listed_count; i++) {
         if (!renewal->holds[i].is_renewed)
             code = find_loss(unit, &op->worker.held[i], &beat->items[beat->lost_count++], &err);
     }
@@ -264,20 +227,13 @@ static enum faina_code answer_beat(struct fa_unit *unit, struct fa_op *op,
     return code;
 }
 
-static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
-{
-    (void)row;
-    (void)columns;
-    *(bool *)ctx = true;
-}
-
 static void sink_lane(void *ctx, size_t row, const struct fa_value *columns)
 {
     fa_keys_sink(ctx, row, &columns[3]);
 }
 
-/* Whether the caller may have the id of a worker that is not registered: tasks of other namespaces
- * must not be held under it, or their worker could not go on with them. */
+/* Whether the caller may register an unregistered id: no task of another namespace may be held
+ * under it, since its worker could not continue. */
 static enum faina_code check_free(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_db *db = unit->source.db;
@@ -297,7 +253,7 @@ static enum faina_code check_free(struct fa_unit *unit, struct fa_op *op)
     return code;
 }
 
-/* Whether the caller may be this worker. *owner are the namespaces that it belongs to, or will. */
+/* Whether the caller may act as this worker. *owner: the namespaces that it belongs to, or will. */
 static enum faina_code permit_self(struct fa_unit *unit, struct fa_op *op, const char **owner)
 {
     bool is_found;
@@ -328,8 +284,8 @@ static enum faina_code put_worker(struct fa_unit *unit, struct fa_op *op)
         fa_value_text(self->hostname),
         fa_value_int(unit->now_us),
         fa_value_int(self->pool_size),
-        fa_value_text(names_json(&unit->arena, self->types, self->type_count)),
-        fa_value_text(names_json(&unit->arena, self->services, self->service_count)),
+        fa_value_text(fa_names_json(&unit->arena, self->types, self->type_count)),
+        fa_value_text(fa_names_json(&unit->arena, self->services, self->service_count)),
         fa_value_text(self->version),
         fa_value_text(fa_access_namespaces(op->grant, &unit->arena)),
         fa_value_text(code == FAINA_OK ? owner : NULL),
@@ -338,9 +294,9 @@ static enum faina_code put_worker(struct fa_unit *unit, struct fa_op *op)
 
     unit->actor.worker = NULL;
     if (code == FAINA_OK)
-        code = fa_db_one(unit->source.db, FA_SQL_WORKER_PUT, params, 10, sink_found, &is_put,
+        code = fa_db_one(unit->source.db, FA_SQL_WORKER_PUT, params, 10, fa_sink_found, &is_put,
                          &op->error);
-    if (code == FAINA_OK && !is_put) /* another node has registered it meanwhile */
+    if (code == FAINA_OK && !is_put) /* another node has registered it */
         code = fa_refuse_worker(self->id, &op->error);
     return code;
 }
@@ -353,15 +309,15 @@ enum faina_code fa_do_worker_put(struct fa_unit *unit, struct fa_op *op)
     if (code == FAINA_OK)
         code = renew_all(unit, op, &renewal);
     if (code == FAINA_OK)
-        code = answer_beat(unit, op, &renewal);
+        code = set_result(unit, op, &renewal);
     if (unit->now_us + DEAD_US < unit->next_us)
         unit->next_us = unit->now_us + DEAD_US;
     return code;
 }
 
-/* Signing off, and falling silent ---------------------------------------------------------- */
+/* Removing --------------------------------------------------------------------------------- */
 
-/* A worker of others is not there. */
+/* NOT_FOUND also for a worker of other namespaces. */
 static enum faina_code remove_worker(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_value id = fa_value_text(op->id);
@@ -374,7 +330,7 @@ static enum faina_code remove_worker(struct fa_unit *unit, struct fa_op *op)
         code = fa_worker_owner(unit, op->id, &found, &owner, &op->error);
     if (code == FAINA_OK && found && fa_access_owns(op->grant, owner)) {
         found = false;
-        code = fa_db_one(unit->source.db, FA_SQL_WORKER_DELETE, &id, 1, sink_found, &found,
+        code = fa_db_one(unit->source.db, FA_SQL_WORKER_DELETE, &id, 1, fa_sink_found, &found,
                          &op->error);
     } else {
         found = false;
@@ -391,7 +347,7 @@ enum faina_code fa_do_worker_remove(struct fa_unit *unit, struct fa_op *op)
     enum faina_code code = remove_worker(unit, op);
 
     if (code == FAINA_OK)
-        code = fa_unit_flush(unit, &op->error); /* claims of this batch count too */
+        code = fa_unit_flush(unit, &op->error); /* includes claims of this batch */
     if (code == FAINA_OK)
         code = fa_db_one(unit->source.db, FA_SQL_HELD_UNSTARTED, &id, 1, fa_keys_sink, &unstarted,
                          &op->error);
@@ -401,16 +357,17 @@ enum faina_code fa_do_worker_remove(struct fa_unit *unit, struct fa_op *op)
         code = fa_unit_get(unit, unstarted.keys[i], true, &row, &op->error);
         if (code == FAINA_OK && fa_rule_find(row->status, FA_RELEASE) != NULL &&
             fa_access_reaches(op->grant, row->lane->ns)) {
-            fa_give_back(unit, row, FA_RELEASE, op->id);
+            fa_return_to_queue(unit, row, FA_RELEASE, op->id);
             op->count++;
         } else if (code == FAINA_TASK_NOT_FOUND || code == FAINA_INTERNAL) {
-            code = FAINA_OK; /* its rows are damaged; its lease will end */
+            code = FAINA_OK; /* a damaged task: its lease will expire */
         }
     }
     return code;
 }
 
-enum faina_code fa_workers_forget(struct fa_unit *unit, int64_t *next_us, struct faina_error *err)
+enum faina_code fa_workers_remove_dead(struct fa_unit *unit, int64_t *next_us,
+                                       struct faina_error *err)
 {
     struct fa_value limit = fa_value_int(unit->now_us - DEAD_US);
     int64_t oldest = 0;
@@ -429,7 +386,7 @@ enum faina_code fa_workers_forget(struct fa_unit *unit, int64_t *next_us, struct
     return code;
 }
 
-/* Looking ---------------------------------------------------------------------------------- */
+/* Listing ---------------------------------------------------------------------------------- */
 
 struct worker_list {
     struct fa_source *source;
@@ -448,7 +405,7 @@ static void sink_worker(void *ctx, size_t row, const struct fa_value *c)
         "id hostname started_us last_heartbeat_us pool_size types services version is_leader "
         "leader_until_us"};
     struct worker_list *list = ctx;
-    struct names types, services;
+    struct fa_texts types, services;
 
     (void)row;
     if (!fa_source_check(list->source, &form, c, &c[0], list->arena) ||
@@ -490,9 +447,9 @@ static int newest_first(const void *a, const void *b)
     return strcmp(x->id, y->id);
 }
 
-/* Pages go by id, which stays as it is while heartbeats come; within a page the newest heartbeat is
+/* Pages are ordered by id, which heartbeats don't change; within a page the newest heartbeat is
  * first. */
-enum faina_code fa_look_workers(struct fa_source *source, struct fa_op *op, int64_t now_us)
+enum faina_code fa_read_workers(struct fa_source *source, struct fa_op *op, int64_t now_us)
 {
     struct worker_list list = {.source = source,
                                .arena = op->arena,
@@ -529,28 +486,28 @@ enum faina_code fa_look_workers(struct fa_source *source, struct fa_op *op, int6
 struct skills {
     struct fa_arena scratch;
     const struct fa_lane *lane;
-    struct fa_crew crew;
-    bool *is_reached; /* each resource of the lane, by somebody who handles the type */
-    bool is_whole;    /* all of them by one worker */
+    struct fa_worker_set workers;
+    bool *is_reached; /* by resource of the lane: a worker that handles the type reaches it */
+    bool is_whole;    /* one worker reaches all of them */
 };
 
 static void sink_skills(void *ctx, size_t row, const struct fa_value *c)
 {
     struct skills *skills = ctx;
-    struct names types = read_names(&c[0], &skills->scratch);
-    struct names services = read_names(&c[1], &skills->scratch);
-    struct names namespaces = read_names(&c[2], &skills->scratch);
+    struct fa_texts types = read_names(&c[0], &skills->scratch);
+    struct fa_texts services = read_names(&c[1], &skills->scratch);
+    struct fa_texts namespaces = read_names(&c[2], &skills->scratch);
     bool reaches_all = true;
 
     (void)row;
-    if (c[2].kind == FA_TEXT && !has_name(&namespaces, skills->lane->ns))
+    if (c[2].kind == FA_TEXT && !fa_texts_have(&namespaces, skills->lane->ns))
         return; /* it can't claim the tasks of this namespace */
-    skills->crew.live++;
-    if (types.count > 0 && !has_name(&types, skills->lane->type))
+    skills->workers.live++;
+    if (types.count > 0 && !fa_texts_have(&types, skills->lane->type))
         return;
-    skills->crew.handling++;
+    skills->workers.handling++;
     for (size_t i = 0; i < skills->lane->resource_count; i++) {
-        if (services.items == NULL || has_name(&services, skills->lane->resource_names[i]))
+        if (services.items == NULL || fa_texts_have(&services, skills->lane->resource_names[i]))
             skills->is_reached[i] = true;
         else
             reaches_all = false;
@@ -558,8 +515,9 @@ static void sink_skills(void *ctx, size_t row, const struct fa_value *c)
     skills->is_whole |= reaches_all;
 }
 
-enum faina_code fa_look_crew(struct fa_source *source, const struct fa_lane *lane, int64_t now_us,
-                             struct fa_crew *out, struct faina_error *err)
+enum faina_code fa_read_worker_set(struct fa_source *source, const struct fa_lane *lane,
+                                   int64_t now_us, struct fa_worker_set *out,
+                                   struct faina_error *err)
 {
     struct fa_value since = fa_value_int(now_us - DEAD_US);
     struct skills skills = {.lane = lane};
@@ -567,8 +525,8 @@ enum faina_code fa_look_crew(struct fa_source *source, const struct fa_lane *lan
 
     skills.is_reached = fa_arena_zero(&skills.scratch, lane->resource_count + 1, sizeof(bool));
     code = fa_db_one(source->db, FA_SQL_WORKER_SKILLS, &since, 1, sink_skills, &skills, err);
-    *out = skills.crew;
-    out->lacks_service = skills.crew.handling > 0 && !skills.is_whole;
+    *out = skills.workers;
+    out->lacks_service = skills.workers.handling > 0 && !skills.is_whole;
     for (size_t i = 0; out->lacks_service && i < lane->resource_count; i++) {
         if (!skills.is_reached[i])
             out->missing = lane->resource_names[i];

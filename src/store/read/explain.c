@@ -1,8 +1,8 @@
-/* explain.c - why a task is not running, in sentences. */
-#include "sql/look.h"
+/* explain.c - the reasons why a task is not running, as text. */
+#include "store/read/lookup.h"
 
-#include "sql/show.h"
-#include "base/json.h"
+#include "store/read/show.h"
+#include "json/json.h"
 #include "model/limits.h"
 #include "model/states.h"
 #include "model/times.h"
@@ -30,12 +30,12 @@ static void add(struct explain *x, const char *kind, int64_t until_us, const cha
         (struct faina_reason){.kind = kind, .message = message, .until_us = until_us};
 }
 
-/* What an error says, out of its JSON. */
+/* The message of an error in JSON. */
 static const char *error_text(struct explain *x)
 {
     const char *message;
 
-    /* It was valid when it was stored; a damaged file may say anything. */
+    /* It was valid when it was stored, but the store may be damaged. */
     if (fa_json_check(fa_str(x->row->error), FA_JSON_DEPTH_MAX + 1, "error", FAINA_INTERNAL,
                       NULL) != FAINA_OK)
         return x->row->error;
@@ -53,15 +53,15 @@ static const char *in_time(struct explain *x, int64_t at_us)
     return fa_arena_printf(x->arena, "in %s", text);
 }
 
-/* The names of up to a few other tasks: "3 tasks: a (running), b (pending), ..." */
+/* The names of the first other tasks: "a ID (running), b ID (pending), ..." */
 #define NAMED_MAX 5
 
 struct others {
     struct explain *x;
     struct fa_buf names;
     int64_t left, named;
-    int64_t foreign; /* of namespaces that the caller does not see: counted, not named */
-    int64_t due_us;  /* before this not all of them can begin; 0: unknown */
+    int64_t foreign; /* of namespaces without access: counted, not named */
+    int64_t due_us;  /* the latest time at which one of them is due; 0: none is delayed */
 };
 
 /* " and 2 of other namespaces" */
@@ -149,12 +149,12 @@ static void sink_resource(void *ctx, size_t n, const struct fa_value *c)
     row->found = true;
 }
 
-/* "ID (by worker w)". Tasks of namespaces that the caller does not see are counted instead. */
+/* Adds "ID (by worker w)". Tasks of namespaces without access are counted instead. */
 static enum faina_code name_holder(struct explain *x, const char *holder, struct fa_buf *names,
                                    int64_t *foreign)
 {
     struct fa_row row;
-    enum faina_code code = fa_look_find(x->source, holder, x->arena, &row, &x->op->error);
+    enum faina_code code = fa_read_find(x->source, holder, x->arena, &row, &x->op->error);
 
     if (code != FAINA_OK && code != FAINA_TASK_NOT_FOUND)
         return code;
@@ -184,7 +184,7 @@ static enum faina_code explain_resource(struct explain *x, const char *name)
 
     if (code != FAINA_OK || resource.max < 0 || resource.in_use < resource.max)
         return code;
-    code = fa_look_holders(x->source, resource.id, NAMED_MAX, x->arena, &holders, &count,
+    code = fa_read_holders(x->source, resource.id, NAMED_MAX, x->arena, &holders, &count,
                            &x->op->error);
     if (code != FAINA_OK)
         return code;
@@ -209,28 +209,29 @@ static void sink_found(void *ctx, size_t n, const struct fa_value *columns)
     *(bool *)ctx = true;
 }
 
-/* Registering is optional, so where nobody has that is only told of a task that lacks nothing
- * else. */
-static enum faina_code explain_crew(struct explain *x)
+/* Registering a worker is optional: without live workers the reason is given only if there is no
+ * other. */
+static enum faina_code explain_workers(struct explain *x)
 {
-    struct fa_crew crew;
-    enum faina_code code = fa_look_crew(x->source, x->row->lane, x->now_us, &crew, &x->op->error);
+    struct fa_worker_set workers;
+    enum faina_code code =
+        fa_read_worker_set(x->source, x->row->lane, x->now_us, &workers, &x->op->error);
 
     if (code != FAINA_OK)
         return code;
-    if (crew.live == 0 && x->out->count == 0)
+    if (workers.live == 0 && x->out->count == 0)
         add(x, "ready", 0,
             "it is ready, and waits for a worker to claim it; no live worker is registered");
-    if (crew.live == 0)
+    if (workers.live == 0)
         return FAINA_OK;
-    if (crew.handling == 0)
+    if (workers.handling == 0)
         add(x, "worker", 0,
             fa_arena_printf(x->arena, "no live worker handles its type, %s", x->row->lane->type));
-    else if (crew.lacks_service)
+    else if (workers.lacks_service)
         add(x, "service", 0,
             fa_arena_printf(x->arena, "no live worker that handles its type reaches %s%s",
-                            crew.missing ? "resource " : "all of its resources",
-                            crew.missing ? crew.missing : ""));
+                            workers.missing ? "resource " : "all of its resources",
+                            workers.missing ? workers.missing : ""));
     return FAINA_OK;
 }
 
@@ -260,7 +261,7 @@ static enum faina_code explain_pending(struct explain *x)
     for (size_t i = 0; code == FAINA_OK && i < row->lane->resource_count; i++)
         code = explain_resource(x, row->lane->resource_names[i]);
     if (code == FAINA_OK)
-        code = explain_crew(x);
+        code = explain_workers(x);
     if (code == FAINA_OK && x->out->count == 0)
         add(x, "ready", 0, "it is ready, and waits for a worker to claim it");
     return code;
@@ -275,7 +276,7 @@ static void explain_held(struct explain *x)
         fa_arena_printf(x->arena, "it is %s%s%s%s%s%s", faina_status_name(row->status),
                         row->worker ? " by worker " : "", row->worker ? row->worker : "",
                         until ? ", whose lease ends " : "", until ? until : "",
-                        row->worker ? "" : " by nobody in particular, without a lease"));
+                        row->worker ? "" : " without a worker and a lease"));
 }
 
 static void explain_ended(struct explain *x)
@@ -300,12 +301,12 @@ static const char *summarise(struct explain *x)
     return summary;
 }
 
-enum faina_code fa_look_explain(struct fa_source *source, struct fa_op *op, int64_t now_us)
+enum faina_code fa_read_explain(struct fa_source *source, struct fa_op *op, int64_t now_us)
 {
     struct fa_row row;
     struct explain x = {
         .source = source, .op = op, .arena = op->arena, .row = &row, .now_us = now_us};
-    enum faina_code code = fa_look_find(source, op->id, op->arena, &row, &op->error);
+    enum faina_code code = fa_read_find(source, op->id, op->arena, &row, &op->error);
 
     if (code != FAINA_OK)
         return code;

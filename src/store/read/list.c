@@ -1,23 +1,24 @@
 /*
  * list.c - lists of tasks, newest first.
  *
- * A filter picks one of a few statements that walk an index and give candidates; each candidate is
- * then read and held against the whole filter. So any combination of filters works, and the common
- * ones read little more than they show.
+ * The filter selects one of a few statements that scan an index and return candidates; each
+ * candidate is then read and compared with all of the filter. So any combination of filters works,
+ * and the common ones read little more than they show.
  */
-#include "sql/look.h"
+#include "store/read/lookup.h"
 
-#include "sql/show.h"
-#include "base/json.h"
+#include "store/read/pages.h"
+#include "store/read/show.h"
+#include "json/json.h"
 #include "model/limits.h"
 #include "model/states.h"
-#include "sql/ops.h"
+#include "store/queue/ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LIVE_GATHER_MAX 200000 /* more living tasks than this are not gathered and sorted */
-#define WALK_MAX 8192          /* keys read at a time */
+#define LIVE_SORT_MAX 200000 /* more live tasks than this are not collected and sorted */
+#define SCAN_MAX 8192        /* keys read at a time */
 #define LIVE_STATUSES ((1u << FAINA_COMPLETED) - 1)
 #define BAD_STATUSES (1u << FAINA_FAILED | 1u << FAINA_DEAD_LETTER | 1u << FAINA_CANCELLED)
 
@@ -44,8 +45,7 @@ static enum faina_code read_cursor(const char *cursor, int64_t none, int64_t *ou
             return FAINA_OK;
         }
     }
-    return fa_error_field(err, FAINA_INVALID_REQUEST, "cursor",
-                          "the cursor is not one that a list has given");
+    return fa_cursor_refuse(err);
 }
 
 /* Lanes -------------------------------------------------------------------------------------- */
@@ -55,7 +55,7 @@ struct lane_filter {
     struct fa_arena *arena;
     struct fa_json_writer writer;
     struct fa_buf json;
-    /* With a key to look for: one hash per type of the namespace. */
+    /* With a key in the filter: one hash per type of the namespace. */
     struct fa_keys hashes;
 };
 
@@ -78,15 +78,14 @@ static void sink_lane(void *ctx, size_t n, const struct fa_value *c)
         return;
     fa_json_put_int(&filter->writer, c[0].i);
     if (query->idempotency_key != NULL) {
-        struct fa_value hash =
-            fa_value_int(fa_key_hash(fa_value_dup(&c[1], filter->arena),
-                                     fa_value_dup(&c[2], filter->arena), query->idempotency_key)
-                             .hash);
-        fa_keys_sink(&filter->hashes, 0, &hash);
+        const char *ns = fa_value_dup(&c[1], filter->arena);
+        const char *type = fa_value_dup(&c[2], filter->arena);
+
+        fa_keys_add(&filter->hashes, fa_key_hash(ns, type, query->idempotency_key).hash);
     }
 }
 
-/* The ids of the lanes that fit namespace and type, as a JSON array. */
+/* The ids of the lanes that match namespace and type, as a JSON array. */
 static enum faina_code find_lanes(struct fa_source *source, struct lane_filter *filter,
                                   struct faina_error *err)
 {
@@ -116,7 +115,7 @@ static bool is_or_any(const char *want, const char *have)
     return want == NULL || (have != NULL && strcmp(want, have) == 0);
 }
 
-static bool fits(const struct faina_query *query, int64_t parent, const struct fa_row *row)
+static bool matches(const struct faina_query *query, int64_t parent, const struct fa_row *row)
 {
     return row->deleted_us == 0 && (query->statuses == 0 || query->statuses >> row->status & 1) &&
            is_namespace(query->ns, fa_str(row->lane->ns)) &&
@@ -128,45 +127,46 @@ static bool fits(const struct faina_query *query, int64_t parent, const struct f
            (query->created_before_us == 0 || row->created_us < query->created_before_us);
 }
 
-/* What to walk. */
-struct walk {
+/* The statement that returns candidates. */
+struct scan {
     enum fa_sql sql;
     struct fa_value extra; /* parameter 6 */
     size_t param_count;
 };
 
-static enum faina_code choose_walk(struct fa_source *source, const struct faina_query *query,
-                                   int64_t parent, struct walk *out, struct faina_error *err)
+static enum faina_code choose_scan(struct fa_source *source, const struct faina_query *query,
+                                   int64_t parent, struct scan *out, struct faina_error *err)
 {
     int64_t live = 0;
     enum faina_code code = FAINA_OK;
 
-    *out = (struct walk){.sql = FA_SQL_LIST_ALL, .param_count = 7};
+    *out = (struct scan){.sql = FA_SQL_LIST_ALL, .param_count = 7};
     if (query->parent_id != NULL) {
-        *out = (struct walk){FA_SQL_LIST_PARENT, fa_value_int(parent), 7};
+        *out = (struct scan){FA_SQL_LIST_PARENT, fa_value_int(parent), 7};
     } else if (query->team_id != NULL) {
-        *out = (struct walk){FA_SQL_LIST_TEAM, fa_value_text(query->team_id), 7};
+        *out = (struct scan){FA_SQL_LIST_TEAM, fa_value_text(query->team_id), 7};
     } else if (query->created_by != NULL) {
-        *out = (struct walk){FA_SQL_LIST_CREATED_BY, fa_value_text(query->created_by), 7};
+        *out = (struct scan){FA_SQL_LIST_CREATED_BY, fa_value_text(query->created_by), 7};
     } else if (query->statuses != 0 && (query->statuses & ~BAD_STATUSES) == 0) {
-        *out = (struct walk){.sql = FA_SQL_LIST_ENDED_BADLY, .param_count = 5};
+        *out = (struct scan){.sql = FA_SQL_LIST_ENDED_BADLY, .param_count = 5};
     } else if (query->statuses == 1u << FAINA_COMPLETED) {
-        *out = (struct walk){.sql = FA_SQL_LIST_ENDED, .param_count = 4};
+        *out = (struct scan){.sql = FA_SQL_LIST_ENDED, .param_count = 4};
     } else if (query->statuses != 0 && (query->statuses & ~LIVE_STATUSES) == 0) {
         code = fa_db_one(source->db, FA_SQL_LIVE_COUNT, NULL, 0, fa_db_sink_int, &live, err);
-        if (live <= LIVE_GATHER_MAX || !(query->statuses & 1u << FAINA_PENDING))
-            *out = (struct walk){.sql = FA_SQL_LIST_LIVE, .param_count = 5};
+        if (live <= LIVE_SORT_MAX || !(query->statuses & 1u << FAINA_PENDING))
+            *out = (struct scan){.sql = FA_SQL_LIST_LIVE, .param_count = 5};
     }
     return code;
 }
 
 /* The next candidates before `before`. */
 static enum faina_code next_keys(struct fa_source *source, const struct faina_query *query,
-                                 const struct walk *walk, const struct lane_filter *lanes,
+                                 const struct scan *scan, const struct lane_filter *lanes,
                                  int64_t before, int64_t want, struct fa_keys *out,
                                  struct faina_error *err)
 {
-    /* A task's id is never older than the task, so the time bounds the walk from below. */
+    /* The time in a task's id is never before its creation, so the time bounds the scan from
+     * below. */
     int64_t floor = query->created_after_us > 0 ? fa_id_key_at(query->created_after_us) : 0;
     struct fa_value params[7] = {
         fa_value_int(before),
@@ -174,17 +174,17 @@ static enum faina_code next_keys(struct fa_source *source, const struct faina_qu
         {.kind = FA_TEXT, .text = {lanes->json.ptr, lanes->json.len}},
         fa_value_int(want),
         fa_value_int(query->statuses),
-        walk->extra,
+        scan->extra,
         fa_value_int(query->created_before_us),
     };
 
     if (query->type == NULL && query->ns != NULL && strcmp(query->ns, "*") == 0)
-        params[2].kind = FA_NULL; /* every lane fits */
+        params[2].kind = FA_NULL; /* every lane matches */
     out->count = 0;
-    return fa_db_one(source->db, walk->sql, params, walk->param_count, fa_keys_sink, out, err);
+    return fa_db_one(source->db, scan->sql, params, scan->param_count, fa_keys_sink, out, err);
 }
 
-#define PAGE_PART 100 /* so many tasks are read at once, where that saves round trips */
+#define PAGE_PART 100 /* tasks that are read at once, where that saves round trips */
 
 /* Candidates that were read. */
 struct part {
@@ -208,7 +208,7 @@ static struct fa_row *find_row(struct part *part, int64_t key)
     return NULL;
 }
 
-/* Reads tasks without their payloads; those that are not there are left out. */
+/* Reads tasks without their payloads; missing ones are left out. */
 static enum faina_code read_part(struct fa_source *source, const int64_t *keys, size_t count,
                                  struct fa_arena *arena, struct part *out, struct faina_error *err)
 {
@@ -216,10 +216,10 @@ static enum faina_code read_part(struct fa_source *source, const int64_t *keys, 
     enum faina_code code = FAINA_OK;
 
     *out = (struct part){.rows = fa_arena_take(arena, count * sizeof(struct fa_row))};
-    if (source->db->is_shared) {
+    if (fa_db_has(source->db, FA_DB_ROUND_TRIPS)) {
         memcpy(sorted, keys, count * sizeof(*keys));
-        return fa_rows_load(source, sorted, count, (struct fa_rows_wish){.whole = true}, arena,
-                            keep_row, out, err);
+        return fa_rows_load(source, sorted, count, (struct fa_rows_options){.with_task = true},
+                            arena, keep_row, out, err);
     }
     for (size_t i = 0; code == FAINA_OK && i < count; i++) {
         struct fa_row *row = &out->rows[out->count];
@@ -227,22 +227,22 @@ static enum faina_code read_part(struct fa_source *source, const int64_t *keys, 
         code = fa_row_load(source, keys[i], arena, row, err);
         out->count += code == FAINA_OK;
         if (code == FAINA_TASK_NOT_FOUND || (code == FAINA_INTERNAL && row->damage != NULL))
-            code = FAINA_OK; /* a damaged one is left out (row.h, R4) */
+            code = FAINA_OK; /* damaged tasks are left out (row.h, R4) */
     }
     return code;
 }
 
-/* Which tasks belong on a page. */
+/* The tasks of a page. */
 struct page {
     const struct faina_query *query; /* NULL: all that are not deleted */
     int64_t parent;
     size_t limit;
-    size_t size;  /* of what its tasks carry */
-    bool is_full; /* there would be one too many */
+    size_t size;  /* of payloads, in bytes */
+    bool is_full; /* another task was found that has no room */
     int64_t last; /* key of the last task that was shown, or left out as damaged */
 };
 
-/* Counts the task that was added last. A page that carries much ends with it. */
+/* Counts the size of the task that was added last. A page above FA_PAGE_SIZE_MAX ends with it. */
 static void weigh(struct page *page, const struct faina_tasks *tasks)
 {
     page->size += fa_task_size(&tasks->items[tasks->count - 1]);
@@ -250,7 +250,7 @@ static void weigh(struct page *page, const struct faina_tasks *tasks)
         page->limit = tasks->count;
 }
 
-/* Adds a task to the page; one that turns out to be damaged is left out (row.h, R4). */
+/* Adds a task to the page; a damaged one is left out (row.h, R4). */
 static enum faina_code show(struct fa_source *source, struct fa_op *op, struct page *page,
                             struct fa_row *row, bool lend, bool brief)
 {
@@ -272,10 +272,10 @@ static enum faina_code show(struct fa_source *source, struct fa_op *op, struct p
 
 static bool belongs(const struct page *page, const struct fa_row *row)
 {
-    return page->query != NULL ? fits(page->query, page->parent, row) : row->deleted_us == 0;
+    return page->query != NULL ? matches(page->query, page->parent, row) : row->deleted_us == 0;
 }
 
-/* Adds those of at most PAGE_PART tasks that belong there, in the order of the keys. */
+/* Adds those of at most PAGE_PART tasks that match, in the order of the keys. */
 static enum faina_code add_part(struct fa_source *source, struct fa_op *op, struct page *page,
                                 const int64_t *keys, size_t count)
 {
@@ -297,7 +297,7 @@ static enum faina_code add_part(struct fa_source *source, struct fa_op *op, stru
             chosen[n++] = row;
     }
     if (code == FAINA_OK)
-        code = fa_rows_expect(source, chosen, n, brief, &scratch, &op->error);
+        code = fa_rows_read_ahead(source, chosen, n, brief, &scratch, &op->error);
     for (size_t i = 0; code == FAINA_OK && i < n; i++) {
         if (tasks->count >= page->limit) {
             page->is_full = true;
@@ -313,7 +313,7 @@ static enum faina_code add_part(struct fa_source *source, struct fa_op *op, stru
 static enum faina_code add_all(struct fa_source *source, struct fa_op *op, struct page *page,
                                const int64_t *keys, size_t count)
 {
-    size_t part_max = source->db->is_shared ? PAGE_PART : 1;
+    size_t part_max = fa_db_has(source->db, FA_DB_ROUND_TRIPS) ? PAGE_PART : 1;
     enum faina_code code = FAINA_OK;
 
     for (size_t i = 0; code == FAINA_OK && !page->is_full && i < count; i += part_max) {
@@ -329,37 +329,30 @@ static void end_page(struct fa_op *op, const struct page *page)
     op->tasks->next_cursor = write_cursor(page->last, op->arena);
 }
 
-static enum faina_code walk_list(struct fa_source *source, struct fa_op *op, int64_t before,
-                                 int64_t parent, const struct lane_filter *lanes)
+static enum faina_code list_by_scan(struct fa_source *source, struct fa_op *op, int64_t before,
+                                    int64_t parent, const struct lane_filter *lanes)
 {
     size_t limit = op->query->limit > 0 ? (size_t)op->query->limit : FA_LIST_LIMIT_DEFAULT;
     struct page page = {.query = op->query, .parent = parent, .limit = limit};
     struct fa_keys keys = {.arena = op->arena};
     int64_t want = (int64_t)limit + 16;
-    struct walk walk;
-    enum faina_code code = choose_walk(source, op->query, parent, &walk, &op->error);
+    struct scan scan;
+    enum faina_code code = choose_scan(source, op->query, parent, &scan, &op->error);
 
     while (code == FAINA_OK && !page.is_full) {
-        code = next_keys(source, op->query, &walk, lanes, before, want, &keys, &op->error);
+        code = next_keys(source, op->query, &scan, lanes, before, want, &keys, &op->error);
         if (code == FAINA_OK && keys.count > 0) {
             code = add_all(source, op, &page, keys.keys, keys.count);
             before = keys.keys[keys.count - 1];
         }
         if ((int64_t)keys.count < want)
             break;
-        if (want < WALK_MAX)
-            want *= 2; /* few fit: read more at a time */
+        if (want < SCAN_MAX)
+            want *= 2; /* few match: read more at a time */
     }
     if (code == FAINA_OK && page.is_full)
         end_page(op, &page);
     return code;
-}
-
-static int descending(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? 1 : x > y ? -1 : 0;
 }
 
 /* A key is found by its hash, in each type that the filter allows. */
@@ -377,10 +370,9 @@ static enum faina_code list_by_key(struct fa_source *source, struct fa_op *op, i
 
         code = fa_db_one(source->db, FA_SQL_KEY_FIND, &hash, 1, fa_keys_sink, &found, &op->error);
     }
-    if (found.count > 0)
-        qsort(found.keys, found.count, sizeof(int64_t), descending);
+    fa_keys_sort(found.keys, found.count);
     for (size_t i = 0; i < found.count; i++) {
-        /* Lanes that differ in resources only share their hash. */
+        /* Lanes that differ only in resources have the same hash. */
         if (found.keys[i] < before && (count == 0 || found.keys[i] != found.keys[count - 1]))
             found.keys[count++] = found.keys[i];
     }
@@ -391,7 +383,7 @@ static enum faina_code list_by_key(struct fa_source *source, struct fa_op *op, i
     return code;
 }
 
-enum faina_code fa_look_list(struct fa_source *source, struct fa_op *op)
+enum faina_code fa_read_list(struct fa_source *source, struct fa_op *op)
 {
     size_t limit = op->query->limit > 0 ? (size_t)op->query->limit : FA_LIST_LIMIT_DEFAULT;
     struct lane_filter lanes = {.query = op->query, .arena = op->arena};
@@ -411,14 +403,14 @@ enum faina_code fa_look_list(struct fa_source *source, struct fa_op *op)
     if (code == FAINA_OK)
         code = op->query->idempotency_key != NULL
                    ? list_by_key(source, op, before, parent.key, &lanes)
-                   : walk_list(source, op, before, parent.key, &lanes);
+                   : list_by_scan(source, op, before, parent.key, &lanes);
     fa_buf_finish(&lanes.json);
     return code;
 }
 
 /* Children, oldest first --------------------------------------------------------------------- */
 
-/* Adds those of the children that are in view, until the page is full. */
+/* Adds the children that are not deleted, until the page is full. */
 static enum faina_code add_children(struct fa_source *source, struct fa_op *op, struct page *page,
                                     struct fa_row *rows, size_t count)
 {
@@ -436,8 +428,8 @@ static enum faina_code add_children(struct fa_source *source, struct fa_op *op, 
     return code;
 }
 
-/* Reads the children after `after` until the page is full or there are no more. */
-static enum faina_code walk_children(struct fa_source *source, struct fa_op *op,
+/* Reads the children after `after` until the page is full or the list ends. */
+static enum faina_code read_children(struct fa_source *source, struct fa_op *op,
                                      const struct fa_row *parent, int64_t after, size_t limit)
 {
     struct fa_row *rows = fa_arena_take(op->arena, PAGE_PART * sizeof(*rows));
@@ -460,7 +452,7 @@ static enum faina_code walk_children(struct fa_source *source, struct fa_op *op,
     return code;
 }
 
-enum faina_code fa_look_children(struct fa_source *source, struct fa_op *op)
+enum faina_code fa_read_children(struct fa_source *source, struct fa_op *op)
 {
     size_t limit = op->page.limit > 0 ? (size_t)op->page.limit : FA_LIST_LIMIT_MAX;
     struct fa_row row;
@@ -469,10 +461,10 @@ enum faina_code fa_look_children(struct fa_source *source, struct fa_op *op)
 
     code = read_cursor(op->page.cursor, 0, &after, &op->error);
     if (code == FAINA_OK)
-        code = fa_look_find(source, op->id, op->arena, &row, &op->error);
+        code = fa_read_find(source, op->id, op->arena, &row, &op->error);
     if (code != FAINA_OK)
         return code;
     op->tasks = fa_arena_zero(op->arena, 1, sizeof(*op->tasks));
     op->tasks->items = fa_arena_take(op->arena, (limit + 1) * sizeof(struct faina_task));
-    return walk_children(source, op, &row, after, limit);
+    return read_children(source, op, &row, after, limit);
 }

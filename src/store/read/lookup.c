@@ -1,23 +1,22 @@
-/* look.c - reading: one task, its events, resources, teams and counts. */
-#include "sql/look.h"
+/* lookup.c - reading: one task, its events, resources, teams and counts. */
+#include "store/read/lookup.h"
 
-#include "base/json.h"
 #include "model/limits.h"
 #include "model/states.h"
 #include "service/access.h"
-#include "sql/journal.h"
-#include "sql/ops.h"
-#include "sql/pages.h"
-#include "sql/show.h"
-#include "sql/sound.h"
+#include "store/txn/event_log.h"
+#include "store/queue/ops.h"
+#include "store/read/pages.h"
+#include "store/read/show.h"
+#include "store/txn/json_text.h"
+#include "store/txn/row_check.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define HOLDERS_MAX 100
 
-enum faina_code fa_look_find(struct fa_source *source, const char *id, struct fa_arena *arena,
+enum faina_code fa_read_find(struct fa_source *source, const char *id, struct fa_arena *arena,
                              struct fa_row *out, struct faina_error *err)
 {
     enum faina_code code;
@@ -32,24 +31,24 @@ enum faina_code fa_look_find(struct fa_source *source, const char *id, struct fa
     return code;
 }
 
-static enum faina_code answer(struct fa_source *source, struct fa_op *op, struct fa_row *row)
+static enum faina_code set_task(struct fa_source *source, struct fa_op *op, struct fa_row *row)
 {
     op->task = fa_arena_take(op->arena, sizeof(*op->task));
     fa_id_format(row->id, op->task_id);
     return fa_row_to_task(source, row, op->arena, true, false, op->task, &op->error);
 }
 
-static enum faina_code look_get(struct fa_source *source, struct fa_op *op)
+static enum faina_code get(struct fa_source *source, struct fa_op *op)
 {
     struct fa_row row;
-    enum faina_code code = fa_look_find(source, op->id, op->arena, &row, &op->error);
+    enum faina_code code = fa_read_find(source, op->id, op->arena, &row, &op->error);
 
-    return code == FAINA_OK ? answer(source, op, &row) : code;
+    return code == FAINA_OK ? set_task(source, op, &row) : code;
 }
 
 /* Ids ---------------------------------------------------------------------------------------- */
 
-static enum faina_code look_get_by_key(struct fa_source *source, struct fa_op *op)
+static enum faina_code get_by_key(struct fa_source *source, struct fa_op *op)
 {
     const char *ns = op->name.ns ? op->name.ns : "default";
     struct fa_value hash = fa_value_int(fa_key_hash(ns, op->name.type, op->name.key).hash);
@@ -63,7 +62,7 @@ static enum faina_code look_get_by_key(struct fa_source *source, struct fa_op *o
         code = fa_row_load(source, found.keys[i], op->arena, &row, &op->error);
         if (code == FAINA_OK && row.key != NULL && strcmp(row.key, op->name.key) == 0 &&
             strcmp(row.lane->type, op->name.type) == 0 && strcmp(row.lane->ns, ns) == 0)
-            return answer(source, op, &row);
+            return set_task(source, op, &row);
     }
     if (code == FAINA_OK)
         code = fa_error_set(&op->error, FAINA_TASK_NOT_FOUND,
@@ -74,8 +73,8 @@ static enum faina_code look_get_by_key(struct fa_source *source, struct fa_op *o
 
 /* Events ------------------------------------------------------------------------------------- */
 
-/* A page of events, newest first. Stored ones come from the table, in parts; the task's own are
- * merged with them by time, and follow stored ones of the same time. */
+/* A page of events, newest first. Stored events are read from the table in parts; the task's own
+ * events are merged with them by time, after stored ones of the same time. */
 struct event_list {
     struct fa_arena *arena;
     struct fa_pager pager;
@@ -87,10 +86,10 @@ struct event_list {
     int64_t skip;    /* ... after so many events of just that time */
     int64_t last_us; /* the last row that was read */
     const char *last_what;
-    bool is_damaged; /* an event was left out that could not be read */
+    bool is_damaged; /* a damaged event was left out */
 };
 
-bool fa_look_event(const struct fa_value *c, struct fa_arena *arena, struct faina_event *out)
+bool fa_read_event(const struct fa_value *c, struct fa_arena *arena, struct faina_event *out)
 {
     static const struct fa_form form = {"event", "txSaXXJ",
                                         "at_us what status actor state worker detail"};
@@ -109,7 +108,7 @@ bool fa_look_event(const struct fa_value *c, struct fa_arena *arena, struct fain
     return true;
 }
 
-/* Whether the page begins after an event of this time. */
+/* Whether an event of this time was on an earlier page. */
 static bool is_before_page(struct event_list *list, int64_t at_us)
 {
     if (at_us == list->from_us && list->skip > 0) {
@@ -155,69 +154,41 @@ static void sink_event(void *ctx, size_t n, const struct fa_value *c)
     add_own(list, at_us);
     if (is_before_page(list, at_us))
         return;
-    if (!fa_look_event(c, list->arena, &event))
+    if (!fa_read_event(c, list->arena, &event))
         list->is_damaged = true;
     else if (fa_pager_take(&list->pager, size))
         *add_event(list) = event;
 }
 
-/* What was asked for, in short. */
+/* The submit in short, for the event of the creation. */
 static const char *summary(const struct fa_row *row, struct fa_arena *arena)
 {
-    struct fa_json_writer writer;
-    const char *text;
-    struct fa_buf buf;
+    struct fa_json_builder builder;
+    struct fa_json_writer *writer = fa_json_builder_begin(&builder);
 
-    fa_buf_init(&buf, 8192);
-    fa_json_writer_init(&writer, &buf, 0);
-    fa_json_begin_object(&writer);
-    fa_json_key(&writer, "type");
-    fa_json_put_str(&writer, row->lane->type);
-    fa_json_key(&writer, "priority");
-    fa_json_put_int(&writer, -row->rank);
-    fa_json_key(&writer, "maxAttempts");
-    fa_json_put_int(&writer, row->max_attempts);
-    if (row->key) {
-        fa_json_key(&writer, "idempotencyKey");
-        fa_json_put_str(&writer, row->key);
-    }
-    fa_json_end_object(&writer);
-    text = fa_arena_strdup(arena, buf.ptr);
-    fa_buf_finish(&buf);
-    return text;
+    fa_json_begin_object(writer);
+    fa_json_set_str(writer, "type", row->lane->type);
+    fa_json_set_int(writer, "priority", -row->rank);
+    fa_json_set_int(writer, "maxAttempts", row->max_attempts);
+    fa_json_opt_str(writer, "idempotencyKey", row->key);
+    fa_json_end_object(writer);
+    return fa_json_builder_end(&builder, arena);
 }
 
-size_t fa_look_own_events(const struct fa_row *row, struct fa_arena *arena,
+size_t fa_read_own_events(const struct fa_row *row, struct fa_arena *arena,
                           struct faina_event out[FA_OWN_EVENTS_MAX])
 {
-    enum faina_actor by = row->worker ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API;
-    size_t n = 0;
-
-    out[n++] = (struct faina_event){.at_us = row->created_us,
-                                    .what = "created",
-                                    .status = row->flags & FA_FLAG_BORN_BLOCKED ? FAINA_BLOCKED
-                                                                                : FAINA_PENDING,
-                                    .actor = FAINA_ACTOR_API,
-                                    .state = "Queued",
-                                    .detail = summary(row, arena)};
-    if (row->flags & FA_FLAG_CLAIM_EVENT)
-        out[n++] = (struct faina_event){.at_us = row->claimed_us,
-                                        .what = "claimed",
-                                        .status = FAINA_CLAIMED,
-                                        .actor = FAINA_ACTOR_WORKER,
-                                        .worker_id = row->worker};
-    if (row->flags & FA_FLAG_START_EVENT)
-        out[n++] = (struct faina_event){.at_us = row->started_us,
-                                        .what = "started",
-                                        .status = FAINA_RUNNING,
-                                        .actor = by,
-                                        .worker_id = row->worker};
-    if (fa_status_is_ended(row->status))
-        out[n++] = fa_row_end_event(row);
-    return n;
+    out[0] = (struct faina_event){.at_us = row->created_us,
+                                  .what = "created",
+                                  .status = row->flags & FA_FLAG_CREATED_BLOCKED ? FAINA_BLOCKED
+                                                                                 : FAINA_PENDING,
+                                  .actor = FAINA_ACTOR_API,
+                                  .state = "Queued",
+                                  .detail = summary(row, arena)};
+    return 1 + fa_row_implicit_events(row, out + 1);
 }
 
-/* The task itself is sound: only its events are named. */
+/* Reports damaged events. The task itself is not damaged. */
 static void report_events(struct fa_source *source, const struct fa_row *row)
 {
     struct fa_arena scratch = {0};
@@ -239,21 +210,16 @@ static int newest_first(const void *a, const void *b)
 static enum faina_code read_event_cursor(const char *cursor, struct event_list *list,
                                          struct faina_error *err)
 {
-    long long at_us, skip;
-    char end;
+    enum faina_code code;
 
     list->from_us = INT64_MAX;
     if (cursor == NULL)
         return FAINA_OK;
-    if (sscanf(cursor, "%lld.%lld%c", &at_us, &skip, &end) != 2 || at_us < 0 || skip < 1)
-        return fa_error_field(err, FAINA_INVALID_REQUEST, "cursor",
-                              "the cursor is not one that a list has given");
-    list->from_us = at_us;
-    list->skip = skip;
-    return FAINA_OK;
+    code = fa_cursor_read_pair(cursor, &list->from_us, &list->skip, err);
+    return code == FAINA_OK && list->skip == 0 ? fa_cursor_refuse(err) : code;
 }
 
-/* `skip` is what the page's own cursor had. */
+/* `skip` is the count in the page's own cursor. */
 static const char *write_event_cursor(const struct event_list *list, int64_t skip)
 {
     int64_t at_us = list->items[list->count - 1].at_us, same = 0;
@@ -262,7 +228,7 @@ static const char *write_event_cursor(const struct event_list *list, int64_t ski
         same++;
     if (at_us == list->from_us)
         same += skip;
-    return fa_arena_printf(list->arena, "%lld.%lld", (long long)at_us, (long long)same);
+    return fa_cursor_write_pair(list->arena, at_us, same);
 }
 
 static enum faina_code read_events(struct fa_source *source, int64_t task, struct event_list *list,
@@ -271,7 +237,7 @@ static enum faina_code read_events(struct fa_source *source, int64_t task, struc
     struct fa_value params[4] = {fa_value_int(task)};
     enum faina_code code = FAINA_OK;
 
-    /* All of the first time: nothing comes before the empty name. */
+    /* Includes all events of the first time: the empty name sorts before all others. */
     list->last_us = list->from_us == INT64_MAX ? INT64_MAX : list->from_us + 1;
     list->last_what = "";
     do {
@@ -285,12 +251,12 @@ static enum faina_code read_events(struct fa_source *source, int64_t task, struc
     return code;
 }
 
-static enum faina_code look_events(struct fa_source *source, struct fa_op *op)
+static enum faina_code list_events(struct fa_source *source, struct fa_op *op)
 {
     size_t limit = op->page.limit > 0 ? (size_t)op->page.limit : FA_LIST_LIMIT_DEFAULT;
     struct event_list list = {.arena = op->arena, .pager = fa_pager_of_limit(limit)};
     struct fa_row row;
-    enum faina_code code = fa_look_find(source, op->id, op->arena, &row, &op->error);
+    enum faina_code code = fa_read_find(source, op->id, op->arena, &row, &op->error);
     int64_t skip;
 
     if (code == FAINA_OK)
@@ -300,7 +266,7 @@ static enum faina_code look_events(struct fa_source *source, struct fa_op *op)
     if (!op->part.is_asked)
         list.pager.size_max = SIZE_MAX;
     skip = list.skip;
-    list.own_count = fa_look_own_events(&row, op->arena, list.own);
+    list.own_count = fa_read_own_events(&row, op->arena, list.own);
     qsort(list.own, list.own_count, sizeof(*list.own), newest_first);
     code = read_events(source, row.id.key, &list, &op->error);
     if (code != FAINA_OK)
@@ -317,33 +283,16 @@ static enum faina_code look_events(struct fa_source *source, struct fa_op *op)
 
 /* Resources ---------------------------------------------------------------------------------- */
 
-struct id_list {
-    struct fa_arena *arena;
-    const char **ids;
-    size_t count;
-};
-
-static void sink_holder(void *ctx, size_t n, const struct fa_value *columns)
-{
-    struct id_list *list = ctx;
-    char *text = fa_arena_take(list->arena, FAINA_ID_SIZE);
-
-    (void)n;
-    fa_id_format((struct fa_id){columns[0].i, columns[1].i}, text);
-    list->ids[list->count++] = text;
-}
-
-enum faina_code fa_look_holders(struct fa_source *source, int64_t resource, int64_t limit,
+enum faina_code fa_read_holders(struct fa_source *source, int64_t resource, int64_t limit,
                                 struct fa_arena *arena, const char *const **out, size_t *count,
                                 struct faina_error *err)
 {
-    struct id_list list = {.arena = arena};
-    enum faina_code code;
+    struct fa_ids list = {.arena = arena};
+    enum faina_code code =
+        fa_db_one(source->db, FA_SQL_HOLD_LIST,
+                  (struct fa_value[]){fa_value_int(resource), fa_value_int(limit)}, 2, fa_ids_sink,
+                  &list, err);
 
-    list.ids = fa_arena_take(arena, (size_t)limit * sizeof(char *));
-    code = fa_db_one(source->db, FA_SQL_HOLD_LIST,
-                     (struct fa_value[]){fa_value_int(resource), fa_value_int(limit)}, 2,
-                     sink_holder, &list, err);
     *out = list.ids;
     *count = list.count;
     return code;
@@ -363,7 +312,7 @@ static void sink_resource(void *ctx, size_t n, const struct fa_value *c)
 
     (void)n;
     if (!fa_value_as_int(&c[3]) && fa_value_as_int(&c[4]) == 0)
-        return; /* only ever named by a task, and not in use: nothing to show */
+        return; /* without a limit, and not in use: nothing to show */
     if (!fa_pager_take_row(&list->pager, c, 5))
         return;
     list->items =
@@ -381,26 +330,20 @@ static void sink_resource(void *ctx, size_t n, const struct fa_value *c)
 static enum faina_code read_resources(struct fa_source *source, struct fa_op *op,
                                       struct resource_list *list)
 {
-    const char *after;
-    enum faina_code code = fa_cursor_read(op->part.cursor, op->arena, &after, 1, &op->error);
+    struct fa_list_query query = {.sql = FA_SQL_RESOURCE_PAGE,
+                                  .param_count = 2,
+                                  .after_at = 0,
+                                  .limit_at = 1,
+                                  .key_at = 1,
+                                  .key_count = 1,
+                                  .sink = sink_resource,
+                                  .sink_ctx = list};
 
-    while (code == FAINA_OK) {
-        struct fa_value params[] = {fa_value_text(after), fa_pager_next(&list->pager)};
-
-        code =
-            fa_db_one(source->db, FA_SQL_RESOURCE_PAGE, params, 2, sink_resource, list, &op->error);
-        if (code != FAINA_OK || list->count == 0)
-            break;
-        after = list->items[list->count - 1].name;
-        if (!fa_pager_goes_on(&list->pager))
-            break;
-    }
-    if (code == FAINA_OK && list->pager.has_more)
-        op->next_cursor = fa_cursor_write(op->arena, &after, 1);
-    return code;
+    return fa_pager_read(&list->pager, source->db, &query, op->part.cursor, op->arena,
+                         &op->next_cursor, &op->error);
 }
 
-static enum faina_code look_resources(struct fa_source *source, struct fa_op *op)
+static enum faina_code list_resources(struct fa_source *source, struct fa_op *op)
 {
     struct resource_list list = {.arena = op->arena, .pager = fa_pager_of_part(&op->part)};
     struct fa_value name = fa_value_text(op->resource.name);
@@ -409,7 +352,7 @@ static enum faina_code look_resources(struct fa_source *source, struct fa_op *op
                                              : read_resources(source, op, &list);
 
     for (size_t i = 0; code == FAINA_OK && i < list.count; i++)
-        code = fa_look_holders(source, list.ids[i], HOLDERS_MAX, op->arena, &list.items[i].holders,
+        code = fa_read_holders(source, list.ids[i], HOLDERS_MAX, op->arena, &list.items[i].holders,
                                &list.items[i].holder_count, &op->error);
     if (code == FAINA_OK && op->resource.name != NULL && list.count == 0)
         code = fa_error_set(&op->error, FAINA_NOT_FOUND, "there is no resource %.255s",
@@ -428,16 +371,9 @@ struct team_list {
     struct fa_source *source;
     struct fa_arena *arena;
     struct fa_pager pager;
-    const char *last[2]; /* namespace and name of the last row that was read */
     struct faina_team *items;
     size_t count, size;
 };
-
-static void note_team(struct team_list *list, const struct fa_value *c)
-{
-    list->last[0] = fa_value_dup(&c[1], list->arena);
-    list->last[1] = fa_value_dup(&c[2], list->arena);
-}
 
 static void sink_team(void *ctx, size_t n, const struct fa_value *c)
 {
@@ -448,13 +384,11 @@ static void sink_team(void *ctx, size_t n, const struct fa_value *c)
 
     (void)n;
     if (!fa_source_check(list->source, &form, c, &c[0], list->arena)) {
-        if (fa_pager_skip_row(&list->pager, c, 6))
-            note_team(list, c);
+        (void)fa_pager_skip_row(&list->pager, c, 6);
         return;
     }
     if (!fa_pager_take_row(&list->pager, c, 6))
         return;
-    note_team(list, c);
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
     team = &list->items[list->count++];
@@ -468,7 +402,7 @@ static void sink_team(void *ctx, size_t n, const struct fa_value *c)
     team->updated_us = c[5].i;
 }
 
-/* NULL asks for the default namespace, "*" for all: null in the statement. */
+/* NULL is the default namespace; "*" is all of them: null in the statement. */
 static struct fa_value namespace_param(const char *ns)
 {
     if (ns == NULL)
@@ -479,27 +413,21 @@ static struct fa_value namespace_param(const char *ns)
 static enum faina_code read_teams(struct fa_source *source, struct fa_op *op,
                                   struct team_list *list)
 {
-    const char *after[2];
-    enum faina_code code = fa_cursor_read(op->part.cursor, op->arena, after, 2, &op->error);
+    struct fa_list_query query = {.sql = FA_SQL_TEAM_LIST,
+                                  .params = {namespace_param(op->name.ns)},
+                                  .param_count = 4,
+                                  .after_at = 1,
+                                  .limit_at = 3,
+                                  .key_at = 1,
+                                  .key_count = 2,
+                                  .sink = sink_team,
+                                  .sink_ctx = list};
 
-    while (code == FAINA_OK) {
-        struct fa_value params[] = {namespace_param(op->name.ns), fa_value_text(after[0]),
-                                    fa_value_text(after[1]), fa_pager_next(&list->pager)};
-
-        code = fa_db_one(source->db, FA_SQL_TEAM_LIST, params, 4, sink_team, list, &op->error);
-        if (code != FAINA_OK || list->last[0] == NULL || list->last[1] == NULL)
-            break;
-        after[0] = list->last[0];
-        after[1] = list->last[1];
-        if (!fa_pager_goes_on(&list->pager))
-            break;
-    }
-    if (code == FAINA_OK && list->pager.has_more)
-        op->next_cursor = fa_cursor_write(op->arena, after, 2);
-    return code;
+    return fa_pager_read(&list->pager, source->db, &query, op->part.cursor, op->arena,
+                         &op->next_cursor, &op->error);
 }
 
-static enum faina_code look_teams(struct fa_source *source, struct fa_op *op)
+static enum faina_code list_teams(struct fa_source *source, struct fa_op *op)
 {
     struct team_list list = {
         .source = source, .arena = op->arena, .pager = fa_pager_of_part(&op->part)};
@@ -518,7 +446,7 @@ static enum faina_code look_teams(struct fa_source *source, struct fa_op *op)
     return FAINA_OK;
 }
 
-/* A task of other namespaces than the caller's is not there (access.h, X2 and X3). */
+/* Tasks of namespaces without access are reported as missing (access.h, X2 and X3). */
 static enum faina_code permit(struct fa_source *source, struct fa_op *op)
 {
     struct fa_row row;
@@ -526,53 +454,41 @@ static enum faina_code permit(struct fa_source *source, struct fa_op *op)
 
     if (!fa_access_is_limited(op->grant) || !fa_access_is_of_task(op->kind))
         return FAINA_OK;
-    code = fa_look_find(source, op->id, op->arena, &row, &op->error);
+    code = fa_read_find(source, op->id, op->arena, &row, &op->error);
     if (code == FAINA_OK && !fa_access_reaches(op->grant, row.lane->ns))
         code = fa_error_set(&op->error, FAINA_TASK_NOT_FOUND, "there is no task %s", op->id);
     return code;
 }
 
-enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_us)
+enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t now_us)
 {
+    static enum faina_code (*const reads[FA_OP_COUNT])(struct fa_source * source,
+                                                       struct fa_op * op) = {
+        [FA_OP_GET] = get,
+        [FA_OP_GET_BY_KEY] = get_by_key,
+        [FA_OP_LIST] = fa_read_list,
+        [FA_OP_CHILDREN] = fa_read_children,
+        [FA_OP_EVENTS] = list_events,
+        [FA_OP_FOLLOW] = fa_read_follow,
+        [FA_OP_RESOURCE_LIST] = list_resources,
+        [FA_OP_TEAM_LIST] = list_teams,
+        [FA_OP_TOKEN_LIST] = fa_read_tokens,
+        [FA_OP_WORKFLOW_LIST] = fa_read_workflows,
+        [FA_OP_EMITTED_LIST] = fa_read_emitted,
+        [FA_OP_JOIN_LIST] = fa_read_joins,
+        [FA_OP_CRON_LIST] = fa_read_crons,
+        [FA_OP_STATS] = fa_read_stats,
+    };
     enum faina_code code = permit(source, op);
 
     assert(!fa_op_writes(op->kind));
     if (code != FAINA_OK)
         return code;
-    switch ((int)op->kind) {
-    case FA_OP_GET:
-        return look_get(source, op);
-    case FA_OP_GET_BY_KEY:
-        return look_get_by_key(source, op);
-    case FA_OP_LIST:
-        return fa_look_list(source, op);
-    case FA_OP_CHILDREN:
-        return fa_look_children(source, op);
-    case FA_OP_EVENTS:
-        return look_events(source, op);
-    case FA_OP_FOLLOW:
-        return fa_look_follow(source, op);
-    case FA_OP_EXPLAIN:
-        return fa_look_explain(source, op, now_us);
-    case FA_OP_RESOURCE_LIST:
-        return look_resources(source, op);
-    case FA_OP_TEAM_LIST:
-        return look_teams(source, op);
-    case FA_OP_WORKER_LIST:
-        return fa_look_workers(source, op, now_us);
-    case FA_OP_TOKEN_LIST:
-        return fa_look_tokens(source, op);
-    case FA_OP_WORKFLOW_LIST:
-        return fa_look_workflows(source, op);
-    case FA_OP_HAPPENED_LIST:
-        return fa_look_happened(source, op);
-    case FA_OP_JOIN_LIST:
-        return fa_look_joins(source, op);
-    case FA_OP_CRON_LIST:
-        return fa_look_crons(source, op);
-    case FA_OP_STATS:
-        return fa_look_stats(source, op);
-    default:
+    if (op->kind == FA_OP_EXPLAIN)
+        return fa_read_explain(source, op, now_us);
+    if (op->kind == FA_OP_WORKER_LIST)
+        return fa_read_workers(source, op, now_us);
+    if (reads[op->kind] == NULL)
         return fa_error_set(&op->error, FAINA_INTERNAL, "%s is not a read", fa_op_name(op->kind));
-    }
+    return reads[op->kind](source, op);
 }

@@ -1,54 +1,56 @@
 /*
- * look.h - the operations that only read, over any connection.
+ * lookup.h - the operations that only read, over any connection.
  *
- * Each runs inside a transaction that its caller has begun, so that what it reads fits together.
+ * Each runs inside a transaction that its caller has begun, so that all its reads see one
+ * snapshot.
  */
-#ifndef FA_LOOK_H
-#define FA_LOOK_H
+#ifndef FA_STORE_READ_LOOKUP_H
+#define FA_STORE_READ_LOOKUP_H
 
 #include "service/service.h"
-#include "sql/row.h"
+#include "store/txn/row.h"
 
-/* Any operation that doesn't write; fills in its answer and returns its code. */
-enum faina_code fa_look(struct fa_source *source, struct fa_op *op, int64_t now_us);
+/* Runs an operation that doesn't write; sets its result and returns its code. */
+enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t now_us);
 
-/* By file: look.c (get, events, resources, teams, stats), list.c, explain.c, workers.c,
- * tokens.c, crons.c, flows.c, emit.c, joins.c. */
-enum faina_code fa_look_list(struct fa_source *source, struct fa_op *op);
-enum faina_code fa_look_children(struct fa_source *source, struct fa_op *op);
-enum faina_code fa_look_explain(struct fa_source *source, struct fa_op *op, int64_t now_us);
-enum faina_code fa_look_workflows(struct fa_source *source, struct fa_op *op);
-enum faina_code fa_look_happened(struct fa_source *source, struct fa_op *op);
-enum faina_code fa_look_joins(struct fa_source *source, struct fa_op *op);
-enum faina_code fa_look_stats(struct fa_source *source, struct fa_op *op);
-enum faina_code fa_look_tokens(struct fa_source *source, struct fa_op *op);
-enum faina_code fa_look_crons(struct fa_source *source, struct fa_op *op);
-enum faina_code fa_look_workers(struct fa_source *source, struct fa_op *op, int64_t now_us);
+/* By file: lookup.c (get, events, resources, teams, stats), list.c, explain.c, workers.c,
+ * tokens.c, schedules.c, definitions.c, emit.c, joins.c. */
+enum faina_code fa_read_list(struct fa_source *source, struct fa_op *op);
+enum faina_code fa_read_children(struct fa_source *source, struct fa_op *op);
+enum faina_code fa_read_explain(struct fa_source *source, struct fa_op *op, int64_t now_us);
+enum faina_code fa_read_workflows(struct fa_source *source, struct fa_op *op);
+enum faina_code fa_read_emitted(struct fa_source *source, struct fa_op *op);
+enum faina_code fa_read_joins(struct fa_source *source, struct fa_op *op);
+enum faina_code fa_read_stats(struct fa_source *source, struct fa_op *op);
+enum faina_code fa_read_tokens(struct fa_source *source, struct fa_op *op);
+enum faina_code fa_read_crons(struct fa_source *source, struct fa_op *op);
+enum faina_code fa_read_workers(struct fa_source *source, struct fa_op *op, int64_t now_us);
 
-/* The events that a task's own rows tell (unit.h, U5). Returns how many. */
+/* The creation of a task and its implicit events (unit.h, U5). Returns how many. */
 #define FA_OWN_EVENTS_MAX 4
-size_t fa_look_own_events(const struct fa_row *row, struct fa_arena *arena,
+size_t fa_read_own_events(const struct fa_row *row, struct fa_arena *arena,
                           struct faina_event out[FA_OWN_EVENTS_MAX]);
-/* A row of event_list or event_all. */
-bool fa_look_event(const struct fa_value *columns, struct fa_arena *arena, struct faina_event *out);
+/* Reads the columns of event_page or event_all. False: the row is damaged. */
+bool fa_read_event(const struct fa_value *columns, struct fa_arena *arena, struct faina_event *out);
 
-/* Who could do the tasks of a lane. */
-struct fa_crew {
-    size_t live;         /* workers that live */
-    size_t handling;     /* ... and handle the type */
+/* The workers that could claim the tasks of a lane. */
+struct fa_worker_set {
+    size_t live;         /* live workers */
+    size_t handling;     /* live workers that handle the type */
     bool lacks_service;  /* ... but none of these reaches all resources of the lane */
-    const char *missing; /* one that none of them reaches; NULL: each is reached by somebody */
+    const char *missing; /* a resource that none of them reaches; NULL: there is none */
 };
-FA_MUST_CHECK enum faina_code fa_look_crew(struct fa_source *source, const struct fa_lane *lane,
-                                           int64_t now_us, struct fa_crew *out,
-                                           struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_read_worker_set(struct fa_source *source,
+                                                 const struct fa_lane *lane, int64_t now_us,
+                                                 struct fa_worker_set *out,
+                                                 struct faina_error *err);
 
-/* A task that users may see, by its id as text. */
-FA_MUST_CHECK enum faina_code fa_look_find(struct fa_source *source, const char *id,
+/* Finds a task that is not deleted, by its id as text. */
+FA_MUST_CHECK enum faina_code fa_read_find(struct fa_source *source, const char *id,
                                            struct fa_arena *arena, struct fa_row *out,
                                            struct faina_error *err);
-/* The tasks that hold a resource, as ids. */
-FA_MUST_CHECK enum faina_code fa_look_holders(struct fa_source *source, int64_t resource,
+/* The ids of tasks that hold a resource. */
+FA_MUST_CHECK enum faina_code fa_read_holders(struct fa_source *source, int64_t resource,
                                               int64_t limit, struct fa_arena *arena,
                                               const char *const **out, size_t *count,
                                               struct faina_error *err);

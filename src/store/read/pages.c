@@ -1,13 +1,14 @@
 /*
  * pages.c - see pages.h.
  */
-#include "sql/pages.h"
+#include "store/read/pages.h"
 
 #include "base/hash.h"
 #include "base/utf8.h"
 #include "model/limits.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 /* ------------------------------------------------------------------------------------------
  * Pages
@@ -32,7 +33,7 @@ struct fa_value fa_pager_next(struct fa_pager *pager)
 
     if (want == 0 || want > FA_PAGER_PART_MAX)
         want = FA_PAGER_PART_MAX;
-    /* One more than there is room for tells whether there is one. */
+    /* One more than there is room for, to see whether the list has more. */
     if (pager->limit > 0 && want > pager->limit - pager->count + 1)
         want = pager->limit - pager->count + 1;
     pager->want = pager->limit == 0 && pager->size_max == 0 ? INT64_MAX : (int64_t)want;
@@ -71,21 +72,67 @@ bool fa_pager_take(struct fa_pager *pager, size_t size)
     return true;
 }
 
+static void note_keys(struct fa_pager *pager, const struct fa_value *columns)
+{
+    for (size_t i = 0; i < pager->key_count; i++)
+        pager->last[i] = fa_value_dup(&columns[pager->key_at + i], pager->arena);
+}
+
 bool fa_pager_take_row(struct fa_pager *pager, const struct fa_value *columns, size_t count)
 {
     pager->got++;
-    return fa_pager_take(pager, size_of_row(columns, count));
+    if (!fa_pager_take(pager, size_of_row(columns, count)))
+        return false;
+    note_keys(pager, columns);
+    return true;
 }
 
 bool fa_pager_skip_row(struct fa_pager *pager, const struct fa_value *columns, size_t count)
 {
     pager->got++;
-    return has_room(pager, size_of_row(columns, count));
+    if (!has_room(pager, size_of_row(columns, count)))
+        return false;
+    note_keys(pager, columns);
+    return true;
 }
 
 bool fa_pager_goes_on(const struct fa_pager *pager)
 {
     return !pager->has_more && pager->got >= pager->want;
+}
+
+/* The next part begins after the last row. False: no row was read, or its keys are damaged. */
+static bool move_on(const struct fa_pager *pager, const char **after)
+{
+    for (size_t i = 0; i < pager->key_count; i++)
+        if (pager->last[i] == NULL)
+            return false;
+    memcpy(after, pager->last, pager->key_count * sizeof(*after));
+    return true;
+}
+
+enum faina_code fa_pager_read(struct fa_pager *pager, struct fa_db *db, struct fa_list_query *query,
+                              const char *cursor, struct fa_arena *arena, const char **next_cursor,
+                              struct faina_error *err)
+{
+    const char *after[FA_CURSOR_KEYS];
+    enum faina_code code = fa_cursor_read(cursor, arena, after, query->key_count, err);
+
+    pager->arena = arena;
+    pager->key_at = query->key_at;
+    pager->key_count = query->key_count;
+    while (code == FAINA_OK) {
+        for (size_t i = 0; i < query->key_count; i++)
+            query->params[query->after_at + i] = fa_value_text(after[i]);
+        query->params[query->limit_at] = fa_pager_next(pager);
+        code = fa_db_one(db, query->sql, query->params, query->param_count, query->sink,
+                         query->sink_ctx, err);
+        if (code != FAINA_OK || !move_on(pager, after) || !fa_pager_goes_on(pager))
+            break;
+    }
+    if (code == FAINA_OK && pager->has_more)
+        *next_cursor = fa_cursor_write(arena, after, query->key_count);
+    return code;
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -109,13 +156,13 @@ static int digit(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* NULL: it is no text in hexadecimal. */
+/* NULL: it is not text in hexadecimal. */
 static char *decode(const char *cursor, struct fa_arena *arena)
 {
     size_t len = strlen(cursor);
     char *text;
 
-    if (len % 2 != 0 || len > FA_PART_CURSOR_SIZE_MAX)
+    if (len % 2 != 0 || len > FA_JOIN_CURSOR_SIZE_MAX)
         return NULL;
     text = fa_arena_zero(arena, len / 2 + 1, 1);
     for (size_t i = 0; i < len / 2; i++) {
@@ -140,11 +187,34 @@ enum faina_code fa_cursor_read(const char *cursor, struct fa_arena *arena, const
         keys[i] = text ? text : "";
         /* The last key ends with the text, and only that. */
         if (cursor && (!text || (end != NULL) != (i + 1 < count)))
-            return fa_error_field(err, FAINA_INVALID_REQUEST, "cursor",
-                                  "the cursor is not one that a list has given");
+            return fa_cursor_refuse(err);
         if (end)
             *end = '\0';
         text = end ? end + 1 : text;
     }
     return FAINA_OK;
+}
+
+const char *fa_cursor_write_pair(struct fa_arena *arena, int64_t a, int64_t b)
+{
+    return fa_arena_printf(arena, "%lld.%lld", (long long)a, (long long)b);
+}
+
+enum faina_code fa_cursor_read_pair(const char *cursor, int64_t *a, int64_t *b,
+                                    struct faina_error *err)
+{
+    long long x, y;
+    char end;
+
+    if (sscanf(cursor, "%lld.%lld%c", &x, &y, &end) != 2 || x < 0 || y < 0)
+        return fa_cursor_refuse(err);
+    *a = x;
+    *b = y;
+    return FAINA_OK;
+}
+
+enum faina_code fa_cursor_refuse(struct faina_error *err)
+{
+    return fa_error_field(err, FAINA_INVALID_REQUEST, "cursor",
+                          "the cursor is not one that a list has returned");
 }

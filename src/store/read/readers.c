@@ -1,5 +1,5 @@
 /* readers.c - see readers.h. */
-#include "sql/readers.h"
+#include "store/read/readers.h"
 
 #include "base/clock.h"
 
@@ -16,8 +16,8 @@ struct fa_readers {
     struct fa_reader *idle;
     size_t idle_count;
     size_t active;       /* between begin and end */
-    bool is_held;        /* nobody may begin */
-    pthread_cond_t cond; /* one of the two has changed */
+    bool is_held;        /* new reads wait */
+    pthread_cond_t cond; /* `active` or `is_held` has changed */
 };
 
 struct fa_readers *fa_readers_create(struct fa_store *store, struct fa_aside *aside)
@@ -67,7 +67,7 @@ static enum faina_code open_reader(struct fa_readers *readers, struct fa_reader 
 
     if (code != FAINA_OK) {
         free(reader);
-        /* The engine is open, so a server that can't be reached has gone. */
+        /* The engine is open, so its server was lost since. */
         if (code == FAINA_UNAVAILABLE && readers->store->ops->join != NULL) {
             code = FAINA_STORE_CLOSED;
             if (err != NULL)
@@ -82,7 +82,7 @@ static enum faina_code open_reader(struct fa_readers *readers, struct fa_reader 
     return FAINA_OK;
 }
 
-/* One reader less. False: its connection (when it has one) is not kept. */
+/* Ends a read. False: the connection is not kept. */
 static bool leave(struct fa_readers *readers, struct fa_reader *reader)
 {
     bool is_kept;
@@ -139,7 +139,7 @@ void fa_readers_end(struct fa_readers *readers, struct fa_reader *reader)
         destroy_reader(reader);
 }
 
-bool fa_readers_hold(struct fa_readers *readers, int64_t timeout_ms)
+bool fa_readers_suspend(struct fa_readers *readers, int64_t timeout_ms)
 {
     int64_t until = fa_clock_mono_us() + timeout_ms * 1000;
     struct timespec deadline = {.tv_sec = until / 1000000, .tv_nsec = until % 1000000 * 1000};
@@ -155,7 +155,7 @@ bool fa_readers_hold(struct fa_readers *readers, int64_t timeout_ms)
     return is_quiet;
 }
 
-void fa_readers_let_go(struct fa_readers *readers)
+void fa_readers_resume(struct fa_readers *readers)
 {
     pthread_mutex_lock(&readers->mutex);
     readers->is_held = false;

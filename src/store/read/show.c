@@ -1,16 +1,11 @@
 /* show.c - see show.h. */
-#include "sql/show.h"
+#include "store/read/show.h"
 
 #include "model/states.h"
-#include "sql/sound.h"
+#include "store/txn/row_check.h"
 
 #include <assert.h>
 #include <string.h>
-
-enum faina_phase fa_row_phase(const struct fa_row *row)
-{
-    return (enum faina_phase)(row->flags & FA_PHASE_MASK);
-}
 
 const char *fa_row_state(const struct fa_row *row)
 {
@@ -29,8 +24,9 @@ const char *fa_row_state(const struct fa_row *row)
     return row->state != NULL ? row->state : states[row->status];
 }
 
-/* Who cancels a task isn't the worker that had it; nor is the error of an earlier attempt why. */
-struct faina_event fa_row_end_event(const struct fa_row *row)
+/* The event of a cancellation has neither the worker that held the task nor the error of an earlier
+ * attempt. */
+static struct faina_event end_event(const struct fa_row *row)
 {
     bool is_cancelled = row->status == FAINA_CANCELLED;
 
@@ -45,16 +41,31 @@ struct faina_event fa_row_end_event(const struct fa_row *row)
     };
 }
 
-/* Ids of other tasks, as text. */
-struct id_list {
-    struct fa_arena *arena;
-    const char **ids;
-    size_t count, size;
-};
-
-static void sink_id(void *ctx, size_t n, const struct fa_value *columns)
+size_t fa_row_implicit_events(const struct fa_row *row,
+                              struct faina_event out[FA_IMPLICIT_EVENTS_MAX])
 {
-    struct id_list *list = ctx;
+    size_t n = 0;
+
+    if (row->flags & FA_FLAG_CLAIM_EVENT)
+        out[n++] = (struct faina_event){.at_us = row->claimed_us,
+                                        .what = "claimed",
+                                        .status = FAINA_CLAIMED,
+                                        .actor = FAINA_ACTOR_WORKER,
+                                        .worker_id = row->worker};
+    if (row->flags & FA_FLAG_START_EVENT)
+        out[n++] = (struct faina_event){.at_us = row->started_us,
+                                        .what = "started",
+                                        .status = FAINA_RUNNING,
+                                        .actor = row->worker ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API,
+                                        .worker_id = row->worker};
+    if (fa_status_is_ended(row->status))
+        out[n++] = end_event(row);
+    return n;
+}
+
+void fa_ids_sink(void *ctx, size_t n, const struct fa_value *columns)
+{
+    struct fa_ids *list = ctx;
     char *text = fa_arena_take(list->arena, FAINA_ID_SIZE);
 
     (void)n;
@@ -103,7 +114,7 @@ enum faina_code fa_row_origin(struct fa_source *source, const struct fa_row *row
     enum faina_code code = FAINA_OK;
 
     if (row->origin != NULL) {
-        *out = copy_origin(&row->origin->told, arena);
+        *out = copy_origin(&row->origin->origin, arena);
         *depth = row->origin->depth;
         return FAINA_OK;
     }
@@ -114,8 +125,8 @@ enum faina_code fa_row_origin(struct fa_source *source, const struct fa_row *row
     return code;
 }
 
-/* Rows of which more is read: number n of the call is rows[n]. */
-struct wanting {
+/* Rows to complete: row n of the call is rows[n]. */
+struct incomplete {
     struct fa_row **rows;
     size_t count;
     struct fa_arena *arena;
@@ -123,36 +134,36 @@ struct wanting {
 
 static void bind_key(void *ctx, size_t n, struct fa_value *v)
 {
-    v[0] = fa_value_int(((struct wanting *)ctx)->rows[n]->id.key);
+    v[0] = fa_value_int(((struct incomplete *)ctx)->rows[n]->id.key);
 }
 
 static void bind_parent(void *ctx, size_t n, struct fa_value *v)
 {
-    v[0] = fa_value_int(((struct wanting *)ctx)->rows[n]->parent);
+    v[0] = fa_value_int(((struct incomplete *)ctx)->rows[n]->parent);
 }
 
 static void sink_payload(void *ctx, size_t n, const struct fa_value *columns)
 {
-    struct wanting *wanting = ctx;
+    struct incomplete *batch = ctx;
 
-    fa_row_take_payload(columns, wanting->arena, wanting->rows[n]);
+    fa_row_take_payload(columns, batch->arena, batch->rows[n]);
 }
 
 static void sink_parent_tail(void *ctx, size_t n, const struct fa_value *c)
 {
-    ((struct wanting *)ctx)->rows[n]->parent_tail = fa_value_as_int(&c[0]);
+    ((struct incomplete *)ctx)->rows[n]->parent_tail = fa_value_as_int(&c[0]);
 }
 
-static struct fa_db_call call_for(enum fa_sql sql, struct wanting *wanting, fa_db_bind_fn *bind,
+static struct fa_db_call call_for(enum fa_sql sql, struct incomplete *batch, fa_db_bind_fn *bind,
                                   fa_db_sink_fn *sink)
 {
     return (struct fa_db_call){.sql = sql,
-                               .rows = wanting->count,
+                               .rows = batch->count,
                                .param_count = 1,
                                .bind = bind,
-                               .bind_ctx = wanting,
+                               .bind_ctx = batch,
                                .sink = sink,
-                               .sink_ctx = wanting};
+                               .sink_ctx = batch};
 }
 
 static bool lacks_parent(const struct fa_row *row)
@@ -160,7 +171,7 @@ static bool lacks_parent(const struct fa_row *row)
     return row->parent != 0 && !row->has_parent_tail;
 }
 
-/* Siblings mostly follow each other: the first of a row of them was asked about. */
+/* Siblings mostly follow each other: only the first of consecutive siblings was read. */
 static void share_parents(struct fa_row *const *rows, size_t count)
 {
     const struct fa_row *sibling = NULL;
@@ -175,10 +186,11 @@ static void share_parents(struct fa_row *const *rows, size_t count)
     }
 }
 
-enum faina_code fa_rows_expect(struct fa_source *source, struct fa_row *const *rows, size_t count,
-                               bool brief, struct fa_arena *arena, struct faina_error *err)
+enum faina_code fa_rows_read_ahead(struct fa_source *source, struct fa_row *const *rows,
+                                   size_t count, bool brief, struct fa_arena *arena,
+                                   struct faina_error *err)
 {
-    struct wanting bare = {.arena = arena}, children = {.arena = arena};
+    struct incomplete bare = {.arena = arena}, children = {.arena = arena};
     const struct fa_row *sibling = NULL;
     enum faina_code code = FAINA_OK;
     struct fa_db_call calls[2];
@@ -186,7 +198,7 @@ enum faina_code fa_rows_expect(struct fa_source *source, struct fa_row *const *r
     bare.rows = fa_arena_take(arena, (count + 1) * sizeof(struct fa_row *));
     children.rows = fa_arena_take(arena, (count + 1) * sizeof(struct fa_row *));
     for (size_t i = 0; i < count; i++) {
-        if (!brief && !rows[i]->has_payload && source->db->is_shared)
+        if (!brief && !rows[i]->has_payload && fa_db_has(source->db, FA_DB_ROUND_TRIPS))
             bare.rows[bare.count++] = rows[i];
         if (!lacks_parent(rows[i]))
             continue;
@@ -209,7 +221,7 @@ static enum faina_code read_links(struct fa_source *source, const struct fa_row 
                                   struct fa_arena *arena, struct faina_task *out,
                                   struct faina_error *err)
 {
-    struct id_list deps = {.arena = arena};
+    struct fa_ids deps = {.arena = arena};
     struct fa_value key = fa_value_int(row->id.key);
     enum faina_code code;
     int64_t depth;
@@ -223,11 +235,11 @@ static enum faina_code read_links(struct fa_source *source, const struct fa_row 
             code = fa_db_one(source->db, FA_SQL_TASK_TAIL, &parent, 1, fa_db_sink_int, &tail, err);
         if (code != FAINA_OK)
             return code;
-        if (tail >= 0) /* a purged parent is no parent any more */
+        if (tail >= 0) /* else the parent was purged */
             fa_id_format((struct fa_id){row->parent, tail}, out->parent_id);
     }
     if (row->flags & FA_FLAG_HAS_DEPS) {
-        code = fa_db_one(source->db, FA_SQL_DEP_LIST, &key, 1, sink_id, &deps, err);
+        code = fa_db_one(source->db, FA_SQL_DEP_LIST, &key, 1, fa_ids_sink, &deps, err);
         if (code != FAINA_OK)
             return code;
         out->depends_on = deps.ids;
@@ -272,26 +284,30 @@ static void put_times(const struct fa_row *row, struct faina_task *out)
     out->deleted_us = row->deleted_us;
 }
 
-/* What is shown as JSON must be JSON, or no client can read the answer. */
+/* What is shown as JSON must be JSON, or clients can't parse the response. */
 static enum faina_code check_payload(struct fa_source *source, struct fa_row *row,
                                      const struct fa_row *read, struct faina_error *err)
 {
+    const struct {
+        const char *text, *damage;
+    } payloads[] = {
+        {read->input, "its input is not JSON"},
+        {read->first_metadata, "its metadata is not JSON"},
+        {read->spec, "its spec is not JSON"},
+        {read->output, "its output is not JSON"},
+    };
+
     if (row->is_checked)
         return FAINA_OK;
     if (read->damage != NULL)
         return fa_row_refuse(source, row, read->damage, err);
-    if (!fa_is_json(read->input))
-        return fa_row_refuse(source, row, "its input is no JSON", err);
-    if (!fa_is_json(read->first_metadata))
-        return fa_row_refuse(source, row, "its metadata are no JSON", err);
-    if (!fa_is_json(read->spec))
-        return fa_row_refuse(source, row, "its spec is no JSON", err);
-    if (!fa_is_json(read->output))
-        return fa_row_refuse(source, row, "its output is no JSON", err);
+    for (size_t i = 0; i < FA_COUNT(payloads); i++)
+        if (!fa_is_json(payloads[i].text))
+            return fa_row_refuse(source, row, payloads[i].damage, err);
     return FAINA_OK;
 }
 
-/* Straight into the answer's arena: a payload is copied once. */
+/* Reads into the result's arena, so that a payload is copied once. */
 static enum faina_code put_payload(struct fa_source *source, struct fa_row *row,
                                    struct fa_arena *arena, bool lend, struct faina_task *out,
                                    struct faina_error *err)
@@ -325,7 +341,7 @@ enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row, str
     assert(row->has_task);
     *out = (struct faina_task){
         .status = row->status,
-        .phase = fa_row_phase(row),
+        .phase = (enum faina_phase)(row->flags & FA_PHASE_MASK),
         .progress = (int)row->progress,
         .priority = (int)-row->rank,
         .attempts = row->attempts,
@@ -342,7 +358,7 @@ enum faina_code fa_row_to_task(struct fa_source *source, struct fa_row *row, str
     out->error = lend_or_copy(row->error, arena, lend);
     out->idempotency_key = lend_or_copy(row->key, arena, lend);
     out->input_hash = lend_or_copy(row->input_hash, arena, lend);
-    if (fa_status_is_held(row->status)) /* an ended task remembers who had it, for its events */
+    if (fa_status_is_held(row->status)) /* the row of an ended task keeps it for its events */
         out->worker_id = lend_or_copy(row->worker, arena, lend);
     out->created_by = lend_or_copy(row->created_by, arena, lend);
     if (row->team != NULL && strlen(row->team) < sizeof(out->team_id))

@@ -1,14 +1,14 @@
 /*
  * stats.c - how many tasks there are, in all and by type.
  *
- * Counts come from `tally`, and cost as much as there are lanes; the answer has a bounded number of
- * types: the busiest, or a page of all by name.
+ * Counts come from `tally`, and cost in proportion to the number of lanes; the result has a bounded
+ * number of types: the busiest, or a page of all by name.
  */
-#include "sql/look.h"
+#include "store/read/lookup.h"
 
 #include "model/limits.h"
 #include "model/states.h"
-#include "sql/pages.h"
+#include "store/read/pages.h"
 
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static void sink_total(void *ctx, size_t n, const struct fa_value *c)
     struct faina_stats *stats = ((struct count_list *)ctx)->stats;
 
     (void)n;
-    if (c[0].i >= 0 && c[0].i < FAINA_STATUS_COUNT) /* else not ours; doctor reports it */
+    if (c[0].i >= 0 && c[0].i < FAINA_STATUS_COUNT) /* else damaged; doctor reports it */
         stats->by_status[c[0].i] = fa_value_as_int(&c[1]);
 }
 
@@ -107,7 +107,7 @@ static void add_up(struct faina_stats *stats)
     }
 }
 
-/* The busiest types, or only one, in the order of their names; and all counts added up. */
+/* The busiest types, or only one, in the order of their names; and the totals. */
 static enum faina_code read_busiest(struct fa_source *source, const struct fa_value *ns,
                                     const char *type, struct count_list *list,
                                     struct faina_error *err)
@@ -133,33 +133,26 @@ static enum faina_code read_busiest(struct fa_source *source, const struct fa_va
     return FAINA_OK;
 }
 
-/* A part of the types, in the order of their names. */
+/* A page of the types, in the order of their names. */
 static enum faina_code read_page(struct fa_source *source, struct fa_op *op,
                                  const struct fa_value *ns, struct count_list *list)
 {
-    const struct faina_stats *stats = list->stats;
-    const char *after[2]; /* namespace and type */
-    enum faina_code code = fa_cursor_read(op->part.cursor, op->arena, after, 2, &op->error);
+    struct fa_list_query query = {.sql = FA_SQL_TALLY_PAGE,
+                                  .params = {[3] = *ns},
+                                  .param_count = 4,
+                                  .limit_at = 0,
+                                  .after_at = 1,
+                                  .key_at = 0,
+                                  .key_count = 2,
+                                  .sink = sink_count,
+                                  .sink_ctx = list};
 
     list->pager = fa_pager_of_part(&op->part);
-    while (code == FAINA_OK) {
-        struct fa_value params[4] = {fa_pager_next(&list->pager), fa_value_text(after[0]),
-                                     fa_value_text(after[1]), *ns};
-
-        code = fa_db_one(source->db, FA_SQL_TALLY_PAGE, params, 4, sink_count, list, &op->error);
-        if (code != FAINA_OK || stats->count == 0)
-            break;
-        after[0] = stats->types[stats->count - 1].ns;
-        after[1] = stats->types[stats->count - 1].type;
-        if (!fa_pager_goes_on(&list->pager))
-            break;
-    }
-    if (code == FAINA_OK && list->pager.has_more)
-        op->next_cursor = fa_cursor_write(op->arena, after, 2);
-    return code;
+    return fa_pager_read(&list->pager, source->db, &query, op->part.cursor, op->arena,
+                         &op->next_cursor, &op->error);
 }
 
-enum faina_code fa_look_stats(struct fa_source *source, struct fa_op *op)
+enum faina_code fa_read_stats(struct fa_source *source, struct fa_op *op)
 {
     const char *ns = op->name.ns ? op->name.ns : "default";
     struct fa_value param = fa_value_text(strcmp(ns, "*") == 0 ? NULL : ns);

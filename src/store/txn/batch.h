@@ -1,22 +1,27 @@
 /*
  * batch.h - group commit: many callers, one transaction.
  *
- * A caller hands in a job and gets it back done. What arrives while a transaction is being run
- * still rides in it; what arrives while it commits rides in the next one.
+ * This is the only place where operations are gathered. A job that arrives while a transaction runs
+ * is run in the same transaction. A job that arrives during the commit is run in the next one.
  *
- * One at a time leads: it runs the jobs of all that wait, and commits. A caller that finds nobody
- * leading does it itself, so a lone caller pays for no hand-over (two thread switches are a good
- * part of a commit). When more jobs have come meanwhile, the writer thread takes the lead and keeps
- * it until there are none.
+ * One thread at a time is the leader: it runs all queued jobs and commits. A caller that waits for
+ * its job and finds no leader leads one transaction itself, because handing the job to another
+ * thread and back (two thread switches) takes a good part of the time of a commit. The writer
+ * thread leads for all other jobs, until the queue is empty.
  *
- *   B1  A caller returns only after the transaction that holds its job is on disk, or failed.
- *   B2  At most one leads at a time; jobs keep their order of arrival.
- *   B3  Every job that was taken in is run, also while closing, unless its caller takes it back.
+ *   B1  A caller returns, and `done` is called, only after the transaction that contains the job is
+ *       on disk or has failed.
+ *   B2  There is at most one leader; jobs are run in the order of their arrival.
+ *   B3  Every accepted job is run exactly once, also while closing, unless its caller takes it
+ *       back.
+ *   B4  The weight of the queued jobs is bounded: beyond that, posting is refused.
  *
  * Threads: any; create and destroy from the owner's.
  */
-#ifndef FA_BATCH_H
-#define FA_BATCH_H
+#ifndef FA_STORE_TXN_BATCH_H
+#define FA_STORE_TXN_BATCH_H
+
+#include "base/error.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -25,30 +30,38 @@
 
 struct fa_batch;
 
-/* Part of the caller's own struct; all zero but for `weight`. */
-struct fa_job {
+/* Part of the caller's own struct; all zero but for `weight` and `done`. */
+struct fa_batch_job {
     size_t weight; /* operations in it */
-    struct fa_job *next;
+    /* fa_batch_post: called once in the leader's thread, with no lock held. It must be quick. */
+    void (*done)(struct fa_batch_job *job);
+    struct fa_batch_job *next;
     _Atomic uint32_t state;
 };
 
-/* Runs a list of jobs (linked by `next`) as one transaction. Before it commits, it may ask
- * fa_batch_more for those that came meanwhile, and must run them in the same transaction. */
-typedef void fa_batch_fn(void *ctx, struct fa_job *jobs);
+/* Runs a list of jobs (linked by `next`) as one transaction. Before the commit it may call
+ * fa_batch_more for jobs that have arrived meanwhile, and must run them in the same transaction. */
+typedef void fa_batch_fn(void *ctx, struct fa_batch_job *jobs);
 
-/* NULL: no thread can be started. */
-struct fa_batch *fa_batch_create(fa_batch_fn *run, void *ctx, size_t weight_max);
-void fa_batch_destroy(struct fa_batch *batch); /* closed, and nobody inside; NULL is fine */
+/* A transaction takes jobs up to `weight_max`, or one larger job. NULL: no thread can be
+ * started. */
+struct fa_batch *fa_batch_create(fa_batch_fn *run, void *ctx, size_t weight_max,
+                                 size_t queue_weight_max);
+void fa_batch_destroy(struct fa_batch *batch); /* after fa_batch_close; NULL is fine */
 
 /* Blocks until the job was run. False: the batch is closed and the job was not run. */
-bool fa_batch_run(struct fa_batch *batch, struct fa_job *job);
-/* The same, but a job that nobody has begun to run by then is taken back: *is_back, and false. */
-bool fa_batch_run_within(struct fa_batch *batch, struct fa_job *job, int64_t patience_us,
+bool fa_batch_run(struct fa_batch *batch, struct fa_batch_job *job);
+/* The same, but a job that is still queued after `patience_us` is taken back: *is_back, and
+ * false. */
+bool fa_batch_run_within(struct fa_batch *batch, struct fa_batch_job *job, int64_t patience_us,
                          bool *is_back);
+/* Queues the job and returns; job->done is called when it was run. OVERLOADED (B4), STORE_CLOSED:
+ * the job was not accepted. */
+FA_MUST_CHECK enum faina_code fa_batch_post(struct fa_batch *batch, struct fa_batch_job *job);
 
-/* For the leader, inside `run`: takes jobs that came meanwhile, up to the weight, and links them
- * behind the ones it has. NULL: there are none, so commit. */
-struct fa_job *fa_batch_more(struct fa_batch *batch);
+/* For the leader, inside `run`: takes jobs that have arrived meanwhile, up to the weight, and links
+ * them behind the others. NULL: there are none; commit. */
+struct fa_batch_job *fa_batch_more(struct fa_batch *batch);
 
 /* Refuses new jobs, and waits until all are done. */
 void fa_batch_close(struct fa_batch *batch);

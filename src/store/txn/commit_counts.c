@@ -1,5 +1,5 @@
-/* facts.c - see facts.h. */
-#include "sql/facts.h"
+/* commit_counts.c - see commit_counts.h. */
+#include "store/txn/commit_counts.h"
 
 #include "service/service.h"
 
@@ -8,33 +8,34 @@ static size_t gather_ends(struct fa_unit *unit, struct fa_fact *facts)
     size_t count = 0;
 
     for (size_t i = 0; i < unit->ended_count; i++) {
-        struct fa_row *row = fa_unit_known(unit, unit->ended[i].key);
+        struct fa_row *row = fa_unit_cached(unit, unit->ended[i].key);
 
         if (row == NULL || row->is_counted || !fa_status_is_ended(row->status))
-            continue; /* noted twice, or put back in line by the same transaction */
+            continue; /* listed twice, or reopened by the same transaction */
         row->is_counted = true;
         facts[count++] = (struct fa_fact){{row->lane->ns, row->lane->type}, row->status};
     }
     return count;
 }
 
-void fa_facts_tell(struct fa_waiters *waiters, struct fa_unit *unit)
+void fa_facts_publish(struct fa_waiters *waiters, struct fa_unit *unit, size_t op_count)
 {
-    struct fa_facts facts = {.submitted_count = unit->added_count,
+    struct fa_facts facts = {.op_count = op_count,
+                             .submitted_count = unit->added_count,
                              .waits_us = unit->waits.us,
                              .wait_count = unit->waits.count,
                              .runs_us = unit->runs.us,
                              .run_count = unit->runs.count,
                              .leases_lost = unit->lost_count,
-                             .unmade = unit->unmade,
-                             .unmade_count = unit->unmade_count};
+                             .trigger_failures = unit->trigger_failures,
+                             .trigger_failure_count = unit->trigger_failure_count};
     struct fa_kind *submitted;
     struct fa_fact *ended;
 
-    if (!fa_waiters_has_counters(waiters) || unit->added_count + unit->ended_count +
-                                                     unit->waits.count + unit->runs.count +
-                                                     unit->lost_count + unit->unmade_count ==
-                                                 0)
+    if (!fa_waiters_has_counters(waiters) ||
+        op_count + unit->added_count + unit->ended_count + unit->waits.count + unit->runs.count +
+                unit->lost_count + unit->trigger_failure_count ==
+            0)
         return;
     submitted = fa_arena_take(&unit->arena, (unit->added_count + 1) * sizeof(*submitted));
     ended = fa_arena_take(&unit->arena, (unit->ended_count + 1) * sizeof(*ended));
@@ -43,7 +44,7 @@ void fa_facts_tell(struct fa_waiters *waiters, struct fa_unit *unit)
     facts.submitted = submitted;
     facts.ended = ended;
     facts.ended_count = gather_ends(unit, ended);
-    fa_waiters_tell_facts(waiters, &facts);
+    fa_waiters_publish_facts(waiters, &facts);
 }
 
 void fa_facts_publish_aside(struct fa_waiters *waiters, struct fa_aside *aside)
@@ -57,11 +58,11 @@ void fa_facts_publish_aside(struct fa_waiters *waiters, struct fa_aside *aside)
     facts.set_aside_count = fa_aside_take_unpublished(aside, &arena, &items);
     facts.set_aside = items;
     if (facts.set_aside_count > 0)
-        fa_waiters_tell_facts(waiters, &facts);
+        fa_waiters_publish_facts(waiters, &facts);
     fa_arena_finish(&arena);
 }
 
 void fa_facts_publish_stalled(struct fa_waiters *waiters, const char *reason)
 {
-    fa_waiters_tell_facts(waiters, &(struct fa_facts){.stalled = reason});
+    fa_waiters_publish_facts(waiters, &(struct fa_facts){.stalled = reason});
 }

@@ -1,17 +1,17 @@
 /*
- * facts.h - what a transaction has done, told to those who count (service.h).
+ * commit_counts.h - reports what a transaction has done to the counting listeners (service.h).
  */
-#ifndef FA_FACTS_H
-#define FA_FACTS_H
+#ifndef FA_STORE_TXN_COMMIT_COUNTS_H
+#define FA_STORE_TXN_COMMIT_COUNTS_H
 
-#include "sql/unit.h"
-#include "sql/waiters.h"
+#include "store/txn/unit.h"
+#include "store/txn/waiters.h"
 
-/* After the commit, in the leader's thread. Costs nothing when nobody counts. */
-void fa_facts_tell(struct fa_waiters *waiters, struct fa_unit *unit);
-/* What was set aside and stored since the last call. */
+/* After the commit, in the leader's thread. Costs nothing without counting listeners. */
+void fa_facts_publish(struct fa_waiters *waiters, struct fa_unit *unit, size_t op_count);
+/* The items that were set aside and stored since the last call. */
 void fa_facts_publish_aside(struct fa_waiters *waiters, struct fa_aside *aside);
-/* The chores have failed for long. */
+/* The chores have failed for longer than FA_UPKEEP_FAILED_MS. */
 void fa_facts_publish_stalled(struct fa_waiters *waiters, const char *reason);
 
 #endif

@@ -1,34 +1,35 @@
-/* journal.c - see journal.h. */
-#include "sql/journal.h"
+/* event_log.c - see event_log.h. */
+#include "store/txn/event_log.h"
 
 #include "model/limits.h"
-#include "sql/look.h"
+#include "store/read/lookup.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #define ROWS_AT_ONCE 64
-#define FORGET_AT_ONCE 5000
+#define PURGE_AT_ONCE 5000
 
-/* Places ------------------------------------------------------------------------------------- */
+/* Positions ---------------------------------------------------------------------------------- */
 
-struct place {
+struct position {
     int64_t xid, seq, line;
 };
 
-static const char *write_place(struct fa_arena *arena, struct place place)
+static const char *write_position(struct fa_arena *arena, struct position position)
 {
-    return fa_arena_printf(arena, "%llx.%llx.%llx", (unsigned long long)place.xid,
-                           (unsigned long long)place.seq, (unsigned long long)place.line);
+    return fa_arena_printf(arena, "%llx.%llx.%llx", (unsigned long long)position.xid,
+                           (unsigned long long)position.seq, (unsigned long long)position.line);
 }
 
-/* "0" is before the oldest line that is kept. */
-static enum faina_code read_place(const char *text, struct place *out, struct faina_error *err)
+/* "0" is the position before the oldest line that is kept. */
+static enum faina_code read_position(const char *text, struct position *out,
+                                     struct faina_error *err)
 {
     int64_t *parts[] = {&out->xid, &out->seq, &out->line};
     char *end = NULL;
 
-    *out = (struct place){0};
+    *out = (struct position){0};
     if (strcmp(text, "0") == 0)
         return FAINA_OK;
     for (size_t i = 0; i < FA_COUNT(parts); i++) {
@@ -37,58 +38,58 @@ static enum faina_code read_place(const char *text, struct place *out, struct fa
         if (end == text || text[0] == '-' || text[0] == '+' || part > INT64_MAX ||
             *end != (i < 2 ? '.' : '\0'))
             return fa_error_field(err, FAINA_INVALID_REQUEST, "cursor",
-                                  "the place in the log is not one that it has given");
+                                  "the cursor is not one that the event log has returned");
         *parts[i] = (int64_t)part;
         text = end + 1;
     }
     return FAINA_OK;
 }
 
-static void sink_place(void *ctx, size_t row, const struct fa_value *columns)
+static void sink_position(void *ctx, size_t row, const struct fa_value *columns)
 {
     (void)row;
-    *(struct place *)ctx =
-        (struct place){fa_value_as_int(&columns[0]), fa_value_as_int(&columns[1]), 0};
+    *(struct position *)ctx =
+        (struct position){fa_value_as_int(&columns[0]), fa_value_as_int(&columns[1]), 0};
 }
 
-static int compare_places(struct place a, struct place b)
+static int compare_positions(struct position a, struct position b)
 {
     if (a.xid != b.xid)
         return a.xid < b.xid ? -1 : 1;
     return a.seq < b.seq ? -1 : a.seq > b.seq;
 }
 
-static void sink_last_place(void *ctx, size_t row, const struct fa_value *columns)
+static void sink_last_position(void *ctx, size_t row, const struct fa_value *columns)
 {
-    struct place *last = ctx, place;
+    struct position *last = ctx, position;
 
-    sink_place(&place, row, columns);
-    if (compare_places(place, *last) > 0)
-        *last = place;
+    sink_position(&position, row, columns);
+    if (compare_positions(position, *last) > 0)
+        *last = position;
 }
 
 /* Writing ------------------------------------------------------------------------------------ */
 
-enum faina_code fa_journal_write(struct fa_unit *unit, struct faina_error *err)
+enum faina_code fa_event_log_write(struct fa_unit *unit, struct faina_error *err)
 {
     struct fa_value params[2] = {
         fa_value_int(unit->now_us),
-        {.kind = FA_TEXT, .text = {unit->journal.ptr, unit->journal.len}},
+        {.kind = FA_TEXT, .text = {unit->log_lines.ptr, unit->log_lines.len}},
     };
 
-    if (unit->journal.len == 0)
+    if (unit->log_lines.len == 0)
         return FAINA_OK;
     return fa_db_one(unit->source.db, FA_SQL_LOG_INSERT, params, 2, NULL, NULL, err);
 }
 
-enum faina_code fa_journal_forget(struct fa_unit *unit, struct faina_error *err)
+enum faina_code fa_event_log_purge(struct fa_unit *unit, struct faina_error *err)
 {
     struct fa_value params[2] = {fa_value_int(unit->now_us - FA_LOG_KEEP_MS * INT64_C(1000)),
-                                 fa_value_int(FORGET_AT_ONCE)};
+                                 fa_value_int(PURGE_AT_ONCE)};
 
-    struct place last = {0};
+    struct position last = {0};
     enum faina_code code =
-        fa_db_one(unit->source.db, FA_SQL_LOG_FORGET, params, 2, sink_last_place, &last, err);
+        fa_db_one(unit->source.db, FA_SQL_LOG_FORGET, params, 2, sink_last_position, &last, err);
 
     if (code == FAINA_OK && (last.xid != 0 || last.seq != 0))
         code = fa_db_one(unit->source.db, FA_SQL_LOG_MARK,
@@ -99,22 +100,22 @@ enum faina_code fa_journal_forget(struct fa_unit *unit, struct faina_error *err)
 
 /* Reading ------------------------------------------------------------------------------------ */
 
-/* What of the log has been read: lines, not yet with their tasks. */
+/* Lines that were read from the log; their tasks are read afterwards. */
 struct lines {
     struct fa_arena *arena;
-    struct place place; /* of the next line */
+    struct position position; /* of the next line */
     size_t limit;
     struct line {
         int64_t key, at_us;
         int status;
         const char *what;
-        struct place after;
+        struct position after;
         struct fa_row *row;
     } * items;
     size_t count, size, rows;
 };
 
-/* One line; false: there is none any more. */
+/* Reads one line; false: there are no more. */
 static bool read_line(const char **text, const char *end, struct line *out, struct fa_arena *arena)
 {
     const char *stop = memchr(*text, '\n', (size_t)(end - *text)), *what;
@@ -127,7 +128,7 @@ static bool read_line(const char **text, const char *end, struct line *out, stru
     out->status = (int)strtol(at, &at, 10);
     what = at + (*at == ' ');
     if (what > stop || out->status < 0 || out->status >= FAINA_STATUS_COUNT)
-        out->key = 0; /* nothing that we wrote */
+        out->key = 0; /* a damaged line */
     else
         out->what = fa_arena_copy(arena, what, (size_t)(stop - what));
     *text = stop + 1;
@@ -137,7 +138,7 @@ static bool read_line(const char **text, const char *end, struct line *out, stru
 static void sink_row(void *ctx, size_t n, const struct fa_value *c)
 {
     struct lines *lines = ctx;
-    struct place place = {fa_value_as_int(&c[0]), fa_value_as_int(&c[1]), 0};
+    struct position position = {fa_value_as_int(&c[0]), fa_value_as_int(&c[1]), 0};
     const char *text, *end;
     struct line line;
 
@@ -148,10 +149,11 @@ static void sink_row(void *ctx, size_t n, const struct fa_value *c)
     end = text + c[3].text.len;
     lines->rows++;
     while (lines->count < lines->limit && read_line(&text, end, &line, lines->arena)) {
-        place.line++;
-        if (compare_places(place, lines->place) == 0 && place.line <= lines->place.line)
+        position.line++;
+        if (compare_positions(position, lines->position) == 0 &&
+            position.line <= lines->position.line)
             continue; /* read before */
-        line.after = place;
+        line.after = position;
         line.row = NULL;
         if (line.key == 0)
             continue;
@@ -159,11 +161,11 @@ static void sink_row(void *ctx, size_t n, const struct fa_value *c)
                                      sizeof(*lines->items));
         lines->items[lines->count++] = line;
     }
-    if (lines->count < lines->limit || text >= end) { /* the whole row was read */
-        place.seq += place.seq < INT64_MAX;
-        place.line = 0;
+    if (lines->count < lines->limit || text >= end) { /* all lines of the row were read */
+        position.seq += position.seq < INT64_MAX;
+        position.line = 0;
     }
-    lines->place = place;
+    lines->position = position;
 }
 
 /* The tasks of the lines, each read once. */
@@ -189,7 +191,7 @@ static enum faina_code find_tasks(struct fa_source *source, struct lines *lines,
     return fa_rows_load_tasks(source, list, count, lines->arena, err);
 }
 
-static void answer(struct fa_op *op, const struct lines *lines)
+static void set_result(struct fa_op *op, const struct lines *lines)
 {
     struct fa_followed *out = op->followed;
 
@@ -200,9 +202,9 @@ static void answer(struct fa_op *op, const struct lines *lines)
         struct fa_follow_item *item = &out->items[out->count];
 
         if (!row->has_task)
-            continue; /* purged since: nobody may know whose it was */
+            continue; /* purged since: its namespace, which decides access, is gone */
         *item = (struct fa_follow_item){
-            .cursor = write_place(op->arena, line->after),
+            .cursor = write_position(op->arena, line->after),
             .ns = row->lane->ns,
             .type = row->lane->type,
             .name = row->name ? row->name : row->lane->type,
@@ -221,38 +223,39 @@ static void answer(struct fa_op *op, const struct lines *lines)
         item->name = fa_arena_strdup(op->arena, item->name);
         out->count++;
     }
-    out->next = write_place(op->arena, lines->place);
+    out->next = write_position(op->arena, lines->position);
 }
 
-enum faina_code fa_look_follow(struct fa_source *source, struct fa_op *op)
+enum faina_code fa_read_follow(struct fa_source *source, struct fa_op *op)
 {
     struct lines lines = {.arena = op->arena};
-    struct place forgotten = {.xid = -1};
+    struct position purged = {.xid = -1};
     enum faina_code code = FAINA_OK;
 
     op->followed = fa_arena_zero(op->arena, 1, sizeof(*op->followed));
     lines.limit = op->page.limit > 0 ? (size_t)op->page.limit : FA_LIST_LIMIT_MAX;
-    if (op->page.cursor == NULL) { /* from now on */
-        code = fa_db_one(source->db, FA_SQL_LOG_END, NULL, 0, sink_place, &lines.place, &op->error);
-        op->followed->next = write_place(op->arena, lines.place);
+    if (op->page.cursor == NULL) { /* the end of the log */
+        code = fa_db_one(source->db, FA_SQL_LOG_END, NULL, 0, sink_position, &lines.position,
+                         &op->error);
+        op->followed->next = write_position(op->arena, lines.position);
         return code;
     }
-    code = read_place(op->page.cursor, &lines.place, &op->error);
+    code = read_position(op->page.cursor, &lines.position, &op->error);
     if (code == FAINA_OK)
-        code = fa_db_one(source->db, FA_SQL_LOG_FORGOTTEN, NULL, 0, sink_place, &forgotten,
+        code = fa_db_one(source->db, FA_SQL_LOG_FORGOTTEN, NULL, 0, sink_position, &purged,
                          &op->error);
-    op->followed->is_gap = code == FAINA_OK && compare_places(lines.place, forgotten) <= 0;
+    op->followed->is_gap = code == FAINA_OK && compare_positions(lines.position, purged) <= 0;
     if (code == FAINA_OK)
         code = fa_db_one(source->db, FA_SQL_LOG_READ,
-                         (struct fa_value[]){fa_value_int(lines.place.xid),
-                                             fa_value_int(lines.place.seq),
+                         (struct fa_value[]){fa_value_int(lines.position.xid),
+                                             fa_value_int(lines.position.seq),
                                              fa_value_int(ROWS_AT_ONCE)},
                          3, sink_row, &lines, &op->error);
     if (code == FAINA_OK)
         code = find_tasks(source, &lines, &op->error);
     if (code == FAINA_OK) {
         op->followed->has_more = lines.count >= lines.limit || lines.rows >= ROWS_AT_ONCE;
-        answer(op, &lines);
+        set_result(op, &lines);
     }
     return code;
 }

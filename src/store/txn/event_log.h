@@ -1,27 +1,28 @@
 /*
- * journal.h - what happened, in the order it was committed.
+ * event_log.h - the log of all events of tasks, in the order of their commits.
  *
- * While a transaction runs, its unit gathers a line for each event (fa_unit_journal); the commit
- * stores them as one row. Whoever follows the log reads on from a place: a cursor of three numbers
+ * While a transaction runs, its unit collects a line for each event (fa_unit_log_event); the commit
+ * stores them as one row. Readers of the log continue from a position: a cursor of three numbers
  * (transaction, row, line), opaque to users.
  *
- *   J1  Nothing ever appears before a place that a reader was given.
- *   J2  A place that is older than what is kept is told as a gap, never skipped silently.
- *   J3  A row's number is never used again. On SQLite the newest row is never forgotten, and the
- *       next one is one more.
+ *   J1  No event ever appears before a position that a reader was given.
+ *   J2  A position older than the oldest row that is kept is reported as a gap, never skipped
+ *       silently.
+ *   J3  A row's number is never used again. On SQLite the newest row is never purged, and the next
+ *       number is one more.
  */
-#ifndef FA_JOURNAL_H
-#define FA_JOURNAL_H
+#ifndef FA_STORE_TXN_EVENT_LOG_H
+#define FA_STORE_TXN_EVENT_LOG_H
 
 #include "service/service.h"
-#include "sql/unit.h"
+#include "store/txn/unit.h"
 
-/* Stores what the unit has gathered. Part of a commit. */
-FA_MUST_CHECK enum faina_code fa_journal_write(struct fa_unit *unit, struct faina_error *err);
-/* A chore: forgets what is old. */
-FA_MUST_CHECK enum faina_code fa_journal_forget(struct fa_unit *unit, struct faina_error *err);
+/* Stores the lines that the unit has collected. Part of a commit. */
+FA_MUST_CHECK enum faina_code fa_event_log_write(struct fa_unit *unit, struct faina_error *err);
+/* A chore: removes rows past retention. */
+FA_MUST_CHECK enum faina_code fa_event_log_purge(struct fa_unit *unit, struct faina_error *err);
 
-/* FOLLOW: reads on. */
-FA_MUST_CHECK enum faina_code fa_look_follow(struct fa_source *source, struct fa_op *op);
+/* FOLLOW: reads the events after a position. */
+FA_MUST_CHECK enum faina_code fa_read_follow(struct fa_source *source, struct fa_op *op);
 
 #endif

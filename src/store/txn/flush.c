@@ -1,19 +1,19 @@
 /*
  * flush.c - writes a unit: each kind of change for all its rows at once.
  *
- * A dirty row leaves the table that it was in and enters the one that its status asks for. When
- * both are the same the row is replaced in place.
+ * A dirty row is deleted from the table that it was in and inserted into the table of its new
+ * status. When both are the same table the row is updated in place.
  */
-#include "sql/flush.h"
+#include "store/txn/flush.h"
 
 #include "base/hash.h"
-#include "sql/runs.h"
+#include "store/queue/runs.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* A plain task that nobody has touched: its row in `ready` is all nulls, which is what
- * ready_scan_plain goes by. */
+/* A plain task that has not changed since it was created: its row in `ready` is all nulls, by which
+ * ready_scan_plain selects it. */
 static bool is_untouched(const struct fa_row *row)
 {
     return row->version == 1 && row->flags == 0 && fa_row_is_plain(row);
@@ -85,10 +85,10 @@ static void bind_origin(void *ctx, size_t n, struct fa_value *v)
     const struct fa_row *row = ((struct fa_row **)ctx)[n];
 
     v[0] = fa_value_int(row->id.key);
-    v[1] = fa_value_text(row->origin->told.workflow);
-    v[2] = fa_value_text(row->origin->told.trigger);
-    v[3] = fa_value_int(row->origin->told.version);
-    v[4] = fa_value_text(row->origin->told.event_id);
+    v[1] = fa_value_text(row->origin->origin.workflow);
+    v[2] = fa_value_text(row->origin->origin.trigger);
+    v[3] = fa_value_int(row->origin->origin.version);
+    v[4] = fa_value_text(row->origin->origin.event_id);
     v[5] = fa_value_int(row->origin->depth);
 }
 
@@ -196,7 +196,7 @@ static void bind_ended(void *ctx, size_t n, struct fa_value *v)
     v[17] = fa_value_text(row->output);
 }
 
-/* What can change about a task that has ended, and stays so. */
+/* The columns that may change while a task stays ended. */
 static void bind_ended_update(void *ctx, size_t n, struct fa_value *v)
 {
     const struct fa_row *row = ((struct fa_row **)ctx)[n];
@@ -224,7 +224,7 @@ static void bind_event(void *ctx, size_t n, struct fa_value *v)
 
 /* Rows of tasks ---------------------------------------------------------------------------- */
 
-/* What may be done to a row, in the order it is done in. */
+/* The changes that may be made to a row, in the order in which they are made. */
 enum move {
     INSERT_TASK,
     INSERT_PLAIN_TASK,
@@ -234,17 +234,17 @@ enum move {
     LEAVE_PARKED,
     LEAVE_ENDED,
     ENTER_READY,
-    ENTER_READY_BORN,
+    ENTER_READY_NEW,
     ENTER_HELD,
     ENTER_PARKED,
     ENTER_ENDED,
     STAY_HELD,
     STAY_PARKED,
     STAY_ENDED,
-    FORGET_TASK,
-    FORGET_EVENTS,
-    FORGET_DEPS,
-    FORGET_ORIGIN,
+    DELETE_TASK,
+    DELETE_EVENTS,
+    DELETE_DEPS,
+    DELETE_ORIGIN,
     MOVE_COUNT
 };
 
@@ -261,20 +261,20 @@ static const struct {
     [LEAVE_PARKED] = {FA_SQL_PARKED_DELETE, 1, bind_key},
     [LEAVE_ENDED] = {FA_SQL_ENDED_DELETE, 1, bind_key},
     [ENTER_READY] = {FA_SQL_READY_INSERT, 15, bind_ready},
-    [ENTER_READY_BORN] = {FA_SQL_READY_INSERT_BORN, 3, bind_ready_key},
+    [ENTER_READY_NEW] = {FA_SQL_READY_INSERT_NEW, 3, bind_ready_key},
     [ENTER_HELD] = {FA_SQL_HELD_INSERT, 18, bind_held},
     [ENTER_PARKED] = {FA_SQL_PARKED_INSERT, 17, bind_parked},
     [ENTER_ENDED] = {FA_SQL_ENDED_INSERT, 18, bind_ended},
     [STAY_HELD] = {FA_SQL_HELD_UPDATE, 18, bind_held},
     [STAY_PARKED] = {FA_SQL_PARKED_UPDATE, 17, bind_parked},
     [STAY_ENDED] = {FA_SQL_ENDED_UPDATE, 5, bind_ended_update},
-    [FORGET_TASK] = {FA_SQL_TASK_DELETE, 1, bind_key},
-    [FORGET_EVENTS] = {FA_SQL_EVENT_DELETE, 1, bind_key},
-    [FORGET_DEPS] = {FA_SQL_DEP_DELETE, 1, bind_key},
-    [FORGET_ORIGIN] = {FA_SQL_ORIGIN_DELETE, 1, bind_key},
+    [DELETE_TASK] = {FA_SQL_TASK_DELETE, 1, bind_key},
+    [DELETE_EVENTS] = {FA_SQL_EVENT_DELETE, 1, bind_key},
+    [DELETE_DEPS] = {FA_SQL_DEP_DELETE, 1, bind_key},
+    [DELETE_ORIGIN] = {FA_SQL_ORIGIN_DELETE, 1, bind_key},
 };
 
-/* The moves of one row, as a set of (1u << move). */
+/* The changes of one row, as a set of (1u << move). */
 static unsigned moves_of(const struct fa_row *row, enum fa_home to, bool has_runs)
 {
     static const enum move leave[] = {
@@ -300,37 +300,39 @@ static unsigned moves_of(const struct fa_row *row, enum fa_home to, bool has_run
         set |= fa_row_is_plain(row) ? 1u << INSERT_PLAIN_TASK : 1u << INSERT_TASK;
     if (row->is_new && row->origin != NULL)
         set |= 1u << INSERT_ORIGIN;
-    /* `ready` has nothing but its order to be found by; the others are changed in place. */
+    /* Rows of `ready` are replaced: the table has no key besides its order. The others are updated
+     * in place. */
     if (row->home != FA_HOME_NONE && (row->home != to || to == FA_HOME_READY || row->has_left))
         set |= 1u << leave[row->home];
-    if (to == FA_HOME_READY && row->is_new && (has_runs ? fa_run_can_have(row) : is_untouched(row)))
-        set |= 1u << ENTER_READY_BORN;
+    if (to == FA_HOME_READY && row->is_new &&
+        (has_runs ? fa_run_can_contain(row) : is_untouched(row)))
+        set |= 1u << ENTER_READY_NEW;
     else if (to != FA_HOME_NONE && to != FA_HOME_READY && row->home == to && !row->has_left)
         set |= 1u << stay[to];
     else if (to != FA_HOME_NONE)
         set |= 1u << enter[to];
     else
-        set |= 1u << FORGET_TASK | 1u << FORGET_EVENTS | 1u << FORGET_DEPS;
+        set |= 1u << DELETE_TASK | 1u << DELETE_EVENTS | 1u << DELETE_DEPS;
     if (to == FA_HOME_NONE && row->flags & FA_FLAG_HAS_ORIGIN)
-        set |= 1u << FORGET_ORIGIN;
+        set |= 1u << DELETE_ORIGIN;
     return set;
 }
 
-/* Whether others may have come into line behind the row already (fronts.h, O3). */
-static bool is_old(const struct fa_row *row, int64_t now_us)
+/* Whether tasks with higher keys may have entered `ready` before this one (scan_start.h, O3). */
+static bool is_late(const struct fa_row *row, int64_t now_us)
 {
-    return !row->is_new || fa_id_key_us(row->id.key) < now_us - FA_FRONT_MARGIN_US / 2;
+    return !row->is_new || fa_id_key_us(row->id.key) < now_us - FA_SCAN_START_MARGIN_US / 2;
 }
 
 static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_home to, int64_t now_us)
 {
     if (to == FA_HOME_READY) {
-        if (is_old(row, now_us)) {
-            fa_lane_admit(row->lane, row->rank, row->id.key);
-            if (row->id.key < unit->old_key)
-                unit->old_key = row->id.key;
+        if (is_late(row, now_us)) {
+            fa_lane_lower_scan_start(row->lane, row->rank, row->id.key);
+            if (row->id.key < unit->oldest_key)
+                unit->oldest_key = row->id.key;
         }
-        fa_lane_arrive(row->lane, row->rank, row->id.key);
+        fa_lane_note_arrival(row->lane, row->rank, row->id.key);
         row->lane->arrivals++;
         unit->ready_types |= fa_hash_bit(row->lane->type);
     }
@@ -340,7 +342,7 @@ static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_home to, in
     row->is_dirty = false;
 }
 
-/* Puts new tasks in line, where they may stand together. */
+/* Inserts new tasks into `ready`, several in one row where that is possible (runs.h). */
 static enum faina_code enter_in_runs(struct fa_unit *unit, const unsigned *sets,
                                      struct fa_row **group, struct faina_error *err)
 {
@@ -349,13 +351,13 @@ static enum faina_code enter_in_runs(struct fa_unit *unit, const unsigned *sets,
     for (size_t i = 0; i < unit->dirty_count; i++) {
         if (!unit->dirty[i]->is_new)
             continue;
-        unit->dirty[i]->is_in_run = sets[i] & 1u << ENTER_READY_BORN;
+        unit->dirty[i]->is_in_run = sets[i] & 1u << ENTER_READY_NEW;
         group[n++] = unit->dirty[i];
     }
-    return fa_runs_enter(unit, group, n, err);
+    return fa_runs_insert(unit, group, n, err);
 }
 
-/* Makes a move with all rows that have it in their sets. */
+/* Makes one kind of change, for all rows that have it in their sets. */
 static enum faina_code make_move(struct fa_unit *unit, enum move move, const unsigned *sets,
                                  struct fa_row **group, struct faina_error *err)
 {
@@ -363,16 +365,16 @@ static enum faina_code make_move(struct fa_unit *unit, enum move move, const uns
                               .param_count = moves[move].param_count,
                               .bind = moves[move].bind,
                               .bind_ctx = group};
-    bool has_runs = !unit->source.db->is_shared;
+    bool has_runs = fa_db_has(unit->source.db, FA_DB_ROW_RUNS);
 
-    if (has_runs && move == ENTER_READY_BORN)
+    if (has_runs && move == ENTER_READY_NEW)
         return enter_in_runs(unit, sets, group, err);
     for (size_t i = 0; i < unit->dirty_count; i++) {
         if (sets[i] & 1u << move)
             group[call.rows++] = unit->dirty[i];
     }
     if (has_runs && move == LEAVE_READY)
-        return fa_runs_leave(unit, group, call.rows, err);
+        return fa_runs_remove(unit, group, call.rows, err);
     return fa_db_run(unit->source.db, &call, err);
 }
 
@@ -386,7 +388,8 @@ static enum faina_code flush_rows(struct fa_unit *unit, struct faina_error *err)
     unsigned all = 0;
 
     for (size_t i = 0; i < count; i++) {
-        sets[i] = moves_of(unit->dirty[i], home_for(unit->dirty[i]), !unit->source.db->is_shared);
+        sets[i] = moves_of(unit->dirty[i], home_for(unit->dirty[i]),
+                           fa_db_has(unit->source.db, FA_DB_ROW_RUNS));
         all |= sets[i];
     }
     for (int move = 0; code == FAINA_OK && move < MOVE_COUNT; move++) {
@@ -425,9 +428,9 @@ static void bind_link(void *ctx, size_t n, struct fa_value *v)
     v[2] = fa_value_int(link->c);
 }
 
-static void bind_happened(void *ctx, size_t n, struct fa_value *v)
+static void bind_emitted(void *ctx, size_t n, struct fa_value *v)
 {
-    const struct fa_unit_happened *event = &((struct fa_unit_happened *)ctx)[n];
+    const struct fa_unit_emitted *event = &((struct fa_unit_emitted *)ctx)[n];
 
     v[0] = fa_value_text(event->ns);
     v[1] = fa_value_text(event->id);
@@ -438,15 +441,15 @@ static void bind_happened(void *ctx, size_t n, struct fa_value *v)
     v[6] = fa_value_text(event->failures);
 }
 
-static enum faina_code flush_happened(struct fa_unit *unit, struct faina_error *err)
+static enum faina_code flush_emitted(struct fa_unit *unit, struct faina_error *err)
 {
-    struct fa_db_call call = {.sql = FA_SQL_HAPPENED_INSERT,
-                              .rows = unit->happened_count,
+    struct fa_db_call call = {.sql = FA_SQL_EMITTED_INSERT,
+                              .rows = unit->emitted_count,
                               .param_count = 7,
-                              .bind = bind_happened,
-                              .bind_ctx = unit->happened};
+                              .bind = bind_emitted,
+                              .bind_ctx = unit->emitted};
 
-    unit->happened_count = 0;
+    unit->emitted_count = 0;
     return fa_db_run(unit->source.db, &call, err);
 }
 
@@ -457,8 +460,8 @@ static int by_first(const void *a, const void *b)
     return (x->a > y->a) - (x->a < y->a);
 }
 
-/* In the order they came: a permit may be taken, given back and taken again in one batch. Those of
- * one kind that follow each other are written at once. */
+/* In the order they were added: a permit may be taken, returned and taken again in one batch.
+ * Consecutive links of one kind are written at once. */
 static enum faina_code flush_links(struct fa_unit *unit, struct faina_error *err)
 {
     static const enum fa_sql sql[] = {
@@ -472,7 +475,8 @@ static enum faina_code flush_links(struct fa_unit *unit, struct faina_error *err
     for (size_t i = 0, end; code == FAINA_OK && i < unit->link_count; i = end) {
         enum fa_link kind = unit->links[i].kind;
         struct fa_db_call call = {.sql = sql[kind],
-                                  .param_count = kind == FA_LINK_KEY && db->is_shared ? 3 : 2,
+                                  .param_count =
+                                      kind == FA_LINK_KEY && fa_db_has(db, FA_DB_WIDE_KEYS) ? 3 : 2,
                                   .bind = bind_link,
                                   .bind_ctx = &unit->links[i]};
 
@@ -496,7 +500,7 @@ enum faina_code fa_unit_flush(struct fa_unit *unit, struct faina_error *err)
         code = flush_events(unit, err);
     if (code == FAINA_OK && unit->link_count > 0)
         code = flush_links(unit, err);
-    if (code == FAINA_OK && unit->happened_count > 0)
-        code = flush_happened(unit, err);
+    if (code == FAINA_OK && unit->emitted_count > 0)
+        code = flush_emitted(unit, err);
     return code;
 }

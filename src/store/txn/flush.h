@@ -1,10 +1,10 @@
 /*
- * flush.h - what a unit keeps to be written, besides rows of tasks.
+ * flush.h - rows that a unit will write besides those of tasks.
  */
-#ifndef FA_FLUSH_H
-#define FA_FLUSH_H
+#ifndef FA_STORE_TXN_FLUSH_H
+#define FA_STORE_TXN_FLUSH_H
 
-#include "sql/unit.h"
+#include "store/txn/unit.h"
 
 /* A row of `event`. */
 struct fa_unit_event {

@@ -1,17 +1,17 @@
 /* id_range.c - see id_range.h. */
-#include "sql/id_range.h"
+#include "store/txn/id_range.h"
 
 #include <assert.h>
 #include <limits.h>
 
 #define SLOT_BITS 6
-#define SLOT_SEQUENCE 63 /* the slot of the sequence; the others have rows */
+#define SLOT_SEQUENCE 63 /* the slot of the sequence; the others have rows in id_slot */
 #define SLOT_NONE (-1)
 #define KEYS_PER_MS (INT64_C(1) << 12)
-#define IDLE_KEYS (2000 * KEYS_PER_MS)   /* a writer that made no id for so long was idle */
+#define IDLE_KEYS (2000 * KEYS_PER_MS)   /* a writer is idle after this time without a new id */
 #define WINDOW_KEYS (1000 * KEYS_PER_MS) /* the first range of a slot ... */
-#define WINDOW_DOUBLINGS 5               /* ... and how often the next ones are longer */
-#define BLOCK_MIN 8                      /* keys of the sequence at once */
+#define WINDOW_DOUBLINGS 5               /* ... and how often it is doubled */
+#define BLOCK_MIN 8                      /* keys taken from the sequence at once */
 #define BLOCK_MAX 4096
 
 static void sink_slot(void *ctx, size_t row, const struct fa_value *columns)
@@ -22,7 +22,7 @@ static void sink_slot(void *ctx, size_t row, const struct fa_value *columns)
     *slot = columns[0].i;
 }
 
-/* The keys of one slot from `wanted` on, for a while. *is_taken: there was a free one. */
+/* Takes the keys of one slot from `wanted` on. *is_taken: a slot was free. */
 static enum faina_code take_slot(struct fa_unit *unit, int64_t wanted, bool *is_taken,
                                  struct faina_error *err)
 {
@@ -45,7 +45,7 @@ static enum faina_code take_slot(struct fa_unit *unit, int64_t wanted, bool *is_
     return FAINA_OK;
 }
 
-/* Some keys of the sequence, not before `wanted`. More each time within one transaction. */
+/* Takes keys of the sequence, none below `wanted`; more each time within one transaction. */
 static enum faina_code take_block(struct fa_unit *unit, int64_t wanted, struct faina_error *err)
 {
     struct fa_id_range *range = &unit->id_range;
@@ -71,7 +71,7 @@ static enum faina_code take_block(struct fa_unit *unit, int64_t wanted, struct f
     return FAINA_OK;
 }
 
-/* Goes on with the range of the slot, after keys of the sequence. False: it is over. */
+/* Continues with the slot's range after keys of the sequence. False: the range is used up. */
 static bool resume_slot(struct fa_unit *unit)
 {
     const struct fa_id_range *range = &unit->id_range;
@@ -112,7 +112,7 @@ enum faina_code fa_id_range_next(struct fa_unit *unit, struct fa_id *out, struct
 
     if (!fa_id_has_next(unit->ids, unit->now_us))
         code = take_range(unit, err);
-    assert(unit->ids->end_key != 0 || !unit->source.db->is_shared);
+    assert(unit->ids->end_key != 0 || !fa_db_has(unit->source.db, FA_DB_MANY_WRITERS));
     if (code == FAINA_OK)
         *out = fa_id_next(unit->ids, unit->now_us);
     return code;
@@ -122,12 +122,12 @@ void fa_id_range_settle(struct fa_unit *unit, enum faina_code code)
 {
     struct fa_id_range *range = &unit->id_range;
 
-    if (!unit->source.db->is_shared)
+    if (!fa_db_has(unit->source.db, FA_DB_MANY_WRITERS))
         return;
     range->has_failed = code != FAINA_OK;
     if (code == FAINA_OK)
         return;
-    unit->ids->end_key = 1; /* no key is below it */
+    unit->ids->end_key = 1; /* an empty range */
     if (range->slot_epoch == unit->epoch || code == FAINA_STORE_CLOSED)
         range->slot_end = 0;
     if (range->slot_end == 0)

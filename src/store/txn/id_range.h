@@ -1,27 +1,27 @@
 /*
  * id_range.h - the keys of new tasks where several nodes share a store.
  *
- * A writer makes ids from a range of keys of its own: those of one slot (the last bits of a key)
- * from one time to another. On a store with one writer there is no limit, and none of this happens.
+ * A writer makes ids from a range of keys of its own: the keys of one slot (the last bits of a key)
+ * from one time to another. A store with one writer has no ranges.
  *
- *   K1  No two ranges share a key. What says so is in the database: a slot's row has the end of its
- *       last range, and the next one begins there or later. No clock has to be right for it, and no
- *       lease can be outlived: a writer that was paused finds its range in the past and takes
- *       another.
+ *   K1  No two ranges share a key. The database ensures it: a slot's row holds the end of its last
+ *       range, and the next range begins there or later. This depends on no clock and on no lease:
+ *       a writer that was paused finds its range in the past and takes another one.
  *   K2  The range of a slot is taken in the transaction that first uses it. It is dropped when that
- *       fails, and when the connection is lost: a standby that takes over may not know of it.
- *   K3  There is always a range. The first one of a writer that was idle, and every one while all
- *       slots are taken, is a few keys of the sequence that submit in SQL uses; so a program that
- *       submits once and ends takes no slot, and there can be any number of writers.
+ *       transaction fails, and when the connection is lost: a standby that takes over may not have
+ *       it.
+ *   K3  A range is always available. The first range of a writer that was idle, and every range
+ *       while all slots are taken, is a few keys of the sequence that submits in SQL use. So a
+ *       program that submits once and ends takes no slot, and the number of writers is unlimited.
  *   K4  After a failed transaction the next one takes its keys from the sequence, too: a node of an
- *       earlier version doesn't know of ranges, and can make a key of ours.
+ *       earlier version ignores ranges, and may have used a key of this one.
  *
  * Threads: as the unit.
  */
-#ifndef FA_ID_RANGE_H
-#define FA_ID_RANGE_H
+#ifndef FA_STORE_TXN_ID_RANGE_H
+#define FA_STORE_TXN_ID_RANGE_H
 
-#include "sql/unit.h"
+#include "store/txn/unit.h"
 
 /* An id for a new task. Any code of the database. */
 FA_MUST_CHECK enum faina_code fa_id_range_next(struct fa_unit *unit, struct fa_id *out,

@@ -1,30 +1,51 @@
 /*
  * row.c - reading tasks.
  *
- * The place of a column in its statement is fixed in queries/; the readers below follow the same
- * order, one function per statement.
+ * The order of columns is fixed by the statements in queries/; the readers below follow it, one
+ * function per statement.
  */
-#include "sql/row.h"
+#include "store/txn/row.h"
 
 #include "model/limits.h"
 #include "model/states.h"
-#include "sql/runs.h"
-#include "sql/sound.h"
+#include "store/queue/runs.h"
+#include "store/txn/row_check.h"
 
 #include <stdlib.h>
 
-/* How many columns the readers below take, where several follow each other in one statement. */
+/* How many columns each reader below uses, where one statement has the columns of several. */
 #define TASK_COLUMNS 18
 #define READY_COLUMNS 13
 #define ENDED_COLUMNS 15
 
+void fa_keys_add(struct fa_keys *list, int64_t key)
+{
+    list->keys = fa_arena_grow(list->arena, list->keys, list->count, &list->size, sizeof(int64_t));
+    list->keys[list->count++] = key;
+}
+
 void fa_keys_sink(void *ctx, size_t n, const struct fa_value *columns)
 {
-    struct fa_keys *list = ctx;
-
     (void)n;
-    list->keys = fa_arena_grow(list->arena, list->keys, list->count, &list->size, sizeof(int64_t));
-    list->keys[list->count++] = columns[0].i;
+    fa_keys_add(ctx, columns[0].i);
+}
+
+void fa_keys_bind(void *ctx, size_t n, struct fa_value *params)
+{
+    params[0] = fa_value_int(((const struct fa_keys *)ctx)->keys[n]);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x > y ? -1 : x < y;
+}
+
+void fa_keys_sort(int64_t *keys, size_t count)
+{
+    if (count > 0)
+        qsort(keys, count, sizeof(*keys), compare_keys);
 }
 
 int64_t fa_row_lease_us(const struct fa_row *row)
@@ -42,7 +63,7 @@ bool fa_row_is_plain(const struct fa_row *row)
            row->retry.max_ms == 0;
 }
 
-/* What the columns of the statements hold (R4). */
+/* What the columns of the statements must hold (R4). */
 static const struct fa_form task_form = {
     "task", "kilrtnTXXXKXNXXMdM",
     "id tail lane rank created_us max_attempts run_at_us name key input_hash parent child depth "
@@ -71,14 +92,14 @@ static const struct fa_form output_form = {"ended", "B", "output"};
 static const struct fa_form end_task_form = {"task", "kilrX", "id tail lane rank name"};
 static const struct fa_form end_form = {"ended", "ETJ", "status deleted_us error"};
 
-/* Rows being read: number n of the call is rows[n]. */
+/* Rows being read: row n of the call is rows[n]. */
 struct sink {
     struct fa_row **rows;
     struct fa_arena *arena;
     int64_t *lane_ids;
 };
 
-/* Notes the first thing that is wrong with a row. False: something is. */
+/* Notes the first damage of a row. False: it is damaged. */
 static bool check(const struct fa_form *form, const struct fa_value *c, struct fa_arena *arena,
                   struct fa_row *row)
 {
@@ -126,14 +147,14 @@ bool fa_source_check(struct fa_source *source, const struct fa_form *form,
     return damage == NULL;
 }
 
-/* R4, for a row that was read alone. */
+/* R4, for a task that was read alone. */
 static enum faina_code refuse_damage(struct fa_source *source, struct fa_row *row,
                                      struct faina_error *err)
 {
     return row->damage == NULL ? FAINA_OK : fa_row_refuse(source, row, row->damage, err);
 }
 
-/* R4, for one among others. */
+/* R4, for a read of many tasks. */
 static void report_damage(struct fa_source *source, struct fa_row *row)
 {
     if (row->damage != NULL)
@@ -168,7 +189,7 @@ static void read_task(const struct fa_value *c, struct fa_arena *arena, struct f
         row->damage = "it is its own parent";
 }
 
-/* A task that nobody has touched may have nulls for all of these but the flags. */
+/* A task that has not changed since it was created may have nulls in all columns but the flags. */
 static void read_ready(const struct fa_value *c, struct fa_arena *arena, struct fa_row *row)
 {
     row->home = FA_HOME_READY;
@@ -189,7 +210,7 @@ static void read_ready(const struct fa_value *c, struct fa_arena *arena, struct 
     row->due_us = fa_value_as_int(&c[11]);
 }
 
-/* What was asked for that may be large. */
+/* The columns of `task` that may be large. */
 static void read_payload(const struct fa_value *c, struct fa_arena *arena, struct fa_row *row)
 {
     check(&payload_form, c, arena, row);
@@ -210,7 +231,7 @@ void fa_row_from_ready_scan(const struct fa_value *columns, struct fa_arena *are
         read_payload(columns + TASK_COLUMNS + READY_COLUMNS, arena, out);
 }
 
-bool fa_row_is_elsewhere(const struct fa_value *columns)
+bool fa_row_is_of_other_day(const struct fa_value *columns)
 {
     return columns[1].kind == FA_NULL;
 }
@@ -219,7 +240,7 @@ bool fa_row_from_plain_scan(const struct fa_value *c, struct fa_arena *arena, st
 {
     const char *damage;
 
-    if (c[8].kind != FA_NULL || fa_row_is_elsewhere(c))
+    if (c[8].kind != FA_NULL || fa_row_is_of_other_day(c))
         return false;
     damage = fa_form_check(&plain_form, c, arena);
     *out = (struct fa_row){
@@ -256,7 +277,7 @@ static void sink_ready(void *ctx, size_t n, const struct fa_value *columns)
     struct fa_row *row = sink->rows[n];
     const char *run = fa_value_dup(&columns[13], sink->arena);
 
-    if (!fa_run_has(columns[12].i, run, row->id.key))
+    if (!fa_run_contains(columns[12].i, run, row->id.key))
         return;
     read_ready(columns, sink->arena, row);
     row->is_in_run = run != NULL;
@@ -363,7 +384,7 @@ static void bind_key(void *ctx, size_t n, struct fa_value *v)
     v[0] = fa_value_int(((struct sink *)ctx)->rows[n]->id.key);
 }
 
-static void bind_place(void *ctx, size_t n, struct fa_value *v)
+static void bind_ready_key(void *ctx, size_t n, struct fa_value *v)
 {
     const struct fa_row *row = ((struct sink *)ctx)->rows[n];
 
@@ -376,19 +397,19 @@ static void bind_place(void *ctx, size_t n, struct fa_value *v)
 static struct fa_db_call call_for(enum fa_sql sql, struct sink *sink, size_t count,
                                   fa_db_sink_fn *take, bool for_change)
 {
-    bool is_place = sql == FA_SQL_READY_GET;
+    bool is_ready = sql == FA_SQL_READY_GET;
 
     return (struct fa_db_call){.sql = sql,
                                .rows = count,
-                               .param_count = is_place ? 3 : 1,
-                               .bind = is_place ? bind_place : bind_key,
+                               .param_count = is_ready ? 3 : 1,
+                               .bind = is_ready ? bind_ready_key : bind_key,
                                .bind_ctx = sink,
                                .sink = take,
                                .sink_ctx = sink,
                                .for_change = for_change};
 }
 
-/* The lane of a row. When that is missing or damaged, so is the row. */
+/* Finds the lane of a row. A row whose lane is missing or damaged is damaged. */
 static enum faina_code find_lane(struct fa_source *source, struct sink *sink, size_t n,
                                  struct faina_error *err)
 {
@@ -408,8 +429,7 @@ static enum faina_code find_lane(struct fa_source *source, struct sink *sink, si
     return code;
 }
 
-/* Reads what was asked for, for rows that don't have it; `lane` stays NULL for tasks that are not
- * there. */
+/* Reads the columns of `task` for rows without them; `lane` stays NULL for missing tasks. */
 static enum faina_code load_tasks(struct fa_source *source, struct sink *sink, size_t count,
                                   struct faina_error *err)
 {
@@ -445,7 +465,7 @@ enum faina_code fa_row_load_task(struct fa_source *source, struct fa_row *row,
     return code;
 }
 
-/* Leaves out what is damaged, which has been read among others. */
+/* Reports the damaged ones of many tasks, and leaves them out. */
 static void drop_damaged(struct fa_source *source, struct fa_row **rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -490,7 +510,7 @@ enum faina_code fa_row_load_payload(struct fa_source *source, struct fa_row *row
     return code == FAINA_OK ? refuse_damage(source, row, err) : code;
 }
 
-/* Reads the standing of rows if they are held. */
+/* Reads the state rows of held tasks. */
 static enum faina_code load_held(struct fa_source *source, struct sink *sink, size_t count,
                                  struct faina_error *err)
 {
@@ -525,10 +545,10 @@ enum faina_code fa_row_load_held(struct fa_source *source, int64_t key, struct f
     return code == FAINA_OK ? refuse_damage(source, out, err) : code;
 }
 
-/* Where a task stands is not known before looking; the commonest places come first. Over a network
- * all places are asked at once. */
-static enum faina_code load_standings(struct fa_source *source, struct sink *sink, size_t count,
-                                      struct faina_error *err)
+/* Searches the tables for the state rows, the most likely table first. Over a network all tables
+ * are read in one round trip. */
+static enum faina_code load_states(struct fa_source *source, struct sink *sink, size_t count,
+                                   struct faina_error *err)
 {
     bool lock = source->for_change;
     struct fa_db_call calls[] = {
@@ -539,7 +559,7 @@ static enum faina_code load_standings(struct fa_source *source, struct sink *sin
     };
     enum faina_code code = FAINA_OK;
 
-    if (source->db->is_shared)
+    if (fa_db_has(source->db, FA_DB_ROUND_TRIPS))
         code = fa_db_run_all(source->db, calls, FA_COUNT(calls), err);
     else
         for (size_t i = 0;
@@ -548,47 +568,52 @@ static enum faina_code load_standings(struct fa_source *source, struct sink *sin
     return code;
 }
 
-#define PLACE_TRIES_MAX 50 /* a task that moves on each time we look */
+#define FIND_TRIES_MAX 50 /* for a task that changes tables during each read */
 
 enum faina_code fa_row_load(struct fa_source *source, int64_t key, struct fa_arena *arena,
                             struct fa_row *out, struct faina_error *err)
 {
     int64_t lane_id;
     struct sink sink = {.rows = &out, .arena = arena, .lane_ids = &lane_id};
-    int tries = source->db->is_shared && source->for_change ? PLACE_TRIES_MAX : 1;
+    int tries =
+        fa_db_has(source->db, FA_DB_MANY_WRITERS) && source->for_change ? FIND_TRIES_MAX : 1;
     enum faina_code code = FAINA_OK;
 
-    /* Each statement sees what is committed when it begins: a task that another node moves
-     * meanwhile may be in none of its places. Once it is locked it stays. */
+    /* Each statement sees what is committed when it begins: a task that another node changes
+     * meanwhile may be found in no table. Once it is locked it stays where it is. */
     for (int i = 0; i < tries; i++) {
         *out = (struct fa_row){.id.key = key};
         code = fa_row_load_task(source, out, arena, err);
         if (code == FAINA_OK)
-            code = load_standings(source, &sink, 1, err);
+            code = load_states(source, &sink, 1, err);
         if (code == FAINA_OK)
             code = refuse_damage(source, out, err);
         if (code != FAINA_OK || out->home != FA_HOME_NONE)
             return code;
     }
-    return fa_row_refuse(source, out, FA_ROW_NOWHERE, err);
+    return fa_row_refuse(source, out, FA_ROW_NO_STATE, err);
 }
 
 /* Many at once ------------------------------------------------------------------------------- */
 
-static int compare_keys(const void *a, const void *b)
+static bool has_state(const struct fa_row *row)
 {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x > y ? -1 : x < y;
+    return row->home != FA_HOME_NONE;
 }
 
-/* Moves the rows for which `home` is known (or not) to the front; gives their number. */
-static size_t select_rows(struct fa_row **rows, size_t count, bool is_known)
+static bool has_task(const struct fa_row *row)
+{
+    return row->has_task;
+}
+
+/* Moves the rows of which `is_it` is true (or false) to the front; returns their number. */
+static size_t select_rows(struct fa_row **rows, size_t count,
+                          bool (*is_it)(const struct fa_row *row), bool wanted)
 {
     size_t kept = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if ((rows[i]->home != FA_HOME_NONE) == is_known) {
+        if (is_it(rows[i]) == wanted) {
             struct fa_row *row = rows[i];
 
             rows[i] = rows[kept];
@@ -598,40 +623,25 @@ static size_t select_rows(struct fa_row **rows, size_t count, bool is_known)
     return kept;
 }
 
-static size_t select_tasks(struct fa_row **rows, size_t count, bool has_task)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        if (rows[i]->has_task == has_task) {
-            struct fa_row *row = rows[i];
-
-            rows[i] = rows[kept];
-            rows[kept++] = row;
-        }
-    }
-    return kept;
-}
-
-/* Standing and task of those that are not held. Who has moved meanwhile is left out; whoever needs
- * it asks for it by itself. */
+/* Both rows of tasks that are not held. A task that changed tables meanwhile is left out, and is
+ * read alone when it is needed. */
 static enum faina_code load_others(struct fa_source *source, struct sink *sink, size_t count,
                                    struct faina_error *err)
 {
-    size_t missing = select_rows(sink->rows, count, false);
+    size_t missing = select_rows(sink->rows, count, has_state, false);
     enum faina_code code = FAINA_OK;
 
     if (missing > 0)
         code = load_tasks(source, sink, missing, err);
     if (code == FAINA_OK)
-        missing = select_tasks(sink->rows, missing, true);
+        missing = select_rows(sink->rows, missing, has_task, true);
     if (code == FAINA_OK && missing > 0)
-        code = load_standings(source, sink, missing, err);
+        code = load_states(source, sink, missing, err);
     return code;
 }
 
 enum faina_code fa_rows_load(struct fa_source *source, int64_t *keys, size_t count,
-                             struct fa_rows_wish wish, struct fa_arena *arena,
+                             struct fa_rows_options options, struct fa_arena *arena,
                              fa_row_found_fn *found, void *ctx, struct faina_error *err)
 {
     struct fa_row *rows = fa_arena_zero(arena, count + 1, sizeof(*rows));
@@ -639,8 +649,7 @@ enum faina_code fa_rows_load(struct fa_source *source, int64_t *keys, size_t cou
     enum faina_code code;
     size_t n;
 
-    qsort(keys, count, sizeof(*keys),
-          compare_keys); /* who locks more than one takes the youngest first */
+    fa_keys_sort(keys, count);
     sink.rows = fa_arena_take(arena, (count + 1) * sizeof(struct fa_row *));
     sink.lane_ids = fa_arena_zero(arena, count + 1, sizeof(int64_t));
     for (size_t i = 0; i < count; i++) {
@@ -652,23 +661,23 @@ enum faina_code fa_rows_load(struct fa_source *source, int64_t *keys, size_t cou
         code = load_others(source, &sink, count, err);
     if (code == FAINA_OK)
         drop_damaged(source, sink.rows, count);
-    n = select_rows(sink.rows, count, true);
-    if (code == FAINA_OK && wish.whole) {
-        size_t bare = select_tasks(sink.rows, n, false);
+    n = select_rows(sink.rows, count, has_state, true);
+    if (code == FAINA_OK && options.with_task) {
+        size_t bare = select_rows(sink.rows, n, has_task, false);
 
         if (bare > 0)
             code = load_tasks(source, &sink, bare, err);
         if (code == FAINA_OK)
             drop_damaged(source, sink.rows, n);
-        n = select_rows(sink.rows, n, true);
+        n = select_rows(sink.rows, n, has_state, true);
     }
-    if (code == FAINA_OK && wish.payload && n > 0) {
+    if (code == FAINA_OK && options.payload && n > 0) {
         struct fa_db_call call = call_for(FA_SQL_TASK_PAYLOAD, &sink, n, sink_payload, false);
 
         code = fa_db_run(source->db, &call, err);
         if (code == FAINA_OK)
             drop_damaged(source, sink.rows, n);
-        n = select_rows(sink.rows, n, true);
+        n = select_rows(sink.rows, n, has_state, true);
     }
     for (size_t i = 0; code == FAINA_OK && i < n; i++)
         found(ctx, sink.rows[i]);
@@ -678,7 +687,7 @@ enum faina_code fa_rows_load(struct fa_source *source, int64_t *keys, size_t cou
 /* Subtasks --------------------------------------------------------------------------------- */
 
 struct child_sink {
-    struct sink sink; /* rows[n] is the row number n that came */
+    struct sink sink; /* rows[n] is the nth row of the result */
     size_t count;
 };
 
@@ -724,24 +733,24 @@ static void sink_child_end(void *ctx, size_t n, const struct fa_value *c)
     row->output = fa_value_dup(&c[8], sink->arena);
 }
 
-/* How those stand that have not ended. */
+/* The state rows of subtasks that have not ended. */
 static enum faina_code load_live(struct fa_source *source, struct sink *sink, size_t count,
                                  struct faina_error *err)
 {
-    size_t live = select_rows(sink->rows, count, false);
+    size_t live = select_rows(sink->rows, count, has_state, false);
     enum faina_code code = FAINA_OK;
 
-    if (source->db->is_shared)
-        return live > 0 ? load_standings(source, sink, live, err) : FAINA_OK;
+    if (fa_db_has(source->db, FA_DB_ROUND_TRIPS))
+        return live > 0 ? load_states(source, sink, live, err) : FAINA_OK;
     for (size_t i = 0; code == FAINA_OK && i < live; i++) {
         struct sink one = {
             .rows = &sink->rows[i], .arena = sink->arena, .lane_ids = &sink->lane_ids[i]};
 
         if (sink->rows[i]->damage != NULL)
             continue;
-        code = load_standings(source, &one, 1, err);
+        code = load_states(source, &one, 1, err);
         if (code == FAINA_OK && sink->rows[i]->home == FA_HOME_NONE)
-            sink->rows[i]->damage = FA_ROW_NOWHERE;
+            sink->rows[i]->damage = FA_ROW_NO_STATE;
     }
     return code;
 }

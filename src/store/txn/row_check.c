@@ -1,7 +1,7 @@
-/* sound.c - see sound.h. */
-#include "sql/sound.h"
+/* row_check.c - see row_check.h. */
+#include "store/txn/row_check.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/utf8.h"
 #include "model/id.h"
 #include "model/limits.h"
@@ -11,7 +11,7 @@
 
 #define KEY_END (INT64_C(1) << 60)
 #define TAIL_END (INT64_C(1) << 62)
-#define DEPTH_MAX (FA_JSON_DEPTH_MAX + 8)    /* what we wrote may be around a payload */
+#define DEPTH_MAX (FA_JSON_DEPTH_MAX + 8)    /* a payload may be nested in JSON of the engine */
 #define TIME_END INT64_C(253402300800000000) /* the year 10000, in microseconds */
 
 static bool is_int(const struct fa_value *value, int64_t min, int64_t max)
@@ -107,7 +107,7 @@ static bool fits(char kind, const struct fa_value *value)
     }
 }
 
-/* Name number `n` of a list that is separated by spaces. */
+/* The nth name of a list that is separated by spaces. */
 static struct fa_bytes name_at(const char *names, size_t n)
 {
     for (; n > 0 && *names != '\0'; n--) {

@@ -1,19 +1,19 @@
 /*
- * sound.h - whether a row that was read can be one that this program has written.
+ * row_check.h - checks rows that were read against the types and ranges that this program writes.
  *
- * A store may be edited by other programs, or be damaged. SQLite keeps a value of any type in any
- * column; PostgreSQL keeps the types, not the ranges. Each reader of rows holds what it got against
- * a form, once, before anything else uses it.
+ * A store may be edited by other programs, or be damaged. SQLite accepts a value of any type in any
+ * column; PostgreSQL ensures the types, not the ranges. Each reader checks its rows against a form,
+ * once, before anything else uses them.
  *
- *   F1  No value that fails its form reaches the rules in model/: a damaged row is an error with
+ *   F1  No value that fails its check reaches the rules in model/: a damaged row is an error with
  *       the row's id.
- *   F2  A form asks for types and ranges, and that text is UTF-8. Payloads are checked where they
- *       are shown (show.c), because they may be large.
+ *   F2  A form describes types and ranges; text must be UTF-8. Payloads are checked where they are
+ *       shown (show.c), because they may be large.
  */
-#ifndef FA_SOUND_H
-#define FA_SOUND_H
+#ifndef FA_STORE_TXN_ROW_CHECK_H
+#define FA_STORE_TXN_ROW_CHECK_H
 
-#include "sql/db.h"
+#include "store/db/db.h"
 
 /*
  * What the columns of a statement hold, one letter each, in their order:
@@ -27,10 +27,10 @@
  *   g  progress, 0 to 100        G  the same, or null
  *   d  not negative and finite, or null
  *   H  status of a held task     P  of a parked one     E  of an ended one
- *   S  any status                a  who acted (enum faina_actor)
+ *   S  any status                a  actor (enum faina_actor)
  *   x  text                      X  the same, or null
  *   j  JSON                      J  the same, or null
- *   B  text that is checked elsewhere, or null
+ *   B  text that is checked later (F2), or null
  *   .  anything
  */
 struct fa_form {
@@ -39,13 +39,13 @@ struct fa_form {
     const char *columns; /* their names, separated by spaces */
 };
 
-/* NULL: the row is sound. Otherwise a sentence about the first column that is not, in `arena`. */
+/* NULL: the row passes. Otherwise a message about the first column that fails, in `arena`. */
 const char *fa_form_check(const struct fa_form *form, const struct fa_value *values,
                           struct fa_arena *arena);
 
-/* A copy of JSON text in `arena`; NULL when it is null, no text, or no JSON. */
+/* A copy of JSON text in `arena`; NULL for null and everything that is not JSON. */
 char *fa_value_json(const struct fa_value *value, struct fa_arena *arena);
-bool fa_is_json(const char *text);      /* NULL is */
-bool fa_is_names(struct fa_bytes json); /* an array of strings */
+bool fa_is_json(const char *text);      /* true for NULL */
+bool fa_is_names(struct fa_bytes json); /* a JSON array of strings */
 
 #endif

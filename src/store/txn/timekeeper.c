@@ -1,11 +1,11 @@
 /*
  * timekeeper.c - see timekeeper.h.
  *
- * A step is a transaction of its own, before those of the callers. When the process ends between
- * its commit and the step in memory, the next one starts at the wall clock, which is where the step
- * leads to.
+ * A step is a transaction of its own, before those of the callers. If the process ends between its
+ * commit and the step in memory, the next process starts at the wall clock, which is the target of
+ * the step.
  */
-#include "sql/timekeeper.h"
+#include "store/txn/timekeeper.h"
 
 #include "base/clock.h"
 #include "base/steady.h"
@@ -13,9 +13,9 @@
 
 #define AGAIN_US 1000000
 
-/* Moves the ends of spans (K1) and, after a step back, what else is ahead of the clock (K5). */
-#define AHEAD_US_MAX INT64_C(630720000000000) /* 20 years: no clock was that wrong */
+#define AHEAD_US_MAX INT64_C(630720000000000) /* 20 years; a later time is a damaged row's */
 
+/* Moves the ends of spans (K1) and, after a step back, the other times ahead of the clock (K5). */
 static enum faina_code move_times(struct fa_db *db, int64_t step_us, int64_t now_us,
                                   struct faina_error *err)
 {
@@ -48,7 +48,7 @@ enum faina_code fa_timekeeper_resume(struct fa_writer *writer, struct faina_erro
     if (code != FAINA_OK)
         return code;
     if (newest_us > fa_clock_now_us() + AHEAD_US_MAX)
-        newest_us = 0; /* a damaged row's */
+        newest_us = 0;
     ahead_us = fa_steady_resume(clock, newest_us);
     return ahead_us > 0 ? move_times(writer->db, -ahead_us, newest_us - ahead_us, err) : FAINA_OK;
 }
@@ -59,7 +59,8 @@ static void move_time(atomic_llong *at_us, int64_t step_us)
         atomic_fetch_add(at_us, step_us);
 }
 
-/* What the engine remembers moves along; the chores run at once, since something may be due. */
+/* Moves the times that the engine has in memory. The chores run at once, since something may be
+ * due. */
 static void move_engine(struct fa_engine *engine, int64_t step_us, int64_t now_us)
 {
     int64_t next_us = atomic_load(&engine->next_us);
@@ -68,12 +69,12 @@ static void move_engine(struct fa_engine *engine, int64_t step_us, int64_t now_u
     move_time(&engine->commit_us, step_us);
     move_time(&engine->fail_us, step_us);
     move_time(&engine->still_us, step_us);
-    move_time(&engine->hear_us, step_us);
+    move_time(&engine->grace_until_us, step_us);
     if (next_us > 0) /* 0: they are due because the store was opened */
         atomic_store(&engine->next_us, next_us < now_us - step_us ? next_us + step_us : now_us);
 }
 
-/* A step that failed is not tried again at once. */
+/* After a failed step the next one waits for AGAIN_US. */
 static int64_t step_due(struct fa_engine *engine)
 {
     if (fa_clock_mono_us() < atomic_load(&engine->step_again_us))
@@ -117,22 +118,22 @@ void fa_timekeeper_show(struct fa_engine *engine, struct fa_service_clock *out)
     };
 }
 
-static bool has_untold_jump(struct fa_engine *engine, struct fa_service_clock *clock)
+static bool has_unreported_jump(struct fa_engine *engine, struct fa_service_clock *clock)
 {
     if (!fa_waiters_has_counters(engine->waiters))
         return false;
     fa_timekeeper_show(engine, clock);
-    return clock->jumps != atomic_load(&engine->jumps_told);
+    return clock->jumps != atomic_load(&engine->jumps_reported);
 }
 
-static void tell_jump(struct fa_engine *engine)
+static void report_jump(struct fa_engine *engine)
 {
     struct fa_service_clock clock;
 
-    if (!has_untold_jump(engine, &clock))
+    if (!has_unreported_jump(engine, &clock))
         return;
-    atomic_store(&engine->jumps_told, clock.jumps);
-    fa_waiters_tell_facts(engine->waiters, &(struct fa_facts){.jump = &clock});
+    atomic_store(&engine->jumps_reported, clock.jumps);
+    fa_waiters_publish_facts(engine->waiters, &(struct fa_facts){.jump = &clock});
 }
 
 void fa_timekeeper_follow(struct fa_writer *writer)
@@ -140,12 +141,12 @@ void fa_timekeeper_follow(struct fa_writer *writer)
     if (writer->engine->clock == NULL)
         return;
     make_step(writer);
-    tell_jump(writer->engine);
+    report_jump(writer->engine);
 }
 
 bool fa_timekeeper_is_due(struct fa_engine *engine)
 {
     struct fa_service_clock clock;
 
-    return engine->clock != NULL && (step_due(engine) != 0 || has_untold_jump(engine, &clock));
+    return engine->clock != NULL && (step_due(engine) != 0 || has_unreported_jump(engine, &clock));
 }

@@ -1,7 +1,8 @@
 /*
- * move.c - the one function that moves a task, and who is woken by that. See unit.h.
+ * transition.c - the one function that changes a task's status, and the tasks that it unblocks. See
+ * unit.h.
  */
-#include "sql/unit.h"
+#include "store/txn/unit.h"
 
 #include "model/backoff.h"
 #include "model/limits.h"
@@ -22,31 +23,25 @@ static void give_permits(struct fa_unit *unit, struct fa_row *row)
     for (size_t i = 0; i < row->lane->resource_count; i++) {
         struct fa_resource *resource = row->lane->resources[i];
 
-        /* Counts come from the file, which somebody may have edited: clamped, never asserted. */
+        /* The count comes from the store, which may have been edited: clamped, never asserted. */
         if (resource->in_use > 0)
             resource->in_use--;
-        fa_heads_open(resource);
+        fa_lane_index_unpark(resource);
         fa_unit_link(unit, FA_UNLINK_HOLD, resource->id, row->id.key, 0);
         if (resource->max >= 0)
-            unit->has_ready = true; /* a throttled lane may be open again */
+            unit->has_ready = true; /* a lane that was at its limit may have room again */
     }
 }
 
 static void note_end(struct fa_unit *unit, const struct fa_row *row)
 {
-    if (unit->ended_count == unit->ended_size) {
-        unit->ended_size = unit->ended_size ? unit->ended_size * 2 : 64;
-        unit->ended = fa_realloc(unit->ended, unit->ended_size * sizeof(*unit->ended));
-    }
+    unit->ended = fa_grow(unit->ended, unit->ended_count, &unit->ended_size, sizeof(*unit->ended));
     unit->ended[unit->ended_count++] = row->id;
 }
 
 static void add_span(struct fa_spans *spans, int64_t us)
 {
-    if (spans->count == spans->size) {
-        spans->size = spans->size ? spans->size * 2 : 64;
-        spans->us = fa_realloc(spans->us, spans->size * sizeof(*spans->us));
-    }
+    spans->us = fa_grow(spans->us, spans->count, &spans->size, sizeof(*spans->us));
     spans->us[spans->count++] = us > 0 ? us : 0;
 }
 
@@ -69,7 +64,7 @@ static void take_lease(struct fa_unit *unit, struct fa_row *row, const struct fa
         row->flags |= FA_FLAG_NOT_COUNTED;
     } else {
         row->attempts++;
-        row->flags &= ~(FA_FLAG_NOT_COUNTED | FA_ASKED_MASK);
+        row->flags &= ~(FA_FLAG_NOT_COUNTED | FA_SUBTASK_COUNT_MASK);
     }
     row->flags &= ~FA_FLAG_CONTINUES;
 }
@@ -87,7 +82,7 @@ static void end_or_reopen(struct fa_unit *unit, struct fa_row *row, unsigned eff
     if (effects & FA_REOPEN) {
         row->has_left = row->home == FA_HOME_ENDED;
         if (row->home == FA_HOME_HELD)
-            note_end(unit, row); /* for whoever works on it, it is over */
+            note_end(unit, row); /* its worker must stop */
         row->completed_us = 0;
         row->error = NULL;
         row->output = NULL;
@@ -97,14 +92,14 @@ static void end_or_reopen(struct fa_unit *unit, struct fa_row *row, unsigned eff
     }
     if (effects & (FA_END | FA_REOPEN))
         row->flags &= ~(FA_FLAG_WAITS_CHILDREN | FA_FLAG_FAIL_FAST);
-    /* A new attempt of a parent starts anew and finds its children. What a dependency's bad end
-     * means for a task doesn't change with its attempts. */
+    /* A new attempt of a parent starts from the beginning and finds its children. The phase of a
+     * task whose dependency ended badly stays the same in all its attempts. */
     if (effects & (FA_REOPEN | FA_BACK_OFF) &&
         (row->flags & FA_FLAG_HAS_CHILDREN || !(row->flags & FA_FLAG_HAS_DEPS)))
         row->flags &= ~FA_PHASE_MASK;
 }
 
-/* A task that nobody holds any more: back in line (maybe later), or blocked. */
+/* A task without a holder: pending (perhaps delayed), or blocked. */
 static void step_back(struct fa_unit *unit, struct fa_row *row, unsigned effects)
 {
     row->worker = NULL;
@@ -116,21 +111,22 @@ static void step_back(struct fa_unit *unit, struct fa_row *row, unsigned effects
             row->attempts--;
     }
     if (effects & FA_BACK_OFF) {
-        assert(row->has_task); /* the policy is part of what was asked for */
+        assert(row->has_task); /* the policy is in `task` */
         row->at_us = unit->now_us + fa_backoff_us(row->retry, row->attempts, unit->random);
     }
 }
 
-/* What the row tells by itself (U5) is in the log all the same. */
-static void journal_told(struct fa_unit *unit, const struct fa_row *row, unsigned effects,
+/* Implicit events (U5) are in the event log, too. */
+static void log_implicit(struct fa_unit *unit, const struct fa_row *row, unsigned effects,
                          enum fa_trigger trigger)
 {
     if (effects & FA_TAKE_LEASE && row->flags & FA_FLAG_CLAIM_EVENT)
-        fa_unit_journal(unit, row, "claimed", FAINA_CLAIMED, row->claimed_us);
+        fa_unit_log_event(unit, row, "claimed", FAINA_CLAIMED, row->claimed_us);
     if (trigger == FA_START)
-        fa_unit_journal(unit, row, "started", row->status, row->started_us);
+        fa_unit_log_event(unit, row, "started", row->status, row->started_us);
     if (effects & FA_END)
-        fa_unit_journal(unit, row, faina_status_name(row->status), row->status, row->completed_us);
+        fa_unit_log_event(unit, row, faina_status_name(row->status), row->status,
+                          row->completed_us);
 }
 
 void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_change *change)
@@ -147,7 +143,7 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
     if (change->trigger == FA_START && old == FAINA_CLAIMED)
         effects &= ~(unsigned)(FA_TAKE_LEASE | FA_COUNT_ATTEMPT);
     if (change->what != NULL)
-        fa_unit_write_out(unit, row);
+        fa_unit_store_implicit_events(unit, row);
     now = fa_unit_change(unit, row);
     row->status = (effects & FA_KEEP_STATUS) ? old : rule->to;
     row->due_us = 0;
@@ -161,10 +157,10 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
         row->started_us = now;
         row->flags |= FA_FLAG_START_EVENT;
     }
-    if (!fa_status_uses(old) && fa_status_uses(row->status)) {
+    if (!fa_status_uses_resources(old) && fa_status_uses_resources(row->status)) {
         take_permits(unit, row);
         add_span(&unit->waits, now - ready_us);
-    } else if (fa_status_uses(old) && !fa_status_uses(row->status)) {
+    } else if (fa_status_uses_resources(old) && !fa_status_uses_resources(row->status)) {
         give_permits(unit, row);
         row->flags &= FA_FLAGS_MASK;
         if (!(effects & FA_UNCOUNT))
@@ -187,7 +183,7 @@ void fa_unit_apply(struct fa_unit *unit, struct fa_row *row, const struct fa_cha
         fa_unit_event(unit, row, change->what, change->actor,
                       change->event_worker ? change->event_worker : change->worker, change->detail);
     else
-        journal_told(unit, row, effects, change->trigger);
+        log_implicit(unit, row, effects, change->trigger);
 }
 
 /* Waiting tasks ---------------------------------------------------------------------------- */
@@ -223,8 +219,8 @@ void fa_unit_unblock_if_free(struct fa_unit *unit, struct fa_row *row)
         fa_unit_park_until(unit, row, row->run_at_us);
 }
 
-/* Whether an end counts for the one who waits. A child that had ended before its parent blocked
- * doesn't, until it comes back to life. */
+/* Whether an end counts for the waiting task. The end of a child before its parent blocked doesn't
+ * count, until the child is reopened. */
 static bool is_awaited(struct fa_unit *unit, struct fa_row *row, bool by_child, bool is_end)
 {
     bool was = !by_child || row->flags & FA_FLAG_AWAITED;
@@ -257,8 +253,8 @@ static enum faina_code recount(struct fa_unit *unit, int64_t key, bool by_child,
     if (is_end)
         waiting->deps_bad += row->status != FAINA_COMPLETED;
     else
-        waiting->deps_bad -= counted; /* only what ended badly comes back */
-    if (waiting->deps_left < 0)       /* an edited file; doctor reports it */
+        waiting->deps_bad -= counted; /* only a task that ended badly is reopened */
+    if (waiting->deps_left < 0)       /* an edited store; doctor reports it */
         waiting->deps_left = 0;
     if (waiting->deps_bad < 0)
         waiting->deps_bad = 0;
@@ -283,12 +279,12 @@ enum faina_code fa_unit_wake(struct fa_unit *unit, struct fa_row *row, bool is_e
             code = recount(unit, parent, true, row, is_end, err);
     }
     if (code == FAINA_OK && row->flags & FA_FLAG_HAS_DEPENDENTS) {
-        code = fa_unit_flush(unit, err); /* so that the query sees every link */
+        code = fa_unit_flush(unit, err); /* the query must see every link */
         if (code == FAINA_OK)
             code = fa_db_one(unit->source.db, FA_SQL_DEP_WAITING, &key, 1, fa_keys_sink, &waiting,
                              err);
         if (code == FAINA_OK)
-            code = fa_unit_expect(unit, waiting.keys, waiting.count, err);
+            code = fa_unit_read_ahead(unit, waiting.keys, waiting.count, err);
         for (size_t i = 0; code == FAINA_OK && i < waiting.count; i++)
             code = recount(unit, waiting.keys[i], false, row, is_end, err);
     }

@@ -1,12 +1,12 @@
 /*
  * unit.c - rows in memory, their events, keys and links.
  *
- * Moving them is move.c, writing them out flush.c.
+ * transition.c changes their status, flush.c writes them.
  */
-#include "sql/unit.h"
+#include "store/txn/unit.h"
 
-#include "sql/show.h"
-#include "sql/flush.h"
+#include "store/read/show.h"
+#include "store/txn/flush.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -25,11 +25,12 @@ void fa_unit_init(struct fa_unit *unit, struct fa_source source, struct fa_id_so
         .bucket_count = BUCKETS_MIN,
     };
     unit->buckets = fa_alloc_zero(unit->bucket_count, sizeof(struct fa_row *));
-    fa_buf_init(&unit->journal, SIZE_MAX / 2);
-    fa_fronts_init(&unit->fronts);
+    fa_buf_init(&unit->log_lines, SIZE_MAX / 2);
+    fa_scan_starts_init(&unit->fronts);
 }
 
-/* A large transaction must not make all small ones after it clear its large tables. */
+/* After a large transaction the tables shrink, so that small transactions don't clear large ones.
+ * */
 static void clear_tables(struct fa_unit *unit)
 {
     if (unit->bucket_count > BUCKETS_MIN) {
@@ -52,26 +53,26 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->source.also = NULL;
     unit->actor.worker = NULL;
     clear_tables(unit);
-    fa_buf_clear(&unit->journal);
+    fa_buf_clear(&unit->log_lines);
     unit->row_count = 0;
     unit->dirty_count = 0;
     unit->event_count = 0;
-    unit->happened = NULL;
-    unit->happened_count = unit->happened_size = 0;
+    unit->emitted = NULL;
+    unit->emitted_count = unit->emitted_size = 0;
     unit->link_count = 0;
-    unit->ended_count = unit->told_count = 0;
+    unit->ended_count = unit->ended_seen = 0;
     unit->waits.count = unit->runs.count = 0;
     unit->added = NULL;
     unit->added_count = unit->added_size = unit->lost_count = 0;
-    unit->unmade = NULL;
-    unit->unmade_count = unit->unmade_size = 0;
+    unit->trigger_failures = NULL;
+    unit->trigger_failure_count = unit->trigger_failure_size = 0;
     unit->has_ready = unit->has_leftover = false;
     unit->ready_types = 0;
-    unit->old_key = FA_FRONT_NONE;
+    unit->oldest_key = FA_SCAN_START_NONE;
     unit->has_arrivals = false;
-    unit->looked = NULL;
+    unit->hashes = NULL;
     unit->found = NULL;
-    unit->looked_count = unit->found_count = unit->found_size = 0;
+    unit->hash_count = unit->found_count = unit->found_size = 0;
     unit->next_us = INT64_MAX;
     unit->claim_demand = 0;
     if (unit->claims > 0)
@@ -84,7 +85,7 @@ void fa_unit_reset(struct fa_unit *unit)
 void fa_unit_finish(struct fa_unit *unit)
 {
     fa_arena_finish(&unit->arena);
-    fa_buf_finish(&unit->journal);
+    fa_buf_finish(&unit->log_lines);
     free(unit->buckets);
     free(unit->dirty);
     free(unit->events);
@@ -107,7 +108,7 @@ static size_t bucket_of(const struct fa_unit *unit, int64_t key)
     return (size_t)((uint64_t)key * 0x9e3779b97f4a7c15u >> 32) & (unit->bucket_count - 1);
 }
 
-struct fa_row *fa_unit_known(struct fa_unit *unit, int64_t key)
+struct fa_row *fa_unit_cached(struct fa_unit *unit, int64_t key)
 {
     struct fa_row *row = unit->buckets[bucket_of(unit, key)];
 
@@ -151,7 +152,7 @@ static struct fa_row *keep(struct fa_unit *unit, const struct fa_row *row)
 
 struct fa_row *fa_unit_adopt(struct fa_unit *unit, const struct fa_row *row)
 {
-    struct fa_row *known = fa_unit_known(unit, row->id.key);
+    struct fa_row *known = fa_unit_cached(unit, row->id.key);
 
     return known != NULL ? known : keep(unit, row);
 }
@@ -169,16 +170,16 @@ struct fa_row *fa_unit_add(struct fa_unit *unit, struct fa_id id)
     return kept;
 }
 
-static enum faina_code load(struct fa_unit *unit, int64_t key, bool whole, struct fa_row **out,
+static enum faina_code load(struct fa_unit *unit, int64_t key, bool with_task, struct fa_row **out,
                             struct faina_error *err)
 {
-    struct fa_row *row = fa_unit_known(unit, key);
+    struct fa_row *row = fa_unit_cached(unit, key);
     enum faina_code code = FAINA_OK;
     struct fa_row loaded;
     bool found = false;
 
     if (row == NULL) {
-        /* Most calls are about a task under way, and need no more than its standing. */
+        /* Most calls concern a held task, and need only its state row. */
         code = fa_row_load_held(&unit->source, key, &unit->arena, &loaded, &found, err);
         if (code == FAINA_OK && !found)
             code = fa_row_load(&unit->source, key, &unit->arena, &loaded, err);
@@ -188,23 +189,23 @@ static enum faina_code load(struct fa_unit *unit, int64_t key, bool whole, struc
     }
     if (row->is_purged)
         return fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no such task");
-    if (whole)
-        code = fa_unit_whole(unit, row, err);
+    if (with_task)
+        code = fa_unit_load_task(unit, row, err);
     if (code == FAINA_OK)
         *out = row;
     return code;
 }
 
-enum faina_code fa_unit_whole(struct fa_unit *unit, struct fa_row *row, struct faina_error *err)
+enum faina_code fa_unit_load_task(struct fa_unit *unit, struct fa_row *row, struct faina_error *err)
 {
     return fa_row_load_task(&unit->source, row, &unit->arena, err);
 }
 
-enum faina_code fa_unit_get(struct fa_unit *unit, int64_t key, bool whole, struct fa_row **out,
+enum faina_code fa_unit_get(struct fa_unit *unit, int64_t key, bool with_task, struct fa_row **out,
                             struct faina_error *err)
 {
     struct fa_row *row = NULL;
-    enum faina_code code = load(unit, key, whole, &row, err);
+    enum faina_code code = load(unit, key, with_task, &row, err);
 
     if (code == FAINA_OK && row->deleted_us != 0)
         code = fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no such task");
@@ -230,16 +231,16 @@ enum faina_code fa_unit_find_any(struct fa_unit *unit, const char *id, struct fa
     return code;
 }
 
-enum faina_code fa_unit_find(struct fa_unit *unit, const char *id, bool whole, struct fa_row **out,
-                             struct faina_error *err)
+enum faina_code fa_unit_find(struct fa_unit *unit, const char *id, bool with_task,
+                             struct fa_row **out, struct faina_error *err)
 {
     struct fa_row *row = NULL;
     enum faina_code code = fa_unit_find_any(unit, id, &row, err);
 
     if (code == FAINA_OK && row->deleted_us != 0)
         code = fa_error_set(err, FAINA_TASK_NOT_FOUND, "there is no task %s", id);
-    if (code == FAINA_OK && whole)
-        code = fa_unit_whole(unit, row, err);
+    if (code == FAINA_OK && with_task)
+        code = fa_unit_load_task(unit, row, err);
     if (code == FAINA_OK)
         *out = row;
     return code;
@@ -277,28 +278,28 @@ static int64_t *sort_ints(struct fa_unit *unit, const int64_t *ints, size_t *cou
 }
 
 enum faina_code fa_unit_prefetch(struct fa_unit *unit, const int64_t *keys, size_t count,
-                                 struct fa_rows_wish wish, struct faina_error *err)
+                                 struct fa_rows_options options, struct faina_error *err)
 {
     int64_t *unknown = sort_ints(unit, keys, &count);
     size_t n = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (fa_unit_known(unit, unknown[i]) == NULL)
+        if (fa_unit_cached(unit, unknown[i]) == NULL)
             unknown[n++] = unknown[i];
     }
     if (n == 0)
         return FAINA_OK;
-    return fa_rows_load(&unit->source, unknown, n, wish, &unit->arena, adopt, unit, err);
+    return fa_rows_load(&unit->source, unknown, n, options, &unit->arena, adopt, unit, err);
 }
 
-enum faina_code fa_unit_whole_many(struct fa_unit *unit, const int64_t *keys, size_t count,
+enum faina_code fa_unit_load_tasks(struct fa_unit *unit, const int64_t *keys, size_t count,
                                    struct faina_error *err)
 {
     struct fa_row **rows = fa_arena_take(&unit->arena, (count + 1) * sizeof(struct fa_row *));
     size_t n = 0;
 
     for (size_t i = 0; i < count; i++) {
-        struct fa_row *row = fa_unit_known(unit, keys[i]);
+        struct fa_row *row = fa_unit_cached(unit, keys[i]);
 
         if (row != NULL && !row->has_task)
             rows[n++] = row;
@@ -306,98 +307,97 @@ enum faina_code fa_unit_whole_many(struct fa_unit *unit, const int64_t *keys, si
     return fa_rows_load_tasks(&unit->source, rows, n, &unit->arena, err);
 }
 
-/* Keys that are being looked up. */
-struct look_up {
+/* Keys that are being read. */
+struct key_read {
     struct fa_unit *unit;
     int64_t *hashes;
 };
 
 static void bind_hash(void *ctx, size_t row, struct fa_value *params)
 {
-    params[0] = fa_value_int(((const struct look_up *)ctx)->hashes[row]);
+    params[0] = fa_value_int(((const struct key_read *)ctx)->hashes[row]);
 }
 
 static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
 {
-    const struct look_up *look_up = ctx;
-    struct fa_unit *unit = look_up->unit;
+    const struct key_read *read = ctx;
+    struct fa_unit *unit = read->unit;
 
     unit->found = fa_arena_grow(&unit->arena, unit->found, unit->found_count, &unit->found_size,
                                 sizeof(*unit->found));
     unit->found[unit->found_count++] =
-        (struct fa_unit_found){look_up->hashes[row], fa_value_as_int(&columns[0])};
+        (struct fa_unit_found){read->hashes[row], fa_value_as_int(&columns[0])};
 }
 
-static bool was_looked_up(const struct fa_unit *unit, int64_t hash)
+static bool was_read_ahead(const struct fa_unit *unit, int64_t hash)
 {
-    return unit->looked_count > 0 &&
-           bsearch(&hash, unit->looked, unit->looked_count, sizeof(int64_t), compare_ints) != NULL;
+    return unit->hash_count > 0 &&
+           bsearch(&hash, unit->hashes, unit->hash_count, sizeof(int64_t), compare_ints) != NULL;
 }
 
-enum faina_code fa_unit_look_up(struct fa_unit *unit, const int64_t *hashes, size_t count,
-                                bool payload, struct faina_error *err)
+enum faina_code fa_unit_read_keys(struct fa_unit *unit, const int64_t *hashes, size_t count,
+                                  bool payload, struct faina_error *err)
 {
-    size_t before = unit->found_count, all = unit->looked_count + count;
-    struct look_up look_up = {unit, sort_ints(unit, hashes, &count)};
+    size_t before = unit->found_count, all = unit->hash_count + count;
+    struct key_read read = {unit, sort_ints(unit, hashes, &count)};
     struct fa_db_call call = {.sql = FA_SQL_KEY_FIND,
                               .rows = count,
                               .param_count = 1,
                               .bind = bind_hash,
-                              .bind_ctx = &look_up,
+                              .bind_ctx = &read,
                               .sink = sink_found,
-                              .sink_ctx = &look_up};
-    int64_t *tasks, *looked;
+                              .sink_ctx = &read};
+    int64_t *tasks, *merged;
     enum faina_code code;
 
     for (size_t i = call.rows = 0; i < count; i++) {
-        if (!was_looked_up(unit, look_up.hashes[i]))
-            look_up.hashes[call.rows++] = look_up.hashes[i];
+        if (!was_read_ahead(unit, read.hashes[i]))
+            read.hashes[call.rows++] = read.hashes[i];
     }
     code = fa_db_run(unit->source.db, &call, err);
-    looked = fa_arena_take(&unit->arena, (all + 1) * sizeof(*looked));
-    if (unit->looked_count > 0)
-        memcpy(looked, unit->looked, unit->looked_count * sizeof(*looked));
-    memcpy(looked + unit->looked_count, look_up.hashes, call.rows * sizeof(*looked));
-    unit->looked_count += call.rows;
-    qsort(looked, unit->looked_count, sizeof(*looked), compare_ints);
-    unit->looked = looked;
+    merged = fa_arena_take(&unit->arena, (all + 1) * sizeof(*merged));
+    if (unit->hash_count > 0)
+        memcpy(merged, unit->hashes, unit->hash_count * sizeof(*merged));
+    memcpy(merged + unit->hash_count, read.hashes, call.rows * sizeof(*merged));
+    unit->hash_count += call.rows;
+    qsort(merged, unit->hash_count, sizeof(*merged), compare_ints);
+    unit->hashes = merged;
     tasks = fa_arena_take(&unit->arena, (unit->found_count + 1) * sizeof(*tasks));
     for (size_t i = before; i < unit->found_count; i++)
         tasks[i - before] = unit->found[i].task;
     if (code == FAINA_OK)
-        code = fa_unit_prefetch(unit, tasks, unit->found_count - before,
-                                (struct fa_rows_wish){.whole = true, .payload = payload}, err);
+        code =
+            fa_unit_prefetch(unit, tasks, unit->found_count - before,
+                             (struct fa_rows_options){.with_task = true, .payload = payload}, err);
     return code;
 }
 
-/* Who may have a key. */
+/* The tasks that may have a key. */
 static enum faina_code find_holders(struct fa_unit *unit, int64_t hash, struct fa_keys *out,
                                     struct faina_error *err)
 {
     struct fa_value param = fa_value_int(hash);
 
-    if (!was_looked_up(unit, hash))
+    if (!was_read_ahead(unit, hash))
         return fa_db_one(unit->source.db, FA_SQL_KEY_FIND, &param, 1, fa_keys_sink, out, err);
     for (size_t i = 0; i < unit->found_count; i++) {
-        struct fa_value task = fa_value_int(unit->found[i].task);
-
         if (unit->found[i].hash == hash)
-            fa_keys_sink(out, 0, &task);
+            fa_keys_add(out, unit->found[i].task);
     }
     return FAINA_OK;
 }
 
-enum faina_code fa_unit_expect(struct fa_unit *unit, const int64_t *keys, size_t count,
-                               struct faina_error *err)
+enum faina_code fa_unit_read_ahead(struct fa_unit *unit, const int64_t *keys, size_t count,
+                                   struct faina_error *err)
 {
-    if (!unit->source.db->is_shared || count == 0)
+    if (!fa_db_has(unit->source.db, FA_DB_ROUND_TRIPS) || count == 0)
         return FAINA_OK;
-    return fa_unit_prefetch(unit, keys, count, (struct fa_rows_wish){0}, err);
+    return fa_unit_prefetch(unit, keys, count, (struct fa_rows_options){0}, err);
 }
 
 bool fa_unit_should_share(const struct fa_unit *unit)
 {
-    return unit->source.db->is_shared &&
+    return fa_db_has(unit->source.db, FA_DB_MANY_WRITERS) &&
            (unit->share_epoch != unit->epoch || fa_lanes_need_limits(unit->source.lanes));
 }
 
@@ -406,20 +406,20 @@ enum faina_code fa_unit_share_and_scan(struct fa_unit *unit, const struct fa_db_
 {
     enum faina_code code = fa_unit_flush(unit, err);
 
-    assert(unit->source.db->is_shared);
+    assert(fa_db_has(unit->source.db, FA_DB_MANY_WRITERS));
     unit->share_epoch = unit->epoch;
     if (code == FAINA_OK)
-        code = fa_lanes_refresh(unit->source.lanes, unit->source.db, unit->fronts.is_worn, scans,
+        code = fa_lanes_refresh(unit->source.lanes, unit->source.db, unit->fronts.is_bloated, scans,
                                 count, err);
     if (code == FAINA_OK)
-        code = fa_fronts_refresh(&unit->fronts, unit->source.lanes, unit->source.db, err);
+        code = fa_scan_starts_refresh(&unit->fronts, unit->source.lanes, unit->source.db, err);
     return code;
 }
 
 enum faina_code fa_unit_share(struct fa_unit *unit, struct faina_error *err)
 {
-    if (!fa_unit_should_share(unit) &&
-        (!unit->source.db->is_shared || fa_lanes_have_limits(unit->source.lanes)))
+    if (!fa_unit_should_share(unit) && (!fa_db_has(unit->source.db, FA_DB_MANY_WRITERS) ||
+                                        fa_lanes_have_limits(unit->source.lanes)))
         return FAINA_OK;
     return fa_unit_share_and_scan(unit, NULL, 0, err);
 }
@@ -430,10 +430,7 @@ void fa_unit_touch(struct fa_unit *unit, struct fa_row *row)
     if (row->is_dirty)
         return;
     row->is_dirty = true;
-    if (unit->dirty_count == unit->dirty_size) {
-        unit->dirty_size = unit->dirty_size ? unit->dirty_size * 2 : 256;
-        unit->dirty = fa_realloc(unit->dirty, unit->dirty_size * sizeof(struct fa_row *));
-    }
+    unit->dirty = fa_grow(unit->dirty, unit->dirty_count, &unit->dirty_size, sizeof(*unit->dirty));
     unit->dirty[unit->dirty_count++] = row;
 }
 
@@ -458,15 +455,13 @@ int64_t fa_unit_change(struct fa_unit *unit, struct fa_row *row)
 static void note(struct fa_unit *unit, const struct fa_unit_event *event)
 {
     unit->changes++;
-    if (unit->event_count == unit->event_size) {
-        unit->event_size = unit->event_size ? unit->event_size * 2 : 64;
-        unit->events = fa_realloc(unit->events, unit->event_size * sizeof(*unit->events));
-    }
+    unit->events =
+        fa_grow(unit->events, unit->event_count, &unit->event_size, sizeof(*unit->events));
     unit->events[unit->event_count++] = *event;
 }
 
-void fa_unit_journal(struct fa_unit *unit, const struct fa_row *row, const char *what,
-                     enum faina_status status, int64_t at_us)
+void fa_unit_log_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
+                       enum faina_status status, int64_t at_us)
 {
     char line[96], *at = fa_put_hex(line, (uint64_t)row->id.key);
     size_t len = strlen(what);
@@ -480,73 +475,55 @@ void fa_unit_journal(struct fa_unit *unit, const struct fa_row *row, const char 
     memcpy(at, what, len);
     at += len;
     *at++ = '\n';
-    fa_buf_add(&unit->journal, line, (size_t)(at - line));
+    fa_buf_add(&unit->log_lines, line, (size_t)(at - line));
+}
+
+/* Stores an event with this time, and adds it to the event log. */
+static void add_event(struct fa_unit *unit, const struct fa_row *row, int64_t at_us,
+                      struct fa_unit_event event)
+{
+    fa_unit_log_event(unit, row, event.what, row->status, at_us);
+    event.task = row->id.key;
+    event.at_us = at_us;
+    event.status = row->status;
+    event.worker = fa_unit_text(unit, event.worker);
+    event.detail = fa_unit_text(unit, event.detail);
+    note(unit, &event);
 }
 
 void fa_unit_event(struct fa_unit *unit, const struct fa_row *row, const char *what,
                    enum faina_actor actor, const char *worker, const char *detail)
 {
-    fa_unit_journal(unit, row, what, row->status, row->updated_us);
-    note(unit, &(struct fa_unit_event){
-                   .task = row->id.key,
-                   .at_us = row->updated_us,
-                   .what = what,
-                   .status = row->status,
-                   .actor = actor,
-                   .state = row->state,
-                   .worker = fa_unit_text(unit, worker),
-                   .detail = fa_unit_text(unit, detail),
-               });
+    add_event(
+        unit, row, row->updated_us,
+        (struct fa_unit_event){
+            .what = what, .actor = actor, .state = row->state, .worker = worker, .detail = detail});
 }
 
 void fa_unit_note(struct fa_unit *unit, struct fa_row *row, const char *what,
                   enum faina_actor actor, const char *worker, const char *detail)
 {
     row->noted_us = next_time(unit, row);
-    fa_unit_journal(unit, row, what, row->status, row->noted_us);
-    note(unit, &(struct fa_unit_event){
-                   .task = row->id.key,
-                   .at_us = row->noted_us,
-                   .what = what,
-                   .status = row->status,
-                   .actor = actor,
-                   .worker = fa_unit_text(unit, worker),
-                   .detail = fa_unit_text(unit, detail),
-               });
+    add_event(
+        unit, row, row->noted_us,
+        (struct fa_unit_event){.what = what, .actor = actor, .worker = worker, .detail = detail});
 }
 
-/* U5: writes out what the row alone has told so far, because it is about to forget it. */
-void fa_unit_write_out(struct fa_unit *unit, struct fa_row *row)
+void fa_unit_store_implicit_events(struct fa_unit *unit, struct fa_row *row)
 {
-    enum faina_actor by = row->worker != NULL ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API;
+    struct faina_event events[FA_IMPLICIT_EVENTS_MAX];
+    size_t count = fa_row_implicit_events(row, events);
 
-    if (row->flags & FA_FLAG_CLAIM_EVENT)
+    for (size_t i = 0; i < count; i++)
         note(unit, &(struct fa_unit_event){.task = row->id.key,
-                                           .at_us = row->claimed_us,
-                                           .what = "claimed",
-                                           .status = FAINA_CLAIMED,
-                                           .actor = FAINA_ACTOR_WORKER,
-                                           .worker = row->worker});
-    if (row->flags & FA_FLAG_START_EVENT)
-        note(unit, &(struct fa_unit_event){.task = row->id.key,
-                                           .at_us = row->started_us,
-                                           .what = "started",
-                                           .status = FAINA_RUNNING,
-                                           .actor = by,
-                                           .worker = row->worker});
+                                           .at_us = events[i].at_us,
+                                           .what = events[i].what,
+                                           .status = events[i].status,
+                                           .actor = events[i].actor,
+                                           .state = events[i].state,
+                                           .worker = events[i].worker_id,
+                                           .detail = events[i].detail});
     row->flags &= ~(FA_FLAG_CLAIM_EVENT | FA_FLAG_START_EVENT);
-    if (fa_status_is_ended(row->status)) {
-        struct faina_event end = fa_row_end_event(row);
-
-        note(unit, &(struct fa_unit_event){.task = row->id.key,
-                                           .at_us = end.at_us,
-                                           .what = end.what,
-                                           .status = end.status,
-                                           .actor = end.actor,
-                                           .state = end.state,
-                                           .worker = end.worker_id,
-                                           .detail = end.detail});
-    }
 }
 
 /* Keys ------------------------------------------------------------------------------------- */
@@ -584,8 +561,8 @@ static bool has_key(const struct fa_row *row, fa_unit_key_fn *is_it, const void 
     return !row->is_purged && row->deleted_us == 0 && is_it(row, ctx);
 }
 
-struct fa_row *fa_unit_known_key(struct fa_unit *unit, int64_t hash, fa_unit_key_fn *is_it,
-                                 const void *ctx)
+struct fa_row *fa_unit_cached_key(struct fa_unit *unit, int64_t hash, fa_unit_key_fn *is_it,
+                                  const void *ctx)
 {
     size_t mask = unit->key_size - 1, at = (size_t)hash & mask;
 
@@ -604,7 +581,7 @@ enum faina_code fa_unit_find_key(struct fa_unit *unit, int64_t hash, fa_unit_key
     struct fa_keys found = {.arena = &unit->arena};
     enum faina_code code;
 
-    *out = fa_unit_known_key(unit, hash, is_it, ctx);
+    *out = fa_unit_cached_key(unit, hash, is_it, ctx);
     if (*out != NULL)
         return FAINA_OK;
     code = find_holders(unit, hash, &found, err);
@@ -625,9 +602,6 @@ enum faina_code fa_unit_find_key(struct fa_unit *unit, int64_t hash, fa_unit_key
 void fa_unit_link(struct fa_unit *unit, enum fa_link kind, int64_t a, int64_t b, int64_t c)
 {
     unit->changes++;
-    if (unit->link_count == unit->link_size) {
-        unit->link_size = unit->link_size ? unit->link_size * 2 : 64;
-        unit->links = fa_realloc(unit->links, unit->link_size * sizeof(*unit->links));
-    }
+    unit->links = fa_grow(unit->links, unit->link_count, &unit->link_size, sizeof(*unit->links));
     unit->links[unit->link_count++] = (struct fa_unit_link){kind, a, b, c};
 }

@@ -4,7 +4,7 @@
  * Waiters for tasks share one condition per bucket: thousands may wait, and an end wakes only
  * those few that fell into the same bucket.
  */
-#include "sql/waiters.h"
+#include "store/txn/waiters.h"
 
 #include "base/clock.h"
 #include "service/service.h"
@@ -27,9 +27,9 @@ struct fa_waiters {
     size_t count;
     bool is_closed;
 
-    pthread_mutex_t listeners_mutex; /* guards the list, also while they are told (W3) */
+    pthread_mutex_t listeners_mutex; /* guards the list, also while they are called (W3) */
     struct fa_listener *listeners;
-    atomic_size_t counters; /* those of them that count; changed under the mutex */
+    atomic_size_t counters; /* listeners that count facts; changed under the mutex */
 };
 
 static struct bucket *bucket_of(struct fa_waiters *waiters, struct fa_id id)
@@ -110,20 +110,20 @@ void fa_waiter_end(struct fa_waiter *waiter)
     pthread_mutex_unlock(&waiters->mutex);
 }
 
-static void tell_news(struct fa_waiters *waiters, const struct fa_news *news)
+static void notify(struct fa_waiters *waiters, const struct fa_notification *notification)
 {
     pthread_mutex_lock(&waiters->listeners_mutex);
     for (struct fa_listener *listener = waiters->listeners; listener; listener = listener->next)
         if (listener->tell != NULL)
-            listener->tell(listener->ctx, news);
+            listener->tell(listener->ctx, notification);
     pthread_mutex_unlock(&waiters->listeners_mutex);
 }
 
-void fa_waiters_tell_ended(struct fa_waiters *waiters, const struct fa_id *ids, size_t count)
+void fa_waiters_notify_ended(struct fa_waiters *waiters, const struct fa_id *ids, size_t count)
 {
     if (count == 0)
         return;
-    tell_news(waiters, &(struct fa_news){.ended = ids, .ended_count = count});
+    notify(waiters, &(struct fa_notification){.ended = ids, .ended_count = count});
     pthread_mutex_lock(&waiters->mutex);
     for (size_t i = 0; waiters->count > 0 && i < count; i++) {
         struct bucket *bucket = bucket_of(waiters, ids[i]);
@@ -139,9 +139,9 @@ void fa_waiters_tell_ended(struct fa_waiters *waiters, const struct fa_id *ids, 
     pthread_mutex_unlock(&waiters->mutex);
 }
 
-void fa_waiters_tell_all(struct fa_waiters *waiters)
+void fa_waiters_notify_all(struct fa_waiters *waiters)
 {
-    tell_news(waiters, &(struct fa_news){.has_any_ended = true});
+    notify(waiters, &(struct fa_notification){.has_any_ended = true});
     pthread_mutex_lock(&waiters->mutex);
     for (size_t i = 0; i < BUCKETS; i++) {
         for (struct fa_waiter *waiter = waiters->buckets[i].first; waiter != NULL;
@@ -152,9 +152,9 @@ void fa_waiters_tell_all(struct fa_waiters *waiters)
     pthread_mutex_unlock(&waiters->mutex);
 }
 
-void fa_waiters_tell_ready(struct fa_waiters *waiters, uint64_t types)
+void fa_waiters_notify_ready(struct fa_waiters *waiters, uint64_t types)
 {
-    tell_news(waiters, &(struct fa_news){.ready_types = types});
+    notify(waiters, &(struct fa_notification){.ready_types = types});
 }
 
 void fa_waiters_listen(struct fa_waiters *waiters, struct fa_listener *listener)
@@ -184,7 +184,7 @@ bool fa_waiters_has_counters(struct fa_waiters *waiters)
     return atomic_load_explicit(&waiters->counters, memory_order_relaxed) > 0;
 }
 
-void fa_waiters_tell_facts(struct fa_waiters *waiters, const struct fa_facts *facts)
+void fa_waiters_publish_facts(struct fa_waiters *waiters, const struct fa_facts *facts)
 {
     pthread_mutex_lock(&waiters->listeners_mutex);
     for (struct fa_listener *listener = waiters->listeners; listener; listener = listener->next)

@@ -1,53 +1,54 @@
 /*
  * writer.c - see writer.h.
  *
- *     jobs --> batch.c --> [leader] transact: chores, ops over a unit --> flush --> standing claims
- *          --> commit --> wake
+ *     jobs --> batch.c --> [leader] transact: chores, ops over a unit --> flush --> waiting claims
+ *          --> commit --> notify
  */
-#include "sql/writer.h"
+#include "store/txn/writer.h"
 
 #include "base/clock.h"
-#include "sql/chores/scope.h"
-#include "sql/facts.h"
-#include "sql/flows.h"
-#include "sql/id_range.h"
-#include "sql/isolate.h"
-#include "sql/journal.h"
-#include "sql/look.h"
-#include "sql/migrate.h"
-#include "sql/prefetch.h"
-#include "sql/timekeeper.h"
+#include "store/upkeep/chore_scope.h"
+#include "store/txn/commit_counts.h"
+#include "store/workflow/definitions.h"
+#include "store/txn/id_range.h"
+#include "store/upkeep/isolate.h"
+#include "store/txn/event_log.h"
+#include "store/read/lookup.h"
+#include "store/db/migrate.h"
+#include "store/txn/prefetch.h"
+#include "store/txn/timekeeper.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <time.h>
 
 #define BATCH_WEIGHT_MAX 10000
+#define QUEUE_WEIGHT_MAX 50000
 #define CHORES_MAX 1000         /* of each kind in one transaction */
 #define RETRY_CHORES_US 1000000 /* after a failure */
 #define READERS_HOLD_MS 500
-#define TRIES_MAX 10       /* of a transaction that others were in the way of ... */
+#define TRIES_MAX 10       /* of a transaction that fails because of a concurrent one */
+#define PART_TRIES_MAX 3   /* the same, when it runs a part of the chores, which failed before */
 #define CLAIM_TRIES_MAX 20 /* of a claim whose tasks make the transaction fail */
-#define PART_TRIES_MAX 3   /* ... and that runs a part of the chores, which have failed before */
-#define FORGET_US 10000000 /* how often the log is looked through */
-#define TOGETHER_MIN 32    /* load from which on jobs go to one writer ... */
-#define TOGETHER_MAX 160   /* ... and up to which */
-#define PATIENCE_US 20000  /* with a writer; then another one may have it */
-#define IDS_AHEAD_US INT64_C(630720000000000) /* 20 years: an id after that is a damaged row's */
+#define PURGE_US 10000000  /* how often the event log is purged */
+#define TOGETHER_MIN 32    /* jobs go to one writer from this total load ... */
+#define TOGETHER_MAX 160   /* ... up to this load of the writer */
+#define SLOW_US 20000      /* a transaction this long is slow: queued jobs go to another writer */
+#define IDS_AHEAD_US INT64_C(630720000000000) /* 20 years: a later id is in a damaged row */
 #define LATE_US 100000                        /* E6 */
-#define HEAR_US 1000000                       /* E6 */
-#define FULL_KNOWN_US 10000000 /* how long a full disk is believed to be full, without a reserve */
+#define GRACE_US 1000000                      /* E6 */
+#define FULL_US 10000000 /* a disk without a reserve counts as full this long after a failure */
 
 static bool takes_part(const struct fa_op_job *job, const struct fa_op *op)
 {
     return job->which == FA_OPS_ALL || fa_op_writes(op->kind) == (job->which == FA_OPS_WRITES);
 }
 
-/* What an operation ended is told to the workflows before the next one can change it. */
-static void tell_ends(struct fa_unit *unit, struct fa_op *op)
+/* Workflows process the tasks that an operation ended before the next operation can change them. */
+static void process_ends(struct fa_unit *unit, struct fa_op *op)
 {
     struct faina_error err = {0};
-    enum faina_code code = fa_flows_tell_ends(unit, &err);
+    enum faina_code code = fa_flows_process_ends(unit, &err);
 
     if (code == FAINA_OK)
         return;
@@ -55,8 +56,8 @@ static void tell_ends(struct fa_unit *unit, struct fa_op *op)
     op->error = err;
 }
 
-/* Operations about one task, which is read before anything is changed. */
-static bool is_about_a_task(enum fa_op_kind kind)
+/* Operations that read one task before they change anything. */
+static bool reads_one_task(enum fa_op_kind kind)
 {
     static const enum fa_op_kind kinds[] = {
         FA_OP_CLAIM,   FA_OP_START,    FA_OP_PROGRESS, FA_OP_HEARTBEAT, FA_OP_NOTE,
@@ -87,17 +88,17 @@ static enum faina_code run_op(struct fa_writer *writer, struct fa_op *op)
         op->code = fa_permit(unit, op);
         if (op->code == FAINA_OK)
             op->code = writer->engine->do_fns[op->kind](unit, op);
-        if (unit->told_count < unit->ended_count)
-            tell_ends(unit, op);
+        if (unit->ended_seen < unit->ended_count)
+            process_ends(unit, op);
     } else {
         op->code = fa_unit_flush(unit, &op->error);
         if (op->code == FAINA_OK)
-            op->code = fa_look(&unit->source, op, unit->now_us);
+            op->code = fa_read_op(&unit->source, op, unit->now_us);
     }
     unit->grant = NULL;
-    /* Its task is damaged, and nothing was changed: this is a refusal like any other. */
+    /* The task is damaged and nothing was changed: only this operation fails. */
     writer->is_refusal = op->code == FAINA_INTERNAL && !writer->db->has_failed &&
-                         changes == unit->changes && is_about_a_task(op->kind);
+                         changes == unit->changes && reads_one_task(op->kind);
     return op->code;
 }
 
@@ -107,8 +108,8 @@ static bool has_failed(const struct fa_writer *writer, enum faina_code code)
     return !writer->is_refusal && fa_db_has_failed(writer->db, code);
 }
 
-/* Now and then: old lines of the log go, and old events. */
-static enum faina_code forget_log(struct fa_writer *writer, struct faina_error *err)
+/* From time to time removes events and log rows that are past retention. */
+static enum faina_code purge_log(struct fa_writer *writer, struct faina_error *err)
 {
     struct fa_engine *engine = writer->engine;
     int64_t now = writer->unit.now_us;
@@ -118,34 +119,35 @@ static enum faina_code forget_log(struct fa_writer *writer, struct faina_error *
         return FAINA_OK;
     if (!fa_chore_takes(&writer->unit, FA_ASIDE_CHORE, "forget"))
         return FAINA_OK;
-    atomic_store(&engine->forget_us, now + FORGET_US);
-    code = fa_flows_forget_old(&writer->unit, engine->events_keep_ms, err);
-    return code == FAINA_OK ? fa_journal_forget(&writer->unit, err) : code;
+    atomic_store(&engine->forget_us, now + PURGE_US);
+    code = fa_flows_purge_expired(&writer->unit, engine->events_keep_ms, err);
+    return code == FAINA_OK ? fa_event_log_purge(&writer->unit, err) : code;
 }
 
-/* E6, for chores that were due at a time; 0: who opens the store or begins to lead has them run. */
-static void hear_first(struct fa_writer *writer, int64_t due)
+/* E6, for chores that were due at a time; 0: they run because the store was opened or this node
+ * became the leader. */
+static void set_grace(struct fa_writer *writer, int64_t due)
 {
     struct fa_engine *engine = writer->engine;
     struct fa_unit *unit = &writer->unit;
-    int64_t now = unit->now_us, until = atomic_load(&engine->hear_us);
-    bool is_hearing = until > now && until <= now + HEAR_US; /* or the clock was set back */
-    int64_t fail_us = is_hearing ? 0 : atomic_exchange(&engine->fail_us, 0);
+    int64_t now = unit->now_us, until = atomic_load(&engine->grace_until_us);
+    bool in_grace = until > now && until <= now + GRACE_US; /* or the clock was set back */
+    int64_t fail_us = in_grace ? 0 : atomic_exchange(&engine->fail_us, 0);
 
     if (fail_us > 0 && (due == 0 || fail_us < due))
         due = fail_us;
-    if (!is_hearing && due > 0 && now - due > LATE_US) {
-        is_hearing = true;
-        until = now + HEAR_US;
+    if (!in_grace && due > 0 && now - due > LATE_US) {
+        in_grace = true;
+        until = now + GRACE_US;
         atomic_store(&engine->still_us, due - 1);
-        atomic_store(&engine->hear_us, until);
+        atomic_store(&engine->grace_until_us, until);
     }
-    unit->hear_us = is_hearing ? until : now;
-    unit->heard_us = is_hearing ? atomic_load(&engine->still_us) : now;
+    unit->grace_until_us = in_grace ? until : now;
+    unit->expire_before_us = in_grace ? atomic_load(&engine->still_us) : now;
 }
 
-/* Stores what was set aside, and knows what others have. */
-static enum faina_code keep_aside(struct fa_writer *writer, int64_t *next_us,
+/* Stores what was set aside, and reads what other nodes have set aside. */
+static enum faina_code sync_aside(struct fa_writer *writer, int64_t *next_us,
                                   struct faina_error *err)
 {
     struct fa_engine *engine = writer->engine;
@@ -155,7 +157,7 @@ static enum faina_code keep_aside(struct fa_writer *writer, int64_t *next_us,
         code = fa_aside_retry_all(engine->aside, &writer->unit, err);
         atomic_store(&engine->has_retried, code == FAINA_OK);
     }
-    /* A part of the chores fails for no other reason than its own (isolate.h, I1). */
+    /* A part of the chores may fail only because of its own items (isolate.h, I1). */
     if (writer->scope != NULL && !writer->scope->is_storing)
         return code;
     writer->writes_aside |= fa_aside_is_pending(engine->aside);
@@ -179,7 +181,7 @@ static enum faina_code run_chores(struct fa_writer *writer, struct faina_error *
     if (unit->now_us < due && writer->scope == NULL)
         return FAINA_OK;
     writer->in_chores = true;
-    code = keep_aside(writer, NULL, err);
+    code = sync_aside(writer, NULL, err);
     if (code == FAINA_OK && engine->fleet != NULL)
         code = fa_fleet_fence(engine->fleet, writer->db, &leads, err);
     if (code == FAINA_OK && !leads)
@@ -188,20 +190,20 @@ static enum faina_code run_chores(struct fa_writer *writer, struct faina_error *
         writer->in_chores = code != FAINA_OK;
         return code;
     }
-    if (writer->scope == NULL) /* a part runs with what the whole has just decided */
-        hear_first(writer, due);
+    if (writer->scope == NULL) /* a part uses the grace period of the run that failed */
+        set_grace(writer, due);
     unit->scope = writer->scope;
-    code = forget_log(writer, err);
+    code = purge_log(writer, err);
     if (code == FAINA_OK)
         code = fa_chores_run(unit, CHORES_MAX, &next, err);
     unit->scope = NULL;
     if (code == FAINA_OK)
-        code = keep_aside(writer, &next, err);
+        code = sync_aside(writer, &next, err);
     if (code == FAINA_OK)
         code = fa_unit_flush(unit, err);
     if (poll_us > 0 && next > unit->now_us + poll_us)
         next = unit->now_us + poll_us;
-    if (next < unit->now_us) /* there is more to do; that doesn't come late */
+    if (next < unit->now_us) /* there is more to do, which isn't late (E6) */
         next = unit->now_us;
     if (code == FAINA_OK && writer->scope == NULL) {
         atomic_store(&engine->next_us, next);
@@ -211,7 +213,7 @@ static enum faina_code run_chores(struct fa_writer *writer, struct faina_error *
     return code;
 }
 
-/* How many tasks the claims want together: read ahead once for all of them. */
+/* Adds up how many tasks the claims want, so that one read ahead serves all of them. */
 static void add_demand(struct fa_writer *writer, const struct fa_op_job *jobs)
 {
     for (const struct fa_op_job *job = jobs; job != NULL;
@@ -224,13 +226,13 @@ static void add_demand(struct fa_writer *writer, const struct fa_op_job *jobs)
     }
 }
 
-/* Over a network, what the operations are going to ask for is read with few questions. */
+/* Over a network, the rows that the operations need are read in few round trips. */
 static enum faina_code prefetch(struct fa_writer *writer, const struct fa_op_job *jobs,
                                 struct faina_error *err)
 {
     struct fa_prefetch wants = {.unit = &writer->unit};
 
-    if (!writer->db->is_shared)
+    if (!fa_db_has(writer->db, FA_DB_ROUND_TRIPS))
         return FAINA_OK;
     for (const struct fa_op_job *job = jobs; job != NULL;
          job = (const struct fa_op_job *)job->job.next)
@@ -253,15 +255,14 @@ bool fa_engine_is_full(struct fa_engine *engine)
 
     if (!atomic_load(&engine->base.is_full))
         return false;
-    is_full = ops->is_full != NULL
-                  ? ops->is_full(engine->store)
-                  : fa_clock_mono_us() - atomic_load(&engine->full_us) < FULL_KNOWN_US;
+    is_full = ops->is_full != NULL ? ops->is_full(engine->store)
+                                   : fa_clock_mono_us() - atomic_load(&engine->full_us) < FULL_US;
     if (!is_full)
         atomic_store(&engine->base.is_full, false);
     return is_full;
 }
 
-/* True: new tasks were accepted until now, so that without them it may succeed. */
+/* True: new tasks were accepted until now, so the transaction may succeed without them. */
 static bool make_room(struct fa_engine *engine)
 {
     atomic_store(&engine->full_us, fa_clock_mono_us());
@@ -270,8 +271,8 @@ static bool make_room(struct fa_engine *engine)
     return !atomic_exchange(&engine->base.is_full, true) && engine->store->ops->make_room != NULL;
 }
 
-/* E8: what would make tasks is refused while there is room for finishing others only. A refusal for
- * this reason concerns the operation alone. */
+/* E8: operations that create tasks are refused while the remaining room is needed for finishing
+ * others. Such a refusal fails only the operation. */
 static bool is_refused(struct fa_writer *writer, struct fa_op *op)
 {
     const char *location;
@@ -306,6 +307,7 @@ static enum faina_code run_ops(struct fa_writer *writer, struct fa_op_job *jobs,
 
             if (!takes_part(job, op) || is_refused(writer, op))
                 continue;
+            writer->op_count++;
             if (has_failed(writer, run_op(writer, op))) {
                 code = op->code != FAINA_OK ? op->code : FAINA_INTERNAL;
                 *err = op->error;
@@ -320,26 +322,26 @@ static enum faina_code run_ops(struct fa_writer *writer, struct fa_op_job *jobs,
     return code;
 }
 
-/* The types of which there may be more to claim after the commit. */
+/* The types of tasks that may become claimable by the commit. */
 static uint64_t ready_types(const struct fa_unit *unit)
 {
     return unit->has_ready ? FA_TYPES_ALL : unit->ready_types;
 }
 
-/* E5: claims that stand for what the jobs have put in line are run right behind them. */
-static enum faina_code run_standing(struct fa_writer *writer, struct faina_error *err)
+/* E5: claims that wait for tasks that the jobs made ready are run right after the jobs. */
+static enum faina_code run_waiting_claims(struct fa_writer *writer, struct faina_error *err)
 {
-    struct fa_standing *standing = writer->engine->standing;
+    struct fa_waiting_claims *waiting = writer->engine->standing;
     enum faina_code code;
 
-    if (writer->db->is_shared || !fa_standing_has_any(standing))
+    if (fa_db_has(writer->db, FA_DB_MANY_WRITERS) || !fa_waiting_claims_has_any(waiting))
         return FAINA_OK;
-    code = fa_claims_prepare(&writer->unit, err); /* which tells the types */
+    code = fa_claims_prepare(&writer->unit, err); /* which sets ready_types */
     if (code == FAINA_OK && ready_types(&writer->unit))
-        writer->stands = fa_standing_take(standing, ready_types(&writer->unit));
-    for (struct fa_stand *stand = writer->stands; code == FAINA_OK && stand != NULL;
-         stand = stand->taken_next) {
-        struct fa_op *op = &stand->op;
+        writer->taken = fa_waiting_claims_take(waiting, ready_types(&writer->unit));
+    for (struct fa_waiting_claim *claim = writer->taken; code == FAINA_OK && claim != NULL;
+         claim = claim->taken_next) {
+        struct fa_op *op = &claim->op;
 
         if (has_failed(writer, run_op(writer, op))) {
             code = op->code != FAINA_OK ? op->code : FAINA_INTERNAL;
@@ -349,8 +351,8 @@ static enum faina_code run_standing(struct fa_writer *writer, struct faina_error
     return code;
 }
 
-/* One transaction. On failure nothing of it has happened, and the cause is in `err`. With
- * `is_open` it takes in jobs that come while it runs: they are linked behind `jobs`. */
+/* One transaction. On failure it is rolled back, and the cause is in `err`. With `is_open` it also
+ * runs jobs that arrive meanwhile: they are linked behind `jobs`. */
 static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs, bool is_open,
                                 struct faina_error *err)
 {
@@ -361,7 +363,8 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
     writer->db->has_failed = writer->db->should_retry = writer->is_announced = false;
     writer->db->is_full = false;
     writer->in_chores = writer->ran_chores = writer->writes_aside = false;
-    writer->stands = NULL;
+    writer->taken = NULL;
+    writer->op_count = 0;
     if (store->ops->check != NULL)
         code = store->ops->check(store, err);
     if (code == FAINA_OK)
@@ -373,11 +376,11 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
     if (writer->needs_load) {
         code = fa_lanes_load(writer->lanes, writer->db, err);
         writer->needs_load = code != FAINA_OK;
-        fa_flows_forget(writer->flows);
-        fa_fronts_forget(&writer->unit.fronts);
-    } else if (writer->db->is_shared && fa_lanes_are_too_many(writer->lanes)) {
+        fa_flows_invalidate(writer->flows);
+        fa_scan_starts_reset(&writer->unit.fronts);
+    } else if (fa_db_has(writer->db, FA_DB_MANY_WRITERS) && fa_lanes_are_too_many(writer->lanes)) {
         code = fa_lanes_load(writer->lanes, writer->db, err);
-        fa_fronts_forget(&writer->unit.fronts);
+        fa_scan_starts_reset(&writer->unit.fronts);
     }
     fa_unit_reset(&writer->unit);
     if (code == FAINA_OK && (writer->engine->fleet == NULL || is_timers))
@@ -390,16 +393,16 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
             jobs = NULL;
     }
     if (code == FAINA_OK && is_open)
-        code = run_standing(writer, err);
+        code = run_waiting_claims(writer, err);
     if (code == FAINA_OK)
         code = fa_unit_flush(&writer->unit, err);
     if (code == FAINA_OK)
         code = fa_flows_read_changes(&writer->unit, err);
     if (code == FAINA_OK)
-        code = fa_journal_write(&writer->unit, err);
+        code = fa_event_log_write(&writer->unit, err);
     if (code == FAINA_OK && ready_types(&writer->unit) && writer->engine->fleet != NULL)
-        code = fa_fleet_announce(writer->engine->fleet, writer->db, writer->unit.old_key,
-                                 &writer->is_announced, err);
+        code = fa_fleet_notify_inside(writer->engine->fleet, writer->db, writer->unit.oldest_key,
+                                      &writer->is_announced, err);
     if (code == FAINA_OK && (writer->scope == NULL || !writer->scope->is_listing))
         code = fa_db_commit(writer->db, err);
     else
@@ -416,7 +419,7 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
     return code;
 }
 
-static void answer_all(struct fa_op_job *jobs, enum faina_code code, const struct faina_error *err)
+static void fail_all(struct fa_op_job *jobs, enum faina_code code, const struct faina_error *err)
 {
     for (struct fa_op_job *job = jobs; job != NULL; job = (struct fa_op_job *)job->job.next) {
         if (job->chore != NULL) {
@@ -443,10 +446,10 @@ void fa_engine_set_next(struct fa_engine *engine, int64_t at_us)
     pthread_mutex_unlock(&engine->timer_mutex);
 }
 
-void fa_engine_tell_old(struct fa_engine *engine, int64_t key)
+void fa_engine_note_arrival(struct fa_engine *engine, int64_t key)
 {
-    for (size_t i = 0; key != FA_FRONT_NONE && i < engine->writer_count; i++)
-        fa_fronts_tell_old(&engine->writers[i].unit.fronts, key);
+    for (size_t i = 0; key != FA_SCAN_START_NONE && i < engine->writer_count; i++)
+        fa_scan_starts_note_arrival(&engine->writers[i].unit.fronts, key);
 }
 
 /* E3: after the commit, only what can't fail. */
@@ -464,25 +467,25 @@ static void after_commit(struct fa_writer *writer)
     }
     atomic_store(&engine->commit_us, fa_db_now(writer->db));
     fa_flows_publish(writer->flows);
-    fa_engine_tell_old(engine, unit->old_key);
-    fa_waiters_tell_ended(engine->waiters, unit->ended, unit->ended_count);
+    fa_engine_note_arrival(engine, unit->oldest_key);
+    fa_waiters_notify_ended(engine->waiters, unit->ended, unit->ended_count);
     if (ready_types(unit))
-        fa_waiters_tell_ready(engine->waiters, ready_types(unit));
-    fa_facts_tell(engine->waiters, unit);
+        fa_waiters_notify_ready(engine->waiters, ready_types(unit));
+    fa_facts_publish(engine->waiters, unit, writer->op_count);
     fa_facts_publish_aside(engine->waiters, engine->aside);
     if (engine->fleet != NULL)
-        fa_fleet_tell(engine->fleet, &(struct fa_fleet_news){.has_ready = ready_types(unit) &&
-                                                                          !writer->is_announced,
-                                                             .old_key = unit->old_key,
-                                                             .has_leftover = unit->has_leftover,
-                                                             .ended = unit->ended,
-                                                             .ended_count = unit->ended_count,
-                                                             .due_us = unit->next_us});
+        fa_fleet_notify(engine->fleet, &(struct fa_fleet_notification){
+                                           .has_ready = ready_types(unit) && !writer->is_announced,
+                                           .oldest_key = unit->oldest_key,
+                                           .has_leftover = unit->has_leftover,
+                                           .ended = unit->ended,
+                                           .ended_count = unit->ended_count,
+                                           .due_us = unit->next_us});
     if (engine->fleet == NULL || fa_fleet_leads(engine->fleet))
         fa_engine_set_next(engine, unit->next_us);
 }
 
-/* What the chores did is undone too; but a broken store must not make the timer spin. */
+/* What the chores did is rolled back too, but a broken store must not make the timer spin. */
 static void after_failure(struct fa_writer *writer)
 {
     struct fa_engine *engine = writer->engine;
@@ -503,7 +506,7 @@ static void pause_ms(int64_t ms)
     nanosleep(&time, NULL);
 }
 
-/* Whether the chores succeed, for those who watch the engine. */
+/* Records whether the chores succeed, for monitoring. */
 static void note_upkeep(struct fa_writer *writer, enum faina_code code,
                         const struct faina_error *err)
 {
@@ -515,10 +518,10 @@ static void note_upkeep(struct fa_writer *writer, enum faina_code code,
         fa_facts_publish_stalled(writer->engine->waiters, err->message);
 }
 
-/* Others may be in the way: a deadlock, a key that another node takes at the same moment, a
- * connection that breaks. Then everything is run once more from the start. */
-static enum faina_code transact_and_tell(struct fa_writer *writer, struct fa_op_job *jobs,
-                                         bool is_open, struct faina_error *err)
+/* A transaction may fail because of a deadlock, a key that another node inserts at the same moment,
+ * or a broken connection. Then it is run again from the start. */
+static enum faina_code transact_and_notify(struct fa_writer *writer, struct fa_op_job *jobs,
+                                           bool is_open, struct faina_error *err)
 {
     int tries_max = writer->scope != NULL ? PART_TRIES_MAX : TRIES_MAX;
     enum faina_code code = FAINA_OK;
@@ -527,8 +530,8 @@ static enum faina_code transact_and_tell(struct fa_writer *writer, struct fa_op_
         if (i > 0)
             pause_ms((int64_t)(fa_random_next(&writer->random) % (uint64_t)(4 * i)));
         code = transact(writer, jobs, is_open, err);
-        fa_standing_settle(writer->engine->standing, writer->stands, code == FAINA_OK,
-                           ready_types(&writer->unit));
+        fa_waiting_claims_settle(writer->engine->standing, writer->taken, code == FAINA_OK,
+                                 ready_types(&writer->unit));
         if (writer->writes_aside)
             fa_aside_settle(writer->engine->aside, code == FAINA_OK);
         if (code != FAINA_OK && writer->db->is_full && make_room(writer->engine))
@@ -543,21 +546,21 @@ static enum faina_code transact_and_tell(struct fa_writer *writer, struct fa_op_
     return code;
 }
 
-/* Between transactions, before the next one: those of the last one have their answers by now. */
-static void tend_store(struct fa_writer *writer)
+/* Before each transaction, when the callers of the last one have their results. */
+static void maintain_store(struct fa_writer *writer)
 {
     struct fa_readers *readers = writer->engine->readers;
-    bool (*tend)(struct fa_db *, bool) = writer->db->ops->tend;
+    bool (*maintain)(struct fa_db *, bool) = writer->db->ops->maintain;
 
-    if (tend == NULL || !tend(writer->db, false) || readers == NULL)
+    if (maintain == NULL || !maintain(writer->db, false) || readers == NULL)
         return;
-    if (fa_readers_hold(readers, READERS_HOLD_MS))
-        tend(writer->db, true);
-    fa_readers_let_go(readers);
+    if (fa_readers_suspend(readers, READERS_HOLD_MS))
+        maintain(writer->db, true);
+    fa_readers_resume(readers);
 }
 
-/* A task in line may make the transaction fail that claims it. Claims that take one task at a time
- * show which it is; it is set aside, and the claim goes on. */
+/* A damaged task may make each transaction fail that claims it. Claiming one task at a time shows
+ * which it is; it is set aside, and the claim goes on. */
 static enum faina_code claim_past(struct fa_writer *writer, struct fa_op_job *job,
                                   enum faina_code code, struct faina_error *err)
 {
@@ -566,7 +569,7 @@ static enum faina_code claim_past(struct fa_writer *writer, struct fa_op_job *jo
             fa_aside_report_task(writer->engine->aside, writer->unit.claimed_key, NULL,
                                  err->message, fa_db_now(writer->db));
         writer->unit.claims_one = true;
-        code = transact_and_tell(writer, job, false, err);
+        code = transact_and_notify(writer, job, false, err);
     }
     writer->unit.claims_one = false;
     return code;
@@ -576,9 +579,9 @@ static enum faina_code claim_past(struct fa_writer *writer, struct fa_op_job *jo
 static void run_alone(struct fa_writer *writer, struct fa_op_job *job)
 {
     struct faina_error err = {0};
-    enum faina_code code = transact_and_tell(writer, job, false, &err);
+    enum faina_code code = transact_and_notify(writer, job, false, &err);
 
-    if (code == FAINA_INTERNAL && job->count > 1) { /* one of several callers' */
+    if (code == FAINA_INTERNAL && job->count > 1) { /* one of its operations failed */
         for (size_t i = 0; i < job->count; i++) {
             struct fa_op_job one = {.ops = &job->ops[i], .count = 1, .which = job->which};
 
@@ -590,37 +593,37 @@ static void run_alone(struct fa_writer *writer, struct fa_op_job *job)
     if (code == FAINA_INTERNAL && job->count == 1 && job->ops[0].kind == FA_OP_CLAIM_NEXT)
         code = claim_past(writer, job, code, &err);
     if (code != FAINA_OK)
-        answer_all(job, code, &err);
+        fail_all(job, code, &err);
 }
 
-/* One bad operation must not make the others fail: when a transaction failed for a reason that is
- * not the disk's, each job is tried by itself, and then each of its operations. Chores that are due
- * are then left for later. */
-static void run_jobs(void *ctx, struct fa_job *jobs)
+/* One bad operation must not make the others fail: when a transaction failed for a reason other
+ * than the disk, each job is run by itself, and then each of its operations. Due chores run
+ * later. */
+static void run_jobs(void *ctx, struct fa_batch_job *jobs)
 {
     struct fa_writer *writer = ctx;
     struct faina_error err = {0};
     enum faina_code code;
 
-    tend_store(writer);
+    maintain_store(writer);
     fa_timekeeper_follow(writer);
     atomic_store_explicit(&writer->began_us, fa_clock_mono_us(), memory_order_relaxed);
-    code = transact_and_tell(writer, (struct fa_op_job *)jobs, true, &err);
+    code = transact_and_notify(writer, (struct fa_op_job *)jobs, true, &err);
     if (code == FAINA_OK || writer->in_chores)
         note_upkeep(writer, code, &err);
     if (code == FAINA_INTERNAL && writer->in_chores) { /* E9 */
         fa_isolate_chores(writer);
-        code = transact_and_tell(writer, (struct fa_op_job *)jobs, true, &err);
+        code = transact_and_notify(writer, (struct fa_op_job *)jobs, true, &err);
     }
     if (code == FAINA_INTERNAL) {
-        for (struct fa_job *job = jobs, *next; job != NULL; job = next) {
+        for (struct fa_batch_job *job = jobs, *next; job != NULL; job = next) {
             next = job->next;
             job->next = NULL;
             run_alone(writer, (struct fa_op_job *)job);
             job->next = next;
         }
     } else if (code != FAINA_OK) {
-        answer_all((struct fa_op_job *)jobs, code, &err);
+        fail_all((struct fa_op_job *)jobs, code, &err);
     }
     atomic_store_explicit(&writer->began_us, 0, memory_order_relaxed);
 }
@@ -633,14 +636,14 @@ enum faina_code fa_writer_run_part(struct fa_writer *writer, struct fa_chore_sco
     enum faina_code code;
 
     writer->scope = scope;
-    code = transact_and_tell(writer, &job, false, &why);
+    code = transact_and_notify(writer, &job, false, &why);
     writer->scope = NULL;
     if (err != NULL)
         *err = why;
     return code;
 }
 
-/* The one with the least to do, the first of those; not the one that is named. */
+/* The first of the writers with the least load, without `except`. */
 static struct fa_writer *least_loaded(struct fa_engine *engine, const struct fa_writer *except)
 {
     struct fa_writer *best = &engine->writers[except == &engine->writers[0]];
@@ -665,49 +668,68 @@ static size_t total_load(struct fa_engine *engine)
     return load;
 }
 
+static bool is_slow(const struct fa_writer *writer)
+{
+    int64_t began = atomic_load_explicit(&writer->began_us, memory_order_relaxed);
+
+    return began != 0 && fa_clock_mono_us() - began >= SLOW_US;
+}
+
 /* Small jobs of many callers go together, because a transaction costs more than they do. Few jobs,
- * and large ones, go side by side. A transaction that waits for another node's lock must not hold
- * up those who want something else: nobody goes to a writer whose transaction takes long. */
-static struct fa_writer *choose_writer(struct fa_engine *engine, const struct fa_job *job)
+ * and large ones, run side by side. A transaction that waits for another node's lock must not delay
+ * jobs that don't need the lock: no job goes to a writer whose transaction takes long. The timer's
+ * job (weight 0) goes to the writer with the least load, because chores run only in a transaction
+ * that it begins (E4). */
+static struct fa_writer *choose_writer(struct fa_engine *engine, const struct fa_batch_job *job)
 {
     struct fa_writer *first = &engine->writers[0];
     size_t load = atomic_load_explicit(&first->load, memory_order_relaxed) + job->weight + 1;
-    int64_t began = atomic_load_explicit(&first->began_us, memory_order_relaxed);
 
     if (engine->writer_count == 1)
         return first;
-    if (total_load(engine) >= TOGETHER_MIN && load <= TOGETHER_MAX &&
-        (began == 0 || fa_clock_mono_us() - began < PATIENCE_US))
+    if (job->weight > 0 && total_load(engine) >= TOGETHER_MIN && load <= TOGETHER_MAX &&
+        !is_slow(first))
         return first;
     return least_loaded(engine, NULL);
 }
 
-static bool run_with(struct fa_writer *writer, struct fa_job *job, int64_t patience_us,
+/* The load is only needed to choose between writers. */
+static void add_load(struct fa_writer *writer, const struct fa_batch_job *job)
+{
+    if (writer->engine->writer_count > 1)
+        atomic_fetch_add_explicit(&writer->load, job->weight + 1, memory_order_relaxed);
+}
+
+static void remove_load(struct fa_writer *writer, const struct fa_batch_job *job)
+{
+    if (writer->engine->writer_count > 1)
+        atomic_fetch_sub_explicit(&writer->load, job->weight + 1, memory_order_relaxed);
+}
+
+static bool run_with(struct fa_writer *writer, struct fa_batch_job *job, int64_t wait_us,
                      bool *is_back)
 {
     bool was_run;
 
-    atomic_fetch_add_explicit(&writer->load, job->weight + 1, memory_order_relaxed);
-    was_run = fa_batch_run_within(writer->batch, job, patience_us, is_back);
-    atomic_fetch_sub_explicit(&writer->load, job->weight + 1, memory_order_relaxed);
+    add_load(writer, job);
+    was_run = fa_batch_run_within(writer->batch, job, wait_us, is_back);
+    remove_load(writer, job);
     return was_run;
 }
 
-bool fa_writers_run_job(struct fa_engine *engine, struct fa_job *job)
+bool fa_writers_run_job(struct fa_engine *engine, struct fa_batch_job *job)
 {
     struct fa_writer *writer = choose_writer(engine, job);
     bool is_back, was_run;
 
-    was_run = run_with(writer, job, engine->writer_count > 1 ? PATIENCE_US : 0, &is_back);
+    was_run = run_with(writer, job, engine->writer_count > 1 ? SLOW_US : 0, &is_back);
     if (!was_run && is_back)
         was_run = run_with(least_loaded(engine, writer), job, 0, &is_back);
     return was_run;
 }
 
-void fa_writers_run(struct fa_engine *engine, struct fa_op_job *job)
+static void set_weight(struct fa_op_job *job)
 {
-    struct faina_error err;
-
     job->job.weight = job->count;
     for (size_t i = 0; i < job->count; i++) {
         if (job->ops[i].kind == FA_OP_BLOCK)
@@ -715,11 +737,46 @@ void fa_writers_run(struct fa_engine *engine, struct fa_op_job *job)
         else if (job->ops[i].kind == FA_OP_WORKER_PUT)
             job->job.weight += job->ops[i].worker.held_count;
     }
+}
+
+void fa_writers_run(struct fa_engine *engine, struct fa_op_job *job)
+{
+    struct faina_error err;
+
+    set_weight(job);
     if (fa_writers_run_job(engine, &job->job))
         return;
     fa_error_set(&err, FAINA_STORE_CLOSED, "the engine is closed");
     job->job.next = NULL;
-    answer_all(job, FAINA_STORE_CLOSED, &err);
+    fail_all(job, FAINA_STORE_CLOSED, &err);
+}
+
+static void finish_posted(struct fa_batch_job *batch_job)
+{
+    struct fa_op_job *job = (struct fa_op_job *)batch_job;
+
+    remove_load(job->writer, batch_job);
+    for (size_t i = 0; i < job->count; i++)
+        job->ops[i].plan = NULL; /* good for one run */
+    job->done(job->ctx);
+}
+
+/* Posted jobs are run by one writer, in their order, as long as its transactions are short. */
+enum faina_code fa_writers_post(struct fa_engine *engine, struct fa_op_job *job)
+{
+    struct fa_writer *writer = &engine->writers[0];
+    enum faina_code code;
+
+    if (engine->writer_count > 1 && is_slow(writer))
+        writer = least_loaded(engine, writer);
+    set_weight(job);
+    job->job.done = finish_posted;
+    job->writer = writer;
+    add_load(writer, &job->job);
+    code = fa_batch_post(writer->batch, &job->job);
+    if (code != FAINA_OK)
+        remove_load(writer, &job->job);
+    return code;
 }
 
 enum faina_code fa_writers_run_chore(struct fa_engine *engine, struct fa_chore *chore,
@@ -736,19 +793,19 @@ enum faina_code fa_writers_run_chore(struct fa_engine *engine, struct fa_chore *
 
 /* Opening and closing ------------------------------------------------------------------------ */
 
-/* Whatever the store says that makes no sense while it is opened. */
+/* An unexpected error while the store is opened. */
 static enum faina_code refuse_store(struct fa_engine *engine, struct faina_error *err)
 {
     const char *location = engine->store->ops->location(engine->store);
-    char said[200] = "";
+    char cause[200] = "";
 
     if (err != NULL)
-        snprintf(said, sizeof(said), "%s", err->message);
+        snprintf(cause, sizeof(cause), "%s", err->message);
     return fa_error_set(err, FAINA_UNAVAILABLE, "%s is damaged, or not a Faina database (%s)",
-                        location ? location : "the memory store", said);
+                        location ? location : "the memory store", cause);
 }
 
-static enum faina_code bring_forward(struct fa_writer *writer, struct faina_error *err)
+static enum faina_code migrate_schema(struct fa_writer *writer, struct faina_error *err)
 {
     struct fa_store *store = writer->engine->store;
     int64_t now_us = fa_db_now(writer->db);
@@ -763,7 +820,7 @@ static enum faina_code bring_forward(struct fa_writer *writer, struct faina_erro
     return code;
 }
 
-/* Where the ids of a store with one writer go on. */
+/* Reads the last id of a store with one writer; new ids come after it. */
 static enum faina_code find_last_id(struct fa_writer *writer, struct faina_error *err)
 {
     struct fa_value end = fa_value_int(fa_id_key_at(fa_db_now(writer->db) + IDS_AHEAD_US));
@@ -782,20 +839,20 @@ enum faina_code fa_writer_open(struct fa_engine *engine, struct fa_writer *write
     writer->lanes = fa_lanes_create();
     fa_lanes_set_types_max(writer->lanes, engine->types_max);
     fa_lanes_report_to(writer->lanes, engine->aside);
-    writer->flows = fa_flows_create(engine->input_size_max, &engine->shelf);
+    writer->flows = fa_flows_create(engine->input_size_max, &engine->shared_flows);
     fa_random_seed_system(&writer->random);
     fa_random_seed_system(&writer->ids.random);
-    writer->batch = fa_batch_create(run_jobs, writer, BATCH_WEIGHT_MAX);
+    writer->batch = fa_batch_create(run_jobs, writer, BATCH_WEIGHT_MAX, QUEUE_WEIGHT_MAX);
     if (writer->batch == NULL)
         return fa_error_set(err, FAINA_UNAVAILABLE, "no thread can be started");
     code = engine->store->ops->connect(engine->store, false, &writer->db, err);
     if (code == FAINA_OK && is_first)
-        code = bring_forward(writer, err);
-    if (code == FAINA_OK && !writer->db->is_shared)
+        code = migrate_schema(writer, err);
+    if (code == FAINA_OK && !fa_db_has(writer->db, FA_DB_MANY_WRITERS))
         code = find_last_id(writer, err);
     if (code == FAINA_OK && is_first)
         code = fa_timekeeper_resume(writer, err);
-    if (code == FAINA_OK && !writer->db->is_shared)
+    if (code == FAINA_OK && !fa_db_has(writer->db, FA_DB_MANY_WRITERS))
         code = fa_lanes_load(writer->lanes, writer->db, err);
     if (code == FAINA_INTERNAL)
         code = refuse_store(engine, err);

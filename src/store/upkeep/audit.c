@@ -1,15 +1,15 @@
-/* audit.c - one statement per promise; each counts the rows that break it. */
-#include "sql/audit.h"
+/* audit.c - one statement per invariant; each counts the rows that violate it. */
+#include "store/upkeep/audit.h"
 
 #include "model/times.h"
-#include "sql/set_aside.h"
+#include "store/upkeep/set_aside.h"
 
 #include <stdio.h>
 
 static const struct {
     enum fa_sql sql;
     const char *sentence;
-} promises[] = {
+} invariants[] = {
     {FA_SQL_AUDIT_PLACES, "%lld tasks are in no place, or in more than one"},
     {FA_SQL_AUDIT_HOLDS, "%lld permits are held by tasks that don't use them, or are missing"},
     {FA_SQL_AUDIT_TALLY, "%lld counts differ from what they count"},
@@ -17,7 +17,7 @@ static const struct {
     {FA_SQL_AUDIT_BLOCKED, "%lld blocked tasks wait for another number of tasks than there is"},
 };
 
-#define LISTED_MAX 20 /* items that are set aside and named */
+#define LISTED_MAX 20 /* items that are set aside and listed one by one */
 
 struct listing {
     void (*found)(void *ctx, const char *sentence);
@@ -29,16 +29,16 @@ static int text_length(const struct fa_value *value, int max)
     return value->text.len < (size_t)max ? (int)value->text.len : max;
 }
 
-/* What to do about it depends on what it is. */
+/* What the user can do, by kind of item. */
 static const char *advice(struct fa_bytes kind)
 {
     if (fa_bytes_equal(kind, fa_str(FA_ASIDE_TASK)))
-        return "mend its rows, or restore them from a backup";
+        return "repair its rows, or restore them from a backup";
     if (fa_bytes_equal(kind, fa_str(FA_ASIDE_SCHEDULE)))
         return "remove the schedule and store it again";
     if (fa_bytes_equal(kind, fa_str(FA_ASIDE_WORKFLOW)))
         return "store the workflow again";
-    return "mend the row, or restore it from a backup";
+    return "repair the row, or restore it from a backup";
 }
 
 static void sink_aside(void *ctx, size_t row, const struct fa_value *c)
@@ -57,7 +57,7 @@ static void sink_aside(void *ctx, size_t row, const struct fa_value *c)
     listing->found(listing->ctx, sentence);
 }
 
-/* Each by its name, and then how many more there are. */
+/* Lists the first items, and then how many more there are. */
 static enum faina_code list_aside(struct fa_db *db, void (*found)(void *ctx, const char *sentence),
                                   void *ctx, struct faina_error *err)
 {
@@ -83,21 +83,21 @@ enum faina_code fa_audit(struct fa_db *db, void (*found)(void *ctx, const char *
 {
     enum faina_code code = FAINA_OK;
 
-    db->is_patient = true;
-    for (size_t i = 0; code == FAINA_OK && i < FA_COUNT(promises); i++) {
+    db->allows_slow = true;
+    for (size_t i = 0; code == FAINA_OK && i < FA_COUNT(invariants); i++) {
         int64_t count = 0;
 
-        code = fa_db_one(db, promises[i].sql, NULL, 0, fa_db_sink_int, &count, err);
+        code = fa_db_one(db, invariants[i].sql, NULL, 0, fa_db_sink_int, &count, err);
         if (code == FAINA_OK && count > 0) {
             char sentence[256];
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-            snprintf(sentence, sizeof(sentence), promises[i].sentence, (long long)count);
+            snprintf(sentence, sizeof(sentence), invariants[i].sentence, (long long)count);
 #pragma GCC diagnostic pop
             found(ctx, sentence);
         }
     }
-    db->is_patient = false;
+    db->allows_slow = false;
     return code == FAINA_OK ? list_aside(db, found, ctx, err) : code;
 }

@@ -1,12 +1,12 @@
 /*
- * audit.h - does the store keep its own promises? What `faina doctor` asks.
+ * audit.h - checks the invariants of a store, for `faina doctor`.
  */
-#ifndef FA_AUDIT_H
-#define FA_AUDIT_H
+#ifndef FA_STORE_UPKEEP_AUDIT_H
+#define FA_STORE_UPKEEP_AUDIT_H
 
-#include "sql/db.h"
+#include "store/db/db.h"
 
-/* Calls `found` with a sentence for each promise that is broken. Reads everything. */
+/* Calls `found` with a message for each violated invariant. Reads the whole store. */
 FA_MUST_CHECK enum faina_code fa_audit(struct fa_db *db,
                                        void (*found)(void *ctx, const char *sentence), void *ctx,
                                        struct faina_error *err);

@@ -1,10 +1,10 @@
 /* backup_file.c - see backup_file.h. */
-#include "sql/backup_file.h"
+#include "store/upkeep/backup_file.h"
 
-#include "sql/audit.h"
-#include "sql/migrate.h"
-#include "sql/sqlite/db_sqlite.h"
-#include "sql/sqlite/inode_lock.h"
+#include "store/upkeep/audit.h"
+#include "store/db/migrate.h"
+#include "store/db/sqlite/db_sqlite.h"
+#include "store/db/sqlite/inode_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ static enum faina_code refuse(const char *path, const char *doing, struct faina_
 
 /* Checking ------------------------------------------------------------------------------------- */
 
-/* The first sentence is enough. */
+/* Keeps the first finding. */
 static void keep_first(void *ctx, const char *sentence)
 {
     char *first = ctx;
@@ -57,8 +57,8 @@ static enum faina_code check_content(struct fa_db *db, char *finding, struct fa_
     if (code == FAINA_OK && finding[0] == '\0')
         code = fa_migrate_plan(db, &scratch, &plan, err);
     out->schema_version = plan.applied_count;
-    /* The audit is written for the present schema; an older one is brought forward when the store
-     * is opened, and can be audited then. */
+    /* The audit needs the present schema. An older one is migrated when the store is opened, and
+     * can be audited then. */
     if (code == FAINA_OK && finding[0] == '\0' && plan.step_count == 0)
         code = fa_audit(db, keep_first, finding, err);
     if (code == FAINA_OK && finding[0] == '\0')
@@ -67,7 +67,7 @@ static enum faina_code check_content(struct fa_db *db, char *finding, struct fa_
     return code;
 }
 
-/* A check that is to end early. */
+/* A check that can be stopped. */
 struct checking {
     const struct fa_backup_watch *watch;
     int64_t size;
@@ -85,8 +85,8 @@ static int should_stop(void *ctx)
     return checking->is_stopped;
 }
 
-/* The size that the header tells: SQLite itself makes do with a last page that is cut short. */
-static bool has_whole_size(const char *path, int64_t size)
+/* Compares the size with the header: SQLite itself accepts a truncated last page. */
+static bool has_header_size(const char *path, int64_t size)
 {
     unsigned char head[32] = {0};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -99,7 +99,7 @@ static bool has_whole_size(const char *path, int64_t size)
     return is_read && size == count * (page == 1 ? 65536 : page);
 }
 
-/* K2. `shown` is what the sentence calls the file. */
+/* K2. `shown` is the name of the file in error messages. */
 static enum faina_code check_file(const char *path, const char *shown,
                                   const struct fa_backup_watch *watch, struct fa_backup_report *out,
                                   struct faina_error *err)
@@ -108,7 +108,7 @@ static enum faina_code check_file(const char *path, const char *shown,
     struct fa_sqlite_options options = {.path = path,
                                         .shown = shown,
                                         .is_reader = true,
-                                        .is_still = true,
+                                        .is_immutable = true,
                                         .cache_kib = CHECK_CACHE_KIB,
                                         .should_stop = should_stop,
                                         .stop_ctx = &checking};
@@ -125,7 +125,7 @@ static enum faina_code check_file(const char *path, const char *shown,
     if (code == FAINA_OK)
         code = check_content(db, finding, &report, err);
     fa_db_close(db);
-    if (code == FAINA_OK && !has_whole_size(path, st.st_size))
+    if (code == FAINA_OK && !has_header_size(path, st.st_size))
         code = fa_error_set(err, FAINA_INTERNAL, "%.200s fails its check: it is cut short", shown);
     if (checking.is_stopped)
         return fa_error_set(err, FAINA_TIMEOUT, "the copy was stopped");
@@ -136,9 +136,9 @@ static enum faina_code check_file(const char *path, const char *shown,
     return code;
 }
 
-/* A file under way ----------------------------------------------------------------------------- */
+/* Drafts --------------------------------------------------------------------------------------- */
 
-/* K1: PATH.tmp, which nobody else writes while `fd` is locked. */
+/* K1: PATH.tmp, which no other process writes while `fd` is locked. */
 struct draft {
     char path[PATH_MAX], tmp[PATH_MAX];
     int fd;
@@ -167,7 +167,7 @@ static enum faina_code lock_draft(struct draft *draft, struct faina_error *err)
     case FA_INODE_LOCK_FAILED:
         return refuse(draft->tmp, "written", err);
     }
-    /* It may have got its name just before it was locked: then it is whole, and not ours. */
+    /* If it was renamed just before it was locked, it is a complete backup of another process. */
     if (lstat(draft->tmp, &st) != 0 || !S_ISREG(st.st_mode) ||
         !fa_file_number_equal(number, (struct fa_file_number){st.st_dev, st.st_ino})) {
         fa_inode_lock_release(draft->fd);
@@ -219,7 +219,7 @@ static bool flush_folder(const char *path)
     return is_flushed;
 }
 
-/* Where the file system can't rename without replacing, a second name does it. */
+/* Where the file system can't rename without replacing, a hard link does it. */
 static int rename_new(const char *from, const char *to)
 {
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
@@ -252,7 +252,7 @@ static enum faina_code draft_publish(struct draft *draft, bool may_replace, stru
     return FAINA_OK;
 }
 
-static bool is_there(const char *path)
+static bool exists(const char *path)
 {
     struct stat st;
 
@@ -261,6 +261,15 @@ static bool is_there(const char *path)
 
 /* Backups -------------------------------------------------------------------------------------- */
 
+static enum faina_code write_copy(const struct fa_backup_source *source, const struct draft *draft,
+                                  const struct fa_backup_watch *watch, struct fa_backup_report *out,
+                                  struct faina_error *err)
+{
+    enum faina_code code = source->write(source->ctx, draft->tmp, watch, err);
+
+    return code == FAINA_OK ? check_file(draft->tmp, "the copy", watch, out, err) : code;
+}
+
 enum faina_code fa_backup_make(const struct fa_backup_source *source, const char *path,
                                bool may_replace, const struct fa_backup_watch *watch,
                                struct fa_backup_report *out, struct faina_error *err)
@@ -268,16 +277,14 @@ enum faina_code fa_backup_make(const struct fa_backup_source *source, const char
     struct draft draft;
     enum faina_code code;
 
-    if (!may_replace && is_there(path))
+    if (!may_replace && exists(path))
         return fa_error_set(err, FAINA_CONFLICT,
                             "%.250s is there already; a backup replaces it with --force only",
                             path);
     code = draft_open(&draft, path, err);
     if (code != FAINA_OK)
         return code;
-    code = source->write(source->ctx, draft.tmp, watch, err);
-    if (code == FAINA_OK)
-        code = check_file(draft.tmp, "the copy", watch, out, err);
+    code = write_copy(source, &draft, watch, out, err);
     if (code == FAINA_OK)
         return draft_publish(&draft, may_replace, err);
     draft_drop(&draft);
@@ -293,9 +300,7 @@ enum faina_code fa_backup_make_unnamed(const struct fa_backup_source *source, co
 
     if (code != FAINA_OK)
         return code;
-    code = source->write(source->ctx, draft.tmp, watch, err);
-    if (code == FAINA_OK)
-        code = check_file(draft.tmp, "the copy", watch, out, err);
+    code = write_copy(source, &draft, watch, out, err);
     *fd = code == FAINA_OK ? open(draft.tmp, O_RDONLY | O_CLOEXEC) : -1;
     if (code == FAINA_OK && *fd < 0)
         code = refuse(draft.tmp, "opened", err);
@@ -312,14 +317,14 @@ static enum faina_code check_target(const char *to, struct faina_error *err)
     for (size_t i = 0; i < FA_COUNT(suffixes); i++) {
         char name[PATH_MAX];
 
-        if (snprintf(name, sizeof(name), "%s%s", to, suffixes[i]) < PATH_MAX && is_there(name))
+        if (snprintf(name, sizeof(name), "%s%s", to, suffixes[i]) < PATH_MAX && exists(name))
             return fa_error_set(err, FAINA_CONFLICT,
                                 "%.250s is there already, and a restore replaces no store", name);
     }
     return FAINA_OK;
 }
 
-/* A store that is in use, or was not closed, has a part of its tasks in its log. */
+/* A store that is in use, or was not closed, has some of its tasks in its log. */
 static enum faina_code check_source(const char *from, int fd, struct faina_error *err)
 {
     static const char magic[16] = "SQLite format 3";
@@ -399,7 +404,7 @@ static enum faina_code restore_open(int fd, const char *from, const char *to,
     if (code == FAINA_OK) {
         code = check_file(draft.tmp, from, watch, out, err);
         if (code == FAINA_UNAVAILABLE || code == FAINA_INTERNAL) {
-            code = FAINA_INVALID_REQUEST; /* the fault is the file's, not this program's */
+            code = FAINA_INVALID_REQUEST; /* the file is at fault, not this program */
             if (err != NULL)
                 err->code = code;
         }

@@ -1,10 +1,10 @@
 /*
- * empty.c - lanes without tasks are removed, with their counts.
+ * chore_empty_lanes.c - removes lanes without tasks, with their counts.
  *
- * Lanes are looked at in slices, by id, round after round. A round follows when something was
- * purged; where others write to the store too, one follows in any case.
+ * Lanes are checked in slices, by id, in rounds. A round follows when a task was purged; where
+ * other nodes write to the store, rounds follow in any case.
  */
-#include "sql/chores/chores.h"
+#include "store/upkeep/chores.h"
 
 #define SLICE 2000
 #define SLICE_US 1000000   /* from one slice to the next */
@@ -20,33 +20,30 @@ static void sink_slice(void *ctx, size_t row, const struct fa_value *columns)
     slice[1] = fa_value_as_int(&columns[1]);
 }
 
-static void bind_lane(void *ctx, size_t row, struct fa_value *params)
-{
-    params[0] = fa_value_int(((const struct fa_keys *)ctx)->keys[row]);
-}
-
-/* Where the store is shared, who finds them has removed them (lane_empty.sql). */
+/* Where the store is shared, the query has already removed them (lane_empty.sql). */
 static enum faina_code remove_lanes(struct fa_unit *unit, struct fa_keys *empty,
                                     struct faina_error *err)
 {
     static const enum fa_sql sql[] = {FA_SQL_TALLY_DELETE, FA_SQL_LANE_DELETE};
     enum faina_code code = FAINA_OK;
 
-    for (size_t i = 0; !unit->source.db->is_shared && code == FAINA_OK && i < FA_COUNT(sql); i++) {
+    for (size_t i = 0;
+         !fa_db_has(unit->source.db, FA_DB_MANY_WRITERS) && code == FAINA_OK && i < FA_COUNT(sql);
+         i++) {
         struct fa_db_call call = {.sql = sql[i],
                                   .rows = empty->count,
                                   .param_count = 1,
-                                  .bind = bind_lane,
+                                  .bind = fa_keys_bind,
                                   .bind_ctx = empty};
 
         code = empty->count > 0 ? fa_db_run(unit->source.db, &call, err) : FAINA_OK;
     }
     for (size_t i = 0; code == FAINA_OK && i < empty->count; i++)
-        fa_lanes_forget(unit->source.lanes, empty->keys[i]);
+        fa_lanes_remove(unit->source.lanes, empty->keys[i]);
     return code;
 }
 
-static enum faina_code look_at_slice(struct fa_unit *unit, bool *is_last, struct faina_error *err)
+static enum faina_code check_slice(struct fa_unit *unit, bool *is_last, struct faina_error *err)
 {
     struct fa_keys empty = {.arena = &unit->arena};
     int64_t slice[2] = {0}; /* its last lane, and how many it has */
@@ -77,18 +74,18 @@ enum faina_code fa_chore_empty(struct fa_unit *unit, int64_t *next_us, struct fa
     enum faina_code code = FAINA_OK;
     bool is_last = false;
 
-    fa_lanes_free_forgotten(unit->source.lanes);
+    fa_lanes_free_removed(unit->source.lanes);
     if (sweep->at_us != 0 && unit->now_us >= sweep->at_us) {
         if (sweep->after == 0)
             sweep->is_wanted = false;
-        code = look_at_slice(unit, &is_last, err);
+        code = check_slice(unit, &is_last, err);
         sweep->at_us = unit->now_us + SLICE_US;
     }
-    if (is_last && unit->source.db->is_shared)
+    if (is_last && fa_db_has(unit->source.db, FA_DB_MANY_WRITERS))
         sweep->at_us = unit->now_us + SHARED_US;
     else if (is_last)
         sweep->at_us = sweep->is_wanted ? unit->now_us + ROUND_US : 0;
-    if (!sweep->has_begun) { /* what was purged before the store was opened */
+    if (!sweep->has_begun) { /* tasks may have been purged before the store was opened */
         sweep->has_begun = true;
         sweep->at_us = unit->now_us + ROUND_US;
     }

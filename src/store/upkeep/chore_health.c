@@ -1,5 +1,5 @@
-/* upkeep.c - see upkeep.h. */
-#include "sql/upkeep.h"
+/* chore_health.c - see chore_health.h. */
+#include "store/upkeep/chore_health.h"
 
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -12,7 +12,7 @@
 struct fa_upkeep {
     pthread_mutex_t mutex;
     int64_t since_us; /* of the first failure in a row; 0: the last time they succeeded */
-    bool is_known;    /* that they have failed for long */
+    bool is_reported; /* that they have failed for long */
     char reason[512];
 };
 
@@ -36,23 +36,23 @@ void fa_upkeep_succeeded(struct fa_upkeep *upkeep)
 {
     pthread_mutex_lock(&upkeep->mutex);
     upkeep->since_us = 0;
-    upkeep->is_known = false;
+    upkeep->is_reported = false;
     pthread_mutex_unlock(&upkeep->mutex);
 }
 
 bool fa_upkeep_failed(struct fa_upkeep *upkeep, const char *reason)
 {
     int64_t now = fa_clock_mono_us();
-    bool is_news;
+    bool is_first;
 
     pthread_mutex_lock(&upkeep->mutex);
     if (upkeep->since_us == 0)
         upkeep->since_us = now;
     snprintf(upkeep->reason, sizeof(upkeep->reason), "%s", reason);
-    is_news = !upkeep->is_known && now - upkeep->since_us > FA_UPKEEP_FAILED_MS * 1000;
-    upkeep->is_known |= is_news;
+    is_first = !upkeep->is_reported && now - upkeep->since_us > FA_UPKEEP_FAILED_MS * 1000;
+    upkeep->is_reported |= is_first;
     pthread_mutex_unlock(&upkeep->mutex);
-    return is_news;
+    return is_first;
 }
 
 int64_t fa_upkeep_failed_ms(struct fa_upkeep *upkeep, struct fa_arena *arena, const char **reason)

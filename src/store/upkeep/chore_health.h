@@ -1,13 +1,13 @@
 /*
- * upkeep.h - whether the chores of an engine succeed.
+ * chore_health.h - whether the chores of an engine succeed.
  *
- * A store that can't be written, or a failure that no item can be blamed for, keeps the chores from
- * running: no delay comes due, no lease ends. That must be visible.
+ * While the store can't be written, or after a failure that belongs to no single item, the chores
+ * don't run: delayed tasks don't become ready, leases don't expire. Metrics and health report it.
  *
  * Threads: any.
  */
-#ifndef FA_UPKEEP_H
-#define FA_UPKEEP_H
+#ifndef FA_STORE_UPKEEP_CHORE_HEALTH_H
+#define FA_STORE_UPKEEP_CHORE_HEALTH_H
 
 #include "base/bytes.h"
 
@@ -17,9 +17,9 @@ struct fa_upkeep *fa_upkeep_create(void);
 void fa_upkeep_destroy(struct fa_upkeep *upkeep); /* NULL is fine */
 
 void fa_upkeep_succeeded(struct fa_upkeep *upkeep);
-/* True: they have failed for longer than FA_UPKEEP_FAILED_MS, which was not known before. */
+/* True: they have failed for longer than FA_UPKEEP_FAILED_MS; returned once. */
 bool fa_upkeep_failed(struct fa_upkeep *upkeep, const char *reason);
-/* For how long they have failed, in milliseconds, and why the last time; 0: they succeed. */
+/* How long they have failed, in milliseconds, and the last reason; 0: they succeed. */
 int64_t fa_upkeep_failed_ms(struct fa_upkeep *upkeep, struct fa_arena *arena, const char **reason);
 
 #endif

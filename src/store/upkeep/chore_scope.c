@@ -1,7 +1,7 @@
-/* scope.c - which of the chores that are due are run; see scope.h. */
-#include "sql/chores/scope.h"
+/* chore_scope.c - see chore_scope.h. */
+#include "store/upkeep/chore_scope.h"
 
-#include "sql/unit.h"
+#include "store/txn/unit.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,29 +1,29 @@
 /*
- * scope.h - which of the chores that are due are run.
+ * chore_scope.h - which of the due chores a transaction runs.
  *
- * Usually all of them, in one transaction. When that fails because of one item, isolate.c finds it:
- * it lists what is due, and runs ever smaller parts of the list in transactions of their own.
+ * Usually it runs all of them. If that fails because of one item, isolate.c finds the item: it
+ * lists what is due, and runs ever smaller parts of the list in transactions of their own.
  *
- *   H1  Every loop over items that are due asks fa_chore_takes for each, and does nothing about one
- *       that is not taken.
- *   H2  An item that is set aside is never taken.
+ *   H1  Every loop over due items calls fa_chore_takes for each, and leaves out an item for which
+ *       it returns false.
+ *   H2  An item that is set aside is left out.
  */
-#ifndef FA_CHORE_SCOPE_H
-#define FA_CHORE_SCOPE_H
+#ifndef FA_STORE_UPKEEP_CHORE_SCOPE_H
+#define FA_STORE_UPKEEP_CHORE_SCOPE_H
 
 #include "base/bytes.h"
 
 struct fa_unit;
 
 struct fa_chore_scope {
-    bool is_listing; /* what is due is added to `items`, and nothing is run */
-    bool is_storing; /* what was set aside is stored, and nothing else is run */
+    bool is_listing; /* due items are added to `items`, and none is run */
+    bool is_storing; /* items that were set aside are stored, and none is run */
     struct fa_arena *arena;
     struct fa_chore_item {
         const char *kind, *key; /* as in set_aside.h */
     } * items;
     size_t count, size;
-    size_t from, to; /* of the list: what is run */
+    size_t from, to; /* the part of the list that is run */
 };
 
 bool fa_chore_takes(struct fa_unit *unit, const char *kind, const char *key);

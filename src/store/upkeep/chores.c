@@ -1,20 +1,121 @@
 /*
- * chores.c - runs the chores that are due (chores/chores.h), and finds out when the next ones are.
+ * chores.c - runs the chores that are due (chores.h), and computes when the next ones are.
  *
- * None of it scans the backlog: parked tasks are found by index parked_at, and `held` is as small
- * as the number of tasks under way.
+ * None of it scans the backlog: parked tasks are found by index parked_at, and `held` has only the
+ * tasks that workers hold.
  */
-#include "sql/chores/chores.h"
-#include "sql/chores/scope.h"
-#include "sql/flows.h"
+#include "store/upkeep/chores.h"
 
-#define FAR_US (INT64_MAX / 2) /* of a damaged row; later than anything */
+#include "model/states.h"
+#include "store/txn/json_text.h"
+#include "store/upkeep/chore_scope.h"
+#include "store/workflow/definitions.h"
+
+#define FAR_US (INT64_MAX / 2) /* the latest time; a damaged row may have a later one */
+#define FOLD_MAX 10000
+#define LEASE_GRACE_US 100000 /* where nodes share a store, their clocks differ a little */
+
+/* Due tasks ---------------------------------------------------------------------------------- */
+
+/* One due task, with its columns of `task`. */
+typedef enum faina_code chore_fn(struct fa_unit *unit, struct fa_row *row, struct faina_error *err);
+
+/* A delayed task becomes ready. Users see no change: no new version, no event. */
+static enum faina_code promote(struct fa_unit *unit, struct fa_row *row, struct faina_error *err)
+{
+    (void)err;
+    row->due_us = row->at_us;
+    row->at_us = 0;
+    unit->has_arrivals = true;
+    fa_unit_touch(unit, row);
+    return FAINA_OK;
+}
+
+/* The error of an attempt that the engine ends, as JSON. */
+static const char *error_json(struct fa_unit *unit, const char *kind, const char *message)
+{
+    struct fa_json_builder builder;
+    struct fa_json_writer *writer = fa_json_builder_begin(&builder);
+
+    fa_json_begin_object(writer);
+    fa_json_set_str(writer, "message", message);
+    fa_json_set_str(writer, "kind", kind);
+    fa_json_set_raw(writer, "detail", NULL);
+    fa_json_set_bool(writer, "retryable", true);
+    fa_json_end_object(writer);
+    return fa_json_builder_end(&builder, &unit->arena);
+}
+
+/* The lease has expired: the attempt fails. */
+static enum faina_code expire_lease(struct fa_unit *unit, struct fa_row *row,
+                                    struct faina_error *err)
+{
+    const char *worker = row->worker;
+    const char *message = fa_arena_printf(&unit->arena, "worker %s did not renew its lease",
+                                          worker ? worker : "(none)");
+
+    unit->lost_count++;
+    return fa_end_attempt(unit, row, true, "lease_lost", FAINA_ACTOR_SYSTEM, worker,
+                          error_json(unit, "lease_lost", message), err);
+}
+
+/* The time-out of background work is over: the attempt fails. */
+static enum faina_code expire_background(struct fa_unit *unit, struct fa_row *row,
+                                         struct faina_error *err)
+{
+    return fa_end_attempt(
+        unit, row, true, "expired", FAINA_ACTOR_SYSTEM, NULL,
+        error_json(unit, "expired", "the background work was not finished in time"), err);
+}
+
+/* A blocked task with a time was submitted in SQL. Its dependencies are marked as having
+ * dependents, and those that have not ended are counted. A deleted one counts as ended badly. */
+static enum faina_code link_dependencies(struct fa_unit *unit, struct fa_row *row,
+                                         struct faina_error *err)
+{
+    struct fa_keys needs = {.arena = &unit->arena};
+    struct fa_value key = fa_value_int(row->id.key);
+    enum faina_code code =
+        fa_db_one(unit->source.db, FA_SQL_DEP_LIST, &key, 1, fa_keys_sink, &needs, err);
+    int64_t left = 0, bad = 0;
+
+    if (code == FAINA_OK)
+        code = fa_unit_read_ahead(unit, needs.keys, needs.count, err);
+    for (size_t i = 0; code == FAINA_OK && i < needs.count; i++) {
+        struct fa_row *need = NULL;
+
+        code = fa_unit_get(unit, needs.keys[i], false, &need, err);
+        if (code == FAINA_TASK_NOT_FOUND) {
+            code = FAINA_OK;
+            bad++;
+        } else if (code == FAINA_OK) {
+            left += !fa_status_is_ended(need->status);
+            bad += fa_status_is_ended(need->status) && need->status != FAINA_COMPLETED;
+            need->flags |= FA_FLAG_HAS_DEPENDENTS;
+            fa_unit_touch(unit, need);
+        }
+    }
+    if (code != FAINA_OK)
+        return code;
+    row->deps_left = left;
+    row->deps_bad = bad;
+    row->at_us = 0;
+    fa_unit_touch(unit, row);
+    fa_unit_unblock_if_free(unit, row);
+    return FAINA_OK;
+}
+
+/* How long after its end a lease is expired: no node may regard it as valid any more. */
+static int64_t grace_us(const struct fa_unit *unit)
+{
+    return fa_db_has(unit->source.db, FA_DB_MANY_WRITERS) ? LEASE_GRACE_US : 0;
+}
 
 static enum faina_code find_due(struct fa_unit *unit, enum fa_sql sql, int64_t limit,
                                 struct fa_keys *out, struct faina_error *err)
 {
     int64_t until =
-        sql == FA_SQL_HELD_LOST ? unit->heard_us - fa_chore_grace_us(unit) : unit->now_us;
+        sql == FA_SQL_HELD_EXPIRED ? unit->expire_before_us - grace_us(unit) : unit->now_us;
     struct fa_value params[3] = {fa_value_int(until), fa_value_int(limit),
                                  fa_value_int(unit->now_us)};
 
@@ -22,21 +123,23 @@ static enum faina_code find_due(struct fa_unit *unit, enum fa_sql sql, int64_t l
     return fa_db_one(unit->source.db, sql, params, 3, fa_keys_sink, out, err);
 }
 
-/* Nothing can be done about a row that is due; it must not be found again and again. */
+/* Sets a due task aside that can't be processed, so that it is not found again at once. */
 static enum faina_code report(struct fa_unit *unit, int64_t key, const char *reason)
 {
     fa_aside_report_task(unit->source.aside, key, NULL, reason, unit->now_us);
     return FAINA_OK;
 }
 
-/* One task whose time has come. One that can't be read has been reported (row.h, R4), and nothing
- * of it is changed. */
-static enum faina_code tend(struct fa_unit *unit, int64_t key, struct faina_error *err)
+/* Runs the chore of one due task. A task that can't be read has been reported (row.h, R4), and is
+ * not changed. */
+static enum faina_code run_due(struct fa_unit *unit, int64_t key, struct faina_error *err)
 {
-    static fa_chore_fn *const by_status[FAINA_STATUS_COUNT] = {
-        [FAINA_PENDING] = fa_chore_promote,   [FAINA_CLAIMED] = fa_chore_recover,
-        [FAINA_RUNNING] = fa_chore_recover,   [FAINA_BLOCKED] = fa_chore_link,
-        [FAINA_BACKGROUND] = fa_chore_expire,
+    static chore_fn *const by_status[FAINA_STATUS_COUNT] = {
+        [FAINA_PENDING] = promote,
+        [FAINA_CLAIMED] = expire_lease,
+        [FAINA_RUNNING] = expire_lease,
+        [FAINA_BLOCKED] = link_dependencies,
+        [FAINA_BACKGROUND] = expire_background,
     };
     struct fa_row *row = NULL;
     enum faina_code code;
@@ -52,7 +155,8 @@ static enum faina_code tend(struct fa_unit *unit, int64_t key, struct faina_erro
     if (code != FAINA_OK)
         return code;
     if (row->at_us == 0 || row->at_us > unit->now_us)
-        return report(unit, key, "it is in more than one of the tables that say how it stands");
+        return report(unit, key,
+                      "it is in more than one of the tables ready, held, parked and ended");
     return by_status[row->status] ? by_status[row->status](unit, row, err) : FAINA_OK;
 }
 
@@ -66,19 +170,29 @@ static enum faina_code next_of(struct fa_unit *unit, enum fa_sql sql, int64_t *n
     if (at > FAR_US)
         at = FAR_US;
     if (at != 0 && sql == FA_SQL_HELD_NEXT) {
-        at += fa_chore_grace_us(unit);
-        if (at > unit->heard_us && at < unit->hear_us)
-            at = unit->hear_us;
+        at += grace_us(unit);
+        if (at > unit->expire_before_us && at < unit->grace_until_us)
+            at = unit->grace_until_us;
     }
     if (code == FAINA_OK && at != 0 && at < *next_us)
         *next_us = at;
     return code;
 }
 
+/* Submits in SQL count in rows of their own, so that they don't wait for each other. */
+static enum faina_code fold_counts(struct fa_unit *unit, struct faina_error *err)
+{
+    struct fa_value most = fa_value_int(FOLD_MAX);
+
+    if (!fa_db_has(unit->source.db, FA_DB_SQL_CLIENTS))
+        return FAINA_OK;
+    return fa_db_one(unit->source.db, FA_SQL_TALLY_FOLD, &most, 1, NULL, NULL, err);
+}
+
 enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next_us,
                               struct faina_error *err)
 {
-    static const enum fa_sql due[] = {FA_SQL_PARKED_DUE, FA_SQL_HELD_LOST};
+    static const enum fa_sql due[] = {FA_SQL_PARKED_DUE, FA_SQL_HELD_EXPIRED};
     enum faina_code code = fa_unit_flush(unit, err);
 
     for (size_t i = 0; code == FAINA_OK && i < FA_COUNT(due); i++) {
@@ -86,16 +200,16 @@ enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next
 
         code = find_due(unit, due[i], limit, &found, err);
         if (code == FAINA_OK)
-            code = fa_unit_expect(unit, found.keys, found.count, err);
+            code = fa_unit_read_ahead(unit, found.keys, found.count, err);
         for (size_t k = 0; code == FAINA_OK && k < found.count; k++)
-            code = tend(unit, found.keys[k], err);
+            code = run_due(unit, found.keys[k], err);
     }
     if (code == FAINA_OK)
         code = fa_crons_fire(unit, limit, err);
     if (code == FAINA_OK)
         code = fa_unit_flush(unit, err);
     if (code == FAINA_OK && fa_chore_takes(unit, FA_ASIDE_CHORE, "fold"))
-        code = fa_chore_fold(unit, err);
+        code = fold_counts(unit, err);
     *next_us = INT64_MAX;
     if (code == FAINA_OK)
         code = next_of(unit, FA_SQL_PARKED_NEXT, next_us, err);
@@ -104,9 +218,9 @@ enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next
     if (code == FAINA_OK)
         code = next_of(unit, FA_SQL_CRON_NEXT, next_us, err);
     if (code == FAINA_OK && fa_chore_takes(unit, FA_ASIDE_CHORE, "workers"))
-        code = fa_workers_forget(unit, next_us, err);
+        code = fa_workers_remove_dead(unit, next_us, err);
     if (code == FAINA_OK)
-        code = fa_flows_tell_ends(unit, err);
+        code = fa_flows_process_ends(unit, err);
     if (code == FAINA_OK)
         code = fa_joins_expire(unit, limit, next_us, err);
     if (code == FAINA_OK)
@@ -114,7 +228,7 @@ enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next
     if (code == FAINA_OK)
         code = fa_unit_flush(unit, err);
     if (code == FAINA_OK)
-        code = fa_flows_tell_ends(unit, err);
+        code = fa_flows_process_ends(unit, err);
     if (code == FAINA_OK && fa_chore_takes(unit, FA_ASIDE_CHORE, "empty"))
         code = fa_chore_empty(unit, next_us, err);
     return code;

@@ -1,11 +1,11 @@
 /* copy.c - see copy.h. */
-#include "sql/copy.h"
+#include "store/upkeep/copy.h"
 
 #include "base/checksum.h"
 #include "model/times.h"
-#include "sql/audit.h"
-#include "sql/copy_rows.h"
-#include "sql/migrate.h"
+#include "store/upkeep/audit.h"
+#include "store/upkeep/copy_rows.h"
+#include "store/db/migrate.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -13,10 +13,10 @@
 
 #define PAGES_PER_COMMIT 8
 #define MARK_SIZE 256
-#define MARK_BROKEN "unusable copy: it begins anew"
+#define MARK_BROKEN "unusable copy: it starts again"
 
-/* How far a copy has come: `table` is the one that is being written, its rows up to `position`
- * are there. Behind the last one: everything is there. */
+/* The position of a copy: `table` is being written, its rows up to `position` are in the target.
+ * After the last table: all rows are. */
 struct mark {
     uint64_t stamp;
     size_t table;
@@ -32,10 +32,11 @@ struct copy {
     struct fa_copy_sum *sums; /* of the source's tables */
     int64_t total;            /* rows of the source */
     struct mark mark;
-    char mark_text[MARK_SIZE]; /* as it is in the target; "": none */
+    char mark_text[MARK_SIZE]; /* the mark in the target; "": none */
 };
 
-static void tell(struct copy *copy, enum fa_copy_phase phase, const char *table, int64_t done)
+static void report_progress(struct copy *copy, enum fa_copy_phase phase, const char *table,
+                            int64_t done)
 {
     if (copy->watch != NULL)
         copy->watch->moved(copy->watch->ctx, phase, table, done,
@@ -92,7 +93,7 @@ static enum faina_code mark_read(struct copy *copy, struct faina_error *err)
     return fa_db_one(copy->to.db, FA_SQL_COPY_MARK_GET, &id, 1, sink_mark, copy->mark_text, err);
 }
 
-static enum faina_code others_copy(struct faina_error *err)
+static enum faina_code refuse_second(struct faina_error *err)
 {
     return fa_error_set(err, FAINA_CONFLICT,
                         "another copy into the target is running, or was until a moment ago");
@@ -107,7 +108,7 @@ static enum faina_code mark_move(struct copy *copy, const char *text, struct fai
     enum faina_code code =
         fa_db_one(copy->to.db, FA_SQL_COPY_MARK_MOVE, params, 3, fa_db_sink_int, &moved, err);
 
-    return code == FAINA_OK && moved == 0 ? others_copy(err) : code;
+    return code == FAINA_OK && moved == 0 ? refuse_second(err) : code;
 }
 
 static enum faina_code mark_insert(struct copy *copy, const char *text, struct faina_error *err)
@@ -121,13 +122,13 @@ static enum faina_code mark_insert(struct copy *copy, const char *text, struct f
                      3, NULL, NULL, err);
 }
 
-/* Between transactions of the target. */
-static void tend(struct copy *copy)
+/* Maintenance of the target, between its transactions. */
+static void maintain(struct copy *copy)
 {
     struct fa_db *db = copy->to.db;
 
-    if (db->ops->tend != NULL && db->ops->tend(db, false))
-        db->ops->tend(db, true);
+    if (db->ops->maintain != NULL && db->ops->maintain(db, false))
+        db->ops->maintain(db, true);
 }
 
 static enum faina_code commit(struct copy *copy, enum faina_code code, struct faina_error *err)
@@ -137,7 +138,7 @@ static enum faina_code commit(struct copy *copy, enum faina_code code, struct fa
     if (code != FAINA_OK)
         fa_db_rollback(copy->to.db);
     else
-        tend(copy);
+        maintain(copy);
     return code;
 }
 
@@ -151,11 +152,11 @@ static void sink_text(void *ctx, size_t row, const struct fa_value *columns)
     copy->report->user = fa_value_dup(&columns[0], &copy->from.arena);
 }
 
-/* Who has a store open that others may share; copy->report->user. */
+/* Finds a node that has a shared store open; copy->report->user. */
 static enum faina_code find_user(struct copy *copy, struct fa_db *db, struct faina_error *err)
 {
     copy->report->user = NULL;
-    if (!db->is_shared)
+    if (!fa_db_has(db, FA_DB_MANY_WRITERS))
         return FAINA_OK;
     return fa_db_one(db, FA_SQL_COPY_USER, NULL, 0, sink_text, copy, err);
 }
@@ -177,7 +178,7 @@ static enum faina_code open_source(struct copy *copy, struct faina_error *err)
         return fa_error_set(err, FAINA_UNAVAILABLE,
                             "the source is of an older version: `faina db migrate` brings it up to "
                             "date");
-    copy->from.db->is_patient = true; /* its transaction waits for the target's */
+    copy->from.db->allows_slow = true; /* its transaction waits for the target's */
     code = fa_db_begin(copy->from.db, false, err);
     if (code == FAINA_OK)
         code = find_user(copy, copy->from.db, err);
@@ -186,34 +187,30 @@ static enum faina_code open_source(struct copy *copy, struct faina_error *err)
     return code;
 }
 
-struct found {
-    const char *what; /* NULL: nothing */
-};
-
 static void sink_found(void *ctx, size_t row, const struct fa_value *columns)
 {
     static const char *const nouns[] = {"tasks",     "teams", "paused types",
                                         "resources", "lanes", "schedules"};
-    struct found *found = ctx;
+    const char **found = ctx;
 
     (void)row;
     for (size_t i = FA_COUNT(nouns); i-- > 0;) {
         if (fa_value_as_int(&columns[i]) != 0)
-            found->what = nouns[i];
+            *found = nouns[i];
     }
 }
 
 /* Inside a transaction of the target. */
 static enum faina_code check_target(struct copy *copy, struct faina_error *err)
 {
-    struct found found = {0};
+    const char *found = NULL;
     enum faina_code code = mark_read(copy, err);
 
     if (code == FAINA_OK && copy->mark_text[0] == '\0')
         code = fa_db_one(copy->to.db, FA_SQL_COPY_FOUND, NULL, 0, sink_found, &found, err);
-    if (code == FAINA_OK && found.what != NULL)
+    if (code == FAINA_OK && found != NULL)
         code = fa_error_set(err, FAINA_CONFLICT,
-                            "the target is not empty: it has %s; copy into a new one", found.what);
+                            "the target is not empty: it has %s; copy into a new one", found);
     return code;
 }
 
@@ -231,7 +228,7 @@ static enum faina_code check_users(struct copy *copy, struct faina_error *err)
     return code;
 }
 
-/* What is refused is refused before the schema is brought up to date. */
+/* All checks come before the migration of the target. */
 static enum faina_code open_target(struct copy *copy, struct faina_error *err)
 {
     struct fa_store *store = copy->stores[1];
@@ -240,7 +237,7 @@ static enum faina_code open_target(struct copy *copy, struct faina_error *err)
 
     if (code != FAINA_OK)
         return code;
-    copy->to.db->is_patient = true; /* ... and the target's for the next page */
+    copy->to.db->allows_slow = true; /* ... and the target's waits for the next page */
     code = fa_db_begin(copy->to.db, false, err);
     if (code != FAINA_OK)
         return code;
@@ -255,7 +252,7 @@ static enum faina_code open_target(struct copy *copy, struct faina_error *err)
     return code;
 }
 
-/* Summing up ---------------------------------------------------------------------------------- */
+/* Checksums ----------------------------------------------------------------------------------- */
 
 static enum faina_code sum_table(struct copy *copy, struct fa_copy_side *side,
                                  const struct fa_copy_table *table, enum fa_copy_phase phase,
@@ -273,13 +270,13 @@ static enum faina_code sum_table(struct copy *copy, struct fa_copy_side *side,
         if (code == FAINA_OK)
             code = fa_copy_page_sum(&page, side, &out->checksum, err);
         out->rows += (int64_t)page.count;
-        tell(copy, phase, table->name, before + out->rows);
+        report_progress(copy, phase, table->name, before + out->rows);
     } while (code == FAINA_OK && page.count > 0 && table->key_count > 0);
     fa_copy_page_finish(&page);
     return code;
 }
 
-/* What the source is and holds, as one number. */
+/* Identifies the source and its content. */
 static uint64_t make_stamp(const struct copy *copy)
 {
     const struct fa_store *store = copy->stores[0];
@@ -308,7 +305,7 @@ static enum faina_code sum_source(struct copy *copy, struct faina_error *err)
 
 /* Writing ------------------------------------------------------------------------------------- */
 
-/* Empties the target of a copy that is of no use. */
+/* Removes the rows of an unusable copy from the target. */
 static enum faina_code clear(struct copy *copy, struct faina_error *err)
 {
     struct fa_db *db = copy->to.db;
@@ -318,7 +315,7 @@ static enum faina_code clear(struct copy *copy, struct faina_error *err)
     fa_buf_init(&text, SIZE_MAX / 2);
     /* PostgreSQL truncates tables that refer to each other in one statement. */
     for (size_t i = 0; i < fa_copy_table_count; i++) {
-        if (db->is_shared)
+        if (fa_db_has(db, FA_DB_TRUNCATE))
             fa_buf_printf(&text, "%s %s", i == 0 ? "TRUNCATE" : ",", fa_copy_tables[i].name);
         else
             fa_buf_printf(&text, "DELETE FROM %s;", fa_copy_tables[i].name);
@@ -335,7 +332,7 @@ static enum faina_code clear(struct copy *copy, struct faina_error *err)
 }
 
 /* A table that is one page. */
-static enum faina_code write_whole(struct copy *copy, const struct fa_copy_table *table,
+static enum faina_code write_table(struct copy *copy, const struct fa_copy_table *table,
                                    struct faina_error *err)
 {
     struct fa_copy_page page;
@@ -350,7 +347,7 @@ static enum faina_code write_whole(struct copy *copy, const struct fa_copy_table
     return code;
 }
 
-/* The names come first, since the tables behind them need their numbers. */
+/* Lanes and resources come first, since the following tables need their new numbers. */
 static enum faina_code write_first(struct copy *copy, struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
@@ -364,14 +361,14 @@ static enum faina_code write_first(struct copy *copy, struct faina_error *err)
                 code = fa_copy_names_match(&copy->from, &copy->to, err);
         }
         if (code == FAINA_OK)
-            code = write_whole(copy, table, err);
+            code = write_table(copy, table, err);
         copy->mark.table = i + 1;
     }
     return code;
 }
 
-/* The first transaction: the mark, and all that is small. */
-static enum faina_code begin_anew(struct copy *copy, struct faina_error *err)
+/* The first transaction: the mark, and the small tables. */
+static enum faina_code start_again(struct copy *copy, struct faina_error *err)
 {
     char text[MARK_SIZE];
     enum faina_code code = fa_db_begin(copy->to.db, true, err);
@@ -390,8 +387,8 @@ static enum faina_code begin_anew(struct copy *copy, struct faina_error *err)
     return code;
 }
 
-/* Whether the names in the target are those of the source. */
-static enum faina_code match_names(struct copy *copy, bool *is_whole, struct faina_error *err)
+/* Whether the target has the lanes and resources of the source. */
+static enum faina_code match_names(struct copy *copy, bool *is_complete, struct faina_error *err)
 {
     struct faina_error ignored;
     enum faina_code code = fa_db_begin(copy->to.db, false, err);
@@ -400,37 +397,37 @@ static enum faina_code match_names(struct copy *copy, bool *is_whole, struct fai
         code = fa_copy_names_load(&copy->to, err);
     fa_db_rollback(copy->to.db);
     if (code == FAINA_OK)
-        *is_whole = fa_copy_names_match(&copy->from, &copy->to, &ignored) == FAINA_OK;
+        *is_complete = fa_copy_names_match(&copy->from, &copy->to, &ignored) == FAINA_OK;
     return code;
 }
 
-/* Where to begin: C3. */
+/* Resumes or starts again: C3. */
 static enum faina_code begin_or_resume(struct copy *copy, struct faina_error *err)
 {
     uint64_t stamp = make_stamp(copy);
-    bool is_of_use;
+    bool is_usable;
     struct mark mark;
     enum faina_code code = FAINA_OK;
 
     copy->mark.stamp = stamp;
     if (copy->mark_text[0] == '\0')
-        return begin_anew(copy, err);
-    is_of_use = mark_parse(copy->mark_text, &mark) && mark.stamp == stamp;
-    if (is_of_use)
-        code = match_names(copy, &is_of_use, err);
+        return start_again(copy, err);
+    is_usable = mark_parse(copy->mark_text, &mark) && mark.stamp == stamp;
+    if (is_usable)
+        code = match_names(copy, &is_usable, err);
     if (code != FAINA_OK)
         return code;
-    if (is_of_use) {
+    if (is_usable) {
         copy->report->is_resumed = true;
         copy->mark = mark;
         return FAINA_OK;
     }
     copy->report->is_restarted = true;
     code = clear(copy, err);
-    return code == FAINA_OK ? begin_anew(copy, err) : code;
+    return code == FAINA_OK ? start_again(copy, err) : code;
 }
 
-/* Some pages of the mark's table in one transaction. */
+/* Writes some pages of the mark's table in one transaction. */
 static enum faina_code write_pages(struct copy *copy, struct fa_copy_page *page,
                                    struct faina_error *err)
 {
@@ -449,7 +446,7 @@ static enum faina_code write_pages(struct copy *copy, struct fa_copy_page *page,
         if (code == FAINA_OK)
             code = fa_copy_page_write(page, &copy->from, copy->to.db, err);
         mark.done += (int64_t)page->count;
-        tell(copy, FA_COPY_WRITING, table->name, mark.done);
+        report_progress(copy, FA_COPY_WRITING, table->name, mark.done);
         if (code == FAINA_OK && page->count == 0) {
             mark.table++;
             fa_copy_position_start(&mark.position);
@@ -491,13 +488,14 @@ static enum faina_code differs(struct copy *copy, const char *where, struct fain
     struct faina_error ignored;
     enum faina_code code = fa_db_begin(copy->to.db, true, &ignored);
 
-    /* The next run begins anew. */
+    /* The next run starts again. */
     if (code == FAINA_OK)
         code = mark_move(copy, MARK_BROKEN, &ignored);
     (void)commit(copy, code, &ignored);
     return fa_error_set(
         err, FAINA_INTERNAL,
-        "the copy differs from its source: %.200s; run it again, and it begins anew", where);
+        "the copy differs from its source: %.200s; run it again, and it starts from the beginning",
+        where);
 }
 
 static void add_finding(void *ctx, const char *sentence)
@@ -525,7 +523,7 @@ static enum faina_code check_rows(struct copy *copy, struct fa_copy_side *side,
     return code;
 }
 
-/* Reads the copy through a connection of its own, as who comes next will. */
+/* Reads the copy through a new connection, as programs that open it will. */
 static enum faina_code check(struct copy *copy, struct faina_error *err)
 {
     struct fa_store *store = copy->stores[1];
@@ -548,14 +546,13 @@ static enum faina_code check(struct copy *copy, struct faina_error *err)
     return code;
 }
 
-/* New tables have no statistics, and their first plans would be bad. Not having them is no fault.
- */
+/* Without statistics the first plans on the new tables would be bad. A failure here is ignored. */
 static void analyze(struct copy *copy)
 {
     struct faina_error ignored;
     enum faina_code code;
 
-    if (!copy->to.db->is_shared)
+    if (!fa_db_has(copy->to.db, FA_DB_STATISTICS))
         return;
     code = fa_db_begin(copy->to.db, true, &ignored);
     if (code == FAINA_OK)
@@ -573,11 +570,11 @@ static enum faina_code finish(struct copy *copy, struct faina_error *err)
         code = fa_db_one(copy->to.db, FA_SQL_COPY_MARK_REMOVE, params, 2, fa_db_sink_int, &removed,
                          err);
     if (code == FAINA_OK && removed == 0)
-        code = others_copy(err);
+        code = refuse_second(err);
     return commit(copy, code, err);
 }
 
-/* All of it ----------------------------------------------------------------------------------- */
+/* The copy ------------------------------------------------------------------------------------ */
 
 static enum faina_code run(struct copy *copy, struct faina_error *err)
 {

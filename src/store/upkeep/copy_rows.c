@@ -1,9 +1,9 @@
 /* copy_rows.c - see copy_rows.h. */
-#include "sql/copy_rows.h"
+#include "store/upkeep/copy_rows.h"
 
 #include "base/checksum.h"
 #include "base/hash.h"
-#include "sql/ops.h"
+#include "store/queue/ops.h"
 
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 #define PAGE_BYTES_MAX (8 << 20) /* larger: the next page has fewer rows */
 #define CALL_BYTES_MAX (32 << 20)
 
-#define WHOLE(name, page, put, n)                                                                  \
+#define ONE_PAGE(name, page, put, n)                                                               \
     {                                                                                              \
         name, FA_SQL_##page, FA_SQL_##put, n, n, n, 0, -1, -1, FA_COPY_NO_NAMES                    \
     }
@@ -22,28 +22,28 @@
     }
 
 const struct fa_copy_table fa_copy_tables[] = {
-    WHOLE("lane", COPY_LANE, COPY_LANE_PUT, 3),
-    WHOLE("resource", COPY_RESOURCE, COPY_RESOURCE_PUT, 3),
-    WHOLE("team", COPY_TEAM, TEAM_PUT, 6),
-    WHOLE("token", COPY_TOKEN, TOKEN_PUT, 7),
-    WHOLE("cron", CRON_ALL, CRON_PUT, 15),
-    WHOLE("paused", PAUSED_ALL, PAUSED_INSERT, 2),
-    WHOLE("workflow", COPY_WORKFLOW, COPY_WORKFLOW_PUT, 6),
-    WHOLE("join_state", COPY_JOIN, COPY_JOIN_PUT, 11),
+    ONE_PAGE("lane", COPY_LANE, COPY_LANE_PUT, 3),
+    ONE_PAGE("resource", COPY_RESOURCE, COPY_RESOURCE_PUT, 3),
+    ONE_PAGE("team", COPY_TEAM, TEAM_PUT, 6),
+    ONE_PAGE("token", COPY_TOKEN, TOKEN_PUT, 7),
+    ONE_PAGE("cron", CRON_ALL, CRON_PUT, 15),
+    ONE_PAGE("paused", PAUSED_ALL, PAUSED_INSERT, 2),
+    ONE_PAGE("workflow", COPY_WORKFLOW, COPY_WORKFLOW_PUT, 6),
+    ONE_PAGE("join_state", COPY_JOIN, COPY_JOIN_PUT, 11),
     PAGED("tally", COPY_TALLY, TALLY_ADD, 3, 0, 0, FA_COPY_LANES),
     PAGED("task", COPY_TASK, TASK_INSERT, 22, 1, 2, FA_COPY_LANES),
     PAGED("ready", COPY_READY, READY_INSERT, 15, 3, 0, FA_COPY_LANES),
     PAGED("held", COPY_HELD, HELD_INSERT, 18, 1, 2, FA_COPY_LANES),
     PAGED("parked", COPY_PARKED, PARKED_INSERT, 17, 1, 1, FA_COPY_LANES),
     PAGED("ended", COPY_ENDED, ENDED_INSERT, 18, 1, 1, FA_COPY_LANES),
-    /* Only PostgreSQL keeps the second half of a key's hash; on SQLite the columns behind it are
-     * what it is made from. */
+    /* Only PostgreSQL stores the second half of a key's hash; on SQLite it is computed from the
+     * columns after it. */
     {"task_key", FA_SQL_COPY_KEY, FA_SQL_KEY_INSERT, 9, 3, 2, 2, -1, -1, FA_COPY_NO_NAMES},
     PAGED("task_dep", COPY_DEP, DEP_INSERT, 2, 2, -1, FA_COPY_NO_NAMES),
     {"event", FA_SQL_COPY_EVENT, FA_SQL_EVENT_INSERT, 8, 8, 8, 3, 2, -1, FA_COPY_NO_NAMES},
     PAGED("hold", COPY_HOLD, HOLD_INSERT, 2, 2, 0, FA_COPY_RESOURCES),
     PAGED("origin", COPY_ORIGIN, ORIGIN_INSERT, 6, 1, -1, FA_COPY_NO_NAMES),
-    PAGED("happened", COPY_HAPPENED, COPY_HAPPENED_PUT, 8, 1, -1, FA_COPY_NO_NAMES),
+    PAGED("happened", COPY_EMITTED, COPY_EMITTED_PUT, 8, 1, -1, FA_COPY_NO_NAMES),
 };
 const size_t fa_copy_table_count = FA_COUNT(fa_copy_tables);
 
@@ -62,7 +62,7 @@ const char *const fa_copy_left_out[] = {
     "submit_grant",
     "submit_lock",
     "partition_lock",
-    "set_aside", /* the copy's engine finds by itself what it can't handle */
+    "set_aside", /* the copy's engine finds such items itself */
     NULL,
 };
 
@@ -71,11 +71,11 @@ enum { KEY_HASH, KEY_TASK, KEY_MORE, KEY_KEY, KEY_INPUT, KEY_CHILD, KEY_PARENT, 
 static enum faina_code damaged(const char *table, struct faina_error *err)
 {
     return fa_error_set(err, FAINA_UNAVAILABLE,
-                        "rows of the table %s don't fit the others: `faina doctor` says more",
+                        "rows of the table %s don't match the others: `faina doctor` reports more",
                         table);
 }
 
-/* A copy without a row would differ from its source, so it stops at a damaged one. */
+/* A copy stops at a damaged row: without the row it would differ from its source. */
 static enum faina_code damaged_row(const struct fa_copy_table *table, const struct fa_value *row,
                                    struct faina_error *err)
 {
@@ -84,10 +84,11 @@ static enum faina_code damaged_row(const struct fa_copy_table *table, const stru
                          ? fa_value_dup(&row[0], &scratch)
                          : fa_arena_printf(&scratch, "%lld", (long long)fa_value_as_int(&row[0]));
 
-    fa_error_set(err, FAINA_UNAVAILABLE,
-                 "the copy stops at a damaged row of table %s, whose first column is %.100s: mend "
-                 "or remove it; `faina doctor` says more",
-                 table->name, id);
+    fa_error_set(
+        err, FAINA_UNAVAILABLE,
+        "the copy stops at a damaged row of table %s, whose first column is %.100s: repair "
+        "or remove it; `faina doctor` reports more",
+        table->name, id);
     fa_arena_finish(&scratch);
     return FAINA_UNAVAILABLE;
 }
@@ -97,7 +98,7 @@ static enum faina_code damaged_row(const struct fa_copy_table *table, const stru
 struct names_sink {
     struct fa_copy_side *side;
     struct fa_copy_names *names;
-    size_t parts; /* columns behind the id */
+    size_t parts; /* columns after the id */
 };
 
 static void sink_name(void *ctx, size_t row, const struct fa_value *columns)
@@ -167,7 +168,7 @@ enum faina_code fa_copy_names_match(struct fa_copy_side *side, const struct fa_c
     for (int kind = FA_COPY_LANES; kind < FA_COPY_NAMES_COUNT; kind++) {
         struct fa_copy_names *mine = &side->names[kind], theirs = {0};
         struct fa_arena scratch = {0};
-        bool is_whole = true;
+        bool is_complete = true;
 
         theirs = other->names[kind];
         theirs.items = fa_arena_zero(&scratch, theirs.count + 1, sizeof(*theirs.items));
@@ -179,10 +180,10 @@ enum faina_code fa_copy_names_match(struct fa_copy_side *side, const struct fa_c
                                                        sizeof(*theirs.items), compare_hashes);
 
             mine->items[i].other_id = found != NULL ? found->id : 0;
-            is_whole &= found != NULL;
+            is_complete &= found != NULL;
         }
         fa_arena_finish(&scratch);
-        if (!is_whole)
+        if (!is_complete)
             return damaged(kind == FA_COPY_LANES ? "lane" : "resource", err);
     }
     return FAINA_OK;
@@ -243,7 +244,7 @@ static void sink_row(void *ctx, size_t row, const struct fa_value *columns)
     }
 }
 
-/* Whether pages can go on behind a row: its key is of the types that it should be. */
+/* Whether the next page can begin after a row: its key has the right types. */
 static bool has_key(const struct fa_copy_table *table, const struct fa_value *row)
 {
     for (size_t i = 0; i < table->key_count; i++) {
@@ -312,18 +313,18 @@ enum faina_code fa_copy_page_read(struct fa_copy_page *page, struct fa_copy_side
 
 /* Writing ------------------------------------------------------------------------------------- */
 
-static const char *text_of(struct fa_copy_page *page, const struct fa_value *value)
+/* The text ends with a NUL in the page's arena. */
+static const char *text_of(const struct fa_value *value)
 {
-    (void)page;
-    return value->kind == FA_TEXT ? value->text.ptr : NULL; /* the copy ends with a NUL */
+    return value->kind == FA_TEXT ? value->text.ptr : NULL;
 }
 
-/* The second half of a key's hash, from what the task says. */
-static bool complete_key(struct fa_copy_page *page, struct fa_value *row)
+/* Computes the second half of a key's hash from the columns of the task. */
+static bool complete_key(struct fa_value *row)
 {
-    struct fa_key_parts parts = {text_of(page, &row[KEY_NS]),    text_of(page, &row[KEY_TYPE]),
-                                 text_of(page, &row[KEY_KEY]),   text_of(page, &row[KEY_INPUT]),
-                                 text_of(page, &row[KEY_CHILD]), fa_value_as_int(&row[KEY_PARENT])};
+    struct fa_key_parts parts = {text_of(&row[KEY_NS]),    text_of(&row[KEY_TYPE]),
+                                 text_of(&row[KEY_KEY]),   text_of(&row[KEY_INPUT]),
+                                 text_of(&row[KEY_CHILD]), fa_value_as_int(&row[KEY_PARENT])};
     struct fa_key keys[FA_KEYS_MAX];
     size_t count = fa_keys_of(&parts, keys);
 
@@ -338,7 +339,7 @@ static bool complete_key(struct fa_copy_page *page, struct fa_value *row)
 
 struct writing {
     const struct fa_copy_page *page;
-    size_t first; /* row of the page that is the call's first */
+    size_t first; /* row of the page that is the first of the call */
 };
 
 static void bind_row(void *ctx, size_t row, struct fa_value *params)
@@ -350,7 +351,7 @@ static void bind_row(void *ctx, size_t row, struct fa_value *params)
            table->put_count * sizeof(*params));
 }
 
-/* Puts the other store's numbers into the page, and what only it needs. */
+/* Puts the other store's numbers and hashes into the page. */
 static enum faina_code translate(struct fa_copy_page *page, const struct fa_copy_side *from,
                                  const struct fa_db *to, struct faina_error *err)
 {
@@ -366,8 +367,8 @@ static enum faina_code translate(struct fa_copy_page *page, const struct fa_copy
                 return damaged_row(table, row, err);
             row[table->name_at] = fa_value_int(name->other_id);
         }
-        if (table->put == FA_SQL_KEY_INSERT && to->is_shared && row[KEY_MORE].kind == FA_NULL &&
-            !complete_key(page, row))
+        if (table->put == FA_SQL_KEY_INSERT && fa_db_has(to, FA_DB_WIDE_KEYS) &&
+            row[KEY_MORE].kind == FA_NULL && !complete_key(row))
             return damaged_row(table, row, err);
     }
     return FAINA_OK;
@@ -396,7 +397,7 @@ enum faina_code fa_copy_page_write(struct fa_copy_page *page, const struct fa_co
                                   .bind = bind_row,
                                   .bind_ctx = &writing};
 
-        if (table->put == FA_SQL_KEY_INSERT && !to->is_shared)
+        if (table->put == FA_SQL_KEY_INSERT && !fa_db_has(to, FA_DB_WIDE_KEYS))
             call.param_count = 2;
         for (size_t bytes = 0; writing.first + call.rows < page->count && bytes < CALL_BYTES_MAX;
              call.rows++)
@@ -407,7 +408,7 @@ enum faina_code fa_copy_page_write(struct fa_copy_page *page, const struct fa_co
     return code;
 }
 
-/* Summing up ---------------------------------------------------------------------------------- */
+/* Checksums ----------------------------------------------------------------------------------- */
 
 static uint64_t sum_value(uint64_t sum, const struct fa_value *value)
 {

@@ -1,24 +1,24 @@
 /*
  * isolate.c - see isolate.h.
  *
- * What is due is listed, and the list is run in halves: a half that fails is halved again, until it
- * is a single item. One bad item among a thousand takes about twenty transactions, once.
+ * Due items are listed, and the list is run in halves: a half that fails is halved again, down to a
+ * single item. One bad item among a thousand takes about twenty transactions, once.
  */
-#include "sql/isolate.h"
+#include "store/upkeep/isolate.h"
 
 #include "base/clock.h"
-#include "sql/chores/scope.h"
+#include "store/upkeep/chore_scope.h"
 
 #include <string.h>
 
-#define ISOLATE_US 2000000 /* the operations of users wait meanwhile */
+#define ISOLATE_US 2000000 /* operations of users wait meanwhile */
 #define ALONE_MAX 3        /* items that may fail while none succeeds (I3) */
 
 struct isolation {
     struct fa_writer *writer;
     struct fa_chore_scope scope;
     int64_t until_us;  /* by the monotonic clock */
-    bool has_success;  /* of an item that changes something */
+    bool has_success;  /* an item that changes rows has succeeded */
     size_t fail_count; /* items that fail alone: */
     struct failure {
         size_t item;
@@ -27,7 +27,7 @@ struct isolation {
     size_t fail_size;
 };
 
-/* A1. Others than INTERNAL are the store's. */
+/* A1 of set_aside.h. Other codes than INTERNAL are failures of the store. */
 static bool may_be_an_item(enum faina_code code)
 {
     return code == FAINA_INTERNAL;
@@ -81,7 +81,7 @@ static enum faina_code run_half(struct isolation *isolation, size_t from, size_t
     return code == FAINA_OK ? run_half(isolation, from + (to - from) / 2, to) : code;
 }
 
-/* Stores what was set aside. Where a task's event can't be noted, without one. */
+/* Stores the items that were set aside; without events of tasks, if these can't be stored. */
 static void store(struct isolation *isolation)
 {
     struct fa_writer *writer = isolation->writer;
@@ -95,7 +95,7 @@ static void store(struct isolation *isolation)
         code = fa_writer_run_part(writer, &isolation->scope, NULL);
         writer->is_quiet = false;
     }
-    (void)code; /* it stays to be stored */
+    (void)code; /* a later transaction stores them */
 }
 
 void fa_isolate_chores(struct fa_writer *writer)
@@ -112,6 +112,6 @@ void fa_isolate_chores(struct fa_writer *writer)
     report_failures(&isolation);
     if (fa_aside_is_pending(writer->engine->aside))
         store(&isolation);
-    (void)code; /* the store's failures are those of the next transaction, too */
+    (void)code; /* a failure of the store will fail the next transaction, too */
     fa_arena_finish(&arena);
 }

@@ -1,16 +1,16 @@
-/* retention.c - finds tasks that ended long ago with all there is about them, and removes them. */
-#include "sql/retention.h"
+/* retention.c - finds tasks past retention with their payloads and events, and removes them. */
+#include "store/upkeep/retention.h"
 
-#include "sql/show.h"
+#include "store/read/show.h"
 #include "model/states.h"
-#include "sql/look.h"
-#include "sql/ops.h"
+#include "store/read/lookup.h"
+#include "store/queue/ops.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
 #define READ_AT_ONCE 20
-#define BYTES_MAX (4 * 1024 * 1024) /* of payload in one answer, and one more reading of it */
+#define BYTES_MAX (4 * 1024 * 1024) /* of payload in one result; the last part may exceed it */
 
 /* Finding -------------------------------------------------------------------------------------- */
 
@@ -24,7 +24,7 @@ static int64_t max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static enum faina_code find_keys(struct fa_source *source, const struct fa_old_query *query,
+static enum faina_code find_keys(struct fa_source *source, const struct fa_expired_query *query,
                                  int64_t now_us, struct fa_keys *found, struct faina_error *err)
 {
     int64_t completed_us = before_us(now_us, query->completed_ms);
@@ -34,7 +34,7 @@ static enum faina_code find_keys(struct fa_source *source, const struct fa_old_q
 
     if (query->events_ms != 0) {
         last_us = before_us(now_us, query->events_ms);
-        return fa_db_one(source->db, FA_SQL_EVENT_OLD,
+        return fa_db_one(source->db, FA_SQL_EVENT_EXPIRED,
                          (struct fa_value[]){fa_value_int(query->after),
                                              fa_value_int(fa_id_key_at(last_us)),
                                              fa_value_int(last_us), limit},
@@ -43,7 +43,7 @@ static enum faina_code find_keys(struct fa_source *source, const struct fa_old_q
     high = query->high != 0 ? query->high : fa_id_key_at(last_us);
     if (query->high != 0)
         completed_us = failed_us = INT64_MAX;
-    return fa_db_one(source->db, FA_SQL_ENDED_OLD,
+    return fa_db_one(source->db, FA_SQL_ENDED_EXPIRED,
                      (struct fa_value[]){fa_value_int(max(query->after, query->low - 1)),
                                          fa_value_int(high), fa_value_int(completed_us),
                                          fa_value_int(failed_us), limit},
@@ -53,9 +53,9 @@ static enum faina_code find_keys(struct fa_source *source, const struct fa_old_q
 struct gathering {
     struct fa_source *source;
     struct fa_arena *arena;
-    struct fa_old *out;
-    size_t first;  /* of those that are being read */
-    size_t *sizes; /* room in each item's events */
+    struct fa_expired *out;
+    size_t first;  /* the first item that is being read */
+    size_t *sizes; /* capacity of each item's events */
     struct fa_row *rows;
     size_t bytes;
 };
@@ -75,13 +75,13 @@ static void bind_key(void *ctx, size_t n, struct fa_value *params)
     params[0] = fa_value_int(g->rows[g->first + n].id.key);
 }
 
-static struct faina_event *room(struct gathering *g, size_t item)
+static struct faina_event *add_event(struct gathering *g, size_t i)
 {
-    struct fa_old_task *old = &g->out->items[item];
+    struct fa_expired_task *item = &g->out->items[i];
 
-    old->events = fa_arena_grow(g->arena, old->events, old->event_count, &g->sizes[item],
-                                sizeof(*old->events));
-    return &old->events[old->event_count++];
+    item->events = fa_arena_grow(g->arena, item->events, item->event_count, &g->sizes[i],
+                                 sizeof(*item->events));
+    return &item->events[item->event_count++];
 }
 
 static void sink_event(void *ctx, size_t n, const struct fa_value *columns)
@@ -89,9 +89,9 @@ static void sink_event(void *ctx, size_t n, const struct fa_value *columns)
     struct gathering *g = ctx;
     struct faina_event event;
 
-    if (!fa_look_event(columns, g->arena, &event))
-        return; /* a damaged one is left out */
-    *room(g, g->first + n) = event;
+    if (!fa_read_event(columns, g->arena, &event))
+        return; /* damaged events are left out */
+    *add_event(g, g->first + n) = event;
     if (event.detail)
         g->bytes += strlen(event.detail);
 }
@@ -103,32 +103,26 @@ static int oldest_first(const void *a, const void *b)
     return x < y ? -1 : x > y ? 1 : 0;
 }
 
-static size_t size_of(const char *text)
-{
-    return text ? strlen(text) : 0;
-}
-
-/* One task as users see it, and what its own rows tell about it. */
+/* One task as users see it, with its own events. */
 static enum faina_code finish_item(struct gathering *g, size_t i, struct faina_error *err)
 {
-    struct fa_old_task *old = &g->out->items[i];
+    struct fa_expired_task *item = &g->out->items[i];
     struct fa_row *row = &g->rows[i];
     struct faina_event own[FA_OWN_EVENTS_MAX];
-    size_t count = fa_look_own_events(row, g->arena, own);
-    enum faina_code code = fa_row_to_task(g->source, row, g->arena, false, false, &old->task, err);
+    size_t count = fa_read_own_events(row, g->arena, own);
+    enum faina_code code = fa_row_to_task(g->source, row, g->arena, false, false, &item->task, err);
 
-    old->key = row->id.key;
-    old->version = row->version;
+    item->key = row->id.key;
+    item->version = row->version;
     for (size_t k = 0; k < count; k++)
-        *room(g, i) = own[k];
-    qsort(old->events, old->event_count, sizeof(*old->events), oldest_first);
+        *add_event(g, i) = own[k];
+    qsort(item->events, item->event_count, sizeof(*item->events), oldest_first);
     if (code == FAINA_OK)
-        g->bytes += size_of(old->task.input) + size_of(old->task.output) +
-                    size_of(old->task.metadata) + size_of(old->task.spec);
+        g->bytes += fa_task_size(&item->task);
     return code;
 }
 
-/* What is damaged can't be kept elsewhere, so it stays where it is (row.h, R4). */
+/* A damaged task can't be archived, so it is not removed (row.h, R4). */
 static void leave_out(struct gathering *g, size_t i)
 {
     size_t behind = g->out->count - i - 1;
@@ -137,14 +131,14 @@ static void leave_out(struct gathering *g, size_t i)
     memmove(&g->sizes[i], &g->sizes[i + 1], behind * sizeof(*g->sizes));
     memmove(&g->out->items[i], &g->out->items[i + 1], behind * sizeof(*g->out->items));
     g->out->count--;
-    g->out->items[g->out->count] = (struct fa_old_task){0};
+    g->out->items[g->out->count] = (struct fa_expired_task){0};
     g->sizes[g->out->count] = 0;
 }
 
 static enum faina_code read_some(struct gathering *g, int64_t *keys, size_t count,
                                  struct faina_error *err)
 {
-    struct fa_rows_wish wish = {.whole = true, .payload = true};
+    struct fa_rows_options options = {.with_task = true, .payload = true};
     struct fa_db_call events = {.sql = FA_SQL_EVENT_ALL,
                                 .param_count = 1,
                                 .bind = bind_key,
@@ -154,7 +148,7 @@ static enum faina_code read_some(struct gathering *g, int64_t *keys, size_t coun
     enum faina_code code;
 
     g->first = g->out->count;
-    code = fa_rows_load(g->source, keys, count, wish, g->arena, take_row, g, err);
+    code = fa_rows_load(g->source, keys, count, options, g->arena, take_row, g, err);
     events.rows = g->out->count - g->first;
     if (code == FAINA_OK)
         code = fa_db_run(g->source->db, &events, err);
@@ -169,8 +163,8 @@ static enum faina_code read_some(struct gathering *g, int64_t *keys, size_t coun
     return code;
 }
 
-enum faina_code fa_retention_find(struct fa_source *source, const struct fa_old_query *query,
-                                  int64_t now_us, struct fa_arena *arena, struct fa_old *out,
+enum faina_code fa_retention_find(struct fa_source *source, const struct fa_expired_query *query,
+                                  int64_t now_us, struct fa_arena *arena, struct fa_expired *out,
                                   struct faina_error *err)
 {
     struct gathering g = {.source = source, .arena = arena, .out = out};
@@ -178,7 +172,7 @@ enum faina_code fa_retention_find(struct fa_source *source, const struct fa_old_
     enum faina_code code;
     size_t before;
 
-    *out = (struct fa_old){.after = query->after};
+    *out = (struct fa_expired){.after = query->after};
     code = find_keys(source, query, now_us, &found, err);
     out->items = fa_arena_zero(arena, found.count + 1, sizeof(*out->items));
     g.rows = fa_arena_zero(arena, found.count + 1, sizeof(*g.rows));
@@ -190,8 +184,7 @@ enum faina_code fa_retention_find(struct fa_source *source, const struct fa_old_
             break;
         }
         n = found.count - i < READ_AT_ONCE ? found.count - i : READ_AT_ONCE;
-        out->after =
-            found.keys[i + n - 1]; /* before reading, which may put them in another order */
+        out->after = found.keys[i + n - 1]; /* before the read, which sorts the keys */
         before = out->count;
         code = read_some(&g, found.keys + i, n, err);
         out->left_out += n - (out->count - before);
@@ -201,13 +194,13 @@ enum faina_code fa_retention_find(struct fa_source *source, const struct fa_old_
 
 /* Removing ------------------------------------------------------------------------------------- */
 
-/* NULL: it is gone. */
+/* *out is NULL if the task was removed. */
 static enum faina_code find_row(struct fa_unit *unit, int64_t key, struct fa_row **out,
                                 struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
 
-    *out = fa_unit_known(unit, key);
+    *out = fa_unit_cached(unit, key);
     if (*out == NULL) {
         struct fa_row read;
 
@@ -219,16 +212,16 @@ static enum faina_code find_row(struct fa_unit *unit, int64_t key, struct fa_row
         if (code == FAINA_OK)
             *out = fa_unit_adopt(unit, &read);
     }
-    return code == FAINA_OK ? fa_unit_whole(unit, *out, err) : code;
+    return code == FAINA_OK ? fa_unit_load_task(unit, *out, err) : code;
 }
 
-static bool is_as_found(const struct fa_row *row, const struct fa_old_task *old)
+static bool is_as_found(const struct fa_row *row, const struct fa_expired_task *item)
 {
     return row != NULL && !row->is_purged && fa_status_is_ended(row->status) &&
-           row->version == old->version;
+           row->version == item->version;
 }
 
-enum faina_code fa_retention_remove(struct fa_unit *unit, const struct fa_old *what,
+enum faina_code fa_retention_remove(struct fa_unit *unit, const struct fa_expired *what,
                                     bool events_only, size_t *removed, struct faina_error *err)
 {
     int64_t *keys = fa_arena_take(&unit->arena, (what->count + 1) * sizeof(*keys));
@@ -239,14 +232,14 @@ enum faina_code fa_retention_remove(struct fa_unit *unit, const struct fa_old *w
         keys[i] = what->items[i].key;
     code = fa_unit_flush(unit, err);
     if (code == FAINA_OK)
-        code = fa_unit_expect(unit, keys, what->count, err);
+        code = fa_unit_read_ahead(unit, keys, what->count, err);
     for (size_t i = 0; code == FAINA_OK && i < what->count; i++) {
         struct fa_value key = fa_value_int(what->items[i].key);
         struct fa_row *row = NULL;
 
         code = find_row(unit, key.i, &row, err);
         if (code == FAINA_INTERNAL && !unit->source.db->has_failed)
-            code = FAINA_OK; /* damaged since */
+            code = FAINA_OK; /* it was damaged since */
         if (code != FAINA_OK || !is_as_found(row, &what->items[i]))
             continue; /* T1 */
         if (events_only)
@@ -262,31 +255,31 @@ enum faina_code fa_retention_remove(struct fa_unit *unit, const struct fa_old *w
 
 static void sink_day(void *ctx, size_t n, const struct fa_value *columns)
 {
-    struct fa_old_day *day = ctx;
+    struct fa_expired_day *day = ctx;
 
     (void)n;
-    *day = (struct fa_old_day){.has_days = true,
-                               .is_found = true,
-                               .low = columns[0].i,
-                               .high = columns[1].i,
-                               .tasks = columns[2].i,
-                               .versions = columns[3].i};
+    *day = (struct fa_expired_day){.has_days = true,
+                                   .is_found = true,
+                                   .low = columns[0].i,
+                                   .high = columns[1].i,
+                                   .tasks = columns[2].i,
+                                   .versions = columns[3].i};
 }
 
-enum faina_code fa_retention_find_day(struct fa_db *db, const struct fa_old_query *query,
-                                      struct fa_old_day *out, struct faina_error *err)
+enum faina_code fa_retention_find_day(struct fa_db *db, const struct fa_expired_query *query,
+                                      struct fa_expired_day *out, struct faina_error *err)
 {
     int64_t now_us = fa_db_now(db);
 
-    assert(db->is_shared);
-    *out = (struct fa_old_day){.has_days = true};
+    assert(fa_db_has(db, FA_DB_PARTITIONED_DAYS));
+    *out = (struct fa_expired_day){.has_days = true};
     return fa_db_one(db, FA_SQL_DAY_FIND,
                      (struct fa_value[]){fa_value_int(before_us(now_us, query->completed_ms)),
                                          fa_value_int(before_us(now_us, query->failed_ms))},
                      2, sink_day, out, err);
 }
 
-enum faina_code fa_retention_drop_day(struct fa_db *db, const struct fa_old_day *day,
+enum faina_code fa_retention_drop_day(struct fa_db *db, const struct fa_expired_day *day,
                                       struct faina_error *err)
 {
     int64_t is_dropped = 0;

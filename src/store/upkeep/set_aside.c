@@ -1,9 +1,9 @@
 /* set_aside.c - see set_aside.h. */
-#include "sql/set_aside.h"
+#include "store/upkeep/set_aside.h"
 
-#include "base/json.h"
 #include "service/service.h"
-#include "sql/unit.h"
+#include "store/txn/json_text.h"
+#include "store/txn/unit.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -12,13 +12,12 @@
 #include <stdlib.h>
 
 #define BUCKETS 1024      /* a power of two */
-#define ENTRIES_MAX 10000 /* more are refused: then the store as a whole is damaged */
+#define ENTRIES_MAX 10000 /* more are refused: then the damage is not of single items */
 #define RETRY_US INT64_C(3600000000)
 #define RETRY_DOUBLINGS_MAX 5
 #define RETRY_US_MAX (24 * RETRY_US)
-#define SETTLED_US INT64_C(600000000) /* this long after a try without a failure it is removed */
+#define SETTLED_US INT64_C(600000000) /* from a try without a failure to the removal */
 #define REFRESH_US INT64_C(10000000)
-#define REASON_SIZE_MAX 500
 
 struct entry {
     char *kind, *key, *name, *reason;
@@ -33,8 +32,8 @@ struct fa_aside {
     pthread_mutex_t mutex; /* guards everything but the atomics */
     struct entry *buckets[BUCKETS];
     atomic_size_t count;       /* entries */
-    atomic_size_t pending;     /* of these, to be stored ... */
-    atomic_size_t unpublished; /* ... and stored, but not published */
+    atomic_size_t pending;     /* entries to be stored ... */
+    atomic_size_t unpublished; /* ... and stored ones that are not published */
     int64_t refresh_us;        /* when the table is read again */
 };
 
@@ -99,7 +98,7 @@ static char *copy_text(const char *text)
     return text ? memcpy(fa_alloc(size), text, size) : NULL;
 }
 
-/* The mutex is held. NULL: there are too many. */
+/* The mutex is held. NULL: there are ENTRIES_MAX already. */
 static struct entry *add(struct fa_aside *aside, const char *kind, const char *key)
 {
     struct entry **bucket = bucket_of(aside, kind, key), *entry;
@@ -252,7 +251,7 @@ static void gather(struct fa_aside *aside, struct writing *out, int from, int to
     pthread_mutex_unlock(&aside->mutex);
 }
 
-/* For people, a task has an id, as long as its row in `task` is there. */
+/* The name of a task is its id, if its row in `task` exists. */
 static enum faina_code name_task(struct fa_aside *aside, struct fa_unit *unit, struct entry *entry,
                                  struct faina_error *err)
 {
@@ -285,23 +284,22 @@ static enum faina_code put(struct fa_unit *unit, const struct entry *entry, stru
     return fa_db_one(unit->source.db, FA_SQL_SET_ASIDE_PUT, params, 7, NULL, NULL, err);
 }
 
-/* A task whose rows can be read tells of it by an event. */
+/* A task whose rows can be read gets an event. */
 static void note(struct fa_unit *unit, const struct entry *entry)
 {
-    struct fa_json_writer writer;
+    struct fa_json_builder builder;
+    struct fa_json_writer *writer;
     struct fa_row *row = NULL;
-    struct fa_buf detail;
 
     if (strcmp(entry->kind, FA_ASIDE_TASK) != 0 || entry->tries > 1 ||
         fa_unit_get(unit, strtoll(entry->key, NULL, 10), true, &row, NULL) != FAINA_OK)
         return;
-    fa_buf_init(&detail, 8 * REASON_SIZE_MAX);
-    fa_json_writer_init(&writer, &detail, 0);
-    fa_json_begin_object(&writer);
-    fa_json_set_str(&writer, "reason", entry->reason);
-    fa_json_end_object(&writer);
-    fa_unit_note(unit, row, "set_aside", FAINA_ACTOR_SYSTEM, NULL, detail.ptr);
-    fa_buf_finish(&detail);
+    writer = fa_json_builder_begin(&builder);
+    fa_json_begin_object(writer);
+    fa_json_set_str(writer, "reason", entry->reason);
+    fa_json_end_object(writer);
+    fa_unit_note(unit, row, "set_aside", FAINA_ACTOR_SYSTEM, NULL,
+                 fa_json_builder_end(&builder, &unit->arena));
 }
 
 enum faina_code fa_aside_write(struct fa_aside *aside, struct fa_unit *unit, bool with_events,
@@ -323,7 +321,8 @@ enum faina_code fa_aside_write(struct fa_aside *aside, struct fa_unit *unit, boo
         if (code == FAINA_OK && with_events)
             note(unit, entry);
         if (code == FAINA_OK && unit->source.db->has_failed)
-            code = fa_error_set(err, FAINA_INTERNAL, "an event can't be noted");
+            code = fa_error_set(err, FAINA_INTERNAL,
+                                "the event of a task that is set aside can't be stored");
     }
     return code;
 }
@@ -397,8 +396,8 @@ static void sink_stored(void *ctx, size_t row, const struct fa_value *c)
     entry->tries = fa_value_as_int(&c[3]);
 }
 
-/* Forgets what is stored; it is about to be read again. The mutex is held. */
-static void forget_stored(struct fa_aside *aside)
+/* Drops stored entries before they are read again. The mutex is held. */
+static void drop_stored(struct fa_aside *aside)
 {
     for (size_t i = 0; i < BUCKETS; i++) {
         for (struct entry **at = &aside->buckets[i]; *at != NULL;) {
@@ -423,7 +422,7 @@ static enum faina_code read_stored(struct fa_aside *aside, struct fa_unit *unit,
     enum faina_code code;
 
     pthread_mutex_lock(&aside->mutex);
-    forget_stored(aside);
+    drop_stored(aside);
     code = fa_db_one(unit->source.db, FA_SQL_SET_ASIDE_KEYS, &limit, 1, sink_stored, &reading, err);
     pthread_mutex_unlock(&aside->mutex);
     return code;

@@ -1,22 +1,24 @@
 /*
- * set_aside.h - rows and tasks that the engine can't handle, and leaves out until they are mended.
+ * set_aside.h - rows and tasks that the engine can't handle, and leaves out until they are
+ * repaired.
  *
  * A row may be damaged, or make every transaction fail that changes it. Such an item is set aside:
- * the table set_aside names it with the reason, the statements that look for work skip it, and the
- * other items go on. It is tried again after an hour, then after two, four, up to a day. An item
- * that doesn't fail again is removed from the table a while later.
+ * it gets a row with the reason in table set_aside, the statements that search for work skip it,
+ * and other items are processed. It is tried again after an hour, then after two, four, up to a
+ * day. An item that doesn't fail again is removed from the table a while later.
  *
  *   A1  Only failures of the item itself set it aside: a damaged row, a constraint. Never a lost
  *       connection, a full disk, or a conflict with another transaction.
- *   A2  Setting an item aside changes none of its rows. A task gets an event where its rows allow.
+ *   A2  Setting an item aside changes none of its rows. A task gets an event if its rows can be
+ *       read.
  *   A3  An item is reported once for each time it is set aside.
- *   A4  What this process has found counts at once, the table's rows of other nodes after
+ *   A4  Items of this process are left out at once, those that other nodes have set aside after
  *       REFRESH_US at the latest.
  *
  * Threads: fa_aside_report and fa_aside_has from any. The rest from the thread that leads a batch.
  */
-#ifndef FA_SET_ASIDE_H
-#define FA_SET_ASIDE_H
+#ifndef FA_STORE_UPKEEP_SET_ASIDE_H
+#define FA_STORE_UPKEEP_SET_ASIDE_H
 
 #include "base/bytes.h"
 #include "base/error.h"
@@ -32,45 +34,44 @@ struct fa_unit;
 #define FA_ASIDE_EVENT "event"       /* key: its number in the inbox */
 #define FA_ASIDE_WORKFLOW "workflow" /* key: namespace/name */
 #define FA_ASIDE_ROW "row"           /* key: table, and the row's id there */
-#define FA_ASIDE_CHORE "chore"       /* key: which; its statements are about many rows */
+#define FA_ASIDE_CHORE "chore"       /* key: its name; its statements change many rows */
 
-/* `reported` is called when there is something new to store, in the thread that reports it. */
+/* `reported` is called for each new item, in the thread that reports it. */
 struct fa_aside *fa_aside_create(void (*reported)(void *ctx), void *ctx);
 void fa_aside_destroy(struct fa_aside *aside); /* NULL is fine */
 
-/* Sets an item aside; fa_aside_write stores it. Does nothing when it is already, or without
- * `aside`. True: this is new. */
+/* Sets an item aside; fa_aside_write stores it. Does nothing if it is set aside already, or without
+ * `aside`. True: the item is new. */
 bool fa_aside_report(struct fa_aside *aside, const char *kind, const char *key, const char *name,
                      const char *reason, int64_t now_us);
 bool fa_aside_report_task(struct fa_aside *aside, int64_t key, const char *name, const char *reason,
                           int64_t now_us);
-/* A damaged row of a small table, by its id; gives a sentence that names it, in `arena`. */
+/* A damaged row of a small table, by its id; returns a message that names it, in `arena`. */
 struct fa_value;
 const char *fa_aside_report_row(struct fa_aside *aside, const char *table,
                                 const struct fa_value *id, const char *reason,
                                 struct fa_arena *arena, int64_t now_us);
 bool fa_aside_has(struct fa_aside *aside, const char *kind, const char *key, int64_t now_us);
 bool fa_aside_has_task(struct fa_aside *aside, int64_t key, int64_t now_us);
-/* Whether something was reported that fa_aside_write has not stored yet. */
+/* Whether there are items that fa_aside_write has not stored yet. */
 bool fa_aside_is_pending(struct fa_aside *aside);
 
-/* Stores what was reported, in the open transaction, and with `with_events` notes it in the tasks'
- * events. */
+/* Stores new items in the open transaction, and with `with_events` also events of the tasks. */
 FA_MUST_CHECK enum faina_code fa_aside_write(struct fa_aside *aside, struct fa_unit *unit,
                                              bool with_events, struct faina_error *err);
-/* After that transaction. When it failed, the next one stores it. */
+/* After that transaction. If it failed, the next one stores them. */
 void fa_aside_settle(struct fa_aside *aside, bool is_committed);
-/* Whether something was stored since the last fa_aside_take_unpublished; and that, in `arena`
+/* Whether items were stored since the last fa_aside_take_unpublished; and these items, in `arena`
  * (A3). */
 bool fa_aside_has_unpublished(struct fa_aside *aside);
 size_t fa_aside_take_unpublished(struct fa_aside *aside, struct fa_arena *arena,
                                  struct fa_aside_item **out);
 
-/* A chore: reads what other nodes have set aside, and removes what did not fail again. *next_us
- * becomes the time of the next try, when that is earlier. */
+/* A chore: reads the items of other nodes, and removes items that did not fail again. *next_us
+ * becomes the time of the next try, if that is earlier. */
 FA_MUST_CHECK enum faina_code fa_aside_refresh(struct fa_aside *aside, struct fa_unit *unit,
                                                int64_t *next_us, struct faina_error *err);
-/* Everything that is set aside is tried again now: the store has just been opened. */
+/* Makes all items due to be tried again, when the store has just been opened. */
 FA_MUST_CHECK enum faina_code fa_aside_retry_all(struct fa_aside *aside, struct fa_unit *unit,
                                                  struct faina_error *err);
 

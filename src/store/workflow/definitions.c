@@ -1,47 +1,47 @@
 /*
- * flows.c - definitions: keeping them in memory, storing, listing.
+ * definitions.c - definitions of workflows: in memory, stored, listed.
  *
- * Who listens is found by a hash over the namespace and the type, so that a type that nobody
- * listens to costs one look, however many definitions there are.
+ * Subscriptions are found by a hash of the namespace and the type, so that a type without any costs
+ * one lookup, however many definitions there are.
  */
-#include "sql/flows.h"
+#include "store/workflow/definitions.h"
 
-#include "sql/look.h"
-#include "sql/pages.h"
-#include "sql/sound.h"
+#include "store/read/lookup.h"
+#include "store/read/pages.h"
+#include "store/txn/row_check.h"
 
 #include <assert.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Definitions that were read together, compiled. Never changes once it is loaded. */
+/* Definitions that were read together, compiled. Immutable once it is loaded. */
 struct fa_flow_set {
     atomic_int users;
-    uint64_t number;    /* no other set of this engine has it */
+    uint64_t number;    /* unique in this engine */
     int64_t generation; /* where the store is shared (K1) */
-    bool hears_ends;
+    bool needs_ends;    /* there are subscriptions to ends of tasks */
 
     struct fa_arena arena; /* of everything below */
     struct fa_flow **flows;
     size_t count, size;
-    struct fa_ear *ears; /* those of one audience together */
-    size_t ear_count;
-    struct fa_audience **buckets;
+    struct fa_subscription *subscriptions; /* grouped by their fa_subscribers */
+    size_t subscription_count;
+    struct fa_subscribers **buckets;
     size_t bucket_count; /* a power of two, or 0 */
 };
 
 struct fa_flows {
     size_t input_size_max;
-    struct fa_flow_shelf *shelf;
+    struct fa_flow_shared *shared;
     struct fa_flow_set *set; /* NULL: none was loaded yet */
     bool is_loaded;          /* the set is what the store has */
     bool is_changed;         /* ... but for what this transaction has stored */
-    int64_t seen;            /* generation as the store has just told; 0: not asked */
-    uint64_t seen_epoch;     /* of the transaction that asked (K1) */
-    struct fa_db_call ask;
+    int64_t generation;      /* of the store, as of this transaction (K1); 0: not read */
+    uint64_t epoch;          /* the transaction that has read it */
+    struct fa_db_call generation_call;
 };
 
-static void leave_set(struct fa_flow_set *set)
+void fa_flow_set_release(struct fa_flow_set *set)
 {
     if (set == NULL || atomic_fetch_sub(&set->users, 1) > 1)
         return;
@@ -49,12 +49,12 @@ static void leave_set(struct fa_flow_set *set)
     free(set);
 }
 
-struct fa_flows *fa_flows_create(size_t input_size_max, struct fa_flow_shelf *shelf)
+struct fa_flows *fa_flows_create(size_t input_size_max, struct fa_flow_shared *shared)
 {
     struct fa_flows *flows = fa_alloc_zero(1, sizeof(*flows));
 
     flows->input_size_max = input_size_max;
-    flows->shelf = shelf;
+    flows->shared = shared;
     return flows;
 }
 
@@ -62,11 +62,11 @@ void fa_flows_destroy(struct fa_flows *flows)
 {
     if (flows == NULL)
         return;
-    leave_set(flows->set);
+    fa_flow_set_release(flows->set);
     free(flows);
 }
 
-void fa_flows_forget(struct fa_flows *flows)
+void fa_flows_invalidate(struct fa_flows *flows)
 {
     flows->is_loaded = false;
 }
@@ -76,56 +76,51 @@ size_t fa_flows_input_size_max(const struct fa_flows *flows)
     return flows->input_size_max;
 }
 
-/* The set that others may use (K5) ----------------------------------------------------------- */
+/* The published set (K5) --------------------------------------------------------------------- */
 
-void fa_flow_shelf_init(struct fa_flow_shelf *shelf)
+void fa_flow_shared_init(struct fa_flow_shared *shared)
 {
-    *shelf = (struct fa_flow_shelf){0};
-    pthread_mutex_init(&shelf->mutex, NULL);
+    *shared = (struct fa_flow_shared){0};
+    pthread_mutex_init(&shared->mutex, NULL);
 }
 
-void fa_flow_shelf_finish(struct fa_flow_shelf *shelf)
+void fa_flow_shared_finish(struct fa_flow_shared *shared)
 {
-    leave_set(shelf->set);
-    pthread_mutex_destroy(&shelf->mutex);
+    fa_flow_set_release(shared->set);
+    pthread_mutex_destroy(&shared->mutex);
 }
 
 void fa_flows_publish(struct fa_flows *flows)
 {
-    struct fa_flow_shelf *shelf = flows->shelf;
+    struct fa_flow_shared *shared = flows->shared;
     struct fa_flow_set *old;
 
-    if (shelf == NULL || !flows->is_loaded || atomic_load(&shelf->number) == flows->set->number)
+    if (shared == NULL || !flows->is_loaded || atomic_load(&shared->number) == flows->set->number)
         return;
     atomic_fetch_add(&flows->set->users, 1);
-    pthread_mutex_lock(&shelf->mutex);
-    old = shelf->set;
-    shelf->set = flows->set;
-    atomic_store(&shelf->number, flows->set->number);
-    pthread_mutex_unlock(&shelf->mutex);
-    leave_set(old);
+    pthread_mutex_lock(&shared->mutex);
+    old = shared->set;
+    shared->set = flows->set;
+    atomic_store(&shared->number, flows->set->number);
+    pthread_mutex_unlock(&shared->mutex);
+    fa_flow_set_release(old);
 }
 
-bool fa_flow_shelf_is_empty(struct fa_flow_shelf *shelf)
+bool fa_flow_shared_is_empty(struct fa_flow_shared *shared)
 {
-    return atomic_load(&shelf->number) == 0;
+    return atomic_load(&shared->number) == 0;
 }
 
-struct fa_flow_set *fa_flow_set_take(struct fa_flow_shelf *shelf)
+struct fa_flow_set *fa_flow_set_acquire(struct fa_flow_shared *shared)
 {
     struct fa_flow_set *set;
 
-    pthread_mutex_lock(&shelf->mutex);
-    set = shelf->set;
+    pthread_mutex_lock(&shared->mutex);
+    set = shared->set;
     if (set != NULL)
         atomic_fetch_add(&set->users, 1);
-    pthread_mutex_unlock(&shelf->mutex);
+    pthread_mutex_unlock(&shared->mutex);
     return set;
-}
-
-void fa_flow_set_leave(struct fa_flow_set *set)
-{
-    leave_set(set);
 }
 
 struct fa_flow_mark fa_flow_set_mark(const struct fa_flow_set *set)
@@ -139,8 +134,8 @@ bool fa_flows_is_at(const struct fa_unit *unit, struct fa_flow_mark mark)
 
     if (!flows->is_loaded)
         return false;
-    return flows->set->number == mark.number ||
-           (unit->source.db->is_shared && flows->set->generation == mark.generation);
+    return flows->set->number == mark.number || (fa_db_has(unit->source.db, FA_DB_MANY_WRITERS) &&
+                                                 flows->set->generation == mark.generation);
 }
 
 const struct fa_flow_set *fa_flows_set(const struct fa_flows *flows)
@@ -148,7 +143,7 @@ const struct fa_flow_set *fa_flows_set(const struct fa_flows *flows)
     return flows->set;
 }
 
-/* Who listens ------------------------------------------------------------------------------- */
+/* Subscriptions ----------------------------------------------------------------------------- */
 
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
@@ -157,7 +152,7 @@ static uint64_t hash_text(uint64_t hash, const char *text)
     return (hash ^ 0xff) * UINT64_C(0x100000001b3);
 }
 
-static uint64_t hash_audience(const char *ns, const char *type, bool is_join)
+static uint64_t hash_type(const char *ns, const char *type, bool is_join)
 {
     uint64_t hash =
         hash_text(hash_text(UINT64_C(0xcbf29ce484222325) + (is_join ? 1 : 0), ns), type);
@@ -165,10 +160,10 @@ static uint64_t hash_audience(const char *ns, const char *type, bool is_join)
     return hash ^ hash >> 29;
 }
 
-static struct fa_audience *find_audience(const struct fa_flow_set *set, uint64_t hash,
-                                         const char *ns, const char *type, bool is_join)
+static struct fa_subscribers *find_subscribers(const struct fa_flow_set *set, uint64_t hash,
+                                               const char *ns, const char *type, bool is_join)
 {
-    struct fa_audience *found;
+    struct fa_subscribers *found;
 
     if (set == NULL || set->bucket_count == 0)
         return NULL;
@@ -179,34 +174,35 @@ static struct fa_audience *find_audience(const struct fa_flow_set *set, uint64_t
     return found;
 }
 
-const struct fa_audience *fa_flow_set_audience(const struct fa_flow_set *set, const char *ns,
-                                               const char *type, bool is_join)
+const struct fa_subscribers *fa_flow_set_subscribers(const struct fa_flow_set *set, const char *ns,
+                                                     const char *type, bool is_join)
 {
-    return find_audience(set, hash_audience(ns, type, is_join), ns, type, is_join);
+    return find_subscribers(set, hash_type(ns, type, is_join), ns, type, is_join);
 }
 
-const struct fa_audience *fa_flows_audience(const struct fa_flows *flows, const char *ns,
-                                            const char *type, bool is_join)
+const struct fa_subscribers *fa_flows_subscribers(const struct fa_flows *flows, const char *ns,
+                                                  const char *type, bool is_join)
 {
-    return fa_flow_set_audience(flows->set, ns, type, is_join);
+    return fa_flow_set_subscribers(flows->set, ns, type, is_join);
 }
 
-const struct fa_ear *fa_flows_join(const struct fa_flows *flows, const char *ns,
-                                   const char *workflow, const char *name)
+const struct fa_subscription *fa_flows_join(const struct fa_flows *flows, const char *ns,
+                                            const char *workflow, const char *name)
 {
     const struct fa_flow_set *set = flows->set;
 
-    for (size_t i = 0; i < set->ear_count; i++) {
-        const struct fa_ear *ear = &set->ears[i];
+    for (size_t i = 0; i < set->subscription_count; i++) {
+        const struct fa_subscription *subscription = &set->subscriptions[i];
 
-        if (ear->join != NULL && strcmp(ear->join->name, name) == 0 &&
-            strcmp(ear->flow->workflow->name, workflow) == 0 && strcmp(ear->flow->ns, ns) == 0)
-            return ear;
+        if (subscription->join != NULL && strcmp(subscription->join->name, name) == 0 &&
+            strcmp(subscription->flow->workflow->name, workflow) == 0 &&
+            strcmp(subscription->flow->ns, ns) == 0)
+            return subscription;
     }
     return NULL;
 }
 
-bool fa_flows_is_silent(const struct fa_flows *flows, const char *ns, const char *workflow)
+bool fa_flows_is_inactive(const struct fa_flows *flows, const char *ns, const char *workflow)
 {
     const struct fa_flow_set *set = flows->set;
 
@@ -216,117 +212,117 @@ bool fa_flows_is_silent(const struct fa_flows *flows, const char *ns, const char
     return false;
 }
 
-bool fa_flows_hear_ends(const struct fa_flows *flows)
+bool fa_flows_need_ends(const struct fa_flows *flows)
 {
-    return flows->set != NULL && flows->set->hears_ends;
+    return flows->set != NULL && flows->set->needs_ends;
 }
 
 /* Loading ----------------------------------------------------------------------------------- */
 
-/* Visits every ear: first to count those of each audience, then to put them there. */
-typedef void visit_ear(struct fa_flow_set *set, const struct fa_ear *ear);
+static void add_subscription(struct fa_flow_set *set, size_t *size, struct fa_subscription added)
+{
+    set->subscriptions = fa_arena_grow(&set->arena, set->subscriptions, set->subscription_count,
+                                       size, sizeof(*set->subscriptions));
+    set->subscriptions[set->subscription_count++] = added;
+    set->needs_ends |= added.join != NULL || strncmp(added.type, "task.", 5) == 0;
+}
 
-static void visit_flow(struct fa_flow_set *set, const struct fa_flow *flow, visit_ear *visit)
+static void add_subscriptions(struct fa_flow_set *set, size_t *size, const struct fa_flow *flow)
 {
     const struct fa_workflow *workflow = flow->workflow;
 
     for (size_t i = 0; i < workflow->trigger_count; i++) {
         const struct fa_workflow_trigger *trigger = &workflow->triggers[i];
 
-        visit(set, &(struct fa_ear){.flow = flow, .type = trigger->on, .trigger = trigger});
+        add_subscription(
+            set, size,
+            (struct fa_subscription){.flow = flow, .type = trigger->on, .trigger = trigger});
     }
     for (size_t i = 0; i < workflow->join_count; i++) {
         const struct fa_join *join = &workflow->joins[i];
 
         for (size_t k = 0; k < join->task_type_count; k++)
-            visit(set, &(struct fa_ear){
-                           .flow = flow, .type = join->task_types[k], .join = join, .member = k});
+            add_subscription(
+                set, size,
+                (struct fa_subscription){
+                    .flow = flow, .type = join->task_types[k], .join = join, .member = k});
     }
 }
 
-static void visit_ears(struct fa_flow_set *set, visit_ear *visit)
+/* The group of a subscription's type, which is added if it is new. */
+static struct fa_subscribers *group_of(struct fa_flow_set *set,
+                                       const struct fa_subscription *subscription)
 {
-    for (size_t i = 0; i < set->count; i++)
-        if (set->flows[i]->workflow != NULL)
-            visit_flow(set, set->flows[i], visit);
-}
+    const char *ns = subscription->flow->ns;
+    bool is_join = subscription->join != NULL;
+    uint64_t hash = hash_type(ns, subscription->type, is_join);
+    struct fa_subscribers **bucket = &set->buckets[hash & (set->bucket_count - 1)];
+    struct fa_subscribers *group = find_subscribers(set, hash, ns, subscription->type, is_join);
 
-static void count_ear(struct fa_flow_set *set, const struct fa_ear *ear)
-{
-    set->ear_count++;
-    set->hears_ends |= ear->join != NULL || strncmp(ear->type, "task.", 5) == 0;
-}
-
-static void count_in_audience(struct fa_flow_set *set, const struct fa_ear *ear)
-{
-    uint64_t hash = hash_audience(ear->flow->ns, ear->type, ear->join != NULL);
-    struct fa_audience **bucket = &set->buckets[hash & (set->bucket_count - 1)];
-    struct fa_audience *audience =
-        find_audience(set, hash, ear->flow->ns, ear->type, ear->join != NULL);
-
-    if (audience == NULL) {
-        audience = fa_arena_zero(&set->arena, 1, sizeof(*audience));
-        *audience = (struct fa_audience){.ns = ear->flow->ns,
-                                         .type = ear->type,
-                                         .is_join = ear->join != NULL,
+    if (group == NULL) {
+        group = fa_arena_zero(&set->arena, 1, sizeof(*group));
+        *group = (struct fa_subscribers){.ns = ns,
+                                         .type = subscription->type,
+                                         .is_join = is_join,
                                          .hash = hash,
                                          .next = *bucket};
-        *bucket = audience;
+        *bucket = group;
     }
-    audience->count++;
+    return group;
 }
 
-/* Counts again while it does. */
-static void place_ear(struct fa_flow_set *set, const struct fa_ear *ear)
+/* Sorts the subscriptions by their groups; within a group the order stays. */
+static void group_subscriptions(struct fa_flow_set *set)
 {
-    uint64_t hash = hash_audience(ear->flow->ns, ear->type, ear->join != NULL);
-    struct fa_audience *audience =
-        find_audience(set, hash, ear->flow->ns, ear->type, ear->join != NULL);
+    size_t count = set->subscription_count, placed = 0;
+    struct fa_subscription *sorted = fa_arena_zero(&set->arena, count, sizeof(*sorted));
 
-    set->ears[audience->ears - set->ears + (ptrdiff_t)audience->count++] = *ear;
+    for (size_t i = 0; i < count; i++)
+        group_of(set, &set->subscriptions[i])->count++;
+    for (size_t i = 0; i < count; i++) {
+        struct fa_subscribers *group = group_of(set, &set->subscriptions[i]);
+
+        if (group->items == NULL) {
+            group->items = &sorted[placed];
+            placed += group->count;
+            group->count = 0;
+        }
+        sorted[group->items - sorted + (ptrdiff_t)group->count++] = set->subscriptions[i];
+    }
+    set->subscriptions = sorted;
 }
 
 static const struct fa_match_index *index_triggers(struct fa_flow_set *set,
-                                                   const struct fa_audience *audience)
+                                                   const struct fa_subscribers *group)
 {
     const struct fa_match **matches =
-        fa_arena_zero(&set->arena, audience->count, sizeof(struct fa_match *));
+        fa_arena_zero(&set->arena, group->count, sizeof(struct fa_match *));
 
-    for (size_t i = 0; i < audience->count; i++)
-        matches[i] = audience->ears[i].trigger->match;
-    return fa_match_index_make(matches, audience->count, &set->arena);
+    for (size_t i = 0; i < group->count; i++)
+        matches[i] = group->items[i].trigger->match;
+    return fa_match_index_make(matches, group->count, &set->arena);
 }
 
-static void listen(struct fa_flow_set *set)
+static void index_subscriptions(struct fa_flow_set *set)
 {
-    size_t placed = 0;
+    size_t size = 0;
 
-    set->ear_count = set->bucket_count = 0;
-    set->hears_ends = false;
-    visit_ears(set, count_ear);
-    if (set->ear_count == 0)
+    for (size_t i = 0; i < set->count; i++)
+        if (set->flows[i]->workflow != NULL)
+            add_subscriptions(set, &size, set->flows[i]);
+    if (set->subscription_count == 0)
         return;
-    for (set->bucket_count = 16; set->bucket_count < set->ear_count * 2;)
+    for (set->bucket_count = 16; set->bucket_count < set->subscription_count * 2;)
         set->bucket_count *= 2;
-    set->buckets = fa_arena_zero(&set->arena, set->bucket_count, sizeof(struct fa_audience *));
-    set->ears = fa_arena_zero(&set->arena, set->ear_count, sizeof(*set->ears));
-    visit_ears(set, count_in_audience);
-    for (size_t i = 0; i < set->bucket_count; i++) {
-        for (struct fa_audience *it = set->buckets[i]; it != NULL; it = it->next) {
-            it->ears = &set->ears[placed];
-            placed += it->count;
-            it->count = 0;
-        }
-    }
-    visit_ears(set, place_ear);
+    set->buckets = fa_arena_zero(&set->arena, set->bucket_count, sizeof(struct fa_subscribers *));
+    group_subscriptions(set);
     for (size_t i = 0; i < set->bucket_count; i++)
-        for (struct fa_audience *it = set->buckets[i]; it != NULL; it = it->next)
+        for (struct fa_subscribers *it = set->buckets[i]; it != NULL; it = it->next)
             if (!it->is_join)
                 it->index = index_triggers(set, it);
 }
 
-/* A definition that this program doesn't understand (an edited file, a newer program) is not
- * obeyed; the others are. */
+/* A definition that is not valid for this version (an edited store, a newer version) is ignored. */
 static void sink_flow(void *ctx, size_t row, const struct fa_value *c)
 {
     struct fa_flow_set *set = ctx;
@@ -353,24 +349,25 @@ static enum faina_code load(struct fa_flows *flows, struct fa_db *db, struct fai
     enum faina_code code;
 
     atomic_store(&set->users, 1);
-    set->generation = flows->seen;
-    set->number = flows->shelf != NULL ? atomic_fetch_add(&flows->shelf->last_number, 1) + 1 : 0;
+    set->generation = flows->generation;
+    set->number = flows->shared != NULL ? atomic_fetch_add(&flows->shared->last_number, 1) + 1 : 0;
     code = fa_db_one(db, FA_SQL_WORKFLOW_LIST, params, 2, sink_flow, set, err);
-    listen(set);
-    leave_set(flows->set);
+    index_subscriptions(set);
+    fa_flow_set_release(flows->set);
     flows->set = set;
     flows->is_loaded = code == FAINA_OK;
     return code;
 }
 
-const struct fa_db_call *fa_flows_ask(struct fa_unit *unit)
+const struct fa_db_call *fa_flows_generation_call(struct fa_unit *unit)
 {
     struct fa_flows *flows = unit->flows;
 
-    flows->seen = 0;
-    flows->seen_epoch = unit->epoch;
-    flows->ask = fa_db_call_one(FA_SQL_WORKFLOW_GENERATION, NULL, 0, fa_db_sink_int, &flows->seen);
-    return &flows->ask;
+    flows->generation = 0;
+    flows->epoch = unit->epoch;
+    flows->generation_call =
+        fa_db_call_one(FA_SQL_WORKFLOW_GENERATION, NULL, 0, fa_db_sink_int, &flows->generation);
+    return &flows->generation_call;
 }
 
 enum faina_code fa_flows_refresh(struct fa_unit *unit, struct faina_error *err)
@@ -379,13 +376,13 @@ enum faina_code fa_flows_refresh(struct fa_unit *unit, struct faina_error *err)
     struct fa_db *db = unit->source.db;
     enum faina_code code = FAINA_OK;
 
-    if (!db->is_shared)
+    if (!fa_db_has(db, FA_DB_MANY_WRITERS))
         return flows->is_loaded ? FAINA_OK : load(flows, db, err);
-    if (flows->seen_epoch != unit->epoch || flows->seen == 0) {
+    if (flows->epoch != unit->epoch || flows->generation == 0) {
         unit->source.also = NULL;
-        code = fa_db_run(db, fa_flows_ask(unit), err);
+        code = fa_db_run(db, fa_flows_generation_call(unit), err);
     }
-    if (code == FAINA_OK && (!flows->is_loaded || flows->set->generation != flows->seen))
+    if (code == FAINA_OK && (!flows->is_loaded || flows->set->generation != flows->generation))
         code = load(flows, db, err);
     return code;
 }
@@ -406,7 +403,7 @@ static const char *ns_or_default(const char *ns)
 }
 
 struct stored_list {
-    struct fa_source *source; /* where damage is reported; NULL: nowhere */
+    struct fa_source *source; /* reports damaged rows; NULL: no report */
     struct fa_arena *arena;
     struct fa_pager pager;
     struct fa_stored_workflow *items;
@@ -418,7 +415,7 @@ static void report(struct fa_aside *aside, const char *ns, const char *name, int
 {
     fa_aside_report(aside, FA_ASIDE_WORKFLOW,
                     fa_arena_printf(arena, "%s/%s", ns ? ns : "", name ? name : ""), NULL,
-                    "its definition in table workflow is no JSON", now_us);
+                    "its definition in table workflow is not JSON", now_us);
 }
 
 static void sink_stored(void *ctx, size_t row, const struct fa_value *c)
@@ -437,7 +434,7 @@ static void sink_stored(void *ctx, size_t row, const struct fa_value *c)
     item->version = fa_value_as_int(&c[2]);
     item->is_enabled = fa_value_as_int(&c[3]) != 0;
     item->updated_us = fa_value_as_int(&c[4]);
-    item->definition = fa_value_json(&c[5], list->arena); /* what is no JSON is left out */
+    item->definition = fa_value_json(&c[5], list->arena); /* left out unless it is JSON */
     if (item->definition == NULL && list->source != NULL)
         report(list->source->aside, item->ns, item->name, fa_db_now(list->source->db), list->arena);
 }
@@ -454,16 +451,16 @@ static enum faina_code read_stored(struct fa_db *db, const char *ns, const char 
     return code;
 }
 
-enum faina_code fa_flows_expect(struct fa_db *db, const char *ns, const char *name,
-                                struct fa_arena *arena, struct faina_error *err)
+enum faina_code fa_flows_check_exists(struct fa_db *db, const char *ns, const char *name,
+                                      struct fa_arena *arena, struct faina_error *err)
 {
     struct stored_list list = {.arena = arena};
 
     return read_stored(db, ns, name, &list, err);
 }
 
-static enum faina_code answer(struct fa_unit *unit, struct fa_op *op, const char *ns,
-                              const char *name)
+static enum faina_code set_workflow(struct fa_unit *unit, struct fa_op *op, const char *ns,
+                                    const char *name)
 {
     struct stored_list list = {.arena = op->arena};
     enum faina_code code = read_stored(unit->source.db, ns, name, &list, &op->error);
@@ -472,19 +469,19 @@ static enum faina_code answer(struct fa_unit *unit, struct fa_op *op, const char
     return code;
 }
 
-/* Definitions have changed: everybody reads them again, and a join whose time was over while its
- * workflow was disabled is looked at. */
+/* After a change all nodes read the definitions again. The chores run at once: a deadline of a join
+ * may have passed while its workflow was disabled. */
 static enum faina_code mark_change(struct fa_unit *unit, struct faina_error *err)
 {
     if (unit->now_us < unit->next_us)
         unit->next_us = unit->now_us;
-    fa_flows_forget(unit->flows);
+    fa_flows_invalidate(unit->flows);
     unit->flows->is_changed = true;
-    unit->flows->seen = 0;
+    unit->flows->generation = 0;
     return fa_db_one(unit->source.db, FA_SQL_WORKFLOW_MARK, NULL, 0, NULL, NULL, err);
 }
 
-/* When the caller names the version that must still be. */
+/* Checks the version that the caller expects, if it gives one. */
 static enum faina_code check_stored_version(struct fa_unit *unit, struct fa_op *op, const char *ns,
                                             const char *name)
 {
@@ -507,7 +504,7 @@ static enum faina_code check_stored_version(struct fa_unit *unit, struct fa_op *
         (long long)(wanted < 0 ? -wanted : wanted), wanted < 0 ? ", disabled" : "");
 }
 
-/* Of the version that the caller names. */
+/* Changes the workflow if it has the version that the caller gives. */
 static enum faina_code change_version(struct fa_unit *unit, struct fa_op *op,
                                       const struct fa_value params[6], bool *is_changed)
 {
@@ -522,7 +519,7 @@ static enum faina_code change_version(struct fa_unit *unit, struct fa_op *op,
                                 "the workflow is being changed by other callers; try again");
         code = fa_db_one(unit->source.db, FA_SQL_WORKFLOW_CHANGE, params, 6, fa_db_sink_int, &found,
                          &op->error);
-        if (code == FAINA_OK && found == 0) /* fits: another node has just made it so */
+        if (code == FAINA_OK && found == 0) /* it matches: another node has just changed it */
             code = check_stored_version(unit, op, ns, workflow->name);
     }
     *is_changed = found == 2;
@@ -552,13 +549,13 @@ enum faina_code fa_do_workflow_put(struct fa_unit *unit, struct fa_op *op)
                          &op->error);
         is_changed = version != 0;
     }
-    op->existing = !is_changed; /* it was there, just like this */
+    op->existing = !is_changed; /* the same definition was stored already */
     if (code == FAINA_OK && is_changed)
         code = mark_change(unit, &op->error);
-    return code == FAINA_OK ? answer(unit, op, ns, workflow->name) : code;
+    return code == FAINA_OK ? set_workflow(unit, op, ns, workflow->name) : code;
 }
 
-/* Changes or removes a workflow that must be there. */
+/* Changes or removes an existing workflow. */
 static enum faina_code change(struct fa_unit *unit, struct fa_op *op, enum fa_sql sql)
 {
     bool removes = sql == FA_SQL_WORKFLOW_DELETE;
@@ -582,7 +579,7 @@ enum faina_code fa_do_workflow_enable(struct fa_unit *unit, struct fa_op *op)
 {
     enum faina_code code = change(unit, op, FA_SQL_WORKFLOW_ENABLE);
 
-    return code == FAINA_OK ? answer(unit, op, op->workflow.ns, op->workflow.name) : code;
+    return code == FAINA_OK ? set_workflow(unit, op, op->workflow.ns, op->workflow.name) : code;
 }
 
 enum faina_code fa_do_workflow_remove(struct fa_unit *unit, struct fa_op *op)
@@ -596,34 +593,26 @@ enum faina_code fa_do_workflow_remove(struct fa_unit *unit, struct fa_op *op)
     return code;
 }
 
-/* Looking ----------------------------------------------------------------------------------- */
+/* Listing ----------------------------------------------------------------------------------- */
 
 static enum faina_code read_page(struct fa_source *source, struct fa_op *op,
                                  struct stored_list *list)
 {
-    const char *after[2];
-    enum faina_code code = fa_cursor_read(op->part.cursor, op->arena, after, 2, &op->error);
+    struct fa_list_query query = {.sql = FA_SQL_WORKFLOW_PAGE,
+                                  .params = {fa_value_text(ns_or_default(op->workflow.ns))},
+                                  .param_count = 4,
+                                  .after_at = 1,
+                                  .limit_at = 3,
+                                  .key_at = 0,
+                                  .key_count = 2,
+                                  .sink = sink_stored,
+                                  .sink_ctx = list};
 
-    while (code == FAINA_OK) {
-        struct fa_value params[] = {fa_value_text(ns_or_default(op->workflow.ns)),
-                                    fa_value_text(after[0]), fa_value_text(after[1]),
-                                    fa_pager_next(&list->pager)};
-
-        code =
-            fa_db_one(source->db, FA_SQL_WORKFLOW_PAGE, params, 4, sink_stored, list, &op->error);
-        if (code != FAINA_OK || list->count == 0)
-            break;
-        after[0] = list->items[list->count - 1].ns;
-        after[1] = list->items[list->count - 1].name;
-        if (!fa_pager_goes_on(&list->pager))
-            break;
-    }
-    if (code == FAINA_OK && list->pager.has_more)
-        op->next_cursor = fa_cursor_write(op->arena, after, 2);
-    return code;
+    return fa_pager_read(&list->pager, source->db, &query, op->part.cursor, op->arena,
+                         &op->next_cursor, &op->error);
 }
 
-enum faina_code fa_look_workflows(struct fa_source *source, struct fa_op *op)
+enum faina_code fa_read_workflows(struct fa_source *source, struct fa_op *op)
 {
     struct stored_list list = {
         .source = source, .arena = op->arena, .pager = fa_pager_of_part(&op->part)};

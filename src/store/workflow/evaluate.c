@@ -1,15 +1,15 @@
 /*
  * evaluate.c - see evaluate.h.
  *
- * What is rendered from checked JSON is checked once more, as a whole, and then not again field by
- * field: checking is what costs most.
+ * A task that is rendered from checked JSON is checked once more as one text, and then not again
+ * field by field: most of the time is spent on checking.
  */
-#include "sql/evaluate.h"
+#include "store/workflow/evaluate.h"
 
 #include "model/check.h"
 #include "model/limits.h"
-#include "service/wire.h"
-#include "sql/flows.h"
+#include "wire/wire.h"
+#include "store/workflow/definitions.h"
 
 #define TASK_SLACK (256 * 1024) /* of a rendered task, beside its input */
 
@@ -20,7 +20,7 @@ void fa_evaluation_init(struct fa_evaluation *out, size_t input_size_max)
                                   .tasks_left = FA_EVENT_TASKS_MAX};
 }
 
-/* V1. `bytes` are those of the next task. */
+/* V1. `bytes` is the size of the next task. */
 static enum faina_code check_budget(struct fa_evaluation *budget, size_t bytes,
                                     size_t input_size_max, struct faina_error *err)
 {
@@ -53,7 +53,7 @@ enum faina_code fa_evaluate_task(const struct fa_evaluate_task *task, size_t inp
                             FA_CHAIN_DEPTH_MAX);
     fa_buf_init(&buf, input_size_max + TASK_SLACK);
     code = fa_template_render(task->task, task->lookup, task->lookup_ctx, &buf, err);
-    if (code == FAINA_OK || budget->steps_left <= 0) /* then a path only seems to be missing */
+    if (code == FAINA_OK || budget->steps_left <= 0) /* without steps a path is not found */
         code = check_budget(budget, buf.len, input_size_max, err);
     if (code == FAINA_OK) {
         budget->bytes_left -= buf.len;
@@ -78,7 +78,7 @@ struct evaluator {
     struct fa_evaluation *out;
 };
 
-/* The data of an event, for templates; steps are counted. */
+/* Finds a path in the data of the event; counts steps. */
 static bool find_in_event(void *context, const struct fa_template_path *path, struct fa_json *out)
 {
     struct evaluator *e = context;
@@ -86,25 +86,26 @@ static bool find_in_event(void *context, const struct fa_template_path *path, st
     return fa_match_data_find_within(&e->data, &path->path, &e->out->steps_left, out);
 }
 
-static struct fa_evaluated *add_item(struct evaluator *e, const struct fa_ear *ear)
+static struct fa_evaluated *add_item(struct evaluator *e,
+                                     const struct fa_subscription *subscription)
 {
     struct fa_evaluation *out = e->out;
 
     out->items = fa_arena_grow(e->arena, out->items, out->count, &out->size, sizeof(*out->items));
     out->items[out->count] = (struct fa_evaluated){
-        .workflow = fa_arena_strdup(e->arena, ear->flow->workflow->name),
-        .trigger = fa_arena_strdup(e->arena, ear->trigger->name),
-        .version = ear->flow->version,
+        .workflow = fa_arena_strdup(e->arena, subscription->flow->workflow->name),
+        .trigger = fa_arena_strdup(e->arena, subscription->trigger->name),
+        .version = subscription->flow->version,
     };
     return &out->items[out->count++];
 }
 
-static void evaluate_trigger(struct evaluator *e, const struct fa_ear *ear)
+static void evaluate_trigger(struct evaluator *e, const struct fa_subscription *subscription)
 {
-    const struct fa_match *match = ear->trigger->match;
+    const struct fa_match *match = subscription->trigger->match;
     struct fa_match_verdict verdict = {.is_match = true};
-    struct fa_evaluate_task task = {.ns = ear->flow->ns,
-                                    .task = ear->trigger->task,
+    struct fa_evaluate_task task = {.ns = subscription->flow->ns,
+                                    .task = subscription->trigger->task,
                                     .lookup = find_in_event,
                                     .lookup_ctx = e,
                                     .depth = e->event->depth};
@@ -122,7 +123,7 @@ static void evaluate_trigger(struct evaluator *e, const struct fa_ear *ear)
     submit = fa_arena_zero(e->arena, 1, sizeof(*submit));
     if (code == FAINA_OK)
         code = fa_evaluate_task(&task, e->input_size_max, e->arena, e->out, submit, &err);
-    item = add_item(e, ear);
+    item = add_item(e, subscription);
     if (code == FAINA_OK)
         item->submit = submit;
     else
@@ -133,22 +134,23 @@ enum faina_code fa_evaluate(const struct fa_flow_set *set, const struct fa_evalu
                             size_t input_size_max, bool is_partial, struct fa_arena *arena,
                             struct fa_evaluation *out, struct faina_error *err)
 {
-    const struct fa_audience *audience = fa_flow_set_audience(set, event->ns, event->type, false);
+    const struct fa_subscribers *subscribers =
+        fa_flow_set_subscribers(set, event->ns, event->type, false);
     struct evaluator e = {event, .input_size_max = input_size_max, .arena = arena, .out = out};
     const struct fa_evaluated *last;
     uint64_t *selected;
     size_t words;
 
     fa_evaluation_init(out, input_size_max);
-    if (audience == NULL)
+    if (subscribers == NULL)
         return FAINA_OK;
-    words = FA_MATCH_WORDS(audience->count);
+    words = FA_MATCH_WORDS(subscribers->count);
     selected = fa_arena_take(arena, words * sizeof(*selected));
     fa_match_data_init(&e.data, fa_str(event->data));
-    fa_match_index_select(audience->index, &e.data, selected);
+    fa_match_index_select(subscribers->index, &e.data, selected);
     for (size_t i = 0; i < words; i++)
         for (uint64_t left = selected[i]; !out->is_over && left != 0; left &= left - 1)
-            evaluate_trigger(&e, &audience->ears[i * 64 + (size_t)__builtin_ctzll(left)]);
+            evaluate_trigger(&e, &subscribers->items[i * 64 + (size_t)__builtin_ctzll(left)]);
     if (!out->is_over || is_partial)
         return FAINA_OK;
     last = &out->items[out->count - 1];

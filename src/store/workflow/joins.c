@@ -1,47 +1,42 @@
 /*
- * joins.c - ends of tasks that come together by a key.
+ * joins.c - joins: one task after the ends of several tasks with the same key.
  *
- * A round of a join gathers one task of each of its types. When the last one is there the round is
- * over: its task is made or, when a member ended badly and the join says `drop`, none is. What
- * comes for the same key afterwards belongs to a new round. A type that comes twice within a round
- * counts with its latest task; so a failed member that was retried and completed heals the round.
- * At the deadline those that are missing count as ended badly.
+ * A round of a join collects one ended task of each of its types. The last one ends the round: the
+ * join's task is made or, if a member ended badly and onFailure is `drop`, none is. Later ends with
+ * the same key belong to a new round. If two tasks of one type end within a round, the later one
+ * counts; so a failed member that was retried and completed makes the round good. At the deadline
+ * missing members count as ended badly.
  */
-#include "sql/flows.h"
+#include "store/workflow/definitions.h"
 
-#include "sql/show.h"
-#include "base/hash.h"
-#include "base/utf8.h"
+#include "store/read/show.h"
 #include "model/limits.h"
 #include "model/states.h"
-#include "sql/chores/scope.h"
-#include "sql/look.h"
-#include "sql/pages.h"
-#include "sql/sound.h"
+#include "store/upkeep/chore_scope.h"
+#include "store/read/lookup.h"
+#include "store/read/pages.h"
+#include "store/txn/json_text.h"
+#include "store/txn/row_check.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
+#define INACTIVE_US 1000000 /* rounds of inactive workflows are checked again after this */
 
-#define LEFT_US 1000000 /* rounds that are over but can't be ended are looked at again after this */
-
-/* A task that is there. */
+/* A task of a round. */
 struct member {
-    const char *id; /* NULL: it is not */
+    const char *id; /* NULL: missing */
     const char *status;
 };
 
-/* A round under way, and the row that it is kept in. */
+/* A round, and its row. */
 struct round {
-    const struct fa_ear *ear;
+    const struct fa_subscription *subscription;
     const char *key; /* canonical JSON */
     int64_t number, deadline_us;
-    const char *text; /* the members as they were stored */
+    const char *text; /* the stored members */
     struct member members[FA_JOIN_TYPES_MAX];
 };
 
-/* How a round has ended; all NULL: it goes on. */
-struct ending_note {
+/* The end of a round; all NULL: it continues. */
+struct round_end {
     const char *outcome, *task, *error;
 };
 
@@ -66,13 +61,13 @@ static void sink_round(void *ctx, size_t row, const struct fa_value *c)
 
 static void read_members(struct fa_unit *unit, struct round *round)
 {
-    const struct fa_join *join = round->ear->join;
+    const struct fa_join *join = round->subscription->join;
     struct fa_json_iter it;
     struct fa_bytes key;
     struct fa_json value, id, status;
 
     if (fa_json_check(fa_str(round->text), 4, "members", FAINA_INTERNAL, NULL) != FAINA_OK)
-        return; /* an edited row: the round begins anew */
+        return; /* an edited row: the round starts again */
     for (it = fa_json_iter(fa_json_value(fa_str(round->text))); fa_json_next(&it, &key, &value);) {
         const char *type = fa_json_unescape(key, &unit->arena);
 
@@ -91,10 +86,10 @@ static void read_members(struct fa_unit *unit, struct round *round)
 static enum faina_code open_round(struct fa_unit *unit, struct round *round,
                                   struct faina_error *err)
 {
-    struct fa_value params[] = {fa_value_text(round->ear->flow->ns),
-                                fa_value_text(round->ear->flow->workflow->name),
-                                fa_value_text(round->ear->join->name), fa_value_text(round->key),
-                                fa_value_int(unit->now_us)};
+    struct fa_value params[] = {fa_value_text(round->subscription->flow->ns),
+                                fa_value_text(round->subscription->flow->workflow->name),
+                                fa_value_text(round->subscription->join->name),
+                                fa_value_text(round->key), fa_value_int(unit->now_us)};
     struct round_sink sink = {.arena = &unit->arena, .round = round};
     enum faina_code code =
         fa_db_one(unit->source.db, FA_SQL_JOIN_TOUCH, params, 5, sink_round, &sink, err);
@@ -106,56 +101,49 @@ static enum faina_code open_round(struct fa_unit *unit, struct round *round,
 
 static const char *members_json(struct fa_unit *unit, const struct round *round)
 {
-    const struct fa_join *join = round->ear->join;
-    struct fa_json_writer writer;
-    const char *text;
-    struct fa_buf buf;
+    const struct fa_join *join = round->subscription->join;
+    struct fa_json_builder builder;
+    struct fa_json_writer *writer = fa_json_builder_begin(&builder);
 
-    fa_buf_init(&buf, SIZE_MAX / 2);
-    fa_json_writer_init(&writer, &buf, 0);
-    fa_json_begin_object(&writer);
+    fa_json_begin_object(writer);
     for (size_t i = 0; i < join->task_type_count; i++) {
         if (round->members[i].id == NULL)
             continue;
-        fa_json_key(&writer, join->task_types[i]);
-        fa_json_begin_object(&writer);
-        fa_json_key(&writer, "id");
-        fa_json_put_str(&writer, round->members[i].id);
-        fa_json_key(&writer, "status");
-        fa_json_put_str(&writer, round->members[i].status);
-        fa_json_end_object(&writer);
+        fa_json_key(writer, join->task_types[i]);
+        fa_json_begin_object(writer);
+        fa_json_set_str(writer, "id", round->members[i].id);
+        fa_json_set_str(writer, "status", round->members[i].status);
+        fa_json_end_object(writer);
     }
-    fa_json_end_object(&writer);
-    text = fa_unit_text(unit, buf.ptr);
-    fa_buf_finish(&buf);
-    return text;
+    fa_json_end_object(writer);
+    return fa_json_builder_end(&builder, &unit->arena);
 }
 
 static enum faina_code write_round(struct fa_unit *unit, const struct round *round,
-                                   const struct ending_note *note, struct faina_error *err)
+                                   const struct round_end *end, struct faina_error *err)
 {
-    bool is_over = note->outcome != NULL;
+    bool is_over = end->outcome != NULL;
 
-    return fa_db_one(
-        unit->source.db, FA_SQL_JOIN_PUT,
-        (struct fa_value[]){
-            fa_value_text(round->ear->flow->ns), fa_value_text(round->ear->flow->workflow->name),
-            fa_value_text(round->ear->join->name), fa_value_text(round->key),
-            fa_value_int(round->number + is_over),
-            fa_value_text(is_over ? "{}" : members_json(unit, round)),
-            fa_value_int_or_null(is_over ? 0 : round->deadline_us), fa_value_text(note->outcome),
-            fa_value_text(note->task), fa_value_text(note->error)},
-        10, NULL, NULL, err);
+    return fa_db_one(unit->source.db, FA_SQL_JOIN_PUT,
+                     (struct fa_value[]){fa_value_text(round->subscription->flow->ns),
+                                         fa_value_text(round->subscription->flow->workflow->name),
+                                         fa_value_text(round->subscription->join->name),
+                                         fa_value_text(round->key),
+                                         fa_value_int(round->number + is_over),
+                                         fa_value_text(is_over ? "{}" : members_json(unit, round)),
+                                         fa_value_int_or_null(is_over ? 0 : round->deadline_us),
+                                         fa_value_text(end->outcome), fa_value_text(end->task),
+                                         fa_value_text(end->error)},
+                     10, NULL, NULL, err);
 }
 
 /* Ending a round ------------------------------------------------------------------------------ */
 
-/* The task of a member as JSON, and how many tasks led to it. One that was purged since is
- * missing. */
+/* The task of a member as JSON, and the length of its chain of tasks. A purged one is missing. */
 static enum faina_code read_member(struct fa_unit *unit, const char *id, struct fa_json *out,
                                    int64_t *depth, struct faina_error *err)
 {
-    struct fa_source source = unit->source; /* only to look: others may hold it */
+    struct fa_source source = unit->source; /* reads without a lock: another node may hold it */
     const struct faina_origin *origin;
     const char *json = NULL;
     struct fa_row loaded, *row;
@@ -167,7 +155,7 @@ static enum faina_code read_member(struct fa_unit *unit, const char *id, struct 
     source.also = NULL;
     if (!fa_id_parse(id, &parsed))
         return FAINA_OK;
-    row = fa_unit_known(unit, parsed.key);
+    row = fa_unit_cached(unit, parsed.key);
     if (row == NULL) {
         code = fa_row_load(&source, parsed.key, &unit->arena, &loaded, err);
         row = &loaded;
@@ -184,21 +172,21 @@ static enum faina_code read_member(struct fa_unit *unit, const char *id, struct 
 }
 
 static enum faina_code fire(struct fa_unit *unit, const struct round *round, const char *event_id,
-                            struct fa_yield *yield, struct ending_note *note,
+                            struct fa_emit_result *result, struct round_end *end,
                             struct faina_error *err)
 {
-    const struct fa_join *join = round->ear->join;
+    const struct fa_join *join = round->subscription->join;
     struct fa_json *tasks = fa_arena_zero(&unit->arena, join->task_type_count, sizeof(*tasks));
     struct fa_template_members members = {.key = fa_json_value(fa_str(round->key)),
                                           .tasks = tasks,
-                                          .budget = &fa_yield_budget(unit, yield)->steps_left};
-    struct fa_making making = {.flow = round->ear->flow,
+                                          .budget = &fa_emit_budget(unit, result)->steps_left};
+    struct fa_making making = {.flow = round->subscription->flow,
                                .name = join->name,
                                .task = join->task,
                                .lookup = fa_template_lookup_members,
                                .lookup_ctx = &members,
                                .event_id = event_id};
-    size_t tasks_before = yield->task_count;
+    size_t tasks_before = result->task_count;
     enum faina_code code = FAINA_OK;
 
     for (size_t i = 0; code == FAINA_OK && i < join->task_type_count; i++) {
@@ -210,20 +198,20 @@ static enum faina_code fire(struct fa_unit *unit, const struct round *round, con
             making.depth = depth + 1;
     }
     if (code == FAINA_OK)
-        code = fa_flow_make(unit, &making, yield, err);
+        code = fa_flow_make(unit, &making, result, err);
     if (code != FAINA_OK)
         return code;
-    if (yield->task_count > tasks_before)
-        *note = (struct ending_note){.outcome = "fired", .task = yield->tasks[tasks_before]};
+    if (result->task_count > tasks_before)
+        *end = (struct round_end){.outcome = "fired", .task = result->tasks[tasks_before]};
     else
-        *note = (struct ending_note){.outcome = "failed",
-                                     .error = yield->failures[yield->failure_count - 1].message};
+        *end = (struct round_end){.outcome = "failed",
+                                  .error = result->failures[result->failure_count - 1].message};
     return FAINA_OK;
 }
 
 static bool has_bad_member(const struct round *round)
 {
-    for (size_t i = 0; i < round->ear->join->task_type_count; i++) {
+    for (size_t i = 0; i < round->subscription->join->task_type_count; i++) {
         const char *status = round->members[i].status;
 
         if (status == NULL || strcmp(status, faina_status_name(FAINA_COMPLETED)) != 0)
@@ -234,27 +222,27 @@ static bool has_bad_member(const struct round *round)
 
 static bool is_full(const struct round *round)
 {
-    for (size_t i = 0; i < round->ear->join->task_type_count; i++)
+    for (size_t i = 0; i < round->subscription->join->task_type_count; i++)
         if (round->members[i].id == NULL)
             return false;
     return true;
 }
 
 static enum faina_code end_round(struct fa_unit *unit, const struct round *round,
-                                 const char *event_id, struct fa_yield *yield,
+                                 const char *event_id, struct fa_emit_result *result,
                                  struct faina_error *err)
 {
-    struct ending_note note = {.outcome = "dropped"};
+    struct round_end end = {.outcome = "dropped"};
     enum faina_code code = FAINA_OK;
 
-    if (round->ear->join->on_failure == FA_JOIN_FIRE || !has_bad_member(round))
-        code = fire(unit, round, event_id, yield, &note, err);
-    return code == FAINA_OK ? write_round(unit, round, &note, err) : code;
+    if (round->subscription->join->on_failure == FA_JOIN_FIRE || !has_bad_member(round))
+        code = fire(unit, round, event_id, result, &end, err);
+    return code == FAINA_OK ? write_round(unit, round, &end, err) : code;
 }
 
 /* A member ------------------------------------------------------------------------------------ */
 
-/* The key of a task's input; NULL when it has none. */
+/* The join's key in a task's input; NULL: there is none. */
 static const char *find_key(struct fa_unit *unit, const struct fa_join *join, const char *input)
 {
     const char *key = NULL;
@@ -267,40 +255,41 @@ static const char *find_key(struct fa_unit *unit, const struct fa_join *join, co
     return key;
 }
 
-static enum faina_code add_member(struct fa_unit *unit, const struct fa_ending *ending,
-                                  const struct fa_ear *ear, struct fa_yield *yield,
-                                  struct faina_error *err)
+static enum faina_code add_member(struct fa_unit *unit, const struct fa_ended_task *ending,
+                                  const struct fa_subscription *subscription,
+                                  struct fa_emit_result *result, struct faina_error *err)
 {
-    struct round round = {.ear = ear, .key = find_key(unit, ear->join, ending->input)};
+    struct round round = {.subscription = subscription,
+                          .key = find_key(unit, subscription->join, ending->input)};
     char *id = fa_arena_take(&unit->arena, FAINA_ID_SIZE);
     enum faina_code code;
 
     if (round.key == NULL)
-        return FAINA_OK; /* it belongs to nothing */
+        return FAINA_OK; /* the task belongs to no round */
     code = open_round(unit, &round, err);
     if (code != FAINA_OK)
         return code;
     fa_id_format(ending->row->id, id);
-    round.members[ear->member] =
+    round.members[subscription->member] =
         (struct member){.id = id, .status = faina_status_name(ending->row->status)};
-    if (round.deadline_us == 0 && ear->join->deadline_ms > 0)
-        round.deadline_us = unit->now_us + ear->join->deadline_ms * 1000;
+    if (round.deadline_us == 0 && subscription->join->deadline_ms > 0)
+        round.deadline_us = unit->now_us + subscription->join->deadline_ms * 1000;
     if (is_full(&round))
-        return end_round(unit, &round, ending->event_id, yield, err);
+        return end_round(unit, &round, ending->event_id, result, err);
     if (round.deadline_us != 0 && round.deadline_us < unit->next_us)
         unit->next_us = round.deadline_us;
-    return write_round(unit, &round, &(struct ending_note){0}, err);
+    return write_round(unit, &round, &(struct round_end){0}, err);
 }
 
-enum faina_code fa_joins_tell(struct fa_unit *unit, const struct fa_ending *ending,
-                              struct fa_yield *yield, struct faina_error *err)
+enum faina_code fa_joins_process_end(struct fa_unit *unit, const struct fa_ended_task *ending,
+                                     struct fa_emit_result *result, struct faina_error *err)
 {
-    const struct fa_audience *audience =
-        fa_flows_audience(unit->flows, ending->ns, ending->row->lane->type, true);
+    const struct fa_subscribers *subscribers =
+        fa_flows_subscribers(unit->flows, ending->ns, ending->row->lane->type, true);
     enum faina_code code = FAINA_OK;
 
-    for (size_t i = 0; code == FAINA_OK && audience != NULL && i < audience->count; i++)
-        code = add_member(unit, ending, &audience->ears[i], yield, err);
+    for (size_t i = 0; code == FAINA_OK && subscribers != NULL && i < subscribers->count; i++)
+        code = add_member(unit, ending, &subscribers->items[i], result, err);
     return code;
 }
 
@@ -323,7 +312,7 @@ static void sink_due(void *ctx, size_t row, const struct fa_value *c)
     (void)row;
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
-    for (size_t i = 0; i < 4; i++) /* the primary key has no nulls, but it may have numbers */
+    for (size_t i = 0; i < 4; i++) /* an edited row may have numbers */
         if (c[i].kind != FA_TEXT)
             return;
     list->items[list->count++] =
@@ -331,7 +320,7 @@ static void sink_due(void *ctx, size_t row, const struct fa_value *c)
                      fa_value_dup(&c[2], list->arena), fa_value_dup(&c[3], list->arena)};
 }
 
-static enum faina_code forget_round(struct fa_unit *unit, const struct due *due,
+static enum faina_code delete_round(struct fa_unit *unit, const struct due *due,
                                     struct faina_error *err)
 {
     struct fa_value params[] = {fa_value_text(due->ns), fa_value_text(due->workflow),
@@ -340,32 +329,33 @@ static enum faina_code forget_round(struct fa_unit *unit, const struct due *due,
     return fa_db_one(unit->source.db, FA_SQL_JOIN_DROP, params, 4, NULL, NULL, err);
 }
 
-/* *is_left: its workflow was disabled just now, or this program doesn't understand it; the round
- * stays as it is. */
-static enum faina_code expire(struct fa_unit *unit, const struct due *due, bool *is_left,
+/* *is_inactive: its workflow is disabled, or not valid for this version; the round stays as it is.
+ * */
+static enum faina_code expire(struct fa_unit *unit, const struct due *due, bool *is_inactive,
                               struct faina_error *err)
 {
-    struct round round = {.ear = fa_flows_join(unit->flows, due->ns, due->workflow, due->name),
+    struct round round = {.subscription =
+                              fa_flows_join(unit->flows, due->ns, due->workflow, due->name),
                           .key = due->key};
-    struct fa_yield yield = {0};
+    struct fa_emit_result result = {0};
     enum faina_code code;
 
-    if (round.ear == NULL && fa_flows_is_silent(unit->flows, due->ns, due->workflow)) {
-        *is_left = true;
+    if (round.subscription == NULL && fa_flows_is_inactive(unit->flows, due->ns, due->workflow)) {
+        *is_inactive = true;
         return FAINA_OK;
     }
-    if (round.ear == NULL ||
+    if (round.subscription == NULL ||
         fa_json_check(fa_str(due->key), 2, "key", FAINA_INTERNAL, NULL) != FAINA_OK)
-        return forget_round(unit, due, err); /* its definition is gone */
+        return delete_round(unit, due, err); /* its definition was removed */
     code = open_round(unit, &round, err);
     if (code != FAINA_OK || round.deadline_us == 0 || round.deadline_us > unit->now_us)
         return code;
-    code = end_round(unit, &round, "", &yield, err);
-    fa_flow_regret(unit, &yield);
+    code = end_round(unit, &round, "", &result, err);
+    fa_flow_report_failures(unit, &result);
     return code;
 }
 
-/* As join_due.sql names it. */
+/* The key that join_due.sql uses for set_aside. */
 static const char *item_key(struct fa_unit *unit, const struct due *due)
 {
     return fa_arena_printf(&unit->arena, "%s/%s/%s/%s", due->ns, due->workflow, due->name,
@@ -378,7 +368,7 @@ enum faina_code fa_joins_expire(struct fa_unit *unit, int64_t limit, int64_t *ne
     struct fa_value params[2] = {fa_value_int(unit->now_us), fa_value_int(limit)};
     struct due_list due = {.arena = &unit->arena};
     int64_t next = 0;
-    bool is_left = false;
+    bool is_inactive = false;
     enum faina_code code =
         fa_db_one(unit->source.db, FA_SQL_JOIN_DUE, params, 2, sink_due, &due, err);
 
@@ -386,17 +376,17 @@ enum faina_code fa_joins_expire(struct fa_unit *unit, int64_t limit, int64_t *ne
         code = fa_flows_refresh(unit, err);
     for (size_t i = 0; code == FAINA_OK && i < due.count; i++)
         if (fa_chore_takes(unit, FA_ASIDE_JOIN, item_key(unit, &due.items[i])))
-            code = expire(unit, &due.items[i], &is_left, err);
+            code = expire(unit, &due.items[i], &is_inactive, err);
     if (code == FAINA_OK)
         code = fa_db_one(unit->source.db, FA_SQL_JOIN_NEXT, params, 1, fa_db_sink_int, &next, err);
-    if (is_left && next < unit->now_us + LEFT_US)
-        next = unit->now_us + LEFT_US; /* not again and again */
+    if (is_inactive && next < unit->now_us + INACTIVE_US)
+        next = unit->now_us + INACTIVE_US;
     if (code == FAINA_OK && next != 0 && next < *next_us)
         *next_us = next;
     return code;
 }
 
-/* Looking ------------------------------------------------------------------------------------- */
+/* Listing ------------------------------------------------------------------------------------- */
 
 struct state_list {
     struct fa_source *source;
@@ -426,7 +416,7 @@ static void sink_state(void *ctx, size_t row, const struct fa_value *c)
         .name = fa_value_dup(&c[2], list->arena),
         .key = fa_value_dup(&c[3], list->arena),
         .round = fa_value_as_int(&c[4]),
-        .members = fa_value_json(&c[5], list->arena), /* what is no JSON is left out */
+        .members = fa_value_json(&c[5], list->arena), /* left out unless it is JSON */
         .updated_us = fa_value_as_int(&c[6]),
         .deadline_us = fa_value_as_int(&c[7]),
         .last_outcome = fa_value_dup(&c[8], list->arena),
@@ -435,103 +425,55 @@ static void sink_state(void *ctx, size_t row, const struct fa_value *c)
     };
 }
 
-/* A text as the JSON that a key is stored as. */
+/* A text as JSON, the form in which keys are stored. */
 static const char *as_json(const char *text, struct fa_arena *arena)
 {
-    struct fa_json_writer writer;
-    const char *json;
-    struct fa_buf buf;
+    struct fa_json_builder builder;
 
-    fa_buf_init(&buf, SIZE_MAX / 2);
-    fa_json_writer_init(&writer, &buf, 0);
-    fa_json_put_str(&writer, text);
-    json = fa_arena_strdup(arena, buf.ptr);
-    fa_buf_finish(&buf);
-    return json;
+    fa_json_put_str(fa_json_builder_begin(&builder), text);
+    return fa_json_builder_end(&builder, arena);
 }
 
-/* Where a page ended. A cursor is these three in hexadecimal, a line each. */
-struct place {
-    const char *workflow, *name, *key;
-};
-
-static const char *put_cursor(const struct fa_join_state *last, struct fa_arena *arena)
-{
-    const char *text = fa_arena_printf(arena, "%s\n%s\n%s", last->workflow, last->name, last->key);
-    char *cursor = fa_arena_take(arena, 2 * strlen(text) + 1);
-
-    fa_hex((const uint8_t *)text, strlen(text), cursor);
-    return cursor;
-}
-
-static bool read_place(const char *cursor, struct fa_arena *arena, struct place *out)
-{
-    size_t len = strlen(cursor) / 2;
-    char *text = fa_arena_zero(arena, len + 1, 1), *name, *key;
-
-    for (size_t i = 0; i < len; i++) {
-        const char digits[3] = {cursor[2 * i], cursor[2 * i + 1], '\0'};
-
-        text[i] = (char)strtoul(digits, NULL, 16);
-    }
-    if (strlen(cursor) % 2 != 0 || strspn(cursor, "0123456789abcdef") != 2 * len ||
-        strlen(text) != len || !fa_utf8_is_valid(fa_str(text)))
-        return false;
-    name = strchr(text, '\n');
-    key = name ? strchr(name + 1, '\n') : NULL;
-    if (key == NULL)
-        return false;
-    *name = *key = '\0';
-    *out = (struct place){text, name + 1, key + 1};
-    return true;
-}
-
-static enum faina_code find_joins(struct fa_source *source, struct fa_op *op,
-                                  struct state_list *list)
+static enum faina_code list_joins(struct fa_source *source, struct fa_op *op,
+                                  struct state_list *list, const char **next_cursor)
 {
     const char *key = op->join.key ? op->join.key : "";
-    struct place after = {"", "", ""};
-    enum faina_code code;
-    struct fa_value params[8] = {
-        fa_value_text(op->join.ns ? op->join.ns : "default"),
-        fa_value_text(op->join.workflow ? op->join.workflow : ""),
-        fa_value_text(key),
-        fa_value_text(as_json(key, op->arena)),
+    struct fa_list_query query = {
+        .sql = FA_SQL_JOIN_LIST,
+        .params = {fa_value_text(op->join.ns ? op->join.ns : "default"),
+                   fa_value_text(op->join.workflow ? op->join.workflow : ""), fa_value_text(key),
+                   fa_value_text(as_json(key, op->arena))},
+        .param_count = 8,
+        .limit_at = 4,
+        .after_at = 5,
+        .key_at = 1, /* workflow, name and key */
+        .key_count = 3,
+        .sink = sink_state,
+        .sink_ctx = list,
     };
 
-    if (op->join.cursor != NULL && !read_place(op->join.cursor, op->arena, &after))
-        return fa_error_field(&op->error, FAINA_INVALID_REQUEST, "cursor",
-                              "the cursor is not one that a list has given");
-    for (;;) {
-        params[4] = fa_pager_next(&list->pager);
-        params[5] = fa_value_text(after.workflow);
-        params[6] = fa_value_text(after.name);
-        params[7] = fa_value_text(after.key);
-        code = fa_db_one(source->db, FA_SQL_JOIN_LIST, params, 8, sink_state, list, &op->error);
-        if (code != FAINA_OK || !fa_pager_goes_on(&list->pager))
-            return code;
-        after = (struct place){list->items[list->count - 1].workflow,
-                               list->items[list->count - 1].name, list->items[list->count - 1].key};
-    }
+    return fa_pager_read(&list->pager, source->db, &query, op->join.cursor, op->arena, next_cursor,
+                         &op->error);
 }
 
-enum faina_code fa_look_joins(struct fa_source *source, struct fa_op *op)
+enum faina_code fa_read_joins(struct fa_source *source, struct fa_op *op)
 {
     size_t limit = op->join.limit > 0 ? (size_t)op->join.limit : FA_LIST_LIMIT_DEFAULT;
     struct state_list list = {
         .source = source, .arena = op->arena, .pager = fa_pager_of_limit(limit)};
+    const char *next_cursor = NULL;
     enum faina_code code = FAINA_OK;
 
     if (op->join.workflow != NULL)
-        code = fa_flows_expect(source->db, op->join.ns, op->join.workflow, op->arena, &op->error);
+        code = fa_flows_check_exists(source->db, op->join.ns, op->join.workflow, op->arena,
+                                     &op->error);
     if (code == FAINA_OK)
-        code = find_joins(source, op, &list);
+        code = list_joins(source, op, &list, &next_cursor);
     if (code != FAINA_OK)
         return code;
     op->joins = fa_arena_zero(op->arena, 1, sizeof(*op->joins));
     op->joins->items = list.items;
     op->joins->count = list.count;
-    if (list.pager.has_more)
-        op->joins->next_cursor = put_cursor(&list.items[list.count - 1], op->arena);
+    op->joins->next_cursor = next_cursor;
     return FAINA_OK;
 }

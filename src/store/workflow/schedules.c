@@ -1,33 +1,32 @@
 /*
- * crons.c - schedules: storing them, and making the tasks that are due.
+ * schedules.c - schedules: stores them, and makes the tasks that are due.
  *
  *   J1  A time of a schedule makes at most one task: its key is cron:NAME:TIME.
- *   J2  The tasks and the move of next_us are one transaction. Where a store is shared, the move
- *       also finds out whether somebody has changed the schedule meanwhile; then nothing is made.
- *   J3  A schedule that can't make its task (its team is gone, its zone) says why in `problem`, and
- *       keeps nobody else waiting. One that leaves times out says which.
+ *   J2  The tasks and the update of next_us are one transaction. Where the store is shared, the
+ *       update fails if another node has changed the schedule meanwhile; then no task is made.
+ *   J3  A schedule that can't make its task (its team or its time zone is missing) has the reason
+ *       in `problem`, and delays no other schedule. Times that are left out are in `problem`, too.
  *
- * A time is served late until the next one is due, for 10 to 60 seconds. When the earliest one that
- * was not served is longer ago, nothing ran for a while, and catch_up decides: no task, one for the
- * latest of these times, or one for each.
+ * A late time makes its task until the next one is due, for at least 10 and at most 60 seconds.
+ * When the earliest time without a task is longer ago, the engine was down, and catch_up decides:
+ * no task, one for the latest of these times, or one for each.
  *
- * The task of the time before is found by its key. When it has not ended, `overlap` decides.
+ * The task of the time before is found by its key. If it has not ended, `overlap` decides.
  */
-#include "sql/look.h"
-#include "sql/ops.h"
-#include "sql/pages.h"
+#include "store/read/lookup.h"
+#include "store/queue/ops.h"
+#include "store/read/pages.h"
 
 #include "base/hash.h"
 #include "model/times.h"
-#include "service/crons.h"
-#include "sql/chores/scope.h"
-#include "sql/fleet.h"
-#include "sql/sound.h"
+#include "wire/schedule_body.h"
+#include "store/upkeep/chore_scope.h"
+#include "store/db/fleet.h"
+#include "store/txn/row_check.h"
 
-#define LATE_US_MIN 10000000 /* of schedules with times that follow each other closely */
+#define LATE_US_MIN 10000000 /* how late a time may be, if the next one follows soon */
 #define IN_TIME_MAX (LATE_US_MIN / 1000000 + 1)
-#define PUT_TRIES_MAX 1000
-#define AGAIN_US 60000000 /* a schedule that can't be read is looked at again after this long */
+#define AGAIN_US 60000000 /* a schedule that can't be read is tried again after this */
 
 enum {
     NS,
@@ -54,17 +53,10 @@ struct job_list {
     struct fa_pager pager;
     struct fa_cron_job *items;
     size_t count, size;
-    const char *last[2]; /* namespace and name of the last row that was read */
-    const char *damage;  /* of the last row that was damaged, and left out; NULL: none was */
+    const char *damage; /* of the last row that was damaged, and left out; NULL: none was */
 };
 
-static void note_last(struct job_list *list, const struct fa_value *c)
-{
-    list->last[0] = fa_value_dup(&c[NS], list->arena);
-    list->last[1] = fa_value_dup(&c[NAME], list->arena);
-}
-
-/* As cron_due.sql names a schedule. */
+/* The key that cron_due.sql uses for set_aside. */
 static const char *item_key(struct fa_arena *arena, const char *ns, const char *name)
 {
     return fa_arena_printf(arena, "%s/%s", ns ? ns : "", name ? name : "");
@@ -87,13 +79,11 @@ static void sink_job(void *ctx, size_t row, const struct fa_value *c)
                         item_key(list->arena, fa_value_dup(&c[NS], list->arena),
                                  fa_value_dup(&c[NAME], list->arena)),
                         NULL, damage, fa_db_now(list->source->db));
-        if (fa_pager_skip_row(&list->pager, c, VERSION + 1))
-            note_last(list, c);
+        (void)fa_pager_skip_row(&list->pager, c, COLUMN_COUNT);
         return;
     }
-    if (!fa_pager_take_row(&list->pager, c, VERSION + 1))
+    if (!fa_pager_take_row(&list->pager, c, COLUMN_COUNT))
         return;
-    note_last(list, c);
     list->items =
         fa_arena_grow(list->arena, list->items, list->count, &list->size, sizeof(*list->items));
     list->items[list->count++] = (struct fa_cron_job){
@@ -134,7 +124,7 @@ static enum faina_code refuse_damage(const struct job_list *list, const char *na
                         list->damage);
 }
 
-/* *out is NULL when there is none. */
+/* *out is NULL if there is none. */
 static enum faina_code find_job(struct fa_source *source, const char *ns, const char *name,
                                 struct fa_arena *arena, struct fa_cron_job **out,
                                 struct faina_error *err)
@@ -147,53 +137,45 @@ static enum faina_code find_job(struct fa_source *source, const char *ns, const 
     return code == FAINA_OK ? refuse_damage(&list, name, err) : code;
 }
 
-static enum faina_code no_such(struct fa_op *op)
+static enum faina_code refuse_missing(struct fa_op *op)
 {
     return fa_error_set(&op->error, FAINA_NOT_FOUND, "namespace %.200s has no schedule %.200s",
                         op->name.ns ? op->name.ns : "default", op->id);
 }
 
-/* Looking ------------------------------------------------------------------------------------- */
+/* Listing ------------------------------------------------------------------------------------- */
 
 static enum faina_code read_jobs(struct fa_source *source, struct fa_op *op, const char *ns,
                                  struct job_list *list)
 {
-    struct fa_value any = {.kind = FA_NULL};
-    const char *after[2];
-    enum faina_code code = fa_cursor_read(op->part.cursor, op->arena, after, 2, &op->error);
+    struct fa_list_query query = {.sql = FA_SQL_CRON_LIST,
+                                  .params = {fa_value_text(strcmp(ns, "*") == 0 ? NULL : ns)},
+                                  .param_count = 4,
+                                  .after_at = 1,
+                                  .limit_at = 3,
+                                  .key_at = NS,
+                                  .key_count = 2,
+                                  .sink = sink_job,
+                                  .sink_ctx = list};
 
-    while (code == FAINA_OK) {
-        struct fa_value params[] = {strcmp(ns, "*") == 0 ? any : fa_value_text(ns),
-                                    fa_value_text(after[0]), fa_value_text(after[1]),
-                                    fa_pager_next(&list->pager)};
-
-        code = fa_db_one(source->db, FA_SQL_CRON_LIST, params, 4, sink_job, list, &op->error);
-        if (code != FAINA_OK || list->last[0] == NULL)
-            break;
-        after[0] = list->last[0];
-        after[1] = list->last[1];
-        if (!fa_pager_goes_on(&list->pager))
-            break;
-    }
-    if (code == FAINA_OK && list->pager.has_more)
-        op->next_cursor = fa_cursor_write(op->arena, after, 2);
-    return code;
+    return fa_pager_read(&list->pager, source->db, &query, op->part.cursor, op->arena,
+                         &op->next_cursor, &op->error);
 }
 
-/* What is shown as JSON must be JSON. A schedule whose task is none says so when it is due (J3). */
+/* What is shown as JSON must be JSON. When it is due, `problem` gives the reason (J3). */
 static void hide_damage(struct fa_source *source, struct fa_cron_job *job, struct fa_arena *arena)
 {
     struct fa_value name = fa_value_text(job->name);
 
     if (fa_is_json(job->task))
         return;
-    (void)fa_aside_report_row(source->aside, "cron", &name, "column task is no JSON", arena,
+    (void)fa_aside_report_row(source->aside, "cron", &name, "column task is not JSON", arena,
                               fa_db_now(source->db));
     job->task = "null";
 }
 
-/* Of the default namespace, or (with "*") of all. */
-enum faina_code fa_look_crons(struct fa_source *source, struct fa_op *op)
+/* Lists the default namespace, or all with "*". */
+enum faina_code fa_read_crons(struct fa_source *source, struct fa_op *op)
 {
     const char *ns = op->name.ns ? op->name.ns : "default";
     struct fa_value params[2] = {fa_value_text(ns), fa_value_text(op->id)};
@@ -206,7 +188,7 @@ enum faina_code fa_look_crons(struct fa_source *source, struct fa_op *op)
     if (code == FAINA_OK && op->id != NULL)
         code = refuse_damage(&list, op->id, &op->error);
     if (code == FAINA_OK && op->id != NULL && list.count == 0)
-        code = no_such(op);
+        code = refuse_missing(op);
     if (code != FAINA_OK)
         return code;
     for (size_t i = 0; i < list.count; i++)
@@ -219,7 +201,7 @@ enum faina_code fa_look_crons(struct fa_source *source, struct fa_op *op)
 
 /* Changing ------------------------------------------------------------------------------------ */
 
-/* A change that leaves the times as they are leaves out none of them. */
+/* A change that keeps the times skips none of them. */
 static bool keeps_times(const struct fa_cron_job *old, const struct fa_cron_job *job)
 {
     return old != NULL && !old->is_paused && old->next_us != 0 &&
@@ -247,7 +229,7 @@ static enum faina_code set_next(struct fa_unit *unit, const struct fa_cron_job *
     return code;
 }
 
-/* *was_stored is false when another node has changed the schedule since it was read. */
+/* *was_stored is false if another node has changed the schedule since it was read. */
 static enum faina_code store_job(struct fa_unit *unit, const struct fa_cron_job *job, bool is_new,
                                  bool *was_stored, struct faina_error *err)
 {
@@ -281,7 +263,7 @@ static enum faina_code refuse_version(const struct fa_cron_job *job, struct fa_o
                         (long long)(job ? job->version : 0), (long long)op->by.version);
 }
 
-/* What is there is read, and changed if it still is what was read. */
+/* Reads the schedule, and stores the change if the version is still the same. */
 static enum faina_code try_put(struct fa_unit *unit, struct fa_op *op, bool *was_stored)
 {
     struct fa_cron_job *job = fa_arena_zero(op->arena, 1, sizeof(*job)), *old = NULL;
@@ -324,7 +306,7 @@ enum faina_code fa_do_cron_put(struct fa_unit *unit, struct fa_op *op)
     bool was_stored = false;
     enum faina_code code = FAINA_OK;
 
-    for (int i = 0; code == FAINA_OK && !was_stored; i++) /* another node's change came first */
+    for (int i = 0; code == FAINA_OK && !was_stored; i++) /* retries after another node's change */
         code = i < FA_CHANGE_TRIES
                    ? try_put(unit, op, &was_stored)
                    : fa_error_set(&op->error, FAINA_CONFLICT,
@@ -344,12 +326,12 @@ enum faina_code fa_do_cron_remove(struct fa_unit *unit, struct fa_op *op)
     if (code != FAINA_OK || found)
         return code;
     if (op->by.version == 0)
-        return no_such(op);
+        return refuse_missing(op);
     code = find_job(&unit->source, op->name.ns, op->id, &unit->arena, &job, &op->error);
     return code == FAINA_OK ? refuse_version(job, op) : code;
 }
 
-/* One task now, whatever the schedule says, also when it is paused. */
+/* Makes one task now, whatever the times of the schedule are, also if it is paused. */
 enum faina_code fa_do_cron_run(struct fa_unit *unit, struct fa_op *op)
 {
     struct faina_submit *submit = fa_arena_zero(&unit->arena, 1, sizeof(*submit));
@@ -359,19 +341,19 @@ enum faina_code fa_do_cron_run(struct fa_unit *unit, struct fa_op *op)
         find_job(&unit->source, op->name.ns, op->id, &unit->arena, &job, &op->error);
 
     if (code == FAINA_OK && job == NULL)
-        code = no_such(op);
+        code = refuse_missing(op);
     if (code == FAINA_OK)
         code = fa_cron_task(job, &unit->arena, submit, &op->error);
     if (code == FAINA_OK)
         code = fa_plan_make(unit, submit, NULL, NULL, &plan, &op->error);
     if (code != FAINA_OK)
         return code;
-    return fa_answer(unit, op, fa_plan_carry_out(unit, &plan));
+    return fa_set_result(unit, op, fa_plan_carry_out(unit, &plan));
 }
 
-/* Making what is due -------------------------------------------------------------------------- */
+/* Due schedules ------------------------------------------------------------------------------- */
 
-/* What is to be done about one schedule. */
+/* The tasks and changes of one due schedule. */
 struct firing {
     const struct fa_cron_job *job;
     int64_t *times;
@@ -391,8 +373,8 @@ static const char *second_of(struct fa_unit *unit, int64_t at_us)
     return fa_arena_printf(&unit->arena, "%.19sZ", time);
 }
 
-static const char *tell_left_out(struct fa_unit *unit, const struct fa_cron *cron,
-                                 const struct fa_zone *zone, int64_t first_us)
+static const char *describe_left_out(struct fa_unit *unit, const struct fa_cron *cron,
+                                     const struct fa_zone *zone, int64_t first_us)
 {
     const char *first = second_of(unit, first_us), *last = NULL;
     int64_t last_us;
@@ -404,8 +386,8 @@ static const char *tell_left_out(struct fa_unit *unit, const struct fa_cron *cro
         last ? "s from" : "", first, last ? " to " : "", last ? last : "");
 }
 
-/* How late a time may be served: until the next one is due, within limits. */
-static int64_t patience_us(const struct fa_cron_job *job, const struct fa_cron *cron,
+/* How late a time may make its task: until the next one is due, within limits. */
+static int64_t late_us_max(const struct fa_cron_job *job, const struct fa_cron *cron,
                            const struct fa_zone *zone)
 {
     int64_t after_us;
@@ -416,13 +398,13 @@ static int64_t patience_us(const struct fa_cron_job *job, const struct fa_cron *
     return after_us - job->next_us > LATE_US_MIN ? after_us - job->next_us : LATE_US_MIN;
 }
 
-/* Which times make a task now, and when it goes on. */
+/* Selects the times that make a task now, and the next time. */
 static void choose_times(struct fa_unit *unit, struct firing *firing, const struct fa_cron *cron,
                          const struct fa_zone *zone)
 {
     const struct fa_cron_job *job = firing->job;
     int64_t now = unit->now_us, from = now;
-    bool is_late = now - job->next_us > patience_us(job, cron, zone);
+    bool is_late = now - job->next_us > late_us_max(job, cron, zone);
 
     if (!is_late || job->catch_up == FA_CATCH_UP_ALL) {
         if (!is_late && firing->max > IN_TIME_MAX)
@@ -437,7 +419,7 @@ static void choose_times(struct fa_unit *unit, struct firing *firing, const stru
         firing->count =
             fa_cron_previous(cron, zone, now, firing->times) && firing->times[0] >= job->next_us;
     } else {
-        firing->problem = tell_left_out(unit, cron, zone, job->next_us);
+        firing->problem = describe_left_out(unit, cron, zone, job->next_us);
     }
     if (!fa_cron_next(cron, zone, from, &firing->next_us))
         firing->next_us = 0;
@@ -448,7 +430,7 @@ static const char *key_of(struct fa_unit *unit, const char *name, int64_t at_us)
     return fa_arena_printf(&unit->arena, "cron:%s:%s", name, second_of(unit, at_us));
 }
 
-/* By chance, but the same for the same time, whoever makes the task. */
+/* Pseudo-random, but the same on every node for the same time. */
 static int64_t jitter_of(const struct fa_cron_job *job, const char *key)
 {
     struct fa_bytes parts[] = {fa_str(job->ns), fa_str(key)};
@@ -462,7 +444,7 @@ static int64_t jitter_of(const struct fa_cron_job *job, const char *key)
     return (int64_t)(chance % ((uint64_t)job->jitter_ms + 1));
 }
 
-/* The task of the last time that made one, when it has not ended; else *out is NULL. */
+/* The task of the last time that made one, if it has not ended; else *out is NULL. */
 static enum faina_code find_before(struct fa_unit *unit, const struct fa_cron_job *job,
                                    struct fa_row **out, struct faina_error *err)
 {
@@ -487,9 +469,9 @@ static enum faina_code find_before(struct fa_unit *unit, const struct fa_cron_jo
     return code;
 }
 
-/* Leaves at most one time, unless tasks may overlap. */
-static enum faina_code mind_overlap(struct fa_unit *unit, struct firing *firing,
-                                    struct faina_error *err)
+/* Keeps at most one time, unless tasks may overlap. */
+static enum faina_code apply_overlap(struct fa_unit *unit, struct firing *firing,
+                                     struct faina_error *err)
 {
     enum fa_overlap overlap = firing->job->overlap;
     struct fa_row *before = NULL;
@@ -532,8 +514,8 @@ static enum faina_code plan_tasks(struct fa_unit *unit, struct firing *firing,
     return code;
 }
 
-/* J3: no task, and a sentence. */
-static void give_up(struct fa_unit *unit, struct firing *firing, const struct faina_error *why)
+/* J3: makes no task, and sets `problem`. */
+static void skip_all(struct fa_unit *unit, struct firing *firing, const struct faina_error *why)
 {
     firing->count = 0;
     firing->before = NULL;
@@ -555,7 +537,7 @@ static enum faina_code prepare(struct fa_unit *unit, struct firing *firing, stru
         choose_times(unit, firing, &cron, zone);
     fa_zone_close(zone);
     if (code == FAINA_OK)
-        code = mind_overlap(unit, firing, &why);
+        code = apply_overlap(unit, firing, &why);
     if (code == FAINA_OK && firing->count > 0)
         code = plan_tasks(unit, firing, &why);
     if (code == FAINA_OK) {
@@ -567,7 +549,7 @@ static enum faina_code prepare(struct fa_unit *unit, struct firing *firing, stru
         *err = why;
         return code;
     }
-    give_up(unit, firing, &why);
+    skip_all(unit, firing, &why);
     return FAINA_OK;
 }
 

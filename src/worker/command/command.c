@@ -1,14 +1,14 @@
 /*
- * command.c - one attempt is a `child`: its process, the three pipes it writes to, and a timer for
- * the kill. All of it lives in the job's arena and is touched by the loop's thread only.
+ * command.c - an attempt is a `child`: its process, the three pipes it writes to, and a timer for
+ * SIGKILL. It lives in the job's arena, and only the loop's thread uses it.
  */
-#include "runtime/command.h"
+#include "worker/command/command.h"
 
 #include "base/clock.h"
-#include "base/json.h"
-#include "runtime/note.h"
-#include "runtime/said.h"
-#include "service/wire.h"
+#include "json/json.h"
+#include "worker/attempt_note.h"
+#include "worker/handler_message.h"
+#include "wire/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,14 +20,13 @@
 #include <unistd.h>
 
 #define CHUNK (64 * 1024)
-#define READS_PER_EVENT 4              /* then others have their turn */
-#define READS_AT_END 32                /* a pipe holds at most 1 MiB by itself */
-#define LINE_SLACK (64 * 1024)         /* around a payload, in a line on descriptor 3 */
-#define LOG_GATHERED (2 * FA_LOG_KEPT) /* cut to FA_LOG_KEPT when it is full */
+#define READS_PER_EVENT 4      /* then other watches are served */
+#define READS_AT_END 32        /* a pipe holds at most 1 MiB by itself */
+#define LINE_SLACK (64 * 1024) /* around a payload, in a line on descriptor 3 */
 
 struct command {
     struct fa_handler handler;
-    struct fa_loop *loop;
+    struct fa_event_loop *loop;
     struct fa_spawner *spawner;
     struct fa_arena arena;
     const char *path, *folder;
@@ -47,12 +46,12 @@ struct child {
     struct fa_job *job;
     struct command *command;
     struct fa_process process;
-    struct stream output, log, talk;
+    struct stream output, log, messages;
     struct fa_timer kill_timer;
     struct fa_buf output_text, log_text, line;
     bool output_is_cut, log_is_cut, line_is_cut;
-    struct fa_said said;
-    struct fa_post start;
+    struct fa_handler_messages said;
+    struct fa_message start;
 };
 
 /* ------------------------------------------------------------------------------------------
@@ -65,37 +64,29 @@ static void take_output(struct child *child, const char *ptr, size_t len)
         if (!child->output_is_cut)
             child->command->handler.ops->stop(&child->command->handler, child->job);
         child->output_is_cut = true;
-        return; /* what comes now is thrown away, so that it can still end */
+        return; /* further output is dropped, so that the process can still end */
     }
     fa_buf_add(&child->output_text, ptr, len);
 }
 
 static void take_log(struct child *child, const char *ptr, size_t len)
 {
-    struct fa_buf *text = &child->log_text;
-
-    if (text->len + len > text->max) {
-        size_t keep = text->len < FA_LOG_KEPT ? text->len : FA_LOG_KEPT;
-
-        memmove(text->ptr, text->ptr + text->len - keep, keep);
-        text->len = keep;
-        child->log_is_cut = true;
-    }
-    fa_buf_add(text, ptr, len);
+    child->log_is_cut |= fa_note_log_add(&child->log_text, ptr, len);
 }
 
 static void end_line(struct child *child)
 {
     if (child->line_is_cut)
-        fa_said_refuse(&child->said, "line %zu on descriptor 3 is longer than %zu bytes",
-                       child->said.line_count + 1, child->line.max);
+        fa_handler_messages_refuse(&child->said,
+                                   "line %zu on descriptor 3 is longer than %zu bytes",
+                                   child->said.line_count + 1, child->line.max);
     else
-        fa_said_line(&child->said, (struct fa_bytes){child->line.ptr, child->line.len});
+        fa_handler_messages_add(&child->said, (struct fa_bytes){child->line.ptr, child->line.len});
     child->line_is_cut = false;
     fa_buf_clear(&child->line);
 }
 
-static void take_talk(struct child *child, const char *ptr, size_t len)
+static void take_messages(struct child *child, const char *ptr, size_t len)
 {
     while (len > 0) {
         const char *newline = memchr(ptr, '\n', len);
@@ -117,7 +108,7 @@ static void close_stream(struct stream *stream)
 {
     if (stream->watch.fd < 0)
         return;
-    fa_loop_unwatch(stream->child->command->loop, &stream->watch);
+    fa_event_loop_unwatch(stream->child->command->loop, &stream->watch);
     close(stream->watch.fd);
     stream->watch.fd = -1;
 }
@@ -142,10 +133,10 @@ static void read_stream(struct stream *stream, int reads)
 
 static void on_stream(struct fa_watch *watch)
 {
-    read_stream((struct stream *)((char *)watch - offsetof(struct stream, watch)), READS_PER_EVENT);
+    read_stream(FA_CONTAINER_OF(watch, struct stream, watch), READS_PER_EVENT);
 }
 
-/* Makes a pipe; the child's end is returned, -1 when there is none to be had. */
+/* Makes a pipe and returns the child's end; -1: errno is set. */
 static int open_stream(struct child *child, struct stream *stream,
                        void (*take)(struct child *child, const char *ptr, size_t len))
 {
@@ -157,7 +148,7 @@ static int open_stream(struct child *child, struct stream *stream,
         stream->watch.fd = -1;
         return -1;
     }
-    if (fa_loop_watch(child->command->loop, &stream->watch))
+    if (fa_event_loop_watch(child->command->loop, &stream->watch))
         return write_end;
     close(stream->watch.fd);
     close(write_end);
@@ -166,10 +157,10 @@ static int open_stream(struct child *child, struct stream *stream,
 }
 
 /* ------------------------------------------------------------------------------------------
- * The end
+ * Ending
  */
 
-static bool is_final_exit(int exit_code)
+static bool is_permanent_exit(int exit_code)
 {
     /* EX_USAGE, EX_DATAERR, EX_CONFIG, and a shell's two. */
     static const int codes[] = {64, 65, 78, FA_SPAWN_CANNOT, FA_SPAWN_MISSING};
@@ -180,9 +171,9 @@ static bool is_final_exit(int exit_code)
     return false;
 }
 
-/* "It can't be run", of a file that somebody took away or replaced since it was looked at. That
- * says nothing about the task. NULL: it is another end. */
-static const char *lost_file(const struct child *child, int exit_code)
+/* The reason when the file can't be run because it was removed or replaced since it was checked:
+ * that is not the task's failure. NULL: another exit. */
+static const char *changed_file(const struct child *child, int exit_code)
 {
     const struct command *command = child->command;
     struct fa_file_mark mark;
@@ -196,8 +187,8 @@ static const char *lost_file(const struct child *child, int exit_code)
     return fa_file_mark_is_same(&mark, &command->program) ? NULL : "the handler's file has changed";
 }
 
-/* The last line of the log that says something: mostly what went wrong. */
-static const char *last_words(struct child *child)
+/* The last line of the log that is not empty: usually the error. */
+static const char *last_log_line(struct child *child)
 {
     const char *text = fa_note_text(&child->job->arena, child->log_text.ptr, child->log_text.len);
     size_t end = strlen(text), begin;
@@ -209,21 +200,21 @@ static const char *last_words(struct child *child)
     return fa_arena_copy(&child->job->arena, text + begin, end - begin);
 }
 
-/* What follows how it ended: which line on descriptor 3 makes no sense, and its last words. Those
- * come last, since they may be cut. */
-static const char *rest_of_error(struct child *child)
+/* The end of the error message: the invalid line on descriptor 3, and the last line of the log. The
+ * latter is last, since it may be cut. */
+static const char *error_suffix(struct child *child)
 {
-    const char *words = last_words(child), *wrong = child->said.wrong;
-    const char *before = !words[0] ? "" : wrong[0] ? "; it logged: " : ": ";
+    const char *line = last_log_line(child), *wrong = child->said.wrong;
+    const char *before = !line[0] ? "" : wrong[0] ? "; it logged: " : ": ";
 
     return fa_arena_printf(&child->job->arena, "%s%s%s%s", wrong[0] ? "; " : "", wrong, before,
-                           words);
+                           line);
 }
 
-/* What it said itself goes before its exit, but does not hide a line that makes no sense. */
-static struct faina_failure own_failure(struct child *child, bool is_final)
+/* The failure that the handler reported; an invalid line on descriptor 3 is added to it. */
+static struct faina_failure reported_failure(struct child *child, bool is_permanent)
 {
-    const struct fa_said *said = &child->said;
+    const struct fa_handler_messages *said = &child->said;
     struct faina_failure failure = said->failure;
 
     if (said->is_wrong)
@@ -231,36 +222,36 @@ static struct faina_failure own_failure(struct child *child, bool is_final)
             fa_outcome_fail(&child->job->arena, NULL, false, "%s; %s", failure.message, said->wrong)
                 .failure.message;
     if (!said->has_retryable)
-        failure.permanent = is_final;
+        failure.permanent = is_permanent;
     return failure;
 }
 
 /* An exit that is not 0, or a signal. */
-static struct fa_outcome bad_end(struct child *child, int status)
+static struct fa_outcome failed_exit(struct child *child, int status)
 {
     struct fa_job *job = child->job;
-    const char *rest = rest_of_error(child);
+    const char *rest = error_suffix(child);
     struct fa_outcome outcome;
-    const char *lost = WIFEXITED(status) ? lost_file(child, WEXITSTATUS(status)) : NULL;
-    bool is_final = WIFEXITED(status) && is_final_exit(WEXITSTATUS(status)) && !lost;
+    const char *changed = WIFEXITED(status) ? changed_file(child, WEXITSTATUS(status)) : NULL;
+    bool is_permanent = WIFEXITED(status) && is_permanent_exit(WEXITSTATUS(status)) && !changed;
 
     if (WIFSIGNALED(status))
         outcome = fa_outcome_fail(
             &job->arena, "signal", false, "the handler was ended by signal %d (%s)%s%s",
             WTERMSIG(status), strsignal(WTERMSIG(status)),
             fa_limits_broken(&child->command->settings.limits, status, &job->arena), rest);
-    else if (lost)
-        outcome = fa_outcome_fail(&job->arena, "spawn", false, "%s; it exited with code %d%s", lost,
-                                  WEXITSTATUS(status), rest);
+    else if (changed)
+        outcome = fa_outcome_fail(&job->arena, "spawn", false, "%s; it exited with code %d%s",
+                                  changed, WEXITSTATUS(status), rest);
     else
-        outcome = fa_outcome_fail(&job->arena, "exit", is_final,
+        outcome = fa_outcome_fail(&job->arena, "exit", is_permanent,
                                   "the handler exited with code %d%s", WEXITSTATUS(status), rest);
     if (child->said.has_error)
-        outcome.failure = own_failure(child, is_final);
+        outcome.failure = reported_failure(child, is_permanent);
     return outcome;
 }
 
-/* What was printed, without the space around it. NULL: nothing. */
+/* The output without the space around it. NULL: none. */
 static const char *output_of(struct child *child)
 {
     static const char space[] = " \t\r\n";
@@ -270,20 +261,20 @@ static const char *output_of(struct child *child)
     if (text->len == 0)
         return NULL;
     if (strlen(begin) != text->len)
-        return "a NUL byte"; /* which is no JSON, and told as such */
+        return "a NUL byte"; /* refused as invalid JSON */
     while (text->len > 0 && strchr(space, begin[text->len - 1]))
         begin[--text->len] = '\0';
     begin += strspn(begin, space);
     return begin[0] ? begin : NULL;
 }
 
-static struct fa_outcome judge(struct child *child, bool is_known, int status)
+static struct fa_outcome outcome_of_exit(struct child *child, bool is_known, int status)
 {
     struct fa_job *job = child->job;
     enum fa_stop stop = fa_job_stop(job);
     struct fa_outcome outcome;
 
-    if (fa_said_requires(&child->said, &outcome))
+    if (fa_handler_messages_requires(&child->said, &outcome))
         return outcome;
     if (stop == FA_STOP_TIMEOUT)
         return (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = fa_stop_failure(job, stop)};
@@ -296,10 +287,10 @@ static struct fa_outcome judge(struct child *child, bool is_known, int status)
         return fa_outcome_fail(&job->arena, "lost", false,
                                "how the handler ended is not known: this program ignores SIGCHLD");
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return fa_said_outcome(&child->said, output_of(child));
+        return fa_handler_messages_outcome(&child->said, output_of(child));
     if (stop == FA_STOP_SHUTDOWN)
         return (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = fa_stop_failure(job, stop)};
-    return bad_end(child, status);
+    return failed_exit(child, status);
 }
 
 static void free_child(struct child *child)
@@ -307,33 +298,26 @@ static void free_child(struct child *child)
     fa_timer_clear(child->command->loop, &child->kill_timer);
     close_stream(&child->output);
     close_stream(&child->log);
-    close_stream(&child->talk);
+    close_stream(&child->messages);
     fa_buf_finish(&child->output_text);
     fa_buf_finish(&child->log_text);
     fa_buf_finish(&child->line);
-    fa_said_finish(&child->said);
-}
-
-/* The texts of an outcome must outlive the buffers: they move to the job's arena. */
-static void settle(struct child *child, struct fa_outcome *outcome)
-{
-    if (outcome->kind == FA_OUTCOME_COMPLETE && outcome->output)
-        outcome->output = fa_arena_strdup(&child->job->arena, outcome->output);
+    fa_handler_messages_finish(&child->said);
 }
 
 static void end_child(struct child *child, struct fa_outcome outcome)
 {
     struct fa_job *job = child->job;
 
-    settle(child, &outcome);
+    if (outcome.kind == FA_OUTCOME_COMPLETE && outcome.output) /* it outlives the buffers */
+        outcome.output = fa_arena_strdup(&job->arena, outcome.output);
     free_child(child);
     job->run = NULL;
     fa_job_end(job, &outcome);
 }
 
-/* K3. To have said so is not enough. A task that somebody else has by now goes nowhere, whatever
- * the outcome. */
-static bool goes_on(const struct child *child, const struct fa_outcome *outcome)
+/* K3. A cancelled or lost task doesn't continue, whatever the outcome. */
+static bool continues_in_background(const struct child *child, const struct fa_outcome *outcome)
 {
     enum fa_stop stop = fa_job_stop(child->job);
 
@@ -343,7 +327,7 @@ static bool goes_on(const struct child *child, const struct fa_outcome *outcome)
 
 static void on_exit_of_child(struct fa_process *process)
 {
-    struct child *child = (struct child *)((char *)process - offsetof(struct child, process));
+    struct child *child = FA_CONTAINER_OF(process, struct child, process);
     struct fa_job *job = child->job;
     struct fa_note note = {.took_us = fa_clock_mono_us() - job->start_us};
     struct fa_outcome outcome;
@@ -351,12 +335,12 @@ static void on_exit_of_child(struct fa_process *process)
 
     read_stream(&child->output, READS_AT_END);
     read_stream(&child->log, READS_AT_END);
-    read_stream(&child->talk, READS_AT_END);
+    read_stream(&child->messages, READS_AT_END);
     if (child->line.len > 0 || child->line_is_cut)
         end_line(child);
-    is_known = fa_process_peek(process, &note.status);
-    outcome = judge(child, is_known, note.status);
-    if (!goes_on(child, &outcome))
+    is_known = fa_process_status(process, &note.status);
+    outcome = outcome_of_exit(child, is_known, note.status);
+    if (!continues_in_background(child, &outcome))
         fa_process_kill(process, SIGKILL); /* while the group is surely still its own */
     (void)!fa_process_reap(process, &note.status, &note.usage);
     note.log = child->log_text.ptr;
@@ -369,7 +353,7 @@ static void on_exit_of_child(struct fa_process *process)
 }
 
 /* ------------------------------------------------------------------------------------------
- * The beginning
+ * Starting
  */
 
 static const char *const phase_names[] = {
@@ -378,7 +362,7 @@ static const char *const phase_names[] = {
     [FAINA_PHASE_ERROR] = "error",
 };
 
-/* A trace of the task's own: its id, and for each attempt a span. Not sampled. */
+/* A trace made from the task's id, with a span for each attempt. Not sampled. */
 static const char *own_trace(struct fa_job *job)
 {
     char trace[FAINA_ID_SIZE] = "";
@@ -391,7 +375,7 @@ static const char *own_trace(struct fa_job *job)
                            (unsigned)job->task->fence);
 }
 
-/* Of the trace that the task belongs to, when its metadata names one. */
+/* The trace in the task's metadata, else its own. */
 static const char *traceparent(struct fa_job *job)
 {
     const char *metadata = job->task->metadata;
@@ -402,7 +386,7 @@ static const char *traceparent(struct fa_job *job)
     return kept ? kept : own_trace(job);
 }
 
-/* What the task has, with commas between. */
+/* The task's resources, separated by commas. */
 static const char *resource_list(const struct faina_task *task, struct fa_arena *arena)
 {
     const char *list = "";
@@ -448,7 +432,7 @@ static bool write_all(int fd, const char *text)
     return true;
 }
 
-/* A file in memory, read at the child's own pace: nobody has to feed it. -1: errno tells. */
+/* A file in memory, so that the loop doesn't have to write to a pipe. -1: errno is set. */
 static int make_input(const struct fa_job *job)
 {
     const char *input = job->task->input ? job->task->input : "null";
@@ -488,7 +472,7 @@ static enum faina_code spawn_child(struct child *child, struct faina_error *err)
         .fd_count = 4,
         .fds = {make_input(child->job), open_stream(child, &child->output, take_output),
                 open_stream(child, &child->log, take_log),
-                open_stream(child, &child->talk, take_talk)},
+                open_stream(child, &child->messages, take_messages)},
     };
     enum faina_code code = FAINA_OK;
 
@@ -504,25 +488,25 @@ static enum faina_code spawn_child(struct child *child, struct faina_error *err)
 
 static void kill_child(struct fa_timer *timer)
 {
-    struct child *child = (struct child *)((char *)timer - offsetof(struct child, kill_timer));
+    struct child *child = FA_CONTAINER_OF(timer, struct child, kill_timer);
 
     fa_process_kill(&child->process, SIGKILL);
 }
 
-static void start_child(struct fa_post *post)
+static void start_child(struct fa_message *message)
 {
-    struct child *child = (struct child *)((char *)post - offsetof(struct child, start));
+    struct child *child = FA_CONTAINER_OF(message, struct child, start);
     struct fa_job *job = child->job;
     enum fa_stop stop = fa_job_stop(job);
     struct faina_error err;
 
-    fa_said_init(&child->said, job);
-    child->output.watch.fd = child->log.watch.fd = child->talk.watch.fd = -1;
-    child->output.child = child->log.child = child->talk.child = child;
+    fa_handler_messages_init(&child->said, job);
+    child->output.watch.fd = child->log.watch.fd = child->messages.watch.fd = -1;
+    child->output.child = child->log.child = child->messages.child = child;
     child->kill_timer.fire = kill_child;
     child->process.on_exit = on_exit_of_child;
     fa_buf_init(&child->output_text, fa_job_output_max(job) + CHUNK);
-    fa_buf_init(&child->log_text, LOG_GATHERED + CHUNK);
+    fa_buf_init(&child->log_text, FA_NOTE_LOG_MAX + CHUNK);
     fa_buf_init(&child->line, fa_job_output_max(job) + LINE_SLACK);
     fa_error_clear(&err);
     if (stop != FA_STOP_NONE)
@@ -542,41 +526,28 @@ static void command_start(struct fa_handler *handler, struct fa_job *job)
     child->job = job;
     child->command = command;
     child->start.run = start_child;
-    fa_loop_post(command->loop, &child->start);
+    fa_event_loop_send(command->loop, &child->start);
 }
 
 /* ------------------------------------------------------------------------------------------
  * Stopping
  */
 
-struct stop_post {
-    struct fa_post post;
-    struct fa_job *job; /* with a reference */
-};
-
-static void stop_child(struct fa_post *post)
+static void stop_child(struct fa_job *job)
 {
-    struct fa_job *job = ((struct stop_post *)post)->job;
     struct child *child = job->run;
 
-    if (child && child->kill_timer.place == 0) {
-        fa_process_kill(&child->process, SIGTERM);
-        fa_process_kill(&child->process, SIGCONT); /* one that sleeps would not hear it */
-        fa_timer_set(child->command->loop, &child->kill_timer,
-                     fa_clock_mono_us() + child->command->kill_after_ms * 1000);
-    }
-    fa_job_unref(job);
-    free(post);
+    if (!child || child->kill_timer.heap_index != 0)
+        return;
+    fa_process_kill(&child->process, SIGTERM);
+    fa_process_kill(&child->process, SIGCONT); /* a stopped process would not get SIGTERM */
+    fa_timer_set(child->command->loop, &child->kill_timer,
+                 fa_clock_mono_us() + child->command->kill_after_ms * 1000);
 }
 
 static void command_stop(struct fa_handler *handler, struct fa_job *job)
 {
-    struct stop_post *post = fa_alloc_zero(1, sizeof(*post));
-
-    fa_job_ref(job);
-    post->job = job;
-    post->post.run = stop_child;
-    fa_loop_post(((struct command *)handler)->loop, &post->post);
+    fa_job_send_stop(job, ((struct command *)handler)->loop, stop_child);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -597,16 +568,7 @@ static const struct fa_handler_ops command_ops = {
     .destroy = command_destroy,
 };
 
-static const char *const *copy_env(struct fa_arena *arena, const struct fa_settings *settings)
-{
-    const char **env = fa_arena_zero(arena, settings->env_count + 1, sizeof(char *));
-
-    for (size_t i = 0; i < settings->env_count; i++)
-        env[i] = fa_arena_strdup(arena, settings->env[i]);
-    return env;
-}
-
-struct fa_handler *fa_command_create(struct fa_loop *loop, struct fa_spawner *spawner,
+struct fa_handler *fa_command_create(struct fa_event_loop *loop, struct fa_spawner *spawner,
                                      const struct fa_command_config *config)
 {
     struct command *command = fa_alloc_zero(1, sizeof(*command));
@@ -617,7 +579,8 @@ struct fa_handler *fa_command_create(struct fa_loop *loop, struct fa_spawner *sp
     command->folder = fa_arena_strdup(&command->arena, config->folder);
     command->program = config->program;
     command->settings = *config->settings;
-    command->settings.env = copy_env(&command->arena, config->settings);
+    command->settings.env =
+        fa_arena_strs(&command->arena, config->settings->env, config->settings->env_count);
     command->kill_after_ms = config->kill_after_ms > 0 ? config->kill_after_ms : FA_KILL_AFTER_MS;
     command->handler = (struct fa_handler){
         .ops = &command_ops,
@@ -625,7 +588,7 @@ struct fa_handler *fa_command_create(struct fa_loop *loop, struct fa_spawner *sp
         .timeout_ms = config->settings->timeout_ms,
         .concurrency = config->settings->concurrency,
         .needs_completed = !config->settings->takes_bad_ends,
-        .wish = fa_settings_wish(&command->arena, config->settings),
+        .settings = fa_settings_submit(&command->arena, config->settings),
     };
     return &command->handler;
 }

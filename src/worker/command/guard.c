@@ -1,5 +1,5 @@
 /* guard.c - see guard.h. */
-#include "runtime/guard.h"
+#include "worker/command/guard.h"
 
 #include "base/bytes.h"
 
@@ -17,11 +17,11 @@
 #include <unistd.h>
 
 #define GROUPS_MAX 65536
-#define LOWEST_FD 16 /* above those that a child gets */
+#define LOWEST_FD 16 /* above the descriptors of a child */
 #define ARG_START 48 /* the field of /proc/PID/stat; the next one is where it ends */
 
 struct fa_guard {
-    int fd; /* the pipe's writing end: nobody else has it */
+    int fd; /* the pipe's writing end, of which there is no other copy */
     pid_t pid;
 };
 
@@ -30,25 +30,25 @@ struct span {
     size_t len;
 };
 
-/* What is told: small enough for the pipe to take it whole. */
-struct news {
+/* A write of this size to a pipe is atomic. */
+struct change {
     pid_t group;
     int is_alive;
 };
 
-static void keep(pid_t *groups, size_t *count, const struct news *news)
+static void apply(pid_t *groups, size_t *count, const struct change *change)
 {
     size_t at = 0;
 
-    while (at < *count && groups[at] != news->group)
+    while (at < *count && groups[at] != change->group)
         at++;
-    if (news->is_alive && at == *count && at < GROUPS_MAX)
-        groups[(*count)++] = news->group;
-    else if (!news->is_alive && at < *count)
+    if (change->is_alive && at == *count && at < GROUPS_MAX)
+        groups[(*count)++] = change->group;
+    else if (!change->is_alive && at < *count)
         groups[at] = groups[--*count];
 }
 
-/* Our command line, where the kernel shows it from: all of it, or nothing. */
+/* The memory from which the kernel shows the command line; empty: not found. */
 static struct span command_line(void)
 {
     FILE *file = fopen("/proc/self/stat", "re");
@@ -62,7 +62,7 @@ static struct span command_line(void)
     len = fread(text, 1, sizeof(text) - 1, file);
     fclose(file);
     text[len] = '\0';
-    at = strrchr(text, ')'); /* the end of field 2, which may hold anything */
+    at = strrchr(text, ')'); /* the end of field 2, which may contain any character */
     for (int field = 2; at && field < ARG_START; field++)
         at = strchr(at + 1, ' ');
     if (at && sscanf(at, "%" SCNuPTR " %" SCNuPTR, &begin, &end) == 2 && begin != 0 && begin < end)
@@ -70,7 +70,7 @@ static struct span command_line(void)
     return span;
 }
 
-/* Else who looks for us by our command line, to end us, would find the guard. */
+/* U2 */
 static void rename_process(struct span line)
 {
     static const char name[] = "faina-guard";
@@ -82,44 +82,46 @@ static void rename_process(struct span line)
     prctl(PR_SET_NAME, name);
 }
 
-/* The process has our memory as it was, and locks that nobody will free: system calls only. */
+/* The process is a copy of the worker, in which locks may be held for ever: system calls only. */
 static _Noreturn void guard_main(const int *fds, struct span line)
 {
     static pid_t groups[GROUPS_MAX];
     size_t count = 0;
-    struct news news;
+    struct change change;
     ssize_t got;
 
     close(fds[1]); /* else the pipe would never end */
     setsid();
     rename_process(line);
     for (int i = 1; i < NSIG; i++)
-        signal(i, SIG_IGN); /* it ends with us, and not before */
+        signal(i, SIG_IGN); /* U1 */
     if (dup2(fds[0], 0) != 0 || syscall(SYS_close_range, 1, ~0U, 0) != 0)
-        _exit(1); /* what we have open must not live on here, such as the lock of a store */
+        _exit(1); /* the worker's files must not stay open here, such as the lock of a store */
     do {
-        got = read(0, &news, sizeof(news));
-        if (got == (ssize_t)sizeof(news))
-            keep(groups, &count, &news);
+        got = read(0, &change, sizeof(change));
+        if (got == (ssize_t)sizeof(change))
+            apply(groups, &count, &change);
     } while (got > 0 || (got < 0 && errno == EINTR));
     for (size_t i = 0; i < count; i++)
         kill(-groups[i], SIGKILL);
     _exit(0);
 }
 
-/* No handler of ours runs in the copy, and nobody ends it before it is deaf. */
+/* Signals are blocked: no signal handler runs in the copy, and none ends it before they are
+ * ignored.
+ */
 static pid_t fork_guard(const int *fds)
 {
     struct span line = command_line();
-    sigset_t all, old;
+    sigset_t all, before;
     pid_t pid;
 
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     pid = fork();
     if (pid == 0)
         guard_main(fds, line);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return pid;
 }
 
@@ -129,7 +131,7 @@ struct fa_guard *fa_guard_create(void)
     int fds[2], fd;
     pid_t pid;
 
-    if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0) /* it must not keep us, whatever became of it */
+    if (pipe2(fds, O_CLOEXEC | O_NONBLOCK) != 0) /* a write never blocks the worker */
         return NULL;
     fcntl(fds[0], F_SETFL, 0);
     fd = fcntl(fds[1], F_DUPFD_CLOEXEC, LOWEST_FD);
@@ -156,21 +158,21 @@ void fa_guard_destroy(struct fa_guard *guard)
     free(guard);
 }
 
-/* One that has missed something might kill what is not ours: better none. */
-static void tell(struct fa_guard *guard, pid_t group, bool is_alive)
+/* A guard that missed a change might kill a group of another program, so it is ended. */
+static void send_change(struct fa_guard *guard, pid_t group, bool is_alive)
 {
-    struct news news = {group, is_alive};
+    struct change change = {group, is_alive};
 
-    if (guard && write(guard->fd, &news, sizeof(news)) != (ssize_t)sizeof(news))
+    if (guard && write(guard->fd, &change, sizeof(change)) != (ssize_t)sizeof(change))
         kill(guard->pid, SIGKILL);
 }
 
 void fa_guard_join(struct fa_guard *guard)
 {
-    tell(guard, getpid(), true);
+    send_change(guard, getpid(), true);
 }
 
 void fa_guard_leave(struct fa_guard *guard, pid_t group)
 {
-    tell(guard, group, false);
+    send_change(guard, group, false);
 }

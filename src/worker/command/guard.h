@@ -1,29 +1,32 @@
 /*
- * guard.h - a process that outlives us, and ends what our children have started.
+ * guard.h - a small process that kills the handlers' process groups when the worker has ended.
  *
- * A child dies with us, but what it has started itself would go on: beside the next attempt at its
- * task, which somebody else makes once our lease is over. The guard knows the process groups of our
- * children, hears by the end of a pipe that we are gone, and kills them.
+ * A handler's process is killed when the worker ends (X2), but the processes that it has started
+ * would continue, also during the next attempt, which another worker makes when the lease is over.
+ * The guard has a list of the handlers' process groups. It reads a pipe from the worker; at the end
+ * of file, when the worker is gone, it kills the groups.
  *
- *   U1  It ends when we have ended, and not before: it has a session of its own and is deaf to all
- *       signals but SIGKILL.
- *   U2  Its name and its command line are "faina-guard", so that nobody takes it for us.
+ *   U1  It ends when the worker has ended, and not before: it has a session of its own and ignores
+ *       all signals but SIGKILL.
+ *   U2  Its name and its command line are "faina-guard", so that a search for the worker's command
+ *       line doesn't find it.
  *
  * Threads: any.
  */
-#ifndef FA_GUARD_H
-#define FA_GUARD_H
+#ifndef FA_WORKER_COMMAND_GUARD_H
+#define FA_WORKER_COMMAND_GUARD_H
 
 #include <sys/types.h>
 
 struct fa_guard;
 
-/* NULL: there can't be one now. Work goes on without. */
+/* NULL: it can't be started. The worker continues without it. */
 struct fa_guard *fa_guard_create(void);
 void fa_guard_destroy(struct fa_guard *guard); /* NULL is fine */
-/* In a child that leads its group, before it executes anything: system calls only. NULL is fine. */
+/* Adds the calling process's group. Called by the group's leader before execve: system calls only.
+ * NULL is fine. */
 void fa_guard_join(struct fa_guard *guard);
-/* The group of a child is no more; before the child is reaped. NULL is fine. */
+/* Removes the group of a child, before the child is reaped. NULL is fine. */
 void fa_guard_leave(struct fa_guard *guard, pid_t group);
 
 #endif

@@ -1,13 +1,14 @@
 /*
  * spawn.c - vfork, a few system calls in the child, execve.
  *
- * vfork and not fork: the cost must not grow with the engine's caches. The child shares our memory
- * until it executes, so it only makes system calls; everything it needs is prepared before.
+ * vfork and not fork: the cost must not grow with the engine's caches. The child shares the
+ * parent's memory until execve, so it only makes system calls; everything it needs is prepared
+ * before.
  */
-#include "runtime/spawn.h"
+#include "worker/command/spawn.h"
 
 #include "base/clock.h"
-#include "runtime/guard.h"
+#include "worker/command/guard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -20,28 +21,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define LOWEST_FD 16 /* ours are above those that a child gets */
+#define LOWEST_FD 16 /* above the descriptors of a child */
 #define REAP_INTERVAL_US 1000000
 #define INTERPRETER_SIZE_MAX 255 /* what the kernel reads of a script's first line */
-#define CPU_GAP_S 1              /* at the hard limit comes SIGKILL, which says nothing */
-#define EXIT_RETRY 75            /* the file is being written: another time */
+#define CPU_GAP_S 1              /* SIGKILL, at the hard limit, doesn't show the cause */
+#define EXIT_RETRY 75            /* EX_TEMPFAIL: such as a file that is being written */
 
 struct fa_spawner {
-    struct fa_loop *loop;
-    struct rlimit files; /* as they were when we started */
+    struct fa_event_loop *loop;
+    struct rlimit files; /* before it was raised */
     struct fa_process *processes;
     bool owns_process;
     struct fa_guard *guard; /* NULL: none */
     struct fa_timer reap_timer;
-    struct fa_post begin;
+    struct fa_message begin;
 };
 
 /* ------------------------------------------------------------------------------------------
  * The child
  */
 
-/* Everything the child needs, made before. */
-struct recipe {
+struct child_setup {
     const struct fa_spawn *spawn;
     struct fa_guard *guard;
     pid_t parent;
@@ -52,13 +52,13 @@ struct recipe {
     int limit_count;
 };
 
-static void tell(const char *text)
+static void write_error(const char *text)
 {
     (void)!write(STDERR_FILENO, text, strlen(text));
 }
 
-/* A script that is there, and can't be run because what its first line names isn't. */
-static bool tell_interpreter(const char *path)
+/* For a script whose interpreter is missing. False: it is no script. */
+static bool write_interpreter_error(const char *path)
 {
     char line[INTERPRETER_SIZE_MAX + 1];
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -72,28 +72,28 @@ static bool tell_interpreter(const char *path)
     line[len] = '\0';
     name += strspn(name, " \t");
     name[strcspn(name, " \t\n")] = '\0';
-    tell("there is no interpreter ");
+    write_error("there is no interpreter ");
     for (size_t part; *name; name += part + (name[part] == '\r')) {
         part = strcspn(name, "\r");
         (void)!write(STDERR_FILENO, name, part);
         if (name[part] == '\r')
-            tell("\\r");
+            write_error("\\r");
     }
-    tell(", which its first line names");
+    write_error(", which its first line names");
     return true;
 }
 
-/* Why execve failed, where the handler's own errors go. */
+/* Writes why the program can't be run to stderr, the handler's log. */
 static _Noreturn void give_up(const char *path, const char *step, int error)
 {
-    tell("faina: can't ");
-    tell(step);
-    tell(" ");
-    tell(path);
-    tell(": ");
-    if (error != ENOENT || !tell_interpreter(path))
-        tell(strerrordesc_np(error) ? strerrordesc_np(error) : "unknown error");
-    tell("\n");
+    write_error("faina: can't ");
+    write_error(step);
+    write_error(" ");
+    write_error(path);
+    write_error(": ");
+    if (error != ENOENT || !write_interpreter_error(path))
+        write_error(strerrordesc_np(error) ? strerrordesc_np(error) : "unknown error");
+    write_error("\n");
     if (error == ETXTBSY || error == EAGAIN || error == ENOMEM)
         _exit(EXIT_RETRY);
     _exit(error == ENOENT || error == ENOTDIR ? FA_SPAWN_MISSING : FA_SPAWN_CANNOT);
@@ -111,23 +111,22 @@ static void reset_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static _Noreturn void child_main(const struct recipe *recipe)
+static _Noreturn void child_main(const struct child_setup *setup)
 {
-    const struct fa_spawn *spawn = recipe->spawn;
+    const struct fa_spawn *spawn = setup->spawn;
 
     setsid();
-    fa_guard_join(recipe->guard);
+    fa_guard_join(setup->guard);
     for (int i = 0; i < spawn->fd_count; i++)
         if (dup2(spawn->fds[i], i) < 0)
             _exit(EXIT_RETRY);
     syscall(SYS_close_range, spawn->fd_count, ~0U, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != recipe->parent)
-        _exit(EXIT_RETRY); /* it ended before the line above */
+    if (getppid() != setup->parent)
+        _exit(EXIT_RETRY); /* the parent ended before the prctl */
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    for (int i = 0; i < recipe->limit_count; i++)
-        if (setrlimit((__rlimit_resource_t)recipe->limits[i].resource, &recipe->limits[i].limit) !=
-            0)
+    for (int i = 0; i < setup->limit_count; i++)
+        if (setrlimit((__rlimit_resource_t)setup->limits[i].resource, &setup->limits[i].limit) != 0)
             give_up(spawn->path, "set the limits of", errno);
     reset_signals();
     if (spawn->folder && chdir(spawn->folder) != 0)
@@ -137,44 +136,43 @@ static _Noreturn void child_main(const struct recipe *recipe)
     give_up(spawn->path, "run", errno);
 }
 
-/* Between the soft limit and the hard one there is `gap`. */
-static void add_limit(struct recipe *recipe, int resource, int64_t value, int64_t gap)
+/* The hard limit is higher than the soft one by `gap`. */
+static void add_limit(struct child_setup *setup, int resource, int64_t value, int64_t gap)
 {
     rlim_t soft = (rlim_t)value, hard = (rlim_t)value + (rlim_t)gap;
     struct rlimit now;
 
     if (value <= 0)
         return;
-    /* More than we have ourselves can't be given. */
+    /* A process can't raise its own hard limit. */
     if (getrlimit((__rlimit_resource_t)resource, &now) == 0 && now.rlim_max != RLIM_INFINITY) {
         hard = hard > now.rlim_max ? now.rlim_max : hard;
         soft = soft > hard ? hard : soft;
     }
-    recipe->limits[recipe->limit_count].resource = resource;
-    recipe->limits[recipe->limit_count++].limit =
-        (struct rlimit){.rlim_cur = soft, .rlim_max = hard};
+    setup->limits[setup->limit_count].resource = resource;
+    setup->limits[setup->limit_count++].limit = (struct rlimit){.rlim_cur = soft, .rlim_max = hard};
 }
 
-static void add_limits(struct recipe *recipe, const struct fa_spawner *spawner)
+static void add_limits(struct child_setup *setup, const struct fa_spawner *spawner)
 {
-    const struct fa_limits *limits = &recipe->spawn->limits;
+    const struct fa_limits *limits = &setup->spawn->limits;
 
-    recipe->limits[0].resource = RLIMIT_CORE; /* an input can hold secrets */
-    recipe->limits[0].limit = (struct rlimit){0, 0};
-    recipe->limits[1].resource = RLIMIT_NOFILE;
-    recipe->limits[1].limit = spawner->files;
-    recipe->limit_count = 2;
+    setup->limits[0].resource = RLIMIT_CORE; /* an input can hold secrets */
+    setup->limits[0].limit = (struct rlimit){0, 0};
+    setup->limits[1].resource = RLIMIT_NOFILE;
+    setup->limits[1].limit = spawner->files;
+    setup->limit_count = 2;
     if (limits->files > 0)
-        recipe->limit_count = 1;
-    add_limit(recipe, RLIMIT_NOFILE, limits->files, 0);
-    add_limit(recipe, RLIMIT_AS, limits->memory_bytes, 0);
-    add_limit(recipe, RLIMIT_CPU, limits->cpu_s, CPU_GAP_S);
-    add_limit(recipe, RLIMIT_FSIZE, limits->file_bytes, 0);
-    add_limit(recipe, RLIMIT_NPROC, limits->processes, 0);
+        setup->limit_count = 1;
+    add_limit(setup, RLIMIT_NOFILE, limits->files, 0);
+    add_limit(setup, RLIMIT_AS, limits->memory_bytes, 0);
+    add_limit(setup, RLIMIT_CPU, limits->cpu_s, CPU_GAP_S);
+    add_limit(setup, RLIMIT_FSIZE, limits->file_bytes, 0);
+    add_limit(setup, RLIMIT_NPROC, limits->processes, 0);
 }
 
-/* Nothing may run in the child but child_main: a signal handler of ours would act on our memory. */
-static __attribute__((noinline)) pid_t start_child(const struct recipe *recipe)
+/* Signals are blocked: a signal handler in the child would run on the parent's memory. */
+static __attribute__((noinline)) pid_t start_child(const struct child_setup *setup)
 {
     sigset_t all, before;
     pid_t pid;
@@ -183,7 +181,7 @@ static __attribute__((noinline)) pid_t start_child(const struct recipe *recipe)
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pid = vfork();
     if (pid == 0)
-        child_main(recipe);
+        child_main(setup);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return pid;
 }
@@ -194,28 +192,27 @@ static __attribute__((noinline)) pid_t start_child(const struct recipe *recipe)
 
 static void on_pidfd(struct fa_watch *watch)
 {
-    struct fa_process *process =
-        (struct fa_process *)((char *)watch - offsetof(struct fa_process, exit));
+    struct fa_process *process = FA_CONTAINER_OF(watch, struct fa_process, exit);
 
-    fa_loop_unwatch(process->spawner->loop, watch);
+    fa_event_loop_unwatch(process->spawner->loop, watch);
     process->on_exit(process);
 }
 
 enum faina_code fa_spawn(struct fa_spawner *spawner, const struct fa_spawn *spawn,
                          struct fa_process *process, struct faina_error *err)
 {
-    struct recipe recipe = {.spawn = spawn, .guard = spawner->guard, .parent = getpid()};
+    struct child_setup setup = {.spawn = spawn, .guard = spawner->guard, .parent = getpid()};
     pid_t pid;
     int fd;
 
-    add_limits(&recipe, spawner);
-    pid = start_child(&recipe);
+    add_limits(&setup, spawner);
+    pid = start_child(&setup);
     if (pid < 0)
         return fa_error_set(err, FAINA_UNAVAILABLE, "can't start a process for %.200s: %s",
                             spawn->path, strerror(errno));
     fd = (int)syscall(SYS_pidfd_open, pid, 0);
     process->exit = (struct fa_watch){.fd = fd, .on_event = on_pidfd};
-    if (fd < 0 || !fa_loop_watch(spawner->loop, &process->exit)) {
+    if (fd < 0 || !fa_event_loop_watch(spawner->loop, &process->exit)) {
         int error = errno;
 
         kill(pid, SIGKILL);
@@ -239,10 +236,10 @@ enum faina_code fa_spawn(struct fa_spawner *spawner, const struct fa_spawn *spaw
 void fa_process_kill(const struct fa_process *process, int signal)
 {
     if (kill(-process->pid, signal) != 0)
-        kill(process->pid, signal); /* it has not made its group yet */
+        kill(process->pid, signal); /* its group doesn't exist yet */
 }
 
-bool fa_process_peek(const struct fa_process *process, int *status)
+bool fa_process_status(const struct fa_process *process, int *status)
 {
     siginfo_t info = {0};
     int code;
@@ -294,12 +291,12 @@ static bool is_known(const struct fa_spawner *spawner, pid_t pid)
     return false;
 }
 
-/* Takes the dead that our children left to us. One of ours in front is dealt with by its watch, and
- * those behind it the next time. */
+/* Reaps orphans, whose parent this process has become (PR_SET_CHILD_SUBREAPER). If a child of ours
+ * is first in the list, its watch reaps it, and the orphans behind it are reaped at the next call.
+ * */
 static void reap_orphans(struct fa_timer *timer)
 {
-    struct fa_spawner *spawner =
-        (struct fa_spawner *)((char *)timer - offsetof(struct fa_spawner, reap_timer));
+    struct fa_spawner *spawner = FA_CONTAINER_OF(timer, struct fa_spawner, reap_timer);
 
     for (;;) {
         siginfo_t info = {0};
@@ -312,16 +309,15 @@ static void reap_orphans(struct fa_timer *timer)
     fa_timer_set(spawner->loop, timer, fa_clock_mono_us() + REAP_INTERVAL_US);
 }
 
-static void begin_reaping(struct fa_post *post)
+static void begin_reaping(struct fa_message *message)
 {
-    struct fa_spawner *spawner =
-        (struct fa_spawner *)((char *)post - offsetof(struct fa_spawner, begin));
+    struct fa_spawner *spawner = FA_CONTAINER_OF(message, struct fa_spawner, begin);
 
     fa_timer_set(spawner->loop, &spawner->reap_timer, fa_clock_mono_us() + REAP_INTERVAL_US);
 }
 
-enum faina_code fa_spawner_create(struct fa_spawner **out, struct fa_loop *loop, bool owns_process,
-                                  struct faina_error *err)
+enum faina_code fa_spawner_create(struct fa_spawner **out, struct fa_event_loop *loop,
+                                  bool owns_process, struct faina_error *err)
 {
     struct fa_spawner *spawner = fa_alloc_zero(1, sizeof(*spawner));
     struct rlimit more;
@@ -337,11 +333,11 @@ enum faina_code fa_spawner_create(struct fa_spawner **out, struct fa_loop *loop,
     more = spawner->files;
     more.rlim_cur = more.rlim_max;
     if (owns_process)
-        setrlimit(RLIMIT_NOFILE, &more); /* each child costs four descriptors */
+        setrlimit(RLIMIT_NOFILE, &more); /* each child needs four descriptors */
     if (owns_process)
         spawner->guard = fa_guard_create();
     if (owns_process && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0)
-        fa_loop_post(loop, &spawner->begin);
+        fa_event_loop_send(loop, &spawner->begin);
     *out = spawner;
     return FAINA_OK;
 }
@@ -357,10 +353,10 @@ void fa_spawner_destroy(struct fa_spawner *spawner)
 }
 
 /* ------------------------------------------------------------------------------------------
- * What children are given
+ * Pipes and environment
  */
 
-/* The same file at a number that no child uses. */
+/* Moves a descriptor above those of a child. */
 static int raise_fd(int fd)
 {
     int high;
@@ -390,7 +386,7 @@ bool fa_pipe(int *read_end, int *write_end)
     return true;
 }
 
-static bool sets(const char *const *env, size_t count, const char *name)
+static bool has_name(const char *const *env, size_t count, const char *name)
 {
     size_t len = strlen(name);
 
@@ -411,12 +407,12 @@ const char **fa_clean_environment(struct fa_arena *arena, const char *const *own
 
     *count = 0;
     for (size_t i = 0; i < FA_COUNT(names); i++) {
-        const char *value = sets(own, own_count, names[i]) ? NULL : getenv(names[i]);
+        const char *value = has_name(own, own_count, names[i]) ? NULL : getenv(names[i]);
 
-        if (value) /* once only: programs take the first of a name */
+        if (value) /* a name must be there once: programs use the first */
             env[(*count)++] = fa_arena_printf(arena, "%s=%s", names[i], value);
     }
-    if (!getenv("PATH") && !sets(own, own_count, "PATH"))
+    if (!getenv("PATH") && !has_name(own, own_count, "PATH"))
         env[(*count)++] = "PATH=/usr/local/bin:/usr/bin:/bin";
     for (size_t i = 0; i < own_count; i++)
         env[(*count)++] = own[i];

@@ -2,28 +2,29 @@
  * spawn.h - child processes: started without a shell, in a session of their own, with a clean
  * environment, watched by the loop.
  *
- *   X1  A child gets the descriptors it is given, as 0, 1, 2 ..., and no other.
+ *   X1  A child gets the descriptors in `fds`, as 0, 1, 2 ..., and no other.
  *   X2  It is the leader of its own session and process group, can gain no privileges, and is
- *       killed when our loop's thread ends.
+ *       killed when the loop's thread ends.
  *   X3  on_exit is called once, when the child has ended and before it is reaped: its process id
- *       and group are still its own. fa_process_reap must follow.
- *   X4  With `owns_process` we also reap what our children left behind, may open more files, and
- *       have a guard (guard.h): the children's groups end with our process, however that ends.
+ *       and group can't be reused yet. fa_process_reap must follow.
+ *   X4  With `owns_process` the spawner also reaps orphans of its children, raises the limit of
+ *       open files, and starts a guard (guard.h): the children's groups end with this process,
+ *       however it ends.
  *
  * Threads: the loop's, but for create and destroy.
  */
-#ifndef FA_SPAWN_H
-#define FA_SPAWN_H
+#ifndef FA_WORKER_COMMAND_SPAWN_H
+#define FA_WORKER_COMMAND_SPAWN_H
 
-#include "runtime/loop.h"
+#include "worker/event_loop.h"
 
 #include <sys/resource.h>
 #include <sys/types.h>
 
 struct fa_spawner;
 
-/* What a child may use; 0: no limit of ours. Past its CPU time comes SIGXCPU, and one second of it
- * later SIGKILL. */
+/* What a child may use; 0: not limited here. After `cpu_s` it gets SIGXCPU, and after one more
+ * second of CPU time SIGKILL. */
 struct fa_limits {
     int64_t memory_bytes, cpu_s, files, file_bytes, processes;
 };
@@ -34,7 +35,7 @@ struct fa_spawn {
     const char *path;        /* absolute */
     const char *const *argv; /* ends with NULL */
     const char *const *env;  /* NAME=value, ends with NULL */
-    const char *folder;      /* to run in; NULL: ours */
+    const char *folder;      /* to run in; NULL: the working directory */
     int fds[FA_SPAWN_FDS_MAX];
     int fd_count;
     struct fa_limits limits;
@@ -48,30 +49,31 @@ struct fa_process {
     struct fa_process *next, **link;
 };
 
-FA_MUST_CHECK enum faina_code fa_spawner_create(struct fa_spawner **out, struct fa_loop *loop,
+FA_MUST_CHECK enum faina_code fa_spawner_create(struct fa_spawner **out, struct fa_event_loop *loop,
                                                 bool owns_process, struct faina_error *err);
 void fa_spawner_destroy(struct fa_spawner *spawner); /* after the loop; NULL is fine */
 
-/* Starts a child. process->on_exit is set by the caller. What can't be executed still starts, tells
- * why on its stderr, and exits with one of these: it can't be run, or isn't there. */
+/* Starts a child. process->on_exit is set by the caller. If the program can't be executed, the
+ * child still starts, writes the reason to its stderr, and exits with one of these: it can't be
+ * run, or isn't there. */
 #define FA_SPAWN_CANNOT 126
 #define FA_SPAWN_MISSING 127
 FA_MUST_CHECK enum faina_code fa_spawn(struct fa_spawner *spawner, const struct fa_spawn *spawn,
                                        struct fa_process *process, struct faina_error *err);
 void fa_process_kill(const struct fa_process *process, int signal); /* the whole group */
-/* After on_exit: how it ended, while its id and group stay its own. False: somebody else has reaped
- * it, so that is not known. */
-FA_MUST_CHECK bool fa_process_peek(const struct fa_process *process, int *status);
+/* After on_exit: the exit status, without reaping. False: not known, since the program ignores
+ * SIGCHLD and the kernel has reaped the child. */
+FA_MUST_CHECK bool fa_process_status(const struct fa_process *process, int *status);
 /* After on_exit. False: as above. */
 FA_MUST_CHECK bool fa_process_reap(struct fa_process *process, int *status, struct rusage *usage);
 
-/* Which of its limits ended it, as far as its status tells: ", since it used ...", else "". */
+/* The limit that ended the child, as far as its status shows: ", since it used ...", else "". */
 const char *fa_limits_broken(const struct fa_limits *limits, int status, struct fa_arena *arena);
 
-/* A pipe whose ends are closed on exec; the reading end doesn't block. False: errno tells. */
+/* A pipe whose ends are closed on exec; the reading end doesn't block. False: errno is set. */
 FA_MUST_CHECK bool fa_pipe(int *read_end, int *write_end);
-/* Our environment, but only what a program needs to find its way: PATH, HOME, LANG, TZ ... Then
- * `own`, each NAME=value, which goes before ours. With room for `extra` more. */
+/* The general variables of this process's environment (PATH, HOME, LANG, TZ ...), then `own`, each
+ * NAME=value, which replace them. With room for `extra` more. */
 const char **fa_clean_environment(struct fa_arena *arena, const char *const *own, size_t own_count,
                                   size_t extra, size_t *count);
 

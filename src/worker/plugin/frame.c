@@ -1,5 +1,5 @@
 /* frame.c - a head of 16 bytes, then the payload. */
-#include "runtime/frame.h"
+#include "worker/plugin/frame.h"
 
 void fa_frame_add(struct fa_buf *out, enum fa_frame_kind kind, uint64_t attempt, const char *ptr,
                   size_t len)

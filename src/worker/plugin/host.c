@@ -1,14 +1,13 @@
 /*
- * host.c - the main thread reads frames, each attempt has a thread, and whoever has something to
- * say writes its frames whole, under a mutex.
+ * host.c - the main thread reads frames, and each attempt has a thread. A frame is written whole,
+ * under a mutex.
  */
-#include "runtime/host.h"
+#include "worker/plugin/host.h"
 
-#include "base/json.h"
-#include "model/limits.h"
-#include "model/times.h"
-#include "runtime/context.h"
-#include "runtime/frame.h"
+#include "json/json.h"
+#include "wire/wire.h"
+#include "worker/context.h"
+#include "worker/plugin/frame.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -24,7 +23,7 @@
 #define SOCKET STDIN_FILENO
 #define CHUNK (64 * 1024)
 #define FRAMES_MAX 24
-#define CRASH_STACK (64 * 1024) /* to tell of a crash by a stack that is full */
+#define CRASH_STACK (64 * 1024) /* for the signal handler when the thread's stack is full */
 #define EXIT_FAILED 1
 
 struct attempt {
@@ -46,7 +45,7 @@ struct host {
 };
 
 /* ------------------------------------------------------------------------------------------
- * Saying
+ * Sending
  */
 
 static void write_all(const char *ptr, size_t len)
@@ -57,14 +56,14 @@ static void write_all(const char *ptr, size_t len)
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
-            _exit(EXIT_FAILED); /* the pool is gone: nobody needs us */
+            _exit(EXIT_FAILED); /* the pool has ended */
         ptr += done;
         len -= (size_t)done;
     }
 }
 
-static void say(struct host *host, enum fa_frame_kind kind, uint64_t attempt,
-                const struct fa_buf *payload)
+static void send_frame(struct host *host, enum fa_frame_kind kind, uint64_t attempt,
+                       const struct fa_buf *payload)
 {
     struct fa_frame head = {.kind = kind, .size = (uint32_t)payload->len, .attempt = attempt};
 
@@ -74,7 +73,7 @@ static void say(struct host *host, enum fa_frame_kind kind, uint64_t attempt,
     pthread_mutex_unlock(&host->mutex);
 }
 
-/* A JSON object that is being written, to be said. */
+/* The JSON object of a frame that is being written. */
 struct message {
     struct fa_buf buf;
     struct fa_json_writer w;
@@ -91,7 +90,7 @@ static void message_end(struct message *message, struct host *host, enum fa_fram
                         uint64_t attempt)
 {
     fa_json_end_object(&message->w);
-    say(host, kind, attempt, &message->buf);
+    send_frame(host, kind, attempt, &message->buf);
     fa_buf_finish(&message->buf);
 }
 
@@ -99,57 +98,8 @@ static void put_duration(struct fa_json_writer *w, const char *key, int64_t ms)
 {
     char text[32];
 
-    if (ms == 0)
-        return;
     snprintf(text, sizeof(text), "%lldms", (long long)ms);
-    fa_json_opt_str(w, key, text);
-}
-
-static void put_retry(struct fa_json_writer *w, const struct faina_retry_policy *retry)
-{
-    if (retry->base_ms == 0 && retry->max_ms == 0 && retry->factor <= 0)
-        return;
-    fa_json_key(w, "retry");
-    fa_json_begin_object(w);
-    put_duration(w, "base", retry->base_ms);
-    put_duration(w, "max", retry->max_ms);
-    if (retry->factor > 0) {
-        fa_json_key(w, "factor");
-        fa_json_put_double(w, retry->factor);
-    }
-    fa_json_end_object(w);
-}
-
-static void put_submit(struct fa_json_writer *w, const struct faina_submit *submit)
-{
-    char time[FA_TIME_SIZE];
-
-    fa_json_begin_object(w);
-    fa_json_opt_str(w, "namespace", submit->ns);
-    fa_json_opt_str(w, "type", submit->type);
-    fa_json_opt_str(w, "name", submit->name);
-    fa_json_opt_raw(w, "input", submit->input);
-    fa_json_opt_raw(w, "metadata", submit->metadata);
-    fa_json_opt_raw(w, "spec", submit->spec);
-    fa_json_key(w, "priority");
-    fa_json_put_int(w, submit->priority);
-    if (submit->max_attempts != 0) {
-        fa_json_key(w, "maxAttempts");
-        fa_json_put_int(w, submit->max_attempts == FAINA_UNLIMITED ? 0 : submit->max_attempts);
-    }
-    put_duration(w, "delay", submit->delay_ms);
-    if (submit->run_at_us != 0) {
-        fa_time_format(submit->run_at_us, time);
-        fa_json_opt_str(w, "runAt", time);
-    }
-    fa_json_opt_str(w, "idempotencyKey", submit->idempotency_key);
-    fa_json_opt_str(w, "dedupe", submit->dedupe_input ? "input" : NULL);
-    fa_json_opt_strs(w, "dependsOn", submit->depends_on, submit->depends_on_count);
-    fa_json_opt_strs(w, "resources", submit->resources, submit->resource_count);
-    put_retry(w, &submit->retry);
-    fa_json_opt_str(w, "teamId", submit->team_id);
-    fa_json_opt_str(w, "createdBy", submit->created_by);
-    fa_json_end_object(w);
+    fa_json_opt_str(w, key, ms > 0 ? text : NULL);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -162,13 +112,11 @@ static void report(void *ctx, const struct faina_report *report)
     struct message message;
 
     message_begin(&message);
-    if (report->has_progress) {
-        fa_json_key(&message.w, "progress");
-        fa_json_put_int(&message.w, report->progress);
-    }
+    if (report->has_progress)
+        fa_json_set_int(&message.w, "progress", report->progress);
     fa_json_opt_str(&message.w, "state", report->state);
     fa_json_opt_raw(&message.w, "metadata", report->metadata);
-    message_end(&message, attempt->host, FA_FRAME_SAID, attempt->number);
+    message_end(&message, attempt->host, FA_FRAME_MESSAGE, attempt->number);
 }
 
 static bool is_cancelled(void *ctx)
@@ -178,7 +126,7 @@ static bool is_cancelled(void *ctx)
 
 static const struct fa_context_backend backend = {.report = report, .is_cancelled = is_cancelled};
 
-static void say_failure(struct attempt *attempt, const struct faina_failure *failure)
+static void send_failure(struct attempt *attempt, const struct faina_failure *failure)
 {
     struct message message;
 
@@ -188,29 +136,26 @@ static void say_failure(struct attempt *attempt, const struct faina_failure *fai
     fa_json_opt_str(&message.w, "message", failure->message);
     fa_json_opt_str(&message.w, "kind", failure->kind);
     fa_json_opt_raw(&message.w, "detail", failure->detail);
-    fa_json_key(&message.w, "retryable");
-    fa_json_put_bool(&message.w, !failure->permanent);
+    fa_json_set_bool(&message.w, "retryable", !failure->permanent);
     fa_json_end_object(&message.w);
-    message_end(&message, attempt->host, FA_FRAME_SAID, attempt->number);
+    message_end(&message, attempt->host, FA_FRAME_MESSAGE, attempt->number);
 }
 
-static void say_subtasks(struct attempt *attempt, const struct fa_outcome *outcome)
+static void send_subtasks(struct attempt *attempt, const struct fa_outcome *outcome)
 {
     for (size_t i = 0; i < outcome->subtask_count; i++) {
         struct message message;
 
         message_begin(&message);
-        if (i == 0 && outcome->fail_fast) {
-            fa_json_key(&message.w, "failFast");
-            fa_json_put_bool(&message.w, true);
-        }
+        if (i == 0 && outcome->fail_fast)
+            fa_json_set_bool(&message.w, "failFast", true);
         fa_json_key(&message.w, "subtask");
-        put_submit(&message.w, &outcome->subtasks[i]);
-        message_end(&message, attempt->host, FA_FRAME_SAID, attempt->number);
+        fa_wire_put_submit(&message.w, &outcome->subtasks[i]);
+        message_end(&message, attempt->host, FA_FRAME_MESSAGE, attempt->number);
     }
 }
 
-static void say_background(struct attempt *attempt, const struct fa_outcome *outcome)
+static void send_background(struct attempt *attempt, const struct fa_outcome *outcome)
 {
     struct message message;
 
@@ -220,17 +165,17 @@ static void say_background(struct attempt *attempt, const struct fa_outcome *out
     fa_json_opt_str(&message.w, "reason", outcome->reason);
     put_duration(&message.w, "timeout", outcome->timeout_ms);
     fa_json_end_object(&message.w);
-    message_end(&message, attempt->host, FA_FRAME_SAID, attempt->number);
+    message_end(&message, attempt->host, FA_FRAME_MESSAGE, attempt->number);
 }
 
-static void say_require(struct attempt *attempt, const struct fa_outcome *outcome)
+static void send_require(struct attempt *attempt, const struct fa_outcome *outcome)
 {
-    for (size_t i = 0; i < outcome->wish->resource_count; i++) {
+    for (size_t i = 0; i < outcome->settings->resource_count; i++) {
         struct message message;
 
         message_begin(&message);
-        fa_json_opt_str(&message.w, "resource", outcome->wish->resources[i]);
-        message_end(&message, attempt->host, FA_FRAME_SAID, attempt->number);
+        fa_json_opt_str(&message.w, "resource", outcome->settings->resources[i]);
+        message_end(&message, attempt->host, FA_FRAME_MESSAGE, attempt->number);
     }
 }
 
@@ -239,7 +184,7 @@ static double seconds(struct timeval time)
     return (double)time.tv_sec + (double)time.tv_usec / 1e6;
 }
 
-static void say_end(struct attempt *attempt, const struct fa_outcome *outcome)
+static void send_end(struct attempt *attempt, const struct fa_outcome *outcome)
 {
     struct message message;
     struct rusage thread = {0}, process = {0};
@@ -249,10 +194,9 @@ static void say_end(struct attempt *attempt, const struct fa_outcome *outcome)
     message_begin(&message);
     if (outcome->kind == FA_OUTCOME_COMPLETE)
         fa_json_opt_raw(&message.w, "output", outcome->output);
-    fa_json_key(&message.w, "cpuSeconds");
-    fa_json_put_double(&message.w, seconds(thread.ru_utime) + seconds(thread.ru_stime));
-    fa_json_key(&message.w, "memoryBytes");
-    fa_json_put_int(&message.w, (int64_t)process.ru_maxrss * 1024);
+    fa_json_set_double(&message.w, "cpuSeconds",
+                       seconds(thread.ru_utime) + seconds(thread.ru_stime));
+    fa_json_set_int(&message.w, "memoryBytes", (int64_t)process.ru_maxrss * 1024);
     message_end(&message, attempt->host, FA_FRAME_END, attempt->number);
 }
 
@@ -286,21 +230,21 @@ static void *attempt_main(void *arg)
     sigaltstack(&crash_stack, NULL);
     outcome = fa_context_run(&context, &attempt->type->handler, attempt->type->user);
     if (outcome.kind == FA_OUTCOME_FAIL)
-        say_failure(attempt, &outcome.failure);
+        send_failure(attempt, &outcome.failure);
     else if (outcome.kind == FA_OUTCOME_BLOCK)
-        say_subtasks(attempt, &outcome);
+        send_subtasks(attempt, &outcome);
     else if (outcome.kind == FA_OUTCOME_BACKGROUND)
-        say_background(attempt, &outcome);
+        send_background(attempt, &outcome);
     else if (outcome.kind == FA_OUTCOME_AMEND)
-        say_require(attempt, &outcome);
-    say_end(attempt, &outcome);
+        send_require(attempt, &outcome);
+    send_end(attempt, &outcome);
     sigaltstack(&no_stack, NULL);
     free_attempt(attempt);
     return NULL;
 }
 
 /* ------------------------------------------------------------------------------------------
- * What the pool says
+ * Frames of the pool
  */
 
 static void copy_id(char out[FAINA_ID_SIZE], const char *id)
@@ -308,7 +252,7 @@ static void copy_id(char out[FAINA_ID_SIZE], const char *id)
     snprintf(out, FAINA_ID_SIZE, "%s", id ? id : "");
 }
 
-/* The pool made it, so it is as it must be. */
+/* The pool wrote it (plugin.c, write_start), so it needs no checks. */
 static void read_start(struct attempt *attempt, struct fa_json object)
 {
     struct fa_arena *arena = &attempt->arena;
@@ -367,8 +311,8 @@ static void start_attempt(struct host *host, uint64_t number, struct fa_bytes pa
         pthread_detach(thread);
         return;
     }
-    say_failure(attempt, &(struct faina_failure){.message = strerror(failed), .kind = "thread"});
-    say_end(attempt, &(struct fa_outcome){.kind = FA_OUTCOME_FAIL});
+    send_failure(attempt, &(struct faina_failure){.message = strerror(failed), .kind = "thread"});
+    send_end(attempt, &(struct fa_outcome){.kind = FA_OUTCOME_FAIL});
     free_attempt(attempt);
 }
 
@@ -401,7 +345,7 @@ static void take_frames(struct host *host, struct fa_buf *in)
     in->len -= at;
 }
 
-static void listen_to_pool(struct host *host)
+static void read_frames(struct host *host)
 {
     struct fa_buf in;
 
@@ -413,7 +357,7 @@ static void listen_to_pool(struct host *host)
         if (len < 0 && errno == EINTR)
             continue;
         if (len <= 0)
-            break; /* the pool is gone, or wants us to be */
+            break; /* the pool has ended, or fa_plugin_end closed the socket */
         fa_buf_add(&in, chunk, (size_t)len);
         take_frames(host, &in);
     }
@@ -424,7 +368,7 @@ static void listen_to_pool(struct host *host)
  * Crashing
  */
 
-/* The stack, where the pool reads it; then the signal does what it does. */
+/* Writes the stack to stderr; then the signal takes its default action. */
 static void on_crash(int signal_number)
 {
     static const char head[] = "faina: the plugin crashed; its stack:\n";
@@ -443,7 +387,7 @@ static void watch_for_crashes(void)
     struct sigaction action = {.sa_handler = on_crash, .sa_flags = SA_ONSTACK | SA_RESETHAND};
     void *frames[1];
 
-    (void)!backtrace(frames, 1); /* loads what it needs now, not in the handler */
+    (void)!backtrace(frames, 1); /* loads its library now, not in the signal handler */
     for (size_t i = 0; i < FA_COUNT(signals); i++)
         sigaction(signals[i], &action, NULL);
 }
@@ -452,7 +396,7 @@ static void watch_for_crashes(void)
  * Loading
  */
 
-/* The task that a trigger or join has made: all it has built is done. */
+/* Resumes the task of a trigger or join: all tasks that it has built are done. */
 static enum faina_outcome end_building(struct faina_context *context, void *user)
 {
     (void)context;
@@ -471,8 +415,8 @@ static struct faina_plugin_type builder(const char *plugin, const char *name,
         .type = type, .handler = {.on_start = build, .on_resume = end_building}, .user = user};
 }
 
-/* What a plugin handles: its types, and those of its triggers and joins. Lives as long as the
- * process, like the plugin. */
+/* Appends the types of the triggers and joins to the plugin's own. Never freed: the plugin is
+ * loaded as long as the process lives. */
 static void add_builders(struct faina_plugin *plugin)
 {
     size_t count = plugin->type_count;
@@ -498,7 +442,7 @@ static void add_builders(struct faina_plugin *plugin)
 static enum faina_code check_version(const struct faina_plugin *plugin, struct faina_error *err)
 {
     if (!plugin)
-        return fa_error_set(err, FAINA_INVALID_REQUEST, "it says that it can't be used here");
+        return fa_error_set(err, FAINA_INVALID_REQUEST, "it reports that it can't be used here");
     if (plugin->abi != FAINA_PLUGIN_ABI || plugin->handler_size != sizeof(struct faina_plugin_type))
         return fa_error_set(err, FAINA_NOT_SUPPORTED,
                             "it was built for version %u of the plugin interface and this program "
@@ -533,7 +477,7 @@ static enum faina_code load(const char *path, struct faina_plugin *out, struct f
     symbol = dlsym(library, FAINA_PLUGIN_ENTRY);
     if (!symbol)
         return fa_error_set(err, FAINA_INVALID_REQUEST, "it has no function " FAINA_PLUGIN_ENTRY);
-    memcpy(&entry, &symbol, sizeof(entry)); /* the standard has no cast for this */
+    memcpy(&entry, &symbol, sizeof(entry)); /* C has no cast from an object to a function pointer */
     found = entry();
     code = check_version(found, err);
     if (code != FAINA_OK)
@@ -544,14 +488,7 @@ static enum faina_code load(const char *path, struct faina_plugin *out, struct f
     return check_types(out, err);
 }
 
-/* A trigger or join, up to its task. */
-static void begin_rule(struct fa_json_writer *w, const char *name)
-{
-    fa_json_begin_object(w);
-    fa_json_opt_str(w, "name", name);
-}
-
-/* And its task, which the builder handles. */
+/* The task of a trigger or join, which the builder handles, and the end of the rule. */
 static void end_rule(struct fa_json_writer *w, const struct faina_plugin *plugin, const char *name,
                      const struct faina_plugin_join *join)
 {
@@ -582,20 +519,16 @@ static void end_rule(struct fa_json_writer *w, const struct faina_plugin *plugin
 static void put_join(struct fa_json_writer *w, const struct faina_plugin *plugin,
                      const struct faina_plugin_join *join)
 {
-    char deadline[32];
-
-    begin_rule(w, join->name);
+    fa_json_begin_object(w);
+    fa_json_opt_str(w, "name", join->name);
     fa_json_set_strs(w, "taskTypes", join->task_types, join->task_type_count);
     fa_json_opt_str(w, "joinKey", join->join_key);
     fa_json_opt_str(w, "onFailure", join->fires_after_failure ? "fire" : "drop");
-    snprintf(deadline, sizeof(deadline), "%lldms", (long long)join->deadline_ms);
-    if (join->deadline_ms > 0)
-        fa_json_opt_str(w, "deadline", deadline);
+    put_duration(w, "deadline", join->deadline_ms);
     end_rule(w, plugin, join->name, join);
 }
 
-/* The definition that its triggers and joins amount to. Whether it is a good one is found out by
- * whoever stores it. */
+/* The workflow definition of its triggers and joins. It is checked when the pool stores it. */
 static void put_workflow(struct fa_json_writer *w, const struct faina_plugin *plugin)
 {
     if (plugin->trigger_count + plugin->join_count == 0)
@@ -608,10 +541,10 @@ static void put_workflow(struct fa_json_writer *w, const struct faina_plugin *pl
     for (size_t i = 0; i < plugin->trigger_count; i++) {
         const struct faina_plugin_trigger *trigger = &plugin->triggers[i];
 
-        begin_rule(w, trigger->name);
+        fa_json_begin_object(w);
+        fa_json_opt_str(w, "name", trigger->name);
         fa_json_opt_str(w, "on", trigger->on);
-        if (trigger->match)
-            fa_json_opt_str(w, "match", trigger->match);
+        fa_json_opt_str(w, "match", trigger->match);
         end_rule(w, plugin, trigger->name, NULL);
     }
     fa_json_end_array(w);
@@ -623,7 +556,7 @@ static void put_workflow(struct fa_json_writer *w, const struct faina_plugin *pl
     fa_json_end_object(w);
 }
 
-static void say_hello(struct host *host, const struct faina_error *err)
+static void send_hello(struct host *host, const struct faina_error *err)
 {
     struct message message;
 
@@ -640,18 +573,16 @@ static void say_hello(struct host *host, const struct faina_error *err)
 
         fa_json_begin_object(&message.w);
         fa_json_opt_str(&message.w, "type", type->type);
-        fa_json_key(&message.w, "timeoutMs");
-        fa_json_put_int(&message.w, type->handler.timeout_ms);
-        fa_json_key(&message.w, "concurrency");
-        fa_json_put_int(&message.w, type->handler.concurrency);
-        fa_json_key(&message.w, "wish");
-        put_submit(&message.w, &(struct faina_submit){
-                                   .type = type->type,
-                                   .max_attempts = type->handler.max_attempts,
-                                   .retry = type->handler.retry,
-                                   .resources = type->handler.resources,
-                                   .resource_count = type->handler.resource_count,
-                               });
+        fa_json_set_int(&message.w, "timeoutMs", type->handler.timeout_ms);
+        fa_json_set_int(&message.w, "concurrency", type->handler.concurrency);
+        fa_json_key(&message.w, "settings");
+        fa_wire_put_submit(&message.w, &(struct faina_submit){
+                                           .type = type->type,
+                                           .max_attempts = type->handler.max_attempts,
+                                           .retry = type->handler.retry,
+                                           .resources = type->handler.resources,
+                                           .resource_count = type->handler.resource_count,
+                                       });
         fa_json_end_object(&message.w);
     }
     fa_json_end_array(&message.w);
@@ -672,9 +603,9 @@ int fa_host_main(const char *path)
     fa_error_clear(&err);
     code = load(path, &plugin, &err);
     host.plugin = code == FAINA_OK ? &plugin : NULL;
-    say_hello(&host, &err);
+    send_hello(&host, &err);
     if (code == FAINA_OK)
-        listen_to_pool(&host);
-    /* Attempts may still run: nothing is taken down around them. */
+        read_frames(&host);
+    /* Attempts may still run: _exit calls no destructors. */
     _exit(code == FAINA_OK ? 0 : EXIT_FAILED);
 }

@@ -1,19 +1,18 @@
 /*
  * plugin.c - the pool's side of a plugin: its process, the socket to it, and the attempts in it.
  *
- * An attempt lives in its job's arena. It waits in the plugin's list until the process is up, then
- * is sent; job->run points to it until it has ended.
+ * An attempt lives in its job's arena. It is in the plugin's list and is sent when the process is
+ * up; job->run points to it until it has ended.
  */
-#include "runtime/plugin.h"
+#include "worker/plugin/plugin.h"
 
 #include "base/clock.h"
-#include "base/json.h"
-#include "runtime/command.h"
-#include "runtime/folder.h"
-#include "runtime/frame.h"
-#include "runtime/note.h"
-#include "runtime/said.h"
-#include "service/wire.h"
+#include "json/json.h"
+#include "worker/handler_folder.h"
+#include "worker/plugin/frame.h"
+#include "worker/attempt_note.h"
+#include "worker/handler_message.h"
+#include "wire/wire.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,21 +25,20 @@
 #include <unistd.h>
 
 #define CHUNK (64 * 1024)
-#define LOG_GATHERED (2 * FA_LOG_KEPT)
-#define HELLO_US 10000000   /* to load and say what it handles */
-#define FAREWELL_US 1000000 /* to end by itself, once we are done with it */
+#define HELLO_US 10000000   /* until its first frame */
+#define END_US 1000000      /* until its end after the socket was closed */
 #define PAUSE_MIN_US 100000 /* before it is started again */
 #define PAUSE_MAX_US 5000000
 
-enum standing { DOWN, STARTING, UP };
+enum process_state { DOWN, STARTING, UP };
 
 struct attempt {
     struct fa_job *job;
     struct fa_plugin *plugin;
     uint64_t number; /* 0: not sent yet */
-    struct fa_said said;
+    struct fa_handler_messages said;
     struct fa_timer kill_timer;
-    struct fa_post start;
+    struct fa_message start;
     struct attempt *next, **link;
 };
 
@@ -57,21 +55,20 @@ struct fa_plugin {
     struct fa_settings settings;
 
     /* The loop's. */
-    enum standing standing;
+    enum process_state state;
     bool has_been_up, is_ending;
     struct fa_process process;
     struct fa_watch socket, log; /* fd -1: none */
     struct fa_buf in, out, log_text;
-    struct fa_timer
-        timer; /* DOWN: to start again; STARTING: the hello is late; ending: it is late */
+    struct fa_timer timer; /* DOWN: to start again; STARTING: for HELLO; is_ending: for its end */
     int64_t pause_us;
-    const char *why_killed; /* NULL: not by us */
+    const char *why_killed; /* NULL: not killed here; "": already in the log */
     struct attempt *attempts;
     uint64_t last_number;
-    struct fa_post begin;
+    struct fa_message begin;
 
-    const char *workflow; /* JSON, once it has settled; NULL: it has no triggers or joins */
-    bool is_settled;      /* under the mutex: it is up for the first time, or will never be */
+    const char *workflow; /* JSON, once it is settled; NULL: it has no triggers or joins */
+    bool is_settled;      /* under the mutex: it has been up, or its first start has failed */
 };
 
 static void start_process(struct fa_plugin *plugin);
@@ -88,7 +85,7 @@ static void end_attempt(struct attempt *attempt, struct fa_outcome outcome)
     if (attempt->next)
         attempt->next->link = attempt->link;
     fa_timer_clear(attempt->plugin->share->loop, &attempt->kill_timer);
-    fa_said_finish(&attempt->said);
+    fa_handler_messages_finish(&attempt->said);
     job->run = NULL;
     fa_job_end(job, &outcome);
 }
@@ -148,14 +145,14 @@ static void flush(struct fa_plugin *plugin)
         if (done < 0 && errno == EINTR)
             continue;
         if (done < 0)
-            break; /* full: later; broken: the process's end will tell */
+            break; /* full: on_socket continues; broken: on_exit follows */
         at += (size_t)done;
     }
     if (at > 0)
         memmove(out->ptr, out->ptr + at, out->len - at);
     out->len -= at;
     if (plugin->socket.fd >= 0)
-        fa_loop_watch_writes(plugin->share->loop, &plugin->socket, out->len > 0);
+        fa_event_loop_watch_writes(plugin->share->loop, &plugin->socket, out->len > 0);
 }
 
 static void send_attempt(struct attempt *attempt)
@@ -180,18 +177,17 @@ static void send_all(struct fa_plugin *plugin)
 
 static void kill_late(struct fa_timer *timer)
 {
-    struct attempt *attempt =
-        (struct attempt *)((char *)timer - offsetof(struct attempt, kill_timer));
+    struct attempt *attempt = FA_CONTAINER_OF(timer, struct attempt, kill_timer);
     struct fa_plugin *plugin = attempt->plugin;
 
     plugin->why_killed = "an attempt in its process did not stop when asked";
     fa_process_kill(&plugin->process, SIGKILL);
 }
 
-/* In the loop: a new attempt. */
-static void begin_attempt(struct fa_post *post)
+/* Runs in the loop. */
+static void begin_attempt(struct fa_message *message)
 {
-    struct attempt *attempt = (struct attempt *)((char *)post - offsetof(struct attempt, start));
+    struct attempt *attempt = FA_CONTAINER_OF(message, struct attempt, start);
     struct fa_plugin *plugin = attempt->plugin;
     struct attempt **last = &plugin->attempts;
 
@@ -201,12 +197,12 @@ static void begin_attempt(struct fa_post *post)
     attempt->link = last;
     attempt->job->run = attempt;
     attempt->kill_timer.fire = kill_late;
-    fa_said_init(&attempt->said, attempt->job);
+    fa_handler_messages_init(&attempt->said, attempt->job);
     if (fa_job_stop(attempt->job) != FA_STOP_NONE)
         end_attempt(attempt, stopped(attempt));
-    else if (plugin->standing == UP)
+    else if (plugin->state == UP)
         send_all(plugin);
-    else if (plugin->standing == DOWN && plugin->timer.place == 0)
+    else if (plugin->state == DOWN && plugin->timer.heap_index == 0)
         start_process(plugin);
 }
 
@@ -218,22 +214,16 @@ static void plugin_start(struct fa_handler *handler, struct fa_job *job)
     attempt->job = job;
     attempt->plugin = plugin;
     attempt->start.run = begin_attempt;
-    fa_loop_post(plugin->share->loop, &attempt->start);
+    fa_event_loop_send(plugin->share->loop, &attempt->start);
 }
 
-struct stop_post {
-    struct fa_post post;
-    struct fa_job *job; /* with a reference */
-};
-
-static void stop_attempt(struct fa_post *post)
+static void stop_attempt(struct fa_job *job)
 {
-    struct fa_job *job = ((struct stop_post *)post)->job;
     struct attempt *attempt = job->run;
 
     if (attempt && attempt->number == 0) {
         end_attempt(attempt, stopped(attempt));
-    } else if (attempt && attempt->kill_timer.place == 0) {
+    } else if (attempt && attempt->kill_timer.heap_index == 0) {
         struct fa_plugin *plugin = attempt->plugin;
 
         fa_frame_add(&plugin->out, FA_FRAME_STOP, attempt->number, "", 0);
@@ -241,18 +231,11 @@ static void stop_attempt(struct fa_post *post)
         fa_timer_set(plugin->share->loop, &attempt->kill_timer,
                      fa_clock_mono_us() + plugin->share->kill_after_us);
     }
-    fa_job_unref(job);
-    free(post);
 }
 
 static void plugin_stop(struct fa_handler *handler, struct fa_job *job)
 {
-    struct stop_post *post = fa_alloc_zero(1, sizeof(*post));
-
-    fa_job_ref(job);
-    post->job = job;
-    post->post.run = stop_attempt;
-    fa_loop_post(((struct plugin_handler *)handler)->plugin->share->loop, &post->post);
+    fa_job_send_stop(job, ((struct plugin_handler *)handler)->plugin->share->loop, stop_attempt);
 }
 
 static void plugin_destroy(struct fa_handler *handler)
@@ -268,7 +251,7 @@ static const struct fa_handler_ops plugin_ops = {
 };
 
 /* ------------------------------------------------------------------------------------------
- * What the process says
+ * Frames of the process
  */
 
 static void settle(struct fa_plugin *plugin)
@@ -301,12 +284,13 @@ static void put_handler(struct fa_plugin *plugin, struct fa_json item)
             .concurrency = (int)fa_json_member_int(item, "concurrency"),
         };
         fa_error_clear(&err);
-        if (fa_json_member(item, "wish", &value))
-            (void)!fa_wire_read_submit(value.raw, &handler->arena, &handler->handler.wish, &err);
+        if (fa_json_member(item, "settings", &value))
+            (void)!fa_wire_read_submit(value.raw, &handler->arena, &handler->handler.settings,
+                                       &err);
         if (fa_pool_put(share->pool, &handler->handler, &err) == FAINA_OK)
-            fa_tell(&share->log, FA_LOG_INFO, "handles %s by %s", type, plugin->path);
+            fa_report(&share->log, FA_LOG_INFO, "handles %s by %s", type, plugin->path);
         else
-            fa_tell(&share->log, FA_LOG_ERROR, "%s is not used: %s", type, err.message);
+            fa_report(&share->log, FA_LOG_ERROR, "%s is not used: %s", type, err.message);
     }
     fa_arena_finish(&scratch);
 }
@@ -320,13 +304,13 @@ static void take_hello(struct fa_plugin *plugin, struct fa_json object)
     const char *error = fa_json_member_text(object, "error", &scratch);
 
     if (error)
-        fa_tell(&share->log, FA_LOG_ERROR, "%s is not used: %s", plugin->path, error);
+        fa_report(&share->log, FA_LOG_ERROR, "%s is not used: %s", plugin->path, error);
     fa_arena_finish(&scratch);
     if (error) {
-        plugin->why_killed = ""; /* it ends, and that has been told */
+        plugin->why_killed = "";
         return;
     }
-    plugin->standing = UP;
+    plugin->state = UP;
     fa_timer_clear(share->loop, &plugin->timer);
     if (!plugin->has_been_up && fa_json_member(object, "types", &value) &&
         value.type == FA_JSON_ARRAY)
@@ -360,7 +344,7 @@ static void take_end(struct attempt *attempt, struct fa_json object)
 
     if (fa_json_member(object, "cpuSeconds", &value) && value.type == FA_JSON_NUMBER)
         (void)!fa_json_double(value, &cpu_s);
-    outcome = fa_said_outcome(&attempt->said, output);
+    outcome = fa_handler_messages_outcome(&attempt->said, output);
     if (stop == FA_STOP_TIMEOUT ||
         (stop == FA_STOP_SHUTDOWN && outcome.kind != FA_OUTCOME_COMPLETE))
         outcome = stopped(attempt);
@@ -372,7 +356,7 @@ static void take_end(struct attempt *attempt, struct fa_json object)
     end_attempt(attempt, outcome);
 }
 
-/* False: it makes no sense. A plugin that writes to the socket by itself could do that. */
+/* False: it is invalid. A plugin that writes to the socket itself could cause that. */
 static bool take_frame(struct fa_plugin *plugin, const struct fa_frame *frame,
                        struct fa_bytes payload)
 {
@@ -380,10 +364,10 @@ static bool take_frame(struct fa_plugin *plugin, const struct fa_frame *frame,
 
     if (fa_json_check(payload, 128, "frame", FAINA_INVALID_REQUEST, NULL) != FAINA_OK)
         return false;
-    if (frame->kind == FA_FRAME_HELLO && plugin->standing == STARTING)
+    if (frame->kind == FA_FRAME_HELLO && plugin->state == STARTING)
         take_hello(plugin, fa_json_value(payload));
-    else if (frame->kind == FA_FRAME_SAID && attempt)
-        fa_said_line(&attempt->said, payload);
+    else if (frame->kind == FA_FRAME_MESSAGE && attempt)
+        fa_handler_messages_add(&attempt->said, payload);
     else if (frame->kind == FA_FRAME_END && attempt)
         take_end(attempt, fa_json_value(payload));
     else
@@ -408,7 +392,7 @@ static void take_frames(struct fa_plugin *plugin)
         at += used;
     }
     if (got < 0) {
-        plugin->why_killed = "its process said something that makes no sense";
+        plugin->why_killed = "its process sent an invalid frame";
         fa_process_kill(&plugin->process, SIGKILL);
         at = in->len;
     }
@@ -425,12 +409,12 @@ static void close_watch(struct fa_plugin *plugin, struct fa_watch *watch)
 {
     if (watch->fd < 0)
         return;
-    fa_loop_unwatch(plugin->share->loop, watch);
+    fa_event_loop_unwatch(plugin->share->loop, watch);
     close(watch->fd);
     watch->fd = -1;
 }
 
-/* Reads what there is. False: there is nothing now, or nothing more. */
+/* False: there is nothing to read now, or the other end is closed. */
 static bool read_some(struct fa_plugin *plugin, struct fa_watch *watch, char *chunk, size_t *len)
 {
     ssize_t got = watch->fd < 0 ? -1 : read(watch->fd, chunk, CHUNK);
@@ -457,25 +441,16 @@ static void read_socket(struct fa_plugin *plugin)
 
 static void read_log(struct fa_plugin *plugin)
 {
-    struct fa_buf *text = &plugin->log_text;
     char chunk[CHUNK];
     size_t len;
 
-    while (read_some(plugin, &plugin->log, chunk, &len)) {
-        if (text->len + len > text->max) {
-            size_t keep = text->len < FA_LOG_KEPT ? text->len : FA_LOG_KEPT;
-
-            memmove(text->ptr, text->ptr + text->len - keep, keep);
-            text->len = keep;
-        }
-        fa_buf_add(text, chunk, len);
-    }
+    while (read_some(plugin, &plugin->log, chunk, &len))
+        fa_note_log_add(&plugin->log_text, chunk, len);
 }
 
 static void on_socket(struct fa_watch *watch)
 {
-    struct fa_plugin *plugin =
-        (struct fa_plugin *)((char *)watch - offsetof(struct fa_plugin, socket));
+    struct fa_plugin *plugin = FA_CONTAINER_OF(watch, struct fa_plugin, socket);
 
     flush(plugin);
     read_socket(plugin);
@@ -483,11 +458,11 @@ static void on_socket(struct fa_watch *watch)
 
 static void on_log(struct fa_watch *watch)
 {
-    read_log((struct fa_plugin *)((char *)watch - offsetof(struct fa_plugin, log)));
+    read_log(FA_CONTAINER_OF(watch, struct fa_plugin, log));
 }
 
 /* ------------------------------------------------------------------------------------------
- * The process ends
+ * The end of the process
  */
 
 static struct fa_outcome crashed(struct fa_plugin *plugin, struct attempt *attempt,
@@ -516,7 +491,7 @@ static struct fa_outcome crashed(struct fa_plugin *plugin, struct attempt *attem
     return outcome;
 }
 
-/* G1, for those that were in it; the others wait for the next process. */
+/* G1, for the attempts that were sent; the others wait for the next process. */
 static void fail_attempts(struct fa_plugin *plugin, const struct fa_note *note, bool was_up)
 {
     struct attempt *next;
@@ -528,40 +503,39 @@ static void fail_attempts(struct fa_plugin *plugin, const struct fa_note *note, 
     }
 }
 
-static void tell_end(struct fa_plugin *plugin, int status, bool was_up)
+static void report_end(struct fa_plugin *plugin, int status, bool was_up)
 {
-    const struct fa_teller *log = &plugin->share->log;
+    const struct fa_reporter *log = &plugin->share->log;
 
     if (plugin->is_ending || (plugin->why_killed && !plugin->why_killed[0]))
         return;
     if (!was_up)
-        fa_tell(log, FA_LOG_ERROR, "%s is not used: its process ended before it was loaded%s%s",
-                plugin->path, plugin->why_killed ? ": " : "",
-                plugin->why_killed ? plugin->why_killed : "");
+        fa_report(log, FA_LOG_ERROR, "%s is not used: its process ended before it was loaded%s%s",
+                  plugin->path, plugin->why_killed ? ": " : "",
+                  plugin->why_killed ? plugin->why_killed : "");
     else
-        fa_tell(log, FA_LOG_ERROR, "the plugin %s ended by %s %d and is started again",
-                plugin->path, WIFSIGNALED(status) ? "signal" : "exit code",
-                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        fa_report(log, FA_LOG_ERROR, "the plugin %s ended by %s %d and is started again",
+                  plugin->path, WIFSIGNALED(status) ? "signal" : "exit code",
+                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
 static void on_exit_of_plugin(struct fa_process *process)
 {
-    struct fa_plugin *plugin =
-        (struct fa_plugin *)((char *)process - offsetof(struct fa_plugin, process));
+    struct fa_plugin *plugin = FA_CONTAINER_OF(process, struct fa_plugin, process);
     struct fa_plugin_share *share = plugin->share;
     struct fa_note note = {0};
     bool was_up;
 
     read_socket(plugin);
     read_log(plugin);
-    was_up = plugin->standing == UP;
-    fa_process_kill(process, SIGKILL); /* what it left behind */
+    was_up = plugin->state == UP;
+    fa_process_kill(process, SIGKILL); /* the rest of its group */
     (void)!fa_process_reap(process, &note.status, &note.usage);
     close_watch(plugin, &plugin->socket);
     close_watch(plugin, &plugin->log);
     fa_timer_clear(share->loop, &plugin->timer);
-    plugin->standing = DOWN;
-    tell_end(plugin, note.status, was_up);
+    plugin->state = DOWN;
+    report_end(plugin, note.status, was_up);
     note.log = plugin->log_text.ptr;
     note.log_len = plugin->log_text.len;
     fail_attempts(plugin, &note, was_up);
@@ -579,7 +553,7 @@ static void on_exit_of_plugin(struct fa_process *process)
 }
 
 /* ------------------------------------------------------------------------------------------
- * The process begins
+ * The start of the process
  */
 
 static bool open_socket(struct fa_plugin *plugin, int *child_end)
@@ -594,7 +568,7 @@ static bool open_socket(struct fa_plugin *plugin, int *child_end)
     close(ends[1]);
     return plugin->socket.fd >= 0 && *child_end >= 0 &&
            fcntl(plugin->socket.fd, F_SETFL, O_NONBLOCK) == 0 &&
-           fa_loop_watch(plugin->share->loop, &plugin->socket);
+           fa_event_loop_watch(plugin->share->loop, &plugin->socket);
 }
 
 static enum faina_code spawn_process(struct fa_plugin *plugin, struct faina_error *err)
@@ -614,7 +588,7 @@ static enum faina_code spawn_process(struct fa_plugin *plugin, struct faina_erro
     enum faina_code code = FAINA_OK;
 
     if (!open_socket(plugin, &spawn.fds[0]) || !fa_pipe(&plugin->log.fd, &spawn.fds[1]) ||
-        !fa_loop_watch(plugin->share->loop, &plugin->log))
+        !fa_event_loop_watch(plugin->share->loop, &plugin->log))
         code = fa_error_set(err, FAINA_UNAVAILABLE, "can't make the sockets of a process: %s",
                             strerror(errno));
     spawn.fds[2] = spawn.fds[1];
@@ -635,14 +609,14 @@ static void start_process(struct fa_plugin *plugin)
     plugin->in.len = plugin->out.len = plugin->log_text.len = 0;
     fa_error_clear(&err);
     if (spawn_process(plugin, &err) != FAINA_OK) {
-        fa_tell(&share->log, FA_LOG_ERROR, "%s: %s", plugin->path, err.message);
+        fa_report(&share->log, FA_LOG_ERROR, "%s: %s", plugin->path, err.message);
         close_watch(plugin, &plugin->socket);
         close_watch(plugin, &plugin->log);
         fa_timer_set(share->loop, &plugin->timer, fa_clock_mono_us() + PAUSE_MAX_US);
         settle(plugin);
         return;
     }
-    plugin->standing = STARTING;
+    plugin->state = STARTING;
     fa_timer_set(share->loop, &plugin->timer, fa_clock_mono_us() + HELLO_US);
     pthread_mutex_lock(&share->mutex);
     share->running++;
@@ -651,20 +625,19 @@ static void start_process(struct fa_plugin *plugin)
 
 static void on_plugin_timer(struct fa_timer *timer)
 {
-    struct fa_plugin *plugin =
-        (struct fa_plugin *)((char *)timer - offsetof(struct fa_plugin, timer));
+    struct fa_plugin *plugin = FA_CONTAINER_OF(timer, struct fa_plugin, timer);
 
-    if (plugin->standing == DOWN && !plugin->is_ending) {
+    if (plugin->state == DOWN && !plugin->is_ending) {
         start_process(plugin);
-    } else if (plugin->standing != DOWN) {
+    } else if (plugin->state != DOWN) {
         plugin->why_killed = "it took too long";
         fa_process_kill(&plugin->process, SIGKILL);
     }
 }
 
-static void begin_plugin(struct fa_post *post)
+static void begin_plugin(struct fa_message *message)
 {
-    start_process((struct fa_plugin *)((char *)post - offsetof(struct fa_plugin, begin)));
+    start_process(FA_CONTAINER_OF(message, struct fa_plugin, begin));
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -686,14 +659,14 @@ enum faina_code fa_plugin_create(struct fa_plugin **out, struct fa_plugin_share 
     plugin->begin.run = begin_plugin;
     fa_buf_init(&plugin->in, FA_FRAME_SIZE_MAX + CHUNK + sizeof(struct fa_frame));
     fa_buf_init(&plugin->out, (size_t)4 << 30);
-    fa_buf_init(&plugin->log_text, LOG_GATHERED + CHUNK);
+    fa_buf_init(&plugin->log_text, FA_NOTE_LOG_MAX + CHUNK);
     code = fa_folder_settings(path, ".so", &plugin->arena, &plugin->settings, err);
     if (code != FAINA_OK) {
         fa_plugin_destroy(plugin);
         return code;
     }
     *out = plugin;
-    fa_loop_post(share->loop, &plugin->begin);
+    fa_event_loop_send(share->loop, &plugin->begin);
     return FAINA_OK;
 }
 
@@ -719,9 +692,9 @@ void fa_plugin_end(struct fa_plugin *plugin)
 {
     plugin->is_ending = true;
     fa_timer_clear(plugin->share->loop, &plugin->timer);
-    close_watch(plugin, &plugin->socket); /* it ends by itself */
-    if (plugin->standing != DOWN)
-        fa_timer_set(plugin->share->loop, &plugin->timer, fa_clock_mono_us() + FAREWELL_US);
+    close_watch(plugin, &plugin->socket); /* the process then ends by itself */
+    if (plugin->state != DOWN)
+        fa_timer_set(plugin->share->loop, &plugin->timer, fa_clock_mono_us() + END_US);
 }
 
 void fa_plugin_destroy(struct fa_plugin *plugin)

@@ -1,9 +1,9 @@
 /* plugins.c - see plugins.h. */
-#include "runtime/plugins.h"
+#include "worker/plugin/plugins.h"
 
-#include "runtime/folder.h"
-#include "runtime/plugin.h"
-#include "runtime/workflows.h"
+#include "worker/handler_folder.h"
+#include "worker/plugin/plugin.h"
+#include "worker/workflow_folder.h"
 
 #include <dirent.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@ struct fa_plugins {
     struct fa_arena arena;
     struct fa_plugin **items; /* in the arena */
     size_t count, size;
-    struct fa_post end;
+    struct fa_message end;
 };
 
 static void add(struct fa_plugins *plugins, const char *path)
@@ -28,7 +28,7 @@ static void add(struct fa_plugins *plugins, const char *path)
 
     fa_error_clear(&err);
     if (fa_plugin_create(&plugin, &plugins->share, path, &err) != FAINA_OK) {
-        fa_tell(&plugins->share.log, FA_LOG_ERROR, "%s is not used: %s", path, err.message);
+        fa_report(&plugins->share.log, FA_LOG_ERROR, "%s is not used: %s", path, err.message);
         return;
     }
     plugins->items = fa_arena_grow(&plugins->arena, plugins->items, plugins->count, &plugins->size,
@@ -36,7 +36,7 @@ static void add(struct fa_plugins *plugins, const char *path)
     plugins->items[plugins->count++] = plugin;
 }
 
-/* What ends in .so, and may not be changed by others. */
+/* Adds the files that end in .so and that other users can't change. */
 static void scan(struct fa_plugins *plugins, const char *folder)
 {
     DIR *dir = opendir(folder);
@@ -55,8 +55,8 @@ static void scan(struct fa_plugins *plugins, const char *folder)
         if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
             continue;
         if (fa_folder_check(path, &st, &err) != FAINA_OK)
-            fa_tell(&plugins->share.log, FA_LOG_ERROR, "%s is not used: %s", item->d_name,
-                    err.message);
+            fa_report(&plugins->share.log, FA_LOG_ERROR, "%s is not used: %s", item->d_name,
+                      err.message);
         else
             add(plugins, path);
     }
@@ -64,7 +64,7 @@ static void scan(struct fa_plugins *plugins, const char *folder)
         closedir(dir);
 }
 
-/* The folder as an absolute path, when it is there and nobody else can change it. */
+/* The folder as an absolute path. NULL: it isn't there, or other users can change it. */
 static const char *find_folder(struct fa_plugins *plugins, const char *path)
 {
     char *absolute = realpath(path, NULL);
@@ -76,34 +76,20 @@ static const char *find_folder(struct fa_plugins *plugins, const char *path)
                                                                                         : NULL;
 }
 
-static void end_plugins(struct fa_post *post)
+static void end_plugins(struct fa_message *message)
 {
-    struct fa_plugins *plugins =
-        (struct fa_plugins *)((char *)post - offsetof(struct fa_plugins, end));
+    struct fa_plugins *plugins = FA_CONTAINER_OF(message, struct fa_plugins, end);
 
     for (size_t i = 0; i < plugins->count; i++)
         fa_plugin_end(plugins->items[i]);
     pthread_mutex_lock(&plugins->share.mutex);
-    plugins->share.running--; /* the one that fa_plugins_stop added */
+    plugins->share.running--; /* counted by fa_plugins_stop */
     pthread_cond_broadcast(&plugins->share.cond);
     pthread_mutex_unlock(&plugins->share.mutex);
 }
 
-static void copy_types(struct fa_plugins *plugins, const struct fa_runtime_config *config)
-{
-    const char **types;
-
-    if (!config->types)
-        return;
-    types = fa_arena_zero(&plugins->arena, config->type_count + 1, sizeof(char *));
-    for (size_t i = 0; i < config->type_count; i++)
-        types[i] = fa_arena_strdup(&plugins->arena, config->types[i]);
-    plugins->share.types = types;
-    plugins->share.type_count = config->type_count;
-}
-
 enum faina_code fa_plugins_create(struct fa_plugins **out, struct fa_pool *pool,
-                                  struct fa_loop *loop, struct fa_spawner *spawner,
+                                  struct fa_event_loop *loop, struct fa_spawner *spawner,
                                   const struct fa_runtime_config *config, struct faina_error *err)
 {
     struct fa_plugins *plugins = fa_alloc_zero(1, sizeof(*plugins));
@@ -119,7 +105,9 @@ enum faina_code fa_plugins_create(struct fa_plugins **out, struct fa_pool *pool,
     plugins->share.kill_after_us =
         1000 * (config->kill_after_ms > 0 ? config->kill_after_ms : FA_KILL_AFTER_MS);
     plugins->end.run = end_plugins;
-    copy_types(plugins, config);
+    if (config->types)
+        plugins->share.types = fa_arena_strs(&plugins->arena, config->types, config->type_count);
+    plugins->share.type_count = config->type_count;
     pthread_mutex_init(&plugins->share.mutex, NULL);
     pthread_cond_init(&plugins->share.cond, NULL);
     folder = find_folder(plugins, config->handlers);
@@ -131,7 +119,8 @@ enum faina_code fa_plugins_create(struct fa_plugins **out, struct fa_pool *pool,
     return FAINA_OK;
 }
 
-void fa_plugins_offer(struct fa_plugins *plugins, struct fa_service *service, const char *ns)
+void fa_plugins_apply_workflows(struct fa_plugins *plugins, struct fa_service *service,
+                                const char *ns)
 {
     for (size_t i = 0; i < plugins->count; i++) {
         const char *workflow = fa_plugin_workflow(plugins->items[i]);
@@ -139,7 +128,7 @@ void fa_plugins_offer(struct fa_plugins *plugins, struct fa_service *service, co
             .path = fa_plugin_path(plugins->items[i]), .ns = ns, .log = plugins->share.log};
 
         if (workflow)
-            fa_workflows_offer(service, &config, workflow);
+            fa_workflows_apply(service, &config, workflow);
     }
 }
 
@@ -150,7 +139,7 @@ void fa_plugins_stop(struct fa_plugins *plugins)
     pthread_mutex_lock(&plugins->share.mutex);
     plugins->share.running++;
     pthread_mutex_unlock(&plugins->share.mutex);
-    fa_loop_post(plugins->share.loop, &plugins->end);
+    fa_event_loop_send(plugins->share.loop, &plugins->end);
     pthread_mutex_lock(&plugins->share.mutex);
     while (plugins->share.running > 0)
         pthread_cond_wait(&plugins->share.cond, &plugins->share.mutex);

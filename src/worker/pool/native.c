@@ -1,15 +1,14 @@
-/* native.c - a line of jobs, and threads that take them. */
-#include "runtime/native.h"
+/* native.c - a queue of jobs, and threads that run them. */
+#include "worker/pool/native.h"
 
-#include "runtime/context.h"
+#include "base/thread.h"
+#include "worker/context.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-struct fa_crew {
-    atomic_int returning; /* threads that are done with a job and about to look for another one */
+struct fa_thread_pool {
+    atomic_int returning; /* threads that have ended a job and are about to take another one */
 
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t cond;
@@ -23,10 +22,10 @@ struct fa_crew {
 struct native {
     struct fa_handler handler;
     struct fa_arena arena;
-    struct fa_crew *crew;
+    struct fa_thread_pool *pool;
     struct faina_handler functions;
     void *user;
-    struct faina_failure overtime; /* of an attempt that took too long (N2) */
+    struct faina_failure timeout; /* of an attempt that took too long (N2) */
 };
 
 /* ------------------------------------------------------------------------------------------
@@ -45,7 +44,6 @@ static bool is_cancelled(void *ctx)
 
 static const struct fa_context_backend backend = {.report = report, .is_cancelled = is_cancelled};
 
-/* The function's answer; what it is worth is seen later. */
 static struct fa_outcome call(struct fa_job *job)
 {
     struct native *native = (struct native *)job->handler;
@@ -69,9 +67,9 @@ static void run_job(struct fa_job *job)
 
     if (!atomic_load(&job->is_over))
         outcome = call(job);
-    atomic_fetch_add(&native->crew->returning, 1);
+    atomic_fetch_add(&native->pool->returning, 1);
     if (atomic_exchange(&job->is_over, true)) {
-        fa_job_leave(job); /* its time was over first */
+        fa_job_free_slot(job); /* the time-out was first */
         return;
     }
     stop = fa_job_stop(job);
@@ -79,108 +77,105 @@ static void run_job(struct fa_job *job)
         (stop == FA_STOP_SHUTDOWN && outcome.kind != FA_OUTCOME_COMPLETE))
         outcome =
             (struct fa_outcome){.kind = FA_OUTCOME_FAIL, .failure = fa_stop_failure(job, stop)};
-    fa_job_end(job, &outcome); /* which starts another one, as a rule */
+    fa_job_end(job, &outcome); /* this usually starts another job */
 }
 
 /* ------------------------------------------------------------------------------------------
- * The crew
+ * The threads
  */
 
-static void *crew_main(void *arg)
+static void *thread_main(void *arg)
 {
-    struct fa_crew *crew = arg;
+    struct fa_thread_pool *pool = arg;
 
-    pthread_mutex_lock(&crew->mutex);
+    pthread_mutex_lock(&pool->mutex);
     for (;;) {
         struct fa_job *job;
 
-        while (!crew->first && !crew->is_ending)
-            pthread_cond_wait(&crew->cond, &crew->mutex);
-        job = crew->first;
+        while (!pool->first && !pool->is_ending)
+            pthread_cond_wait(&pool->cond, &pool->mutex);
+        job = pool->first;
         if (!job)
             break;
-        crew->first = job->queue_next;
-        if (!crew->first)
-            crew->last = &crew->first;
-        crew->count--;
-        pthread_mutex_unlock(&crew->mutex);
+        pool->first = job->queue_next;
+        if (!pool->first)
+            pool->last = &pool->first;
+        pool->count--;
+        pthread_mutex_unlock(&pool->mutex);
         run_job(job);
-        pthread_mutex_lock(&crew->mutex);
-        atomic_fetch_sub(&crew->returning, 1);
+        pthread_mutex_lock(&pool->mutex);
+        atomic_fetch_sub(&pool->returning, 1);
     }
-    pthread_mutex_unlock(&crew->mutex);
+    pthread_mutex_unlock(&pool->mutex);
     return NULL;
 }
 
-enum faina_code fa_crew_create(struct fa_crew **out, int threads, struct faina_error *err)
+enum faina_code fa_thread_pool_create(struct fa_thread_pool **out, int threads,
+                                      struct faina_error *err)
 {
-    struct fa_crew *crew = fa_alloc_zero(1, sizeof(*crew));
-    sigset_t all, before;
+    struct fa_thread_pool *pool = fa_alloc_zero(1, sizeof(*pool));
     int failed = 0;
 
-    pthread_mutex_init(&crew->mutex, NULL);
-    pthread_cond_init(&crew->cond, NULL);
-    crew->last = &crew->first;
-    crew->threads = fa_alloc_zero((size_t)threads, sizeof(*crew->threads));
-    sigfillset(&all); /* signals are for the program's own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_mutex_init(&pool->mutex, NULL);
+    pthread_cond_init(&pool->cond, NULL);
+    pool->last = &pool->first;
+    pool->threads = fa_alloc_zero((size_t)threads, sizeof(*pool->threads));
     for (int i = 0; i < threads && !failed; i++) {
-        failed = pthread_create(&crew->threads[i], NULL, crew_main, crew);
-        crew->thread_count += failed == 0;
+        failed = fa_thread_start(&pool->threads[i], thread_main, pool);
+        pool->thread_count += failed == 0;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!failed) {
-        *out = crew;
+        *out = pool;
         return FAINA_OK;
     }
-    fa_crew_destroy(crew);
+    fa_thread_pool_destroy(pool);
     return fa_error_set(err, FAINA_UNAVAILABLE, "can't start %d threads: %s", threads,
                         strerror(failed));
 }
 
-void fa_crew_destroy(struct fa_crew *crew)
+void fa_thread_pool_destroy(struct fa_thread_pool *pool)
 {
-    if (!crew)
+    if (!pool)
         return;
-    pthread_mutex_lock(&crew->mutex);
-    crew->is_ending = true;
-    pthread_cond_broadcast(&crew->cond);
-    pthread_mutex_unlock(&crew->mutex);
-    for (int i = 0; i < crew->thread_count; i++)
-        pthread_join(crew->threads[i], NULL);
-    pthread_mutex_destroy(&crew->mutex);
-    pthread_cond_destroy(&crew->cond);
-    free(crew->threads);
-    free(crew);
+    pthread_mutex_lock(&pool->mutex);
+    pool->is_ending = true;
+    pthread_cond_broadcast(&pool->cond);
+    pthread_mutex_unlock(&pool->mutex);
+    for (int i = 0; i < pool->thread_count; i++)
+        pthread_join(pool->threads[i], NULL);
+    pthread_mutex_destroy(&pool->mutex);
+    pthread_cond_destroy(&pool->cond);
+    free(pool->threads);
+    free(pool);
 }
 
 /* ------------------------------------------------------------------------------------------
  * The handler
  */
 
-/* A thread that is returning finds the job by itself: nobody needs to be woken for it. */
+/* A returning thread takes the job without a signal. */
 static void native_start(struct fa_handler *handler, struct fa_job *job)
 {
-    struct fa_crew *crew = ((struct native *)handler)->crew;
+    struct fa_thread_pool *pool = ((struct native *)handler)->pool;
     bool needs_thread;
 
-    pthread_mutex_lock(&crew->mutex);
+    pthread_mutex_lock(&pool->mutex);
     job->queue_next = NULL;
-    *crew->last = job;
-    crew->last = &job->queue_next;
-    needs_thread = ++crew->count > atomic_load(&crew->returning);
-    pthread_mutex_unlock(&crew->mutex);
+    *pool->last = job;
+    pool->last = &job->queue_next;
+    needs_thread = ++pool->count > atomic_load(&pool->returning);
+    pthread_mutex_unlock(&pool->mutex);
     if (needs_thread)
-        pthread_cond_signal(&crew->cond);
+        pthread_cond_signal(&pool->cond);
 }
 
 static void native_stop(struct fa_handler *handler, struct fa_job *job)
 {
     struct fa_outcome outcome = {.kind = FA_OUTCOME_FAIL,
-                                 .failure = ((struct native *)handler)->overtime};
+                                 .failure = ((struct native *)handler)->timeout};
 
     if (fa_job_stop(job) == FA_STOP_TIMEOUT && !atomic_exchange(&job->is_over, true))
-        fa_job_give_up(job, &outcome);
+        fa_job_end_early(job, &outcome);
 }
 
 static void native_destroy(struct fa_handler *handler)
@@ -195,21 +190,21 @@ static const struct fa_handler_ops native_ops = {
     .destroy = native_destroy,
 };
 
-struct fa_handler *fa_native_create(struct fa_crew *crew, const char *type,
+struct fa_handler *fa_native_create(struct fa_thread_pool *pool, const char *type,
                                     const struct faina_handler *functions, void *user)
 {
     struct native *native = fa_alloc_zero(1, sizeof(*native));
 
-    native->crew = crew;
+    native->pool = pool;
     native->functions = *functions;
     native->user = user;
-    native->overtime = fa_timeout_failure(&native->arena, functions->timeout_ms);
+    native->timeout = fa_timeout_failure(&native->arena, functions->timeout_ms);
     native->handler = (struct fa_handler){
         .ops = &native_ops,
         .type = fa_arena_strdup(&native->arena, type),
         .timeout_ms = functions->timeout_ms,
         .concurrency = functions->concurrency,
-        .wish = fa_context_wish(&native->arena, functions),
+        .settings = fa_context_settings(&native->arena, functions),
     };
     return &native->handler;
 }

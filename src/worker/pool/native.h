@@ -1,26 +1,27 @@
 /*
  * native.h - C functions as handlers, in threads of their own: what faina_run runs.
  *
- *   N1  A crew has as many threads as its pool has slots, so a job never waits for a thread.
- *   N2  A function can't be killed. It is asked to stop through faina_context_cancelled, and the
- *       pool waits for it. When its time is over the attempt has failed at once: the function keeps
- *       its thread and its slot until it returns, and what it returns then is dropped.
+ *   N1  There are as many threads as the pool has slots, so a job never waits for a thread.
+ *   N2  A function can't be killed. To stop it, faina_context_cancelled returns true, and the pool
+ *       waits for it. When its time-out is over the attempt fails at once: the function keeps its
+ *       thread and its slot until it returns, and its return value is dropped.
  *
  * Threads: any.
  */
-#ifndef FA_NATIVE_H
-#define FA_NATIVE_H
+#ifndef FA_WORKER_POOL_NATIVE_H
+#define FA_WORKER_POOL_NATIVE_H
 
-#include "runtime/handler.h"
+#include "worker/handler.h"
 
-struct fa_crew;
+struct fa_thread_pool;
 
-FA_MUST_CHECK enum faina_code fa_crew_create(struct fa_crew **out, int threads,
-                                             struct faina_error *err);
-void fa_crew_destroy(struct fa_crew *crew); /* after the pool was stopped; NULL is fine */
+FA_MUST_CHECK enum faina_code fa_thread_pool_create(struct fa_thread_pool **out, int threads,
+                                                    struct faina_error *err);
+/* After the pool was stopped. NULL is fine. */
+void fa_thread_pool_destroy(struct fa_thread_pool *threads);
 
 /* A handler for fa_pool_put. */
-struct fa_handler *fa_native_create(struct fa_crew *crew, const char *type,
+struct fa_handler *fa_native_create(struct fa_thread_pool *threads, const char *type,
                                     const struct faina_handler *handler, void *user);
 
 #endif

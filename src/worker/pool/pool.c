@@ -4,13 +4,13 @@
  * A job has one reference as long as it is held, and one more while a thread deals with it outside
  * the mutex.
  */
-#include "runtime/pool.h"
+#include "worker/pool/pool.h"
 
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/utf8.h"
 #include "model/limits.h"
-#include "runtime/pool_inner.h"
+#include "worker/pool/pool_inner.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -20,8 +20,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* How long to go on telling outcomes to an engine that doesn't answer, once everything ended. */
-#define FAREWELL_US 5000000
+/* How long to keep sending outcomes to an engine that doesn't answer, once all jobs have ended. */
+#define LAST_SEND_US 5000000
 
 /* ------------------------------------------------------------------------------------------
  * References
@@ -44,12 +44,10 @@ void fa_pool_claimed_unref(struct fa_claimed *claimed)
     free(claimed);
 }
 
-static void forget_report(struct fa_job *job)
+void fa_pool_free_report(struct faina_report *report)
 {
-    free((char *)(uintptr_t)job->report.state);
-    free((char *)(uintptr_t)job->report.metadata);
-    job->report = (struct faina_report){0};
-    job->has_report = false;
+    free((char *)(uintptr_t)report->state);
+    free((char *)(uintptr_t)report->metadata);
 }
 
 void fa_pool_unref(struct fa_job *job)
@@ -57,7 +55,7 @@ void fa_pool_unref(struct fa_job *job)
     if (--job->refs > 0)
         return;
     assert(job->state == FA_JOB_GONE && !job->is_dirty);
-    forget_report(job);
+    fa_pool_free_report(&job->report);
     fa_pool_handler_unref(job->handler);
     fa_arena_finish(&job->arena);
     fa_pool_claimed_unref(job->claimed);
@@ -70,7 +68,7 @@ void fa_pool_drop(struct fa_job *job)
 
     assert(job->state == FA_JOB_ENDED);
     job->state = FA_JOB_GONE;
-    fa_pool_let_go(job);
+    fa_pool_held_remove(job);
     pthread_cond_broadcast(&pool->owner_cond);
     fa_pool_unref(job);
 }
@@ -106,14 +104,14 @@ static bool has_slot(const struct fa_pool *pool, const struct fa_job *job)
            (handler->concurrency == 0 || handler->slots->running < handler->concurrency);
 }
 
-/* Whether the type's settings say something that the task's submit left open. */
+/* Whether the type's settings have a value that the task's submit left open. */
 static bool lacks_policy(const struct fa_job *job)
 {
-    const struct faina_submit *wish = &job->handler->wish;
-    const struct faina_retry_policy *has = &job->task->retry, *may = &wish->retry;
+    const struct faina_submit *settings = &job->handler->settings;
+    const struct faina_retry_policy *has = &job->task->retry, *may = &settings->retry;
 
-    if (wish->max_attempts != 0 && job->task->max_attempts == FA_ATTEMPTS_DEFAULT &&
-        wish->max_attempts != FA_ATTEMPTS_DEFAULT)
+    if (settings->max_attempts != 0 && job->task->max_attempts == FA_ATTEMPTS_DEFAULT &&
+        settings->max_attempts != FA_ATTEMPTS_DEFAULT)
         return true;
     return has->base_ms == 0 && has->max_ms == 0 && has->factor <= 0 &&
            (may->base_ms != 0 || may->max_ms != 0 || may->factor > 0);
@@ -155,11 +153,11 @@ struct fa_job *fa_pool_dispatch(struct fa_pool *pool)
         last = &job->queue_next;
     }
     if (pool->queue)
-        fa_pool_watch(pool, pool->queue->queued_us + FA_POOL_LINE_US);
+        fa_pool_watch(pool, pool->queue->queued_us + FA_POOL_QUEUE_US);
     return list;
 }
 
-/* The sender is woken last: it must not be in the way of what it tells about. */
+/* The sender is woken last, so that it doesn't delay the handlers. */
 void fa_pool_start(struct fa_job *list)
 {
     struct fa_pool *pool = list ? list->pool : NULL;
@@ -174,35 +172,35 @@ void fa_pool_start(struct fa_job *list)
         pthread_cond_signal(&pool->sender_cond);
 }
 
-void fa_pool_settle(struct fa_job *job, const struct fa_outcome *outcome)
+void fa_pool_end_job(struct fa_job *job, const struct fa_outcome *outcome)
 {
     job->state = FA_JOB_ENDED;
     job->outcome = *outcome;
     fa_pool_dirty(job);
 }
 
-void fa_pool_outdate_claim(struct fa_pool *pool)
+void fa_pool_mark_claim_stale(struct fa_pool *pool)
 {
-    atomic_store(&pool->give_up, true);
+    atomic_store(&pool->is_claim_stale, true);
     pthread_cond_signal(&pool->claimer_cond);
 }
 
-void fa_pool_end_outdated(struct fa_pool *pool)
+void fa_pool_end_stale_claim(struct fa_pool *pool)
 {
-    if (atomic_load(&pool->give_up))
+    if (atomic_load(&pool->is_claim_stale))
         fa_service_wake(pool->service);
 }
 
-/* One less of its type is held. If no more of them could be, the claim that waits leaves them out;
- * fa_pool_end_outdated follows, without the mutex. */
+/* Counts one held task of the type less. If the type was full, the waiting claim doesn't include it
+ * and is stale; the caller then calls fa_pool_end_stale_claim without the mutex. */
 static void release_type(struct fa_pool *pool, struct fa_job *job)
 {
     struct fa_slots *slots = job->handler->slots;
-    const struct fa_handler *handler = fa_pool_find(pool, job->handler->type); /* who has it now */
+    const struct fa_handler *handler = fa_pool_find(pool, job->handler->type); /* the present one */
 
     if (handler && handler->concurrency > 0 && slots->held >= handler->concurrency &&
         pool->is_claiming)
-        fa_pool_outdate_claim(pool);
+        fa_pool_mark_claim_stale(pool);
     slots->held--;
 }
 
@@ -218,8 +216,9 @@ static void free_slot(struct fa_pool *pool, struct fa_job *job)
     if (pool->is_draining)
         pthread_cond_broadcast(&pool->owner_cond);
 }
-/* Frees the job's slot for another one. With an outcome, the job has ended by that; without, it has
- * ended or will have, and only its reference is given back. */
+
+/* Frees the job's slot. With an outcome, also ends the job; without one, only drops the reference
+ * of fa_job_end_early. */
 static void leave(struct fa_job *job, const struct fa_outcome *outcome)
 {
     struct fa_pool *pool = job->pool;
@@ -229,14 +228,14 @@ static void leave(struct fa_job *job, const struct fa_outcome *outcome)
     assert(job->state == FA_JOB_RUNNING || !outcome);
     free_slot(pool, job);
     if (outcome)
-        fa_pool_settle(job, outcome);
+        fa_pool_end_job(job, outcome);
     else
         fa_pool_unref(job);
     list = fa_pool_dispatch(pool);
     if (fa_pool_room(pool) > 0)
         pthread_cond_signal(&pool->claimer_cond);
     pthread_mutex_unlock(&pool->mutex);
-    fa_pool_end_outdated(pool);
+    fa_pool_end_stale_claim(pool);
     fa_pool_start(list);
 }
 
@@ -246,41 +245,36 @@ void fa_job_end(struct fa_job *job, const struct fa_outcome *outcome)
     leave(job, outcome);
 }
 
-/* Its arena is still in use: nothing may be put there, not even another outcome. */
-void fa_job_give_up(struct fa_job *job, const struct fa_outcome *outcome)
+/* The handler still uses the arena: nothing may be put there, not even another outcome. */
+void fa_job_end_early(struct fa_job *job, const struct fa_outcome *outcome)
 {
     struct fa_pool *pool = job->pool;
 
     pthread_mutex_lock(&pool->mutex);
     assert(job->state == FA_JOB_RUNNING);
-    job->refs++; /* fa_job_leave gives it back */
+    job->refs++; /* fa_job_free_slot drops it */
     job->is_cut = true;
-    fa_pool_settle(job, outcome);
+    fa_pool_end_job(job, outcome);
     pthread_mutex_unlock(&pool->mutex);
 }
 
-void fa_job_leave(struct fa_job *job)
+void fa_job_free_slot(struct fa_job *job)
 {
     leave(job, NULL);
 }
 
 /* ------------------------------------------------------------------------------------------
- * What handlers ask and tell
+ * For handlers
  */
 
-static char *copy_text(const char *text)
+static void replace_text(const char **member, const char *text)
 {
-    size_t size = strlen(text) + 1;
+    size_t size = text ? strlen(text) + 1 : 0;
 
-    return memcpy(fa_alloc(size), text, size);
-}
-
-static void replace_text(const char **place, const char *text)
-{
     if (!text)
         return;
-    free((char *)(uintptr_t)*place);
-    *place = copy_text(text);
+    free((char *)(uintptr_t)*member);
+    *member = memcpy(fa_alloc(size), text, size);
 }
 
 void fa_job_report(struct fa_job *job, const struct faina_report *report)
@@ -288,7 +282,7 @@ void fa_job_report(struct fa_job *job, const struct faina_report *report)
     struct fa_pool *pool = job->pool;
 
     pthread_mutex_lock(&pool->mutex);
-    if (job->state != FA_JOB_RUNNING) { /* it was given up */
+    if (job->state != FA_JOB_RUNNING) { /* fa_job_end_early */
         pthread_mutex_unlock(&pool->mutex);
         return;
     }
@@ -319,6 +313,31 @@ void fa_job_unref(struct fa_job *job)
     pthread_mutex_unlock(&pool->mutex);
 }
 
+struct stop_message {
+    struct fa_message message;
+    struct fa_job *job; /* with a reference */
+    void (*stop)(struct fa_job *job);
+};
+
+static void run_stop(struct fa_message *message)
+{
+    struct stop_message *stop = FA_CONTAINER_OF(message, struct stop_message, message);
+
+    stop->stop(stop->job);
+    fa_job_unref(stop->job);
+    free(stop);
+}
+
+void fa_job_send_stop(struct fa_job *job, struct fa_event_loop *loop,
+                      void (*stop)(struct fa_job *job))
+{
+    struct stop_message *message = fa_alloc_zero(1, sizeof(*message));
+
+    fa_job_ref(job);
+    *message = (struct stop_message){.message.run = run_stop, .job = job, .stop = stop};
+    fa_event_loop_send(loop, &message->message);
+}
+
 enum fa_stop fa_job_stop(const struct fa_job *job)
 {
     return (enum fa_stop)atomic_load(&job->stop);
@@ -334,15 +353,6 @@ size_t fa_job_output_max(const struct fa_job *job)
     return job->pool->service->input_size_max;
 }
 
-/* Cuts text to its limit, between characters, and at the first byte that is not UTF-8. */
-static void make_fit(char *text, size_t max)
-{
-    size_t len = strlen(text);
-
-    len = fa_utf8_valid_length((struct fa_bytes){text, len < max ? len : max});
-    text[len] = '\0';
-}
-
 struct fa_outcome fa_outcome_fail(struct fa_arena *arena, const char *kind, bool is_permanent,
                                   const char *format, ...)
 {
@@ -352,7 +362,8 @@ struct fa_outcome fa_outcome_fail(struct fa_arena *arena, const char *kind, bool
     va_start(args, format);
     vsnprintf(message, FA_ERROR_MESSAGE_SIZE_MAX + 1, format, args);
     va_end(args);
-    make_fit(message, FA_ERROR_MESSAGE_SIZE_MAX);
+    /* Cut between characters, and at the first byte that is not UTF-8. */
+    message[fa_utf8_valid_length(fa_str(message))] = '\0';
     return (struct fa_outcome){
         .kind = FA_OUTCOME_FAIL,
         .failure = {.message = message, .kind = kind, .permanent = is_permanent},
@@ -377,7 +388,6 @@ struct faina_failure fa_stop_failure(struct fa_job *job, enum fa_stop stop)
  * Stopping a job
  */
 
-/* Takes a job out of the line for slots. */
 static void leave_queue(struct fa_pool *pool, struct fa_job *job)
 {
     for (struct fa_job **at = &pool->queue; *at; at = &(*at)->queue_next) {
@@ -392,16 +402,16 @@ static void leave_queue(struct fa_pool *pool, struct fa_job *job)
     }
 }
 
-/* A job in line ends at once; one that runs is its handler's to stop. */
+/* A queued job ends at once; a running one is stopped by its handler. */
 bool fa_pool_mark_stop(struct fa_job *job, enum fa_stop stop)
 {
     int none = FA_STOP_NONE;
 
     if (job->state == FA_JOB_PREPARING || job->state == FA_JOB_QUEUED)
-        atomic_store(&job->stop, (int)stop); /* the claimer minds it */
+        atomic_store(&job->stop, (int)stop); /* the claimer checks it */
     if (job->state == FA_JOB_QUEUED) {
         leave_queue(job->pool, job);
-        fa_pool_settle(job, &(struct fa_outcome){.kind = FA_OUTCOME_RELEASE});
+        fa_pool_end_job(job, &(struct fa_outcome){.kind = FA_OUTCOME_RELEASE});
     }
     if (job->state != FA_JOB_RUNNING)
         return false;
@@ -411,7 +421,7 @@ bool fa_pool_mark_stop(struct fa_job *job, enum fa_stop stop)
     return true;
 }
 
-void fa_pool_tell_stop(struct fa_job *job)
+void fa_pool_call_stop(struct fa_job *job)
 {
     struct fa_pool *pool = job->pool;
 
@@ -421,43 +431,41 @@ void fa_pool_tell_stop(struct fa_job *job)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Stops every job that `wants` says so about. */
-static void stop_jobs(struct fa_pool *pool, enum fa_stop (*wants)(struct fa_job *, int64_t),
+/* Stops every job for which `reason` returns one. */
+static void stop_jobs(struct fa_pool *pool, enum fa_stop (*reason)(struct fa_job *, int64_t),
                       int64_t now_us)
 {
-    struct fa_job **told, *next;
+    struct fa_job **marked, *next;
     size_t count = 0;
 
     pthread_mutex_lock(&pool->mutex);
-    told = fa_alloc_zero((size_t)pool->held_count + 1, sizeof(struct fa_job *));
+    marked = fa_alloc_zero((size_t)pool->held_count + 1, sizeof(struct fa_job *));
     for (struct fa_job *job = pool->held; job; job = next) {
-        enum fa_stop stop = wants(job, now_us);
+        enum fa_stop stop = reason(job, now_us);
 
         next = job->next;
-        if (stop == FA_STOP_NONE)
-            continue;
-        if (fa_pool_mark_stop(job, stop))
-            told[count++] = job;
+        if (stop != FA_STOP_NONE && fa_pool_mark_stop(job, stop))
+            marked[count++] = job;
     }
     pthread_mutex_unlock(&pool->mutex);
-    fa_pool_end_outdated(pool);
+    fa_pool_end_stale_claim(pool);
     for (size_t i = 0; i < count; i++)
-        fa_pool_tell_stop(told[i]);
-    free(told);
+        fa_pool_call_stop(marked[i]);
+    free(marked);
 }
 
 /* ------------------------------------------------------------------------------------------
  * The watchdog: leases that end, handlers that take too long (P3)
  */
 
-static enum fa_stop is_overdue(struct fa_job *job, int64_t now_us)
+static enum fa_stop stop_overdue(struct fa_job *job, int64_t now_us)
 {
     if (job->state == FA_JOB_ENDED || fa_job_stop(job) != FA_STOP_NONE)
         return FA_STOP_NONE;
     if (job->lease_us <= now_us)
         return FA_STOP_LOST;
-    if (job->state == FA_JOB_QUEUED && job->queued_us + FA_POOL_LINE_US <= now_us)
-        return FA_STOP_SHUTDOWN; /* as for one that waits in line then: it is given back */
+    if (job->state == FA_JOB_QUEUED && job->queued_us + FA_POOL_QUEUE_US <= now_us)
+        return FA_STOP_SHUTDOWN; /* which releases a queued job */
     return job->state == FA_JOB_RUNNING && job->timeout_us <= now_us ? FA_STOP_TIMEOUT
                                                                      : FA_STOP_NONE;
 }
@@ -470,18 +478,18 @@ static int64_t next_deadline(const struct fa_pool *pool)
         if (job->state == FA_JOB_ENDED || fa_job_stop(job) != FA_STOP_NONE)
             continue;
         next_us = job->lease_us < next_us ? job->lease_us : next_us;
-        if (job->state == FA_JOB_QUEUED && job->queued_us + FA_POOL_LINE_US < next_us)
-            next_us = job->queued_us + FA_POOL_LINE_US;
+        if (job->state == FA_JOB_QUEUED && job->queued_us + FA_POOL_QUEUE_US < next_us)
+            next_us = job->queued_us + FA_POOL_QUEUE_US;
         next_us = job->timeout_us < next_us ? job->timeout_us : next_us;
     }
     return next_us;
 }
 
-static void look_at_deadlines(struct fa_timer *timer)
+static void check_deadlines(struct fa_timer *timer)
 {
-    struct fa_pool *pool = (struct fa_pool *)((char *)timer - offsetof(struct fa_pool, watchdog));
+    struct fa_pool *pool = FA_CONTAINER_OF(timer, struct fa_pool, watchdog);
 
-    stop_jobs(pool, is_overdue, fa_clock_mono_us());
+    stop_jobs(pool, stop_overdue, fa_clock_mono_us());
     pthread_mutex_lock(&pool->mutex);
     pool->watch_us = next_deadline(pool);
     if (pool->watch_us != INT64_MAX)
@@ -489,9 +497,9 @@ static void look_at_deadlines(struct fa_timer *timer)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-static void set_watchdog(struct fa_post *post)
+static void set_watchdog(struct fa_message *post)
 {
-    struct fa_pool *pool = (struct fa_pool *)((char *)post - offsetof(struct fa_pool, watch_post));
+    struct fa_pool *pool = FA_CONTAINER_OF(post, struct fa_pool, watch_post);
 
     pthread_mutex_lock(&pool->mutex);
     pool->is_watch_posted = false;
@@ -508,10 +516,10 @@ static void post_watchdog(struct fa_pool *pool)
     if (pool->is_watch_posted)
         return;
     pool->is_watch_posted = true;
-    fa_loop_post(pool->loop, &pool->watch_post);
+    fa_event_loop_send(pool->loop, &pool->watch_post);
 }
 
-/* Nothing of the pool is left in the loop afterwards. */
+/* Afterwards the loop has no timer or message of the pool. */
 static void end_watchdog(struct fa_pool *pool)
 {
     pthread_mutex_lock(&pool->mutex);
@@ -531,14 +539,14 @@ void fa_pool_watch(struct fa_pool *pool, int64_t at_us)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Small things
+ * Helpers
  */
 
 bool fa_pool_is_transient(enum faina_code code)
 {
     return code == FAINA_UNAVAILABLE || code == FAINA_TIMEOUT || code == FAINA_OVERLOADED ||
            code == FAINA_INTERNAL || code == FAINA_UNAUTHORIZED || code == FAINA_FORBIDDEN ||
-           code == FAINA_STORE_CLOSED; /* a database that went away */
+           code == FAINA_STORE_CLOSED; /* the connection to the database is lost */
 }
 
 bool fa_pool_is_loss(enum faina_code code)
@@ -551,13 +559,22 @@ bool fa_pool_is_loss(enum faina_code code)
 
 void fa_pool_wait(struct fa_pool *pool, pthread_cond_t *cond, int64_t until_us)
 {
-    struct timespec until = {.tv_sec = (time_t)(until_us / 1000000),
-                             .tv_nsec = (long)(until_us % 1000000) * 1000};
+    fa_cond_wait_until(cond, &pool->mutex, until_us);
+}
 
-    if (until_us == INT64_MAX)
-        pthread_cond_wait(cond, &pool->mutex);
-    else
-        pthread_cond_timedwait(cond, &pool->mutex, &until);
+void fa_pool_back_off(struct fa_pool *pool, pthread_cond_t *cond, const bool *is_over,
+                      int64_t *pause_us, int64_t min_us, int64_t max_us)
+{
+    int64_t until_us;
+
+    *pause_us = *pause_us == 0 ? min_us : *pause_us * 2;
+    if (*pause_us > max_us)
+        *pause_us = max_us;
+    until_us = fa_clock_mono_us() + *pause_us;
+    pthread_mutex_lock(&pool->mutex);
+    while (!*is_over && fa_clock_mono_us() < until_us)
+        fa_pool_wait(pool, cond, until_us);
+    pthread_mutex_unlock(&pool->mutex);
 }
 
 const char *fa_pool_worker(const struct fa_pool *pool)
@@ -591,8 +608,8 @@ static void keep(struct fa_handler *handler)
     (void)handler;
 }
 
-/* Its jobs are given back and never started. */
-static const struct fa_handler_ops nobody_ops = {
+/* Its jobs are released and never started. */
+static const struct fa_handler_ops missing_ops = {
     .start = do_nothing,
     .stop = do_nothing,
     .destroy = keep,
@@ -611,34 +628,19 @@ static const char *make_worker_id(struct fa_arena *arena)
                            (unsigned)fa_random_next(&random));
 }
 
-static void init_cond(pthread_cond_t *cond)
-{
-    pthread_condattr_t attributes;
-
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_cond_init(cond, &attributes);
-    pthread_condattr_destroy(&attributes);
-}
-
 static void copy_config(struct fa_pool *pool, const struct fa_pool_config *config)
 {
-    const char **namespaces;
-
     pool->config = *config;
     pool->config.worker_id = config->worker_id ? fa_arena_strdup(&pool->arena, config->worker_id)
                                                : make_worker_id(&pool->arena);
     if (pool->config.lease_ms <= 0)
         pool->config.lease_ms = FA_LEASE_MS_DEFAULT;
     pool->lease_us = pool->config.lease_ms * 1000;
-    /* Calls and clocks are not exact: a tenth, but not more than 3 s. */
+    /* For calls and clocks that are not exact: a tenth, but not more than 3 s. */
     pool->margin_us = pool->lease_us / 10 < 3000000 ? pool->lease_us / 10 : 3000000;
-    if (!config->namespaces)
-        return;
-    namespaces = fa_arena_zero(&pool->arena, config->namespace_count + 1, sizeof(char *));
-    for (size_t i = 0; i < config->namespace_count; i++)
-        namespaces[i] = fa_arena_strdup(&pool->arena, config->namespaces[i]);
-    pool->config.namespaces = namespaces;
+    if (config->namespaces)
+        pool->config.namespaces =
+            fa_arena_strs(&pool->arena, config->namespaces, config->namespace_count);
 }
 
 static int start_threads(struct fa_pool *pool)
@@ -648,24 +650,20 @@ static int start_threads(struct fa_pool *pool)
         void *(*main)(void *pool);
     } threads[] = {
         {&pool->sender, fa_pool_sender_main},
-        {&pool->beater, fa_pool_beater_main},
+        {&pool->heartbeat_thread, fa_pool_heartbeat_main},
         {&pool->claimer, fa_pool_claimer_main},
     };
-    sigset_t all, before;
     int failed = 0;
 
-    sigfillset(&all); /* signals are for the program's own threads */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     for (size_t i = 0; i < FA_COUNT(threads) && !failed; i++) {
-        failed = pthread_create(threads[i].thread, NULL, threads[i].main, pool);
+        failed = fa_thread_start(threads[i].thread, threads[i].main, pool);
         pool->thread_count += failed == 0;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return failed;
 }
 
 enum faina_code fa_pool_create(struct fa_pool **out, struct fa_service *service,
-                               struct fa_loop *loop, const struct fa_pool_config *config,
+                               struct fa_event_loop *loop, const struct fa_pool_config *config,
                                struct faina_error *err)
 {
     struct fa_pool *pool = fa_alloc_zero(1, sizeof(*pool));
@@ -676,18 +674,18 @@ enum faina_code fa_pool_create(struct fa_pool **out, struct fa_service *service,
     pool->loop = loop;
     copy_config(pool, config);
     pthread_mutex_init(&pool->mutex, NULL);
-    init_cond(&pool->claimer_cond);
-    init_cond(&pool->sender_cond);
-    init_cond(&pool->beater_cond);
-    init_cond(&pool->owner_cond);
+    fa_cond_init(&pool->claimer_cond);
+    fa_cond_init(&pool->sender_cond);
+    fa_cond_init(&pool->heartbeat_cond);
+    fa_cond_init(&pool->owner_cond);
     pool->queue_last = &pool->queue;
     pool->dirty_last = &pool->dirty;
-    pool->nobody = (struct fa_handler){.ops = &nobody_ops, .refs = 1};
+    pool->missing_handler = (struct fa_handler){.ops = &missing_ops, .refs = 1};
     pool->idle_us = fa_clock_mono_us();
     pool->watch_us = INT64_MAX;
-    pool->watchdog.fire = look_at_deadlines;
+    pool->watchdog.fire = check_deadlines;
     pool->watch_post.run = set_watchdog;
-    fa_pool_listen(pool);
+    fa_pool_subscribe(pool);
     failed = start_threads(pool);
     if (!failed) {
         *out = pool;
@@ -703,13 +701,13 @@ enum faina_code fa_pool_create(struct fa_pool **out, struct fa_service *service,
  * Stopping (P5)
  */
 
-static enum fa_stop is_unstarted(struct fa_job *job, int64_t now_us)
+static enum fa_stop stop_queued(struct fa_job *job, int64_t now_us)
 {
     (void)now_us;
     return job->state == FA_JOB_QUEUED ? FA_STOP_SHUTDOWN : FA_STOP_NONE;
 }
 
-static enum fa_stop is_running(struct fa_job *job, int64_t now_us)
+static enum fa_stop stop_all(struct fa_job *job, int64_t now_us)
 {
     (void)now_us;
     return job->state != FA_JOB_ENDED ? FA_STOP_SHUTDOWN : FA_STOP_NONE;
@@ -719,16 +717,16 @@ void fa_pool_drain(struct fa_pool *pool)
 {
     pthread_mutex_lock(&pool->mutex);
     pool->is_draining = true;
-    fa_pool_outdate_claim(pool);
+    fa_pool_mark_claim_stale(pool);
     pthread_mutex_unlock(&pool->mutex);
     fa_service_wake(pool->service);
-    stop_jobs(pool, is_unstarted, 0);
+    stop_jobs(pool, stop_queued, 0);
 }
 
-void fa_pool_hurry(struct fa_pool *pool)
+void fa_pool_end_grace(struct fa_pool *pool)
 {
     pthread_mutex_lock(&pool->mutex);
-    pool->is_hurried = true;
+    pool->is_grace_over = true;
     pthread_cond_broadcast(&pool->owner_cond);
     pthread_mutex_unlock(&pool->mutex);
 }
@@ -737,26 +735,26 @@ void fa_pool_hurry(struct fa_pool *pool)
 static void wait_for_running(struct fa_pool *pool, int64_t until_us)
 {
     pthread_mutex_lock(&pool->mutex);
-    while (pool->running > 0 && !(pool->is_hurried && until_us != INT64_MAX) &&
+    while (pool->running > 0 && !(pool->is_grace_over && until_us != INT64_MAX) &&
            fa_clock_mono_us() < until_us)
         fa_pool_wait(pool, &pool->owner_cond, until_us);
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Waits until all has been told, then lets the threads end. */
-static void say_farewell(struct fa_pool *pool)
+/* Waits until all outcomes are sent, then ends the threads. */
+static void finish_sending(struct fa_pool *pool)
 {
-    int64_t until_us = fa_clock_mono_us() + FAREWELL_US;
+    int64_t until_us = fa_clock_mono_us() + LAST_SEND_US;
 
     pthread_mutex_lock(&pool->mutex);
     while (pool->held_count > 0 && fa_clock_mono_us() < until_us)
         fa_pool_wait(pool, &pool->owner_cond, until_us);
     pool->is_ending = true;
     pthread_cond_broadcast(&pool->sender_cond);
-    pthread_cond_broadcast(&pool->beater_cond);
+    pthread_cond_broadcast(&pool->heartbeat_cond);
     pthread_mutex_unlock(&pool->mutex);
     if (pool->thread_count > 1)
-        pthread_join(pool->beater, NULL);
+        pthread_join(pool->heartbeat_thread, NULL);
     if (pool->thread_count > 0)
         pthread_join(pool->sender, NULL);
     pool->thread_count = 0;
@@ -769,12 +767,12 @@ void fa_pool_stop(struct fa_pool *pool, int64_t grace_ms)
     fa_pool_drain(pool);
     if (pool->thread_count > 2) {
         pthread_join(pool->claimer, NULL);
-        stop_jobs(pool, is_unstarted, 0); /* what it claimed last */
+        stop_jobs(pool, stop_queued, 0); /* the tasks of its last claim */
     }
     wait_for_running(pool, fa_clock_mono_us() + grace_ms * 1000);
-    stop_jobs(pool, is_running, 0);
+    stop_jobs(pool, stop_all, 0);
     wait_for_running(pool, INT64_MAX);
-    say_farewell(pool);
+    finish_sending(pool);
 }
 
 void fa_pool_destroy(struct fa_pool *pool)
@@ -798,7 +796,7 @@ void fa_pool_destroy(struct fa_pool *pool)
     pthread_mutex_destroy(&pool->mutex);
     pthread_cond_destroy(&pool->claimer_cond);
     pthread_cond_destroy(&pool->sender_cond);
-    pthread_cond_destroy(&pool->beater_cond);
+    pthread_cond_destroy(&pool->heartbeat_cond);
     pthread_cond_destroy(&pool->owner_cond);
     fa_arena_finish(&pool->arena);
     free(pool);

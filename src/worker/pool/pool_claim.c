@@ -1,39 +1,44 @@
 /*
- * pool_claim.c - the claimer: finds work for free slots.
+ * pool_claim.c - the claimer: claims tasks for free slots.
  *
- * No task is held that can't be started: of a type with a limit of its own, only as many as are
- * free of it. So as many as every open type has free are claimed of all of them together, the first
- * in line first; what else there is room for, of the types without a limit, and then of each that
- * has one. When there is nothing, it waits for one task of any open type (or for many, when none
- * has a limit), and then looks at all of them again.
+ * Of a type with a concurrency limit only as many tasks are claimed as its limit leaves free, so
+ * that every held task can start. A round therefore makes several claims:
+ *
+ *   1. All open types together, in the order of the queue, for as many tasks as each of them has
+ *      free.
+ *   2. The types without a limit, for the rest of the slots.
+ *   3. Each type with a limit, for what its limit and the slots leave.
+ *
+ * When the first claim finds nothing, a claim waits for one task of any open type (for many, when
+ * no type has a limit). Then the next round begins.
  */
-#include "runtime/pool_inner.h"
+#include "worker/pool/pool_inner.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "json/json.h"
 #include "model/limits.h"
 #include "model/states.h"
 
 #include <assert.h>
 #include <stdlib.h>
 
-/* A wait lasts this long, then the claim is made anew: a lost wake-up costs time only. */
+/* The longest wait of a claim. Then it is made again, so that a lost wake-up costs only time. */
 #define WAIT_MS 30000
-/* After an error: at first, and at most. */
+/* The backoff after an error: at first, and at most. */
 #define PAUSE_MIN_US 100000
 #define PAUSE_MAX_US 5000000
-/* Work for this long is claimed ahead of free slots (P1) ... */
+/* The prefetch: tasks for this long (P1) ... */
 #define AHEAD_US 20000
 /* ... but not more than this many tasks: half of them are claimed at once. */
 #define AHEAD_MAX (2 * FA_CLAIM_LIMIT_MAX)
-/* Subtasks that a parent resumes with: how many are read at once, and how much they may be. */
+/* Subtasks of a parent that resumes: how many are read at once, and the size of all. */
 #define CHILDREN_PAGE 250
 #define CHILDREN_SIZE_MAX ((size_t)256 * 1024 * 1024)
 
-/* One claim to be made; all in the round's arena. */
+/* The claims to be made; all in the round's arena. */
 struct round {
     struct fa_arena arena;
-    const char **types; /* that have a slot: those without a limit first */
+    const char **types; /* the open ones: those without a limit first */
     int *free;          /* per type with a limit */
     size_t type_count, unlimited_count;
     const char **services;
@@ -41,7 +46,7 @@ struct round {
     int limit;
 };
 
-/* How many tasks will end within AHEAD_US, by how fast they ended just now. */
+/* How many tasks end within AHEAD_US at the present rate. */
 static int64_t ahead(const struct fa_pool *pool)
 {
     int64_t count;
@@ -52,7 +57,7 @@ static int64_t ahead(const struct fa_pool *pool)
     return count < AHEAD_MAX ? count : AHEAD_MAX;
 }
 
-/* The line is filled up when it is half empty, not for each task that leaves it. */
+/* The prefetch is filled up when it is half empty, not for each task that leaves it. */
 int fa_pool_room(const struct fa_pool *pool)
 {
     int64_t free = pool->config.concurrency - pool->running - pool->queue_count;
@@ -62,16 +67,6 @@ int fa_pool_room(const struct fa_pool *pool)
         return 0;
     free += more;
     return free > FA_CLAIM_LIMIT_MAX ? FA_CLAIM_LIMIT_MAX : (int)free;
-}
-
-static void copy_services(const struct fa_pool *pool, struct round *round)
-{
-    if (!pool->services)
-        return;
-    round->services = fa_arena_zero(&round->arena, pool->service_count + 1, sizeof(char *));
-    round->service_count = pool->service_count;
-    for (size_t i = 0; i < pool->service_count; i++)
-        round->services[i] = fa_arena_strdup(&round->arena, pool->services[i]);
 }
 
 static void copy_types(const struct fa_pool *pool, struct round *round)
@@ -102,7 +97,7 @@ static bool begin_round(struct fa_pool *pool, struct round *round)
     *round = (struct round){0};
     pthread_mutex_lock(&pool->mutex);
     for (;;) {
-        atomic_store(&pool->give_up, false);
+        atomic_store(&pool->is_claim_stale, false);
         round->limit = fa_pool_room(pool);
         if (!pool->is_draining && round->limit > 0)
             copy_types(pool, round);
@@ -112,7 +107,10 @@ static bool begin_round(struct fa_pool *pool, struct round *round)
         pthread_cond_wait(&pool->claimer_cond, &pool->mutex);
         fa_arena_reset(&round->arena);
     }
-    copy_services(pool, round);
+    if (pool->services) {
+        round->services = fa_arena_strs(&round->arena, pool->services, pool->service_count);
+        round->service_count = pool->service_count;
+    }
     is_draining = pool->is_draining;
     pool->is_claiming = !is_draining;
     pthread_mutex_unlock(&pool->mutex);
@@ -120,25 +118,18 @@ static bool begin_round(struct fa_pool *pool, struct round *round)
 }
 
 /* ------------------------------------------------------------------------------------------
- * What came
+ * Claimed tasks
  */
 
-/* The end of a task's subtasks: {id, name, type, status, output, error}. */
 static void put_child(struct fa_json_writer *w, const struct faina_task *child)
 {
     fa_json_begin_object(w);
-    fa_json_key(w, "id");
-    fa_json_put_str(w, child->id);
-    fa_json_key(w, "name");
-    fa_json_put_str(w, child->name);
-    fa_json_key(w, "type");
-    fa_json_put_str(w, child->type);
-    fa_json_key(w, "status");
-    fa_json_put_str(w, faina_status_name(child->status));
-    fa_json_key(w, "output");
-    fa_json_put_raw(w, child->output);
-    fa_json_key(w, "error");
-    fa_json_put_raw(w, child->error);
+    fa_json_set_str(w, "id", child->id);
+    fa_json_set_str(w, "name", child->name);
+    fa_json_set_str(w, "type", child->type);
+    fa_json_set_str(w, "status", faina_status_name(child->status));
+    fa_json_set_raw(w, "output", child->output);
+    fa_json_set_raw(w, "error", child->error);
     fa_json_end_object(w);
 }
 
@@ -146,7 +137,7 @@ static void put_child(struct fa_json_writer *w, const struct faina_task *child)
 static enum faina_code read_children(struct fa_pool *pool, const char *id, struct fa_buf *out,
                                      struct faina_error *err)
 {
-    struct fa_arena pages[2] = {{0}}; /* the cursor of a page is asked for with the next one */
+    struct fa_arena pages[2] = {{0}}; /* a page's cursor is in use while the next one is read */
     struct fa_json_writer writer;
     const char *cursor = NULL;
     enum faina_code code;
@@ -173,7 +164,8 @@ static enum faina_code read_children(struct fa_pool *pool, const char *id, struc
     return code;
 }
 
-/* Whether this one is why: of several, it may be all that is left. */
+/* Whether this dependency failed. If others were removed, the one that is left may have completed.
+ */
 static bool has_ended_badly(struct fa_pool *pool, struct fa_job *job, const char *id)
 {
     struct fa_op op = {.kind = FA_OP_GET, .id = id, .arena = &job->arena};
@@ -185,17 +177,17 @@ static bool has_ended_badly(struct fa_pool *pool, struct fa_job *job, const char
 static struct fa_outcome fail_by_dependency(struct fa_pool *pool, struct fa_job *job)
 {
     const struct faina_task *task = job->task;
-    const char *who = "a dependency";
+    const char *which = "a dependency";
 
-    if (task->depends_on_count == 0) /* a task that is removed is no dependency any more */
+    if (task->depends_on_count == 0) /* a removed task is not listed as a dependency */
         return fa_outcome_fail(&job->arena, "dependency", true,
-                               "what it waited for ended badly and has been removed since");
+                               "a dependency ended badly and has been removed since");
     if (task->depends_on_count == 1 && has_ended_badly(pool, job, task->depends_on[0]))
-        who = fa_arena_printf(&job->arena, "its dependency %s", task->depends_on[0]);
-    return fa_outcome_fail(&job->arena, "dependency", true, "%s ended badly", who);
+        which = fa_arena_printf(&job->arena, "its dependency %s", task->depends_on[0]);
+    return fa_outcome_fail(&job->arena, "dependency", true, "%s ended badly", which);
 }
 
-/* Whether an attempt has asked for subtasks, by the task's events. */
+/* Whether an attempt has made subtasks, by the task's events. */
 static bool has_blocked(struct fa_pool *pool, struct fa_job *job)
 {
     struct fa_op op = {.kind = FA_OP_EVENTS, .id = job->task->id, .arena = &job->arena};
@@ -210,9 +202,9 @@ static bool has_blocked(struct fa_pool *pool, struct fa_job *job)
     return false;
 }
 
-/* Without subtasks, a dependency is why the task is in its error phase; or it had some, which have
- * been removed. Then it was claimed before, to ask for them. */
-static bool is_of_dependency(struct fa_pool *pool, struct fa_job *job)
+/* Whether a task without subtasks is in its error phase because of a dependency. The other cause is
+ * subtasks that have been removed since; then the task was claimed before, to make them. */
+static bool has_failed_dependency(struct fa_pool *pool, struct fa_job *job)
 {
     const struct faina_task *task = job->task;
 
@@ -220,7 +212,7 @@ static bool is_of_dependency(struct fa_pool *pool, struct fa_job *job)
            (task->depends_on_count > 0 || task->fence == 1 || !has_blocked(pool, job));
 }
 
-/* A job that goes on after its subtasks needs them. False: it has ended with *outcome. */
+/* Reads the subtasks for a job that resumes. False: it has ended with *outcome. */
 static bool prepare(struct fa_pool *pool, struct fa_job *job, struct fa_outcome *outcome)
 {
     struct faina_error err;
@@ -231,7 +223,7 @@ static bool prepare(struct fa_pool *pool, struct fa_job *job, struct fa_outcome 
     fa_buf_init(&buf, CHILDREN_SIZE_MAX);
     code = read_children(pool, job->task->id, &buf, &err);
     if (code == FAINA_OK && job->handler->needs_completed && strcmp(buf.ptr, "[]") == 0 &&
-        is_of_dependency(pool, job))
+        has_failed_dependency(pool, job))
         *outcome = fail_by_dependency(pool, job);
     else if (code == FAINA_OK && !buf.overflow)
         job->subtasks = fa_arena_copy(&job->arena, buf.ptr, buf.len);
@@ -259,14 +251,6 @@ static struct fa_job *make_job(struct fa_pool *pool, struct fa_claimed *claimed,
     return job;
 }
 
-/* Takes the job among those that are held. */
-static void hold(struct fa_job *job, struct fa_handler *handler)
-{
-    job->handler = handler;
-    handler->refs++;
-    fa_pool_hold(job);
-}
-
 static void enqueue(struct fa_pool *pool, struct fa_job *job)
 {
     job->state = FA_JOB_QUEUED;
@@ -278,56 +262,55 @@ static void enqueue(struct fa_pool *pool, struct fa_job *job)
     job->handler->slots->held++;
 }
 
-/* Whether its type needs a resource that it doesn't hold. */
+/* Whether the type's settings name a resource that the task doesn't have. */
 static bool lacks_resources(const struct fa_job *job)
 {
-    const struct faina_submit *wish = &job->handler->wish;
+    const struct fa_texts held = {job->task->resources, job->task->resource_count};
+    const struct faina_submit *settings = &job->handler->settings;
 
-    for (size_t i = 0; i < wish->resource_count; i++) {
-        bool has = false;
-
-        for (size_t k = 0; k < job->task->resource_count; k++)
-            has |= strcmp(job->task->resources[k], wish->resources[i]) == 0;
-        if (!has)
+    for (size_t i = 0; i < settings->resource_count; i++)
+        if (!fa_texts_have(&held, settings->resources[i]))
             return true;
-    }
     return false;
 }
 
-/* The job goes into line, or ends: by *outcome when it isn't ready. With the mutex held. */
-static void line_up(struct fa_pool *pool, struct fa_job *job, bool is_ready,
-                    struct fa_outcome outcome)
+/* Queues the job for a slot, or ends it: with `outcome` when it isn't ready. With the mutex held.
+ * */
+static void enqueue_or_end(struct fa_pool *pool, struct fa_job *job, bool is_ready,
+                           struct fa_outcome outcome)
 {
-    bool has_handler = job->handler != &pool->nobody;
+    bool has_handler = job->handler != &pool->missing_handler;
 
     if (is_ready && has_handler && !pool->has_no_amend && lacks_resources(job))
         outcome.kind = FA_OUTCOME_AMEND;
     if (!is_ready || !has_handler || pool->is_draining || outcome.kind == FA_OUTCOME_AMEND ||
         fa_job_stop(job) != FA_STOP_NONE) {
-        fa_pool_settle(job, &outcome);
+        fa_pool_end_job(job, &outcome);
         return;
     }
     enqueue(pool, job);
 }
 
-/* Holds a claimed task: from now on its lease is kept. False: it needs its subtasks first. With the
- * mutex held. */
+/* Adds a claimed task to the held ones, whose leases are renewed. False: it needs its subtasks
+ * first. With the mutex held. */
 static bool take_job(struct fa_pool *pool, struct fa_job *job)
 {
     const struct fa_outcome release = {.kind = FA_OUTCOME_RELEASE};
     bool is_ready = job->task->phase == FAINA_PHASE_START;
     struct fa_handler *handler = fa_pool_find(pool, job->task->type);
 
-    hold(job, handler ? handler : &pool->nobody);
+    job->handler = handler ? handler : &pool->missing_handler;
+    job->handler->refs++;
+    fa_pool_held_add(job);
     pool->stats.claimed++;
     fa_pool_watch(pool, job->lease_us);
     job->state = FA_JOB_PREPARING;
     if (is_ready)
-        line_up(pool, job, true, release);
+        enqueue_or_end(pool, job, true, release);
     return is_ready;
 }
 
-/* Reads what the job needs to go on; that may take a while. */
+/* Reads the subtasks, which may take a while, and then queues the job. */
 static void prepare_job(struct fa_pool *pool, struct fa_job *job)
 {
     struct fa_outcome outcome = {.kind = FA_OUTCOME_RELEASE};
@@ -335,24 +318,25 @@ static void prepare_job(struct fa_pool *pool, struct fa_job *job)
     struct fa_job *list;
 
     pthread_mutex_lock(&pool->mutex);
-    line_up(pool, job, is_ready, outcome);
+    enqueue_or_end(pool, job, is_ready, outcome);
     list = fa_pool_dispatch(pool);
     pthread_mutex_unlock(&pool->mutex);
     fa_pool_start(list);
 }
 
-/* All of a claim are held, and those that can be are started, before the others are prepared. They
- * go into line together: a handler that is faster than we are would sleep between any two. */
+/* All tasks of a claim are held, and those that can start do, before the others are prepared. They
+ * are queued together: a handler thread that is faster than this one would sleep between any two.
+ * */
 static void take_jobs(struct fa_pool *pool, struct fa_claimed *claimed, struct faina_tasks *tasks)
 {
-    /* The lease began before now; how long before is not known when it waited, but the wait ends
-     * with the claim. A margin covers that, and the first heartbeat is soon. */
+    /* The lease began when the engine made the claim, a little before now. The margin covers the
+     * difference, and the first heartbeat is soon. */
     int64_t lease_us = fa_clock_mono_us() + pool->lease_us - pool->margin_us;
     struct fa_job **jobs = fa_alloc_zero(tasks->count + 1, sizeof(struct fa_job *));
     size_t later_count = 0;
     struct fa_job *list;
 
-    claimed->refs = tasks->count + 1; /* the jobs', and ours while we go through */
+    claimed->refs = tasks->count + 1; /* one per job, and one for this function */
     for (size_t i = 0; i < tasks->count; i++)
         jobs[i] = make_job(pool, claimed, &tasks->items[i], lease_us);
     pthread_mutex_lock(&pool->mutex);
@@ -375,7 +359,7 @@ static void take_jobs(struct fa_pool *pool, struct fa_claimed *claimed, struct f
  * Claiming
  */
 
-/* What is free of the types with a limit, after these. */
+/* Subtracts the tasks from what is free of the types with a limit. */
 static void count_taken(struct round *round, const struct faina_tasks *tasks)
 {
     for (size_t i = round->unlimited_count; i < round->type_count; i++)
@@ -383,7 +367,7 @@ static void count_taken(struct round *round, const struct faina_tasks *tasks)
             round->free[i] -= strcmp(round->types[i], tasks->items[k].type) == 0;
 }
 
-/* How many of any open type can be started. */
+/* How many tasks can start whatever their types are. */
 static int free_of_all(const struct round *round)
 {
     int least = round->limit;
@@ -393,12 +377,12 @@ static int free_of_all(const struct round *round)
     return least;
 }
 
-/* Claims; the count of tasks, or -1 with the error. */
-static int claim(struct fa_pool *pool, struct round *round, const char *const *types,
-                 size_t type_count, int limit, int64_t wait_ms, struct faina_error *err)
+/* Returns the count of tasks, or -1 with the error. */
+static int claim_tasks(struct fa_pool *pool, struct round *round, const char *const *types,
+                       size_t type_count, int limit, int64_t wait_ms, struct faina_error *err)
 {
     struct fa_claimed *claimed = fa_alloc_zero(1, sizeof(*claimed));
-    struct faina_claim question = {
+    struct faina_claim claim = {
         .worker_id = pool->config.worker_id,
         .types = types,
         .type_count = type_count,
@@ -410,11 +394,11 @@ static int claim(struct fa_pool *pool, struct round *round, const char *const *t
         .lease_ms = pool->config.lease_ms,
         .wait_ms = wait_ms,
     };
-    struct fa_op op = {.kind = FA_OP_CLAIM_NEXT, .claim = &question, .arena = &claimed->arena};
+    struct fa_op op = {.kind = FA_OP_CLAIM_NEXT, .claim = &claim, .arena = &claimed->arena};
     enum faina_code code;
     int count;
 
-    op.give_up = &pool->give_up;
+    op.give_up = &pool->is_claim_stale;
     code = fa_service_claim_wait(pool->service, &op, err);
     count = code == FAINA_OK ? (int)op.tasks->count : -1;
     if (count > 0) {
@@ -427,47 +411,31 @@ static int claim(struct fa_pool *pool, struct round *round, const char *const *t
     return count;
 }
 
-/* Claims what fits, and waits for one when there was none. */
+/* The claims of a round, as at the top of this file. */
 static int claim_round(struct fa_pool *pool, struct round *round, struct faina_error *err)
 {
     int first = free_of_all(round), left = round->limit, got;
 
     if (round->unlimited_count == round->type_count)
-        return claim(pool, round, round->types, round->type_count, left, WAIT_MS, err);
-    got = claim(pool, round, round->types, round->type_count, first, 0, err);
+        return claim_tasks(pool, round, round->types, round->type_count, left, WAIT_MS, err);
+    got = claim_tasks(pool, round, round->types, round->type_count, first, 0, err);
     if (got == 0)
-        return claim(pool, round, round->types, round->type_count, 1, WAIT_MS, err);
+        return claim_tasks(pool, round, round->types, round->type_count, 1, WAIT_MS, err);
     if (got < first) /* or an error */
         return got;
     if (round->unlimited_count > 0 && left > got) {
-        int more = claim(pool, round, round->types, round->unlimited_count, left - got, 0, err);
+        int more =
+            claim_tasks(pool, round, round->types, round->unlimited_count, left - got, 0, err);
 
         got = more < 0 ? more : got + more;
     }
     for (size_t i = round->unlimited_count; got >= 0 && i < round->type_count; i++) {
         int free = round->free[i] < left - got ? round->free[i] : left - got;
-        int more = free > 0 ? claim(pool, round, &round->types[i], 1, free, 0, err) : 0;
+        int more = free > 0 ? claim_tasks(pool, round, &round->types[i], 1, free, 0, err) : 0;
 
         got = more < 0 ? more : got + more;
     }
     return got;
-}
-
-/* After an error: the engine gets some time, longer with each error in a row. */
-static void pause_claims(struct fa_pool *pool, int64_t *pause_us, const struct faina_error *err)
-{
-    int64_t until_us;
-
-    if (*pause_us == 0)
-        fa_tell(&pool->config.log, FA_LOG_ERROR, "can't claim: %s", err->message);
-    *pause_us = *pause_us == 0 ? PAUSE_MIN_US : *pause_us * 2;
-    if (*pause_us > PAUSE_MAX_US)
-        *pause_us = PAUSE_MAX_US;
-    until_us = fa_clock_mono_us() + *pause_us;
-    pthread_mutex_lock(&pool->mutex);
-    while (!pool->is_draining && fa_clock_mono_us() < until_us)
-        fa_pool_wait(pool, &pool->claimer_cond, until_us);
-    pthread_mutex_unlock(&pool->mutex);
 }
 
 void *fa_pool_claimer_main(void *arg)
@@ -484,11 +452,14 @@ void *fa_pool_claimer_main(void *arg)
         got = claim_round(pool, &round, &err);
         fa_arena_finish(&round.arena);
         if (got < 0) {
-            pause_claims(pool, &pause_us, &err);
+            if (pause_us == 0)
+                fa_report(&pool->config.log, FA_LOG_ERROR, "can't claim: %s", err.message);
+            fa_pool_back_off(pool, &pool->claimer_cond, &pool->is_draining, &pause_us, PAUSE_MIN_US,
+                             PAUSE_MAX_US);
             continue;
         }
         if (pause_us > 0)
-            fa_tell(&pool->config.log, FA_LOG_INFO, "can claim again");
+            fa_report(&pool->config.log, FA_LOG_INFO, "can claim again");
         pause_us = 0;
     }
     fa_arena_finish(&round.arena);

@@ -1,21 +1,21 @@
 /*
- * pool_handlers.c - what the pool can do: the handlers of its types, and the services it has.
+ * pool_handlers.c - the handlers of the pool's types, and the services it can reach.
  */
-#include "runtime/pool_inner.h"
+#include "worker/pool/pool_inner.h"
 
 #include "model/limits.h"
 
 #include <stdlib.h>
 
-/* The worker's types or services are others now. With the mutex held. */
+/* The worker's types or services have changed. With the mutex held. */
 static void note_change(struct fa_pool *pool)
 {
     pool->is_changed = true;
-    pthread_cond_signal(&pool->beater_cond);
-    fa_pool_outdate_claim(pool);
+    pthread_cond_signal(&pool->heartbeat_cond);
+    fa_pool_mark_claim_stale(pool);
 }
 
-static size_t handler_place(const struct fa_pool *pool, const char *type, bool *is_there)
+static size_t handler_index(const struct fa_pool *pool, const char *type, bool *is_there)
 {
     size_t from = 0, to = pool->handler_count;
 
@@ -39,9 +39,9 @@ static size_t handler_place(const struct fa_pool *pool, const char *type, bool *
 struct fa_handler *fa_pool_find(struct fa_pool *pool, const char *type)
 {
     bool is_there;
-    size_t place = handler_place(pool, type, &is_there);
+    size_t index = handler_index(pool, type, &is_there);
 
-    return is_there ? pool->handlers[place] : NULL;
+    return is_there ? pool->handlers[index] : NULL;
 }
 
 bool fa_pool_handles(struct fa_pool *pool, const char *type)
@@ -54,26 +54,24 @@ bool fa_pool_handles(struct fa_pool *pool, const char *type)
     return is_there;
 }
 
-static void insert_handler(struct fa_pool *pool, size_t place, struct fa_handler *handler)
+static void insert_handler(struct fa_pool *pool, size_t index, struct fa_handler *handler)
 {
-    if (pool->handler_count == pool->handler_size) {
-        pool->handler_size = pool->handler_size * 2 + 16;
-        pool->handlers =
-            fa_realloc(pool->handlers, pool->handler_size * sizeof(struct fa_handler *));
-    }
-    memmove(&pool->handlers[place + 1], &pool->handlers[place],
-            (pool->handler_count - place) * sizeof(struct fa_handler *));
-    pool->handlers[place] = handler;
+    pool->handlers = fa_grow(pool->handlers, pool->handler_count, &pool->handler_size,
+                             sizeof(struct fa_handler *));
+    memmove(&pool->handlers[index + 1], &pool->handlers[index],
+            (pool->handler_count - index) * sizeof(struct fa_handler *));
+    pool->handlers[index] = handler;
     pool->handler_count++;
 }
 
-/* With who handles the type now, or did when jobs were taken that are still there. */
+/* Shares the slots of the type's present handler, or of an earlier one that still has jobs. */
 static void share_slots(struct fa_pool *pool, struct fa_handler *handler)
 {
     struct fa_handler *before = fa_pool_find(pool, handler->type);
 
     for (struct fa_job *job = pool->held; job && !before; job = job->next)
-        if (job->handler != &pool->nobody && strcmp(job->handler->type, handler->type) == 0)
+        if (job->handler != &pool->missing_handler &&
+            strcmp(job->handler->type, handler->type) == 0)
             before = job->handler;
     handler->slots = before ? before->slots : fa_alloc_zero(1, sizeof(*handler->slots));
     handler->slots->refs++;
@@ -84,17 +82,17 @@ enum faina_code fa_pool_put(struct fa_pool *pool, struct fa_handler *take_handle
 {
     enum faina_code code = FAINA_OK;
     bool is_there;
-    size_t place;
+    size_t index;
 
     pthread_mutex_lock(&pool->mutex);
     take_handler->refs = 1;
     share_slots(pool, take_handler);
-    place = handler_place(pool, take_handler->type, &is_there);
+    index = handler_index(pool, take_handler->type, &is_there);
     if (is_there) {
-        fa_pool_handler_unref(pool->handlers[place]);
-        pool->handlers[place] = take_handler;
+        fa_pool_handler_unref(pool->handlers[index]);
+        pool->handlers[index] = take_handler;
     } else if (pool->handler_count < FA_CLAIM_NAMES_MAX) {
-        insert_handler(pool, place, take_handler);
+        insert_handler(pool, index, take_handler);
     } else {
         code = fa_error_set(err, FAINA_INVALID_REQUEST,
                             "a worker can handle at most %d types; %.255s is one too many",
@@ -110,16 +108,16 @@ enum faina_code fa_pool_put(struct fa_pool *pool, struct fa_handler *take_handle
 void fa_pool_remove(struct fa_pool *pool, const struct fa_handler *handler)
 {
     bool is_there;
-    size_t place;
+    size_t index;
 
     pthread_mutex_lock(&pool->mutex);
-    place = handler_place(pool, handler->type, &is_there);
-    if (is_there && pool->handlers[place] == handler) {
-        struct fa_handler *gone = pool->handlers[place];
+    index = handler_index(pool, handler->type, &is_there);
+    if (is_there && pool->handlers[index] == handler) {
+        struct fa_handler *gone = pool->handlers[index];
 
         pool->handler_count--;
-        memmove(&pool->handlers[place], &pool->handlers[place + 1],
-                (pool->handler_count - place) * sizeof(struct fa_handler *));
+        memmove(&pool->handlers[index], &pool->handlers[index + 1],
+                (pool->handler_count - index) * sizeof(struct fa_handler *));
         fa_pool_handler_unref(gone);
         note_change(pool);
     }

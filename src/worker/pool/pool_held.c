@@ -1,11 +1,11 @@
 /*
- * pool_held.c - the jobs that are held, in a list and in a table by id, and news of ends that
- * others bring about.
+ * pool_held.c - the held jobs, in a list and in a table by id, and notifications of tasks that end
+ * by another caller.
  *
- * News comes in whichever thread committed them. It only wakes the beater, whose next beat tells
- * which of the jobs are concerned, and why.
+ * A notification arrives in the thread that committed the change. It only wakes the heartbeat
+ * thread; the answer to the next heartbeat lists the jobs that are lost or cancelled.
  */
-#include "runtime/pool_inner.h"
+#include "worker/pool/pool_inner.h"
 
 #include "base/clock.h"
 
@@ -14,7 +14,7 @@ static struct fa_job **bucket_of(struct fa_pool *pool, struct fa_id id)
     return &pool->buckets[(uint64_t)id.key * 0x9e3779b97f4a7c15u >> 54];
 }
 
-void fa_pool_hold(struct fa_job *job)
+void fa_pool_held_add(struct fa_job *job)
 {
     struct fa_pool *pool = job->pool;
     struct fa_job **bucket;
@@ -24,31 +24,32 @@ void fa_pool_hold(struct fa_job *job)
     if (job->next)
         job->next->link = &job->next;
     pool->held = job;
-    if (pool->held_count++ == 0 && pool->beater_us > fa_clock_mono_us() + FA_POOL_EXPECT_US)
-        pthread_cond_signal(&pool->beater_cond); /* at most once in that time */
-    fa_id_parse(job->task->id, &job->id);        /* one that is none gets no news */
+    if (pool->held_count++ == 0 && pool->heartbeat_us > fa_clock_mono_us() + FA_POOL_EXPECT_US)
+        pthread_cond_signal(&pool->heartbeat_cond); /* at most once in that time */
+    fa_id_parse(job->task->id, &job->id);           /* an invalid id matches no notification */
     bucket = bucket_of(pool, job->id);
     job->bucket_next = *bucket;
     *bucket = job;
 }
 
-void fa_pool_let_go(struct fa_job *job)
+void fa_pool_held_remove(struct fa_job *job)
 {
     struct fa_pool *pool = job->pool;
-    struct fa_job **place = bucket_of(pool, job->id);
+    struct fa_job **bucket = bucket_of(pool, job->id);
 
     *job->link = job->next;
     if (job->next)
         job->next->link = job->link;
-    while (*place != job)
-        place = &(*place)->bucket_next;
-    *place = job->bucket_next;
+    while (*bucket != job)
+        bucket = &(*bucket)->bucket_next;
+    *bucket = job->bucket_next;
     if (--pool->held_count == 0)
         pool->idle_us = fa_clock_mono_us();
 }
 
-/* The ends that we tell ourselves are of jobs that have ended here. */
-static bool is_ours(struct fa_pool *pool, const struct fa_news *news)
+/* Whether a held task ended by another caller. The jobs whose outcomes this pool sent have ended.
+ * */
+static bool is_ours(struct fa_pool *pool, const struct fa_notification *news)
 {
     if (news->has_any_ended)
         return pool->held_count > 0;
@@ -59,7 +60,7 @@ static bool is_ours(struct fa_pool *pool, const struct fa_news *news)
     return false;
 }
 
-static void on_news(void *ctx, const struct fa_news *news)
+static void on_notification(void *ctx, const struct fa_notification *news)
 {
     struct fa_pool *pool = ctx;
 
@@ -67,14 +68,14 @@ static void on_news(void *ctx, const struct fa_news *news)
         return;
     pthread_mutex_lock(&pool->mutex);
     if (is_ours(pool, news)) {
-        pool->has_news = true;
-        pthread_cond_signal(&pool->beater_cond);
+        pool->has_ended_tasks = true;
+        pthread_cond_signal(&pool->heartbeat_cond);
     }
     pthread_mutex_unlock(&pool->mutex);
 }
 
-void fa_pool_listen(struct fa_pool *pool)
+void fa_pool_subscribe(struct fa_pool *pool)
 {
-    pool->listener = (struct fa_listener){.tell = on_news, .ctx = pool};
-    pool->is_listening = fa_service_listen(pool->service, &pool->listener);
+    pool->listener = (struct fa_listener){.tell = on_notification, .ctx = pool};
+    pool->is_subscribed = fa_service_listen(pool->service, &pool->listener);
 }

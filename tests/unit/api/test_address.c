@@ -3,7 +3,7 @@
  */
 #include "unit/base/unit.h"
 
-#include "service/address.h"
+#include "api/address.h"
 
 #include <stdio.h>
 #include <stdlib.h>

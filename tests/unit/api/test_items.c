@@ -3,7 +3,7 @@
  */
 #include "support/support.h"
 
-#include "service/api.h"
+#include "api/api.h"
 
 #include <setjmp.h>
 

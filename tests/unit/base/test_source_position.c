@@ -1,9 +1,9 @@
 /*
- * test_place.c - where in a text, and pieces of it in messages.
+ * test_source_position.c - where in a text, and pieces of it in messages.
  */
 #include "unit/base/unit.h"
 
-#include "base/place.h"
+#include "base/source_position.h"
 #include "base/utf8.h"
 
 static void test_place__lines_and_columns(void **state)
@@ -15,7 +15,7 @@ static void test_place__lines_and_columns(void **state)
     struct fa_bytes text = FA_LIT("ab\n\n\xc3\xa9");
 
     for (size_t i = 0; i < FA_COUNT(cases); i++) {
-        struct fa_place place = fa_place_find(text, cases[i].offset);
+        struct fa_source_position place = fa_source_position_find(text, cases[i].offset);
 
         check_int("line", place.line, cases[i].line);
         check_int("column", place.column, cases[i].column);

@@ -1,5 +1,5 @@
 /*
- * test_hide.c - who lists processes sees no password.
+ * test_hide.c - a password is not visible in the list of processes.
  */
 #include "unit/base/unit.h"
 

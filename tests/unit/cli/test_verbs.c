@@ -18,7 +18,7 @@ static void each_flag(void (*check)(const struct fa_verb *verb, const struct fa_
     }
 }
 
-/* Whether a flag takes a value must not depend on the verb: it may stand before it. */
+/* Whether a flag takes a value must not depend on the verb: it may come before it. */
 static void same_shape_everywhere(const struct fa_verb *verb, const struct fa_flag *flag)
 {
     for (size_t i = 0; i < fa_verb_count; i++) {
@@ -80,7 +80,7 @@ static void test_verbs__help_is_in_one_style(void **state)
     }
 }
 
-/* The name of a value tells what completes it. */
+/* The name of a value determines what completes it. */
 static void names_what_it_takes(const struct fa_verb *verb, const struct fa_flag *flag)
 {
     static const char *const names[FA_TAKES_COUNT] = {
@@ -109,7 +109,7 @@ static void test_verbs__nouns(void **state)
     check_true("res", !fa_verb_is_noun("res"));
     check_true("submit", !fa_verb_is_noun("submit"));
     check_true("a noun alone is no verb", fa_verb_find("resource") == NULL);
-    /* Verbs of one noun stand together: the completions count on it. */
+    /* Verbs of one noun are adjacent: the completions rely on it. */
     for (size_t i = 1; i < fa_verb_count; i++) {
         size_t len = strcspn(fa_verbs[i].name, " ");
         bool is_first = strncmp(fa_verbs[i - 1].name, fa_verbs[i].name, len) != 0;

@@ -1,10 +1,10 @@
 /*
- * test_ask.c - operations as requests: where they go, what they say, what may be sent twice, and
+ * test_encode.c - operations as requests: where they go, what they say, what may be sent twice, and
  * which of them go together.
  */
 #include "unit/base/unit.h"
 
-#include "remote/ask.h"
+#include "client/encode.h"
 
 #define ID "0190c4a2-6f1e-7b3d-8a5c-1f2e3d4c5b6a"
 #define OTHER "0190c4a2-6f1e-7b3d-8a5c-1f2e3d4c5b6b"
@@ -66,7 +66,7 @@ static void test_ask__requests(void **state)
          "DELETE /tasks/" ID "?cancel=true&purge=true ",
          false},
         {{.kind = FA_OP_PURGE, .purge = &purge},
-         "POST /tasks:purge {\"status\":[\"failed\"],\"deletedOnly\":false,\"limit\":10000}",
+         "POST /tasks:purge {\"status\":[\"failed\"],\"limit\":10000}",
          false},
         {{.kind = FA_OP_RESOURCE_SET, .resource = {"a/b c", -1}},
          "PUT /resources/a%2Fb%20c {\"maxConcurrency\":null}",
@@ -88,8 +88,8 @@ static void test_ask__requests(void **state)
         struct fa_call call;
         char got[512];
 
-        fa_ask_one(&cases[i].op, &call);
-        snprintf(got, sizeof(got), "%s %s %s", call.method, call.path.ptr + strlen(FA_ASK_API),
+        fa_encode_one(&cases[i].op, &call);
+        snprintf(got, sizeof(got), "%s %s %s", call.method, call.path.ptr + strlen(FA_CLIENT_API),
                  call.body.len > 0 ? call.body.ptr : "");
         check_str(cases[i].want, got, cases[i].want);
         check_int(cases[i].want, call.is_repeatable, cases[i].is_repeatable);
@@ -112,25 +112,25 @@ static void test_ask__groups(void **state)
     const struct {
         const char *name;
         struct fa_op ops[4];
-        enum fa_ask_how how;
+        enum fa_encode_how how;
         size_t count;
     } cases[] = {
-        {"submits", {submit, submit, submit, done}, FA_ASK_MANY, 3},
-        {"whole tasks, one by one", {whole, whole, submit, submit}, FA_ASK_ONE, 1},
-        {"ends and beats of any worker", {done, failed, beat, others}, FA_ASK_MANY, 4},
-        {"acts and submits apart", {done, submit, submit, done}, FA_ASK_MANY, 1},
-        {"a version is asked alone", {versioned, done, done, done}, FA_ASK_ONE, 1},
-        {"a removal is no act", {beat, longer, rm, rm}, FA_ASK_MANY, 2},
-        {"reads at once", {get, list, get, submit}, FA_ASK_APART, 3},
-        {"a read sees the change before it", {rm, get, get, get}, FA_ASK_ONE, 1},
-        {"removals of different tasks", {rm, rm_other, rm, rm}, FA_ASK_APART, 2},
+        {"submits", {submit, submit, submit, done}, FA_ENCODE_MANY, 3},
+        {"whole tasks, one by one", {whole, whole, submit, submit}, FA_ENCODE_ONE, 1},
+        {"ends and beats of any worker", {done, failed, beat, others}, FA_ENCODE_MANY, 4},
+        {"acts and submits apart", {done, submit, submit, done}, FA_ENCODE_MANY, 1},
+        {"a version is asked alone", {versioned, done, done, done}, FA_ENCODE_ONE, 1},
+        {"a removal is no act", {beat, longer, rm, rm}, FA_ENCODE_MANY, 2},
+        {"reads at once", {get, list, get, submit}, FA_ENCODE_PARALLEL, 3},
+        {"a read sees the change before it", {rm, get, get, get}, FA_ENCODE_ONE, 1},
+        {"removals of different tasks", {rm, rm_other, rm, rm}, FA_ENCODE_PARALLEL, 2},
     };
 
     (void)state;
     for (size_t i = 0; i < FA_COUNT(cases); i++) {
         size_t count = 0;
 
-        check_int(cases[i].name, fa_ask_group(cases[i].ops, 4, &count), cases[i].how);
+        check_int(cases[i].name, fa_encode_group(cases[i].ops, 4, &count), cases[i].how);
         check_int(cases[i].name, (int64_t)count, (int64_t)cases[i].count);
     }
 }
@@ -146,8 +146,8 @@ static void test_ask__many_in_one(void **state)
     struct fa_call call;
 
     (void)state;
-    check_int("both", (int64_t)fa_ask_many(ops, 2, &call), 2);
-    check_str("where", call.path.ptr, FA_ASK_API "/outcomes");
+    check_int("both", (int64_t)fa_encode_many(ops, 2, &call), 2);
+    check_str("where", call.path.ptr, FA_CLIENT_API "/outcomes");
     check_str("body", call.body.ptr,
               "{\"workerId\":\"w\",\"items\":[{\"id\":\"" ID
               "\",\"fence\":7,\"status\":\"completed\",\"output\":1},{\"id\":\"" OTHER
@@ -155,19 +155,19 @@ static void test_ask__many_in_one(void **state)
     check_true("a worker may tell it twice", call.is_repeatable);
     fa_call_finish(&call);
     ops[1].by.worker_id = "v";
-    check_int("both", (int64_t)fa_ask_many(ops, 2, &call), 2);
-    check_str("of two workers", call.path.ptr, FA_ASK_API "/acts");
+    check_int("both", (int64_t)fa_encode_many(ops, 2, &call), 2);
+    check_str("of two workers", call.path.ptr, FA_CLIENT_API "/acts");
     check_str("body", call.body.ptr,
               "{\"items\":[{\"id\":\"" ID "\",\"act\":\"complete\",\"body\":{\"workerId\":"
               "\"w\",\"fence\":7,\"output\":1}},{\"id\":\"" OTHER
               "\",\"act\":\"fail\",\"body\":{\"workerId\":\"v\",\"error\":{\"message\":\"no\","
               "\"retryable\":false}}}]}");
     fa_call_finish(&call);
-    check_int("both", (int64_t)fa_ask_many(submits, 2, &call), 2);
-    check_str("where", call.path.ptr, FA_ASK_API "/tasks:batch");
+    check_int("both", (int64_t)fa_encode_many(submits, 2, &call), 2);
+    check_str("where", call.path.ptr, FA_CLIENT_API "/tasks:batch");
     check_true("one without a key", !call.is_repeatable);
     fa_call_finish(&call);
-    check_int("one", (int64_t)fa_ask_many(submits, 1, &call), 1);
+    check_int("one", (int64_t)fa_encode_many(submits, 1, &call), 1);
     check_true("all with a key", call.is_repeatable);
     fa_call_finish(&call);
 }
@@ -187,9 +187,9 @@ static void test_ask__large_bodies_are_cut(void **state)
     input[SIZE + 2] = '\0';
     for (size_t i = 0; i < COUNT; i++)
         ops[i] = (struct fa_op){.kind = FA_OP_SUBMIT, .submit = &large};
-    check_int("as many as fit", (int64_t)fa_ask_many(ops, COUNT, &call), 4);
+    check_int("as many as fit", (int64_t)fa_encode_many(ops, COUNT, &call), 4);
     fa_call_finish(&call);
-    check_int("the rest", (int64_t)fa_ask_many(ops + 4, 1, &call), 1);
+    check_int("the rest", (int64_t)fa_encode_many(ops + 4, 1, &call), 1);
     fa_call_finish(&call);
     free(input);
 }

@@ -3,7 +3,7 @@
  */
 #include "unit/base/unit.h"
 
-#include "base/json.h"
+#include "json/json.h"
 
 static struct fa_json parse(const char *text)
 {

@@ -3,7 +3,7 @@
  */
 #include "unit/base/unit.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/random.h"
 
 #include <locale.h>
@@ -211,7 +211,7 @@ static void test_canonical__random_doubles_read_back(void **state)
     fa_buf_finish(&out);
 }
 
-/* The program around us may have set a locale with a decimal comma. Not every system has one. */
+/* The host program may have set a locale with a decimal comma. Not every system has one. */
 static void test_canonical__does_not_depend_on_the_locale(void **state)
 {
     static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "pt_BR.UTF-8"};

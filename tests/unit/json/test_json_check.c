@@ -1,10 +1,10 @@
 /*
- * test_json_check.c - what is JSON to us, and where it isn't.
+ * test_json_check.c - accepted and refused JSON, with the position of the first mistake.
  */
 #include "unit/base/unit.h"
 
 #include "base/clock.h"
-#include "base/json.h"
+#include "json/json.h"
 
 #define DEPTH 4
 
@@ -95,7 +95,7 @@ static const struct {
     {"[1,\v2]", "a control character is not allowed", 1, 4},
     {"[1,\f2]", "a control character is not allowed", 1, 4},
 
-    /* What we add to it. */
+    /* The additional rules. */
     {"\"\\u0000\"", "\\u0000 is not allowed", 1, 2},
     {"{\"a\\u0000\":1}", "\\u0000 is not allowed", 1, 4},
     {"\"\\ud800\"", "half of a surrogate pair", 1, 2},
@@ -245,7 +245,9 @@ static void test_json__duplicates_among_any_number_of_keys(void **state)
     }
 }
 
-/* In a large object too, the first of several mistakes is told, even when the object never ends. */
+/* In a large object too, the first of several mistakes is reported, even when the object never
+ * ends.
+ */
 static void test_json__the_first_mistake_in_a_large_object(void **state)
 {
     static const struct {

@@ -1,9 +1,9 @@
 /*
- * test_json_compare.c - scalars compared as they stand in the text.
+ * test_json_compare.c - scalars compared in place.
  */
 #include "unit/base/unit.h"
 
-#include "base/json_compare.h"
+#include "json/json_compare.h"
 #include "base/random.h"
 
 static int sign(int value)

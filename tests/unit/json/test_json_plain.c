@@ -1,5 +1,5 @@
-/* test_json_plain.c - what the short way accepts is valid; what it can't tell it leaves alone. */
-#include "base/json_inner.h"
+/* test_json_plain.c - what the fast path accepts is valid; it leaves the rest to the full check. */
+#include "json/json_inner.h"
 #include "base/random.h"
 
 #include <setjmp.h>
@@ -74,7 +74,7 @@ static void test_json_plain__leaves_the_rest(void **state)
         "\"\x7f\"",
         "\v1",
         "\f1",
-        "[[[[[[[[[1]]]]]]]]]", /* deeper than it looks */
+        "[[[[[[[[[1]]]]]]]]]", /* deeper than its limit */
     };
 
     (void)state;
@@ -123,7 +123,7 @@ static void test_json_plain__never_accepts_what_the_long_way_refuses(void **stat
     assert_true(accepted > 100);
 }
 
-/* Up to 48 keys it looks for one that is there twice, wherever that is. */
+/* Up to 48 keys it finds a duplicate at any position. */
 static void test_json_plain__many_keys(void **state)
 {
     (void)state;

@@ -3,7 +3,7 @@
  */
 #include "unit/base/unit.h"
 
-#include "base/json.h"
+#include "json/json.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  */
 #include "unit/base/unit.h"
 
-#include "base/json.h"
-#include "base/log.h"
+#include "json/json.h"
+#include "json/log.h"
 
 #include <unistd.h>
 

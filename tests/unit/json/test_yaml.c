@@ -3,8 +3,8 @@
  */
 #include "unit/base/unit.h"
 
-#include "base/json.h"
-#include "base/yaml.h"
+#include "json/json.h"
+#include "json/yaml.h"
 
 #define DEPTH 8
 
@@ -162,10 +162,10 @@ static void test_yaml__places(void **state)
     assert_int_equal(fa_yaml_read(source, DEPTH, "file", &arena, &yaml, NULL), FAINA_OK);
     for (size_t i = 0; i < FA_COUNT(cases); i++) {
         const char *at = strstr(yaml.json.ptr, cases[i].json);
-        struct fa_place place;
+        struct fa_source_position place;
 
         check_true(cases[i].json, at != NULL);
-        place = fa_yaml_place(&yaml, (size_t)(at - yaml.json.ptr));
+        place = fa_yaml_position(&yaml, (size_t)(at - yaml.json.ptr));
         check_int(cases[i].json, place.line, cases[i].line);
         check_int(cases[i].json, place.column, cases[i].column);
     }

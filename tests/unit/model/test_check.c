@@ -429,7 +429,7 @@ static void test_check__claim(void **state)
 static enum faina_code check_worker(struct faina_worker worker, struct faina_error *err)
 {
     worker.id = worker.id ? worker.id : "w";
-    return fa_check_beat(&worker, NULL, 0, 0, err);
+    return fa_check_heartbeat(&worker, NULL, 0, 0, err);
 }
 
 /* At each limit, and one beyond. */
@@ -509,7 +509,7 @@ static void test_check__failure(void **state)
                   "error.message", "error.message is 8193 bytes long; the limit is 8192");
     failure.message = NULL;
     check_refused("none", fa_check_failure(&failure, &err), &err, FAINA_INVALID_REQUEST,
-                  "error.message", "error.message is missing; it tells why the attempt failed");
+                  "error.message", "error.message is missing; it explains why the attempt failed");
     failure.message = "";
     assert_int_equal(fa_check_failure(&failure, &err), FAINA_INVALID_REQUEST);
     failure.message = "two\nlines";
@@ -550,7 +550,7 @@ static void test_check__query(void **state)
          NULL,
          NULL},
         {{.ns = ""}, "namespace", "namespace is empty"},
-        {{.statuses = 1u << FAINA_STATUS_COUNT}, "status", "status names one that there isn't"},
+        {{.statuses = 1u << FAINA_STATUS_COUNT}, "status", "status has an unknown status"},
         {{.type = ""}, "type", "type is empty"},
         {{.team_id = "7"}, "teamId", "teamId is not an id, " ID_SHAPE},
         {{.parent_id = ""}, "parentId", "parentId is not an id, " ID_SHAPE},

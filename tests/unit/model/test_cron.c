@@ -274,7 +274,7 @@ static void test_cron__missed(void **state)
 }
 
 /* ------------------------------------------------------------------------------------------
- * The oracle. It knows schedules as functions of the C library's struct tm, and goes through time
+ * The oracle. It has schedules as functions of the C library's struct tm, and goes through time
  * minute by minute.
  */
 

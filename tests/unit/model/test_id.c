@@ -89,7 +89,7 @@ static void test_id__random_ids_read_back_and_keep_their_order(void **state)
     }
 }
 
-/* I1 and I2, with a clock that stands, steps back and leaps. */
+/* I1 and I2, with a clock that stops, steps back and jumps. */
 static void test_id__keys_only_grow(void **state)
 {
     struct fa_id_source source = {.last_key = 0};

@@ -1,5 +1,5 @@
 /*
- * test_limits.c - the manual's table of limits says what limits.h says.
+ * test_limits.c - the manual's table of limits agrees with limits.h.
  */
 #include "unit/base/unit.h"
 
@@ -87,7 +87,7 @@ static const struct {
     ROW(FA_EVENT_INPUTS_MAX, "tasks that one event makes together, in times the limit of `input`",
         COUNT),
     ROW(FA_EVENT_STEPS_MAX, "steps that all triggers take on one event", COUNT),
-    ROW(FA_HAPPENED_KEEP_MS, "how long events are kept, unless `FAINA_EVENTS_KEEP` says otherwise",
+    ROW(FA_EVENTS_KEEP_MS, "how long events are kept, unless `FAINA_EVENTS_KEEP` says otherwise",
         MS),
     ROW(FA_LOG_KEEP_MS, "how old a place in the stream of events may be", MS),
     ROW(FA_UPKEEP_FAILED_MS, "chores that fail for this long make the server not ready", MS),
@@ -162,7 +162,7 @@ static void test_limits__none_is_forgotten(void **state)
     for (const char *at = header; (at = strstr(at, "\n#define FA_")) != NULL; at++) {
         const char *name = at + strlen("\n#define ");
         size_t len = strcspn(name, " \n");
-        bool is_known = strncmp(name, "FA_LIMITS_H", len) == 0;
+        bool is_known = strncmp(name, "FA_MODEL_LIMITS_H", len) == 0;
 
         for (size_t i = 0; i < FA_COUNT(limits); i++)
             is_known = is_known || (strlen(limits[i].constant) == len &&

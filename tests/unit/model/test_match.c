@@ -4,7 +4,7 @@
  */
 #include "unit/base/unit.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/random.h"
 #include "model/limits.h"
 #include "model/match.h"

@@ -3,7 +3,7 @@
  */
 #include "unit/base/unit.h"
 
-#include "base/json.h"
+#include "json/json.h"
 #include "base/random.h"
 #include "model/limits.h"
 #include "model/match_index.h"

@@ -93,7 +93,7 @@ static void test_states__an_ended_task_leaves_by_retry_only(void **state)
     }
 }
 
-/* S3: whoever leaves a status that holds something for one that doesn't must drop it. */
+/* S3: a transition from a status with a lease or resources to one without must drop them. */
 static void test_states__effects_keep_leases_and_resources_true(void **state)
 {
     for (int trigger = 0; trigger < FA_TRIGGER_COUNT; trigger++) {
@@ -107,13 +107,13 @@ static void test_states__effects_keep_leases_and_resources_true(void **state)
                 continue;
             if (fa_status_is_held(old) && !fa_status_is_held(rule->to))
                 check_true(name, rule->effects & FA_DROP_LEASE);
-            if (fa_status_uses(old) && !fa_status_uses(rule->to))
+            if (fa_status_uses_resources(old) && !fa_status_uses_resources(rule->to))
                 check_true(name, rule->effects & FA_DROP_RESOURCES);
             if (!fa_status_is_held(old) && fa_status_is_held(rule->to))
                 check_true(name, rule->effects & FA_TAKE_LEASE);
             if (fa_status_is_held(rule->to))
                 check_true(name, !(rule->effects & (FA_DROP_LEASE | FA_DROP_RESOURCES)));
-            if (fa_status_uses(rule->to))
+            if (fa_status_uses_resources(rule->to))
                 check_true(name, !(rule->effects & FA_DROP_RESOURCES));
         }
     }
@@ -161,7 +161,7 @@ static void test_states__kinds_of_status(void **state)
         enum faina_status parsed;
 
         check_int(name, fa_status_is_held(cases[i].status), cases[i].is_held);
-        check_int(name, fa_status_uses(cases[i].status), cases[i].uses);
+        check_int(name, fa_status_uses_resources(cases[i].status), cases[i].uses);
         check_int(name, fa_status_is_ended(cases[i].status), cases[i].is_ended);
         check_true(name, fa_status_parse(name, &parsed) && parsed == cases[i].status);
     }

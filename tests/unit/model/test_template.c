@@ -337,7 +337,7 @@ static void test_template__limits(void **state)
     assert_int_equal(mistakes, 1);
     mistakes = 0;
     assert_int_equal(compile_many(2 * FA_TEMPLATE_PATHS_MAX, 1, &mistakes), FAINA_INVALID_REQUEST);
-    assert_int_equal(mistakes, 1); /* is said once */
+    assert_int_equal(mistakes, 1); /* reported once */
     assert_int_equal(compile_many(1, FA_TEMPLATE_PATH_SIZE_MAX, &mistakes), FAINA_OK);
     assert_int_equal(compile_many(1, FA_TEMPLATE_PATH_SIZE_MAX + 1, &mistakes),
                      FAINA_INVALID_REQUEST);

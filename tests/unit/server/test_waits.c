@@ -3,7 +3,7 @@
  */
 #include "support/support.h"
 
-#include "service/waits.h"
+#include "server/waits.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -67,7 +67,7 @@ static void test_waits__they_end_in_the_order_of_their_deadlines(void **state)
 
 static void count_one(void *ctx, struct fa_posted *posted)
 {
-    posted->is_told = true;
+    posted->must_reread = true;
     ++*(size_t *)ctx;
 }
 
@@ -86,7 +86,8 @@ static void test_waits__each_is_found_by_its_task(void **state)
     for (size_t i = 0; i < FA_COUNT(all); i++)
         fa_waits_add(&waits, &all[i]);
     CHECK_INT(tell(&(struct fa_id){.key = 2}), 2);
-    CHECK_TRUE(!all[0].is_told && all[1].is_told && all[2].is_told && !all[3].is_told);
+    CHECK_TRUE(!all[0].must_reread && all[1].must_reread && all[2].must_reread &&
+               !all[3].must_reread);
     CHECK_INT(tell(&(struct fa_id){.key = 4}), 0);
     CHECK_INT(tell(NULL), 4);
     fa_waits_remove(&waits, &all[1]);
@@ -119,7 +120,7 @@ static void begin_claims(struct claim *all, size_t count, uint64_t bits)
                                          .count = 1,
                                          .types = bits,
                                          .deadline_us = 1,
-                                         .asked_mark = waits.ready_mark};
+                                         .run_mark = waits.ready_mark};
         fa_waits_add(&waits, &one->posted);
         fa_waits_go_on(&waits, &one->posted);
     }
@@ -144,7 +145,7 @@ static size_t ask(size_t *asked_of, const struct claim *all)
         struct fa_posted *posted = (void *)((char *)group.next - offsetof(struct fa_posted, link));
 
         fa_ring_remove(&posted->link);
-        CHECK_INT(posted->place, FA_POST_RUNS);
+        CHECK_INT(posted->state, FA_POST_RUNS);
         asked_of[(const struct claim *)posted - all]++;
         fa_waits_go_on(&waits, posted);
     }
@@ -157,10 +158,10 @@ static void test_waits__after_news_each_is_asked_once(void **state)
     struct claim *all = calloc(MANY, sizeof(*all));
     size_t *asked = calloc(MANY, sizeof(*asked)), groups = 0;
 
-    CHECK_TRUE(!fa_waits_tell(&waits, 1)); /* nobody waits */
+    CHECK_TRUE(!fa_waits_notify(&waits, 1)); /* nobody waits */
     begin_claims(all, MANY, 1);
     CHECK_TRUE(!fa_waits_has_pass(&waits));
-    CHECK_TRUE(fa_waits_tell(&waits, 1));
+    CHECK_TRUE(fa_waits_notify(&waits, 1));
     for (; fa_waits_has_pass(&waits); groups++)
         CHECK_TRUE(ask(asked, all) <= 32);
     for (size_t i = 0; i < MANY; i++)
@@ -178,7 +179,7 @@ static void test_waits__who_takes_other_types_is_skipped(void **state)
 
     begin_claims(all, MANY - 1, 1);
     begin_claims(all + MANY - 1, 1, 2);
-    fa_waits_tell(&waits, 2);
+    fa_waits_notify(&waits, 2);
     for (size_t groups = 0; fa_waits_has_pass(&waits); groups++) {
         ask(asked, all);
         CHECK_TRUE(groups < 10);
@@ -197,7 +198,7 @@ static void test_waits__one_that_takes_anything_ends_the_pass(void **state)
 
     begin_claims(all, 40, 1);
     all[0].claim.types = NULL;
-    fa_waits_tell(&waits, 1);
+    fa_waits_notify(&waits, 1);
     ask(asked, all);
     CHECK_TRUE(!fa_waits_has_pass(&waits));
     for (size_t i = 0; i < FA_COUNT(all); i++)
@@ -212,10 +213,10 @@ static void test_waits__news_during_a_pass_begins_another(void **state)
     size_t asked[100] = {0};
 
     begin_claims(all, 100, 1);
-    fa_waits_tell(&waits, 1);
+    fa_waits_notify(&waits, 1);
     ask(asked, all);
     CHECK_INT(asked[0], 1);
-    fa_waits_tell(&waits, 1);
+    fa_waits_notify(&waits, 1);
     while (fa_waits_has_pass(&waits))
         ask(asked, all);
     CHECK_INT(asked[0], 2);

@@ -4,9 +4,9 @@
 #include "unit/base/unit.h"
 
 #include "model/limits.h"
-#include "service/body.h"
+#include "wire/body.h"
 
-static enum faina_code read_act(const struct fa_body *body, const char *text,
+static enum faina_code read_act(const struct fa_shape *body, const char *text,
                                 struct fa_arena *arena, struct fa_act *act, struct faina_error *err)
 {
     *act = (struct fa_act){0};
@@ -83,7 +83,7 @@ static void test_body__errors_of_tasks(void **state)
 static void test_body__refusals_name_the_field(void **state)
 {
     static const struct {
-        const struct fa_body *body;
+        const struct fa_shape *body;
         const char *text, *field;
     } cases[] = {
         {&fa_body_claim, "{\"workerID\":\"w\"}", "workerID"},

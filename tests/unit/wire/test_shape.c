@@ -1,9 +1,9 @@
 /*
- * test_shape.c - objects by table, and the tables of wire_shapes.c: what is written reads back.
+ * test_shape.c - objects by table, and the tables of answers.c: what is written reads back.
  */
 #include "unit/base/unit.h"
 
-#include "service/wire.h"
+#include "wire/wire.h"
 
 static struct fa_arena arena;
 

@@ -4,7 +4,7 @@
 #include "unit/base/unit.h"
 
 #include "model/limits.h"
-#include "service/wire.h"
+#include "wire/wire.h"
 
 /* ------------------------------------------------------------------------------------------
  * Reading
@@ -114,9 +114,9 @@ static void test_wire__refusals_name_the_field(void **state)
         {"{\"dependsOn\":\"x\"}", "dependsOn", "array of strings"},
         {"{\"resources\":[1]}", "resources", "array of strings"},
         {"{\"retry\":[]}", "retry", "must be an object"},
-        {"{\"retry\":{\"bass\":1}}", "retry", "base, factor and max"},
+        {"{\"retry\":{\"bass\":1}}", "retry.bass", "did you mean \"base\"?"},
         {"{\"retry\":{\"factor\":\"2\"}}", "retry.factor", "must be a number"},
-        {"{\"teamId\":\"a\",\"team_id\":\"b\"}", "team_id", "given twice"},
+        {"{\"teamId\":\"a\",\"team_id\":\"b\"}", "team_id", "not both"},
     };
 
     for (size_t i = 0; i < FA_COUNT(cases); i++) {

@@ -1,9 +1,9 @@
 /*
- * test_wire_beat.c - workers and their heartbeats as JSON.
+ * test_wire_heartbeat.c - workers and their heartbeats as JSON.
  */
 #include "unit/base/unit.h"
 
-#include "service/wire.h"
+#include "wire/wire.h"
 
 #define ID "0190c4a2-6f1e-7b3d-8a5c-1f2e3d4c5b6a"
 
@@ -14,10 +14,10 @@ static void test_wire_beat__every_field_is_read(void **state)
         "\"version\":\"1\",\"tasks\":[{\"id\":\"" ID "\",\"fence\":7},\"x\",{\"id\":\"y\","
         "\"fence\":null}],\"leaseSeconds\":90}";
     struct fa_arena arena = {0};
-    struct fa_wire_beat beat;
+    struct fa_wire_heartbeat beat;
     struct faina_error err;
 
-    check_int("code", fa_wire_read_beat(fa_str(body), &arena, &beat, &err), FAINA_OK);
+    check_int("code", fa_wire_read_heartbeat(fa_str(body), &arena, &beat, &err), FAINA_OK);
     check_str("id", beat.worker.id, "w");
     check_str("hostname", beat.worker.hostname, "h");
     check_int("poolSize", beat.worker.pool_size, 4);
@@ -34,11 +34,12 @@ static void test_wire_beat__every_field_is_read(void **state)
     check_int("lease", beat.lease_ms, 90000);
     check_true("a list", !beat.renews_all);
 
-    check_int("nothing", fa_wire_read_beat(fa_str("{\"types\":null}"), &arena, &beat, &err),
+    check_int("nothing", fa_wire_read_heartbeat(fa_str("{\"types\":null}"), &arena, &beat, &err),
               FAINA_OK);
     check_true("is not told", !beat.worker.types && !beat.worker.services && !beat.held);
     check_true("no list", beat.renews_all);
-    check_int("none", fa_wire_read_beat(fa_str("{\"tasks\":[]}"), &arena, &beat, &err), FAINA_OK);
+    check_int("none", fa_wire_read_heartbeat(fa_str("{\"tasks\":[]}"), &arena, &beat, &err),
+              FAINA_OK);
     check_true("an empty list", !beat.renews_all && beat.held_count == 0);
     fa_arena_finish(&arena);
 }
@@ -62,19 +63,20 @@ static void test_wire_beat__refusals_name_the_field(void **state)
          "tasks must be an array of {\"id\":…,\"fence\":…}"},
         {"{\"tasks\":[{\"id\":\"x\",\"more\":1}]}", "tasks",
          "tasks must be an array of {\"id\":…,\"fence\":…}"},
-        {"{\"leaseSeconds\":[]}", "leaseSeconds", "leaseSeconds must be a number of seconds"},
-        {"{\"held\":3}", "held", "held is set by the engine and can't be told"},
-        {"{\"isLeader\":true}", "isLeader", "isLeader is set by the engine and can't be told"},
+        {"{\"leaseSeconds\":[]}", "leaseSeconds",
+         "leaseSeconds must be a duration such as \"90s\", or a number of seconds"},
+        {"{\"held\":3}", "held", "held is set by the engine and can't be given"},
+        {"{\"isLeader\":true}", "isLeader", "isLeader is set by the engine and can't be given"},
         {"{\"poolsize\":3}", "poolsize", "unknown field \"poolsize\"; did you mean \"poolSize\"?"},
         {"{\"colour\":3}", "colour", "unknown field \"colour\""},
     };
 
     for (size_t i = 0; i < FA_COUNT(cases); i++) {
         struct fa_arena arena = {0};
-        struct fa_wire_beat beat;
+        struct fa_wire_heartbeat beat;
         struct faina_error err = {0};
 
-        check_int(cases[i].body, fa_wire_read_beat(fa_str(cases[i].body), &arena, &beat, &err),
+        check_int(cases[i].body, fa_wire_read_heartbeat(fa_str(cases[i].body), &arena, &beat, &err),
                   FAINA_INVALID_REQUEST);
         check_str(cases[i].body, err.field, cases[i].field);
         check_str(cases[i].body, err.message, cases[i].message);
@@ -95,7 +97,7 @@ static void test_wire_beat__is_written(void **state)
 
     fa_buf_init(&buf, 4096);
     fa_json_writer_init(&writer, &buf, 0);
-    fa_wire_put_beat(&writer, &worker, &beat);
+    fa_wire_put_heartbeat(&writer, &worker, &beat);
     check_str("beat", buf.ptr,
               "{\"id\":\"w\",\"hostname\":null,\"startedAt\":\"1970-01-01T00:00:00.000001Z\","
               "\"lastHeartbeat\":null,\"poolSize\":0,\"types\":[\"a\"],\"services\":null,"

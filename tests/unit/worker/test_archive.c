@@ -1,5 +1,5 @@
-/* test_archive.c - members are appended whole, and what a crash left behind the last one goes. */
-#include "runtime/archive.h"
+/* test_archive.c - members are appended whole, and bytes of a crash behind the last are cut off. */
+#include "worker/archive.h"
 
 #include "support/support.h"
 
@@ -136,7 +136,7 @@ static void test_archive__a_torn_end_is_cut_off(void **state)
     CHECK_STR(content(world), "two\nthree\n");
 }
 
-/* Somebody else may have changed it while it was open. */
+/* Another process may have changed it while it was open. */
 static void test_archive__what_others_did_is_noticed(void **state)
 {
     struct world *world = *state;

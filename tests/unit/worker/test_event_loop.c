@@ -1,5 +1,5 @@
-/* test_loop.c - the loop keeps its header's promises. */
-#include "runtime/loop.h"
+/* test_event_loop.c - the invariants of event_loop.h. */
+#include "worker/event_loop.h"
 
 #include "base/clock.h"
 #include "support/support.h"
@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 struct turn {
-    struct fa_loop *loop;
-    struct fa_post post;
+    struct fa_event_loop *loop;
+    struct fa_message post;
     struct fa_timer timers[200];
     struct fa_watch watches[2];
     int64_t last_us;
@@ -21,10 +21,10 @@ struct turn {
     atomic_bool is_done;
 };
 
-static void open_turn(struct turn *turn, void (*run)(struct fa_post *post))
+static void open_turn(struct turn *turn, void (*run)(struct fa_message *post))
 {
     *turn = (struct turn){.post.run = run};
-    assert_int_equal(fa_loop_create(&turn->loop, NULL), FAINA_OK);
+    assert_int_equal(fa_event_loop_create(&turn->loop, NULL), FAINA_OK);
 }
 
 #define TURN_OF(member, pointer)                                                                   \
@@ -34,7 +34,7 @@ static void wait_for(struct turn *turn)
 {
     while (!atomic_load(&turn->is_done))
         usleep(500);
-    fa_loop_destroy(turn->loop);
+    fa_event_loop_destroy(turn->loop);
 }
 
 /* Timers ----------------------------------------------------------------------------------- */
@@ -45,13 +45,13 @@ static void fire(struct fa_timer *timer)
 {
     assert_true(timer->at_us >= timer_turn->last_us);
     assert_true(fa_clock_mono_us() >= timer->at_us);
-    assert_int_equal(timer->place, 0);
+    assert_int_equal(timer->heap_index, 0);
     timer_turn->last_us = timer->at_us;
     if (++timer_turn->fired == 100)
         atomic_store(&timer_turn->is_done, true);
 }
 
-static void set_timers(struct fa_post *post)
+static void set_timers(struct fa_message *post)
 {
     struct turn *turn = TURN_OF(post, post);
     int64_t now_us = fa_clock_mono_us();
@@ -60,11 +60,11 @@ static void set_timers(struct fa_post *post)
         turn->timers[i].fire = fire;
         fa_timer_set(turn->loop, &turn->timers[i], now_us + (i * 7919 % 200) * 100);
     }
-    for (int i = 0; i < 200; i += 2) /* set anew, then every second one is taken back */
+    for (int i = 0; i < 200; i += 2) /* moved, then every second one is cleared */
         fa_timer_set(turn->loop, &turn->timers[i], now_us + (i * 31 % 200) * 100);
     for (int i = 1; i < 200; i += 2)
         fa_timer_clear(turn->loop, &turn->timers[i]);
-    fa_timer_clear(turn->loop, &turn->timers[1]); /* again: nothing */
+    fa_timer_clear(turn->loop, &turn->timers[1]); /* again: no effect */
 }
 
 static void test_loop__timers_fire_in_order(void **state)
@@ -74,14 +74,14 @@ static void test_loop__timers_fire_in_order(void **state)
     (void)state;
     timer_turn = &turn;
     open_turn(&turn, set_timers);
-    fa_loop_post(turn.loop, &turn.post);
+    fa_event_loop_send(turn.loop, &turn.post);
     wait_for(&turn);
     assert_int_equal(turn.fired, 100);
 }
 
 /* Watches ---------------------------------------------------------------------------------- */
 
-/* Both can be read at once; whichever comes first takes the other one away (L2). */
+/* Both are readable at once; the first callback removes the other watch (L2). */
 static void take_other(struct fa_watch *watch)
 {
     struct turn *turn = timer_turn;
@@ -89,8 +89,8 @@ static void take_other(struct fa_watch *watch)
 
     assert_int_equal(read(watch->fd, &byte, 1), 1);
     turn->seen++;
-    fa_loop_unwatch(turn->loop, &turn->watches[0]);
-    fa_loop_unwatch(turn->loop, &turn->watches[1]);
+    fa_event_loop_unwatch(turn->loop, &turn->watches[0]);
+    fa_event_loop_unwatch(turn->loop, &turn->watches[1]);
 }
 
 static void done(struct fa_timer *timer)
@@ -99,13 +99,13 @@ static void done(struct fa_timer *timer)
     atomic_store(&timer_turn->is_done, true);
 }
 
-static void watch_pipes(struct fa_post *post)
+static void watch_pipes(struct fa_message *post)
 {
     struct turn *turn = TURN_OF(post, post);
 
     for (int i = 0; i < 2; i++) {
         turn->watches[i] = (struct fa_watch){.fd = turn->pipes[i][0], .on_event = take_other};
-        assert_true(fa_loop_watch(turn->loop, &turn->watches[i]));
+        assert_true(fa_event_loop_watch(turn->loop, &turn->watches[i]));
     }
     turn->timers[0].fire = done;
     fa_timer_set(turn->loop, &turn->timers[0], fa_clock_mono_us() + 50000);
@@ -122,7 +122,7 @@ static void test_loop__an_unwatched_one_is_not_called(void **state)
         assert_int_equal(pipe(turn.pipes[i]), 0);
         assert_int_equal(write(turn.pipes[i][1], "x", 1), 1);
     }
-    fa_loop_post(turn.loop, &turn.post);
+    fa_event_loop_send(turn.loop, &turn.post);
     wait_for(&turn);
     assert_int_equal(turn.seen, 1);
     for (int i = 0; i < 2; i++) {
@@ -131,12 +131,12 @@ static void test_loop__an_unwatched_one_is_not_called(void **state)
     }
 }
 
-/* Posts ------------------------------------------------------------------------------------ */
+/* Messages --------------------------------------------------------------------------------- */
 
 enum { POSTERS = 4, POSTS = 2000 };
 
 struct note {
-    struct fa_post post;
+    struct fa_message post;
     int poster, number;
 };
 
@@ -145,7 +145,7 @@ static struct {
     atomic_int count;
 } posts;
 
-static void take_note(struct fa_post *post)
+static void take_note(struct fa_message *post)
 {
     struct note *note = (struct note *)post;
 
@@ -156,7 +156,7 @@ static void take_note(struct fa_post *post)
 }
 
 struct poster {
-    struct fa_loop *loop;
+    struct fa_event_loop *loop;
     int number;
 };
 
@@ -168,7 +168,7 @@ static void *post_many(void *arg)
         struct note *note = fa_alloc_zero(1, sizeof(*note));
 
         *note = (struct note){.post.run = take_note, .poster = poster->number, .number = i};
-        fa_loop_post(poster->loop, &note->post);
+        fa_event_loop_send(poster->loop, &note->post);
     }
     return NULL;
 }
@@ -177,17 +177,17 @@ static void test_loop__each_post_once_and_in_order(void **state)
 {
     struct poster posters[POSTERS];
     pthread_t threads[POSTERS];
-    struct fa_loop *loop;
+    struct fa_event_loop *loop;
 
     (void)state;
-    assert_int_equal(fa_loop_create(&loop, NULL), FAINA_OK);
+    assert_int_equal(fa_event_loop_create(&loop, NULL), FAINA_OK);
     for (int i = 0; i < POSTERS; i++) {
         posters[i] = (struct poster){loop, i};
         assert_int_equal(pthread_create(&threads[i], NULL, post_many, &posters[i]), 0);
     }
     for (int i = 0; i < POSTERS; i++)
         pthread_join(threads[i], NULL);
-    fa_loop_destroy(loop); /* runs what was posted */
+    fa_event_loop_destroy(loop); /* runs the messages sent before */
     assert_int_equal(atomic_load(&posts.count), POSTERS * POSTS);
 }
 

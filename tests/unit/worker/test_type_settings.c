@@ -1,5 +1,5 @@
-/* test_settings.c - the file beside a handler: what it says, and mistakes in it. */
-#include "runtime/settings.h"
+/* test_type_settings.c - the settings file of a handler: values and mistakes. */
+#include "worker/type_settings.h"
 
 #include "support/support.h"
 
@@ -34,7 +34,7 @@ static void test_settings__all_of_them(void **state)
     assert_int_equal(got.env_count, 2);
     assert_string_equal(got.env[1], "B=x y");
     assert_true(got.takes_bad_ends);
-    wish = fa_settings_wish(&arena, &got);
+    wish = fa_settings_submit(&arena, &got);
     assert_int_equal(wish.resource_count, 2);
     assert_string_equal(wish.resources[0], "gpu");
     assert_int_equal(wish.max_attempts, 3);
@@ -74,7 +74,7 @@ static void test_settings__mistakes(void **state)
         {"{\"concurrency\":1000001}", "concurrency must be a whole number"},
         {"{\"cuncurrency\":1}", "did you mean \"concurrency\"?"},
         {"{\"maxAttempts\":\"3\"}", "maxAttempts must be"},
-        {"{\"retry\":{\"wait\":1}}", "retry has the members"},
+        {"{\"retry\":{\"wait\":1}}", "unknown field \"retry.wait\""},
         {"{\"resources\":[1]}", "resources must be an array of strings"},
         {"{\"limits\":[]}", "limits must be an object"},
         {"{\"limits\":{\"memory\":\"1XB\"}}", "limits.memory must be a size"},

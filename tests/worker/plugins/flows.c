@@ -1,6 +1,6 @@
 /*
  * flows.c - a plugin with a trigger and a join. With -DWRONG its trigger has a mistake; with -DMORE
- * the trigger asks for something else.
+ * the trigger has another condition.
  */
 #include <faina.h>
 

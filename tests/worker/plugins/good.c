@@ -1,4 +1,4 @@
-/* good.c - a plugin that behaves: each type shows one thing. */
+/* good.c - a valid plugin: each type tests one feature. */
 #include <faina.h>
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* unusable.c - a plugin that can't be loaded; WHY says in which way. */
+/* unusable.c - a plugin that can't be loaded; WHY selects the reason. */
 #include <faina.h>
 
 #include <stdlib.h>

@@ -1,16 +1,16 @@
-/* proof.c - see proof.h. */
-#include "sql/postgres/proof.h"
+/* commit_proof.c - see commit_proof.h. */
+#include "store/db/postgres/commit_proof.h"
 
 #include "base/random.h"
-#include "sql/db.h"
+#include "store/db/db.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define PREPARED "proof"
-#define SETTLE_MS 11000 /* the server's answers take no longer: lock_timeout is 10 s ... */
-#define FORGET_MS 2000  /* ... nor this, when we leave */
+#define SETTLE_MS 11000 /* longer than the server takes: lock_timeout is 10 s */
+#define FORGET_MS 2000  /* the same, when the connection closes */
 
 void fa_pg_proof_init(struct fa_pg_proof *proof)
 {
@@ -27,7 +27,7 @@ void fa_pg_proof_init(struct fa_pg_proof *proof)
 
 bool fa_pg_proof_prepare(PGconn *conn)
 {
-    return PQsendPrepare(conn, PREPARED, fa_sql_postgres(FA_SQL_PROOF_PUT, NULL), 4, NULL);
+    return PQsendPrepare(conn, PREPARED, fa_statement(FA_SQL_PROOF_PUT)->postgres[0], 4, NULL);
 }
 
 bool fa_pg_proof_send(struct fa_pg_proof *proof, PGconn *conn, bool is_prepared, int64_t now_us)
@@ -40,8 +40,8 @@ bool fa_pg_proof_send(struct fa_pg_proof *proof, PGconn *conn, bool is_prepared,
     snprintf(now, sizeof(now), "%lld", (long long)now_us);
     if (is_prepared)
         return PQsendQueryPrepared(conn, PREPARED, 4, params, NULL, NULL, 0);
-    return PQsendQueryParams(conn, fa_sql_postgres(FA_SQL_PROOF_PUT, NULL), 4, NULL, params, NULL,
-                             NULL, 0);
+    return PQsendQueryParams(conn, fa_statement(FA_SQL_PROOF_PUT)->postgres[0], 4, NULL, params,
+                             NULL, NULL, 0);
 }
 
 static PGresult *run(PGconn *conn, const char *text, int ms)
@@ -49,9 +49,9 @@ static PGresult *run(PGconn *conn, const char *text, int ms)
     return fa_pg_receive(conn, PQsendQuery(conn, text), ms, NULL);
 }
 
-/* One statement in a transaction of ours alone; its first value, or 0. False: it failed. */
-static bool ask(const struct fa_pg_proof *proof, struct fa_pg_target *target, PGconn *conn,
-                enum fa_sql sql, int64_t param, int ms, int64_t *out)
+/* Runs one statement; *out is the first value of its only row, or 0. False: it failed. */
+static bool query(const struct fa_pg_proof *proof, struct fa_pg_target *target, PGconn *conn,
+                  enum fa_sql sql, int64_t param, int ms, int64_t *out)
 {
     char number[24];
     const char *params[2] = {proof->writer, number};
@@ -62,7 +62,7 @@ static bool ask(const struct fa_pg_proof *proof, struct fa_pg_target *target, PG
         PQclear(run(conn, target->local_settings[FA_PG_WRITER], ms));
     snprintf(number, sizeof(number), "%lld", (long long)param);
     result = fa_pg_receive(conn,
-                           PQsendQueryParams(conn, fa_sql_postgres(sql, NULL),
+                           PQsendQueryParams(conn, fa_statement(sql)->postgres[0],
                                              sql == FA_SQL_PROOF_FENCE ? 2 : 1, NULL, params, NULL,
                                              NULL, 0),
                            ms, NULL);
@@ -81,9 +81,9 @@ bool fa_pg_proof_settle(struct fa_pg_proof *proof, struct fa_pg_target *target, 
     bool is_settled;
 
     PQclear(result);
-    is_settled = ask(proof, target, conn, FA_SQL_PROOF_GET, 0, SETTLE_MS, &found);
+    is_settled = query(proof, target, conn, FA_SQL_PROOF_GET, 0, SETTLE_MS, &found);
     if (is_settled && found != mine && found != fence)
-        is_settled = ask(proof, target, conn, FA_SQL_PROOF_FENCE, fence, SETTLE_MS, &found);
+        is_settled = query(proof, target, conn, FA_SQL_PROOF_FENCE, fence, SETTLE_MS, &found);
     *is_committed = is_settled && found == mine;
     result = run(conn, "COMMIT", SETTLE_MS);
     is_settled = is_settled && result != NULL && strcmp(PQcmdStatus(result), "COMMIT") == 0;
@@ -100,6 +100,6 @@ void fa_pg_proof_forget(struct fa_pg_proof *proof, struct fa_pg_target *target, 
     if (proof->number == 0)
         return;
     PQclear(run(conn, FA_PG_BEGIN, FORGET_MS));
-    ask(proof, target, conn, FA_SQL_PROOF_DELETE, 0, FORGET_MS, &ignored);
+    query(proof, target, conn, FA_SQL_PROOF_DELETE, 0, FORGET_MS, &ignored);
     PQclear(run(conn, "COMMIT", FORGET_MS));
 }

@@ -1,16 +1,16 @@
 /*
  * db_postgres.c - db.h over libpq.
  *
- * Everything that was sent and not yet answered is in `sent`, in order. A call with a sink asks the
- * server to answer what it has (a flush request), and reads the answers up to its own.
+ * `sent` lists what was sent and whose result is not read yet, in order. A call with a sink sends a
+ * sync and reads the results up to its own.
  */
-#include "sql/postgres/db_postgres.h"
+#include "store/db/postgres/db_postgres.h"
 
 #include "base/clock.h"
 #include "generated/postgres_migrations.h"
-#include "sql/postgres/doctor_postgres.h"
-#include "sql/postgres/proof.h"
-#include "sql/postgres/values.h"
+#include "store/db/postgres/doctor_postgres.h"
+#include "store/db/postgres/commit_proof.h"
+#include "store/db/postgres/values.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -19,25 +19,26 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define RESOLVE_US_MAX 25000000 /* how long to ask what became of a commit: twice, at least */
+#define RESOLVE_US_MAX 25000000 /* how long to resolve a lost commit: at least two tries */
 #define RESOLVE_PAUSE_MS 50
 #define NAME_SIZE 64
+#define MANY (FA_STMT_MANY_ROWS | FA_STMT_MANY_KEYS)
 
-/* How long to wait for an answer: longer than the statement_timeout of such a connection. */
+/* How long to wait for a result: longer than the statement_timeout of such a connection. */
 static const int answer_ms_max[] = {[FA_PG_WRITER] = 45000, [FA_PG_READER] = 75000};
-/* The same for who reads everything (fa_db.is_patient), and his settings. */
+/* The same for statements that read whole tables (fa_db.allows_slow), and their settings. */
 #define PATIENT_MS_MAX 615000
 #define PATIENT_SETTINGS                                                                           \
     "SELECT set_config('statement_timeout', '10min', true), "                                      \
     "set_config('idle_in_transaction_session_timeout', '10min', true)"
 
-/* Something that was sent. */
+/* A message that was sent, and whose result is to be read. */
 struct sent {
     enum { SENT_PLAIN, SENT_PREPARE, SENT_CALL, SENT_PROOF_PREPARE, SENT_PROOF, SENT_COMMIT } what;
     enum fa_sql sql;
     unsigned form;                 /* of the statement */
     const struct fa_db_call *call; /* SENT_CALL with a sink */
-    size_t row;                    /* of a call that is sent row by row */
+    size_t row;                    /* of a call that sends one message for each row */
 };
 
 struct pg {
@@ -46,11 +47,11 @@ struct pg {
     enum fa_pg_role role;
     PGconn *conn; /* NULL: lost */
     bool in_transaction, in_pipeline;
-    bool owes_sync;    /* the end of the last transaction was sent and not yet read */
-    bool is_committed; /* the server has said so */
-    bool has_written;  /* the transaction changes something */
-    bool has_proof;    /* ... and proves it */
-    bool has_time;     /* its statements may take long, and so may we between them */
+    bool owes_sync;    /* a sync was sent, and its result is not read yet */
+    bool is_committed; /* the server has confirmed the commit */
+    bool has_written;  /* the transaction changes rows */
+    bool has_proof;    /* ... and stores its number (commit_proof.h) */
+    bool has_time;     /* the transaction has the settings for slow statements */
     struct fa_pg_proof proof;
     bool is_proof_prepared;
     struct sent *sent;
@@ -92,7 +93,7 @@ static enum faina_code lose(struct pg *pg, struct faina_error *err)
     return fa_error_set(err, FAINA_STORE_CLOSED, "the database went away: %s", line);
 }
 
-/* What each class of failure means to us. The first fitting row counts. */
+/* The code for each class of failure. The first matching row counts. */
 static const struct {
     const char *state; /* SQLSTATE, or its beginning */
     enum faina_code code;
@@ -102,14 +103,14 @@ static const struct {
     {"40P01", FAINA_OVERLOADED, true, false},   /* deadlock */
     {"55P03", FAINA_OVERLOADED, true, false},   /* lock not available in time */
     {"23505", FAINA_INTERNAL, true, false},     /* another node took the key, or the id */
-    {"23503", FAINA_INTERNAL, true, false},     /* a partition went */
+    {"23503", FAINA_INTERNAL, true, false},     /* a partition was dropped */
     {"57014", FAINA_OVERLOADED, false, false},  /* statement timeout */
     {"53100", FAINA_UNAVAILABLE, false, false}, /* disk full */
     {"53", FAINA_OVERLOADED, false, false},     /* too many connections, out of memory */
-    {"42501", FAINA_UNAVAILABLE, false, false}, /* we may not */
-    {"25P03", FAINA_STORE_CLOSED, true, true},  /* we slept in a transaction */
-    {"25006", FAINA_STORE_CLOSED, true, true},  /* this one has become a standby */
-    {"57P", FAINA_STORE_CLOSED, true, true},    /* shut down, crashed, starting */
+    {"42501", FAINA_UNAVAILABLE, false, false}, /* insufficient privilege */
+    {"25P03", FAINA_STORE_CLOSED, true, true},  /* idle in a transaction */
+    {"25006", FAINA_STORE_CLOSED, true, true},  /* the server has become a standby */
+    {"57P", FAINA_STORE_CLOSED, true, true},    /* shutdown, crash, startup */
     {"08", FAINA_STORE_CLOSED, true, true},     {"", FAINA_INTERNAL, false, false},
 };
 
@@ -121,7 +122,7 @@ static enum faina_code refuse(struct pg *pg, const PGresult *result, const char 
     enum faina_code code = FAINA_INTERNAL;
     size_t i = 0;
 
-    if (state == NULL) /* libpq's own: the connection is gone */
+    if (state == NULL) /* from libpq: the connection is lost */
         return lose(pg, err);
     while (strncmp(state, meanings[i].state, strlen(meanings[i].state)) != 0)
         i++;
@@ -136,9 +137,9 @@ static enum faina_code refuse(struct pg *pg, const PGresult *result, const char 
     return code;
 }
 
-/* Answers ------------------------------------------------------------------------------------- */
+/* Results ------------------------------------------------------------------------------------- */
 
-/* The next result, or NULL at the end of a statement's; *is_lost: it doesn't come. */
+/* The next result, or NULL after the last one of a statement. *is_lost: none arrives. */
 static PGresult *next_result(struct pg *pg, bool *is_lost)
 {
     int ms_max = pg->has_time ? PATIENT_MS_MAX : answer_ms_max[pg->role];
@@ -167,8 +168,7 @@ static PGresult *next_result(struct pg *pg, bool *is_lost)
     return PQgetResult(pg->conn);
 }
 
-/* Where a statement tells rows apart by their first parameter (a column `key`): which row that is.
- */
+/* For statements with @many keys: the row of each key. */
 struct keyed {
     int64_t key;
     size_t row;
@@ -196,7 +196,7 @@ static struct keyed *sort_keys(struct pg *pg, const struct fa_db_call *call)
     return keys;
 }
 
-/* The first row with this key; call->rows when there is none. */
+/* The first entry with this key, or the next one when there is none. */
 static size_t find_key(const struct keyed *keys, size_t count, int64_t key)
 {
     size_t low = 0, high = count;
@@ -212,11 +212,12 @@ static size_t find_key(const struct keyed *keys, size_t count, int64_t key)
     return low;
 }
 
-static void give_rows(struct pg *pg, const struct sent *sent, const PGresult *result)
+static void pass_rows(struct pg *pg, const struct sent *sent, const PGresult *result)
 {
     const struct fa_db_call *call = sent->call;
-    int rows = PQntuples(result), columns = PQnfields(result), first = fa_pg_is_many(sent->sql);
-    bool is_keyed = first && strcmp(PQfname(result, 0), "key") == 0;
+    unsigned flags = fa_statement(sent->sql)->flags;
+    int rows = PQntuples(result), columns = PQnfields(result), first = (flags & MANY) != 0;
+    bool is_keyed = flags & FA_STMT_MANY_KEYS;
     struct keyed *keys = is_keyed ? sort_keys(pg, call) : NULL;
 
     assert(columns <= FA_VALUES_MAX);
@@ -249,12 +250,12 @@ static const char *name_of(const struct sent *sent)
     }
 }
 
-static void take_answer(struct pg *pg, const struct sent *sent, PGresult *result)
+static void take_result(struct pg *pg, const struct sent *sent, PGresult *result)
 {
     switch (sent->what) {
     case SENT_CALL:
         if (sent->call != NULL)
-            give_rows(pg, sent, result);
+            pass_rows(pg, sent, result);
         break;
     case SENT_COMMIT:
         pg->is_committed = strcmp(PQcmdStatus(result), "COMMIT") == 0;
@@ -269,8 +270,8 @@ static void take_answer(struct pg *pg, const struct sent *sent, PGresult *result
     }
 }
 
-/* Reads the answers of what was sent, up to number `end`. */
-static enum faina_code read_answers(struct pg *pg, size_t end, struct faina_error *err)
+/* Reads the results of what was sent, up to number `end`. */
+static enum faina_code read_results(struct pg *pg, size_t end, struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
 
@@ -281,14 +282,14 @@ static enum faina_code read_answers(struct pg *pg, size_t end, struct faina_erro
 
         if (is_lost)
             return lose(pg, err);
-        if (result == NULL) { /* the end of this one's answers */
+        if (result == NULL) { /* the end of this message's results */
             pg->sent_next++;
             continue;
         }
         switch (PQresultStatus(result)) {
         case PGRES_COMMAND_OK:
         case PGRES_TUPLES_OK:
-            take_answer(pg, &sent, result);
+            take_result(pg, &sent, result);
             break;
         default:
             code = refuse(pg, result, name_of(&sent), err);
@@ -298,7 +299,7 @@ static enum faina_code read_answers(struct pg *pg, size_t end, struct faina_erro
     return code;
 }
 
-/* Everything up to the sync that was sent, whatever it says. False: the connection is lost. */
+/* Reads and discards all results up to the sync that was sent. False: the connection is lost. */
 static bool read_to_sync(struct pg *pg)
 {
     for (int nulls = 0;;) {
@@ -322,7 +323,7 @@ static bool read_to_sync(struct pg *pg)
     return true;
 }
 
-/* Ends the pipeline: the sync is sent, unless it was, and everything before it is read. */
+/* Ends the pipeline: sends the sync, unless it was sent, and reads all results before it. */
 static bool end_pipeline(struct pg *pg)
 {
     if (!pg->in_pipeline)
@@ -345,10 +346,7 @@ static bool end_pipeline(struct pg *pg)
 
 static void note_sent(struct pg *pg, struct sent sent)
 {
-    if (pg->sent_count == pg->sent_size) {
-        pg->sent_size = pg->sent_size ? pg->sent_size * 2 : 64;
-        pg->sent = fa_realloc(pg->sent, pg->sent_size * sizeof(*pg->sent));
-    }
+    pg->sent = fa_grow(pg->sent, pg->sent_count, &pg->sent_size, sizeof(*pg->sent));
     pg->sent[pg->sent_count++] = sent;
 }
 
@@ -360,15 +358,15 @@ static bool send_plain(struct pg *pg, const char *text, int what)
     return true;
 }
 
-/* How transactions begin and end. Each is its own name where statements are prepared. A session of
- * ours has the writers' level by itself: to name it takes as long as a small statement. */
-static const char begin_here[] = "BEGIN", begin_writing[] = FA_PG_BEGIN;
+/* How transactions begin and end. Prepared, each has its text as its name. A direct session has the
+ * writers' isolation level as its default: naming it takes as long as a small statement. */
+static const char begin_default[] = "BEGIN", begin_writing[] = FA_PG_BEGIN;
 static const char begin_reading[] = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
 static const char commit[] = "COMMIT", roll_back[] = "ROLLBACK";
 
 static bool prepare_bounds(struct pg *pg)
 {
-    const char *const texts[] = {begin_here, begin_reading, commit, roll_back};
+    const char *const texts[] = {begin_default, begin_reading, commit, roll_back};
     bool is_good = true;
 
     for (size_t i = 0; is_good && !pg->target->is_pooled && i < FA_COUNT(texts); i++) {
@@ -390,51 +388,26 @@ static bool send_bound(struct pg *pg, const char *text, int what)
     return true;
 }
 
-/* A statement comes in up to four forms. */
-enum { FORM_LOCKS = 1, FORM_ONE = 2 };
-
-#define LOCK_HERE "/* lock */"
-
-/* Who reads to change locks the rows of the statement's table `s`, the youngest first (prefetch.h),
- * or those of an inner part that says where. */
-static const char *with_lock(struct pg *pg, const char *text)
-{
-    const char *place = strstr(text, LOCK_HERE);
-
-    if (place == NULL)
-        return fa_arena_printf(&pg->scratch, "%s\nORDER BY s.id DESC\nFOR UPDATE OF s", text);
-    return fa_arena_printf(&pg->scratch, "%.*sFOR UPDATE%s", (int)(place - text), text,
-                           place + strlen(LOCK_HERE));
-}
-
-static const char *text_of(struct pg *pg, enum fa_sql sql, unsigned form)
-{
-    const char *text = fa_sql_postgres(sql, NULL);
-
-    if (form & FORM_ONE)
-        text = fa_pg_text_for_one(sql, &pg->scratch);
-    return form & FORM_LOCKS ? with_lock(pg, text) : text;
-}
-
 static bool send_one(struct pg *pg, const struct fa_db_call *call, size_t row, unsigned form,
                      const struct fa_pg_params *params)
 {
+    const struct fa_statement *statement = fa_statement(call->sql);
+    const char *text = statement->postgres[form];
     char name[NAME_SIZE];
     bool is_sent;
 
+    assert(text != NULL);
     if (pg->target->is_pooled) {
-        is_sent =
-            PQsendQueryParams(pg->conn, text_of(pg, call->sql, form), params->count, params->types,
-                              params->values, params->lengths, params->formats, 1);
+        is_sent = PQsendQueryParams(pg->conn, text, params->count, params->types, params->values,
+                                    params->lengths, params->formats, 1);
     } else {
-        snprintf(name, sizeof(name), "%s%s%s", fa_sql_name(call->sql), form & FORM_LOCKS ? "+" : "",
-                 form & FORM_ONE ? "1" : "");
+        snprintf(name, sizeof(name), "%s%s%s", statement->name, form & FA_STMT_LOCKS ? "+" : "",
+                 form & FA_STMT_ONE_ROW ? "1" : "");
         if (!(pg->prepared[call->sql] & 1 << form)) {
-            if (!PQsendPrepare(pg->conn, name, text_of(pg, call->sql, form), params->count,
-                               params->types))
+            if (!PQsendPrepare(pg->conn, name, text, params->count, params->types))
                 return false;
             note_sent(pg, (struct sent){.what = SENT_PREPARE, .sql = call->sql, .form = form});
-            /* Until its answer says otherwise; a failure forgets what was not yet answered. */
+            /* Until its result fails; forget_unprepared clears the bit then. */
             pg->prepared[call->sql] |= (uint8_t)(1 << form);
         }
         is_sent = PQsendQueryPrepared(pg->conn, name, params->count, params->values,
@@ -451,13 +424,13 @@ static bool send_one(struct pg *pg, const struct fa_db_call *call, size_t row, u
 
 static bool send_call(struct pg *pg, const struct fa_db_call *call)
 {
-    unsigned form = call->for_change ? FORM_LOCKS : 0;
+    unsigned form = call->for_change ? FA_STMT_LOCKS : 0, flags = fa_statement(call->sql)->flags;
     struct fa_pg_params params;
 
     fa_arena_reset(&pg->scratch);
-    if (call->rows == 1 && fa_pg_has_form_for_one(call->sql)) {
-        form |= FORM_ONE;
-    } else if (fa_pg_is_many(call->sql)) {
+    if (call->rows == 1 && flags & FA_STMT_MANY_ROWS) {
+        form |= FA_STMT_ONE_ROW;
+    } else if (flags & MANY) {
         fa_pg_bind_arrays(call, pg->columns, &params);
         return send_one(pg, call, 0, form, &params);
     }
@@ -491,7 +464,7 @@ static enum faina_code connect_again(struct pg *pg, struct faina_error *err)
     return FAINA_OK;
 }
 
-/* Behind pgbouncer nothing but the transaction is ours. */
+/* Behind pgbouncer, settings last for a transaction only. */
 static bool send_settings(struct pg *pg)
 {
     return !pg->target->is_pooled ||
@@ -501,7 +474,7 @@ static bool send_settings(struct pg *pg)
 static enum faina_code pg_begin(struct fa_db *db, bool for_writing, struct faina_error *err)
 {
     struct pg *pg = downcast(db);
-    const char *begin = pg->target->is_pooled ? begin_writing : begin_here;
+    const char *begin = pg->target->is_pooled ? begin_writing : begin_default;
     enum faina_code code;
 
     assert(!pg->in_transaction);
@@ -524,28 +497,16 @@ static enum faina_code pg_begin(struct fa_db *db, bool for_writing, struct faina
     return FAINA_OK;
 }
 
-/* Whether a statement that answers something also changes something. */
-static bool is_change(enum fa_sql sql)
-{
-    static const char *const signs[] = {"INSERT INTO ", "DELETE FROM ", "\nUPDATE "};
-    const char *text = fa_sql_postgres(sql, NULL);
-
-    for (size_t i = 0; i < FA_COUNT(signs); i++)
-        if (strstr(text, signs[i]) != NULL)
-            return true;
-    return strncmp(text, "UPDATE ", 7) == 0;
-}
-
-/* The server waits for us within the transaction since its answer to a sync. It stops counting when
- * it has a whole message, so a short one goes before those that may be large. Anywhere else that
- * would make it answer each statement by itself, and wake us for each. */
+/* After its result of a sync the server measures how long the transaction is idle. It stops when it
+ * has received a complete message, so a short one goes before those that may be large. Elsewhere a
+ * flush request would make the server send each result by itself. */
 static bool end_wait(struct pg *pg)
 {
     return pg->sent_count > 0 || PQsendFlushRequest(pg->conn);
 }
 
-/* With a sync and not just a flush: only then does the server know that it waits for us within a
- * transaction, and ends it when we don't come back (idle_in_transaction_session_timeout). */
+/* Uses a sync, not just a flush: only after a sync does the server apply
+ * idle_in_transaction_session_timeout, which ends the transaction of a client that hangs. */
 static enum faina_code pg_run_all(struct fa_db *db, const struct fa_db_call *calls, size_t count,
                                   struct faina_error *err)
 {
@@ -556,23 +517,24 @@ static enum faina_code pg_run_all(struct fa_db *db, const struct fa_db_call *cal
     if (pg->conn == NULL || !pg->in_transaction)
         return fa_error_set(err, FAINA_INTERNAL, "a statement outside a transaction");
     if (!end_wait(pg) ||
-        (db->is_patient && !pg->has_time && !send_plain(pg, PATIENT_SETTINGS, SENT_PLAIN)))
+        (db->allows_slow && !pg->has_time && !send_plain(pg, PATIENT_SETTINGS, SENT_PLAIN)))
         return lose(pg, err);
-    pg->has_time |= db->is_patient;
+    pg->has_time |= db->allows_slow;
     for (size_t i = 0; i < count; i++) {
         if (calls[i].rows == 0)
             continue;
         if (!send_call(pg, &calls[i]))
             return lose(pg, err);
         is_awaited |= calls[i].sink != NULL;
-        pg->has_written |= calls[i].sink == NULL || is_change(calls[i].sql);
+        pg->has_written |=
+            calls[i].sink == NULL || fa_statement(calls[i].sql)->flags & FA_STMT_CHANGES;
     }
     if (!is_awaited)
         return FAINA_OK;
     if (!PQpipelineSync(pg->conn))
         return lose(pg, err);
     pg->owes_sync = true;
-    code = read_answers(pg, pg->sent_count, err);
+    code = read_results(pg, pg->sent_count, err);
     if (code == FAINA_OK && !read_to_sync(pg))
         return lose(pg, err);
     return code;
@@ -584,7 +546,7 @@ static enum faina_code pg_run(struct fa_db *db, const struct fa_db_call *call,
     return pg_run_all(db, call, 1, err);
 }
 
-/* What was sent for preparation and never answered is not prepared. */
+/* A statement whose preparation was sent and not confirmed is not prepared. */
 static void forget_unprepared(struct pg *pg)
 {
     for (size_t i = pg->sent_next; i < pg->sent_count; i++) {
@@ -614,7 +576,7 @@ static void pg_rollback(struct fa_db *db)
         PQclear(result);
         return;
     }
-    /* Its answer is read by the next begin. */
+    /* The next begin reads its result. */
     if (!send_bound(pg, roll_back, SENT_PLAIN) || !PQpipelineSync(pg->conn))
         drop_connection(pg);
     else
@@ -623,7 +585,7 @@ static void pg_rollback(struct fa_db *db)
 
 /* P2 ------------------------------------------------------------------------------------------ */
 
-/* Notes the transaction's number in its last statement before the commit. */
+/* Stores the transaction's number, in its last statement before the commit. */
 static bool send_proof(struct pg *pg)
 {
     bool is_pooled = pg->target->is_pooled;
@@ -640,13 +602,13 @@ static bool send_proof(struct pg *pg)
     return true;
 }
 
-/* Asks the server what became of the transaction whose commit was not answered. */
+/* Reads from the server whether the transaction was committed whose commit had no result. */
 static enum faina_code resolve(struct pg *pg, struct faina_error *err)
 {
     int64_t until = fa_clock_mono_us() + RESOLVE_US_MAX;
     bool is_committed = false;
 
-    if (!pg->has_proof) { /* it had nothing to write */
+    if (!pg->has_proof) { /* it changed nothing */
         pg->base.should_retry = true;
         return fa_error_set(err, FAINA_STORE_CLOSED, "the database went away");
     }
@@ -662,7 +624,7 @@ static enum faina_code resolve(struct pg *pg, struct faina_error *err)
         }
         nanosleep(&pause, NULL);
     }
-    /* Whatever it was, our row does not fit any more: begin another. */
+    /* The number in the row is unknown now: the next transaction begins another row. */
     fa_pg_proof_init(&pg->proof);
     pg->base.should_retry = false;
     return fa_error_set(err, FAINA_STORE_CLOSED,
@@ -681,11 +643,11 @@ static enum faina_code pg_commit(struct fa_db *db, struct faina_error *err)
         return resolve(pg, err);
     }
     pg->owes_sync = true;
-    code = read_answers(pg, pg->sent_count, err);
+    code = read_results(pg, pg->sent_count, err);
     if (code != FAINA_OK && pg->conn == NULL && !pg->is_committed)
         return resolve(pg, err);
     if (code != FAINA_OK && !pg->is_committed)
-        return code; /* the rollback comes */
+        return code; /* the caller rolls back */
     pg->in_transaction = false;
     if (pg->conn != NULL && !end_pipeline(pg) && !pg->is_committed)
         return resolve(pg, err);
@@ -699,8 +661,8 @@ static enum faina_code pg_commit(struct fa_db *db, struct faina_error *err)
 
 /* Schema -------------------------------------------------------------------------------------- */
 
-/* Ends the pipeline for a moment: scripts hold many statements, which only the simple protocol
- * takes. */
+/* Leaves the pipeline for one message: scripts hold many statements, which only the simple protocol
+ * accepts. */
 static enum faina_code run_script(struct pg *pg, const char *text, struct faina_error *err)
 {
     enum faina_code code;
@@ -709,7 +671,7 @@ static enum faina_code run_script(struct pg *pg, const char *text, struct faina_
     if (!PQpipelineSync(pg->conn))
         return lose(pg, err);
     pg->owes_sync = true;
-    code = read_answers(pg, pg->sent_count, err);
+    code = read_results(pg, pg->sent_count, err);
     if (code != FAINA_OK)
         return code;
     if (!end_pipeline(pg))
@@ -731,48 +693,14 @@ static enum faina_code pg_script(struct fa_db *db, const char *text, struct fain
     return run_script(downcast(db), text, err);
 }
 
-/* Makes the schema and the list of its steps, and locks the list: one migration runs at a time. Any
- * role could hold an advisory lock. Of two nodes that make the schema at once, the second waits in
- * CREATE for the first one's commit, and goes on with what that has made. A role that may not make
- * schemas may have been given one, so CREATE SCHEMA runs only when there is none. */
 static const char *lock_text(struct pg *pg, struct fa_arena *arena)
 {
-    size_t len = strlen(pg->target->schema);
-    char *name = PQescapeIdentifier(pg->conn, pg->target->schema, len);
-    char *literal = PQescapeLiteral(pg->conn, pg->target->schema, len);
-    const char *text = fa_arena_printf(
-        arena,
-        "SET LOCAL lock_timeout = '60s';\n"
-        "SET LOCAL statement_timeout = '10min';\n"
-        "SET LOCAL client_min_messages = warning;\n"
-        "DO $do$\n"
-        "DECLARE found oid := to_regnamespace(quote_ident(%s));\n"
-        "BEGIN\n"
-        "    IF found IS NULL AND NOT has_database_privilege(current_database(), 'CREATE') THEN\n"
-        "        RAISE insufficient_privilege USING MESSAGE = format(\n"
-        "            '%%I may not make the schema; ask the owner of the database for '\n"
-        "            'CREATE SCHEMA %%I AUTHORIZATION %%I', current_user, %s, current_user);\n"
-        "    ELSIF found IS NULL THEN\n"
-        "        BEGIN CREATE SCHEMA %s;\n"
-        "        EXCEPTION WHEN duplicate_schema OR unique_violation THEN NULL; END;\n"
-        "    ELSIF NOT has_schema_privilege(found, 'USAGE') OR\n"
-        "          NOT has_schema_privilege(found, 'CREATE') THEN\n"
-        "        RAISE insufficient_privilege USING MESSAGE = format(\n"
-        "            'the schema belongs to %%s, and %%I may not change it', (SELECT nspowner\n"
-        "            FROM pg_namespace WHERE oid = found)::regrole, current_user);\n"
-        "    END IF;\n"
-        "END $do$;\n"
-        "SET LOCAL search_path TO %s;\n"
-        "DO $do$ BEGIN\n"
-        "    CREATE TABLE IF NOT EXISTS schema_migrations (id text PRIMARY KEY,\n"
-        "        description text NOT NULL, executed_at timestamptz NOT NULL);\n"
-        "EXCEPTION WHEN duplicate_table OR duplicate_object OR unique_violation THEN NULL;\n"
-        "END $do$;\n"
-        "LOCK TABLE schema_migrations IN SHARE UPDATE EXCLUSIVE MODE;\n",
-        literal, literal, name, name);
+    const char *schema = pg->target->schema;
+    char *name = PQescapeIdentifier(pg->conn, schema, strlen(schema));
+    const char *text = fa_arena_printf(arena, "SET LOCAL search_path TO %s;\n%s\n", name,
+                                       fa_statement(FA_SQL_SCHEMA_LOCK)->postgres[0]);
 
     PQfreemem(name);
-    PQfreemem(literal);
     return text;
 }
 
@@ -796,14 +724,15 @@ static const char *pg_script_head(struct fa_db *db, struct fa_arena *arena)
                            pg->target->location, lock_text(pg, arena));
 }
 
-/* What it is ---------------------------------------------------------------------------------- */
+/* Other entries
+ * ---------------------------------------------------------------------------------- */
 
 static int64_t pg_now(struct fa_db *db)
 {
     return fa_pg_now(downcast(db)->target);
 }
 
-/* The server checks its own pages (data_checksums); the audit does the rest. */
+/* The server checks its own pages (data_checksums); the audit checks the rows. */
 static enum faina_code pg_check(struct fa_db *db, void (*found)(void *ctx, const char *sentence),
                                 void *ctx, struct faina_error *err)
 {
@@ -855,6 +784,8 @@ static const struct fa_migration migrations[] = {
 
 static const struct fa_db_ops postgres_ops = {
     .name = "postgres",
+    .traits = FA_DB_MANY_WRITERS | FA_DB_ROUND_TRIPS | FA_DB_DEAD_ROWS | FA_DB_PARTITIONED_DAYS |
+              FA_DB_SQL_CLIENTS | FA_DB_WIDE_KEYS | FA_DB_TRUNCATE | FA_DB_STATISTICS,
     .migrations = migrations,
     .migration_count = FA_COUNT(migrations),
     .begin = pg_begin,
@@ -879,7 +810,6 @@ enum faina_code fa_postgres_open(struct fa_db **out, struct fa_pg_target *target
     enum faina_code code;
 
     pg->base.ops = &postgres_ops;
-    pg->base.is_shared = true;
     pg->target = target;
     pg->role = role;
     fa_pg_proof_init(&pg->proof);

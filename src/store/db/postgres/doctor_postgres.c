@@ -1,10 +1,10 @@
 /*
  * doctor_postgres.c - see doctor_postgres.h.
  *
- * The sentences are made by the statements queries/advise_*.sql, so that anybody can run these by
+ * The statements queries/advise_*.sql return the sentences, so that an operator can run them by
  * hand. Only the clocks are compared here.
  */
-#include "sql/postgres/doctor_postgres.h"
+#include "store/db/postgres/doctor_postgres.h"
 
 #include <faina.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
 /*
- * doctor_postgres.h - what might go wrong soon with the server, the tables or the fleet: the
- * warnings of `faina doctor`. It only reads.
+ * doctor_postgres.h - the warnings of `faina doctor` about the server, the tables and the fleet. It
+ * only reads.
  */
-#ifndef FA_DOCTOR_POSTGRES_H
-#define FA_DOCTOR_POSTGRES_H
+#ifndef FA_STORE_DB_POSTGRES_DOCTOR_POSTGRES_H
+#define FA_STORE_DB_POSTGRES_DOCTOR_POSTGRES_H
 
-#include "sql/db.h"
+#include "store/db/db.h"
 
 /* Inside a transaction. Calls `found` with one sentence for each warning: what it is, and what to
  * do. `skew_us` is the server's clock minus this machine's. */

@@ -1,20 +1,19 @@
 /*
  * fleet_postgres.c - fleet.h over LISTEN and NOTIFY.
  *
- * A commit that carries a notification takes a lock that is global to the server, so a transaction
- * of the engine does only when nothing was told for a moment, and only to say that there is work.
- * Else this thread sends them afterwards, on its own connection, what has gathered meanwhile at
- * once. What is said begins with the schema, because channels are the database's. That there is
- * work is followed by who says so and, when older tasks are among it, by the oldest one's key
- * (fronts.h).
+ * A commit with a NOTIFY takes a lock that is global to the server. A transaction of the engine
+ * therefore notifies only when none was sent for a moment, and only on task_available. All other
+ * notifications are gathered and sent by this thread, on its own connection. A payload begins with
+ * the schema, because channels belong to the database. On task_available the node follows and, when
+ * there are older tasks, the key of the oldest one (scan_start.h).
  *
- * Ends of tasks are only told while somebody on another node waits for a task: who begins to wait
- * says so on the channel task_awaited, and in the table `awaited`.
+ * Ends of tasks are sent only while a caller on another node waits for a task: a node that begins
+ * to wait notifies task_awaited, and has rows in the table `awaited`.
  *
- * The leader's thread also makes the partitions of the coming days: their locks must not be held by
- * a transaction of the engine.
+ * The leader's thread also creates the partitions of the coming days: their locks must not be held
+ * by a transaction of the engine.
  */
-#include "sql/postgres/fleet_postgres.h"
+#include "store/db/postgres/fleet_postgres.h"
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -30,15 +29,15 @@
 
 #define RECONNECT_MIN_US 100000
 #define RECONNECT_MAX_US 3000000
-#define ANNOUNCE_US 5000       /* not more than this often by the transactions themselves */
-#define LEFTOVER_US 20000      /* tasks that were kept from others are theirs after this */
-#define DAYS_US 3600000000LL   /* how often the leader sees to the partitions ... */
-#define DAYS_AGAIN_US 60000000 /* ... and after somebody was in the way */
-#define AWAIT_US 60000000      /* how long others remember that we wait */
-#define AWAIT_SAY_US 20000000  /* how often we say that we do */
-#define ENDED_MAX 65536        /* more ends than this at once: waiters find out by looking */
-#define ANSWER_MS 20000        /* an answer takes no longer: statement_timeout is half of it */
-#define PAYLOAD_MAX 7000       /* a notification holds less than 8,000 bytes */
+#define ANNOUNCE_US 5000  /* transactions send no more than one notification in this time */
+#define LEFTOVER_US 20000 /* after this, tasks that were locked and not taken are announced */
+#define PARTITIONS_US 3600000000LL   /* how often the leader creates partitions ... */
+#define PARTITIONS_AGAIN_US 60000000 /* ... and after it failed, because of a lock */
+#define AWAIT_US 60000000            /* how long other nodes keep an awaited task */
+#define AWAIT_NOTIFY_US 20000000     /* how often task_awaited is notified */
+#define ENDED_MAX 65536              /* more ends than this at once: waiting callers poll */
+#define RESULT_MS 20000              /* a result takes no longer: statement_timeout is half of it */
+#define PAYLOAD_MAX 7000             /* a notification holds less than 8,000 bytes */
 
 #define ANNOUNCEMENT_SIZE 256
 
@@ -51,24 +50,25 @@ static const char *const channels[CHANNEL_COUNT] = {
     [AWAITED] = "task_awaited",
 };
 
-/* Ids, growing. */
+/* A growing list of ids. */
 struct ids {
     struct fa_id *items;
     size_t count, size;
 };
 
-/* What has gathered to be told. */
+/* The notifications to send. */
 struct outbox {
     bool has_ready;
-    int64_t old_key;
+    int64_t oldest_key;
     struct ids ended, awaits;
     int64_t due_us;
 };
 
-/* Tasks that the others know we wait for: open addressing over a power of two. */
-struct known {
-    struct known_item {
-        int64_t key, until; /* monotonic; the others may have forgotten it after that */
+/* Tasks whose wait was sent to the other nodes: a hash table with open addressing, whose size is a
+ * power of two. */
+struct awaited {
+    struct awaited_item {
+        int64_t key, until; /* monotonic; the row in `awaited` may be deleted after that */
     } * items;
     size_t count, size;
 };
@@ -80,21 +80,21 @@ struct fa_fleet {
     pthread_t thread;
     int wake_fd;
 
-    pthread_mutex_t mutex; /* guards the outbox, known and leftover_us */
+    pthread_mutex_t mutex; /* guards the outbox, awaited and leftover_us */
     struct outbox outbox;
-    struct known known;
+    struct awaited awaited;
     int64_t leftover_us; /* monotonic; 0: none */
     atomic_bool is_closing;
 
-    char announcement[ANNOUNCEMENT_SIZE]; /* the schema, and who says it */
+    char announcement[ANNOUNCEMENT_SIZE]; /* the schema and the node */
     atomic_llong announced_at;            /* monotonic */
-    atomic_llong epoch;                   /* 0: we don't lead */
+    atomic_llong epoch;                   /* 0: this node doesn't lead */
     atomic_llong others_wait_until;       /* monotonic */
 
-    /* The thread's own; times are monotonic. */
+    /* Used by the thread only; times are monotonic. */
     PGconn *conn;
     int64_t connect_at, connect_pause;
-    int64_t renew_at, await_said_at, due_told_us, days_at;
+    int64_t renew_at, await_notified_at, due_sent_us, partitions_at;
 };
 
 static void ids_add(struct ids *ids, const struct fa_id *more, size_t count)
@@ -108,100 +108,101 @@ static void ids_add(struct ids *ids, const struct fa_id *more, size_t count)
     ids->count += count;
 }
 
-static struct known_item *known_slot(const struct known *known, int64_t key)
+static struct awaited_item *awaited_slot(const struct awaited *awaited, int64_t key)
 {
-    size_t at = (size_t)((uint64_t)key * 0x9e3779b97f4a7c15u >> 20) & (known->size - 1);
+    size_t at = (size_t)((uint64_t)key * 0x9e3779b97f4a7c15u >> 20) & (awaited->size - 1);
 
-    while (known->items[at].key != 0 && known->items[at].key != key)
-        at = (at + 1) & (known->size - 1);
-    return &known->items[at];
+    while (awaited->items[at].key != 0 && awaited->items[at].key != key)
+        at = (at + 1) & (awaited->size - 1);
+    return &awaited->items[at];
 }
 
-/* Makes room for one more, and forgets what is over. */
-static void known_grow(struct known *known, int64_t now)
+/* Makes room for one more, and removes expired entries. */
+static void awaited_grow(struct awaited *awaited, int64_t now)
 {
-    struct known old = *known;
-    size_t living = 0;
+    struct awaited old = *awaited;
+    size_t valid = 0;
 
     for (size_t i = 0; i < old.size; i++)
-        living += old.items[i].key != 0 && old.items[i].until > now;
-    *known = (struct known){.size = 64};
-    while (known->size < (living + 1) * 4)
-        known->size *= 2;
-    known->items = fa_alloc_zero(known->size, sizeof(*known->items));
+        valid += old.items[i].key != 0 && old.items[i].until > now;
+    *awaited = (struct awaited){.size = 64};
+    while (awaited->size < (valid + 1) * 4)
+        awaited->size *= 2;
+    awaited->items = fa_alloc_zero(awaited->size, sizeof(*awaited->items));
     for (size_t i = 0; i < old.size; i++) {
         if (old.items[i].key != 0 && old.items[i].until > now) {
-            *known_slot(known, old.items[i].key) = old.items[i];
-            known->count++;
+            *awaited_slot(awaited, old.items[i].key) = old.items[i];
+            awaited->count++;
         }
     }
     free(old.items);
 }
 
-/* False: it was known already. */
-static bool known_add(struct known *known, int64_t key)
+/* False: it has an entry already. */
+static bool awaited_add(struct awaited *awaited, int64_t key)
 {
     int64_t now = fa_clock_mono_us();
-    struct known_item *slot;
+    struct awaited_item *slot;
 
-    if ((known->count + 1) * 2 > known->size)
-        known_grow(known, now);
-    slot = known_slot(known, key);
+    if ((awaited->count + 1) * 2 > awaited->size)
+        awaited_grow(awaited, now);
+    slot = awaited_slot(awaited, key);
     if (slot->key == key && slot->until > now)
         return false;
-    known->count += slot->key == 0;
-    *slot = (struct known_item){key, now + AWAIT_US / 2};
+    awaited->count += slot->key == 0;
+    *slot = (struct awaited_item){key, now + AWAIT_US / 2};
     return true;
 }
 
-/* What others call ---------------------------------------------------------------------------- */
+/* Called by other threads
+ * ---------------------------------------------------------------------------- */
 
 static void wake(struct fa_fleet *fleet)
 {
     uint64_t one = 1;
 
     if (write(fleet->wake_fd, &one, sizeof(one)) < 0)
-        return; /* full: it is awake */
+        return; /* full: the thread is awake */
 }
 
-void fa_fleet_tell(struct fa_fleet *fleet, const struct fa_fleet_news *news)
+void fa_fleet_notify(struct fa_fleet *fleet, const struct fa_fleet_notification *notification)
 {
-    bool tells_ends =
-        news->ended_count > 0 && fa_clock_mono_us() < atomic_load(&fleet->others_wait_until);
-    bool tells_due = news->due_us != INT64_MAX && !fa_fleet_leads(fleet);
+    bool sends_ends = notification->ended_count > 0 &&
+                      fa_clock_mono_us() < atomic_load(&fleet->others_wait_until);
+    bool sends_due = notification->due_us != INT64_MAX && !fa_fleet_leads(fleet);
 
-    if (!news->has_ready && !news->has_leftover && !tells_ends && !tells_due)
+    if (!notification->has_ready && !notification->has_leftover && !sends_ends && !sends_due)
         return;
     pthread_mutex_lock(&fleet->mutex);
-    fleet->outbox.has_ready |= news->has_ready;
-    if (news->has_ready && news->old_key < fleet->outbox.old_key)
-        fleet->outbox.old_key = news->old_key;
-    if (news->has_leftover && fleet->leftover_us == 0)
+    fleet->outbox.has_ready |= notification->has_ready;
+    if (notification->has_ready && notification->oldest_key < fleet->outbox.oldest_key)
+        fleet->outbox.oldest_key = notification->oldest_key;
+    if (notification->has_leftover && fleet->leftover_us == 0)
         fleet->leftover_us = fa_clock_mono_us() + LEFTOVER_US;
-    if (tells_ends && fleet->outbox.ended.count < ENDED_MAX)
-        ids_add(&fleet->outbox.ended, news->ended, news->ended_count);
-    if (tells_due && news->due_us < fleet->outbox.due_us)
-        fleet->outbox.due_us = news->due_us;
+    if (sends_ends && fleet->outbox.ended.count < ENDED_MAX)
+        ids_add(&fleet->outbox.ended, notification->ended, notification->ended_count);
+    if (sends_due && notification->due_us < fleet->outbox.due_us)
+        fleet->outbox.due_us = notification->due_us;
     pthread_mutex_unlock(&fleet->mutex);
     wake(fleet);
 }
 
-/* That there is something to claim; and from which key on, when it isn't only the newest. */
-static const char *write_announcement(const struct fa_fleet *fleet, int64_t old_key, char *out)
+/* The payload of task_available: with a key when not all ready tasks are new. */
+static const char *write_announcement(const struct fa_fleet *fleet, int64_t oldest_key, char *out)
 {
-    if (old_key == FA_FRONT_NONE)
+    if (oldest_key == FA_SCAN_START_NONE)
         snprintf(out, ANNOUNCEMENT_SIZE, "%s", fleet->announcement);
     else
-        snprintf(out, ANNOUNCEMENT_SIZE, "%s %lld", fleet->announcement, (long long)old_key);
+        snprintf(out, ANNOUNCEMENT_SIZE, "%s %lld", fleet->announcement, (long long)oldest_key);
     return out;
 }
 
-enum faina_code fa_fleet_announce(struct fa_fleet *fleet, struct fa_db *db, int64_t old_key,
-                                  bool *is_done, struct faina_error *err)
+enum faina_code fa_fleet_notify_inside(struct fa_fleet *fleet, struct fa_db *db, int64_t oldest_key,
+                                       bool *is_done, struct faina_error *err)
 {
     char text[ANNOUNCEMENT_SIZE];
     struct fa_value params[2] = {fa_value_text(channels[AVAILABLE]),
-                                 fa_value_text(write_announcement(fleet, old_key, text))};
+                                 fa_value_text(write_announcement(fleet, oldest_key, text))};
     long long last = atomic_load(&fleet->announced_at), now = fa_clock_mono_us();
 
     *is_done = now - last > ANNOUNCE_US &&
@@ -216,7 +217,7 @@ void fa_fleet_await(struct fa_fleet *fleet, struct fa_id id)
     bool is_new;
 
     pthread_mutex_lock(&fleet->mutex);
-    is_new = known_add(&fleet->known, id.key);
+    is_new = awaited_add(&fleet->awaited, id.key);
     if (is_new)
         ids_add(&fleet->outbox.awaits, &id, 1);
     pthread_mutex_unlock(&fleet->mutex);
@@ -242,7 +243,7 @@ enum faina_code fa_fleet_fence(struct fa_fleet *fleet, struct fa_db *db, bool *l
     return code;
 }
 
-/* Asking the server ---------------------------------------------------------------------------- */
+/* Queries ---------------------------------------------------------------------------- */
 
 static void disconnect(struct fa_fleet *fleet)
 {
@@ -258,7 +259,7 @@ static bool is_good(const PGresult *result)
 
 static PGresult *receive(struct fa_fleet *fleet, int is_sent)
 {
-    return fa_pg_receive(fleet->conn, is_sent, ANSWER_MS, &fleet->is_closing);
+    return fa_pg_receive(fleet->conn, is_sent, RESULT_MS, &fleet->is_closing);
 }
 
 static bool run_plain(struct fa_fleet *fleet, const char *text)
@@ -272,18 +273,18 @@ static bool run_plain(struct fa_fleet *fleet, const char *text)
 
 static PGresult *run(struct fa_fleet *fleet, enum fa_sql sql, const char *const *params, int count)
 {
-    return receive(fleet, PQsendQueryParams(fleet->conn, fa_sql_postgres(sql, NULL), count, NULL,
-                                            params, NULL, NULL, 0));
+    return receive(fleet, PQsendQueryParams(fleet->conn, fa_statement(sql)->postgres[0], count,
+                                            NULL, params, NULL, NULL, 0));
 }
 
-/* Where the session is not ours, in a transaction with our settings. */
-static PGresult *ask_pooled(struct fa_fleet *fleet, enum fa_sql sql, const char *const *params,
-                            int count)
+/* Behind a connection pooler: in a transaction, with its settings. */
+static PGresult *query_pooled(struct fa_fleet *fleet, enum fa_sql sql, const char *const *params,
+                              int count)
 {
     PGresult *result = NULL;
 
     if (run_plain(fleet, FA_PG_BEGIN) &&
-        run_plain(fleet, fleet->target->local_settings[FA_PG_HERALD]))
+        run_plain(fleet, fleet->target->local_settings[FA_PG_NOTIFIER]))
         result = run(fleet, sql, params, count);
     if (run_plain(fleet, is_good(result) ? "COMMIT" : "ROLLBACK"))
         return result;
@@ -292,16 +293,17 @@ static PGresult *ask_pooled(struct fa_fleet *fleet, enum fa_sql sql, const char 
 }
 
 /* NULL: the connection is lost, or the server refused. */
-static PGresult *ask(struct fa_fleet *fleet, enum fa_sql sql, const char *const *params, int count)
+static PGresult *query(struct fa_fleet *fleet, enum fa_sql sql, const char *const *params,
+                       int count)
 {
     PGresult *result;
 
     if (fleet->conn == NULL)
         return NULL;
-    if (fa_pg_is_direct(fleet->target, FA_PG_HERALD))
+    if (fa_pg_is_direct(fleet->target, FA_PG_NOTIFIER))
         result = run(fleet, sql, params, count);
     else
-        result = ask_pooled(fleet, sql, params, count);
+        result = query_pooled(fleet, sql, params, count);
     if (is_good(result))
         return result;
     PQclear(result);
@@ -314,7 +316,7 @@ static void notify_whole(struct fa_fleet *fleet, enum channel channel, const cha
 {
     const char *params[2] = {channels[channel], text};
 
-    PQclear(ask(fleet, FA_SQL_NOTIFY, params, 2));
+    PQclear(query(fleet, FA_SQL_NOTIFY, params, 2));
 }
 
 static void notify(struct fa_fleet *fleet, enum channel channel, const char *text)
@@ -336,9 +338,9 @@ static const char *keys_array(const struct ids *ids, struct fa_buf *out)
     return out->ptr;
 }
 
-/* Telling -------------------------------------------------------------------------------------- */
+/* Sending -------------------------------------------------------------------------------------- */
 
-static void tell_awaits(struct fa_fleet *fleet, const struct ids *awaits)
+static void send_awaits(struct fa_fleet *fleet, const struct ids *awaits)
 {
     char keep[24];
     const char *params[3] = {NULL, fleet->node, keep};
@@ -349,18 +351,18 @@ static void tell_awaits(struct fa_fleet *fleet, const struct ids *awaits)
     snprintf(keep, sizeof(keep), "%d", AWAIT_US);
     fa_buf_init(&keys, SIZE_MAX / 2);
     params[0] = keys_array(awaits, &keys);
-    PQclear(ask(fleet, FA_SQL_AWAIT_PUT, params, 3));
+    PQclear(query(fleet, FA_SQL_AWAIT_PUT, params, 3));
     fa_buf_finish(&keys);
-    if (fa_clock_mono_us() >= fleet->await_said_at + AWAIT_SAY_US) {
+    if (fa_clock_mono_us() >= fleet->await_notified_at + AWAIT_NOTIFY_US) {
         notify(fleet, AWAITED, "");
-        fleet->await_said_at = fa_clock_mono_us();
+        fleet->await_notified_at = fa_clock_mono_us();
     }
-    /* They may have ended before the others could know that we wait. */
+    /* They may have ended before the other nodes could read that this node waits. */
     fleet->events.ended(fleet->events.ctx, awaits->items, awaits->count);
 }
 
-/* Tells those of the ends that others wait for. */
-static void tell_ended(struct fa_fleet *fleet, const struct ids *ended)
+/* Sends the ends that other nodes wait for. */
+static void send_ended(struct fa_fleet *fleet, const struct ids *ended)
 {
     const char *params[2] = {NULL, fleet->node};
     struct fa_buf keys, payload;
@@ -371,7 +373,7 @@ static void tell_ended(struct fa_fleet *fleet, const struct ids *ended)
     fa_buf_init(&keys, SIZE_MAX / 2);
     fa_buf_init(&payload, SIZE_MAX / 2);
     params[0] = keys_array(ended, &keys);
-    found = ask(fleet, FA_SQL_AWAIT_FIND, params, 2);
+    found = query(fleet, FA_SQL_AWAIT_FIND, params, 2);
     for (int row = 0; row < PQntuples(found); row++) {
         int64_t key = atoll(PQgetvalue(found, row, 0));
 
@@ -394,18 +396,18 @@ static void tell_ended(struct fa_fleet *fleet, const struct ids *ended)
     fa_buf_finish(&payload);
 }
 
-static void tell_due(struct fa_fleet *fleet, int64_t due_us)
+static void send_due(struct fa_fleet *fleet, int64_t due_us)
 {
     char text[24];
     int64_t now = fa_pg_now(fleet->target);
 
     if (due_us == INT64_MAX || fa_fleet_leads(fleet))
         return;
-    if (fleet->due_told_us > now && fleet->due_told_us <= due_us)
-        return; /* the leader looks before that anyhow */
+    if (fleet->due_sent_us > now && fleet->due_sent_us <= due_us)
+        return; /* the leader is awake before that anyway */
     snprintf(text, sizeof(text), "%lld", (long long)due_us);
     notify(fleet, DUE, text);
-    fleet->due_told_us = due_us;
+    fleet->due_sent_us = due_us;
 }
 
 static void empty_outbox(struct fa_fleet *fleet)
@@ -418,27 +420,28 @@ static void empty_outbox(struct fa_fleet *fleet)
         return;
     pthread_mutex_lock(&fleet->mutex);
     box = fleet->outbox;
-    fleet->outbox = (struct outbox){.due_us = INT64_MAX, .old_key = FA_FRONT_NONE};
+    fleet->outbox = (struct outbox){.due_us = INT64_MAX, .oldest_key = FA_SCAN_START_NONE};
     if (fleet->leftover_us != 0 && fleet->leftover_us <= fa_clock_mono_us()) {
         box.has_ready = true;
         fleet->leftover_us = 0;
         pthread_mutex_unlock(&fleet->mutex);
-        fleet->events.ready(fleet->events.ctx, FA_FRONT_NONE);
+        fleet->events.ready(fleet->events.ctx, FA_SCAN_START_NONE);
     } else {
         pthread_mutex_unlock(&fleet->mutex);
     }
     if (box.has_ready)
-        notify_whole(fleet, AVAILABLE, write_announcement(fleet, box.old_key, text));
-    tell_ended(fleet, &box.ended);
-    tell_due(fleet, box.due_us);
-    tell_awaits(fleet, &box.awaits);
+        notify_whole(fleet, AVAILABLE, write_announcement(fleet, box.oldest_key, text));
+    send_ended(fleet, &box.ended);
+    send_due(fleet, box.due_us);
+    send_awaits(fleet, &box.awaits);
     free(box.ended.items);
     free(box.awaits.items);
 }
 
-/* Hearing -------------------------------------------------------------------------------------- */
+/* Receiving
+ * -------------------------------------------------------------------------------------- */
 
-static void hear_completed(struct fa_fleet *fleet, const char *text)
+static void receive_completed(struct fa_fleet *fleet, const char *text)
 {
     struct ids ids = {0};
 
@@ -461,25 +464,25 @@ static void hear_completed(struct fa_fleet *fleet, const char *text)
     free(ids.items);
 }
 
-/* Who doesn't say who it is may have made its ids long ago: a submit in SQL, in a transaction of
- * somebody's own. */
+/* A payload without a node is from a submit in SQL, whose transaction may have taken its ids long
+ * ago. */
 static int64_t read_old_key(const char *text)
 {
     const char *at = strchr(text, ' ');
 
     if (text[0] == '\0')
         return 0;
-    return at != NULL ? atoll(at + 1) : FA_FRONT_NONE;
+    return at != NULL ? atoll(at + 1) : FA_SCAN_START_NONE;
 }
 
-static void hear(struct fa_fleet *fleet, enum channel channel, const char *text)
+static void dispatch(struct fa_fleet *fleet, enum channel channel, const char *text)
 {
     switch (channel) {
     case AVAILABLE:
         fleet->events.ready(fleet->events.ctx, read_old_key(text));
         break;
     case COMPLETED:
-        hear_completed(fleet, text);
+        receive_completed(fleet, text);
         break;
     case DUE:
         if (fa_fleet_leads(fleet))
@@ -493,7 +496,7 @@ static void hear(struct fa_fleet *fleet, enum channel channel, const char *text)
     }
 }
 
-/* What one of our own transactions has announced. */
+/* Whether a transaction of this node has sent it. */
 static bool is_own(const struct fa_fleet *fleet, const char *text)
 {
     size_t len = strlen(fleet->announcement);
@@ -501,7 +504,7 @@ static bool is_own(const struct fa_fleet *fleet, const char *text)
     return strncmp(text, fleet->announcement, len) == 0 && (text[len] == '\0' || text[len] == ' ');
 }
 
-static void hear_all(struct fa_fleet *fleet)
+static void receive_all(struct fa_fleet *fleet)
 {
     size_t schema_len = strlen(fleet->target->schema);
     PGnotify *note;
@@ -514,7 +517,7 @@ static void hear_all(struct fa_fleet *fleet)
 
         for (int i = 0; is_ours && i < CHANNEL_COUNT; i++) {
             if (strcmp(note->relname, channels[i]) == 0)
-                hear(fleet, (enum channel)i, text + schema_len + (text[schema_len] == ' '));
+                dispatch(fleet, (enum channel)i, text + schema_len + (text[schema_len] == ' '));
         }
         PQfreemem(note);
     }
@@ -532,7 +535,7 @@ static void renew_lead(struct fa_fleet *fleet)
 
     snprintf(lease, sizeof(lease), "%d", FA_LEADER_LEASE_US);
     before = fa_clock_boot_us();
-    result = ask(fleet, FA_SQL_LEADER_HOLD, params, 3);
+    result = query(fleet, FA_SQL_LEADER_HOLD, params, 3);
     if (PQntuples(result) == 1) {
         epoch = atoll(PQgetvalue(result, 0, 0));
         fa_pg_set_clock(fleet->target, before, atoll(PQgetvalue(result, 0, 1)));
@@ -544,26 +547,27 @@ static void renew_lead(struct fa_fleet *fleet)
     fleet->renew_at = fa_clock_mono_us() + FA_LEADER_RENEW_US;
 }
 
-/* Nearly always there is nothing to make. */
-static void make_days(struct fa_fleet *fleet)
+/* Usually all partitions exist. */
+static void create_partitions(struct fa_fleet *fleet)
 {
     PGresult *result;
 
-    if (!fa_fleet_leads(fleet) || fa_clock_mono_us() < fleet->days_at)
+    if (!fa_fleet_leads(fleet) || fa_clock_mono_us() < fleet->partitions_at)
         return;
-    result = ask(fleet, FA_SQL_PARTITIONS_MAKE, NULL, 0);
-    fleet->days_at = fa_clock_mono_us() + (result != NULL ? DAYS_US : DAYS_AGAIN_US);
+    result = query(fleet, FA_SQL_PARTITIONS_MAKE, NULL, 0);
+    fleet->partitions_at =
+        fa_clock_mono_us() + (result != NULL ? PARTITIONS_US : PARTITIONS_AGAIN_US);
     PQclear(result);
 }
 
 /* The thread ----------------------------------------------------------------------------------- */
 
-/* Where the session is not ours there is nothing to hear. */
+/* A pooled connection can't listen. */
 static bool listen_all(struct fa_fleet *fleet)
 {
     bool is_done = true;
 
-    if (!fa_pg_is_direct(fleet->target, FA_PG_HERALD))
+    if (!fa_pg_is_direct(fleet->target, FA_PG_NOTIFIER))
         return true;
     for (int i = 0; is_done && i < CHANNEL_COUNT; i++) {
         char text[64];
@@ -580,7 +584,7 @@ static void connect_if_due(struct fa_fleet *fleet)
 
     if (fleet->conn != NULL || now < fleet->connect_at)
         return;
-    if (fa_pg_connect(fleet->target, FA_PG_HERALD, &fleet->conn, NULL) != FAINA_OK)
+    if (fa_pg_connect(fleet->target, FA_PG_NOTIFIER, &fleet->conn, NULL) != FAINA_OK)
         fleet->conn = NULL;
     if (fleet->conn != NULL && !listen_all(fleet))
         disconnect(fleet);
@@ -591,12 +595,12 @@ static void connect_if_due(struct fa_fleet *fleet)
         return;
     }
     fleet->connect_pause = RECONNECT_MIN_US;
-    pthread_mutex_lock(&fleet->mutex); /* what was said may be lost */
-    free(fleet->known.items);
-    fleet->known = (struct known){0};
+    pthread_mutex_lock(&fleet->mutex); /* earlier notifications may be lost */
+    free(fleet->awaited.items);
+    fleet->awaited = (struct awaited){0};
     pthread_mutex_unlock(&fleet->mutex);
-    fleet->await_said_at = -AWAIT_SAY_US;
-    fleet->due_told_us = 0;
+    fleet->await_notified_at = -AWAIT_NOTIFY_US;
+    fleet->due_sent_us = 0;
     atomic_store(&fleet->others_wait_until, now + AWAIT_US);
     renew_lead(fleet);
     fleet->events.all(fleet->events.ctx); /* F2 */
@@ -628,13 +632,13 @@ static void *run_fleet(void *ctx)
         poll(fds, 2, poll_timeout_ms(fleet));
         if (fleet->conn != NULL && fds[1].revents != 0 && !PQconsumeInput(fleet->conn))
             disconnect(fleet);
-        hear_all(fleet);
+        receive_all(fleet);
         empty_outbox(fleet);
         if (fleet->conn != NULL && fa_clock_mono_us() >= fleet->renew_at) {
             renew_lead(fleet);
-            make_days(fleet);
+            create_partitions(fleet);
         }
-        hear_all(fleet);
+        receive_all(fleet);
     }
     return NULL;
 }
@@ -650,17 +654,17 @@ static void make_node_name(struct fa_fleet *fleet)
              (unsigned)fa_random_next(&random));
 }
 
-/* Who listens past pgbouncer has named a second address, which may be wrong. Later the thread
- * goes on trying in silence, and a node that never gets there never leads. */
-static enum faina_code check_direct_way(struct fa_pg_target *target, struct faina_error *err)
+/* With pgbouncer and LISTEN the URL has a second address, which may be wrong. It is checked at the
+ * start: the thread retries without a message, and a node without the connection never leads. */
+static enum faina_code check_direct(struct fa_pg_target *target, struct faina_error *err)
 {
     enum faina_code code = FAINA_OK;
     struct faina_error why;
     PGconn *conn;
 
-    if (!target->is_pooled || !fa_pg_is_direct(target, FA_PG_HERALD))
+    if (!target->is_pooled || !fa_pg_is_direct(target, FA_PG_NOTIFIER))
         return FAINA_OK;
-    code = fa_pg_connect(target, FA_PG_HERALD, &conn, &why);
+    code = fa_pg_connect(target, FA_PG_NOTIFIER, &conn, &why);
     if (code == FAINA_OK)
         PQfinish(conn);
     else
@@ -672,7 +676,7 @@ enum faina_code fa_fleet_join_postgres(struct fa_pg_target *target,
                                        const struct fa_fleet_events *events, struct fa_fleet **out,
                                        struct faina_error *err)
 {
-    enum faina_code code = check_direct_way(target, err);
+    enum faina_code code = check_direct(target, err);
     struct fa_fleet *fleet;
     int rc;
 
@@ -682,7 +686,7 @@ enum faina_code fa_fleet_join_postgres(struct fa_pg_target *target,
     fleet->target = target;
     fleet->events = *events;
     fleet->outbox.due_us = INT64_MAX;
-    fleet->outbox.old_key = FA_FRONT_NONE;
+    fleet->outbox.oldest_key = FA_SCAN_START_NONE;
     fleet->connect_pause = RECONNECT_MIN_US;
     make_node_name(fleet);
     snprintf(fleet->announcement, sizeof(fleet->announcement), "%s %s", target->schema,
@@ -711,13 +715,13 @@ void fa_fleet_leave(struct fa_fleet *fleet)
     pthread_join(fleet->thread, NULL);
     params[0] = fleet->node;
     if (fleet->conn != NULL) {
-        empty_outbox(fleet); /* the last commits may have had something to say */
-        PQclear(ask(fleet, FA_SQL_LEADER_LEAVE, params, 1));
-        PQclear(ask(fleet, FA_SQL_AWAIT_LEAVE, params, 1));
+        empty_outbox(fleet); /* the last commits may have left notifications */
+        PQclear(query(fleet, FA_SQL_LEADER_LEAVE, params, 1));
+        PQclear(query(fleet, FA_SQL_AWAIT_LEAVE, params, 1));
     }
     PQfinish(fleet->conn);
     close(fleet->wake_fd);
-    free(fleet->known.items);
+    free(fleet->awaited.items);
     free(fleet->outbox.ended.items);
     free(fleet->outbox.awaits.items);
     pthread_mutex_destroy(&fleet->mutex);

@@ -1,8 +1,8 @@
 /* store_postgres.c - a PostgreSQL schema as a store. */
-#include "sql/store.h"
+#include "store/db/store.h"
 
-#include "sql/postgres/db_postgres.h"
-#include "sql/postgres/fleet_postgres.h"
+#include "store/db/postgres/db_postgres.h"
+#include "store/db/postgres/fleet_postgres.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* target.c - see target.h. */
-#include "sql/postgres/target.h"
+#include "store/db/postgres/target.h"
 
 #include "base/clock.h"
 #include "base/utf8.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-/* Taking the URL apart ------------------------------------------------------------------------ */
+/* Parsing the URL ------------------------------------------------------------------------ */
 
 static int hex_digit(char c)
 {
@@ -36,7 +36,7 @@ static const char *decode(struct fa_pg_target *target, const char *text, size_t 
     return out;
 }
 
-/* Whether a parameter is ours: then its value is kept, and libpq doesn't see it. */
+/* Whether a parameter is Faina's: then its value is kept, and libpq doesn't get it. */
 static bool take_own(struct fa_pg_target *target, const char *name, size_t name_len,
                      const char *value)
 {
@@ -59,7 +59,7 @@ static bool take_own(struct fa_pg_target *target, const char *name, size_t name_
     return false;
 }
 
-/* The URL without our own parameters. */
+/* The URL without Faina's own parameters. */
 static const char *split_query(struct fa_pg_target *target, const char *url)
 {
     const char *query = strchr(url, '?');
@@ -102,7 +102,7 @@ static const char *get(const struct fa_pg_target *target, const char *keyword)
     return NULL;
 }
 
-/* What we set unless the URL or libpq's own environment does. */
+/* Parameters that are set unless the URL or libpq's environment variables set them. */
 static void add_defaults(struct fa_pg_target *target)
 {
     static const struct {
@@ -114,7 +114,7 @@ static void add_defaults(struct fa_pg_target *target)
         {"keepalives_interval", "2", NULL},
         {"keepalives_count", "3", NULL},
         {"tcp_user_timeout", "15000", NULL},
-        /* Of several hosts, the one that takes writes: after a failover that is another. */
+        /* Of several hosts, the primary: after a failover that is another one. */
         {"target_session_attrs", "read-write", "PGTARGETSESSIONATTRS"},
     };
 
@@ -130,9 +130,9 @@ struct setting {
 };
 
 /*
- * Settings of a session, whatever the role or the database has set. The writer's statements are
- * written for one plan, by the index: a plan made while a table was empty, or a guess about how
- * many rows an array has, must not change it.
+ * Settings of a session, which override those of the role and the database. The writer's statements
+ * are written for one plan, which uses the index: statistics of an empty table, or an estimate of
+ * the length of an array, must not change it.
  */
 static const struct setting writer_settings[] = {
     {"synchronous_commit", "on"},
@@ -160,7 +160,7 @@ static const struct setting reader_settings[] = {
     {"jit", "off"},
     {NULL, NULL},
 };
-static const struct setting herald_settings[] = {
+static const struct setting notifier_settings[] = {
     {"synchronous_commit", "off"},
     {"statement_timeout", "10s"},
     {"lock_timeout", "10s"},
@@ -172,10 +172,10 @@ static const struct setting herald_settings[] = {
 static const struct setting *const settings[FA_PG_ROLE_COUNT] = {
     [FA_PG_WRITER] = writer_settings,
     [FA_PG_READER] = reader_settings,
-    [FA_PG_HERALD] = herald_settings,
+    [FA_PG_NOTIFIER] = notifier_settings,
 };
 
-/* As options of a connection: there a space ends a value, unless a backslash is before it. */
+/* Adds an option of a connection, where a space in a value needs a backslash. */
 static void add_option(struct fa_buf *out, const char *name, const char *value)
 {
     fa_buf_printf(out, " -c %s=", name);
@@ -186,8 +186,8 @@ static void add_option(struct fa_buf *out, const char *name, const char *value)
     }
 }
 
-/* The role's settings, then what the URL or the environment says, and last what nobody but us may
- * say: how a transaction that doesn't name its level runs, and the schema. */
+/* The role's settings, then the options of the URL or the environment, and last what these must not
+ * override: the default isolation level and the schema. */
 static const char *session_options(struct fa_pg_target *target, enum fa_pg_role role,
                                    struct fa_arena *arena)
 {
@@ -225,7 +225,7 @@ static const char *make_local_settings(struct fa_pg_target *target, enum fa_pg_r
     return text;
 }
 
-/* What can be written in a search_path without being taken for something else. */
+/* Whether the name can be quoted in a search_path. */
 static bool is_schema_name(const char *name)
 {
     size_t len = strlen(name);
@@ -237,7 +237,7 @@ static bool is_schema_name(const char *name)
            fa_utf8_is_valid(fa_str(name));
 }
 
-/* Our own parameters. */
+/* Checks Faina's own parameters. */
 static enum faina_code check_own(struct fa_pg_target *target, struct faina_error *err)
 {
     static const char *const words[] = {"false", "0", "true", "1"};
@@ -323,16 +323,16 @@ static void ignore_notice(void *ctx, const char *message)
 bool fa_pg_is_direct(const struct fa_pg_target *target, enum fa_pg_role role)
 {
     return !target->is_pooled ||
-           (role == FA_PG_HERALD && (target->listen_host != NULL || target->listen_port != NULL));
+           (role == FA_PG_NOTIFIER && (target->listen_host != NULL || target->listen_port != NULL));
 }
 
-/* What libpq gets, NULL behind the last. */
+/* The parameters for libpq; NULL ends them. */
 struct params {
     const char *keywords[FA_PG_PARAMS_MAX + 4], *values[FA_PG_PARAMS_MAX + 4];
     size_t count;
 };
 
-/* Whatever the URL says of it. */
+/* Sets or (NULL) removes a parameter, whatever the URL has for it. */
 static void params_set(struct params *params, const char *keyword, const char *value)
 {
     size_t kept = 0;
@@ -358,17 +358,17 @@ static void make_params(struct fa_pg_target *target, enum fa_pg_role role, struc
     memcpy(out->values, target->values, target->count * sizeof(*out->values));
     out->count = target->count;
     params_set(out, "client_encoding", "UTF8");
-    if (role == FA_PG_HERALD && target->listen_host != NULL) {
+    if (role == FA_PG_NOTIFIER && target->listen_host != NULL) {
         params_set(out, "hostaddr", NULL);
         params_set(out, "host", target->listen_host);
     }
-    if (role == FA_PG_HERALD && target->listen_port != NULL)
+    if (role == FA_PG_NOTIFIER && target->listen_port != NULL)
         params_set(out, "port", target->listen_port);
     if (fa_pg_is_direct(target, role))
         params_set(out, "options", session_options(target, role, arena));
 }
 
-/* Whether a server that we reach is one that we can work with. */
+/* Whether the server's version and encoding are supported. */
 static enum faina_code check_server(PGconn *conn, struct faina_error *err)
 {
     const char *encoding = PQparameterStatus(conn, "server_encoding");
@@ -412,12 +412,12 @@ enum faina_code fa_pg_connect(struct fa_pg_target *target, enum fa_pg_role role,
     return FAINA_OK;
 }
 
-/* Answers ------------------------------------------------------------------------------------- */
+/* Results ------------------------------------------------------------------------------------- */
 
 #define HURRY_MS 2000
-#define LOOK_MS 250 /* how often to look whether there is a hurry */
+#define CHECK_MS 250 /* how often `hurry` is read */
 
-/* False: it is time to give up. */
+/* False: the time is over, or the connection is lost. */
 static bool await_input(PGconn *conn, int64_t until_us)
 {
     struct pollfd wait = {.fd = PQsocket(conn), .events = POLLIN};
@@ -425,7 +425,7 @@ static bool await_input(PGconn *conn, int64_t until_us)
 
     if (left_ms <= 0)
         return false;
-    if (poll(&wait, 1, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS) > 0)
+    if (poll(&wait, 1, left_ms < CHECK_MS ? (int)left_ms : CHECK_MS) > 0)
         return PQconsumeInput(conn);
     return true;
 }
@@ -443,7 +443,7 @@ PGresult *fa_pg_receive(PGconn *conn, int is_sent, int ms, const atomic_bool *hu
 
             if (!await_input(conn, began_us + wait_ms * INT64_C(1000))) {
                 shutdown(PQsocket(conn), SHUT_RDWR);
-                break; /* PQgetResult finds out at once */
+                break; /* PQgetResult fails at once */
             }
         }
         result = PQgetResult(conn);
@@ -457,9 +457,9 @@ PGresult *fa_pg_receive(PGconn *conn, int is_sent, int ms, const atomic_bool *hu
 
 /* The clock ----------------------------------------------------------------------------------- */
 
-#define CLOCK_MS 5000       /* the server tells its time in this, or not at all */
-#define CLOCK_SAMPLES 10    /* until one is good */
-#define CLOCK_SLACK_US 2000 /* an answer that took longer says less than what we have */
+#define CLOCK_MS 5000       /* time limit of one sample */
+#define CLOCK_SAMPLES 10    /* at most */
+#define CLOCK_SLACK_US 2000 /* a slower sample is less exact than the current offset */
 
 void fa_pg_set_clock(struct fa_pg_target *target, int64_t before, int64_t server_us)
 {

@@ -1,5 +1,5 @@
 /* values.c - see values.h. */
-#include "sql/postgres/values.h"
+#include "store/db/postgres/values.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -7,60 +7,6 @@
 
 enum oid { OID_BOOL = 16, OID_INT8 = 20, OID_INT2 = 21, OID_INT4 = 23, OID_TEXT = 25 };
 enum array_oid { OID_FLOAT8 = 701, OID_TEXTS = 1009, OID_INT8S = 1016, OID_FLOAT8S = 1022 };
-
-const char *fa_pg_types(enum fa_sql sql)
-{
-    const char *types;
-
-    fa_sql_postgres(sql, &types);
-    return types;
-}
-
-bool fa_pg_is_many(enum fa_sql sql)
-{
-    char first = fa_pg_types(sql)[0];
-
-    return first != '\0' && strchr("itf", first) != NULL;
-}
-
-/* The form for one row ------------------------------------------------------------------------- */
-
-#define ARRAYS "unnest($1::"
-#define NUMBERED "WITH ORDINALITY"
-
-bool fa_pg_has_form_for_one(enum fa_sql sql)
-{
-    return fa_pg_is_many(sql) && strstr(fa_sql_postgres(sql, NULL), ARRAYS) != NULL;
-}
-
-/* From `unnest($1::bigint[], ...) [WITH ORDINALITY]` to `(VALUES ($1::bigint, ... [, 1]))`. */
-const char *fa_pg_text_for_one(enum fa_sql sql, struct fa_arena *arena)
-{
-    const char *text = fa_sql_postgres(sql, NULL), *from = strstr(text, ARRAYS), *to, *rest;
-    struct fa_buf out;
-    const char *made;
-
-    assert(from != NULL);
-    to = strchr(from, ')');
-    rest = to + 1 + strspn(to + 1, " \n");
-    fa_buf_init(&out, SIZE_MAX / 2);
-    fa_buf_add(&out, text, (size_t)(from - text));
-    fa_buf_add_str(&out, "(VALUES (");
-    for (const char *at = from + strlen("unnest("); at < to; at++) {
-        if (strchr("[]", *at) == NULL)
-            fa_buf_add_char(&out, *at);
-    }
-    if (strncmp(rest, NUMBERED, strlen(NUMBERED)) == 0) {
-        fa_buf_add_str(&out, ", 1::bigint");
-        rest += strlen(NUMBERED) + 1;
-    }
-    fa_buf_printf(&out, ")) %s", rest);
-    made = fa_arena_copy(arena, out.ptr, out.len);
-    fa_buf_finish(&out);
-    return made;
-}
-
-/* Values --------------------------------------------------------------------------------------- */
 
 static int64_t read_int(const char *data, int len)
 {
@@ -147,7 +93,7 @@ static Oid array_type(char letter)
 void fa_pg_bind_arrays(const struct fa_db_call *call, struct fa_buf *columns,
                        struct fa_pg_params *out)
 {
-    const char *types = fa_pg_types(call->sql);
+    const char *types = fa_statement(call->sql)->types;
     struct fa_value values[FA_VALUES_MAX];
 
     out->count = (int)call->param_count;
@@ -174,11 +120,11 @@ void fa_pg_bind_arrays(const struct fa_db_call *call, struct fa_buf *columns,
     }
 }
 
-/* One row, as text: the server knows the types. */
+/* One row, as text: the server infers the types. */
 void fa_pg_bind_row(const struct fa_db_call *call, size_t row, struct fa_arena *scratch,
                     struct fa_pg_params *out)
 {
-    const char *types = fa_pg_types(call->sql);
+    const char *types = fa_statement(call->sql)->types;
     struct fa_value values[FA_VALUES_MAX];
 
     fa_db_bind(call, row, values);

@@ -1,18 +1,15 @@
 /*
- * values.h - values of db.h as the server takes and gives them.
+ * values.h - converts the values of db.h to parameters of libpq, and results to values.
  *
- * Many rows of parameters go as one binary array for each parameter; one row goes as text, because
- * the server knows the types. Answers are binary.
- *
- * Unpacking arrays costs the server more than a row does, so a statement that takes arrays by
- * `unnest` has a second form for one row alone, which takes `(VALUES ...)` instead.
+ * Many rows of parameters are sent as one binary array for each parameter; one row is sent as text,
+ * because the server infers the types. Results are binary.
  *
  * Threads: none of its own.
  */
-#ifndef FA_VALUES_H
-#define FA_VALUES_H
+#ifndef FA_STORE_DB_POSTGRES_VALUES_H
+#define FA_STORE_DB_POSTGRES_VALUES_H
 
-#include "sql/db.h"
+#include "store/db/db.h"
 
 #include <libpq-fe.h>
 
@@ -23,15 +20,6 @@ struct fa_pg_params {
     Oid types[FA_VALUES_MAX];
     int count;
 };
-
-/* The letters of a statement's parameters (tools/embed-sql). */
-const char *fa_pg_types(enum fa_sql sql);
-/* Whether it takes arrays. */
-bool fa_pg_is_many(enum fa_sql sql);
-
-/* Whether it takes arrays, and has a form that takes one row. */
-bool fa_pg_has_form_for_one(enum fa_sql sql);
-const char *fa_pg_text_for_one(enum fa_sql sql, struct fa_arena *arena);
 
 /* All rows; `columns` are FA_VALUES_MAX buffers. */
 void fa_pg_bind_arrays(const struct fa_db_call *call, struct fa_buf *columns,

@@ -1,4 +1,4 @@
--- The next rows of what waits for what, by primary key.
+-- The next dependencies, by primary key.
 SELECT task, needs
 FROM task_dep
 WHERE (task, needs) > (CAST(?1 AS bigint), CAST(?2 AS bigint))

@@ -1,4 +1,4 @@
--- The next events that are kept, by primary key.
+-- The next emitted events, by primary key.
 SELECT seq, namespace, id, type, data, at_us, tasks, failures
 FROM happened
 WHERE seq > CAST(?1 AS bigint)

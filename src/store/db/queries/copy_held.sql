@@ -1,4 +1,4 @@
--- The next tasks that somebody holds, by primary key.
+-- The next held tasks, by primary key.
 SELECT id, tail, lane, rank, status, version, fence, attempts, flags, progress, updated_us,
        claimed_us, started_us, lease_us, worker, state, error, metadata
 FROM held

@@ -1,4 +1,4 @@
--- The next permits, by primary key.
+-- The next resource permits, by primary key.
 SELECT resource, task
 FROM hold
 WHERE (resource, task) > (CAST(?1 AS bigint), CAST(?2 AS bigint))

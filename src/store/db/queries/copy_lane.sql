@@ -1,2 +1,2 @@
--- Every lane by its name. Lanes are numbered anew in the copy.
+-- All lanes. The copy numbers them again.
 SELECT namespace, type, resources FROM lane ORDER BY id

@@ -1,2 +1,4 @@
--- A lane with the next number.
+-- Stores a lane with the next number.
+-- @repeat
+-- @changes
 INSERT INTO lane (namespace, type, resources) VALUES (?1, ?2, ?3)

@@ -1,2 +1,2 @@
--- How far a copy into this store has come. No row: none was begun.
+-- The progress of a copy into this store. No row: no copy was begun.
 SELECT description FROM schema_migrations WHERE id = ?1

@@ -1,2 +1,3 @@
--- The copy is done: from now on the store may be opened. No row: somebody else has moved it.
+-- Ends the copy: from now on the store can be opened. No row: another process has changed the mark.
+-- @changes
 DELETE FROM schema_migrations WHERE id = ?1 AND description = ?2 RETURNING 1

@@ -1,4 +1,4 @@
--- The next rows of what made tasks, by primary key.
+-- The next origins of tasks, by primary key.
 SELECT task, workflow, trigger_name, version, event, depth
 FROM origin
 WHERE task > CAST(?1 AS bigint)

@@ -1,4 +1,4 @@
--- The next tasks that wait, by primary key.
+-- The next parked tasks, by primary key.
 SELECT id, lane, status, at_us, version, fence, attempts, flags, deps_left, deps_bad, progress,
        updated_us, claimed_us, started_us, state, error, metadata
 FROM parked

@@ -1,2 +1,2 @@
--- Every resource by its name.
+-- All resources.
 SELECT name, max_concurrency, is_set FROM resource ORDER BY id

@@ -1,2 +1,2 @@
--- Every token.
+-- All tokens.
 SELECT id, name, hash, scopes, namespaces, created_us, expires_us FROM token

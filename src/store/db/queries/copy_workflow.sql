@@ -1,2 +1,2 @@
--- Every workflow.
+-- All workflows.
 SELECT namespace, name, version, definition, enabled, updated_us FROM workflow

@@ -1,3 +1,5 @@
--- Stores a workflow as it was. Primary key.
+-- Stores a workflow unchanged. Primary key.
+-- @repeat
+-- @changes
 INSERT INTO workflow (namespace, name, version, definition, enabled, updated_us)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6)

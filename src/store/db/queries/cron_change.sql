@@ -1,5 +1,6 @@
--- Changes a schedule that is as it was when it was read: of the version before ?15, made at ?13,
--- and last served at ?11. Gives its version, else nothing. Primary key.
+-- Changes a schedule that is unchanged since it was read: of the version before ?15, created at ?13
+-- and last fired at ?11. Returns its version, else no row. Primary key.
+-- @changes
 UPDATE cron SET schedule = ?3, timezone = ?4, task = ?5, catch_up = ?6, overlap = ?7,
                 jitter_ms = ?8, paused = ?9, next_us = ?10, problem = ?12, updated_us = ?14,
                 version = ?15

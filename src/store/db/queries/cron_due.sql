@@ -1,5 +1,5 @@
--- Schedules whose time has come, earliest first, but for those that are set aside until after ?1.
--- Index cron_next, and the primary key of set_aside.
+-- Due schedules, earliest first, except those set aside until after ?1. Index cron_next, and the
+-- primary key of set_aside.
 SELECT namespace, name, schedule, timezone, task, catch_up, overlap, jitter_ms, paused, next_us,
        last_us, problem, created_us, updated_us, version
 FROM cron

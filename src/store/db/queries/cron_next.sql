@@ -1,5 +1,5 @@
--- When the next schedule is due, but for those that are set aside until after ?1. The first entries
--- of index cron_next, and the primary key of set_aside.
+-- When the next schedule is due, except those set aside until after ?1. The first entries of index
+-- cron_next, and the primary key of set_aside.
 SELECT next_us FROM cron
 WHERE next_us IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM set_aside s

@@ -1,4 +1,4 @@
--- Events after a place, oldest first; of one type, or ('') of all. Index happened_at.
+-- Emitted events after a position, oldest first; of one type, or ('') of all. Index happened_at.
 SELECT type, data, at_us, tasks, failures, seq, id, namespace
 FROM happened
 WHERE (at_us, seq) > (?1, ?2) AND (namespace = ?3 OR ?3 = '*') AND (type = ?4 OR ?4 = '')

@@ -1,4 +1,4 @@
--- The newest event that changed a task. Walks the primary key backwards.
+-- The newest event that changed a task. Reads the primary key backwards.
 SELECT what, worker
 FROM event
 WHERE task = ?1 AND what <> 'late_result'

@@ -1,4 +1,4 @@
--- What happened to a task, newest first. Walks the primary key backwards.
+-- The events of a task, newest first. Reads the primary key backwards.
 SELECT at_us, what, status, actor, state, worker, detail
 FROM event
 WHERE task = ?1

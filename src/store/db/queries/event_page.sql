@@ -1,4 +1,4 @@
--- What happened to a task before a time and name, newest first, ?4 at most. Walks the primary key
+-- The events of a task before a time and name, newest first, ?4 at most. Reads the primary key
 -- backwards.
 SELECT at_us, what, status, actor, state, worker, detail
 FROM event

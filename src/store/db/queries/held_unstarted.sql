@@ -1,2 +1,2 @@
--- Tasks that a worker has claimed and not started. Reads `held` whole.
+-- Tasks that a worker has claimed and not started. Reads all of `held`.
 SELECT id FROM held WHERE worker = ?1 AND status = 1

@@ -1,4 +1,4 @@
--- Joins of a workflow ('': of all), for one key or ('') all, after a place. Primary key.
+-- Joins of a workflow ('': of all), for one key or ('') all, after a position. Primary key.
 SELECT namespace, workflow, name, key, round, members, updated_us, deadline_us, last_outcome,
        last_task, last_error
 FROM join_state

@@ -1,5 +1,5 @@
--- When the next join has waited long enough, but for those of disabled workflows and those that are
--- set aside until after ?1. Index join_deadline, and the primary keys of workflow and set_aside.
+-- When the next join reaches its deadline, except those of disabled workflows and those set aside
+-- until after ?1. Index join_deadline, and the primary keys of workflow and set_aside.
 SELECT deadline_us FROM join_state
 WHERE deadline_us IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM workflow w

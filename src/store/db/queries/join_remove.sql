@@ -1,2 +1,3 @@
--- Forgets the joins of a workflow that is removed. Begin of the primary key.
+-- Deletes the joins of a workflow that is deleted. Prefix of the primary key.
+-- @changes
 DELETE FROM join_state WHERE namespace = ?1 AND workflow = ?2

@@ -1,2 +1,2 @@
--- The newest place that is no longer kept.
+-- The newest position that was deleted from the log.
 SELECT xid, seq FROM log_forgotten

@@ -1,5 +1,5 @@
--- When the next parked task is due, but for those that are set aside until after ?1. The first
--- entries of index parked_at, and the primary key of set_aside.
+-- When the next parked task is due, except those set aside until after ?1. The first entries of
+-- index parked_at, and the primary key of set_aside.
 SELECT at_us FROM parked
 WHERE at_us IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM set_aside s

@@ -1,2 +1,2 @@
--- Every paused type, for the cache.
+-- All paused types, for the cache.
 SELECT namespace, type FROM paused

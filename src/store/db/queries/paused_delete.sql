@@ -1,2 +1,3 @@
--- Lets a type go on.
+-- Resumes a type.
+-- @changes
 DELETE FROM paused WHERE namespace = ?1 AND type = ?2

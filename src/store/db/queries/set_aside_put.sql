@@ -1,4 +1,5 @@
--- Sets an item aside, or sets it aside once more. Primary key.
+-- Sets an item aside, or sets it aside again. Primary key.
+-- @changes
 INSERT INTO set_aside (kind, key, name, reason, at_us, until_us, tries)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 ON CONFLICT (kind, key) DO UPDATE

@@ -1,2 +1,2 @@
--- Whose subtask a task is, by primary key.
+-- The parent of a task, by primary key.
 SELECT parent FROM task WHERE id = ?1

@@ -1,2 +1,3 @@
--- Removes a token; gives its id when it was there. Primary key.
+-- Deletes a token; returns its id if it existed. Primary key.
+-- @changes
 DELETE FROM token WHERE id = ?1 RETURNING id

@@ -1,2 +1,3 @@
--- Signs a worker off; gives its id when it was there. Primary key.
+-- Deletes a worker; returns its id if it existed. Primary key.
+-- @changes
 DELETE FROM worker WHERE id = ?1 RETURNING id

@@ -1,3 +1,3 @@
--- What the workers heard after ?1 can do, and which namespaces they belong to. Reads `worker`
--- whole: a small table.
+-- The types, services and namespaces of the workers with a heartbeat after ?1. Reads all of
+-- `worker`: a small table.
 SELECT types, services, namespaces FROM worker WHERE last_heartbeat_us > ?1

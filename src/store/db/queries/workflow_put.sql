@@ -1,4 +1,5 @@
--- Stores a definition. Nothing comes back when it is there already. Locks the row.
+-- Stores a definition. Returns no row when the same is stored already. Locks the row.
+-- @changes
 INSERT INTO workflow (namespace, name, version, definition, enabled, updated_us)
 VALUES (?1, ?2, 1, ?3, ?4, ?5)
 ON CONFLICT (namespace, name) DO UPDATE SET

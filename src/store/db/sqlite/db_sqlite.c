@@ -1,17 +1,17 @@
 /*
  * db_sqlite.c - db.h over SQLite.
  *
- * Statements are prepared when they are first used and kept. The connections are not shared
- * between threads at the same time, so SQLite's own mutexes are off (SQLITE_OPEN_NOMUTEX).
+ * Statements are prepared at their first use and kept. A connection is used by one thread at a
+ * time, so SQLite's own mutexes are off (SQLITE_OPEN_NOMUTEX).
  */
-#include "sql/sqlite/db_sqlite.h"
+#include "store/db/sqlite/db_sqlite.h"
 
 #include "base/clock.h"
 #include "base/steady.h"
 #include "generated/sqlite_migrations.h"
-#include "sql/sqlite/log_file.h"
-#include "sql/sqlite/mover.h"
-#include "sql/sqlite/reserve.h"
+#include "store/db/sqlite/log_file.h"
+#include "store/db/sqlite/checkpointer.h"
+#include "store/db/sqlite/reserve.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -23,17 +23,17 @@
 
 #define APPLICATION_ID 0x4661696e            /* "Fain", in the header of the file */
 #define CHECKPOINT_PAGES 20000               /* measured: twice the inserts of SQLite's 1,000 */
-#define LOG_PAGES_MAX (2 * CHECKPOINT_PAGES) /* longer: readers have to pause for a moment */
-#define BESIDE_PAGES_MAX 10000               /* written beside a move; then the writer waits */
-#define REST_PAGES_MAX 1000                  /* what the writer moves by itself; measured: 6 ms */
-#define LOG_BYTES_KEPT (256 << 20) /* of its file, once it starts anew: more than it usually has */
+#define LOG_PAGES_MAX (2 * CHECKPOINT_PAGES) /* longer: readers are paused for a moment */
+#define BESIDE_PAGES_MAX 10000     /* written beside a checkpoint; then the writer waits */
+#define REST_PAGES_MAX 1000        /* what the writer checkpoints itself; measured: 6 ms */
+#define LOG_BYTES_KEPT (256 << 20) /* size of its file after a reset: more than it usually needs */
 #define PAGE_SIZE_USUAL 4096
 #define ROOM_PAGES_MIN 16 /* see room_pages */
 #define ROOM_PAGES_MAX 1024
-#define FULL_PAGES 64 /* when the disk is full, the log starts anew from this length on */
+#define FULL_PAGES 64 /* with a full disk, the log is reset from this length on */
 #define BUSY_MS 5000
-#define STOP_STEPS 100000 /* of SQLite's machine: some milliseconds */
-#define RESTART_MS 50     /* how long another program that reads may hold everything up */
+#define STOP_STEPS 100000 /* of SQLite's virtual machine: some milliseconds */
+#define RESTART_MS 50     /* how long a reader of another program may delay the writer */
 
 /* How many rows one statement inserts. A statement costs about as much as a row in it; measured:
  * more than 32 gain nothing. */
@@ -41,30 +41,30 @@ static const size_t widths[] = {32, 8, 2, 1};
 #define WIDTHS FA_COUNT(widths)
 #define SINGLE (WIDTHS - 1)
 
-/* A statement, and what its parameters are bound to. */
+/* A prepared statement, and the values of its parameters. */
 struct kept {
     sqlite3_stmt *stmt;
-    struct fa_value *bound; /* by row; nulls and integers are compared */
-    bool is_none;           /* there is no such statement */
+    struct fa_value *bound; /* by row; nulls and integers that stay the same are not bound again */
 };
 
 struct db_sqlite {
     struct fa_db base;
     sqlite3 *handle;
-    char *path;                      /* NULL: in memory */
-    struct fa_steady *clock;         /* NULL: the wall clock */
-    const atomic_int *snapshots;     /* see fa_sqlite_options; NULL: there are none */
-    struct fa_reserve *reserve;      /* the same */
-    int file_fd;                     /* the same; -1: room can't be taken beforehand */
-    int room_at;                     /* the length of the log at which room is taken next */
-    bool is_short;                   /* there was none */
-    int log_pages;                   /* in the write-ahead log, as of the last commit */
-    int try_at;                      /* the next checkpoint is tried at this length */
-    struct fa_mover *mover;          /* NULL: not needed yet, or not to be had */
-    bool is_moving;                  /* it was set to work, and its end not yet seen */
-    int moving_since, moving_pages;  /* the log's length then; and for the last of several moves */
-    bool is_lost;                    /* M3 */
-    sqlite3_stmt *begin[2], *commit; /* for reading, for writing */
+    char *path;                  /* NULL: in memory */
+    struct fa_steady *clock;     /* NULL: the wall clock */
+    const atomic_int *snapshots; /* see fa_sqlite_options; NULL: there are none */
+    struct fa_reserve *reserve;  /* the same */
+    int file_fd;                 /* the same; -1: space can't be allocated in advance */
+    int room_at;                 /* the length of the log at which space is allocated next */
+    bool is_short;               /* the last allocation found none */
+    int log_pages;               /* in the write-ahead log, as of the last commit */
+    int try_at;                  /* the next checkpoint is tried at this length */
+    struct fa_checkpointer *checkpointer; /* NULL: not needed yet, or not available */
+    bool is_checkpointing;                /* it was started, and its result is not read yet */
+    int checkpoint_since;                 /* the log's length when the first of several began ... */
+    int checkpoint_pages;                 /* ... and when the last one did */
+    bool is_lost;                         /* M3 */
+    sqlite3_stmt *begin[2], *commit;      /* for reading, for writing */
     struct kept kept[FA_SQL_COUNT][WIDTHS];
 };
 
@@ -76,7 +76,7 @@ static struct db_sqlite *downcast(struct fa_db *db)
     return (struct db_sqlite *)db;
 }
 
-/* One sentence for each way that SQLite fails, in the words of somebody who has to mend it. */
+/* One sentence for each failure of SQLite that tells an operator what to do. */
 static enum faina_code refuse(struct db_sqlite *db, int rc, const char *doing,
                               struct faina_error *err)
 {
@@ -84,7 +84,7 @@ static enum faina_code refuse(struct db_sqlite *db, int rc, const char *doing,
     const char *detail = db->handle ? sqlite3_errmsg(db->handle) : sqlite3_errstr(rc);
     int reason = db->handle ? sqlite3_system_errno(db->handle) : 0;
 
-    /* A quota, and shared memory that can't grow, are failures of another kind to SQLite. */
+    /* SQLite reports a quota, and shared memory that can't grow, as I/O errors. */
     if ((rc & 0xff) == SQLITE_IOERR && (reason == ENOSPC || reason == EDQUOT))
         rc = SQLITE_FULL;
     db->base.is_full |= (rc & 0xff) == SQLITE_FULL;
@@ -125,7 +125,7 @@ static int exec(struct db_sqlite *db, const char *sql)
     return sqlite3_exec(db->handle, sql, NULL, NULL, NULL);
 }
 
-/* Runs a statement without parameters and results that is prepared once. */
+/* Runs a statement without parameters and results, which is prepared once. */
 static int exec_kept(struct db_sqlite *db, sqlite3_stmt **stmt, const char *sql)
 {
     int rc = SQLITE_OK;
@@ -145,68 +145,28 @@ static void add_params(struct fa_buf *out, size_t first, size_t count)
     fa_buf_add_char(out, ')');
 }
 
-/* Lines are broken anywhere. */
-static bool is_same_but_space(const char *a, const char *b)
-{
-    for (;; a++, b++) {
-        a += strspn(a, " \n");
-        b += strspn(b, " \n");
-        if (*a != *b || *a == '\0')
-            return *a == *b;
-    }
-}
-
-/* Makes a statement that inserts many rows out of one that inserts the parameters as they are;
- * false when this one does something else. OR FAIL: what fails here undoes the whole transaction
- * anyway, so SQLite need not be ready to undo the rows that came before in the same statement. */
-static bool widen(const char *text, size_t param_count, size_t rows, struct fa_buf *out)
-{
-    static const char insert[] = "INSERT INTO ", values[] = "VALUES ";
-    const char *list = strstr(text, values);
-    size_t into = strlen(insert);
-    struct fa_buf all;
-    bool is_plain;
-
-    if (strncmp(text, "INSERT ", strlen("INSERT ")) != 0 || list == NULL)
-        return false;
-    fa_buf_init(&all, SIZE_MAX / 2);
-    add_params(&all, 1, param_count);
-    is_plain = is_same_but_space(list + strlen(values), all.ptr);
-    fa_buf_finish(&all);
-    if (!is_plain)
-        return false;
-    if (strncmp(text, insert, into) == 0)
-        fa_buf_printf(out, "INSERT OR FAIL INTO %s", text + into);
-    else
-        fa_buf_add_str(out, text);
-    for (size_t row = 1; row < rows; row++) {
-        fa_buf_add_char(out, ',');
-        add_params(out, row * param_count + 1, param_count);
-    }
-    return true;
-}
-
-/* The call's statement for so many rows, made when it is first used. */
+/* Prepares the call's statement for so many rows when it is first used. */
 static enum faina_code prepare(struct db_sqlite *db, const struct fa_db_call *call, size_t rows,
                                struct kept *kept, struct faina_error *err)
 {
-    const char *text = fa_sql_text(call->sql);
-    struct fa_buf wide;
-    int rc = SQLITE_OK;
+    const struct fa_statement *statement = fa_statement(call->sql);
+    size_t params = call->param_count;
+    struct fa_buf text;
+    int rc;
 
-    if (kept->stmt != NULL || kept->is_none)
+    if (kept->stmt != NULL)
         return FAINA_OK;
-    fa_buf_init(&wide, SIZE_MAX / 2);
-    kept->is_none = rows > 1 && !widen(text, call->param_count, rows, &wide);
-    if (!kept->is_none) {
-        if (rows > 1)
-            text = wide.ptr;
-        free(kept->bound);
-        kept->bound = fa_alloc_zero(rows * call->param_count + 1, sizeof(*kept->bound));
-        rc = sqlite3_prepare_v3(db->handle, text, -1, SQLITE_PREPARE_PERSISTENT, &kept->stmt, NULL);
+    fa_buf_init(&text, SIZE_MAX / 2);
+    fa_buf_add_str(&text, rows > 1 ? statement->sqlite_repeat : statement->sqlite);
+    for (size_t row = 1; row < rows; row++) {
+        fa_buf_add_char(&text, ',');
+        add_params(&text, row * params + 1, params);
     }
-    fa_buf_finish(&wide);
-    return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, fa_sql_name(call->sql), err);
+    free(kept->bound);
+    kept->bound = fa_alloc_zero(rows * params + 1, sizeof(*kept->bound));
+    rc = sqlite3_prepare_v3(db->handle, text.ptr, -1, SQLITE_PREPARE_PERSISTENT, &kept->stmt, NULL);
+    fa_buf_finish(&text);
+    return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, statement->name, err);
 }
 
 static bool is_bound(const struct fa_value *bound, const struct fa_value *value)
@@ -215,7 +175,7 @@ static bool is_bound(const struct fa_value *bound, const struct fa_value *value)
            (value->kind == FA_NULL || (value->kind == FA_INT && value->i == bound->i));
 }
 
-/* Binds one of the statement's rows. Most columns of most tasks are what they are in the next one:
+/* Binds one of the statement's rows. Most columns of most tasks have the value of the row before:
  * null, or the same lane. */
 static int bind(struct kept *kept, size_t row, const struct fa_value *value, size_t count)
 {
@@ -243,12 +203,12 @@ static int bind(struct kept *kept, size_t row, const struct fa_value *value, siz
             break;
         }
         if (rc != SQLITE_OK)
-            kept->bound[i].kind = FA_TEXT; /* whatever it is now: it is bound again */
+            kept->bound[i].kind = FA_TEXT; /* its value is unknown: it is bound again */
     }
     return rc;
 }
 
-/* False: SQLite had no memory for the text of a column. */
+/* False: SQLite has no memory for the text of a column. */
 static bool read_columns(sqlite3_stmt *stmt, struct fa_value *columns)
 {
     int count = sqlite3_data_count(stmt);
@@ -282,7 +242,7 @@ static bool read_columns(sqlite3_stmt *stmt, struct fa_value *columns)
     return true;
 }
 
-/* Runs a statement with rows from `row` on, and hands on what it answers. */
+/* Runs a statement with the rows from `row` on, and passes its results to the sink. */
 static int run_rows(struct kept *kept, const struct fa_db_call *call, size_t row, size_t rows)
 {
     struct fa_value values[FA_VALUES_MAX];
@@ -310,7 +270,8 @@ static enum faina_code sqlite_run(struct fa_db *base, const struct fa_db_call *c
 {
     struct db_sqlite *db = downcast(base);
     enum faina_code code = FAINA_OK;
-    size_t width = call->sink == NULL ? 0 : SINGLE, row = 0;
+    bool is_repeated = call->sink == NULL && fa_statement(call->sql)->sqlite_repeat != NULL;
+    size_t width = is_repeated ? 0 : SINGLE, row = 0;
 
     while (code == FAINA_OK && row < call->rows) {
         struct kept *kept = &db->kept[call->sql][width];
@@ -323,10 +284,6 @@ static enum faina_code sqlite_run(struct fa_db *base, const struct fa_db_call *c
         code = prepare(db, call, widths[width], kept, err);
         if (code != FAINA_OK)
             break;
-        if (kept->is_none) {
-            width = SINGLE;
-            continue;
-        }
         rc = run_rows(kept, call, row, widths[width]);
         if (rc != SQLITE_DONE)
             code = refuse(db, rc, fa_sql_name(call->sql), err);
@@ -361,9 +318,9 @@ static void sqlite_rollback(struct fa_db *base)
 }
 
 /*
- * A commit that failed has not happened for this process: SQLite forgets its pages. But when the
- * flush to disk was what failed, they may be in the log, and a crash before the next commit
- * overwrites them could bring them back. So the answer is "unknown", never "stored".
+ * After a failed commit SQLite discards its pages, so this process doesn't see the transaction. But
+ * when the flush to disk failed, the pages may be in the log, and a crash before the next commit
+ * overwrites them could bring them back. So the result is "unknown", never "stored".
  */
 static enum faina_code sqlite_commit(struct fa_db *base, struct faina_error *err)
 {
@@ -391,45 +348,49 @@ static enum faina_code sqlite_script(struct fa_db *base, const char *text, struc
     return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, "changing the schema", err);
 }
 
-/* M2: the log is longer than what was moved of it. False: there is no mover to be had. */
-static bool begin_move(struct db_sqlite *db)
+static enum faina_code sqlite_lock_schema(struct fa_db *base, struct faina_error *err)
 {
-    if (db->mover == NULL)
-        db->mover = fa_mover_start(sqlite3_db_filename(db->handle, "main"));
-    if (db->mover == NULL)
+    return sqlite_script(base, fa_statement(FA_SQL_SCHEMA_LOCK)->sqlite, err);
+}
+
+/* M2: the log is longer than what is in the file. False: no checkpointer is available. */
+static bool begin_checkpoint(struct db_sqlite *db)
+{
+    if (db->checkpointer == NULL)
+        db->checkpointer = fa_checkpointer_start(sqlite3_db_filename(db->handle, "main"));
+    if (db->checkpointer == NULL)
         return false;
-    db->moving_pages = db->log_pages;
-    db->is_moving = true;
-    fa_mover_begin(db->mover);
+    db->checkpoint_pages = db->log_pages;
+    db->is_checkpointing = true;
+    fa_checkpointer_begin(db->checkpointer);
     return true;
 }
 
-/* Much was written beside the mover since it was first set to work. A log that is very long, after
- * a backup, may double meanwhile: the writer would wait for seconds. */
+/* Whether the writer has added much beside the checkpointer since the first checkpoint. A log that
+ * is very long, after a backup, may double meanwhile: the writer would wait for seconds. */
 static bool is_behind(const struct db_sqlite *db)
 {
-    int beside = db->moving_since > LOG_PAGES_MAX ? db->moving_since : BESIDE_PAGES_MAX;
+    int beside = db->checkpoint_since > LOG_PAGES_MAX ? db->checkpoint_since : BESIDE_PAGES_MAX;
 
-    return db->log_pages - db->moving_since >= beside;
+    return db->log_pages - db->checkpoint_since >= beside;
 }
 
-/* Waits for the end of a move. True: the rest is for the writer. */
-static bool end_move(struct db_sqlite *db)
+/* Waits for the end of a checkpoint. True: the writer does the rest. */
+static bool end_checkpoint(struct db_sqlite *db)
 {
-    struct fa_moved moved = fa_mover_wait(db->mover);
+    struct fa_checkpoint done = fa_checkpointer_wait(db->checkpointer);
 
-    db->is_moving = false;
-    db->is_lost = moved.is_lost;
-    if (moved.is_lost || db->log_pages < db->moving_pages) /* it has started anew by itself */
+    db->is_checkpointing = false;
+    db->is_lost = done.is_lost;
+    if (done.is_lost || db->log_pages < db->checkpoint_pages) /* it was reset */
         return false;
-    if (moved.pages < db->moving_pages || is_behind(db) || /* or readers keep it from moving more */
-        db->log_pages - moved.pages <= REST_PAGES_MAX)
+    if (done.pages < db->checkpoint_pages || is_behind(db) || /* readers need the rest */
+        db->log_pages - done.pages <= REST_PAGES_MAX)
         return true;
-    return !begin_move(db);
+    return !begin_checkpoint(db);
 }
 
-/* A backup reads on for as long as it takes: asking for a moment without readers would only hold up
- * the writer. */
+/* A backup reads for as long as it takes: pausing the other readers would only delay the writer. */
 static bool has_snapshot(const struct db_sqlite *db)
 {
     return db->snapshots != NULL && atomic_load_explicit(db->snapshots, memory_order_relaxed) > 0;
@@ -458,8 +419,8 @@ static int64_t read_pragma(struct db_sqlite *db, const char *sql)
     return read_int(db->handle, sql, &value) == SQLITE_OK ? value : -1;
 }
 
-/* How much longer the log gets from one look at the room to the next: what is not yet taken then is
- * half of the reserve at most. */
+/* How many pages the log grows between two allocations: half of the reserve at most, so that it has
+ * space for what is not allocated yet. */
 static int room_pages(const struct db_sqlite *db)
 {
     int64_t pages = db->reserve != NULL ? atomic_load(&db->reserve->size) / 2 / PAGE_SIZE_USUAL : 0;
@@ -469,9 +430,9 @@ static int room_pages(const struct db_sqlite *db)
                                     : (int)pages;
 }
 
-/* Takes the room on the disk by which the file will grow when the log is moved into it: otherwise a
- * disk that is full would keep the log from ever starting anew. It is behind the end of the file,
- * and given back when the file ends there after a move. */
+/* Allocates the disk space by which the file will grow at a checkpoint: otherwise a full disk would
+ * keep the log from ever being reset. The space is behind the end of the file, and is freed when
+ * the file still ends there after a checkpoint. */
 static bool take_room(struct db_sqlite *db)
 {
     int64_t size = read_pragma(db, "PRAGMA page_count") * read_pragma(db, "PRAGMA page_size");
@@ -483,26 +444,26 @@ static bool take_room(struct db_sqlite *db)
         return true;
     if (errno == ENOSPC || errno == EDQUOT)
         return false;
-    db->file_fd = -1; /* this file system can't */
+    db->file_fd = -1; /* the file system doesn't support it */
     return true;
 }
 
-/* The log can start anew, so that new tasks need no more than free pages of the file. */
+/* The log can be reset, so that new tasks need only free pages of the file. */
 static void count_inside(struct db_sqlite *db)
 {
     atomic_store(&db->reserve->inside,
                  read_pragma(db, "PRAGMA freelist_count") * read_pragma(db, "PRAGMA page_size"));
 }
 
-/* The disk is full, and its reserve given up (reserve.h). The log is moved into the file early, and
- * gives back its room. */
-static bool tend_full(struct db_sqlite *db, bool is_quiet)
+/* The disk is full, and its reserve is released (reserve.h). The log is checkpointed early and
+ * truncated. */
+static bool maintain_full(struct db_sqlite *db, bool is_quiet)
 {
     int mode = is_quiet ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE;
 
-    if (db->is_moving) {
-        db->is_lost = fa_mover_wait(db->mover).is_lost;
-        db->is_moving = false;
+    if (db->is_checkpointing) {
+        db->is_lost = fa_checkpointer_wait(db->checkpointer).is_lost;
+        db->is_checkpointing = false;
     }
     db->is_short = false;
     fa_log_file_forget(db->handle);
@@ -513,7 +474,7 @@ static bool tend_full(struct db_sqlite *db, bool is_quiet)
     if (is_quiet)
         sqlite3_busy_timeout(db->handle, RESTART_MS);
     if (sqlite3_wal_checkpoint_v2(db->handle, NULL, mode, NULL, NULL) != SQLITE_OK)
-        db->is_lost = fa_mover_has_lost(db->handle);
+        db->is_lost = fa_checkpoint_has_lost(db->handle);
     else if (is_quiet)
         count_inside(db);
     sqlite3_busy_timeout(db->handle, BUSY_MS);
@@ -521,16 +482,16 @@ static bool tend_full(struct db_sqlite *db, bool is_quiet)
 }
 
 /*
- * A passive checkpoint moves what no reader still needs, and waits for nobody. When the whole log
- * was moved and no reader uses it, the next commit starts it anew. So a mover does most of it
- * beside the writer, again until little is left, and the writer does the rest. When it can't keep
- * up, the writer waits for it.
+ * A passive checkpoint writes the pages that no reader still needs, and waits for no lock. When the
+ * whole log is in the file and no reader uses it, the next commit resets it. So a checkpointer does
+ * most of the work beside the writer, repeats it until little is left, and the writer does the
+ * rest. When it can't keep up, the writer waits for it.
  *
- * Readers that always overlap would keep the log from ever starting anew, so beyond a length we ask
- * for a moment without them. Those of other programs can't be asked: while one of them reads on,
- * the log grows, and we try again every CHECKPOINT_PAGES.
+ * Readers that always overlap would keep the log from ever being reset, so beyond a length the
+ * function asks its caller to pause them. Readers of other programs can't be paused: while one of
+ * them reads, the log grows, and the checkpoint is tried again every CHECKPOINT_PAGES.
  */
-static bool sqlite_tend(struct fa_db *base, bool is_quiet)
+static bool sqlite_maintain(struct fa_db *base, bool is_quiet)
 {
     struct db_sqlite *db = downcast(base);
     int mode = is_quiet ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE;
@@ -538,21 +499,21 @@ static bool sqlite_tend(struct fa_db *base, bool is_quiet)
     if (db->is_lost)
         return false;
     if (db->reserve != NULL && atomic_load_explicit(&db->reserve->is_gone, memory_order_relaxed))
-        return tend_full(db, is_quiet);
+        return maintain_full(db, is_quiet);
     if (!is_quiet && db->reserve != NULL && db->log_pages >= db->room_at)
         db->is_short = !take_room(db);
-    if (db->is_moving) {
-        if ((fa_mover_is_busy(db->mover) && !is_behind(db)) || !end_move(db))
+    if (db->is_checkpointing) {
+        if ((fa_checkpointer_is_busy(db->checkpointer) && !is_behind(db)) || !end_checkpoint(db))
             return false;
     } else if (!is_quiet) {
-        db->moving_since = db->log_pages;
-        if (db->log_pages < db->try_at || begin_move(db))
+        db->checkpoint_since = db->log_pages;
+        if (db->log_pages < db->try_at || begin_checkpoint(db))
             return false;
     }
     if (is_quiet)
         sqlite3_busy_timeout(db->handle, RESTART_MS);
     if (sqlite3_wal_checkpoint_v2(db->handle, NULL, mode, NULL, NULL) != SQLITE_OK)
-        db->is_lost = fa_mover_has_lost(db->handle);
+        db->is_lost = fa_checkpoint_has_lost(db->handle);
     sqlite3_busy_timeout(db->handle, BUSY_MS);
     db->try_at = db->log_pages + CHECKPOINT_PAGES;
     return !is_quiet && db->log_pages >= LOG_PAGES_MAX && !has_snapshot(db);
@@ -595,7 +556,7 @@ static void sqlite_close(struct fa_db *base)
 {
     struct db_sqlite *db = downcast(base);
 
-    if ((fa_mover_stop(db->mover) || db->is_lost) && db->handle != NULL)
+    if ((fa_checkpointer_stop(db->checkpointer) || db->is_lost) && db->handle != NULL)
         sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
     for (size_t i = 0; i < FA_SQL_COUNT * WIDTHS; i++) {
         struct kept *kept = &db->kept[i / WIDTHS][i % WIDTHS];
@@ -627,26 +588,28 @@ static const struct fa_db_ops sqlite_ops = {
     .migrations = migrations,
     .migration_count = FA_COUNT(migrations),
     .name = "sqlite",
+    .traits = FA_DB_ROW_RUNS,
     .begin = sqlite_begin,
     .commit = sqlite_commit,
     .rollback = sqlite_rollback,
     .run = sqlite_run,
     .script = sqlite_script,
-    .tend = sqlite_tend,
+    .lock_schema = sqlite_lock_schema,
+    .maintain = sqlite_maintain,
     .check = sqlite_check,
     .now = sqlite_now,
     .version = sqlite_version,
     .close = sqlite_close,
 };
 
-/* SQLite tells how long the log is after each commit; we checkpoint when we choose to. */
+/* SQLite reports the length of the log after each commit. Its own checkpoints are off. */
 static int on_commit(void *ctx, sqlite3 *handle, const char *schema, int pages)
 {
     struct db_sqlite *db = ctx;
 
     (void)handle;
     (void)schema;
-    if (pages < db->log_pages) { /* the log has started anew */
+    if (pages < db->log_pages) { /* the log was reset */
         db->try_at = CHECKPOINT_PAGES;
         db->room_at = room_pages(db);
     }
@@ -654,7 +617,7 @@ static int on_commit(void *ctx, sqlite3 *handle, const char *schema, int pages)
     return SQLITE_OK;
 }
 
-/* A file that holds tables but not our mark belongs to some other program: keep off. */
+/* Refuses a file that holds tables but not our application id: it belongs to another program. */
 static enum faina_code check_mark(struct db_sqlite *db, bool is_required, bool *has_mark,
                                   struct faina_error *err)
 {
@@ -687,12 +650,12 @@ static enum faina_code configure(struct db_sqlite *db, const struct fa_sqlite_op
     if (options->should_stop != NULL)
         sqlite3_progress_handler(db->handle, STOP_STEPS, options->should_stop, options->stop_ctx);
     if (options->path != NULL) {
-        enum faina_code code = check_mark(db, options->is_still, &has_mark, err);
+        enum faina_code code = check_mark(db, options->is_immutable, &has_mark, err);
 
         if (code != FAINA_OK)
             return code;
     }
-    /* Debian's SQLite overwrites what is deleted with zeros, and logs the pages that it frees. */
+    /* Debian's SQLite overwrites deleted data with zeros, and logs the pages that it frees. */
     snprintf(text, sizeof(text),
              "PRAGMA cache_size = -%lld; PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; "
              "PRAGMA secure_delete = OFF; PRAGMA journal_size_limit = %d;",
@@ -713,7 +676,7 @@ static enum faina_code configure(struct db_sqlite *db, const struct fa_sqlite_op
     return FAINA_OK;
 }
 
-/* "immutable" is a setting of URIs only. No lock is taken, and no file is made beside it. */
+/* "immutable" can be set in URIs only. SQLite then takes no lock and creates no other file. */
 static int open_still(struct db_sqlite *db, const char *path)
 {
     int flags =
@@ -754,7 +717,7 @@ enum faina_code fa_sqlite_open(struct fa_db **out, const struct fa_sqlite_option
     db->reserve = options->reserve;
     db->file_fd = options->reserve != NULL ? options->file_fd : -1;
     db->room_at = room_pages(db);
-    rc = options->is_still
+    rc = options->is_immutable
              ? open_still(db, options->path)
              : sqlite3_open_v2(options->path ? options->path : ":memory:", &db->handle, flags,
                                options->path ? fa_log_file_layer() : NULL);

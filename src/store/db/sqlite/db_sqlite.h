@@ -1,14 +1,14 @@
 /*
  * db_sqlite.h - db.h over SQLite.
  *
- * A file has one writing connection and any number of reading ones, which never wait for it. The
- * writing one also moves the log into the file, with the help of a mover (mover.h) when it is long;
- * nobody else does. A memory store has one connection for all.
+ * A file has one writing connection and any number of reading ones, which never wait for it. Only
+ * the writing one checkpoints the log, with the help of a checkpointer (checkpointer.h) when the
+ * log is long. A memory store has one connection for all.
  */
-#ifndef FA_DB_SQLITE_H
-#define FA_DB_SQLITE_H
+#ifndef FA_STORE_DB_SQLITE_DB_SQLITE_H
+#define FA_STORE_DB_SQLITE_DB_SQLITE_H
 
-#include "sql/db.h"
+#include "store/db/db.h"
 
 #include <stdatomic.h>
 
@@ -17,24 +17,24 @@ struct fa_reserve;
 
 struct fa_sqlite_options {
     const char *path;  /* NULL: in memory */
-    const char *shown; /* what sentences call the file; NULL: by its path */
+    const char *shown; /* the file's name in messages; NULL: its path */
     bool is_reader;
-    bool is_still;               /* a reader of a file that nobody changes and that has no log: a
-                                    backup. It must be a Faina database. */
-    const atomic_int *snapshots; /* readers that take long (store_sqlite.c); may be NULL */
+    bool is_immutable;           /* a reader of a file that never changes and has no log: a backup.
+                                    It must be a Faina database. */
+    const atomic_int *snapshots; /* how many long readers there are (store_sqlite.c); or NULL */
     struct fa_reserve *reserve;  /* of a writer; may be NULL, or else: */
     int file_fd;                 /* ... the file, open for writing */
     int64_t cache_kib;
     struct fa_steady *clock;       /* the time; NULL: the wall clock */
-    int (*should_stop)(void *ctx); /* NULL, or asked now and then: not 0 ends a statement */
+    int (*should_stop)(void *ctx); /* NULL, or called regularly: not 0 ends a statement */
     void *stop_ctx;
 };
 
-/* UNAVAILABLE: the file can't be opened, or isn't a database; the sentence says which file. */
+/* UNAVAILABLE: the file can't be opened, or isn't a database; the message names the file. */
 FA_MUST_CHECK enum faina_code fa_sqlite_open(struct fa_db **out,
                                              const struct fa_sqlite_options *options,
                                              struct faina_error *err);
-/* Every step that this program knows, in order. */
+/* All migrations of this version, in order. */
 const struct fa_migration *fa_sqlite_migrations(size_t *count);
 
 #endif

@@ -1,5 +1,5 @@
 /* inode_lock.c - see inode_lock.h. */
-#include "sql/sqlite/inode_lock.h"
+#include "store/db/sqlite/inode_lock.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -52,7 +52,7 @@ static bool has_lock(int fd)
     return strstr(text, "OFDLCK") != NULL;
 }
 
-/* I3: asks /proc, since opening the file to ask the kernel would mean to close it again. */
+/* I3: reads /proc, since asking the kernel would mean to open the file and to close it again. */
 static bool is_held_here(struct fa_file_number number)
 {
     DIR *dir = opendir("/proc/self/fd");

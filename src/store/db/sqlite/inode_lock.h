@@ -13,8 +13,8 @@
  *
  * On NFS the lock is kept by the server, so it works between machines where locks do at all.
  */
-#ifndef FA_INODE_LOCK_H
-#define FA_INODE_LOCK_H
+#ifndef FA_STORE_DB_SQLITE_INODE_LOCK_H
+#define FA_STORE_DB_SQLITE_INODE_LOCK_H
 
 #include "base/error.h"
 
@@ -30,7 +30,7 @@ enum fa_inode_lock {
     FA_INODE_HELD,        /* another process holds it */
     FA_INODE_HELD_HERE,   /* this process holds it through another descriptor */
     FA_INODE_HAS_LINKS,   /* the file has several names, and is not locked */
-    FA_INODE_LOCK_FAILED, /* errno says why */
+    FA_INODE_LOCK_FAILED, /* errno has the reason */
 };
 
 /* Locks an existing file. On success *fd is the descriptor that holds the lock. */

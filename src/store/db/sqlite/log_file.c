@@ -1,10 +1,10 @@
 /*
  * log_file.c - see log_file.h.
  *
- * A log_file holds the real file behind it in the same allocation. Files of other kinds are opened
- * by the real layer in that place, and never come here again.
+ * A log_file and the real file behind it share one allocation. Files of other kinds are opened by
+ * the real layer in that place, and don't use this one.
  */
-#include "sql/sqlite/log_file.h"
+#include "store/db/sqlite/log_file.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -12,14 +12,14 @@
 #include <string.h>
 
 #define LAYER "faina-log"
-#define HELD_MAX (64 * 1024) /* the layer below takes less than 128 KiB in one call */
+#define HELD_MAX (64 * 1024) /* the layer below writes less than 128 KiB in one call */
 
 struct log_file {
     sqlite3_file base;
     sqlite3_file *real;    /* right behind this struct */
-    char *held;            /* HELD_MAX bytes, from the first write on; these are not yet written: */
-    sqlite3_int64 at;      /* ... where they belong */
-    int len;               /* ... how many */
+    char *held;            /* HELD_MAX bytes, allocated at the first write; not yet written: */
+    sqlite3_int64 at;      /* ... their offset in the file */
+    int len;               /* ... their number */
     int lost_rc;           /* L3: why a piece was lost ... */
     sqlite3_int64 lost_at; /* ... and where it began */
 };
@@ -106,7 +106,7 @@ static int log_size(sqlite3_file *file, sqlite3_int64 *size)
     return rc == SQLITE_OK ? log->real->pMethods->xFileSize(log->real, size) : rc;
 }
 
-/* What was not flushed was not committed. */
+/* Bytes that are not flushed are not committed. */
 static int log_close(sqlite3_file *file)
 {
     struct log_file *log = log_of(file);
@@ -146,7 +146,7 @@ static int log_characteristics(sqlite3_file *file)
     return log_of(file)->real->pMethods->xDeviceCharacteristics(log_of(file)->real);
 }
 
-/* Version 1: a log is neither mapped nor shared by itself. */
+/* Version 1: a log needs no memory mapping and no shared memory. */
 static const sqlite3_io_methods methods = {
     .iVersion = 1,
     .xClose = log_close,

@@ -1,5 +1,5 @@
 /* owner.c - the lock file beside a SQLite file. */
-#include "sql/sqlite/owner.h"
+#include "store/db/sqlite/owner.h"
 
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -35,7 +35,7 @@ static bool is_locked(int fd)
     return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-/* 0: nobody has written a pid. */
+/* 0: no pid is written. */
 static long read_pid(int fd, char text[TEXT_SIZE])
 {
     ssize_t got = pread(fd, text, TEXT_SIZE - 1, 0);
@@ -65,7 +65,7 @@ static enum faina_code refuse_owned(int fd, const char *path, struct faina_error
     return fa_error_set(err, FAINA_UNAVAILABLE, "%s is in use by another process", path);
 }
 
-/* The pid is for people and errors only; the lock alone decides, so a failed write is no matter. */
+/* The pid is for messages only; the lock alone decides, so a failed write is ignored. */
 static void write_owner(int fd, const char *address, bool is_leaving)
 {
     char text[TEXT_SIZE];
@@ -86,9 +86,9 @@ void fa_owner_advertise(struct fa_owner *owner, const char *address)
     write_owner(owner->fd, owner->address, address == NULL);
 }
 
-/* The file's own name, whatever symbolic links lead to it: SQLite names the log after it. A file
- * that isn't there yet is made first, because a link to nowhere has no own name. Only its user may
- * read a new file; the log gets the same mode from SQLite. */
+/* The file's name with symbolic links resolved: SQLite names the log after it. A missing file is
+ * created first, because a dangling link can't be resolved. Only its user may read a new file; the
+ * log gets the same mode from SQLite. */
 static bool real_name(const char *path, char out[PATH_MAX])
 {
     int fd;
@@ -104,7 +104,8 @@ static bool real_name(const char *path, char out[PATH_MAX])
     return realpath(path, out) != NULL;
 }
 
-/* The second line, when another process has written a whole one, and whether a third follows. */
+/* Reads the second line, when another process has written it completely, and whether a third
+ * follows. */
 static bool read_address(int fd, struct fa_owner *owner)
 {
     char text[TEXT_SIZE], *line, *end;
@@ -137,8 +138,8 @@ static void name_files(struct fa_owner *owner, const char *real)
     }
 }
 
-/* Which file is there; 0: none. Never asks for its times: since Linux 6.13 a time that somebody has
- * seen must change with the next write, and each commit would pay for that. */
+/* Which file has this name; 0: none. Never reads its times: since Linux 6.13 a time that was read
+ * must change with the next write, and each commit would pay for that. */
 static struct fa_file_number number_of(const char *path)
 {
     struct statx st;
@@ -171,7 +172,7 @@ enum faina_code fa_owner_check(const struct fa_owner *owner, struct faina_error 
     return FAINA_OK;
 }
 
-/* Opens the lock file, and says whether it was made for this. */
+/* Opens the lock file; *is_made: this call has created it. */
 static int open_lock_file(const char *lock_path, bool *is_made)
 {
     int fd = open(lock_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -210,7 +211,7 @@ static enum faina_code refuse_held(enum fa_inode_lock held, const char *path,
     return FAINA_OK;
 }
 
-/* One try to get both locks, or none. *is_final: waiting would not help. */
+/* Tries to take both locks, or none. *is_final: waiting would not help. */
 static enum faina_code try_acquire(struct fa_owner *owner, const char *path, const char *real,
                                    bool is_guest, bool *is_final, struct faina_error *err)
 {
@@ -224,7 +225,7 @@ static enum faina_code try_acquire(struct fa_owner *owner, const char *path, con
     *owner = (struct fa_owner){.fd = -1, .file_fd = -1};
     snprintf(lock_path, sizeof(lock_path), "%s.lock", real);
     fd = open_lock_file(lock_path, &is_made);
-    *is_final = fd < 0 && errno != ENOENT; /* not there: another opener has just removed its own */
+    *is_final = fd < 0 && errno != ENOENT; /* missing: another opener has just removed its own */
     if (fd < 0)
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s.lock can't be opened: %s", path,
                             strerror(errno));
@@ -240,7 +241,7 @@ static enum faina_code try_acquire(struct fa_owner *owner, const char *path, con
     if (held != FA_INODE_LOCKED) {
         *is_final = held != FA_INODE_HELD && held != FA_INODE_HELD_HERE;
         code = refuse_held(held, path, err);
-        if (is_made) /* it must not pass for that of the owner */
+        if (is_made) /* it must not be mistaken for the owner's */
             unlink(lock_path);
         close(fd);
         return code;
@@ -249,7 +250,7 @@ static enum faina_code try_acquire(struct fa_owner *owner, const char *path, con
     name_files(owner, real);
     owner->files[FILE_ITSELF].number = number;
     owner->files[LOCK].number = fa_file_number_of(fd);
-    code = fa_owner_check(owner, err); /* the names may lead elsewhere by now */
+    code = fa_owner_check(owner, err); /* the names may belong to other files by now */
     if (code == FAINA_OK)
         write_owner(fd, owner->address, false);
     else
@@ -301,9 +302,11 @@ void fa_owner_release(struct fa_owner *owner)
 {
     if (owner->fd < 0)
         return;
-    fa_inode_lock_release(owner->file_fd); /* first: who gets the lock file may have the file */
+    fa_inode_lock_release(
+        owner->file_fd); /* first: the next owner of the lock file also needs this lock */
     owner->file_fd = -1;
-    /* An empty file: whoever waits would otherwise read the pid of a process that has gone. */
+    /* Empties the file: a waiting process would otherwise read the pid of a process that has
+     * ended. */
     if (ftruncate(owner->fd, 0) != 0)
         errno = 0;
     /* A forked child may have a copy of the descriptor; closing ours alone would not unlock. */

@@ -1,5 +1,5 @@
 /* reserve.c - see reserve.h. */
-#include "sql/sqlite/reserve.h"
+#include "store/db/sqlite/reserve.h"
 
 #include "base/bytes.h"
 
@@ -14,7 +14,7 @@
 
 #define SIZE_USUAL (8LL << 20)
 #define SIZE_MIN (64LL << 10)
-#define SHARE_MAX 16           /* at most this part of what is free */
+#define SHARE_MAX 16           /* at most this fraction of the free space */
 #define INSIDE_MIN (1LL << 20) /* V2 */
 
 static int64_t room_beside(const char *path)
@@ -28,7 +28,7 @@ static int64_t room_beside(const char *path)
     return statvfs(folder, &fs) == 0 ? (int64_t)fs.f_bavail * (int64_t)fs.f_frsize : -1;
 }
 
-/* Takes up so much of the disk. Nothing is left of a try that fails. */
+/* Allocates a file of that size. Removes it when that fails. */
 static bool take_room(const char *path, int64_t size)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -1,7 +1,7 @@
 /* snapshot.c - see snapshot.h. */
-#include "sql/sqlite/snapshot.h"
+#include "store/db/sqlite/snapshot.h"
 
-#include "sql/sqlite/log_file.h"
+#include "store/db/sqlite/log_file.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 #define STEP_PAGES 1000
 #define CACHE_KIB 4096
 #define BUSY_MS 5000
-#define ROOM_LEFT (64LL << 20) /* what a copy leaves to others on its disk */
+#define ROOM_LEFT (64LL << 20) /* free space that a copy leaves on its disk */
 
 struct copying {
     const char *from, *to;
@@ -34,10 +34,15 @@ static int64_t size_of(const char *path, const char *suffix)
     return st.st_size;
 }
 
+int64_t fa_snapshot_size(const char *path)
+{
+    return size_of(path, "") + size_of(path, "-wal");
+}
+
 /* A copy that fills the disk would stop the writers. */
 static enum faina_code check_room(const struct copying *copying, struct faina_error *err)
 {
-    int64_t need = size_of(copying->from, "") + size_of(copying->from, "-wal");
+    int64_t need = fa_snapshot_size(copying->from);
     struct statvfs fs;
     int64_t room;
 
@@ -61,7 +66,7 @@ static enum faina_code refuse(const char *path, const char *doing, sqlite3 *hand
                         handle != NULL ? sqlite3_errmsg(handle) : sqlite3_errstr(rc));
 }
 
-/* N1: the first statement that reads fixes what the transaction sees. */
+/* N1: the first statement that reads fixes the transaction's snapshot. */
 static enum faina_code open_source(struct copying *copying, struct faina_error *err)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
@@ -78,7 +83,7 @@ static enum faina_code open_source(struct copying *copying, struct faina_error *
     return rc == SQLITE_OK ? FAINA_OK : refuse(copying->from, "read", copying->source, rc, err);
 }
 
-/* Until it is whole it is of no use, so nothing is journalled, and flushing is the caller's. */
+/* An incomplete copy is useless, so there is no journal; the caller flushes. */
 static enum faina_code open_target(struct copying *copying, struct faina_error *err)
 {
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
@@ -93,7 +98,7 @@ static enum faina_code open_target(struct copying *copying, struct faina_error *
     return rc == SQLITE_OK ? FAINA_OK : refuse(copying->to, "written", copying->target, rc, err);
 }
 
-static bool goes_on(const struct copying *copying, sqlite3_backup *backup, int64_t page_size)
+static bool continues(const struct copying *copying, sqlite3_backup *backup, int64_t page_size)
 {
     int64_t all = sqlite3_backup_pagecount(backup), left = sqlite3_backup_remaining(backup);
 
@@ -127,14 +132,14 @@ static enum faina_code copy_pages(struct copying *copying, struct faina_error *e
                       err);
     while (rc == SQLITE_OK && !is_stopped) {
         rc = sqlite3_backup_step(backup, STEP_PAGES);
-        is_stopped = !goes_on(copying, backup, page_size);
+        is_stopped = !continues(copying, backup, page_size);
     }
     sqlite3_backup_finish(backup);
     if (rc == SQLITE_DONE)
         return FAINA_OK;
     if (is_stopped)
         return fa_error_set(err, FAINA_TIMEOUT, "the copy was stopped");
-    /* A failure of either side is told by the target. */
+    /* The target reports failures of both sides. */
     return refuse(copying->to, "written", copying->target, rc, err);
 }
 

@@ -1,15 +1,15 @@
 /*
  * store_sqlite.c - a SQLite file, or memory, as a store.
  *
- * Whoever opens a file owns it (owner.h) until it is closed.
+ * A process that opens a file owns it (owner.h) until it closes it.
  */
-#include "sql/store.h"
+#include "store/db/store.h"
 
 #include "base/steady.h"
-#include "sql/sqlite/db_sqlite.h"
-#include "sql/sqlite/owner.h"
-#include "sql/sqlite/reserve.h"
-#include "sql/sqlite/snapshot.h"
+#include "store/db/sqlite/db_sqlite.h"
+#include "store/db/sqlite/owner.h"
+#include "store/db/sqlite/reserve.h"
+#include "store/db/sqlite/snapshot.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -66,7 +66,7 @@ static enum faina_code store_connect(struct fa_store *base, bool for_reading, st
     if (code != FAINA_OK || !store->path || for_reading)
         return code;
     fa_owner_watch(&store->owner);
-    code = fa_owner_check(&store->owner, err); /* it may have been replaced just before */
+    code = fa_owner_check(&store->owner, err); /* it may have been replaced before the open */
     if (code != FAINA_OK) {
         fa_db_close(*out);
         *out = NULL;
@@ -74,22 +74,11 @@ static enum faina_code store_connect(struct fa_store *base, bool for_reading, st
     return code;
 }
 
-static int64_t file_size(const char *path, const char *suffix)
-{
-    char name[4096];
-    struct stat st;
-
-    if (snprintf(name, sizeof(name), "%s%s", path, suffix) >= (int)sizeof(name) ||
-        stat(name, &st) != 0)
-        return 0;
-    return st.st_size;
-}
-
 static int64_t store_size(struct fa_store *base)
 {
     struct store_sqlite *store = downcast(base);
 
-    return store->path ? file_size(store->path, "") + file_size(store->path, "-wal") : -1;
+    return store->path ? fa_snapshot_size(store->path) : -1;
 }
 
 static const char *store_location(struct fa_store *base)
@@ -179,7 +168,7 @@ static const struct fa_store_ops memory_ops = {
 
 /* Opening ------------------------------------------------------------------------------------- */
 
-/* A process that was killed while it made a backup for a client leaves the copy. */
+/* Removes the copy that a process leaves when it is killed during a backup for a client. */
 static void remove_copy(const char *path)
 {
     char name[PATH_MAX];
@@ -196,14 +185,14 @@ static enum faina_code check_path(const char *path, bool must_exist, struct fain
         if (must_exist && errno == ENOENT)
             return fa_error_set(err, FAINA_UNAVAILABLE, "there is no store at %.300s" FA_NO_STORE,
                                 path);
-        return FAINA_OK; /* it is not there yet */
+        return FAINA_OK; /* it is created later */
     }
     if (!S_ISREG(st.st_mode))
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s is not a file", path);
     if (must_exist && st.st_size == 0)
         return fa_error_set(err, FAINA_UNAVAILABLE, "%.300s is empty, and no store" FA_NO_STORE,
                             path);
-    /* SQLite would open it for reading, and leave a log beside it that nobody can write to. */
+    /* SQLite would open it for reading, and leave a log beside it that can't be written. */
     if (access(path, R_OK | W_OK) != 0)
         return fa_error_set(err, FAINA_UNAVAILABLE, "%s can't be written: %s", path,
                             strerror(errno));

@@ -4,7 +4,7 @@
  */
 #include "unit/base/unit.h"
 
-#include "server/logins.h"
+#include "server/http/logins.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -147,7 +147,7 @@ static void test_logins__memory_is_bounded(void **state)
     fa_logins_destroy(logins);
 }
 
-/* N4: some lines at once, then one a second, which says how many it stands for. */
+/* N4: some lines at once, then one a second, with the number of failures that were not logged. */
 static void test_logins__the_log_is_bounded(void **state)
 {
     char text[16384] = "";

@@ -3,7 +3,7 @@
  */
 #include "unit/base/unit.h"
 
-#include "server/quota.h"
+#include "server/http/quota.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
  */
 #include "unit/base/unit.h"
 
-#include "server/route.h"
+#include "server/routes/route.h"
 
 static void check_param(const char *name, const char *got, const char *expected)
 {
@@ -141,7 +141,7 @@ static void test_url__routes_are_distinct(void **state)
         check_int(path.ptr, (int64_t)fitting, 1);
         check_true(path.ptr,
                    fa_route_find(fa_routes[i].method, path.ptr, parts, &allow) == &fa_routes[i]);
-        check_true("every route is told about",
+        check_true("every route is documented",
                    fa_routes[i].title && fa_routes[i].example && fa_routes[i].status > 0);
         fa_buf_finish(&path);
         fa_buf_finish(&allow);

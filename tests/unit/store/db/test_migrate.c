@@ -1,10 +1,10 @@
 /*
  * test_migrate.c - the schema's steps: once each, whole or not at all, and never backwards.
  */
-#include "unit/sql/store.h"
+#include "support/unit_store.h"
 
-#include "sql/migrate.h"
-#include "sql/sqlite/db_sqlite.h"
+#include "store/db/migrate.h"
+#include "store/db/sqlite/db_sqlite.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -104,7 +104,8 @@ static void test_migrate__every_file_is_a_step(void **state)
     struct dirent **entries = NULL;
     size_t count;
     const struct fa_migration *steps = fa_sqlite_migrations(&count);
-    int files = scandir(FA_SOURCE_ROOT "/src/sql/migrations", &entries, is_sql, by_name);
+    int files =
+        scandir(FA_SOURCE_ROOT "/src/store/db/sqlite/migrations", &entries, is_sql, by_name);
 
     CHECK_INT(files, count);
     for (size_t i = 0; i < count; i++) {
@@ -321,7 +322,7 @@ static void test_migrate__a_newer_file_is_refused_untouched(void **state)
         CHECK_STR(raw_text(raw, SCHEMA_SQL, &file.arena), schema);
         CHECK_INT(raw_int(raw, "SELECT count(*) FROM schema_migrations WHERE description = 'd'"),
                   1);
-        raw_exec(raw, "BEGIN IMMEDIATE; ROLLBACK"); /* nobody is left in a transaction */
+        raw_exec(raw, "BEGIN IMMEDIATE; ROLLBACK"); /* no transaction is left open */
         raw_close(raw);
         fa_db_close(db);
         tear_down(&file);

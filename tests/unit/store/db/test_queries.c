@@ -1,7 +1,7 @@
 /*
  * test_queries.c - every statement fits the schema, and none that runs often reads a large table.
  */
-#include "unit/sql/store.h"
+#include "support/unit_store.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -11,8 +11,9 @@
 
 static const char *plan_of(struct store *store, enum fa_sql sql)
 {
-    sqlite3_stmt *stmt = raw_prepare(
-        store->raw, fa_arena_printf(&store->arena, "EXPLAIN QUERY PLAN %s", fa_sql_text(sql)));
+    const char *query = fa_statement(sql)->sqlite;
+    sqlite3_stmt *stmt =
+        raw_prepare(store->raw, fa_arena_printf(&store->arena, "EXPLAIN QUERY PLAN %s", query));
     char *text = fa_arena_strdup(&store->arena, "");
 
     while (sqlite3_step(stmt) == SQLITE_ROW)
@@ -25,9 +26,10 @@ static const char *plan_of(struct store *store, enum fa_sql sql)
  * The list
  */
 
-static void test_queries__every_file_is_a_statement(void **state)
+/* How many files the folder has; each of them must be a statement of the list. */
+static size_t count_statements(const char *folder)
 {
-    DIR *dir = opendir(FA_SOURCE_ROOT "/src/sql/queries");
+    DIR *dir = opendir(folder);
     const struct dirent *entry;
     size_t files = 0;
 
@@ -48,9 +50,31 @@ static void test_queries__every_file_is_a_statement(void **state)
         files++;
     }
     closedir(dir);
+    return files;
+}
+
+static void test_queries__every_file_is_a_statement(void **state)
+{
+    size_t files = count_statements(FA_SOURCE_ROOT "/src/store/db/queries") +
+                   count_statements(FA_SOURCE_ROOT "/src/store/db/sqlite/queries");
+
     for (int sql = 0; sql < FA_SQL_COUNT; sql++)
-        files -= fa_sql_text((enum fa_sql)sql) != NULL;
+        files -= fa_statement((enum fa_sql)sql)->sqlite != NULL;
     CHECK_INT(files, 0);
+}
+
+static void check_prepares(struct store *store, const char *name, const char *text)
+{
+    const char *tail = NULL;
+    sqlite3_stmt *stmt = NULL;
+
+    CHECK(sqlite3_prepare_v2(store->raw, text, -1, &stmt, &tail) == SQLITE_OK, "%s: %s", name,
+          sqlite3_errmsg(store->raw));
+    CHECK(stmt != NULL, "%s is empty", name);
+    CHECK(tail[strspn(tail, " \n;")] == '\0', "%s is more than one statement", name);
+    CHECK_TRUE(sqlite3_bind_parameter_count(stmt) <= FA_VALUES_MAX);
+    CHECK_TRUE(sqlite3_column_count(stmt) <= FA_VALUES_MAX);
+    sqlite3_finalize(stmt);
 }
 
 static void test_queries__every_statement_prepares(void **state)
@@ -59,20 +83,12 @@ static void test_queries__every_statement_prepares(void **state)
 
     store_open(&store);
     for (int sql = 0; sql < FA_SQL_COUNT; sql++) {
-        const char *tail = NULL;
-        sqlite3_stmt *stmt = NULL;
+        const struct fa_statement *statement = fa_statement((enum fa_sql)sql);
 
-        if (fa_sql_text((enum fa_sql)sql) == NULL)
-            continue; /* PostgreSQL's */
-        CHECK(sqlite3_prepare_v2(store.raw, fa_sql_text((enum fa_sql)sql), -1, &stmt, &tail) ==
-                  SQLITE_OK,
-              "%s: %s", fa_sql_name((enum fa_sql)sql), sqlite3_errmsg(store.raw));
-        CHECK(stmt != NULL, "%s is empty", fa_sql_name((enum fa_sql)sql));
-        CHECK(tail[strspn(tail, " \n;")] == '\0', "%s is more than one statement",
-              fa_sql_name((enum fa_sql)sql));
-        CHECK_TRUE(sqlite3_bind_parameter_count(stmt) <= FA_VALUES_MAX);
-        CHECK_TRUE(sqlite3_column_count(stmt) <= FA_VALUES_MAX);
-        sqlite3_finalize(stmt);
+        if (statement->sqlite != NULL)
+            check_prepares(&store, statement->name, statement->sqlite);
+        if (statement->sqlite_repeat != NULL)
+            check_prepares(&store, statement->name, statement->sqlite_repeat);
     }
     store_close(&store);
 }
@@ -126,7 +142,7 @@ static void test_queries__no_large_table_is_read_whole(void **state)
         enum fa_sql sql = (enum fa_sql)i;
         const char *plan;
 
-        if (fa_sql_text(sql) == NULL || may_scan(sql) || is_of_a_small_table(sql))
+        if (fa_statement(sql)->sqlite == NULL || may_scan(sql) || is_of_a_small_table(sql))
             continue;
         plan = plan_of(&store, sql);
         for (const char *at = plan; (at = strstr(at, "SCAN ")) != NULL; at += 5)

@@ -4,7 +4,7 @@
  * They are read with the sqlite3 library alone, as the sqlite3 program would.
  */
 #include "support/ops.h"
-#include "unit/sql/raw.h"
+#include "support/raw.h"
 
 #include "model/times.h"
 
@@ -207,7 +207,7 @@ static void test_views__every_status_is_told_as_the_engine_tells_it(void **state
     fa_t_finish(&t);
 }
 
-static void test_views__every_field_is_told(void **state)
+static void test_views__every_field_is_shown(void **state)
 {
     static const char *const names[] = {"gpu", "disk"};
     const char *id, *needs[2];
@@ -319,11 +319,11 @@ static void test_views__deleted_tasks_are_marked(void **state)
     fa_t_finish(&t);
 }
 
-static void test_views__workers_are_told_as_the_engine_tells_them(void **state)
+static void test_views__workers_are_shown_as_the_engine_lists_them(void **state)
 {
     static const char *const types[] = {"a", "b"};
     struct faina_worker self = {.id = "w", .hostname = "h", .pool_size = 4, .types = types};
-    const struct faina_worker *told;
+    const struct faina_worker *worker;
     struct fa_t t;
     sqlite3 *raw;
 
@@ -334,13 +334,13 @@ static void test_views__workers_are_told_as_the_engine_tells_them(void **state)
     CHECK_OK(&t,
              fa_t_run(&t, &(struct fa_op){.kind = FA_OP_WORKER_PUT, .worker = {.self = &self}}));
     CHECK_OK(&t, fa_t_run(&t, &(struct fa_op){.kind = FA_OP_WORKER_LIST, .id = "w"}));
-    told = &t.op.workers->items[0];
+    worker = &t.op.workers->items[0];
     raw = raw_open(t.url + strlen("sqlite:"));
     CHECK_STR(column(&t, raw, "id, hostname, pool_size, types, services, version, is_leader, held",
                      "workers"),
               "w|h|4|[\"a\",\"b\"]|||0|2");
-    check_time(column(&t, raw, "started_at", "workers"), told->started_us, "started_at");
-    check_time(column(&t, raw, "last_heartbeat", "workers"), told->last_heartbeat_us,
+    check_time(column(&t, raw, "started_at", "workers"), worker->started_us, "started_at");
+    check_time(column(&t, raw, "last_heartbeat", "workers"), worker->last_heartbeat_us,
                "last_heartbeat");
     check_time(column(&t, raw, "leader_until", "workers"), 0, "leader_until");
     raw_close(raw);
@@ -370,12 +370,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_views__every_status_is_told_as_the_engine_tells_it),
-        cmocka_unit_test(test_views__every_field_is_told),
+        cmocka_unit_test(test_views__every_field_is_shown),
         cmocka_unit_test(test_views__the_team_is_told_while_it_is_there),
         cmocka_unit_test(test_views__a_long_life_is_told_as_the_engine_tells_it),
         cmocka_unit_test(test_views__a_child_of_a_purged_parent_has_none),
         cmocka_unit_test(test_views__deleted_tasks_are_marked),
-        cmocka_unit_test(test_views__workers_are_told_as_the_engine_tells_them),
+        cmocka_unit_test(test_views__workers_are_shown_as_the_engine_lists_them),
         cmocka_unit_test(test_views__statuses_have_their_names),
     };
 

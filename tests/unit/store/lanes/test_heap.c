@@ -1,9 +1,9 @@
 /*
- * test_heap.c - places in line, the best first.
+ * test_heap.c - the best position is on top.
  */
 #include "support/support.h"
 
-#include "sql/heap.h"
+#include "store/lanes/heap.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 struct item {
     uint32_t at;
-    struct fa_place place;
+    struct fa_lane_position position;
 };
 
 static void test_heap__the_best_is_on_top(void **state)
@@ -31,20 +31,22 @@ static void test_heap__the_best_is_on_top(void **state)
             fa_heap_remove(&heap, &item->at);
             CHECK_INT(item->at, 0);
         } else {
-            item->place = (struct fa_place){random >> 29, (random >> 8) % 50};
-            fa_heap_put(&heap, &item->at, item->place);
+            item->position = (struct fa_lane_position){random >> 29, (random >> 8) % 50};
+            fa_heap_put(&heap, &item->at, item->position);
         }
         if (round % 16 != 0)
             continue;
         for (int i = 0; i < ITEMS; i++) {
-            if (items[i].at != 0 && (!best || fa_place_is_before(items[i].place, best->place)))
+            if (items[i].at != 0 &&
+                (!best || fa_lane_position_is_before(items[i].position, best->position)))
                 best = &items[i];
         }
         CHECK_TRUE((best == NULL) == (fa_heap_top(&heap) == NULL));
         if (best != NULL)
-            CHECK_TRUE(
-                !fa_place_is_before(best->place, ((struct item *)fa_heap_top(&heap))->place) &&
-                !fa_place_is_before(((struct item *)fa_heap_top(&heap))->place, best->place));
+            CHECK_TRUE(!fa_lane_position_is_before(best->position,
+                                                   ((struct item *)fa_heap_top(&heap))->position) &&
+                       !fa_lane_position_is_before(((struct item *)fa_heap_top(&heap))->position,
+                                                   best->position));
     }
     fa_heap_finish(&heap);
     free(items);

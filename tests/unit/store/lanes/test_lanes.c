@@ -1,14 +1,16 @@
 /*
  * test_lanes.c - lanes, resources and pauses in memory, and that they mirror the store.
  */
-#include "unit/sql/store.h"
+#include "support/unit_store.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
 
-static struct fa_db alone; /* a store that nobody shares: it is never asked */
+/* A database without traits, on which no statement is run. */
+static const struct fa_db_ops no_ops;
+static struct fa_db alone = {.ops = &no_ops};
 
 static struct fa_lane *get_any(struct fa_lanes *lanes, const char *ns, const char *type,
                                const char *const *names, size_t count)
@@ -151,8 +153,8 @@ static void test_lanes__permits(void **state)
         struct fa_lanes *lanes = fa_lanes_create();
         struct fa_lane *lane = get(lanes, "t", "a", "b");
 
-        fa_lanes_limit(lanes, lane->resources[0], cases[i].max_a, true);
-        fa_lanes_limit(lanes, lane->resources[1], cases[i].max_b, true);
+        fa_lanes_set_limit(lanes, lane->resources[0], cases[i].max_a, true);
+        fa_lanes_set_limit(lanes, lane->resources[1], cases[i].max_b, true);
         lane->resources[0]->in_use = cases[i].in_use_a;
         lane->resources[1]->in_use = cases[i].in_use_b;
         CHECK(fa_lane_has_permits(lane) == cases[i].is_open, "%s", cases[i].name);
@@ -169,15 +171,15 @@ static void test_lanes__a_pause_is_of_a_type_in_a_namespace(void **state)
 
     fa_lanes_set_paused(lanes, "ns", "t", true);
     fa_lanes_set_paused(lanes, "ns", "t", true); /* twice is once */
-    CHECK_TRUE(old->of->is_paused);
-    CHECK_TRUE(!other->of->is_paused);
-    CHECK_TRUE(!away->of->is_paused);
-    CHECK_TRUE(get(lanes, "t", "made later", NULL)->of->is_paused);
+    CHECK_TRUE(old->type_info->is_paused);
+    CHECK_TRUE(!other->type_info->is_paused);
+    CHECK_TRUE(!away->type_info->is_paused);
+    CHECK_TRUE(get(lanes, "t", "made later", NULL)->type_info->is_paused);
     fa_lanes_set_paused(lanes, "ns", "u", true);
     fa_lanes_set_paused(lanes, "ns", "t", false);
-    CHECK_TRUE(!old->of->is_paused);
-    CHECK_TRUE(!get(lanes, "t", "made later", NULL)->of->is_paused);
-    CHECK_TRUE(other->of->is_paused);
+    CHECK_TRUE(!old->type_info->is_paused);
+    CHECK_TRUE(!get(lanes, "t", "made later", NULL)->type_info->is_paused);
+    CHECK_TRUE(other->type_info->is_paused);
     fa_lanes_set_paused(lanes, "ns", "never paused", false);
     fa_lanes_destroy(lanes);
 }
@@ -197,8 +199,8 @@ static void test_lanes__what_was_flushed_is_loaded(void **state)
     store_begin(&store);
     get(store.lanes, "t", NULL, NULL);
     get(store.lanes, "t", "g\"pu", "\xc3\xa9");
-    fa_lanes_limit(store.lanes, resource(store.lanes, "g\"pu"), 3, true);
-    fa_lanes_limit(store.lanes, resource(store.lanes, "alone"), 0, true);
+    fa_lanes_set_limit(store.lanes, resource(store.lanes, "g\"pu"), 3, true);
+    fa_lanes_set_limit(store.lanes, resource(store.lanes, "alone"), 0, true);
     store_commit(&store);
     raw_exec(store.raw, "INSERT INTO paused VALUES ('ns', 't')");
     raw_exec(store.raw, "INSERT INTO hold SELECT id, 5 FROM resource WHERE name = 'g\"pu'");
@@ -207,7 +209,7 @@ static void test_lanes__what_was_flushed_is_loaded(void **state)
     lane = get(store.lanes, "t", "\xc3\xa9", "g\"pu");
     CHECK_INT(lane->id, 2);
     CHECK_TRUE(lane->is_stored);
-    CHECK_TRUE(lane->of->is_paused);
+    CHECK_TRUE(lane->type_info->is_paused);
     gpu = fa_lanes_find_resource(store.lanes, "g\"pu");
     CHECK_INT(gpu->max, 3);
     CHECK_INT(gpu->in_use, 1);
@@ -215,7 +217,7 @@ static void test_lanes__what_was_flushed_is_loaded(void **state)
     CHECK_INT(fa_lanes_find_resource(store.lanes, "\xc3\xa9")->max, -1);
     CHECK_TRUE(!fa_lanes_find_resource(store.lanes, "\xc3\xa9")->is_set);
     CHECK_INT(fa_lanes_find_resource(store.lanes, "alone")->max, 0);
-    CHECK_TRUE(fa_lanes_find_resource(store.lanes, "unheard of") == NULL);
+    CHECK_TRUE(fa_lanes_find_resource(store.lanes, "unknown") == NULL);
     store_close(&store);
 }
 
@@ -231,7 +233,7 @@ static void test_lanes__a_rollback_is_forgotten(void **state)
     store_commit(&store);
     store_begin(&store);
     fa_lane_count(get(store.lanes, "lost", "s", NULL), -1, FAINA_PENDING);
-    fa_lanes_limit(store.lanes, resource(store.lanes, "r"), 1, true);
+    fa_lanes_set_limit(store.lanes, resource(store.lanes, "r"), 1, true);
     flush(&store);
     store_rollback(&store);
     CHECK_INT(fa_lanes_find_resource(store.lanes, "r")->max, -1);
@@ -287,23 +289,23 @@ static void test_lanes__counts_are_written_once(void **state)
 }
 
 /* L3 */
-static void test_lanes__those_with_tasks_in_line_say_so(void **state)
+static void test_lanes__those_with_ready_tasks_are_marked(void **state)
 {
     struct store store;
 
     store_open(&store);
     store_begin(&store);
-    store_submit(&store, .ns = "ns", .type = "in line");
+    store_submit(&store, .ns = "ns", .type = "ready");
     store_submit(&store, .ns = "ns", .type = "later", .delay_ms = 1000);
     store_commit(&store);
     load(&store);
-    CHECK_TRUE(get(store.lanes, "in line", NULL, NULL)->may_have_ready);
+    CHECK_TRUE(get(store.lanes, "ready", NULL, NULL)->may_have_ready);
     CHECK_TRUE(!get(store.lanes, "later", NULL, NULL)->may_have_ready);
     store_close(&store);
 }
 
-/* A reader's cache starts empty. */
-static void test_lanes__a_reader_asks_the_store(void **state)
+/* A reader's cache is empty at first. */
+static void test_lanes__a_reader_queries_the_store(void **state)
 {
     struct fa_lanes *lanes = fa_lanes_create();
     struct fa_lane *lane = NULL, *again = NULL;
@@ -340,8 +342,8 @@ int main(void)
         cmocka_unit_test(test_lanes__a_rollback_is_forgotten),
         cmocka_unit_test(test_lanes__ids_go_on_after_the_greatest),
         cmocka_unit_test(test_lanes__counts_are_written_once),
-        cmocka_unit_test(test_lanes__those_with_tasks_in_line_say_so),
-        cmocka_unit_test(test_lanes__a_reader_asks_the_store),
+        cmocka_unit_test(test_lanes__those_with_ready_tasks_are_marked),
+        cmocka_unit_test(test_lanes__a_reader_queries_the_store),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

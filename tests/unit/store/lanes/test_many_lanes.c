@@ -2,9 +2,9 @@
  * test_many_lanes.c - what a claim costs does not depend on how many lanes there are.
  *
  * Costs are counted, not timed: the statements that a claim runs, each for one row of parameters,
- * by the spy of store.h.
+ * by the spy of unit_store.h.
  */
-#include "unit/sql/store.h"
+#include "support/unit_store.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #define MANY 50000
 #define FIRST_ID 1000000 /* of the tasks; task n is in lane n */
 
-/* Lanes 1 to `count`, of namespace "many" or of many namespaces, each with one task in line, of
+/* Lanes 1 to `count`, of namespace "many" or of many namespaces, each with one ready task, of
  * which the last is the oldest. Their types are t1, t2, ... or all "t". */
 static void fill(struct store *store, int count, const char *ns, const char *type,
                  const char *resources)

@@ -1,7 +1,7 @@
 /*
- * test_children.c - subtasks by name: what is there, what is deleted, what is asked for twice.
+ * test_children.c - subtasks by name: what is there, what is deleted, what is requested twice.
  */
-#include "unit/sql/store.h"
+#include "support/unit_store.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -138,8 +138,8 @@ static void test_children__a_later_block_finds_them_by_one_question(void **state
     store_close(&store);
 }
 
-/* What is new in a later stage is told by the first one's input; a new attempt reads once what it
- * asks for again, and all that is left when some of it is new. */
+/* In a later stage, the first input shows that the request is new. A new attempt reads once what it
+ * requests again, and all the rest if some of it is new. */
 static void test_children__inputs_are_read_of_what_may_be_the_same(void **state)
 {
     static const struct faina_submit first[] = {
@@ -170,7 +170,8 @@ static void test_children__inputs_are_read_of_what_may_be_the_same(void **state)
     CHECK_INT(store.spy.rows[FA_SQL_TASK_PAYLOAD], 0);
     go_on(&store, fail.id);
     spy_forget(&store.spy);
-    CHECK_INT(block(&store, fail.id, first + 1, 1), FAINA_OK); /* the first, its place, the rest */
+    /* Reads the first, the one at its position, and the rest. */
+    CHECK_INT(block(&store, fail.id, first + 1, 1), FAINA_OK);
     CHECK_INT(store.spy.rows[FA_SQL_TASK_WORK], 5);
     store_commit(&store);
     CHECK_INT(raw_int(store.raw, "SELECT count(*) FROM task WHERE parent IS NOT NULL"), 7);

@@ -1,15 +1,15 @@
-/* test_runs.c - tasks that stand in line together (runs.h). */
-#include "unit/sql/store.h"
+/* test_runs.c - several ready tasks in one row (runs.h). */
+#include "support/unit_store.h"
 
-#include "sql/audit.h"
-#include "sql/runs.h"
+#include "store/upkeep/audit.h"
+#include "store/queue/runs.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
 
-#define LINE_MAX 200
+#define TASKS_MAX 200
 
 static void check_finding(void *ctx, const char *sentence)
 {
@@ -23,7 +23,7 @@ static void check_audit(struct store *store)
     CHECK(fa_audit(store->db, check_finding, NULL, &err) == FAINA_OK, "%s", err.message);
 }
 
-/* How many tasks each row of `ready` stands for, in the line's order. */
+/* How many tasks each row of `ready` holds, in the queue's order. */
 static const char *rows_of(struct store *store)
 {
     return raw_text(store->raw,
@@ -53,13 +53,13 @@ static void cancel(struct store *store, int64_t key)
     store_commit(store);
 }
 
-/* Takes the best, which must be these. */
+/* Claims the best tasks, which must be these. */
 static void claim(struct store *store, int64_t limit, const int64_t *keys)
 {
-    struct faina_claim wish = {.worker_id = "w", .limit = (int)limit};
+    struct faina_claim next = {.worker_id = "w", .limit = (int)limit};
 
     store_begin(store);
-    CHECK_INT(store_run(store, &(struct fa_op){.kind = FA_OP_CLAIM_NEXT, .claim = &wish}),
+    CHECK_INT(store_run(store, &(struct fa_op){.kind = FA_OP_CLAIM_NEXT, .claim = &next}),
               FAINA_OK);
     CHECK_INT(store->op.tasks->count, limit);
     for (int64_t i = 0; i < limit; i++) {
@@ -74,7 +74,7 @@ static void claim(struct store *store, int64_t limit, const int64_t *keys)
 static void test_runs__a_transaction_makes_one_row(void **state)
 {
     struct store store;
-    int64_t keys[LINE_MAX];
+    int64_t keys[TASKS_MAX];
 
     store_open(&store);
     submit(&store, 32, keys);
@@ -85,8 +85,8 @@ static void test_runs__a_transaction_makes_one_row(void **state)
     store_close(&store);
 }
 
-/* N2: each of these would have a stranger in its midst. */
-static void test_runs__others_between_them_part_them(void **state)
+/* N2: each of these runs would have a foreign task between its tasks. */
+static void test_runs__others_between_them_split_them(void **state)
 {
     struct store store;
 
@@ -106,7 +106,7 @@ static void test_runs__others_between_them_part_them(void **state)
     store_close(&store);
 }
 
-static void test_runs__who_leaves_parts_them(void **state)
+static void test_runs__a_removed_task_splits_them(void **state)
 {
     struct store store;
     int64_t keys[10];
@@ -135,15 +135,15 @@ static void test_runs__are_claimed_in_their_order(void **state)
 
     for (size_t n = 0; n < FA_COUNT(limits); n++) {
         struct store store;
-        int64_t keys[LINE_MAX];
+        int64_t keys[TASKS_MAX];
 
         store_open(&store);
         submit(&store, 30, keys);
         submit(&store, 70, keys + 30);
         submit(&store, 1, keys + 100);
         submit(&store, 99, keys + 101);
-        for (int64_t at = 0; at < LINE_MAX; at += limits[n]) {
-            int64_t left = LINE_MAX - at;
+        for (int64_t at = 0; at < TASKS_MAX; at += limits[n]) {
+            int64_t left = TASKS_MAX - at;
 
             claim(&store, left < limits[n] ? left : limits[n], keys + at);
         }
@@ -154,7 +154,7 @@ static void test_runs__are_claimed_in_their_order(void **state)
 
 static void test_runs__many_claims_of_one_transaction(void **state)
 {
-    struct faina_claim wish = {.worker_id = "w", .limit = 3};
+    struct faina_claim next = {.worker_id = "w", .limit = 3};
     struct store store;
     int64_t keys[40];
 
@@ -162,7 +162,7 @@ static void test_runs__many_claims_of_one_transaction(void **state)
     submit(&store, 40, keys);
     store_begin(&store);
     for (int at = 0; at < 39; at += 3) {
-        CHECK_INT(store_run(&store, &(struct fa_op){.kind = FA_OP_CLAIM_NEXT, .claim = &wish}),
+        CHECK_INT(store_run(&store, &(struct fa_op){.kind = FA_OP_CLAIM_NEXT, .claim = &next}),
                   FAINA_OK);
         CHECK_INT(store.op.tasks->count, 3);
         if (at % 2) /* what was read ahead is still right */
@@ -175,8 +175,8 @@ static void test_runs__many_claims_of_one_transaction(void **state)
     store_close(&store);
 }
 
-/* One who comes back stands where he stood, between those who were in one row with him. */
-static void test_runs__who_comes_back_has_his_place(void **state)
+/* A released task is again between those that were in one row with it. */
+static void test_runs__a_released_task_keeps_its_position(void **state)
 {
     struct store store;
     int64_t keys[7];
@@ -214,7 +214,7 @@ static void hold_and_widen(struct store *store, int64_t key)
 }
 
 /* N2: an amended task comes from another lane, with its old id. */
-static void test_runs__an_amended_task_parts_them(void **state)
+static void test_runs__an_amended_task_splits_them(void **state)
 {
     const char *gpu[] = {"gpu"};
     struct store store;
@@ -241,21 +241,21 @@ static void test_runs__an_amended_task_parts_them(void **state)
     store_close(&store);
 }
 
-/* What a claim has read ahead may go to another lane before the next claim. */
+/* A task in the read-ahead may move to another lane before the next claim. */
 static void test_runs__an_amended_task_is_claimed_once(void **state)
 {
-    struct faina_claim wish = {.worker_id = "w", .limit = 1};
-    struct fa_op claim_next = {.kind = FA_OP_CLAIM_NEXT, .claim = &wish};
+    struct faina_claim next = {.worker_id = "w", .limit = 1};
+    struct fa_op claim_next = {.kind = FA_OP_CLAIM_NEXT, .claim = &next};
     struct store store;
     int64_t keys[3];
 
     store_open(&store);
     submit(&store, 3, keys);
     store_begin(&store);
-    store.unit.claim_demand = 3; /* others are going to claim, too: it reads ahead */
+    store.unit.claim_demand = 3; /* more claims are expected, so it reads ahead */
     CHECK_INT(store_run(&store, &claim_next), FAINA_OK);
     hold_and_widen(&store, keys[1]);
-    wish.limit = 5;
+    next.limit = 5;
     CHECK_INT(store_run(&store, &claim_next), FAINA_OK);
     CHECK_INT(store.op.tasks->count, 2);
     store_commit(&store);
@@ -263,7 +263,7 @@ static void test_runs__an_amended_task_is_claimed_once(void **state)
     store_close(&store);
 }
 
-/* Those that are not plain stand together, too, and keep what they were born with. */
+/* Tasks that are not plain form runs, too, and keep their initial columns. */
 static void test_runs__of_tasks_with_more(void **state)
 {
     struct store store;
@@ -335,7 +335,7 @@ static void test_runs__what_a_text_has(void **state)
     };
 
     for (size_t i = 0; i < FA_COUNT(cases); i++)
-        CHECK(fa_run_has(100, cases[i].run, cases[i].key) == cases[i].has, "case %zu", i);
+        CHECK(fa_run_contains(100, cases[i].run, cases[i].key) == cases[i].has, "case %zu", i);
 }
 
 static void count_finding(void *ctx, const char *sentence)
@@ -343,7 +343,7 @@ static void count_finding(void *ctx, const char *sentence)
     *(int *)ctx += strstr(sentence, "are in no place") != NULL;
 }
 
-/* Nothing is lost when nobody knows where it is. */
+/* A task whose row can't be found is an error, not lost. */
 static void test_runs__a_damaged_run_is_an_error(void **state)
 {
     static const char *const texts[] = {"[0,900000000]", "[]", "[7]", "{}"};
@@ -366,7 +366,7 @@ static void test_runs__a_damaged_run_is_an_error(void **state)
     }
 }
 
-/* A run that is longer than we write them: who is at its end must not be lost. */
+/* A run that is longer than FA_RUN_MAX: the tasks at its end must not be lost. */
 static void test_runs__too_long_a_run_is_an_error(void **state)
 {
     struct store store;
@@ -386,7 +386,7 @@ static void test_runs__too_long_a_run_is_an_error(void **state)
     store_close(&store);
 }
 
-/* Any order of coming and going: the audit is content, and the line is in order. */
+/* Any order of inserts and removals: the audit finds nothing, and the queue is in order. */
 static void test_runs__at_random(void **state)
 {
     struct store store;
@@ -426,12 +426,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_runs__a_transaction_makes_one_row),
-        cmocka_unit_test(test_runs__others_between_them_part_them),
-        cmocka_unit_test(test_runs__who_leaves_parts_them),
+        cmocka_unit_test(test_runs__others_between_them_split_them),
+        cmocka_unit_test(test_runs__a_removed_task_splits_them),
         cmocka_unit_test(test_runs__are_claimed_in_their_order),
         cmocka_unit_test(test_runs__many_claims_of_one_transaction),
-        cmocka_unit_test(test_runs__who_comes_back_has_his_place),
-        cmocka_unit_test(test_runs__an_amended_task_parts_them),
+        cmocka_unit_test(test_runs__a_released_task_keeps_its_position),
+        cmocka_unit_test(test_runs__an_amended_task_splits_them),
         cmocka_unit_test(test_runs__an_amended_task_is_claimed_once),
         cmocka_unit_test(test_runs__of_tasks_with_more),
         cmocka_unit_test(test_runs__each_task_is_found),

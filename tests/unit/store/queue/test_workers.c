@@ -1,7 +1,7 @@
 /*
  * test_workers.c - what workers cost, when they are forgotten, and failures on the way.
  */
-#include "unit/sql/store.h"
+#include "support/unit_store.h"
 
 #include "model/limits.h"
 
@@ -27,7 +27,7 @@ static void must_beat(struct store *store, const char *id)
     store_commit(store);
 }
 
-/* Runs the chores; gives when to look again. */
+/* Runs the chores; returns when they are due again. */
 static int64_t run_chores(struct store *store)
 {
     struct faina_error err = {0};
@@ -116,8 +116,8 @@ static void test_workers__all_leases_are_renewed_by_one_statement(void **state)
     store_close(&store);
 }
 
-/* Every statement fails once: the answer says so, and nothing has changed. */
-static void test_workers__a_failure_is_told(void **state)
+/* Every statement fails once: the operation fails, and nothing has changed. */
+static void test_workers__a_failure_is_reported(void **state)
 {
     enum faina_code code = FAINA_UNAVAILABLE;
 
@@ -155,7 +155,7 @@ int main(void)
         cmocka_unit_test(test_workers__silent_ones_are_forgotten_in_time),
         cmocka_unit_test(test_workers__forgetting_one_leaves_its_tasks),
         cmocka_unit_test(test_workers__all_leases_are_renewed_by_one_statement),
-        cmocka_unit_test(test_workers__a_failure_is_told),
+        cmocka_unit_test(test_workers__a_failure_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,11 +4,11 @@
  * The jobs here only count. Their fields are plain: a second leader at the same time would be a
  * data race, which the TSan build sees (B2).
  */
-#include "unit/sql/asleep.h"
+#include "support/asleep.h"
 
 #include "base/bytes.h"
 #include "base/random.h"
-#include "sql/batch.h"
+#include "store/txn/batch.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -19,6 +19,7 @@
 #define THREADS_MAX 32
 #define ORDER_MAX 64
 #define NO_LIMIT 1000000
+#define QUEUE_MAX 1000
 
 struct world {
     struct fa_batch *batch;
@@ -38,15 +39,15 @@ struct world {
 };
 
 struct counted_job {
-    struct fa_job job; /* first member */
+    struct fa_batch_job job; /* first member */
     size_t thread, number;
     int runs;
     bool is_committed;
 };
 
-static void run_list(struct world *world, struct fa_job *jobs, size_t *count, size_t *weight)
+static void run_list(struct world *world, struct fa_batch_job *jobs, size_t *count, size_t *weight)
 {
-    for (struct fa_job *at = jobs; at != NULL; at = at->next) {
+    for (struct fa_batch_job *at = jobs; at != NULL; at = at->next) {
         struct counted_job *job = (struct counted_job *)at;
 
         CHECK_INT(job->number, world->next_number[job->thread]);
@@ -60,11 +61,11 @@ static void run_list(struct world *world, struct fa_job *jobs, size_t *count, si
     }
 }
 
-static void run(void *ctx, struct fa_job *jobs)
+static void run(void *ctx, struct fa_batch_job *jobs)
 {
     struct world *world = ctx;
     size_t count = 0, weight = 0;
-    struct fa_job *more;
+    struct fa_batch_job *more;
 
     CHECK_INT(atomic_fetch_add(&world->leaders, 1), 0);
     run_list(world, jobs, &count, &weight);
@@ -75,7 +76,7 @@ static void run(void *ctx, struct fa_job *jobs)
     while (world->asks_more && (more = fa_batch_more(world->batch)) != NULL)
         run_list(world, more, &count, &weight);
     CHECK(count == 1 || weight <= world->weight_max, "%zu jobs of weight %zu", count, weight);
-    for (struct fa_job *at = jobs; at != NULL; at = at->next) {
+    for (struct fa_batch_job *at = jobs; at != NULL; at = at->next) {
         ((struct counted_job *)at)->is_committed = true;
         count--;
     }
@@ -91,7 +92,7 @@ static void run(void *ctx, struct fa_job *jobs)
 static void set_up_world(struct world *world, size_t weight_max)
 {
     *world = (struct world){.weight_max = weight_max, .asks_more = true};
-    world->batch = fa_batch_create(run, world, weight_max);
+    world->batch = fa_batch_create(run, world, weight_max, QUEUE_MAX);
     assert_non_null(world->batch);
 }
 
@@ -284,7 +285,8 @@ static void test_batch__what_comes_meanwhile_rides_along(void **state)
     tear_down_world(&world);
 }
 
-/* A leader that asks for nothing: the writer takes the others, and a herald wakes them. */
+/* A leader that asks for nothing: the writer thread runs the others, and the first of their callers
+ * wakes the rest. */
 static void test_batch__the_writer_runs_the_rest_in_order(void **state)
 {
     struct caller callers[9] = {0};
@@ -512,6 +514,142 @@ static void test_batch__closing_in_a_storm_loses_nothing(void **state)
     tear_down_world(&world);
 }
 
+/* ------------------------------------------------------------------------------------------
+ * Jobs without a thread
+ */
+
+struct posted_job {
+    struct counted_job counted; /* first member */
+    struct world *world;
+    atomic_int done_count;
+    atomic_bool is_done;
+};
+
+static void on_done(struct fa_batch_job *job)
+{
+    struct posted_job *posted = (struct posted_job *)job;
+
+    CHECK_TRUE(posted->counted.is_committed); /* B1 */
+    atomic_fetch_add(&posted->done_count, 1);
+    atomic_store(&posted->is_done, true);
+}
+
+static enum faina_code post_job(struct world *world, struct posted_job *posted, size_t thread,
+                                size_t number, size_t weight)
+{
+    *posted = (struct posted_job){
+        .counted = {.job = {.weight = weight, .done = on_done}, .thread = thread, .number = number},
+        .world = world};
+    return fa_batch_post(world->batch, &posted->counted.job);
+}
+
+/* The writer thread runs posted jobs; closing runs what was accepted (B3), and refuses the rest. */
+static void test_batch__posted_jobs_are_run_once(void **state)
+{
+    enum { COUNT = 200 };
+    struct posted_job *jobs = fa_alloc_zero(COUNT, sizeof(*jobs));
+    struct world world;
+
+    set_up_world(&world, NO_LIMIT);
+    for (size_t i = 0; i < COUNT; i++)
+        CHECK_INT(post_job(&world, &jobs[i], 0, i, 1), FAINA_OK);
+    fa_batch_close(world.batch);
+    for (size_t i = 0; i < COUNT; i++) {
+        CHECK_INT(jobs[i].counted.runs, 1);
+        CHECK_INT(atomic_load(&jobs[i].done_count), 1);
+    }
+    CHECK_INT(post_job(&world, &jobs[0], 0, COUNT, 1), FAINA_STORE_CLOSED);
+    CHECK_INT(atomic_load(&jobs[0].done_count), 0);
+    tear_down_world(&world);
+    free(jobs);
+}
+
+/* Callers that wait and posted jobs are run in one transaction, in the order of their arrival. */
+static void test_batch__posted_jobs_ride_with_callers(void **state)
+{
+    struct caller callers[5] = {0};
+    struct posted_job posted[4];
+    struct world world;
+
+    set_up_world(&world, NO_LIMIT);
+    line_up(&world, callers, light, 5);
+    for (size_t i = 0; i < 4; i++)
+        CHECK_INT(post_job(&world, &posted[i], 5 + i, 0, 1), FAINA_OK);
+    atomic_store(&world.gate_open, true);
+    join_callers(callers, 5);
+    fa_batch_close(world.batch);
+    CHECK_INT(world.transactions, 1);
+    for (size_t i = 0; i < 9; i++)
+        CHECK_INT(world.order[i], i);
+    for (size_t i = 0; i < 4; i++)
+        CHECK_INT(atomic_load(&posted[i].done_count), 1);
+    tear_down_world(&world);
+}
+
+/* B4. A job that is larger than the bound is accepted by an empty queue. */
+static void test_batch__the_queue_is_bounded(void **state)
+{
+    struct caller leader[1] = {0};
+    struct posted_job jobs[3];
+    struct world world;
+
+    set_up_world(&world, NO_LIMIT);
+    line_up(&world, leader, light, 1);
+    CHECK_INT(post_job(&world, &jobs[0], 1, 0, QUEUE_MAX + 1), FAINA_OK);
+    CHECK_INT(post_job(&world, &jobs[1], 2, 0, 1), FAINA_OVERLOADED);
+    atomic_store(&world.gate_open, true);
+    join_callers(leader, 1);
+    fa_t_wait_flag(&jobs[0].is_done);
+    CHECK_INT(post_job(&world, &jobs[1], 2, 0, QUEUE_MAX - 1), FAINA_OK);
+    fa_batch_close(world.batch);
+    CHECK_INT(atomic_load(&jobs[1].done_count), 1);
+    tear_down_world(&world);
+}
+
+struct chain {
+    struct posted_job posted; /* first member */
+    size_t left;
+};
+
+static void post_next(struct fa_batch_job *job)
+{
+    struct chain *chain = (struct chain *)job;
+    struct counted_job *counted = &chain->posted.counted;
+
+    if (chain->left == 0) {
+        on_done(job);
+        return;
+    }
+    chain->left--;
+    counted->number++;
+    counted->runs = 0;
+    counted->is_committed = false;
+    CHECK_INT(fa_batch_post(chain->posted.world->batch, job), FAINA_OK);
+}
+
+/* `done` may post again, while callers come and go. */
+static void test_batch__done_may_post_again(void **state)
+{
+    enum { CHAINS = 8, LENGTH = 100 };
+    struct chain chains[CHAINS];
+    struct world world;
+
+    set_up_world(&world, NO_LIMIT);
+    for (size_t i = 0; i < CHAINS; i++) {
+        chains[i] = (struct chain){.left = LENGTH};
+        chains[i].posted.counted =
+            (struct counted_job){.job = {.weight = 1, .done = post_next}, .thread = i};
+        chains[i].posted.world = &world;
+        CHECK_INT(fa_batch_post(world.batch, &chains[i].posted.counted.job), FAINA_OK);
+    }
+    for (size_t i = 0; i < LENGTH; i++)
+        CHECK_TRUE(run_job(&world, 31, i, 1));
+    for (size_t i = 0; i < CHAINS; i++)
+        fa_t_wait_flag(&chains[i].posted.is_done);
+    CHECK_INT(world.jobs, CHAINS * (LENGTH + 1) + LENGTH);
+    tear_down_world(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -530,6 +668,10 @@ int main(void)
         cmocka_unit_test(test_batch__a_closed_one_refuses),
         cmocka_unit_test(test_batch__closing_waits_for_all_jobs),
         cmocka_unit_test(test_batch__closing_in_a_storm_loses_nothing),
+        cmocka_unit_test(test_batch__posted_jobs_are_run_once),
+        cmocka_unit_test(test_batch__posted_jobs_ride_with_callers),
+        cmocka_unit_test(test_batch__the_queue_is_bounded),
+        cmocka_unit_test(test_batch__done_may_post_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,10 +1,10 @@
 /*
- * test_journal.c - what the log forgets: told as a gap, and its numbers are never used again.
+ * test_event_log.c - purged rows of the log: reported as a gap, and their numbers are never reused.
  */
-#include "unit/sql/store.h"
+#include "support/unit_store.h"
 
 #include "model/limits.h"
-#include "sql/journal.h"
+#include "store/txn/event_log.h"
 
 #include <setjmp.h>
 
@@ -19,7 +19,7 @@ static void commit_one(struct store *store)
 
     store_begin(store);
     store_submit(store, .type = "x");
-    CHECK(fa_journal_write(&store->unit, &err) == FAINA_OK, "%s", err.message);
+    CHECK(fa_event_log_write(&store->unit, &err) == FAINA_OK, "%s", err.message);
     store_commit(store);
 }
 
@@ -28,17 +28,17 @@ static void forget(struct store *store)
     struct faina_error err = {0};
 
     store_begin(store);
-    CHECK(fa_journal_forget(&store->unit, &err) == FAINA_OK, "%s", err.message);
+    CHECK(fa_event_log_purge(&store->unit, &err) == FAINA_OK, "%s", err.message);
     store_commit(store);
 }
 
-/* Reads on from a place; NULL: where the log goes on. */
+/* Reads the events after a position; NULL: the end of the log. */
 static struct fa_followed *follow(struct store *store, const char *place)
 {
     struct fa_op op = {.kind = FA_OP_FOLLOW, .arena = &store->arena};
 
     op.page.cursor = place;
-    CHECK(fa_look_follow(&store->unit.source, &op) == FAINA_OK, "%s", op.error.message);
+    CHECK(fa_read_follow(&store->unit.source, &op) == FAINA_OK, "%s", op.error.message);
     return op.followed;
 }
 
@@ -66,7 +66,7 @@ static void test_journal__what_is_forgotten_is_a_gap(void **state)
     store_close(&store);
 }
 
-/* J1, J3: who stands at the end finds what comes next, however much was forgotten meanwhile. */
+/* J1, J3: a reader at the end gets the next event, however much was purged meanwhile. */
 static void test_journal__a_number_is_never_used_again(void **state)
 {
     struct store store;
@@ -88,7 +88,7 @@ static void test_journal__a_number_is_never_used_again(void **state)
     store_close(&store);
 }
 
-/* J2: after a clock was set back, newer rows are forgotten before older ones. */
+/* J2: after a clock was set back, newer rows are purged before older ones. */
 static void test_journal__a_gap_stays_a_gap(void **state)
 {
     struct store store;

@@ -1,10 +1,10 @@
 /*
- * test_flush.c - writing a unit: each kind of change once, for all rows together.
+ * test_flush.c - writing a unit: one statement per kind of change, for all rows together.
  */
-#include "unit/sql/store.h"
+#include "support/unit_store.h"
 
-#include "sql/audit.h"
-#include "sql/runs.h"
+#include "store/upkeep/audit.h"
+#include "store/queue/runs.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -51,8 +51,8 @@ static void test_flush__rows_of_a_kind_are_written_together(void **state)
     CHECK_INT(store.spy.rows[FA_SQL_TASK_INSERT_PLAIN], 500);
     CHECK_INT(store.spy.runs[FA_SQL_TASK_INSERT], 1);
     CHECK_INT(store.spy.rows[FA_SQL_TASK_INSERT], 70);
-    CHECK_INT(store.spy.runs[FA_SQL_READY_INSERT_BORN], 1);
-    CHECK_INT(store.spy.rows[FA_SQL_READY_INSERT_BORN],
+    CHECK_INT(store.spy.runs[FA_SQL_READY_INSERT_NEW], 1);
+    CHECK_INT(store.spy.rows[FA_SQL_READY_INSERT_NEW],
               2 * ((250 + FA_RUN_MAX - 1) / FA_RUN_MAX) + 2);
     CHECK_INT(store.spy.rows[FA_SQL_READY_INSERT], 0);
     CHECK_INT(store.spy.rows[FA_SQL_LANE_INSERT], 2);
@@ -79,7 +79,7 @@ static void test_flush__a_second_one_writes_nothing(void **state)
     store_close(&store);
 }
 
-/* A row that several operations touched is written once, where it stands at the end. */
+/* A row that several operations changed is written once, in its final state. */
 static void test_flush__only_the_last_place_is_written(void **state)
 {
     struct store store;
@@ -96,7 +96,7 @@ static void test_flush__only_the_last_place_is_written(void **state)
     CHECK_INT(store.spy.rows[FA_SQL_TASK_INSERT_PLAIN], 1);
     CHECK_INT(store.spy.rows[FA_SQL_ENDED_INSERT], 1);
     CHECK_INT(store.spy.rows[FA_SQL_READY_INSERT], 0);
-    CHECK_INT(store.spy.rows[FA_SQL_READY_INSERT_BORN], 0);
+    CHECK_INT(store.spy.rows[FA_SQL_READY_INSERT_NEW], 0);
     CHECK_INT(store.spy.rows[FA_SQL_HELD_INSERT], 0);
     CHECK_INT(store.spy.rows[FA_SQL_EVENT_INSERT], 0);
     check_audit(&store);
@@ -120,7 +120,7 @@ static void test_flush__a_task_that_nobody_touched_is_all_nulls(void **state)
 }
 
 /* ------------------------------------------------------------------------------------------
- * Places
+ * Tables
  */
 
 static void test_flush__each_status_has_its_table(void **state)
@@ -215,7 +215,7 @@ static void test_flush__one_transaction_or_many_leave_the_same(void **state)
     store_close(&many);
 }
 
-/* Out of its table and back into it within one transaction: nothing of the first stay is left. */
+/* A row leaves its table and returns within one transaction: nothing of the first row is left. */
 static void test_flush__a_round_trip_is_written_whole(void **state)
 {
     const struct fa_op again[] = {
@@ -245,7 +245,7 @@ static void test_flush__a_round_trip_is_written_whole(void **state)
     store_close(&store);
 }
 
-/* Payloads are not read for this (R3 of row.h), and must not be forgotten either. */
+/* Payloads are not read for this (R3 of row.h), and must not be lost. */
 static void test_flush__an_ended_task_keeps_its_payload(void **state)
 {
     static const char sql[] =
@@ -304,7 +304,7 @@ static void test_flush__a_purged_task_leaves_nothing(void **state)
  * Failures
  */
 
-/* Whichever statement fails: the flush says so, and after the rollback all is as before. */
+/* Whichever statement fails, the flush returns its error, and the rollback undoes all changes. */
 static void test_flush__a_failure_leaves_nothing(void **state)
 {
     static const char *const gpu[] = {"gpu"};

@@ -1,9 +1,9 @@
 /*
- * test_row.c - a task as the store holds it: every field comes back, wherever it stands.
+ * test_row.c - every field of a task is read back, whichever table has its state row.
  */
-#include "unit/sql/store.h"
+#include "support/unit_store.h"
 
-#include "sql/show.h"
+#include "store/read/show.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ static const struct {
     {FAINA_CANCELLED, 0, FA_HOME_ENDED},
 };
 
-/* A row with something in every field that its place has. */
+/* A row with a value in every column of its tables. */
 static struct fa_row *add_full(struct store *store, size_t place)
 {
     static const char *const names[] = {"gpu", "disk"};
@@ -163,7 +163,7 @@ static void test_row__every_field_comes_back_from_every_place(void **state)
         check_payload(&got, row);
         spy_forget(&store.spy);
         CHECK_INT(fa_row_load_payload(&store.unit.source, &got, &store.arena, &err), FAINA_OK);
-        CHECK_INT(store.spy.calls, 0); /* once is enough */
+        CHECK_INT(store.spy.calls, 0); /* read once only */
         store_close(&store);
     }
 }
@@ -254,7 +254,7 @@ static void test_row__the_line_tells_the_same(void **state)
                             5, sink_scan, &scan, &err),
                   FAINA_OK);
         CHECK_INT(scan.count, 1);
-        scan.row.lane = row->lane; /* the caller's to set */
+        scan.row.lane = row->lane; /* the caller sets it */
         check_asked(&scan.row, row);
         check_standing(&scan.row, row);
         CHECK_INT(scan.row.has_payload, has_payload);
@@ -322,7 +322,7 @@ static void sink_plain_scan(void *ctx, size_t n, const struct fa_value *columns)
     scan->count += fa_row_from_plain_scan(columns, scan->arena, &scan->row);
 }
 
-/* Each way of not being plain: the short statement says that it doesn't tell all. */
+/* Each way of not being plain: the short statement reports that its columns don't suffice. */
 static void test_row__the_short_line_tells_the_same_or_declines(void **state)
 {
     static const struct {
@@ -387,7 +387,8 @@ static void test_row__what_is_not_there(void **state)
     key = store_make(&store, FAINA_PENDING);
     raw_exec(store.raw, "DELETE FROM ready");
     CHECK_INT(fa_row_load(&store.unit.source, key, &store.arena, &got, &err), FAINA_INTERNAL);
-    CHECK_STR(err.message, "task 019b7c01-0400-7005-9a28-690da8a8d057 is damaged: " FA_ROW_NOWHERE);
+    CHECK_STR(err.message,
+              "task 019b7c01-0400-7005-9a28-690da8a8d057 is damaged: " FA_ROW_NO_STATE);
     store_close(&store);
 }
 
@@ -479,7 +480,7 @@ static void test_row__a_brief_answer_has_no_payload(void **state)
     CHECK_TRUE(task.input == NULL && task.output == NULL && task.spec == NULL);
     CHECK_TRUE(task.metadata == NULL);
     CHECK_STR(task.name, "its name");
-    CHECK_TRUE(task.worker_id == NULL); /* nobody holds it any more */
+    CHECK_TRUE(task.worker_id == NULL); /* it has no holder any more */
     store_rollback(&store);
     store_close(&store);
 }
@@ -511,7 +512,7 @@ static void test_row__times_say_what_the_status_means(void **state)
     }
 }
 
-static void test_row__each_status_has_its_words(void **state)
+static void test_row__each_status_has_a_default_text(void **state)
 {
     const char *words[FAINA_STATUS_COUNT];
 
@@ -522,8 +523,8 @@ static void test_row__each_status_has_its_words(void **state)
         CHECK_TRUE(words[i] != NULL && words[i][0] != '\0');
         for (int k = 0; k < i; k++)
             CHECK_TRUE(strcmp(words[k], words[i]) != 0);
-        row.state = "somebody's own";
-        CHECK_STR(fa_row_state(&row), "somebody's own");
+        row.state = "its own text";
+        CHECK_STR(fa_row_state(&row), "its own text");
     }
 }
 
@@ -559,7 +560,7 @@ int main(void)
         cmocka_unit_test(test_row__text_is_lent_or_copied),
         cmocka_unit_test(test_row__a_brief_answer_has_no_payload),
         cmocka_unit_test(test_row__times_say_what_the_status_means),
-        cmocka_unit_test(test_row__each_status_has_its_words),
+        cmocka_unit_test(test_row__each_status_has_a_default_text),
         cmocka_unit_test(test_row__a_purged_parent_is_no_parent),
     };
 

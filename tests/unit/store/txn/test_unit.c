@@ -1,10 +1,10 @@
 /*
  * test_unit.c - one transaction's rows: each task once, keys, times of events, refusals.
  */
-#include "unit/sql/store.h"
+#include "support/unit_store.h"
 
-#include "sql/facts.h"
-#include "sql/flush.h"
+#include "store/txn/commit_counts.h"
+#include "store/txn/flush.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -27,18 +27,18 @@ static void test_unit__a_task_has_one_row(void **state)
     store_open(&store);
     key = store_make(&store, FAINA_RUNNING);
     store_begin(&store);
-    CHECK_TRUE(fa_unit_known(&store.unit, key) == NULL);
+    CHECK_TRUE(fa_unit_cached(&store.unit, key) == NULL);
     CHECK_INT(fa_unit_get(&store.unit, key, false, &by_key, &err), FAINA_OK);
     id = store_id(&store, by_key);
     CHECK_INT(fa_unit_find(&store.unit, id, true, &by_id, &err), FAINA_OK);
     CHECK_INT(fa_unit_find_any(&store.unit, id, &any, &err), FAINA_OK);
     CHECK_TRUE(by_id == by_key);
     CHECK_TRUE(any == by_key);
-    CHECK_TRUE(fa_unit_known(&store.unit, key) == by_key);
+    CHECK_TRUE(fa_unit_cached(&store.unit, key) == by_key);
     copy = *by_key;
     CHECK_TRUE(fa_unit_adopt(&store.unit, &copy) == by_key);
     fa_unit_reset(&store.unit);
-    CHECK_TRUE(fa_unit_known(&store.unit, key) == NULL);
+    CHECK_TRUE(fa_unit_cached(&store.unit, key) == NULL);
     store_rollback(&store);
     store_close(&store);
 }
@@ -73,15 +73,15 @@ static void test_unit__many_rows_are_all_known(void **state)
     for (size_t i = 0; i < ROWS; i++)
         rows[i] = store_submit(&store, .type = "t");
     for (size_t i = 0; i < ROWS; i++)
-        CHECK_TRUE(fa_unit_known(&store.unit, rows[i]->id.key) == rows[i]);
-    CHECK_TRUE(fa_unit_known(&store.unit, 1) == NULL);
+        CHECK_TRUE(fa_unit_cached(&store.unit, rows[i]->id.key) == rows[i]);
+    CHECK_TRUE(fa_unit_cached(&store.unit, 1) == NULL);
     CHECK_INT(store.unit.row_count, ROWS);
     CHECK_INT(store.unit.dirty_count, ROWS);
     first = rows[0]->id.key;
     store_commit(&store);
-    store_begin(&store); /* a large transaction leaves nothing in the next one */
+    store_begin(&store); /* rows of a large transaction are not in the next one */
     CHECK_INT(store.unit.row_count, 0);
-    CHECK_TRUE(fa_unit_known(&store.unit, first) == NULL);
+    CHECK_TRUE(fa_unit_cached(&store.unit, first) == NULL);
     store_rollback(&store);
     CHECK_INT(raw_int(store.raw, "SELECT count(*) FROM task_standing WHERE status = 0"), ROWS);
     store_close(&store);
@@ -103,7 +103,7 @@ static void test_unit__ids_that_no_task_has(void **state)
     CHECK_INT(fa_unit_find(&store.unit, "no id", false, &row, &err), FAINA_TASK_NOT_FOUND);
     CHECK_STR(err.message, "there is no task no id");
     other = store_get(&store, key)->id;
-    other.tail ^= 1; /* the key is right, the rest isn't */
+    other.tail ^= 1; /* the key is right, the rest of the id isn't */
     fa_id_format(other, text);
     CHECK_INT(fa_unit_find(&store.unit, text, false, &row, &err), FAINA_TASK_NOT_FOUND);
     CHECK_INT(fa_unit_find_any(&store.unit, text, &row, &err), FAINA_TASK_NOT_FOUND);
@@ -152,11 +152,11 @@ static void test_unit__a_held_task_is_read_whole_on_demand(void **state)
     CHECK_INT(fa_unit_get(&store.unit, key, false, &row, &err), FAINA_OK);
     CHECK_TRUE(!row->has_task);
     CHECK_INT(store.spy.calls, 1);
-    CHECK_INT(fa_unit_whole(&store.unit, row, &err), FAINA_OK);
+    CHECK_INT(fa_unit_load_task(&store.unit, row, &err), FAINA_OK);
     CHECK_TRUE(row->has_task);
     CHECK_INT(row->max_attempts, 3);
     CHECK_INT(store.spy.runs[FA_SQL_TASK_GET], 1);
-    CHECK_INT(fa_unit_whole(&store.unit, row, &err), FAINA_OK);
+    CHECK_INT(fa_unit_load_task(&store.unit, row, &err), FAINA_OK);
     CHECK_INT(store.spy.runs[FA_SQL_TASK_GET], 1);
     store_rollback(&store);
     store_close(&store);
@@ -179,17 +179,18 @@ static void test_unit__a_key_is_known_before_it_is_written(void **state)
 
     store_open(&store);
     store_begin(&store);
-    CHECK_TRUE(fa_unit_known_key(&store.unit, 77, is_named, "a") == NULL);
+    CHECK_TRUE(fa_unit_cached_key(&store.unit, 77, is_named, "a") == NULL);
     row = store_submit(&store, .name = "a");
     fa_unit_take_key(&store.unit, (struct fa_key){.hash = 77}, row);
-    CHECK_TRUE(fa_unit_known_key(&store.unit, 77, is_named, "a") == row);
-    CHECK_TRUE(fa_unit_known_key(&store.unit, 77, is_named, "b") == NULL); /* a hash is no proof */
-    CHECK_TRUE(fa_unit_known_key(&store.unit, 78, is_named, "a") == NULL);
+    CHECK_TRUE(fa_unit_cached_key(&store.unit, 77, is_named, "a") == row);
+    CHECK_TRUE(fa_unit_cached_key(&store.unit, 77, is_named, "b") ==
+               NULL); /* the same hash, another key */
+    CHECK_TRUE(fa_unit_cached_key(&store.unit, 78, is_named, "a") == NULL);
     CHECK_INT(fa_unit_find_key(&store.unit, 77, is_named, "a", &found, &err), FAINA_OK);
     CHECK_TRUE(found == row);
     store_commit(&store);
     store_begin(&store);
-    CHECK_TRUE(fa_unit_known_key(&store.unit, 77, is_named, "a") == NULL);
+    CHECK_TRUE(fa_unit_cached_key(&store.unit, 77, is_named, "a") == NULL);
     CHECK_INT(fa_unit_find_key(&store.unit, 77, is_named, "a", &found, &err), FAINA_OK);
     CHECK_STR(found->name, "a");
     CHECK_INT(fa_unit_find_key(&store.unit, 77, is_named, "b", &found, &err), FAINA_OK);
@@ -220,7 +221,7 @@ static void test_unit__keys_of_one_hash_are_told_apart(void **state)
     CHECK_INT(fa_unit_find_key(&store.unit, -5, is_named, "a", &found, &err), FAINA_OK);
     CHECK_TRUE(found == NULL);
     b->is_purged = true;
-    CHECK_TRUE(fa_unit_known_key(&store.unit, -5, is_named, "b") == NULL);
+    CHECK_TRUE(fa_unit_cached_key(&store.unit, -5, is_named, "b") == NULL);
     store_rollback(&store);
     store_close(&store);
 }
@@ -240,8 +241,8 @@ static void test_unit__many_keys_are_all_known(void **state)
         for (int64_t i = 1; i <= KEYS; i++)
             fa_unit_take_key(&store.unit, (struct fa_key){.hash = i * spread[s]}, row);
         for (int64_t i = 1; i <= KEYS; i++)
-            CHECK_TRUE(fa_unit_known_key(&store.unit, i * spread[s], is_named, "a") == row);
-        CHECK_TRUE(fa_unit_known_key(&store.unit, (KEYS + 1) * spread[s], is_named, "a") == NULL);
+            CHECK_TRUE(fa_unit_cached_key(&store.unit, i * spread[s], is_named, "a") == row);
+        CHECK_TRUE(fa_unit_cached_key(&store.unit, (KEYS + 1) * spread[s], is_named, "a") == NULL);
         store_rollback(&store);
     }
     store_close(&store);
@@ -251,7 +252,7 @@ static void test_unit__many_keys_are_all_known(void **state)
  * Times of events
  */
 
-/* U4: also when the clock stands still, or steps back. */
+/* U4: also when the clock is stopped, or steps back. */
 static void test_unit__times_of_a_task_only_grow(void **state)
 {
     static const int64_t clock[] = {0, 0, 5, 3, -1000000, 100, 100};
@@ -281,7 +282,7 @@ static void test_unit__times_of_a_task_only_grow(void **state)
     store_close(&store);
 }
 
-/* A whole life within one microsecond: the events have different times and their right order. */
+/* All events of a task within one microsecond have different times, in the right order. */
 static void test_unit__a_life_in_one_microsecond_has_its_order(void **state)
 {
     static const enum fa_op_kind life[] = {FA_OP_CLAIM, FA_OP_RELEASE, FA_OP_CLAIM, FA_OP_START,
@@ -314,7 +315,7 @@ static void test_unit__a_life_in_one_microsecond_has_its_order(void **state)
     store_close(&store);
 }
 
-/* U5: what the row tells is no row of `event`. */
+/* U5: an implicit event has no row in `event`. */
 static void test_unit__the_latest_attempt_is_told_by_the_row(void **state)
 {
     struct store store;
@@ -384,7 +385,7 @@ static void test_unit__an_end_is_counted_once(void **state)
             store_run(&store, &(struct fa_op){.kind = kinds[i],
                                               .id = store_id(&store, store_get(&store, key))}),
             FAINA_OK);
-    fa_facts_tell(waiters, &store.unit);
+    fa_facts_publish(waiters, &store.unit, 0);
     CHECK_INT(counted, 1);
     store_rollback(&store);
     fa_waiters_unlisten(waiters, &listener);

@@ -1,9 +1,9 @@
 /*
- * test_waiters.c - sleeping until a task ends.
+ * test_waiters.c - threads that sleep until a task ends.
  */
-#include "unit/sql/asleep.h"
+#include "support/asleep.h"
 
-#include "sql/waiters.h"
+#include "store/txn/waiters.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -62,7 +62,7 @@ static void test_waiters__an_end_before_the_sleep_is_not_missed(void **state)
     struct fa_waiter waiter;
 
     fa_waiter_begin(&waiter, waiters, id);
-    fa_waiters_tell_ended(waiters, &id, 1);
+    fa_waiters_notify_ended(waiters, &id, 1);
     fa_waiter_sleep(&waiter, LONG_MS);
     CHECK_TRUE(waiter.is_woken);
     fa_waiter_end(&waiter);
@@ -94,7 +94,7 @@ static void test_waiters__an_end_wakes_all_who_wait_for_it(void **state)
 
     for (size_t i = 0; i < THREADS; i++)
         start(&sleepers[i], waiters, id);
-    fa_waiters_tell_ended(waiters, &id, 1);
+    fa_waiters_notify_ended(waiters, &id, 1);
     for (size_t i = 0; i < THREADS; i++) {
         pthread_join(sleepers[i].handle, NULL);
         CHECK_TRUE(sleepers[i].is_woken);
@@ -102,7 +102,7 @@ static void test_waiters__an_end_wakes_all_who_wait_for_it(void **state)
     fa_waiters_destroy(waiters);
 }
 
-/* The same key puts two ids into one bucket; only the whole id names a task. */
+/* Two ids with the same key are in one bucket; only the full id identifies a task. */
 static void test_waiters__other_tasks_wake_nobody(void **state)
 {
     struct fa_waiters *waiters = fa_waiters_create();
@@ -111,13 +111,13 @@ static void test_waiters__other_tasks_wake_nobody(void **state)
     struct fa_waiter waiter;
 
     fa_waiter_begin(&waiter, waiters, mine);
-    fa_waiters_tell_ended(waiters, others, FA_COUNT(others));
+    fa_waiters_notify_ended(waiters, others, FA_COUNT(others));
     CHECK_TRUE(!waiter.is_woken);
-    fa_waiters_tell_ended(waiters, &mine, 0);
+    fa_waiters_notify_ended(waiters, &mine, 0);
     CHECK_TRUE(!waiter.is_woken);
-    fa_waiters_tell_ready(waiters, FA_TYPES_ALL);
+    fa_waiters_notify_ready(waiters, FA_TYPES_ALL);
     CHECK_TRUE(!waiter.is_woken);
-    fa_waiters_tell_ended(waiters, &mine, 1);
+    fa_waiters_notify_ended(waiters, &mine, 1);
     CHECK_TRUE(waiter.is_woken);
     fa_waiter_end(&waiter);
     fa_waiters_destroy(waiters);
@@ -139,7 +139,7 @@ static void test_waiters__one_who_left_is_forgotten(void **state)
             fa_waiter_end(&list[orders[i][k]]);
             for (size_t left = 0; left < 3; left++)
                 list[left].is_woken = false;
-            fa_waiters_tell_ended(waiters, &id, 1);
+            fa_waiters_notify_ended(waiters, &id, 1);
             for (size_t other = 0; other < 3; other++)
                 CHECK_INT(list[orders[i][other]].is_woken, other > k);
         }
@@ -158,12 +158,12 @@ static void test_waiters__many_ends_at_once(void **state)
         ids[i] = id_of((int64_t)i + 1);
         fa_waiter_begin(&list[i], waiters, ids[i]);
     }
-    fa_waiters_tell_ended(waiters, ids, TASKS / 2);
+    fa_waiters_notify_ended(waiters, ids, TASKS / 2);
     for (size_t i = 0; i < TASKS; i++)
         CHECK_INT(list[i].is_woken, i < TASKS / 2);
     for (size_t i = 0; i < TASKS; i++)
         fa_waiter_end(&list[i]);
-    fa_waiters_tell_ended(waiters, ids, TASKS);
+    fa_waiters_notify_ended(waiters, ids, TASKS);
     fa_waiters_destroy(waiters);
 }
 

@@ -1,9 +1,9 @@
 /*
- * test_audit.c - each promise of the store is broken by hand, and the audit says so.
+ * test_audit.c - each invariant of the store is violated by hand, and the audit reports it.
  */
-#include "unit/sql/store.h"
+#include "support/unit_store.h"
 
-#include "sql/audit.h"
+#include "store/upkeep/audit.h"
 
 #include <setjmp.h>
 #include <stdlib.h>

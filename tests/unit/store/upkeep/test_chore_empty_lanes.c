@@ -1,9 +1,9 @@
 /*
- * test_empty_lanes.c - lanes without tasks go away, with their counts; no others do.
+ * test_chore_empty_lanes.c - lanes without tasks are removed with their counts, and no others.
  */
-#include "unit/sql/store.h"
+#include "support/unit_store.h"
 
-#include "sql/chores/chores.h"
+#include "store/upkeep/chores.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -12,14 +12,14 @@
 
 #define LATER_US 11000000 /* more than from one round to the next */
 
-/* A store as an engine opens it: a first round is still to come. */
+/* A store as an engine opens it, before the first round. */
 static void open_started(struct store *store)
 {
     store_open(store);
     store->unit.sweep.has_begun = false;
 }
 
-/* Runs the chore as often as it wants to be run, for two rounds at most. */
+/* Runs the chore as often as it is due, for two rounds at most. */
 static void sweep(struct store *store)
 {
     int64_t until = store->unit.now_us + 2 * LATER_US, next;
@@ -92,7 +92,7 @@ static void test_empty__after_a_purge_nothing_is_left(void **state)
     sweep(&store);
     CHECK_INT(rows_of(&store, "lane"), 0);
     CHECK_INT(rows_of(&store, "tally"), 0);
-    CHECK_TRUE(fa_types_space(fa_lanes_types(store.lanes), "other") == NULL);
+    CHECK_TRUE(fa_types_namespace(fa_lanes_types(store.lanes), "other") == NULL);
     store_close(&store);
 }
 
@@ -124,7 +124,7 @@ static void test_empty__only_without_any_task(void **state)
     store_close(&store);
 }
 
-/* Readers may still know the old lane by its id. */
+/* Readers may still have the removed lane in their cache. */
 static void test_empty__a_new_lane_has_a_new_id(void **state)
 {
     struct store store;
@@ -136,7 +136,7 @@ static void test_empty__a_new_lane_has_a_new_id(void **state)
     sweep(&store);
     CHECK_INT(rows_of(&store, "lane"), 0);
     store_begin(&store);
-    store_rollback(&store); /* the lanes are loaded anew */
+    store_rollback(&store); /* the lanes are loaded again */
     submit(&store, &(struct faina_submit){.type = "b"});
     submit(&store, &(struct faina_submit){.type = "a"});
     CHECK_TRUE(raw_int(store.raw, "SELECT min(id) FROM lane") > old);
@@ -147,7 +147,7 @@ static void test_empty__a_new_lane_has_a_new_id(void **state)
     store_close(&store);
 }
 
-/* A pause is of a type, not of its lanes. */
+/* A pause belongs to a type, not to its lanes. */
 static void test_empty__a_pause_stays(void **state)
 {
     struct store store;
@@ -168,7 +168,7 @@ static void test_empty__a_pause_stays(void **state)
     store_close(&store);
 }
 
-/* One transaction looks at a bounded number of lanes. */
+/* One transaction checks a bounded number of lanes. */
 static void test_empty__many_go_in_slices(void **state)
 {
     struct faina_error err = {0};

@@ -1,9 +1,9 @@
 /*
- * test_copy_rows.c - the list of what a copy copies is whole, and its statements fit it.
+ * test_copy_rows.c - the list of copied tables is complete, and matches the statements.
  */
-#include "unit/sql/store.h"
+#include "support/unit_store.h"
 
-#include "sql/copy_rows.h"
+#include "store/upkeep/copy_rows.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -47,11 +47,11 @@ static void test_copy_rows__no_column_is_forgotten(void **state)
     store_open(&store);
     for (size_t i = 0; i < fa_copy_table_count; i++) {
         const struct fa_copy_table *table = &fa_copy_tables[i];
-        sqlite3_stmt *page = raw_prepare(store.raw, fa_sql_text(table->page));
-        sqlite3_stmt *put = raw_prepare(store.raw, fa_sql_text(table->put));
+        sqlite3_stmt *page = raw_prepare(store.raw, fa_statement(table->page)->sqlite);
+        sqlite3_stmt *put = raw_prepare(store.raw, fa_statement(table->put)->sqlite);
         sqlite3_stmt *all =
             raw_prepare(store.raw, fa_arena_printf(&store.arena, "SELECT * FROM %s", table->name));
-        /* Lanes and resources get a number of their own; tasks that stand in line together are
+        /* Lanes and resources get new numbers; tasks that share a row of `ready` are
          * read one by one. */
         int own = strcmp(table->name, "lane") == 0 || strcmp(table->name, "resource") == 0 ||
                   strcmp(table->name, "ready") == 0;

@@ -1,8 +1,8 @@
 /*
- * test_crons.c - schedules under a clock that the test sets: what is due, what was missed, and that
- * no time is served twice.
+ * test_schedules.c - schedules with a clock that the test sets: due times, missed times, and that
+ * no time makes two tasks.
  */
-#include "unit/sql/store.h"
+#include "support/unit_store.h"
 
 #include <setjmp.h>
 
@@ -22,7 +22,7 @@ static void put(struct store *store, const struct fa_cron_job *job)
 
 #define PUT(store, ...) put(store, &(struct fa_cron_job){__VA_ARGS__})
 
-/* The chores of a moment; answers when they want to be run again. */
+/* Runs the chores at a time; returns when they are due again. */
 static int64_t chores_at(struct store *store, int64_t now_us)
 {
     struct faina_error err = {0};
@@ -61,7 +61,7 @@ static void test_crons__each_time_in_its_time(void **state)
     store_close(&store);
 }
 
-/* A leader that died is succeeded after its lease, which is no downtime. */
+/* A leader that died is replaced after its lease, which doesn't count as missed times. */
 static void test_crons__a_change_of_leader_leaves_out_none(void **state)
 {
     struct store store;
@@ -78,7 +78,7 @@ static void test_crons__a_change_of_leader_leaves_out_none(void **state)
     store_close(&store);
 }
 
-/* Who waits for a task that never comes finds out why. */
+/* `problem` gives the reason why a time made no task. */
 static void test_crons__times_that_are_left_out_are_told(void **state)
 {
     struct store store;
@@ -141,7 +141,7 @@ static void test_crons__catch_up(void **state)
     }
 }
 
-/* Three times were missed, and all are to be made up for, but no two may live at once. */
+/* Three times were missed and all are caught up, but no two tasks may overlap. */
 static void test_crons__overlap_and_catch_up(void **state)
 {
     static const struct {
@@ -171,7 +171,7 @@ static void test_crons__overlap_and_catch_up(void **state)
     }
 }
 
-/* Nobody before it lives any more: the time is served. */
+/* The task of the time before has ended: the time makes its task. */
 static void test_crons__a_task_that_ended_is_no_overlap(void **state)
 {
     struct fa_op cancel = {.kind = FA_OP_CANCEL};
@@ -226,7 +226,7 @@ static void test_crons__all_of_many_comes_in_portions(void **state)
     store_close(&store);
 }
 
-/* J1: whoever believes that a time was not served yet makes nothing of it. */
+/* J1: a time that is run a second time makes no second task. */
 static void test_crons__a_time_that_was_served_makes_no_second_task(void **state)
 {
     struct store store;
@@ -241,7 +241,7 @@ static void test_crons__a_time_that_was_served_makes_no_second_task(void **state
     store_close(&store);
 }
 
-/* J2: a transaction that fails has neither made tasks nor moved on. */
+/* J2: a failed transaction has neither made tasks nor changed next_us. */
 static void test_crons__nothing_happens_by_half(void **state)
 {
     int64_t calls = 0, next_us = 0;
@@ -277,7 +277,7 @@ static void test_crons__nothing_happens_by_half(void **state)
     store_close(&store);
 }
 
-/* A change that leaves schedule and zone alone leaves out no time; resuming starts from now. */
+/* A change that keeps schedule and time zone skips no time; resuming starts from now. */
 static void test_crons__changes_and_the_next_time(void **state)
 {
     struct store store;
@@ -298,7 +298,7 @@ static void test_crons__changes_and_the_next_time(void **state)
     store_close(&store);
 }
 
-/* J3, for what only somebody else's hand can do. */
+/* J3, for rows that were edited by hand. */
 static void test_crons__a_damaged_one_keeps_nobody_waiting(void **state)
 {
     static const char *const damages[] = {

@@ -1,8 +1,8 @@
 /* test_frame.c - frames in any pieces, and notes of any bytes. */
-#include "runtime/frame.h"
+#include "worker/plugin/frame.h"
 
-#include "base/json.h"
-#include "runtime/note.h"
+#include "json/json.h"
+#include "worker/attempt_note.h"
 #include "support/support.h"
 
 #include <setjmp.h>
@@ -19,7 +19,7 @@ static void test_frame__in_any_pieces(void **state)
 
     (void)state;
     fa_buf_init(&buf, 1024);
-    fa_frame_add(&buf, FA_FRAME_SAID, 7, "hello", 5);
+    fa_frame_add(&buf, FA_FRAME_MESSAGE, 7, "hello", 5);
     fa_frame_add(&buf, FA_FRAME_STOP, 8, "", 0);
     for (size_t len = 0; len < sizeof(frame) + 5; len++)
         assert_int_equal(fa_frame_read((struct fa_bytes){buf.ptr, len}, &frame, &payload, &used),
@@ -39,7 +39,7 @@ static void test_frame__in_any_pieces(void **state)
 
 static void test_frame__nonsense(void **state)
 {
-    struct fa_frame bad[] = {{.kind = 0}, {.kind = 99}, {.kind = FA_FRAME_SAID, .size = ~0u}};
+    struct fa_frame bad[] = {{.kind = 0}, {.kind = 99}, {.kind = FA_FRAME_MESSAGE, .size = ~0u}};
     struct fa_bytes payload;
     struct fa_frame frame;
     size_t used;

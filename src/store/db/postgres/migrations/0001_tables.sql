@@ -1,14 +1,15 @@
 -- Tables of the engine on PostgreSQL, and views for people.
 --
--- The same layout as on SQLite (src/sql/migrations): a task is one immutable row in `task` (what
--- was asked for) and one row in exactly one of ready, held, parked and ended (how it stands). Its
--- place is its state:
+-- The same layout as on SQLite (src/store/db/sqlite/migrations): a task is one immutable row in
+-- `task` (its submit) and one row in exactly one of ready, held, parked and ended (its status). The
+-- table is its state:
 --
 --     submit -> ready --claim--> held --complete, fail--> ended
 --                 ^                |
 --                 '---- parked <---'      not yet due, blocked, background
 --
--- Who changes a task locks its row in that place, so two nodes never change one task at once.
+-- A transaction that changes a task locks its row in that table, so two nodes never change one task
+-- at once.
 -- Times are microseconds since 1970 UTC. Statuses are numbered as in faina.h.
 --
 -- To apply it by hand: SET search_path to the schema, then run the file. Twice does no harm.

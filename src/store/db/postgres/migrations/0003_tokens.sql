@@ -1,6 +1,7 @@
 -- Tokens of the HTTP interface: hashes only, never the tokens themselves.
 --
--- As small as the number of tokens; the server reads it whole. Times are microseconds since 1970.
+-- The table has one row for each token; the server reads all of it. Times are microseconds since
+-- 1970.
 
 CREATE TABLE IF NOT EXISTS token (
     id         text PRIMARY KEY,

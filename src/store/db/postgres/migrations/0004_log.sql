@@ -1,11 +1,11 @@
 -- The log of what happened, in the order it was committed: for those who follow along.
 --
 -- Each transaction that changes tasks adds one row with all its events. `events` has a line for
--- each: task id and time in hexadecimal, status, what happened. It is kept for a while only; the
--- history of a task is in task_events.
+-- each: task id and time in hexadecimal, status, name of the event. Rows are deleted after a while;
+-- the history of a task is in task_events.
 --
--- Transactions commit in another order than they begin. Who follows reads up to the oldest that
--- still runs (pg_snapshot_xmin) and no further, so nothing appears behind a place that was read.
+-- Transactions commit in another order than they begin. A reader reads up to the oldest running
+-- transaction (pg_snapshot_xmin) and no further, so no row appears before a position that was read.
 
 CREATE TABLE IF NOT EXISTS log (
     xid    xid8 NOT NULL DEFAULT pg_current_xact_id(),

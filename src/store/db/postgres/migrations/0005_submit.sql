@@ -5,16 +5,16 @@
 --     SELECT faina.submit('mail.send', '{"to": "ann@example.com"}', key => 'order-17');
 --     COMMIT;
 --
--- The task is there exactly when the transaction commits. What holds:
+-- The task exists exactly when the transaction commits. Invariants:
 --
 --   S1  The same rules, limits and keys as for every other submit.
---   S2  Nothing that anybody else may want is locked until the caller's commit, with one exception:
---       a key. Who submits the same key meanwhile waits, and then gets the same task.
+--   S2  No row that other transactions may need is locked until the caller's commit, with one
+--       exception: a key. Another submit with the same key waits, and then gets the same task.
 --
--- For S2, lanes that are new get a row of their own (`maker`), counts a row for each call, ids come
--- from a sequence, resources are made by the engine when it first meets the lane, and a task that
--- must wait for others (dependsOn) is parked with a time, at which the engine that leads links it
--- to them. The functions run with the rights of the caller: docs/postgres.md lists them.
+-- For S2, new lanes get a row of their own (`maker`), counts a row for each call, ids come from a
+-- sequence, the engine creates resources when it first reads the lane, and a task that depends on
+-- others (dependsOn) is parked with a time, at which the leader links it to them. The functions run
+-- with the rights of the caller: docs/postgres.md lists them.
 --
 -- To apply it by hand: SET search_path to the schema, then run the file. Twice does no harm.
 
@@ -571,7 +571,7 @@ BEGIN
     FROM unnest(tasks) AS n WHERE NOT n.existing
     GROUP BY n.lane, n.status;
 
-    -- The lines that src/sql/unit.c writes: task, time, status, what.
+    -- The lines that src/store/txn/unit.c writes: task, time, status, what.
     INSERT INTO log (at_us, events)
     SELECT now_us, string_agg(format('%s %s %s created', to_hex(n.id), to_hex(now_us), n.status),
                               E'\n' ORDER BY n.id) || E'\n'

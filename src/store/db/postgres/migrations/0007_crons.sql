@@ -1,7 +1,7 @@
 -- Schedules: tasks that are made again and again.
 --
--- The one that does the chores makes the tasks that are due, in the transaction that moves next_us;
--- the idempotency key cron:NAME:TIME makes sure that no time is served twice. Times are
+-- The leader creates the tasks that are due, in the transaction that advances next_us; the
+-- idempotency key cron:NAME:TIME keeps a time from firing twice. Times are
 -- microseconds since 1970.
 
 CREATE TABLE IF NOT EXISTS cron (

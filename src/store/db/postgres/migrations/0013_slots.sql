@@ -1,4 +1,5 @@
--- Ranges of keys for new tasks, so that no two writers make the same one (src/sql/id_range.h).
+-- Ranges of keys for new tasks, so that no two writers make the same one
+-- (src/store/txn/id_range.h).
 --
 -- A key ends with 6 bits, its slot. Slot 63 belongs to the sequence submit_key. Each other slot has
 -- a row here: keys of it below `upto` were given to some writer and are never given out again.

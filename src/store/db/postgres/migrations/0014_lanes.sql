@@ -1,12 +1,12 @@
 -- Lanes without tasks are removed, and a namespace has a limited number of them.
 --
---   V1  A lane goes together with its counts, in a transaction that has all of them locked, when
---       each adds up to zero and no deleted task is left in it.
+--   V1  A lane is deleted together with its counts, in a transaction that has locked all of them,
+--       when each sum is zero and the lane has no deleted tasks.
 --   V2  A transaction that puts a task into a lane counts it: it either changes a row of `tally`,
---       and holds that until its end, or makes one, which needs the lane and holds the lane.
+--       and locks it until its end, or inserts one, which locks the lane by its foreign key.
 --
--- So a lane that is in use can't go, and one that is gone can't be used: an engine that still knows
--- it is refused by the constraint, and runs its transaction again with what the store has.
+-- So a lane in use can't be deleted, and a deleted lane can't be used: an engine that has it in its
+-- cache violates the constraint, and runs its transaction again with the lanes of the store.
 --
 -- To apply it by hand: SET search_path to the schema, then run the file. Twice does no harm.
 

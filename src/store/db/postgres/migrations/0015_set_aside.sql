@@ -1,8 +1,8 @@
 -- What the engine can't handle, and leaves out until it is mended.
 --
--- A damaged row, or a task that makes every transaction fail which changes it, must not hold up the
--- others. The statements that look for work skip what is named here, until until_us; then it is
--- tried again. Nothing of the item itself is changed. Times are microseconds since 1970.
+-- A damaged row, or a task with which every transaction fails, must not stop the others. The
+-- statements that find work skip the items in this table until until_us; then they are retried. The
+-- item itself is not changed. Times are microseconds since 1970.
 
 CREATE TABLE IF NOT EXISTS set_aside (
     kind     text NOT NULL,    -- task, schedule, join, event, workflow, row, chore

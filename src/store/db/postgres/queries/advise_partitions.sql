@@ -1,4 +1,5 @@
--- Today or tomorrow without a partition: one sentence for each table. The leader makes later days.
+-- One sentence for each table that has no partition for today or tomorrow. The leader creates those
+-- of later days.
 SELECT format('%s has no partition for %s: SELECT %I.make_partitions()', parent,
               string_agg(to_char(day, 'YYYY-MM-DD'), ', ' ORDER BY day), current_schema())
 FROM unnest(ARRAY['task', 'ended', 'event']) AS parent

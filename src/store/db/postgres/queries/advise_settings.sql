@@ -1,4 +1,4 @@
--- Settings of the server that cost speed or safety: one sentence each.
+-- One sentence for each setting of the server that costs speed or safety.
 SELECT sentence
 FROM (VALUES
     ('autovacuum', 'autovacuum is off, and dead rows will make the queue slow: set autovacuum = on '

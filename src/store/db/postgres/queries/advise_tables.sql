@@ -1,4 +1,4 @@
--- Tables that come and go, and are not cleaned as they should be: one sentence each.
+-- One sentence for each table with many changes that vacuum does not keep clean.
 SELECT format('%s has %s dead rows, which make claims slow: see what keeps vacuum from removing '
               'them, then VACUUM %I.%I', relname, n_dead_tup, schemaname, relname)
 FROM pg_stat_user_tables

@@ -1,4 +1,4 @@
--- Nodes and workers of another version than $1: one sentence for each version.
+-- One sentence for each version of nodes and workers that differs from $1.
 SELECT format('%s faina %s, and this is %s: nodes of one fleet should have one version', who,
               version, $1::text)
 FROM (SELECT format('the node that leads, %s, has', holder), version FROM leader

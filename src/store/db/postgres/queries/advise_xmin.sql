@@ -1,5 +1,6 @@
--- Who keeps vacuum from removing rows that died: one sentence each. Old is 5 minutes, or 100,000
--- transactions of others. A role without pg_read_all_stats sees only its own sessions.
+-- One sentence for each session, prepared transaction or replication slot that keeps vacuum from
+-- removing dead rows: for 5 minutes, or 100,000 transactions. A role without pg_read_all_stats sees
+-- only its own sessions.
 SELECT who || ' keeps dead rows from being removed, since ' || behind || ' transactions'
        || coalesce(' and ' || date_trunc('second', now() - since), '') || ': ' || remedy
 FROM (SELECT xact_start, greatest(age(backend_xmin), age(backend_xid)),
@@ -20,7 +21,7 @@ FROM (SELECT xact_start, greatest(age(backend_xmin), age(backend_xid)),
       FROM pg_replication_slots WHERE xmin IS NOT NULL) AS h (since, behind, who, remedy)
 WHERE since < now() - interval '5 minutes' OR behind > 100000
 UNION ALL
-SELECT format('nobody uses the replication slot %s, and it keeps %s of log: start its standby, or '
+SELECT format('the replication slot %s is not in use, and keeps %s of log: start its standby, or '
               'SELECT pg_drop_replication_slot(%L)', slot_name,
               pg_size_pretty(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)), slot_name)
 FROM pg_replication_slots WHERE NOT active AND restart_lsn IS NOT NULL

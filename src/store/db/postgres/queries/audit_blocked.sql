@@ -1,5 +1,5 @@
--- Blocked tasks whose count of what they wait for is wrong. flags & 2048: by their children. Those
--- with a time have not been counted yet.
+-- Blocked tasks whose count of open dependencies is wrong; with flags & 2048 these are their
+-- subtasks. Tasks with a time have not been counted yet.
 SELECT count(*) FROM parked p
 WHERE p.status = 3 AND p.at_us IS NULL
   AND p.deps_left <> CASE WHEN p.flags & 2048 <> 0

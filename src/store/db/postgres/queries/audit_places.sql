@@ -1,5 +1,5 @@
--- Tasks that don't stand in exactly one of the four tables, and rows there that have no task or
--- another lane than it. Reads everything.
+-- Tasks that are not in exactly one of the four status tables, and rows there without a task or
+-- with another lane than it. Reads whole tables.
 SELECT (SELECT count(*) FROM (
             SELECT t.id FROM task t LEFT JOIN task_standing s ON s.id = t.id
             GROUP BY t.id HAVING count(s.id) <> 1) a)

@@ -1,2 +1,3 @@
--- A node waits for nothing any more.
+-- Deletes the waits of a node.
+-- @changes
 DELETE FROM awaited WHERE node = $1::text

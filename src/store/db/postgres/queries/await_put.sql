@@ -1,4 +1,6 @@
--- Says that a node waits for tasks. Who has waited for too long is forgotten on the way.
+-- Stores that a node waits for tasks, and deletes expired waits.
+-- @changes
+-- @array
 WITH gone AS (DELETE FROM awaited WHERE until_us < clock_us())
 INSERT INTO awaited (task, node, until_us)
 SELECT task, $2::text, clock_us() + $3::bigint

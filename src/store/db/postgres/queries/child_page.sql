@@ -1,5 +1,5 @@
--- Subtasks in the order they were made, after the id $2, whole; how they stand only when they have
--- ended, else nulls. Index task_parent, then primary keys.
+-- Subtasks in the order of creation, after the id $2, with payload. The columns of `ended` are null
+-- for tasks that have not ended. Index task_parent, then primary keys.
 SELECT t.id, t.tail, t.lane, t.rank, t.created_us, t.max_attempts, t.run_at_us, t.name, t.key,
        t.input_hash, t.parent, t.child, t.depth,
        CASE WHEN t.team IS NOT NULL THEN (SELECT m.id FROM team m WHERE m.id = t.team) END,

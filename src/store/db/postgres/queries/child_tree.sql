@@ -1,5 +1,6 @@
--- Tasks that have not ended below some tasks. Index task_parent, then a look at `ended` for each.
--- UNION, so that tasks which are above each other (damaged) don't make it endless.
+-- Tasks below some tasks that have not ended. Index task_parent, then the primary key of `ended`
+-- for each. UNION, so that a cycle of parents (damaged data) ends.
+-- @many rows
 WITH RECURSIVE tree (id) AS (
     SELECT p.id FROM unnest($1::bigint[]) AS p (id)
     UNION

@@ -1,4 +1,4 @@
--- The next tasks in line, by primary key.
+-- The next ready tasks, by primary key.
 SELECT lane, rank, id, version, fence, attempts, flags, progress, state, updated_us, claimed_us,
        started_us, error, metadata, run_at_us
 FROM ready

@@ -1,2 +1,2 @@
--- The node that leads, when there is one: somebody has the store open.
+-- The leader, if there is one: the store is open.
 SELECT holder FROM leader WHERE until_us > clock_us()

@@ -1,4 +1,6 @@
--- Forgets what tasks waited for, and who waited for them. Two indexes.
+-- Deletes the dependencies of tasks, and those on them. Two indexes.
+-- @changes
+-- @many keys
 DELETE FROM task_dep
 WHERE ctid = ANY (ARRAY(SELECT d.ctid FROM task_dep d WHERE d.task = ANY ($1::bigint[])
                         UNION ALL

@@ -1,4 +1,6 @@
--- Notes what tasks wait for. Primary key.
+-- Adds dependencies. Primary key.
+-- @changes
+-- @many rows
 INSERT INTO task_dep (task, needs)
 SELECT task, needs
 FROM unnest($1::bigint[], $2::bigint[])

@@ -1,5 +1,6 @@
--- What blocked tasks wait for: tasks that they need or (flags & 2048) their children, as far as
--- these have not ended. Primary keys, and index task_parent.
+-- The open dependencies of blocked tasks: tasks that they need or (flags & 2048) their subtasks,
+-- unless these have ended. Primary keys, and index task_parent.
+-- @many keys
 SELECT p.id AS key, n.id
 FROM parked p
 CROSS JOIN LATERAL (

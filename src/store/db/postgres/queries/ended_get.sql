@@ -1,4 +1,6 @@
--- How ended tasks stand, by primary key.
+-- The rows of ended tasks, by primary key.
+-- @many keys
+-- @lock s
 SELECT s.id AS key, s.status, s.version, s.fence, s.attempts, s.flags, s.progress, s.updated_us,
        s.claimed_us, s.started_us, s.completed_us, s.deleted_us, s.worker, s.state, s.error,
        s.metadata

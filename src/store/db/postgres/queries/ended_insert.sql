@@ -1,4 +1,6 @@
--- Tasks have ended. Primary key, and ended_badly unless they completed.
+-- Stores ended tasks. Primary key, and ended_badly unless they completed.
+-- @changes
+-- @many rows
 INSERT INTO ended (id, lane, status, version, fence, attempts, flags, progress, updated_us,
                    claimed_us, started_us, completed_us, deleted_us, worker, state, error, metadata,
                    output)

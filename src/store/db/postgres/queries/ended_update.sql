@@ -1,4 +1,6 @@
--- How ended tasks stand now. Their output stays as it is. Primary key.
+-- Updates ended tasks. Their output is not changed. Primary key.
+-- @changes
+-- @many rows
 UPDATE ended s
 SET version = p.version, flags = p.flags, updated_us = p.updated_us, deleted_us = p.deleted_us
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[])

@@ -1,4 +1,5 @@
--- All that happened to tasks, oldest first. Begin of the primary key.
+-- All events of tasks, oldest first. Prefix of the primary key.
+-- @many keys
 SELECT s.task AS key, s.at_us, s.what, s.status, s.actor, s.state, s.worker, s.detail
 FROM event s
 WHERE s.task = ANY ($1::bigint[])

@@ -1,2 +1,4 @@
--- Forgets the events of tasks. Begin of the primary key.
+-- Deletes the events of tasks. Prefix of the primary key.
+-- @changes
+-- @many keys
 DELETE FROM event WHERE task = ANY ($1::bigint[])

@@ -1,5 +1,5 @@
--- Tasks whose lease is over, locked for us, but for those that are set aside until after $3. Reads
--- `held` whole: as many rows as tasks under way.
+-- Tasks with an expired lease, locked, except those set aside until after $3. Reads all of `held`:
+-- as many rows as held tasks.
 SELECT id FROM held
 WHERE lease_us <= $1
     AND NOT EXISTS (SELECT 1 FROM set_aside s

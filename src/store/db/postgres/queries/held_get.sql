@@ -1,4 +1,6 @@
--- How held tasks stand, by primary key.
+-- The rows of held tasks, by primary key.
+-- @many keys
+-- @lock s
 SELECT s.id AS key, s.tail, s.lane, s.rank, s.status, s.version, s.fence, s.attempts, s.flags,
        s.progress, s.updated_us, s.claimed_us, s.started_us, s.lease_us, s.worker, s.state,
        s.error, s.metadata

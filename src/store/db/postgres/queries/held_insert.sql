@@ -1,4 +1,6 @@
--- How newly held tasks stand. Primary key.
+-- Stores newly held tasks. Primary key.
+-- @changes
+-- @many rows
 INSERT INTO held (id, tail, lane, rank, status, version, fence, attempts, flags, progress,
                   updated_us, claimed_us, started_us, lease_us, worker, state, error, metadata)
 SELECT id, tail, lane, rank, status, version, fence, attempts, flags, progress, updated_us,

@@ -1,5 +1,7 @@
--- How held tasks stand now. Primary key; no index changes, so the update is HOT. A task's lane is
--- another when it was given back with more resources and claimed again in one transaction.
+-- Updates held tasks. Primary key; no index changes, so the update is HOT. A task's lane changes
+-- when it was released with more resources and claimed again in one transaction.
+-- @changes
+-- @many rows
 UPDATE held s
 SET lane = p.lane, status = p.status, version = p.version, fence = p.fence, attempts = p.attempts,
     flags = p.flags, progress = p.progress, updated_us = p.updated_us, claimed_us = p.claimed_us,

@@ -1,4 +1,6 @@
--- Gives permits back. Primary key.
+-- Releases permits. Primary key.
+-- @changes
+-- @many rows
 DELETE FROM hold
 WHERE ctid = ANY (ARRAY(
     SELECT s.ctid

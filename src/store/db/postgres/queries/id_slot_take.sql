@@ -1,6 +1,7 @@
 -- Takes the keys from $1 up to $2, of a slot whose last range ends before them: $3 if it is free,
--- else the next one that is. Without a $3 (-1) the search begins where node_slot says, as nodes of
--- earlier versions chose their slots. No row: all slots are taken.
+-- else the next free one. Without a $3 (-1) the search begins at node_slot, as in earlier versions.
+-- No row: all slots are taken.
+-- @changes
 WITH first AS MATERIALIZED (
     SELECT CASE WHEN $3::bigint >= 0 THEN $3::bigint ELSE nextval('node_slot') END AS slot),
 free AS (

@@ -1,5 +1,6 @@
--- Takes events that were emitted in SQL, oldest first, up to $1, but for those that are set aside
--- until after $2. Primary keys. Those that another transaction takes just now are left to it.
+-- Takes events that were emitted in SQL, oldest first, up to $1, except those set aside until after
+-- $2. Primary keys. Events that another transaction takes are skipped.
+-- @changes
 DELETE FROM happened_inbox
 WHERE seq IN (SELECT i.seq FROM happened_inbox i
               WHERE NOT EXISTS (SELECT 1 FROM set_aside s

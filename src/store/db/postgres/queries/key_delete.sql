@@ -1,4 +1,6 @@
--- Frees keys. Begin of the primary key.
+-- Releases keys. Prefix of the primary key.
+-- @changes
+-- @many rows
 DELETE FROM task_key
 WHERE ctid = ANY (ARRAY(
     SELECT s.ctid

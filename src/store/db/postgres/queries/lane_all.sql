@@ -1,2 +1,2 @@
--- Every lane, for the cache. Of those with one name the first counts.
+-- All lanes, for the cache. Of lanes with the same name the first counts.
 SELECT id, namespace, type, resources FROM lane ORDER BY id

@@ -1,5 +1,7 @@
--- A lane, made when it isn't there, and $4 is not 0. No row: another node has just made it; ask
--- again. Index lane_name. Of several with one name, which submits in SQL may make, it is the first.
+-- A lane, created if it is missing and $4 is not 0. No row: another node has just created it; run
+-- it again. Index lane_name. Of several lanes with one name, which submits in SQL may create, it is
+-- the first.
+-- @changes
 WITH made AS (
     INSERT INTO lane (namespace, type, resources)
     SELECT $1::text, $2::text, $3::text

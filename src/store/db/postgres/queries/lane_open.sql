@@ -1,5 +1,5 @@
--- Lanes that have tasks in line and are not paused, up to $3 of them: of the types in the JSON
--- array $1 and the namespaces in $2; null: of all. Indexes lane_type and lane_name.
+-- Lanes that have ready tasks and are not paused, up to $3: of the types in the JSON array $1 and
+-- the namespaces in $2; null: of all. Indexes lane_type and lane_name.
 SELECT l.id, l.namespace, l.type, l.resources
 FROM lane l
 WHERE ($1::jsonb IS NULL OR l.type IN (SELECT jsonb_array_elements_text($1::jsonb)))

@@ -1,5 +1,6 @@
--- Takes the lead when nobody has it, or keeps it; gives the epoch (null: another node leads) and
--- the clock. Each new term has a new epoch, also of the same holder.
+-- Becomes the leader when there is none, or renews the lease; returns the epoch (null: another node
+-- leads) and the clock. Each new term has a new epoch, also of the same holder.
+-- @changes
 WITH lead AS (
     INSERT INTO leader (holder, epoch, until_us, version)
     VALUES ($1::text, 1, clock_us() + $2::bigint, $3::text)

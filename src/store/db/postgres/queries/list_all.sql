@@ -1,4 +1,4 @@
--- Tasks newest first, before the id $1. Walks the primary key backwards.
+-- Tasks newest first, before the id $1. Reads the primary key backwards.
 SELECT id FROM task
 WHERE id < $1 AND id >= $2
   AND ($3::text IS NULL OR lane = ANY (ARRAY(SELECT json_array_elements_text($3::json)::integer)))

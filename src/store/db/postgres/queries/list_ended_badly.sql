@@ -1,4 +1,4 @@
--- Tasks that ended in one of three bad ways, newest first. Index ended_badly.
+-- Tasks that ended without completing, newest first. Index ended_badly.
 SELECT id FROM unnest(ARRAY[6, 7, 8]) AS s (status)
 CROSS JOIN LATERAL (
     SELECT id FROM ended

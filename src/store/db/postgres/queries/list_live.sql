@@ -1,5 +1,5 @@
--- Tasks that have not ended, newest first. Reads what lives and keeps the newest; $5 is the set of
--- statuses.
+-- Tasks that have not ended, newest first. Reads all of them and keeps the $4 newest; $5 is the set
+-- of statuses.
 SELECT id FROM (
     SELECT id, lane FROM ready WHERE $5::bigint & 1 <> 0
     UNION ALL

@@ -1,3 +1,4 @@
--- Notes a migration, in its own transaction.
+-- Stores a migration, in its own transaction.
+-- @changes
 INSERT INTO schema_migrations (id, description, executed_at)
 VALUES ($1, $2, $3::text::timestamptz)

@@ -1,2 +1,2 @@
--- Whether the schema knows of migrations.
+-- Whether the list of migrations exists.
 SELECT to_regclass('schema_migrations') IS NOT NULL

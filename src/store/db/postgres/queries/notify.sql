@@ -1,2 +1,2 @@
--- Tells every node.
+-- Notifies all nodes.
 SELECT pg_notify($1::text, $2::text)

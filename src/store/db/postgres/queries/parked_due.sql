@@ -1,5 +1,5 @@
--- Parked tasks whose time has come, earliest first, locked for us, but for those that are set aside
--- until after $3. Index parked_at, and the primary key of set_aside.
+-- Due parked tasks, earliest first, locked, except those set aside until after $3. Index parked_at,
+-- and the primary key of set_aside.
 SELECT id FROM parked
 WHERE at_us <= $1
     AND NOT EXISTS (SELECT 1 FROM set_aside s

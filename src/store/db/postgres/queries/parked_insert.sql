@@ -1,4 +1,6 @@
--- How newly parked tasks stand. Primary key, and parked_at where they have a time.
+-- Stores newly parked tasks. Primary key, and parked_at if they have a time.
+-- @changes
+-- @many rows
 INSERT INTO parked (id, lane, status, at_us, version, fence, attempts, flags, deps_left, deps_bad,
                     progress, updated_us, claimed_us, started_us, state, error, metadata)
 SELECT id, lane, status, at_us, version, fence, attempts, flags, deps_left, deps_bad, progress,

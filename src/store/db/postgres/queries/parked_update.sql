@@ -1,4 +1,6 @@
--- How parked tasks stand now. Primary key.
+-- Updates parked tasks. Primary key.
+-- @changes
+-- @many rows
 UPDATE parked s
 SET status = p.status, at_us = p.at_us, version = p.version, fence = p.fence, attempts = p.attempts,
     flags = p.flags, deps_left = p.deps_left, deps_bad = p.deps_bad, progress = p.progress,

@@ -1,2 +1,3 @@
--- A writer has ended; and so have those that were not heard of for a day.
+-- Deletes the row of a writer, and the rows that have not changed for a day.
+-- @changes
 DELETE FROM proof WHERE writer = $1::text OR at_us < clock_us() - 86400000000

@@ -1,5 +1,5 @@
--- The best tasks in line of all lanes after a place, with their lanes. Nothing is locked. Reads no
--- more than $3 rows of index ready_best, however many wait.
+-- The best ready tasks of all lanes after a position, with their lanes. Locks nothing. Reads no
+-- more than $3 rows of index ready_best, however many are ready.
 SELECT l.id, l.namespace, l.type, l.resources, r.rank, r.id
 FROM (SELECT lane, rank, id FROM ready
       WHERE (rank, id) > ($1::bigint, $2::bigint)

@@ -1,4 +1,6 @@
--- Takes tasks out of line, by primary key.
+-- Deletes ready tasks, by primary key.
+-- @changes
+-- @many rows
 DELETE FROM ready
 WHERE ctid = ANY (ARRAY(
     SELECT s.ctid

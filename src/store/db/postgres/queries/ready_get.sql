@@ -1,4 +1,6 @@
--- How tasks in line stand, by primary key.
+-- The rows of ready tasks, by primary key.
+-- @many rows
+-- @lock mark
 SELECT p.n, s.version, s.fence, s.attempts, s.flags, s.progress, s.state, s.updated_us,
        s.claimed_us, s.started_us, s.error, s.metadata, s.run_at_us, s.id,
        NULL::text

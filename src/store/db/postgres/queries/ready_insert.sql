@@ -1,4 +1,6 @@
--- Puts tasks in line. The primary key is the order of claiming.
+-- Adds ready tasks. The primary key is the order of claiming.
+-- @changes
+-- @many rows
 INSERT INTO ready (lane, rank, id, version, fence, attempts, flags, progress, state, updated_us,
                    claimed_us, started_us, error, metadata, run_at_us)
 SELECT lane, rank, id, version, fence, attempts, flags, progress, state, updated_us, claimed_us,

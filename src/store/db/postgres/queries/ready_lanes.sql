@@ -1,4 +1,4 @@
--- Lanes that have tasks in line, up to $1 of them: skips from lane to lane in the primary key.
+-- Lanes that have ready tasks, up to $1. Skips from lane to lane in the primary key.
 WITH RECURSIVE next (lane) AS (
     SELECT min(lane) FROM ready
     UNION ALL

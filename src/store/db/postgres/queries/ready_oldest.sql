@@ -1,5 +1,6 @@
--- The oldest task in line of some types. Skips from one rank of a lane to the next in the index of
--- ready.
+-- The oldest ready task of some types. Skips from one rank of a lane to the next in the index of
+-- `ready`.
+-- @many rows
 SELECT p.n, (
     WITH RECURSIVE head AS (
         SELECT f.lane, f.rank, f.id

@@ -1,7 +1,8 @@
--- The best tasks of lanes after a place in each, with their payloads where `whole` is not 0, locked
--- for us; those that another node is just taking are skipped. Walks the primary key of `ready` from
--- there and reads no more than the limit, however many wait. A row without a task (damaged) has a
--- null `tail`.
+-- The best ready tasks of lanes after a position in each, with payload where `whole` is not 0,
+-- locked. Tasks that another node takes are skipped. Reads the primary key of `ready` from there
+-- and no more than the limit, however many are ready. A row without a task (damaged) has a null
+-- `tail`.
+-- @many rows
 SELECT p.n, r.id, t.tail, t.lane, r.rank, t.created_us, t.max_attempts, t.run_at_us, t.name, t.key,
        t.input_hash, t.parent, t.child, t.depth,
        CASE WHEN t.team IS NOT NULL THEN (SELECT m.id FROM team m WHERE m.id = t.team) END,

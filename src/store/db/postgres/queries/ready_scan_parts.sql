@@ -1,6 +1,7 @@
--- As ready_scan, for lines with many dead rows: each lane comes with the parts of its line that are
--- to be read, three numbers each (after this rank, and this id in it; before this rank). Dead rows
--- between the parts are not looked at. Stops, and stops locking, at the limit.
+-- As ready_scan, for lanes with many dead rows: each lane comes with the parts of its index to
+-- read, three numbers each (after this rank, and this id in it; before this rank). Dead rows
+-- between the parts are not read. Stops, and stops locking, at the limit.
+-- @many rows
 SELECT p.n, r.id, t.tail, t.lane, r.rank, t.created_us, t.max_attempts, t.run_at_us, t.name, t.key,
        t.input_hash, t.parent, t.child, t.depth,
        CASE WHEN t.team IS NOT NULL THEN (SELECT m.id FROM team m WHERE m.id = t.team) END,

@@ -1,6 +1,7 @@
--- As ready_scan, with only the columns that plain tasks have. `version` is null for these: a row
--- with a version was touched or has more, and the lane is then read with ready_scan. Only the days
--- from `since` to `before` are looked at for the tasks; of another one, `tail` is null.
+-- As ready_scan, with only the columns of plain tasks. `version` is null for these. A row with a
+-- version was changed or has more columns, and the lane is then read with ready_scan. Only the days
+-- from `since` to `before` are searched for the tasks; for others `tail` is null.
+-- @many rows
 SELECT p.n, r.id, t.tail, r.rank, t.created_us, t.max_attempts, t.input, t.name, t.key, r.version,
        NULL::bigint
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])

@@ -1,4 +1,5 @@
--- Makes everybody else who claims with these resources wait until we are done.
+-- Locks resources: other claims that need them wait until the transaction ends.
+-- @many rows
 SELECT r.n, r.id, r.max_concurrency
 FROM (SELECT p.n, s.id, s.max_concurrency
       FROM unnest($1::bigint[]) WITH ORDINALITY AS p (id, n)

@@ -1,5 +1,5 @@
--- The first task in line of each lane and rank, also when somebody is just taking it. Skips from
--- one to the next in the primary key of `ready`; the price is the dead rows on the way.
+-- The first ready task of each lane and rank, also when it is locked. Skips from one to the next in
+-- the primary key of `ready`; the dead rows between them cost time.
 WITH RECURSIVE head AS (
     (SELECT lane, rank, id FROM ready ORDER BY lane, rank, id LIMIT 1)
     UNION ALL

@@ -1,4 +1,5 @@
--- The first task in line of some lanes and ranks, from a place on. Primary key.
+-- The first ready task of some lanes and ranks, from a position on. Primary key.
+-- @many rows
 SELECT p.n, (SELECT r.id FROM ready r
              WHERE r.lane = p.lane AND r.rank = p.rank AND r.id >= p.id
              ORDER BY r.id LIMIT 1)

@@ -1,4 +1,6 @@
--- Keeps count, in this connection's own rows. One that can't be begins anew.
+-- Adds to counts, in this connection's own rows. A count out of range starts again at 0.
+-- @changes
+-- @many rows
 INSERT INTO tally (lane, status, shard, n)
 SELECT lane, status, pg_backend_pid() % 64, n
 FROM unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS p (lane, status, n)

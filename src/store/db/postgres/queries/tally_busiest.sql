@@ -1,6 +1,5 @@
--- The types with the most tasks that have not ended, and their counts by status.
--- $3 is the only type, or null.
--- A count that is out of range is damaged, and left out.
+-- The types with the most tasks that have not ended, and their counts by status. $3 is the only
+-- type, or null. Counts out of range are damaged and left out.
 SELECT c.namespace, c.type,
        EXISTS (SELECT 1 FROM paused p WHERE p.namespace = c.namespace AND p.type = c.type),
        c.n0, c.n1, c.n2, c.n3, c.n4, c.n5, c.n6, c.n7, c.n8

@@ -1,5 +1,6 @@
--- Adds the counts of submits in SQL to this connection's own. Index tally_loose; who is just
--- counting in such a row has not committed, so it isn't seen.
+-- Adds the counts of submits in SQL to this connection's own. Index tally_loose; rows of
+-- uncommitted submits are not visible.
+-- @changes
 WITH loose AS MATERIALIZED (
     SELECT lane, status, shard FROM tally WHERE shard > 63 ORDER BY shard LIMIT $1
     FOR UPDATE SKIP LOCKED),

@@ -1,6 +1,6 @@
 -- Types by name, after one in a namespace: those that have lanes or are paused, and their counts by
--- status. $4 is the only namespace, or null. Index lane_name.
--- A count that is out of range is damaged, and left out.
+-- status. $4 is the only namespace, or null. Index lane_name. Counts out of range are damaged and
+-- left out.
 WITH page (namespace, type) AS (
     (SELECT namespace, type FROM lane
      WHERE (namespace, type) > ($2::text, $3::text) AND ($4::text IS NULL OR namespace = $4)

@@ -1,2 +1,4 @@
--- Removes tasks for good, by primary key.
+-- Deletes tasks, by primary key.
+-- @changes
+-- @many keys
 DELETE FROM task WHERE id = ANY ($1::bigint[])

@@ -1,4 +1,6 @@
--- Stores what was asked for. Appends: ids only grow.
+-- Stores submitted tasks. Appends: ids only grow.
+-- @changes
+-- @many rows
 INSERT INTO task (id, tail, lane, rank, created_us, max_attempts, input, run_at_us, name, metadata,
                   spec, key, input_hash, parent, child, depth, team, created_by, retry_base_ms,
                   retry_factor, retry_max_ms, submitter)

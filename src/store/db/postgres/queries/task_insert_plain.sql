@@ -1,5 +1,7 @@
--- Stores what was asked for when it is no more than a type, a priority, an input, a key, a name
--- and which token submitted it: most tasks. Appends.
+-- Stores submitted tasks that have no more than a type, a priority, an input, a key, a name and a
+-- submitter: most tasks. Appends.
+-- @changes
+-- @many rows
 INSERT INTO task (id, tail, lane, rank, created_us, max_attempts, input, name, key,
                   submitter)
 SELECT id, tail, lane, rank, created_us, max_attempts, input, name, key, submitter

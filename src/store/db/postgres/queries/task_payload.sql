@@ -1,4 +1,5 @@
--- What may be large about tasks, read only where it is shown. Primary keys.
+-- The payloads of tasks, which may be large. Primary keys.
+-- @many keys
 SELECT s.id AS key, s.input, s.metadata, s.spec, e.output
 FROM task s
 LEFT JOIN LATERAL (SELECT x.output FROM ended x WHERE x.id = s.id OFFSET 0) e ON true

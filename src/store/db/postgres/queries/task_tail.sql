@@ -1,2 +1,3 @@
--- The rest of ids, by primary key.
+-- The second halves of ids, by primary key.
+-- @many keys
 SELECT s.id AS key, s.tail FROM task s WHERE s.id = ANY ($1::bigint[])

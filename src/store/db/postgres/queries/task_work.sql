@@ -1,4 +1,5 @@
--- What tasks that are not deleted are to do. Primary keys.
+-- The types and inputs of tasks that are not deleted. Primary keys.
+-- @many keys
 SELECT s.id AS key, l.type, s.input
 FROM task s
 CROSS JOIN LATERAL (SELECT n.type FROM lane n WHERE n.id = s.lane OFFSET 0) l

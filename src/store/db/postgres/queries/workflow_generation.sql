@@ -1,2 +1,2 @@
--- Whether definitions have changed. One row.
+-- The number of the last change of definitions. One row.
 SELECT n FROM workflow_generation

@@ -1,14 +1,14 @@
 -- Tables of the engine, and views for people.
 --
--- A task is one immutable row in `task` (what was asked for) and one row in exactly one of
--- ready, held, parked and ended (how it stands). Its place is its state:
+-- A task is one immutable row in `task` (its submit) and one row in exactly one of ready, held,
+-- parked and ended (its status). The table is its state:
 --
 --     submit -> ready --claim--> held --complete, fail--> ended
 --                 ^                |
 --                 '---- parked <---'      not yet due, blocked, background
 --
--- Payloads are written once. What changes at each step is narrow, and ended tasks are out of the
--- way of the claim. Times are microseconds since 1970 UTC. Statuses are numbered as in faina.h.
+-- Payloads are written once. Rows that change at each step are narrow, and a claim reads no ended
+-- tasks. Times are microseconds since 1970 UTC. Statuses are numbered as in faina.h.
 
 CREATE TABLE lane (
     id        INTEGER PRIMARY KEY,

@@ -1,8 +1,8 @@
 -- Workers that have registered, and a view of them for people.
 --
--- As small as the number of workers, so it is read whole where one row won't do. A worker that was
--- silent for too long is removed; its tasks come back when their leases end. Times are microseconds
--- since 1970 UTC.
+-- The table has one row for each worker, so statements may read all of it. A worker without a
+-- heartbeat for too long is deleted; its tasks are retried when their leases expire. Times are
+-- microseconds since 1970 UTC.
 
 CREATE TABLE worker (
     id                TEXT PRIMARY KEY,

@@ -1,8 +1,8 @@
 -- The log of what happened, in the order it was committed: for those who follow along.
 --
 -- Each transaction that changes tasks adds one row with all its events. `events` has a line for
--- each: task id and time in hexadecimal, status, what happened. It is kept for a while only; the
--- history of a task is in task_events.
+-- each: task id and time in hexadecimal, status, name of the event. Rows are deleted after a while;
+-- the history of a task is in task_events.
 
 CREATE TABLE log (
     seq    INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,7 +1,7 @@
 -- Workflows: definitions, the events that happened, joins under way, and where tasks come from.
 --
--- None of these is touched by a task that no workflow has to do with. Times are microseconds since
--- 1970. Names of triggers and joins are unique within a workflow.
+-- A task without a workflow uses none of these. Times are microseconds since 1970. Names of
+-- triggers and joins are unique within a workflow.
 
 CREATE TABLE workflow (
     namespace  TEXT NOT NULL,

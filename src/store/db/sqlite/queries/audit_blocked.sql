@@ -1,4 +1,5 @@
--- Blocked tasks whose count of what they wait for is wrong. flags & 2048: by their children.
+-- Blocked tasks whose count of open dependencies is wrong; with flags & 2048 these are their
+-- subtasks.
 SELECT count(*) FROM parked p
 WHERE p.status = 3
   AND p.deps_left <> CASE WHEN p.flags & 2048

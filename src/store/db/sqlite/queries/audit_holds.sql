@@ -1,5 +1,5 @@
--- Permits that no task has which uses their resource, and permits that such a task should have. A
--- task uses its lane's resources while it is claimed, running or in the background. Reads all.
+-- Permits without a task that uses their resource, and missing permits of tasks that do. A task
+-- uses its lane's resources while it is claimed, running or in the background. Reads whole tables.
 WITH used (resource, task) AS (
     SELECT r.id, u.id
     FROM (SELECT id, lane FROM held UNION ALL SELECT id, lane FROM parked WHERE status = 4) u

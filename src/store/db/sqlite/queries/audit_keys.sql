@@ -1,4 +1,4 @@
--- Keys whose task is gone, and tasks in view whose key anybody could take. Reads everything.
+-- Keys whose task is deleted, and visible tasks whose key is not taken. Reads whole tables.
 SELECT (SELECT count(*) FROM task_key k
         WHERE NOT EXISTS (SELECT 1 FROM task t WHERE t.id = k.task))
      + (SELECT count(*) FROM task t JOIN task_standing s ON s.id = t.id

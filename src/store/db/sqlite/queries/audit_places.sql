@@ -1,5 +1,6 @@
--- Tasks that don't stand in exactly one of the four tables, rows there that have no task or another
--- lane than it, and runs in line that have strangers in their midst (runs.h). Reads everything.
+-- Tasks that are not in exactly one of the four status tables, rows there without a task or with
+-- another lane than it, and runs in `ready` with foreign tasks among them (runs.h). Reads whole
+-- tables.
 SELECT (SELECT count(*) FROM (
             SELECT t.id FROM task t LEFT JOIN task_standing s ON s.id = t.id
             GROUP BY t.id HAVING count(s.id) <> 1))

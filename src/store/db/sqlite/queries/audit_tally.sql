@@ -1,4 +1,4 @@
--- Kept counts that differ from the rows they count. Reads everything.
+-- Stored counts that differ from the rows they count. Reads whole tables.
 SELECT count(*) FROM (
     SELECT lane, status, total(n) AS n FROM (
         SELECT lane, status, n FROM tally

@@ -1,4 +1,4 @@
--- As child_page, with only what tells how subtasks ended: no input is read.
+-- As child_page, with only the columns about the end of subtasks: no input is read.
 SELECT t.id, t.tail, t.lane, t.rank, t.name, e.status, e.deleted_us, e.error, e.output
 FROM task t
 LEFT JOIN ended e ON e.id = t.id

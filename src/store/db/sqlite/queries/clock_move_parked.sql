@@ -1,5 +1,5 @@
--- The same for time-outs in the background and pauses before a retry, but not for the time that a
--- task was submitted for. Walks index parked_at.
+-- The same for time-outs in the background and backoff before a retry, but not for the time that a
+-- task was submitted for. Reads index parked_at.
 UPDATE parked
 SET at_us = at_us + ?1
 WHERE at_us IS NOT NULL

@@ -1,6 +1,6 @@
--- The latest time at which the engine is known to have worked: the newest row of the log, the last
--- heartbeat, the last change of a task that is held. Times that a caller chose, such as the end of
--- a lease, are left out. Reads `held` and `worker` whole: small tables.
+-- The latest time at which the engine ran: the newest row of the log, the last heartbeat, the last
+-- change of a held task. Times that a caller chose, such as the end of a lease, are left out. Reads
+-- all of `held` and `worker`: small tables.
 SELECT max(times.at_us)
 FROM (SELECT (SELECT at_us FROM log ORDER BY seq DESC LIMIT 1) AS at_us
       UNION ALL

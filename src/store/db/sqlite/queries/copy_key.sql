@@ -1,4 +1,4 @@
--- The next keys, by primary key, and what their hashes were made of.
+-- The next keys, by primary key, and the columns that their hashes are made of.
 SELECT k.hash, k.task, NULL, t.key, t.input_hash, t.child, t.parent, l.namespace, l.type
 FROM task_key k
 LEFT JOIN task t ON t.id = k.task

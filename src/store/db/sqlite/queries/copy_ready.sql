@@ -1,4 +1,4 @@
--- The next tasks in line, by primary key, from the run on that has the last one; as in ready_scan.
+-- The next ready tasks, by primary key, from the run that contains the last one; as in ready_scan.
 SELECT r.lane, r.rank, r.id + coalesce(n.value, 0), r.version, r.fence, r.attempts, r.flags,
        r.progress, r.state, r.updated_us, r.claimed_us, r.started_us, r.error, r.metadata,
        r.run_at_us

@@ -1,2 +1,2 @@
--- Forgets what a task needs, and who needs it.
+-- Deletes the dependencies of a task, and those on it.
 DELETE FROM task_dep WHERE task = ?1 OR needs = ?1

@@ -1,2 +1,3 @@
--- One task needs another. Naming it twice is naming it once.
+-- Adds a dependency. A duplicate is ignored.
+-- @repeat
 INSERT OR IGNORE INTO task_dep (task, needs) VALUES (?1, ?2)

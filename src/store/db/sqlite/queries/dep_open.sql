@@ -1,5 +1,5 @@
--- What a blocked task waits for: tasks that it needs or (flags & 2048) its children, as far as they
--- have not ended. Primary keys, and index task_parent.
+-- The open dependencies of a blocked task: tasks that it needs or (flags & 2048) its subtasks,
+-- unless they have ended. Primary keys, and index task_parent.
 SELECT d.needs
 FROM parked p
 JOIN task_dep d ON d.task = p.id

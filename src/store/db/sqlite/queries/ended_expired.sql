@@ -1,7 +1,7 @@
--- Ended tasks past their time, oldest first, after the id ?1. Walks the primary key; a task can't
--- have ended before it was made, so the walk stops at the id of that time (?2). Completed ones are
--- past it when they ended before ?3, the others before ?4. A subtask (flags & 64) stays while its
--- parent does not go too.
+-- Expired ended tasks, oldest first, after the id ?1. Reads the primary key. A task can't end
+-- before it is created, so the scan stops at the id of that time (?2). Completed tasks have expired
+-- when they ended before ?3, the others before ?4. A subtask (flags & 64) stays while its parent is
+-- not deleted too.
 SELECT e.id FROM ended e
 WHERE e.id > ?1 AND e.id < ?2 AND e.completed_us < CASE e.status WHEN 5 THEN ?3 ELSE ?4 END
   AND (e.flags & 64 = 0 OR NOT EXISTS (

@@ -1,4 +1,4 @@
--- How a task ended, without its output, by primary key.
+-- The row of an ended task, without its output, by primary key.
 SELECT status, version, fence, attempts, flags, progress, updated_us, claimed_us, started_us,
        completed_us, deleted_us, worker, state, error, metadata
 FROM ended

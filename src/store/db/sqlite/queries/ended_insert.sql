@@ -1,4 +1,5 @@
--- Stores how a task has ended. Primary key, and ended_badly unless it completed.
+-- Stores an ended task. Primary key, and ended_badly unless it completed.
+-- @repeat
 INSERT INTO ended (id, lane, status, version, fence, attempts, flags, progress, updated_us,
                    claimed_us, started_us, completed_us, deleted_us, worker, state, error, metadata,
                    output)

@@ -1,5 +1,5 @@
--- Ended tasks that may go, oldest first, after the id ?1. Walks the primary key; a task can't have
--- ended before it was made, so the walk stops at the id of that time (?2).
+-- Ended tasks to purge, oldest first, after the id ?1. Reads the primary key. A task can't end
+-- before it is created, so the scan stops at the id of that time (?2).
 SELECT id FROM ended
 WHERE id > ?1 AND id < ?2 AND completed_us < ?3 AND (?4 >> status) & 1
   AND (NOT ?5 OR deleted_us IS NOT NULL)

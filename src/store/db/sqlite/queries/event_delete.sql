@@ -1,2 +1,2 @@
--- Forgets the events of a task.
+-- Deletes the events of a task.
 DELETE FROM event WHERE task = ?1

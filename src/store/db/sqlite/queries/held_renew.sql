@@ -1,6 +1,6 @@
--- Renews the lease of a task that this worker holds by this fence (0: by any), and gives its id:
--- for the time ?6 or, when that is 0, for as long as the claim was or else ?7, and a later end
--- stays. ?5 is now. Nothing but the lease changes. Primary key.
+-- Renews the lease of a task that this worker holds with this fence (0: any), and returns its id.
+-- The new lease lasts ?6; when that is 0, as long as the claim's or else ?7, and never ends earlier
+-- than before. ?5 is now. Nothing but the lease changes. Primary key.
 UPDATE held
 SET lease_us = CASE WHEN ?6 > 0 THEN ?5 + ?6
                     WHEN flags >> 31 > 0 THEN max(lease_us, ?5 + (flags >> 31) * 1000)

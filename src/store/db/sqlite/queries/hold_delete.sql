@@ -1,2 +1,2 @@
--- Gives a permit back.
+-- Releases a permit.
 DELETE FROM hold WHERE resource = ?1 AND task = ?2

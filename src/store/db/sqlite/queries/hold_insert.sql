@@ -1,2 +1,3 @@
 -- Takes a permit.
+-- @repeat
 INSERT INTO hold (resource, task) VALUES (?1, ?2)

@@ -1,5 +1,5 @@
--- Joins that have waited long enough, but for those of disabled workflows and those that are set
--- aside until after ?1. Index join_deadline, and the primary keys of workflow and set_aside.
+-- Joins past their deadline, except those of disabled workflows and those set aside until after ?1.
+-- Index join_deadline, and the primary keys of workflow and set_aside.
 SELECT namespace, workflow, name, key FROM join_state
 WHERE deadline_us <= ?1
     AND NOT EXISTS (SELECT 1 FROM workflow w

@@ -1,2 +1,2 @@
--- Frees a key. Primary key.
+-- Releases a key. Primary key.
 DELETE FROM task_key WHERE hash = ?1 AND task = ?2

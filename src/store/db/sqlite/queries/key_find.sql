@@ -1,2 +1,2 @@
--- Who may have a key: nearly always one task or none.
+-- The tasks that may have a key: nearly always one or none.
 SELECT task FROM task_key WHERE hash = ?1

@@ -1,2 +1,2 @@
--- Every lane, for the cache.
+-- All lanes, for the cache.
 SELECT id, namespace, type, resources FROM lane

@@ -1,2 +1,2 @@
--- Removes a lane that has no tasks.
+-- Deletes a lane that has no tasks.
 DELETE FROM lane WHERE id = ?1

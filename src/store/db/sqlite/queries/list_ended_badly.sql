@@ -1,4 +1,4 @@
--- Tasks that ended in one of three bad ways, newest first. Index ended_badly.
+-- Tasks that ended without completing, newest first. Index ended_badly.
 SELECT id FROM (
     SELECT * FROM (SELECT id, lane FROM ended WHERE status = 6 AND status <> 5
                    AND (?5 >> 6) & 1 AND id < ?1 AND id >= ?2

@@ -1,4 +1,4 @@
--- Tasks that have not ended, newest first. Reads what lives and keeps the ?4 newest; ?5 is the set
+-- Tasks that have not ended, newest first. Reads all of them and keeps the ?4 newest; ?5 is the set
 -- of statuses.
 SELECT id FROM (
     SELECT r.id + coalesce(n.value, 0) AS id, r.lane

@@ -1,2 +1,2 @@
--- The place where the log goes on.
+-- The position of the next row of the log.
 SELECT 0, coalesce(max(seq), 0) + 1 FROM log

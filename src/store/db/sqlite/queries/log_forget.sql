@@ -1,5 +1,5 @@
--- Forgets what is older than ?1, up to ?2 rows. Walks the primary key from its beginning, and
--- reads one row when that one is to be kept. The newest is kept always (J3).
+-- Deletes rows of the log older than ?1, up to ?2. Reads the primary key from its beginning, and a
+-- single row when that one is to stay. The newest row always stays (J3).
 DELETE FROM log
 WHERE seq IN (SELECT seq
               FROM (SELECT seq, at_us FROM log ORDER BY seq

@@ -1,2 +1,2 @@
--- The migrations that this file has seen.
+-- The applied migrations.
 SELECT id, description, executed_at FROM schema_migrations ORDER BY id

@@ -1,2 +1,2 @@
--- Whether the store knows of migrations.
+-- Whether the list of migrations exists.
 SELECT count(*) FROM sqlite_schema WHERE name = 'schema_migrations'

@@ -1,2 +1,3 @@
 -- Pauses a type.
+-- @repeat
 INSERT OR IGNORE INTO paused (namespace, type) VALUES (?1, ?2)

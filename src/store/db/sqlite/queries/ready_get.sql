@@ -1,5 +1,5 @@
--- The row of the line that is the task's, if it is in line: at its place or before it, by primary
--- key. The last columns tell for whom the row stands (runs.h).
+-- The row of `ready` that contains the task: at its position or before it, by primary key. The last
+-- columns are the tasks of a run (runs.h).
 SELECT version, fence, attempts, flags, progress, state, updated_us, claimed_us, started_us, error,
        metadata, run_at_us, id, run
 FROM ready

@@ -1,5 +1,5 @@
--- The lanes that have tasks in line, with the first place of each line: skips from lane to lane in
--- the primary key.
+-- The lanes that have ready tasks, with the first position of each. Skips from lane to lane in the
+-- primary key.
 WITH RECURSIVE next (lane) AS (
     SELECT min(lane) FROM ready
     UNION ALL

@@ -1,5 +1,5 @@
--- The oldest task in line of a type. Skips from one rank of a lane to the next in the primary key
--- of ready.
+-- The oldest ready task of a type. Skips from one rank of a lane to the next in the primary key of
+-- `ready`.
 WITH RECURSIVE head (lane, rank) AS (
     SELECT l.id, (SELECT min(rank) FROM ready WHERE lane = l.id)
     FROM lane l

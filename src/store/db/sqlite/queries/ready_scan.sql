@@ -1,7 +1,7 @@
--- The best tasks of one lane after a place in it, with their payloads if ?5 is not 0. Walks the
--- primary key of `ready` from there, or from the run that has it, and reads no more than ?4 tasks,
--- however many wait. json_each gives the tasks of a run in their order. The plus keeps the last
--- condition from being taken for where to begin.
+-- The best ready tasks of one lane after a position, with payload if ?5 is not 0. Reads the primary
+-- key of `ready` from there, or from the run that contains the position, and no more than ?4 tasks,
+-- however many are ready. json_each returns the tasks of a run in their order. The plus keeps
+-- SQLite from using the last condition as the start of the scan.
 SELECT t.id, t.tail, t.lane, r.rank, t.created_us, t.max_attempts, t.run_at_us, t.name, t.key,
        t.input_hash, t.parent, t.child, t.depth,
        CASE WHEN t.team IS NOT NULL THEN (SELECT m.id FROM team m WHERE m.id = t.team) END,

@@ -1,5 +1,5 @@
--- As ready_scan, with only the columns that plain tasks have. `version` is null for these: a row
--- with a version was touched or has more, and the lane is then read with ready_scan.
+-- As ready_scan, with only the columns of plain tasks. `version` is null for these. A row with a
+-- version was changed or has more columns, and the lane is then read with ready_scan.
 SELECT t.id, t.tail, r.rank, t.created_us, t.max_attempts, t.input, t.name, t.key, r.version,
        r.run IS NOT NULL
 FROM ready r

@@ -1,4 +1,4 @@
--- Every resource, by name, for the cache and the list.
+-- All resources, by name, for the cache and the list.
 SELECT r.id, r.name, r.max_concurrency, r.is_set,
        (SELECT count(*) FROM hold h WHERE h.resource = r.id)
 FROM resource r

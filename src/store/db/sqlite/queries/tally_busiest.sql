@@ -1,6 +1,6 @@
 -- The types with the most tasks that have not ended, and their counts by status. The groups come in
--- the order of the lanes' names; only ?2 of them are kept. ?3 is the only type, or null.
--- A count that is out of range is damaged, and left out.
+-- the order of the lanes' names; only ?2 of them are kept. ?3 is the only type, or null. Counts out
+-- of range are damaged and left out.
 SELECT l.namespace, l.type,
        EXISTS (SELECT 1 FROM paused p WHERE p.namespace = l.namespace AND p.type = l.type),
        sum(CASE WHEN t.status = 0 THEN t.n ELSE 0 END),

@@ -1,2 +1,2 @@
--- Removes the counts of a lane that has no tasks.
+-- Deletes the counts of a lane that has no tasks.
 DELETE FROM tally WHERE lane = ?1

@@ -1,6 +1,5 @@
 -- Types by name, after one in a namespace: those that have lanes or are paused, and their counts by
--- status. ?4 is the only namespace, or null.
--- A count that is out of range is damaged, and left out.
+-- status. ?4 is the only namespace, or null. Counts out of range are damaged and left out.
 WITH page (namespace, type) AS (
     SELECT * FROM (SELECT namespace, type FROM lane
                    WHERE (namespace, type) > (?2, ?3) AND (?4 IS NULL OR namespace = ?4)

@@ -1,5 +1,5 @@
--- How many tasks a namespace has in each status; null: all of them. A count that is out of range
--- is damaged, and left out.
+-- How many tasks a namespace has in each status; null: all namespaces. Counts out of range are
+-- damaged and left out.
 SELECT t.status, sum(t.n)
 FROM tally t
 WHERE (?1 IS NULL OR t.lane IN (SELECT l.id FROM lane l WHERE l.namespace = ?1))

@@ -1,2 +1,2 @@
--- Removes a task for good, by primary key.
+-- Deletes a task, by primary key.
 DELETE FROM task WHERE id = ?1

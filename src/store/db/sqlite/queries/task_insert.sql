@@ -1,4 +1,5 @@
--- Stores what was asked for. Appends: ids only grow.
+-- Stores a submitted task. Appends: ids only grow.
+-- @repeat
 INSERT INTO task (id, tail, lane, rank, created_us, max_attempts, input, run_at_us, name, metadata,
                   spec, key, input_hash, parent, child, depth, team, created_by, retry_base_ms,
                   retry_factor, retry_max_ms, submitter)

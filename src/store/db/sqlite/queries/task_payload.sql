@@ -1,4 +1,4 @@
--- What may be large about a task, read only where it is shown. Primary keys.
+-- The payload of a task, which may be large. Primary keys.
 SELECT t.input, t.metadata, t.spec, e.output
 FROM task t
 LEFT JOIN ended e ON e.id = t.id

@@ -1,2 +1,2 @@
--- The rest of an id, by primary key.
+-- The second half of an id, by primary key.
 SELECT tail FROM task WHERE id = ?1

@@ -1,4 +1,4 @@
--- What a task that is not deleted is to do. Primary keys.
+-- The type and input of a task that is not deleted. Primary keys.
 SELECT l.type, t.input
 FROM task t
 JOIN lane l ON l.id = t.lane

@@ -1,5 +1,5 @@
--- Workers heard after ?1, or the one with the id ?2, by id after ?3, ?4 at most, and how many tasks
--- each holds. Reads `held` whole, once: as many rows as tasks under way.
+-- Workers with a heartbeat after ?1, or the one with the id ?2, by id after ?3, ?4 at most, and how
+-- many tasks each holds. Reads all of `held` once: as many rows as held tasks.
 SELECT w.id, w.hostname, w.started_us, w.last_heartbeat_us, w.pool_size, w.types, w.services,
        w.version, w.is_leader, w.leader_until_us, coalesce(h.n, 0), w.namespaces
 FROM worker w

@@ -1,5 +1,5 @@
--- Registers a worker, or says that it lives: what is not given stays, and so do the namespaces (?8)
--- that it belongs to. Gives its id, unless it belongs to others than ?9 and ?10 is 0. Primary key.
+-- Registers a worker, or updates its heartbeat: columns that are not given stay, and so do its
+-- namespaces (?8). Returns its id, unless its namespaces differ from ?9 and ?10 is 0. Primary key.
 INSERT INTO worker (id, hostname, started_us, last_heartbeat_us, pool_size, types, services,
                     version, is_leader, namespaces)
 VALUES (?1, ?2, ?3, ?3, ?4, ?5, ?6, ?7, 0, ?8)

@@ -1,9 +1,9 @@
 /*
- * test_mover.c - moving the log into the file beside the writer.
+ * test_checkpointer.c - checkpoints beside the writer.
  */
-#include "unit/sql/raw.h"
+#include "support/raw.h"
 
-#include "sql/sqlite/mover.h"
+#include "store/db/sqlite/checkpointer.h"
 
 #include <setjmp.h>
 #include <stdio.h>
@@ -47,18 +47,18 @@ static void write_some(void)
                      "INSERT INTO t SELECT i, zeroblob(3000) FROM n");
 }
 
-static struct fa_mover *must_start(void)
+static struct fa_checkpointer *must_start(void)
 {
-    struct fa_mover *mover = fa_mover_start(path);
+    struct fa_checkpointer *checkpointer = fa_checkpointer_start(path);
 
-    CHECK(mover != NULL, "no mover");
-    return mover;
+    CHECK(checkpointer != NULL, "no checkpointer");
+    return checkpointer;
 }
 
-static struct fa_moved move(struct fa_mover *mover)
+static struct fa_checkpoint run_one(struct fa_checkpointer *checkpointer)
 {
-    fa_mover_begin(mover);
-    return fa_mover_wait(mover);
+    fa_checkpointer_begin(checkpointer);
+    return fa_checkpointer_wait(checkpointer);
 }
 
 static void copy_file(const char *to_path)
@@ -89,45 +89,45 @@ static int64_t rows_in_file(void)
     return rows;
 }
 
-static void test_mover__moves_what_is_committed(void **state)
+static void test_checkpointer__moves_what_is_committed(void **state)
 {
-    struct fa_mover *mover = must_start();
-    struct fa_moved moved;
+    struct fa_checkpointer *checkpointer = must_start();
+    struct fa_checkpoint moved;
 
     write_some();
-    moved = move(mover);
+    moved = run_one(checkpointer);
     CHECK(moved.pages > 30, "%d pages", moved.pages);
     CHECK_TRUE(!moved.is_lost);
     CHECK_INT(rows_in_file(), 40);
-    CHECK_TRUE(!fa_mover_stop(mover));
+    CHECK_TRUE(!fa_checkpointer_stop(checkpointer));
 }
 
-static void test_mover__leaves_what_a_reader_needs(void **state)
+static void test_checkpointer__leaves_what_a_reader_needs(void **state)
 {
-    struct fa_mover *mover = must_start();
+    struct fa_checkpointer *checkpointer = must_start();
     sqlite3 *reader = raw_open(path);
-    struct fa_moved first, second;
+    struct fa_checkpoint first, second;
 
     write_some();
     raw_exec(reader, "BEGIN");
     CHECK_INT(raw_int(reader, "SELECT count(*) FROM t"), 40);
     write_some();
-    first = move(mover);
+    first = run_one(checkpointer);
     write_some();
-    second = move(mover);
+    second = run_one(checkpointer);
     CHECK(first.pages > 30 && first.pages < 60, "%d pages", first.pages);
     CHECK_INT(second.pages, first.pages);
     CHECK_INT(raw_int(reader, "SELECT count(*) FROM t"), 40);
     raw_close(reader);
-    CHECK(move(mover).pages > 100, "the reader has gone");
+    CHECK(run_one(checkpointer).pages > 100, "the reader has gone");
     CHECK_INT(rows_in_file(), 120);
-    fa_mover_stop(mover);
+    fa_checkpointer_stop(checkpointer);
 }
 
 /* M1, M2: as db_sqlite.c does it, with a log that starts anew again and again. */
-static void test_mover__beside_a_writer(void **state)
+static void test_checkpointer__beside_a_writer(void **state)
 {
-    struct fa_mover *mover = must_start();
+    struct fa_checkpointer *checkpointer = must_start();
     int moves = 0, restarts = 0;
 
     for (int i = 0, pages; i < ROUNDS; i++) {
@@ -135,58 +135,62 @@ static void test_mover__beside_a_writer(void **state)
         write_some();
         restarts += log_pages < pages;
         if (i % 7 == 6)
-            fa_mover_wait(mover); /* then the writer moves all, and the log starts anew */
-        if (fa_mover_is_busy(mover))
+            fa_checkpointer_wait(
+                checkpointer); /* then the writer checkpoints all, and the log is reset */
+        if (fa_checkpointer_is_busy(checkpointer))
             continue;
         if (i % 7 == 6) {
             sqlite3_wal_checkpoint_v2(writer, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-        } else if (log_pages != fa_mover_wait(mover).pages) {
-            fa_mover_begin(mover);
+        } else if (log_pages != fa_checkpointer_wait(checkpointer).pages) {
+            fa_checkpointer_begin(checkpointer);
             moves++;
         }
     }
-    fa_mover_wait(mover);
+    fa_checkpointer_wait(checkpointer);
     CHECK(moves > 5 && restarts > 2, "%d moves, %d restarts", moves, restarts);
     CHECK_INT(raw_int(writer, "SELECT count(*) FROM t"), 40 * ROUNDS);
     CHECK_INT(raw_int(writer, "SELECT count(*) FROM pragma_integrity_check"), 1);
-    fa_mover_stop(mover);
+    fa_checkpointer_stop(checkpointer);
 }
 
-static void test_mover__stops_in_the_middle(void **state)
+static void test_checkpointer__stops_in_the_middle(void **state)
 {
     for (int i = 0; i < 30; i++) {
-        struct fa_mover *mover = must_start();
+        struct fa_checkpointer *checkpointer = must_start();
 
         write_some();
         if (i % 3 > 0)
-            fa_mover_begin(mover);
-        CHECK_TRUE(!fa_mover_stop(mover));
+            fa_checkpointer_begin(checkpointer);
+        CHECK_TRUE(!fa_checkpointer_stop(checkpointer));
     }
     CHECK_INT(raw_int(writer, "SELECT count(*) FROM t"), 1200);
     raw_exec(writer, "PRAGMA wal_checkpoint");
     CHECK_INT(rows_in_file(), 1200);
 }
 
-static void test_mover__has_nothing_to_work_on(void **state)
+static void test_checkpointer__has_nothing_to_work_on(void **state)
 {
     char nowhere[FA_T_PATH_SIZE + 16];
 
     snprintf(nowhere, sizeof(nowhere), "%s/none/a.db", dir);
-    CHECK_TRUE(fa_mover_start(nowhere) == NULL);
-    CHECK_TRUE(!fa_mover_stop(NULL));
+    CHECK_TRUE(fa_checkpointer_start(nowhere) == NULL);
+    CHECK_TRUE(!fa_checkpointer_stop(NULL));
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_mover__moves_what_is_committed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_mover__leaves_what_a_reader_needs, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_mover__beside_a_writer, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_mover__stops_in_the_middle, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_mover__has_nothing_to_work_on, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_checkpointer__moves_what_is_committed, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_checkpointer__leaves_what_a_reader_needs, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_checkpointer__beside_a_writer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_checkpointer__stops_in_the_middle, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_checkpointer__has_nothing_to_work_on, set_up,
+                                        tear_down),
     };
 
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests_name("mover", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("checkpointer", tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /*
  * test_db_sqlite.c - db.h over SQLite: values, transactions, refusals.
  */
-#include "unit/sql/raw.h"
+#include "support/raw.h"
 
 #include "base/clock.h"
-#include "sql/migrate.h"
-#include "sql/sqlite/db_sqlite.h"
+#include "store/db/migrate.h"
+#include "store/db/sqlite/db_sqlite.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -375,7 +375,7 @@ static int64_t commit_filler(struct fa_db *db)
     return log.st_size;
 }
 
-/* Somebody who looks into the file for hours makes the log long, and nothing slow. */
+/* A program that reads the file for hours makes the log long, and the writer not slower. */
 static void test_db_sqlite__a_foreign_reader_holds_up_little(void **state)
 {
     struct fa_db *db = open_store(path);
@@ -384,12 +384,12 @@ static void test_db_sqlite__a_foreign_reader_holds_up_little(void **state)
 
     raw_exec(raw, "BEGIN; SELECT count(*) FROM filler");
     begun_us = fa_clock_mono_us();
-    db->ops->tend(db, true);
+    db->ops->maintain(db, true);
     CHECK_TRUE(fa_clock_mono_us() - begun_us < 2000000);
     CHECK_TRUE(commit_filler(db) > size);
     raw_exec(raw, "COMMIT");
     size = commit_filler(db);
-    db->ops->tend(db, true);
+    db->ops->maintain(db, true);
     CHECK_INT(commit_filler(db), size); /* it has started anew */
     raw_close(raw);
     fa_db_close(db);

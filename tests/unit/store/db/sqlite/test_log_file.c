@@ -4,7 +4,7 @@
  */
 #include "support/support.h"
 
-#include "sql/sqlite/log_file.h"
+#include "store/db/sqlite/log_file.h"
 
 #include <setjmp.h>
 #include <signal.h>

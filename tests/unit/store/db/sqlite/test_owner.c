@@ -1,9 +1,9 @@
 /*
  * test_owner.c - one owner process per file, however the last one ended.
  */
-#include "unit/sql/asleep.h"
+#include "support/asleep.h"
 
-#include "sql/sqlite/owner.h"
+#include "store/db/sqlite/owner.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -224,7 +224,7 @@ static void test_owner__a_lock_that_can_not_be_made(void **state)
  * Other processes
  */
 
-/* A process that owns the file until it is killed, or until it is told to go on. */
+/* A process that owns the file until it is killed, or until it gets the signal to continue. */
 struct holder {
     pid_t pid;
     int tell; /* one byte: release and go on */

@@ -1,0 +1,417 @@
+/*
+ * operation.h - the operations of an engine as plain values: what is requested, and the answer.
+ *
+ * A struct fa_op is one operation of any kind. Its kind decides which members are the request
+ * and which the answer. The engines that carry operations out are behind service/service.h.
+ */
+#ifndef FA_MODEL_OPERATION_H
+#define FA_MODEL_OPERATION_H
+
+#include "base/bytes.h"
+#include "base/error.h"
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+struct fa_grant;
+struct fa_id;
+struct fa_mistakes;
+struct fa_workflow;
+
+/* X(NAME, wire name, changes something). */
+#define FA_OP_LIST(X)                                                                              \
+    X(SUBMIT, "submit", true)                                                                      \
+    X(CLAIM, "claim", true)                                                                        \
+    X(CLAIM_NEXT, "claim next", true)                                                              \
+    X(START, "start", true)                                                                        \
+    X(PROGRESS, "progress", true)                                                                  \
+    X(HEARTBEAT, "heartbeat", true)                                                                \
+    X(NOTE, "note", true)                                                                          \
+    X(AMEND, "amend", true)                                                                        \
+    X(COMPLETE, "complete", true)                                                                  \
+    X(FAIL, "fail", true)                                                                          \
+    X(BLOCK, "block", true)                                                                        \
+    X(BACKGROUND, "background", true)                                                              \
+    X(RELEASE, "release", true)                                                                    \
+    X(CANCEL, "cancel", true)                                                                      \
+    X(RETRY, "retry", true)                                                                        \
+    X(DELETE, "delete", true)                                                                      \
+    X(PURGE, "purge", true)                                                                        \
+    X(PAUSE, "pause", true)                                                                        \
+    X(RESUME, "resume", true)                                                                      \
+    X(RESOURCE_SET, "resource set", true)                                                          \
+    X(RESOURCE_REMOVE, "resource remove", true)                                                    \
+    X(TEAM_PUT, "team put", true)                                                                  \
+    X(TEAM_REMOVE, "team remove", true)                                                            \
+    X(WORKER_PUT, "worker put", true)                                                              \
+    X(WORKER_REMOVE, "worker remove", true)                                                        \
+    X(TOKEN_PUT, "token put", true)                                                                \
+    X(TOKEN_REMOVE, "token remove", true)                                                          \
+    X(EMIT, "emit", true)                                                                          \
+    X(WORKFLOW_PUT, "workflow put", true)                                                          \
+    X(WORKFLOW_ENABLE, "workflow enable", true)                                                    \
+    X(WORKFLOW_REMOVE, "workflow remove", true)                                                    \
+    X(CRON_PUT, "cron put", true)                                                                  \
+    X(CRON_REMOVE, "cron remove", true)                                                            \
+    X(CRON_RUN, "cron run", true)                                                                  \
+    X(GET, "get", false)                                                                           \
+    X(GET_BY_KEY, "get by key", false)                                                             \
+    X(LIST, "list", false)                                                                         \
+    X(CHILDREN, "children", false)                                                                 \
+    X(EVENTS, "events", false)                                                                     \
+    X(EXPLAIN, "explain", false)                                                                   \
+    X(FOLLOW, "follow", false)                                                                     \
+    X(RESOURCE_LIST, "resource list", false)                                                       \
+    X(TEAM_LIST, "team list", false)                                                               \
+    X(WORKER_LIST, "worker list", false)                                                           \
+    X(TOKEN_LIST, "token list", false)                                                             \
+    X(WORKFLOW_LIST, "workflow list", false)                                                       \
+    X(EMITTED_LIST, "happened list", false)                                                        \
+    X(JOIN_LIST, "join list", false)                                                               \
+    X(CRON_LIST, "cron list", false)                                                               \
+    X(STATS, "stats", false)
+
+enum fa_op_kind {
+#define FA_OP_ENUM(name, text, writes) FA_OP_##name,
+    FA_OP_LIST(FA_OP_ENUM)
+#undef FA_OP_ENUM
+        FA_OP_COUNT
+};
+
+/* What a token of the HTTP interface allows; a set. */
+enum fa_scope {
+    FA_SCOPE_NONE = 0,
+    FA_SCOPE_READ = 1 << 0,
+    FA_SCOPE_SUBMIT = 1 << 1,
+    FA_SCOPE_WORK = 1 << 2,
+    FA_SCOPE_ADMIN = 1 << 3,   /* and the others */
+    FA_SCOPE_VIEW = 1 << 4,    /* reads without payloads */
+    FA_SCOPE_OPERATE = 1 << 5, /* cancels, retries, removes, pauses */
+    FA_SCOPE_ALL = (1 << 6) - 1,
+};
+
+/* A token as the store has it. Its secret is nowhere. */
+struct fa_token {
+    char id[FAINA_ID_SIZE]; /* "" when creating */
+    const char *name;
+    const char *hash;               /* SHA-256 of the secret, 64 hexadecimal digits */
+    unsigned scopes;                /* set of fa_scope */
+    const char *namespaces;         /* JSON array of names; NULL: all */
+    int64_t created_us, expires_us; /* expires 0: never */
+};
+
+struct fa_tokens {
+    size_t count;
+    struct fa_token *items;
+};
+
+/* What to do about the times that passed while no engine ran. */
+enum fa_catch_up { FA_CATCH_UP_NONE, FA_CATCH_UP_ONE, FA_CATCH_UP_ALL, FA_CATCH_UP_COUNT };
+
+/* What a time of a schedule does while the task of the time before it has not ended. */
+enum fa_overlap {
+    FA_OVERLAP_ALLOW,  /* makes one more */
+    FA_OVERLAP_SKIP,   /* makes none */
+    FA_OVERLAP_CANCEL, /* cancels that one and makes its own */
+    FA_OVERLAP_COUNT
+};
+
+/* A task that is made again and again, by a schedule (model/cron.h). */
+struct fa_cron_job {
+    const char *ns, *name; /* ns NULL: "default" */
+    const char *schedule;
+    const char *timezone; /* IANA name; NULL: UTC */
+    const char *task;     /* JSON: the body of a submit */
+    enum fa_catch_up catch_up;
+    enum fa_overlap overlap;
+    int64_t jitter_ms; /* each task waits up to this long besides; the same on every node */
+    bool is_paused;
+    /* The engine's: */
+    int64_t next_us;     /* 0: never, or paused */
+    int64_t last_us;     /* the last time of the schedule that made a task; 0: none yet */
+    const char *problem; /* why the last time made no task; NULL: it did */
+    int64_t created_us, updated_us;
+    int64_t version;
+    bool redacted; /* the task is without its payload (access.h) */
+};
+
+struct fa_cron_jobs {
+    size_t count;
+    struct fa_cron_job *items;
+};
+
+/* An event of a task, with what filters and namespaces are checked against. */
+struct fa_follow_item {
+    const char *cursor; /* the position after it */
+    char task_id[FAINA_ID_SIZE];
+    const char *ns, *type, *name;
+    const char *team_id, *created_by, *idempotency_key; /* NULL: none */
+    const char *what;                                   /* as in events */
+    enum faina_status status;
+    int64_t at_us;
+    bool has_parent;
+    int64_t parent_key; /* of the parent's id (model/id.h) */
+};
+
+/* A piece of the log, in the order of commits. */
+struct fa_followed {
+    size_t count;
+    struct fa_follow_item *items;
+    const char *next; /* where to go on */
+    bool has_more;    /* there is more already */
+    bool is_gap;      /* events between the cursor and the first item are not kept any more */
+};
+
+/* A workflow to be stored (model/workflow.h). */
+struct fa_definition {
+    const char *ns;   /* NULL: "default" */
+    const char *name; /* that it must have; NULL: any */
+    struct fa_bytes text;
+    bool is_yaml;
+};
+
+/* A workflow as the store has it. A switch is no new version, because tasks record the
+ * definition that made them. So a version in `by` is that of an enabled workflow, and a negative
+ * one is that of the disabled workflow. */
+struct fa_stored_workflow {
+    const char *ns, *name;
+    int64_t version; /* +1 with each change of the definition */
+    bool is_enabled;
+    int64_t updated_us;
+    const char *definition; /* JSON; NULL: redacted */
+    bool redacted;          /* access.h */
+};
+
+struct fa_stored_workflows {
+    size_t count;
+    struct fa_stored_workflow *items;
+};
+
+/* Which events to list, oldest first. */
+struct fa_emitted_query {
+    const char *ns; /* NULL: "default"; "*": all */
+    const char *id; /* just this one; NOT_FOUND when it isn't there; NULL: all */
+    const char *type;
+    int64_t since_us;
+    int limit; /* 0: 100 */
+    const char *cursor;
+};
+
+/* An event that is kept, and what came of it. */
+struct fa_emitted_event {
+    const char *ns, *id, *type, *data;
+    int64_t at_us;
+    const char *tasks, *failures; /* JSON arrays: ids; {workflow, trigger, message} */
+    bool redacted;                /* without data (access.h) */
+};
+
+struct fa_emitted_events {
+    size_t count;
+    struct fa_emitted_event *items;
+    const char *next_cursor; /* NULL: this was the last page */
+};
+
+/* The state of a join for one key. */
+struct fa_join_state {
+    const char *ns, *workflow, *name;
+    const char *key; /* JSON */
+    int64_t round;
+    const char *members; /* JSON: {type: {id, status}} */
+    int64_t updated_us, deadline_us;
+    const char *last_outcome, *last_task, *last_error; /* of the round before */
+};
+
+struct fa_join_states {
+    size_t count;
+    struct fa_join_state *items;
+    const char *next_cursor; /* NULL: this was the last page */
+};
+
+/*
+ * AMEND sets, for the worker that holds a task, what the submit has left open, from the settings of
+ * its type: of op->submit it takes max_attempts (when the task has the default), retry (when it has
+ * none) and resources. More resources can't be had while it is held: for them it goes back in line,
+ * without spending an attempt.
+ */
+
+/* A part of a list, bounded in items and bytes, of what comes after a cursor. Without it, the whole
+ * list is read. */
+struct fa_part {
+    bool is_asked;
+    int limit; /* 0: any number of items */
+    const char *cursor;
+};
+
+/* One operation: the request, then the answer. All zero but for what the kind needs. */
+struct fa_op {
+    enum fa_op_kind kind;
+
+    /* The request. Lent for the call. */
+    const char *id;     /* the task, the team (TEAM_REMOVE, TEAM_LIST) or the worker
+                           (WORKER_REMOVE; WORKER_LIST: NULL for all), the token (TOKEN_REMOVE), or
+                           the schedule's name (CRON_REMOVE, CRON_RUN; CRON_LIST: NULL for all) */
+    struct faina_by by; /* the worker, its fence, and a version */
+    bool has_fence;     /* by.fence was given, also when it is 0, which no claim has */
+    /* What the caller may do and see (access.h), also in what a workflow makes of the operation.
+     * NULL: everything. */
+    const struct fa_grant *grant;
+    bool for_holder; /* by.worker_id is whichever worker holds the task, and the caller is none */
+    bool wants_task; /* a change answers with the whole task, not only with its id */
+    bool is_poll;    /* CLAIM_NEXT: a repeated try of a waiting claim that was not woken */
+    bool is_checked; /* fa_service_check was called, for the next run */
+    /* fa_service_claim_wait: come back early once this is set and fa_service_wake was called. */
+    const atomic_bool *give_up;
+    union {
+        const struct faina_submit *submit; /* SUBMIT; AMEND: see there */
+        const struct faina_claim *claim;   /* CLAIM_NEXT (wait_ms is the caller's affair) */
+        int64_t lease_ms; /* CLAIM, START, HEARTBEAT; 0: the default, or as claimed */
+        const struct faina_report *report;   /* PROGRESS */
+        const char *output;                  /* COMPLETE; NULL: none */
+        const struct faina_failure *failure; /* FAIL */
+        struct {
+            const char *what, *detail; /* the event's name, and JSON or NULL */
+        } note; /* NOTE: an event that changes nothing else, by the worker that holds the task, or
+                   by one that held it before, with its fence */
+        struct {
+            const struct faina_submit *subtasks;
+            size_t count;
+            bool fail_fast;
+        } block; /* BLOCK */
+        struct {
+            const char *reason;
+            int64_t timeout_ms;
+        } background;                    /* BACKGROUND */
+        bool keep_attempts;              /* RETRY */
+        bool force;                      /* TOKEN_REMOVE: also the last one that is good */
+        struct faina_removal removal;    /* DELETE */
+        const struct faina_purge *purge; /* PURGE */
+        struct {
+            const char *ns, *type, *key;
+        } name; /* PAUSE, RESUME, GET_BY_KEY, STATS (ns; type NULL: all), TEAM_LIST (ns), CRON_* but
+                   PUT (ns) */
+        struct {
+            const char *name; /* RESOURCE_LIST: NULL for all */
+            int64_t max_concurrency;
+        } resource;                    /* RESOURCE_* */
+        const struct faina_team *team; /* TEAM_PUT */
+        struct {
+            const struct faina_worker *self;
+            const struct faina_held *held;
+            size_t held_count;
+            int64_t lease_ms;                   /* 0: as claimed */
+            bool renews_all;                    /* without a list: whatever the worker holds */
+        } worker;                               /* WORKER_PUT */
+        const struct fa_token *token;           /* TOKEN_PUT */
+        const struct fa_cron_job *cron;         /* CRON_PUT */
+        const struct faina_query *query;        /* LIST */
+        const struct faina_emit *emit;          /* EMIT */
+        const struct fa_definition *definition; /* WORKFLOW_PUT */
+        struct {
+            const char *ns, *name; /* WORKFLOW_LIST: name NULL for all, ns "*" for all */
+            bool enable;           /* WORKFLOW_ENABLE */
+        } workflow;                /* WORKFLOW_* but PUT */
+        const struct fa_emitted_query *happened_query; /* EMITTED_LIST */
+        struct {
+            const char *ns, *workflow; /* workflow NULL: all; NOT_FOUND when there isn't one */
+            const char *key;           /* as text or as JSON; NULL: all */
+            int limit;
+            const char *cursor;
+        } join; /* JOIN_LIST */
+        struct {
+            int limit;
+            const char *cursor;
+            bool ends; /* CHILDREN: id, name, type, status, output and error are enough */
+        } page;        /* CHILDREN, EVENTS (limit), FOLLOW (cursor NULL: gives the place of now) */
+    };
+    /* RESOURCE_LIST, TEAM_LIST, WORKER_LIST, TOKEN_LIST, CRON_LIST, WORKFLOW_LIST, EVENTS (there,
+     * the limit is that of `page`): see next_cursor. */
+    struct fa_part part;
+
+    /* The answer. */
+    enum faina_code code;
+    struct fa_arena *arena;      /* the caller's: where the answer lives */
+    char task_id[FAINA_ID_SIZE]; /* SUBMIT, CRON_RUN, and every change of one task */
+    bool existing;               /* SUBMIT: the key was known */
+    bool input_mismatch;
+    int64_t count; /* PURGE: rows removed; CANCEL: tasks cancelled; WORKER_REMOVE: given back */
+    union {
+        struct faina_task *task;   /* changes with wants_task, GET, GET_BY_KEY */
+        struct faina_tasks *tasks; /* CLAIM_NEXT, LIST, CHILDREN */
+        struct faina_events *events;
+        struct faina_explanation *explanation;
+        struct faina_resources *resources;
+        struct faina_team *team_answer; /* TEAM_PUT */
+        struct faina_teams *teams;
+        struct faina_stats *stats;
+        struct faina_beat *beat; /* WORKER_PUT */
+        struct faina_workers *workers;
+        struct fa_token *token_answer; /* TOKEN_PUT */
+        struct fa_tokens *tokens;
+        struct fa_cron_job *cron_answer; /* CRON_PUT */
+        struct fa_cron_jobs *crons;
+        struct fa_followed *followed; /* FOLLOW */
+        struct faina_emitted *emitted;
+        struct fa_stored_workflow *workflow_answer; /* WORKFLOW_PUT, WORKFLOW_ENABLE */
+        struct fa_stored_workflows *workflows;
+        struct fa_emitted_events *happened;
+        struct fa_join_states *joins;
+    };
+    const char *next_cursor; /* lists that are read in parts; NULL: this was the last one */
+    /* WORKFLOW_PUT: the definition as it was understood, and what is wrong with it. */
+    const struct fa_workflow *checked;
+    struct fa_mistakes *mistakes;
+    struct fa_emit_plan *plan; /* EMIT: the engine's (fa_service_prepare) */
+
+    struct faina_error error; /* large, and last: see fa_op_copy */
+};
+
+/* The sentence comes along only when there is one. */
+static inline void fa_op_copy(struct fa_op *to, const struct fa_op *from)
+{
+    memcpy(to, from, from->code == FAINA_OK ? offsetof(struct fa_op, error) : sizeof(*to));
+}
+
+/* How the engine's clock and the wall clock of its machine differ. All zero where the time is the
+ * database's. */
+struct fa_service_clock {
+    int64_t offset_ms;  /* how far the engine's clock is ahead; negative: behind */
+    int64_t jumps;      /* of the wall clock, since the engine was opened */
+    int64_t jump_ms;    /* by how much the last one changed it; negative: it was set back */
+    int64_t jump_at_us; /* the wall clock right after it; 0: there was none */
+};
+
+/* What `faina doctor` and `faina db status` show. */
+struct fa_service_info {
+    const char *engine;         /* "sqlite", "memory" */
+    const char *location;       /* path or address; no secrets */
+    const char *engine_version; /* of SQLite, PostgreSQL ... */
+    int schema_version;         /* newest migration applied */
+    size_t migration_count;
+    struct fa_service_migration {
+        const char *id, *description;
+        int64_t executed_us;
+    } * migrations;
+    int64_t size_bytes;          /* on disk, logs included; -1: unknown */
+    int64_t commits, operations; /* since it was opened */
+    struct fa_service_clock clock;
+    int64_t set_aside;   /* items (fa_aside_item) in the store */
+    int64_t stalled_ms;  /* how long the engine's chores have failed; 0: they don't ... */
+    const char *stalled; /* ... and why */
+    size_t finding_count;
+    const char **findings; /* what the engine's own checks found wrong; sentences */
+    const char *full; /* why new tasks are refused: the disk has no room for them; NULL: it has */
+    size_t warning_count;
+    const char **warnings; /* what works, but might soon not; sentences with advice */
+};
+
+/* Something stored that the engine can't handle: a damaged row, or one that makes transactions
+ * fail. */
+struct fa_aside_item {
+    const char *kind, *key;
+    const char *name; /* for people: a task's id; NULL: the key */
+    const char *reason;
+    int64_t tries; /* how often it has been set aside */
+};
+
+#endif

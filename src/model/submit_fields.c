@@ -1,0 +1,83 @@
+/* submit_fields.c - see submit_fields.h. */
+#include "model/submit_fields.h"
+
+#include "model/limits.h"
+
+#define MEMBER(json_name, kind, member)                                                            \
+    .name = (json_name), .type = FA_FIELD_##kind, .offset = offsetof(struct faina_submit, member)
+#define LIST(json_name, member, counter)                                                           \
+    MEMBER(json_name, TEXTS, member), .count = offsetof(struct faina_submit, counter)
+#define POLICY(json_name, kind, member)                                                            \
+    .name = (json_name), .type = FA_FIELD_##kind,                                                  \
+    .offset = offsetof(struct faina_retry_policy, member)
+
+const struct fa_shape fa_shape_retry = {
+    .name = "RetryPolicy",
+    .what = "retry",
+    .is_request = true,
+    .refusal = FAINA_INVALID_TASK,
+    .example = "{\"base\":\"1s\",\"factor\":2,\"max\":\"1h\"}",
+    .doc = "How long a failed task waits before its next attempt",
+    .fields = FA_FIELDS({POLICY("base", DURATION, base_ms), .max = FA_DURATION_MS_MAX,
+                         .doc = "The wait after the first failed attempt; 1 second by default"},
+                        {POLICY("factor", DOUBLE, factor), .min = 1,
+                         .doc = "Each wait is this many times the one before; 2 by default"},
+                        {POLICY("max", DURATION, max_ms), .max = FA_DURATION_MS_MAX,
+                         .doc = "The longest wait; 1 hour by default"}),
+};
+
+static const char *dedupe_word(int value)
+{
+    return value == 0 ? "input" : NULL;
+}
+
+/* clang-format off */
+const struct fa_field fa_submit_fields[] = {
+    {MEMBER("namespace", TEXT, ns), .flags = FA_FIELD_NAMESPACE, .max = FA_NAMESPACE_SIZE_MAX,
+     .doc = "`default`, or the only one of the token, when it is not given"},
+    {MEMBER("type", TEXT, type), .max = FA_TYPE_SIZE_MAX,
+     .doc = "Which handler runs it; `default` when only a name is given"},
+    {MEMBER("name", TEXT, name), .max = FA_NAME_SIZE_MAX,
+     .doc = "For people; the type when it is not given"},
+    {MEMBER("input", JSON, input), .max = FA_INPUT_SIZE_DEFAULT,
+     .doc = "What the handler gets"},
+    {MEMBER("metadata", JSON, metadata), .flags = FA_FIELD_OBJECT, .max = FA_METADATA_SIZE_MAX,
+     .doc = "An object of the client's own; the handler can add to it"},
+    {MEMBER("spec", JSON, spec), .max = FA_SPEC_SIZE_MAX,
+     .doc = "Settings of this one task, for the handler"},
+    {MEMBER("priority", INT, priority), .min = FA_PRIORITY_MIN, .max = FA_PRIORITY_MAX,
+     .doc = "Higher ones are claimed first; 0 by default"},
+    {MEMBER("maxAttempts", ATTEMPTS, max_attempts), .flags = FA_FIELD_AMEND,
+     .max = FA_ATTEMPTS_MAX, .excludes = "maxRetries",
+     .doc = "How often the task is tried; 4 by default, 0 is no limit"},
+    {MEMBER("maxRetries", RETRIES, max_attempts), .flags = FA_FIELD_AMEND | FA_FIELD_ALIAS,
+     .max = FA_ATTEMPTS_MAX,
+     .doc = "The same as `maxAttempts`, not counting the first attempt"},
+    {MEMBER("delay", DURATION, delay_ms), .max = FA_DURATION_MS_MAX, .excludes = "runAt",
+     .doc = "The task runs no earlier than this long from now"},
+    {MEMBER("runAt", TIME, run_at_us),
+     .doc = "The task runs no earlier than this time"},
+    {MEMBER("idempotencyKey", TEXT, idempotency_key), .max = FA_KEY_SIZE_MAX,
+     .excludes = "dedupe",
+     .doc = "One task per key in a namespace and type: a second submit gets the first task"},
+    {MEMBER("dedupe", SWITCH, dedupe_input), .word = dedupe_word,
+     .doc = "`input`: the hash of the input is the key"},
+    {LIST("dependsOn", depends_on, depends_on_count), .flags = FA_FIELD_UUID,
+     .max = FA_DEPENDS_ON_MAX,
+     .doc = "Ids of the tasks that must complete first"},
+    {LIST("resources", resources, resource_count), .flags = FA_FIELD_AMEND,
+     .max = FA_RESOURCES_MAX, .size = FA_RESOURCE_NAME_SIZE_MAX,
+     .doc = "Names of the resources that the task uses while a worker holds it"},
+    {MEMBER("retry", ONE, retry), .flags = FA_FIELD_AMEND, .inner = &fa_shape_retry,
+     .doc = "How long the task waits after a failed attempt"},
+    {.name = "nulls", .type = FA_FIELD_NULLS, .flags = FA_FIELD_DIRECT,
+     .doc = "Which of these are the value null; a null itself means unset"},
+    {MEMBER("teamId", TEXT, team_id), .flags = FA_FIELD_UUID, .excludes = "team_id",
+     .doc = "The team that the task belongs to"},
+    {MEMBER("team_id", TEXT, team_id), .flags = FA_FIELD_UUID | FA_FIELD_ALIAS,
+     .doc = "The same as `teamId`"},
+    {MEMBER("createdBy", TEXT, created_by), .max = FA_CREATED_BY_SIZE_MAX,
+     .doc = "Who or what submits it, as text"},
+    {.name = NULL},
+};
+/* clang-format on */

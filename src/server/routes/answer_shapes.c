@@ -1,0 +1,143 @@
+/* answer_shapes.c - see answer_shapes.h. */
+#include "server/routes/answer_shapes.h"
+
+#include "service/token.h"
+#include "wire/schedule_body.h"
+#include "wire/wire.h"
+#include "wire/wire_workflow.h"
+
+#define REQUIRED FA_FIELD_REQUIRED
+#define OMIT FA_FIELD_OMIT
+#define TEXT(json_name, ...)                                                                       \
+    {                                                                                              \
+        .name = (json_name), .type = FA_FIELD_TEXT, __VA_ARGS__                                    \
+    }
+#define INTEGER(json_name, text)                                                                   \
+    {                                                                                              \
+        .name = (json_name), .type = FA_FIELD_INT64, .doc = (text)                                 \
+    }
+#define NUMBER(json_name, text)                                                                    \
+    {                                                                                              \
+        .name = (json_name), .type = FA_FIELD_DOUBLE, .doc = (text)                                \
+    }
+#define BOOL(json_name, ...)                                                                       \
+    {                                                                                              \
+        .name = (json_name), .type = FA_FIELD_BOOL, __VA_ARGS__                                    \
+    }
+#define LIST(json_name, shape, text)                                                               \
+    {                                                                                              \
+        .name = (json_name), .type = FA_FIELD_LIST, .inner = &(shape), .doc = (text)               \
+    }
+
+/* clang-format off */
+const struct fa_shape fa_reply_json = {.name = "Json", .schema = "{}", .doc = "any JSON"};
+const struct fa_shape fa_reply_text = {.name = "Text", .schema = "{\"type\":\"string\"}"};
+const struct fa_shape fa_reply_stream = {
+    .name = "EventStream", .schema = "{\"type\":\"string\"}", .doc = "text/event-stream"};
+const struct fa_shape fa_reply_backup = {
+    .name = "Backup",
+    .schema = "{\"type\":\"string\",\"format\":\"binary\"}",
+    .doc = "application/vnd.sqlite3",
+};
+
+const struct fa_shape fa_reply_preview = {
+    .name = "Preview",
+    .schema = "{\"type\":\"object\",\"properties\":{\"id\":{\"type\":\"null\"}},"
+              "\"required\":[\"id\"]}",
+    .doc = "A task, as in Task. Its id is null.",
+};
+
+static const struct fa_shape submitted_shape = {
+    .alternative = &fa_shape_problem,
+    .fields = FA_FIELDS(
+        TEXT("id", .flags = REQUIRED | FA_FIELD_UUID, .doc = "The task"),
+        BOOL("existing", .doc = "The key is in use: this is the first task"),
+        BOOL("inputMismatch", .flags = OMIT, .doc = "That task has another input")),
+};
+const struct fa_shape fa_reply_batch = {
+    .name = "BatchAnswer",
+    .fields = FA_FIELDS(LIST("items", submitted_shape, "What became of each, in their order")),
+};
+
+static const struct fa_shape done_shape = {
+    .alternative = &fa_shape_problem,
+    .fields = FA_FIELDS(TEXT("id", .flags = REQUIRED | FA_FIELD_UUID, .doc = "The task")),
+};
+const struct fa_shape fa_reply_many = {
+    .name = "ManyAnswer",
+    .fields = FA_FIELDS(LIST("items", done_shape, "What became of each, in their order")),
+};
+
+const struct fa_shape fa_reply_purge = {
+    .name = "PurgeAnswer",
+    .fields = FA_FIELDS(INTEGER("removed", "How many tasks were removed")),
+};
+
+const struct fa_shape fa_reply_lane = {
+    .name = "LaneState",
+    .fields = FA_FIELDS(
+        TEXT("namespace", .flags = REQUIRED, .doc = "Of the type"),
+        TEXT("type", .flags = REQUIRED, .doc = "The type"),
+        BOOL("paused", .doc = "Its tasks are not handed out")),
+};
+static const struct fa_shape lane_shape = {
+    .name = "Lane",
+    .base = &fa_reply_lane,
+    .fields = FA_FIELDS(
+        INTEGER("pending", "How many tasks wait"),
+        INTEGER("active", "How many tasks are claimed, running or in background")),
+};
+
+static const struct fa_shape rates_shape = {
+    .name = "Rates",
+    .doc = "Tasks a second over the last minute, of what this server has committed",
+    .fields = FA_FIELDS(
+        NUMBER("submitted", NULL),
+        NUMBER("completed", NULL),
+        NUMBER("failed", NULL),
+        NUMBER("dead_letter", NULL),
+        NUMBER("cancelled", NULL)),
+};
+static const struct fa_shape type_count_shape = {
+    .base = &fa_shape_count,
+    .fields = FA_FIELDS({.name = "rates", .type = FA_FIELD_ONE, .inner = &rates_shape,
+                         .doc = "Of the type"}),
+};
+const struct fa_shape fa_reply_stats = {
+    .name = "Stats",
+    .base = &fa_shape_totals,
+    .fields = FA_FIELDS(
+        LIST("types", type_count_shape, "The types, those with the most unfinished tasks first"),
+        {.name = "rates", .type = FA_FIELD_ONE, .inner = &rates_shape, .doc = "Of all types"}),
+};
+
+const struct fa_shape fa_reply_info = {
+    .name = "Info",
+    .base = &fa_shape_info,
+    .fields = FA_FIELDS(
+        TEXT("version", .flags = REQUIRED, .doc = "Of the server"),
+        INTEGER("inputSizeMax", "The most bytes of an input or output")),
+};
+
+const struct fa_shape fa_reply_health = {
+    .name = "Health",
+    .fields = FA_FIELDS(TEXT("status", .flags = REQUIRED, .doc = "`ok` or `ready`")),
+};
+
+#define PAGE(symbol, schema_name, shape)                                                           \
+    const struct fa_shape fa_reply_##symbol = {                                                   \
+        .name = (schema_name),                                                                     \
+        .fields = FA_FIELDS(                                                                       \
+            LIST("items", shape, NULL),                                                            \
+            TEXT("nextCursor", .doc = "The `cursor` of the next page; null: this is the last")),   \
+    }
+
+PAGE(events, "EventList", fa_shape_event);
+PAGE(workers, "WorkerList", fa_shape_worker);
+PAGE(resources, "ResourceList", fa_shape_resource);
+PAGE(teams, "TeamList", fa_shape_team);
+PAGE(crons, "CronList", fa_shape_cron);
+PAGE(lanes, "LaneList", lane_shape);
+PAGE(workflows, "WorkflowList", fa_shape_workflow);
+PAGE(tokens, "TokenList", fa_shape_token);
+/* clang-format on */

@@ -1,3 +1,0 @@
--- After a step of the clock back to ?1: schedules find their next time anew. Walks a part of index
--- cron_next.
-UPDATE cron SET next_us = ?1 WHERE next_us > ?1

@@ -1,2 +1,0 @@
--- Forgets what made a task that is removed. Primary key.
-DELETE FROM origin WHERE task = ?1

@@ -1,2 +1,0 @@
--- Tells everybody that definitions have changed. One row.
-UPDATE workflow_generation SET n = n + 1

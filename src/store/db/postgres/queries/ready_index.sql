@@ -1,0 +1,2 @@
+-- Whether the index by rank and id exists; created if it is missing.
+SELECT index_ready()::integer
