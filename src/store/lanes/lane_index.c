@@ -220,18 +220,18 @@ void fa_lane_index_remove(struct fa_lane_index *index, struct fa_lane *lane)
     }
 }
 
-void fa_lane_index_lower(struct fa_lane *lane, struct fa_lane_position position)
+void fa_lane_index_lower(struct fa_lane *lane, struct fa_position position)
 {
     bool is_first = !lane->may_have_ready;
 
     lane->may_have_ready = true;
-    if (!is_first && !fa_lane_position_is_before(position, lane->best))
+    if (!is_first && !fa_position_is_before(position, lane->best))
         return;
     lane->best = position;
     fa_lane_index_update(lane);
 }
 
-void fa_lane_index_raise(struct fa_lane *lane, struct fa_lane_position position)
+void fa_lane_index_raise(struct fa_lane *lane, struct fa_position position)
 {
     lane->best = position;
     fa_lane_index_update(lane);

@@ -23,7 +23,7 @@
 #define FA_STORE_LANES_LANE_INDEX_H
 
 #include "base/map.h"
-#include "store/lanes/heap.h"
+#include "base/heap.h"
 
 struct fa_lane;
 struct fa_resource;
@@ -64,9 +64,9 @@ void fa_lane_index_add(struct fa_lane_index *index, struct fa_lane *lane, enum f
 void fa_lane_index_remove(struct fa_lane_index *index, struct fa_lane *lane);
 
 /* A task has become ready at this position. */
-void fa_lane_index_lower(struct fa_lane *lane, struct fa_lane_position position);
+void fa_lane_index_lower(struct fa_lane *lane, struct fa_position position);
 /* The lane has no ready task before this position. */
-void fa_lane_index_raise(struct fa_lane *lane, struct fa_lane_position position);
+void fa_lane_index_raise(struct fa_lane *lane, struct fa_position position);
 /* Restores G2 after may_have_ready or the pause of the lane's type has changed. */
 void fa_lane_index_update(struct fa_lane *lane);
 /* G4. */

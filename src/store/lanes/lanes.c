@@ -626,7 +626,7 @@ struct ready_list {
     struct load *load;
     struct {
         struct fa_lane *lane;
-        struct fa_lane_position position;
+        struct fa_position position;
     } * items; /* in load->scratch */
     size_t count, size;
     bool has_positions;
@@ -646,8 +646,8 @@ static void sink_ready(void *ctx, size_t row, const struct fa_value *columns)
     list->items[list->count].lane = lane;
     list->items[list->count++].position =
         list->has_positions
-            ? (struct fa_lane_position){fa_value_as_int(&columns[4]), fa_value_as_int(&columns[5])}
-            : (struct fa_lane_position){0};
+            ? (struct fa_position){fa_value_as_int(&columns[4]), fa_value_as_int(&columns[5])}
+            : (struct fa_position){0};
 }
 
 enum faina_code fa_lanes_query_ready(struct fa_lanes *lanes, struct fa_db *db, enum fa_sql sql,

@@ -68,13 +68,13 @@ struct fa_lane {
     uint64_t ahead_epoch, ahead_arrivals; /* void unless equal to the unit's epoch and `arrivals` */
     uint64_t arrivals;                    /* grows whenever tasks become ready */
     bool ahead_is_last;                   /* the queue has no more after these */
-    struct fa_lane_position ahead_end;    /* the queue was read up to here */
+    struct fa_position ahead_end;         /* the queue was read up to here */
     size_t read_count;                    /* rows of the last read, also those left out ... */
-    struct fa_lane_position read_end;     /* ... and the position of the last one */
-    struct fa_lane_position best;         /* lane_index.h, G1 */
+    struct fa_position read_end;          /* ... and the position of the last one */
+    struct fa_position best;              /* lane_index.h, G1 */
     struct fa_lane_bucket *buckets[FA_AXIS_COUNT];
     uint32_t bucket_at[FA_AXIS_COUNT];
-    struct fa_lane_position *scan_starts; /* sorted by rank (scan_start.h) */
+    struct fa_position *scan_starts; /* sorted by rank (scan_start.h) */
     size_t scan_start_count;
 };
 
@@ -125,7 +125,7 @@ bool fa_lanes_are_many(const struct fa_lanes *lanes);
 struct fa_lane **fa_lanes_ready(struct fa_lanes *lanes, size_t *count);
 /* Runs a statement whose rows begin with a lane that has ready tasks, for ready_best followed by a
  * position in its queue, and calls `add` for each row. */
-typedef void fa_lanes_ready_fn(void *ctx, struct fa_lane *lane, struct fa_lane_position position);
+typedef void fa_lanes_ready_fn(void *ctx, struct fa_lane *lane, struct fa_position position);
 FA_MUST_CHECK enum faina_code fa_lanes_query_ready(struct fa_lanes *lanes, struct fa_db *db,
                                                    enum fa_sql sql, const struct fa_value *params,
                                                    size_t param_count, fa_lanes_ready_fn *add,

@@ -34,7 +34,7 @@ void fa_lanes_unmark_ready(struct fa_lanes *lanes)
 void fa_lane_note_arrival(struct fa_lane *lane, int64_t rank, int64_t key)
 {
     if (lane->lanes->index.is_used)
-        fa_lane_index_lower(lane, (struct fa_lane_position){rank, key});
+        fa_lane_index_lower(lane, (struct fa_position){rank, key});
     else
         fa_lane_mark_ready(lane);
 }

@@ -42,7 +42,7 @@ static void put_start(struct fa_lane *lane, int64_t rank, int64_t key)
         lane->scan_starts = fa_alloc(STARTS_MAX * sizeof(*lane->scan_starts));
     memmove(&lane->scan_starts[at + 1], &lane->scan_starts[at],
             (lane->scan_start_count - at) * sizeof(*lane->scan_starts));
-    lane->scan_starts[at] = (struct fa_lane_position){rank, key};
+    lane->scan_starts[at] = (struct fa_position){rank, key};
     lane->scan_start_count++;
 }
 
@@ -58,11 +58,11 @@ void fa_lane_lower_scan_start(struct fa_lane *lane, int64_t rank, int64_t key)
 static void add_range(struct fa_buf *out, const struct fa_lane *lane, int64_t rank, int64_t key,
                       int64_t before)
 {
-    struct fa_lane_position from = {rank, key};
+    struct fa_position from = {rank, key};
 
     if (lane->ahead_end.rank >= before)
         return; /* it was read */
-    if (fa_lane_position_is_before(from, lane->ahead_end))
+    if (fa_position_is_before(from, lane->ahead_end))
         from = lane->ahead_end;
     fa_buf_printf(out, "%s%lld,%lld,%lld", out->len > 1 ? "," : "", (long long)from.rank,
                   (long long)from.key, (long long)before);
@@ -97,9 +97,8 @@ const char *fa_lane_scan_ranges(const struct fa_lane *lane, struct fa_arena *are
 
 struct start_read {
     struct fa_lanes *lanes;
-    int64_t latest; /* no scan start is greater (O2) */
-    struct fa_lane_position *
-        *moved; /* scan_start_next: the scan starts, and their lanes in lane_ids */
+    int64_t latest;             /* no scan start is greater (O2) */
+    struct fa_position **moved; /* scan_start_next: the scan starts, and their lanes in lane_ids */
     int64_t *lane_ids;
 };
 
@@ -142,7 +141,7 @@ static void sink_next(void *ctx, size_t row, const struct fa_value *columns)
 {
     const struct start_read *read = ctx;
     int64_t key = columns[0].kind == FA_INT ? columns[0].i : INT64_MAX;
-    struct fa_lane_position *start = read->moved[row];
+    struct fa_position *start = read->moved[row];
 
     if (key > read->latest)
         key = read->latest;
@@ -165,7 +164,7 @@ static enum faina_code advance(struct fa_lanes *lanes, struct fa_db *db, struct 
     size_t count;
     struct fa_lane **all = fa_lanes_all(lanes, &count);
 
-    read.moved = fa_arena_take(&scratch, STARTS_MOVED_MAX * sizeof(struct fa_lane_position *));
+    read.moved = fa_arena_take(&scratch, STARTS_MOVED_MAX * sizeof(struct fa_position *));
     read.lane_ids = fa_arena_take(&scratch, STARTS_MOVED_MAX * sizeof(int64_t));
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < all[i]->scan_start_count && call.rows < STARTS_MOVED_MAX; k++) {

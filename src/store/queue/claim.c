@@ -132,11 +132,11 @@ static void note_position(struct fa_lane *lane, const struct fa_value *key,
                           const struct fa_value *rank)
 {
     lane->read_count++;
-    lane->read_end = (struct fa_lane_position){INT64_MAX, fa_value_as_int(key)};
+    lane->read_end = (struct fa_position){INT64_MAX, fa_value_as_int(key)};
     if (rank->kind == FA_INT)
         lane->read_end.rank = rank->i;
     else if (rank->kind == FA_REAL && rank->d > -1e15 && rank->d < 1e15)
-        lane->read_end = (struct fa_lane_position){(int64_t)rank->d + 1, INT64_MIN};
+        lane->read_end = (struct fa_position){(int64_t)rank->d + 1, INT64_MIN};
 }
 
 static void sink_scan(void *ctx, size_t n, const struct fa_value *columns)
@@ -217,7 +217,7 @@ static void set_ahead_end(struct fa_lane *lane, int64_t want)
     lane->ahead_is_last = (int64_t)lane->read_count < want;
     if (lane->read_count == 0)
         return;
-    if (!fa_lane_position_is_before(lane->ahead_end, lane->read_end))
+    if (!fa_position_is_before(lane->ahead_end, lane->read_end))
         lane->ahead_is_last = true; /* damaged rows, behind which nothing can be found */
     lane->ahead_end = lane->read_end;
 }
@@ -310,7 +310,7 @@ static void reset_ahead(const struct fa_unit *unit, struct fa_lane *lane)
 {
     lane->ahead_count = lane->ahead_next = 0;
     lane->ahead_is_last = false;
-    lane->ahead_end = (struct fa_lane_position){INT64_MIN, 0};
+    lane->ahead_end = (struct fa_position){INT64_MIN, 0};
     lane->ahead_epoch = unit->epoch;
     lane->ahead_arrivals = lane->arrivals;
 }
@@ -384,7 +384,7 @@ int64_t fa_claim_wanted_of(const struct fa_lane *lane, int64_t want)
 
 static bool is_before(const struct fa_row *a, const struct fa_row *b)
 {
-    return fa_lane_position_is_before(fa_claim_position(a), fa_claim_position(b));
+    return fa_position_is_before(fa_claim_position(a), fa_claim_position(b));
 }
 
 /* Whether all tasks that this transaction made ready are new, and their queues were empty. In a
@@ -643,7 +643,7 @@ static enum faina_code take_best(struct fa_unit *unit, struct fa_op *op,
                 best = i;
         }
         if (!found->is_all &&
-            fa_lane_position_is_before(found->horizon, fa_claim_position(candidates[best].row)))
+            fa_position_is_before(found->horizon, fa_claim_position(candidates[best].row)))
             break; /* lanes that were not read may have better tasks */
         if (fa_lane_has_permits(candidates[best].lane)) {
             taken[n++] = candidates[best].row;

@@ -40,7 +40,7 @@ static void add_lane(struct finding *finding, struct fa_lane *lane)
     found->lanes[found->count++] = lane;
 }
 
-static void add_position(void *ctx, struct fa_lane *lane, struct fa_lane_position position)
+static void add_position(void *ctx, struct fa_lane *lane, struct fa_position position)
 {
     struct finding *finding = ctx;
 
@@ -56,7 +56,7 @@ static void add_position(void *ctx, struct fa_lane *lane, struct fa_lane_positio
     add_lane(finding, lane);
 }
 
-static void add_named(void *ctx, struct fa_lane *lane, struct fa_lane_position position)
+static void add_named(void *ctx, struct fa_lane *lane, struct fa_position position)
 {
     struct finding *finding = ctx;
 

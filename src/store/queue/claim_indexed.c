@@ -95,7 +95,7 @@ static struct fa_lane *best_lane(struct taking *taking)
 
         if (lane == NULL || (source->group == NULL && !fa_claim_is_open(taking->claim, lane)))
             *source = taking->sources[--taking->count], i--;
-        else if (best == NULL || fa_lane_position_is_before(lane->best, best->best))
+        else if (best == NULL || fa_position_is_before(lane->best, best->best))
             best = lane;
     }
     return best;
@@ -132,7 +132,7 @@ static enum faina_code take_all(struct taking *taking, struct fa_op *op, int64_t
         code = fa_claim_best_of(unit, lane, fa_claim_wanted_of(lane, want), &row, &op->error);
         if (row == NULL)
             continue; /* the queue is empty, and the lane is out of the index */
-        if (fa_lane_position_is_before(lane->best, fa_claim_position(row))) {
+        if (fa_position_is_before(lane->best, fa_claim_position(row))) {
             fa_lane_index_raise(lane, fa_claim_position(row));
             continue; /* another lane may be better now */
         }

@@ -14,9 +14,9 @@
 bool fa_claim_can_reach(const struct faina_claim *claim, const struct fa_lane *lane);
 /* Whether the claim may take tasks from the lane now. */
 bool fa_claim_is_open(const struct faina_claim *claim, const struct fa_lane *lane);
-static inline struct fa_lane_position fa_claim_position(const struct fa_row *row)
+static inline struct fa_position fa_claim_position(const struct fa_row *row)
 {
-    return (struct fa_lane_position){row->rank, row->id.key};
+    return (struct fa_position){row->rank, row->id.key};
 }
 
 /* The best ready task of the lane; NULL: it has none, or the claim can't take from it now. */
@@ -34,8 +34,8 @@ int64_t fa_claim_size_of(const struct fa_row *row);
 struct fa_claim_lanes {
     struct fa_lane **lanes; /* in the unit's arena */
     size_t count, size;
-    struct fa_lane_position horizon; /* claim_find.c, Q1; at first {INT64_MIN, 0} */
-    bool is_all;                     /* no lane has tasks behind the horizon */
+    struct fa_position horizon; /* claim_find.c, Q1; at first {INT64_MIN, 0} */
+    bool is_all;                /* no lane has tasks behind the horizon */
 };
 /* Finds the lanes of the next `want` tasks behind the horizon, and advances the horizon. */
 FA_MUST_CHECK enum faina_code fa_claim_find(struct fa_unit *unit, const struct faina_claim *claim,

@@ -6,11 +6,6 @@
 
 #include <assert.h>
 
-int64_t fa_lease_us(int64_t lease_ms)
-{
-    return (lease_ms > 0 ? lease_ms : FA_LEASE_MS_DEFAULT) * 1000;
-}
-
 void fa_claim_row(struct fa_unit *unit, struct fa_row *row, const char *worker, int64_t lease_us)
 {
     unit->fronts.has_taken = true;

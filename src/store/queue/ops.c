@@ -60,66 +60,44 @@ enum faina_code fa_find_task(struct fa_unit *unit, struct fa_op *op, bool whole,
     return code == FAINA_OK ? fa_check_version(*out, op) : code;
 }
 
-enum faina_code fa_check_version(const struct fa_row *row, struct fa_op *op)
+static struct fa_holding holding_of(const struct fa_row *row)
 {
-    if (op->by.version == 0 || op->by.version == row->version)
-        return FAINA_OK;
-    return fa_error_set(&op->error, FAINA_VERSION_CONFLICT, "the task is at version %lld, not %lld",
-                        (long long)row->version, (long long)op->by.version);
+    return (struct fa_holding){row->status, row->worker, row->fence, row->version};
 }
 
-bool fa_gives_fence(const struct fa_op *op)
+enum faina_code fa_check_version(const struct fa_row *row, struct fa_op *op)
 {
-    return op->has_fence || op->by.fence != 0;
+    struct fa_holding holding = holding_of(row);
+
+    return fa_holding_check_version(&holding, op);
 }
 
 bool fa_gives_other_fence(const struct fa_row *row, const struct fa_op *op)
 {
-    return fa_gives_fence(op) && op->by.fence != row->fence;
+    struct fa_holding holding = holding_of(row);
+
+    return fa_holding_other_fence(&holding, op);
 }
 
 enum faina_code fa_check_holder(const struct fa_row *row, struct fa_op *op)
 {
-    if (fa_gives_other_fence(row, op))
-        return fa_error_set(&op->error, FAINA_WRONG_WORKER,
-                            "the task has been claimed again since (fence %lld, not %lld)",
-                            (long long)row->fence, (long long)op->by.fence);
-    if (row->worker == NULL || !fa_status_is_held(row->status))
-        return FAINA_OK;
-    if (op->by.worker_id == NULL)
-        return fa_error_set(&op->error, FAINA_WRONG_WORKER,
-                            "worker %.255s holds the task: give your worker id", row->worker);
-    if (strcmp(op->by.worker_id, row->worker) != 0)
-        return fa_error_set(&op->error, FAINA_WRONG_WORKER,
-                            "worker %.200s holds the task, not %.200s", row->worker,
-                            op->by.worker_id);
-    return FAINA_OK;
+    struct fa_holding holding = holding_of(row);
+
+    return fa_holding_check(&holding, op);
 }
 
 enum faina_code fa_refuse_unheld(const struct fa_row *row, struct fa_op *op)
 {
-    bool had_it = row->fence > 0 && (op->by.worker_id != NULL || fa_gives_fence(op));
+    struct fa_holding holding = holding_of(row);
 
-    if (row->status == FAINA_PENDING && had_it)
-        return fa_error_set(&op->error, FAINA_TASK_NOT_CLAIMED,
-                            "no worker holds the task: its lease or its attempt has ended and it "
-                            "is pending again, so this %s was refused",
-                            fa_op_name(op->kind));
-    return fa_error_set(&op->error, FAINA_TASK_NOT_CLAIMED,
-                        "no worker holds the task, which is %s, so this %s was refused",
-                        faina_status_name(row->status), fa_op_name(op->kind));
+    return fa_holding_refuse_unheld(&holding, op);
 }
 
 enum faina_code fa_refuse(const struct fa_row *row, enum fa_trigger trigger, struct fa_op *op)
 {
-    enum faina_code code = fa_rule_refusal(row->status, trigger);
+    struct fa_holding holding = holding_of(row);
 
-    if (code == FAINA_TASK_ALREADY_CLAIMED && row->worker != NULL)
-        return fa_error_set(&op->error, code, "worker %.255s holds the task", row->worker);
-    if (code == FAINA_TASK_NOT_CLAIMED)
-        return fa_refuse_unheld(row, op);
-    return fa_error_set(&op->error, code, "the task is %s, which does not allow: %s",
-                        faina_status_name(row->status), fa_op_name(op->kind));
+    return fa_holding_refuse(&holding, trigger, op);
 }
 
 enum faina_code fa_end_attempt(struct fa_unit *unit, struct fa_row *row, bool is_lost,

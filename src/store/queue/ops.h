@@ -14,6 +14,8 @@
 #ifndef FA_STORE_QUEUE_OPS_H
 #define FA_STORE_QUEUE_OPS_H
 
+#include "model/task_rules.h"
+#include "service/refusal.h"
 #include "service/service.h"
 #include "store/queue/children.h"
 #include "store/txn/unit.h"
@@ -66,8 +68,7 @@ FA_MUST_CHECK enum faina_code fa_set_result(struct fa_unit *unit, struct fa_op *
 
 /* VERSION_CONFLICT: op->by.version is given, and isn't the task's. */
 FA_MUST_CHECK enum faina_code fa_check_version(const struct fa_row *row, struct fa_op *op);
-/* Whether the operation gives a fence; whether it is another than that of the task's last claim. */
-bool fa_gives_fence(const struct fa_op *op);
+/* Whether the operation gives another fence than that of the task's last claim. */
 bool fa_gives_other_fence(const struct fa_row *row, const struct fa_op *op);
 /* WRONG_WORKER: op->by isn't the worker that holds the task. */
 FA_MUST_CHECK enum faina_code fa_check_holder(const struct fa_row *row, struct fa_op *op);
@@ -90,8 +91,6 @@ FA_MUST_CHECK enum faina_code fa_crons_fire(struct fa_unit *unit, int64_t limit,
 /* Before claims: the tasks that the transaction makes ready can be claimed from now on, and their
  * types are in ready_types. */
 FA_MUST_CHECK enum faina_code fa_claims_prepare(struct fa_unit *unit, struct faina_error *err);
-/* A lease in microseconds; 0: the default. */
-int64_t fa_lease_us(int64_t lease_ms);
 /* Claims a pending task for a worker. */
 void fa_claim_row(struct fa_unit *unit, struct fa_row *row, const char *worker, int64_t lease_us);
 /* OVERLOADED when a resource of the task is at its limit. */

@@ -57,37 +57,21 @@ static bool was_noted(struct fa_unit *unit, struct fa_op *op, struct fa_row *row
 static enum faina_code refuse_late(struct fa_unit *unit, struct fa_op *op, struct fa_row *row,
                                    enum faina_code code)
 {
-    struct fa_json_writer writer;
-    struct fa_buf detail;
+    const char *detail;
 
     if (row->fence == 0)
         return code;
-    fa_buf_init(&detail, 4096);
-    fa_json_writer_init(&writer, &detail, 0);
-    fa_json_begin_object(&writer);
-    fa_json_key(&writer, "outcome");
-    fa_json_put_str(&writer, fa_op_name(op->kind));
-    fa_json_key(&writer, "fence");
-    if (fa_gives_fence(op))
-        fa_json_put_int(&writer, op->by.fence);
-    else
-        fa_json_put_null(&writer);
-    fa_json_key(&writer, "refused");
-    fa_json_put_str(&writer, faina_code_name(code));
-    fa_json_end_object(&writer);
-    if (!was_noted(unit, op, row, "late_result", detail.ptr))
-        fa_unit_note(unit, row, "late_result", actor_of(op), op->by.worker_id, detail.ptr);
-    fa_buf_finish(&detail);
+    detail =
+        fa_late_json(fa_op_name(op->kind), fa_gives_fence(op), op->by.fence, code, &unit->arena);
+    if (!was_noted(unit, op, row, "late_result", detail))
+        fa_unit_note(unit, row, "late_result", actor_of(op), op->by.worker_id, detail);
     return code;
 }
 
 static bool is_by(const struct fa_row *row, const struct fa_op *op)
 {
-    if (fa_gives_other_fence(row, op))
-        return false;
-    if (row->worker == NULL || op->by.worker_id == NULL)
-        return row->worker == NULL && op->by.worker_id == NULL;
-    return strcmp(row->worker, op->by.worker_id) == 0;
+    return fa_holding_is_by(
+        &(struct fa_holding){row->status, row->worker, row->fence, row->version}, op);
 }
 
 static bool is_same_json(const char *a, const char *b)
@@ -134,31 +118,6 @@ enum faina_code fa_do_complete(struct fa_unit *unit, struct fa_op *op)
 }
 
 /* Fail ------------------------------------------------------------------------------------- */
-
-static const char *error_json(struct fa_unit *unit, const struct faina_failure *failure)
-{
-    struct fa_json_writer writer;
-    const char *text;
-    struct fa_buf buf;
-
-    fa_buf_init(&buf, FA_ERROR_MESSAGE_SIZE_MAX * 6 + FA_ERROR_KIND_SIZE_MAX * 6 +
-                          FA_ERROR_DETAIL_SIZE_MAX + 256);
-    fa_json_writer_init(&writer, &buf, 0);
-    fa_json_begin_object(&writer);
-    fa_json_key(&writer, "message");
-    fa_json_put_str(&writer, failure->message);
-    fa_json_key(&writer, "kind");
-    fa_json_put_str(&writer, failure->kind);
-    fa_json_key(&writer, "detail");
-    fa_json_put_raw(&writer, failure->detail);
-    fa_json_key(&writer, "retryable");
-    fa_json_put_bool(&writer, !failure->permanent);
-    fa_json_end_object(&writer);
-    assert(!buf.overflow);
-    text = fa_unit_text(unit, buf.ptr);
-    fa_buf_finish(&buf);
-    return text;
-}
 
 static void sink_last(void *ctx, size_t n, const struct fa_value *columns)
 {
@@ -212,7 +171,7 @@ enum faina_code fa_do_fail(struct fa_unit *unit, struct fa_op *op)
 
     if (code != FAINA_OK)
         return code;
-    error = error_json(unit, op->failure);
+    error = fa_failure_json(op->failure, &unit->arena);
     if (fa_rule_find(row->status, trigger) == NULL || fa_status_is_ended(row->status) ||
         (row->status == FAINA_PENDING && row->fence > 0)) {
         code = is_repeated(unit, op, row, error, &repeated);

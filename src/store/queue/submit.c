@@ -69,18 +69,6 @@ static bool has_this_input(const struct fa_row *row, const void *ctx)
            is_same_lane(row, plan);
 }
 
-static void hash_input(const char *input, char out[FA_SHA256_HEX_SIZE])
-{
-    uint8_t digest[FA_SHA256_SIZE];
-    struct fa_buf canonical;
-
-    fa_buf_init(&canonical, SIZE_MAX / 2);
-    fa_json_canonical(fa_str(input ? input : "null"), &canonical);
-    fa_sha256((struct fa_bytes){canonical.ptr, canonical.len}, digest);
-    fa_hex(digest, sizeof(digest), out);
-    fa_buf_finish(&canonical);
-}
-
 struct fa_key fa_work_hash(struct fa_bytes type, struct fa_bytes input)
 {
     struct fa_key key = {0};
@@ -106,7 +94,7 @@ static enum faina_code find_existing(struct fa_unit *unit, struct fa_plan *plan,
         return fa_unit_find_key(unit, plan->key.hash, has_this_key, plan, &plan->existing, err);
     }
     if (submit->dedupe_input) {
-        hash_input(submit->input, plan->input_hash);
+        fa_input_hash(submit->input, plan->input_hash);
         plan->key = hash_key("input", plan->ns, plan->type, plan->input_hash);
         return fa_unit_find_key(unit, plan->key.hash, has_this_input, plan, &plan->existing, err);
     }
@@ -268,9 +256,7 @@ struct fa_row *fa_plan_carry_out(struct fa_unit *unit, const struct fa_plan *pla
     row->lane = plan->lane;
     row->rank = -(int64_t)submit->priority;
     row->version = 1;
-    row->max_attempts = submit->max_attempts == 0                 ? FA_ATTEMPTS_DEFAULT
-                        : submit->max_attempts == FAINA_UNLIMITED ? 0
-                                                                  : submit->max_attempts;
+    row->max_attempts = fa_task_max_attempts(submit->max_attempts);
     row->input = submit->input;
     row->first_metadata = submit->metadata;
     row->spec = submit->spec;

@@ -160,19 +160,14 @@ static void sink_event(void *ctx, size_t n, const struct fa_value *c)
         *add_event(list) = event;
 }
 
-/* The submit in short, for the event of the creation. */
 static const char *summary(const struct fa_row *row, struct fa_arena *arena)
 {
-    struct fa_json_builder builder;
-    struct fa_json_writer *writer = fa_json_builder_begin(&builder);
+    const struct faina_task task = {.type = row->lane->type,
+                                    .priority = (int)-row->rank,
+                                    .max_attempts = row->max_attempts,
+                                    .idempotency_key = row->key};
 
-    fa_json_begin_object(writer);
-    fa_json_set_str(writer, "type", row->lane->type);
-    fa_json_set_int(writer, "priority", -row->rank);
-    fa_json_set_int(writer, "maxAttempts", row->max_attempts);
-    fa_json_opt_str(writer, "idempotencyKey", row->key);
-    fa_json_end_object(writer);
-    return fa_json_builder_end(&builder, arena);
+    return fa_created_json(&task, arena);
 }
 
 size_t fa_read_own_events(const struct fa_row *row, struct fa_arena *arena,

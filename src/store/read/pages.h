@@ -17,11 +17,11 @@
 #ifndef FA_STORE_READ_PAGES_H
 #define FA_STORE_READ_PAGES_H
 
+#include "model/cursor.h"
 #include "service/service.h"
 #include "store/db/db.h"
 
 #define FA_PAGER_PART_MAX 100
-#define FA_CURSOR_KEYS 3
 
 struct fa_pager {
     size_t limit;    /* items; 0: any number */
@@ -68,18 +68,5 @@ FA_MUST_CHECK enum faina_code fa_pager_read(struct fa_pager *pager, struct fa_db
                                             struct fa_list_query *query, const char *cursor,
                                             struct fa_arena *arena, const char **next_cursor,
                                             struct faina_error *err);
-
-/* A cursor of up to FA_CURSOR_KEYS texts without line feeds. */
-const char *fa_cursor_write(struct fa_arena *arena, const char *const *keys, size_t count);
-/* NULL gives empty texts, which sort before all others. */
-FA_MUST_CHECK enum faina_code fa_cursor_read(const char *cursor, struct fa_arena *arena,
-                                             const char **keys, size_t count,
-                                             struct faina_error *err);
-/* A cursor of two numbers that are not negative. */
-const char *fa_cursor_write_pair(struct fa_arena *arena, int64_t a, int64_t b);
-FA_MUST_CHECK enum faina_code fa_cursor_read_pair(const char *cursor, int64_t *a, int64_t *b,
-                                                  struct faina_error *err);
-/* The error for a cursor that no list has returned. */
-enum faina_code fa_cursor_refuse(struct faina_error *err);
 
 #endif

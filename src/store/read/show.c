@@ -2,6 +2,7 @@
 #include "store/read/show.h"
 
 #include "model/states.h"
+#include "model/task_rules.h"
 #include "store/txn/row_check.h"
 
 #include <assert.h>
@@ -9,19 +10,7 @@
 
 const char *fa_row_state(const struct fa_row *row)
 {
-    static const char *const states[FAINA_STATUS_COUNT] = {
-        [FAINA_PENDING] = "Queued",
-        [FAINA_CLAIMED] = "Claimed",
-        [FAINA_RUNNING] = "Running",
-        [FAINA_BLOCKED] = "Waiting for other tasks",
-        [FAINA_BACKGROUND] = "In the background",
-        [FAINA_COMPLETED] = "Completed",
-        [FAINA_FAILED] = "Failed",
-        [FAINA_DEAD_LETTER] = "Out of attempts",
-        [FAINA_CANCELLED] = "Cancelled by user",
-    };
-
-    return row->state != NULL ? row->state : states[row->status];
+    return row->state != NULL ? row->state : fa_task_state(row->status);
 }
 
 /* The event of a cancellation has neither the worker that held the task nor the error of an earlier

@@ -5,7 +5,7 @@
 #define FA_STORE_TXN_COMMIT_COUNTS_H
 
 #include "store/txn/unit.h"
-#include "store/txn/waiters.h"
+#include "service/waiters.h"
 
 /* After the commit, in the leader's thread. Costs nothing without counting listeners. */
 void fa_facts_publish(struct fa_waiters *waiters, struct fa_unit *unit, size_t op_count);

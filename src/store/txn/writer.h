@@ -32,10 +32,10 @@
 #include "store/workflow/definitions.h"
 #include "store/queue/ops.h"
 #include "store/read/readers.h"
-#include "store/queue/waiting_claims.h"
+#include "service/waiting_claims.h"
 #include "store/db/store.h"
 #include "store/upkeep/chore_health.h"
-#include "store/txn/waiters.h"
+#include "service/waiters.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

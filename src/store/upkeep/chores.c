@@ -34,16 +34,7 @@ static enum faina_code promote(struct fa_unit *unit, struct fa_row *row, struct 
 /* The error of an attempt that the engine ends, as JSON. */
 static const char *error_json(struct fa_unit *unit, const char *kind, const char *message)
 {
-    struct fa_json_builder builder;
-    struct fa_json_writer *writer = fa_json_builder_begin(&builder);
-
-    fa_json_begin_object(writer);
-    fa_json_set_str(writer, "message", message);
-    fa_json_set_str(writer, "kind", kind);
-    fa_json_set_raw(writer, "detail", NULL);
-    fa_json_set_bool(writer, "retryable", true);
-    fa_json_end_object(writer);
-    return fa_json_builder_end(&builder, &unit->arena);
+    return fa_failure_json(&(struct faina_failure){.message = message, .kind = kind}, &unit->arena);
 }
 
 /* The lease has expired: the attempt fails. */

@@ -5,7 +5,7 @@
 #include "support/asleep.h"
 
 #include "base/hash.h"
-#include "store/queue/waiting_claims.h"
+#include "service/waiting_claims.h"
 
 #include <setjmp.h>
 #include <stdlib.h>

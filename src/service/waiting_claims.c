@@ -1,5 +1,5 @@
 /* waiting_claims.c - a list of claims, each with a condition variable of its own. */
-#include "store/queue/waiting_claims.h"
+#include "service/waiting_claims.h"
 
 #include "base/clock.h"
 

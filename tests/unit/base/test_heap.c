@@ -3,7 +3,7 @@
  */
 #include "support/support.h"
 
-#include "store/lanes/heap.h"
+#include "base/heap.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 struct item {
     uint32_t at;
-    struct fa_lane_position position;
+    struct fa_position position;
 };
 
 static void test_heap__the_best_is_on_top(void **state)
@@ -31,22 +31,22 @@ static void test_heap__the_best_is_on_top(void **state)
             fa_heap_remove(&heap, &item->at);
             CHECK_INT(item->at, 0);
         } else {
-            item->position = (struct fa_lane_position){random >> 29, (random >> 8) % 50};
+            item->position = (struct fa_position){random >> 29, (random >> 8) % 50};
             fa_heap_put(&heap, &item->at, item->position);
         }
         if (round % 16 != 0)
             continue;
         for (int i = 0; i < ITEMS; i++) {
             if (items[i].at != 0 &&
-                (!best || fa_lane_position_is_before(items[i].position, best->position)))
+                (!best || fa_position_is_before(items[i].position, best->position)))
                 best = &items[i];
         }
         CHECK_TRUE((best == NULL) == (fa_heap_top(&heap) == NULL));
         if (best != NULL)
-            CHECK_TRUE(!fa_lane_position_is_before(best->position,
-                                                   ((struct item *)fa_heap_top(&heap))->position) &&
-                       !fa_lane_position_is_before(((struct item *)fa_heap_top(&heap))->position,
-                                                   best->position));
+            CHECK_TRUE(!fa_position_is_before(best->position,
+                                              ((struct item *)fa_heap_top(&heap))->position) &&
+                       !fa_position_is_before(((struct item *)fa_heap_top(&heap))->position,
+                                              best->position));
     }
     fa_heap_finish(&heap);
     free(items);

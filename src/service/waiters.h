@@ -8,8 +8,8 @@
  * Threads: any. The mutex guards everything but the listeners; nothing blocks while it is held.
  * Listeners have a mutex of their own, held while they are called: they must return quickly.
  */
-#ifndef FA_STORE_TXN_WAITERS_H
-#define FA_STORE_TXN_WAITERS_H
+#ifndef FA_SERVICE_WAITERS_H
+#define FA_SERVICE_WAITERS_H
 
 #include "model/id.h"
 

@@ -18,8 +18,8 @@
  * except the operations of taken claims, which are the leader's until it settles them; nothing
  * blocks while the mutex is held.
  */
-#ifndef FA_STORE_QUEUE_WAITING_CLAIMS_H
-#define FA_STORE_QUEUE_WAITING_CLAIMS_H
+#ifndef FA_SERVICE_WAITING_CLAIMS_H
+#define FA_SERVICE_WAITING_CLAIMS_H
 
 #include "service/service.h"
 

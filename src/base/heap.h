@@ -1,5 +1,5 @@
 /*
- * heap.h - a binary heap of ready-queue positions, the best first.
+ * heap.h - a binary heap of positions in a queue, the best first.
  *
  * The key of an item is a position (rank, then id). Beside each key the heap keeps a pointer to the
  * item's slot number, so that an item can be moved and removed without a search.
@@ -8,31 +8,31 @@
  *
  * Threads: none of its own; the owner guards it.
  */
-#ifndef FA_STORE_LANES_HEAP_H
-#define FA_STORE_LANES_HEAP_H
+#ifndef FA_BASE_HEAP_H
+#define FA_BASE_HEAP_H
 
 #include "base/bytes.h"
 
-/* A position in a lane's ready queue: by priority (rank is its negative), then by task id. */
-struct fa_lane_position {
+/* A position in a queue: by rank (of ready tasks, minus the priority), then by key. */
+struct fa_position {
     int64_t rank, key;
 };
 
 struct fa_heap {
     struct fa_heap_entry {
-        struct fa_lane_position position;
+        struct fa_position position;
         uint32_t *at;
     } * entries;
     size_t count, size;
 };
 
-static inline bool fa_lane_position_is_before(struct fa_lane_position a, struct fa_lane_position b)
+static inline bool fa_position_is_before(struct fa_position a, struct fa_position b)
 {
     return a.rank != b.rank ? a.rank < b.rank : a.key < b.key;
 }
 
 /* Adds the item, or moves it when it is there with another position. */
-void fa_heap_put(struct fa_heap *heap, uint32_t *at, struct fa_lane_position position);
+void fa_heap_put(struct fa_heap *heap, uint32_t *at, struct fa_position position);
 /* Does nothing when it isn't there. */
 void fa_heap_remove(struct fa_heap *heap, uint32_t *at);
 /* The best item's `at`, or NULL. */

@@ -4,7 +4,7 @@
  * Waiters for tasks share one condition per bucket: thousands may wait, and an end wakes only
  * those few that fell into the same bucket.
  */
-#include "store/txn/waiters.h"
+#include "service/waiters.h"
 
 #include "base/clock.h"
 #include "service/service.h"

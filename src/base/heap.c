@@ -1,5 +1,5 @@
 /* heap.c - see heap.h. */
-#include "store/lanes/heap.h"
+#include "base/heap.h"
 
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@ static void put_at(struct fa_heap *heap, size_t i, struct fa_heap_entry entry)
 static void sift_up(struct fa_heap *heap, size_t i, struct fa_heap_entry entry)
 {
     for (; i > 0; i = (i - 1) / 2) {
-        if (!fa_lane_position_is_before(entry.position, heap->entries[(i - 1) / 2].position))
+        if (!fa_position_is_before(entry.position, heap->entries[(i - 1) / 2].position))
             break;
         put_at(heap, i, heap->entries[(i - 1) / 2]);
     }
@@ -22,10 +22,10 @@ static void sift_up(struct fa_heap *heap, size_t i, struct fa_heap_entry entry)
 static void sift_down(struct fa_heap *heap, size_t i, struct fa_heap_entry entry)
 {
     for (size_t child; (child = 2 * i + 1) < heap->count; i = child) {
-        if (child + 1 < heap->count && fa_lane_position_is_before(heap->entries[child + 1].position,
-                                                                  heap->entries[child].position))
+        if (child + 1 < heap->count &&
+            fa_position_is_before(heap->entries[child + 1].position, heap->entries[child].position))
             child++;
-        if (!fa_lane_position_is_before(heap->entries[child].position, entry.position))
+        if (!fa_position_is_before(heap->entries[child].position, entry.position))
             break;
         put_at(heap, i, heap->entries[child]);
     }
@@ -34,13 +34,13 @@ static void sift_down(struct fa_heap *heap, size_t i, struct fa_heap_entry entry
 
 static void sift(struct fa_heap *heap, size_t i, struct fa_heap_entry entry)
 {
-    if (i > 0 && fa_lane_position_is_before(entry.position, heap->entries[(i - 1) / 2].position))
+    if (i > 0 && fa_position_is_before(entry.position, heap->entries[(i - 1) / 2].position))
         sift_up(heap, i, entry);
     else
         sift_down(heap, i, entry);
 }
 
-void fa_heap_put(struct fa_heap *heap, uint32_t *at, struct fa_lane_position position)
+void fa_heap_put(struct fa_heap *heap, uint32_t *at, struct fa_position position)
 {
     struct fa_heap_entry entry = {position, at};
 

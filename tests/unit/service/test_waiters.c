@@ -3,7 +3,7 @@
  */
 #include "support/asleep.h"
 
-#include "store/txn/waiters.h"
+#include "service/waiters.h"
 
 #include <pthread.h>
 #include <setjmp.h>
