@@ -5,6 +5,7 @@ import http.client
 import json
 import os
 import pty
+import random
 import signal
 import socket
 import ssl
@@ -192,6 +193,39 @@ def test_not_ready_while_the_store_is_silent(place):
     server("GET", "./healthz", status=200)
     wire.flows.set()
     wait_until(lambda: (answer := ask()) and answer.status == 200, "it is ready again")
+
+
+class Visitor(threading.Thread):
+    """A client that keeps its connection, and rests between its requests."""
+
+    def __init__(self, connection, seed):
+        super().__init__()
+        self.connection, self.dice = connection, random.Random(seed)
+        self.start()
+
+    def run(self):
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            while True:
+                self.connection.request("POST", "/api/v1/tasks", b'{"type":"t"}',
+                                        {"Content-Type": "application/json"})
+                response = self.connection.getresponse()
+                response.read()
+                if response.headers.get("Connection") == "close":
+                    return
+                time.sleep(self.dice.random() * 0.2)
+
+
+def test_requests_that_arrive_while_it_ends(place):
+    """Connections that were idle when the last request ended may still send one."""
+    for turn in range(6):
+        server = place.serve()
+        path = place.path("faina.db.sock")
+        wait_until(lambda at=path: os.path.exists(at), "the socket beside the file")
+        visitors = [Visitor(Local(path) if i % 2 else server.connect(), i) for i in range(48)]
+        time.sleep(0.3 + turn * 0.01)
+        server.stop()
+        for visitor in visitors:
+            visitor.join()
 
 
 def test_draining_gives_up_on_the_slow(place):

@@ -16,6 +16,8 @@
 
 #define EVENTS_MAX 256
 #define SWEEP_US 1000000
+/* For how long an ending loop sends the answers of its last requests. */
+#define LAST_REQUESTS_US 1000000
 
 /* ------------------------------------------------------------------------------------------
  * Requests
@@ -266,6 +268,30 @@ static void turn(struct fa_http_loop *loop, struct epoll_event *events)
     update_listening(loop);
 }
 
+static void close_idle(struct fa_http_loop *loop)
+{
+    for (struct fa_connection *at = loop->connections, *next; at; at = next) {
+        next = at->next;
+        if (!at->req)
+            fa_connection_destroy(at);
+    }
+}
+
+/* L5. An idle connection may have sent a request after the server counted none. */
+static void end_requests(struct fa_http_loop *loop, struct epoll_event *events)
+{
+    int64_t until_us = fa_clock_mono_us() + LAST_REQUESTS_US;
+
+    close_idle(loop);
+    while (loop->request_count > 0 && loop->turn_us < until_us)
+        turn(loop, events);
+    while (loop->connections)
+        fa_connection_destroy(loop->connections);
+    run_ready(loop); /* frees those that were in line */
+    while (loop->request_count > 0)
+        turn(loop, events);
+}
+
 static void *run(void *ctx)
 {
     struct fa_http_loop *loop = ctx;
@@ -273,6 +299,7 @@ static void *run(void *ctx)
 
     while (!atomic_load(&loop->is_over))
         turn(loop, events);
+    end_requests(loop, events);
     free(events);
     return NULL;
 }
@@ -335,10 +362,7 @@ void fa_http_loop_stop(struct fa_http_loop *loop)
     /* A thread that has reported the last request may not have returned yet. */
     while (atomic_load(&loop->callers) > 0)
         sched_yield();
-    while (loop->connections)
-        fa_connection_destroy(loop->connections);
-    run_ready(loop); /* frees those that were in line */
-    assert(!atomic_load(&loop->done));
+    assert(!loop->connections && !atomic_load(&loop->done));
     fa_request_drop_spares(loop);
     if (loop->call_fd >= 0)
         close(loop->call_fd);

@@ -11,6 +11,8 @@
  *   L3  At most FA_LOOP_RESUMES streams are served in a turn, in the order in which they were
  *   woken.
  *   L4  Once a second, connections that are past their time limit are closed (connection.h, N3).
+ *   L5  The thread ends after the last request: requests that were received before are answered, or
+ *       their operations end without an answer.
  *
  * Threads: the loop's own, except where it says otherwise.
  */
@@ -44,6 +46,7 @@ struct fa_http_loop {
     struct fa_connection *connections;
     struct fa_connection *ready, **ready_end;  /* with more to do (connection.h, N4) */
     struct fa_request *resumes, **resumes_end; /* streams with data, oldest first (L3) */
+    size_t request_count;                      /* created and not destroyed */
     struct fa_request *spares;                 /* linked by done_next */
     size_t spare_count;
     bool is_listening; /* epoll reports connections */
@@ -57,7 +60,8 @@ struct fa_http_loop {
 FA_MUST_CHECK enum faina_code fa_http_loop_start(struct fa_http_loop *loop,
                                                  struct fa_listener_socket *listener,
                                                  struct faina_error *err);
-/* From the owner's thread, when every request has ended. */
+/* From the owner's thread, when no request is expected any more (L5). The engine still runs what was
+ * posted. */
 void fa_http_loop_stop(struct fa_http_loop *loop);
 /* From the owner's thread: accepts no more connections. The listening socket isn't used any more on
  * return. */

@@ -105,6 +105,7 @@ struct fa_request *fa_request_create(struct fa_connection *peer)
     struct fa_request *req = take_spare(&listener->loop);
 
     atomic_fetch_add(&listener->server->active, 1);
+    listener->loop.request_count++;
     req->server = listener->server;
     req->listener = listener;
     req->peer = peer;
@@ -139,6 +140,7 @@ void fa_request_destroy(struct fa_request *req)
     fa_admission_release_held(server, req->held);
     fa_arena_finish(&req->posted.answers);
     leave_spare(&listener->loop, req);
+    listener->loop.request_count--;
     atomic_fetch_sub(&server->active, 1);
 }
 
