@@ -161,10 +161,11 @@ struct faina_task {
     const char *name;
     enum faina_status status;
     enum faina_phase phase;
-    const char *state;                                    /* free text for people */
-    int progress;                                         /* 0..100 */
-    int priority;                                         /* higher first */
-    const char *input, *output, *error, *metadata, *spec; /* JSON */
+    const char *state;                         /* free text for people */
+    int progress;                              /* 0..100 */
+    int priority;                              /* higher first */
+    const char *input, *output, *error, *spec; /* JSON */
+    const char *metadata;                      /* JSON: an object, {} unless it was given */
     const char *idempotency_key;
     const char *input_hash;         /* hex, with dedupe_input only */
     int64_t attempts, max_attempts; /* max_attempts 0: no limit */
@@ -344,7 +345,7 @@ struct faina_report {
     bool has_progress;
     int progress;         /* 0..100 */
     const char *state;    /* NULL: unchanged; up to 1,024 bytes */
-    const char *metadata; /* NULL: unchanged; else it replaces the metadata */
+    const char *metadata; /* NULL: unchanged; else a JSON merge patch (RFC 7396) */
 };
 
 /* Reports the progress of a claimed, running or background task. Also renews the lease. */
@@ -504,7 +505,8 @@ FAINA_API const char *faina_actor_name(enum faina_actor actor);
 
 /* An event in the history of a task. */
 struct faina_event {
-    int64_t at_us;            /* unique within the task, and so its id */
+    char id[FAINA_ID_SIZE];   /* unique */
+    int64_t at_us;            /* grows with each event of a task */
     const char *what;         /* "created", "claimed", "retry_scheduled", "late_result", ... */
     enum faina_status status; /* the task's status after it */
     enum faina_actor actor;
@@ -790,7 +792,8 @@ FAINA_API bool faina_context_cancelled(const struct faina_context *context);
  * most a few times a second. */
 FAINA_API void faina_context_progress(struct faina_context *context, int percent,
                                       const char *state);
-/* Replaces the task's metadata, a JSON object. INVALID_REQUEST: it is not an object. */
+/* Merges a JSON object into the task's metadata (RFC 7396): its members are set, and removed where
+ * it has null. INVALID_REQUEST: it is not an object. */
 FAINA_API enum faina_code faina_context_metadata(struct faina_context *context, const char *json,
                                                  struct faina_error *err);
 

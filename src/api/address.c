@@ -112,9 +112,21 @@ static const char *finish(struct fa_buf *url, struct fa_arena *arena)
     return text;
 }
 
-/* The URL that the variables with this prefix make; NULL when they name neither a host nor a
- * database. */
-static enum faina_code from_variables(const char *prefix, struct fa_arena *arena, const char **out,
+/* The value of NAME, else of API_PG_NAME. */
+static enum faina_code read_either(const char *name, struct fa_arena *arena, const char **value,
+                                   const char **variable, struct faina_error *err)
+{
+    enum faina_code code = fa_variable_read(name, arena, value, err);
+
+    *variable = name;
+    if (code != FAINA_OK || *value != NULL)
+        return code;
+    *variable = fa_arena_printf(arena, "API_PG_%s", name);
+    return fa_variable_read(*variable, arena, value, err);
+}
+
+/* The URL that the variables make; NULL when they name neither a host nor a database. */
+static enum faina_code from_variables(struct fa_arena *arena, struct fa_address *out,
                                       struct faina_error *err)
 {
     /* Everything as a parameter: a socket's folder, several hosts, odd names, all look alike. */
@@ -124,21 +136,20 @@ static enum faina_code from_variables(const char *prefix, struct fa_arena *arena
         {"DB_HOST", "host"}, {"DB_NAME", "dbname"},       {"DB_PORT", "port"},
         {"DB_USER", "user"}, {"DB_PASSWORD", "password"}, {"DB_SCHEMA", "schema"},
     };
-    const char *values[FA_COUNT(parts)];
+    const char *values[FA_COUNT(parts)], *variables[FA_COUNT(parts)];
     enum faina_code code = FAINA_OK;
     struct fa_buf url;
 
-    *out = NULL;
     for (size_t i = 0; code == FAINA_OK && i < FA_COUNT(parts); i++)
-        code = fa_variable_read(fa_arena_printf(arena, "%s%s", prefix, parts[i].variable), arena,
-                                &values[i], err);
+        code = read_either(parts[i].variable, arena, &values[i], &variables[i], err);
     if (code != FAINA_OK || (values[0] == NULL && values[1] == NULL))
         return code;
     fa_buf_init(&url, SIZE_MAX / 2);
     fa_buf_add_str(&url, "postgres:///");
     for (size_t i = 0; i < FA_COUNT(parts); i++)
         add_parameter(&url, parts[i].parameter, values[i]);
-    *out = finish(&url, arena);
+    out->url = finish(&url, arena);
+    out->source = values[0] != NULL ? variables[0] : variables[1];
     return FAINA_OK;
 }
 
@@ -165,24 +176,44 @@ static enum faina_code set_schema(const char **url, struct fa_arena *arena, stru
     return FAINA_OK;
 }
 
+/* A URL in one variable. */
+static enum faina_code from_url(const char *name, struct fa_arena *arena, struct fa_address *out,
+                                struct faina_error *err)
+{
+    out->source = name;
+    return fa_variable_read(name, arena, &out->url, err);
+}
+
+enum faina_code fa_address_look(const char *given, struct fa_arena *arena, struct fa_address *out,
+                                struct faina_error *err)
+{
+    enum faina_code code = FAINA_OK;
+
+    *out = (struct fa_address){given, "--url"};
+    if (out->url == NULL)
+        code = from_url("FAINA_URL", arena, out, err);
+    if (code == FAINA_OK && out->url == NULL) {
+        code = from_url("DATABASE_URL", arena, out, err);
+        if (out->url != NULL && !fa_address_is_postgres(out->url))
+            out->url = NULL; /* another program's */
+    }
+    if (code == FAINA_OK && out->url != NULL)
+        return set_schema(&out->url, arena, err);
+    if (code == FAINA_OK)
+        code = from_variables(arena, out, err);
+    if (code == FAINA_OK && out->url == NULL)
+        *out = (struct fa_address){"sqlite:faina.db", "the default"};
+    return code;
+}
+
 enum faina_code fa_address_find(const char *given, struct fa_arena *arena, const char **out,
                                 struct faina_error *err)
 {
-    static const char *const prefixes[] = {"", "API_PG_"};
-    enum faina_code code = FAINA_OK;
-    const char *url = given;
+    struct fa_address address;
+    enum faina_code code = fa_address_look(given, arena, &address, err);
 
-    if (url == NULL)
-        code = fa_variable_read("FAINA_URL", arena, &url, err);
-    if (code == FAINA_OK && url != NULL)
-        code = set_schema(&url, arena, err);
-    for (size_t i = 0; code == FAINA_OK && url == NULL && i < FA_COUNT(prefixes); i++) {
-        code = from_variables(prefixes[i], arena, &url, err);
-        if (code == FAINA_OK && url != NULL && !names_schema(url))
-            code = set_schema(&url, arena, err);
-    }
     if (code == FAINA_OK)
-        *out = url != NULL ? url : "sqlite:faina.db";
+        *out = address.url;
     return code;
 }
 

@@ -52,7 +52,8 @@ struct fa_cli {
 
     struct faina_options options; /* of the engine */
     bool is_long_lived;           /* keeps the engine open: doesn't use another owner's socket */
-    const char *address;          /* NULL until fa_cli_url */
+    const char *address;          /* NULL until fa_cli_url ... */
+    const char *address_source;   /* ... and where it is from (address.h) */
     struct fa_service *service;   /* NULL until fa_cli_open */
     struct fa_arena arena;        /* lives as long as the program */
 };
@@ -87,6 +88,8 @@ FA_MUST_CHECK int fa_cli_wait_end(struct fa_cli *cli, const char *id, int64_t ti
 /* Warns when an environment variable is set that this version doesn't support. */
 struct fa_log;
 void fa_cli_warn_unused(const struct fa_log *log);
+/* Logs which engine is open, and which variable or flag has named it; no secrets. */
+void fa_cli_log_source(const struct fa_cli *cli, const struct fa_log *log);
 
 /* ---- out.c: output ---- */
 

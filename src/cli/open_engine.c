@@ -19,12 +19,16 @@
 
 enum faina_code fa_cli_url(struct fa_cli *cli, const char **out, struct faina_error *err)
 {
+    struct fa_address found = {cli->address, cli->address_source};
     enum faina_code code = FAINA_OK;
 
     if (!cli->address)
-        code = fa_address_find(cli->url, &cli->arena, &cli->address, err);
-    *out = cli->address;
-    return code;
+        code = fa_address_look(cli->url, &cli->arena, &found, err);
+    if (code != FAINA_OK)
+        return code;
+    *out = cli->address = found.url;
+    cli->address_source = found.source;
+    return FAINA_OK;
 }
 
 bool fa_cli_is_all_namespaces(const struct fa_cli *cli)
@@ -65,6 +69,18 @@ int fa_cli_open(struct fa_cli *cli)
     struct faina_error err;
 
     return fa_cli_try_open(cli, &err) == FAINA_OK ? FA_EXIT_OK : fa_cli_fail(cli, &err);
+}
+
+void fa_cli_log_source(const struct fa_cli *cli, const struct fa_log *log)
+{
+    struct fa_arena scratch = {0};
+    struct fa_service_info info = {0};
+
+    if (fa_service_info(cli->service, false, &scratch, &info, NULL) == FAINA_OK)
+        FA_LOG(log, FA_LOG_INFO, "using the engine", {"engine", info.engine},
+               {"location", info.location ? info.location : "memory"},
+               {"from", cli->address_source});
+    fa_arena_finish(&scratch);
 }
 
 void fa_cli_warn_unused(const struct fa_log *log)

@@ -17,6 +17,9 @@
 #define KEY_END (INT64_C(1) << 60) /* one past the greatest key, in the year 10889 */
 #define MS_END (KEY_END >> FRACTION_BITS)
 #define VERSION 7
+#define EVENT_VERSION UINT64_C(8)
+#define KEY_BITS 60
+#define KEY_MASK ((UINT64_C(1) << KEY_BITS) - 1)
 #define VARIANT 2
 #define TEXT_LENGTH (FAINA_ID_SIZE - 1)
 
@@ -81,14 +84,9 @@ struct fa_id fa_id_free(struct fa_id_source *source, int64_t now_us)
     return add_tail(source, key > 0 ? key : 1);
 }
 
-void fa_id_format(struct fa_id id, char out[FAINA_ID_SIZE])
+/* Both halves as text, with dashes. */
+static void put_uuid(uint64_t first, uint64_t second, char out[FAINA_ID_SIZE])
 {
-    /* An id read from a damaged file must not end the process: its text is some id that no task
-     * has.
-     */
-    uint64_t key = (uint64_t)id.key;
-    uint64_t first = key >> FRACTION_BITS << 16 | VERSION << FRACTION_BITS | (key & FRACTION_MASK);
-    uint64_t second = (uint64_t)VARIANT << TAIL_BITS | ((uint64_t)id.tail & TAIL_MASK);
     char text[32];
 
     fa_put_hex16(fa_put_hex16(text, first), second);
@@ -102,6 +100,28 @@ void fa_id_format(struct fa_id id, char out[FAINA_ID_SIZE])
     out[23] = '-';
     memcpy(out + 24, text + 20, 12);
     out[TEXT_LENGTH] = '\0';
+}
+
+void fa_id_format(struct fa_id id, char out[FAINA_ID_SIZE])
+{
+    /* An id read from a damaged file must not end the process: its text is some id that no task
+     * has.
+     */
+    uint64_t key = (uint64_t)id.key;
+    uint64_t first = key >> FRACTION_BITS << 16 | VERSION << FRACTION_BITS | (key & FRACTION_MASK);
+
+    put_uuid(first, (uint64_t)VARIANT << TAIL_BITS | ((uint64_t)id.tail & TAIL_MASK), out);
+}
+
+void fa_event_id_format(int64_t task, int64_t at_us, const char *what, char out[FAINA_ID_SIZE])
+{
+    uint64_t us = (uint64_t)at_us, length = strlen(what);
+    uint64_t first =
+        us / 1000 << 16 | EVENT_VERSION << FRACTION_BITS | us % 1000 << 2 | (length & 3);
+    uint64_t second = (uint64_t)VARIANT << TAIL_BITS | (length >> 2 & 3) << KEY_BITS |
+                      ((uint64_t)task & KEY_MASK);
+
+    put_uuid(first, second, out);
 }
 
 /* One more than the value of a hexadecimal digit; 0 for everything else. */

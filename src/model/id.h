@@ -45,6 +45,11 @@ struct fa_id fa_id_next(struct fa_id_source *source, int64_t now_us);
 /* For objects other than tasks: time and random bits, without using a key. */
 struct fa_id fa_id_free(struct fa_id_source *source, int64_t now_us);
 void fa_id_format(struct fa_id id, char out[FAINA_ID_SIZE]); /* lower case, with dashes */
+/*
+ * The id of an event of a task: a UUIDv8 of its time, the key of the task, and 4 bits of the length
+ * of its name, so that two events of a task at one time have two ids. The views compute the same.
+ */
+void fa_event_id_format(int64_t task, int64_t at_us, const char *what, char out[FAINA_ID_SIZE]);
 /* Accepts upper case too. False: not a UUIDv7, so no task has it. */
 bool fa_id_parse(const char *text, struct fa_id *out);
 /* Whether both parts are in range; an id that was read from a store may not be. */

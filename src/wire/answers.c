@@ -188,7 +188,7 @@ const struct fa_shape fa_shape_task = {
         TASK("input", JSON, input, .doc = "What the handler gets"),
         TASK("output", JSON, output, .doc = "The result"),
         TASK("error", JSON, error, .doc = "Why the last attempt failed"),
-        TASK("metadata", JSON, metadata, .doc = "The client's own object"),
+        TASK("metadata", JSON, metadata, .doc = "The client's own object; {} by default"),
         TASK("spec", JSON, spec, .doc = "Settings of this one task"),
         TASK("idempotencyKey", TEXT, idempotency_key, .doc = "Its key"),
         TASK("inputHash", TEXT, input_hash, .doc = "SHA-256 of the canonical input, in hex"),
@@ -254,10 +254,10 @@ const struct fa_shape fa_shape_claims = {
     FA_ROW(json_name, kind, struct faina_event, member, __VA_ARGS__)
 
 static const struct fa_field event_fields[] = {
-    EVENT("id", INT64, at_us, .doc = "Grows with each event of a task"),
+    EVENT("id", ID, id, .flags = REQUIRED, .doc = "A UUID, unique to the event"),
     EVENT("event", TEXT, what, .flags = REQUIRED, .doc = "What has happened"),
     EVENT("status", ENUM, status, .word = fa_status_word, .doc = "The status since then"),
-    EVENT("state", TEXT, state, .doc = "What the handler did, in words"),
+    EVENT("state", TEXT, state, .doc = "The state then: the handler's words, or the status's"),
     EVENT("actor", ENUM, actor, .word = actor_word, .doc = "What caused it"),
     EVENT("workerId", TEXT, worker_id, .doc = "The worker that held the task"),
     EVENT("detail", JSON, detail, .doc = "More about it"),

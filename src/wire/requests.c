@@ -248,7 +248,7 @@ REQUEST(progress, "Progress",
         .doc = "Percent"),
     ACT("state", TEXT, state, .max = FA_STATE_SIZE_MAX, .doc = "What is done now, in words"),
     ACT("metadata", JSON, metadata, .flags = FA_FIELD_OBJECT, .max = FA_METADATA_SIZE_MAX,
-        .doc = "Members to add to the task's metadata, or to replace there"));
+        .doc = "Merged into the task's metadata (RFC 7396): members are set, and removed by null"));
 REQUEST(heartbeat, "Heartbeat", WORKER(FA_FIELD_REQUIRED), FENCE, LEASE);
 REQUEST(block, "Block",
     WORKER(0),

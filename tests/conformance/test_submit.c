@@ -29,7 +29,7 @@ static void test_submit__defaults(struct fa_t *t)
     CHECK_STR(task->input, NULL);
     CHECK_STR(task->output, NULL);
     CHECK_STR(task->error, NULL);
-    CHECK_STR(task->metadata, NULL);
+    CHECK_STR(task->metadata, "{}");
     CHECK_STR(task->spec, NULL);
     CHECK_STR(task->idempotency_key, NULL);
     CHECK_STR(task->input_hash, NULL);

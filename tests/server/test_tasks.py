@@ -353,7 +353,7 @@ def test_traceparent(place):
     zeros = "00-%s-00f067aa0ba902b7-01" % ("0" * 32), "00-4bf92f3577b34da6a3ce929d0e0e4736-%s-01" % ("0" * 16)
     for bad in ("nonsense", trace + "0", trace.replace("-", "_"), trace.upper(), "ff" + trace[2:], *zeros):
         answer = server("POST", "/tasks", {"type": "t"}, 201, traceparent=bad)
-        equal((answer.json()["metadata"], answer.headers.get("traceparent")), (None, None), bad)
+        equal((answer.json()["metadata"], answer.headers.get("traceparent")), ({}, None), bad)
 
 
 run(globals(), on_postgres=True)

@@ -377,6 +377,7 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options,
         return code;
     if (fa_service_is_remote(cli->service))
         return fa_cli_fail(cli, refuse_remote(cli, &err));
+    fa_cli_log_source(cli, options->log);
     options->beside = fa_share_address(cli, options->log);
     /* Before the first event can be emitted. */
     if (watch_workflows(cli, options->log, &companions->workflows, &err) != FAINA_OK)

@@ -121,7 +121,7 @@ static struct faina_task preview(const struct faina_submit *submit)
         .state = "Queued",
         .priority = submit->priority,
         .input = submit->input,
-        .metadata = submit->metadata,
+        .metadata = submit->metadata ? submit->metadata : "{}",
         .spec = submit->spec,
         .idempotency_key = submit->idempotency_key,
         .max_attempts = submit->max_attempts == 0                 ? FA_ATTEMPTS_DEFAULT

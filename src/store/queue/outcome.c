@@ -6,8 +6,9 @@
  */
 #include "store/queue/ops.h"
 
-#include "json/json.h"
+#include "json/merge.h"
 #include "model/limits.h"
+#include "store/txn/row_check.h"
 
 #include <assert.h>
 
@@ -249,10 +250,33 @@ static const char *report_json(struct fa_unit *unit, const struct faina_report *
     return fa_arena_printf(&unit->arena, "{\"progress\":%d}", report->progress);
 }
 
+/* The task's metadata with the report's merged into it (RFC 7396). */
+static enum faina_code merge_metadata(struct fa_unit *unit, struct fa_row *row, const char *patch,
+                                      const char **out, struct faina_error *err)
+{
+    struct fa_row read = *row;
+    enum faina_code code = FAINA_OK;
+
+    if (row->metadata == NULL)
+        code = fa_row_load_payload(&unit->source, &read, &unit->arena, err);
+    if (code != FAINA_OK)
+        return code;
+    *out = row->metadata != NULL ? row->metadata : read.first_metadata;
+    if (!fa_is_json(*out))
+        return fa_row_refuse(&unit->source, row, "its metadata is not JSON", err);
+    *out = fa_json_merge(*out, patch, &unit->arena);
+    if (strlen(*out) > FA_METADATA_SIZE_MAX)
+        return fa_error_field(err, FAINA_PAYLOAD_TOO_LARGE, "metadata",
+                              "metadata would be %zu bytes long; the limit is %d", strlen(*out),
+                              FA_METADATA_SIZE_MAX);
+    return FAINA_OK;
+}
+
 enum faina_code fa_do_progress(struct fa_unit *unit, struct fa_op *op)
 {
     const struct faina_report *report = op->report;
     struct fa_row *row = NULL;
+    const char *metadata = NULL;
     enum faina_code code = fa_find_task(unit, op, op->wants_task, &row);
 
     if (code != FAINA_OK)
@@ -260,6 +284,8 @@ enum faina_code fa_do_progress(struct fa_unit *unit, struct fa_op *op)
     if (fa_rule_find(row->status, FA_PROGRESS) == NULL)
         return fa_refuse(row, FA_PROGRESS, op);
     code = fa_check_holder(row, op);
+    if (code == FAINA_OK && report->metadata != NULL)
+        code = merge_metadata(unit, row, report->metadata, &metadata, &op->error);
     if (code != FAINA_OK)
         return code;
     fa_unit_change(unit, row);
@@ -267,8 +293,8 @@ enum faina_code fa_do_progress(struct fa_unit *unit, struct fa_op *op)
         row->progress = report->progress;
     if (report->state != NULL)
         row->state = report->state;
-    if (report->metadata != NULL)
-        row->metadata = report->metadata;
+    if (metadata != NULL)
+        row->metadata = metadata;
     renew_as_claimed(unit, row);
     fa_unit_event(unit, row, "progress", actor_of(op), op->by.worker_id, report_json(unit, report));
     return fa_set_result(unit, op, row);

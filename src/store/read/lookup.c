@@ -3,6 +3,7 @@
 
 #include "model/limits.h"
 #include "model/states.h"
+#include "model/task_rules.h"
 #include "service/access.h"
 #include "store/txn/event_log.h"
 #include "store/queue/ops.h"
@@ -77,6 +78,7 @@ static enum faina_code get_by_key(struct fa_source *source, struct fa_op *op)
  * events are merged with them by time, after stored ones of the same time. */
 struct event_list {
     struct fa_arena *arena;
+    int64_t task;
     struct fa_pager pager;
     struct faina_event *items;
     size_t count, size;
@@ -89,7 +91,16 @@ struct event_list {
     bool is_damaged; /* a damaged event was left out */
 };
 
-bool fa_read_event(const struct fa_value *c, struct fa_arena *arena, struct faina_event *out)
+/* Its id; and as its state the words of its status, when it has none of its own. */
+static void complete_event(struct faina_event *event, int64_t task)
+{
+    fa_event_id_format(task, event->at_us, event->what, event->id);
+    if (event->state == NULL)
+        event->state = fa_task_state(event->status);
+}
+
+bool fa_read_event(const struct fa_value *c, int64_t task, struct fa_arena *arena,
+                   struct faina_event *out)
 {
     static const struct fa_form form = {"event", "txSaXXJ",
                                         "at_us what status actor state worker detail"};
@@ -105,6 +116,7 @@ bool fa_read_event(const struct fa_value *c, struct fa_arena *arena, struct fain
         .worker_id = fa_value_dup(&c[5], arena),
         .detail = fa_value_dup(&c[6], arena),
     };
+    complete_event(out, task);
     return true;
 }
 
@@ -154,7 +166,7 @@ static void sink_event(void *ctx, size_t n, const struct fa_value *c)
     add_own(list, at_us);
     if (is_before_page(list, at_us))
         return;
-    if (!fa_read_event(c, list->arena, &event))
+    if (!fa_read_event(c, list->task, list->arena, &event))
         list->is_damaged = true;
     else if (fa_pager_take(&list->pager, size))
         *add_event(list) = event;
@@ -173,6 +185,8 @@ static const char *summary(const struct fa_row *row, struct fa_arena *arena)
 size_t fa_read_own_events(const struct fa_row *row, struct fa_arena *arena,
                           struct faina_event out[FA_OWN_EVENTS_MAX])
 {
+    size_t count;
+
     out[0] = (struct faina_event){.at_us = row->created_us,
                                   .what = "created",
                                   .status = row->flags & FA_FLAG_CREATED_BLOCKED ? FAINA_BLOCKED
@@ -180,7 +194,10 @@ size_t fa_read_own_events(const struct fa_row *row, struct fa_arena *arena,
                                   .actor = FAINA_ACTOR_API,
                                   .state = "Queued",
                                   .detail = summary(row, arena)};
-    return 1 + fa_row_implicit_events(row, out + 1);
+    count = 1 + fa_row_implicit_events(row, out + 1);
+    for (size_t i = 0; i < count; i++)
+        complete_event(&out[i], row->id.key);
+    return count;
 }
 
 /* Reports damaged events. The task itself is not damaged. */
@@ -261,6 +278,7 @@ static enum faina_code list_events(struct fa_source *source, struct fa_op *op)
     if (!op->part.is_asked)
         list.pager.size_max = SIZE_MAX;
     skip = list.skip;
+    list.task = row.id.key;
     list.own_count = fa_read_own_events(&row, op->arena, list.own);
     qsort(list.own, list.own_count, sizeof(*list.own), newest_first);
     code = read_events(source, row.id.key, &list, &op->error);

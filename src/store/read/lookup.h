@@ -30,8 +30,10 @@ enum faina_code fa_read_workers(struct fa_source *source, struct fa_op *op, int6
 #define FA_OWN_EVENTS_MAX 4
 size_t fa_read_own_events(const struct fa_row *row, struct fa_arena *arena,
                           struct faina_event out[FA_OWN_EVENTS_MAX]);
-/* Reads the columns of event_page or event_all. False: the row is damaged. */
-bool fa_read_event(const struct fa_value *columns, struct fa_arena *arena, struct faina_event *out);
+/* Reads the columns of event_page or event_all, of a task with this key. False: the row is
+ * damaged. */
+bool fa_read_event(const struct fa_value *columns, int64_t task, struct fa_arena *arena,
+                   struct faina_event *out);
 
 /* The workers that could claim the tasks of a lane. */
 struct fa_worker_set {

@@ -318,6 +318,8 @@ static enum faina_code put_payload(struct fa_source *source, struct fa_row *row,
         out->metadata = lend_or_copy(row->metadata, arena, lend);
     else
         out->metadata = lend_or_copy(read.first_metadata, arena, is_there);
+    if (out->metadata == NULL)
+        out->metadata = "{}";
     return FAINA_OK;
 }
 

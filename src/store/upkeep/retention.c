@@ -89,7 +89,7 @@ static void sink_event(void *ctx, size_t n, const struct fa_value *columns)
     struct gathering *g = ctx;
     struct faina_event event;
 
-    if (!fa_read_event(columns, g->arena, &event))
+    if (!fa_read_event(columns, g->rows[g->first + n].id.key, g->arena, &event))
         return; /* damaged events are left out */
     *add_event(g, g->first + n) = event;
     if (event.detail)

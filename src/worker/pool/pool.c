@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "base/utf8.h"
+#include "json/merge.h"
 #include "model/limits.h"
 #include "worker/pool/pool_inner.h"
 
@@ -277,6 +278,17 @@ static void replace_text(const char **member, const char *text)
     *member = memcpy(fa_alloc(size), text, size);
 }
 
+/* Metadata is a patch, so what is not sent yet goes with it. */
+static void add_patch(const char **member, const char *patch)
+{
+    struct fa_arena scratch = {0};
+
+    if (patch && *member)
+        patch = fa_json_merge_patches(*member, patch, &scratch);
+    replace_text(member, patch);
+    fa_arena_finish(&scratch);
+}
+
 void fa_job_report(struct fa_job *job, const struct faina_report *report)
 {
     struct fa_pool *pool = job->pool;
@@ -291,7 +303,7 @@ void fa_job_report(struct fa_job *job, const struct faina_report *report)
         job->report.progress = report->progress;
     }
     replace_text(&job->report.state, report->state);
-    replace_text(&job->report.metadata, report->metadata);
+    add_patch(&job->report.metadata, report->metadata);
     job->has_report = true;
     fa_pool_dirty(job);
     pthread_mutex_unlock(&pool->mutex);

@@ -7,6 +7,7 @@
 #include "worker/pool/pool_inner.h"
 
 #include "base/clock.h"
+#include "json/merge.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -278,6 +279,22 @@ static void keep_newer(const char **to, const char **from)
     *from = NULL;
 }
 
+/* Patches of metadata: the newer one after the older one. */
+static void keep_both(const char **newer, const char **older)
+{
+    struct fa_arena scratch = {0};
+
+    if (*newer && *older) {
+        const char *both = fa_json_merge_patches(*older, *newer, &scratch);
+        size_t size = strlen(both) + 1;
+
+        free((char *)(uintptr_t)*newer);
+        *newer = memcpy(fa_alloc(size), both, size);
+    }
+    fa_arena_finish(&scratch);
+    keep_newer(newer, older);
+}
+
 /* The call failed: queues the operation again; of a report what no newer one has replaced. (A note
  * goes with an end, which is sent again together with it.) */
 static void requeue(struct fa_job *job, struct entry *entry, enum fa_op_kind kind)
@@ -294,7 +311,7 @@ static void requeue(struct fa_job *job, struct entry *entry, enum fa_op_kind kin
             newer->progress = report->progress;
         }
         keep_newer(&newer->state, &report->state);
-        keep_newer(&newer->metadata, &report->metadata);
+        keep_both(&newer->metadata, &report->metadata);
         job->has_report = true;
     }
     fa_pool_dirty(job);

@@ -10,19 +10,10 @@
 #include <unistd.h>
 
 static const char *const names[] = {
-    "FAINA_URL",
-    "DB_HOST",
-    "DB_PORT",
-    "DB_USER",
-    "DB_PASSWORD",
-    "DB_NAME",
-    "DB_SCHEMA",
-    "API_PG_DB_HOST",
-    "API_PG_DB_PORT",
-    "API_PG_DB_USER",
-    "API_PG_DB_PASSWORD",
-    "API_PG_DB_NAME",
-    "API_PG_DB_SCHEMA",
+    "FAINA_URL",      "DATABASE_URL",     "DB_HOST",        "DB_PORT",
+    "DB_USER",        "DB_PASSWORD",      "DB_NAME",        "DB_SCHEMA",
+    "API_PG_DB_HOST", "API_PG_DB_PORT",   "API_PG_DB_USER", "API_PG_DB_PASSWORD",
+    "API_PG_DB_NAME", "API_PG_DB_SCHEMA",
 };
 
 static void forget_all(void)
@@ -53,10 +44,27 @@ static void test_address__the_first_that_is_there_counts(void **state)
         {"only a database", NULL, {"DB_NAME", "d"}, "postgres:///?dbname=d"},
         {"only a user", NULL, {"DB_USER", "u"}, "sqlite:faina.db"},
         {"only a schema", NULL, {"DB_SCHEMA", "s"}, "sqlite:faina.db"},
-        {"the groups don't mix",
+        {"each variable falls back by itself",
          NULL,
-         {"API_PG_DB_HOST", "g", "DB_PORT", "1", "API_PG_DB_USER", "u"},
-         "postgres:///?host=g&user=u"},
+         {"API_PG_DB_HOST", "g", "DB_PORT", "1", "API_PG_DB_PORT", "2", "API_PG_DB_USER", "u"},
+         "postgres:///?host=g&port=1&user=u"},
+        {"only the prefix's database",
+         NULL,
+         {"API_PG_DB_NAME", "d", "DB_USER", "u"},
+         "postgres:///?dbname=d&user=u"},
+        {"a database URL",
+         NULL,
+         {"DATABASE_URL", "postgres://h/d", "DB_HOST", "i"},
+         "postgres://h/d"},
+        {"a database URL and a schema",
+         NULL,
+         {"DATABASE_URL", "postgresql://h/d", "DB_SCHEMA", "s"},
+         "postgresql://h/d?schema=s"},
+        {"another program's database", NULL, {"DATABASE_URL", "mysql://h/d"}, "sqlite:faina.db"},
+        {"ours goes before it",
+         NULL,
+         {"FAINA_URL", "sqlite:a", "DATABASE_URL", "postgres://h/d"},
+         "sqlite:a"},
         {"all is encoded",
          NULL,
          {"DB_HOST", "/var/run", "DB_PASSWORD", "a&b=c %\xc3\xa4@", "DB_NAME", "x?y#z"},
@@ -65,10 +73,10 @@ static void test_address__the_first_that_is_there_counts(void **state)
          NULL,
          {"DB_HOST", "h", "DB_SCHEMA", "s"},
          "postgres:///?host=h&schema=s"},
-        {"a schema of the prefix goes first",
+        {"a schema of the prefix goes last",
          NULL,
          {"API_PG_DB_HOST", "h", "DB_SCHEMA", "s", "API_PG_DB_SCHEMA", "t"},
-         "postgres:///?host=h&schema=t"},
+         "postgres:///?host=h&schema=s"},
         {"the prefix without one",
          NULL,
          {"API_PG_DB_HOST", "h", "DB_SCHEMA", "s"},
@@ -81,6 +89,10 @@ static void test_address__the_first_that_is_there_counts(void **state)
          "postgresql://h/d?schema=a",
          {"DB_SCHEMA", "s"},
          "postgresql://h/d?schema=a&schema=s"},
+        {"a schema of the prefix alone",
+         NULL,
+         {"DB_HOST", "h", "API_PG_DB_SCHEMA", "t"},
+         "postgres:///?host=h&schema=t"},
         {"no schema in a file", "sqlite:a", {"DB_SCHEMA", "s"}, "sqlite:a"},
     };
     struct fa_arena arena = {0};
@@ -93,6 +105,34 @@ static void test_address__the_first_that_is_there_counts(void **state)
             setenv(cases[i].set[n], cases[i].set[n + 1], 1);
         check_int(cases[i].name, fa_address_find(cases[i].given, &arena, &url, NULL), FAINA_OK);
         check_str(cases[i].name, url, cases[i].url);
+    }
+    fa_arena_finish(&arena);
+}
+
+static void test_address__the_source_is_named(void **state)
+{
+    static const struct {
+        const char *given, *set[2], *source;
+    } cases[] = {
+        {"memory:", {"FAINA_URL", "sqlite:a"}, "--url"},
+        {NULL, {"FAINA_URL", "sqlite:a"}, "FAINA_URL"},
+        {NULL, {"DATABASE_URL", "postgres://h/d"}, "DATABASE_URL"},
+        {NULL, {"DATABASE_URL", "mysql://h/d"}, "the default"},
+        {NULL, {"DB_HOST", "h"}, "DB_HOST"},
+        {NULL, {"API_PG_DB_HOST", "h"}, "API_PG_DB_HOST"},
+        {NULL, {"API_PG_DB_NAME", "d"}, "API_PG_DB_NAME"},
+        {NULL, {"DB_USER", "u"}, "the default"},
+    };
+    struct fa_arena arena = {0};
+
+    for (size_t i = 0; i < FA_COUNT(cases); i++) {
+        struct fa_address address;
+
+        forget_all();
+        setenv(cases[i].set[0], cases[i].set[1], 1);
+        check_int(cases[i].set[0], fa_address_look(cases[i].given, &arena, &address, NULL),
+                  FAINA_OK);
+        check_str(cases[i].set[0], address.source, cases[i].source);
     }
     fa_arena_finish(&arena);
 }
@@ -193,6 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_address__the_first_that_is_there_counts),
+        cmocka_unit_test(test_address__the_source_is_named),
         cmocka_unit_test(test_address__of_two_urls_each_keeps_its_schema),
         cmocka_unit_test(test_address__a_file_holds_the_value),
         cmocka_unit_test(test_address__files_in_a_url),

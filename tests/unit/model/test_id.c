@@ -181,6 +181,19 @@ static void test_id__key_at_the_ends_of_time(void **state)
     assert_int_equal(fa_id_key_at(INT64_MAX), INT64_C(1) << 60);
 }
 
+/* As the views compute it. */
+static void test_id__of_an_event(void **state)
+{
+    char id[FAINA_ID_SIZE], other[FAINA_ID_SIZE];
+
+    fa_event_id_format(INT64_C(115000000000000123), INT64_C(1795035833123456), "created", id);
+    assert_string_equal(id, "01a1f079-2323-8723-9198-8fe4052b807b");
+    fa_event_id_format(INT64_C(115000000000000123), INT64_C(1795035833123456), "cancelled", other);
+    assert_string_not_equal(id, other);
+    fa_event_id_format(-1, -1, "x", id); /* of a damaged row */
+    assert_int_equal(strlen(id), FAINA_ID_SIZE - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +207,7 @@ int main(void)
         cmocka_unit_test(test_id__tails_differ),
         cmocka_unit_test(test_id__key_at_is_the_smallest_not_before),
         cmocka_unit_test(test_id__key_at_the_ends_of_time),
+        cmocka_unit_test(test_id__of_an_event),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,8 +101,11 @@ static void test_shape__tasks(void **state)
 static void test_shape__the_rest(void **state)
 {
     static const char *const names[] = {"a"};
-    struct faina_event event = {
-        .at_us = 5, .what = "claimed", .status = FAINA_CLAIMED, .actor = FAINA_ACTOR_SYSTEM};
+    struct faina_event event = {.id = "00000000-0000-8017-a000-000000000001",
+                                .at_us = 5,
+                                .what = "claimed",
+                                .status = FAINA_CLAIMED,
+                                .actor = FAINA_ACTOR_SYSTEM};
     struct faina_events events = {1, &event}, events_again = {0};
     struct faina_worker workers[] = {{.id = "w", .services = names},
                                      {.id = "v", .types = names, .type_count = 1, .held = 2}};

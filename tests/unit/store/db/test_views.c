@@ -158,12 +158,12 @@ static void check_events(struct fa_t *t, sqlite3 *raw, const char *id)
               fa_arena_printf(&t->arena, "%zu", events->count));
     for (size_t i = 0; i < events->count; i++) {
         const struct faina_event *event = &events->items[i];
-        char *sql =
-            sqlite3_mprintf("SELECT created_at FROM task_events WHERE task_id = %Q AND "
-                            "what = %Q AND status = %Q AND actor = %Q AND state IS %Q AND "
-                            "worker_id IS %Q AND detail IS %Q",
-                            id, event->what, faina_status_name(event->status), actors[event->actor],
-                            event->state, event->worker_id, event->detail);
+        char *sql = sqlite3_mprintf(
+            "SELECT created_at FROM task_events WHERE task_id = %Q AND "
+            "id = %Q AND what = %Q AND status = %Q AND actor = %Q AND state IS %Q AND "
+            "worker_id IS %Q AND detail IS %Q",
+            id, event->id, event->what, faina_status_name(event->status), actors[event->actor],
+            event->state, event->worker_id, event->detail);
         const char *times = raw_text(raw, sql, &t->arena);
 
         CHECK(is_among(times, event->at_us), "the view has no %s (by %s, state %s) of %s: %s",
