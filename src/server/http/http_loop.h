@@ -60,8 +60,8 @@ struct fa_http_loop {
 FA_MUST_CHECK enum faina_code fa_http_loop_start(struct fa_http_loop *loop,
                                                  struct fa_listener_socket *listener,
                                                  struct faina_error *err);
-/* From the owner's thread, when no request is expected any more (L5). The engine still runs what was
- * posted. */
+/* From the owner's thread, when no request is expected any more (L5). The engine still runs what
+ * was posted. */
 void fa_http_loop_stop(struct fa_http_loop *loop);
 /* From the owner's thread: accepts no more connections. The listening socket isn't used any more on
  * return. */
