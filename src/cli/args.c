@@ -21,51 +21,44 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* "-5" is a number and "-" is stdin; neither is a flag. */
-static bool looks_like_flag(const char *word)
+/* The name of "--name" or "--name=value", in `out`. No flag has a name longer than 63 bytes. */
+static void flag_name(const char *word, char out[64])
+{
+    snprintf(out, 64, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+}
+
+bool fa_word_is_flag(const char *word)
 {
     return word[0] == '-' && word[1] != '\0' && !isdigit((unsigned char)word[1]);
 }
 
-/* The name of "--name" or "--name=value", in `out`. No flag has a name longer than 63 bytes. */
-static void flag_name(const char *word, char out[64])
-{
-    size_t len = strcspn(word + 2, "=");
-
-    if (len > 63)
-        len = 63;
-    memcpy(out, word + 2, len);
-    out[len] = '\0';
-}
-
-/* How many words the flag at argv[i] takes, itself included. */
-static int flag_words(char **argv, int i)
+const struct fa_flag *fa_word_flag(const struct fa_verb *verb, const char *word)
 {
     const struct fa_flag *flag = NULL;
-    const char *word = argv[i];
     char name[64];
 
-    if (word[1] == '-') {
-        if (strchr(word, '='))
-            return 1;
-        flag_name(word, name);
-        flag = fa_verb_any_flag(name);
-    } else {
-        for (size_t v = 0; v < fa_verb_count && !flag; v++)
-            flag = fa_verb_letter(&fa_verbs[v], word[1]);
-        if (word[2] != '\0')
-            return 1;
-    }
+    flag_name(word, name);
+    for (size_t v = 0; v <= fa_verb_count && !flag; v++, verb = &fa_verbs[v - 1])
+        if (verb)
+            flag = word[1] == '-' ? fa_verb_flag(verb, name) : fa_verb_letter(verb, word[1]);
+    return flag;
+}
+
+int fa_word_count(const char *word)
+{
+    bool has_value = word[1] == '-' ? strchr(word, '=') != NULL : word[2] != '\0';
+    const struct fa_flag *flag = has_value ? NULL : fa_word_flag(NULL, word);
+
     return flag && flag->value && !flag->is_optional ? 2 : 1;
 }
 
 /* The first word from `i` on that isn't a flag or its value; argc when there is none. */
 static int next_word(int argc, char **argv, int i)
 {
-    while (i < argc && looks_like_flag(argv[i])) {
+    while (i < argc && fa_word_is_flag(argv[i])) {
         if (strcmp(argv[i], "--") == 0)
             return i + 1 < argc ? i + 1 : argc;
-        i += flag_words(argv, i);
+        i += fa_word_count(argv[i]);
     }
     return i < argc ? i : argc;
 }
@@ -97,20 +90,6 @@ static bool is_version_flag(const char *word)
     return strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0;
 }
 
-/* Whether any verb has the flag. */
-static bool is_known_flag(const char *word)
-{
-    const struct fa_flag *flag = NULL;
-    char name[64];
-
-    flag_name(word, name);
-    if (word[1] == '-')
-        return fa_verb_any_flag(name) != NULL;
-    for (size_t v = 0; v < fa_verb_count && !flag; v++)
-        flag = fa_verb_letter(&fa_verbs[v], word[1]);
-    return flag != NULL;
-}
-
 /* There is no verb: reports a flag that no verb has, else prints the help. */
 static int no_verb(struct fa_cli *cli, int argc, char **argv)
 {
@@ -124,7 +103,7 @@ static int no_verb(struct fa_cli *cli, int argc, char **argv)
         const char *nearest = NULL;
         char name[64];
 
-        if (!looks_like_flag(argv[i]) || is_known_flag(argv[i]))
+        if (!fa_word_is_flag(argv[i]) || fa_word_flag(NULL, argv[i]))
             continue;
         if (argv[i][1] != '-')
             return fa_cli_usage(cli, "there is no flag %.100s%s", argv[i],
@@ -268,7 +247,7 @@ static int parse_flag(struct fa_cli *cli, int argc, char **argv, int *i, int fir
         bool has_next = next < argc && next != first && next != second;
 
         if (flag->is_optional)
-            has_next = has_next && !looks_like_flag(argv[next]);
+            has_next = has_next && !fa_word_is_flag(argv[next]);
         if (has_next) {
             value = argv[next];
             (*i)++;
@@ -316,7 +295,7 @@ static int parse_words(struct fa_cli *cli, int argc, char **argv, int first, int
             cli->args[cli->arg_count++] = argv[i];
         } else if (!is_over && strcmp(argv[i], "--") == 0) {
             is_over = true;
-        } else if (is_over || !looks_like_flag(argv[i])) {
+        } else if (is_over || !fa_word_is_flag(argv[i])) {
             cli->args[cli->arg_count++] = argv[i];
         } else if (first < argc || !is_version_flag(argv[i])) {
             int code = parse_flag(cli, argc, argv, &i, first, second);

@@ -82,7 +82,10 @@ int main(int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN);
     read_environment(&cli);
     fa_hide_passwords(argc, argv, &cli.arena);
-    code = fa_cli_parse(&cli, argc, argv);
+    if (argc > 1 && strcmp(argv[1], "complete-word") == 0) /* started by a shell */
+        code = fa_complete_word(argc - 2, argv + 2);
+    else
+        code = fa_cli_parse(&cli, argc, argv);
     if (code < 0)
         code = cli.verb->run(&cli);
     fa_cli_close(&cli);

@@ -597,15 +597,6 @@ const struct fa_flag *fa_verb_letter(const struct fa_verb *verb, char letter)
     return flag ? flag : find_flag(fa_common_flags, NULL, letter);
 }
 
-const struct fa_flag *fa_verb_any_flag(const char *name)
-{
-    const struct fa_flag *flag = NULL;
-
-    for (size_t i = 0; i < fa_verb_count && !flag; i++)
-        flag = fa_verb_flag(&fa_verbs[i], name);
-    return flag;
-}
-
 const struct fa_verb *fa_verb_find(const char *name)
 {
     for (size_t i = 0; i < fa_verb_count; i++)

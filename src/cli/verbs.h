@@ -1,8 +1,8 @@
 /*
  * verbs.h - the table of verbs. Parsing, help, completions and "did you mean" are derived from it.
  *
- * A new verb needs a row in verbs.c, its function, a section in docs/faina.1.scd, and new files in
- * completions/ (`faina completion bash > completions/faina.bash`, ...). Tests compare them.
+ * A new verb needs a row in verbs.c, its function and a section in docs/faina.1.scd. A test
+ * compares them.
  */
 #ifndef FA_CLI_VERBS_H
 #define FA_CLI_VERBS_H
@@ -68,8 +68,12 @@ const struct fa_flag *fa_verb_letter(const struct fa_verb *verb, char letter);
 const struct fa_verb *fa_verb_find(const char *name);
 /* Whether verbs such as "resource set" begin with this word. */
 bool fa_verb_is_noun(const char *word);
-/* A flag of any verb. */
-const struct fa_flag *fa_verb_any_flag(const char *name);
+/* args.c: whether the word is a flag. "-5" is a number and "-" is stdin; neither is a flag. */
+bool fa_word_is_flag(const char *word);
+/* The flag of the verb, else of any verb, that the word begins with; NULL: none. */
+const struct fa_flag *fa_word_flag(const struct fa_verb *verb, const char *word);
+/* How many words the flag takes, itself included. */
+int fa_word_count(const char *word);
 const char *fa_verb_group_title(enum fa_verb_group group);
 
 /* guess.c: the verb that an unknown word may mean, after `noun` unless that is NULL. Quoted for a
@@ -152,6 +156,9 @@ int fa_verb_bench(struct fa_cli *cli);
 int fa_verb_doctor(struct fa_cli *cli);
 int fa_verb_version(struct fa_cli *cli);
 int fa_verb_completion(struct fa_cli *cli); /* verb_completion.c */
-int fa_verb_help(struct fa_cli *cli);       /* help.c */
+/* Not in the table: the scripts in completions/ run `faina complete-word WORD...` with the words
+ * before the cursor and the one that is being typed. */
+int fa_complete_word(int argc, char **argv);
+int fa_verb_help(struct fa_cli *cli); /* help.c */
 
 #endif

@@ -8,13 +8,14 @@ import subprocess
 from helper_cli import BIN, ROOT, Skip, contains, environment, equal, is_true, run, verbs
 
 FILES = {"bash": "faina.bash", "zsh": "_faina", "fish": "faina.fish"}
+# The scripts run the program that is in the path.
+os.environ["PATH"] = f"{os.path.dirname(os.path.abspath(BIN))}:{os.environ['PATH']}"
 
 
 def test_completions_are_as_the_program_prints_them(cli):
     for shell, name in FILES.items():
         with open(f"{ROOT}/completions/{name}", encoding="utf-8") as file:
-            is_true(file.read() == cli("completion", shell).out,
-                    f"print completions/{name} anew: faina completion {shell}")
+            equal(file.read(), cli("completion", shell).out)
 
 
 def test_completions_parse(cli):
@@ -44,6 +45,8 @@ def complete(cli, *words):
 def test_bash_completes(cli):
     cli.write("tasks.jsonl", "")
     equal(complete(cli, "faina", "su"), ["submit"])
+    equal(complete(cli, "faina", "no-such-verb", ""), [])
+    equal(complete(cli, "faina", "ls", "--all", "--al"), [])
     equal(complete(cli, "faina", "--url", "memory:", "expl"), ["explain"])
     equal(complete(cli, "faina", "team", ""), ["ls", "get", "create", "set", "rm"])
     equal(complete(cli, "faina", "submit", "x", "--prio"), ["--priority"])
