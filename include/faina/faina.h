@@ -943,6 +943,14 @@ typedef const struct faina_plugin *faina_plugin_fn(void);
         return &(it);                                                                              \
     }
 
+/*
+ * For a plugin: opens the worker's engine, to emit events, and to complete or fail tasks that
+ * continue in the background. It may be opened once and kept; the caller closes it. NOT_SUPPORTED:
+ * the engine is in memory, or this process is not a plugin's. UNAVAILABLE: try again later; so
+ * while the worker starts.
+ */
+FAINA_API enum faina_code faina_plugin_open(struct faina **out, struct faina_error *err);
+
 #ifdef __cplusplus
 }
 #endif

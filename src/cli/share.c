@@ -27,6 +27,22 @@ const char *fa_share_address(struct fa_cli *cli, const struct fa_log *log)
     return NULL;
 }
 
+const char *fa_share_plugin_url(struct fa_cli *cli, const char *address)
+{
+    struct fa_service_info info;
+    const char *url = NULL;
+
+    if (address)
+        return address;
+    if (fa_cli_url(cli, &url, NULL) != FAINA_OK || strcmp(url, "memory:") == 0)
+        return NULL;
+    /* The file belongs to another process: a plugin must not become its owner. */
+    if (fa_service_file(url) && fa_service_is_remote(cli->service) &&
+        fa_service_info(cli->service, false, &cli->arena, &info, NULL) == FAINA_OK)
+        return info.location;
+    return url;
+}
+
 void fa_share_advertise(struct fa_cli *cli, const struct fa_server *server, const char *address)
 {
     if (address && fa_server_listens_on(server, address))

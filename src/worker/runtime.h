@@ -40,6 +40,8 @@ struct fa_runtime_config {
     bool owns_process;   /* reap orphans, raise the limit of open files, start a guard (spawn.h) */
     bool has_no_plugins; /* ignore plugins in the folder */
     const char *program; /* hosts plugins; NULL: this one, which must be faina */
+    /* Where plugins open the engine (faina_plugin_open); NULL: they can't. */
+    const char *plugin_url;
     int64_t kill_after_ms; /* from SIGTERM to SIGKILL; 0: 10 s */
     struct fa_reporter log;
 };

@@ -258,12 +258,14 @@ static const struct faina_error *refuse_remote(struct fa_cli *cli, struct faina_
 
 /* The pool for the handlers folder, which may be created later. *out stays NULL without workers. */
 static enum faina_code start_workers(struct fa_cli *cli, const struct fa_log *log, int64_t workers,
-                                     struct fa_runtime **out, struct faina_error *err)
+                                     const char *beside, struct fa_runtime **out,
+                                     struct faina_error *err)
 {
     const struct fa_runtime_config config = {
         .concurrency = (int)workers,
         .handlers = handlers_folder(),
         .owns_process = true,
+        .plugin_url = fa_share_plugin_url(cli, beside),
         .log = fa_reporter_of_log(log),
     };
 
@@ -298,9 +300,11 @@ static void stop_workers(struct companions *companions)
 }
 
 static enum faina_code start_companions(struct fa_cli *cli, const struct fa_log *log,
-                                        struct companions *companions, struct faina_error *err)
+                                        const char *beside, struct companions *companions,
+                                        struct faina_error *err)
 {
-    enum faina_code code = start_workers(cli, log, companions->workers, &companions->runtime, err);
+    enum faina_code code =
+        start_workers(cli, log, companions->workers, beside, &companions->runtime, err);
 
     companions->keep.log = fa_reporter_of_log(log);
     return code == FAINA_OK
@@ -386,7 +390,7 @@ static int serve(struct fa_cli *cli, struct fa_server_options *options,
         stop_companions(companions);
         return fa_cli_fail(cli, &err);
     }
-    if (start_companions(cli, options->log, companions, &err) != FAINA_OK) {
+    if (start_companions(cli, options->log, options->beside, companions, &err) != FAINA_OK) {
         stop_companions(companions);
         fa_server_stop(server, 0, NULL);
         return fa_cli_fail(cli, &err);

@@ -197,6 +197,7 @@ static enum faina_code begin(struct fa_cli *cli, struct worker *worker, struct f
         worker->listener = (struct fa_listener){.count = log_facts, .ctx = worker};
         worker->is_listening = fa_service_listen(cli->service, &worker->listener);
     }
+    worker->config.plugin_url = fa_share_plugin_url(cli, options.beside);
     if (code == FAINA_OK)
         code = fa_runtime_start(&worker->runtime, cli->service, &worker->config, err);
     if (code == FAINA_OK)

@@ -571,16 +571,34 @@ static bool open_socket(struct fa_plugin *plugin, int *child_end)
            fa_event_loop_watch(plugin->share->loop, &plugin->socket);
 }
 
+/* The cleaned environment, and what faina_plugin_open reads: the URL, and a token as this process
+ * has it. */
+static const char **make_environment(const struct fa_plugin *plugin, struct fa_arena *arena)
+{
+    static const char *const tokens[] = {"FAINA_TOKEN", "FAINA_TOKEN_FILE"};
+    const struct fa_settings *settings = &plugin->settings;
+    size_t count;
+    const char **env = fa_clean_environment(arena, settings->env, settings->env_count,
+                                            1 + FA_COUNT(tokens), &count);
+
+    if (!plugin->share->url)
+        return env;
+    env[count++] = fa_arena_printf(arena, "%s=%s", FA_PLUGIN_URL, plugin->share->url);
+    for (size_t i = 0; i < FA_COUNT(tokens); i++)
+        if (getenv(tokens[i]))
+            env[count++] = fa_arena_printf(arena, "%s=%s", tokens[i], getenv(tokens[i]));
+    return env;
+}
+
 static enum faina_code spawn_process(struct fa_plugin *plugin, struct faina_error *err)
 {
     struct fa_arena scratch = {0};
     const struct fa_settings *settings = &plugin->settings;
-    size_t env_count;
     const char *argv[] = {"faina", "plugin-host", plugin->path, NULL};
     struct fa_spawn spawn = {
         .path = plugin->share->program,
         .argv = argv,
-        .env = fa_clean_environment(&scratch, settings->env, settings->env_count, 0, &env_count),
+        .env = make_environment(plugin, &scratch),
         .limits = settings->limits,
         .fd_count = 3,
         .fds = {-1, -1, -1},

@@ -23,6 +23,9 @@
 
 #include <pthread.h>
 
+/* The variable of a plugin's process that faina_plugin_open reads. */
+#define FA_PLUGIN_URL "FAINA_PLUGIN_URL"
+
 /* Shared by the plugins of one pool. */
 struct fa_plugin_share {
     struct fa_pool *pool;
@@ -30,6 +33,7 @@ struct fa_plugin_share {
     struct fa_spawner *spawner;
     struct fa_reporter log;
     const char *program;
+    const char *url; /* of the engine, for faina_plugin_open; NULL: it can't be opened */
     const char *const *types; /* NULL: all */
     size_t type_count;
     int64_t kill_after_us;

@@ -102,6 +102,8 @@ enum faina_code fa_plugins_create(struct fa_plugins **out, struct fa_pool *pool,
     plugins->share.log = config->log;
     plugins->share.program =
         fa_arena_strdup(&plugins->arena, config->program ? config->program : "/proc/self/exe");
+    if (config->plugin_url)
+        plugins->share.url = fa_arena_strdup(&plugins->arena, config->plugin_url);
     plugins->share.kill_after_us =
         1000 * (config->kill_after_ms > 0 ? config->kill_after_ms : FA_KILL_AFTER_MS);
     plugins->end.run = end_plugins;

@@ -28,6 +28,23 @@ static enum faina_outcome about(struct faina_context *context, void *user)
     return FAINA_OUTCOME_COMPLETE;
 }
 
+static enum faina_outcome open_engine(struct faina_context *context, void *user)
+{
+    struct faina *engine = NULL;
+    struct faina_emitted *emitted = NULL;
+    char output[300];
+    enum faina_code code = faina_plugin_open(&engine, NULL);
+
+    (void)user;
+    if (code == FAINA_OK)
+        code = faina_emit(engine, &(struct faina_emit){.type = "good.opened"}, &emitted, NULL);
+    snprintf(output, sizeof(output), "\"%s\"", faina_code_name(code));
+    faina_context_output(context, output, NULL);
+    faina_free(emitted);
+    faina_close(engine);
+    return FAINA_OUTCOME_COMPLETE;
+}
+
 static enum faina_outcome parent(struct faina_context *context, void *user)
 {
     const char *resources[] = {"disk"};
@@ -103,6 +120,7 @@ static char hello[] = "hello";
 
 static const struct faina_plugin_type types[] = {
     {.type = "good.echo", .handler = {.on_start = echo}},
+    {.type = "good.open", .handler = {.on_start = open_engine}},
     {.type = "good.about", .handler = {.on_start = about}, .user = hello},
     {.type = "good.parent", .handler = {.on_start = parent, .on_resume = resume}},
     {.type = "good.background", .handler = {.on_start = background}},
