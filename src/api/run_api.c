@@ -112,7 +112,7 @@ static struct registered *place_of(struct registry *registry, const char *type)
 {
     struct registered *item = registry->first;
 
-    while (item && strcmp(item->type, type) != 0)
+    while (item && !fa_name_is_same(item->type, type))
         item = item->next;
     if (!item) {
         item = fa_alloc_zero(1, sizeof(*item));

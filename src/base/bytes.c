@@ -109,6 +109,46 @@ bool fa_texts_have(const struct fa_texts *texts, const char *text)
     return false;
 }
 
+static int fold(char c)
+{
+    return (unsigned char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+}
+
+int fa_name_compare(const char *a, const char *b)
+{
+    while (*a != '\0' && fold(*a) == fold(*b))
+        a++, b++;
+    return fold(*a) - fold(*b);
+}
+
+bool fa_name_is_same(const char *a, const char *b)
+{
+    return fa_name_compare(a, b) == 0;
+}
+
+bool fa_name_has_prefix(const char *text, const char *name, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (fold(text[i]) != fold(name[i]))
+            return false;
+    return true;
+}
+
+bool fa_names_have(const struct fa_texts *names, const char *name)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (fa_name_is_same(names->items[i], name))
+            return true;
+    return false;
+}
+
+char *fa_name_fold(char *name)
+{
+    for (char *at = name; *at != '\0'; at++)
+        *at = (char)fold(*at);
+    return name;
+}
+
 bool fa_bytes_equal(struct fa_bytes a, struct fa_bytes b)
 {
     /* The length test comes first also because memcmp must not see the NULL of an empty slice. */

@@ -58,6 +58,15 @@ struct fa_texts {
 
 bool fa_texts_have(const struct fa_texts *texts, const char *text);
 
+/* Names of types and resources keep their spelling. Two of them are the same name if they differ
+ * only in the case of ASCII letters, whatever the locale. */
+bool fa_name_is_same(const char *a, const char *b);
+int fa_name_compare(const char *a, const char *b); /* 0: the same */
+bool fa_names_have(const struct fa_texts *names, const char *name);
+/* As fa_name_is_same, for the first `len` bytes; the texts may not end there. */
+bool fa_name_has_prefix(const char *text, const char *name, size_t len);
+char *fa_name_fold(char *name); /* to lower case, in place; returns it */
+
 bool fa_bytes_equal(struct fa_bytes a, struct fa_bytes b);
 /* As memcmp, then the shorter one first. */
 int fa_bytes_compare(struct fa_bytes a, struct fa_bytes b);

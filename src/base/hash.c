@@ -85,6 +85,6 @@ uint64_t fa_hash_bit(const char *text)
     uint64_t hash = 0;
 
     for (; *text; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x9e3779b97f4a7c15u;
+        hash = (hash ^ (unsigned char)(*text | 0x20)) * 0x9e3779b97f4a7c15u;
     return UINT64_C(1) << (hash >> 58);
 }

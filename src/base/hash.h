@@ -14,7 +14,8 @@ void fa_sha256(struct fa_bytes data, uint8_t out[FA_SHA256_SIZE]);
 void fa_sha256_parts(const struct fa_bytes *parts, size_t count, uint8_t out[FA_SHA256_SIZE]);
 void fa_hex(const uint8_t *bytes, size_t count, char *out); /* lower case; out has 2*count+1 */
 
-/* One of the 64 bits of a word, for a Bloom filter of texts. */
+/* One of the 64 bits of a word, for a Bloom filter of names: the same for names that differ only in
+ * the case of ASCII letters. */
 uint64_t fa_hash_bit(const char *text);
 
 #endif

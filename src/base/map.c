@@ -9,7 +9,7 @@
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
     for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * 0x100000001b3u;
+        hash = (hash ^ (unsigned char)(*text | 0x20)) * 0x100000001b3u; /* M3 */
     return (hash ^ 0xff) * 0x100000001b3u; /* a separator that no UTF-8 has */
 }
 

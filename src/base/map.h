@@ -6,6 +6,8 @@
  *
  *   M1  At most one item per key; fa_map_put doesn't check for an existing one.
  *   M2  Items belong to the caller, and their keys don't change while they are in the table.
+ *   M3  Keys that differ only in the case of ASCII letters have the same hash, so that `is` may
+ *       take them for the same key (fa_name_is_same).
  *
  * Threads: none of its own; the owner guards it.
  */

@@ -154,15 +154,20 @@ static const struct fa_flag background_flags[] = {
      .takes = FA_TAKES_FOLDER},                                                                    \
     {"no-archive", 0, NULL, "remove without an archive"}
 
+#define F_POOL                                                                                     \
+    {"services", 0, "X,Y", "the resources this worker can reach (default: all)", NULL, true},      \
+    {"service", 0, "NAME=CHECK", "a resource it can reach while CHECK succeeds; repeat", NULL,     \
+     true},                                                                                        \
+    {"node-id", 0, "NAME",                                                                         \
+     "the name of this node (default $FAINA_NODE_ID, else host, process and a random number)"}
+
 static const struct fa_flag worker_flags[] = {
     {"concurrency", 'c', "N", "how many tasks to run at once (default: one per processor)"},
     {"types", 't', "A,B", "only these types (default: all that have a handler)", NULL, true},
-    {"services", 0, "X,Y", "the resources this worker can reach (default: all)", NULL, true},
-    {"service", 0, "NAME=CHECK", "a resource it can reach while CHECK succeeds; repeat", NULL,
-     true},
+    F_POOL,
     {"handlers", 0, "DIR", "the folder of handlers (default $FAINA_HANDLERS, else handlers)",
      .takes = FA_TAKES_FOLDER},
-    {"worker", 'w', "W", "the name of this worker (default: host, process and a random number)"},
+    {"worker", 'w', "W", "the name of this worker (default: that of the node)"},
     {"lease", 0, "DURATION", "how long it holds a task without renewing (default 30s)"},
     {"grace", 0, "DURATION", "how long running tasks may continue after SIGTERM (default 30s)"},
     {"idle-exit", 0, "DURATION", "exit after being idle for this long"},
@@ -249,6 +254,7 @@ static const struct fa_flag serve_flags[] = {
      "also unix:PATH; repeat for several", NULL, true},
     {"workers", 0, "N", "how many tasks of the handlers folder to run at once (default: one per "
      "core if the folder exists)"},
+    F_POOL,
     {"no-ui", 0, NULL, "no dashboard"},
     {"insecure", 0, NULL, "accept other machines without a token"},
     {"host", 0, "NAME", "another host name that clients may use for this server; repeat", NULL,

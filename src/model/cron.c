@@ -20,6 +20,7 @@
 #define TIME_MAX (INT64_C(253402300800) - 1) /* the last second of the year 9999 */
 #define SEARCH_DAYS INT64_C(146097)          /* 400 years: then the calendar repeats */
 #define STEP_MAX 100000
+#define BEFORE_LAST_MAX 30
 
 /* ------------------------------------------------------------------------------------------
  * Reading
@@ -63,8 +64,11 @@ struct reader {
     const char *field; /* the name of the request's field, for errors */
     struct faina_error *err;
     const struct field *now; /* the field being read */
+    bool has_seconds;
+    bool is_stored; /* accepted by an earlier version: weekdays may be numbers */
     bool is_starred[FIELD_COUNT];
     uint64_t sets[FIELD_COUNT];
+    struct fa_cron_days special;
 };
 
 static enum faina_code refuse(struct reader *r, const char *at, const char *what)
@@ -108,13 +112,32 @@ static enum faina_code refuse_value(struct reader *r, const char *at)
     return refuse(r, at, what);
 }
 
-/* L, W and # of other schedulers. */
-static enum faina_code refuse_special(struct reader *r, const char *at)
+/* With six fields. In cron 0 and 7 are Sunday, in Quartz 1 is. */
+static enum faina_code refuse_number(struct reader *r, const char *at, int value)
 {
-    char what[128];
+    const char *cron = weekday_names[value % 7];
+    const char *quartz = value > 0 ? weekday_names[value - 1] : "no day";
+    char what[192];
 
-    snprintf(what, sizeof(what), "%c is not supported in the %s", *at, r->now->name);
+    snprintf(what, sizeof(what),
+             "with 6 fields the day of the week can't be a number, because %d is %s in cron and %s "
+             "in Quartz: write %s%s%s",
+             value, cron, quartz, cron, value > 0 ? " or " : "", value > 0 ? quartz : "");
     return refuse(r, at, what);
+}
+
+static bool is_letter_of(char c, char wanted)
+{
+    return (c | 0x20) == (wanted | 0x20);
+}
+
+/* The first letters of a name may be followed by L: FRIL. */
+static bool is_last_weekday(const char *at)
+{
+    for (size_t i = 0; weekday_names[i] != NULL; i++)
+        if (strncasecmp(at, weekday_names[i], 3) == 0)
+            return is_letter_of(at[3], 'L') && !is_letter(at[4]);
+    return false;
 }
 
 /* A number, or one of the field's names. */
@@ -129,19 +152,22 @@ static enum faina_code read_value(struct reader *r, int *out)
             value = value <= f->max ? value * 10 + (*r->at - '0') : value;
         if (value < f->min || value > f->max)
             return refuse_value(r, from);
+        if (f == &fields[WEEKDAY] && r->has_seconds && !r->is_stored)
+            return refuse_number(r, from, value);
         *out = value;
         return FAINA_OK;
     }
-    while (is_letter(*r->at))
-        r->at++;
+    if (f == &fields[WEEKDAY] && is_last_weekday(from))
+        r->at += 3;
+    else
+        while (is_letter(*r->at))
+            r->at++;
     for (int i = 0; f->names && f->names[i]; i++) {
         if (r->at - from == 3 && strncasecmp(from, f->names[i], 3) == 0) {
             *out = f->min + i;
             return FAINA_OK;
         }
     }
-    if (f->is_day && r->at - from <= 2 && (*from == 'L' || *from == 'W'))
-        return refuse_special(r, from);
     return refuse_value(r, from);
 }
 
@@ -182,20 +208,98 @@ static enum faina_code read_range_end(struct reader *r, int low, int *high)
     return refuse(r, from, what);
 }
 
+/* L, LW, L-3 and L-3W in the day of the month, at the L. */
+static enum faina_code read_last_day(struct reader *r)
+{
+    int before = 0;
+
+    r->at++;
+    if (*r->at == '-') {
+        const char *from = ++r->at;
+
+        for (; fa_is_digit(*r->at); r->at++)
+            before = before <= BEFORE_LAST_MAX ? before * 10 + (*r->at - '0') : before;
+        if (r->at == from || before > BEFORE_LAST_MAX)
+            return refuse(r, from, "expected 0 to 30 days before the last of the month after L-");
+    }
+    if (is_letter_of(*r->at, 'W')) {
+        r->at++;
+        r->special.workdays_before_last |= UINT32_C(1) << before;
+    } else {
+        r->special.before_last |= UINT32_C(1) << before;
+    }
+    return FAINA_OK;
+}
+
+/* "15W", after the 15. */
+static void read_workday(struct reader *r, int day)
+{
+    r->at++;
+    r->special.workdays |= UINT32_C(1) << day;
+}
+
+/* "FRIL", after the day. */
+static void read_last_weekday(struct reader *r, int weekday)
+{
+    r->at++;
+    r->special.last_weekdays |= (uint8_t)(1u << weekday % 7);
+}
+
+/* "MON#2", after the day. */
+static enum faina_code read_nth_weekday(struct reader *r, int weekday)
+{
+    const char *from = ++r->at;
+
+    if (*from < '1' || *from > '5' || fa_is_digit(from[1]))
+        return refuse(r, from, "expected 1 to 5 after #");
+    r->at++;
+    r->special.nth_weekdays[*from - '1'] |= (uint8_t)(1u << weekday % 7);
+    return FAINA_OK;
+}
+
+/* What may follow a single day. *is_special: it did, and the day by itself is not meant. */
+static enum faina_code read_day_suffix(struct reader *r, int day, bool *is_special)
+{
+    bool is_weekday = r->now == &fields[WEEKDAY];
+
+    *is_special = true;
+    if (r->now == &fields[DAY] && is_letter_of(*r->at, 'W'))
+        read_workday(r, day);
+    else if (is_weekday && is_letter_of(*r->at, 'L'))
+        read_last_weekday(r, day);
+    else if (is_weekday && *r->at == '#')
+        return read_nth_weekday(r, day);
+    else
+        *is_special = false;
+    return FAINA_OK;
+}
+
 /* One item of a list. */
 static enum faina_code read_item(struct reader *r, uint64_t *set)
 {
     const struct field *f = r->now;
     int low = f->min, high = f->max, step = 1;
-    bool is_single = false;
+    bool is_single = false, is_special = false;
     enum faina_code code = FAINA_OK;
 
+    if (f == &fields[DAY] && is_letter_of(*r->at, 'L'))
+        return read_last_day(r);
+    if (f == &fields[WEEKDAY] && is_letter_of(*r->at, 'L') &&
+        !is_letter(r->at[1])) { /* the last day of the week */
+        r->at++;
+        *set |= UINT64_C(1) << 6;
+        return FAINA_OK;
+    }
     if (*r->at == '*' || (*r->at == '?' && f->is_day)) {
         r->at++;
         if (f == &fields[WEEKDAY])
             high = 6;
     } else {
         code = read_value(r, &low);
+        if (code == FAINA_OK)
+            code = read_day_suffix(r, low, &is_special);
+        if (code != FAINA_OK || is_special)
+            return code;
         is_single = *r->at != '-';
         if (code == FAINA_OK && !is_single)
             code = read_range_end(r, low, &high);
@@ -228,8 +332,6 @@ static enum faina_code read_field(struct reader *r, int index)
     }
     if (*r->at == '\0' || is_space(*r->at))
         return FAINA_OK;
-    if (r->now->is_day && strchr("LW#", *r->at))
-        return refuse_special(r, r->at);
     return refuse(r, r->at, "expected a comma, a dash, a slash or the end of the field");
 }
 
@@ -258,6 +360,7 @@ static enum faina_code read_fields(struct reader *r, struct fa_cron *out)
         return refuse(r, r->text, what);
     }
     r->sets[SECOND] = 1;
+    r->has_seconds = count == 6;
     for (int i = count == 6 ? SECOND : MINUTE; i < FIELD_COUNT && code == FAINA_OK; i++) {
         if (i == SECOND)
             r->sets[SECOND] = 0;
@@ -275,6 +378,7 @@ static enum faina_code read_fields(struct reader *r, struct fa_cron *out)
         .months = (uint32_t)r->sets[MONTH],
         .weekdays = (uint8_t)((r->sets[WEEKDAY] | r->sets[WEEKDAY] >> 7) & 0x7f),
         .is_either_day = !r->is_starred[DAY] && !r->is_starred[WEEKDAY],
+        .special = r->special,
     };
     return FAINA_OK;
 }
@@ -331,10 +435,11 @@ static enum faina_code read_macro(struct reader *r, struct fa_cron *out)
 
 static bool find_day(const struct fa_cron *cron, int64_t *days, int direction);
 
-enum faina_code fa_cron_parse(const char *text, const char *field, struct fa_cron *out,
-                              struct faina_error *err)
+static enum faina_code parse(const char *text, const char *field, bool is_stored,
+                             struct fa_cron *out, struct faina_error *err)
 {
-    struct reader r = {.text = text, .at = text, .field = field, .err = err};
+    struct reader r = {
+        .text = text, .at = text, .field = field, .err = err, .is_stored = is_stored};
     struct fa_cron cron;
     enum faina_code code;
     int64_t days = 0;
@@ -354,6 +459,18 @@ enum faina_code fa_cron_parse(const char *text, const char *field, struct fa_cro
         return refuse(&r, text, "never happens, because no month has such a day,");
     *out = cron;
     return FAINA_OK;
+}
+
+enum faina_code fa_cron_parse(const char *text, const char *field, struct fa_cron *out,
+                              struct faina_error *err)
+{
+    return parse(text, field, false, out, err);
+}
+
+enum faina_code fa_cron_parse_stored(const char *text, const char *field, struct fa_cron *out,
+                                     struct faina_error *err)
+{
+    return parse(text, field, true, out, err);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -381,9 +498,52 @@ static int bit_toward(uint64_t set, int value, int direction)
     return direction > 0 ? bit_from(set, value) : bit_until(set, value);
 }
 
-static bool is_day(const struct fa_cron *cron, int64_t days, int day)
+/* The workday nearest to a day, in the same month. `days` is the first of the month. */
+static int nearest_workday(int64_t days, int day, int last)
 {
-    bool fits_day = cron->days >> day & 1, fits_weekday = cron->weekdays >> fa_weekday(days) & 1;
+    switch (fa_weekday(days + day - 1)) {
+    case 0:
+        return day == last ? day - 2 : day + 1;
+    case 6:
+        return day == 1 ? day + 2 : day - 1;
+    default:
+        return day;
+    }
+}
+
+/* Whether `day` is the nearest workday to a day at most two days away. */
+static bool is_workday(const struct fa_cron_days *special, int64_t days, int day, int last)
+{
+    for (int near = day - 2; near <= day + 2; near++) {
+        if (near >= 1 && near <= last &&
+            (special->workdays >> near & 1 || special->workdays_before_last >> (last - near) & 1) &&
+            nearest_workday(days - day + 1, near, last) == day)
+            return true;
+    }
+    return false;
+}
+
+static bool is_special_day(const struct fa_cron *cron, int64_t days, int day, int last)
+{
+    const struct fa_cron_days *special = &cron->special;
+
+    return special->before_last >> (last - day) & 1 || is_workday(special, days, day, last);
+}
+
+static bool is_special_weekday(const struct fa_cron *cron, int weekday, int day, int last)
+{
+    const struct fa_cron_days *special = &cron->special;
+
+    return special->nth_weekdays[(day - 1) / 7] >> weekday & 1 ||
+           (day + 7 > last && special->last_weekdays >> weekday & 1);
+}
+
+static bool is_day(const struct fa_cron *cron, int64_t days, int day, int last)
+{
+    int weekday = fa_weekday(days);
+    bool fits_day = cron->days >> day & 1 || is_special_day(cron, days, day, last);
+    bool fits_weekday =
+        cron->weekdays >> weekday & 1 || is_special_weekday(cron, weekday, day, last);
 
     return cron->is_either_day ? fits_day || fits_weekday : fits_day && fits_weekday;
 }
@@ -402,7 +562,7 @@ static bool find_day(const struct fa_cron *cron, int64_t *days, int direction)
             continue;
         }
         for (; date.day >= 1 && date.day <= last; date.day += direction, at += direction) {
-            if (is_day(cron, at, date.day)) {
+            if (is_day(cron, at, date.day, last)) {
                 *days = at;
                 return true;
             }

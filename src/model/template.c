@@ -119,7 +119,7 @@ static int find_type(const struct compiler *c, size_t at)
     for (size_t i = 0; i < c->join->type_count; i++) {
         size_t len = strlen(c->join->types[i]);
 
-        if (len > best_len && left > len && memcmp(rest, c->join->types[i], len) == 0 &&
+        if (len > best_len && left > len && fa_name_has_prefix(rest, c->join->types[i], len) &&
             strchr(".[}", rest[len])) {
             best = (int)i;
             best_len = len;
@@ -158,8 +158,8 @@ static bool read_quoted_type(struct compiler *c, size_t *at, struct fa_template_
         return refuse_path(c, &mistake);
     assert(path.count >= 2);
     for (size_t i = 0; i < c->join->type_count; i++) {
-        if (!path.steps[1].is_index &&
-            fa_bytes_equal(path.steps[1].name, fa_str(c->join->types[i]))) {
+        if (!path.steps[1].is_index && path.steps[1].name.len == strlen(c->join->types[i]) &&
+            fa_name_has_prefix(path.steps[1].name.ptr, c->join->types[i], path.steps[1].name.len)) {
             out->root = (int)i;
             out->path = (struct fa_path){path.steps + 2, path.count - 2};
             return true;

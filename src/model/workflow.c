@@ -155,7 +155,7 @@ static void read_type(struct fa_workflow_reader *r, struct fa_json item, void *t
     if (!type)
         return;
     for (size_t i = 0; i < list->count; i++) {
-        if (strcmp(list->items[i], type) == 0) {
+        if (fa_name_is_same(list->items[i], type)) {
             fa_workflow_mistake(r, item.raw.ptr, NULL, " is there twice");
             return;
         }
@@ -330,11 +330,12 @@ static void name_workflow(struct fa_workflow_reader *r, struct fa_json root, boo
     }
 }
 
-static void read_definition(struct fa_workflow_reader *r, struct fa_workflow *workflow)
+static void read_definition(struct fa_workflow_reader *r, struct fa_json root, void *target)
 {
-    struct fa_json root = fa_json_value(r->json);
+    struct fa_workflow *workflow = target;
     struct building b = {.workflow = workflow};
 
+    workflow->json = r->json;
     workflow->is_enabled = true;
     name_workflow(r, root, fa_workflow_members(r, root, members, FA_COUNT(members), &b) & 1,
                   workflow);
@@ -435,6 +436,28 @@ static enum faina_code refuse(const struct fa_mistakes *mistakes, size_t unrepor
     return FAINA_INVALID_REQUEST;
 }
 
+enum faina_code fa_workflow_read_with(struct fa_workflow_reader *r, struct fa_bytes text,
+                                      enum fa_workflow_format format,
+                                      void (*read)(struct fa_workflow_reader *r,
+                                                   struct fa_json root, void *target),
+                                      void *target, struct faina_error *err)
+{
+    struct fa_mistakes *mistakes = r->mistakes;
+    struct faina_error found = {0};
+    struct fa_yaml yaml = {0};
+
+    assert(mistakes->count == 0);
+    if (read_text(text, format, r->arena, &yaml, &r->json, &found) != FAINA_OK) {
+        note_syntax(r->arena, mistakes, &found);
+        return refuse(mistakes, 0, err);
+    }
+    r->yaml = format == FA_WORKFLOW_YAML ? &yaml : NULL;
+    read(r, fa_json_value(r->json), target);
+    r->yaml = NULL;
+    sort(mistakes);
+    return mistakes->count > 0 ? refuse(mistakes, r->unreported, err) : FAINA_OK;
+}
+
 enum faina_code fa_workflow_read(struct fa_bytes text, enum fa_workflow_format format,
                                  const struct fa_workflow_home *home, struct fa_arena *arena,
                                  const struct fa_workflow **out, struct fa_mistakes *mistakes,
@@ -442,22 +465,11 @@ enum faina_code fa_workflow_read(struct fa_bytes text, enum fa_workflow_format f
 {
     struct fa_workflow_reader r = {.arena = arena, .home = home, .mistakes = mistakes};
     struct fa_workflow *workflow = fa_arena_zero(arena, 1, sizeof(*workflow));
-    struct faina_error found = {0};
-    struct fa_yaml yaml = {0};
+    enum faina_code code = fa_workflow_read_with(&r, text, format, read_definition, workflow, err);
 
-    assert(mistakes->count == 0);
-    if (read_text(text, format, arena, &yaml, &r.json, &found) != FAINA_OK) {
-        note_syntax(arena, mistakes, &found);
-        return refuse(mistakes, 0, err);
-    }
-    r.yaml = format == FA_WORKFLOW_YAML ? &yaml : NULL;
-    workflow->json = r.json;
-    read_definition(&r, workflow);
-    sort(mistakes);
-    if (mistakes->count > 0)
-        return refuse(mistakes, r.unreported, err);
-    *out = workflow;
-    return FAINA_OK;
+    if (code == FAINA_OK)
+        *out = workflow;
+    return code;
 }
 
 bool fa_join_key(const struct fa_join *join, struct fa_bytes input, struct fa_buf *out)

@@ -1,5 +1,6 @@
 /*
- * workflow_inner.h - shared by the files of workflow.h: a reader that collects mistakes.
+ * workflow_inner.h - shared by the files of workflow.h and limits_file.h: a reader that collects
+ * mistakes.
  */
 #ifndef FA_MODEL_WORKFLOW_INNER_H
 #define FA_MODEL_WORKFLOW_INNER_H
@@ -15,6 +16,14 @@ struct fa_workflow_reader {
     struct fa_mistakes *mistakes;
     size_t unreported; /* beyond the maximum */
 };
+
+/* Reads a text, and has `read` read its JSON into the target. `r` has the arena and the list of
+ * mistakes. INVALID_REQUEST: there are some; they are in the order of the text, and err has the
+ * first and the number of the others. */
+FA_MUST_CHECK enum faina_code fa_workflow_read_with(
+    struct fa_workflow_reader *r, struct fa_bytes text, enum fa_workflow_format format,
+    void (*read)(struct fa_workflow_reader *r, struct fa_json root, void *target), void *target,
+    struct faina_error *err);
 
 /* Records a mistake at a byte of the JSON. The sentence is the path and then `format`, which
  * therefore begins with a space or a colon. `name` is a missing member that is added to the path;

@@ -101,7 +101,7 @@ static struct type_counts *counts_of(struct fa_metrics *metrics, const char *typ
 {
     size_t i = 0;
 
-    while (i < metrics->type_count && strcmp(metrics->types[i].type, type) != 0)
+    while (i < metrics->type_count && !fa_name_is_same(metrics->types[i].type, type))
         i++;
     if (i == metrics->type_count) {
         if (i >= TYPES_MAX)

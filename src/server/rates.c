@@ -35,7 +35,7 @@ static bool is_entry(const void *item, const char *a, const char *b)
 {
     const struct entry *entry = item;
 
-    return strcmp(entry->type, b) == 0 && strcmp(entry->ns, a) == 0;
+    return fa_name_is_same(entry->type, b) && strcmp(entry->ns, a) == 0;
 }
 
 struct fa_rates *fa_rates_create(int64_t now_us)
@@ -178,7 +178,7 @@ struct fa_rate fa_rates_sum(struct fa_rates *rates, const char *ns, const char *
     for (size_t i = 0; i < rates->count; i++) {
         const struct entry *entry = rates->entries[i];
 
-        if ((!ns || strcmp(entry->ns, ns) == 0) && (!type || strcmp(entry->type, type) == 0))
+        if ((!ns || strcmp(entry->ns, ns) == 0) && (!type || fa_name_is_same(entry->type, type)))
             add_entry(&rate, entry, now_us, window(rates, now_us));
     }
     pthread_mutex_unlock(&rates->mutex);

@@ -243,7 +243,8 @@ static bool is_created_in(const struct fa_stream_filter *filter, const char *tas
 static bool matches(const struct fa_stream_filter *filter, const struct fa_follow_item *item)
 {
     return may_see(filter, item->ns) && is_same(filter->ns, item->ns) &&
-           is_same(filter->type, item->type) && is_same(filter->team_id, item->team_id) &&
+           (!filter->type || (item->type && fa_name_is_same(filter->type, item->type))) &&
+           is_same(filter->team_id, item->team_id) &&
            is_same(filter->created_by, item->created_by) &&
            is_same(filter->idempotency_key, item->idempotency_key) &&
            (!filter->statuses || filter->statuses & 1u << item->status) &&

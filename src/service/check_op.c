@@ -82,7 +82,7 @@ static bool is_same_text(const char *a, const char *b, const char *missing)
 
 static bool is_same_work(const struct faina_submit *a, const struct faina_submit *b)
 {
-    return is_same_text(a->type, b->type, "default") &&
+    return fa_name_is_same(a->type ? a->type : "default", b->type ? b->type : "default") &&
            (is_same_text(a->input, b->input, "null") ||
             fa_json_same(fa_str(a->input ? a->input : "null"),
                          fa_str(b->input ? b->input : "null")));

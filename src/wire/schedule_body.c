@@ -174,7 +174,7 @@ enum faina_code fa_cron_task(const struct fa_cron_job *job, struct fa_arena *are
 enum faina_code fa_cron_times(const struct fa_cron_job *job, struct fa_cron *cron,
                               struct fa_zone **zone, struct faina_error *err)
 {
-    enum faina_code code = fa_cron_parse(job->schedule, "schedule", cron, err);
+    enum faina_code code = fa_cron_parse_stored(job->schedule, "schedule", cron, err);
 
     if (code == FAINA_OK)
         code = fa_zone_open(zone, NULL, job->timezone ? job->timezone : "UTC", "timezone", err);
@@ -191,7 +191,9 @@ static enum faina_code check_times(const struct fa_cron_job *job, struct faina_e
         return fa_error_field(err, FAINA_INVALID_REQUEST, "schedule",
                               "schedule is missing: give 5 fields such as \"0 3 * * *\", or 6 "
                               "with seconds");
-    code = fa_cron_times(job, &cron, &zone, err);
+    code = fa_cron_parse(job->schedule, "schedule", &cron, err);
+    if (code == FAINA_OK)
+        code = fa_cron_times(job, &cron, &zone, err);
     fa_zone_close(zone);
     return code;
 }

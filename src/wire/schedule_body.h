@@ -37,7 +37,7 @@ FA_MUST_CHECK enum faina_code fa_cron_check(const struct fa_cron_job *job, size_
 FA_MUST_CHECK enum faina_code fa_cron_task(const struct fa_cron_job *job, struct fa_arena *arena,
                                            struct faina_submit *out, struct faina_error *err);
 
-/* The schedule and its zone, which the caller closes. */
+/* The stored schedule and its zone, which the caller closes. */
 FA_MUST_CHECK enum faina_code fa_cron_times(const struct fa_cron_job *job, struct fa_cron *cron,
                                             struct fa_zone **zone, struct faina_error *err);
 

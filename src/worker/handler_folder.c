@@ -102,7 +102,7 @@ enum faina_code fa_folder_check(const char *path, const struct stat *st, struct 
 
 bool fa_folder_wants(const char *type, const char *const *types, size_t count)
 {
-    return !types || fa_texts_have(&(struct fa_texts){types, count}, type);
+    return !types || fa_names_have(&(struct fa_texts){types, count}, type);
 }
 
 /* ------------------------------------------------------------------------------------------
@@ -196,7 +196,7 @@ static struct entry *find_entry(struct fa_folder *folder, const char *type)
 {
     struct entry *entry = folder->entries;
 
-    while (entry && strcmp(entry->type, type) != 0)
+    while (entry && !fa_name_is_same(entry->type, type))
         entry = entry->next;
     if (entry)
         return entry;

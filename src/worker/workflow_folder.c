@@ -3,9 +3,11 @@
 
 #include "base/clock.h"
 #include "model/limits.h"
+#include "model/limits_file.h"
 #include "model/workflow.h"
 #include "worker/handler_folder.h"
 #include "worker/folder_watch.h"
+#include "worker/resource_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,12 +21,13 @@
 struct entry {
     char *file; /* its name in the folder */
     struct fa_file_mark mark;
-    char *workflow;     /* that it defines; NULL: none yet */
-    int64_t version;    /* of the workflow in the store */
-    int64_t gone_us;    /* since when the file is missing; 0: it exists */
-    bool is_off;        /* switched off here (W3) */
-    bool has_duplicate; /* refused because of another file (W4) */
-    bool is_seen;       /* by the present scan, which then sets `st` */
+    char *workflow;                  /* that it defines; NULL: none yet */
+    int64_t version;                 /* of the workflow in the store */
+    int64_t gone_us;                 /* since when the file is missing; 0: it exists */
+    bool is_off;                     /* switched off here (W3) */
+    struct fa_resource_file *limits; /* resources.yaml: the limits in it (W6) */
+    bool has_duplicate;              /* refused because of another file (W4) */
+    bool is_seen;                    /* by the present scan, which then sets `st` */
     struct stat st;
     struct entry *next; /* in the order of names */
 };
@@ -179,6 +182,20 @@ static void report_mistakes(struct fa_workflows *workflows, const struct entry *
         fa_report(&workflows->config.log, FA_LOG_ERROR, "%s: %s", entry->file, err->message);
 }
 
+static bool parse_limits(struct fa_workflows *workflows, struct entry *entry, struct fa_bytes text,
+                         enum fa_workflow_format format, struct fa_arena *arena,
+                         struct fa_file_limits *out)
+{
+    struct fa_mistakes mistakes = {0};
+    struct faina_error err;
+
+    fa_error_clear(&err);
+    if (fa_limits_file_read(text, format, arena, out, &mistakes, &err) == FAINA_OK)
+        return true;
+    report_mistakes(workflows, entry, &mistakes, &err);
+    return false;
+}
+
 /* False: the mistakes are in the log. */
 static bool parse_definition(struct fa_workflows *workflows, struct entry *entry,
                              struct fa_bytes text, enum fa_workflow_format format,
@@ -202,9 +219,14 @@ static bool parse_definition(struct fa_workflows *workflows, struct entry *entry
     return false;
 }
 
-static bool read_definition(struct fa_workflows *workflows, struct entry *entry, const char *path,
-                            const struct stat *st, struct fa_arena *arena,
-                            const struct fa_workflow **out)
+/* What a file has: a workflow or limits. */
+struct content {
+    const struct fa_workflow *workflow;
+    struct fa_file_limits limits;
+};
+
+static bool read_content(struct fa_workflows *workflows, struct entry *entry, const char *path,
+                         const struct stat *st, struct fa_arena *arena, struct content *out)
 {
     enum fa_workflow_format format = FA_WORKFLOW_JSON;
     struct faina_error err;
@@ -220,11 +242,17 @@ static bool read_definition(struct fa_workflows *workflows, struct entry *entry,
     (void)!fa_workflow_format_of(path, &format);
     if (code != FAINA_OK)
         report_mistakes(workflows, entry, &(struct fa_mistakes){0}, &err);
-    is_good = code == FAINA_OK &&
-              parse_definition(workflows, entry, (struct fa_bytes){text.ptr, text.len}, format,
-                               arena, out);
+    is_good =
+        code == FAINA_OK &&
+        (entry->limits ? parse_limits(workflows, entry, (struct fa_bytes){text.ptr, text.len},
+                                      format, arena, &out->limits)
+                       : parse_definition(workflows, entry, (struct fa_bytes){text.ptr, text.len},
+                                          format, arena, &out->workflow));
     fa_buf_finish(&text);
-    if (!is_good)
+    if (!is_good && entry->limits)
+        fa_report(&workflows->config.log, FA_LOG_ERROR, "%s is not used; all limits stay",
+                  entry->file);
+    else if (!is_good)
         fa_report(&workflows->config.log, FA_LOG_ERROR, "%s is not used%s%s", entry->file,
                   entry->workflow ? "; as before stays workflow " : "",
                   entry->workflow ? entry->workflow : "");
@@ -235,17 +263,20 @@ static bool read_definition(struct fa_workflows *workflows, struct entry *entry,
 static bool apply(struct fa_workflows *workflows, struct entry *entry, const char *path,
                   const struct stat *st)
 {
-    const struct fa_workflow *workflow = NULL;
+    struct content content = {0};
     struct fa_arena arena = {0};
     struct faina_error err;
     enum faina_code code = FAINA_OK;
 
     fa_error_clear(&err);
-    if (read_definition(workflows, entry, path, st, &arena, &workflow)) {
-        if (entry->workflow && strcmp(entry->workflow, workflow->name) != 0 && !entry->is_off)
+    if (read_content(workflows, entry, path, st, &arena, &content)) {
+        if (entry->limits)
+            code = fa_resource_file_apply(entry->limits, workflows->service, &content.limits, &err);
+        else if (entry->workflow && strcmp(entry->workflow, content.workflow->name) != 0 &&
+                 !entry->is_off)
             code = switch_off(workflows, entry, &err); /* the file defines another one now */
-        if (code == FAINA_OK)
-            code = store(workflows, entry, workflow, &arena, &err);
+        if (code == FAINA_OK && !entry->limits)
+            code = store(workflows, entry, content.workflow, &arena, &err);
         if (code != FAINA_OK)
             fa_report(&workflows->config.log, FA_LOG_ERROR, "%s can't be applied: %s", entry->file,
                       err.message);
@@ -264,6 +295,8 @@ static struct entry *find_entry(struct fa_workflows *workflows, const char *file
         return *at;
     entry = fa_alloc_zero(1, sizeof(*entry));
     entry->file = strdup(file);
+    if (fa_limits_file_is(file))
+        entry->limits = fa_resource_file_create(entry->file, &workflows->config.log);
     entry->next = *at;
     *at = entry;
     return entry;
@@ -302,6 +335,9 @@ static void handle_missing(struct fa_workflows *workflows, struct entry *entry)
 {
     struct faina_error err;
 
+    if (entry->limits)
+        fa_report(&workflows->config.log, FA_LOG_INFO, "%s is gone; the limits in it stay",
+                  entry->file);
     if (!entry->workflow || entry->is_off)
         return;
     if (find_duplicate(workflows, entry, entry->workflow)) { /* the file was renamed */
@@ -362,6 +398,14 @@ static void mark_missing(struct fa_workflows *workflows)
             entry->mark = (struct fa_file_mark){0}; /* its duplicate may be the missing one */
 }
 
+static void free_entry(struct entry *entry)
+{
+    fa_resource_file_destroy(entry->limits);
+    free(entry->file);
+    free(entry->workflow);
+    free(entry);
+}
+
 static void drop_missing(struct fa_workflows *workflows)
 {
     for (struct entry **at = &workflows->entries; *at;) {
@@ -372,8 +416,7 @@ static void drop_missing(struct fa_workflows *workflows)
             continue;
         }
         *at = entry->next;
-        free(entry->file);
-        free(entry);
+        free_entry(entry);
     }
 }
 
@@ -481,9 +524,7 @@ void fa_workflows_destroy(struct fa_workflows *workflows)
     fa_folder_watch_finish(&workflows->watch);
     for (struct entry *entry = workflows->entries; entry; entry = next) {
         next = entry->next;
-        free(entry->file);
-        free(entry->workflow);
-        free(entry);
+        free_entry(entry);
     }
     fa_arena_finish(&workflows->arena);
     free(workflows);

@@ -15,6 +15,10 @@
  *       folder can't be read.
  *   W4  Two files can't define one workflow: the second is refused.
  *   W5  A folder or file that other users could change is not used (handler_folder.h, D1).
+ *   W6  A file resources.yaml, .yml or .json has limits of resources (model/limits_file.h). They
+ *       are applied at the start and when the file changes. A name that is removed from the file
+ *       loses its limit, unless another caller has changed it. When the file is removed, all limits
+ *       stay.
  *
  * Threads: create and destroy from the owner's. It has a thread of its own, since it waits for the
  * store.

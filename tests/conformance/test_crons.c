@@ -137,7 +137,7 @@ static void test_cron__bad_ones_change_nothing(struct fa_t *t)
         {{.name = "c", .task = TASK}, "schedule", "missing"},
         {{.name = "c", .schedule = "* * *", .task = TASK}, "schedule", "schedule"},
         {{.name = "c", .schedule = "0 0 30 2 *", .task = TASK}, "schedule", "schedule"},
-        {{.name = "c", .schedule = "0 0 L * *", .task = TASK}, "schedule", "L"},
+        {{.name = "c", .schedule = "0 0 2 * * 2", .task = TASK}, "schedule", "TUE or MON"},
         {{.name = "c", .schedule = NEVER_SOON, .timezone = "Mars/Base", .task = TASK},
          "timezone",
          "Mars/Base"},

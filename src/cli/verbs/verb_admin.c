@@ -32,7 +32,7 @@ static bool has_worker(const struct faina_workers *workers, const char *type)
         if (worker->type_count == 0)
             return true; /* it handles all types */
         for (size_t t = 0; t < worker->type_count; t++)
-            if (strcmp(worker->types[t], type) == 0)
+            if (fa_name_is_same(worker->types[t], type))
                 return true;
     }
     return false;

@@ -48,20 +48,12 @@ static void add(struct doctor *doctor, const char *name, enum level level, const
 /* All other verbs ignore a misspelled variable. */
 static void check_environment(struct doctor *doctor)
 {
-    static const char *const known[] = {"FAINA_URL",
-                                        "FAINA_LISTEN",
-                                        "FAINA_TOKEN",
-                                        "FAINA_CA_FILE",
-                                        "FAINA_NAMESPACE",
-                                        "FAINA_HANDLERS",
-                                        "FAINA_WORKFLOWS",
-                                        "FAINA_BROKER",
-                                        "FAINA_LOG",
-                                        "FAINA_EVENTS_KEEP",
-                                        "FAINA_KEEP_COMPLETED",
-                                        "FAINA_KEEP_FAILED",
-                                        "FAINA_ARCHIVE",
-                                        NULL};
+    static const char *const known[] = {
+        "FAINA_URL",         "FAINA_LISTEN",      "FAINA_TOKEN",
+        "FAINA_CA_FILE",     "FAINA_NAMESPACE",   "FAINA_HANDLERS",
+        "FAINA_WORKFLOWS",   "FAINA_NODE_ID",     "FAINA_BROKER",
+        "FAINA_LOG",         "FAINA_EVENTS_KEEP", "FAINA_KEEP_COMPLETED",
+        "FAINA_KEEP_FAILED", "FAINA_ARCHIVE",     NULL};
     static const char *const own[] = {
         "FAINA_TASK_ID",     "FAINA_TASK_TYPE", "FAINA_ATTEMPT", "FAINA_PHASE",
         "FAINA_TRACEPARENT", "FAINA_FENCE",     "FAINA_BIN",     NULL};

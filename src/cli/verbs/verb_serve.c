@@ -5,6 +5,7 @@
  * it drains, another thread waits for a second signal, which ends the server at once.
  * Also here: socket activation and readiness notification of systemd.
  */
+#include "cli/verbs/verb_pool.h"
 #include "cli/verbs/verb_retention.h"
 #include "cli/share.h"
 #include "cli/verbs.h"
@@ -97,6 +98,7 @@ static int read_addresses(struct fa_cli *cli, struct fa_server_options *options)
 /* The worker pool, the workflows folder and retention, which run in the same process. */
 struct companions {
     int64_t drain_ms, workers;
+    struct fa_runtime_config pool;
     struct fa_retention_settings keep;
     struct fa_workflows *workflows;
     struct fa_retention_thread *keeper;
@@ -149,6 +151,8 @@ static int read_options(struct fa_cli *cli, struct fa_server_options *options,
     code = fa_flag_int(cli, "workers", 0, 10000, &companions->workers);
     if (code == FA_EXIT_OK)
         code = fa_flag_duration(cli, "drain", &companions->drain_ms);
+    if (code == FA_EXIT_OK)
+        code = fa_cli_pool_read(cli, &companions->pool);
     if (code == FA_EXIT_OK)
         code = fa_cli_retention_read(cli, &companions->keep);
     if (code == FA_EXIT_OK)
@@ -256,20 +260,21 @@ static const struct faina_error *refuse_remote(struct fa_cli *cli, struct faina_
     return err;
 }
 
-/* The pool for the handlers folder, which may be created later. *out stays NULL without workers. */
-static enum faina_code start_workers(struct fa_cli *cli, const struct fa_log *log, int64_t workers,
-                                     const char *beside, struct fa_runtime **out,
+/* The pool for the handlers folder, which may be created later; none without workers. */
+static enum faina_code start_workers(struct fa_cli *cli, const struct fa_log *log,
+                                     const char *beside, struct companions *companions,
                                      struct faina_error *err)
 {
-    const struct fa_runtime_config config = {
-        .concurrency = (int)workers,
-        .handlers = handlers_folder(),
-        .owns_process = true,
-        .plugin_url = fa_share_plugin_url(cli, beside),
-        .log = fa_reporter_of_log(log),
-    };
+    struct fa_runtime_config *config = &companions->pool;
 
-    return workers > 0 ? fa_runtime_start(out, cli->service, &config, err) : FAINA_OK;
+    config->concurrency = (int)companions->workers;
+    config->handlers = handlers_folder();
+    config->owns_process = true;
+    config->plugin_url = fa_share_plugin_url(cli, beside);
+    config->log = fa_reporter_of_log(log);
+    return companions->workers > 0
+               ? fa_runtime_start(&companions->runtime, cli->service, config, err)
+               : FAINA_OK;
 }
 
 /* The workflows folder, which may be created later. */
@@ -303,8 +308,7 @@ static enum faina_code start_companions(struct fa_cli *cli, const struct fa_log 
                                         const char *beside, struct companions *companions,
                                         struct faina_error *err)
 {
-    enum faina_code code =
-        start_workers(cli, log, companions->workers, beside, &companions->runtime, err);
+    enum faina_code code = start_workers(cli, log, beside, companions, err);
 
     companions->keep.log = fa_reporter_of_log(log);
     return code == FAINA_OK

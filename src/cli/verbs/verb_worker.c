@@ -6,6 +6,7 @@
  */
 #include "cli/cli.h"
 
+#include "cli/verbs/verb_pool.h"
 #include "cli/verbs/verb_retention.h"
 #include "cli/share.h"
 #include "cli/verbs.h"
@@ -43,30 +44,6 @@ struct worker {
     struct fa_server *server; /* NULL: this process owns no file */
     atomic_bool is_stopped, is_hurried;
 };
-
-/* NAME=tcp:HOST:PORT or NAME=COMMAND. */
-static int read_checks(struct fa_cli *cli, struct fa_runtime_config *config)
-{
-    struct fa_runtime_check *checks =
-        fa_arena_zero(&cli->arena, cli->given_count + 1, sizeof(*checks));
-
-    for (size_t i = 0; i < cli->given_count; i++) {
-        const char *value = cli->given[i].value, *equal;
-
-        if (strcmp(cli->given[i].flag->name, "service") != 0)
-            continue;
-        equal = strchr(value, '=');
-        if (!equal || equal == value || equal[1] == '\0')
-            return fa_cli_usage(
-                cli, "--service is NAME=tcp:HOST:PORT or NAME=COMMAND, not \"%.200s\"", value);
-        checks[config->check_count++] = (struct fa_runtime_check){
-            .service = fa_arena_copy(&cli->arena, value, (size_t)(equal - value)),
-            .check = equal + 1,
-        };
-    }
-    config->checks = checks;
-    return FA_EXIT_OK;
-}
 
 static const char *handlers_folder(struct fa_cli *cli)
 {
@@ -117,7 +94,7 @@ static int read_flags(struct fa_cli *cli, struct worker *worker)
     if (code == FA_EXIT_OK)
         code = fa_cli_retention_read(cli, &worker->keep);
     if (code == FA_EXIT_OK)
-        code = read_checks(cli, config);
+        code = fa_cli_pool_read(cli, config);
     if (code == FA_EXIT_OK && config->lease_ms > FA_LEASE_MS_MAX)
         code = fa_cli_usage(cli, "--lease is at most 24h");
     if (code == FA_EXIT_OK)
@@ -125,8 +102,8 @@ static int read_flags(struct fa_cli *cli, struct worker *worker)
     if (code == FA_EXIT_OK)
         code = check_handlers(cli, handlers_folder(cli));
     config->concurrency = (int)concurrency;
-    config->services = fa_flag_list(cli, "services", &config->service_count);
-    config->worker_id = fa_flag(cli, "worker");
+    if (fa_flag(cli, "worker"))
+        config->worker_id = fa_flag(cli, "worker");
     config->handlers = handlers_folder(cli);
     config->needs_handlers = true;
     config->owns_process = true;

@@ -210,7 +210,7 @@ struct type_age {
 
 static int by_type(const void *a, const void *b)
 {
-    return strcmp(((const struct type_age *)a)->type, ((const struct type_age *)b)->type);
+    return fa_name_compare(((const struct type_age *)a)->type, ((const struct type_age *)b)->type);
 }
 
 static int busiest_first(const void *a, const void *b)
@@ -243,7 +243,7 @@ static size_t list_ages(const struct faina_stats *stats, struct type_age *out)
     if (stats->count > 1)
         qsort(out, stats->count, sizeof(*out), by_type);
     for (size_t i = 0; i < stats->count; i++) {
-        if (n > 0 && strcmp(out[n - 1].type, out[i].type) == 0)
+        if (n > 0 && fa_name_is_same(out[n - 1].type, out[i].type))
             add_age(&out[n - 1], &out[i]);
         else
             out[n++] = out[i];

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "a", "nNAMESPACE" or "tTYPE"; the caller frees it. */
+/* "a", "nNAMESPACE" or "tTYPE" in lower case; the caller frees it. */
 static char *make_key(enum fa_axis axis, const char *name)
 {
     static const char letters[] = {'a', 'n', 't'};
@@ -17,7 +17,7 @@ static char *make_key(enum fa_axis axis, const char *name)
     if (name != NULL)
         memcpy(key + 1, name, len);
     key[len + 1] = '\0';
-    return key;
+    return axis == FA_AXIS_TYPE ? fa_name_fold(key) : key;
 }
 
 static bool is_group(const void *item, const char *a, const char *b)

@@ -34,8 +34,13 @@ static uint64_t hash_lane(const char *ns, const char *type, const char *resource
 static void free_lane(struct fa_lane *lane)
 {
     free(lane->resources_json);
+    for (size_t i = 0; i < lane->resource_count; i++) {
+        if (lane->resource_names[i] != lane->resources[i]->name)
+            free((void *)(uintptr_t)lane->resource_names[i]);
+    }
     free(lane->resources);
     free(lane->resource_names);
+    free(lane->own_type);
     free(lane->ahead);
     free(lane->scan_starts);
     free(lane);
@@ -44,7 +49,7 @@ static void free_lane(struct fa_lane *lane)
 static bool is_resource(const void *item, const char *a, const char *b)
 {
     (void)b;
-    return strcmp(((const struct fa_resource *)item)->name, a) == 0;
+    return fa_name_is_same(((const struct fa_resource *)item)->name, a);
 }
 
 static void init(struct fa_lanes *lanes, bool has_index)
@@ -165,6 +170,15 @@ static struct fa_resource *add_resource(struct fa_lanes *lanes, const char *name
     return resource;
 }
 
+static bool has_resource(const struct fa_lane *lane, const struct fa_resource *resource)
+{
+    for (size_t i = 0; i < lane->resource_count; i++) {
+        if (lane->resources[i] == resource)
+            return true;
+    }
+    return false;
+}
+
 /* Reads the resource names from the lane's JSON. */
 static void link_resources(struct fa_lanes *lanes, struct fa_lane *lane)
 {
@@ -172,16 +186,25 @@ static void link_resources(struct fa_lanes *lanes, struct fa_lane *lane)
     struct fa_json names = fa_json_value(fa_str(lane->resources_json)), value;
     struct fa_json_iter it = fa_json_iter(names);
 
-    lane->resource_count = fa_json_count(names);
-    if (lane->resource_count == 0)
+    size_t count = fa_json_count(names);
+
+    if (count == 0)
         return;
     lanes->has_resources = true;
-    lane->resources = fa_alloc_zero(lane->resource_count, sizeof(struct fa_resource *));
-    lane->resource_names = fa_alloc_zero(lane->resource_count, sizeof(char *));
-    for (size_t i = 0; fa_json_next(&it, NULL, &value); i++) {
-        lane->resources[i] = add_resource(lanes, fa_json_text(value, &scratch));
-        lane->resource_names[i] = lane->resources[i]->name;
-        lanes->has_unstored_resources |= !lane->resources[i]->is_stored;
+    lane->resources = fa_alloc_zero(count, sizeof(struct fa_resource *));
+    lane->resource_names = fa_alloc_zero(count, sizeof(char *));
+    while (fa_json_next(&it, NULL, &value)) {
+        const char *name = fa_json_text(value, &scratch);
+        struct fa_resource *resource = add_resource(lanes, name);
+        size_t i = lane->resource_count;
+
+        if (has_resource(lane, resource))
+            continue; /* an older version wrote two spellings of one name */
+        lane->resources[i] = resource;
+        lane->resource_names[i] =
+            strcmp(name, resource->name) == 0 ? resource->name : fa_name_copy(name);
+        lane->resource_count++;
+        lanes->has_unstored_resources |= !resource->is_stored;
     }
     fa_arena_finish(&scratch);
 }
@@ -254,7 +277,10 @@ static struct fa_lane *add_lane(struct fa_lanes *lanes, int64_t id, const char *
 
 static int compare_names(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+    int order = fa_name_compare(x, y);
+
+    return order != 0 ? order : strcmp(x, y);
 }
 
 static void write_names(const char *const *names, size_t count, struct fa_buf *out)
@@ -267,7 +293,7 @@ static void write_names(const char *const *names, size_t count, struct fa_buf *o
     fa_json_writer_init(&writer, out, 0);
     fa_json_begin_array(&writer);
     for (size_t i = 0; i < count; i++) {
-        if (i == 0 || strcmp(sorted[i], sorted[i - 1]) != 0)
+        if (i == 0 || !fa_name_is_same(sorted[i], sorted[i - 1]))
             fa_json_put_str(&writer, sorted[i]);
     }
     fa_json_end_array(&writer);

@@ -2,9 +2,10 @@
  * lanes.h - the writer's cache of lanes, resources and pauses: what a claim needs of the store.
  *
  * A lane is (namespace, type, set of resources): tasks that can be claimed under exactly the same
- * conditions. A task is ready when it is pending and due; the ready tasks of a lane are its ready
- * queue (table `ready`), in the order of their positions (heap.h). The cache also has each
- * resource's limit and use, and the paused types.
+ * conditions. Types and resources that differ only in the case of letters are the same: each
+ * spelling has a lane of its own, with the same fa_type and fa_resource. A task is ready when it is
+ * pending and due; the ready tasks of a lane are its ready queue (table `ready`), in the order of
+ * their positions (heap.h). The cache also has each resource's limit and use, and the paused types.
  *
  *   L1  It mirrors the tables lane, resource, hold and paused as of the open transaction.
  *   L2  After a rollback it is loaded again, so nothing in it outlives a transaction that failed.
@@ -44,12 +45,13 @@ struct fa_resource {
 struct fa_lane {
     int64_t id;
     size_t index;          /* in fa_lanes_all */
-    const char *ns, *type; /* owned by type_info */
+    const char *ns, *type; /* owned by type_info, except own_type */
+    char *own_type;        /* its spelling, where it is not that of type_info; or NULL */
     char *resources_json;
     struct fa_type *type_info;
     struct fa_lane *next_of_type;
-    struct fa_resource **resources; /* sorted by name */
-    const char **resource_names;    /* the same, for task views */
+    struct fa_resource **resources; /* sorted by name, each once */
+    const char **resource_names;    /* the same, in the lane's spelling */
     size_t resource_count;
     bool is_stored;
     bool may_have_ready;

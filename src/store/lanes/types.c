@@ -16,13 +16,13 @@ static bool is_type(const void *item, const char *a, const char *b)
 {
     const struct fa_type *type = item;
 
-    return strcmp(type->name, b) == 0 && strcmp(type->space->name, a) == 0;
+    return fa_name_is_same(type->name, b) && strcmp(type->space->name, a) == 0;
 }
 
 static bool is_named(const void *item, const char *a, const char *b)
 {
     (void)b;
-    return strcmp(((const struct fa_type *)item)->name, a) == 0;
+    return fa_name_is_same(((const struct fa_type *)item)->name, a);
 }
 
 char *fa_name_copy(const char *name)
@@ -161,7 +161,8 @@ void fa_types_add_lane(struct fa_types *types, struct fa_lane *lane, const char 
 
     lane->type_info = type;
     lane->ns = type->space->name;
-    lane->type = type->name;
+    lane->own_type = strcmp(name, type->name) == 0 ? NULL : fa_name_copy(name);
+    lane->type = lane->own_type != NULL ? lane->own_type : type->name;
     lane->next_of_type = NULL;
     *type->last_lane = lane;
     type->last_lane = &lane->next_of_type;

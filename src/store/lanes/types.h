@@ -4,6 +4,8 @@
  *   Y1  A type exists while it has lanes, or is paused; a namespace while it has types.
  *   Y2  The cost of finding a type, pausing it, and counting the types of a namespace doesn't
  *       depend on how many others there are.
+ *   Y3  Names of types are compared without regard to case (base/bytes.h). Each lane keeps the
+ *       spelling of its tasks; a type has the spelling of its first lane or pause.
  *
  * Threads: the batch leader.
  */
@@ -27,7 +29,7 @@ struct fa_type {
     struct fa_namespace *space;
     char *name;
     bool is_paused;
-    struct fa_lane *lanes, **last_lane; /* one for each set of resources, the oldest first */
+    struct fa_lane *lanes, **last_lane; /* by spelling and set of resources, the oldest first */
     size_t lane_count;
     struct fa_type *next_paused, **paused_link;
     struct fa_type *next_named, *prev_named; /* of the same name, in other namespaces */

@@ -29,10 +29,16 @@
 #define DAY_US 86400000000 /* of the partitions of `task` */
 #define CLOCK_SLACK_US 60000000
 
-/* Without a list, any text is meant. */
-static bool is_in(const char *text, const char *const *list, size_t count)
+/* Without a list, any name is meant. */
+static bool is_in(const char *name, const char *const *list, size_t count)
 {
-    return list == NULL || fa_texts_have(&(struct fa_texts){list, count}, text);
+    return list == NULL || fa_names_have(&(struct fa_texts){list, count}, name);
+}
+
+static bool is_in_namespaces(const struct faina_claim *claim, const char *ns)
+{
+    return claim->namespaces == NULL ||
+           fa_texts_have(&(struct fa_texts){claim->namespaces, claim->namespace_count}, ns);
 }
 
 bool fa_claim_can_reach(const struct faina_claim *claim, const struct fa_lane *lane)
@@ -48,8 +54,7 @@ bool fa_claim_can_reach(const struct faina_claim *claim, const struct fa_lane *l
 static bool is_wanted(const struct faina_claim *claim, const struct fa_lane *lane)
 {
     return !lane->type_info->is_paused && is_in(lane->type, claim->types, claim->type_count) &&
-           is_in(lane->ns, claim->namespaces, claim->namespace_count) &&
-           fa_claim_can_reach(claim, lane);
+           is_in_namespaces(claim, lane->ns) && fa_claim_can_reach(claim, lane);
 }
 
 bool fa_claim_is_open(const struct faina_claim *claim, const struct fa_lane *lane)

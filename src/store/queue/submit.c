@@ -34,9 +34,25 @@ static struct fa_key hash_key(const char *kind, const char *a, const char *b, co
     return hash_parts((struct fa_bytes[]){fa_str(kind), fa_str(a), fa_str(b), fa_str(c)});
 }
 
+/* The type as it is in the hash of a key. */
+static const char *fold_type(const char *type, char out[FA_TYPE_SIZE_MAX + 1])
+{
+    snprintf(out, FA_TYPE_SIZE_MAX + 1, "%s", type);
+    return fa_name_fold(out);
+}
+
+static struct fa_key input_key(const char *ns, const char *type, const char *input_hash)
+{
+    char folded[FA_TYPE_SIZE_MAX + 1];
+
+    return hash_key("input", ns, fold_type(type, folded), input_hash);
+}
+
 struct fa_key fa_key_hash(const char *ns, const char *type, const char *key)
 {
-    return hash_key("key", ns, type, key);
+    char folded[FA_TYPE_SIZE_MAX + 1];
+
+    return hash_key("key", ns, fold_type(type, folded), key);
 }
 
 /* Older versions stored keys of subtasks, too (children.h). They are removed with their tasks. */
@@ -50,7 +66,7 @@ static struct fa_key child_hash(int64_t parent, const char *child)
 
 static bool is_same_lane(const struct fa_row *row, const struct fa_plan *plan)
 {
-    return strcmp(row->lane->type, plan->type) == 0 && strcmp(row->lane->ns, plan->ns) == 0;
+    return fa_name_is_same(row->lane->type, plan->type) && strcmp(row->lane->ns, plan->ns) == 0;
 }
 
 static bool has_this_key(const struct fa_row *row, const void *ctx)
@@ -95,7 +111,7 @@ static enum faina_code find_existing(struct fa_unit *unit, struct fa_plan *plan,
     }
     if (submit->dedupe_input) {
         fa_input_hash(submit->input, plan->input_hash);
-        plan->key = hash_key("input", plan->ns, plan->type, plan->input_hash);
+        plan->key = input_key(plan->ns, plan->type, plan->input_hash);
         return fa_unit_find_key(unit, plan->key.hash, has_this_input, plan, &plan->existing, err);
     }
     return FAINA_OK;
@@ -316,7 +332,7 @@ size_t fa_keys_of(const struct fa_key_parts *task, struct fa_key out[FA_KEYS_MAX
     if (task->key != NULL)
         out[count++] = fa_key_hash(task->ns, task->type, task->key);
     if (task->input_hash != NULL)
-        out[count++] = hash_key("input", task->ns, task->type, task->input_hash);
+        out[count++] = input_key(task->ns, task->type, task->input_hash);
     if (task->child != NULL)
         out[count++] = child_hash(task->parent, task->child);
     return count;

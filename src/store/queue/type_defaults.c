@@ -17,7 +17,7 @@ static bool has_resources(const struct fa_lane *lane, const struct faina_submit 
     struct fa_texts has = {lane->resource_names, lane->resource_count};
 
     for (size_t i = 0; i < defaults->resource_count; i++) {
-        if (!fa_texts_have(&has, defaults->resources[i]))
+        if (!fa_names_have(&has, defaults->resources[i]))
             return false;
     }
     return true;

@@ -503,11 +503,11 @@ static void sink_skills(void *ctx, size_t row, const struct fa_value *c)
     if (c[2].kind == FA_TEXT && !fa_texts_have(&namespaces, skills->lane->ns))
         return; /* it can't claim the tasks of this namespace */
     skills->workers.live++;
-    if (types.count > 0 && !fa_texts_have(&types, skills->lane->type))
+    if (types.count > 0 && !fa_names_have(&types, skills->lane->type))
         return;
     skills->workers.handling++;
     for (size_t i = 0; i < skills->lane->resource_count; i++) {
-        if (services.items == NULL || fa_texts_have(&services, skills->lane->resource_names[i]))
+        if (services.items == NULL || fa_names_have(&services, skills->lane->resource_names[i]))
             skills->is_reached[i] = true;
         else
             reaches_all = false;

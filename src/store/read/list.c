@@ -74,7 +74,8 @@ static void sink_lane(void *ctx, size_t n, const struct fa_value *c)
     (void)n;
     if (!is_namespace(query->ns, c[1].text))
         return;
-    if (query->type != NULL && !fa_bytes_equal(c[2].text, fa_str(query->type)))
+    if (query->type != NULL &&
+        (c[2].kind != FA_TEXT || !fa_name_is_same(c[2].text.ptr, query->type)))
         return;
     fa_json_put_int(&filter->writer, c[0].i);
     if (query->idempotency_key != NULL) {
@@ -119,8 +120,8 @@ static bool matches(const struct faina_query *query, int64_t parent, const struc
 {
     return row->deleted_us == 0 && (query->statuses == 0 || query->statuses >> row->status & 1) &&
            is_namespace(query->ns, fa_str(row->lane->ns)) &&
-           is_or_any(query->type, row->lane->type) && is_or_any(query->team_id, row->team) &&
-           is_or_any(query->created_by, row->created_by) &&
+           (query->type == NULL || fa_name_is_same(query->type, row->lane->type)) &&
+           is_or_any(query->team_id, row->team) && is_or_any(query->created_by, row->created_by) &&
            is_or_any(query->idempotency_key, row->key) &&
            (query->parent_id == NULL || row->parent == parent) &&
            (query->created_after_us == 0 || row->created_us >= query->created_after_us) &&

@@ -62,7 +62,7 @@ static enum faina_code get_by_key(struct fa_source *source, struct fa_op *op)
 
         code = fa_row_load(source, found.keys[i], op->arena, &row, &op->error);
         if (code == FAINA_OK && row.key != NULL && strcmp(row.key, op->name.key) == 0 &&
-            strcmp(row.lane->type, op->name.type) == 0 && strcmp(row.lane->ns, ns) == 0)
+            fa_name_is_same(row.lane->type, op->name.type) && strcmp(row.lane->ns, ns) == 0)
             return set_task(source, op, &row);
     }
     if (code == FAINA_OK)

@@ -148,7 +148,7 @@ const struct fa_flow_set *fa_flows_set(const struct fa_flows *flows)
 static uint64_t hash_text(uint64_t hash, const char *text)
 {
     for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+        hash = (hash ^ (unsigned char)(*text | 0x20)) * UINT64_C(0x100000001b3);
     return (hash ^ 0xff) * UINT64_C(0x100000001b3);
 }
 
@@ -160,6 +160,13 @@ static uint64_t hash_type(const char *ns, const char *type, bool is_join)
     return hash ^ hash >> 29;
 }
 
+/* The type of a task, or that of an event. Only the former is compared without regard to case. */
+static bool is_of_type(const struct fa_subscribers *subscribers, const char *type)
+{
+    return subscribers->is_join ? fa_name_is_same(subscribers->type, type)
+                                : strcmp(subscribers->type, type) == 0;
+}
+
 static struct fa_subscribers *find_subscribers(const struct fa_flow_set *set, uint64_t hash,
                                                const char *ns, const char *type, bool is_join)
 {
@@ -169,7 +176,7 @@ static struct fa_subscribers *find_subscribers(const struct fa_flow_set *set, ui
         return NULL;
     found = set->buckets[hash & (set->bucket_count - 1)];
     while (found != NULL && (found->hash != hash || found->is_join != is_join ||
-                             strcmp(found->type, type) != 0 || strcmp(found->ns, ns) != 0))
+                             !is_of_type(found, type) || strcmp(found->ns, ns) != 0))
         found = found->next;
     return found;
 }

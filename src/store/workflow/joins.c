@@ -72,7 +72,7 @@ static void read_members(struct fa_unit *unit, struct round *round)
         const char *type = fa_json_unescape(key, &unit->arena);
 
         for (size_t i = 0; i < join->task_type_count; i++) {
-            if (strcmp(join->task_types[i], type) != 0 || value.type != FA_JSON_OBJECT ||
+            if (!fa_name_is_same(join->task_types[i], type) || value.type != FA_JSON_OBJECT ||
                 !fa_json_member(value, "id", &id) || !fa_json_member(value, "status", &status) ||
                 id.type != FA_JSON_STRING || status.type != FA_JSON_STRING)
                 continue;

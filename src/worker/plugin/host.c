@@ -284,7 +284,7 @@ static const struct faina_plugin_type *find_type(const struct faina_plugin *plug
                                                  const char *type)
 {
     for (size_t i = 0; i < plugin->type_count; i++)
-        if (strcmp(plugin->types[i].type, type) == 0)
+        if (fa_name_is_same(plugin->types[i].type, type))
             return &plugin->types[i];
     return NULL;
 }

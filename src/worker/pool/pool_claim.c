@@ -269,7 +269,7 @@ static bool lacks_resources(const struct fa_job *job)
     const struct faina_submit *settings = &job->handler->settings;
 
     for (size_t i = 0; i < settings->resource_count; i++)
-        if (!fa_texts_have(&held, settings->resources[i]))
+        if (!fa_names_have(&held, settings->resources[i]))
             return true;
     return false;
 }
@@ -364,7 +364,7 @@ static void count_taken(struct round *round, const struct faina_tasks *tasks)
 {
     for (size_t i = round->unlimited_count; i < round->type_count; i++)
         for (size_t k = 0; k < tasks->count; k++)
-            round->free[i] -= strcmp(round->types[i], tasks->items[k].type) == 0;
+            round->free[i] -= fa_name_is_same(round->types[i], tasks->items[k].type);
 }
 
 /* How many tasks can start whatever their types are. */

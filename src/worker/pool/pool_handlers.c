@@ -22,7 +22,7 @@ static size_t handler_index(const struct fa_pool *pool, const char *type, bool *
     *is_there = false;
     while (from < to) {
         size_t middle = (from + to) / 2;
-        int order = strcmp(type, pool->handlers[middle]->type);
+        int order = fa_name_compare(type, pool->handlers[middle]->type);
 
         if (order == 0) {
             *is_there = true;
@@ -71,7 +71,7 @@ static void share_slots(struct fa_pool *pool, struct fa_handler *handler)
 
     for (struct fa_job *job = pool->held; job && !before; job = job->next)
         if (job->handler != &pool->missing_handler &&
-            strcmp(job->handler->type, handler->type) == 0)
+            fa_name_is_same(job->handler->type, handler->type))
             before = job->handler;
     handler->slots = before ? before->slots : fa_alloc_zero(1, sizeof(*handler->slots));
     handler->slots->refs++;

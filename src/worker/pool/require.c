@@ -11,9 +11,9 @@ enum faina_code fa_require(struct fa_require *require, struct fa_arena *arena,
         fa_check_name(name, FA_RESOURCE_NAME_SIZE_MAX, "resource", FAINA_INVALID_REQUEST, err);
 
     if (code != FAINA_OK ||
-        fa_texts_have(&(struct fa_texts){task->resources, task->resource_count}, name))
+        fa_names_have(&(struct fa_texts){task->resources, task->resource_count}, name))
         return code;
-    if (!fa_texts_have(&(struct fa_texts){require->names, require->count}, name)) {
+    if (!fa_names_have(&(struct fa_texts){require->names, require->count}, name)) {
         if (task->resource_count + require->count >= FA_RESOURCES_MAX)
             return fa_error_field(err, FAINA_INVALID_REQUEST, "resource",
                                   "a task can use at most %d resources", FA_RESOURCES_MAX);

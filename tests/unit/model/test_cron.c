@@ -65,6 +65,11 @@ static void test_cron__spellings(void **state)
         {"10/20 * * * *", "10,30,50 * * * *"},
         {"10-40/15 * * * *", "10,25,40 * * * *"},
         {"0 0-23/1 * * *", "0 0-23 * * *"},
+        {"0 0 * * L", "0 0 * * SAT"},
+        {"0 0 l * *", "0 0 L-0 * *"},
+        {"0 0 lw,15w * *", "0 0 L-0W,15W * *"},
+        {"0 0 * * fril,mon#2", "0 0 * * 5L,1#2"},
+        {"0 0 * * 7L,0#5", "0 0 * * SUNL,SUN#5"},
         {"@hourly", "0 * * * *"},
         {"@Daily", "0 0 * * *"},
         {"@midnight", "0 0 * * *"},
@@ -87,6 +92,7 @@ static void test_cron__spellings(void **state)
         check_int(cases[i].a, a.months, b.months);
         check_int(cases[i].a, a.weekdays, b.weekdays);
         check_int(cases[i].a, a.is_either_day, b.is_either_day);
+        check_int(cases[i].a, memcmp(&a.special, &b.special, sizeof(a.special)), 0);
     }
 }
 
@@ -109,6 +115,14 @@ static void test_cron__refusals(void **state)
         {"* * * FOO *", 7, "found FOO"},
         {"* * * * 8", 9, "expected 0 to 7 or SUN to SAT, * or ? for the day of the week, found 8"},
         {"* * * * MONDAY", 9, "found MONDAY"},
+        {"0 0 2 * * 2", 11,
+         "with 6 fields the day of the week can't be a number, because 2 is TUE in cron and MON in "
+         "Quartz: write TUE or MON at column 11"},
+        {"0 0 2 * * 0", 11, "because 0 is SUN in cron and no day in Quartz: write SUN"},
+        {"0 0 2 * * 7", 11, "because 7 is SUN in cron and SAT in Quartz: write SUN or SAT"},
+        {"0 0 2 * * MON-5", 15, "because 5 is FRI in cron and THU in Quartz"},
+        {"0 0 2 ? * 6#3", 11, "because 6 is SAT in cron and FRI in Quartz"},
+        {"0 0 2 ? * 6L", 11, "can't be a number"},
         {"* * * * -1", 9, "found -1"},
         {"? * * * *", 1, "for the minute, found ?"},
         {"60 * * * * *", 1, "for the second, found 60"},
@@ -124,12 +138,24 @@ static void test_cron__refusals(void **state)
         {"1-2-3 * * * *", 4, "expected a comma, a dash, a slash or the end of the field"},
         {"1x * * * *", 2, "expected a comma"},
         {"** * * * *", 2, "expected a comma"},
-        {"0 0 L * *", 5, "L is not supported in the day of the month"},
-        {"0 0 LW * *", 5, "L is not supported in the day of the month"},
-        {"0 0 W * *", 5, "W is not supported"},
-        {"0 0 15W * *", 7, "W is not supported in the day of the month"},
-        {"0 0 * * 5L", 10, "L is not supported in the day of the week"},
-        {"0 0 * * MON#2", 12, "# is not supported in the day of the week"},
+        {"0 0 W * *", 5, "for the day of the month, found W"},
+        {"0 0 32W * *", 5, "found 32W"},
+        {"0 0 L-31 * *", 7, "expected 0 to 30 days before the last of the month after L-"},
+        {"0 0 L- * *", 7, "expected 0 to 30 days"},
+        {"0 0 LL * *", 6, "expected a comma"},
+        {"0 0 L/2 * *", 6, "expected a comma"},
+        {"0 0 15W-17 * *", 8, "expected a comma"},
+        {"0 0 * * W", 9, "for the day of the week, found W"},
+        {"0 0 * * LW", 9, "found LW"},
+        {"0 0 * * MON#0", 13, "expected 1 to 5 after #"},
+        {"0 0 * * MON#6", 13, "expected 1 to 5 after #"},
+        {"0 0 * * MON#12", 13, "expected 1 to 5 after #"},
+        {"0 0 * * MON-FRI#2", 16, "expected a comma"},
+        {"0 0 * * MONW", 9, "found MONW"},
+        {"0 0 * L *", 7, "for the month, found L"},
+        {"0 L * * *", 3, "for the hour, found L"},
+        {"0 0 30W 2 *", 1, "never happens"},
+        {"0 0 L-30 4 *", 1, "never happens"},
         {"0 0 30 2 *", 1, "never happens, because no month has such a day, at column 1"},
         {"0 0 31 4,6,9,11 *", 1, "never happens"},
         {"@reboot", 1,
@@ -159,6 +185,16 @@ static void test_cron__refusals(void **state)
         check_str(cases[i].text, err.field, "schedule");
     }
     assert_int_equal(fa_cron_parse(NULL, "schedule", NULL, NULL), FAINA_INVALID_REQUEST);
+}
+
+/* An earlier version stored numbers with six fields, and counted them as with five. */
+static void test_cron__stored_numbers(void **state)
+{
+    struct fa_cron cron = {0}, five = parse("0 2 * * 2");
+    struct faina_error err = {0};
+
+    assert_int_equal(fa_cron_parse_stored("0 0 2 * * 2", "schedule", &cron, &err), FAINA_OK);
+    assert_int_equal(cron.weekdays, five.weekdays);
 }
 
 static void test_cron__size(void **state)
@@ -194,6 +230,15 @@ static void test_cron__next(void **state)
         {"0 0 29 2 *", "UTC", "2096-02-29T00:00:00Z", "2104-02-29T00:00:00Z"},
         {"0 0 29 2 */7", "UTC", "2026-01-01T00:00:00Z", "2032-02-29T00:00:00Z"}, /* a Sunday */
         {"0 0 13 * FRI", "UTC", "2026-02-13T00:00:00Z", "2026-02-20T00:00:00Z"},
+        {"0 0 0 L * ?", "UTC", "2027-02-01T00:00:00Z", "2027-02-28T00:00:00Z"},
+        {"0 0 0 L * ?", "UTC", "2028-02-01T00:00:00Z", "2028-02-29T00:00:00Z"},
+        {"0 0 0 L-2 * ?", "UTC", "2026-04-01T00:00:00Z", "2026-04-28T00:00:00Z"},
+        {"0 0 0 LW * ?", "UTC", "2026-05-01T00:00:00Z", "2026-05-29T00:00:00Z"},  /* 31 is SUN */
+        {"0 0 0 1W * ?", "UTC", "2026-07-31T00:00:00Z", "2026-08-03T00:00:00Z"},  /* 1 is SAT */
+        {"0 0 0 15W * ?", "UTC", "2026-08-01T00:00:00Z", "2026-08-14T00:00:00Z"}, /* a SAT */
+        {"0 0 0 ? * FRIL", "UTC", "2026-01-01T00:00:00Z", "2026-01-30T00:00:00Z"},
+        {"0 0 0 ? * MON#5", "UTC", "2026-01-01T00:00:00Z", "2026-03-30T00:00:00Z"},
+        {"0 0 L * MON#1", "UTC", "2026-01-01T00:00:00Z", "2026-01-05T00:00:00Z"}, /* either */
         {"0 0 13 * ?", "UTC", "2026-02-13T00:00:00Z", "2026-03-13T00:00:00Z"},
         {"0 0 ? * FRI", "UTC", "2026-02-13T00:00:00Z", "2026-02-20T00:00:00Z"},
         {"0 0 1 1 *", "Asia/Kathmandu", "2026-01-01T00:00:00Z", "2026-12-31T18:15:00Z"},
@@ -309,10 +354,88 @@ static bool last_of_february(const struct tm *tm)
     return tm->tm_mon == 1 && tm->tm_mday >= 28 && tm->tm_hour == 23 && tm->tm_min == 59;
 }
 
+static bool is_midnight(const struct tm *tm)
+{
+    return tm->tm_hour == 0 && tm->tm_min == 0;
+}
+
+static int last_day(const struct tm *tm)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    int year = tm->tm_year + 1900;
+    bool is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+
+    return days[tm->tm_mon] + (tm->tm_mon == 1 && is_leap);
+}
+
+static bool last_of_the_month(const struct tm *tm)
+{
+    return is_midnight(tm) && tm->tm_mday == last_day(tm);
+}
+
+static bool third_before_the_last(const struct tm *tm)
+{
+    return is_midnight(tm) && tm->tm_mday + 3 == last_day(tm);
+}
+
+/* The workday nearest to a day, found by going away from it one day at a time. */
+static bool is_nearest_workday(const struct tm *tm, int to)
+{
+    for (int away = 0; away < 4; away++) {
+        for (int sign = -1; sign <= 1; sign += 2) {
+            int day = to + sign * away;
+            int weekday = ((tm->tm_wday + day - tm->tm_mday) % 7 + 7) % 7;
+
+            if (day >= 1 && day <= last_day(tm) && weekday >= 1 && weekday <= 5)
+                return tm->tm_mday == day;
+        }
+    }
+    return false;
+}
+
+static bool workdays(const struct tm *tm)
+{
+    return is_midnight(tm) && (is_nearest_workday(tm, 1) || is_nearest_workday(tm, 15) ||
+                               (last_day(tm) == 31 && is_nearest_workday(tm, 31)));
+}
+
+static bool last_workdays(const struct tm *tm)
+{
+    return is_midnight(tm) &&
+           (is_nearest_workday(tm, last_day(tm)) || is_nearest_workday(tm, last_day(tm) - 8));
+}
+
+/* By counting the same days of the week before it, or after it. */
+static bool is_nth(const struct tm *tm, int weekday, int nth)
+{
+    int count = 0;
+
+    for (int day = tm->tm_mday; day >= 1; day -= 7)
+        count++;
+    return tm->tm_wday == weekday && count == nth;
+}
+
+static bool some_weekdays(const struct tm *tm)
+{
+    return is_midnight(tm) && (is_nth(tm, 1, 2) || is_nth(tm, 0, 5) || tm->tm_wday == 6);
+}
+
+static bool last_friday_or_second(const struct tm *tm)
+{
+    return is_midnight(tm) &&
+           ((tm->tm_wday == 5 && tm->tm_mday + 7 > last_day(tm)) || tm->tm_mday == 2);
+}
+
 static const struct {
     const char *schedule;
     bool (*fits)(const struct tm *tm);
 } schedules[] = {
+    {"0 0 0 L * ?", last_of_the_month},
+    {"0 0 L-3 * *", third_before_the_last},
+    {"0 0 0 1W,15W,31W * ?", workdays},
+    {"0 0 LW,L-8W * *", last_workdays},
+    {"0 0 0 ? * MON#2,SUN#5,L", some_weekdays},
+    {"0 0 2 * 5L", last_friday_or_second},
     {"* * * * *", every_minute},
     {"30 2 * * *", half_past_two},
     {"*/15 0-3 * * ?", quarters_at_night},
@@ -320,6 +443,8 @@ static const struct {
     {"5 1-3 * MAR,APR,OCT,NOV SUN", sundays_in_spring_and_autumn},
     {"59 23 28-31 2 *", last_of_february},
 };
+
+#define EVERY_MINUTE 6 /* in `schedules` */
 
 /* Follows one schedule through the minutes: fa_cron_next must name each that fits, and no other. */
 struct follower {
@@ -404,7 +529,7 @@ static void check_zone(const char *name, int64_t from, int64_t until)
         }
         reached = local > reached ? local : reached;
     }
-    assert_true(followers[0].count > 100000);
+    assert_true(followers[EVERY_MINUTE].count > 100000);
     fa_zone_close(zone);
 }
 
@@ -450,6 +575,8 @@ static void test_cron__once_a_day_for_ten_years(void **state)
 /* Random schedules with seconds: next and previous agree, and every time fits (K1, K2). */
 static void test_cron__next_and_previous_agree(void **state)
 {
+    static const char *const days[] = {"", "W", ",L", ",L-4", ",LW", ",9W,L-2W"};
+    static const char *const weekdays[] = {"MON", "TUE,SUN", "*", "?", "FRIL", "WED#1", "THU#5,L"};
     struct fa_zone *zone = open_zone("America/New_York");
     struct fa_random random;
 
@@ -459,11 +586,12 @@ static void test_cron__next_and_previous_agree(void **state)
         struct fa_cron cron;
         int64_t us = (int64_t)fa_random_below(&random, 4102444800) * SECOND_US, back = 0;
 
-        snprintf(text, sizeof(text), "%d/%d %d-59 */%d %d,%d * %d",
+        snprintf(text, sizeof(text), "%d/%d %d-59 */%d %d,%d%s * %s",
                  (int)fa_random_below(&random, 60), 1 + (int)fa_random_below(&random, 59),
                  (int)fa_random_below(&random, 60), 1 + (int)fa_random_below(&random, 23),
                  1 + (int)fa_random_below(&random, 28), 1 + (int)fa_random_below(&random, 31),
-                 (int)fa_random_below(&random, 8));
+                 days[fa_random_below(&random, FA_COUNT(days))],
+                 weekdays[fa_random_below(&random, FA_COUNT(weekdays))]);
         cron = parse(text);
         for (int step = 0; step < 20; step++) {
             int64_t next = 0;
@@ -487,6 +615,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cron__spellings),
         cmocka_unit_test(test_cron__refusals),
+        cmocka_unit_test(test_cron__stored_numbers),
         cmocka_unit_test(test_cron__size),
         cmocka_unit_test(test_cron__next),
         cmocka_unit_test(test_cron__the_ends_of_time),

@@ -7,6 +7,7 @@
 #include "store/db/sqlite/db_sqlite.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/steady.h"
 #include "generated/sqlite_migrations.h"
 #include "store/db/sqlite/log_file.h"
@@ -340,10 +341,32 @@ static enum faina_code sqlite_commit(struct fa_db *base, struct faina_error *err
     return err != NULL ? err->code : FAINA_UNAVAILABLE;
 }
 
+/* faina_key_hash(kind, namespace, type, key), for the schema's steps: as fa_key_hash makes it. */
+static void key_hash(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    struct fa_bytes parts[4];
+    uint8_t digest[FA_SHA256_SIZE];
+    int64_t hash;
+
+    (void)count;
+    for (size_t i = 0; i < FA_COUNT(parts); i++) {
+        parts[i].ptr = (const char *)sqlite3_value_text(values[i]);
+        parts[i].len = (size_t)sqlite3_value_bytes(values[i]);
+    }
+    fa_sha256_parts(parts, FA_COUNT(parts), digest);
+    memcpy(&hash, digest, sizeof(hash));
+    sqlite3_result_int64(context, hash ? hash : 1);
+}
+
 static enum faina_code sqlite_script(struct fa_db *base, const char *text, struct faina_error *err)
 {
     struct db_sqlite *db = downcast(base);
-    int rc = exec(db, text);
+    int rc =
+        sqlite3_create_function(db->handle, "faina_key_hash", 4, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+                                NULL, key_hash, NULL, NULL);
+
+    if (rc == SQLITE_OK)
+        rc = exec(db, text);
 
     return rc == SQLITE_OK ? FAINA_OK : refuse(db, rc, "changing the schema", err);
 }

@@ -8,7 +8,7 @@ SELECT p.n, (
         CROSS JOIN LATERAL (SELECT r.lane, r.rank, r.id FROM ready r
                             WHERE r.lane = l.id
                             ORDER BY r.lane, r.rank, r.id LIMIT 1) f
-        WHERE l.namespace = p.namespace AND l.type = p.type
+        WHERE l.namespace = p.namespace AND lower(l.type COLLATE "C") = lower(p.type COLLATE "C")
         UNION ALL
         SELECT f.lane, f.rank, f.id
         FROM head h

@@ -2,5 +2,5 @@
 SELECT r.id, r.name, r.max_concurrency, r.is_set,
        (SELECT count(*) FROM hold h WHERE h.resource = r.id)
 FROM resource r
-WHERE $1::text IS NULL OR r.name = $1
+WHERE $1::text IS NULL OR lower(r.name COLLATE "C") = lower($1::text COLLATE "C")
 ORDER BY r.name

@@ -5,7 +5,7 @@ WITH used (resource, task) AS (
     FROM (SELECT id, lane FROM held UNION ALL SELECT id, lane FROM parked WHERE status = 4) u
     JOIN lane l ON l.id = u.lane
     JOIN json_each(CASE WHEN json_valid(l.resources) THEN l.resources ELSE '[]' END) n
-    JOIN resource r ON r.name = n.value
+    JOIN resource r ON r.name = n.value COLLATE NOCASE
 )
 SELECT (SELECT count(*) FROM (SELECT resource, task FROM hold EXCEPT SELECT * FROM used))
      + (SELECT count(*) FROM (SELECT * FROM used EXCEPT SELECT resource, task FROM hold))

@@ -2,5 +2,5 @@
 SELECT r.id, r.name, r.max_concurrency, r.is_set,
        (SELECT count(*) FROM hold h WHERE h.resource = r.id)
 FROM resource r
-WHERE ?1 IS NULL OR r.name = ?1
+WHERE ?1 IS NULL OR r.name = ?1 COLLATE NOCASE
 ORDER BY r.name

@@ -1,0 +1,2 @@
+-- The lanes of a type in a namespace. Index lane_folded.
+SELECT id, namespace, type, resources FROM lane WHERE namespace = ?1 AND type = ?2 COLLATE NOCASE
