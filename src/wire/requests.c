@@ -97,8 +97,10 @@ static const struct fa_shape error_shape = {
     .fields = FA_FIELDS(
         FAILURE("message", TEXT, message, .flags = FA_FIELD_REQUIRED,
                 .max = FA_ERROR_MESSAGE_SIZE_MAX, .doc = "For people"),
-        FAILURE("kind", TEXT, kind, .max = FA_ERROR_KIND_SIZE_MAX,
+        FAILURE("kind", TEXT, kind, .max = FA_ERROR_KIND_SIZE_MAX, .excludes = "exceptionType",
                 .doc = "A word that groups errors of the same cause"),
+        FAILURE("exceptionType", TEXT, kind, .flags = FA_FIELD_ALIAS, .max = FA_ERROR_KIND_SIZE_MAX,
+                .doc = "The same as `kind`"),
         FAILURE("detail", JSON, detail, .max = FA_ERROR_DETAIL_SIZE_MAX,
                 .doc = "Anything more about the error"),
         {.name = "retryable", .type = FA_FIELD_OWN, .put = put_retryable, .read = read_retryable,
@@ -287,7 +289,10 @@ REQUEST(status, "StatusChange",
         .doc = "The new status"),
     OUTPUT,
     NULLS,
-    ERROR(0));
+    ERROR(0),
+    ACT("leaseSeconds", DURATION, lease_ms, .max = FA_LEASE_MS_MAX,
+        .doc = "Of `running`: how long the lease lasts; without a workerId there is none by "
+               "default"));
 /* clang-format on */
 
 /* ------------------------------------------------------------------------------------------

@@ -162,7 +162,9 @@ static enum faina_code read_error_member(struct line *line, struct fa_bytes key,
 
     if (fa_bytes_equal(key, FA_LIT("message")) && is_text) {
         line->failure.message = fa_json_text(member, arena);
-    } else if (fa_bytes_equal(key, FA_LIT("kind")) && is_text) {
+    } else if ((fa_bytes_equal(key, FA_LIT("kind")) ||
+                fa_bytes_equal(key, FA_LIT("exceptionType"))) &&
+               is_text) {
         line->failure.kind = fa_json_text(member, arena);
     } else if (fa_bytes_equal(key, FA_LIT("detail"))) {
         line->failure.detail = fa_arena_copy(arena, member.raw.ptr, member.raw.len);

@@ -409,12 +409,12 @@ static void test_transitions__progress_tells_and_renews(struct fa_t *t)
     CHECK_OK(t, fa_t_report(t, id, BY("w"), &(struct faina_report){.metadata = "{\"b\": 2}"}));
     CHECK_INT(t->task->progress, 40);
     CHECK_STR(t->task->state, "decoding");
-    CHECK_STR(t->task->metadata, "{\"b\": 2}");
+    CHECK_STR(t->task->metadata, "{\"a\":1,\"b\":2}"); /* merged */
     CHECK_OK(t, fa_t_report(t, id, BY("w"),
                             &(struct faina_report){.has_progress = true, .progress = 0}));
     CHECK_INT(fa_t_task(t, id)->progress, 0);
     CHECK_STR(t->task->state, "decoding");
-    CHECK_STR(t->task->metadata, "{\"b\": 2}");
+    CHECK_STR(t->task->metadata, "{\"a\":1,\"b\":2}"); /* merged */
     CHECK_OK(t, fa_t_report(t, id, BY("w"), &(struct faina_report){.state = ""}));
     CHECK_STR(fa_t_task(t, id)->state, "");
 }

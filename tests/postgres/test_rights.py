@@ -15,7 +15,8 @@ from checks import check, equal, finish, skip  # noqa: E402
 MIGRATIONS = sorted(glob.glob(f"{ROOT}/src/store/db/postgres/migrations/*.sql"))
 PUBLIC_FUNCTIONS = {"submit", "submit_many", "emit"}
 READ_VIEWS = {"tasks", "task_events", "task_results", "task_deps", "task_joins", "resources",
-              "workers", "tasks_by_key", "task_events_by_key"}
+              "workers", "tasks_by_key", "task_events_by_key", "join_rounds", "task_task_dep",
+              "task_resource", "task_resource_dep", "node"}
 READ_FUNCTIONS = {"task_uuid", "us_to_time", "clock_us", "as_jsonb", "event_uuid", "task_key_of", "task",
                   "task_events"}
 # Rights that docs/postgres.md asked for before grant_submit existed.

@@ -96,7 +96,7 @@ static void run_files(PGconn *conn, int first)
     free(names);
 }
 
-#define VIEWS_STEP 15 /* position of 0016, which replaces views of the steps before it */
+#define VIEWS_STEP 17 /* position of 0018, which replaces views of the steps before it */
 
 /* The list of steps, as a number. */
 static int64_t steps_of(PGconn *conn)

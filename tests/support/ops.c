@@ -25,7 +25,7 @@ static void check_holder(const struct faina_task *task)
 
     CHECK(may_hold || task->worker_id == NULL, "%s: a %s task has the worker %s", task->id,
           faina_status_name(task->status), task->worker_id);
-    CHECK((task->worker_id != NULL) == (task->lease_expires_us != 0),
+    CHECK(task->worker_id == NULL || task->lease_expires_us != 0,
           "%s: worker %s with a lease until %lld", task->id,
           task->worker_id ? task->worker_id : "(none)", (long long)task->lease_expires_us);
     CHECK(task->status != FAINA_CLAIMED || task->worker_id, "%s: claimed without a worker",

@@ -216,6 +216,44 @@ static void check_tasks(struct doctor *doctor)
     }
 }
 
+#define UNLEASED_US INT64_C(3600000000)
+#define UNLEASED_SHOWN 10
+#define RUNNING_READ_MAX 1000
+
+/* Tasks that were started without a worker and a lease: nothing makes them ready again. */
+static void check_unleased(struct doctor *doctor)
+{
+    struct fa_arena *arena = &doctor->cli->arena;
+    struct faina_query query = {
+        .ns = "*", .limit = RUNNING_READ_MAX, .brief = true, .statuses = 1u << FAINA_RUNNING};
+    struct fa_op op = {.kind = FA_OP_LIST, .query = &query, .arena = arena};
+    int64_t count = 0, before_us = fa_clock_now_us() - UNLEASED_US;
+
+    if (fa_service_run_one(doctor->cli->service, &op, NULL) != FAINA_OK)
+        return;
+    for (size_t i = 0; i < op.tasks->count; i++) {
+        const struct faina_task *task = &op.tasks->items[i];
+
+        if (task->lease_expires_us != 0 || task->started_us > before_us)
+            continue;
+        if (++count > UNLEASED_SHOWN)
+            continue;
+        add(doctor, "tasks", LEVEL_WARNING,
+            fa_arena_printf(
+                arena, "%s of type %s runs without a lease for %s%s%s: complete, fail or cancel it",
+                task->id, task->type,
+                duration_text(arena, (fa_clock_now_us() - task->started_us) / 1000),
+                task->resource_count > 0 ? ", and holds " : "",
+                task->resource_count > 0
+                    ? fa_text_join(arena, task->resources, task->resource_count, " ")
+                    : ""));
+    }
+    if (count > UNLEASED_SHOWN)
+        add(doctor, "tasks", LEVEL_WARNING,
+            fa_arena_printf(arena, "%lld more tasks run without a lease for over an hour",
+                            (long long)(count - UNLEASED_SHOWN)));
+}
+
 /* A task with a creation time in the future: the clock was ahead when it was stored. */
 static void check_newest(struct doctor *doctor)
 {
@@ -309,6 +347,7 @@ int fa_verb_doctor(struct fa_cli *cli)
     } else {
         check_store(&doctor);
         check_tasks(&doctor);
+        check_unleased(&doctor);
         check_newest(&doctor);
     }
     if (cli->format == FA_CLI_TABLE)

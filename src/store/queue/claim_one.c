@@ -91,10 +91,11 @@ enum faina_code fa_do_start(struct fa_unit *unit, struct fa_op *op)
         return code;
     fa_unit_apply(
         unit, row,
-        &(struct fa_change){.trigger = FA_START,
-                            .actor = op->by.worker_id ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API,
-                            .worker = op->by.worker_id,
-                            .lease_us = fa_lease_us(op->lease_ms)});
+        &(struct fa_change){
+            .trigger = FA_START,
+            .actor = op->by.worker_id ? FAINA_ACTOR_WORKER : FAINA_ACTOR_API,
+            .worker = op->by.worker_id,
+            .lease_us = op->by.worker_id || op->lease_ms > 0 ? fa_lease_us(op->lease_ms) : 0});
     return fa_set_result(unit, op, row);
 }
 

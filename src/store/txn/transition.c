@@ -50,8 +50,7 @@ static void take_lease(struct fa_unit *unit, struct fa_row *row, const struct fa
 {
     row->fence++;
     row->worker = fa_unit_text(unit, change->worker);
-    row->at_us =
-        change->lease_us > 0 && change->worker != NULL ? unit->now_us + change->lease_us : 0;
+    row->at_us = change->lease_us > 0 ? unit->now_us + change->lease_us : 0;
     row->flags &= FA_FLAGS_MASK;
     if (row->at_us != 0 && change->lease_us != FA_LEASE_MS_DEFAULT * 1000)
         row->flags |= change->lease_us / 1000 << FA_LEASE_SHIFT;

@@ -33,7 +33,7 @@ struct fa_plugin_share {
     struct fa_spawner *spawner;
     struct fa_reporter log;
     const char *program;
-    const char *url; /* of the engine, for faina_plugin_open; NULL: it can't be opened */
+    const char *url;          /* of the engine, for faina_plugin_open; NULL: it can't be opened */
     const char *const *types; /* NULL: all */
     size_t type_count;
     int64_t kill_after_us;

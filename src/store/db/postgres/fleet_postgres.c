@@ -90,6 +90,7 @@ struct fa_fleet {
     atomic_llong announced_at;            /* monotonic */
     atomic_llong epoch;                   /* 0: this node doesn't lead */
     atomic_llong others_wait_until;       /* monotonic */
+    atomic_bool sends_all_ends;           /* the store's setting `notify` is `all` */
 
     /* Used by the thread only; times are monotonic. */
     PGconn *conn;
@@ -168,7 +169,8 @@ static void wake(struct fa_fleet *fleet)
 void fa_fleet_notify(struct fa_fleet *fleet, const struct fa_fleet_notification *notification)
 {
     bool sends_ends = notification->ended_count > 0 &&
-                      fa_clock_mono_us() < atomic_load(&fleet->others_wait_until);
+                      (atomic_load(&fleet->sends_all_ends) ||
+                       fa_clock_mono_us() < atomic_load(&fleet->others_wait_until));
     bool sends_due = notification->due_us != INT64_MAX && !fa_fleet_leads(fleet);
 
     if (!notification->has_ready && !notification->has_leftover && !sends_ends && !sends_due)
@@ -361,7 +363,18 @@ static void send_awaits(struct fa_fleet *fleet, const struct ids *awaits)
     fleet->events.ended(fleet->events.ctx, awaits->items, awaits->count);
 }
 
-/* Sends the ends that other nodes wait for. */
+static void read_settings(struct fa_fleet *fleet)
+{
+    const char *params[1] = {"notify"};
+    PGresult *found = query(fleet, FA_SQL_SETTING_GET, params, 1);
+
+    if (PQresultStatus(found) == PGRES_TUPLES_OK)
+        atomic_store(&fleet->sends_all_ends,
+                     PQntuples(found) > 0 && strcmp(PQgetvalue(found, 0, 0), "all") == 0);
+    PQclear(found);
+}
+
+/* Sends the ends that other nodes wait for, or all. */
 static void send_ended(struct fa_fleet *fleet, const struct ids *ended)
 {
     const char *params[2] = {NULL, fleet->node};
@@ -602,6 +615,7 @@ static void connect_if_due(struct fa_fleet *fleet)
     fleet->await_notified_at = -AWAIT_NOTIFY_US;
     fleet->due_sent_us = 0;
     atomic_store(&fleet->others_wait_until, now + AWAIT_US);
+    read_settings(fleet);
     renew_lead(fleet);
     fleet->events.all(fleet->events.ctx); /* F2 */
 }
@@ -636,6 +650,7 @@ static void *run_fleet(void *ctx)
         empty_outbox(fleet);
         if (fleet->conn != NULL && fa_clock_mono_us() >= fleet->renew_at) {
             renew_lead(fleet);
+            read_settings(fleet);
             create_partitions(fleet);
         }
         receive_all(fleet);

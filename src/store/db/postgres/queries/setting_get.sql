@@ -1,0 +1,2 @@
+-- A setting of the store.
+SELECT value FROM setting WHERE name = $1::text
