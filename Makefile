@@ -11,6 +11,7 @@ SOAK_MINUTES ?=
 BENCH_ARGS ?=
 SERVE_ARGS ?=
 EXAMPLES ?=
+EXAMPLE ?=
 
 .PHONY: all build run tests test check-style format bench fuzz soak install clean help
 .DEFAULT_GOAL := all
@@ -22,7 +23,9 @@ build:
 	@tools/build plain all
 
 run: build
-	@exec $(if $(EXAMPLES),examples/run) $(BUILD)/faina serve $(SERVE_ARGS)
+	@$(if $(filter vault,$(EXAMPLE)),tools/install-deps build vault && tools/build plain all vault)
+	@exec $(if $(EXAMPLE),examples/$(EXAMPLE)/run,$(if $(EXAMPLES),examples/run)) \
+	    $(BUILD)/faina serve $(SERVE_ARGS)
 
 tests:
 	@tools/install-deps build test
@@ -42,7 +45,7 @@ format:
 
 bench:
 	@tools/install-deps build bench
-	@tools/build plain all bench
+	@tools/build plain all bench vault
 	@tools/run-bench $(BENCH_ARGS)
 
 fuzz:
@@ -64,6 +67,7 @@ help:
 	@echo 'make                build/faina, build/libfaina.so, build/libfaina.a'
 	@echo 'make run            start the server on 127.0.0.1:7070, with sqlite:faina.db'
 	@echo '                    EXAMPLES=1 with the handlers and workers of examples/, and some tasks'
+	@echo '                    EXAMPLE=vault with those of examples/vault'
 	@echo 'make test           every suite, plain and under ASan+UBSan and TSan'
 	@echo '                    ONLY=unit/base runs what has this in its name, FLAVOURS=plain one build'
 	@echo 'make tests          only build the test programs, plain: build/tests/'
