@@ -60,6 +60,8 @@ static const struct fa_bench_part parts[] = {
      fa_bench_serve},
     {"serve-start", "the start time of a server with a million tasks", FA_BENCH_SQLITE,
      fa_bench_serve},
+    {"vault", "the ingest of examples/vault against sha256sum and cp", FA_BENCH_SQLITE,
+     fa_bench_vault},
     {"pool-idle", "an idle node with 1,000,000 delayed tasks and 10,000 schedules", ONE_WRITER,
      fa_bench_pool},
 };

@@ -66,6 +66,7 @@ enum faina_code fa_bench_start(struct fa_bench *bench, const char *name, struct 
 enum faina_code fa_bench_idle(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_pool(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_serve(struct fa_bench *bench, const char *name, struct faina_error *err);
+enum faina_code fa_bench_vault(struct fa_bench *bench, const char *name, struct faina_error *err);
 enum faina_code fa_bench_memory(struct fa_bench *bench, const char *name, struct faina_error *err);
 
 void fa_bench_inputs_init(struct fa_bench_inputs *inputs);
