@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "generated/sqlite_migrations.h"
+#include "store/db/sqlite/db_sqlite.h"
 
 #include <assert.h>
 #include <sqlite3.h>
@@ -367,6 +368,8 @@ static bool make_schema(struct fa_bench_raw *raw)
 {
     if (raw->flavour->schema)
         return sqlite3_exec(raw->db, raw->flavour->schema, NULL, NULL, NULL) == SQLITE_OK;
+    if (fa_sqlite_add_functions(raw->db) != SQLITE_OK)
+        return false;
     for (size_t i = 0; i < FA_COUNT(migrations); i++) {
         if (sqlite3_exec(raw->db, migrations[i], NULL, NULL, NULL) != SQLITE_OK)
             return false;

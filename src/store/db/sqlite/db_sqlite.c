@@ -358,12 +358,16 @@ static void key_hash(sqlite3_context *context, int count, sqlite3_value **values
     sqlite3_result_int64(context, hash ? hash : 1);
 }
 
+int fa_sqlite_add_functions(struct sqlite3 *handle)
+{
+    return sqlite3_create_function(handle, "faina_key_hash", 4, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+                                   NULL, key_hash, NULL, NULL);
+}
+
 static enum faina_code sqlite_script(struct fa_db *base, const char *text, struct faina_error *err)
 {
     struct db_sqlite *db = downcast(base);
-    int rc =
-        sqlite3_create_function(db->handle, "faina_key_hash", 4, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
-                                NULL, key_hash, NULL, NULL);
+    int rc = fa_sqlite_add_functions(db->handle);
 
     if (rc == SQLITE_OK)
         rc = exec(db, text);

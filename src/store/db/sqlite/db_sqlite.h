@@ -37,4 +37,8 @@ FA_MUST_CHECK enum faina_code fa_sqlite_open(struct fa_db **out,
 /* All migrations of this version, in order. */
 const struct fa_migration *fa_sqlite_migrations(size_t *count);
 
+/* Adds the functions that the schema's steps call. Returns a code of SQLite. */
+struct sqlite3;
+int fa_sqlite_add_functions(struct sqlite3 *handle);
+
 #endif

@@ -126,6 +126,7 @@ static void test_migrate__the_sqlite3_library_alone_runs_them(void **state)
     const struct fa_migration *steps = fa_sqlite_migrations(&count);
     sqlite3 *raw = raw_open(":memory:");
 
+    assert_int_equal(fa_sqlite_add_functions(raw), SQLITE_OK);
     for (size_t i = 0; i < count; i++)
         raw_exec(raw, steps[i].text);
     raw_exec(raw, "SELECT * FROM tasks; SELECT * FROM task_events; SELECT * FROM task_results; "
@@ -196,6 +197,7 @@ static sqlite3 *open_older(struct file *file, size_t known)
     assert_true(known <= count);
     fa_db_close(open_db(file)); /* the mark of our files */
     raw = raw_open(file->path);
+    assert_int_equal(fa_sqlite_add_functions(raw), SQLITE_OK);
     raw_exec(raw, "CREATE TABLE IF NOT EXISTS schema_migrations (id TEXT PRIMARY KEY, "
                   "description TEXT NOT NULL, executed_at TEXT NOT NULL)");
     for (size_t i = 0; i < known; i++) {
