@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "model/limits.h"
 #include "client/client.h"
+#include "kv/kv_engine.h"
+#include "kv/memory/kv_memory.h"
 #include "api/address.h"
 #include "store/upkeep/backup_file.h"
 #include "store/upkeep/copy.h"
@@ -23,6 +25,9 @@
 #define URL_EXAMPLES                                                                               \
     "sqlite:faina.db, sqlite:/var/lib/faina/faina.db, memory:, postgres://user@host/database or "  \
     "http://host:7070"
+
+/* For tests: the engine of NATS on a store of keys in memory, which is gone when it is closed. */
+#define KV_MEMORY "kv-memory:"
 
 /* How long to try again when the owner of a file is to be found at its address, and isn't. */
 #define OWNER_GOES_MS 2000
@@ -182,8 +187,11 @@ static enum faina_code open_url(struct fa_service **out, const char *url,
         return code;
     if (!url)
         url = "sqlite:faina.db";
-    return is_remote(url) ? fa_client_open(out, url, options, err)
-                          : open_or_reach(out, url, options, is_guest, must_exist, err);
+    if (is_remote(url))
+        return fa_client_open(out, url, options, err);
+    if (strcmp(url, KV_MEMORY) == 0)
+        return fa_kv_engine_open(out, fa_kv_memory_open(NULL), options, err);
+    return open_or_reach(out, url, options, is_guest, must_exist, err);
 }
 
 enum faina_code fa_service_open(struct fa_service **out, const char *url,

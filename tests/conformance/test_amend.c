@@ -330,9 +330,9 @@ static void test_amend__a_wait_for_work_can_be_cut_short(struct fa_t *t)
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
-        FA_T_CASE(test_amend__a_note_changes_nothing_else),
+        FA_T_CASE_SQL(test_amend__a_note_changes_nothing_else),
         FA_T_CASE(test_amend__a_note_with_the_end_in_one_call),
-        FA_T_CASE(test_amend__a_note_when_it_is_over),
+        FA_T_CASE_SQL(test_amend__a_note_when_it_is_over),
         FA_T_CASE(test_amend__notes_that_are_refused),
         FA_T_CASE(test_amend__attempts_and_retries),
         FA_T_CASE(test_amend__no_limit),

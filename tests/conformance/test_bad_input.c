@@ -299,7 +299,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_bad__claim_lists),
         FA_T_CASE(test_bad__actors),
         FA_T_CASE(test_bad__ids),
-        FA_T_CASE(test_bad__id_of_the_same_moment),
+        FA_T_CASE_SQL(test_bad__id_of_the_same_moment),
         FA_T_CASE(test_bad__queries),
         FA_T_CASE(test_bad__names_of_things),
         FA_T_CASE(test_bad__odd_text_is_kept),

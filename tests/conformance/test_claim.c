@@ -398,7 +398,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_claim__pause_leaves_held_tasks_alone),
         FA_T_CASE_DURABLE(test_claim__pause_outlives_reopening),
         FA_T_CASE(test_claim__retried_task_keeps_its_place_by_age),
-        FA_T_CASE(test_claim__ended_and_blocked_are_not_handed_out),
+        FA_T_CASE_SQL(test_claim__ended_and_blocked_are_not_handed_out),
         FA_T_CASE(test_claim__services),
         FA_T_CASE(test_claim__throttled_lane_does_not_hide_others),
     };

@@ -313,15 +313,15 @@ static void test_cron__survives_reopening(struct fa_t *t)
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
-        FA_T_CASE(test_cron__put_list_and_remove),
-        FA_T_CASE(test_cron__bad_ones_change_nothing),
-        FA_T_CASE(test_cron__fires_once_per_time),
-        FA_T_CASE(test_cron__record_of_times),
-        FA_T_CASE(test_cron__paused_and_removed_ones_are_silent),
-        FA_T_CASE(test_cron__run_makes_one_task_now),
-        FA_T_CASE(test_cron__one_that_cannot_fire_says_why),
-        FA_T_CASE(test_cron__overlap),
-        FA_T_CASE_DURABLE(test_cron__survives_reopening),
+        FA_T_CASE_SQL(test_cron__put_list_and_remove),
+        FA_T_CASE_SQL(test_cron__bad_ones_change_nothing),
+        FA_T_CASE_SQL(test_cron__fires_once_per_time),
+        FA_T_CASE_SQL(test_cron__record_of_times),
+        FA_T_CASE_SQL(test_cron__paused_and_removed_ones_are_silent),
+        FA_T_CASE_SQL(test_cron__run_makes_one_task_now),
+        FA_T_CASE_SQL(test_cron__one_that_cannot_fire_says_why),
+        FA_T_CASE_SQL(test_cron__overlap),
+        FA_T_CASE_NEEDS(test_cron__survives_reopening, FA_T_DURABLE | FA_T_SQL),
     };
 
     return fa_t_main(argc, argv, "crons", cases, FA_COUNT(cases));

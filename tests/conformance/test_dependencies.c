@@ -264,21 +264,21 @@ static void test_depends__survives_reopening(struct fa_t *t)
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
-        FA_T_CASE(test_depends__blocked_until_all_completed),
-        FA_T_CASE(test_depends__completed_ones_are_met),
-        FA_T_CASE(test_depends__unknown_id_is_refused),
-        FA_T_CASE(test_depends__same_id_twice_counts_once),
-        FA_T_CASE(test_depends__bad_end_gives_phase_error),
-        FA_T_CASE(test_depends__bad_end_before_the_submit),
-        FA_T_CASE(test_depends__bad_end_waits_for_the_others),
-        FA_T_CASE(test_depends__retried_one_counts_again),
-        FA_T_CASE(test_depends__retry_waits_again),
-        FA_T_CASE(test_depends__run_at_still_holds),
-        FA_T_CASE(test_depends__diamond),
-        FA_T_CASE(test_depends__cancel_leaves_what_it_waits_for),
-        FA_T_CASE(test_depends__inside_one_batch),
-        FA_T_CASE(test_depends__claimed_at_once_with_its_dependencies),
-        FA_T_CASE_DURABLE(test_depends__survives_reopening),
+        FA_T_CASE_SQL(test_depends__blocked_until_all_completed),
+        FA_T_CASE_SQL(test_depends__completed_ones_are_met),
+        FA_T_CASE_SQL(test_depends__unknown_id_is_refused),
+        FA_T_CASE_SQL(test_depends__same_id_twice_counts_once),
+        FA_T_CASE_SQL(test_depends__bad_end_gives_phase_error),
+        FA_T_CASE_SQL(test_depends__bad_end_before_the_submit),
+        FA_T_CASE_SQL(test_depends__bad_end_waits_for_the_others),
+        FA_T_CASE_SQL(test_depends__retried_one_counts_again),
+        FA_T_CASE_SQL(test_depends__retry_waits_again),
+        FA_T_CASE_SQL(test_depends__run_at_still_holds),
+        FA_T_CASE_SQL(test_depends__diamond),
+        FA_T_CASE_SQL(test_depends__cancel_leaves_what_it_waits_for),
+        FA_T_CASE_SQL(test_depends__inside_one_batch),
+        FA_T_CASE_SQL(test_depends__claimed_at_once_with_its_dependencies),
+        FA_T_CASE_NEEDS(test_depends__survives_reopening, FA_T_DURABLE | FA_T_SQL),
     };
 
     return fa_t_main(argc, argv, "dependencies", cases, FA_COUNT(cases));

@@ -121,10 +121,10 @@ static void test_dependency_cycles__a_retried_subtask_makes_no_cycle(struct fa_t
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
-        FA_T_CASE(test_dependency_cycles__a_subtask_cant_depend_on_an_ancestor),
-        FA_T_CASE(test_dependency_cycles__a_subtask_cant_depend_on_its_waiter),
-        FA_T_CASE(test_dependency_cycles__a_subtask_may_depend_on_others),
-        FA_T_CASE(test_dependency_cycles__a_retried_subtask_makes_no_cycle),
+        FA_T_CASE_SQL(test_dependency_cycles__a_subtask_cant_depend_on_an_ancestor),
+        FA_T_CASE_SQL(test_dependency_cycles__a_subtask_cant_depend_on_its_waiter),
+        FA_T_CASE_SQL(test_dependency_cycles__a_subtask_may_depend_on_others),
+        FA_T_CASE_SQL(test_dependency_cycles__a_retried_subtask_makes_no_cycle),
     };
 
     return fa_t_main(argc, argv, "dependency_cycles", cases, FA_COUNT(cases));

@@ -210,11 +210,11 @@ static void test_event__definitions_change_during_large_events(struct fa_t *t)
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
-        FA_T_CASE(test_event__too_large_a_result_is_refused_whole),
-        FA_T_CASE(test_event__too_many_steps_are_refused),
-        FA_T_CASE(test_event__too_large_a_result_of_an_end_is_noted),
-        FA_T_CASE(test_event__definitions_change_between_large_events),
-        FA_T_CASE(test_event__definitions_change_during_large_events),
+        FA_T_CASE_SQL(test_event__too_large_a_result_is_refused_whole),
+        FA_T_CASE_SQL(test_event__too_many_steps_are_refused),
+        FA_T_CASE_SQL(test_event__too_large_a_result_of_an_end_is_noted),
+        FA_T_CASE_SQL(test_event__definitions_change_between_large_events),
+        FA_T_CASE_SQL(test_event__definitions_change_during_large_events),
     };
 
     return fa_t_main(argc, argv, "event_limits", cases, FA_COUNT(cases));

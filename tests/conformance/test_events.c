@@ -290,13 +290,13 @@ int main(int argc, char **argv)
         FA_T_CASE(test_events__final_failure_by_worker_and_by_person),
         FA_T_CASE(test_events__cancel_and_retry),
         FA_T_CASE(test_events__progress_and_state),
-        FA_T_CASE(test_events__block_and_unblock),
+        FA_T_CASE_SQL(test_events__block_and_unblock),
         FA_T_CASE(test_events__background),
         FA_T_CASE(test_events__lost_lease),
-        FA_T_CASE(test_events__submit_with_dependency),
+        FA_T_CASE_SQL(test_events__submit_with_dependency),
         FA_T_CASE(test_events__times_fit_the_task),
         FA_T_CASE(test_events__one_batch_keeps_the_order),
-        FA_T_CASE(test_events__limit),
+        FA_T_CASE_SQL(test_events__limit),
         FA_T_CASE_DURABLE(test_events__survive_reopening),
     };
 

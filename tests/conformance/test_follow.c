@@ -168,14 +168,14 @@ static void test_follow__survives_reopening(struct fa_t *t)
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
-        FA_T_CASE(test_follow__a_whole_life),
-        FA_T_CASE(test_follow__a_start_is_a_claim_first),
-        FA_T_CASE(test_follow__what_was_refused_is_not_there),
-        FA_T_CASE(test_follow__a_batch_keeps_its_order),
-        FA_T_CASE(test_follow__subtasks_name_their_parent),
-        FA_T_CASE(test_follow__a_purged_task_is_left_out),
-        FA_T_CASE(test_follow__bad_places_are_refused),
-        FA_T_CASE_DURABLE(test_follow__survives_reopening),
+        FA_T_CASE_SQL(test_follow__a_whole_life),
+        FA_T_CASE_SQL(test_follow__a_start_is_a_claim_first),
+        FA_T_CASE_SQL(test_follow__what_was_refused_is_not_there),
+        FA_T_CASE_SQL(test_follow__a_batch_keeps_its_order),
+        FA_T_CASE_SQL(test_follow__subtasks_name_their_parent),
+        FA_T_CASE_SQL(test_follow__a_purged_task_is_left_out),
+        FA_T_CASE_SQL(test_follow__bad_places_are_refused),
+        FA_T_CASE_NEEDS(test_follow__survives_reopening, FA_T_DURABLE | FA_T_SQL),
     };
 
     return fa_t_main(argc, argv, "follow", cases, FA_COUNT(cases));

@@ -390,7 +390,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_lease__last_attempt_ends_in_dead_letter),
         FA_T_CASE(test_lease__claim_next_takes_one_too),
         FA_T_CASE(test_lease__frees_the_resource),
-        FA_T_CASE(test_lease__heartbeat_renews),
+        FA_T_CASE_SQL(test_lease__heartbeat_renews),
         FA_T_CASE(test_lease__is_renewed_as_it_was_claimed),
         FA_T_CASE(test_lease__heartbeat_of_many_answers_each),
         FA_T_CASE(test_lease__a_worker_that_lost_the_task_is_refused),

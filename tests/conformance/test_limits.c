@@ -435,24 +435,24 @@ int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
         FA_T_CASE(test_limits__names_of_a_submit),
-        FA_T_CASE(test_limits__json_of_a_submit),
-        FA_T_CASE(test_limits__input_size_is_an_option),
+        FA_T_CASE_SQL(test_limits__json_of_a_submit),
+        FA_T_CASE_SQL(test_limits__input_size_is_an_option),
         FA_T_CASE(test_limits__json_depth),
         FA_T_CASE(test_limits__numbers_of_a_submit),
         FA_T_CASE(test_limits__backoff_never_overflows),
         FA_T_CASE(test_limits__resources_of_a_task),
-        FA_T_CASE(test_limits__dependencies_of_a_task),
+        FA_T_CASE_SQL(test_limits__dependencies_of_a_task),
         FA_T_CASE(test_limits__batch),
         FA_T_CASE(test_limits__worker_id),
         FA_T_CASE(test_limits__claim),
         FA_T_CASE(test_limits__lease),
         FA_T_CASE(test_limits__report),
-        FA_T_CASE(test_limits__output_and_failure),
+        FA_T_CASE_SQL(test_limits__output_and_failure),
         FA_T_CASE(test_limits__background),
-        FA_T_CASE(test_limits__children),
-        FA_T_CASE(test_limits__children_of_two_blocks),
-        FA_T_CASE(test_limits__depth_of_subtasks),
-        FA_T_CASE(test_limits__resources_and_teams),
+        FA_T_CASE_SQL(test_limits__children),
+        FA_T_CASE_SQL(test_limits__children_of_two_blocks),
+        FA_T_CASE_SQL(test_limits__depth_of_subtasks),
+        FA_T_CASE_SQL(test_limits__resources_and_teams),
     };
 
     return fa_t_main(argc, argv, "limits", cases, FA_COUNT(cases));

@@ -390,14 +390,14 @@ int main(int argc, char **argv)
     static const struct fa_t_case cases[] = {
         FA_T_CASE(test_list__newest_first_100_by_default),
         FA_T_CASE(test_list__whole_tasks_or_brief_ones),
-        FA_T_CASE(test_list__every_filter),
+        FA_T_CASE_SQL(test_list__every_filter),
         FA_T_CASE(test_list__by_time),
         FA_T_CASE(test_list__pages_without_gaps_or_repeats),
         FA_T_CASE(test_list__pages_hold_while_tasks_are_added),
         FA_T_CASE(test_list__last_page_has_no_cursor),
         FA_T_CASE(test_list__limits_and_bad_cursors),
-        FA_T_CASE(test_children__oldest_first_in_pages),
-        FA_T_CASE(test_stats__count_every_status),
+        FA_T_CASE_SQL(test_children__oldest_first_in_pages),
+        FA_T_CASE_SQL(test_stats__count_every_status),
         FA_T_CASE(test_stats__tell_what_is_paused),
         FA_T_CASE_DURABLE(test_stats__survive_reopening),
     };

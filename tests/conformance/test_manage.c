@@ -317,7 +317,7 @@ static void test_purge__waiting_tasks_still_go_on(struct fa_t *t)
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
-        FA_T_CASE(test_cancel__every_living_status),
+        FA_T_CASE_SQL(test_cancel__every_living_status),
         FA_T_CASE(test_cancel__again_changes_nothing),
         FA_T_CASE(test_cancel__delayed_task),
         FA_T_CASE(test_cancel__worker_hears_of_it),
@@ -326,15 +326,15 @@ int main(int argc, char **argv)
         FA_T_CASE(test_retry__keeping_attempts),
         FA_T_CASE(test_retry__keeping_attempts_without_limit),
         FA_T_CASE(test_retry__old_output_and_key_stay_in_order),
-        FA_T_CASE(test_delete__takes_it_out_of_view),
-        FA_T_CASE(test_delete__with_cancel_ends_it_first),
+        FA_T_CASE_SQL(test_delete__takes_it_out_of_view),
+        FA_T_CASE_SQL(test_delete__with_cancel_ends_it_first),
         FA_T_CASE(test_delete__with_cancel_works_on_ended_ones),
-        FA_T_CASE(test_delete__with_purge_removes_the_rows),
-        FA_T_CASE(test_purge__removes_ended_tasks_only),
-        FA_T_CASE(test_purge__filters),
+        FA_T_CASE_SQL(test_delete__with_purge_removes_the_rows),
+        FA_T_CASE_SQL(test_purge__removes_ended_tasks_only),
+        FA_T_CASE_SQL(test_purge__filters),
         FA_T_CASE(test_purge__at_most_limit_in_a_call),
         FA_T_CASE(test_purge__frees_the_key),
-        FA_T_CASE(test_purge__waiting_tasks_still_go_on),
+        FA_T_CASE_SQL(test_purge__waiting_tasks_still_go_on),
     };
 
     return fa_t_main(argc, argv, "manage", cases, FA_COUNT(cases));

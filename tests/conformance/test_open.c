@@ -107,7 +107,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_open__bad_urls),
         FA_T_CASE(test_open__options_out_of_range),
         FA_T_CASE(test_open__small_cache_is_enough),
-        FA_T_CASE(test_open__info_tells_what_it_is),
+        FA_T_CASE_SQL(test_open__info_tells_what_it_is),
         FA_T_CASE(test_open__memory_is_not_shared),
     };
 

@@ -302,9 +302,9 @@ int main(int argc, char **argv)
     static const struct fa_t_case cases[] = {
         FA_T_CASE(test_resource__limit_is_strict),
         FA_T_CASE(test_resource__holders_are_named),
-        FA_T_CASE(test_resource__is_free_after_every_end),
+        FA_T_CASE_SQL(test_resource__is_free_after_every_end),
         FA_T_CASE(test_resource__release_frees_it),
-        FA_T_CASE(test_resource__resumed_parent_takes_it_again),
+        FA_T_CASE_SQL(test_resource__resumed_parent_takes_it_again),
         FA_T_CASE(test_resource__unknown_names_are_unlimited),
         FA_T_CASE(test_resource__limits_of_none_and_of_zero),
         FA_T_CASE(test_resource__lower_limit_takes_effect_as_holders_finish),

@@ -285,13 +285,13 @@ static void test_retention__a_full_disk_loses_nothing(struct fa_t *t)
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
-        FA_T_CASE_LOCAL(test_retention__ended_tasks_go_into_the_archive),
-        FA_T_CASE_LOCAL(test_retention__many_go_in_batches_each_once),
-        FA_T_CASE_LOCAL(test_retention__a_subtask_stays_with_its_parent),
-        FA_T_CASE_LOCAL(test_retention__a_changed_task_stays),
-        FA_T_CASE_LOCAL(test_retention__events_may_go_before_the_task),
-        FA_T_CASE_LOCAL(test_retention__what_cannot_be_archived_stays),
-        FA_T_CASE_LOCAL(test_retention__a_full_disk_loses_nothing),
+        FA_T_CASE_NEEDS(test_retention__ended_tasks_go_into_the_archive, FA_T_LOCAL | FA_T_SQL),
+        FA_T_CASE_NEEDS(test_retention__many_go_in_batches_each_once, FA_T_LOCAL | FA_T_SQL),
+        FA_T_CASE_NEEDS(test_retention__a_subtask_stays_with_its_parent, FA_T_LOCAL | FA_T_SQL),
+        FA_T_CASE_NEEDS(test_retention__a_changed_task_stays, FA_T_LOCAL | FA_T_SQL),
+        FA_T_CASE_NEEDS(test_retention__events_may_go_before_the_task, FA_T_LOCAL | FA_T_SQL),
+        FA_T_CASE_NEEDS(test_retention__what_cannot_be_archived_stays, FA_T_LOCAL | FA_T_SQL),
+        FA_T_CASE_NEEDS(test_retention__a_full_disk_loses_nothing, FA_T_LOCAL | FA_T_SQL),
     };
 
     return fa_t_main(argc, argv, "retention", cases, FA_COUNT(cases));

@@ -389,7 +389,7 @@ int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
         FA_T_CASE(test_submit__defaults),
-        FA_T_CASE(test_submit__keeps_every_field),
+        FA_T_CASE_SQL(test_submit__keeps_every_field),
         FA_T_CASE(test_submit__name_alone_has_type_default),
         FA_T_CASE(test_submit__unlimited_attempts),
         FA_T_CASE(test_submit__ids_grow),
@@ -397,7 +397,7 @@ int main(int argc, char **argv)
         FA_T_CASE(test_submit__known_key_with_other_input_says_so),
         FA_T_CASE(test_submit__key_is_per_namespace_and_type),
         FA_T_CASE(test_submit__key_finds_ended_tasks),
-        FA_T_CASE(test_submit__delete_frees_the_key),
+        FA_T_CASE_SQL(test_submit__delete_frees_the_key),
         FA_T_CASE(test_submit__dedupe_by_canonical_input),
         FA_T_CASE(test_submit__delete_frees_the_input),
         FA_T_CASE(test_submit__run_at_and_delay),

@@ -116,12 +116,12 @@ static void test_team__survives_reopening(struct fa_t *t)
 int main(int argc, char **argv)
 {
     static const struct fa_t_case cases[] = {
-        FA_T_CASE(test_team__create_change_and_list),
-        FA_T_CASE(test_team__name_is_taken_once_per_namespace),
-        FA_T_CASE(test_team__unknown_ids),
-        FA_T_CASE(test_team__submit_needs_a_known_one),
-        FA_T_CASE(test_team__removal_leaves_its_tasks_without_one),
-        FA_T_CASE_DURABLE(test_team__survives_reopening),
+        FA_T_CASE_SQL(test_team__create_change_and_list),
+        FA_T_CASE_SQL(test_team__name_is_taken_once_per_namespace),
+        FA_T_CASE_SQL(test_team__unknown_ids),
+        FA_T_CASE_SQL(test_team__submit_needs_a_known_one),
+        FA_T_CASE_SQL(test_team__removal_leaves_its_tasks_without_one),
+        FA_T_CASE_NEEDS(test_team__survives_reopening, FA_T_DURABLE | FA_T_SQL),
     };
 
     return fa_t_main(argc, argv, "teams", cases, FA_COUNT(cases));

@@ -532,13 +532,13 @@ int main(int argc, char **argv)
         FA_T_CASE(test_race__heartbeat_cancel),
         FA_T_CASE(test_race__delete_retry),
         FA_T_CASE(test_race__lease_end_complete),
-        FA_T_CASE(test_race__two_last_children),
-        FA_T_CASE(test_race__children_end_while_parent_is_cancelled),
-        FA_T_CASE(test_race__block_cancel),
+        FA_T_CASE_SQL(test_race__two_last_children),
+        FA_T_CASE_SQL(test_race__children_end_while_parent_is_cancelled),
+        FA_T_CASE_SQL(test_race__block_cancel),
         FA_T_CASE(test_race__submit_submit_with_one_key),
-        FA_T_CASE(test_race__a_version_of_a_workflow_is_changed_once),
-        FA_T_CASE(test_race__a_version_of_a_schedule_is_changed_once),
-        FA_T_CASE(test_race__a_version_of_a_schedule_is_changed_or_removed),
+        FA_T_CASE_SQL(test_race__a_version_of_a_workflow_is_changed_once),
+        FA_T_CASE_SQL(test_race__a_version_of_a_schedule_is_changed_once),
+        FA_T_CASE_SQL(test_race__a_version_of_a_schedule_is_changed_or_removed),
     };
 
     return fa_t_main(argc, argv, "pairs", cases, FA_COUNT(cases));

@@ -166,7 +166,7 @@ static void add_texts(struct fa_buf *buf, const struct faina_task *task)
         add_text(buf, "resource", task->resources[i]);
 }
 
-static void add_numbers(struct fa_buf *buf, const struct faina_task *task)
+static void add_numbers(struct fa_buf *buf, const struct faina_task *task, bool is_sql)
 {
     const struct {
         const char *name;
@@ -184,7 +184,7 @@ static void add_numbers(struct fa_buf *buf, const struct faina_task *task)
         {"retry_factor", (int64_t)(task->retry.factor * 1000)},
         {"retry_max", task->retry.max_ms},
         {"expires", task->expires_us},
-        {"version", task->version},
+        {"version", is_sql ? task->version : 0}, /* else also events and heartbeats change it */
         {"created", task->created_us},
         {"updated", task->updated_us},
         {"claimed", task->claimed_us},
@@ -213,7 +213,7 @@ const char *fa_t_picture(struct fa_t *t, const char *id)
     fa_buf_init(&buf, 8u << 20);
     fa_buf_printf(&buf, "%s\n", task->id);
     add_texts(&buf, task);
-    add_numbers(&buf, task);
+    add_numbers(&buf, task, t->is_sql);
     return keep_buf(t, &buf);
 }
 

@@ -18,7 +18,8 @@
 
 #include <cmocka.h>
 
-#define URLS_DEFAULT FA_T_SQLITE " " FA_T_MEMORY " " FA_T_POSTGRES " " FA_T_HTTP
+#define URLS_DEFAULT                                                                               \
+    FA_T_SQLITE " " FA_T_MEMORY " " FA_T_POSTGRES " " FA_T_HTTP " " FA_T_KV_MEMORY " " FA_T_NATS
 
 /* The state that cmocka passes to a test's set-up. */
 struct plan {
@@ -264,9 +265,15 @@ void fa_t_forget(struct fa_t *t)
  * Running a suite
  */
 
+static bool is_sql_url(const char *url)
+{
+    return strcmp(url, FA_T_KV_MEMORY) != 0 && strncmp(url, "nats:", 5) != 0 &&
+           strncmp(url, "{nats}", 6) != 0;
+}
+
 static bool is_durable_url(const char *url)
 {
-    return strncmp(url, "memory:", 7) != 0;
+    return strncmp(url, "memory:", 7) != 0 && strcmp(url, FA_T_KV_MEMORY) != 0;
 }
 
 /* A name that is valid for every kind of store: small letters, digits and `_`. */
@@ -283,7 +290,10 @@ static const char *word_value(const char *text, const char *dir, const char *nam
 {
     const struct {
         const char *word, *value;
-    } words[] = {{"{dir}", dir}, {"{name}", name}, {"{postgres}", fa_psql_url()}};
+    } words[] = {{"{dir}", dir},
+                 {"{name}", name},
+                 {"{postgres}", fa_psql_url()},
+                 {"{nats}", getenv("FA_NATS_URL")}};
 
     for (size_t i = 0; i < FA_COUNT(words); i++) {
         *taken = strlen(words[i].word);
@@ -312,6 +322,7 @@ void fa_t_set_url(struct fa_t *t, const char *url)
     CHECK(len < sizeof t->url, "a URL that is too long: %s", t->url);
     t->url[len] = '\0';
     t->is_durable = is_durable_url(t->url);
+    t->is_sql = is_sql_url(t->url);
     t->is_served = strstr(t->url, "{serve}") != NULL;
     snprintf(t->store, sizeof t->store, "sqlite:%.480s/faina.db", t->dir);
     t->owns_schema = strncmp(t->url, "postgres", 8) == 0 && strstr(t->url, name);
@@ -353,6 +364,8 @@ static void kind_of(const char *url, char out[32])
 {
     if (strncmp(url, "{postgres}", 10) == 0)
         snprintf(out, 32, "postgres");
+    else if (strncmp(url, "{nats}", 6) == 0)
+        snprintf(out, 32, "nats");
     else
         snprintf(out, 32, "%.*s", (int)strcspn(url, ":"), url);
 }
@@ -368,6 +381,10 @@ static size_t plan_url(struct plan *plans, const char *url, const struct fa_t_ca
         print_message("no PostgreSQL here: run it through tools/test-postgres\n");
         return 0;
     }
+    if (strstr(url, "{nats}") && getenv("FA_NATS_URL") == NULL) {
+        print_message("no NATS here: run it through tools/test-nats\n");
+        return 0;
+    }
     kind_of(url, kind);
     for (size_t i = 0; i < count; i++) {
         struct plan *plan = &plans[used];
@@ -375,6 +392,8 @@ static size_t plan_url(struct plan *plans, const char *url, const struct fa_t_ca
         if ((cases[i].needs & FA_T_DURABLE) && !is_durable_url(url))
             continue;
         if ((cases[i].needs & FA_T_LOCAL) && strstr(url, "{serve}"))
+            continue;
+        if ((cases[i].needs & FA_T_SQL) && !is_sql_url(url))
             continue;
         plan->test = &cases[i];
         snprintf(plan->url, sizeof plan->url, "%s", url);

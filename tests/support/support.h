@@ -27,6 +27,7 @@ struct fa_t {
     char dir[FA_T_PATH_SIZE];   /* this test's folder, inside TMPDIR; no '/' at the end */
     char url[FA_T_PATH_SIZE];   /* of the engine */
     bool is_durable;            /* stored tasks survive fa_t_reopen */
+    bool is_sql;                /* FA_T_SQL */
     bool owns_schema;           /* the schema in `url` is dropped when the test ends */
     bool is_served;             /* `url` is a server's; it runs while the engine is open ... */
     struct fa_served *served;   /* ... and is this one (served.h) */
@@ -43,6 +44,8 @@ enum fa_t_need {
     FA_T_ANY = 0,
     FA_T_DURABLE = 1 << 0, /* tasks survive closing */
     FA_T_LOCAL = 1 << 1,   /* it is in this process */
+    FA_T_SQL = 1 << 2,     /* it has everything that the SQL family has: subtasks, dependencies,
+                              workflows, schedules, teams, deleted tasks, versions that grow by 1 */
 };
 
 struct fa_t_case {
@@ -64,9 +67,18 @@ struct fa_t_case {
 #function, function, FA_T_LOCAL                                                            \
     }
 
+#define FA_T_CASE_SQL(function)                                                                    \
+    {                                                                                              \
+#function, function, FA_T_SQL                                                              \
+    }
+#define FA_T_CASE_NEEDS(function, needs)                                                           \
+    {                                                                                              \
+#function, function, needs                                                                 \
+    }
+
 /*
  * Where a test's engine is. {dir} becomes the test's folder, {name} a name that no other test has,
- * and {postgres} the server of tools/test-postgres.
+ * {postgres} the server of tools/test-postgres, and {nats} that of tools/test-nats.
  */
 #define FA_T_SQLITE "sqlite:{dir}/faina.db"
 #define FA_T_MEMORY "memory:"
@@ -75,11 +87,14 @@ struct fa_t_case {
 /* `faina serve` on a file in the test's folder, over TCP and over the socket beside the file. */
 #define FA_T_HTTP "http:{serve}"
 #define FA_T_UNIX "unix:{serve}"
+/* The engine of NATS, on a store of keys in memory and on the servers of tools/test-nats. */
+#define FA_T_KV_MEMORY "kv-memory:"
+#define FA_T_NATS "{nats}?bucket={name}"
 
 /*
  * Runs every case on every engine and returns the number that failed. argv[1] picks tests by name
  * (`*` and `?` are wildcards). FA_CONFORMANCE_URLS replaces the list of engines: URLs as above,
- * separated by spaces. A URL with {postgres} is skipped when there is no server.
+ * separated by spaces. A URL with {postgres} or {nats} is skipped when there is no server.
  */
 int fa_t_main(int argc, char **argv, const char *suite, const struct fa_t_case *cases,
               size_t count);
