@@ -241,7 +241,7 @@ struct faina_options {
 
 /*
  * Opens the engine behind `url`: "sqlite:PATH" (the file is made when it is not there), "memory:",
- * "postgres://user@host/database?schema=faina", or a server's "http://host:port",
+ * "postgres://user@host/database?schema=faina", "nats://host", or a server's "http://host:port",
  * "https://host:port" or "unix:/path/of/a/socket" (with the token in FAINA_TOKEN or the file
  * FAINA_TOKEN_FILE). With NULL it is taken from the environment: FAINA_URL, else DB_HOST, DB_PORT,
  * DB_USER, DB_PASSWORD, DB_NAME and DB_SCHEMA, else the same with the prefix API_PG_, else it is

@@ -9,6 +9,7 @@
 #include "client/client.h"
 #include "kv/kv_engine.h"
 #include "kv/memory/kv_memory.h"
+#include "kv/nats/kv_nats.h"
 #include "api/address.h"
 #include "store/upkeep/backup_file.h"
 #include "store/upkeep/copy.h"
@@ -23,8 +24,8 @@
 #include <unistd.h>
 
 #define URL_EXAMPLES                                                                               \
-    "sqlite:faina.db, sqlite:/var/lib/faina/faina.db, memory:, postgres://user@host/database or "  \
-    "http://host:7070"
+    "sqlite:faina.db, sqlite:/var/lib/faina/faina.db, memory:, postgres://user@host/database, "    \
+    "nats://host:4222 or http://host:7070"
 
 /* For tests: the engine of NATS on a store of keys in memory, which is gone when it is closed. */
 #define KV_MEMORY "kv-memory:"
@@ -83,18 +84,6 @@ static enum faina_code check_options(const struct faina_options *options, struct
 
 static enum faina_code unknown_url(const char *url, struct faina_error *err)
 {
-    static const struct {
-        const char *scheme, *engine;
-    } later[] = {
-        {"nats://", "NATS"},
-    };
-
-    for (size_t i = 0; i < FA_COUNT(later); i++) {
-        if (starts_with(url, later[i].scheme))
-            return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
-                                  "this build has no %s engine; use a URL such as " URL_EXAMPLES,
-                                  later[i].engine);
-    }
     /* The URL isn't repeated here when it may hold a password. */
     if (strchr(url, '@'))
         return fa_error_field(err, FAINA_INVALID_REQUEST, "url",
@@ -176,6 +165,21 @@ static enum faina_code open_or_reach(struct fa_service **out, const char *url,
     }
 }
 
+static bool is_nats(const char *url)
+{
+    return starts_with(url, "nats://");
+}
+
+static enum faina_code open_nats(struct fa_service **out, const char *url,
+                                 const struct faina_options *options, bool must_exist,
+                                 struct faina_error *err)
+{
+    struct fa_kv *kv = NULL;
+    enum faina_code code = fa_kv_nats_open(&kv, url, must_exist, err);
+
+    return code == FAINA_OK ? fa_kv_engine_open(out, kv, options, err) : code;
+}
+
 static enum faina_code open_url(struct fa_service **out, const char *url,
                                 const struct faina_options *options, bool is_guest, bool must_exist,
                                 struct faina_error *err)
@@ -191,6 +195,8 @@ static enum faina_code open_url(struct fa_service **out, const char *url,
         return fa_client_open(out, url, options, err);
     if (strcmp(url, KV_MEMORY) == 0)
         return fa_kv_engine_open(out, fa_kv_memory_open(NULL), options, err);
+    if (is_nats(url))
+        return open_nats(out, url, options, must_exist, err);
     return open_or_reach(out, url, options, is_guest, must_exist, err);
 }
 
@@ -295,6 +301,9 @@ static enum faina_code open_copied(const char *url, struct fa_store **out, struc
     if (is_remote(url))
         return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
                               "a store is copied where it is, not through a server");
+    if (is_nats(url))
+        return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
+                              "an engine on NATS can't be copied; SQLite and PostgreSQL can");
     if (strcmp(url, "memory:") == 0)
         return fa_error_field(err, FAINA_NOT_SUPPORTED, "url",
                               "a store in memory is gone with its process, so it can't be copied");

@@ -92,6 +92,20 @@ void fa_cli_warn_unused(const struct fa_log *log)
                {NULL, NULL});
 }
 
+void fa_cli_log_durability(const struct fa_log *log, struct fa_service *service)
+{
+    struct fa_arena scratch = {0};
+    struct fa_service_info info = {0};
+
+    if (fa_service_info(service, false, &scratch, &info, NULL) == FAINA_OK &&
+        info.durability != NULL) {
+        FA_LOG(log, FA_LOG_INFO, "durability", {"promise", info.durability});
+        for (size_t i = 0; i < info.warning_count; i++)
+            FA_LOG(log, FA_LOG_WARN, "durability", {"risk", info.warnings[i]});
+    }
+    fa_arena_finish(&scratch);
+}
+
 void fa_cli_close(struct fa_cli *cli)
 {
     fa_service_close(cli->service);

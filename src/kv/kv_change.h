@@ -2,8 +2,8 @@
  * kv_change.h - changes of tasks: read, decide, compare-and-set, and again on a conflict.
  *
  *   C1  A change is written at the revision that it was decided on. When the key has changed
- *       meanwhile, it is decided again on the new value, FA_KV_TRIES times at most; then its code is
- *       CONFLICT.
+ *       meanwhile, it is decided again on the new value, FA_KV_TRIES times at most; then its code
+ *       is CONFLICT.
  *   C2  A change that writes nothing, a refusal for example, is decided on a fresh read.
  *   C3  Many changes are one pipeline of reads and one of writes for each round.
  *   C4  A task gets its permits before it is claimed (kv_permits.h).

@@ -507,6 +507,7 @@ static enum faina_code engine_info(struct fa_service *service, bool thorough,
                                     .location = info.location,
                                     .engine_version = info.version,
                                     .size_bytes = info.size_bytes,
+                                    .durability = info.durability,
                                     .commits = atomic_load(&engine->commits),
                                     .operations = atomic_load(&engine->operations)};
     engine_clock(service, &out->clock);

@@ -121,11 +121,11 @@ static enum faina_code explain_workers(struct explain *x)
             continue;
         live++;
         if (worker.type_count > 0 &&
-            !fa_texts_have(&(struct fa_texts){worker.types, worker.type_count}, x->task->type))
+            !fa_names_have(&(struct fa_texts){worker.types, worker.type_count}, x->task->type))
             continue;
         handling++;
         for (size_t k = 0; worker.services != NULL && k < x->task->resource_count; k++)
-            if (!fa_texts_have(&(struct fa_texts){worker.services, worker.service_count},
+            if (!fa_names_have(&(struct fa_texts){worker.services, worker.service_count},
                                x->task->resources[k]))
                 lacks = x->task->resources[k];
         is_reached |= lacks == NULL;

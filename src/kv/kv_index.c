@@ -82,7 +82,7 @@ static bool is_kind(const void *item, const char *a, const char *b)
 {
     const struct kind *kind = item;
 
-    return strcmp(kind->type, b) == 0 && strcmp(kind->ns, a) == 0;
+    return fa_name_is_same(kind->type, b) && strcmp(kind->ns, a) == 0;
 }
 
 /* `a` is the kind, by its address as text; see lane_of. */
@@ -504,9 +504,9 @@ bool fa_kv_index_brief(struct fa_kv_index *index, const char *id, struct fa_kv_b
  * Claiming
  */
 
-static bool is_in(const char *text, const char *const *list, size_t count)
+static bool is_in(const char *name, const char *const *list, size_t count)
 {
-    return list == NULL || fa_texts_have(&(struct fa_texts){list, count}, text);
+    return list == NULL || fa_names_have(&(struct fa_texts){list, count}, name);
 }
 
 static bool is_wanted(const struct faina_claim *claim, const struct lane *lane,
@@ -515,7 +515,9 @@ static bool is_wanted(const struct faina_claim *claim, const struct lane *lane,
     const char *const *types = claim->type_count > 0 ? claim->types : NULL;
 
     if (!is_in(lane->kind->type, types, claim->type_count) ||
-        !is_in(lane->kind->ns, claim->namespaces, claim->namespace_count) ||
+        (claim->namespaces != NULL &&
+         !fa_texts_have(&(struct fa_texts){claim->namespaces, claim->namespace_count},
+                        lane->kind->ns)) ||
         room->is_paused(room->ctx, lane->kind->ns, lane->kind->type))
         return false;
     for (size_t i = 0; i < lane->resource_count; i++)
@@ -671,7 +673,7 @@ static bool is_listed(const struct faina_query *query, const struct entry *entry
 {
     return (query->statuses == 0 || query->statuses >> entry->status & 1) &&
            is_namespace(query->ns, entry->lane->kind->ns) &&
-           (query->type == NULL || strcmp(query->type, entry->lane->kind->type) == 0) &&
+           (query->type == NULL || fa_name_is_same(query->type, entry->lane->kind->type)) &&
            (query->created_after_us == 0 || entry->created_us >= query->created_after_us) &&
            (query->created_before_us == 0 || entry->created_us < query->created_before_us);
 }
@@ -709,7 +711,7 @@ size_t fa_kv_index_ended(struct fa_kv_index *index, const struct faina_purge *pu
         if (entry == NULL || !fa_status_is_ended(entry->status) ||
             !(statuses >> entry->status & 1) ||
             (purge->ns != NULL && strcmp(purge->ns, entry->lane->kind->ns) != 0) ||
-            (purge->type != NULL && strcmp(purge->type, entry->lane->kind->type) != 0) ||
+            (purge->type != NULL && !fa_name_is_same(purge->type, entry->lane->kind->type)) ||
             (purge->ended_before_us > 0 && entry->ended_us >= purge->ended_before_us))
             continue;
         add_id(ids, &count, &size, arena, entry->id);
@@ -750,7 +752,7 @@ static int by_name(const void *a, const void *b)
     const struct faina_count *x = a, *y = b;
     int order = strcmp(x->ns, y->ns);
 
-    return order != 0 ? order : strcmp(x->type, y->type);
+    return order != 0 ? order : fa_name_compare(x->type, y->type);
 }
 
 /* The oldest ready task of each listed type: the lowest key of its lanes. */
@@ -783,7 +785,7 @@ size_t fa_kv_index_counts(struct fa_kv_index *index, const char *ns, const char 
         const struct kind *kind = index->all_kinds[i];
         int64_t total = 0;
 
-        if (!is_namespace(ns, kind->ns) || (type != NULL && strcmp(type, kind->type) != 0))
+        if (!is_namespace(ns, kind->ns) || (type != NULL && !fa_name_is_same(type, kind->type)))
             continue;
         for (int status = 0; status < FAINA_STATUS_COUNT; status++)
             total += kind->by_status[status];

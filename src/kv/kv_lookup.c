@@ -167,7 +167,8 @@ static bool matches(const struct faina_query *query, const struct faina_task *ta
     return task->deleted_us == 0 && query->team_id == NULL && query->parent_id == NULL &&
            (query->statuses == 0 || query->statuses >> task->status & 1) &&
            (is_all || strcmp(query->ns ? query->ns : "default", task->ns) == 0) &&
-           is_or_any(query->type, task->type) && is_or_any(query->created_by, task->created_by) &&
+           (query->type == NULL || fa_name_is_same(query->type, task->type)) &&
+           is_or_any(query->created_by, task->created_by) &&
            is_or_any(query->idempotency_key, task->idempotency_key) &&
            (query->created_after_us == 0 || task->created_us >= query->created_after_us) &&
            (query->created_before_us == 0 || task->created_us < query->created_before_us);
@@ -518,7 +519,7 @@ static int by_name(const void *a, const void *b)
     const struct faina_count *x = a, *y = b;
     int order = strcmp(x->ns, y->ns);
 
-    return order != 0 ? order : strcmp(x->type, y->type);
+    return order != 0 ? order : fa_name_compare(x->type, y->type);
 }
 
 /* Types without tasks that are paused are listed too. */
@@ -545,7 +546,7 @@ static size_t add_paused(struct fa_kv_engine *engine, struct fa_op *op, const ch
         item.type = fa_json_member_text(object, "type", op->arena);
         if (item.ns == NULL || item.type == NULL ||
             (strcmp(ns, "*") != 0 && strcmp(ns, item.ns) != 0) ||
-            (op->name.type != NULL && strcmp(op->name.type, item.type) != 0) ||
+            (op->name.type != NULL && !fa_name_is_same(op->name.type, item.type)) ||
             (count > 0 && bsearch(&item, all, count, sizeof(*all), by_name) != NULL))
             continue;
         all[all_count++] = item;

@@ -35,14 +35,14 @@ static bool is_item(const void *item, const char *a, const char *b)
 static bool is_resource(const void *item, const char *a, const char *b)
 {
     (void)b;
-    return strcmp(((const struct item *)item)->name, a) == 0;
+    return fa_name_is_same(((const struct item *)item)->name, a);
 }
 
 static bool is_pause(const void *item, const char *a, const char *b)
 {
     const struct item *pause = item;
 
-    return strcmp(pause->name, a) == 0 && strcmp(pause->more, b) == 0;
+    return strcmp(pause->name, a) == 0 && fa_name_is_same(pause->more, b);
 }
 
 struct fa_kv_named *fa_kv_named_create(void)

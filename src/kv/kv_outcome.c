@@ -409,7 +409,7 @@ static bool has_no_retry(const struct faina_retry_policy *retry)
 
 static int by_text(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return fa_name_compare(*(const char *const *)a, *(const char *const *)b);
 }
 
 /* The task's resources and further ones, sorted and without repeats. */
@@ -426,7 +426,7 @@ static const char **join_resources(const struct faina_task *task, const struct f
     if (all > 1)
         qsort(names, all, sizeof(char *), by_text);
     for (size_t i = 0; i < all; i++)
-        if (kept == 0 || strcmp(names[kept - 1], names[i]) != 0)
+        if (kept == 0 || !fa_name_is_same(names[kept - 1], names[i]))
             names[kept++] = names[i];
     *count = kept;
     return names;

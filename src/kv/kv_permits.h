@@ -10,8 +10,8 @@
  *   P2  Each attempt to claim adds a holder of its own, with a random number, and names the
  *       revision of the task that it will replace. So whether that claim can still happen is seen
  *       from the task: only while it has this revision.
- *   P3  A holder is removed only after the end of its use; or by its claim, which was refused; or by
- *       a repair that has read the task and found another permit there, or no use, and that the
+ *   P3  A holder is removed only after the end of its use; or by its claim, which was refused; or
+ *       by a repair that has read the task and found another permit there, or no use, and that the
  *       claim can't happen any more. If it still could, the repair first gives the task a new
  *       revision.
  *   P4  A holder is added only while there are fewer than maxConcurrency. All of it is by

@@ -24,7 +24,7 @@ static enum faina_code refuse(struct fa_op *op, const char *field, const char *w
 
 static int by_text(const void *a, const void *b)
 {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
+    return fa_name_compare(*(const char *const *)a, *(const char *const *)b);
 }
 
 static void set_resources(struct faina_task *task, const struct faina_submit *submit,
@@ -38,7 +38,7 @@ static void set_resources(struct faina_task *task, const struct faina_submit *su
     if (submit->resource_count > 1)
         qsort(names, submit->resource_count, sizeof(char *), by_text);
     for (size_t i = 0; i < submit->resource_count; i++)
-        if (kept == 0 || strcmp(names[kept - 1], names[i]) != 0)
+        if (kept == 0 || !fa_name_is_same(names[kept - 1], names[i]))
             names[kept++] = names[i];
     task->resources = names;
     task->resource_count = kept;

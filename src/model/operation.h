@@ -399,7 +399,9 @@ struct fa_service_info {
     int64_t stalled_ms;  /* how long the engine's chores have failed; 0: they don't ... */
     const char *stalled; /* ... and why */
     size_t finding_count;
-    const char **findings; /* what the engine's own checks found wrong; sentences */
+    const char **findings;  /* what the engine's own checks found wrong; sentences */
+    const char *durability; /* what an acknowledged change survives, where that depends on settings
+                               of a server; NULL: it is on disk */
     const char *full; /* why new tasks are refused: the disk has no room for them; NULL: it has */
     size_t warning_count;
     const char **warnings; /* what works, but might soon not; sentences with advice */

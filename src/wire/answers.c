@@ -491,13 +491,16 @@ static const struct fa_shape clock_shape = {
 const struct fa_shape fa_shape_info = {
     .what = "description",
     .fields = FA_FIELDS(
-        INFO("engine", TEXT, engine, .flags = REQUIRED, .doc = "`sqlite`, `postgres` or `memory`"),
+        INFO("engine", TEXT, engine, .flags = REQUIRED,
+             .doc = "`sqlite`, `postgres`, `nats` or `memory`"),
         INFO("engineVersion", TEXT, engine_version, .doc = "Of the database"),
         INFO("schemaVersion", INT, schema_version, .doc = "Of the store's tables"),
         INFO("sizeBytes", INT64, size_bytes, .doc = "Of the store"),
         INFO("commits", INT64, commits, .doc = "Transactions since the engine was opened"),
         INFO("operations", INT64, operations, .doc = "Operations in these transactions"),
         FA_ROW_ONE("clock", clock_shape, struct fa_service_info, clock, .doc = NULL),
+        INFO("durability", TEXT, durability, .flags = OMIT,
+             .doc = "What an acknowledged change survives, where settings of a server decide it"),
         INFO("full", TEXT, full,
              .doc = "Why new tasks are refused: the disk has no room for them"),
         FA_ROW_LIST("migrations", migration_shape, struct fa_service_info, migrations,

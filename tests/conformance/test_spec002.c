@@ -127,12 +127,13 @@ static void test_002__state_persists(struct fa_t *t)
     const char *before[FAINA_STATUS_COUNT];
 
     for (enum faina_status s = 0; s < FAINA_STATUS_COUNT; s++) {
-        ids[s] = fa_t_make(t, s, "w");
-        before[s] = fa_t_picture(t, ids[s]);
+        ids[s] = t->is_sql || s != FAINA_BLOCKED ? fa_t_make(t, s, "w") : NULL;
+        before[s] = ids[s] ? fa_t_picture(t, ids[s]) : NULL;
     }
     fa_t_reopen(t);
     for (enum faina_status s = 0; s < FAINA_STATUS_COUNT; s++)
-        CHECK_STR(fa_t_picture(t, ids[s]), before[s]);
+        if (ids[s])
+            CHECK_STR(fa_t_picture(t, ids[s]), before[s]);
 }
 
 /* "Edge cases": empty payloads, double complete. */

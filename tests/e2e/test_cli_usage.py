@@ -193,7 +193,8 @@ def test_engines_by_url(cli):
     for url, code, hint in (
             ("postgres://u:secret@127.0.0.1:1/db", 6, "can't be reached"),
             ("postgresql://127.0.0.1:1/db", 6, "can't be reached"),
-            ("nats://h", 1, "no NATS engine"),
+            ("nats://127.0.0.1:1", 6, "no connection to NATS"),
+            ("nats://127.0.0.1:1?bucket=a.b", 2, "bucket consists of"),
             ("http://127.0.0.1:1", 6, "can't reach"),
             ("https://127.0.0.1:1", 6, "can't reach"),
             ("faina.db", 2, "sqlite:faina.db"),

@@ -174,6 +174,8 @@ static void check_store(struct doctor *doctor)
         add(doctor, "store", LEVEL_OK, "sound: nothing was found wrong");
     if (info.full)
         add(doctor, "disk", LEVEL_WRONG, info.full);
+    if (info.durability)
+        add(doctor, "durability", LEVEL_OK, info.durability);
     for (size_t i = 0; i < info.warning_count; i++)
         add(doctor, "database", LEVEL_WARNING, info.warnings[i]);
     if (strcmp(info.engine, "postgres") != 0)

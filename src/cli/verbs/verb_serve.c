@@ -245,6 +245,7 @@ static void log_addresses(struct fa_cli *cli, const struct fa_server *server,
         fa_buf_finish(&text);
     }
     fa_arena_finish(&scratch);
+    fa_cli_log_durability(options->log, cli->service);
 }
 
 /* A store that another server serves can't be served again: only its server can check tokens. */

@@ -247,6 +247,7 @@ int fa_verb_worker(struct fa_cli *cli)
     if (code != FA_EXIT_OK)
         return code;
     fa_cli_log_source(cli, &worker.log);
+    fa_cli_log_durability(&worker.log, cli->service);
     fa_error_clear(&err);
     if (begin(cli, &worker, &err) != FAINA_OK) {
         end(&worker);
