@@ -85,9 +85,7 @@ bool fa_cli_wait_for(struct fa_cli *cli, int64_t timeout_ms, fa_cli_is_done is_d
 FA_MUST_CHECK int fa_cli_wait_end(struct fa_cli *cli, const char *id, int64_t timeout_ms,
                                   struct fa_arena *arena, struct faina_task **task);
 
-/* Warns when an environment variable is set that this version doesn't support. */
 struct fa_log;
-void fa_cli_warn_unused(const struct fa_log *log);
 /* Logs what is known of the durability of the engine, where settings of a server decide it. */
 void fa_cli_log_durability(const struct fa_log *log, struct fa_service *service);
 /* Logs which engine is open, and which variable or flag has named it; no secrets. */

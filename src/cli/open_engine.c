@@ -83,15 +83,6 @@ void fa_cli_log_source(const struct fa_cli *cli, const struct fa_log *log)
     fa_arena_finish(&scratch);
 }
 
-void fa_cli_warn_unused(const struct fa_log *log)
-{
-    const char *broker = getenv("FAINA_BROKER");
-
-    if (broker && broker[0])
-        FA_LOG(log, FA_LOG_WARN, "FAINA_BROKER is set, but this version supports no broker",
-               {NULL, NULL});
-}
-
 void fa_cli_log_durability(const struct fa_log *log, struct fa_service *service)
 {
     struct fa_arena scratch = {0};

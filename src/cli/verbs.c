@@ -171,6 +171,7 @@ static const struct fa_flag worker_flags[] = {
     {"lease", 0, "DURATION", "how long it holds a task without renewing (default 30s)"},
     {"grace", 0, "DURATION", "how long running tasks may continue after SIGTERM (default 30s)"},
     {"idle-exit", 0, "DURATION", "exit after being idle for this long"},
+    {"broker-queue", 0, "NAME", "consume this queue of $FAINA_BROKER instead of polling"},
     F_RETENTION, F_END,
 };
 
@@ -209,6 +210,14 @@ static const struct fa_flag cron_next_flags[] = {
     {"count", 'n', "N", "how many (default 10)"},
     {"timezone", 0, "ZONE", "the zone of SCHEDULE (default UTC)"},
     F_END,
+};
+
+static const struct fa_flag doctor_flags[] = {
+    {"broker-queue", 0, "A,B", "also show how many messages these queues have", NULL, true}, F_END,
+};
+
+static const struct fa_flag broker_flags[] = {
+    {"limit", 0, "N", "keep at most this many messages (default 10000000)"}, F_END,
 };
 
 static const struct fa_flag team_create_flags[] = {
@@ -408,6 +417,15 @@ const struct fa_verb fa_verbs[] = {
      1, 1, fa_verb_pause, NULL, .makes_store = true},
     {"resume", FA_GROUP_ADMIN, "TYPE", "allow claims of a type's tasks again", NULL, NULL,
      1, 1, fa_verb_resume, NULL},
+    {"broker on", FA_GROUP_ADMIN, "", "store messages for a broker",
+     "From now on each task that becomes ready or ends stores a message, which a node with "
+     "$FAINA_BROKER publishes (docs/rabbitmq.md). Such a node switches it on itself when it "
+     "starts.",
+     NULL, 0, 0, fa_verb_broker_on, broker_flags},
+    {"broker off", FA_GROUP_ADMIN, "", "store no messages for a broker",
+     "Those that are stored are still published.", NULL, 0, 0, fa_verb_broker_off, NULL},
+    {"broker status", FA_GROUP_ADMIN, "", "show how many messages wait for a broker", NULL, NULL,
+     0, 0, fa_verb_broker_status, NULL},
     {"resource ls", FA_GROUP_ADMIN, "[NAME]", "list resources, their limits and holders", NULL,
      NULL, 0, 1, fa_verb_resource_ls, NULL},
     {"resource set", FA_GROUP_ADMIN, "NAME N", "limit how many tasks use a resource at once",
@@ -556,8 +574,9 @@ const struct fa_verb fa_verbs[] = {
      NULL,
      0, -1, fa_verb_bench, NULL, NULL, true},
     {"doctor", FA_GROUP_OPERATE, "", "check the store and the environment",
-     "The exit code is 1 if there is an error. A file that another process owns is not checked.",
-     NULL, 0, 0, fa_verb_doctor, NULL},
+     "The exit code is 1 if there is an error. A file that another process owns is not checked. "
+     "With $FAINA_BROKER it also checks the broker.",
+     NULL, 0, 0, fa_verb_doctor, doctor_flags},
     {"version", FA_GROUP_OPERATE, "", "show the version", NULL, NULL, 0, 0, fa_verb_version, NULL},
     {"completion", FA_GROUP_OPERATE, "bash|zsh|fish", "print a completion script for a shell", NULL,
      "source <(faina completion bash)\n"

@@ -116,6 +116,9 @@ int fa_verb_retry(struct fa_cli *cli);
 int fa_verb_rm(struct fa_cli *cli);
 int fa_verb_pause(struct fa_cli *cli); /* verb_admin.c */
 int fa_verb_resume(struct fa_cli *cli);
+int fa_verb_broker_on(struct fa_cli *cli);
+int fa_verb_broker_off(struct fa_cli *cli);
+int fa_verb_broker_status(struct fa_cli *cli);
 int fa_verb_resource_ls(struct fa_cli *cli);
 int fa_verb_resource_set(struct fa_cli *cli);
 int fa_verb_resource_rm(struct fa_cli *cli);

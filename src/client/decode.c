@@ -412,6 +412,8 @@ static const struct {
     [FA_OP_WORKER_LIST] = {.read = read_workers},
     [FA_OP_TOKEN_LIST] = {.shape = &fa_shape_tokens, .size = sizeof(struct fa_tokens)},
     [FA_OP_STATS] = {.shape = &fa_shape_stats, .size = sizeof(struct faina_stats)},
+    [FA_OP_BROKER_SET] = {.shape = &fa_shape_broker, .size = sizeof(struct fa_broker)},
+    [FA_OP_BROKER_GET] = {.shape = &fa_shape_broker, .size = sizeof(struct fa_broker)},
 };
 
 static enum faina_code read_answer(struct fa_op *op, struct fa_json json, struct faina_error *err)

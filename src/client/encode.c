@@ -194,6 +194,9 @@ static struct fa_act act_of(const struct fa_op *op)
 
     switch ((int)op->kind) {
     case FA_OP_CLAIM:
+        act.is_strict = op->is_strict;
+        act.lease_ms = op->lease_ms;
+        break;
     case FA_OP_START:
     case FA_OP_HEARTBEAT:
         act.lease_ms = op->lease_ms;
@@ -289,6 +292,13 @@ static void body_limit(const struct fa_op *op, struct fa_json_writer *w)
     fa_shape_put(w, &fa_body_limit,
                  &(struct fa_limit_body){.has_limit = true,
                                          .max_concurrency = op->resource.max_concurrency});
+}
+
+static void body_broker(const struct fa_op *op, struct fa_json_writer *w)
+{
+    fa_shape_put(w, &fa_body_broker,
+                 &(struct fa_broker_body){
+                     .has_on = true, .is_on = op->broker.is_on, .size_max = op->broker.size_max});
 }
 
 static void body_team(const struct fa_op *op, struct fa_json_writer *w)
@@ -471,6 +481,8 @@ static const struct recipe recipes[FA_OP_COUNT] = {
     [FA_OP_WORKER_LIST] = READ("/workers/{}", "/workers", NULL),
     [FA_OP_TOKEN_LIST] = READ("/tokens", NULL, NULL),
     [FA_OP_STATS] = READ("/stats", NULL, query_stats),
+    [FA_OP_BROKER_SET] = {"PUT", "/broker", NULL, NULL, body_broker, always},
+    [FA_OP_BROKER_GET] = READ("/broker", NULL, NULL),
 };
 
 /* The name or id that replaces {} in the path. */

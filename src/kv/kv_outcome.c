@@ -138,6 +138,10 @@ enum fa_kv_verdict fa_kv_decide_claim(struct fa_kv_engine *engine, struct fa_kv_
     struct fa_op *op = change->op;
     enum faina_code code = fa_kv_enter(record, op);
 
+    if (code == FAINA_OK && op->is_strict)
+        code = fa_error_set(&op->error, FAINA_NOT_SUPPORTED,
+                            "an engine on NATS has no claims with ifReady; SQLite and PostgreSQL "
+                            "have them");
     if (code != FAINA_OK || is_held_by(record, op->by.worker_id))
         return keep(change, code);
     if (!is_allowed(record, FA_CLAIM))

@@ -71,6 +71,7 @@
 #define FA_EVENT_TASKS_MAX 10000
 #define FA_EVENT_INPUTS_MAX 16 /* times the limit of an input: the tasks of one event together */
 #define FA_EVENT_STEPS_MAX 10000000
+#define FA_OUTBOX_SIZE_MAX 1000000000 /* messages; 10,000,000 by default (0017_outbox.sql) */
 #define FA_EVENTS_KEEP_MS (7LL * 24 * 3600 * 1000)
 #define FA_LOG_KEEP_MS (3600LL * 1000) /* how long the log of all events can be followed */
 

@@ -55,6 +55,7 @@ struct fa_workflow;
     X(CRON_PUT, "cron put", true)                                                                  \
     X(CRON_REMOVE, "cron remove", true)                                                            \
     X(CRON_RUN, "cron run", true)                                                                  \
+    X(BROKER_SET, "broker set", true)                                                              \
     X(GET, "get", false)                                                                           \
     X(GET_BY_KEY, "get by key", false)                                                             \
     X(LIST, "list", false)                                                                         \
@@ -70,7 +71,8 @@ struct fa_workflow;
     X(EMITTED_LIST, "happened list", false)                                                        \
     X(JOIN_LIST, "join list", false)                                                               \
     X(CRON_LIST, "cron list", false)                                                               \
-    X(STATS, "stats", false)
+    X(STATS, "stats", false)                                                                       \
+    X(BROKER_GET, "broker get", false)
 
 enum fa_op_kind {
 #define FA_OP_ENUM(name, text, writes) FA_OP_##name,
@@ -228,6 +230,17 @@ struct fa_join_states {
     const char *next_cursor; /* NULL: this was the last page */
 };
 
+/* Whether messages for a broker are stored, and how many there are. */
+struct fa_broker {
+    bool is_on;
+    int64_t size_max;      /* more messages than this: the oldest are dropped */
+    int64_t depth;         /* stored and not confirmed; above 10,000 an estimate */
+    int64_t oldest_us;     /* when the first of them was stored; 0: there is none */
+    int64_t unroutable;    /* messages that no queue was bound for, so far */
+    int64_t dropped;       /* messages that were dropped, so far */
+    const char *publisher; /* the node that publishes, where there are several; NULL: none */
+};
+
 /*
  * AMEND sets, for the worker that holds a task, what the submit has left open, from the settings of
  * its type: of op->submit it takes max_attempts (when the task has the default), retry (when it has
@@ -260,6 +273,7 @@ struct fa_op {
     bool wants_task; /* a change answers with the whole task, not only with its id */
     bool is_poll;    /* CLAIM_NEXT: a repeated try of a waiting claim that was not woken */
     bool is_checked; /* fa_service_check was called, for the next run */
+    bool is_strict;  /* CLAIM: only as CLAIM_NEXT would: when the task is due and not paused */
     /* fa_service_claim_wait: come back early once this is set and fa_service_wake was called. */
     const atomic_bool *give_up;
     union {
@@ -299,11 +313,15 @@ struct fa_op {
             const struct faina_worker *self;
             const struct faina_held *held;
             size_t held_count;
-            int64_t lease_ms;                   /* 0: as claimed */
-            bool renews_all;                    /* without a list: whatever the worker holds */
-        } worker;                               /* WORKER_PUT */
-        const struct fa_token *token;           /* TOKEN_PUT */
-        const struct fa_cron_job *cron;         /* CRON_PUT */
+            int64_t lease_ms;           /* 0: as claimed */
+            bool renews_all;            /* without a list: whatever the worker holds */
+        } worker;                       /* WORKER_PUT */
+        const struct fa_token *token;   /* TOKEN_PUT */
+        const struct fa_cron_job *cron; /* CRON_PUT */
+        struct {
+            bool is_on;
+            int64_t size_max;                   /* 0: as it is */
+        } broker;                               /* BROKER_SET */
         const struct faina_query *query;        /* LIST */
         const struct faina_emit *emit;          /* EMIT */
         const struct fa_definition *definition; /* WORKFLOW_PUT */
@@ -356,6 +374,7 @@ struct fa_op {
         struct fa_stored_workflows *workflows;
         struct fa_emitted_events *happened;
         struct fa_join_states *joins;
+        struct fa_broker *broker_answer; /* BROKER_* */
     };
     const char *next_cursor; /* lists that are read in parts; NULL: this was the last one */
     /* WORKFLOW_PUT: the definition as it was understood, and what is wrong with it. */

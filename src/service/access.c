@@ -82,7 +82,9 @@ enum where {
     X(EMITTED_LIST, VIEW, 0, NAMED, READ)                                                          \
     X(JOIN_LIST, VIEW, 0, NAMED, READ)                                                             \
     X(CRON_LIST, VIEW, 0, NAMED, READ)                                                             \
-    X(STATS, VIEW, 0, NAMED, READ)
+    X(STATS, VIEW, 0, NAMED, READ)                                                                 \
+    X(BROKER_SET, ADMIN, 0, ALL, READ)                                                             \
+    X(BROKER_GET, VIEW, 0, ALL, READ)
 
 struct rule {
     unsigned scopes, own;

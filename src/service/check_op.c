@@ -545,6 +545,10 @@ enum faina_code fa_op_check(struct fa_op *op, size_t input_max, const char *home
         return check_happened(op->happened_query, err);
     case FA_OP_JOIN_LIST:
         return check_joins(op, err);
+    case FA_OP_BROKER_SET:
+        return check_range(op->broker.size_max, FA_OUTBOX_SIZE_MAX, "limit", err);
+    case FA_OP_BROKER_GET:
+        return FAINA_OK;
     case FA_OP_COUNT:
         break;
     }

@@ -388,6 +388,52 @@ enum faina_code fa_service_expired_remove(struct fa_service *service, const stru
     return code;
 }
 
+static enum faina_code refuse_outbox(struct faina_error *err)
+{
+    return fa_error_set(err, FAINA_NOT_SUPPORTED,
+                        "messages are published where the engine is: give the server FAINA_BROKER");
+}
+
+enum faina_code fa_service_outbox_lead(struct fa_service *service, const char *node, bool *leads,
+                                       struct faina_error *err)
+{
+    enum faina_code code;
+
+    enter(service);
+    *leads = false;
+    code = service->ops->outbox_lead ? service->ops->outbox_lead(service, node, leads, err)
+                                     : refuse_outbox(err);
+    leave(service);
+    return code;
+}
+
+enum faina_code fa_service_outbox_read(struct fa_service *service, int64_t after, size_t limit,
+                                       struct fa_arena *arena, struct fa_outbox *out,
+                                       struct faina_error *err)
+{
+    enum faina_code code;
+
+    enter(service);
+    *out = (struct fa_outbox){0};
+    code = service->ops->outbox_read
+               ? service->ops->outbox_read(service, after, limit, arena, out, err)
+               : refuse_outbox(err);
+    leave(service);
+    return code;
+}
+
+enum faina_code fa_service_outbox_remove(struct fa_service *service, const struct fa_outbox *what,
+                                         size_t unroutable, struct faina_error *err)
+{
+    enum faina_code code;
+
+    enter(service);
+    code = service->ops->outbox_remove ? service->ops->outbox_remove(service, what, unroutable, err)
+                                       : refuse_outbox(err);
+    leave(service);
+    return code;
+}
+
 enum faina_code fa_service_expired_day_find(struct fa_service *service,
                                             const struct fa_expired_query *query,
                                             struct fa_expired_day *out, struct faina_error *err)

@@ -114,6 +114,22 @@ struct fa_expired_day {
     int64_t tasks, versions; /* how many, and the sum of their versions */
 };
 
+/* A message for a broker (store/upkeep/outbox.h). */
+struct fa_outbox_message {
+    int64_t seq; /* its place in the outbox */
+    char id[FAINA_ID_SIZE];
+    const char *ns, *type;
+    enum faina_status status; /* pending: the task is ready; else how it ended */
+    int64_t attempt;          /* that would start, or was the last one */
+    int64_t priority, version;
+    bool is_damaged; /* the row can't be read; all but `seq` is unset */
+};
+
+struct fa_outbox {
+    size_t count;
+    struct fa_outbox_message *items; /* in their order */
+};
+
 /* Changes that are queued without waiting for them; the caller's memory from fa_service_post to
  * `done`. */
 struct fa_service_post {
@@ -178,6 +194,18 @@ struct fa_service_ops {
                                         struct fa_expired_day *out, struct faina_error *err);
     enum faina_code (*expired_day_drop)(struct fa_service *service,
                                         const struct fa_expired_day *day, struct faina_error *err);
+
+    /* Optional, all or none. Publishing the outbox: lead makes this node the publisher for 15
+     * seconds, or renews that; *leads is false while another node is. Read returns up to `limit`
+     * messages behind the position `after`. Remove removes them, and adds to the count of
+     * unroutable ones. */
+    enum faina_code (*outbox_lead)(struct fa_service *service, const char *node, bool *leads,
+                                   struct faina_error *err);
+    enum faina_code (*outbox_read)(struct fa_service *service, int64_t after, size_t limit,
+                                   struct fa_arena *arena, struct fa_outbox *out,
+                                   struct faina_error *err);
+    enum faina_code (*outbox_remove)(struct fa_service *service, const struct fa_outbox *what,
+                                     size_t unroutable, struct faina_error *err);
 
     /* Optional, both or neither. is_heavy: whether `prepare` would take long. prepare: does what an
      * operation needs before its transaction; `run` does it for operations that were not
@@ -341,6 +369,17 @@ FA_MUST_CHECK enum faina_code fa_service_expired_day_find(struct fa_service *ser
 FA_MUST_CHECK enum faina_code fa_service_expired_day_drop(struct fa_service *service,
                                                           const struct fa_expired_day *day,
                                                           struct faina_error *err);
+
+/* NOT_SUPPORTED: the engine is in another process, which publishes its messages itself. */
+FA_MUST_CHECK enum faina_code fa_service_outbox_lead(struct fa_service *service, const char *node,
+                                                     bool *leads, struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_service_outbox_read(struct fa_service *service, int64_t after,
+                                                     size_t limit, struct fa_arena *arena,
+                                                     struct fa_outbox *out,
+                                                     struct faina_error *err);
+FA_MUST_CHECK enum faina_code fa_service_outbox_remove(struct fa_service *service,
+                                                       const struct fa_outbox *what,
+                                                       size_t unroutable, struct faina_error *err);
 
 /* False: this engine has no notifications; poll instead. */
 bool fa_service_listen(struct fa_service *service, struct fa_listener *listener);

@@ -17,6 +17,7 @@
 #include "store/workflow/definitions.h"
 #include "store/read/lookup.h"
 #include "store/upkeep/expired.h"
+#include "store/upkeep/outbox.h"
 #include "store/txn/timekeeper.h"
 #include "store/txn/writer.h"
 
@@ -67,6 +68,7 @@ static fa_do_fn *const do_fns[FA_OP_COUNT] = {
     [FA_OP_CRON_PUT] = fa_do_cron_put,
     [FA_OP_CRON_REMOVE] = fa_do_cron_remove,
     [FA_OP_CRON_RUN] = fa_do_cron_run,
+    [FA_OP_BROKER_SET] = fa_do_broker_set,
 };
 
 /* Reading ------------------------------------------------------------------------------------ */
@@ -538,6 +540,9 @@ static const struct fa_service_ops engine_ops = {
     .expired_remove = fa_engine_expired_remove,
     .expired_day_find = fa_engine_expired_day_find,
     .expired_day_drop = fa_engine_expired_day_drop,
+    .outbox_lead = fa_engine_outbox_lead,
+    .outbox_read = fa_engine_outbox_read,
+    .outbox_remove = fa_engine_outbox_remove,
     .is_heavy = engine_is_heavy,
     .prepare = engine_prepare,
     .clock = engine_clock,

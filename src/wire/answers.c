@@ -336,6 +336,26 @@ const struct fa_shape fa_shape_team = {
         TEAM("updatedAt", TIME, updated_us, .flags = REQUIRED, .doc = "When it last changed")),
 };
 
+#define BROKER(json_name, kind, member, ...)                                                       \
+    FA_ROW(json_name, kind, struct fa_broker, member, __VA_ARGS__)
+
+const struct fa_shape fa_shape_broker = {
+    .name = "Broker",
+    .what = "broker",
+    .fields = FA_FIELDS(
+        BROKER("on", BOOL, is_on, .doc = "Whether messages for a broker are stored"),
+        BROKER("limit", INT64, size_max,
+               .doc = "With more messages than this the oldest are dropped"),
+        BROKER("depth", INT64, depth,
+               .doc = "Messages that the broker has not confirmed; above 10,000 an estimate"),
+        BROKER("oldestAt", TIME, oldest_us, .doc = "When the first of them was stored"),
+        BROKER("unroutable", INT64, unroutable,
+               .doc = "How many messages no queue was bound for, so far"),
+        BROKER("dropped", INT64, dropped, .doc = "How many messages were dropped, so far"),
+        BROKER("publisher", TEXT, publisher,
+               .doc = "The node that publishes, where several nodes share the store")),
+};
+
 const struct fa_shape fa_shape_teams = {
     .what = "list",
     .fields = FA_FIELDS(FA_ROW_LIST("items", fa_shape_team, struct faina_teams, items, count,

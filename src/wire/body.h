@@ -50,6 +50,7 @@ struct fa_act {
     int64_t progress;
     const char *state, *metadata;
     int64_t lease_ms;
+    bool is_strict; /* claim */
     const struct faina_submit *subtasks;
     size_t subtask_count;
     bool fail_fast;
@@ -102,6 +103,12 @@ struct fa_limit_body {
     int64_t max_concurrency; /* -1: null, no limit */
 };
 extern const struct fa_shape fa_body_limit;
+
+struct fa_broker_body {
+    bool has_on, is_on;
+    int64_t size_max; /* 0: not given */
+};
+extern const struct fa_shape fa_body_broker;
 
 struct fa_team_body {
     const char *id; /* as in the path, or not there */

@@ -239,7 +239,10 @@ static const char *change_word(int value)
 }
 
 /* clang-format off */
-REQUEST(claim, "Claim", WORKER(FA_FIELD_REQUIRED), LEASE);
+REQUEST(claim, "Claim", WORKER(FA_FIELD_REQUIRED), LEASE,
+    ACT("ifReady", BOOL, is_strict,
+        .doc = "Refuse a task that is delayed, or whose type is paused, as a claim of the next "
+               "tasks does: 400 `invalid_transition`"));
 REQUEST(start, "Start", WORKER(0), FENCE, LEASE);
 REQUEST(complete, "Complete", WORKER(0), FENCE, OUTPUT, NULLS);
 REQUEST(fail, "Fail", WORKER(0), FENCE, ERROR(FA_FIELD_REQUIRED));
@@ -537,6 +540,16 @@ REQUEST(limit, "Limit",
            .flags = FA_FIELD_REQUIRED | FA_FIELD_HAS,
            .count = offsetof(struct fa_limit_body, has_limit), .max = FA_CONCURRENCY_MAX,
            .doc = "How many tasks may use it at once; null is no limit"));
+
+#define BROKER(json_name, kind, member, ...)                                                       \
+    FA_ROW(json_name, kind, struct fa_broker_body, member, __VA_ARGS__)
+
+REQUEST(broker, "BrokerBody",
+    BROKER("on", BOOL, is_on, .flags = FA_FIELD_REQUIRED | FA_FIELD_HAS,
+           .count = offsetof(struct fa_broker_body, has_on),
+           .doc = "Whether messages for a broker are stored"),
+    BROKER("limit", INT64, size_max, .min = 1, .max = FA_OUTBOX_SIZE_MAX,
+           .doc = "With more messages than this the oldest are dropped; as it is by default"));
 
 #define TEAM(json_name, kind, member, ...)                                                         \
     FA_ROW(json_name, kind, struct fa_team_body, member, __VA_ARGS__)

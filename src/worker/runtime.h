@@ -34,9 +34,10 @@ struct fa_runtime_config {
     size_t service_count;
     const struct fa_runtime_check *checks; /* of services that are reachable at times */
     size_t check_count;
-    int64_t check_interval_ms; /* 0: 5 s */
-    const char *handlers;      /* the folder; NULL: none */
-    bool needs_handlers;       /* it is an error when the folder isn't there */
+    int64_t check_interval_ms;            /* 0: 5 s */
+    const char *handlers;                 /* the folder; NULL: none */
+    bool needs_handlers;                  /* it is an error when the folder isn't there */
+    const struct fa_claim_source *source; /* of tasks to claim (pool/claim_source.h); NULL: none */
     bool owns_process;   /* reap orphans, raise the limit of open files, start a guard (spawn.h) */
     bool has_no_plugins; /* ignore plugins in the folder */
     const char *program; /* hosts plugins; NULL: this one, which must be faina */

@@ -233,6 +233,8 @@ ROUTES = {
     "PUT /workers/{name}": (WORK, worker_put, 200, NOT_FOUND),
     "GET /workers/{name}": (LOOK, of("worker", "/workers/{}"), 200, NOT_FOUND),
     "DELETE /workers/{name}": (WORK, worker_delete, 204, NOT_FOUND),
+    "GET /broker": (LOOK, plain("/broker"), FORBIDDEN, FORBIDDEN),
+    "PUT /broker": (ADMIN, plain("/broker", {"on": False}), FORBIDDEN, FORBIDDEN),
     "GET /resources": (LOOK, plain("/resources"), 200, LIST),
     "PUT /resources/{name}": (ADMIN, of("resource", "/resources/{}", {"maxConcurrency": 1}), FORBIDDEN,
                               FORBIDDEN),

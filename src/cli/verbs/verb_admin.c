@@ -201,6 +201,65 @@ int fa_verb_resource_rm(struct fa_cli *cli)
 }
 
 /* ------------------------------------------------------------------------------------------
+ * The broker
+ */
+
+static void print_broker(struct fa_cli *cli, const struct fa_broker *broker)
+{
+    struct fa_out_json json;
+    struct fa_arena arena = {0};
+
+    if (cli->format != FA_CLI_TABLE) {
+        fa_out_json_begin(cli, &json);
+        fa_shape_put(&json.writer, &fa_shape_broker, broker);
+        fa_out_json_end(cli, &json);
+        return;
+    }
+    fa_record_line(cli, "broker", FA_PLAIN, broker->is_on ? "on" : "off");
+    fa_record_line(cli, "messages", FA_PLAIN,
+                   fa_arena_printf(&arena, "%lld, at most %lld", (long long)broker->depth,
+                                   (long long)broker->size_max));
+    fa_record_line(cli, "unroutable", FA_PLAIN,
+                   fa_arena_printf(&arena, "%lld", (long long)broker->unroutable));
+    fa_record_line(cli, "dropped", FA_PLAIN,
+                   fa_arena_printf(&arena, "%lld", (long long)broker->dropped));
+    fa_record_line(cli, "publisher", FA_PLAIN, broker->publisher);
+    fa_arena_finish(&arena);
+}
+
+static int run_broker(struct fa_cli *cli, struct fa_op *op)
+{
+    int code = fa_cli_run(cli, op);
+
+    if (code == FA_EXIT_OK)
+        print_broker(cli, op->broker_answer);
+    return code;
+}
+
+int fa_verb_broker_on(struct fa_cli *cli)
+{
+    struct fa_op op = {.kind = FA_OP_BROKER_SET};
+    int64_t limit = 0;
+    int code = fa_flag_int(cli, "limit", 1, FA_OUTBOX_SIZE_MAX, &limit);
+
+    if (code != FA_EXIT_OK)
+        return code;
+    op.broker.is_on = true;
+    op.broker.size_max = limit;
+    return run_broker(cli, &op);
+}
+
+int fa_verb_broker_off(struct fa_cli *cli)
+{
+    return run_broker(cli, &(struct fa_op){.kind = FA_OP_BROKER_SET});
+}
+
+int fa_verb_broker_status(struct fa_cli *cli)
+{
+    return run_broker(cli, &(struct fa_op){.kind = FA_OP_BROKER_GET});
+}
+
+/* ------------------------------------------------------------------------------------------
  * Teams
  */
 

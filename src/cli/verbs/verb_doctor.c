@@ -4,6 +4,7 @@
 #include "cli/verbs.h"
 
 #include "base/clock.h"
+#include "cli/publish.h"
 #include "cli/text.h"
 #include "model/times.h"
 #include "wire/wire.h"
@@ -12,6 +13,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#define OUTBOX_AGE_MS 60000 /* messages that wait longer are a warning */
 #define DISK_WRONG_BYTES ((uint64_t)64 << 20)
 #define DISK_WARNING_BYTES ((uint64_t)1 << 30)
 #define CHECK_COUNT_MAX 64
@@ -256,6 +258,83 @@ static void check_unleased(struct doctor *doctor)
                             (long long)(count - UNLEASED_SHOWN)));
 }
 
+/* The messages that wait, the broker, and the queues of --broker-queue. */
+static void check_outbox(struct doctor *doctor, bool has_url)
+{
+    struct fa_arena *arena = &doctor->cli->arena;
+    struct fa_op op = {.kind = FA_OP_BROKER_GET, .arena = arena};
+    const struct fa_broker *broker;
+    int64_t age_ms;
+
+    if (fa_service_run_one(doctor->cli->service, &op, NULL) != FAINA_OK) {
+        if (op.code != FAINA_NOT_SUPPORTED || has_url)
+            add(doctor, "outbox", LEVEL_WARNING, fa_arena_strdup(arena, op.error.message));
+        return;
+    }
+    broker = op.broker_answer;
+    if (!broker->is_on && broker->depth == 0 && !has_url)
+        return;
+    age_ms = broker->oldest_us != 0 ? (fa_clock_now_us() - broker->oldest_us) / 1000 : 0;
+    add(doctor, "outbox", age_ms > OUTBOX_AGE_MS ? LEVEL_WARNING : LEVEL_OK,
+        broker->depth == 0
+            ? fa_arena_printf(arena, "%s, and empty", broker->is_on ? "on" : "off")
+            : fa_arena_printf(arena, "%s, and %s%s wait for the broker, the oldest for %s",
+                              broker->is_on ? "on" : "off", broker->depth > 10000 ? "about " : "",
+                              fa_text_plural(arena, broker->depth, "message"),
+                              duration_text(arena, age_ms)));
+    if (broker->unroutable > 0)
+        add(doctor, "outbox", LEVEL_WARNING,
+            fa_arena_printf(arena, "no queue was bound for %s so far",
+                            fa_text_plural(arena, broker->unroutable, "message")));
+    if (broker->dropped > 0)
+        add(doctor, "outbox", LEVEL_WARNING,
+            fa_arena_printf(arena, "%s dropped so far, because more than %lld waited",
+                            fa_text_plural(arena, broker->dropped, "message"),
+                            (long long)broker->size_max));
+}
+
+static void check_queue(struct doctor *doctor, struct fa_amqp *amqp, const char *name)
+{
+    struct fa_arena *arena = &doctor->cli->arena;
+    uint32_t messages, consumers;
+    struct faina_error err;
+
+    if (fa_amqp_queue(amqp, name, &messages, &consumers, &err) != FAINA_OK) {
+        add(doctor, "queue", LEVEL_WRONG, fa_arena_strdup(arena, err.message));
+        return;
+    }
+    add(doctor, "queue", consumers == 0 ? LEVEL_WARNING : LEVEL_OK,
+        fa_arena_printf(arena, "%s: %s, %s", name, fa_text_plural(arena, messages, "message"),
+                        fa_text_plural(arena, consumers, "consumer")));
+}
+
+static void check_broker(struct doctor *doctor, const char *url)
+{
+    struct fa_arena *arena = &doctor->cli->arena;
+    const char *const *queues;
+    size_t count = 0;
+    struct fa_amqp amqp;
+    struct faina_error err;
+
+    fa_error_clear(&err);
+    fa_amqp_init(&amqp);
+    queues = fa_flag_list(doctor->cli, "broker-queue", &count);
+    if (fa_amqp_open(&amqp, url, "faina doctor", &err) != FAINA_OK) {
+        add(doctor, "broker", LEVEL_WRONG, fa_arena_strdup(arena, err.message));
+        fa_amqp_finish(&amqp);
+        return;
+    }
+    add(doctor, "broker", LEVEL_OK, fa_arena_printf(arena, "reached at %s", amqp.address));
+    for (size_t i = 0; i < count; i++) {
+        if (amqp.state == NULL && fa_amqp_open(&amqp, url, "faina doctor", &err) != FAINA_OK)
+            break;
+        check_queue(doctor, &amqp, queues[i]);
+        if (doctor->checks[doctor->count - 1].level == LEVEL_WRONG)
+            fa_amqp_close(&amqp); /* the channel is closed */
+    }
+    fa_amqp_finish(&amqp);
+}
+
 /* A task with a creation time in the future: the clock was ahead when it was stored. */
 static void check_newest(struct doctor *doctor)
 {
@@ -341,8 +420,12 @@ static void add_unopened(struct doctor *doctor, const struct faina_error *err)
 int fa_verb_doctor(struct fa_cli *cli)
 {
     struct doctor doctor = {.cli = cli};
+    const char *broker = NULL;
     struct faina_error err;
+    int code = fa_cli_broker_url(cli, &broker);
 
+    if (code != FA_EXIT_OK)
+        return code;
     check_environment(&doctor);
     if (fa_cli_try_open(cli, &err) != FAINA_OK) {
         add_unopened(&doctor, &err);
@@ -351,7 +434,10 @@ int fa_verb_doctor(struct fa_cli *cli)
         check_tasks(&doctor);
         check_unleased(&doctor);
         check_newest(&doctor);
+        check_outbox(&doctor, broker != NULL);
     }
+    if (broker != NULL)
+        check_broker(&doctor, broker);
     if (cli->format == FA_CLI_TABLE)
         print_lines(cli, &doctor);
     else

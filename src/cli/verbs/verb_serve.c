@@ -7,6 +7,7 @@
  */
 #include "cli/verbs/verb_pool.h"
 #include "cli/verbs/verb_retention.h"
+#include "cli/publish.h"
 #include "cli/share.h"
 #include "cli/verbs.h"
 
@@ -102,6 +103,8 @@ struct companions {
     struct fa_retention_settings keep;
     struct fa_workflows *workflows;
     struct fa_retention_thread *keeper;
+    const char *broker; /* its URL; NULL: none */
+    struct fa_publisher *publisher;
 
     /* For the thread that waits for a second signal. */
     pthread_mutex_t mutex;
@@ -155,6 +158,8 @@ static int read_options(struct fa_cli *cli, struct fa_server_options *options,
         code = fa_cli_pool_read(cli, &companions->pool);
     if (code == FA_EXIT_OK)
         code = fa_cli_retention_read(cli, &companions->keep);
+    if (code == FA_EXIT_OK)
+        code = fa_cli_broker_url(cli, &companions->broker);
     if (code == FA_EXIT_OK)
         code =
             fa_flag_int(cli, "input-max", 1, FA_INPUT_SIZE_CEILING, &cli->options.input_size_max);
@@ -312,6 +317,9 @@ static enum faina_code start_companions(struct fa_cli *cli, const struct fa_log 
     enum faina_code code = start_workers(cli, log, beside, companions, err);
 
     companions->keep.log = fa_reporter_of_log(log);
+    if (code == FAINA_OK)
+        code = fa_cli_publisher_start(cli, companions->broker, &companions->keep.log,
+                                      &companions->publisher, err);
     return code == FAINA_OK
                ? fa_cli_retention_start(cli, &companions->keep, &companions->keeper, err)
                : code;
@@ -322,6 +330,7 @@ static void stop_companions(struct companions *companions)
     fa_workflows_destroy(companions->workflows);
     stop_workers(companions);
     fa_retention_stop(companions->keeper);
+    fa_publisher_stop(companions->publisher);
 }
 
 /* On a second signal running handlers are stopped and slow clients are disconnected. A signal that
@@ -435,7 +444,5 @@ int fa_verb_serve(struct fa_cli *cli)
         return fa_cli_usage(cli, "FAINA_LOG must be error, warn, info or debug");
     options.log = &log;
     code = read_options(cli, &options, &companions);
-    if (code == FA_EXIT_OK)
-        fa_cli_warn_unused(&log);
     return code == FA_EXIT_OK ? serve(cli, &options, &companions) : code;
 }

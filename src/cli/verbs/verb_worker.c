@@ -8,6 +8,8 @@
 
 #include "cli/verbs/verb_pool.h"
 #include "cli/verbs/verb_retention.h"
+#include "broker/consumer.h"
+#include "cli/publish.h"
 #include "cli/share.h"
 #include "cli/verbs.h"
 #include "model/check.h"
@@ -41,7 +43,10 @@ struct worker {
     struct fa_retention_settings keep;
     struct fa_runtime *runtime;
     struct fa_retention_thread *keeper;
-    struct fa_server *server; /* NULL: this process owns no file */
+    const char *broker; /* its URL; NULL: none */
+    struct fa_publisher *publisher;
+    struct fa_consumer *consumer; /* with --broker-queue */
+    struct fa_server *server;     /* NULL: this process owns no file */
     atomic_bool is_stopped, is_hurried;
 };
 
@@ -94,6 +99,8 @@ static int read_flags(struct fa_cli *cli, struct worker *worker)
     if (code == FA_EXIT_OK)
         code = fa_cli_retention_read(cli, &worker->keep);
     if (code == FA_EXIT_OK)
+        code = fa_cli_broker_url(cli, &worker->broker);
+    if (code == FA_EXIT_OK)
         code = fa_cli_pool_read(cli, config);
     if (code == FA_EXIT_OK && config->lease_ms > FA_LEASE_MS_MAX)
         code = fa_cli_usage(cli, "--lease is at most 24h");
@@ -102,6 +109,8 @@ static int read_flags(struct fa_cli *cli, struct worker *worker)
     if (code == FA_EXIT_OK)
         code = check_handlers(cli, handlers_folder(cli));
     config->concurrency = (int)concurrency;
+    if (code == FA_EXIT_OK && fa_flag(cli, "broker-queue") && !worker->broker)
+        code = fa_cli_usage(cli, "--broker-queue needs the broker's URL in FAINA_BROKER");
     if (fa_flag(cli, "worker"))
         config->worker_id = fa_flag(cli, "worker");
     config->handlers = handlers_folder(cli);
@@ -176,6 +185,21 @@ static enum faina_code begin(struct fa_cli *cli, struct worker *worker, struct f
     }
     worker->config.plugin_url = fa_share_plugin_url(cli, options.beside);
     if (code == FAINA_OK)
+        code = fa_cli_publisher_start(cli, worker->broker, &worker->config.log, &worker->publisher,
+                                      err);
+    if (code == FAINA_OK && fa_flag(cli, "broker-queue")) {
+        const struct fa_consumer_config consumer = {
+            .url = worker->broker,
+            .queue = fa_flag(cli, "broker-queue"),
+            .prefetch = fa_runtime_concurrency(&worker->config),
+            .log = worker->config.log,
+        };
+
+        code = fa_consumer_create(&worker->consumer, &consumer, err);
+        if (code == FAINA_OK)
+            worker->config.source = fa_consumer_source(worker->consumer);
+    }
+    if (code == FAINA_OK)
         code = fa_runtime_start(&worker->runtime, cli->service, &worker->config, err);
     if (code == FAINA_OK)
         fa_share_advertise(cli, worker->server, options.beside);
@@ -187,9 +211,11 @@ static void end(struct worker *worker)
     if (worker->is_listening)
         fa_service_unlisten(worker->service, &worker->listener);
     fa_retention_stop(worker->keeper);
+    fa_publisher_stop(worker->publisher);
     if (worker->server && !fa_server_stop(worker->server, CLIENTS_DRAIN_MS, &worker->is_hurried))
         fa_report(&worker->config.log, FA_LOG_WARN, "some clients were disconnected");
     fa_runtime_destroy(worker->runtime);
+    fa_consumer_destroy(worker->consumer);
 }
 
 static void hurry(struct worker *worker)
@@ -235,7 +261,6 @@ int fa_verb_worker(struct fa_cli *cli)
 
     if (code != FA_EXIT_OK)
         return code;
-    fa_cli_warn_unused(&worker.log);
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);

@@ -82,6 +82,41 @@ void fa_handle_resource_delete(struct fa_request *req)
 }
 
 /* ------------------------------------------------------------------------------------------
+ * The broker
+ */
+
+static void after_broker(struct fa_request *req)
+{
+    if (fa_request_refused(req))
+        return;
+    fa_shape_put(fa_response_begin(req, 200), &fa_shape_broker, req->posted.ops[0].broker_answer);
+    fa_response_end(req);
+}
+
+void fa_handle_broker(struct fa_request *req)
+{
+    fa_request_op(req, FA_OP_BROKER_GET);
+    fa_request_run(req, after_broker);
+}
+
+void fa_handle_broker_put(struct fa_request *req)
+{
+    struct fa_broker_body body = {0};
+    struct fa_op *op;
+
+    if (!fa_request_unversioned(req) || !fa_request_read(req, &fa_body_broker, &body))
+        return;
+    if (!body.has_on) {
+        fa_respond_missing(req, "on");
+        return;
+    }
+    op = fa_request_op(req, FA_OP_BROKER_SET);
+    op->broker.is_on = body.is_on;
+    op->broker.size_max = body.size_max;
+    fa_request_run(req, after_broker);
+}
+
+/* ------------------------------------------------------------------------------------------
  * Teams
  */
 

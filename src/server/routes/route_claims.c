@@ -55,6 +55,9 @@ static bool fill(struct fa_request *req, enum fa_op_kind kind, struct fa_act *ac
     op->wants_task = true;
     switch ((int)kind) {
     case FA_OP_CLAIM:
+        op->is_strict = act->is_strict;
+        op->lease_ms = act->lease_ms;
+        return true;
     case FA_OP_START:
     case FA_OP_HEARTBEAT:
         op->lease_ms = act->lease_ms;

@@ -300,6 +300,27 @@ static void put_store(struct fa_buf *out, const struct fa_op *stats, const struc
     }
 }
 
+static void put_broker(struct fa_buf *out, const struct fa_op *op, int64_t now_us)
+{
+    const struct fa_broker *broker = op->broker_answer;
+
+    if (op->code != FAINA_OK)
+        return;
+    put_gauge(out, "faina_outbox_depth",
+              "Messages that the broker has not confirmed; above 10,000 an estimate.",
+              (double)broker->depth);
+    put_gauge(out, "faina_outbox_oldest_seconds", "Age of the oldest of them.",
+              broker->oldest_us != 0 && now_us > broker->oldest_us
+                  ? (double)(now_us - broker->oldest_us) / 1e6
+                  : 0);
+    fa_metrics_head(out, "faina_outbox_unroutable_total", "counter",
+                    "Messages that no queue was bound for.");
+    fa_buf_printf(out, "faina_outbox_unroutable_total %lld\n", (long long)broker->unroutable);
+    fa_metrics_head(out, "faina_outbox_dropped_total", "counter",
+                    "Messages that were dropped because the outbox was full.");
+    fa_buf_printf(out, "faina_outbox_dropped_total %lld\n", (long long)broker->dropped);
+}
+
 static void put_refused(struct fa_buf *out, struct fa_server *server)
 {
     fa_metrics_head(out, "faina_http_refused_total", "counter", "Connections over a limit.");
@@ -315,14 +336,16 @@ static void after_metrics(struct fa_request *req)
     struct fa_service_clock clock;
     struct fa_buf out;
     size_t connections;
+    int64_t now_us;
 
     connections = atomic_load(&server->connection_count);
     fa_buf_init(&out, (size_t)16 * 1024 * 1024);
     fa_metrics_head(&out, "faina_build_info", "gauge", "The version of the program.");
     fa_buf_printf(&out, "faina_build_info{version=\"%s\"} 1\n", FAINA_VERSION);
     fa_service_clock(server->service, &clock);
-    put_store(&out, &req->posted.ops[0], &req->posted.ops[1],
-              fa_clock_now_us() + clock.offset_ms * 1000, &req->arena);
+    now_us = fa_clock_now_us() + clock.offset_ms * 1000;
+    put_store(&out, &req->posted.ops[0], &req->posted.ops[1], now_us, &req->arena);
+    put_broker(&out, &req->posted.ops[2], now_us);
     put_gauge(&out, "faina_clock_offset_seconds",
               "How far the engine's clock is ahead of the system clock.",
               (double)clock.offset_ms / 1000);
@@ -348,12 +371,13 @@ static void after_metrics(struct fa_request *req)
 
 void fa_handle_metrics(struct fa_request *req)
 {
-    struct fa_op *ops = fa_request_ops(req, 2);
+    struct fa_op *ops = fa_request_ops(req, 3);
 
     ops[0].kind = FA_OP_STATS;
     ops[0].name.ns = "*";
     ops[1].kind = FA_OP_RESOURCE_LIST;
     ops[1].part = (struct fa_part){.is_asked = true, .limit = FA_LIST_LIMIT_MAX};
+    ops[2].kind = FA_OP_BROKER_GET;
     fa_request_run(req, after_metrics);
 }
 

@@ -233,6 +233,18 @@ const struct fa_route fa_routes[] = {
      NULL, NULL, NULL, 204, "Remove the limit of a resource", NULL,
      "curl -X DELETE $URL" FA_API "/resources/gpu"},
 
+    {"GET", FA_API "/broker", FA_OP_BROKER_GET,
+     fa_handle_broker, 0, NULL, NULL, NULL, &fa_shape_broker, 200,
+     "The messages for a broker", "See docs/rabbitmq.md. For a token of all namespaces.",
+     "curl $URL" FA_API "/broker"},
+    {"PUT", FA_API "/broker", FA_OP_BROKER_SET,
+     fa_handle_broker_put, FA_ROUTE_AUDIT, NULL, NULL, &fa_body_broker, &fa_shape_broker, 200,
+     "Store messages for a broker, or don't",
+     "While it is on, each task that becomes ready or ends stores a message, which a node with "
+     "FAINA_BROKER publishes. Messages that are stored when it is switched off are still "
+     "published. For a token of all namespaces.",
+     "curl -X PUT $URL" FA_API "/broker" JSON "'{\"on\":true}'"},
+
     {"POST", FA_API "/teams", FA_OP_TEAM_PUT,
      fa_handle_team_post, FA_ROUTE_AUDIT, NULL, NULL, &fa_body_new_team,
      &fa_shape_team, 201, "Create a team", NULL,

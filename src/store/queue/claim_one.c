@@ -44,6 +44,21 @@ static bool is_held_by(const struct fa_row *row, const char *worker)
            strcmp(row->worker, worker) == 0;
 }
 
+/* INVALID_TRANSITION when the task is delayed or its type is paused. */
+static enum faina_code check_ready(struct fa_unit *unit, const struct fa_row *row, struct fa_op *op)
+{
+    enum faina_code code = fa_unit_share(unit, &op->error); /* pauses */
+
+    if (code != FAINA_OK)
+        return code;
+    if (row->at_us > unit->now_us)
+        return fa_error_set(&op->error, FAINA_INVALID_TRANSITION, "the task is not due yet");
+    if (row->lane->type_info->is_paused)
+        return fa_error_set(&op->error, FAINA_INVALID_TRANSITION, "type %.200s is paused",
+                            row->lane->type);
+    return FAINA_OK;
+}
+
 enum faina_code fa_do_claim(struct fa_unit *unit, struct fa_op *op)
 {
     struct fa_row *row = NULL;
@@ -55,7 +70,13 @@ enum faina_code fa_do_claim(struct fa_unit *unit, struct fa_op *op)
         return fa_set_result(unit, op, row);
     if (fa_rule_find(row->status, FA_CLAIM) == NULL)
         return fa_refuse(row, FA_CLAIM, op);
-    code = fa_check_permits(unit, row, op);
+    if (op->is_strict)
+        code = check_ready(unit, row, op);
+    if (code == FAINA_OK)
+        code = fa_check_permits(unit, row, op);
+    if (code == FAINA_OVERLOADED && op->is_strict && !unit->source.db->has_failed)
+        code = op->code =
+            FAINA_INVALID_TRANSITION; /* at a limit; not a store with too much to do */
     if (code != FAINA_OK)
         return code;
     fa_claim_row(unit, row, op->by.worker_id, fa_lease_us(op->lease_ms));

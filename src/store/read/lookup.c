@@ -8,6 +8,7 @@
 #include "store/txn/event_log.h"
 #include "store/queue/ops.h"
 #include "store/read/pages.h"
+#include "store/upkeep/outbox.h"
 #include "store/read/show.h"
 #include "store/txn/json_text.h"
 #include "store/txn/row_check.h"
@@ -491,6 +492,7 @@ enum faina_code fa_read_op(struct fa_source *source, struct fa_op *op, int64_t n
         [FA_OP_JOIN_LIST] = fa_read_joins,
         [FA_OP_CRON_LIST] = fa_read_crons,
         [FA_OP_STATS] = fa_read_stats,
+        [FA_OP_BROKER_GET] = fa_read_broker,
     };
     enum faina_code code = permit(source, op);
 

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "store/queue/runs.h"
+#include "store/upkeep/outbox.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -335,10 +336,13 @@ static void settle(struct fa_unit *unit, struct fa_row *row, enum fa_home to, in
         fa_lane_note_arrival(row->lane, row->rank, row->id.key);
         row->lane->arrivals++;
         unit->ready_types |= fa_hash_bit(row->lane->type);
+        if (row->home != FA_HOME_READY || row->is_changed)
+            fa_outbox_note_ready(unit, row);
     }
     row->home = to;
     row->has_left = false;
     row->is_new = false;
+    row->is_changed = false;
     row->is_dirty = false;
 }
 
@@ -502,5 +506,7 @@ enum faina_code fa_unit_flush(struct fa_unit *unit, struct faina_error *err)
         code = flush_links(unit, err);
     if (code == FAINA_OK && unit->emitted_count > 0)
         code = flush_emitted(unit, err);
+    if (code == FAINA_OK && unit->has_messages)
+        code = fa_outbox_flush(unit, err);
     return code;
 }

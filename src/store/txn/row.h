@@ -92,6 +92,7 @@ struct fa_row {
 
     /* Used by the unit. */
     bool is_dirty, is_new, is_purged;
+    bool is_changed;  /* its version has changed since it was written */
     bool is_in_run;   /* its row in `ready` is or was one for several tasks (runs.h) */
     bool has_left;    /* it was reopened: its row in `ended` is of an earlier end */
     bool is_counted;  /* its end has been reported (commit_counts.h) */

@@ -7,6 +7,7 @@
 #include "model/backoff.h"
 #include "model/limits.h"
 #include "model/states.h"
+#include "store/upkeep/outbox.h"
 
 #include <assert.h>
 
@@ -77,6 +78,7 @@ static void end_or_reopen(struct fa_unit *unit, struct fa_row *row, unsigned eff
         row->flags &= ~(FA_END_ACTOR_MASK | FA_FLAG_CONTINUES);
         row->flags |= (int64_t)actor << FA_END_ACTOR_SHIFT;
         note_end(unit, row);
+        fa_outbox_note_end(unit, row);
     }
     if (effects & FA_REOPEN) {
         row->has_left = row->home == FA_HOME_ENDED;

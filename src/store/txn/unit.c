@@ -60,6 +60,8 @@ void fa_unit_reset(struct fa_unit *unit)
     unit->emitted = NULL;
     unit->emitted_count = unit->emitted_size = 0;
     unit->link_count = 0;
+    unit->message_count = 0;
+    unit->has_messages = false;
     unit->ended_count = unit->ended_seen = 0;
     unit->waits.count = unit->runs.count = 0;
     unit->added = NULL;
@@ -90,6 +92,7 @@ void fa_unit_finish(struct fa_unit *unit)
     free(unit->dirty);
     free(unit->events);
     free(unit->links);
+    free(unit->messages);
     free(unit->keys);
     free(unit->ended);
     free(unit->waits.us);
@@ -446,6 +449,7 @@ int64_t fa_unit_change(struct fa_unit *unit, struct fa_row *row)
 {
     fa_unit_touch(unit, row);
     row->version++;
+    row->is_changed = true;
     row->updated_us = next_time(unit, row);
     return row->updated_us;
 }

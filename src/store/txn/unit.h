@@ -43,6 +43,14 @@ struct fa_unit_emitted {
     int64_t at_us;
 };
 
+/* A message for a broker to store (outbox.h). */
+struct fa_unit_message {
+    struct fa_id id;
+    const struct fa_lane *lane;
+    enum faina_status status; /* pending: the task is ready; else how it ended */
+    int64_t attempt, priority, version;
+};
+
 /* The source of keys for new tasks (id_range.h). */
 struct fa_id_range {
     int64_t slot;         /* the slot used last; -1: none */
@@ -130,6 +138,12 @@ struct fa_unit {
     size_t link_count, link_size;
     struct fa_unit_emitted *emitted; /* in the arena */
     size_t emitted_count, emitted_size;
+    struct fa_unit_message *messages;
+    size_t message_count, message_size;
+    bool has_messages;     /* since the last flush, stored or not */
+    int outbox_setting;    /* enum fa_outbox_setting, as far as it is known ... */
+    uint64_t outbox_epoch; /* ... and the transaction that has checked it */
+    int64_t outbox_due_us; /* when fa_chore_outbox checks the size again */
     /* Keys that this transaction has taken: open addressing over a power of two. */
     struct fa_unit_key {
         int64_t hash;

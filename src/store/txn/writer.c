@@ -12,6 +12,7 @@
 #include "store/workflow/definitions.h"
 #include "store/txn/id_range.h"
 #include "store/upkeep/isolate.h"
+#include "store/upkeep/outbox.h"
 #include "store/txn/event_log.h"
 #include "store/read/lookup.h"
 #include "store/db/migrate.h"
@@ -377,6 +378,7 @@ static enum faina_code transact(struct fa_writer *writer, struct fa_op_job *jobs
         code = fa_lanes_load(writer->lanes, writer->db, err);
         writer->needs_load = code != FAINA_OK;
         fa_flows_invalidate(writer->flows);
+        fa_outbox_forget(&writer->unit);
         fa_scan_starts_reset(&writer->unit.fronts);
     } else if (fa_db_has(writer->db, FA_DB_MANY_WRITERS) && fa_lanes_are_too_many(writer->lanes)) {
         code = fa_lanes_load(writer->lanes, writer->db, err);

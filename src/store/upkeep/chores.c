@@ -9,6 +9,7 @@
 #include "model/states.h"
 #include "store/txn/json_text.h"
 #include "store/upkeep/chore_scope.h"
+#include "store/upkeep/outbox.h"
 #include "store/workflow/definitions.h"
 
 #define FAR_US (INT64_MAX / 2) /* the latest time; a damaged row may have a later one */
@@ -222,5 +223,7 @@ enum faina_code fa_chores_run(struct fa_unit *unit, int64_t limit, int64_t *next
         code = fa_flows_process_ends(unit, err);
     if (code == FAINA_OK && fa_chore_takes(unit, FA_ASIDE_CHORE, "empty"))
         code = fa_chore_empty(unit, next_us, err);
+    if (code == FAINA_OK && fa_chore_takes(unit, FA_ASIDE_CHORE, "outbox"))
+        code = fa_chore_outbox(unit, next_us, err);
     return code;
 }

@@ -62,6 +62,8 @@ const char *const fa_copy_left_out[] = {
     "submit_grant",
     "submit_lock",
     "partition_lock",
+    "broker", /* the copy may have another broker */
+    "outbox",
     "set_aside", /* the copy's engine finds such items itself */
     NULL,
 };

@@ -23,6 +23,7 @@
 #define FA_WORKER_POOL_POOL_H
 
 #include "worker/handler.h"
+#include "worker/pool/claim_source.h"
 #include "worker/reporter.h"
 #include "service/service.h"
 
@@ -32,6 +33,7 @@ struct fa_pool_config {
     int64_t lease_ms;              /* 0: the default of 30 s */
     const char *const *namespaces; /* NULL: all */
     size_t namespace_count;
+    const struct fa_claim_source *source; /* of tasks to claim; NULL: the next ones. Lent */
     struct fa_reporter log;
 };
 

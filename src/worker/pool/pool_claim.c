@@ -31,6 +31,10 @@
 #define AHEAD_US 20000
 /* ... but not more than this many tasks: half of them are claimed at once. */
 #define AHEAD_MAX (2 * FA_CLAIM_LIMIT_MAX)
+/* With a source of tasks: how long it waits for some, and how many are claimed at once. */
+#define OFFERS_WAIT_MS 250
+#define OFFERS_MAX 256
+#define FULL_US 200000 /* it is paused when no slot was free for so long */
 /* Subtasks of a parent that resumes: how many are read at once, and the size of all. */
 #define CHILDREN_PAGE 250
 #define CHILDREN_SIZE_MAX ((size_t)256 * 1024 * 1024)
@@ -89,6 +93,19 @@ static void copy_types(const struct fa_pool *pool, struct round *round)
     }
 }
 
+/* Waits for a free slot. With the mutex held, but for the calls of the source. */
+static void wait_beside_source(struct fa_pool *pool)
+{
+    int64_t until_us = fa_clock_mono_us() + FULL_US;
+
+    fa_pool_wait(pool, &pool->claimer_cond, until_us);
+    if (fa_clock_mono_us() < until_us)
+        return;
+    pthread_mutex_unlock(&pool->mutex);
+    pool->config.source->pause(pool->config.source->ctx);
+    pthread_mutex_lock(&pool->mutex);
+}
+
 /* Waits until there is room. False: the pool drains. */
 static bool begin_round(struct fa_pool *pool, struct round *round)
 {
@@ -104,7 +121,10 @@ static bool begin_round(struct fa_pool *pool, struct round *round)
         if (pool->is_draining || round->type_count > 0)
             break;
         pool->is_claiming = false;
-        pthread_cond_wait(&pool->claimer_cond, &pool->mutex);
+        if (pool->config.source)
+            wait_beside_source(pool);
+        else
+            pthread_cond_wait(&pool->claimer_cond, &pool->mutex);
         fa_arena_reset(&round->arena);
     }
     if (pool->services) {
@@ -438,6 +458,108 @@ static int claim_round(struct fa_pool *pool, struct round *round, struct faina_e
     return got;
 }
 
+/* Whether this worker claims such tasks at all. */
+static bool is_ours(const struct fa_pool *pool, const struct fa_offer *offer)
+{
+    bool is_named = pool->config.namespace_count == 0;
+
+    for (size_t i = 0; i < pool->config.namespace_count; i++)
+        is_named |= strcmp(pool->config.namespaces[i], offer->ns) == 0;
+    return is_named;
+}
+
+/* Whether a slot is free for the type now; takes it. */
+static bool takes_offer(struct round *round, const struct fa_offer *offer)
+{
+    for (size_t i = 0; i < round->type_count; i++) {
+        if (!fa_name_is_same(round->types[i], offer->type))
+            continue;
+        if (i >= round->unlimited_count && round->free[i]-- <= 0)
+            return false;
+        return true;
+    }
+    return false;
+}
+
+/* Decides which offers are tried; returns their number, with their operations in `ops`. */
+static size_t choose_offers(struct fa_pool *pool, struct round *round, struct fa_offer *offers,
+                            int count, struct fa_claimed *claimed, struct fa_op *ops)
+{
+    size_t tried = 0;
+
+    for (int i = 0; i < count; i++) {
+        struct fa_offer *offer = &offers[i];
+
+        offer->end = FA_OFFER_DONE;
+        if (!is_ours(pool, offer) || !fa_pool_handles(pool, offer->type)) {
+            fa_report(&pool->config.log, FA_LOG_WARN,
+                      "skipping task %s: this worker handles no tasks of type %.200s in namespace "
+                      "%.200s",
+                      offer->id, offer->type, offer->ns);
+            continue;
+        }
+        if (!takes_offer(round, offer)) {
+            offer->end = FA_OFFER_LATER;
+            continue;
+        }
+        ops[tried++] = (struct fa_op){
+            .kind = FA_OP_CLAIM,
+            .id = offer->id,
+            .by = {.worker_id = pool->config.worker_id, .version = offer->version},
+            .lease_ms = pool->config.lease_ms,
+            .is_strict = true,
+            .wants_task = true,
+            .arena = &claimed->arena,
+        };
+    }
+    return tried;
+}
+
+/* Claims what the source offers. Returns the number of tasks, or -1 with the error. */
+static int claim_offered(struct fa_pool *pool, struct round *round, struct faina_error *err)
+{
+    const struct fa_claim_source *source = pool->config.source;
+    struct fa_offer *offers = fa_arena_zero(&round->arena, OFFERS_MAX, sizeof(*offers));
+    int limit = round->limit < OFFERS_MAX ? round->limit : OFFERS_MAX;
+    int count = source->wait(source->ctx, offers, limit, OFFERS_WAIT_MS, err);
+    struct fa_op *ops = fa_arena_zero(&round->arena, OFFERS_MAX, sizeof(*ops));
+    struct fa_claimed *claimed;
+    struct faina_tasks tasks = {0};
+    size_t tried;
+    int got = 0;
+
+    if (count <= 0)
+        return count;
+    claimed = fa_alloc_zero(1, sizeof(*claimed));
+    tried = choose_offers(pool, round, offers, count, claimed, ops);
+    fa_service_run(pool->service, ops, tried);
+    tasks.items = fa_arena_zero(&claimed->arena, tried + 1, sizeof(*tasks.items));
+    for (size_t i = 0; i < tried; i++) {
+        struct fa_offer *offer = FA_CONTAINER_OF(ops[i].id, struct fa_offer, id[0]);
+
+        if (ops[i].code == FAINA_OK) {
+            tasks.items[tasks.count++] = *ops[i].task;
+        } else if (fa_pool_is_transient(ops[i].code)) {
+            offer->end = FA_OFFER_RETURN;
+            *err = ops[i].error;
+            got = -1;
+        } else {
+            fa_report(&pool->config.log, FA_LOG_DEBUG, "skipping task %s: %s", offer->id,
+                      ops[i].error.message);
+        }
+    }
+    if (got == 0)
+        got = (int)tasks.count;
+    if (tasks.count > 0) {
+        take_jobs(pool, claimed, &tasks);
+    } else {
+        fa_arena_finish(&claimed->arena);
+        free(claimed);
+    }
+    source->settle(source->ctx, offers, count);
+    return got;
+}
+
 void *fa_pool_claimer_main(void *arg)
 {
     struct fa_pool *pool = arg;
@@ -449,7 +571,8 @@ void *fa_pool_claimer_main(void *arg)
         int got;
 
         fa_error_clear(&err);
-        got = claim_round(pool, &round, &err);
+        got = pool->config.source ? claim_offered(pool, &round, &err)
+                                  : claim_round(pool, &round, &err);
         fa_arena_finish(&round.arena);
         if (got < 0) {
             if (pause_us == 0)

@@ -1,0 +1,2 @@
+-- By primary key.
+DELETE FROM outbox WHERE seq = ?1
