@@ -11,7 +11,7 @@ WITH page (namespace, kind, type) AS (
         (SELECT namespace, lower(type COLLATE "C"), type FROM paused
          WHERE (namespace, lower(type COLLATE "C")) > ($2::text, lower($3::text COLLATE "C"))
            AND ($4::text IS NULL OR namespace = $4)
-         ORDER BY 1, 2 LIMIT $1::bigint)) AS both
+         ORDER BY 1, 2 LIMIT $1::bigint)) AS named
     GROUP BY 1, 2
     ORDER BY 1, 2
     LIMIT $1::bigint
