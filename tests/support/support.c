@@ -18,8 +18,7 @@
 
 #include <cmocka.h>
 
-#define URLS_DEFAULT                                                                               \
-    FA_T_SQLITE " " FA_T_MEMORY " " FA_T_POSTGRES " " FA_T_HTTP " " FA_T_KV_MEMORY " " FA_T_NATS
+#define URLS_DEFAULT FA_T_SQLITE " " FA_T_MEMORY " " FA_T_POSTGRES " " FA_T_HTTP
 
 /* The state that cmocka passes to a test's set-up. */
 struct plan {
